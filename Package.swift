@@ -1,0 +1,90 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// What every target of the package is compiled with.
+let settings: [SwiftSetting] = [
+  .strictMemorySafety(),
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// Vending `Span` from a type of one's own needs this; `SprocketCore` alone does so.
+let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
+
+/// One stage, one folder under `Plugins/`. Removing a line here, its folder and its line in
+/// `SprocketStages.swift` removes the stage.
+let stages = [
+  "ExposureMeter",
+  "FocusScore",
+  "LateFrameDrop",
+  "Negate",
+]
+
+let argumentParser = Target.Dependency.product(
+  name: "ArgumentParser", package: "swift-argument-parser")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
+
+func library(_ name: String, _ dependencies: [Target.Dependency] = [], extra: [SwiftSetting] = [])
+  -> Target
+{
+  .target(name: name, dependencies: dependencies, swiftSettings: settings + extra)
+}
+
+func test(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+let package = Package(
+  name: "sprocket",
+  products: [
+    .executable(name: "sprocket", targets: ["SprocketCommand"]),
+    .library(name: "Sprocket", targets: ["Sprocket"]),
+    .library(name: "SprocketCore", targets: ["SprocketCore"]),
+    .library(name: "SprocketCommandLine", targets: ["SprocketCommandLine"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+  ],
+  targets: [
+    // System libraries: a module map and a shim, no Swift.
+    .systemLibrary(name: "CSprocketJPEG", pkgConfig: "libturbojpeg"),
+    .systemLibrary(name: "CSprocketYUV"),
+    .systemLibrary(name: "CSprocketLibAV", pkgConfig: "libavformat"),
+    .systemLibrary(name: "CSprocketSystem"),
+
+    // One thin wrapper each; they know nothing of frames.
+    library("SprocketJPEG", ["CSprocketJPEG"]),
+    library("SprocketYUV", ["CSprocketYUV"]),
+    library("SprocketLibAV", ["CSprocketLibAV"]),
+
+    // The engine's rooms.
+    library("SprocketCore", extra: lifetimes),
+    library("SprocketRing"),
+    library("SprocketEngine", ["SprocketCore", "SprocketRing", "CSprocketSystem", histogram]),
+    library("SprocketCodecs", ["SprocketCore", "SprocketJPEG", "SprocketYUV"]),
+    library("SprocketSources", ["SprocketCore", "SprocketCodecs", "SprocketLibAV"]),
+    library("SprocketSinks", ["SprocketCore", "SprocketCodecs", "CSprocketSystem"]),
+    library(
+      "Sprocket",
+      ["SprocketEngine", "SprocketSources", "SprocketSinks", "SprocketCodecs", "SprocketCore"]),
+    library(
+      "SprocketStages", stages.map { .byName(name: $0) } + ["SprocketCore"]),
+    library(
+      "SprocketCommandLine", ["Sprocket", "SprocketStages", argumentParser, logging]),
+    .executableTarget(
+      name: "SprocketCommand", dependencies: ["SprocketCommandLine"], swiftSettings: settings),
+
+    test("SprocketRingTests", ["SprocketRing"]),
+    test("SprocketCoreTests", ["SprocketCore"]),
+  ]
+    + stages.map { name in
+      .target(
+        name: name, dependencies: ["SprocketCore"], path: "Plugins/\(name)", exclude: ["README.md", "Tests"],
+        swiftSettings: settings)
+    }
+)

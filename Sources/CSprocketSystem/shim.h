@@ -1,0 +1,28 @@
+#pragma once
+// What Linux offers and Swift cannot import, each with its reason.
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+// futex(2) has no C library function, and syscall() is variadic, which Swift does not import.
+// Waits while *word == expected, for at most `nanoseconds`. Returns 0 or -errno.
+static inline int sprocket_futex_wait(const void *word, uint32_t expected, int64_t nanoseconds) {
+  struct timespec limit = {nanoseconds / 1000000000, nanoseconds % 1000000000};
+  long r = syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, &limit, (void *)0, 0);
+  return r < 0 ? -errno : 0;
+}
+
+// Wakes all who wait on `word`.
+static inline void sprocket_futex_wake(const void *word) {
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 0x7fffffff, (void *)0, (void *)0, 0);
+}
+
+// snprintf is variadic. Writes `value` with `digits` significant digits; returns the length.
+static inline int sprocket_format_double(char *out, size_t size, int digits, double value) {
+  return snprintf(out, size, "%.*g", digits, value);
+}
