@@ -1,0 +1,89 @@
+/// Everything about frames that stays the same within an epoch.
+public struct FrameFormat: Sendable, Hashable {
+  /// How the source delivers the frame.
+  public var pixelFormat: PixelFormat
+  /// What it is once unpacked, planar; `nil` where it cannot be (Bayer).
+  public var image: PixelFormat?
+  /// In pixels.
+  public var width: Int
+  public var height: Int
+  public var color: Color
+  /// Nominal frames per second as a fraction; 0/1 where unknown.
+  public var rate: FrameRate
+
+  public init(
+    pixelFormat: PixelFormat, image: PixelFormat? = nil, width: Int, height: Int, color: Color,
+    rate: FrameRate
+  ) {
+    precondition(width > 0 && height > 0, "a frame has a positive size, not \(width)x\(height)")
+    self.pixelFormat = pixelFormat
+    self.image = image ?? pixelFormat.imageFormat
+    self.width = width
+    self.height = height
+    self.color = color
+    self.rate = rate
+  }
+
+  /// Size of full luma divided by `scale`, rounded up: how turbojpeg and the box mean do it.
+  public func lumaSize(_ scale: LumaScale) -> (width: Int, height: Int) {
+    let divisor = scale.divisor
+    return ((width + divisor - 1) / divisor, (height + divisor - 1) / divisor)
+  }
+}
+
+/// Frames per second as a fraction, exact as containers and drivers give it.
+public struct FrameRate: Sendable, Hashable, BitwiseCopyable {
+  public var frames: Int32
+  public var seconds: Int32
+
+  public init(frames: Int32, seconds: Int32 = 1) {
+    self.frames = frames
+    self.seconds = seconds
+  }
+
+  public static let unknown = FrameRate(frames: 0)
+
+  public var framesPerSecond: Double { Double(frames) / Double(max(seconds, 1)) }
+
+  /// The nearest fraction over 1 or 1001 (29.97 becomes 30000/1001).
+  public init(framesPerSecond: Double) {
+    let whole = framesPerSecond.rounded()
+    if abs(framesPerSecond - whole) < 1e-6 {
+      self.init(frames: Int32(whole))
+    } else {
+      let ntsc = (framesPerSecond * 1.001).rounded()
+      if abs(framesPerSecond - ntsc / 1.001) < 1e-3 {
+        self.init(frames: Int32(ntsc * 1000), seconds: 1001)
+      } else {
+        self.init(frames: Int32((framesPerSecond * 1000).rounded()), seconds: 1000)
+      }
+    }
+  }
+}
+
+/// By how much luma is reduced in both directions.
+public enum LumaScale: UInt8, Sendable, CaseIterable, BitwiseCopyable {
+  case full, half, quarter, eighth
+
+  public var divisor: Int { 1 << Int(rawValue) }
+}
+
+/// What of a frame somebody reads or takes; the engine prepares the union, once.
+public struct FrameParts: OptionSet, Sendable, Hashable {
+  public let rawValue: UInt8
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// The source's own bytes.
+  public static let encoded = FrameParts(rawValue: 1)
+  /// The planar image.
+  public static let image = FrameParts(rawValue: 2)
+  /// Full-range 8-bit luma, whatever the source.
+  public static func luma(_ scale: LumaScale) -> FrameParts {
+    FrameParts(rawValue: 4 << scale.rawValue)
+  }
+  public static let anyLuma: FrameParts = [
+    .luma(.full), .luma(.half), .luma(.quarter), .luma(.eighth),
+  ]
+  /// What costs unpacking.
+  public static let pixels: FrameParts = anyLuma.union(.image)
+}

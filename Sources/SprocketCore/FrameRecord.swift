@@ -1,0 +1,44 @@
+/// What is known of one frame besides its pixels.
+public struct FrameRecord: Sendable, BitwiseCopyable {
+  /// Running number among all frames produced in this run, gaps counted, from 0.
+  public var number: UInt64 = 0
+  /// The device's own sequence number; starts anew with an epoch.
+  public var sequence: UInt64 = 0
+  /// Counts changes of format, replugs and jumps backwards, from 0.
+  public var epoch: UInt32 = 0
+  /// Nothing before this frame can be compared with it: the first of an epoch.
+  public var isDiscontinuity = false
+  public var capturePoint = CapturePoint.unknown
+  /// When light became this frame, on the source's clock.
+  public var captured = Timestamp(nanoseconds: 0, clock: .monotonic)
+  /// Nanoseconds on the monotonic clock: handed over by the source, unpacked, past the last stage.
+  /// 0 where that has not happened.
+  public var dequeued: Int64 = 0
+  public var unpacked: Int64 = 0
+  public var processed: Int64 = 0
+  public var inForce = ControlState()
+  /// Bytes that the source delivered.
+  public var byteCount = 0
+  /// Reports written so far, a bit each.
+  public var reported: UInt64 = 0
+  /// `delivered` while the chain still wants it.
+  public var chainFate = Fate.delivered
+  /// Index of the stage that dropped it; meaningful where a stage did.
+  public var droppedBy: UInt8 = 0
+
+  public init() {}
+
+  /// False once source or chain decided against it.
+  public var isAlive: Bool { chainFate == .delivered }
+}
+
+/// The camera settings that a frame was taken with; NaN where the source does not know.
+public struct ControlState: Sendable, Hashable, BitwiseCopyable {
+  public var exposureMicroseconds: Float = .nan
+  /// Linear factor, 1 is the sensor's base.
+  public var gain: Float = .nan
+  /// 0 nearest to 1 furthest.
+  public var lensPosition: Float = .nan
+
+  public init() {}
+}

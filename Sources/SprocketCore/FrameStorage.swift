@@ -1,0 +1,82 @@
+/// The memory of one slot. Laid out before the first frame, never moved, never freed while lanes
+/// run. Only the engine, codecs, sources and sinks touch it; stages see `FrameView`.
+///
+/// Ownership: the source until it publishes; then whichever lane holds the sequence. A lane writes
+/// the image version that is its own and nothing that an earlier lane sealed.
+
+/// A plane in memory.
+@unsafe
+public struct PlaneStorage: BitwiseCopyable {
+  public var base: UnsafeMutablePointer<UInt8>
+  public var stride: Int
+  public var bytesPerRow: Int
+  public var rows: Int
+
+  public init(base: UnsafeMutablePointer<UInt8>, stride: Int, bytesPerRow: Int, rows: Int) {
+    unsafe self.base = unsafe base
+    unsafe self.stride = stride
+    unsafe self.bytesPerRow = bytesPerRow
+    unsafe self.rows = rows
+  }
+
+  /// No plane: zero rows at an address that is never read.
+  public static var none: PlaneStorage {
+    unsafe PlaneStorage(
+      base: UnsafeMutablePointer(bitPattern: 64).unsafelyUnwrapped, stride: 0, bytesPerRow: 0,
+      rows: 0)
+  }
+}
+
+/// Up to three planes.
+@unsafe
+public struct ImageStorage: BitwiseCopyable {
+  public var planes: InlineArray<3, PlaneStorage>
+
+  public init() { unsafe planes = unsafe InlineArray(repeating: .none) }
+}
+
+/// One version of a frame's pixels: the unpacked one, and one more per stage that writes.
+@unsafe
+public struct VersionStorage: BitwiseCopyable {
+  public var image = unsafe ImageStorage()
+  /// By `LumaScale`.
+  public var luma: InlineArray<4, PlaneStorage> = unsafe InlineArray(repeating: .none)
+
+  public init() {}
+}
+
+/// All that belongs to one slot.
+@unsafe
+public struct FrameStorage {
+  public var record = FrameRecord()
+  /// What the source delivered, in its own format; an encoded frame is one plane with one row.
+  public var source = unsafe ImageStorage()
+  /// The slot's own memory for the source's bytes; `nil` where the source lends all it has.
+  public var sourceMemory: UnsafeMutableRawPointer?
+  public var sourceCapacity = 0
+  /// What the source lent and wants back, in its own words.
+  public var lent: UnsafeMutableRawPointer?
+  public var versions: UnsafeMutablePointer<VersionStorage>
+  public var reports: UnsafeMutableRawPointer
+  /// One area per packing sink, at the offsets that the engine gave them.
+  public var packed: UnsafeMutableRawPointer
+  /// Bytes in use of each area.
+  public var packedCounts: UnsafeMutablePointer<Int>
+  /// When each stage was entered, nanoseconds; what `setup.remaining` is computed from.
+  public var entered: UnsafeMutablePointer<Int64>
+  public var events: UnsafeMutablePointer<Event>
+  public var eventCount = 0
+
+  public init(
+    versions: UnsafeMutablePointer<VersionStorage>, reports: UnsafeMutableRawPointer,
+    packed: UnsafeMutableRawPointer, packedCounts: UnsafeMutablePointer<Int>,
+    entered: UnsafeMutablePointer<Int64>, events: UnsafeMutablePointer<Event>
+  ) {
+    unsafe self.versions = versions
+    unsafe self.reports = reports
+    unsafe self.packed = packed
+    unsafe self.packedCounts = packedCounts
+    unsafe self.entered = entered
+    unsafe self.events = events
+  }
+}

@@ -1,0 +1,134 @@
+/// One frame as a stage sees it: its record, the pixels and reports that the stage declared, and
+/// its neighbours.
+///
+/// A view is lent for one call and cannot be kept: spans taken from it end with it. Pixels are
+/// those that the lane before sealed; reading what `configure` did not declare traps.
+@safe
+public struct FrameView: ~Copyable {
+  @usableFromInline let storage: UnsafeMutablePointer<FrameStorage>
+  /// The image version that is read, and the one that may be written.
+  let version: Int
+  let written: Int?
+  let isInPlace: Bool
+  public let format: FrameFormat
+  /// What may be read of the pixels.
+  let parts: FrameParts
+  /// The monotonic time at which the stage was entered. Stages have no other clock.
+  public let now: Timestamp
+  let neighbours: Neighbours
+
+  public init(
+    unsafeStorage storage: UnsafeMutablePointer<FrameStorage>, access: FrameAccess, now: Int64,
+    neighbours: Neighbours
+  ) {
+    unsafe self.storage = unsafe storage
+    version = access.version
+    written = access.written
+    isInPlace = access.isInPlace
+    format = access.format
+    parts = access.parts
+    self.now = Timestamp(nanoseconds: now, clock: .monotonic)
+    unsafe self.neighbours = neighbours
+  }
+
+  public var record: FrameRecord { unsafe storage.pointee.record }
+
+  /// Nanoseconds from `captured` to `now`; `nil` where the source's clock is not monotonic.
+  public var age: Int64? { now.nanoseconds(since: record.captured) }
+
+  /// What happened just before this frame.
+  public func event(_ index: Int) -> Event {
+    unsafe precondition(index < storage.pointee.eventCount, "event out of range")
+    return unsafe storage.pointee.events[index]
+  }
+  public var eventCount: Int { unsafe storage.pointee.eventCount }
+
+  /// Stores this stage's report; the last one counts.
+  @inlinable
+  public mutating func write<Report>(_ report: Report, _ writer: ReportWriter<Report>) {
+    unsafe storage.pointee.reports.storeBytes(
+      of: report, toByteOffset: writer.slot.offset, as: Report.self)
+    unsafe storage.pointee.record.reported |= writer.slot.bit
+  }
+
+  /// An earlier stage's report on this frame; `nil` if it made none.
+  @inlinable
+  public func read<Report>(_ reader: ReportReader<Report>) -> Report? {
+    guard unsafe storage.pointee.record.reported & reader.slot.bit != 0 else { return nil }
+    return unsafe storage.pointee.reports.load(fromByteOffset: reader.slot.offset, as: Report.self)
+  }
+}
+
+extension FrameView {
+  /// One number of any report, bit for bit, for sinks that write them all; `nil` where the stage
+  /// made none on this frame. `index` counts within a field of many numbers.
+  public func value<Value: BitwiseCopyable>(
+    _ field: ReportFieldDescription, of layout: ReportLayout, index: Int = 0, as type: Value.Type
+  ) -> Value? {
+    guard unsafe storage.pointee.record.reported & layout.slot.bit != 0 else { return nil }
+    let offset = layout.slot.offset + field.offset + index * MemoryLayout<Value>.stride
+    return unsafe storage.pointee.reports.load(fromByteOffset: offset, as: Value.self)
+  }
+}
+
+/// Which pixels a stage or a sink reads and writes; worked out by the engine at configure.
+public struct FrameAccess: Sendable {
+  public var version: Int
+  public var written: Int?
+  public var isInPlace: Bool
+  public var format: FrameFormat
+  public var parts: FrameParts
+
+  public init(
+    version: Int, written: Int? = nil, isInPlace: Bool = false, format: FrameFormat,
+    parts: FrameParts
+  ) {
+    self.version = version
+    self.written = written
+    self.isInPlace = isInPlace
+    self.format = format
+    self.parts = parts
+  }
+}
+
+/// The intact frames around one, nearest first: `earlier` of them, then `later`.
+@unsafe
+public struct Neighbours: BitwiseCopyable {
+  public var frames: UnsafeMutablePointer<UnsafeMutablePointer<FrameStorage>>?
+  public var earlier: Int
+  public var later: Int
+
+  public init(
+    frames: UnsafeMutablePointer<UnsafeMutablePointer<FrameStorage>>?, earlier: Int, later: Int
+  ) {
+    unsafe self.frames = unsafe frames
+    unsafe self.earlier = earlier
+    unsafe self.later = later
+  }
+
+  public static var none: Neighbours { unsafe Neighbours(frames: nil, earlier: 0, later: 0) }
+}
+
+/// Another frame, read only, as the lane before sealed it.
+@safe
+public struct NeighbourFrame: ~Escapable {
+  let storage: UnsafeMutablePointer<FrameStorage>
+  let version: Int
+  let parts: FrameParts
+  public let format: FrameFormat
+
+  @_lifetime(borrow frame)
+  init(_ storage: UnsafeMutablePointer<FrameStorage>, of frame: borrowing FrameView) {
+    unsafe self.storage = unsafe storage
+    version = frame.version
+    parts = frame.parts
+    format = frame.format
+  }
+
+  public var record: FrameRecord { unsafe storage.pointee.record }
+
+  public func read<Report>(_ reader: ReportReader<Report>) -> Report? {
+    guard unsafe storage.pointee.record.reported & reader.slot.bit != 0 else { return nil }
+    return unsafe storage.pointee.reports.load(fromByteOffset: reader.slot.offset, as: Report.self)
+  }
+}

@@ -1,0 +1,65 @@
+/// A name and the one or more stages that it adds to a chain.
+public struct Plugin: Sendable {
+  public let name: String
+  /// One line: what it is for.
+  public let text: String
+  public let stages: [StageKind]
+
+  public init(_ name: String, _ text: String, stages: [StageKind]) {
+    self.name = name
+    self.text = text
+    self.stages = stages
+  }
+
+  /// A plug-in of one stage, which has the plug-in's name.
+  public init<S: Stage>(_ name: String, _ text: String, _ stage: S.Type) {
+    self.init(name, text, stages: [StageKind(name, stage)])
+  }
+
+  /// Names, allowed values and texts of all settings, each once, in order.
+  public var settings: [SettingDescription] {
+    var seen: Set<String> = []
+    return stages.flatMap(\.settings).filter { seen.insert($0.name).inserted }
+  }
+}
+
+/// A setting without its owner's type.
+public struct SettingDescription: Sendable, Hashable {
+  public let name: String
+  public let unit: String
+  public let allowed: String
+  public let defaultText: String
+  public let text: String
+
+  public init<Owner>(_ setting: Setting<Owner>, of owner: Owner) {
+    name = setting.name
+    unit = setting.unit
+    allowed = setting.allowed
+    defaultText = setting.read(from: owner)
+    text = setting.text
+  }
+}
+
+/// A stage without its type: how to make one, and what can be said of it beforehand.
+public struct StageKind: Sendable {
+  public let name: String
+  public let order: Order
+  public let settings: [SettingDescription]
+  public let fields: [ReportFieldDescription]
+  /// Makes an instance and applies those of `values` that the stage declares.
+  public let make: @Sendable (_ values: [String: String]) throws(SettingError) -> any Stage
+
+  public init<S: Stage>(_ name: String, _ type: S.Type) {
+    self.name = name
+    order = S.order
+    settings = S.settings.map { SettingDescription($0, of: S()) }
+    fields = S.Report.fields.map(\.description)
+    make = { (values) throws(SettingError) in
+      var stage = S()
+      for setting in S.settings {
+        if let text = values[setting.name] { try setting.apply(text, to: &stage) }
+      }
+      return stage
+    }
+  }
+}

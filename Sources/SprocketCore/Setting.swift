@@ -1,0 +1,204 @@
+/// One thing that a user may choose: its name, where it goes, what is allowed and what it means.
+///
+/// The default is what `Owner.init()` leaves at the key path, so it is written down once.
+public struct Setting<Owner>: Sendable {
+  public let name: String
+  public let unit: String
+  /// What is allowed, as a person would say it: `0 to 1`, `true or false`.
+  public let allowed: String
+  /// One line.
+  public let text: String
+  let applyText: @Sendable (inout Owner, String) throws(SettingError) -> Void
+  let readText: @Sendable (Owner) -> String
+
+  /// A number within `range`.
+  public init<Value: SettingValue & Comparable & Sendable>(
+    _ name: String, _ path: any WritableKeyPath<Owner, Value> & Sendable,
+    range: ClosedRange<Value>, unit: String = "", _ text: String
+  ) {
+    self.init(
+      name, path, allowed: "\(range.lowerBound.settingText) to \(range.upperBound.settingText)",
+      unit: unit, text
+    ) { range.contains($0) }
+  }
+
+  /// Any value that `Value` can spell.
+  public init<Value: SettingValue>(
+    _ name: String, _ path: any WritableKeyPath<Owner, Value> & Sendable, unit: String = "",
+    _ text: String
+  ) {
+    self.init(name, path, allowed: Value.allowed, unit: unit, text) { _ in true }
+  }
+
+  init<Value: SettingValue>(
+    _ name: String, _ path: any WritableKeyPath<Owner, Value> & Sendable, allowed: String,
+    unit: String, _ text: String, isAllowed: @escaping @Sendable (Value) -> Bool
+  ) {
+    self.name = name
+    self.unit = unit
+    self.allowed = allowed
+    self.text = text
+    applyText = { (owner: inout Owner, given: String) throws(SettingError) in
+      guard let value = Value(settingText: given), isAllowed(value) else {
+        throw SettingError(name: name, given: given, allowed: allowed, unit: unit)
+      }
+      owner[keyPath: path] = value
+    }
+    readText = { $0[keyPath: path].settingText }
+  }
+
+  public func apply(_ text: String, to owner: inout Owner) throws(SettingError) {
+    try applyText(&owner, text)
+  }
+
+  /// The value as a user would type it.
+  public func read(from owner: Owner) -> String { readText(owner) }
+}
+
+/// A value that does not fit its setting.
+public struct SettingError: Error, Sendable, CustomStringConvertible {
+  public let name: String
+  public let given: String
+  public let allowed: String
+  public let unit: String
+
+  public var description: String {
+    "\(name)=\(given) is not allowed: give \(allowed)\(unit.isEmpty ? "" : " (\(unit))")"
+  }
+}
+
+/// A type that has one spelling on the command line.
+public protocol SettingValue: Sendable {
+  init?(settingText: String)
+  var settingText: String { get }
+  /// What may be typed, as a person would say it.
+  static var allowed: String { get }
+}
+
+extension Double: SettingValue {
+  public init?(settingText: String) {
+    guard let value = Double(settingText), value.isFinite else { return nil }
+    self = value
+  }
+  public var settingText: String {
+    self == rounded() && magnitude < 1e15 ? "\(Int64(self))" : "\(self)"
+  }
+  public static var allowed: String { "a number" }
+}
+
+extension Int: SettingValue {
+  public init?(settingText: String) { self.init(settingText) }
+  public var settingText: String { "\(self)" }
+  public static var allowed: String { "a whole number" }
+}
+
+extension UInt64: SettingValue {
+  public init?(settingText: String) { self.init(settingText) }
+  public var settingText: String { "\(self)" }
+  public static var allowed: String { "a whole number, 0 or more" }
+}
+
+extension Bool: SettingValue {
+  public init?(settingText: String) {
+    switch settingText {
+    case "true", "on", "yes", "1": self = true
+    case "false", "off", "no", "0": self = false
+    default: return nil
+    }
+  }
+  public var settingText: String { self ? "true" : "false" }
+  public static var allowed: String { "true or false" }
+}
+
+extension String: SettingValue {
+  public init?(settingText: String) { self = settingText }
+  public var settingText: String { self }
+  public static var allowed: String { "text" }
+}
+
+/// Durations are spelled `500ms`, `2s`, `1.5s`, `40us`; a bare number is milliseconds.
+extension Duration: SettingValue {
+  public init?(settingText: String) {
+    let units: [(suffix: String, nanoseconds: Double)] = [
+      ("ms", 1e6), ("us", 1e3), ("ns", 1), ("s", 1e9), ("m", 60e9), ("h", 3600e9), ("", 1e6),
+    ]
+    for unit in units where settingText.hasSuffix(unit.suffix) {
+      guard let value = Double(settingText.dropLast(unit.suffix.count)), value.isFinite,
+        value >= 0, value * unit.nanoseconds < 9e18
+      else { continue }
+      self = .nanoseconds(Int64((value * unit.nanoseconds).rounded()))
+      return
+    }
+    return nil
+  }
+  public var settingText: String {
+    let nanoseconds = nanosecondCount
+    if nanoseconds % 1_000_000_000 == 0 { return "\(nanoseconds / 1_000_000_000)s" }
+    if nanoseconds % 1_000_000 == 0 { return "\(nanoseconds / 1_000_000)ms" }
+    if nanoseconds % 1_000 == 0 { return "\(nanoseconds / 1_000)us" }
+    return "\(nanoseconds)ns"
+  }
+  public static var allowed: String { "a duration such as 500ms or 2s" }
+
+  /// Whole nanoseconds; a duration of over 292 years saturates.
+  public var nanosecondCount: Int64 {
+    let (seconds, attoseconds) = components
+    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    return overflow ? .max : product &+ attoseconds / 1_000_000_000
+  }
+}
+
+/// A closed set of words: an enumeration of strings needs only to be declared one.
+extension SettingValue where Self: RawRepresentable & CaseIterable, RawValue == String {
+  public init?(settingText: String) { self.init(rawValue: settingText) }
+  public var settingText: String { rawValue }
+  public static var allowed: String { allCases.map(\.rawValue).joined(separator: ", ") }
+}
+
+extension PixelFormat: SettingValue {
+  public init?(settingText: String) { self.init(fourcc: settingText) }
+  public var settingText: String { String(fourcc.filter { $0 != " " }) }
+  public static var allowed: String {
+    "one of " + allCases.map(\.settingText).joined(separator: ", ")
+  }
+}
+
+/// A rectangle in fractions of the picture, 0/0 top left: spelled `x/y/width/height`.
+public struct Region: Sendable, Hashable, SettingValue {
+  public var x: Double
+  public var y: Double
+  public var width: Double
+  public var height: Double
+
+  public init(x: Double, y: Double, width: Double, height: Double) {
+    self.x = x
+    self.y = y
+    self.width = width
+    self.height = height
+  }
+
+  public static let whole = Region(x: 0, y: 0, width: 1, height: 1)
+
+  public init?(settingText: String) {
+    let parts = settingText.split(separator: "/", omittingEmptySubsequences: false)
+      .map { Double($0) ?? .nan }
+    guard parts.count == 4, parts.allSatisfy({ (0...1).contains($0) }), parts[2] > 0, parts[3] > 0,
+      parts[0] + parts[2] <= 1 + 1e-9, parts[1] + parts[3] <= 1 + 1e-9
+    else { return nil }
+    self.init(x: parts[0], y: parts[1], width: parts[2], height: parts[3])
+  }
+  public var settingText: String {
+    [x, y, width, height].map(\.settingText).joined(separator: "/")
+  }
+  public static var allowed: String { "x/y/width/height in fractions of the picture, 0 to 1" }
+
+  /// The pixels that lie in the region of a `width` by `height` picture; never empty.
+  public func pixels(width: Int, height: Int) -> (columns: Range<Int>, rows: Range<Int>) {
+    func span(_ start: Double, _ length: Double, _ count: Int) -> Range<Int> {
+      let first = min(Int((start * Double(count)).rounded()), count - 1)
+      let last = min(max(Int(((start + length) * Double(count)).rounded()), first + 1), count)
+      return first..<last
+    }
+    return (span(x, self.width, width), span(y, self.height, height))
+  }
+}

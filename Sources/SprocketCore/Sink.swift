@@ -1,0 +1,151 @@
+/// Where frames go. Each sink has a cursor and a thread of its own.
+///
+/// Life: `configure · (select? · pack? · write | account)* · finish`, configured again at each
+/// epoch. `select` runs in order before `pack`, so that nothing unwanted is packed; packers run in
+/// parallel on the chain's workers and gate it; `write` runs in order on the sink's thread and,
+/// live, gates nobody: a sink that is lapped loses the oldest frames (`behind`).
+public protocol Sink: AnyObject {
+  /// The key in the summary.
+  var name: String { get }
+  func configure(_ setup: inout SinkSetup) throws(SinkError)
+  /// Whether this sink wants the frame; asked only where `setup.selects` was declared.
+  func select(_ frame: borrowing FrameView) -> Bool
+  /// One per worker; `nil` for a sink that packs nothing.
+  func makePacker() -> (any Packer)?
+  /// A frame that is to be delivered. When it returns, it counts as delivered.
+  func write(_ frame: borrowing PackedFrame) throws(SinkError)
+  /// A produced frame that is not: called in order between the writes. `record` is there where the
+  /// frame reached a slot and has not been overwritten.
+  func account(_ lost: LostFrame, record: FrameRecord?) throws(SinkError)
+  /// Completes and closes what was written.
+  func finish() throws(SinkError)
+}
+
+extension Sink {
+  public func select(_ frame: borrowing FrameView) -> Bool { true }
+  public func makePacker() -> (any Packer)? { nil }
+  public func account(_ lost: LostFrame, record: FrameRecord?) throws(SinkError) {}
+  public func finish() throws(SinkError) {}
+}
+
+/// A frame that did not reach a sink.
+public struct LostFrame: Sendable {
+  public var number: UInt64
+  public var sequence: UInt64
+  public var epoch: UInt32
+  public var fate: Fate
+
+  public init(number: UInt64, sequence: UInt64, epoch: UInt32, fate: Fate) {
+    self.number = number
+    self.sequence = sequence
+    self.epoch = epoch
+    self.fate = fate
+  }
+}
+
+/// Turns a frame into the bytes that a sink will write, in parallel.
+public protocol Packer: AnyObject {
+  /// Fills `bytes` (the size that the sink asked for) and returns how many it used; `nil` when the
+  /// frame cannot be packed.
+  func pack(_ frame: borrowing FrameView, into bytes: inout MutableSpan<UInt8>) -> Int?
+}
+
+/// What a sink declares, and what it is told, in `configure`.
+public struct SinkSetup {
+  /// Frames as they leave the chain.
+  public let format: FrameFormat
+  public let epoch: UInt32
+  public let isLive: Bool
+  public let sourceName: String
+  /// The reports that frames carry, in the chain's order.
+  public let reports: [ReportLayout]
+  /// The chain's stages by index, for `FrameRecord.droppedBy`.
+  public let stageNames: [String]
+
+  public private(set) var parts: FrameParts = []
+  public private(set) var packedCapacity = 0
+  /// Set by a sink that wants some frames only.
+  public var selects = false
+  /// Set by a sink that wants the newest frame only.
+  public var takesLatest = false
+
+  public init(
+    format: FrameFormat, epoch: UInt32, isLive: Bool, sourceName: String, reports: [ReportLayout],
+    stageNames: [String]
+  ) {
+    self.format = format
+    self.epoch = epoch
+    self.isLive = isLive
+    self.sourceName = sourceName
+    self.reports = reports
+    self.stageNames = stageNames
+  }
+
+  /// Declares what the sink's packers and `write` read of each frame.
+  public mutating func reads(_ parts: FrameParts) throws(SinkError) {
+    if !parts.isDisjoint(with: .pixels), format.image == nil {
+      throw SinkError(
+        .usage,
+        "\(format.pixelFormat.fourcc) frames cannot be unpacked; choose another format with "
+          + "--format")
+    }
+    self.parts.formUnion(parts)
+  }
+
+  /// Reserves `capacity` bytes of each frame's memory for this sink's packers; only pages that are
+  /// written cost anything.
+  public mutating func packs(capacity: Int) { packedCapacity = capacity }
+}
+
+/// A frame as `Sink.write` sees it: the view, and what the packer made.
+@safe
+public struct PackedFrame: ~Copyable {
+  public let view: FrameView
+  let bytes: UnsafeMutableRawPointer
+  let count: Int
+
+  public init(view: consuming FrameView, bytes: UnsafeMutableRawPointer, count: Int) {
+    self.view = view
+    unsafe self.bytes = unsafe bytes
+    self.count = count
+  }
+
+  public var record: FrameRecord { view.record }
+
+  /// What the packer wrote.
+  public var packed: Span<UInt8> {
+    @_lifetime(borrow self)
+    get {
+      let start = unsafe UnsafePointer(bytes.assumingMemoryBound(to: UInt8.self))
+      let span = unsafe Span(_unsafeStart: start, count: count)
+      return unsafe _overrideLifetime(span, borrowing: self)
+    }
+  }
+
+  /// One number of a report, bit for bit; `nil` where the stage made no report on this frame.
+  /// `index` counts within a field of many numbers.
+  public func value<Value: BitwiseCopyable>(
+    _ field: ReportFieldDescription, of layout: ReportLayout, index: Int = 0, as type: Value.Type
+  ) -> Value? {
+    view.value(field, of: layout, index: index, as: type)
+  }
+}
+
+/// A sink failed; the text says what failed and what the user can do.
+public struct SinkError: Error, Sendable, CustomStringConvertible {
+  public enum Code: Sendable {
+    /// The request is wrong: a path that cannot be written.
+    case usage
+    /// It worked and then did not: a full disk.
+    case failed
+    /// The reader went away: the run ends cleanly.
+    case readerGone
+  }
+  public let code: Code
+  public let description: String
+
+  public init(_ code: Code, _ description: String) {
+    self.code = code
+    self.description = description
+  }
+}

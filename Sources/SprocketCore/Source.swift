@@ -1,0 +1,182 @@
+/// Where frames come from. Made and opened on the thread of the caller, then used on the source's
+/// thread alone.
+///
+/// The engine's loop: `next` until it says `.frame`; then, when a position is free, `take` moves
+/// the frame into a slot and it is published; live, when none is free, `discard` gives it back
+/// (`overrun`). Offline, the engine waits for a position before it calls `take`.
+public protocol Source: AnyObject {
+  /// Opens the device or file. What it says holds until `next` returns `.epoch`.
+  func open() throws(SourceError) -> SourceDescription
+  /// The next thing to happen, within `timeout` nanoseconds.
+  func next(timeout: Int64) throws(SourceError) -> Arrival
+  /// Moves the frame that `next` announced into a slot: copies it, or lends its memory.
+  func take(into slot: inout CaptureSlot)
+  /// Gives the frame that `next` announced back unused.
+  func discard()
+  /// Memory that was lent is free again.
+  func reclaim(_ lent: UnsafeMutableRawPointer)
+  /// Stops the device. Called once, after the last frame has been given back.
+  func close()
+}
+
+/// What a source is, known once it is open.
+public struct SourceDescription: Sendable {
+  /// What to call it in a summary: a device's or file's name.
+  public var name: String
+  public var format: FrameFormat
+  /// Frames do not wait: a camera, or anything at real pace.
+  public var isLive: Bool
+  public var clock: Timestamp.Clock
+  /// Bytes that a slot must hold for one frame: a packed frame's size, or the worst case of an
+  /// encoded one (address space alone is reserved for it). 0 for a source that lends all it has.
+  public var capacity: Int
+  /// Number of frames, where that is known.
+  public var frameCount: Int?
+  public var controls: ControlPort?
+
+  public init(
+    name: String, format: FrameFormat, isLive: Bool, clock: Timestamp.Clock, capacity: Int,
+    frameCount: Int? = nil, controls: ControlPort? = nil
+  ) {
+    self.name = name
+    self.format = format
+    self.isLive = isLive
+    self.clock = clock
+    self.capacity = capacity
+    self.frameCount = frameCount
+    self.controls = controls
+  }
+}
+
+/// What `Source.next` found.
+public enum Arrival: Sendable {
+  case frame(ArrivedFrame)
+  /// Nothing within the time allowed.
+  case nothing
+  /// From here on frames are different or the device was gone: a new epoch.
+  case epoch(SourceDescription, EpochReason)
+  case end
+}
+
+public enum EpochReason: String, Sendable {
+  case formatChange, replug
+}
+
+/// A frame that waits to be taken.
+public struct ArrivedFrame: Sendable {
+  /// The device's sequence number.
+  public var sequence: UInt64
+  public var captured: Timestamp
+  public var capturePoint: CapturePoint
+  /// Flagged by the driver, or broken in structure.
+  public var isCorrupt: Bool
+  /// Among the first frames, which are not to be used.
+  public var isStartup: Bool
+  public var inForce: ControlState
+
+  public init(
+    sequence: UInt64, captured: Timestamp, capturePoint: CapturePoint = .unknown,
+    isCorrupt: Bool = false, isStartup: Bool = false, inForce: ControlState = ControlState()
+  ) {
+    self.sequence = sequence
+    self.captured = captured
+    self.capturePoint = capturePoint
+    self.isCorrupt = isCorrupt
+    self.isStartup = isStartup
+    self.inForce = inForce
+  }
+}
+
+/// A source failed for good; the text says what failed and what the user can do.
+public struct SourceError: Error, Sendable, CustomStringConvertible {
+  public enum Code: Sendable {
+    /// The request is wrong: a missing file, a format that is not offered.
+    case usage
+    /// It worked and then did not.
+    case failed
+  }
+  public let code: Code
+  public let description: String
+
+  public init(_ code: Code, _ description: String) {
+    self.code = code
+    self.description = description
+  }
+}
+
+/// A slot that a source fills.
+@safe
+public struct CaptureSlot: ~Copyable {
+  @usableFromInline let storage: UnsafeMutablePointer<FrameStorage>
+  public let format: FrameFormat
+
+  public init(unsafeStorage storage: UnsafeMutablePointer<FrameStorage>, format: FrameFormat) {
+    unsafe self.storage = unsafe storage
+    self.format = format
+  }
+
+  /// The slot's own memory, `SourceDescription.capacity` bytes.
+  public var bytes: MutableSpan<UInt8> {
+    @_lifetime(&self)
+    mutating get {
+      let count = unsafe storage.pointee.sourceCapacity
+      guard let memory = unsafe storage.pointee.sourceMemory else { return MutableSpan() }
+      let start = unsafe memory.assumingMemoryBound(to: UInt8.self)
+      let span = unsafe MutableSpan(_unsafeStart: start, count: count)
+      return unsafe _overrideLifetime(span, mutating: &self)
+    }
+  }
+
+  /// Declares that the first `count` of `bytes` are the frame, its planes one behind the other
+  /// without padding.
+  public mutating func filled(_ count: Int) {
+    unsafe precondition(
+      count <= storage.pointee.sourceCapacity, "a frame of \(count) bytes does not fit its slot")
+    guard let memory = unsafe storage.pointee.sourceMemory else { return }
+    let base = unsafe memory.assumingMemoryBound(to: UInt8.self)
+    var image = unsafe ImageStorage()
+    if format.pixelFormat.isEncoded || count == 0 {
+      unsafe image.planes[0] = PlaneStorage(base: base, stride: count, bytesPerRow: count, rows: 1)
+    } else {
+      unsafe image = ImageStorage(
+        packedAt: base, format: format.pixelFormat, width: format.width, height: format.height)
+    }
+    unsafe storage.pointee.source = unsafe image
+    unsafe storage.pointee.record.byteCount = count
+  }
+
+  /// Lends the source's own memory: one plane of encoded bytes, or the planes of a picture.
+  /// `Source.reclaim` gets `handle` back when nobody reads it any more.
+  public mutating func lend(
+    _ image: ImageStorage, byteCount: Int, handle: UnsafeMutableRawPointer
+  ) {
+    unsafe storage.pointee.source = unsafe image
+    unsafe storage.pointee.record.byteCount = byteCount
+    unsafe storage.pointee.lent = unsafe handle
+  }
+
+  /// Lets an event ride on this frame. Returns false when there are 16 already.
+  public mutating func add(_ event: Event) -> Bool {
+    let count = unsafe storage.pointee.eventCount
+    guard count < Event.perFrame else { return false }
+    unsafe storage.pointee.events[count] = event
+    unsafe storage.pointee.eventCount = count + 1
+    return true
+  }
+}
+
+extension ImageStorage {
+  /// The planes of an unpadded picture that starts at `base`.
+  public init(
+    packedAt base: UnsafeMutablePointer<UInt8>, format: PixelFormat, width: Int, height: Int
+  ) {
+    unsafe self.init()
+    var start = unsafe base
+    for index in 0..<format.planeCount {
+      let size = format.plane(index, width: width, height: height)
+      unsafe planes[index] = PlaneStorage(
+        base: start, stride: size.bytesPerRow, bytesPerRow: size.bytesPerRow, rows: size.rows)
+      unsafe start += size.bytesPerRow * size.rows
+    }
+  }
+}

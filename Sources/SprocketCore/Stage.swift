@@ -1,0 +1,152 @@
+/// An algorithm that sees every frame.
+///
+/// Life: `init · (configure · process*)+ · finish`. A stage is made once per worker; instances
+/// share nothing, so a stage needs no lock. It is configured again at each epoch.
+///
+/// `init` sets the defaults; the engine then applies what the user chose. `configure` checks that
+/// against the frames to come, declares what it will read and write, allocates what it needs, and
+/// turns fractions and milliseconds into pixels and nanoseconds. `process` is called once per
+/// frame and allocates nothing. `finish` ends the run.
+public protocol Stage: SendableMetatype {
+  associatedtype Report: FrameReport = NoReport
+
+  static var settings: [Setting<Self>] { get }
+  static var order: Order { get }
+
+  init()
+
+  /// Returns the format that flows on: `setup.format` unless the stage changes it.
+  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat
+  mutating func process(_ frame: inout FrameView) -> Verdict
+  mutating func finish()
+}
+
+extension Stage {
+  public static var settings: [Setting<Self>] { [] }
+  public mutating func finish() {}
+}
+
+/// Whether a stage keeps state between frames.
+public enum Order: String, Sendable {
+  /// No state between frames: several workers, each with an instance, in any order.
+  case any
+  /// One worker, frames in order.
+  case sequence
+}
+
+/// What becomes of a frame.
+public enum Verdict: Sendable, Hashable, BitwiseCopyable {
+  case keep
+  case drop(Reason)
+
+  public enum Reason: Sendable, BitwiseCopyable {
+    /// It came too late to be of use.
+    case late
+    /// What it shows is not wanted.
+    case rejected
+  }
+}
+
+/// A stage cannot do what was asked of it; the text says what the user can do.
+public struct StageError: Error, Sendable, CustomStringConvertible {
+  public let description: String
+  public init(_ description: String) { self.description = description }
+}
+
+/// What a stage declares, and what it is given for it, in `configure`.
+public struct StageSetup: ~Copyable {
+  /// How the stage writes pixels.
+  public enum Writing: Sendable {
+    /// Each pixel from itself alone; costs no second picture unless somebody still reads the first.
+    case inPlace
+    /// From one picture into another.
+    case nextImage
+  }
+
+  /// Frames as they reach this stage.
+  public let format: FrameFormat
+  /// True for a camera, or a scene or file at real pace: frames do not wait.
+  public let isLive: Bool
+  /// How the device is controlled; `nil` where it cannot be (files, replays).
+  public let controls: ControlPort?
+  /// How long a frame takes from here to the end of chain and pack; a live reading.
+  public let remaining: Remaining
+
+  public internal(set) var parts: FrameParts = []
+  public internal(set) var writing: Writing?
+  /// In frames.
+  public private(set) var history = 0
+  public private(set) var lookahead = 0
+  public private(set) var usesRemaining = false
+  /// The reports of stages before this one.
+  let earlier: [String: (type: any FrameReport.Type, slot: ReportSlot)]
+  let ownSlot: ReportSlot
+  public private(set) var reportType: (any FrameReport.Type)?
+  public private(set) var readsReports: [ReportSlot] = []
+
+  public init(
+    format: FrameFormat, isLive: Bool, controls: ControlPort?, remaining: Remaining,
+    earlier: [String: (type: any FrameReport.Type, slot: ReportSlot)], ownSlot: ReportSlot
+  ) {
+    self.format = format
+    self.isLive = isLive
+    self.controls = controls
+    self.remaining = remaining
+    self.earlier = earlier
+    self.ownSlot = ownSlot
+  }
+
+  /// Declares what this stage reads of each frame's pixels.
+  public mutating func reads(_ parts: FrameParts) throws(StageError) {
+    if !parts.isDisjoint(with: .pixels), format.image == nil {
+      throw StageError(
+        "reads pixels, and \(format.pixelFormat.fourcc) frames cannot be unpacked; choose another "
+          + "format with --format")
+    }
+    self.parts.formUnion(parts)
+  }
+
+  /// Declares that this stage writes pixels.
+  public mutating func writes(_ writing: Writing) throws(StageError) {
+    try reads(.image)
+    self.writing = writing
+  }
+
+  /// Asks for up to `frames` earlier frames, as the lane before sealed them.
+  public mutating func readsHistory(_ frames: Int) {
+    precondition(frames >= 0, "history is a number of frames")
+    history = frames
+  }
+
+  /// Asks for up to `frames` later frames. It is latency: declared, added up, printed.
+  public mutating func readsAhead(_ frames: Int) {
+    precondition(frames >= 0, "look-ahead is a number of frames")
+    lookahead = frames
+  }
+
+  /// The right to store this stage's report.
+  public mutating func report<Report: FrameReport>(_ type: Report.Type) -> ReportWriter<Report> {
+    reportType = type
+    return ReportWriter(slot: ownSlot)
+  }
+
+  /// The right to read the report that the plug-in `name`, earlier in the chain, makes.
+  public mutating func reader<Report: FrameReport>(_ type: Report.Type, from name: String)
+    throws(StageError) -> ReportReader<Report>
+  {
+    guard let found = earlier[name] else {
+      throw StageError("needs the report of `\(name)`; put --stage \(name) before it")
+    }
+    guard found.type == type else {
+      throw StageError("needs another kind of report than `\(name)` makes")
+    }
+    readsReports.append(found.slot)
+    return ReportReader(slot: found.slot)
+  }
+
+  /// Declares that this stage looks at `remaining`, so that it is measured.
+  public mutating func readsRemaining() -> Remaining {
+    usesRemaining = true
+    return remaining
+  }
+}

@@ -1,0 +1,30 @@
+/// A point in time in nanoseconds on a named clock.
+public struct Timestamp: Sendable, Hashable, BitwiseCopyable {
+  public enum Clock: UInt8, Sendable, Hashable, BitwiseCopyable {
+    /// `CLOCK_MONOTONIC` of this machine: devices and everything the engine stamps.
+    case monotonic
+    /// A file's own time line, from its first frame.
+    case media
+    /// The time that a dump recorded; on replay only.
+    case recorded
+  }
+
+  public var nanoseconds: Int64
+  public var clock: Clock
+
+  public init(nanoseconds: Int64, clock: Clock) {
+    self.nanoseconds = nanoseconds
+    self.clock = clock
+  }
+
+  /// Nanoseconds from `earlier` to this time; `nil` between different clocks, whose difference
+  /// means nothing.
+  public func nanoseconds(since earlier: Timestamp) -> Int64? {
+    clock == earlier.clock ? nanoseconds - earlier.nanoseconds : nil
+  }
+}
+
+/// The moment within a frame that its `captured` time stands for (`V4L2_BUF_FLAG_TSTAMP_SRC_*`).
+public enum CapturePoint: UInt8, Sendable, BitwiseCopyable {
+  case unknown, startOfExposure, endOfFrame
+}

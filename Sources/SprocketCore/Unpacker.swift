@@ -1,0 +1,27 @@
+/// Makes pixels of what a source delivered. One instance per worker; it allocates nothing per
+/// frame.
+public protocol Unpacker: AnyObject {
+  /// Prepares for frames of `format`. Says which parts of a frame will lie in the source's own
+  /// memory, so that no memory is needed for them.
+  func configure(format: FrameFormat, parts: FrameParts) -> UnpackPlan
+  /// Fills version 0 of the frame: `parts` of what `configure` was told. False when the source's
+  /// bytes are damaged: the frame is `corrupt`.
+  func unpack(_ slot: UnsafeMutablePointer<FrameStorage>) -> Bool
+  /// Fills the luma of `version` from its image, after a stage wrote that.
+  func deriveLuma(
+    _ slot: UnsafeMutablePointer<FrameStorage>, version: Int, format: FrameFormat,
+    parts: FrameParts)
+}
+
+/// What unpacking does with a frame's memory.
+public struct UnpackPlan: Sendable {
+  /// The image is the source's own memory: no copy, and read only.
+  public var borrowsImage: Bool
+  /// Full luma is plane 0 of the image: no copy.
+  public var borrowsLuma: Bool
+
+  public init(borrowsImage: Bool, borrowsLuma: Bool) {
+    self.borrowsImage = borrowsImage
+    self.borrowsLuma = borrowsLuma
+  }
+}
