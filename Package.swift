@@ -79,7 +79,7 @@ let package = Package(
     .executableTarget(
       name: "SprocketCommand", dependencies: ["SprocketCommandLine"], swiftSettings: settings),
 
-    test("SprocketRingTests", ["SprocketRing"]),
+    test("SprocketRingTests", ["SprocketRing", "CSprocketSystem"]),
     test("SprocketCoreTests", ["SprocketCore"]),
   ]
     + stages.map { name in

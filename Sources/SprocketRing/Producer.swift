@@ -1,0 +1,116 @@
+// The source's hand on the ring: claim a position, fill its slot, publish.
+
+import Synchronization
+
+extension Ring {
+  /// The one who fills positions. Traps if it has been taken.
+  public func makeProducer() -> Producer {
+    let taken = takenProducers.add(1, ordering: .relaxed).oldValue
+    precondition(taken == 0, "The producer has been taken: a ring has one source")
+    return Producer(self)
+  }
+}
+
+/// The source's hand on the ring. For one thread at a time.
+public struct Producer: ~Copyable, Sendable {
+  private let ring: Ring
+  private let depth: UInt64
+  /// The next sequence to be published.
+  private var next: UInt64 = 0
+  /// The slot claimed for `next`.
+  private var claimed: Int?
+  /// Sequences below it may be claimed, as of the last look at the cursors that gate.
+  private var limit: UInt64
+  /// The cursor that held the minimum at the last look.
+  private var blocker = 0
+  /// Slots that hold none of the newest `depth` sequences; a tap may still have pinned them.
+  private var idle: [Int]
+  private var hasEnded = false
+
+  init(_ ring: Ring) {
+    self.ring = ring
+    depth = UInt64(ring.plan.depth)
+    limit = depth
+    idle = Array(ring.plan.depth..<ring.plan.slotCount)
+  }
+
+  /// The next position to fill, or nil if there is no free one: drop the frame, or wait on `event`.
+  ///
+  /// Asked again before `publish`, it answers the same.
+  public mutating func claim() -> (sequence: UInt64, slot: Int)? {
+    precondition(!hasEnded, "claim() after end(): a new epoch needs a new ring")
+    if let claimed { return (next, claimed) }
+    if next >= limit {
+      lookAtGates()
+      if next >= limit { return nil }
+    }
+    let slot = takeSlot()
+    ring.positions[Int(next & ring.mask)].store(slot, ordering: .relaxed)
+    claimed = slot
+    return (next, slot)
+  }
+
+  /// Lets the claimed position pass.
+  public mutating func publish() {
+    precondition(claimed != nil, "publish() without claim(): claim a position and fill its slot")
+    claimed = nil
+    next += 1
+    ring.advance(0, to: next)
+  }
+
+  /// Publishes the end: what has been published is all there will be. A claim not published lapses.
+  public mutating func end() {
+    precondition(!hasEnded, "end() a second time: a ring has one end")
+    hasEnded = true
+    claimed = nil
+    ring.ending[0].word.store(next, ordering: .releasing)
+    ring.interrupt()
+  }
+
+  /// What to wait on when `claim` returned nil: the slowest cursor's.
+  public var event: EventWord { EventWord(ring: ring, cursor: blocker) }
+
+  private mutating func lookAtGates() {
+    limit = .max
+    for (index, lane) in ring.plan.lanes.enumerated() {
+      let passed = ring.passed(cursor: 1 + index)
+      let history = UInt64(lane.history)
+      admit(up: (passed > history ? passed - history : 0) + depth, cursor: 1 + index)
+    }
+    for (index, tap) in ring.plan.taps.enumerated() where tap.gates {
+      let cursor = 1 + ring.plan.lanes.count + index
+      admit(up: ring.passed(cursor: cursor) + depth, cursor: cursor)
+    }
+  }
+
+  private mutating func admit(up: UInt64, cursor: Int) {
+    guard up < limit else { return }
+    limit = up
+    blocker = cursor
+  }
+
+  /// The slot for `next`: the one that leaves the newest `depth`, or an idle one if it is pinned.
+  private mutating func takeSlot() -> Int {
+    var slot = Int(truncatingIfNeeded: next)
+    if next >= depth {
+      slot = ring.position(of: next - depth)
+      let word = ring.pins[slot].bitwiseOr(
+        PinWord.reclaimed, ordering: .acquiringAndReleasing
+      ).oldValue
+      if PinWord.isPinned(word) { slot = exchangeForIdle(slot) }
+    }
+    ring.pins[slot].store(PinWord.holding(next), ordering: .releasing)
+    return slot
+  }
+
+  private mutating func exchangeForIdle(_ pinned: Int) -> Int {
+    for index in idle.indices {
+      let slot = idle[index]
+      if !PinWord.isPinned(ring.pins[slot].load(ordering: .acquiring)) {
+        idle[index] = pinned
+        return slot
+      }
+    }
+    preconditionFailure("No idle slot: a tap has pinned two slots, which invariant 5 forbids")
+  }
+}

@@ -1,0 +1,113 @@
+// A sink's hand on the ring: in order and gating, or pinning and lapped, or always the newest.
+
+import Synchronization
+
+extension Ring {
+  /// The reader of a tap. Traps if it has been taken.
+  public func makeReader(tap: Int) -> Reader {
+    precondition(plan.taps.indices.contains(tap), "No tap \(tap): there are \(plan.taps.count)")
+    let taken = takenReaders[tap].add(1, ordering: .relaxed).oldValue
+    precondition(taken == 0, "Tap \(tap) has been taken: plan for one tap per reader")
+    return Reader(self, tap: tap)
+  }
+}
+
+/// A sink's hand on the ring. For one thread at a time.
+///
+/// Every sequence that its upstream passes is told of once, in order: as a frame, or in a range of
+/// those that were lapped or skipped.
+public struct Reader: ~Copyable, Sendable {
+  public enum Step: Sendable, Equatable {
+    /// Its slot stays as it is, until `release`.
+    case frame(sequence: UInt64, slot: Int)
+    /// Lost: the source needed their slots. Only for a tap that does not gate.
+    case lapped(Range<UInt64>)
+    /// Passed over for the newest. Only for a tap that wants the latest.
+    case skipped(Range<UInt64>)
+    /// Nothing to do: wait on `event`.
+    case wait
+    /// The end of the epoch: there will be nothing more.
+    case end
+  }
+
+  private let ring: Ring
+  private let tap: Int
+  private let upstream: Int
+  private let gates: Bool
+  private let latest: Bool
+  /// The upstream has passed this, as of the last look.
+  private var upstreamPassed: UInt64 = 0
+  /// The next sequence to be told of.
+  private var position: UInt64 = 0
+  private var held: Int?
+  /// Has jumped to `position`: to be tried before there is another jump.
+  private var hasJumped = false
+
+  init(_ ring: Ring, tap: Int) {
+    self.ring = ring
+    self.tap = tap
+    upstream = ring.plan.taps[tap].upstream.cursor
+    gates = ring.plan.taps[tap].gates
+    latest = ring.plan.taps[tap].latest
+  }
+
+  /// Takes the next sequence, or tells which ones are lost.
+  public mutating func next() -> Step {
+    precondition(held == nil, "next() before release(): a reader holds one frame at a time")
+    if position >= upstreamPassed || latest { upstreamPassed = ring.passed(cursor: upstream) }
+    if position >= upstreamPassed { return position == ring.end ? .end : .wait }
+    if latest, !hasJumped, upstreamPassed - position > 1 {
+      hasJumped = true
+      return .skipped(jump(to: upstreamPassed - 1))
+    }
+    hasJumped = false
+    if gates {
+      held = ring.position(of: position)
+    } else {
+      held = pin(position)
+    }
+    guard let slot = held else {
+      // What the source has published it had room for, so `depth` behind that may be intact.
+      let published = ring.passed(cursor: 0)
+      return .lapped(jump(to: max(position + 1, published - UInt64(ring.plan.depth))))
+    }
+    return .frame(sequence: position, slot: slot)
+  }
+
+  /// Lets the frame go.
+  public mutating func release() {
+    guard let slot = held else {
+      preconditionFailure("release() without a frame: take one with next(), and release it once")
+    }
+    held = nil
+    position += 1
+    if gates {
+      ring.advance(1 + ring.plan.lanes.count + tap, to: position)
+    } else {
+      ring.pins[slot].subtract(1, ordering: .releasing)
+    }
+  }
+
+  /// What to wait on when there was nothing to do: the upstream's cursor.
+  public var event: EventWord { EventWord(ring: ring, cursor: upstream) }
+
+  private mutating func jump(to target: UInt64) -> Range<UInt64> {
+    let passedOver = position..<target
+    position = target
+    return passedOver
+  }
+
+  /// Keeps the slot that holds `sequence` as it is, or returns nil if the source has reclaimed it.
+  private func pin(_ sequence: UInt64) -> Int? {
+    let slot = ring.position(of: sequence)
+    var word = ring.pins[slot].load(ordering: .acquiring)
+    while PinWord.holds(word, sequence) {
+      let (isPinned, current) = ring.pins[slot].compareExchange(
+        expected: word, desired: word + 1, successOrdering: .acquiringAndReleasing,
+        failureOrdering: .acquiring)
+      if isPinned { return slot }
+      word = current
+    }
+    return nil
+  }
+}

@@ -1,0 +1,159 @@
+// The ring: positions that hold slot numbers, cursors that pass over them, pins that keep a slot.
+//
+// Contract (the numbers are those of the design's R1 to R9, at the level of the ring)
+//
+//  1. A cursor's `passed` only grows. All sequences below it have passed; the source's is the
+//     number of sequences published. Each cursor has one writer at a time.
+//  2. A worker takes s when the lane before has passed min(s + 1 + lookahead, end).
+//  3. The source claims s when every lane has passed more than s - depth + history, and every
+//     gating tap more than s - depth. So nothing that a lane or a gating tap may still look at,
+//     look-ahead and history included, is overwritten.
+//  4. Each sequence is held by one slot, and the newest `depth` of them by different ones. The rest,
+//     one for each tap that does not gate, are the producer's idle slots.
+//  5. Once a tap that does not gate has pinned a slot, its contents are stable until the release.
+//     The producer never waits for it: meeting a pinned slot, it takes an idle one instead. One is
+//     always free. Proof: a slot is idle and pinned only because of a pin that was there when the
+//     producer reclaimed it, since none is added after that. A tap pins one slot at a time, so each
+//     tap keeps at most one slot busy, be it idle or the one just met. If the one just met is
+//     pinned, at most spares - 1 idle slots are.
+//  6. `end` is written once. Lanes and taps drain to it, then say so. A ring lives for one epoch,
+//     so history and look-ahead never cross from one to the next.
+//  7. Nobody waits in here. Who finds nothing to do gets `.wait` (the producer nil), parks on
+//     `event`, and asks again.
+//
+// Memory order: acquire and release only; no fences, nothing sequentially consistent
+//
+//  - Contents. A writer fills a slot, then stores `passed` (release); the reader loads that `passed`
+//    (acquire). In a parallel lane the chain is: worker stores its done mark (release), the
+//    advancing worker loads it (acquire) and stores `passed` (release).
+//  - Reuse. The producer loads `passed` of all that gate (acquire) before it overwrites a slot; they
+//    stored it (release) after their last look.
+//  - Positions are stored and loaded relaxed: `passed` orders them for all who are gated by it. A tap
+//    that may be lapped can read a later lap's slot number: the pin's generation unmasks it.
+//  - Pin against reclaim. Both are read-modify-writes of the slot's pin word, so one of them comes
+//    first: either the producer's `or` sees the pin, or the pin sees the reclaimed bit. The unpin
+//    releases and the producer's look at an empty word acquires, so reads end before writes begin.
+//    The pin also *releases*: the producer that meets it must know of the same tap's earlier unpin,
+//    or the proof in 5 would not hold on a machine that reorders stores.
+//  - A tap that finds itself lapped acquires the producer's `or` or its new generation (both
+//    release), so the source's `passed` that it loads next is at least s + depth.
+//  - Parking. The waker stores `passed`, then adds to the event word; the waiter sets the event
+//    word's bit, then loads `passed` again. Both are read-modify-writes (acquire and release) of one
+//    word: if the waker's comes first, the waiter sees the cursor; if the waiter's comes first, the
+//    waker sees the bit and calls `wake`, and the kernel's comparison of the word closes the rest.
+//  - Passing the baton in a parallel lane. A finishing worker stores its mark, then adds 1 to
+//    `pending`; the one who found 0 moves the cursor and leaves by exchanging what it saw for 0. All
+//    are read-modify-writes of one word: a mark is seen by the one who is scanning, or its owner
+//    found 0 and scans itself.
+
+import Synchronization
+
+/// A lock-free ring of positions; each holds the number of a slot.
+///
+/// The ring owns no frames: slot numbers run from 0 to `slotCount` - 1, and what a slot is made of
+/// is its user's affair. The user makes each role once (a worker per thread) and moves it to its
+/// thread. Nothing is allocated after that.
+public final class Ring: Sendable {
+  public let plan: RingPlan
+  public var slotCount: Int { plan.slotCount }
+
+  /// The source's, the lanes', the gating taps'.
+  let cursors: Table<Cursor>
+  let contests: Table<Contest>
+  /// Per lane and position: 1 + the sequence that was last finished there.
+  let marks: Table<Atomic<UInt64>>
+  let positions: Table<Atomic<Int>>
+  let pins: Table<Atomic<UInt64>>
+  /// One word: the end of the epoch, the largest number while that is not known.
+  let ending: Table<LoneWord>
+  let takenProducers = Atomic<Int>(0)
+  let takenWorkers: Table<Atomic<Int>>
+  let takenReaders: Table<Atomic<Int>>
+  /// Positions are a power of two, at least `depth`.
+  let mask: UInt64
+  let wake: @Sendable (EventWord) -> Void
+
+  /// Makes a ring, and traps if the plan cannot work.
+  ///
+  /// `wake` is called, on the thread that moved a cursor, when somebody may be parked on that event
+  /// word's address: it has to wake all of them (futex).
+  public init(_ plan: RingPlan, wake: @escaping @Sendable (EventWord) -> Void) {
+    plan.validate()
+    var capacity = 1
+    while capacity < plan.depth { capacity *= 2 }
+    self.plan = plan
+    self.wake = wake
+    mask = UInt64(capacity - 1)
+    let lanes = plan.lanes.count
+    cursors = Table(count: 1 + lanes + plan.taps.count) { _ in Cursor() }
+    contests = Table(count: lanes) { _ in Contest() }
+    marks = Table(count: lanes * capacity) { _ in Atomic(0) }
+    positions = Table(count: capacity) { _ in Atomic(0) }
+    pins = Table(count: plan.slotCount) { _ in Atomic(PinWord.reclaimed) }
+    ending = Table(count: 1) { _ in LoneWord(.max) }
+    takenWorkers = Table(count: lanes) { _ in Atomic(0) }
+    takenReaders = Table(count: plan.taps.count) { _ in Atomic(0) }
+  }
+
+  /// All sequences below it have passed this cursor.
+  public func passed(_ upstream: RingPlan.Upstream) -> UInt64 {
+    passed(cursor: upstream.cursor)
+  }
+
+  /// The slot that holds `sequence`, which the caller's own cursor must guard: a worker that holds s
+  /// may ask for s - history ... s + lookahead. Traps if the sequence is not there any more.
+  public func slot(at sequence: UInt64) -> Int {
+    let slot = position(of: sequence)
+    precondition(
+      PinWord.holds(pins[slot].load(ordering: .relaxed), sequence),
+      "Sequence \(sequence) is not in the ring: ask within the lane's history and look-ahead")
+    return slot
+  }
+
+  /// Wakes everybody who is parked, for instance because the run is to stop at once.
+  ///
+  /// Set the flag that they are to see (release) first; they look at it after `announce`.
+  public func interrupt() {
+    for cursor in 0..<cursors.count { signal(cursor) }
+  }
+
+  func passed(cursor: Int) -> UInt64 { cursors[cursor].passed.load(ordering: .acquiring) }
+
+  /// The end of the epoch, or the largest number.
+  var end: UInt64 { ending[0].word.load(ordering: .acquiring) }
+
+  func position(of sequence: UInt64) -> Int {
+    positions[Int(sequence & mask)].load(ordering: .relaxed)
+  }
+
+  /// Moves a cursor and wakes who waits for it. For the cursor's writer only.
+  func advance(_ cursor: Int, to passed: UInt64) {
+    cursors[cursor].passed.store(passed, ordering: .releasing)
+    signal(cursor)
+  }
+
+  private func signal(_ cursor: Int) {
+    let before = cursors[cursor].event.wrappingAdd(2, ordering: .acquiringAndReleasing).oldValue
+    guard before & 1 != 0 else { return }
+    // Before the wake-up: who parks on the old value in between is turned away or woken.
+    cursors[cursor].event.bitwiseAnd(~1, ordering: .acquiringAndReleasing)
+    wake(EventWord(ring: self, cursor: cursor))
+  }
+}
+
+/// What somebody who found nothing to do waits on: one word per cursor.
+///
+/// `let value = event.announce()`, ask again, and if there is still nothing to do, wait in the kernel
+/// while the word at `address` equals `value`, with a bound.
+public struct EventWord: Sendable {
+  let ring: Ring
+  let cursor: Int
+
+  /// Says that the caller is about to park; returns the value to park on.
+  public func announce() -> UInt32 {
+    ring.cursors[cursor].event.bitwiseOr(1, ordering: .acquiringAndReleasing).newValue
+  }
+
+  /// Where the 32-bit word is. Valid as long as the ring.
+  public var address: UnsafeRawPointer { unsafe ring.cursors.address(of: cursor) }
+}
