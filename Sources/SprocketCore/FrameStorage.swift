@@ -48,7 +48,9 @@ public struct VersionStorage: BitwiseCopyable {
 /// All that belongs to one slot.
 @unsafe
 public struct FrameStorage {
-  public var record = FrameRecord()
+  /// The record as the source sealed it, then as each lane did: a lane works on a copy of its own,
+  /// so that a lane behind it may read earlier frames' records while this one goes on.
+  public var records: UnsafeMutablePointer<FrameRecord>
   /// What the source delivered, in its own format; an encoded frame is one plane with one row.
   public var source = unsafe ImageStorage()
   /// The slot's own memory for the source's bytes; `nil` where the source lends all it has.
@@ -60,7 +62,7 @@ public struct FrameStorage {
   public var reports: UnsafeMutableRawPointer
   /// One area per packing sink, at the offsets that the engine gave them.
   public var packed: UnsafeMutableRawPointer
-  /// Bytes in use of each area.
+  /// Bytes in use of each area; -1 where the sink did not select the frame or packing failed.
   public var packedCounts: UnsafeMutablePointer<Int>
   /// When each stage was entered, nanoseconds; what `setup.remaining` is computed from.
   public var entered: UnsafeMutablePointer<Int64>
@@ -68,10 +70,12 @@ public struct FrameStorage {
   public var eventCount = 0
 
   public init(
-    versions: UnsafeMutablePointer<VersionStorage>, reports: UnsafeMutableRawPointer,
-    packed: UnsafeMutableRawPointer, packedCounts: UnsafeMutablePointer<Int>,
-    entered: UnsafeMutablePointer<Int64>, events: UnsafeMutablePointer<Event>
+    records: UnsafeMutablePointer<FrameRecord>, versions: UnsafeMutablePointer<VersionStorage>,
+    reports: UnsafeMutableRawPointer, packed: UnsafeMutableRawPointer,
+    packedCounts: UnsafeMutablePointer<Int>, entered: UnsafeMutablePointer<Int64>,
+    events: UnsafeMutablePointer<Event>
   ) {
+    unsafe self.records = unsafe records
     unsafe self.versions = versions
     unsafe self.reports = reports
     unsafe self.packed = packed

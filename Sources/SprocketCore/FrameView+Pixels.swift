@@ -30,7 +30,7 @@ extension FrameView {
       precondition(
         parts.contains(.encoded), "declare setup.reads(.encoded) in configure before reading it")
       let start = unsafe UnsafePointer(storage.pointee.source.planes[0].base)
-      let span = unsafe Span(_unsafeStart: start, count: storage.pointee.record.byteCount)
+      let span = unsafe Span(_unsafeStart: start, count: storage.pointee.records[lane].byteCount)
       return unsafe _overrideLifetime(span, borrowing: self)
     }
   }

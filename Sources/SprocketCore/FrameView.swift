@@ -6,6 +6,8 @@
 @safe
 public struct FrameView: ~Copyable {
   @usableFromInline let storage: UnsafeMutablePointer<FrameStorage>
+  /// Which copy of the record is this lane's own.
+  @usableFromInline let lane: Int
   /// The image version that is read, and the one that may be written.
   let version: Int
   let written: Int?
@@ -22,6 +24,7 @@ public struct FrameView: ~Copyable {
     neighbours: Neighbours
   ) {
     unsafe self.storage = unsafe storage
+    lane = access.lane
     version = access.version
     written = access.written
     isInPlace = access.isInPlace
@@ -31,7 +34,7 @@ public struct FrameView: ~Copyable {
     unsafe self.neighbours = neighbours
   }
 
-  public var record: FrameRecord { unsafe storage.pointee.record }
+  public var record: FrameRecord { unsafe storage.pointee.records[lane] }
 
   /// Nanoseconds from `captured` to `now`; `nil` where the source's clock is not monotonic.
   public var age: Int64? { now.nanoseconds(since: record.captured) }
@@ -48,13 +51,13 @@ public struct FrameView: ~Copyable {
   public mutating func write<Report>(_ report: Report, _ writer: ReportWriter<Report>) {
     unsafe storage.pointee.reports.storeBytes(
       of: report, toByteOffset: writer.slot.offset, as: Report.self)
-    unsafe storage.pointee.record.reported |= writer.slot.bit
+    unsafe storage.pointee.records[lane].reported |= writer.slot.bit
   }
 
   /// An earlier stage's report on this frame; `nil` if it made none.
   @inlinable
   public func read<Report>(_ reader: ReportReader<Report>) -> Report? {
-    guard unsafe storage.pointee.record.reported & reader.slot.bit != 0 else { return nil }
+    guard unsafe storage.pointee.records[lane].reported & reader.slot.bit != 0 else { return nil }
     return unsafe storage.pointee.reports.load(fromByteOffset: reader.slot.offset, as: Report.self)
   }
 }
@@ -65,7 +68,7 @@ extension FrameView {
   public func value<Value: BitwiseCopyable>(
     _ field: ReportFieldDescription, of layout: ReportLayout, index: Int = 0, as type: Value.Type
   ) -> Value? {
-    guard unsafe storage.pointee.record.reported & layout.slot.bit != 0 else { return nil }
+    guard unsafe storage.pointee.records[lane].reported & layout.slot.bit != 0 else { return nil }
     let offset = layout.slot.offset + field.offset + index * MemoryLayout<Value>.stride
     return unsafe storage.pointee.reports.load(fromByteOffset: offset, as: Value.self)
   }
@@ -73,6 +76,8 @@ extension FrameView {
 
 /// Which pixels a stage or a sink reads and writes; worked out by the engine at configure.
 public struct FrameAccess: Sendable {
+  /// Index into `FrameStorage.records`.
+  public var lane: Int
   public var version: Int
   public var written: Int?
   public var isInPlace: Bool
@@ -80,9 +85,10 @@ public struct FrameAccess: Sendable {
   public var parts: FrameParts
 
   public init(
-    version: Int, written: Int? = nil, isInPlace: Bool = false, format: FrameFormat,
+    lane: Int, version: Int, written: Int? = nil, isInPlace: Bool = false, format: FrameFormat,
     parts: FrameParts
   ) {
+    self.lane = lane
     self.version = version
     self.written = written
     self.isInPlace = isInPlace
@@ -113,6 +119,8 @@ public struct Neighbours: BitwiseCopyable {
 @safe
 public struct NeighbourFrame: ~Escapable {
   let storage: UnsafeMutablePointer<FrameStorage>
+  /// The lane before the one that looks: what it sealed is what is seen.
+  let lane: Int
   let version: Int
   let parts: FrameParts
   public let format: FrameFormat
@@ -120,15 +128,16 @@ public struct NeighbourFrame: ~Escapable {
   @_lifetime(borrow frame)
   init(_ storage: UnsafeMutablePointer<FrameStorage>, of frame: borrowing FrameView) {
     unsafe self.storage = unsafe storage
+    lane = frame.lane - 1
     version = frame.version
     parts = frame.parts
     format = frame.format
   }
 
-  public var record: FrameRecord { unsafe storage.pointee.record }
+  public var record: FrameRecord { unsafe storage.pointee.records[lane] }
 
   public func read<Report>(_ reader: ReportReader<Report>) -> Report? {
-    guard unsafe storage.pointee.record.reported & reader.slot.bit != 0 else { return nil }
+    guard unsafe storage.pointee.records[lane].reported & reader.slot.bit != 0 else { return nil }
     return unsafe storage.pointee.reports.load(fromByteOffset: reader.slot.offset, as: Report.self)
   }
 }

@@ -65,13 +65,11 @@ public struct ReportFieldDescription: Sendable, Hashable {
 /// The right to store one stage's report; handed out by `StageSetup`.
 public struct ReportWriter<Report: FrameReport>: Sendable {
   @usableFromInline let slot: ReportSlot
-  init(slot: ReportSlot) { self.slot = slot }
 }
 
 /// The right to read an earlier stage's report; handed out by `StageSetup`.
 public struct ReportReader<Report: FrameReport>: Sendable {
   @usableFromInline let slot: ReportSlot
-  init(slot: ReportSlot) { self.slot = slot }
 }
 
 /// Where in a frame's memory a report lies, and its bit in `FrameRecord.reported`.

@@ -142,7 +142,7 @@ public struct CaptureSlot: ~Copyable {
         packedAt: base, format: format.pixelFormat, width: format.width, height: format.height)
     }
     unsafe storage.pointee.source = unsafe image
-    unsafe storage.pointee.record.byteCount = count
+    unsafe storage.pointee.records[0].byteCount = count
   }
 
   /// Lends the source's own memory: one plane of encoded bytes, or the planes of a picture.
@@ -151,7 +151,7 @@ public struct CaptureSlot: ~Copyable {
     _ image: ImageStorage, byteCount: Int, handle: UnsafeMutableRawPointer
   ) {
     unsafe storage.pointee.source = unsafe image
-    unsafe storage.pointee.record.byteCount = byteCount
+    unsafe storage.pointee.records[0].byteCount = byteCount
     unsafe storage.pointee.lent = unsafe handle
   }
 

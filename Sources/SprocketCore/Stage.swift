@@ -78,6 +78,7 @@ public struct StageSetup: ~Copyable {
   public private(set) var history = 0
   public private(set) var lookahead = 0
   public private(set) var usesRemaining = false
+  public private(set) var ageBudget: Duration?
   /// The reports of stages before this one.
   let earlier: [String: (type: any FrameReport.Type, slot: ReportSlot)]
   let ownSlot: ReportSlot
@@ -143,6 +144,10 @@ public struct StageSetup: ~Copyable {
     readsReports.append(found.slot)
     return ReportReader(slot: found.slot)
   }
+
+  /// Declares how old a frame may be at the end of the chain; the engine refuses to start when the
+  /// chain's look-ahead alone makes it older.
+  public mutating func allowsAge(_ budget: Duration) { ageBudget = budget }
 
   /// Declares that this stage looks at `remaining`, so that it is measured.
   public mutating func readsRemaining() -> Remaining {
