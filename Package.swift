@@ -81,6 +81,8 @@ let package = Package(
 
     test("SprocketRingTests", ["SprocketRing", "CSprocketSystem"]),
     test("SprocketCoreTests", ["SprocketCore"]),
+    test("SprocketJPEGTests", ["SprocketJPEG", "TestSupport"]),
+    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
   ]
     + stages.map { name in
       .target(

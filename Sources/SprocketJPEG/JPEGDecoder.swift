@@ -1,0 +1,175 @@
+internal import CSprocketJPEG
+
+/// What a JPEG image's header says, as the decoder reads it.
+public struct JPEGHeader: Equatable, Sendable {
+  /// In pixels.
+  public let width: Int
+  /// In pixels.
+  public let height: Int
+  /// `nil` if the image has no planes that ``JPEGDecoder/decodePlanes(_:width:height:subsampling:y:u:v:)``
+  /// could write: another subsampling, RGB, CMYK.
+  public let subsampling: JPEGSubsampling?
+}
+
+/// Decodes JPEG images, one after the other.
+///
+/// One decoder serves one thread at a time; a worker makes its own and keeps it. Images without Huffman
+/// tables (Motion-JPEG) are decoded with the standard ones.
+///
+/// ## Damage
+///
+/// libturbojpeg reports harmless oddities and real damage in one way, and only the first of an image.
+/// Here, an image with nothing but *extraneous bytes* before a marker is in order: many cameras pad
+/// their data (a whole camera would otherwise be unusable, motion issue 65). All else that the library
+/// says about picture data throws ``JPEGError/damagedData`` (the picture has been written as far as
+/// possible) or ``JPEGError/undecodable``.
+///
+/// Transforms are the accurate integer ones, so that results equal those of other programs.
+@safe
+public struct JPEGDecoder: ~Copyable {
+  private let handle: tjhandle
+
+  /// The corresponding C function is `tjInitDecompress`.
+  public init() throws(JPEGError) {
+    guard let handle = unsafe tjInitDecompress() else { throw .outOfMemory }
+    unsafe self.handle = unsafe handle
+  }
+
+  deinit { unsafe tjDestroy(handle) }
+
+  /// Reads the header alone. A few microseconds; ``JPEGStructure`` says more and checks more.
+  ///
+  /// The corresponding C function is `tjDecompressHeader3`.
+  public mutating func header(_ jpeg: Span<UInt8>) throws(JPEGError) -> JPEGHeader {
+    var (width, height, subsampling, space): (Int32, Int32, Int32, Int32) = (0, 0, -1, -1)
+    let result = unsafe jpeg.withUnsafeBufferPointer { bytes in
+      unsafe tjDecompressHeader3(
+        handle, bytes.baseAddress, UInt(bytes.count), &width, &height, &subsampling, &space)
+    }
+    if result != 0, width == 0 || isDamaged() != nil {
+      // A subsampling without a name is the header's error and not the image's.
+      guard width > 0, height > 0, subsampling < 0 else { throw isDamaged() ?? .undecodable }
+    }
+    guard width > 0, height > 0 else { throw .noFrameHeader }
+    let hasPlanes = space == TJCS_YCbCr.rawValue || space == TJCS_GRAY.rawValue
+    return JPEGHeader(
+      width: Int(width), height: Int(height),
+      subsampling: hasPlanes ? JPEGSubsampling(code: subsampling) : nil)
+  }
+
+  /// Decodes luma alone, in full or scaled down, into `plane`.
+  ///
+  /// `width` and `height` are those of the image, in pixels; the plane gets `scale.scaled(width)` by
+  /// `scale.scaled(height)` samples. A scaled sample is close to the mean of the pixels that it stands
+  /// for: at 1/8 it is their mean but for rounding. An image of another size throws
+  /// ``JPEGError/unexpectedImage(width:height:)``.
+  ///
+  /// The corresponding C function is `tjDecompress2`.
+  public mutating func decodeLuma(
+    _ jpeg: Span<UInt8>, width: Int, height: Int, scale: JPEGScale = .full,
+    into plane: MutableJPEGPlane
+  ) throws(JPEGError) {
+    let header = try header(jpeg)
+    guard header.width == width, header.height == height else {
+      throw .unexpectedImage(width: header.width, height: header.height)
+    }
+    let (outputWidth, outputHeight) = (scale.scaled(width), scale.scaled(height))
+    checkPlane(
+      "luma", stride: plane.stride, byteCount: plane.byteCount, width: outputWidth,
+      height: outputHeight)
+    let result = unsafe jpeg.withUnsafeBufferPointer { bytes in
+      unsafe tjDecompress2(
+        handle, bytes.baseAddress, UInt(bytes.count), plane.base, Int32(outputWidth),
+        Int32(plane.stride), Int32(outputHeight), Int32(TJPF_GRAY.rawValue), 0)
+    }
+    if result != 0, let error = isDamaged() { throw error }
+  }
+
+  /// Decodes the planes as they are in the image, without conversion.
+  ///
+  /// Samples are full range, with the matrix of BT.601 (JFIF). The planes must have room for
+  /// ``JPEGSubsampling/planeWidth(_:imageWidth:)`` by ``JPEGSubsampling/planeHeight(_:imageHeight:)``
+  /// samples, which for odd sizes is a little more than the image. `u` and `v` are not used for gray.
+  ///
+  /// The corresponding C function is `tjDecompressToYUVPlanes`.
+  public mutating func decodePlanes(
+    _ jpeg: Span<UInt8>, width: Int, height: Int, subsampling: JPEGSubsampling,
+    y: MutableJPEGPlane, u: MutableJPEGPlane? = nil, v: MutableJPEGPlane? = nil
+  ) throws(JPEGError) {
+    let header = try header(jpeg)
+    guard let found = header.subsampling else { throw .unsupportedSubsampling }
+    guard header.width == width, header.height == height, found == subsampling else {
+      throw .unexpectedImage(width: header.width, height: header.height)
+    }
+    var planes: InlineArray<3, UnsafeMutablePointer<UInt8>?> = [nil, nil, nil]
+    var strides: InlineArray<3, Int32> = [0, 0, 0]
+    for index in 0..<subsampling.planeCount {
+      guard let plane = index == 0 ? y : index == 1 ? u : v else {
+        preconditionFailure("an image with chroma needs three planes")
+      }
+      checkPlane(
+        index == 0 ? "luma" : "chroma", stride: plane.stride, byteCount: plane.byteCount,
+        width: subsampling.planeWidth(index, imageWidth: width),
+        height: subsampling.planeHeight(index, imageHeight: height))
+      unsafe planes[index] = unsafe plane.base
+      strides[index] = Int32(plane.stride)
+    }
+    var planeSpan = unsafe planes.mutableSpan
+    var strideSpan = strides.mutableSpan
+    let result = unsafe jpeg.withUnsafeBufferPointer { bytes in
+      unsafe planeSpan.withUnsafeMutableBufferPointer { planes in
+        unsafe strideSpan.withUnsafeMutableBufferPointer { strides in
+          unsafe tjDecompressToYUVPlanes(
+            handle, bytes.baseAddress, UInt(bytes.count), planes.baseAddress, Int32(width),
+            strides.baseAddress, Int32(height), 0)
+        }
+      }
+    }
+    if result != 0, let error = isDamaged() { throw error }
+  }
+
+  /// The library's words for its last complaint on the calling thread. Allocates.
+  ///
+  /// The corresponding C function is `tjGetErrorStr2`.
+  public var lastMessage: String { unsafe String(cString: tjGetErrorStr2(handle)) }
+
+  /// What the library's last complaint means, `nil` if it is harmless.
+  ///
+  /// `tjGetErrorCode` does not serve: it says "warning" also for an error that follows a warning. The
+  /// texts are those of libjpeg's `jerror.h`, the same since 1991.
+  private func isDamaged() -> JPEGError? {
+    guard let message = unsafe tjGetErrorStr2(handle) else { return .undecodable }
+    if unsafe begins(message, "Corrupt JPEG data: ") {
+      let isHarmless =
+        unsafe contains(message, " extraneous bytes before marker ")
+        || contains(message, "bad ICC marker")
+      return isHarmless ? nil : .damagedData
+    }
+    if unsafe begins(message, "Warning: ") || begins(message, "Unknown Adobe color transform") {
+      return nil
+    }
+    let isWarning =
+      unsafe begins(message, "Premature end of JPEG file")
+      || begins(message, "Inconsistent progression sequence")
+    return isWarning ? .damagedData : .undecodable
+  }
+}
+
+/// Whether a C string begins with `prefix`. No memory is allocated.
+private func begins(_ text: UnsafePointer<CChar>, _ prefix: StaticString) -> Bool {
+  for index in 0..<prefix.utf8CodeUnitCount {
+    // A terminating zero differs from every character of the prefix, so nothing is read beyond it.
+    if unsafe UInt8(bitPattern: text[index]) != prefix.utf8Start[index] { return false }
+  }
+  return true
+}
+
+/// Whether a C string contains `part`.
+private func contains(_ text: UnsafePointer<CChar>, _ part: StaticString) -> Bool {
+  var at = unsafe text
+  while unsafe at.pointee != 0 {
+    if unsafe begins(at, part) { return true }
+    unsafe at += 1
+  }
+  return false
+}

@@ -1,0 +1,84 @@
+internal import CSprocketJPEG
+
+/// Encodes planar YUV or gray images as baseline JPEG, one after the other.
+///
+/// One encoder serves one thread at a time; a worker makes its own and keeps it. Samples are taken to be
+/// full range with the matrix of BT.601, as JFIF has it; nothing is converted. Huffman tables are the
+/// standard ones and are written, transforms the accurate integer ones.
+@safe
+public struct JPEGEncoder: ~Copyable {
+  private let handle: tjhandle
+
+  /// The corresponding C function is `tjInitCompress`.
+  public init() throws(JPEGError) {
+    guard let handle = unsafe tjInitCompress() else { throw .outOfMemory }
+    unsafe self.handle = unsafe handle
+  }
+
+  deinit { unsafe tjDestroy(handle) }
+
+  /// The most bytes that an image of this size can take, whatever it shows; `nil` for a size that
+  /// cannot be encoded.
+  ///
+  /// The corresponding C function is `tjBufSize`.
+  public static func maximumSize(
+    width: Int, height: Int, subsampling: JPEGSubsampling
+  ) -> Int? {
+    // 65500 is libjpeg's JPEG_MAX_DIMENSION.
+    guard 1...65500 ~= width, 1...65500 ~= height else { return nil }
+    return Int(exactly: tjBufSize(Int32(width), Int32(height), subsampling.code))
+  }
+
+  /// Encodes an image into `output`; returns the number of bytes written.
+  ///
+  /// `output` must have ``maximumSize(width:height:subsampling:)`` bytes, whatever the result needs:
+  /// the library does not check the end of a buffer. `quality` is 1 to 100. The planes must hold
+  /// ``JPEGSubsampling/planeWidth(_:imageWidth:)`` by ``JPEGSubsampling/planeHeight(_:imageHeight:)``
+  /// samples; for odd sizes, repeat the last column and row there. `u` and `v` are not used for gray.
+  ///
+  /// The corresponding C function is `tjCompressFromYUVPlanes`.
+  public mutating func encode(
+    width: Int, height: Int, subsampling: JPEGSubsampling, y: JPEGPlane, u: JPEGPlane? = nil,
+    v: JPEGPlane? = nil, quality: Int, into output: inout MutableSpan<UInt8>
+  ) throws(JPEGError) -> Int {
+    precondition(1...100 ~= quality, "JPEG quality is 1 to 100, not \(quality)")
+    guard
+      let needed = Self.maximumSize(width: width, height: height, subsampling: subsampling)
+    else { throw .encodingFailed }
+    guard output.count >= needed else { throw .bufferTooSmall(needed: needed) }
+
+    var planes: InlineArray<3, UnsafePointer<UInt8>?> = [nil, nil, nil]
+    var strides: InlineArray<3, Int32> = [0, 0, 0]
+    for index in 0..<subsampling.planeCount {
+      guard let plane = index == 0 ? y : index == 1 ? u : v else {
+        preconditionFailure("an image with chroma needs three planes")
+      }
+      checkPlane(
+        index == 0 ? "luma" : "chroma", stride: plane.stride, byteCount: plane.byteCount,
+        width: subsampling.planeWidth(index, imageWidth: width),
+        height: subsampling.planeHeight(index, imageHeight: height))
+      unsafe planes[index] = unsafe plane.base
+      strides[index] = Int32(plane.stride)
+    }
+    var planeSpan = unsafe planes.mutableSpan
+    let strideSpan = strides.span
+    var size = UInt(output.count)
+    let result = unsafe output.withUnsafeMutableBufferPointer { bytes in
+      var base = bytes.baseAddress
+      return unsafe planeSpan.withUnsafeMutableBufferPointer { planes in
+        unsafe strideSpan.withUnsafeBufferPointer { strides in
+          unsafe tjCompressFromYUVPlanes(
+            handle, planes.baseAddress, Int32(width), strides.baseAddress, Int32(height),
+            subsampling.code, &base, &size, Int32(quality), TJFLAG_NOREALLOC)
+        }
+      }
+    }
+    guard result == 0 else { throw .encodingFailed }
+    return Int(size)
+  }
+
+  /// The library's words for its last complaint on the calling thread. Allocates.
+  ///
+  /// The corresponding C function is `tjGetErrorStr2`.
+  public var lastMessage: String { unsafe String(cString: tjGetErrorStr2(handle)) }
+}

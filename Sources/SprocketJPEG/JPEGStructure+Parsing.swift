@@ -1,0 +1,174 @@
+// The walk over an image's bytes, from one marker to the next.
+
+extension JPEGStructure {
+  /// Reads all segments and scans, and sets what they say.
+  mutating func readSegments(_ jpeg: Span<UInt8>) throws(JPEGError) {
+    var hasQuantizationTables = false
+    var at = 2
+    while true {
+      at = try skipFill(jpeg, at: at)
+      let marker = jpeg[at + 1]
+      if marker == Marker.endOfImage {
+        guard width > 0 else { throw .noFrameHeader }
+        guard scanOffset > 0 else { throw .noScan }
+        byteCount = at + 2
+        return
+      }
+      let body = try segmentBody(jpeg, marker: marker, at: at)
+      switch marker {
+      case 0xC0...0xC2: try readFrameHeader(jpeg, marker: marker, body: body, at: at)
+      case Marker.huffmanTables:
+        if scanOffset == 0 { hasHuffmanTables = true }
+      case 0xC3, 0xC5...0xCB, Marker.arithmeticConditioning, 0xCD...0xCF:
+        throw .unsupportedProcess(marker: marker)
+      case Marker.quantizationTables: hasQuantizationTables = true
+      case Marker.restartInterval:
+        guard body.count == 2 else { throw .brokenSegment(marker: marker, offset: at) }
+        restartInterval = twoBytes(jpeg, body.lowerBound)
+      case Marker.startOfScan:
+        guard width > 0 else { throw .noFrameHeader }
+        guard hasQuantizationTables else { throw .noQuantizationTable }
+        at = try readScan(jpeg, body: body, at: at)
+        continue
+      case Marker.application, Marker.comment, 0xDC, 0xDE, 0xDF, 0xF0...0xFD: break
+      default: throw .strayMarker(marker: marker, offset: at)
+      }
+      at = body.upperBound
+    }
+  }
+
+  /// The frame header (T.81, B.2.2).
+  private mutating func readFrameHeader(
+    _ jpeg: Span<UInt8>, marker: UInt8, body: Range<Int>, at: Int
+  ) throws(JPEGError) {
+    guard width == 0 else { throw .twoFrameHeaders(offset: at) }
+    guard body.count >= 6 else { throw .brokenSegment(marker: marker, offset: at) }
+    let start = body.lowerBound
+    let components = Int(jpeg[start + 5])
+    guard 1...4 ~= components, body.count == 6 + 3 * components else {
+      throw .brokenSegment(marker: marker, offset: at)
+    }
+    guard jpeg[start] == 8 else { throw .unsupportedProcess(marker: marker) }
+    let (rows, columns) = (twoBytes(jpeg, start + 1), twoBytes(jpeg, start + 3))
+    guard rows > 0, columns > 0 else { throw .emptyImage }
+    guard rows <= 65500, columns <= 65500 else {
+      throw .imageTooLarge(width: columns, height: rows)
+    }
+    for component in 0..<components {
+      let (horizontal, vertical) = factors(jpeg, start: start, component)
+      guard 1...4 ~= horizontal, 1...4 ~= vertical else {
+        throw .brokenSegment(marker: marker, offset: at)
+      }
+      maximumFactors.horizontal = max(maximumFactors.horizontal, horizontal)
+      maximumFactors.vertical = max(maximumFactors.vertical, vertical)
+    }
+    (width, height, componentCount) = (columns, rows, components)
+    isProgressive = marker == Marker.startOfFrameProgressive
+    switch components {
+    case 1: subsampling = .gray
+    case 3:
+      subsampling = JPEGSubsampling(
+        luma: factors(jpeg, start: start, 0), blue: factors(jpeg, start: start, 1),
+        red: factors(jpeg, start: start, 2))
+    default: subsampling = nil
+    }
+  }
+
+  /// A scan's header and its entropy-coded data; returns where the next marker other than a restart is.
+  private mutating func readScan(
+    _ jpeg: Span<UInt8>, body: Range<Int>, at header: Int
+  ) throws(JPEGError) -> Int {
+    let components = body.isEmpty ? 0 : Int(jpeg[body.lowerBound])
+    guard 1...4 ~= components, body.count == 4 + 2 * components else {
+      throw .brokenSegment(marker: Marker.startOfScan, offset: header)
+    }
+    if scanOffset == 0 { (scanHeaderOffset, scanOffset) = (header, body.upperBound) }
+
+    var restarts = 0
+    var at = body.upperBound
+    scan: while true {
+      at = firstFF(jpeg, from: at)
+      guard at + 1 < jpeg.count else { throw .truncated }
+      switch jpeg[at + 1] {
+      case 0x00: at += 2
+      case 0xFF: at += 1
+      case Marker.restart:
+        guard restartInterval > 0, Int(jpeg[at + 1] & 7) == restarts & 7 else {
+          throw .restartMarkers(offset: at)
+        }
+        restarts += 1
+        at += 2
+      default: break scan
+      }
+    }
+    if restartInterval > 0, let units = codedUnits(scanComponents: components) {
+      guard restarts >= (units - 1) / restartInterval else { throw .restartMarkers(offset: at) }
+    }
+    return at
+  }
+
+  /// Minimum coded units of a scan: blocks if it has one component, interleaved units if it has all;
+  /// `nil` for a scan of some of them (T.81, A.2).
+  private func codedUnits(scanComponents: Int) -> Int? {
+    guard scanComponents == componentCount else { return nil }
+    let unitWidth = scanComponents == 1 ? 8 : 8 * maximumFactors.horizontal
+    let unitHeight = scanComponents == 1 ? 8 : 8 * maximumFactors.vertical
+    return ((width + unitWidth - 1) / unitWidth) * ((height + unitHeight - 1) / unitHeight)
+  }
+}
+
+/// The place of the last FF of a marker at `at`, which may have fill bytes before it (T.81, B.1.1.2).
+private func skipFill(_ jpeg: Span<UInt8>, at start: Int) throws(JPEGError) -> Int {
+  var at = start
+  guard at < jpeg.count else { throw .truncated }
+  guard jpeg[at] == 0xFF else { throw .noMarker(offset: at) }
+  while true {
+    guard at + 1 < jpeg.count else { throw .truncated }
+    guard jpeg[at + 1] == 0xFF else { return at }
+    at += 1
+  }
+}
+
+/// The bytes of a segment after its length. Markers without a length are out of place where this is
+/// called.
+private func segmentBody(
+  _ jpeg: Span<UInt8>, marker: UInt8, at: Int
+) throws(JPEGError) -> Range<Int> {
+  switch marker {
+  case 0x00...0xBF, 0xD0...0xD8: throw .strayMarker(marker: marker, offset: at)
+  default: break
+  }
+  guard at + 4 <= jpeg.count else { throw .truncated }
+  let length = twoBytes(jpeg, at + 2)
+  guard length >= 2 else { throw .brokenSegment(marker: marker, offset: at) }
+  guard at + 2 + length <= jpeg.count else { throw .truncated }
+  return at + 4..<at + 2 + length
+}
+
+/// A component's sampling factors in the body of a frame header that begins at `start`.
+private func factors(
+  _ jpeg: Span<UInt8>, start: Int, _ component: Int
+) -> (horizontal: Int, vertical: Int) {
+  let both = Int(jpeg[start + 6 + 3 * component + 1])
+  return (both >> 4, both & 15)
+}
+
+private func twoBytes(_ jpeg: Span<UInt8>, _ at: Int) -> Int {
+  Int(jpeg[at]) << 8 | Int(jpeg[at + 1])
+}
+
+/// The first FF at or after `start`, or the number of bytes. In entropy-coded data one comes every
+/// two hundred bytes or so, hence 32 at a time.
+private func firstFF(_ jpeg: Span<UInt8>, from start: Int) -> Int {
+  var at = start
+  let bytes = unsafe jpeg.bytes
+  while at &+ 32 <= jpeg.count {
+    // In bounds by the line above; unaligned loads of a SIMD value are well defined.
+    let chunk = unsafe bytes.unsafeLoadUnaligned(
+      fromUncheckedByteOffset: at, as: SIMD32<UInt8>.self)
+    if any(chunk .== 0xFF) { break }
+    at &+= 32
+  }
+  while at < jpeg.count, jpeg[at] != 0xFF { at &+= 1 }
+  return at
+}
