@@ -34,7 +34,7 @@ public struct Producer: ~Copyable, Sendable {
     idle = Array(ring.plan.depth..<ring.plan.slotCount)
   }
 
-  /// The next position to fill, or nil if there is no free one: drop the frame, or wait on `event`.
+  /// The next position to fill, or nil if there is no free one: drop the frame, or wait.
   ///
   /// Asked again before `publish`, it answers the same.
   public mutating func claim() -> (sequence: UInt64, slot: Int)? {
@@ -67,8 +67,15 @@ public struct Producer: ~Copyable, Sendable {
     ring.interrupt()
   }
 
-  /// What to wait on when `claim` returned nil: the slowest cursor's.
-  public var event: EventWord { EventWord(ring: ring, cursor: blocker) }
+  /// What to wait for after `claim` returned nil: the slowest cursor. Nil: claim again at once.
+  public mutating func prepareToWait() -> WaitTicket? {
+    guard claimed == nil, next >= limit else { return nil }
+    let cursor = blocker
+    let ticket = ring.announce(cursor)
+    lookAtGates()
+    // Another cursor may be the slowest by now: who waits on the wrong one is not woken.
+    return next >= limit && blocker == cursor ? ticket : nil
+  }
 
   private mutating func lookAtGates() {
     limit = .max

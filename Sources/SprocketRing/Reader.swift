@@ -24,7 +24,7 @@ public struct Reader: ~Copyable, Sendable {
     case lapped(Range<UInt64>)
     /// Passed over for the newest. Only for a tap that wants the latest.
     case skipped(Range<UInt64>)
-    /// Nothing to do: wait on `event`.
+    /// Nothing to do yet.
     case wait
     /// The end of the epoch: there will be nothing more.
     case end
@@ -88,8 +88,11 @@ public struct Reader: ~Copyable, Sendable {
     }
   }
 
-  /// What to wait on when there was nothing to do: the upstream's cursor.
-  public var event: EventWord { EventWord(ring: ring, cursor: upstream) }
+  /// What to wait for after `.wait`: the upstream's cursor. Nil: ask again at once.
+  public mutating func prepareToWait() -> WaitTicket? {
+    let ticket = ring.announce(upstream)
+    return position == ring.passed(cursor: upstream) && position != ring.end ? ticket : nil
+  }
 
   private mutating func jump(to target: UInt64) -> Range<UInt64> {
     let passedOver = position..<target

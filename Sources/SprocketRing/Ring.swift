@@ -18,8 +18,8 @@
 //     pinned, at most spares - 1 idle slots are.
 //  6. `end` is written once. Lanes and taps drain to it, then say so. A ring lives for one epoch,
 //     so history and look-ahead never cross from one to the next.
-//  7. Nobody waits in here. Who finds nothing to do gets `.wait` (the producer nil), parks on
-//     `event`, and asks again.
+//  7. Nobody waits in here. Who finds nothing to do gets `.wait` (the producer nil), asks for a
+//     `WaitTicket`, waits in the kernel if it gets one, and asks again.
 //
 // Memory order: acquire and release only; no fences, nothing sequentially consistent
 //
@@ -112,7 +112,7 @@ public final class Ring: Sendable {
 
   /// Wakes everybody who is parked, for instance because the run is to stop at once.
   ///
-  /// Set the flag that they are to see (release) first; they look at it after `announce`.
+  /// Set the flag that they are to see first (release); they look at it once they hold a ticket.
   public func interrupt() {
     for cursor in 0..<cursors.count { signal(cursor) }
   }
@@ -132,28 +132,4 @@ public final class Ring: Sendable {
     signal(cursor)
   }
 
-  private func signal(_ cursor: Int) {
-    let before = cursors[cursor].event.wrappingAdd(2, ordering: .acquiringAndReleasing).oldValue
-    guard before & 1 != 0 else { return }
-    // Before the wake-up: who parks on the old value in between is turned away or woken.
-    cursors[cursor].event.bitwiseAnd(~1, ordering: .acquiringAndReleasing)
-    wake(EventWord(ring: self, cursor: cursor))
-  }
-}
-
-/// What somebody who found nothing to do waits on: one word per cursor.
-///
-/// `let value = event.announce()`, ask again, and if there is still nothing to do, wait in the kernel
-/// while the word at `address` equals `value`, with a bound.
-public struct EventWord: Sendable {
-  let ring: Ring
-  let cursor: Int
-
-  /// Says that the caller is about to park; returns the value to park on.
-  public func announce() -> UInt32 {
-    ring.cursors[cursor].event.bitwiseOr(1, ordering: .acquiringAndReleasing).newValue
-  }
-
-  /// Where the 32-bit word is. Valid as long as the ring.
-  public var address: UnsafeRawPointer { unsafe ring.cursors.address(of: cursor) }
 }

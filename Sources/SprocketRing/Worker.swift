@@ -20,7 +20,7 @@ public struct Worker: ~Copyable, Sendable {
   public enum Step: Sendable, Equatable {
     /// To be worked on, until `finish`.
     case frame(sequence: UInt64, slot: Int)
-    /// Nothing to do: wait on `event`.
+    /// Nothing to do yet.
     case wait
     /// The end of the epoch: there will be nothing more.
     case end
@@ -50,7 +50,7 @@ public struct Worker: ~Copyable, Sendable {
   /// Takes the next sequence, if the lane before has passed it and the look-ahead.
   public mutating func next() -> Step {
     precondition(held == nil, "next() before finish(): a worker holds one frame at a time")
-    var sequence = isParallel ? ring.contests[lane].claimed.word.load(ordering: .relaxed) : position
+    var sequence = candidate
     while true {
       if let reason = obstacle(to: sequence) { return reason }
       guard isParallel else { break }
@@ -78,8 +78,16 @@ public struct Worker: ~Copyable, Sendable {
     }
   }
 
-  /// What to wait on when there was nothing to do: the cursor of the lane before.
-  public var event: EventWord { EventWord(ring: ring, cursor: upstream) }
+  /// What to wait for after `.wait`: the cursor of the lane before. Nil: ask again at once.
+  public mutating func prepareToWait() -> WaitTicket? {
+    let ticket = ring.announce(upstream)
+    return obstacle(to: candidate) == .wait ? ticket : nil
+  }
+
+  /// The next sequence to take: of a parallel lane, one that another worker may take first.
+  private var candidate: UInt64 {
+    isParallel ? ring.contests[lane].claimed.word.load(ordering: .relaxed) : position
+  }
 
   private mutating func obstacle(to sequence: UInt64) -> Step? {
     if upstreamPassed >= sequence + lead { return nil }

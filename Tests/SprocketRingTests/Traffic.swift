@@ -1,0 +1,190 @@
+// A whole ring at work: a source, all workers and readers of a plan, each on a thread, each checking
+// everything that the contract promises it.
+
+import Glibc
+import SprocketRing
+import Synchronization
+
+/// What went wrong, and how often; nothing, if the ring keeps its contract.
+struct Faults: Equatable {
+  var torn = 0
+  var unsigned = 0
+  var signedTwice = 0
+  var outOfOrder = 0
+  var lostWakeUps = 0
+  var unaccounted = 0
+}
+
+struct Outcome {
+  var faults = Faults()
+  var parks = 0
+  /// Per tap.
+  var taken: [UInt64]
+  var lapped: [UInt64]
+  var skipped: [UInt64]
+}
+
+final class Traffic: Sendable {
+  let plan: RingPlan
+  let ring: Ring
+  let slots: Slots
+  let count: UInt64
+  /// A frame in so many is dawdled over.
+  let dawdling: UInt64
+  /// A live source drops what it has no position for; here it just goes on.
+  let outcome: Mutex<Outcome>
+
+  init(_ plan: RingPlan, count: UInt64, dawdling: UInt64 = 64) {
+    self.plan = plan
+    self.count = count
+    self.dawdling = dawdling
+    ring = makeRing(plan)
+    slots = Slots(plan)
+    let none = [UInt64](repeating: 0, count: plan.taps.count)
+    outcome = Mutex(Outcome(taken: none, lapped: none, skipped: none))
+  }
+
+  static func run(_ plan: RingPlan, count: UInt64, dawdling: UInt64 = 64) -> Outcome {
+    let traffic = Traffic(plan, count: count, dawdling: dawdling)
+    var bodies: [@Sendable () -> Void] = [{ traffic.produce() }]
+    for (index, lane) in plan.lanes.enumerated() {
+      for worker in 0..<lane.workers {
+        bodies.append { traffic.work(lane: index, seed: 100 * index + worker) }
+      }
+    }
+    for tap in plan.taps.indices {
+      bodies.append { traffic.read(tap: tap) }
+    }
+    runThreads(bodies)
+    let ring = traffic.ring
+    return traffic.outcome.withLock { outcome in
+      let passed = [.source] + plan.lanes.indices.map { RingPlan.Upstream.lane($0) }
+      outcome.faults.unaccounted += passed.count { ring.passed($0) != count }
+      return outcome
+    }
+  }
+
+  private func produce() {
+    var producer = ring.makeProducer()
+    var parker = Parker()
+    var dice = Dice(seed: 1)
+    var published: UInt64 = 0
+    var faults = Faults()
+    while published < count {
+      guard let (sequence, slot) = producer.claim() else {
+        parker.park(producer.prepareToWait())
+        continue
+      }
+      parker.foundSomethingToDo()
+      if sequence != published { faults.outOfOrder += 1 }
+      slots.fill(slot, sequence)
+      dice.dawdle(oneIn: dawdling)
+      producer.publish()
+      published += 1
+    }
+    producer.end()
+    report(faults, parker)
+  }
+
+  private func work(lane: Int, seed: Int) {
+    var worker = ring.makeWorker(lane: lane)
+    var parker = Parker()
+    var dice = Dice(seed: seed + 2)
+    var faults = Faults()
+    var expected: UInt64 = 0
+    while true {
+      switch worker.next() {
+      case .wait:
+        parker.park(worker.prepareToWait())
+      case .end:
+        parker.foundSomethingToDo()
+        return report(faults, parker)
+      case .frame(let sequence, let slot):
+        parker.foundSomethingToDo()
+        if sequence < expected || (plan.lanes[lane].workers == 1 && sequence != expected) {
+          faults.outOfOrder += 1
+        }
+        expected = sequence + 1
+        check(sequence, slot, before: plan.lanes[lane].upstream, &faults)
+        checkNeighbours(of: sequence, lane: plan.lanes[lane], &faults)
+        if slots.isSigned(slot, lane: lane, sequence) { faults.signedTwice += 1 }
+        slots.sign(slot, lane: lane, sequence)
+        dice.dawdle(oneIn: dawdling)
+        worker.finish()
+      }
+    }
+  }
+
+  private func read(tap: Int) {
+    var reader = ring.makeReader(tap: tap)
+    var parker = Parker()
+    var dice = Dice(seed: tap + 1_000)
+    var faults = Faults()
+    var expected: UInt64 = 0
+    var (taken, lapped, skipped): (UInt64, UInt64, UInt64) = (0, 0, 0)
+    reading: while true {
+      let step = reader.next()
+      if step != .wait { parker.foundSomethingToDo() }
+      switch step {
+      case .wait:
+        parker.park(reader.prepareToWait())
+      case .end:
+        break reading
+      case .lapped(let range), .skipped(let range):
+        if range.lowerBound != expected || range.isEmpty { faults.outOfOrder += 1 }
+        expected = range.upperBound
+        if case .lapped = step { lapped += UInt64(range.count) }
+        if case .skipped = step { skipped += UInt64(range.count) }
+      case .frame(let sequence, let slot):
+        if sequence != expected { faults.outOfOrder += 1 }
+        expected = sequence + 1
+        taken += 1
+        check(sequence, slot, before: plan.taps[tap].upstream, &faults)
+        // Long enough, now and then, for the source to come round.
+        if dice.next() % 256 == 0 { sched_yield() }
+        dice.dawdle(oneIn: 4)
+        check(sequence, slot, before: plan.taps[tap].upstream, &faults)
+        reader.release()
+      }
+    }
+    if taken + lapped + skipped != count { faults.unaccounted += 1 }
+    let told = (taken, lapped, skipped)
+    outcome.withLock {
+      ($0.taken[tap], $0.lapped[tap], $0.skipped[tap]) = told
+    }
+    report(faults, parker)
+  }
+
+  /// Contents, and the marks of all lanes up to the one that was followed.
+  private func check(
+    _ sequence: UInt64, _ slot: Int, before upstream: RingPlan.Upstream, _ faults: inout Faults
+  ) {
+    if !slots.isIntact(slot, sequence) { faults.torn += 1 }
+    var upstream = upstream
+    while case .lane(let index) = upstream {
+      if !slots.isSigned(slot, lane: index, sequence) { faults.unsigned += 1 }
+      upstream = plan.lanes[index].upstream
+    }
+  }
+
+  private func checkNeighbours(of sequence: UInt64, lane: RingPlan.Lane, _ faults: inout Faults) {
+    guard lane.history + lane.lookahead > 0 else { return }
+    let oldest = sequence - min(sequence, UInt64(lane.history))
+    let newest = min(sequence + UInt64(lane.lookahead), count - 1)
+    for neighbour in oldest...newest where neighbour != sequence {
+      check(neighbour, ring.slot(at: neighbour), before: lane.upstream, &faults)
+    }
+  }
+
+  private func report(_ faults: Faults, _ parker: Parker) {
+    outcome.withLock {
+      $0.faults.torn += faults.torn
+      $0.faults.unsigned += faults.unsigned
+      $0.faults.signedTwice += faults.signedTwice
+      $0.faults.outOfOrder += faults.outOfOrder
+      $0.faults.unaccounted += faults.unaccounted
+      $0.faults.lostWakeUps += parker.lostWakeUps
+      $0.parks += parker.parks
+    }
+  }
+}
