@@ -82,6 +82,7 @@ let package = Package(
     test("SprocketRingTests", ["SprocketRing", "CSprocketSystem"]),
     test("SprocketCoreTests", ["SprocketCore"]),
     test("SprocketJPEGTests", ["SprocketJPEG", "TestSupport"]),
+    test("SprocketYUVTests", ["SprocketYUV", "TestSupport"]),
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
   ]
     + stages.map { name in

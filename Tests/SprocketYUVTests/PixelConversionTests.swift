@@ -1,0 +1,105 @@
+import SprocketYUV
+import TestSupport
+import Testing
+
+@Suite struct PixelConversionTests {
+  @Test(arguments: sizes, TestPattern.allCases)
+  func copiesAndFillsRows(size: (Int, Int), pattern: TestPattern) {
+    let (w, h) = size
+    let source = TestPlane(w, h, pattern, padding: 3)
+    let target = TestPlane(w, h, padding: 8)
+    PixelConversion.copy(source.source, to: target.target, bytesPerRow: w, rows: h)
+    #expect(target.rows == source.rows && target.isPaddingIntact)
+    PixelConversion.fill(target.target, with: 128, bytesPerRow: w, rows: h)
+    #expect(target.rows == TestPlane.expected(w, h) { _, _ in 128 } && target.isPaddingIntact)
+  }
+
+  @Test func repeatsEdges() {
+    let plane = TestPlane(8, 6, .ramp)
+    let before = plane.rows
+    PixelConversion.repeatEdges(
+      plane.target, width: 5, height: 3, paddedWidth: 8, paddedHeight: 6)
+    #expect(plane.rows == TestPlane.expected(8, 6) { x, y in before[min(y, 2)][min(x, 4)] })
+    #expect(plane.isPaddingIntact)
+  }
+
+  @Test(arguments: sizes, PackedOrder.allCases)
+  func unpacksPackedPixels(size: (Int, Int), order: PackedOrder) {
+    let (w, h) = size
+    let cw = (w + 1) / 2
+    let source = TestPlane(4 * cw, h, .random)
+    let (y, u, v) = (TestPlane(w, h), TestPlane(cw, h), TestPlane(cw, h))
+    PixelConversion.unpack(
+      source.source, order, y: y.target, u: u.target, v: v.target, width: w, height: h)
+    let (luma, blue, red) = order == .yuyv ? (0, 1, 3) : (1, 0, 2)
+    #expect(y.rows == TestPlane.expected(w, h) { x, row in source[2 * x + luma, row] })
+    #expect(u.rows == TestPlane.expected(cw, h) { x, row in source[4 * x + blue, row] })
+    #expect(v.rows == TestPlane.expected(cw, h) { x, row in source[4 * x + red, row] })
+    #expect(y.isPaddingIntact && u.isPaddingIntact && v.isPaddingIntact)
+
+    let alone = TestPlane(w, h)
+    PixelConversion.unpackLuma(source.source, order, y: alone.target, width: w, height: h)
+    #expect(alone.rows == y.rows && alone.isPaddingIntact)
+  }
+
+  @Test(arguments: sizes, PackedOrder.allCases)
+  func packsPlanes(size: (Int, Int), order: PackedOrder) {
+    let (w, h) = size
+    let cw = (w + 1) / 2
+    let y = TestPlane(w, h, .random, seed: 1)
+    let (luma, blue, red) = order == .yuyv ? (0, 1, 3) : (1, 0, 2)
+    for chromaHeight in [h, (h + 1) / 2] {
+      let u = TestPlane(cw, chromaHeight, .random, seed: 2)
+      let v = TestPlane(cw, chromaHeight, .random, seed: 3)
+      let target = TestPlane(4 * cw, h)
+      if chromaHeight == h {
+        PixelConversion.pack422(
+          y: y.source, u: u.source, v: v.source, to: target.target, order, width: w, height: h)
+      } else {
+        PixelConversion.pack420(
+          y: y.source, u: u.source, v: v.source, to: target.target, order, width: w, height: h)
+      }
+      for row in 0..<h {
+        let chromaRow = chromaHeight == h ? row : row / 2
+        for x in 0..<w {
+          #expect(target[2 * x + luma, row] == y[x, row])
+          #expect(target[4 * (x / 2) + blue, row] == u[x / 2, chromaRow])
+          #expect(target[4 * (x / 2) + red, row] == v[x / 2, chromaRow])
+        }
+      }
+      #expect(target.isPaddingIntact)
+    }
+  }
+
+  @Test(arguments: sizes) func splitsAndMergesChroma(size: (Int, Int)) {
+    let (w, h) = size
+    let source = TestPlane(2 * w, h, .random)
+    let (u, v) = (TestPlane(w, h), TestPlane(w, h))
+    PixelConversion.split(
+      source.source, first: u.target, second: v.target, width: w, height: h)
+    #expect(u.rows == TestPlane.expected(w, h) { x, row in source[2 * x, row] })
+    #expect(v.rows == TestPlane.expected(w, h) { x, row in source[2 * x + 1, row] })
+    #expect(u.isPaddingIntact && v.isPaddingIntact)
+    let again = TestPlane(2 * w, h)
+    PixelConversion.merge(
+      first: u.source, second: v.source, to: again.target, width: w, height: h)
+    #expect(again.rows == source.rows && again.isPaddingIntact)
+  }
+
+  @Test(arguments: sizes) func halvesChromaWithARoundedMean(size: (Int, Int)) {
+    let (w, h) = size
+    let (cw, ch) = ((w + 1) / 2, (h + 1) / 2)
+    let u = TestPlane(cw, h, .random, seed: 4)
+    let v = TestPlane(cw, h, .random, seed: 5)
+    let target = TestPlane(2 * cw, ch)
+    PixelConversion.mergeHalved(
+      first: u.source, second: v.source, to: target.target, width: w, height: h)
+    #expect(
+      target.rows
+        == TestPlane.expected(2 * cw, ch) { x, row in
+          let plane = x % 2 == 0 ? u : v
+          return (plane[x / 2, 2 * row] + plane[x / 2, min(2 * row + 1, h - 1)] + 1) / 2
+        })
+    #expect(target.isPaddingIntact)
+  }
+}
