@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,7 +24,27 @@ static inline void sprocket_futex_wake(const void *word) {
   syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 0x7fffffff, (void *)0, (void *)0, 0);
 }
 
+// Tells the core that it is in a waiting loop; a compiler builtin, which Swift does not import.
+static inline void sprocket_pause(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
 // snprintf is variadic. Writes `value` with `digits` significant digits; returns the length.
 static inline int sprocket_format_double(char *out, size_t size, int digits, double value) {
   return snprintf(out, size, "%.*g", digits, value);
 }
+
+// GNU extensions, which Swift's import of the C library leaves out: joins a thread, waiting until
+// `deadline` on the monotonic clock. Returns 0 or an errno.
+extern int pthread_clockjoin_np(pthread_t, void **, clockid_t, const struct timespec *);
+static inline int sprocket_join(pthread_t thread, int64_t deadline) {
+  struct timespec limit = {deadline / 1000000000, deadline % 1000000000};
+  return pthread_clockjoin_np(thread, (void **)0, CLOCK_MONOTONIC, &limit);
+}
+
+// prctl is variadic. Names the calling thread; the kernel keeps 15 bytes.
+static inline void sprocket_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }

@@ -46,6 +46,8 @@ public struct StageKind: Sendable {
   public let order: Order
   public let settings: [SettingDescription]
   public let fields: [ReportFieldDescription]
+  /// What its report takes in a frame's memory.
+  public let reportBytes: Int
   /// Makes an instance and applies those of `values` that the stage declares.
   public let make: @Sendable (_ values: [String: String]) throws(SettingError) -> any Stage
 
@@ -54,6 +56,7 @@ public struct StageKind: Sendable {
     order = S.order
     settings = S.settings.map { SettingDescription($0, of: S()) }
     fields = S.Report.fields.map(\.description)
+    reportBytes = MemoryLayout<S.Report>.size
     make = { (values) throws(SettingError) in
       var stage = S()
       for setting in S.settings {

@@ -1,15 +1,16 @@
 /// Where frames go. Each sink has a cursor and a thread of its own.
 ///
-/// Life: `configure · (select? · pack? · write | account)* · finish`, configured again at each
-/// epoch. `select` runs in order before `pack`, so that nothing unwanted is packed; packers run in
-/// parallel on the chain's workers and gate it; `write` runs in order on the sink's thread and,
-/// live, gates nobody: a sink that is lapped loses the oldest frames (`behind`).
+/// Life: `configure · (write | account)* · finish`, configured again at each epoch, all in order and
+/// one at a time. Live, `write` gates nobody: a sink that is lapped loses the oldest frames
+/// (`behind`). What is to be done on the chain's own threads are objects of their own: a selector,
+/// which runs in order before packing, so that nothing unwanted is packed, and packers, which run
+/// in parallel. Both gate the chain.
 public protocol Sink: AnyObject {
   /// The key in the summary.
   var name: String { get }
   func configure(_ setup: inout SinkSetup) throws(SinkError)
-  /// Whether this sink wants the frame; asked only where `setup.selects` was declared.
-  func select(_ frame: borrowing FrameView) -> Bool
+  /// For a sink that wants some frames only; `nil` for one that wants all.
+  func makeSelector() -> (any FrameSelector)?
   /// One per worker; `nil` for a sink that packs nothing.
   func makePacker() -> (any Packer)?
   /// A frame that is to be delivered. When it returns, it counts as delivered.
@@ -22,7 +23,7 @@ public protocol Sink: AnyObject {
 }
 
 extension Sink {
-  public func select(_ frame: borrowing FrameView) -> Bool { true }
+  public func makeSelector() -> (any FrameSelector)? { nil }
   public func makePacker() -> (any Packer)? { nil }
   public func account(_ lost: LostFrame, record: FrameRecord?) throws(SinkError) {}
   public func finish() throws(SinkError) {}
@@ -41,6 +42,11 @@ public struct LostFrame: Sendable {
     self.epoch = epoch
     self.fate = fate
   }
+}
+
+/// Decides which frames a sink wants; it is asked in order, on one thread.
+public protocol FrameSelector: AnyObject {
+  func selects(_ frame: borrowing FrameView) -> Bool
 }
 
 /// Turns a frame into the bytes that a sink will write, in parallel.
@@ -64,8 +70,6 @@ public struct SinkSetup {
 
   public private(set) var parts: FrameParts = []
   public private(set) var packedCapacity = 0
-  /// Set by a sink that wants some frames only.
-  public var selects = false
   /// Set by a sink that wants the newest frame only.
   public var takesLatest = false
 

@@ -1,0 +1,157 @@
+internal import SprocketCore
+internal import SprocketRing
+
+/// How a chain becomes lanes, image versions and memory, for one epoch.
+///
+/// Rules, in order (R1 and R4 of the ring's contract):
+/// - Stages before the first that reads pixels come before unpacking.
+/// - Consecutive steps of the same order share a lane, but a stage begins a new one when it writes
+///   pixels, or looks at other frames.
+/// - Each writing stage makes a new image version. It is the same memory when the stage writes in
+///   place and nobody still reads the old one: not a stage that looks around, and not the source.
+struct ChainPlan {
+  enum Step: Equatable {
+    case stage(Int)
+    case unpack
+    case select
+    case pack
+  }
+
+  struct Lane: Equatable {
+    var steps: [Step]
+    var workers: Int
+    var history = 0
+    var lookahead = 0
+  }
+
+  struct Version {
+    var format: FrameFormat
+    /// What of this version is read, by stages and sinks.
+    var parts: FrameParts = []
+    /// The image is the memory of the version before.
+    var isInPlace = false
+    /// The stage writes in place, but somebody still reads the version before: copied first.
+    var copiesFirst = false
+    /// Image and full luma lie in memory that is not this version's own.
+    var borrowsImage = false
+    var borrowsLuma = false
+  }
+
+  var lanes: [Lane] = []
+  var versions: [Version]
+  /// Per stage: the version that it reads.
+  var readVersion: [Int] = []
+  var sinkParts: FrameParts
+  var unpacks = false
+
+  /// `sinkParts` is what sinks read at the chain's end; `borrows` says what unpacking need not copy.
+  init(
+    format: FrameFormat, stages: [ChainStage], sinkParts: FrameParts, selects: Bool, packs: Bool,
+    workers: Int, unpackPlan: (FrameFormat, FrameParts) -> UnpackPlan
+  ) {
+    self.sinkParts = sinkParts
+    versions = [Version(format: format)]
+    planVersions(stages)
+    let unpacked = versions[0].parts.intersection(.pixels)
+    unpacks = !unpacked.isEmpty
+    if unpacks {
+      let borrowed = unpackPlan(format, unpacked)
+      versions[0].borrowsImage = borrowed.borrowsImage
+      versions[0].borrowsLuma = borrowed.borrowsLuma
+    }
+    planWriting(stages)
+    planLanes(stages, selects: selects, packs: packs, workers: workers)
+  }
+
+  private mutating func planVersions(_ stages: [ChainStage]) {
+    for stage in stages {
+      readVersion.append(versions.count - 1)
+      versions[versions.count - 1].parts.formUnion(stage.declared.parts)
+      if stage.declared.writing != nil, let next = stage.declared.format {
+        versions.append(Version(format: next))
+      }
+    }
+    versions[versions.count - 1].parts.formUnion(sinkParts)
+    // The next version is made from this one's image.
+    for index in versions.indices.dropLast() { versions[index].parts.formUnion(.image) }
+  }
+
+  private mutating func planWriting(_ stages: [ChainStage]) {
+    for (index, stage) in stages.enumerated() {
+      guard let writing = stage.declared.writing else { continue }
+      let from = readVersion[index]
+      guard writing == .inPlace else { continue }
+      // Walk back over versions that share this memory: does anybody before look around in them?
+      var first = from
+      while first > 0, versions[first].isInPlace { first -= 1 }
+      let isStillRead = stages[...index].indices.contains { earlier in
+        stages[earlier].declared.looksAround && (first...from).contains(readVersion[earlier])
+      }
+      if isStillRead || (first == 0 && versions[0].borrowsImage) {
+        versions[from + 1].copiesFirst = true
+      } else {
+        versions[from + 1].isInPlace = true
+        versions[from + 1].borrowsImage = true
+      }
+    }
+    for index in versions.indices.dropFirst() {
+      versions[index].borrowsLuma = versions[index].format.lumaIsPlane
+    }
+  }
+
+  private mutating func planLanes(
+    _ stages: [ChainStage], selects: Bool, packs: Bool, workers: Int
+  ) {
+    let head = stages.firstIndex { $0.declared.readsPixels } ?? stages.count
+    func add(_ step: Step, _ order: Order, startsLane: Bool = false, _ stage: ChainStage? = nil) {
+      let threads = order == .any ? workers : 1
+      let isSame = lanes.last.map { ($0.workers > 1) == (threads > 1) } ?? false
+      if startsLane || !isSame || lanes.isEmpty {
+        lanes.append(Lane(steps: [], workers: threads))
+      }
+      lanes[lanes.count - 1].steps.append(step)
+      if let declared = stage?.declared {
+        lanes[lanes.count - 1].history = max(lanes[lanes.count - 1].history, declared.history)
+        lanes[lanes.count - 1].lookahead = max(lanes[lanes.count - 1].lookahead, declared.lookahead)
+      }
+    }
+    for (index, stage) in stages.enumerated() {
+      if index == head, unpacks { add(.unpack, .any) }
+      let declared = stage.declared
+      add(
+        .stage(index), stage.kind.order,
+        startsLane: declared.writing != nil || declared.looksAround, stage)
+    }
+    if head == stages.count, unpacks { add(.unpack, .any) }
+    if selects { add(.select, .sequence) }
+    if packs { add(.pack, .any) }
+  }
+
+  /// What a stage may touch.
+  func access(stage index: Int, lane: Int, _ stages: [ChainStage]) -> FrameAccess {
+    let declared = stages[index].declared
+    let version = readVersion[index]
+    return FrameAccess(
+      lane: lane + 1, version: version, written: declared.writing == nil ? nil : version + 1,
+      isInPlace: declared.writing == .inPlace, format: versions[version].format,
+      parts: declared.parts)
+  }
+
+  /// What sinks may touch: the chain's end.
+  var sinkAccess: FrameAccess {
+    FrameAccess(
+      lane: lanes.count, version: versions.count - 1,
+      format: versions[versions.count - 1].format, parts: sinkParts)
+  }
+
+  /// Frames that a frame waits for on its way through the chain.
+  var totalLookahead: Int { lanes.reduce(0) { $0 + $1.lookahead } }
+}
+
+extension FrameFormat {
+  /// Plane 0 of the image is full-range 8-bit luma as it is.
+  var lumaIsPlane: Bool {
+    guard let image else { return false }
+    return color.range == .full && image != .y10 && image != .y16
+  }
+}

@@ -1,0 +1,82 @@
+internal import SprocketCore
+
+/// A stage's place in the chain: its instances, and what it declared for the current epoch.
+final class ChainStage {
+  /// `focus`, or `stabilize/estimate` for one of several.
+  let name: String
+  let plugin: String
+  let kind: StageKind
+  let instances: [StageInstance]
+  let remaining = Remaining()
+  let reportSlot: ReportSlot
+  var declared = Declaration()
+
+  /// What `configure` said.
+  struct Declaration {
+    var parts: FrameParts = []
+    var writing: StageSetup.Writing?
+    var history = 0
+    var lookahead = 0
+    var usesRemaining = false
+    var ageBudget: Duration?
+    var reportType: (any FrameReport.Type)?
+    var format: FrameFormat?
+
+    var readsPixels: Bool { !parts.isDisjoint(with: .pixels) || writing != nil }
+    var looksAround: Bool { history > 0 || lookahead > 0 }
+  }
+
+  init(
+    name: String, plugin: String, kind: StageKind, workers: Int, values: [String: String],
+    reportSlot: ReportSlot
+  ) throws(RunError) {
+    self.name = name
+    self.plugin = plugin
+    self.kind = kind
+    self.reportSlot = reportSlot
+    var instances: [StageInstance] = []
+    for _ in 0..<(kind.order == .any ? workers : 1) {
+      do throws(SettingError) {
+        instances.append(StageInstance(try kind.make(values)))
+      } catch {
+        throw RunError(.usage, "--stage \(plugin): \(error)")
+      }
+    }
+    self.instances = instances
+  }
+
+  /// Configures every instance for frames of `format`; returns the format that flows on.
+  func configure(
+    format: FrameFormat, source: SourceDescription,
+    earlier: [String: (type: any FrameReport.Type, slot: ReportSlot)]
+  ) throws(RunError) -> FrameFormat {
+    var next = format
+    for instance in instances {
+      var setup = StageSetup(
+        format: format, isLive: source.isLive, controls: source.controls, remaining: remaining,
+        earlier: earlier, ownSlot: reportSlot)
+      do throws(StageError) {
+        next = try instance.stage.configure(&setup)
+      } catch {
+        throw RunError(.usage, "\(name) \(error)")
+      }
+      declared = Declaration(
+        parts: setup.parts, writing: setup.writing, history: setup.history,
+        lookahead: setup.lookahead, usesRemaining: setup.usesRemaining,
+        ageBudget: setup.ageBudget, reportType: setup.reportType, format: next)
+    }
+    precondition(
+      next == format || declared.writing != nil,
+      "\(name) returned another format from configure without declaring setup.writes")
+    return next
+  }
+}
+
+/// One instance of a stage: one worker's own.
+///
+/// Unchecked: it is configured before its thread starts, used by that thread alone, and finished
+/// after that thread has been joined.
+final class StageInstance: @unchecked Sendable {
+  var stage: any Stage
+  init(_ stage: any Stage) { self.stage = stage }
+}

@@ -1,0 +1,143 @@
+internal import SprocketCore
+internal import SprocketRing
+internal import Synchronization
+
+/// What is known of an epoch before it is made.
+struct EpochRequest {
+  var index: UInt32
+  var source: SourceDescription
+  var firstNumber: UInt64
+}
+
+extension Engine {
+  /// Frames that a sink may be behind, live, before it is lapped; offline, slack that lets threads
+  /// work in batches.
+  static let liveBacklog = 8
+  static let offlineBacklog = 4
+
+  /// Configures stages and sinks for the source as it is now, and lays out ring and memory.
+  static func makeEpoch(
+    _ request: EpochRequest, stages: [ChainStage], sinks: [SinkState], options: RunOptions,
+    shared: RunShared, reportBytes: Int, makeUnpacker: () -> any Unpacker
+  ) throws(RunError) -> Epoch {
+    let source = request.source
+    let format = try configureStages(stages, source)
+    let sinkParts = try configureSinks(sinks, stages, format, request, shared)
+    let packers = sinks.map { !$0.hasFailed && $0.sink.makePacker() != nil }
+    let plan = ChainPlan(
+      format: source.format, stages: stages, sinkParts: sinkParts,
+      selects: sinks.contains { !$0.hasFailed && $0.sink.makeSelector() != nil },
+      packs: packers.contains(true),
+      workers: options.workers
+    ) { makeUnpacker().configure(format: $0, parts: $1) }
+    try checkBudgets(stages, plan, source)
+
+    let (ringPlan, depthLines) = planRing(plan, sinks, isLive: source.isLive)
+    let ring = Ring(ringPlan) { event in unsafe futexWake(event.address) }
+    let capacities = zip(sinks, packers).map { $1 ? $0.setup?.packedCapacity ?? 0 : 0 }
+    for (state, offset) in zip(sinks, SlotLayout.packedOffsets(capacities)) {
+      state.packedOffset = offset
+    }
+    let memory = try FrameMemory(
+      plan: plan, source: source, slotCount: ring.slotCount, lanes: plan.lanes.count,
+      stages: stages.count, reportBytes: reportBytes, packedCapacities: capacities)
+    return Epoch(
+      index: request.index, source: source, plan: plan, stages: stages, sinks: sinks, ring: ring,
+      memory: memory, shared: shared, depthLines: depthLines, firstNumber: request.firstNumber)
+  }
+
+  private static func configureStages(_ stages: [ChainStage], _ source: SourceDescription)
+    throws(RunError) -> FrameFormat
+  {
+    var format = source.format
+    var earlier: [String: (type: any FrameReport.Type, slot: ReportSlot)] = [:]
+    for stage in stages {
+      format = try stage.configure(format: format, source: source, earlier: earlier)
+      if let type = stage.declared.reportType { earlier[stage.name] = (type, stage.reportSlot) }
+    }
+    return format
+  }
+
+  private static func configureSinks(
+    _ sinks: [SinkState], _ stages: [ChainStage], _ format: FrameFormat, _ request: EpochRequest,
+    _ shared: RunShared
+  ) throws(RunError) -> FrameParts {
+    let reports = stages.compactMap { stage in
+      stage.declared.reportType.map { _ in
+        ReportLayout(plugin: stage.plugin, fields: stage.kind.fields, slot: stage.reportSlot)
+      }
+    }
+    var parts: FrameParts = []
+    for state in sinks where !state.hasFailed {
+      var setup = SinkSetup(
+        format: format, epoch: request.index, isLive: request.source.isLive,
+        sourceName: request.source.name, reports: reports, stageNames: stages.map(\.name))
+      do throws(SinkError) {
+        try state.sink.configure(&setup)
+      } catch {
+        let error = RunError(error.code == .usage ? .usage : .failed, error.description)
+        guard request.index > 0 else { throw error }
+        // In mid-run (a pipe whose format changes): that sink is at its end, the others go on.
+        state.hasFailed = true
+        shared.fail(error)
+        shared.sinksAtWork.wrappingSubtract(1, ordering: .relaxed)
+        continue
+      }
+      state.setup = setup
+      parts.formUnion(setup.parts)
+    }
+    return parts
+  }
+
+  /// A frame cannot be younger at the chain's end than the look-ahead that it waits for.
+  private static func checkBudgets(
+    _ stages: [ChainStage], _ plan: ChainPlan, _ source: SourceDescription
+  ) throws(RunError) {
+    let rate = source.format.rate.framesPerSecond
+    guard source.isLive, rate > 0 else { return }
+    let lookahead = Double(plan.totalLookahead) / rate
+    for stage in stages {
+      guard let budget = stage.declared.ageBudget else { continue }
+      let seconds = Double(budget.nanosecondCount) / 1e9
+      guard seconds < lookahead else { continue }
+      throw RunError(
+        .usage,
+        "\(stage.name) allows frames to be \(budget.settingText) old, but the chain waits "
+          + "\(Int((lookahead * 1000).rounded())) ms for later frames: allow more, or look less far "
+          + "ahead")
+    }
+  }
+
+  /// The ring's depth as a sum with one line per holder (R6).
+  private static func planRing(_ plan: ChainPlan, _ sinks: [SinkState], isLive: Bool) -> (
+    RingPlan, [(holder: String, frames: Int)]
+  ) {
+    var lines: [(holder: String, frames: Int)] = [("source", 2)]
+    var lanes: [RingPlan.Lane] = []
+    let backlog = isLive ? liveBacklog : offlineBacklog
+    for (index, lane) in plan.lanes.enumerated() {
+      let isLast = index == plan.lanes.count - 1
+      // Live, the last lane keeps what sinks may still have to take.
+      let kept = isLast && isLive && !sinks.isEmpty ? backlog : 0
+      lanes.append(
+        RingPlan.Lane(
+          upstream: index == 0 ? .source : .lane(index - 1), workers: lane.workers,
+          lookahead: lane.lookahead, history: max(lane.history, kept)))
+      lines.append(("lane \(index)", lane.workers))
+      if lane.lookahead > 0 { lines.append(("lane \(index), look-ahead", lane.lookahead)) }
+      if lane.history > 0 { lines.append(("lane \(index), history", lane.history)) }
+    }
+    if !sinks.isEmpty { lines.append(("backlog of sinks", backlog)) }
+    let end: RingPlan.Upstream = lanes.isEmpty ? .source : .lane(lanes.count - 1)
+    let taps = sinks.map { state in
+      let latest = state.setup?.takesLatest ?? false
+      return RingPlan.Tap(upstream: end, gates: !isLive && !latest, latest: latest)
+    }
+    let depth = lines.reduce(0) { $0 + $1.frames }
+    var ring = RingPlan(depth: depth, lanes: lanes, taps: taps)
+    ring.depth = max(depth, ring.minimumDepth)
+    if ring.depth > depth { lines.append(("to keep moving", ring.depth - depth)) }
+    if ring.spareCount > 0 { lines.append(("spares of sinks", ring.spareCount)) }
+    return (ring, lines)
+  }
+}

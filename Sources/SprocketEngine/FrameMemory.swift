@@ -1,0 +1,222 @@
+internal import Glibc
+internal import SprocketCore
+
+/// The memory of all slots of an epoch: one mapping, laid out before the first frame, all of it
+/// named. Address space is reserved for worst cases; only pages that are written become resident.
+@safe
+final class FrameMemory: @unchecked Sendable {
+  // Unchecked: who may touch which part of a slot, and when, is the ring's contract.
+
+  /// A line of the sum: what a slot holds, and its bytes.
+  struct Line {
+    let what: String
+    let bytes: Int
+    /// Address space for the worst case, rather than memory in use.
+    let isReserve: Bool
+  }
+
+  let slots: UnsafeMutablePointer<FrameStorage>
+  let slotCount: Int
+  let lines: [Line]
+  private let mapping: UnsafeMutableRawPointer
+  private let mappedBytes: Int
+  private let perSlot: UnsafeMutableRawPointer
+
+  static let alignment = 64
+  static let page = 4096
+
+  init(
+    plan: ChainPlan, source: SourceDescription, slotCount: Int, lanes: Int, stages: Int,
+    reportBytes: Int, packedCapacities: [Int]
+  ) throws(RunError) {
+    var layout = SlotLayout()
+    layout.addSource(source.capacity, isEncoded: source.format.pixelFormat.isEncoded)
+    for (index, version) in plan.versions.enumerated() { layout.add(version, index: index) }
+    layout.addReports(reportBytes)
+    for capacity in packedCapacities { layout.addPacked(capacity) }
+    self.slotCount = slotCount
+    lines = layout.lines
+    mappedBytes = max(layout.size * slotCount, Self.page)
+    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
+    let mapped = unsafe mmap(nil, mappedBytes, PROT_READ | PROT_WRITE, flags, -1, 0)
+    guard let mapped = unsafe mapped, unsafe mapped != MAP_FAILED else {
+      throw RunError(
+        .failed,
+        "cannot reserve \(mappedBytes >> 20) MB of address space for frames: use smaller "
+          + "frames, or raise the limit (ulimit -v)")
+    }
+    unsafe mapping = unsafe mapped
+    let records = lanes + 1
+    let sinks = packedCapacities.count
+    let table = SlotTable(
+      records: records, versions: plan.versions.count, sinks: sinks, stages: stages)
+    unsafe perSlot = UnsafeMutableRawPointer.allocate(
+      byteCount: table.size * slotCount, alignment: Self.alignment)
+    unsafe slots = UnsafeMutablePointer<FrameStorage>.allocate(capacity: slotCount)
+    for index in 0..<slotCount {
+      unsafe (slots + index).initialize(
+        to: layout.storage(
+          at: mapping + index * layout.size, table: perSlot + index * table.size, table))
+    }
+  }
+
+  deinit {
+    unsafe slots.deallocate()
+    unsafe perSlot.deallocate()
+    unsafe munmap(mapping, mappedBytes)
+  }
+}
+
+/// Where the small things of a slot lie in a table of its own.
+struct SlotTable {
+  let records: Int
+  let versions: Int
+  let sinks: Int
+  let stages: Int
+
+  private func offsets() -> (versions: Int, events: Int, entered: Int, counts: Int, end: Int) {
+    func up(_ bytes: Int) -> Int { (bytes + 15) & ~15 }
+    let versionsAt = up(records * MemoryLayout<FrameRecord>.stride)
+    let eventsAt = unsafe versionsAt + up(versions * MemoryLayout<VersionStorage>.stride)
+    let enteredAt = eventsAt + up(Event.perFrame * MemoryLayout<Event>.stride)
+    let countsAt = enteredAt + up(stages * 8)
+    return (versionsAt, eventsAt, enteredAt, countsAt, countsAt + up(sinks * 8))
+  }
+
+  /// Whole cache lines, so that slots do not share any.
+  var size: Int { (offsets().end + 63) & ~63 }
+
+  func storage(
+    at base: UnsafeMutableRawPointer, reports: UnsafeMutableRawPointer,
+    packed: UnsafeMutableRawPointer
+  ) -> FrameStorage {
+    let offset = offsets()
+    let recordsAt = unsafe base.bindMemory(to: FrameRecord.self, capacity: records)
+    unsafe recordsAt.initialize(repeating: FrameRecord(), count: records)
+    let versionsAt = unsafe (base + offset.versions).bindMemory(
+      to: VersionStorage.self, capacity: versions)
+    unsafe versionsAt.initialize(repeating: VersionStorage(), count: versions)
+    let eventsAt = unsafe (base + offset.events).bindMemory(
+      to: Event.self, capacity: Event.perFrame)
+    let enteredAt = unsafe (base + offset.entered).bindMemory(to: Int64.self, capacity: stages)
+    unsafe enteredAt.initialize(repeating: 0, count: stages)
+    let countsAt = unsafe (base + offset.counts).bindMemory(to: Int.self, capacity: sinks)
+    unsafe countsAt.initialize(repeating: 0, count: sinks)
+    return unsafe FrameStorage(
+      records: recordsAt, versions: versionsAt, reports: reports, packed: packed,
+      packedCounts: countsAt, entered: enteredAt, events: eventsAt)
+  }
+}
+
+/// Where the large things of a slot lie, relative to its start.
+struct SlotLayout {
+  private(set) var size = 0
+  private(set) var lines: [FrameMemory.Line] = []
+  private var sourceCapacity = 0
+  private var planes: [PlanePlace] = []
+  private var reportsAt = 0
+  private var packedAt = 0
+
+  private struct PlanePlace {
+    let version: Int
+    /// 0 to 2 for the image, 3 to 6 for luma by scale.
+    let index: Int
+    let offset: Int
+    let stride: Int
+    let bytesPerRow: Int
+    let rows: Int
+  }
+
+  private mutating func reserve(_ bytes: Int, alignment: Int = FrameMemory.alignment) -> Int {
+    let offset = (size + alignment - 1) / alignment * alignment
+    size = offset + bytes
+    return offset
+  }
+
+  mutating func addSource(_ capacity: Int, isEncoded: Bool) {
+    guard capacity > 0 else { return }
+    sourceCapacity = capacity
+    // First in the slot, so its offset is 0 and the next areas begin on a page of their own.
+    _ = reserve(capacity)
+    lines.append(.init(what: "source bytes", bytes: capacity, isReserve: isEncoded))
+    _ = reserve(0, alignment: isEncoded ? FrameMemory.page : FrameMemory.alignment)
+  }
+
+  mutating func add(_ version: ChainPlan.Version, index: Int) {
+    let format = version.format
+    guard let image = format.image else { return }
+    let name = index == 0 ? "" : " after write \(index)"
+    let before = size
+    if !version.borrowsImage, version.parts.contains(.image) || index > 0 {
+      for plane in 0..<image.planeCount {
+        let extent = image.plane(plane, width: format.width, height: format.height)
+        place(extent.bytesPerRow, extent.rows, version: index, index: plane)
+      }
+      lines.append(.init(what: "image\(name)", bytes: size - before, isReserve: false))
+    }
+    for scale in LumaScale.allCases where version.parts.contains(.luma(scale)) {
+      if scale == .full, version.borrowsLuma { continue }
+      let start = size
+      let extent = format.lumaSize(scale)
+      place(extent.width, extent.height, version: index, index: 3 + Int(scale.rawValue))
+      lines.append(
+        .init(what: "luma 1/\(scale.divisor)\(name)", bytes: size - start, isReserve: false))
+    }
+  }
+
+  /// Rows start on a cache line; two spare rows, since turbojpeg writes whole chroma blocks.
+  private mutating func place(_ bytesPerRow: Int, _ rows: Int, version: Int, index: Int) {
+    let stride = (bytesPerRow + 63) & ~63
+    let offset = reserve(stride * (rows + 2))
+    planes.append(
+      PlanePlace(
+        version: version, index: index, offset: offset, stride: stride, bytesPerRow: bytesPerRow,
+        rows: rows))
+  }
+
+  mutating func addReports(_ bytes: Int) {
+    reportsAt = reserve(max(bytes, 1))
+    lines.append(.init(what: "reports", bytes: bytes, isReserve: false))
+  }
+
+  mutating func addPacked(_ capacity: Int) {
+    let offset = reserve(capacity, alignment: FrameMemory.page)
+    if packedAt == 0 { packedAt = offset }
+    if capacity > 0 {
+      lines.append(.init(what: "packed bytes", bytes: capacity, isReserve: true))
+    }
+  }
+
+  /// Offset of each packing area from the first.
+  static func packedOffsets(_ capacities: [Int]) -> [Int] {
+    var offsets: [Int] = []
+    var next = 0
+    for capacity in capacities {
+      offsets.append(next)
+      next += (capacity + FrameMemory.page - 1) / FrameMemory.page * FrameMemory.page
+    }
+    return offsets
+  }
+
+  func storage(
+    at base: UnsafeMutableRawPointer, table: UnsafeMutableRawPointer, _ layout: SlotTable
+  ) -> FrameStorage {
+    var storage = unsafe layout.storage(
+      at: table, reports: base + reportsAt, packed: base + packedAt)
+    if sourceCapacity > 0 {
+      unsafe storage.sourceMemory = unsafe base
+      unsafe storage.sourceCapacity = sourceCapacity
+    }
+    for place in planes {
+      let plane = unsafe PlaneStorage(
+        base: (base + place.offset).assumingMemoryBound(to: UInt8.self), stride: place.stride,
+        bytesPerRow: place.bytesPerRow, rows: place.rows)
+      if place.index < 3 {
+        unsafe storage.versions[place.version].image.planes[place.index] = unsafe plane
+      } else {
+        unsafe storage.versions[place.version].luma[place.index - 3] = unsafe plane
+      }
+    }
+    return unsafe storage
+  }
+}

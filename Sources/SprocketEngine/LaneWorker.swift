@@ -1,0 +1,250 @@
+internal import SprocketCore
+internal import SprocketRing
+internal import Synchronization
+
+/// One thread of a lane: takes frames, runs the lane's steps on them, lets them pass.
+///
+/// Unchecked: used by its thread alone between start and join; its histograms are read after that.
+@safe
+final class LaneWorker: @unchecked Sendable {
+  private let epoch: Epoch
+  private let laneIndex: Int
+  private let workerIndex: Int
+  private let lane: ChainPlan.Lane
+  private let isLastLane: Bool
+  private let lastStageStep: Int?
+  private let wait: WaitStrategy
+  private let stages: [(stage: ChainStage, instance: StageInstance, access: FrameAccess)]
+  private let unpacker: (any Unpacker)?
+  private let selectors: [(sink: Int, selector: any FrameSelector)]
+  private let packers: [(sink: SinkState, packer: any Packer)]
+  private let neighbours: UnsafeMutablePointer<UnsafeMutablePointer<FrameStorage>>
+  /// By step.
+  private(set) var timers: [DurationHistogram]
+  /// By step, frames dropped there.
+  private(set) var late: [UInt64]
+  private(set) var rejected: [UInt64]
+
+  init(
+    epoch: Epoch, laneIndex: Int, workerIndex: Int, wait: WaitStrategy,
+    unpacker: (any Unpacker)?
+  ) {
+    self.epoch = epoch
+    self.laneIndex = laneIndex
+    self.workerIndex = workerIndex
+    self.wait = wait
+    self.unpacker = unpacker
+    let lane = epoch.plan.lanes[laneIndex]
+    self.lane = lane
+    isLastLane = laneIndex == epoch.plan.lanes.count - 1
+    let isLastWithStage = !epoch.plan.lanes[(laneIndex + 1)...].contains { later in
+      later.steps.contains { $0.isProcessing }
+    }
+    lastStageStep = isLastWithStage ? lane.steps.lastIndex { $0.isProcessing } : nil
+    stages = lane.steps.map { step in
+      let stage = epoch.stages[step.stageIndex ?? 0]
+      let instance = stage.instances[min(workerIndex, stage.instances.count - 1)]
+      let access = epoch.plan.access(stage: step.stageIndex ?? 0, lane: laneIndex, epoch.stages)
+      return (stage, instance, access)
+    }
+    let selects = lane.steps.contains(.select)
+    selectors =
+      selects
+      ? epoch.sinks.compactMap { sink in
+        sink.hasFailed ? nil : sink.sink.makeSelector().map { (sink.index, $0) }
+      } : []
+    let packs = lane.steps.contains(.pack)
+    packers =
+      packs
+      ? epoch.sinks.compactMap { sink in
+        sink.hasFailed ? nil : sink.sink.makePacker().map { (sink, $0) }
+      } : []
+    unsafe neighbours = .allocate(capacity: max(1, lane.history + lane.lookahead))
+    timers = lane.steps.map { _ in DurationHistogram() }
+    late = lane.steps.map { _ in 0 }
+    rejected = late
+  }
+
+  deinit { unsafe neighbours.deallocate() }
+
+  func run() {
+    var worker = epoch.ring.makeWorker(lane: laneIndex)
+    var waiter = Waiter(wait)
+    while true {
+      switch worker.next() {
+      case .frame(let sequence, let slot):
+        waiter.reset()
+        unsafe process(epoch.memory.slots + slot, sequence: sequence)
+        worker.finish()
+      case .wait:
+        if !waiter.spinsOn() { waiter.park(worker.prepareToWait()) }
+      case .end:
+        return
+      }
+    }
+  }
+
+  private func process(_ slot: UnsafeMutablePointer<FrameStorage>, sequence: UInt64) {
+    let records = unsafe slot.pointee.records
+    unsafe records[laneIndex + 1] = records[laneIndex]
+    guard unsafe records[laneIndex].isAlive, !epoch.shared.isFlushing else { return }
+    var time = monotonicNow()
+    for (index, step) in lane.steps.enumerated() {
+      let isKept = unsafe perform(step, index, slot, sequence: sequence, time: time)
+      let done = monotonicNow()
+      timers[index].record(done - time)
+      time = done
+      if !isKept { return }
+      if index == lastStageStep { unsafe records[laneIndex + 1].processed = time }
+      if step == .unpack { unsafe records[laneIndex + 1].unpacked = time }
+    }
+    if isLastLane { unsafe finishChain(slot, time: time) }
+  }
+
+  /// False when the frame is dropped here.
+  private func perform(
+    _ step: ChainPlan.Step, _ index: Int, _ slot: UnsafeMutablePointer<FrameStorage>,
+    sequence: UInt64, time: Int64
+  ) -> Bool {
+    switch step {
+    case .stage(let stage):
+      return unsafe runStage(stage, index, slot, sequence: sequence, time: time)
+    case .unpack:
+      guard let unpacker, unsafe !unpacker.unpack(slot) else { return true }
+      unsafe drop(slot, .corrupt)
+      return false
+    case .select:
+      let view = unsafe sinkView(slot, time: time)
+      for (sink, selector) in selectors where !selector.selects(view) {
+        unsafe slot.pointee.packedCounts[sink] = SinkWorker.unselected
+      }
+      return true
+    case .pack:
+      let view = unsafe sinkView(slot, time: time)
+      for (sink, packer) in packers {
+        guard unsafe slot.pointee.packedCounts[sink.index] >= 0 else { continue }
+        let start = unsafe slot.pointee.packed + sink.packedOffset
+        var bytes = unsafe MutableSpan<UInt8>(
+          _unsafeStart: start.assumingMemoryBound(to: UInt8.self),
+          count: sink.setup?.packedCapacity ?? 0)
+        let count = packer.pack(view, into: &bytes)
+        unsafe slot.pointee.packedCounts[sink.index] = count ?? SinkWorker.unpackable
+      }
+      return true
+    }
+  }
+
+  private func runStage(
+    _ stageIndex: Int, _ index: Int, _ slot: UnsafeMutablePointer<FrameStorage>, sequence: UInt64,
+    time: Int64
+  ) -> Bool {
+    let (stage, instance, access) = stages[index]
+    if stage.declared.usesRemaining {
+      unsafe slot.pointee.entered[stageIndex] = time
+    }
+    if let written = access.written { unsafe prepareVersion(written, slot) }
+    let around = unsafe stage.declared.looksAround ? look(around: sequence, stage) : .none
+    var view = unsafe FrameView(
+      unsafeStorage: slot, access: access, now: time, neighbours: around)
+    switch instance.stage.process(&view) {
+    case .keep:
+      if let written = access.written { unsafe deriveLuma(written, slot) }
+      return true
+    case .drop(let reason):
+      unsafe slot.pointee.records[laneIndex + 1].droppedBy = UInt8(truncatingIfNeeded: stageIndex)
+      switch reason {
+      case .late:
+        late[index] += 1
+        unsafe drop(slot, .late)
+      case .rejected:
+        rejected[index] += 1
+        unsafe drop(slot, .rejected)
+      }
+      return false
+    }
+  }
+
+  /// The intact frames around `sequence`, as the lane before sealed them, nearest first.
+  private func look(around sequence: UInt64, _ stage: ChainStage) -> Neighbours {
+    var earlier = 0
+    for distance in 0..<UInt64(stage.declared.history) where sequence > distance {
+      if addNeighbour(sequence - distance - 1, at: earlier) { earlier += 1 }
+    }
+    var later = 0
+    let passed = epoch.ring.passed(laneIndex == 0 ? .source : .lane(laneIndex - 1))
+    for distance in 0..<UInt64(stage.declared.lookahead) where sequence + distance + 1 < passed {
+      if addNeighbour(sequence + distance + 1, at: earlier + later) { later += 1 }
+    }
+    return unsafe Neighbours(frames: neighbours, earlier: earlier, later: later)
+  }
+
+  private func addNeighbour(_ sequence: UInt64, at index: Int) -> Bool {
+    let slot = unsafe epoch.memory.slots + epoch.ring.slot(at: sequence)
+    guard unsafe slot.pointee.records[laneIndex].isAlive else { return false }
+    unsafe neighbours[index] = unsafe slot
+    return true
+  }
+
+  /// Before a stage writes: the version's memory is the one before, a copy of it, or its own.
+  private func prepareVersion(_ written: Int, _ slot: UnsafeMutablePointer<FrameStorage>) {
+    let version = epoch.plan.versions[written]
+    let versions = unsafe slot.pointee.versions
+    if version.isInPlace {
+      unsafe versions[written].image = versions[written - 1].image
+    } else if version.copiesFirst, let planar = version.format.image {
+      for plane in 0..<planar.planeCount {
+        unsafe versions[written].image.planes[plane].copy(
+          from: versions[written - 1].image.planes[plane])
+      }
+    }
+  }
+
+  private func deriveLuma(_ written: Int, _ slot: UnsafeMutablePointer<FrameStorage>) {
+    let version = epoch.plan.versions[written]
+    let wanted = version.parts.intersection(.anyLuma)
+    guard !wanted.isEmpty, let unpacker else { return }
+    unsafe unpacker.deriveLuma(slot, version: written, format: version.format, parts: wanted)
+  }
+
+  private func drop(_ slot: UnsafeMutablePointer<FrameStorage>, _ fate: Fate) {
+    unsafe slot.pointee.records[laneIndex + 1].chainFate = fate
+    let number = unsafe slot.pointee.records[laneIndex + 1].number
+    // Cannot be too late: the tape is longer than the ring.
+    _ = epoch.shared.tape.set(number, to: fate.rawValue)
+    epoch.shared.counters.chainFates[Int(fate.rawValue)].add()
+  }
+
+  private func sinkView(_ slot: UnsafeMutablePointer<FrameStorage>, time: Int64) -> FrameView {
+    var access = epoch.plan.sinkAccess
+    access.lane = laneIndex + 1
+    return unsafe FrameView(
+      unsafeStorage: slot, access: access, now: time, neighbours: .none)
+  }
+
+  private func finishChain(_ slot: UnsafeMutablePointer<FrameStorage>, time: Int64) {
+    for (index, stage) in epoch.stages.enumerated() where stage.declared.usesRemaining {
+      let entered = unsafe slot.pointee.entered[index]
+      stage.remaining.record(nanoseconds: time - entered)
+    }
+  }
+}
+
+extension ChainPlan.Step {
+  var stageIndex: Int? {
+    if case .stage(let index) = self { return index }
+    return nil
+  }
+
+  /// Before sinks come in: what `FrameRecord.processed` is about.
+  var isProcessing: Bool { self == .unpack || stageIndex != nil }
+}
+
+extension PlaneStorage {
+  /// Copies the rows of a plane of the same size.
+  func copy(from source: PlaneStorage) {
+    for row in unsafe 0..<rows {
+      unsafe (base + row * stride).update(
+        from: source.base + row * source.stride, count: bytesPerRow)
+    }
+  }
+}

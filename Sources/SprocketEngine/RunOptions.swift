@@ -1,0 +1,54 @@
+public import SprocketCore
+
+/// How a run is to be carried out, whatever its source, stages and sinks.
+public struct RunOptions: Sendable {
+  /// Threads of each parallel lane.
+  public var workers: Int
+  public var wait: WaitStrategy
+  /// Ends the run after so many produced frames, gaps counted.
+  public var frameLimit: UInt64?
+  /// Ends the run after so long, measured from the first look at the source.
+  public var durationLimit: Duration?
+  /// How long lanes and sinks may take to drain when the run stops or an epoch ends.
+  public var drainLimit: Duration
+
+  public init(
+    workers: Int = processorCount(), wait: WaitStrategy = .park, frameLimit: UInt64? = nil,
+    durationLimit: Duration? = nil, drainLimit: Duration = .seconds(10)
+  ) {
+    precondition(workers > 0, "a lane has at least one worker")
+    self.workers = workers
+    self.wait = wait
+    self.frameLimit = frameLimit
+    self.durationLimit = durationLimit
+    self.drainLimit = drainLimit
+  }
+}
+
+/// A plug-in in a chain, with what the user chose for it.
+public struct StageChoice: Sendable {
+  public var plugin: Plugin
+  public var values: [String: String]
+
+  public init(_ plugin: Plugin, values: [String: String] = [:]) {
+    self.plugin = plugin
+    self.values = values
+  }
+}
+
+/// A run cannot start, or failed; the text says what the user can do.
+public struct RunError: Error, Sendable, CustomStringConvertible {
+  public enum Code: Sendable {
+    /// The request is wrong.
+    case usage
+    /// It started and failed.
+    case failed
+  }
+  public let code: Code
+  public let description: String
+
+  public init(_ code: Code, _ description: String) {
+    self.code = code
+    self.description = description
+  }
+}

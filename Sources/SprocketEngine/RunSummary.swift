@@ -1,0 +1,95 @@
+public import SprocketCore
+internal import Synchronization
+
+/// How a run went: everything that `--summary` and the closing lines are made of.
+public struct RunSummary: Sendable {
+  public struct Stage: Sendable {
+    public var name: String
+    /// Time in the stage per frame.
+    public var duration: DurationSummary
+    public var late: UInt64
+    public var rejected: UInt64
+  }
+
+  public struct SinkLine: Sendable {
+    public var name: String
+    public var counts: FateCounts
+    /// From `captured` (where that is on the monotonic clock; else from `dequeued`) to `written`.
+    public var latency: DurationSummary
+  }
+
+  public struct MemoryLine: Sendable {
+    public var what: String
+    public var bytesPerSlot: Int
+    /// Address space for the worst case, rather than memory in use.
+    public var isReserve: Bool
+  }
+
+  public var source: SourceDescription
+  public var ledger: Ledger
+  public var sinks: [SinkLine]
+  public var stages: [Stage]
+  /// `nil` where nothing was unpacked or packed.
+  public var unpack: DurationSummary?
+  public var pack: DurationSummary?
+  public var epochs: Int
+  public var elapsed: Duration
+  /// User and system time of all threads.
+  public var processorTime: Duration
+  public var peakResidentBytes: Int
+  /// Per lane: the steps, in order, and the number of workers.
+  public var lanes: [(steps: [String], workers: Int)]
+  /// The ring's depth and slots as a sum.
+  public var depth: [(holder: String, frames: Int)]
+  public var memory: [MemoryLine]
+  /// Frames that each frame waits for on its way.
+  public var lookahead: Int
+  /// Events that no frame had room for.
+  public var droppedEvents: UInt64
+  public var errors: [RunError]
+}
+
+extension Engine {
+  /// How the run went. Complete once `wait` has returned true; before that, only what is planned.
+  public var summary: RunSummary {
+    let produced = shared.counters.produced.now
+    let entries = sinks.map { Ledger.Entry(sink: $0.sink.name, counts: $0.counts) }
+    return RunSummary(
+      source: epoch.source, ledger: Ledger(produced: produced, entries: entries),
+      sinks: sinks.map {
+        .init(name: $0.sink.name, counts: $0.counts, latency: $0.latency.summary)
+      },
+      stages: timers.stages.map {
+        .init(
+          name: $0.name, duration: $0.histogram.summary, late: $0.late, rejected: $0.rejected)
+      },
+      unpack: Self.present(timers.unpack.histogram), pack: Self.present(timers.pack.histogram),
+      epochs: Int(epochCount), elapsed: .nanoseconds(elapsed),
+      processorTime: .nanoseconds(processorTime),
+      peakResidentBytes: SprocketEngine.peakResidentBytes(),
+      lanes: epoch.plan.lanes.map { lane in
+        (lane.steps.map { stepName($0) }, lane.workers)
+      },
+      depth: epoch.depthLines,
+      memory: epoch.memory.lines.map {
+        .init(what: $0.what, bytesPerSlot: $0.bytes, isReserve: $0.isReserve)
+      },
+      lookahead: epoch.plan.totalLookahead,
+      droppedEvents: shared.counters.droppedEvents.now,
+      errors: shared.errors.withLock { $0 })
+  }
+
+  private static func present(_ histogram: DurationHistogram) -> DurationSummary? {
+    let summary = histogram.summary
+    return summary.count == 0 ? nil : summary
+  }
+
+  private func stepName(_ step: ChainPlan.Step) -> String {
+    switch step {
+    case .stage(let index): stages[index].name
+    case .unpack: "unpack"
+    case .select: "select"
+    case .pack: "pack"
+    }
+  }
+}

@@ -1,0 +1,170 @@
+internal import SprocketCore
+internal import SprocketRing
+internal import Synchronization
+
+/// A sink's thread: takes frames in order, and sees to it that every produced frame ends in exactly
+/// one fate for this sink.
+///
+/// Precedence: what source and chain decided (the tape) comes first; only a frame that would have
+/// been this sink's is `behind`, `skipped`, `unselected`, `failed` or `flushed`.
+final class SinkWorker: @unchecked Sendable {
+  // Unchecked: used by its thread alone between start and join.
+
+  /// In `FrameStorage.packedCounts`: the sink's selector did not want the frame.
+  static let unselected = -1
+  /// The sink's packer could not pack it.
+  static let unpackable = -2
+
+  private let epoch: Epoch
+  private let state: SinkState
+  private let wait: WaitStrategy
+  /// What a frame that was not seen in time is to this sink.
+  private var absence = Fate.behind
+
+  init(epoch: Epoch, state: SinkState, wait: WaitStrategy) {
+    self.epoch = epoch
+    self.state = state
+    self.wait = wait
+  }
+
+  func run() {
+    var reader = epoch.ring.makeReader(tap: state.index)
+    var waiter = Waiter(wait)
+    loop: while true {
+      switch reader.next() {
+      case .frame(_, let slot):
+        waiter.reset()
+        unsafe take(epoch.memory.slots + slot)
+        reader.release()
+      case .lapped:
+        absence = .behind
+      case .skipped:
+        absence = .skipped
+      case .wait:
+        if !waiter.spinsOn() { waiter.park(reader.prepareToWait()) }
+      case .end:
+        break loop
+      }
+    }
+    account(upTo: epoch.endNumber.load(ordering: .acquiring))
+    if epoch.isLast.load(ordering: .acquiring) { finish() }
+  }
+
+  private func take(_ slot: UnsafeMutablePointer<FrameStorage>) {
+    let record = unsafe slot.pointee.records[epoch.plan.lanes.count]
+    account(upTo: record.number)
+    state.nextNumber = record.number + 1
+    let packed = unsafe slot.pointee.packedCounts[state.index]
+    if !record.isAlive {
+      lose(record.number, record.chainFate, record)
+    } else if epoch.shared.isFlushing {
+      lose(record.number, .flushed, record)
+    } else if state.hasFailed || packed == Self.unpackable {
+      lose(record.number, .failed, record)
+    } else if packed == Self.unselected {
+      lose(record.number, .unselected, record)
+    } else {
+      unsafe deliver(slot, record, packed: packed)
+    }
+  }
+
+  private func deliver(
+    _ slot: UnsafeMutablePointer<FrameStorage>, _ record: FrameRecord, packed: Int
+  ) {
+    let view = unsafe FrameView(
+      unsafeStorage: slot, access: epoch.plan.sinkAccess, now: monotonicNow(), neighbours: .none)
+    let frame = unsafe PackedFrame(
+      view: view, bytes: slot.pointee.packed + state.packedOffset, count: packed)
+    do throws(SinkError) {
+      try state.sink.write(frame)
+      state.counts[.delivered] += 1
+      epoch.shared.counters.delivered[state.index].add()
+      let written = monotonicNow()
+      let isMonotonic = record.captured.clock == .monotonic
+      state.latency.record(written - (isMonotonic ? record.captured.nanoseconds : record.dequeued))
+    } catch {
+      fail(error)
+      lose(record.number, error.code == .readerGone ? .flushed : .failed, record)
+    }
+  }
+
+  /// Gives all numbers before `number` that never came by a fate.
+  private func account(upTo number: UInt64) {
+    while state.nextNumber < number {
+      let next = state.nextNumber
+      if let value = epoch.shared.tape.value(of: next) {
+        state.nextNumber = next + 1
+        lose(next, value == 0 ? absentFate : Fate(rawValue: value) ?? absentFate, nil)
+      } else {
+        accountFallen(upTo: number)
+      }
+    }
+    absence = .behind
+  }
+
+  private var absentFate: Fate { epoch.shared.isFlushing ? .flushed : absence }
+
+  /// Numbers that fell off the tape before this sink asked: the tape's totals say how many had each
+  /// fate, though not which.
+  private func accountFallen(upTo number: UInt64) {
+    guard let fallen = epoch.shared.tape.snapshotFallen() else { return }
+    let end = min(fallen.end, number)
+    guard end > state.nextNumber else { return }
+    var unknown = end - state.nextNumber
+    for fate in Fate.allCases where fate.isDecidedByChain {
+      let total = fallen.totals[Int(fate.rawValue)]
+      let known = state.counts[fate]
+      let mine = min(total > known ? total - known : 0, unknown)
+      unknown -= mine
+      for _ in 0..<mine { loseNext(fate) }
+    }
+    for _ in 0..<unknown { loseNext(absentFate) }
+  }
+
+  private func loseNext(_ fate: Fate) {
+    let number = state.nextNumber
+    state.nextNumber = number + 1
+    lose(number, fate, nil)
+  }
+
+  private func lose(_ number: UInt64, _ fate: Fate, _ record: FrameRecord?) {
+    state.counts[fate] += 1
+    guard !state.hasFailed else { return }
+    let lost = LostFrame(
+      number: number, sequence: record?.sequence ?? epoch.sequence(of: number), epoch: epoch.index,
+      fate: fate)
+    do throws(SinkError) {
+      try state.sink.account(lost, record: record)
+    } catch {
+      fail(error)
+    }
+  }
+
+  /// The sink is broken; told once, and the run ends when no sink is left.
+  private func fail(_ error: SinkError) {
+    state.hasFailed = true
+    if error.code == .readerGone {
+      // Whoever asked for the frames does not want any more.
+      epoch.shared.raiseStop(to: 1)
+    } else {
+      epoch.shared.fail(RunError(.failed, "\(error)"))
+    }
+    if epoch.shared.sinksAtWork.wrappingSubtract(1, ordering: .relaxed).newValue == 0 {
+      epoch.shared.raiseStop(to: 1)
+    }
+  }
+
+  private func finish() {
+    do throws(SinkError) {
+      try state.sink.finish()
+    } catch  where !state.hasFailed {
+      fail(error)
+      // Nothing says which of the frames are safely stored: none is vouched for.
+      state.counts[.failed] += state.counts[.delivered]
+      state.counts[.delivered] = 0
+    } catch {
+      // It was told when it failed.
+    }
+    state.hasFinished = true
+  }
+}

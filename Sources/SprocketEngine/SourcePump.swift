@@ -1,0 +1,189 @@
+internal import SprocketCore
+internal import SprocketRing
+internal import Synchronization
+
+/// The source's side of an epoch: takes what arrives, numbers it, publishes it.
+///
+/// Used by the source's thread alone.
+final class SourcePump {
+  /// Why an epoch ended.
+  enum Outcome {
+    case end
+    case epoch(SourceDescription)
+    /// The device's sequence jumped back, or further than the tape is long.
+    case jump(held: ArrivedFrame)
+  }
+
+  /// A gap that is longer begins an epoch (R10). Less than the tape, for the frames under way.
+  static let longestGap: UInt64 = 32_768
+  /// How long to wait for a frame before looking whether the run is to stop.
+  static let patience: Int64 = 20_000_000
+
+  private let source: any Source
+  private let options: RunOptions
+  private let shared: RunShared
+  private let deadline: Int64?
+  /// Number of the next frame that is produced.
+  private(set) var nextNumber: UInt64 = 0
+  private var lastSequence: UInt64?
+  private var firstNumber: UInt64 = 0
+  private var firstSequence: UInt64 = 0
+  /// What the source has lent, by slot.
+  private var lentSlots: [Bool] = []
+  private(set) var isLimitReached = false
+
+  init(source: any Source, options: RunOptions, shared: RunShared, start: Int64) {
+    self.source = source
+    self.options = options
+    self.shared = shared
+    deadline = options.durationLimit.map { start + $0.nanosecondCount }
+  }
+
+  /// Begins a new count of device sequences.
+  func beginEpoch() {
+    lastSequence = nil
+    firstNumber = nextNumber
+  }
+
+  var isOver: Bool {
+    shared.isStopping || isLimitReached || (deadline.map { monotonicNow() >= $0 } ?? false)
+  }
+
+  /// Runs until the source ends, the epoch ends, or the run is to stop.
+  func run(_ epoch: Epoch, producer: inout Producer, held: Arrival?) throws(SourceError)
+    -> Outcome
+  {
+    lentSlots = [Bool](repeating: false, count: epoch.memory.slotCount)
+    if lastSequence != nil { epoch.firstSequence.store(firstSequence, ordering: .relaxed) }
+    var waiter = Waiter(options.wait)
+    var pending = held
+    var isFirst = true
+    while !isOver {
+      // Offline nothing is lost: a position first, then a frame.
+      if !epoch.source.isLive, producer.claim() == nil {
+        if !waiter.spinsOn() { waiter.park(producer.prepareToWait()) }
+        continue
+      }
+      waiter.reset()
+      let arrival: Arrival
+      if let held = pending {
+        arrival = held
+        pending = nil
+      } else {
+        arrival = try source.next(timeout: Self.patience)
+      }
+      switch arrival {
+      case .nothing: continue
+      case .end: return .end
+      case .epoch(let description, _): return .epoch(description)
+      case .frame(let frame):
+        guard let number = admit(frame) else { return .jump(held: frame) }
+        guard number < options.frameLimit ?? .max else {
+          source.discard()
+          break
+        }
+        epoch.firstSequence.store(firstSequence, ordering: .relaxed)
+        if let (_, slot) = producer.claim() {
+          fill(epoch, slot: slot, frame, number: number, isFirst: isFirst)
+          producer.publish()
+          isFirst = false
+        } else {
+          source.discard()
+          mark(number, .overrun)
+        }
+      }
+    }
+    return .end
+  }
+
+  /// While an epoch drains: what a live device delivers meanwhile is `overrun`, of the epoch to
+  /// come. Returns anything else that happened; a failure shows again when the epoch runs.
+  func discardOne() -> Arrival? {
+    guard !isLimitReached, let arrival = try? source.next(timeout: 2_000_000) else { return nil }
+    switch arrival {
+    case .nothing: return nil
+    case .frame(let frame): return overrun(frame) ? nil : arrival
+    case .end, .epoch: return arrival
+    }
+  }
+
+  /// Gives an announced frame back: there is no room for it. False when it begins an epoch.
+  @discardableResult
+  func overrun(_ frame: ArrivedFrame) -> Bool {
+    guard let number = admit(frame) else { return false }
+    source.discard()
+    if number < options.frameLimit ?? .max { mark(number, .overrun) }
+    return true
+  }
+
+  /// The frame's running number; the gap before it is `missing`. `nil` for a jump that ends the
+  /// epoch.
+  private func admit(_ frame: ArrivedFrame) -> UInt64? {
+    if let last = lastSequence {
+      guard frame.sequence > last, frame.sequence - last <= Self.longestGap else { return nil }
+    } else {
+      firstSequence = frame.sequence
+      firstNumber = nextNumber
+    }
+    lastSequence = frame.sequence
+    let number = firstNumber + (frame.sequence - firstSequence)
+    let limit = options.frameLimit ?? .max
+    let end = min(number + 1, limit)
+    if end > nextNumber {
+      shared.tape.advance(to: end)
+      shared.counters.produced.add(end - nextNumber)
+      for missing in nextNumber..<min(number, limit) { mark(missing, .missing) }
+      nextNumber = end
+    }
+    if nextNumber >= limit { isLimitReached = true }
+    return number
+  }
+
+  private func mark(_ number: UInt64, _ fate: Fate) {
+    _ = shared.tape.set(number, to: fate.rawValue)
+    shared.counters.chainFates[Int(fate.rawValue)].add()
+  }
+
+  private func fill(
+    _ epoch: Epoch, slot index: Int, _ frame: ArrivedFrame, number: UInt64, isFirst: Bool
+  ) {
+    let slot = unsafe epoch.memory.slots + index
+    unsafe reclaim(slot, index)
+    var record = FrameRecord()
+    record.number = number
+    record.sequence = frame.sequence
+    record.epoch = epoch.index
+    record.isDiscontinuity = isFirst
+    record.captured = frame.captured
+    record.capturePoint = frame.capturePoint
+    record.inForce = frame.inForce
+    record.dequeued = monotonicNow()
+    record.processed = record.dequeued
+    if frame.isCorrupt {
+      record.chainFate = .corrupt
+    } else if frame.isStartup {
+      record.chainFate = .startup
+    }
+    if !record.isAlive { mark(number, record.chainFate) }
+    unsafe slot.pointee.records[0] = record
+    unsafe slot.pointee.eventCount = 0
+    for sink in epoch.sinks { unsafe slot.pointee.packedCounts[sink.index] = 0 }
+    var capture = unsafe CaptureSlot(unsafeStorage: slot, format: epoch.source.format)
+    source.take(into: &capture)
+    lentSlots[index] = unsafe slot.pointee.lent != nil
+  }
+
+  private func reclaim(_ slot: UnsafeMutablePointer<FrameStorage>, _ index: Int) {
+    guard let lent = unsafe slot.pointee.lent else { return }
+    unsafe source.reclaim(lent)
+    unsafe slot.pointee.lent = nil
+    lentSlots[index] = false
+  }
+
+  /// All threads are joined: what is still lent goes back.
+  func reclaimAll(_ epoch: Epoch) {
+    for index in lentSlots.indices where lentSlots[index] {
+      unsafe reclaim(epoch.memory.slots + index, index)
+    }
+  }
+}

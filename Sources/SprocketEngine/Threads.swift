@@ -1,0 +1,107 @@
+// The one file that knows threads and clocks of the operating system.
+
+internal import CSprocketSystem
+internal import Glibc
+internal import Synchronization
+
+/// The monotonic clock, in nanoseconds.
+public func monotonicNow() -> Int64 {
+  var time = timespec()
+  unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+  return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+}
+
+/// CPU time that this process has used, in nanoseconds.
+func processCPUTime() -> Int64 {
+  var time = timespec()
+  unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+  return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+}
+
+/// Peak resident memory of this process, in bytes.
+func peakResidentBytes() -> Int {
+  var usage = rusage()
+  unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+  return usage.ru_maxrss * 1024
+}
+
+/// How many threads can run at once.
+public func processorCount() -> Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
+
+/// A thread of the engine: named, joined with a bound.
+final class EngineThread: Sendable {
+  let name: String
+  private let handle: pthread_t
+  private let state: State
+  private let isJoined = Atomic<Bool>(false)
+
+  private final class State: Sendable {
+    let body: @Sendable () -> Void
+    let isDone = Atomic<Bool>(false)
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+  }
+
+  /// Starts `body`. The kernel shows the first 15 bytes of `name`. Signals go to other threads.
+  init(_ name: String, _ body: @escaping @Sendable () -> Void) {
+    self.name = name
+    let state = State {
+      unsafe sprocket_name_thread(name)
+      body()
+    }
+    self.state = state
+    var all = sigset_t()
+    var before = sigset_t()
+    unsafe sigfillset(&all)
+    unsafe pthread_sigmask(SIG_BLOCK, &all, &before)
+    var handle = pthread_t()
+    let result = unsafe pthread_create(
+      &handle, nil,
+      { argument in
+        guard let argument = unsafe argument else { return nil }
+        let state = unsafe Unmanaged<State>.fromOpaque(argument).takeRetainedValue()
+        state.body()
+        state.isDone.store(true, ordering: .releasing)
+        return nil
+      }, Unmanaged.passRetained(state).toOpaque())
+    unsafe pthread_sigmask(SIG_SETMASK, &before, nil)
+    precondition(
+      result == 0, "no thread could be started: raise the limit on processes (ulimit -u)")
+    self.handle = handle
+  }
+
+  /// True once the body has returned.
+  var isDone: Bool { state.isDone.load(ordering: .acquiring) }
+
+  /// Waits for the body to return, until `deadline` (monotonic). False if it has not by then.
+  /// For one thread at a time.
+  func join(until deadline: Int64) -> Bool {
+    if isJoined.load(ordering: .relaxed) { return true }
+    guard sprocket_join(handle, deadline) == 0 else { return false }
+    isJoined.store(true, ordering: .relaxed)
+    return true
+  }
+
+  deinit {
+    if !isJoined.load(ordering: .relaxed) { pthread_detach(handle) }
+  }
+}
+
+/// Sleeps for `nanoseconds`, or less when a signal comes.
+func sleepFor(nanoseconds: Int64) {
+  var time = timespec(
+    tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+  unsafe clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nil)
+}
+
+/// Waits while the 32-bit word at `address` equals `expected`, for `nanoseconds` at most.
+func futexWait(_ address: UnsafeRawPointer, _ expected: UInt32, nanoseconds: Int64) {
+  _ = unsafe sprocket_futex_wait(address, expected, nanoseconds)
+}
+
+/// Wakes all who wait on the word at `address`.
+func futexWake(_ address: UnsafeRawPointer) { unsafe sprocket_futex_wake(address) }
+
+/// Tells the core that this is a waiting loop.
+func spinPause() { sprocket_pause() }
+
+func yieldProcessor() { sched_yield() }

@@ -1,0 +1,49 @@
+internal import SprocketRing
+
+/// How a thread waits for a cursor to move.
+public enum WaitStrategy: String, Sendable, CaseIterable {
+  /// In the kernel, at once: no CPU while idle, a few microseconds to wake up.
+  case park
+  /// Looks again and again for some microseconds, then in the kernel.
+  case spinPark = "spin-park"
+  /// Never in the kernel: the lowest latency, a core per thread.
+  case spin
+}
+
+/// One thread's waiting, between two frames.
+struct Waiter {
+  /// No wake-up is ever lost; the bound is for a stop that nobody announces.
+  static let boundNanoseconds: Int64 = 50_000_000
+  /// About 20 microseconds of looking before parking.
+  static let spins = 400
+
+  let strategy: WaitStrategy
+  private var spun = 0
+
+  init(_ strategy: WaitStrategy) { self.strategy = strategy }
+
+  /// There was something to do.
+  mutating func reset() { spun = 0 }
+
+  /// There was nothing to do. True when it is worth looking again, without parking.
+  mutating func spinsOn() -> Bool {
+    switch strategy {
+    case .park: return false
+    case .spinPark where spun >= Self.spins: return false
+    case .spin where spun >= Self.spins:
+      yieldProcessor()
+      return true
+    default:
+      spun += 1
+      spinPause()
+      return true
+    }
+  }
+
+  /// Waits in the kernel until the cursor has moved; with a bound. No ticket: it has already.
+  mutating func park(_ ticket: WaitTicket?) {
+    guard let ticket else { return }
+    unsafe futexWait(ticket.event.address, ticket.value, nanoseconds: Self.boundNanoseconds)
+    spun = 0
+  }
+}
