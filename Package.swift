@@ -83,11 +83,18 @@ let package = Package(
     test("SprocketCoreTests", ["SprocketCore"]),
     test("SprocketJPEGTests", ["SprocketJPEG", "TestSupport"]),
     test("SprocketYUVTests", ["SprocketYUV", "TestSupport"]),
-    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+    .target(
+      name: "TestSupport", dependencies: ["SprocketCore"], path: "Tests/TestSupport",
+      swiftSettings: settings),
   ]
     + stages.map { name in
       .target(
-        name: name, dependencies: ["SprocketCore"], path: "Plugins/\(name)", exclude: ["README.md", "Tests"],
-        swiftSettings: settings)
+        name: name, dependencies: ["SprocketCore"], path: "Plugins/\(name)",
+        exclude: ["README.md", "Tests"], swiftSettings: settings)
+    }
+    + stages.map { name in
+      .testTarget(
+        name: "\(name)Tests", dependencies: [.byName(name: name), "SprocketCore", "TestSupport"],
+        path: "Plugins/\(name)/Tests", swiftSettings: settings)
     }
 )

@@ -1,1 +1,46 @@
-// Being built.
+public import SprocketCore
+
+/// Drops frames that would arrive too late, before work is spent on them.
+public struct LateFrameDrop: Stage {
+  public static let plugin = Plugin(
+    "latedrop", "drops frames that would be older than a budget at the end", LateFrameDrop.self)
+
+  public static var order: Order { .sequence }
+
+  public static var settings: [Setting<Self>] {
+    [
+      Setting(
+        "budget", \.budget, range: .milliseconds(1) ... .seconds(60),
+        "the age at the end of the chain that a frame may reach")
+    ]
+  }
+
+  var budget = Duration.milliseconds(100)
+  var policy = LatePolicy(budget: 0)
+  /// `nil` where frames wait: then none is late.
+  var remaining: Remaining?
+
+  public init() {}
+
+  public mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+    policy = LatePolicy(budget: budget.nanosecondCount)
+    guard setup.isLive else {
+      remaining = nil
+      return setup.format
+    }
+    setup.allowsAge(budget)
+    remaining = setup.readsRemaining()
+    return setup.format
+  }
+
+  public mutating func process(_ frame: inout FrameView) -> Verdict {
+    guard let remaining else { return .keep }
+    switch policy.decide(age: frame.age, remaining: remaining.p95) {
+    case .keep: return .keep
+    case .drop: return .drop(.late)
+    case .probe:
+      remaining.measureAnew()
+      return .keep
+    }
+  }
+}

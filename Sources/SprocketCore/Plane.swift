@@ -103,15 +103,27 @@ public struct ImageEditor: ~Copyable, ~Escapable {
   }
 
   /// Row `y` of plane `index`, to be written.
+  ///
+  /// Methods, because Swift 6.3 crashes on a subscript that lends a `MutableSpan` across modules.
   @inlinable
-  public subscript(row y: Int, plane index: Int) -> MutableSpan<UInt8> {
-    @_lifetime(&self)
-    mutating get {
-      let plane = unsafe target.planes[index]
-      unsafe precondition(y >= 0 && y < plane.rows, "row out of range")
-      let start = unsafe plane.base + y &* plane.stride
-      let span = unsafe MutableSpan(_unsafeStart: start, count: plane.bytesPerRow)
-      return unsafe _overrideLifetime(span, mutating: &self)
-    }
+  @_lifetime(&self)
+  public mutating func row(_ y: Int, plane index: Int) -> MutableSpan<UInt8> {
+    let plane = unsafe target.planes[index]
+    unsafe precondition(y >= 0 && y < plane.rows, "row out of range")
+    let start = unsafe plane.base + y &* plane.stride
+    let span = unsafe MutableSpan(_unsafeStart: start, count: plane.bytesPerRow)
+    return unsafe _overrideLifetime(span, mutating: &self)
+  }
+
+  /// Row `y` of plane `index` as 16-bit little-endian samples, to be written.
+  @inlinable
+  @_lifetime(&self)
+  public mutating func row16(_ y: Int, plane index: Int) -> MutableSpan<UInt16> {
+    let plane = unsafe target.planes[index]
+    unsafe precondition(y >= 0 && y < plane.rows, "row out of range")
+    let start = unsafe UnsafeMutableRawPointer(plane.base + y &* plane.stride)
+    let words = unsafe start.assumingMemoryBound(to: UInt16.self)
+    let span = unsafe MutableSpan(_unsafeStart: words, count: plane.bytesPerRow / 2)
+    return unsafe _overrideLifetime(span, mutating: &self)
   }
 }

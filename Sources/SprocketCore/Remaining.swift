@@ -3,50 +3,66 @@ import Synchronization
 /// How long frames have taken from a stage's entry to the end of chain and pack: the 95th
 /// percentile over the last 256 frames, kept up to date while frames flow.
 ///
-/// Durations are counted in 64 classes, each 1/4 octave wide above 16 microseconds, so a reading is
-/// at most 19 % above the truth. Any worker may record: every word is an atomic of its own, and a
+/// Durations are counted in 96 classes, each 1/4 octave wide above 16 microseconds, so a reading is
+/// at most 25 % above the truth. Any worker may record: every word is an atomic of its own, and a
 /// reading that is one frame old does no harm.
 public final class Remaining: Sendable {
   static let window = 256
-  static let classes = 64
+  static let classes = 96
 
   let recent: [Cell]
-  let counts: [Cell]
-  let next = Atomic<UInt64>(0)
+  /// How many were ever recorded.
+  let count = Atomic<UInt64>(0)
+  /// The first of them that still counts.
+  let first = Atomic<UInt64>(0)
+  let startsAnew = Atomic<Bool>(false)
 
   /// An atomic that can lie in an array.
   final class Cell: Sendable {
-    let value: Atomic<Int>
-    init(_ value: Int) { self.value = Atomic(value) }
+    let value = Atomic<Int>(-1)
   }
 
   public init() {
-    recent = (0..<Self.window).map { _ in Cell(-1) }
-    counts = (0..<Self.classes).map { _ in Cell(0) }
+    recent = (0..<Self.window).map { _ in Cell() }
   }
 
   /// Adds one frame's duration.
   public func record(nanoseconds: Int64) {
-    let added = Self.index(nanoseconds: nanoseconds)
-    let place = next.wrappingAdd(1, ordering: .relaxed).oldValue % UInt64(Self.window)
-    let removed = recent[Int(place)].value.exchange(added, ordering: .relaxed)
-    counts[added].value.wrappingAdd(1, ordering: .relaxed)
-    if removed >= 0 { counts[removed].value.wrappingSubtract(1, ordering: .relaxed) }
+    let place = count.wrappingAdd(1, ordering: .relaxed).oldValue
+    let cell = recent[Int(place % UInt64(Self.window))]
+    cell.value.store(Self.index(nanoseconds: nanoseconds), ordering: .relaxed)
+    if startsAnew.load(ordering: .relaxed), startsAnew.exchange(false, ordering: .relaxed) {
+      first.store(place, ordering: .relaxed)
+    }
+  }
+
+  /// From the next frame that is recorded on, `p95` forgets all before it.
+  ///
+  /// A stage that has dropped almost every frame needs this: 13 slow frames among 256 hold the
+  /// percentile up until as many have been recorded again, which one frame in 16 takes minutes for.
+  public func measureAnew() {
+    startsAnew.store(true, ordering: .relaxed)
   }
 
   /// The 95th percentile in nanoseconds, rounded up to its class; 0 before the first frame.
   public var p95: Int64 {
-    let total = Int(min(next.load(ordering: .relaxed), UInt64(Self.window)))
-    guard total > 0 else { return 0 }
-    var above = total / 20
+    let end = count.load(ordering: .relaxed)
+    let start = max(first.load(ordering: .relaxed), end - min(end, UInt64(Self.window)))
+    guard start < end else { return 0 }
+    var counts = InlineArray<96, Int>(repeating: 0)
+    for place in start..<end {
+      let index = recent[Int(place % UInt64(Self.window))].value.load(ordering: .relaxed)
+      if index >= 0 { counts[index] += 1 }
+    }
+    var above = Int(end - start) / 20
     for index in (0..<Self.classes).reversed() {
-      above -= counts[index].value.load(ordering: .relaxed)
+      above -= counts[index]
       if above < 0 { return Self.upperBound(index) }
     }
     return 0
   }
 
-  /// Class 0 holds up to 16 us, class 63 everything above 0.75 s.
+  /// Class 0 holds up to 16 us, the last one everything above 206 s.
   static func index(nanoseconds: Int64) -> Int {
     let units = UInt64(max(nanoseconds, 1)) / 4096
     guard units >= 4 else { return 0 }

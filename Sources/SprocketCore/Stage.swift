@@ -57,7 +57,8 @@ public struct StageError: Error, Sendable, CustomStringConvertible {
 public struct StageSetup: ~Copyable {
   /// How the stage writes pixels.
   public enum Writing: Sendable {
-    /// Each pixel from itself alone; costs no second picture unless somebody still reads the first.
+    /// Each pixel from itself alone: `edit()` holds the frame as it came. Costs no second picture
+    /// unless somebody still reads the first; then the engine copies it beforehand.
     case inPlace
     /// From one picture into another.
     case nextImage

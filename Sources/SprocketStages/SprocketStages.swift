@@ -1,1 +1,13 @@
-// Being built.
+import ExposureMeter
+import FocusScore
+import LateFrameDrop
+import Negate
+public import SprocketCore
+
+/// The stages that `--stage` knows, by the name of their folder in `Plugins/`.
+public let builtinStages: [Plugin] = [
+  ExposureMeter.plugin,
+  FocusScore.plugin,
+  LateFrameDrop.plugin,
+  Negate.plugin,
+]

@@ -1,0 +1,142 @@
+import Glibc
+import SprocketCore
+import TestSupport
+import Testing
+
+@testable import ExposureMeter
+
+private func isClose(_ value: Double, _ expected: Double) -> Bool {
+  abs(value - expected) <= 1e-12 * max(abs(expected), 1)
+}
+
+private func report(_ frame: TestFrame) throws -> ExposureMeter.Report {
+  var stage = try StageUnderTest(ExposureMeter(), for: frame)
+  return stage.report(on: frame)
+}
+
+/// `(7x + 13y + xy) mod 256`, 37 by 23 pixels.
+private func sample(_ transfer: Color.Transfer) -> TestFrame {
+  let luma = (0..<37 * 23).map { index -> UInt8 in
+    let (x, y) = (index % 37, index / 37)
+    return UInt8((7 * x + 13 * y + x * y) % 256)
+  }
+  return TestFrame(
+    width: 37, height: 23, color: Color(range: .full, transfer: transfer), luma: luma)
+}
+
+@Test func agreesWithNumPy() throws {
+  // numpy: p.mean(), (p >= 254).sum(), (p <= 1).sum(), np.bincount(p.ravel()).
+  let report = try report(sample(.srgb))
+  #expect(isClose(report.mean, 127.0705052878966))
+  #expect(report.clipped == 5.0 / 851)
+  #expect(report.crushed == 4.0 / 851)
+  let levels = [0, 1, 100, 254, 255]
+  #expect(levels.map { report.histogram[$0] } == [1, 3, 2, 2, 3])
+}
+
+@Test(arguments: [
+  // numpy: l = np.log2(L(p)); .75 * l[6:17, 9:28].mean() + .25 * the rest's mean.
+  (Color.Transfer.srgb, -2.8768404856419365), (.bt709, -2.447238353580235),
+  (.unspecified, -2.447238353580235), (.gamma22, -3.09816587259923),
+  (.linear, -1.4082572148178318),
+])
+func weighsTheCentreAsNumPyDoes(_ transfer: Color.Transfer, expected: Double) throws {
+  #expect(isClose(try report(sample(transfer)).exposureValue, expected))
+}
+
+@Test(arguments: TestPattern.allCases)
+func equalsItsSlowTwin(_ pattern: TestPattern) throws {
+  let sizes = [
+    (1, 1), (2, 2), (3, 3), (1, 9), (9, 1), (4, 4), (15, 4), (16, 16), (17, 5), (101, 7),
+  ]
+  for (width, height) in sizes {
+    let luma = pattern.bytes(width * height, seed: 11)
+    let report = try report(TestFrame(width: width, height: height, luma: luma))
+    for level in 0..<256 {
+      #expect(Int(report.histogram[level]) == luma.count { $0 == level })
+    }
+    let sum = luma.reduce(0) { $0 + Int($1) }
+    #expect(report.mean == Double(sum) / Double(luma.count))
+    #expect(isClose(report.exposureValue, slowExposure(luma, width: width, height: height)))
+  }
+}
+
+/// The definition, pixel by pixel, for sRGB.
+private func slowExposure(_ luma: [UInt8], width: Int, height: Int) -> Double {
+  func edge(_ fraction: Double, _ count: Int) -> Int { Int((fraction * Double(count)).rounded()) }
+  var middle: [Double] = []
+  var around: [Double] = []
+  for (index, level) in luma.enumerated() {
+    let (x, y) = (index % width, index / width)
+    // Never empty: of one pixel or row, the only one is the middle.
+    let first = (x: min(edge(0.25, width), width - 1), y: min(edge(0.25, height), height - 1))
+    let last = (
+      x: max(edge(0.75, width), first.x + 1), y: max(edge(0.75, height), first.y + 1)
+    )
+    let signal = max(Double(level), 0.5) / 255
+    let linear = signal <= 0.04045 ? signal / 12.92 : pow((signal + 0.055) / 1.055, 2.4)
+    if (first.x..<last.x).contains(x), (first.y..<last.y).contains(y) {
+      middle.append(log2(linear))
+    } else {
+      around.append(log2(linear))
+    }
+  }
+  let center = middle.reduce(0, +) / Double(middle.count)
+  guard !around.isEmpty else { return center }
+  return 0.75 * center + 0.25 * around.reduce(0, +) / Double(around.count)
+}
+
+@Test func aWhitePictureIsAtFullScaleAndAGreyOneBelow() throws {
+  let white = try report(TestFrame(width: 8, height: 8, luma: .init(repeating: 255, count: 64)))
+  #expect(white.exposureValue == 0)
+  #expect(white.clipped == 1)
+  #expect(white.crushed == 0)
+  // sRGB level 188 is 0.5029 of full light: log2 is -0.99.
+  let grey = try report(TestFrame(width: 8, height: 8, luma: .init(repeating: 188, count: 64)))
+  #expect(abs(grey.exposureValue + 0.99) < 0.005)
+}
+
+@Test func blackIsFinite() throws {
+  // Level 1/2 of sRGB: log2(0.5 / 255 / 12.92).
+  let black = try report(TestFrame(width: 8, height: 8, luma: .init(repeating: 0, count: 64)))
+  #expect(isClose(black.exposureValue, log2(0.5 / 255 / 12.92)))
+  #expect(black.crushed == 1)
+}
+
+@Test func theMiddleCarriesThreeQuarters() throws {
+  // Linear light: white in the middle 4x4 of 8x8, level 51 = 1/5 around it:
+  // 0.75 * 0 + 0.25 * log2(1/5).
+  let luma = (0..<64).map { index -> UInt8 in
+    (2..<6).contains(index % 8) && (2..<6).contains(index / 8) ? 255 : 51
+  }
+  let color = Color(range: .full, transfer: .linear)
+  let report = try report(TestFrame(width: 8, height: 8, color: color, luma: luma))
+  #expect(isClose(report.exposureValue, 0.25 * log2(0.2)))
+}
+
+@Test func everyTransferFunctionRunsFromBlackToWhite() {
+  let all: [Color.Transfer] = [
+    .unspecified, .srgb, .bt709, .linear, .gamma22, .gamma28, .pq, .hlg,
+  ]
+  for transfer in all {
+    #expect(abs(luminance(0, transfer)) < 1e-9)
+    #expect(abs(luminance(1, transfer) - 1) < 1e-6)
+    let table = (0..<256).map { luminance(Double($0) / 255, transfer) }
+    #expect(zip(table, table.dropFirst()).allSatisfy { $0 < $1 }, "\(transfer) does not rise")
+  }
+}
+
+@Test func transferFunctionsPassThroughPublishedPoints() {
+  // ITU-R BT.2100: HLG 0.75 is 0.265; PQ 0.5 is 92.2 cd/m2 of 10,000.
+  #expect(abs(luminance(0.75, .hlg) - 0.26496) < 1e-5)
+  #expect(abs(luminance(0.5, .pq) * 10_000 - 92.2457) < 1e-3)
+  // IEC 61966-2-1: 18 % grey is sRGB level 118; BT.709 puts it at 0.409.
+  #expect(abs(luminance(118 / 255, .srgb) - 0.18) < 0.002)
+  #expect(abs(luminance(0.409, .bt709) - 0.18) < 0.001)
+}
+
+@Test func readsFullLumaAndWritesNothing() throws {
+  let stage = try StageUnderTest(ExposureMeter(), for: sample(.srgb))
+  #expect(stage.parts == .luma(.full))
+  #expect(stage.writing == nil)
+}
