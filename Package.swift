@@ -56,11 +56,13 @@ let package = Package(
     .systemLibrary(name: "CSprocketYUV"),
     .systemLibrary(name: "CSprocketLibAV", pkgConfig: "libavformat"),
     .systemLibrary(name: "CSprocketSystem"),
+    .systemLibrary(name: "CSprocketXXHash", pkgConfig: "libxxhash"),
 
     // One thin wrapper each; they know nothing of frames.
     library("SprocketJPEG", ["CSprocketJPEG"]),
     library("SprocketYUV", ["CSprocketYUV"]),
     library("SprocketLibAV", ["CSprocketLibAV"]),
+    library("SprocketXXHash", ["CSprocketXXHash"]),
 
     // The engine's rooms.
     library("SprocketCore", extra: lifetimes),
@@ -68,7 +70,7 @@ let package = Package(
     library("SprocketEngine", ["SprocketCore", "SprocketRing", "CSprocketSystem", histogram]),
     library("SprocketCodecs", ["SprocketCore", "SprocketJPEG", "SprocketYUV"]),
     library("SprocketSources", ["SprocketCore", "SprocketCodecs", "SprocketLibAV"]),
-    library("SprocketSinks", ["SprocketCore", "SprocketCodecs", "CSprocketSystem"]),
+    library("SprocketSinks", ["SprocketCore", "SprocketXXHash", "CSprocketSystem"]),
     library(
       "Sprocket",
       ["SprocketEngine", "SprocketSources", "SprocketSinks", "SprocketCodecs", "SprocketCore"]),
@@ -86,6 +88,10 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["SprocketCore"], path: "Tests/TestSupport",
       swiftSettings: settings),
+    .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),
+    test(
+      "SprocketSinksTests",
+      ["SprocketSinks", "SprocketCore", "TestSupport", "CAllocationCounter"]),
   ]
     + stages.map { name in
       .target(

@@ -40,6 +40,16 @@ public struct Plane: ~Escapable {
       return unsafe _overrideLifetime(span, copying: self)
     }
   }
+
+  /// All rows as one span, where they lie one behind the other without padding; else `nil`.
+  public var contiguous: Span<UInt8>? {
+    @_lifetime(copy self)
+    get {
+      guard stride == bytesPerRow else { return nil }
+      let span = unsafe Span(_unsafeStart: base, count: rows * bytesPerRow)
+      return unsafe _overrideLifetime(span, copying: self)
+    }
+  }
 }
 
 /// The planes of a picture, luma first.

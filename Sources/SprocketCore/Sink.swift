@@ -18,6 +18,9 @@ public protocol Sink: AnyObject {
   /// A produced frame that is not: called in order between the writes. `record` is there where the
   /// frame reached a slot and has not been overwritten.
   func account(_ lost: LostFrame, record: FrameRecord?) throws(SinkError)
+  /// The same, called instead where the frame itself can still be read: the reports of the stages
+  /// before the one that dropped it, and its events.
+  func account(_ lost: LostFrame, frame: borrowing FrameView) throws(SinkError)
   /// Completes and closes what was written.
   func finish() throws(SinkError)
 }
@@ -26,6 +29,9 @@ extension Sink {
   public func makeSelector() -> (any FrameSelector)? { nil }
   public func makePacker() -> (any Packer)? { nil }
   public func account(_ lost: LostFrame, record: FrameRecord?) throws(SinkError) {}
+  public func account(_ lost: LostFrame, frame: borrowing FrameView) throws(SinkError) {
+    try account(lost, record: frame.record)
+  }
   public func finish() throws(SinkError) {}
 }
 

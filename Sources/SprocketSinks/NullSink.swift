@@ -1,0 +1,14 @@
+public import SprocketCore
+
+/// `--null`: takes every frame and reads none.
+public final class NullSink: Sink {
+  public let name = "null"
+  /// Frames taken.
+  public private(set) var frameCount = 0
+
+  public init() {}
+
+  public func configure(_ setup: inout SinkSetup) throws(SinkError) {}
+
+  public func write(_ frame: borrowing PackedFrame) throws(SinkError) { frameCount += 1 }
+}

@@ -1,0 +1,116 @@
+import Glibc
+public import SprocketCore
+
+/// `--pipe`: pixels on standard output, for ffmpeg, Python or anything that reads a stream.
+///
+/// `y4m` is a YUV4MPEG2 stream of the final picture, uncompressed, with its size, rate, subsampling
+/// and range in the header (`man yuv4mpeg`, and FFmpeg's `yuv4mpegenc.c` for `XCOLORRANGE`,
+/// `Cmono10` and `Cmono16`). `gray` is full-range 8-bit luma, width times height bytes per frame and
+/// nothing between them.
+///
+/// Neither carries times, and neither can change its size: a frame that is missing is missing
+/// from the stream, and a change of format ends it. A reader that goes away is `readerGone`; the
+/// process must ignore SIGPIPE.
+public final class PipeSink: Sink {
+  public enum Layout: String, Sendable, CaseIterable {
+    case y4m, gray
+  }
+
+  public let name = "pipe"
+  private let layout: Layout
+  private let descriptor: Int32
+  private var output: FileWriter
+  private var format: FrameFormat?
+
+  /// Writes to `descriptor`, by default standard output, which stays open when the sink is done.
+  public init(_ layout: Layout, descriptor: Int32 = 1) {
+    self.layout = layout
+    self.descriptor = descriptor
+    let name = descriptor == STDOUT_FILENO ? "standard output" : "descriptor \(descriptor)"
+    output = FileWriter(borrowing: descriptor, name: name)
+  }
+
+  public func configure(_ setup: inout SinkSetup) throws(SinkError) {
+    let new = setup.format
+    if let format {
+      guard isSame(format, new) else {
+        throw SinkError(
+          .failed,
+          "the source changed from \(text(format)) to \(text(new)), which a pipe cannot carry; "
+            + "start again, or record a movie with --movie")
+      }
+    } else if isatty(descriptor) != 0 {
+      throw SinkError(
+        .usage,
+        "--pipe writes pixels and standard output is a terminal; add a reader, for example "
+          + "| ffplay -")
+    }
+    try setup.reads(layout == .y4m ? .image : .luma(.full))
+    if layout == .y4m, format == nil { try output.append(header(of: new).utf8Span.span) }
+    format = new
+  }
+
+  public func write(_ frame: borrowing PackedFrame) throws(SinkError) {
+    switch layout {
+    case .gray: try output.append(frame.view.luma())
+    case .y4m:
+      try output.append("FRAME\n")
+      let image = frame.view.image
+      for index in 0..<image.planeCount { try output.append(image[plane: index]) }
+    }
+    try output.flush()
+  }
+
+  public func finish() throws(SinkError) { try output.flush() }
+
+  private func isSame(_ old: FrameFormat, _ new: FrameFormat) -> Bool {
+    guard old.width == new.width, old.height == new.height else { return false }
+    return layout == .gray || (old.image == new.image && old.color.range == new.color.range)
+  }
+
+  private func text(_ format: FrameFormat) -> String {
+    let range = format.color.range == .full ? "full" : "limited"
+    return "\(format.width)x\(format.height) \((format.image ?? format.pixelFormat).fourcc) "
+      + "(\(range) range)"
+  }
+
+  private func header(of format: FrameFormat) throws(SinkError) -> String {
+    let image = format.image ?? format.pixelFormat
+    guard let tag = image.y4mTag else {
+      throw SinkError(
+        .usage,
+        "y4m has no name for \(image.fourcc) pictures; use --pipe gray, or another --format")
+    }
+    let rate = format.rate
+    let isKnown = rate.frames > 0 && rate.seconds > 0
+    let fraction = isKnown ? "\(rate.frames):\(rate.seconds)" : "0:0"
+    let range = format.color.range == .full ? "FULL" : "LIMITED"
+    return "YUV4MPEG2 W\(format.width) H\(format.height) F\(fraction) Ip A0:0 C\(tag) "
+      + "XCOLORRANGE=\(range)\n"
+  }
+}
+
+extension PixelFormat {
+  /// The colour space in a YUV4MPEG2 header; `nil` where there is none that readers know.
+  var y4mTag: String? {
+    switch self {
+    // V4L2 puts chroma between luma samples in both directions, as JPEG does.
+    case .i420: "420jpeg"
+    case .yuv422p: "422"
+    case .yuv444p: "444"
+    case .yuv411p: "411"
+    case .grey: "mono"
+    case .y10: "mono10"
+    case .y16: "mono16"
+    default: nil
+    }
+  }
+}
+
+extension FileWriter {
+  /// Appends a plane without its padding.
+  fileprivate mutating func append(_ plane: borrowing Plane) throws(SinkError) {
+    if let bytes = plane.contiguous { return try append(bytes) }
+    for y in 0..<plane.rows { try append(plane[row: y]) }
+  }
+}

@@ -1,0 +1,183 @@
+import SprocketCore
+
+/// The parts of a line that stay the same within an epoch, ready to be copied.
+struct ReportLine {
+  /// One plug-in: its key, and the fields of all its reports.
+  struct Object {
+    /// `,"meter":{`
+    var opening: [UInt8]
+    var fields: [Field]
+    /// The bits of its reports in `FrameRecord.reported`.
+    var bits: UInt64
+  }
+
+  struct Field {
+    /// `"mean":`
+    var key: [UInt8]
+    var description: ReportFieldDescription
+    var layout: ReportLayout
+  }
+
+  var objects: [Object] = []
+  /// Names as JSON strings, by `Fate.rawValue` and by index in the chain.
+  let fates = Fate.allCases.map { jsonString($0.name) }
+  var stages: [[UInt8]] = []
+
+  init() {}
+
+  /// Reports of one plug-in become one object, at the place of its first.
+  init(reports: [ReportLayout], stages: [String]) {
+    self.stages = stages.map(jsonString)
+    var places: [String: Int] = [:]
+    for layout in reports where !layout.fields.isEmpty {
+      let fields = layout.fields.map {
+        Field(key: jsonString($0.name) + [UInt8(ascii: ":")], description: $0, layout: layout)
+      }
+      if let place = places[layout.plugin] {
+        objects[place].fields += fields
+        objects[place].bits |= layout.slot.bit
+      } else {
+        places[layout.plugin] = objects.count
+        let opening = [UInt8(ascii: ",")] + jsonString(layout.plugin) + Array(":{".utf8)
+        objects.append(Object(opening: opening, fields: fields, bits: layout.slot.bit))
+      }
+    }
+  }
+}
+
+/// Significant digits: 12 keep 1e-12 of a measurement, 9 keep every bit of a `Float`, and 7 all
+/// that a `Float` was set to (FLT_DIG is 6).
+private enum Digits {
+  static let double = 12
+  static let float = 9
+  static let control = 7
+}
+
+extension FileWriter {
+  /// Appends what every line has, open at its end.
+  mutating func append(
+    _ sequence: UInt64, _ epoch: UInt32, _ fate: Fate, _ record: FrameRecord?,
+    _ line: borrowing ReportLine
+  ) throws(SinkError) {
+    try append("{\"sequence\":")
+    try append(decimal: sequence)
+    try append(",\"epoch\":")
+    try append(decimal: epoch)
+    try append(",\"captured_ns\":")
+    if let record {
+      try append(decimal: record.captured.nanoseconds)
+      try append(",\"clock\":")
+      try append(record.captured.clock)
+    } else {
+      try append("null,\"clock\":null")
+    }
+    try append(",\"fate\":")
+    try append(line.fates[Int(fate.rawValue)])
+    try append(",\"latency_us\":")
+    if let latency = record?.latencyNanoseconds {
+      try append(microsecondsFrom: latency)
+    } else {
+      try append("null")
+    }
+    guard let record else { return }
+    if fate == .late || fate == .rejected, Int(record.droppedBy) < line.stages.count {
+      try append(",\"stage\":")
+      try append(line.stages[Int(record.droppedBy)])
+    }
+    try append(",\"exposure_us\":", record.inForce.exposureMicroseconds)
+    try append(",\"gain\":", record.inForce.gain)
+    try append(",\"lens\":", record.inForce.lensPosition)
+  }
+
+  /// Appends the frame's reports and events.
+  mutating func append(
+    _ frame: borrowing FrameView, _ line: borrowing ReportLine
+  ) throws(SinkError) {
+    let reported = frame.record.reported
+    for object in line.objects where object.bits & reported != 0 {
+      try append(object.opening)
+      var isFirst = true
+      for field in object.fields where field.layout.slot.bit & reported != 0 {
+        if !isFirst { try append(UInt8(ascii: ",")) }
+        isFirst = false
+        try append(field.key)
+        try append(field.description, of: field.layout, in: frame)
+      }
+      try append(UInt8(ascii: "}"))
+    }
+    guard frame.eventCount > 0 else { return }
+    try append(",\"events\":[")
+    for index in 0..<frame.eventCount {
+      if index > 0 { try append(UInt8(ascii: ",")) }
+      try append(frame.event(index))
+    }
+    try append(UInt8(ascii: "]"))
+  }
+
+  private mutating func append(
+    _ field: ReportFieldDescription, of layout: ReportLayout, in frame: borrowing FrameView
+  ) throws(SinkError) {
+    switch field.kind {
+    case .double:
+      let value = frame.value(field, of: layout, as: Double.self)
+      try append(value ?? .nan, digits: Digits.double)
+    case .float:
+      let value = frame.value(field, of: layout, as: Float.self)
+      try append(Double(value ?? .nan), digits: Digits.float)
+    case .int64: try append(decimal: frame.value(field, of: layout, as: Int64.self) ?? 0)
+    case .uint32: try append(decimal: frame.value(field, of: layout, as: UInt32.self) ?? 0)
+    case .bool:
+      let value = frame.value(field, of: layout, as: Bool.self) ?? false
+      try append(value ? "true" : "false")
+    case .levelCounts:
+      for index in 0..<256 {
+        try append(UInt8(ascii: index == 0 ? "[" : ","))
+        try append(decimal: frame.value(field, of: layout, index: index, as: UInt32.self) ?? 0)
+      }
+      try append(UInt8(ascii: "]"))
+    }
+  }
+
+  private mutating func append(_ clock: Timestamp.Clock) throws(SinkError) {
+    switch clock {
+    case .monotonic: try append("\"monotonic\"")
+    case .media: try append("\"media\"")
+    case .recorded: try append("\"recorded\"")
+    }
+  }
+
+  private mutating func append(_ key: StaticString, _ control: Float) throws(SinkError) {
+    guard !control.isNaN else { return }
+    try append(key)
+    try append(Double(control), digits: Digits.control)
+  }
+
+  private mutating func append(_ event: Event) throws(SinkError) {
+    switch event.kind {
+    case .controlApplied: try append("{\"kind\":\"control_applied\"")
+    case .controlRefused: try append("{\"kind\":\"control_refused\"")
+    case .replugged: return try append("{\"kind\":\"replugged\"}")
+    case .stalled:
+      try append("{\"kind\":\"stalled\",\"wait_us\":")
+      try append(event.value * 1000, digits: Digits.double)
+      return try append(UInt8(ascii: "}"))
+    }
+    try append(",\"control\":")
+    try append(decimal: event.control)
+    try append(",\"ticket\":")
+    try append(decimal: event.ticket)
+    try append(",\"value\":")
+    try append(event.value, digits: Digits.double)
+    try append(UInt8(ascii: "}"))
+  }
+}
+
+extension FrameRecord {
+  /// From capture to the chain's end; from the source's hand-over where capture has another clock.
+  /// `nil` if the frame did not get that far.
+  fileprivate var latencyNanoseconds: Int64? {
+    guard processed != 0 else { return nil }
+    if captured.clock == .monotonic { return processed - captured.nanoseconds }
+    return dequeued == 0 ? nil : processed - dequeued
+  }
+}

@@ -1,0 +1,68 @@
+public import SprocketCore
+
+/// `--reports`: JSON Lines, one line per produced frame, in order, whatever became of it.
+///
+/// - `sequence`: the device's own number; starts anew with an epoch.
+/// - `epoch`: counts changes of format, replugs and jumps backwards.
+/// - `captured_ns`: nanoseconds, when light became this frame; `null` where it never arrived.
+/// - `clock`: that of `captured_ns`: `monotonic`, `media` or `recorded`.
+/// - `fate`: see `Fate`; `delivered` is what went through the whole chain to this file.
+/// - `latency_us`: microseconds, `processed` - `captured` where that is monotonic, else
+///   - `dequeued`; `null` where it did not pass the chain.
+/// - `stage`: which one dropped it, where `fate` is `late` or `rejected`.
+/// - `exposure_us`, `gain` (a factor), `lens` (0 nearest to 1 furthest): in force, where known.
+/// - One object per plug-in, with the fields of its report, where it made one.
+/// - `events`: what happened just before, where something did.
+///
+/// An event has a `kind`: `control_applied` and `control_refused` come with `control`, `ticket` and
+/// `value`, `stalled` with `wait_us`, `replugged` with nothing. Real numbers have 12 significant
+/// digits, single precision 9; what is not finite is `null`. Keys are only ever added.
+///
+/// A live run writes each line at once, so that `tail -f` follows; else 64 KiB are collected.
+public final class ReportSink: Sink {
+  public let name = "reports"
+  private let path: String
+  private let overwrite: Bool
+  private var file: FileWriter?
+  private var line = ReportLine()
+  private var isLive = false
+
+  /// The file is made when the run starts. An existing one is refused unless `overwrite` is set.
+  public init(path: String, overwrite: Bool = false) {
+    self.path = path
+    self.overwrite = overwrite
+  }
+
+  public func configure(_ setup: inout SinkSetup) throws(SinkError) {
+    line = ReportLine(reports: setup.reports, stages: setup.stageNames)
+    isLive = setup.isLive
+    if file == nil {
+      file = try FileWriter(path: path, purpose: "reports", overwrite: overwrite)
+    }
+  }
+
+  public func write(_ frame: borrowing PackedFrame) throws(SinkError) {
+    let record = frame.record
+    try file?.append(record.sequence, record.epoch, .delivered, record, line)
+    try file?.append(frame.view, line)
+    try end()
+  }
+
+  public func account(_ lost: LostFrame, record: FrameRecord?) throws(SinkError) {
+    try file?.append(lost.sequence, lost.epoch, lost.fate, record, line)
+    try end()
+  }
+
+  public func account(_ lost: LostFrame, frame: borrowing FrameView) throws(SinkError) {
+    try file?.append(lost.sequence, lost.epoch, lost.fate, frame.record, line)
+    try file?.append(frame, line)
+    try end()
+  }
+
+  private func end() throws(SinkError) {
+    try file?.append("}\n")
+    if isLive { try file?.flush() }
+  }
+
+  public func finish() throws(SinkError) { try file.take()?.close() }
+}

@@ -1,0 +1,60 @@
+import Glibc
+import SprocketCore
+
+extension SinkError {
+  /// What to tell the user when a file cannot be opened for writing; `code` is an `errno`.
+  static func opening(_ path: String, purpose: String, _ code: Int32) -> SinkError {
+    let start = "cannot write \(purpose) to \(path.isEmpty ? "an empty path" : path): "
+    switch code {
+    case ENOENT where path.isEmpty: return SinkError(.usage, start + "give the name of a file")
+    case ENOENT:
+      return SinkError(.usage, start + "the directory \(parent(of: path)) does not exist; make it")
+    case ENOTDIR:
+      return SinkError(.usage, start + "\(parent(of: path)) is not a directory; choose another")
+    case EISDIR: return SinkError(.usage, start + "it is a directory; give the name of a file")
+    case EEXIST:
+      return SinkError(.usage, start + "it exists; choose another name or add --overwrite")
+    case EACCES, EPERM:
+      return SinkError(.usage, start + "it is not writable for you; choose another place")
+    case EROFS: return SinkError(.usage, start + "the disk is read-only; choose another place")
+    case ENOSPC, EDQUOT:
+      return SinkError(.failed, start + "the disk is full; free some space or choose another place")
+    case EMFILE, ENFILE:
+      return SinkError(.failed, start + "too many files are open; raise the limit with ulimit -n")
+    default: return SinkError(.usage, start + "\(text(code)); choose another place")
+    }
+  }
+
+  /// What to tell the user when an open file takes no more; `code` is an `errno`.
+  static func writing(_ name: String, _ code: Int32) -> SinkError {
+    let start = "writing to \(name) failed: "
+    switch code {
+    case EPIPE: return SinkError(.readerGone, "the reader of \(name) went away")
+    case ENOSPC:
+      return SinkError(.failed, start + "the disk is full; free some space and run again")
+    case EDQUOT:
+      return SinkError(.failed, start + "your quota is used up; free some space and run again")
+    case EFBIG:
+      return SinkError(
+        .failed,
+        start + "the file is as large as its file system or ulimit -f allows; "
+          + "choose another place")
+    case EIO, ENODEV, ENXIO, ESTALE, EROFS, ENOTCONN:
+      return SinkError(
+        .failed, start + "its disk is gone or broken (\(text(code))); check it and run again")
+    case EBADF:
+      return SinkError(.usage, start + "it is not open for writing; redirect it to a file or pipe")
+    default:
+      return SinkError(.failed, start + "\(text(code)); choose another place and run again")
+    }
+  }
+
+  private static func parent(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  private static func text(_ code: Int32) -> String {
+    unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+  }
+}

@@ -1,0 +1,43 @@
+// Counts allocations by standing in front of the C library's, in whichever program links it.
+
+#include "counter.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+static __thread long count;
+
+long sprocket_allocation_count(void) { return count; }
+
+#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t items, size_t size);
+void *__libc_realloc(void *old, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
+
+void *malloc(size_t size) {
+  count += 1;
+  return __libc_malloc(size);
+}
+
+void *calloc(size_t items, size_t size) {
+  count += 1;
+  return __libc_calloc(items, size);
+}
+
+void *realloc(void *old, size_t size) {
+  count += 1;
+  return __libc_realloc(old, size);
+}
+
+void *aligned_alloc(size_t alignment, size_t size) {
+  count += 1;
+  return __libc_memalign(alignment, size);
+}
+
+int posix_memalign(void **out, size_t alignment, size_t size) {
+  count += 1;
+  *out = __libc_memalign(alignment, size);
+  return *out ? 0 : ENOMEM;
+}
+#endif

@@ -1,0 +1,124 @@
+import SprocketCore
+
+/// A frame in memory of its own, for handing to a sink.
+@safe
+final class TestFrame {
+  let format: FrameFormat
+  let storage: UnsafeMutablePointer<FrameStorage>
+  private var blocks: [UnsafeMutableRawPointer] = []
+  private let packed: UnsafeMutableRawPointer
+
+  /// The format's planes filled from `bytes` in order, each row followed by `padding` bytes of 0xEE.
+  init(_ format: FrameFormat, _ bytes: [UInt8] = [], padding: Int = 0) {
+    self.format = format
+    let records = UnsafeMutablePointer<FrameRecord>.allocate(capacity: 1)
+    unsafe records.initialize(to: FrameRecord())
+    let versions = UnsafeMutablePointer<VersionStorage>.allocate(capacity: 1)
+    unsafe versions.initialize(to: VersionStorage())
+    let reports = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 64)
+    unsafe packed = .allocate(byteCount: 64, alignment: 16)
+    let counts = UnsafeMutablePointer<Int>.allocate(capacity: 1)
+    let entered = UnsafeMutablePointer<Int64>.allocate(capacity: 1)
+    let events = UnsafeMutablePointer<Event>.allocate(capacity: Event.perFrame)
+    unsafe storage = .allocate(capacity: 1)
+    unsafe storage.initialize(
+      to: FrameStorage(
+        records: records, versions: versions, reports: reports, packed: packed,
+        packedCounts: counts, entered: entered, events: events))
+    unsafe blocks = unsafe [
+      UnsafeMutableRawPointer(records), UnsafeMutableRawPointer(versions), reports, packed, UnsafeMutableRawPointer(counts),
+      UnsafeMutableRawPointer(entered), UnsafeMutableRawPointer(events),
+      UnsafeMutableRawPointer(storage),
+    ]
+    if !bytes.isEmpty { fill(bytes, padding) }
+  }
+
+  deinit { for unsafe block in unsafe blocks { unsafe block.deallocate() } }
+
+  private func fill(_ bytes: [UInt8], _ padding: Int) {
+    guard let image = format.image else {
+      let plane = unsafe copy(bytes[...], bytesPerRow: bytes.count, rows: 1, padding: 0)
+      unsafe storage.pointee.source.planes[0] = unsafe plane
+      unsafe storage.pointee.records[0].byteCount = bytes.count
+      return
+    }
+    var start = 0
+    for index in 0..<image.planeCount {
+      let size = image.plane(index, width: format.width, height: format.height)
+      let count = size.bytesPerRow * size.rows
+      let plane = unsafe copy(
+        bytes[start..<start + count], bytesPerRow: size.bytesPerRow, rows: size.rows,
+        padding: padding)
+      unsafe storage.pointee.versions[0].image.planes[index] = unsafe plane
+      if index == 0 { unsafe storage.pointee.versions[0].luma[0] = unsafe plane }
+      start += count
+    }
+    precondition(start == bytes.count, "give exactly the planes' bytes")
+  }
+
+  private func copy(
+    _ bytes: ArraySlice<UInt8>, bytesPerRow: Int, rows: Int, padding: Int
+  ) -> PlaneStorage {
+    let stride = bytesPerRow + padding
+    let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: stride * rows)
+    unsafe memory.initialize(repeating: 0xEE, count: stride * rows)
+    for (index, byte) in bytes.enumerated() {
+      unsafe memory[index / bytesPerRow * stride + index % bytesPerRow] = byte
+    }
+    unsafe blocks.append(UnsafeMutableRawPointer(memory))
+    return unsafe PlaneStorage(base: memory, stride: stride, bytesPerRow: bytesPerRow, rows: rows)
+  }
+
+  var record: FrameRecord {
+    get { unsafe storage.pointee.records[0] }
+    set { unsafe storage.pointee.records[0] = newValue }
+  }
+
+  /// Stores `report` where `layout` says.
+  func store<Report: FrameReport>(_ report: Report, at layout: ReportLayout) {
+    unsafe storage.pointee.reports.storeBytes(
+      of: report, toByteOffset: layout.slot.offset, as: Report.self)
+    record.reported |= layout.slot.bit
+  }
+
+  func add(_ event: Event) {
+    unsafe storage.pointee.events[storage.pointee.eventCount] = event
+    unsafe storage.pointee.eventCount += 1
+  }
+
+  /// The frame as a sink's packers see it, all parts readable.
+  var view: FrameView {
+    let parts: FrameParts = [.encoded, .image, .luma(.full)]
+    let access = FrameAccess(lane: 0, version: 0, format: format, parts: parts)
+    return unsafe FrameView(unsafeStorage: storage, access: access, now: 0, neighbours: .none)
+  }
+
+  /// The frame as a sink's `write` sees it, packed by `packer`.
+  func packed(by packer: (any Packer)? = nil) -> PackedFrame {
+    let view = view
+    var count = 0
+    if let packer {
+      let start = unsafe packed.assumingMemoryBound(to: UInt8.self)
+      var bytes = unsafe MutableSpan(_unsafeStart: start, count: 64)
+      count = packer.pack(view, into: &bytes) ?? 0
+    }
+    return unsafe PackedFrame(view: view, bytes: packed, count: count)
+  }
+}
+
+extension SinkSetup {
+  /// What a sink is told about frames of `format`.
+  static func test(
+    _ format: FrameFormat, isLive: Bool = false, reports: [ReportLayout] = [],
+    stages: [String] = []
+  ) -> SinkSetup {
+    SinkSetup(
+      format: format, epoch: 0, isLive: isLive, sourceName: "test", reports: reports,
+      stageNames: stages)
+  }
+}
+
+/// `count` bytes that differ from row to row and plane to plane.
+func pattern(_ count: Int, seed: Int = 1) -> [UInt8] {
+  (0..<count).map { UInt8(truncatingIfNeeded: ($0 * 31 + seed * 17) ^ ($0 >> 8)) }
+}
