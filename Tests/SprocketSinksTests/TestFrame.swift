@@ -5,7 +5,7 @@ import SprocketCore
 final class TestFrame {
   let format: FrameFormat
   let storage: UnsafeMutablePointer<FrameStorage>
-  private var blocks: [UnsafeMutableRawPointer] = []
+  private var blocks: [UnsafeMutableRawPointer] = unsafe []
   private let packed: UnsafeMutableRawPointer
 
   /// The format's planes filled from `bytes` in order, each row followed by `padding` bytes of 0xEE.
@@ -26,14 +26,17 @@ final class TestFrame {
         records: records, versions: versions, reports: reports, packed: packed,
         packedCounts: counts, entered: entered, events: events))
     unsafe blocks = unsafe [
-      UnsafeMutableRawPointer(records), UnsafeMutableRawPointer(versions), reports, packed, UnsafeMutableRawPointer(counts),
+      UnsafeMutableRawPointer(records), UnsafeMutableRawPointer(versions), reports, packed,
+      UnsafeMutableRawPointer(counts),
       UnsafeMutableRawPointer(entered), UnsafeMutableRawPointer(events),
       UnsafeMutableRawPointer(storage),
     ]
     if !bytes.isEmpty { fill(bytes, padding) }
   }
 
-  deinit { for unsafe block in unsafe blocks { unsafe block.deallocate() } }
+  deinit {
+    for index in unsafe blocks.indices { unsafe blocks[index].deallocate() }
+  }
 
   private func fill(_ bytes: [UInt8], _ padding: Int) {
     guard let image = format.image else {
@@ -86,15 +89,28 @@ final class TestFrame {
     unsafe storage.pointee.eventCount += 1
   }
 
+  /// Delivers the frame as the engine does, packed by `packer`.
+  func write(to sink: any Sink, packer: (any Packer)? = nil) throws(SinkError) {
+    try sink.write(packed(by: packer))
+    // Views do not keep the memory that they look at.
+    withExtendedLifetime(self) {}
+  }
+
+  /// Tells `sink` that the frame was lost but can be read.
+  func account(_ lost: LostFrame, to sink: any Sink) throws(SinkError) {
+    try sink.account(lost, frame: view)
+    withExtendedLifetime(self) {}
+  }
+
   /// The frame as a sink's packers see it, all parts readable.
-  var view: FrameView {
+  private var view: FrameView {
     let parts: FrameParts = [.encoded, .image, .luma(.full)]
     let access = FrameAccess(lane: 0, version: 0, format: format, parts: parts)
     return unsafe FrameView(unsafeStorage: storage, access: access, now: 0, neighbours: .none)
   }
 
   /// The frame as a sink's `write` sees it, packed by `packer`.
-  func packed(by packer: (any Packer)? = nil) -> PackedFrame {
+  private func packed(by packer: (any Packer)?) -> PackedFrame {
     let view = view
     var count = 0
     if let packer {

@@ -1,0 +1,187 @@
+import Foundation
+import SprocketCore
+import SprocketSinks
+import TestSupport
+import Testing
+
+@Suite struct PipeSinkTests {
+  let scratch = try! Scratch()
+
+  /// What the sink writes for frames with these bytes.
+  func output(
+    _ layout: PipeSink.Layout, _ format: FrameFormat, _ frames: [[UInt8]], padding: Int = 0
+  ) throws -> [UInt8] {
+    let path = scratch.path("out")
+    try #require(FileManager.default.createFile(atPath: path, contents: nil))
+    let file = try #require(FileHandle(forWritingAtPath: path))
+    let sink = PipeSink(layout, descriptor: file.fileDescriptor)
+    var setup = SinkSetup.test(format)
+    try sink.configure(&setup)
+    for bytes in frames { try TestFrame(format, bytes, padding: padding).write(to: sink) }
+    try sink.finish()
+    try file.close()
+    return try scratch.bytes("out")
+  }
+
+  static func format(
+    _ pixels: PixelFormat, _ width: Int, _ height: Int, range: Color.Range = .full,
+    rate: FrameRate = FrameRate(frames: 30000, seconds: 1001)
+  ) -> FrameFormat {
+    FrameFormat(
+      pixelFormat: pixels, width: width, height: height, color: Color(range: range), rate: rate)
+  }
+
+  @Test(arguments: [0, 1, 61]) func writesY4MByteForByte(padding: Int) throws {
+    let format = Self.format(.i420, 3, 3)
+    // Luma 3x3, chroma 2x2: 17 bytes.
+    let frames = [Array(UInt8(0)..<17), Array(UInt8(100)..<117)]
+    let header = "YUV4MPEG2 W3 H3 F30000:1001 Ip A0:0 C420jpeg XCOLORRANGE=FULL\n"
+    let mark = Array("FRAME\n".utf8)
+    #expect(
+      try output(.y4m, format, frames, padding: padding)
+        == Array(header.utf8) + mark + frames[0] + mark + frames[1])
+  }
+
+  @Test(arguments: [
+    (PixelFormat.i420, "yuv420p"), (.nv12, "yuv420p"), (.yuyv, "yuv422p"),
+    (.rgb24, "yuv444p"), (.yuv411p, "yuv411p"), (.grey, "gray"), (.y10, "gray10le"),
+    (.y16, "gray16le"),
+  ]) func ffmpegReadsTheSamePixels(pixels: PixelFormat, name: String) throws {
+    let format = Self.format(pixels, 37, 21, range: .limited)
+    let count = try #require(format.image).byteCount(width: 37, height: 21)
+    // Words of 10 bits must stay below 1024.
+    let bytes = (0..<2).map { seed in
+      TestPattern.random.bytes(count, seed: UInt64(seed + 1)).enumerated().map { index, byte in
+        pixels == .y10 && index % 2 == 1 ? byte & 3 : byte
+      }
+    }
+    _ = try output(.y4m, format, bytes, padding: 5)
+    let stream = try Tool.run(
+      "ffprobe",
+      [
+        "-v", "error", "-f", "yuv4mpegpipe", "-show_entries",
+        "stream=width,height,pix_fmt,color_range,r_frame_rate", "-of", "csv=p=0",
+        scratch.path("out"),
+      ])
+    #expect(String(decoding: stream, as: UTF8.self) == "37,21,\(name),tv,30000/1001\n")
+    let raw = try Tool.run(
+      "ffmpeg",
+      ["-v", "error", "-f", "yuv4mpegpipe", "-i", scratch.path("out"), "-f", "rawvideo", "-"])
+    #expect(raw == bytes[0] + bytes[1])
+  }
+
+  @Test func ffprobeSeesFullRange() throws {
+    _ = try output(.y4m, Self.format(.grey, 4, 2, rate: .unknown), [[1, 2, 3, 4, 5, 6, 7, 8]])
+    let range = try Tool.run(
+      "ffprobe",
+      [
+        "-v", "error", "-f", "yuv4mpegpipe", "-show_entries", "stream=color_range", "-of",
+        "csv=p=0", scratch.path("out"),
+      ])
+    #expect(range == Array("pc\n".utf8))
+  }
+
+  @Test(arguments: [0, 3]) func grayIsLumaAndNothingElse(padding: Int) throws {
+    let format = Self.format(.i420, 4, 2)
+    let frames = [Array(UInt8(0)..<12), Array(UInt8(50)..<62)]
+    #expect(
+      try output(.gray, format, frames, padding: padding) == Array(0..<8) + Array(50..<58))
+  }
+
+  @Test func writesLargePlanesWhole() throws {
+    let format = Self.format(.grey, 1920, 1080)
+    let bytes = TestPattern.random.bytes(1920 * 1080)
+    #expect(try output(.gray, format, [bytes]) == bytes)
+    #expect(try output(.gray, format, [bytes], padding: 64) == bytes)
+  }
+
+  @Test func refusesWhatY4MCannotName() throws {
+    let sink = PipeSink(.y4m, descriptor: TestPipe().descriptor)
+    var setup = SinkSetup.test(Self.format(.yuv440p, 4, 4))
+    let error = #expect(throws: SinkError.self) { try sink.configure(&setup) }
+    #expect(error?.code == .usage)
+    #expect(error?.description.contains("--pipe gray") == true)
+  }
+
+  @Test func refusesBayer() throws {
+    for layout in PipeSink.Layout.allCases {
+      let sink = PipeSink(layout, descriptor: TestPipe().descriptor)
+      var setup = SinkSetup.test(Self.format(.bayerRGGB, 4, 4))
+      let error = #expect(throws: SinkError.self) { try sink.configure(&setup) }
+      #expect(error?.code == .usage)
+      #expect(error?.description.contains("--format") == true)
+    }
+  }
+
+  @Test func declaresWhatItReads() throws {
+    var setup = SinkSetup.test(Self.format(.i420, 4, 4))
+    try PipeSink(.y4m, descriptor: TestPipe().descriptor).configure(&setup)
+    #expect(setup.parts == .image)
+    setup = SinkSetup.test(Self.format(.i420, 4, 4))
+    try PipeSink(.gray, descriptor: TestPipe().descriptor).configure(&setup)
+    #expect(setup.parts == .luma(.full))
+  }
+
+  @Test func aReaderThatGoesAwayIsSaidSo() throws {
+    let pipe = TestPipe()
+    let format = Self.format(.grey, 256, 256)
+    let sink = PipeSink(.gray, descriptor: pipe.descriptor)
+    var setup = SinkSetup.test(format)
+    try sink.configure(&setup)
+    try pipe.closeReader()
+    let frame = TestFrame(format, TestPattern.zeros.bytes(65536))
+    let error = #expect(throws: SinkError.self) { try frame.write(to: sink) }
+    #expect(error?.code == .readerGone)
+    try sink.finish()
+  }
+
+  @Test func anotherFormatEndsThePipe() throws {
+    let sink = PipeSink(.y4m, descriptor: TestPipe().descriptor)
+    var setup = SinkSetup.test(Self.format(.i420, 4, 4))
+    try sink.configure(&setup)
+    setup = SinkSetup.test(Self.format(.i420, 4, 4, rate: FrameRate(frames: 15)))
+    try sink.configure(&setup)
+    setup = SinkSetup.test(Self.format(.i420, 8, 4))
+    let error = #expect(throws: SinkError.self) { try sink.configure(&setup) }
+    #expect(error?.code == .failed)
+    #expect(error?.description.contains("from 4x4 YU12 (full range) to 8x4 YU12") == true)
+  }
+
+  @Test func writesOnThroughASlowReaderOfANonBlockingPipe() throws {
+    let pipe = TestPipe()
+    let descriptor = pipe.descriptor
+    #expect(fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0)
+    let format = Self.format(.grey, 1000, 1000)
+    let bytes = TestPattern.random.bytes(1_000_000)
+    let reading = pipe.pipe.fileHandleForReading
+    let sink = PipeSink(.gray, descriptor: descriptor)
+    var setup = SinkSetup.test(format)
+    try sink.configure(&setup)
+    let reader = Reader(reading)
+    try TestFrame(format, bytes).write(to: sink)
+    try pipe.pipe.fileHandleForWriting.close()
+    #expect(reader.result() == bytes)
+  }
+}
+
+/// Reads a pipe to its end on a thread of its own, pausing now and then.
+final class Reader: @unchecked Sendable {
+  // Written by the thread alone, read after `done`.
+  private var bytes: [UInt8] = []
+  private let done = DispatchSemaphore(value: 0)
+
+  init(_ handle: FileHandle) {
+    Thread.detachNewThread { [self] in
+      while let data = try? handle.read(upToCount: 40_000), !data.isEmpty {
+        bytes += data
+        Thread.sleep(forTimeInterval: 0.001)
+      }
+      done.signal()
+    }
+  }
+
+  func result() -> [UInt8] {
+    done.wait()
+    return bytes
+  }
+}

@@ -1,0 +1,175 @@
+import CAllocationCounter
+import Foundation
+import SprocketCore
+import SprocketSinks
+import TestSupport
+import Testing
+
+/// Where a file cannot be written: one sentence that says what to do.
+@Suite struct SinkErrorTests {
+  static let format = ReportSinkTests.format
+  let scratch = try! Scratch()
+
+  /// What opening `path` for reports throws.
+  func failure(_ path: String, overwrite: Bool = false) -> SinkError? {
+    let sink = ReportSink(path: path, overwrite: overwrite)
+    var setup = SinkSetup.test(Self.format)
+    do throws(SinkError) {
+      try sink.configure(&setup)
+      try sink.finish()
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test func namesAMissingDirectory() {
+    let path = scratch.path("no/such/r.jsonl")
+    let error = failure(path)
+    #expect(error?.code == .usage)
+    #expect(
+      error?.description == "cannot write reports to \(path): the directory "
+        + "\(scratch.path("no/such")) does not exist; make it")
+  }
+
+  @Test func refusesADirectory() {
+    for overwrite in [false, true] {
+      let error = failure(scratch.url.path, overwrite: overwrite)
+      #expect(error?.code == .usage)
+      #expect(error?.description.hasSuffix("it is a directory; give the name of a file") == true)
+    }
+  }
+
+  @Test func refusesAFileInsideAFile() throws {
+    try Data().write(to: scratch.url.appendingPathComponent("file"))
+    let error = failure(scratch.path("file/r.jsonl"))
+    #expect(error?.code == .usage)
+    #expect(error?.description.contains("\(scratch.path("file")) is not a directory") == true)
+  }
+
+  @Test func refusesAnEmptyPath() {
+    #expect(failure("")?.description.contains("give the name of a file") == true)
+  }
+
+  @Test func refusesAnExistingFileUnlessToldToReplaceIt() throws {
+    try Data("old".utf8).write(to: scratch.url.appendingPathComponent("r.jsonl"))
+    let error = failure(scratch.path("r.jsonl"))
+    #expect(error?.code == .usage)
+    #expect(error?.description.hasSuffix("choose another name or add --overwrite") == true)
+    #expect(try scratch.text("r.jsonl") == "old")
+    #expect(failure(scratch.path("r.jsonl"), overwrite: true) == nil)
+    #expect(try scratch.text("r.jsonl") == "")
+  }
+
+  @Test func namesAnUnwritablePlace() {
+    // Nobody, not even root, may make files there.
+    let error = failure("/proc/self/r.jsonl")
+    #expect(error != nil)
+    #expect(error?.code == .usage)
+    #expect(error?.description.contains("r.jsonl: ") == true)
+  }
+
+  @Test(.enabled(if: getuid() != 0, "root may write anywhere"))
+  func namesADirectoryWithoutPermission() throws {
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o500], ofItemAtPath: scratch.url.path)
+    let error = failure(scratch.path("r.jsonl"))
+    #expect(error?.code == .usage)
+    #expect(error?.description.contains("it is not writable for you") == true)
+  }
+
+  @Test func tellsOfAFullDiskOnce() throws {
+    for isLive in [true, false] {
+      let sink = ReportSink(path: "/dev/full")
+      var setup = SinkSetup.test(Self.format, isLive: isLive)
+      try sink.configure(&setup)
+      let error = #expect(throws: SinkError.self) {
+        for _ in 0..<1000 { try TestFrame(Self.format).write(to: sink) }
+      }
+      #expect(error?.code == .failed)
+      #expect(
+        error?.description
+          == "writing to /dev/full failed: the disk is full; free some space and run again")
+      try sink.finish()
+    }
+  }
+
+  @Test func aFullDiskIsNoticedAtTheEndAtTheLatest() throws {
+    let sink = ReportSink(path: "/dev/full")
+    var setup = SinkSetup.test(Self.format)
+    try sink.configure(&setup)
+    try TestFrame(Self.format).write(to: sink)
+    let error = #expect(throws: SinkError.self) { try sink.finish() }
+    #expect(error?.code == .failed)
+  }
+
+  @Test func checksumsAndPipesTellOfAFullDiskToo() throws {
+    let checksums = ChecksumSink(path: "/dev/full")
+    var setup = SinkSetup.test(Self.format)
+    try checksums.configure(&setup)
+    let frame = TestFrame(Self.format, TestPattern.ramp.bytes(8))
+    try frame.write(to: checksums, packer: checksums.makePacker())
+    #expect(throws: SinkError.self) { try checksums.finish() }
+
+    let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+    let pipe = PipeSink(.y4m, descriptor: full.fileDescriptor)
+    setup = SinkSetup.test(Self.format)
+    try pipe.configure(&setup)
+    let error = #expect(throws: SinkError.self) { try frame.write(to: pipe) }
+    #expect(error?.code == .failed)
+    try pipe.finish()
+  }
+
+  @Test func tellsWhenADescriptorIsNotOpenForWriting() throws {
+    let file = try #require(FileHandle(forReadingAtPath: "/dev/null"))
+    let sink = PipeSink(.gray, descriptor: file.fileDescriptor)
+    var setup = SinkSetup.test(Self.format)
+    try sink.configure(&setup)
+    let frame = TestFrame(Self.format, TestPattern.ramp.bytes(8))
+    let error = #expect(throws: SinkError.self) { try frame.write(to: sink) }
+    #expect(error?.code == .usage)
+  }
+
+  @Test func nullTakesAllAndReadsNothing() throws {
+    let sink = NullSink()
+    var setup = SinkSetup.test(Self.format)
+    try sink.configure(&setup)
+    #expect(setup.parts.isEmpty && sink.makePacker() == nil)
+    let frame = TestFrame(Self.format)
+    for _ in 0..<3 { try frame.write(to: sink) }
+    try sink.finish()
+    #expect(sink.frameCount == 3)
+  }
+}
+
+/// Neither checksums nor pixels cost an allocation per frame.
+@Suite struct SinkAllocationTests {
+  @Test(.disabled(if: !isCounting, "a sanitizer brings an allocator of its own"))
+  func countsAtAll() {
+    let before = sprocket_allocation_count()
+    let array = TestPattern.zeros.bytes(100)
+    #expect(array.count == 100)
+    #expect(sprocket_allocation_count() > before)
+  }
+
+  static var isCounting: Bool { sprocket_allocation_count() > 0 }
+
+  @Test(arguments: [0, 16]) func checksumsAndPipesAllocateNothing(padding: Int) throws {
+    let format = PipeSinkTests.format(.i420, 64, 64)
+    let null = try #require(FileHandle(forWritingAtPath: "/dev/null"))
+    let pipe = PipeSink(.y4m, descriptor: null.fileDescriptor)
+    let checksums = ChecksumSink(path: "/dev/null")
+    var setup = SinkSetup.test(format)
+    try pipe.configure(&setup)
+    try checksums.configure(&setup)
+    let packer = checksums.makePacker()
+    let frame = TestFrame(format, TestPattern.random.bytes(6144), padding: padding)
+    let before = sprocket_allocation_count()
+    for _ in 0..<1000 {
+      try frame.write(to: checksums, packer: packer)
+      try frame.write(to: pipe)
+    }
+    #expect(sprocket_allocation_count() - before == 0)
+    try checksums.finish()
+  }
+}
