@@ -94,10 +94,13 @@ extension FileWriter {
     _ frame: borrowing FrameView, _ line: borrowing ReportLine
   ) throws(SinkError) {
     let reported = frame.record.reported
-    for object in line.objects where object.bits & reported != 0 {
-      try append(object.opening)
+    // By index: an array's iterator allocates in a debug build.
+    for place in line.objects.indices where line.objects[place].bits & reported != 0 {
+      try append(line.objects[place].opening)
       var isFirst = true
-      for field in object.fields where field.layout.slot.bit & reported != 0 {
+      for index in line.objects[place].fields.indices {
+        let field = line.objects[place].fields[index]
+        guard field.layout.slot.bit & reported != 0 else { continue }
         if !isFirst { try append(UInt8(ascii: ",")) }
         isFirst = false
         try append(field.key)

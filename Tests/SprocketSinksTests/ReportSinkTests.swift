@@ -191,10 +191,13 @@ extension ReportLayout {
     frame.store(Levels(), at: Self.levels)
     frame.add(Event(kind: .stalled, value: 1))
     let lost = LostFrame(number: 0, sequence: 0, epoch: 0, fate: .late)
+    try frame.write(to: sink)
+    try frame.account(lost, to: sink)
     let before = sprocket_allocation_count()
     for _ in 0..<1000 {
       try frame.write(to: sink)
       try sink.account(lost, record: frame.record)
+      try frame.account(lost, to: sink)
     }
     let after = sprocket_allocation_count()
     #expect(after - before == 0)

@@ -5,6 +5,8 @@ import SprocketCore
 final class TestFrame {
   let format: FrameFormat
   let storage: UnsafeMutablePointer<FrameStorage>
+  /// Once: an array literal allocates.
+  private static let parts: FrameParts = [.encoded, .image, .luma(.full)]
   private var blocks: [UnsafeMutableRawPointer] = unsafe []
   private let packed: UnsafeMutableRawPointer
 
@@ -104,8 +106,7 @@ final class TestFrame {
 
   /// The frame as a sink's packers see it, all parts readable.
   private var view: FrameView {
-    let parts: FrameParts = [.encoded, .image, .luma(.full)]
-    let access = FrameAccess(lane: 0, version: 0, format: format, parts: parts)
+    let access = FrameAccess(lane: 0, version: 0, format: format, parts: Self.parts)
     return unsafe FrameView(unsafeStorage: storage, access: access, now: 0, neighbours: .none)
   }
 
