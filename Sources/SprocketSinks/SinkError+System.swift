@@ -7,7 +7,7 @@ extension SinkError {
     let start = "cannot write \(purpose) to \(path.isEmpty ? "an empty path" : path): "
     switch code {
     case ENOENT where path.isEmpty: return SinkError(.usage, start + "give the name of a file")
-    case ENOENT where access(parent(of: path), F_OK) != 0:
+    case ENOENT where unsafe access(parent(of: path), F_OK) != 0:
       return SinkError(.usage, start + "the directory \(parent(of: path)) does not exist; make it")
     case ENOTDIR:
       return SinkError(.usage, start + "\(parent(of: path)) is not a directory; choose another")

@@ -19,7 +19,7 @@ import Testing
     #expect(setup.parts == (format.image == nil ? .encoded : .image))
     let packers = [sink.makePacker(), sink.makePacker()]
     for (index, bytes) in frames.enumerated() {
-      let frame = TestFrame(format, bytes, padding: padding)
+      let frame = SinkFrame(format, bytes, padding: padding)
       frame.record.sequence = UInt64(index + 10)
       try frame.write(to: sink, packer: packers[index % 2])
     }

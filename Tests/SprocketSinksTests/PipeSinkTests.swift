@@ -17,7 +17,7 @@ import Testing
     let sink = PipeSink(layout, descriptor: file.fileDescriptor)
     var setup = SinkSetup.test(format)
     try sink.configure(&setup)
-    for bytes in frames { try TestFrame(format, bytes, padding: padding).write(to: sink) }
+    for bytes in frames { try SinkFrame(format, bytes, padding: padding).write(to: sink) }
     try sink.finish()
     try file.close()
     return try scratch.bytes("out")
@@ -129,7 +129,7 @@ import Testing
     var setup = SinkSetup.test(format)
     try sink.configure(&setup)
     try pipe.closeReader()
-    let frame = TestFrame(format, TestPattern.zeros.bytes(65536))
+    let frame = SinkFrame(format, TestPattern.zeros.bytes(65536))
     let error = #expect(throws: SinkError.self) { try frame.write(to: sink) }
     #expect(error?.code == .readerGone)
     try sink.finish()
@@ -158,7 +158,7 @@ import Testing
     var setup = SinkSetup.test(format)
     try sink.configure(&setup)
     let reader = Reader(reading)
-    try TestFrame(format, bytes).write(to: sink)
+    try SinkFrame(format, bytes).write(to: sink)
     try pipe.pipe.fileHandleForWriting.close()
     #expect(reader.result() == bytes)
   }

@@ -53,7 +53,7 @@ extension ReportLayout {
 
   @Test func writesADeliveredFrameByteForByte() throws {
     let sink = try sink(reports: [Self.meter, Self.focus])
-    let frame = TestFrame(Self.format)
+    let frame = SinkFrame(Self.format)
     frame.record.sequence = 7
     frame.record.epoch = 2
     frame.record.captured = Timestamp(nanoseconds: 1_000_000, clock: .monotonic)
@@ -86,7 +86,7 @@ extension ReportLayout {
 
   @Test func keepsTheReportsAndEventsOfARejectedFrame() throws {
     let sink = try sink(reports: [Self.meter], stages: ["latedrop", "meter"])
-    let frame = TestFrame(Self.format)
+    let frame = SinkFrame(Self.format)
     frame.record.droppedBy = 1
     frame.store(Sample(mean: 1), at: Self.meter)
     frame.add(Event(kind: .replugged))
@@ -100,7 +100,7 @@ extension ReportLayout {
 
   @Test func measuresLatencyFromTheHandOverWhereCaptureHasAnotherClock() throws {
     let sink = try sink()
-    let frame = TestFrame(Self.format)
+    let frame = SinkFrame(Self.format)
     frame.record.captured = Timestamp(nanoseconds: 1, clock: .media)
     frame.record.dequeued = 9_000_000
     frame.record.processed = 9_000_042
@@ -111,7 +111,7 @@ extension ReportLayout {
 
   @Test func pythonReadsEveryLineAndEveryKind() throws {
     let sink = try sink(reports: [Self.meter, Self.focus, Self.levels])
-    let frame = TestFrame(Self.format)
+    let frame = SinkFrame(Self.format)
     frame.record.inForce.exposureMicroseconds = 16666.67
     frame.record.inForce.gain = 0.1
     frame.record.inForce.lensPosition = 1
@@ -149,16 +149,16 @@ extension ReportLayout {
     let sink = ReportSink(path: scratch.path("live.jsonl"))
     var setup = SinkSetup.test(Self.format, isLive: true)
     try sink.configure(&setup)
-    try TestFrame(Self.format).write(to: sink)
+    try SinkFrame(Self.format).write(to: sink)
     #expect(try scratch.text("live.jsonl").hasSuffix("}\n"))
   }
 
   @Test func goesOnInTheSameFileAfterAnEpoch() throws {
     let sink = try sink(reports: [Self.meter])
-    try TestFrame(Self.format).write(to: sink)
+    try SinkFrame(Self.format).write(to: sink)
     var setup = SinkSetup.test(Self.format, reports: [Self.focus])
     try sink.configure(&setup)
-    let frame = TestFrame(Self.format)
+    let frame = SinkFrame(Self.format)
     frame.store(Sample(), at: Self.focus)
     try frame.write(to: sink)
     try sink.finish()
@@ -185,7 +185,7 @@ extension ReportLayout {
 
   @Test func allocatesNothingPerLine() throws {
     let sink = try sink(reports: [Self.meter, Self.focus, Self.levels], stages: ["meter"])
-    let frame = TestFrame(Self.format)
+    let frame = SinkFrame(Self.format)
     frame.record.inForce.gain = 1.5
     frame.store(Sample(mean: 1 / 3), at: Self.meter)
     frame.store(Levels(), at: Self.levels)

@@ -85,7 +85,7 @@ import Testing
       var setup = SinkSetup.test(Self.format, isLive: isLive)
       try sink.configure(&setup)
       let error = #expect(throws: SinkError.self) {
-        for _ in 0..<1000 { try TestFrame(Self.format).write(to: sink) }
+        for _ in 0..<1000 { try SinkFrame(Self.format).write(to: sink) }
       }
       #expect(error?.code == .failed)
       #expect(
@@ -99,7 +99,7 @@ import Testing
     let sink = ReportSink(path: "/dev/full")
     var setup = SinkSetup.test(Self.format)
     try sink.configure(&setup)
-    try TestFrame(Self.format).write(to: sink)
+    try SinkFrame(Self.format).write(to: sink)
     let error = #expect(throws: SinkError.self) { try sink.finish() }
     #expect(error?.code == .failed)
   }
@@ -108,7 +108,7 @@ import Testing
     let checksums = ChecksumSink(path: "/dev/full")
     var setup = SinkSetup.test(Self.format)
     try checksums.configure(&setup)
-    let frame = TestFrame(Self.format, TestPattern.ramp.bytes(8))
+    let frame = SinkFrame(Self.format, TestPattern.ramp.bytes(8))
     try frame.write(to: checksums, packer: checksums.makePacker())
     #expect(throws: SinkError.self) { try checksums.finish() }
 
@@ -126,7 +126,7 @@ import Testing
     let sink = PipeSink(.gray, descriptor: file.fileDescriptor)
     var setup = SinkSetup.test(Self.format)
     try sink.configure(&setup)
-    let frame = TestFrame(Self.format, TestPattern.ramp.bytes(8))
+    let frame = SinkFrame(Self.format, TestPattern.ramp.bytes(8))
     let error = #expect(throws: SinkError.self) { try frame.write(to: sink) }
     #expect(error?.code == .usage)
   }
@@ -136,7 +136,7 @@ import Testing
     var setup = SinkSetup.test(Self.format)
     try sink.configure(&setup)
     #expect(setup.parts.isEmpty && sink.makePacker() == nil)
-    let frame = TestFrame(Self.format)
+    let frame = SinkFrame(Self.format)
     for _ in 0..<3 { try frame.write(to: sink) }
     try sink.finish()
     #expect(sink.frameCount == 3)
@@ -164,7 +164,7 @@ import Testing
     try pipe.configure(&setup)
     try checksums.configure(&setup)
     let packer = checksums.makePacker()
-    let frame = TestFrame(format, TestPattern.random.bytes(6144), padding: padding)
+    let frame = SinkFrame(format, TestPattern.random.bytes(6144), padding: padding)
     try frame.write(to: checksums, packer: packer)
     try frame.write(to: pipe)
     let before = sprocket_allocation_count()

@@ -2,7 +2,7 @@ import SprocketCore
 
 /// A frame in memory of its own, for handing to a sink.
 @safe
-final class TestFrame {
+final class SinkFrame {
   let format: FrameFormat
   let storage: UnsafeMutablePointer<FrameStorage>
   /// Once: an array literal allocates.
@@ -133,9 +133,4 @@ extension SinkSetup {
       format: format, epoch: 0, isLive: isLive, sourceName: "test", reports: reports,
       stageNames: stages)
   }
-}
-
-/// `count` bytes that differ from row to row and plane to plane.
-func pattern(_ count: Int, seed: Int = 1) -> [UInt8] {
-  (0..<count).map { UInt8(truncatingIfNeeded: ($0 * 31 + seed * 17) ^ ($0 >> 8)) }
 }
