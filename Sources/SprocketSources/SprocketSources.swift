@@ -1,1 +1,4 @@
-// Being built.
+public import SprocketCore
+
+/// All sources that Sprocket brings, in alphabetical order. A source is its folder and its line here.
+public let builtinSources: [SourceKind] = []

@@ -1,0 +1,61 @@
+/// What a user may choose of a source, by `--source-set KEY=VALUE`.
+public protocol SourceSettings: Sendable {
+  static var settings: [Setting<Self>] { get }
+  /// The defaults.
+  init()
+}
+
+/// A source without its type: its name, what can be said of it beforehand, and how to make one.
+public struct SourceKind: Sendable {
+  /// What `--source` calls it.
+  public let name: String
+  /// One line: what it is for.
+  public let text: String
+  /// What must follow the name and a colon, such as `PATH`; `nil` where nothing may.
+  public let argument: String?
+  public let settings: [SettingDescription]
+  private let makeSource: @Sendable (String, [String: String]) throws(SourceError) -> any Source
+
+  /// `make` gets what follows the colon (empty where nothing may) and the settings. It need not look
+  /// at the device or file: that is what `Source.open` is for.
+  public init<Settings: SourceSettings>(
+    _ name: String, _ text: String, argument: String? = nil, _ type: Settings.Type,
+    make: @escaping @Sendable (String, Settings) throws(SourceError) -> any Source
+  ) {
+    self.name = name
+    self.text = text
+    self.argument = argument
+    settings = Settings.settings.map { SettingDescription($0, of: Settings()) }
+    makeSource = { (argument, values) throws(SourceError) in
+      var chosen = Settings()
+      do throws(SettingError) {
+        for setting in Settings.settings {
+          if let value = values[setting.name] { try setting.apply(value, to: &chosen) }
+        }
+      } catch {
+        throw SourceError(.usage, "--source \(name): \(error)")
+      }
+      return try make(argument, chosen)
+    }
+  }
+
+  /// Makes a source. Throws `.usage` for a missing or needless argument, a key that it does not
+  /// have, and a value that is not allowed.
+  public func make(argument given: String, values: [String: String] = [:]) throws(SourceError)
+    -> any Source
+  {
+    if let argument, given.isEmpty {
+      throw SourceError(.usage, "--source \(name) needs more: give \(name):\(argument)")
+    }
+    if argument == nil, !given.isEmpty {
+      throw SourceError(.usage, "--source \(name) takes nothing behind a colon: leave out \(given)")
+    }
+    let known = settings.map(\.name)
+    if let unknown = values.keys.sorted().first(where: { !known.contains($0) }) {
+      throw SourceError(
+        .usage,
+        "the source \(name) has no setting \(unknown); it has \(known.joined(separator: ", "))")
+    }
+    return try makeSource(given, values)
+  }
+}

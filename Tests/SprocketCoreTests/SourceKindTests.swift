@@ -1,0 +1,42 @@
+import SprocketCore
+import Testing
+
+@Suite struct SourceKindTests {
+  struct Choices: SourceSettings {
+    var startup = 2
+    static var settings: [Setting<Self>] {
+      [Setting("startup", \.startup, range: 0...10, unit: "frames", "The first frames.")]
+    }
+  }
+
+  /// Says what it was made with by refusing.
+  static let kind = SourceKind("tape", "A tape.", argument: "PATH", Choices.self) {
+    (argument, choices) throws(SourceError) in
+    throw SourceError(.failed, "\(argument) \(choices.startup)")
+  }
+
+  private func refusal(_ argument: String, _ values: [String: String] = [:]) -> SourceError? {
+    do throws(SourceError) {
+      _ = try Self.kind.make(argument: argument, values: values)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test func argumentAndSettingsReachTheSource() {
+    #expect(refusal("a:b")?.description == "a:b 2")
+    #expect(refusal("a", ["startup": "7"])?.description == "a 7")
+    #expect(Self.kind.settings.map(\.name) == ["startup"])
+    #expect(Self.kind.settings.map(\.defaultText) == ["2"])
+  }
+
+  @Test func whatDoesNotFitIsRefusedBeforeTheSourceIsMade() {
+    let missing = refusal("")
+    #expect(missing?.code == .usage && missing?.description.contains("tape:PATH") == true)
+    let unknown = refusal("a", ["start": "7"])
+    #expect(unknown?.code == .usage && unknown?.description.contains("it has startup") == true)
+    let outside = refusal("a", ["startup": "11"])
+    #expect(outside?.code == .usage && outside?.description.contains("0 to 10") == true)
+  }
+}
