@@ -83,6 +83,7 @@ let package = Package(
 
     test("SprocketRingTests", ["SprocketRing", "CSprocketSystem"]),
     test("SprocketCoreTests", ["SprocketCore"]),
+    test("SprocketEngineTests", ["SprocketEngine", "SprocketCore"]),
     test("SprocketJPEGTests", ["SprocketJPEG", "TestSupport"]),
     test("SprocketYUVTests", ["SprocketYUV", "TestSupport"]),
     .target(

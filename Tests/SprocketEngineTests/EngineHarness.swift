@@ -1,0 +1,270 @@
+import Glibc
+import SprocketCore
+import SprocketEngine
+import Synchronization
+
+/// A source that does what a script says: small grey frames whose every byte is the frame's number.
+///
+/// Unchecked: the engine uses it on one thread at a time.
+final class ScriptedSource: Source, @unchecked Sendable {
+  enum Step {
+    case frame(sequence: UInt64, corrupt: Bool = false, startup: Bool = false)
+    case epoch(width: Int)
+    case pause(nanoseconds: Int64)
+    case fail
+  }
+
+  static let height = 4
+  private var steps: [Step]
+  private var index = 0
+  private var announced: ArrivedFrame?
+  private var width: Int
+  private let isLive: Bool
+  private let lends: Bool
+  private let rate: Int32
+  private(set) var outstanding = 0
+  private(set) var isClosed = false
+  private let repeats: Bool
+
+  init(
+    _ steps: [Step], width: Int = 8, isLive: Bool = false, lends: Bool = false, rate: Int32 = 0,
+    repeats: Bool = false
+  ) {
+    self.steps = steps
+    self.width = width
+    self.isLive = isLive
+    self.lends = lends
+    self.rate = rate
+    self.repeats = repeats
+  }
+
+  convenience init(frames: Int, isLive: Bool = false, lends: Bool = false) {
+    self.init(
+      (0..<frames).map { .frame(sequence: UInt64($0)) }, isLive: isLive, lends: lends)
+  }
+
+  private var description: SourceDescription {
+    SourceDescription(
+      name: "script",
+      format: FrameFormat(
+        pixelFormat: .grey, width: width, height: Self.height, color: .jpeg,
+        rate: FrameRate(frames: rate)),
+      isLive: isLive, clock: .monotonic, capacity: lends ? 0 : width * Self.height)
+  }
+
+  func open() throws(SourceError) -> SourceDescription { description }
+
+  func next(timeout: Int64) throws(SourceError) -> Arrival {
+    precondition(announced == nil, "the engine left a frame untaken")
+    if index == steps.count {
+      guard repeats else { return .end }
+      index = 0
+    }
+    defer { index += 1 }
+    switch steps[index] {
+    case .frame(let sequence, let corrupt, let startup):
+      let frame = ArrivedFrame(
+        sequence: repeats ? served : sequence,
+        captured: Timestamp(nanoseconds: monotonicNow(), clock: .monotonic), isCorrupt: corrupt,
+        isStartup: startup)
+      served += 1
+      announced = frame
+      return .frame(frame)
+    case .epoch(let width):
+      self.width = width
+      return .epoch(description, .formatChange)
+    case .pause(let nanoseconds):
+      usleep(UInt32(nanoseconds / 1000))
+      return .nothing
+    case .fail:
+      throw SourceError(.failed, "the script says so; write another")
+    }
+  }
+  private var served: UInt64 = 0
+
+  func take(into slot: inout CaptureSlot) {
+    guard let frame = announced else { preconditionFailure("nothing was announced") }
+    announced = nil
+    let byte = UInt8(truncatingIfNeeded: frame.sequence)
+    let count = width * Self.height
+    if lends {
+      let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: count)
+      unsafe memory.initialize(repeating: byte, count: count)
+      outstanding += 1
+      let image = unsafe ImageStorage(
+        packedAt: memory, format: .grey, width: width, height: Self.height)
+      unsafe slot.lend(image, byteCount: count, handle: UnsafeMutableRawPointer(memory))
+    } else {
+      var bytes = slot.bytes
+      for index in 0..<count { bytes[index] = byte }
+      slot.filled(count)
+    }
+  }
+
+  func discard() { announced = nil }
+
+  func reclaim(_ lent: UnsafeMutableRawPointer) {
+    unsafe lent.deallocate()
+    outstanding -= 1
+  }
+
+  func close() { isClosed = true }
+}
+
+/// Grey frames are their own image and luma.
+final class GreyUnpacker: Unpacker {
+  func configure(format: FrameFormat, parts: FrameParts) -> UnpackPlan {
+    UnpackPlan(borrowsImage: true, borrowsLuma: true)
+  }
+  func unpack(_ slot: UnsafeMutablePointer<FrameStorage>) -> Bool {
+    unsafe slot.pointee.versions[0].image = slot.pointee.source
+    unsafe slot.pointee.versions[0].luma[0] = slot.pointee.source.planes[0]
+    return true
+  }
+  func deriveLuma(
+    _ slot: UnsafeMutablePointer<FrameStorage>, version: Int, format: FrameFormat,
+    parts: FrameParts
+  ) {
+    let plane = unsafe slot.pointee.versions[version].image.planes[0]
+    unsafe slot.pointee.versions[version].luma[0] = unsafe plane
+  }
+}
+
+/// Writes down what it was given, in order.
+///
+/// Unchecked: the engine uses it on one thread at a time, and tests look after the run.
+final class RecordingSink: Sink, @unchecked Sendable {
+  struct Line: Equatable {
+    var number: UInt64
+    var sequence: UInt64
+    var fate: Fate
+    /// First byte of the luma, of delivered frames.
+    var byte: UInt8 = 0
+  }
+
+  let name: String
+  var lines: [Line] = []
+  var isTorn = false
+  var finishes = 0
+  var delay: (UInt64) -> Int64 = { _ in 0 }
+  var failsAt: UInt64?
+  var failure = SinkError(.failed, "the disk is full; free some space")
+  var failsToFinish = false
+  var takesLatest = false
+  var selectsEvery: UInt64?
+  var refusesWidth: Int?
+  let packs: Bool
+
+  init(_ name: String = "record", packs: Bool = false) {
+    self.name = name
+    self.packs = packs
+  }
+
+  func configure(_ setup: inout SinkSetup) throws(SinkError) {
+    if setup.format.width == refusesWidth { throw SinkError(.failed, "another width; stop there") }
+    try setup.reads(.luma(.full))
+    setup.takesLatest = takesLatest
+    if packs { setup.packs(capacity: 64) }
+  }
+
+  func makePacker() -> (any Packer)? { packs ? FirstByte() : nil }
+  func makeSelector() -> (any FrameSelector)? { selectsEvery.map { EveryNth($0) } }
+
+  func write(_ frame: borrowing PackedFrame) throws(SinkError) {
+    let record = frame.record
+    if failsAt == record.number { throw failure }
+    let row = frame.view.luma()[row: 0]
+    let first = row[0]
+    let wait = delay(record.number)
+    if wait > 0 { usleep(UInt32(wait / 1000)) }
+    for index in row.indices where row[index] != first { isTorn = true }
+    if packs, frame.packed[0] != first { isTorn = true }
+    lines.append(
+      Line(number: record.number, sequence: record.sequence, fate: .delivered, byte: first))
+  }
+
+  func account(_ lost: LostFrame, record: FrameRecord?) throws(SinkError) {
+    lines.append(Line(number: lost.number, sequence: lost.sequence, fate: lost.fate))
+  }
+
+  func finish() throws(SinkError) {
+    finishes += 1
+    if failsToFinish { throw SinkError(.failed, "cannot be synced; use another disk") }
+  }
+}
+
+final class FirstByte: Packer {
+  func pack(_ frame: borrowing FrameView, into bytes: inout MutableSpan<UInt8>) -> Int? {
+    bytes[0] = frame.luma()[row: 0][0]
+    return 1
+  }
+}
+
+final class EveryNth: FrameSelector {
+  let count: UInt64
+  init(_ count: UInt64) { self.count = count }
+  func selects(_ frame: borrowing FrameView) -> Bool { frame.record.number % count == 0 }
+}
+
+/// Runs to the end, within a bound, and checks what must hold of every run.
+func run(
+  _ source: ScriptedSource, _ stages: [Plugin] = [], sinks: [any Sink], workers: Int = 2,
+  wait: WaitStrategy = .park, frames: UInt64? = nil, during: (Engine) -> Void = { _ in }
+) throws -> RunSummary {
+  let options = RunOptions(
+    workers: workers, wait: wait, frameLimit: frames, drainLimit: .seconds(5))
+  let engine = try Engine(
+    source: source, stages: stages.map { StageChoice($0) }, sinks: sinks, options: options
+  ) { GreyUnpacker() }
+  engine.start()
+  during(engine)
+  precondition(engine.wait(for: .seconds(60)), "the run did not end within a minute")
+  let summary = engine.summary
+  precondition(source.isClosed, "the source was not closed")
+  precondition(source.outstanding == 0, "lent memory did not come home")
+  precondition(summary.ledger.isBalanced, "unbalanced: \(summary.ledger)")
+  return summary
+}
+
+/// `any` order: passes frames on after some microseconds of work that differ from frame to frame.
+struct Jitter: Stage {
+  static let order = Order.any
+  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+    setup.format
+  }
+  mutating func process(_ frame: inout FrameView) -> Verdict {
+    usleep(UInt32(frame.record.number &* 2_654_435_761 % 97))
+    return .keep
+  }
+  static let plugin = Plugin("jitter", "waits a little", Jitter.self)
+}
+
+/// Adds one to every byte.
+struct AddOne: Stage {
+  static let order = Order.any
+  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+    try setup.writes(.inPlace)
+    return setup.format
+  }
+  mutating func process(_ frame: inout FrameView) -> Verdict {
+    var picture = frame.edit()
+    for y in 0..<picture.rows(plane: 0) {
+      var row = picture[row: y, plane: 0]
+      for x in row.indices { row[x] &+= 1 }
+    }
+    return .keep
+  }
+  static let plugin = Plugin("addone", "adds one to every byte", AddOne.self)
+}
+
+/// Rejects every third frame.
+struct RejectThirds: Stage {
+  static let order = Order.sequence
+  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+    setup.format
+  }
+  mutating func process(_ frame: inout FrameView) -> Verdict {
+    frame.record.number % 3 == 2 ? .drop(.rejected) : .keep
+  }
+  static let plugin = Plugin("thirds", "rejects every third frame", RejectThirds.self)
+}

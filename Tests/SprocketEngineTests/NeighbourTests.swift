@@ -1,0 +1,117 @@
+import Glibc
+import SprocketCore
+import SprocketEngine
+import Testing
+
+/// Compares each frame with those around it, and says how many were as they should be.
+struct LookAround: Stage {
+  struct Report: FrameReport {
+    var earlier: UInt32 = 0
+    var later: UInt32 = 0
+    var wrong: UInt32 = 0
+    static var fields: [ReportField<Report>] {
+      [
+        .init("earlier", \.earlier), .init("later", \.later), .init("wrong", \.wrong),
+      ]
+    }
+  }
+  static let order = Order.any
+  static let history = 4
+  static let lookahead = 3
+  var writer: ReportWriter<Report>?
+
+  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+    try setup.reads(.luma(.full))
+    setup.readsHistory(Self.history)
+    setup.readsAhead(Self.lookahead)
+    writer = setup.report(Report.self)
+    return setup.format
+  }
+
+  mutating func process(_ frame: inout FrameView) -> Verdict {
+    var report = Report()
+    let own = frame.luma()[row: 0][0]
+    let number = frame.record.number
+    usleep(UInt32(number % 60))
+    for index in 0..<frame.earlierCount {
+      guard let other = frame.earlier(index) else { continue }
+      report.earlier += 1
+      let distance = UInt8(truncatingIfNeeded: number - other.record.number)
+      let row = other.luma()[row: 3]
+      for x in row.indices where row[x] &+ distance != own { report.wrong += 1 }
+    }
+    for index in 0..<frame.laterCount {
+      guard let other = frame.later(index) else { continue }
+      report.later += 1
+      let distance = UInt8(truncatingIfNeeded: other.record.number - number)
+      if own &+ distance != other.luma()[row: 0][0] { report.wrong += 1 }
+    }
+    if let writer { frame.write(report, writer) }
+    return .keep
+  }
+  static let plugin = Plugin("around", "looks at the frames around", LookAround.self)
+}
+
+/// Keeps what `LookAround` said.
+final class AroundSink: Sink, @unchecked Sendable {
+  let name = "around"
+  var layout: ReportLayout?
+  var seen: [(number: UInt64, earlier: UInt32, later: UInt32, wrong: UInt32)] = []
+
+  func configure(_ setup: inout SinkSetup) throws(SinkError) { layout = setup.reports.first }
+
+  func write(_ frame: borrowing PackedFrame) throws(SinkError) {
+    guard let layout else { return }
+    func value(_ index: Int) -> UInt32 {
+      frame.value(layout.fields[index], of: layout, as: UInt32.self) ?? 999
+    }
+    seen.append((frame.record.number, value(0), value(1), value(2)))
+  }
+}
+
+@Suite struct NeighbourTests {
+  @Test(arguments: [1, 2, 4], [false, true])
+  func framesAroundAreSeenAsTheLaneBeforeSealedThem(workers: Int, lends: Bool) throws {
+    // AddOne writes "in place" after LookAround: it must not touch what LookAround still reads.
+    let sink = AroundSink()
+    _ = try run(
+      ScriptedSource(frames: 2_000, lends: lends), [LookAround.plugin, AddOne.plugin],
+      sinks: [sink], workers: workers)
+    #expect(sink.seen.count == 2_000)
+    #expect(sink.seen.allSatisfy { $0.wrong == 0 })
+    for (index, line) in sink.seen.enumerated() {
+      #expect(line.earlier == UInt32(min(index, LookAround.history)))
+      #expect(line.later == UInt32(min(1_999 - index, LookAround.lookahead)))
+    }
+  }
+
+  @Test func whatAnEarlierWriterMadeIsWhatALaterStageSees() throws {
+    let sink = AroundSink()
+    let record = RecordingSink()
+    _ = try run(
+      ScriptedSource(frames: 500), [AddOne.plugin, LookAround.plugin], sinks: [sink, record])
+    #expect(sink.seen.allSatisfy { $0.wrong == 0 })
+    #expect(record.lines.allSatisfy { $0.byte == UInt8(truncatingIfNeeded: $0.number + 1) })
+  }
+
+  @Test func droppedAndCorruptFramesAreNotNeighbours() throws {
+    let sink = AroundSink()
+    _ = try run(
+      ScriptedSource(frames: 300), [RejectThirds.plugin, LookAround.plugin], sinks: [sink])
+    #expect(sink.seen.count == 200)
+    #expect(sink.seen.allSatisfy { $0.wrong == 0 })
+    // Of the four before a frame, one or two were rejected.
+    #expect(sink.seen.dropFirst(6).allSatisfy { (2...3).contains($0.earlier) })
+  }
+
+  @Test func neighboursNeverCrossAnEpoch() throws {
+    let sink = AroundSink()
+    let steps: [ScriptedSource.Step] =
+      (0..<10).map { .frame(sequence: UInt64($0)) } + [.epoch(width: 16)]
+      + (0..<10).map { .frame(sequence: UInt64($0)) }
+    _ = try run(ScriptedSource(steps), [LookAround.plugin], sinks: [sink])
+    #expect(sink.seen[10].earlier == 0)
+    #expect(sink.seen[9].later == 0)
+    #expect(sink.seen.allSatisfy { $0.wrong == 0 })
+  }
+}
