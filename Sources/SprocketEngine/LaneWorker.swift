@@ -14,7 +14,8 @@ final class LaneWorker: @unchecked Sendable {
   private let isLastLane: Bool
   private let lastStageStep: Int?
   private let wait: WaitStrategy
-  private let stages: [(stage: ChainStage, instance: StageInstance, access: FrameAccess)]
+  /// By step; `nil` for a step that is not a stage.
+  private let stages: [(stage: ChainStage, instance: StageInstance, access: FrameAccess)?]
   private let unpacker: (any Unpacker)?
   private let selectors: [(sink: Int, selector: any FrameSelector)]
   private let packers: [(sink: SinkState, packer: any Packer)]
@@ -42,9 +43,10 @@ final class LaneWorker: @unchecked Sendable {
     }
     lastStageStep = isLastWithStage ? lane.steps.lastIndex { $0.isProcessing } : nil
     stages = lane.steps.map { step in
-      let stage = epoch.stages[step.stageIndex ?? 0]
+      guard let index = step.stageIndex else { return nil }
+      let stage = epoch.stages[index]
       let instance = stage.instances[min(workerIndex, stage.instances.count - 1)]
-      let access = epoch.plan.access(stage: step.stageIndex ?? 0, lane: laneIndex, epoch.stages)
+      let access = epoch.plan.access(stage: index, lane: laneIndex, epoch.stages)
       return (stage, instance, access)
     }
     let selects = lane.steps.contains(.select)
@@ -138,7 +140,7 @@ final class LaneWorker: @unchecked Sendable {
     _ stageIndex: Int, _ index: Int, _ slot: UnsafeMutablePointer<FrameStorage>, sequence: UInt64,
     time: Int64
   ) -> Bool {
-    let (stage, instance, access) = stages[index]
+    guard let (stage, instance, access) = stages[index] else { return true }
     if stage.declared.usesRemaining {
       unsafe slot.pointee.entered[stageIndex] = time
     }

@@ -64,10 +64,10 @@ final class ScriptedSource: Source, @unchecked Sendable {
     switch steps[index] {
     case .frame(let sequence, let corrupt, let startup):
       let frame = ArrivedFrame(
-        sequence: repeats ? served : sequence,
+        sequence: repeats ? served.load(ordering: .relaxed) : sequence,
         captured: Timestamp(nanoseconds: monotonicNow(), clock: .monotonic), isCorrupt: corrupt,
         isStartup: startup)
-      served += 1
+      served.wrappingAdd(1, ordering: .relaxed)
       announced = frame
       return .frame(frame)
     case .epoch(let width):
@@ -80,7 +80,7 @@ final class ScriptedSource: Source, @unchecked Sendable {
       throw SourceError(.failed, "the script says so; write another")
     }
   }
-  private var served: UInt64 = 0
+  let served = Atomic<UInt64>(0)
 
   func take(into slot: inout CaptureSlot) {
     guard let frame = announced else { preconditionFailure("nothing was announced") }
@@ -249,7 +249,7 @@ struct AddOne: Stage {
   mutating func process(_ frame: inout FrameView) -> Verdict {
     var picture = frame.edit()
     for y in 0..<picture.rows(plane: 0) {
-      var row = picture[row: y, plane: 0]
+      var row = picture.row(y, plane: 0)
       for x in row.indices { row[x] &+= 1 }
     }
     return .keep
