@@ -85,6 +85,7 @@ let package = Package(
     test("SprocketCoreTests", ["SprocketCore"]),
     test("SprocketEngineTests", ["SprocketEngine", "SprocketCore"]),
     test("SprocketJPEGTests", ["SprocketJPEG", "TestSupport"]),
+    test("SprocketLibAVTests", ["SprocketLibAV", "TestSupport"]),
     test("SprocketYUVTests", ["SprocketYUV", "TestSupport"]),
     .target(
       name: "TestSupport", dependencies: ["SprocketCore"], path: "Tests/TestSupport",

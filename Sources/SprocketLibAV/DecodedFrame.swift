@@ -1,0 +1,76 @@
+internal import CSprocketLibAV
+
+/// One plane of a decoded frame, to be read only: the decoder may still need it.
+@unsafe
+public struct DecodedPlane {
+  public let base: UnsafePointer<UInt8>
+  /// From the start of a row to the start of the next, in bytes; at least ``bytesPerRow``.
+  public let stride: Int
+  /// Without padding.
+  public let bytesPerRow: Int
+  public let rows: Int
+
+  /// The plane's memory, from its first to its last byte.
+  public var memory: UnsafeBufferPointer<UInt8> {
+    unsafe UnsafeBufferPointer(start: base, count: stride * (rows - 1) + bytesPerRow)
+  }
+}
+
+/// One decoded frame; its memory is libavcodec's and goes back when this value ends. Read-only.
+@safe
+public struct DecodedFrame: ~Copyable {
+  private let shell: LentShell
+  public let format: MediaPixelFormat
+  /// What the file says about this frame's samples.
+  public let color: MediaColor
+
+  init(_ shell: consuming LentShell, format: MediaPixelFormat, color: MediaColor) {
+    self.shell = shell
+    self.format = format
+    self.color = color
+  }
+
+  /// In pixels. May change in the middle of a file.
+  public var width: Int { unsafe Int(shell.frame.pointee.width) }
+  /// In pixels. May change in the middle of a file.
+  public var height: Int { unsafe Int(shell.frame.pointee.height) }
+
+  /// A plane, valid until this value ends, or is released after ``leak()``. `index` is below
+  /// ``MediaPixelFormat/planeCount``.
+  public func plane(_ index: Int) -> DecodedPlane {
+    precondition(
+      index >= 0 && index < format.planeCount, "\(format) has \(format.planeCount) planes")
+    let frame = unsafe shell.frame
+    let base =
+      unsafe index == 0
+      ? frame.pointee.data.0 : index == 1 ? frame.pointee.data.1 : frame.pointee.data.2
+    let stride =
+      unsafe index == 0
+      ? frame.pointee.linesize.0 : index == 1 ? frame.pointee.linesize.1 : frame.pointee.linesize.2
+    guard let base = unsafe base else { preconditionFailure("libavcodec left out a plane") }
+    let size = format.plane(index, width: width, height: height)
+    return unsafe DecodedPlane(
+      base: base, stride: Int(stride), bytesPerRow: size.bytesPerRow, rows: size.rows)
+  }
+
+  /// When it is shown, on the file's clock; made from the frame rate if ``isTimeMade``.
+  public var timeNanoseconds: Int64 { unsafe shell.pointer.pointee.time }
+  /// Whether the file gives no time for it.
+  public var isTimeMade: Bool { unsafe shell.pointer.pointee.isTimeMade }
+  /// Whether it can be decoded without others.
+  public var isKeyframe: Bool { unsafe shell.pointer.pointee.isKeyframe }
+  /// Whether the decoder met errors in it, or what it was decoded from was damaged in the file.
+  public var isCorrupt: Bool { unsafe shell.pointer.pointee.isCorrupt }
+
+  /// Ends this value but keeps the memory, until someone hands the result to ``release(_:)``.
+  public consuming func leak() -> UnsafeMutableRawPointer {
+    unsafe shell.leak()
+  }
+
+  /// Gives back what ``leak()`` returned: once, from any thread.
+  ///
+  /// The corresponding C function is `av_frame_unref`.
+  public static func release(_ leaked: UnsafeMutableRawPointer) {
+    unsafe LentPool.giveBack(leaked.assumingMemoryBound(to: Shell.self))
+  }
+}

@@ -1,0 +1,68 @@
+internal import CSprocketLibAV
+
+/// A decoder for a stream.
+@safe
+struct Decoder: ~Copyable {
+  private let context: UnsafeMutablePointer<AVCodecContext>
+
+  /// What a decoder has for its caller.
+  enum Output: Equatable { case frame, needsInput, corrupt, end }
+
+  /// Opens the stream's decoder with `threadCount` threads, 0 for as many as there are processors.
+  ///
+  /// The corresponding C function is `avcodec_open2`.
+  init(
+    _ stream: UnsafeMutablePointer<AVStream>, threadCount: Int, path: String
+  ) throws(MediaError) {
+    guard let codec = unsafe avcodec_find_decoder(stream.pointee.codecpar.pointee.codec_id) else {
+      throw MediaError(
+        code: .unsupportedCodec, operation: "avcodec_find_decoder", status: 0, path: path)
+    }
+    var context = unsafe avcodec_alloc_context3(codec)
+    guard let opened = unsafe context else {
+      throw MediaError(
+        code: .outOfMemory, operation: "avcodec_alloc_context3", status: 0, path: path)
+    }
+    var status = unsafe avcodec_parameters_to_context(opened, stream.pointee.codecpar)
+    if status >= 0 {
+      unsafe opened.pointee.thread_count = Int32(threadCount)
+      unsafe opened.pointee.thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE
+      unsafe opened.pointee.pkt_timebase = unsafe stream.pointee.time_base
+      status = unsafe avcodec_open2(opened, codec, nil)
+    }
+    guard status >= 0 else {
+      unsafe avcodec_free_context(&context)
+      throw MediaError(
+        code: .unsupportedCodec, operation: "avcodec_open2", status: status, path: path)
+    }
+    unsafe self.context = unsafe opened
+  }
+
+  deinit {
+    var context: UnsafeMutablePointer<AVCodecContext>? = unsafe context
+    unsafe avcodec_free_context(&context)
+  }
+
+  /// Hands over a packet, or the end of the stream; returns whether the decoder took it.
+  ///
+  /// The corresponding C function is `avcodec_send_packet`.
+  mutating func send(_ packet: UnsafeMutablePointer<AVPacket>?) -> Bool {
+    // What comes out of a damaged packet is marked on its way through the decoder.
+    let isCorrupt = unsafe (packet?.pointee.flags ?? 0) & AV_PKT_FLAG_CORRUPT != 0
+    unsafe context.pointee.reordered_opaque = isCorrupt ? 1 : 0
+    let status = unsafe avcodec_send_packet(context, packet)
+    return status >= 0 || status == SPROCKET_AVERROR_EOF
+  }
+
+  /// Takes the next frame.
+  ///
+  /// The corresponding C function is `avcodec_receive_frame`.
+  mutating func receive(into frame: UnsafeMutablePointer<AVFrame>) -> Output {
+    switch unsafe avcodec_receive_frame(context, frame) {
+    case 0: .frame
+    case SPROCKET_AVERROR_EAGAIN: .needsInput
+    case SPROCKET_AVERROR_EOF: .end
+    default: .corrupt
+    }
+  }
+}

@@ -1,0 +1,66 @@
+internal import CSprocketLibAV
+
+/// What a file says about the meaning of its samples; often it says nothing.
+public struct MediaColor: Equatable, Sendable {
+  public enum Range: Sendable { case unspecified, limited, full }
+  /// How RGB became YUV (ITU-T H.273, table 4).
+  public enum Matrix: Sendable { case unspecified, rgb, bt601, bt709, bt2020, other }
+  /// How light became numbers (ITU-T H.273, table 3).
+  public enum Transfer: Sendable {
+    case unspecified, bt709, srgb, linear, gamma22, gamma28, pq, hlg, other
+  }
+  /// Which red, green and blue (ITU-T H.273, table 2).
+  public enum Primaries: Sendable { case unspecified, bt601, bt709, bt2020, displayP3, other }
+
+  public var range: Range
+  public var matrix: Matrix
+  public var transfer: Transfer
+  public var primaries: Primaries
+
+  /// From the library's numbers. Formats with a J in their name are full range, whatever else is said,
+  /// and so is RGB about which nothing is said.
+  init(
+    range: AVColorRange, matrix: AVColorSpace, transfer: AVColorTransferCharacteristic,
+    primaries: AVColorPrimaries, format: AVPixelFormat
+  ) {
+    self.range =
+      switch (range, format) {
+      case (_, AV_PIX_FMT_YUVJ420P), (_, AV_PIX_FMT_YUVJ422P), (_, AV_PIX_FMT_YUVJ444P),
+        (_, AV_PIX_FMT_YUVJ440P), (_, AV_PIX_FMT_YUVJ411P):
+        .full
+      case (AVCOL_RANGE_MPEG, _): .limited
+      case (AVCOL_RANGE_JPEG, _): .full
+      default: .unspecified
+      }
+    self.matrix =
+      switch matrix {
+      case AVCOL_SPC_RGB: .rgb
+      case AVCOL_SPC_BT709: .bt709
+      case AVCOL_SPC_BT470BG, AVCOL_SPC_SMPTE170M: .bt601
+      case AVCOL_SPC_BT2020_NCL, AVCOL_SPC_BT2020_CL: .bt2020
+      case AVCOL_SPC_UNSPECIFIED, AVCOL_SPC_RESERVED: .unspecified
+      default: .other
+      }
+    self.transfer =
+      switch transfer {
+      case AVCOL_TRC_BT709, AVCOL_TRC_SMPTE170M, AVCOL_TRC_BT2020_10, AVCOL_TRC_BT2020_12: .bt709
+      case AVCOL_TRC_IEC61966_2_1: .srgb
+      case AVCOL_TRC_LINEAR: .linear
+      case AVCOL_TRC_GAMMA22: .gamma22
+      case AVCOL_TRC_GAMMA28: .gamma28
+      case AVCOL_TRC_SMPTE2084: .pq
+      case AVCOL_TRC_ARIB_STD_B67: .hlg
+      case AVCOL_TRC_UNSPECIFIED, AVCOL_TRC_RESERVED, AVCOL_TRC_RESERVED0: .unspecified
+      default: .other
+      }
+    self.primaries =
+      switch primaries {
+      case AVCOL_PRI_BT470BG, AVCOL_PRI_SMPTE170M: .bt601
+      case AVCOL_PRI_BT709: .bt709
+      case AVCOL_PRI_BT2020: .bt2020
+      case AVCOL_PRI_SMPTE432: .displayP3
+      case AVCOL_PRI_UNSPECIFIED, AVCOL_PRI_RESERVED, AVCOL_PRI_RESERVED0: .unspecified
+      default: .other
+      }
+  }
+}

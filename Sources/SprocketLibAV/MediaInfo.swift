@@ -1,0 +1,55 @@
+internal import CSprocketLibAV
+
+/// What is known of a file's video before anything is decoded.
+public struct MediaInfo: Sendable {
+  /// The number of the stream in its file, as ffprobe counts.
+  public let streamIndex: Int
+  /// The codec's short name: "mjpeg", "h264", "rawvideo".
+  public let codecName: String
+  /// Whether every packet is one JPEG image.
+  public let isMJPEG: Bool
+  /// In pixels.
+  public let width: Int
+  /// In pixels.
+  public let height: Int
+  /// What decoded frames will be, after conversion where that is needed; `nil` if the file does not say.
+  public let pixelFormat: MediaPixelFormat?
+  /// Whether decoded frames are converted by libswscale, which costs time.
+  public let isConverted: Bool
+  public let color: MediaColor
+  /// Seconds per tick of the stream's clock.
+  public let timeBase: MediaRational
+  /// Frames per second on average; `nil` if unknown.
+  public let frameRate: MediaRational?
+  /// As the file's header says, which need not be what is in it; `nil` if unknown.
+  public let frameCount: Int?
+  /// As the file's header says; `nil` if unknown.
+  public let durationNanoseconds: Int64?
+
+  /// The corresponding C types are `AVStream` and `AVCodecParameters`.
+  init(_ demuxer: borrowing Demuxer) {
+    let stream = unsafe demuxer.stream.pointee
+    let parameters = unsafe stream.codecpar.pointee
+    streamIndex = unsafe Int(stream.index)
+    codecName = unsafe String(cString: avcodec_get_name(parameters.codec_id))
+    isMJPEG = unsafe parameters.codec_id == AV_CODEC_ID_MJPEG
+    width = unsafe Int(parameters.width)
+    height = unsafe Int(parameters.height)
+    let format = unsafe AVPixelFormat(parameters.format)
+    let known = MediaPixelFormat(format)
+    isConverted = known == nil && format != AV_PIX_FMT_NONE
+    pixelFormat =
+      format == AV_PIX_FMT_NONE
+      ? nil : known ?? MediaPixelFormat(MediaPixelFormat.nearest(format))
+    var color = unsafe MediaColor(
+      range: parameters.color_range, matrix: parameters.color_space,
+      transfer: parameters.color_trc, primaries: parameters.color_primaries, format: format)
+    if isConverted, Converter.isRGB(format) { (color.range, color.matrix) = (.full, .bt601) }
+    self.color = color
+    timeBase = unsafe MediaRational(stream.time_base)
+    let rates = unsafe [stream.avg_frame_rate, stream.r_frame_rate]
+    frameRate = rates.first { $0.num > 0 && $0.den > 0 }.map { MediaRational($0) }
+    frameCount = unsafe stream.nb_frames > 0 ? Int(stream.nb_frames) : nil
+    durationNanoseconds = demuxer.durationNanoseconds
+  }
+}

@@ -1,0 +1,157 @@
+internal import CSprocketLibAV
+
+/// What ``MediaReader/nextFrame()`` found.
+public enum DecodedUnit: ~Copyable {
+  case frame(DecodedFrame)
+  /// A packet that could not be decoded: there is no picture, but there would have been one.
+  case corrupt
+  case end
+}
+
+/// Reads the video of a file, encoded or decoded.
+///
+/// The best video stream is taken, all others are left out. Motion-JPEG is read as packets with
+/// ``nextPacket()``, for the bytes are the camera's own; all else as frames with ``nextFrame()``. Do not
+/// mix the two in one reader.
+///
+/// What is lent (packets and frames) may outlive the reader, and may end on any thread; the reader itself
+/// serves one thread at a time. Nothing is printed on standard error.
+///
+/// Cost: after a few frames this module allocates nothing; libavformat allocates for every packet, and
+/// libavcodec reuses its frames.
+public struct MediaReader: ~Copyable {
+  private var demuxer: Demuxer
+  private var decoder: Decoder?
+  private var converter: Converter
+  private var clock: MediaClock
+  private let pool: LentPool
+  /// What is read and decoded before it is lent.
+  private let scratch: LentShell
+  private let threadCount: Int
+  /// Thrown when the decoder has been drained.
+  private var failure: MediaError?
+
+  /// What is known of the file before anything is decoded.
+  public let info: MediaInfo
+
+  /// Opens a file. `threadCount` is the decoder's, 0 for as many as there are processors.
+  public init(path: String, threadCount: Int = 0) throws(MediaError) {
+    av_log_set_level(AV_LOG_QUIET)
+    let demuxer = try Demuxer(path)
+    let pool = LentPool()
+    guard let scratch = pool.lend() else {
+      throw MediaError(code: .outOfMemory, operation: "av_frame_alloc", status: 0, path: path)
+    }
+    info = MediaInfo(demuxer)
+    clock = MediaClock(rate: info.frameRate)
+    self.demuxer = demuxer
+    self.pool = pool
+    self.scratch = scratch
+    self.threadCount = threadCount
+    converter = Converter()
+  }
+
+  /// The next packet, `nil` at the end. A file that cannot be read any further throws; ask no more
+  /// after that.
+  public mutating func nextPacket() throws(MediaError) -> EncodedPacket? {
+    let shell = try lend()
+    guard unsafe try demuxer.read(into: shell.packet) else { return nil }
+    let packet = unsafe shell.packet
+    let time = unsafe clock.time(given: demuxer.time(of: packet))
+    unsafe shell.pointer.pointee.time = time.nanoseconds
+    unsafe shell.pointer.pointee.isTimeMade = time.isMade
+    unsafe shell.pointer.pointee.isKeyframe = unsafe packet.pointee.flags & AV_PKT_FLAG_KEY != 0
+    unsafe shell.pointer.pointee.isCorrupt =
+      unsafe packet.pointee.flags & AV_PKT_FLAG_CORRUPT != 0
+    return EncodedPacket(shell)
+  }
+
+  /// Opens the decoder; ``nextFrame()`` does so too, if this was not called.
+  public mutating func prepareToDecode() throws(MediaError) {
+    guard decoder == nil else { return }
+    decoder = unsafe try Decoder(
+      demuxer.stream, threadCount: threadCount, path: demuxer.path)
+  }
+
+  /// The next frame, decoded. A file that cannot be read any further throws, after the frames before
+  /// have come; ask no more after that.
+  public mutating func nextFrame() throws(MediaError) -> DecodedUnit {
+    try prepareToDecode()
+    while true {
+      switch unsafe decoder!.receive(into: scratch.frame) {
+      case .frame: return try decodedFrame()
+      case .corrupt:
+        _ = clock.time(given: nil)
+        return .corrupt
+      case .end:
+        if let failure { throw failure }
+        return .end
+      case .needsInput:
+        guard feed() else {
+          _ = clock.time(given: nil)
+          return .corrupt
+        }
+      }
+    }
+  }
+
+  /// Hands the decoder the next packet, or the end; returns whether it took it.
+  private mutating func feed() -> Bool {
+    var hasPacket = false
+    do throws(MediaError) {
+      hasPacket = unsafe try demuxer.read(into: scratch.packet)
+    } catch { failure = error }
+    guard hasPacket else { return unsafe decoder!.send(nil) }
+    let isTaken = unsafe decoder!.send(scratch.packet)
+    unsafe av_packet_unref(scratch.packet)
+    return isTaken
+  }
+
+  /// Lends what was just decoded.
+  private mutating func decodedFrame() throws(MediaError) -> DecodedUnit {
+    let shell = try lend()
+    let source = unsafe scratch.frame
+    let ticks = unsafe source.pointee.best_effort_timestamp
+    let time = clock.time(
+      given: ticks == SPROCKET_AV_NOPTS_VALUE
+        ? nil : unsafe nanoseconds(ticks, of: demuxer.stream.pointee.time_base))
+    unsafe shell.pointer.pointee.time = time.nanoseconds
+    unsafe shell.pointer.pointee.isTimeMade = time.isMade
+    unsafe shell.pointer.pointee.isKeyframe = unsafe source.pointee.key_frame != 0
+    unsafe shell.pointer.pointee.isCorrupt =
+      unsafe source.pointee.decode_error_flags != 0
+      || source.pointee.flags & AV_FRAME_FLAG_CORRUPT != 0 || source.pointee.reordered_opaque == 1
+
+    let original = unsafe AVPixelFormat(source.pointee.format)
+    var color = unsafe MediaColor(
+      range: source.pointee.color_range, matrix: source.pointee.colorspace,
+      transfer: source.pointee.color_trc, primaries: source.pointee.color_primaries,
+      format: original)
+    if let format = MediaPixelFormat(original), unsafe Converter.isUpright(source) {
+      if unsafe shell.pointer.pointee.ownsMemory {
+        unsafe av_frame_unref(shell.frame)
+        unsafe shell.pointer.pointee.ownsMemory = false
+      }
+      unsafe av_frame_move_ref(shell.frame, source)
+      return .frame(DecodedFrame(shell, format: format, color: color))
+    }
+    unsafe shell.pointer.pointee.ownsMemory = true
+    let isConverted = unsafe converter.convert(source, into: shell.frame)
+    unsafe av_frame_unref(source)
+    guard isConverted,
+      let format = unsafe MediaPixelFormat(AVPixelFormat(shell.frame.pointee.format))
+    else { return .corrupt }
+    if Converter.isRGB(original), MediaPixelFormat(original) == nil {
+      (color.range, color.matrix) = (.full, .bt601)
+    }
+    return .frame(DecodedFrame(shell, format: format, color: color))
+  }
+
+  private func lend() throws(MediaError) -> LentShell {
+    guard let shell = pool.lend() else {
+      throw MediaError(
+        code: .outOfMemory, operation: "av_frame_alloc", status: 0, path: demuxer.path)
+    }
+    return shell
+  }
+}

@@ -1,0 +1,55 @@
+internal import CSprocketLibAV
+
+/// A ratio of whole numbers, as files give time bases and frame rates.
+public struct MediaRational: Equatable, Sendable {
+  public let numerator: Int
+  public let denominator: Int
+
+  public init(_ numerator: Int, _ denominator: Int) {
+    self.numerator = numerator
+    self.denominator = denominator
+  }
+
+  init(_ value: AVRational) {
+    numerator = Int(value.num)
+    denominator = Int(value.den)
+  }
+}
+
+/// `count` ticks of `base` seconds in nanoseconds, rounded to the nearest, without overflow on the way.
+///
+/// The corresponding C function is `av_rescale_q`.
+func nanoseconds(_ count: Int64, of base: AVRational) -> Int64 {
+  av_rescale_q(count, base, AVRational(num: 1, den: 1_000_000_000))
+}
+
+/// Gives every frame a time: the file's, or one made from the frame rate where the file has none.
+struct MediaClock {
+  /// Seconds per frame.
+  let frameDuration: AVRational
+  /// The last time that the file gave, and the frames since.
+  private var base: Int64 = 0
+  private var framesSince: Int64 = 0
+  private var hasBegun = false
+
+  /// `rate` in frames per second; without one, 25 as libavformat takes.
+  init(rate: MediaRational?) {
+    frameDuration =
+      if let rate {
+        AVRational(num: Int32(rate.denominator), den: Int32(rate.numerator))
+      } else {
+        AVRational(num: 1, den: 25)
+      }
+  }
+
+  /// The time of the next frame. `given` is the file's, in nanoseconds, if it has one.
+  mutating func time(given: Int64?) -> (nanoseconds: Int64, isMade: Bool) {
+    defer { hasBegun = true }
+    if let given {
+      (base, framesSince) = (given, 0)
+      return (given, false)
+    }
+    if hasBegun { framesSince += 1 }
+    return (base + SprocketLibAV.nanoseconds(framesSince, of: frameDuration), true)
+  }
+}

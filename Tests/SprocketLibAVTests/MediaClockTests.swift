@@ -1,0 +1,29 @@
+import Testing
+
+@testable import SprocketLibAV
+
+@Suite struct MediaClockTests {
+  @Test func makesTimesFromTheFrameRateWithoutDrift() {
+    var clock = MediaClock(rate: MediaRational(30000, 1001))
+    let made = (0..<30001).map { _ in clock.time(given: nil) }
+    #expect(made[0].nanoseconds == 0 && made[0].isMade)
+    // 1001 / 30000 s, and 1001 s exactly.
+    #expect(made[1].nanoseconds == 33_366_667)
+    #expect(made[30000].nanoseconds == 1_001_000_000_000)
+  }
+
+  @Test func goesOnFromTheLastTimeGiven() {
+    var clock = MediaClock(rate: MediaRational(10, 1))
+    #expect(clock.time(given: 5) == (5, false))
+    #expect(clock.time(given: nil) == (100_000_005, true))
+    #expect(clock.time(given: nil) == (200_000_005, true))
+    #expect(clock.time(given: 1_000_000_000) == (1_000_000_000, false))
+    #expect(clock.time(given: nil) == (1_100_000_000, true))
+  }
+
+  @Test func withoutARateItTakes25() {
+    var clock = MediaClock(rate: nil)
+    _ = clock.time(given: nil)
+    #expect(clock.time(given: nil).nanoseconds == 40_000_000)
+  }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import SprocketLibAV
+import TestSupport
+import Testing
+
+@Suite(.enabled(if: hasFFmpeg)) struct MediaErrorTests {
+  private func error(_ path: String) -> MediaError? {
+    do throws(MediaError) {
+      _ = try MediaReader(path: path)
+      return nil
+    } catch {
+      print(error)
+      return error
+    }
+  }
+
+  @Test func namesWhatCannotBeOpened() throws {
+    let clips = try Clips()
+    #expect(error(clips.path("nowhere.mov"))?.code == .notFound)
+    #expect(error(clips.folder.path)?.code == .isDirectory)
+    #expect(error(try clips.write("empty.avi", []))?.code == .emptyFile)
+    #expect(error(try clips.write("text.mov", Array("hello, world".utf8)))?.code == .notMedia)
+    let noise = TestPattern.random.bytes(5000)
+    #expect(error(try clips.write("noise", noise))?.code == .notMedia)
+  }
+
+  @Test func namesAFileThatMayNotBeRead() throws {
+    // A superuser may read everything.
+    guard getuid() != 0 else { return }
+    let clips = try Clips()
+    let path = try clips.write("secret.mov", [1, 2, 3])
+    try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: path)
+    #expect(error(path)?.code == .notPermitted)
+  }
+
+  @Test func namesAFileWithoutVideo() throws {
+    let clips = try Clips()
+    _ = try Tool.run(
+      "ffmpeg",
+      ["-v", "quiet", "-f", "lavfi", "-i", "sine=duration=0.2", clips.path("sound.wav")])
+    #expect(error(clips.path("sound.wav"))?.code == .noVideo)
+  }
+
+  @Test func namesARecordingThatWasCutOff() throws {
+    let clips = try Clips()
+    let whole = try clips.make("whole.mov", size: "160x120", ["-c:v", "mjpeg"])
+    let bytes = try Clips.bytes(whole)
+    let cut = try clips.write("cut.mov", Array(bytes[..<(bytes.count / 2)]))
+    let found = error(cut)
+    #expect(found?.code == .unfinished)
+    #expect(found?.path == cut && found?.operation == "avformat_open_input")
+  }
+
+  @Test func opensNothingButFiles() {
+    #expect(error("http://localhost:1/x.mov")?.code == .notFound)
+    #expect(error("concat:a.avi|b.avi")?.code == .notFound)
+  }
+}
