@@ -7,30 +7,26 @@ import Synchronization
 /// at most 25 % above the truth. Any worker may record: every word is an atomic of its own, and a
 /// reading that is one frame old does no harm.
 public final class Remaining: Sendable {
-  static let window = 256
+  static let window: UInt64 = 256
   static let classes = 96
 
-  let recent: [Cell]
+  /// Classes plus one; 0 where nothing has been recorded yet.
+  let recent: InlineArray<256, Atomic<UInt8>>
   /// How many were ever recorded.
   let count = Atomic<UInt64>(0)
   /// The first of them that still counts.
   let first = Atomic<UInt64>(0)
   let startsAnew = Atomic<Bool>(false)
 
-  /// An atomic that can lie in an array.
-  final class Cell: Sendable {
-    let value = Atomic<Int>(-1)
-  }
-
   public init() {
-    recent = (0..<Self.window).map { _ in Cell() }
+    recent = InlineArray { _ in Atomic(0) }
   }
 
   /// Adds one frame's duration.
   public func record(nanoseconds: Int64) {
     let place = count.wrappingAdd(1, ordering: .relaxed).oldValue
-    let cell = recent[Int(place % UInt64(Self.window))]
-    cell.value.store(Self.index(nanoseconds: nanoseconds), ordering: .relaxed)
+    let index = UInt8(Self.index(nanoseconds: nanoseconds) + 1)
+    recent[Int(place % Self.window)].store(index, ordering: .relaxed)
     if startsAnew.load(ordering: .relaxed), startsAnew.exchange(false, ordering: .relaxed) {
       first.store(place, ordering: .relaxed)
     }
@@ -47,16 +43,15 @@ public final class Remaining: Sendable {
   /// The 95th percentile in nanoseconds, rounded up to its class; 0 before the first frame.
   public var p95: Int64 {
     let end = count.load(ordering: .relaxed)
-    let start = max(first.load(ordering: .relaxed), end - min(end, UInt64(Self.window)))
+    let start = max(first.load(ordering: .relaxed), end - min(end, Self.window))
     guard start < end else { return 0 }
-    var counts = InlineArray<96, Int>(repeating: 0)
+    var counts = InlineArray<256, UInt16>(repeating: 0)
     for place in start..<end {
-      let index = recent[Int(place % UInt64(Self.window))].value.load(ordering: .relaxed)
-      if index >= 0 { counts[index] += 1 }
+      counts[Int(recent[Int(place % Self.window)].load(ordering: .relaxed))] &+= 1
     }
     var above = Int(end - start) / 20
     for index in (0..<Self.classes).reversed() {
-      above -= counts[index]
+      above -= Int(counts[index + 1])
       if above < 0 { return Self.upperBound(index) }
     }
     return 0

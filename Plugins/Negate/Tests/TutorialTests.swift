@@ -1,0 +1,36 @@
+import Foundation
+import SprocketCore
+import TestSupport
+import Testing
+
+@Test func solarizeNegatesAndCountsWhatIsBright() throws {
+  var frame = TestFrame(width: 4, height: 1, luma: [0, 128, 129, 255])
+  var stage = try StageUnderTest(Solarize(), for: frame)
+  // 0.5 * 255 rounds to 128: the last two are above it.
+  #expect(stage.process(&frame).report?.changed == 0.5)
+  #expect(frame.planes == [[0, 128, 126, 0]])
+}
+
+@Test func solarizeTakesItsThresholdFromTheUser() throws {
+  let kind = try #require(Solarize.plugin.stages.first)
+  let made = try #require(try kind.make(["threshold": "1"]) as? Solarize)
+  var frame = TestFrame(width: 2, height: 1, luma: [0, 255])
+  var stage = try StageUnderTest(made, for: frame)
+  #expect(stage.process(&frame).report?.changed == 0)
+  #expect(throws: SettingError.self) { try kind.make(["threshold": "1.5"]) }
+}
+
+@Test func solarizeRefusesDeepSamples() {
+  let frame = TestFrame(.y16, width: 1, height: 1, planes: [[0, 0]])
+  #expect(throws: StageError.self) { try StageUnderTest(Solarize(), for: frame) }
+}
+
+/// What the tutorial shows is what is compiled and tested.
+@Test(arguments: ["Negate.swift", "Tests/Solarize.swift"])
+func theTutorialShowsTheFile(_ name: String) throws {
+  let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent()
+  let tutorial = try String(contentsOf: folder.appendingPathComponent("README.md"), encoding: .utf8)
+  let file = try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
+  #expect(tutorial.contains("```swift\n" + file + "```\n"), "copy \(name) into README.md")
+}
