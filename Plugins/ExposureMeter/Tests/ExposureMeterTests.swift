@@ -127,12 +127,16 @@ private func slowExposure(_ luma: [UInt8], width: Int, height: Int) -> Double {
 }
 
 @Test func transferFunctionsPassThroughPublishedPoints() {
-  // ITU-R BT.2100: HLG 0.75 is 0.265; PQ 0.5 is 92.2 cd/m2 of 10,000.
+  // ITU-R BT.2100: HLG 0.5 is 1/12, 0.75 is 0.265; PQ 0.5 is 92.2 cd/m2 of 10,000.
+  #expect(isClose(luminance(0.5, .hlg), 1.0 / 12))
   #expect(abs(luminance(0.75, .hlg) - 0.26496) < 1e-5)
   #expect(abs(luminance(0.5, .pq) * 10_000 - 92.2457) < 1e-3)
   // IEC 61966-2-1: 18 % grey is sRGB level 118; BT.709 puts it at 0.409.
   #expect(abs(luminance(118 / 255, .srgb) - 0.18) < 0.002)
   #expect(abs(luminance(0.409, .bt709) - 0.18) < 0.001)
+  // Pure powers: half the signal.
+  #expect(isClose(luminance(0.5, .gamma22), 0.217637640824031))
+  #expect(isClose(luminance(0.5, .gamma28), 0.14358729437462936))
 }
 
 @Test func readsFullLumaAndWritesNothing() throws {
