@@ -44,6 +44,9 @@ let package = Package(
     .library(name: "Sprocket", targets: ["Sprocket"]),
     .library(name: "SprocketCore", targets: ["SprocketCore"]),
     .library(name: "SprocketCommandLine", targets: ["SprocketCommandLine"]),
+    // The ring alone, and the futex to park on it: what Benchmarks/ measures.
+    .library(name: "SprocketRing", targets: ["SprocketRing"]),
+    .library(name: "CSprocketSystem", targets: ["CSprocketSystem"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -94,6 +97,8 @@ let package = Package(
     test(
       "SprocketSinksTests",
       ["SprocketSinks", "SprocketCore", "TestSupport", "CAllocationCounter"]),
+    // Style as a test.
+    .testTarget(name: "TidyTests", path: "Tests/Tidy", swiftSettings: settings),
   ]
     + stages.map { name in
       .target(

@@ -45,7 +45,7 @@ struct LentShell: ~Copyable {
 final class LentPool: Sendable {
   /// A list of shells.
   @safe private struct List: @unchecked Sendable {
-    // Sendable, for whoever takes a shell from the list is the only one to have it.
+    // Unchecked: whoever takes a shell from the list is the only one to have it.
     var first: UnsafeMutablePointer<Shell>?
   }
 

@@ -53,6 +53,8 @@ struct LookAround: Stage {
 }
 
 /// Keeps what `LookAround` said.
+///
+/// Unchecked: the engine uses it on one thread at a time, and tests look after the run.
 final class AroundSink: Sink, @unchecked Sendable {
   let name = "around"
   var layout: ReportLayout?

@@ -5,7 +5,9 @@ import TestSupport
 import Testing
 
 @Suite struct PipeSinkTests {
-  let scratch = try! Scratch()
+  let scratch: Scratch
+
+  init() throws { scratch = try Scratch() }
 
   /// What the sink writes for frames with these bytes.
   func output(
@@ -166,7 +168,7 @@ import Testing
 
 /// Reads a pipe to its end on a thread of its own, pausing now and then.
 final class Reader: @unchecked Sendable {
-  // Written by the thread alone, read after `done`.
+  // Unchecked: written by the thread alone, read after `done`.
   private var bytes: [UInt8] = []
   private let done = DispatchSemaphore(value: 0)
 

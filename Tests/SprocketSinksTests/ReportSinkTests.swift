@@ -41,7 +41,9 @@ extension ReportLayout {
   static let focus = ReportLayout("fo\"cus", Sample.self, offset: 64, bit: 2)
   static let levels = ReportLayout("meter", Levels.self, offset: 128, bit: 4)
 
-  let scratch = try! Scratch()
+  let scratch: Scratch
+
+  init() throws { scratch = try Scratch() }
 
   func sink(reports: [ReportLayout] = [], stages: [String] = []) throws -> ReportSink {
     let sink = ReportSink(path: scratch.path("r.jsonl"))

@@ -8,7 +8,9 @@ import Testing
 /// Where a file cannot be written: one sentence that says what to do.
 @Suite struct SinkErrorTests {
   static let format = ReportSinkTests.format
-  let scratch = try! Scratch()
+  let scratch: Scratch
+
+  init() throws { scratch = try Scratch() }
 
   /// What opening `path` for reports throws.
   func failure(_ path: String, overwrite: Bool = false) -> SinkError? {

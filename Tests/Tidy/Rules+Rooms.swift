@@ -1,0 +1,89 @@
+// Who may import whom.
+
+extension Rules {
+  /// Modules of this package, and packages, that each module may import. Nothing else.
+  static let mayImport: [String: Set<String>] = [
+    "SprocketCommand": ["SprocketCommandLine"],
+    "SprocketCommandLine": ["Sprocket", "SprocketStages", "ArgumentParser", "Logging"],
+    "SprocketStages": [
+      "SprocketCore", "ExposureMeter", "FocusScore", "LateFrameDrop", "Negate",
+    ],
+    "Sprocket": [
+      "SprocketEngine", "SprocketSources", "SprocketSinks", "SprocketCodecs", "SprocketCore",
+    ],
+    "SprocketEngine": ["SprocketCore", "SprocketRing", "CSprocketSystem", "Histogram"],
+    "SprocketSources": ["SprocketCore", "SprocketCodecs", "SprocketLibAV"],
+    "SprocketSinks": ["SprocketCore", "SprocketCodecs", "SprocketXXHash", "CSprocketSystem"],
+    "SprocketCodecs": ["SprocketCore", "SprocketJPEG", "SprocketYUV"],
+    "SprocketJPEG": ["CSprocketJPEG"],
+    "SprocketYUV": ["CSprocketYUV"],
+    "SprocketLibAV": ["CSprocketLibAV"],
+    "SprocketXXHash": ["CSprocketXXHash"],
+    "SprocketCore": [],
+    "SprocketRing": [],
+  ]
+
+  /// The parts of the system: what no row of the table forbids.
+  static let system: Set<String> = ["Glibc", "Synchronization"]
+  /// These know no system: the standard library and its atomics.
+  static let pure: Set<String> = ["SprocketCore", "SprocketRing"]
+
+  static let roomsImportOnlyTheirNeighbours: Rule = { tree in
+    tree.files.filter(\.isSwift).flatMap { file -> [Finding] in
+      guard let module = file.module else { return [] }
+      let isPlugin = file.path.hasPrefix("Plugins/")
+      guard let row = isPlugin ? ["SprocketCore"] : mayImport[module] else {
+        return [Finding(file, "\(module) has no row in Tests/Tidy's table of imports; add one")]
+      }
+      let allowed =
+        isPlugin
+        ? row.union(["Glibc"])
+        : row.union(pure.contains(module) ? ["Synchronization"] : system)
+      return file.imports.filter { !allowed.contains($0.module) }.map {
+        Finding(
+          file, line: $0.line,
+          "\(module) may not import \($0.module); it may import "
+            + allowed.sorted().joined(separator: ", "))
+      }
+    }
+  }
+
+  /// `CSprocketSystem` is no library but Linux itself: futexes for the engine, formats for sinks.
+  static let sharedShims: Set<String> = ["CSprocketSystem"]
+
+  static let eachLibraryHasOneWrapper: Rule = { tree in
+    var importers: [String: Set<String>] = [:]
+    for file in tree.files where file.isSwift {
+      guard let module = file.module else { continue }
+      for found in file.imports where found.module.hasPrefix("CSprocket") {
+        importers[found.module, default: []].insert(module)
+      }
+    }
+    return importers.filter { $0.value.count > 1 && !sharedShims.contains($0.key) }
+      .map { library, modules in
+        Finding(
+          "Sources/\(library)/module.modulemap",
+          "\(library) is imported by \(modules.sorted().joined(separator: " and ")); one wraps it")
+      }
+  }
+}
+
+extension File {
+  /// The modules that this file imports.
+  var imports: [(line: Int, module: String)] {
+    code.enumerated().compactMap { index, line in
+      let words = line.split { $0 == " " || $0 == "." }.map(String.init)
+      guard let at = words.firstIndex(of: "import"),
+        words[..<at].allSatisfy({ $0.hasPrefix("@") || Self.accessLevels.contains($0) }),
+        words.count > at + 1
+      else { return nil }
+      let rest = words[(at + 1)...].drop { Self.kinds.contains($0) }
+      return rest.first.map { (index, $0) }
+    }
+  }
+
+  private static let accessLevels = ["public", "package", "internal", "private", "fileprivate"]
+  private static let kinds = [
+    "struct", "class", "enum", "protocol", "func", "var", "let", "typealias",
+  ]
+}

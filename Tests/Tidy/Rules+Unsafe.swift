@@ -1,0 +1,120 @@
+// The files that may hold what the compiler cannot check.
+
+/// Files of a folder that may hold what others may not, and why.
+struct Permission: Sendable {
+  let folder: String
+  /// Without their ending.
+  let names: [String]
+  let reason: String
+
+  init(_ folder: String, _ names: [String], _ reason: String) {
+    self.folder = folder
+    self.names = names
+    self.reason = reason
+  }
+
+  var paths: [String] { names.map { "\(folder)/\($0).swift" } }
+}
+
+extension Rules {
+  /// Wrappers, the ring and frame memory, and the tests that hand them memory.
+  static let mayBeUnsafe = [
+    Permission(
+      "Benchmarks/Sources/HandOff", ["RingHandOff", "Threads"], "futexes, threads, clocks"),
+    Permission(
+      "Sources/SprocketCore",
+      ["FrameStorage", "FrameView+Pixels", "FrameView", "Plane", "Sink", "Source"],
+      "a slot's memory, and spans over it"),
+    Permission(
+      "Sources/SprocketEngine",
+      [
+        "Engine+Epoch", "FrameMemory", "LaneWorker", "SinkWorker", "SourcePump", "Threads",
+        "Waiting",
+      ], "lays out slots; threads and futexes"),
+    Permission(
+      "Sources/SprocketJPEG", ["JPEGDecoder", "JPEGEncoder", "JPEGPlane", "JPEGStructure+Parsing"],
+      "wraps libturbojpeg"),
+    Permission(
+      "Sources/SprocketLibAV",
+      [
+        "Converter", "DecodedFrame", "Decoder", "Demuxer", "EncodedPacket", "LentPool",
+        "MediaError", "MediaInfo", "MediaPixelFormat", "MediaReader",
+      ], "wraps libavformat and libavcodec"),
+    Permission("Sources/SprocketRing", ["Table", "Waiting"], "aligned memory that threads share"),
+    Permission(
+      "Sources/SprocketSinks", ["FileWriter+Text", "FileWriter", "SinkError+System"],
+      "wraps open, write and errno"),
+    Permission("Sources/SprocketXXHash", ["XXH3"], "wraps libxxhash"),
+    Permission(
+      "Sources/SprocketYUV",
+      [
+        "BoxMean", "LumaConversion", "PixelConversion+Interleaved", "PixelConversion+Packed",
+        "PixelConversion+RGB", "PixelConversion", "PlaneBytes",
+      ], "wraps libyuv"),
+    Permission(
+      "Tests/SprocketEngineTests", ["EngineHarness"], "sources and sinks that look at slots"),
+    Permission("Tests/SprocketJPEGTests", ["Images", "JPEGDecoderTests"], "pictures in memory"),
+    Permission("Tests/SprocketLibAVTests", ["Clips", "MediaReaderTests"], "pictures in memory"),
+    Permission("Tests/SprocketRingTests", ["Support"], "futexes, threads, slots"),
+    Permission("Tests/SprocketSinksTests", ["SinkFrame"], "frames in memory"),
+    Permission("Tests/SprocketYUVTests", ["Planes"], "planes in memory"),
+    Permission(
+      "Tests/TestSupport", ["FrameMemory", "StageUnderTest", "TestBuffer"], "frames in memory"),
+  ]
+
+  static let unsafeStaysInItsPlaces: Rule = { tree in
+    permitted(mayBeUnsafe, "unsafe", in: tree) { line in
+      line.split { !($0.isLetter || $0.isNumber || $0 == "_") }.contains("unsafe")
+    }
+  }
+
+  /// Each says why above the type, too.
+  static let mayBeUncheckedSendable = [
+    Permission(
+      "Sources/SprocketEngine",
+      ["ChainStage", "Engine", "Epoch", "FrameMemory", "LaneWorker", "SinkWorker"],
+      "belong to one thread at a time, or to whom the ring lets pass"),
+    Permission("Sources/SprocketLibAV", ["LentPool"], "who takes an element has it alone"),
+    Permission(
+      "Sources/SprocketRing", ["Table"], "owns its memory, never moves it, lends it immutably"),
+    Permission(
+      "Tests/SprocketEngineTests", ["EngineHarness", "NeighbourTests"],
+      "used on one thread at a time"),
+    Permission("Tests/SprocketRingTests", ["Support"], "slots that the ring itself guards"),
+    Permission("Tests/SprocketSinksTests", ["PipeSinkTests"], "read after its thread's end"),
+  ]
+
+  static let sendabilityIsChecked: Rule = { tree in
+    permitted(mayBeUncheckedSendable, unchecked, in: tree) { $0.contains(unchecked) }
+      + tree.files.filter(\.isSwift).flatMap { file in
+        file.lines(with: unchecked, inCode: true).filter { line in
+          // The declaration and the comment above it, or the first line in its braces.
+          let above = file.lines[..<line].reversed().prefix { $0.contains { "/@".contains($0) } }
+          let near = above + file.lines[line...].dropFirst().prefix(1)
+          return !near.contains { $0.lowercased().contains("unchecked") }
+        }.map { Finding(file, line: $0, "the comment does not say why it is unchecked") }
+      }
+  }
+
+  private static let unchecked = "@unchecked Sendable"
+
+  /// What `holds` is true of may stand in the files of `list` alone, and an entry must be needed.
+  static func permitted(
+    _ list: [Permission], _ what: String, in tree: Tree, holds: (String) -> Bool
+  ) -> [Finding] {
+    var allowed = Set(list.flatMap(\.paths))
+    var found: [Finding] = []
+    for file in tree.files where file.isSwift {
+      guard let line = file.code.firstIndex(where: holds) else { continue }
+      if allowed.remove(file.path) == nil {
+        found.append(
+          Finding(
+            file, line: line, "says `\(what)`; only files listed in Rules+Unsafe.swift may"))
+      }
+    }
+    return found
+      + allowed.sorted().map {
+        Finding($0, "is listed in Rules+Unsafe.swift, but does not say `\(what)`: take it off")
+      }
+  }
+}
