@@ -1,0 +1,99 @@
+# The commands of the project. Each installs what it needs.
+#
+#   make run     build, and run the built-in scene through every stage, into demo/
+#   make test    build and test everything
+#   make bench   measure beside what one would use instead, into Benchmarks/Results/
+#   make format  rewrite the Swift files in the project's format
+#   make clean   remove what the others made
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := run
+
+# What Debian has to provide: to build and run, and on top of that to test and to measure.
+PACKAGES := pkg-config libturbojpeg0-dev libyuv-dev libxxhash-dev \
+  libavformat-dev libavcodec-dev libavutil-dev libswscale-dev
+TEST_PACKAGES := $(PACKAGES) ffmpeg git python3-venv
+BENCH_PACKAGES := $(TEST_PACKAGES) g++ util-linux
+
+# The processor that release builds are for; empty for the baseline of the architecture. AVX2 makes
+# pixel loops three to four times as fast.
+CPU ?= $(shell grep -qw avx2 /proc/cpuinfo && test "$$(uname -m)" = x86_64 && echo haswell)
+RELEASE := -c release $(if $(CPU),-Xswiftc -target-cpu -Xswiftc $(CPU))
+SPROCKET = $(shell swift build $(RELEASE) --show-bin-path)/sprocket
+
+# Where Swift code lies that is ours.
+SWIFT_FILES := Package.swift Sources Plugins Tests \
+  $(wildcard Benchmarks/Package.swift Benchmarks/Sources Examples)
+
+.PHONY: run test bench format clean release
+.PHONY: packages test-packages bench-packages lint unit threads addresses readme
+
+run: release
+	mkdir -p demo
+	$(SPROCKET) run --source scene --size 1280x720 --rate 30 --duration 10s \
+	  --stage latedrop --stage meter --stage focus --stage negate \
+	  --reports demo/reports.jsonl --summary demo/summary.json --checksum --overwrite
+
+release: packages
+	swift build $(RELEASE) --product sprocket
+
+test: test-packages lint unit threads addresses readme
+
+lint:
+	swift format lint --strict --recursive $(SWIFT_FILES)
+
+# Nothing is imported that Package.swift does not declare; then every test, and the tidiness of the
+# tree among them.
+unit: .build/venv/installed
+	swift build --build-tests --explicit-target-dependency-import-check error
+	PATH="$(CURDIR)/.build/venv/bin:$$PATH" swift test --skip-build
+
+# The sanitizers build everything anew, so each has a place of its own.
+threads:
+	swift test --sanitize=thread --scratch-path .build/thread \
+	  --filter 'SprocketRingTests|SprocketEngineTests'
+
+addresses:
+	swift test --sanitize=address --scratch-path .build/address \
+	  --filter 'SprocketJPEGTests|SprocketCodecsTests|SprocketLibAVTests|SprocketSourcesTests'
+
+# Every command of the README, in a fresh copy.
+readme:
+	Tests/readme.sh
+
+bench: bench-packages release .build/venv/installed
+	CPU=$(CPU) .build/venv/bin/python Benchmarks/run --sprocket $(SPROCKET)
+
+format:
+	swift format --in-place --recursive $(SWIFT_FILES)
+
+clean:
+	rm -rf .build demo Benchmarks/.build $(wildcard Examples/*/.build)
+
+.build/venv/installed: Tests/requirements.txt
+	python3 -m venv .build/venv
+	.build/venv/bin/pip install --quiet --requirement Tests/requirements.txt
+	touch $@
+
+# Installs what is missing of a list; asks Debian only if something is.
+define install
+	@missing=(); for package in $(1); do \
+	  dpkg-query --show --showformat '$${db:Status-Status}' $$package 2>/dev/null \
+	    | grep -qx installed || missing+=($$package); \
+	done; \
+	if [ $${#missing[@]} -gt 0 ]; then \
+	  echo "Installing $${missing[*]}"; \
+	  asRoot=$$([ $$(id -u) = 0 ] || echo sudo); \
+	  $$asRoot apt-get update --quiet=2; \
+	  DEBIAN_FRONTEND=noninteractive $$asRoot apt-get install --yes --quiet=2 \
+	    --no-install-recommends $${missing[*]}; \
+	fi
+endef
+
+packages:
+	$(call install,$(PACKAGES))
+test-packages:
+	$(call install,$(TEST_PACKAGES))
+bench-packages:
+	$(call install,$(BENCH_PACKAGES))
