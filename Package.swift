@@ -90,6 +90,7 @@ let package = Package(
     test("SprocketJPEGTests", ["SprocketJPEG", "TestSupport"]),
     test("SprocketLibAVTests", ["SprocketLibAV", "TestSupport"]),
     test("SprocketYUVTests", ["SprocketYUV", "TestSupport"]),
+    test("SprocketCodecsTests", ["SprocketCodecs", "SprocketCore", "SprocketJPEG", "TestSupport"]),
     .target(
       name: "TestSupport", dependencies: ["SprocketCore"], path: "Tests/TestSupport",
       swiftSettings: settings),

@@ -29,6 +29,12 @@ public struct FrameFormat: Sendable, Hashable {
     let divisor = scale.divisor
     return ((width + divisor - 1) / divisor, (height + divisor - 1) / divisor)
   }
+
+  /// Plane 0 of the image is full-range 8-bit luma as it is.
+  public var lumaIsPlane: Bool {
+    guard let image else { return false }
+    return color.range == .full && image != .y10 && image != .y16
+  }
 }
 
 /// Frames per second as a fraction, exact as containers and drivers give it.

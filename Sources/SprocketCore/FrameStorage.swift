@@ -36,6 +36,9 @@ public struct ImageStorage: BitwiseCopyable {
 }
 
 /// One version of a frame's pixels: the unpacked one, and one more per stage that writes.
+///
+/// A plane that is the slot's own memory begins each row on a cache line, so its stride is a multiple
+/// of 64 bytes, and has two rows to spare: codecs write whole blocks of chroma.
 @unsafe
 public struct VersionStorage: BitwiseCopyable {
   public var image = unsafe ImageStorage()

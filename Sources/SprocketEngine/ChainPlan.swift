@@ -147,11 +147,3 @@ struct ChainPlan {
   /// Frames that a frame waits for on its way through the chain.
   var totalLookahead: Int { lanes.reduce(0) { $0 + $1.lookahead } }
 }
-
-extension FrameFormat {
-  /// Plane 0 of the image is full-range 8-bit luma as it is.
-  var lumaIsPlane: Bool {
-    guard let image else { return false }
-    return color.range == .full && image != .y10 && image != .y16
-  }
-}

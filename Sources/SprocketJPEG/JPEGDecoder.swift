@@ -61,16 +61,19 @@ public struct JPEGDecoder: ~Copyable {
   ///
   /// `width` and `height` are those of the image, in pixels; the plane gets `scale.scaled(width)` by
   /// `scale.scaled(height)` samples. A scaled sample is close to the mean of the pixels that it stands
-  /// for: at 1/8 it is their mean but for rounding. An image of another size throws
+  /// for: at 1/8 it is their mean but for rounding, and but for samples that full decoding clips at 0
+  /// or 255. An image of another size, or of another `subsampling` where that is given, throws
   /// ``JPEGError/unexpectedImage(width:height:)``.
   ///
   /// The corresponding C function is `tjDecompress2`.
   public mutating func decodeLuma(
-    _ jpeg: Span<UInt8>, width: Int, height: Int, scale: JPEGScale = .full,
-    into plane: MutableJPEGPlane
+    _ jpeg: Span<UInt8>, width: Int, height: Int, subsampling: JPEGSubsampling? = nil,
+    scale: JPEGScale = .full, into plane: MutableJPEGPlane
   ) throws(JPEGError) {
     let header = try header(jpeg)
-    guard header.width == width, header.height == height else {
+    guard header.width == width, header.height == height,
+      subsampling == nil || header.subsampling == subsampling
+    else {
       throw .unexpectedImage(width: header.width, height: header.height)
     }
     let (outputWidth, outputHeight) = (scale.scaled(width), scale.scaled(height))

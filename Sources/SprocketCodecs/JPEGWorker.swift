@@ -1,0 +1,103 @@
+internal import SprocketCore
+internal import SprocketJPEG
+
+/// A JPEG decoder, what it is to make of frames of one format, and memory for full luma that nobody
+/// declared but that scaled luma is made from.
+@safe
+struct JPEGWorker: ~Copyable {
+  enum Way {
+    case image, fullLuma
+    /// The decoder's own 1/8.
+    case eighth
+    /// Full luma, into memory of this worker.
+    case hiddenLuma
+  }
+
+  var decoder: JPEGDecoder
+  let subsampling: JPEGSubsampling
+  let way: Way
+  private let memory: UnsafeMutablePointer<UInt8>?
+  private let width: Int
+  private let height: Int
+
+  /// `nil` if JPEG has no planes like those of `image`.
+  init?(format: FrameFormat, image: PixelFormat, parts: FrameParts) {
+    guard let subsampling = image.subsampling else { return nil }
+    do throws(JPEGError) {
+      decoder = try JPEGDecoder()
+    } catch {
+      preconditionFailure("\(error)")
+    }
+    self.subsampling = subsampling
+    (width, height) = (format.width, format.height)
+    let isWholeBoxes = width % 8 == 0 && height % 8 == 0
+    if parts.contains(.image) {
+      way = .image
+    } else if parts.contains(.luma(.full)) {
+      way = .fullLuma
+    } else if parts.intersection(.anyLuma) == .luma(.eighth), isWholeBoxes {
+      way = .eighth
+    } else {
+      way = .hiddenLuma
+    }
+    unsafe memory = way == .hiddenLuma ? .allocate(capacity: width * (height + 2)) : nil
+  }
+
+  deinit { unsafe memory?.deallocate() }
+
+  /// Full luma that nobody declared.
+  var hiddenLuma: PlaneStorage? {
+    unsafe memory.map {
+      unsafe PlaneStorage(base: $0, stride: width, bytesPerRow: width, rows: height)
+    }
+  }
+}
+
+extension FrameUnpacker {
+  /// False when the JPEG is damaged, or not of the size and subsampling that `format` says.
+  func unpackJPEG(_ slot: UnsafeMutablePointer<FrameStorage>, _ format: FrameFormat) -> Bool {
+    let count = unsafe slot.pointee.records[0].byteCount
+    guard jpeg != nil, count > 0 else { return false }
+    let bytes = unsafe Span(
+      _unsafeStart: UnsafePointer(slot.pointee.source.planes[0].base), count: count)
+    let version = unsafe slot.pointee.versions
+    do throws(JPEGError) {
+      guard let full = unsafe try decode(bytes, to: version, format) else { return true }
+      unsafe luma.scale(
+        full, width: format.width, height: format.height, to: version, column: 0, row: 0,
+        parts: parts)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// Decodes what is declared; returns full luma to be scaled.
+  private func decode(
+    _ bytes: Span<UInt8>, to version: UnsafeMutablePointer<VersionStorage>, _ format: FrameFormat
+  ) throws(JPEGError) -> PlaneStorage? {
+    guard let way = jpeg?.way, let subsampling = jpeg?.subsampling else { return nil }
+    let (width, height) = (format.width, format.height)
+    switch way {
+    case .image:
+      let planes = unsafe version.pointee.image.planes
+      let hasChroma = subsampling != .gray
+      unsafe try jpeg?.decoder.decodePlanes(
+        bytes, width: width, height: height, subsampling: subsampling, y: planes[0].jpegTarget,
+        u: hasChroma ? planes[1].jpegTarget : nil, v: hasChroma ? planes[2].jpegTarget : nil)
+      unsafe version.pointee.luma[0] = unsafe planes[0]
+      return unsafe planes[0]
+    case .fullLuma, .hiddenLuma:
+      let plane = unsafe jpeg?.hiddenLuma ?? version.pointee.luma[0]
+      unsafe try jpeg?.decoder.decodeLuma(
+        bytes, width: width, height: height, subsampling: subsampling, into: plane.jpegTarget)
+      return unsafe plane
+    case .eighth:
+      let plane = unsafe version.pointee.luma[Int(LumaScale.eighth.rawValue)]
+      unsafe try jpeg?.decoder.decodeLuma(
+        bytes, width: width, height: height, subsampling: subsampling, scale: .eighth,
+        into: plane.jpegTarget)
+      return nil
+    }
+  }
+}

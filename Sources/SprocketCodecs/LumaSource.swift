@@ -1,0 +1,78 @@
+internal import SprocketCore
+internal import SprocketYUV
+
+/// Where luma comes from: a plane, how samples lie in it, and whether they are full range.
+@safe
+struct LumaSource {
+  enum Layout {
+    case bytes, tenBits, sixteenBits
+    case packed(PackedOrder)
+    case rgb(RGBOrder)
+  }
+
+  let plane: PlaneStorage
+  let layout: Layout
+  let isLimited: Bool
+
+  /// The luma of a picture whose first plane is `plane`. RGB is full range, whatever is said.
+  init(_ plane: PlaneStorage, _ format: PixelFormat, range: Color.Range) {
+    unsafe self.plane = unsafe plane
+    layout =
+      switch format {
+      case .y10: .tenBits
+      case .y16: .sixteenBits
+      case .yuyv, .uyvy: .packed(format == .yuyv ? .yuyv : .uyvy)
+      default: format.rgbOrder.map { .rgb($0) } ?? .bytes
+      }
+    isLimited = range == .limited && format.rgbOrder == nil
+  }
+
+  /// The plane is what is asked for, as it lies there.
+  var isPlane: Bool {
+    if case .bytes = layout { !isLimited } else { false }
+  }
+
+  /// Full-range 8-bit luma of a rectangle. `column` is even.
+  func write(to target: PlaneStorage, column: Int, row: Int, width: Int, height: Int) {
+    func from(_ bytesPerPixel: Int, _ bytesPerRow: Int) -> PlaneBytes {
+      unsafe plane.part(
+        column: column * bytesPerPixel, row: row, bytesPerRow: bytesPerRow, rows: height
+      ).source
+    }
+    let to = unsafe target.target
+    switch layout {
+    case .bytes:
+      if isLimited {
+        LumaConversion.limitedToFull(from(1, width), to: to, width: width, height: height)
+      } else {
+        PixelConversion.copy(from(1, width), to: to, bytesPerRow: width, rows: height)
+      }
+      return
+    case .tenBits:
+      LumaConversion.tenBitsToEight(from(2, 2 * width), to: to, width: width, height: height)
+    case .sixteenBits:
+      LumaConversion.sixteenBitsToEight(from(2, 2 * width), to: to, width: width, height: height)
+    case .packed(let order):
+      PixelConversion.unpackLuma(
+        from(2, (width + 1) / 2 * 4), order, y: to, width: width, height: height)
+    case .rgb(let order):
+      let bytes = order.bytesPerPixel
+      PixelConversion.gray(
+        from(bytes, bytes * width), order, y: to, width: width, height: height)
+    }
+    if isLimited { LumaConversion.limitedToFull(to, width: width, height: height) }
+  }
+}
+
+extension PixelFormat {
+  /// How red, green and blue lie; `nil` for all but RGB.
+  var rgbOrder: RGBOrder? {
+    switch self {
+    case .rgb24: .rgb
+    case .bgr24: .bgr
+    case .bgr32: .bgrx
+    case .rgb32: .xrgb
+    default: nil
+    }
+  }
+}
