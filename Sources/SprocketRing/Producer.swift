@@ -15,6 +15,8 @@ extension Ring {
 public struct Producer: ~Copyable, Sendable {
   private let ring: Ring
   private let depth: UInt64
+  /// The cursors that the source has to keep behind, and how far: those of lanes and gating taps.
+  private let gates: [(cursor: Int, history: UInt64)]
   /// The next sequence to be published.
   private var next: UInt64 = 0
   /// The slot claimed for `next`.
@@ -31,6 +33,10 @@ public struct Producer: ~Copyable, Sendable {
     self.ring = ring
     depth = UInt64(ring.plan.depth)
     limit = depth
+    let plan = ring.plan
+    gates =
+      plan.lanes.indices.map { (1 + $0, UInt64(plan.lanes[$0].history)) }
+      + plan.taps.indices.filter { plan.taps[$0].gates }.map { (1 + plan.lanes.count + $0, 0) }
     idle = Array(ring.plan.depth..<ring.plan.slotCount)
   }
 
@@ -79,21 +85,14 @@ public struct Producer: ~Copyable, Sendable {
 
   private mutating func lookAtGates() {
     limit = .max
-    for (index, lane) in ring.plan.lanes.enumerated() {
-      let passed = ring.passed(cursor: 1 + index)
-      let history = UInt64(lane.history)
-      admit(up: (passed > history ? passed - history : 0) + depth, cursor: 1 + index)
+    for gate in gates {
+      let passed = ring.passed(cursor: gate.cursor)
+      let room = (passed > gate.history ? passed - gate.history : 0) + depth
+      if room < limit {
+        limit = room
+        blocker = gate.cursor
+      }
     }
-    for (index, tap) in ring.plan.taps.enumerated() where tap.gates {
-      let cursor = 1 + ring.plan.lanes.count + index
-      admit(up: ring.passed(cursor: cursor) + depth, cursor: cursor)
-    }
-  }
-
-  private mutating func admit(up: UInt64, cursor: Int) {
-    guard up < limit else { return }
-    limit = up
-    blocker = cursor
   }
 
   /// The slot for `next`: the one that leaves the newest `depth`, or an idle one if it is pinned.

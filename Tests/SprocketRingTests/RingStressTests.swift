@@ -5,10 +5,130 @@ import SprocketRing
 import Testing
 
 @Suite(.serialized) struct RingStressTests {
-  @Test func r7WakesWhoeverParkedWithOnePositionOnly() {
-    let plan = RingPlan(depth: 1, lanes: [.init(upstream: .source)])
-    let outcome = Traffic.run(plan, count: stressed(200_000), dawdling: 2)
+  @Test(arguments: 1...3)
+  func r1BalancesThroughSerialLanes(lanes: Int) {
+    let plan = RingPlan(depth: 512, lanes: chain(of: [Int](repeating: 1, count: lanes)))
+    expectBalance(plan, 600_000)
+  }
+
+  @Test(arguments: 1...8)
+  func r1BalancesThroughAParallelLane(workers: Int) {
+    expectBalance(RingPlan(depth: 512, lanes: chain(of: [workers])), 150_000)
+    expectBalance(RingPlan(depth: workers + 1, lanes: chain(of: [workers])), 10_000)
+  }
+
+  @Test(arguments: [[1, 3, 1], [2, 4], [3, 1, 2], [2, 2, 2]])
+  func r1BalancesThroughChainsOfBoth(workers: [Int]) {
+    expectBalance(RingPlan(depth: 500, lanes: chain(of: workers)), 150_000)
+    expectBalance(RingPlan(depth: 3, lanes: chain(of: workers)), 10_000)
+  }
+
+  @Test func r1BalancesThroughABranch() {
+    let plan = RingPlan(
+      depth: 300,
+      lanes: [
+        .init(upstream: .source), .init(upstream: .source, workers: 2), .init(upstream: .lane(0)),
+        .init(upstream: .lane(1)),
+      ])
+    expectBalance(plan, 150_000)
+  }
+
+  @Test(arguments: [1, 3])
+  func r2r4SeeTheirNeighboursAsTheLaneBeforeSealedThem(workers: Int) {
+    var plan = RingPlan(
+      depth: 1,
+      lanes: [
+        .init(upstream: .source, workers: workers, history: 1),
+        .init(upstream: .lane(0), workers: workers, lookahead: 2, history: 3),
+        .init(upstream: .lane(1), lookahead: 1, history: 2),
+      ])
+    for slack in [0, 1, 300] {
+      plan.depth = plan.minimumDepth + slack
+      expectBalance(plan, slack < 300 ? 10_000 : 100_000)
+    }
+  }
+
+  @Test func r3LosesNothingToGatingTaps() {
+    let plan = RingPlan(
+      depth: 256, lanes: chain(of: [1, 2]),
+      taps: [.init(upstream: .lane(1), gates: true), .init(upstream: .source, gates: true)])
+    let count = stressed(200_000)
+    let outcome = Traffic.run(plan, count: count)
     #expect(outcome.faults == Faults())
+    #expect(outcome.taken == [count, count])
+  }
+
+  /// The source runs free: only the pins keep it from what the taps are reading.
+  @Test(arguments: 1...3)
+  func r5NeverTearsWhatATapHasPinned(taps: Int) {
+    let tap = RingPlan.Tap(upstream: .source, gates: false)
+    for depth in [1, 2, 16] {
+      let plan = RingPlan(depth: depth, lanes: [], taps: .init(repeating: tap, count: taps))
+      let outcome = Traffic.run(plan, count: stressed(300_000))
+      #expect(outcome.faults == Faults())
+      #expect(outcome.lapped.allSatisfy { $0 > 0 })
+      #expect(outcome.taken.allSatisfy { $0 > 0 })
+    }
+  }
+
+  @Test func r5TellsLappedAndLatestTapsOfEverySequenceOnce() {
+    let plan = RingPlan(
+      depth: 8,
+      lanes: [.init(upstream: .source, workers: 2), .init(upstream: .lane(0), history: 3)],
+      taps: [
+        .init(upstream: .lane(1), gates: false),
+        .init(upstream: .lane(1), gates: false, latest: true),
+        .init(upstream: .source, gates: false),
+        .init(upstream: .lane(0), gates: true),
+      ])
+    let count = stressed(200_000)
+    let outcome = Traffic.run(plan, count: count)
+    #expect(outcome.faults == Faults())
+    #expect(outcome.taken[3] == count)
+    #expect(outcome.skipped[1] > 0)
+  }
+
+  @Test(arguments: [[1], [2]])
+  func r7WakesWhoeverParkedWithOnePositionOnly(workers: [Int]) {
+    let plan = RingPlan(depth: 1, lanes: chain(of: workers))
+    let outcome = expectBalance(plan, 30_000, dawdling: 2, patience: 0)
     #expect(outcome.parks > 0)
+  }
+
+  @Test func r7WakesASourceThatTwoLanesHoldUp() {
+    let lane = RingPlan.Lane(upstream: .source)
+    expectBalance(RingPlan(depth: 2, lanes: [lane, lane]), 30_000, dawdling: 2, patience: 0)
+  }
+
+  /// Early ends: every count from none to several times round the ring, with all that can be parked.
+  @Test func r8DrainsWheneverTheSourceEnds() {
+    let plan = RingPlan(
+      depth: 7,
+      lanes: [
+        .init(upstream: .source, workers: 2), .init(upstream: .lane(0), lookahead: 2, history: 1),
+      ],
+      taps: [.init(upstream: .lane(1), gates: true), .init(upstream: .lane(1), gates: false)])
+    for round in 0..<Int(stressed(1_000)) {
+      let outcome = Traffic.run(plan, count: UInt64(round % 30), dawdling: 2, patience: 2)
+      #expect(outcome.faults == Faults())
+    }
+  }
+
+  /// A chain of lanes, each of so many workers.
+  private func chain(of workers: [Int]) -> [RingPlan.Lane] {
+    workers.enumerated().map { index, count in
+      .init(upstream: index == 0 ? .source : .lane(index - 1), workers: count)
+    }
+  }
+
+  @discardableResult
+  private func expectBalance(
+    _ plan: RingPlan, _ count: Int, dawdling: UInt64 = 64, patience: Int = 10,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) -> Outcome {
+    let outcome = Traffic.run(
+      plan, count: stressed(count), dawdling: dawdling, patience: patience)
+    #expect(outcome.faults == Faults(), sourceLocation: sourceLocation)
+    return outcome
   }
 }

@@ -42,16 +42,22 @@ func runThreads(_ bodies: [@Sendable () -> Void]) {
   for thread in threads { pthread_join(thread, nil) }
 }
 
-/// Parks as the engine does, and notices when a wake-up was lost: the wait runs into its bound, and
-/// yet there is something to do.
+/// Spins, then parks as the engine does, and notices when a wake-up was lost: the wait runs into its
+/// bound, and yet there is something to do.
 struct Parker {
   static let boundNanoseconds: Int64 = 2_000_000_000
+  /// How often to ask again before parking.
+  let patience: Int
+  private var asked = 0
   private var ranIntoBound = false
   private(set) var lostWakeUps = 0
   private(set) var parks = 0
 
-  mutating func park(_ ticket: WaitTicket?) {
-    guard let ticket else { return }
+  init(patience: Int) { self.patience = patience }
+
+  mutating func wait(_ prepare: () -> WaitTicket?) {
+    asked += 1
+    guard asked > patience, let ticket = prepare() else { return }
     parks += 1
     let result = unsafe sprocket_futex_wait(
       ticket.event.address, ticket.value, Self.boundNanoseconds)
@@ -61,6 +67,7 @@ struct Parker {
   mutating func foundSomethingToDo() {
     if ranIntoBound { lostWakeUps += 1 }
     ranIntoBound = false
+    asked = 0
   }
 }
 

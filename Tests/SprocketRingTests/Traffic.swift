@@ -31,21 +31,25 @@ final class Traffic: Sendable {
   let count: UInt64
   /// A frame in so many is dawdled over.
   let dawdling: UInt64
-  /// A live source drops what it has no position for; here it just goes on.
+  /// How often to ask again before parking.
+  let patience: Int
   let outcome: Mutex<Outcome>
 
-  init(_ plan: RingPlan, count: UInt64, dawdling: UInt64 = 64) {
+  init(_ plan: RingPlan, count: UInt64, dawdling: UInt64 = 64, patience: Int = 10) {
     self.plan = plan
     self.count = count
     self.dawdling = dawdling
+    self.patience = patience
     ring = makeRing(plan)
     slots = Slots(plan)
     let none = [UInt64](repeating: 0, count: plan.taps.count)
     outcome = Mutex(Outcome(taken: none, lapped: none, skipped: none))
   }
 
-  static func run(_ plan: RingPlan, count: UInt64, dawdling: UInt64 = 64) -> Outcome {
-    let traffic = Traffic(plan, count: count, dawdling: dawdling)
+  static func run(_ plan: RingPlan, count: UInt64, dawdling: UInt64 = 64, patience: Int = 10)
+    -> Outcome
+  {
+    let traffic = Traffic(plan, count: count, dawdling: dawdling, patience: patience)
     var bodies: [@Sendable () -> Void] = [{ traffic.produce() }]
     for (index, lane) in plan.lanes.enumerated() {
       for worker in 0..<lane.workers {
@@ -66,13 +70,13 @@ final class Traffic: Sendable {
 
   private func produce() {
     var producer = ring.makeProducer()
-    var parker = Parker()
+    var parker = Parker(patience: patience)
     var dice = Dice(seed: 1)
     var published: UInt64 = 0
     var faults = Faults()
     while published < count {
       guard let (sequence, slot) = producer.claim() else {
-        parker.park(producer.prepareToWait())
+        parker.wait { producer.prepareToWait() }
         continue
       }
       parker.foundSomethingToDo()
@@ -88,14 +92,14 @@ final class Traffic: Sendable {
 
   private func work(lane: Int, seed: Int) {
     var worker = ring.makeWorker(lane: lane)
-    var parker = Parker()
+    var parker = Parker(patience: patience)
     var dice = Dice(seed: seed + 2)
     var faults = Faults()
     var expected: UInt64 = 0
     while true {
       switch worker.next() {
       case .wait:
-        parker.park(worker.prepareToWait())
+        parker.wait { worker.prepareToWait() }
       case .end:
         parker.foundSomethingToDo()
         return report(faults, parker)
@@ -117,7 +121,7 @@ final class Traffic: Sendable {
 
   private func read(tap: Int) {
     var reader = ring.makeReader(tap: tap)
-    var parker = Parker()
+    var parker = Parker(patience: patience)
     var dice = Dice(seed: tap + 1_000)
     var faults = Faults()
     var expected: UInt64 = 0
@@ -127,7 +131,7 @@ final class Traffic: Sendable {
       if step != .wait { parker.foundSomethingToDo() }
       switch step {
       case .wait:
-        parker.park(reader.prepareToWait())
+        parker.wait { reader.prepareToWait() }
       case .end:
         break reading
       case .lapped(let range), .skipped(let range):

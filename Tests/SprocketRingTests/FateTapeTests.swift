@@ -1,0 +1,131 @@
+// The fate tape: entries that fall off are counted, none is lost, none lands on another number.
+
+import SprocketRing
+import Synchronization
+import Testing
+
+@Suite struct FateTapeTests {
+  @Test func r10HoldsOneValuePerNumber() {
+    let tape = FateTape(depth: 4)
+    #expect(tape.depth == 4)
+    #expect(tape.value(of: 0) == nil)
+    tape.advance(to: 3)
+    #expect(tape.next == 3)
+    #expect(tape.value(of: 0) == 0)
+    #expect(tape.set(1, to: 7))
+    #expect(tape.value(of: 1) == 7)
+    #expect(tape.value(of: 2) == 0)
+    #expect(tape.value(of: 3) == nil)
+    #expect(!tape.set(3, to: 1))
+  }
+
+  @Test func r10CountsWhatFallsOffByValue() {
+    let tape = FateTape(depth: 4)
+    for number in 0..<4 as Range<UInt64> {
+      tape.advance(to: number + 1)
+      #expect(tape.set(number, to: number == 2 ? 0 : 5))
+    }
+    #expect(tape.snapshotFallen()?.end == 0)
+    tape.advance(to: 7)
+    // 0, 1 and 2 have fallen off: two fives and a zero.
+    let fallen = tape.snapshotFallen()
+    #expect(fallen?.end == 3)
+    #expect(fallen?.totals[0] == 1)
+    #expect(fallen?.totals[5] == 2)
+    #expect(tape.value(of: 2) == nil)
+    #expect(tape.value(of: 3) == 5)
+    #expect(tape.value(of: 4) == 0)
+  }
+
+  @Test func r10SaysThatASetCameTooLate() {
+    let tape = FateTape(depth: 4)
+    tape.advance(to: 4)
+    tape.advance(to: 5)
+    #expect(!tape.set(0, to: 3))
+    #expect(tape.value(of: 4) == 0)
+    #expect(tape.set(1, to: 3))
+    tape.advance(to: 9)
+    #expect(tape.snapshotFallen()?.totals[3] == 1)
+    #expect(tape.snapshotFallen()?.totals[0] == 4)
+  }
+
+  /// A source that advances by random steps, two threads that set at the very edge of the tape, one
+  /// that reads: every value that was set is found once, on the tape or in the totals.
+  @Test func r10LosesNoValueBetweenTapeAndTotals() {
+    let run = TapeRun(count: stressed(1_000_000))
+    runThreads([{ run.advance() }, { run.set(0) }, { run.set(1) }, { run.read() }])
+    #expect(run.faults.load(ordering: .relaxed) == 0)
+    #expect(run.snapshots.load(ordering: .relaxed) > 0)
+    #expect(run.found() == run.successes.withLock { $0 })
+    #expect(run.successes.withLock { $0 }.reduce(0, +) > 0)
+  }
+}
+
+private final class TapeRun: Sendable {
+  static let depth: UInt64 = 64
+  let tape = FateTape(depth: Int(depth))
+  let count: UInt64
+  let faults = Atomic<Int>(0)
+  let snapshots = Atomic<Int>(0)
+  /// How many sets of each value were said to have succeeded.
+  let successes = Mutex([UInt64](repeating: 0, count: FateTape.valueCount))
+
+  init(count: UInt64) { self.count = count }
+
+  /// Differs from lap to lap, so that a value on the wrong number shows.
+  private func value(for number: UInt64) -> UInt8 { UInt8(1 + number / Self.depth % 15) }
+
+  func advance() {
+    var dice = Dice(seed: 1)
+    while tape.next < count {
+      tape.advance(to: min(count, tape.next + 1 + dice.next() % 8))
+      dice.dawdle(oneIn: 2)
+    }
+  }
+
+  /// Sets every number of one parity that it can still reach, the oldest first.
+  func set(_ parity: UInt64) {
+    var dice = Dice(seed: 2 + Int(parity))
+    var counts = [UInt64](repeating: 0, count: FateTape.valueCount)
+    var number = parity
+    while number < count {
+      let next = tape.next
+      if number + Self.depth < next { number = (next - Self.depth) & ~1 | parity }
+      if number < next {
+        if tape.set(number, to: value(for: number)) { counts[Int(value(for: number))] += 1 }
+        number += 2
+      }
+      dice.dawdle(oneIn: 16)
+    }
+    successes.withLock { for value in counts.indices { $0[value] += counts[value] } }
+  }
+
+  func read() {
+    var dice = Dice(seed: 4)
+    var previous: UInt64 = 0
+    while tape.next < count {
+      let next = tape.next
+      let number = next - min(next, dice.next() % (Self.depth + 8))
+      if let value = tape.value(of: number), value != 0, value != self.value(for: number) {
+        faults.add(1, ordering: .relaxed)
+      }
+      guard let fallen = tape.snapshotFallen() else { continue }
+      snapshots.add(1, ordering: .relaxed)
+      let sum = fallen.totals.indices.reduce(0) { $0 + fallen.totals[$1] }
+      if sum != fallen.end || fallen.end < previous { faults.add(1, ordering: .relaxed) }
+      previous = fallen.end
+    }
+  }
+
+  /// How many of each value are on the tape or in the totals; 0 is left out.
+  func found() -> [UInt64] {
+    var found = [UInt64](repeating: 0, count: FateTape.valueCount)
+    guard let fallen = tape.snapshotFallen() else { return [] }
+    for value in found.indices { found[value] = fallen.totals[value] }
+    for number in fallen.end..<tape.next {
+      if let value = tape.value(of: number) { found[Int(value)] += 1 }
+    }
+    found[0] = 0
+    return found
+  }
+}

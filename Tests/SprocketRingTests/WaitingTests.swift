@@ -1,0 +1,116 @@
+// Who may park, and who is called when a cursor moves.
+
+import SprocketRing
+import Synchronization
+import Testing
+
+@Suite struct WaitingTests {
+  private final class Wakes: Sendable {
+    let count = Atomic<Int>(0)
+  }
+
+  private func makeCountedRing(_ wakes: Wakes, depth: Int, lanes: [RingPlan.Lane]) -> Ring {
+    Ring(RingPlan(depth: depth, lanes: lanes)) { _ in wakes.count.add(1, ordering: .relaxed) }
+  }
+
+  @Test func r7CallsWakeOnlyForThoseWhoHaveAnnouncedThemselves() {
+    let wakes = Wakes()
+    let ring = makeCountedRing(wakes, depth: 4, lanes: [.init(upstream: .source)])
+    var producer = ring.makeProducer()
+    var worker = ring.makeWorker(lane: 0)
+    _ = producer.claim()
+    producer.publish()
+    #expect(wakes.count.load(ordering: .relaxed) == 0)
+    #expect(worker.next() == .frame(sequence: 0, slot: 0))
+    worker.finish()
+    #expect(worker.prepareToWait() != nil)
+    _ = producer.claim()
+    producer.publish()
+    #expect(wakes.count.load(ordering: .relaxed) == 1)
+    _ = producer.claim()
+    producer.publish()
+    #expect(wakes.count.load(ordering: .relaxed) == 1)
+  }
+
+  @Test func r7TurnsAwayWhoeverAnnouncedHimselfBeforeTheCursorMoved() throws {
+    let ring = makeRing(depth: 4, lanes: [.init(upstream: .source)])
+    var producer = ring.makeProducer()
+    var worker = ring.makeWorker(lane: 0)
+    let offered = worker.prepareToWait()
+    let ticket = try #require(offered)
+    _ = producer.claim()
+    producer.publish()
+    // The kernel compares: it would not let him sleep.
+    let word = unsafe ticket.event.address.load(as: UInt32.self)
+    #expect(word != ticket.value)
+  }
+
+  @Test func r7GivesNoTicketWhenThereIsSomethingToDo() {
+    let ring = makeRing(depth: 1, lanes: [.init(upstream: .source)])
+    var producer = ring.makeProducer()
+    var worker = ring.makeWorker(lane: 0)
+    #expect(producer.prepareToWait() == nil)
+    _ = producer.claim()
+    producer.publish()
+    #expect(worker.prepareToWait() == nil)
+    #expect(worker.next() == .frame(sequence: 0, slot: 0))
+    #expect(producer.claim() == nil)
+    worker.finish()
+    #expect(producer.prepareToWait() == nil)
+    #expect(producer.claim() != nil)
+  }
+
+  @Test func r7DoesNotLetTheSourceWaitForALaneThatNoLongerHoldsItUp() {
+    let wakes = Wakes()
+    let ring = makeCountedRing(
+      wakes, depth: 2, lanes: [.init(upstream: .source), .init(upstream: .source)])
+    var producer = ring.makeProducer()
+    var first = ring.makeWorker(lane: 0)
+    var second = ring.makeWorker(lane: 1)
+    for _ in 0..<2 {
+      _ = producer.claim()
+      producer.publish()
+    }
+    #expect(producer.claim() == nil)
+    // Lane 0 was the one to wait for; now it is lane 1.
+    #expect(first.next() == .frame(sequence: 0, slot: 0))
+    first.finish()
+    #expect(producer.prepareToWait() == nil)
+    #expect(producer.claim() == nil)
+    #expect(producer.prepareToWait() != nil)
+    #expect(second.next() == .frame(sequence: 0, slot: 0))
+    let before = wakes.count.load(ordering: .relaxed)
+    second.finish()
+    #expect(wakes.count.load(ordering: .relaxed) == before + 1)
+    #expect(producer.claim() != nil)
+  }
+
+  @Test func r8WakesEverybodyAtTheEnd() {
+    let wakes = Wakes()
+    let ring = makeCountedRing(
+      wakes, depth: 2, lanes: [.init(upstream: .source), .init(upstream: .lane(0))])
+    var producer = ring.makeProducer()
+    var first = ring.makeWorker(lane: 0)
+    var second = ring.makeWorker(lane: 1)
+    #expect(first.prepareToWait() != nil)
+    #expect(second.prepareToWait() != nil)
+    producer.end()
+    #expect(wakes.count.load(ordering: .relaxed) == 2)
+  }
+
+  @Test func r8WakesEverybodyWhoIsToStopAtOnce() {
+    let wakes = Wakes()
+    let ring = makeCountedRing(wakes, depth: 1, lanes: [.init(upstream: .source)])
+    var producer = ring.makeProducer()
+    var worker = ring.makeWorker(lane: 0)
+    #expect(worker.prepareToWait() != nil)
+    ring.interrupt()
+    #expect(wakes.count.load(ordering: .relaxed) == 1)
+    _ = producer.claim()
+    producer.publish()
+    #expect(producer.claim() == nil)
+    #expect(producer.prepareToWait() != nil)
+    ring.interrupt()
+    #expect(wakes.count.load(ordering: .relaxed) == 2)
+  }
+}
