@@ -8,19 +8,19 @@ import Testing
   @Test(arguments: 1...3)
   func r1BalancesThroughSerialLanes(lanes: Int) {
     let plan = RingPlan(depth: 512, lanes: chain(of: [Int](repeating: 1, count: lanes)))
-    expectBalance(plan, 600_000)
+    expectBalance(plan, 300_000)
   }
 
   @Test(arguments: 1...8)
   func r1BalancesThroughAParallelLane(workers: Int) {
-    expectBalance(RingPlan(depth: 512, lanes: chain(of: [workers])), 150_000)
-    expectBalance(RingPlan(depth: workers + 1, lanes: chain(of: [workers])), 10_000)
+    expectBalance(RingPlan(depth: 512, lanes: chain(of: [workers])), 75_000)
+    expectBalance(RingPlan(depth: workers + 1, lanes: chain(of: [workers])), 5_000)
   }
 
   @Test(arguments: [[1, 3, 1], [2, 4], [3, 1, 2], [2, 2, 2]])
   func r1BalancesThroughChainsOfBoth(workers: [Int]) {
-    expectBalance(RingPlan(depth: 500, lanes: chain(of: workers)), 150_000)
-    expectBalance(RingPlan(depth: 3, lanes: chain(of: workers)), 10_000)
+    expectBalance(RingPlan(depth: 500, lanes: chain(of: workers)), 75_000)
+    expectBalance(RingPlan(depth: 3, lanes: chain(of: workers)), 5_000)
   }
 
   @Test func r1BalancesThroughABranch() {
@@ -30,7 +30,7 @@ import Testing
         .init(upstream: .source), .init(upstream: .source, workers: 2), .init(upstream: .lane(0)),
         .init(upstream: .lane(1)),
       ])
-    expectBalance(plan, 150_000)
+    expectBalance(plan, 75_000)
   }
 
   @Test(arguments: [1, 3])
@@ -44,7 +44,7 @@ import Testing
       ])
     for slack in [0, 1, 300] {
       plan.depth = plan.minimumDepth + slack
-      expectBalance(plan, slack < 300 ? 10_000 : 100_000)
+      expectBalance(plan, slack < 300 ? 5_000 : 50_000)
     }
   }
 
@@ -52,7 +52,7 @@ import Testing
     let plan = RingPlan(
       depth: 256, lanes: chain(of: [1, 2]),
       taps: [.init(upstream: .lane(1), gates: true), .init(upstream: .source, gates: true)])
-    let count = stressed(200_000)
+    let count = stressed(100_000)
     let outcome = Traffic.run(plan, count: count)
     #expect(outcome.faults == Faults())
     #expect(outcome.taken == [count, count])
@@ -64,7 +64,7 @@ import Testing
     let tap = RingPlan.Tap(upstream: .source, gates: false)
     for depth in [1, 2, 16] {
       let plan = RingPlan(depth: depth, lanes: [], taps: .init(repeating: tap, count: taps))
-      let outcome = Traffic.run(plan, count: stressed(300_000))
+      let outcome = Traffic.run(plan, count: stressed(150_000))
       #expect(outcome.faults == Faults())
       #expect(outcome.lapped.allSatisfy { $0 > 0 })
       #expect(outcome.taken.allSatisfy { $0 > 0 })
@@ -81,7 +81,7 @@ import Testing
         .init(upstream: .source, gates: false),
         .init(upstream: .lane(0), gates: true),
       ])
-    let count = stressed(200_000)
+    let count = stressed(100_000)
     let outcome = Traffic.run(plan, count: count)
     #expect(outcome.faults == Faults())
     #expect(outcome.taken[3] == count)
@@ -91,13 +91,13 @@ import Testing
   @Test(arguments: [[1], [2]])
   func r7WakesWhoeverParkedWithOnePositionOnly(workers: [Int]) {
     let plan = RingPlan(depth: 1, lanes: chain(of: workers))
-    let outcome = expectBalance(plan, 30_000, dawdling: 2, patience: 0)
+    let outcome = expectBalance(plan, 20_000, dawdling: 2, patience: 0)
     #expect(outcome.parks > 0)
   }
 
   @Test func r7WakesASourceThatTwoLanesHoldUp() {
     let lane = RingPlan.Lane(upstream: .source)
-    expectBalance(RingPlan(depth: 2, lanes: [lane, lane]), 30_000, dawdling: 2, patience: 0)
+    expectBalance(RingPlan(depth: 2, lanes: [lane, lane]), 20_000, dawdling: 2, patience: 0)
   }
 
   /// Early ends: every count from none to several times round the ring, with all that can be parked.

@@ -3,7 +3,6 @@
 
 import Glibc
 import SprocketRing
-import Synchronization
 
 /// What went wrong, and how often; nothing, if the ring keeps its contract.
 struct Faults: Equatable {
@@ -13,15 +12,33 @@ struct Faults: Equatable {
   var outOfOrder = 0
   var lostWakeUps = 0
   var unaccounted = 0
+
+  mutating func add(_ other: Faults) {
+    torn += other.torn
+    unsigned += other.unsigned
+    signedTwice += other.signedTwice
+    outOfOrder += other.outOfOrder
+    lostWakeUps += other.lostWakeUps
+    unaccounted += other.unaccounted
+  }
 }
 
+/// What one thread found, or all of them together.
 struct Outcome {
   var faults = Faults()
   var parks = 0
   /// Per tap.
-  var taken: [UInt64]
-  var lapped: [UInt64]
-  var skipped: [UInt64]
+  var taken: [UInt64] = []
+  var lapped: [UInt64] = []
+  var skipped: [UInt64] = []
+
+  mutating func add(_ other: Outcome) {
+    faults.add(other.faults)
+    parks += other.parks
+    taken += other.taken
+    lapped += other.lapped
+    skipped += other.skipped
+  }
 }
 
 final class Traffic: Sendable {
@@ -33,7 +50,6 @@ final class Traffic: Sendable {
   let dawdling: UInt64
   /// How often to ask again before parking.
   let patience: Int
-  let outcome: Mutex<Outcome>
 
   init(_ plan: RingPlan, count: UInt64, dawdling: UInt64 = 64, patience: Int = 10) {
     self.plan = plan
@@ -42,15 +58,13 @@ final class Traffic: Sendable {
     self.patience = patience
     ring = makeRing(plan)
     slots = Slots(plan)
-    let none = [UInt64](repeating: 0, count: plan.taps.count)
-    outcome = Mutex(Outcome(taken: none, lapped: none, skipped: none))
   }
 
   static func run(_ plan: RingPlan, count: UInt64, dawdling: UInt64 = 64, patience: Int = 10)
     -> Outcome
   {
     let traffic = Traffic(plan, count: count, dawdling: dawdling, patience: patience)
-    var bodies: [@Sendable () -> Void] = [{ traffic.produce() }]
+    var bodies: [@Sendable () -> Outcome] = [{ traffic.produce() }]
     for (index, lane) in plan.lanes.enumerated() {
       for worker in 0..<lane.workers {
         bodies.append { traffic.work(lane: index, seed: 100 * index + worker) }
@@ -59,16 +73,14 @@ final class Traffic: Sendable {
     for tap in plan.taps.indices {
       bodies.append { traffic.read(tap: tap) }
     }
-    runThreads(bodies)
-    let ring = traffic.ring
-    return traffic.outcome.withLock { outcome in
-      let passed = [.source] + plan.lanes.indices.map { RingPlan.Upstream.lane($0) }
-      outcome.faults.unaccounted += passed.count { ring.passed($0) != count }
-      return outcome
-    }
+    var outcome = Outcome()
+    for found in runThreads(bodies) { outcome.add(found) }
+    let cursors = [.source] + plan.lanes.indices.map { RingPlan.Upstream.lane($0) }
+    outcome.faults.unaccounted += cursors.count { traffic.ring.passed($0) != count }
+    return outcome
   }
 
-  private func produce() {
+  private func produce() -> Outcome {
     var producer = ring.makeProducer()
     var parker = Parker(patience: patience)
     var dice = Dice(seed: 1)
@@ -87,10 +99,10 @@ final class Traffic: Sendable {
       published += 1
     }
     producer.end()
-    report(faults, parker)
+    return outcome(faults, parker)
   }
 
-  private func work(lane: Int, seed: Int) {
+  private func work(lane: Int, seed: Int) -> Outcome {
     var worker = ring.makeWorker(lane: lane)
     var parker = Parker(patience: patience)
     var dice = Dice(seed: seed + 2)
@@ -102,7 +114,7 @@ final class Traffic: Sendable {
         parker.wait { worker.prepareToWait() }
       case .end:
         parker.foundSomethingToDo()
-        return report(faults, parker)
+        return outcome(faults, parker)
       case .frame(let sequence, let slot):
         parker.foundSomethingToDo()
         if sequence < expected || (plan.lanes[lane].workers == 1 && sequence != expected) {
@@ -119,7 +131,7 @@ final class Traffic: Sendable {
     }
   }
 
-  private func read(tap: Int) {
+  private func read(tap: Int) -> Outcome {
     var reader = ring.makeReader(tap: tap)
     var parker = Parker(patience: patience)
     var dice = Dice(seed: tap + 1_000)
@@ -152,11 +164,11 @@ final class Traffic: Sendable {
       }
     }
     if taken + lapped + skipped != count { faults.unaccounted += 1 }
-    let told = (taken, lapped, skipped)
-    outcome.withLock {
-      ($0.taken[tap], $0.lapped[tap], $0.skipped[tap]) = told
-    }
-    report(faults, parker)
+    var outcome = outcome(faults, parker)
+    outcome.taken = [taken]
+    outcome.lapped = [lapped]
+    outcome.skipped = [skipped]
+    return outcome
   }
 
   /// Contents, and the marks of all lanes up to the one that was followed.
@@ -180,15 +192,9 @@ final class Traffic: Sendable {
     }
   }
 
-  private func report(_ faults: Faults, _ parker: Parker) {
-    outcome.withLock {
-      $0.faults.torn += faults.torn
-      $0.faults.unsigned += faults.unsigned
-      $0.faults.signedTwice += faults.signedTwice
-      $0.faults.outOfOrder += faults.outOfOrder
-      $0.faults.unaccounted += faults.unaccounted
-      $0.faults.lostWakeUps += parker.lostWakeUps
-      $0.parks += parker.parks
-    }
+  private func outcome(_ faults: Faults, _ parker: Parker) -> Outcome {
+    var outcome = Outcome(faults: faults, parks: parker.parks)
+    outcome.faults.lostWakeUps = parker.lostWakeUps
+    return outcome
   }
 }
