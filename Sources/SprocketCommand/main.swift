@@ -1,1 +1,3 @@
-print("sprocket")
+import SprocketCommandLine
+
+sprocketMain(stages: builtinStages)

@@ -3,6 +3,34 @@ public protocol SourceSettings: Sendable {
   static var settings: [Setting<Self>] { get }
   /// The defaults.
   init()
+  /// Takes what the user asked for by `--format`, `--size` and `--rate`. Throws where the source
+  /// gives what it gives; that is also what happens unless this is implemented.
+  mutating func request(_ request: FormatRequest) throws(SourceError)
+}
+
+extension SourceSettings {
+  public mutating func request(_ request: FormatRequest) throws(SourceError) {
+    guard !request.isEmpty else { return }
+    throw SourceError(
+      .usage, "this source gives frames as they are: leave out --format, --size and --rate")
+  }
+}
+
+/// What kind of frames the user wants; `nil` for what may be as the source likes.
+public struct FormatRequest: Sendable {
+  public var format: PixelFormat?
+  public var size: (width: Int, height: Int)?
+  public var rate: FrameRate?
+
+  public init(
+    format: PixelFormat? = nil, size: (width: Int, height: Int)? = nil, rate: FrameRate? = nil
+  ) {
+    self.format = format
+    self.size = size
+    self.rate = rate
+  }
+
+  public var isEmpty: Bool { format == nil && size == nil && rate == nil }
 }
 
 /// A source without its type: its name, what can be said of it beforehand, and how to make one.
@@ -14,7 +42,9 @@ public struct SourceKind: Sendable {
   /// What must follow the name and a colon, such as `PATH`; `nil` where nothing may.
   public let argument: String?
   public let settings: [SettingDescription]
-  private let makeSource: @Sendable (String, [String: String]) throws(SourceError) -> any Source
+  private let makeSource:
+    @Sendable (String, [String: String], FormatRequest)
+      throws(SourceError) -> any Source
 
   /// `make` gets what follows the colon (empty where nothing may) and the settings. It need not look
   /// at the device or file: that is what `Source.open` is for.
@@ -26,24 +56,26 @@ public struct SourceKind: Sendable {
     self.text = text
     self.argument = argument
     settings = Settings.settings.map { SettingDescription($0, of: Settings()) }
-    makeSource = { (argument, values) throws(SourceError) in
+    makeSource = { (argument, values, request) throws(SourceError) in
       var chosen = Settings()
       do throws(SettingError) {
         for setting in Settings.settings {
           if let value = values[setting.name] { try setting.apply(value, to: &chosen) }
         }
       } catch {
-        throw SourceError(.usage, "--source \(name): \(error)")
+        throw SourceError(.usage, "--source-set: \(error)")
       }
+      try chosen.request(request)
       return try make(argument, chosen)
     }
   }
 
   /// Makes a source. Throws `.usage` for a missing or needless argument, a key that it does not
   /// have, and a value that is not allowed.
-  public func make(argument given: String, values: [String: String] = [:]) throws(SourceError)
-    -> any Source
-  {
+  public func make(
+    argument given: String = "", values: [String: String] = [:],
+    request: FormatRequest = FormatRequest()
+  ) throws(SourceError) -> any Source {
     if let argument, given.isEmpty {
       throw SourceError(.usage, "--source \(name) needs more: give \(name):\(argument)")
     }
@@ -56,6 +88,6 @@ public struct SourceKind: Sendable {
         .usage,
         "the source \(name) has no setting \(unknown); it has \(known.joined(separator: ", "))")
     }
-    return try makeSource(given, values)
+    return try makeSource(given, values, request)
   }
 }

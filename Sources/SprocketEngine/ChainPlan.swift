@@ -3,12 +3,13 @@ internal import SprocketRing
 
 /// How a chain becomes lanes, image versions and memory, for one epoch.
 ///
-/// Rules, in order (R1 and R4 of the ring's contract):
-/// - Stages before the first that reads pixels come before unpacking.
-/// - Consecutive steps of the same order share a lane, but a stage begins a new one when it writes
-///   pixels, or looks at other frames.
-/// - Each writing stage makes a new image version. It is the same memory when the stage writes in
-///   place and nobody still reads the old one: not a stage that looks around, and not the source.
+/// Keeps of the ring's contract:
+/// - R1: consecutive steps of the same order share a lane.
+/// - R4: but a stage begins a new one when it writes pixels, or looks at other frames. Each writing
+///   stage makes a new image version. It is the same memory when the stage writes in place and
+///   nobody still reads the old one: not a stage that looks around, and not the source that lent it.
+///
+/// Stages before the first that reads pixels come before unpacking.
 struct ChainPlan {
   enum Step: Equatable {
     case stage(Int)
@@ -142,6 +143,15 @@ struct ChainPlan {
     FrameAccess(
       lane: lanes.count, version: versions.count - 1,
       format: versions[versions.count - 1].format, parts: sinkParts)
+  }
+
+  /// What was laid out as asked and is not worth much.
+  func warnings(_ stages: [ChainStage]) -> [String] {
+    guard let head = stages.firstIndex(where: { $0.declared.readsPixels }) else { return [] }
+    return stages.indices.filter { $0 > head && stages[$0].declared.usesRemaining }.map {
+      "\(stages[$0].name) comes after \(stages[head].name), which reads pixels: frames that it "
+        + "drops have been unpacked by then; put it first"
+    }
   }
 
   /// Frames that a frame waits for on its way through the chain.

@@ -108,7 +108,8 @@ extension Engine {
     }
   }
 
-  /// The ring's depth as a sum with one line per holder (R6).
+  /// The ring's depth as a sum with one line per holder (R6), look-ahead among them (R2); never less
+  /// than what keeps every lane moving.
   private static func planRing(_ plan: ChainPlan, _ sinks: [SinkState], isLive: Bool) -> (
     RingPlan, [(holder: String, frames: Int)]
   ) {

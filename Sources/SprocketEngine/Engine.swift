@@ -8,8 +8,12 @@ internal import Synchronization
 /// with the request is told before the first frame. `start` begins, `wait` waits, `stop` ends it
 /// from any thread; `summary` says how it went. A run is used once.
 ///
-/// Threads: one for the source, one per worker of each lane, one per sink. They are joined at the end
-/// of each epoch; an epoch has a ring and a memory of its own.
+/// Threads: one for the source, one per worker of each lane, one per sink.
+///
+/// Keeps R9 of the ring's contract: a change of format, a replug or a jump of the sequence begins an
+/// epoch. The old one's threads are drained and joined as at the end of the run, so that nothing is
+/// pinned or lent; the new one has a ring, a memory and threads of its own, and its first frame is a
+/// discontinuity. What a live source delivers meanwhile is `overrun`, of the epoch to come.
 ///
 /// Unchecked: what changes after `start` belongs to the source's thread until `wait` has seen its
 /// end; `stop` and `progress` touch atomics alone.

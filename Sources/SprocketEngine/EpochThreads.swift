@@ -2,6 +2,9 @@ internal import SprocketCore
 internal import SprocketRing
 
 /// The threads of one epoch: started together, drained and joined together.
+///
+/// Keeps R8 of the ring's contract: at the end lanes and sinks drain within a limit; what remains is
+/// `flushed`. A second request to stop flushes at once.
 final class EpochThreads {
   private(set) var workers: [(lane: Int, worker: LaneWorker)] = []
   private var threads: [EngineThread] = []

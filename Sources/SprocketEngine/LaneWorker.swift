@@ -4,6 +4,12 @@ internal import Synchronization
 
 /// One thread of a lane: takes frames, runs the lane's steps on them, lets them pass.
 ///
+/// Keeps of the ring's contract:
+/// - R4: other frames are seen as the lane before sealed them, record and pixels: a lane works on its
+///   own copy of the record, and dropped or damaged frames are nobody's neighbours.
+/// - R8: once the run is to end at once, frames pass untouched.
+/// - R10: who drops a frame says so on the tape before the lane's cursor passes.
+///
 /// Unchecked: used by its thread alone between start and join; its histograms are read after that.
 @safe
 final class LaneWorker: @unchecked Sendable {

@@ -9,6 +9,13 @@ public struct RunSummary: Sendable {
     public var duration: DurationSummary
     public var late: UInt64
     public var rejected: UInt64
+
+    public init(name: String, duration: DurationSummary, late: UInt64 = 0, rejected: UInt64 = 0) {
+      self.name = name
+      self.duration = duration
+      self.late = late
+      self.rejected = rejected
+    }
   }
 
   public struct SinkLine: Sendable {
@@ -44,6 +51,10 @@ public struct RunSummary: Sendable {
   public var memory: [MemoryLine]
   /// Frames that each frame waits for on its way.
   public var lookahead: Int
+  /// As each sink's, over all sinks.
+  public var latency: DurationSummary
+  /// What a user should know of how the chain was laid out.
+  public var warnings: [String]
   /// Events that no frame had room for.
   public var droppedEvents: UInt64
   public var errors: [RunError]
@@ -74,9 +85,16 @@ extension Engine {
       memory: epoch.memory.lines.map {
         .init(what: $0.what, bytesPerSlot: $0.bytes, isReserve: $0.isReserve)
       },
-      lookahead: epoch.plan.totalLookahead,
+      lookahead: epoch.plan.totalLookahead, latency: mergedLatency.summary,
+      warnings: epoch.plan.warnings(stages),
       droppedEvents: shared.counters.droppedEvents.now,
       errors: shared.errors.withLock { $0 })
+  }
+
+  private var mergedLatency: DurationHistogram {
+    var merged = DurationHistogram()
+    for sink in sinks { merged.add(sink.latency) }
+    return merged
   }
 
   private static func present(_ histogram: DurationHistogram) -> DurationSummary? {

@@ -5,8 +5,12 @@ internal import Synchronization
 /// A sink's thread: takes frames in order, and sees to it that every produced frame ends in exactly
 /// one fate for this sink.
 ///
-/// Precedence: what source and chain decided (the tape) comes first; only a frame that would have
-/// been this sink's is `behind`, `skipped`, `unselected`, `failed` or `flushed`.
+/// Keeps of the ring's contract:
+/// - R5: live, it pins the frame that it works on and gates nobody; lapped, it loses the oldest,
+///   `behind`, it alone. Offline it gates, and nothing is lost.
+/// - R10: what source and chain decided (the tape) comes first; only a frame that would have been
+///   this sink's is `behind`, `skipped`, `unselected`, `failed` or `flushed`. A sink that cannot
+///   finish vouches for nothing: `delivered` turns into `failed`.
 final class SinkWorker: @unchecked Sendable {
   // Unchecked: used by its thread alone between start and join.
 

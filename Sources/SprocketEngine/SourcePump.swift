@@ -4,6 +4,13 @@ internal import Synchronization
 
 /// The source's side of an epoch: takes what arrives, numbers it, publishes it.
 ///
+/// Keeps of the ring's contract:
+/// - R3: with no free position a live source drops the newest frame (`overrun`), an offline one
+///   waits before it takes one.
+/// - R4: what a source lent goes back when the position is reused, or the epoch is over.
+/// - R9: a jump backwards, or further than the tape allows, ends the epoch.
+/// - R10: it advances the tape and writes `missing`, `corrupt`, `startup` and `overrun` on it.
+///
 /// Used by the source's thread alone.
 final class SourcePump {
   /// Why an epoch ended.

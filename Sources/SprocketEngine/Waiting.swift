@@ -10,7 +10,7 @@ public enum WaitStrategy: String, Sendable, CaseIterable {
   case spin
 }
 
-/// One thread's waiting, between two frames.
+/// One thread's waiting, between two frames (R7): not in the ring, chosen per run, with a bound.
 struct Waiter {
   /// No wake-up is ever lost; the bound is for a stop that nobody announces.
   static let boundNanoseconds: Int64 = 50_000_000

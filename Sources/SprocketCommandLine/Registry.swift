@@ -1,0 +1,68 @@
+internal import Sprocket
+
+/// What can be named on the command line.
+struct Registry {
+  let stages: [Plugin]
+  let sources: [SourceKind]
+
+  init(stages: [Plugin]) throws(RunError) {
+    self.stages = stages.sorted { $0.name < $1.name }
+    sources = builtinSources
+    for (one, next) in zip(self.stages, self.stages.dropFirst()) where one.name == next.name {
+      throw RunError(.usage, "two stages are called \(one.name); rename one of them")
+    }
+  }
+
+  func stage(_ name: String) throws(RunError) -> Plugin {
+    guard let found = stages.first(where: { $0.name == name }) else {
+      throw RunError(
+        .usage,
+        "there is no stage `\(name)`; there are: \(stages.map(\.name).joined(separator: ", "))")
+    }
+    return found
+  }
+
+  /// `NAME[:KEY=VALUE,...]`.
+  func choice(_ text: String) throws(RunError) -> StageChoice {
+    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    let plugin = try stage(String(parts[0]))
+    guard parts.count == 2 else { return StageChoice(plugin) }
+    let pairs = parts[1].split(separator: ",", omittingEmptySubsequences: true).map(String.init)
+    return StageChoice(plugin, values: try keyValues(pairs, option: "--stage \(plugin.name)"))
+  }
+
+  /// `NAME[:ARGUMENT]`, split at the first colon only.
+  func source(_ text: String, values: [String: String], request: FormatRequest) throws(RunError)
+    -> any Source
+  {
+    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let kind = sources.first(where: { $0.name == parts[0] }) else {
+      let known = sources.map { source in
+        source.argument.map { "\(source.name):\($0)" } ?? source.name
+      }
+      throw RunError(
+        .usage, "there is no source `\(parts[0])`; there are: \(known.joined(separator: ", "))")
+    }
+    do throws(SourceError) {
+      return try kind.make(
+        argument: parts.count == 2 ? String(parts[1]) : "", values: values, request: request)
+    } catch {
+      throw RunError(.usage, error.description)
+    }
+  }
+}
+
+/// `KEY=VALUE` each; a key given twice is an error.
+func keyValues(_ pairs: [String], option: String) throws(RunError) -> [String: String] {
+  var values: [String: String] = [:]
+  for pair in pairs {
+    guard let equals = pair.firstIndex(of: "="), equals != pair.startIndex else {
+      throw RunError(.usage, "\(option): write \(pair) as KEY=VALUE")
+    }
+    let key = String(pair[..<equals])
+    guard values.updateValue(String(pair[pair.index(after: equals)...]), forKey: key) == nil else {
+      throw RunError(.usage, "\(option): \(key) is given twice; give it once")
+    }
+  }
+  return values
+}

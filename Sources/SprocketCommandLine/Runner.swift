@@ -1,0 +1,26 @@
+internal import Sprocket
+
+/// Runs an engine to its end: shows progress, and turns signals into a stop.
+struct Runner {
+  let engine: Engine
+  let voice: Voice
+  let frameLimit: UInt64?
+
+  /// Between two looks at signals and progress.
+  static let tick = Duration.milliseconds(50)
+
+  func run() {
+    var signals = StopSignals()
+    engine.start()
+    var ticks = 0
+    while !engine.wait(for: Self.tick) {
+      while signals.take() {
+        engine.stop()
+        voice.tellStopping()
+      }
+      ticks += 1
+      voice.tell(progress: engine.progress, limit: frameLimit, ticks: ticks)
+    }
+    voice.clearProgress()
+  }
+}

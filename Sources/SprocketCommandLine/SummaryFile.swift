@@ -1,0 +1,140 @@
+internal import FoundationEssentials
+internal import Sprocket
+
+/// `--summary`: one JSON object per run. Keys only ever get more.
+struct SummaryFile: ~Copyable {
+  private let file: OutputFile?
+
+  /// Writes nothing where there is no path.
+  init(path: String?, overwrite: Bool) throws(RunError) {
+    guard let path else {
+      file = nil
+      return
+    }
+    do throws(SinkError) {
+      file = try OutputFile(path: path, purpose: "summary", overwrite: overwrite)
+    } catch {
+      throw RunError(error.code == .usage ? .usage : .failed, error.description)
+    }
+  }
+
+  consuming func write(_ summary: RunSummary, digest: String?) throws {
+    guard let file else { return }
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    let data = try encoder.encode(SummaryDocument(summary, digest: digest))
+    do throws(SinkError) {
+      try file.write(String(decoding: data, as: UTF8.self) + "\n")
+    } catch {
+      throw RunError(.failed, error.description)
+    }
+  }
+}
+
+/// The summary's keys; durations end in their unit.
+struct SummaryDocument: Encodable {
+  struct Durations: Encodable {
+    let p50, p90, p99, max, mean: Double
+    let count: UInt64
+
+    init(_ summary: DurationSummary) {
+      p50 = summary.p50
+      p90 = summary.p90
+      p99 = summary.p99
+      max = summary.max
+      mean = summary.mean
+      count = summary.count
+    }
+  }
+
+  struct StageLine: Encodable {
+    enum CodingKeys: String, CodingKey {
+      case p50 = "p50_us"
+      case p90 = "p90_us"
+      case p99 = "p99_us"
+      case max = "max_us"
+      case mean = "mean_us"
+      case count, late, rejected
+    }
+    let p50, p90, p99, max, mean: Double
+    let count, late, rejected: UInt64
+
+    init(_ stage: RunSummary.Stage) {
+      p50 = stage.duration.p50
+      p90 = stage.duration.p90
+      p99 = stage.duration.p99
+      max = stage.duration.max
+      mean = stage.duration.mean
+      count = stage.duration.count
+      late = stage.late
+      rejected = stage.rejected
+    }
+  }
+
+  struct SourceLine: Encodable {
+    enum CodingKeys: String, CodingKey {
+      case name, format, width, height, live
+      case framesPerSecond = "frames_per_second"
+    }
+    let name, format: String
+    let width, height: Int
+    let framesPerSecond: Double
+    let live: Bool
+
+    init(_ source: SourceDescription) {
+      name = source.name
+      format = source.format.pixelFormat.settingText
+      width = source.format.width
+      height = source.format.height
+      framesPerSecond = source.format.rate.framesPerSecond
+      live = source.isLive
+    }
+  }
+
+  struct Key: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+    init(_ text: String) { stringValue = text }
+    init?(stringValue: String) { self.init(stringValue) }
+    init?(intValue: Int) { nil }
+  }
+
+  let summary: RunSummary
+  let digest: String?
+
+  init(_ summary: RunSummary, digest: String?) {
+    self.summary = summary
+    self.digest = digest
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var root = encoder.container(keyedBy: Key.self)
+    try root.encode(summary.ledger.produced, forKey: Key("produced"))
+    try root.encode(summary.epochs, forKey: Key("epochs"))
+    try root.encode(seconds(summary.elapsed), forKey: Key("elapsed_s"))
+    try root.encode(seconds(summary.processorTime), forKey: Key("cpu_s"))
+    try root.encode(summary.peakResidentBytes, forKey: Key("peak_resident_bytes"))
+    try root.encode(summary.lookahead, forKey: Key("lookahead_frames"))
+    try root.encode(summary.droppedEvents, forKey: Key("dropped_events"))
+    try root.encode(summary.errors.map(\.description), forKey: Key("errors"))
+    try root.encode(Durations(summary.latency), forKey: Key("latency_us"))
+    try root.encode(SourceLine(summary.source), forKey: Key("source"))
+    var sinks = root.nestedContainer(keyedBy: Key.self, forKey: Key("sinks"))
+    for sink in summary.sinks { try encode(sink, to: &sinks) }
+    var stages = root.nestedContainer(keyedBy: Key.self, forKey: Key("stages"))
+    for stage in summary.timedStages {
+      try stages.encode(StageLine(stage), forKey: Key(stage.name))
+    }
+  }
+
+  private func encode(_ sink: RunSummary.SinkLine, to sinks: inout KeyedEncodingContainer<Key>)
+    throws
+  {
+    var line = sinks.nestedContainer(keyedBy: Key.self, forKey: Key(sink.name))
+    for fate in Fate.allCases { try line.encode(sink.counts[fate], forKey: Key(fate.name)) }
+    try line.encode(Durations(sink.latency), forKey: Key("latency_us"))
+    if sink.name == "checksum", let digest { try line.encode(digest, forKey: Key("digest")) }
+  }
+
+  private func seconds(_ duration: Duration) -> Double { Double(duration.nanosecondCount) / 1e9 }
+}

@@ -1,0 +1,148 @@
+internal import Glibc
+internal import Logging
+internal import Sprocket
+
+/// What a person is told on standard error: the plan, progress, the ledger.
+struct Voice {
+  let isQuiet: Bool
+  let isVerbose: Bool
+  private let isTerminal = isatty(2) == 1
+  private let log: Logger
+
+  init(isQuiet: Bool, isVerbose: Bool) {
+    self.isQuiet = isQuiet
+    self.isVerbose = isVerbose
+    var log = Logger(label: "sprocket") { _ in LineHandler() }
+    log.logLevel = isQuiet ? .error : isVerbose ? .debug : .info
+    self.log = log
+  }
+
+  /// How lanes, ring and memory are laid out, as sums with a line per holder.
+  func tell(plan: RunSummary) {
+    let format = plan.source.format
+    log.info(
+      """
+      \(plan.source.name): \(format.pixelFormat.settingText) \(format.width)x\(format.height)\
+      \(format.rate.frames > 0 ? ", \(fixed(format.rate.framesPerSecond, 2)) frames/s" : "")\
+      \(plan.source.isLive ? ", live" : "")
+      """)
+    for (index, lane) in plan.lanes.enumerated() {
+      log.debug(
+        "lane \(index): \(lane.steps.joined(separator: ", ")); workers: \(lane.workers)")
+    }
+    let slots = plan.depth.reduce(0) { $0 + $1.frames }
+    for line in plan.depth { log.debug("  \(padLeft("\(line.frames)", 4)) \(line.holder)") }
+    log.debug("  \(padLeft("\(slots)", 4)) slots in all")
+    var used = 0
+    for line in plan.memory {
+      log.debug(
+        """
+          \(padLeft(megabytes(line.bytesPerSlot * slots), 9)) MB \(line.what)\
+        \(line.isReserve ? ", address space for the worst case" : "")
+        """)
+      if !line.isReserve { used += line.bytesPerSlot * slots }
+    }
+    log.debug("  \(padLeft(megabytes(used), 9)) MB in all, worst cases left out")
+    if plan.lookahead > 0 { log.info("latency: \(plan.lookahead) frames of look-ahead") }
+    for warning in plan.warnings { log.warning("\(warning)") }
+  }
+
+  func tellStopping() {
+    clearProgress()
+    log.info("stopping; once more to stop at once")
+  }
+
+  /// On a terminal a line that changes, elsewhere one every five seconds.
+  func tell(progress: Progress, limit: UInt64?, ticks: Int) {
+    guard !isQuiet, isTerminal ? ticks % 5 == 0 : ticks % 100 == 0 else { return }
+    let seconds = Double(progress.elapsed.nanosecondCount) / 1e9
+    var line = "\(progress.produced)"
+    if let limit { line += " of \(limit)" }
+    line += " frames, \(fixed(seconds, 1)) s, "
+    line += "\(fixed(seconds > 0 ? Double(progress.produced) / seconds : 0, 1)) frames/s"
+    for fate in Fate.allCases where progress.lost[fate] > 0 {
+      line += ", \(progress.lost[fate]) \(fate.name)"
+    }
+    if isTerminal {
+      writeError("\r\u{1B}[K\(line)")
+    } else {
+      printError(line)
+    }
+  }
+
+  func clearProgress() {
+    if isTerminal, !isQuiet { writeError("\r\u{1B}[K") }
+  }
+
+  /// The ledger, and what it took.
+  func tell(end summary: RunSummary, digest: String?) {
+    let seconds = Double(summary.elapsed.nanosecondCount) / 1e9
+    let rate = seconds > 0 ? Double(summary.ledger.produced) / seconds : 0
+    log.info(
+      """
+      produced \(summary.ledger.produced) frames in \(fixed(seconds, 2)) s \
+      (\(fixed(rate, 1)) frames/s)\(summary.epochs > 1 ? ", \(summary.epochs) epochs" : "")
+      """)
+    let fates = Fate.allCases.filter { fate in
+      fate == .delivered || summary.ledger.entries.contains { $0.counts[fate] > 0 }
+    }
+    let names = fates.map { padLeft($0.name, 11) }.joined()
+    log.info("\(pad("sink", 10))\(names)\(padLeft("p50 ms", 9))\(padLeft("p99 ms", 9))")
+    for sink in summary.sinks {
+      let counts = fates.map { padLeft("\(sink.counts[$0])", 11) }.joined()
+      log.info(
+        """
+        \(pad(sink.name, 10))\(counts)\(padLeft(fixed(sink.latency.p50 / 1000, 2), 9))\
+        \(padLeft(fixed(sink.latency.p99 / 1000, 2), 9))
+        """)
+    }
+    for stage in summary.timedStages {
+      log.debug(
+        """
+        \(pad(stage.name, 22))p50 \(fixed(stage.duration.p50, 1)) us, \
+        p99 \(fixed(stage.duration.p99, 1)) us
+        """)
+    }
+    if let digest { log.info("checksum \(digest)") }
+  }
+}
+
+/// Log lines as plain lines on standard error.
+private struct LineHandler: LogHandler {
+  var metadata: Logger.Metadata = [:]
+  var logLevel = Logger.Level.info
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) {
+    let prefix = event.level >= .warning ? "sprocket: " : ""
+    printError("\(prefix)\(event.message)")
+  }
+}
+
+extension RunSummary {
+  /// Unpacking, the stages and packing, where there is something to tell.
+  var timedStages: [RunSummary.Stage] {
+    func line(_ name: String, _ duration: DurationSummary?) -> [RunSummary.Stage] {
+      duration.map { [.init(name: name, duration: $0)] } ?? []
+    }
+    return line("unpack", unpack) + stages + line("pack", pack)
+  }
+}
+
+/// `value` with so many decimals.
+func fixed(_ value: Double, _ decimals: Int) -> String {
+  let scale = (0..<decimals).reduce(1.0) { power, _ in power * 10 }
+  let scaled = (abs(value) * scale).rounded()
+  guard scaled < 1e15 else { return "\(value)" }
+  let whole = Int64(scaled) / Int64(scale)
+  let sign = value < 0 && scaled > 0 ? "-" : ""
+  guard decimals > 0 else { return "\(sign)\(whole)" }
+  let fraction = String(Int64(scaled) % Int64(scale))
+  return "\(sign)\(whole)." + String(repeating: "0", count: decimals - fraction.count) + fraction
+}
+
+private func megabytes(_ bytes: Int) -> String { fixed(Double(bytes) / 1_048_576, 2) }

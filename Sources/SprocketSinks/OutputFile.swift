@@ -1,0 +1,19 @@
+public import SprocketCore
+
+/// A text file that is created at once, so that a bad path is told before the work, and written at
+/// the end.
+public struct OutputFile: ~Copyable {
+  private var file: FileWriter
+
+  /// Creates the file at `path`; an existing one is refused unless `overwrite` is set. `purpose` says
+  /// in messages what was to be written.
+  public init(path: String, purpose: String, overwrite: Bool) throws(SinkError) {
+    file = try FileWriter(path: path, purpose: purpose, overwrite: overwrite)
+  }
+
+  /// Writes `text` and closes.
+  public consuming func write(_ text: String) throws(SinkError) {
+    try file.append(Array(text.utf8))
+    try file.close()
+  }
+}
