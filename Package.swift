@@ -72,7 +72,8 @@ let package = Package(
     library("SprocketRing"),
     library("SprocketEngine", ["SprocketCore", "SprocketRing", "CSprocketSystem", histogram]),
     library("SprocketCodecs", ["SprocketCore", "SprocketJPEG", "SprocketYUV"]),
-    library("SprocketSources", ["SprocketCore", "SprocketCodecs", "SprocketLibAV"]),
+    library(
+      "SprocketSources", ["SprocketCore", "SprocketCodecs", "SprocketJPEG", "SprocketLibAV"]),
     library("SprocketSinks", ["SprocketCore", "SprocketXXHash", "CSprocketSystem"]),
     library(
       "Sprocket",
@@ -91,6 +92,7 @@ let package = Package(
     test("SprocketLibAVTests", ["SprocketLibAV", "TestSupport"]),
     test("SprocketYUVTests", ["SprocketYUV", "TestSupport"]),
     test("SprocketCodecsTests", ["SprocketCodecs", "SprocketCore", "SprocketJPEG", "TestSupport"]),
+    test("SprocketSourcesTests", ["SprocketSources", "SprocketCore", "SprocketJPEG"]),
     .target(
       name: "TestSupport", dependencies: ["SprocketCore"], path: "Tests/TestSupport",
       swiftSettings: settings),

@@ -12,7 +12,7 @@ extension Rules {
       "SprocketEngine", "SprocketSources", "SprocketSinks", "SprocketCodecs", "SprocketCore",
     ],
     "SprocketEngine": ["SprocketCore", "SprocketRing", "CSprocketSystem", "Histogram"],
-    "SprocketSources": ["SprocketCore", "SprocketCodecs", "SprocketLibAV"],
+    "SprocketSources": ["SprocketCore", "SprocketCodecs", "SprocketJPEG", "SprocketLibAV"],
     "SprocketSinks": ["SprocketCore", "SprocketCodecs", "SprocketXXHash", "CSprocketSystem"],
     "SprocketCodecs": ["SprocketCore", "SprocketJPEG", "SprocketYUV"],
     "SprocketJPEG": ["CSprocketJPEG"],

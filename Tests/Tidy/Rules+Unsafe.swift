@@ -44,6 +44,9 @@ extension Rules {
     Permission(
       "Sources/SprocketSinks", ["FileWriter+Text", "FileWriter", "SinkError+System"],
       "wraps open, write and errno"),
+    Permission(
+      "Sources/SprocketSources/Scene", ["SceneClock", "SceneJPEG", "SceneTruthFile"],
+      "asks the clock, lends planes to libturbojpeg, writes a file"),
     Permission("Sources/SprocketXXHash", ["XXH3"], "wraps libxxhash"),
     Permission(
       "Sources/SprocketYUV",

@@ -1,0 +1,183 @@
+import Glibc
+
+/// All that decides how one frame looks.
+package struct SceneMoment: Sendable, Hashable {
+  /// Decides the noise: frames of one number are the same, bytes and all.
+  package var frame: UInt64 = 0
+  package var sceneFromFrame = SceneSimilarity()
+  package var exposureMicroseconds = 10_000.0
+  package var gain = 1.0
+  /// 0 nearest to 1 furthest.
+  package var lensPosition = 0.5
+
+  package init() {}
+}
+
+/// How chroma is sampled, samples in the middle of the luma samples that they stand for.
+package enum SceneChroma: Sendable, Hashable {
+  case none, half420, half422, full444
+
+  /// Luma samples per chroma sample.
+  var across: Int { self == .full444 ? 1 : 2 }
+  var down: Int { self == .half420 ? 2 : 1 }
+}
+
+/// Where the planes of a frame lie in the caller's memory: byte offsets and bytes from row to row.
+package struct SceneLayout: Sendable, Hashable {
+  package var chroma: SceneChroma
+  package var luma = 0
+  package var lumaStride: Int
+  package var u = 0
+  package var v = 0
+  package var chromaStride = 0
+  /// Significant bits of luma: 8 in bytes, or 10 to 16 in little-endian words.
+  package var lumaBits = 8
+
+  /// Unpadded planes, Y then U then V.
+  package init(width: Int, height: Int, chroma: SceneChroma, lumaBits: Int = 8) {
+    self.chroma = chroma
+    self.lumaBits = lumaBits
+    lumaStride = lumaBits == 8 ? width : 2 * width
+    guard chroma != .none else { return }
+    chromaStride = (width + chroma.across - 1) / chroma.across
+    u = lumaStride * height
+    v = u + chromaStride * ((height + chroma.down - 1) / chroma.down)
+  }
+
+  /// Bytes from the first to the last that is written.
+  func byteCount(width: Int, height: Int) -> Int {
+    let rowBytes = lumaBits == 8 ? width : 2 * width
+    let lumaEnd = luma + lumaStride * (height - 1) + rowBytes
+    guard chroma != .none else { return lumaEnd }
+    let rows = (height + chroma.down - 1) / chroma.down
+    let columns = (width + chroma.across - 1) / chroma.across
+    return max(lumaEnd, max(u, v) + chromaStride * (rows - 1) + columns)
+  }
+}
+
+/// Draws frames of the scene: full-range YUV (JFIF) of any size into the caller's memory.
+///
+/// What is drawn depends on the texture, the sensor and the moment alone, not on what was drawn
+/// before. Nothing is allocated after `init`. One thread at a time.
+package struct SceneRenderer: Sendable {
+  package let width: Int
+  package let height: Int
+  package let texture: SceneTexture
+  private let lens: SceneLens
+  private let sensor: SceneSensor
+  private let noise: SceneNoiseTile
+  private let seed: UInt64
+
+  private var table = [UInt32](repeating: 0, count: 2048)
+  private var fading = [Int32](repeating: 0, count: 256)
+  private var chromaDeviation: Int32 = 0
+  private var tabulated: (exposure: Double, gain: Double)?
+  /// Texture columns of one slanted row, interpolated in y.
+  var crossed: [Float]
+  var values: [UInt16]
+  /// Scratch rows of chroma: before it is doubled, and the luma that it belongs to.
+  private var halved: [UInt16]
+  private var shade: [UInt8]
+
+  package init(
+    width: Int, height: Int, seed: UInt64, lens: SceneLens = SceneLens(),
+    sensor: SceneSensor = SceneSensor()
+  ) {
+    precondition(width > 0 && height > 0, "A frame has a positive size, not \(width)x\(height).")
+    self.width = width
+    self.height = height
+    self.seed = seed
+    self.lens = lens
+    self.sensor = sensor
+    texture = SceneTexture(frameWidth: width, frameHeight: height, seed: seed)
+    noise = SceneNoiseTile(width: width, seed: seed)
+    crossed = [Float](repeating: 0, count: 2 * width + 24)
+    values = [UInt16](repeating: 0, count: width)
+    halved = values
+    shade = [UInt8](repeating: 0, count: width)
+  }
+
+  /// Draws one frame. `memory` must reach as far as `layout` says.
+  package mutating func draw(
+    _ moment: SceneMoment, layout: SceneLayout, into memory: inout MutableSpan<UInt8>
+  ) {
+    precondition(
+      memory.count >= layout.byteCount(width: width, height: height),
+      "A \(width)x\(height) frame does not fit \(memory.count) bytes.")
+    precondition(
+      abs(moment.sceneFromFrame.roll) < 0.8 && (0.5...1.9).contains(moment.sceneFromFrame.scale),
+      "The scene is drawn at rolls below 45 degrees and scales of 0.5 to 1.9.")
+    tabulate(moment)
+    for row in 0..<height { drawLuma(row, moment, layout, &memory) }
+    guard layout.chroma != .none else { return }
+    let rows = (height + layout.chroma.down - 1) / layout.chroma.down
+    for row in 0..<rows { drawChroma(row, moment, layout, &memory) }
+  }
+
+  private mutating func tabulate(_ moment: SceneMoment) {
+    let (exposure, gain) = (moment.exposureMicroseconds, moment.gain)
+    if let tabulated, tabulated == (exposure, gain) { return }
+    sensor.fill(&table, exposureMicroseconds: exposure, gain: gain)
+    sensor.fillFading(&fading, exposureMicroseconds: exposure, gain: gain)
+    chromaDeviation = SceneSensor.chromaDeviation(table)
+    tabulated = (exposure, gain)
+  }
+
+  private mutating func drawLuma(
+    _ row: Int, _ moment: SceneMoment, _ layout: SceneLayout, _ memory: inout MutableSpan<UInt8>
+  ) {
+    let line = line(moment, x: 0, y: Double(row), stride: 1, isHalved: false)
+    let count = width
+    sample(plane: 0, along: line, count: count, sigma: lens.sigma(at: moment.lensPosition))
+    let grain = grain(moment, plane: 0, row: row)
+    let values = values.span.extracting(first: count)
+    let noise = noise.values.span.extracting(grain)
+    let first = layout.luma + row * layout.lumaStride
+    if layout.lumaBits == 8 {
+      var out = memory._mutatingExtracting(first..<first + count)
+      exposeRow(values, table: table.span, noise: noise, into: &out)
+    } else {
+      var out = memory._mutatingExtracting(first..<first + 2 * count)
+      exposeDeepRow(
+        values, table: table.span, noise: noise, bits: Int32(layout.lumaBits), into: &out)
+    }
+  }
+
+  /// 4:4:4 is sampled as 4:2:2 and doubled: the texture's own chroma has no more detail.
+  private mutating func drawChroma(
+    _ row: Int, _ moment: SceneMoment, _ layout: SceneLayout, _ memory: inout MutableSpan<UInt8>
+  ) {
+    let chroma = layout.chroma
+    let y = chroma.down == 2 ? 2 * Double(row) + 0.5 : Double(row)
+    let line = line(moment, x: 0.5, y: y, stride: 2, isHalved: true)
+    let half = (width + 1) / 2
+    let count = (width + chroma.across - 1) / chroma.across
+    let luma = layout.luma + min(row * chroma.down, height - 1) * layout.lumaStride
+    for column in 0..<count { shade[column] = memory[luma + column * chroma.across] }
+    for plane in 1...2 {
+      sample(plane: plane, along: line, count: half, sigma: lens.sigma(at: moment.lensPosition))
+      if chroma == .full444 {
+        for column in 0..<half { halved[column] = values[column] }
+        double(halved, into: &values)
+      }
+      let first = (plane == 1 ? layout.u : layout.v) + row * layout.chromaStride
+      var out = memory._mutatingExtracting(first..<first + count)
+      let grain = grain(moment, plane: plane, row: row)
+      exposeChromaRow(
+        values.span.extracting(first: count), luma: shade.span.extracting(first: count),
+        fading: fading.span, noise: noise.values.span.extracting(grain).extracting(first: count),
+        deviation: chromaDeviation, into: &out)
+    }
+  }
+
+  private func double(_ halved: [UInt16], into values: inout [UInt16]) {
+    let half = halved.span.extracting(first: (values.count + 1) / 2)
+    var out = values.mutableSpan
+    doubleRow(half, into: &out)
+  }
+
+  private func grain(_ moment: SceneMoment, plane: Int, row: Int) -> Range<Int> {
+    let start = SceneNoiseTile.start(seed: seed, frame: moment.frame, plane: plane, row: row)
+    return start..<start + width
+  }
+}

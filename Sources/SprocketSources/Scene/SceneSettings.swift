@@ -1,0 +1,179 @@
+public import SprocketCore
+
+/// What a user may choose about the built-in scene.
+public struct SceneSettings: Sendable {
+  public enum Pace: String, Sendable, CaseIterable, SettingValue {
+    /// Frames appear when they are due, and are lost when nobody takes them.
+    case real
+    /// As fast as they are taken; none is ever lost.
+    case fast
+  }
+
+  public enum Subsampling: String, Sendable, CaseIterable, SettingValue {
+    case half420 = "420"
+    case half422 = "422"
+  }
+
+  public var format = PixelFormat.mjpeg
+  public var width = 1280
+  public var height = 720
+  public var rate = FrameRate(frames: 30)
+
+  public var seed: UInt64 = 1
+  public var pace = Pace.real
+  public var cached = 0
+  public var startup = 0
+  public var truth = ""
+  public var quality = 85
+  public var subsampling = Subsampling.half420
+
+  public var panX = 40.0
+  public var panY = 0.0
+  public var panStart = 0.0
+  public var panFor = 0.0
+  public var shake = 2.0
+  public var roll = 0.15
+  public var zoom = 0.0
+
+  public var exposure = 10_000.0
+  public var gain = 1.0
+  public var lens = 0.5
+  public var delay = 2
+  public var focus = 0.5
+  public var defocus = 11.2
+  public var light = 0.0
+  public var gamma = 0.0
+  public var noise = 1.0
+
+  package var faults = SceneFaults.Settings()
+
+  public init() {}
+}
+
+extension SceneSettings {
+  /// By name, as `--source-set` takes them. Size, rate and format have options of their own.
+  public static let settings: [Setting<SceneSettings>] =
+    general + motion + camera + faultSettings
+
+  private static let general: [Setting<SceneSettings>] = [
+    Setting("seed", \.seed, "decides texture, shake, noise and faults"),
+    Setting("pace", \.pace, "real: frames appear when due; fast: as fast as they are taken"),
+    Setting(
+      "cached", \.cached, range: 0...10_000, unit: "frames",
+      "drawn at the start and repeated; 0 draws each frame"),
+    Setting("startup", \.startup, range: 0...10_000, unit: "frames", "marked as not to be used"),
+    Setting("truth", \.truth, "path of a JSON Lines file for what was true of each frame"),
+    Setting("quality", \.quality, range: 1...100, "JPEG quality"),
+    Setting("subsampling", \.subsampling, "chroma of JPEG frames"),
+  ]
+
+  private static let motion: [Setting<SceneSettings>] = [
+    Setting("pan", \.panX, range: -20_000...20_000, unit: "pixels/s", "camera speed to the right"),
+    Setting("pany", \.panY, range: -20_000...20_000, unit: "pixels/s", "camera speed downwards"),
+    Setting("panstart", \.panStart, range: 0...1e6, unit: "s", "when the pan begins"),
+    Setting("panfor", \.panFor, range: 0...1e6, unit: "s", "how long it lasts; 0 is for ever"),
+    Setting("shake", \.shake, range: 0...40, unit: "pixels", "RMS of the hand's shake, each way"),
+    Setting("roll", \.roll, range: 0...5, unit: "degrees", "RMS of the hand's turning"),
+    Setting("zoom", \.zoom, range: 0...0.05, "RMS of the scale's deviation from 1"),
+  ]
+
+  private static let camera: [Setting<SceneSettings>] = [
+    Setting("exposure", \.exposure, range: exposures, unit: "us", "at the start"),
+    Setting("gain", \.gain, range: gains, "at the start; 1 is the sensor's base"),
+    Setting("lens", \.lens, range: 0...1, "position at the start, 0 nearest to 1 furthest"),
+    Setting("delay", \.delay, range: 0...16, unit: "frames", "until a control write shows"),
+    Setting("focus", \.focus, range: 0...1, "lens position at which the scene is sharp"),
+    Setting("defocus", \.defocus, range: 0...1000, unit: "pixels", "blur per unit off focus"),
+    Setting("light", \.light, range: -16...16, unit: "EV", "on the scene"),
+    Setting("gamma", \.gamma, range: 0...4, "of the camera, 1.8 to 2.6 are usual; 0 is sRGB"),
+    Setting("noise", \.noise, range: 0...100, "of the sensor, times a usual one; 0 is none"),
+  ]
+
+  package static let exposures = 10.0...1_000_000.0
+  package static let gains = 1.0...64.0
+
+  private static let faultSettings: [Setting<SceneSettings>] = [
+    Setting("drop", \.faults.drop, range: 0...1, "probability per frame: numbers are lost"),
+    Setting(
+      "longestdrop", \.faults.longestDrop, range: 1...1000, unit: "frames", "lost by one drop"),
+    Setting("corrupt", \.faults.corrupt, range: 0...1, "probability: structure is broken"),
+    Setting("truncate", \.faults.truncate, range: 0...1, "probability: the end is missing"),
+    Setting("stall", \.faults.stall, range: 0...1, "probability: nothing for a while"),
+    Setting("stallfor", \.faults.stallDuration, "how long a stall lasts"),
+    Setting("late", \.faults.late, range: 0...1, "probability: handed over late"),
+    Setting("latefor", \.faults.lateDuration, "by how much"),
+    Setting("backwards", \.faults.backwards, range: 0...1, "probability: time goes backwards"),
+    Setting("backwardsby", \.faults.backwardsDuration, "by how much"),
+    Setting("unplug", \.faults.unplug, range: 0...1, "probability: unplugged and replugged"),
+    Setting("unplugfor", \.faults.unplugDuration, "how long it is gone"),
+    Setting("formatchange", \.faults.formatChange, range: 0...1, "probability: another size"),
+  ]
+}
+
+extension SceneSettings {
+  /// The size that `formatChange` switches to is three quarters of the first, both ways.
+  func size(isAlternate: Bool) -> (width: Int, height: Int) {
+    guard isAlternate else { return (width, height) }
+    return (max(16, width * 3 / 4), max(16, height * 3 / 4))
+  }
+
+  func frameFormat(width: Int, height: Int) -> FrameFormat {
+    let transfer: Color.Transfer =
+      switch gamma {
+      case 0: .srgb
+      case 1: .linear
+      case 2.2: .gamma22
+      case 2.8: .gamma28
+      default: .unspecified
+      }
+    let image: PixelFormat? =
+      format == .mjpeg ? (subsampling == .half422 ? .yuv422p : .i420) : nil
+    return FrameFormat(
+      pixelFormat: format, image: image, width: width, height: height,
+      color: Color(range: .full, matrix: .bt601, transfer: transfer), rate: rate)
+  }
+
+  /// Throws what makes the settings impossible together.
+  func check() throws(SourceError) {
+    guard format == .mjpeg || SceneFrameWriter.rawFormats.contains(format) else {
+      let offered = ([.mjpeg] + SceneFrameWriter.rawFormats).map(\.settingText)
+      throw SourceError(
+        .usage,
+        "the scene does not draw \(format.settingText); choose \(offered.joined(separator: ", "))")
+    }
+    guard (16...8192).contains(width), (16...8192).contains(height) else {
+      throw SourceError(
+        .usage, "the scene draws 16x16 to 8192x8192 pixels, not \(width)x\(height)")
+    }
+    guard rate.frames > 0, rate.seconds > 0, rate.framesPerSecond <= 10_000 else {
+      throw SourceError(.usage, "the scene needs a rate above 0 and up to 10000 frames per second")
+    }
+  }
+
+  var motionSettings: SceneMotion.Settings {
+    var motion = SceneMotion.Settings()
+    motion.panX = panX
+    motion.panY = panY
+    motion.panStart = panStart
+    motion.panEnd = panFor == 0 ? .infinity : panStart + panFor
+    motion.shake = shake
+    motion.rollDegrees = roll
+    motion.zoom = zoom
+    return motion
+  }
+
+  var lensModel: SceneLens {
+    var model = SceneLens()
+    model.focus = focus
+    model.blurPerUnit = defocus
+    return model
+  }
+
+  var sensorModel: SceneSensor {
+    var sensor = SceneSensor()
+    sensor.transfer = gamma == 0 ? .srgb : .gamma(gamma)
+    sensor.noise = noise
+    sensor.light = light
+    return sensor
+  }
+}

@@ -1,0 +1,151 @@
+public import SprocketCore
+
+/// The built-in synthetic camera: a town drawn from a seed, seen through a lens, by a sensor, in a
+/// shaking hand, with faults on request.
+///
+/// Everything is decided by the settings: two runs show the same frames, whatever the threads. At
+/// real pace it behaves like a driver with four buffers: frames appear when they are due, and are
+/// lost with a jump of the sequence when nobody takes them. At fast pace it is not live and nothing
+/// is lost but what `drop` loses.
+///
+/// Controls `exposure` (microseconds), `gain` and `lens` (0...1) take effect `delay` frames after
+/// the newest frame at the time of writing. A cached scene has none.
+///
+/// A frame is drawn while waiting for it, and copied into its slot: no memory is lent.
+public final class SceneSource: Source {
+  public let settings: SceneSettings
+  private let frames: SceneFrames
+  private let port: ControlPort?
+  private var truthFile: SceneTruthFile?
+  /// What was done so far.
+  package private(set) var record = SceneRecord()
+  // One of the two is used, by pace.
+  private var timeline: SceneTimeline
+  private var driver: SceneDriver
+  /// CLOCK_MONOTONIC at the start.
+  private var start: Int64 = 0
+  /// The newest frame that was told of.
+  private var newest: UInt64 = 0
+
+  private var isReal: Bool { settings.pace == .real }
+
+  /// Throws for settings that are impossible together; draws nothing yet.
+  public init(_ settings: SceneSettings) throws(SourceError) {
+    try settings.check()
+    self.settings = settings
+    frames = SceneFrames(settings)
+    timeline = SceneTimeline(
+      SceneFaults(settings.faults, seed: settings.seed), rate: settings.rate,
+      startupFrames: settings.startup)
+    driver = SceneDriver(timeline)
+    port = settings.cached == 0 ? ControlPort(controls: Self.controls) : nil
+  }
+
+  /// In the order of `SceneCamera.Control`.
+  private static let controls = [
+    ControlDescription(
+      name: "exposure", unit: "us", minimum: SceneSettings.exposures.lowerBound,
+      maximum: SceneSettings.exposures.upperBound),
+    ControlDescription(
+      name: "gain", unit: "", minimum: SceneSettings.gains.lowerBound,
+      maximum: SceneSettings.gains.upperBound),
+    ControlDescription(name: "lens", unit: "", minimum: 0, maximum: 1),
+  ]
+
+  public func open() throws(SourceError) -> SourceDescription {
+    if !settings.truth.isEmpty { truthFile = try SceneTruthFile(path: settings.truth) }
+    let description = try describe(isAlternate: false)
+    // The first frame is due now, not before its texture was drawn.
+    start = SceneClock.now()
+    return description
+  }
+
+  private func describe(isAlternate: Bool) throws(SourceError) -> SourceDescription {
+    let (format, capacity) = try frames.select(isAlternate: isAlternate)
+    return SourceDescription(
+      name: "scene", format: format, isLive: isReal, clock: isReal ? .monotonic : .media,
+      capacity: capacity, controls: port)
+  }
+
+  public func next(timeout: Int64) throws(SourceError) -> Arrival {
+    while let write = port?.take() { frames.write(write, during: newest) }
+    try truthFile?.check()
+    guard let step = isReal ? wait(timeout) : timeline.next() else { return .nothing }
+    switch step {
+    case .frame(let capture):
+      frames.make(capture)
+      return .frame(announce(capture))
+    case .replug:
+      record.replugs += 1
+      frames.add(Event(kind: .replugged))
+      return .epoch(try describe(isAlternate: isAlternate), .replug)
+    case .formatChange(_, let toAlternate):
+      record.formatChanges += 1
+      isAlternate = toAlternate
+      return .epoch(try describe(isAlternate: isAlternate), .formatChange)
+    }
+  }
+
+  private var isAlternate = false
+
+  /// The next step at real pace, or `nil` if it is not due within `timeout` nanoseconds.
+  private func wait(_ timeout: Int64) -> SceneStep? {
+    let limit = SceneClock.now() + timeout
+    while true {
+      let now = SceneClock.now()
+      switch driver.poll(now: now - start) {
+      case .ready(let step): return step
+      case .wait(let until):
+        if now >= limit { return nil }
+        drawAhead()
+        SceneClock.sleep(until: min(start + until, limit))
+      }
+    }
+  }
+
+  /// Draws the frame that will come next, unless a control write could still change it.
+  private func drawAhead() {
+    if settings.delay >= 2 || port == nil, let expected = driver.expected {
+      frames.make(expected)
+    }
+  }
+
+  private func announce(_ capture: SceneCapture) -> ArrivedFrame {
+    guard let truth = frames.current else { preconditionFailure("The frame was just made.") }
+    newest = capture.number
+    record.add(capture, isCorrupt: frames.isCorrupt)
+    truthFile?.add(truth)
+    if capture.faults.contains(.stall) {
+      let wait = settings.faults.stallDuration.nanosecondCount
+      frames.add(Event(kind: .stalled, value: Double(wait) * 1e-6))
+    }
+    var inForce = ControlState()
+    inForce.exposureMicroseconds = Float(truth.moment.exposureMicroseconds)
+    inForce.gain = Float(truth.moment.gain)
+    inForce.lensPosition = Float(truth.moment.lensPosition)
+    let captured =
+      isReal
+      ? Timestamp(nanoseconds: start + capture.stamped, clock: .monotonic)
+      : Timestamp(nanoseconds: capture.stamped, clock: .media)
+    return ArrivedFrame(
+      sequence: capture.sequence, captured: captured, capturePoint: .startOfExposure,
+      isCorrupt: frames.isCorrupt, isStartup: capture.isStartup, inForce: inForce)
+  }
+
+  public func take(into slot: inout CaptureSlot) {
+    frames.deliver(into: &slot)
+  }
+
+  public func discard() {
+    frames.drop()
+  }
+
+  public func reclaim(_ lent: UnsafeMutableRawPointer) {
+    preconditionFailure("The scene lends no memory.")
+  }
+
+  public func close() {
+    truthFile?.flush()
+    truthFile = nil
+  }
+}

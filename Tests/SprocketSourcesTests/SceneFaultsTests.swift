@@ -1,0 +1,240 @@
+import SprocketCore
+import SprocketJPEG
+import Testing
+
+@testable import SprocketSources
+
+@Suite struct SceneFaultsTests {
+  static func settings(_ probability: Double) -> SceneFaults.Settings {
+    var settings = SceneFaults.Settings()
+    settings.drop = probability
+    settings.corrupt = probability
+    settings.truncate = probability
+    settings.stall = probability
+    settings.late = probability
+    settings.backwards = probability
+    settings.unplug = probability
+    settings.formatChange = probability
+    return settings
+  }
+
+  @Test func nothingGoesWrongUnasked() {
+    let faults = SceneFaults(SceneFaults.Settings(), seed: 1)
+    for frame in 0..<10_000 as Range<UInt64> { #expect(faults.due(at: frame) == []) }
+  }
+
+  @Test func eachFaultComesAsOftenAsAskedFor() {
+    let faults = SceneFaults(Self.settings(0.1), seed: 3)
+    let frames = 40_000
+    for (fault, name) in SceneFault.named {
+      var count = 0
+      for frame in 0..<frames where faults.due(at: UInt64(frame)).contains(fault) { count += 1 }
+      // Four deviations of a binomial: 4 sqrt(40000 * 0.1 * 0.9) = 240.
+      #expect(abs(count - 4000) < 240, "\(name): \(count)")
+    }
+  }
+
+  @Test func faultsDoNotDependOnEachOtherOrOnTheOrderOfAsking() {
+    let all = SceneFaults(Self.settings(0.3), seed: 3)
+    var only = SceneFaults.Settings()
+    only.late = 0.3
+    let late = SceneFaults(only, seed: 3)
+    for frame in (0..<1000 as Range<UInt64>).reversed() {
+      #expect(late.due(at: frame).contains(.late) == all.due(at: frame).contains(.late))
+    }
+  }
+
+  @Test func everyBreakIsSeenByAStructureCheck() throws {
+    var settings = SceneSettings()
+    settings.width = 64
+    settings.height = 48
+    settings.shake = 0
+    let frames = SceneFrames(settings)
+    _ = try frames.select(isAlternate: false)
+    var seen = 0
+    for number in 0..<1500 as Range<UInt64> {
+      var capture = SceneCapture()
+      capture.number = number
+      capture.faults = number % 3 == 0 ? .truncate : number % 3 == 1 ? .corrupt : []
+      frames.make(capture)
+      #expect(frames.isCorrupt == capture.isDamaged, "frame \(number)")
+      if frames.isCorrupt { seen += 1 }
+      frames.drop()
+    }
+    #expect(seen == 1000)
+  }
+}
+
+@Suite struct SceneTimelineTests {
+  @Test func anUndisturbedBeatIsExact() {
+    var timeline = SceneTimeline(
+      SceneFaults(SceneFaults.Settings(), seed: 1), rate: FrameRate(frames: 30_000, seconds: 1001),
+      startupFrames: 2)
+    for number in 0..<60_001 as Range<UInt64> {
+      guard case .frame(let capture) = timeline.next() else {
+        Issue.record("only frames come")
+        return
+      }
+      #expect(capture.sequence == number && capture.epoch == 0 && capture.faults == [])
+      #expect(capture.isStartup == (number < 2))
+      // 30000 frames are 1001 seconds.
+      if number == 60_000 { #expect(capture.due == 2_002_000_000_000) }
+      if number == 1 { #expect(capture.due == 33_366_666) }
+    }
+  }
+
+  @Test(arguments: 1...8 as ClosedRange<UInt64>)
+  func everyLostNumberCanBeSeen(_ seed: UInt64) {
+    var timeline = SceneTimeline(
+      SceneFaults(SceneFaultsTests.settings(0.2), seed: seed), rate: FrameRate(frames: 30),
+      startupFrames: 0)
+    var last: SceneCapture?
+    var isFirst = true
+    var epoch: UInt32 = 0
+    for _ in 0..<3000 {
+      switch timeline.next() {
+      case .replug, .formatChange:
+        #expect(!isFirst, "an epoch has at least one frame")
+        isFirst = true
+        epoch += 1
+      case .frame(let capture):
+        #expect(capture.epoch == epoch)
+        if isFirst {
+          #expect(capture.sequence == 0 && capture.lost == 0)
+        } else if let last {
+          #expect(capture.sequence == last.sequence + capture.lost + 1)
+          #expect(capture.faults.contains(.drop) == (capture.lost > 0))
+        }
+        if let last {
+          #expect(capture.number == last.number + capture.lost + 1)
+          #expect(capture.due >= last.due && capture.due >= capture.taken)
+          #expect(capture.faults.contains(.backwards) == (capture.stamped < last.stamped))
+        }
+        last = capture
+        isFirst = false
+      }
+    }
+    #expect(epoch > 100)
+  }
+
+  @Test func stallsAndUnpluggingTakeTheirTime() {
+    var settings = SceneFaults.Settings()
+    settings.stall = 1
+    settings.stallDuration = .milliseconds(300)
+    var timeline = SceneTimeline(
+      SceneFaults(settings, seed: 1), rate: FrameRate(frames: 10), startupFrames: 0)
+    var dues: [Int64] = []
+    for _ in 0..<3 { dues.append(timeline.next().due / 1_000_000) }
+    #expect(dues == [300, 700, 1100])
+
+    settings = SceneFaults.Settings()
+    settings.unplug = 1
+    settings.unplugDuration = .seconds(2)
+    timeline = SceneTimeline(
+      SceneFaults(settings, seed: 1), rate: FrameRate(frames: 10), startupFrames: 0)
+    dues = []
+    for _ in 0..<5 { dues.append(timeline.next().due / 1_000_000) }
+    // A frame, gone, a frame at the time of the second plus two seconds, gone, a frame.
+    #expect(dues == [0, 2100, 2100, 4200, 4200])
+  }
+}
+
+/// A class, because expectations may not change values.
+private final class Driver {
+  private var driver: SceneDriver
+
+  /// Ten frames per second.
+  init(_ change: (inout SceneFaults.Settings) -> Void = { _ in }) {
+    var settings = SceneFaults.Settings()
+    change(&settings)
+    driver = SceneDriver(
+      SceneTimeline(
+        SceneFaults(settings, seed: 1), rate: FrameRate(frames: 10), startupFrames: 0))
+  }
+
+  func poll(now: Int64) -> SceneDriver.Poll { driver.poll(now: now) }
+  var lost: UInt64 { driver.lost }
+}
+
+private final class Delay {
+  private var delay: ControlDelay
+
+  init(_ frames: Int) { delay = ControlDelay(frames: frames) }
+
+  func write(_ change: ControlDelay.Change, during frame: UInt64) -> Bool {
+    delay.write(change, during: frame)
+  }
+  func take(at frame: UInt64) -> ControlDelay.Change? { delay.take(at: frame) }
+}
+
+@Suite struct SceneDriverTests {
+  private func sequence(_ poll: SceneDriver.Poll) -> UInt64? {
+    if case .ready(.frame(let capture)) = poll { return capture.sequence }
+    return nil
+  }
+
+  @Test func framesAppearWhenTheyAreDue() {
+    let driver = Driver()
+    #expect(sequence(driver.poll(now: 0)) == 0)
+    #expect(driver.poll(now: 0) == .wait(until: 100_000_000))
+    #expect(driver.poll(now: 99_999_999) == .wait(until: 100_000_000))
+    #expect(sequence(driver.poll(now: 100_000_000)) == 1)
+    #expect(driver.lost == 0)
+  }
+
+  /// Four buffers hold 0 to 3; what comes while they are full is lost, so 10 follows 3.
+  @Test func theNewestAreLostWhenNobodyTakesThem() {
+    let driver = Driver()
+    let late: Int64 = 950_000_000
+    #expect((0..<4).map { _ in sequence(driver.poll(now: late)) } == [0, 1, 2, 3])
+    #expect(driver.poll(now: late) == .wait(until: 1_000_000_000))
+    #expect(driver.lost == 6)
+    guard case .ready(.frame(let capture)) = driver.poll(now: 1_000_000_000) else {
+      Issue.record("frame 10 is due")
+      return
+    }
+    #expect(capture.sequence == 10 && capture.lost == 6)
+  }
+
+  @Test func anEpochWaitsForTheFramesBeforeIt() {
+    let driver = Driver {
+      $0.unplug = 1
+      $0.unplugDuration = .milliseconds(100)
+    }
+    let late: Int64 = 10_000_000_000
+    #expect(sequence(driver.poll(now: late)) == 0)
+    #expect(driver.poll(now: late) == .ready(.replug(at: 200_000_000)))
+    #expect(sequence(driver.poll(now: late)) == 0)
+  }
+}
+
+@Suite struct ControlDelayTests {
+  private typealias Change = ControlDelay.Change
+
+  @Test(arguments: 0...4) func aWriteShowsThatManyFramesLater(_ frames: Int) {
+    let delay = Delay(frames)
+    let change = ControlDelay.Change(control: 1, value: 3, ticket: 7)
+    #expect(delay.write(change, during: 10))
+    for frame in 10..<UInt64(10 + frames) { #expect(delay.take(at: frame) == nil) }
+    #expect(delay.take(at: UInt64(10 + frames)) == change)
+    #expect(delay.take(at: 100) == nil)
+  }
+
+  @Test func changesComeInTheOrderOfWriting() {
+    let delay = Delay(2)
+    for ticket in 1...5 as ClosedRange<UInt64> {
+      #expect(delay.write(Change(control: 0, value: 0, ticket: ticket), during: ticket))
+    }
+    #expect(delay.take(at: 4)?.ticket == 1)
+    #expect(delay.take(at: 4)?.ticket == 2)
+    #expect(delay.take(at: 4) == nil)
+  }
+
+  @Test func tooManyAreRefused() {
+    let delay = Delay(2)
+    for _ in 0..<ControlDelay.capacity {
+      #expect(delay.write(Change(control: 0, value: 0, ticket: 0), during: 0))
+    }
+    #expect(!delay.write(Change(control: 0, value: 0, ticket: 0), during: 0))
+  }
+}
