@@ -65,6 +65,7 @@ public struct FrameView: ~Copyable {
 extension FrameView {
   /// One number of any report, bit for bit, for sinks that write them all; `nil` where the stage
   /// made none on this frame. `index` counts within a field of many numbers.
+  @inlinable
   public func value<Value: BitwiseCopyable>(
     _ field: ReportFieldDescription, of layout: ReportLayout, index: Int = 0, as type: Value.Type
   ) -> Value? {

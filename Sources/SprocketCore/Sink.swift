@@ -134,6 +134,7 @@ public struct PackedFrame: ~Copyable {
 
   /// One number of a report, bit for bit; `nil` where the stage made no report on this frame.
   /// `index` counts within a field of many numbers.
+  @inlinable
   public func value<Value: BitwiseCopyable>(
     _ field: ReportFieldDescription, of layout: ReportLayout, index: Int = 0, as type: Value.Type
   ) -> Value? {

@@ -1,6 +1,7 @@
 import Foundation
 import SprocketCore
 import SprocketSinks
+import Synchronization
 import TestSupport
 import Testing
 
@@ -167,15 +168,14 @@ import Testing
 }
 
 /// Reads a pipe to its end on a thread of its own, pausing now and then.
-final class Reader: @unchecked Sendable {
-  // Unchecked: written by the thread alone, read after `done`.
-  private var bytes: [UInt8] = []
+final class Reader: Sendable {
+  private let bytes = Mutex<[UInt8]>([])
   private let done = DispatchSemaphore(value: 0)
 
   init(_ handle: FileHandle) {
     Thread.detachNewThread { [self] in
       while let data = try? handle.read(upToCount: 40_000), !data.isEmpty {
-        bytes += data
+        bytes.withLock { $0 += data }
         Thread.sleep(forTimeInterval: 0.001)
       }
       done.signal()
@@ -184,6 +184,6 @@ final class Reader: @unchecked Sendable {
 
   func result() -> [UInt8] {
     done.wait()
-    return bytes
+    return bytes.withLock { $0 }
   }
 }
