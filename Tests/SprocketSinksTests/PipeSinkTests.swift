@@ -94,8 +94,11 @@ import Testing
   @Test func writesLargePlanesWhole() throws {
     let format = Self.format(.grey, 400, 300)
     let bytes = TestPattern.random.bytes(400 * 300)
-    #expect(try output(.gray, format, [bytes]) == bytes)
-    #expect(try output(.gray, format, [bytes], padding: 64) == bytes)
+    // Not in the macro: it would look for the difference for minutes.
+    let isWhole = try [0, 64].allSatisfy {
+      try output(.gray, format, [bytes], padding: $0) == bytes
+    }
+    #expect(isWhole)
   }
 
   @Test func refusesWhatY4MCannotName() throws {
@@ -163,7 +166,8 @@ import Testing
     let reader = Reader(reading)
     try SinkFrame(format, bytes).write(to: sink)
     try pipe.pipe.fileHandleForWriting.close()
-    #expect(reader.result() == bytes)
+    let isWhole = reader.result() == bytes
+    #expect(isWhole)
   }
 }
 
