@@ -84,7 +84,6 @@ extension Rules {
       "Tests/SprocketEngineTests", ["EngineHarness", "NeighbourTests"],
       "used on one thread at a time"),
     Permission("Tests/SprocketRingTests", ["Support"], "slots that the ring itself guards"),
-    Permission("Tests/SprocketSinksTests", ["PipeSinkTests"], "read after its thread's end"),
   ]
 
   static let sendabilityIsChecked: Rule = { tree in
