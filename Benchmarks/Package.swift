@@ -18,6 +18,7 @@ let package = Package(
     .executableTarget(
       name: "HandOff",
       dependencies: [
+        .product(name: "Sprocket", package: "sprocket"),
         .product(name: "SprocketRing", package: "sprocket"),
         .product(name: "CSprocketSystem", package: "sprocket"),
       ],

@@ -7,10 +7,13 @@ import Synchronization
 
 /// What one measurement found.
 struct HandOffResult: Sendable {
-  /// Of all threads, less what the source uses when nobody listens; microseconds per frame and lane.
+  /// Of all threads, less what the source uses when nobody listens: microseconds per frame and
+  /// lane.
   var cpu: Double
   /// From just before the frame is published to the sink's thread; nanoseconds, sorted.
   var latencies: [Int64]
+  /// Where nobody waits: frames that did not arrive, because the machine was busy with other things.
+  var lost = 0
 
   func percentile(_ percent: Int) -> Double {
     Double(latencies[latencies.count * percent / 100]) / 1e3
@@ -20,7 +23,7 @@ struct HandOffResult: Sendable {
 /// The ring in numbers: as deep as the queues it is compared with.
 struct RingHandOff {
   static let depth = 64
-  let waiting: Waiting
+  let parks: Bool
   /// The sink included.
   let lanes: Int
 
@@ -35,7 +38,7 @@ struct RingHandOff {
   }
 
   private func wait(_ ticket: () -> WaitTicket?) {
-    guard waiting == .park, let ticket = ticket() else { return }
+    guard parks, let ticket = ticket() else { return }
     unsafe _ = sprocket_futex_wait(ticket.event.address, ticket.value, 100_000_000)
   }
 

@@ -42,14 +42,13 @@ func nanoseconds(_ clock: clockid_t) -> Int64 {
 func paced(frames: Int, rate: Double, publish: (Int) -> Void) {
   let start = nanoseconds(CLOCK_MONOTONIC) + 1_000_000
   for number in 0..<frames {
-    let due = start + Int64(Double(number) * 1e9 / rate)
-    var time = timespec(tv_sec: Int(due / 1_000_000_000), tv_nsec: Int(due % 1_000_000_000))
-    unsafe clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil)
+    sleep(until: start + Int64(Double(number) * 1e9 / rate))
     publish(number)
   }
 }
 
-/// How somebody waits who finds nothing to do.
-enum Waiting: String, Sendable {
-  case park, spin
+/// `due` is on the monotonic clock, nanoseconds.
+func sleep(until due: Int64) {
+  var time = timespec(tv_sec: Int(due / 1_000_000_000), tv_nsec: Int(due % 1_000_000_000))
+  unsafe clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil)
 }
