@@ -20,9 +20,10 @@ public struct JPEGHeader: Equatable, Sendable {
 ///
 /// libturbojpeg reports harmless oddities and real damage in one way, and only the first of an image.
 /// Here, an image with nothing but *extraneous bytes* before a marker is in order: many cameras pad
-/// their data (a whole camera would otherwise be unusable, motion issue 65). All else that the library
-/// says about picture data throws ``JPEGError/damagedData`` (the picture has been written as far as
-/// possible) or ``JPEGError/undecodable``.
+/// their data (a whole camera would otherwise be unusable, motion issue 65). Where these come before
+/// restart markers, the entropy-coded data is read a second time to see whether more is wrong. All else
+/// that the library says about picture data throws ``JPEGError/damagedData`` (the picture has been
+/// written as far as possible) or ``JPEGError/undecodable``.
 ///
 /// Transforms are the accurate integer ones, so that results equal those of other programs.
 @safe
@@ -85,7 +86,7 @@ public struct JPEGDecoder: ~Copyable {
         handle, bytes.baseAddress, UInt(bytes.count), plane.base, Int32(outputWidth),
         Int32(plane.stride), Int32(outputHeight), Int32(TJPF_GRAY.rawValue), 0)
     }
-    if result != 0, let error = isDamaged() { throw error }
+    if result != 0 { try checkMessage(jpeg) }
   }
 
   /// Decodes the planes as they are in the image, without conversion.
@@ -128,13 +129,23 @@ public struct JPEGDecoder: ~Copyable {
         }
       }
     }
-    if result != 0, let error = isDamaged() { throw error }
+    if result != 0 { try checkMessage(jpeg) }
   }
 
   /// The library's words for its last complaint on the calling thread. Allocates.
   ///
   /// The corresponding C function is `tjGetErrorStr2`.
   public var lastMessage: String { unsafe String(cString: tjGetErrorStr2(handle)) }
+
+  /// Throws what the library's complaint about an image means.
+  private func checkMessage(_ jpeg: Span<UInt8>) throws(JPEGError) {
+    if let error = isDamaged() { throw error }
+    // Before the end marker it is the last thing that the library could have said.
+    if let message = unsafe tjGetErrorStr2(handle), unsafe contains(message, "marker 0xd9") {
+      return
+    }
+    guard hasWholeScan(jpeg) else { throw .damagedData }
+  }
 
   /// What the library's last complaint means, `nil` if it is harmless.
   ///

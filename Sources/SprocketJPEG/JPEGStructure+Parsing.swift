@@ -109,7 +109,7 @@ extension JPEGStructure {
 
   /// Minimum coded units of a scan: blocks if it has one component, interleaved units if it has all;
   /// `nil` for a scan of some of them (T.81, A.2).
-  private func codedUnits(scanComponents: Int) -> Int? {
+  func codedUnits(scanComponents: Int) -> Int? {
     guard scanComponents == componentCount else { return nil }
     let unitWidth = scanComponents == 1 ? 8 : 8 * maximumFactors.horizontal
     let unitHeight = scanComponents == 1 ? 8 : 8 * maximumFactors.vertical
@@ -158,16 +158,19 @@ private func twoBytes(_ jpeg: Span<UInt8>, _ at: Int) -> Int {
 }
 
 /// The first FF at or after `start`, or the number of bytes. In entropy-coded data one comes every
-/// two hundred bytes or so, hence 32 at a time.
+/// two hundred bytes or so, hence eight at a time.
+@inline(__always)
 private func firstFF(_ jpeg: Span<UInt8>, from start: Int) -> Int {
-  var at = start
   let bytes = unsafe jpeg.bytes
-  while at &+ 32 <= jpeg.count {
-    // In bounds by the line above; unaligned loads of a SIMD value are well defined.
-    let chunk = unsafe bytes.unsafeLoadUnaligned(
-      fromUncheckedByteOffset: at, as: SIMD32<UInt8>.self)
-    if any(chunk .== 0xFF) { break }
-    at &+= 32
+  var at = start
+  while at &+ 8 <= jpeg.count {
+    // In bounds by the line above. The lowest bit that is set in `marks` is the highest of the first
+    // byte that is FF (that is, zero in `word`); Mycroft 1987.
+    let word = unsafe ~UInt64(
+      littleEndian: bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: UInt64.self))
+    let marks = (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080
+    if marks != 0 { return at &+ marks.trailingZeroBitCount &>> 3 }
+    at &+= 8
   }
   while at < jpeg.count, jpeg[at] != 0xFF { at &+= 1 }
   return at
