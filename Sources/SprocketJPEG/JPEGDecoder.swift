@@ -29,6 +29,7 @@ public struct JPEGHeader: Equatable, Sendable {
 @safe
 public struct JPEGDecoder: ~Copyable {
   private let handle: tjhandle
+  private var scanCheck = ScanCheck()
 
   /// The corresponding C function is `tjInitDecompress`.
   public init() throws(JPEGError) {
@@ -138,13 +139,13 @@ public struct JPEGDecoder: ~Copyable {
   public var lastMessage: String { unsafe String(cString: tjGetErrorStr2(handle)) }
 
   /// Throws what the library's complaint about an image means.
-  private func checkMessage(_ jpeg: Span<UInt8>) throws(JPEGError) {
+  private mutating func checkMessage(_ jpeg: Span<UInt8>) throws(JPEGError) {
     if let error = isDamaged() { throw error }
     // Before the end marker it is the last thing that the library could have said.
     if let message = unsafe tjGetErrorStr2(handle), unsafe contains(message, "marker 0xd9") {
       return
     }
-    guard hasWholeScan(jpeg) else { throw .damagedData }
+    guard scanCheck.isWhole(jpeg) else { throw .damagedData }
   }
 
   /// What the library's last complaint means, `nil` if it is harmless.

@@ -74,4 +74,7 @@ import Testing
   }
 }
 
-private func isWhole(_ jpeg: [UInt8]) -> Bool { hasWholeScan(jpeg.span) }
+private func isWhole(_ jpeg: [UInt8]) -> Bool {
+  var check = ScanCheck()
+  return check.isWhole(jpeg.span)
+}
