@@ -15,11 +15,10 @@ public protocol Sink: AnyObject {
   func makePacker() -> (any Packer)?
   /// A frame that is to be delivered. When it returns, it counts as delivered.
   func write(_ frame: borrowing PackedFrame) throws(SinkError)
-  /// A produced frame that is not: called in order between the writes. `record` is there where the
-  /// frame reached a slot and has not been overwritten.
-  func account(_ lost: LostFrame, record: FrameRecord?) throws(SinkError)
-  /// The same, called instead where the frame itself can still be read: the reports of the stages
-  /// before the one that dropped it, and its events.
+  /// A produced frame that is not: called in order between the writes.
+  func account(_ lost: LostFrame) throws(SinkError)
+  /// The same, called instead where the frame reached a slot and has not been overwritten: its
+  /// record, its events, and the reports of the stages before the one that dropped it can be read.
   func account(_ lost: LostFrame, frame: borrowing FrameView) throws(SinkError)
   /// Completes and closes what was written.
   func finish() throws(SinkError)
@@ -28,9 +27,9 @@ public protocol Sink: AnyObject {
 extension Sink {
   public func makeSelector() -> (any FrameSelector)? { nil }
   public func makePacker() -> (any Packer)? { nil }
-  public func account(_ lost: LostFrame, record: FrameRecord?) throws(SinkError) {}
+  public func account(_ lost: LostFrame) throws(SinkError) {}
   public func account(_ lost: LostFrame, frame: borrowing FrameView) throws(SinkError) {
-    try account(lost, record: frame.record)
+    try account(lost)
   }
   public func finish() throws(SinkError) {}
 }

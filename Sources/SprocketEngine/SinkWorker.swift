@@ -60,13 +60,13 @@ final class SinkWorker: @unchecked Sendable {
     state.nextNumber = record.number + 1
     let packed = unsafe slot.pointee.packedCounts[state.index]
     if !record.isAlive {
-      lose(record.number, record.chainFate, record)
+      unsafe lose(slot, record, record.chainFate)
     } else if epoch.shared.isFlushing {
-      lose(record.number, .flushed, record)
+      unsafe lose(slot, record, .flushed)
     } else if state.hasFailed || packed == Self.unpackable {
-      lose(record.number, .failed, record)
+      unsafe lose(slot, record, .failed)
     } else if packed == Self.unselected {
-      lose(record.number, .unselected, record)
+      unsafe lose(slot, record, .unselected)
     } else {
       unsafe deliver(slot, record, packed: packed)
     }
@@ -75,10 +75,8 @@ final class SinkWorker: @unchecked Sendable {
   private func deliver(
     _ slot: UnsafeMutablePointer<FrameStorage>, _ record: FrameRecord, packed: Int
   ) {
-    let view = unsafe FrameView(
-      unsafeStorage: slot, access: epoch.plan.sinkAccess, now: monotonicNow(), neighbours: .none)
     let frame = unsafe PackedFrame(
-      view: view, bytes: slot.pointee.packed + state.packedOffset, count: packed)
+      view: view(of: slot), bytes: slot.pointee.packed + state.packedOffset, count: packed)
     do throws(SinkError) {
       try state.sink.write(frame)
       state.counts[.delivered] += 1
@@ -88,8 +86,13 @@ final class SinkWorker: @unchecked Sendable {
       state.latency.record(written - (isMonotonic ? record.captured.nanoseconds : record.dequeued))
     } catch {
       fail(error)
-      lose(record.number, error.code == .readerGone ? .flushed : .failed, record)
+      lose(record.number, error.code == .readerGone ? .flushed : .failed)
     }
+  }
+
+  private func view(of slot: UnsafeMutablePointer<FrameStorage>) -> FrameView {
+    unsafe FrameView(
+      unsafeStorage: slot, access: epoch.plan.sinkAccess, now: monotonicNow(), neighbours: .none)
   }
 
   /// Gives all numbers before `number` that never came by a fate.
@@ -98,7 +101,7 @@ final class SinkWorker: @unchecked Sendable {
       let next = state.nextNumber
       if let value = epoch.shared.tape.value(of: next) {
         state.nextNumber = next + 1
-        lose(next, value == 0 ? absentFate : Fate(rawValue: value) ?? absentFate, nil)
+        lose(next, value == 0 ? absentFate : Fate(rawValue: value) ?? absentFate)
       } else {
         accountFallen(upTo: number)
       }
@@ -128,17 +131,32 @@ final class SinkWorker: @unchecked Sendable {
   private func loseNext(_ fate: Fate) {
     let number = state.nextNumber
     state.nextNumber = number + 1
-    lose(number, fate, nil)
+    lose(number, fate)
   }
 
-  private func lose(_ number: UInt64, _ fate: Fate, _ record: FrameRecord?) {
+  /// A frame that this sink never got hold of.
+  private func lose(_ number: UInt64, _ fate: Fate) {
+    state.counts[fate] += 1
+    guard !state.hasFailed else { return }
+    do throws(SinkError) {
+      try state.sink.account(
+        LostFrame(
+          number: number, sequence: epoch.sequence(of: number), epoch: epoch.index, fate: fate))
+    } catch {
+      fail(error)
+    }
+  }
+
+  /// A frame that is held and can be read, yet is not to be delivered.
+  private func lose(
+    _ slot: UnsafeMutablePointer<FrameStorage>, _ record: FrameRecord, _ fate: Fate
+  ) {
     state.counts[fate] += 1
     guard !state.hasFailed else { return }
     let lost = LostFrame(
-      number: number, sequence: record?.sequence ?? epoch.sequence(of: number), epoch: epoch.index,
-      fate: fate)
+      number: record.number, sequence: record.sequence, epoch: epoch.index, fate: fate)
     do throws(SinkError) {
-      try state.sink.account(lost, record: record)
+      try unsafe state.sink.account(lost, frame: view(of: slot))
     } catch {
       fail(error)
     }

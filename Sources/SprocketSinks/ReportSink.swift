@@ -48,8 +48,8 @@ public final class ReportSink: Sink {
     try end()
   }
 
-  public func account(_ lost: LostFrame, record: FrameRecord?) throws(SinkError) {
-    try file?.append(lost.sequence, lost.epoch, lost.fate, record, line)
+  public func account(_ lost: LostFrame) throws(SinkError) {
+    try file?.append(lost.sequence, lost.epoch, lost.fate, nil, line)
     try end()
   }
 

@@ -140,6 +140,8 @@ final class RecordingSink: Sink, @unchecked Sendable {
     var fate: Fate
     /// First byte of the luma, of delivered frames.
     var byte: UInt8 = 0
+    /// Where the frame could still be read.
+    var droppedBy: UInt8?
   }
 
   let name: String
@@ -183,8 +185,15 @@ final class RecordingSink: Sink, @unchecked Sendable {
       Line(number: record.number, sequence: record.sequence, fate: .delivered, byte: first))
   }
 
-  func account(_ lost: LostFrame, record: FrameRecord?) throws(SinkError) {
+  func account(_ lost: LostFrame) throws(SinkError) {
     lines.append(Line(number: lost.number, sequence: lost.sequence, fate: lost.fate))
+  }
+
+  func account(_ lost: LostFrame, frame: borrowing FrameView) throws(SinkError) {
+    try account(lost)
+    if frame.record.number == lost.number, frame.record.sequence == lost.sequence {
+      lines[lines.count - 1].droppedBy = frame.record.droppedBy
+    }
   }
 
   func finish() throws(SinkError) {

@@ -41,6 +41,10 @@ import Testing
       #expect(entry.counts[.delivered] == 200)
     }
     #expect(summary.stages[0].rejected == 100)
+    // Offline no sink is lapped: each can read what was rejected.
+    for sink in sinks {
+      #expect(sink.lines.allSatisfy { $0.droppedBy == ($0.fate == .rejected ? 0 : nil) })
+    }
   }
 
   @Test func dropsTheNewestWhenTheChainIsFullAndTheSourceIsLive() throws {

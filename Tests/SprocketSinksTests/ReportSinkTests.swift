@@ -73,10 +73,10 @@ extension ReportLayout {
 
   @Test func writesLostFramesWithWhatIsKnown() throws {
     let sink = try sink(reports: [Self.meter], stages: ["latedrop", "meter"])
-    try sink.account(LostFrame(number: 0, sequence: 5, epoch: 0, fate: .missing), record: nil)
-    var record = FrameRecord()
-    record.captured = Timestamp(nanoseconds: 40, clock: .media)
-    try sink.account(LostFrame(number: 1, sequence: 6, epoch: 0, fate: .late), record: record)
+    try sink.account(LostFrame(number: 0, sequence: 5, epoch: 0, fate: .missing))
+    let frame = SinkFrame(Self.format)
+    frame.record.captured = Timestamp(nanoseconds: 40, clock: .media)
+    try frame.account(LostFrame(number: 1, sequence: 6, epoch: 0, fate: .late), to: sink)
     try sink.finish()
     let expected =
       #"{"sequence":5,"epoch":0,"captured_ns":null,"clock":null,"fate":"missing","#
@@ -173,7 +173,7 @@ extension ReportLayout {
     for index in 0..<3000 {
       let lost = LostFrame(
         number: UInt64(index), sequence: UInt64(index), epoch: 0, fate: .overrun)
-      try sink.account(lost, record: nil)
+      try sink.account(lost)
     }
     try sink.finish()
     let lines = try scratch.text("r.jsonl").split(separator: "\n")
@@ -198,7 +198,7 @@ extension ReportLayout {
     let before = sprocket_allocation_count()
     for _ in 0..<1000 {
       try frame.write(to: sink)
-      try sink.account(lost, record: frame.record)
+      try sink.account(lost)
       try frame.account(lost, to: sink)
     }
     let after = sprocket_allocation_count()
