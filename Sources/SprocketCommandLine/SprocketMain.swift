@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
-internal import Sprocket
-public import SprocketCore
+public import Sprocket
 @_exported public import SprocketStages
 
 /// The whole command line, over the stages that the caller knows.

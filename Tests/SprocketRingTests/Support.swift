@@ -40,7 +40,10 @@ func runThreads<Result: Sendable>(_ bodies: [@Sendable () -> Result]) -> [Result
     return thread
   }
   for thread in threads { pthread_join(thread, nil) }
-  return works.map { $0.result as! Result }
+  return works.map { work in
+    guard let result = work.result as? Result else { preconditionFailure("A thread left nothing") }
+    return result
+  }
 }
 
 /// What a thread is to do, and what came of it. `@unchecked`: the thread alone touches it, until it

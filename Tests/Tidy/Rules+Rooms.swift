@@ -4,7 +4,10 @@ extension Rules {
   /// Modules of this package, and packages, that each module may import. Nothing else.
   static let mayImport: [String: Set<String>] = [
     "SprocketCommand": ["SprocketCommandLine"],
-    "SprocketCommandLine": ["Sprocket", "SprocketStages", "ArgumentParser", "Logging"],
+    // FoundationEssentials encodes the summary.
+    "SprocketCommandLine": [
+      "Sprocket", "SprocketStages", "ArgumentParser", "Logging", "FoundationEssentials",
+    ],
     "SprocketStages": [
       "SprocketCore", "ExposureMeter", "FocusScore", "LateFrameDrop", "Negate",
     ],

@@ -22,14 +22,21 @@ extension Rules {
     Permission(
       "Benchmarks/Sources/HandOff", ["RingHandOff", "Threads"], "futexes, threads, clocks"),
     Permission(
+      "Sources/SprocketCodecs",
+      [
+        "FrameUnpacker+Image", "FrameUnpacker", "JPEGWorker", "LumaSource", "LumaWriter",
+        "PlaneStorage+Libraries",
+      ], "hands slots to the wrappers"),
+    Permission("Sources/SprocketCommandLine", ["SprocketMain"], "signals, terminals"),
+    Permission(
       "Sources/SprocketCore",
       ["FrameStorage", "FrameView+Pixels", "FrameView", "Plane", "Sink", "Source"],
       "a slot's memory, and spans over it"),
     Permission(
       "Sources/SprocketEngine",
       [
-        "Engine+Epoch", "FrameMemory", "LaneWorker", "SinkWorker", "SourcePump", "Threads",
-        "Waiting",
+        "Engine+Epoch", "FrameMemory", "LaneWorker", "SinkWorker", "SourcePump", "StopSignals",
+        "Threads", "Waiting",
       ], "lays out slots; threads and futexes"),
     Permission(
       "Sources/SprocketJPEG", ["JPEGDecoder", "JPEGEncoder", "JPEGPlane", "JPEGStructure+Parsing"],
@@ -52,13 +59,16 @@ extension Rules {
       "Sources/SprocketYUV",
       [
         "BoxMean", "LumaConversion", "PixelConversion+Interleaved", "PixelConversion+Packed",
-        "PixelConversion+RGB", "PixelConversion", "PlaneBytes",
+        "PixelConversion+RGB", "PixelConversion+RGB444", "PixelConversion", "PlaneBytes",
       ], "wraps libyuv"),
+    Permission(
+      "Tests/SprocketCodecsTests", ["JPEGUnpackingTests", "RawUnpackingTests", "TestSlot"],
+      "slots in memory"),
     Permission(
       "Tests/SprocketEngineTests", ["EngineHarness"], "sources and sinks that look at slots"),
     Permission("Tests/SprocketJPEGTests", ["Images", "JPEGDecoderTests"], "pictures in memory"),
     Permission("Tests/SprocketLibAVTests", ["Clips", "MediaReaderTests"], "pictures in memory"),
-    Permission("Tests/SprocketRingTests", ["Support"], "futexes, threads, slots"),
+    Permission("Tests/SprocketRingTests", ["Support", "WaitingTests"], "futexes, threads, slots"),
     Permission("Tests/SprocketSinksTests", ["SinkFrame"], "frames in memory"),
     Permission("Tests/SprocketYUVTests", ["Planes"], "planes in memory"),
     Permission(
