@@ -7,11 +7,12 @@ public import SprocketCore
 /// - `captured_ns`: nanoseconds, when light became this frame; `null` where it never arrived.
 /// - `clock`: that of `captured_ns`: `monotonic`, `media` or `recorded`.
 /// - `fate`: see `Fate`; `delivered` is what went through the whole chain to this file.
-/// - `latency_us`: microseconds, `processed` - `captured` where that is monotonic, else
-///   - `dequeued`; `null` where it did not pass the chain.
+/// - `latency_us`: microseconds from `captured` to the chain's end where that clock is monotonic,
+///   else from the source's hand-over; `null` where it did not pass the chain.
 /// - `stage`: which one dropped it, where `fate` is `late` or `rejected`.
 /// - `exposure_us`, `gain` (a factor), `lens` (0 nearest to 1 furthest): in force, where known.
-/// - One object per plug-in, with the fields of its report, where it made one.
+/// - One object per plug-in, with the fields of its report, where it made one; also of a frame
+///   that a later stage dropped.
 /// - `events`: what happened just before, where something did.
 ///
 /// An event has a `kind`: `control_applied` and `control_refused` come with `control`, `ticket` and
