@@ -1,72 +1,82 @@
 internal import CSprocketYUV
 
 extension PixelConversion {
-  /// Red, green and blue into three planes of 4:4:4 with full range (JFIF), a chroma sample for every
-  /// pixel.
+  /// Red, green and blue into three planes of 4:4:4 with full range (JFIF).
   ///
   /// Luma is as in ``gray(_:_:y:width:height:)``; chroma is `(127 B - 84 G - 43 R + 32896) >> 8` and
-  /// `(127 R - 107 G - 20 B + 32896) >> 8`: BT.601 in 8-bit fractions, within 1.5 of the exact values.
+  /// `(127 R - 107 G - 20 B + 32896) >> 8`, within 1.6 of JFIF's formulas. The library has no such
+  /// conversion with full range.
   ///
-  /// The library has this for limited range alone. The corresponding C functions are those of
-  /// ``gray(_:_:y:width:height:)``, `RAWToARGB`, `RGB24ToARGB` and `BGRAToARGB`.
+  /// The corresponding C functions are `SplitRGBPlane` and `SplitARGBPlane`, before the formulas.
   public static func planes444(
     _ source: PlaneBytes, _ order: RGBOrder, y: MutablePlaneBytes, u: MutablePlaneBytes,
     v: MutablePlaneBytes, width: Int, height: Int
   ) {
-    gray(source, order, y: y, width: width, height: height)
-    let (from, fromStride) = unsafe source.checked(order.bytesPerPixel * width, height)
-    let (toU, _) = unsafe u.checked(width, height)
-    let (toV, _) = unsafe v.checked(width, height)
-    var storage = InlineArray<4096, UInt8>(repeating: 0)
+    let bytesPerPixel = order.bytesPerPixel
+    let (from, fromStride) = unsafe source.checked(bytesPerPixel * width, height)
+    let (toY, strideY) = unsafe y.checked(width, height)
+    let (toU, strideU) = unsafe u.checked(width, height)
+    let (toV, strideV) = unsafe v.checked(width, height)
+    // Three runs of 256 samples, on the stack; a fourth for what is unused.
+    var storage = InlineArray<1024, UInt8>(repeating: 0)
     var span = storage.mutableSpan
     unsafe span.withUnsafeMutableBufferPointer { memory in
-      guard let tile = memory.baseAddress else { return }
-      let tileColumns = memory.count / 4
+      guard let runs = memory.baseAddress else { return }
       for row in 0..<height {
-        let line = unsafe from + row * Int(fromStride)
         var column = 0
         while column < width {
-          let count = min(tileColumns, width - column)
-          let pixels = unsafe bgrx(
-            line + column * order.bytesPerPixel, order, count: count, tile: tile)
-          unsafe chromaRow(
-            pixels, toU + row * u.stride + column, toV + row * v.stride + column, count)
+          let count = min(256, width - column)
+          unsafe split(
+            from + row * Int(fromStride) + column * bytesPerPixel, order, runs, Int32(count))
+          unsafe convertRun(
+            runs, toY + row * Int(strideY) + column, toU + row * Int(strideU) + column,
+            toV + row * Int(strideV) + column, count)
           column += count
         }
       }
     }
   }
 
-  /// Pixels as B G R X: where they are, or turned so in `tile`.
-  private static func bgrx(
-    _ pixels: UnsafePointer<UInt8>, _ order: RGBOrder, count: Int,
-    tile: UnsafeMutablePointer<UInt8>
-  ) -> UnsafePointer<UInt8> {
-    if order == .bgrx { return unsafe pixels }
-    let convert = unsafe order == .rgb ? RAWToARGB : order == .bgr ? RGB24ToARGB : BGRAToARGB
-    succeeded(
-      unsafe convert(
-        pixels, Int32(order.bytesPerPixel * count), tile, Int32(4 * count), Int32(count), 1))
-    return unsafe UnsafePointer(tile)
+  /// `count` pixels into runs of red, green and blue, 256 bytes apart.
+  private static func split(
+    _ source: UnsafePointer<UInt8>, _ order: RGBOrder, _ runs: UnsafeMutablePointer<UInt8>,
+    _ count: Int32
+  ) {
+    let (first, second, third) = unsafe (runs, runs + 256, runs + 512)
+    switch order {
+    case .rgb:
+      unsafe SplitRGBPlane(source, 0, first, 0, second, 0, third, 0, count, 1)
+    case .bgr:
+      unsafe SplitRGBPlane(source, 0, third, 0, second, 0, first, 0, count, 1)
+    case .bgrx:
+      // The library's order of results is red, green, blue, alpha; of bytes, blue first.
+      unsafe SplitARGBPlane(source, 0, first, 0, second, 0, third, 0, runs + 768, 0, count, 1)
+    case .xrgb:
+      // The bytes X R G B are the library's blue, green, red, alpha.
+      unsafe SplitARGBPlane(source, 0, second, 0, first, 0, runs + 768, 0, third, 0, count, 1)
+    }
   }
 }
 
-/// Chroma of pixels that lie as B G R X.
-private func chromaRow(
-  _ pixels: UnsafePointer<UInt8>, _ u: UnsafeMutablePointer<UInt8>,
-  _ v: UnsafeMutablePointer<UInt8>, _ count: Int
+/// The formulas for one run. Luma needs at most 256 * 255 + 128 = 65408, chroma 127 * 255 + 128 = 32513
+/// either way: 16 bits suffice.
+private func convertRun(
+  _ runs: UnsafeMutablePointer<UInt8>, _ y: UnsafeMutablePointer<UInt8>,
+  _ u: UnsafeMutablePointer<UInt8>, _ v: UnsafeMutablePointer<UInt8>, _ count: Int
 ) {
   for index in 0..<count {
-    let pixel = unsafe UInt32(
-      littleEndian: UnsafeRawPointer(pixels).loadUnaligned(
-        fromByteOffset: 4 &* index, as: UInt32.self))
-    let blue = UInt16(truncatingIfNeeded: pixel & 255)
-    let green = UInt16(truncatingIfNeeded: (pixel >> 8) & 255)
-    let red = UInt16(truncatingIfNeeded: (pixel >> 16) & 255)
-    // 511 to 65281: what goes below zero on the way comes back, modulo 2^16.
-    let first = 32896 &+ blue &* 127 &- green &* 84 &- red &* 43
-    let second = 32896 &+ red &* 127 &- green &* 107 &- blue &* 20
-    unsafe u[index] = UInt8(truncatingIfNeeded: first >> 8)
-    unsafe v[index] = UInt8(truncatingIfNeeded: second >> 8)
+    let r = unsafe UInt16(runs[index])
+    let g = unsafe UInt16(runs[256 &+ index])
+    let b = unsafe UInt16(runs[512 &+ index])
+    unsafe y[index] = UInt8(truncatingIfNeeded: (77 &* r &+ 150 &* g &+ 29 &* b &+ 128) &>> 8)
+  }
+  for index in 0..<count {
+    let r = unsafe Int16(runs[index])
+    let g = unsafe Int16(runs[256 &+ index])
+    let b = unsafe Int16(runs[512 &+ index])
+    let blue = (127 &* b &- 84 &* g &- 43 &* r &+ 128) &>> 8
+    let red = (127 &* r &- 107 &* g &- 20 &* b &+ 128) &>> 8
+    unsafe u[index] = UInt8(truncatingIfNeeded: blue &+ 128)
+    unsafe v[index] = UInt8(truncatingIfNeeded: red &+ 128)
   }
 }

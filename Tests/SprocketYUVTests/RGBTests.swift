@@ -79,6 +79,32 @@ import Testing
   }
 
   @Test(arguments: sizes, RGBOrder.allCases)
+  func fullChromaIsTheStatedFormulas(size: (Int, Int), order: RGBOrder) {
+    let (w, h) = size
+    for pattern in TestPattern.allCases {
+      let source = TestPlane(order.bytesPerPixel * w, h, pattern)
+      let (y, u, v) = (TestPlane(w, h), TestPlane(w, h), TestPlane(w, h))
+      PixelConversion.planes444(
+        source.source, order, y: y.target, u: u.target, v: v.target, width: w, height: h)
+      var off = 0.0
+      for row in 0..<h {
+        for x in 0..<w {
+          let (r, g, b) = pixel(source, order, x, row)
+          #expect(y[x, row] == (77 * r + 150 * g + 29 * b + 128) >> 8)
+          #expect(u[x, row] == (127 * b - 84 * g - 43 * r + 32896) >> 8)
+          #expect(v[x, row] == (127 * r - 107 * g - 20 * b + 32896) >> 8)
+          let (red, green, blue) = (Double(r), Double(g), Double(b))
+          let exactU = 128 - 0.168736 * red - 0.331264 * green + 0.5 * blue
+          let exactV = 128 + 0.5 * red - 0.418688 * green - 0.081312 * blue
+          off = max(off, abs(Double(u[x, row]) - exactU), abs(Double(v[x, row]) - exactV))
+        }
+      }
+      #expect(off < 1.6, "off by \(off)")
+      #expect(y.isPaddingIntact && u.isPaddingIntact && v.isPaddingIntact)
+    }
+  }
+
+  @Test(arguments: sizes, RGBOrder.allCases)
   func packsPixelsAsJFIFSays(size: (Int, Int), order: RGBOrder) {
     let (w, h) = size
     let (cw, ch) = ((w + 1) / 2, (h + 1) / 2)
