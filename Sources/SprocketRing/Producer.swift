@@ -51,7 +51,7 @@ public struct Producer: ~Copyable, Sendable {
       if next >= limit { return nil }
     }
     let slot = takeSlot()
-    ring.positions[Int(next & ring.mask)].store(slot, ordering: .relaxed)
+    ring.positions[Int(next & ring.mask)].store(slot, ordering: .releasing)
     claimed = slot
     return (next, slot)
   }

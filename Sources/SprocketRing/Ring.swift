@@ -28,15 +28,17 @@
 //    advancing worker loads it (acquire) and stores `passed` (release).
 //  - Reuse. The producer loads `passed` of all that gate (acquire) before it overwrites a slot; they
 //    stored it (release) after their last look.
-//  - Positions are stored and loaded relaxed: `passed` orders them for all who are gated by it. A tap
-//    that may be lapped can read a later lap's slot number: the pin's generation unmasks it.
+//  - Positions need no order for those who are gated: `passed` brings it. A tap that may be lapped can
+//    read a later lap's slot number, which the generation unmasks; positions are stored with release
+//    and loaded with acquire so that it then knows how far the source has come.
 //  - Pin against reclaim. Both are read-modify-writes of the slot's pin word, so one of them comes
 //    first: either the producer's `or` sees the pin, or the pin sees the reclaimed bit. The unpin
 //    releases and the producer's look at an empty word acquires, so reads end before writes begin.
 //    The pin also *releases*: the producer that meets it must know of the same tap's earlier unpin,
 //    or the proof in 5 would not hold on a machine that reorders stores.
-//  - A tap that finds itself lapped acquires the producer's `or` or its new generation (both
-//    release), so the source's `passed` that it loads next is at least s + depth.
+//  - A tap that finds itself lapped has acquired that position, the producer's `or`, or the slot's
+//    new generation (all release), so the `passed` of the source that it loads next is at least
+//    s + depth.
 //  - Parking. The waker stores `passed`, then adds to the event word; the waiter sets the event
 //    word's bit, then loads `passed` again. Both are read-modify-writes (acquire and release) of one
 //    word: if the waker's comes first, the waiter sees the cursor; if the waiter's comes first, the
@@ -123,7 +125,7 @@ public final class Ring: Sendable {
   var end: UInt64 { ending[0].word.load(ordering: .acquiring) }
 
   func position(of sequence: UInt64) -> Int {
-    positions[Int(sequence & mask)].load(ordering: .relaxed)
+    positions[Int(sequence & mask)].load(ordering: .acquiring)
   }
 
   /// Moves a cursor and wakes who waits for it. For the cursor's writer only.

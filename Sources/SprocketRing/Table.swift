@@ -29,7 +29,7 @@ struct Table<Element: ~Copyable & Sendable>: ~Copyable, @unchecked Sendable {
   }
 
   subscript(index: Int) -> Element {
-    @_transparent
+    @inline(__always)
     unsafeAddress {
       precondition(index >= 0 && index < count, "No such element in this table")
       return unsafe UnsafePointer(base + index)

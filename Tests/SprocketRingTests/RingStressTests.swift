@@ -1,14 +1,17 @@
 // Balance: what goes in comes out once, in order, with its contents intact, whatever the shape.
 // SPROCKET_STRESS multiplies the counts.
 
+import CSprocketSystem
+import Glibc
 import SprocketRing
+import Synchronization
 import Testing
 
 @Suite(.serialized) struct RingStressTests {
   @Test(arguments: 1...3)
   func r1BalancesThroughSerialLanes(lanes: Int) {
     let plan = RingPlan(depth: 512, lanes: chain(of: [Int](repeating: 1, count: lanes)))
-    expectBalance(plan, 300_000)
+    expectBalance(plan, 200_000)
   }
 
   @Test(arguments: 1...8)
@@ -114,6 +117,41 @@ import Testing
     }
   }
 
+  /// Stopped at once, at any moment: nobody who is parked runs into his bound.
+  @Test func r8LetsEverybodyGoWhenTheRunIsInterrupted() {
+    let plan = RingPlan(
+      depth: 4, lanes: chain(of: [1, 2]), taps: [.init(upstream: .lane(1), gates: true)])
+    for round in 0..<Int(stressed(1_000)) {
+      let ring = makeRing(plan)
+      let stop = StopFlag()
+      let bodies: [@Sendable () -> Bool] = [
+        {
+          var producer = ring.makeProducer()
+          while !stop.isSet {
+            if producer.claim() != nil {
+              producer.publish()
+            } else if !stop.park(producer.prepareToWait()) {
+              return false
+            }
+          }
+          return true
+        },
+        { stop.obey(ring.makeWorker(lane: 0)) },
+        { stop.obey(ring.makeWorker(lane: 1)) },
+        { stop.obey(ring.makeWorker(lane: 1)) },
+        {
+          var dice = Dice(seed: round + 1)
+          for _ in 0..<round % 50 { dice.dawdle(oneIn: 1) }
+          stop.set()
+          ring.interrupt()
+          return true
+        },
+      ]
+      // Nobody reads the tap: sooner or later all are parked.
+      #expect(runThreads(bodies).allSatisfy { $0 })
+    }
+  }
+
   /// A chain of lanes, each of so many workers.
   private func chain(of workers: [Int]) -> [RingPlan.Lane] {
     workers.enumerated().map { index, count in
@@ -130,5 +168,34 @@ import Testing
       plan, count: stressed(count), dawdling: dawdling, patience: patience)
     #expect(outcome.faults == Faults(), sourceLocation: sourceLocation)
     return outcome
+  }
+}
+
+/// What an engine would tell its threads to stop with.
+private final class StopFlag: Sendable {
+  private let flag = Atomic<Bool>(false)
+
+  var isSet: Bool { flag.load(ordering: .acquiring) }
+
+  func set() { flag.store(true, ordering: .releasing) }
+
+  /// False if the wait ran into its bound.
+  func park(_ ticket: WaitTicket?) -> Bool {
+    guard let ticket, !isSet else { return true }
+    let result = unsafe sprocket_futex_wait(
+      ticket.event.address, ticket.value, Parker.boundNanoseconds)
+    return result != -ETIMEDOUT
+  }
+
+  func obey(_ worker: consuming Worker) -> Bool {
+    var worker = worker
+    while !isSet {
+      if case .frame = worker.next() {
+        worker.finish()
+      } else if !park(worker.prepareToWait()) {
+        return false
+      }
+    }
+    return true
   }
 }

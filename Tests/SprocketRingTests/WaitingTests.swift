@@ -1,5 +1,6 @@
 // Who may park, and who is called when a cursor moves.
 
+import Glibc
 import SprocketRing
 import Synchronization
 import Testing
@@ -112,5 +113,69 @@ import Testing
     #expect(producer.prepareToWait() != nil)
     ring.interrupt()
     #expect(wakes.count.load(ordering: .relaxed) == 2)
+  }
+
+  /// Two threads that hand one position to and fro, so that each announces itself just when the other
+  /// moves its cursor. They park in user space, where a hand-over takes a tenth of a microsecond: the
+  /// kernel would be too slow for the race to be lost. Bites in a release build.
+  @Test func r7LosesNoWakeUpWhenAnnouncingAndMovingCollide() {
+    let count = stressed(50_000)
+    let ring = Ring(RingPlan(depth: 1, lanes: [.init(upstream: .source)])) { _ in }
+    let lounge = Lounge()
+    let bodies: [@Sendable () -> Bool] = [
+      {
+        var producer = ring.makeProducer()
+        for sequence in 0..<count {
+          while producer.claim() == nil {
+            let ticket = producer.prepareToWait()
+            guard lounge.wait(ticket, until: { ring.passed(.lane(0)) == sequence }) else {
+              return false
+            }
+          }
+          producer.publish()
+        }
+        return true
+      },
+      {
+        var worker = ring.makeWorker(lane: 0)
+        for sequence in 0..<count {
+          while worker.next() == .wait {
+            let ticket = worker.prepareToWait()
+            guard lounge.wait(ticket, until: { ring.passed(.source) > sequence }) else {
+              return false
+            }
+          }
+          worker.finish()
+        }
+        return true
+      },
+    ]
+    #expect(runThreads(bodies) == [true, true])
+  }
+}
+
+/// Where threads park in user space.
+private final class Lounge: Sendable {
+  private let isClosed = Atomic<Bool>(false)
+
+  /// Waits until the word has changed. False if it does not, though there has been something to do
+  /// for seconds: the wake-up was lost.
+  func wait(_ ticket: WaitTicket?, until thereIsSomethingToDo: () -> Bool) -> Bool {
+    guard let ticket else { return true }
+    let word = unsafe ticket.event.address.assumingMemoryBound(to: Atomic<UInt32>.self)
+    var overdue = 0
+    var rounds = 0
+    while unsafe word.pointee.load(ordering: .acquiring) == ticket.value {
+      if isClosed.load(ordering: .relaxed) { return false }
+      if thereIsSomethingToDo() {
+        overdue += 1
+        if overdue > 100 { usleep(1_000) }
+        if overdue == 3_000 { isClosed.store(true, ordering: .relaxed) }
+      } else {
+        spinHint()
+        rounds += 1
+      }
+    }
+    return true
   }
 }
