@@ -128,14 +128,18 @@ public struct CaptureSlot: ~Copyable {
   }
 
   /// Declares that the first `count` of `bytes` are the frame, its planes one behind the other
-  /// without padding.
+  /// without padding; none, for a frame of which nothing arrived.
   public mutating func filled(_ count: Int) {
     unsafe precondition(
       count <= storage.pointee.sourceCapacity, "a frame of \(count) bytes does not fit its slot")
-    guard let memory = unsafe storage.pointee.sourceMemory else { return }
-    let base = unsafe memory.assumingMemoryBound(to: UInt8.self)
     var image = unsafe ImageStorage()
-    if format.pixelFormat.isEncoded || count == 0 {
+    guard count > 0, let memory = unsafe storage.pointee.sourceMemory else {
+      unsafe storage.pointee.source = unsafe image
+      unsafe storage.pointee.records[0].byteCount = 0
+      return
+    }
+    let base = unsafe memory.assumingMemoryBound(to: UInt8.self)
+    if format.pixelFormat.isEncoded {
       unsafe image.planes[0] = PlaneStorage(base: base, stride: count, bytesPerRow: count, rows: 1)
     } else {
       unsafe image = ImageStorage(

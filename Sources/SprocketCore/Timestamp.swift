@@ -3,7 +3,7 @@ public struct Timestamp: Sendable, Hashable, BitwiseCopyable {
   public enum Clock: UInt8, Sendable, Hashable, BitwiseCopyable {
     /// `CLOCK_MONOTONIC` of this machine: devices and everything the engine stamps.
     case monotonic
-    /// A file's own time line, from its first frame.
+    /// A file's own time line, as the file has it: the first frame need not be at 0.
     case media
     /// The time that a dump recorded; on replay only.
     case recorded

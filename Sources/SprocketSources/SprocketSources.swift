@@ -1,4 +1,6 @@
 public import SprocketCore
 
 /// All sources that Sprocket brings, in alphabetical order. A source is its folder and its line here.
-public let builtinSources: [SourceKind] = []
+public let builtinSources: [SourceKind] = [
+  FileSource.kind
+]

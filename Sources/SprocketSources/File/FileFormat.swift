@@ -1,0 +1,104 @@
+internal import SprocketCore
+internal import SprocketLibAV
+
+// Formats and colour as libavformat's wrapper names them, in Sprocket's words.
+
+extension PixelFormat {
+  init(_ format: MediaPixelFormat) {
+    self =
+      switch format {
+      case .yuv420p: .i420
+      case .yuv422p: .yuv422p
+      case .yuv444p: .yuv444p
+      case .yuv440p: .yuv440p
+      case .yuv411p: .yuv411p
+      case .gray: .grey
+      case .nv12: .nv12
+      case .nv21: .nv21
+      case .yuyv422: .yuyv
+      case .uyvy422: .uyvy
+      case .rgb24: .rgb24
+      case .bgr24: .bgr24
+      case .bgr0: .bgr32
+      case .xrgb: .rgb32
+      case .gray10le: .y10
+      case .gray16le: .y16
+      }
+  }
+}
+
+extension Color {
+  /// What a file says of frames in `format`. Where it says nothing, YUV is limited range, and grey and
+  /// RGB are full range, as FFmpeg has it. RGB becomes YUV by BT.601.
+  init(_ color: MediaColor, _ format: PixelFormat) {
+    let isRGB = format.imageFormat == .yuv444p && format != .yuv444p
+    let isGrey = format.planeCount == 1 && format.isPlanar
+    let range: Range =
+      switch color.range {
+      case .full: .full
+      case .limited: isRGB ? .full : .limited
+      case .unspecified: isRGB || isGrey ? .full : .limited
+      }
+    let matrix: Matrix =
+      switch color.matrix {
+      case .bt601: .bt601
+      case .bt709: .bt709
+      case .bt2020: .bt2020
+      case .unspecified, .rgb, .other: .unspecified
+      }
+    let transfer: Transfer =
+      switch color.transfer {
+      case .bt709: .bt709
+      case .srgb: .srgb
+      case .linear: .linear
+      case .gamma22: .gamma22
+      case .gamma28: .gamma28
+      case .pq: .pq
+      case .hlg: .hlg
+      case .unspecified, .other: .unspecified
+      }
+    self.init(range: range, matrix: isRGB ? .bt601 : matrix, transfer: transfer)
+  }
+}
+
+extension FrameRate {
+  /// Unknown where the file does not say, or says what does not fit.
+  init(_ rate: MediaRational?) {
+    guard let rate, let frames = Int32(exactly: rate.numerator),
+      let seconds = Int32(exactly: rate.denominator)
+    else {
+      self = .unknown
+      return
+    }
+    self.init(frames: frames, seconds: seconds)
+  }
+
+  /// Nanoseconds from one frame to the next; 25 frames per second where the rate is unknown, as
+  /// libavformat has it.
+  var frameNanoseconds: Int64 {
+    frames > 0 ? Int64(seconds) * 1_000_000_000 / Int64(frames) : 40_000_000
+  }
+}
+
+extension ImageStorage {
+  /// The planes of a decoded frame, in libavcodec's memory: read only.
+  init(_ picture: borrowing DecodedFrame) {
+    unsafe self.init()
+    for index in 0..<picture.format.planeCount {
+      let plane = unsafe picture.plane(index)
+      unsafe planes[index] = PlaneStorage(
+        base: UnsafeMutablePointer(mutating: plane.base), stride: plane.stride,
+        bytesPerRow: plane.bytesPerRow, rows: plane.rows)
+    }
+  }
+
+  /// The bytes of a packet, in libavformat's memory: read only.
+  init(_ packet: borrowing EncodedPacket) {
+    unsafe self.init()
+    let bytes = unsafe packet.bytes
+    guard let base = bytes.baseAddress else { return }
+    unsafe planes[0] = PlaneStorage(
+      base: UnsafeMutablePointer(mutating: base), stride: bytes.count, bytesPerRow: bytes.count,
+      rows: 1)
+  }
+}

@@ -1,0 +1,241 @@
+internal import SprocketCodecs
+public import SprocketCore
+internal import SprocketLibAV
+
+/// Plays a video file.
+///
+/// Motion-JPEG stays encoded, every frame's structure checked; all else is decoded by libavcodec. Both
+/// are lent without a copy. Where size, layout or colour change, an epoch begins.
+///
+/// ## Time and number
+///
+/// A frame's sequence number is its place in the file, from 0. At fast pace `captured` is the file's
+/// own time (ffprobe's `best_effort_timestamp_time`, which need not begin at 0) on the media clock;
+/// frames without one are spaced by the frame rate. At real pace the source is live and frames appear
+/// when they are due: `captured` is then that moment on the monotonic clock, so that a frame's age means
+/// something; the times between frames are still the file's.
+///
+/// ## Damage
+///
+/// `corrupt` is a packet whose JPEG is broken in structure, what libavformat or libavcodec mark as
+/// damaged, and a packet that cannot be decoded; the last has no bytes. A packet that the file itself
+/// leaves empty, as recorders do for frames that they dropped, is a gap in the sequence: `missing`.
+public final class FileSource: Source {
+  /// The frame that `next` announced, but for its memory.
+  private struct Held {
+    /// On the file's clock, in nanoseconds.
+    var time: Int64
+    var isCorrupt = false
+    /// `nil` where the frame is too damaged to say.
+    var format: FrameFormat?
+  }
+
+  private let path: String
+  private let settings: FileSettings
+  private var reader: MediaReader?
+  /// Packets are lent as they are, not decoded.
+  private var staysEncoded = false
+  private var format: FrameFormat?
+  private var rate = FrameRate.unknown
+  private var held: Held?
+  // The held frame's memory: one of the two, or neither.
+  private var packet: EncodedPacket?
+  private var picture: DecodedFrame?
+  /// Place of the held frame, or of the one to be read next.
+  private var place: UInt64 = 0
+  private var lastTime: Int64?
+  /// At real pace: on the monotonic clock, when the file's time 0 was.
+  private var start: Int64?
+  private var failure: SourceError?
+
+  /// Opens nothing yet.
+  public init(path: String, _ settings: FileSettings = FileSettings()) {
+    self.path = path
+    self.settings = settings
+  }
+
+  private var isReal: Bool { settings.pace == .real }
+
+  /// Reads as far as the first frame, whose format is the file's.
+  public func open() throws(SourceError) -> SourceDescription {
+    let info: MediaInfo
+    do throws(MediaError) {
+      info = try openReader()
+      staysEncoded = info.isMJPEG
+      rate = FrameRate(info.frameRate)
+      try read()
+      if staysEncoded, let held, held.format == nil, !held.isCorrupt {
+        // A JPEG in order, of a kind that only libavcodec unpacks: RGB, CMYK, rare subsamplings.
+        staysEncoded = false
+        packet = nil
+        _ = try openReader()
+        place = 0
+        try read()
+      }
+    } catch {
+      throw SourceError(error.code == .outOfMemory ? .failed : .usage, error.description)
+    }
+    guard held != nil, let format = held?.format ?? described(info) else {
+      throw SourceError(
+        .usage, "\(path) has no picture that can be decoded; try to play it with ffplay")
+    }
+    self.format = format
+    return description(format, count: info.frameCount)
+  }
+
+  private func openReader() throws(MediaError) -> MediaInfo {
+    let opened = try MediaReader(path: path)
+    let info = opened.info
+    reader = consume opened
+    return info
+  }
+
+  private func description(_ format: FrameFormat, count: Int? = nil) -> SourceDescription {
+    SourceDescription(
+      name: path, format: format, isLive: isReal, clock: isReal ? .monotonic : .media,
+      capacity: 0, frameCount: count)
+  }
+
+  /// The format as the file's header has it, for a file whose first frame is damaged.
+  private func described(_ info: MediaInfo) -> FrameFormat? {
+    guard info.width > 0, info.height > 0, let layout = info.pixelFormat else { return nil }
+    let decoded = PixelFormat(layout)
+    if staysEncoded {
+      return encodedFormat(width: info.width, height: info.height, image: decoded)
+    }
+    return FrameFormat(
+      pixelFormat: decoded, width: info.width, height: info.height,
+      color: Color(info.color, decoded), rate: rate)
+  }
+
+  private func encodedFormat(width: Int, height: Int, image: PixelFormat) -> FrameFormat {
+    FrameFormat(
+      pixelFormat: .mjpeg, image: image, width: width, height: height, color: .jpeg, rate: rate)
+  }
+
+  public func next(timeout: Int64) throws(SourceError) -> Arrival {
+    if let failure { throw failure }
+    if held == nil {
+      do throws(MediaError) {
+        try read()
+      } catch {
+        let failed = SourceError(.failed, error.description)
+        failure = failed
+        throw failed
+      }
+    }
+    guard let held else { return .end }
+    if let found = held.format, found != format {
+      format = found
+      return .epoch(description(found), .formatChange)
+    }
+    guard let captured = captureTime(held, timeout: timeout) else { return .nothing }
+    return .frame(
+      ArrivedFrame(
+        sequence: place, captured: captured, isCorrupt: held.isCorrupt,
+        isStartup: place < UInt64(settings.startup)))
+  }
+
+  /// At real pace waits until the frame is due; `nil` when `timeout` nanoseconds are over before.
+  private func captureTime(_ frame: Held, timeout: Int64) -> Timestamp? {
+    guard isReal else { return Timestamp(nanoseconds: frame.time, clock: .media) }
+    let now = SourceClock.now()
+    // A file may say anything: no arithmetic traps.
+    let start = self.start ?? now &- frame.time
+    self.start = start
+    let due = start &+ frame.time
+    if due > now {
+      let limit = now + timeout
+      SourceClock.sleep(until: min(due, limit))
+      guard due <= limit else { return nil }
+    }
+    return Timestamp(nanoseconds: due, clock: .monotonic)
+  }
+
+  /// Reads the next frame, so that it is held; at the end, none is.
+  private func read() throws(MediaError) {
+    guard reader != nil else { return }
+    if staysEncoded { try readPacket() } else { try readPicture() }
+    lastTime = held?.time ?? lastTime
+  }
+
+  private func readPacket() throws(MediaError) {
+    while let next = try reader!.nextPacket() {
+      let bytes = unsafe Span(_unsafeElements: next.bytes)
+      guard !bytes.isEmpty else {
+        place += 1
+        continue
+      }
+      var frame = Held(time: next.timeNanoseconds, isCorrupt: next.isCorrupt)
+      if let header = EncodedFrame(checking: bytes) {
+        frame.format = header.image.map {
+          encodedFormat(width: header.width, height: header.height, image: $0)
+        }
+        // Of a kind that cannot be unpacked, among others that can.
+        if frame.format == nil, format != nil { frame.isCorrupt = true }
+      } else {
+        frame.isCorrupt = true
+      }
+      packet = consume next
+      held = frame
+      return
+    }
+  }
+
+  private func readPicture() throws(MediaError) {
+    switch try reader!.nextFrame() {
+    case .frame(let frame):
+      let layout = PixelFormat(frame.format)
+      held = Held(
+        time: frame.timeNanoseconds, isCorrupt: frame.isCorrupt,
+        format: FrameFormat(
+          pixelFormat: layout, width: frame.width, height: frame.height,
+          color: Color(frame.color, layout), rate: rate))
+      picture = consume frame
+    case .corrupt:
+      let time = lastTime.map { $0 &+ rate.frameNanoseconds } ?? 0
+      held = Held(time: time, isCorrupt: true)
+    case .end: return
+    }
+  }
+
+  public func take(into slot: inout CaptureSlot) {
+    if let packet = packet.take() {
+      let image = unsafe ImageStorage(packet)
+      let count = unsafe packet.bytes.count
+      unsafe slot.lend(image, byteCount: count, handle: packet.leak())
+    } else if let picture = picture.take() {
+      let image = unsafe ImageStorage(picture)
+      let count = slot.format.pixelFormat.byteCount(width: picture.width, height: picture.height)
+      unsafe slot.lend(image, byteCount: count, handle: picture.leak())
+    } else {
+      slot.filled(0)
+    }
+    advance()
+  }
+
+  public func discard() {
+    packet = nil
+    picture = nil
+    advance()
+  }
+
+  private func advance() {
+    held = nil
+    place += 1
+  }
+
+  /// From the source's thread, but libavcodec does not mind which.
+  public func reclaim(_ lent: UnsafeMutableRawPointer) {
+    if staysEncoded {
+      unsafe EncodedPacket.release(lent)
+    } else {
+      unsafe DecodedFrame.release(lent)
+    }
+  }
+
+  public func close() {
+    discard()
+    reader = nil
+  }
+}
