@@ -92,7 +92,9 @@ let package = Package(
     test("SprocketLibAVTests", ["SprocketLibAV", "TestSupport"]),
     test("SprocketYUVTests", ["SprocketYUV", "TestSupport"]),
     test("SprocketCodecsTests", ["SprocketCodecs", "SprocketCore", "SprocketJPEG", "TestSupport"]),
-    test("SprocketSourcesTests", ["SprocketSources", "SprocketCore", "SprocketJPEG"]),
+    test(
+      "SprocketSourcesTests",
+      ["SprocketSources", "SprocketCodecs", "SprocketCore", "SprocketJPEG", "TestSupport"]),
     .target(
       name: "TestSupport", dependencies: ["SprocketCore"], path: "Tests/TestSupport",
       swiftSettings: settings),

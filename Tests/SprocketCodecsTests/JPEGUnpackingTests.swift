@@ -12,7 +12,7 @@ import Testing
     let slot = TestSlot()
     slot.addMemory(format, parts: parts, unpacker.configure(format: format, parts: parts))
     slot.deliver(bytes)
-    return unsafe unpacker.unpack(slot.storage) ? slot : nil
+    return slot.unpack(with: unpacker) ? slot : nil
   }
 
   private func format(_ frame: EncodedFrame) -> FrameFormat {

@@ -40,7 +40,7 @@ private let combinations: [FrameParts] = [
     slot.addMemory(format, parts: parts, unpacker.configure(format: format, parts: parts))
     slot.deliver(picture.planes, padding: 3)
     let name = "\(format.pixelFormat.fourcc) \(format.width)x\(format.height) \(parts)"
-    unsafe #expect(unpacker.unpack(slot.storage), "\(name)")
+    #expect(slot.unpack(with: unpacker), "\(name)")
     if parts.contains(.image) {
       for (plane, rows) in picture.image.enumerated() {
         #expect(slot.imageRows(plane) == rows, "plane \(plane) of \(name)")
@@ -62,7 +62,7 @@ private let combinations: [FrameParts] = [
       #expect(plan.borrowsImage && !plan.borrowsLuma)
       let slot = TestSlot()
       slot.deliver(RawPicture(pixels, width: 9, height: 7).planes, padding: 1)
-      unsafe #expect(unpacker.unpack(slot.storage))
+      #expect(slot.unpack(with: unpacker))
       for plane in 0..<pixels.planeCount {
         let origin = pixels == .yv12 ? [0, 2, 1][plane] : plane
         #expect(slot.isSourceMemory(imagePlane: plane, of: origin), "\(pixels) \(plane)")
@@ -79,9 +79,9 @@ private let combinations: [FrameParts] = [
       slot.addMemory(
         format, parts: .pixels, unpacker.configure(format: format, parts: .pixels))
       slot.deliver(RawPicture(pixels, width: 8, height: 4).planes, padding: 0)
-      unsafe #expect(!unpacker.unpack(slot.storage), "\(pixels)")
+      #expect(!slot.unpack(with: unpacker), "\(pixels)")
       slot.deliver(RawPicture(pixels, width: 6, height: 6).planes, padding: 9)
-      unsafe #expect(!unpacker.unpack(slot.storage), "\(pixels)")
+      #expect(!slot.unpack(with: unpacker), "\(pixels)")
     }
   }
 
@@ -93,7 +93,7 @@ private let combinations: [FrameParts] = [
     #expect(!plan.borrowsImage && !plan.borrowsLuma)
     let slot = TestSlot()
     slot.deliver(RawPicture(.bayerRGGB, width: 8, height: 6).planes, padding: 0)
-    unsafe #expect(unpacker.unpack(slot.storage))
+    #expect(slot.unpack(with: unpacker))
   }
 
   @Test(arguments: [PixelFormat.i420, .yuv444p, .grey, .y10, .y16])
@@ -112,8 +112,8 @@ private let combinations: [FrameParts] = [
             UnpackPlan(borrowsImage: true, borrowsLuma: format.lumaIsPlane), version: 1)
           slot.deliver(picture.planes, padding: 2)
           slot.takeImage(version: 1)
-          unsafe FrameUnpacker().deriveLuma(
-            slot.storage, version: 1, format: format, parts: wanted)
+          slot.deriveLuma(
+            with: FrameUnpacker(), version: 1, format: format, parts: wanted)
           let luma = picture.luma(range)
           for scale in LumaScale.allCases where wanted.contains(.luma(scale)) {
             let expected = scale == .full ? luma : boxMean(luma, by: scale.divisor)

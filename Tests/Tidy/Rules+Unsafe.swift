@@ -51,6 +51,10 @@ extension Rules {
     Permission(
       "Sources/SprocketSinks", ["FileWriter+Text", "FileWriter", "SinkError+System"],
       "wraps open, write and errno"),
+    Permission("Sources/SprocketSources", ["SourceClock"], "asks the clock"),
+    Permission(
+      "Sources/SprocketSources/File", ["FileFormat", "FileSource"],
+      "lends libavformat's and libavcodec's memory"),
     Permission(
       "Sources/SprocketSources/Scene", ["SceneClock", "SceneJPEG", "SceneTruthFile"],
       "asks the clock, lends planes to libturbojpeg, writes a file"),
@@ -61,9 +65,7 @@ extension Rules {
         "BoxMean", "LumaConversion", "PixelConversion+Interleaved", "PixelConversion+Packed",
         "PixelConversion+RGB", "PixelConversion+RGB444", "PixelConversion", "PlaneBytes",
       ], "wraps libyuv"),
-    Permission(
-      "Tests/SprocketCodecsTests", ["JPEGUnpackingTests", "RawUnpackingTests", "TestSlot"],
-      "slots in memory"),
+    Permission("Tests/SprocketCodecsTests", ["JPEGUnpackingTests"], "pictures in memory"),
     Permission(
       "Tests/SprocketEngineTests", ["EngineHarness"], "sources and sinks that look at slots"),
     Permission("Tests/SprocketJPEGTests", ["Images", "JPEGDecoderTests"], "pictures in memory"),
@@ -72,7 +74,8 @@ extension Rules {
     Permission("Tests/SprocketSinksTests", ["SinkFrame"], "frames in memory"),
     Permission("Tests/SprocketYUVTests", ["Planes"], "planes in memory"),
     Permission(
-      "Tests/TestSupport", ["FrameMemory", "StageUnderTest", "TestBuffer"], "frames in memory"),
+      "Tests/TestSupport", ["FrameMemory", "StageUnderTest", "TestBuffer", "TestSlot"],
+      "frames in memory"),
   ]
 
   static let unsafeStaysInItsPlaces: Rule = { tree in

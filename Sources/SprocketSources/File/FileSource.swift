@@ -2,7 +2,7 @@ internal import SprocketCodecs
 public import SprocketCore
 internal import SprocketLibAV
 
-/// Plays a video file.
+/// Plays a video file; of several films in one, that which FFmpeg would play (the largest).
 ///
 /// Motion-JPEG stays encoded, every frame's structure checked; all else is decoded by libavcodec. Both
 /// are lent without a copy. Where size, layout or colour change, an epoch begins.

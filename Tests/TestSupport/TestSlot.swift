@@ -1,10 +1,9 @@
-import SprocketCore
-import TestSupport
+public import SprocketCore
 
 /// A slot as the engine lays it out: strides of whole cache lines, two spare rows, and no memory for
 /// what the plan says is borrowed, so that a wrong plan is a crash.
 @safe
-final class TestSlot {
+public final class TestSlot {
   let storage: UnsafeMutablePointer<FrameStorage>
   private let records: UnsafeMutablePointer<FrameRecord>
   private let versions: UnsafeMutablePointer<VersionStorage>
@@ -12,7 +11,7 @@ final class TestSlot {
   private var planes: [TestBuffer] = []
   private var source: [TestBuffer] = []
 
-  init(versions count: Int = 1) {
+  public init(versions count: Int = 1) {
     unsafe records = .allocate(capacity: 1)
     unsafe records.initialize(to: FrameRecord())
     unsafe versions = .allocate(capacity: count)
@@ -35,7 +34,9 @@ final class TestSlot {
   }
 
   /// Memory for what is not borrowed, filled with 0xEE.
-  func addMemory(_ format: FrameFormat, parts: FrameParts, _ plan: UnpackPlan, version: Int = 0) {
+  public func addMemory(
+    _ format: FrameFormat, parts: FrameParts, _ plan: UnpackPlan, version: Int = 0
+  ) {
     guard let image = format.image else { return }
     if parts.contains(.image), !plan.borrowsImage {
       for plane in 0..<image.planeCount {
@@ -60,7 +61,7 @@ final class TestSlot {
   }
 
   /// Lets the source deliver planes with `padding` bytes behind each row but the last.
-  func deliver(_ contents: [[[UInt8]]], padding: Int) {
+  public func deliver(_ contents: [[[UInt8]]], padding: Int) {
     source = contents.map { rows in
       TestBuffer(
         Array(rows.joined(separator: [UInt8](repeating: 0xDD, count: padding))))
@@ -73,26 +74,55 @@ final class TestSlot {
   }
 
   /// Lets the source deliver an encoded frame.
-  func deliver(_ bytes: [UInt8]) {
+  public func deliver(_ bytes: [UInt8]) {
     deliver([[bytes]], padding: 0)
     unsafe records[0].byteCount = bytes.count
   }
 
+  /// Moves the frame that a source announced into this slot; returns its bytes.
+  public func take(_ source: any Source, _ format: FrameFormat) -> Int {
+    var capture = unsafe CaptureSlot(unsafeStorage: storage, format: format)
+    source.take(into: &capture)
+    return unsafe records[0].byteCount
+  }
+
+  /// Gives back what the source lent.
+  public func giveBack(to source: any Source) {
+    guard let lent = unsafe storage.pointee.lent else { return }
+    unsafe source.reclaim(lent)
+    unsafe storage.pointee.lent = nil
+  }
+
+  /// Returns whether the frame is in order.
+  public func unpack(with unpacker: any Unpacker) -> Bool { unsafe unpacker.unpack(storage) }
+
   /// Makes a version's image what the source delivered, as a writing stage may have left it.
-  func takeImage(version: Int) {
+  public func takeImage(version: Int) {
     unsafe versions[version].image = unsafe storage.pointee.source
   }
 
-  func imageRows(_ plane: Int, version: Int = 0) -> [[UInt8]] {
+  /// Fills the luma of a later version.
+  public func deriveLuma(
+    with unpacker: any Unpacker, version: Int, format: FrameFormat, parts: FrameParts
+  ) {
+    unsafe unpacker.deriveLuma(storage, version: version, format: format, parts: parts)
+  }
+
+  public func imageRows(_ plane: Int, version: Int = 0) -> [[UInt8]] {
     unsafe rows(versions[version].image.planes[plane])
   }
 
-  func lumaRows(_ scale: LumaScale, version: Int = 0) -> [[UInt8]] {
+  public func lumaRows(_ scale: LumaScale, version: Int = 0) -> [[UInt8]] {
     unsafe rows(versions[version].luma[Int(scale.rawValue)])
   }
 
+  /// The planes that the source delivered or lent.
+  public func sourceRows(_ plane: Int) -> [[UInt8]] {
+    unsafe rows(storage.pointee.source.planes[plane])
+  }
+
   /// Whether a plane is the very memory that the source delivered.
-  func isSourceMemory(imagePlane plane: Int, of sourcePlane: Int) -> Bool {
+  public func isSourceMemory(imagePlane plane: Int, of sourcePlane: Int) -> Bool {
     unsafe versions[0].image.planes[plane].base == source[sourcePlane].memory.baseAddress
   }
 
@@ -102,30 +132,5 @@ final class TestSlot {
         unsafe plane.base[row * plane.stride + column]
       }
     }
-  }
-}
-
-/// The box mean as DESIGN.md has it, for boxes that the edge may cut.
-func boxMean(_ rows: [[UInt8]], by factor: Int) -> [[UInt8]] {
-  let (width, height) = (rows[0].count, rows.count)
-  return stride(from: 0, to: height, by: factor).map { top in
-    stride(from: 0, to: width, by: factor).map { left in
-      var (sum, count) = (0, 0)
-      for y in top..<min(top + factor, height) {
-        for x in left..<min(left + factor, width) {
-          sum += Int(rows[y][x])
-          count += 1
-        }
-      }
-      return UInt8((sum + count / 2) / count)
-    }
-  }
-}
-
-/// The largest difference between two pictures of one size.
-func largestDifference(_ a: [[UInt8]], _ b: [[UInt8]]) -> Int {
-  guard a.count == b.count, a[0].count == b[0].count else { return .max }
-  return zip(a, b).reduce(0) { worst, rows in
-    zip(rows.0, rows.1).reduce(worst) { max($0, abs(Int($1.0) - Int($1.1))) }
   }
 }

@@ -1,0 +1,71 @@
+import SprocketCore
+import SprocketSources
+import TestSupport
+import Testing
+
+@Suite(.enabled(if: hasFFmpeg)) struct FilePaceTests {
+  private func open(_ path: String) throws -> FileSource {
+    let values = ["pace": "real"]
+    let source = try FileSource.kind.make(argument: path, values: values)
+    return try #require(source as? FileSource)
+  }
+
+  @Test func atRealPaceFramesComeWhenTheyAreDue() throws {
+    let clips = try FileClips()
+    let path = try clips.make("clip.mp4", rate: 50, frames: 12, ["-c:v", "mpeg4"])
+    let source = try open(path)
+    let description = try source.open()
+    defer { source.close() }
+    #expect(description.isLive && description.clock == .monotonic)
+    let clock = ContinuousClock()
+    let start = clock.now
+    var captured: [Int64] = []
+    var empty = 0
+    while true {
+      let asked = clock.now
+      let arrival = try source.next(timeout: 5_000_000)
+      // 5 ms at most, but for a busy machine.
+      #expect(clock.now - asked < .milliseconds(500))
+      if case .nothing = arrival { empty += 1 }
+      if case .frame(let frame) = arrival {
+        #expect(frame.captured.clock == .monotonic)
+        #expect(clock.now - start >= .milliseconds(20 * captured.count - 1))
+        captured.append(frame.captured.nanoseconds)
+        source.discard()
+      }
+      if case .end = arrival { break }
+    }
+    #expect(captured.count == 12 && empty > 12)
+    let steps = zip(captured, captured.dropFirst()).map { $1 - $0 }
+    #expect(steps == [Int64](repeating: 20_000_000, count: 11))
+  }
+
+  @Test func aFrameThatIsTakenLateKeepsTheTimeAtWhichItWasDue() throws {
+    let clips = try FileClips()
+    let source = try open(
+      try clips.make("clip.mp4", rate: 100, frames: 3, ["-c:v", "mpeg4"]))
+    _ = try source.open()
+    defer { source.close() }
+    var captured: [Int64] = []
+    for _ in 0..<3 {
+      guard case .frame(let frame) = try source.next(timeout: 1_000_000_000) else { break }
+      captured.append(frame.captured.nanoseconds)
+      source.discard()
+      // Longer than the clip.
+      let until = ContinuousClock().now + .milliseconds(60)
+      while ContinuousClock().now < until {}
+    }
+    #expect(captured.count == 3 && captured[2] - captured[0] == 20_000_000)
+  }
+
+  @Test func settingsAreToldAndChecked() throws {
+    #expect(builtinSources.map(\.name).contains("file"))
+    #expect(builtinSources.map(\.name) == builtinSources.map(\.name).sorted())
+    #expect(FileSource.kind.settings.map(\.name) == ["pace", "startup"])
+    #expect(FileSource.kind.settings.map(\.defaultText) == ["fast", "0"])
+    #expect(throws: SourceError.self) {
+      _ = try FileSource.kind.make(argument: "a.avi", values: ["pace": "slow"])
+    }
+    #expect(throws: SourceError.self) { _ = try FileSource.kind.make(argument: "") }
+  }
+}

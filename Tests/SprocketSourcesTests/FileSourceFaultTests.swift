@@ -1,0 +1,137 @@
+import Foundation
+import SprocketCore
+import SprocketSources
+import TestSupport
+import Testing
+
+@Suite(.enabled(if: hasFFmpeg)) struct FileSourceFaultTests {
+  private func refusal(_ path: String) -> SourceError? {
+    do throws(SourceError) {
+      _ = try FileSource(path: path).open()
+      return nil
+    } catch {
+      print(error)
+      return error
+    }
+  }
+
+  @Test func whatCannotBePlayedIsRefusedInOneSentence() throws {
+    let clips = try FileClips()
+    _ = try Tool.run(
+      "ffmpeg", ["-v", "quiet", "-f", "lavfi", "-i", "sine=duration=0.2", clips.path("sound.wav")])
+    let whole = try FileClips.bytes(try clips.make("whole.mov", ["-c:v", "mjpeg"]))
+    let paths = [
+      clips.path("nowhere.mov"), clips.folder.path, clips.path("sound.wav"),
+      try clips.write("empty.avi", []), try clips.write("text.mov", Array("hello".utf8)),
+      try clips.write("noise", TestPattern.random.bytes(5000)),
+      try clips.write("cut.mov", Array(whole[..<(whole.count / 2)])),
+    ]
+    for path in paths {
+      let error = try #require(refusal(path), "\(path)")
+      #expect(error.code == .usage)
+      #expect(error.description.contains(path) && !error.description.contains("\n"))
+    }
+  }
+
+  @Test func aFrameOfBrokenStructureIsCorruptAndTheOthersAreNot() throws {
+    let clips = try FileClips()
+    let path = try clips.make("clip.avi", ["-c:v", "mjpeg"])
+    var bytes = try FileClips.bytes(path)
+    let starts = bytes.indices.dropLast(2).filter {
+      bytes[$0] == 0xFF && bytes[$0 + 1] == 0xD8 && bytes[$0 + 2] == 0xFF
+    }
+    try #require(starts.count == 10)
+    bytes[starts[4]] = 0
+    // A marker within the picture, where none may be.
+    bytes[starts[7] - 20] = 0xFF
+    bytes[starts[7] - 19] = 0xC4
+    let played = try Played(try clips.write("damaged.avi", bytes))
+    #expect(played.frames.count == 10)
+    #expect(played.corrupt == [4, 6])
+    #expect(played.frames.allSatisfy { $0.byteCount > 0 })
+    #expect(played.epochs.isEmpty)
+
+    bytes[starts[0]] = 0
+    let first = try Played(try clips.write("first.avi", bytes))
+    #expect(first.corrupt == [0, 4, 6] && first.frames.count == 10)
+    #expect(first.description.format.width == 64)
+  }
+
+  @Test func anotherSizeOfJPEGBeginsAnEpoch() throws {
+    let clips = try FileClips()
+    let mjpeg = ["-c:v", "mjpeg", "-f", "mjpeg", "-pix_fmt"]
+    let parts = [
+      try clips.make("a", size: "64x48", frames: 3, mjpeg + ["yuvj420p"]),
+      try clips.make("b", size: "96x80", frames: 2, mjpeg + ["yuvj420p"]),
+      try clips.make("c", size: "96x80", frames: 4, mjpeg + ["yuvj422p"]),
+    ]
+    let path = try clips.write("all.mjpeg", try parts.flatMap { try FileClips.bytes($0) })
+    let played = try Played(path)
+    #expect(played.frames.count == 9 && played.epochs == [3, 5] && played.corrupt.isEmpty)
+    #expect(played.frames.map(\.format.width) == [64, 64, 64, 96, 96, 96, 96, 96, 96])
+    #expect(played.frames[4].format.image == .i420)
+    #expect(played.frames[5].format.image == .yuv422p)
+    #expect(played.frames.map(\.announced.sequence) == (0..<9).map { UInt64($0) })
+  }
+
+  @Test func anotherSizeOfDecodedVideoBeginsAnEpoch() throws {
+    let clips = try FileClips()
+    let film = ["-c:v", "libx264", "-bf", "0", "-f", "h264", "-pix_fmt", "yuv420p"]
+    let parts = [
+      try clips.make("a", size: "64x48", frames: 3, film),
+      try clips.make("b", size: "96x80", frames: 4, film),
+    ]
+    let path = try clips.write("all.h264", try parts.flatMap { try FileClips.bytes($0) })
+    let played = try Played(path)
+    #expect(played.frames.count == 7 && played.epochs == [3])
+    #expect(played.frames.map(\.format.width) == [64, 64, 64, 96, 96, 96, 96])
+    #expect(try probe(path, "frame=width") == played.frames.map { "\($0.format.width)" })
+  }
+
+  @Test func aFileThatIsCutOffPlaysAsFarAsItGoes() throws {
+    let clips = try FileClips()
+    for arguments in [["-c:v", "mjpeg"], ["-c:v", "mpeg4", "-g", "3"]] {
+      let whole = try FileClips.bytes(try clips.make("whole.avi", frames: 40, arguments))
+      for part in [0.3, 0.55, 0.8] {
+        let bytes = Array(whole[..<Int(Double(whole.count) * part)])
+        let played = try Played(try clips.write("cut.avi", bytes))
+        #expect((1..<40).contains(played.frames.count), "\(arguments) \(part)")
+        // What is cut in two is the last, if anything is.
+        #expect(played.corrupt.allSatisfy { $0 >= played.frames.count - 2 })
+      }
+    }
+  }
+
+  @Test func damageInAFilmIsNoMoreThanAFate() throws {
+    let clips = try FileClips()
+    let arguments = ["-c:v", "libx264", "-g", "10", "-bf", "2"]
+    let whole = try FileClips.bytes(
+      try clips.make("film.mkv", size: "128x96", frames: 60, arguments))
+    var random = TestRandom(seed: 3)
+    var damaged = 0
+    for _ in 0..<20 {
+      var bytes = whole
+      for _ in 0..<30 {
+        let place = Int.random(in: 2000..<bytes.count, using: &random)
+        bytes[place] = .random(in: 0...255, using: &random)
+      }
+      guard let played = try? Played(try clips.write("damaged.mkv", bytes)) else { continue }
+      damaged += played.corrupt.count
+      let sequences = played.frames.map(\.announced.sequence)
+      #expect(sequences == (0..<UInt64(sequences.count)).map { $0 })
+    }
+    #expect(damaged > 0)
+  }
+
+  @Test func jpegOfOtherColoursIsDecodedByLibavcodec() throws {
+    // Each pixel as C M Y K, which libturbojpeg has no planes for.
+    guard Tool.find("cjpeg") != nil else { return }
+    let clips = try FileClips()
+    let ppm = try clips.make("a.ppm", frames: 1, [])
+    let bytes = try Tool.run("cjpeg", ["-rgb", "-quality", "90", ppm])
+    let played = try Played(try clips.write("rgb.jpg", bytes))
+    #expect(played.frames.count == 1 && played.corrupt.isEmpty)
+    #expect(played.description.format.pixelFormat != .mjpeg)
+    #expect(played.description.format.color.range == .full)
+  }
+}

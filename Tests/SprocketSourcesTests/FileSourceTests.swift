@@ -1,0 +1,156 @@
+import Foundation
+import SprocketCore
+import SprocketSources
+import TestSupport
+import Testing
+
+@Suite(.enabled(if: hasFFmpeg)) struct FileSourceTests {
+  static let films = [
+    "exposure/nasa_13013.mp4", "generic/box.mp4", "generic/carphone_pristine.mp4",
+    "generic/flipping_a_pancake.mkv", "generic/tree.avi", "generic/vtest.avi",
+    "mjpeg/100_0306.AVI", "stabilization/max-heromode.mp4", "stabilization/test.avi",
+    "timing/FLIR_Thermal.mp4",
+  ]
+
+  @Test(
+    .enabled(if: TestData.isPresent, Comment(rawValue: TestData.absent)), arguments: films)
+  func everyFrameComesAtTheTimeThatFFprobeTells(film: String) throws {
+    let path = TestData.path(film)
+    let played = try Played(path)
+    let stream = try playedStream(path)
+    let base = try #require(try probe(path, "stream=time_base", stream).first)
+      .split(separator: "/").compactMap { Int64($0) }
+    let ticks = try probe(path, "frame=best_effort_timestamp", stream).compactMap { Int64($0) }
+    let count = try probe(path, "stream=nb_read_frames", stream, ["-count_frames"])
+    #expect(["\(played.frames.count)"] == count)
+    #expect(played.frames.count == ticks.count)
+    let worst = zip(played.times, ticks).reduce(0) { worst, pair in
+      // The exact time is tick * base[0] / base[1] seconds.
+      max(worst, abs(pair.0 * base[1] - pair.1 * base[0] * 1_000_000_000))
+    }
+    #expect(worst <= base[1])
+    #expect(played.corrupt.isEmpty && played.epochs.isEmpty)
+    let sequences = played.frames.map(\.announced.sequence)
+    #expect(sequences == (0..<UInt64(sequences.count)).map { $0 })
+    #expect(played.frames.allSatisfy { $0.announced.captured.clock == .media })
+  }
+
+  /// Of several films in a file, the one that FFmpeg plays: the largest.
+  private func playedStream(_ path: String) throws -> String {
+    let widths = try probe(path, "stream=width", "v").compactMap { Int($0) }
+    let largest = try #require(widths.max())
+    return "v:\(widths.firstIndex(of: largest) ?? 0)"
+  }
+
+  @Test(
+    .enabled(if: TestData.isPresent, Comment(rawValue: TestData.absent)), arguments: films)
+  func lumaIsWhatFFmpegDecodes(film: String) throws {
+    let path = TestData.path(film)
+    let limit = 5
+    var lumas: [[[UInt8]]] = []
+    let played = try Played(path, limit: limit) { _, format, slot in
+      lumas.append(try #require(unpackedLuma(slot, format)))
+    }
+    let format = played.description.format
+    let isRGB = format.pixelFormat == .rgb24 || format.pixelFormat == .bgr24
+    let decoded = try Tool.run(
+      "ffmpeg",
+      ["-v", "quiet", "-i", path, "-vsync", "passthrough", "-frames:v", "\(limit)"]
+        + (isRGB ? ["-pix_fmt", "rgb24"] : ["-vf", "extractplanes=y"]) + ["-f", "rawvideo", "-"])
+    let samples = isRGB ? gray(decoded) : decoded
+    let expected = samples.map { sample in
+      guard format.color.range == .limited else { return sample }
+      return UInt8(min(max((Double(Int(sample) - 16) * 255 / 219).rounded(), 0), 255))
+    }
+    let found = lumas.flatMap { $0.flatMap { $0 } }
+    try #require(found.count == expected.count)
+    let worst = zip(found, expected).reduce(0) { max($0, abs(Int($1.0) - Int($1.1))) }
+    // Of JPEG there are two decoders, whose transforms round differently.
+    #expect(worst <= (format.pixelFormat == .mjpeg ? 2 : 0))
+  }
+
+  private func gray(_ rgb: [UInt8]) -> [UInt8] {
+    stride(from: 0, to: rgb.count, by: 3).map { at -> UInt8 in
+      let (r, g, b) = (Int(rgb[at]), Int(rgb[at + 1]), Int(rgb[at + 2]))
+      return UInt8((77 * r + 150 * g + 29 * b + 128) / 256)
+    }
+  }
+
+  @Test(arguments: [
+    ("i420", "rawvideo", PixelFormat.i420), ("nv12", "rawvideo", .nv12),
+    ("nv21", "rawvideo", .nv21), ("yuyv422", "rawvideo", .yuyv), ("uyvy422", "rawvideo", .uyvy),
+    ("yuv422p", "ffv1", .yuv422p), ("yuv444p", "ffv1", .yuv444p), ("yuv440p", "ffv1", .yuv440p),
+    ("gray", "ffv1", .grey), ("gray10le", "ffv1", .y10), ("gray16le", "ffv1", .y16),
+    ("rgb24", "png", .rgb24), ("bgr0", "ffv1", .bgr32), ("bgr24", "rawvideo", .bgr24),
+  ])
+  func decodedFramesAreLentInTheirOwnLayout(
+    name: String, codec: String, layout: PixelFormat
+  ) throws {
+    let clips = try FileClips()
+    let pixels = name == "i420" ? "yuv420p" : name
+    let path = try clips.make(
+      "clip.nut", size: "62x46", frames: 3, ["-pix_fmt", pixels, "-c:v", codec])
+    var planes: [UInt8] = []
+    let played = try Played(path) { _, format, slot in
+      for plane in 0..<format.pixelFormat.planeCount {
+        planes += slot.sourceRows(plane).flatMap { $0 }
+      }
+    }
+    #expect(played.description.format.pixelFormat == layout)
+    #expect(played.description.format.width == 62 && played.description.format.height == 46)
+    let expected = try Tool.run(
+      "ffmpeg", ["-v", "quiet", "-i", path, "-pix_fmt", pixels, "-f", "rawvideo", "-"])
+    #expect(planes == expected)
+  }
+
+  @Test func motionJPEGIsLentByteForByte() throws {
+    let clips = try FileClips()
+    let path = try clips.make("clip.avi", ["-c:v", "mjpeg", "-pix_fmt", "yuvj422p"])
+    var bytes: [UInt8] = []
+    let played = try Played(path) { _, _, slot in bytes += slot.sourceRows(0)[0] }
+    let copied = try Tool.run(
+      "ffmpeg", ["-v", "quiet", "-i", path, "-c", "copy", "-f", "mjpeg", "-"])
+    #expect(bytes == copied && !bytes.isEmpty)
+    let format = played.description.format
+    #expect(format.pixelFormat == .mjpeg && format.image == .yuv422p && format.color == .jpeg)
+    #expect(format.rate == FrameRate(frames: 25) && played.description.capacity == 0)
+    #expect(!played.description.isLive && played.description.frameCount == 10)
+  }
+
+  @Test func theFirstFramesAreMarked() throws {
+    let clips = try FileClips()
+    let path = try clips.make("clip.mp4", ["-c:v", "mpeg4"])
+    var settings = FileSettings()
+    settings.startup = 3
+    let marks = try Played(path, settings).frames.map(\.announced.isStartup)
+    #expect(marks == (0..<10).map { $0 < 3 })
+  }
+
+  @Test func aDiscardedFrameKeepsItsNumber() throws {
+    let clips = try FileClips()
+    let source = FileSource(path: try clips.make("clip.mp4", ["-c:v", "mpeg4"]))
+    _ = try source.open()
+    defer { source.close() }
+    var sequences: [UInt64] = []
+    while case .frame(let frame) = try source.next(timeout: 0) {
+      sequences.append(frame.sequence)
+      source.discard()
+    }
+    #expect(sequences == (0..<10).map { UInt64($0) })
+  }
+
+  @Test func colourIsTheFiles() throws {
+    let clips = try FileClips()
+    let tagged = [
+      "-c:v", "mpeg4", "-color_range", "tv", "-colorspace", "bt709", "-color_trc", "bt709",
+    ]
+    let color = try Played(try clips.make("a.mkv", tagged), limit: 1).frames[0].format.color
+    #expect(color == Color(range: .limited, matrix: .bt709, transfer: .bt709))
+    let full = ["-c:v", "ffv1", "-pix_fmt", "yuv420p", "-color_range", "pc"]
+    let other = try Played(try clips.make("b.mkv", full), limit: 1).frames[0].format.color
+    #expect(other.range == .full)
+    let plain = try Played(
+      try clips.make("c.nut", ["-c:v", "rawvideo", "-pix_fmt", "gray"]), limit: 1)
+    #expect(plain.frames[0].format.color.range == .full)
+  }
+}
