@@ -21,6 +21,7 @@ extension Rules {
   static let mayBeUnsafe = [
     Permission(
       "Benchmarks/Sources/HandOff", ["RingHandOff", "Threads"], "futexes, threads, clocks"),
+    Permission("Benchmarks/Sources/SceneClip", ["SceneClip"], "writes to standard output"),
     Permission(
       "Sources/SprocketCodecs",
       [
@@ -39,8 +40,11 @@ extension Rules {
         "Threads", "Waiting",
       ], "lays out slots; threads and futexes"),
     Permission(
-      "Sources/SprocketJPEG", ["JPEGDecoder", "JPEGEncoder", "JPEGPlane", "JPEGStructure+Parsing"],
-      "wraps libturbojpeg"),
+      "Sources/SprocketJPEG",
+      [
+        "HuffmanCodes", "JPEGDecoder", "JPEGEncoder", "JPEGPlane", "JPEGStructure+Parsing",
+        "ScanCheck",
+      ], "wraps libturbojpeg"),
     Permission(
       "Sources/SprocketLibAV",
       [
@@ -70,7 +74,9 @@ extension Rules {
       "Tests/SprocketEngineTests", ["EngineHarness"], "sources and sinks that look at slots"),
     Permission("Tests/SprocketJPEGTests", ["Images", "JPEGDecoderTests"], "pictures in memory"),
     Permission("Tests/SprocketLibAVTests", ["Clips", "MediaReaderTests"], "pictures in memory"),
-    Permission("Tests/SprocketRingTests", ["Support", "WaitingTests"], "futexes, threads, slots"),
+    Permission(
+      "Tests/SprocketRingTests", ["RingStressTests", "Support", "WaitingTests"],
+      "futexes, threads, slots"),
     Permission("Tests/SprocketSinksTests", ["SinkFrame"], "frames in memory"),
     Permission("Tests/SprocketYUVTests", ["Planes"], "planes in memory"),
     Permission(
