@@ -94,7 +94,10 @@ let package = Package(
     test("SprocketCodecsTests", ["SprocketCodecs", "SprocketCore", "SprocketJPEG", "TestSupport"]),
     test(
       "SprocketSourcesTests",
-      ["SprocketSources", "SprocketCodecs", "SprocketCore", "SprocketJPEG", "TestSupport"]),
+      [
+        "SprocketSources", "SprocketCodecs", "SprocketCore", "SprocketJPEG", "TestSupport",
+        "CAllocationCounter",
+      ]),
     .target(
       name: "TestSupport", dependencies: ["SprocketCore"], path: "Tests/TestSupport",
       swiftSettings: settings),

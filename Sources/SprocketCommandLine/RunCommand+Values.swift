@@ -15,10 +15,6 @@ struct FrameSize: ExpressibleByArgument {
   }
 }
 
-extension PixelFormat: ExpressibleByArgument {
-  public init?(argument: String) { self.init(settingText: argument) }
-}
-
 /// `10s`, `500ms`.
 struct TimeSpan: ExpressibleByArgument {
   let duration: Duration

@@ -19,7 +19,7 @@ struct RunCommand: ParsableCommand {
   var sourceSet: [String] = []
 
   @Option(help: ArgumentHelp("Pixel format of the source, as a fourcc.", valueName: "fourcc"))
-  var format: PixelFormat?
+  var format: String?
 
   @Option(help: ArgumentHelp("Size of the source's frames in pixels.", valueName: "WxH"))
   var size: FrameSize?
@@ -125,8 +125,14 @@ struct RunCommand: ParsableCommand {
     let name = source ?? "scene"
     // A scene that is asked for a number of frames has no reason to take its time.
     if name == "scene", frames != nil, values["pace"] == nil { values["pace"] = "fast" }
+    let pixelFormat = try format.map { text throws(RunError) in
+      guard let known = PixelFormat(fourcc: text) else {
+        throw RunError(.usage, "--format: there is no `\(text)`; give \(PixelFormat.allowed)")
+      }
+      return known
+    }
     let request = FormatRequest(
-      format: format, size: size.map { ($0.width, $0.height) }, rate: rate)
+      format: pixelFormat, size: size.map { ($0.width, $0.height) }, rate: rate)
     return try registry.source(name, values: values, request: request)
   }
 

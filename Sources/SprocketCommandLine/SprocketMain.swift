@@ -14,6 +14,8 @@ public import Sprocket
 public func sprocketMain(stages: [Plugin]) -> Never {
   // A reader that goes away is an error of write(2), told and counted, not the end of the process.
   signal(SIGPIPE, SIG_IGN)
+  // So is a file that outgrows the limit (ulimit -f).
+  signal(SIGXFSZ, SIG_IGN)
   let registry: Registry
   do throws(RunError) {
     registry = try Registry(stages: stages)
@@ -27,7 +29,8 @@ public func sprocketMain(stages: [Plugin]) -> Never {
     guard SprocketCommand.exitCode(for: error) != .success else {
       SprocketCommand.exit(withError: error)
     }
-    fail(SprocketCommand.message(for: error), .usage)
+    let lines = SprocketCommand.message(for: error).split(whereSeparator: \.isNewline)
+    fail(lines.joined(separator: " "), .usage)
   }
   do {
     switch command {

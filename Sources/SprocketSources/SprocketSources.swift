@@ -2,5 +2,6 @@ public import SprocketCore
 
 /// All sources that Sprocket brings, in alphabetical order. A source is its folder and its line here.
 public let builtinSources: [SourceKind] = [
-  FileSource.kind
+  FileSource.kind,
+  SceneSource.kind,
 ]

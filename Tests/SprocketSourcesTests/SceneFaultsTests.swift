@@ -157,12 +157,10 @@ private final class Driver {
 }
 
 private final class Delay {
-  private var delay: ControlDelay
+  private var delay = ControlDelay()
 
-  init(_ frames: Int) { delay = ControlDelay(frames: frames) }
-
-  func write(_ change: ControlDelay.Change, during frame: UInt64) -> Bool {
-    delay.write(change, during: frame)
+  func write(_ change: ControlDelay.Change, from frame: UInt64) -> Bool {
+    delay.write(change, from: frame)
   }
   func take(at frame: UInt64) -> ControlDelay.Change? { delay.take(at: frame) }
 }
@@ -211,30 +209,30 @@ private final class Delay {
 @Suite struct ControlDelayTests {
   private typealias Change = ControlDelay.Change
 
-  @Test(arguments: 0...4) func aWriteShowsThatManyFramesLater(_ frames: Int) {
-    let delay = Delay(frames)
+  @Test func aWriteShowsFromItsFrameOn() {
+    let delay = Delay()
     let change = ControlDelay.Change(control: 1, value: 3, ticket: 7)
-    #expect(delay.write(change, during: 10))
-    for frame in 10..<UInt64(10 + frames) { #expect(delay.take(at: frame) == nil) }
-    #expect(delay.take(at: UInt64(10 + frames)) == change)
+    #expect(delay.write(change, from: 12))
+    for frame in 10..<12 as Range<UInt64> { #expect(delay.take(at: frame) == nil) }
+    #expect(delay.take(at: 12) == change)
     #expect(delay.take(at: 100) == nil)
   }
 
   @Test func changesComeInTheOrderOfWriting() {
-    let delay = Delay(2)
+    let delay = Delay()
     for ticket in 1...5 as ClosedRange<UInt64> {
-      #expect(delay.write(Change(control: 0, value: 0, ticket: ticket), during: ticket))
+      #expect(delay.write(Change(control: 0, value: 0, ticket: ticket), from: ticket))
     }
-    #expect(delay.take(at: 4)?.ticket == 1)
-    #expect(delay.take(at: 4)?.ticket == 2)
-    #expect(delay.take(at: 4) == nil)
+    #expect(delay.take(at: 2)?.ticket == 1)
+    #expect(delay.take(at: 2)?.ticket == 2)
+    #expect(delay.take(at: 2) == nil)
   }
 
   @Test func tooManyAreRefused() {
-    let delay = Delay(2)
+    let delay = Delay()
     for _ in 0..<ControlDelay.capacity {
-      #expect(delay.write(Change(control: 0, value: 0, ticket: 0), during: 0))
+      #expect(delay.write(Change(control: 0, value: 0, ticket: 0), from: 0))
     }
-    #expect(!delay.write(Change(control: 0, value: 0, ticket: 0), during: 0))
+    #expect(!delay.write(Change(control: 0, value: 0, ticket: 0), from: 0))
   }
 }

@@ -21,7 +21,6 @@ extension Rules {
   static let mayBeUnsafe = [
     Permission(
       "Benchmarks/Sources/HandOff", ["RingHandOff", "Threads"], "futexes, threads, clocks"),
-    Permission("Benchmarks/Sources/SceneClip", ["SceneClip"], "writes to standard output"),
     Permission(
       "Sources/SprocketCodecs",
       [
@@ -40,11 +39,8 @@ extension Rules {
         "Threads", "Waiting",
       ], "lays out slots; threads and futexes"),
     Permission(
-      "Sources/SprocketJPEG",
-      [
-        "HuffmanCodes", "JPEGDecoder", "JPEGEncoder", "JPEGPlane", "JPEGStructure+Parsing",
-        "ScanCheck",
-      ], "wraps libturbojpeg"),
+      "Sources/SprocketJPEG", ["JPEGDecoder", "JPEGEncoder", "JPEGPlane", "JPEGStructure+Parsing"],
+      "wraps libturbojpeg"),
     Permission(
       "Sources/SprocketLibAV",
       [
@@ -74,10 +70,9 @@ extension Rules {
       "Tests/SprocketEngineTests", ["EngineHarness"], "sources and sinks that look at slots"),
     Permission("Tests/SprocketJPEGTests", ["Images", "JPEGDecoderTests"], "pictures in memory"),
     Permission("Tests/SprocketLibAVTests", ["Clips", "MediaReaderTests"], "pictures in memory"),
-    Permission(
-      "Tests/SprocketRingTests", ["RingStressTests", "Support", "WaitingTests"],
-      "futexes, threads, slots"),
+    Permission("Tests/SprocketRingTests", ["Support", "WaitingTests"], "futexes, threads, slots"),
     Permission("Tests/SprocketSinksTests", ["SinkFrame"], "frames in memory"),
+    Permission("Tests/SprocketSourcesTests", ["SourceSlot"], "a slot in memory"),
     Permission("Tests/SprocketYUVTests", ["Planes"], "planes in memory"),
     Permission(
       "Tests/TestSupport", ["FrameMemory", "StageUnderTest", "TestBuffer", "TestSlot"],

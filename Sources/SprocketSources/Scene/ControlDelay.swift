@@ -1,5 +1,5 @@
-/// Control writes on their way through the camera: each takes effect a fixed number of frames after
-/// it was made, as a sensor's double-buffered registers have it. Pure.
+/// Control writes on their way through the camera: each takes effect some frames after it was made,
+/// as a sensor's double-buffered registers have it. Pure.
 package struct ControlDelay: Sendable {
   package struct Change: Sendable, Hashable {
     package var control: Int
@@ -16,26 +16,25 @@ package struct ControlDelay: Sendable {
   /// Changes that may be on their way at once.
   package static let capacity = 256
 
-  /// Frames from the one during which a write is made to the first that shows it.
-  package let frames: UInt64
   private var waiting: [(frame: UInt64, change: Change)] = []
 
-  package init(frames: Int) {
-    precondition(frames >= 0, "A control's delay is 0 frames or more.")
-    self.frames = UInt64(frames)
+  package init() {
     waiting.reserveCapacity(Self.capacity)
   }
 
-  /// Takes a write made while `frame` was being captured. False when too many are on their way.
-  package mutating func write(_ change: Change, during frame: UInt64) -> Bool {
+  /// Takes a write that is in force from `frame` on; frames of successive writes do not decrease.
+  /// False when too many are on their way.
+  package mutating func write(_ change: Change, from frame: UInt64) -> Bool {
     guard waiting.count < Self.capacity else { return false }
-    waiting.append((frame + frames, change))
+    precondition(
+      waiting.isEmpty || frame >= waiting[waiting.count - 1].frame, "Control writes come in order.")
+    waiting.append((frame, change))
     return true
   }
 
-  /// The oldest change that is in force from `frame` on and has not been told.
+  /// The oldest change that is in force at `frame` and has not been told.
   package mutating func take(at frame: UInt64) -> Change? {
-    guard let first = waiting.first, first.frame <= frame else { return nil }
-    return waiting.removeFirst().change
+    guard !waiting.isEmpty, waiting[0].frame <= frame else { return nil }
+    return waiting.remove(at: 0).change
   }
 }

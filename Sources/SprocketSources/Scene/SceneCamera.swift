@@ -17,7 +17,7 @@ package struct SceneCamera: Sendable {
   package init(_ settings: SceneSettings) {
     motion = SceneMotion(settings.motionSettings, seed: settings.seed)
     lens = settings.lensModel
-    delay = ControlDelay(frames: settings.delay)
+    delay = ControlDelay()
     cycle = UInt64(settings.cached)
     period = 1 / settings.rate.framesPerSecond
     state = SceneMoment()
@@ -26,9 +26,9 @@ package struct SceneCamera: Sendable {
     state.lensPosition = settings.lens
   }
 
-  /// Takes a control write made while frame `number` was the newest. False when too many wait.
-  package mutating func write(_ change: ControlDelay.Change, during number: UInt64) -> Bool {
-    delay.write(change, during: number)
+  /// Takes a control write that is in force from frame `number` on. False when too many wait.
+  package mutating func write(_ change: ControlDelay.Change, from number: UInt64) -> Bool {
+    delay.write(change, from: number)
   }
 
   /// The next change that is in force from frame `number` on, put into force.

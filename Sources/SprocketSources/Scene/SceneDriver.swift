@@ -26,7 +26,7 @@ package struct SceneDriver: Sendable {
 
   /// The frame that will be handed over next, as far as is known: worth drawing while waiting.
   package var expected: SceneCapture? {
-    if let first = queue.first { return first }
+    if !queue.isEmpty { return queue[0] }
     if case .frame(let capture) = upcoming { return capture }
     return nil
   }
@@ -53,6 +53,6 @@ package struct SceneDriver: Sendable {
       upcoming = timeline.next()
     }
     if queue.isEmpty { return .wait(until: upcoming.due) }
-    return .ready(.frame(queue.removeFirst()))
+    return .ready(.frame(queue.remove(at: 0)))
   }
 }

@@ -20,6 +20,10 @@ package struct SceneFault: OptionSet, Sendable, Hashable {
   /// Another size from this frame on.
   package static let formatChange = SceneFault(rawValue: 128)
 
+  /// What breaks a frame's bytes, and what begins an epoch. (Set literals would allocate.)
+  package static let damage = SceneFault(rawValue: corrupt.rawValue | truncate.rawValue)
+  package static let epoch = SceneFault(rawValue: unplug.rawValue | formatChange.rawValue)
+
   /// All, with the names that settings and the truth file use.
   package static let named: [(fault: SceneFault, name: String)] = [
     (.drop, "drop"), (.corrupt, "corrupt"), (.truncate, "truncate"), (.stall, "stall"),
@@ -75,12 +79,12 @@ package struct SceneFaults: Sendable {
 
   /// The faults that are due at frame `number`.
   package func due(at number: UInt64) -> SceneFault {
-    var faults: SceneFault = []
-    for bit in 0..<8 as Range<UInt16> {
-      let fault = SceneFault(rawValue: 1 << bit)
+    var faults = SceneFault()
+    for bit in 0..<8 {
+      let fault = SceneFault(rawValue: 1 << UInt16(bit))
       let probability = settings.probability(fault)
       guard probability > 0 else { continue }
-      if draw(bit, number) < probability { faults.insert(fault) }
+      if draw(UInt16(bit), number) < probability { faults.insert(fault) }
     }
     return faults
   }

@@ -5,6 +5,8 @@ package import SprocketCore
 package struct SceneFrameWriter: Sendable {
   private var renderer: SceneRenderer
   private let format: PixelFormat
+  /// Of every frame.
+  private let byteCount: Int
   /// Planar YUV, where the format is packed from it.
   private var scratch: [UInt8]
   private let scratchLayout: SceneLayout
@@ -19,6 +21,7 @@ package struct SceneFrameWriter: Sendable {
     precondition(Self.rawFormats.contains(format), "The scene does not draw \(format.fourcc).")
     self.renderer = renderer
     self.format = format
+    byteCount = format.byteCount(width: renderer.width, height: renderer.height)
     scratchLayout = SceneLayout(
       width: renderer.width, height: renderer.height, chroma: Self.scratchChroma(format))
     let isPacked = scratchLayout.chroma != .none
@@ -29,7 +32,7 @@ package struct SceneFrameWriter: Sendable {
   /// Draws one frame; `out` holds exactly its bytes.
   package mutating func write(_ moment: SceneMoment, into out: inout MutableSpan<UInt8>) {
     let (width, height) = (renderer.width, renderer.height)
-    precondition(out.count == format.byteCount(width: width, height: height))
+    precondition(out.count == byteCount, "A frame is drawn into memory of just its size.")
     if let layout = Self.directLayout(format, width: width, height: height) {
       renderer.draw(moment, layout: layout, into: &out)
       return

@@ -43,11 +43,11 @@ final class SceneFrames {
     return (selected.format, selected.capacity)
   }
 
-  /// Takes a control write made while frame `number` was the newest.
-  func write(_ write: ControlPort.Write, during number: UInt64) {
+  /// Takes a control write that is in force from frame `number` on.
+  func write(_ write: ControlPort.Write, from number: UInt64) {
     let change = ControlDelay.Change(
       control: Int(write.control), value: write.value, ticket: write.ticket)
-    if camera.write(change, during: number) { return }
+    if camera.write(change, from: number) { return }
     add(Event(kind: .controlRefused, control: write.control, ticket: write.ticket))
   }
 
@@ -92,7 +92,7 @@ final class SceneFrames {
       copy(bytes, into: &slot)
     }
     slot.filled(byteCount)
-    for event in events { _ = slot.add(event) }
+    for index in 0..<events.count { _ = slot.add(events[index]) }
     events.removeAll(keepingCapacity: true)
     current = nil
   }
@@ -111,7 +111,7 @@ extension SceneFrames {
     byteCount = frame.count
     cached = capture.isDamaged ? nil : index
     guard capture.isDamaged else { return }
-    for place in frame.indices { bytes[place] = frame[place] }
+    for place in 0..<frame.count { bytes[place] = frame[place] }
   }
 
   /// Breaks or cuts off what is in `bytes`.
@@ -151,5 +151,5 @@ extension SceneFrames {
 }
 
 extension SceneCapture {
-  var isDamaged: Bool { !faults.isDisjoint(with: [.corrupt, .truncate]) }
+  var isDamaged: Bool { !faults.isDisjoint(with: .damage) }
 }

@@ -100,7 +100,9 @@ package struct SceneMotion: Sendable {
 
   private static func sum(_ waves: [Wave], _ seconds: Double) -> Double {
     var sum = 0.0
-    for wave in waves { sum += wave.amplitude * sin(wave.speed * seconds + wave.phase) }
+    for index in 0..<waves.count {
+      sum += waves[index].amplitude * sin(waves[index].speed * seconds + waves[index].phase)
+    }
     return sum
   }
 }

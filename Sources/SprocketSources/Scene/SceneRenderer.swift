@@ -158,7 +158,7 @@ package struct SceneRenderer: Sendable {
       sample(plane: plane, along: line, count: half, sigma: lens.sigma(at: moment.lensPosition))
       if chroma == .full444 {
         for column in 0..<half { halved[column] = values[column] }
-        double(halved, into: &values)
+        Self.double(halved, into: &values)
       }
       let first = (plane == 1 ? layout.u : layout.v) + row * layout.chromaStride
       var out = memory._mutatingExtracting(first..<first + count)
@@ -170,7 +170,7 @@ package struct SceneRenderer: Sendable {
     }
   }
 
-  private func double(_ halved: [UInt16], into values: inout [UInt16]) {
+  private static func double(_ halved: [UInt16], into values: inout [UInt16]) {
     let half = halved.span.extracting(first: (values.count + 1) / 2)
     var out = values.mutableSpan
     doubleRow(half, into: &out)

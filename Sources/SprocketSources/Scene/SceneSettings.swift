@@ -1,7 +1,7 @@
 public import SprocketCore
 
 /// What a user may choose about the built-in scene.
-public struct SceneSettings: Sendable {
+public struct SceneSettings: SourceSettings {
   public enum Pace: String, Sendable, CaseIterable, SettingValue {
     /// Frames appear when they are due, and are lost when nobody takes them.
     case real
@@ -131,6 +131,13 @@ extension SceneSettings {
     return FrameFormat(
       pixelFormat: format, image: image, width: width, height: height,
       color: Color(range: .full, matrix: .bt601, transfer: transfer), rate: rate)
+  }
+
+  public mutating func request(_ request: FormatRequest) throws(SourceError) {
+    format = request.format ?? format
+    width = request.size?.width ?? width
+    height = request.size?.height ?? height
+    rate = request.rate ?? rate
   }
 
   /// Throws what makes the settings impossible together.

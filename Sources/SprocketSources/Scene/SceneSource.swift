@@ -9,13 +9,15 @@ public import SprocketCore
 /// is lost but what `drop` loses.
 ///
 /// Controls `exposure` (microseconds), `gain` and `lens` (0...1) take effect `delay` frames after
-/// the newest frame at the time of writing. A cached scene has none.
+/// the newest frame at the time of writing, and at once before the first. A cached scene has none.
 ///
 /// A frame is drawn while waiting for it, and copied into its slot: no memory is lent.
 public final class SceneSource: Source {
   public let settings: SceneSettings
   private let frames: SceneFrames
   private let port: ControlPort?
+  /// Whether frames have the size that `formatchange` switches to and fro.
+  private var isAlternate = false
   private var truthFile: SceneTruthFile?
   /// What was done so far.
   package private(set) var record = SceneRecord()
@@ -25,9 +27,17 @@ public final class SceneSource: Source {
   /// CLOCK_MONOTONIC at the start.
   private var start: Int64 = 0
   /// The newest frame that was told of.
-  private var newest: UInt64 = 0
+  private var newest: UInt64?
+  private var delay: UInt64 { UInt64(settings.delay) }
 
   private var isReal: Bool { settings.pace == .real }
+
+  /// `--source scene`.
+  public static let kind = SourceKind(
+    "scene", "the built-in synthetic camera", SceneSettings.self
+  ) { (_, settings) throws(SourceError) in
+    try SceneSource(settings)
+  }
 
   /// Throws for settings that are impossible together; draws nothing yet.
   public init(_ settings: SceneSettings) throws(SourceError) {
@@ -68,7 +78,8 @@ public final class SceneSource: Source {
   }
 
   public func next(timeout: Int64) throws(SourceError) -> Arrival {
-    while let write = port?.take() { frames.write(write, during: newest) }
+    // What is written before the first frame is how the camera starts.
+    while let write = port?.take() { frames.write(write, from: newest.map { $0 + delay } ?? 0) }
     try truthFile?.check()
     guard let step = isReal ? wait(timeout) : timeline.next() else { return .nothing }
     switch step {
@@ -85,8 +96,6 @@ public final class SceneSource: Source {
       return .epoch(try describe(isAlternate: isAlternate), .formatChange)
     }
   }
-
-  private var isAlternate = false
 
   /// The next step at real pace, or `nil` if it is not due within `timeout` nanoseconds.
   private func wait(_ timeout: Int64) -> SceneStep? {

@@ -11,7 +11,7 @@ package struct SceneCapture: Sendable, Hashable {
   package var taken: Int64 = 0
   package var stamped: Int64 = 0
   package var due: Int64 = 0
-  package var faults: SceneFault = []
+  package var faults = SceneFault()
   /// How many sequence numbers before this one were lost.
   package var lost: UInt64 = 0
   package var isStartup = false
@@ -76,10 +76,10 @@ package struct SceneTimeline: Sendable {
       number += capture.lost
       sequence += capture.lost
       // What was due at the lost frames is lost with them; epochs do not change behind a drop.
-      due = faults.due(at: number).subtracting([.unplug, .formatChange]).union(.drop)
+      due = faults.due(at: number).subtracting(.epoch).union(.drop)
     }
     // Epoch changes are told as steps of their own, before the first frame after them.
-    if changed != number { due.subtract([.unplug, .formatChange]) }
+    if changed != number { due.subtract(.epoch) }
     fill(&capture, due)
     number += 1
     sequence += 1
@@ -87,7 +87,7 @@ package struct SceneTimeline: Sendable {
   }
 
   private mutating func epochChange(_ due: SceneFault) -> SceneStep? {
-    guard sequence > 0, changed != number, !due.isDisjoint(with: [.unplug, .formatChange]) else {
+    guard sequence > 0, changed != number, !due.isDisjoint(with: .epoch) else {
       return nil
     }
     changed = number

@@ -16,8 +16,8 @@ extension SceneTruth {
   /// `exposure_us`, `gain`, `lens` (0...1), `blur_px`, `startup`, `faults` (an array of names).
   /// Nothing is allocated while `text` has room: see `SceneTruth.longestLine`.
   package func append(to text: inout [UInt8]) {
-    for index in 0..<capture.lost {
-      let sequence = capture.sequence - capture.lost + index
+    for index in 0..<Int(capture.lost) {
+      let sequence = capture.sequence - capture.lost + UInt64(index)
       appendText("{\"sequence\":", &text)
       appendInteger(Int64(sequence), &text)
       appendText(",\"epoch\":", &text)
@@ -28,9 +28,10 @@ extension SceneTruth {
     appendText(capture.isStartup ? ",\"startup\":true" : ",\"startup\":false", &text)
     appendText(",\"faults\":[", &text)
     var isFirst = true
-    for (fault, name) in SceneFault.named where capture.faults.contains(fault) {
+    for index in 0..<SceneFault.named.count {
+      guard capture.faults.contains(SceneFault.named[index].fault) else { continue }
       appendText(isFirst ? "\"" : ",\"", &text)
-      appendText(name, &text)
+      appendText(SceneFault.named[index].name, &text)
       appendText("\"", &text)
       isFirst = false
     }

@@ -1,0 +1,181 @@
+"""What a person runs into: bad input, full disks, readers that go away, Ctrl-C."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import LIMIT, SPROCKET, clip, read_lines, sprocket
+
+WRONG = [
+    (["run", "--stage", "metr"], "there is no stage `metr`"),
+    (["run", "--stage", "focus:size=3"], "has no setting `size`"),
+    (["run", "--stage", "focus:region=2/0/1/1"], "region=2/0/1/1 is not allowed"),
+    (["run", "--stage", "meter", "--stage", "meter"], "given twice"),
+    (["run", "--source", "cam"], "there is no source `cam`"),
+    (["run", "--source", "file"], "file:PATH"),
+    (["run", "--source", "scene:x"], "takes nothing behind a colon"),
+    (["run", "--source-set", "pace"], "KEY=VALUE"),
+    (["run", "--source-set", "pace=slow"], "pace=slow is not allowed"),
+    (["run", "--source-set", "speed=1"], "has no setting"),
+    (["run", "--source", "file:nowhere.avi"], "nowhere.avi"),
+    (["run", "--source", "file:."], "folder"),
+    (["run", "--format", "H264"], "H264"),
+    (["run", "--format", "RGGB", "--stage", "meter"], "cannot be unpacked"),
+    (["run", "--size", "1280"], "1280"),
+    (["run", "--size", "4x4"], "16x16"),
+    (["run", "--frames", "0"], "--frames"),
+    (["run", "--duration", "-1s"], "duration"),
+    (["run", "--workers", "0"], "--workers"),
+    (["run", "--wait", "sleep"], "sleep"),
+    (["run", "--pipe", "rgb"], "rgb"),
+    (["run", "--control", "iris=1"], "there is no `iris`"),
+    (["run", "--control", "gain=1e9"], "gain=1e9 is not allowed"),
+    (["run", "--quiet", "--verbose"], "not both"),
+    (["run", "--reports", "no/such/folder/x.jsonl"], "no/such/folder"),
+    (["run", "--reports", "."], "director"),
+    (["run", "--summary", "no/such/folder/x.json"], "no/such/folder"),
+    (["run", "--nope"], "--nope"),
+    (["fly"], "fly"),
+    (["stages", "metr"], "metr"),
+]
+
+
+def one_sentence(errors):
+    lines = errors.strip().splitlines()
+    assert len(lines) == 1, errors
+    assert lines[0].startswith("sprocket: ")
+    return lines[0]
+
+
+@pytest.mark.parametrize("arguments, says", WRONG, ids=lambda value: "" if isinstance(value, str)
+                         else " ".join(value)[:40])
+def test_a_wrong_request_is_one_sentence_and_exit_2(arguments, says, tmp_path):
+    result = sprocket(*arguments, check=False, cwd=tmp_path)
+    assert result.returncode == 2, result.errors
+    assert says in one_sentence(result.errors)
+    assert result.stdout == b""
+
+
+@pytest.mark.parametrize("content", [b"", b"just words\n" * 50, b"\x00" * 4096],
+                         ids=["empty", "words", "zeros"])
+def test_a_file_that_is_no_video_is_one_sentence(content, tmp_path):
+    path = tmp_path / "clip.avi"
+    path.write_bytes(content)
+    result = sprocket("run", "--source", f"file:{path}", check=False)
+    assert result.returncode == 2
+    assert "clip.avi" in one_sentence(result.errors)
+
+
+def test_a_file_without_permission_is_one_sentence(tmp_path):
+    if os.geteuid() == 0:
+        pytest.skip("root may read everything")
+    path = tmp_path / "clip.avi"
+    path.write_bytes(b"x")
+    path.chmod(0)
+    assert sprocket("run", "--source", f"file:{path}", check=False).returncode == 2
+
+
+@pytest.mark.parametrize("name, kept", [("generic/box.mp4", 0.6), ("generic/vtest.avi", 0.5)])
+def test_a_truncated_file_gives_what_it_has_or_one_sentence(name, kept, tmp_path):
+    data = clip(name).read_bytes()
+    path = tmp_path / name.split("/")[1]
+    path.write_bytes(data[: int(len(data) * kept)])
+    summary = tmp_path / "summary.json"
+    result = sprocket("run", "--source", f"file:{path}", "--stage", "meter", "--quiet",
+                      "--summary", summary, check=False)
+    if result.returncode == 0:
+        ledger = json.loads(summary.read_text())
+        counts = ledger["sinks"]["null"]
+        assert counts["delivered"] > 0
+        assert counts["delivered"] + counts["corrupt"] == ledger["produced"]
+    else:
+        one_sentence(result.errors)
+
+
+def test_an_existing_file_is_kept_unless_overwrite_is_given(tmp_path):
+    path = tmp_path / "reports.jsonl"
+    path.write_text("precious\n")
+    arguments = ["run", "--frames", "3", "--reports", path, "--quiet"]
+    result = sprocket(*arguments, check=False)
+    assert result.returncode == 2
+    assert "--overwrite" in one_sentence(result.errors)
+    assert path.read_text() == "precious\n"
+    sprocket(*arguments, "--overwrite")
+    assert len(read_lines(path)) == 3
+
+
+def test_a_full_disk_fails_that_sink_alone(tmp_path):
+    summary = tmp_path / "summary.json"
+    result = sprocket("run", "--frames", "400", "--size", "64x48", "--stage", "meter", "--reports",
+                      "/dev/full", "--checksum", "--summary", summary, "--quiet", check=False)
+    assert result.returncode == 1
+    assert "/dev/full" in one_sentence(result.errors)
+    sinks = json.loads(summary.read_text())["sinks"]
+    assert sinks["checksum"]["delivered"] == 400
+    assert sinks["reports"]["failed"] > 0
+    assert sinks["reports"]["failed"] + sinks["reports"]["delivered"] == 400
+
+
+def test_a_reader_that_goes_away_ends_the_run_cleanly(tmp_path):
+    summary = tmp_path / "summary.json"
+    command = [SPROCKET, "run", "--pipe", "y4m", "--source-set", "pace=fast", "--size", "320x240",
+               "--quiet", "--summary", str(summary)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.read(500_000)
+        process.stdout.close()
+        assert process.wait(20) == 0
+        assert process.stderr.read() == b""
+    ledger = json.loads(summary.read_text())
+    assert sum(v for v in ledger["sinks"]["pipe"].values() if isinstance(v, int)) \
+        == ledger["produced"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_live_run_cleanly(number, tmp_path):
+    reports, summary = tmp_path / "reports.jsonl", tmp_path / "summary.json"
+    command = [SPROCKET, "run", "--size", "320x240", "--rate", "60", "--stage", "meter",
+               "--reports", str(reports), "--summary", str(summary)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        time.sleep(2)
+        process.send_signal(number)
+        assert process.wait(20) == 0
+        errors = process.stderr.read().decode()
+    ledger = json.loads(summary.read_text())
+    assert ledger["produced"] > 20
+    assert len(read_lines(reports)) == ledger["produced"]
+    assert f"produced {ledger['produced']} frames" in errors
+
+
+def test_a_second_signal_ends_it_at_once():
+    # Nobody reads: the pipe fills and its sink cannot go on.
+    reader, writer = os.pipe()
+    command = [SPROCKET, "run", "--pipe", "y4m", "--quiet"]
+    with subprocess.Popen(command, stdout=writer, stderr=subprocess.PIPE) as process:
+        os.close(writer)
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) in (0, 1)
+    os.close(reader)
+
+
+def test_stages_and_sources_can_be_inspected():
+    text = sprocket("stages").stdout.decode()
+    for name in ("focus", "latedrop", "meter", "negate", "scene", "file"):
+        assert name in text
+    assert "region" in sprocket("stages", "focus").stdout.decode()
+    assert "shake" in sprocket("stages", "scene").stdout.decode()
+
+
+def test_late_frames_are_dropped_live_and_accounted_for(tmp_path):
+    summary = tmp_path / "summary.json"
+    sprocket("run", "--size", "320x240", "--rate", "50", "--duration", "2s", "--stage",
+             "latedrop:budget=30ms", "--source-set", "late=0.3", "--source-set", "latefor=60ms",
+             "--summary", summary, "--quiet")
+    ledger = json.loads(summary.read_text())
+    assert ledger["sinks"]["null"]["late"] > 0
+    assert ledger["stages"]["latedrop"]["late"] == ledger["sinks"]["null"]["late"]

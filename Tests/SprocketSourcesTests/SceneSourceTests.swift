@@ -1,0 +1,320 @@
+import CAllocationCounter
+import Foundation
+import SprocketCore
+import SprocketJPEG
+import Testing
+
+@testable import SprocketSources
+
+@Suite struct SceneSourceTests {
+  private func troubled(_ seed: UInt64, _ format: PixelFormat) -> SceneSettings {
+    scene {
+      $0.seed = seed
+      $0.format = format
+      $0.faults = SceneFaultsTests.settings(0.08)
+      $0.faults.unplug = 0.01
+      $0.faults.formatChange = 0.01
+      $0.startup = 3
+    }
+  }
+
+  @Test(arguments: [PixelFormat.mjpeg, .i420, .yuyv])
+  func twoRunsAreTheSame(_ format: PixelFormat) throws {
+    let first = try frames(troubled(5, format), count: 60)
+    let second = try frames(troubled(5, format), count: 60)
+    #expect(first.taken == second.taken)
+    let other = try frames(troubled(6, format), count: 60)
+    #expect(first.taken.map(\.bytes) != other.taken.map(\.bytes))
+  }
+
+  /// What the scene says it did is what can be seen from outside.
+  @Test(arguments: 1...6 as ClosedRange<UInt64>, [PixelFormat.mjpeg, .grey])
+  func theRecordIsWhatHappened(_ seed: UInt64, _ format: PixelFormat) throws {
+    let (taken, record) = try frames(troubled(seed, format), count: 150)
+    var missing: UInt64 = 0
+    for (before, after) in zip(taken, taken.dropFirst()) where before.epoch == after.epoch {
+      #expect(after.sequence > before.sequence)
+      missing += after.sequence - before.sequence - 1
+    }
+    #expect(record.told == 150)
+    #expect(record.missing == missing && missing > 0)
+    #expect(record.corrupt == UInt64(taken.filter(\.isCorrupt).count) && record.corrupt > 0)
+    #expect(
+      record.startup == UInt64(taken.filter { $0.isStartup && !$0.isCorrupt }.count))
+    #expect(record.replugs + record.formatChanges == UInt64(taken.last?.epoch ?? 0))
+    let drops = record.faults[0]
+    #expect(drops > 0 && drops <= missing)
+  }
+
+  @Test func intactJPEGsAreWholeAndDamagedOnesAreNot() throws {
+    for frame in try frames(troubled(9, .mjpeg), count: 80).taken {
+      #expect(((try? JPEGStructure(frame.bytes.span)) == nil) == frame.isCorrupt)
+    }
+  }
+
+  @Test(arguments: [(64, 48), (65, 47), (17, 16)], [SceneSettings.Subsampling.half420, .half422])
+  func jpegsHaveTheAskedForShape(
+    _ size: (Int, Int), _ subsampling: SceneSettings.Subsampling
+  ) throws {
+    let settings = scene {
+      ($0.width, $0.height) = size
+      $0.subsampling = subsampling
+    }
+    let frame = try #require(try frames(settings, count: 1).taken.first)
+    let structure = try JPEGStructure(frame.bytes.span)
+    #expect(structure.width == size.0 && structure.height == size.1)
+    #expect(structure.subsampling == (subsampling == .half420 ? .yuv420 : .yuv422))
+  }
+
+  @Test func betterQualityTakesMoreBytes() throws {
+    let counts = try [30, 60, 95].map { quality in
+      try frames(scene { $0.quality = quality }, count: 1).taken[0].bytes.count
+    }
+    #expect(counts[0] < counts[1] && counts[1] < counts[2])
+  }
+
+  @Test(arguments: [PixelFormat.mjpeg, .i420])
+  func cachedFramesAreTheDrawnOnesOverAndOver(_ format: PixelFormat) throws {
+    let drawn = try frames(scene { $0.format = format }, count: 4).taken
+    let cached = try frames(
+      scene {
+        $0.format = format
+        $0.cached = 4
+      }, count: 10
+    ).taken
+    for index in 0..<10 { #expect(cached[index].bytes == drawn[index % 4].bytes) }
+    #expect(cached.map(\.sequence) == Array(0..<10))
+  }
+
+  @Test(arguments: 0...4) func controlsTakeEffectAfterTheirDelay(_ delay: Int) throws {
+    let settings = scene {
+      $0.delay = delay
+      $0.format = .grey
+      $0.noise = 0
+      $0.shake = 0
+      $0.panX = 0
+    }
+    var port: ControlPort?
+    let source = try SceneSource(settings)
+    let description = try source.open()
+    port = description.controls
+    let slot = SourceSlot(capacity: description.capacity)
+    let exposure = try #require(port?.control("exposure"))
+    var ticket: UInt64?
+    var shown: [Float] = []
+    var sums: [Int] = []
+    for index in 0..<12 {
+      // Frame 4 is the newest when the write is made.
+      if index == 5 { ticket = port?.write(exposure, 2_500) }
+      guard case .frame(let frame) = try source.next(timeout: 0) else { continue }
+      slot.take(from: source, description.format)
+      shown.append(frame.inForce.exposureMicroseconds)
+      sums.append(slot.bytes.reduce(0) { $0 + Int($1) })
+      let applied = slot.events.filter { $0.kind == .controlApplied }
+      let first = max(4 + delay, 5)
+      #expect(applied.count == (index == first ? 1 : 0))
+      if index == first { #expect(applied.first?.ticket == ticket && applied.first?.value == 2500) }
+    }
+    let change = max(4 + delay, 5)
+    for index in 0..<12 { #expect(shown[index] == (index < change ? 10_000 : 2_500)) }
+    for index in 1..<12 { #expect((sums[index] < sums[index - 1] * 3 / 4) == (index == change)) }
+  }
+
+  @Test func controlsWrittenBeforeTheFirstFrameHoldFromIt() throws {
+    let (taken, _) = try frames(scene { $0.format = .grey }, count: 2) { source, index in
+      guard index == 0, let port = (try? source.open())?.controls else { return }
+      for (name, value) in [("gain", 2.0), ("lens", 0.25)] {
+        if let control = port.control(name) { _ = port.write(control, value) }
+      }
+    }
+    #expect(taken[0].inForce.gain == 2 && taken[0].inForce.lensPosition == 0.25)
+  }
+
+  @Test func realPaceKeepsTheBeat() throws {
+    let settings = scene {
+      $0.pace = .real
+      $0.rate = FrameRate(frames: 100)
+      $0.format = .grey
+    }
+    let source = try SceneSource(settings)
+    let description = try source.open()
+    #expect(description.isLive && description.clock == .monotonic)
+    let slot = SourceSlot(capacity: description.capacity)
+    var times: [Int64] = []
+    var sequences: [Int64] = []
+    while times.count < 20 {
+      guard case .frame(let frame) = try source.next(timeout: 5_000_000) else { continue }
+      #expect(SceneClock.now() >= frame.captured.nanoseconds, "never before it is due")
+      times.append(frame.captured.nanoseconds)
+      sequences.append(Int64(frame.sequence))
+      slot.take(from: source, description.format)
+    }
+    for index in 1..<20 {
+      let beats = sequences[index] - sequences[0]
+      #expect(times[index] - times[0] == beats * 10_000_000)
+    }
+  }
+
+  @Test func waitingEndsInTime() throws {
+    let settings = scene {
+      $0.pace = .real
+      $0.rate = FrameRate(frames: 1)
+      $0.format = .grey
+    }
+    let source = try SceneSource(settings)
+    _ = try source.open()
+    guard case .frame = try source.next(timeout: 20_000_000) else {
+      Issue.record("the first frame is due at once")
+      return
+    }
+    source.discard()
+    let start = SceneClock.now()
+    guard case .nothing = try source.next(timeout: 20_000_000) else {
+      Issue.record("the second frame is due in a second")
+      return
+    }
+    #expect(SceneClock.now() - start >= 20_000_000)
+  }
+
+  @Test(arguments: [
+    scene { $0.format = .yuv411p }, scene { $0.width = 8 }, scene { $0.height = 9000 },
+    scene { $0.rate = FrameRate(frames: 0) },
+  ])
+  func impossibleSettingsAreRefusedWithASentence(_ settings: SceneSettings) {
+    let error = #expect(throws: SourceError.self) { try SceneSource(settings) }
+    #expect(error?.code == .usage)
+    #expect(error?.description.contains("the scene") == true)
+  }
+
+  @Test func theKindTakesSettingsByName() throws {
+    let source = try SceneSource.kind.make(
+      values: ["seed": "7", "drop": "0.25", "stallfor": "2s", "pace": "fast", "shake": "0"],
+      request: FormatRequest(format: .nv12, size: (33, 21), rate: FrameRate(frames: 60)))
+    let scene = try #require(source as? SceneSource)
+    #expect(scene.settings.seed == 7 && scene.settings.faults.drop == 0.25)
+    #expect(scene.settings.faults.stallDuration == .seconds(2))
+    let description = try source.open()
+    #expect(description.format.width == 33 && description.format.pixelFormat == .nv12)
+    #expect(!description.isLive && description.format.rate.frames == 60)
+    let names = SceneSettings.settings.map(\.name)
+    #expect(Set(names).count == names.count)
+  }
+}
+
+/// A frame costs no allocation in Swift; libturbojpeg's own are the same for every image.
+@Suite struct SceneAllocationTests {
+  private func allocations(_ settings: SceneSettings, frames count: Int) throws -> Int {
+    let source = try SceneSource(settings)
+    let description = try source.open()
+    let slot = SourceSlot(capacity: description.capacity)
+    var taken = 0
+    var before = 0
+    while taken < count + 10 {
+      if taken == 10 { before = sprocket_allocation_count() }
+      guard case .frame = try source.next(timeout: 20_000_000) else { continue }
+      slot.take(from: source, description.format)
+      taken += 1
+    }
+    return sprocket_allocation_count() - before
+  }
+
+  @Test(arguments: [SceneSettings.Pace.fast, .real]) func rawFramesCostNone(
+    _ pace: SceneSettings.Pace
+  ) throws {
+    for format in [PixelFormat.i420, .yuyv, .rgb24, .nv12, .y10, .bayerRGGB] {
+      let settings = scene {
+        $0.format = format
+        $0.pace = pace
+        $0.rate = FrameRate(frames: 1000)
+        $0.lens = 0.4
+        $0.roll = 1
+        $0.truth = "/dev/null"
+        $0.faults.drop = 0.1
+        $0.faults.truncate = 0.1
+        $0.faults.stall = 0.01
+        $0.faults.stallDuration = .milliseconds(1)
+      }
+      #expect(try allocations(settings, frames: 100) == 0, "\(format)")
+    }
+  }
+
+  @Test func encodedFramesCostWhatTheLibraryTakes() throws {
+    let settings = scene { $0.faults.corrupt = 0.2 }
+    let (hundred, twoHundred) = (
+      try allocations(settings, frames: 100), try allocations(settings, frames: 200)
+    )
+    #expect(twoHundred == 2 * hundred, "\(Double(hundred) / 100) for each image")
+    #expect(hundred <= 100 * 8)
+    #expect(try allocations(scene { $0.cached = 5 }, frames: 100) == 0)
+  }
+}
+
+@Suite struct SceneTruthTests {
+  private func temporaryPath() -> String {
+    FileManager.default.temporaryDirectory.appending(path: "truth-\(UUID()).jsonl").path
+  }
+
+  @Test func everyFrameHasItsLine() throws {
+    let path = temporaryPath()
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let settings = scene {
+      $0.truth = path
+      $0.faults.drop = 0.2
+      $0.faults.corrupt = 0.2
+      $0.roll = 1
+      $0.zoom = 0.01
+    }
+    let (taken, record) = try frames(settings, count: 100)
+    let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+    #expect(lines.count == 100 + Int(record.missing))
+    let motion = SceneMotion(settings.motionSettings, seed: settings.seed)
+    var told = 0
+    for (index, line) in lines.enumerated() {
+      let object = try #require(
+        try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+      #expect(object["sequence"] as? Int == index)
+      let faults = try #require(object["faults"] as? [String])
+      if faults == ["lost"] { continue }
+      #expect(faults.contains("corrupt") == taken[told].isCorrupt)
+      let seconds = try #require(object["taken_ns"] as? Double) * 1e-9
+      let pose = motion.sceneFromFrame(at: seconds)
+      for (key, value) in [
+        ("dx", pose.dx), ("dy", pose.dy), ("roll_degrees", pose.rollDegrees),
+        ("scale", pose.scale), ("exposure_us", 10_000), ("gain", 1), ("lens", 0.5), ("blur_px", 0),
+      ] {
+        #expect(abs((object[key] as? Double ?? .nan) - value) < 1e-9, "\(key)")
+      }
+      told += 1
+    }
+    #expect(told == 100)
+  }
+
+  @Test func aPathThatCannotBeWrittenIsRefused() throws {
+    let source = try SceneSource(scene { $0.truth = "no/such/folder/truth.jsonl" })
+    let error = #expect(throws: SourceError.self) { try source.open() }
+    #expect(error?.code == .usage)
+    #expect(error?.description.contains("no/such/folder") == true)
+  }
+
+  @Test func aFullDiskIsTold() throws {
+    let settings = scene {
+      $0.truth = "/dev/full"
+      $0.format = .grey
+      $0.width = 16
+      $0.height = 16
+    }
+    #expect(throws: SourceError.self) { _ = try frames(settings, count: 3000) }
+  }
+
+  @Test func numbersHaveNineDecimals() {
+    var truth = SceneTruth()
+    truth.moment.sceneFromFrame = SceneSimilarity(dx: -0.0000000014, dy: 12.5, scale: 1.000000001)
+    truth.capture.faults = [.late, .drop]
+    var text: [UInt8] = []
+    truth.append(to: &text)
+    let line = String(decoding: text, as: UTF8.self)
+    #expect(line.contains("\"dx\":-0.000000001,\"dy\":12.500000000,"))
+    #expect(line.contains("\"scale\":1.000000001,"))
+    #expect(line.hasSuffix("\"faults\":[\"drop\",\"late\"]}\n"))
+  }
+}
