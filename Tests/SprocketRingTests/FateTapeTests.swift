@@ -52,7 +52,7 @@ import Testing
   /// A source that advances by random steps, two threads that set at the very edge of the tape, one
   /// that reads: every value that was set is found once, on the tape or in the totals.
   @Test func r10LosesNoValueBetweenTapeAndTotals() {
-    let run = TapeRun(count: stressed(150_000))
+    let run = TapeRun(count: stressed(100_000))
     let bodies: [@Sendable () -> [UInt64]] = [
       { run.advance() }, { run.set(0) }, { run.set(1) }, { run.read() },
     ]
