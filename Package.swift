@@ -91,7 +91,9 @@ let package = Package(
     test("SprocketJPEGTests", ["SprocketJPEG", "TestSupport"]),
     test("SprocketLibAVTests", ["SprocketLibAV", "TestSupport"]),
     test("SprocketYUVTests", ["SprocketYUV", "TestSupport"]),
-    test("SprocketCodecsTests", ["SprocketCodecs", "SprocketCore", "SprocketJPEG", "TestSupport"]),
+    test(
+      "SprocketCodecsTests",
+      ["SprocketCodecs", "SprocketCore", "SprocketJPEG", "TestSupport", "CAllocationCounter"]),
     test(
       "SprocketSourcesTests",
       [
