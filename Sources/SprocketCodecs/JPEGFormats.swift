@@ -35,7 +35,8 @@ public struct EncodedFrame: Sendable, Equatable {
   public let width: Int
   /// In pixels.
   public let height: Int
-  /// What it is unpacked to; `nil` where `FrameUnpacker` cannot (RGB, CMYK, rare subsamplings).
+  /// What it is unpacked to; `nil` where `FrameUnpacker` cannot (CMYK, rare subsamplings). The rare
+  /// JPEG of RGB looks here like one of YUV: see ``isUnpackable(_:)``.
   public let image: PixelFormat?
 
   /// Reads the whole structure of a frame: markers, lengths, its end. `nil` when it is broken, and the
@@ -50,6 +51,17 @@ public struct EncodedFrame: Sendable, Equatable {
       image = structure.subsampling.map { PixelFormat($0) }
     } catch {
       return nil
+    }
+  }
+
+  /// Whether `FrameUnpacker` has planes for a JPEG that is in order. Asks the decoder, which it makes
+  /// anew: for the first frame of a stream.
+  public static func isUnpackable(_ bytes: Span<UInt8>) -> Bool {
+    do throws(JPEGError) {
+      var decoder = try JPEGDecoder()
+      return try decoder.header(bytes).subsampling != nil
+    } catch {
+      return false
     }
   }
 }

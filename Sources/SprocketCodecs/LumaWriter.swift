@@ -58,7 +58,11 @@ struct LumaWriter: ~Copyable {
     _ full: PlaneStorage, width: Int, height: Int,
     to version: UnsafeMutablePointer<VersionStorage>, column: Int, row: Int, parts: FrameParts
   ) {
-    for scale in LumaScale.allCases where scale != .full && parts.contains(.luma(scale)) {
+    // Not `allCases`, which is an array, made anew.
+    for index in 1..<4 {
+      guard let scale = LumaScale(rawValue: UInt8(index)), parts.contains(.luma(scale)) else {
+        continue
+      }
       let divisor = scale.divisor
       let target = unsafe version.pointee.luma[Int(scale.rawValue)].part(
         column: column / divisor, row: row / divisor,

@@ -20,7 +20,8 @@ import Testing
   @Test(.enabled(if: TestData.isPresent, Comment(rawValue: TestData.absent)))
   func encodedFramesCostWhatLibturbojpegTakesAndNoMore() throws {
     let bytes = try TestData.bytes("mjpeg/mjpeg.jpg")
-    let frame = try #require(EncodedFrame(checking: bytes.span))
+    let checked = EncodedFrame(checking: bytes.span)
+    let frame = try #require(checked)
     let format = FrameFormat(
       pixelFormat: .mjpeg, image: frame.image, width: frame.width, height: frame.height,
       color: .jpeg, rate: .unknown)
@@ -30,8 +31,8 @@ import Testing
       slot.deliver(bytes)
       let counted = count(unpacker, slot)
       print("JPEG, \(parts): \(counted) allocations for 20 frames")
-      // Constant, 5 to 8 for each.
-      #expect(counted % 20 == 0 && counted <= 8 * 20)
+      // Constant, and the library's own: it reads the header twice.
+      #expect(counted % 20 == 0 && counted <= 10 * 20)
     }
   }
 

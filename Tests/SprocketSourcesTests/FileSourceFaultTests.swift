@@ -123,15 +123,20 @@ import Testing
     #expect(damaged > 0)
   }
 
-  @Test func jpegOfOtherColoursIsDecodedByLibavcodec() throws {
-    // Each pixel as C M Y K, which libturbojpeg has no planes for.
-    guard Tool.find("cjpeg") != nil else { return }
+  @Test func jpegOfRGBIsDecodedByLibavcodec() throws {
     let clips = try FileClips()
-    let ppm = try clips.make("a.ppm", frames: 1, [])
-    let bytes = try Tool.run("cjpeg", ["-rgb", "-quality", "90", ppm])
-    let played = try Played(try clips.write("rgb.jpg", bytes))
+    let whole = try FileClips.bytes(
+      try clips.make("a.jpg", frames: 1, ["-c:v", "mjpeg", "-pix_fmt", "yuvj444p", "-f", "mjpeg"]))
+    try #require(Array(whole[2..<4]) == [0xFF, 0xE0])
+    let length = Int(whole[4]) << 8 | Int(whole[5])
+    // Adobe's segment instead of JFIF's: "no transform", so the three planes are red, green and blue.
+    let adobe: [UInt8] = [0xFF, 0xEE, 0, 14] + Array("Adobe".utf8) + [0, 100, 0, 0, 0, 0, 0]
+    let path = try clips.write("rgb.mjpeg", whole[..<2] + adobe + whole[(4 + length)...])
+    var luma: [[UInt8]]?
+    let played = try Played(path) { _, format, slot in luma = unpackedLuma(slot, format) }
     #expect(played.frames.count == 1 && played.corrupt.isEmpty)
     #expect(played.description.format.pixelFormat != .mjpeg)
     #expect(played.description.format.color.range == .full)
+    #expect(luma?.count == 48)
   }
 }

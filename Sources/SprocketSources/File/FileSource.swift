@@ -64,8 +64,8 @@ public final class FileSource: Source {
       staysEncoded = info.isMJPEG
       rate = FrameRate(info.frameRate)
       try read()
-      if staysEncoded, let held, held.format == nil, !held.isCorrupt {
-        // A JPEG in order, of a kind that only libavcodec unpacks: RGB, CMYK, rare subsamplings.
+      if staysEncoded, let held, !held.isCorrupt, !isUnpackable {
+        // A JPEG in order, of a kind that libavcodec alone unpacks: RGB, CMYK, rare subsamplings.
         staysEncoded = false
         packet = nil
         _ = try openReader()
@@ -81,6 +81,12 @@ public final class FileSource: Source {
     }
     self.format = format
     return description(format, count: info.frameCount)
+  }
+
+  /// Whether the packet that is held has planes for `FrameUnpacker`.
+  private var isUnpackable: Bool {
+    guard let bytes = unsafe packet?.bytes else { return true }
+    return EncodedFrame.isUnpackable(unsafe Span(_unsafeElements: bytes))
   }
 
   private func openReader() throws(MediaError) -> MediaInfo {
