@@ -5,7 +5,7 @@ public import SprocketCore
 public enum SourcePace: String, Sendable, CaseIterable, SettingValue {
   /// As fast as frames are taken; none is ever lost.
   case fast
-  /// Each when it is due: the source is live.
+  /// Each when it is due: the source is live, and what nobody takes in time is lost.
   case real
 }
 

@@ -144,7 +144,7 @@ import Testing
     var sequences: [Int64] = []
     while times.count < 20 {
       guard case .frame(let frame) = try source.next(timeout: 5_000_000) else { continue }
-      #expect(SceneClock.now() >= frame.captured.nanoseconds, "never before it is due")
+      #expect(SourceClock.now() >= frame.captured.nanoseconds, "never before it is due")
       times.append(frame.captured.nanoseconds)
       sequences.append(Int64(frame.sequence))
       slot.take(from: source, description.format)
@@ -168,12 +168,12 @@ import Testing
       return
     }
     source.discard()
-    let start = SceneClock.now()
+    let start = SourceClock.now()
     guard case .nothing = try source.next(timeout: 20_000_000) else {
       Issue.record("the second frame is due in a second")
       return
     }
-    #expect(SceneClock.now() - start >= 20_000_000)
+    #expect(SourceClock.now() - start >= 20_000_000)
   }
 
   @Test(arguments: [
@@ -218,8 +218,8 @@ import Testing
     return sprocket_allocation_count() - before
   }
 
-  @Test(arguments: [SceneSettings.Pace.fast, .real]) func rawFramesCostNone(
-    _ pace: SceneSettings.Pace
+  @Test(arguments: [SourcePace.fast, .real]) func rawFramesCostNone(
+    _ pace: SourcePace
   ) throws {
     for format in [PixelFormat.i420, .yuyv, .rgb24, .nv12, .y10, .bayerRGGB] {
       let settings = scene {

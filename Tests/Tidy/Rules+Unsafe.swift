@@ -56,8 +56,8 @@ extension Rules {
       "Sources/SprocketSources/File", ["FileFormat", "FileSource"],
       "lends libavformat's and libavcodec's memory"),
     Permission(
-      "Sources/SprocketSources/Scene", ["SceneClock", "SceneJPEG", "SceneTruthFile"],
-      "asks the clock, lends planes to libturbojpeg, writes a file"),
+      "Sources/SprocketSources/Scene", ["SceneJPEG", "SceneTruthFile"],
+      "lends planes to libturbojpeg, writes a file"),
     Permission("Sources/SprocketXXHash", ["XXH3"], "wraps libxxhash"),
     Permission(
       "Sources/SprocketYUV",

@@ -2,13 +2,6 @@ public import SprocketCore
 
 /// What a user may choose about the built-in scene.
 public struct SceneSettings: SourceSettings {
-  public enum Pace: String, Sendable, CaseIterable, SettingValue {
-    /// Frames appear when they are due, and are lost when nobody takes them.
-    case real
-    /// As fast as they are taken; none is ever lost.
-    case fast
-  }
-
   public enum Subsampling: String, Sendable, CaseIterable, SettingValue {
     case half420 = "420"
     case half422 = "422"
@@ -20,7 +13,7 @@ public struct SceneSettings: SourceSettings {
   public var rate = FrameRate(frames: 30)
 
   public var seed: UInt64 = 1
-  public var pace = Pace.real
+  public var pace = SourcePace.real
   public var cached = 0
   public var startup = 0
   public var truth = ""

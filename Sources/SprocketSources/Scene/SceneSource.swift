@@ -66,7 +66,7 @@ public final class SceneSource: Source {
     if !settings.truth.isEmpty { truthFile = try SceneTruthFile(path: settings.truth) }
     let description = try describe(isAlternate: false)
     // The first frame is due now, not before its texture was drawn.
-    start = SceneClock.now()
+    start = SourceClock.now()
     return description
   }
 
@@ -99,15 +99,15 @@ public final class SceneSource: Source {
 
   /// The next step at real pace, or `nil` if it is not due within `timeout` nanoseconds.
   private func wait(_ timeout: Int64) -> SceneStep? {
-    let limit = SceneClock.now() + timeout
+    let limit = SourceClock.now() + timeout
     while true {
-      let now = SceneClock.now()
+      let now = SourceClock.now()
       switch driver.poll(now: now - start) {
       case .ready(let step): return step
       case .wait(let until):
         if now >= limit { return nil }
         drawAhead()
-        SceneClock.sleep(until: min(start + until, limit))
+        SourceClock.sleep(until: min(start + until, limit))
       }
     }
   }
