@@ -27,7 +27,7 @@ SWIFT_FILES := Package.swift Sources Plugins Tests \
   $(wildcard Benchmarks/Package.swift Benchmarks/Sources Examples)
 
 .PHONY: run test bench format clean release
-.PHONY: packages test-packages bench-packages lint unit threads addresses readme
+.PHONY: packages test-packages bench-packages lint unit threads addresses judge readme
 
 run: release
 	mkdir -p demo
@@ -38,7 +38,7 @@ run: release
 release: packages
 	swift build $(RELEASE) --product sprocket
 
-test: test-packages lint unit threads addresses readme
+test: test-packages lint unit threads addresses judge readme
 
 lint:
 	swift format lint --strict --recursive $(SWIFT_FILES)
@@ -57,6 +57,10 @@ threads:
 addresses:
 	swift test --sanitize=address --scratch-path .build/address \
 	  --filter 'SprocketJPEGTests|SprocketCodecsTests|SprocketLibAVTests|SprocketSourcesTests'
+
+# Results against NumPy, OpenCV, ffmpeg and xxhash; usage as a person would.
+judge: release .build/venv/installed
+	SPROCKET=$(SPROCKET) .build/venv/bin/python -m pytest -q -p no:cacheprovider Tests/Judges
 
 # Every command of the README, in a fresh copy.
 readme:

@@ -35,12 +35,12 @@ def gray_frames(arguments, width, height):
 
 
 def probe(path):
-    """Width, height, pixel format and range of a clip's video, as ffprobe sees it."""
+    """Width, height, pixel format and range of a clip's largest video, as ffprobe sees it."""
     text = subprocess.run(
-        ["ffprobe", "-v", "error", "-select_streams", "v:0", "-of", "json", "-show_entries",
+        ["ffprobe", "-v", "error", "-select_streams", "v", "-of", "json", "-show_entries",
          "stream=width,height,pix_fmt,color_range,codec_name", str(path)],
         capture_output=True, check=True, timeout=LIMIT).stdout
-    return json.loads(text)["streams"][0]
+    return max(json.loads(text)["streams"], key=lambda stream: stream["width"] * stream["height"])
 
 
 def clips():
