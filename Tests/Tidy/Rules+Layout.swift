@@ -51,10 +51,11 @@ extension Rules {
     let paths = tree.files.map(\.path) + tree.others.keys.sorted()
     return paths.filter { path in
       let name = path.split(separator: "/").last ?? ""
-      // A folder's README is found by who opens the folder, sources by the compiler.
+      // A folder's README is found by who opens the folder, sources by the compiler, judges by
+      // pytest.
       if ["README.md", "module.modulemap"].contains(name) || needNoMention.contains(path)
         || path.hasSuffix(".swift") || path.hasSuffix(".c")
-        || path.hasPrefix("Benchmarks/Results/")
+        || path.hasPrefix("Benchmarks/Results/") || path.hasPrefix("Tests/Judges/")
       {
         return false
       }

@@ -39,7 +39,11 @@ extension Rules {
         "Threads", "Waiting",
       ], "lays out slots; threads and futexes"),
     Permission(
-      "Sources/SprocketJPEG", ["JPEGDecoder", "JPEGEncoder", "JPEGPlane", "JPEGStructure+Parsing"],
+      "Sources/SprocketJPEG",
+      [
+        "HuffmanCodes", "JPEGDecoder", "JPEGEncoder", "JPEGPlane", "JPEGStructure+Parsing",
+        "ScanCheck",
+      ],
       "wraps libturbojpeg"),
     Permission(
       "Sources/SprocketLibAV",
@@ -70,7 +74,9 @@ extension Rules {
       "Tests/SprocketEngineTests", ["EngineHarness"], "sources and sinks that look at slots"),
     Permission("Tests/SprocketJPEGTests", ["Images", "JPEGDecoderTests"], "pictures in memory"),
     Permission("Tests/SprocketLibAVTests", ["Clips", "MediaReaderTests"], "pictures in memory"),
-    Permission("Tests/SprocketRingTests", ["Support", "WaitingTests"], "futexes, threads, slots"),
+    Permission(
+      "Tests/SprocketRingTests", ["RingStressTests", "Support", "WaitingTests"],
+      "futexes, threads, slots"),
     Permission("Tests/SprocketSinksTests", ["SinkFrame"], "frames in memory"),
     Permission("Tests/SprocketSourcesTests", ["SourceSlot"], "a slot in memory"),
     Permission("Tests/SprocketYUVTests", ["Planes"], "planes in memory"),
