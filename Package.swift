@@ -87,6 +87,7 @@ let package = Package(
 
     test("SprocketRingTests", ["SprocketRing", "CSprocketSystem"]),
     test("SprocketCoreTests", ["SprocketCore"]),
+    test("SprocketTests", ["Sprocket", "SprocketStages"]),
     test("SprocketEngineTests", ["SprocketEngine", "SprocketCore"]),
     test("SprocketJPEGTests", ["SprocketJPEG", "TestSupport"]),
     test("SprocketLibAVTests", ["SprocketLibAV", "TestSupport"]),

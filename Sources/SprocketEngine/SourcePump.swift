@@ -96,7 +96,7 @@ final class SourcePump {
           isFirst = false
         } else {
           source.discard()
-          mark(number, .overrun)
+          mark(number, frame.fate ?? .overrun)
         }
       }
     }
@@ -119,7 +119,7 @@ final class SourcePump {
   func overrun(_ frame: ArrivedFrame) -> Bool {
     guard let number = admit(frame) else { return false }
     source.discard()
-    if number < options.frameLimit ?? .max { mark(number, .overrun) }
+    if number < options.frameLimit ?? .max { mark(number, frame.fate ?? .overrun) }
     return true
   }
 
@@ -166,12 +166,10 @@ final class SourcePump {
     record.inForce = frame.inForce
     record.dequeued = monotonicNow()
     record.processed = record.dequeued
-    if frame.isCorrupt {
-      record.chainFate = .corrupt
-    } else if frame.isStartup {
-      record.chainFate = .startup
+    if let fate = frame.fate {
+      record.chainFate = fate
+      mark(number, fate)
     }
-    if !record.isAlive { mark(number, record.chainFate) }
     unsafe slot.pointee.records[0] = record
     unsafe slot.pointee.eventCount = 0
     for sink in epoch.sinks { unsafe slot.pointee.packedCounts[sink.index] = 0 }
@@ -193,4 +191,9 @@ final class SourcePump {
       unsafe reclaim(epoch.memory.slots + index, index)
     }
   }
+}
+
+extension ArrivedFrame {
+  /// What the source itself says against the frame; it goes before `overrun`.
+  fileprivate var fate: Fate? { isCorrupt ? .corrupt : isStartup ? .startup : nil }
 }

@@ -1,0 +1,37 @@
+import Sprocket
+import SprocketStages
+import Testing
+
+@Suite struct SameResultsTests {
+  /// The run's digest over a scene with faults, all stages in the chain.
+  private func digest(workers: Int, wait: WaitStrategy) throws -> String {
+    var settings = SceneSettings()
+    settings.width = 96
+    settings.height = 80
+    settings.pace = .fast
+    settings.seed = 7
+    settings.faults.drop = 0.1
+    settings.faults.corrupt = 0.1
+    settings.faults.formatChange = 0.02
+    let sink = ChecksumSink()
+    let options = RunOptions(workers: workers, wait: wait, frameLimit: 150)
+    let engine = try Engine(
+      source: try SceneSource(settings), stages: builtinStages.map { StageChoice($0) },
+      sinks: [sink], options: options
+    ) { FrameUnpacker() }
+    engine.start()
+    #expect(engine.wait(for: .seconds(60)))
+    #expect(engine.summary.ledger.isBalanced)
+    #expect(engine.summary.ledger.produced == 150)
+    return sink.runDigest
+  }
+
+  @Test func areThereWhateverTheWorkersAndTheWaiting() throws {
+    let first = try digest(workers: 1, wait: .park)
+    for workers in [1, 2, 4, 8] {
+      for wait in WaitStrategy.allCases {
+        #expect(try digest(workers: workers, wait: wait) == first, "\(workers) workers, \(wait)")
+      }
+    }
+  }
+}
