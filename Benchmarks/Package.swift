@@ -22,6 +22,9 @@ let package = Package(
         .product(name: "SprocketRing", package: "sprocket"),
         .product(name: "CSprocketSystem", package: "sprocket"),
       ],
-      swiftSettings: settings)
+      swiftSettings: settings),
+    .executableTarget(
+      name: "SceneClip", dependencies: [.product(name: "Sprocket", package: "sprocket")],
+      swiftSettings: settings),
   ]
 )

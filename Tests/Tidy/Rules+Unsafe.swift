@@ -21,6 +21,7 @@ extension Rules {
   static let mayBeUnsafe = [
     Permission(
       "Benchmarks/Sources/HandOff", ["RingHandOff", "Threads"], "futexes, threads, clocks"),
+    Permission("Benchmarks/Sources/SceneClip", ["SceneClip"], "writes to standard output"),
     Permission(
       "Sources/SprocketCodecs",
       [
