@@ -19,7 +19,9 @@ struct Runner {
         voice.tellStopping()
       }
       ticks += 1
-      voice.tell(progress: engine.progress, limit: frameLimit, ticks: ticks)
+      if voice.wantsProgress(ticks: ticks) {
+        voice.tell(progress: engine.progress, limit: frameLimit)
+      }
     }
     voice.clearProgress()
   }

@@ -53,8 +53,11 @@ struct Voice {
   }
 
   /// On a terminal a line that changes, elsewhere one every five seconds.
-  func tell(progress: Progress, limit: UInt64?, ticks: Int) {
-    guard !isQuiet, isTerminal ? ticks % 5 == 0 : ticks % 100 == 0 else { return }
+  func wantsProgress(ticks: Int) -> Bool {
+    !isQuiet && (isTerminal ? ticks % 5 == 0 : ticks % 100 == 0)
+  }
+
+  func tell(progress: Progress, limit: UInt64?) {
     let seconds = Double(progress.elapsed.nanosecondCount) / 1e9
     var line = "\(progress.produced)"
     if let limit { line += " of \(limit)" }

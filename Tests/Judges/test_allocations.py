@@ -1,0 +1,91 @@
+"""No allocation per frame in Swift code or our own C, counted by caller, on every built-in chain.
+
+What libraries allocate inside is measured, must be constant, and is printed (`pytest -rP`).
+"""
+import collections
+import os
+import subprocess
+
+import pytest
+
+from conftest import LIMIT, ROOT, SPROCKET
+
+FEW, MANY = 300, 1300  # The difference of two runs is 1,000 frames: no start-up in it.
+# Libraries that are neither ours nor Swift's run-time, and may allocate a constant number of times.
+FOREIGN = ("libturbojpeg", "libav", "libsw", "libx264", "libdav1d", "libyuv", "libc.so", "libstdc++")
+
+
+@pytest.fixture(scope="module")
+def counter(tmp_path_factory):
+    library = tmp_path_factory.mktemp("counter") / "allocations.so"
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", library,
+                    ROOT / "Tests/Judges/allocations.c"], check=True)
+    return library
+
+
+def counted(counter, folder, arguments, frames):
+    path = folder / "counts"
+    environment = {**os.environ, "LD_PRELOAD": str(counter), "ALLOCATIONS": str(path)}
+    command = [SPROCKET, *map(str, arguments), "--frames", str(frames), "--quiet", "--overwrite"]
+    subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True, timeout=LIMIT)
+    counts = collections.Counter()
+    for line in path.read_text().splitlines():
+        name, count = line.rsplit(" ", 1)
+        counts[name] += int(count)
+    return counts
+
+
+def per_frame(counter, folder, arguments):
+    """Allocations per frame by library; sinks write into `folder`."""
+    few, many = (counted(counter, folder, arguments, frames) for frames in (FEW, MANY))
+    found = {name: (many[name] - few[name]) / (MANY - FEW) for name in many}
+    return {name: count for name, count in found.items() if count != 0}
+
+
+def judge(found):
+    print(found)
+    ours = {name: count for name, count in found.items() if not name.startswith(FOREIGN)}
+    # A hundredth: what happens once in a while is not per frame, and what is per frame is 1 or more.
+    assert all(abs(count) < 0.01 for count in ours.values()), ours
+
+
+CHAINS = {
+    "null": [],
+    "latedrop": ["--stage", "latedrop"],
+    "meter": ["--stage", "meter"],
+    "focus": ["--stage", "focus"],
+    "negate": ["--stage", "negate"],
+    "all": ["--stage", "latedrop", "--stage", "meter", "--stage", "focus", "--stage", "negate"],
+}
+FORMATS = ["MJPEG", "YUYV", "NV12", "I420", "GREY", "Y16", "RGB24"]
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_no_chain_allocates_per_frame(chain, counter, tmp_path):
+    sinks = ["--reports", tmp_path / "r.jsonl", "--checksum", "--pipe", "y4m"]
+    scene = ["run", "--source", "scene", "--size", "160x120"]
+    judge(per_frame(counter, tmp_path, [*scene, *CHAINS[chain], *sinks]))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_format_allocates_per_frame(name, counter, tmp_path):
+    scene = ["run", "--source", "scene", "--size", "161x121", "--format", name]
+    judge(per_frame(counter, tmp_path, [*scene, *CHAINS["all"], "--null"]))
+
+
+@pytest.mark.parametrize("name", ["mjpeg", "mpeg4"])
+def test_no_file_allocates_per_frame(name, counter, tmp_path):
+    path = tmp_path / "clip.avi"
+    subprocess.run(
+        ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=160x120:rate=30", "-frames:v",
+         "1400", "-c:v", name, "-pix_fmt", "yuvj420p" if name == "mjpeg" else "yuv420p", str(path)],
+        check=True, timeout=LIMIT)
+    judge(per_frame(counter, tmp_path,
+                    ["run", "--source", f"file:{path}", *CHAINS["all"], "--checksum"]))
+
+
+@pytest.mark.parametrize("wait", ["park", "spin-park"])
+def test_no_live_run_allocates_per_frame(wait, counter, tmp_path):
+    scene = ["run", "--source", "scene", "--size", "64x48", "--rate", "600", "--source-set",
+             "pace=real", "--source-set", "cached=60", "--wait", wait]
+    judge(per_frame(counter, tmp_path, [*scene, *CHAINS["all"], "--null"]))
