@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -36,14 +35,6 @@ static inline void sprocket_pause(void) {
 // snprintf is variadic. Writes `value` with `digits` significant digits; returns the length.
 static inline int sprocket_format_double(char *out, size_t size, int digits, double value) {
   return snprintf(out, size, "%.*g", digits, value);
-}
-
-// GNU extensions, which Swift's import of the C library leaves out: joins a thread, waiting until
-// `deadline` on the monotonic clock. Returns 0 or an errno.
-extern int pthread_clockjoin_np(pthread_t, void **, clockid_t, const struct timespec *);
-static inline int sprocket_join(pthread_t thread, int64_t deadline) {
-  struct timespec limit = {deadline / 1000000000, deadline % 1000000000};
-  return pthread_clockjoin_np(thread, (void **)0, CLOCK_MONOTONIC, &limit);
 }
 
 // prctl is variadic. Names the calling thread; the kernel keeps 15 bytes.

@@ -61,9 +61,7 @@ final class EpochThreads {
       let grace = monotonicNow() + Self.graceNanoseconds
       while !isDone, monotonicNow() < grace { join(within: 2_000_000) }
     }
-    // A thread whose body has returned is as good as gone; others have had their time.
-    for thread in threads
-    where !thread.join(until: thread.isDone ? .max : monotonicNow() + 10_000_000) {
+    for thread in threads where !thread.join(until: monotonicNow()) {
       shared.fail(
         RunError(
           .failed, "the thread `\(thread.name)` did not come to an end; look at what it waits for"))

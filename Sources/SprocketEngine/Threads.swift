@@ -35,10 +35,32 @@ final class EngineThread: Sendable {
   private let state: State
   private let isJoined = Atomic<Bool>(false)
 
-  private final class State: Sendable {
+  /// Unchecked: the word is an atomic, made before the thread and freed after it.
+  @safe
+  private final class State: @unchecked Sendable {
     let body: @Sendable () -> Void
-    let isDone = Atomic<Bool>(false)
-    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    /// 1 once the body has returned; a futex.
+    let done: UnsafeMutablePointer<Atomic<UInt32>>
+
+    init(_ body: @escaping @Sendable () -> Void) {
+      self.body = body
+      unsafe done = .allocate(capacity: 1)
+      unsafe done.initialize(to: Atomic(0))
+    }
+
+    deinit {
+      unsafe done.deinitialize(count: 1)
+      unsafe done.deallocate()
+    }
+
+    var isDone: Bool { unsafe done.pointee.load(ordering: .acquiring) == 1 }
+
+    func finish() {
+      unsafe done.pointee.store(1, ordering: .releasing)
+      unsafe futexWake(done)
+    }
+
+    func wait(nanoseconds: Int64) { unsafe futexWait(done, 0, nanoseconds: nanoseconds) }
   }
 
   /// Starts `body`. The kernel shows the first 15 bytes of `name`. Signals go to other threads.
@@ -60,29 +82,31 @@ final class EngineThread: Sendable {
         guard let argument = unsafe argument else { return nil }
         let state = unsafe Unmanaged<State>.fromOpaque(argument).takeRetainedValue()
         state.body()
-        state.isDone.store(true, ordering: .releasing)
+        state.finish()
         return nil
       }, Unmanaged.passRetained(state).toOpaque())
     unsafe pthread_sigmask(SIG_SETMASK, &before, nil)
-    precondition(
-      result == 0, "no thread could be started: raise the limit on processes (ulimit -u)")
+    precondition(result == 0, "no thread could be started: raise the limit on processes (ulimit -u)")
     self.handle = handle
-  }
-
-  /// True once the body has returned.
-  var isDone: Bool { state.isDone.load(ordering: .acquiring) }
-
-  /// Waits for the body to return, until `deadline` (monotonic). False if it has not by then.
-  /// For one thread at a time.
-  func join(until deadline: Int64) -> Bool {
-    if isJoined.load(ordering: .relaxed) { return true }
-    guard sprocket_join(handle, deadline) == 0 else { return false }
-    isJoined.store(true, ordering: .relaxed)
-    return true
   }
 
   deinit {
     if !isJoined.load(ordering: .relaxed) { pthread_detach(handle) }
+  }
+
+  /// True once the body has returned.
+  var isDone: Bool { state.isDone }
+
+  /// Waits for the body to return, until `deadline` (monotonic). False if it has not by then.
+  /// For one thread at a time.
+  func join(until deadline: Int64) -> Bool {
+    while !state.isDone {
+      let left = deadline - monotonicNow()
+      if left <= 0 { return false }
+      state.wait(nanoseconds: left)
+    }
+    if !isJoined.exchange(true, ordering: .relaxed) { unsafe pthread_join(handle, nil) }
+    return true
   }
 }
 

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct LedgerTests {
   @Test(arguments: [1, 2, 4, 8], [false, true])
-  func deliversEveryFrameOnceAndInOrderOffline(workers: Int, lends: Bool) throws {
+  func r1DeliversEveryFrameOnceAndInOrderOffline(workers: Int, lends: Bool) throws {
     let sink = RecordingSink(packs: true)
     let summary = try run(
       ScriptedSource(frames: 500, lends: lends), [Jitter.plugin], sinks: [sink], workers: workers)
@@ -18,7 +18,7 @@ import Testing
     #expect(summary.ledger.entries[0].counts[.delivered] == 500)
   }
 
-  @Test func countsGapsCorruptAndStartupFramesAsTheSourceSaidThem() throws {
+  @Test func r10CountsGapsCorruptAndStartupFramesAsTheSourceSaidThem() throws {
     let sink = RecordingSink()
     let source = ScriptedSource([
       .frame(sequence: 7, startup: true), .frame(sequence: 8), .frame(sequence: 11),
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func dropsTheNewestWhenTheChainIsFullAndTheSourceIsLive() throws {
+  @Test func r3DropsTheNewestWhenTheChainIsFullAndTheSourceIsLive() throws {
     let sink = RecordingSink()
     let summary = try run(
       ScriptedSource(frames: 3_000, isLive: true), [Jitter.plugin], sinks: [sink], workers: 1)
@@ -57,7 +57,7 @@ import Testing
     #expect(sink.lines.map(\.number) == Array(0..<3_000))
   }
 
-  @Test func aSleepingSinkLosesTheOldestFramesItAloneAndSeesNoneTorn() throws {
+  @Test func r5ASleepingSinkLosesTheOldestFramesItAloneAndSeesNoneTorn() throws {
     let slow = RecordingSink("slow")
     slow.delay = { $0 % 50 == 0 ? 5_000_000 : 0 }
     let fast = RecordingSink("fast")
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func aSinkThatSleepsLongerThanTheTapeStillBalances() throws {
+  @Test func r10ASinkThatSleepsLongerThanTheTapeStillBalances() throws {
     let sink = RecordingSink()
     let source = ScriptedSource(
       [.frame(sequence: 0), .frame(sequence: 0), .frame(sequence: 0, corrupt: true)],
@@ -97,7 +97,7 @@ import Testing
     #expect(sink.lines.count == 400_000)
   }
 
-  @Test func theNewestIsWhatALatestSinkTakes() throws {
+  @Test func r5TheNewestIsWhatALatestSinkTakes() throws {
     let sink = RecordingSink()
     sink.takesLatest = true
     sink.delay = { _ in 1_000_000 }
@@ -108,7 +108,7 @@ import Testing
     #expect(counts[.skipped] + counts[.delivered] + counts[.behind] == 2_000)
   }
 
-  @Test func aSelectingSinkLeavesTheRestUnselectedAndUnpacked() throws {
+  @Test func r5ASelectingSinkLeavesTheRestUnselectedAndUnpacked() throws {
     let sink = RecordingSink(packs: true)
     sink.selectsEvery = 10
     let other = RecordingSink("other")
@@ -157,7 +157,7 @@ import Testing
     #expect(summary.ledger.entries[0].counts[.delivered] == 10)
   }
 
-  @Test func nothingIsVouchedForWhenASinkCannotFinish() throws {
+  @Test func r10NothingIsVouchedForWhenASinkCannotFinish() throws {
     let sink = RecordingSink()
     sink.failsToFinish = true
     let summary = try run(ScriptedSource(frames: 50), sinks: [sink])
@@ -175,7 +175,7 @@ import Testing
     #expect(sink.finishes == 1)
   }
 
-  @Test func stopsAtAnyMomentWithEveryFrameAccountedFor() throws {
+  @Test func r8StopsAtAnyMomentWithEveryFrameAccountedFor() throws {
     for round in 0..<60 {
       let sink = RecordingSink(packs: round % 2 == 0)
       let source = ScriptedSource(
@@ -195,7 +195,7 @@ import Testing
 }
 
 @Suite struct EpochTests {
-  @Test func aFormatChangeBeginsAnEpochAndNothingIsLostOffline() throws {
+  @Test func r9AFormatChangeBeginsAnEpochAndNothingIsLostOffline() throws {
     let sink = RecordingSink(packs: true)
     let steps: [ScriptedSource.Step] =
       (0..<50).map { .frame(sequence: UInt64($0)) } + [.epoch(width: 24)]
@@ -209,7 +209,7 @@ import Testing
     #expect(sink.finishes == 1)
   }
 
-  @Test func aSequenceThatJumpsBackOrTooFarBeginsAnEpoch() throws {
+  @Test func r9ASequenceThatJumpsBackOrTooFarBeginsAnEpoch() throws {
     let sink = RecordingSink()
     let source = ScriptedSource([
       .frame(sequence: 5), .frame(sequence: 6), .frame(sequence: 2), .frame(sequence: 3),
@@ -221,7 +221,7 @@ import Testing
     #expect(summary.ledger.produced == 5)
   }
 
-  @Test func whatArrivesLiveWhileAnEpochDrainsIsOverrun() throws {
+  @Test func r9WhatArrivesLiveWhileAnEpochDrainsIsOverrun() throws {
     let sink = RecordingSink()
     sink.delay = { $0 == 4 ? 20_000_000 : 0 }
     let steps: [ScriptedSource.Step] =
@@ -236,7 +236,7 @@ import Testing
     #expect(sink.lines.map(\.sequence) == Array(10..<15) + Array(0..<100))
   }
 
-  @Test func aSinkThatCannotGoOnEndsAndTheOthersGoOn() throws {
+  @Test func r9ASinkThatCannotGoOnEndsAndTheOthersGoOn() throws {
     let pipe = RecordingSink("pipe")
     pipe.refusesWidth = 24
     let other = RecordingSink("other")

@@ -73,7 +73,7 @@ final class AroundSink: Sink, @unchecked Sendable {
 
 @Suite struct NeighbourTests {
   @Test(arguments: [1, 2, 4], [false, true])
-  func framesAroundAreSeenAsTheLaneBeforeSealedThem(workers: Int, lends: Bool) throws {
+  func r4FramesAroundAreSeenAsTheLaneBeforeSealedThem(workers: Int, lends: Bool) throws {
     // AddOne writes "in place" after LookAround: it must not touch what LookAround still reads.
     let sink = AroundSink()
     _ = try run(
@@ -87,7 +87,7 @@ final class AroundSink: Sink, @unchecked Sendable {
     }
   }
 
-  @Test func whatAnEarlierWriterMadeIsWhatALaterStageSees() throws {
+  @Test func r4WhatAnEarlierWriterMadeIsWhatALaterStageSees() throws {
     let sink = AroundSink()
     let record = RecordingSink()
     _ = try run(
@@ -96,7 +96,7 @@ final class AroundSink: Sink, @unchecked Sendable {
     #expect(record.lines.allSatisfy { $0.byte == UInt8(truncatingIfNeeded: $0.number + 1) })
   }
 
-  @Test func droppedAndCorruptFramesAreNotNeighbours() throws {
+  @Test func r4DroppedAndCorruptFramesAreNotNeighbours() throws {
     let sink = AroundSink()
     _ = try run(
       ScriptedSource(frames: 300), [RejectThirds.plugin, LookAround.plugin], sinks: [sink])
@@ -106,7 +106,7 @@ final class AroundSink: Sink, @unchecked Sendable {
     #expect(sink.seen.dropFirst(6).allSatisfy { (2...3).contains($0.earlier) })
   }
 
-  @Test func neighboursNeverCrossAnEpoch() throws {
+  @Test func r9NeighboursNeverCrossAnEpoch() throws {
     let sink = AroundSink()
     let steps: [ScriptedSource.Step] =
       (0..<10).map { .frame(sequence: UInt64($0)) } + [.epoch(width: 16)]
@@ -115,5 +115,27 @@ final class AroundSink: Sink, @unchecked Sendable {
     #expect(sink.seen[10].earlier == 0)
     #expect(sink.seen[9].later == 0)
     #expect(sink.seen.allSatisfy { $0.wrong == 0 })
+  }
+}
+
+@Suite struct PlanTests {
+  @Test func r6DepthIsASumWithALinePerHolder() throws {
+    let summary = try run(
+      ScriptedSource(frames: 10), [Jitter.plugin, LookAround.plugin, RejectThirds.plugin],
+      sinks: [RecordingSink()], workers: 3)
+    // Unpacking shares the lane of `jitter`; `around` looks around, so it begins a lane of its own.
+    #expect(summary.lanes.map(\.steps) == [["jitter", "unpack"], ["around"], ["thirds"]])
+    let lines = Dictionary(uniqueKeysWithValues: summary.depth.map { ($0.holder, $0.frames) })
+    #expect(lines["source"] == 2)
+    #expect(lines["lane 1, history"] == LookAround.history)
+    #expect(lines["lane 1, look-ahead"] == LookAround.lookahead)
+    #expect(summary.lookahead == LookAround.lookahead)
+    #expect(summary.depth.reduce(0) { $0 + $1.frames } >= 2 + 3 + 3 + 7 + 1)
+  }
+
+  @Test func stagesBeforeTheFirstThatReadsPixelsComeBeforeUnpacking() throws {
+    let summary = try run(
+      ScriptedSource(frames: 10), [RejectThirds.plugin, AddOne.plugin], sinks: [RecordingSink()])
+    #expect(summary.lanes.map(\.steps) == [["thirds"], ["unpack"], ["addone"]])
   }
 }
