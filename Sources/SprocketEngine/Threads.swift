@@ -86,7 +86,7 @@ final class EngineThread: Sendable {
         return nil
       }, Unmanaged.passRetained(state).toOpaque())
     unsafe pthread_sigmask(SIG_SETMASK, &before, nil)
-    precondition(result == 0, "no thread could be started: raise the limit on processes (ulimit -u)")
+    precondition(result == 0, "no thread could be started: raise the limit (ulimit -u)")
     self.handle = handle
   }
 
@@ -105,7 +105,7 @@ final class EngineThread: Sendable {
       if left <= 0 { return false }
       state.wait(nanoseconds: left)
     }
-    if !isJoined.exchange(true, ordering: .relaxed) { unsafe pthread_join(handle, nil) }
+    if !isJoined.exchange(true, ordering: .relaxed) { pthread_join(handle, nil) }
     return true
   }
 }
