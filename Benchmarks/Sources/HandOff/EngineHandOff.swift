@@ -6,7 +6,8 @@ import SprocketCore
 import SprocketEngine
 import Synchronization
 
-/// A frame of 16 bytes at a fixed rate.
+/// A frame of 16 bytes at a fixed rate; at rate 0 as fast as it goes, and then it waits for the
+/// chain.
 final class PacedSource: Source {
   private let frames: Int
   private let rate: Double
@@ -24,13 +25,13 @@ final class PacedSource: Source {
       format: FrameFormat(
         pixelFormat: .grey, width: 4, height: 4, color: .jpeg,
         rate: FrameRate(framesPerSecond: rate)),
-      isLive: true, clock: .monotonic, capacity: 16)
+      isLive: rate > 0, clock: .monotonic, capacity: 16)
   }
 
   func next(timeout: Int64) throws(SourceError) -> Arrival {
     if number == frames { return .end }
     if start == 0 { start = nanoseconds(CLOCK_MONOTONIC) + 1_000_000 }
-    sleep(until: start + Int64(Double(number) * 1e9 / rate))
+    if rate > 0 { sleep(until: start + Int64(Double(number) * 1e9 / rate)) }
     defer { number += 1 }
     return .frame(
       ArrivedFrame(

@@ -3,6 +3,8 @@
 //   HandOff hand-off ring|engine park|spin LANES FRAMES RATE
 //   HandOff throughput COUNT
 //
+// RATE is in frames per second; 0 is as fast as it goes.
+//
 // Prints one line of JSON.
 
 import Glibc

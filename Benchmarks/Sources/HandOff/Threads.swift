@@ -38,11 +38,12 @@ func nanoseconds(_ clock: clockid_t) -> Int64 {
   return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
 }
 
-/// Calls `publish` with the numbers of `frames` frames, at `rate` frames per second.
+/// Calls `publish` with the numbers of `frames` frames, at `rate` frames per second; 0 is as fast as
+/// it goes.
 func paced(frames: Int, rate: Double, publish: (Int) -> Void) {
   let start = nanoseconds(CLOCK_MONOTONIC) + 1_000_000
   for number in 0..<frames {
-    sleep(until: start + Int64(Double(number) * 1e9 / rate))
+    if rate > 0 { sleep(until: start + Int64(Double(number) * 1e9 / rate)) }
     publish(number)
   }
 }
