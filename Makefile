@@ -27,7 +27,7 @@ SWIFT_FILES := Package.swift Sources Plugins Tests \
   $(wildcard Benchmarks/Package.swift Benchmarks/Sources Examples)
 
 .PHONY: run test bench format clean release
-.PHONY: packages test-packages bench-packages lint unit threads addresses judge readme
+.PHONY: packages test-packages bench-packages lint unit threads addresses judge examples readme
 
 run: release
 	mkdir -p demo
@@ -38,7 +38,7 @@ run: release
 release: packages
 	swift build $(RELEASE) --product sprocket
 
-test: test-packages lint unit threads addresses judge readme
+test: test-packages lint unit threads addresses judge examples readme
 
 lint:
 	swift format lint --strict --recursive $(SWIFT_FILES)
@@ -52,15 +52,21 @@ unit: .build/venv/installed
 # The sanitizers build everything anew, so each has a place of its own.
 threads:
 	swift test --sanitize=thread --scratch-path .build/thread \
-	  --filter 'SprocketRingTests|SprocketEngineTests'
+	  --filter 'SprocketRingTests|SprocketEngineTests|SprocketTests'
 
 addresses:
 	swift test --sanitize=address --scratch-path .build/address \
-	  --filter 'SprocketJPEGTests|SprocketCodecsTests|SprocketLibAVTests|SprocketSourcesTests'
+	  --filter 'SprocketJPEGTests|SprocketCodecsTests|SprocketLibAVTests|SprocketSourcesTests|SprocketSinksTests'
 
 # Results against NumPy, OpenCV, ffmpeg and xxhash; usage as a person would.
 judge: release .build/venv/installed
 	SPROCKET=$(SPROCKET) .build/venv/bin/python -m pytest -q -p no:cacheprovider Tests/Judges
+
+# A package outside the tree that brings a stage of its own.
+examples:
+	swift run --package-path Examples/Vignette vignette stages vignette
+	swift run --package-path Examples/Vignette vignette run --stage vignette:strength=0.8 \
+	  --size 320x240 --frames 30 --checksum
 
 # Every command of the README, in a fresh copy.
 readme:
