@@ -24,6 +24,7 @@ final class ScriptedSource: Source, @unchecked Sendable {
   private let rate: Int32
   private(set) var outstanding = 0
   private(set) var isClosed = false
+  private(set) var isLentWritten = false
   private let repeats: Bool
 
   init(
@@ -88,8 +89,9 @@ final class ScriptedSource: Source, @unchecked Sendable {
     let byte = UInt8(truncatingIfNeeded: frame.sequence)
     let count = width * Self.height
     if lends {
-      let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: count)
-      unsafe memory.initialize(repeating: byte, count: count)
+      // One byte more, behind the frame: what each byte must be when the memory comes home.
+      let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: count + 1)
+      unsafe memory.initialize(repeating: byte, count: count + 1)
       outstanding += 1
       let image = unsafe ImageStorage(
         packedAt: memory, format: .grey, width: width, height: Self.height)
@@ -104,6 +106,9 @@ final class ScriptedSource: Source, @unchecked Sendable {
   func discard() { announced = nil }
 
   func reclaim(_ lent: UnsafeMutableRawPointer) {
+    let bytes = unsafe lent.assumingMemoryBound(to: UInt8.self)
+    let count = width * Self.height
+    for index in 0..<count where unsafe bytes[index] != bytes[count] { isLentWritten = true }
     unsafe lent.deallocate()
     outstanding -= 1
   }
@@ -231,6 +236,7 @@ func run(
   let summary = engine.summary
   precondition(source.isClosed, "the source was not closed")
   precondition(source.outstanding == 0, "lent memory did not come home")
+  precondition(!source.isLentWritten, "lent memory was written to")
   precondition(summary.ledger.isBalanced, "unbalanced: \(summary.ledger)")
   return summary
 }
