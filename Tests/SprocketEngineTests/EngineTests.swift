@@ -82,7 +82,7 @@ import Testing
   @Test func r10ASinkThatSleepsLongerThanTheTapeStillBalances() throws {
     let sink = RecordingSink()
     let source = ScriptedSource(
-      [.frame(sequence: 0), .frame(sequence: 0), .frame(sequence: 0, corrupt: true)],
+      [.frame(sequence: 0), .frame(sequence: 0, corrupt: true)],
       isLive: true, repeats: true)
     sink.delay = { number in
       // Until the tape has gone round three times; a run that stops there fails below.
@@ -90,7 +90,7 @@ import Testing
       return 0
     }
     let summary = try run(
-      source, sinks: [sink, RecordingSink("awake")], frames: 400_000)
+      source, [RejectThirds.plugin], sinks: [sink, RecordingSink("awake")], frames: 400_000)
     let counts = summary.ledger.entries[0].counts
     let awake = summary.ledger.entries[1].counts
     #expect(summary.ledger.produced == 400_000)
@@ -98,6 +98,8 @@ import Testing
     // What source and chain decided is the same for both, whether it was seen or not.
     #expect(counts[.corrupt] == awake[.corrupt])
     #expect(counts[.overrun] == awake[.overrun])
+    #expect(counts[.rejected] == awake[.rejected])
+    #expect(counts[.rejected] > 0)
     #expect(sink.lines.count == 400_000)
   }
 
