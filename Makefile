@@ -55,8 +55,9 @@ threads:
 	  --filter 'SprocketRingTests|SprocketEngineTests|SprocketTests'
 
 addresses:
-	swift test --sanitize=address --scratch-path .build/address \
-	  --filter 'SprocketJPEGTests|SprocketCodecsTests|SprocketLibAVTests|SprocketSourcesTests|SprocketSinksTests'
+	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.supp:print_suppressions=0 \
+	  swift test --sanitize=address --scratch-path .build/address \
+	  --filter 'Sprocket(JPEG|Codecs|LibAV|Sources|Sinks)Tests'
 
 # Results against NumPy, OpenCV, ffmpeg and xxhash; usage as a person would.
 judge: release .build/venv/installed
