@@ -44,6 +44,16 @@ import Testing
     }
   }
 
+  @Test func oneFaultDoesNotBringAnother() {
+    let faults = SceneFaults(Self.settings(0.2), seed: 4)
+    var both = 0
+    for frame in 0..<20_000 where faults.due(at: UInt64(frame)).isSuperset(of: [.late, .stall]) {
+      both += 1
+    }
+    // 20000 * 0.04 = 800, and four deviations of 28.
+    #expect(abs(both - 800) < 112)
+  }
+
   @Test func everyBreakIsSeenByAStructureCheck() throws {
     var settings = SceneSettings()
     settings.width = 64

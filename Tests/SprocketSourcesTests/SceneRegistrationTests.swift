@@ -106,4 +106,10 @@ private func solve(_ equations: [[Double]]) -> [Double] {
       renderer.bytes(moment { $0.sceneFromFrame = SceneSimilarity(dx: far) })
         == renderer.bytes(moment { $0.sceneFromFrame = SceneSimilarity(dx: 40) }))
   }
+
+  /// Rows 0 1 2 are followed, both ways, by their mirror images.
+  @Test func rowsBeyondTheEdgesAreMirrored() {
+    let rows = (-7...9).map { mirrored($0, height: 3) }
+    #expect(rows == [0, 0, 1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0, 0, 1, 2, 2])
+  }
 }

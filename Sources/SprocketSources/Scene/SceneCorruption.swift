@@ -1,7 +1,7 @@
 /// Breaks JPEG images in their structure, where a check of markers and lengths must see it. (Bits
 /// flipped in the picture data often decode without complaint.)
 package enum SceneCorruption {
-  package enum Kind: Int, Sendable, CaseIterable {
+  private enum Kind: Int {
     /// The first marker is not the start of an image.
     case start
     /// A header segment does not begin with FF.
@@ -17,9 +17,8 @@ package enum SceneCorruption {
     _ jpeg: inout MutableSpan<UInt8>, count: Int, _ random: inout SceneRandom
   ) {
     guard count > 4 else { return }
-    let kind = Kind.allCases[random.below(Kind.allCases.count)]
-    switch kind {
-    case .start: jpeg[1] = UInt8(random.below(0xD8))
+    switch Kind(rawValue: random.below(4)) {
+    case .start, nil: jpeg[1] = UInt8(random.below(0xD8))
     case .end: jpeg[count - 1] = 0
     case .marker:
       let segment = segment(jpeg, count: count, random.below(segmentCount(jpeg, count: count)))

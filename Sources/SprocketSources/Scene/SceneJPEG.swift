@@ -90,5 +90,10 @@ struct SceneJPEG: ~Copyable {
 
 /// Whether the bytes are one whole JPEG image by markers and lengths.
 func isWholeJPEG(_ bytes: Span<UInt8>) -> Bool {
-  (try? JPEGStructure(bytes)) != nil
+  do throws(JPEGError) {
+    _ = try JPEGStructure(bytes)
+    return true
+  } catch {
+    return false
+  }
 }
