@@ -13,8 +13,13 @@ public protocol Sink: AnyObject {
   func makeSelector() -> (any FrameSelector)?
   /// One per worker; `nil` for a sink that packs nothing.
   func makePacker() -> (any Packer)?
-  /// A frame that is to be delivered. When it returns, it counts as delivered.
+  /// A frame that is to be delivered. When it returns, it counts as delivered, unless the sink
+  /// fails before `durableCount` has reached it.
   func write(_ frame: borrowing PackedFrame) throws(SinkError)
+  /// Of the frames for which `write` returned, how many of the first are with the kernel or the
+  /// reader; `.max`, the default, is all of them: the sink buffers nothing. Also to be asked after
+  /// `write`, `account` or `finish` threw.
+  var durableCount: UInt64 { get }
   /// A produced frame that is not: called in order between the writes.
   func account(_ lost: LostFrame) throws(SinkError)
   /// The same, called instead where the frame reached a slot and has not been overwritten: its
@@ -25,6 +30,7 @@ public protocol Sink: AnyObject {
 }
 
 extension Sink {
+  public var durableCount: UInt64 { .max }
   public func makeSelector() -> (any FrameSelector)? { nil }
   public func makePacker() -> (any Packer)? { nil }
   public func account(_ lost: LostFrame) throws(SinkError) {}
