@@ -14,6 +14,7 @@ public final class ChecksumSink: Sink {
   private let path: String?
   private let overwrite: Bool
   private var file: FileWriter?
+  private var framesOfClosedFile: UInt64 = 0
   private var run = XXH3()
 
   /// `path`, if given, receives a line `<sequence> <digest>` per delivered frame.
@@ -41,6 +42,11 @@ public final class ChecksumSink: Sink {
 
   public func makePacker() -> (any Packer)? { ChecksumPacker() }
 
+  /// Frames whose line is in the file; without a file, all.
+  public var durableCount: UInt64 {
+    path == nil ? .max : file?.durableFrames ?? framesOfClosedFile
+  }
+
   public func write(_ frame: borrowing PackedFrame) throws(SinkError) {
     let digest = frame.packed
     run.update(digest)
@@ -48,6 +54,9 @@ public final class ChecksumSink: Sink {
   }
 
   public func finish() throws(SinkError) {
+    // Where this throws, the file stays, and with it what it knows of its frames.
+    try file?.flush()
+    framesOfClosedFile = file?.durableFrames ?? framesOfClosedFile
     try file.take()?.close()
   }
 }
@@ -61,6 +70,7 @@ extension FileWriter {
       try append(hexadecimalDigit(digest[index] & 15))
     }
     try append(UInt8(ascii: "\n"))
+    endFrame()
   }
 }
 

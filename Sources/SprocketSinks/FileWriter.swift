@@ -13,6 +13,10 @@ struct FileWriter: ~Copyable {
   private var isOwned: Bool
   let buffer: UnsafeMutableRawPointer
   private(set) var used = 0
+  /// Where frames end in the buffer, as `endFrame` was told.
+  private var frameEnds: [Int] = []
+  /// Frames that the kernel has taken to their ends.
+  private(set) var durableFrames: UInt64 = 0
 
   /// 64 KiB, what a pipe holds by default; a text that is appended in one piece fits in.
   static let capacity = 65536
@@ -40,6 +44,8 @@ struct FileWriter: ~Copyable {
     self.name = name
     self.isOwned = isOwned
     unsafe buffer = .allocate(byteCount: Self.capacity, alignment: 4096)
+    // Lines have more than 32 bytes: a digest's digits, or the keys of a report.
+    frameEnds.reserveCapacity(Self.capacity / 32)
   }
 
   deinit {
@@ -60,8 +66,17 @@ struct FileWriter: ~Copyable {
   mutating func flush() throws(SinkError) {
     let count = used
     used = 0
-    try unsafe writeAll(UnsafeRawPointer(buffer), count)
+    var done = 0
+    defer {
+      // By index: an array's iterator allocates in a debug build.
+      for index in frameEnds.indices where frameEnds[index] <= done { durableFrames += 1 }
+      frameEnds.removeAll(keepingCapacity: true)
+    }
+    try unsafe writeAll(UnsafeRawPointer(buffer), count, &done)
   }
+
+  /// What was appended so far completes a frame: `durableFrames` counts it once it is out.
+  mutating func endFrame() { frameEnds.append(used) }
 
   /// Appends `bytes`; what exceeds the buffer is written without being copied.
   mutating func append(_ bytes: Span<UInt8>) throws(SinkError) {
@@ -69,8 +84,9 @@ struct FileWriter: ~Copyable {
     let failure = unsafe bytes.withUnsafeBufferPointer { source -> SinkError? in
       guard let start = source.baseAddress else { return nil }
       if source.count >= Self.capacity {
+        var done = 0
         do throws(SinkError) {
-          try unsafe writeAll(UnsafeRawPointer(start), source.count)
+          try unsafe writeAll(UnsafeRawPointer(start), source.count, &done)
         } catch {
           return error
         }
@@ -95,9 +111,10 @@ struct FileWriter: ~Copyable {
     used += count
   }
 
-  /// The corresponding C function is `write`.
-  private func writeAll(_ start: UnsafeRawPointer, _ count: Int) throws(SinkError) {
-    var done = 0
+  /// Counts in `done` what was taken, also if it throws. The corresponding C function is `write`.
+  private func writeAll(_ start: UnsafeRawPointer, _ count: Int, _ done: inout Int)
+    throws(SinkError)
+  {
     while done < count {
       let result = unsafe Glibc.write(descriptor, start + done, count - done)
       if result >= 0 {

@@ -25,6 +25,7 @@ public final class ReportSink: Sink {
   private let path: String
   private let overwrite: Bool
   private var file: FileWriter?
+  private var framesOfClosedFile: UInt64 = 0
   private var line = ReportLine()
   private var isLive = false
 
@@ -46,8 +47,11 @@ public final class ReportSink: Sink {
     let record = frame.record
     try file?.append(record.sequence, record.epoch, .delivered, record, line)
     try file?.append(frame.view, line)
-    try end()
+    try end(isDelivered: true)
   }
+
+  /// Frames whose line is in the file.
+  public var durableCount: UInt64 { file?.durableFrames ?? framesOfClosedFile }
 
   public func account(_ lost: LostFrame) throws(SinkError) {
     try file?.append(lost.sequence, lost.epoch, lost.fate, nil, line)
@@ -60,10 +64,16 @@ public final class ReportSink: Sink {
     try end()
   }
 
-  private func end() throws(SinkError) {
+  private func end(isDelivered: Bool = false) throws(SinkError) {
     try file?.append("}\n")
+    if isDelivered { file?.endFrame() }
     if isLive { try file?.flush() }
   }
 
-  public func finish() throws(SinkError) { try file.take()?.close() }
+  public func finish() throws(SinkError) {
+    // Where this throws, the file stays, and with it what it knows of its frames.
+    try file?.flush()
+    framesOfClosedFile = file?.durableFrames ?? framesOfClosedFile
+    try file.take()?.close()
+  }
 }
