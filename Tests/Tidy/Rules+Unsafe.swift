@@ -78,8 +78,9 @@ extension Rules {
     Permission(
       "Tests/SprocketRingTests", ["RingStressTests", "Support", "WaitingTests"],
       "futexes, threads, slots"),
-    Permission("Tests/SprocketSinksTests", ["SinkFrame"], "frames in memory"),
+    Permission("Tests/SprocketSinksTests", ["DurableCountTests", "SinkFrame"], "frames in memory"),
     Permission("Tests/SprocketSourcesTests", ["SourceSlot"], "a slot in memory"),
+    Permission("Tests/SprocketTests", ["FaultStormTests"], "passes a pointer on"),
     Permission("Tests/SprocketYUVTests", ["Planes"], "planes in memory"),
     Permission(
       "Tests/TestSupport", ["FrameMemory", "StageUnderTest", "TestBuffer", "TestSlot"],
@@ -96,7 +97,7 @@ extension Rules {
   static let mayBeUncheckedSendable = [
     Permission(
       "Sources/SprocketEngine",
-      ["ChainStage", "Engine", "Epoch", "FrameMemory", "LaneWorker", "SinkWorker"],
+      ["ChainStage", "Engine", "Epoch", "FrameMemory", "LaneWorker", "SinkWorker", "Threads"],
       "belong to one thread at a time, or to whom the ring lets pass"),
     Permission("Sources/SprocketLibAV", ["LentPool"], "who takes an element has it alone"),
     Permission(
@@ -105,6 +106,7 @@ extension Rules {
       "Tests/SprocketEngineTests", ["EngineHarness", "NeighbourTests"],
       "used on one thread at a time"),
     Permission("Tests/SprocketRingTests", ["Support"], "slots that the ring itself guards"),
+    Permission("Tests/SprocketTests", ["FaultStormTests"], "used on one thread at a time"),
   ]
 
   static let sendabilityIsChecked: Rule = { tree in
