@@ -71,6 +71,8 @@ public struct FrameStorage {
   public var entered: UnsafeMutablePointer<Int64>
   public var events: UnsafeMutablePointer<Event>
   public var eventCount = 0
+  /// Events that there was no room for.
+  public var refusedEvents: UInt64 = 0
 
   public init(
     records: UnsafeMutablePointer<FrameRecord>, versions: UnsafeMutablePointer<VersionStorage>,

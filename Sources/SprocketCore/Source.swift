@@ -159,13 +159,17 @@ public struct CaptureSlot: ~Copyable {
     unsafe storage.pointee.lent = unsafe handle
   }
 
-  /// Lets an event ride on this frame. Returns false when there are 16 already.
-  public mutating func add(_ event: Event) -> Bool {
+  /// Lets an event ride on this frame; counts it as refused when there are 16 already.
+  public mutating func add(_ event: Event) {
     let count = unsafe storage.pointee.eventCount
-    guard count < Event.perFrame else { return false }
+    guard count < Event.perFrame else { return refuse(1) }
     unsafe storage.pointee.events[count] = event
     unsafe storage.pointee.eventCount = count + 1
-    return true
+  }
+
+  /// Counts events that the source itself had no room to keep until this frame.
+  public mutating func refuse(_ count: UInt64) {
+    unsafe storage.pointee.refusedEvents += count
   }
 }
 

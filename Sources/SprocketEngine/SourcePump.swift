@@ -172,9 +172,11 @@ final class SourcePump {
     }
     unsafe slot.pointee.records[0] = record
     unsafe slot.pointee.eventCount = 0
+    unsafe slot.pointee.refusedEvents = 0
     for sink in epoch.sinks { unsafe slot.pointee.packedCounts[sink.index] = 0 }
     var capture = unsafe CaptureSlot(unsafeStorage: slot, format: epoch.source.format)
     source.take(into: &capture)
+    shared.counters.droppedEvents.add(unsafe slot.pointee.refusedEvents)
     lentSlots[index] = unsafe slot.pointee.lent != nil
   }
 

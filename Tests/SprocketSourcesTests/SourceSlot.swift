@@ -43,6 +43,7 @@ final class SourceSlot {
   /// Lets the source fill it.
   func take(from source: any Source, _ format: FrameFormat) {
     unsafe storage.pointee.eventCount = 0
+    unsafe storage.pointee.refusedEvents = 0
     var slot = unsafe CaptureSlot(unsafeStorage: storage, format: format)
     source.take(into: &slot)
   }
@@ -53,6 +54,8 @@ final class SourceSlot {
     let start = unsafe memory.assumingMemoryBound(to: UInt8.self)
     return unsafe Array(UnsafeBufferPointer(start: start, count: byteCount))
   }
+
+  var refusedEvents: UInt64 { unsafe storage.pointee.refusedEvents }
 
   var events: [Event] {
     (0..<(unsafe storage.pointee.eventCount)).map { unsafe eventMemory[$0] }

@@ -15,13 +15,15 @@ final class SceneFrames {
   /// The frame that was made last and is still wanted.
   private(set) var current: SceneTruth?
   private(set) var isCorrupt = false
-  /// What happened to controls; rides on the next frame that is taken.
-  var events: [Event] = []
+  /// What happened, `Event.perFrame` at most; rides on the next frame that is taken.
+  private var events: [Event] = []
+  /// Events since the last frame was taken that found no room.
+  private var refusedEvents: UInt64 = 0
 
   init(_ settings: SceneSettings) {
     self.settings = settings
     camera = SceneCamera(settings)
-    events.reserveCapacity(ControlPort.capacity + Event.perFrame)
+    events.reserveCapacity(Event.perFrame)
   }
 
   /// Makes what frames of that size need. Allocates, and takes some 0.25 µs per pixel the first
@@ -51,9 +53,13 @@ final class SceneFrames {
     add(Event(kind: .controlRefused, control: write.control, ticket: write.ticket))
   }
 
-  /// Lets an event ride on the next frame; with no room left it is lost, as the ring's rules have it.
+  /// Lets an event ride on the next frame that is taken; with no room left it is counted.
   func add(_ event: Event) {
-    if events.count < events.capacity { events.append(event) }
+    if events.count < Event.perFrame {
+      events.append(event)
+    } else {
+      refusedEvents += 1
+    }
   }
 
   /// Draws a frame, or finds it in the cache, and damages it if that is due. Does nothing when the
@@ -78,7 +84,7 @@ final class SceneFrames {
     current = truth
   }
 
-  /// The frame is no longer wanted.
+  /// The frame is no longer wanted; its events wait for the next.
   func drop() {
     current = nil
   }
@@ -92,8 +98,10 @@ final class SceneFrames {
       copy(bytes, into: &slot)
     }
     slot.filled(byteCount)
-    for index in 0..<events.count { _ = slot.add(events[index]) }
+    for index in events.indices { slot.add(events[index]) }
+    slot.refuse(refusedEvents)
     events.removeAll(keepingCapacity: true)
+    refusedEvents = 0
     current = nil
   }
 }
