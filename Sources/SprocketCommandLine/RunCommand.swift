@@ -86,6 +86,7 @@ struct RunCommand: ParsableCommand {
   }
 
   func execute(_ registry: Registry) throws {
+    var signals = StopSignals()
     let source = try makeSource(registry)
     let choices = try stage.map { try registry.choice($0) }
     var sinks: [any Sink] = []
@@ -109,7 +110,7 @@ struct RunCommand: ParsableCommand {
     try setControls(engine.description)
     let voice = Voice(isQuiet: quiet, isVerbose: verbose)
     voice.tell(plan: engine.summary)
-    Runner(engine: engine, voice: voice, frameLimit: frames ?? knownFrames(engine)).run()
+    Runner(engine: engine, voice: voice, frameLimit: frames ?? knownFrames(engine)).run(&signals)
     let result = engine.summary
     voice.tell(end: result, digest: digest?.runDigest)
     try summaryFile.write(result, digest: digest?.runDigest)

@@ -9,8 +9,8 @@ struct Runner {
   /// Between two looks at signals and progress.
   static let tick = Duration.milliseconds(50)
 
-  func run() {
-    var signals = StopSignals()
+  /// `signals` were blocked before the source was opened: threads of libraries must not get them.
+  func run(_ signals: inout StopSignals) {
     engine.start()
     var ticks = 0
     while !engine.wait(for: Self.tick) {

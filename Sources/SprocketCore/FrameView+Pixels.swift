@@ -38,12 +38,13 @@ extension FrameView {
   /// The picture to be written, for a stage that declared `setup.writes`.
   @_lifetime(&self)
   public mutating func edit() -> ImageEditor {
-    guard let written, let planar = format.image else {
+    guard let written, let planar = writtenFormat.image, let read = format.image else {
       preconditionFailure("declare setup.writes(...) in configure before writing pixels")
     }
     let target = unsafe storage.pointee.versions[written].image
     let from = unsafe isInPlace ? nil : storage.pointee.versions[version].image
-    return unsafe ImageEditor(target: target, from: from, format: planar, mutating: &self)
+    return unsafe ImageEditor(
+      target: target, format: planar, from: from, fromFormat: read, mutating: &self)
   }
 
   /// How many intact earlier frames lie within the declared history.

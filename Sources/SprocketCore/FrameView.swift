@@ -13,6 +13,7 @@ public struct FrameView: ~Copyable {
   let written: Int?
   let isInPlace: Bool
   public let format: FrameFormat
+  let writtenFormat: FrameFormat
   /// What may be read of the pixels.
   let parts: FrameParts
   /// The monotonic time at which the stage was entered. Stages have no other clock.
@@ -29,6 +30,7 @@ public struct FrameView: ~Copyable {
     written = access.written
     isInPlace = access.isInPlace
     format = access.format
+    writtenFormat = access.writtenFormat
     parts = access.parts
     self.now = Timestamp(nanoseconds: now, clock: .monotonic)
     unsafe self.neighbours = neighbours
@@ -83,10 +85,13 @@ public struct FrameAccess: Sendable {
   public var written: Int?
   public var isInPlace: Bool
   public var format: FrameFormat
+  /// What a writer makes of it; may differ for `.nextImage`.
+  public var writtenFormat: FrameFormat
   public var parts: FrameParts
 
   public init(
     lane: Int, version: Int, written: Int? = nil, isInPlace: Bool = false, format: FrameFormat,
+    writtenFormat: FrameFormat? = nil,
     parts: FrameParts
   ) {
     self.lane = lane
@@ -94,6 +99,7 @@ public struct FrameAccess: Sendable {
     self.written = written
     self.isInPlace = isInPlace
     self.format = format
+    self.writtenFormat = writtenFormat ?? format
     self.parts = parts
   }
 }

@@ -83,14 +83,17 @@ public struct ImageView: ~Escapable {
 public struct ImageEditor: ~Copyable, ~Escapable {
   @usableFromInline let target: ImageStorage
   let from: ImageStorage?
+  let fromFormat: PixelFormat
   public let format: PixelFormat
 
   @_lifetime(&owner)
   init<Owner: ~Copyable & ~Escapable>(
-    target: ImageStorage, from: ImageStorage?, format: PixelFormat, mutating owner: inout Owner
+    target: ImageStorage, format: PixelFormat, from: ImageStorage?, fromFormat: PixelFormat,
+    mutating owner: inout Owner
   ) {
     unsafe self.target = target
     unsafe self.from = from
+    self.fromFormat = fromFormat
     self.format = format
   }
 
@@ -107,7 +110,7 @@ public struct ImageEditor: ~Copyable, ~Escapable {
       guard let from = unsafe from else {
         preconditionFailure("a stage that writes in place has no second picture to read")
       }
-      let view = unsafe ImageView(from, format: format, borrowing: self)
+      let view = unsafe ImageView(from, format: fromFormat, borrowing: self)
       return unsafe _overrideLifetime(view, copying: self)
     }
   }

@@ -84,7 +84,6 @@ public struct StageSetup: ~Copyable {
   let earlier: [String: (type: any FrameReport.Type, slot: ReportSlot)]
   let ownSlot: ReportSlot
   public private(set) var reportType: (any FrameReport.Type)?
-  public private(set) var readsReports: [ReportSlot] = []
 
   public init(
     format: FrameFormat, isLive: Bool, controls: ControlPort?, remaining: Remaining,
@@ -104,6 +103,11 @@ public struct StageSetup: ~Copyable {
       throw StageError(
         "reads pixels, and \(format.pixelFormat.fourcc) frames cannot be unpacked; choose another "
           + "format with --format")
+    }
+    if parts.contains(.encoded), !format.pixelFormat.isEncoded, !format.pixelFormat.isBayer {
+      throw StageError(
+        "reads encoded bytes, and \(format.pixelFormat.fourcc) frames are not encoded; let it read "
+          + "the image")
     }
     self.parts.formUnion(parts)
   }
@@ -142,7 +146,6 @@ public struct StageSetup: ~Copyable {
     guard found.type == type else {
       throw StageError("needs another kind of report than `\(name)` makes")
     }
-    readsReports.append(found.slot)
     return ReportReader(slot: found.slot)
   }
 

@@ -23,6 +23,13 @@ struct ChainPlan {
     var workers: Int
     var history = 0
     var lookahead = 0
+
+    /// Whether it unpacks, or derives luma from what a stage wrote.
+    func needsUnpacker(_ plan: ChainPlan, _ stages: [ChainStage]) -> Bool {
+      steps.contains { step in
+        step == .unpack || step.stageIndex.map { stages[$0].declared.writing != nil } ?? false
+      }
+    }
   }
 
   struct Version {
@@ -135,7 +142,21 @@ struct ChainPlan {
     return FrameAccess(
       lane: lane + 1, version: version, written: declared.writing == nil ? nil : version + 1,
       isInPlace: declared.writing == .inPlace, format: versions[version].format,
-      parts: declared.parts)
+      writtenFormat: declared.format, parts: declared.parts)
+  }
+
+  /// Whether anything happens to a frame before sinks come in.
+  var hasProcessing: Bool { lanes.contains { $0.steps.contains(where: \.isProcessing) } }
+
+  /// Where a sink taps, as an index of records: the lane that packs, or selects, for it; else the last
+  /// that processes, so that nobody waits for another's packing.
+  func tap(packs: Bool, selects: Bool) -> Int {
+    let last = lanes.lastIndex { lane in
+      packs
+        ? lane.steps.contains(.pack)
+        : selects ? lane.steps.contains(.select) : lane.steps.contains(where: \.isProcessing)
+    }
+    return last.map { $0 + 1 } ?? 0
   }
 
   /// What sinks may touch: the chain's end.

@@ -51,6 +51,8 @@ final class ChainStage {
     earlier: [String: (type: any FrameReport.Type, slot: ReportSlot)]
   ) throws(RunError) -> FrameFormat {
     var next = format
+    // Another format takes another time.
+    remaining.measureAnew()
     for instance in instances {
       var setup = StageSetup(
         format: format, isLive: source.isLive, controls: source.controls, remaining: remaining,
@@ -66,8 +68,8 @@ final class ChainStage {
         ageBudget: setup.ageBudget, reportType: setup.reportType, format: next)
     }
     precondition(
-      next == format || declared.writing != nil,
-      "\(name) returned another format from configure without declaring setup.writes")
+      next == format || declared.writing == .nextImage,
+      "\(name) returned another format from configure: declare setup.writes(.nextImage)")
     return next
   }
 }

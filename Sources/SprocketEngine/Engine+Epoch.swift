@@ -24,14 +24,18 @@ extension Engine {
     let format = try configureStages(stages, source)
     let sinkParts = try configureSinks(sinks, stages, format, request, shared)
     let packers = sinks.map { !$0.hasFailed && $0.sink.makePacker() != nil }
+    let selectors = sinks.map { !$0.hasFailed && $0.sink.makeSelector() != nil }
     let plan = ChainPlan(
       format: source.format, stages: stages, sinkParts: sinkParts,
-      selects: sinks.contains { !$0.hasFailed && $0.sink.makeSelector() != nil },
+      selects: selectors.contains(true),
       packs: packers.contains(true),
       workers: options.workers
     ) { makeUnpacker().configure(format: $0, parts: $1) }
     try checkBudgets(stages, plan, source)
 
+    for (index, state) in sinks.enumerated() {
+      state.tap = plan.tap(packs: packers[index], selects: selectors[index])
+    }
     let (ringPlan, depthLines) = planRing(plan, sinks, isLive: source.isLive)
     let ring = Ring(ringPlan) { event in unsafe futexWake(event.address) }
     let capacities = zip(sinks, packers).map { $1 ? $0.setup?.packedCapacity ?? 0 : 0 }
@@ -75,12 +79,11 @@ extension Engine {
       do throws(SinkError) {
         try state.sink.configure(&setup)
       } catch {
-        let error = RunError(error.code == .usage ? .usage : .failed, error.description)
-        guard request.index > 0 else { throw error }
+        guard request.index > 0 else {
+          throw RunError(error.code == .usage ? .usage : .failed, error.description)
+        }
         // In mid-run (a pipe whose format changes): that sink is at its end, the others go on.
-        state.hasFailed = true
-        shared.fail(error)
-        shared.sinksAtWork.wrappingSubtract(1, ordering: .relaxed)
+        state.fail(error, shared)
         continue
       }
       state.setup = setup
@@ -117,9 +120,8 @@ extension Engine {
     var lanes: [RingPlan.Lane] = []
     let backlog = isLive ? liveBacklog : offlineBacklog
     for (index, lane) in plan.lanes.enumerated() {
-      let isLast = index == plan.lanes.count - 1
-      // Live, the last lane keeps what sinks may still have to take.
-      let kept = isLast && isLive && !sinks.isEmpty ? backlog : 0
+      // Live, a lane keeps what sinks that follow it may still have to take.
+      let kept = isLive && sinks.contains { $0.tap == index + 1 } ? backlog : 0
       lanes.append(
         RingPlan.Lane(
           upstream: index == 0 ? .source : .lane(index - 1), workers: lane.workers,
@@ -129,10 +131,10 @@ extension Engine {
       if lane.history > 0 { lines.append(("lane \(index), history", lane.history)) }
     }
     if !sinks.isEmpty { lines.append(("backlog of sinks", backlog)) }
-    let end: RingPlan.Upstream = lanes.isEmpty ? .source : .lane(lanes.count - 1)
     let taps = sinks.map { state in
       let latest = state.setup?.takesLatest ?? false
-      return RingPlan.Tap(upstream: end, gates: !isLive && !latest, latest: latest)
+      let upstream: RingPlan.Upstream = state.tap == 0 ? .source : .lane(state.tap - 1)
+      return RingPlan.Tap(upstream: upstream, gates: !isLive && !latest, latest: latest)
     }
     let depth = lines.reduce(0) { $0 + $1.frames }
     var ring = RingPlan(depth: depth, lanes: lanes, taps: taps)

@@ -29,6 +29,8 @@ public final class Engine: @unchecked Sendable {
   var epochCount: UInt32 = 1
   var timers: StageTimers
   private var thread: EngineThread?
+  private var hasStuckThreads = false
+  private let requests = Atomic<Int>(0)
   private var nextFirstNumber: UInt64 = 0
   private var startTime: Int64 = 0
   private var startCPU: Int64 = 0
@@ -75,8 +77,8 @@ public final class Engine: @unchecked Sendable {
   /// Asks the run to end: the source stops, what is under way is finished. Asked again: at once,
   /// what is under way is `flushed`. From any thread.
   public func stop() {
-    let level = shared.isStopping ? 2 : 1
-    shared.raiseStop(to: level)
+    // Counted apart: a run that ends for another reason has not been asked yet.
+    shared.raiseStop(to: requests.wrappingAdd(1, ordering: .relaxed).newValue > 1 ? 2 : 1)
   }
 
   /// Waits for the end, for `limit` at most. True when the run is over.
@@ -120,10 +122,21 @@ public final class Engine: @unchecked Sendable {
         break
       }
     }
+    if case .frame = held { source.discard() }
     source.close()
-    for stage in stages { for instance in stage.instances { instance.stage.finish() } }
+    finish(upTo: pump.nextNumber)
     elapsed = monotonicNow() - startTime
     processorTime = processCPUTime() - startCPU
+  }
+
+  /// Sinks that no thread has finished (the next epoch could not be made), and stages. What a stuck
+  /// thread may still be using is left alone.
+  private func finish(upTo number: UInt64) {
+    for state in sinks where !state.hasFinished && !state.isStuck {
+      SinkWorker(epoch: epoch, state: state, wait: options.wait).conclude(upTo: number)
+    }
+    guard !hasStuckThreads else { return }
+    for stage in stages { for instance in stage.instances { instance.stage.finish() } }
   }
 
   /// Publishes the epoch's end and waits until it has drained. Returns the next epoch's source, if
@@ -147,16 +160,26 @@ public final class Engine: @unchecked Sendable {
     nextFirstNumber = pump.nextNumber
     producer.end()
     pump.beginEpoch()
-    if case .jump(let frame) = outcome, next != nil {
-      if epoch.source.isLive { pump.overrun(frame) } else { held = .frame(frame) }
+    if case .jump(let frame) = outcome {
+      if next == nil {
+        source.discard()
+      } else if epoch.source.isLive {
+        pump.overrun(frame)
+      } else {
+        held = .frame(frame)
+      }
     }
     var heldMeanwhile = held
-    threads.drain(limit: options.drainLimit.nanosecondCount, shared: shared) {
+    let isDrained = threads.drain(limit: options.drainLimit.nanosecondCount, shared: shared) {
       guard next != nil, epoch.source.isLive, heldMeanwhile == nil else { return false }
       heldMeanwhile = pump.discardOne()
       return true
     }
     held = heldMeanwhile
+    guard isDrained else {
+      hasStuckThreads = true
+      return nil
+    }
     timers.add(threads, epoch)
     pump.reclaimAll(epoch)
     return next

@@ -23,6 +23,10 @@ final class Epoch: @unchecked Sendable {
   let firstSequence = Atomic<UInt64>(0)
   /// Nothing comes after this epoch: sinks finish.
   let isLast = Atomic<Bool>(false)
+  /// What has not been taken by now is `flushed`, in this epoch alone.
+  let flushes = Atomic<Bool>(false)
+  /// A lane does not come to its end: nobody waits for it any more.
+  let isAbandoned = Atomic<Bool>(false)
 
   init(
     index: UInt32, source: SourceDescription, plan: ChainPlan, stages: [ChainStage],
@@ -40,6 +44,8 @@ final class Epoch: @unchecked Sendable {
     self.depthLines = depthLines
     self.firstNumber = firstNumber
   }
+
+  var isFlushing: Bool { flushes.load(ordering: .acquiring) || shared.isFlushing }
 
   func sequence(of number: UInt64) -> UInt64 {
     firstSequence.load(ordering: .relaxed) + (number - firstNumber)
@@ -81,13 +87,39 @@ final class SinkState: @unchecked Sendable {
   var packedOffset = 0
   var counts = FateCounts()
   var latency = DurationHistogram()
-  var hasFailed = false
+  /// What becomes of frames after the sink has failed; `nil` while it works.
+  var lossAfterFailure: Fate?
+  var hasFailed: Bool { lossAfterFailure != nil }
   var hasFinished = false
+  /// Its thread did not come to an end: `counts` may not be read any more.
+  var isStuck = false
+  /// The lane whose cursor it follows and whose record it reads: 0 is the source's.
+  var tap = 0
   /// The next running number that has no fate yet.
   var nextNumber: UInt64 = 0
 
   init(index: Int, sink: any Sink) {
     self.index = index
     self.sink = sink
+  }
+
+  /// The sink is broken, or nobody wants its frames any more: told once. Of what it took, only what
+  /// it vouches for stays `delivered`. The run ends when no sink is left.
+  func fail(_ error: SinkError, _ shared: RunShared, isFinishing: Bool = false) {
+    guard !hasFailed else { return }
+    lossAfterFailure = error.code == .readerGone ? .flushed : .failed
+    // A sink that buffers nothing vouches for all, unless it cannot even finish.
+    let vouched = sink.durableCount
+    let durable = isFinishing && vouched == .max ? 0 : min(vouched, counts[.delivered])
+    counts[.failed] += counts[.delivered] - durable
+    counts[.delivered] = durable
+    if error.code == .readerGone {
+      shared.raiseStop(to: 1)
+    } else {
+      shared.fail(RunError(error.code == .usage ? .usage : .failed, error.description))
+    }
+    if shared.sinksAtWork.wrappingSubtract(1, ordering: .relaxed).newValue == 0 {
+      shared.raiseStop(to: 1)
+    }
   }
 }

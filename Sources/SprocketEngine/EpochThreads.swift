@@ -1,5 +1,6 @@
 internal import SprocketCore
 internal import SprocketRing
+internal import Synchronization
 
 /// The threads of one epoch: started together, drained and joined together.
 ///
@@ -19,7 +20,7 @@ final class EpochThreads {
     for (index, lane) in epoch.plan.lanes.enumerated() {
       for number in 0..<lane.workers {
         var unpacker: (any Unpacker)?
-        if epoch.plan.unpacks {
+        if lane.needsUnpacker(epoch.plan, epoch.stages) {
           unpacker = makeUnpacker()
           _ = unpacker?.configure(format: epoch.source.format, parts: firstPixels)
         }
@@ -33,7 +34,8 @@ final class EpochThreads {
       }
     }
     for (lane, worker) in workers {
-      threads.append(EngineThread("lane \(lane)") { worker.run() })
+      let steps = epoch.plan.lanes[lane].steps.map { $0.name(epoch.stages) }
+      threads.append(EngineThread(steps.joined(separator: "+")) { worker.run() })
     }
     for state in epoch.sinks {
       let worker = SinkWorker(epoch: epoch, state: state, wait: options.wait)
@@ -41,31 +43,51 @@ final class EpochThreads {
     }
   }
 
-  /// Waits for all threads to end: for `limit` without any progress (once the run is to stop: for
-  /// `limit` in all), then flushes, then gives up on those that are stuck. `meanwhile` is called over
-  /// and over; false when it had nothing to do.
+  /// Waits for all threads to end, then flushes, then gives up on those that are stuck. `meanwhile`
+  /// is called over and over; false when it had nothing to do.
   ///
-  /// Whatever happens, it returns; a stuck thread is named in the run's errors.
-  func drain(limit: Int64, shared: RunShared, meanwhile: () -> Bool) {
+  /// Offline nothing may be lost, so there is no limit until the run is to stop. Live it is `limit`
+  /// without any progress, and `limit` in all once the run is to stop. Returns false when threads are
+  /// stuck; they are named in the run's errors, and what they use must be left alone.
+  func drain(limit: Int64, shared: RunShared, meanwhile: () -> Bool) -> Bool {
     var deadline = monotonicNow() + limit
     var done = progress(shared)
+    var wasStopping = shared.isStopping
     while !isDone, monotonicNow() < deadline, !shared.isFlushing {
       if !meanwhile() { join(within: 2_000_000) }
       let now = progress(shared)
-      if now != done, !shared.isStopping { deadline = monotonicNow() + limit }
+      let isStopping = shared.isStopping
+      let gotOn = !isStopping && (now != done || !epoch.source.isLive)
+      if gotOn || isStopping != wasStopping { deadline = monotonicNow() + limit }
       done = now
+      wasStopping = isStopping
     }
     if !isDone {
-      shared.raiseStop(to: 2)
-      epoch.ring.interrupt()
-      let grace = monotonicNow() + Self.graceNanoseconds
-      while !isDone, monotonicNow() < grace { join(within: 2_000_000) }
+      epoch.flushes.store(true, ordering: .releasing)
+      wait(Self.graceNanoseconds)
+      epoch.isAbandoned.store(true, ordering: .releasing)
+      wait(Self.graceNanoseconds)
     }
-    for thread in threads where !thread.join(until: monotonicNow()) {
+    return joinAll(shared)
+  }
+
+  /// Waits for all threads to see what has changed, for so long at most.
+  private func wait(_ nanoseconds: Int64) {
+    epoch.ring.interrupt()
+    let end = monotonicNow() + nanoseconds
+    while !isDone, monotonicNow() < end { join(within: 2_000_000) }
+  }
+
+  private func joinAll(_ shared: RunShared) -> Bool {
+    var isWhole = true
+    for (index, thread) in threads.enumerated() where !thread.join(until: monotonicNow()) {
+      isWhole = false
+      if index >= workers.count { epoch.sinks[index - workers.count].isStuck = true }
       shared.fail(
         RunError(
           .failed, "the thread `\(thread.name)` did not come to an end; look at what it waits for"))
     }
+    return isWhole
   }
 
   private var isDone: Bool { threads.allSatisfy(\.isDone) }

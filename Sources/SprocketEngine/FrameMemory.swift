@@ -36,7 +36,8 @@ final class FrameMemory: @unchecked Sendable {
     for capacity in packedCapacities { layout.addPacked(capacity) }
     self.slotCount = slotCount
     lines = layout.lines
-    mappedBytes = max(layout.size * slotCount, Self.page)
+    layout.close()
+    mappedBytes = layout.size * slotCount
     let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
     let mapped = unsafe mmap(nil, mappedBytes, PROT_READ | PROT_WRITE, flags, -1, 0)
     guard let mapped = unsafe mapped, unsafe mapped != MAP_FAILED else {
@@ -186,6 +187,9 @@ struct SlotLayout {
       lines.append(.init(what: "packed bytes", bytes: capacity, isReserve: true))
     }
   }
+
+  /// Slots begin on a page, so that what is aligned in one is aligned in all.
+  mutating func close() { _ = reserve(0, alignment: FrameMemory.page) }
 
   /// Offset of each packing area from the first.
   static func packedOffsets(_ capacities: [Int]) -> [Int] {

@@ -85,6 +85,7 @@ final class LaneWorker: @unchecked Sendable {
         unsafe process(epoch.memory.slots + slot, sequence: sequence)
         worker.finish()
       case .wait:
+        if epoch.isAbandoned.load(ordering: .acquiring) { return }
         if !waiter.spinsOn() { waiter.park(worker.prepareToWait()) }
       case .end:
         return
@@ -95,7 +96,7 @@ final class LaneWorker: @unchecked Sendable {
   private func process(_ slot: UnsafeMutablePointer<FrameStorage>, sequence: UInt64) {
     let records = unsafe slot.pointee.records
     unsafe records[laneIndex + 1] = records[laneIndex]
-    guard unsafe records[laneIndex].isAlive, !epoch.shared.isFlushing else { return }
+    guard unsafe records[laneIndex].isAlive, !epoch.isFlushing else { return }
     var time = monotonicNow()
     for (index, step) in lane.steps.enumerated() {
       let isKept = unsafe perform(step, index, slot, sequence: sequence, time: time)
@@ -217,7 +218,7 @@ final class LaneWorker: @unchecked Sendable {
   private func drop(_ slot: UnsafeMutablePointer<FrameStorage>, _ fate: Fate) {
     unsafe slot.pointee.records[laneIndex + 1].chainFate = fate
     let number = unsafe slot.pointee.records[laneIndex + 1].number
-    // Cannot be too late: the tape is longer than the ring.
+    // Too late only where 65,536 numbers have passed meanwhile: then it counts as it stood.
     _ = epoch.shared.tape.set(number, to: fate.rawValue)
     epoch.shared.counters.chainFates[Int(fate.rawValue)].add()
   }
@@ -241,6 +242,15 @@ extension ChainPlan.Step {
   var stageIndex: Int? {
     if case .stage(let index) = self { return index }
     return nil
+  }
+
+  func name(_ stages: [ChainStage]) -> String {
+    switch self {
+    case .stage(let index): stages[index].name
+    case .unpack: "unpack"
+    case .select: "select"
+    case .pack: "pack"
+    }
   }
 
   /// Before sinks come in: what `FrameRecord.processed` is about.

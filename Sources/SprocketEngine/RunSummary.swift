@@ -64,11 +64,14 @@ extension Engine {
   /// How the run went. Complete once `wait` has returned true; before that, only what is planned.
   public var summary: RunSummary {
     let produced = shared.counters.produced.now
-    let entries = sinks.map { Ledger.Entry(sink: $0.sink.name, counts: $0.counts) }
+    let counts = sinks.map { $0.isStuck ? stuckCounts($0, produced: produced) : $0.counts }
+    let entries = zip(sinks, counts).map { Ledger.Entry(sink: $0.sink.name, counts: $1) }
     return RunSummary(
       source: epoch.source, ledger: Ledger(produced: produced, entries: entries),
-      sinks: sinks.map {
-        .init(name: $0.sink.name, counts: $0.counts, latency: $0.latency.summary)
+      sinks: zip(sinks, counts).map { state, counts in
+        .init(
+          name: state.sink.name, counts: counts,
+          latency: state.isStuck ? DurationSummary() : state.latency.summary)
       },
       stages: timers.stages.map {
         .init(
@@ -79,7 +82,7 @@ extension Engine {
       processorTime: .nanoseconds(processorTime),
       peakResidentBytes: SprocketEngine.peakResidentBytes(),
       lanes: epoch.plan.lanes.map { lane in
-        (lane.steps.map { stepName($0) }, lane.workers)
+        (lane.steps.map { $0.name(stages) }, lane.workers)
       },
       depth: epoch.depthLines,
       memory: epoch.memory.lines.map {
@@ -93,21 +96,24 @@ extension Engine {
 
   private var mergedLatency: DurationHistogram {
     var merged = DurationHistogram()
-    for sink in sinks { merged.add(sink.latency) }
+    for sink in sinks where !sink.isStuck { merged.add(sink.latency) }
     return merged
+  }
+
+  /// The account of a sink whose thread is stuck and still owns what it counted: what it delivered,
+  /// what source and chain decided, and the rest was under way.
+  private func stuckCounts(_ state: SinkState, produced: UInt64) -> FateCounts {
+    var counts = FateCounts()
+    counts[.delivered] = shared.counters.delivered[state.index].now
+    for fate in Fate.allCases where fate.isDecidedByChain {
+      counts[fate] = shared.counters.chainFates[Int(fate.rawValue)].now
+    }
+    counts[.flushed] = produced - min(produced, counts.sum)
+    return counts
   }
 
   private static func present(_ histogram: DurationHistogram) -> DurationSummary? {
     let summary = histogram.summary
     return summary.count == 0 ? nil : summary
-  }
-
-  private func stepName(_ step: ChainPlan.Step) -> String {
-    switch step {
-    case .stage(let index): stages[index].name
-    case .unpack: "unpack"
-    case .select: "select"
-    case .pack: "pack"
-    }
   }
 }

@@ -22,9 +22,6 @@ final class SinkWorker: @unchecked Sendable {
   private let epoch: Epoch
   private let state: SinkState
   private let wait: WaitStrategy
-  /// What a frame that was not seen in time is to this sink.
-  private var absence = Fate.behind
-
   init(epoch: Epoch, state: SinkState, wait: WaitStrategy) {
     self.epoch = epoch
     self.state = state
@@ -40,11 +37,10 @@ final class SinkWorker: @unchecked Sendable {
         waiter.reset()
         unsafe take(epoch.memory.slots + slot)
         reader.release()
-      case .lapped:
-        absence = .behind
-      case .skipped:
-        absence = .skipped
+      case .lapped, .skipped:
+        break
       case .wait:
+        if epoch.isAbandoned.load(ordering: .acquiring) { break loop }
         if !waiter.spinsOn() { waiter.park(reader.prepareToWait()) }
       case .end:
         break loop
@@ -54,16 +50,25 @@ final class SinkWorker: @unchecked Sendable {
     if epoch.isLast.load(ordering: .acquiring) { finish() }
   }
 
+  /// What `run` does at the end of the last epoch, for an epoch that never came to be: on the
+  /// source's thread, when the sink's is gone.
+  func conclude(upTo number: UInt64) {
+    account(upTo: number)
+    finish()
+  }
+
   private func take(_ slot: UnsafeMutablePointer<FrameStorage>) {
-    let record = unsafe slot.pointee.records[epoch.plan.lanes.count]
+    let record = unsafe slot.pointee.records[state.tap]
     account(upTo: record.number)
     state.nextNumber = record.number + 1
     let packed = unsafe slot.pointee.packedCounts[state.index]
     if !record.isAlive {
       unsafe lose(slot, record, record.chainFate)
-    } else if epoch.shared.isFlushing {
+    } else if let fate = state.lossAfterFailure {
+      unsafe lose(slot, record, fate)
+    } else if epoch.isFlushing {
       unsafe lose(slot, record, .flushed)
-    } else if state.hasFailed || packed == Self.unpackable {
+    } else if packed == Self.unpackable {
       unsafe lose(slot, record, .failed)
     } else if packed == Self.unselected {
       unsafe lose(slot, record, .unselected)
@@ -86,13 +91,15 @@ final class SinkWorker: @unchecked Sendable {
       state.latency.record(written - (isMonotonic ? record.captured.nanoseconds : record.dequeued))
     } catch {
       fail(error)
-      lose(record.number, error.code == .readerGone ? .flushed : .failed)
+      lose(record.number, state.lossAfterFailure ?? .failed)
     }
   }
 
   private func view(of slot: UnsafeMutablePointer<FrameStorage>) -> FrameView {
-    unsafe FrameView(
-      unsafeStorage: slot, access: epoch.plan.sinkAccess, now: monotonicNow(), neighbours: .none)
+    var access = epoch.plan.sinkAccess
+    access.lane = state.tap
+    return unsafe FrameView(
+      unsafeStorage: slot, access: access, now: monotonicNow(), neighbours: .none)
   }
 
   /// Gives all numbers before `number` that never came by a fate.
@@ -106,10 +113,14 @@ final class SinkWorker: @unchecked Sendable {
         accountFallen(upTo: number)
       }
     }
-    absence = .behind
   }
 
-  private var absentFate: Fate { epoch.shared.isFlushing ? .flushed : absence }
+  /// What a frame that was not seen in time is to this sink.
+  private var absentFate: Fate {
+    if let fate = state.lossAfterFailure { return fate }
+    if epoch.isFlushing { return .flushed }
+    return state.setup?.takesLatest == true ? .skipped : .behind
+  }
 
   /// Numbers that fell off the tape before this sink asked: the tape's totals say how many had each
   /// fate, though not which.
@@ -162,30 +173,13 @@ final class SinkWorker: @unchecked Sendable {
     }
   }
 
-  /// The sink is broken; told once, and the run ends when no sink is left.
-  private func fail(_ error: SinkError) {
-    state.hasFailed = true
-    if error.code == .readerGone {
-      // Whoever asked for the frames does not want any more.
-      epoch.shared.raiseStop(to: 1)
-    } else {
-      epoch.shared.fail(RunError(.failed, "\(error)"))
-    }
-    if epoch.shared.sinksAtWork.wrappingSubtract(1, ordering: .relaxed).newValue == 0 {
-      epoch.shared.raiseStop(to: 1)
-    }
-  }
+  private func fail(_ error: SinkError) { state.fail(error, epoch.shared) }
 
   private func finish() {
     do throws(SinkError) {
       try state.sink.finish()
-    } catch  where !state.hasFailed {
-      fail(error)
-      // Nothing says which of the frames are safely stored: none is vouched for.
-      state.counts[.failed] += state.counts[.delivered]
-      state.counts[.delivered] = 0
     } catch {
-      // It was told when it failed.
+      state.fail(error, epoch.shared, isFinishing: true)
     }
     state.hasFinished = true
   }

@@ -165,7 +165,7 @@ final class SourcePump {
     record.capturePoint = frame.capturePoint
     record.inForce = frame.inForce
     record.dequeued = monotonicNow()
-    record.processed = record.dequeued
+    if !epoch.plan.hasProcessing { record.processed = record.dequeued }
     if let fate = frame.fate {
       record.chainFate = fate
       mark(number, fate)

@@ -35,10 +35,12 @@ final class EngineThread: Sendable {
   private let state: State
   private let isJoined = Atomic<Bool>(false)
 
-  /// Unchecked: the word is an atomic, made before the thread and freed after it.
+  /// Unchecked: the word is an atomic, made before the thread and freed after it; the body is the
+  /// thread's alone.
   @safe
   private final class State: @unchecked Sendable {
-    let body: @Sendable () -> Void
+    /// Gone once it has started: it may hold what holds the thread.
+    var body: (@Sendable () -> Void)?
     /// 1 once the body has returned; a futex.
     let done: UnsafeMutablePointer<Atomic<UInt32>>
 
@@ -81,7 +83,7 @@ final class EngineThread: Sendable {
       { argument in
         guard let argument = unsafe argument else { return nil }
         let state = unsafe Unmanaged<State>.fromOpaque(argument).takeRetainedValue()
-        state.body()
+        state.body.take()?()
         state.finish()
         return nil
       }, Unmanaged.passRetained(state).toOpaque())

@@ -1,0 +1,139 @@
+import Glibc
+import SprocketCore
+import SprocketEngine
+import Synchronization
+import Testing
+
+/// Never comes back from one frame until it is let go.
+struct Stuck: Stage {
+  static let order = Order.sequence
+  static let isHeld = Atomic<Bool>(true)
+  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+    setup.format
+  }
+  mutating func process(_ frame: inout FrameView) -> Verdict {
+    while frame.record.number == 20, Stuck.isHeld.load(ordering: .relaxed) { usleep(1000) }
+    return .keep
+  }
+  static let plugin = Plugin("stuck", "does not come back", Stuck.self)
+}
+
+/// Cannot be configured for frames of another size.
+struct Picky: Stage {
+  static let order = Order.any
+  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+    if setup.format.width != 8 { throw StageError("wants a width of 8; give it that") }
+    return setup.format
+  }
+  mutating func process(_ frame: inout FrameView) -> Verdict { .keep }
+  static let plugin = Plugin("picky", "wants a width of 8", Picky.self)
+}
+
+@Suite(.serialized) struct StuckTests {
+  private func options(drain: Duration) -> RunOptions {
+    RunOptions(workers: 2, drainLimit: drain)
+  }
+
+  @Test func r8AStuckStageDoesNotKeepTheRunOrTheSinksFromEnding() throws {
+    let sink = RecordingSink()
+    let source = ScriptedSource([.frame(sequence: 0)], repeats: true)
+    let engine = try Engine(
+      source: source, stages: [StageChoice(Stuck.plugin)], sinks: [sink],
+      options: options(drain: .milliseconds(100))
+    ) { GreyUnpacker() }
+    engine.start()
+    usleep(100_000)
+    engine.stop()
+    #expect(engine.wait(for: .seconds(30)))
+    let summary = engine.summary
+    #expect(summary.ledger.isBalanced)
+    #expect(summary.ledger.entries[0].counts[.delivered] == 20)
+    #expect(summary.ledger.entries[0].counts[.flushed] == summary.ledger.produced - 20)
+    #expect(sink.finishes == 1)
+    #expect(
+      summary.errors.map(\.description) == [
+        "the thread `stuck` did not come to an end; look at what it waits for"
+      ])
+    Stuck.isHeld.store(false, ordering: .relaxed)
+    usleep(200_000)
+  }
+
+  @Test func r8AStuckSinkDoesNotKeepTheRunFromEndingAndTheLedgerBalances() throws {
+    let stuck = RecordingSink("stuck")
+    let hold = Hold()
+    stuck.delay = { number in
+      while number == 5, hold.isHeld.load(ordering: .relaxed) { usleep(1000) }
+      return 0
+    }
+    let other = RecordingSink("other")
+    let engine = try Engine(
+      source: ScriptedSource([.frame(sequence: 0)], isLive: true, repeats: true), stages: [],
+      sinks: [stuck, other], options: options(drain: .milliseconds(100))
+    ) { GreyUnpacker() }
+    engine.start()
+    usleep(100_000)
+    engine.stop()
+    engine.stop()
+    #expect(engine.wait(for: .seconds(30)))
+    let summary = engine.summary
+    #expect(summary.ledger.isBalanced)
+    #expect(other.finishes == 1)
+    #expect(summary.errors.count == 1)
+    hold.isHeld.store(false, ordering: .relaxed)
+    usleep(200_000)
+  }
+
+  @Test func r9ASlowSinkAtAnEpochsEndLosesItsOwnFramesAndTheRunGoesOn() throws {
+    let slow = RecordingSink("slow")
+    slow.delay = { $0 == 3 ? 400_000_000 : 0 }
+    let steps: [ScriptedSource.Step] =
+      (0..<6).flatMap { number -> [ScriptedSource.Step] in
+        [.frame(sequence: UInt64(number)), .pause(nanoseconds: 2_000_000)]
+      } + [.epoch(width: 24)]
+      + (0..<50).flatMap { number -> [ScriptedSource.Step] in
+        [.frame(sequence: UInt64(number)), .pause(nanoseconds: 2_000_000)]
+      }
+    let engine = try Engine(
+      source: ScriptedSource(steps, isLive: true), stages: [], sinks: [slow],
+      options: options(drain: .milliseconds(50))
+    ) { GreyUnpacker() }
+    engine.start()
+    #expect(engine.wait(for: .seconds(30)))
+    let summary = engine.summary
+    #expect(summary.ledger.isBalanced)
+    #expect(summary.ledger.produced == 56)
+    #expect(summary.epochs == 2)
+    #expect(summary.errors.isEmpty)
+    #expect(slow.finishes == 1)
+  }
+
+  @Test func sinksAreFinishedWhenTheNextEpochCannotBeMade() throws {
+    let sink = RecordingSink()
+    let steps: [ScriptedSource.Step] =
+      (0..<20).map { .frame(sequence: UInt64($0)) } + [.epoch(width: 24), .frame(sequence: 0)]
+    let summary = try run(ScriptedSource(steps), [Picky.plugin], sinks: [sink])
+    #expect(sink.finishes == 1)
+    #expect(summary.ledger.entries[0].counts[.delivered] == 20)
+    #expect(summary.errors.map(\.description) == ["picky wants a width of 8; give it that"])
+  }
+
+  @Test func anEngineIsFreedWhenNobodyHoldsIt() throws {
+    weak var freed: Engine?
+    do {
+      let engine = try Engine(
+        source: ScriptedSource(frames: 5), stages: [], sinks: [RecordingSink()],
+        options: options(drain: .seconds(5))
+      ) { GreyUnpacker() }
+      freed = engine
+      engine.start()
+      #expect(engine.wait(for: .seconds(30)))
+    }
+    for _ in 0..<1000 where freed != nil { usleep(1000) }
+    #expect(freed == nil)
+  }
+}
+
+/// A flag that closures may share.
+final class Hold: Sendable {
+  let isHeld = Atomic<Bool>(true)
+}
