@@ -179,3 +179,35 @@ def test_late_frames_are_dropped_live_and_accounted_for(tmp_path):
     ledger = json.loads(summary.read_text())
     assert ledger["sinks"]["null"]["late"] > 0
     assert ledger["stages"]["latedrop"]["late"] == ledger["sinks"]["null"]["late"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_does_not_reach_the_threads_of_libraries(number, tmp_path):
+    path, summary = clip("stabilization/max-heromode.mp4"), tmp_path / "summary.json"
+    command = [SPROCKET, "run", "--source", f"file:{path}", "--source-set", "pace=real", "--summary",
+               str(summary), "--quiet"]
+    with subprocess.Popen(command) as process:
+        time.sleep(2)
+        process.send_signal(number)
+        assert process.wait(20) == 0
+    assert json.loads(summary.read_text())["produced"] > 20
+
+
+def test_a_reader_that_pauses_loses_nothing_offline():
+    command = [SPROCKET, "run", "--source", "scene", "--size", "640x480", "--frames", "12", "--pipe",
+               "gray", "--quiet"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        first = process.stdout.read(1_500_000)
+        time.sleep(13)
+        rest = process.stdout.read()
+        assert process.wait(20) == 0
+    assert len(first) + len(rest) == 12 * 640 * 480
+
+
+def test_what_only_a_buffer_had_is_not_delivered(tmp_path):
+    summary = tmp_path / "summary.json"
+    sprocket("run", "--size", "64x48", "--frames", 300, "--stage", "meter", "--reports", "/dev/full",
+             "--summary", summary, "--quiet", check=False)
+    sinks = json.loads(summary.read_text())["sinks"]
+    assert sinks["reports"]["delivered"] == 0
+    assert sinks["reports"]["failed"] == 300
