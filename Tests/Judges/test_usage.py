@@ -208,6 +208,6 @@ def test_what_only_a_buffer_had_is_not_delivered(tmp_path):
     summary = tmp_path / "summary.json"
     sprocket("run", "--size", "64x48", "--frames", 300, "--stage", "meter", "--reports", "/dev/full",
              "--summary", summary, "--quiet", check=False)
-    sinks = json.loads(summary.read_text())["sinks"]
-    assert sinks["reports"]["delivered"] == 0
-    assert sinks["reports"]["failed"] == 300
+    ledger = json.loads(summary.read_text())
+    assert ledger["sinks"]["reports"]["delivered"] == 0
+    assert ledger["sinks"]["reports"]["failed"] == ledger["produced"] > 0
