@@ -76,7 +76,7 @@ public final class PipeSink: Sink {
 
   private func header(of format: FrameFormat) throws(SinkError) -> String {
     let image = format.image ?? format.pixelFormat
-    guard let tag = image.y4mTag else {
+    guard let tag = image.y4mTag(format.color.range) else {
       throw SinkError(
         .usage,
         "y4m has no name for \(image.fourcc) pictures; use --pipe gray, or another --format")
@@ -92,10 +92,11 @@ public final class PipeSink: Sink {
 
 extension PixelFormat {
   /// The colour space in a YUV4MPEG2 header; `nil` where there is none that readers know.
-  var y4mTag: String? {
+  func y4mTag(_ range: Color.Range) -> String? {
     switch self {
-    // V4L2 puts chroma between luma samples in both directions, as JPEG does.
-    case .i420: "420jpeg"
+    // JPEG, and cameras as V4L2 has them, put chroma between luma samples in both directions. Video
+    // puts it on the left one of two columns unless it says otherwise (ITU-T H.264, figure E-1).
+    case .i420: range == .full ? "420jpeg" : "420mpeg2"
     case .yuv422p: "422"
     case .yuv444p: "444"
     case .yuv411p: "411"

@@ -73,6 +73,18 @@ import Testing
     #expect(raw == bytes[0] + bytes[1])
   }
 
+  @Test(arguments: [(Color.Range.full, "center"), (.limited, "left")])
+  func ffprobeSeesWhereChromaLies(range: Color.Range, location: String) throws {
+    _ = try output(.y4m, Self.format(.i420, 4, 2, range: range), [Array(0..<12)])
+    let found = try Tool.run(
+      "ffprobe",
+      [
+        "-v", "error", "-f", "yuv4mpegpipe", "-show_entries", "stream=chroma_location", "-of",
+        "csv=p=0", scratch.path("out"),
+      ])
+    #expect(String(decoding: found, as: UTF8.self) == location + "\n")
+  }
+
   @Test func ffprobeSeesFullRange() throws {
     _ = try output(.y4m, Self.format(.grey, 4, 2, rate: .unknown), [[1, 2, 3, 4, 5, 6, 7, 8]])
     let range = try Tool.run(
