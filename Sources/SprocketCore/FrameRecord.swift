@@ -2,7 +2,7 @@
 public struct FrameRecord: Sendable, BitwiseCopyable {
   /// Running number among all frames produced in this run, gaps counted, from 0.
   public var number: UInt64 = 0
-  /// The device's own sequence number; starts anew with an epoch.
+  /// The source's own number; a camera starts anew with an epoch, a file goes on counting.
   public var sequence: UInt64 = 0
   /// Counts changes of format, replugs and jumps backwards, from 0.
   public var epoch: UInt32 = 0
