@@ -11,6 +11,13 @@ struct Registry {
     for (one, next) in zip(self.stages, self.stages.dropFirst()) where one.name == next.name {
       throw RunError(.usage, "two stages are called \(one.name); rename one of them")
     }
+    for plugin in stages {
+      guard let name = plugin.ambiguousSetting else { continue }
+      throw RunError(
+        .usage,
+        "the stages of \(plugin.name) differ on the setting `\(name)`: give it the same unit, "
+          + "default and allowed values in each, or another name in one")
+    }
   }
 
   func stage(_ name: String) throws(RunError) -> Plugin {
@@ -28,6 +35,10 @@ struct Registry {
     let plugin = try stage(String(parts[0]))
     guard parts.count == 2 else { return StageChoice(plugin) }
     let pairs = parts[1].split(separator: ",", omittingEmptySubsequences: true).map(String.init)
+    guard !pairs.isEmpty else {
+      throw RunError(
+        .usage, "--stage \(text): write KEY=VALUE behind the colon, or leave the colon out")
+    }
     return StageChoice(plugin, values: try keyValues(pairs, option: "--stage \(plugin.name)"))
   }
 

@@ -16,6 +16,20 @@ public struct Plugin: Sendable {
     self.init(name, text, stages: [StageKind(name, stage)])
   }
 
+  /// The first setting that two stages describe differently; `nil` in a plug-in that is in order.
+  /// One value is given to all of them, so it must mean the same to each.
+  public var ambiguousSetting: String? {
+    var known: [String: SettingDescription] = [:]
+    for setting in stages.flatMap(\.settings) {
+      let first = known[setting.name] ?? setting
+      guard first.unit == setting.unit, first.allowed == setting.allowed,
+        first.defaultText == setting.defaultText
+      else { return setting.name }
+      known[setting.name] = first
+    }
+    return nil
+  }
+
   /// Names, allowed values and texts of all settings, each once, in order.
   public var settings: [SettingDescription] {
     var seen: Set<String> = []
