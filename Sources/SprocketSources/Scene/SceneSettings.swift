@@ -148,6 +148,30 @@ extension SceneSettings {
     guard rate.frames > 0, rate.seconds > 0, rate.framesPerSecond <= 10_000 else {
       throw SourceError(.usage, "the scene needs a rate above 0 and up to 10000 frames per second")
     }
+    let most = Self.cacheLimit / worstBytes
+    guard cached <= most else {
+      throw SourceError(
+        .usage,
+        "cached=\(cached) frames of \(width)x\(height) could take more than 2 GB; "
+          + (most > 0 ? "give cached=\(most) or less, or" : "draw each with cached=0, or")
+          + " choose a smaller --size")
+    }
+  }
+
+  /// 2 GB: what a computer can spare, and some minutes of drawing.
+  private static let cacheLimit = 2_000_000_000
+
+  /// The most that one frame of each size can have, in bytes; by `check` the size is possible.
+  private var worstBytes: Int {
+    let sizes = faults.formatChange > 0 ? [false, true] : [false]
+    return sizes.reduce(0) { sum, isAlternate in
+      let (width, height) = size(isAlternate: isAlternate)
+      let chroma: SceneChroma = subsampling == .half422 ? .half422 : .half420
+      return sum
+        + (format == .mjpeg
+          ? SceneJPEG.capacity(width: width, height: height, subsampling: chroma) ?? width * height
+          : format.byteCount(width: width, height: height))
+    }
   }
 
   var motionSettings: SceneMotion.Settings {
