@@ -87,6 +87,7 @@ struct RunCommand: ParsableCommand {
 
   func execute(_ registry: Registry) throws {
     var signals = StopSignals()
+    try checkPaths()
     let source = try makeSource(registry)
     let choices = try stage.map { try registry.choice($0) }
     var sinks: [any Sink] = []

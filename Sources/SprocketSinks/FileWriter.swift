@@ -5,18 +5,27 @@ import SprocketCore
 ///
 /// Appending allocates nothing. A write that is interrupted or taken in part goes on until all of
 /// it is out. After a failure the buffer is empty, so that closing does not fail a second time.
+///
+/// A file that is neither written nor closed is as it was before: what is replaced is emptied by the
+/// first write or by closing, and what was created is removed. So a start that fails does no harm.
 @safe
 struct FileWriter: ~Copyable {
   /// As messages have it: a path, or `standard output`.
   private let name: String
   private let descriptor: Int32
   private var isOwned: Bool
+  /// What the file was when it was opened, until it is written or closed.
+  private var untouched: Origin?
   let buffer: UnsafeMutableRawPointer
   private(set) var used = 0
   /// Where frames end in the buffer, as `endFrame` was told.
   private var frameEnds: [Int] = []
   /// Frames that the kernel has taken to their ends.
   private(set) var durableFrames: UInt64 = 0
+
+  private enum Origin {
+    case created, replaced
+  }
 
   /// 64 KiB, what a pipe holds by default; a text that is appended in one piece fits in.
   static let capacity = 65536
@@ -25,13 +34,16 @@ struct FileWriter: ~Copyable {
   /// or named pipe is opened as it is. `purpose` says in messages what was to be written.
   /// The corresponding C function is `open`.
   init(path: String, purpose: String, overwrite: Bool) throws(SinkError) {
-    let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwrite ? O_TRUNC : O_EXCL)
-    var descriptor = Self.open(path, flags)
-    if descriptor < 0, errno == EEXIST, !Self.isRegularFile(path) {
-      descriptor = Self.open(path, O_WRONLY | O_CLOEXEC)
+    var origin = Origin.created
+    var descriptor = Self.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC)
+    if descriptor < 0, errno == EEXIST, overwrite || !Self.isRegularFile(path) {
+      origin = .replaced
+      // Where the name is a link to nothing, this creates what it stands for.
+      descriptor = Self.open(path, O_WRONLY | (overwrite ? O_CREAT : 0) | O_CLOEXEC)
     }
     guard descriptor >= 0 else { throw .opening(path, purpose: purpose, errno) }
     self.init(descriptor: descriptor, name: path, isOwned: true)
+    untouched = origin
   }
 
   /// Writes to a descriptor that somebody else opened and closes.
@@ -43,12 +55,14 @@ struct FileWriter: ~Copyable {
     self.descriptor = descriptor
     self.name = name
     self.isOwned = isOwned
+    untouched = nil
     unsafe buffer = .allocate(byteCount: Self.capacity, alignment: 4096)
     // Lines have more than 32 bytes: a digest's digits, or the keys of a report.
     frameEnds.reserveCapacity(Self.capacity / 32)
   }
 
   deinit {
+    if untouched == .created { _ = unsafe unlink(name) }
     if isOwned { _ = Glibc.close(descriptor) }
     unsafe buffer.deallocate()
   }
@@ -56,6 +70,7 @@ struct FileWriter: ~Copyable {
   /// Writes what is still in the buffer and closes. The corresponding C function is `close`.
   consuming func close() throws(SinkError) {
     try flush()
+    try touch()
     guard isOwned else { return }
     isOwned = false
     // After EINTR Linux has closed the file all the same (close(2)).
@@ -112,9 +127,10 @@ struct FileWriter: ~Copyable {
   }
 
   /// Counts in `done` what was taken, also if it throws. The corresponding C function is `write`.
-  private func writeAll(_ start: UnsafeRawPointer, _ count: Int, _ done: inout Int)
-    throws(SinkError)
-  {
+  private mutating func writeAll(
+    _ start: UnsafeRawPointer, _ count: Int, _ done: inout Int
+  ) throws(SinkError) {
+    if count > 0 { try touch() }
     while done < count {
       let result = unsafe Glibc.write(descriptor, start + done, count - done)
       if result >= 0 {
@@ -126,6 +142,16 @@ struct FileWriter: ~Copyable {
       } else if errno != EINTR {
         throw .writing(name, errno)
       }
+    }
+  }
+
+  /// From here on the file is this run's. The corresponding C function is `ftruncate`.
+  private mutating func touch() throws(SinkError) {
+    guard let origin = untouched else { return }
+    untouched = nil
+    // EINVAL is what devices and named pipes say, which have no length.
+    if origin == .replaced, ftruncate(descriptor, 0) < 0, errno != EINVAL {
+      throw .writing(name, errno)
     }
   }
 

@@ -1,7 +1,7 @@
 public import SprocketCore
 
-/// A text file that is created at once, so that a bad path is told before the work, and written at
-/// the end.
+/// A text file that is opened at once, so that a bad path is told before the work, and written at
+/// the end. Without that, nothing is left of it, and what it was to replace is as it was.
 public struct OutputFile: ~Copyable {
   private var file: FileWriter
 

@@ -2,7 +2,7 @@ public import SprocketCore
 
 /// `--reports`: JSON Lines, one line per produced frame, in order, whatever became of it.
 ///
-/// - `sequence`: the device's own number; starts anew with an epoch.
+/// - `sequence`: the source's own number.
 /// - `epoch`: counts changes of format, replugs and jumps backwards.
 /// - `captured_ns`: nanoseconds, when light became this frame; `null` where it never arrived.
 /// - `clock`: that of `captured_ns`: `monotonic`, `media` or `recorded`.
@@ -29,7 +29,7 @@ public final class ReportSink: Sink {
   private var line = ReportLine()
   private var isLive = false
 
-  /// The file is made when the run starts. An existing one is refused unless `overwrite` is set.
+  /// The file is opened when the run is set up. An existing one is refused unless `overwrite` is set.
   public init(path: String, overwrite: Bool = false) {
     self.path = path
     self.overwrite = overwrite

@@ -14,12 +14,15 @@ WRONG = [
     (["run", "--stage", "focus:size=3"], "has no setting `size`"),
     (["run", "--stage", "focus:region=2/0/1/1"], "region=2/0/1/1 is not allowed"),
     (["run", "--stage", "meter", "--stage", "meter"], "given twice"),
+    (["run", "--stage", "meter:"], "KEY=VALUE"),
+    (["run", "--stage", "meter:,"], "KEY=VALUE"),
     (["run", "--source", "cam"], "there is no source `cam`"),
     (["run", "--source", "file"], "file:PATH"),
     (["run", "--source", "scene:x"], "takes nothing behind a colon"),
     (["run", "--source-set", "pace"], "KEY=VALUE"),
     (["run", "--source-set", "pace=slow"], "pace=slow is not allowed"),
     (["run", "--source-set", "speed=1"], "has no setting"),
+    (["run", "--source-set", "cached=10000", "--size", "8192x8192"], "give cached=9 or less"),
     (["run", "--source", "file:nowhere.avi"], "nowhere.avi"),
     (["run", "--source", "file:."], "folder"),
     (["run", "--format", "H264"], "H264"),
@@ -105,6 +108,67 @@ def test_an_existing_file_is_kept_unless_overwrite_is_given(tmp_path):
     assert path.read_text() == "precious\n"
     sprocket(*arguments, "--overwrite")
     assert len(read_lines(path)) == 3
+
+
+REFUSED = [
+    ["--source", "file:nowhere.avi"],
+    ["--stage", "metr"],
+    ["--stage", "focus:region=2/0/1/1"],
+    ["--control", "gain=1e9"],
+    ["--size", "4x4"],
+    ["--checksums", "no/such/folder/c"],
+]
+
+
+@pytest.mark.parametrize("wrong", REFUSED, ids=" ".join)
+def test_a_start_that_fails_leaves_all_as_it_was(wrong, tmp_path):
+    good = tmp_path / "good.json"
+    good.write_text("precious\n")
+    for summary, reports in [("good.json", "a.jsonl"), ("a.json", "good.json")]:
+        result = sprocket("run", "--size", "64x48", *wrong, "--summary", summary, "--reports", reports,
+                          "--overwrite", check=False, cwd=tmp_path)
+        assert result.returncode == 2
+        one_sentence(result.errors)
+        assert os.listdir(tmp_path) == ["good.json"]
+        assert good.read_text() == "precious\n"
+
+
+def test_overwritten_files_hold_nothing_of_what_they_were(tmp_path):
+    names = ["reports", "checksums", "summary"]
+    for name in names:
+        (tmp_path / name).write_text("precious\n" * 100_000)
+    options = [part for name in names for part in (f"--{name}", tmp_path / name)]
+    sprocket("run", "--frames", "3", "--size", "64x48", "--quiet", "--overwrite", *options)
+    assert len(read_lines(tmp_path / "reports")) == 3
+    assert len((tmp_path / "checksums").read_text().splitlines()) == 3
+    assert json.loads((tmp_path / "summary").read_text())["produced"] == 3
+
+
+SAME = [
+    (["--reports", "x", "--checksums", "x"], ["--reports", "--checksums"]),
+    (["--reports", "x", "--summary", "./x"], ["--reports", "--summary"]),
+    (["--checksums", "folder/../good", "--summary", "link"], ["--checksums", "--summary"]),
+    (["--source", "file:good", "--reports", "good"], ["--source", "--reports"]),
+    (["--source-set", "truth=x", "--reports", "x"], ["--source-set truth", "--reports"]),
+]
+
+
+@pytest.mark.parametrize("options, named", SAME, ids=lambda value: " ".join(value))
+def test_a_file_that_two_options_name_is_refused(options, named, tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "good").write_text("precious\n")
+    (tmp_path / "link").symlink_to("good")
+    result = sprocket("run", "--size", "64x48", *options, "--overwrite", check=False, cwd=tmp_path)
+    assert result.returncode == 2
+    sentence = one_sentence(result.errors)
+    assert all(option in sentence for option in named) and "same file" in sentence
+    assert (tmp_path / "good").read_text() == "precious\n"
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_device_may_be_named_twice():
+    sprocket("run", "--frames", "3", "--size", "64x48", "--quiet", "--reports", "/dev/null",
+             "--checksums", "/dev/null")
 
 
 def test_a_full_disk_fails_that_sink_alone(tmp_path):

@@ -63,6 +63,18 @@ import Testing
     #expect(try scratch.text("r.jsonl") == "")
   }
 
+  @Test func aRunThatDoesNotBeginLeavesFilesAsTheyWere() throws {
+    try Data("old".utf8).write(to: scratch.url.appendingPathComponent("old"))
+    for (name, overwrite) in [("old", true), ("new", false), ("newer", true)] {
+      var sink: ReportSink? = ReportSink(path: scratch.path(name), overwrite: overwrite)
+      var setup = SinkSetup.test(Self.format)
+      try sink?.configure(&setup)
+      sink = nil
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.url.path) == ["old"])
+    #expect(try scratch.text("old") == "old")
+  }
+
   @Test(arguments: ["/proc/self/r.jsonl", "/sys/r.jsonl"])
   func refusesWhereTheKernelMakesNoFiles(path: String) {
     // Not even for root; by which errno is the kernel's and the container's choice.

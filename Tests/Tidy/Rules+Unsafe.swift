@@ -28,7 +28,9 @@ extension Rules {
         "FrameUnpacker+Image", "FrameUnpacker", "JPEGWorker", "LumaSource", "LumaWriter",
         "PlaneStorage+Libraries",
       ], "hands slots to the wrappers"),
-    Permission("Sources/SprocketCommandLine", ["SprocketMain"], "signals, terminals"),
+    Permission(
+      "Sources/SprocketCommandLine", ["RunCommand+Paths", "SprocketMain"],
+      "names of files; signals, terminals"),
     Permission(
       "Sources/SprocketCore",
       ["FrameStorage", "FrameView+Pixels", "FrameView", "Plane", "Sink", "Source"],
