@@ -228,13 +228,18 @@ import Testing
 
   @Test func r9WhatArrivesLiveWhileAnEpochDrainsIsOverrun() throws {
     let sink = RecordingSink()
-    sink.delay = { $0 == 4 ? 20_000_000 : 0 }
     let steps: [ScriptedSource.Step] =
       (10..<15).map { .frame(sequence: $0) }
       + (0..<100).flatMap { number -> [ScriptedSource.Step] in
         [.frame(sequence: UInt64(number)), .pause(nanoseconds: 1_000_000)]
       }
-    let summary = try run(ScriptedSource(steps, isLive: true), sinks: [sink])
+    let source = ScriptedSource(steps, isLive: true)
+    sink.delay = { number in
+      // The old epoch is not drained before ten frames of the new one have come.
+      while number == 4, source.served.load(ordering: .relaxed) < 15 { usleep(200) }
+      return 0
+    }
+    let summary = try run(source, sinks: [sink])
     #expect(summary.epochs == 2)
     #expect(summary.ledger.produced == 105)
     #expect(summary.ledger.entries[0].counts[.overrun] > 5)
