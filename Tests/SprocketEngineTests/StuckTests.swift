@@ -8,11 +8,15 @@ import Testing
 struct Stuck: Stage {
   static let order = Order.sequence
   static let isHeld = Atomic<Bool>(true)
+  static let isReached = Atomic<Bool>(false)
   mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
     setup.format
   }
   mutating func process(_ frame: inout FrameView) -> Verdict {
-    while frame.record.number == 20, Stuck.isHeld.load(ordering: .relaxed) { usleep(1000) }
+    while frame.record.number == 20, Stuck.isHeld.load(ordering: .relaxed) {
+      Stuck.isReached.store(true, ordering: .relaxed)
+      usleep(1000)
+    }
     return .keep
   }
   static let plugin = Plugin("stuck", "does not come back", Stuck.self)
@@ -42,7 +46,7 @@ struct Picky: Stage {
       options: options(drain: .milliseconds(100))
     ) { GreyUnpacker() }
     engine.start()
-    usleep(100_000)
+    for _ in 0..<20_000 where !Stuck.isReached.load(ordering: .relaxed) { usleep(1000) }
     engine.stop()
     #expect(engine.wait(for: .seconds(30)))
     let summary = engine.summary
@@ -62,7 +66,10 @@ struct Picky: Stage {
     let stuck = RecordingSink("stuck")
     let hold = Hold()
     stuck.delay = { number in
-      while number == 5, hold.isHeld.load(ordering: .relaxed) { usleep(1000) }
+      while number >= 5, hold.isHeld.load(ordering: .relaxed) {
+        hold.isReached.store(true, ordering: .relaxed)
+        usleep(1000)
+      }
       return 0
     }
     let other = RecordingSink("other")
@@ -71,7 +78,7 @@ struct Picky: Stage {
       sinks: [stuck, other], options: options(drain: .milliseconds(100))
     ) { GreyUnpacker() }
     engine.start()
-    usleep(100_000)
+    for _ in 0..<20_000 where !hold.isReached.load(ordering: .relaxed) { usleep(1000) }
     engine.stop()
     engine.stop()
     #expect(engine.wait(for: .seconds(30)))
@@ -136,4 +143,5 @@ struct Picky: Stage {
 /// A flag that closures may share.
 final class Hold: Sendable {
   let isHeld = Atomic<Bool>(true)
+  let isReached = Atomic<Bool>(false)
 }
