@@ -20,7 +20,10 @@ struct TimeSpan: ExpressibleByArgument {
   let duration: Duration
 
   init?(argument: String) {
-    guard let duration = Duration(settingText: argument) else { return nil }
+    // A bare number might be meant as seconds or as milliseconds.
+    guard let last = argument.last, last.isLetter,
+      let duration = Duration(settingText: argument)
+    else { return nil }
     self.duration = duration
   }
 }

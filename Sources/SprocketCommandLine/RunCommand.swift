@@ -15,7 +15,7 @@ struct RunCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "A setting of the source; `sprocket stages` lists them.", valueName: "key=value"))
+      "A setting of the source; `sprocket stages scene` lists them.", valueName: "key=value"))
   var sourceSet: [String] = []
 
   @Option(help: ArgumentHelp("Pixel format of the source, as a fourcc.", valueName: "fourcc"))

@@ -79,6 +79,7 @@ struct Voice {
 
   /// The ledger, and what it took.
   func tell(end summary: RunSummary, digest: String?) {
+    for note in summary.notes { log.info("\(note)") }
     let seconds = Double(summary.elapsed.nanosecondCount) / 1e9
     let rate = seconds > 0 ? Double(summary.ledger.produced) / seconds : 0
     log.info(
@@ -92,11 +93,14 @@ struct Voice {
     let names = fates.map { padLeft($0.name, 11) }.joined()
     log.info("\(pad("sink", 10))\(names)\(padLeft("p50 ms", 9))\(padLeft("p99 ms", 9))")
     for sink in summary.sinks {
+      func milliseconds(_ microseconds: Double) -> String {
+        sink.latency.count == 0 ? "-" : fixed(microseconds / 1000, 2)
+      }
       let counts = fates.map { padLeft("\(sink.counts[$0])", 11) }.joined()
       log.info(
         """
-        \(pad(sink.name, 10))\(counts)\(padLeft(fixed(sink.latency.p50 / 1000, 2), 9))\
-        \(padLeft(fixed(sink.latency.p99 / 1000, 2), 9))
+        \(pad(sink.name, 10))\(counts)\(padLeft(milliseconds(sink.latency.p50), 9))\
+        \(padLeft(milliseconds(sink.latency.p99), 9))
         """)
     }
     for stage in summary.timedStages {

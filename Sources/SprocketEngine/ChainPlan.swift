@@ -167,7 +167,13 @@ struct ChainPlan {
   }
 
   /// What was laid out as asked and is not worth much.
-  func warnings(_ stages: [ChainStage]) -> [String] {
+  func warnings(_ stages: [ChainStage], isLive: Bool) -> [String] {
+    if !isLive {
+      return stages.filter(\.declared.usesRemaining).map {
+        "\($0.name) does nothing here: this source's frames wait for the chain; --source-set "
+          + "pace=real makes them live"
+      }
+    }
     guard let head = stages.firstIndex(where: { $0.declared.readsPixels }) else { return [] }
     return stages.indices.filter { $0 > head && stages[$0].declared.usesRemaining }.map {
       "\(stages[$0].name) comes after \(stages[head].name), which reads pixels: frames that it "

@@ -60,6 +60,8 @@ final class RunShared: Sendable {
   let stopLevel = Atomic<Int>(0)
   let sinksAtWork: Atomic<Int>
   let errors = Mutex<[RunError]>([])
+  /// Why the run ended, where that is nobody's fault.
+  let notes = Mutex<[String]>([])
 
   init(sinks: Int) {
     counters = LiveCounters(sinks: sinks)
@@ -114,6 +116,7 @@ final class SinkState: @unchecked Sendable {
     counts[.failed] += counts[.delivered] - durable
     counts[.delivered] = durable
     if error.code == .readerGone {
+      shared.notes.withLock { $0.append(error.description) }
       shared.raiseStop(to: 1)
     } else {
       shared.fail(RunError(error.code == .usage ? .usage : .failed, error.description))

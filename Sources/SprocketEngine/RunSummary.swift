@@ -58,6 +58,8 @@ public struct RunSummary: Sendable {
   /// Events that no frame had room for.
   public var droppedEvents: UInt64
   public var errors: [RunError]
+  /// Why the run ended, where that is nobody's fault: a reader that went away.
+  public var notes: [String]
 }
 
 extension Engine {
@@ -89,9 +91,9 @@ extension Engine {
         .init(what: $0.what, bytesPerSlot: $0.bytes, isReserve: $0.isReserve)
       },
       lookahead: epoch.plan.totalLookahead, latency: mergedLatency.summary,
-      warnings: epoch.plan.warnings(stages),
+      warnings: epoch.plan.warnings(stages, isLive: epoch.source.isLive),
       droppedEvents: shared.counters.droppedEvents.now,
-      errors: shared.errors.withLock { $0 })
+      errors: shared.errors.withLock { $0 }, notes: shared.notes.withLock { $0 })
   }
 
   private var mergedLatency: DurationHistogram {

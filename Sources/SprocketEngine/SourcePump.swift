@@ -165,10 +165,11 @@ final class SourcePump {
     record.capturePoint = frame.capturePoint
     record.inForce = frame.inForce
     record.dequeued = monotonicNow()
-    if !epoch.plan.hasProcessing { record.processed = record.dequeued }
     if let fate = frame.fate {
       record.chainFate = fate
       mark(number, fate)
+    } else if !epoch.plan.hasProcessing {
+      record.processed = record.dequeued
     }
     unsafe slot.pointee.records[0] = record
     unsafe slot.pointee.eventCount = 0

@@ -37,7 +37,7 @@ public final class PipeSink: Sink {
         throw SinkError(
           .failed,
           "the source changed from \(text(format)) to \(text(new)), which a pipe cannot carry; "
-            + "start again, or record a movie with --movie")
+            + "start again")
       }
     } else if isatty(descriptor) != 0 {
       throw SinkError(

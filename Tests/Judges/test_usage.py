@@ -31,6 +31,7 @@ WRONG = [
     (["run", "--size", "4x4"], "16x16"),
     (["run", "--frames", "0"], "--frames"),
     (["run", "--duration", "-1s"], "duration"),
+    (["run", "--duration", "10"], "duration"),
     (["run", "--workers", "0"], "--workers"),
     (["run", "--wait", "sleep"], "sleep"),
     (["run", "--pipe", "rgb"], "rgb"),
