@@ -112,13 +112,6 @@ final class EngineThread: Sendable {
   }
 }
 
-/// Sleeps for `nanoseconds`, or less when a signal comes.
-func sleepFor(nanoseconds: Int64) {
-  var time = timespec(
-    tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
-  unsafe clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nil)
-}
-
 /// Waits while the 32-bit word at `address` equals `expected`, for `nanoseconds` at most.
 func futexWait(_ address: UnsafeRawPointer, _ expected: UInt32, nanoseconds: Int64) {
   _ = unsafe sprocket_futex_wait(address, expected, nanoseconds)
