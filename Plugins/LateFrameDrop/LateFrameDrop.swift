@@ -34,6 +34,7 @@ public struct LateFrameDrop: Stage {
   }
 
   public mutating func process(_ frame: inout FrameView) -> Verdict {
+    if frame.record.wasLate { return .drop(.late) }
     guard let remaining else { return .keep }
     switch policy.decide(age: frame.age, remaining: remaining.p95) {
     case .keep: return .keep

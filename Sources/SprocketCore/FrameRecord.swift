@@ -17,6 +17,11 @@ public struct FrameRecord: Sendable, BitwiseCopyable {
   public var unpacked: Int64 = 0
   public var processed: Int64 = 0
   public var inForce = ControlState()
+  /// The driver's own flags (`v4l2_buffer.flags`); 0 where there is no driver.
+  public var driverFlags: UInt32 = 0
+  /// A replay: when this was recorded a stage dropped it, because it came too late. What decides
+  /// by the clock does the same again.
+  public var wasLate = false
   /// Bytes that the source delivered.
   public var byteCount = 0
   /// Reports written so far, a bit each.

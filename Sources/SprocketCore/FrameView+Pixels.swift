@@ -35,6 +35,17 @@ extension FrameView {
     }
   }
 
+  /// Plane `index` of the frame as the source delivered it, in the source's pixel format; the one
+  /// plane of an encoded frame is one row. Needs `.encoded`. A frame of which nothing arrived has no
+  /// rows.
+  @_lifetime(borrow self)
+  public func sourcePlane(_ index: Int) -> Plane {
+    precondition(
+      parts.contains(.encoded), "declare setup.reads(.encoded) in configure before reading it")
+    let plane = unsafe storage.pointee.source.planes[index]
+    return unsafe Plane(plane, borrowing: self)
+  }
+
   /// The picture to be written, for a stage that declared `setup.writes`.
   @_lifetime(&self)
   public mutating func edit() -> ImageEditor {

@@ -27,6 +27,9 @@ public protocol Sink: AnyObject {
   func account(_ lost: LostFrame, frame: borrowing FrameView) throws(SinkError)
   /// Completes and closes what was written.
   func finish() throws(SinkError)
+  /// The account of the whole run, for a sink that stores it: called last, after every sink has
+  /// finished, also this one; its own entry is as it stands then.
+  func seal(_ ledger: Ledger) throws(SinkError)
 }
 
 extension Sink {
@@ -38,6 +41,7 @@ extension Sink {
     try account(lost)
   }
   public func finish() throws(SinkError) {}
+  public func seal(_ ledger: Ledger) throws(SinkError) {}
 }
 
 /// A frame that did not reach a sink.
@@ -72,8 +76,10 @@ public struct SinkSetup {
   /// Frames as they leave the chain.
   public let format: FrameFormat
   public let epoch: UInt32
-  public let isLive: Bool
-  public let sourceName: String
+  /// The source as it is in this epoch.
+  public let source: SourceDescription
+  /// No stage writes pixels: `.encoded` shows what the chain's end shows.
+  public let isUntouched: Bool
   /// The reports that frames carry, in the chain's order.
   public let reports: [ReportLayout]
   /// The chain's stages by index, for `FrameRecord.droppedBy`.
@@ -83,18 +89,27 @@ public struct SinkSetup {
   public private(set) var packedCapacity = 0
   /// Set by a sink that wants the newest frame only.
   public var takesLatest = false
+  /// Set by a sink that wants frames as the source delivers them, before any stage: every one that
+  /// arrived and found room is its to write, damaged ones and those of the start too. It may read
+  /// `.encoded` alone, and has packers but no selector.
+  public var tapsSource = false
+  /// How many frames may wait for this sink, live, before it loses the oldest: what its device's
+  /// longest pause is worth. Costs as many slots.
+  public var backlog = 4
 
   public init(
-    format: FrameFormat, epoch: UInt32, isLive: Bool, sourceName: String, reports: [ReportLayout],
-    stageNames: [String]
+    format: FrameFormat, epoch: UInt32, source: SourceDescription, isUntouched: Bool,
+    reports: [ReportLayout], stageNames: [String]
   ) {
     self.format = format
     self.epoch = epoch
-    self.isLive = isLive
-    self.sourceName = sourceName
+    self.source = source
+    self.isUntouched = isUntouched
     self.reports = reports
     self.stageNames = stageNames
   }
+
+  public var isLive: Bool { source.isLive }
 
   /// Declares what the sink's packers and `write` read of each frame.
   public mutating func reads(_ parts: FrameParts) throws(SinkError) {

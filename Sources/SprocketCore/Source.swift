@@ -17,6 +17,13 @@ public protocol Source: AnyObject {
   func reclaim(_ lent: UnsafeMutableRawPointer)
   /// Stops the device. Called once, after the last frame has been given back.
   func close()
+  /// What the source counted, for the summary: each with the name that it has there, such as
+  /// `copied`. Asked after `close`.
+  var counts: [(name: String, value: UInt64)] { get }
+}
+
+extension Source {
+  public var counts: [(name: String, value: UInt64)] { [] }
 }
 
 /// What a source is, known once it is open.
@@ -72,6 +79,12 @@ public struct ArrivedFrame: Sendable {
   public var isCorrupt: Bool
   /// Among the first frames, which are not to be used.
   public var isStartup: Bool
+  /// A replay: when this was recorded there was no room for it, and there are no bytes.
+  public var isOverrun = false
+  /// A replay: when this was recorded a stage dropped it, because it came too late.
+  public var wasLate = false
+  /// The driver's own flags (`v4l2_buffer.flags`); 0 where there is no driver.
+  public var driverFlags: UInt32 = 0
   public var inForce: ControlState
 
   public init(

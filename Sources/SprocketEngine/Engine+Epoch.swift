@@ -74,8 +74,9 @@ extension Engine {
     var parts: FrameParts = []
     for state in sinks where !state.hasFailed {
       var setup = SinkSetup(
-        format: format, epoch: request.index, isLive: request.source.isLive,
-        sourceName: request.source.name, reports: reports, stageNames: stages.map(\.name))
+        format: format, epoch: request.index, source: request.source,
+        isUntouched: !stages.contains { $0.declared.writing != nil }, reports: reports,
+        stageNames: stages.map(\.name))
       do throws(SinkError) {
         try state.sink.configure(&setup)
       } catch {

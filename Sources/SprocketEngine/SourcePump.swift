@@ -90,7 +90,7 @@ final class SourcePump {
           break
         }
         epoch.firstSequence.store(firstSequence, ordering: .relaxed)
-        if let (_, slot) = producer.claim() {
+        if !frame.isOverrun, let (_, slot) = producer.claim() {
           fill(epoch, slot: slot, frame, number: number, isFirst: isFirst)
           producer.publish()
           isFirst = false
@@ -164,6 +164,8 @@ final class SourcePump {
     record.captured = frame.captured
     record.capturePoint = frame.capturePoint
     record.inForce = frame.inForce
+    record.driverFlags = frame.driverFlags
+    record.wasLate = frame.wasLate
     record.dequeued = monotonicNow()
     if let fate = frame.fate {
       record.chainFate = fate
@@ -198,5 +200,7 @@ final class SourcePump {
 
 extension ArrivedFrame {
   /// What the source itself says against the frame; it goes before `overrun`.
-  fileprivate var fate: Fate? { isCorrupt ? .corrupt : isStartup ? .startup : nil }
+  fileprivate var fate: Fate? {
+    isOverrun ? .overrun : isCorrupt ? .corrupt : isStartup ? .startup : nil
+  }
 }

@@ -126,11 +126,13 @@ final class SinkFrame {
 extension SinkSetup {
   /// What a sink is told about frames of `format`.
   static func test(
-    _ format: FrameFormat, isLive: Bool = false, reports: [ReportLayout] = [],
-    stages: [String] = []
+    _ format: FrameFormat, isLive: Bool = false, isUntouched: Bool = true,
+    reports: [ReportLayout] = [], stages: [String] = []
   ) -> SinkSetup {
-    SinkSetup(
-      format: format, epoch: 0, isLive: isLive, sourceName: "test", reports: reports,
+    let source = SourceDescription(
+      name: "test", format: format, isLive: isLive, clock: .monotonic, capacity: 0)
+    return SinkSetup(
+      format: format, epoch: 0, source: source, isUntouched: isUntouched, reports: reports,
       stageNames: stages)
   }
 }
