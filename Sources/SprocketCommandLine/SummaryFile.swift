@@ -73,21 +73,23 @@ struct SummaryDocument: Encodable {
 
   struct SourceLine: Encodable {
     enum CodingKeys: String, CodingKey {
-      case name, format, width, height, live
+      case name, format, width, height, live, counts
       case framesPerSecond = "frames_per_second"
     }
     let name, format: String
     let width, height: Int
     let framesPerSecond: Double
     let live: Bool
+    let counts: [String: UInt64]
 
-    init(_ source: SourceDescription) {
+    init(_ source: SourceDescription, _ counts: [(name: String, value: UInt64)]) {
       name = source.name
       format = source.format.pixelFormat.settingText
       width = source.format.width
       height = source.format.height
       framesPerSecond = source.format.rate.framesPerSecond
       live = source.isLive
+      self.counts = Dictionary(counts.map { ($0.name, $0.value) }) { $1 }
     }
   }
 
@@ -118,7 +120,7 @@ struct SummaryDocument: Encodable {
     try root.encode(summary.droppedEvents, forKey: Key("dropped_events"))
     try root.encode(summary.errors.map(\.description), forKey: Key("errors"))
     try root.encode(Durations(summary.latency), forKey: Key("latency_us"))
-    try root.encode(SourceLine(summary.source), forKey: Key("source"))
+    try root.encode(SourceLine(summary.source, summary.sourceCounts), forKey: Key("source"))
     var sinks = root.nestedContainer(keyedBy: Key.self, forKey: Key("sinks"))
     for sink in summary.sinks { try encode(sink, to: &sinks) }
     var stages = root.nestedContainer(keyedBy: Key.self, forKey: Key("stages"))

@@ -95,7 +95,7 @@ public struct SinkSetup {
   public var tapsSource = false
   /// How many frames may wait for this sink, live, before it loses the oldest: what its device's
   /// longest pause is worth. Costs as many slots.
-  public var backlog = 4
+  public var backlog = 8
 
   public init(
     format: FrameFormat, epoch: UInt32, source: SourceDescription, isUntouched: Bool,

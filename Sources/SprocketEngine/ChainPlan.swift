@@ -16,6 +16,8 @@ struct ChainPlan {
     case unpack
     case select
     case pack
+    /// For sinks that tap the source: a lane of its own beside the chain.
+    case packSource
   }
 
   struct Lane: Equatable {
@@ -23,6 +25,8 @@ struct ChainPlan {
     var workers: Int
     var history = 0
     var lookahead = 0
+    /// Follows the source, and not the lane before it.
+    var followsSource = false
 
     /// Whether it unpacks, or derives luma from what a stage wrote.
     func needsUnpacker(_ plan: ChainPlan, _ stages: [ChainStage]) -> Bool {
@@ -52,12 +56,21 @@ struct ChainPlan {
   var sinkParts: FrameParts
   var unpacks = false
 
-  /// `sinkParts` is what sinks read at the chain's end; `borrows` says what unpacking need not copy.
+  /// What sinks have done to their frames before they write them.
+  struct SinkNeeds {
+    /// What they read at the chain's end.
+    var parts: FrameParts = []
+    var selects = false
+    var packs = false
+    var packsSource = false
+  }
+
+  /// `unpackPlan` says what unpacking need not copy.
   init(
-    format: FrameFormat, stages: [ChainStage], sinkParts: FrameParts, selects: Bool, packs: Bool,
-    workers: Int, unpackPlan: (FrameFormat, FrameParts) -> UnpackPlan
+    format: FrameFormat, stages: [ChainStage], sinks: SinkNeeds, workers: Int,
+    unpackPlan: (FrameFormat, FrameParts) -> UnpackPlan
   ) {
-    self.sinkParts = sinkParts
+    sinkParts = sinks.parts
     versions = [Version(format: format)]
     planVersions(stages)
     let unpacked = versions[0].parts.intersection(.pixels)
@@ -68,7 +81,7 @@ struct ChainPlan {
       versions[0].borrowsLuma = borrowed.borrowsLuma
     }
     planWriting(stages)
-    planLanes(stages, selects: selects, packs: packs, workers: workers)
+    planLanes(stages, sinks, workers: workers)
   }
 
   private mutating func planVersions(_ stages: [ChainStage]) {
@@ -108,7 +121,7 @@ struct ChainPlan {
   }
 
   private mutating func planLanes(
-    _ stages: [ChainStage], selects: Bool, packs: Bool, workers: Int
+    _ stages: [ChainStage], _ sinks: SinkNeeds, workers: Int
   ) {
     let head = stages.firstIndex { $0.declared.readsPixels } ?? stages.count
     func add(_ step: Step, _ order: Order, startsLane: Bool = false, _ stage: ChainStage? = nil) {
@@ -131,8 +144,19 @@ struct ChainPlan {
         startsLane: declared.writing != nil || declared.looksAround, stage)
     }
     if head == stages.count, unpacks { add(.unpack, .any) }
-    if selects { add(.select, .sequence) }
-    if packs { add(.pack, .any) }
+    if sinks.selects { add(.select, .sequence) }
+    if sinks.packs { add(.pack, .any) }
+    if sinks.packsSource {
+      lanes.append(Lane(steps: [.packSource], workers: workers, followsSource: true))
+    }
+  }
+
+  /// The copy of the record that a lane reads: 0 is the source's.
+  func upstream(ofLane index: Int) -> Int { lanes[index].followsSource ? 0 : index }
+
+  /// Whether a lane is the chain's last.
+  func isChainEnd(_ index: Int) -> Bool {
+    !lanes[index].followsSource && lanes[(index + 1)...].allSatisfy(\.followsSource)
   }
 
   /// What a stage may touch.
@@ -149,12 +173,14 @@ struct ChainPlan {
   var hasProcessing: Bool { lanes.contains { $0.steps.contains(where: \.isProcessing) } }
 
   /// Where a sink taps, as an index of records: the lane that packs, or selects, for it; else the last
-  /// that processes, so that nobody waits for another's packing.
-  func tap(packs: Bool, selects: Bool) -> Int {
+  /// that processes, so that nobody waits for another's packing; or the source.
+  func tap(packs: Bool, selects: Bool, source: Bool) -> Int {
     let last = lanes.lastIndex { lane in
-      packs
-        ? lane.steps.contains(.pack)
-        : selects ? lane.steps.contains(.select) : lane.steps.contains(where: \.isProcessing)
+      source
+        ? packs && lane.followsSource
+        : packs
+          ? lane.steps.contains(.pack)
+          : selects ? lane.steps.contains(.select) : lane.steps.contains(where: \.isProcessing)
     }
     return last.map { $0 + 1 } ?? 0
   }

@@ -10,9 +10,7 @@ struct EpochRequest {
 }
 
 extension Engine {
-  /// Frames that a sink may be behind, live, before it is lapped; offline, slack that lets threads
-  /// work in batches.
-  static let liveBacklog = 8
+  /// Slack that lets threads work in batches where sinks gate.
   static let offlineBacklog = 4
 
   /// Configures stages and sinks for the source as it is now, and lays out ring and memory.
@@ -25,16 +23,19 @@ extension Engine {
     let sinkParts = try configureSinks(sinks, stages, format, request, shared)
     let packers = sinks.map { !$0.hasFailed && $0.sink.makePacker() != nil }
     let selectors = sinks.map { !$0.hasFailed && $0.sink.makeSelector() != nil }
+    let atEnd = sinks.indices.filter { !sinks[$0].tapsSource }
+    let needs = ChainPlan.SinkNeeds(
+      parts: sinkParts, selects: atEnd.contains { selectors[$0] },
+      packs: atEnd.contains { packers[$0] },
+      packsSource: sinks.indices.contains { sinks[$0].tapsSource && packers[$0] })
     let plan = ChainPlan(
-      format: source.format, stages: stages, sinkParts: sinkParts,
-      selects: selectors.contains(true),
-      packs: packers.contains(true),
-      workers: options.workers
+      format: source.format, stages: stages, sinks: needs, workers: options.workers
     ) { makeUnpacker().configure(format: $0, parts: $1) }
     try checkBudgets(stages, plan, source)
 
     for (index, state) in sinks.enumerated() {
-      state.tap = plan.tap(packs: packers[index], selects: selectors[index])
+      state.tap = plan.tap(
+        packs: packers[index], selects: selectors[index], source: state.tapsSource)
     }
     let (ringPlan, depthLines) = planRing(plan, sinks, isLive: source.isLive)
     let ring = Ring(ringPlan) { event in unsafe futexWake(event.address) }
@@ -119,23 +120,23 @@ extension Engine {
   ) {
     var lines: [(holder: String, frames: Int)] = [("source", 2)]
     var lanes: [RingPlan.Lane] = []
-    let backlog = isLive ? liveBacklog : offlineBacklog
     for (index, lane) in plan.lanes.enumerated() {
       // Live, a lane keeps what sinks that follow it may still have to take.
-      let kept = isLive && sinks.contains { $0.tap == index + 1 } ? backlog : 0
+      let kept = isLive ? sinks.filter { $0.tap == index + 1 }.longestBacklog : 0
       lanes.append(
         RingPlan.Lane(
-          upstream: index == 0 ? .source : .lane(index - 1), workers: lane.workers,
+          upstream: .record(plan.upstream(ofLane: index)), workers: lane.workers,
           lookahead: lane.lookahead, history: max(lane.history, kept)))
       lines.append(("lane \(index)", lane.workers))
       if lane.lookahead > 0 { lines.append(("lane \(index), look-ahead", lane.lookahead)) }
       if lane.history > 0 { lines.append(("lane \(index), history", lane.history)) }
     }
-    if !sinks.isEmpty { lines.append(("backlog of sinks", backlog)) }
+    if !sinks.isEmpty {
+      lines.append(("backlog of sinks", isLive ? sinks.longestBacklog : offlineBacklog))
+    }
     let taps = sinks.map { state in
       let latest = state.setup?.takesLatest ?? false
-      let upstream: RingPlan.Upstream = state.tap == 0 ? .source : .lane(state.tap - 1)
-      return RingPlan.Tap(upstream: upstream, gates: !isLive && !latest, latest: latest)
+      return RingPlan.Tap(upstream: .record(state.tap), gates: !isLive && !latest, latest: latest)
     }
     let depth = lines.reduce(0) { $0 + $1.frames }
     var ring = RingPlan(depth: depth, lanes: lanes, taps: taps)
@@ -143,5 +144,16 @@ extension Engine {
     if ring.depth > depth { lines.append(("to keep moving", ring.depth - depth)) }
     if ring.spareCount > 0 { lines.append(("spares of sinks", ring.spareCount)) }
     return (ring, lines)
+  }
+}
+
+extension [SinkState] {
+  fileprivate var longestBacklog: Int { reduce(0) { Swift.max($0, $1.setup?.backlog ?? 0) } }
+}
+
+extension RingPlan.Upstream {
+  /// The cursor of who seals a frame's record number `index`: 0 is the source.
+  static func record(_ index: Int) -> RingPlan.Upstream {
+    index == 0 ? .source : .lane(index - 1)
   }
 }

@@ -125,6 +125,7 @@ public final class Engine: @unchecked Sendable {
     if case .frame = held { source.discard() }
     source.close()
     finish(upTo: pump.nextNumber)
+    seal()
     elapsed = monotonicNow() - startTime
     processorTime = processCPUTime() - startCPU
   }
@@ -137,6 +138,25 @@ public final class Engine: @unchecked Sendable {
     }
     guard !hasStuckThreads else { return }
     for stage in stages { for instance in stage.instances { instance.stage.finish() } }
+  }
+
+  /// Gives the account to sinks that store it. Each has the time that draining may take.
+  private func seal() {
+    let ledger = ledger
+    for state in sinks where !state.hasFailed && !state.isStuck {
+      let thread = EngineThread(state.sink.name) { [shared] in
+        do throws(SinkError) {
+          try state.sink.seal(ledger)
+        } catch {
+          state.fail(error, shared, isFinishing: true)
+        }
+      }
+      if thread.join(until: monotonicNow() + options.drainLimit.nanosecondCount) { continue }
+      state.isStuck = true
+      shared.fail(
+        RunError(
+          .failed, "the sink `\(state.sink.name)` did not finish; look at what it waits for"))
+    }
   }
 
   /// Publishes the epoch's end and waits until it has drained. Returns the next epoch's source, if
@@ -242,7 +262,7 @@ struct StageTimers {
           stages[stage].late += worker.late[index]
           stages[stage].rejected += worker.rejected[index]
         case .unpack: unpack.histogram.add(worker.timers[index])
-        case .pack: pack.histogram.add(worker.timers[index])
+        case .pack, .packSource: pack.histogram.add(worker.timers[index])
         case .select: break
         }
       }

@@ -13,6 +13,7 @@ final class Epoch: @unchecked Sendable {
   let stages: [ChainStage]
   let sinks: [SinkState]
   let ring: Ring
+  let loanReaders: LoanReaders
   let memory: FrameMemory
   let shared: RunShared
   let depthLines: [(holder: String, frames: Int)]
@@ -39,6 +40,7 @@ final class Epoch: @unchecked Sendable {
     self.stages = stages
     self.sinks = sinks
     self.ring = ring
+    loanReaders = LoanReaders(plan: plan, stages: stages, sinks: sinks)
     self.memory = memory
     self.shared = shared
     self.depthLines = depthLines
@@ -92,6 +94,7 @@ final class SinkState: @unchecked Sendable {
   /// What becomes of frames after the sink has failed; `nil` while it works.
   var lossAfterFailure: Fate?
   var hasFailed: Bool { lossAfterFailure != nil }
+  var tapsSource: Bool { setup?.tapsSource ?? false }
   var hasFinished = false
   /// Its thread did not come to an end: `counts` may not be read any more.
   var isStuck = false
@@ -103,6 +106,12 @@ final class SinkState: @unchecked Sendable {
   init(index: Int, sink: any Sink) {
     self.index = index
     self.sink = sink
+  }
+
+  /// Whether a fate on the tape is this sink's too. Who taps the source knows nothing of the chain,
+  /// and gets what arrived damaged as well.
+  func accepts(_ fate: Fate) -> Bool {
+    tapsSource ? fate == .missing || fate == .overrun : fate.isDecidedByChain
   }
 
   /// The sink is broken, or nobody wants its frames any more: told once. Of what it took, only what

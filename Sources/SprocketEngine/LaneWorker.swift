@@ -18,6 +18,8 @@ final class LaneWorker: @unchecked Sendable {
   private let workerIndex: Int
   private let lane: ChainPlan.Lane
   private let isLastLane: Bool
+  /// The record that it starts from.
+  private let upstream: Int
   private let lastStageStep: Int?
   private let wait: WaitStrategy
   /// By step; `nil` for a step that is not a stage.
@@ -43,7 +45,8 @@ final class LaneWorker: @unchecked Sendable {
     self.unpacker = unpacker
     let lane = epoch.plan.lanes[laneIndex]
     self.lane = lane
-    isLastLane = laneIndex == epoch.plan.lanes.count - 1
+    isLastLane = epoch.plan.isChainEnd(laneIndex)
+    upstream = epoch.plan.upstream(ofLane: laneIndex)
     let isLastWithStage = !epoch.plan.lanes[(laneIndex + 1)...].contains { later in
       later.steps.contains { $0.isProcessing }
     }
@@ -61,11 +64,12 @@ final class LaneWorker: @unchecked Sendable {
       ? epoch.sinks.compactMap { sink in
         sink.hasFailed ? nil : sink.sink.makeSelector().map { (sink.index, $0) }
       } : []
-    let packs = lane.steps.contains(.pack)
+    let packs = lane.followsSource || lane.steps.contains(.pack)
     packers =
       packs
       ? epoch.sinks.compactMap { sink in
-        sink.hasFailed ? nil : sink.sink.makePacker().map { (sink, $0) }
+        guard !sink.hasFailed, sink.tapsSource == lane.followsSource else { return nil }
+        return sink.sink.makePacker().map { (sink, $0) }
       } : []
     unsafe neighbours = .allocate(capacity: max(1, lane.history + lane.lookahead))
     timers = lane.steps.map { _ in DurationHistogram() }
@@ -95,8 +99,10 @@ final class LaneWorker: @unchecked Sendable {
 
   private func process(_ slot: UnsafeMutablePointer<FrameStorage>, sequence: UInt64) {
     let records = unsafe slot.pointee.records
-    unsafe records[laneIndex + 1] = records[laneIndex]
-    guard unsafe records[laneIndex].isAlive, !epoch.isFlushing else { return }
+    unsafe records[laneIndex + 1] = records[upstream]
+    // Who taps the source wants what is damaged too.
+    let isWanted = unsafe lane.followsSource || records[upstream].isAlive
+    guard isWanted, !epoch.isFlushing else { return }
     var time = monotonicNow()
     for (index, step) in lane.steps.enumerated() {
       let isKept = unsafe perform(step, index, slot, sequence: sequence, time: time)
@@ -128,7 +134,7 @@ final class LaneWorker: @unchecked Sendable {
         unsafe slot.pointee.packedCounts[sink] = SinkWorker.unselected
       }
       return true
-    case .pack:
+    case .pack, .packSource:
       let view = unsafe sinkView(slot, time: time)
       for (sink, packer) in packers {
         guard unsafe slot.pointee.packedCounts[sink.index] >= 0 else { continue }
@@ -250,6 +256,7 @@ extension ChainPlan.Step {
     case .unpack: "unpack"
     case .select: "select"
     case .pack: "pack"
+    case .packSource: "pack source"
     }
   }
 

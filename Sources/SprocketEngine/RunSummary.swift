@@ -33,6 +33,8 @@ public struct RunSummary: Sendable {
   }
 
   public var source: SourceDescription
+  /// What the source counted, such as frames that it had to copy.
+  public var sourceCounts: [(name: String, value: UInt64)]
   public var ledger: Ledger
   public var sinks: [SinkLine]
   public var stages: [Stage]
@@ -65,14 +67,12 @@ public struct RunSummary: Sendable {
 extension Engine {
   /// How the run went. Complete once `wait` has returned true; before that, only what is planned.
   public var summary: RunSummary {
-    let produced = shared.counters.produced.now
-    let counts = sinks.map { $0.isStuck ? stuckCounts($0, produced: produced) : $0.counts }
-    let entries = zip(sinks, counts).map { Ledger.Entry(sink: $0.sink.name, counts: $1) }
+    let ledger = ledger
     return RunSummary(
-      source: epoch.source, ledger: Ledger(produced: produced, entries: entries),
-      sinks: zip(sinks, counts).map { state, counts in
+      source: epoch.source, sourceCounts: source.counts, ledger: ledger,
+      sinks: zip(sinks, ledger.entries).map { state, entry in
         .init(
-          name: state.sink.name, counts: counts,
+          name: state.sink.name, counts: entry.counts,
           latency: state.isStuck ? DurationSummary() : state.latency.summary)
       },
       stages: timers.stages.map {
@@ -96,6 +96,15 @@ extension Engine {
       errors: shared.errors.withLock { $0 }, notes: shared.notes.withLock { $0 })
   }
 
+  var ledger: Ledger {
+    let produced = shared.counters.produced.now
+    let entries = sinks.map { state in
+      let counts = state.isStuck ? stuckCounts(state, produced: produced) : state.counts
+      return Ledger.Entry(sink: state.sink.name, counts: counts)
+    }
+    return Ledger(produced: produced, entries: entries)
+  }
+
   private var mergedLatency: DurationHistogram {
     var merged = DurationHistogram()
     for sink in sinks where !sink.isStuck { merged.add(sink.latency) }
@@ -107,7 +116,7 @@ extension Engine {
   private func stuckCounts(_ state: SinkState, produced: UInt64) -> FateCounts {
     var counts = FateCounts()
     counts[.delivered] = shared.counters.delivered[state.index].now
-    for fate in Fate.allCases where fate.isDecidedByChain {
+    for fate in Fate.allCases where state.accepts(fate) {
       counts[fate] = shared.counters.chainFates[Int(fate.rawValue)].now
     }
     counts[.flushed] = produced - min(produced, counts.sum)

@@ -62,7 +62,7 @@ final class SinkWorker: @unchecked Sendable {
     account(upTo: record.number)
     state.nextNumber = record.number + 1
     let packed = unsafe slot.pointee.packedCounts[state.index]
-    if !record.isAlive {
+    if !record.isAlive, !state.tapsSource {
       unsafe lose(slot, record, record.chainFate)
     } else if let fate = state.lossAfterFailure {
       unsafe lose(slot, record, fate)
@@ -108,7 +108,7 @@ final class SinkWorker: @unchecked Sendable {
       let next = state.nextNumber
       if let value = epoch.shared.tape.value(of: next) {
         state.nextNumber = next + 1
-        lose(next, value == 0 ? absentFate : Fate(rawValue: value) ?? absentFate)
+        lose(next, Fate(rawValue: value).flatMap { state.accepts($0) ? $0 : nil } ?? absentFate)
       } else {
         accountFallen(upTo: number)
       }
@@ -129,7 +129,7 @@ final class SinkWorker: @unchecked Sendable {
     let end = min(fallen.end, number)
     guard end > state.nextNumber else { return }
     var unknown = end - state.nextNumber
-    for fate in Fate.allCases where fate.isDecidedByChain {
+    for fate in Fate.allCases where state.accepts(fate) {
       let total = fallen.totals[Int(fate.rawValue)]
       let known = state.counts[fate]
       let mine = min(total > known ? total - known : 0, unknown)

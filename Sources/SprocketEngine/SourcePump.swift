@@ -7,7 +7,8 @@ internal import Synchronization
 /// Keeps of the ring's contract:
 /// - R3: with no free position a live source drops the newest frame (`overrun`), an offline one
 ///   waits before it takes one.
-/// - R4: what a source lent goes back when the position is reused, or the epoch is over.
+/// - R4: what a source lent goes back when all who read it have passed; at the latest when the
+///   position is reused, or the epoch is over.
 /// - R9: a jump backwards, or further than the tape allows, ends the epoch.
 /// - R10: it advances the tape and writes `missing`, `corrupt`, `startup` and `overrun` on it.
 ///
@@ -35,8 +36,9 @@ final class SourcePump {
   private var lastSequence: UInt64?
   private var firstNumber: UInt64 = 0
   private var firstSequence: UInt64 = 0
-  /// What the source has lent, by slot.
-  private var lentSlots: [Bool] = []
+  /// What the source has lent: by slot, the sequence that it holds.
+  private var lentSequences: [UInt64?] = []
+  private var lentCount = 0
   private(set) var isLimitReached = false
 
   init(source: any Source, options: RunOptions, shared: RunShared, start: Int64) {
@@ -60,7 +62,7 @@ final class SourcePump {
   func run(_ epoch: Epoch, producer: inout Producer, held: Arrival?) throws(SourceError)
     -> Outcome
   {
-    lentSlots = [Bool](repeating: false, count: epoch.memory.slotCount)
+    lentSequences = [UInt64?](repeating: nil, count: epoch.memory.slotCount)
     if lastSequence != nil { epoch.firstSequence.store(firstSequence, ordering: .relaxed) }
     var waiter = Waiter(options.wait)
     var pending = held
@@ -72,6 +74,7 @@ final class SourcePump {
         continue
       }
       waiter.reset()
+      reclaimPassed(epoch)
       let arrival: Arrival
       if let held = pending {
         arrival = held
@@ -90,8 +93,9 @@ final class SourcePump {
           break
         }
         epoch.firstSequence.store(firstSequence, ordering: .relaxed)
-        if !frame.isOverrun, let (_, slot) = producer.claim() {
+        if !frame.isOverrun, let (sequence, slot) = producer.claim() {
           fill(epoch, slot: slot, frame, number: number, isFirst: isFirst)
+          noteLoan(epoch, slot: slot, sequence: sequence)
           producer.publish()
           isFirst = false
         } else {
@@ -180,21 +184,35 @@ final class SourcePump {
     var capture = unsafe CaptureSlot(unsafeStorage: slot, format: epoch.source.format)
     source.take(into: &capture)
     shared.counters.droppedEvents.add(unsafe slot.pointee.refusedEvents)
-    lentSlots[index] = unsafe slot.pointee.lent != nil
+  }
+
+  private func noteLoan(_ epoch: Epoch, slot: Int, sequence: UInt64) {
+    guard unsafe epoch.memory.slots[slot].lent != nil else { return }
+    lentSequences[slot] = sequence
+    lentCount += 1
   }
 
   private func reclaim(_ slot: UnsafeMutablePointer<FrameStorage>, _ index: Int) {
     guard let lent = unsafe slot.pointee.lent else { return }
     unsafe source.reclaim(lent)
     unsafe slot.pointee.lent = nil
-    lentSlots[index] = false
+    lentSequences[index] = nil
+    lentCount -= 1
+  }
+
+  /// What all who read it have passed goes back: drivers have few buffers.
+  private func reclaimPassed(_ epoch: Epoch) {
+    guard lentCount > 0 else { return }
+    let limit = epoch.loanReaders.passed(epoch.ring)
+    for index in lentSequences.indices {
+      guard let sequence = lentSequences[index], sequence < limit else { continue }
+      unsafe reclaim(epoch.memory.slots + index, index)
+    }
   }
 
   /// All threads are joined: what is still lent goes back.
   func reclaimAll(_ epoch: Epoch) {
-    for index in lentSlots.indices where lentSlots[index] {
-      unsafe reclaim(epoch.memory.slots + index, index)
-    }
+    for index in lentSequences.indices { unsafe reclaim(epoch.memory.slots + index, index) }
   }
 }
 

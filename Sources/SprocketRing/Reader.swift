@@ -82,9 +82,10 @@ public struct Reader: ~Copyable, Sendable {
     held = nil
     position += 1
     if gates {
-      ring.advance(1 + ring.plan.lanes.count + tap, to: position)
+      ring.advance(ring.cursor(ofTap: tap), to: position)
     } else {
       ring.pins[slot].subtract(1, ordering: .releasing)
+      publish()
     }
   }
 
@@ -97,7 +98,12 @@ public struct Reader: ~Copyable, Sendable {
   private mutating func jump(to target: UInt64) -> Range<UInt64> {
     let passedOver = position..<target
     position = target
+    publish()
     return passedOver
+  }
+
+  private func publish() {
+    ring.cursors[ring.cursor(ofTap: tap)].passed.store(position, ordering: .releasing)
   }
 
   /// Keeps the slot that holds `sequence` as it is, or returns nil if the source has reclaimed it.

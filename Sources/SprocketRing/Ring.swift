@@ -31,6 +31,9 @@
 //  - Positions need no order for those who are gated: `passed` brings it. A tap that may be lapped can
 //    read a later lap's slot number, which the generation unmasks; positions are stored with release
 //    and loaded with acquire so that it then knows how far the source has come.
+//  - What taps have passed. A tap that does not gate stores its cursor too (release, after its last
+//    look): whoever loads it (acquire) may free what only those who passed it were looking at.
+//    Nobody waits for such a cursor, so it has no event word to be added to.
 //  - Pin against reclaim. Both are read-modify-writes of the slot's pin word, so one of them comes
 //    first: either the producer's `or` sees the pin, or the pin sees the reclaimed bit. The unpin
 //    releases and the producer's look at an empty word acquires, so reads end before writes begin.
@@ -59,7 +62,7 @@ public final class Ring: Sendable {
   public let plan: RingPlan
   public var slotCount: Int { plan.slotCount }
 
-  /// The source's, the lanes', the gating taps'.
+  /// The source's, the lanes', the taps'.
   let cursors: Table<Cursor>
   let contests: Table<Contest>
   /// Per lane and position: 1 + the sequence that was last finished there.
@@ -102,6 +105,9 @@ public final class Ring: Sendable {
     passed(cursor: upstream.cursor)
   }
 
+  /// The reader of this tap will not look at anything below it any more.
+  public func passed(tap: Int) -> UInt64 { passed(cursor: cursor(ofTap: tap)) }
+
   /// The slot that holds `sequence`, which the caller's own cursor must guard: a worker that holds s
   /// may ask for s - history ... s + lookahead. Traps if the sequence is not there any more.
   public func slot(at sequence: UInt64) -> Int {
@@ -118,6 +124,8 @@ public final class Ring: Sendable {
   public func interrupt() {
     for cursor in 0..<cursors.count { signal(cursor) }
   }
+
+  func cursor(ofTap tap: Int) -> Int { 1 + plan.lanes.count + tap }
 
   func passed(cursor: Int) -> UInt64 { cursors[cursor].passed.load(ordering: .acquiring) }
 

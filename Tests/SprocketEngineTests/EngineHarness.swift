@@ -23,6 +23,10 @@ final class ScriptedSource: Source, @unchecked Sendable {
   private let lends: Bool
   private let rate: Int32
   private(set) var outstanding = 0
+  /// While the script paused.
+  private(set) var leastOutstanding = Int.max
+  /// Ends the script at a pause, once no more than so many are out.
+  var endsWhenHome: Int?
   private(set) var isClosed = false
   private(set) var isLentWritten = false
   private let repeats: Bool
@@ -75,6 +79,11 @@ final class ScriptedSource: Source, @unchecked Sendable {
       self.width = width
       return .epoch(description, .formatChange)
     case .pause(let nanoseconds):
+      leastOutstanding = min(leastOutstanding, outstanding)
+      if let endsWhenHome, outstanding <= endsWhenHome {
+        index = steps.count
+        return .end
+      }
       usleep(UInt32(nanoseconds / 1000))
       return .nothing
     case .fail:
@@ -109,6 +118,8 @@ final class ScriptedSource: Source, @unchecked Sendable {
     let bytes = unsafe lent.assumingMemoryBound(to: UInt8.self)
     let count = width * Self.height
     for index in 0..<count where unsafe bytes[index] != bytes[count] { isLentWritten = true }
+    // Who still looks is to see it.
+    unsafe bytes[0] = ~bytes[0]
     unsafe lent.deallocate()
     outstanding -= 1
   }

@@ -105,7 +105,7 @@ extension Rules {
     Permission(
       "Sources/SprocketRing", ["Table"], "owns its memory, never moves it, lends it immutably"),
     Permission(
-      "Tests/SprocketEngineTests", ["EngineHarness", "NeighbourTests"],
+      "Tests/SprocketEngineTests", ["EngineHarness", "NeighbourTests", "TapTests"],
       "used on one thread at a time"),
     Permission("Tests/SprocketRingTests", ["Support"], "slots that the ring itself guards"),
     Permission("Tests/SprocketTests", ["FaultStormTests"], "used on one thread at a time"),

@@ -1,0 +1,52 @@
+internal import SprocketCore
+internal import SprocketRing
+
+/// The cursors of all who look at what the source lent.
+///
+/// Keeps of the ring's contract:
+/// - R4: borrowed memory goes back when unpacking, and every stage and sink cursor that touches it, has
+///   passed, not when the position is reused.
+struct LoanReaders {
+  /// A lane, and how far behind its cursor it still looks.
+  private var lanes: [(lane: Int, history: UInt64)] = []
+  private var taps: [Int] = []
+
+  init(plan: ChainPlan, stages: [ChainStage], sinks: [SinkState]) {
+    let first = plan.versions[0]
+    let borrows = first.borrowsImage || first.borrowsLuma
+    // Pixels that nobody wrote may be the source's memory.
+    func touches(_ parts: FrameParts, version: Int) -> Bool {
+      parts.contains(.encoded)
+        || (borrows && version == 0 && !parts.isDisjoint(with: .pixels))
+    }
+    let last = plan.versions.count - 1
+    let packedParts = plan.sinkParts
+    for (index, lane) in plan.lanes.enumerated() {
+      let isReader = lane.steps.contains { step in
+        switch step {
+        case .stage(let stage):
+          let declared = stages[stage].declared
+          let parts = declared.writing == nil ? declared.parts : declared.parts.union(.image)
+          return touches(parts, version: plan.readVersion[stage])
+        case .unpack, .packSource: return true
+        case .select, .pack: return touches(packedParts, version: last)
+        }
+      }
+      if isReader { lanes.append((index, UInt64(lane.history))) }
+    }
+    taps = sinks.indices.filter { index in
+      sinks[index].setup.map { touches($0.parts, version: last) } ?? false
+    }
+  }
+
+  /// Nobody looks any more at what was lent for sequences below it.
+  func passed(_ ring: Ring) -> UInt64 {
+    var limit = ring.passed(.source)
+    for (lane, history) in lanes {
+      let passed = ring.passed(.lane(lane))
+      limit = min(limit, passed - min(passed, history))
+    }
+    for tap in taps { limit = min(limit, ring.passed(tap: tap)) }
+    return limit
+  }
+}
