@@ -3,6 +3,7 @@
 #   make run     build, and run the built-in scene through every stage, into demo/
 #   make test    build and test everything
 #   make bench   measure beside what one would use instead, into Benchmarks/Results/
+#   make soak    record live for ten minutes, and judge that nothing is lost and memory is flat
 #   make format  rewrite the Swift files in the project's format
 #   make clean   remove what the others made
 
@@ -14,7 +15,8 @@ SHELL := /bin/bash
 PACKAGES := pkg-config libturbojpeg0-dev libyuv-dev libxxhash-dev \
   libavformat-dev libavcodec-dev libavutil-dev libswscale-dev
 TEST_PACKAGES := $(PACKAGES) ffmpeg git python3-venv
-BENCH_PACKAGES := $(TEST_PACKAGES) g++ util-linux
+BENCH_PACKAGES := $(TEST_PACKAGES) g++ util-linux lz4 \
+  gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good
 
 # The processor that release builds are for; empty for the baseline of the architecture. AVX2 makes
 # pixel loops three to four times as fast.
@@ -26,7 +28,7 @@ SPROCKET = $(shell swift build $(RELEASE) --show-bin-path)/sprocket
 SWIFT_FILES := Package.swift Sources Plugins Tests \
   $(wildcard Benchmarks/Package.swift Benchmarks/Sources Examples)
 
-.PHONY: run test bench format clean release
+.PHONY: run test bench soak format clean release
 .PHONY: packages test-packages bench-packages lint unit threads addresses judge examples readme
 
 run: release
@@ -75,6 +77,10 @@ readme:
 
 bench: bench-packages release .build/venv/installed
 	CPU=$(CPU) .build/venv/bin/python Benchmarks/run --sprocket $(SPROCKET)
+
+# MINUTES=1 for a shorter one.
+soak: release
+	Benchmarks/soak --sprocket $(SPROCKET) --minutes $(or $(MINUTES),10)
 
 format:
 	swift format --in-place --recursive $(SWIFT_FILES)
