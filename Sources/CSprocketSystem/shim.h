@@ -2,6 +2,7 @@
 // What Linux offers and Swift cannot import, each with its reason.
 
 #include <errno.h>
+#include <linux/fs.h>
 #include <linux/futex.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -39,3 +40,15 @@ static inline int sprocket_format_double(char *out, size_t size, int digits, dou
 
 // prctl is variadic. Names the calling thread; the kernel keeps 15 bytes.
 static inline void sprocket_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+// renameat2 is a GNU extension, which Swift's Glibc leaves out. Renames unless `to` exists. Returns 0
+// or -errno.
+static inline int sprocket_rename_new(int folder, const char *from, const char *to) {
+  long r = syscall(SYS_renameat2, folder, from, folder, to, RENAME_NOREPLACE);
+  return r < 0 ? -errno : 0;
+}
+
+// sync_file_range is a GNU extension too. Lets the kernel begin to write a file out; waits for nothing.
+static inline void sprocket_begin_sync(int descriptor) {
+  syscall(SYS_sync_file_range, descriptor, 0LL, 0LL, 2 /* SYNC_FILE_RANGE_WRITE */);
+}

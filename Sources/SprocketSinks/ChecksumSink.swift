@@ -56,7 +56,7 @@ public final class ChecksumSink: Sink {
   public func finish() throws(SinkError) {
     // Where this throws, the file stays, and with it what it knows of its frames.
     try file?.flush()
-    framesOfClosedFile = file?.durableFrames ?? framesOfClosedFile
+    framesOfClosedFile = file?.keptFrames ?? framesOfClosedFile
     try file.take()?.close()
   }
 }

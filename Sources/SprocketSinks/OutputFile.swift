@@ -1,7 +1,8 @@
 public import SprocketCore
 
 /// A text file that is opened at once, so that a bad path is told before the work, and written at
-/// the end. Without that, nothing is left of it, and what it was to replace is as it was.
+/// the end. Without that, nothing is left of it, and what it was to replace is as it was. See
+/// `PartialFile`.
 public struct OutputFile: ~Copyable {
   private var file: FileWriter
 

@@ -19,7 +19,8 @@ public import SprocketCore
 /// `value`, `stalled` with `wait_us`, `replugged` with nothing. Real numbers have 12 significant
 /// digits, single precision 9; what is not finite is `null`. Keys are only ever added.
 ///
-/// A live run writes each line at once, so that `tail -f` follows; else 64 KiB are collected.
+/// A live run writes each line at once, else 64 KiB are collected. The file has its name when the run
+/// has ended; until then `tail -f` may follow `reports.partial.jsonl`.
 public final class ReportSink: Sink {
   public let name = "reports"
   private let path: String
@@ -73,7 +74,7 @@ public final class ReportSink: Sink {
   public func finish() throws(SinkError) {
     // Where this throws, the file stays, and with it what it knows of its frames.
     try file?.flush()
-    framesOfClosedFile = file?.durableFrames ?? framesOfClosedFile
+    framesOfClosedFile = file?.keptFrames ?? framesOfClosedFile
     try file.take()?.close()
   }
 }

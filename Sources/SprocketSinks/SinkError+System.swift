@@ -49,7 +49,38 @@ extension SinkError {
     }
   }
 
-  private static func parent(of path: String) -> String {
+  static func inUse(_ path: String, purpose: String) -> SinkError {
+    SinkError(
+      .usage,
+      "cannot write \(purpose) to \(path): another run is writing it; choose another name, or wait")
+  }
+
+  /// What an earlier run left lies where this one would write.
+  static func leftOver(_ path: String, partial: String, purpose: String) -> SinkError {
+    SinkError(
+      .usage,
+      "cannot write \(purpose) to \(path): a run that did not end left \(partial); keep it under "
+        + "another name, or add --overwrite")
+  }
+
+  /// What to tell the user when a complete file cannot get its name; `code` is an `errno`.
+  static func naming(_ path: String, partial: String, _ code: Int32) -> SinkError {
+    switch code {
+    case EEXIST:
+      SinkError(
+        .failed,
+        "\(path) appeared during the run and is kept; the new file is \(partial), rename it")
+    case ENOENT:
+      SinkError(
+        .failed, "writing to \(path) failed: \(partial) was removed during the run; run again")
+    default:
+      SinkError(
+        .failed,
+        "\(path) cannot be given its name: \(text(code)); the file is \(partial), rename it")
+    }
+  }
+
+  static func parent(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }

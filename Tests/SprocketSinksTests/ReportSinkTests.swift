@@ -152,6 +152,8 @@ extension ReportLayout {
     var setup = SinkSetup.test(Self.format, isLive: true)
     try sink.configure(&setup)
     try SinkFrame(Self.format).write(to: sink)
+    #expect(try scratch.text("live.partial.jsonl").hasSuffix("}\n"))
+    try sink.finish()
     #expect(try scratch.text("live.jsonl").hasSuffix("}\n"))
   }
 

@@ -56,7 +56,8 @@ extension Rules {
       ], "wraps libavformat and libavcodec"),
     Permission("Sources/SprocketRing", ["Table", "Waiting"], "aligned memory that threads share"),
     Permission(
-      "Sources/SprocketSinks", ["FileWriter+Text", "FileWriter", "SinkError+System"],
+      "Sources/SprocketSinks",
+      ["FileCalls", "FileWriter+Text", "FileWriter", "PartialFile", "SinkError+System"],
       "wraps open, write and errno"),
     Permission("Sources/SprocketSources", ["SourceClock"], "asks the clock"),
     Permission(

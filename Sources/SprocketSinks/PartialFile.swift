@@ -1,0 +1,220 @@
+internal import Glibc
+internal import SprocketCore
+
+/// An output that has its final name only when it is complete and synced.
+///
+/// `movie.mov` is written as `movie.partial.mov` beside it: whatever ends the run, a name without
+/// `partial` is a whole file, and programs open the other by its ending. Players and `tail -f` may
+/// follow it while it grows. What is to be replaced stays until the new file is complete.
+///
+/// An existing file is refused unless `overwrite` is set, and so is a partial one that an earlier run
+/// left; an empty one holds nothing and is taken over. What another run is writing is always refused.
+///
+/// A file that was neither written nor completed leaves everything as it was, so a start that fails
+/// does no harm. One that failed, or that nobody completes, keeps its partial name.
+///
+/// Devices and named pipes, such as `/dev/stdout`, are written as they are.
+@safe
+struct PartialFile: ~Copyable {
+  /// As messages have it: what the user gave, or `standard output`.
+  let name: String
+  /// Where the file lies until it is complete; `nil` for a device or pipe.
+  let partialPath: String?
+  /// Where it will lie: what the user gave, symbolic links followed.
+  private let finalPath: String
+  private let replaces: Bool
+  private let descriptor: Int32
+  private let isOwned: Bool
+  private var state: State
+
+  private enum State {
+    /// Made by this run and empty; found and not yet emptied.
+    case created, found
+    case written
+    /// A write was refused, or the name given: it is not complete and will not be.
+    case failed
+    case completed
+  }
+
+  /// Creates the partial file of `path`. `purpose` says in messages what was to be written.
+  /// The corresponding C functions are `open` and `flock`.
+  init(path: String, purpose: String, overwrite: Bool) throws(SinkError) {
+    let found = Self.kind(of: path)
+    if path.isEmpty { throw .opening(path, purpose: purpose, ENOENT) }
+    if found == .folder || path.hasSuffix("/") { throw .opening(path, purpose: purpose, EISDIR) }
+    if found == .file, !overwrite { throw .opening(path, purpose: purpose, EEXIST) }
+    let isDevice = found == .device
+    let final = isDevice ? path : Self.target(of: path)
+    let partial = isDevice ? nil : Self.partialName(of: final)
+    let opened =
+      if let partial {
+        try Self.create(partial, of: path, purpose, overwrite: overwrite)
+      } else {
+        try Self.open(device: path, purpose)
+      }
+    name = path
+    finalPath = final
+    partialPath = partial
+    replaces = overwrite
+    isOwned = true
+    (descriptor, state) = opened
+  }
+
+  private static func open(
+    device path: String, _ purpose: String
+  ) throws(SinkError) -> (descriptor: Int32, state: State) {
+    // Behind what is there: standard output may be a file that others write to.
+    let descriptor = unsafe FileCalls.open(AT_FDCWD, path, O_WRONLY | O_APPEND)
+    guard descriptor >= 0 else { throw .opening(path, purpose: purpose, -descriptor) }
+    return (descriptor, .written)
+  }
+
+  private static func create(
+    _ partial: String, of path: String, _ purpose: String, overwrite: Bool
+  ) throws(SinkError) -> (descriptor: Int32, state: State) {
+    var state = State.created
+    var descriptor = unsafe FileCalls.open(AT_FDCWD, partial, O_WRONLY | O_CREAT | O_EXCL)
+    if descriptor == -EEXIST, kind(of: partial) == .file {
+      state = .found
+      descriptor = unsafe FileCalls.open(AT_FDCWD, partial, O_WRONLY)
+    }
+    guard descriptor >= 0 else {
+      throw .opening(descriptor == -EEXIST ? partial : path, purpose: purpose, -descriptor)
+    }
+    if flock(descriptor, LOCK_EX | LOCK_NB) < 0, errno == EWOULDBLOCK {
+      close(descriptor)
+      throw .inUse(path, purpose: purpose)
+    }
+    if state == .found, !overwrite, size(descriptor) > 0 {
+      close(descriptor)
+      throw .leftOver(path, partial: partial, purpose: purpose)
+    }
+    return (descriptor, state)
+  }
+
+  /// Writes to a descriptor that somebody else opened and closes.
+  init(borrowing descriptor: Int32, name: String) {
+    self.name = name
+    finalPath = name
+    partialPath = nil
+    replaces = false
+    self.descriptor = descriptor
+    isOwned = false
+    state = .written
+  }
+
+  deinit {
+    guard isOwned else { return }
+    if state == .created, let partialPath { _ = unsafe unlink(partialPath) }
+    close(descriptor)
+  }
+
+  /// Writes all of `bytes` at `offset` from the start, or behind what was written last.
+  mutating func write(_ bytes: Span<UInt8>, at offset: Int64? = nil) throws(SinkError) {
+    var done = 0
+    try write(bytes, at: offset, done: &done)
+  }
+
+  /// The same; counts in `done` the bytes that the kernel took, also if it throws.
+  mutating func write(
+    _ bytes: Span<UInt8>, at offset: Int64? = nil, done: inout Int
+  ) throws(SinkError) {
+    if bytes.isEmpty { return }
+    var code = prepare()
+    if code == 0 {
+      code = unsafe bytes.withUnsafeBytes {
+        unsafe FileCalls.write(descriptor, $0, at: offset, done: &done)
+      }
+    }
+    if code != 0 {
+      state = .failed
+      throw .writing(name, code)
+    }
+  }
+
+  /// Whether somebody removed the file, or its folder with it: what is written now is lost.
+  var isGone: Bool {
+    var status = stat()
+    return unsafe partialPath != nil && fstat(descriptor, &status) == 0 && status.st_nlink == 0
+  }
+
+  /// Syncs the file and gives it its final name, without replacing what has appeared there
+  /// meanwhile, unless it may. Nothing can be written after that. Where a write failed before, it keeps
+  /// its partial name, and nothing more is said.
+  /// The corresponding C functions are `fsync` and `renameat2`.
+  mutating func complete() throws(SinkError) {
+    guard let partialPath, state != .failed, state != .completed else { return }
+    var code = prepare()
+    if code == 0 { code = FileCalls.sync(descriptor) }
+    if code != 0 {
+      state = .failed
+      throw .writing(name, code)
+    }
+    keepPermissions()
+    code = unsafe FileCalls.rename(AT_FDCWD, partialPath, to: finalPath, replaces: replaces)
+    if code != 0 {
+      state = .failed
+      throw .naming(name, partial: partialPath, code)
+    }
+    state = .completed
+    code = unsafe FileCalls.sync(folder: SinkError.parent(of: finalPath))
+    if code != 0 { throw .writing(name, code) }
+  }
+
+  /// From here on the file is this run's: what was found is emptied. Returns 0 or an `errno`.
+  /// The corresponding C function is `ftruncate`.
+  private mutating func prepare() -> Int32 {
+    if state == .found, ftruncate(descriptor, 0) < 0 { return errno }
+    if state == .found || state == .created { state = .written }
+    return 0
+  }
+
+  /// A file that is replaced hands down who may read it.
+  private func keepPermissions() {
+    var status = stat()
+    guard replaces, unsafe stat(finalPath, &status) == 0 else { return }
+    _ = fchmod(descriptor, status.st_mode & 0o777)
+  }
+}
+
+extension PartialFile {
+  /// `movie.partial.mov` of `movie.mov`, and `sums.partial` of `sums`.
+  static func partialName(of path: String) -> String {
+    let name = path[(path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex)...]
+    // A point at the start hides a file and ends no name.
+    guard let point = name.lastIndex(of: "."), point != name.startIndex else {
+      return path + ".partial"
+    }
+    return path[..<point] + ".partial" + path[point...]
+  }
+
+  private enum Kind { case nothing, file, folder, device }
+
+  /// The corresponding C functions are `stat` and `lstat`.
+  private static func kind(of path: String) -> Kind {
+    var status = stat()
+    if unsafe stat(path, &status) < 0, unsafe lstat(path, &status) < 0 { return .nothing }
+    // A name such as /dev/stdout stands for what is open, also where that is a file.
+    if path.hasPrefix("/dev/"), !path.hasPrefix("/dev/shm/"), status.st_mode & S_IFMT == S_IFREG {
+      return .device
+    }
+    return switch status.st_mode & S_IFMT {
+    // A link to nothing is a name that is taken.
+    case S_IFREG, S_IFLNK: .file
+    case S_IFDIR: .folder
+    default: .device
+    }
+  }
+
+  /// The corresponding C function is `realpath`.
+  private static func target(of path: String) -> String {
+    guard let text = unsafe realpath(path, nil) else { return path }
+    defer { unsafe free(text) }
+    return unsafe String(cString: text)
+  }
+
+  private static func size(_ descriptor: Int32) -> Int64 {
+    var status = stat()
+    return unsafe fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0
+  }
+}

@@ -1,0 +1,155 @@
+import Foundation
+import SprocketCore
+import TestSupport
+import Testing
+
+@testable import SprocketSinks
+
+/// A file has its final name only when it is complete and synced.
+@Suite struct PartialFileTests {
+  let scratch: Scratch
+
+  init() throws { scratch = try Scratch() }
+
+  func write(_ name: String, _ text: String) throws {
+    try Data(text.utf8).write(to: scratch.url.appendingPathComponent(name))
+  }
+
+  var names: [String] {
+    get throws { try FileManager.default.contentsOfDirectory(atPath: scratch.url.path).sorted() }
+  }
+
+  func open(_ name: String, overwrite: Bool = false) throws(SinkError) -> PartialFile {
+    try PartialFile(path: scratch.path(name), purpose: "movie", overwrite: overwrite)
+  }
+
+  /// What opening `name` throws.
+  func failure(_ name: String, overwrite: Bool = false) -> SinkError? {
+    do throws(SinkError) {
+      _ = try open(name, overwrite: overwrite)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// What completing throws.
+  func failure(completing file: inout PartialFile) -> SinkError? {
+    do throws(SinkError) {
+      try file.complete()
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test(arguments: [
+    ("a/movie.mov", "a/movie.partial.mov"), ("sums", "sums.partial"),
+    ("a.b/sums", "a.b/sums.partial"), (".hidden", ".hidden.partial"), ("x.y.z", "x.y.partial.z"),
+    ("end.", "end.partial."),
+  ]) func thePartialNameKeepsTheEnding(name: String, partial: String) {
+    #expect(PartialFile.partialName(of: name) == partial)
+  }
+
+  @Test func hasItsNameWhenItIsComplete() throws {
+    var file = try open("m.mov")
+    #expect(try names == ["m.partial.mov"])
+    try file.write("world".utf8Span.span, at: 6)
+    try file.write("hello ".utf8Span.span)
+    #expect(try names == ["m.partial.mov"])
+    #expect(try scratch.text("m.partial.mov") == "hello world")
+    try file.complete()
+    #expect(try names == ["m.mov"])
+    #expect(try scratch.text("m.mov") == "hello world")
+  }
+
+  @Test func whatIsReplacedStaysUntilThen() throws {
+    try write("m.mov", "old")
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o600], ofItemAtPath: scratch.path("m.mov"))
+    var file = try open("m.mov", overwrite: true)
+    try file.write("new".utf8Span.span)
+    #expect(try scratch.text("m.mov") == "old")
+    try file.complete()
+    #expect(try names == ["m.mov"] && scratch.text("m.mov") == "new")
+    let mode = try FileManager.default.attributesOfItem(atPath: scratch.path("m.mov"))
+    #expect(mode[.posixPermissions] as? Int == 0o600)
+  }
+
+  @Test func aLinkGoesOnToStandForTheFile() throws {
+    try write("real.mov", "old")
+    try FileManager.default.createSymbolicLink(
+      atPath: scratch.path("m.mov"), withDestinationPath: "real.mov")
+    var file = try open("m.mov", overwrite: true)
+    try file.write("new".utf8Span.span)
+    try file.complete()
+    #expect(try names == ["m.mov", "real.mov"] && scratch.text("real.mov") == "new")
+  }
+
+  @Test func whatAnEarlierRunLeftIsNotDestroyedUnasked() throws {
+    try write("m.partial.mov", "precious")
+    let error = failure("m.mov")
+    #expect(error?.code == .usage)
+    #expect(
+      error?.description
+        == "cannot write movie to \(scratch.path("m.mov")): a run that did not end "
+        + "left \(scratch.path("m.partial.mov")); keep it under another name, or add --overwrite")
+    // A start that fails later does not destroy it either.
+    #expect(failure("m.mov", overwrite: true) == nil)
+    #expect(try scratch.text("m.partial.mov") == "precious")
+    var file = try open("m.mov", overwrite: true)
+    try file.write("new".utf8Span.span)
+    try file.complete()
+    #expect(try names == ["m.mov"] && scratch.text("m.mov") == "new")
+  }
+
+  @Test func anEmptyLeftOverIsTakenOver() throws {
+    try write("m.partial.mov", "")
+    var file = try open("m.mov")
+    try file.complete()
+    #expect(try names == ["m.mov"])
+  }
+
+  @Test func whatAnotherRunIsWritingIsRefused() throws {
+    var file = try open("m.mov")
+    for overwrite in [false, true] {
+      let error = failure("m.mov", overwrite: overwrite)
+      #expect(error?.code == .usage)
+      #expect(error?.description.contains("another run is writing it") == true)
+    }
+    try file.write("one".utf8Span.span)
+    try file.complete()
+    #expect(try scratch.text("m.mov") == "one")
+  }
+
+  @Test func whatAppearedMeanwhileIsKept() throws {
+    var file = try open("m.mov")
+    try file.write("new".utf8Span.span)
+    try write("m.mov", "theirs")
+    let error = failure(completing: &file)
+    #expect(error?.code == .failed)
+    #expect(error?.description.contains("is kept; the new file is") == true)
+    #expect(try scratch.text("m.mov") == "theirs")
+    #expect(try scratch.text("m.partial.mov") == "new")
+  }
+
+  @Test func aRemovedFolderIsToldAtTheEnd() throws {
+    var file = try open("m.mov")
+    try file.write("new".utf8Span.span)
+    let wasGone = file.isGone
+    try FileManager.default.removeItem(at: scratch.url)
+    let isGone = file.isGone
+    #expect(!wasGone && isGone)
+    let error = failure(completing: &file)
+    #expect(error?.code == .failed)
+    #expect(error?.description.hasSuffix("was removed during the run; run again") == true)
+  }
+
+  @Test func whatNobodyCompletesKeepsItsPartialName() throws {
+    do {
+      var file = try open("m.mov")
+      try file.write("half".utf8Span.span)
+    }
+    #expect(try names == ["m.partial.mov"])
+  }
+}
