@@ -2,6 +2,7 @@
 #
 #   make run     build, and run the built-in scene through every stage, into demo/
 #   make test    build and test everything
+#   make lab     test with the kernel's own camera drivers, in a small virtual machine
 #   make bench   measure beside what one would use instead, into Benchmarks/Results/
 #   make soak    record live for ten minutes, and judge that nothing is lost and memory is flat
 #   make format  rewrite the Swift files in the project's format
@@ -15,6 +16,8 @@ SHELL := /bin/bash
 PACKAGES := pkg-config libturbojpeg0-dev libyuv-dev libxxhash-dev \
   libavformat-dev libavcodec-dev libavutil-dev libswscale-dev
 TEST_PACKAGES := $(PACKAGES) ffmpeg git python3-venv
+LAB_PACKAGES := $(TEST_PACKAGES) gcc libc6-dev linux-libc-dev v4l-utils cpio util-linux \
+  qemu-system-x86
 BENCH_PACKAGES := $(TEST_PACKAGES) g++ util-linux lz4 \
   gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good
 
@@ -28,8 +31,9 @@ SPROCKET = $(shell swift build $(RELEASE) --show-bin-path)/sprocket
 SWIFT_FILES := Package.swift Sources Plugins Tests \
   $(wildcard Benchmarks/Package.swift Benchmarks/Sources Examples)
 
-.PHONY: run test bench soak format clean release
-.PHONY: packages test-packages bench-packages lint unit threads addresses judge examples readme
+.PHONY: run test lab bench soak format clean release
+.PHONY: packages test-packages lab-packages bench-packages
+.PHONY: lint unit threads addresses judge examples readme
 
 run: release
 	mkdir -p demo
@@ -75,6 +79,16 @@ examples:
 readme:
 	Tests/readme.sh
 
+# The real binary and the kernel's own drivers; the machine takes 10 s to start, the tests a few
+# minutes. LAB passes on what pytest takes: make lab LAB='-k unplug'.
+lab: lab-packages release .build/venv/installed .build/lab/dequeued.so
+	SPROCKET=$(SPROCKET) Tests/Lab/lab .build/venv/bin/python -m pytest -v --no-header --tb=short \
+	  -p no:cacheprovider --durations=5 Tests/Lab $(LAB)
+
+.build/lab/dequeued.so: Tests/Lab/dequeued.c
+	mkdir -p $(@D)
+	cc -O2 -Wall -Werror -shared -fPIC -o $@ $<
+
 bench: bench-packages release .build/venv/installed
 	CPU=$(CPU) .build/venv/bin/python Benchmarks/run --sprocket $(SPROCKET)
 
@@ -112,5 +126,7 @@ packages:
 	$(call install,$(PACKAGES))
 test-packages:
 	$(call install,$(TEST_PACKAGES))
+lab-packages:
+	$(call install,$(LAB_PACKAGES))
 bench-packages:
 	$(call install,$(BENCH_PACKAGES))

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from conftest import LIMIT, SPROCKET, clip, read_lines, sprocket
+from program import LIMIT, SPROCKET, clip, one_sentence, read_lines, sprocket
 
 WRONG = [
     (["run", "--stage", "metr"], "there is no stage `metr`"),
@@ -45,13 +45,6 @@ WRONG = [
     (["fly"], "fly"),
     (["stages", "metr"], "metr"),
 ]
-
-
-def one_sentence(errors):
-    lines = errors.strip().splitlines()
-    assert len(lines) == 1, errors
-    assert lines[0].startswith("sprocket: ")
-    return lines[0]
 
 
 @pytest.mark.parametrize("arguments, says", WRONG, ids=lambda value: "" if isinstance(value, str)

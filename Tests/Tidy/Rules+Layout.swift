@@ -56,6 +56,7 @@ extension Rules {
       if ["README.md", "module.modulemap"].contains(name) || needNoMention.contains(path)
         || path.hasSuffix(".swift") || path.hasSuffix(".c")
         || path.hasPrefix("Benchmarks/Results/") || path.hasPrefix("Tests/Judges/")
+        || path.hasPrefix("Tests/Lab/test_") || path == "Tests/Lab/conftest.py"
       {
         return false
       }

@@ -1,0 +1,62 @@
+"""The program under test and the clips: where they are, and how to run the one on the other.
+
+The standard library alone, and pytest: the lab, where Python starts slowly, has this too.
+"""
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SPROCKET = os.environ.get("SPROCKET", str(ROOT / ".build/release/sprocket"))
+DATA = pathlib.Path(os.environ.get("SPROCKET_TEST_DATA", ROOT / "../shared/data")).resolve()
+LIMIT = 300  # Seconds that any one command may take.
+
+
+def sprocket(*arguments, check=True, **options):
+    """Runs the program; its standard output and error as bytes and text."""
+    command = [SPROCKET, *map(str, arguments)]
+    result = subprocess.run(command, capture_output=True, timeout=LIMIT, **options)
+    result.errors = result.stderr.decode()
+    if check:
+        assert result.returncode == 0, f"{command}: exit {result.returncode}: {result.errors}"
+    return result
+
+
+def one_sentence(errors):
+    """What the program said, which is one line."""
+    lines = errors.strip().splitlines()
+    assert len(lines) == 1, errors
+    assert lines[0].startswith("sprocket: ")
+    return lines[0]
+
+
+def read_lines(path):
+    with open(path) as file:
+        return [json.loads(line) for line in file]
+
+
+def read_summary(path):
+    """A run's summary, whose fates add up for every sink."""
+    summary = json.loads(pathlib.Path(path).read_text())
+    for name, sink in summary["sinks"].items():
+        assert sum(fates(sink).values()) == summary["produced"], (name, sink)
+    return summary
+
+
+def fates(sink):
+    """The fates among the keys of a sink in a summary."""
+    return {name: sink[name] for name in FATES if name in sink}
+
+
+FATES = ("delivered", "missing", "corrupt", "startup", "overrun", "late", "rejected", "behind",
+         "skipped", "unselected", "failed", "flushed")
+
+
+def clip(name):
+    path = DATA / name
+    if not path.exists():
+        pytest.skip(f"{path} is not there: set SPROCKET_TEST_DATA")
+    return path

@@ -1,0 +1,162 @@
+"""What the tests of the lab share: its devices, and a second witness of what a driver handed out.
+
+They run inside the lab's machine (`make lab`), where Python starts slowly: they import little.
+"""
+import collections
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import pytest
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "Judges"))
+
+from program import LIMIT, ROOT, SPROCKET, read_lines, read_summary  # noqa: E402
+
+# vivid, a webcam of 320x180 and up; vivid, to be unplugged; vivid, with planes apart; v4l2loopback.
+CAMERA, DOOMED, PLANES, LOOPBACK = (f"/dev/video{number}" for number in (0, 1, 2, 10))
+SIZE = (320, 180)  # The smallest that vivid's webcam has.
+WITNESS = ROOT / ".build/lab/dequeued.so"
+
+# What vivid's faults are set to between two tests.
+CALM = {"osd_text_mode": 2, "percentage_of_dropped_buffers": 0, "wrap_sequence_number": 0,
+        "timestamp_source": 0, "brightness": 128, "contrast": 128, "gain_automatic": 1,
+        "horizontal_flip": 0}
+
+# A buffer as VIDIOC_DQBUF returned it; `time` in nanoseconds.
+Buffer = collections.namedtuple("Buffer", "sequence flags used index time")
+FLAG_ERROR = 0x40  # V4L2_BUF_FLAG_ERROR, linux/videodev2.h.
+# A frame that arrived whole may still be lost on the way, on a busy machine: that is not the driver's.
+ARRIVED = {"delivered", "overrun", "behind", "unselected"}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def inside_the_lab():
+    if "SPROCKET_LAB" not in os.environ:
+        pytest.exit("these tests run in the lab: make lab", 2)
+
+
+@pytest.fixture
+def camera():
+    """vivid's first device, its faults switched off."""
+    control(CAMERA, **CALM)
+    yield CAMERA
+    control(CAMERA, **CALM)
+
+
+def tool(*arguments):
+    """Runs v4l2-ctl and returns what it says."""
+    result = subprocess.run(["v4l2-ctl", *map(str, arguments)], capture_output=True, timeout=60)
+    assert result.returncode == 0, (arguments, result.stdout, result.stderr)
+    return result.stdout.decode()
+
+
+def control(device, **values):
+    """Writes controls, as another program would while a run is on."""
+    tool("-d", device, "-c", ",".join(f"{name}={value}" for name, value in values.items()))
+
+
+def read_control(device, name):
+    return tool("-d", device, "-C", name).split(":", 1)[1].strip()
+
+
+def captured(device, fourcc, folder, count):
+    """Frames as another program takes them."""
+    path = folder / f"{fourcc}.raw"
+    tool("-d", device, f"--set-fmt-video=width={SIZE[0]},height={SIZE[1]},pixelformat={fourcc}",
+         "--set-parm", "30")
+    tool("-d", device, "--stream-mmap=4", f"--stream-count={count}", f"--stream-to={path}")
+    data = path.read_bytes()
+    size = len(data) // count
+    return [data[start:start + size] for start in range(0, len(data), size)]
+
+
+def wait_until(condition, seconds=30):
+    """What `condition` gives, once that is true; a failure after `seconds`."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"waited {seconds} s in vain")
+
+
+class Run:
+    """A run of the program with a camera for its source, and what it left."""
+
+    def __init__(self, folder, device, *arguments, source=True):
+        self.folder = folder
+        self.witness = folder / "dequeued"
+        command = [SPROCKET, "run", *(["--source", f"camera:{device}"] if source else []),
+                   *map(str, arguments), "--reports", str(folder / "reports.jsonl"), "--summary",
+                   str(folder / "summary.json"), "--overwrite", "--quiet"]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            env={**os.environ, "LD_PRELOAD": str(WITNESS), "DEQUEUED": str(self.witness)})
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+    def buffers(self):
+        """What the driver handed out so far."""
+        if not self.witness.exists():
+            return []
+        lines = self.witness.read_text().split("\n")[:-1]
+        rows = [[int(word) for word in line.split()] for line in lines]
+        return [Buffer(*row[:4], (row[4] * 1_000_000 + row[5]) * 1000) for row in rows]
+
+    def wait_for_frames(self, count):
+        wait_until(lambda: len(self.buffers()) >= count or self.process.poll() is not None)
+        assert self.process.poll() is None, self.process.stderr.read()
+
+    def end(self, status=0, seconds=LIMIT):
+        """Waits until the program ends; returns its errors."""
+        _, errors = self.process.communicate(timeout=seconds)
+        assert self.process.returncode == status, errors.decode()
+        return errors.decode()
+
+    @property
+    def reports(self):
+        return read_lines(self.folder / "reports.jsonl")
+
+    @property
+    def summary(self):
+        return read_summary(self.folder / "summary.json")
+
+
+def expected_fates(buffers, produced):
+    """What the driver's own numbers and flags say became of each frame, as far as the source knows:
+    (sequence, fate), with None for a frame that arrived whole. Numbers wrap after 32 bits."""
+    fates = []
+    for buffer in buffers:
+        if fates:
+            gap = (buffer.sequence - fates[-1][0]) % 2**32
+            fates += [((fates[-1][0] + step) % 2**32, "missing") for step in range(1, gap)]
+        fates.append((buffer.sequence, "corrupt" if buffer.flags & FLAG_ERROR else None))
+    return fates[:produced]
+
+
+def assert_ledger_is_the_drivers(run):
+    """Frame for frame, what the program reports is what the driver handed out."""
+    summary, reports, buffers = run.summary, run.reports, run.buffers()
+    assert summary["produced"] == len(reports)
+    expected = expected_fates(buffers, len(reports))
+    found = [(line["sequence"] % 2**32, None if line["fate"] in ARRIVED else line["fate"])
+             for line in reports]
+    assert found == expected
+    times = {buffer.sequence: buffer.time for buffer in buffers}
+    for line in reports:
+        if line["captured_ns"] is not None:
+            assert line["captured_ns"] == times[line["sequence"] % 2**32]
+    for fate in ("missing", "corrupt"):
+        count = sum(1 for _, what in expected if what == fate)
+        assert all(sink[fate] == count for name, sink in summary["sinks"].items()
+                   if name != "dump" or fate == "missing"), fate
+    return expected

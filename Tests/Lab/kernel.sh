@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# kernel.sh FOLDER: puts Debian's kernel into FOLDER/kernel, with an archive of the drivers that
+# Tests/Lab/init.sh loads and the tools to load them. v4l2loopback is not part of Debian's kernel:
+# it is compiled here.
+set -euo pipefail
+umask 022
+folder=$1
+work=$folder/work
+made=$folder/made
+rm -rf "$work" "$made"
+mkdir -p "$work" "$made"
+
+install() {
+  asRoot=$([ "$(id -u)" = 0 ] || echo sudo)
+  DEBIAN_FRONTEND=noninteractive $asRoot apt-get install --yes --quiet=2 \
+    --no-install-recommends "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; return 1; }
+}
+$([ "$(id -u)" = 0 ] || echo sudo) apt-get update --quiet=2
+install cpio kmod qemu-system-x86 busybox-static util-linux bzip2 make gcc-12 v4l2loopback-source
+
+package=$(apt-cache depends linux-image-amd64 | awk '/Depends:/ { print $2; exit }')
+version=${package#linux-image-}
+[ -n "$version" ] || { echo "kernel.sh: Debian names no kernel; is this Debian 12?" >&2; exit 1; }
+install "linux-headers-$version"
+(cd "$work" && apt-get download --quiet=2 "$package" && dpkg-deb --extract "$package"_*.deb kernel)
+
+tar --extract --file /usr/src/v4l2loopback.tar.bz2 --directory "$work"
+loopback=$work/modules/v4l2loopback
+make -C "/usr/src/linux-headers-$version" M="$loopback" modules >"$work/log" 2>&1 \
+  || { cat "$work/log" >&2; exit 1; }
+cp "$loopback/v4l2loopback.ko" "$work/kernel/lib/modules/$version/kernel/drivers/media/"
+depmod --basedir "$work/kernel" "$version"
+
+disk=$work/disk
+mkdir -p "$disk"/{bin,dev,drivers,host,layer,new,proc,sys}
+cp "$(command -v busybox)" "$disk/bin/busybox"
+# Each after those that it needs.
+for driver in virtio_pci 9pnet_virtio 9p overlay vivid v4l2loopback snd-aloop; do
+  modprobe --set-version "$version" --dirname "$work/kernel" --show-depends "$driver"
+done | awk '/^insmod/ && !seen[$2]++ { print $2 }' | while read -r file; do
+  cp "$file" "$disk/drivers/"
+  basename "$file" >>"$disk/drivers/order"
+done
+(cd "$disk" && find . | cpio --create --format=newc --quiet) >"$made/drivers.cpio"
+cp "$work/kernel/boot/vmlinuz-$version" "$made/vmlinuz"
+
+rm -rf "$folder/kernel" "$work"
+touch "$made/ready"
+mv "$made" "$folder/kernel"
