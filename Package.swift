@@ -55,17 +55,24 @@ let package = Package(
   ],
   targets: [
     // System libraries: a module map and a shim, no Swift.
+    .systemLibrary(name: "CSprocketDeflate", pkgConfig: "libdeflate"),
     .systemLibrary(name: "CSprocketJPEG", pkgConfig: "libturbojpeg"),
     .systemLibrary(name: "CSprocketYUV"),
     .systemLibrary(name: "CSprocketLibAV", pkgConfig: "libavformat"),
+    .systemLibrary(name: "CSprocketLZ4", pkgConfig: "liblz4"),
     .systemLibrary(name: "CSprocketSystem"),
     .systemLibrary(name: "CSprocketXXHash", pkgConfig: "libxxhash"),
 
     // One thin wrapper each; they know nothing of frames.
+    library("SprocketDeflate", ["CSprocketDeflate"]),
     library("SprocketJPEG", ["CSprocketJPEG"]),
     library("SprocketYUV", ["CSprocketYUV"]),
     library("SprocketLibAV", ["CSprocketLibAV"]),
+    library("SprocketLZ4", ["CSprocketLZ4"]),
     library("SprocketXXHash", ["CSprocketXXHash"]),
+
+    // A file format; it knows nothing of frames either.
+    library("SprocketMCAP", ["SprocketDeflate", "SprocketLZ4"]),
 
     // The engine's rooms.
     library("SprocketCore", extra: lifetimes),

@@ -1,7 +1,7 @@
 import CSprocketSystem
 import SprocketCore
 
-extension FileWriter {
+extension TextTarget where Self: ~Copyable {
   mutating func append(_ byte: UInt8) throws(SinkError) {
     try reserve(1)
     unsafe buffer.storeBytes(of: byte, toByteOffset: used, as: UInt8.self)

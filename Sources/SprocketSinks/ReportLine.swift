@@ -53,7 +53,7 @@ private enum Digits {
   static let control = 7
 }
 
-extension FileWriter {
+extension TextTarget where Self: ~Copyable {
   /// Appends what every line has, open at its end.
   mutating func append(
     _ sequence: UInt64, _ epoch: UInt32, _ fate: Fate, _ record: FrameRecord?,
