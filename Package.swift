@@ -81,7 +81,8 @@ let package = Package(
     library("SprocketCodecs", ["SprocketCore", "SprocketJPEG", "SprocketYUV"]),
     library(
       "SprocketSources", ["SprocketCore", "SprocketCodecs", "SprocketJPEG", "SprocketLibAV"]),
-    library("SprocketSinks", ["SprocketCore", "SprocketXXHash", "CSprocketSystem"]),
+    library(
+      "SprocketSinks", ["SprocketCore", "SprocketMCAP", "SprocketXXHash", "CSprocketSystem"]),
     library(
       "Sprocket",
       ["SprocketEngine", "SprocketSources", "SprocketSinks", "SprocketCodecs", "SprocketCore"]),

@@ -15,13 +15,15 @@ extension RunCommand {
   }
 
   private var paths: [(option: String, path: String)] {
-    let video = source.flatMap { $0.hasPrefix("file:") ? String($0.dropFirst(5)) : nil }
+    let read = ["file:", "replay:"].compactMap { kind in
+      source.flatMap { $0.hasPrefix(kind) ? String($0.dropFirst(kind.count)) : nil }
+    }
     let truth = sourceSet.last { $0.hasPrefix("truth=") }.map { String($0.dropFirst(6)) }
     let named = [
-      ("--source", video), ("--source-set truth", truth), ("--reports", reports),
+      ("--source", read.first), ("--source-set truth", truth), ("--reports", reports),
       ("--checksums", checksums), ("--summary", summary),
     ]
-    return named.compactMap { option, path in path.map { (option, $0) } }
+    return (named + recording.paths).compactMap { option, path in path.map { (option, $0) } }
   }
 
   /// What `path` stands for, whichever way it is written; `nil` for a device or named pipe, which

@@ -36,6 +36,8 @@ struct RunCommand: ParsableCommand {
       valueName: "name[:key=value,...]"))
   var stage: [String] = []
 
+  @OptionGroup var recording: RecordingOptions
+
   @Option(help: ArgumentHelp("Writes JSON Lines: one per produced frame.", valueName: "path"))
   var reports: String?
 
@@ -90,7 +92,7 @@ struct RunCommand: ParsableCommand {
     try checkPaths()
     let source = try makeSource(registry)
     let choices = try stage.map { try registry.choice($0) }
-    var sinks: [any Sink] = []
+    var sinks = recording.sinks(overwrite: overwrite)
     var digest: ChecksumSink?
     if let reports { sinks.append(ReportSink(path: reports, overwrite: overwrite)) }
     if checksum || checksums != nil {

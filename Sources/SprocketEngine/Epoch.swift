@@ -76,7 +76,13 @@ final class RunShared: Sendable {
   /// Raises the level; never lowers it.
   func raiseStop(to level: Int) { stopLevel.max(level, ordering: .releasing) }
 
-  func fail(_ error: RunError) { errors.withLock { $0.append(error) } }
+  /// Told once: two sinks that write one file fail in the same words.
+  func fail(_ error: RunError) {
+    errors.withLock { errors in
+      if errors.contains(where: { $0.description == error.description }) { return }
+      errors.append(error)
+    }
+  }
 }
 
 /// A sink in a run.

@@ -84,9 +84,14 @@ extension TextTarget where Self: ~Copyable {
       try append(",\"stage\":")
       try append(line.stages[Int(record.droppedBy)])
     }
-    try append(",\"exposure_us\":", record.inForce.exposureMicroseconds)
-    try append(",\"gain\":", record.inForce.gain)
-    try append(",\"lens\":", record.inForce.lensPosition)
+    try append(record.inForce, digits: Digits.control)
+  }
+
+  /// Appends the settings that are known, with so many significant digits.
+  mutating func append(_ state: ControlState, digits: Int) throws(SinkError) {
+    try append(",\"exposure_us\":", state.exposureMicroseconds, digits)
+    try append(",\"gain\":", state.gain, digits)
+    try append(",\"lens\":", state.lensPosition, digits)
   }
 
   /// Appends the frame's reports and events.
@@ -108,11 +113,18 @@ extension TextTarget where Self: ~Copyable {
       }
       try append(UInt8(ascii: "}"))
     }
+    try appendEvents(of: frame, digits: Digits.double)
+  }
+
+  /// Appends what happened just before the frame, numbers with so many significant digits.
+  mutating func appendEvents(
+    of frame: borrowing FrameView, digits: Int
+  ) throws(SinkError) {
     guard frame.eventCount > 0 else { return }
     try append(",\"events\":[")
     for index in 0..<frame.eventCount {
       if index > 0 { try append(UInt8(ascii: ",")) }
-      try append(frame.event(index))
+      try append(frame.event(index), digits: digits)
     }
     try append(UInt8(ascii: "]"))
   }
@@ -141,7 +153,7 @@ extension TextTarget where Self: ~Copyable {
     }
   }
 
-  private mutating func append(_ clock: Timestamp.Clock) throws(SinkError) {
+  mutating func append(_ clock: Timestamp.Clock) throws(SinkError) {
     switch clock {
     case .monotonic: try append("\"monotonic\"")
     case .media: try append("\"media\"")
@@ -149,20 +161,22 @@ extension TextTarget where Self: ~Copyable {
     }
   }
 
-  private mutating func append(_ key: StaticString, _ control: Float) throws(SinkError) {
+  private mutating func append(
+    _ key: StaticString, _ control: Float, _ digits: Int
+  ) throws(SinkError) {
     guard !control.isNaN else { return }
     try append(key)
-    try append(Double(control), digits: Digits.control)
+    try append(Double(control), digits: digits)
   }
 
-  private mutating func append(_ event: Event) throws(SinkError) {
+  private mutating func append(_ event: Event, digits: Int) throws(SinkError) {
     switch event.kind {
     case .controlApplied: try append("{\"kind\":\"control_applied\"")
     case .controlRefused: try append("{\"kind\":\"control_refused\"")
     case .replugged: return try append("{\"kind\":\"replugged\"}")
     case .stalled:
       try append("{\"kind\":\"stalled\",\"wait_us\":")
-      try append(event.value * 1000, digits: Digits.double)
+      try append(event.value * 1000, digits: digits)
       return try append(UInt8(ascii: "}"))
     }
     try append(",\"control\":")
@@ -170,7 +184,7 @@ extension TextTarget where Self: ~Copyable {
     try append(",\"ticket\":")
     try append(decimal: event.ticket)
     try append(",\"value\":")
-    try append(event.value, digits: Digits.double)
+    try append(event.value, digits: digits)
     try append(UInt8(ascii: "}"))
   }
 }

@@ -35,6 +35,7 @@ extension Rules {
       "Sources/SprocketCore",
       ["FrameStorage", "FrameView+Pixels", "FrameView", "Plane", "Sink", "Source"],
       "a slot's memory, and spans over it"),
+    Permission("Sources/SprocketDeflate", ["CRC32"], "wraps libdeflate"),
     Permission(
       "Sources/SprocketEngine",
       [
@@ -49,16 +50,28 @@ extension Rules {
       ],
       "wraps libturbojpeg"),
     Permission(
+      "Sources/SprocketLZ4", ["LZ4BlockCompressor", "LZ4FrameDecoder", "LZ4FrameHeader"],
+      "wraps liblz4"),
+    Permission(
       "Sources/SprocketLibAV",
       [
         "Converter", "DecodedFrame", "Decoder", "Demuxer", "EncodedPacket", "LentPool",
         "MediaError", "MediaInfo", "MediaPixelFormat", "MediaReader",
       ], "wraps libavformat and libavcodec"),
+    Permission(
+      "Sources/SprocketMCAP", ["MCAPBytes", "MCAPChunk", "MCAPMessagePacker", "MCAPWriter"],
+      "memory that grows, and spans over it"),
     Permission("Sources/SprocketRing", ["Table", "Waiting"], "aligned memory that threads share"),
     Permission(
       "Sources/SprocketSinks",
-      ["FileCalls", "FileWriter+Text", "FileWriter", "PartialFile", "SinkError+System"],
-      "wraps open, write and errno"),
+      [
+        "FileCalls", "FileWriter+Text", "FileWriter", "PartialFile", "SinkError+System",
+        "TextTarget",
+      ],
+      "wraps open, write and errno; memory that grows"),
+    Permission(
+      "Sources/SprocketSinks/Dump", ["DumpContents", "DumpPacker", "DumpSession"],
+      "hands on text in memory; asks the clock"),
     Permission("Sources/SprocketSources", ["SourceClock"], "asks the clock"),
     Permission(
       "Sources/SprocketSources/File", ["FileFormat", "FileSource"],
@@ -103,6 +116,7 @@ extension Rules {
       ["ChainStage", "Engine", "Epoch", "FrameMemory", "LaneWorker", "SinkWorker", "Threads"],
       "belong to one thread at a time, or to whom the ring lets pass"),
     Permission("Sources/SprocketLibAV", ["LentPool"], "who takes an element has it alone"),
+    Permission("Sources/SprocketSinks/Dump", ["DumpFile"], "touched under its lock alone"),
     Permission(
       "Sources/SprocketRing", ["Table"], "owns its memory, never moves it, lends it immutably"),
     Permission(

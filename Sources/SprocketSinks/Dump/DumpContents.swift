@@ -1,0 +1,196 @@
+internal import SprocketCore
+internal import SprocketMCAP
+
+/// What has been told of a dump, and what of it is not yet written.
+struct DumpContents: ~Copyable {
+  /// A chunk holds at most so many bytes of messages, unless one alone has more, and lasts at most so
+  /// many nanoseconds.
+  static let chunkBytes = 8_000_000
+  static let chunkDuration: Int64 = 1_000_000_000
+  /// Records alone fill a chunk at this many bytes: thousands of them.
+  static let recordBytes = 1 << 20
+
+  var reports: [ReportLayout] = []
+  private var writer: MCAPWriter<PartialFile>?
+  private var images = MCAPChunk(capacity: chunkBytes)
+  private var records = MCAPChunk(capacity: recordBytes)
+  private var text = TextBuffer()
+  private var image: DumpImage?
+  /// Told before the next record of a frame.
+  private var session: DumpSession?
+  private var hasBegun = false
+  private var toldImages: Set<UInt16> = []
+  private var range: DumpRange?
+  /// Of the newest frame that arrived: when it was captured, and dequeued.
+  private var logTime: UInt64 = 0
+  private var newest: Int64 = 0
+  /// The same of the first in the chunks; `nil` while there is none.
+  private var chunkLogTime: UInt64?
+  private var chunkDequeued: Int64?
+  var failure: SinkError?
+  private(set) var durableFrames: UInt64 = 0
+  private(set) var durableFates: UInt64 = 0
+  private var pendingFrames: UInt64 = 0
+  private var pendingFates: UInt64 = 0
+
+  var isOpen: Bool { writer != nil }
+
+  mutating func open(_ file: consuming PartialFile) { writer = MCAPWriter(output: file) }
+
+  mutating func begin(_ session: DumpSession, _ image: DumpImage) {
+    self.session = session
+    self.image = image
+  }
+
+  // MARK: The source's half
+
+  /// A frame that `DumpPacker` compressed.
+  mutating func add(_ frame: borrowing FrameView, packed bytes: Span<UInt8>) throws(SinkError) {
+    guard let image else { return }
+    try add(frame, bytes: image.count(frame))
+    if !bytes.isEmpty { images.add(image.message(frame.record), packed: bytes) }
+  }
+
+  /// A frame whose bytes are stored as they are.
+  mutating func add(_ frame: borrowing FrameView, stored bytes: Span<UInt8>) throws(SinkError) {
+    guard let image else { return }
+    try add(frame, bytes: bytes.count)
+    if bytes.isEmpty { return }
+    text.removeAll()
+    try image.appendStart(frame.record.captured, count: bytes.count, to: &text)
+    images.add(
+      image.message(frame.record), storing: unsafe Span(_unsafeElements: text.elements), bytes)
+  }
+
+  /// The record of a frame that arrived, in the chunk beside the one that its bytes will be in.
+  private mutating func add(_ frame: borrowing FrameView, bytes count: Int) throws(SinkError) {
+    try endRange()
+    let record = frame.record
+    logTime = record.captured.logTime
+    newest = record.dequeued
+    let size = MCAPMessage.overhead + DumpImage.longestStart + count
+    if isOld || (!images.isEmpty && images.contentCount + size > Self.chunkBytes) { try flush() }
+    chunkLogTime = chunkLogTime ?? logTime
+    chunkDequeued = chunkDequeued ?? newest
+    try tellSession()
+    if count > 0 { try tellImage() }
+    text.removeAll()
+    try text.append(frame, bytes: count)
+    add(on: DumpChannel.source, sequence: record.sequence)
+    pendingFrames += 1
+  }
+
+  /// The first frame in the chunks is a second older than the newest, by either time.
+  private var isOld: Bool {
+    guard let chunkLogTime, let chunkDequeued else { return false }
+    let span = max(logTime, chunkLogTime) - min(logTime, chunkLogTime)
+    return span >= UInt64(Self.chunkDuration) || newest - chunkDequeued >= Self.chunkDuration
+  }
+
+  mutating func add(_ lost: LostFrame) throws(SinkError) {
+    // A jump of the sequence tells of what is missing.
+    if lost.fate == .missing { return }
+    if range?.extend(lost) == true { return }
+    try endRange()
+    range = DumpRange(first: lost, count: 1)
+  }
+
+  private mutating func endRange() throws(SinkError) {
+    guard let ended = range.take() else { return }
+    try tellSession()
+    text.removeAll()
+    try text.append(ended)
+    add(on: DumpChannel.range, sequence: ended.first.sequence)
+  }
+
+  // MARK: The chain's half
+
+  mutating func add(
+    _ fate: LostFrame, _ frame: borrowing FrameView, _ line: borrowing ReportLine
+  ) throws(SinkError) {
+    let record = frame.record
+    if logTime == 0 { logTime = record.captured.logTime }
+    try tellSession()
+    text.removeAll()
+    try text.append(fate.sequence, fate.epoch, fate.fate, record, line)
+    try text.append(frame, line)
+    try end(fate, logTime: record.captured.logTime)
+  }
+
+  mutating func add(_ fate: LostFrame, _ line: borrowing ReportLine) throws(SinkError) {
+    try tellSession()
+    text.removeAll()
+    try text.append(fate.sequence, fate.epoch, fate.fate, nil, line)
+    try end(fate, logTime: logTime)
+  }
+
+  private mutating func end(_ fate: LostFrame, logTime: UInt64) throws(SinkError) {
+    try text.append(",\"number\":")
+    try text.append(decimal: fate.number)
+    try text.append(UInt8(ascii: "}"))
+    add(on: DumpChannel.fate, sequence: fate.sequence, logTime: logTime)
+    if fate.fate == .delivered { pendingFates += 1 }
+    if records.contentCount > Self.recordBytes { try flush() }
+  }
+
+  // MARK: The file
+
+  /// What the text holds becomes a message.
+  private mutating func add(on channel: UInt16, sequence: UInt64, logTime: UInt64? = nil) {
+    let message = MCAPMessage(
+      channel: channel, sequence: UInt32(truncatingIfNeeded: sequence),
+      logTime: logTime ?? self.logTime)
+    records.add(message, gathering: unsafe Span(_unsafeElements: text.elements))
+  }
+
+  /// Begins the file, if that has not been done, and the epoch: no sooner than there is something to
+  /// tell, for a run that does not begin leaves no file.
+  private mutating func tellSession() throws(SinkError) {
+    guard let session = session.take() else { return }
+    if !hasBegun {
+      hasBegun = true
+      try writer?.begin(library: "sprocket")
+      for kind in DumpChannel.records(reports) {
+        try writer?.add(kind.schema)
+        try writer?.add(kind.channel)
+      }
+    }
+    text.removeAll()
+    text.append(session.text.span)
+    add(on: DumpChannel.session, sequence: 0)
+  }
+
+  private mutating func tellImage() throws(SinkError) {
+    guard let image, toldImages.insert(image.channel).inserted else { return }
+    let kind = DumpChannel.image(image.channel)
+    try writer?.add(kind.schema)
+    try writer?.add(kind.channel)
+  }
+
+  /// Writes both chunks.
+  mutating func flush() throws(SinkError) {
+    try endRange()
+    try writer?.write(&records)
+    durableFates += pendingFates
+    pendingFates = 0
+    try writer?.write(&images)
+    durableFrames += pendingFrames
+    pendingFrames = 0
+    chunkLogTime = nil
+    chunkDequeued = nil
+  }
+
+  mutating func complete(_ ledger: Ledger) throws(SinkError) {
+    try tellSession()
+    text.removeAll()
+    try text.append(ledger)
+    add(on: DumpChannel.ledger, sequence: 0)
+    try flush()
+    try writer?.end()
+    try writer?.output.complete()
+  }
+}
+
+extension PartialFile: MCAPOutput {
+  mutating func write(_ bytes: Span<UInt8>) throws(SinkError) { try write(bytes, at: nil) }
+}

@@ -1,0 +1,96 @@
+internal import SprocketCore
+internal import SprocketMCAP
+internal import Synchronization
+
+/// The file of a dump, which two sinks write, each on its thread.
+///
+/// Frames' bytes and records of them lie in chunks of different kinds, so that a reader who wants to
+/// know what happened need not decompress pictures. Both are written together, records first: a file
+/// that is cut off may lack bytes of frames that it tells of, never the reverse.
+///
+/// Unchecked: `contents` is touched under the lock alone. (It cannot be the mutex's own value, since
+/// what is put into it comes out of frames that belong to a thread.)
+final class DumpFile: @unchecked Sendable {
+  private let path: String
+  private let overwrite: Bool
+  private let lock = Mutex<Void>(())
+  private var contents = DumpContents()
+
+  init(path: String, overwrite: Bool) {
+    self.path = path
+    self.overwrite = overwrite
+  }
+
+  /// Creates the file, once.
+  func open() throws(SinkError) {
+    try lock.withLock { _ throws(SinkError) in
+      guard !contents.isOpen else { return }
+      contents.open(try PartialFile(path: path, purpose: "a dump", overwrite: overwrite))
+    }
+  }
+
+  /// What is true of the frames to come.
+  func begin(_ session: DumpSession, _ image: DumpImage) {
+    lock.withLock { _ in contents.begin(session, image) }
+  }
+
+  /// The reports that fates come with.
+  func describe(_ reports: [ReportLayout]) { lock.withLock { _ in contents.reports = reports } }
+
+  /// A frame whose bytes are stored as they are.
+  func add(_ frame: borrowing FrameView, stored bytes: Span<UInt8>) throws(SinkError) {
+    try write { contents throws(SinkError) in try contents.add(frame, stored: bytes) }
+  }
+
+  /// A frame that `DumpPacker` compressed.
+  func add(_ frame: borrowing FrameView, packed bytes: Span<UInt8>) throws(SinkError) {
+    try write { contents throws(SinkError) in try contents.add(frame, packed: bytes) }
+  }
+
+  /// A frame that the source produced and that is not in the file.
+  func add(_ lost: LostFrame) throws(SinkError) {
+    try write { contents throws(SinkError) in try contents.add(lost) }
+  }
+
+  /// What became of a frame at the chain's end.
+  func add(
+    _ fate: LostFrame, _ frame: borrowing FrameView, _ line: borrowing ReportLine
+  ) throws(SinkError) {
+    try write { contents throws(SinkError) in try contents.add(fate, frame, line) }
+  }
+
+  /// The same of a frame that did not get there.
+  func add(_ fate: LostFrame, _ line: borrowing ReportLine) throws(SinkError) {
+    try write { contents throws(SinkError) in try contents.add(fate, line) }
+  }
+
+  /// Hands everything to the kernel.
+  func flush() throws(SinkError) {
+    try write { contents throws(SinkError) in try contents.flush() }
+  }
+
+  /// Ends the file and gives it its name.
+  func complete(_ ledger: Ledger) throws(SinkError) {
+    try write { contents throws(SinkError) in try contents.complete(ledger) }
+  }
+
+  /// Frames, and fates of frames that were delivered, that are with the kernel.
+  var durable: (frames: UInt64, fates: UInt64) {
+    lock.withLock { _ in (contents.durableFrames, contents.durableFates) }
+  }
+
+  /// After the first failure, which both sinks tell in the same words, nothing is done any more.
+  private func write(
+    _ body: (inout DumpContents) throws(SinkError) -> Void
+  ) throws(SinkError) {
+    try lock.withLock { _ throws(SinkError) in
+      if let failure = contents.failure { throw failure }
+      do throws(SinkError) {
+        try body(&contents)
+      } catch {
+        contents.failure = error
+        throw error
+      }
+    }
+  }
+}

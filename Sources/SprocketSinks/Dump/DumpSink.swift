@@ -1,0 +1,102 @@
+internal import Glibc
+public import SprocketCore
+internal import SprocketMCAP
+
+/// `--dump`: everything that the source delivered, byte for byte, in an MCAP file.
+///
+/// It taps the source: damaged frames and those of the start are in the file too, and what stages did
+/// is not in the pictures. Beside each frame's bytes lies a record of it; `fates`, a sink of its own,
+/// adds what became of it at the chain's end. What a run dropped, why, and what stages saw can be
+/// played again with `--source replay:PATH`. `docs/dump.md` describes the file.
+///
+/// Pictures that are not compressed are, by LZ4, on several threads; JPEGs are stored as they are.
+/// A chunk of the file is written when it holds 8 MB or lasted 1 s, and a file that is cut off can be
+/// read up to its last whole chunk. The file has its name when it is complete; before that it is
+/// `NAME.partial.EXT`.
+public final class DumpSink: Sink {
+  public let name = "dump"
+  /// The other half; give both to the engine.
+  public let fates: DumpFateSink
+  private let file: DumpFile
+  private var image: DumpImage?
+
+  /// The file is created when the run is set up. An existing one is refused unless `overwrite` is set.
+  public init(path: String, overwrite: Bool = false) {
+    file = DumpFile(path: path, overwrite: overwrite)
+    fates = DumpFateSink(file)
+  }
+
+  public func configure(_ setup: inout SinkSetup) throws(SinkError) {
+    setup.tapsSource = true
+    setup.backlog = setup.dumpBacklog
+    try setup.reads(.encoded)
+    let image = DumpImage(setup.source.format)
+    if !image.isStored { setup.packs(capacity: image.packedCapacity) }
+    self.image = image
+    try file.open()
+    file.begin(DumpSession(setup), image)
+  }
+
+  public func makePacker() -> (any Packer)? {
+    image.flatMap { $0.isStored ? nil : DumpPacker($0) }
+  }
+
+  public func write(_ frame: borrowing PackedFrame) throws(SinkError) {
+    if image?.isStored == true {
+      try file.add(frame.view, stored: frame.view.encoded)
+    } else {
+      try file.add(frame.view, packed: frame.packed)
+    }
+  }
+
+  /// Frames whose chunk is in the file.
+  public var durableCount: UInt64 { file.durable.frames }
+
+  public func account(_ lost: LostFrame) throws(SinkError) { try file.add(lost) }
+
+  public func finish() throws(SinkError) { try file.flush() }
+
+  /// Writes the ledger and the summary, syncs the file and gives it its name.
+  public func seal(_ ledger: Ledger) throws(SinkError) { try file.complete(ledger) }
+}
+
+/// The half of `DumpSink` at the chain's end: each produced frame's report and fate, as they come.
+public final class DumpFateSink: Sink {
+  public let name = "dump-fates"
+  private let file: DumpFile
+  private var line = ReportLine()
+
+  init(_ file: DumpFile) { self.file = file }
+
+  public func configure(_ setup: inout SinkSetup) throws(SinkError) {
+    setup.backlog = setup.dumpBacklog
+    line = ReportLine(reports: setup.reports, stages: setup.stageNames)
+    file.describe(setup.reports)
+  }
+
+  public func write(_ frame: borrowing PackedFrame) throws(SinkError) {
+    let record = frame.record
+    let fate = LostFrame(
+      number: record.number, sequence: record.sequence, epoch: record.epoch, fate: .delivered)
+    try file.add(fate, frame.view, line)
+  }
+
+  /// Frames whose fate is in the file.
+  public var durableCount: UInt64 { file.durable.fates }
+
+  public func account(_ lost: LostFrame) throws(SinkError) { try file.add(lost, line) }
+
+  public func account(_ lost: LostFrame, frame: borrowing FrameView) throws(SinkError) {
+    try file.add(lost, frame, line)
+  }
+
+  public func finish() throws(SinkError) { try file.flush() }
+}
+
+extension SinkSetup {
+  /// Half a second of frames: what a disk's pause is worth. At least 4, where the rate is low or
+  /// unknown.
+  fileprivate var dumpBacklog: Int {
+    max(4, Int((source.format.rate.framesPerSecond / 2).rounded(.up)))
+  }
+}

@@ -1,0 +1,45 @@
+/// A JSON Schema of an object (json-schema.org, draft 2020-12), put together once.
+struct JSONProperties {
+  private var members: [(name: String, schema: String, isRequired: Bool)] = []
+
+  /// A member whose schema is `{"type": type, "description": text}`.
+  mutating func add(_ name: String, _ type: String, _ text: String, isRequired: Bool = true) {
+    add(name, schema: Self.simple(type, text), isRequired: isRequired)
+  }
+
+  /// A member that is one of these words.
+  mutating func add(_ name: String, of words: [String], _ text: String, isRequired: Bool = true) {
+    let choices = words.map(Self.quoted).joined(separator: ",")
+    add(
+      name, schema: #"{"enum":[\#(choices)],"description":\#(Self.quoted(text))}"#,
+      isRequired: isRequired)
+  }
+
+  mutating func add(_ name: String, schema: String, isRequired: Bool = true) {
+    members.append((name, schema, isRequired))
+  }
+
+  /// The whole schema, in one line.
+  func schema(title: String = "") -> String {
+    let named = title.isEmpty ? "" : #""title":\#(Self.quoted(title)),"#
+    let properties = members.map { Self.quoted($0.name) + ":" + $0.schema }
+    let required = members.filter(\.isRequired).map { Self.quoted($0.name) }
+    return "{\(named)\"type\":\"object\",\"properties\":{\(properties.joined(separator: ","))},"
+      + "\"required\":[\(required.joined(separator: ","))]}"
+  }
+
+  /// `type` is one word of JSON Schema, or several with a bar between them.
+  static func simple(_ type: String, _ text: String) -> String {
+    let types = type.split(separator: "|").map { quoted(String($0)) }
+    let value = types.count == 1 ? types[0] : "[\(types.joined(separator: ","))]"
+    return #"{"type":\#(value),"description":\#(quoted(text))}"#
+  }
+
+  static func array(of items: String, _ text: String) -> String {
+    #"{"type":"array","items":\#(items),"description":\#(quoted(text))}"#
+  }
+
+  private static func quoted(_ text: String) -> String {
+    String(decoding: jsonString(text), as: UTF8.self)
+  }
+}
