@@ -61,6 +61,7 @@ let package = Package(
     .systemLibrary(name: "CSprocketLibAV", pkgConfig: "libavformat"),
     .systemLibrary(name: "CSprocketLZ4", pkgConfig: "liblz4"),
     .systemLibrary(name: "CSprocketSystem"),
+    .systemLibrary(name: "CSprocketV4L2", pkgConfig: "libv4l2"),
     .systemLibrary(name: "CSprocketXXHash", pkgConfig: "libxxhash"),
 
     // One thin wrapper each; they know nothing of frames.
@@ -69,6 +70,7 @@ let package = Package(
     library("SprocketYUV", ["CSprocketYUV"]),
     library("SprocketLibAV", ["CSprocketLibAV"]),
     library("SprocketLZ4", ["CSprocketLZ4"]),
+    library("SprocketV4L2", ["CSprocketV4L2"]),
     library("SprocketXXHash", ["CSprocketXXHash"]),
 
     // A file format; it knows nothing of frames either.
@@ -80,7 +82,8 @@ let package = Package(
     library("SprocketEngine", ["SprocketCore", "SprocketRing", "CSprocketSystem", histogram]),
     library("SprocketCodecs", ["SprocketCore", "SprocketJPEG", "SprocketYUV"]),
     library(
-      "SprocketSources", ["SprocketCore", "SprocketCodecs", "SprocketJPEG", "SprocketLibAV"]),
+      "SprocketSources",
+      ["SprocketCore", "SprocketCodecs", "SprocketJPEG", "SprocketLibAV", "SprocketV4L2"]),
     library(
       "SprocketSinks", ["SprocketCore", "SprocketMCAP", "SprocketXXHash", "CSprocketSystem"]),
     library(

@@ -48,9 +48,7 @@ struct Registry {
   {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     guard let kind = sources.first(where: { $0.name == parts[0] }) else {
-      let known = sources.map { source in
-        source.argument.map { "\(source.name):\($0)" } ?? source.name
-      }
+      let known = sources.map(\.usage)
       throw RunError(
         .usage, "there is no source `\(parts[0])`; there are: \(known.joined(separator: ", "))")
     }

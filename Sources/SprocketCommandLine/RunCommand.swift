@@ -6,11 +6,13 @@ struct RunCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run", abstract: "Takes frames from a source, past stages, into sinks.",
     discussion: """
-      Without --source, the built-in scene is the source. Without a sink, frames are counted and \
+      Without --source, the first camera is the source, or the built-in scene where there is none. \
+      Without a sink, frames are counted and \
       dropped. Ctrl-C ends the run cleanly; twice, at once.
       """)
 
-  @Option(help: ArgumentHelp("Where frames come from.", valueName: "scene | file:PATH"))
+  @Option(
+    help: ArgumentHelp("Where frames come from.", valueName: "camera[:NAME] | file:PATH | scene"))
   var source: String?
 
   @Option(
@@ -126,7 +128,7 @@ struct RunCommand: ParsableCommand {
 
   private func makeSource(_ registry: Registry) throws -> any Source {
     var values = try keyValues(sourceSet, option: "--source-set")
-    let name = source ?? "scene"
+    let name = source ?? (CameraSource.hasCamera ? "camera" : "scene")
     // A scene that is asked for a number of frames has no reason to take its time.
     if name == "scene", frames != nil, values["pace"] == nil { values["pace"] = "fast" }
     let pixelFormat = try format.map { text throws(RunError) in
@@ -142,7 +144,9 @@ struct RunCommand: ParsableCommand {
 
   private func setControls(_ description: SourceDescription) throws {
     let values = try keyValues(control, option: "--control")
-    for (name, text) in values.sorted(by: { $0.key < $1.key }) {
+    // As given: automatic exposure has to be off before exposure can be set.
+    let names = control.map { String($0.prefix { $0 != "=" }) }
+    for name in names {
       guard let port = description.controls else {
         throw RunError(.usage, "--control: \(description.name) has no controls")
       }
@@ -150,12 +154,11 @@ struct RunCommand: ParsableCommand {
         let known = port.controls.map(\.name).joined(separator: ", ")
         throw RunError(.usage, "--control: there is no `\(name)`; there are: \(known)")
       }
-      let range = port.controls[Int(index)]
-      guard let value = Double(text), (range.minimum...range.maximum).contains(value) else {
+      let control = port.controls[Int(index)]
+      guard let text = values[name], let value = control.value(text) else {
         throw RunError(
           .usage,
-          "--control: \(name)=\(text) is not allowed: give \(range.minimum.settingText) to "
-            + "\(range.maximum.settingText)\(range.unit.isEmpty ? "" : " (\(range.unit))")")
+          "--control: \(name)=\(values[name] ?? "") is not allowed: give \(control.allowed)")
       }
       _ = port.write(index, value)
     }

@@ -2,16 +2,81 @@ import Synchronization
 
 /// A control that a source lets others write.
 public struct ControlDescription: Sendable, Hashable {
+  /// What its number stands for.
+  public enum Kind: Sendable, Hashable {
+    case number
+    /// 1 is on.
+    case boolean
+    /// One of a list, in the source's order.
+    case menu([ControlChoice])
+    /// Does something when it is written, whatever the number.
+    case button
+  }
+
   public var name: String
   public var unit: String
   public var minimum: Double
   public var maximum: Double
+  public var kind: Kind
+  /// Values are the minimum and whole steps from there; 0 where any is allowed.
+  public var step: Double
+  /// What the source begins with, where it says so.
+  public var defaultValue: Double?
 
-  public init(name: String, unit: String, minimum: Double, maximum: Double) {
+  public init(
+    name: String, unit: String, minimum: Double, maximum: Double, kind: Kind = .number,
+    step: Double = 0, defaultValue: Double? = nil
+  ) {
     self.name = name
     self.unit = unit
     self.minimum = minimum
     self.maximum = maximum
+    self.kind = kind
+    self.step = step
+    self.defaultValue = defaultValue
+  }
+
+  /// The value that a person means by `text`: a number, of a menu also its name, of a boolean also `on`,
+  /// `off` and the like. `nil` for what is not allowed.
+  public func value(_ text: String) -> Double? {
+    switch kind {
+    case .boolean:
+      if let isOn = Bool(settingText: text.lowercased()) { return isOn ? 1 : 0 }
+    case .menu(let choices):
+      let number = Double(text)
+      return choices.first { $0.value == number }?.value
+        ?? choices.first { $0.name == text.lowercased() }?.value
+    case .number, .button: break
+    }
+    guard let value = Double(text), (minimum...maximum).contains(value) else { return nil }
+    guard step > 0 else { return value }
+    return (value - minimum).remainder(dividingBy: step) == 0 ? value : nil
+  }
+
+  /// What `value(_:)` takes, as a person would say it.
+  public var allowed: String {
+    switch kind {
+    case .boolean: return Bool.allowed
+    case .button: return minimum.settingText
+    case .menu(let choices):
+      return choices.map { "\($0.name) (\($0.value.settingText))" }.joined(separator: ", ")
+    case .number:
+      let steps = step > 1 ? " in steps of \(step.settingText)" : ""
+      let units = unit.isEmpty ? "" : " (\(unit))"
+      return "\(minimum.settingText) to \(maximum.settingText)\(steps)\(units)"
+    }
+  }
+}
+
+/// One entry of a control that is a menu.
+public struct ControlChoice: Sendable, Hashable {
+  public var value: Double
+  /// In lower case, words joined by underscores.
+  public var name: String
+
+  public init(value: Double, name: String) {
+    self.value = value
+    self.name = name
   }
 }
 

@@ -39,22 +39,26 @@ public struct SourceKind: Sendable {
   public let name: String
   /// One line: what it is for.
   public let text: String
-  /// What must follow the name and a colon, such as `PATH`; `nil` where nothing may.
+  /// What follows the name and a colon, such as `PATH`; `nil` where nothing may.
   public let argument: String?
+  /// The name may stand without it.
+  public let isArgumentOptional: Bool
   public let settings: [SettingDescription]
   private let makeSource:
     @Sendable (String, [String: String], FormatRequest)
       throws(SourceError) -> any Source
 
-  /// `make` gets what follows the colon (empty where nothing may) and the settings. It need not look
+  /// `make` gets what follows the colon (empty where nothing does) and the settings. It need not look
   /// at the device or file: that is what `Source.open` is for.
   public init<Settings: SourceSettings>(
-    _ name: String, _ text: String, argument: String? = nil, _ type: Settings.Type,
+    _ name: String, _ text: String, argument: String? = nil, isArgumentOptional: Bool = false,
+    _ type: Settings.Type,
     make: @escaping @Sendable (String, Settings) throws(SourceError) -> any Source
   ) {
     self.name = name
     self.text = text
     self.argument = argument
+    self.isArgumentOptional = isArgumentOptional
     settings = Settings.settings.map { SettingDescription($0, of: Settings()) }
     makeSource = { (argument, values, request) throws(SourceError) in
       var chosen = Settings()
@@ -70,13 +74,19 @@ public struct SourceKind: Sendable {
     }
   }
 
+  /// As it is written behind `--source`: `scene`, `file:PATH`, `camera[:NAME]`.
+  public var usage: String {
+    guard let argument else { return name }
+    return isArgumentOptional ? "\(name)[:\(argument)]" : "\(name):\(argument)"
+  }
+
   /// Makes a source. Throws `.usage` for a missing or needless argument, a key that it does not
   /// have, and a value that is not allowed.
   public func make(
     argument given: String = "", values: [String: String] = [:],
     request: FormatRequest = FormatRequest()
   ) throws(SourceError) -> any Source {
-    if let argument, given.isEmpty {
+    if let argument, given.isEmpty, !isArgumentOptional {
       throw SourceError(.usage, "--source \(name) needs more: give \(name):\(argument)")
     }
     if argument == nil, !given.isEmpty {

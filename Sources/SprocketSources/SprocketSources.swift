@@ -2,6 +2,7 @@ public import SprocketCore
 
 /// All sources that Sprocket brings, in alphabetical order. A source is its folder and its line here.
 public let builtinSources: [SourceKind] = [
+  CameraSource.kind,
   FileSource.kind,
   SceneSource.kind,
 ]

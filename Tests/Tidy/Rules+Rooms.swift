@@ -15,7 +15,9 @@ extension Rules {
       "SprocketEngine", "SprocketSources", "SprocketSinks", "SprocketCodecs", "SprocketCore",
     ],
     "SprocketEngine": ["SprocketCore", "SprocketRing", "CSprocketSystem", "Histogram"],
-    "SprocketSources": ["SprocketCore", "SprocketCodecs", "SprocketJPEG", "SprocketLibAV"],
+    "SprocketSources": [
+      "SprocketCore", "SprocketCodecs", "SprocketJPEG", "SprocketLibAV", "SprocketV4L2",
+    ],
     "SprocketSinks": [
       "SprocketCore", "SprocketCodecs", "SprocketMCAP", "SprocketXXHash", "CSprocketSystem",
     ],
@@ -26,6 +28,7 @@ extension Rules {
     "SprocketYUV": ["CSprocketYUV"],
     "SprocketLZ4": ["CSprocketLZ4"],
     "SprocketLibAV": ["CSprocketLibAV"],
+    "SprocketV4L2": ["CSprocketV4L2"],
     "SprocketXXHash": ["CSprocketXXHash"],
     "SprocketCore": [],
     "SprocketRing": [],

@@ -74,11 +74,20 @@ extension Rules {
       "hands on text in memory; asks the clock"),
     Permission("Sources/SprocketSources", ["SourceClock"], "asks the clock"),
     Permission(
+      "Sources/SprocketSources/Camera",
+      ["CameraSource+Memory", "CameraSource+Open", "CameraSource"], "lends the driver's memory"),
+    Permission(
       "Sources/SprocketSources/File", ["FileFormat", "FileSource"],
       "lends libavformat's and libavcodec's memory"),
     Permission(
       "Sources/SprocketSources/Scene", ["SceneJPEG", "SceneTruthFile"],
       "lends planes to libturbojpeg, writes a file"),
+    Permission(
+      "Sources/SprocketV4L2",
+      [
+        "V4L2Device+Controls", "V4L2Device+Formats", "V4L2Device+Streaming", "V4L2Device",
+        "V4L2Error", "V4L2Holder", "V4L2Node",
+      ], "wraps libv4l2, /proc and /sys"),
     Permission("Sources/SprocketXXHash", ["XXH3"], "wraps libxxhash"),
     Permission(
       "Sources/SprocketYUV",

@@ -1,0 +1,41 @@
+#pragma once
+// Linux's video devices and libv4l2, and what of them Swift cannot import, each with its reason.
+
+#include <libv4l2.h>
+#include <linux/videodev2.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+// v4l2_ioctl is variadic.
+static inline int sprocket_v4l2_ioctl(int fd, unsigned long request, void *argument) {
+  return v4l2_ioctl(fd, request, argument);
+}
+
+// v4l2_log_file is a variable that any thread may change, which Swift 6 does not let through. libv4l2
+// writes on standard error where it has no file, and that is ours; who sets LIBV4L2_LOG_FILENAME wants
+// to read it. Called before anything else of the library.
+static inline void sprocket_v4l2_be_quiet(void) {
+  if (!v4l2_log_file && !getenv("LIBV4L2_LOG_FILENAME")) v4l2_log_file = fopen("/dev/null", "we");
+}
+
+// Requests are macros around sizeof.
+static const unsigned long SPROCKET_VIDIOC_QUERYCAP = VIDIOC_QUERYCAP;
+static const unsigned long SPROCKET_VIDIOC_ENUM_FMT = VIDIOC_ENUM_FMT;
+static const unsigned long SPROCKET_VIDIOC_ENUM_FRAMESIZES = VIDIOC_ENUM_FRAMESIZES;
+static const unsigned long SPROCKET_VIDIOC_ENUM_FRAMEINTERVALS = VIDIOC_ENUM_FRAMEINTERVALS;
+static const unsigned long SPROCKET_VIDIOC_G_FMT = VIDIOC_G_FMT;
+static const unsigned long SPROCKET_VIDIOC_S_FMT = VIDIOC_S_FMT;
+static const unsigned long SPROCKET_VIDIOC_G_PARM = VIDIOC_G_PARM;
+static const unsigned long SPROCKET_VIDIOC_S_PARM = VIDIOC_S_PARM;
+static const unsigned long SPROCKET_VIDIOC_QUERY_EXT_CTRL = VIDIOC_QUERY_EXT_CTRL;
+static const unsigned long SPROCKET_VIDIOC_QUERYMENU = VIDIOC_QUERYMENU;
+static const unsigned long SPROCKET_VIDIOC_G_EXT_CTRLS = VIDIOC_G_EXT_CTRLS;
+static const unsigned long SPROCKET_VIDIOC_S_EXT_CTRLS = VIDIOC_S_EXT_CTRLS;
+static const unsigned long SPROCKET_VIDIOC_SUBSCRIBE_EVENT = VIDIOC_SUBSCRIBE_EVENT;
+static const unsigned long SPROCKET_VIDIOC_DQEVENT = VIDIOC_DQEVENT;
+static const unsigned long SPROCKET_VIDIOC_REQBUFS = VIDIOC_REQBUFS;
+static const unsigned long SPROCKET_VIDIOC_QUERYBUF = VIDIOC_QUERYBUF;
+static const unsigned long SPROCKET_VIDIOC_QBUF = VIDIOC_QBUF;
+static const unsigned long SPROCKET_VIDIOC_DQBUF = VIDIOC_DQBUF;
+static const unsigned long SPROCKET_VIDIOC_STREAMON = VIDIOC_STREAMON;
+static const unsigned long SPROCKET_VIDIOC_STREAMOFF = VIDIOC_STREAMOFF;

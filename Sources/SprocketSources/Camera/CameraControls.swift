@@ -1,0 +1,180 @@
+internal import SprocketCore
+internal import SprocketV4L2
+
+/// The controls of a camera: what was written and what came of it, and what is in force for each frame.
+/// Does no I/O.
+///
+/// A write or a change of its own that the driver tells of holds for the frames that were captured after
+/// it: the first frame that *can* show it. How many frames the camera itself takes until it does show is
+/// not told by any driver.
+///
+/// What is in force is known without asking at each frame: it is read at the start and after each write,
+/// and the driver tells of changes (`V4L2_EVENT_CTRL`). A value that the hardware changes by itself, or
+/// that another control has taken over (automatic exposure), is not known: NaN.
+struct CameraControls {
+  /// A change that has been made and that no frame has shown so far.
+  private struct Change {
+    /// CLOCK_MONOTONIC, in nanoseconds.
+    let time: Int64
+    let control: UInt32
+    /// `nil` where it was refused.
+    let value: Int64?
+    let flags: UInt32?
+    /// `nil` for changes that nobody asked for.
+    let event: Event?
+  }
+
+  /// A control that each frame tells of.
+  private struct Watched {
+    let control: V4L2Control
+    var value: Int64?
+    var flags: UInt32
+
+    var known: Int64? { V4L2Control.staysAsWritten(flags) ? value : nil }
+  }
+
+  static let capacity = 2 * ControlPort.capacity
+
+  /// What may be written; the index is the port's.
+  let writable: [V4L2Control]
+  let port: ControlPort
+  private var exposure: Watched?
+  private var gain: Watched?
+  private var lens: Watched?
+  private var changes: [Change] = []
+  private var ready: [Event] = []
+  private var refusedEvents: UInt64 = 0
+  private(set) var inForce = ControlState()
+  /// Writes that the driver did not take.
+  private(set) var refusedWrites: UInt64 = 0
+
+  init(_ controls: [V4L2Control]) {
+    writable = controls.filter { !$0.isReadOnly }
+    port = ControlPort(controls: writable.map { ControlDescription($0) })
+    func watched(_ ids: UInt32...) -> Watched? {
+      ids.lazy.compactMap { id in controls.first { $0.id == id } }.first
+        .map { Watched(control: $0, value: nil, flags: $0.flags) }
+    }
+    exposure = watched(V4L2Control.exposureAbsolute)
+    gain = watched(V4L2Control.gain, V4L2Control.analogueGain)
+    lens = watched(V4L2Control.focusAbsolute)
+    changes.reserveCapacity(Self.capacity)
+    ready.reserveCapacity(Self.capacity)
+  }
+
+  /// The controls that frames tell of.
+  var watched: [V4L2Control] { [exposure, gain, lens].compactMap { $0?.control } }
+
+  /// A value as it was read at the start.
+  mutating func begin(_ control: V4L2Control, value: Int64?, flags: UInt32) {
+    set(control.id, value: value, flags: flags)
+  }
+
+  /// A write was made at `time`; `result` is what the driver made of it, `nil` if it refused.
+  mutating func wrote(_ write: ControlPort.Write, result: Int64?, flags: UInt32?, at time: Int64) {
+    if result == nil { refusedWrites += 1 }
+    let event = Event(
+      kind: result == nil ? .controlRefused : .controlApplied, control: write.control,
+      ticket: write.ticket, value: result.map { Double($0) } ?? write.value)
+    add(
+      Change(
+        time: time, control: writable[Int(write.control)].id, value: result, flags: flags,
+        event: event))
+  }
+
+  /// The driver tells of a change.
+  mutating func changed(_ change: V4L2ControlChange) {
+    add(
+      Change(
+        time: change.nanoseconds, control: change.id, value: change.value, flags: change.flags,
+        event: nil))
+  }
+
+  private mutating func add(_ change: Change) {
+    if changes.count == Self.capacity { apply(changes.removeFirst()) }
+    changes.append(change)
+  }
+
+  /// Puts into force what was changed before a frame that was captured at `time`.
+  mutating func advance(to time: Int64) {
+    while let first = changes.first, first.time < time { apply(changes.removeFirst()) }
+  }
+
+  private mutating func apply(_ change: Change) {
+    if let event = change.event { tell(event) }
+    set(change.control, value: change.value, flags: change.flags)
+  }
+
+  /// Lets an event ride on the next frame that is taken.
+  mutating func tell(_ event: Event) {
+    if ready.count < Self.capacity { ready.append(event) } else { refusedEvents += 1 }
+  }
+
+  private mutating func set(_ id: UInt32, value: Int64?, flags: UInt32?) {
+    func update(_ watched: inout Watched?) {
+      guard watched?.control.id == id else { return }
+      if let value { watched?.value = value }
+      if let flags { watched?.flags = flags }
+    }
+    update(&exposure)
+    update(&gain)
+    update(&lens)
+    inForce.exposureMicroseconds = exposure?.known.map { Self.exposureMicroseconds($0) } ?? .nan
+    inForce.gain = gain.flatMap { g in g.known.map { Self.gain($0, of: g.control) } } ?? .nan
+    inForce.lensPosition =
+      lens.flatMap { l in l.known.map { Self.lens($0, of: l.control) } } ?? .nan
+  }
+
+  /// Hands the events that are due to a slot.
+  mutating func deliver(into slot: inout CaptureSlot) {
+    for event in ready { slot.add(event) }
+    ready.removeAll(keepingCapacity: true)
+    if refusedEvents > 0 { slot.refuse(refusedEvents) }
+    refusedEvents = 0
+  }
+}
+
+extension CameraControls {
+  /// `V4L2_CID_EXPOSURE_ABSOLUTE` counts in 100 µs.
+  static func exposureMicroseconds(_ value: Int64) -> Float { Float(value) * 100 }
+
+  /// Gain has no unit in V4L2: as a factor of the default, as libcamera has it for UVC. NaN where the
+  /// default says nothing.
+  static func gain(_ value: Int64, of control: V4L2Control) -> Float {
+    control.defaultValue > 0 ? Float(value) / Float(control.defaultValue) : .nan
+  }
+
+  /// `V4L2_CID_FOCUS_ABSOLUTE` in its range, 0 nearest to 1 furthest: "positive values set the focus
+  /// closer to the camera, negative values towards infinity" (the kernel's "Camera Control Reference").
+  static func lens(_ value: Int64, of control: V4L2Control) -> Float {
+    let range = Float(control.maximum) - Float(control.minimum)
+    return range > 0 ? (Float(control.maximum) - Float(value)) / range : .nan
+  }
+}
+
+extension ControlDescription {
+  init(_ control: V4L2Control) {
+    let kind: Kind =
+      switch control.kind {
+      case .integer, .bitmask: .number
+      case .boolean: .boolean
+      case .button: .button
+      case .menu(let items):
+        .menu(
+          items.map { ControlChoice(value: Double($0.index), name: V4L2Control.name(of: $0.text)) })
+      }
+    let isStepped = control.kind == .integer
+    self.init(
+      name: control.name, unit: control.id == V4L2Control.exposureAbsolute ? "100 us" : "",
+      minimum: Double(control.minimum), maximum: Double(control.maximum), kind: kind,
+      step: isStepped ? Double(control.step) : 1,
+      defaultValue: control.kind == .button ? nil : Double(control.defaultValue))
+  }
+}
+
+extension Int64 {
+  /// The nearest whole number, within what 64 bits hold.
+  init(nearest value: Double) {
+    self = value >= 0x1p63 ? .max : value <= -0x1p63 ? .min : Int64(value.rounded())
+  }
+}

@@ -1,0 +1,97 @@
+public import SprocketCore
+internal import SprocketV4L2
+
+/// A camera that this machine has, and what it offers.
+public struct CameraInfo: Sendable {
+  /// The device node.
+  public let path: String
+  /// What `--source camera:NAME` finds it by, beside the node.
+  public let card: String
+  public let driver: String
+  public let bus: String
+  /// Why it could not be asked; `nil` where all is well.
+  public let problem: String?
+  public let formats: [CameraFormat]
+  public let controls: [CameraControlInfo]
+
+  /// The cameras of this machine, in the order of their nodes; those that may not be opened, too.
+  ///
+  /// Cost: opens each node, some ten milliseconds a camera.
+  public static func all() -> [CameraInfo] {
+    CameraNode.all().map { CameraInfo($0) }
+  }
+
+  private init(_ node: CameraNode) {
+    path = node.path
+    card = node.card
+    driver = node.driver
+    bus = node.bus
+    do throws(V4L2Error) {
+      if let problem = node.problem { throw problem }
+      let device = try V4L2Device(path: node.path)
+      formats = CameraFormat.all(of: device)
+      controls = device.controls().map { CameraControlInfo($0, of: device) }
+      problem = nil
+    } catch {
+      problem = error.description
+      formats = []
+      controls = []
+    }
+  }
+}
+
+/// A control of a camera, with the value that it has at the moment.
+public struct CameraControlInfo: Sendable {
+  public let description: ControlDescription
+  /// The heading that the driver puts it under.
+  public let group: String
+  /// `nil` where it has none, as a button.
+  public let value: Double?
+  public let isReadOnly: Bool
+  /// Another control has taken over.
+  public let isInactive: Bool
+
+  init(_ control: V4L2Control, of device: borrowing V4L2Device) {
+    description = ControlDescription(control)
+    group = control.group
+    isReadOnly = control.isReadOnly
+    isInactive = control.isInactive
+    value = control.isWriteOnly ? nil : (try? device.value(of: control)).map { Double($0) }
+  }
+}
+
+extension CameraFormat {
+  /// All that a device offers.
+  static func all(of device: borrowing V4L2Device) -> [CameraFormat] {
+    var formats: [CameraFormat] = []
+    for offer in device.formats() {
+      formats.append(
+        CameraFormat(
+          fourCC: offer.fourCC.text, text: offer.text, pixelFormat: PixelFormat(offer.fourCC),
+          isEmulated: offer.isEmulated, sizes: sizes(of: offer.fourCC, device)))
+    }
+    return formats
+  }
+
+  private static func sizes(of code: V4L2FourCC, _ device: borrowing V4L2Device) -> [CameraSizes] {
+    switch device.sizes(of: code) {
+    case .discrete(let list):
+      // A driver that lists none has the size that it is set to.
+      let known = list.isEmpty ? (try? device.format()).map { [$0.size] } ?? [] : list
+      var sizes: [CameraSizes] = []
+      for size in known {
+        sizes.append(
+          CameraSizes(
+            smallest: CameraSize(size), largest: CameraSize(size), step: CameraSize(1, 1),
+            rates: CameraRates(device.intervals(of: code, size))))
+      }
+      return sizes
+    case .stepwise(let smallest, let largest, let step):
+      return [
+        CameraSizes(
+          smallest: CameraSize(smallest), largest: CameraSize(largest), step: CameraSize(step),
+          rates: CameraRates(device.intervals(of: code, largest)))
+      ]
+    }
+  }
+}

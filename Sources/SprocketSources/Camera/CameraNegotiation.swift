@@ -1,0 +1,171 @@
+internal import SprocketCore
+
+/// What a camera is set to.
+struct CameraMode: Hashable, Sendable {
+  var fourCC: String
+  var pixelFormat: PixelFormat
+  var size: CameraSize
+  /// `nil` where the driver does not tell which there are: it is left as it is.
+  var rate: FrameRate?
+}
+
+/// Chooses a mode among those that a camera offers. Pure.
+///
+/// What was asked for is given exactly, or refused with what there is. Of what was not asked for:
+/// - *size*: the largest of at most 1920x1080 pixels that comes at 24 frames/s or more, in any format
+///   that was not ruled out: what most lenses and sensors of webcams resolve, at a rate to which
+///   exposure and movement are fit. Where nothing is that fast, what comes closest to it, then the
+///   largest; where all is larger, the smallest.
+/// - *format*: among those with that size and speed, planar and packed YUV before Motion-JPEG before RGB
+///   before grey before Bayer mosaics: exact pixels before compressed, and what costs least to unpack
+///   first. A format that libv4l2 emulates comes after all that the camera has itself.
+/// - *rate*: the nearest to 30 frames/s.
+struct CameraNegotiation {
+  /// What the camera is called in messages.
+  let name: String
+  let formats: [CameraFormat]
+  /// Rates at a size that lies within a range.
+  let rates: (_ fourCC: String, CameraSize) -> CameraRates
+
+  static let usualRate = 30.0
+  /// What still looks like movement, and the least that PAL and film cameras give.
+  static let slowest = 24.0
+  static let usualSize = CameraSize(1920, 1080)
+  /// By how much a rate may differ from the one that was asked for: 30 is not 29.97, but it is
+  /// 10000000/333333, which is how USB cameras say it.
+  static let tolerance = 0.0005
+
+  private struct Candidate {
+    let format: CameraFormat
+    let pixels: PixelFormat
+    let size: CameraSize
+    let rates: CameraRates
+  }
+
+  func choose(_ request: FormatRequest) throws(SourceError) -> CameraMode {
+    let known = try usable(request.format)
+    let size = request.size.map { CameraSize($0.width, $0.height) }
+    let fitting = known.flatMap { candidates($0, size) }
+    guard !fitting.isEmpty else { throw refusal(ofSize: request, among: known) }
+    let matching = fitting.filter { request.rate == nil || rate(request.rate, $0.rates) != nil }
+    guard let best = matching.min(by: isBetter) else {
+      throw refusal(ofRate: request, among: fitting)
+    }
+    return CameraMode(
+      fourCC: best.format.fourCC, pixelFormat: best.pixels, size: best.size,
+      rate: rate(request.rate, best.rates))
+  }
+
+  private func usable(_ asked: PixelFormat?) throws(SourceError) -> [CameraFormat] {
+    guard !formats.isEmpty else {
+      throw SourceError(
+        .usage,
+        "\(name) offers no format: it is a loopback that nobody feeds; start the program that writes "
+          + "into it first")
+    }
+    let known = formats.filter { $0.pixelFormat != nil }
+    guard !known.isEmpty else {
+      throw SourceError(
+        .usage,
+        "\(name) offers only formats that Sprocket does not know (\(list(formats))); try "
+          + "--source-set conversion=on")
+    }
+    guard let asked else { return known }
+    let found = known.filter { $0.pixelFormat == asked }
+    guard !found.isEmpty else {
+      throw SourceError(
+        .usage, "\(name) does not offer \(asked.settingText); it offers \(list(known))")
+    }
+    return found
+  }
+
+  private func list(_ formats: [CameraFormat]) -> String {
+    formats.map(\.fourCC).joined(separator: ", ")
+  }
+
+  /// The sizes of a format that may be chosen: the one that was asked for, or each single one; of a
+  /// range, those that people expect.
+  private func candidates(_ format: CameraFormat, _ asked: CameraSize?) -> [Candidate] {
+    guard let pixels = format.pixelFormat else { return [] }
+    return format.sizes.flatMap { sizes -> [Candidate] in
+      let usual = [Self.usualSize, CameraSize(1280, 720), CameraSize(640, 480), sizes.largest]
+      let wanted = asked.map { [$0] } ?? (sizes.isRange ? usual : [sizes.largest])
+      return wanted.filter { sizes.contains($0) }.map { size in
+        Candidate(
+          format: format, pixels: pixels, size: size,
+          rates: size == sizes.largest ? sizes.rates : rates(format.fourCC, size))
+      }
+    }
+  }
+
+  private func isBetter(_ one: Candidate, _ other: Candidate) -> Bool {
+    rank(one).lexicographicallyPrecedes(rank(other))
+  }
+
+  /// The smaller the better, first number first.
+  private func rank(_ candidate: Candidate) -> [Double] {
+    let fastest = candidate.rates.fastest ?? Self.usualRate
+    let isSlow = fastest < Self.slowest
+    let area = Double(candidate.size.area)
+    let isLarge = candidate.size.area > Self.usualSize.area
+    return [
+      candidate.format.isEmulated ? 1 : 0, isSlow ? 1 : 0, isLarge ? 1 : 0, isSlow ? -fastest : 0,
+      isLarge ? area : -area, Double(Self.preference(candidate.pixels)),
+    ]
+  }
+
+  private static func preference(_ format: PixelFormat) -> Int {
+    switch format {
+    case .i420, .yv12: 0
+    case .nv12, .nv21: 1
+    case .yuv422p, .yuv444p, .yuv440p, .yuv411p: 2
+    case .yuyv, .uyvy: 3
+    case .mjpeg: 4
+    case .rgb24, .bgr24, .bgr32, .rgb32: 5
+    case .grey, .y10, .y16: 6
+    case .bayerRGGB, .bayerGRBG, .bayerGBRG, .bayerBGGR: 7
+    }
+  }
+
+  /// The rate that is offered and was asked for, or lies nearest to 30; `nil` where there is none.
+  private func rate(_ asked: FrameRate?, _ offered: CameraRates) -> FrameRate? {
+    let wanted = asked?.framesPerSecond ?? Self.usualRate
+    func distance(_ rate: FrameRate) -> Double { abs(rate.framesPerSecond - wanted) }
+    let nearest: FrameRate? =
+      switch offered {
+      // Not told: what was asked for is tried.
+      case .these([]): asked
+      case .these(let list): list.min { distance($0) < distance($1) }
+      case .range(let slowest, let fastest):
+        wanted <= slowest.framesPerSecond
+          ? slowest
+          : wanted >= fastest.framesPerSecond
+            ? fastest : asked ?? FrameRate(framesPerSecond: wanted)
+      }
+    guard let nearest, asked != nil else { return nearest }
+    return Self.isSame(nearest, wanted) ? nearest : nil
+  }
+
+  static func isSame(_ rate: FrameRate, _ wanted: Double) -> Bool {
+    abs(rate.framesPerSecond - wanted) <= wanted * tolerance
+  }
+
+  private func refusal(ofSize request: FormatRequest, among formats: [CameraFormat]) -> SourceError
+  {
+    let asked = request.size.map { "\($0.width)x\($0.height)" } ?? "any size"
+    let offered = formats.map { format in
+      "\(format.fourCC) at \(format.sizes.map(\.text).joined(separator: ", "))"
+    }
+    return SourceError(
+      .usage, "\(name) does not offer \(asked); it offers \(offered.joined(separator: "; "))")
+  }
+
+  private func refusal(ofRate request: FormatRequest, among candidates: [Candidate]) -> SourceError
+  {
+    let offered = candidates.map { "\($0.format.fourCC) \($0.size.text) at \($0.rates.text)" }
+    return SourceError(
+      .usage,
+      "\(name) does not offer \(request.rate?.text ?? "any") frames/s there; it offers "
+        + offered.joined(separator: "; "))
+  }
+}

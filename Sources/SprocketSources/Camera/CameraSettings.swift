@@ -1,0 +1,32 @@
+public import SprocketCore
+
+/// What a user may choose about a camera.
+public struct CameraSettings: SourceSettings {
+  public var conversion = false
+  public var startup = 0
+  public var buffers = 8
+  public var timeout = Duration.seconds(10)
+  var wanted = FormatRequest()
+
+  public init() {}
+
+  public static var settings: [Setting<CameraSettings>] {
+    [
+      Setting(
+        "conversion", \.conversion, "lets libv4l2 make formats that the camera does not have"),
+      Setting(
+        "startup", \.startup, range: 0...1_000_000, unit: "frames", "marked as not to be used"),
+      Setting(
+        "buffers", \.buffers, range: 2...32, unit: "frames",
+        "asked of the driver; all but three can be lent"),
+      Setting(
+        "timeout", \.timeout, range: .milliseconds(100)...Duration.seconds(3600),
+        "without a frame for so long the run fails"),
+    ]
+  }
+
+  // What --format, --size and --rate ask for is negotiated when the camera is open.
+  public mutating func request(_ request: FormatRequest) throws(SourceError) {
+    wanted = request
+  }
+}

@@ -1,0 +1,108 @@
+internal import Glibc
+public import SprocketCore
+internal import SprocketV4L2
+
+// Frames on their way from the driver's buffers into slots, and back.
+
+extension CameraSource {
+  public func take(into slot: inout CaptureSlot) {
+    guard let (frame, isCorrupt) = held.map({ ($0.frame, $0.arrived.isCorrupt) }) else {
+      preconditionFailure("a frame is taken once it was announced")
+    }
+    held = nil
+    controls.deliver(into: &slot)
+    if let layout, !isCorrupt, loans.canLend {
+      lend(frame, layout, to: &slot)
+    } else {
+      copy(frame, into: &slot)
+      giveBack(frame.index)
+    }
+  }
+
+  public func discard() {
+    guard let index = held?.frame.index else { return }
+    held = nil
+    giveBack(index)
+  }
+
+  private func lend(_ frame: V4L2Frame, _ layout: CameraLayout, to slot: inout CaptureSlot) {
+    let bytes = unsafe self.bytes(of: frame)
+    // One more, for an address cannot be 0.
+    guard let start = bytes.baseAddress,
+      let handle = unsafe UnsafeMutableRawPointer(bitPattern: frame.index + 1)
+    else { preconditionFailure("a buffer that holds a frame has an address") }
+    var image = unsafe ImageStorage()
+    for (index, place) in layout.planes.enumerated() {
+      unsafe image.planes[index] = unsafe PlaneStorage(
+        base: start + place.offset, stride: place.stride, bytesPerRow: place.bytesPerRow,
+        rows: place.rows)
+    }
+    unsafe slot.lend(image, byteCount: packedCount(slot.format), handle: handle)
+    loans.didLend(frame.index)
+    borrowed += 1
+  }
+
+  private func packedCount(_ format: FrameFormat) -> Int {
+    format.pixelFormat.byteCount(width: format.width, height: format.height)
+  }
+
+  /// Copies the frame, of a raw one the rows without what lies between them; of one that is too short,
+  /// what there is.
+  private func copy(_ frame: V4L2Frame, into slot: inout CaptureSlot) {
+    let source = unsafe bytes(of: frame)
+    var count = 0
+    let places = layout?.planes ?? []
+    var memory = slot.bytes
+    unsafe memory.withUnsafeMutableBytes { target in
+      func add(_ offset: Int, _ length: Int) {
+        let room = min(length, source.count - offset, target.count - count)
+        guard room > 0, let to = target.baseAddress, let from = source.baseAddress
+        else { return }
+        unsafe memcpy(to + count, from + offset, room)
+        count += room
+      }
+      guard !places.isEmpty else { return add(0, source.count) }
+      for place in places {
+        if place.stride == place.bytesPerRow {
+          add(place.offset, place.bytesPerRow * place.rows)
+        } else {
+          for row in 0..<place.rows { add(place.offset + row * place.stride, place.bytesPerRow) }
+        }
+      }
+    }
+    slot.filled(count)
+    copied += 1
+  }
+
+  /// The frame's bytes, in the driver's memory.
+  func bytes(of frame: V4L2Frame) -> UnsafeMutableBufferPointer<UInt8> {
+    let buffer = unsafe device!.memory(frame.index)
+    let part = unsafe UnsafeMutableRawBufferPointer(
+      rebasing: buffer[frame.offset..<frame.offset + frame.byteCount])
+    return unsafe part.assumingMemoryBound(to: UInt8.self)
+  }
+
+  public func reclaim(_ lent: UnsafeMutableRawPointer) {
+    let index = Int(bitPattern: lent) - 1
+    loans.didReturn(index)
+    giveBack(index)
+  }
+
+  /// Lets the driver fill a buffer. One that it refuses is tried again before the next frame; that the
+  /// device is gone, taking a frame tells.
+  func giveBack(_ index: Int) {
+    do throws(V4L2Error) {
+      try device?.queue(index)
+      loans.didQueue(index)
+    } catch {}
+  }
+
+  /// What the driver refused before.
+  func giveBackIdle() {
+    var idle = loans.idle
+    while idle != 0 {
+      giveBack(idle.trailingZeroBitCount)
+      idle &= idle - 1
+    }
+  }
+}

@@ -1,0 +1,159 @@
+internal import SprocketCodecs
+public import SprocketCore
+internal import SprocketV4L2
+
+// Opening a camera: finding it, agreeing on a format, looking at the first JPEG.
+
+extension CameraSource {
+  public func open() throws(SourceError) -> SourceDescription {
+    let node = try CameraNode.find(name, among: CameraNode.all())
+    title = node.title
+    try asking { () throws(V4L2Error) in
+      if let problem = node.problem { throw problem }
+      device = try V4L2Device(path: node.path, converts: settings.conversion)
+    }
+    do throws(SourceError) {
+      return try prepare()
+    } catch {
+      device = nil
+      throw error
+    }
+  }
+
+  /// Runs what asks the device; its errors become sentences.
+  func asking<Value>(_ body: () throws(V4L2Error) -> Value) throws(SourceError) -> Value {
+    do throws(V4L2Error) {
+      return try body()
+    } catch {
+      throw SourceError(error, name: title)
+    }
+  }
+
+  private func prepare() throws(SourceError) -> SourceDescription {
+    let formats = CameraFormat.all(of: device!)
+    let negotiation = CameraNegotiation(name: title, formats: formats) { fourCC, size in
+      CameraRates(self.device!.intervals(of: V4L2FourCC(fourCC), V4L2Size(size)))
+    }
+    let mode = try negotiation.choose(settings.wanted)
+    let found = try set(mode)
+    let rate = try setRate(mode)
+    try makeBuffers(found, mode.pixelFormat)
+    controls = CameraControls(device!.controls())
+    for control in controls.watched { _ = device!.subscribe(to: control.id) }
+    let format = FrameFormat(
+      pixelFormat: mode.pixelFormat, width: found.size.width, height: found.size.height,
+      color: Color(found, mode.pixelFormat), rate: rate)
+    let seen = mode.pixelFormat.isEncoded ? try look(format) : format
+    self.format = seen
+    return description(seen)
+  }
+
+  func description(_ format: FrameFormat) -> SourceDescription {
+    let packed = format.pixelFormat.byteCount(width: format.width, height: format.height)
+    let largest = (0..<loans.count).reduce(0) { most, index in
+      max(most, unsafe device!.memory(index).count)
+    }
+    return SourceDescription(
+      name: title, format: format, isLive: true, clock: .monotonic,
+      capacity: format.pixelFormat.isEncoded ? largest : packed, controls: controls.port)
+  }
+
+  /// Sets format and size; a driver that makes another of them is refused.
+  private func set(_ mode: CameraMode) throws(SourceError) -> V4L2Format {
+    let wanted = V4L2FourCC(mode.fourCC)
+    let found = try asking { () throws(V4L2Error) in
+      try device!.setFormat(wanted, V4L2Size(mode.size))
+    }
+    guard found.fourCC == wanted, CameraSize(found.size) == mode.size else {
+      throw SourceError(
+        .usage,
+        "\(title) makes \(found.fourCC.text) \(CameraSize(found.size).text) of \(mode.fourCC) "
+          + "\(mode.size.text); ask for that with --format and --size")
+    }
+    guard found.memoryPlanes == 1 else {
+      throw SourceError(
+        .usage,
+        "\(title) gives \(mode.fourCC) in \(found.memoryPlanes) pieces of memory, which Sprocket does "
+          + "not take; choose another --format")
+    }
+    return found
+  }
+
+  /// Sets the rate; returns the one that the driver made of it. One that was asked for is held to.
+  private func setRate(_ mode: CameraMode) throws(SourceError) -> FrameRate {
+    guard let rate = mode.rate else {
+      return device!.interval().flatMap { FrameRate($0) } ?? .unknown
+    }
+    let made = try asking { () throws(V4L2Error) in
+      try device!.setInterval(V4L2Interval(UInt32(rate.seconds), UInt32(rate.frames)))
+    }
+    let found = made.flatMap { FrameRate($0) }
+    if let asked = settings.wanted.rate,
+      found.map({ !CameraNegotiation.isSame($0, asked.framesPerSecond) }) ?? true
+    {
+      throw SourceError(
+        .usage,
+        "\(title) cannot be set to \(asked.text) frames/s"
+          + (found.map { "; it makes \($0.text) of them" } ?? ": leave out --rate"))
+    }
+    return found ?? rate
+  }
+
+  /// Maps buffers, and notes how frames lie in them.
+  private func makeBuffers(_ found: V4L2Format, _ pixels: PixelFormat) throws(SourceError) {
+    try asking { () throws(V4L2Error) in try device!.makeBuffers(settings.buffers) }
+    let count = device?.bufferCount ?? 0
+    let place = CameraLayout(
+      pixels, width: found.size.width, height: found.size.height, bytesPerLine: found.bytesPerLine)
+    let smallest = (0..<count).reduce(Int.max) { least, index in
+      min(least, unsafe device!.memory(index).count)
+    }
+    guard count >= 2, pixels.isEncoded || smallest >= place.byteCount else {
+      throw SourceError(
+        .failed,
+        "\(title) gives \(count) buffers of \(smallest) bytes, too little for "
+          + "\(CameraSize(found.size).text) \(found.fourCC.text); its driver is at fault: choose another "
+          + "--format or --size")
+    }
+    layout = pixels.isEncoded ? nil : place
+    loans = CameraLoans(
+      count: count, mayLend: device?.capabilities.driver != CameraLoans.overwriting)
+  }
+
+  /// Lets the camera stream until a JPEG is in order, and returns the format as that has it.
+  private func look(_ format: FrameFormat) throws(SourceError) -> FrameFormat {
+    try asking { () throws(V4L2Error) in try startStream() }
+    defer {
+      device!.stop()
+      loans.didStop()
+    }
+    let end = SourceClock.now() + settings.timeout.nanosecondCount
+    while SourceClock.now() < end {
+      let frame = try asking { () throws(V4L2Error) in
+        let ready = device!.wait(milliseconds: 20)
+        return ready.isEmpty ? nil : try device!.dequeue()
+      }
+      guard let frame else { continue }
+      loans.didDequeue(frame.index)
+      let bytes = unsafe Span(_unsafeElements: bytes(of: frame))
+      if !frame.isDamaged, let header = EncodedFrame(checking: bytes) {
+        guard header.width == format.width, header.height == format.height else {
+          throw SourceError(
+            .failed,
+            "\(title) sends \(header.width)x\(header.height) where its driver says "
+              + "\(format.width)x\(format.height); choose another --size")
+        }
+        return EncodedFrame.isUnpackable(bytes) ? encoded(format, header) : format
+      }
+      giveBack(frame.index)
+    }
+    throw SourceError(
+      .failed,
+      "\(title) gave no picture in \(settings.timeout.settingText): check its cable, or the program "
+        + "that feeds it")
+  }
+}
+
+extension V4L2Size {
+  init(_ size: CameraSize) { self.init(width: size.width, height: size.height) }
+}

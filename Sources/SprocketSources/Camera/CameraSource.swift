@@ -1,0 +1,204 @@
+internal import SprocketCodecs
+public import SprocketCore
+internal import SprocketV4L2
+
+/// A camera of this machine, by V4L2's memory-mapped streaming.
+///
+/// The name is a node (`/dev/video0`, `video0`), a card's name, or a part of it that only one has; none is
+/// the first camera. ``CameraNegotiation`` says how format, size and rate are chosen.
+///
+/// ## Memory
+///
+/// Encoded frames are copied, and their buffer goes back to the driver at once. Raw ones are lent where
+/// they lie while at least three buffers stay with the driver, else copied without their rows' padding.
+/// `counts` tells how many were `borrowed` and `copied`. v4l2loopback writes into buffers that it handed
+/// out, so its frames are always copied.
+///
+/// ## Number, time and damage
+///
+/// A frame's number is the driver's, continued beyond 32 bits: a jump is `missing`. ``CameraClock`` says
+/// what `captured` is. `corrupt` are frames that the driver flags, raw frames that are too short, and
+/// JPEGs that are broken in structure.
+///
+/// ## Motion-JPEG
+///
+/// Only a frame tells how its chroma is subsampled, so `open` lets the camera stream until it has seen
+/// one, and stops it again: what comes before the first `next` would be old. When a later frame has
+/// another size or subsampling an epoch begins.
+///
+/// ## Trouble
+///
+/// When nothing has come for four frame periods, and at least half a second, the frame that ends the
+/// pause carries `.stalled`; after the setting `timeout` the run fails. It fails, too, when the device
+/// is unplugged. A read that fails otherwise (`EIO`) is counted and tried again, until then.
+public final class CameraSource: Source {
+  /// The frame that `next` announced.
+  struct Held {
+    var frame: V4L2Frame
+    var arrived: ArrivedFrame
+  }
+
+  let name: String
+  let settings: CameraSettings
+  var title = ""
+  var device: V4L2Device?
+  var format: FrameFormat?
+  var layout: CameraLayout?
+  var loans = CameraLoans(count: 0, mayLend: false)
+  var controls = CameraControls([])
+  var held: Held?
+  private var sequence = CameraSequence()
+  private var clock = CameraClock()
+  private var firstNumber: UInt64?
+  private var isStreaming = false
+  /// On CLOCK_MONOTONIC: when the last frame came or streaming began.
+  private var lastArrival: Int64 = 0
+  private var isStalled = false
+  var failure: SourceError?
+  var borrowed: UInt64 = 0
+  var copied: UInt64 = 0
+  private var readErrors: UInt64 = 0
+
+  /// Opens nothing yet.
+  public init(name: String, _ settings: CameraSettings = CameraSettings()) {
+    self.name = name
+    self.settings = settings
+  }
+
+  /// `--source camera[:NAME]`.
+  public static let kind = SourceKind(
+    "camera", "a camera of this machine", argument: "NAME", isArgumentOptional: true,
+    CameraSettings.self
+  ) { (name, settings) throws(SourceError) in CameraSource(name: name, settings) }
+
+  /// Whether this machine has a camera that gives something, or that only its user's rights bar.
+  public static var hasCamera: Bool { CameraNode.all().contains { !$0.isIdle } }
+
+  public func next(timeout: Int64) throws(SourceError) -> Arrival {
+    if let failure { throw failure }
+    if let held { return .frame(held.arrived) }
+    do throws(V4L2Error) {
+      if !isStreaming { try begin() }
+      takeWrites()
+      giveBackIdle()
+      return try wait(timeout)
+    } catch {
+      let failed = SourceError(error, name: title)
+      failure = failed
+      throw failed
+    }
+  }
+
+  /// Starts the stream. What was written to controls before shows from the first frame on.
+  private func begin() throws(V4L2Error) {
+    takeWrites()
+    readWatched()
+    try startStream()
+    isStreaming = true
+    lastArrival = SourceClock.now()
+  }
+
+  /// Queues every buffer and lets the device stream.
+  func startStream() throws(V4L2Error) {
+    for index in 0..<loans.count {
+      try device!.queue(index)
+      loans.didQueue(index)
+    }
+    try device!.start()
+  }
+
+  private func wait(_ timeout: Int64) throws(V4L2Error) -> Arrival {
+    let ready = device!.wait(milliseconds: Int32(clamping: (timeout + 999_999) / 1_000_000))
+    let now = SourceClock.now()
+    if ready.contains(.event) { takeChanges() }
+    if !ready.isDisjoint(with: [.frame, .failure]) {
+      if let frame = try dequeue(ready) { return announce(frame, now: now) }
+      // A device that is always ready and never has a frame must not keep a core busy.
+      SourceClock.sleep(until: now + min(timeout, 5_000_000))
+    }
+    try checkPatience(now)
+    return .nothing
+  }
+
+  private func dequeue(_ ready: V4L2Readiness) throws(V4L2Error) -> V4L2Frame? {
+    do throws(V4L2Error) {
+      return try device!.dequeue()
+    } catch {
+      // The driver lost this one; it says so, too, when it has stopped for good.
+      guard error.code == .failed, !ready.contains(.failure) else { throw error }
+      readErrors += 1
+      return nil
+    }
+  }
+
+  private func checkPatience(_ now: Int64) throws(V4L2Error) {
+    let waited = now - lastArrival
+    let period = format?.rate.frameNanoseconds ?? 0
+    if firstNumber != nil, waited > max(4 * period, 500_000_000) { isStalled = true }
+    guard waited > max(settings.timeout.nanosecondCount, 4 * period) else { return }
+    let seconds = Double(waited / 100_000_000) / 10
+    failure = SourceError(
+      .failed,
+      "\(title) has given no frame for \(seconds.settingText) s: check its cable, or the program that "
+        + "feeds it")
+  }
+
+  private func announce(_ frame: V4L2Frame, now: Int64) -> Arrival {
+    loans.didDequeue(frame.index)
+    if isStalled {
+      controls.tell(Event(kind: .stalled, value: Double(now - lastArrival) * 1e-6))
+      isStalled = false
+    }
+    lastArrival = now
+    let (captured, point) = clock.stamp(frame, now: now)
+    let number = sequence.extend(frame.sequence)
+    let first = firstNumber ?? number
+    firstNumber = first
+    controls.advance(to: captured.nanoseconds)
+    let (isBroken, found) = check(frame)
+    var arrived = ArrivedFrame(
+      sequence: number, captured: captured, capturePoint: point,
+      isCorrupt: frame.isDamaged || isBroken,
+      isStartup: number >= first && number - first < UInt64(settings.startup),
+      inForce: controls.inForce)
+    arrived.driverFlags = frame.flags
+    held = Held(frame: frame, arrived: arrived)
+    if !arrived.isCorrupt, let found, found.image != nil, found != format {
+      format = found
+      return .epoch(description(found), .formatChange)
+    }
+    return .frame(arrived)
+  }
+
+  /// Whether the frame is broken, and what format it has itself, if it says so.
+  private func check(_ frame: V4L2Frame) -> (isBroken: Bool, found: FrameFormat?) {
+    if let layout { return (frame.byteCount < layout.byteCount, nil) }
+    let bytes = unsafe Span(_unsafeElements: bytes(of: frame))
+    guard let header = EncodedFrame(checking: bytes) else { return (true, nil) }
+    // Of a kind that nobody unpacks, every frame is taken as it is.
+    guard let format, format.image != nil else { return (false, nil) }
+    return (false, encoded(format, header))
+  }
+
+  /// `format` as the frame itself has it.
+  func encoded(_ format: FrameFormat, _ header: EncodedFrame) -> FrameFormat {
+    FrameFormat(
+      pixelFormat: format.pixelFormat, image: header.image, width: header.width,
+      height: header.height, color: format.color, rate: format.rate)
+  }
+
+  public var counts: [(name: String, value: UInt64)] {
+    [
+      ("borrowed", borrowed), ("copied", copied), ("read_errors", readErrors),
+      ("refused_controls", controls.refusedWrites), ("repeated_sequences", sequence.repeated),
+      ("replaced_timestamps", clock.replaced),
+    ]
+  }
+
+  public func close() {
+    held = nil
+    if isStreaming { device?.stop() }
+    if loans.hasLent { device?.leaveMemoryMapped() }
+    device = nil
+  }
+}

@@ -1,0 +1,198 @@
+internal import CSprocketV4L2
+internal import Glibc
+
+// Buffers in the driver's memory, mapped: asking for them, filling, taking.
+
+/// A buffer's memory, mapped for reading.
+@safe
+struct V4L2Buffer {
+  let memory: UnsafeMutableRawBufferPointer
+}
+
+/// A buffer that the driver filled.
+public struct V4L2Frame: Sendable, Hashable, BitwiseCopyable {
+  /// Which buffer.
+  public var index: Int
+  /// The driver's number: 32 bits, after the last comes 0.
+  public var sequence: UInt32
+  /// As the driver gives it, on the clock that the flags name. Far from sense it saturates.
+  public var nanoseconds: Int64
+  /// `V4L2_BUF_FLAG_*`.
+  public var flags: UInt32
+  /// Where in the buffer the frame begins, and how many bytes it has; within the buffer.
+  public var offset: Int
+  public var byteCount: Int
+
+  /// Whether the driver says that its time is on CLOCK_MONOTONIC.
+  public var isMonotonic: Bool {
+    flags & UInt32(V4L2_BUF_FLAG_TIMESTAMP_MASK) == UInt32(V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC)
+  }
+
+  /// The time is the start of exposure, not the end of the frame.
+  public var isStampedAtStart: Bool {
+    flags & UInt32(V4L2_BUF_FLAG_TSTAMP_SRC_MASK) == UInt32(V4L2_BUF_FLAG_TSTAMP_SRC_SOE)
+  }
+
+  /// The driver found the frame damaged.
+  public var isDamaged: Bool { flags & UInt32(V4L2_BUF_FLAG_ERROR) != 0 }
+
+  public init(
+    index: Int, sequence: UInt32, nanoseconds: Int64, flags: UInt32, offset: Int, byteCount: Int
+  ) {
+    self.index = index
+    self.sequence = sequence
+    self.nanoseconds = nanoseconds
+    self.flags = flags
+    self.offset = offset
+    self.byteCount = byteCount
+  }
+}
+
+/// What ``V4L2Device/wait(milliseconds:)`` found.
+public struct V4L2Readiness: OptionSet, Sendable {
+  public let rawValue: UInt8
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  public static let frame = V4L2Readiness(rawValue: 1)
+  public static let event = V4L2Readiness(rawValue: 2)
+  /// The driver stopped, or the device is gone: taking a frame tells which.
+  public static let failure = V4L2Readiness(rawValue: 4)
+}
+
+extension V4L2Device {
+  public var bufferCount: Int { buffers.count }
+
+  /// The memory of a buffer; valid as long as the device, or for ever after
+  /// ``leaveMemoryMapped()``.
+  public func memory(_ index: Int) -> UnsafeMutableRawBufferPointer {
+    unsafe buffers[index].memory
+  }
+
+  /// The memory stays mapped when the device is closed, for somebody still reads it.
+  public mutating func leaveMemoryMapped() { isMemoryLeftMapped = true }
+
+  /// Asks for `count` buffers and maps those that it gets, which may be more or fewer.
+  ///
+  /// The corresponding C functions are `v4l2_ioctl` with `VIDIOC_REQBUFS` and `VIDIOC_QUERYBUF`, and
+  /// `v4l2_mmap`.
+  public mutating func makeBuffers(_ count: Int) throws(V4L2Error) {
+    var wanted = v4l2_requestbuffers()
+    wanted.count = UInt32(clamping: count)
+    wanted.type = bufferType
+    wanted.memory = V4L2_MEMORY_MMAP.rawValue
+    try demand(SPROCKET_VIDIOC_REQBUFS, &wanted, "VIDIOC_REQBUFS")
+    for index in 0..<wanted.count { buffers.append(try map(index)) }
+  }
+
+  private func map(_ index: UInt32) throws(V4L2Error) -> V4L2Buffer {
+    let (length, offset) = try place(index)
+    let memory = unsafe v4l2_mmap(nil, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset)
+    guard let memory = unsafe memory, unsafe memory != MAP_FAILED else { throw failure("mmap") }
+    return unsafe V4L2Buffer(
+      memory: UnsafeMutableRawBufferPointer(start: memory, count: length))
+  }
+
+  private func place(_ index: UInt32) throws(V4L2Error) -> (length: Int, offset: Int64) {
+    let found = unsafe try withBuffer(index) { (buffer) throws(V4L2Error) in
+      unsafe try demand(SPROCKET_VIDIOC_QUERYBUF, &buffer, "VIDIOC_QUERYBUF")
+    }
+    return capabilities.isMultiplanar
+      ? unsafe (Int(found.plane.length), Int64(found.plane.m.mem_offset))
+      : unsafe (Int(found.buffer.length), Int64(found.buffer.m.offset))
+  }
+
+  /// Gives a buffer to the driver, to be filled.
+  ///
+  /// The corresponding C function is `v4l2_ioctl` with `VIDIOC_QBUF`.
+  public mutating func queue(_ index: Int) throws(V4L2Error) {
+    _ = unsafe try withBuffer(UInt32(index)) { (buffer) throws(V4L2Error) in
+      unsafe try demand(SPROCKET_VIDIOC_QBUF, &buffer, "VIDIOC_QBUF")
+    }
+  }
+
+  /// The corresponding C function is `v4l2_ioctl` with `VIDIOC_STREAMON`.
+  public mutating func start() throws(V4L2Error) {
+    var type = bufferType
+    try demand(SPROCKET_VIDIOC_STREAMON, &type, "VIDIOC_STREAMON")
+  }
+
+  /// All buffers come back, whatever is in them. Never fails in a way that matters.
+  ///
+  /// The corresponding C function is `v4l2_ioctl` with `VIDIOC_STREAMOFF`.
+  public mutating func stop() {
+    var type = bufferType
+    _ = request(SPROCKET_VIDIOC_STREAMOFF, &type)
+  }
+
+  /// Waits for something to happen; nothing, when the time is over or a signal came.
+  ///
+  /// The corresponding C function is `poll`.
+  public func wait(milliseconds: Int32) -> V4L2Readiness {
+    var entry = pollfd(fd: fd, events: Int16(POLLIN | POLLPRI), revents: 0)
+    guard unsafe poll(&entry, 1, milliseconds) > 0 else { return [] }
+    let found = Int32(entry.revents)
+    var ready: V4L2Readiness = []
+    if found & POLLIN != 0 { ready.insert(.frame) }
+    if found & POLLPRI != 0 { ready.insert(.event) }
+    if found & (POLLERR | POLLHUP | POLLNVAL) != 0 { ready.insert(.failure) }
+    return ready
+  }
+
+  /// Takes a filled buffer from the driver; `nil` when none is filled.
+  ///
+  /// The corresponding C function is `v4l2_ioctl` with `VIDIOC_DQBUF`.
+  public mutating func dequeue() throws(V4L2Error) -> V4L2Frame? {
+    var isNoneReady = false
+    let found = unsafe try withBuffer(0) { (buffer) throws(V4L2Error) in
+      if unsafe request(SPROCKET_VIDIOC_DQBUF, &buffer) { return }
+      guard errno == EAGAIN else { throw failure("VIDIOC_DQBUF") }
+      isNoneReady = true
+    }
+    if isNoneReady { return nil }
+    let buffer = unsafe found.buffer
+    let index = unsafe Int(buffer.index)
+    guard index < buffers.count else {
+      throw V4L2Error(.failed, operation: "VIDIOC_DQBUF, buffer \(index)", path: path)
+    }
+    let room = unsafe buffers[index].memory.count
+    var offset = 0
+    var count = unsafe Int(buffer.bytesused)
+    if capabilities.isMultiplanar {
+      // A plane's bytes count its offset.
+      offset = unsafe min(Int(found.plane.data_offset), room)
+      count = unsafe max(0, Int(found.plane.bytesused) - offset)
+    }
+    return V4L2Frame(
+      index: index, sequence: unsafe buffer.sequence,
+      nanoseconds: unsafe nanoseconds(buffer.timestamp),
+      flags: unsafe buffer.flags, offset: offset, byteCount: min(count, room - offset))
+  }
+
+  private func nanoseconds(_ time: timeval) -> Int64 {
+    let (seconds, overflow) = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
+    if overflow { return time.tv_sec < 0 ? .min : .max }
+    let (sum, isOver) = seconds.addingReportingOverflow(Int64(time.tv_usec) &* 1000)
+    return isOver ? .max : sum
+  }
+
+  /// Fills in a buffer's description with one plane behind it, as the device wants it.
+  private func withBuffer(
+    _ index: UInt32, _ body: (inout v4l2_buffer) throws(V4L2Error) -> Void
+  ) throws(V4L2Error) -> (buffer: v4l2_buffer, plane: v4l2_plane) {
+    var buffer = unsafe v4l2_buffer()
+    unsafe buffer.index = index
+    unsafe buffer.type = bufferType
+    unsafe buffer.memory = V4L2_MEMORY_MMAP.rawValue
+    guard capabilities.isMultiplanar else {
+      unsafe try body(&buffer)
+      return unsafe (buffer, v4l2_plane())
+    }
+    var plane = v4l2_plane()
+    unsafe try withUnsafeMutablePointer(to: &plane) { (pointer) throws(V4L2Error) in
+      unsafe buffer.m.planes = unsafe pointer
+      unsafe buffer.length = 1
+      unsafe try body(&buffer)
+    }
+    return unsafe (buffer, plane)
+  }
+}

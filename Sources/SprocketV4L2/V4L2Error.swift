@@ -1,0 +1,85 @@
+internal import Glibc
+
+/// Why a video device does not do what it was asked for.
+public struct V4L2Error: Error, Equatable, Sendable {
+  /// What a program can tell apart.
+  public enum Code: Equatable, Sendable {
+    case notFound
+    case notPermitted
+    /// Not a video device, or one that captures nothing by streaming.
+    case notACamera
+    /// Another program has it.
+    case busy
+    /// Unplugged, or its driver is gone.
+    case gone
+    /// The device cannot do that, or not in the state that it is in.
+    case refused
+    /// The bus has no bandwidth left for it (`ENOSPC`).
+    case noBandwidth
+    case outOfMemory
+    /// The hardware or its driver failed (`EIO` and all else).
+    case failed
+  }
+
+  public let code: Code
+  /// The request or C function that failed.
+  public let operation: String
+  /// 0 where no call failed.
+  public let errno: Int32
+  /// The device node.
+  public let path: String
+
+  public init(_ code: Code, operation: String, errno: Int32 = 0, path: String) {
+    self.code = code
+    self.operation = operation
+    self.errno = errno
+    self.path = path
+  }
+
+  /// The code is made of `errno`.
+  init(operation: String, errno: Int32, path: String) {
+    let code: Code =
+      switch errno {
+      case ENOENT: .notFound
+      case EACCES, EPERM: .notPermitted
+      case ENODEV, ENXIO: .gone
+      case EBUSY: .busy
+      case EINVAL, ENOTTY, ERANGE: .refused
+      case ENOSPC: .noBandwidth
+      case ENOMEM: .outOfMemory
+      default: .failed
+      }
+    self.init(code, operation: operation, errno: errno, path: path)
+  }
+
+  /// The system's words for ``errno``.
+  ///
+  /// The corresponding C function is `strerror`.
+  public var reason: String {
+    guard errno != 0, let text = unsafe strerror(errno) else { return "no error" }
+    return unsafe String(cString: text)
+  }
+}
+
+extension V4L2Error: CustomStringConvertible {
+  /// A sentence that says what is wrong and what can be done.
+  public var description: String {
+    switch code {
+    case .notFound: "there is no device \(path); plug it in, or see `sprocket devices`"
+    case .notPermitted:
+      "you may not use \(path): join the group video with `sudo usermod -aG video $USER`, then log "
+        + "out and in again"
+    case .notACamera: "\(path) captures no video; `sprocket devices` lists what does"
+    case .busy: "\(path) is in use by another program; close that"
+    case .gone: "\(path) is gone: it was unplugged, or its driver stopped"
+    case .refused: "\(path) refuses \(operation) (\(reason)); its driver cannot do that"
+    case .noBandwidth:
+      "the bus of \(path) has no bandwidth left (\(operation)); ask for a smaller size or a lower "
+        + "rate, take MJPG, or plug it into another bus"
+    case .outOfMemory:
+      "there is not enough memory for \(path) (\(operation)); ask for fewer buffers"
+    case .failed:
+      "\(path) failed (\(reason), in \(operation)); unplug it and plug it in again"
+    }
+  }
+}

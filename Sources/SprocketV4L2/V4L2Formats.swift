@@ -1,0 +1,91 @@
+// What a device offers, and what it was set to.
+
+/// A pixel format that a device offers.
+public struct V4L2FormatOffer: Hashable, Sendable {
+  public var fourCC: V4L2FourCC
+  /// The driver's words.
+  public var text: String
+  /// libv4l2 makes it of another format (`V4L2_FMT_FLAG_EMULATED`).
+  public var isEmulated: Bool
+
+  public init(fourCC: V4L2FourCC, text: String = "", isEmulated: Bool = false) {
+    self.fourCC = fourCC
+    self.text = text
+    self.isEmulated = isEmulated
+  }
+}
+
+/// Sizes that a device offers for a format, in pixels.
+public enum V4L2Sizes: Hashable, Sendable {
+  case discrete([V4L2Size])
+  /// Every `step` from the smallest to the largest; a continuous range has steps of 1.
+  case stepwise(smallest: V4L2Size, largest: V4L2Size, step: V4L2Size)
+}
+
+/// In pixels.
+public struct V4L2Size: Hashable, Sendable {
+  public var width: Int
+  public var height: Int
+
+  public init(width: Int, height: Int) {
+    self.width = width
+    self.height = height
+  }
+}
+
+/// From one frame to the next, in seconds as a fraction.
+public struct V4L2Interval: Hashable, Sendable {
+  public var numerator: UInt32
+  public var denominator: UInt32
+
+  public init(_ numerator: UInt32, _ denominator: UInt32) {
+    self.numerator = numerator
+    self.denominator = denominator
+  }
+
+  /// 0 where the driver says nothing sensible.
+  public var framesPerSecond: Double {
+    numerator == 0 ? 0 : Double(denominator) / Double(numerator)
+  }
+}
+
+/// Intervals that a device offers for a format and size.
+public enum V4L2Intervals: Hashable, Sendable {
+  case discrete([V4L2Interval])
+  /// Anything between the two, in steps; a continuous range, too.
+  case stepwise(shortest: V4L2Interval, longest: V4L2Interval)
+}
+
+/// The format that a device is set to.
+public struct V4L2Format: Hashable, Sendable {
+  public var fourCC: V4L2FourCC
+  /// In pixels.
+  public var size: V4L2Size
+  /// From one row of the first plane to the next; 0 for encoded frames.
+  public var bytesPerLine: Int
+  /// The most that one frame takes.
+  public var imageBytes: Int
+  /// Planes of memory: 1 but with some drivers of the multi-planar interface.
+  public var memoryPlanes: Int
+  /// `V4L2_COLORSPACE_*`, `V4L2_XFER_FUNC_*`, `V4L2_YCBCR_ENC_*`, `V4L2_QUANTIZATION_*`; 0 is the
+  /// default.
+  public var colorspace: UInt32
+  public var transfer: UInt32
+  public var encoding: UInt32
+  public var quantization: UInt32
+
+  public init(
+    fourCC: V4L2FourCC, size: V4L2Size, bytesPerLine: Int, imageBytes: Int, memoryPlanes: Int = 1,
+    colorspace: UInt32 = 0, transfer: UInt32 = 0, encoding: UInt32 = 0, quantization: UInt32 = 0
+  ) {
+    self.fourCC = fourCC
+    self.size = size
+    self.bytesPerLine = bytesPerLine
+    self.imageBytes = imageBytes
+    self.memoryPlanes = memoryPlanes
+    self.colorspace = colorspace
+    self.transfer = transfer
+    self.encoding = encoding
+    self.quantization = quantization
+  }
+}
