@@ -34,6 +34,7 @@ struct DumpContents: ~Copyable {
   private var pendingFates: UInt64 = 0
 
   var isOpen: Bool { writer != nil }
+  var isGone: Bool { mutating get { writer?.output.isGone ?? false } }
 
   mutating func open(_ file: consuming PartialFile) { writer = MCAPWriter(output: file) }
 

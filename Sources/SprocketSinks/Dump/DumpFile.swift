@@ -74,9 +74,15 @@ final class DumpFile: @unchecked Sendable {
     try write { contents throws(SinkError) in try contents.complete(ledger) }
   }
 
-  /// Frames, and fates of frames that were delivered, that are with the kernel.
+  /// Throws what the file failed with, if it did.
+  func check() throws(SinkError) { try write { _ throws(SinkError) in } }
+
+  /// Frames, and fates of frames that were delivered, that are with the kernel; none where somebody
+  /// removed the file.
   var durable: (frames: UInt64, fates: UInt64) {
-    lock.withLock { _ in (contents.durableFrames, contents.durableFates) }
+    lock.withLock { _ in
+      contents.isGone ? (0, 0) : (contents.durableFrames, contents.durableFates)
+    }
   }
 
   /// After the first failure, which both sinks tell in the same words, nothing is done any more.

@@ -91,6 +91,9 @@ public final class DumpFateSink: Sink {
   }
 
   public func finish() throws(SinkError) { try file.flush() }
+
+  /// The other half completes the file; what it cannot keep is not kept here either.
+  public func seal(_ ledger: Ledger) throws(SinkError) { try file.check() }
 }
 
 extension SinkSetup {
