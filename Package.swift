@@ -85,7 +85,11 @@ let package = Package(
       "SprocketSources",
       ["SprocketCore", "SprocketCodecs", "SprocketJPEG", "SprocketLibAV", "SprocketV4L2"]),
     library(
-      "SprocketSinks", ["SprocketCore", "SprocketMCAP", "SprocketXXHash", "CSprocketSystem"]),
+      "SprocketSinks",
+      [
+        "SprocketCore", "SprocketCodecs", "SprocketLibAV", "SprocketMCAP", "SprocketXXHash",
+        "CSprocketSystem",
+      ]),
     library(
       "Sprocket",
       ["SprocketEngine", "SprocketSources", "SprocketSinks", "SprocketCodecs", "SprocketCore"]),

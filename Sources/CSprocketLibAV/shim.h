@@ -13,6 +13,7 @@
 
 // Macros made of other macros with arguments or casts are not imported.
 static const int SPROCKET_AVERROR_EAGAIN = AVERROR(EAGAIN);
+static const int SPROCKET_AVERROR_EIO = AVERROR(EIO);
 static const int SPROCKET_AVERROR_EOF = AVERROR_EOF;
 static const int SPROCKET_AVERROR_INVALIDDATA = AVERROR_INVALIDDATA;
 static const int64_t SPROCKET_AV_NOPTS_VALUE = AV_NOPTS_VALUE;

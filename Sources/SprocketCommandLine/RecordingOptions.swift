@@ -1,19 +1,39 @@
 internal import ArgumentParser
 internal import Sprocket
 
-/// What `sprocket run` records frames to.
+/// What `sprocket run` records of the frames, and where.
 struct RecordingOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Records a movie; the ending says of which kind.", valueName: "path.mov | .mp4 | .mkv"))
+  var movie: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Quality of JPEG that is encoded, 1 to 100. A camera's own is kept as it is.", valueName: "n")
+  )
+  var quality = 90
+
   @Option(
     help: ArgumentHelp(
       "Writes all that the source delivers, as MCAP, to be replayed or read.", valueName: "path"))
   var dump: String?
 
+  func validate() throws {
+    guard 1...100 ~= quality else { throw ValidationError("--quality is 1 to 100, not \(quality)") }
+  }
+
+  /// In the order of the options.
   func sinks(overwrite: Bool) -> [any Sink] {
-    guard let dump else { return [] }
-    let sink = DumpSink(path: dump, overwrite: overwrite)
-    return [sink, sink.fates]
+    var sinks: [any Sink] = []
+    if let movie { sinks.append(MovieSink(path: movie, quality: quality, overwrite: overwrite)) }
+    if let dump {
+      let sink = DumpSink(path: dump, overwrite: overwrite)
+      sinks += [sink, sink.fates]
+    }
+    return sinks
   }
 
   /// Files that are written, with the options that name them.
-  var paths: [(option: String, path: String?)] { [("--dump", dump)] }
+  var paths: [(option: String, path: String?)] { [("--movie", movie), ("--dump", dump)] }
 }

@@ -38,7 +38,8 @@ struct RunCommand: ParsableCommand {
       valueName: "name[:key=value,...]"))
   var stage: [String] = []
 
-  @OptionGroup var recording: RecordingOptions
+  @OptionGroup(title: "Recording")
+  var recording: RecordingOptions
 
   @Option(help: ArgumentHelp("Writes JSON Lines: one per produced frame.", valueName: "path"))
   var reports: String?

@@ -119,6 +119,7 @@ struct SummaryDocument: Encodable {
     try root.encode(summary.lookahead, forKey: Key("lookahead_frames"))
     try root.encode(summary.droppedEvents, forKey: Key("dropped_events"))
     try root.encode(summary.errors.map(\.description), forKey: Key("errors"))
+    try root.encode(summary.notes, forKey: Key("notes"))
     try root.encode(Durations(summary.latency), forKey: Key("latency_us"))
     try root.encode(SourceLine(summary.source, summary.sourceCounts), forKey: Key("source"))
     var sinks = root.nestedContainer(keyedBy: Key.self, forKey: Key("sinks"))

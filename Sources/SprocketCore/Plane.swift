@@ -41,6 +41,16 @@ public struct Plane: ~Escapable {
     }
   }
 
+  /// All rows as a library wants them: from the first byte to the last, and the stride.
+  @inlinable
+  public func withUnsafeRows<Result, Failure: Error>(
+    _ body: (UnsafeBufferPointer<UInt8>, Int) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    precondition(stride >= bytesPerRow, "rows that lie upside down are not handed to libraries")
+    let count = rows == 0 ? 0 : stride * (rows - 1) + bytesPerRow
+    return unsafe try body(UnsafeBufferPointer(start: base, count: count), stride)
+  }
+
   /// All rows as one span, where they lie one behind the other without padding; else `nil`.
   public var contiguous: Span<UInt8>? {
     @_lifetime(copy self)

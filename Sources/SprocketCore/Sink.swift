@@ -30,6 +30,8 @@ public protocol Sink: AnyObject {
   /// The account of the whole run, for a sink that stores it: called last, after every sink has
   /// finished, also this one; its own entry is as it stands then.
   func seal(_ ledger: Ledger) throws(SinkError)
+  /// What the user should know of what this sink made, a sentence each; asked once it has finished.
+  var notes: [String] { get }
 }
 
 extension Sink {
@@ -42,6 +44,7 @@ extension Sink {
   }
   public func finish() throws(SinkError) {}
   public func seal(_ ledger: Ledger) throws(SinkError) {}
+  public var notes: [String] { [] }
 }
 
 /// A frame that did not reach a sink.

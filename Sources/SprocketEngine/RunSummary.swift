@@ -60,7 +60,8 @@ public struct RunSummary: Sendable {
   /// Events that no frame had room for.
   public var droppedEvents: UInt64
   public var errors: [RunError]
-  /// Why the run ended, where that is nobody's fault: a reader that went away.
+  /// Why the run ended, where that is nobody's fault: a reader that went away. What sinks have to say
+  /// of what they made.
   public var notes: [String]
 }
 
@@ -93,7 +94,8 @@ extension Engine {
       lookahead: epoch.plan.totalLookahead, latency: mergedLatency.summary,
       warnings: epoch.plan.warnings(stages, isLive: epoch.source.isLive),
       droppedEvents: shared.counters.droppedEvents.now,
-      errors: shared.errors.withLock { $0 }, notes: shared.notes.withLock { $0 })
+      errors: shared.errors.withLock { $0 },
+      notes: shared.notes.withLock { $0 } + sinks.flatMap { $0.isStuck ? [] : $0.sink.notes })
   }
 
   var ledger: Ledger {

@@ -4,7 +4,8 @@ internal import CSprocketJPEG
 ///
 /// One encoder serves one thread at a time; a worker makes its own and keeps it. Samples are taken to be
 /// full range with the matrix of BT.601, as JFIF has it; nothing is converted. Huffman tables are the
-/// standard ones and are written, transforms the accurate integer ones.
+/// standard ones and are written. Transforms are fast integer ones below quality 96, as
+/// in most programs: `JPEGTransformTests` has what that costs.
 @safe
 public struct JPEGEncoder: ~Copyable {
   private let handle: tjhandle
@@ -29,9 +30,9 @@ public struct JPEGEncoder: ~Copyable {
     return Int(exactly: tjBufSize(Int32(width), Int32(height), subsampling.code))
   }
 
-  /// Encodes an image into `output`; returns the number of bytes written.
+  /// Encodes an image into `output` from `offset` on; returns the number of bytes written.
   ///
-  /// `output` must have ``maximumSize(width:height:subsampling:)`` bytes, whatever the result needs:
+  /// There must be ``maximumSize(width:height:subsampling:)`` bytes, whatever the result needs:
   /// the library does not check the end of a buffer. `quality` is 1 to 100. The planes must hold
   /// ``JPEGSubsampling/planeWidth(_:imageWidth:)`` by ``JPEGSubsampling/planeHeight(_:imageHeight:)``
   /// samples; for odd sizes, repeat the last column and row there. `u` and `v` are not used for gray.
@@ -39,13 +40,14 @@ public struct JPEGEncoder: ~Copyable {
   /// The corresponding C function is `tjCompressFromYUVPlanes`.
   public mutating func encode(
     width: Int, height: Int, subsampling: JPEGSubsampling, y: JPEGPlane, u: JPEGPlane? = nil,
-    v: JPEGPlane? = nil, quality: Int, into output: inout MutableSpan<UInt8>
+    v: JPEGPlane? = nil, quality: Int, into output: inout MutableSpan<UInt8>, at offset: Int = 0
   ) throws(JPEGError) -> Int {
     precondition(1...100 ~= quality, "JPEG quality is 1 to 100, not \(quality)")
     guard
       let needed = Self.maximumSize(width: width, height: height, subsampling: subsampling)
     else { throw .encodingFailed }
-    guard output.count >= needed else { throw .bufferTooSmall(needed: needed) }
+    precondition(offset >= 0, "an image cannot begin before its buffer")
+    guard output.count - offset >= needed else { throw .bufferTooSmall(needed: offset + needed) }
 
     var planes: InlineArray<3, UnsafePointer<UInt8>?> = [nil, nil, nil]
     var strides: InlineArray<3, Int32> = [0, 0, 0]
@@ -62,9 +64,9 @@ public struct JPEGEncoder: ~Copyable {
     }
     var planeSpan = unsafe planes.mutableSpan
     let strideSpan = strides.span
-    var size = UInt(output.count)
+    var size = UInt(output.count - offset)
     let result = unsafe output.withUnsafeMutableBufferPointer { bytes in
-      var base = bytes.baseAddress
+      var base = unsafe bytes.baseAddress.map { unsafe $0 + offset }
       return unsafe planeSpan.withUnsafeMutableBufferPointer { planes in
         unsafe strideSpan.withUnsafeBufferPointer { strides in
           unsafe tjCompressFromYUVPlanes(

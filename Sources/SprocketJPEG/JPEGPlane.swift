@@ -18,6 +18,14 @@ public struct JPEGPlane {
     byteCount = memory.count
     self.stride = stride
   }
+
+  /// Calls `body` with each row of `width` samples and its number.
+  public func copy(width: Int, height: Int, _ body: (Span<UInt8>, Int) -> Void) {
+    checkPlane("copied", stride: stride, byteCount: byteCount, width: width, height: height)
+    for row in 0..<height {
+      unsafe body(Span(_unsafeStart: base + row * stride, count: width), row)
+    }
+  }
 }
 
 /// A plane of 8-bit samples that is written. See ``JPEGPlane``.

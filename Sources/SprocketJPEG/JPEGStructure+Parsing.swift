@@ -2,7 +2,9 @@
 
 extension JPEGStructure {
   /// Reads all segments and scans, and sets what they say.
-  mutating func readSegments(_ jpeg: Span<UInt8>) throws(JPEGError) {
+  mutating func readSegments(
+    _ jpeg: Span<UInt8>, untilScan: Bool = false
+  ) throws(JPEGError) {
     var hasQuantizationTables = false
     var at = 2
     while true {
@@ -28,6 +30,10 @@ extension JPEGStructure {
       case Marker.startOfScan:
         guard width > 0 else { throw .noFrameHeader }
         guard hasQuantizationTables else { throw .noQuantizationTable }
+        if untilScan {
+          (scanHeaderOffset, scanOffset) = (at, body.upperBound)
+          return
+        }
         at = try readScan(jpeg, body: body, at: at)
         continue
       case Marker.application, Marker.comment, 0xDC, 0xDE, 0xDF, 0xF0...0xFD: break

@@ -52,6 +52,16 @@ public struct JPEGStructure: Equatable, Sendable {
     }
     try readSegments(jpeg)
   }
+
+  /// Reads the segments before the first scan alone; `byteCount` is that of `jpeg`, and whether the
+  /// image is whole is not looked at. A few microseconds.
+  public init(headerOf jpeg: Span<UInt8>) throws(JPEGError) {
+    guard jpeg.count >= 2, jpeg[0] == 0xFF, jpeg[1] == Marker.startOfImage else {
+      throw .noStartOfImage
+    }
+    try readSegments(jpeg, untilScan: true)
+    byteCount = jpeg.count
+  }
 }
 
 /// The second bytes of the markers that matter here (T.81, table B.1).

@@ -1,3 +1,4 @@
+internal import CSprocketSystem
 internal import Glibc
 internal import SprocketCore
 
@@ -138,6 +139,38 @@ struct PartialFile: ~Copyable {
     return unsafe partialPath != nil && fstat(descriptor, &status) == 0 && status.st_nlink == 0
   }
 
+  /// Drops what lies behind `length` bytes: the torn end of what failed. The corresponding C function is
+  /// `ftruncate`.
+  func cut(to length: Int64) {
+    if partialPath != nil { _ = ftruncate(descriptor, off_t(length)) }
+  }
+
+  /// Lets the kernel begin to write out what it has; waits for nothing.
+  func beginSync() {
+    if partialPath != nil { sprocket_begin_sync(descriptor) }
+  }
+
+  /// Waits until what was written is durable. The corresponding C function is `fsync`.
+  mutating func sync() throws(SinkError) {
+    let code = FileCalls.sync(descriptor)
+    if code != 0 {
+      state = .failed
+      throw .writing(name, code)
+    }
+  }
+
+  /// It will not become complete: it keeps its partial name, or is removed if nothing in it is of use.
+  mutating func abandon(isOfUse: Bool) {
+    guard let partialPath, state != .completed else { return }
+    if !isOfUse, state != .found { _ = unsafe unlink(partialPath) }
+    state = .failed
+  }
+
+  /// Whether a file of that name, or a partial one, is there.
+  static func isTaken(_ path: String) -> Bool {
+    kind(of: path) != .nothing || kind(of: partialName(of: path)) != .nothing
+  }
+
   /// Syncs the file and gives it its final name, without replacing what has appeared there
   /// meanwhile, unless it may. Nothing can be written after that. Where a write failed before, it keeps
   /// its partial name, and nothing more is said.
@@ -145,11 +178,11 @@ struct PartialFile: ~Copyable {
   mutating func complete() throws(SinkError) {
     guard let partialPath, state != .failed, state != .completed else { return }
     var code = prepare()
-    if code == 0 { code = FileCalls.sync(descriptor) }
     if code != 0 {
       state = .failed
       throw .writing(name, code)
     }
+    try sync()
     keepPermissions()
     code = unsafe FileCalls.rename(AT_FDCWD, partialPath, to: finalPath, replaces: replaces)
     if code != 0 {

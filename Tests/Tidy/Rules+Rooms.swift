@@ -19,7 +19,8 @@ extension Rules {
       "SprocketCore", "SprocketCodecs", "SprocketJPEG", "SprocketLibAV", "SprocketV4L2",
     ],
     "SprocketSinks": [
-      "SprocketCore", "SprocketCodecs", "SprocketMCAP", "SprocketXXHash", "CSprocketSystem",
+      "SprocketCore", "SprocketCodecs", "SprocketLibAV", "SprocketMCAP", "SprocketXXHash",
+      "CSprocketSystem",
     ],
     "SprocketCodecs": ["SprocketCore", "SprocketJPEG", "SprocketYUV"],
     "SprocketMCAP": ["SprocketDeflate", "SprocketLZ4"],

@@ -25,8 +25,8 @@ extension Rules {
     Permission(
       "Sources/SprocketCodecs",
       [
-        "FrameUnpacker+Image", "FrameUnpacker", "JPEGWorker", "LumaSource", "LumaWriter",
-        "PlaneStorage+Libraries",
+        "FrameUnpacker+Image", "FrameUnpacker", "JPEGCompleter", "JPEGPacker", "JPEGWorker",
+        "LumaSource", "LumaWriter", "PlaneCopies", "PlaneStorage+Libraries",
       ], "hands slots to the wrappers"),
     Permission(
       "Sources/SprocketCommandLine", ["RunCommand+Paths", "SprocketMain"],
@@ -56,7 +56,8 @@ extension Rules {
       "Sources/SprocketLibAV",
       [
         "Converter", "DecodedFrame", "Decoder", "Demuxer", "EncodedPacket", "LentPool",
-        "MediaError", "MediaInfo", "MediaPixelFormat", "MediaReader",
+        "MediaError", "MediaInfo", "MediaPixelFormat", "MediaReader", "MovieContainer", "Muxer",
+        "MuxerOutput",
       ], "wraps libavformat and libavcodec"),
     Permission(
       "Sources/SprocketMCAP", ["MCAPBytes", "MCAPChunk", "MCAPMessagePacker", "MCAPWriter"],
@@ -72,6 +73,7 @@ extension Rules {
     Permission(
       "Sources/SprocketSinks/Dump", ["DumpContents", "DumpPacker", "DumpSession"],
       "hands on text in memory; asks the clock"),
+    Permission("Sources/SprocketSinks/Movie", ["MovieRecording"], "asks the clocks"),
     Permission("Sources/SprocketSources", ["SourceClock"], "asks the clock"),
     Permission(
       "Sources/SprocketSources/Camera",

@@ -1,0 +1,41 @@
+internal import SprocketJPEG
+
+/// Makes frames of Motion-JPEG into images that every viewer opens: those without Huffman tables get
+/// the standard ones, which they mean. All other bytes stay as the camera made them.
+///
+/// One instance serves one thread. It allocates when a frame is larger than all before it.
+@safe
+public struct JPEGCompleter: ~Copyable {
+  private var memory = unsafe UnsafeMutableBufferPointer<UInt8>(start: nil, count: 0)
+
+  public init() {}
+
+  deinit { unsafe memory.deallocate() }
+
+  /// Calls `body` with `jpeg` itself, or with a copy that has tables. An image whose header is broken is
+  /// handed on as it is.
+  public mutating func complete<Failure: Error>(
+    _ jpeg: Span<UInt8>, _ body: (Span<UInt8>) throws(Failure) -> Void
+  ) throws(Failure) {
+    guard let count = copyWithTables(jpeg) else { return try body(jpeg) }
+    try body(unsafe Span(_unsafeElements: UnsafeBufferPointer(rebasing: memory[..<count])))
+  }
+
+  /// The length of the copy; `nil` where none is needed.
+  private mutating func copyWithTables(_ jpeg: Span<UInt8>) -> Int? {
+    do throws(JPEGError) {
+      let structure = try JPEGStructure(headerOf: jpeg)
+      guard !structure.hasHuffmanTables else { return nil }
+      let needed = jpeg.count + JPEGHuffmanTables.standardSegment.count
+      if unsafe memory.count < needed {
+        unsafe memory.deallocate()
+        // Half as much again: sizes of frames differ.
+        unsafe memory = .allocate(capacity: needed + needed / 2)
+      }
+      var output = unsafe memory.mutableSpan
+      return try JPEGHuffmanTables.complete(jpeg, structure: structure, into: &output)
+    } catch {
+      return nil
+    }
+  }
+}

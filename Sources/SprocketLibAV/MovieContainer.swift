@@ -1,0 +1,105 @@
+internal import CSprocketLibAV
+
+/// The kinds of movie files that ``Muxer`` writes.
+public enum MovieContainer: String, CaseIterable, Sendable {
+  case mov, mp4, mkv
+
+  /// From the ending of a file's name, in any case; `nil` for all others.
+  public init?(path: String) {
+    let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+    guard let point = name.lastIndex(of: "."), point != name.startIndex else { return nil }
+    self.init(rawValue: name[name.index(after: point)...].lowercased())
+  }
+
+  /// Ticks of the file's clock in a second.
+  public var ticksPerSecond: Int32 { self == .mkv ? 1000 : 90000 }
+
+  /// Its end is made by ``MovieIndex``, and until then it is fragments.
+  var isQuickTime: Bool { self != .mkv }
+
+  /// The library's name for it.
+  var muxerName: String { self == .mkv ? "matroska" : rawValue }
+
+  /// What the library is asked for.
+  ///
+  /// - MOV, MP4: an index that has no frames, then a fragment whenever we say so. Positions count from
+  ///   the fragment, so that it does not matter where in the file it lies.
+  /// - MKV: clusters of 1 s at most. No checksums: they cost as much as all else together.
+  var options: [(String, String)] {
+    switch self {
+    case .mov, .mp4:
+      [("movflags", "frag_custom+empty_moov+default_base_moof+use_metadata_tags")]
+    case .mkv: [("cluster_time_limit", "1000"), ("write_crc32", "0")]
+    }
+  }
+}
+
+/// What is known of a movie before its first frame.
+public struct MovieDescription: Sendable {
+  /// In pixels.
+  public var width: Int
+  /// In pixels.
+  public var height: Int
+  /// Nominal frames per second; `nil` where it is unknown.
+  public var rate: MediaRational?
+  public var range: MediaColor.Range
+  public var matrix: MediaColor.Matrix
+  public var transfer: MediaColor.Transfer
+  /// Gray rather than YUV.
+  public var isGray: Bool
+  /// Written into the file: names without spaces, and values.
+  public var tags: [(name: String, value: String)]
+
+  public init(
+    width: Int, height: Int, rate: MediaRational?, range: MediaColor.Range,
+    matrix: MediaColor.Matrix, transfer: MediaColor.Transfer, isGray: Bool,
+    tags: [(name: String, value: String)] = []
+  ) {
+    self.width = width
+    self.height = height
+    self.rate = rate
+    self.range = range
+    self.matrix = matrix
+    self.transfer = transfer
+    self.isGray = isGray
+    self.tags = tags
+  }
+
+  /// The corresponding C type is `AVCodecParameters`.
+  func fill(_ stream: UnsafeMutablePointer<AVStream>) {
+    let parameters = unsafe stream.pointee.codecpar!
+    unsafe parameters.pointee.codec_type = AVMEDIA_TYPE_VIDEO
+    unsafe parameters.pointee.codec_id = AV_CODEC_ID_MJPEG
+    unsafe parameters.pointee.width = Int32(width)
+    unsafe parameters.pointee.height = Int32(height)
+    unsafe parameters.pointee.color_range =
+      switch range {
+      case .unspecified: AVCOL_RANGE_UNSPECIFIED
+      case .limited: AVCOL_RANGE_MPEG
+      case .full: AVCOL_RANGE_JPEG
+      }
+    // BT.601 as libavcodec's own Motion-JPEG has it.
+    unsafe parameters.pointee.color_space =
+      switch matrix {
+      case .bt601: AVCOL_SPC_BT470BG
+      case .bt709: AVCOL_SPC_BT709
+      case .bt2020: AVCOL_SPC_BT2020_NCL
+      default: AVCOL_SPC_UNSPECIFIED
+      }
+    unsafe parameters.pointee.color_trc =
+      switch transfer {
+      case .bt709: AVCOL_TRC_BT709
+      case .srgb: AVCOL_TRC_IEC61966_2_1
+      case .linear: AVCOL_TRC_LINEAR
+      case .gamma22: AVCOL_TRC_GAMMA22
+      case .gamma28: AVCOL_TRC_GAMMA28
+      case .pq: AVCOL_TRC_SMPTE2084
+      case .hlg: AVCOL_TRC_ARIB_STD_B67
+      default: AVCOL_TRC_UNSPECIFIED
+      }
+    if let rate {
+      let value = AVRational(num: Int32(rate.numerator), den: Int32(rate.denominator))
+      unsafe stream.pointee.avg_frame_rate = value
+    }
+  }
+}

@@ -1,0 +1,131 @@
+internal import CSprocketLibAV
+
+/// Where a ``Muxer`` writes. What it cannot do it keeps to itself, for whoever made it.
+public protocol MuxerOutput: AnyObject {
+  /// Writes all of `bytes` at `offset` in the file; returns whether it could.
+  func write(_ bytes: Span<UInt8>, at offset: Int64) -> Bool
+  /// Makes what was written durable; returns whether it could.
+  func sync() -> Bool
+}
+
+/// Takes what libavformat writes and hands it on: large pieces as they are, small ones gathered, for
+/// the library goes back to fill in the sizes of what it wrote. Nothing is with the output before
+/// `flush`.
+@safe
+final class MuxerBridge {
+  private let output: any MuxerOutput
+  /// Where the library writes next, as it counts.
+  private var position: Int64 = 0
+  /// The file's length.
+  private(set) var end: Int64 = 0
+  /// Bytes of the file that the library does not know of.
+  private var shift: Int64 = 0
+  /// The output refused something: nothing more is written.
+  private(set) var hasFailed = false
+  /// What was gathered, and where it belongs.
+  private var gathered: [UInt8] = []
+  private var gatheredStart: Int64 = 0
+  /// Bytes that are gathered at most; more are handed on.
+  private static let limit = 1 << 16
+
+  init(_ output: any MuxerOutput) {
+    self.output = output
+    gathered.reserveCapacity(Self.limit)
+  }
+
+  /// Takes what the library writes at `position`.
+  func take(_ bytes: Span<UInt8>) -> Bool {
+    let offset = Int(position - gatheredStart)
+    let fits = offset >= 0 && offset <= gathered.count && offset + bytes.count <= Self.limit
+    if !fits || gathered.isEmpty {
+      guard flush() else { return false }
+      if bytes.count >= Self.limit {
+        guard write(bytes, at: position + shift) else { return false }
+        position += Int64(bytes.count)
+        return true
+      }
+      gatheredStart = position
+    }
+    let start = Int(position - gatheredStart)
+    for index in bytes.indices {
+      if start + index < gathered.count {
+        gathered[start + index] = bytes[index]
+      } else {
+        gathered.append(bytes[index])
+      }
+    }
+    position += Int64(bytes.count)
+    return true
+  }
+
+  /// Hands on what was gathered.
+  func flush() -> Bool {
+    guard !gathered.isEmpty else { return !hasFailed }
+    let isWritten = write(gathered.span, at: gatheredStart + shift)
+    gathered.removeAll(keepingCapacity: true)
+    return isWritten
+  }
+
+  /// What was gathered since the file began, which is then forgotten: what is to be written instead is
+  /// `growth` bytes longer.
+  func takeBack(growth: Int) -> [UInt8] {
+    defer { gathered.removeAll(keepingCapacity: true) }
+    shift = Int64(growth)
+    return gathered
+  }
+
+  /// Writes at a place of the file, whatever the library does.
+  func write(_ bytes: Span<UInt8>, at offset: Int64) -> Bool {
+    guard !hasFailed else { return false }
+    hasFailed = !output.write(bytes, at: offset)
+    if !hasFailed { end = max(end, offset + Int64(bytes.count)) }
+    return !hasFailed
+  }
+
+  func sync() -> Bool {
+    guard !hasFailed else { return false }
+    hasFailed = !output.sync()
+    return !hasFailed
+  }
+
+  /// As lseek(2), and the length where `whence` is `AVSEEK_SIZE`.
+  func seek(_ offset: Int64, _ whence: Int32) -> Int64 {
+    switch whence & ~AVSEEK_FORCE {
+    case AVSEEK_SIZE: return end - shift
+    case SEEK_SET: position = offset
+    case SEEK_CUR: position += offset
+    case SEEK_END: position = end - shift + offset
+    default: return -1
+    }
+    return position
+  }
+
+  /// The library's side of this: it does not keep this object alive.
+  ///
+  /// The corresponding C function is `avio_alloc_context`.
+  func makeContext() -> UnsafeMutablePointer<AVIOContext>? {
+    // For single bytes and numbers; with `direct` all else goes past it.
+    let size = 4096
+    guard let buffer = unsafe av_malloc(size) else { return nil }
+    let context = unsafe avio_alloc_context(
+      buffer.assumingMemoryBound(to: UInt8.self), Int32(size), 1,
+      Unmanaged.passUnretained(self).toOpaque(), nil,
+      { opaque, data, count in
+        guard let opaque = unsafe opaque, let data = unsafe data else { return -1 }
+        let bridge = unsafe Unmanaged<MuxerBridge>.fromOpaque(opaque).takeUnretainedValue()
+        let bytes = unsafe Span(_unsafeStart: data, count: Int(count))
+        return bridge.take(bytes) ? count : SPROCKET_AVERROR_EIO
+      },
+      { opaque, offset, whence in
+        guard let opaque = unsafe opaque else { return -1 }
+        let bridge = unsafe Unmanaged<MuxerBridge>.fromOpaque(opaque).takeUnretainedValue()
+        return bridge.seek(offset, whence)
+      })
+    guard let context = unsafe context else {
+      unsafe av_free(buffer)
+      return nil
+    }
+    unsafe context.pointee.direct = 1
+    return unsafe context
+  }
+}

@@ -1,0 +1,204 @@
+internal import Glibc
+internal import SprocketCodecs
+internal import SprocketCore
+internal import SprocketLibAV
+
+/// One movie file, from its first frame to its name.
+final class MovieRecording {
+  private let container: MovieContainer
+  private var description: MovieDescription
+  private let output: MovieOutput
+  private var muxer: Muxer?
+  private var clock: MovieClock
+  private var completer = JPEGCompleter()
+  private var lastTick: Int64 = 0
+  private var lastGap: Int64 = 1
+  private var startsAnew = false
+  private var hasFailed = false
+  /// Frames in whole fragments that the kernel has.
+  private(set) var durableFrames: UInt64 = 0
+
+  init(
+    path: String, container: MovieContainer, description: MovieDescription, overwrite: Bool
+  ) throws(SinkError) {
+    output = try MovieOutput(path: path, overwrite: overwrite)
+    self.container = container
+    self.description = description
+    clock = MovieClock(rate: container.ticksPerSecond)
+  }
+
+  var movedFrames: UInt64 { clock.movedFrames }
+
+  /// How long a frame lasts at the nominal rate, in ticks.
+  private var nominalTicks: Int64? {
+    description.rate.map { rate in
+      let ticks = Double(container.ticksPerSecond) * Double(rate.denominator)
+      return max(1, Int64((ticks / Double(rate.numerator)).rounded()))
+    }
+  }
+
+  /// The next frame may be timed by a clock that began anew.
+  func beginEpoch() { startsAnew = true }
+
+  /// Adds the camera's own bytes, with Huffman tables.
+  func write(complete image: Span<UInt8>, _ record: FrameRecord) throws(SinkError) {
+    try completer.complete(image) { image throws(SinkError) in try write(image, record) }
+  }
+
+  func write(_ image: Span<UInt8>, _ record: FrameRecord) throws(SinkError) {
+    let time = record.captured.nanoseconds
+    if startsAnew {
+      startsAnew = false
+      clock.resume(at: time, gap: nanoseconds(nominalTicks ?? lastGap))
+    }
+    let tick = clock.tick(at: time)
+    if tick > lastTick { lastGap = tick - lastTick }
+    lastTick = tick
+    do throws(MuxerError) {
+      if muxer == nil { try begin(record.captured) }
+      try muxer?.write(image, tick: tick, gap: nominalTicks ?? lastGap)
+    } catch {
+      throw fail(error)
+    }
+    try noteDurable()
+  }
+
+  /// Makes the file a plain one and gives it its name. After a failure, of which nothing more is said, it
+  /// keeps its partial name.
+  func finish() throws(SinkError) {
+    guard !hasFailed else { return }
+    do throws(MuxerError) {
+      if muxer == nil { try begin(nil) }
+      try muxer?.finish(nominalTicks: nominalTicks)
+    } catch {
+      throw fail(error)
+    }
+    durableFrames = muxer?.durableFrames ?? durableFrames
+    if output.isGone { durableFrames = 0 }
+    try output.complete()
+  }
+
+  private func begin(_ captured: Timestamp?) throws(MuxerError) {
+    if let captured { description.tags = captured.movieTags }
+    muxer = try Muxer(container, description, output: output)
+  }
+
+  private func nanoseconds(_ ticks: Int64) -> Int64 {
+    Int64((Double(ticks) * 1e9 / Double(container.ticksPerSecond)).rounded())
+  }
+
+  /// Once per fragment: is it still of use to write here?
+  private func noteDurable() throws(SinkError) {
+    guard let durable = muxer?.durableFrames, durable > durableFrames else { return }
+    durableFrames = durable
+    output.beginSync()
+    if output.isGone {
+      durableFrames = 0
+      hasFailed = true
+      throw output.failGone()
+    }
+  }
+
+  private func fail(_ error: MuxerError) -> SinkError {
+    hasFailed = true
+    durableFrames = output.isGone ? 0 : muxer?.durableFrames ?? 0
+    let end = muxer?.durableEnd ?? 0
+    muxer = nil
+    return output.fail(error, end: end, isOfUse: durableFrames > 0)
+  }
+}
+
+/// The file that a muxer writes.
+final class MovieOutput: MuxerOutput {
+  private var file: PartialFile
+  /// Why the muxer could not go on.
+  private var failure: SinkError?
+
+  init(path: String, overwrite: Bool) throws(SinkError) {
+    file = try PartialFile(path: path, purpose: "movie", overwrite: overwrite)
+    guard file.partialPath != nil else {
+      throw SinkError(
+        .usage,
+        "cannot write movie to \(path): it is a device or pipe, where nothing can be gone back to; give "
+          + "the name of a file")
+    }
+  }
+
+  var isGone: Bool { file.isGone }
+
+  func beginSync() { file.beginSync() }
+
+  func complete() throws(SinkError) { try file.complete() }
+
+  func write(_ bytes: Span<UInt8>, at offset: Int64) -> Bool {
+    do throws(SinkError) {
+      try file.write(bytes, at: offset)
+      return true
+    } catch {
+      failure = error
+      return false
+    }
+  }
+
+  func sync() -> Bool {
+    do throws(SinkError) {
+      try file.sync()
+      return true
+    } catch {
+      failure = error
+      return false
+    }
+  }
+
+  /// What to tell the user. Keeps what is of use: whole fragments, up to `end`.
+  func fail(_ error: MuxerError, end: Int64, isOfUse: Bool) -> SinkError {
+    let reason =
+      switch error {
+      case .output: failure
+      case .refused(let operation, let status):
+        SinkError(
+          .failed,
+          "writing to \(file.name) failed: \(operation) of libavformat says \(status); try "
+            + "another kind of file")
+      }
+    file.cut(to: end)
+    file.abandon(isOfUse: isOfUse)
+    let text = reason?.description ?? "writing to \(file.name) failed; run again"
+    guard isOfUse, let partial = file.partialPath, !isGone else { return SinkError(.failed, text) }
+    return SinkError(.failed, text + "; what was recorded before is in \(partial)")
+  }
+
+  func failGone() -> SinkError {
+    file.abandon(isOfUse: true)
+    return .naming(file.name, partial: file.partialPath ?? file.name, ENOENT)
+  }
+}
+
+extension Timestamp {
+  /// When a movie's first frame was captured, as tags.
+  fileprivate var movieTags: [(name: String, value: String)] {
+    var tags = [
+      (name: "captured_ns", value: "\(nanoseconds)"), (name: "captured_clock", value: "\(clock)"),
+    ]
+    if clock == .monotonic { tags.append((name: "creation_time", value: wallClockText)) }
+    return tags
+  }
+
+  /// A monotonic time on the clock on the wall, by how long ago it was: `2026-01-31T12:00:00.123456Z`.
+  /// The corresponding C functions are `clock_gettime`, `gmtime_r` and `strftime`.
+  private var wallClockText: String {
+    var (now, wall) = (timespec(), timespec())
+    unsafe clock_gettime(CLOCK_MONOTONIC, &now)
+    unsafe clock_gettime(CLOCK_REALTIME, &wall)
+    let age = Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec) - nanoseconds
+    let time = Int64(wall.tv_sec) * 1_000_000_000 + Int64(wall.tv_nsec) - age
+    var seconds = time_t(time / 1_000_000_000)
+    var parts = unsafe tm()
+    _ = unsafe gmtime_r(&seconds, &parts)
+    let digits = "\(1_000_000 + time / 1000 % 1_000_000)".dropFirst()
+    func two(_ number: Int32) -> Substring { "\(100 + number)".dropFirst() }
+    let date = unsafe "\(1900 + parts.tm_year)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
+    let clock = unsafe "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
+    return "\(date)T\(clock).\(digits)Z"
+  }
+}

@@ -1,0 +1,206 @@
+internal import SprocketCodecs
+public import SprocketCore
+internal import SprocketLibAV
+
+/// `--movie`: MOV, MP4 or MKV, by the ending of the file's name.
+///
+/// Frames of Motion-JPEG that no stage changes are recorded as the camera's own bytes; those without
+/// Huffman tables get them. All others are encoded as JPEG, in parallel, with the planes and the
+/// subsampling that they have. Nothing is converted: what has limited range keeps it, marked for
+/// those who can read that (`JPEGPacker`). Grey of more than 8 bits is reduced to 8.
+///
+/// Times are the frames' own `captured`, the first at 0, in ticks of 1/90000 s (MKV: 1/1000). A frame
+/// that is not later than the one before it comes one tick after it, and is counted in a note. When the
+/// first was captured is written into the file: `captured_ns` and `captured_clock`, and for a clock that
+/// can be told `creation_time`.
+///
+/// While it is recorded the file is fragments of a second at most, under a partial name; when it ends
+/// it becomes a plain one: see `Muxer` and `PartialFile`. Frames count as safe when their fragment is
+/// with the kernel. If the format changes, the movie goes on in `NAME-2.mov`.
+public final class MovieSink: Sink {
+  public let name = "movie"
+  private let path: String
+  private let quality: Int
+  private let overwrite: Bool
+  private var format: FrameFormat?
+  private var encoding: Encoding = .passThrough
+  private var recording: MovieRecording?
+  /// Frames in files that are closed, and how many of these there are.
+  private var keptFrames: UInt64 = 0
+  private var fileCount = 0
+  private var movedFrames: UInt64 = 0
+  public private(set) var notes: [String] = []
+
+  private enum Encoding: Equatable {
+    case passThrough
+    case encode(isGray: Bool, Color.Range)
+  }
+
+  /// The file is made when the run is set up. `quality` is 1 to 100, for frames that are encoded.
+  public init(path: String, quality: Int = 90, overwrite: Bool = false) {
+    precondition(1...100 ~= quality, "JPEG quality is 1 to 100, not \(quality)")
+    self.path = path
+    self.quality = quality
+    self.overwrite = overwrite
+  }
+
+  public func configure(_ setup: inout SinkSetup) throws(SinkError) {
+    guard let container = MovieContainer(path: path) else {
+      let known = MovieContainer.allCases.map { ".\($0.rawValue)" }.joined(separator: ", ")
+      throw SinkError(
+        .usage,
+        "cannot write movie to \(path): the ending says what kind of file it is; give one of \(known)"
+      )
+    }
+    let new = try declare(&setup)
+    // Half a second: what a disk may take to wake up or to write out what has gathered.
+    let rate = setup.format.rate.framesPerSecond
+    setup.backlog = max(4, Int((rate / 2).rounded(.up)))
+    if let format, let recording {
+      if new == encoding, format.hasPictures(like: setup.format) { return recording.beginEpoch() }
+      try close()
+    }
+    (format, encoding) = (setup.format, new)
+    try begin(container, setup)
+  }
+
+  /// Declares what of each frame is read, and how it gets into the file.
+  private func declare(_ setup: inout SinkSetup) throws(SinkError) -> Encoding {
+    if setup.isUntouched, setup.source.format.pixelFormat == .mjpeg {
+      try setup.reads(.encoded)
+      return .passThrough
+    }
+    try setup.reads(.image)
+    guard let needs = JPEGPacker.requirements(setup.format, .marked) else {
+      throw SinkError(
+        .usage,
+        "pictures of \(setup.format.width)x\(setup.format.height) are too large for JPEG, which --movie "
+          + "makes of them; choose a smaller --size")
+    }
+    try setup.reads(needs.parts)
+    setup.packs(capacity: needs.capacity)
+    if needs.isReduced {
+      note("movie: \(setup.format.pixelFormat.settingText) pictures are reduced to 8 bits")
+    } else if needs.range == .limited {
+      note(
+        "movie: pictures keep their limited range; ffmpeg knows, other players may show them pale")
+    }
+    return .encode(isGray: needs.isGray, needs.range)
+  }
+
+  public func makePacker() -> (any Packer)? {
+    guard let format, encoding != .passThrough else { return nil }
+    return JPEGPacker(format, quality: quality, .marked)
+  }
+
+  public func write(_ frame: borrowing PackedFrame) throws(SinkError) {
+    if encoding == .passThrough {
+      try recording?.write(complete: frame.view.encoded, frame.record)
+    } else {
+      try recording?.write(frame.packed, frame.record)
+    }
+  }
+
+  public var durableCount: UInt64 { keptFrames + (recording?.durableFrames ?? 0) }
+
+  public func finish() throws(SinkError) {
+    try close()
+    if movedFrames > 0 {
+      note(
+        "movie: \(movedFrames) frames were not later than the one before; each is a tick after it")
+    }
+  }
+
+  private func begin(_ container: MovieContainer, _ setup: SinkSetup) throws(SinkError) {
+    fileCount += 1
+    var target = path
+    if fileCount > 1 {
+      target = numbered(fileCount)
+      // In mid-run a name that is taken is no reason to lose what comes.
+      while !overwrite, PartialFile.isTaken(target) {
+        fileCount += 1
+        target = numbered(fileCount)
+      }
+      note("movie: goes on in \(target), where the format changed")
+    }
+    recording = try MovieRecording(
+      path: target, container: container, description: description(setup.format),
+      overwrite: overwrite)
+  }
+
+  /// What is in the file at its end counts; what is not is lost, and said.
+  private func close() throws(SinkError) {
+    guard let recording else { return }
+    defer {
+      keptFrames += recording.durableFrames
+      movedFrames += recording.movedFrames
+      self.recording = nil
+    }
+    try recording.finish()
+  }
+
+  /// `movie-2.mov`.
+  private func numbered(_ number: Int) -> String {
+    guard let point = path.lastIndex(of: ".") else { return "\(path)-\(number)" }
+    return path[..<point] + "-\(number)" + path[point...]
+  }
+
+  private func description(_ format: FrameFormat) -> MovieDescription {
+    var (isGray, range) = (format.image == .grey, format.color.range)
+    if case .encode(let gray, let made) = encoding { (isGray, range) = (gray, made) }
+    return MovieDescription(format, isGray: isGray, range: range)
+  }
+
+  /// Once, however many epochs there are.
+  private func note(_ text: String) {
+    if !notes.contains(text) { notes.append(text) }
+  }
+}
+
+extension FrameFormat {
+  /// Whether pictures of both can be in one file.
+  fileprivate func hasPictures(like other: FrameFormat) -> Bool {
+    width == other.width && height == other.height && image == other.image && color == other.color
+  }
+}
+
+extension MovieDescription {
+  fileprivate init(_ format: FrameFormat, isGray: Bool, range: Color.Range) {
+    let rate = format.rate
+    let isKnown = rate.frames > 0 && rate.seconds > 0
+    self.init(
+      width: format.width, height: format.height,
+      rate: isKnown ? MediaRational(Int(rate.frames), Int(rate.seconds)) : nil,
+      range: range == .full ? .full : .limited, matrix: .init(format.color.matrix, range),
+      transfer: .init(format.color.transfer), isGray: isGray)
+  }
+}
+
+extension MediaColor.Matrix {
+  /// Full range of which no more is said is JFIF's.
+  fileprivate init(_ matrix: Color.Matrix, _ range: Color.Range) {
+    self =
+      switch matrix {
+      case .unspecified: range == .full ? .bt601 : .unspecified
+      case .bt601: .bt601
+      case .bt709: .bt709
+      case .bt2020: .bt2020
+      }
+  }
+}
+
+extension MediaColor.Transfer {
+  fileprivate init(_ transfer: Color.Transfer) {
+    self =
+      switch transfer {
+      case .unspecified: .unspecified
+      case .srgb: .srgb
+      case .bt709: .bt709
+      case .linear: .linear
+      case .gamma22: .gamma22
+      case .gamma28: .gamma28
+      case .pq: .pq
+      case .hlg: .hlg
+      }
+  }
+}
