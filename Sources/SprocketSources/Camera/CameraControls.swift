@@ -90,9 +90,12 @@ struct CameraControls {
         event: nil))
   }
 
+  /// In order of time: what the driver tells of may have happened before a write that is known already,
+  /// as the gain that automatic gain had chosen when it was switched off.
   private mutating func add(_ change: Change) {
     if changes.count == Self.capacity { apply(changes.removeFirst()) }
-    changes.append(change)
+    let place = changes.lastIndex { $0.time <= change.time }.map { $0 + 1 } ?? 0
+    changes.insert(change, at: place)
   }
 
   /// Puts into force what was changed before a frame that was captured at `time`.
