@@ -74,7 +74,8 @@ def pass_through(sprocket, clip, frames, folder, tools):
 
 def dump(sprocket, clip, frames, folder, tools):
     raw, target, packed = folder / "raw.y4m", folder / "raw.mcap", folder / "raw.lz4"
-    tools.said("ffmpeg", "-v", "error", "-i", clip, "-pix_fmt", "yuv420p", raw)
+    tools.said("ffmpeg", "-v", "error", "-i", clip, "-fps_mode", "passthrough", "-pix_fmt", "yuv420p",
+               raw)
     megabytes = raw.stat().st_size / 1e6
 
     def ours(workers):
