@@ -106,6 +106,7 @@ let package = Package(
     test("SprocketEngineTests", ["SprocketEngine", "SprocketCore"]),
     test("SprocketJPEGTests", ["SprocketJPEG", "TestSupport"]),
     test("SprocketLibAVTests", ["SprocketLibAV", "TestSupport"]),
+    test("SprocketV4L2Tests", ["SprocketV4L2"]),
     test("SprocketYUVTests", ["SprocketYUV", "TestSupport"]),
     test(
       "SprocketCodecsTests",
@@ -113,8 +114,8 @@ let package = Package(
     test(
       "SprocketSourcesTests",
       [
-        "SprocketSources", "SprocketCodecs", "SprocketCore", "SprocketJPEG", "TestSupport",
-        "CAllocationCounter",
+        "SprocketSources", "SprocketCodecs", "SprocketCore", "SprocketJPEG", "SprocketV4L2",
+        "TestSupport", "CAllocationCounter",
       ]),
     .target(
       name: "TestSupport", dependencies: ["SprocketCore"], path: "Tests/TestSupport",

@@ -35,6 +35,7 @@ public func sprocketMain(stages: [Plugin]) -> Never {
   do {
     switch command {
     case let run as RunCommand: try run.execute(registry)
+    case let list as DevicesCommand: try list.execute()
     case let inspect as StagesCommand: try inspect.execute(registry)
     default: try command.run()
     }
@@ -70,5 +71,5 @@ struct SprocketCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sprocket",
     abstract: "Captures frames, processes them, and accounts for every one.",
-    subcommands: [RunCommand.self, StagesCommand.self])
+    subcommands: [RunCommand.self, DevicesCommand.self, StagesCommand.self])
 }

@@ -15,7 +15,7 @@ struct StagesCommand: ParsableCommand {
       print("stages (--stage NAME:KEY=VALUE,...):")
       for plugin in registry.stages { print("  \(pad(plugin.name, 14))\(plugin.text)") }
       print("sources (--source NAME, --source-set KEY=VALUE):")
-      for source in registry.sources { print("  \(pad(source.name, 14))\(source.text)") }
+      for source in registry.sources { print("  \(pad(source.usage, 14))\(source.text)") }
       return
     }
     if let source = registry.sources.first(where: { $0.name == name }) {

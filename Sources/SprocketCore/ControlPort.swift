@@ -41,7 +41,7 @@ public struct ControlDescription: Sendable, Hashable {
   public func value(_ text: String) -> Double? {
     switch kind {
     case .boolean:
-      if let isOn = Bool(settingText: text.lowercased()) { return isOn ? 1 : 0 }
+      return Bool(settingText: text.lowercased()).map { $0 ? 1 : 0 }
     case .menu(let choices):
       let number = Double(text)
       return choices.first { $0.value == number }?.value

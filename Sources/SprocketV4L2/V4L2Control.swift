@@ -81,4 +81,11 @@ public struct V4L2ControlChange: Hashable, Sendable {
   public var flags: UInt32
   /// When, on CLOCK_MONOTONIC.
   public var nanoseconds: Int64
+
+  public init(id: UInt32, value: Int64, flags: UInt32, nanoseconds: Int64) {
+    self.id = id
+    self.value = value
+    self.flags = flags
+    self.nanoseconds = nanoseconds
+  }
 }

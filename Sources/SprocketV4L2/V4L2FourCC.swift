@@ -10,8 +10,8 @@ public struct V4L2FourCC: Hashable, Sendable {
     rawValue = bytes.prefix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
   }
 
-  /// Four characters; `-BE` behind them where bit 31 says that samples are big-endian, `?` for what
-  /// nobody can print.
+  /// Up to four characters, without spaces at their end; `?` for what nobody can print, and `-BE` behind
+  /// them where bit 31 says that samples are big-endian.
   public var text: String {
     let isBigEndian = rawValue & 1 << 31 != 0
     let characters = (0..<4).map { index -> Character in
@@ -19,6 +19,7 @@ public struct V4L2FourCC: Hashable, Sendable {
         truncatingIfNeeded: rawValue >> (8 * UInt32(index)) & (index == 3 ? 127 : 255))
       return (0x20..<0x7F).contains(byte) ? Character(Unicode.Scalar(byte)) : "?"
     }
-    return String(characters) + (isBigEndian ? "-BE" : "")
+    let used = characters.lastIndex { $0 != " " }.map { characters[...$0] } ?? []
+    return String(used) + (isBigEndian ? "-BE" : "")
   }
 }

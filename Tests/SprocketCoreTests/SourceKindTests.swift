@@ -31,6 +31,17 @@ import Testing
     #expect(Self.kind.settings.map(\.defaultText) == ["2"])
   }
 
+  @Test func anArgumentMayBeOptional() throws {
+    let kind = SourceKind("tape", "", argument: "PATH", isArgumentOptional: true, Choices.self) {
+      (argument, _) throws(SourceError) in throw SourceError(.failed, "<\(argument)>")
+    }
+    #expect(kind.usage == "tape[:PATH]" && Self.kind.usage == "tape:PATH")
+    let bare = #expect(throws: SourceError.self) { _ = try kind.make() }
+    #expect(bare?.description == "<>")
+    let named = #expect(throws: SourceError.self) { _ = try kind.make(argument: "a") }
+    #expect(named?.description == "<a>")
+  }
+
   @Test func whatDoesNotFitIsRefusedBeforeTheSourceIsMade() {
     let missing = refusal("")
     #expect(missing?.code == .usage && missing?.description.contains("tape:PATH") == true)

@@ -42,10 +42,19 @@ final class SourceSlot {
 
   /// Lets the source fill it.
   func take(from source: any Source, _ format: FrameFormat) {
+    fill(format) { source.take(into: &$0) }
+  }
+
+  /// Empties it and lets `body` fill it.
+  func fill(
+    _ format: FrameFormat = FrameFormat(
+      pixelFormat: .grey, width: 1, height: 1, color: .video, rate: .unknown),
+    _ body: (inout CaptureSlot) -> Void
+  ) {
     unsafe storage.pointee.eventCount = 0
     unsafe storage.pointee.refusedEvents = 0
     var slot = unsafe CaptureSlot(unsafeStorage: storage, format: format)
-    source.take(into: &slot)
+    body(&slot)
   }
 
   var byteCount: Int { unsafe records.pointee.byteCount }

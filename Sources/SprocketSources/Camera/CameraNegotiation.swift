@@ -79,6 +79,19 @@ struct CameraNegotiation {
     return found
   }
 
+  /// Names that have the same value, together, each with commas between; in the order of their first.
+  private func grouped(_ names: [String], by values: [String]) -> [(names: String, value: String)] {
+    var groups: [(names: String, value: String)] = []
+    for (name, value) in zip(names, values) {
+      if let index = groups.firstIndex(where: { $0.value == value }) {
+        groups[index].names += ", \(name)"
+      } else {
+        groups.append((name, value))
+      }
+    }
+    return groups
+  }
+
   private func list(_ formats: [CameraFormat]) -> String {
     formats.map(\.fourCC).joined(separator: ", ")
   }
@@ -153,16 +166,16 @@ struct CameraNegotiation {
   private func refusal(ofSize request: FormatRequest, among formats: [CameraFormat]) -> SourceError
   {
     let asked = request.size.map { "\($0.width)x\($0.height)" } ?? "any size"
-    let offered = formats.map { format in
-      "\(format.fourCC) at \(format.sizes.map(\.text).joined(separator: ", "))"
-    }
+    let sizes = formats.map { $0.sizes.map(\.text).joined(separator: ", ") }
+    let offered = grouped(formats.map(\.fourCC), by: sizes).map { "\($0) at \($1)" }
     return SourceError(
       .usage, "\(name) does not offer \(asked); it offers \(offered.joined(separator: "; "))")
   }
 
   private func refusal(ofRate request: FormatRequest, among candidates: [Candidate]) -> SourceError
   {
-    let offered = candidates.map { "\($0.format.fourCC) \($0.size.text) at \($0.rates.text)" }
+    let modes = candidates.map { "\($0.format.fourCC) \($0.size.text)" }
+    let offered = grouped(modes, by: candidates.map(\.rates.text)).map { "\($0) at \($1)" }
     return SourceError(
       .usage,
       "\(name) does not offer \(request.rate?.text ?? "any") frames/s there; it offers "

@@ -98,12 +98,19 @@ public final class CameraSource: Source {
     lastArrival = SourceClock.now()
   }
 
-  /// Queues every buffer and lets the device stream.
+  /// Queues every buffer and lets the device stream. A buffer that is refused now is tried again with
+  /// the first frame, unless all are.
   func startStream() throws(V4L2Error) {
+    var refusal: V4L2Error?
     for index in 0..<loans.count {
-      try device!.queue(index)
-      loans.didQueue(index)
+      do throws(V4L2Error) {
+        try device!.queue(index)
+        loans.didQueue(index)
+      } catch {
+        refusal = error
+      }
     }
+    if let refusal, loans.queuedCount == 0 { throw refusal }
     try device!.start()
   }
 

@@ -1,0 +1,106 @@
+internal import Sprocket
+
+/// A camera in JSON. Keys only ever get more.
+struct CameraLine: Encodable {
+  struct Format: Encodable {
+    let fourcc, text: String
+    let known, emulated: Bool
+    let sizes: [Size]
+  }
+
+  struct Size: Encodable {
+    let width, height: Int?
+    let minWidth, minHeight, maxWidth, maxHeight, stepWidth, stepHeight: Int?
+    let framesPerSecond, framesPerSecondRange: [Double]?
+
+    enum CodingKeys: String, CodingKey {
+      case width, height
+      case minWidth = "min_width"
+      case minHeight = "min_height"
+      case maxWidth = "max_width"
+      case maxHeight = "max_height"
+      case stepWidth = "step_width"
+      case stepHeight = "step_height"
+      case framesPerSecond = "frames_per_second"
+      case framesPerSecondRange = "frames_per_second_range"
+    }
+
+    init(_ sizes: CameraSizes) {
+      let one = sizes.isRange ? nil : sizes.largest
+      let range = sizes.isRange ? sizes : nil
+      width = one?.width
+      height = one?.height
+      minWidth = range?.smallest.width
+      minHeight = range?.smallest.height
+      maxWidth = range?.largest.width
+      maxHeight = range?.largest.height
+      stepWidth = range?.step.width
+      stepHeight = range?.step.height
+      switch sizes.rates {
+      case .these(let list):
+        framesPerSecond = list.map(\.framesPerSecond)
+        framesPerSecondRange = nil
+      case .range(let slowest, let fastest):
+        framesPerSecond = nil
+        framesPerSecondRange = [slowest.framesPerSecond, fastest.framesPerSecond]
+      }
+    }
+  }
+
+  struct Control: Encodable {
+    let name, group, kind, unit: String
+    let minimum, maximum, step: Double
+    let `default`, value: Double?
+    let choices: [Choice]?
+    let readOnly, inactive: Bool
+
+    enum CodingKeys: String, CodingKey {
+      case name, group, kind, unit, minimum, maximum, step, `default`, value, choices, inactive
+      case readOnly = "read_only"
+    }
+  }
+
+  struct Choice: Encodable {
+    let value: Double
+    let name: String
+  }
+
+  let kind = "camera"
+  let node, name, driver, bus: String
+  let problem: String?
+  let formats: [Format]
+  let controls: [Control]
+
+  init(_ camera: CameraInfo) {
+    node = camera.path
+    name = camera.card
+    driver = camera.driver
+    bus = camera.bus
+    problem = camera.problem
+    formats = camera.formats.map { format in
+      Format(
+        fourcc: format.fourCC, text: format.text, known: format.pixelFormat != nil,
+        emulated: format.isEmulated, sizes: format.sizes.map(Size.init))
+    }
+    controls = camera.controls.map(Self.line)
+  }
+
+  private static func line(_ control: CameraControlInfo) -> Control {
+    let description = control.description
+    var choices: [Choice]?
+    let kind: String
+    switch description.kind {
+    case .number: kind = "number"
+    case .boolean: kind = "boolean"
+    case .button: kind = "button"
+    case .menu(let list):
+      kind = "menu"
+      choices = list.map { Choice(value: $0.value, name: $0.name) }
+    }
+    return Control(
+      name: description.name, group: control.group, kind: kind, unit: description.unit,
+      minimum: description.minimum, maximum: description.maximum, step: description.step,
+      default: description.defaultValue, value: control.value, choices: choices,
+      readOnly: control.isReadOnly, inactive: control.isInactive)
+  }
+}

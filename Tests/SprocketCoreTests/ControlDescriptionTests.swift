@@ -1,0 +1,32 @@
+import SprocketCore
+import Testing
+
+@Suite struct ControlDescriptionTests {
+  @Test func numbersHaveARangeAndSteps() {
+    let any = ControlDescription(name: "exposure", unit: "us", minimum: 10, maximum: 100)
+    #expect(any.value("12.5") == 12.5)
+    #expect(any.value("9") == nil && any.value("much") == nil && any.value("nan") == nil)
+    #expect(any.allowed == "10 to 100 (us)")
+    let stepped = ControlDescription(name: "focus", unit: "", minimum: 1, maximum: 11, step: 5)
+    #expect(stepped.value("6") == 6 && stepped.value("7") == nil)
+    #expect(stepped.allowed == "1 to 11 in steps of 5")
+  }
+
+  @Test func booleansAreSpelled() {
+    let flip = ControlDescription(name: "flip", unit: "", minimum: 0, maximum: 1, kind: .boolean)
+    #expect(["on", "True", "1"].map { flip.value($0) } == [1, 1, 1])
+    #expect(["off", "no", "0"].map { flip.value($0) } == [0, 0, 0])
+    #expect(flip.value("2") == nil)
+  }
+
+  @Test func menusTakeNumbersAndNames() {
+    let choices = [ControlChoice(value: 1, name: "manual"), ControlChoice(value: 3, name: "1")]
+    let menu = ControlDescription(
+      name: "mode", unit: "", minimum: 0, maximum: 3, kind: .menu(choices))
+    #expect(menu.value("Manual") == 1)
+    // A number is the entry's own, before it is a name.
+    #expect(menu.value("1") == 1 && menu.value("3") == 3)
+    #expect(menu.value("2") == nil && menu.value("auto") == nil)
+    #expect(menu.allowed == "manual (1), 1 (3)")
+  }
+}

@@ -1,0 +1,145 @@
+import SprocketCore
+import SprocketV4L2
+import Testing
+
+@testable import SprocketSources
+
+@Suite struct CameraControlsTests {
+  private static let exposure = V4L2Control(
+    id: V4L2Control.exposureAbsolute, title: "Exposure Time, Absolute", kind: .integer, minimum: 3,
+    maximum: 2047, defaultValue: 250)
+  private static let gain = V4L2Control(
+    id: V4L2Control.gain, title: "Gain", kind: .integer, minimum: 0, maximum: 255, defaultValue: 64)
+  private static let focus = V4L2Control(
+    id: V4L2Control.focusAbsolute, title: "Focus, Absolute", kind: .integer, minimum: 0,
+    maximum: 250, step: 5)
+  /// `V4L2_CTRL_FLAG_INACTIVE`, `_VOLATILE` and `_READ_ONLY`.
+  private static let inactive: UInt32 = 0x10
+  private static let volatile: UInt32 = 0x80
+  private static let readOnly: UInt32 = 0x04
+
+  private func controls() -> CameraControls {
+    var controls = CameraControls([Self.exposure, Self.gain, Self.focus])
+    controls.begin(Self.exposure, value: 250, flags: 0)
+    controls.begin(Self.gain, value: 64, flags: 0)
+    controls.begin(Self.focus, value: 0, flags: 0)
+    return controls
+  }
+
+  @Test func unitsAreMicrosecondsAFactorAndAFraction() {
+    let state = controls().inForce
+    #expect(state.exposureMicroseconds == 25_000)
+    #expect(state.gain == 1)
+    // Positive values are closer, so the smallest is the furthest.
+    #expect(state.lensPosition == 1)
+    #expect(CameraControls.lens(250, of: Self.focus) == 0)
+    #expect(CameraControls.gain(96, of: Self.gain) == 1.5)
+  }
+
+  @Test func aWriteHoldsForFramesAfterIt() throws {
+    var controls = controls()
+    let slot = SourceSlot(capacity: 0)
+    let index = try #require(controls.port.control("exposure_time_absolute"))
+    let ticket = try #require(controls.port.write(index, 100))
+    let write = try #require(controls.port.take())
+    controls.wrote(write, result: 104, flags: 0, at: 5000)
+    controls.advance(to: 5000)
+    #expect(controls.inForce.exposureMicroseconds == 25_000)
+    #expect(slot.events(of: &controls).isEmpty)
+    controls.advance(to: 5001)
+    #expect(controls.inForce.exposureMicroseconds == 10_400)
+    #expect(
+      slot.events(of: &controls) == [
+        Event(kind: .controlApplied, control: index, ticket: ticket, value: 104)
+      ])
+    #expect(slot.events(of: &controls).isEmpty)
+  }
+
+  @Test func aRefusalChangesNothingAndIsTold() throws {
+    var controls = controls()
+    let slot = SourceSlot(capacity: 0)
+    let index = try #require(controls.port.control("gain"))
+    let ticket = try #require(controls.port.write(index, 9))
+    controls.wrote(try #require(controls.port.take()), result: nil, flags: nil, at: 1)
+    controls.advance(to: 2)
+    #expect(controls.inForce.gain == 1)
+    #expect(controls.refusedWrites == 1)
+    #expect(
+      slot.events(of: &controls) == [
+        Event(kind: .controlRefused, control: index, ticket: ticket, value: 9)
+      ])
+  }
+
+  @Test func whatTheHardwareDecidesIsNotKnown() {
+    var controls = controls()
+    controls.changed(
+      V4L2ControlChange(id: Self.exposure.id, value: 250, flags: Self.inactive, nanoseconds: 10))
+    controls.changed(
+      V4L2ControlChange(id: Self.gain.id, value: 70, flags: Self.volatile, nanoseconds: 10))
+    controls.changed(V4L2ControlChange(id: Self.focus.id, value: 125, flags: 0, nanoseconds: 20))
+    controls.advance(to: 15)
+    #expect(controls.inForce.exposureMicroseconds.isNaN && controls.inForce.gain.isNaN)
+    #expect(controls.inForce.lensPosition == 1)
+    controls.advance(to: 25)
+    #expect(controls.inForce.lensPosition == 0.5)
+    controls.changed(V4L2ControlChange(id: Self.exposure.id, value: 40, flags: 0, nanoseconds: 30))
+    controls.advance(to: 31)
+    #expect(controls.inForce.exposureMicroseconds == 4000)
+  }
+
+  @Test func moreChangesThanThereIsRoomForAreAppliedEarly() {
+    var controls = controls()
+    for value in 1...Int64(CameraControls.capacity + 1) {
+      controls.changed(
+        V4L2ControlChange(id: Self.exposure.id, value: value, flags: 0, nanoseconds: 1000 + value))
+    }
+    #expect(controls.inForce.exposureMicroseconds == 100)
+  }
+
+  @Test func eventsBeyondTheRoomAreCounted() {
+    var controls = controls()
+    let slot = SourceSlot(capacity: 0)
+    for _ in 0..<CameraControls.capacity + 3 { controls.tell(Event(kind: .stalled)) }
+    #expect(slot.events(of: &controls).count == Event.perFrame)
+    let untold = CameraControls.capacity - Event.perFrame + 3
+    #expect(slot.refusedEvents == UInt64(untold))
+  }
+
+  @Test func readOnlyControlsAreNotOffered() {
+    var fixed = Self.gain
+    fixed.flags = Self.readOnly
+    let controls = CameraControls([fixed, Self.focus])
+    #expect(controls.port.controls.map(\.name) == ["focus_absolute"])
+    #expect(controls.watched == [fixed, Self.focus])
+  }
+
+  @Test func menusAndBooleansAreDescribed() {
+    let menu = ControlDescription(
+      V4L2Control(
+        id: 1, title: "Auto Exposure",
+        kind: .menu([
+          V4L2MenuItem(index: 1, text: "Manual Mode"),
+          V4L2MenuItem(index: 3, text: "Aperture Priority Mode"),
+        ]), minimum: 0, maximum: 3, defaultValue: 3))
+    #expect(menu.value("manual_mode") == 1)
+    #expect(menu.value("3") == 3)
+    #expect(menu.value("2") == nil)
+    #expect(menu.allowed == "manual_mode (1), aperture_priority_mode (3)")
+    let focus = ControlDescription(Self.focus)
+    #expect(focus.value("15") == 15 && focus.value("12") == nil && focus.value("255") == nil)
+  }
+
+  @Test func numbersBeyond64BitsSaturate() {
+    #expect(Int64(nearest: Double(Int64.max)) == .max)
+    #expect(Int64(nearest: -1e300) == .min)
+    #expect(Int64(nearest: 2.6) == 3)
+  }
+}
+
+extension SourceSlot {
+  /// What the controls have to tell the frame that goes into this slot.
+  fileprivate func events(of controls: inout CameraControls) -> [Event] {
+    fill { controls.deliver(into: &$0) }
+    return events
+  }
+}

@@ -1,0 +1,77 @@
+import SprocketCore
+import SprocketV4L2
+import Testing
+
+@testable import SprocketSources
+
+/// Numbers are those of linux/videodev2.h: colour spaces, transfers, encodings, quantizations.
+@Suite struct CameraFormatTests {
+  private func color(
+    _ pixels: PixelFormat, colorspace: UInt32, transfer: UInt32 = 0, encoding: UInt32 = 0,
+    quantization: UInt32 = 0
+  ) -> Color {
+    Color(
+      V4L2Format(
+        fourCC: V4L2FourCC(pixels.fourcc), size: V4L2Size(width: 2, height: 2), bytesPerLine: 0,
+        imageBytes: 0, colorspace: colorspace, transfer: transfer, encoding: encoding,
+        quantization: quantization), pixels)
+  }
+
+  /// `V4L2_MAP_XFER_FUNC_DEFAULT` and `V4L2_MAP_YCBCR_ENC_DEFAULT`, for each colour space.
+  @Test(arguments: [
+    (UInt32(1), Color.Matrix.bt601, Color.Transfer.bt709), (2, .unspecified, .unspecified),
+    (3, .bt709, .bt709), (4, .bt601, .bt709), (5, .bt601, .bt709), (6, .bt601, .bt709),
+    (8, .bt601, .srgb), (9, .bt601, .unspecified), (10, .bt2020, .bt709), (11, .bt601, .linear),
+    (12, .bt709, .unspecified),
+  ])
+  func coloursHaveV4L2sDefaults(
+    _ colorspace: UInt32, _ matrix: Color.Matrix, _ transfer: Color.Transfer
+  ) {
+    #expect(
+      color(.yuyv, colorspace: colorspace)
+        == Color(range: .limited, matrix: matrix, transfer: transfer))
+  }
+
+  @Test func whatTheDriverSaysGoesBeforeDefaults() {
+    #expect(
+      color(.nv12, colorspace: 8, transfer: 7, encoding: 6, quantization: 1)
+        == Color(range: .full, matrix: .bt2020, transfer: .pq))
+    #expect(color(.nv12, colorspace: 8, encoding: 2).matrix == .bt709)
+    #expect(color(.grey, colorspace: 8, quantization: 2).range == .limited)
+  }
+
+  /// `V4L2_MAP_QUANTIZATION_DEFAULT`: full for RGB and the colour space of JPEG, else limited.
+  @Test func rangesHaveV4L2sDefaults() {
+    #expect(color(.yuyv, colorspace: 7).range == .full)
+    #expect(color(.rgb24, colorspace: 8) == Color(range: .full, matrix: .bt601, transfer: .srgb))
+    #expect(color(.grey, colorspace: 8).range == .full)
+    #expect(color(.bayerRGGB, colorspace: 11).range == .full)
+    #expect(color(.mjpeg, colorspace: 3, quantization: 2).range == .full)
+  }
+
+  @Test func everyFormatIsFoundByItsCode() {
+    for format in PixelFormat.allCases {
+      #expect(PixelFormat(V4L2FourCC(format.fourcc)) == format)
+    }
+    #expect(PixelFormat(V4L2FourCC("XR24")) == .bgr32)
+    #expect(PixelFormat(V4L2FourCC("JPEG")) == .mjpeg)
+    #expect(PixelFormat(V4L2FourCC("H264")) == nil)
+  }
+
+  /// The kernel's "Image Formats": planes follow each other, chroma has a fraction of luma's stride.
+  @Test func planesLieWhereTheDriverPutsThem() {
+    let nv12 = CameraLayout(.nv12, width: 6, height: 4, bytesPerLine: 16)
+    #expect(
+      nv12.planes == [
+        .init(offset: 0, stride: 16, bytesPerRow: 6, rows: 4),
+        .init(offset: 64, stride: 16, bytesPerRow: 6, rows: 2),
+      ])
+    #expect(nv12.byteCount == 64 + 16 + 6)
+    let i420 = CameraLayout(.i420, width: 6, height: 4, bytesPerLine: 16)
+    #expect(i420.planes.map(\.offset) == [0, 64, 80])
+    #expect(i420.planes.map(\.stride) == [16, 8, 8])
+    let yuyv = CameraLayout(.yuyv, width: 6, height: 4, bytesPerLine: 0)
+    #expect(yuyv.planes == [.init(offset: 0, stride: 12, bytesPerRow: 12, rows: 4)])
+    #expect(yuyv.byteCount == PixelFormat.yuyv.byteCount(width: 6, height: 4))
+  }
+}

@@ -1,0 +1,145 @@
+import SprocketCore
+import Testing
+
+@testable import SprocketSources
+
+@Suite struct CameraNegotiationTests {
+  private static func sizes(_ width: Int, _ height: Int, _ rates: Int32...) -> CameraSizes {
+    let size = CameraSize(width, height)
+    return CameraSizes(
+      smallest: size, largest: size, step: CameraSize(1, 1),
+      rates: .these(rates.map { FrameRate(frames: $0) }))
+  }
+
+  private static func format(_ fourCC: String, isEmulated: Bool = false, _ sizes: CameraSizes...)
+    -> CameraFormat
+  {
+    CameraFormat(
+      fourCC: fourCC, text: "", pixelFormat: PixelFormat(fourcc: fourCC), isEmulated: isEmulated,
+      sizes: sizes)
+  }
+
+  /// A usual webcam: raw at high rate only when small, all sizes as JPEG.
+  static let webcam = [
+    format(
+      "MJPG", sizes(640, 480, 30, 15), sizes(1280, 720, 30), sizes(1920, 1080, 30),
+      sizes(2560, 1440, 15)),
+    format("YUYV", sizes(640, 480, 30, 15), sizes(1280, 720, 10), sizes(1920, 1080, 5)),
+    format("H264", sizes(1920, 1080, 30)),
+  ]
+
+  private func choose(
+    _ formats: [CameraFormat] = webcam, _ request: FormatRequest = FormatRequest(),
+    rates: @escaping (String, CameraSize) -> CameraRates = { _, _ in .these([]) }
+  ) throws(SourceError) -> CameraMode {
+    try CameraNegotiation(name: "cam", formats: formats, rates: rates).choose(request)
+  }
+
+  private func mode(_ fourCC: String, _ width: Int, _ height: Int, _ rate: Int32?) -> CameraMode {
+    CameraMode(
+      fourCC: fourCC, pixelFormat: PixelFormat(fourcc: fourCC) ?? .grey,
+      size: CameraSize(width, height), rate: rate.map { FrameRate(frames: $0) })
+  }
+
+  @Test func unaskedIsTheLargestFullHDAtSpeed() throws {
+    #expect(try choose() == mode("MJPG", 1920, 1080, 30))
+  }
+
+  @Test func exactPixelsGoBeforeCompressedOnes() throws {
+    var request = FormatRequest()
+    request.size = (640, 480)
+    #expect(try choose(Self.webcam, request) == mode("YUYV", 640, 480, 30))
+  }
+
+  @Test func whatWasAskedForIsGiven() throws {
+    let request = FormatRequest(
+      format: .yuyv, size: (1920, 1080), rate: FrameRate(frames: 5))
+    #expect(try choose(Self.webcam, request) == mode("YUYV", 1920, 1080, 5))
+    var slow = FormatRequest()
+    slow.rate = FrameRate(frames: 15)
+    // At 15 frames/s nothing reaches 24, so what comes closest to it is the fastest that has 15.
+    #expect(try choose(Self.webcam, slow).rate == FrameRate(frames: 15))
+  }
+
+  @Test func slowCamerasGiveTheirFastestThenLargest() throws {
+    let slow = [Self.format("YUYV", Self.sizes(640, 480, 10), Self.sizes(1280, 720, 10, 5))]
+    #expect(try choose(slow) == mode("YUYV", 1280, 720, 10))
+  }
+
+  @Test func beyondFullHDTheSmallestIsTaken() throws {
+    let large = [Self.format("GREY", Self.sizes(4096, 3072, 30), Self.sizes(2592, 1944, 30))]
+    #expect(try choose(large) == mode("GREY", 2592, 1944, 30))
+  }
+
+  @Test func emulatedFormatsComeLastUnlessAskedFor() throws {
+    let both = [
+      Self.format("YU12", isEmulated: true, Self.sizes(640, 480, 30)),
+      Self.format("MJPG", Self.sizes(640, 480, 30)),
+    ]
+    #expect(try choose(both).fourCC == "MJPG")
+    #expect(try choose(both, FormatRequest(format: .i420)).fourCC == "YU12")
+  }
+
+  @Test func otherSizesAreRefusedWithThoseThatThereAre() {
+    let error = #expect(throws: SourceError.self) {
+      try choose(Self.webcam, FormatRequest(format: .yuyv, size: (800, 600)))
+    }
+    #expect(error?.code == .usage)
+    #expect(
+      error?.description
+        == "cam does not offer 800x600; it offers YUYV at 640x480, 1280x720, 1920x1080")
+  }
+
+  @Test func otherFormatsAndRatesAreRefusedToo() {
+    let format = #expect(throws: SourceError.self) {
+      try choose(Self.webcam, FormatRequest(format: .nv12))
+    }
+    #expect(format?.description == "cam does not offer NV12; it offers MJPG, YUYV")
+    let rate = #expect(throws: SourceError.self) {
+      try choose(
+        Self.webcam, FormatRequest(size: (1280, 720), rate: FrameRate(frames: 60)))
+    }
+    #expect(
+      rate?.description
+        == "cam does not offer 60 frames/s there; it offers MJPG 1280x720 at 30 frames/s; "
+        + "YUYV 1280x720 at 10 frames/s")
+  }
+
+  @Test func nothingAndTheUnknownAreTold() {
+    let none = #expect(throws: SourceError.self) { try choose([]) }
+    #expect(none?.description.contains("nobody feeds") == true)
+    let unknown = #expect(throws: SourceError.self) {
+      try choose([Self.format("H264", Self.sizes(640, 480, 30))])
+    }
+    #expect(unknown?.description.contains("conversion=on") == true)
+  }
+
+  /// USB cameras count intervals in 100 ns: 333333 is 30 frames/s, 333667 is 29.97.
+  @Test func ratesNeedNotBeExactButAreNotConfused() throws {
+    let usb = FrameRate(frames: 10_000_000, seconds: 333_333)
+    #expect(CameraNegotiation.isSame(usb, 30))
+    #expect(!CameraNegotiation.isSame(FrameRate(frames: 30_000, seconds: 1001), 30))
+    var sizes = Self.sizes(640, 480)
+    sizes.rates = .these([usb])
+    let camera = [Self.format("YUYV", sizes)]
+    let request = FormatRequest(rate: FrameRate(frames: 30))
+    #expect(try choose(camera, request).rate == usb)
+  }
+
+  @Test func rangesOfSizesTakeEveryStep() throws {
+    let range = CameraSizes(
+      smallest: CameraSize(16, 16), largest: CameraSize(4096, 2160), step: CameraSize(8, 2),
+      rates: .range(FrameRate(frames: 1), FrameRate(frames: 60)))
+    let camera = [Self.format("NV12", range)]
+    let atSize: (String, CameraSize) -> CameraRates = { _, _ in
+      .range(FrameRate(frames: 1), FrameRate(frames: 120))
+    }
+    #expect(try choose(camera, rates: atSize) == mode("NV12", 1920, 1080, 30))
+    let asked = FormatRequest(size: (808, 602), rate: FrameRate(frames: 100))
+    #expect(try choose(camera, asked, rates: atSize) == mode("NV12", 808, 602, 100))
+    let error = #expect(throws: SourceError.self) {
+      try choose(camera, FormatRequest(size: (801, 600)), rates: atSize)
+    }
+    #expect(error?.description.contains("16x16 to 4096x2160 in steps of 8x2") == true)
+  }
+}

@@ -1,0 +1,136 @@
+import SprocketCore
+import SprocketV4L2
+import Testing
+
+@testable import SprocketSources
+
+/// How a driver's numbers, times and buffers are read.
+@Suite struct CameraRulesTests {
+  @Test func sequencesGoOnBeyond32Bits() {
+    var sequence = CameraSequence()
+    let given: [UInt32] = [0xFFFF_FFFE, 0xFFFF_FFFF, 0, 1, 5]
+    let base: UInt64 = 0xFFFF_FFFE
+    #expect(given.map { sequence.extend($0) } == [base, base + 1, base + 2, base + 3, base + 7])
+    #expect(sequence.repeated == 0)
+  }
+
+  @Test func aDriverThatAlwaysSaysZeroIsCounted() {
+    var sequence = CameraSequence()
+    #expect((0..<4).map { _ in sequence.extend(0) } == [0, 1, 2, 3])
+    #expect(sequence.repeated == 3)
+  }
+
+  @Test func aJumpBackStaysOne() {
+    var sequence = CameraSequence()
+    #expect([1000, 1001, 3].map { sequence.extend($0) } == [1000, 1001, 3])
+    // Before the first number there is none: far forth, which ends an epoch as well.
+    var early = CameraSequence()
+    #expect([2, 0xFFFF_FF00].map { early.extend($0) } == [2, 0xFFFF_FF00])
+  }
+
+  private func frame(_ nanoseconds: Int64, flags: UInt32) -> V4L2Frame {
+    V4L2Frame(
+      index: 0, sequence: 0, nanoseconds: nanoseconds, flags: flags, offset: 0, byteCount: 0)
+  }
+
+  private let now: Int64 = 500_000_000_000
+  /// `V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC`, `_COPY` and `V4L2_BUF_FLAG_TSTAMP_SRC_SOE`.
+  private let monotonic: UInt32 = 0x2000
+  private let copy: UInt32 = 0x4000
+  private let startOfExposure: UInt32 = 0x10000
+
+  @Test func monotonicStampsAreTakenWithTheirPoint() {
+    var clock = CameraClock()
+    let end = clock.stamp(frame(now - 1000, flags: monotonic), now: now)
+    #expect(end.captured == Timestamp(nanoseconds: now - 1000, clock: .monotonic))
+    #expect(end.point == .endOfFrame)
+    let start = clock.stamp(frame(now - 1000, flags: monotonic | startOfExposure), now: now)
+    #expect(start.point == .startOfExposure)
+    #expect(clock.replaced == 0)
+  }
+
+  @Test(arguments: [Int64.min, Int64.max, 0])
+  func stampsThatCannotBeAreReplaced(_ stamp: Int64) {
+    var clock = CameraClock()
+    let later = now + 2 * CameraClock.past
+    let found = clock.stamp(frame(stamp, flags: monotonic), now: later)
+    #expect(found.captured.nanoseconds == later)
+    #expect(found.point == .unknown)
+    #expect(clock.replaced == 1)
+  }
+
+  @Test(arguments: [UInt32(0), 0x4000])
+  func clocksWithoutANameAreJudgedOnce(_ flags: UInt32) {
+    // Near: monotonic from then on, whatever follows within reason.
+    var near = CameraClock()
+    #expect(
+      near.stamp(frame(now - 20_000_000, flags: flags), now: now).captured.nanoseconds
+        == now - 20_000_000)
+    #expect(
+      near.stamp(frame(now - 5_000_000_000, flags: flags), now: now).captured.nanoseconds
+        == now - 5_000_000_000)
+    #expect(near.stamp(frame(now, flags: flags), now: now).point == .unknown)
+    // Far: another clock, even where it comes near by chance.
+    var far = CameraClock()
+    _ = far.stamp(frame(now + 1_700_000_000_000, flags: flags), now: now)
+    let chance = far.stamp(frame(now - 7, flags: flags), now: now)
+    #expect(chance.captured.nanoseconds == now)
+    #expect(far.replaced == 2)
+  }
+
+  @Test func threeBuffersStayWithTheDriver() {
+    var loans = CameraLoans(count: 5, mayLend: true)
+    for index in 0..<5 { loans.didQueue(index) }
+    loans.didDequeue(0)
+    #expect(loans.canLend)
+    loans.didLend(0)
+    loans.didDequeue(1)
+    #expect(loans.queuedCount == 3 && loans.canLend)
+    loans.didLend(1)
+    loans.didDequeue(2)
+    #expect(loans.queuedCount == 2 && !loans.canLend)
+    #expect(loans.idle == 0b00100)
+    loans.didReturn(0)
+    loans.didQueue(0)
+    #expect(loans.queuedCount == 3 && loans.canLend && loans.hasLent)
+  }
+
+  @Test func aDriverThatOverwritesIsNeverBorrowedFrom() {
+    var loans = CameraLoans(count: 32, mayLend: false)
+    for index in 0..<32 { loans.didQueue(index) }
+    loans.didDequeue(31)
+    #expect(!loans.canLend)
+    #expect(loans.idle == 1 << 31)
+    loans.didStop()
+    #expect(loans.idle == 0xFFFF_FFFF)
+  }
+
+  private func node(_ number: Int, _ card: String, problem: V4L2Error? = nil, isIdle: Bool = false)
+    -> CameraNode
+  {
+    CameraNode(path: "/dev/video\(number)", card: card, problem: problem, isIdle: isIdle)
+  }
+
+  @Test func camerasAreFoundByNodeAndByName() throws {
+    let nodes = [node(0, "HD Webcam"), node(2, "HD Webcam C270"), node(4, "Capture Stick")]
+    func path(_ name: String) throws -> String { try CameraNode.find(name, among: nodes).path }
+    #expect(try path("/dev/video4") == "/dev/video4")
+    #expect(try path("video2") == "/dev/video2")
+    #expect(try path("HD Webcam") == "/dev/video0")
+    #expect(try path("stick") == "/dev/video4")
+    #expect(try path("") == "/dev/video0")
+    let several = #expect(throws: SourceError.self) { try path("webcam") }
+    #expect(several?.description.contains("HD Webcam C270 (/dev/video2)") == true)
+    let none = #expect(throws: SourceError.self) { try path("nikon") }
+    #expect(none?.description.contains("Capture Stick (/dev/video4)") == true)
+    #expect(none?.code == .usage)
+  }
+
+  @Test func theFirstCameraIsOneThatGivesSomething() throws {
+    let barred = V4L2Error(.notPermitted, operation: "open", path: "/dev/video0")
+    let nodes = [node(0, "a", problem: barred), node(1, "b", isIdle: true), node(2, "c")]
+    #expect(try CameraNode.find("", among: nodes).path == "/dev/video2")
+    #expect(try CameraNode.find("", among: Array(nodes.prefix(2))).path == "/dev/video0")
+    #expect(throws: SourceError.self) { try CameraNode.find("", among: []) }
+  }
+}
