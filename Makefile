@@ -82,7 +82,7 @@ readme:
 # The real binary and the kernel's own drivers; the machine takes 10 s to start, the tests a few
 # minutes. LAB passes on what pytest takes: make lab LAB='-k unplug'.
 lab: lab-packages release .build/venv/installed .build/lab/dequeued.so
-	SPROCKET=$(SPROCKET) Tests/Lab/lab .build/venv/bin/python -m pytest -v --no-header --tb=short \
+	SPROCKET=$(SPROCKET) Tests/Lab/lab .build/venv/bin/python -u -m pytest -v --no-header --tb=short \
 	  -p no:cacheprovider --durations=5 Tests/Lab $(LAB)
 
 .build/lab/dequeued.so: Tests/Lab/dequeued.c

@@ -1,5 +1,6 @@
 // Preloaded: writes down every buffer that v4l2_ioctl takes from a driver, as it came, one line each
-// into the file that DEQUEUED names: sequence, flags, bytes used, index, seconds, microseconds.
+// into the file that DEQUEUED names: sequence, flags, bytes used, index, seconds, microseconds. A line
+// `stream` says that the driver began to stream.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <linux/videodev2.h>
@@ -24,6 +25,7 @@ int v4l2_ioctl(int descriptor, unsigned long request, ...) {
   void *argument = va_arg(arguments, void *);
   va_end(arguments);
   int result = real(descriptor, request, argument);
+  if (result == 0 && request == VIDIOC_STREAMON && file) fputs("stream\n", file);
   if (result == 0 && request == VIDIOC_DQBUF && file) {
     const struct v4l2_buffer *buffer = argument;
     unsigned used = buffer->bytesused;

@@ -16,7 +16,7 @@ install() {
     --no-install-recommends "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; return 1; }
 }
 $([ "$(id -u)" = 0 ] || echo sudo) apt-get update --quiet=2
-install cpio kmod qemu-system-x86 busybox-static util-linux bzip2 make gcc-12 v4l2loopback-source
+install cpio kmod busybox-static bzip2 make gcc-12 v4l2loopback-source
 
 package=$(apt-cache depends linux-image-amd64 | awk '/Depends:/ { print $2; exit }')
 version=${package#linux-image-}

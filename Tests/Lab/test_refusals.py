@@ -1,0 +1,90 @@
+"""What a person runs into with a camera, each answered with one sentence that says what to do."""
+import contextlib
+import subprocess
+import time
+
+import pytest
+
+from conftest import LOOPBACK, Run, assert_ledger_is_the_drivers, control
+from program import SPROCKET, one_sentence, sprocket
+
+
+def refused(*arguments, status=2):
+    begun = time.monotonic()
+    result = sprocket("run", *arguments, "--frames", 3, check=False)
+    assert result.returncode == status, result.errors
+    assert result.stdout == b""
+    assert time.monotonic() - begun < 30
+    return one_sentence(result.errors)
+
+
+@pytest.mark.parametrize("name", ["/dev/video99", "nowhere", "/dev/null"])
+def test_a_device_that_is_not_there(name):
+    sentence = refused("--source", f"camera:{name}")
+    assert name in sentence
+    assert "sprocket devices" in sentence or "vivid" in sentence
+
+
+@contextlib.contextmanager
+def held(device):
+    """Another program streams from the device."""
+    command = ["v4l2-ctl", "-d", device, "--stream-mmap=4", "--stream-count=0"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as holder:
+        try:
+            assert holder.stderr.read(1) == b"<", "v4l2-ctl does not stream"
+            yield holder.pid
+        finally:
+            holder.kill()
+
+
+def test_a_device_that_somebody_else_uses(camera):
+    with held(camera) as pid:
+        sentence = refused("--source", f"camera:{camera}", status=1)
+    assert camera in sentence and ("busy" in sentence or "in use" in sentence)
+    assert "v4l2-ctl" in sentence or str(pid) in sentence
+    sprocket("run", "--source", f"camera:{camera}", "--size", "320x180", "--frames", 3, "--quiet")
+
+
+def test_a_device_without_permission(camera):
+    # Reading files is allowed, so that the program may lie in a folder that is private.
+    command = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps",
+               "+dac_read_search", "--ambient-caps", "+dac_read_search", SPROCKET, "run", "--source",
+               f"camera:{camera}", "--frames", "3"]
+    result = subprocess.run(command, capture_output=True, timeout=60)
+    sentence = one_sentence(result.stderr.decode())
+    assert result.returncode in (1, 2)
+    assert camera in sentence and "video" in sentence.replace(camera, "")  # The group to join.
+
+
+@pytest.mark.parametrize("arguments, says", [
+    (["--size", "321x181"], "320x180"),
+    (["--format", "MJPG"], "YUYV"),
+    (["--format", "GREY", "--size", "64x48"], "640x480"),
+], ids=lambda value: " ".join(value) if isinstance(value, list) else "")
+def test_what_the_device_does_not_offer(camera, arguments, says):
+    assert says in refused("--source", f"camera:{camera}", *arguments)
+
+
+def test_a_control_that_the_device_does_not_have(camera):
+    assert "brightness" in refused("--source", f"camera:{camera}", "--control", "iris=3")
+    assert "255" in refused("--source", f"camera:{camera}", "--control", "brightness=256")
+
+
+def test_unplugged_while_it_runs_and_there_again_for_the_next(camera, tmp_path):
+    run = Run(tmp_path, camera, "--size", "320x180", "--format", "GREY", "--checksum", "--dump",
+              tmp_path / "dump.mcap")
+    with run:
+        run.wait_for_frames(20)
+        control(camera, disconnect=1)  # vivid plugs itself in when nobody has it open any more.
+        errors = run.end(status=1, seconds=60)
+    assert camera in one_sentence(errors)
+    assert_ledger_is_the_drivers(run)
+    assert run.summary["produced"] >= 20
+    assert (tmp_path / "dump.mcap").exists()
+    with Run(tmp_path, camera, "--size", "320x180", "--frames", 3) as run:
+        run.end()
+
+
+def test_a_loopback_that_nobody_feeds():
+    sentence = refused("--source", f"camera:{LOOPBACK}")
+    assert LOOPBACK in sentence and "feeds" in sentence
