@@ -87,6 +87,19 @@ import Testing
     #expect(controls.inForce.exposureMicroseconds == 4000)
   }
 
+  /// Automatic gain was switched off, then gain was written; the driver tells of the first later.
+  @Test func aChangeThatIsToldOfLateDoesNotUndoAWrite() throws {
+    var controls = controls()
+    let index = try #require(controls.port.control("gain"))
+    _ = controls.port.write(index, 128)
+    controls.wrote(try #require(controls.port.take()), result: 128, flags: 0, at: 20)
+    controls.changed(V4L2ControlChange(id: Self.gain.id, value: 16, flags: 0, nanoseconds: 10))
+    controls.advance(to: 15)
+    #expect(controls.inForce.gain == 0.25)
+    controls.advance(to: 25)
+    #expect(controls.inForce.gain == 2)
+  }
+
   @Test func moreChangesThanThereIsRoomForAreAppliedEarly() {
     var controls = controls()
     for value in 1...Int64(CameraControls.capacity + 1) {
