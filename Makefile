@@ -73,7 +73,7 @@ judge: release .build/venv/installed
 examples:
 	swift run --package-path Examples/Vignette vignette stages vignette
 	swift run --package-path Examples/Vignette vignette run --stage vignette:strength=0.8 \
-	  --size 320x240 --frames 30 --checksum
+	  --source scene --size 320x240 --frames 30 --checksum
 
 # Every command of the README, in a fresh copy.
 readme:

@@ -20,7 +20,8 @@ def weather(seed):
         "latefor": "1ms", "backwards": chance(10), "unplug": chance(4), "unplugfor": "3ms",
         "formatchange": chance(4), "pace": draw.choice(["fast", "fast", "real"]),
     }
-    arguments = ["run", "--size", f"{draw.randrange(40, 90)}x{draw.randrange(30, 70)}",
+    arguments = ["run", "--source", "scene", "--size",
+                 f"{draw.randrange(40, 90)}x{draw.randrange(30, 70)}",
                  "--rate", 2000, "--frames", draw.randrange(1, 60), "--workers",
                  draw.randrange(1, 9), "--wait", draw.choice(["park", "spin-park", "spin"])]
     for stage in draw.sample(["latedrop", "meter", "focus", "negate"], draw.randrange(5)):

@@ -1,4 +1,5 @@
 """What a person runs into: bad input, full disks, readers that go away, Ctrl-C."""
+import glob
 import json
 import os
 import signal
@@ -8,6 +9,8 @@ import time
 import pytest
 
 from program import LIMIT, SPROCKET, clip, one_sentence, read_lines, sprocket
+
+SCENE = ["--source", "scene"]
 
 WRONG = [
     (["run", "--stage", "metr"], "there is no stage `metr`"),
@@ -50,6 +53,8 @@ WRONG = [
 @pytest.mark.parametrize("arguments, says", WRONG, ids=lambda value: "" if isinstance(value, str)
                          else " ".join(value)[:40])
 def test_a_wrong_request_is_one_sentence_and_exit_2(arguments, says, tmp_path):
+    if arguments[0] == "run" and "--source" not in arguments:
+        arguments = ["run", *SCENE, *arguments[1:]]  # Not the camera that this machine may have.
     result = sprocket(*arguments, check=False, cwd=tmp_path)
     assert result.returncode == 2, result.errors
     assert says in one_sentence(result.errors)
@@ -95,7 +100,7 @@ def test_a_truncated_file_gives_what_it_has_or_one_sentence(name, kept, tmp_path
 def test_an_existing_file_is_kept_unless_overwrite_is_given(tmp_path):
     path = tmp_path / "reports.jsonl"
     path.write_text("precious\n")
-    arguments = ["run", "--frames", "3", "--reports", path, "--quiet"]
+    arguments = ["run", *SCENE, "--frames", "3", "--reports", path, "--quiet"]
     result = sprocket(*arguments, check=False)
     assert result.returncode == 2
     assert "--overwrite" in one_sentence(result.errors)
@@ -119,8 +124,8 @@ def test_a_start_that_fails_leaves_all_as_it_was(wrong, tmp_path):
     good = tmp_path / "good.json"
     good.write_text("precious\n")
     for summary, reports in [("good.json", "a.jsonl"), ("a.json", "good.json")]:
-        result = sprocket("run", "--size", "64x48", *wrong, "--summary", summary, "--reports", reports,
-                          "--overwrite", check=False, cwd=tmp_path)
+        result = sprocket("run", *SCENE, "--size", "64x48", *wrong, "--summary", summary, "--reports",
+                          reports, "--overwrite", check=False, cwd=tmp_path)
         assert result.returncode == 2
         one_sentence(result.errors)
         assert os.listdir(tmp_path) == ["good.json"]
@@ -132,7 +137,7 @@ def test_overwritten_files_hold_nothing_of_what_they_were(tmp_path):
     for name in names:
         (tmp_path / name).write_text("precious\n" * 100_000)
     options = [part for name in names for part in (f"--{name}", tmp_path / name)]
-    sprocket("run", "--frames", "3", "--size", "64x48", "--quiet", "--overwrite", *options)
+    sprocket("run", *SCENE, "--frames", "3", "--size", "64x48", "--quiet", "--overwrite", *options)
     assert len(read_lines(tmp_path / "reports")) == 3
     assert len((tmp_path / "checksums").read_text().splitlines()) == 3
     assert json.loads((tmp_path / "summary").read_text())["produced"] == 3
@@ -152,7 +157,7 @@ def test_a_file_that_two_options_name_is_refused(options, named, tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "good").write_text("precious\n")
     (tmp_path / "link").symlink_to("good")
-    result = sprocket("run", "--size", "64x48", *options, "--overwrite", check=False, cwd=tmp_path)
+    result = sprocket("run", *SCENE, "--size", "64x48", *options, "--overwrite", check=False, cwd=tmp_path)
     assert result.returncode == 2
     sentence = one_sentence(result.errors)
     assert all(option in sentence for option in named) and "same file" in sentence
@@ -161,13 +166,13 @@ def test_a_file_that_two_options_name_is_refused(options, named, tmp_path):
 
 
 def test_a_device_may_be_named_twice():
-    sprocket("run", "--frames", "3", "--size", "64x48", "--quiet", "--reports", "/dev/null",
+    sprocket("run", *SCENE, "--frames", "3", "--size", "64x48", "--quiet", "--reports", "/dev/null",
              "--checksums", "/dev/null")
 
 
 def test_a_full_disk_fails_that_sink_alone(tmp_path):
     summary = tmp_path / "summary.json"
-    result = sprocket("run", "--frames", "400", "--size", "64x48", "--stage", "meter", "--reports",
+    result = sprocket("run", *SCENE, "--frames", "400", "--size", "64x48", "--stage", "meter", "--reports",
                       "/dev/full", "--checksum", "--summary", summary, "--quiet", check=False)
     assert result.returncode == 1
     assert "/dev/full" in one_sentence(result.errors)
@@ -179,7 +184,7 @@ def test_a_full_disk_fails_that_sink_alone(tmp_path):
 
 def test_a_reader_that_goes_away_ends_the_run_cleanly(tmp_path):
     summary = tmp_path / "summary.json"
-    command = [SPROCKET, "run", "--pipe", "y4m", "--source-set", "pace=fast", "--size", "320x240",
+    command = [SPROCKET, "run", *SCENE, "--pipe", "y4m", "--source-set", "pace=fast", "--size", "320x240",
                "--quiet", "--summary", str(summary)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.read(500_000)
@@ -194,7 +199,7 @@ def test_a_reader_that_goes_away_ends_the_run_cleanly(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_a_live_run_cleanly(number, tmp_path):
     reports, summary = tmp_path / "reports.jsonl", tmp_path / "summary.json"
-    command = [SPROCKET, "run", "--size", "320x240", "--rate", "60", "--stage", "meter",
+    command = [SPROCKET, "run", *SCENE, "--size", "320x240", "--rate", "60", "--stage", "meter",
                "--reports", str(reports), "--summary", str(summary)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         time.sleep(2)
@@ -210,7 +215,7 @@ def test_a_signal_ends_a_live_run_cleanly(number, tmp_path):
 def test_a_second_signal_ends_it_at_once():
     # Nobody reads: the pipe fills and its sink cannot go on.
     reader, writer = os.pipe()
-    command = [SPROCKET, "run", "--pipe", "y4m", "--quiet"]
+    command = [SPROCKET, "run", *SCENE, "--pipe", "y4m", "--quiet"]
     with subprocess.Popen(command, stdout=writer, stderr=subprocess.PIPE) as process:
         os.close(writer)
         time.sleep(2)
@@ -221,9 +226,20 @@ def test_a_second_signal_ends_it_at_once():
     os.close(reader)
 
 
+@pytest.mark.skipif(bool(glob.glob("/dev/video*")), reason="this machine has a camera")
+def test_without_a_camera_that_is_said():
+    said = sprocket("devices")
+    assert said.stdout.startswith(b"there is no camera") and said.errors == ""
+    assert json.loads(sprocket("devices", "--json").stdout) == []
+    for name in ("camera", "camera:webcam"):
+        refused = sprocket("run", "--source", name, check=False)
+        assert refused.returncode == 2
+        assert "there is no camera" in one_sentence(refused.errors)
+
+
 def test_stages_and_sources_can_be_inspected():
     text = sprocket("stages").stdout.decode()
-    for name in ("focus", "latedrop", "meter", "negate", "scene", "file"):
+    for name in ("focus", "latedrop", "meter", "negate", "scene", "file", "camera[:NAME]"):
         assert name in text
     assert "region" in sprocket("stages", "focus").stdout.decode()
     assert "shake" in sprocket("stages", "scene").stdout.decode()
@@ -231,7 +247,7 @@ def test_stages_and_sources_can_be_inspected():
 
 def test_late_frames_are_dropped_live_and_accounted_for(tmp_path):
     summary = tmp_path / "summary.json"
-    sprocket("run", "--size", "320x240", "--rate", "50", "--duration", "2s", "--stage",
+    sprocket("run", *SCENE, "--size", "320x240", "--rate", "50", "--duration", "2s", "--stage",
              "latedrop:budget=30ms", "--source-set", "late=0.3", "--source-set", "latefor=60ms",
              "--summary", summary, "--quiet")
     ledger = json.loads(summary.read_text())
@@ -264,7 +280,7 @@ def test_a_reader_that_pauses_loses_nothing_offline():
 
 def test_what_only_a_buffer_had_is_not_delivered(tmp_path):
     summary = tmp_path / "summary.json"
-    sprocket("run", "--size", "64x48", "--frames", 300, "--stage", "meter", "--reports", "/dev/full",
+    sprocket("run", *SCENE, "--size", "64x48", "--frames", 300, "--stage", "meter", "--reports", "/dev/full",
              "--summary", summary, "--quiet", check=False)
     ledger = json.loads(summary.read_text())
     assert ledger["sinks"]["reports"]["delivered"] == 0
