@@ -83,7 +83,10 @@ let package = Package(
     library("SprocketCodecs", ["SprocketCore", "SprocketJPEG", "SprocketYUV"]),
     library(
       "SprocketSources",
-      ["SprocketCore", "SprocketCodecs", "SprocketJPEG", "SprocketLibAV", "SprocketV4L2"]),
+      [
+        "SprocketCore", "SprocketCodecs", "SprocketJPEG", "SprocketLibAV", "SprocketMCAP",
+        "SprocketV4L2",
+      ]),
     library(
       "SprocketSinks",
       [

@@ -40,6 +40,8 @@ public struct SourceDescription: Sendable {
   /// Number of frames, where that is known.
   public var frameCount: Int?
   public var controls: ControlPort?
+  /// A sentence that the user should know before the run.
+  public var note: String?
 
   public init(
     name: String, format: FrameFormat, isLive: Bool, clock: Timestamp.Clock, capacity: Int,

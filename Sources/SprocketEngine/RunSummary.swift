@@ -92,7 +92,8 @@ extension Engine {
         .init(what: $0.what, bytesPerSlot: $0.bytes, isReserve: $0.isReserve)
       },
       lookahead: epoch.plan.totalLookahead, latency: mergedLatency.summary,
-      warnings: epoch.plan.warnings(stages, isLive: epoch.source.isLive),
+      warnings: [epoch.source.note].compactMap(\.self)
+        + epoch.plan.warnings(stages, isLive: epoch.source.isLive),
       droppedEvents: shared.counters.droppedEvents.now,
       errors: shared.errors.withLock { $0 },
       notes: shared.notes.withLock { $0 } + sinks.flatMap { $0.isStuck ? [] : $0.sink.notes })

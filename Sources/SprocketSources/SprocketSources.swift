@@ -4,5 +4,6 @@ public import SprocketCore
 public let builtinSources: [SourceKind] = [
   CameraSource.kind,
   FileSource.kind,
+  ReplaySource.kind,
   SceneSource.kind,
 ]

@@ -16,7 +16,8 @@ extension Rules {
     ],
     "SprocketEngine": ["SprocketCore", "SprocketRing", "CSprocketSystem", "Histogram"],
     "SprocketSources": [
-      "SprocketCore", "SprocketCodecs", "SprocketJPEG", "SprocketLibAV", "SprocketV4L2",
+      "SprocketCore", "SprocketCodecs", "SprocketJPEG", "SprocketLibAV", "SprocketMCAP",
+      "SprocketV4L2",
     ],
     "SprocketSinks": [
       "SprocketCore", "SprocketCodecs", "SprocketLibAV", "SprocketMCAP", "SprocketXXHash",

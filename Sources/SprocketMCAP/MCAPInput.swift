@@ -1,0 +1,56 @@
+internal import Glibc
+
+/// A file that is read at any place.
+@safe
+struct MCAPInput: ~Copyable {
+  let path: String
+  /// Bytes it had when it was opened.
+  let size: UInt64
+  private let descriptor: Int32
+
+  /// The corresponding C functions are `open` and `flock`.
+  init(path: String) throws(MCAPError) {
+    let opened = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    if opened < 0 { throw .system(path, errno) }
+    var status = stat()
+    let kind = unsafe fstat(opened, &status) < 0 ? 0 : status.st_mode & S_IFMT
+    guard kind == S_IFREG else {
+      close(opened)
+      if kind == S_IFDIR { throw .system(path, EISDIR) }
+      throw MCAPError(.file, "\(path) is no file that can be read at will; give the name of a file")
+    }
+    // Who would empty the file while it is read finds it taken. It is no matter if somebody still
+    // writes it: what is whole by now is read.
+    _ = flock(opened, LOCK_SH | LOCK_NB)
+    self.path = path
+    size = UInt64(max(status.st_size, 0))
+    descriptor = opened
+  }
+
+  deinit { close(descriptor) }
+
+  /// Makes `bytes` so many bytes of the file. The corresponding C function is `pread`.
+  func read(_ offset: UInt64, _ count: Int, into bytes: inout MCAPBytes) throws(MCAPError) {
+    bytes.removeAll()
+    var failure: Int32 = 0
+    bytes.fill(count) { room in
+      unsafe room.withUnsafeMutableBytes { target in
+        var done = 0
+        while done < count {
+          let result = unsafe pread(
+            descriptor, target.baseAddress.unsafelyUnwrapped + done, count - done,
+            Int(offset) + done)
+          if result > 0 {
+            done += result
+          } else if result == 0 || errno != EINTR {
+            failure = result == 0 ? 0 : errno
+            break
+          }
+        }
+        return done
+      }
+    }
+    if failure != 0 { throw .system(path, failure) }
+    if bytes.count < count { throw MCAPError(.damaged, "\(path) became shorter while it was read") }
+  }
+}

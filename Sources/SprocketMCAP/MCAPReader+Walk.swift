@@ -1,0 +1,125 @@
+// Over the file from record to record.
+
+extension MCAPReader {
+  /// Finds chunks, their indexes, schemas and channels. Stops at what is not whole.
+  mutating func walk() throws(MCAPError) {
+    let magic = MCAPFormat.magic
+    guard size >= UInt64(magic.count) else { throw notMCAP }
+    try input.read(0, magic.count, into: &raw)
+    guard unsafe raw.elements.elementsEqual(magic) else { throw notMCAP }
+    wholeSize = UInt64(magic.count)
+    while !isComplete, try walkRecord() {}
+    try findDefinitions()
+  }
+
+  private var notMCAP: MCAPError { MCAPError(.format, "\(path) is no MCAP file") }
+
+  /// False where the file ends, or no longer makes sense.
+  private mutating func walkRecord() throws(MCAPError) -> Bool {
+    let headerSize = UInt64(MCAPFormat.recordHeaderSize)
+    guard size - wholeSize >= headerSize else { return false }
+    try input.read(wholeSize, MCAPFormat.recordHeaderSize, into: &raw)
+    let header = unsafe Span(_unsafeElements: raw.elements)
+    var cursor = MCAPCursor(0..<header.count)
+    guard let opcode = cursor.take(UInt8.self, of: header), opcode != 0,
+      let length = cursor.take(UInt64.self, of: header), length <= size - wholeSize - headerSize
+    else { return false }
+    let content = wholeSize + headerSize
+    switch opcode {
+    case MCAPOpcode.chunk:
+      guard try walkChunk(content, length) else { return false }
+    case MCAPOpcode.messageIndex: try walkIndex(content, length)
+    case MCAPOpcode.schema, MCAPOpcode.channel:
+      guard length <= UInt64(Self.limit) else { return false }
+      try input.read(content, Int(length), into: &raw)
+      define(opcode, 0..<Int(length), of: unsafe Span(_unsafeElements: raw.elements))
+    case MCAPOpcode.message:
+      guard length <= UInt64(Self.limit) else { return false }
+      // As if it were a chunk of its own.
+      let record = MCAPFormat.recordHeaderSize + Int(length)
+      chunks.append(
+        MCAPChunkPlace(
+          offset: wholeSize, compressedSize: record, compression: .none, checksum: 0, size: record))
+    case MCAPOpcode.footer:
+      isComplete = true
+    default: break
+    }
+    wholeSize = content + length
+    return true
+  }
+
+  /// The longest start of a chunk's record that is read: the name of a compression is short.
+  private static let chunkHeaderLimit: UInt64 = 256
+
+  private mutating func walkChunk(_ offset: UInt64, _ length: UInt64) throws(MCAPError) -> Bool {
+    try input.read(offset, Int(min(length, Self.chunkHeaderLimit)), into: &raw)
+    let header = unsafe Span(_unsafeElements: raw.elements)
+    var cursor = MCAPCursor(0..<header.count)
+    guard cursor.take(16, of: header) != nil, let count = cursor.take(UInt64.self, of: header),
+      let checksum = cursor.take(UInt32.self, of: header),
+      let name = cursor.takeString(of: header),
+      let compressed = cursor.take(UInt64.self, of: header),
+      compressed <= length - UInt64(cursor.position), compressed <= UInt64(Self.limit),
+      count <= UInt64(Self.limit)
+    else { return false }
+    let compression: MCAPChunkPlace.Compression =
+      name.isEmpty ? .none : name == "lz4" ? .lz4 : .other
+    chunks.append(
+      MCAPChunkPlace(
+        offset: offset + UInt64(cursor.position), compressedSize: Int(compressed),
+        compression: compression, checksum: checksum, size: Int(count)))
+    return true
+  }
+
+  private mutating func walkIndex(_ offset: UInt64, _ length: UInt64) throws(MCAPError) {
+    guard length >= 6, !chunks.isEmpty else { return }
+    try input.read(offset, 6, into: &raw)
+    let header = unsafe Span(_unsafeElements: raw.elements)
+    var cursor = MCAPCursor(0..<6)
+    guard let channel = cursor.take(UInt16.self, of: header),
+      let count = cursor.take(UInt32.self, of: header), UInt64(count) <= length - 6,
+      // Each entry takes 31 bytes of the chunk at least: more cannot be true.
+      Int(count) / 16 * MCAPMessage.overhead <= chunks[chunks.count - 1].size
+    else { return }
+    chunks[chunks.count - 1].indexes.append((channel, offset + 6, Int(count) / 16))
+  }
+
+  private mutating func define(_ opcode: UInt8, _ content: Range<Int>, of bytes: Span<UInt8>) {
+    if opcode == MCAPOpcode.schema, let schema = MCAPSchema(bytes, content) {
+      schemas[schema.id] = schemas[schema.id] ?? schema
+    } else if opcode == MCAPOpcode.channel, let channel = MCAPChannel(bytes, content) {
+      channels[channel.id] = channels[channel.id] ?? channel
+    }
+  }
+
+  /// Of a file that was cut off, channels may be known within chunks alone.
+  private mutating func findDefinitions() throws(MCAPError) {
+    for index in chunks.indices {
+      let indexes = chunks[index].indexes
+      let isKnown =
+        indexes.isEmpty
+        ? isComplete && !channels.isEmpty : indexes.allSatisfy { channels[$0.channel] != nil }
+      if isKnown { continue }
+      guard loadOrCut(index) else { return }
+      let bytes = unsafe Span(_unsafeElements: content.elements)
+      var cursor = MCAPCursor(0..<bytes.count)
+      while let record = cursor.takeRecord(of: bytes) {
+        define(record.opcode, record.content, of: bytes)
+      }
+    }
+  }
+
+  /// Loads a chunk; one that is damaged ends the file for us, at that chunk.
+  public mutating func loadOrCut(_ index: Int) -> Bool {
+    do throws(MCAPError) {
+      try load(index)
+      return true
+    } catch {
+      guard error.code == .damaged else { return false }
+      wholeSize = chunks[index].offset
+      chunks.removeSubrange(index...)
+      isComplete = false
+      return false
+    }
+  }
+}

@@ -1,0 +1,127 @@
+internal import SprocketDeflate
+internal import SprocketLZ4
+
+/// A chunk of a file, or a message that lies in none: where it is, and what is in it.
+public struct MCAPChunkPlace: Sendable {
+  enum Compression: Sendable { case none, lz4, other }
+
+  /// Of the compressed records, in the file.
+  var offset: UInt64
+  var compressedSize: Int
+  var compression: Compression
+  var checksum: UInt32
+  /// Bytes once decompressed.
+  public internal(set) var size: Int
+  /// The indexes behind it: whose messages, and where in the file the list lies.
+  var indexes: [(channel: UInt16, offset: UInt64, count: Int)] = []
+
+  /// Whether messages of these channels may be in it.
+  public func mayHold(_ channels: Set<UInt16>) -> Bool {
+    indexes.isEmpty || indexes.contains { channels.contains($0.channel) }
+  }
+}
+
+/// Where a message is.
+public struct MCAPMessagePlace: Sendable, BitwiseCopyable {
+  public var logTime: UInt64
+  /// Index of its chunk.
+  public var chunk: Int32
+  /// Of its record, in the decompressed chunk.
+  public var offset: UInt32
+}
+
+/// Reads an MCAP file chunk by chunk.
+///
+/// `open` walks over the whole file from record to record, passing over what chunks hold; so a file
+/// that was cut off, and has no summary, is found out as well as a complete one, up to its last whole
+/// chunk. The indexes behind the chunks then tell where messages are without decompressing others.
+///
+/// Files may be foreign or damaged: every length is checked against what is there.
+@safe
+public struct MCAPReader: ~Copyable {
+  let input: MCAPInput
+  public internal(set) var schemas: [UInt16: MCAPSchema] = [:]
+  public internal(set) var channels: [UInt16: MCAPChannel] = [:]
+  public internal(set) var chunks: [MCAPChunkPlace] = []
+  /// The file has its footer.
+  public internal(set) var isComplete = false
+  /// Bytes of the file up to which records are whole.
+  public internal(set) var wholeSize: UInt64 = 0
+
+  /// What was read last, and, decompressed, the chunk that was loaded.
+  var raw = MCAPBytes(capacity: 1 << 16)
+  var content = MCAPBytes(capacity: 1 << 16)
+  public private(set) var loaded: Int?
+  private var decoder = LZ4FrameDecoder()
+
+  /// Largest chunk and record that are read: a frame of 16,384 x 16,384 pixels in RGB has less.
+  static let limit = 1 << 30
+  /// LZ4 makes at most 255 bytes of one.
+  private static let largestRatio = 255
+
+  /// Opens the file and walks over it.
+  public static func open(_ path: String) throws(MCAPError) -> MCAPReader {
+    var reader = MCAPReader(try MCAPInput(path: path))
+    try reader.walk()
+    return reader
+  }
+
+  private init(_ input: consuming MCAPInput) { self.input = input }
+
+  public var path: String { input.path }
+  /// Bytes of the file.
+  public var size: UInt64 { input.size }
+
+  /// Decompresses a chunk, unless it is the one that is loaded. Memory grows to the largest chunk
+  /// and is kept.
+  public mutating func load(_ index: Int) throws(MCAPError) {
+    if loaded == index { return }
+    loaded = nil
+    let place = chunks[index]
+    try checkSizes(place)
+    if place.compression == .none {
+      try input.read(place.offset, place.size, into: &content)
+    } else {
+      try input.read(place.offset, place.compressedSize, into: &raw)
+      let isWhole = Self.decompress(raw, place.size, &decoder, into: &content)
+      if !isWhole { throw damaged(place) }
+    }
+    if place.checksum != 0 {
+      var found = CRC32()
+      found.update(unsafe Span(_unsafeElements: content.elements))
+      if found.value != place.checksum { throw damaged(place) }
+    }
+    loaded = index
+  }
+
+  private func checkSizes(_ place: MCAPChunkPlace) throws(MCAPError) {
+    if place.compression == .other {
+      throw MCAPError(
+        .format,
+        "\(path) is compressed in a way that is not read here; convert it with mcap compress "
+          + "--compression lz4")
+    }
+    let most = place.compression == .none ? 1 : Self.largestRatio
+    let isPossible =
+      place.size <= Self.limit && place.size / most <= place.compressedSize
+      && (place.compression == .lz4 || place.size == place.compressedSize)
+    if !isPossible { throw damaged(place) }
+  }
+
+  private func damaged(_ place: MCAPChunkPlace) -> MCAPError {
+    MCAPError(.damaged, "\(path) is damaged in the chunk at byte \(place.offset)")
+  }
+
+  private static func decompress(
+    _ raw: borrowing MCAPBytes, _ size: Int, _ decoder: inout LZ4FrameDecoder,
+    into content: inout MCAPBytes
+  ) -> Bool {
+    content.removeAll()
+    let frame = unsafe Span(_unsafeElements: raw.elements)
+    content.fill(size) { room in
+      var target = room._mutatingExtracting(0..<size)
+      return (try? decoder.decode(frame, into: &target)) ?? 0
+    }
+    return content.count == size
+  }
+}

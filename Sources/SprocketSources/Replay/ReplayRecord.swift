@@ -1,0 +1,190 @@
+internal import SprocketCore
+internal import SprocketMCAP
+
+/// A frame of a dump, as its record has it, and where its bytes are.
+struct ReplayFrame: Sendable {
+  var number: UInt64 = 0
+  var sequence: UInt64 = 0
+  var epoch: UInt32 = 0
+  /// Nanoseconds, on the clock that the session names.
+  var captured: Int64 = 0
+  /// Nanoseconds, on the monotonic clock of then.
+  var dequeued: Int64 = 0
+  var bytes = 0
+  var driverFlags: UInt32 = 0
+  var capturePoint = CapturePoint.unknown
+  var isCorrupt = false
+  var isStartup = false
+  var wasLate = false
+  /// It is one of `skipped` frames in a row, from this one on, that have no bytes in the dump.
+  var skipped: UInt64 = 0
+  var inForce = ControlState()
+  /// Its events among all.
+  var events: Range<Int32> = 0..<0
+  /// `nil` where there are no bytes.
+  var place: MCAPMessagePlace?
+}
+
+/// What a dump says of an epoch.
+struct ReplaySession: Sendable {
+  var epoch: UInt32 = 0
+  var format: FrameFormat
+  /// `captured` was on this machine's, or that machine's, monotonic clock.
+  var isMonotonic = false
+}
+
+/// Reads the records of a dump: `docs/dump.md` has their keys. A record that is not as it should be is
+/// `nil`; keys that are not known are passed over.
+enum ReplayRecord {
+  /// What the source said of a frame. Its events are added to `events`.
+  static func frame(_ bytes: Span<UInt8>, events: inout [Event]) -> ReplayFrame? {
+    var frame = ReplayFrame()
+    var known = 0
+    let first = events.count
+    do throws(JSONScanner.Failure) {
+      var json = JSONScanner()
+      try json.begin("{", bytes)
+      while let key = try json.nextKey(bytes) {
+        switch true {
+        case bytes.equals("number", key):
+          frame.number = try json.integer(UInt64.self, bytes) ?? 0
+          known += 1
+        case bytes.equals("sequence", key):
+          frame.sequence = try json.integer(UInt64.self, bytes) ?? 0
+          known += 1
+        case bytes.equals("epoch", key): frame.epoch = try json.integer(UInt32.self, bytes) ?? 0
+        case bytes.equals("captured_ns", key):
+          frame.captured = try json.integer(Int64.self, bytes) ?? 0
+          known += 1
+        case bytes.equals("dequeued_ns", key):
+          frame.dequeued = try json.integer(Int64.self, bytes) ?? 0
+        case bytes.equals("bytes", key): frame.bytes = try json.integer(Int.self, bytes) ?? 0
+        case bytes.equals("driver_flags", key):
+          frame.driverFlags = try json.integer(UInt32.self, bytes) ?? 0
+        case bytes.equals("point", key):
+          switch try json.string(bytes) {
+          case "start_of_exposure": frame.capturePoint = .startOfExposure
+          case "end_of_frame": frame.capturePoint = .endOfFrame
+          default: break
+          }
+        case bytes.equals("fate", key):
+          let fate = try json.string(bytes)
+          frame.isCorrupt = fate == "corrupt"
+          frame.isStartup = fate == "startup"
+        case bytes.equals("events", key): try read(&json, bytes, to: &events)
+        default: try read(&json, bytes, key, to: &frame.inForce)
+        }
+      }
+    } catch {
+      events.removeLast(events.count - first)
+      return nil
+    }
+    frame.events = Int32(first)..<Int32(min(events.count, first + Event.perFrame))
+    return known == 3 && frame.bytes >= 0 ? frame : nil
+  }
+
+  private static func read(
+    _ json: inout JSONScanner, _ bytes: Span<UInt8>, _ key: Range<Int>,
+    to state: inout ControlState
+  ) throws(JSONScanner.Failure) {
+    if bytes.equals("exposure_us", key) {
+      state.exposureMicroseconds = Float(try json.number(bytes) ?? .nan)
+    } else if bytes.equals("gain", key) {
+      state.gain = Float(try json.number(bytes) ?? .nan)
+    } else if bytes.equals("lens", key) {
+      state.lensPosition = Float(try json.number(bytes) ?? .nan)
+    } else {
+      try json.skip(bytes)
+    }
+  }
+
+  private static func read(
+    _ json: inout JSONScanner, _ bytes: Span<UInt8>, to events: inout [Event]
+  ) throws(JSONScanner.Failure) {
+    try json.begin("[", bytes)
+    while try json.nextElement(bytes) {
+      var event: Event?
+      var control: UInt16 = 0
+      var ticket: UInt64 = 0
+      var value = 0.0
+      try json.begin("{", bytes)
+      while let key = try json.nextKey(bytes) {
+        switch true {
+        case bytes.equals("kind", key):
+          event = Event.Kind(recorded: try json.string(bytes)).map { Event(kind: $0) }
+        case bytes.equals("control", key): control = try json.integer(UInt16.self, bytes) ?? 0
+        case bytes.equals("ticket", key): ticket = try json.integer(UInt64.self, bytes) ?? 0
+        case bytes.equals("value", key): value = try json.number(bytes) ?? .nan
+        // In microseconds; an event has milliseconds.
+        case bytes.equals("wait_us", key): value = (try json.number(bytes) ?? .nan) / 1000
+        default: try json.skip(bytes)
+        }
+      }
+      guard var event else { continue }
+      event.control = control
+      event.ticket = ticket
+      event.value = value
+      events.append(event)
+    }
+  }
+
+  /// Frames without bytes, as the first of them.
+  static func range(_ bytes: Span<UInt8>) -> ReplayFrame? {
+    var frame = ReplayFrame()
+    do throws(JSONScanner.Failure) {
+      var json = JSONScanner()
+      try json.begin("{", bytes)
+      while let key = try json.nextKey(bytes) {
+        if bytes.equals("first_number", key) {
+          frame.number = try json.integer(UInt64.self, bytes) ?? 0
+        } else if bytes.equals("first_sequence", key) {
+          frame.sequence = try json.integer(UInt64.self, bytes) ?? 0
+        } else if bytes.equals("frames", key) {
+          frame.skipped = try json.integer(UInt64.self, bytes) ?? 0
+        } else if bytes.equals("epoch", key) {
+          frame.epoch = try json.integer(UInt32.self, bytes) ?? 0
+        } else {
+          try json.skip(bytes)
+        }
+      }
+    } catch {
+      return nil
+    }
+    // More than a camera delivers in a year is no dump.
+    return (1...UInt64(UInt32.max)).contains(frame.skipped) ? frame : nil
+  }
+
+  /// The number of a frame that a stage dropped because it came too late; `nil` for all others.
+  static func lateNumber(_ bytes: Span<UInt8>) -> UInt64? {
+    var number: UInt64?
+    var isLate = false
+    do throws(JSONScanner.Failure) {
+      var json = JSONScanner()
+      try json.begin("{", bytes)
+      while let key = try json.nextKey(bytes) {
+        if bytes.equals("number", key) {
+          number = try json.integer(UInt64.self, bytes)
+        } else if bytes.equals("fate", key) {
+          isLate = try json.string(bytes) == "late"
+        } else {
+          try json.skip(bytes)
+        }
+      }
+    } catch {
+      return nil
+    }
+    return isLate ? number : nil
+  }
+}
+
+extension Event.Kind {
+  init?(recorded name: String?) {
+    switch name {
+    case "control_applied": self = .controlApplied
+    case "control_refused": self = .controlRefused
+    case "replugged": self = .replugged
+    case "stalled": self = .stalled
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,22 @@
+public import SprocketCore
+
+/// What a user may choose about a dump that is replayed.
+public struct ReplaySettings: SourceSettings {
+  public var live = false
+
+  public init() {}
+
+  public static var settings: [Setting<ReplaySettings>] {
+    [
+      Setting(
+        "live", \.live,
+        "true: frames come when they came, and stages decide anew which are late")
+    ]
+  }
+}
+
+extension ReplaySource {
+  public static let kind = SourceKind(
+    "replay", "a dump, or another MCAP file with images", argument: "PATH", ReplaySettings.self
+  ) { (path, settings) throws(SourceError) in ReplaySource(path: path, settings) }
+}

@@ -1,0 +1,278 @@
+internal import SprocketCodecs
+public import SprocketCore
+internal import SprocketMCAP
+
+/// Plays a dump: the same bytes, sequence numbers, times, settings in force and events.
+///
+/// What the source found against a frame is found again: `missing` from jumps of the sequence,
+/// `corrupt` from the driver's flags and the bytes, as if they came from a device; `startup` is as
+/// recorded. Frames for which there was no room, in the engine or in the dump, are `overrun`. What a
+/// stage dropped as late it drops again, so that results are the same. Controls cannot be written.
+///
+/// With `live=true` frames come at the times at which they came, `captured` is moved onto this
+/// machine's monotonic clock with them, and what is late is decided anew.
+///
+/// A file that was cut off is played up to its last whole chunk. Of other programs' files the first
+/// channel of images is played, JPEGs in `foxglove.CompressedImage` or pictures in `foxglove.RawImage`.
+///
+/// Chunks are decompressed one at a time into one buffer, and frames copied from it.
+public final class ReplaySource: Source {
+  private let path: String
+  private let settings: ReplaySettings
+  private var reader: MCAPReader?
+  private var index: ReplayIndex?
+  private var session: ReplaySession?
+  /// The frame to be told next, and, in a range, how many of it have been told.
+  private var place = 0
+  private var told: UInt64 = 0
+  /// The image of the frame that was announced, as bytes of its message.
+  private var image: ReplayImage?
+  private var isAnnounced = false
+  /// On the monotonic clock, when the recording's time 0 was.
+  private var start: Int64?
+
+  /// Opens nothing yet.
+  public init(path: String, _ settings: ReplaySettings = ReplaySettings()) {
+    self.path = path
+    self.settings = settings
+  }
+
+  /// Reads what the file tells of all frames, so that it takes a while with a long one.
+  public func open() throws(SourceError) -> SourceDescription {
+    do throws(MCAPError) {
+      var opened = try MCAPReader.open(path)
+      index = try ReplayIndex(&opened)
+      reader = consume opened
+    } catch {
+      throw SourceError(.usage, error.description)
+    }
+    guard let index, let first = index.frames.first else { throw nothingToPlay() }
+    session = index.sessions.first { $0.epoch == first.epoch } ?? index.sessions.first
+    if session == nil, let format = try foreignFormat() { session = ReplaySession(format: format) }
+    guard let session else { throw nothingToPlay() }
+    var description = describe(session)
+    let last = index.frames[index.frames.count - 1]
+    description.frameCount = Int(clamping: last.number - first.number &+ max(last.skipped, 1))
+    description.note = note(index)
+    return description
+  }
+
+  private func nothingToPlay() -> SourceError {
+    let kinds = "JPEGs (foxglove.CompressedImage) or pictures (foxglove.RawImage) of a known format"
+    return SourceError(
+      .usage,
+      index?.sessions.isEmpty == false
+        ? "\(path) is a dump without a whole chunk of frames: there is nothing to replay"
+        : "\(path) has no frames to replay: give a dump, or an MCAP file with \(kinds)")
+  }
+
+  private func note(_ index: ReplayIndex) -> String? {
+    guard reader?.isComplete == false else { return nil }
+    let frames = index.cutFrames
+    return "\(path) was cut off; it is replayed up to its last whole chunk"
+      + (frames > 0 ? ", without the last \(frames) frames that it tells of" : "")
+  }
+
+  private func describe(_ session: ReplaySession) -> SourceDescription {
+    let format = session.format
+    let size = format.pixelFormat.byteCount(width: format.width, height: format.height)
+    return SourceDescription(
+      name: path, format: format, isLive: settings.live,
+      clock: settings.live ? .monotonic : .recorded,
+      capacity: format.pixelFormat.isEncoded ? largestImage : size)
+  }
+
+  /// The most that an encoded frame can have: less than its chunk.
+  private var largestImage: Int {
+    let told = index?.frames.reduce(0) { max($0, $1.bytes) } ?? 0
+    return told > 0 ? told : reader?.chunks.reduce(1) { max($0, $1.size) } ?? 1
+  }
+
+  // MARK: Playing
+
+  public func next(timeout: Int64) throws(SourceError) -> Arrival {
+    guard let index, place < index.frames.count else { return .end }
+    let frame = index.frames[place]
+    if let session, frame.epoch != session.epoch, !index.sessions.isEmpty,
+      let next = index.sessions.first(where: { $0.epoch == frame.epoch })
+    {
+      self.session = next
+      let isBack = frame.events.contains { index.events[Int($0)].kind == .replugged }
+      return .epoch(describe(next), isBack ? .replug : .formatChange)
+    }
+    if frame.skipped > 0 { return .frame(announceSkipped(frame)) }
+    guard waits(until: frame, timeout) else { return .nothing }
+    if !isAnnounced, let place = frame.place {
+      image = try load(place)
+      isAnnounced = true
+      if index.sessions.isEmpty, let format = foreignFormat(place), format != session?.format {
+        let next = ReplaySession(format: format)
+        session = next
+        return .epoch(describe(next), .formatChange)
+      }
+    }
+    return .frame(announce(frame))
+  }
+
+  /// Brings the chunk of an image into memory.
+  private func load(_ place: MCAPMessagePlace) throws(SourceError) -> ReplayImage? {
+    var found: ReplayImage?
+    do throws(MCAPError) {
+      try reader?.load(Int(place.chunk))
+    } catch {
+      throw SourceError(.failed, error.description)
+    }
+    _ = reader?.withMessage(at: place) { message, data in
+      found = ReplayImage(data, isCompressed: index?.isCompressed(message.channel) ?? false)
+    }
+    return found
+  }
+
+  private func announce(_ frame: ReplayFrame) -> ArrivedFrame {
+    var arrived = ArrivedFrame(
+      sequence: frame.sequence, captured: time(of: frame), capturePoint: frame.capturePoint,
+      isCorrupt: frame.isCorrupt || isDamaged(frame), isStartup: frame.isStartup,
+      inForce: frame.inForce)
+    arrived.driverFlags = frame.driverFlags
+    arrived.wasLate = frame.wasLate && !settings.live
+    return arrived
+  }
+
+  private func announceSkipped(_ range: ReplayFrame) -> ArrivedFrame {
+    var arrived = ArrivedFrame(
+      sequence: range.sequence &+ told,
+      captured: Timestamp(nanoseconds: 0, clock: settings.live ? .monotonic : .recorded))
+    arrived.isOverrun = true
+    return arrived
+  }
+
+  /// Flagged by the driver, or broken in structure, or not all there.
+  private func isDamaged(_ frame: ReplayFrame) -> Bool {
+    guard frame.driverFlags & Self.errorFlag == 0, let session, let image, let place = frame.place
+    else { return true }
+    let format = session.format
+    guard format.pixelFormat.isEncoded else {
+      let size = format.pixelFormat.byteCount(width: format.width, height: format.height)
+      return image.count(row: rowBytes(format), rows: format.height) != size
+    }
+    var isWhole = false
+    _ = reader?.withMessage(at: place) { _, data in
+      isWhole = EncodedFrame(checking: data.extracting(image.data)) != nil
+    }
+    return !isWhole
+  }
+
+  /// `V4L2_BUF_FLAG_ERROR` (linux/videodev2.h): the buffer's contents may be damaged.
+  private static let errorFlag: UInt32 = 0x0040
+
+  // MARK: Files of other programs
+
+  /// The format of the first image that has one.
+  private func foreignFormat() throws(SourceError) -> FrameFormat? {
+    guard let index else { return nil }
+    for frame in index.frames.prefix(Self.patience) {
+      guard let place = frame.place else { continue }
+      image = try load(place)
+      if let format = foreignFormat(place) { return format }
+    }
+    return nil
+  }
+
+  /// Frames that may be damaged before one that is not.
+  private static let patience = 100
+
+  private func foreignFormat(_ place: MCAPMessagePlace) -> FrameFormat? {
+    var format: FrameFormat?
+    _ = reader?.withMessage(at: place) { _, data in format = image?.format(data) }
+    return format
+  }
+
+  // MARK: Time
+
+  private func time(of frame: ReplayFrame) -> Timestamp {
+    guard settings.live, let start else {
+      return Timestamp(nanoseconds: frame.captured, clock: .recorded)
+    }
+    let recorded = session?.isMonotonic == true ? frame.captured : frame.dequeued
+    return Timestamp(nanoseconds: start &+ recorded, clock: .monotonic)
+  }
+
+  /// Live, waits until the frame is due; false when `timeout` nanoseconds are over before.
+  private func waits(until frame: ReplayFrame, _ timeout: Int64) -> Bool {
+    guard settings.live else { return true }
+    let now = SourceClock.now()
+    // A file may say anything: no arithmetic traps.
+    let start = self.start ?? now &- frame.dequeued
+    self.start = start
+    let due = start &+ frame.dequeued
+    if due > now {
+      let limit = now + timeout
+      SourceClock.sleep(until: min(due, limit))
+      return due <= limit
+    }
+    return true
+  }
+
+  // MARK: Handing over
+
+  public func take(into slot: inout CaptureSlot) {
+    guard let index else { return }
+    let frame = index.frames[place]
+    for event in frame.events { slot.add(index.events[Int(event)]) }
+    var count = 0
+    if let image, let place = frame.place {
+      var target = slot.bytes
+      _ = reader?.withMessage(at: place) { _, data in count = copy(image, of: data, to: &target) }
+    }
+    slot.filled(count)
+    advance()
+  }
+
+  public func discard() { advance() }
+
+  private func advance() {
+    guard let index, place < index.frames.count else { return }
+    image = nil
+    isAnnounced = false
+    told += 1
+    if told >= index.frames[place].skipped {
+      told = 0
+      place += 1
+    }
+  }
+
+  public func reclaim(_ lent: UnsafeMutableRawPointer) {
+    preconditionFailure("a replay lends no memory")
+  }
+
+  public func close() { reader = nil }
+
+  /// Of the first plane; 0 for an encoded frame.
+  private func rowBytes(_ format: FrameFormat) -> Int {
+    format.pixelFormat.plane(0, width: format.width, height: format.height).bytesPerRow
+  }
+
+  /// Copies the image without padding, as far as there is room; returns how many bytes.
+  private func copy(
+    _ image: ReplayImage, of data: Span<UInt8>, to target: inout MutableSpan<UInt8>
+  ) -> Int {
+    guard let session else { return 0 }
+    let row = rowBytes(session.format)
+    guard row > 0, image.step > row else {
+      let count = min(image.data.count, target.count)
+      var room = target._mutatingExtracting(0..<count)
+      copyRow(data.extracting(image.data).extracting(first: count), into: &room)
+      return count
+    }
+    var done = 0
+    var from = image.data.lowerBound
+    while done < target.count, from < image.data.upperBound {
+      let count = min(row, target.count - done, image.data.upperBound - from)
+      var room = target._mutatingExtracting(done..<done + count)
+      copyRow(data.extracting(from..<from + count), into: &room)
+      done += count
+      from += image.step
+    }
+    return done
+  }
+}
