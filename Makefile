@@ -13,7 +13,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := run
 
 # What Debian has to provide: to build and run, and on top of that to test and to measure.
-PACKAGES := pkg-config libturbojpeg0-dev libyuv-dev libxxhash-dev liblz4-dev libdeflate-dev \
+PACKAGES := pkg-config libturbojpeg0-dev libyuv-dev libxxhash-dev \
+  liblz4-dev libdeflate-dev libzstd-dev \
   libv4l-dev libavformat-dev libavcodec-dev libavutil-dev libswscale-dev
 TEST_PACKAGES := $(PACKAGES) ffmpeg git python3-venv
 LAB_PACKAGES := $(TEST_PACKAGES) gcc libc6-dev linux-libc-dev v4l-utils cpio util-linux \

@@ -58,6 +58,7 @@ let package = Package(
     .systemLibrary(name: "CSprocketDeflate", pkgConfig: "libdeflate"),
     .systemLibrary(name: "CSprocketJPEG", pkgConfig: "libturbojpeg"),
     .systemLibrary(name: "CSprocketYUV"),
+    .systemLibrary(name: "CSprocketZstd", pkgConfig: "libzstd"),
     .systemLibrary(name: "CSprocketLibAV", pkgConfig: "libavformat"),
     .systemLibrary(name: "CSprocketLZ4", pkgConfig: "liblz4"),
     .systemLibrary(name: "CSprocketSystem"),
@@ -72,9 +73,10 @@ let package = Package(
     library("SprocketLZ4", ["CSprocketLZ4"]),
     library("SprocketV4L2", ["CSprocketV4L2"]),
     library("SprocketXXHash", ["CSprocketXXHash"]),
+    library("SprocketZstd", ["CSprocketZstd"]),
 
     // A file format; it knows nothing of frames either.
-    library("SprocketMCAP", ["SprocketDeflate", "SprocketLZ4"]),
+    library("SprocketMCAP", ["SprocketDeflate", "SprocketLZ4", "SprocketZstd"]),
 
     // The engine's rooms.
     library("SprocketCore", extra: lifetimes),
@@ -111,14 +113,17 @@ let package = Package(
     test("SprocketLibAVTests", ["SprocketLibAV", "TestSupport"]),
     test("SprocketV4L2Tests", ["SprocketV4L2"]),
     test("SprocketYUVTests", ["SprocketYUV", "TestSupport"]),
+    test("SprocketDeflateTests", ["SprocketDeflate", "TestSupport"]),
+    test("SprocketLZ4Tests", ["SprocketLZ4", "TestSupport"]),
+    test("SprocketMCAPTests", ["SprocketMCAP", "TestSupport"]),
     test(
       "SprocketCodecsTests",
       ["SprocketCodecs", "SprocketCore", "SprocketJPEG", "TestSupport", "CAllocationCounter"]),
     test(
       "SprocketSourcesTests",
       [
-        "SprocketSources", "SprocketCodecs", "SprocketCore", "SprocketJPEG", "SprocketV4L2",
-        "TestSupport", "CAllocationCounter",
+        "SprocketSources", "SprocketCodecs", "SprocketCore", "SprocketJPEG", "SprocketMCAP",
+        "SprocketV4L2", "TestSupport", "CAllocationCounter",
       ]),
     .target(
       name: "TestSupport", dependencies: ["SprocketCore"], path: "Tests/TestSupport",
@@ -126,7 +131,7 @@ let package = Package(
     .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),
     test(
       "SprocketSinksTests",
-      ["SprocketSinks", "SprocketCore", "TestSupport", "CAllocationCounter"]),
+      ["SprocketSinks", "SprocketCore", "SprocketMCAP", "TestSupport", "CAllocationCounter"]),
     // Style as a test.
     .testTarget(name: "TidyTests", path: "Tests/Tidy", swiftSettings: settings),
   ]

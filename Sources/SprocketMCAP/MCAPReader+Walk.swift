@@ -63,7 +63,12 @@ extension MCAPReader {
       count <= UInt64(Self.limit)
     else { return false }
     let compression: MCAPChunkPlace.Compression =
-      name.isEmpty ? .none : name == "lz4" ? .lz4 : .other
+      switch name {
+      case "": .none
+      case "lz4": .lz4
+      case "zstd": .zstd
+      default: .other
+      }
     chunks.append(
       MCAPChunkPlace(
         offset: offset + UInt64(cursor.position), compressedSize: Int(compressed),
@@ -100,7 +105,7 @@ extension MCAPReader {
         indexes.isEmpty
         ? isComplete && !channels.isEmpty : indexes.allSatisfy { channels[$0.channel] != nil }
       if isKnown { continue }
-      guard loadOrCut(index) else { return }
+      guard try loadOrCut(index) else { return }
       let bytes = unsafe Span(_unsafeElements: content.elements)
       var cursor = MCAPCursor(0..<bytes.count)
       while let record = cursor.takeRecord(of: bytes) {
@@ -109,13 +114,13 @@ extension MCAPReader {
     }
   }
 
-  /// Loads a chunk; one that is damaged ends the file for us, at that chunk.
-  public mutating func loadOrCut(_ index: Int) -> Bool {
+  /// Loads a chunk. One that is damaged is the end of the file for us: then it returns false.
+  public mutating func loadOrCut(_ index: Int) throws(MCAPError) -> Bool {
     do throws(MCAPError) {
       try load(index)
       return true
     } catch {
-      guard error.code == .damaged else { return false }
+      guard error.code == .damaged else { throw error }
       wholeSize = chunks[index].offset
       chunks.removeSubrange(index...)
       isComplete = false

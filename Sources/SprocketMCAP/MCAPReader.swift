@@ -1,9 +1,10 @@
 internal import SprocketDeflate
 internal import SprocketLZ4
+internal import SprocketZstd
 
 /// A chunk of a file, or a message that lies in none: where it is, and what is in it.
 public struct MCAPChunkPlace: Sendable {
-  enum Compression: Sendable { case none, lz4, other }
+  enum Compression: Sendable { case none, lz4, zstd, other }
 
   /// Of the compressed records, in the file.
   var offset: UInt64
@@ -52,12 +53,30 @@ public struct MCAPReader: ~Copyable {
   var raw = MCAPBytes(capacity: 1 << 16)
   var content = MCAPBytes(capacity: 1 << 16)
   public private(set) var loaded: Int?
-  private var decoder = LZ4FrameDecoder()
+  private var decoders = Decoders()
 
   /// Largest chunk and record that are read: a frame of 16,384 x 16,384 pixels in RGB has less.
   static let limit = 1 << 30
-  /// LZ4 makes at most 255 bytes of one.
-  private static let largestRatio = 255
+  /// The most that decompression makes of one byte: 255 for LZ4; Zstandard could make more of nothing
+  /// but zeros.
+  private static let largestRatio = 20_000
+
+  private struct Decoders: ~Copyable {
+    var lz4 = LZ4FrameDecoder()
+    var zstd = ZstdDecoder()
+
+    /// How many bytes were written into `output`; 0 where `bytes` are damaged.
+    mutating func decode(
+      _ compression: MCAPChunkPlace.Compression, _ bytes: Span<UInt8>,
+      into output: inout MutableSpan<UInt8>
+    ) -> Int {
+      switch compression {
+      case .lz4: (try? lz4.decode(bytes, into: &output)) ?? 0
+      case .zstd: zstd.decode(bytes, into: &output) ?? 0
+      case .none, .other: 0
+      }
+    }
+  }
 
   /// Opens the file and walks over it.
   public static func open(_ path: String) throws(MCAPError) -> MCAPReader {
@@ -83,7 +102,7 @@ public struct MCAPReader: ~Copyable {
       try input.read(place.offset, place.size, into: &content)
     } else {
       try input.read(place.offset, place.compressedSize, into: &raw)
-      let isWhole = Self.decompress(raw, place.size, &decoder, into: &content)
+      let isWhole = Self.decompress(raw, place, &decoders, into: &content)
       if !isWhole { throw damaged(place) }
     }
     if place.checksum != 0 {
@@ -98,13 +117,12 @@ public struct MCAPReader: ~Copyable {
     if place.compression == .other {
       throw MCAPError(
         .format,
-        "\(path) is compressed in a way that is not read here; convert it with mcap compress "
-          + "--compression lz4")
+        "\(path) is compressed in a way that MCAP does not name; convert it with mcap compress")
     }
     let most = place.compression == .none ? 1 : Self.largestRatio
     let isPossible =
       place.size <= Self.limit && place.size / most <= place.compressedSize
-      && (place.compression == .lz4 || place.size == place.compressedSize)
+      && (place.compression != .none || place.size == place.compressedSize)
     if !isPossible { throw damaged(place) }
   }
 
@@ -113,15 +131,15 @@ public struct MCAPReader: ~Copyable {
   }
 
   private static func decompress(
-    _ raw: borrowing MCAPBytes, _ size: Int, _ decoder: inout LZ4FrameDecoder,
+    _ raw: borrowing MCAPBytes, _ place: MCAPChunkPlace, _ decoders: inout Decoders,
     into content: inout MCAPBytes
   ) -> Bool {
     content.removeAll()
-    let frame = unsafe Span(_unsafeElements: raw.elements)
-    content.fill(size) { room in
-      var target = room._mutatingExtracting(0..<size)
-      return (try? decoder.decode(frame, into: &target)) ?? 0
+    let bytes = unsafe Span(_unsafeElements: raw.elements)
+    content.fill(place.size) { room in
+      var target = room._mutatingExtracting(0..<place.size)
+      return decoders.decode(place.compression, bytes, into: &target)
     }
-    return content.count == size
+    return content.count == place.size
   }
 }

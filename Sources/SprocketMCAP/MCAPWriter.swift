@@ -14,8 +14,8 @@ public protocol MCAPOutput: ~Copyable {
 /// What is kept for the summary are some 150 bytes per chunk.
 public struct MCAPWriter<Output: MCAPOutput & ~Copyable>: ~Copyable {
   public var output: Output
-  /// Bytes written so far.
-  private(set) var offset: UInt64 = 0
+  /// Bytes written so far, all of them whole records.
+  public private(set) var offset: UInt64 = 0
   private var scratch = MCAPBytes(capacity: 4096)
   private var schemas: [MCAPSchema] = []
   private var channels: [MCAPChannel] = []

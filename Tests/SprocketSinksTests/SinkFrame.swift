@@ -9,16 +9,21 @@ final class SinkFrame {
   private static let parts: FrameParts = [.encoded, .image, .luma(.full)]
   private var blocks: [UnsafeMutableRawPointer] = unsafe []
   private let packed: UnsafeMutableRawPointer
+  private let packedCapacity: Int
 
   /// The format's planes filled from `bytes` in order, each row followed by `padding` bytes of 0xEE.
-  init(_ format: FrameFormat, _ bytes: [UInt8] = [], padding: Int = 0) {
+  /// They are the source's planes, too.
+  init(
+    _ format: FrameFormat, _ bytes: [UInt8] = [], padding: Int = 0, packedCapacity: Int = 64
+  ) {
     self.format = format
+    self.packedCapacity = packedCapacity
     let records = UnsafeMutablePointer<FrameRecord>.allocate(capacity: 1)
     unsafe records.initialize(to: FrameRecord())
     let versions = UnsafeMutablePointer<VersionStorage>.allocate(capacity: 1)
     unsafe versions.initialize(to: VersionStorage())
     let reports = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 64)
-    unsafe packed = .allocate(byteCount: 64, alignment: 16)
+    unsafe packed = .allocate(byteCount: packedCapacity, alignment: 16)
     let counts = UnsafeMutablePointer<Int>.allocate(capacity: 1)
     let entered = UnsafeMutablePointer<Int64>.allocate(capacity: 1)
     let events = UnsafeMutablePointer<Event>.allocate(capacity: Event.perFrame)
@@ -41,7 +46,7 @@ final class SinkFrame {
   }
 
   private func fill(_ bytes: [UInt8], _ padding: Int) {
-    guard let image = format.image else {
+    guard let image = format.image, !format.pixelFormat.isEncoded else {
       let plane = unsafe copy(bytes[...], bytesPerRow: bytes.count, rows: 1, padding: 0)
       unsafe storage.pointee.source.planes[0] = unsafe plane
       unsafe storage.pointee.records[0].byteCount = bytes.count
@@ -55,10 +60,12 @@ final class SinkFrame {
         bytes[start..<start + count], bytesPerRow: size.bytesPerRow, rows: size.rows,
         padding: padding)
       unsafe storage.pointee.versions[0].image.planes[index] = unsafe plane
+      unsafe storage.pointee.source.planes[index] = unsafe plane
       if index == 0 { unsafe storage.pointee.versions[0].luma[0] = unsafe plane }
       start += count
     }
     precondition(start == bytes.count, "give exactly the planes' bytes")
+    unsafe storage.pointee.records[0].byteCount = start
   }
 
   private func copy(
@@ -116,7 +123,7 @@ final class SinkFrame {
     var count = 0
     if let packer {
       let start = unsafe packed.assumingMemoryBound(to: UInt8.self)
-      var bytes = unsafe MutableSpan(_unsafeStart: start, count: 64)
+      var bytes = unsafe MutableSpan(_unsafeStart: start, count: packedCapacity)
       count = packer.pack(view, into: &bytes) ?? 0
     }
     return unsafe PackedFrame(view: view, bytes: packed, count: count)

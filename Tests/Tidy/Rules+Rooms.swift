@@ -24,7 +24,7 @@ extension Rules {
       "CSprocketSystem",
     ],
     "SprocketCodecs": ["SprocketCore", "SprocketJPEG", "SprocketYUV"],
-    "SprocketMCAP": ["SprocketDeflate", "SprocketLZ4"],
+    "SprocketMCAP": ["SprocketDeflate", "SprocketLZ4", "SprocketZstd"],
     "SprocketDeflate": ["CSprocketDeflate"],
     "SprocketJPEG": ["CSprocketJPEG"],
     "SprocketYUV": ["CSprocketYUV"],
@@ -32,6 +32,7 @@ extension Rules {
     "SprocketLibAV": ["CSprocketLibAV"],
     "SprocketV4L2": ["CSprocketV4L2"],
     "SprocketXXHash": ["CSprocketXXHash"],
+    "SprocketZstd": ["CSprocketZstd"],
     "SprocketCore": [],
     "SprocketRing": [],
   ]

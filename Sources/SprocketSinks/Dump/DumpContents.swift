@@ -1,3 +1,4 @@
+internal import Glibc
 internal import SprocketCore
 internal import SprocketMCAP
 
@@ -177,8 +178,23 @@ struct DumpContents: ~Copyable {
     try writer?.write(&images)
     durableFrames += pendingFrames
     pendingFrames = 0
+    writer?.output.beginSync()
     chunkLogTime = nil
     chunkDequeued = nil
+  }
+
+  /// Ends the file where it broke: whole chunks stay, under the partial name. Says why, once for both
+  /// sinks.
+  mutating func fail(_ error: SinkError) -> SinkError {
+    let isOfUse = durableFrames > 0
+    writer?.output.cut(to: Int64(writer?.offset ?? 0))
+    writer?.output.abandon(isOfUse: isOfUse)
+    var told = error
+    if isOfUse, !isGone, let partial = writer?.output.partialPath, error.code == .failed {
+      told = SinkError(.failed, "\(error); what was recorded before is in \(partial)")
+    }
+    failure = told
+    return told
   }
 
   mutating func complete(_ ledger: Ledger) throws(SinkError) {
@@ -193,5 +209,8 @@ struct DumpContents: ~Copyable {
 }
 
 extension PartialFile: MCAPOutput {
-  mutating func write(_ bytes: Span<UInt8>) throws(SinkError) { try write(bytes, at: nil) }
+  mutating func write(_ bytes: Span<UInt8>) throws(SinkError) {
+    if isGone { throw .naming(name, partial: partialPath ?? name, ENOENT) }
+    try write(bytes, at: nil)
+  }
 }

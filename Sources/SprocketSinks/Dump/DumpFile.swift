@@ -94,8 +94,7 @@ final class DumpFile: @unchecked Sendable {
       do throws(SinkError) {
         try body(&contents)
       } catch {
-        contents.failure = error
-        throw error
+        throw contents.fail(error)
       }
     }
   }

@@ -36,7 +36,7 @@ struct ReplayIndex {
       default: break
       }
     }
-    readRecords(&reader)
+    try readRecords(&reader)
     if sessions.isEmpty {
       // Some other program's: its first channel of images.
       frames = []
@@ -48,16 +48,12 @@ struct ReplayIndex {
   }
 
   /// The records of all chunks that hold any.
-  private mutating func readRecords(_ reader: inout MCAPReader) {
+  private mutating func readRecords(_ reader: inout MCAPReader) throws(MCAPError) {
     let wanted = sessionChannels.union(sourceChannels).union(fateChannels).union(rangeChannels)
     if sessionChannels.isEmpty { return }
-    var chunk = 0
-    while chunk < reader.chunks.count {
-      if reader.chunks[chunk].mayHold(wanted) {
-        guard reader.loadOrCut(chunk) else { continue }
-        reader.forEachMessage(on: wanted) { message, data in read(message.channel, data) }
-      }
-      chunk += 1
+    for chunk in reader.chunks.indices where reader.chunks[chunk].mayHold(wanted) {
+      guard try reader.loadOrCut(chunk) else { break }
+      reader.forEachMessage(on: wanted) { message, data in read(message.channel, data) }
     }
     frames.sort { $0.number < $1.number }
     for number in late { markLate(number) }
