@@ -89,3 +89,18 @@ def test_no_live_run_allocates_per_frame(wait, counter, tmp_path):
     scene = ["run", "--source", "scene", "--size", "64x48", "--rate", "600", "--source-set",
              "pace=real", "--source-set", "cached=60", "--wait", wait]
     judge(per_frame(counter, tmp_path, [*scene, *CHAINS["all"], "--null"]))
+
+
+@pytest.mark.parametrize("name", ["MJPEG", "YUYV", "I420"])
+def test_no_dump_allocates_per_frame(name, counter, tmp_path):
+    scene = ["run", "--source", "scene", "--size", "160x120", "--format", name]
+    judge(per_frame(counter, tmp_path, [*scene, *CHAINS["all"], "--dump", tmp_path / "a.mcap"]))
+
+
+@pytest.mark.parametrize("name", ["MJPEG", "I420"])
+def test_no_replay_allocates_per_frame(name, counter, tmp_path):
+    path = tmp_path / "a.mcap"
+    subprocess.run([SPROCKET, "run", "--source", "scene", "--size", "160x120", "--format", name, "--frames",
+                    str(MANY + 100), "--dump", str(path), "--quiet"], check=True, timeout=LIMIT)
+    judge(per_frame(counter, tmp_path,
+                    ["run", "--source", f"replay:{path}", *CHAINS["all"], "--checksum"]))

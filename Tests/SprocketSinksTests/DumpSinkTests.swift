@@ -1,4 +1,3 @@
-import CAllocationCounter
 import SprocketCore
 import SprocketMCAP
 import SprocketSinks
@@ -201,24 +200,5 @@ import Testing
     #expect(other?.description == error?.description)
     #expect(sink.durableCount == 0 && sink.fates.durableCount == 0)
     #expect(throws: SinkError.self) { try sink.seal(Ledger(produced: 1, entries: [])) }
-  }
-
-  @Test(arguments: [raw, jpeg]) func writingAllocatesNothing(format: FrameFormat) throws {
-    let packer = try configure(format)
-    let frame = frame(format, Array(0..<27))
-    func write(_ count: Int64) throws {
-      for _ in 0..<count {
-        // Six chunks in 100 frames.
-        frame.record.captured.nanoseconds += 66_666_667
-        try frame.write(to: sink, packer: packer)
-        try frame.write(to: sink.fates)
-      }
-    }
-    try write(500)
-    let before = sprocket_allocation_count()
-    try write(100)
-    let after = sprocket_allocation_count()
-    #expect(after - before == 0)
-    try finish()
   }
 }

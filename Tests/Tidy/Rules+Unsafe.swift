@@ -60,8 +60,11 @@ extension Rules {
         "MuxerOutput",
       ], "wraps libavformat and libavcodec"),
     Permission(
-      "Sources/SprocketMCAP", ["MCAPBytes", "MCAPChunk", "MCAPMessagePacker", "MCAPWriter"],
-      "memory that grows, and spans over it"),
+      "Sources/SprocketMCAP",
+      [
+        "MCAPBytes", "MCAPChunk", "MCAPError", "MCAPInput", "MCAPMessagePacker",
+        "MCAPReader+Messages", "MCAPReader+Walk", "MCAPReader", "MCAPWriter",
+      ], "memory that grows, and spans over it; reads a file"),
     Permission("Sources/SprocketRing", ["Table", "Waiting"], "aligned memory that threads share"),
     Permission(
       "Sources/SprocketSinks",
@@ -81,6 +84,7 @@ extension Rules {
     Permission(
       "Sources/SprocketSources/File", ["FileFormat", "FileSource"],
       "lends libavformat's and libavcodec's memory"),
+    Permission("Sources/SprocketSources/Replay", ["JSONScanner"], "makes text of bytes"),
     Permission(
       "Sources/SprocketSources/Scene", ["SceneJPEG", "SceneTruthFile"],
       "lends planes to libturbojpeg, writes a file"),
@@ -91,6 +95,7 @@ extension Rules {
         "V4L2Error", "V4L2Holder", "V4L2Node",
       ], "wraps libv4l2, /proc and /sys"),
     Permission("Sources/SprocketXXHash", ["XXH3"], "wraps libxxhash"),
+    Permission("Sources/SprocketZstd", ["ZstdDecoder"], "wraps libzstd"),
     Permission(
       "Sources/SprocketYUV",
       [
