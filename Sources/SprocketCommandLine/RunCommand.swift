@@ -12,7 +12,8 @@ struct RunCommand: ParsableCommand {
       """)
 
   @Option(
-    help: ArgumentHelp("Where frames come from.", valueName: "camera[:NAME] | file:PATH | scene"))
+    help: ArgumentHelp(
+      "Where frames come from.", valueName: "camera[:NAME] | file:PATH | replay:PATH | scene"))
   var source: String?
 
   @Option(
