@@ -16,11 +16,11 @@ SHELL := /bin/bash
 PACKAGES := pkg-config libturbojpeg0-dev libyuv-dev libxxhash-dev \
   liblz4-dev libdeflate-dev libzstd-dev \
   libv4l-dev libavformat-dev libavcodec-dev libavutil-dev libswscale-dev
-TEST_PACKAGES := $(PACKAGES) ffmpeg git python3-venv
+TEST_PACKAGES := $(PACKAGES) ffmpeg git python3-venv gstreamer1.0-tools gstreamer1.0-plugins-good
 LAB_PACKAGES := $(TEST_PACKAGES) gcc libc6-dev linux-libc-dev v4l-utils cpio util-linux \
   qemu-system-x86
 BENCH_PACKAGES := $(TEST_PACKAGES) g++ util-linux lz4 \
-  gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good
+  gstreamer1.0-plugins-base
 
 # The processor that release builds are for; empty for the baseline of the architecture. AVX2 makes
 # pixel loops three to four times as fast.
@@ -40,6 +40,7 @@ run: release
 	mkdir -p demo
 	$(SPROCKET) run --source scene --size 1280x720 --rate 30 --duration 10s \
 	  --stage latedrop --stage meter --stage focus --stage negate \
+	  --movie demo/movie.mov --stills demo/stills --every 1s --dump demo/dump.mcap \
 	  --reports demo/reports.jsonl --summary demo/summary.json --checksum --overwrite
 
 release: packages

@@ -10,6 +10,17 @@ struct RecordingOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
+      "Writes a JPEG file per frame into a folder, which is made.", valueName: "folder"))
+  var stills: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "One still per so much time, the first frame at or after each: 1s, 500ms.",
+      valueName: "duration"))
+  var every: TimeSpan?
+
+  @Option(
+    help: ArgumentHelp(
       "Quality of JPEG that is encoded, 1 to 100. A camera's own is kept as it is.", valueName: "n")
   )
   var quality = 90
@@ -20,6 +31,10 @@ struct RecordingOptions: ParsableArguments {
   var dump: String?
 
   func validate() throws {
+    if let every {
+      if stills == nil { throw ValidationError("--every is for --stills; add --stills FOLDER") }
+      if every.duration <= .zero { throw ValidationError("--every is above 0") }
+    }
     guard 1...100 ~= quality else { throw ValidationError("--quality is 1 to 100, not \(quality)") }
   }
 
@@ -27,6 +42,10 @@ struct RecordingOptions: ParsableArguments {
   func sinks(overwrite: Bool) -> [any Sink] {
     var sinks: [any Sink] = []
     if let movie { sinks.append(MovieSink(path: movie, quality: quality, overwrite: overwrite)) }
+    if let stills {
+      sinks.append(
+        StillSink(path: stills, every: every?.duration, quality: quality, overwrite: overwrite))
+    }
     if let dump {
       let sink = DumpSink(path: dump, overwrite: overwrite)
       sinks += [sink, sink.fates]

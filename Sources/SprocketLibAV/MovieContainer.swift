@@ -28,7 +28,7 @@ public enum MovieContainer: String, CaseIterable, Sendable {
   var options: [(String, String)] {
     switch self {
     case .mov, .mp4:
-      [("movflags", "frag_custom+empty_moov+default_base_moof+use_metadata_tags")]
+      [("movflags", "frag_custom+empty_moov+default_base_moof+use_metadata_tags+write_colr")]
     case .mkv: [("cluster_time_limit", "1000"), ("write_crc32", "0")]
     }
   }

@@ -194,6 +194,21 @@ import Testing
     #expect(same == completed)
   }
 
+  @Test func theHeaderAloneSaysTheSame() throws {
+    let jpeg = try TestImage.smooth(.yuv422, width: 50, height: 30).encoded(quality: 90)
+    let whole = try parse(jpeg)
+    // Nothing behind the first scan's header is looked at.
+    for count in [whole.scanOffset, jpeg.count] {
+      let header = try JPEGStructure(headerOf: jpeg.span.extracting(..<count))
+      #expect(header.byteCount == count)
+      #expect(header.hasHuffmanTables && header.scanHeaderOffset == whole.scanHeaderOffset)
+      #expect(header.width == 50 && header.height == 30 && header.subsampling == .yuv422)
+    }
+    #expect(throws: JPEGError.self) {
+      try JPEGStructure(headerOf: jpeg.span.extracting(..<(whole.scanOffset - 1)))
+    }
+  }
+
   @Test func theStandardTablesAreThoseThatTheEncoderWrites() throws {
     // libjpeg writes each of the four tables in a segment of its own.
     let jpeg = try TestImage.smooth(.yuv420, width: 16, height: 16).encoded(quality: 90)

@@ -77,6 +77,7 @@ extension Rules {
       "Sources/SprocketSinks/Dump", ["DumpContents", "DumpPacker", "DumpSession"],
       "hands on text in memory; asks the clock"),
     Permission("Sources/SprocketSinks/Movie", ["MovieRecording"], "asks the clocks"),
+    Permission("Sources/SprocketSinks/Stills", ["StillFolder"], "wraps openat and readdir"),
     Permission("Sources/SprocketSources", ["SourceClock"], "asks the clock"),
     Permission(
       "Sources/SprocketSources/Camera",

@@ -5,6 +5,7 @@ internal import SprocketLibAV
 
 /// One movie file, from its first frame to its name.
 final class MovieRecording {
+  let path: String
   private let container: MovieContainer
   private var description: MovieDescription
   private let output: MovieOutput
@@ -22,12 +23,14 @@ final class MovieRecording {
     path: String, container: MovieContainer, description: MovieDescription, overwrite: Bool
   ) throws(SinkError) {
     output = try MovieOutput(path: path, overwrite: overwrite)
+    self.path = path
     self.container = container
     self.description = description
     clock = MovieClock(rate: container.ticksPerSecond)
   }
 
   var movedFrames: UInt64 { clock.movedFrames }
+  var isEmpty: Bool { muxer == nil && !hasFailed }
 
   /// How long a frame lasts at the nominal rate, in ticks.
   private var nominalTicks: Int64? {
@@ -64,11 +67,11 @@ final class MovieRecording {
   }
 
   /// Makes the file a plain one and gives it its name. After a failure, of which nothing more is said, it
-  /// keeps its partial name.
+  /// keeps its partial name. Without a frame there is no movie, and no file.
   func finish() throws(SinkError) {
     guard !hasFailed else { return }
+    guard muxer != nil else { return output.abandonEmpty() }
     do throws(MuxerError) {
-      if muxer == nil { try begin(nil) }
       try muxer?.finish(nominalTicks: nominalTicks)
     } catch {
       throw fail(error)
@@ -78,8 +81,8 @@ final class MovieRecording {
     try output.complete()
   }
 
-  private func begin(_ captured: Timestamp?) throws(MuxerError) {
-    if let captured { description.tags = captured.movieTags }
+  private func begin(_ captured: Timestamp) throws(MuxerError) {
+    description.tags = captured.movieTags
     muxer = try Muxer(container, description, output: output)
   }
 
@@ -167,6 +170,8 @@ final class MovieOutput: MuxerOutput {
     guard isOfUse, let partial = file.partialPath, !isGone else { return SinkError(.failed, text) }
     return SinkError(.failed, text + "; what was recorded before is in \(partial)")
   }
+
+  func abandonEmpty() { file.abandon(isOfUse: false) }
 
   func failGone() -> SinkError {
     file.abandon(isOfUse: true)

@@ -131,6 +131,7 @@ public final class MovieSink: Sink {
   /// What is in the file at its end counts; what is not is lost, and said.
   private func close() throws(SinkError) {
     guard let recording else { return }
+    if recording.isEmpty { note("movie: no frame came, so there is no \(recording.path)") }
     defer {
       keptFrames += recording.durableFrames
       movedFrames += recording.movedFrames

@@ -1,0 +1,232 @@
+internal import CSprocketSystem
+internal import Glibc
+internal import SprocketCore
+
+/// A folder that stills are written into, each with the life cycle of a `PartialFile`: it has its
+/// name when it is complete and synced.
+///
+/// Syncing waits for the disk, and a disk takes about as long for many files as for one. So stills that
+/// follow closely wait for each other under their partial names, a second or 16 of them, while the kernel
+/// begins to write them out; then all are synced and named. Nothing is allocated per still.
+@safe
+final class StillFolder {
+  private let path: String
+  private let descriptor: Int32
+  private let overwrite: Bool
+  /// Made by this run, and so far empty.
+  private var isNew: Bool
+  /// Numbers of stills that an earlier run left.
+  private var old: Set<UInt64>
+  private var waiting: [Waiting] = []
+  /// Room for a name: `still-`, 20 digits, `.partial.jpg`.
+  private let name = UnsafeMutablePointer<CChar>.allocate(capacity: 48)
+  private let partialName = UnsafeMutablePointer<CChar>.allocate(capacity: 48)
+  private var namedStills: UInt64 = 0
+  private(set) var removedStills = 0
+  private var hasFailed = false
+
+  private struct Waiting {
+    let number: UInt64
+    let descriptor: Int32
+    /// When it was captured, in nanoseconds.
+    let time: Int64
+  }
+
+  private static let most = 16
+  /// In nanoseconds.
+  private static let longest: Int64 = 1_000_000_000
+  /// Names sort for 19 days of 60 frames a second.
+  private static let digits = 8
+
+  /// Opens the folder, or makes it. The corresponding C functions are `mkdir`, `open` and `flock`.
+  init(path: String, overwrite: Bool) throws(SinkError) {
+    self.path = path
+    self.overwrite = overwrite
+    isNew = unsafe mkdir(path, 0o777) == 0
+    if !isNew, errno != EEXIST { throw .opening(path, purpose: "stills", errno) }
+    let result = unsafe FileCalls.open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY)
+    guard result >= 0 else {
+      throw result == -ENOTDIR
+        ? SinkError(
+          .usage, "cannot write stills to \(path): it is a file; give the name of a folder")
+        : .opening(path, purpose: "stills", -result)
+    }
+    descriptor = result
+    waiting.reserveCapacity(Self.most)
+    old = isNew ? [] : Self.numbers(in: path)
+    if flock(descriptor, LOCK_EX | LOCK_NB) < 0, errno == EWOULDBLOCK {
+      throw .inUse(path, purpose: "stills")
+    }
+    if !overwrite, let first = old.min() {
+      throw SinkError(
+        .usage,
+        "cannot write stills to \(path): it has stills, \(Self.text(first)).jpg the first of "
+          + "\(old.count); choose another folder or add --overwrite")
+    }
+    if unsafe faccessat(descriptor, ".", W_OK, 0) < 0 {
+      throw .opening(path, purpose: "stills", errno)
+    }
+  }
+
+  deinit {
+    for index in waiting.indices { close(waiting[index].descriptor) }
+    close(descriptor)
+    if isNew { _ = unsafe rmdir(path) }
+    unsafe name.deallocate()
+    unsafe partialName.deallocate()
+  }
+
+  /// Stills that have their names; none where somebody removed the folder.
+  var keptStills: UInt64 {
+    var status = stat()
+    return unsafe fstat(descriptor, &status) == 0 && status.st_nlink == 0 ? 0 : namedStills
+  }
+
+  /// Writes a still under its partial name; names it and those before it when it is time.
+  /// The corresponding C functions are `openat` and `write`.
+  func write(_ image: Span<UInt8>, _ record: FrameRecord) throws(SinkError) {
+    let time = record.captured.nanoseconds
+    if let first = waiting.first, waiting.count == Self.most || time - first.time >= Self.longest {
+      try nameAll()
+    }
+    setNames(record.number)
+    // What an earlier run left under that name was found when this one began.
+    let flags = O_WRONLY | O_CREAT | (overwrite ? O_TRUNC : O_EXCL)
+    let file = unsafe FileCalls.open(descriptor, partialName, flags)
+    guard file >= 0 else {
+      let isGone = namedStills > keptStills || file == -ENOENT
+      throw fail(
+        isGone ? .naming(path, partial: path, ENOENT) : .opening(current, purpose: "stills", -file))
+    }
+    isNew = false
+    var done = 0
+    let code = unsafe image.withUnsafeBytes {
+      unsafe FileCalls.write(file, $0, at: nil, done: &done)
+    }
+    if code != 0 {
+      close(file)
+      _ = unsafe unlinkat(descriptor, partialName, 0)
+      // Those before it are whole.
+      try? nameAll()
+      throw fail(.writing(current, code))
+    }
+    sprocket_begin_sync(file)
+    waiting.append(Waiting(number: record.number, descriptor: file, time: time))
+    // A still by itself does not wait.
+    if waiting.count == 1, isSparse(time) { try nameAll() }
+    lastTime = time
+  }
+
+  private var lastTime: Int64?
+
+  /// Whether stills come so seldom that none need wait for the next.
+  private func isSparse(_ time: Int64) -> Bool {
+    guard let lastTime else { return true }
+    return time - lastTime >= Self.longest / 4
+  }
+
+  /// Names what waits, syncs the names, and removes the stills of an earlier run.
+  func finish() throws(SinkError) {
+    guard !hasFailed else { return }
+    try nameAll()
+    for number in old {
+      setNames(number)
+      let isRemoved = unsafe unlinkat(descriptor, name, 0) == 0
+      let isPartRemoved = unsafe unlinkat(descriptor, partialName, 0) == 0
+      if isRemoved || isPartRemoved { removedStills += 1 }
+    }
+    let code = FileCalls.sync(descriptor)
+    if code != 0 { throw fail(.writing(path, code)) }
+  }
+
+  /// Syncs and names all that wait, in order.
+  private func nameAll() throws(SinkError) {
+    var failure: SinkError?
+    for index in waiting.indices {
+      let still = waiting[index]
+      if failure == nil { failure = complete(still) }
+      close(still.descriptor)
+    }
+    waiting.removeAll(keepingCapacity: true)
+    if let failure { throw fail(failure) }
+  }
+
+  private func complete(_ still: Waiting) -> SinkError? {
+    setNames(still.number)
+    var code = FileCalls.sync(still.descriptor)
+    if code != 0 { return .writing(current, code) }
+    code = unsafe FileCalls.rename(descriptor, partialName, to: name, replaces: overwrite)
+    if code != 0 {
+      let partial = unsafe "\(path)/\(String(cString: partialName))"
+      return .naming(current, partial: partial, code)
+    }
+    if !old.isEmpty { old.remove(still.number) }
+    namedStills += 1
+    return nil
+  }
+
+  private func fail(_ error: SinkError) -> SinkError {
+    hasFailed = true
+    return error
+  }
+
+  /// The still whose names are set, for messages.
+  private var current: String { unsafe "\(path)/\(String(cString: name))" }
+
+  // MARK: Names
+
+  private func setNames(_ number: UInt64) {
+    unsafe Self.write(number, ending: ".jpg", to: name)
+    unsafe Self.write(number, ending: ".partial.jpg", to: partialName)
+  }
+
+  private static func write(
+    _ number: UInt64, ending: StaticString, to text: UnsafeMutablePointer<CChar>
+  ) {
+    let start: StaticString = "still-"
+    var at = start.utf8CodeUnitCount
+    for index in 0..<at { unsafe text[index] = CChar(bitPattern: start.utf8Start[index]) }
+    var count = 1
+    var rest = number
+    while rest >= 10 {
+      rest /= 10
+      count += 1
+    }
+    count = max(count, digits)
+    rest = number
+    for index in stride(from: at + count - 1, through: at, by: -1) {
+      unsafe text[index] = CChar(UInt8(ascii: "0") + UInt8(rest % 10))
+      rest /= 10
+    }
+    at += count
+    for index in 0..<ending.utf8CodeUnitCount {
+      unsafe text[at + index] = CChar(bitPattern: ending.utf8Start[index])
+    }
+    unsafe text[at + ending.utf8CodeUnitCount] = 0
+  }
+
+  /// `still-00000123`.
+  private static func text(_ number: UInt64) -> String {
+    let digits = "\(number)"
+    return "still-" + String(repeating: "0", count: max(0, Self.digits - digits.count)) + digits
+  }
+
+  /// The numbers of stills in a folder, whole or partial. The corresponding C function is `readdir`.
+  private static func numbers(in path: String) -> Set<UInt64> {
+    guard let folder = unsafe opendir(path) else { return [] }
+    defer { unsafe closedir(folder) }
+    var numbers: Set<UInt64> = []
+    while let entry = unsafe readdir(folder) {
+      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
+        unsafe String(cString: UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self))
+      }
+      guard name.hasPrefix("still-"), let point = name.firstIndex(of: "."),
+        [".jpg", ".partial.jpg"].contains(name[point...]),
+        let number = UInt64(name[..<point].dropFirst("still-".count)),
+        text(number) == name[..<point]
+      else { continue }
+      numbers.insert(number)
+    }
+    return numbers
+  }
+}

@@ -1,0 +1,127 @@
+internal import SprocketCodecs
+public import SprocketCore
+
+/// `--stills`: a JPEG file per frame, or one per so much time.
+///
+/// Files are called `still-00000123.jpg`, by the running number of the frame among all produced: the line
+/// of `--reports`, counted from 0. Frames of Motion-JPEG that no stage changes are the camera's own
+/// bytes; those without Huffman tables get them. All others are encoded, in parallel, and what has limited
+/// range becomes full range, as every viewer expects (`JPEGPacker`).
+///
+/// A folder that is not there is made. One that has stills is refused unless `overwrite` is set; then
+/// those of the earlier run that this one does not replace are removed when it is done.
+public final class StillSink: Sink {
+  public let name = "stills"
+  private let path: String
+  private let quality: Int
+  private let overwrite: Bool
+  private let selector: IntervalSelector?
+  private var format: FrameFormat?
+  private var isEncoded = false
+  private var completer = JPEGCompleter()
+  private var folder: StillFolder?
+  private var keptFrames: UInt64 = 0
+  public private(set) var notes: [String] = []
+
+  /// Takes the first frame at or after each multiple of `interval` since the first frame; without one,
+  /// every frame. `quality` is 1 to 100, for frames that are encoded.
+  public init(
+    path: String, every interval: Duration? = nil, quality: Int = 90, overwrite: Bool = false
+  ) {
+    precondition(1...100 ~= quality, "JPEG quality is 1 to 100, not \(quality)")
+    self.path = path
+    self.quality = quality
+    self.overwrite = overwrite
+    selector = interval.map { IntervalSelector($0) }
+  }
+
+  public func configure(_ setup: inout SinkSetup) throws(SinkError) {
+    let rate = setup.format.rate.framesPerSecond
+    // Half a second: what a disk may take to sync.
+    setup.backlog = max(4, Int((rate / 2).rounded(.up)))
+    format = setup.format
+    isEncoded = !(setup.isUntouched && setup.source.format.pixelFormat == .mjpeg)
+    if isEncoded {
+      try setup.reads(.image)
+      guard let needs = JPEGPacker.requirements(setup.format, .expanded) else {
+        throw SinkError(
+          .usage,
+          "pictures of \(setup.format.width)x\(setup.format.height) are too large for JPEG, which "
+            + "--stills makes of them; choose a smaller --size")
+      }
+      try setup.reads(needs.parts)
+      setup.packs(capacity: needs.capacity)
+      if needs.isReduced {
+        note("stills: \(setup.format.pixelFormat.settingText) pictures are reduced to 8 bits")
+      }
+    } else {
+      try setup.reads(.encoded)
+    }
+    if folder == nil { folder = try StillFolder(path: path, overwrite: overwrite) }
+  }
+
+  public func makeSelector() -> (any FrameSelector)? { selector }
+
+  public func makePacker() -> (any Packer)? {
+    guard let format, isEncoded else { return nil }
+    return JPEGPacker(format, quality: quality, .expanded)
+  }
+
+  public func write(_ frame: borrowing PackedFrame) throws(SinkError) {
+    let record = frame.record
+    if isEncoded {
+      try folder?.write(frame.packed, record)
+    } else {
+      try completer.complete(frame.view.encoded) { image throws(SinkError) in
+        try folder?.write(image, record)
+      }
+    }
+  }
+
+  public var durableCount: UInt64 { folder?.keptStills ?? keptFrames }
+
+  public func finish() throws(SinkError) {
+    guard let folder else { return }
+    defer {
+      keptFrames = folder.keptStills
+      self.folder = nil
+    }
+    try folder.finish()
+    if folder.removedStills > 0 {
+      note("stills: \(folder.removedStills) of an earlier run were removed from \(path)")
+    }
+  }
+
+  private func note(_ text: String) {
+    if !notes.contains(text) { notes.append(text) }
+  }
+}
+
+/// Picks the first frame at or after each multiple of an interval, counted from the first frame.
+final class IntervalSelector: FrameSelector {
+  private let interval: Int64
+  private var origin: Int64?
+  /// The multiple that the last frame picked stands for.
+  private var last: Int64 = 0
+
+  init(_ interval: Duration) {
+    let (seconds, attoseconds) = interval.components
+    self.interval = max(1, seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+  }
+
+  func selects(_ frame: borrowing FrameView) -> Bool {
+    selects(at: frame.record.captured.nanoseconds)
+  }
+
+  /// `time` in nanoseconds. A clock that goes back, as after a replug, begins anew.
+  func selects(at time: Int64) -> Bool {
+    guard let start = origin, time >= start + last * interval else {
+      (origin, last) = (time, 0)
+      return true
+    }
+    let multiple = (time - start) / interval
+    guard multiple > last else { return false }
+    last = multiple
+    return true
+  }
+}

@@ -1,0 +1,169 @@
+"""Stills, against ffmpeg, OpenCV and the clip's own bytes."""
+import os
+import re
+import resource
+
+import cv2
+import numpy as np
+import pytest
+
+from conftest import clip, read_lines, sprocket
+from test_movies import images, run, stream
+
+
+@pytest.fixture(scope="module")
+def mjpeg(tmp_path_factory):
+    path = tmp_path_factory.mktemp("clip") / "clip.avi"
+    run("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=160x120:rate=24", "-frames:v",
+        60, "-c:v", "mjpeg", "-pix_fmt", "yuvj420p", path)
+    return path
+
+
+def stills(folder):
+    """Numbers and paths, in the order of names."""
+    names = sorted(os.listdir(folder))
+    numbers = [int(re.fullmatch(r"still-(\d{8})\.jpg", name).group(1)) for name in names]
+    assert numbers == sorted(numbers)
+    return numbers, [folder / name for name in names]
+
+
+def test_untouched_frames_are_the_cameras_own(mjpeg, tmp_path):
+    folder = tmp_path / "stills"
+    sprocket("run", "--source", f"file:{mjpeg}", "--stills", folder, "--quiet")
+    numbers, paths = stills(folder)
+    assert numbers == list(range(60))
+    assert [path.read_bytes() for path in paths] == images(mjpeg, tmp_path / "own")
+
+
+@pytest.mark.parametrize("name", ["mjpeg/test.mjpeg", "mjpeg/100_0306.AVI"])
+def test_every_viewer_opens_a_cameras_frames(name, tmp_path):
+    folder = tmp_path / "stills"
+    sprocket("run", "--source", f"file:{clip(name)}", "--stills", folder, "--quiet")
+    _, paths = stills(folder)
+    for path, own in zip(paths, images(clip(name), tmp_path / "own")):
+        data = path.read_bytes()
+        assert b"\xff\xc4" in data
+        assert len(data) == len(own) + (0 if b"\xff\xc4" in own else 420)
+        assert cv2.imread(str(path)) is not None
+
+
+@pytest.mark.parametrize("every, step", [("1s", 24), ("500ms", 12), ("30ms", 1), ("5s", 60)])
+def test_the_first_frame_at_or_after_each_multiple(every, step, mjpeg, tmp_path):
+    reports, folder = tmp_path / "r.jsonl", tmp_path / "stills"
+    sprocket("run", "--source", f"file:{mjpeg}", "--stills", folder, "--every", every, "--reports",
+             reports, "--quiet")
+    numbers, _ = stills(folder)
+    assert numbers == list(range(0, 60, step))
+
+
+def test_a_multiple_whose_frame_is_missing_takes_the_next(tmp_path):
+    reports, folder = tmp_path / "r.jsonl", tmp_path / "stills"
+    sprocket("run", "--size", "64x48", "--frames", 300, "--stills", folder, "--every", "200ms",
+             "--reports", reports, "--source-set", "drop=0.1", "--source-set", "corrupt=0.1", "--quiet")
+    lines = read_lines(reports)
+    intact = [(number, line["captured_ns"]) for number, line in enumerate(lines)
+              if line["fate"] == "delivered"]
+    start, last, expected = intact[0][1], -1, []
+    for number, captured in intact:
+        if (captured - start) // 200_000_000 > last:
+            last = (captured - start) // 200_000_000
+            expected.append(number)
+    assert stills(folder)[0] == expected
+
+
+@pytest.mark.parametrize("size", ["160x120", "161x121"])
+@pytest.mark.parametrize("name", ["YUYV", "I420", "NV12", "RGB24", "GREY"])
+def test_encoded_stills_show_what_was_captured(name, size, tmp_path):
+    scene = ["run", "--source", "scene", "--size", size, "--format", name, "--frames", 3, "--quiet"]
+    sprocket(*scene, "--stills", tmp_path / "stills", "--quality", 100)
+    y4m = tmp_path / "expected.y4m"
+    y4m.write_bytes(sprocket(*scene, "--pipe", "y4m").stdout)
+    _, paths = stills(tmp_path / "stills")
+    width, height = map(int, size.split("x"))
+    for index, path in enumerate(paths):
+        # Full range, as JFIF has it, whatever the source's.
+        assert stream(path)["pix_fmt"].startswith(("yuvj", "gray"))
+        assert b"JFIF" in path.read_bytes()[:20]
+        found = cv2.imread(str(path), cv2.IMREAD_GRAYSCALE)
+        luma = run("ffmpeg", "-v", "error", "-i", y4m, "-vf",
+                   f"select=eq(n\\,{index}),scale=out_range=full:flags=accurate_rnd,format=gray",
+                   "-frames:v", 1, "-f", "rawvideo", "-")
+        expected = np.frombuffer(luma, np.uint8).reshape(height, width)
+        # libjpeg's rounding at quality 100, and that of two conversions.
+        assert np.abs(found.astype(int) - expected).max() <= 5
+
+
+def test_colours_of_limited_range_are_expanded(tmp_path):
+    source = tmp_path / "source.mkv"
+    run("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=96x64:rate=10", "-frames:v", 2,
+        "-vf", "scale=out_color_matrix=bt601:out_range=tv,format=yuv444p", "-c:v", "ffv1",
+        "-color_range", "tv", "-colorspace", "smpte170m", source)
+    sprocket("run", "--source", f"file:{source}", "--stills", tmp_path / "stills", "--quality", 100,
+             "--quiet")
+    expected = run("ffmpeg", "-v", "error", "-i", source, "-frames:v", 1, "-vf",
+                   "scale=flags=accurate_rnd+full_chroma_int,format=bgr24", "-f", "rawvideo", "-")
+    found = cv2.imread(str(stills(tmp_path / "stills")[1][0]))
+    difference = np.abs(found.astype(int) - np.frombuffer(expected, np.uint8).reshape(64, 96, 3))
+    assert difference.max() <= 6 and difference.mean() < 1
+
+
+# What can go wrong.
+
+def test_stills_that_exist_are_kept_unless_overwrite_is_given(mjpeg, tmp_path):
+    folder = tmp_path / "stills"
+    arguments = ["run", "--source", f"file:{mjpeg}", "--stills", folder]
+    sprocket(*arguments, "--every", "500ms", "--quiet")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    (folder / "still-mine.jpg").write_text("precious\n")
+    (folder / "other.jpg").write_text("precious\n")
+    result = sprocket(*arguments, check=False)
+    assert result.returncode == 2 and "still-00000000.jpg" in result.errors
+    assert "--overwrite" in result.errors and len(result.errors.splitlines()) == 1
+    assert all((folder / name).read_bytes() == data for name, data in before.items())
+    # What this run does not replace of the earlier one goes; nothing else does.
+    result = sprocket(*arguments, "--every", "2s", "--overwrite")
+    assert "3 of an earlier run were removed" in result.errors
+    assert sorted(os.listdir(folder)) == [
+        "other.jpg", "still-00000000.jpg", "still-00000048.jpg", "still-mine.jpg"]
+
+
+def test_a_start_that_fails_leaves_no_folder(tmp_path):
+    result = sprocket("run", "--size", "64x48", "--stills", tmp_path / "stills", "--reports",
+                      "no/such/r.jsonl", check=False, cwd=tmp_path)
+    assert result.returncode == 2 and os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name, says", [("file", "it is a file"), ("no/such", "make it")])
+def test_a_folder_that_cannot_be_is_one_sentence(name, says, tmp_path):
+    (tmp_path / "file").write_text("")
+    result = sprocket("run", "--frames", 3, "--stills", name, check=False, cwd=tmp_path)
+    assert result.returncode == 2 and says in result.errors
+    assert len(result.errors.splitlines()) == 1
+
+
+@pytest.mark.parametrize("arguments", [["--every", "1s"], ["--stills", "s", "--every", "0s"],
+                                       ["--stills", "s", "--quality", "0"],
+                                       ["--stills", "s", "--quality", "101"]], ids=" ".join)
+def test_options_that_make_no_sense_are_one_sentence(arguments, tmp_path):
+    result = sprocket("run", "--frames", 3, *arguments, check=False, cwd=tmp_path)
+    assert result.returncode == 2 and len(result.errors.splitlines()) == 1
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_still_that_may_not_be_so_large_leaves_those_before(tmp_path):
+    # The first frames are small and the later ones large.
+    small, large, both = tmp_path / "a.avi", tmp_path / "b.avi", tmp_path / "c.avi"
+    for path, source in ((small, "color=gray:"), (large, "mandelbrot=")):
+        run("ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"{source}size=320x240:rate=20", "-frames:v",
+            20, "-c:v", "mjpeg", "-pix_fmt", "yuvj420p", "-q:v", 2, path)
+    (tmp_path / "list").write_text(f"file {small}\nfile {large}\n")
+    run("ffmpeg", "-v", "error", "-f", "concat", "-safe", 0, "-i", tmp_path / "list", "-c", "copy", both)
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))
+
+    result = sprocket("run", "--source", f"file:{both}", "--stills", tmp_path / "stills", "--quiet",
+                      check=False, preexec_fn=limited)
+    assert result.returncode == 1 and "ulimit -f" in result.errors
+    assert len(result.errors.splitlines()) == 1
+    assert stills(tmp_path / "stills")[0] == list(range(20))

@@ -1,0 +1,152 @@
+import Foundation
+import SprocketCore
+import SprocketSinks
+import TestSupport
+import Testing
+
+@Suite(.enabled(if: Tool.find("ffmpeg") != nil)) struct MovieSinkTests {
+  let scratch: Scratch
+  let jpeg: [UInt8]
+
+  static func format(
+    _ pixels: PixelFormat, image: PixelFormat? = nil, width: Int = 64, height: Int = 48,
+    rate: FrameRate = FrameRate(frames: 10), color: Color = .jpeg
+  ) -> FrameFormat {
+    FrameFormat(
+      pixelFormat: pixels, image: image, width: width, height: height, color: color, rate: rate)
+  }
+
+  static let mjpeg = format(.mjpeg, image: .i420)
+
+  init() throws {
+    scratch = try Scratch()
+    jpeg = try Tool.run(
+      "ffmpeg",
+      [
+        "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=64x48", "-frames:v", "1", "-c:v",
+        "mjpeg", "-pix_fmt", "yuvj420p", "-f", "mjpeg", "-",
+      ])
+  }
+
+  func frame(_ seconds: Double) -> SinkFrame {
+    // A frame that has no planar picture is filled with the source's bytes.
+    let frame = SinkFrame(Self.format(.bayerRGGB), jpeg)
+    frame.record.captured = Timestamp(nanoseconds: Int64(seconds * 1e9), clock: .media)
+    return frame
+  }
+
+  func packetTimes(_ name: String) throws -> [String] {
+    let text = try Tool.run(
+      "ffprobe",
+      [
+        "-v", "error", "-show_entries", "packet=pts_time", "-of", "csv=p=0", scratch.path(name),
+      ])
+    return String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
+  }
+
+  @Test func untouchedFramesAreReadAsTheyCame() throws {
+    var setup = SinkSetup.test(Self.mjpeg, isUntouched: true)
+    let sink = MovieSink(path: scratch.path("m.mov"))
+    try sink.configure(&setup)
+    #expect(setup.parts == .encoded && setup.packedCapacity == 0)
+    #expect(sink.makePacker() == nil && sink.makeSelector() == nil)
+    #expect(setup.backlog == 5)
+    try sink.finish()
+  }
+
+  @Test func changedFramesAreEncodedInThePacker() throws {
+    var setup = SinkSetup.test(Self.mjpeg, isUntouched: false)
+    let sink = MovieSink(path: scratch.path("m.mov"))
+    try sink.configure(&setup)
+    #expect(setup.parts == .image && setup.packedCapacity > 64 * 48)
+    #expect(sink.makePacker() != nil)
+    try sink.finish()
+  }
+
+  @Test(arguments: [(60, 30), (25, 13), (5, 4), (0, 4)])
+  func halfASecondMayWait(rate: Int32, backlog: Int) throws {
+    var setup = SinkSetup.test(Self.format(.i420, rate: FrameRate(frames: rate)), isLive: true)
+    let sink = MovieSink(path: scratch.path("m.mov"))
+    try sink.configure(&setup)
+    #expect(setup.backlog == backlog)
+    try sink.finish()
+  }
+
+  @Test func deepGreyIsReadAsLuma() throws {
+    var setup = SinkSetup.test(Self.format(.y16))
+    let sink = MovieSink(path: scratch.path("m.mov"))
+    try sink.configure(&setup)
+    #expect(setup.parts.contains(.luma(.full)))
+    #expect(sink.notes.contains { $0.contains("reduced to 8 bits") })
+    try sink.finish()
+  }
+
+  @Test func framesAreSafeWithTheirFragment() throws {
+    var setup = SinkSetup.test(Self.mjpeg)
+    let sink = MovieSink(path: scratch.path("m.mov"))
+    try sink.configure(&setup)
+    for index in 0..<10 { try frame(Double(index) / 10).write(to: sink) }
+    #expect(sink.durableCount == 0)
+    // A second after the first, a fragment is whole.
+    try frame(1).write(to: sink)
+    #expect(sink.durableCount == 10)
+    try sink.finish()
+    #expect(sink.durableCount == 11)
+    #expect(try packetTimes("m.mov").count == 11)
+  }
+
+  @Test func anEpochOfTheSameFormatGoesOnInTheSameFile() throws {
+    let sink = MovieSink(path: scratch.path("m.mov"))
+    var setup = SinkSetup.test(Self.mjpeg)
+    try sink.configure(&setup)
+    for seconds in [5, 5.1] { try frame(seconds).write(to: sink) }
+    try sink.configure(&setup)
+    // The device was gone for a second; its clock went on.
+    for seconds in [6.1, 6.2] { try frame(seconds).write(to: sink) }
+    try sink.configure(&setup)
+    // Its clock began anew: the next frame is due a tenth of a second later.
+    for seconds in [0, 0.1] { try frame(seconds).write(to: sink) }
+    try sink.finish()
+    let expected = ["0.000000", "0.100000", "1.100000", "1.200000", "1.300000", "1.400000"]
+    #expect(try packetTimes("m.mov") == expected)
+    #expect(sink.notes == [])
+  }
+
+  @Test func anotherFormatGoesOnInANameThatIsFree() throws {
+    try Data("mine".utf8).write(to: scratch.url.appendingPathComponent("m-2.mov"))
+    let sink = MovieSink(path: scratch.path("m.mov"))
+    var setup = SinkSetup.test(Self.mjpeg)
+    try sink.configure(&setup)
+    try frame(5).write(to: sink)
+    setup = SinkSetup.test(Self.format(.mjpeg, image: .i420, width: 32, height: 24))
+    try sink.configure(&setup)
+    #expect(try packetTimes("m.mov").count == 1)
+    for seconds in [6, 6.1] { try frame(seconds).write(to: sink) }
+    try sink.finish()
+    #expect(try packetTimes("m-3.mov") == ["0.000000", "0.100000"])
+    #expect(try scratch.text("m-2.mov") == "mine")
+    #expect(sink.durableCount == 3)
+    #expect(sink.notes.contains { $0.contains("goes on in \(scratch.path("m-3.mov"))") })
+  }
+
+  @Test func encodesWhatThePackerIsGiven() throws {
+    let format = Self.format(.i420, color: .video)
+    let sink = MovieSink(path: scratch.path("m.mov"), quality: 100)
+    var setup = SinkSetup.test(format)
+    try sink.configure(&setup)
+    let packer = try #require(sink.makePacker())
+    // A ramp downwards in luma; chroma is even.
+    let bytes = (0..<4608).map { $0 < 3072 ? UInt8(40 + $0 / 64) : 110 }
+    for padding in [0, 9] {
+      let frame = SinkFrame(
+        format, bytes, padding: padding, packedCapacity: setup.packedCapacity)
+      frame.record.captured = Timestamp(nanoseconds: Int64(padding) * 10_000_000, clock: .media)
+      try frame.write(to: sink, packer: packer)
+    }
+    try sink.finish()
+    let decoded = try Tool.run(
+      "ffmpeg", ["-v", "error", "-i", scratch.path("m.mov"), "-f", "rawvideo", "-"])
+    let differences = zip(decoded, bytes + bytes).map { abs(Int($0) - Int($1)) }
+    #expect(decoded.count == 2 * bytes.count && differences.max() ?? 0 <= 2)
+  }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import SprocketCore
+import TestSupport
+import Testing
+
+@testable import SprocketSinks
+
+@Suite struct StillSinkTests {
+  let scratch: Scratch
+
+  init() throws { scratch = try Scratch() }
+
+  static let format = FrameFormat(
+    pixelFormat: .mjpeg, image: .i420, width: 8, height: 8, color: .jpeg,
+    rate: FrameRate(frames: 10))
+
+  /// Frames of bytes that are no JPEG are handed on as they are.
+  static func frame(_ number: UInt64, _ seconds: Double, byte: UInt8 = 1) -> SinkFrame {
+    let bayer = FrameFormat(
+      pixelFormat: .bayerRGGB, width: 8, height: 8, color: .jpeg, rate: .unknown)
+    let frame = SinkFrame(bayer, [UInt8](repeating: byte, count: 100))
+    frame.record.number = number
+    frame.record.captured = Timestamp(nanoseconds: Int64(seconds * 1e9), clock: .media)
+    return frame
+  }
+
+  func begun(overwrite: Bool = false) throws(SinkError) -> StillSink {
+    let sink = StillSink(path: scratch.path("s"), overwrite: overwrite)
+    var setup = SinkSetup.test(Self.format)
+    try sink.configure(&setup)
+    return sink
+  }
+
+  var names: [String] {
+    get throws {
+      try FileManager.default.contentsOfDirectory(atPath: scratch.path("s")).sorted()
+    }
+  }
+
+  @Test func picksTheFirstFrameAtOrAfterEachMultiple() {
+    let selector = IntervalSelector(.milliseconds(100))
+    let times: [Int64] = [70, 100, 169, 171, 250, 280, 480, 500, 560, 570].map { $0 * 1_000_000 }
+    let picked = times.map { selector.selects(at: $0) }
+    // Multiples since the first: at 70, 170, 270, (370 has none of its own), 470, 570.
+    let expected = [true, false, false, true, false, true, true, false, false, true]
+    #expect(picked == expected)
+    // A clock that begins anew.
+    #expect(selector.selects(at: 5) && !selector.selects(at: 99_000_000))
+    #expect(selector.selects(at: 100_000_005))
+  }
+
+  @Test func aStillByItselfHasItsNameAtOnce() throws {
+    let sink = try begun()
+    for number: UInt64 in [0, 30, 60] {
+      try Self.frame(number, Double(number) / 30).write(to: sink)
+    }
+    #expect(try names == ["still-00000000.jpg", "still-00000030.jpg", "still-00000060.jpg"])
+    #expect(sink.durableCount == 3)
+    try sink.finish()
+  }
+
+  @Test func stillsThatFollowCloselyAreNamedTogether() throws {
+    let sink = try begun()
+    for number: UInt64 in 0..<18 { try Self.frame(number, Double(number) / 60).write(to: sink) }
+    // The first by itself, then sixteen, and one waits.
+    #expect(sink.durableCount == 17)
+    #expect(try names.last == "still-00000017.partial.jpg" && names.count == 18)
+    try sink.finish()
+    #expect(sink.durableCount == 18)
+    #expect(try names.allSatisfy { !$0.contains("partial") } && names.count == 18)
+  }
+
+  @Test func longNumbersAreWhole() throws {
+    let sink = try begun()
+    try Self.frame(.max, 0).write(to: sink)
+    try sink.finish()
+    #expect(try names == ["still-18446744073709551615.jpg"])
+  }
+
+  @Test func aFolderThatIsInUseIsRefused() throws {
+    let first = try begun()
+    let error = #expect(throws: SinkError.self) { try begun(overwrite: true) }
+    #expect(error?.description.contains("another run is writing it") == true)
+    try first.finish()
+  }
+
+  @Test func whatACrashLeftIsAnExistingStillToo() throws {
+    let path = scratch.path("s")
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    let left = scratch.url.appendingPathComponent("s/still-00000007.partial.jpg")
+    try Data("half".utf8).write(to: left)
+    let error = #expect(throws: SinkError.self) { try begun() }
+    #expect(error?.code == .usage)
+    let sink = try begun(overwrite: true)
+    try Self.frame(7, 0, byte: 9).write(to: sink)
+    try sink.finish()
+    #expect(try names == ["still-00000007.jpg"])
+    #expect(try scratch.bytes("s/still-00000007.jpg") == [UInt8](repeating: 9, count: 100))
+  }
+
+  @Test func aRemovedFolderKeepsNothing() throws {
+    let sink = try begun()
+    try Self.frame(0, 0).write(to: sink)
+    #expect(sink.durableCount == 1)
+    try FileManager.default.removeItem(atPath: scratch.path("s"))
+    let error = #expect(throws: SinkError.self) { try Self.frame(1, 1).write(to: sink) }
+    #expect(error?.code == .failed)
+    #expect(error?.description.contains("removed during the run") == true)
+    #expect(sink.durableCount == 0)
+    try sink.finish()
+  }
+}
