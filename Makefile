@@ -65,7 +65,7 @@ threads:
 addresses:
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.supp:print_suppressions=0 \
 	  swift test --sanitize=address --scratch-path .build/address \
-	  --filter 'Sprocket(JPEG|Codecs|LibAV|Sources|Sinks)Tests'
+	  --filter 'Sprocket(JPEG|Codecs|LibAV|LZ4|MCAP|Sources|Sinks)Tests'
 
 # Results against NumPy, OpenCV, ffmpeg and xxhash; usage as a person would.
 judge: release .build/venv/installed

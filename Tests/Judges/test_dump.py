@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from foxglove_schemas_protobuf.CompressedImage_pb2 import CompressedImage
 from foxglove_schemas_protobuf.RawImage_pb2 import RawImage
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+from google.protobuf.timestamp_pb2 import Timestamp
 from mcap.reader import NonSeekingReader, make_reader
 from mcap.records import Chunk, Message, MessageIndex
 from mcap.stream_reader import StreamReader
@@ -125,6 +127,25 @@ def test_records_obey_the_schemas_in_the_file(live):
             assert image.data == published.data and image.format == published.format == "jpeg"
             assert image.timestamp.ToNanoseconds() == published.timestamp.ToNanoseconds()
             assert published.timestamp.ToNanoseconds() == message.log_time
+
+
+def test_the_schemas_in_the_file_are_the_published_ones(live, tmp_path):
+    raw = tmp_path / "raw.mcap"
+    sprocket(*scene("--frames", 2, "--format", "GREY", "--dump", raw))
+    def fields(message):
+        return sorted((field.name, field.number, field.type, field.type_name) for field in message.field)
+    for path, name in ((live / "a.mcap", "foxglove.CompressedImage"), (raw, "foxglove.RawImage")):
+        with open(path, "rb") as file:
+            schemas = make_reader(file).get_summary().schemas.values()
+        data = next(schema.data for schema in schemas if schema.name == name)
+        files = {file.name: file for file in FileDescriptorSet.FromString(data).file}
+        for kind in (PUBLISHED[name], Timestamp):
+            published = FileDescriptorProto()
+            kind.DESCRIPTOR.file.CopyToProto(published)
+            ours = files[published.name]
+            assert (ours.package, ours.syntax, ours.dependency) \
+                == (published.package, published.syntax, published.dependency)
+            assert fields(ours.message_type[0]) == fields(published.message_type[0])
 
 
 def test_every_produced_frame_is_told_of(live):

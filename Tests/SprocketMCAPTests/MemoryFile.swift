@@ -41,7 +41,9 @@ struct TestRecording {
   /// How many messages are in the file up to each chunk.
   var counts: [Int] = []
 
-  init(chunkCount: Int = 4, packedSize: Int = 300_000) throws {
+  init(
+    chunkCount: Int = 4, packedSize: Int = 300_000, storedSize: Int = 150_000
+  ) throws {
     var writer = MCAPWriter(output: MemoryFile())
     try writer.begin(library: "tests")
     try writer.add(MCAPSchema(id: 1, name: "a", encoding: "jsonschema", data: Array("{}".utf8)))
@@ -69,7 +71,7 @@ struct TestRecording {
         let count = packer.end(&span)
         chunk.add(message, packed: room.span.extracting(first: count))
       }
-      let stored = TestPattern.random.bytes(150_000, seed: UInt64(index + 1))
+      let stored = TestPattern.random.bytes(storedSize, seed: UInt64(index + 1))
       add(2, index, stored) {
         chunk.add(
           $0, storing: stored.span.extracting(first: 10),
