@@ -5,9 +5,10 @@ internal import SprocketRing
 ///
 /// Keeps of the ring's contract:
 /// - R1: consecutive steps of the same order share a lane.
-/// - R4: but a stage begins a new one when it writes pixels, or looks at other frames. Each writing
-///   stage makes a new image version. It is the same memory when the stage writes in place and
-///   nobody still reads the old one: not a stage that looks around, and not the source that lent it.
+/// - R4: but a stage begins a new one when it looks at other frames. Each writing stage makes a new
+///   image version. It is the same memory when the stage writes in place and nobody still reads the
+///   old one: not a stage that looks around, and not the source that lent it. So a writer can share the
+///   lane of what comes before it, and a worker has the picture in its cache all the way to the pack.
 ///
 /// Stages before the first that reads pixels come before unpacking.
 struct ChainPlan {
@@ -139,9 +140,7 @@ struct ChainPlan {
     for (index, stage) in stages.enumerated() {
       if index == head, unpacks { add(.unpack, .any) }
       let declared = stage.declared
-      add(
-        .stage(index), stage.kind.order,
-        startsLane: declared.writing != nil || declared.looksAround, stage)
+      add(.stage(index), stage.kind.order, startsLane: declared.looksAround, stage)
     }
     if head == stages.count, unpacks { add(.unpack, .any) }
     if sinks.selects { add(.select, .sequence) }
