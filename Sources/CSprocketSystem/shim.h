@@ -52,3 +52,9 @@ static inline int sprocket_rename_new(int folder, const char *from, const char *
 static inline void sprocket_begin_sync(int descriptor) {
   syscall(SYS_sync_file_range, descriptor, 0LL, 0LL, 2 /* SYNC_FILE_RANGE_WRITE */);
 }
+
+// Waits until a part of a file is written out, its size in the folder left aside. Returns 0 or -errno.
+static inline int sprocket_wait_sync(int descriptor, int64_t offset, int64_t count) {
+  long r = syscall(SYS_sync_file_range, descriptor, offset, count, 7 /* SYNC_FILE_RANGE_WRITE_AND_WAIT */);
+  return r < 0 ? -errno : 0;
+}

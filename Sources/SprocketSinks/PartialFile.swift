@@ -37,10 +37,14 @@ struct PartialFile: ~Copyable {
     case completed
   }
 
-  /// Creates the partial file of `path`. `purpose` says in messages what was to be written.
+  /// Creates the partial file of `path`. `purpose` says in messages what was to be written; unless it
+  /// `canBeDevice`, a device or pipe is refused, where nothing can be gone back to.
   /// The corresponding C functions are `open` and `flock`.
-  init(path: String, purpose: String, overwrite: Bool) throws(SinkError) {
+  init(
+    path: String, purpose: String, overwrite: Bool, canBeDevice: Bool = true
+  ) throws(SinkError) {
     let found = Self.kind(of: path)
+    if found == .device, !canBeDevice { throw .device(path, purpose: purpose) }
     if path.isEmpty { throw .opening(path, purpose: purpose, ENOENT) }
     if found == .folder || path.hasSuffix("/") { throw .opening(path, purpose: purpose, EISDIR) }
     if found == .file, !overwrite { throw .opening(path, purpose: purpose, EEXIST) }
@@ -148,6 +152,17 @@ struct PartialFile: ~Copyable {
   /// Lets the kernel begin to write out what it has; waits for nothing.
   func beginSync() {
     if partialPath != nil { sprocket_begin_sync(descriptor) }
+  }
+
+  /// Waits until the bytes of `range` are on the disk, if the disk tells. The corresponding C function is
+  /// `sync_file_range`.
+  mutating func waitForSync(_ range: Range<Int64>) throws(SinkError) {
+    let code = -sprocket_wait_sync(descriptor, range.lowerBound, Int64(range.count))
+    // All else is a file system that has no such call.
+    if code == EIO || code == ENOSPC || code == EDQUOT {
+      state = .failed
+      throw .writing(name, code)
+    }
   }
 
   /// Waits until what was written is durable. The corresponding C function is `fsync`.

@@ -49,6 +49,12 @@ extension SinkError {
     }
   }
 
+  static func device(_ path: String, purpose: String) -> SinkError {
+    SinkError(
+      .usage,
+      "cannot write \(purpose) to \(path): it is a device or pipe; give the name of a file")
+  }
+
   static func inUse(_ path: String, purpose: String) -> SinkError {
     SinkError(
       .usage,

@@ -94,7 +94,12 @@ final class MovieRecording {
   private func noteDurable() throws(SinkError) {
     guard let durable = muxer?.durableFrames, durable > durableFrames else { return }
     durableFrames = durable
-    output.beginSync()
+    do throws(SinkError) {
+      try output.noteFragment(at: muxer?.durableEnd ?? 0)
+    } catch {
+      hasFailed = true
+      throw error
+    }
     if output.isGone {
       durableFrames = 0
       hasFailed = true
@@ -116,20 +121,29 @@ final class MovieOutput: MuxerOutput {
   private var file: PartialFile
   /// Why the muxer could not go on.
   private var failure: SinkError?
+  /// Where the latest fragments end, and up to where the disk has the file.
+  private var ends = InlineArray<5, Int64>(repeating: 0)
+  private var nextEnd = 0
+  private var syncedEnd: Int64 = 0
 
   init(path: String, overwrite: Bool) throws(SinkError) {
-    file = try PartialFile(path: path, purpose: "movie", overwrite: overwrite)
-    guard file.partialPath != nil else {
-      throw SinkError(
-        .usage,
-        "cannot write movie to \(path): it is a device or pipe, where nothing can be gone back to; give "
-          + "the name of a file")
-    }
+    file = try PartialFile(
+      path: path, purpose: "movie", overwrite: overwrite, canBeDevice: false)
   }
 
   var isGone: Bool { file.isGone }
 
-  func beginSync() { file.beginSync() }
+  /// A fragment ends at `end`. The disk may be as far behind as five of them, which the kernel keeps; who
+  /// is further behind waits here, or a recording that is stopped would have too much left to sync.
+  func noteFragment(at end: Int64) throws(SinkError) {
+    file.beginSync()
+    let old = ends[nextEnd]
+    ends[nextEnd] = end
+    nextEnd = (nextEnd + 1) % ends.count
+    guard old > syncedEnd else { return }
+    try file.waitForSync(syncedEnd..<old)
+    syncedEnd = old
+  }
 
   func complete() throws(SinkError) { try file.complete() }
 

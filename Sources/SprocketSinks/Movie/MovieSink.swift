@@ -85,6 +85,9 @@ public final class MovieSink: Sink {
       note(
         "movie: pictures keep their limited range; ffmpeg knows, other players may show them pale")
     }
+    if let matrix = setup.format.color.matrixUnknownToJPEG, !needs.isGray {
+      note("movie: colours are \(matrix)'s, and marked so; most players take BT.601's for granted")
+    }
     return .encode(isGray: needs.isGray, needs.range)
   }
 
@@ -155,6 +158,17 @@ public final class MovieSink: Sink {
   /// Once, however many epochs there are.
   private func note(_ text: String) {
     if !notes.contains(text) { notes.append(text) }
+  }
+}
+
+extension Color {
+  /// The name of a matrix other than the one that JFIF has.
+  var matrixUnknownToJPEG: String? {
+    switch matrix {
+    case .bt709: "BT.709"
+    case .bt2020: "BT.2020"
+    case .unspecified, .bt601: nil
+    }
   }
 }
 

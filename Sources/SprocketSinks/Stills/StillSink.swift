@@ -54,6 +54,9 @@ public final class StillSink: Sink {
       if needs.isReduced {
         note("stills: \(setup.format.pixelFormat.settingText) pictures are reduced to 8 bits")
       }
+      if let matrix = setup.format.color.matrixUnknownToJPEG, !needs.isGray {
+        note("stills: colours are \(matrix)'s; viewers take BT.601's for granted")
+      }
     } else {
       try setup.reads(.encoded)
     }
