@@ -2,6 +2,7 @@
 
 The standard library alone, and pytest: the lab, where Python starts slowly, has this too.
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -23,6 +24,19 @@ def sprocket(*arguments, check=True, **options):
     if check:
         assert result.returncode == 0, f"{command}: exit {result.returncode}: {result.errors}"
     return result
+
+
+@contextlib.contextmanager
+def running(command):
+    """The program while it runs; what still does at the end is killed."""
+    process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
 
 
 def one_sentence(errors):

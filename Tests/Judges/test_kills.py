@@ -3,7 +3,6 @@ import concurrent.futures
 import json
 import os
 import random
-import subprocess
 import time
 
 import cv2
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 
 from containers import chunk_messages, complete_pieces
-from program import SPROCKET
+from program import SPROCKET, running
 from recordings import decode, ffprobe, image_schemas, movie_packets, stream_messages
 
 KILLS = int(20 * float(os.environ.get("SPROCKET_STRESS", "1")))
@@ -26,24 +25,16 @@ def partial(path):
     return path.with_name(f"{path.stem}.partial{path.suffix}")
 
 
-def recording(folder, ending):
-    """A live run that records a movie and a dump, and goes on until it is stopped."""
-    movie, dump = folder / f"movie.{ending}", folder / "dump.mcap"
-    process = subprocess.Popen(
-        [SPROCKET, "run", "--source", "scene", "--source-set", "pace=real", "--size", "320x240", "--rate",
-         "60", "--movie", str(movie), "--dump", str(dump), "--quiet"],
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    return process, movie, dump
-
-
 def kill_somewhere(folder, number):
-    """Kills a run at a moment that follows from the number, counted from where both files have
-    something; returns what it left."""
+    """Kills a live run that records a movie and a dump, at a moment that follows from the number, counted
+    from where both files have something; returns what it left."""
     draw = random.Random(SEED * 1000 + number)
     folder = folder / str(number)
     folder.mkdir()
-    process, movie, dump = recording(folder, ["mov", "mp4", "mkv"][number % 3])
-    with process:
+    movie, dump = folder / f"movie.{['mov', 'mp4', 'mkv'][number % 3]}", folder / "dump.mcap"
+    command = [SPROCKET, "run", "--source", "scene", "--source-set", "pace=real", "--size", "320x240",
+               "--rate", "60", "--movie", movie, "--dump", dump, "--quiet"]
+    with running(command) as process:
         end = time.monotonic() + PATIENCE
         while not all(partial(path).exists() and partial(path).stat().st_size > 0
                       for path in (movie, dump)):

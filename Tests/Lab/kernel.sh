@@ -22,7 +22,9 @@ package=$(apt-cache depends linux-image-amd64 | awk '/Depends:/ { print $2; exit
 version=${package#linux-image-}
 [ -n "$version" ] || { echo "kernel.sh: Debian names no kernel; is this Debian 12?" >&2; exit 1; }
 install "linux-headers-$version"
-(cd "$work" && apt-get download --quiet=2 "$package" && dpkg-deb --extract "$package"_*.deb kernel)
+# Root's download needs no user of its own; whoever is not root has none.
+(cd "$work" && apt-get --option APT::Sandbox::User=root --quiet=2 download "$package")
+dpkg-deb --extract "$work/$package"_*.deb "$work/kernel"
 
 tar --extract --file /usr/src/v4l2loopback.tar.bz2 --directory "$work"
 loopback=$work/modules/v4l2loopback
