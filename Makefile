@@ -1,6 +1,6 @@
 # The commands of the project. Each installs what it needs.
 #
-#   make run     build, and run the built-in scene through every stage, into demo/
+#   make run     build, and record ten seconds of the first camera, or of the scene, into demo/
 #   make test    build and test everything
 #   make lab     test with the kernel's own camera drivers, in a small virtual machine
 #   make bench   measure beside what one would use instead, into Benchmarks/Results/
@@ -38,8 +38,7 @@ SWIFT_FILES := Package.swift Sources Plugins Tests \
 
 run: release
 	mkdir -p demo
-	$(SPROCKET) run --source scene --size 1280x720 --rate 30 --duration 10s \
-	  --stage latedrop --stage meter --stage focus --stage negate \
+	$(SPROCKET) run --duration 10s --stage latedrop --stage meter --stage focus \
 	  --movie demo/movie.mov --stills demo/stills --every 1s --dump demo/dump.mcap \
 	  --reports demo/reports.jsonl --summary demo/summary.json --checksum --overwrite
 
@@ -84,8 +83,8 @@ readme:
 # The real binary and the kernel's own drivers; the machine takes 10 s to start, the tests a few
 # minutes. LAB passes on what pytest takes: make lab LAB='-k unplug'.
 lab: lab-packages release .build/venv/installed .build/lab/dequeued.so
-	SPROCKET=$(SPROCKET) Tests/Lab/lab .build/venv/bin/python -u -m pytest -v --no-header --tb=short \
-	  -p no:cacheprovider --durations=5 Tests/Lab $(LAB)
+	SPROCKET=$(SPROCKET) Tests/Lab/lab --limit 1800 .build/venv/bin/python -u -m pytest -v \
+	  --no-header --tb=short -p no:cacheprovider --durations=5 Tests/Lab $(LAB)
 
 .build/lab/dequeued.so: Tests/Lab/dequeued.c
 	mkdir -p $(@D)

@@ -1,0 +1,118 @@
+"""Real Motion JPEG through a device of the kernel is recorded as the clip has it; a replay of what was
+dumped is the same again."""
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import (FLAG_ERROR, LOOPBACK, Run, assert_ledger_is_the_drivers, control,
+                      wait_until)
+from program import clip, read_lines, read_summary, sprocket
+from recordings import (dump_images, has_huffman_tables, movie_packets, whole_jpeg,
+                        without_huffman_tables)
+
+FRAMES = 30
+
+
+def pictures(path, folder):
+    """The JPEGs of a clip, as ffmpeg hands them on."""
+    folder.mkdir()
+    subprocess.run(["ffmpeg", "-v", "error", "-i", path, "-map", "0:v:0", "-c", "copy", "-f", "image2",
+                    folder / "%05d.jpg"], check=True, timeout=120)
+    return [file.read_bytes() for file in sorted(folder.iterdir())]
+
+
+def is_fed():
+    """Whether the loopback device has a format: somebody writes into it."""
+    said = subprocess.run(["v4l2-ctl", "-d", LOOPBACK, "-V"], capture_output=True, timeout=60).stdout
+    return b"MJPG" in said
+
+
+@pytest.fixture
+def played(request):
+    """The clip, over and over, as a camera."""
+    path = clip(request.param)
+    command = ["ffmpeg", "-v", "error", "-re", "-stream_loop", "-1", "-i", path, "-map", "0:v:0", "-c",
+               "copy", "-f", "v4l2", LOOPBACK]
+    request.node.player = player = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+    try:
+        wait_until(is_fed)
+        yield path
+    finally:
+        player.kill()
+        player.wait()
+
+
+@pytest.mark.parametrize("played", ["mjpeg/100_0306.AVI", "mjpeg/test.mjpeg"], indirect=True)
+def test_a_recording_has_the_clips_own_pictures(played, tmp_path):
+    movie, dump = tmp_path / "movie.mov", tmp_path / "dump.mcap"
+    with Run(tmp_path, LOOPBACK, "--format", "MJPG", "--frames", FRAMES, "--movie", movie, "--dump",
+             dump, "--stills", tmp_path / "stills") as run:
+        run.end()
+    assert_ledger_is_the_drivers(run)
+    originals = [whole_jpeg(data) for data in pictures(played, tmp_path / "clip")]
+    shown = [whole_jpeg(packet.data) for packet in movie_packets(movie)]
+    stills = [whole_jpeg(path.read_bytes()) for path in sorted((tmp_path / "stills").iterdir())]
+    images = [whole_jpeg(image.message.data) for image in dump_images(dump)]
+    sinks = run.summary["sinks"]
+    assert [sinks[name]["delivered"] for name in ("movie", "stills", "dump")] \
+        == [len(shown), len(stills), len(images)]
+    assert len(images) >= FRAMES // 2
+
+    assert set(images) <= set(originals)  # The dump has what the driver sent.
+    complete = originals
+    if not has_huffman_tables(originals[0]):
+        assert all(has_huffman_tables(data) for data in shown + stills)
+        shown, stills = ([without_huffman_tables(data) for data in group]
+                         for group in (shown, stills))
+        complete = [without_huffman_tables(data) for data in originals]
+    assert set(shown) <= set(complete) and set(stills) <= set(complete)
+    # In the clip's order, as far as the device lost nothing.
+    if sinks["movie"]["delivered"] == FRAMES and len(set(complete)) == len(complete):
+        first = complete.index(shown[0])
+        assert shown == [complete[(first + step) % len(complete)] for step in range(FRAMES)]
+
+
+@pytest.mark.parametrize("played", ["mjpeg/100_0306.AVI"], indirect=True)
+def test_a_camera_that_falls_silent_is_waited_for_and_can_be_stopped(played, tmp_path, request):
+    player = request.node.player
+    with Run(tmp_path, LOOPBACK, "--format", "MJPG", "--null") as run:
+        run.wait_for_frames(5)
+        player.send_signal(signal.SIGSTOP)
+        time.sleep(2)  # Longer than any pause between two frames.
+        before = len(run.buffers())
+        player.send_signal(signal.SIGCONT)
+        run.wait_for_frames(before + 5)
+        player.send_signal(signal.SIGSTOP)
+        run.stop()
+    player.send_signal(signal.SIGCONT)
+    assert_ledger_is_the_drivers(run)
+    stalls = [event for line in run.reports for event in line.get("events", [])
+              if event["kind"] == "stalled"]
+    assert max(stall["wait_us"] for stall in stalls) > 1e6
+
+
+def test_a_replay_is_the_run_again(camera, tmp_path):
+    dump = tmp_path / "dump.mcap"
+    control(camera, percentage_of_dropped_buffers=10, osd_text_mode=0)  # The picture counts frames.
+    with Run(tmp_path, camera, "--format", "YUYV", "--size", "320x180", "--rate", 30,
+             "--stage", "meter", "--stage", "negate", "--dump", dump, "--checksums",
+             tmp_path / "sums") as run:
+        for count in (1, 2):
+            control(camera, inject_v4l2_buf_flag_error=1)
+            wait_until(lambda: count == sum(buffer.flags & FLAG_ERROR > 0 for buffer in run.buffers()))
+        run.wait_for_frames(40)
+        run.stop()
+    live, sums = run.summary["sinks"]["checksum"], (tmp_path / "sums").read_text()
+    fates = [(line["sequence"], line["fate"], line["captured_ns"]) for line in run.reports]
+    assert live["missing"] > 0 and live["corrupt"] == 2
+    for workers in (1, 2, 4):
+        sprocket("run", "--source", f"replay:{dump}", "--workers", workers, "--stage", "meter", "--stage",
+                 "negate", "--reports", tmp_path / "again.jsonl", "--summary", tmp_path / "again.json",
+                 "--checksums", tmp_path / "again", "--overwrite", "--quiet")
+        again = read_lines(tmp_path / "again.jsonl")
+        assert [(line["sequence"], line["fate"], line["captured_ns"]) for line in again] == fates
+        assert (tmp_path / "again").read_text() == sums
+        ledger = read_summary(tmp_path / "again.json")["sinks"]["checksum"]
+        assert ledger["digest"] == live["digest"]
