@@ -28,7 +28,8 @@ public protocol Sink: AnyObject {
   /// Completes and closes what was written.
   func finish() throws(SinkError)
   /// The account of the whole run, for a sink that stores it: called last, after every sink has
-  /// finished, also this one; its own entry is as it stands then.
+  /// finished, also this one. Entries are as they stand then: a sink whose `seal` fails vouches for
+  /// nothing, and only the run's summary says so.
   func seal(_ ledger: Ledger) throws(SinkError)
   /// What the user should know of what this sink made, a sentence each; asked once it has finished.
   var notes: [String] { get }
@@ -53,12 +54,18 @@ public struct LostFrame: Sendable {
   public var sequence: UInt64
   public var epoch: UInt32
   public var fate: Fate
+  /// To a sink that taps the source: `corrupt` or `startup`, where the source says so of a frame that
+  /// did not reach the sink for another reason.
+  public var sourceFate: Fate?
 
-  public init(number: UInt64, sequence: UInt64, epoch: UInt32, fate: Fate) {
+  public init(
+    number: UInt64, sequence: UInt64, epoch: UInt32, fate: Fate, sourceFate: Fate? = nil
+  ) {
     self.number = number
     self.sequence = sequence
     self.epoch = epoch
     self.fate = fate
+    self.sourceFate = sourceFate
   }
 }
 

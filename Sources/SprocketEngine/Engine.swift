@@ -88,7 +88,9 @@ public final class Engine: @unchecked Sendable {
 
   public var progress: Progress {
     var lost = FateCounts()
-    for fate in Fate.allCases { lost[fate] = shared.counters.chainFates[Int(fate.rawValue)].now }
+    for (value, cell) in shared.counters.decided.enumerated() {
+      if let entry = TapeEntry(value: UInt8(value)) { lost[entry.fate] += cell.now }
+    }
     return Progress(
       produced: shared.counters.produced.now,
       elapsed: .nanoseconds(startTime == 0 ? 0 : monotonicNow() - startTime), lost: lost,
@@ -152,6 +154,8 @@ public final class Engine: @unchecked Sendable {
         }
       }
       if thread.join(until: monotonicNow() + options.drainLimit.nanosecondCount) { continue }
+      // It may still write; what it counted before stands.
+      state.sealedCounts = state.counts
       state.isStuck = true
       shared.fail(
         RunError(

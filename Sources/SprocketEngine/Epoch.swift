@@ -104,6 +104,8 @@ final class SinkState: @unchecked Sendable {
   var hasFinished = false
   /// Its thread did not come to an end: `counts` may not be read any more.
   var isStuck = false
+  /// `counts`, where only storing the ledger is stuck.
+  var sealedCounts: FateCounts?
   /// The lane whose cursor it follows and whose record it reads: 0 is the source's.
   var tap = 0
   /// The next running number that has no fate yet.
@@ -112,12 +114,6 @@ final class SinkState: @unchecked Sendable {
   init(index: Int, sink: any Sink) {
     self.index = index
     self.sink = sink
-  }
-
-  /// Whether a fate on the tape is this sink's too. Who taps the source knows nothing of the chain,
-  /// and gets what arrived damaged as well.
-  func accepts(_ fate: Fate) -> Bool {
-    tapsSource ? fate == .missing || fate == .overrun : fate.isDecidedByChain
   }
 
   /// The sink is broken, or nobody wants its frames any more: told once. Of what it took, only what

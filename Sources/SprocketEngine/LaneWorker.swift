@@ -62,7 +62,8 @@ final class LaneWorker: @unchecked Sendable {
     selectors =
       selects
       ? epoch.sinks.compactMap { sink in
-        sink.hasFailed ? nil : sink.sink.makeSelector().map { (sink.index, $0) }
+        guard !sink.hasFailed, !sink.tapsSource else { return nil }
+        return sink.sink.makeSelector().map { (sink.index, $0) }
       } : []
     let packs = lane.followsSource || lane.steps.contains(.pack)
     packers =
@@ -226,7 +227,7 @@ final class LaneWorker: @unchecked Sendable {
     let number = unsafe slot.pointee.records[laneIndex + 1].number
     // Too late only where 65,536 numbers have passed meanwhile: then it counts as it stood.
     _ = epoch.shared.tape.set(number, to: fate.rawValue)
-    epoch.shared.counters.chainFates[Int(fate.rawValue)].add()
+    epoch.shared.counters.decided[Int(fate.rawValue)].add()
   }
 
   private func sinkView(_ slot: UnsafeMutablePointer<FrameStorage>, time: Int64) -> FrameView {

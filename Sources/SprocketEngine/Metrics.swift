@@ -1,5 +1,6 @@
 internal import Histogram
 public import SprocketCore
+internal import SprocketRing
 internal import Synchronization
 
 /// Durations in nanoseconds, to 1 %, up to a minute. Recording allocates nothing.
@@ -59,7 +60,8 @@ final class LiveCounters: Sendable {
     var now: UInt64 { value.load(ordering: .relaxed) }
   }
   let produced = Cell()
-  let chainFates = (0..<Fate.allCases.count).map { _ in Cell() }
+  /// By value on the fate tape: frames of which source or chain decided.
+  let decided = (0..<FateTape.valueCount).map { _ in Cell() }
   let delivered: [Cell]
   /// Events beyond what a frame can carry.
   let droppedEvents = Cell()

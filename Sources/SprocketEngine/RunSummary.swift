@@ -117,10 +117,14 @@ extension Engine {
   /// The account of a sink whose thread is stuck and still owns what it counted: what it delivered,
   /// what source and chain decided, and the rest was under way.
   private func stuckCounts(_ state: SinkState, produced: UInt64) -> FateCounts {
+    if let sealed = state.sealedCounts { return sealed }
     var counts = FateCounts()
     counts[.delivered] = shared.counters.delivered[state.index].now
-    for fate in Fate.allCases where state.accepts(fate) {
-      counts[fate] = shared.counters.chainFates[Int(fate.rawValue)].now
+    for (value, cell) in shared.counters.decided.enumerated() {
+      guard let entry = TapeEntry(value: UInt8(value)),
+        let fate = entry.fate(atSource: state.tapsSource)
+      else { continue }
+      counts[fate] += cell.now
     }
     counts[.flushed] = produced - min(produced, counts.sum)
     return counts

@@ -108,7 +108,10 @@ final class SinkWorker: @unchecked Sendable {
       let next = state.nextNumber
       if let value = epoch.shared.tape.value(of: next) {
         state.nextNumber = next + 1
-        lose(next, Fate(rawValue: value).flatMap { state.accepts($0) ? $0 : nil } ?? absentFate)
+        let entry = TapeEntry(value: value)
+        lose(
+          next, entry?.fate(atSource: state.tapsSource) ?? absentFate,
+          sourceFate: state.tapsSource ? entry?.sourceFate : nil)
       } else {
         accountFallen(upTo: number)
       }
@@ -129,8 +132,13 @@ final class SinkWorker: @unchecked Sendable {
     let end = min(fallen.end, number)
     guard end > state.nextNumber else { return }
     var unknown = end - state.nextNumber
-    for fate in Fate.allCases where state.accepts(fate) {
-      let total = fallen.totals[Int(fate.rawValue)]
+    var totals = FateCounts()
+    for value in fallen.totals.indices {
+      let fate = TapeEntry(value: UInt8(value))?.fate(atSource: state.tapsSource)
+      if let fate { totals[fate] += fallen.totals[value] }
+    }
+    for fate in Fate.allCases where totals[fate] > 0 {
+      let total = totals[fate]
       let known = state.counts[fate]
       let mine = min(total > known ? total - known : 0, unknown)
       unknown -= mine
@@ -146,13 +154,14 @@ final class SinkWorker: @unchecked Sendable {
   }
 
   /// A frame that this sink never got hold of.
-  private func lose(_ number: UInt64, _ fate: Fate) {
+  private func lose(_ number: UInt64, _ fate: Fate, sourceFate: Fate? = nil) {
     state.counts[fate] += 1
     guard !state.hasFailed else { return }
     do throws(SinkError) {
       try state.sink.account(
         LostFrame(
-          number: number, sequence: epoch.sequence(of: number), epoch: epoch.index, fate: fate))
+          number: number, sequence: epoch.sequence(of: number), epoch: epoch.index, fate: fate,
+          sourceFate: sourceFate))
     } catch {
       fail(error)
     }

@@ -100,7 +100,7 @@ final class SourcePump {
           isFirst = false
         } else {
           source.discard()
-          mark(number, frame.fate ?? .overrun)
+          mark(number, frame.fate ?? .overrun, foundRoom: false)
         }
       }
     }
@@ -123,7 +123,9 @@ final class SourcePump {
   func overrun(_ frame: ArrivedFrame) -> Bool {
     guard let number = admit(frame) else { return false }
     source.discard()
-    if number < options.frameLimit ?? .max { mark(number, frame.fate ?? .overrun) }
+    if number < options.frameLimit ?? .max {
+      mark(number, frame.fate ?? .overrun, foundRoom: false)
+    }
     return true
   }
 
@@ -150,9 +152,10 @@ final class SourcePump {
     return number
   }
 
-  private func mark(_ number: UInt64, _ fate: Fate) {
-    _ = shared.tape.set(number, to: fate.rawValue)
-    shared.counters.chainFates[Int(fate.rawValue)].add()
+  private func mark(_ number: UInt64, _ fate: Fate, foundRoom: Bool = true) {
+    let entry = TapeEntry(fate, foundRoom: foundRoom)
+    _ = shared.tape.set(number, to: entry.value)
+    shared.counters.decided[Int(entry.value)].add()
   }
 
   private func fill(
@@ -219,6 +222,6 @@ final class SourcePump {
 extension ArrivedFrame {
   /// What the source itself says against the frame; it goes before `overrun`.
   fileprivate var fate: Fate? {
-    isOverrun ? .overrun : isCorrupt ? .corrupt : isStartup ? .startup : nil
+    isCorrupt ? .corrupt : isStartup ? .startup : isOverrun ? .overrun : nil
   }
 }

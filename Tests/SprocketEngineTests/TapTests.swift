@@ -1,3 +1,4 @@
+import Glibc
 import SprocketCore
 import SprocketEngine
 import Synchronization
@@ -10,6 +11,7 @@ final class TapSink: Sink, @unchecked Sendable {
   let name = "tap"
   let packs: Bool
   var lines: [(number: UInt64, fate: Fate)] = []
+  var sourceFates: [UInt64: Fate] = [:]
   var isTorn = false
   var sealed: Ledger?
   var failsToSeal = false
@@ -34,7 +36,10 @@ final class TapSink: Sink, @unchecked Sendable {
     lines.append((frame.record.number, .delivered))
   }
 
-  func account(_ lost: LostFrame) throws(SinkError) { lines.append((lost.number, lost.fate)) }
+  func account(_ lost: LostFrame) throws(SinkError) {
+    lines.append((lost.number, lost.fate))
+    sourceFates[lost.number] = lost.sourceFate
+  }
 
   func seal(_ ledger: Ledger) throws(SinkError) {
     sealed = ledger
@@ -89,6 +94,36 @@ struct TapTests {
         .startup, .startup, .rejected, .missing, .missing, .rejected, .corrupt, .delivered,
         .rejected, .delivered,
       ])
+  }
+
+  /// Five milliseconds a frame, for a source that needs none.
+  struct Slow: Stage {
+    static let order = Order.sequence
+    mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+      setup.format
+    }
+    mutating func process(_ frame: inout FrameView) -> Verdict {
+      usleep(5000)
+      return .keep
+    }
+    static let plugin = Plugin("slow", "takes its time", Slow.self)
+  }
+
+  @Test func r10ADamagedFrameWithoutRoomIsOverrunToWhoTapsTheSource() throws {
+    let tap = TapSink()
+    let end = RecordingSink()
+    let source = ScriptedSource(
+      (0..<200).map { .frame(sequence: $0, corrupt: $0 % 3 == 1, startup: $0 % 3 == 2) },
+      isLive: true)
+    _ = try run(source, [Slow.plugin], sinks: [tap, end])
+    let damaged: [Fate?] = [nil, .corrupt, .startup]
+    for line in end.lines where line.number % 3 > 0 {
+      #expect(line.fate == damaged[Int(line.number % 3)])
+    }
+    let lost = tap.lines.filter { $0.fate == .overrun }
+    #expect(Set(lost.map { $0.number % 3 }) == [0, 1, 2])
+    for line in lost { #expect(tap.sourceFates[line.number] == damaged[Int(line.number % 3)]) }
+    #expect(tap.lines.allSatisfy { [.delivered, .overrun, .behind].contains($0.fate) })
   }
 
   /// Pauses long enough for every thread to have passed, and far fewer frames than the ring is deep.

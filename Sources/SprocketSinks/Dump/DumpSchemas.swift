@@ -98,6 +98,8 @@ enum DumpSchemas {
     keys.add(
       "fate", of: ["overrun", "behind"],
       "overrun: the engine had no room; behind: the dump came too late, or the run ended")
+    keys.add(
+      "source_fate", of: ["corrupt", "startup"], "what the source said of them", isRequired: false)
     keys.add("epoch", "integer", "as in source")
     keys.add("first_number", "integer", "number of the first of these frames")
     keys.add("first_sequence", "integer", "its sequence")

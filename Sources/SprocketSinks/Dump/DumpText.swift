@@ -40,6 +40,8 @@ extension TextTarget where Self: ~Copyable {
   mutating func append(_ range: DumpRange) throws(SinkError) {
     try append("{\"fate\":\"")
     try append(range.first.fate == .overrun ? "overrun" : "behind")
+    if range.first.sourceFate == .corrupt { try append("\",\"source_fate\":\"corrupt") }
+    if range.first.sourceFate == .startup { try append("\",\"source_fate\":\"startup") }
     try append("\",\"epoch\":")
     try append(decimal: range.first.epoch)
     try append(",\"first_number\":")
@@ -77,7 +79,8 @@ struct DumpRange: Sendable {
 
   /// Takes the frame in, if it belongs to the others.
   mutating func extend(_ next: LostFrame) -> Bool {
-    guard next.fate == first.fate, next.epoch == first.epoch, next.number == first.number + count
+    guard next.fate == first.fate, next.sourceFate == first.sourceFate, next.epoch == first.epoch,
+      next.number == first.number + count
     else { return false }
     count += 1
     return true

@@ -143,6 +143,10 @@ enum ReplayRecord {
           frame.skipped = try json.integer(UInt64.self, bytes) ?? 0
         } else if bytes.equals("epoch", key) {
           frame.epoch = try json.integer(UInt32.self, bytes) ?? 0
+        } else if bytes.equals("source_fate", key) {
+          let fate = try json.string(bytes)
+          frame.isCorrupt = fate == "corrupt"
+          frame.isStartup = fate == "startup"
         } else {
           try json.skip(bytes)
         }

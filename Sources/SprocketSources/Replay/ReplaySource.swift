@@ -143,6 +143,8 @@ public final class ReplaySource: Source {
       sequence: range.sequence &+ told,
       captured: Timestamp(nanoseconds: 0, clock: settings.live ? .monotonic : .recorded))
     arrived.isOverrun = true
+    arrived.isCorrupt = range.isCorrupt
+    arrived.isStartup = range.isStartup
     return arrived
   }
 
