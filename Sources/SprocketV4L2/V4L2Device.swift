@@ -122,6 +122,10 @@ public struct V4L2Capabilities: Hashable, Sendable {
       && !has(V4L2_CAP_VIDEO_M2M)
   }
 
+  /// It is one end of a pipeline that somebody has to set up through its media controller, sensor and
+  /// all, before frames come.
+  public var needsPipeline: Bool { has(V4L2_CAP_IO_MC) }
+
   /// Frames can be had by the multi-planar interface alone.
   public var isMultiplanar: Bool {
     has(V4L2_CAP_VIDEO_CAPTURE_MPLANE) && !has(V4L2_CAP_VIDEO_CAPTURE)

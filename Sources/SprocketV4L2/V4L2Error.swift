@@ -8,6 +8,8 @@ public struct V4L2Error: Error, Equatable, Sendable {
     case notPermitted
     /// Not a video device, or one that captures nothing by streaming.
     case notACamera
+    /// Gives frames only when its media controller's pipeline was set up.
+    case needsPipeline
     /// Another program has it.
     case busy
     /// Unplugged, or its driver is gone.
@@ -70,6 +72,9 @@ extension V4L2Error: CustomStringConvertible {
       "you may not use \(path): join the group video with `sudo usermod -aG video $USER`, then log "
         + "out and in again"
     case .notACamera: "\(path) captures no video; `sprocket devices` lists what does"
+    case .needsPipeline:
+      "\(path) belongs to a pipeline of a media controller, which Sprocket does not set up; let "
+        + "libcamera do that and feed a v4l2loopback device"
     case .busy: "\(path) is in use by another program; close that"
     case .gone: "\(path) is gone: it was unplugged, or its driver stopped"
     case .refused: "\(path) refuses \(operation) (\(reason)); its driver cannot do that"

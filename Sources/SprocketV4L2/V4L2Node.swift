@@ -6,6 +6,7 @@ public struct V4L2Node: Sendable {
   public var path: String
   /// The name that the kernel gives the node; known even where it may not be opened.
   public var name: String
+  private static let folder = "/sys/class/video4linux"
   /// `nil` where it could not be asked.
   public var capabilities: V4L2Capabilities?
   /// Why it could not be asked.
@@ -15,15 +16,32 @@ public struct V4L2Node: Sendable {
   ///
   /// Cost: opens each.
   public static func all() -> [V4L2Node] {
-    let folder = "/sys/class/video4linux"
-    return names(in: folder).compactMap { name in number(name).map { ($0, name) } }
+    names(in: folder).compactMap { name in number(name).map { ($0, name) } }
       .sorted { $0.0 < $1.0 }
-      .map { _, name in V4L2Node(path: "/dev/\(name)", name: title(folder, name) ?? name) }
+      .map { _, name in V4L2Node(path: "/dev/\(name)", name: title(name) ?? name) }
+  }
+
+  /// The node that a path leads to, by way of links, too; `nil` where nothing is.
+  ///
+  /// Cost: opens it.
+  ///
+  /// The corresponding C functions are `realpath` and `stat`.
+  public static func at(_ path: String) -> V4L2Node? {
+    guard let found = unsafe realpath(path, nil) else { return nil }
+    defer { unsafe free(found) }
+    let resolved = unsafe String(cString: found)
+    let name = resolved.split(separator: "/").last.map { String($0) } ?? resolved
+    return V4L2Node(path: resolved, name: title(name) ?? name)
   }
 
   private init(path: String, name: String) {
     self.path = path
     self.name = name
+    var status = stat()
+    if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFCHR {
+      problem = V4L2Error(.notACamera, operation: "stat", path: path)
+      return
+    }
     do throws(V4L2Error) {
       capabilities = try V4L2Device(path: path).capabilities
     } catch {
@@ -36,7 +54,7 @@ public struct V4L2Node: Sendable {
     name.hasPrefix("video") ? Int(name.dropFirst(5)) : nil
   }
 
-  private static func title(_ folder: String, _ name: String) -> String? {
+  private static func title(_ name: String) -> String? {
     guard let bytes = contents("\(folder)/\(name)/name", upTo: 256) else { return nil }
     return String(decoding: bytes.prefix { $0 != 0x0A }, as: UTF8.self)
   }

@@ -1,3 +1,4 @@
+import Foundation
 import SprocketCore
 import SprocketV4L2
 import Testing
@@ -111,11 +112,9 @@ import Testing
     CameraNode(path: "/dev/video\(number)", card: card, problem: problem, isIdle: isIdle)
   }
 
-  @Test func camerasAreFoundByNodeAndByName() throws {
+  @Test func camerasAreFoundByName() throws {
     let nodes = [node(0, "HD Webcam"), node(2, "HD Webcam C270"), node(4, "Capture Stick")]
     func path(_ name: String) throws -> String { try CameraNode.find(name, among: nodes).path }
-    #expect(try path("/dev/video4") == "/dev/video4")
-    #expect(try path("video2") == "/dev/video2")
     #expect(try path("HD Webcam") == "/dev/video0")
     #expect(try path("stick") == "/dev/video4")
     #expect(try path("") == "/dev/video0")
@@ -124,6 +123,30 @@ import Testing
     let none = #expect(throws: SourceError.self) { try path("nikon") }
     #expect(none?.description.contains("Capture Stick (/dev/video4)") == true)
     #expect(none?.code == .usage)
+  }
+
+  /// A link to what is no camera leads there; its error names the node itself.
+  @Test func pathsAreFollowed() throws {
+    let link = NSTemporaryDirectory() + "sprocket-camera-\(UUID().uuidString)"
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/dev/null")
+    defer { try? FileManager.default.removeItem(atPath: link) }
+    for (name, node) in [(link, "/dev/null"), ("/dev/../dev/null", "/dev/null"), ("/tmp", "/tmp")] {
+      let error = #expect(throws: SourceError.self) { _ = try CameraSource(name: name).open() }
+      #expect(error?.code == .usage)
+      #expect(error?.description.hasPrefix("\(node) captures no video") == true)
+    }
+  }
+
+  /// What a container lists in /sys and does not have in /dev is no camera; one without permission may be.
+  @Test func whatCannotBeOpenedIsACameraOnlyWhereRightsBarIt() {
+    func barred(_ code: V4L2Error.Code) -> CameraNode {
+      node(0, "a", problem: V4L2Error(code, operation: "open", path: "/dev/video0"))
+    }
+    let none: [V4L2Error.Code] = [.notFound, .notACamera, .needsPipeline]
+    #expect(none.allSatisfy { !barred($0).mayBeCamera && !barred($0).isWorthTaking })
+    #expect(barred(.notPermitted).mayBeCamera && barred(.notPermitted).isWorthTaking)
+    #expect(barred(.gone).mayBeCamera && !barred(.gone).isWorthTaking)
+    #expect(node(0, "a").isWorthTaking && !node(0, "a", isIdle: true).isWorthTaking)
   }
 
   @Test func theFirstCameraIsOneThatGivesSomething() throws {

@@ -12,17 +12,27 @@ struct CameraNode: Sendable {
   /// It offers no format: a loopback that nobody feeds.
   var isIdle = false
 
-  /// The cameras of this machine by number. Nodes that give metadata, radios and converters are left
-  /// out; those that cannot be opened may be cameras and stay.
+  /// The cameras of this machine by number.
   static func all() -> [CameraNode] {
-    V4L2Node.all().compactMap { node in
-      guard let found = node.capabilities else {
-        return CameraNode(path: node.path, card: node.name, problem: node.problem)
-      }
-      guard found.isCamera else { return nil }
-      return CameraNode(
-        path: node.path, card: found.card, driver: found.driver, bus: found.bus,
-        isIdle: isIdle(node.path))
+    V4L2Node.all().map { CameraNode($0) }.filter(\.mayBeCamera)
+  }
+
+  /// Nodes that give metadata, radios, converters and parts of pipelines are none, nor are those that
+  /// the kernel lists and this machine's `/dev` does not have, as in a container. Those that may not be
+  /// opened may be cameras.
+  var mayBeCamera: Bool {
+    switch problem?.code {
+    case .notFound, .notACamera, .needsPipeline: false
+    default: true
+    }
+  }
+
+  /// It gives something, or only the user's rights or another program bar that.
+  var isWorthTaking: Bool {
+    switch problem?.code {
+    case nil: !isIdle
+    case .notPermitted, .busy: true
+    default: false
     }
   }
 
@@ -37,18 +47,21 @@ struct CameraNode: Sendable {
   /// As in `vivid (/dev/video0)`.
   var title: String { "\(card) (\(path))" }
 
-  /// The one that the user means: by node (`/dev/video0`, `video0`), by name, or by a part of a name that
-  /// only one has, in any case. Without a name the first that may be opened and offers something, else
-  /// the first. Pure.
+  /// The one that the user means: by node, by a link to one, or by name.
+  static func named(_ name: String) throws(SourceError) -> CameraNode {
+    let path = name.contains("/") ? name : name.hasPrefix("video") ? "/dev/\(name)" : nil
+    if let node = path.flatMap({ V4L2Node.at($0) }) { return CameraNode(node) }
+    return try find(name, among: all())
+  }
+
+  /// The one of that name, or of a part of a name that only one has, in any case. Without a name the
+  /// first that may be opened and offers something, else the first. Pure.
   static func find(_ name: String, among nodes: [CameraNode]) throws(SourceError) -> CameraNode {
     guard !nodes.isEmpty else {
       throw SourceError(
         .usage, "there is no camera; plug one in, or take --source scene or file:PATH")
     }
     if name.isEmpty { return nodes.first { $0.problem == nil && !$0.isIdle } ?? nodes[0] }
-    if let found = nodes.first(where: { $0.path == name || $0.path == "/dev/\(name)" }) {
-      return found
-    }
     let list = nodes.map(\.title).joined(separator: ", ")
     let lower = name.lowercased()
     let exact = nodes.filter { $0.card == name }
@@ -66,12 +79,29 @@ struct CameraNode: Sendable {
   }
 }
 
+extension CameraNode {
+  init(_ node: V4L2Node) {
+    guard let found = node.capabilities else {
+      self.init(path: node.path, card: node.name, problem: node.problem)
+      return
+    }
+    self.init(path: node.path, card: found.card, driver: found.driver, bus: found.bus)
+    if !found.isCamera {
+      problem = V4L2Error(.notACamera, operation: "VIDIOC_QUERYCAP", path: path)
+    } else if found.needsPipeline {
+      problem = V4L2Error(.needsPipeline, operation: "VIDIOC_QUERYCAP", path: path)
+    } else {
+      isIdle = Self.isIdle(path)
+    }
+  }
+}
+
 extension SourceError {
   /// A device's error, as a sentence; busy devices with who has them.
   init(_ error: V4L2Error, name: String) {
     let code: Code =
       switch error.code {
-      case .notFound, .notPermitted, .notACamera: .usage
+      case .notFound, .notPermitted, .notACamera, .needsPipeline: .usage
       default: .failed
       }
     let holders = error.code == .busy ? V4L2Holder.all(of: error.path) : []
