@@ -49,8 +49,8 @@ struct CameraLine: Encodable {
 
   struct Control: Encodable {
     let name, group, kind, unit: String
-    let minimum, maximum, step: Double
-    let `default`, value: Double?
+    let minimum, maximum, step: Int64
+    let `default`, value: Int64?
     let choices: [Choice]?
     let readOnly, inactive: Bool
 
@@ -99,8 +99,10 @@ struct CameraLine: Encodable {
     }
     return Control(
       name: description.name, group: control.group, kind: kind, unit: description.unit,
-      minimum: description.minimum, maximum: description.maximum, step: description.step,
-      default: description.defaultValue, value: control.value, choices: choices,
+      minimum: Int64(nearest: description.minimum), maximum: Int64(nearest: description.maximum),
+      step: Int64(nearest: description.step),
+      default: description.defaultValue.map { Int64(nearest: $0) },
+      value: control.value.map { Int64(nearest: $0) }, choices: choices,
       readOnly: control.isReadOnly, inactive: control.isInactive)
   }
 }

@@ -99,19 +99,12 @@ struct DevicesCommand: ParsableCommand {
     case .menu(let choices): words = choices.map { "\($0.name) (\($0.value.settingText))" }
     case .number, .boolean: words = [description.allowed]
     }
-    if let value = description.defaultValue { words.append("default \(text(value, description))") }
-    if let value = control.value { words.append("now \(text(value, description))") }
+    if let value = description.defaultValue {
+      words.append("default \(description.text(of: value))")
+    }
+    if let value = control.value { words.append("now \(description.text(of: value))") }
     if control.isReadOnly { words.append("cannot be set") }
     if control.isInactive { words.append("inactive") }
     print("    \(pad(description.name, 30))\(wrapped(words, indent: 34))")
-  }
-
-  /// A value as a person would give it.
-  private func text(_ value: Double, _ control: ControlDescription) -> String {
-    switch control.kind {
-    case .boolean: (value != 0).settingText
-    case .menu(let choices): choices.first { $0.value == value }?.name ?? value.settingText
-    case .number, .button: value.settingText
-    }
   }
 }

@@ -162,7 +162,10 @@ struct RunCommand: ParsableCommand {
           .usage,
           "--control: \(name)=\(values[name] ?? "") is not allowed: give \(control.allowed)")
       }
-      _ = port.write(index, value)
+      guard port.write(index, value) != nil else {
+        throw RunError(
+          .usage, "--control: at most \(ControlPort.capacity) can be given; leave some out")
+      }
     }
   }
 

@@ -48,7 +48,7 @@ public struct ControlDescription: Sendable, Hashable {
         ?? choices.first { $0.name == text.lowercased() }?.value
     case .number, .button: break
     }
-    guard let value = Double(text), (minimum...maximum).contains(value) else { return nil }
+    guard let value = Double(text), value >= minimum, value <= maximum else { return nil }
     guard step > 0 else { return value }
     return (value - minimum).remainder(dividingBy: step) == 0 ? value : nil
   }
@@ -57,14 +57,32 @@ public struct ControlDescription: Sendable, Hashable {
   public var allowed: String {
     switch kind {
     case .boolean: return Bool.allowed
-    case .button: return minimum.settingText
+    case .button: return text(of: minimum)
     case .menu(let choices):
       return choices.map { "\($0.name) (\($0.value.settingText))" }.joined(separator: ", ")
     case .number:
       let steps = step > 1 ? " in steps of \(step.settingText)" : ""
       let units = unit.isEmpty ? "" : " (\(unit))"
-      return "\(minimum.settingText) to \(maximum.settingText)\(steps)\(units)"
+      return "\(text(of: minimum)) to \(text(of: maximum))\(steps)\(units)"
     }
+  }
+
+  /// A value as a person would give it. Whole numbers are written out, as far as 64 bits go.
+  public func text(of value: Double) -> String {
+    switch kind {
+    case .boolean: (value != 0).settingText
+    case .menu(let choices): choices.first { $0.value == value }?.name ?? value.settingText
+    case .number, .button:
+      value == value.rounded() && value.magnitude <= 0x1p63
+        ? "\(Int64(nearest: value))" : value.settingText
+    }
+  }
+}
+
+extension Int64 {
+  /// The nearest whole number, within what 64 bits hold; `value` is a number.
+  package init(nearest value: Double) {
+    self = value >= 0x1p63 ? .max : value <= -0x1p63 ? .min : Int64(value.rounded())
   }
 }
 

@@ -20,9 +20,12 @@ public protocol Source: AnyObject {
   /// What the source counted, for the summary: each with the name that it has there, such as
   /// `copied`. Asked after `close`.
   var counts: [(name: String, value: UInt64)] { get }
+  /// What a user should know of how the run went, each a sentence. Asked after `close`.
+  var notes: [String] { get }
 }
 
 extension Source {
+  public var notes: [String] { [] }
   public var counts: [(name: String, value: UInt64)] { [] }
 }
 

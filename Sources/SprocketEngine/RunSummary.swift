@@ -60,8 +60,8 @@ public struct RunSummary: Sendable {
   /// Events that no frame had room for.
   public var droppedEvents: UInt64
   public var errors: [RunError]
-  /// Why the run ended, where that is nobody's fault: a reader that went away. What sinks have to say
-  /// of what they made.
+  /// Why the run ended, where that is nobody's fault: a reader that went away. What the source and
+  /// sinks have to say of what they did.
   public var notes: [String]
 }
 
@@ -96,7 +96,8 @@ extension Engine {
         + epoch.plan.warnings(stages, isLive: epoch.source.isLive),
       droppedEvents: shared.counters.droppedEvents.now,
       errors: shared.errors.withLock { $0 },
-      notes: shared.notes.withLock { $0 } + sinks.flatMap { $0.isStuck ? [] : $0.sink.notes })
+      notes: shared.notes.withLock { $0 } + source.notes
+        + sinks.flatMap { $0.isStuck ? [] : $0.sink.notes })
   }
 
   var ledger: Ledger {

@@ -16,7 +16,11 @@ public struct StopSignals: ~Copyable {
     unsafe pthread_sigmask(SIG_BLOCK, &signals, &before)
   }
 
+  /// A signal that came and was not looked at goes with the run that it was meant to end.
   deinit {
+    var none = timespec(tv_sec: 0, tv_nsec: 0)
+    var waiting = signals
+    while unsafe sigtimedwait(&waiting, nil, &none) > 0 {}
     var mask = before
     unsafe pthread_sigmask(SIG_SETMASK, &mask, nil)
   }

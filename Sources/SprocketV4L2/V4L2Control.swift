@@ -23,10 +23,12 @@ public struct V4L2Control: Hashable, Sendable {
   public var defaultValue: Int64
   /// `V4L2_CTRL_FLAG_*`.
   public var flags: UInt32
+  /// Its value has 64 bits, whatever its range (`V4L2_CTRL_TYPE_INTEGER64`).
+  public var isWide: Bool
 
   public init(
     id: UInt32, title: String, group: String = "", kind: Kind, minimum: Int64, maximum: Int64,
-    step: Int64 = 1, defaultValue: Int64 = 0, flags: UInt32 = 0
+    step: Int64 = 1, defaultValue: Int64 = 0, flags: UInt32 = 0, isWide: Bool = false
   ) {
     self.id = id
     self.title = title
@@ -37,6 +39,7 @@ public struct V4L2Control: Hashable, Sendable {
     self.step = step
     self.defaultValue = defaultValue
     self.flags = flags
+    self.isWide = isWide
   }
 
   /// The title as `v4l2-ctl` spells it on the command line: letters and digits in lower case, all else

@@ -5,7 +5,7 @@ internal import Glibc
 
 extension V4L2Control {
   /// Another control decides over this one, as automatic exposure does.
-  public var isInactive: Bool { has(UInt32(V4L2_CTRL_FLAG_INACTIVE)) }
+  public var isInactive: Bool { Self.isInactive(flags) }
   /// The hardware changes it by itself.
   public var isVolatile: Bool { has(UInt32(V4L2_CTRL_FLAG_VOLATILE)) }
   public var isReadOnly: Bool { has(UInt32(V4L2_CTRL_FLAG_READ_ONLY)) }
@@ -18,7 +18,21 @@ extension V4L2Control {
     flags & UInt32(V4L2_CTRL_FLAG_INACTIVE | V4L2_CTRL_FLAG_VOLATILE) == 0
   }
 
+  /// Whether another control decides over one with these flags.
+  public static func isInactive(_ flags: UInt32) -> Bool {
+    flags & UInt32(V4L2_CTRL_FLAG_INACTIVE) != 0
+  }
+
   private func has(_ flag: UInt32) -> Bool { flags & flag != 0 }
+
+  /// A value in the 32 bits that it is exchanged in; the bits of a bitmask have no sign.
+  func packed(_ value: Int64) -> Int32 {
+    kind == .bitmask ? Int32(bitPattern: UInt32(clamping: value)) : Int32(clamping: value)
+  }
+
+  func unpacked(_ value: Int32) -> Int64 {
+    kind == .bitmask ? Int64(UInt32(bitPattern: value)) : Int64(value)
+  }
 
   /// What exposure and lens are called.
   public static let exposureAbsolute = UInt32(V4L2_CID_EXPOSURE_ABSOLUTE)
@@ -29,7 +43,7 @@ extension V4L2Control {
 
 extension V4L2Device {
   /// The controls that hold one number, in the driver's order; not those that hold a text or an array,
-  /// or are disabled.
+  /// or are disabled, or whose range is none.
   ///
   /// The corresponding C function is `v4l2_ioctl` with `VIDIOC_QUERY_EXT_CTRL` and `VIDIOC_QUERYMENU`.
   public func controls() -> [V4L2Control] {
@@ -43,7 +57,9 @@ extension V4L2Device {
       last = found.id
       if found.type == V4L2_CTRL_TYPE_CTRL_CLASS.rawValue {
         group = text(found.name)
-      } else if found.flags & UInt32(V4L2_CTRL_FLAG_DISABLED) == 0, let kind = kind(of: found) {
+      } else if found.flags & UInt32(V4L2_CTRL_FLAG_DISABLED) == 0,
+        found.minimum <= found.maximum, let kind = kind(of: found)
+      {
         controls.append(control(found, kind, group))
       }
       return ()
@@ -57,7 +73,8 @@ extension V4L2Device {
     V4L2Control(
       id: found.id, title: text(found.name), group: group, kind: kind, minimum: found.minimum,
       maximum: found.maximum, step: Int64(clamping: max(1, found.step)),
-      defaultValue: found.default_value, flags: found.flags)
+      defaultValue: found.default_value, flags: found.flags,
+      isWide: found.type == V4L2_CTRL_TYPE_INTEGER64.rawValue)
   }
 
   private func kind(of found: v4l2_query_ext_ctrl) -> V4L2Control.Kind? {
@@ -73,9 +90,9 @@ extension V4L2Device {
   }
 
   private func items(of found: v4l2_query_ext_ctrl, areNumbers: Bool) -> [V4L2MenuItem] {
-    // A menu of a hundred is one of a broken driver.
+    guard found.minimum >= 0, found.maximum < Int64(UInt32.max) else { return [] }
+    // A menu of hundreds is one of a broken driver.
     let last = min(found.maximum, found.minimum + 255)
-    guard found.minimum >= 0, found.minimum <= last else { return [] }
     return (found.minimum...last).compactMap { index in
       var item = v4l2_querymenu()
       item.id = found.id
@@ -109,15 +126,12 @@ extension V4L2Device {
   private func exchange(
     _ control: V4L2Control, _ value: Int64, _ request: UInt, _ operation: String
   ) throws(V4L2Error) -> Int64 {
-    let isWide =
-      !(Int64(Int32.min)...Int64(Int32.max)).contains(control.minimum)
-      || !(Int64(Int32.min)...Int64(Int32.max)).contains(control.maximum)
     var one = unsafe v4l2_ext_control()
     unsafe one.id = control.id
-    if isWide {
+    if control.isWide {
       unsafe one.value64 = value
     } else {
-      unsafe one.value = Int32(clamping: value)
+      unsafe one.value = control.packed(value)
     }
     var all = unsafe v4l2_ext_controls()
     unsafe all.which = UInt32(V4L2_CTRL_WHICH_CUR_VAL)
@@ -126,7 +140,7 @@ extension V4L2Device {
       unsafe all.controls = unsafe pointer
       unsafe try demand(request, &all, "\(operation) of \(control.name)")
     }
-    return isWide ? unsafe one.value64 : Int64(unsafe one.value)
+    return unsafe control.isWide ? one.value64 : control.unpacked(one.value)
   }
 
   /// Asks to be told when a control changes, by whomever. False where the driver does not tell.

@@ -125,7 +125,8 @@ extension V4L2Device {
         fourCC: V4L2FourCC(rawValue: pixels.pixelformat),
         size: V4L2Size(width: Int(pixels.width), height: Int(pixels.height)),
         bytesPerLine: Int(pixels.plane_fmt.0.bytesperline),
-        imageBytes: Int(pixels.plane_fmt.0.sizeimage), memoryPlanes: Int(pixels.num_planes),
+        imageBytes: Int(pixels.plane_fmt.0.sizeimage), field: V4L2Field(pixels.field),
+        memoryPlanes: Int(pixels.num_planes),
         colorspace: pixels.colorspace, transfer: UInt32(pixels.xfer_func),
         encoding: UInt32(pixels.ycbcr_enc), quantization: UInt32(pixels.quantization))
     }
@@ -136,7 +137,8 @@ extension V4L2Device {
       fourCC: V4L2FourCC(rawValue: pixels.pixelformat),
       size: V4L2Size(width: Int(pixels.width), height: Int(pixels.height)),
       bytesPerLine: Int(pixels.bytesperline), imageBytes: Int(pixels.sizeimage),
-      colorspace: pixels.colorspace, transfer: isExtended ? pixels.xfer_func : 0,
+      field: V4L2Field(pixels.field), colorspace: pixels.colorspace,
+      transfer: isExtended ? pixels.xfer_func : 0,
       encoding: isExtended ? pixels.ycbcr_enc : 0,
       quantization: isExtended ? pixels.quantization : 0)
   }

@@ -65,6 +65,8 @@ public struct V4L2Format: Hashable, Sendable {
   public var bytesPerLine: Int
   /// The most that one frame takes.
   public var imageBytes: Int
+  /// How the lines of a frame were taken.
+  public var field: V4L2Field
   /// Planes of memory: 1 but with some drivers of the multi-planar interface.
   public var memoryPlanes: Int
   /// `V4L2_COLORSPACE_*`, `V4L2_XFER_FUNC_*`, `V4L2_YCBCR_ENC_*`, `V4L2_QUANTIZATION_*`; 0 is the
@@ -75,17 +77,43 @@ public struct V4L2Format: Hashable, Sendable {
   public var quantization: UInt32
 
   public init(
-    fourCC: V4L2FourCC, size: V4L2Size, bytesPerLine: Int, imageBytes: Int, memoryPlanes: Int = 1,
-    colorspace: UInt32 = 0, transfer: UInt32 = 0, encoding: UInt32 = 0, quantization: UInt32 = 0
+    fourCC: V4L2FourCC, size: V4L2Size, bytesPerLine: Int, imageBytes: Int,
+    field: V4L2Field = .progressive, memoryPlanes: Int = 1, colorspace: UInt32 = 0,
+    transfer: UInt32 = 0,
+    encoding: UInt32 = 0, quantization: UInt32 = 0
   ) {
     self.fourCC = fourCC
     self.size = size
     self.bytesPerLine = bytesPerLine
     self.imageBytes = imageBytes
+    self.field = field
     self.memoryPlanes = memoryPlanes
     self.colorspace = colorspace
     self.transfer = transfer
     self.encoding = encoding
     self.quantization = quantization
+  }
+}
+
+/// How the lines of a frame were taken (`V4L2_FIELD_*`).
+public enum V4L2Field: Hashable, Sendable {
+  /// All at once, or the driver does not say.
+  case progressive
+  /// Every other line half a frame later, all in their places.
+  case interlaced
+  /// One field alone, half of the lines; or top and bottom by turns.
+  case single
+  /// Both fields, one behind the other.
+  case sequential
+
+  /// From the number that the kernel's "Field Order" chapter gives it.
+  init(_ number: UInt32) {
+    self =
+      switch number {
+      case 2, 3, 7: .single
+      case 4, 8, 9: .interlaced
+      case 5, 6: .sequential
+      default: .progressive
+      }
   }
 }

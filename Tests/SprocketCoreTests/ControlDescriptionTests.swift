@@ -12,6 +12,19 @@ import Testing
     #expect(stepped.allowed == "1 to 11 in steps of 5")
   }
 
+  @Test func wideRangesAreWrittenOut() {
+    let wide = ControlDescription(
+      name: "wide", unit: "", minimum: Double(Int64.min), maximum: Double(Int64.max))
+    #expect(wide.allowed == "-9223372036854775808 to 9223372036854775807")
+    #expect(wide.text(of: 1e15) == "1000000000000000")
+    #expect(wide.text(of: 0.25) == "0.25")
+  }
+
+  @Test func aRangeThatIsNoneTakesNothing() {
+    let none = ControlDescription(name: "none", unit: "", minimum: 3, maximum: -3)
+    #expect(none.value("0") == nil)
+  }
+
   @Test func booleansAreSpelled() {
     let flip = ControlDescription(name: "flip", unit: "", minimum: 0, maximum: 1, kind: .boolean)
     #expect(["on", "True", "1"].map { flip.value($0) } == [1, 1, 1])

@@ -1,3 +1,4 @@
+import Glibc
 import SprocketCore
 import SprocketV4L2
 import Testing
@@ -68,6 +69,37 @@ import Testing
       slot.events(of: &controls) == [
         Event(kind: .controlRefused, control: index, ticket: ticket, value: 9)
       ])
+  }
+
+  @Test func whatADriverMakesOfAFirstWriteIsNoted() {
+    let gain = ControlDescription(Self.gain)
+    #expect(gain.note(asked: 9, made: 9, flags: 0, by: "cam") == nil)
+    #expect(gain.note(asked: 9, made: 8, flags: 0, by: "cam") == "cam made gain=8 of 9")
+    let inactive = gain.note(asked: 9, made: 9, flags: Self.inactive, by: "cam")
+    #expect(inactive?.contains("another control decides") == true)
+    let button = ControlDescription(
+      V4L2Control(id: 1, title: "Reset", kind: .button, minimum: 0, maximum: 0))
+    #expect(button.note(asked: 0, made: 1, flags: Self.inactive, by: "cam") == nil)
+  }
+
+  /// UVC cameras answer EACCES while automatic exposure is on.
+  @Test func aFirstWriteThatIsRefusedIsASentenceWithItsReason() {
+    func refusal(_ code: V4L2Error.Code, _ errno: Int32, flags: UInt32 = 0) -> SourceError {
+      let error = V4L2Error(
+        code, operation: "VIDIOC_S_EXT_CTRLS", errno: errno, path: "/dev/video0")
+      return SourceError(
+        error, refusing: 100, of: ControlDescription(Self.exposure), flags: flags, name: "cam")
+    }
+    let taken = "another control, such as an automatic one, decides over it; set that before it"
+    let start = "cam refuses exposure_time_absolute=100"
+    let denied = refusal(.notPermitted, EACCES)
+    #expect(denied.description == "\(start) (Permission denied): \(taken)")
+    #expect(denied.code == .failed)
+    #expect(refusal(.failed, EIO, flags: Self.inactive).description.hasSuffix(taken))
+    #expect(
+      refusal(.failed, EIO).description
+        == "\(start) (Input/output error): `sprocket devices` lists what it takes")
+    #expect(refusal(.gone, ENODEV).description.contains("unplugged"))
   }
 
   @Test func whatTheHardwareDecidesIsNotKnown() {

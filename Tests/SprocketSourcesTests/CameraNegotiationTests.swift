@@ -126,6 +126,27 @@ import Testing
     #expect(try choose(camera, request).rate == usb)
   }
 
+  /// 1310 is 16 and 161 steps of 8 and 6 more: not on a step, and the largest all the same.
+  @Test func theLargestOfARangeNeedNotLieOnAStep() throws {
+    let range = CameraSizes(
+      smallest: CameraSize(16, 16), largest: CameraSize(1310, 1001), step: CameraSize(8, 2),
+      rates: .these([FrameRate(frames: 30)]))
+    let camera = [Self.format("GREY", range)]
+    let asked = FormatRequest(size: (1310, 1001))
+    #expect(try choose(camera, asked) == mode("GREY", 1310, 1001, 30))
+    #expect(throws: SourceError.self) {
+      try choose(camera, FormatRequest(size: (1309, 1001)))
+    }
+  }
+
+  @Test func whereSizesAreNotListedOthersAreTried() throws {
+    var sizes = Self.sizes(640, 480)
+    sizes.isTold = false
+    let camera = [Self.format("GREY", sizes)]
+    #expect(try choose(camera).size == CameraSize(640, 480))
+    #expect(try choose(camera, FormatRequest(size: (800, 600))).size == CameraSize(800, 600))
+  }
+
   @Test func rangesOfSizesTakeEveryStep() throws {
     let range = CameraSizes(
       smallest: CameraSize(16, 16), largest: CameraSize(4096, 2160), step: CameraSize(8, 2),

@@ -30,6 +30,26 @@ import Testing
     #expect(V4L2Control.name(of: title) == name)
   }
 
+  /// 0x80000000 does not fit a signed 32-bit number, in which the kernel exchanges bitmasks.
+  @Test func bitmasksHaveNoSign() {
+    let mask = V4L2Control(
+      id: 1, title: "Bitmask", kind: .bitmask, minimum: 0, maximum: 0x8000_2000)
+    #expect(mask.packed(0x8000_0000) == Int32.min)
+    #expect(mask.unpacked(Int32.min) == 0x8000_0000)
+    let number = V4L2Control(id: 1, title: "Number", kind: .integer, minimum: -1, maximum: 1)
+    #expect(number.packed(-1) == -1 && number.unpacked(-1) == -1)
+    #expect(number.packed(1 << 40) == .max)
+  }
+
+  /// `V4L2_FIELD_ANY`, `_NONE`, `_TOP`, `_INTERLACED`, `_SEQ_TB` and `_ALTERNATE` of linux/videodev2.h.
+  @Test(arguments: [
+    (UInt32(0), V4L2Field.progressive), (1, .progressive), (2, .single), (4, .interlaced),
+    (5, .sequential), (7, .single),
+  ])
+  func fieldsAreToldApart(_ number: UInt32, _ field: V4L2Field) {
+    #expect(V4L2Field(number) == field)
+  }
+
   @Test func aMissingDeviceIsToldFromOneThatIsNone() throws {
     let missing = #expect(throws: V4L2Error.self) { _ = try V4L2Device(path: "/dev/video4095") }
     #expect(missing?.code == .notFound)

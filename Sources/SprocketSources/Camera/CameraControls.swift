@@ -174,10 +174,3 @@ extension ControlDescription {
       defaultValue: control.kind == .button ? nil : Double(control.defaultValue))
   }
 }
-
-extension Int64 {
-  /// The nearest whole number, within what 64 bits hold.
-  init(nearest value: Double) {
-    self = value >= 0x1p63 ? .max : value <= -0x1p63 ? .min : Int64(value.rounded())
-  }
-}

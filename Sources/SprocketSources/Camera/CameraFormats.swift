@@ -31,6 +31,21 @@ extension PixelFormat {
   var isGrey: Bool { self == .grey || self == .y10 || self == .y16 }
 }
 
+extension V4L2Field {
+  var isInterlaced: Bool { self == .interlaced }
+
+  /// Why frames like that cannot be taken; `nil` where they can.
+  var refusal: String? {
+    switch self {
+    case .progressive, .interlaced: nil
+    case .single:
+      "as single fields, half of a frame each, which Sprocket does not join; choose another --size"
+    case .sequential:
+      "with its two fields one behind the other, which Sprocket does not join; choose another --size"
+    }
+  }
+}
+
 extension Color {
   /// What the driver says of frames in `format`, and V4L2's defaults where it says nothing
   /// (`V4L2_MAP_XFER_FUNC_DEFAULT`, `V4L2_MAP_YCBCR_ENC_DEFAULT`, `V4L2_MAP_QUANTIZATION_DEFAULT` of

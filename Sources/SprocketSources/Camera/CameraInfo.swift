@@ -83,7 +83,7 @@ extension CameraFormat {
         sizes.append(
           CameraSizes(
             smallest: CameraSize(size), largest: CameraSize(size), step: CameraSize(1, 1),
-            rates: CameraRates(device.intervals(of: code, size))))
+            rates: CameraRates(device.intervals(of: code, size)), isTold: !list.isEmpty))
       }
       return sizes
     case .stepwise(let smallest, let largest, let step):

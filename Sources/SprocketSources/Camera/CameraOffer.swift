@@ -23,14 +23,19 @@ public struct CameraSizes: Sendable, Hashable {
   public var step: CameraSize
   /// At the largest size.
   public var rates: CameraRates
+  /// False where the driver lists no sizes: it is the one that it is set to, and others can be tried.
+  public var isTold = true
 
   public var isRange: Bool { smallest != largest }
 
   /// Whether the camera offers that size.
+  ///
+  /// The largest need not be a whole number of steps away from the smallest.
   func contains(_ size: CameraSize) -> Bool {
     func fits(_ value: Int, _ low: Int, _ high: Int, _ step: Int) -> Bool {
-      value >= low && value <= high && (value - low) % max(1, step) == 0
+      value == high || (value >= low && value <= high && (value - low) % max(1, step) == 0)
     }
+    if !isTold { return true }
     return fits(size.width, smallest.width, largest.width, step.width)
       && fits(size.height, smallest.height, largest.height, step.height)
   }

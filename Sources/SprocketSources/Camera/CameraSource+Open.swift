@@ -6,7 +6,7 @@ internal import SprocketV4L2
 
 extension CameraSource {
   public func open() throws(SourceError) -> SourceDescription {
-    let node = try CameraNode.find(name, among: CameraNode.all())
+    let node = try CameraNode.named(name)
     title = node.title
     try asking { () throws(V4L2Error) in
       if let problem = node.problem { throw problem }
@@ -45,7 +45,12 @@ extension CameraSource {
       color: Color(found, mode.pixelFormat), rate: rate)
     let seen = mode.pixelFormat.isEncoded ? try look(format) : format
     self.format = seen
-    return description(seen)
+    var description = description(seen)
+    if found.field.isInterlaced {
+      description.note =
+        "\(title) gives interlaced frames: what moves has combs, for their lines are of two moments"
+    }
+    return description
   }
 
   func description(_ format: FrameFormat) -> SourceDescription {
@@ -64,7 +69,10 @@ extension CameraSource {
     let found = try asking { () throws(V4L2Error) in
       try device!.setFormat(wanted, V4L2Size(mode.size))
     }
-    guard found.fourCC == wanted, CameraSize(found.size) == mode.size else {
+    // A size that nobody asked for may become another: not every driver keeps to the range it tells.
+    guard found.fourCC == wanted,
+      settings.wanted.size == nil || CameraSize(found.size) == mode.size
+    else {
       throw SourceError(
         .usage,
         "\(title) makes \(found.fourCC.text) \(CameraSize(found.size).text) of \(mode.fourCC) "
@@ -75,6 +83,9 @@ extension CameraSource {
         .usage,
         "\(title) gives \(mode.fourCC) in \(found.memoryPlanes) pieces of memory, which Sprocket does "
           + "not take; choose another --format")
+    }
+    if let refusal = found.field.refusal {
+      throw SourceError(.usage, "\(title) gives \(mode.fourCC) \(mode.size.text) \(refusal)")
     }
     return found
   }
@@ -120,6 +131,9 @@ extension CameraSource {
       count: count, mayLend: device?.capabilities.driver != CameraLoans.overwriting)
   }
 
+  /// A camera gives its first picture within some two seconds. Signals wait meanwhile.
+  private static let longestLook = Duration.seconds(5)
+
   /// Lets the camera stream until a JPEG is in order, and returns the format as that has it.
   private func look(_ format: FrameFormat) throws(SourceError) -> FrameFormat {
     try asking { () throws(V4L2Error) in try startStream() }
@@ -127,12 +141,11 @@ extension CameraSource {
       device!.stop()
       loans.didStop()
     }
-    let end = SourceClock.now() + settings.timeout.nanosecondCount
+    let patience = min(settings.timeout, Self.longestLook)
+    let end = SourceClock.now() + patience.nanosecondCount
     while SourceClock.now() < end {
-      let frame = try asking { () throws(V4L2Error) in
-        let ready = device!.wait(milliseconds: 20)
-        return ready.isEmpty ? nil : try device!.dequeue()
-      }
+      giveBackIdle()
+      let frame = try asking { () throws(V4L2Error) in try dequeue(within: 20_000_000) }
       guard let frame else { continue }
       loans.didDequeue(frame.index)
       let bytes = unsafe Span(_unsafeElements: bytes(of: frame))
@@ -149,7 +162,7 @@ extension CameraSource {
     }
     throw SourceError(
       .failed,
-      "\(title) gave no picture in \(settings.timeout.settingText): check its cable, or the program "
+      "\(title) gave no picture in \(patience.settingText): check its cable, or the program "
         + "that feeds it")
   }
 }

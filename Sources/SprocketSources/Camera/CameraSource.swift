@@ -4,8 +4,9 @@ internal import SprocketV4L2
 
 /// A camera of this machine, by V4L2's memory-mapped streaming.
 ///
-/// The name is a node (`/dev/video0`, `video0`), a card's name, or a part of it that only one has; none is
-/// the first camera. ``CameraNegotiation`` says how format, size and rate are chosen.
+/// The name is a node (`/dev/video0`, `video0`), a link to one (`/dev/v4l/by-id/...`), a card's name, or
+/// a part of it that only one has; none is the first camera. ``CameraNegotiation`` says how format, size
+/// and rate are chosen.
 ///
 /// ## Memory
 ///
@@ -55,6 +56,7 @@ public final class CameraSource: Source {
   private var lastArrival: Int64 = 0
   private var isStalled = false
   var failure: SourceError?
+  public internal(set) var notes: [String] = []
   var borrowed: UInt64 = 0
   var copied: UInt64 = 0
   private var readErrors: UInt64 = 0
@@ -72,28 +74,28 @@ public final class CameraSource: Source {
   ) { (name, settings) throws(SourceError) in CameraSource(name: name, settings) }
 
   /// Whether this machine has a camera that gives something, or that only its user's rights bar.
-  public static var hasCamera: Bool { CameraNode.all().contains { !$0.isIdle } }
+  public static var hasCamera: Bool { CameraNode.all().contains(where: \.isWorthTaking) }
 
   public func next(timeout: Int64) throws(SourceError) -> Arrival {
     if let failure { throw failure }
     if let held { return .frame(held.arrived) }
-    do throws(V4L2Error) {
+    do throws(SourceError) {
       if !isStreaming { try begin() }
       takeWrites()
       giveBackIdle()
-      return try wait(timeout)
+      return try asking { () throws(V4L2Error) in try wait(timeout) }
     } catch {
-      let failed = SourceError(error, name: title)
-      failure = failed
-      throw failed
+      failure = error
+      throw error
     }
   }
 
-  /// Starts the stream. What was written to controls before shows from the first frame on.
-  private func begin() throws(V4L2Error) {
-    takeWrites()
+  /// Starts the stream. What was written to controls before shows from the first frame on; what of it is
+  /// refused ends the run, for it was asked for.
+  private func begin() throws(SourceError) {
+    try takeFirstWrites()
     readWatched()
-    try startStream()
+    try asking { () throws(V4L2Error) in try startStream() }
     isStreaming = true
     lastArrival = SourceClock.now()
   }
@@ -115,16 +117,21 @@ public final class CameraSource: Source {
   }
 
   private func wait(_ timeout: Int64) throws(V4L2Error) -> Arrival {
-    let ready = device!.wait(milliseconds: Int32(clamping: (timeout + 999_999) / 1_000_000))
-    let now = SourceClock.now()
-    if ready.contains(.event) { takeChanges() }
-    if !ready.isDisjoint(with: [.frame, .failure]) {
-      if let frame = try dequeue(ready) { return announce(frame, now: now) }
-      // A device that is always ready and never has a frame must not keep a core busy.
-      SourceClock.sleep(until: now + min(timeout, 5_000_000))
-    }
-    try checkPatience(now)
+    if let frame = try dequeue(within: timeout) { return announce(frame, now: SourceClock.now()) }
+    try checkPatience(SourceClock.now())
     return .nothing
+  }
+
+  /// The next frame of the driver, if one comes within `timeout` nanoseconds. Hears what it tells of
+  /// controls, too.
+  func dequeue(within timeout: Int64) throws(V4L2Error) -> V4L2Frame? {
+    let ready = device!.wait(milliseconds: Int32(clamping: (timeout + 999_999) / 1_000_000))
+    if ready.contains(.event) { takeChanges() }
+    guard !ready.isDisjoint(with: [.frame, .failure]) else { return nil }
+    if let frame = try dequeue(ready) { return frame }
+    // A device that is always ready and never has a frame must not keep a core busy.
+    SourceClock.sleep(until: SourceClock.now() + min(timeout, 5_000_000))
+    return nil
   }
 
   private func dequeue(_ ready: V4L2Readiness) throws(V4L2Error) -> V4L2Frame? {
