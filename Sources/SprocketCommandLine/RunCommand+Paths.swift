@@ -2,33 +2,97 @@ internal import Glibc
 internal import Sprocket
 
 extension RunCommand {
-  /// Throws where two options name one file, for one would destroy what the other writes or reads.
+  /// Throws where two options name one file, or one that the other makes on the way, for one would
+  /// destroy what the other writes or reads.
   func checkPaths() throws(RunError) {
-    var options: [String: String] = [:]
+    try checkSource()
+    var options: [String: (option: String, path: String)] = [:]
     for (option, path) in paths {
-      guard let file = Self.file(path) else { continue }
-      if let other = options.updateValue(option, forKey: file) {
+      guard let file = Self.resolved(file: path) else { continue }
+      let partial = option == "--source" ? nil : OutputFile.partialPath(of: file)
+      for (name, isPartial) in [(file, false)] + (partial.map { [($0, true)] } ?? []) {
+        let other = options.updateValue((option, path), forKey: Self.identity(name))
+        guard let other, other.option != option else { continue }
         throw RunError(
-          .usage, "\(other) and \(option) name the same file, \(path); give each its own")
+          .usage,
+          other.path == path || (!isPartial && Self.isSame(other.path, path))
+            ? "\(other.option) and \(option) name the same file, \(path); give each its own"
+            : "\(other.option) \(other.path) and \(option) \(path) meet in the same file, which one "
+              + "of them makes on the way; move it away or choose another name")
       }
+      try checkFolders(option, path, file)
     }
   }
 
-  private var paths: [(option: String, path: String)] {
-    let read = ["file:", "replay:"].compactMap { kind in
-      source.flatMap { $0.hasPrefix(kind) ? String($0.dropFirst(kind.count)) : nil }
+  /// A pipe keeps who opens it waiting, and nothing can be gone back to.
+  private func checkSource() throws(RunError) {
+    guard let path = sourcePath else { return }
+    var status = stat()
+    guard unsafe stat(path, &status) == 0 else { return }
+    if [S_IFIFO, S_IFCHR, S_IFSOCK].contains(status.st_mode & S_IFMT) {
+      throw RunError(
+        .usage, "--source: \(path) is a device or pipe; save what comes from it and give that file")
     }
+  }
+
+  /// Throws where a file has a name that --stills or --movie would write by itself.
+  private func checkFolders(_ option: String, _ path: String, _ file: String) throws(RunError) {
+    let (folder, name) = Self.parts(file)
+    if let stills = recording.stills, StillSink.isStill(name),
+      Self.identity(stills) == Self.identity(folder)
+    {
+      throw RunError(
+        .usage,
+        "\(option) \(path) is a still of the folder of --stills, \(stills), which would be replaced; "
+          + "choose another folder")
+    }
+    if option != "--movie", let movie = recording.movie, let target = Self.resolved(file: movie),
+      MovieSink.mayContinue(target, in: name),
+      Self.identity(folder) == Self.identity(Self.parts(target).folder)
+    {
+      throw RunError(
+        .usage,
+        "\(option) \(path) has a name in which --movie \(movie) goes on where the format changes; "
+          + "choose another name")
+    }
+  }
+
+  private var sourcePath: String? {
+    ["file:", "replay:"].lazy.compactMap { kind in
+      source.flatMap { $0.hasPrefix(kind) ? String($0.dropFirst(kind.count)) : nil }
+    }.first
+  }
+
+  private var paths: [(option: String, path: String)] {
     let truth = sourceSet.last { $0.hasPrefix("truth=") }.map { String($0.dropFirst(6)) }
     let named = [
-      ("--source", read.first), ("--source-set truth", truth), ("--reports", reports),
+      ("--source", sourcePath), ("--source-set truth", truth), ("--reports", reports),
       ("--checksums", checksums), ("--summary", summary),
     ]
     return (named + recording.paths).compactMap { option, path in path.map { (option, $0) } }
   }
 
+  private static func isSame(_ one: String, _ other: String) -> Bool {
+    resolved(file: one).map(identity) == resolved(file: other).map(identity)
+  }
+
+  /// The folder and the name within.
+  private static func parts(_ file: String) -> (folder: String, name: String) {
+    guard let slash = file.lastIndex(of: "/") else { return (".", file) }
+    let folder = slash == file.startIndex ? "/" : String(file[..<slash])
+    return (folder, String(file[file.index(after: slash)...]))
+  }
+
+  /// What tells a file that is there from all others, by whichever name; else its name.
+  /// The corresponding C function is `stat`.
+  private static func identity(_ file: String) -> String {
+    var status = stat()
+    return unsafe stat(file, &status) == 0 ? "\(status.st_dev):\(status.st_ino)" : file
+  }
+
   /// What `path` stands for, whichever way it is written; `nil` for a device or named pipe, which
   /// several may write to, and for a path that whoever opens it will refuse.
-  private static func file(_ path: String) -> String? {
+  private static func resolved(file path: String) -> String? {
     var status = stat()
     if unsafe stat(path, &status) == 0 {
       return status.st_mode & S_IFMT == S_IFREG ? resolved(path) : nil

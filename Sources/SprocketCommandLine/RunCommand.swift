@@ -120,8 +120,13 @@ struct RunCommand: ParsableCommand {
     Runner(engine: engine, voice: voice, frameLimit: frames ?? knownFrames(engine)).run(&signals)
     let result = engine.summary
     voice.tell(end: result, digest: digest?.runDigest)
-    try summaryFile.write(result, digest: digest?.runDigest)
-    try judge(result)
+    var others: [String] = []
+    do throws(RunError) {
+      try summaryFile.write(result, digest: digest?.runDigest)
+    } catch {
+      others.append(error.description)
+    }
+    try judge(result, others)
   }
 
   private func knownFrames(_ engine: Engine) -> UInt64? {
@@ -170,17 +175,18 @@ struct RunCommand: ParsableCommand {
   }
 
   /// Errors are told once; the first decides the exit code. An unbalanced ledger is one.
-  private func judge(_ result: RunSummary) throws {
+  private func judge(_ result: RunSummary, _ others: [String]) throws {
     for entry in result.ledger.unbalanced {
       printError(
         "sprocket: the ledger of \(entry.sink) does not add up: \(result.ledger.produced) produced,"
           + " \(entry.counts.sum) accounted for; please report this")
     }
-    guard let first = result.errors.first else {
+    let errors = result.errors.map(\.description) + others
+    guard let first = errors.first else {
       if !result.ledger.isBalanced { throw ExitCode(1) }
       return
     }
-    for error in result.errors.dropFirst() { printError("sprocket: \(error)") }
-    throw RunError(.failed, first.description)
+    for error in errors.dropFirst() { printError("sprocket: \(error)") }
+    throw RunError(.failed, first)
   }
 }

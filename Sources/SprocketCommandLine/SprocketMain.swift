@@ -16,6 +16,7 @@ public func sprocketMain(stages: [Plugin]) -> Never {
   signal(SIGPIPE, SIG_IGN)
   // So is a file that outgrows the limit (ulimit -f).
   signal(SIGXFSZ, SIG_IGN)
+  checkArguments()
   let registry: Registry
   do throws(RunError) {
     registry = try Registry(stages: stages)
@@ -45,6 +46,17 @@ public func sprocketMain(stages: [Plugin]) -> Never {
     SprocketCommand.exit(withError: error)
   }
   exit(0)
+}
+
+/// Refuses what is not UTF-8: text would be another name than the file has.
+private func checkArguments() {
+  for (index, argument) in CommandLine.arguments.enumerated() {
+    // Repaired already, here; the system's own is as given.
+    guard let given = unsafe CommandLine.unsafeArgv[index] else { continue }
+    if unsafe String(validatingCString: given) == nil {
+      fail("\(argument) is not UTF-8 text, as names must be; rename the file", .usage)
+    }
+  }
 }
 
 /// One sentence on standard error, and the exit code that goes with it.

@@ -18,11 +18,14 @@ struct SummaryFile: ~Copyable {
     }
   }
 
-  consuming func write(_ summary: RunSummary, digest: String?) throws {
+  consuming func write(_ summary: RunSummary, digest: String?) throws(RunError) {
     guard let file else { return }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    let data = try encoder.encode(SummaryDocument(summary, digest: digest))
+    // Numbers alone can be refused, and none of these is infinite.
+    guard let data = try? encoder.encode(SummaryDocument(summary, digest: digest)) else {
+      throw RunError(.failed, "the summary cannot be put into JSON; please report this")
+    }
     do throws(SinkError) {
       try file.write(String(decoding: data, as: UTF8.self) + "\n")
     } catch {

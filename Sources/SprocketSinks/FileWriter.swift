@@ -34,16 +34,16 @@ struct FileWriter: ~Copyable {
     frameEnds.reserveCapacity(Self.capacity / 32)
   }
 
-  /// Writes what is still in the buffer and completes the file.
-  consuming func close() throws(SinkError) {
+  /// Writes what is still in the buffer and completes the file; nothing can be written after that.
+  mutating func complete() throws(SinkError) {
     try flush()
     try file.complete()
   }
 
   deinit { unsafe buffer.deallocate() }
 
-  /// `durableFrames`, or none where somebody removed the file.
-  var keptFrames: UInt64 { file.isGone ? 0 : durableFrames }
+  /// `durableFrames`, or none where somebody removed the file or the disk lost it.
+  var keptFrames: UInt64 { file.isGone || file.isLost ? 0 : durableFrames }
 
   /// Hands what is in the buffer to the kernel.
   mutating func flush() throws(SinkError) {

@@ -15,6 +15,9 @@ public struct OutputFile: ~Copyable {
   /// Writes `text` and closes.
   public consuming func write(_ text: String) throws(SinkError) {
     try file.append(Array(text.utf8))
-    try file.close()
+    try file.complete()
   }
+
+  /// Where the file that will be `path` lies until it is complete.
+  public static func partialPath(of path: String) -> String { PartialFile.partialName(of: path) }
 }

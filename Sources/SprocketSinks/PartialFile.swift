@@ -27,6 +27,8 @@ struct PartialFile: ~Copyable {
   private let descriptor: Int32
   private let isOwned: Bool
   private var state: State
+  /// The disk did not take what the kernel had taken.
+  private(set) var isLost = false
 
   private enum State {
     /// Made by this run and empty; found and not yet emptied.
@@ -55,7 +57,7 @@ struct PartialFile: ~Copyable {
       if let partial {
         try Self.create(partial, of: path, purpose, overwrite: overwrite)
       } else {
-        try Self.open(device: path, purpose)
+        (try Self.open(device: path, purpose), State.written)
       }
     name = path
     finalPath = final
@@ -65,28 +67,22 @@ struct PartialFile: ~Copyable {
     (descriptor, state) = opened
   }
 
-  private static func open(
-    device path: String, _ purpose: String
-  ) throws(SinkError) -> (descriptor: Int32, state: State) {
-    // Behind what is there: standard output may be a file that others write to.
-    let descriptor = unsafe FileCalls.open(AT_FDCWD, path, O_WRONLY | O_APPEND)
-    guard descriptor >= 0 else { throw .opening(path, purpose: purpose, -descriptor) }
-    return (descriptor, .written)
-  }
-
   private static func create(
     _ partial: String, of path: String, _ purpose: String, overwrite: Bool
   ) throws(SinkError) -> (descriptor: Int32, state: State) {
+    if kind(of: partial) == .device { throw .device(partial, purpose: purpose) }
     var state = State.created
     var descriptor = unsafe FileCalls.open(AT_FDCWD, partial, O_WRONLY | O_CREAT | O_EXCL)
     if descriptor == -EEXIST, kind(of: partial) == .file {
       state = .found
-      descriptor = unsafe FileCalls.open(AT_FDCWD, partial, O_WRONLY)
+      descriptor = unsafe FileCalls.open(AT_FDCWD, partial, O_WRONLY | O_NONBLOCK)
     }
     guard descriptor >= 0 else {
       throw .opening(descriptor == -EEXIST ? partial : path, purpose: purpose, -descriptor)
     }
-    if flock(descriptor, LOCK_EX | LOCK_NB) < 0, errno == EWOULDBLOCK {
+    let isLocked = flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
+    // Whoever wrote it until now may just have given it its final name.
+    if !isLocked || !isNamed(partial, descriptor) {
       close(descriptor)
       throw .inUse(path, purpose: purpose)
     }
@@ -125,6 +121,7 @@ struct PartialFile: ~Copyable {
     _ bytes: Span<UInt8>, at offset: Int64? = nil, done: inout Int
   ) throws(SinkError) {
     if bytes.isEmpty { return }
+    precondition(state != .completed, "a file that is complete takes no more")
     var code = prepare()
     if code == 0 {
       code = unsafe bytes.withUnsafeBytes {
@@ -146,7 +143,7 @@ struct PartialFile: ~Copyable {
   /// Drops what lies behind `length` bytes: the torn end of what failed. The corresponding C function is
   /// `ftruncate`.
   func cut(to length: Int64) {
-    if partialPath != nil { _ = ftruncate(descriptor, off_t(length)) }
+    if partialPath != nil, state != .completed { _ = ftruncate(descriptor, off_t(length)) }
   }
 
   /// Lets the kernel begin to write out what it has; waits for nothing.
@@ -170,6 +167,7 @@ struct PartialFile: ~Copyable {
     let code = FileCalls.sync(descriptor)
     if code != 0 {
       state = .failed
+      isLost = true
       throw .writing(name, code)
     }
   }
@@ -199,10 +197,15 @@ struct PartialFile: ~Copyable {
     }
     try sync()
     keepPermissions()
-    code = unsafe FileCalls.rename(AT_FDCWD, partialPath, to: finalPath, replaces: replaces)
+    // What lies there by now may be another's.
+    let isThere = Self.isNamed(partialPath, descriptor)
+    code = ENOENT
+    if isThere {
+      code = unsafe FileCalls.rename(AT_FDCWD, partialPath, to: finalPath, replaces: replaces)
+    }
     if code != 0 {
       state = .failed
-      throw .naming(name, partial: partialPath, code)
+      throw .naming(name, partial: partialPath, code, descriptor)
     }
     state = .completed
     code = unsafe FileCalls.sync(folder: SinkError.parent(of: finalPath))
@@ -222,47 +225,5 @@ struct PartialFile: ~Copyable {
     var status = stat()
     guard replaces, unsafe stat(finalPath, &status) == 0 else { return }
     _ = fchmod(descriptor, status.st_mode & 0o777)
-  }
-}
-
-extension PartialFile {
-  /// `movie.partial.mov` of `movie.mov`, and `sums.partial` of `sums`.
-  static func partialName(of path: String) -> String {
-    let name = path[(path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex)...]
-    // A point at the start hides a file and ends no name.
-    guard let point = name.lastIndex(of: "."), point != name.startIndex else {
-      return path + ".partial"
-    }
-    return path[..<point] + ".partial" + path[point...]
-  }
-
-  private enum Kind { case nothing, file, folder, device }
-
-  /// The corresponding C functions are `stat` and `lstat`.
-  private static func kind(of path: String) -> Kind {
-    var status = stat()
-    if unsafe stat(path, &status) < 0, unsafe lstat(path, &status) < 0 { return .nothing }
-    // A name such as /dev/stdout stands for what is open, also where that is a file.
-    if path.hasPrefix("/dev/"), !path.hasPrefix("/dev/shm/"), status.st_mode & S_IFMT == S_IFREG {
-      return .device
-    }
-    return switch status.st_mode & S_IFMT {
-    // A link to nothing is a name that is taken.
-    case S_IFREG, S_IFLNK: .file
-    case S_IFDIR: .folder
-    default: .device
-    }
-  }
-
-  /// The corresponding C function is `realpath`.
-  private static func target(of path: String) -> String {
-    guard let text = unsafe realpath(path, nil) else { return path }
-    defer { unsafe free(text) }
-    return unsafe String(cString: text)
-  }
-
-  private static func size(_ descriptor: Int32) -> Int64 {
-    var status = stat()
-    return unsafe fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0
   }
 }

@@ -74,7 +74,10 @@ public final class ReportSink: Sink {
   public func finish() throws(SinkError) {
     // Where this throws, the file stays, and with it what it knows of its frames.
     try file?.flush()
-    framesOfClosedFile = file?.keptFrames ?? framesOfClosedFile
-    try file.take()?.close()
+    defer {
+      framesOfClosedFile = file?.keptFrames ?? framesOfClosedFile
+      file = nil
+    }
+    try file?.complete()
   }
 }

@@ -65,11 +65,29 @@ extension SinkError {
   static func leftOver(_ path: String, partial: String, purpose: String) -> SinkError {
     SinkError(
       .usage,
-      "cannot write \(purpose) to \(path): a run that did not end left \(partial); keep it under "
-        + "another name, or add --overwrite")
+      "cannot write \(purpose) to \(path): a run that did not end left \(partial); move it "
+        + "away to keep it, or add --overwrite to lose it")
   }
 
-  /// What to tell the user when a complete file cannot get its name; `code` is an `errno`.
+  static func noReader(_ path: String, purpose: String) -> SinkError {
+    SinkError(
+      .usage, "cannot write \(purpose) to \(path): nobody reads that pipe; start its reader first")
+  }
+
+  /// What to tell the user when a complete file, open as `descriptor`, cannot get its name; `code` is an
+  /// `errno`.
+  static func naming(
+    _ path: String, partial: String, _ code: Int32, _ descriptor: Int32
+  ) -> SinkError {
+    if code == ENOENT, let moved = place(of: descriptor) {
+      return SinkError(
+        .failed,
+        "\(path) cannot be given its name: \(partial) was moved during the run; the file is \(moved), "
+          + "rename it")
+    }
+    return naming(path, partial: partial, code)
+  }
+
   static func naming(_ path: String, partial: String, _ code: Int32) -> SinkError {
     switch code {
     case EEXIST:
@@ -83,6 +101,18 @@ extension SinkError {
       SinkError(
         .failed,
         "\(path) cannot be given its name: \(text(code)); the file is \(partial), rename it")
+    }
+  }
+
+  /// What an open file is called now; `nil` where it was removed. The corresponding C function is
+  /// `readlink`, of `/proc/self/fd`.
+  private static func place(of descriptor: Int32) -> String? {
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0, status.st_nlink > 0 else { return nil }
+    return unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Int(PATH_MAX)) { text in
+      let count = unsafe readlink("/proc/self/fd/\(descriptor)", text.baseAddress!, text.count)
+      guard count > 0 else { return nil }
+      return unsafe String(decoding: text[..<count], as: UTF8.self)
     }
   }
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from program import LIMIT, SPROCKET, clip, one_sentence, read_lines, sprocket
+from program import LIMIT, SPROCKET, clip, one_sentence, read_lines, running, sprocket
 
 SCENE = ["--source", "scene"]
 
@@ -163,6 +163,81 @@ def test_a_file_that_two_options_name_is_refused(options, named, tmp_path):
     assert all(option in sentence for option in named) and "same file" in sentence
     assert (tmp_path / "good").read_text() == "precious\n"
     assert not (tmp_path / "x").exists()
+
+
+MEETING = [
+    ["--source", "file:clip.partial.mov", "--movie", "clip.mov"],
+    ["--source", "file:other", "--movie", "clip.mov"],  # A hard link of the partial file.
+    ["--source", "replay:clip.partial.mov", "--dump", "clip.mov"],
+    ["--reports", "clip.partial.mov", "--movie", "clip.mov"],
+    ["--movie", "clip.mov", "--reports", "clip.partial.mov"],
+    ["--source", "file:clip-2.mov", "--movie", "clip.mov"],
+    ["--source", "file:sf/still-00000002.jpg", "--stills", "sf"],
+    ["--source", "file:link", "--stills", "sf/../sf"],
+    ["--summary", "sf/still-00000002.jpg", "--stills", "sf"],
+]
+
+
+@pytest.mark.parametrize("options", MEETING, ids=" ".join)
+def test_a_file_that_an_option_would_make_on_the_way_is_refused(options, tmp_path):
+    (tmp_path / "sf").mkdir()
+    files = [tmp_path / name for name in ("clip.partial.mov", "clip-2.mov", "sf/still-00000002.jpg")]
+    for file in files:
+        file.write_text("precious\n")
+    (tmp_path / "other").hardlink_to(files[0])
+    (tmp_path / "link").symlink_to("sf/still-00000002.jpg")
+    result = sprocket("run", *options, "--frames", "3", "--overwrite", check=False, cwd=tmp_path)
+    assert result.returncode == 2
+    assert options[1].split(":")[-1] in one_sentence(result.errors)
+    assert [file.read_text() for file in files] == ["precious\n"] * 3
+
+
+PIPES = [["--movie", "p.mov"], ["--dump", "p"], ["--reports", "p"], ["--checksums", "p"],
+         ["--summary", "p"], ["--stills", "p"], ["--source", "file:p"], ["--source", "replay:p"],
+         ["--movie", "q.mov"]]
+
+
+@pytest.mark.parametrize("options", PIPES, ids=" ".join)
+def test_a_pipe_at_whose_other_end_nobody_is_is_refused(options, tmp_path):
+    for name in ("p", "p.mov", "q.partial.mov"):
+        os.mkfifo(tmp_path / name)
+    scene = [] if "--source" in options else SCENE
+    result = sprocket("run", *scene, "--size", "64x48", "--frames", "3", *options, check=False,
+                      cwd=tmp_path)
+    assert result.returncode == 2
+    assert "pipe" in one_sentence(result.errors)
+
+
+def test_a_pipe_may_wait_for_its_reader(tmp_path):
+    pipe = tmp_path / "p"
+    os.mkfifo(pipe)
+    with running([SPROCKET, "run", *SCENE, "--size", "64x48", "--frames", "3", "--reports", pipe,
+                  "--quiet"]) as process:
+        assert len(read_lines(pipe)) == 3
+        assert process.wait(60) == 0
+
+
+def test_a_name_that_is_no_text_is_refused(tmp_path):
+    result = subprocess.run([os.fsencode(SPROCKET), b"run", b"--frames", b"3", b"--reports", b"r\xff"],
+                            capture_output=True, cwd=tmp_path, timeout=60)
+    assert result.returncode == 2
+    assert "UTF-8" in one_sentence(result.stderr.decode())
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_summary_that_cannot_be_written_hides_no_other_error(tmp_path):
+    result = sprocket("run", *SCENE, "--size", "64x48", "--frames", "3", "--reports", "/dev/full",
+                      "--summary", "/dev/full", check=False, cwd=tmp_path)
+    assert result.returncode == 1
+    said = [line for line in result.errors.splitlines() if line.startswith("sprocket: writing")]
+    assert len(said) == 2
+
+
+def test_an_earlier_movies_other_files_are_told(tmp_path):
+    (tmp_path / "m-2.mov").write_text("old")
+    result = sprocket("run", *SCENE, "--size", "64x48", "--frames", "3", "--movie", "m.mov",
+                      "--overwrite", cwd=tmp_path)
+    assert "m-2.mov" in result.errors
 
 
 def test_a_device_may_be_named_twice():

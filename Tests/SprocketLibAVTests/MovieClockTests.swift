@@ -87,4 +87,15 @@ import Testing
     #expect(table.chunks == [.init(count: 2, value: 3), .init(count: 1, value: 1)])
     #expect(table.sizes == [100, 100, 100, 200, 200, 200, 1])
   }
+
+  @Test func theEdgesOfTimeAreNoTrap() {
+    var clock = MovieClock(rate: 90_000)
+    var last: Int64 = -1
+    for time: Int64 in [.min, .max, 0, .min] {
+      let tick = clock.tick(at: time)
+      #expect(tick > last)
+      last = tick
+      clock.resume(at: .min, gap: .max)
+    }
+  }
 }

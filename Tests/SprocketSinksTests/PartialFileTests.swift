@@ -93,7 +93,8 @@ import Testing
     #expect(
       error?.description
         == "cannot write movie to \(scratch.path("m.mov")): a run that did not end "
-        + "left \(scratch.path("m.partial.mov")); keep it under another name, or add --overwrite")
+        + "left \(scratch.path("m.partial.mov")); move it away to keep it, "
+        + "or add --overwrite to lose it")
     // A start that fails later does not destroy it either.
     #expect(failure("m.mov", overwrite: true) == nil)
     #expect(try scratch.text("m.partial.mov") == "precious")
@@ -151,5 +152,29 @@ import Testing
       try file.write("half".utf8Span.span)
     }
     #expect(try names == ["m.partial.mov"])
+  }
+
+  @Test func aFileThatIsMovedIsToldWhereItIs() throws {
+    for theirs in [false, true] {
+      var file = try open("m.mov")
+      try file.write("new".utf8Span.span)
+      let moved = scratch.path("moved\(theirs)")
+      try FileManager.default.moveItem(atPath: scratch.path("m.partial.mov"), toPath: moved)
+      // Another's file of that name is not given the final one.
+      if theirs { try write("m.partial.mov", "theirs") }
+      let error = failure(completing: &file)
+      #expect(error?.description.contains("was moved during the run; the file is \(moved)") == true)
+      #expect(try String(contentsOfFile: moved, encoding: .utf8) == "new")
+      #expect(try !names.contains("m.mov"))
+    }
+  }
+
+  @Test func aCompleteFileIsNotWritten() async {
+    await #expect(processExitsWith: .failure) {
+      let scratch = try Scratch()
+      var file = try PartialFile(path: scratch.path("m"), purpose: "movie", overwrite: false)
+      try file.complete()
+      try file.write("more".utf8Span.span)
+    }
   }
 }

@@ -49,6 +49,45 @@ import Testing
     #expect(selector.selects(at: 100_000_005))
   }
 
+  @Test func theEdgesOfTimeAreNoTrap() throws {
+    let selector = IntervalSelector(.seconds(1))
+    // From the first time to the last are 2^64 - 1 ns, 18446744073 whole seconds and a part.
+    let times: [Int64] = [.min, .max, .max, .min, 0]
+    let picked = times.map { selector.selects(at: $0) }
+    #expect(picked == [true, true, false, true, true])
+    let sink = try begun()
+    for (number, time) in times.enumerated() {
+      let frame = Self.frame(UInt64(number), 0)
+      frame.record.captured = Timestamp(nanoseconds: time, clock: .media)
+      try frame.write(to: sink)
+    }
+    try sink.finish()
+    #expect(sink.durableCount == 5)
+  }
+
+  @Test func aBacklogHasACeiling() throws {
+    func backlog(_ width: Int, _ height: Int, _ rate: Int32) -> Int {
+      SinkSetup.test(Self.format).diskBacklog(
+        of: FrameFormat(
+          pixelFormat: .mjpeg, image: .i420, width: width, height: height, color: .jpeg,
+          rate: FrameRate(frames: rate)))
+    }
+    #expect(backlog(64, 48, 0) == 4 && backlog(64, 48, 30) == 15)
+    #expect(backlog(64, 48, .max) == 60)
+    // 3110400 bytes each: 41 are 128 MB.
+    #expect(backlog(1920, 1080, 240) == 41)
+    #expect(backlog(16384, 16384, 240) == 4)
+  }
+
+  @Test func whatIsNoFolderIsCalledWhatItIs() throws {
+    for (path, says) in [("", "give the name of a folder"), ("/dev/null", "a device")] {
+      let sink = StillSink(path: path)
+      var setup = SinkSetup.test(Self.format)
+      let error = #expect(throws: SinkError.self) { try sink.configure(&setup) }
+      #expect(error?.code == .usage && error?.description.contains(says) == true)
+    }
+  }
+
   @Test func aStillByItselfHasItsNameAtOnce() throws {
     let sink = try begun()
     for number: UInt64 in [0, 30, 60] {

@@ -69,8 +69,8 @@ extension Rules {
     Permission(
       "Sources/SprocketSinks",
       [
-        "FileCalls", "FileWriter+Text", "FileWriter", "PartialFile", "SinkError+System",
-        "TextTarget",
+        "FileCalls", "FileWriter+Text", "FileWriter", "PartialFile", "PartialFile+Names",
+        "SinkError+System", "TextTarget",
       ],
       "wraps open, write and errno; memory that grows"),
     Permission(

@@ -28,7 +28,7 @@ public final class DumpSink: Sink {
 
   public func configure(_ setup: inout SinkSetup) throws(SinkError) {
     setup.tapsSource = true
-    setup.backlog = setup.dumpBacklog
+    setup.backlog = setup.diskBacklog(of: setup.source.format)
     try setup.reads(.encoded)
     let image = DumpImage(setup.source.format)
     if !image.isStored { setup.packs(capacity: image.packedCapacity) }
@@ -69,7 +69,7 @@ public final class DumpFateSink: Sink {
   init(_ file: DumpFile) { self.file = file }
 
   public func configure(_ setup: inout SinkSetup) throws(SinkError) {
-    setup.backlog = setup.dumpBacklog
+    setup.backlog = setup.diskBacklog(of: setup.source.format)
     line = ReportLine(reports: setup.reports, stages: setup.stageNames)
     file.describe(setup.reports)
   }
@@ -94,12 +94,4 @@ public final class DumpFateSink: Sink {
 
   /// The other half completes the file; what it cannot keep is not kept here either.
   public func seal(_ ledger: Ledger) throws(SinkError) { try file.check() }
-}
-
-extension SinkSetup {
-  /// Half a second of frames: what a disk's pause is worth. At least 4, where the rate is low or
-  /// unknown.
-  fileprivate var dumpBacklog: Int {
-    max(4, Int((source.format.rate.framesPerSecond / 2).rounded(.up)))
-  }
 }

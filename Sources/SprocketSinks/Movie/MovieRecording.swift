@@ -77,7 +77,7 @@ final class MovieRecording {
       throw fail(error)
     }
     durableFrames = muxer?.durableFrames ?? durableFrames
-    if output.isGone { durableFrames = 0 }
+    defer { if output.isGone { durableFrames = 0 } }
     try output.complete()
   }
 
@@ -87,7 +87,7 @@ final class MovieRecording {
   }
 
   private func nanoseconds(_ ticks: Int64) -> Int64 {
-    Int64((Double(ticks) * 1e9 / Double(container.ticksPerSecond)).rounded())
+    Int64(exactly: (Double(ticks) * 1e9 / Double(container.ticksPerSecond)).rounded()) ?? .max
   }
 
   /// Once per fragment: is it still of use to write here?
@@ -209,12 +209,12 @@ extension Timestamp {
     var (now, wall) = (timespec(), timespec())
     unsafe clock_gettime(CLOCK_MONOTONIC, &now)
     unsafe clock_gettime(CLOCK_REALTIME, &wall)
-    let age = Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec) - nanoseconds
-    let time = Int64(wall.tv_sec) * 1_000_000_000 + Int64(wall.tv_nsec) - age
+    let age = Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec) &- nanoseconds
+    let time = Int64(wall.tv_sec) * 1_000_000_000 + Int64(wall.tv_nsec) &- age
     var seconds = time_t(time / 1_000_000_000)
     var parts = unsafe tm()
     _ = unsafe gmtime_r(&seconds, &parts)
-    let digits = "\(1_000_000 + time / 1000 % 1_000_000)".dropFirst()
+    let digits = "\(1_000_000 + (time / 1000 % 1_000_000).magnitude)".dropFirst()
     func two(_ number: Int32) -> Substring { "\(100 + number)".dropFirst() }
     let date = unsafe "\(1900 + parts.tm_year)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
     let clock = unsafe "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"

@@ -53,9 +53,7 @@ public final class MovieSink: Sink {
       )
     }
     let new = try declare(&setup)
-    // Half a second: what a disk may take to wake up or to write out what has gathered.
-    let rate = setup.format.rate.framesPerSecond
-    setup.backlog = max(4, Int((rate / 2).rounded(.up)))
+    setup.backlog = setup.diskBacklog(of: setup.format)
     if let format, let recording {
       if new == encoding, format.hasPictures(like: setup.format) { return recording.beginEpoch() }
       try close()
@@ -108,6 +106,7 @@ public final class MovieSink: Sink {
 
   public func finish() throws(SinkError) {
     try close()
+    noteLaterFiles()
     if movedFrames > 0 {
       note(
         "movie: \(movedFrames) frames were not later than the one before; each is a tick after it")
@@ -141,6 +140,29 @@ public final class MovieSink: Sink {
       self.recording = nil
     }
     try recording.finish()
+  }
+
+  /// What replaces a movie may have fewer files than that had: the others do not belong to it.
+  private func noteLaterFiles() {
+    guard overwrite, fileCount > 0 else { return }
+    let others = (fileCount + 1...fileCount + 1000).lazy.map(numbered)
+      .prefix { PartialFile.isTaken($0) }
+    if others.isEmpty { return }
+    note(
+      "movie: of an earlier run, and no part of \(path): \(Array(others).joined(separator: ", "))")
+  }
+
+  /// Whether a movie at `path` may go on in a file called `name`, in its folder.
+  public static func mayContinue(_ path: String, in name: String) -> Bool {
+    let parts = [path, name].map { path in
+      let start = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+      let end = path.lastIndex(of: ".") ?? path.endIndex
+      return (stem: path[start..<max(start, end)], ending: path[end...])
+    }
+    guard parts[0].ending == parts[1].ending else { return false }
+    let stem = parts[1].stem.hasSuffix(".partial") ? parts[1].stem.dropLast(8) : parts[1].stem
+    guard stem.hasPrefix(parts[0].stem + "-") else { return false }
+    return Int(stem.dropFirst(parts[0].stem.count + 1)).map { $0 > 1 } ?? false
   }
 
   /// `movie-2.mov`.

@@ -42,13 +42,19 @@ final class StillFolder {
   init(path: String, overwrite: Bool) throws(SinkError) {
     self.path = path
     self.overwrite = overwrite
+    if path.isEmpty {
+      throw SinkError(
+        .usage, "cannot write stills to an empty path: give the name of a folder")
+    }
     isNew = unsafe mkdir(path, 0o777) == 0
     if !isNew, errno != EEXIST { throw .opening(path, purpose: "stills", errno) }
     let result = unsafe FileCalls.open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY)
     guard result >= 0 else {
       throw result == -ENOTDIR
         ? SinkError(
-          .usage, "cannot write stills to \(path): it is a file; give the name of a folder")
+          .usage,
+          "cannot write stills to \(path): it is \(Self.kind(of: path)); "
+            + "give the name of a folder")
         : .opening(path, purpose: "stills", -result)
     }
     descriptor = result
@@ -86,12 +92,12 @@ final class StillFolder {
   /// The corresponding C functions are `openat` and `write`.
   func write(_ image: Span<UInt8>, _ record: FrameRecord) throws(SinkError) {
     let time = record.captured.nanoseconds
-    if let first = waiting.first, waiting.count == Self.most || time - first.time >= Self.longest {
+    if let first = waiting.first, waiting.count == Self.most || time &- first.time >= Self.longest {
       try nameAll()
     }
     setNames(record.number)
     // What an earlier run left under that name was found when this one began.
-    let flags = O_WRONLY | O_CREAT | (overwrite ? O_TRUNC : O_EXCL)
+    let flags = O_WRONLY | O_CREAT | (overwrite ? O_TRUNC : O_EXCL) | O_NOFOLLOW | O_NONBLOCK
     let file = unsafe FileCalls.open(descriptor, partialName, flags)
     guard file >= 0 else {
       let isGone = namedStills > keptStills || file == -ENOENT
@@ -106,9 +112,10 @@ final class StillFolder {
     if code != 0 {
       close(file)
       _ = unsafe unlinkat(descriptor, partialName, 0)
+      let failure = SinkError.writing(current, code)
       // Those before it are whole.
       try? nameAll()
-      throw fail(.writing(current, code))
+      throw fail(failure)
     }
     sprocket_begin_sync(file)
     waiting.append(Waiting(number: record.number, descriptor: file, time: time))
@@ -122,7 +129,7 @@ final class StillFolder {
   /// Whether stills come so seldom that none need wait for the next.
   private func isSparse(_ time: Int64) -> Bool {
     guard let lastTime else { return true }
-    return time - lastTime >= Self.longest / 4
+    return time &- lastTime >= Self.longest / 4
   }
 
   /// Names what waits, syncs the names, and removes the stills of an earlier run.
@@ -158,7 +165,7 @@ final class StillFolder {
     code = unsafe FileCalls.rename(descriptor, partialName, to: name, replaces: overwrite)
     if code != 0 {
       let partial = unsafe "\(path)/\(String(cString: partialName))"
-      return .naming(current, partial: partial, code)
+      return .naming(current, partial: partial, code, still.descriptor)
     }
     if !old.isEmpty { old.remove(still.number) }
     namedStills += 1
@@ -220,13 +227,24 @@ final class StillFolder {
       let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
         unsafe String(cString: UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self))
       }
-      guard name.hasPrefix("still-"), let point = name.firstIndex(of: "."),
-        [".jpg", ".partial.jpg"].contains(name[point...]),
-        let number = UInt64(name[..<point].dropFirst("still-".count)),
-        text(number) == name[..<point]
-      else { continue }
-      numbers.insert(number)
+      if let number = number(of: name) { numbers.insert(number) }
     }
     return numbers
+  }
+
+  /// The number of a still, whole or partial; `nil` where `name` is not a still's.
+  static func number(of name: String) -> UInt64? {
+    guard name.hasPrefix("still-"), let point = name.firstIndex(of: "."),
+      [".jpg", ".partial.jpg"].contains(name[point...]),
+      let number = UInt64(name[..<point].dropFirst("still-".count)), text(number) == name[..<point]
+    else { return nil }
+    return number
+  }
+
+  /// What lies at `path` that is no folder. The corresponding C function is `stat`.
+  private static func kind(of path: String) -> String {
+    var status = stat()
+    let isFile = unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    return isFile ? "a file" : "a device, a pipe or in no folder"
   }
 }

@@ -9,7 +9,8 @@ public import SprocketCore
 /// range becomes full range, as every viewer expects (`JPEGPacker`).
 ///
 /// A folder that is not there is made. One that has stills is refused unless `overwrite` is set; then
-/// those of the earlier run that this one does not replace are removed when it is done.
+/// those of the earlier run that this one does not replace are removed when it is done: a run that is
+/// killed leaves stills of both.
 public final class StillSink: Sink {
   public let name = "stills"
   private let path: String
@@ -36,9 +37,7 @@ public final class StillSink: Sink {
   }
 
   public func configure(_ setup: inout SinkSetup) throws(SinkError) {
-    let rate = setup.format.rate.framesPerSecond
-    // Half a second: what a disk may take to sync.
-    setup.backlog = max(4, Int((rate / 2).rounded(.up)))
+    setup.backlog = setup.diskBacklog(of: setup.format)
     format = setup.format
     isEncoded = !(setup.isUntouched && setup.source.format.pixelFormat == .mjpeg)
     if isEncoded {
@@ -62,6 +61,9 @@ public final class StillSink: Sink {
     }
     if folder == nil { folder = try StillFolder(path: path, overwrite: overwrite) }
   }
+
+  /// Whether a file of that name in the folder is a still, whole or partial.
+  public static func isStill(_ name: String) -> Bool { StillFolder.number(of: name) != nil }
 
   public func makeSelector() -> (any FrameSelector)? { selector }
 
@@ -102,15 +104,12 @@ public final class StillSink: Sink {
 
 /// Picks the first frame at or after each multiple of an interval, counted from the first frame.
 final class IntervalSelector: FrameSelector {
-  private let interval: Int64
+  private let interval: UInt64
   private var origin: Int64?
   /// The multiple that the last frame picked stands for.
-  private var last: Int64 = 0
+  private var last: UInt64 = 0
 
-  init(_ interval: Duration) {
-    let (seconds, attoseconds) = interval.components
-    self.interval = max(1, seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
-  }
+  init(_ interval: Duration) { self.interval = UInt64(max(1, interval.nanosecondCount)) }
 
   func selects(_ frame: borrowing FrameView) -> Bool {
     selects(at: frame.record.captured.nanoseconds)
@@ -118,11 +117,12 @@ final class IntervalSelector: FrameSelector {
 
   /// `time` in nanoseconds. A clock that goes back, as after a replug, begins anew.
   func selects(at time: Int64) -> Bool {
-    guard let start = origin, time >= start + last * interval else {
+    // Also a difference that no signed number holds.
+    let multiple = origin.map { UInt64(bitPattern: time &- $0) / interval }
+    guard let start = origin, let multiple, time >= start, multiple >= last else {
       (origin, last) = (time, 0)
       return true
     }
-    let multiple = (time - start) / interval
     guard multiple > last else { return false }
     last = multiple
     return true

@@ -1,0 +1,82 @@
+internal import Glibc
+internal import SprocketCore
+
+extension PartialFile {
+  /// `movie.partial.mov` of `movie.mov`, and `sums.partial` of `sums`.
+  static func partialName(of path: String) -> String {
+    let name = path[(path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex)...]
+    // A point at the start hides a file and ends no name.
+    guard let point = name.lastIndex(of: "."), point != name.startIndex else {
+      return path + ".partial"
+    }
+    return path[..<point] + ".partial" + path[point...]
+  }
+
+  enum Kind { case nothing, file, folder, device }
+
+  /// The corresponding C functions are `stat` and `lstat`.
+  static func kind(of path: String) -> Kind {
+    var status = stat()
+    if unsafe stat(path, &status) < 0, unsafe lstat(path, &status) < 0 { return .nothing }
+    // A name such as /dev/stdout stands for what is open, also where that is a file.
+    if path.hasPrefix("/dev/"), !path.hasPrefix("/dev/shm/"), status.st_mode & S_IFMT == S_IFREG {
+      return .device
+    }
+    return switch status.st_mode & S_IFMT {
+    // A link to nothing is a name that is taken.
+    case S_IFREG, S_IFLNK: .file
+    case S_IFDIR: .folder
+    default: .device
+    }
+  }
+
+  /// The corresponding C function is `realpath`.
+  static func target(of path: String) -> String {
+    guard let text = unsafe realpath(path, nil) else { return path }
+    defer { unsafe free(text) }
+    return unsafe String(cString: text)
+  }
+
+  static func size(_ descriptor: Int32) -> Int64 {
+    var status = stat()
+    return unsafe fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0
+  }
+}
+
+extension PartialFile {
+  /// How long a named pipe may be without a reader.
+  private static let patience = 300
+  /// In microseconds: 3 s in all.
+  private static let pause: UInt32 = 10_000
+
+  /// Opens a device or pipe as it is. A pipe that nobody reads is waited for, but not for ever.
+  /// The corresponding C functions are `open` and `fcntl`.
+  static func open(device path: String, _ purpose: String) throws(SinkError) -> Int32 {
+    // Behind what is there: standard output may be a file that others write to.
+    let flags = O_WRONLY | O_APPEND | O_NONBLOCK
+    var descriptor = unsafe FileCalls.open(AT_FDCWD, path, flags)
+    var tries = 0
+    while descriptor == -ENXIO, isPipe(path) {
+      guard tries < patience else { throw .noReader(path, purpose: purpose) }
+      tries += 1
+      usleep(pause)
+      descriptor = unsafe FileCalls.open(AT_FDCWD, path, flags)
+    }
+    guard descriptor >= 0 else { throw .opening(path, purpose: purpose, -descriptor) }
+    // Writing waits for the reader.
+    _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK)
+    return descriptor
+  }
+
+  /// Whether `path` is the name of what is open as `descriptor`, and not of something else by now.
+  static func isNamed(_ path: String, _ descriptor: Int32) -> Bool {
+    var (named, opened) = (stat(), stat())
+    return unsafe stat(path, &named) == 0 && fstat(descriptor, &opened) == 0
+      && named.st_dev == opened.st_dev && named.st_ino == opened.st_ino
+  }
+
+  private static func isPipe(_ path: String) -> Bool {
+    var status = stat()
+    return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
+  }
+}
