@@ -61,8 +61,8 @@ threads:
 	swift test --sanitize=thread --scratch-path .build/thread \
 	  --filter 'SprocketRingTests|SprocketEngineTests|SprocketTests'
 
-addresses:
-	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.supp:print_suppressions=0 \
+addresses: .build/venv/installed
+	PATH="$(CURDIR)/.build/venv/bin:$$PATH" LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.supp:print_suppressions=0 \
 	  swift test --sanitize=address --scratch-path .build/address \
 	  --filter 'Sprocket(JPEG|Codecs|LibAV|LZ4|MCAP|Sources|Sinks)Tests'
 
