@@ -10,7 +10,8 @@ struct MCAPInput: ~Copyable {
 
   /// The corresponding C functions are `open` and `flock`.
   init(path: String) throws(MCAPError) {
-    let opened = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    // Without waiting: a named pipe that nobody writes to would hold us here for ever.
+    let opened = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     if opened < 0 { throw .system(path, errno) }
     var status = stat()
     let kind = unsafe fstat(opened, &status) < 0 ? 0 : status.st_mode & S_IFMT

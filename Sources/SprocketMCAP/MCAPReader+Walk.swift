@@ -9,7 +9,16 @@ extension MCAPReader {
     guard unsafe raw.elements.elementsEqual(magic) else { throw notMCAP }
     wholeSize = UInt64(magic.count)
     while !isComplete, try walkRecord() {}
+    if !isComplete, try endsAsAWholeFile() { damagedAt = wholeSize }
     try findDefinitions()
+  }
+
+  /// Whether the end of the file is there, whatever is before it.
+  private mutating func endsAsAWholeFile() throws(MCAPError) -> Bool {
+    let magic = MCAPFormat.magic
+    guard size - wholeSize >= UInt64(magic.count) else { return false }
+    try input.read(size - UInt64(magic.count), magic.count, into: &raw)
+    return unsafe raw.elements.elementsEqual(magic)
   }
 
   private var notMCAP: MCAPError { MCAPError(.format, "\(path) is no MCAP file") }
@@ -114,7 +123,8 @@ extension MCAPReader {
     }
   }
 
-  /// Loads a chunk. One that is damaged is the end of the file for us: then it returns false.
+  /// Loads a chunk. One that is damaged is the end of the file for us, `damagedAt`: then it returns
+  /// false.
   public mutating func loadOrCut(_ index: Int) throws(MCAPError) -> Bool {
     do throws(MCAPError) {
       try load(index)
@@ -122,6 +132,7 @@ extension MCAPReader {
     } catch {
       guard error.code == .damaged else { throw error }
       wholeSize = chunks[index].offset
+      damagedAt = wholeSize
       chunks.removeSubrange(index...)
       isComplete = false
       return false

@@ -7,12 +7,17 @@ public struct MCAPChunkPlace: Sendable {
   enum Compression: Sendable { case none, lz4, zstd, other }
 
   /// Of the compressed records, in the file.
-  var offset: UInt64
+  public internal(set) var offset: UInt64
   var compressedSize: Int
   var compression: Compression
   var checksum: UInt32
   /// Bytes once decompressed.
   public internal(set) var size: Int
+  /// The most that it can really be, whatever it says, in bytes.
+  public var largestSize: Int {
+    let ratio = compression == .none ? 1 : MCAPReader.largestRatio
+    return min(size, compressedSize.multipliedReportingOverflow(by: ratio).partialValue)
+  }
   /// The indexes behind it: whose messages, and where in the file the list lies.
   var indexes: [(channel: UInt16, offset: UInt64, count: Int)] = []
 
@@ -46,6 +51,9 @@ public struct MCAPReader: ~Copyable {
   public internal(set) var chunks: [MCAPChunkPlace] = []
   /// The file has its footer.
   public internal(set) var isComplete = false
+  /// Where in the file something is broken, so that all that follows is left out; `nil` for a file that
+  /// is whole or was merely cut off.
+  public internal(set) var damagedAt: UInt64?
   /// Bytes of the file up to which records are whole.
   public internal(set) var wholeSize: UInt64 = 0
 
@@ -53,13 +61,24 @@ public struct MCAPReader: ~Copyable {
   var raw = MCAPBytes(capacity: 1 << 16)
   var content = MCAPBytes(capacity: 1 << 16)
   public private(set) var loaded: Int?
+  /// Chunks that were loaded before: where chunks overlap in time, messages go to and fro between them.
+  private var kept = InlineArray<3, Kept> { _ in Kept() }
+  private var nextKept = 0
   private var decoders = Decoders()
 
   /// Largest chunk and record that are read: a frame of 16,384 x 16,384 pixels in RGB has less.
   static let limit = 1 << 30
   /// The most that decompression makes of one byte: 255 for LZ4; Zstandard could make more of nothing
   /// but zeros.
-  private static let largestRatio = 20_000
+  fileprivate static let largestRatio = 20_000
+
+  private struct Kept: ~Copyable {
+    var content = MCAPBytes(capacity: 0)
+    var chunk: Int?
+  }
+
+  /// The largest chunk that is kept, in bytes.
+  private static let largestKept = 1 << 24
 
   private struct Decoders: ~Copyable {
     var lz4 = LZ4FrameDecoder()
@@ -91,10 +110,21 @@ public struct MCAPReader: ~Copyable {
   /// Bytes of the file.
   public var size: UInt64 { input.size }
 
-  /// Decompresses a chunk, unless it is the one that is loaded. Memory grows to the largest chunk
-  /// and is kept.
+  /// Decompresses a chunk, unless it is one of the last four that were loaded. Memory grows to the
+  /// largest chunk and is kept, and so that of three more of up to 16 MiB.
   public mutating func load(_ index: Int) throws(MCAPError) {
     if loaded == index { return }
+    for other in kept.indices where kept[other].chunk == index {
+      swap(&content, &kept[other].content)
+      kept[other].chunk = loaded
+      loaded = index
+      return
+    }
+    if loaded != nil, content.count <= Self.largestKept {
+      swap(&content, &kept[nextKept].content)
+      kept[nextKept].chunk = loaded
+      nextKept = (nextKept + 1) % kept.count
+    }
     loaded = nil
     let place = chunks[index]
     try checkSizes(place)

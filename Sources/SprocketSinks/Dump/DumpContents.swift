@@ -29,6 +29,8 @@ struct DumpContents: ~Copyable {
   private var chunkLogTime: UInt64?
   private var chunkDequeued: Int64?
   var failure: SinkError?
+  /// The file has its end and its name.
+  private(set) var isClosed = false
   private(set) var durableFrames: UInt64 = 0
   private(set) var durableFates: UInt64 = 0
   private var pendingFrames: UInt64 = 0
@@ -205,6 +207,7 @@ struct DumpContents: ~Copyable {
     try flush()
     try writer?.end()
     try writer?.output.complete()
+    isClosed = true
   }
 }
 

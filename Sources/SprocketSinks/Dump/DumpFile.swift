@@ -39,39 +39,42 @@ final class DumpFile: @unchecked Sendable {
 
   /// A frame whose bytes are stored as they are.
   func add(_ frame: borrowing FrameView, stored bytes: Span<UInt8>) throws(SinkError) {
-    try write { contents throws(SinkError) in try contents.add(frame, stored: bytes) }
+    try add { contents throws(SinkError) in try contents.add(frame, stored: bytes) }
   }
 
   /// A frame that `DumpPacker` compressed.
   func add(_ frame: borrowing FrameView, packed bytes: Span<UInt8>) throws(SinkError) {
-    try write { contents throws(SinkError) in try contents.add(frame, packed: bytes) }
+    try add { contents throws(SinkError) in try contents.add(frame, packed: bytes) }
   }
 
   /// A frame that the source produced and that is not in the file.
   func add(_ lost: LostFrame) throws(SinkError) {
-    try write { contents throws(SinkError) in try contents.add(lost) }
+    try add { contents throws(SinkError) in try contents.add(lost) }
   }
 
   /// What became of a frame at the chain's end.
   func add(
     _ fate: LostFrame, _ frame: borrowing FrameView, _ line: borrowing ReportLine
   ) throws(SinkError) {
-    try write { contents throws(SinkError) in try contents.add(fate, frame, line) }
+    try add { contents throws(SinkError) in try contents.add(fate, frame, line) }
   }
 
   /// The same of a frame that did not get there.
   func add(_ fate: LostFrame, _ line: borrowing ReportLine) throws(SinkError) {
-    try write { contents throws(SinkError) in try contents.add(fate, line) }
+    try add { contents throws(SinkError) in try contents.add(fate, line) }
   }
 
   /// Hands everything to the kernel.
   func flush() throws(SinkError) {
-    try write { contents throws(SinkError) in try contents.flush() }
+    try write { contents throws(SinkError) in
+      // The other half may have ended the file.
+      if !contents.isClosed { try contents.flush() }
+    }
   }
 
   /// Ends the file and gives it its name.
   func complete(_ ledger: Ledger) throws(SinkError) {
-    try write { contents throws(SinkError) in try contents.complete(ledger) }
+    try add { contents throws(SinkError) in try contents.complete(ledger) }
   }
 
   /// Throws what the file failed with, if it did.
@@ -85,6 +88,16 @@ final class DumpFile: @unchecked Sendable {
     }
   }
 
+  /// Nothing comes behind the file's end, were its sink ever so late.
+  private func add(
+    _ body: (inout DumpContents) throws(SinkError) -> Void
+  ) throws(SinkError) {
+    try write { contents throws(SinkError) in
+      if !contents.isClosed { return try body(&contents) }
+      throw SinkError(.failed, "\(path) was complete before this came")
+    }
+  }
+
   /// After the first failure, which both sinks tell in the same words, nothing is done any more.
   private func write(
     _ body: (inout DumpContents) throws(SinkError) -> Void
@@ -94,7 +107,7 @@ final class DumpFile: @unchecked Sendable {
       do throws(SinkError) {
         try body(&contents)
       } catch {
-        throw contents.fail(error)
+        throw contents.isClosed ? error : contents.fail(error)
       }
     }
   }

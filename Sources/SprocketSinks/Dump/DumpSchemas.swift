@@ -22,7 +22,9 @@ enum DumpSchemas {
     keys.add("color", schema: color.schema())
     keys.add("live", "boolean", "frames did not wait")
     keys.add("clock", of: clocks, "of captured_ns")
-    keys.add("wall_offset_ns", "integer", "ns from the monotonic clock to the time of day (UNIX)")
+    keys.add(
+      "wall_offset_ns", "integer|null",
+      "ns from the monotonic clock to the time of day (UNIX); null on other clocks")
     keys.add(
       "stages", schema: JSONProperties.array(of: #"{"type":"string"}"#, "the chain, in order"))
     var control = JSONProperties()

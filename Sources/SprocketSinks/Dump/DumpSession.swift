@@ -6,14 +6,16 @@ struct DumpSession {
   private let epoch: UInt32
   private let source: SourceDescription
   private let stages: [String]
-  /// What must be added to the monotonic clock to have the time of day, in nanoseconds, as it was then.
-  private let wallOffset: Int64
+  /// What must be added to the monotonic clock to have the time of day, in nanoseconds, as it was then;
+  /// `nil` where the frames' times are on another clock.
+  private let wallOffset: Int64?
 
   init(_ setup: SinkSetup) {
     epoch = setup.epoch
     source = setup.source
     stages = setup.stageNames
-    wallOffset = Self.now(CLOCK_REALTIME) - Self.now(CLOCK_MONOTONIC)
+    let isMonotonic = source.clock == .monotonic
+    wallOffset = isMonotonic ? Self.now(CLOCK_REALTIME) - Self.now(CLOCK_MONOTONIC) : nil
   }
 
   /// As JSON.
@@ -31,7 +33,7 @@ struct DumpSession {
         #"{"range":"\#(color.range)","matrix":"\#(color.matrix)","transfer":"\#(color.transfer)"}"#
       ),
       ("live", "\(source.isLive)"), ("clock", quoted("\(source.clock)")),
-      ("wall_offset_ns", "\(wallOffset)"),
+      ("wall_offset_ns", wallOffset.map { "\($0)" } ?? "null"),
       ("stages", "[" + stages.map(quoted).joined(separator: ",") + "]"),
     ]
     let controls = source.controls?.controls ?? []

@@ -10,6 +10,8 @@ struct ReplayIndex {
   private(set) var sessions: [ReplaySession] = []
   /// Frames at the end of a file that was cut off, whose bytes are not in it.
   private(set) var cutFrames = 0
+  /// Chunks of images that are damaged, by where in the file they are.
+  private(set) var damaged: [UInt64] = []
   /// Whether images are compressed, by channel.
   private(set) var imageChannels: [UInt16: Bool] = [:]
 
@@ -21,8 +23,11 @@ struct ReplayIndex {
   private var fateChannels: Set<UInt16> = []
   private var rangeChannels: Set<UInt16> = []
   private var late: [UInt64] = []
+  /// Records of frames' fates: each frame that was produced has one.
+  private var fateCount: UInt64 = 0
 
-  /// Throws where there is nothing in the file that could be played.
+  /// Of a file of some other program, which has no sessions, only finds out which channels have images:
+  /// `takeForeign` reads one.
   init(_ reader: inout MCAPReader) throws(MCAPError) {
     for (id, channel) in reader.channels {
       let schema = reader.schemas[channel.schema]?.name
@@ -38,14 +43,14 @@ struct ReplayIndex {
     }
     try readRecords(&reader)
     if sessions.isEmpty {
-      // Some other program's: its first channel of images.
       frames = []
-      guard let first = imageChannels.keys.min() else { return }
-      imageChannels = imageChannels.filter { $0.key == first }
+    } else {
+      join(try imagePlaces(Set(imageChannels.keys), &reader), reader)
     }
-    let places = try imagePlaces(&reader)
-    if sessions.isEmpty { takeForeign(places) } else { join(places, reader.isComplete) }
   }
+
+  /// Frames that a stage dropped because they came too late.
+  var lateCount: Int { frames.count { $0.wasLate } }
 
   /// The records of all chunks that hold any.
   private mutating func readRecords(_ reader: inout MCAPReader) throws(MCAPError) {
@@ -56,6 +61,7 @@ struct ReplayIndex {
       reader.forEachMessage(on: wanted) { message, data in read(message.channel, data) }
     }
     frames.sort { $0.number < $1.number }
+    boundRanges()
     for number in late { markLate(number) }
     late = []
   }
@@ -64,12 +70,27 @@ struct ReplayIndex {
     if sourceChannels.contains(channel) {
       if let frame = ReplayRecord.frame(data, events: &events) { frames.append(frame) }
     } else if fateChannels.contains(channel) {
+      fateCount += 1
       if let number = ReplayRecord.lateNumber(data) { late.append(number) }
     } else if rangeChannels.contains(channel) {
       if let range = ReplayRecord.range(data) { frames.append(range) }
     } else if let session = ReplayRecord.session(data) {
       sessions.append(session)
     }
+  }
+
+  /// A range ends where the next frame begins, and no file tells of more frames than it has fates of,
+  /// or, without them, than come in 100 s at the highest rate.
+  private mutating func boundRanges() {
+    let most = max(fateCount, 1_000_000)
+    for index in frames.indices where frames[index].skipped > 0 {
+      let isLast = index == frames.count - 1
+      let room = isLast ? most : frames[index + 1].number - frames[index].number
+      frames[index].skipped = min(frames[index].skipped, room, most)
+      // Nothing of it is left; 0 would be a frame with bytes.
+      if room == 0 { frames[index].isEmptyRange = true }
+    }
+    frames.removeAll { $0.isEmptyRange }
   }
 
   private mutating func markLate(_ number: UInt64) {
@@ -83,11 +104,17 @@ struct ReplayIndex {
   }
 
   /// In the order of their times; those of one time as they lie in the file.
-  private func imagePlaces(_ reader: inout MCAPReader) throws(MCAPError) -> [MCAPMessagePlace] {
-    let wanted = Set(imageChannels.keys)
+  private mutating func imagePlaces(
+    _ wanted: Set<UInt16>, _ reader: inout MCAPReader
+  ) throws(MCAPError) -> [MCAPMessagePlace] {
     var places: [MCAPMessagePlace] = []
     for chunk in reader.chunks.indices where reader.chunks[chunk].mayHold(wanted) {
-      try reader.places(of: wanted, in: chunk, to: &places)
+      do throws(MCAPError) {
+        try reader.places(of: wanted, in: chunk, to: &places)
+      } catch {
+        guard error.code == .damaged else { throw error }
+        damaged.append(reader.chunks[chunk].offset)
+      }
     }
     return places.sorted {
       ($0.logTime, $0.chunk, $0.offset) < ($1.logTime, $1.chunk, $1.offset)
@@ -96,31 +123,50 @@ struct ReplayIndex {
 
   /// Finds the bytes of each frame: the image of the same time. A program that copied the file may
   /// have put messages into another order.
-  private mutating func join(_ places: [MCAPMessagePlace], _ isComplete: Bool) {
+  private mutating func join(_ places: [MCAPMessagePlace], _ reader: borrowing MCAPReader) {
     let order = frames.indices.filter { frames[$0].bytes > 0 }.sorted {
-      (frames[$0].captured, frames[$0].number) < (frames[$1].captured, frames[$1].number)
+      (frames[$0].logTime, frames[$0].number) < (frames[$1].logTime, frames[$1].number)
     }
     var next = 0
     var last = -1
     for index in order {
-      // As the dump writes it: what lies before 0 becomes 0.
-      let time = UInt64(max(frames[index].captured, 0))
+      let time = frames[index].logTime
       while next < places.count, places[next].logTime < time { next += 1 }
       guard next < places.count, places[next].logTime == time else { continue }
-      frames[index].place = places[next]
+      let place = places[next]
+      frames[index].place = place
+      // No more than there can be, whatever the record says.
+      frames[index].bytes = min(frames[index].bytes, reader.chunks[Int(place.chunk)].largestSize)
       next += 1
       last = max(last, index)
     }
-    if !isComplete {
+    if !reader.isComplete {
       cutFrames = frames.count - last - 1
       frames.removeSubrange((last + 1)...)
     }
-    // Bytes that somebody took out of the file: there was no room for them.
-    for index in frames.indices
-    where frames[index].bytes > 0 && frames[index].place == nil { frames[index].skipped = 1 }
+    for index in frames.indices where frames[index].bytes > 0 && frames[index].place == nil {
+      frames[index].bytes = 0
+      if damaged.isEmpty {
+        // Bytes that somebody took out of the file: there was no room for them.
+        frames[index].skipped = 1
+      } else {
+        frames[index].isCorrupt = true
+      }
+    }
   }
 
-  private mutating func takeForeign(_ places: [MCAPMessagePlace]) {
+  // MARK: Files of other programs
+
+  /// Channels that may have images, the first first.
+  var foreignChannels: [UInt16] { imageChannels.keys.sorted() }
+
+  /// Makes the messages of a channel the frames.
+  mutating func takeForeign(
+    _ channel: UInt16, _ reader: inout MCAPReader
+  ) throws(MCAPError) {
+    frames = []
+    damaged = []
+    let places = try imagePlaces([channel], &reader)
     for (index, place) in places.enumerated() {
       var frame = ReplayFrame()
       frame.number = UInt64(index)

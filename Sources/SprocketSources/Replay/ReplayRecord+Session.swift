@@ -93,7 +93,8 @@ private struct SessionFields {
     // What a JPEG may be unpacked to.
     let planar: [PixelFormat] = [.i420, .yuv422p, .yuv444p, .yuv440p, .yuv411p, .grey]
     if format.isEncoded, let image, !planar.contains(image) { return nil }
-    let hasRate = rate.frames > 0 && rate.seconds > 0
+    // No camera has more than 10,000 frames per second.
+    let hasRate = rate.frames > 0 && rate.seconds > 0 && rate.framesPerSecond <= 10_000
     var found = ReplaySession(
       format: FrameFormat(
         pixelFormat: format, image: format.isEncoded ? image : nil, width: width, height: height,

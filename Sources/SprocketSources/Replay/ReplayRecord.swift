@@ -19,10 +19,15 @@ struct ReplayFrame: Sendable {
   /// It is one of `skipped` frames in a row, from this one on, that have no bytes in the dump.
   var skipped: UInt64 = 0
   var inForce = ControlState()
+  /// A range that others left no room for.
+  var isEmptyRange = false
   /// Its events among all.
   var events: Range<Int32> = 0..<0
   /// `nil` where there are no bytes.
   var place: MCAPMessagePlace?
+
+  /// Of its messages, as the dump writes it: what lies before 0 becomes 0.
+  var logTime: UInt64 { UInt64(max(captured, 0)) }
 }
 
 /// What a dump says of an epoch.

@@ -1,33 +1,41 @@
 internal import SprocketCodecs
 public import SprocketCore
 internal import SprocketMCAP
+internal import Synchronization
 
 /// Plays a dump: the same bytes, sequence numbers, times, settings in force and events.
 ///
 /// What the source found against a frame is found again: `missing` from jumps of the sequence,
 /// `corrupt` from the driver's flags and the bytes, as if they came from a device; `startup` is as
 /// recorded. Frames for which there was no room, in the engine or in the dump, are `overrun`. What a
-/// stage dropped as late it drops again, so that results are the same. Controls cannot be written.
+/// stage dropped as late is dropped again where the chain has `latedrop` as it had then, so that results
+/// are the same; another chain gets those frames. Controls cannot be written.
 ///
 /// With `live=true` frames come at the times at which they came, `captured` is moved onto this
 /// machine's monotonic clock with them, and what is late is decided anew.
 ///
-/// A file that was cut off is played up to its last whole chunk. Of other programs' files the first
+/// A file that was cut off is played up to its last whole chunk, one with damaged records up to these.
+/// Frames whose chunk of images is damaged are `corrupt` and have no bytes. Of other programs' files the first
 /// channel of images is played, JPEGs in `foxglove.CompressedImage` or pictures in `foxglove.RawImage`.
 ///
 /// Chunks are decompressed one at a time into one buffer, and frames copied from it.
 public final class ReplaySource: Source {
-  private let path: String
-  private let settings: ReplaySettings
-  private var reader: MCAPReader?
-  private var index: ReplayIndex?
-  private var session: ReplaySession?
+  let path: String
+  let settings: ReplaySettings
+  var reader: MCAPReader?
+  var index: ReplayIndex?
+  var session: ReplaySession?
   /// The frame to be told next, and, in a range, how many of it have been told.
   private var place = 0
   private var told: UInt64 = 0
   /// The image of the frame that was announced, as bytes of its message.
-  private var image: ReplayImage?
+  var image: ReplayImage?
   private var isAnnounced = false
+  /// Bytes that a slot has for an encoded frame.
+  private var room = 0
+  /// Chunks of images that turned out to be damaged, by where in the file they are. Asked for on
+  /// another thread.
+  let damaged = Mutex<[UInt64]>([])
   /// On the monotonic clock, when the recording's time 0 was.
   private var start: Int64?
 
@@ -46,31 +54,18 @@ public final class ReplaySource: Source {
     } catch {
       throw SourceError(.usage, error.description)
     }
+    if index?.sessions.isEmpty == true { try findForeign() }
     guard let index, let first = index.frames.first else { throw nothingToPlay() }
-    session = index.sessions.first { $0.epoch == first.epoch } ?? index.sessions.first
-    if session == nil, let format = try foreignFormat() { session = ReplaySession(format: format) }
+    session =
+      session ?? index.sessions.first { $0.epoch == first.epoch } ?? index.sessions.first
     guard let session else { throw nothingToPlay() }
+    damaged.withLock { $0 += index.damaged }
+    room = largestImage
     var description = describe(session)
     let last = index.frames[index.frames.count - 1]
     description.frameCount = Int(clamping: last.number - first.number &+ max(last.skipped, 1))
     description.note = note(index)
     return description
-  }
-
-  private func nothingToPlay() -> SourceError {
-    let kinds = "JPEGs (foxglove.CompressedImage) or pictures (foxglove.RawImage) of a known format"
-    return SourceError(
-      .usage,
-      index?.sessions.isEmpty == false
-        ? "\(path) is a dump without a whole chunk of frames: there is nothing to replay"
-        : "\(path) has no frames to replay: give a dump, or an MCAP file with \(kinds)")
-  }
-
-  private func note(_ index: ReplayIndex) -> String? {
-    guard reader?.isComplete == false else { return nil }
-    let frames = index.cutFrames
-    return "\(path) was cut off; it is replayed up to its last whole chunk"
-      + (frames > 0 ? ", without the last \(frames) frames that it tells of" : "")
   }
 
   private func describe(_ session: ReplaySession) -> SourceDescription {
@@ -79,13 +74,17 @@ public final class ReplaySource: Source {
     return SourceDescription(
       name: path, format: format, isLive: settings.live,
       clock: settings.live ? .monotonic : .recorded,
-      capacity: format.pixelFormat.isEncoded ? largestImage : size)
+      capacity: format.pixelFormat.isEncoded ? room : size)
   }
 
-  /// The most that an encoded frame can have: less than its chunk.
+  private func isDamaged(_ chunk: UInt64) -> Bool {
+    damaged.withLock { $0.contains(chunk) }
+  }
+
+  /// The most that an encoded frame can have, as frames' records say: less than its chunk.
   private var largestImage: Int {
     let told = index?.frames.reduce(0) { max($0, $1.bytes) } ?? 0
-    return told > 0 ? told : reader?.chunks.reduce(1) { max($0, $1.size) } ?? 1
+    return told > 0 ? told : reader?.chunks.reduce(1) { max($0, $1.largestSize) } ?? 1
   }
 
   // MARK: Playing
@@ -115,12 +114,17 @@ public final class ReplaySource: Source {
   }
 
   /// Brings the chunk of an image into memory.
-  private func load(_ place: MCAPMessagePlace) throws(SourceError) -> ReplayImage? {
+  func load(_ place: MCAPMessagePlace) throws(SourceError) -> ReplayImage? {
     var found: ReplayImage?
+    let chunk = Int(place.chunk)
+    guard let offset = reader?.chunks[chunk].offset else { return nil }
+    if isDamaged(offset) { return nil }
     do throws(MCAPError) {
-      try reader?.load(Int(place.chunk))
+      try reader?.load(chunk)
     } catch {
-      throw SourceError(.failed, error.description)
+      guard error.code == .damaged else { throw SourceError(.failed, error.description) }
+      damaged.withLock { $0.append(offset) }
+      return nil
     }
     _ = reader?.withMessage(at: place) { message, data in
       found = ReplayImage(data, isCompressed: index?.isCompressed(message.channel) ?? false)
@@ -157,6 +161,8 @@ public final class ReplaySource: Source {
       let size = format.pixelFormat.byteCount(width: format.width, height: format.height)
       return image.count(row: rowBytes(format), rows: format.height) != size
     }
+    // Its record said that there is less: there is no room for the rest of it.
+    if image.data.count > room { return true }
     var isWhole = false
     _ = reader?.withMessage(at: place) { _, data in
       isWhole = EncodedFrame(checking: data.extracting(image.data)) != nil
@@ -166,28 +172,6 @@ public final class ReplaySource: Source {
 
   /// `V4L2_BUF_FLAG_ERROR` (linux/videodev2.h): the buffer's contents may be damaged.
   private static let errorFlag: UInt32 = 0x0040
-
-  // MARK: Files of other programs
-
-  /// The format of the first image that has one.
-  private func foreignFormat() throws(SourceError) -> FrameFormat? {
-    guard let index else { return nil }
-    for frame in index.frames.prefix(Self.patience) {
-      guard let place = frame.place else { continue }
-      image = try load(place)
-      if let format = foreignFormat(place) { return format }
-    }
-    return nil
-  }
-
-  /// Frames that may be damaged before one that is not.
-  private static let patience = 100
-
-  private func foreignFormat(_ place: MCAPMessagePlace) -> FrameFormat? {
-    var format: FrameFormat?
-    _ = reader?.withMessage(at: place) { _, data in format = image?.format(data) }
-    return format
-  }
 
   // MARK: Time
 

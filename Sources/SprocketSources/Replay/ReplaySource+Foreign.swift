@@ -1,0 +1,43 @@
+internal import SprocketCore
+internal import SprocketMCAP
+
+// Files of other programs.
+
+extension ReplaySource {
+  /// Takes the first channel with images that can be played.
+  func findForeign() throws(SourceError) {
+    for channel in index?.foreignChannels ?? [] {
+      guard var opened = reader.take() else { return }
+      do throws(MCAPError) {
+        try index?.takeForeign(channel, &opened)
+      } catch {
+        throw SourceError(.usage, error.description)
+      }
+      reader = consume opened
+      if let format = try foreignFormat() {
+        session = ReplaySession(format: format)
+        return
+      }
+    }
+  }
+
+  /// The format of the first image that has one.
+  private func foreignFormat() throws(SourceError) -> FrameFormat? {
+    guard let index else { return nil }
+    for frame in index.frames.prefix(Self.patience) {
+      guard let place = frame.place else { continue }
+      image = try load(place)
+      if let format = foreignFormat(place) { return format }
+    }
+    return nil
+  }
+
+  /// Frames that may be damaged before one that is not.
+  private static var patience: Int { 100 }
+
+  func foreignFormat(_ place: MCAPMessagePlace) -> FrameFormat? {
+    var format: FrameFormat?
+    _ = reader?.withMessage(at: place) { _, data in format = image?.format(data) }
+    return format
+  }
+}

@@ -1,0 +1,53 @@
+internal import SprocketCore
+internal import SprocketMCAP
+internal import Synchronization
+
+// What a replay says of its file.
+
+extension ReplaySource {
+  func nothingToPlay() -> SourceError {
+    if index?.sessions.isEmpty == false {
+      return SourceError(
+        .usage, "\(path) is a dump without a whole chunk of frames: there is nothing to replay")
+    }
+    if let place = reader?.damagedAt {
+      return SourceError(
+        .usage, "\(path) is damaged at byte \(place), before its first frame: it cannot be replayed"
+      )
+    }
+    let kinds = "JPEGs (foxglove.CompressedImage) or pictures (foxglove.RawImage) of a known format"
+    return SourceError(
+      .usage, "\(path) has no frames to replay: give a dump, or an MCAP file with \(kinds)")
+  }
+
+  /// What is known when the file has been opened.
+  func note(_ index: ReplayIndex) -> String? {
+    var notes: [String] = []
+    if reader?.isComplete == false {
+      let lost = index.cutFrames
+      let end =
+        if let place = reader?.damagedAt {
+          "is damaged at byte \(place); it is replayed up to there"
+        } else {
+          "was cut off; it is replayed up to its last whole chunk"
+        }
+      notes.append(
+        "\(path) \(end)" + (lost > 0 ? ", without the last \(lost) frames that it tells of" : ""))
+    }
+    let late = settings.live ? 0 : index.lateCount
+    if late > 0 {
+      let frames = late == 1 ? "1 frame" : "\(late) frames"
+      notes.append("\(frames) of \(path) came too late then: --stage latedrop drops them again")
+    }
+    return notes.isEmpty ? nil : notes.joined(separator: "; ")
+  }
+
+  public var notes: [String] {
+    let places = damaged.withLock { $0 }
+    guard let first = places.first else { return [] }
+    let more = places.count > 1 ? " and in \(places.count - 1) more" : ""
+    return [
+      "\(path) is damaged in the chunk at byte \(first)\(more): its frames are corrupt and empty"
+    ]
+  }
+}
