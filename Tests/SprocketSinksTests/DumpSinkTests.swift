@@ -163,6 +163,14 @@ import Testing
     #expect(try texts("session").count == 1)
   }
 
+  @Test func noOtherClockHasATimeOfDay() throws {
+    var setup = SinkSetup.test(Self.jpeg, clock: .media)
+    try sink.configure(&setup)
+    try frame(Self.jpeg, [1, 2, 3]).write(to: sink)
+    try finish()
+    #expect(try texts("session")[0].contains(#""clock":"media","wall_offset_ns":null,"#))
+  }
+
   @Test func hasItsNameWhenItIsSealed() throws {
     let packer = try configure(Self.raw)
     try frame(Self.raw, Array(0..<27)).write(to: sink, packer: packer)
@@ -175,6 +183,18 @@ import Testing
     var setup = SinkSetup.test(Self.raw)
     let error = #expect(throws: SinkError.self) { try other.configure(&setup) }
     #expect(error?.code == .usage && error?.description.contains("--overwrite") == true)
+  }
+
+  @Test func nothingComesBehindItsEnd() throws {
+    let packer = try configure(Self.raw)
+    try frame(Self.raw, Array(0..<27)).write(to: sink, packer: packer)
+    try finish()
+    let whole = try scratch.bytes("a.mcap")
+    let late = LostFrame(number: 8, sequence: 3, epoch: 0, fate: .late)
+    #expect(throws: SinkError.self) { try sink.fates.account(late) }
+    try sink.fates.finish()
+    let isSame = try scratch.bytes("a.mcap") == whole
+    #expect(isSame && sink.durableCount == 1)
   }
 
   @Test func leavesNothingWhereTheRunDoesNotBegin() throws {

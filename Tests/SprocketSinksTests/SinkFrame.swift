@@ -134,10 +134,10 @@ extension SinkSetup {
   /// What a sink is told about frames of `format`.
   static func test(
     _ format: FrameFormat, isLive: Bool = false, isUntouched: Bool = true,
-    reports: [ReportLayout] = [], stages: [String] = []
+    clock: Timestamp.Clock = .monotonic, reports: [ReportLayout] = [], stages: [String] = []
   ) -> SinkSetup {
     let source = SourceDescription(
-      name: "test", format: format, isLive: isLive, clock: .monotonic, capacity: 0)
+      name: "test", format: format, isLive: isLive, clock: clock, capacity: 0)
     return SinkSetup(
       format: format, epoch: 0, source: source, isUntouched: isUntouched, reports: reports,
       stageNames: stages)

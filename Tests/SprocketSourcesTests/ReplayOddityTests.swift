@@ -68,36 +68,31 @@ import Testing
     }
   }
 
-  /// Four chunks, records and images in turn, of two frames each half.
-  private func twoHalves() throws -> (bytes: [UInt8], file: TestFile) {
+  /// Two chunks of records and two of images, in turn; one of them damaged.
+  private func damaging(_ chunk: Int) throws -> TestFile {
     var dump = TestDump()
     dump.session()
     for number in 0..<4 {
       if number == 2 { dump.endChunk() }
-      dump.frame(number, time: number, bytes: [0xA0 + UInt8(number)] + Self.picture.dropFirst())
+      dump.frame(number, time: number, bytes: Self.picture)
     }
     let file = try dump.file()
-    return (try FileClips.bytes(file.path), file)
+    var bytes = try FileClips.bytes(file.path)
+    bytes[Int(try MCAPReader.open(file.path).chunks[chunk].offset) + 20] ^= 1
+    try file.write(bytes)
+    return file
   }
 
   @Test func framesOfADamagedChunkAreCorruptAndTheRestIsPlayed() throws {
-    var (bytes, file) = try twoHalves()
-    bytes[bytes.firstIndex(of: 0xA1)!] = 0
-    try file.write(bytes)
-    let replayed = try Replayed(file)
+    let replayed = try Replayed(damaging(1))
     #expect(replayed.frames.map(\.arrived.isCorrupt) == [true, true, false, false])
     #expect(replayed.frames.map(\.bytes.count) == [0, 0, 8, 8])
     #expect(replayed.description.note == nil && replayed.notes.count == 1)
-    #expect(replayed.notes[0].contains("is damaged in the chunk at byte "))
+    #expect(replayed.notes.first?.contains("is damaged in the chunk at byte ") == true)
   }
 
   @Test func damagedRecordsEndAReplayAndAreToldAsDamage() throws {
-    var (bytes, file) = try twoHalves()
-    let text = Array(#""number":2"#.utf8)
-    let place = bytes.indices.first { bytes[$0...].starts(with: text) }
-    bytes[try #require(place) + 2] ^= 1
-    try file.write(bytes)
-    let replayed = try Replayed(file)
+    let replayed = try Replayed(damaging(2))
     #expect(replayed.frames.map(\.arrived.sequence) == [0, 1])
     let note = try #require(replayed.description.note)
     #expect(note.contains("is damaged at byte ") && !note.contains("cut off"))

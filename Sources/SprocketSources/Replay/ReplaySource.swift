@@ -15,10 +15,11 @@ internal import Synchronization
 /// machine's monotonic clock with them, and what is late is decided anew.
 ///
 /// A file that was cut off is played up to its last whole chunk, one with damaged records up to these.
-/// Frames whose chunk of images is damaged are `corrupt` and have no bytes. Of other programs' files the first
-/// channel of images is played, JPEGs in `foxglove.CompressedImage` or pictures in `foxglove.RawImage`.
+/// Frames whose chunk of images is damaged are `corrupt` and have no bytes. Of other programs' files the
+/// first channel of images that can be played is, JPEGs in `foxglove.CompressedImage` or pictures in
+/// `foxglove.RawImage`.
 ///
-/// Chunks are decompressed one at a time into one buffer, and frames copied from it.
+/// Chunks are decompressed one at a time, and frames copied from there.
 public final class ReplaySource: Source {
   let path: String
   let settings: ReplaySettings
