@@ -86,7 +86,7 @@ lab: lab-packages release .build/venv/installed .build/lab/dequeued.so
 	SPROCKET=$(SPROCKET) Tests/Lab/lab --limit 1800 .build/venv/bin/python -u -m pytest -v \
 	  --no-header --tb=short -p no:cacheprovider --durations=5 Tests/Lab $(LAB)
 
-.build/lab/dequeued.so: Tests/Lab/dequeued.c
+.build/lab/dequeued.so: Tests/Lab/dequeued.c | lab-packages
 	mkdir -p $(@D)
 	cc -O2 -Wall -Werror -shared -fPIC -o $@ $<
 

@@ -18,9 +18,11 @@ public struct Timestamp: Sendable, Hashable, BitwiseCopyable {
   }
 
   /// Nanoseconds from `earlier` to this time; `nil` between different clocks, whose difference
-  /// means nothing.
+  /// means nothing, and where it exceeds 292 years, as only a damaged file can have it.
   public func nanoseconds(since earlier: Timestamp) -> Int64? {
-    clock == earlier.clock ? nanoseconds - earlier.nanoseconds : nil
+    guard clock == earlier.clock else { return nil }
+    let (difference, overflow) = nanoseconds.subtractingReportingOverflow(earlier.nanoseconds)
+    return overflow ? nil : difference
   }
 }
 
