@@ -62,7 +62,8 @@ threads:
 	  --filter 'SprocketRingTests|SprocketEngineTests|SprocketTests'
 
 addresses: .build/venv/installed
-	PATH="$(CURDIR)/.build/venv/bin:$$PATH" LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.supp:print_suppressions=0 \
+	PATH="$(CURDIR)/.build/venv/bin:$$PATH" \
+	  LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.supp:print_suppressions=0 \
 	  swift test --sanitize=address --scratch-path .build/address \
 	  --filter 'Sprocket(JPEG|Codecs|LibAV|LZ4|MCAP|Sources|Sinks)Tests'
 
