@@ -19,8 +19,8 @@ final class StillFolder {
   private var old: Set<UInt64>
   private var waiting: [Waiting] = []
   /// Room for a name: `still-`, 20 digits, `.partial.jpg`.
-  private let name = UnsafeMutablePointer<CChar>.allocate(capacity: 48)
-  private let partialName = UnsafeMutablePointer<CChar>.allocate(capacity: 48)
+  private let name: UnsafeMutablePointer<CChar>
+  private let partialName: UnsafeMutablePointer<CChar>
   private var namedStills: UInt64 = 0
   private(set) var removedStills = 0
   private var hasFailed = false
@@ -58,6 +58,8 @@ final class StillFolder {
         : .opening(path, purpose: "stills", -result)
     }
     descriptor = result
+    unsafe name = .allocate(capacity: 48)
+    unsafe partialName = .allocate(capacity: 48)
     waiting.reserveCapacity(Self.most)
     old = isNew ? [] : Self.numbers(in: path)
     if flock(descriptor, LOCK_EX | LOCK_NB) < 0, errno == EWOULDBLOCK {
