@@ -72,7 +72,9 @@ public struct MCAPReader: ~Copyable {
   /// but zeros.
   fileprivate static let largestRatio = 20_000
 
-  private struct Kept: ~Copyable {
+  // Not private: whoever holds a reader needs its layout, and a private one is not linked across
+  // modules (Swift 6.3).
+  struct Kept: ~Copyable {
     var content = MCAPBytes(capacity: 0)
     var chunk: Int?
   }
