@@ -1,3 +1,4 @@
+import Glibc
 public import SprocketCore
 
 /// Measures how bright a frame is, and what of it is lost at either end.
@@ -8,30 +9,7 @@ public struct ExposureMeter: Stage {
   public static let plugin = Plugin(
     "meter", "how bright a frame is, and what of it is clipped", ExposureMeter.self)
 
-  public struct Report: FrameReport {
-    /// Mean luma, level 0 to 255.
-    public var mean = 0.0
-    /// Share of pixels at level 254 or 255, 0 to 1.
-    public var clipped = 0.0
-    /// Share of pixels at level 0 or 1, 0 to 1.
-    public var crushed = 0.0
-    /// Centre-weighted mean of log2 luminance: 0 is full scale, -1 half the light.
-    public var exposureValue = 0.0
-    /// Pixels per level.
-    public var histogram = LevelCounts(repeating: 0)
-
-    public init() {}
-
-    public static var fields: [ReportField<Self>] {
-      [
-        ReportField("mean", unit: "level", \.mean),
-        ReportField("clipped", unit: "fraction", \.clipped),
-        ReportField("crushed", unit: "fraction", \.crushed),
-        ReportField("log_luminance", unit: "EV", \.exposureValue),
-        ReportField("histogram", unit: "pixels", \.histogram),
-      ]
-    }
-  }
+  public typealias Report = ExposureReport
 
   public static var order: Order { .any }
 
@@ -39,6 +17,8 @@ public struct ExposureMeter: Stage {
   static let center = Region(x: 0.25, y: 0.25, width: 0.5, height: 0.5)
   /// The middle's share of the result, as in centre-weighted cameras (75/25).
   static let centerWeight = 0.75
+  /// log2 of the reflectance of a gray card, 18 % (ISO 2721): what a right exposure makes of the mean.
+  static let target = log2(0.18)
 
   var writer: ReportWriter<Report>?
   var columns = 0..<0
@@ -99,8 +79,9 @@ public struct ExposureMeter: Stage {
     report.crushed = Double(histogram[0] + histogram[1]) / count
     // A picture of one pixel, row or column may be all middle.
     let weight = restCount > 0 ? Self.centerWeight : 1
-    report.exposureValue =
+    report.logLuminance =
       weight * centerLog / centerCount + (1 - weight) * restLog / max(restCount, 1)
+    report.offset = report.logLuminance - Self.target
     return report
   }
 }

@@ -8,16 +8,7 @@ public struct FocusScore: Stage {
   public static let plugin = Plugin(
     "focus", "how sharp a frame is: the variance of its Laplacian", FocusScore.self)
 
-  public struct Report: FrameReport {
-    /// Variance of the Laplacian, in levels squared, 0 to 1,040,400.
-    public var score = 0.0
-
-    public init() {}
-
-    public static var fields: [ReportField<Self>] {
-      [ReportField("score", unit: "level^2", \.score)]
-    }
-  }
+  public typealias Report = FocusReport
 
   public static var order: Order { .any }
 

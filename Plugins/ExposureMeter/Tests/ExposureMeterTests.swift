@@ -9,7 +9,7 @@ private func isClose(_ value: Double, _ expected: Double) -> Bool {
   abs(value - expected) <= 1e-12 * max(abs(expected), 1)
 }
 
-private func report(_ frame: TestFrame) throws -> ExposureMeter.Report {
+private func report(_ frame: TestFrame) throws -> ExposureReport {
   var stage = try StageUnderTest(ExposureMeter(), for: frame)
   return stage.report(on: frame)
 }
@@ -41,7 +41,7 @@ private func sample(_ transfer: Color.Transfer) -> TestFrame {
   (.linear, -1.4082572148178318),
 ])
 func weighsTheCentreAsNumPyDoes(_ transfer: Color.Transfer, expected: Double) throws {
-  #expect(isClose(try report(sample(transfer)).exposureValue, expected))
+  #expect(isClose(try report(sample(transfer)).logLuminance, expected))
 }
 
 @Test(arguments: TestPattern.allCases)
@@ -57,7 +57,7 @@ func equalsItsSlowTwin(_ pattern: TestPattern) throws {
     }
     let sum = luma.reduce(0) { $0 + Int($1) }
     #expect(report.mean == Double(sum) / Double(luma.count))
-    #expect(isClose(report.exposureValue, slowExposure(luma, width: width, height: height)))
+    #expect(isClose(report.logLuminance, slowExposure(luma, width: width, height: height)))
   }
 }
 
@@ -88,18 +88,19 @@ private func slowExposure(_ luma: [UInt8], width: Int, height: Int) -> Double {
 
 @Test func aWhitePictureIsAtFullScaleAndAGreyOneBelow() throws {
   let white = try report(TestFrame(width: 8, height: 8, luma: .init(repeating: 255, count: 64)))
-  #expect(white.exposureValue == 0)
+  #expect(white.logLuminance == 0)
+  #expect(isClose(white.offset, -log2(0.18)))
   #expect(white.clipped == 1)
   #expect(white.crushed == 0)
   // sRGB level 188 is 0.5029 of full light: log2 is -0.99.
   let grey = try report(TestFrame(width: 8, height: 8, luma: .init(repeating: 188, count: 64)))
-  #expect(abs(grey.exposureValue + 0.99) < 0.005)
+  #expect(abs(grey.logLuminance + 0.99) < 0.005)
 }
 
 @Test func blackIsFinite() throws {
   // Level 1/2 of sRGB: log2(0.5 / 255 / 12.92).
   let black = try report(TestFrame(width: 8, height: 8, luma: .init(repeating: 0, count: 64)))
-  #expect(isClose(black.exposureValue, log2(0.5 / 255 / 12.92)))
+  #expect(isClose(black.logLuminance, log2(0.5 / 255 / 12.92)))
   #expect(black.crushed == 1)
 }
 
@@ -111,7 +112,7 @@ private func slowExposure(_ luma: [UInt8], width: Int, height: Int) -> Double {
   }
   let color = Color(range: .full, transfer: .linear)
   let report = try report(TestFrame(width: 8, height: 8, color: color, luma: luma))
-  #expect(isClose(report.exposureValue, 0.25 * log2(0.2)))
+  #expect(isClose(report.logLuminance, 0.25 * log2(0.2)))
 }
 
 @Test func everyTransferFunctionRunsFromBlackToWhite() {
