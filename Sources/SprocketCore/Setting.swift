@@ -202,3 +202,25 @@ public struct Region: Sendable, Hashable, SettingValue {
     return (span(x, self.width, width), span(y, self.height, height))
   }
 }
+
+/// A place in fractions of the picture, 0/0 top left, 1/1 bottom right: spelled `x/y`.
+public struct Point: Sendable, Hashable, SettingValue {
+  public var x: Double
+  public var y: Double
+
+  public init(x: Double, y: Double) {
+    self.x = x
+    self.y = y
+  }
+
+  public static let center = Point(x: 0.5, y: 0.5)
+
+  public init?(settingText: String) {
+    let parts = settingText.split(separator: "/", omittingEmptySubsequences: false)
+      .map { Double($0) ?? .nan }
+    guard parts.count == 2, parts.allSatisfy({ (0...1).contains($0) }) else { return nil }
+    self.init(x: parts[0], y: parts[1])
+  }
+  public var settingText: String { [x, y].map(\.settingText).joined(separator: "/") }
+  public static var allowed: String { "x/y in fractions of the picture, 0 to 1" }
+}
