@@ -5,6 +5,7 @@
 #   make lab     test with the kernel's own camera drivers, in a small virtual machine
 #   make bench   measure beside what one would use instead, into Benchmarks/Results/
 #   make soak    record live for ten minutes, and judge that nothing is lost and memory is flat
+#   make plot    draw a run's reports: make plot REPORTS=demo/reports.jsonl OUT=demo/reports.png
 #   make format  rewrite the Swift files in the project's format
 #   make clean   remove what the others made
 
@@ -21,6 +22,7 @@ LAB_PACKAGES := $(TEST_PACKAGES) gcc libc6-dev linux-libc-dev v4l-utils cpio uti
   qemu-system-x86
 BENCH_PACKAGES := $(TEST_PACKAGES) g++ util-linux lz4 \
   gstreamer1.0-plugins-base
+PLOT_PACKAGES := python3-venv
 
 # The processor that release builds are for; empty for the baseline of the architecture. AVX2 makes
 # pixel loops three to four times as fast.
@@ -32,8 +34,8 @@ SPROCKET = $(shell swift build $(RELEASE) --show-bin-path)/sprocket
 SWIFT_FILES := Package.swift Sources Plugins Tests \
   $(wildcard Benchmarks/Package.swift Benchmarks/Sources Examples)
 
-.PHONY: run test lab bench soak format clean release
-.PHONY: packages test-packages lab-packages bench-packages
+.PHONY: run test lab bench soak plot format clean release
+.PHONY: packages test-packages lab-packages bench-packages plot-packages
 .PHONY: lint unit threads addresses judge examples readme
 
 run: release
@@ -98,15 +100,23 @@ bench: bench-packages release .build/venv/installed
 soak: release
 	Benchmarks/soak --sprocket $(SPROCKET) --minutes $(or $(MINUTES),10)
 
+plot: plot-packages .build/venv/plot
+	.build/venv/bin/python Tools/plot.py "$(REPORTS)" "$(OUT)"
+
 format:
 	swift format --in-place --recursive $(SWIFT_FILES)
 
 clean:
 	rm -rf .build demo Benchmarks/.build $(wildcard Examples/*/.build)
 
-.build/venv/installed: Tests/requirements.txt
-	python3 -m venv .build/venv
+# The judges look at plots, too.
+.build/venv/installed: Tests/requirements.txt .build/venv/plot
 	.build/venv/bin/pip install --quiet --requirement Tests/requirements.txt
+	touch $@
+
+.build/venv/plot: Tools/requirements.txt
+	python3 -m venv .build/venv
+	.build/venv/bin/pip install --quiet --requirement Tools/requirements.txt
 	touch $@
 
 # Installs what is missing of a list; asks Debian only if something is.
@@ -132,3 +142,5 @@ lab-packages:
 	$(call install,$(LAB_PACKAGES))
 bench-packages:
 	$(call install,$(BENCH_PACKAGES))
+plot-packages:
+	$(call install,$(PLOT_PACKAGES))

@@ -1,0 +1,137 @@
+"""The picture of a run: that it is one, what is on it, and what is said of reports that are none."""
+import json
+import math
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+import PIL.Image
+import pytest
+
+from program import LIMIT, ROOT, read_lines, sprocket
+
+PANELS = ["Luma and EV", "Exposure and gain", "Focus score and lens position", "Latency", "Drops"]
+
+
+def plot(*arguments):
+    command = [sys.executable, ROOT / "Tools/plot.py", *arguments]
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=LIMIT)
+
+
+def words(reports, folder):
+    """The texts of an SVG that shows these reports."""
+    out = folder / "run.svg"
+    result = plot(reports, out)
+    assert result.returncode == 0, result.stderr
+    root = xml.etree.ElementTree.parse(out).getroot()
+    return ["".join(element.itertext()).strip() for element in root.iterfind(".//{*}text")]
+
+
+def written(folder, lines):
+    path = folder / "written.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def frame(number, fate="delivered", **others):
+    captured = None if fate == "missing" else 7_000_000_000 + number * 20_000_000
+    return {"sequence": number, "epoch": 0, "captured_ns": captured, "clock": "monotonic",
+            "fate": fate, "latency_us": None if captured is None else 1500.0 + number, **others}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    reports = tmp_path_factory.mktemp("plot") / "run.jsonl"
+    sprocket("run", "--source", "scene", "--size", "160x120", "--frames", 120, "--stage", "meter",
+             "--stage", "focus", "--source-set", "drop=0.05", "--source-set", "corrupt=0.05",
+             "--reports", reports, "--quiet")
+    return reports
+
+
+def test_a_png_is_a_page_with_curves_in_color(run, tmp_path):
+    out = tmp_path / "run.png"
+    result = plot(run, out)
+    assert result.returncode == 0, result.stderr
+    with PIL.Image.open(out) as image:
+        image.load()
+        assert image.format == "PNG"
+        assert image.width >= 1000 and image.height >= 1000
+        colored = sum(count for count, pixel in image.convert("RGB").getcolors(1 << 24)
+                      if max(pixel) - min(pixel) > 80)
+        assert colored > 3000
+
+
+def test_an_svg_names_every_panel_and_counts_every_drop(run, tmp_path):
+    texts = words(run, tmp_path)
+    assert set(PANELS) <= set(texts)
+    fates = [line["fate"] for line in read_lines(run)]
+    for fate in ("missing", "corrupt"):
+        assert fates.count(fate) > 0
+        assert f"{fate} ({fates.count(fate)})" in texts
+    lost = len(fates) - fates.count("delivered")
+    assert f"{lost} of {len(fates)} frames not delivered" in texts
+
+
+def test_what_was_not_measured_is_left_out_and_said(tmp_path):
+    texts = words(written(tmp_path, [frame(number) for number in range(5)]), tmp_path)
+    assert [title for title in PANELS if title in texts] == ["Latency", "Drops"]
+    assert f"not in these reports: {', '.join(PANELS[:3])}" in texts
+    assert "none" in texts
+
+
+def test_jumps_of_the_sequence_without_a_line_are_drops(tmp_path):
+    lines = [frame(0), frame(1, "missing"), frame(2), frame(5), frame(6, "late", stage="latedrop")]
+    texts = words(written(tmp_path, lines), tmp_path)
+    assert {"missing (1)", "no line (2)", "late by latedrop (1)"} <= set(texts)
+    assert "4 of 7 frames not delivered" in texts
+
+
+def test_null_and_nan_are_no_values(tmp_path):
+    values = [None, math.nan, 3.0, math.inf, 5.0]
+    lines = [frame(number, meter={"mean": value, "offset": None}, focus={"score": None})
+             for number, value in enumerate(values)]
+    texts = words(written(tmp_path, lines), tmp_path)
+    assert "Luma and EV" in texts and "mean luma" in texts
+    assert "Focus score and lens position" not in texts
+    assert "offset from the target" not in texts
+
+
+def test_states_of_controllers_are_named(tmp_path):
+    def line(number):
+        word = "waiting" if number == 0 else "coarse" if number < 50 else "focused"
+        return frame(number, lens=0.01 * number, focus={"score": 1.0}, autofocus={"state": word})
+    texts = words(written(tmp_path, [line(number) for number in range(100)]), tmp_path)
+    assert {"waiting", "coarse", "focused"} <= set(texts)
+
+
+def test_one_frame_alone_can_be_drawn(tmp_path):
+    assert "Latency" in words(written(tmp_path, [frame(0)]), tmp_path)
+
+
+@pytest.mark.parametrize("text, said", [
+    ("", "is empty"),
+    ("{\"sequence\":0", ":1 is not JSON"),
+    ("[]\n", ":1 is no line"),
+    ("{\"produced\": 3}\n", ":1 is no line"),
+    (json.dumps(frame(0, "missing")) + "\n", "no frame that was captured"),
+    (b"\xff\xfe", "cannot be read"),
+])
+def test_what_are_no_reports_is_refused_in_a_sentence(text, said, tmp_path):
+    reports = tmp_path / "bad.jsonl"
+    reports.write_bytes(text if isinstance(text, bytes) else text.encode())
+    refused(plot(reports, tmp_path / "run.png"), said)
+    assert not (tmp_path / "run.png").exists()
+
+
+def test_wrong_paths_are_refused_in_a_sentence(run, tmp_path):
+    refused(plot(tmp_path / "none.jsonl", tmp_path / "run.png"), "is not there")
+    refused(plot(run, tmp_path / "run.pdf"), "end in .png or .svg")
+    refused(plot(run, tmp_path / "none/run.png"), "cannot be written")
+    refused(plot(tmp_path, tmp_path / "run.png"), "cannot be read")
+    refused(plot("", ""), "make plot REPORTS=")
+
+
+def refused(result, said):
+    assert result.returncode == 1
+    assert len(result.stderr.strip().splitlines()) == 1, result.stderr
+    assert result.stderr.startswith("plot: ") and said in result.stderr
