@@ -26,5 +26,12 @@ let package = Package(
     .executableTarget(
       name: "SceneClip", dependencies: [.product(name: "Sprocket", package: "sprocket")],
       swiftSettings: settings),
+    .executableTarget(
+      name: "StageTime",
+      dependencies: [
+        .product(name: "SprocketCommandLine", package: "sprocket"),
+        .product(name: "SprocketCore", package: "sprocket"),
+      ],
+      swiftSettings: settings),
   ]
 )

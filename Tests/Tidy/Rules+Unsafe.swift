@@ -22,6 +22,7 @@ extension Rules {
     Permission(
       "Benchmarks/Sources/HandOff", ["RingHandOff", "Threads"], "futexes, threads, clocks"),
     Permission("Benchmarks/Sources/SceneClip", ["SceneClip"], "writes to standard output"),
+    Permission("Benchmarks/Sources/StageTime", ["LumaFrames"], "frames in memory, a clock"),
     Permission(
       "Sources/SprocketCodecs",
       [
