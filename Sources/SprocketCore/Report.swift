@@ -44,6 +44,28 @@ public struct ReportField<Report: FrameReport>: Sendable {
   public init(_ name: String, unit: String = "", _ path: KeyPath<Report, LevelCounts>) {
     self.init(name, unit: unit, path, .levelCounts)
   }
+  public init<Words: ReportWords>(_ name: String, _ path: KeyPath<Report, ReportWord<Words>>) {
+    self.init(name, unit: "", path, .word(Words.allCases.map(\.rawValue)))
+  }
+}
+
+/// A closed set of words that a report's field may hold, such as the states of a controller.
+public protocol ReportWords: RawRepresentable, CaseIterable, Equatable, Sendable
+where RawValue == String {}
+
+/// One of a set of words, as it lies in a report: its place among `allCases`. 256 words at most.
+public struct ReportWord<Words: ReportWords>: BitwiseCopyable, Sendable {
+  let place: UInt8
+
+  /// Looks through the words: a controller of many frames keeps what it gets.
+  public init(_ word: Words) {
+    var place: UInt8 = 0
+    for known in Words.allCases {
+      if known == word { break }
+      place += 1
+    }
+    self.place = place
+  }
 }
 
 /// How a field's bits are read.
@@ -51,6 +73,8 @@ public enum FieldKind: Sendable, Hashable {
   case double, float, int64, uint32, bool
   /// 256 `UInt32`: a JSON array.
   case levelCounts
+  /// One of these, by its place: a `UInt8` in memory, a JSON string.
+  case word([String])
 }
 
 /// A field without its report's type.

@@ -6,7 +6,7 @@
 /// `init` sets the defaults; the engine then applies what the user chose. `configure` checks that
 /// against the frames to come, declares what it will read and write, allocates what it needs, and
 /// turns fractions and milliseconds into pixels and nanoseconds. `process` is called once per
-/// frame and allocates nothing. `finish` ends the run.
+/// frame and allocates nothing. `finish` ends the run; `notes` are asked after it.
 public protocol Stage: SendableMetatype {
   associatedtype Report: FrameReport = NoReport
 
@@ -19,10 +19,13 @@ public protocol Stage: SendableMetatype {
   mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat
   mutating func process(_ frame: inout FrameView) -> Verdict
   mutating func finish()
+  /// What a user should know of how the run went, each a sentence.
+  var notes: [String] { get }
 }
 
 extension Stage {
   public static var settings: [Setting<Self>] { [] }
+  public var notes: [String] { [] }
   public mutating func finish() {}
 }
 
@@ -68,8 +71,8 @@ public struct StageSetup: ~Copyable {
   public let format: FrameFormat
   /// True for a camera, or a scene or file at real pace: frames do not wait.
   public let isLive: Bool
-  /// How the device is controlled; `nil` where it cannot be (files, replays).
-  public let controls: ControlPort?
+  /// How the source is controlled; `nil` where it cannot be (files, replays).
+  let controls: ControlPort?
   /// How long a frame takes from here to the end of chain and pack; a live reading.
   public let remaining: Remaining
 
@@ -78,6 +81,7 @@ public struct StageSetup: ~Copyable {
   /// In frames.
   public private(set) var history = 0
   public private(set) var lookahead = 0
+  public private(set) var isSteering = false
   public private(set) var usesRemaining = false
   public private(set) var ageBudget: Duration?
   /// The reports of stages before this one.
@@ -147,6 +151,23 @@ public struct StageSetup: ~Copyable {
       throw StageError("needs another kind of report than `\(name)` makes")
     }
     return ReportReader(slot: found.slot)
+  }
+
+  /// Declares that this stage writes to the source's controls, and returns the way there. The stage has
+  /// the order `.sequence`.
+  ///
+  /// A source that is not live then makes no frame before this stage has seen all that it may see
+  /// without it: what is written at a frame meets the same next frame in every run. That costs the
+  /// work of source and stages being done at once, up to this stage.
+  public mutating func steers() throws(StageError) -> ControlPort {
+    guard let controls else {
+      throw StageError(
+        "writes to the source's controls, and this source has none: files and replays are as they "
+          + "were recorded, cached frames of the scene as they were drawn; give it a camera, or the "
+          + "scene without cached=N")
+    }
+    isSteering = true
+    return controls
   }
 
   /// Declares how old a frame may be at the end of the chain; the engine refuses to start when the

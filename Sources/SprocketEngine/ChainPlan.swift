@@ -26,6 +26,8 @@ struct ChainPlan {
     var workers: Int
     var history = 0
     var lookahead = 0
+    /// A step writes to the source's controls.
+    var steers = false
     /// Follows the source, and not the lane before it.
     var followsSource = false
 
@@ -135,6 +137,7 @@ struct ChainPlan {
       if let declared = stage?.declared {
         lanes[lanes.count - 1].history = max(lanes[lanes.count - 1].history, declared.history)
         lanes[lanes.count - 1].lookahead = max(lanes[lanes.count - 1].lookahead, declared.lookahead)
+        if declared.isSteering { lanes[lanes.count - 1].steers = true }
       }
     }
     for (index, stage) in stages.enumerated() {

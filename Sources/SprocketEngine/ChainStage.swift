@@ -17,6 +17,7 @@ final class ChainStage {
     var writing: StageSetup.Writing?
     var history = 0
     var lookahead = 0
+    var isSteering = false
     var usesRemaining = false
     var ageBudget: Duration?
     var reportType: (any FrameReport.Type)?
@@ -64,9 +65,13 @@ final class ChainStage {
       }
       declared = Declaration(
         parts: setup.parts, writing: setup.writing, history: setup.history,
-        lookahead: setup.lookahead, usesRemaining: setup.usesRemaining,
-        ageBudget: setup.ageBudget, reportType: setup.reportType, format: next)
+        lookahead: setup.lookahead, isSteering: setup.isSteering,
+        usesRemaining: setup.usesRemaining, ageBudget: setup.ageBudget,
+        reportType: setup.reportType, format: next)
     }
+    precondition(
+      !declared.isSteering || kind.order == .sequence,
+      "\(name) steers the source, so it has to see frames in order: give it the order .sequence")
     precondition(
       next == format || declared.writing == .nextImage,
       "\(name) returned another format from configure: declare setup.writes(.nextImage)")

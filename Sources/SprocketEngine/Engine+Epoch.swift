@@ -12,6 +12,9 @@ struct EpochRequest {
 extension Engine {
   /// Slack that lets threads work in batches where sinks gate.
   static let offlineBacklog = 4
+  /// How far a source that waits may lead a lane that steers it: what is written at a frame is with the
+  /// source before the next one is made.
+  static let steeredLead = 1
 
   /// Configures stages and sinks for the source as it is now, and lays out ring and memory.
   static func makeEpoch(
@@ -126,7 +129,8 @@ extension Engine {
       lanes.append(
         RingPlan.Lane(
           upstream: .record(plan.upstream(ofLane: index)), workers: lane.workers,
-          lookahead: lane.lookahead, history: max(lane.history, kept)))
+          lookahead: lane.lookahead, history: max(lane.history, kept),
+          lead: lane.steers && !isLive ? steeredLead : nil))
       lines.append(("lane \(index)", lane.workers))
       if lane.lookahead > 0 { lines.append(("lane \(index), look-ahead", lane.lookahead)) }
       if lane.history > 0 { lines.append(("lane \(index), history", lane.history)) }

@@ -36,6 +36,8 @@ public final class Engine: @unchecked Sendable {
   private var startCPU: Int64 = 0
   private(set) var elapsed: Int64 = 0
   private(set) var processorTime: Int64 = 0
+  /// What stages had to say at the end.
+  private(set) var stageNotes: [String] = []
 
   public init(
     source: any Source, stages choices: [StageChoice], sinks: [any Sink], options: RunOptions,
@@ -139,7 +141,10 @@ public final class Engine: @unchecked Sendable {
       SinkWorker(epoch: epoch, state: state, wait: options.wait).conclude(upTo: number)
     }
     guard !hasStuckThreads else { return }
-    for stage in stages { for instance in stage.instances { instance.stage.finish() } }
+    for instance in stages.flatMap(\.instances) {
+      instance.stage.finish()
+      stageNotes += instance.stage.notes
+    }
   }
 
   /// Gives the account to sinks that store it. Each has the time that draining may take.

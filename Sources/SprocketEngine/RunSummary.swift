@@ -60,8 +60,8 @@ public struct RunSummary: Sendable {
   /// Events that no frame had room for.
   public var droppedEvents: UInt64
   public var errors: [RunError]
-  /// Why the run ended, where that is nobody's fault: a reader that went away. What the source and
-  /// sinks have to say of what they did.
+  /// Why the run ended, where that is nobody's fault: a reader that went away. What the source,
+  /// stages and sinks have to say of what they did.
   public var notes: [String]
 }
 
@@ -96,7 +96,7 @@ extension Engine {
         + epoch.plan.warnings(stages, isLive: epoch.source.isLive),
       droppedEvents: shared.counters.droppedEvents.now,
       errors: shared.errors.withLock { $0 },
-      notes: shared.notes.withLock { $0 } + source.notes
+      notes: shared.notes.withLock { $0 } + source.notes + stageNotes
         + sinks.flatMap { $0.isStuck ? [] : $0.sink.notes })
   }
 

@@ -15,8 +15,9 @@ extension Ring {
 public struct Producer: ~Copyable, Sendable {
   private let ring: Ring
   private let depth: UInt64
-  /// The cursors that the source has to keep behind, and how far: those of lanes and gating taps.
-  private let gates: [(cursor: Int, history: UInt64)]
+  /// The cursors that the source has to keep behind: those of lanes and gating taps. It may be `ahead`
+  /// of what they passed, less the `history` that they keep.
+  private let gates: [(cursor: Int, history: UInt64, ahead: UInt64)]
   /// The next sequence to be published.
   private var next: UInt64 = 0
   /// The slot claimed for `next`.
@@ -31,13 +32,20 @@ public struct Producer: ~Copyable, Sendable {
 
   init(_ ring: Ring) {
     self.ring = ring
-    depth = UInt64(ring.plan.depth)
-    limit = depth
     let plan = ring.plan
+    let depth = UInt64(plan.depth)
+    self.depth = depth
+    let reaches = plan.reaches
     gates =
-      plan.lanes.indices.map { (1 + $0, UInt64(plan.lanes[$0].history)) }
-      + plan.taps.indices.filter { plan.taps[$0].gates }.map { (1 + plan.lanes.count + $0, 0) }
-    idle = Array(ring.plan.depth..<ring.plan.slotCount)
+      plan.lanes.indices.map { (1 + $0, UInt64(plan.lanes[$0].history), depth) }
+      + plan.taps.indices.filter { plan.taps[$0].gates }.map {
+        (1 + plan.lanes.count + $0, 0, depth)
+      }
+      + plan.lanes.indices.compactMap { lane in
+        plan.lanes[lane].lead.map { (1 + lane, 0, UInt64($0 + reaches[lane])) }
+      }
+    limit = gates.map(\.ahead).min() ?? depth
+    idle = Array(plan.depth..<plan.slotCount)
   }
 
   /// The next position to fill, or nil if there is no free one: drop the frame, or wait.
@@ -87,7 +95,7 @@ public struct Producer: ~Copyable, Sendable {
     limit = .max
     for gate in gates {
       let passed = ring.passed(cursor: gate.cursor)
-      let room = (passed > gate.history ? passed - gate.history : 0) + depth
+      let room = (passed > gate.history ? passed - gate.history : 0) + gate.ahead
       if room < limit {
         limit = room
         blocker = gate.cursor

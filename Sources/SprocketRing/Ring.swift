@@ -7,7 +7,10 @@
 //  2. A worker takes s when the lane before has passed min(s + 1 + lookahead, end).
 //  3. The source claims s when every lane has passed more than s - depth + history, and every
 //     gating tap more than s - depth. So nothing that a lane or a gating tap may still look at,
-//     look-ahead and history included, is overwritten.
+//     look-ahead and history included, is overwritten. Where a lane has a `lead`, the source claims s
+//     only when the lane has passed more than s - lead - the look-ahead up to it: as the lane needs no
+//     more than that look-ahead published to take a sequence, source and lane never wait for each
+//     other at once.
 //  4. Each sequence is held by one slot, and the newest `depth` of them by different ones. The rest,
 //     one for each tap that does not gate, are the producer's idle slots.
 //  5. Once a tap that does not gate has pinned a slot, its contents are stable until the release.

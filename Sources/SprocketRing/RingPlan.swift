@@ -22,12 +22,19 @@ public struct RingPlan: Sendable {
     /// is the backlog of non-gating taps on this lane: without it, a full ring reuses a position as
     /// soon as the last lane has passed it.
     public var history: Int
+    /// How many sequences the source may be ahead of this lane, beside those that its look-ahead and
+    /// that of the lanes before it wait for; `nil` where the depth alone decides. With 1, the source
+    /// claims nothing while the lane has something that it could take.
+    public var lead: Int?
 
-    public init(upstream: Upstream, workers: Int = 1, lookahead: Int = 0, history: Int = 0) {
+    public init(
+      upstream: Upstream, workers: Int = 1, lookahead: Int = 0, history: Int = 0, lead: Int? = nil
+    ) {
       self.upstream = upstream
       self.workers = workers
       self.lookahead = lookahead
       self.history = history
+      self.lead = lead
     }
   }
 
@@ -62,13 +69,17 @@ public struct RingPlan: Sendable {
   /// plus look-ahead (its own and that of all before it) would wait for a sequence that the source
   /// has no position for. Room for lanes and workers to be busy at once comes on top.
   public var minimumDepth: Int {
-    var reach: [Int] = []
-    var deepest = 0
+    1 + (zip(lanes, reaches).map { $0.history + $1 }.max() ?? 0)
+  }
+
+  /// Per lane: how many later sequences have to be published before it takes one, by its own look-ahead
+  /// and that of all before it.
+  var reaches: [Int] {
+    var reaches: [Int] = []
     for lane in lanes {
-      reach.append(lane.lookahead + (lane.upstream.index.map { reach[$0] } ?? 0))
-      deepest = max(deepest, lane.history + reach[reach.count - 1])
+      reaches.append(lane.lookahead + (lane.upstream.index.map { reaches[$0] } ?? 0))
     }
-    return 1 + deepest
+    return reaches
   }
 
   /// One for each tap that does not gate: it can keep one slot from being reused.
@@ -86,6 +97,8 @@ public struct RingPlan: Sendable {
       precondition(
         lane.lookahead >= 0 && lane.history >= 0,
         "Lane \(index) has a negative look-ahead or history: use 0 for none")
+      precondition(
+        lane.lead ?? 1 >= 1, "Lane \(index) lets the source lead by nothing: it would never begin")
     }
     for (index, tap) in taps.enumerated() {
       precondition(

@@ -16,6 +16,15 @@ struct ReportLine {
     var key: [UInt8]
     var description: ReportFieldDescription
     var layout: ReportLayout
+    /// As JSON strings, where the field is one of them.
+    var words: [[UInt8]] = []
+
+    init(_ description: ReportFieldDescription, of layout: ReportLayout) {
+      key = jsonString(description.name) + [UInt8(ascii: ":")]
+      self.description = description
+      self.layout = layout
+      if case .word(let words) = description.kind { self.words = words.map(jsonString) }
+    }
   }
 
   var objects: [Object] = []
@@ -30,9 +39,7 @@ struct ReportLine {
     self.stages = stages.map(jsonString)
     var places: [String: Int] = [:]
     for layout in reports where !layout.fields.isEmpty {
-      let fields = layout.fields.map {
-        Field(key: jsonString($0.name) + [UInt8(ascii: ":")], description: $0, layout: layout)
-      }
+      let fields = layout.fields.map { Field($0, of: layout) }
       if let place = places[layout.plugin] {
         objects[place].fields += fields
         objects[place].bits |= layout.slot.bit
@@ -109,7 +116,7 @@ extension TextTarget where Self: ~Copyable {
         if !isFirst { try append(UInt8(ascii: ",")) }
         isFirst = false
         try append(field.key)
-        try append(field.description, of: field.layout, in: frame)
+        try append(field, in: frame)
       }
       try append(UInt8(ascii: "}"))
     }
@@ -130,8 +137,10 @@ extension TextTarget where Self: ~Copyable {
   }
 
   private mutating func append(
-    _ field: ReportFieldDescription, of layout: ReportLayout, in frame: borrowing FrameView
+    _ line: ReportLine.Field, in frame: borrowing FrameView
   ) throws(SinkError) {
+    let field = line.description
+    let layout = line.layout
     switch field.kind {
     case .double:
       let value = frame.value(field, of: layout, as: Double.self)
@@ -150,6 +159,9 @@ extension TextTarget where Self: ~Copyable {
         try append(decimal: frame.value(field, of: layout, index: index, as: UInt32.self) ?? 0)
       }
       try append(UInt8(ascii: "]"))
+    case .word:
+      let place = Int(frame.value(field, of: layout, as: UInt8.self) ?? 0)
+      try append(line.words[place])
     }
   }
 

@@ -256,4 +256,51 @@ private func pass(_ worker: inout Worker) -> UInt64? {
       #expect(ring.passed(.lane(0)) == 4)
     }
   }
+
+  /// The source claims one sequence, and the next when the lane has passed it; what lies before and
+  /// behind that lane is not held back by it.
+  @Test func r3HoldsTheSourceBackToTheLeadOfALane() {
+    let ring = makeRing(
+      depth: 8,
+      lanes: [
+        .init(upstream: .source), .init(upstream: .lane(0), lead: 1), .init(upstream: .lane(1)),
+      ])
+    var producer = ring.makeProducer()
+    var before = ring.makeWorker(lane: 0)
+    var steering = ring.makeWorker(lane: 1)
+    for sequence in 0..<5 as Range<UInt64> {
+      #expect(publish(&producer, upTo: sequence + 1))
+      #expect(producer.claim() == nil)
+      #expect(pass(&before) == sequence)
+      #expect(producer.claim() == nil)
+      #expect(producer.prepareToWait() != nil)
+      #expect(pass(&steering) == sequence)
+    }
+    var behind = ring.makeWorker(lane: 2)
+    #expect(pass(&behind) == 0)
+  }
+
+  /// Look-ahead of 2 before the lane and of 1 in it: it takes a sequence when three more are there,
+  /// and those come on top of the lead.
+  @Test func r2LetsTheSourceLeadByTheLookAheadToo() {
+    let ring = makeRing(
+      depth: 8,
+      lanes: [
+        .init(upstream: .source, lookahead: 2), .init(upstream: .lane(0), lookahead: 1, lead: 1),
+      ])
+    var producer = ring.makeProducer()
+    var before = ring.makeWorker(lane: 0)
+    var steering = ring.makeWorker(lane: 1)
+    for sequence in 0..<5 as Range<UInt64> {
+      #expect(publish(&producer, upTo: sequence + 4))
+      #expect(producer.claim() == nil)
+      while pass(&before) != nil {}
+      #expect(pass(&steering) == sequence)
+      #expect(steering.next() == .wait)
+    }
+    producer.end()
+    while pass(&before) != nil {}
+    #expect([pass(&steering), pass(&steering), pass(&steering)] == [5, 6, 7])
+    #expect(steering.next() == .end)
+  }
 }

@@ -26,6 +26,17 @@ struct Levels: FrameReport {
   static var fields: [ReportField<Levels>] { [.init("levels", \.levels)] }
 }
 
+struct Weather: FrameReport {
+  enum Sky: String, ReportWords {
+    case clear
+    case overcast = "over\"cast"
+  }
+  var sky = ReportWord(Sky.clear)
+  var wind: Int64 = 0
+
+  static var fields: [ReportField<Weather>] { [.init("sky", \.sky), .init("wind", \.wind)] }
+}
+
 extension ReportLayout {
   init<Report: FrameReport>(_ plugin: String, _ report: Report.Type, offset: Int, bit: UInt64) {
     self.init(
@@ -40,6 +51,7 @@ extension ReportLayout {
   static let meter = ReportLayout("meter", Sample.self, offset: 0, bit: 1)
   static let focus = ReportLayout("fo\"cus", Sample.self, offset: 64, bit: 2)
   static let levels = ReportLayout("meter", Levels.self, offset: 128, bit: 4)
+  static let weather = ReportLayout("weather", Weather.self, offset: 1200, bit: 8)
 
   let scratch: Scratch
 
@@ -112,7 +124,7 @@ extension ReportLayout {
   }
 
   @Test func pythonReadsEveryLineAndEveryKind() throws {
-    let sink = try sink(reports: [Self.meter, Self.focus, Self.levels])
+    let sink = try sink(reports: [Self.meter, Self.focus, Self.levels, Self.weather])
     let frame = SinkFrame(Self.format)
     frame.record.inForce.exposureMicroseconds = 16666.67
     frame.record.inForce.gain = 0.1
@@ -122,6 +134,7 @@ extension ReportLayout {
     var levels = Levels()
     for index in 0..<256 { levels.levels[index] = UInt32(index * index) }
     frame.store(levels, at: Self.levels)
+    frame.store(Weather(sky: ReportWord(.overcast), wind: 3), at: Self.weather)
     frame.add(Event(kind: .controlApplied, control: 3, ticket: 4, value: 0.25))
     frame.add(Event(kind: .stalled, value: 12.5))
     try frame.write(to: sink)
@@ -134,6 +147,7 @@ extension ReportLayout {
       assert meter["ratio"] is None and meter["count"] == -2**63 and meter["sharp"] is False
       assert meter["levels"] == [i * i for i in range(256)]
       assert line['fo"cus']["mean"] is None and abs(line['fo"cus']["ratio"] - 0.1) < 1e-8
+      assert line["weather"] == {"sky": "over\\"cast", "wind": 3}
       assert line["exposure_us"] == 16666.67 and line["gain"] == 0.1 and line["lens"] == 1
       assert line["events"] == [
         {"kind": "control_applied", "control": 3, "ticket": 4, "value": 0.25},
@@ -144,7 +158,7 @@ extension ReportLayout {
     #expect(
       String(decoding: keys, as: UTF8.self)
         == "sequence,epoch,captured_ns,clock,fate,latency_us,exposure_us,gain,lens,meter,"
-        + "fo\"cus,events\n")
+        + "fo\"cus,weather,events\n")
   }
 
   @Test func liveLinesAreThereAtOnce() throws {

@@ -290,6 +290,52 @@ import Testing
     #expect(told == 100)
   }
 
+  /// 30 frames per second: the light is on from frame 15 to 29, and the lens, written at the start of
+  /// frame 10, leaves its place then. Frames say what the lens was told, truth where it is.
+  @Test func truthTellsTheLightAndWhereTheLensIs() throws {
+    let path = temporaryPath()
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let settings = scene {
+      $0.truth = path
+      $0.format = .grey
+      $0.panX = 0
+      $0.shake = 0
+      $0.light = 0.5
+      $0.lightStep = -2
+      $0.lightAt = 0.5
+      $0.lightFor = 0.5
+      $0.lensSpeed = 0.6
+      $0.backlash = 0.04
+      $0.delay = 1
+    }
+    let source = try SceneSource(settings)
+    let description = try source.open()
+    let slot = SourceSlot(capacity: description.capacity)
+    let port = try #require(description.controls)
+    var sums: [Int] = []
+    for index in 0..<40 {
+      if index == 10 { _ = port.write(2, 0.7) }
+      guard case .frame(let frame) = try source.next(timeout: 0) else { continue }
+      #expect(frame.inForce.lensPosition == (index < 10 ? 0.5 : 0.7))
+      slot.take(from: source, description.format)
+      sums.append(slot.bytes.reduce(0) { $0 + Int($1) })
+    }
+    source.close()
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    for (index, line) in text.split(separator: "\n").enumerated() {
+      let object = try #require(
+        try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+      #expect(object["light_ev"] as? Double == ((15..<30).contains(index) ? -1.5 : 0.5))
+      let moved = min(max(Double(index - 9), 0) * 0.02, 0.2)
+      let lens = 0.5 + max(moved - 0.02, 0)
+      #expect(abs((object["lens"] as? Double ?? .nan) - lens) < 1e-9, "\(index)")
+    }
+    for index in 1..<40 {
+      #expect((sums[index] * 4 < sums[index - 1] * 3) == (index == 15))
+      #expect((sums[index] * 3 > sums[index - 1] * 4) == (index == 30))
+    }
+  }
+
   @Test func aPathThatCannotBeWrittenIsRefused() throws {
     let source = try SceneSource(scene { $0.truth = "no/such/folder/truth.jsonl" })
     let error = #expect(throws: SourceError.self) { try source.open() }

@@ -89,6 +89,7 @@ enum DumpSchemas {
           keys.add(
             field.name, schema: JSONProperties.array(of: #"{"type":"integer"}"#, field.unit),
             isRequired: false)
+        case .word(let words): keys.add(field.name, of: words, field.unit, isRequired: false)
         }
       }
       return (name, keys.schema())

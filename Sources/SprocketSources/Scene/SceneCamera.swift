@@ -6,8 +6,12 @@ package struct SceneCamera: Sendable {
     case exposure, gain, lens
   }
 
+  private let settings: SceneSettings
   private let motion: SceneMotion
   private let lens: SceneLens
+  private var drive: SceneLensDrive
+  /// When the drive was last asked where it is, in seconds from the start.
+  private var lastSeconds: Double?
   private var delay: ControlDelay
   private var state: SceneMoment
   /// Frames after which everything repeats, and nanoseconds per frame; 0 where nothing does.
@@ -15,8 +19,10 @@ package struct SceneCamera: Sendable {
   private let period: Double
 
   package init(_ settings: SceneSettings) {
+    self.settings = settings
     motion = SceneMotion(settings.motionSettings, seed: settings.seed)
     lens = settings.lensModel
+    drive = settings.lensDrive
     delay = ControlDelay()
     cycle = UInt64(settings.cached)
     period = 1 / settings.rate.framesPerSecond
@@ -25,6 +31,9 @@ package struct SceneCamera: Sendable {
     state.gain = settings.gain
     state.lensPosition = settings.lens
   }
+
+  /// Where the lens was told to be, as a camera's own control says.
+  package var lensTarget: Double { drive.target }
 
   /// Takes a control write that is in force from frame `number` on. False when too many wait.
   package mutating func write(_ change: ControlDelay.Change, from number: UInt64) -> Bool {
@@ -37,21 +46,31 @@ package struct SceneCamera: Sendable {
     switch Control(rawValue: change.control) {
     case .exposure: state.exposureMicroseconds = change.value
     case .gain: state.gain = change.value
-    case .lens: state.lensPosition = change.value
+    case .lens: drive.target = change.value
     case nil: break
     }
     return change
   }
 
-  /// What frame `number`, taken `nanoseconds` after the start, shows. A cached scene shows the frame
-  /// of the same place in its first cycle, as if nothing had disturbed the beat.
-  package func truth(of capture: SceneCapture) -> SceneTruth {
+  /// What the frame shows; to be asked in order, for the lens moves from each to the next. A cached
+  /// scene shows the frame of the same place in its first cycle, as if nothing had disturbed the beat.
+  package mutating func truth(of capture: SceneCapture) -> SceneTruth {
+    let seconds = Double(capture.taken) * 1e-9
+    moveLens(to: seconds)
     var truth = SceneTruth()
     truth.capture = capture
-    truth.moment = moment(
-      capture.number, seconds: Double(capture.taken) * 1e-9)
+    truth.moment = moment(capture.number, seconds: seconds)
     truth.blurSigma = lens.sigma(at: truth.moment.lensPosition)
+    truth.light = settings.light + truth.moment.light
     return truth
+  }
+
+  /// A change that is in force from a frame on has moved the lens since the frame before it; one that
+  /// was there before the first frame has had the time it takes.
+  private mutating func moveLens(to seconds: Double) {
+    drive.advance(by: lastSeconds.map { max(seconds - $0, 0) } ?? .infinity)
+    lastSeconds = seconds
+    state.lensPosition = drive.position
   }
 
   package func moment(_ number: UInt64, seconds: Double) -> SceneMoment {
@@ -59,6 +78,7 @@ package struct SceneCamera: Sendable {
     moment.frame = cycle == 0 ? number : number % cycle
     let time = cycle == 0 ? seconds : Double(moment.frame) * period
     moment.sceneFromFrame = motion.sceneFromFrame(at: time)
+    moment.light = settings.lightStep(at: time)
     return moment
   }
 }

@@ -45,6 +45,8 @@ final class SceneFrames {
     return (selected.format, selected.capacity)
   }
 
+  var lensTarget: Double { camera.lensTarget }
+
   /// Takes a control write that is in force from frame `number` on.
   func write(_ write: ControlPort.Write, from number: UInt64) {
     let change = ControlDelay.Change(

@@ -9,6 +9,8 @@ package struct SceneMoment: Sendable, Hashable {
   package var gain = 1.0
   /// 0 nearest to 1 furthest.
   package var lensPosition = 0.5
+  /// On the scene, in EV on top of the sensor's own `light`.
+  package var light = 0.0
 
   package init() {}
 }
@@ -71,7 +73,7 @@ package struct SceneRenderer: Sendable {
   private var table = [UInt32](repeating: 0, count: 2048)
   private var fading = [Int32](repeating: 0, count: 256)
   private var chromaDeviation: Int32 = 0
-  private var tabulated: (exposure: Double, gain: Double)?
+  private var tabulated: (exposure: Double, gain: Double, light: Double)?
   /// Texture columns of one slanted row, interpolated in y.
   var crossed: [Float]
   var values: [UInt16]
@@ -116,11 +118,13 @@ package struct SceneRenderer: Sendable {
 
   private mutating func tabulate(_ moment: SceneMoment) {
     let (exposure, gain) = (moment.exposureMicroseconds, moment.gain)
-    if let tabulated, tabulated == (exposure, gain) { return }
+    if let tabulated, tabulated == (exposure, gain, moment.light) { return }
+    var sensor = sensor
+    sensor.light += moment.light
     sensor.fill(&table, exposureMicroseconds: exposure, gain: gain)
     sensor.fillFading(&fading, exposureMicroseconds: exposure, gain: gain)
     chromaDeviation = SceneSensor.chromaDeviation(table)
-    tabulated = (exposure, gain)
+    tabulated = (exposure, gain, moment.light)
   }
 
   private mutating func drawLuma(

@@ -34,7 +34,12 @@ public struct SceneSettings: SourceSettings {
   public var delay = 2
   public var focus = 0.5
   public var defocus = 11.2
+  public var lensSpeed = 0.0
+  public var backlash = 0.0
   public var light = 0.0
+  public var lightStep = 0.0
+  public var lightAt = 0.0
+  public var lightFor = 0.0
   public var gamma = 0.0
   public var noise = 1.0
 
@@ -77,7 +82,16 @@ extension SceneSettings {
     Setting("delay", \.delay, range: 0...16, unit: "frames", "until a control write shows"),
     Setting("focus", \.focus, range: 0...1, "lens position at which the scene is sharp"),
     Setting("defocus", \.defocus, range: 0...1000, unit: "pixels", "blur per unit off focus"),
+    Setting(
+      "lensspeed", \.lensSpeed, range: 0...1000, unit: "1/s",
+      "of the lens in its range; 0 is there at once"),
+    Setting(
+      "backlash", \.backlash, range: 0...0.5, "play of the lens that a change of direction takes up"
+    ),
     Setting("light", \.light, range: -16...16, unit: "EV", "on the scene"),
+    Setting("lightstep", \.lightStep, range: -16...16, unit: "EV", "by which the light changes"),
+    Setting("lightat", \.lightAt, range: 0...1e6, unit: "s", "when it does"),
+    Setting("lightfor", \.lightFor, range: 0...1e6, unit: "s", "how long; 0 is for ever"),
     Setting("gamma", \.gamma, range: 0...4, "of the camera, 1.8 to 2.6 are usual; 0 is sRGB"),
     Setting("noise", \.noise, range: 0...100, "of the sensor, times a usual one; 0 is none"),
   ]
@@ -191,6 +205,16 @@ extension SceneSettings {
     model.focus = focus
     model.blurPerUnit = defocus
     return model
+  }
+
+  var lensDrive: SceneLensDrive {
+    SceneLensDrive(position: lens, speed: lensSpeed, backlash: backlash)
+  }
+
+  /// What the light step adds at that many seconds from the start, in EV.
+  func lightStep(at seconds: Double) -> Double {
+    let isOn = seconds >= lightAt && (lightFor == 0 || seconds < lightAt + lightFor)
+    return isOn ? lightStep : 0
   }
 
   var sensorModel: SceneSensor {

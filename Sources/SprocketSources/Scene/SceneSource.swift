@@ -10,6 +10,8 @@ public import SprocketCore
 ///
 /// Controls `exposure` (microseconds), `gain` and `lens` (0...1) take effect `delay` frames after
 /// the newest frame at the time of writing, and at once before the first. A cached scene has none.
+/// What is in force of the lens is what it was told: where it is, after travel and backlash, is truth
+/// alone.
 ///
 /// A frame is drawn while waiting for it, and copied into its slot: no memory is lent.
 public final class SceneSource: Source {
@@ -131,7 +133,7 @@ public final class SceneSource: Source {
     var inForce = ControlState()
     inForce.exposureMicroseconds = Float(truth.moment.exposureMicroseconds)
     inForce.gain = Float(truth.moment.gain)
-    inForce.lensPosition = Float(truth.moment.lensPosition)
+    inForce.lensPosition = Float(frames.lensTarget)
     let captured =
       isReal
       ? Timestamp(nanoseconds: start + capture.stamped, clock: .monotonic)

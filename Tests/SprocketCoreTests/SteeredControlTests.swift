@@ -1,0 +1,142 @@
+import SprocketCore
+import Testing
+
+/// A class, because expectations may not change values.
+private final class Steered {
+  private var control: SteeredControl
+
+  init(_ role: SteeredControl.Role, on port: ControlPort) throws {
+    control = try #require(SteeredControl(role, on: port))
+  }
+
+  func write(_ value: Double, at number: UInt64) -> Bool { control.write(value, at: number) }
+  func takeOver() -> [String] { control.takeOver(at: 0) }
+  func answer(_ event: Event, at number: UInt64) -> SteeredControl.Answer? {
+    control.answer(event, at: number)
+  }
+  var range: ClosedRange<Double> { control.range }
+  var asked: Double? { control.asked }
+  var applied: Double? { control.applied }
+  var delay: Int? { control.delay }
+  func nearest(to value: Double) -> Double { control.nearest(to: value) }
+  func nearest(notAbove value: Double) -> Double { control.nearest(notAbove: value) }
+}
+
+@Suite struct SteeredControlTests {
+  /// As a UVC camera has them.
+  static let camera = [
+    ControlDescription(
+      name: "auto_exposure", unit: "", minimum: 0, maximum: 3,
+      kind: .menu([
+        ControlChoice(value: 1, name: "manual_mode"),
+        ControlChoice(value: 3, name: "aperture_priority_mode"),
+      ])),
+    ControlDescription(
+      name: "exposure_dynamic_framerate", unit: "", minimum: 0, maximum: 1, kind: .boolean),
+    ControlDescription(
+      name: "exposure_time_absolute", unit: "100 us", minimum: 3, maximum: 2047, step: 1,
+      defaultValue: 250),
+    ControlDescription(
+      name: "gain", unit: "", minimum: 0, maximum: 255, step: 1, defaultValue: 64),
+    ControlDescription(
+      name: "focus_absolute", unit: "", minimum: 0, maximum: 250, step: 5, defaultValue: 0),
+    ControlDescription(
+      name: "focus_automatic_continuous", unit: "", minimum: 0, maximum: 1, kind: .boolean),
+  ]
+
+  @Test func exposureIsInMicroseconds() throws {
+    let port = ControlPort(controls: Self.camera)
+    let exposure = try Steered(.exposure, on: port)
+    #expect(exposure.range == 300...204_700)
+    #expect(exposure.nearest(to: 1_049) == 1_000)
+    #expect(exposure.nearest(to: 10) == 300)
+    #expect(exposure.nearest(notAbove: 1_099) == 1_000)
+    #expect(exposure.nearest(notAbove: 1_100) == 1_100)
+    #expect(exposure.write(1_060, at: 5))
+    #expect(exposure.asked == 1_100)
+    let write = try #require(port.take())
+    #expect(write.control == 2 && write.value == 11)
+    var scene = ControlPort(controls: [
+      ControlDescription(name: "exposure", unit: "us", minimum: 10, maximum: 1e6)
+    ])
+    #expect(SteeredControl(.exposure, on: scene)?.nearest(to: 10.25) == 10.25)
+    // Lines of an unknown length.
+    scene = ControlPort(controls: [
+      ControlDescription(name: "exposure", unit: "", minimum: 10, maximum: 1e6)
+    ])
+    #expect(SteeredControl(.exposure, on: scene) == nil)
+  }
+
+  @Test func gainIsAFactorOfTheDefaultAndAboveZero() throws {
+    func gain(_ minimum: Double, _ maximum: Double, _ base: Double?) throws -> SteeredControl {
+      let control = ControlDescription(
+        name: "gain", unit: "", minimum: minimum, maximum: maximum, step: 1, defaultValue: base)
+      return try #require(SteeredControl(.gain, on: ControlPort(controls: [control])))
+    }
+    let usual = try gain(0, 255, 64)
+    #expect(usual.range == 1.0 / 64...255.0 / 64)
+    #expect(usual.nearest(to: 2.005) == 2)
+    #expect(try gain(1, 64, nil).range == 1...64)
+    // Without a default that says something, 1 to 16.
+    let unknown = try gain(0, 150, 0)
+    #expect(unknown.range.lowerBound == 1)
+    #expect(abs(unknown.range.upperBound - 16) < 1e-9)
+    #expect(abs(unknown.nearest(to: 8.53) - 8.5) < 1e-9)
+  }
+
+  @Test func theLensIsNearAtZero() throws {
+    let port = ControlPort(controls: Self.camera)
+    let lens = try Steered(.lens, on: port)
+    #expect(lens.range == 0...1)
+    #expect(lens.write(0, at: 0) && port.take()?.value == 250)
+    #expect(lens.write(1, at: 0) && port.take()?.value == 0)
+    #expect(lens.write(0.911, at: 0) && port.take()?.value == 20)
+    #expect(lens.asked == 0.92)
+  }
+
+  @Test func answersAreTakenByTicketAndTellTheDelay() throws {
+    let port = ControlPort(controls: Self.camera)
+    let gain = try Steered(.gain, on: port)
+    #expect(gain.write(2, at: 10) && gain.write(3, at: 11))
+    let tickets = [port.take(), port.take()].compactMap { $0?.ticket }
+    func event(_ kind: Event.Kind, _ ticket: UInt64, _ value: Double) -> Event {
+      Event(kind: kind, control: 3, ticket: ticket, value: value)
+    }
+    #expect(gain.answer(event(.controlApplied, 99, 0), at: 12) == nil)
+    #expect(gain.answer(Event(kind: .stalled), at: 12) == nil)
+    let first = gain.answer(event(.controlApplied, tickets[0], 120), at: 13)
+    #expect(first == .applied(value: 1.875, delay: 3))
+    #expect(gain.applied == 1.875 && gain.delay == 3)
+    #expect(gain.answer(event(.controlApplied, tickets[0], 120), at: 13) == nil)
+    let second = gain.answer(event(.controlRefused, tickets[1], 192), at: 14)
+    #expect(second == .refused(value: 3))
+    #expect(gain.delay == 3)
+  }
+
+  @Test func aFullPortAsksForNothing() throws {
+    let port = ControlPort(controls: Self.camera)
+    let gain = try Steered(.gain, on: port)
+    for _ in 0..<ControlPort.capacity { #expect(gain.write(1, at: 0)) }
+    #expect(!gain.write(2, at: 1))
+    #expect(gain.asked == 1)
+  }
+
+  @Test func whatTheCameraDecidesItselfIsSwitchedOff() throws {
+    let port = ControlPort(controls: Self.camera)
+    let exposure = try Steered(.exposure, on: port)
+    #expect(
+      exposure.takeOver()
+        == ["auto_exposure=manual_mode", "exposure_dynamic_framerate=false"])
+    let writes = [port.take(), port.take()].compactMap(\.self)
+    #expect(writes.map(\.control) == [0, 1] && writes.map(\.value) == [1, 0])
+    // That it was done is no news of the exposure; that it was not, is.
+    let done = Event(kind: .controlApplied, control: 0, ticket: writes[0].ticket, value: 1)
+    #expect(exposure.answer(done, at: 1) == nil && exposure.applied == nil)
+    let refused = Event(kind: .controlRefused, control: 1, ticket: writes[1].ticket, value: 0)
+    #expect(exposure.answer(refused, at: 1) == .refused(value: 0))
+    let lens = try Steered(.lens, on: port)
+    #expect(lens.takeOver() == ["focus_automatic_continuous=false"])
+    let gain = try Steered(.gain, on: port)
+    #expect(gain.takeOver().isEmpty)
+  }
+}
