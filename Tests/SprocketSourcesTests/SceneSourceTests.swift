@@ -290,8 +290,9 @@ import Testing
     #expect(told == 100)
   }
 
-  /// 30 frames per second: the light is on from frame 15 to 29, and the lens, written at the start of
-  /// frame 10, leaves its place then. Frames say what the lens was told, truth where it is.
+  /// 30 frames per second: the light is on from frame 15 to 29, what is sharp changes at frame 30, and
+  /// the lens, written at the start of frame 10, leaves its place then. Frames say what the lens was
+  /// told, truth where it is.
   @Test func truthTellsTheLightAndWhereTheLensIs() throws {
     let path = temporaryPath()
     defer { try? FileManager.default.removeItem(atPath: path) }
@@ -304,6 +305,8 @@ import Testing
       $0.lightStep = -2
       $0.lightAt = 0.5
       $0.lightFor = 0.5
+      $0.focusStep = 0.25
+      $0.focusAt = 1
       $0.lensSpeed = 0.6
       $0.backlash = 0.04
       $0.delay = 1
@@ -326,9 +329,12 @@ import Testing
       let object = try #require(
         try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
       #expect(object["light_ev"] as? Double == ((15..<30).contains(index) ? -1.5 : 0.5))
+      #expect(object["focus"] as? Double == (index < 30 ? 0.5 : 0.75))
       let moved = min(max(Double(index - 9), 0) * 0.02, 0.2)
       let lens = 0.5 + max(moved - 0.02, 0)
       #expect(abs((object["lens"] as? Double ?? .nan) - lens) < 1e-9, "\(index)")
+      let blur = abs(lens - (index < 30 ? 0.5 : 0.75)) * settings.defocus
+      #expect(abs((object["blur_px"] as? Double ?? .nan) - blur) < 1e-7, "\(index)")
     }
     for index in 1..<40 {
       #expect((sums[index] * 4 < sums[index - 1] * 3) == (index == 15))

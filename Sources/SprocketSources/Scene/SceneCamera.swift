@@ -60,7 +60,8 @@ package struct SceneCamera: Sendable {
     var truth = SceneTruth()
     truth.capture = capture
     truth.moment = moment(capture.number, seconds: seconds)
-    truth.blurSigma = lens.sigma(at: truth.moment.lensPosition)
+    truth.blurSigma = lens.sigma(in: truth.moment)
+    truth.focus = lens.focus + truth.moment.focusShift
     truth.light = settings.light + truth.moment.light
     return truth
   }
@@ -78,6 +79,7 @@ package struct SceneCamera: Sendable {
     moment.frame = cycle == 0 ? number : number % cycle
     let time = cycle == 0 ? seconds : Double(moment.frame) * period
     moment.sceneFromFrame = motion.sceneFromFrame(at: time)
+    moment.focusShift = settings.focusStep(at: time)
     moment.light = settings.lightStep(at: time)
     return moment
   }

@@ -12,6 +12,10 @@ package struct SceneLens: Sendable, Hashable {
     min(abs(position - focus) * blurPerUnit, SceneTexture.sigmas[SceneTexture.sigmas.count - 1])
   }
 
+  package func sigma(in moment: SceneMoment) -> Double {
+    sigma(at: moment.lensPosition - moment.focusShift)
+  }
+
   /// The two texture levels to mix for a blur, and the share of the second.
   ///
   /// Shares are such that variance, the second moment of the mixed kernel, is exactly sigma².

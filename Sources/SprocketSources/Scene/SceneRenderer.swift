@@ -9,6 +9,8 @@ package struct SceneMoment: Sendable, Hashable {
   package var gain = 1.0
   /// 0 nearest to 1 furthest.
   package var lensPosition = 0.5
+  /// By how much the position of best focus differs from the lens's own `focus`.
+  package var focusShift = 0.0
   /// On the scene, in EV on top of the sensor's own `light`.
   package var light = 0.0
 
@@ -132,7 +134,7 @@ package struct SceneRenderer: Sendable {
   ) {
     let line = line(moment, x: 0, y: Double(row), stride: 1, isHalved: false)
     let count = width
-    sample(plane: 0, along: line, count: count, sigma: lens.sigma(at: moment.lensPosition))
+    sample(plane: 0, along: line, count: count, sigma: lens.sigma(in: moment))
     let grain = grain(moment, plane: 0, row: row)
     let values = values.span.extracting(first: count)
     let noise = noise.values.span.extracting(grain)
@@ -159,7 +161,7 @@ package struct SceneRenderer: Sendable {
     let luma = layout.luma + min(row * chroma.down, height - 1) * layout.lumaStride
     for column in 0..<count { shade[column] = memory[luma + column * chroma.across] }
     for plane in 1...2 {
-      sample(plane: plane, along: line, count: half, sigma: lens.sigma(at: moment.lensPosition))
+      sample(plane: plane, along: line, count: half, sigma: lens.sigma(in: moment))
       if chroma == .full444 {
         for column in 0..<half { halved[column] = values[column] }
         Self.double(halved, into: &values)

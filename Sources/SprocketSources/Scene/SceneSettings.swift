@@ -33,6 +33,9 @@ public struct SceneSettings: SourceSettings {
   public var lens = 0.5
   public var delay = 2
   public var focus = 0.5
+  public var focusStep = 0.0
+  public var focusAt = 0.0
+  public var focusFor = 0.0
   public var defocus = 11.2
   public var lensSpeed = 0.0
   public var backlash = 0.0
@@ -81,6 +84,9 @@ extension SceneSettings {
     Setting("lens", \.lens, range: 0...1, "position at the start, 0 nearest to 1 furthest"),
     Setting("delay", \.delay, range: 0...16, unit: "frames", "until a control write shows"),
     Setting("focus", \.focus, range: 0...1, "lens position at which the scene is sharp"),
+    Setting("focusstep", \.focusStep, range: -1...1, "by which that position changes"),
+    Setting("focusat", \.focusAt, range: 0...1e6, unit: "s", "when it does"),
+    Setting("focusfor", \.focusFor, range: 0...1e6, unit: "s", "how long; 0 is for ever"),
     Setting("defocus", \.defocus, range: 0...1000, unit: "pixels", "blur per unit off focus"),
     Setting(
       "lensspeed", \.lensSpeed, range: 0...1000, unit: "1/s",
@@ -213,8 +219,16 @@ extension SceneSettings {
 
   /// What the light step adds at that many seconds from the start, in EV.
   func lightStep(at seconds: Double) -> Double {
-    let isOn = seconds >= lightAt && (lightFor == 0 || seconds < lightAt + lightFor)
-    return isOn ? lightStep : 0
+    isOn(seconds, from: lightAt, for: lightFor) ? lightStep : 0
+  }
+
+  /// By how much the position of best focus has moved then.
+  func focusStep(at seconds: Double) -> Double {
+    isOn(seconds, from: focusAt, for: focusFor) ? focusStep : 0
+  }
+
+  private func isOn(_ seconds: Double, from start: Double, for length: Double) -> Bool {
+    seconds >= start && (length == 0 || seconds < start + length)
   }
 
   var sensorModel: SceneSensor {

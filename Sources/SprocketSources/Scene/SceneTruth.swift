@@ -4,6 +4,8 @@ package struct SceneTruth: Sendable, Hashable {
   package var moment = SceneMoment()
   /// Standard deviation of the lens blur, in pixels.
   package var blurSigma = 0.0
+  /// The lens position at which the scene is sharp.
+  package var focus = 0.0
   /// On the scene, in EV.
   package var light = 0.0
 
@@ -15,8 +17,8 @@ extension SceneTruth {
   ///
   /// Keys: `sequence`, `epoch`, `number` (read-outs since the start), `taken_ns` (since the start),
   /// `dx`, `dy` (pixels), `roll_degrees`, `scale` (`sceneFromFrame`, see `SceneSimilarity`),
-  /// `exposure_us`, `gain`, `lens` (where it is, 0...1), `blur_px`, `light_ev` (on the scene),
-  /// `startup`, `faults` (an array of names).
+  /// `exposure_us`, `gain`, `lens` (where it is, 0...1), `blur_px`, `focus` (the lens position
+  /// that is sharp), `light_ev` (on the scene), `startup`, `faults` (an array of names).
   /// Nothing is allocated while `text` has room: see `SceneTruth.longestLine`.
   package func append(to text: inout [UInt8]) {
     for index in 0..<Int(capture.lost) {
@@ -62,6 +64,7 @@ extension SceneTruth {
     appendField(",\"gain\":", moment.gain, &text)
     appendField(",\"lens\":", moment.lensPosition, &text)
     appendField(",\"blur_px\":", blurSigma, &text)
+    appendField(",\"focus\":", focus, &text)
     appendField(",\"light_ev\":", light, &text)
   }
 }
