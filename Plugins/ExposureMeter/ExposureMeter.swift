@@ -1,10 +1,10 @@
 import Glibc
 public import SprocketCore
 
-/// Measures how bright a frame is, and what of it is lost at either end.
+/// Measures how bright a frame is, by how much that is off, and what is lost at either end.
 ///
-/// Pixels are only counted, by level and by whether they lie in the middle; every number follows
-/// from the two histograms.
+/// Pixels are only counted, by level and zone; every number follows from the counts. There is a
+/// histogram at a time: a zone's is folded into the picture's before the next zone is counted.
 public struct ExposureMeter: Stage {
   public static let plugin = Plugin(
     "meter", "how bright a frame is, and what of it is clipped", ExposureMeter.self)
@@ -13,18 +13,38 @@ public struct ExposureMeter: Stage {
 
   public static var order: Order { .any }
 
-  /// Half the width and half the height, in the middle.
-  static let center = Region(x: 0.25, y: 0.25, width: 0.5, height: 0.5)
-  /// The middle's share of the result, as in centre-weighted cameras (75/25).
-  static let centerWeight = 0.75
-  /// log2 of the reflectance of a gray card, 18 % (ISO 2721): what a right exposure makes of the mean.
-  static let target = log2(0.18)
+  public static var settings: [Setting<Self>] {
+    [
+      Setting("mode", \.mode, "which part of the picture decides"),
+      Setting("point", \.point, "the middle of what mode=spot meters"),
+      Setting(
+        "target", \.target, range: 0.01...1, unit: "of white",
+        "the luminance that is right, in all modes but highlights"),
+      Setting(
+        "highlighttarget", \.highlightTarget, range: 0.01...1, unit: "of full scale",
+        "the luminance that is right for the brightest 2 %, in mode=highlights"),
+      Setting(
+        "samples", \.samples, range: 0...1_000_000_000, unit: "pixels",
+        "meter so many at least, on a grid of rows; 0: every pixel"),
+    ]
+  }
+
+  var mode = MeteringMode.center
+  var point = Point.center
+  /// The reflectance of a gray card, 18 % (ISO 2721): what a right exposure makes of the mean.
+  var target = 0.18
+  /// What Raspberry Pi's constraint `highlight` keeps the brightest 2 % at (libcamera,
+  /// src/ipa/rpi/vc4/data/imx219.json: q_lo 0.98, q_hi 1, y_target 0.8).
+  var highlightTarget = 0.8
+  /// All, so that the histogram is the frame's, and a lamp of a few pixels is found.
+  var samples = 0
 
   var writer: ReportWriter<Report>?
-  var columns = 0..<0
-  var rows = 0..<0
-  /// log2 of linear luminance, by level.
-  var logLuminance: [Double] = []
+  var pattern = MeteringPattern(.average, around: .center, width: 1, height: 1)
+  var grid = SamplingGrid(samples: 0, width: 1, height: 1)
+  var scale = LuminanceScale(of: .unspecified)
+  /// log2 of the luminance that is right.
+  var logTarget = 0.0
 
   public init() {}
 
@@ -32,8 +52,10 @@ public struct ExposureMeter: Stage {
     try setup.reads(.luma(.full))
     writer = setup.report(Report.self)
     let format = setup.format
-    (columns, rows) = Self.center.pixels(width: format.width, height: format.height)
-    logLuminance = logLuminances(of: format.color.transfer)
+    pattern = MeteringPattern(mode, around: point, width: format.width, height: format.height)
+    grid = SamplingGrid(samples: samples, width: format.width, height: format.height)
+    scale = LuminanceScale(of: format.color.transfer)
+    logTarget = mode == .highlights ? log2(highlightTarget) : log2(target * scale.white)
     return format
   }
 
@@ -44,44 +66,53 @@ public struct ExposureMeter: Stage {
   }
 
   func measure(_ luma: borrowing Plane) -> Report {
-    var middle = LevelTables(repeating: 0)
-    var around = LevelTables(repeating: 0)
-    for y in 0..<luma.rows {
-      let row = luma[row: y]
-      if rows.contains(y) {
-        countLevels(of: row.extracting(..<columns.lowerBound), into: &around)
-        countLevels(of: row.extracting(columns), into: &middle)
-        countLevels(of: row.extracting(columns.upperBound...), into: &around)
-      } else {
-        countLevels(of: row, into: &around)
-      }
+    var report = Report()
+    report.logLuminance = meterZones(of: luma, into: &report.histogram)
+    if let spot = pattern.spot {
+      report.logLuminance = meterSpot(spot, of: luma)
+    } else if mode == .highlights {
+      report.logLuminance = log2(
+        meanOfBrightest(0.02, of: report.histogram.span, scale.luminance.span))
     }
-    return summary(center: merged(middle), rest: merged(around))
+    report.offset = report.logLuminance - logTarget
+    describe(&report, scale)
+    return report
   }
 
-  func summary(center: LevelCounts, rest: LevelCounts) -> Report {
-    var report = Report()
-    var levelSum: UInt64 = 0
-    var (centerCount, centerLog, restCount, restLog) = (0.0, 0.0, 0.0, 0.0)
-    for level in 0..<256 {
-      let count = center[level] + rest[level]
-      report.histogram[level] = count
-      levelSum += UInt64(count) * UInt64(level)
-      centerCount += Double(center[level])
-      centerLog += Double(center[level]) * logLuminance[level]
-      restCount += Double(rest[level])
-      restLog += Double(rest[level]) * logLuminance[level]
+  /// The weighted mean of the zones' means of log2 luminance. Zones without pixels do not count.
+  func meterZones(of luma: borrowing Plane, into histogram: inout LevelCounts) -> Double {
+    var (weightedMeans, weights) = (0.0, 0.0)
+    var counts = LevelCounts(repeating: 0)
+    var counted = counts.mutableSpan
+    var total = histogram.mutableSpan
+    for zone in pattern.zones {
+      var tables = LevelTables(repeating: 0)
+      for part in zone.parts { count(part, of: luma, into: &tables) }
+      merge(tables.span, into: &counted, addingTo: &total)
+      let pixels = sum(counted.span)
+      guard pixels > 0, zone.weight > 0 else { continue }
+      let logSum = weightedSum(counted.span, scale.logLuminance.span)
+      weightedMeans += zone.weight * logSum / Double(pixels)
+      weights += zone.weight
     }
-    let histogram = report.histogram
-    let count = centerCount + restCount
-    report.mean = Double(levelSum) / count
-    report.clipped = Double(histogram[254] + histogram[255]) / count
-    report.crushed = Double(histogram[0] + histogram[1]) / count
-    // A picture of one pixel, row or column may be all middle.
-    let weight = restCount > 0 ? Self.centerWeight : 1
-    report.logLuminance =
-      weight * centerLog / centerCount + (1 - weight) * restLog / max(restCount, 1)
-    report.offset = report.logLuminance - Self.target
-    return report
+    return weightedMeans / weights
+  }
+
+  /// The mean of log2 luminance of all pixels of `spot`.
+  func meterSpot(_ spot: Rectangle, of luma: borrowing Plane) -> Double {
+    var tables = LevelTables(repeating: 0)
+    for y in spot.rows { countLevels(of: luma[row: y].extracting(spot.columns), into: &tables) }
+    var (counts, total) = (LevelCounts(repeating: 0), LevelCounts(repeating: 0))
+    var counted = counts.mutableSpan
+    var unused = total.mutableSpan
+    merge(tables.span, into: &counted, addingTo: &unused)
+    return weightedSum(counted.span, scale.logLuminance.span) / Double(sum(counted.span))
+  }
+
+  /// Counts the pixels of `part` that are on the grid.
+  func count(_ part: Rectangle, of luma: borrowing Plane, into tables: inout LevelTables) {
+    for y in grid.rows(of: part) {
+      countLevels(of: luma[row: y].extracting(part.columns), into: &tables)
+    }
   }
 }

@@ -6,7 +6,7 @@ import SprocketCore
 /// The inverses of the functions of ITU-T H.273 table 3 (values 13, 1, 8, 4, 5, 16 and 18), PQ as
 /// fractions of its 10,000 cd/m2. A source that says nothing is taken for BT.709, as V4L2 does
 /// (`V4L2_MAP_XFER_FUNC_DEFAULT`).
-func luminance(_ signal: Double, _ transfer: Color.Transfer) -> Double {
+func linearLuminance(_ signal: Double, _ transfer: Color.Transfer) -> Double {
   switch transfer {
   case .linear: return signal
   case .srgb: return signal <= 0.04045 ? signal / 12.92 : pow((signal + 0.055) / 1.055, 2.4)
@@ -25,9 +25,25 @@ func luminance(_ signal: Double, _ transfer: Color.Transfer) -> Double {
   }
 }
 
-/// log2 of linear luminance by level, in EV below full scale.
-///
-/// Level 0 has no logarithm. It stands for all that rounds to it, so it counts as level 1/2.
-func logLuminances(of transfer: Color.Transfer) -> [Double] {
-  (0..<256).map { log2(luminance(max(Double($0), 0.5) / 255, transfer)) }
+/// What the levels of luma are as light, relative to full scale.
+struct LuminanceScale {
+  /// By level; full scale is 1.
+  let luminance: [Double]
+  /// log2 of it, by level.
+  let logLuminance: [Double]
+  /// What a target is a fraction of: full scale, but less where a transfer function keeps room for
+  /// highlights. There 18 % of it is where ITU-R BT.2408, table 1, puts an 18 % grey card: at 38 %
+  /// of HLG's signal and at 26 cd/m2 of PQ.
+  let white: Double
+
+  /// Level 0 has no logarithm. It stands for all that rounds to it, so it counts as level 1/2.
+  init(of transfer: Color.Transfer) {
+    luminance = (0..<256).map { linearLuminance(max(Double($0), 0.5) / 255, transfer) }
+    logLuminance = luminance.map(log2)
+    switch transfer {
+    case .hlg: white = linearLuminance(0.38, transfer) / 0.18
+    case .pq: white = 26.0 / 10_000 / 0.18
+    default: white = 1
+    }
+  }
 }

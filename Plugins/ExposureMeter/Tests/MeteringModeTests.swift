@@ -1,0 +1,164 @@
+import Glibc
+import SprocketCore
+import TestSupport
+import Testing
+
+@testable import ExposureMeter
+
+private func report(
+  _ frame: TestFrame, _ mode: MeteringMode, point: Point = .center, samples: Int = 0
+) throws -> ExposureReport {
+  var meter = ExposureMeter()
+  (meter.mode, meter.point, meter.samples) = (mode, point, samples)
+  var stage = try StageUnderTest(meter, for: frame)
+  return stage.report(on: frame)
+}
+
+private let sizes = [
+  (1, 1), (2, 2), (1, 9), (9, 1), (8, 8), (15, 4), (17, 9), (101, 7), (64, 48), (97, 35),
+]
+
+@Test(arguments: MeteringMode.allCases, TestPattern.allCases)
+func everyModeEqualsItsSlowTwin(_ mode: MeteringMode, _ pattern: TestPattern) throws {
+  for (width, height) in sizes {
+    let luma = pattern.bytes(width * height, seed: 11)
+    let twin = SlowMeter(luma: luma, width: width, height: height)
+    for point in [Point.center, Point(x: 0, y: 1), Point(x: 0.9, y: 0.3)] {
+      let found = try report(
+        TestFrame(width: width, height: height, luma: luma), mode, point: point)
+      #expect(isClose(found.logLuminance, twin.value(mode, point)), "\(width)x\(height) \(point)")
+      #expect(Int(found.samples) == luma.count)
+    }
+  }
+}
+
+@Test(arguments: MeteringMode.allCases)
+func theGridIsSampledAsTheSlowTwinDoes(_ mode: MeteringMode) throws {
+  // 300 rows, 64 at the least: every third row, from the second.
+  let (width, height) = (37, 300)
+  let luma = TestPattern.random.bytes(width * height, seed: 5)
+  let twin = SlowMeter(luma: luma, width: width, height: height, step: 3)
+  let point = Point(x: 0.2, y: 0.7)
+  let found = try report(
+    TestFrame(width: width, height: height, luma: luma), mode, point: point, samples: 1)
+  #expect(isClose(found.logLuminance, twin.value(mode, point)))
+  #expect(Int(found.samples) == twin.pixels.count)
+  for level in 0..<256 {
+    #expect(Int(found.histogram[level]) == twin.pixels.count { $0.level == level })
+  }
+}
+
+@Test(arguments: TestPattern.allCases)
+func shadowAndHighlightArePercentiles(_ pattern: TestPattern) throws {
+  for (width, height) in sizes {
+    let luma = pattern.bytes(width * height, seed: 3)
+    let twin = SlowMeter(luma: luma, width: width, height: height)
+    let found = try report(TestFrame(width: width, height: height, luma: luma), .average)
+    #expect(isClose(found.shadow, twin.percentile(0.01)), "\(width)x\(height)")
+    #expect(isClose(found.highlight, twin.percentile(0.99)), "\(width)x\(height)")
+  }
+}
+
+@Test func theGridHasAsManyPixelsAsAskedForAndNoMoreThanNeeded() {
+  for (width, height) in [
+    (1920, 1080), (1280, 720), (640, 480), (176, 144), (5312, 2988), (37, 65),
+  ] {
+    for samples in [0, 1, 1000, 262_144, 10_000_000] {
+      let grid = SamplingGrid(samples: samples, width: width, height: height)
+      let whole = Rectangle(columns: 0..<width, rows: 0..<height)
+      let rows = grid.rows(of: whole).reduce(0) { count, _ in count + 1 }
+      let wanted = samples == 0 ? width * height : min(samples, width * height)
+      #expect(rows * width >= wanted, "\(width)x\(height), \(samples)")
+      #expect(rows >= min(height, SamplingGrid.fewestRows))
+      #expect(!grid.step.isMultiple(of: 2))
+    }
+  }
+  // 262,144 pixels are 136.5 rows of 1920: one row in 7.
+  #expect(SamplingGrid(samples: 262_144, width: 1920, height: 1080).step == 7)
+  #expect(SamplingGrid(samples: 0, width: 1920, height: 1080).step == 1)
+}
+
+@Test func eachRowOfTheGridIsInOnePart() {
+  let grid = SamplingGrid(samples: 1, width: 1, height: 450)
+  #expect(grid.step == 7)
+  let parts = [0..<1, 1..<3, 3..<4, 4..<10, 10..<11, 11..<450].flatMap {
+    Array(grid.rows(of: Rectangle(columns: 0..<1, rows: $0)))
+  }
+  #expect(parts == Array(stride(from: 3, to: 450, by: 7)))
+}
+
+@Test func everyModeCoversThePictureOnce() {
+  for mode in MeteringMode.allCases {
+    for (width, height) in sizes {
+      var times = [Int](repeating: 0, count: width * height)
+      let pattern = MeteringPattern(mode, around: .center, width: width, height: height)
+      for part in pattern.zones.flatMap(\.parts) {
+        for y in part.rows { for x in part.columns { times[y * width + x] += 1 } }
+      }
+      #expect(times.allSatisfy { $0 == 1 }, "\(mode) \(width)x\(height)")
+    }
+  }
+}
+
+/// 32 by 32 pixels at level 51, but for 5 by 5 white ones.
+private func lamp(x: Int, y: Int) -> TestFrame {
+  let luma = (0..<32 * 32).map { index -> UInt8 in
+    (x..<x + 5).contains(index % 32) && (y..<y + 5).contains(index / 32) ? 255 : 51
+  }
+  return TestFrame(width: 32, height: 32, luma: luma)
+}
+
+@Test func aSpotSeesItsPlaceAlone() throws {
+  let frame = lamp(x: 22, y: 6)
+  #expect(try report(frame, .spot, point: Point(x: 24.5 / 32, y: 8.5 / 32)).logLuminance == 0)
+  let elsewhere = try report(frame, .spot, point: Point(x: 0.2, y: 0.8))
+  #expect(isClose(elsewhere.logLuminance, log2(SlowMeter.light(51))))
+  // What else is reported is the whole picture's.
+  #expect(elsewhere.clipped == 25.0 / 1024)
+}
+
+@Test func highlightsComeFirstWhereTheyAreWeighted() throws {
+  // 25 of 1024 pixels are more than 2 %: the brightest are all white, 1 of 0.8.
+  let found = try report(lamp(x: 1, y: 1), .highlights)
+  #expect(found.logLuminance == 0)
+  #expect(isClose(found.offset, -log2(0.8)))
+}
+
+@Test func aLampInTheMiddleWeighsMoreThanOneInACorner() throws {
+  for mode in [MeteringMode.center, .zones] {
+    let middle = try report(lamp(x: 14, y: 14), mode).logLuminance
+    let corner = try report(lamp(x: 0, y: 0), mode).logLuminance
+    #expect(middle > corner, "\(mode)")
+  }
+  let average = try [lamp(x: 14, y: 14), lamp(x: 0, y: 0)].map {
+    try report($0, .average).logLuminance
+  }
+  #expect(average[0] == average[1])
+}
+
+@Test(arguments: [
+  // Reinhard 2002: 0.18 * 4^f, where f runs from -1, the mean at the least, to 1.
+  (-4.0, -8.0, 0.0, 0.18), (0, -8, 0, 0.72), (-8, -8, 0, 0.045), (-6, -8, 0, 0.09),
+  (1, -8, 0, 0.72), (-3, -3, -3, 0.18),
+])
+func theKeyIsReinhards(_ mean: Double, _ least: Double, _ most: Double, _ key: Double) {
+  #expect(isClose(sceneKey(mean: mean, least: least, most: most), key))
+}
+
+@Test func theTargetIsWhereGreyBelongs() throws {
+  // BT.2408: 18 % grey is at 38 % of the signal in HLG and in PQ; BT.709 has it at 41 %.
+  for (transfer, level) in [(Color.Transfer.hlg, 97), (.pq, 97), (.bt709, 104)] {
+    let luma = [UInt8](repeating: UInt8(level), count: 64)
+    let color = Color(range: .full, transfer: transfer)
+    let frame = TestFrame(width: 8, height: 8, color: color, luma: luma)
+    #expect(abs(try report(frame, .average).offset) < 0.1, "\(transfer)")
+  }
+}
+
+@Test func settingsAreRefusedBeyondTheirRange() {
+  let kind = ExposureMeter.plugin.stages[0]
+  for (name, value) in [("mode", "matrix"), ("point", "2/0"), ("target", "0"), ("samples", "-1")] {
+    #expect(throws: SettingError.self) { _ = try kind.make([name: value]) }
+  }
+  #expect(throws: Never.self) { _ = try kind.make(["mode": "spot", "point": "0.4/0.6"]) }
+}
