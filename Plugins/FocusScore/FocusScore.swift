@@ -1,27 +1,49 @@
 public import SprocketCore
 
-/// Measures how sharp a frame is: the variance of its Laplacian.
+/// Measures how sharp a frame is.
 ///
-/// Source: J. L. Pech-Pacheco et al., "Diatom autofocusing in brightfield microscopy: a comparative
-/// study", ICPR 2000; the score is what `cv2.Laplacian(luma, cv2.CV_64F)[1:-1, 1:-1].var()` gives.
+/// Every number follows from sums over the cells of a grid, and these are exact integers: the order
+/// of the pixels does not matter, nor does who else measures them.
 public struct FocusScore: Stage {
-  public static let plugin = Plugin(
-    "focus", "how sharp a frame is: the variance of its Laplacian", FocusScore.self)
+  public static let plugin = Plugin("focus", "how sharp a frame is", FocusScore.self)
 
   public typealias Report = FocusReport
 
   public static var order: Order { .any }
 
   public static var settings: [Setting<Self>] {
-    [Setting("region", \.region, "where to measure; the pixels at its edge are only read")]
+    [
+      Setting(
+        "measure", \.measure, "what the score is; the first does not mind exposure and noise"),
+      Setting(
+        "point", \.point, "the middle of the window that is measured, moved into the picture"),
+      Setting("window", \.window, range: 0.01...1, "its share of the picture's width and height"),
+    ]
   }
 
-  var region = Region.whole
+  /// In the words of S. Pertuz et al., "Analysis of focus measure operators for shape-from-focus",
+  /// Pattern Recognition 46, 2013.
+  public enum Measure: String, Sendable, CaseIterable, SettingValue {
+    /// The Laplacian's energy (LAP1), less noise, beside contrast and brightness.
+    case normalized
+    /// The variance of the Laplacian (LAP4), of J. L. Pech-Pacheco et al., "Diatom autofocusing in
+    /// brightfield microscopy: a comparative study", ICPR 2000.
+    case laplacian
+    /// The energy of Sobel's gradient (GRA6), of J. M. Tenenbaum, "Accommodation in computer
+    /// vision", Stanford 1970.
+    case tenengrad
+  }
+
+  var measure = Measure.normalized
+  var point = Point.center
+  var window = 1.0
   var writer: ReportWriter<Report>?
-  var columns = 0..<0
-  var rows = 0..<0
-  /// One row of Laplacians.
-  var scratch: [Int16] = []
+  var grid: FocusGrid?
+  /// Rows of second differences, of responses, and of the noise mask's.
+  var differences: [Int16] = []
+  var responses: [Int16] = []
+  var gradients: [Int16] = []
+  var noises: [Int16] = []
 
   public init() {}
 
@@ -29,37 +51,54 @@ public struct FocusScore: Stage {
     try setup.reads(.luma(.full))
     writer = setup.report(Report.self)
     let format = setup.format
-    (columns, rows) = region.pixels(width: format.width, height: format.height)
-    guard columns.count >= 3, rows.count >= 3 else {
+    let (columns, rows) = region.pixels(width: format.width, height: format.height)
+    guard let grid = FocusGrid(columns: columns, rows: rows) else {
       throw StageError(
-        "needs a region of at least 3x3 pixels, and \(region.settingText) of a "
-          + "\(format.width)x\(format.height) picture is \(columns.count)x\(rows.count)")
+        "needs a window of at least \(FocusGrid.least)x\(FocusGrid.least) pixels, and "
+          + "\(window.settingText) of a \(format.width)x\(format.height) picture is "
+          + "\(columns.count)x\(rows.count): give more pixels, or a wider window")
     }
-    scratch = [Int16](repeating: 0, count: columns.count - 2)
+    self.grid = grid
+    differences = [Int16](repeating: 0, count: columns.count)
+    responses = [Int16](repeating: 0, count: columns.count - 2)
+    gradients = measure == .tenengrad ? responses : []
+    noises = [Int16](repeating: 0, count: columns.count - 2)
     return format
   }
 
+  /// The window around the point, moved so that it lies in the picture.
+  var region: Region {
+    Region(
+      x: min(max(point.x - window / 2, 0), 1 - window),
+      y: min(max(point.y - window / 2, 0), 1 - window), width: window, height: window)
+  }
+
   public mutating func process(_ frame: inout FrameView) -> Verdict {
-    guard let writer else { return .keep }
-    var report = Report()
-    report.score = score(frame.luma())
-    frame.write(report, writer)
+    guard let writer, let grid else { return .keep }
+    // A statement of its own: as an argument, it would make a copy of the stage, and so of its rows.
+    let cells = sums(frame.luma(), grid)
+    frame.write(report(on: cells), writer)
     return .keep
   }
 
-  mutating func score(_ luma: borrowing Plane) -> Double {
-    let (columns, rows) = (columns, rows)
-    var sum: Int64 = 0
-    var squares: UInt64 = 0
-    var laplacians = scratch.mutableSpan
-    for y in rows.lowerBound + 1..<rows.upperBound - 1 {
-      laplacian(
-        above: luma[row: y - 1].extracting(columns), row: luma[row: y].extracting(columns),
-        below: luma[row: y + 1].extracting(columns), into: &laplacians)
-      let row = moments(of: laplacians.span)
-      sum += row.sum
-      squares += row.squares
+  func report(on cells: CellSums) -> Report {
+    var report = Report()
+    var whole = FocusSums()
+    for cell in 0..<report.grid.count {
+      whole += cells[cell]
+      report.grid[cell] = score(cells[cell])
     }
-    return variance(sum: sum, squares: squares, count: (columns.count - 2) * (rows.count - 2))
+    report.score = score(whole)
+    report.contrast = whole.contrast
+    report.noise = whole.noiseVariance.squareRoot()
+    return report
+  }
+
+  func score(_ sums: FocusSums) -> Double {
+    switch measure {
+    case .normalized: sums.normalizedEnergy
+    case .laplacian: sums.variance
+    case .tenengrad: sums.meanEnergy
+    }
   }
 }

@@ -15,6 +15,9 @@ public struct NoReport: FrameReport {
 /// 256 counts, one per level of luma.
 public typealias LevelCounts = InlineArray<256, UInt32>
 
+/// One number for each of 4x4 cells of a picture, row by row.
+public typealias GridValues = InlineArray<16, Double>
+
 /// The name, unit and place of one number, or row of numbers, of a report.
 public struct ReportField<Report: FrameReport>: Sendable {
   public let description: ReportFieldDescription
@@ -43,6 +46,9 @@ public struct ReportField<Report: FrameReport>: Sendable {
   }
   public init(_ name: String, unit: String = "", _ path: KeyPath<Report, LevelCounts>) {
     self.init(name, unit: unit, path, .levelCounts)
+  }
+  public init(_ name: String, unit: String = "", _ path: KeyPath<Report, GridValues>) {
+    self.init(name, unit: unit, path, .gridValues)
   }
   public init<Words: ReportWords>(_ name: String, _ path: KeyPath<Report, ReportWord<Words>>) {
     self.init(name, unit: "", path, .word(Words.allCases.map(\.rawValue)))
@@ -73,6 +79,8 @@ public enum FieldKind: Sendable, Hashable {
   case double, float, int64, uint32, bool
   /// 256 `UInt32`: a JSON array.
   case levelCounts
+  /// 16 `Double`: a JSON array.
+  case gridValues
   /// One of these, by its place: a `UInt8` in memory, a JSON string.
   case word([String])
 }

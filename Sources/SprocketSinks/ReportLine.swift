@@ -159,6 +159,13 @@ extension TextTarget where Self: ~Copyable {
         try append(decimal: frame.value(field, of: layout, index: index, as: UInt32.self) ?? 0)
       }
       try append(UInt8(ascii: "]"))
+    case .gridValues:
+      for index in 0..<16 {
+        try append(UInt8(ascii: index == 0 ? "[" : ","))
+        let value = frame.value(field, of: layout, index: index, as: Double.self)
+        try append(value ?? .nan, digits: Digits.double)
+      }
+      try append(UInt8(ascii: "]"))
     case .word:
       let place = Int(frame.value(field, of: layout, as: UInt8.self) ?? 0)
       try append(line.words[place])

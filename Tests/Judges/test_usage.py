@@ -15,7 +15,7 @@ SCENE = ["--source", "scene"]
 WRONG = [
     (["run", "--stage", "metr"], "there is no stage `metr`"),
     (["run", "--stage", "focus:size=3"], "has no setting `size`"),
-    (["run", "--stage", "focus:region=2/0/1/1"], "region=2/0/1/1 is not allowed"),
+    (["run", "--stage", "focus:point=2/0"], "point=2/0 is not allowed"),
     (["run", "--stage", "meter", "--stage", "meter"], "given twice"),
     (["run", "--stage", "meter:"], "KEY=VALUE"),
     (["run", "--stage", "meter:,"], "KEY=VALUE"),
@@ -112,7 +112,7 @@ def test_an_existing_file_is_kept_unless_overwrite_is_given(tmp_path):
 REFUSED = [
     ["--source", "file:nowhere.avi"],
     ["--stage", "metr"],
-    ["--stage", "focus:region=2/0/1/1"],
+    ["--stage", "focus:point=2/0"],
     ["--control", "gain=1e9"],
     ["--size", "4x4"],
     ["--checksums", "no/such/folder/c"],
@@ -316,7 +316,7 @@ def test_stages_and_sources_can_be_inspected():
     text = sprocket("stages").stdout.decode()
     for name in ("focus", "latedrop", "meter", "negate", "scene", "file", "camera[:NAME]"):
         assert name in text
-    assert "region" in sprocket("stages", "focus").stdout.decode()
+    assert "window" in sprocket("stages", "focus").stdout.decode()
     assert "shake" in sprocket("stages", "scene").stdout.decode()
 
 

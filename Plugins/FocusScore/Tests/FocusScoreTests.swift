@@ -4,85 +4,152 @@ import Testing
 
 @testable import FocusScore
 
-/// The definition, pixel by pixel, in two passes over all Laplacians.
-private func slowScore(
-  _ luma: [UInt8], width: Int, columns: Range<Int>, rows: Range<Int>
-) -> Double {
-  func level(_ x: Int, _ y: Int) -> Double { Double(luma[y * width + x]) }
-  var values: [Double] = []
-  for y in rows.lowerBound + 1..<rows.upperBound - 1 {
-    for x in columns.lowerBound + 1..<columns.upperBound - 1 {
-      values.append(
-        level(x, y - 1) + level(x, y + 1) + level(x - 1, y) + level(x + 1, y) - 4 * level(x, y))
-    }
-  }
-  let mean = values.reduce(0, +) / Double(values.count)
-  return values.reduce(0) { $0 + ($1 - mean) * ($1 - mean) } / Double(values.count)
+/// What the stage says of one frame.
+private func report(_ frame: TestFrame, _ change: (inout FocusScore) -> Void = { _ in }) throws
+  -> FocusReport
+{
+  var score = FocusScore()
+  change(&score)
+  var stage = try StageUnderTest(score, for: frame)
+  return stage.report(on: frame)
 }
 
+/// The stage's sums are exact and the twin's are not: the difference of two large energies is known
+/// to 1e-12 of them.
 private func isClose(_ value: Double, _ expected: Double) -> Bool {
   abs(value - expected) <= 1e-9 * max(abs(expected), 1)
 }
 
+private func frame(_ width: Int, _ height: Int, _ level: (Int, Int) -> UInt8) -> TestFrame {
+  let luma = (0..<height).flatMap { y in (0..<width).map { x in level(x, y) } }
+  return TestFrame(width: width, height: height, luma: luma)
+}
+
 @Test func aSinglePointScoresAsCountedByHand() throws {
-  // Interior 3x3: -4 * 10 in the middle, 10 at its four sides, 0 at the corners.
-  // Sum 0, squares 1600 + 4 * 100 = 2000, divided by 9 pixels.
-  var luma = [UInt8](repeating: 0, count: 25)
-  luma[12] = 10
-  let frame = TestFrame(width: 5, height: 5, luma: luma)
-  var stage = try StageUnderTest(FocusScore(), for: frame)
-  #expect(stage.report(on: frame).score == 2000.0 / 9)
+  // One pixel of 40 on black, 32x32, away from all edges: 30x30 responses.
+  let frame = frame(32, 32) { x, y in x == 16 && y == 16 ? 40 : 0 }
+  // Laplacians: -160 there and 40 at its four sides, sum 0, squares 25,600 + 4 * 1600 = 32,000.
+  #expect(try report(frame) { $0.measure = .laplacian }.score == 32_000.0 / 900)
+  // Sobel: 40 at four corners and 80 at two sides, each way: 2 * (4 * 1600 + 2 * 6400) = 38,400.
+  #expect(try report(frame) { $0.measure = .tenengrad }.score == 38_400.0 / 900)
+  // The noise mask: 160 there, -80 at four sides, 40 at four corners: 36 * 1600 = 57,600.
+  let found = try report(frame)
+  #expect(isClose(found.noise, (57_600.0 / 36 / 900).squareRoot()))
+  // 32,000 / 20 = 57,600 / 36: a point is all noise.
+  #expect(found.score == 0)
 }
 
-@Test func aBowlOfConstantCurvatureScoresZero() throws {
-  // x^2 has the second difference 2 everywhere: the mean is 2, not 0, and the variance 0.
-  let luma = (0..<6).flatMap { _ in (0..<15).map { UInt8($0 * $0) } }
-  let frame = TestFrame(width: 15, height: 6, luma: luma)
-  var stage = try StageUnderTest(FocusScore(), for: frame)
-  #expect(stage.report(on: frame).score == 0)
+@Test func anEdgeScoresAsCountedByHand() throws {
+  // 0 to the left of column 16, 100 from there on. Laplacians: 100 and -100 at either side of the
+  // edge in each of 30 rows; the noise mask sees nothing. Pairs across the edge: 12 of 20 along a
+  // row, none down a column; the mean is 50.
+  let found = try report(frame(32, 32) { x, _ in x < 16 ? 0 : 100 })
+  let detail = 2.0 * 10_000 / 30 / 20
+  let semivariance = 0.6 * 10_000 / 4
+  #expect(isClose(found.score, detail / (semivariance + 50.0 * 50 / 64 + 1)))
+  #expect(found.noise == 0)
+  let deviation = (semivariance - 1).squareRoot()
+  #expect(isClose(found.contrast, deviation / (deviation + 50)))
 }
 
-@Test(arguments: TestPattern.allCases)
-func equalsItsSlowTwin(_ pattern: TestPattern) throws {
-  for (width, height) in [(3, 3), (4, 3), (3, 7), (16, 5), (17, 4), (33, 9), (101, 13), (130, 3)] {
+@Test func aBowlOfConstantCurvatureHasNoVariance() throws {
+  // (x - 16) (x - 15) / 2 has the second difference 1 everywhere: the mean is 1, the variance 0.
+  let bowl = frame(32, 32) { x, _ in UInt8((x - 16) * (x - 15) / 2) }
+  #expect(try report(bowl) { $0.measure = .laplacian }.score == 0)
+}
+
+@Test(arguments: TestPattern.allCases, FocusScore.Measure.allCases)
+func equalsItsSlowTwin(_ pattern: TestPattern, _ measure: FocusScore.Measure) throws {
+  for (width, height) in [(16, 16), (33, 17), (97, 35), (130, 32)] {
     let luma = pattern.bytes(width * height, seed: 7)
-    let frame = TestFrame(width: width, height: height, luma: luma)
-    var stage = try StageUnderTest(FocusScore(), for: frame)
-    let expected = slowScore(luma, width: width, columns: 0..<width, rows: 0..<height)
-    #expect(isClose(stage.report(on: frame).score, expected), "\(width)x\(height)")
+    let found = try report(TestFrame(width: width, height: height, luma: luma)) {
+      $0.measure = measure
+    }
+    let slow = SlowFocus(luma: luma, width: width, columns: 0..<width, rows: 0..<height)
+    #expect(isClose(found.score, slow.score(measure, in: slow.whole)), "\(width)x\(height)")
+    #expect(isClose(found.noise, slow.noise(in: slow.whole)))
+    #expect(isClose(found.contrast, slow.contrast(in: slow.whole)))
+    for (index, cell) in slow.cells.enumerated() {
+      #expect(isClose(found.grid[index], slow.score(measure, in: cell)), "cell \(index)")
+    }
   }
 }
 
-@Test func looksAtItsRegionAlone() throws {
-  // 40x20 at 0.25/0.5/0.5/0.5: columns 10 to 29, rows 10 to 19.
-  let inside = TestPattern.random.bytes(40 * 20, seed: 3)
-  var outside = TestPattern.random.bytes(40 * 20, seed: 4)
-  for y in 10..<20 {
-    for x in 10..<30 { outside[y * 40 + x] = inside[y * 40 + x] }
+@Test func theSharpestPossibleRowsDoNotOverflow() {
+  // Wider than what fits 32 bits: 1024 squares of responses, 65,536 of differences.
+  for count in [1023, 1024, 1025, 5000] {
+    for value in [2040, -2040] as [Int16] {
+      let values = [Int16](repeating: value, count: count)
+      #expect(energy(of: values.span) == UInt64(count) * 4_161_600)
+      #expect(sum(of: values.span) == Int64(count) * Int64(value))
+    }
   }
-  var score = FocusScore()
-  score.region = Region(x: 0.25, y: 0.5, width: 0.5, height: 0.5)
-  let frame = TestFrame(width: 40, height: 20, luma: inside)
-  var stage = try StageUnderTest(score, for: frame)
-  let expected = slowScore(inside, width: 40, columns: 10..<30, rows: 10..<20)
-  #expect(isClose(stage.report(on: frame).score, expected))
-  let other = TestFrame(width: 40, height: 20, luma: outside)
-  #expect(stage.report(on: other).score == stage.report(on: frame).score)
+  for count in [65_535, 65_536, 65_537, 200_000] {
+    let (black, white) = (
+      [UInt8](repeating: 0, count: count), [UInt8](repeating: 255, count: count)
+    )
+    #expect(squaredDifferences(black.span, white.span) == UInt64(count) * 65_025)
+    #expect(squaredDifferences(white.span, black.span) == UInt64(count) * 65_025)
+    #expect(levelSum(of: white.span) == UInt64(count) * 255)
+  }
 }
 
-@Test func theSharpestPossibleRowsDoNotOverflow() throws {
-  // A chequerboard of 0 and 255 has Laplacians of 1020 and -1020 only: the variance is 1020^2. It
-  // is wider than the 4096 values whose squares fit 32 bits.
-  let (width, height) = (8301, 4)
-  let luma = (0..<height).flatMap { y in (0..<width).map { UInt8(255 * (($0 + y) % 2)) } }
-  let frame = TestFrame(width: width, height: height, luma: luma)
-  var stage = try StageUnderTest(FocusScore(), for: frame)
-  // 8299 x 2 interior pixels, an equal number of both signs: the mean is 0.
-  #expect(stage.report(on: frame).score == 1_040_400)
+@Test(arguments: FocusScore.Measure.allCases)
+func theSharpestPictureIsMeasured(_ measure: FocusScore.Measure) throws {
+  // A chequerboard has the largest Laplacians, 1020, and noise responses, 2040; stripes two pixels
+  // wide the largest gradients, 1020; stripes of 12 the largest differences, 255.
+  for period in [1, 2, 12] {
+    let picture = frame(132, 40) { x, y in
+      UInt8(255 * ((x / period + (period == 1 ? y : 0)) % 2))
+    }
+    let found = try report(picture) { $0.measure = measure }
+    let slow = SlowFocus(luma: picture.planes[0], width: 132, columns: 0..<132, rows: 0..<40)
+    #expect(isClose(found.score, slow.score(measure, in: slow.whole)))
+    #expect(isClose(found.noise, slow.noise(in: slow.whole)))
+  }
 }
 
-@Test func refusesAPictureWithoutInterior() {
-  for (width, height) in [(1, 1), (2, 2), (2, 9), (9, 2)] {
+@Test func looksAtItsWindowAlone() throws {
+  // 160x80 at 0.75/0.5, half of each: columns 80 to 159, rows 20 to 59.
+  let inside = TestPattern.random.bytes(160 * 80, seed: 3)
+  var outside = TestPattern.random.bytes(160 * 80, seed: 4)
+  for y in 20..<60 {
+    for x in 80..<160 { outside[y * 160 + x] = inside[y * 160 + x] }
+  }
+  let slow = SlowFocus(luma: inside, width: 160, columns: 80..<160, rows: 20..<60)
+  for luma in [inside, outside] {
+    let found = try report(TestFrame(width: 160, height: 80, luma: luma)) {
+      $0.measure = .tenengrad
+      $0.point = Point(x: 0.9, y: 0.5)
+      $0.window = 0.5
+    }
+    #expect(isClose(found.score, slow.score(.tenengrad, in: slow.whole)))
+  }
+}
+
+@Test func exposureDoesNotMoveTheScore() throws {
+  let dark = frame(64, 64) { x, y in UInt8((x / 7 * 13 + y / 9 * 29) % 60 + 2) }
+  var bright = dark
+  for index in bright.planes[0].indices { bright.planes[0][index] *= 4 }
+  let (low, high) = (try report(dark), try report(bright))
+  // One level squared beside brightness squared: 1 / (30 / 8)^2 is 7 % at most.
+  #expect(abs(low.score / high.score - 1) < 0.07)
+  #expect(abs(low.contrast - high.contrast) < 0.01)
+  #expect(high.score > 0.01)
+}
+
+@Test func noiseAloneHasNoScore() throws {
+  var random = TestRandom(seed: 5)
+  let luma = (0..<256 * 256).map { _ in UInt8.random(in: 111...145, using: &random) }
+  let found = try report(TestFrame(width: 256, height: 256, luma: luma))
+  // Uniform over 35 levels: variance (35^2 - 1) / 12 = 102.
+  #expect(abs(found.noise - 102.0.squareRoot()) < 0.2)
+  #expect(found.score < 0.01)
+  #expect(found.contrast < 0.02)
+}
+
+@Test func refusesAWindowThatIsTooSmall() {
+  for (width, height) in [(1, 1), (15, 80), (80, 15)] {
     let frame = TestFrame(
       width: width, height: height, luma: [UInt8](repeating: 0, count: width * height))
     #expect(throws: StageError.self) { try StageUnderTest(FocusScore(), for: frame) }
@@ -90,7 +157,7 @@ func equalsItsSlowTwin(_ pattern: TestPattern) throws {
 }
 
 @Test func readsFullLumaAndWritesNothing() throws {
-  let frame = TestFrame(width: 3, height: 3, luma: [UInt8](repeating: 0, count: 9))
+  let frame = TestFrame(width: 32, height: 32, luma: [UInt8](repeating: 0, count: 32 * 32))
   let stage = try StageUnderTest(FocusScore(), for: frame)
   #expect(stage.parts == .luma(.full))
   #expect(stage.writing == nil)

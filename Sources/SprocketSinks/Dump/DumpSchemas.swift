@@ -89,6 +89,10 @@ enum DumpSchemas {
           keys.add(
             field.name, schema: JSONProperties.array(of: #"{"type":"integer"}"#, field.unit),
             isRequired: false)
+        case .gridValues:
+          let number = #"{"type":["number","null"]}"#
+          keys.add(
+            field.name, schema: JSONProperties.array(of: number, field.unit), isRequired: false)
         case .word(let words): keys.add(field.name, of: words, field.unit, isRequired: false)
         }
       }

@@ -1,0 +1,70 @@
+import SprocketCore
+
+/// The window that is measured, and its division into 4 columns and 4 rows of cells.
+struct FocusGrid {
+  /// Cells each way.
+  static let side = 4
+  /// The least window each way: wider than `FocusSums.lag`, and a cell holds pixels with neighbours.
+  static let least = 16
+
+  let columns: Range<Int>
+  let rows: Range<Int>
+  private let columnEdges: InlineArray<5, Int>
+  private let rowEdges: InlineArray<5, Int>
+
+  /// `nil` if the window is too small.
+  init?(columns: Range<Int>, rows: Range<Int>) {
+    guard columns.count >= Self.least, rows.count >= Self.least else { return nil }
+    self.columns = columns
+    self.rows = rows
+    columnEdges = InlineArray { columns.lowerBound + $0 * columns.count / Self.side }
+    rowEdges = InlineArray { rows.lowerBound + $0 * rows.count / Self.side }
+  }
+
+  /// The pixels of a column of cells that lie in `range`.
+  func columns(of cell: Int, in range: Range<Int>) -> Range<Int> {
+    (columnEdges[cell]..<columnEdges[cell + 1]).clamped(to: range)
+  }
+
+  func rows(of cell: Int, in range: Range<Int>) -> Range<Int> {
+    (rowEdges[cell]..<rowEdges[cell + 1]).clamped(to: range)
+  }
+
+  /// The row of cells that row `y` of the picture lies in.
+  func cellRow(of y: Int) -> Int {
+    var cell = 0
+    while y >= rowEdges[cell + 1] { cell += 1 }
+    return cell
+  }
+
+  /// Pixels that have all their neighbours in the window.
+  var innerColumns: Range<Int> { columns.lowerBound + 1..<columns.upperBound - 1 }
+  var innerRows: Range<Int> { rows.lowerBound + 1..<rows.upperBound - 1 }
+  /// The middles of pairs of pixels `FocusSums.lag` apart: each belongs to its cell.
+  var middleColumns: Range<Int> { Self.middles(columns) }
+  var middleRows: Range<Int> { Self.middles(rows) }
+
+  private static func middles(_ range: Range<Int>) -> Range<Int> {
+    let half = FocusSums.lag / 2
+    return range.lowerBound + half..<range.upperBound - half
+  }
+
+  /// A cell's part of a row of responses, which begins at the window's second pixel.
+  func responses(of cell: Int) -> Range<Int> {
+    let (pixels, start) = (columns(of: cell, in: innerColumns), innerColumns.lowerBound)
+    return pixels.lowerBound - start..<pixels.upperBound - start
+  }
+
+  /// How many of each there are in a cell.
+  func counts(column: Int, row: Int) -> FocusSums.Counts {
+    let width = columns(of: column, in: columns).count
+    let height = rows(of: row, in: rows).count
+    var counts = FocusSums.Counts()
+    counts.pixels = width * height
+    counts.inner =
+      columns(of: column, in: innerColumns).count * rows(of: row, in: innerRows).count
+    counts.along = columns(of: column, in: middleColumns).count * height
+    counts.down = width * rows(of: row, in: middleRows).count
+    return counts
+  }
+}

@@ -1,0 +1,91 @@
+// One pass over the rows of the window.
+
+import SprocketCore
+
+/// The grid's cells, row by row.
+typealias CellSums = InlineArray<16, FocusSums>
+
+extension FocusScore {
+  /// Sums over all cells. Rows are read again up to 12 rows later, while they are in cache.
+  mutating func sums(_ luma: borrowing Plane, _ grid: FocusGrid) -> CellSums {
+    var cells = CellSums(repeating: FocusSums())
+    for row in 0..<FocusGrid.side {
+      for column in 0..<FocusGrid.side {
+        cells[row * FocusGrid.side + column].counts = grid.counts(column: column, row: row)
+      }
+    }
+    for y in grid.rows {
+      let row = luma[row: y]
+      let first = grid.cellRow(of: y) * FocusGrid.side
+      addLevels(row, grid, to: &cells, from: first)
+      if grid.innerRows.contains(y) {
+        Self.respond(
+          measure, above: luma[row: y - 1].extracting(grid.columns),
+          row: row.extracting(grid.columns), below: luma[row: y + 1].extracting(grid.columns),
+          &differences, &responses, &gradients, &noises)
+        addResponses(grid, to: &cells, from: first)
+      }
+      if grid.middleRows.contains(y) {
+        let half = FocusSums.lag / 2
+        let (above, below) = (luma[row: y - half], luma[row: y + half])
+        for column in 0..<FocusGrid.side {
+          let pixels = grid.columns(of: column, in: grid.columns)
+          cells[first + column].down += squaredDifferences(
+            above.extracting(pixels), below.extracting(pixels))
+        }
+      }
+    }
+    return cells
+  }
+
+  /// Levels, and differences along the row.
+  private func addLevels(
+    _ row: Span<UInt8>, _ grid: FocusGrid, to cells: inout CellSums, from first: Int
+  ) {
+    let half = FocusSums.lag / 2
+    for column in 0..<FocusGrid.side {
+      let pixels = grid.columns(of: column, in: grid.columns)
+      cells[first + column].levels += levelSum(of: row.extracting(pixels))
+      let middles = grid.columns(of: column, in: grid.middleColumns)
+      cells[first + column].along += squaredDifferences(
+        row.extracting(middles.lowerBound - half..<middles.upperBound - half),
+        row.extracting(middles.lowerBound + half..<middles.upperBound + half))
+    }
+  }
+
+  /// A row's second differences, responses of the measure and of the noise mask. `gradients` are the
+  /// responses down the columns of a measure that has such.
+  private static func respond(
+    _ measure: Measure, above: Span<UInt8>, row: Span<UInt8>, below: Span<UInt8>,
+    _ differences: inout [Int16], _ responses: inout [Int16], _ gradients: inout [Int16],
+    _ noises: inout [Int16]
+  ) {
+    var vertical = differences.mutableSpan
+    secondDifference(above: above, row: row, below: below, into: &vertical)
+    var noise = noises.mutableSpan
+    noiseResponse(vertical.span, into: &noise)
+    var response = responses.mutableSpan
+    if measure == .tenengrad {
+      sobelAlong(above: above, row: row, below: below, into: &response)
+      var down = gradients.mutableSpan
+      sobelDown(above: above, below: below, into: &down)
+    } else {
+      laplacian(vertical.span, row: row, into: &response)
+    }
+  }
+
+  private func addResponses(_ grid: FocusGrid, to cells: inout CellSums, from first: Int) {
+    let (response, noise) = (responses.span, noises.span)
+    for column in 0..<FocusGrid.side {
+      let inner = grid.responses(of: column)
+      cells[first + column].noise += energy(of: noise.extracting(inner))
+      cells[first + column].energy += energy(of: response.extracting(inner))
+      switch measure {
+      case .normalized: break
+      case .laplacian: cells[first + column].response += sum(of: response.extracting(inner))
+      case .tenengrad:
+        cells[first + column].energy += energy(of: gradients.span.extracting(inner))
+      }
+    }
+  }
+}
