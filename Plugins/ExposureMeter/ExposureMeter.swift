@@ -3,8 +3,8 @@ public import SprocketCore
 
 /// Measures how bright a frame is, by how much that is off, and what is lost at either end.
 ///
-/// Pixels are only counted, by level and zone; every number follows from the counts. There is a
-/// histogram at a time: a zone's is folded into the picture's before the next zone is counted.
+/// Pixels are only counted, by level and zone; every number follows from the counts. There are
+/// histograms of one row of zones at a time: they are folded into the picture's before the next.
 public struct ExposureMeter: Stage {
   public static let plugin = Plugin(
     "meter", "how bright a frame is, and what of it is clipped", ExposureMeter.self)
@@ -45,6 +45,11 @@ public struct ExposureMeter: Stage {
   var scale = LuminanceScale(of: .unspecified)
   /// log2 of the luminance that is right.
   var logTarget = 0.0
+  /// One for each zone of a row, empty between frames.
+  var tables = [LevelTables](
+    repeating: LevelTables(repeating: 0), count: MeteringPattern.zonesAcross)
+  /// The sum of log2 luminance, and the number of pixels, of each zone.
+  var sums: [(logSum: Double, count: Int)] = []
 
   public init() {}
 
@@ -54,6 +59,7 @@ public struct ExposureMeter: Stage {
     let format = setup.format
     pattern = MeteringPattern(mode, around: point, width: format.width, height: format.height)
     grid = SamplingGrid(samples: samples, width: format.width, height: format.height)
+    sums = pattern.weights.map { _ in (0, 0) }
     scale = LuminanceScale(of: format.color.transfer)
     logTarget = mode == .highlights ? log2(highlightTarget) : log2(target * scale.white)
     return format
@@ -65,7 +71,7 @@ public struct ExposureMeter: Stage {
     return .keep
   }
 
-  func measure(_ luma: borrowing Plane) -> Report {
+  mutating func measure(_ luma: borrowing Plane) -> Report {
     var report = Report()
     report.logLuminance = meterZones(of: luma, into: &report.histogram)
     if let spot = pattern.spot {
@@ -80,39 +86,45 @@ public struct ExposureMeter: Stage {
   }
 
   /// The weighted mean of the zones' means of log2 luminance. Zones without pixels do not count.
-  func meterZones(of luma: borrowing Plane, into histogram: inout LevelCounts) -> Double {
-    var (weightedMeans, weights) = (0.0, 0.0)
-    var counts = LevelCounts(repeating: 0)
-    var counted = counts.mutableSpan
+  mutating func meterZones(of luma: borrowing Plane, into histogram: inout LevelCounts) -> Double {
+    for zone in sums.indices { sums[zone] = (0, 0) }
     var total = histogram.mutableSpan
-    for zone in pattern.zones {
-      var tables = LevelTables(repeating: 0)
-      for part in zone.parts { count(part, of: luma, into: &tables) }
-      merge(tables.span, into: &counted, addingTo: &total)
-      let pixels = sum(counted.span)
-      guard pixels > 0, zone.weight > 0 else { continue }
-      let logSum = weightedSum(counted.span, scale.logLuminance.span)
-      weightedMeans += zone.weight * logSum / Double(pixels)
-      weights += zone.weight
+    for band in pattern.bands {
+      for y in grid.rows(of: band.rows) {
+        let row = luma[row: y]
+        for part in band.parts {
+          countLevels(of: row.extracting(part.columns), into: &tables[part.zone % tables.count])
+        }
+      }
+      for part in band.parts { foldZone(part.zone, addingTo: &total) }
+    }
+    var (weightedMeans, weights) = (0.0, 0.0)
+    for (weight, sum) in zip(pattern.weights, sums) where weight > 0 && sum.count > 0 {
+      weightedMeans += weight * sum.logSum / Double(sum.count)
+      weights += weight
     }
     return weightedMeans / weights
   }
 
-  /// The mean of log2 luminance of all pixels of `spot`.
-  func meterSpot(_ spot: Rectangle, of luma: borrowing Plane) -> Double {
-    var tables = LevelTables(repeating: 0)
-    for y in spot.rows { countLevels(of: luma[row: y].extracting(spot.columns), into: &tables) }
-    var (counts, total) = (LevelCounts(repeating: 0), LevelCounts(repeating: 0))
+  /// Moves what was counted of `zone` to its sums.
+  mutating func foldZone(_ zone: Int, addingTo total: inout MutableSpan<UInt32>) {
+    var counts = LevelCounts(repeating: 0)
     var counted = counts.mutableSpan
-    var unused = total.mutableSpan
-    merge(tables.span, into: &counted, addingTo: &unused)
-    return weightedSum(counted.span, scale.logLuminance.span) / Double(sum(counted.span))
+    merge(tables[zone % tables.count].span, into: &counted, addingTo: &total)
+    tables[zone % tables.count] = LevelTables(repeating: 0)
+    sums[zone].logSum += weightedSum(counted.span, scale.logLuminance.span)
+    sums[zone].count += sum(counted.span)
   }
 
-  /// Counts the pixels of `part` that are on the grid.
-  func count(_ part: Rectangle, of luma: borrowing Plane, into tables: inout LevelTables) {
-    for y in grid.rows(of: part) {
-      countLevels(of: luma[row: y].extracting(part.columns), into: &tables)
+  /// The mean of log2 luminance of all pixels of `spot`.
+  mutating func meterSpot(_ spot: Rectangle, of luma: borrowing Plane) -> Double {
+    for y in spot.rows {
+      countLevels(of: luma[row: y].extracting(spot.columns), into: &tables[0])
     }
+    var unused = LevelCounts(repeating: 0)
+    var total = unused.mutableSpan
+    sums[0] = (0, 0)
+    foldZone(0, addingTo: &total)
+    return sums[0].logSum / Double(sums[0].count)
   }
 }

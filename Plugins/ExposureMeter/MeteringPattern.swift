@@ -7,15 +7,22 @@ struct Rectangle: Equatable {
   var rows: Range<Int>
 }
 
-/// A part of the picture whose mean counts with one weight.
-struct MeteringZone: Equatable {
-  var parts: [Rectangle]
-  var weight: Double
+/// Rows of a picture in which zones lie side by side.
+struct MeteringBand: Equatable {
+  var rows: Range<Int>
+  var parts: [(columns: Range<Int>, zone: Int)]
+
+  static func == (one: Self, other: Self) -> Bool {
+    one.rows == other.rows && one.parts.elementsEqual(other.parts, by: ==)
+  }
 }
 
 /// Where a picture is metered: zones that cover it, each pixel in one of them.
 struct MeteringPattern: Equatable {
-  var zones: [MeteringZone]
+  /// From top to bottom.
+  var bands: [MeteringBand]
+  /// Of each zone's mean.
+  var weights: [Double]
   /// What is metered in full, besides, and alone.
   var spot: Rectangle?
 
@@ -31,14 +38,13 @@ struct MeteringPattern: Equatable {
   static let zonesAcross = 9
 
   init(_ mode: MeteringMode, around point: Point, width: Int, height: Int) {
-    let whole = Rectangle(columns: 0..<width, rows: 0..<height)
+    bands = [MeteringBand(rows: 0..<height, parts: [(0..<width, 0)])]
+    weights = [1]
     switch mode {
-    case .average, .highlights: zones = [MeteringZone(parts: [whole], weight: 1)]
-    case .center: zones = Self.center(width: width, height: height)
-    case .zones: zones = Self.grid(width: width, height: height)
-    case .spot:
-      zones = [MeteringZone(parts: [whole], weight: 0)]
-      spot = Self.spot(around: point, width: width, height: height)
+    case .average, .highlights: break
+    case .center: divideIntoCenterAndRest(width: width, height: height)
+    case .zones: divideIntoGrid(width: width, height: height)
+    case .spot: spot = Self.spot(around: point, width: width, height: height)
     }
   }
 
@@ -50,19 +56,16 @@ struct MeteringPattern: Equatable {
     return Rectangle(columns: columns, rows: rows)
   }
 
-  /// The middle, and what is around it.
-  static func center(width: Int, height: Int) -> [MeteringZone] {
-    let (columns, rows) = center.pixels(width: width, height: height)
-    let around = [
-      Rectangle(columns: 0..<width, rows: 0..<rows.lowerBound),
-      Rectangle(columns: 0..<columns.lowerBound, rows: rows),
-      Rectangle(columns: columns.upperBound..<width, rows: rows),
-      Rectangle(columns: 0..<width, rows: rows.upperBound..<height),
+  /// Zone 0 is the middle, zone 1 what is around it.
+  mutating func divideIntoCenterAndRest(width: Int, height: Int) {
+    let (columns, rows) = Self.center.pixels(width: width, height: height)
+    let besides = [(0..<columns.lowerBound, 1), (columns, 0), (columns.upperBound..<width, 1)]
+    bands = [
+      MeteringBand(rows: 0..<rows.lowerBound, parts: [(0..<width, 1)]),
+      MeteringBand(rows: rows, parts: besides),
+      MeteringBand(rows: rows.upperBound..<height, parts: [(0..<width, 1)]),
     ]
-    return [
-      MeteringZone(parts: [Rectangle(columns: columns, rows: rows)], weight: centerWeight),
-      MeteringZone(parts: around, weight: 1 - centerWeight),
-    ]
+    weights = [Self.centerWeight, 1 - Self.centerWeight]
   }
 
   /// 9 by 9 zones. A zone at `d` from the middle, the edges being at 1, has the weight 1 - 0.75 d, at
@@ -70,17 +73,19 @@ struct MeteringPattern: Equatable {
   ///
   /// That is how the 15 by 15 weights `centre-weighted` of Raspberry Pi's cameras fall off
   /// (libcamera, src/ipa/rpi/pisp/data/imx219.json).
-  static func grid(width: Int, height: Int) -> [MeteringZone] {
-    let count = zonesAcross
+  mutating func divideIntoGrid(width: Int, height: Int) {
+    let count = Self.zonesAcross
     func edges(_ index: Int, _ length: Int) -> Range<Int> {
       length * index / count..<length * (index + 1) / count
     }
     func offset(_ index: Int) -> Double { Double(2 * index + 1 - count) / Double(count) }
-    return (0..<count * count).map { index in
-      let (row, column) = index.quotientAndRemainder(dividingBy: count)
-      let distance = hypot(offset(row), offset(column))
-      let pixels = Rectangle(columns: edges(column, width), rows: edges(row, height))
-      return MeteringZone(parts: [pixels], weight: max(0, 1 - 0.75 * distance))
+    bands = (0..<count).map { row in
+      let parts = (0..<count).map { (edges($0, width), row * count + $0) }
+      return MeteringBand(rows: edges(row, height), parts: parts)
+    }
+    weights = (0..<count * count).map { zone in
+      let distance = hypot(offset(zone % count), offset(zone / count))
+      return max(0, 1 - 0.75 * distance)
     }
   }
 }

@@ -17,9 +17,9 @@ struct SamplingGrid: Equatable {
     step = largest.isMultiple(of: 2) ? largest - 1 : largest
   }
 
-  /// The rows of `part` that are on the grid: those in the middle of each `step` rows from the top.
-  func rows(of part: Rectangle) -> StrideTo<Int> {
-    let beyond = (part.rows.lowerBound + step - 1 - step / 2) / step * step + step / 2
-    return stride(from: beyond, to: part.rows.upperBound, by: step)
+  /// Which of `rows` are on the grid: those in the middle of each `step` rows from the top.
+  func rows(of rows: Range<Int>) -> StrideTo<Int> {
+    let first = (rows.lowerBound + step - 1 - step / 2) / step * step + step / 2
+    return stride(from: first, to: rows.upperBound, by: step)
   }
 }

@@ -1,4 +1,4 @@
-"""The meter in every mode, against NumPy on the luma it was handed; real photographs in every format."""
+"""The meter in every mode, against NumPy on the luma it was handed; real pictures in every format."""
 import subprocess
 
 import numpy as np
@@ -12,16 +12,16 @@ SAMPLES = 262144
 WIDTH, HEIGHT = 160, 120
 # How ffmpeg keeps a format, and whether the file can say its range.
 PACKED = ["yuyv422", "uyvy422", "nv12", "nv21"]
-PLANAR = ["yuv420p", "yuv422p", "yuv444p", "yuv440p", "yuv411p", "gray", "gray10le", "gray12le", "gray16le",
-          "yuv420p10le", "yuv422p10le", "yuv444p12le"]
+PLANAR = ["yuv420p", "yuv422p", "yuv444p", "yuv440p", "yuv411p", "gray", "gray10le", "gray12le",
+          "gray16le", "yuv420p10le", "yuv422p10le", "yuv444p12le"]
 RGB = ["rgb24", "bgr24", "bgr0", "0rgb"]
 
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"{DATA} is not there: set SPROCKET_TEST_DATA")
 
 
 def ffmpeg(*arguments):
-    return subprocess.run(["ffmpeg", "-v", "error", *map(str, arguments)], capture_output=True, check=True,
-                          timeout=LIMIT).stdout
+    return subprocess.run(["ffmpeg", "-v", "error", *map(str, arguments)], capture_output=True,
+                          check=True, timeout=LIMIT).stdout
 
 
 def light(is_srgb):
@@ -138,8 +138,8 @@ def reel(tmp_path_factory):
     path = tmp_path_factory.mktemp("reel") / "reel.rgb"
     with open(path, "wb") as out:
         for one in clips():
-            out.write(ffmpeg("-i", one, "-map", "0:v:0", "-frames:v", 1, "-vf", f"scale={WIDTH}:{HEIGHT}", "-f",
-                             "rawvideo", "-pix_fmt", "rgb24", "-"))
+            out.write(ffmpeg("-i", one, "-map", "0:v:0", "-frames:v", 1, "-vf", f"scale={WIDTH}:{HEIGHT}",
+                             "-f", "rawvideo", "-pix_fmt", "rgb24", "-"))
     return path
 
 
@@ -159,7 +159,8 @@ def ffmpeg_means(path, form, limits):
     depth = next((bits for bits in (10, 12, 16) if str(bits) in form.removeprefix("nv12")), 8)
     same = f"scale=in_range={limits}:out_range={limits},format={planar(form)}"
     data = ffmpeg("-i", path, "-vf", f"{same},extractplanes=y", "-f", "rawvideo", "-")
-    luma = np.frombuffer(data, np.uint8 if depth == 8 else "<u2").reshape(-1, WIDTH * HEIGHT) / 2 ** (depth - 8)
+    words = np.frombuffer(data, np.uint8 if depth == 8 else "<u2")
+    luma = words.reshape(-1, WIDTH * HEIGHT) / 2 ** (depth - 8)
     if limits == "tv":
         return np.clip((luma - 16) * 255 / 219, 0, 255).mean(axis=1)
     return (luma * 255 / (256 - 2 ** (8 - depth))).mean(axis=1)

@@ -65,8 +65,7 @@ func shadowAndHighlightArePercentiles(_ pattern: TestPattern) throws {
   ] {
     for samples in [0, 1, 1000, 262_144, 10_000_000] {
       let grid = SamplingGrid(samples: samples, width: width, height: height)
-      let whole = Rectangle(columns: 0..<width, rows: 0..<height)
-      let rows = grid.rows(of: whole).reduce(0) { count, _ in count + 1 }
+      let rows = grid.rows(of: 0..<height).reduce(0) { count, _ in count + 1 }
       let wanted = samples == 0 ? width * height : min(samples, width * height)
       #expect(rows * width >= wanted, "\(width)x\(height), \(samples)")
       #expect(rows >= min(height, SamplingGrid.fewestRows))
@@ -82,7 +81,7 @@ func shadowAndHighlightArePercentiles(_ pattern: TestPattern) throws {
   let grid = SamplingGrid(samples: 1, width: 1, height: 450)
   #expect(grid.step == 7)
   let parts = [0..<1, 1..<3, 3..<4, 4..<10, 10..<11, 11..<450].flatMap {
-    Array(grid.rows(of: Rectangle(columns: 0..<1, rows: $0)))
+    Array(grid.rows(of: $0))
   }
   #expect(parts == Array(stride(from: 3, to: 450, by: 7)))
 }
@@ -92,8 +91,10 @@ func shadowAndHighlightArePercentiles(_ pattern: TestPattern) throws {
     for (width, height) in sizes {
       var times = [Int](repeating: 0, count: width * height)
       let pattern = MeteringPattern(mode, around: .center, width: width, height: height)
-      for part in pattern.zones.flatMap(\.parts) {
-        for y in part.rows { for x in part.columns { times[y * width + x] += 1 } }
+      for band in pattern.bands {
+        for y in band.rows {
+          for x in band.parts.flatMap(\.columns) { times[y * width + x] += 1 }
+        }
       }
       #expect(times.allSatisfy { $0 == 1 }, "\(mode) \(width)x\(height)")
     }
@@ -161,4 +162,13 @@ func theKeyIsReinhards(_ mean: Double, _ least: Double, _ most: Double, _ key: D
     #expect(throws: SettingError.self) { _ = try kind.make([name: value]) }
   }
   #expect(throws: Never.self) { _ = try kind.make(["mode": "spot", "point": "0.4/0.6"]) }
+}
+
+@Test func aFrameIsNotMeteredWithTheOneBefore() throws {
+  var stage = try StageUnderTest(ExposureMeter(), for: lamp(x: 14, y: 14))
+  let first = stage.report(on: lamp(x: 14, y: 14))
+  _ = stage.report(on: TestFrame(width: 32, height: 32, luma: .init(repeating: 0, count: 1024)))
+  let again = stage.report(on: lamp(x: 14, y: 14))
+  #expect(again.logLuminance == first.logLuminance)
+  #expect(again.mean == first.mean)
 }

@@ -1,0 +1,41 @@
+"""The meter beside OpenCV's calcHist: one core, one thread, luma in memory."""
+
+import pathlib
+
+PEER = pathlib.Path(__file__).resolve().parent / "Peers/opencv_histogram.py"
+PASSES = 25
+CALC_HIST = "OpenCV calcHist"
+# The stage and its settings, and how much of calcHist's time it may take.
+STAGES = {
+    "every pixel, center": ("meter", 1),
+    "every pixel, zones": ("meter:mode=zones", 1),
+    "grid, center": ("meter:samples=262144", 0.25),
+    "grid, spot": ("meter:mode=spot,samples=262144", 0.25),
+    "grid, zones": ("meter:mode=zones,samples=262144", 0.25),
+}
+
+
+def metering(luma, width, height, tools):
+    """`luma`: a file of frames. `tools`: counted, rounds, their number, python and stage_time."""
+    frames = [luma, width, height, PASSES]
+    contestants = {CALC_HIST: lambda: tools.counted([tools.python, PEER, *frames], cores=1)}
+    for name, (stage, _) in STAGES.items():
+        command = [tools.stage_time, stage, *frames]
+        contestants[name] = lambda command=command: tools.counted(command, cores=1)
+    return {"width": width, "height": height, "contestants": tools.rounds(tools.count, contestants)}
+
+
+def lines(found, table):
+    results = found["contestants"]
+    peer = results[CALC_HIST]["p50_us"]
+    yield "## Metering"
+    yield ""
+    frames = f"{results[CALC_HIST]['frames']:.0f} frames of {found['width']}x{found['height']} luma"
+    yield (f"{frames} in turn, one thread on one core; the median time of a frame. The grid is "
+           "`samples=262144`, one row in 7.")
+    yield ""
+    yield from table(
+        ["", "us/frame", "least", "of calcHist", "bar", "spread"],
+        [[name, f"{r['p50_us']:.0f}", f"{r['least_us']:.0f}", f"{r['p50_us'] / peer:.2f}",
+          f"{STAGES[name][1]}" if name in STAGES else "", f"{r['spread']:.0%}"]
+         for name, r in results.items()])
