@@ -39,6 +39,9 @@ struct RunCommand: ParsableCommand {
       valueName: "name[:key=value,...]"))
   var stage: [String] = []
 
+  @OptionGroup(title: "Controllers")
+  var controllers: ControllerOptions
+
   @OptionGroup(title: "Recording")
   var recording: RecordingOptions
 
@@ -95,7 +98,7 @@ struct RunCommand: ParsableCommand {
     var signals = StopSignals()
     try checkPaths()
     let source = try makeSource(registry)
-    let choices = try stage.map { try registry.choice($0) }
+    let choices = try controllers.appended(to: stage.map { try registry.choice($0) }, registry)
     var sinks = recording.sinks(overwrite: overwrite)
     var digest: ChecksumSink?
     if let reports { sinks.append(ReportSink(path: reports, overwrite: overwrite)) }
