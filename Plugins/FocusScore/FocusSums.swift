@@ -76,11 +76,11 @@ extension FocusSums {
   ///
   /// Divided by what exposure scales as it does the detail: the contrast over 12 pixels, which focus
   /// changes little, and an eighth of the brightness, which it does not change at all: that leads
-  /// where there is little contrast to divide by. One level squared keeps black at 0.
+  /// where there is little contrast to divide by. Two levels, squared, keep black at 0.
   var normalizedEnergy: Double {
     let excess = 9 * Int64(energy) - 5 * Int64(noise)
     let detail = Double(max(excess, 0)) / (180 * Double(counts.inner))
-    return detail / (semivariance + mean * mean / 64 + 1)
+    return detail / (semivariance + mean * mean / 64 + 4)
   }
 
   /// The contrast between pixels 12 apart, less noise and one level, beside the brightness: 0 to 1.

@@ -59,7 +59,7 @@ def contrast(luma):
 
 def normalized(luma):
     fine = detail(laplacian(luma), noise_mask(luma))
-    return fine / (semivariance(luma) + luma.mean() ** 2 / 64 + 1)
+    return fine / (semivariance(luma) + luma.mean() ** 2 / 64 + 4)
 
 
 def laplacian_variance(luma):
@@ -91,7 +91,7 @@ def grid(luma):
                    for name, (values, y0, x0) in layers.items()}
             fine = detail(cut["laplacian"], cut["noise"])
             spread = (energy(cut["along"]) + energy(cut["down"])) / 4
-            scores.append(fine / (spread + cut["levels"].mean() ** 2 / 64 + 1))
+            scores.append(fine / (spread + cut["levels"].mean() ** 2 / 64 + 4))
     return scores
 
 

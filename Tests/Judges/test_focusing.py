@@ -1,13 +1,17 @@
 """The stage `focus` against NumPy on the luma it was handed, and on real sweeps."""
+import subprocess
+
+import numpy as np
 import pytest
 
 import focus_measures
-from conftest import gray_frames, read_lines, sprocket
+import focus_sweeps
+from conftest import DATA, LIMIT, clip, gray_frames, read_lines, sprocket
 
 
 def reports(source, stage, folder):
     path = folder / "reports.jsonl"
-    sprocket(*source, "--stage", stage, "--reports", path, "--quiet")
+    sprocket(*source, "--stage", stage, "--reports", path, "--overwrite", "--quiet")
     return [line["focus"] for line in read_lines(path)]
 
 
@@ -34,3 +38,63 @@ def test_the_window_is_what_is_scored(point, rows, columns, tmp_path):
     for line, luma in zip(found, frames, strict=True):
         assert line["score"] == pytest.approx(focus_measures.normalized(luma), rel=1e-6)
         assert line["grid"] == pytest.approx(focus_measures.grid(luma), rel=1e-6)
+
+
+def scored(pictures, folder):
+    """What the stage says of pictures of one size, handed over as a bare film."""
+    height, width = pictures[0].shape
+    film = folder / "film.nut"
+    subprocess.run(
+        ["ffmpeg", "-v", "error", "-y", "-f", "rawvideo", "-pix_fmt", "gray", "-s", f"{width}x{height}",
+         "-i", "-", "-c:v", "rawvideo", str(film)], input=b"".join(luma.tobytes() for luma in pictures),
+        check=True, timeout=LIMIT)
+    lines = reports(["run", "--source", f"file:{film}"], "focus", folder)
+    assert len(lines) == len(pictures)
+    return [line["score"] for line in lines]
+
+
+@pytest.fixture(scope="module")
+def sweep():
+    clip("focus/firepick_rep1")
+    return focus_sweeps.sweep()
+
+
+def test_the_real_sweep_peaks_where_the_eye_does_and_falls_on_both_sides(sweep, tmp_path):
+    scores = scored(sweep, tmp_path)
+    assert scores == pytest.approx([focus_measures.normalized(luma) for luma in sweep], rel=1e-6)
+    assert -52 <= focus_sweeps.peak(scores) <= -48
+    wrong, pairs = focus_sweeps.misplaced(scores)
+    assert pairs >= 28 and len(wrong) <= 0.05 * pairs
+
+
+def test_exposure_and_noise_move_the_peak_by_a_step_at_most(sweep, tmp_path):
+    best = focus_sweeps.peak([focus_measures.normalized(luma) for luma in sweep])
+    for name, pictures in focus_sweeps.conditions(sweep):
+        # At double the level, a picture on its own among others loses its detail in white.
+        if not name.startswith("drift") or name == "drift in light":
+            found = focus_sweeps.peak(scored(pictures, tmp_path))
+            assert abs(found - best) <= focus_sweeps.STEP, name
+
+
+def triplets():
+    """The sharp, the defocused and the motion-blurred photograph of a scene, for each scene."""
+    return sorted((DATA / "focus/blur_triplets").glob("*_S.*")) if DATA.is_dir() else []
+
+
+@pytest.mark.parametrize("sharp", triplets(), ids=lambda path: path.stem)
+def test_sharp_beats_defocused_and_shaken(sharp, tmp_path):
+    def score(letter):
+        path = sharp.with_name(f"{sharp.stem[:-1]}{letter}{sharp.suffix}")
+        return reports(["run", "--source", f"file:{path}"], "focus", tmp_path)[0]["score"]
+    assert score("S") > 2 * max(score("F"), score("M"))
+
+
+def test_the_grid_follows_the_focus_across_a_stack(tmp_path):
+    # The first picture is sharp at the bottom, near the camera, the last ones at the top.
+    grids = []
+    for number in range(1, 8):
+        path = clip(f"focus/focusstack_pcb/pcb_{number:03}.jpg")
+        grids.append(reports(["run", "--source", f"file:{path}"], "focus", tmp_path)[0]["grid"])
+    best = np.argmax(grids, axis=0).reshape(4, 4)
+    assert (best[3] == 0).all()
+    assert best[0].min() > best[3].max()
