@@ -32,7 +32,7 @@ def lines(found, table):
     yield ""
     frames = f"{results[CALC_HIST]['frames']:.0f} frames of {found['width']}x{found['height']} luma"
     yield (f"{frames} in turn, one thread on one core; the median time of a frame. The grid is "
-           "`samples=262144`, one row in 7.")
+           "`samples=262144`, 137 rows.")
     yield ""
     yield from table(
         ["", "us/frame", "least", "of calcHist", "bar", "spread"],

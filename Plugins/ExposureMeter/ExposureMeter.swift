@@ -90,8 +90,9 @@ public struct ExposureMeter: Stage {
     for zone in sums.indices { sums[zone] = (0, 0) }
     var total = histogram.mutableSpan
     for band in pattern.bands {
-      for y in grid.rows(of: band.rows) {
-        let row = luma[row: y]
+      let count = grid.count(of: band.rows)
+      for index in 0..<count {
+        let row = luma[row: grid.row(index, of: count, in: band.rows)]
         for part in band.parts {
           countLevels(of: row.extracting(part.columns), into: &tables[part.zone % tables.count])
         }

@@ -1,25 +1,35 @@
-import SprocketCore
-
-/// Which pixels are metered: all of one row in `step`.
+/// Which pixels are metered: whole rows, evenly spread over each band of the picture.
 ///
-/// Whole rows, because that is how memory is read ahead; scattered pixels cost as much to fetch as all.
+/// Whole rows, because memory is read ahead along them: scattered pixels cost as much to fetch as all.
+/// Each is in the middle of the rows that it stands for, so that light which rises or falls evenly over
+/// a band is metered without error.
 struct SamplingGrid: Equatable {
-  /// So many rows are left of a picture at the least, whatever is asked for; a zone has seven.
-  static let fewestRows = 64
+  /// So many rows are left of a picture at the least, whatever is asked for; a zone has 14 or more.
+  static let fewestRows = 128
 
-  /// Odd, so that both fields of interlaced pictures and each row of JPEG's blocks of 8 are met.
-  let step: Int
+  /// Rows of the whole picture: those that are wanted, and those that there are.
+  let wanted: Int
+  let height: Int
 
   /// The coarsest grid that has at least `samples` pixels of the picture; 0 is all of them.
   init(samples: Int, width: Int, height: Int) {
     let rows = samples == 0 ? height : (samples + width - 1) / width
-    let largest = max(1, height / max(rows, Self.fewestRows))
-    step = largest.isMultiple(of: 2) ? largest - 1 : largest
+    wanted = min(height, max(rows, Self.fewestRows))
+    self.height = height
   }
 
-  /// Which of `rows` are on the grid: those in the middle of each `step` rows from the top.
-  func rows(of rows: Range<Int>) -> StrideTo<Int> {
-    let first = (rows.lowerBound + step - 1 - step / 2) / step * step + step / 2
-    return stride(from: first, to: rows.upperBound, by: step)
+  /// How many of a band's `rows` are on the grid: its share, rounded up.
+  ///
+  /// One more where each would stand for an even number of rows: then only one field of interlaced
+  /// video might be met, or one row of each of JPEG's blocks.
+  func count(of rows: Range<Int>) -> Int {
+    let count = (wanted * rows.count + height - 1) / height
+    let isEven = count > 0 && count < rows.count && rows.count % (2 * count) == 0
+    return isEven ? count + 1 : count
+  }
+
+  /// Row number `index` of `count` of a band's `rows`.
+  func row(_ index: Int, of count: Int, in rows: Range<Int>) -> Int {
+    rows.lowerBound + (2 * index + 1) * rows.count / (2 * count)
   }
 }

@@ -58,6 +58,7 @@ CHAINS = {
     "null": [],
     "latedrop": ["--stage", "latedrop"],
     "meter": ["--stage", "meter"],
+    "zones": ["--stage", "meter:mode=zones,samples=1000"],
     "focus": ["--stage", "focus"],
     "negate": ["--stage", "negate"],
     "all": ["--stage", "latedrop", "--stage", "meter", "--stage", "focus", "--stage", "negate"],

@@ -32,12 +32,25 @@ func everyModeEqualsItsSlowTwin(_ mode: MeteringMode, _ pattern: TestPattern) th
   }
 }
 
+/// Of 300 rows, 128 at the least: rows of the grid in the bands that each mode has.
+private func bands(_ mode: MeteringMode) -> [(rows: Range<Int>, count: Int)] {
+  switch mode {
+  case .average, .spot, .highlights: [(0..<300, 128)]
+  // 32 of 75 rows, and 64 of 150.
+  case .center: [(0..<75, 32), (75..<225, 64), (225..<300, 32)]
+  // Of 33 rows, 128 / 300 are 14.08; of 34, 14.5.
+  case .zones:
+    [0, 33, 66, 100, 133, 166, 200, 233, 266].map {
+      ($0..<($0 + 34 + ($0 % 100 == 66 ? 0 : -1)), 15)
+    }
+  }
+}
+
 @Test(arguments: MeteringMode.allCases)
 func theGridIsSampledAsTheSlowTwinDoes(_ mode: MeteringMode) throws {
-  // 300 rows, 64 at the least: every third row, from the second.
   let (width, height) = (37, 300)
   let luma = TestPattern.random.bytes(width * height, seed: 5)
-  let twin = SlowMeter(luma: luma, width: width, height: height, step: 3)
+  let twin = SlowMeter(luma: luma, width: width, height: height, bands: bands(mode))
   let point = Point(x: 0.2, y: 0.7)
   let found = try report(
     TestFrame(width: width, height: height, luma: luma), mode, point: point, samples: 1)
@@ -60,30 +73,41 @@ func shadowAndHighlightArePercentiles(_ pattern: TestPattern) throws {
 }
 
 @Test func theGridHasAsManyPixelsAsAskedForAndNoMoreThanNeeded() {
-  for (width, height) in [
-    (1920, 1080), (1280, 720), (640, 480), (176, 144), (5312, 2988), (37, 65),
-  ] {
+  let sizes = [(1920, 1080), (1280, 720), (640, 480), (176, 144), (5312, 2988), (37, 65)]
+  for (width, height) in sizes {
     for samples in [0, 1, 1000, 262_144, 10_000_000] {
       let grid = SamplingGrid(samples: samples, width: width, height: height)
-      let rows = grid.rows(of: 0..<height).reduce(0) { count, _ in count + 1 }
+      let rows = grid.count(of: 0..<height)
       let wanted = samples == 0 ? width * height : min(samples, width * height)
       #expect(rows * width >= wanted, "\(width)x\(height), \(samples)")
+      #expect(rows <= max(wanted / width + 2, SamplingGrid.fewestRows + 1))
       #expect(rows >= min(height, SamplingGrid.fewestRows))
-      #expect(!grid.step.isMultiple(of: 2))
     }
   }
-  // 262,144 pixels are 136.5 rows of 1920: one row in 7.
-  #expect(SamplingGrid(samples: 262_144, width: 1920, height: 1080).step == 7)
-  #expect(SamplingGrid(samples: 0, width: 1920, height: 1080).step == 1)
+  // 262,144 pixels are 136.5 rows of 1920.
+  #expect(SamplingGrid(samples: 262_144, width: 1920, height: 1080).count(of: 0..<1080) == 137)
 }
 
-@Test func eachRowOfTheGridIsInOnePart() {
-  let grid = SamplingGrid(samples: 1, width: 1, height: 450)
-  #expect(grid.step == 7)
-  let parts = [0..<1, 1..<3, 3..<4, 4..<10, 10..<11, 11..<450].flatMap {
-    Array(grid.rows(of: $0))
+@Test func theGridMeetsOddAndEvenRows() {
+  // 128 of 1024 rows would be one in 8.
+  let grid = SamplingGrid(samples: 1, width: 1, height: 1024)
+  #expect(grid.count(of: 0..<1024) == 129)
+  let rows = (0..<129).map { grid.row($0, of: 129, in: 0..<1024) }
+  #expect(Set(rows).count == 129)
+  #expect((0..<8).allSatisfy { phase in rows.contains { $0 % 8 == phase } })
+}
+
+@Test func lightThatFallsEvenlyIsMeteredWithoutError() throws {
+  // From level 255 at the top to 128 at the bottom, a sixth of a level per row.
+  let (width, height) = (9, 768)
+  let luma = (0..<width * height).map { UInt8(255 - $0 / width / 6) }
+  for mode in [MeteringMode.average, .center, .zones] {
+    let frame = TestFrame(width: width, height: height, luma: luma)
+    let all = try report(frame, mode)
+    let some = try report(frame, mode, samples: 1)
+    #expect(some.samples < all.samples / 4)
+    #expect(abs(some.logLuminance - all.logLuminance) < 0.001, "\(mode)")
   }
-  #expect(parts == Array(stride(from: 3, to: 450, by: 7)))
 }
 
 @Test func everyModeCoversThePictureOnce() {

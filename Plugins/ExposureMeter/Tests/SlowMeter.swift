@@ -8,7 +8,8 @@ struct SlowMeter {
   let luma: [UInt8]
   let width: Int
   let height: Int
-  var step = 1
+  /// The edges of the bands that the mode divides the picture into, and rows of the grid in each.
+  var bands: [(rows: Range<Int>, count: Int)] = []
 
   static func light(_ level: UInt8) -> Double {
     let signal = max(Double(level), 0.5) / 255
@@ -17,8 +18,18 @@ struct SlowMeter {
 
   /// Pixels on the grid, with their places.
   var pixels: [(x: Int, y: Int, level: UInt8)] {
-    luma.indices.map { (x: $0 % width, y: $0 / width, level: luma[$0]) }
-      .filter { $0.y % step == step / 2 }
+    let rows = gridRows
+    return luma.indices.map { (x: $0 % width, y: $0 / width, level: luma[$0]) }
+      .filter { rows.isEmpty || rows.contains($0.y) }
+  }
+
+  /// The middles of equal parts of each band.
+  var gridRows: Set<Int> {
+    Set(
+      bands.flatMap { band in
+        let part = Double(band.rows.count) / Double(band.count)
+        return (0..<band.count).map { band.rows.lowerBound + Int((Double($0) + 0.5) * part) }
+      })
   }
 
   func logMean(of levels: [UInt8]) -> Double {
