@@ -16,6 +16,7 @@ let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
 /// One stage, one folder under `Plugins/`. Removing a line here, its folder and its line in
 /// `SprocketStages.swift` removes the stage.
 let stages = [
+  "AutoFocus",
   "ExposureMeter",
   "FocusScore",
   "LateFrameDrop",
@@ -107,7 +108,7 @@ let package = Package(
 
     test("SprocketRingTests", ["SprocketRing", "CSprocketSystem"]),
     test("SprocketCoreTests", ["SprocketCore"]),
-    test("SprocketTests", ["Sprocket", "SprocketStages"]),
+    test("SprocketTests", ["Sprocket", "SprocketStages", "AutoFocus", "TestSupport"]),
     test("SprocketEngineTests", ["SprocketEngine", "SprocketCore"]),
     test("SprocketJPEGTests", ["SprocketJPEG", "TestSupport"]),
     test("SprocketLibAVTests", ["SprocketLibAV", "TestSupport"]),

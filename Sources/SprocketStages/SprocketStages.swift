@@ -1,3 +1,4 @@
+import AutoFocus
 import ExposureMeter
 import FocusScore
 import LateFrameDrop
@@ -6,6 +7,7 @@ public import SprocketCore
 
 /// The stages that `--stage` knows, by the name of their folder in `Plugins/`.
 public let builtinStages: [Plugin] = [
+  AutoFocus.plugin,
   ExposureMeter.plugin,
   FocusScore.plugin,
   LateFrameDrop.plugin,

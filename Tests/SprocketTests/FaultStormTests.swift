@@ -76,7 +76,7 @@ private struct Weather {
     }
     settings.seed = seed
     settings.width = Int(48 + draw(5) * 7)
-    settings.height = Int(32 + draw(4) * 9)
+    settings.height = Int(44 + draw(4) * 9)
     settings.pace = draw(3) == 0 ? .real : .fast
     settings.rate = FrameRate(frames: settings.pace == .real ? 2_000 : 30)
     settings.startup = Int(draw(3))
@@ -95,7 +95,12 @@ private struct Weather {
     workers = Int(1 + draw(8))
     wait = WaitStrategy.allCases[Int(draw(3))]
     let order = builtinStages.sorted { _, _ in draw(2) == 0 }
-    plugins = Array(order.prefix(Int(draw(5))))
+    let chosen = order.prefix(Int(draw(5)))
+    // A controller reads what `focus` reports.
+    plugins = Plugin.inOrder(
+      order.filter { plugin in
+        chosen.contains { $0.name == plugin.name || $0.name == "auto" + plugin.name }
+      })
     frames = Int(1 + draw(60))
   }
 }

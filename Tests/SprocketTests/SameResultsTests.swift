@@ -2,6 +2,15 @@ import Sprocket
 import SprocketStages
 import Testing
 
+extension Plugin {
+  /// Controllers last, for they read what others report.
+  static func inOrder(_ plugins: [Plugin]) -> [Plugin] {
+    plugins.filter { !$0.isController } + plugins.filter(\.isController)
+  }
+
+  private var isController: Bool { name.hasPrefix("auto") }
+}
+
 @Suite struct SameResultsTests {
   /// The run's digest over a scene with faults, all stages in the chain.
   private func digest(workers: Int, wait: WaitStrategy) throws -> String {
@@ -16,7 +25,8 @@ import Testing
     let sink = ChecksumSink()
     let options = RunOptions(workers: workers, wait: wait, frameLimit: 150)
     let engine = try Engine(
-      source: try SceneSource(settings), stages: builtinStages.map { StageChoice($0) },
+      source: try SceneSource(settings),
+      stages: Plugin.inOrder(builtinStages).map { StageChoice($0) },
       sinks: [sink], options: options
     ) { FrameUnpacker() }
     engine.start()

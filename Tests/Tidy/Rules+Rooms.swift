@@ -9,7 +9,7 @@ extension Rules {
       "Sprocket", "SprocketStages", "ArgumentParser", "Logging", "FoundationEssentials",
     ],
     "SprocketStages": [
-      "SprocketCore", "ExposureMeter", "FocusScore", "LateFrameDrop", "Negate",
+      "SprocketCore", "AutoFocus", "ExposureMeter", "FocusScore", "LateFrameDrop", "Negate",
     ],
     "Sprocket": [
       "SprocketEngine", "SprocketSources", "SprocketSinks", "SprocketCodecs", "SprocketCore",

@@ -1,0 +1,112 @@
+public import SprocketCore
+
+// What happens at each frame: answers in, a look, a write, a report.
+
+extension AutoFocus {
+  public struct Report: FrameReport {
+    var state = ReportWord(FocusControl.State.waiting)
+    /// Where the lens was sent last; NaN before that.
+    var position = Double.nan
+    /// The highest score of the latest search, as `focus` has it.
+    var best = 0.0
+    /// Positions that the latest search has looked at.
+    var looks: UInt32 = 0
+    /// Searches that were begun.
+    var searches: UInt32 = 0
+
+    public init() {}
+
+    public static var fields: [ReportField<Self>] {
+      [
+        ReportField("state", \.state),
+        ReportField("position", unit: "0 nearest to 1 furthest", \.position),
+        ReportField("best", \.best),
+        ReportField("looks", unit: "positions", \.looks),
+        ReportField("searches", \.searches),
+      ]
+    }
+  }
+
+  var report: Report? {
+    guard let control, let word = words[control.state] else { return nil }
+    var report = Report()
+    report.state = word
+    report.position = control.travel.position ?? .nan
+    report.best = control.search.bestScore
+    report.looks = UInt32(control.search.looks.count)
+    report.searches = UInt32(clamping: control.searches)
+    return report
+  }
+
+  /// Takes what the source said of writes. What it says on a frame that is lost is seen by what is in
+  /// force.
+  mutating func takeAnswers(_ frame: borrowing FrameView) {
+    for index in 0..<frame.eventCount {
+      guard let answer = lens?.answer(frame.event(index), at: frame.record.number) else { continue }
+      switch answer {
+      case .applied: isShown = true
+      case .refused: stop("the camera refuses to move the lens")
+      }
+    }
+    let inForce = Double(frame.record.inForce.lensPosition)
+    if let asked = lens?.asked, abs(inForce - asked) < Self.sameLens { isShown = true }
+  }
+
+  /// What a record's `Float` and a driver's rounding leave of the same position.
+  private static let sameLens = 1e-4
+
+  func look(at frame: borrowing FrameView) -> SceneLook? {
+    guard let focus, let report = frame.read(focus) else { return nil }
+    return SceneLook(report, luma: meter.flatMap { frame.read($0) }?.mean)
+  }
+
+  mutating func move(_ look: SceneLook, _ record: FrameRecord) {
+    if wanted == nil {
+      let position = Double(record.inForce.lensPosition)
+      wanted = control?.next(
+        look, at: record.captured.nanoseconds, isShown: isShown,
+        lens: position.isNaN ? nil : position)
+      if control?.state == .failed { stop("the lens does not answer") }
+    }
+    guard let target = wanted, lens?.write(target, at: record.number) == true else { return }
+    wanted = nil
+    isShown = false
+  }
+
+  /// Leaves the lens alone from here on.
+  mutating func stop(_ reason: String) {
+    guard !hasEnded else { return }
+    hasEnded = true
+    notes.append("autofocus ended: \(reason)")
+    control?.fail()
+    wanted = nil
+  }
+}
+
+extension AutoFocus.Mode {
+  func control(_ position: Double) -> FocusControl.Mode {
+    switch self {
+    case .locked: .locked
+    case .auto: .auto
+    case .continuous: .continuous
+    case .custom: .custom(position)
+    }
+  }
+}
+
+extension SceneLook {
+  /// Below this there is nothing to focus on but a wall: see `FocusReport.contrast`.
+  static let leastContrast = 0.02
+
+  init(_ report: FocusReport, luma: Double?) {
+    self.init(score: report.contrast < Self.leastContrast ? nil : report.score, luma: luma)
+  }
+}
+
+extension LensRange {
+  init(_ control: SteeredControl) {
+    let description = control.description
+    grid = description.step / (description.maximum - description.minimum)
+    countsFromFar = control.nearest(to: 1) == 1
+  }
+}

@@ -1,0 +1,97 @@
+public import SprocketCore
+
+/// Moves the lens to where the picture is sharpest, by the score of `focus`: contrast autofocus.
+///
+/// What it decides, and when, is `FocusControl`'s; this reads the reports, writes the control and tells
+/// how that went.
+public struct AutoFocus: Stage {
+  public static let plugin = Plugin(
+    "autofocus", "moves the lens to where the picture is sharpest", AutoFocus.self)
+
+  public static var order: Order { .sequence }
+
+  public static var settings: [Setting<Self>] {
+    [
+      Setting("mode", \.mode, "auto: once, then locked; custom: to `position`, then locked"),
+      Setting("position", \.position, range: 0...1, "of the lens in mode custom, 0 is nearest"),
+      Setting(
+        "speed", \.travel.speed, range: 0...1000, unit: "1/s",
+        "of the lens, in ways from end to end; 0: it is there at once"),
+      Setting(
+        "settle", \.travel.settle, range: 0...100, unit: "frames",
+        "to wait when the lens has arrived, for cameras that say too early that it moves"),
+      Setting(
+        "backlash", \.travel.backlash, range: 0...0.5,
+        "play of the lens that is taken up, as a part of its way, by coming from below"),
+      Setting("frames", \.frames, range: 1...100, unit: "frames", "averaged at each position"),
+    ]
+  }
+
+  enum Mode: String, SettingValue, CaseIterable {
+    case locked, auto, continuous, custom
+  }
+
+  var mode = Mode.continuous
+  var position = 0.5
+  var travel = LensTravel.Settings()
+  var frames = 1
+
+  var focus: ReportReader<FocusReport>?
+  var meter: ReportReader<ExposureReport>?
+  private var writer: ReportWriter<Report>?
+  var lens: SteeredControl?
+  var control: FocusControl?
+  var hasEnded = false
+  /// Where the lens is to be sent, until that could be written.
+  var wanted: Double?
+  /// Whether the latest write shows.
+  var isShown = true
+  var words: [FocusControl.State: ReportWord<FocusControl.State>] = [:]
+  public internal(set) var notes: [String] = []
+
+  public init() {}
+
+  public mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+    focus = try setup.reader(FocusReport.self, from: "focus")
+    // A scene without a meter is known by its score alone.
+    meter = try? setup.reader(ExposureReport.self, from: "meter")
+    writer = setup.report(Report.self)
+    (wanted, isShown) = (nil, true)
+    let isFirst = control == nil
+    do throws(StageError) {
+      var lens = try lens(of: &setup)
+      if mode != .locked { noteAutomatics(lens.takeOver(at: 0)) }
+      control = FocusControl(
+        mode.control(position), lens: LensRange(lens), travel: travel, frames: frames)
+      self.lens = lens
+    } catch {
+      // A camera that was unplugged may come back as less. That ends the loop, not the run.
+      if isFirst { throw error }
+      lens = nil
+      stop("the camera has come back without a control of its lens")
+    }
+    for state in FocusControl.State.allCases { words[state] = ReportWord(state) }
+    return setup.format
+  }
+
+  private mutating func noteAutomatics(_ written: [String]) {
+    let note = "autofocus has set \(written.joined(separator: ", ")), which stays so"
+    if !written.isEmpty, !notes.contains(note) { notes.append(note) }
+  }
+
+  private func lens(of setup: inout StageSetup) throws(StageError) -> SteeredControl {
+    guard let lens = SteeredControl(.lens, on: try setup.steers()) else {
+      throw StageError(
+        "moves the lens by a control `focus_absolute` or `lens`, and this source has neither; "
+          + "`sprocket devices` lists what a camera has")
+    }
+    return lens
+  }
+
+  public mutating func process(_ frame: inout FrameView) -> Verdict {
+    takeAnswers(frame)
+    if let look = look(at: frame) { move(look, frame.record) }
+    if let report, let writer { frame.write(report, writer) }
+    return .keep
+  }
+}
