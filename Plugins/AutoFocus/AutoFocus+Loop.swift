@@ -4,17 +4,28 @@ public import SprocketCore
 
 extension AutoFocus {
   public struct Report: FrameReport {
-    var state = ReportWord(FocusControl.State.waiting)
+    var state: ReportWord<FocusControl.State>
     /// Where the lens was sent last; NaN before that.
-    var position = Double.nan
+    var position: Double
     /// The highest score of the latest search, as `focus` has it.
-    var best = 0.0
+    var best: Double
     /// Positions that the latest search has looked at.
-    var looks: UInt32 = 0
+    var looks: UInt32
     /// Searches that were begun.
-    var searches: UInt32 = 0
+    var searches: UInt32
 
-    public init() {}
+    public init() {
+      self.init(ReportWord(.waiting))
+    }
+
+    /// Of a control in that state; before there is one, without.
+    init(_ state: ReportWord<FocusControl.State>, _ control: FocusControl? = nil) {
+      self.state = state
+      position = control?.travel.position ?? .nan
+      best = control?.search.bestScore ?? 0
+      looks = UInt32(control?.search.looks.count ?? 0)
+      searches = UInt32(clamping: control?.searches ?? 0)
+    }
 
     public static var fields: [ReportField<Self>] {
       [
@@ -29,13 +40,7 @@ extension AutoFocus {
 
   var report: Report? {
     guard let control, let word = words[control.state] else { return nil }
-    var report = Report()
-    report.state = word
-    report.position = control.travel.position ?? .nan
-    report.best = control.search.bestScore
-    report.looks = UInt32(control.search.looks.count)
-    report.searches = UInt32(clamping: control.searches)
-    return report
+    return Report(word, control)
   }
 
   /// Takes what the source said of writes. What it says on a frame that is lost is seen by what is in

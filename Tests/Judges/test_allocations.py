@@ -60,6 +60,7 @@ CHAINS = {
     "meter": ["--stage", "meter"],
     "zones": ["--stage", "meter:mode=zones,samples=1000"],
     "focus": ["--stage", "focus"],
+    "autofocus": ["--stage", "meter", "--auto-focus", "continuous"],
     "negate": ["--stage", "negate"],
     "all": ["--stage", "latedrop", "--stage", "meter", "--stage", "focus", "--stage", "negate"],
 }
