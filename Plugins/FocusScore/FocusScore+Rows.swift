@@ -17,22 +17,19 @@ extension FocusScore {
     for y in grid.rows {
       let row = luma[row: y]
       let first = grid.cellRow(of: y) * FocusGrid.side
-      addLevels(row, grid, to: &cells, from: first)
+      if grid.isSampled(y) {
+        addLevels(row, grid, to: &cells, from: first)
+        if grid.middleRows.contains(y) {
+          let half = FocusSums.lag / 2
+          addDifferences(luma[row: y - half], luma[row: y + half], grid, to: &cells, from: first)
+        }
+      }
       if grid.innerRows.contains(y) {
         Self.respond(
           measure, above: luma[row: y - 1].extracting(grid.columns),
           row: row.extracting(grid.columns), below: luma[row: y + 1].extracting(grid.columns),
           &differences, &responses, &gradients, &noises)
         addResponses(grid, to: &cells, from: first)
-      }
-      if grid.middleRows.contains(y) {
-        let half = FocusSums.lag / 2
-        let (above, below) = (luma[row: y - half], luma[row: y + half])
-        for column in 0..<FocusGrid.side {
-          let pixels = grid.columns(of: column, in: grid.columns)
-          cells[first + column].down += squaredDifferences(
-            above.extracting(pixels), below.extracting(pixels))
-        }
       }
     }
     return cells
@@ -50,6 +47,18 @@ extension FocusScore {
       cells[first + column].along += squaredDifferences(
         row.extracting(middles.lowerBound - half..<middles.upperBound - half),
         row.extracting(middles.lowerBound + half..<middles.upperBound + half))
+    }
+  }
+
+  /// Differences down the columns.
+  private func addDifferences(
+    _ above: Span<UInt8>, _ below: Span<UInt8>, _ grid: FocusGrid, to cells: inout CellSums,
+    from first: Int
+  ) {
+    for column in 0..<FocusGrid.side {
+      let pixels = grid.columns(of: column, in: grid.columns)
+      cells[first + column].down += squaredDifferences(
+        above.extracting(pixels), below.extracting(pixels))
     }
   }
 

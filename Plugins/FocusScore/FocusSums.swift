@@ -12,10 +12,11 @@ struct FocusSums {
   var counts = Counts()
 
   struct Counts {
+    /// Pixels of rows that are sampled.
     var pixels = 0
     /// Pixels that have all their neighbours: responses.
     var inner = 0
-    /// Pairs of pixels `lag` apart.
+    /// Pairs of pixels `lag` apart; their middles are in rows that are sampled.
     var along = 0
     var down = 0
   }

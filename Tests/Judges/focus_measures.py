@@ -5,6 +5,7 @@ All take luma, rows x columns, and look at no pixel outside it. Sums are of inte
 import numpy as np
 
 LAG = 12  # Pixels between those whose difference tells the contrast.
+SAMPLING = 2  # Rows from one to the next that levels and contrast are taken of.
 
 
 def second_difference(luma, axis):
@@ -47,19 +48,34 @@ def noise(luma):
     return np.sqrt(energy(noise_mask(luma)) / 36)
 
 
-def semivariance(luma):
+def levels(luma):
+    return luma[::SAMPLING].astype(np.int32)
+
+
+def along(luma):
+    """Differences of pixels of a row."""
+    y = levels(luma)
+    return y[:, LAG:] - y[:, :-LAG]
+
+
+def down(luma):
+    """Differences of pixels of a column; the pixels between them are in rows that are taken."""
     y = luma.astype(np.int32)
-    return (energy(y[:, LAG:] - y[:, :-LAG]) + energy(y[LAG:] - y[:-LAG])) / 4
+    return (y[LAG:] - y[:-LAG])[-(LAG // 2) % SAMPLING::SAMPLING]
+
+
+def semivariance(luma):
+    return (energy(along(luma)) + energy(down(luma))) / 4
 
 
 def contrast(luma):
     deviation = np.sqrt(max(semivariance(luma) - noise(luma) ** 2 - 1, 0))
-    return deviation / (deviation + luma.mean()) if deviation > 0 else 0.0
+    return deviation / (deviation + levels(luma).mean()) if deviation > 0 else 0.0
 
 
 def normalized(luma):
     fine = detail(laplacian(luma), noise_mask(luma))
-    return fine / (semivariance(luma) + luma.mean() ** 2 / 64 + 4)
+    return fine / (semivariance(luma) + levels(luma).mean() ** 2 / 64 + 4)
 
 
 def laplacian_variance(luma):
@@ -75,20 +91,25 @@ def tenengrad(luma):
 def grid(luma):
     """The default score in 4x4 cells: responses and pairs belong to the cell of their middle."""
     height, width = luma.shape
-    y = luma.astype(np.int32)
-    layers = {  # Values, and the row and column that their first belongs to.
-        "laplacian": (laplacian(luma), 1, 1), "noise": (noise_mask(luma), 1, 1),
-        "levels": (y, 0, 0),
-        "along": (y[:, LAG:] - y[:, :-LAG], 0, LAG // 2),
-        "down": (y[LAG:] - y[:-LAG], LAG // 2, 0)}
+    half = LAG // 2
+    every_row, every_column = np.arange(height), np.arange(width)
+    taken = every_row[::SAMPLING]
+    middles = taken[(taken >= half) & (taken < height - half)]
+    layers = {  # Values, and the rows and columns of the picture that they belong to.
+        "laplacian": (laplacian(luma), every_row[1:-1], every_column[1:-1]),
+        "noise": (noise_mask(luma), every_row[1:-1], every_column[1:-1]),
+        "levels": (levels(luma), taken, every_column),
+        "along": (along(luma), taken, every_column[half:-half]),
+        "down": (down(luma), middles, every_column)}
     scores = []
     for row in range(4):
         for column in range(4):
-            top, bottom = height * row // 4, height * (row + 1) // 4
-            left, right = width * column // 4, width * (column + 1) // 4
-            cut = {name: values[max(top - y0, 0):max(bottom - y0, 0),
-                                max(left - x0, 0):max(right - x0, 0)]
-                   for name, (values, y0, x0) in layers.items()}
+            cut = {}
+            for name, (values, rows, columns) in layers.items():
+                top, bottom = np.searchsorted(rows, [height * row // 4, height * (row + 1) // 4])
+                left, right = np.searchsorted(
+                    columns, [width * column // 4, width * (column + 1) // 4])
+                cut[name] = values[top:bottom, left:right]
             fine = detail(cut["laplacian"], cut["noise"])
             spread = (energy(cut["along"]) + energy(cut["down"])) / 4
             scores.append(fine / (spread + cut["levels"].mean() ** 2 / 64 + 4))
