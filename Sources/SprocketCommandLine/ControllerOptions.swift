@@ -51,6 +51,12 @@ struct ControllerOptions: ParsableArguments {
       throw RunError(.usage, "--point \(point) is not allowed: give \(Point.allowed)")
     }
     let narrower = ["meter": ("mode", "spot"), "focus": ("window", Self.window)]
+    if let mode = chain.first(where: { $0.plugin.name == "meter" })?.values["mode"], mode != "spot"
+    {
+      throw RunError(
+        .usage, "--point: --stage meter:mode=\(mode) has no point; leave the mode out, or the point"
+      )
+    }
     var isUsed = false
     for index in chain.indices {
       let plugin = chain[index].plugin

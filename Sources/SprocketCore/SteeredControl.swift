@@ -16,13 +16,15 @@ public struct SteeredControl: Sendable {
   public enum Answer: Sendable, Hashable {
     /// What the source made of it, and how many frames after the write.
     case applied(value: Double, delay: Int)
-    /// The source did not take it; the value as it was asked for.
-    case refused(value: Double)
+    /// The source did not take it: the name of the control, or of the automatic one over it, and what it
+    /// was to be, as `gain=50`, in the source's own numbers.
+    case refused(String)
   }
 
   private struct Pending: Sendable {
     var ticket: UInt64
     var number: UInt64
+    /// In the source's own numbers.
     var value: Double
   }
 
@@ -36,6 +38,8 @@ public struct SteeredControl: Sendable {
   /// A value in the role's unit is the driver's, less `zero`, times `scale`.
   private let zero: Double
   private let scale: Double
+  /// What may be asked for, in the role's unit; exposure and gain are above 0.
+  public let range: ClosedRange<Double>
   private var pending: [Pending] = []
   /// What was last written, as the source can have it; `nil` before the first write.
   public private(set) var asked: Double?
@@ -56,13 +60,16 @@ public struct SteeredControl: Sendable {
       return nil
     }
     let description = port.controls[Int(found)]
-    guard let (zero, scale) = Self.unit(of: description, role) else { return nil }
+    guard let (zero, scale) = Self.unit(of: description, role),
+      let range = Self.range(of: description, role, zero: zero, scale: scale)
+    else { return nil }
     self.role = role
     self.description = description
     self.port = port
     index = found
     self.zero = zero
     self.scale = scale
+    self.range = range
     pending.reserveCapacity(Self.capacity)
   }
 
@@ -90,14 +97,19 @@ public struct SteeredControl: Sendable {
     }
   }
 
-  /// What may be asked for, in the role's unit; exposure and gain are above 0.
-  public var range: ClosedRange<Double> {
-    let ends = [value(of: description.minimum), value(of: description.maximum)].sorted()
-    guard role != .lens, ends[0] <= 0 else { return ends[0]...ends[1] }
-    let step = description.step > 0 ? description.step : (description.maximum / 1024)
-    let least =
-      description.minimum + ((zero - description.minimum) / step + 1).rounded(.down) * step
-    return value(of: least)...ends[1]
+  /// `nil` where nothing that the source can have is above 0, and has to be.
+  private static func range(
+    of control: ControlDescription, _ role: Role, zero: Double, scale: Double
+  ) -> ClosedRange<Double>? {
+    func value(_ number: Double) -> Double { (number - zero) * scale }
+    let (one, other) = (value(control.minimum), value(control.maximum))
+    let (least, most) = (min(one, other), max(one, other))
+    guard role != .lens, least <= 0 else { return least...most }
+    let step = control.step > 0 ? control.step : control.maximum / 1024
+    guard step > 0 else { return nil }
+    let steps = ((zero - control.minimum) / step + 1).rounded(.down)
+    let first = value(control.minimum + steps * step)
+    return first > 0 && first <= most ? first...most : nil
   }
 
   /// The nearest value that the source can have, in the role's unit.
@@ -128,7 +140,7 @@ public struct SteeredControl: Sendable {
   public mutating func write(_ value: Double, at number: UInt64) -> Bool {
     let wanted = driverValue(of: min(max(value, range.lowerBound), range.upperBound))
     guard let ticket = port.write(index, wanted) else { return false }
-    expect(Pending(ticket: ticket, number: number, value: self.value(of: wanted)))
+    expect(Pending(ticket: ticket, number: number, value: wanted))
     asked = self.value(of: wanted)
     return true
   }
@@ -145,13 +157,19 @@ public struct SteeredControl: Sendable {
       let place = pending.firstIndex(where: { $0.ticket == event.ticket })
     else { return nil }
     let write = pending.remove(at: place)
-    guard event.kind == .controlApplied else { return .refused(value: write.value) }
+    guard event.kind == .controlApplied else {
+      let control = port.controls[Int(event.control)]
+      return .refused("\(control.name)=\(control.text(of: write.value))")
+    }
     // Another control, that was switched off for this one, has no value of this one's.
     guard event.control == index else { return nil }
     let made = value(of: event.value)
     applied = made
-    delay = Int(number &- write.number)
-    return .applied(value: made, delay: Int(number &- write.number))
+    precondition(
+      number >= write.number, "an answer came before what it answers: count frames upwards")
+    let delay = Int(number - write.number)
+    self.delay = delay
+    return .applied(value: made, delay: delay)
   }
 }
 

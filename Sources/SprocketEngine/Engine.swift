@@ -143,7 +143,8 @@ public final class Engine: @unchecked Sendable {
     guard !hasStuckThreads else { return }
     for instance in stages.flatMap(\.instances) {
       instance.stage.finish()
-      stageNotes += instance.stage.notes
+      // Workers of one stage may say the same.
+      stageNotes += instance.stage.notes.filter { !stageNotes.contains($0) }
     }
   }
 

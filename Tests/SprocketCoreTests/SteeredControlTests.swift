@@ -84,6 +84,13 @@ private final class Steered {
     #expect(abs(unknown.nearest(to: 8.53) - 8.5) < 1e-9)
   }
 
+  @Test(arguments: [(0.0, 10.0, 20.0, 5.0), (0, 255, 300, 100), (-10, 0, 1, 5)])
+  func aControlWithNothingAboveZeroIsNone(least: Double, most: Double, step: Double, base: Double) {
+    let control = ControlDescription(
+      name: "gain", unit: "", minimum: least, maximum: most, step: step, defaultValue: base)
+    #expect(SteeredControl(.gain, on: ControlPort(controls: [control])) == nil)
+  }
+
   @Test func theLensIsNearAtZero() throws {
     let port = ControlPort(controls: Self.camera)
     let lens = try Steered(.lens, on: port)
@@ -109,7 +116,7 @@ private final class Steered {
     #expect(gain.applied == 1.875 && gain.delay == 3)
     #expect(gain.answer(event(.controlApplied, tickets[0], 120), at: 13) == nil)
     let second = gain.answer(event(.controlRefused, tickets[1], 192), at: 14)
-    #expect(second == .refused(value: 3))
+    #expect(second == .refused("gain=192"))
     #expect(gain.delay == 3)
   }
 
@@ -133,7 +140,7 @@ private final class Steered {
     let done = Event(kind: .controlApplied, control: 0, ticket: writes[0].ticket, value: 1)
     #expect(exposure.answer(done, at: 1) == nil && exposure.applied == nil)
     let refused = Event(kind: .controlRefused, control: 1, ticket: writes[1].ticket, value: 0)
-    #expect(exposure.answer(refused, at: 1) == .refused(value: 0))
+    #expect(exposure.answer(refused, at: 1) == .refused("exposure_dynamic_framerate=false"))
     let lens = try Steered(.lens, on: port)
     #expect(lens.takeOver() == ["focus_automatic_continuous=false"])
     let gain = try Steered(.gain, on: port)
