@@ -4,14 +4,15 @@ import pathlib
 
 PEER = pathlib.Path(__file__).resolve().parent / "Peers/opencv_histogram.py"
 PASSES = 25
+SAMPLES = 262144
 CALC_HIST = "OpenCV calcHist"
 # The stage and its settings, and how much of calcHist's time it may take.
 STAGES = {
     "every pixel, center": ("meter", 1),
     "every pixel, zones": ("meter:mode=zones", 1),
-    "grid, center": ("meter:samples=262144", 0.25),
-    "grid, spot": ("meter:mode=spot,samples=262144", 0.25),
-    "grid, zones": ("meter:mode=zones,samples=262144", 0.25),
+    "grid, center": (f"meter:samples={SAMPLES}", 0.25),
+    "grid, spot": (f"meter:mode=spot,samples={SAMPLES}", 0.25),
+    "grid, zones": (f"meter:mode=zones,samples={SAMPLES}", 0.25),
 }
 
 
@@ -31,8 +32,9 @@ def lines(found, table):
     yield "## Metering"
     yield ""
     frames = f"{results[CALC_HIST]['frames']:.0f} frames of {found['width']}x{found['height']} luma"
+    share = SAMPLES / (found["width"] * found["height"])
     yield (f"{frames} in turn, one thread on one core; the median time of a frame. The grid is "
-           "`samples=262144`, 137 rows.")
+           f"`samples={SAMPLES}`, at least {min(share, 1):.1%} of the pixels.")
     yield ""
     yield from table(
         ["", "us/frame", "least", "of calcHist", "bar", "spread"],

@@ -21,7 +21,7 @@ public struct ExposureMeter: Stage {
         "target", \.target, range: 0.01...1, unit: "of white",
         "the luminance that is right, in all modes but highlights"),
       Setting(
-        "highlighttarget", \.highlightTarget, range: 0.01...1, unit: "of full scale",
+        "highlighttarget", \.highlightTarget, range: 0.01...1, unit: "of white",
         "the luminance that is right for the brightest 2 %, in mode=highlights"),
       Setting(
         "samples", \.samples, range: 0...1_000_000_000, unit: "pixels",
@@ -61,7 +61,7 @@ public struct ExposureMeter: Stage {
     grid = SamplingGrid(samples: samples, width: format.width, height: format.height)
     sums = pattern.weights.map { _ in (0, 0) }
     scale = LuminanceScale(of: format.color.transfer)
-    logTarget = mode == .highlights ? log2(highlightTarget) : log2(target * scale.white)
+    logTarget = log2((mode == .highlights ? highlightTarget : target) * scale.white)
     return format
   }
 

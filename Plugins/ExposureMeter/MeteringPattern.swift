@@ -26,8 +26,8 @@ struct MeteringPattern: Equatable {
   /// What is metered in full, besides, and alone.
   var spot: Rectangle?
 
-  /// The middle's share, and its sides: "75 % weight given to the centre", as of Nikon's F3 and
-  /// most cameras since; the rest has the rest.
+  /// The middle's share, and its place; what surrounds it has the rest. 75 % is what a circle in the
+  /// middle has in Nikon's D780 (its manual, Technical Notes, Specifications: Metering).
   static let centerWeight = 0.75
   static let center = Region(x: 0.25, y: 0.25, width: 0.5, height: 0.5)
 
@@ -41,9 +41,10 @@ struct MeteringPattern: Equatable {
     bands = [MeteringBand(rows: 0..<height, parts: [(0..<width, 0)])]
     weights = [1]
     switch mode {
-    case .average, .highlights: break
     case .center: divideIntoCenterAndRest(width: width, height: height)
-    case .zones: divideIntoGrid(width: width, height: height)
+    case .zones where width * height > 1: divideIntoGrid(width: width, height: height)
+    // A single pixel would lie in a corner, which has no weight.
+    case .average, .highlights, .zones: break
     case .spot: spot = Self.spot(around: point, width: width, height: height)
     }
   }
@@ -68,8 +69,9 @@ struct MeteringPattern: Equatable {
     weights = [Self.centerWeight, 1 - Self.centerWeight]
   }
 
-  /// 9 by 9 zones. A zone at `d` from the middle, the edges being at 1, has the weight 1 - 0.75 d, at
-  /// least 0: 4 in the middle, 1 at the edges, 0 in the corners.
+  /// 9 by 9 zones. A zone whose middle is `d` from the picture's, that of the zones along the edges
+  /// being 1, has the weight 1 - 0.75 d, at least 0: 1 in the middle, 1/4 in the middle of an edge, 0
+  /// in the corners.
   ///
   /// That is how the 15 by 15 weights `centre-weighted` of Raspberry Pi's cameras fall off
   /// (libcamera, src/ipa/rpi/pisp/data/imx219.json).
@@ -78,7 +80,7 @@ struct MeteringPattern: Equatable {
     func edges(_ index: Int, _ length: Int) -> Range<Int> {
       length * index / count..<length * (index + 1) / count
     }
-    func offset(_ index: Int) -> Double { Double(2 * index + 1 - count) / Double(count) }
+    func offset(_ index: Int) -> Double { Double(2 * index + 1 - count) / Double(count - 1) }
     bands = (0..<count).map { row in
       let parts = (0..<count).map { (edges($0, width), row * count + $0) }
       return MeteringBand(rows: edges(row, height), parts: parts)

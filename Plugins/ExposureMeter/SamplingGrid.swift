@@ -11,7 +11,8 @@ struct SamplingGrid: Equatable {
   let wanted: Int
   let height: Int
 
-  /// The coarsest grid that has at least `samples` pixels of the picture; 0 is all of them.
+  /// The fewest rows that have `samples` pixels of the picture, but no less than `fewestRows`; 0 is
+  /// all of them.
   init(samples: Int, width: Int, height: Int) {
     let rows = samples == 0 ? height : (samples + width - 1) / width
     wanted = min(height, max(rows, Self.fewestRows))
@@ -20,12 +21,12 @@ struct SamplingGrid: Equatable {
 
   /// How many of a band's `rows` are on the grid: its share, rounded up.
   ///
-  /// One more where each would stand for an even number of rows: then only one field of interlaced
-  /// video might be met, or one row of each of JPEG's blocks.
+  /// More where each would stand for an even number of rows: then only one field of interlaced video
+  /// might be met, or one row of each of JPEG's blocks.
   func count(of rows: Range<Int>) -> Int {
-    let count = (wanted * rows.count + height - 1) / height
-    let isEven = count > 0 && count < rows.count && rows.count % (2 * count) == 0
-    return isEven ? count + 1 : count
+    var count = (wanted * rows.count + height - 1) / height
+    while count > 0 && rows.count % (2 * count) == 0 { count += 1 }
+    return count
   }
 
   /// Row number `index` of `count` of a band's `rows`.

@@ -40,6 +40,15 @@ def rectangle(x, y, width, height, shape):
             slice(pixel(x, columns), pixel(x + width, columns)))
 
 
+def zone_weight(row, column):
+    return max(0.0, 1 - 0.75 * np.hypot((column - 4) / 4, (row - 4) / 4))
+
+
+def test_zones_are_judged_by_the_weights_of_the_readme():
+    assert [zone_weight(4, 4), zone_weight(4, 0), zone_weight(8, 4)] == [1, 0.25, 0.25]
+    assert [zone_weight(0, 0), zone_weight(0, 8), zone_weight(8, 8)] == [0, 0, 0]
+
+
 def zones(values):
     rows, columns = values.shape
     total = weights = 0.0
@@ -47,9 +56,8 @@ def zones(values):
         for column in range(9):
             zone = values[row * rows // 9:(row + 1) * rows // 9,
                           column * columns // 9:(column + 1) * columns // 9]
-            weight = max(0.0, 1 - 0.75 * np.hypot((column - 4) / 4.5, (row - 4) / 4.5))
-            total += weight * zone.mean()
-            weights += weight
+            total += zone_weight(row, column) * zone.mean()
+            weights += zone_weight(row, column)
     return total / weights
 
 

@@ -73,7 +73,9 @@ func shadowAndHighlightArePercentiles(_ pattern: TestPattern) throws {
 }
 
 @Test func theGridHasAsManyPixelsAsAskedForAndNoMoreThanNeeded() {
-  let sizes = [(1920, 1080), (1280, 720), (640, 480), (176, 144), (5312, 2988), (37, 65)]
+  let sizes = [
+    (1920, 1080), (1280, 720), (640, 480), (176, 144), (5312, 2988), (37, 65), (640, 200),
+  ]
   for (width, height) in sizes {
     for samples in [0, 1, 1000, 262_144, 10_000_000] {
       let grid = SamplingGrid(samples: samples, width: width, height: height)
@@ -95,6 +97,20 @@ func shadowAndHighlightArePercentiles(_ pattern: TestPattern) throws {
   let rows = (0..<129).map { grid.row($0, of: 129, in: 0..<1024) }
   #expect(Set(rows).count == 129)
   #expect((0..<8).allSatisfy { phase in rows.contains { $0 % 8 == phase } })
+  // A zone of 8K: 15 of 480 rows would be one in 32, and 16 one in 30.
+  let large = SamplingGrid(samples: 1, width: 7680, height: 4320)
+  #expect(large.count(of: 480..<960) == 17)
+}
+
+@Test func zonesWeighFourInTheMiddleOneAtTheEdgesNothingInTheCorners() {
+  let weights = MeteringPattern(.zones, around: .center, width: 90, height: 90).weights
+  #expect(weights.count == 81)
+  #expect(weights[40] == 1)
+  for edge in [4, 36, 44, 76] { #expect(weights[edge] == 0.25) }
+  for corner in [0, 8, 72, 80] { #expect(weights[corner] == 0) }
+  // Half way to an edge; three quarters and a whole way, of which the distance is 5/4.
+  #expect(weights[38] == 0.625)
+  #expect(weights[1] == 0.0625)
 }
 
 @Test func lightThatFallsEvenlyIsMeteredWithoutError() throws {
@@ -177,6 +193,21 @@ func theKeyIsReinhards(_ mean: Double, _ least: Double, _ most: Double, _ key: D
     let color = Color(range: .full, transfer: transfer)
     let frame = TestFrame(width: 8, height: 8, color: color, luma: luma)
     #expect(abs(try report(frame, .average).offset) < 0.1, "\(transfer)")
+  }
+}
+
+@Test func fullScaleIsAsFarOffAsTheTransferFunctionHasRoomAboveTheTarget() throws {
+  // Of white: 26 cd/m2 are 18 % of it in PQ, 0.38 * 0.38 / 3 are in HLG.
+  for (transfer, white) in [
+    (Color.Transfer.bt709, 1), (.hlg, 0.38 * 0.38 / 3 / 0.18), (.pq, 26 / 0.18 / 10_000),
+  ] {
+    let color = Color(range: .full, transfer: transfer)
+    let luma = [UInt8](repeating: 255, count: 64)
+    let frame = TestFrame(width: 8, height: 8, color: color, luma: luma)
+    for (mode, target) in [(MeteringMode.average, 0.18), (.highlights, 0.8)] {
+      let offset = try report(frame, mode).offset
+      #expect(abs(offset + log2(target * white)) < 1e-4, "\(transfer) \(mode)")
+    }
   }
 }
 

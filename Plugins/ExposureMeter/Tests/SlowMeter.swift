@@ -66,6 +66,7 @@ struct SlowMeter {
   }
 
   var zones: Double {
+    if luma.count == 1 { return average }
     var zones: [[UInt8]] = Array(repeating: [], count: 81)
     for pixel in pixels {
       // Zone i begins at floor(i n / 9).
@@ -75,7 +76,7 @@ struct SlowMeter {
     }
     var (sum, weights) = (0.0, 0.0)
     for (index, levels) in zones.enumerated() where !levels.isEmpty {
-      let (x, y) = (Double(index % 9 - 4) / 4.5, Double(index / 9 - 4) / 4.5)
+      let (x, y) = (Double(index % 9 - 4) / 4, Double(index / 9 - 4) / 4)
       let weight = max(0, 1 - 0.75 * (x * x + y * y).squareRoot())
       sum += weight * logMean(of: levels)
       weights += weight
