@@ -105,16 +105,26 @@ def read(path: pathlib.Path) -> list[Line]:
 def parsed(path: pathlib.Path, number: int, text: str) -> Line:
     try:
         line = json.loads(text)
-    except json.JSONDecodeError:
+    except ValueError:
         raise Unusable(f"{path}:{number} is not JSON; the file may be cut off") from None
-    keys = ("sequence", "epoch", "captured_ns", "fate", "latency_us")
-    if not isinstance(line, dict) or any(key not in line for key in keys):
+    if not isinstance(line, dict) or not has_its_keys(line):
         raise Unusable(f"{path}:{number} is no line that `sprocket run --reports` writes")
     return line
 
 
+def has_its_keys(line: Line) -> bool:
+    """Whether there is what each line has, and of its type."""
+    return (all(isinstance(line.get(key), int) and is_number(line[key]) for key in ("sequence", "epoch"))
+            and all(key in line and (line[key] is None or is_number(line[key]))
+                    for key in ("captured_ns", "latency_us"))
+            and isinstance(line.get("fate"), str) and isinstance(line.get("stage", ""), str))
+
+
 def is_number(value: object) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)
+    """Whether that can be drawn; no integer that is written has more than 64 bits."""
+    if isinstance(value, int):
+        return not isinstance(value, bool) and abs(value) < 1 << 64
+    return isinstance(value, float) and math.isfinite(value)
 
 
 def found(line: Line, path: str) -> object:
@@ -140,18 +150,23 @@ def seconds(lines: list[Line]) -> list[float]:
 
 
 def curve(lines: list[Line], times: list[float], series: Series) -> tuple[list[float], list[float]]:
-    """Times and values where there are any; a gap where an epoch begins."""
+    """Times and values where there are any; a gap where an epoch begins, and where time goes back and
+    where it is again later than ever."""
     x: list[float] = []
     y: list[float] = []
     epoch = lines[0]["epoch"]
+    latest = -math.inf
     for line, time in zip(lines, times, strict=True):
         value = found(line, series.path)
         if not is_number(value):
             continue
-        if line["epoch"] != epoch:
+        goes_back = bool(x) and time < x[-1]
+        catches_up = bool(x) and x[-1] < latest <= time
+        if line["epoch"] != epoch or goes_back or catches_up:
             x.append(time)
             y.append(math.nan)
-            epoch = line["epoch"]
+        latest = time if line["epoch"] != epoch else max(latest, time)
+        epoch = line["epoch"]
         x.append(time)
         y.append(value * series.factor)
     return x, y
@@ -161,17 +176,17 @@ def has_values(side: Side, lines: list[Line]) -> bool:
     return any(is_number(found(line, one.path)) for one in side.series for line in lines)
 
 
-def drops(lines: list[Line], times: list[float]) -> dict[str, list[float]]:
-    """When frames were lost: by fate (and stage), and where numbers jump without a line."""
-    lost: dict[str, list[float]] = collections.defaultdict(list)
+def drops(lines: list[Line], times: list[float]) -> dict[str, list[tuple[float, int]]]:
+    """When how many frames were lost: by fate (and stage), and where numbers jump without a line."""
+    lost: dict[str, list[tuple[float, int]]] = collections.defaultdict(list)
     last: tuple[int, int] | None = None
     for line, time in zip(lines, times, strict=True):
         if line["fate"] != "delivered":
-            lost[" by ".join(filter(None, (line["fate"], line.get("stage"))))].append(time)
-        if last and line["epoch"] == last[0]:
-            lost["no line"] += [time] * max(line["sequence"] - last[1] - 1, 0)
+            lost[" by ".join(filter(None, (line["fate"], line.get("stage"))))].append((time, 1))
+        if last and line["epoch"] == last[0] and line["sequence"] > last[1] + 1:
+            lost["no line"].append((time, line["sequence"] - last[1] - 1))
         last = line["epoch"], line["sequence"]
-    return {name: at for name, at in lost.items() if at}
+    return lost
 
 
 def states(lines: list[Line], times: list[float], controller: str) -> list[tuple[str, float, float]]:
@@ -290,16 +305,16 @@ def draw_states(axis: Axes, spans: list[tuple[str, float, float]]) -> list[Patch
     return [Patch(color=color, label=word) for word, color in unsaid.items()]
 
 
-def draw_drops(axis: Axes, lost: dict[str, list[float]], count: int) -> None:
+def draw_drops(axis: Axes, lost: dict[str, list[tuple[float, int]]], count: int) -> None:
     axis.set_title("Drops", loc="left", fontsize=10, fontweight="bold")
-    total = sum(map(len, lost.values()))
-    axis.set_title(f"{total} of {count + len(lost.get('no line', []))} frames not delivered",
+    counts = {name: sum(many for _, many in at) for name, at in lost.items()}
+    axis.set_title(f"{sum(counts.values())} of {count + counts.get('no line', 0)} frames not delivered",
                    loc="right", fontsize=8)
-    names = list(lost) or ["none"]
+    names = [f"{name} ({many})" for name, many in counts.items()] or ["none"]
     for row, at in enumerate(lost.values()):
-        axis.eventplot(at, lineoffsets=row, linelengths=0.7, linewidths=1.2, colors=ORANGE)
-    axis.set_yticks(range(len(names)), [
-        f"{name} ({len(lost[name])})" if name in lost else name for name in names], fontsize=8)
+        axis.eventplot([time for time, _ in at], lineoffsets=row, linelengths=0.7, linewidths=1.2,
+                       colors=ORANGE)
+    axis.set_yticks(range(len(names)), names, fontsize=8)
     axis.set_ylim(len(names) - 0.4, -0.6)
     axis.tick_params(labelsize=8)
 

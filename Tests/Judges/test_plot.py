@@ -1,6 +1,7 @@
 """The picture of a run: that it is one, what is on it, and what is said of reports that are none."""
 import json
 import math
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree
@@ -86,6 +87,31 @@ def test_jumps_of_the_sequence_without_a_line_are_drops(tmp_path):
     assert "4 of 7 frames not delivered" in texts
 
 
+def test_a_large_jump_is_one_drop_of_many(tmp_path):
+    texts = words(written(tmp_path, [frame(0), {**frame(1), "sequence": 4_000_000_001}]), tmp_path)
+    assert "no line (4000000000)" in texts
+    assert "4000000000 of 4000000002 frames not delivered" in texts
+
+
+def test_a_curve_is_broken_where_time_goes_back(tmp_path):
+    lines = [frame(number, meter={"mean": 9.0}) for number in range(10)]
+    lines[4]["captured_ns"] -= 50_000_000
+    out = tmp_path / "run.svg"
+    result = plot(written(tmp_path, lines), out)
+    assert result.returncode == 0, result.stderr
+    # Numbers 0 to 3, and 5 to 9: frame 4 by itself is no line.
+    assert strokes(out, "#1f5fa8") == [4, 5]
+
+
+def strokes(svg, color):
+    """How many points each piece of the first long curve of this color has."""
+    for path in xml.etree.ElementTree.parse(svg).getroot().iterfind(".//{*}path"):
+        commands = re.findall("[ML]", path.get("d", ""))
+        if color in path.get("style", "") and len(commands) > 5:
+            return [len(piece) for piece in re.findall("ML+", "".join(commands))]
+    return []
+
+
 def test_null_and_nan_are_no_values(tmp_path):
     values = [None, math.nan, 3.0, math.inf, 5.0]
     lines = [frame(number, meter={"mean": value, "offset": None}, focus={"score": None})
@@ -114,6 +140,10 @@ def test_one_frame_alone_can_be_drawn(tmp_path):
     ("[]\n", ":1 is no line"),
     ("{\"produced\": 3}\n", ":1 is no line"),
     (json.dumps(frame(0, "missing")) + "\n", "no frame that was captured"),
+    *[(json.dumps({**frame(0), **wrong}) + "\n", ":1 is no line") for wrong in (
+        {"sequence": None}, {"sequence": 10 ** 400}, {"epoch": "0"}, {"captured_ns": "now"},
+        {"latency_us": [1]}, {"fate": None}, {"stage": 7})],
+    ("{\"sequence\": " + "1" * 5000 + "}\n", ":1 is not JSON"),
     (b"\xff\xfe", "cannot be read"),
 ])
 def test_what_are_no_reports_is_refused_in_a_sentence(text, said, tmp_path):
