@@ -24,4 +24,27 @@ import Testing
       #expect(error == nil || error?.description.contains("or less") == true)
     }
   }
+
+  @Test func refusesWhatBeginsAfterTheCachedFrames() {
+    // At 30 frames per second the last of 10 is at 0.3 s, and of 16 at 0.5 s.
+    let changes: [(String, (inout SceneSettings) -> Void)] = [
+      ("lightat", { ($0.lightStep, $0.lightAt) = (-4, 0.5) }),
+      ("focusat", { ($0.focusStep, $0.focusAt) = (0.2, 0.5) }),
+      ("panstart", { $0.panStart = 0.5 }),
+    ]
+    for (name, change) in changes {
+      for (cached, isPossible) in [(0, true), (1, false), (10, false), (15, false), (16, true)] {
+        var settings = SceneSettings()
+        settings.cached = cached
+        change(&settings)
+        var error: SourceError?
+        do throws(SourceError) { try settings.check() } catch let thrown { error = thrown }
+        #expect((error == nil) == isPossible, "\(name) \(cached)")
+        #expect(error == nil || error?.description.contains("\(name)=0.5") == true)
+      }
+    }
+    var unused = SceneSettings()
+    (unused.cached, unused.lightAt, unused.panX) = (10, 5, 0)
+    #expect(throws: Never.self) { try unused.check() }
+  }
 }

@@ -176,6 +176,21 @@ extension SceneSettings {
           + (most > 0 ? "give cached=\(most) or less, or" : "draw each with cached=0, or")
           + " choose a smaller --size")
     }
+    try checkThatCachedFramesShowAll()
+  }
+
+  /// A cached scene repeats its first frames: what begins after them would never be seen.
+  private func checkThatCachedFramesShowAll() throws(SourceError) {
+    let last = Double(cached - 1) * (1 / rate.framesPerSecond)
+    let late = [
+      ("lightat", lightAt, lightStep), ("focusat", focusAt, focusStep),
+      ("panstart", panStart, abs(panX) + abs(panY)),
+    ].first { _, start, size in size != 0 && start > last }
+    guard cached > 0, let (name, start, _) = late else { return }
+    throw SourceError(
+      .usage,
+      "\(name)=\(start) would never be seen, as the last of cached=\(cached) frames is at "
+        + "\(Int(last * 1000)) ms; let it begin by then, or draw each with cached=0")
   }
 
   /// 2 GB: what a computer can spare, and some minutes of drawing.
