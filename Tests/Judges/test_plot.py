@@ -145,7 +145,7 @@ def test_one_frame_alone_can_be_drawn(tmp_path):
         {"latency_us": [1]}, {"fate": None}, {"stage": 7})],
     ("{\"sequence\": " + "1" * 5000 + "}\n", ":1 is not JSON"),
     (b"\xff\xfe", "cannot be read"),
-])
+], ids=lambda value: repr(value)[:40])
 def test_what_are_no_reports_is_refused_in_a_sentence(text, said, tmp_path):
     reports = tmp_path / "bad.jsonl"
     reports.write_bytes(text if isinstance(text, bytes) else text.encode())
