@@ -16,6 +16,7 @@ let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
 /// One stage, one folder under `Plugins/`. Removing a line here, its folder and its line in
 /// `SprocketStages.swift` removes the stage.
 let stages = [
+  "AutoExposure",
   "AutoFocus",
   "ExposureMeter",
   "FocusScore",

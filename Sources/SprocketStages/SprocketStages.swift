@@ -1,3 +1,4 @@
+import AutoExposure
 import AutoFocus
 import ExposureMeter
 import FocusScore
@@ -7,6 +8,7 @@ public import SprocketCore
 
 /// The stages that `--stage` knows, by the name of their folder in `Plugins/`.
 public let builtinStages: [Plugin] = [
+  AutoExposure.plugin,
   AutoFocus.plugin,
   ExposureMeter.plugin,
   FocusScore.plugin,

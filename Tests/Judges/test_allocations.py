@@ -61,6 +61,8 @@ CHAINS = {
     "zones": ["--stage", "meter:mode=zones,samples=1000"],
     "focus": ["--stage", "focus"],
     "autofocus": ["--stage", "meter", "--auto-focus", "continuous"],
+    "autoexposure": ["--auto-exposure", "continuous", "--source-set", "lightstep=2", "--source-set",
+                     "lightat=1"],
     "negate": ["--stage", "negate"],
     "all": ["--stage", "latedrop", "--stage", "meter", "--stage", "focus", "--stage", "negate"],
 }

@@ -96,10 +96,11 @@ private struct Weather {
     wait = WaitStrategy.allCases[Int(draw(3))]
     let order = builtinStages.sorted { _, _ in draw(2) == 0 }
     let chosen = order.prefix(Int(draw(5)))
-    // A controller reads what `focus` reports.
+    // A controller reads what another reports.
+    let readers = ["meter": "autoexposure", "focus": "autofocus"]
     plugins = Plugin.inOrder(
       order.filter { plugin in
-        chosen.contains { $0.name == plugin.name || $0.name == "auto" + plugin.name }
+        chosen.contains { $0.name == plugin.name || $0.name == readers[plugin.name] }
       })
     frames = Int(1 + draw(60))
   }

@@ -9,7 +9,8 @@ extension Rules {
       "Sprocket", "SprocketStages", "ArgumentParser", "Logging", "FoundationEssentials",
     ],
     "SprocketStages": [
-      "SprocketCore", "AutoFocus", "ExposureMeter", "FocusScore", "LateFrameDrop", "Negate",
+      "SprocketCore", "AutoExposure", "AutoFocus", "ExposureMeter", "FocusScore", "LateFrameDrop",
+      "Negate",
     ],
     "Sprocket": [
       "SprocketEngine", "SprocketSources", "SprocketSinks", "SprocketCodecs", "SprocketCore",

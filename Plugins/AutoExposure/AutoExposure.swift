@@ -1,0 +1,199 @@
+import Glibc
+public import SprocketCore
+
+/// Steers a source's exposure and gain by what `meter` says of each frame.
+///
+/// Decides nothing itself: `ExposureControl` says how much, `ExposureProgram` of what. A control that
+/// is refused, or gone after a replug, ends the steering and not the run.
+public struct AutoExposure: Stage {
+  public static let plugin = Plugin(
+    "autoexposure", "steers exposure and gain by what `meter` says", AutoExposure.self)
+
+  public typealias Report = AutoExposureReport
+
+  public static var order: Order { .sequence }
+
+  public enum Mode: String, Sendable, CaseIterable, SettingValue {
+    /// As it is at the start.
+    case locked
+    /// Until it is right, then locked.
+    case auto
+    case continuous
+    /// The given exposure and gain.
+    case custom
+  }
+
+  public static var settings: [Setting<Self>] {
+    [
+      Setting("mode", \.mode, "locked: as it is; auto: until it is right; custom: as given"),
+      Setting("bias", \.bias, range: -6...6, unit: "EV", "brighter than the meter's target"),
+      Setting("exposure", \.exposure, range: 1...10_000_000, unit: "us", "in mode=custom"),
+      Setting("gain", \.gain, range: 0.01...1000, "in mode=custom; 1 is the sensor's base"),
+      Setting("program", \.program, "exposure: before gain; balanced: 1/60 s, then gain to 4"),
+      Setting(
+        "slowest", \.slowest, range: 0...1000, unit: "frames/s",
+        "the frame rate that exposures may fill; 0 is the source's"),
+      Setting("flicker", \.flicker, "of lamps, by the mains in Hz: whole periods are exposed"),
+      Setting(
+        "speed", \.speed, range: 0.01...8, unit: "EV per frame", "by which it may change"),
+    ]
+  }
+
+  var mode = Mode.continuous
+  var bias = 0.0
+  var exposure = 10_000.0
+  var gain = 1.0
+  var program = ExposureProgram.Line.exposure
+  var slowest = 0.0
+  var flicker = ExposureProgram.Flicker.off
+  var speed = 1.5
+
+  var writer: ReportWriter<Report>?
+  var meter: ReportReader<ExposureReport>?
+  var controls = ExposureControls()
+  var line = ExposureProgram(exposure: nil, gain: nil)
+  var control = ExposureControl(range: 0...0, curve: ToneCurve(.unspecified))
+  /// What is told of each frame. It is kept, and the states' words with it: making them allocates.
+  var report = Report()
+  var words: [Report.State: ReportWord<Report.State>] = [:]
+  var state = Report.State.waiting
+  /// What is to be kept, over a replug too, once it is decided.
+  var kept: ExposureProgram.Point?
+  var isFirstFrame = true
+  var isConfigured = false
+  var writes: UInt32 = 0
+  /// Frames that were seen while what is in force was not known.
+  var unknown = 0
+  public private(set) var notes: [String] = []
+
+  public init() {}
+
+  public mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+    let port = try setup.steers()
+    meter = try setup.reader(ExposureReport.self, from: "meter")
+    writer = setup.report(Report.self)
+    let format = setup.format
+    for state in Report.State.allCases { words[state] = ReportWord(state) }
+    controls = ExposureControls(port)
+    isFirstFrame = true
+    if controls.isEmpty {
+      guard isConfigured else {
+        let known = port.controls.map(\.name).joined(separator: ", ")
+        throw StageError(
+          "finds neither an exposure in microseconds nor a gain among the source's controls "
+            + "(\(known)); leave autoexposure out")
+      }
+      stop(.lost, "the source came back without exposure or gain")
+    } else if state != .refused {
+      state = .waiting
+    }
+    isConfigured = true
+    line = ExposureProgram(
+      exposure: controls.exposure, gain: controls.gain, line: program, flicker: flicker,
+      longest: Self.longest(rate: slowest > 0 ? slowest : format.rate.framesPerSecond))
+    control = ExposureControl(range: line.range, curve: ToneCurve(format.color.transfer))
+    control.bias = bias
+    control.speed = speed
+    if mode == .custom { kept = line.point(exposure: exposure, gain: gain) }
+    return format
+  }
+
+  /// An exposure for the whole of a frame's time, in microseconds; without a rate none is too long.
+  static func longest(rate: Double) -> Double { rate > 0 ? 1e6 / rate : .infinity }
+
+  public mutating func process(_ frame: inout FrameView) -> Verdict {
+    let number = frame.record.number
+    for index in 0..<frame.eventCount { hear(frame.event(index), at: number) }
+    if state != .refused, state != .lost { steer(frame, number) }
+    tell(&frame)
+    return .keep
+  }
+
+  private mutating func hear(_ event: Event, at number: UInt64) {
+    guard let refusal = controls.hear(event, at: number), state != .refused else { return }
+    stop(.refused, "the source refused \(refusal) at frame \(number)")
+  }
+
+  private mutating func stop(_ state: Report.State, _ reason: String) {
+    self.state = state
+    notes.append("autoexposure stopped: \(reason); the exposure stays as it is")
+  }
+
+  private mutating func steer(_ frame: borrowing FrameView, _ number: UInt64) {
+    if isFirstFrame {
+      isFirstFrame = false
+      let written = controls.takeOver(at: number)
+      if !written.isEmpty {
+        notes.append(
+          "autoexposure set \(written.joined(separator: ", ")); that stays so after the run")
+      }
+      if let kept { ask(kept, at: number) }
+    }
+    if kept != nil || mode == .locked {
+      state = mode == .custom ? .custom : .locked
+      return
+    }
+    guard let meter, let found = frame.read(meter) else { return }
+    guard let setting = controls.setting(of: frame.record) else { return begin(at: number) }
+    let reading = ExposureControl.Reading(
+      number: number, offset: found.offset, clipped: found.clipped, histogram: found.histogram,
+      setting: setting)
+    if let wanted = control.next(reading) {
+      let point = line.point(for: wanted)
+      if point == controls.asked {
+        control.cannotHave()
+      } else if ask(point, at: number) {
+        control.didAsk(point.setting, at: number)
+      }
+    }
+    follow(number)
+  }
+
+  /// What is in force stays unknown where the source does not say: something known is asked for.
+  private mutating func begin(at number: UInt64) {
+    unknown += 1
+    guard unknown == 10 else { return }
+    ask(line.point(for: (line.range.lowerBound + line.range.upperBound) / 2), at: number)
+  }
+
+  /// The state is the control's, and in mode=auto its end.
+  private mutating func follow(_ number: UInt64) {
+    switch control.state {
+    case .adjusting: state = .adjusting
+    case .converged: state = .converged
+    case .limited: state = .limited
+    case .unanswered:
+      if state != .unanswered {
+        notes.append(
+          "autoexposure rests: the picture does not answer to \(controls.names) (frame \(number))")
+      }
+      state = .unanswered
+    }
+    if mode == .auto, state == .converged || state == .limited {
+      kept = controls.asked
+      // Nothing was asked for: it was right as it was.
+      if kept == nil { mode = .locked }
+    }
+  }
+
+  @discardableResult
+  private mutating func ask(_ point: ExposureProgram.Point, at number: UInt64) -> Bool {
+    guard controls.ask(point, at: number) else { return false }
+    writes += 1
+    return true
+  }
+
+  private mutating func tell(_ frame: inout FrameView) {
+    guard let writer else { return }
+    report.state = words[state] ?? report.state
+    report.exposureMicroseconds = controls.asked?.exposure ?? .nan
+    report.gain = controls.asked?.gain ?? .nan
+    report.delay = controls.delay.map { Double($0) } ?? .nan
+    report.writes = writes
+    let isMeasured = state == .adjusting || state == .converged || state == .limited
+    report.error = isMeasured ? control.error : .nan
+    report.lag = isMeasured ? UInt32(control.lag.lag) : 0
+    report.slope = isMeasured ? control.response.slope : .nan
+    frame.write(report, writer)
+  }
+}

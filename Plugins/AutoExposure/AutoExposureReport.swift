@@ -1,0 +1,54 @@
+public import SprocketCore
+
+/// What the controller made of a frame.
+public struct AutoExposureReport: FrameReport {
+  public enum State: String, ReportWords {
+    /// Nothing has been measured so far, or what is in force is not known.
+    case waiting
+    /// On the way to another exposure.
+    case adjusting
+    case converged
+    /// The light asks for more, or less, than the source may give.
+    case limited
+    /// Nothing is written: mode=locked, or mode=auto that has done its work.
+    case locked
+    /// The exposure and gain of mode=custom.
+    case custom
+    /// The picture does not answer to what is written; it rests until the picture changes by itself.
+    case unanswered
+    /// The source refused a write: nothing more is written.
+    case refused
+    /// The source came back without the controls: nothing more is written.
+    case lost
+  }
+
+  public var state = ReportWord(State.waiting)
+  /// By how much what was asked for is below the right setting, in EV; NaN where that is not known.
+  public var error = Double.nan
+  /// What was last asked for; NaN before, and where the source has no such control.
+  public var exposureMicroseconds = Double.nan
+  public var gain = Double.nan
+  /// Frames from the latest write that was answered to the frame of the answer; NaN before.
+  public var delay = Double.nan
+  /// Frames by which the picture follows the answer.
+  public var lag: UInt32 = 0
+  /// EV of exposure for one EV of the meter's, as learned.
+  public var slope = Double.nan
+  /// Times that something was asked for in this run.
+  public var writes: UInt32 = 0
+
+  public init() {}
+
+  public static var fields: [ReportField<Self>] {
+    [
+      ReportField("state", \.state),
+      ReportField("error", unit: "EV", \.error),
+      ReportField("exposure_asked", unit: "us", \.exposureMicroseconds),
+      ReportField("gain_asked", unit: "factor", \.gain),
+      ReportField("delay", unit: "frames", \.delay),
+      ReportField("lag", unit: "frames", \.lag),
+      ReportField("slope", unit: "EV/EV", \.slope),
+      ReportField("writes", unit: "writes", \.writes),
+    ]
+  }
+}

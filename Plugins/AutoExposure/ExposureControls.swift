@@ -1,0 +1,74 @@
+import Glibc
+import SprocketCore
+
+/// The source's exposure and gain, as far as it has them.
+struct ExposureControls: Sendable {
+  private(set) var exposure: SteeredControl?
+  private(set) var gain: SteeredControl?
+  /// What was last asked for.
+  private(set) var asked: ExposureProgram.Point?
+
+  init() {}
+
+  init(_ port: ControlPort) {
+    exposure = SteeredControl(.exposure, on: port)
+    gain = SteeredControl(.gain, on: port)
+  }
+
+  var isEmpty: Bool { exposure == nil && gain == nil }
+
+  /// What the source calls them.
+  var names: String {
+    [exposure, gain].compactMap { $0?.description.name }.joined(separator: " and ")
+  }
+
+  /// Frames from the latest write that was answered to its answer; the longer one of the two.
+  var delay: Int? {
+    guard let one = exposure?.delay, let other = gain?.delay else {
+      return exposure?.delay ?? gain?.delay
+    }
+    return max(one, other)
+  }
+
+  /// Switches off what the camera decides by itself over them; returns what was written.
+  mutating func takeOver(at number: UInt64) -> [String] {
+    let first = exposure?.takeOver(at: number) ?? []
+    return first + (gain?.takeOver(at: number) ?? [])
+  }
+
+  /// Asks for those that change. False where too much is on its way: then some may have been asked for.
+  mutating func ask(_ point: ExposureProgram.Point, at number: UInt64) -> Bool {
+    if let time = point.exposure, time != exposure?.asked {
+      guard exposure?.write(time, at: number) == true else { return false }
+    }
+    if let factor = point.gain, factor != gain?.asked {
+      guard gain?.write(factor, at: number) == true else { return false }
+    }
+    asked = point
+    return true
+  }
+
+  /// Takes in an event; returns what was refused, if it says so.
+  mutating func hear(_ event: Event, at number: UInt64) -> String? {
+    if case .refused(let what) = exposure?.answer(event, at: number) { return what }
+    if case .refused(let what) = gain?.answer(event, at: number) { return what }
+    return nil
+  }
+
+  /// log2 of exposure times gain of a frame: what its record says was in force, or else what the source
+  /// last said that it made of a write; `nil` where neither is known.
+  func setting(of record: FrameRecord) -> Double? {
+    var product = 1.0
+    if let exposure {
+      let known = Double(record.inForce.exposureMicroseconds)
+      guard let time = known > 0 ? known : exposure.applied, time > 0 else { return nil }
+      product *= time
+    }
+    if let gain {
+      let known = Double(record.inForce.gain)
+      guard let factor = known > 0 ? known : gain.applied, factor > 0 else { return nil }
+      product *= factor
+    }
+    return log2(product)
+  }
+}

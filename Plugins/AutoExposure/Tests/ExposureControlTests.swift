@@ -1,0 +1,164 @@
+import SprocketCore
+import Testing
+
+@testable import AutoExposure
+
+@Suite struct ExposureControlTests {
+  struct Course {
+    /// Frames from the step of light until it is within 0.1 EV for good.
+    var frames = 0
+    var overshoot = 0.0
+    var writes = 0
+  }
+
+  /// Lets it settle, then changes the light; measures against the true exposure.
+  private func course(
+    _ sensor: SimulatedSensor, step: Double, delay: Int, lag: Int = 0, from start: Double = 1,
+    bias: Double = 0
+  ) -> Course {
+    var loop = SimulatedLoop(sensor, delay: delay, lag: lag, setting: start)
+    loop.control.bias = bias
+    let right = sensor.ideal(offset: bias)
+    for _ in 0..<60 { _ = loop.step() }
+    let writes = loop.writes
+    loop.light = step
+    var course = Course()
+    for frame in 0..<50 {
+      let error = loop.step() - right
+      if abs(error) > 0.1 { course.frames = frame + 1 }
+      course.overshoot = max(course.overshoot, step > 0 ? -error : error)
+    }
+    course.writes = loop.writes - writes
+    return course
+  }
+
+  /// The claim of the README: 4 EV either way, whatever the camera's curve and its delay, in at most 8
+  /// frames beyond the delay, and by no more than 0.3 EV too far.
+  @Test(
+    arguments: [1, 2, 3, 4],
+    [CameraCurve.srgb, .gamma(1.8), .gamma(2), .gamma(2.2), .gamma(2.4), .gamma(2.6)])
+  func aStepOfFourStopsIsOverSoon(_ delay: Int, _ camera: CameraCurve) {
+    for declared in [Color.Transfer.srgb, .unspecified] {
+      for step in [4.0, -4] {
+        let sensor = SimulatedSensor(camera, declared, spread: 0.9)
+        let course = course(sensor, step: step, delay: delay)
+        #expect(course.frames <= 8 + delay, "\(declared), \(step) EV")
+        #expect(course.overshoot <= 0.3, "\(declared), \(step) EV")
+        #expect(course.writes <= 12)
+      }
+    }
+  }
+
+  /// All of an even scene is clipped by 4 EV more light, and shows nothing of how much it is.
+  @Test(arguments: [1, 2, 3, 4], [CameraCurve.srgb, .gamma(1.8), .gamma(2.6)])
+  func aScreenThatIsAllWhiteIsNotOvershot(_ delay: Int, _ camera: CameraCurve) {
+    for declared in [Color.Transfer.srgb, .unspecified] {
+      let course = course(
+        SimulatedSensor(camera, declared, spread: 0), step: 4, delay: delay, from: -3)
+      #expect(course.frames <= 8 + delay, "\(declared)")
+      #expect(course.overshoot <= 0.3, "\(declared)")
+    }
+  }
+
+  /// A V4L2 driver tells when it took a value; the sensor shows it later.
+  @Test(arguments: [1, 2, 3]) func theLagOfThePictureIsMeasured(_ lag: Int) {
+    for step in [4.0, -4, 1.5] {
+      let sensor = SimulatedSensor(.gamma(2.2), .srgb, spread: 0.9)
+      var loop = SimulatedLoop(sensor, delay: 1, lag: lag, setting: 3)
+      for _ in 0..<60 { _ = loop.step() }
+      #expect(loop.control.state == .converged)
+      #expect(loop.control.lag.lag == UInt64(lag))
+      let course = course(sensor, step: step, delay: 1, lag: lag, from: 3)
+      #expect(course.frames <= 8 + 1 + lag, "\(step) EV")
+      #expect(course.overshoot <= 0.3, "\(step) EV")
+    }
+  }
+
+  @Test func biasIsWhatTheMeterIsLedTo() {
+    for bias in [-2.0, 1] {
+      let sensor = SimulatedSensor(.srgb, .srgb, spread: 0.9)
+      let course = course(sensor, step: 1, delay: 2, bias: bias)
+      #expect(course.frames <= 10)
+    }
+  }
+
+  @Test func noiseAloneCausesNoWrites() {
+    var loop = SimulatedLoop(SimulatedSensor(.srgb, .srgb, spread: 0.9), delay: 2, setting: 1)
+    for _ in 0..<60 { _ = loop.step() }
+    let writes = loop.writes
+    for _ in 0..<1000 { _ = loop.step() }
+    #expect(loop.control.state == .converged && loop.writes == writes)
+  }
+
+  /// A flash is one frame long: what is done about it is small, and undone.
+  @Test func aFlashIsAnsweredByOneStopAtMost() {
+    var loop = SimulatedLoop(SimulatedSensor(.srgb, .srgb, spread: 0.9), delay: 2, setting: 1)
+    for _ in 0..<60 { _ = loop.step() }
+    let before = loop.setting
+    loop.light = 3
+    _ = loop.step()
+    loop.light = 0
+    var most = 0.0
+    for _ in 0..<30 {
+      _ = loop.step()
+      most = max(most, abs(loop.setting - before))
+    }
+    #expect(most <= 1)
+    #expect(abs(loop.setting - before) < 0.1 && loop.control.state == .converged)
+  }
+
+  @Test func theEndOfTheRangeIsALimit() {
+    var loop = SimulatedLoop(SimulatedSensor(.srgb, .srgb, spread: 0.9), delay: 2)
+    loop.control.range = -1...1
+    loop.light = -3
+    for _ in 0..<40 { _ = loop.step() }
+    #expect(loop.control.state == .limited && abs(loop.setting - 1) < 1e-9)
+    loop.light = 0
+    for _ in 0..<40 { _ = loop.step() }
+    #expect(loop.control.state == .converged && abs(loop.setting) < 0.1)
+  }
+
+  /// vivid's gain, say: it is taken, it is in force, and nothing comes of it.
+  @Test func aPictureThatDoesNotAnswerIsLeftAlone() {
+    var sensor = SimulatedSensor(.srgb, .srgb, spread: 0.9)
+    var control = ExposureControl(range: -14...14, curve: ToneCurve(.srgb))
+    var told = 0.0
+    var asked: [Double] = []
+    for number in 0..<200 as Range<UInt64> {
+      let seen = sensor.expose(number < 150 ? -3 : -1)
+      let reading = ExposureControl.Reading(
+        number: number, offset: seen.offset, clipped: seen.clipped, histogram: seen.histogram,
+        setting: told)
+      let wanted = control.next(reading)
+      told = asked.last ?? 0
+      if let wanted {
+        asked.append(wanted)
+        control.didAsk(wanted, at: number)
+      }
+      if number == 149 {
+        #expect(control.state == .unanswered)
+        #expect(asked.count >= 3 && asked.count <= 12)
+      }
+      if number == 160 { #expect(control.state == .adjusting) }
+    }
+    #expect(control.state == .unanswered)
+  }
+
+  @Test func whatTheSourceCannotHaveIsNotAskedForAgain() {
+    var sensor = SimulatedSensor(.srgb, .srgb, spread: 0.9)
+    var control = ExposureControl(range: -4...4, curve: ToneCurve(.srgb))
+    // Only whole stops can be had, and the right setting is half of one away.
+    var tries = 0
+    for number in 0..<200 as Range<UInt64> {
+      let seen = sensor.expose(-0.4)
+      let reading = ExposureControl.Reading(
+        number: number, offset: seen.offset, clipped: seen.clipped, histogram: seen.histogram,
+        setting: 0)
+      if control.next(reading) != nil {
+        tries += 1
+        control.cannotHave()
+      }
+    }
+    #expect(tries == 1 && control.state == .converged)
+  }
+}

@@ -1,0 +1,77 @@
+import Glibc
+import SprocketCore
+
+/// The curve that a frame declares, and what its meter would say after another exposure. Pure.
+struct ToneCurve: Sendable {
+  /// Steps of the table per doubling of the signal.
+  private static let steps = 32.0
+  /// log2 of the least signal in the table: half a level of 255, as the meter counts level 0.
+  private static let darkest = log2(0.5 / 255)
+
+  /// log2 of the signal, 0 at full scale, by level.
+  private let signals: [Double]
+  /// log2 of the luminance by level, and by log2 of the signal in even steps from `darkest`.
+  private let luminances: [Double]
+  private let table: [Double]
+
+  init(_ transfer: Color.Transfer) {
+    signals = (0..<256).map { log2(max(Double($0), 0.5) / 255) }
+    luminances = signals.map { log2(Self.luminance(exp2($0), transfer)) }
+    let count = Int((-Self.darkest * Self.steps).rounded(.up)) + 1
+    table = (0...count).map {
+      log2(Self.luminance(exp2(min(Self.darkest + Double($0) / Self.steps, 0)), transfer))
+    }
+  }
+
+  /// Linear luminance of a signal, both 0 to 1, as the meter has it: the inverses of the functions of
+  /// ITU-T H.273 table 3, PQ as fractions of its 10,000 cd/m2; who says nothing is taken for BT.709.
+  static func luminance(_ signal: Double, _ transfer: Color.Transfer) -> Double {
+    switch transfer {
+    case .linear: return signal
+    case .srgb: return signal <= 0.04045 ? signal / 12.92 : pow((signal + 0.055) / 1.055, 2.4)
+    case .bt709, .unspecified:
+      return signal < 0.081 ? signal / 4.5 : pow((signal + 0.099) / 1.099, 1 / 0.45)
+    case .gamma22: return pow(signal, 2.2)
+    case .gamma28: return pow(signal, 2.8)
+    case .pq:
+      let (m1, m2) = (2610.0 / 16384, 2523.0 / 4096 * 128)
+      let (c1, c2, c3) = (3424.0 / 4096, 2413.0 / 4096 * 32, 2392.0 / 4096 * 32)
+      let root = pow(signal, 1 / m2)
+      return pow(max(root - c1, 0) / (c2 - c3 * root), 1 / m1)
+    case .hlg:
+      let (a, b, c) = (0.17883277, 0.28466892, 0.55991073)
+      return signal <= 0.5 ? signal * signal / 3 : (exp((signal - c) / a) + b) / 12
+    }
+  }
+
+  /// log2 of the luminance of a signal, of which log2 is given.
+  func luminance(ofSignal signal: Double) -> Double {
+    let place = (min(max(signal, Self.darkest), 0) - Self.darkest) * Self.steps
+    let index = min(Int(place), table.count - 2)
+    return table[index] + (table[index + 1] - table[index]) * (place - Double(index))
+  }
+
+  /// By how much the mean of log2 luminance changes when every signal is doubled `doublings` times.
+  /// What is clipped then counts as full scale; what is clipped already counts as just so.
+  func change(of histogram: LevelCounts, doublings: Double) -> Double {
+    mean(histogram) { level in luminance(ofSignal: signals[level] + doublings) - luminances[level] }
+  }
+
+  /// The same when every luminance is doubled `doublings` times.
+  func change(of histogram: LevelCounts, luminanceDoublings doublings: Double) -> Double {
+    mean(histogram) { level in
+      min(luminances[level] + doublings, 0) - luminances[level]
+    }
+  }
+
+  @inline(__always)
+  private func mean(_ histogram: LevelCounts, of value: (Int) -> Double) -> Double {
+    var sum = 0.0
+    var count = 0.0
+    for level in 0..<256 where histogram[level] > 0 {
+      sum += Double(histogram[level]) * value(level)
+      count += Double(histogram[level])
+    }
+    return count > 0 ? sum / count : 0
+  }
+}
