@@ -13,7 +13,6 @@ import cv2
 import numpy as np
 
 SECOND_DIFFERENCE = np.array([1, -2, 1], np.float32)
-LAG = 12
 
 
 def squares(values):
@@ -24,11 +23,8 @@ def normalized(luma):
     laplacians = cv2.Laplacian(luma, cv2.CV_16S)
     noises = cv2.sepFilter2D(luma, cv2.CV_16S, SECOND_DIFFERENCE, SECOND_DIFFERENCE)
     detail = squares(laplacians) / 20 - squares(noises) / 36
-    rows = luma[::2]
-    along = cv2.norm(rows[:, LAG:], rows[:, :-LAG], cv2.NORM_L2SQR)
-    down = cv2.norm(rows[LAG // 2:], rows[:-LAG // 2], cv2.NORM_L2SQR)
-    brightness = cv2.mean(rows)[0]
-    return detail / ((along + down) / 2 + luma.size * (brightness * brightness / 64 + 4))
+    brightness = cv2.mean(luma[::2])[0]
+    return detail / (luma.size * (brightness * brightness / 64 + 64))
 
 
 def laplacian(luma):

@@ -100,11 +100,10 @@ extension AutoFocus.Mode {
 }
 
 extension SceneLook {
-  /// Below this there is nothing to focus on but a wall: see `FocusReport.contrast`.
-  static let leastContrast = 0.02
-
+  /// Without contrast, as where all is black, there is only noise to be scored. However little there
+  /// is of it, it may be that of a scene far out of focus, and counts.
   init(_ report: FocusReport, luma: Double?) {
-    self.init(score: report.contrast < Self.leastContrast ? nil : report.score, luma: luma)
+    self.init(score: report.contrast > 0 ? report.score : nil, luma: luma)
   }
 }
 

@@ -131,10 +131,11 @@ extension FocusSearch {
     return here + 3 * noise < Self.standOut * (there + 3 * noise)
   }
 
-  /// Whether the best is not just one of many alike.
+  /// Whether the best is not just one of many alike. Positions where there was nothing to be measured
+  /// count as 0 here: far out of focus, a scene may have lost all contrast.
   private var standsOut: Bool {
     guard let best = best(from: 0) else { return false }
-    return looks.contains { isBelow($0.score, Self.standOut, of: best.score) }
+    return looks.contains { isBelow($0.score ?? 0, Self.standOut, of: best.score) }
   }
 
   /// Whether `score` is at most that share of `other`; nothing is below, or above, what is not there.
@@ -204,7 +205,7 @@ extension FocusSearch {
   /// the fine ones have not fallen. Not outside of what was looked at.
   private func vertex(around position: Double, score: Double) -> Double {
     let rows = looks[firstFine...]
-    let isBroad = !rows.contains { isBelow($0.score, Self.standOut, of: score) }
+    let isBroad = !rows.contains { isBelow($0.score ?? 0, Self.standOut, of: score) }
     var fit = ParabolaFit()
     var reach = 1.0
     for look in isBroad ? looks[...] : rows {

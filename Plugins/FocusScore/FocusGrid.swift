@@ -4,7 +4,8 @@ import SprocketCore
 struct FocusGrid {
   /// Cells each way.
   static let side = 4
-  /// The least window each way: wider than `FocusSums.lag`, and a cell holds pixels with neighbours.
+  /// The least window each way, in pixels: wider than `FocusSums.lag`, and a cell holds pixels with
+  /// neighbours. Narrower ones are widened to it.
   static let least = 16
 
   let columns: Range<Int>
@@ -12,13 +13,23 @@ struct FocusGrid {
   private let columnEdges: InlineArray<5, Int>
   private let rowEdges: InlineArray<5, Int>
 
-  /// `nil` if the window is too small.
-  init?(columns: Range<Int>, rows: Range<Int>) {
-    guard columns.count >= Self.least, rows.count >= Self.least else { return nil }
+  /// A window of a picture, widened where it is too small, and then moved into the picture; `nil` if
+  /// the picture is too small.
+  init?(columns: Range<Int>, rows: Range<Int>, width: Int, height: Int) {
+    guard width >= Self.least, height >= Self.least else { return nil }
+    let columns = Self.widened(columns, below: width)
+    let rows = Self.widened(rows, below: height)
     self.columns = columns
     self.rows = rows
     columnEdges = InlineArray { columns.lowerBound + $0 * columns.count / Self.side }
     rowEdges = InlineArray { rows.lowerBound + $0 * rows.count / Self.side }
+  }
+
+  private static func widened(_ range: Range<Int>, below end: Int) -> Range<Int> {
+    guard range.count < least else { return range }
+    let middle = (range.lowerBound + range.upperBound) / 2
+    let start = min(max(middle - least / 2, 0), end - least)
+    return start..<start + least
   }
 
   /// The pixels of a column of cells that lie in `range`.

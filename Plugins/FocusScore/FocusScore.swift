@@ -14,7 +14,8 @@ public struct FocusScore: Stage {
   public static var settings: [Setting<Self>] {
     [
       Setting(
-        "measure", \.measure, "what the score is; the first does not mind exposure and noise"),
+        "measure", \.measure,
+        "what the score is; the first minds exposure and noise least"),
       Setting(
         "point", \.point, "the middle of the window that is measured, moved into the picture"),
       Setting("window", \.window, range: 0.01...1, "its share of the picture's width and height"),
@@ -24,7 +25,7 @@ public struct FocusScore: Stage {
   /// In the words of S. Pertuz et al., "Analysis of focus measure operators for shape-from-focus",
   /// Pattern Recognition 46, 2013.
   public enum Measure: String, Sendable, CaseIterable, SettingValue {
-    /// The Laplacian's energy (LAP1), less noise, beside contrast and brightness.
+    /// The Laplacian's energy (LAP1), less white noise, beside the brightness.
     case normalized
     /// The variance of the Laplacian (LAP4), of J. L. Pech-Pacheco et al., "Diatom autofocusing in
     /// brightfield microscopy: a comparative study", ICPR 2000.
@@ -51,14 +52,17 @@ public struct FocusScore: Stage {
     try setup.reads(.luma(.full))
     writer = setup.report(Report.self)
     let format = setup.format
-    let (columns, rows) = region.pixels(width: format.width, height: format.height)
-    guard let grid = FocusGrid(columns: columns, rows: rows) else {
+    let asked = region.pixels(width: format.width, height: format.height)
+    guard
+      let grid = FocusGrid(
+        columns: asked.columns, rows: asked.rows, width: format.width, height: format.height)
+    else {
       throw StageError(
-        "needs a window of at least \(FocusGrid.least)x\(FocusGrid.least) pixels, and "
-          + "\(window.settingText) of a \(format.width)x\(format.height) picture is "
-          + "\(columns.count)x\(rows.count): give more pixels, or a wider window")
+        "needs pictures of at least \(FocusGrid.least)x\(FocusGrid.least) pixels, and these have "
+          + "\(format.width)x\(format.height): ask for larger ones")
     }
     self.grid = grid
+    let columns = grid.columns
     differences = [Int16](repeating: 0, count: columns.count)
     responses = [Int16](repeating: 0, count: columns.count - 2)
     gradients = measure == .tenengrad ? responses : []

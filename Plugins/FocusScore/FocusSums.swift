@@ -51,8 +51,8 @@ extension FocusSums {
 
   /// Half the mean squared difference of pixels `lag` apart, mean of both directions, in levels
   /// squared: the semivariance of G. Matheron, "Principles of geostatistics", Economic Geology 58,
-  /// 1963. Noise adds its variance. Cells of less than 6 pixels may hold no middle of such a pair,
-  /// and then have none.
+  /// 1963. Noise adds its variance. Outer cells of less than 8 pixels, as in windows of less than
+  /// 32, may hold no middle of such a pair in a direction, and then lack its part.
   var semivariance: Double {
     let along = Double(along) / Double(max(counts.along, 1))
     let down = Double(down) / Double(max(counts.down, 1))
@@ -69,19 +69,20 @@ extension FocusSums {
   /// Mean square of the responses.
   var meanEnergy: Double { Double(energy) / Double(counts.inner) }
 
-  /// How much of the contrast is in the finest detail, noise excepted; the responses must be
-  /// Laplacians.
+  /// The energy of the finest detail, noise excepted, beside that of the brightness; the responses
+  /// must be Laplacians.
   ///
   /// White noise of variance s adds 20 s to the square of a Laplacian and 36 s to that of the mask,
   /// so in energy / 20 - noise / 36 it cancels, up to chance. Both are sums, and subtracted exactly.
+  /// Of noise that was compressed as JPEG the mask sees less than its share, and a part stays.
   ///
-  /// Divided by what exposure scales as it does the detail: the contrast over 12 pixels, which focus
-  /// changes little, and an eighth of the brightness, which it does not change at all: that leads
-  /// where there is little contrast to divide by. Two levels, squared, keep black at 0.
+  /// Divided by an eighth of the brightness, which exposure scales as it does the detail, and eight
+  /// levels, squared: in the dark, what compression leaves of the noise is not divided by next to
+  /// nothing. Not by the contrast: that falls out of focus, and lifts there what is left of noise.
   var normalizedEnergy: Double {
     let excess = 9 * Int64(energy) - 5 * Int64(noise)
     let detail = Double(max(excess, 0)) / (180 * Double(counts.inner))
-    return detail / (semivariance + mean * mean / 64 + 4)
+    return detail / (mean * mean / 64 + 64)
   }
 
   /// The contrast between pixels 12 apart, less noise and one level, beside the brightness: 0 to 1.

@@ -2,12 +2,14 @@
 public struct FocusReport: FrameReport {
   /// The measure that was chosen, over the whole window. It rises with sharpness.
   ///
-  /// The default one has no unit, is 0 where there is nothing but noise, and about 0.1 on the
-  /// sharpest of photographs; exposure and noise do not move it.
+  /// The default one has no unit, is about 0 where there is nothing but white noise, and 0.01 to 0.3
+  /// on sharp photographs; exposure and white noise move it little. Noise that was compressed as
+  /// JPEG stays in it, the more the darker it is.
   public var score = 0.0
-  /// Whether there is anything to focus on, 0 to 1: the standard deviation of luma within 12 pixels,
-  /// noise excepted, as a share of itself and the mean. It changes little with focus, and not with
-  /// exposure; below 0.02 there is nothing but a wall.
+  /// How much of a picture there is, 0 to 1: the standard deviation of luma within 12 pixels, noise and
+  /// a level excepted, as a share of itself and the mean; 0 where nothing is above the noise. Blur
+  /// wider than that takes it away, and exposure changes it through the camera's curve: little
+  /// contrast does not mean that there is nothing to focus on.
   public var contrast = 0.0
   /// Standard deviation of the noise, in levels.
   public var noise = 0.0

@@ -35,7 +35,7 @@ MEASURES = {
     "modified Laplacian, LAP2": modified_laplacian,
     "Brenner's, MIS2": brenner,
     "variance of levels, STA3": lambda y: y.var(),
-    "the same by the mean, STA4": lambda y: y.var() / max(y.mean(), 1e-9),
+    "the same by the mean, STA5": lambda y: y.var() / max(y.mean(), 1e-9),
 }
 DRAWN = ("normalized", "laplacian, LAP4", "tenengrad, GRA6", "modified Laplacian, LAP2",
          "variance of levels, STA3")

@@ -75,7 +75,7 @@ def contrast(luma):
 
 def normalized(luma):
     fine = detail(laplacian(luma), noise_mask(luma))
-    return fine / (semivariance(luma) + levels(luma).mean() ** 2 / 64 + 4)
+    return fine / (levels(luma).mean() ** 2 / 64 + 64)
 
 
 def laplacian_variance(luma):
@@ -89,18 +89,13 @@ def tenengrad(luma):
 
 
 def grid(luma):
-    """The default score in 4x4 cells: responses and pairs belong to the cell of their middle."""
+    """The default score in 4x4 cells: responses belong to the cell of their middle."""
     height, width = luma.shape
-    half = LAG // 2
     every_row, every_column = np.arange(height), np.arange(width)
-    taken = every_row[::SAMPLING]
-    middles = taken[(taken >= half) & (taken < height - half)]
     layers = {  # Values, and the rows and columns of the picture that they belong to.
         "laplacian": (laplacian(luma), every_row[1:-1], every_column[1:-1]),
         "noise": (noise_mask(luma), every_row[1:-1], every_column[1:-1]),
-        "levels": (levels(luma), taken, every_column),
-        "along": (along(luma), taken, every_column[half:-half]),
-        "down": (down(luma), middles, every_column)}
+        "levels": (levels(luma), every_row[::SAMPLING], every_column)}
     scores = []
     for row in range(4):
         for column in range(4):
@@ -111,8 +106,7 @@ def grid(luma):
                     columns, [width * column // 4, width * (column + 1) // 4])
                 cut[name] = values[top:bottom, left:right]
             fine = detail(cut["laplacian"], cut["noise"])
-            spread = (energy(cut["along"]) + energy(cut["down"])) / 4
-            scores.append(fine / (spread + cut["levels"].mean() ** 2 / 64 + 4))
+            scores.append(fine / (cut["levels"].mean() ** 2 / 64 + 64))
     return scores
 
 

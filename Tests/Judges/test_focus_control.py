@@ -73,6 +73,13 @@ def test_it_follows_the_scene_in_continuous_alone(tmp_path):
     assert abs(run.truth[-1]["lens"] - 0.25) <= 0.01
 
 
+def test_it_finds_what_is_far_out_of_focus(tmp_path):
+    """From where the scene is a blur of two dozen pixels and more."""
+    for lens in (0, 1):
+        run = Run(tmp_path, 400, focus=0.4, lens=lens, defocus=60, options=["--format", "GREY"])
+        assert run.last["state"] == "focused" and run.error <= 0.01, (lens, run.last)
+
+
 def test_it_rests_where_there_is_nothing_to_see(tmp_path):
     """A scene in the dark: the lens is where it was, and is left there."""
     run = Run(tmp_path, 1000, focus=0.2, lens=0.7, light=-16)

@@ -1,3 +1,4 @@
+import SprocketCore
 import Testing
 
 @testable import AutoFocus
@@ -155,6 +156,14 @@ private let starts = [0.0, 0.13, 0.37, 0.5, 0.62, 0.9, 1]
       #expect(focus.state == .focused)
       #expect(abs(bench.position - 0.8) < 0.008, "after \(frame): \(bench.position)")
     }
+  }
+
+  @Test func littleContrastIsScored() {
+    var report = FocusReport()
+    (report.score, report.contrast) = (0.03, 0.004)
+    #expect(SceneLook(report, luma: nil).score == 0.03)
+    report.contrast = 0
+    #expect(SceneLook(report, luma: nil).score == nil)
   }
 
   @Test func restsWithoutContrastAndWakesWithIt() {

@@ -101,6 +101,15 @@ private let starts = stride(from: 0.0, through: 1, by: 0.05).map { $0 }
     }
   }
 
+  /// As text does, which has no contrast left a little out of focus. What is found has it.
+  @Test func findsWhatHasContrastInFocusAlone() {
+    for start in starts {
+      let found = search(from: start) { abs($0 - 0.6) < 0.04 ? peak(at: 0.6, width: 0.1)($0) : nil }
+      #expect(found.phase == .found)
+      #expect(abs(found.target - 0.6) < 0.04, "from \(start): \(found.target)")
+    }
+  }
+
   @Test func endsOnOneOfTwoPeaks() {
     let scene = { (at: Double) in
       peak(at: 0.2, width: 0.04)(at) + 0.7 * peak(at: 0.8, width: 0.04)(at)

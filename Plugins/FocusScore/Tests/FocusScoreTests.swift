@@ -46,7 +46,7 @@ private func frame(_ width: Int, _ height: Int, _ level: (Int, Int) -> UInt8) ->
   let found = try report(frame(32, 32) { x, _ in x < 16 ? 0 : 100 })
   let detail = 2.0 * 10_000 / 30 / 20
   let semivariance = 0.6 * 10_000 / 4
-  #expect(isClose(found.score, detail / (semivariance + 50.0 * 50 / 64 + 4)))
+  #expect(isClose(found.score, detail / (50.0 * 50 / 64 + 64)))
   #expect(found.noise == 0)
   let deviation = (semivariance - 1).squareRoot()
   #expect(isClose(found.contrast, deviation / (deviation + 50)))
@@ -127,13 +127,13 @@ func theSharpestPictureIsMeasured(_ measure: FocusScore.Measure) throws {
   }
 }
 
-@Test func exposureDoesNotMoveTheScore() throws {
-  let dark = frame(64, 64) { x, y in UInt8((x / 7 * 13 + y / 9 * 29) % 60 + 2) }
+@Test func exposureMovesTheScoreLittle() throws {
+  let dark = frame(64, 64) { x, y in UInt8((x / 7 * 13 + y / 9 * 29) % 60 + 62) }
   var bright = dark
-  for index in bright.planes[0].indices { bright.planes[0][index] *= 4 }
+  for index in bright.planes[0].indices { bright.planes[0][index] *= 2 }
   let (low, high) = (try report(dark), try report(bright))
-  // What keeps black at 0 is not scaled: 4 beside the square of the deviation, some 17, and more.
-  #expect(abs(low.score / high.score - 1) < 4 / (17.0 * 17))
+  // The eight levels of the divisor are not scaled; detail alone would have a quarter.
+  #expect(low.score > 0.7 * high.score && low.score < high.score)
   #expect(abs(low.contrast - high.contrast) < 0.01)
   #expect(high.score > 0.01)
 }
@@ -148,7 +148,18 @@ func theSharpestPictureIsMeasured(_ measure: FocusScore.Measure) throws {
   #expect(found.contrast < 0.02)
 }
 
-@Test func refusesAWindowThatIsTooSmall() {
+@Test func widensAWindowThatIsTooSmall() throws {
+  // A tenth of 40x30 at the right edge is 4x3: columns 24 to 39, rows 7 to 22 are measured.
+  let luma = TestPattern.random.bytes(40 * 30, seed: 6)
+  let found = try report(TestFrame(width: 40, height: 30, luma: luma)) {
+    $0.point = Point(x: 1, y: 0.5)
+    $0.window = 0.1
+  }
+  let slow = SlowFocus(luma: luma, width: 40, columns: 24..<40, rows: 7..<23)
+  #expect(isClose(found.score, slow.score(.normalized, in: slow.whole)))
+}
+
+@Test func refusesAPictureThatIsTooSmall() {
   for (width, height) in [(1, 1), (15, 80), (80, 15)] {
     let frame = TestFrame(
       width: width, height: height, luma: [UInt8](repeating: 0, count: width * height))

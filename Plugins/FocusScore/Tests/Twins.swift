@@ -72,7 +72,7 @@ struct SlowFocus {
     case .normalized:
       let detail = energy(laplacians) / 20 - energy(responses(Self.noise, in: cell)) / 36
       let brightness = mean(in: cell) / 8
-      return max(detail, 0) / (semivariance(in: cell) + brightness * brightness + 4)
+      return max(detail, 0) / (brightness * brightness + 64)
     }
   }
 
