@@ -116,7 +116,12 @@ public struct AutoExposure: Stage {
 
   private mutating func stop(_ state: Report.State, _ reason: String) {
     self.state = state
-    notes.append("autoexposure stopped: \(reason); the exposure stays as it is")
+    note("autoexposure stopped: \(reason); the exposure stays as it is")
+  }
+
+  /// Once: after each replug, or rest, it may be the same.
+  private mutating func note(_ sentence: String) {
+    if !notes.contains(sentence) { notes.append(sentence) }
   }
 
   private mutating func steer(_ frame: borrowing FrameView, _ number: UInt64) {
@@ -124,7 +129,7 @@ public struct AutoExposure: Stage {
       isFirstFrame = false
       let written = controls.takeOver(at: number)
       if !written.isEmpty {
-        notes.append(
+        note(
           "autoexposure set \(written.joined(separator: ", ")); that stays so after the run")
       }
       if let kept { ask(kept, at: number) }
@@ -146,7 +151,7 @@ public struct AutoExposure: Stage {
         control.didAsk(point.setting, at: number)
       }
     }
-    follow(number)
+    follow()
   }
 
   /// What is in force stays unknown where the source does not say: something known is asked for.
@@ -157,15 +162,14 @@ public struct AutoExposure: Stage {
   }
 
   /// The state is the control's, and in mode=auto its end.
-  private mutating func follow(_ number: UInt64) {
+  private mutating func follow() {
     switch control.state {
     case .adjusting: state = .adjusting
     case .converged: state = .converged
     case .limited: state = .limited
     case .unanswered:
       if state != .unanswered {
-        notes.append(
-          "autoexposure rests: the picture does not answer to \(controls.names) (frame \(number))")
+        note("autoexposure rests: the picture does not answer to \(controls.names)")
       }
       state = .unanswered
     }
