@@ -45,6 +45,9 @@ struct ExposureControl: Sendable {
   static let worthwhile = 0.2
   /// By what share of itself, beyond the first EV, a step falls short: what is far is known less well.
   static let doubt = 0.05
+  /// The least change while it is not known whether the picture answers, in EV: one that is watched, and
+  /// a driver's coarse steps.
+  static let probe = PictureLag.watched + 0.1
   /// Frames after which what was asked for is in force, or never will be.
   static let patience: UInt64 = 24
   /// Changes without an answer, one after the other, until it rests.
@@ -111,7 +114,11 @@ struct ExposureControl: Sendable {
     let least = max(0.15, Self.worthwhile * abs(current - shown))
     if !isInForce, abs(error) < least { return nil }
     let most = isFirst ? min(speed, Self.firstStep) : speed
-    return current + min(max(error, -most), most)
+    // Until an answer has been seen, each change is one that must have one: many small ones would lead
+    // a picture that answers to nothing to the end of the range.
+    let smallest = lag.isKnown ? 0 : Self.probe
+    let size = max(min(abs(error), most), smallest)
+    return min(max(current + (error < 0 ? -size : size), range.lowerBound), range.upperBound)
   }
 
   /// What the source can have of the setting that `next` gave was asked for at the frame of that number.

@@ -27,6 +27,8 @@ struct PictureLag: Sendable {
 
   /// In frames.
   private(set) var lag: UInt64 = 0
+  /// Whether the picture has answered a change so far.
+  private(set) var isKnown = false
   /// Changes in a row that the picture did not answer.
   private(set) var unanswered = 0
   private var watch: Watch?
@@ -77,6 +79,7 @@ struct PictureLag: Sendable {
     }
     if difference / watch.change >= Self.answer {
       lag = waited
+      isKnown = true
       unanswered = 0
       self.watch = nil
     } else if waited >= Self.patience {

@@ -119,13 +119,13 @@ import Testing
   }
 
   /// vivid's gain, say: it is taken, it is in force, and nothing comes of it.
-  @Test func aPictureThatDoesNotAnswerIsLeftAlone() {
+  @Test(arguments: [-3, -0.2, 0.2, 2]) func aPictureThatDoesNotAnswerIsLeftAlone(_ ev: Double) {
     var sensor = SimulatedSensor(.srgb, .srgb, spread: 0.9)
     var control = ExposureControl(range: -14...14, curve: ToneCurve(.srgb))
     var told = 0.0
     var asked: [Double] = []
     for number in 0..<200 as Range<UInt64> {
-      let seen = sensor.expose(number < 150 ? -3 : -1)
+      let seen = sensor.expose(number < 150 ? ev : ev + 2)
       let reading = ExposureControl.Reading(
         number: number, offset: seen.offset, clipped: seen.clipped, histogram: seen.histogram,
         setting: told)
@@ -138,6 +138,7 @@ import Testing
       if number == 149 {
         #expect(control.state == .unanswered)
         #expect(asked.count >= 3 && asked.count <= 12)
+        #expect(asked.allSatisfy { abs($0) < 10 }, "it does not go to the end of the range")
       }
       if number == 160 { #expect(control.state == .adjusting) }
     }
