@@ -52,7 +52,7 @@ public struct AutoExposure: Stage {
   var meter: ReportReader<ExposureReport>?
   var controls = ExposureControls()
   var line = ExposureProgram(exposure: nil, gain: nil)
-  var control = ExposureControl(range: 0...0, curve: ToneCurve(.unspecified))
+  var control = ExposureControl(range: 0...0, curve: ToneCurve(.unspecified), isTold: false)
   /// What is told of each frame. It is kept, and the states' words with it: making them allocates.
   var report = Report()
   var words: [Report.State: ReportWord<Report.State>] = [:]
@@ -76,6 +76,7 @@ public struct AutoExposure: Stage {
     for state in Report.State.allCases { words[state] = ReportWord(state) }
     controls = ExposureControls(port)
     isFirstFrame = true
+    unknown = 0
     if controls.isEmpty {
       guard isConfigured else {
         let known = port.controls.map(\.name).joined(separator: ", ")
@@ -91,7 +92,8 @@ public struct AutoExposure: Stage {
     line = ExposureProgram(
       exposure: controls.exposure, gain: controls.gain, line: program, flicker: flicker,
       longest: Self.longest(rate: slowest > 0 ? slowest : format.rate.framesPerSecond))
-    control = ExposureControl(range: line.range, curve: ToneCurve(format.color.transfer))
+    control = ExposureControl(
+      range: line.range, curve: ToneCurve(format.color.transfer), isTold: port.tellsWhatShows)
     control.bias = bias
     control.speed = speed
     if mode == .custom { kept = line.point(exposure: exposure, gain: gain) }
@@ -157,7 +159,7 @@ public struct AutoExposure: Stage {
   /// What is in force stays unknown where the source does not say: something known is asked for.
   private mutating func begin(at number: UInt64) {
     unknown += 1
-    guard unknown == 10 else { return }
+    guard unknown >= 10, controls.asked == nil else { return }
     ask(line.point(for: (line.range.lowerBound + line.range.upperBound) / 2), at: number)
   }
 
@@ -173,7 +175,7 @@ public struct AutoExposure: Stage {
       }
       state = .unanswered
     }
-    if mode == .auto, state == .converged || state == .limited {
+    if mode == .auto, state == .converged {
       kept = controls.asked
       // Nothing was asked for: it was right as it was.
       if kept == nil { mode = .locked }

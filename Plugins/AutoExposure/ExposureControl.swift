@@ -48,6 +48,11 @@ struct ExposureControl: Sendable {
   /// The least change while it is not known whether the picture answers, in EV: one that is watched, and
   /// a driver's coarse steps.
   static let probe = PictureLag.watched + 0.1
+  /// Frames for which a change is left alone while the picture's lag is not known: as many as it is
+  /// watched for, and the source's own delay.
+  static let alone = PictureLag.patience + 4
+  /// Changes of the error's sign on one way that are no search any more.
+  static let mostTurns = 6
   /// Frames after which what was asked for is in force, or never will be.
   static let patience: UInt64 = 24
   /// Changes without an answer, one after the other, until it rests.
@@ -62,7 +67,7 @@ struct ExposureControl: Sendable {
 
   private(set) var state = State.adjusting
   private(set) var response: ToneResponse
-  private(set) var lag = PictureLag()
+  private(set) var lag: PictureLag
   /// By how much the setting that was last asked for is below the right one, in EV.
   private(set) var error = 0.0
   private var asked: (setting: Double, number: UInt64)?
@@ -70,12 +75,16 @@ struct ExposureControl: Sendable {
   private var errorBefore = 0.0
   /// Below this the source cannot get it, in EV.
   private var coarseness = 0.0
+  /// Changes of the error's sign since it set out.
+  private var turns = 0
   /// A frame that was right, and by how much its setting was not.
   private var reference: (levels: LevelShares, step: Double)?
   private var restingOffset = 0.0
 
-  init(range: ClosedRange<Double>, curve: ToneCurve) {
+  /// `isTold`: whether the setting of a reading is the one that its picture shows.
+  init(range: ClosedRange<Double>, curve: ToneCurve, isTold: Bool) {
     self.range = range
+    lag = PictureLag(isTold: isTold)
     response = ToneResponse(curve)
   }
 
@@ -104,21 +113,32 @@ struct ExposureControl: Sendable {
       state = .adjusting
       response.forget()
     }
-    if abs(error) <= Self.arrived {
+    countTurns()
+    if abs(error) <= (lag.isKnown ? Self.arrived : Self.probe / 2) {
       if isInForce { settle(as: wanted == right ? .converged : .limited) }
       return nil
     }
+    // One change at a time, until an answer has been seen.
+    if !lag.isKnown, let asked, reading.number - asked.number <= Self.alone { return nil }
     // Where the last change had no answer, one at a time.
     if !isInForce, lag.unanswered > 0 { return nil }
     // What is on its way will say more than a little now.
     let least = max(0.15, Self.worthwhile * abs(current - shown))
     if !isInForce, abs(error) < least { return nil }
     let most = isFirst ? min(speed, Self.firstStep) : speed
-    // Until an answer has been seen, each change is one that must have one: many small ones would lead
-    // a picture that answers to nothing to the end of the range.
+    // And one that must have an answer: many small ones would lead a picture that answers to nothing to
+    // the end of the range.
     let smallest = lag.isKnown ? 0 : Self.probe
     let size = max(min(abs(error), most), smallest)
     return min(max(current + (error < 0 ? -size : size), range.lowerBound), range.upperBound)
+  }
+
+  /// A camera whose lag was mistaken is led to and fro for ever: that is looked for anew.
+  private mutating func countTurns() {
+    turns = error * errorBefore < 0 ? turns + 1 : turns
+    guard turns > Self.mostTurns else { return }
+    turns = 0
+    lag.doubt()
   }
 
   /// What the source can have of the setting that `next` gave was asked for at the frame of that number.
@@ -137,6 +157,7 @@ struct ExposureControl: Sendable {
   private mutating func settle(as state: State) {
     self.state = state
     smoothed = error
+    turns = 0
   }
 
   private var departs: Bool {

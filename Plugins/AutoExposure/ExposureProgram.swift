@@ -56,7 +56,10 @@ struct ExposureProgram: Sendable {
     self.gain = gain
     self.line = line
     self.flicker = flicker
-    let longest = min(exposure?.range.upperBound ?? 1, longest)
+    var longest = min(exposure?.range.upperBound ?? 1, longest)
+    if let period = flicker.period, longest >= period {
+      longest = (longest / period).rounded(.down) * period
+    }
     self.longest = exposure?.nearest(notAbove: longest) ?? 1
     // Below 1, where the sensor's own gain is, a driver's numbers mean little: only for want of better.
     let range = gain?.range ?? 1...1

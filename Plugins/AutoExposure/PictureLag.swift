@@ -8,8 +8,9 @@ import SprocketCore
 struct PictureLag: Sendable {
   /// Smallest change that is watched, in EV.
   static let watched = 0.3
-  /// The share of a change that is its answer.
+  /// The share of a change that is its answer, and the one that is the first sign of it.
   static let answer = 0.4
+  static let sign = 0.15
   /// How long to wait for one, in frames.
   static let patience: UInt64 = 8
   static let memory = 16
@@ -23,19 +24,27 @@ struct PictureLag: Sendable {
     var told: Told
     var change: Double
     var before: LevelShares
+    /// The first frame that showed something of the change.
+    var first: UInt64?
   }
 
   /// In frames.
   private(set) var lag: UInt64 = 0
-  /// Whether the picture has answered a change so far.
-  private(set) var isKnown = false
+  /// Whether the picture has answered a change so far, or needs not be asked.
+  private(set) var isKnown: Bool
+  /// Whether what the source says is what the picture shows: then nothing is watched.
+  private let isTold: Bool
   /// Changes in a row that the picture did not answer.
   private(set) var unanswered = 0
   private var watch: Watch?
   private var history: [Told] = []
   private var levels: LevelShares?
 
-  init() { history.reserveCapacity(Self.memory) }
+  init(isTold: Bool) {
+    self.isTold = isTold
+    isKnown = isTold
+    history.reserveCapacity(Self.memory)
+  }
 
   /// Whether a change is in force and the picture should have answered to it by now.
   private(set) var isWaiting = false
@@ -45,6 +54,7 @@ struct PictureLag: Sendable {
   mutating func setting(
     of number: UInt64, told setting: Double, _ levels: LevelShares, _ response: ToneResponse
   ) -> Double {
+    if isTold { return setting }
     if let last = history.last, watch == nil, abs(setting - last.setting) >= Self.watched,
       unanswered > 0 || isQuiet(before: number), let before = self.levels
     {
@@ -77,8 +87,11 @@ struct PictureLag: Sendable {
       if waited >= Self.patience { self.watch = nil }
       return
     }
-    if difference / watch.change >= Self.answer {
-      lag = waited
+    let share = difference / watch.change
+    // In the dark an answer may seem smaller than it is; the first sign of it is when it came.
+    if share >= Self.sign, watch.first == nil { self.watch?.first = waited }
+    if share >= Self.answer {
+      lag = watch.first ?? waited
       isKnown = true
       unanswered = 0
       self.watch = nil
@@ -92,4 +105,7 @@ struct PictureLag: Sendable {
 
   /// The picture changed without being asked to: it may answer again.
   mutating func hope() { unanswered = 0 }
+
+  /// What was found may be wrong: it is looked for anew.
+  mutating func doubt() { isKnown = isTold }
 }

@@ -70,6 +70,7 @@ public struct AutoFocus: Stage {
       lens = nil
       stop("the camera has come back without a control of its lens")
     }
+    if hasEnded { control?.fail() }
     for state in FocusControl.State.allCases { words[state] = ReportWord(state) }
     return setup.format
   }

@@ -86,7 +86,7 @@ struct LensTravel: Sendable {
     }
     if arrival == nil {
       let travel = settings.speed > 0 ? distance / settings.speed * 1e9 : 0
-      arrival = time + Int64(travel)
+      arrival = time + Int64(min(travel, 1e15))
     }
     guard let arrival, time >= arrival else { return .underway }
     if let target = beyond {

@@ -110,7 +110,8 @@ struct SimulatedLoop {
     self.lag = lag
     told = setting
     self.setting = setting
-    control = ExposureControl(range: -14...14, curve: ToneCurve(sensor.declared))
+    control = ExposureControl(
+      range: -14...14, curve: ToneCurve(sensor.declared), isTold: lag == 0)
   }
 
   /// One frame; returns its setting and light in EV.

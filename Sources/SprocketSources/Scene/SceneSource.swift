@@ -50,7 +50,7 @@ public final class SceneSource: Source {
       SceneFaults(settings.faults, seed: settings.seed), rate: settings.rate,
       startupFrames: settings.startup)
     driver = SceneDriver(timeline)
-    port = settings.cached == 0 ? ControlPort(controls: Self.controls) : nil
+    port = settings.cached == 0 ? ControlPort(controls: Self.controls, tellsWhatShows: true) : nil
   }
 
   /// In the order of `SceneCamera.Control`.
