@@ -145,6 +145,38 @@ import Testing
     #expect(control.state == .unanswered)
   }
 
+  /// Light that fades steadily is followed: that the picture stays the same is the loop's own work.
+  /// It sets out beyond 0.12 EV, which are 0.15 by the slope of 0.8 that it begins with; the smoothing
+  /// takes 5 frames, the delay 2, the answer shows in the next.
+  @Test(arguments: [0.01, 0.03, 0.06]) func lightThatFadesIsFollowed(_ perFrame: Double) {
+    let sensor = SimulatedSensor(.gamma(2.2), .srgb, spread: 0.9)
+    var loop = SimulatedLoop(sensor, delay: 2)
+    let right = sensor.ideal(offset: 0)
+    for frame in 0..<200 {
+      loop.light = -perFrame * Double(max(frame - 20, 0))
+      let error = loop.step() - right
+      #expect(loop.control.state != .unanswered)
+      if frame > 50 { #expect(abs(error) < 0.15 + 8 * perFrame, "frame \(frame)") }
+    }
+  }
+
+  /// Little to do is done in little: what was found so is not disturbed to learn of the camera, whether
+  /// or not it has answered before, and it comes to rest.
+  @Test(arguments: [1, 2, 3, 4], [-0.3, -0.1, -0.06, 0.06, 0.1, 0.3])
+  func aSmallErrorIsNoReasonForALargeStep(_ delay: Int, _ error: Double) {
+    for spread in [0, 0.9] {
+      let sensor = SimulatedSensor(.srgb, .srgb, spread: spread)
+      var loop = SimulatedLoop(sensor, delay: delay, setting: sensor.ideal(offset: 0) + error)
+      var (least, most) = (0.0, 0.0)
+      for _ in 0..<60 {
+        let now = loop.step() - sensor.ideal(offset: 0)
+        (least, most) = (min(least, now), max(most, now))
+      }
+      #expect(most - least < abs(error) + 0.05, "\(spread) EV of spread")
+      #expect(loop.control.state == .converged && loop.writes <= 6)
+    }
+  }
+
   @Test func whatTheSourceCannotHaveIsNotAskedForAgain() {
     var sensor = SimulatedSensor(.srgb, .srgb, spread: 0.9)
     var control = ExposureControl(range: -4...4, curve: ToneCurve(.srgb), isTold: true)
