@@ -60,7 +60,8 @@ unit: .build/venv/installed
 
 # The sanitizers build everything anew, so each has a place of its own.
 threads:
-	swift test --sanitize=thread --scratch-path .build/thread \
+	TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/races.supp:print_suppressions=0 \
+	  swift test --sanitize=thread --scratch-path .build/thread \
 	  --filter 'SprocketRingTests|SprocketEngineTests|SprocketTests'
 
 addresses: .build/venv/installed
