@@ -22,6 +22,7 @@ let stages = [
   "FocusScore",
   "LateFrameDrop",
   "Negate",
+  "Stabilizer",
 ]
 
 let argumentParser = Target.Dependency.product(

@@ -53,6 +53,7 @@ struct StagesCommand: ParsableCommand {
         case .bool: "true or false"
         case .levelCounts: "256 whole numbers"
         case .gridValues: "4x4 numbers, row by row"
+        case .matrixValues: "3x3 numbers, row by row"
         case .word(let words): words.joined(separator: ", ")
         }
       print("  \(pad(field.name, 22))\(kind)\(field.unit.isEmpty ? "" : ", \(field.unit)")")

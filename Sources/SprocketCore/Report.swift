@@ -18,6 +18,9 @@ public typealias LevelCounts = InlineArray<256, UInt32>
 /// One number for each of 4x4 cells of a picture, row by row.
 public typealias GridValues = InlineArray<16, Double>
 
+/// A matrix of 3x3 numbers, row by row, for homogeneous coordinates.
+public typealias MatrixValues = InlineArray<9, Double>
+
 /// The name, unit and place of one number, or row of numbers, of a report.
 public struct ReportField<Report: FrameReport>: Sendable {
   public let description: ReportFieldDescription
@@ -50,6 +53,9 @@ public struct ReportField<Report: FrameReport>: Sendable {
   public init(_ name: String, unit: String = "", _ path: KeyPath<Report, GridValues>) {
     self.init(name, unit: unit, path, .gridValues)
   }
+  public init(_ name: String, unit: String = "", _ path: KeyPath<Report, MatrixValues>) {
+    self.init(name, unit: unit, path, .matrixValues)
+  }
   public init<Words: ReportWords>(_ name: String, _ path: KeyPath<Report, ReportWord<Words>>) {
     self.init(name, unit: "", path, .word(Words.allCases.map(\.rawValue)))
   }
@@ -81,6 +87,8 @@ public enum FieldKind: Sendable, Hashable {
   case levelCounts
   /// 16 `Double`: a JSON array.
   case gridValues
+  /// 9 `Double`: a JSON array.
+  case matrixValues
   /// One of these, by its place: a `UInt8` in memory, a JSON string.
   case word([String])
 }

@@ -159,17 +159,25 @@ extension TextTarget where Self: ~Copyable {
         try append(decimal: frame.value(field, of: layout, index: index, as: UInt32.self) ?? 0)
       }
       try append(UInt8(ascii: "]"))
-    case .gridValues:
-      for index in 0..<16 {
-        try append(UInt8(ascii: index == 0 ? "[" : ","))
-        let value = frame.value(field, of: layout, index: index, as: Double.self)
-        try append(value ?? .nan, digits: Digits.double)
-      }
-      try append(UInt8(ascii: "]"))
+    case .gridValues: try append(field, of: layout, count: 16, in: frame)
+    case .matrixValues: try append(field, of: layout, count: 9, in: frame)
     case .word:
       let place = Int(frame.value(field, of: layout, as: UInt8.self) ?? 0)
       try append(line.words[place])
     }
+  }
+
+  /// Appends a field of `count` numbers.
+  private mutating func append(
+    _ field: ReportFieldDescription, of layout: ReportLayout, count: Int,
+    in frame: borrowing FrameView
+  ) throws(SinkError) {
+    for index in 0..<count {
+      try append(UInt8(ascii: index == 0 ? "[" : ","))
+      let value = frame.value(field, of: layout, index: index, as: Double.self)
+      try append(value ?? .nan, digits: Digits.double)
+    }
+    try append(UInt8(ascii: "]"))
   }
 
   mutating func append(_ clock: Timestamp.Clock) throws(SinkError) {

@@ -5,6 +5,7 @@ import FocusScore
 import LateFrameDrop
 import Negate
 public import SprocketCore
+import Stabilizer
 
 /// The stages that `--stage` knows, by the name of their folder in `Plugins/`.
 public let builtinStages: [Plugin] = [
@@ -14,4 +15,5 @@ public let builtinStages: [Plugin] = [
   FocusScore.plugin,
   LateFrameDrop.plugin,
   Negate.plugin,
+  Stabilizer.plugin,
 ]

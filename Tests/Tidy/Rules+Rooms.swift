@@ -10,7 +10,7 @@ extension Rules {
     ],
     "SprocketStages": [
       "SprocketCore", "AutoExposure", "AutoFocus", "ExposureMeter", "FocusScore", "LateFrameDrop",
-      "Negate",
+      "Negate", "Stabilizer",
     ],
     "Sprocket": [
       "SprocketEngine", "SprocketSources", "SprocketSinks", "SprocketCodecs", "SprocketCore",

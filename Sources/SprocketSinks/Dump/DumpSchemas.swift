@@ -89,7 +89,7 @@ enum DumpSchemas {
           keys.add(
             field.name, schema: JSONProperties.array(of: #"{"type":"integer"}"#, field.unit),
             isRequired: false)
-        case .gridValues:
+        case .gridValues, .matrixValues:
           let number = #"{"type":["number","null"]}"#
           keys.add(
             field.name, schema: JSONProperties.array(of: number, field.unit), isRequired: false)

@@ -1,0 +1,76 @@
+public import SprocketCore
+
+/// How the picture moved since the frame that it was compared with: the nearest intact earlier one.
+public struct MotionReport: FrameReport {
+  public enum Comparison: String, CaseIterable, ReportWords {
+    /// There is nothing before it to compare with.
+    case first
+    case tracked
+    /// Another scene.
+    case cut
+    /// Nothing to hold on to.
+    case blank
+  }
+
+  /// A point at (x, y) about the middle of the earlier frame is found in this one at
+  ///
+  ///     x' = scale (cos(roll) x - sin(roll) y) + shift_x
+  ///     y' = scale (sin(roll) x + cos(roll) y) + shift_y
+  ///
+  /// in pixels of the full picture, x to the right and y down; no motion unless `tracked`.
+  public var shiftX = 0.0
+  public var shiftY = 0.0
+  /// Clockwise as seen.
+  public var rollDegrees = 0.0
+  public var scale = 1.0
+  /// 0 to 1.
+  public var confidence = 0.0
+  /// Points that were followed, and those of them that moved as the picture did.
+  public var tracked: UInt32 = 0
+  public var inliers: UInt32 = 0
+  /// Capture time since the earlier frame, in milliseconds; 0 for the first.
+  public var sinceMilliseconds = 0.0
+  public var comparison: ReportWord<Comparison>
+
+  /// Looks through the words: a stage of many frames keeps one for each word.
+  public init() { comparison = ReportWord(.first) }
+
+  init(_ motion: FrameMotion, comparison: ReportWord<Comparison>) {
+    shiftX = motion.fromEarlier.shiftX
+    shiftY = motion.fromEarlier.shiftY
+    rollDegrees = motion.fromEarlier.roll * 180 / .pi
+    scale = motion.fromEarlier.scale
+    confidence = motion.confidence
+    tracked = UInt32(motion.tracked)
+    inliers = UInt32(motion.inliers)
+    sinceMilliseconds = motion.seconds * 1000
+    self.comparison = comparison
+  }
+
+  public static var fields: [ReportField<Self>] {
+    [
+      ReportField("shift_x", unit: "px", \.shiftX),
+      ReportField("shift_y", unit: "px", \.shiftY),
+      ReportField("roll", unit: "degree", \.rollDegrees),
+      ReportField("scale", \.scale),
+      ReportField("confidence", unit: "fraction", \.confidence),
+      ReportField("tracked", unit: "points", \.tracked),
+      ReportField("inliers", unit: "points", \.inliers),
+      ReportField("since", unit: "ms", \.sinceMilliseconds),
+      ReportField("comparison", \.comparison),
+    ]
+  }
+}
+
+/// How the camera's picture moved between two frames.
+struct FrameMotion: Sendable {
+  /// A point of the earlier frame, to where it is in this one.
+  var fromEarlier = Similarity.identity
+  var comparison = MotionReport.Comparison.first
+  var tracked = 0
+  var inliers = 0
+  /// 0 to 1.
+  var confidence = 0.0
+  /// Between the captures of the two.
+  var seconds = 0.0
+}

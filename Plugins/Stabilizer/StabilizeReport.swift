@@ -1,0 +1,65 @@
+public import SprocketCore
+
+/// What stabilization does to a frame.
+public struct StabilizeReport: FrameReport {
+  /// Where a point of the sensor's picture, at the pixel coordinates (x, y), lies in the stabilized one:
+  ///
+  ///     [x']   [m0 m1 m2] [x]
+  ///     [y'] = [m3 m4 m5] [y]
+  ///     [1 ]   [m6 m7 m8] [1]
+  ///
+  /// Both in pixels of pictures of one size; (0, 0) is the middle of the top left pixel, as for
+  /// `cv2.warpAffine`. The inverse carries results found in the stabilized picture back.
+  public var stabilizedFromSensor = MatrixValues(repeating: 0)
+  /// Where the camera looked, and where it seems to look now: sums of the shifts and the roll since the
+  /// latest start, in pixels of the full picture and in degrees.
+  public var pathX = 0.0
+  public var pathY = 0.0
+  public var pathRoll = 0.0
+  public var smoothX = 0.0
+  public var smoothY = 0.0
+  public var smoothRoll = 0.0
+  /// What is left of the crop, 0 to 1: how far the nearest corner is from the sensor's edge, as a share of
+  /// what it is in the middle.
+  public var cropLeft = 1.0
+  /// Never `auto`.
+  public var mode: ReportWord<Stabilizer.Mode>
+
+  /// Looks through the words: a stage of many frames keeps one.
+  public init() { mode = ReportWord(.off) }
+
+  public static var fields: [ReportField<Self>] {
+    [
+      ReportField("stabilized_from_sensor", \.stabilizedFromSensor),
+      ReportField("path_x", unit: "px", \.pathX),
+      ReportField("path_y", unit: "px", \.pathY),
+      ReportField("path_roll", unit: "degree", \.pathRoll),
+      ReportField("smooth_x", unit: "px", \.smoothX),
+      ReportField("smooth_y", unit: "px", \.smoothY),
+      ReportField("smooth_roll", unit: "degree", \.smoothRoll),
+      ReportField("crop_left", unit: "fraction", \.cropLeft),
+      ReportField("mode", \.mode),
+    ]
+  }
+
+  /// Stores `similarity` for pictures of that size.
+  mutating func set(stabilizedFromSensor similarity: Similarity, width: Int, height: Int) {
+    let (middleX, middleY) = (Double(width - 1) / 2, Double(height - 1) / 2)
+    let (x, y) = similarity.apply(-middleX, -middleY)
+    stabilizedFromSensor = [
+      similarity.a, -similarity.b, x + middleX, similarity.b, similarity.a, y + middleY, 0, 0, 1,
+    ]
+  }
+
+  /// What was stored, for pictures of that size.
+  func similarity(width: Int, height: Int) -> Similarity {
+    let (middleX, middleY) = (Double(width - 1) / 2, Double(height - 1) / 2)
+    var result = Similarity()
+    result.a = stabilizedFromSensor[0]
+    result.b = stabilizedFromSensor[3]
+    let (x, y) = result.apply(middleX, middleY)
+    result.shiftX = x + stabilizedFromSensor[2] - middleX
+    result.shiftY = y + stabilizedFromSensor[5] - middleY
+    return result
+  }
+}

@@ -1,0 +1,37 @@
+public import SprocketCore
+
+/// Video stabilization: how the camera moved, how it should have moved, and the picture as it would
+/// have seen it then.
+public enum Stabilizer {
+  public static let plugin = Plugin(
+    "stabilize", "holds a shaking picture still",
+    stages: [
+      StageKind("estimate", MotionStage.self),
+      StageKind("plan", PathStage.self),
+      StageKind("warp", WarpStage.self),
+    ])
+
+  /// How much is done, and how much later frames come for it (`AVCaptureVideoStabilizationMode`).
+  public enum Mode: String, SettingValue, CaseIterable, ReportWords {
+    case off
+    /// No look-ahead: a frame leaves as soon as it is warped.
+    case standard
+    /// Knows `lookahead` later frames, and delays each by as many.
+    case cinematic
+    /// `standard` for what is live, `cinematic` for what can wait; never what is active.
+    case auto
+  }
+
+  static let modeSetting =
+    "standard: no delay; cinematic: knows later frames; auto: as the source allows"
+
+  /// What is done when `preferred` is asked for (`activeVideoStabilizationMode`): never `auto`, and
+  /// `off` where the picture is too small to be followed.
+  static func active(_ preferred: Mode, _ format: FrameFormat, isLive: Bool) -> Mode {
+    guard min(format.width, format.height) >= leastSize else { return .off }
+    return preferred == .auto ? (isLive ? .standard : .cinematic) : preferred
+  }
+
+  /// Pixels per side that a picture needs for its motion to be followed.
+  static let leastSize = 64
+}
