@@ -25,6 +25,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 
 Line = dict  # One line of the reports.
 BLUE, ORANGE, GREEN, GRAY = "#1f5fa8", "#d9661f", "#2d8a4e", "#777777"
+PALE_BLUE, PALE_ORANGE = "#a9c8ea", "#f4bf9f"
 STATE_COLORS = ("#8fbce6", "#f7c46c", "#a5d6a0", "#e39a9a", "#c3b1e1", "#d5d5d5")
 STATE_STRIP = 0.09  # Of a panel's height.
 
@@ -80,6 +81,17 @@ PANELS = (
         Side("score", (Series("focus.score", "focus score", BLUE),), shown=(0,)),
         Side("0 near, 1 far", (Series("lens", "lens position", ORANGE),), shown=(0, 1)),
         "autofocus"),
+    Panel(
+        "Camera path",
+        Side("px", (Series("stabilize.path_x", "x as taken", PALE_BLUE),
+                    Series("stabilize.smooth_x", "x stabilized", BLUE),
+                    Series("stabilize.path_y", "y as taken", PALE_ORANGE),
+                    Series("stabilize.smooth_y", "y stabilized", ORANGE)), shown=(-1, 1))),
+    Panel(
+        "Camera roll, and crop left",
+        Side("degrees", (Series("stabilize.path_roll", "roll as taken", PALE_BLUE),
+                         Series("stabilize.smooth_roll", "roll stabilized", BLUE)), shown=(-0.1, 0.1)),
+        Side("fraction", (Series("stabilize.crop_left", "crop left", GREEN),), shown=(0, 1))),
     Panel("Latency", Side("ms", (Series("latency_us", "latency", BLUE, 1e-3),), shown=(0,))),
 )
 

@@ -11,7 +11,8 @@ import pytest
 
 from program import LIMIT, ROOT, read_lines, sprocket
 
-PANELS = ["Luma and EV", "Exposure and gain", "Focus score and lens position", "Latency", "Drops"]
+PANELS = ["Luma and EV", "Exposure and gain", "Focus score and lens position", "Camera path",
+          "Camera roll, and crop left", "Latency", "Drops"]
 
 
 def plot(*arguments):
@@ -44,7 +45,7 @@ def frame(number, fate="delivered", **others):
 def run(tmp_path_factory):
     reports = tmp_path_factory.mktemp("plot") / "run.jsonl"
     sprocket("run", "--source", "scene", "--size", "160x120", "--frames", 120, "--stage", "meter",
-             "--stage", "focus", "--source-set", "drop=0.05", "--source-set", "corrupt=0.05",
+             "--stage", "focus", "--stage", "stabilize", "--source-set", "drop=0.05", "--source-set", "corrupt=0.05",
              "--reports", reports, "--quiet")
     return reports
 
@@ -76,7 +77,7 @@ def test_an_svg_names_every_panel_and_counts_every_drop(run, tmp_path):
 def test_what_was_not_measured_is_left_out_and_said(tmp_path):
     texts = words(written(tmp_path, [frame(number) for number in range(5)]), tmp_path)
     assert [title for title in PANELS if title in texts] == ["Latency", "Drops"]
-    assert f"not in these reports: {', '.join(PANELS[:3])}" in texts
+    assert f"not in these reports: {', '.join(PANELS[:5])}" in texts
     assert "none" in texts
 
 
