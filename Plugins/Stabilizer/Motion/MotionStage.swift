@@ -12,22 +12,67 @@ public struct MotionStage: Stage {
 
   var mode = Stabilizer.Mode.auto
   private var writer: ReportWriter<Report>?
+  private var estimator: MotionEstimator?
+  private let words = MotionWords()
 
   public init() {}
 
   public mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
     let format = setup.format
-    writer = nil
+    (writer, estimator) = (nil, nil)
     guard Stabilizer.active(mode, format, isLive: setup.isLive) != .off else { return format }
-    try setup.reads(.luma(.full))
+    let estimator = MotionEstimator(width: format.width, height: format.height)
+    for scale in estimator.scales { try setup.reads(.luma(scale)) }
+    // So that a few damaged frames in a row do not part what is before them from what follows.
     setup.readsHistory(4)
     writer = setup.report(Report.self)
+    self.estimator = estimator
     return format
   }
 
   public mutating func process(_ frame: inout FrameView) -> Verdict {
     guard let writer else { return .keep }
-    frame.write(MotionReport(), writer)
+    let motion = motion(of: frame)
+    frame.write(MotionReport(motion, comparison: words[motion.comparison]), writer)
     return .keep
+  }
+
+  private mutating func motion(of frame: borrowing FrameView) -> FrameMotion {
+    guard estimator != nil, !frame.record.isDiscontinuity, let earlier = frame.earlier() else {
+      return FrameMotion()
+    }
+    for level in 0..<(estimator?.scales.count ?? 0) {
+      guard let scale = estimator?.scales[level] else { break }
+      estimator?.earlier.copy(earlier.luma(scale), level: level)
+      estimator?.current.copy(frame.luma(scale), level: level)
+    }
+    var motion = estimator?.motion() ?? FrameMotion()
+    let since = frame.record.captured.nanoseconds(since: earlier.record.captured) ?? 0
+    motion.seconds = Double(since) * 1e-9
+    return motion
+  }
+}
+
+extension LumaPyramid {
+  /// Copies a level that the engine prepared.
+  fileprivate mutating func copy(_ plane: Plane, level: Int) {
+    for y in 0..<plane.rows { copy(plane[row: y], level: level, y: y) }
+  }
+}
+
+/// The report's words, looked up once.
+private struct MotionWords {
+  private let first = ReportWord(MotionReport.Comparison.first)
+  private let tracked = ReportWord(MotionReport.Comparison.tracked)
+  private let cut = ReportWord(MotionReport.Comparison.cut)
+  private let blank = ReportWord(MotionReport.Comparison.blank)
+
+  subscript(comparison: MotionReport.Comparison) -> ReportWord<MotionReport.Comparison> {
+    switch comparison {
+    case .first: first
+    case .tracked: tracked
+    case .cut: cut
+    case .blank: blank
+    }
   }
 }

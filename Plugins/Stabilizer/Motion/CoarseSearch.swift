@@ -1,0 +1,127 @@
+/// Finds the shift between two small pictures by trying all of them.
+///
+/// What is compared is not luma but its deviation from the mean around, in units of the whole
+/// picture's mean deviation and clamped: another exposure changes it little, and a thing that moves
+/// on its own costs no more than a clamp.
+struct CoarseSearch {
+  let width: Int
+  let height: Int
+  /// The longest shifts that are tried, in pixels: three tenths of the sides.
+  let reachX: Int
+  let reachY: Int
+  private var earlier: [Int16]
+  private var current: [Int16]
+  /// Sums of luma along one row, and of rows.
+  private var deviations: [Int16]
+  /// Mean difference by shift, row by row.
+  private var costs: [Float]
+
+  struct Match {
+    /// In pixels of the small picture: a point at p in the earlier frame is at p + (x, y) now.
+    var x: Float
+    var y: Float
+    /// Mean difference at that shift, over the mean of all shifts: near 0 the pictures match, near 1
+    /// no shift is better than another.
+    var dissimilarity: Float
+    /// The mean difference without any shift, likewise.
+    var standing: Float
+    /// Mean deviation of luma from the mean around, in levels, of the two frames' lesser.
+    var contrast: Float
+  }
+
+  init(width: Int, height: Int) {
+    self.width = width
+    self.height = height
+    reachX = max(1, width * 3 / 10)
+    reachY = max(1, height * 3 / 10)
+    earlier = [Int16](repeating: 0, count: width * height)
+    current = earlier
+    deviations = earlier
+    costs = [Float](repeating: 0, count: (2 * reachX + 1) * (2 * reachY + 1))
+  }
+
+  mutating func match(_ first: LumaPyramid.Level, _ second: LumaPyramid.Level) -> Match {
+    let contrast = min(
+      flatten(first.bytes.span, width, height, &deviations, into: &earlier),
+      flatten(second.bytes.span, width, height, &deviations, into: &current))
+    let columns = 2 * reachX + 1
+    var best = 0
+    var sum: Float = 0
+    for index in costs.indices {
+      let cost = cost(x: index % columns - reachX, y: index / columns - reachY)
+      costs[index] = cost
+      sum += cost
+      if cost < costs[best] { best = index }
+    }
+    let mean = max(sum / Float(costs.count), 1e-6)
+    let (column, row) = (best % columns, best / columns)
+    return Match(
+      x: Float(column - reachX) + vertex(best, 1, isInside: column > 0 && column < columns - 1),
+      y: Float(row - reachY) + vertex(best, columns, isInside: row > 0 && row < 2 * reachY),
+      dissimilarity: costs[best] / mean,
+      standing: costs[reachY * columns + reachX] / mean, contrast: contrast)
+  }
+
+  /// Where between shifts the cost is least: two lines of equal slope through three costs.
+  private func vertex(_ index: Int, _ step: Int, isInside: Bool) -> Float {
+    guard isInside else { return 0 }
+    let (before, here, after) = (costs[index - step], costs[index], costs[index + step])
+    let slope = max(before, after) - here
+    return slope > 0 ? (before - after) / (2 * slope) : 0
+  }
+
+  /// Mean difference over where the two overlap.
+  private func cost(x: Int, y: Int) -> Float {
+    let (first, second) = (earlier.span, current.span)
+    let count = width - abs(x)
+    let rows = height - abs(y)
+    var sum: Int32 = 0
+    for row in 0..<rows {
+      let from = (row + max(0, -y)) * width + max(0, -x)
+      let to = (row + max(0, y)) * width + max(0, x)
+      sum &+= difference(
+        first.extracting(from..<from + count), second.extracting(to..<to + count))
+    }
+    return Float(sum) / Float(count * rows)
+  }
+}
+
+/// Sum of absolute differences of numbers within -127...127: of rows below 2^20 it fits 32 bits.
+func difference(_ first: Span<Int16>, _ second: Span<Int16>) -> Int32 {
+  var sum: Int32 = 0
+  for x in 0..<first.count {
+    let difference = first[x] &- second[x]
+    sum &+= Int32(max(difference, 0 &- difference))
+  }
+  return sum
+}
+
+/// Deviation of each pixel from the mean of up to 7 by 7 around it, scaled so that its mean
+/// magnitude is 32, clamped to 127. Returns that mean magnitude in levels.
+func flatten(
+  _ bytes: Span<UInt8>, _ width: Int, _ height: Int, _ deviations: inout [Int16],
+  into result: inout [Int16]
+) -> Float {
+  let reach = 3
+  var total = 0
+  for y in 0..<height {
+    let rows = max(0, y - reach)..<min(height, y + reach + 1)
+    for x in 0..<width {
+      let columns = max(0, x - reach)..<min(width, x + reach + 1)
+      var sum = 0
+      for row in rows {
+        for column in columns { sum &+= Int(bytes[row &* width &+ column]) }
+      }
+      let count = rows.count &* columns.count
+      let deviation = (16 &* (Int(bytes[y &* width &+ x]) &* count &- sum)) / count
+      deviations[y &* width &+ x] = Int16(deviation)
+      total &+= abs(deviation)
+    }
+  }
+  let mean = Float(total) / Float(width * height)
+  let gain = 32 / max(mean, 8)
+  for index in 0..<width * height {
+    result[index] = Int16(min(max(Float(deviations[index]) * gain, -127), 127))
+  }
+  return mean / 16
+}

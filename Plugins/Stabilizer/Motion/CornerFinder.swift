@@ -1,0 +1,163 @@
+/// Chooses points that can be tracked: in each cell of a grid over the picture, the one whose
+/// surroundings vary most in the direction in which they vary least.
+///
+/// J. Shi, C. Tomasi, "Good features to track", CVPR 1994. A corner per cell, and not the best of
+/// all: points lie all over the picture then, and a thing that moves on its own has its share of them
+/// and no more.
+struct CornerFinder {
+  let width: Int
+  let height: Int
+  let columns: Int
+  let rows: Int
+  /// By cell: the place of its best point and the least eigenvalue there; -1 is none.
+  private(set) var corners: [Corner]
+  /// Products of derivatives, summed down `window` rows.
+  private var xx: [Int32]
+  private var xy: [Int32]
+  private var yy: [Int32]
+  private var responses: [Float]
+
+  struct Corner {
+    var x = 0
+    var y = 0
+    var response: Float = -1
+  }
+
+  /// Side of the square over which derivatives are summed.
+  static let window = 7
+  private static let reach = window / 2
+
+  /// `margin`: how near to the edge no point is chosen, in pixels.
+  let margin: Int
+
+  init(width: Int, height: Int, columns: Int, rows: Int, margin: Int) {
+    self.width = width
+    self.height = height
+    self.columns = columns
+    self.rows = rows
+    self.margin = max(margin, Self.reach + 1)
+    corners = [Corner](repeating: Corner(), count: columns * rows)
+    xx = [Int32](repeating: 0, count: width)
+    xy = xx
+    yy = xx
+    responses = [Float](repeating: 0, count: width)
+  }
+
+  /// Fills `corners` from a picture.
+  mutating func find(in level: LumaPyramid.Level) {
+    for index in corners.indices { corners[index] = Corner() }
+    let first = margin
+    let last = height - margin
+    guard first < last, width > 2 * margin else { return }
+    for x in 0..<width {
+      xx[x] = 0
+      xy[x] = 0
+      yy[x] = 0
+    }
+    let bytes = level.bytes.span
+    for y in first - Self.reach..<first + Self.reach { add(bytes, y, sign: 1) }
+    for y in first..<last {
+      add(bytes, y + Self.reach, sign: 1)
+      respond()
+      choose(y)
+      add(bytes, y - Self.reach, sign: -1)
+    }
+  }
+
+  /// Adds row `y`'s products of derivatives to the sums, or takes them away.
+  private mutating func add(_ bytes: Span<UInt8>, _ y: Int, sign: Int32) {
+    addProducts(
+      above: bytes.extracting((y - 1) * width..<y * width),
+      row: bytes.extracting(y * width..<(y + 1) * width),
+      below: bytes.extracting((y + 1) * width..<(y + 2) * width), sign: sign, xx: &xx, xy: &xy,
+      yy: &yy)
+  }
+
+  private mutating func respond() {
+    leastEigenvalues(xx: xx, xy: xy, yy: yy, into: &responses)
+  }
+
+  private mutating func choose(_ y: Int) {
+    let row = y * rows / height
+    for column in 0..<columns {
+      let first = max(column * width / columns, margin)
+      let last = min((column + 1) * width / columns, width - margin)
+      guard first < last else { continue }
+      let cell = row * columns + column
+      let best = largest(responses.span.extracting(first..<last))
+      guard best > corners[cell].response else { continue }
+      let x = responses[first..<last].firstIndex(of: best) ?? first
+      corners[cell] = Corner(x: x, y: y, response: best)
+    }
+  }
+}
+
+/// The largest of some numbers that are not negative.
+func largest(_ values: Span<Float>) -> Float {
+  var lanes = SIMD8<Float>(repeating: 0)
+  var x = 0
+  while x + 8 <= values.count {
+    let part = values.extracting(x..<x + 8)
+    var these = SIMD8<Float>()
+    for lane in 0..<8 { these[lane] = part[lane] }
+    lanes.replace(with: these, where: these .> lanes)
+    x += 8
+  }
+  var most: Float = 0
+  for lane in 0..<8 { most = max(most, lanes[lane]) }
+  while x < values.count {
+    most = max(most, values[x])
+    x += 1
+  }
+  return most
+}
+
+/// Adds the products of a row's central differences, taken twice, to sums by column; `sign` -1 takes
+/// them away. A product is within ±65,025, a sum of seven within ±455,175.
+func addProducts(
+  above: Span<UInt8>, row: Span<UInt8>, below: Span<UInt8>, sign: Int32,
+  xx: inout [Int32], xy: inout [Int32], yy: inout [Int32]
+) {
+  let count = row.count - 2
+  let (west, east) = (row.extracting(0..<count), row.extracting(2..<count + 2))
+  let (north, south) = (above.extracting(1...count), below.extracting(1...count))
+  var allXX = xx.mutableSpan
+  var allXY = xy.mutableSpan
+  var allYY = yy.mutableSpan
+  var xx = allXX._mutatingExtracting(1...count)
+  var xy = allXY._mutatingExtracting(1...count)
+  var yy = allYY._mutatingExtracting(1...count)
+  for x in 0..<count {
+    let dx = Int32(east[x]) &- Int32(west[x])
+    let dy = Int32(south[x]) &- Int32(north[x])
+    xx[x] &+= sign &* dx &* dx
+    xy[x] &+= sign &* dx &* dy
+    yy[x] &+= sign &* dy &* dy
+  }
+}
+
+/// The lesser eigenvalue of the matrix of products, summed along seven columns, as a mean over the
+/// 49 pixels, of differences between neighbours. The three columns at either end are left as they
+/// are.
+func leastEigenvalues(
+  xx: [Int32], xy: [Int32], yy: [Int32], into responses: inout [Float]
+) {
+  let count = responses.count - 6
+  guard count > 0 else { return }
+  let (xx, xy, yy) = (xx.span, xy.span, yy.span)
+  var all = responses.mutableSpan
+  var result = all._mutatingExtracting(3..<count + 3)
+  for x in 0..<count {
+    var (a, b, c): (Int32, Int32, Int32) = (0, 0, 0)
+    for shift in 0..<7 {
+      a &+= xx[x &+ shift]
+      b &+= xy[x &+ shift]
+      c &+= yy[x &+ shift]
+    }
+    let mean = Float(a &+ c) * 0.5
+    let half = Float(a &- c) * 0.5
+    let off = Float(b)
+    // Central differences span two pixels: a quarter of their products.
+    result[x] = (mean - (half * half + off * off).squareRoot()) * (0.25 / 49)
+  }
+}

@@ -1,0 +1,248 @@
+internal import SprocketCore
+
+/// Estimates how the picture moved between two frames.
+///
+/// 1. `CoarseSearch` on pictures of some 60 pixels: the whole picture's shift, however fast the pan.
+/// 2. `CornerFinder`: points of the earlier frame that can be found again, one per cell.
+/// 3. `Patch`: each is found in this frame, from the third finest level to the finest.
+/// 4. `SimilarityFit` after each level; the next begins where the fit or the point's own track says,
+///    whichever looks more alike.
+///
+/// Keeps nothing from pair to pair; all memory is taken by `init`. The same two frames give the same
+/// numbers on every worker.
+struct MotionEstimator {
+  let width: Int
+  let height: Int
+  /// The luma that it compares, finest first: what `copy` is to be given for both pyramids.
+  let scales: [LumaScale]
+  /// Side of a finest pixel in pixels of the full picture.
+  private let divisor: Int
+  var earlier: LumaPyramid
+  var current: LumaPyramid
+  private var search: CoarseSearch
+  private var finder: CornerFinder
+  private var patch = Patch()
+  private var tracks: [Track]
+  private var points: TrackedPoints
+  private let fit: SimilarityFit
+  /// The level that corners are found in.
+  private let cornerLevel: Int
+
+  /// A point on its way through the levels; in pixels of the level at hand.
+  struct Track {
+    /// In pixels of the finest level.
+    var x: Float = 0
+    var y: Float = 0
+    /// From there to where it is now, in pixels of the finest level.
+    var dx: Float = 0
+    var dy: Float = 0
+    var isFound = false
+    /// Variance of its place each way, in squared pixels of the level.
+    var variance: Float = 0
+  }
+
+  /// Fewer points than that say nothing.
+  static let leastPoints = 8
+
+  /// Pictures of that size.
+  init(width: Int, height: Int) {
+    self.width = width
+    self.height = height
+    scales = Self.scales(longerSide: max(width, height))
+    divisor = scales[0].divisor
+    let (fineWidth, fineHeight) = (
+      (width + divisor - 1) / divisor, (height + divisor - 1) / divisor
+    )
+    earlier = LumaPyramid(
+      width: fineWidth, height: fineHeight, given: scales.count, coarsest: Self.coarsest)
+    current = earlier
+    let coarsest = earlier.levels[earlier.levels.count - 1]
+    search = CoarseSearch(width: coarsest.width, height: coarsest.height)
+    cornerLevel = max(fineWidth, fineHeight) >= 480 && earlier.levels.count > 1 ? 1 : 0
+    let level = earlier.levels[cornerLevel]
+    let columns = Self.cells(across: fineWidth, of: max(fineWidth, fineHeight))
+    let rows = Self.cells(across: fineHeight, of: max(fineWidth, fineHeight))
+    finder = CornerFinder(
+      width: level.width, height: level.height, columns: columns, rows: rows,
+      margin: cornerLevel == 0 ? 9 : 6)
+    tracks = [Track](repeating: Track(), count: columns * rows)
+    points = TrackedPoints(capacity: columns * rows, width: fineWidth, height: fineHeight)
+    let radius = Float(fineWidth * fineWidth + fineHeight * fineHeight).squareRoot() / 2
+    fit = SimilarityFit(reach: max(1, radius / 200), radius: radius)
+  }
+
+  /// From 640 to 1279 pixels on the longer side, where the picture has as many, down to what is
+  /// searched, or to the engine's least.
+  private static func scales(longerSide: Int) -> [LumaScale] {
+    var scales: [LumaScale] = []
+    for scale in LumaScale.allCases {
+      let side = (longerSide + scale.divisor - 1) / scale.divisor
+      guard side < 1280 || scale == .eighth else { continue }
+      scales.append(scale)
+      if side <= coarsest { break }
+    }
+    return scales
+  }
+
+  /// The longer side of the pictures that are searched for a shift is at most that.
+  private static let coarsest = 64
+
+  /// 20 along the longer side, unless they were less than 12 finest pixels.
+  private static func cells(across side: Int, of longer: Int) -> Int {
+    max(2, min(side * 20 / longer, side / 12))
+  }
+
+  /// Compares what was loaded into `earlier` and `current`.
+  mutating func motion() -> FrameMotion {
+    var motion = FrameMotion()
+    let count = findCorners()
+    guard count >= Self.leastPoints else {
+      motion.comparison = .blank
+      return motion
+    }
+    motion.comparison = .tracked
+    if earlier.isSame(as: current) {
+      motion.inliers = count
+      motion.tracked = count
+      motion.confidence = 1
+      return motion
+    }
+    let coarsest = earlier.levels.count - 1
+    let match = search.match(earlier.levels[coarsest], current.levels[coarsest])
+    let scale = Float(1 << coarsest)
+    var result = SimilarityFit.Result()
+    result.motion.x = match.x * scale
+    result.motion.y = match.y * scale
+    let first = earlier.levels.lastIndex { max($0.width, $0.height) >= 100 } ?? 0
+    for level in stride(from: min(2, first), through: 0, by: -1) {
+      track(level, guess: result.motion, isFirst: level == min(2, first), count: count)
+      result = fit.fit(points, guess: result.motion)
+    }
+    conclude(&motion, result, match, count)
+    return motion
+  }
+}
+
+extension MotionEstimator {
+  /// Puts the corners that can be tracked into `tracks` and returns their number.
+  private mutating func findCorners() -> Int {
+    finder.find(in: earlier.levels[cornerLevel])
+    let scale = Float(1 << cornerLevel)
+    var count = 0
+    for corner in finder.corners where corner.response > Self.leastResponse {
+      tracks[count] = Track(
+        x: (Float(corner.x) + 0.5) * scale - 0.5, y: (Float(corner.y) + 0.5) * scale - 0.5)
+      count += 1
+    }
+    return count
+  }
+
+  /// Mean square of the differences between neighbours, in squared levels, across the direction of
+  /// least variation.
+  private static let leastResponse: Float = 1
+
+  /// Finds all points in one level, and fills `points` with those found.
+  private mutating func track(_ level: Int, guess: PlainMotion, isFirst: Bool, count: Int) {
+    points.removeAll()
+    let middleX = Float(width) / Float(2 * divisor) - 0.5
+    let middleY = Float(height) / Float(2 * divisor) - 0.5
+    for index in 0..<count {
+      let (x, y) = (tracks[index].x - middleX, tracks[index].y - middleY)
+      let (toX, toY) = guess.apply(x, y)
+      // The other place to begin: no motion at first, then where the level before left it.
+      let other: (x: Float, y: Float)? =
+        isFirst ? (0, 0) : tracks[index].isFound ? (tracks[index].dx, tracks[index].dy) : nil
+      follow(index, level, (toX - x, toY - y), other)
+      guard tracks[index].isFound else { continue }
+      let variance = tracks[index].variance * Float(1 << 2 * level)
+      points.append(
+        x: x, y: y, toX: x + tracks[index].dx, toY: y + tracks[index].dy,
+        weight: Self.modelVariance / (Self.modelVariance + variance))
+    }
+  }
+
+  /// By how much points differ from a similarity for other reasons than noise, squared pixels.
+  private static let modelVariance: Float = 0.01
+
+  /// Finds one point in one level, from the better of two guesses in finest pixels.
+  private mutating func follow(
+    _ index: Int, _ level: Int, _ guess: (x: Float, y: Float), _ other: (x: Float, y: Float)?
+  ) {
+    let scale = Float(1 << level)
+    let half = Float(Patch.side / 2)
+    let size = earlier.levels[level]
+    tracks[index].isFound = false
+    // The patch's upper left corner, to a whole pixel; moved into the picture, which has room for it.
+    let (lastX, lastY) = (size.width - Patch.side - 2, size.height - Patch.side - 2)
+    guard lastX >= 1, lastY >= 1 else { return }
+    let x = min(max(Int(((tracks[index].x + 0.5) / scale - half).rounded()), 1), lastX)
+    let y = min(max(Int(((tracks[index].y + 0.5) / scale - half).rounded()), 1), lastY)
+    patch.take(size, x: x, y: y)
+    guard patch.strength > Self.leastStrength else { return }
+    let (startX, startY) = (Float(x), Float(y))
+    var (toX, toY) = (startX + guess.x / scale, startY + guess.y / scale)
+    var step = compare(level, toX, toY)
+    if let other, abs(other.x - guess.x) + abs(other.y - guess.y) > 0.5 * scale,
+      let second = compare(level, startX + other.x / scale, startY + other.y / scale),
+      step.map({ second.correlation > $0.correlation }) ?? true
+    {
+      (toX, toY) = (startX + other.x / scale, startY + other.y / scale)
+      step = second
+    }
+    guard var step else { return }
+    var isSettled = false
+    for _ in 0..<Self.mostSteps {
+      let length = step.x * step.x + step.y * step.y
+      guard length < 16 else { return }
+      toX += step.x
+      toY += step.y
+      isSettled = length < Self.settled * Self.settled
+      if isSettled { break }
+      guard let next = compare(level, toX, toY) else { return }
+      step = next
+    }
+    let variance = step.error / 250 / patch.strength
+    guard isSettled, step.correlation > Self.leastCorrelation, variance < 0.25 else { return }
+    tracks[index].dx = (toX - startX) * scale
+    tracks[index].dy = (toY - startY) * scale
+    tracks[index].variance = variance
+    tracks[index].isFound = true
+  }
+
+  private static let leastStrength: Float = 64
+  private static let leastCorrelation: Float = 0.6
+  private static let mostSteps = 10
+  /// In pixels: steps shrink by some factor each, so what is left is less than this.
+  private static let settled: Float = 0.02
+
+  private func compare(_ level: Int, _ x: Float, _ y: Float) -> Patch.Step? {
+    let size = current.levels[level]
+    let side = Float(Patch.side)
+    guard x >= 0, y >= 0, x + side + 1 < Float(size.width), y + side + 1 < Float(size.height) else {
+      return nil
+    }
+    return patch.compare(size, x: x, y: y)
+  }
+
+  private func conclude(
+    _ motion: inout FrameMotion, _ result: SimilarityFit.Result, _ match: CoarseSearch.Match,
+    _ count: Int
+  ) {
+    motion.tracked = points.count
+    motion.inliers = result.inliers
+    let share = Float(result.inliers) / Float(count)
+    guard result.inliers >= Self.leastPoints, share > 0.15 else {
+      motion.comparison = match.contrast > 3 && match.dissimilarity > 0.6 ? .cut : .blank
+      return
+    }
+    motion.confidence = Double(min(1, (share - 0.15) / 0.35))
+    if result.gain < 40 {
+      return
+    }
+    let scale = Double(divisor)
+    motion.fromEarlier.a = Double(result.motion.a)
+    motion.fromEarlier.b = Double(result.motion.b)
+    motion.fromEarlier.shiftX = Double(result.motion.x) * scale
+    motion.fromEarlier.shiftY = Double(result.motion.y) * scale
+  }
+}

@@ -1,0 +1,215 @@
+/// Finds the similarity that most points agree on.
+///
+/// First RANSAC (M. Fischler, R. Bolles, CACM 24, 1981) with the score of MSAC (P. Torr, A.
+/// Zisserman, CVIU 78, 2000) over pairs of points from a fixed seed, so that the result depends on
+/// the points alone; then least squares, reweighted by Tukey's biweight of the residuals.
+struct SimilarityFit {
+  /// What was found.
+  struct Result {
+    var motion = PlainMotion()
+    /// Points within reach of it.
+    var inliers = 0
+    /// The share that inliers have of the points' weight, 0...1.
+    var share: Float = 0
+    /// Robust deviation of the inliers' residuals, each way, in pixels.
+    var deviation: Float = 0
+    /// How much better the fit explains the inliers than no motion does: the difference of their
+    /// chi-squares.
+    var gain: Float = 0
+  }
+
+  /// How far from its place a point may be and still agree, in pixels.
+  let reach: Float
+  /// Half the picture's diagonal: what sets a likely roll and scale.
+  let radius: Float
+
+  private static let draws = 160
+  private static let iterations = 8
+  /// Tukey's constant: 95 % efficiency with Gaussian residuals.
+  private static let biweight: Float = 4.685
+  /// What no residual's deviation is below, in pixels: interpolation and rounding.
+  private static let leastDeviation: Float = 0.03
+
+  func fit(_ points: TrackedPoints, guess: PlainMotion) -> Result {
+    guard points.count >= 3 else { return Result() }
+    var best = PlainMotion()
+    // Standing still wins a tie: a camera on a stand beats a walker who fills the picture.
+    var most = score(points, best) * 1.1
+    consider(guess, points, &best, &most)
+    var random = Draws()
+    for _ in 0..<Self.draws {
+      let (first, second) = random.pair(below: points.count)
+      guard let motion = through(points.point(first), points.point(second)) else { continue }
+      consider(motion, points, &best, &most)
+    }
+    return refine(points, best)
+  }
+
+  private func consider(
+    _ motion: PlainMotion, _ points: TrackedPoints, _ best: inout PlainMotion, _ most: inout Float
+  ) {
+    let score = score(points, motion)
+    guard score > most else { return }
+    most = score
+    best = motion
+  }
+
+  /// Sum of weights, each by how near its point is.
+  func score(_ points: TrackedPoints, _ motion: PlainMotion) -> Float {
+    let scale = 1 / (reach * reach)
+    var sum = TrackedPoints.Eight.zero
+    for column in 0..<points.eights {
+      let near = 1 - points.squaredResiduals(column, motion) * scale
+      let zero = TrackedPoints.Eight.zero
+      sum += points.say[column] * near.replacing(with: zero, where: near .< zero)
+    }
+    return sum.sum()
+  }
+
+  private typealias Point = (x: Float, y: Float, toX: Float, toY: Float, weight: Float)
+
+  /// The similarity through two points, unless they are too near each other, or it is none that a
+  /// camera makes between two frames.
+  private func through(_ first: Point, _ second: Point) -> PlainMotion? {
+    let (dx, dy) = (second.x - first.x, second.y - first.y)
+    let square = dx * dx + dy * dy
+    guard square > 0.04 * radius * radius else { return nil }
+    let (toX, toY) = (second.toX - first.toX, second.toY - first.toY)
+    let a = (toX * dx + toY * dy) / square
+    let b = (toY * dx - toX * dy) / square
+    // 17 degrees, a fifth nearer.
+    guard abs(a - 1) < 0.2, abs(b) < 0.3 else { return nil }
+    return PlainMotion(
+      a: a, b: b, x: first.toX - a * first.x + b * first.y,
+      y: first.toY - b * first.x - a * first.y)
+  }
+
+  private func refine(_ points: TrackedPoints, _ start: PlainMotion) -> Result {
+    var result = Result(motion: start)
+    var limit = reach
+    for _ in 0..<Self.iterations {
+      let spread = deviation(points, result.motion, within: limit)
+      result.deviation = spread
+      limit = max(min(reach, Self.biweight * spread), 0.3)
+      guard let next = solve(points, result.motion, limit) else { break }
+      result.motion = next
+    }
+    count(points, &result)
+    return result
+  }
+
+  /// One step of reweighted least squares.
+  private func solve(_ points: TrackedPoints, _ motion: PlainMotion, _ limit: Float)
+    -> PlainMotion?
+  {
+    var sums = Moments()
+    for index in 0..<points.count {
+      let point = points.point(index)
+      let (x, y) = motion.apply(point.x, point.y)
+      let square = (x - point.toX) * (x - point.toX) + (y - point.toY) * (y - point.toY)
+      let near = 1 - square / (limit * limit)
+      guard near > 0 else { continue }
+      sums.add(point.x, point.y, point.toX, point.toY, weight: point.weight * near * near)
+    }
+    return sums.solution
+  }
+
+  /// From the median of the distances of points within `limit`: for two Gaussian coordinates that is
+  /// 1.1774 deviations.
+  private func deviation(_ points: TrackedPoints, _ motion: PlainMotion, within limit: Float)
+    -> Float
+  {
+    // Counts by distance in 64 steps instead of a sort.
+    var counts = InlineArray<64, Float>(repeating: 0)
+    var total: Float = 0
+    for column in 0..<points.eights {
+      let squares = points.squaredResiduals(column, motion)
+      for lane in 0..<8 where squares[lane] < limit * limit {
+        let weight = points.weight[column][lane]
+        counts[min(Int(squares[lane].squareRoot() / limit * 64), 63)] += weight
+        total += weight
+      }
+    }
+    var below: Float = 0
+    for index in 0..<64 {
+      guard below + counts[index] < total / 2 else {
+        let part = counts[index] > 0 ? (total / 2 - below) / counts[index] : 0
+        return max((Float(index) + part) * limit / 64 / 1.1774, Self.leastDeviation)
+      }
+      below += counts[index]
+    }
+    return limit
+  }
+
+  private func count(_ points: TrackedPoints, _ result: inout Result) {
+    let limit = max(3 * result.deviation, 0.3)
+    var (near, total): (Float, Float) = (0, 0)
+    let variance = result.deviation * result.deviation
+    for index in 0..<points.count {
+      let point = points.point(index)
+      total += point.weight
+      let (x, y) = result.motion.apply(point.x, point.y)
+      let fitted = (x - point.toX) * (x - point.toX) + (y - point.toY) * (y - point.toY)
+      guard fitted < limit * limit else { continue }
+      let (dx, dy) = (point.x - point.toX, point.y - point.toY)
+      result.inliers += 1
+      near += point.weight
+      result.gain += point.weight * (min(dx * dx + dy * dy, limit * limit) - fitted) / variance
+    }
+    result.share = near / max(total, 1e-6)
+  }
+}
+
+/// Weighted sums for a least-squares similarity, and its solution in closed form.
+struct Moments {
+  private var weight = 0.0
+  private var (x, y, toX, toY) = (0.0, 0.0, 0.0, 0.0)
+  private var (square, along, across) = (0.0, 0.0, 0.0)
+
+  mutating func add(_ x: Float, _ y: Float, _ toX: Float, _ toY: Float, weight: Float) {
+    let (x, y, weight) = (Double(x), Double(y), Double(weight))
+    let (toX, toY) = (Double(toX), Double(toY))
+    self.weight += weight
+    self.x += weight * x
+    self.y += weight * y
+    self.toX += weight * toX
+    self.toY += weight * toY
+    square += weight * (x * x + y * y)
+    along += weight * (x * toX + y * toY)
+    across += weight * (x * toY - y * toX)
+  }
+
+  /// `nil` where the points are too few or too close.
+  var solution: PlainMotion? {
+    guard weight > 0 else { return nil }
+    let (x, y, toX, toY) = (x / weight, y / weight, toX / weight, toY / weight)
+    let spread = square / weight - x * x - y * y
+    guard spread > 1 else { return nil }
+    let a = (along / weight - x * toX - y * toY) / spread
+    let b = (across / weight - x * toY + y * toX) / spread
+    return PlainMotion(
+      a: Float(a), b: Float(b), x: Float(toX - a * x + b * y), y: Float(toY - b * x - a * y))
+  }
+}
+
+/// Numbers that look random and are the same in every run: SplitMix64 (G. Steele et al., OOPSLA
+/// 2014).
+struct Draws {
+  private var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var word = state
+    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+    return word ^ (word >> 31)
+  }
+
+  /// Two different numbers below `count`, which is at least 2.
+  mutating func pair(below count: Int) -> (Int, Int) {
+    let word = next()
+    let first = Int((word >> 32) % UInt64(count))
+    let step = 1 + Int((word & 0xFFFF_FFFF) % UInt64(count - 1))
+    return (first, (first + step) % count)
+  }
+}

@@ -1,0 +1,148 @@
+import SprocketCore
+import Testing
+
+@testable import Stabilizer
+
+/// The largest distance between where two motions carry the corners, in pixels.
+func cornerDistance(_ first: Similarity, _ second: Similarity, width: Int, height: Int) -> Double {
+  let (x, y) = (Double(width) / 2, Double(height) / 2)
+  return [(-x, -y), (x, -y), (-x, y), (x, y)].map { corner in
+    let (ax, ay) = first.apply(corner.0, corner.1)
+    let (bx, by) = second.apply(corner.0, corner.1)
+    return ((ax - bx) * (ax - bx) + (ay - by) * (ay - by)).squareRoot()
+  }.max()!
+}
+
+@Suite struct MotionEstimatorTests {
+  static let width = 240
+  static let height = 180
+  static let scene = NoiseScene(seed: 3)
+  static let still = LumaPicture(scene, width: width, height: height)
+
+  static func moved(_ motion: Similarity) -> LumaPicture {
+    LumaPicture(scene, motion, width: width, height: height)
+  }
+
+  static func estimate(_ first: LumaPicture, _ second: LumaPicture) -> FrameMotion {
+    var estimator = MotionEstimator(width: width, height: height)
+    return estimator.motion(from: first, to: second)
+  }
+
+  static func distance(_ first: Similarity, _ second: Similarity) -> Double {
+    cornerDistance(first, second, width: width, height: height)
+  }
+
+  @Test(arguments: [
+    Similarity(shiftX: 0.3, shiftY: -0.45), Similarity(shiftX: -7.6, shiftY: 3.2),
+    Similarity(shiftX: 1.5, shiftY: 2.5, roll: 0.02), Similarity(roll: -0.05, scale: 1.02),
+    Similarity(shiftX: 12, shiftY: -5, roll: 0.03, scale: 0.97),
+  ])
+  func findsShiftRollAndScale(_ truth: Similarity) {
+    let found = Self.estimate(Self.still, Self.moved(truth))
+    #expect(found.comparison == .tracked && found.confidence == 1)
+    #expect(Self.distance(found.fromEarlier, truth) < 0.06)
+  }
+
+  /// A quarter of the picture in one frame: at 1280 pixels that would be 320.
+  @Test func catchesAFastPan() {
+    let truth = Similarity(shiftX: -60, shiftY: 12)
+    let found = Self.estimate(Self.still, Self.moved(truth))
+    #expect(found.comparison == .tracked)
+    #expect(Self.distance(found.fromEarlier, truth) < 0.1)
+  }
+
+  @Test func aRepeatedFrameHasNotMoved() {
+    let found = Self.estimate(Self.still, Self.still)
+    #expect(found.comparison == .tracked && found.confidence == 1)
+    #expect(found.fromEarlier == .identity)
+    #expect(found.inliers == found.tracked && found.tracked > 100)
+  }
+
+  @Test func exposureAndNoiseDoNotMatter() {
+    let truth = Similarity(shiftX: 4.3, shiftY: -2.1, roll: 0.01)
+    var (first, second) = (Self.still, Self.moved(truth))
+    for place in second.levels.indices { second.levels[place] = second.levels[place] * 0.8 + 7 }
+    first.addNoise(deviation: 5, seed: 1)
+    second.addNoise(deviation: 5, seed: 2)
+    let found = Self.estimate(first, second)
+    #expect(found.comparison == .tracked)
+    #expect(Self.distance(found.fromEarlier, truth) < 0.25)
+  }
+
+  /// A thing over two fifths of the picture, in its middle, that moves on its own.
+  @Test func followsTheBackgroundNotWhatMovesBeforeIt() {
+    let truth = Similarity(shiftX: 2.4, shiftY: 0.7, roll: 0.005)
+    let other = NoiseScene(seed: 9, contrast: 60)
+    var (first, second) = (Self.still, Self.moved(truth))
+    first.cover(44..<196, 33..<147, with: LumaPicture(other, width: 240, height: 180))
+    let own = Similarity(shiftX: -3, shiftY: 2)
+    second.cover(41..<193, 35..<149, with: LumaPicture(other, own, width: 240, height: 180))
+    let found = Self.estimate(first, second)
+    #expect(Self.distance(found.fromEarlier, truth) < 0.1)
+    #expect(found.inliers < found.tracked)
+  }
+
+  /// The same, before a camera on a stand.
+  @Test func aFixedCameraDoesNotMoveAtAll() {
+    let other = NoiseScene(seed: 9, contrast: 60)
+    var (first, second) = (Self.still, Self.still)
+    first.cover(44..<196, 33..<147, with: LumaPicture(other, width: 240, height: 180))
+    let own = Similarity(shiftX: -3, shiftY: 2)
+    second.cover(41..<193, 35..<149, with: LumaPicture(other, own, width: 240, height: 180))
+    first.addNoise(deviation: 2, seed: 1)
+    second.addNoise(deviation: 2, seed: 2)
+    let found = Self.estimate(first, second)
+    #expect(found.comparison == .tracked && found.fromEarlier == .identity)
+  }
+
+  @Test func anotherSceneIsACut() {
+    let other = LumaPicture(NoiseScene(seed: 77), width: Self.width, height: Self.height)
+    let found = Self.estimate(Self.still, other)
+    #expect(found.comparison == .cut)
+    #expect(found.fromEarlier == .identity && found.confidence == 0)
+  }
+
+  @Test(arguments: [0.0, 2, 8])
+  func aWallGivesNothingToHoldOnTo(noise: Double) {
+    var first = LumaPicture(
+      NoiseScene(seed: 1, contrast: 0), width: Self.width, height: Self.height)
+    var second = first
+    first.addNoise(deviation: noise, seed: 1)
+    second.addNoise(deviation: noise, seed: 2)
+    let found = Self.estimate(first, second)
+    #expect(found.comparison == .blank)
+    #expect(found.fromEarlier == .identity && found.confidence == 0)
+  }
+
+  @Test func remembersNothingFromPairToPair() {
+    let truth = Similarity(shiftX: 1.5, shiftY: 2.5, roll: 0.02)
+    var used = MotionEstimator(width: Self.width, height: Self.height)
+    _ = used.motion(from: Self.moved(Similarity(shiftX: 30)), to: Self.still)
+    let again = used.motion(from: Self.still, to: Self.moved(truth))
+    let fresh = Self.estimate(Self.still, Self.moved(truth))
+    #expect(again.fromEarlier == fresh.fromEarlier && again.inliers == fresh.inliers)
+  }
+
+  @Test(arguments: [(64, 64), (65, 97), (176, 144), (321, 243)])
+  func anySizeWillDo(width: Int, height: Int) {
+    let truth = Similarity(shiftX: 1.3, shiftY: -0.8, roll: 0.01)
+    var estimator = MotionEstimator(width: width, height: height)
+    let found = estimator.motion(
+      from: LumaPicture(Self.scene, width: width, height: height),
+      to: LumaPicture(Self.scene, truth, width: width, height: height))
+    #expect(found.comparison == .tracked)
+    let off = cornerDistance(found.fromEarlier, truth, width: width, height: height)
+    #expect(off < 0.12)
+  }
+
+  @Test func comparesAtSixToTwelveHundredPixels() {
+    let scales = [(1920, 1080), (1280, 720), (1279, 960), (640, 480), (176, 144), (8192, 4096)]
+      .map { MotionEstimator(width: $0.0, height: $0.1).scales }
+    #expect(scales[0] == [.half, .quarter, .eighth])
+    #expect(scales[1] == [.half, .quarter, .eighth])
+    #expect(scales[2] == [.full, .half, .quarter, .eighth])
+    #expect(scales[3] == [.full, .half, .quarter, .eighth])
+    #expect(scales[4] == [.full, .half, .quarter])
+    #expect(scales[5] == [.eighth])
+  }
+}
