@@ -1,4 +1,4 @@
-import SprocketCore
+public import SprocketCore
 
 /// The memory of one slot, filled from a `TestFrame`: one lane, one version, whose luma is plane 0.
 @safe
@@ -75,5 +75,25 @@ final class FrameMemory {
     return (0..<size.rows).flatMap { y in
       frame.planes[plane][y * size.bytesPerRow..<(y + 1) * size.bytesPerRow] + padding
     }
+  }
+}
+
+extension TestFrame {
+  /// The planes that `edit` makes from this picture's, in memory of their own: `.nextImage`.
+  public func edited(by edit: (inout ImageEditor) -> Void) -> [[UInt8]] {
+    var blank = self
+    blank.planes = planes.map { [UInt8](repeating: 0xEE, count: $0.count) }
+    let (from, to) = (FrameMemory(self, reportSize: 0), FrameMemory(blank, reportSize: 0))
+    let versions = UnsafeMutablePointer<VersionStorage>.allocate(capacity: 2)
+    defer { unsafe versions.deallocate() }
+    unsafe versions.initialize(to: from.versions.pointee)
+    unsafe (versions + 1).initialize(to: to.versions.pointee)
+    unsafe from.storage.pointee.versions = unsafe versions
+    let access = FrameAccess(lane: 0, version: 0, written: 1, format: format, parts: .image)
+    var view = unsafe FrameView(
+      unsafeStorage: from.storage, access: access, now: now, neighbours: .none)
+    var editor = view.edit()
+    edit(&editor)
+    return to.planes
   }
 }

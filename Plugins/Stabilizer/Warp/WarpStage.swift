@@ -10,30 +10,26 @@ public struct WarpStage: Stage {
 
   var mode = Stabilizer.Mode.auto
   private var plan: ReportReader<StabilizeReport>?
+  private var warp: PictureWarp?
 
   public init() {}
 
   public mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
     let format = setup.format
-    plan = nil
+    (plan, warp) = (nil, nil)
     guard Stabilizer.active(mode, format, isLive: setup.isLive) != .off else { return format }
     plan = try setup.reader(StabilizeReport.self, from: "stabilize/plan")
     try setup.writes(.nextImage)
+    warp = format.image.map { PictureWarp($0, width: format.width, height: format.height) }
     return format
   }
 
   public mutating func process(_ frame: inout FrameView) -> Verdict {
-    guard let plan, let report = frame.read(plan) else { return .keep }
+    guard let plan else { return .keep }
     let format = frame.format
-    _ = report.similarity(width: format.width, height: format.height).inverse
+    let planned = frame.read(plan)?.similarity(width: format.width, height: format.height)
     var picture = frame.edit()
-    for plane in 0..<picture.planeCount {
-      for y in 0..<picture.rows(plane: plane) {
-        let row = picture.source[plane: plane][row: y]
-        var target = picture.row(y, plane: plane)
-        for x in 0..<row.count { target[x] = row[x] }
-      }
-    }
+    warp?.warp(&picture, sensorFromStabilized: (planned ?? .identity).inverse)
     return .keep
   }
 }
