@@ -173,6 +173,17 @@ struct PassDownColumns {
 private func weightedSum(
   _ samples: Span<Lanes>, from sample: Int, _ weights: Span<Lanes>, from weight: Int, _ count: Int
 ) -> Lanes {
+  // The usual window has a loop of its own, whose length the compiler knows.
+  let usual = LaneWeights.leastTaps
+  return count == usual
+    ? sum(of: usual, samples, from: sample, weights, from: weight)
+    : sum(of: count, samples, from: sample, weights, from: weight)
+}
+
+@inline(__always)
+private func sum(
+  of count: Int, _ samples: Span<Lanes>, from sample: Int, _ weights: Span<Lanes>, from weight: Int
+) -> Lanes {
   let samples = samples.extracting(sample..<sample &+ count)
   let weights = weights.extracting(weight..<weight &+ count)
   var sum = Lanes(repeating: -Int16(LanczosWeights.taps / 2))

@@ -48,10 +48,12 @@ struct LaneWeights {
   static let steepest = 2.5
   /// As much as lanes may differ in whole samples.
   static let spread = Int((15 * steepest).rounded(.up))
+  /// Where lanes differ by less than a sample.
+  static let leastTaps = LanczosWeights.taps + 1
   static let mostTaps = LanczosWeights.taps + spread + 1
 
   /// Samples that the sixteen are made from.
-  private(set) var window = LanczosWeights.taps
+  private(set) var window = Self.leastTaps
   /// From the first lane's position to that of the lane with the lowest, in 256ths.
   private(set) var lowest = 0
   /// By the lowest position's phase, `window` for each.
@@ -80,7 +82,7 @@ struct LaneWeights {
     var lane = InlineArray<16, Int>(repeating: 0)
     for index in 0..<16 { lane[index] = steps[index] - lowest }
     let most = max(lane[0], lane[15])
-    window = LanczosWeights.taps + (phases - 1 + most) / phases
+    window = max(LanczosWeights.taps + (phases - 1 + most) / phases, Self.leastTaps)
     for phase in 0..<phases {
       // Where a lane's weight for the window's first sample lies.
       var first = InlineArray<16, Int>(repeating: 0)
