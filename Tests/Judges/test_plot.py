@@ -45,8 +45,8 @@ def frame(number, fate="delivered", **others):
 def run(tmp_path_factory):
     reports = tmp_path_factory.mktemp("plot") / "run.jsonl"
     sprocket("run", "--source", "scene", "--size", "160x120", "--frames", 120, "--stage", "meter",
-             "--stage", "focus", "--stage", "stabilize", "--source-set", "drop=0.05", "--source-set", "corrupt=0.05",
-             "--reports", reports, "--quiet")
+             "--stage", "focus", "--stage", "stabilize", "--source-set", "drop=0.05", "--source-set",
+             "corrupt=0.05", "--reports", reports, "--quiet")
     return reports
 
 
