@@ -47,6 +47,17 @@ public struct MotionReport: FrameReport {
     self.comparison = comparison
   }
 
+  func motion(_ words: MotionWords) -> FrameMotion {
+    var motion = FrameMotion()
+    motion.fromEarlier = Similarity(
+      shiftX: shiftX, shiftY: shiftY, roll: rollDegrees * .pi / 180, scale: scale)
+    motion.comparison = words[comparison]
+    (motion.tracked, motion.inliers) = (Int(tracked), Int(inliers))
+    motion.confidence = confidence
+    motion.seconds = sinceMilliseconds / 1000
+    return motion
+  }
+
   public static var fields: [ReportField<Self>] {
     [
       ReportField("shift_x", unit: "px", \.shiftX),
@@ -73,4 +84,27 @@ struct FrameMotion: Sendable {
   var confidence = 0.0
   /// Between the captures of the two.
   var seconds = 0.0
+}
+
+/// The report's words, looked up once.
+struct MotionWords {
+  private let first = ReportWord(MotionReport.Comparison.first)
+  private let tracked = ReportWord(MotionReport.Comparison.tracked)
+  private let cut = ReportWord(MotionReport.Comparison.cut)
+  private let blank = ReportWord(MotionReport.Comparison.blank)
+
+  subscript(comparison: MotionReport.Comparison) -> ReportWord<MotionReport.Comparison> {
+    switch comparison {
+    case .first: first
+    case .tracked: tracked
+    case .cut: cut
+    case .blank: blank
+    }
+  }
+
+  subscript(word: ReportWord<MotionReport.Comparison>) -> MotionReport.Comparison {
+    if word == tracked { return .tracked }
+    if word == blank { return .blank }
+    return word == cut ? .cut : .first
+  }
 }

@@ -66,7 +66,7 @@ public protocol ReportWords: RawRepresentable, CaseIterable, Equatable, Sendable
 where RawValue == String {}
 
 /// One of a set of words, as it lies in a report: its place among `allCases`. 256 words at most.
-public struct ReportWord<Words: ReportWords>: BitwiseCopyable, Sendable {
+public struct ReportWord<Words: ReportWords>: BitwiseCopyable, Equatable, Sendable {
   let place: UInt8
 
   /// Looks through the words: a controller of many frames keeps what it gets.

@@ -59,20 +59,3 @@ extension LumaPyramid {
     for y in 0..<plane.rows { copy(plane[row: y], level: level, y: y) }
   }
 }
-
-/// The report's words, looked up once.
-private struct MotionWords {
-  private let first = ReportWord(MotionReport.Comparison.first)
-  private let tracked = ReportWord(MotionReport.Comparison.tracked)
-  private let cut = ReportWord(MotionReport.Comparison.cut)
-  private let blank = ReportWord(MotionReport.Comparison.blank)
-
-  subscript(comparison: MotionReport.Comparison) -> ReportWord<MotionReport.Comparison> {
-    switch comparison {
-    case .first: first
-    case .tracked: tracked
-    case .cut: cut
-    case .blank: blank
-    }
-  }
-}

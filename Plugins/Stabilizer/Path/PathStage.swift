@@ -24,28 +24,54 @@ public struct PathStage: Stage {
   private var writer: ReportWriter<Report>?
   private var motion: ReportReader<MotionReport>?
   private var report = Report()
+  private var planner: PathPlanner?
+  /// The later motions; never more than there was room for from the start.
+  private var ahead: [FrameMotion] = []
   private var format: FrameFormat?
+  private let words = MotionWords()
 
   public init() {}
 
   public mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
     let format = setup.format
     let active = Stabilizer.active(mode, format, isLive: setup.isLive)
-    (writer, motion) = (nil, nil)
+    (writer, motion, planner) = (nil, nil, nil)
     guard active != .off else { return format }
     motion = try setup.reader(MotionReport.self, from: "stabilize/estimate")
-    if active == .cinematic { setup.readsAhead(lookahead) }
+    let known = active == .cinematic ? lookahead : 0
+    if known > 0 { setup.readsAhead(known) }
     writer = setup.report(Report.self)
     report.mode = ReportWord(active)
+    planner = PathPlanner(
+      width: format.width, height: format.height, crop: crop, lookahead: known)
+    ahead.reserveCapacity(known)
     self.format = format
     return format
   }
 
   public mutating func process(_ frame: inout FrameView) -> Verdict {
-    guard let writer, let format else { return .keep }
-    let stabilized = Similarity(scale: 1 / (1 - 2 * crop))
-    report.set(stabilizedFromSensor: stabilized, width: format.width, height: format.height)
+    guard let writer, let motion, let format else { return .keep }
+    ahead.removeAll(keepingCapacity: true)
+    for index in 0..<min(frame.laterCount, ahead.capacity) {
+      guard let report = frame.later(index)?.read(motion) else { break }
+      ahead.append(report.motion(words))
+    }
+    // Without a report nothing is known of the motion.
+    var unknown = FrameMotion()
+    unknown.comparison = .blank
+    plan(frame.read(motion)?.motion(words) ?? unknown, format)
     frame.write(report, writer)
     return .keep
+  }
+
+  private mutating func plan(_ motion: FrameMotion, _ format: FrameFormat) {
+    guard let stabilized = planner?.next(motion, ahead: ahead), let planner else { return }
+    report.set(stabilizedFromSensor: stabilized, width: format.width, height: format.height)
+    let (path, smooth) = (planner.path, planner.smoothPath)
+    (report.pathX, report.pathY) = (path[0], path[1])
+    report.pathRoll = path[2] * 180 / .pi
+    (report.smoothX, report.smoothY) = (smooth[0], smooth[1])
+    report.smoothRoll = smooth[2] * 180 / .pi
+    report.cropLeft = planner.cropLeft
   }
 }

@@ -1,0 +1,75 @@
+internal import Glibc
+
+/// Models of slow, common and fast shake, each believed as far as it has foretold well, axis by axis.
+///
+/// Where the camera shakes at 5 Hz, a model of 1.6 Hz alone leaves three times the jitter.
+/// No allocation.
+struct ShakePredictor {
+  private static let kinds: InlineArray<4, ShakeModel.Kind> = [
+    ShakeModel.Kind(hertz: 1),
+    ShakeModel.Kind(hertz: 1.6),
+    // Moved on purpose, abruptly.
+    ShakeModel.Kind(hertz: 1.6, intentTicks: 9, intentShare: 1),
+    ShakeModel.Kind(hertz: 5),
+  ]
+
+  private var models = InlineArray<4, ShakeModel> { ShakeModel(ShakePredictor.kinds[$0]) }
+  /// How far each is believed; their sum is 1.
+  private var shares = InlineArray<4, Pose>(repeating: Pose(repeating: 0.25))
+
+  /// Expected displacement since `mark`.
+  var displacement: Pose {
+    var sum = Pose.zero
+    for index in models.indices { sum += shares[index] * models[index].displacement }
+    return sum
+  }
+
+  /// Of `displacement`.
+  var standardDeviation: Pose {
+    var sum = Pose.zero
+    for index in models.indices { sum += shares[index] * models[index].variance }
+    return sum.squareRoot()
+  }
+
+  /// Intended velocity, per tick of 1/30 s.
+  var intent: Pose {
+    var sum = Pose.zero
+    for index in models.indices { sum += shares[index] * models[index].intent }
+    return sum
+  }
+
+  /// Time passes: `times` equal spans, after each of which `body` is told which it was.
+  mutating func coast(_ ticks: Double, times: Int, _ body: (Int, borrowing ShakePredictor) -> Void)
+  {
+    let steps = InlineArray<4, ShakeModel.Step> { models[$0].step(ticks) }
+    for time in 0..<times {
+      for index in models.indices { models[index].coast(steps[index]) }
+      body(time, self)
+    }
+  }
+
+  mutating func coast(_ ticks: Double) {
+    for index in models.indices { models[index].coast(models[index].step(ticks)) }
+  }
+
+  mutating func observe(_ displacement: Pose, ticks: Double, confidence: Double) {
+    for index in models.indices {
+      models[index].observe(displacement, ticks: ticks, confidence: confidence)
+    }
+    for axis in 0..<3 {
+      var most = -Double.infinity
+      for index in models.indices { most = max(most, models[index].evidence[axis]) }
+      var sum = 0.0
+      for index in models.indices {
+        shares[index][axis] = exp(models[index].evidence[axis] - most)
+        sum += shares[index][axis]
+      }
+      for index in models.indices { shares[index][axis] /= sum }
+    }
+  }
+
+  /// From here on displacements are counted.
+  mutating func mark() {
+    for index in models.indices { models[index].mark() }
+  }
+}

@@ -1,0 +1,40 @@
+import SprocketCore
+import Testing
+
+@testable import Stabilizer
+
+/// Ways to pan from 0 to 1 while time goes from 0 to 1.
+private let pans: [@Sendable (Double) -> Double] = [
+  { $0 }, { $0 * $0 * (3 - 2 * $0) }, { $0 * $0 * $0 * (10 - 15 * $0 + 6 * $0 * $0) },
+]
+
+@Suite struct PathPlannerPanTests {
+  /// 600 pixels in three seconds, to the left and to the right, after and before standing still.
+  @Test(arguments: [0.05, 0.1], [0, 15])
+  func arrivesWithThePan(crop: Double, lookahead: Int) {
+    for (pan, sign) in zip(pans, [1.0, -1, 1]) {
+      let camera = HandheldCamera(9) { time in
+        [sign * 600 * pan(min(max((time - 2) / 3, 0), 1)), 0, 0]
+      }
+      let path = camera.pathX(camera.planned(crop: crop, lookahead: lookahead))
+      let raw = camera.rawX
+      for index in path.indices {
+        #expect(abs(raw[index] - path[index]) <= crop * 1280)
+        #expect(sign * path[index] < 606, "passed the end by \(sign * path[index] - 600)")
+        guard index > 0 else { continue }
+        #expect(sign * (path[index] - path[index - 1]) > -0.3, "went back")
+      }
+      let settled = path.lastIndex { abs($0 - sign * 600) > 6 } ?? 0
+      #expect(settled < 5 * 30 + 20, "arrived \(Double(settled) / 30 - 5) s late")
+    }
+  }
+
+  /// The window goes on at the pan's speed, whatever shakes.
+  @Test func takesShakeFromPans() {
+    let shake = Shake([5, 5, 0.003], seed: 11)
+    let camera = HandheldCamera(6) { shake($0) + [100 * $0, 0, 0] }
+    let raw = camera.jitter(camera.motions.map { _ in Similarity.identity })
+    #expect(camera.jitter(camera.planned(crop: 0.05)) < 0.4 * raw)
+    #expect(camera.jitter(camera.planned(crop: 0.05, lookahead: 15)) < 0.15 * raw)
+  }
+}

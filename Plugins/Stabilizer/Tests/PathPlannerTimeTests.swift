@@ -1,0 +1,107 @@
+import SprocketCore
+import TestSupport
+import Testing
+
+@testable import Stabilizer
+
+@Suite struct PathPlannerTimeTests {
+  /// Half the frames are the same moments: the window is at the same places then.
+  @Test(arguments: [0, 15])
+  func plansTheSamePathAtTwiceTheFrameRate(lookahead: Int) {
+    let shake = Shake([14, 11, 0.005], seed: 13)
+    let slow = HandheldCamera(8, rate: 30) { shake($0) }
+    let fast = HandheldCamera(8, rate: 60) { shake($0) }
+    let slowPath = slow.pathX(slow.planned(crop: 0.1, lookahead: lookahead))
+    let fastPath = fast.pathX(fast.planned(crop: 0.1, lookahead: 2 * lookahead))
+    var squares = 0.0
+    for index in 30..<slowPath.count {
+      let difference = slowPath[index] - fastPath[2 * index]
+      squares += difference * difference
+    }
+    let apart = (squares / Double(slowPath.count - 30)).squareRoot()
+    #expect(apart < 1.5, "\(apart) pixels")
+  }
+
+  /// Every third frame is lost; what remains tells its time.
+  @Test func plansOnThroughMissingFrames() {
+    let shake = Shake([10, 8, 0.004], seed: 17)
+    var camera = HandheldCamera(8) { shake($0) + [90 * $0, 0, 0] }
+    var kept: [FrameMotion] = []
+    for index in stride(from: 0, to: camera.motions.count - 2, by: 3) {
+      var (first, second) = (camera.motions[index], camera.motions[index + 1])
+      if index > 0 {
+        let lost = camera.motions[index - 1]
+        first.fromEarlier = first.fromEarlier * lost.fromEarlier
+        first.seconds += lost.seconds
+      }
+      kept += [first, second]
+      second = first
+    }
+    camera.motions = kept
+    let steps = camera.steps(camera.planned(crop: 0.1))
+    // Velocities, not steps, are even.
+    var changes: [Double] = []
+    for index in 31..<steps.count {
+      let velocity = steps[index].x / (30 * kept[index + 1].seconds)
+      changes.append(velocity - steps[index - 1].x / (30 * kept[index].seconds))
+    }
+    let rms = (changes.reduce(0) { $0 + $1 * $1 } / Double(changes.count)).squareRoot()
+    #expect(rms < 0.4, "\(rms)")
+  }
+
+  /// The picture of a repeated frame has not moved; the window moves on over it.
+  @Test func movesOnThroughRepeatedFrames() {
+    var camera = HandheldCamera(6) { [90 * $0, 0, 0] }
+    for index in stride(from: 60, to: 170, by: 7) {
+      camera.motions[index] = HandheldCamera.motion(.zero)
+      camera.motions[index + 1] = HandheldCamera.motion([6, 0, 0])
+    }
+    for lookahead in [0, 15] {
+      let steps = camera.steps(camera.planned(crop: 0.1, lookahead: lookahead))
+      for index in 90..<160 { #expect(abs(steps[index].x - 3) < 1, "\(steps[index].x)") }
+    }
+  }
+
+  @Test(arguments: [0, 15])
+  func startsAnewAfterACut(lookahead: Int) {
+    let shake = Shake([12, 9, 0.004], seed: 19)
+    var camera = HandheldCamera(8) { shake($0) }
+    camera.motions[120] = FrameMotion()
+    camera.motions[120].comparison = .cut
+    // What the estimator may say of the cut is not to be used.
+    camera.motions[120].fromEarlier = Similarity(shiftX: 200, roll: 0.2)
+    let planned = camera.planned(crop: 0.1, lookahead: lookahead)
+    #expect(camera.largestCorrection([planned[0], planned[120]], crop: 0.1) < 1e-9)
+    // Nothing of what was before is left.
+    var later = camera
+    later.motions = Array(camera.motions[120...])
+    later.motions[0].comparison = .first
+    #expect(Array(planned[120...]) == later.planned(crop: 0.1, lookahead: lookahead))
+    for step in later.steps(Array(planned[120...])) { #expect((step * step).sum() < 12 * 12) }
+  }
+
+  /// Half a second with nothing to hold on to, in the middle of a shaken pan.
+  @Test(arguments: [0, 15])
+  func coastsWhereNothingIsSeen(lookahead: Int) {
+    let shake = Shake([2, 2, 0.001], seed: 23)
+    var camera = HandheldCamera(8) { shake($0) + [60 * $0, 0, 0] }
+    for index in 120..<135 {
+      camera.motions[index].fromEarlier = Similarity(shiftX: -40, shiftY: 25, roll: 0.1)
+      if index % 2 == 0 { camera.motions[index].comparison = .blank }
+      camera.motions[index].confidence = 0
+    }
+    let planned = camera.planned(crop: 0.1, lookahead: lookahead)
+    for index in 118..<140 {
+      let (from, to) = (planned[index - 1].inverse, planned[index].inverse)
+      #expect(abs(to.shiftX - from.shiftX) < 4 && abs(to.shiftY - from.shiftY) < 3)
+      #expect(abs(to.roll - from.roll) < 0.003)
+    }
+  }
+
+  @Test func givesTheSamePathAgain() {
+    let shake = Shake([20, 11, 0.01], seed: 29)
+    let camera = HandheldCamera(4) { shake($0) }
+    #expect(
+      camera.planned(crop: 0.1, lookahead: 15) == camera.planned(crop: 0.1, lookahead: 15))
+  }
+}
