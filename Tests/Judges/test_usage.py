@@ -276,8 +276,13 @@ def test_a_signal_ends_a_live_run_cleanly(number, tmp_path):
     reports, summary = tmp_path / "reports.jsonl", tmp_path / "summary.json"
     command = [SPROCKET, "run", *SCENE, "--size", "320x240", "--rate", "60", "--stage", "meter",
                "--reports", str(reports), "--summary", str(summary)]
+    partial = tmp_path / "reports.partial.jsonl"
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        time.sleep(2)
+        # A machine that is busy may take seconds to begin.
+        limit = time.monotonic() + 20
+        while not (partial.exists() and partial.stat().st_size) and time.monotonic() < limit:
+            time.sleep(0.05)
+        time.sleep(1)
         process.send_signal(number)
         assert process.wait(20) == 0
         errors = process.stderr.read().decode()
