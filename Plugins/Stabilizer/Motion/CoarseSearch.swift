@@ -11,7 +11,7 @@ struct CoarseSearch {
   let reachY: Int
   private var earlier: [Int16]
   private var current: [Int16]
-  /// Sums of luma along one row, and of rows.
+  private var sums: [Int32]
   private var deviations: [Int16]
   /// Mean difference by shift, row by row.
   private var costs: [Float]
@@ -36,14 +36,15 @@ struct CoarseSearch {
     reachY = max(1, height * 3 / 10)
     earlier = [Int16](repeating: 0, count: width * height)
     current = earlier
+    sums = [Int32](repeating: 0, count: width)
     deviations = earlier
     costs = [Float](repeating: 0, count: (2 * reachX + 1) * (2 * reachY + 1))
   }
 
   mutating func match(_ first: LumaPyramid.Level, _ second: LumaPyramid.Level) -> Match {
     let contrast = min(
-      flatten(first.bytes.span, width, height, &deviations, into: &earlier),
-      flatten(second.bytes.span, width, height, &deviations, into: &current))
+      flatten(first.bytes.span, width, height, &sums, &deviations, into: &earlier),
+      flatten(second.bytes.span, width, height, &sums, &deviations, into: &current))
     let columns = 2 * reachX + 1
     var best = 0
     var sum: Float = 0
@@ -98,30 +99,44 @@ func difference(_ first: Span<Int16>, _ second: Span<Int16>) -> Int32 {
 
 /// Deviation of each pixel from the mean of up to 7 by 7 around it, scaled so that its mean
 /// magnitude is 32, clamped to 127. Returns that mean magnitude in levels.
+///
+/// `sums` and `deviations` are scratch, of a row and of a picture.
 func flatten(
-  _ bytes: Span<UInt8>, _ width: Int, _ height: Int, _ deviations: inout [Int16],
-  into result: inout [Int16]
+  _ bytes: Span<UInt8>, _ width: Int, _ height: Int, _ sums: inout [Int32],
+  _ deviations: inout [Int16], into result: inout [Int16]
 ) -> Float {
-  let reach = 3
-  var total = 0
+  var total: Int32 = 0
   for y in 0..<height {
-    let rows = max(0, y - reach)..<min(height, y + reach + 1)
+    let rows = max(0, y - 3)..<min(height, y + 4)
+    sumColumns(bytes.extracting(rows.lowerBound * width..<rows.upperBound * width), into: &sums)
     for x in 0..<width {
-      let columns = max(0, x - reach)..<min(width, x + reach + 1)
-      var sum = 0
-      for row in rows {
-        for column in columns { sum &+= Int(bytes[row &* width &+ column]) }
-      }
-      let count = rows.count &* columns.count
-      let deviation = (16 &* (Int(bytes[y &* width &+ x]) &* count &- sum)) / count
+      let columns = max(0, x - 3)..<min(width, x + 4)
+      var sum: Int32 = 0
+      for column in columns { sum &+= sums[column] }
+      let count = Int32(rows.count &* columns.count)
+      // In sixteenths of a level.
+      let deviation = 16 &* (Int32(bytes[y &* width &+ x]) &* count &- sum) / count
       deviations[y &* width &+ x] = Int16(deviation)
       total &+= abs(deviation)
     }
   }
   let mean = Float(total) / Float(width * height)
+  // Half a level at least: what compression leaves in a plain wall is not blown up.
   let gain = 32 / max(mean, 8)
   for index in 0..<width * height {
     result[index] = Int16(min(max(Float(deviations[index]) * gain, -127), 127))
   }
   return mean / 16
+}
+
+/// Sums of the columns of some rows of `sums.count` bytes each.
+private func sumColumns(_ bytes: Span<UInt8>, into sums: inout [Int32]) {
+  let width = sums.count
+  for x in 0..<width { sums[x] = 0 }
+  var start = 0
+  while start < bytes.count {
+    let row = bytes.extracting(start..<start + width)
+    for x in 0..<width { sums[x] &+= Int32(row[x]) }
+    start += width
+  }
 }

@@ -16,6 +16,9 @@ struct CornerFinder {
   private var xy: [Int32]
   private var yy: [Int32]
   private var responses: [Float]
+  /// By column: the largest response in this row of cells, and where.
+  private var peaks: [Float]
+  private var peakRows: [Int32]
 
   struct Corner {
     var x = 0
@@ -41,6 +44,8 @@ struct CornerFinder {
     xy = xx
     yy = xx
     responses = [Float](repeating: 0, count: width)
+    peaks = [Float](repeating: -1, count: width)
+    peakRows = xx
   }
 
   /// Fills `corners` from a picture.
@@ -58,9 +63,11 @@ struct CornerFinder {
     for y in first - Self.reach..<first + Self.reach { add(bytes, y, sign: 1) }
     for y in first..<last {
       add(bytes, y + Self.reach, sign: 1)
-      respond()
-      choose(y)
+      leastEigenvalues(xx: xx, xy: xy, yy: yy, into: &responses)
+      takePeaks(of: responses, row: Int32(y), into: &peaks, rows: &peakRows)
       add(bytes, y - Self.reach, sign: -1)
+      let row = y * rows / height
+      if y + 1 == last || (y + 1) * rows / height > row { choose(row) }
     }
   }
 
@@ -73,43 +80,33 @@ struct CornerFinder {
       yy: &yy)
   }
 
-  private mutating func respond() {
-    leastEigenvalues(xx: xx, xy: xy, yy: yy, into: &responses)
-  }
-
-  private mutating func choose(_ y: Int) {
-    let row = y * rows / height
+  /// Closes the cells of one row of the grid.
+  private mutating func choose(_ row: Int) {
     for column in 0..<columns {
       let first = max(column * width / columns, margin)
       let last = min((column + 1) * width / columns, width - margin)
-      guard first < last else { continue }
-      let cell = row * columns + column
-      let best = largest(responses.span.extracting(first..<last))
-      guard best > corners[cell].response else { continue }
-      let x = responses[first..<last].firstIndex(of: best) ?? first
-      corners[cell] = Corner(x: x, y: y, response: best)
+      var best = Corner()
+      for x in first..<max(first, last) where peaks[x] > best.response {
+        best = Corner(x: x, y: Int(peakRows[x]), response: peaks[x])
+      }
+      corners[row * columns + column] = best
     }
+    for x in peaks.indices { peaks[x] = -1 }
   }
 }
 
-/// The largest of some numbers that are not negative.
-func largest(_ values: Span<Float>) -> Float {
-  var lanes = SIMD8<Float>(repeating: 0)
-  var x = 0
-  while x + 8 <= values.count {
-    let part = values.extracting(x..<x + 8)
-    var these = SIMD8<Float>()
-    for lane in 0..<8 { these[lane] = part[lane] }
-    lanes.replace(with: these, where: these .> lanes)
-    x += 8
+/// Raises the columns' `peaks` to a row's responses, and notes the row where it does.
+func takePeaks(
+  of responses: [Float], row: Int32, into peaks: inout [Float], rows: inout [Int32]
+) {
+  let responses = responses.span
+  var peaks = peaks.mutableSpan
+  var rows = rows.mutableSpan
+  for x in 0..<responses.count {
+    let isMore = responses[x] > peaks[x]
+    peaks[x] = isMore ? responses[x] : peaks[x]
+    rows[x] = isMore ? row : rows[x]
   }
-  var most: Float = 0
-  for lane in 0..<8 { most = max(most, lanes[lane]) }
-  while x < values.count {
-    most = max(most, values[x])
-    x += 1
-  }
-  return most
 }
 
 /// Adds the products of a row's central differences, taken twice, to sums by column; `sign` -1 takes

@@ -13,6 +13,8 @@ struct SimilarityFit {
     var share: Float = 0
     /// Robust deviation of the inliers' residuals, each way, in pixels.
     var deviation: Float = 0
+    /// Standard error of the shift at the picture's middle, each way, in pixels.
+    var error: Float = 0
     /// How much better the fit explains the inliers than no motion does: the difference of their
     /// chi-squares.
     var gain: Float = 0
@@ -30,32 +32,45 @@ struct SimilarityFit {
   /// What no residual's deviation is below, in pixels: interpolation and rounding.
   private static let leastDeviation: Float = 0.03
 
+  /// The motion of the points, or of most of them. Where a quarter of `reach` is enough for half
+  /// of the points' say, the others are elsewhere, however near; only a scene with depth, or a lens that
+  /// bends it, needs all of `reach`.
   func fit(_ points: TrackedPoints, guess: PlainMotion) -> Result {
     guard points.count >= 3 else { return Result() }
-    var best = PlainMotion()
+    let near = search(points, guess, reach: reach / 4)
+    if near.score > points.totalSay / 2 { return refine(points, near.motion, reach: reach / 4) }
+    return refine(points, search(points, guess, reach: reach).motion, reach: reach)
+  }
+
+  private struct Candidate {
+    var motion = PlainMotion()
+    var score: Float
+  }
+
+  private func search(_ points: TrackedPoints, _ guess: PlainMotion, reach: Float) -> Candidate {
     // Standing still wins a tie: a camera on a stand beats a walker who fills the picture.
-    var most = score(points, best) * 1.1
-    consider(guess, points, &best, &most)
+    let standing = PlainMotion()
+    var best = Candidate(score: score(points, standing, reach) * 1.1)
+    consider(guess, points, reach, &best)
     var random = Draws()
     for _ in 0..<Self.draws {
       let (first, second) = random.pair(below: points.count)
       guard let motion = through(points.point(first), points.point(second)) else { continue }
-      consider(motion, points, &best, &most)
+      consider(motion, points, reach, &best)
     }
-    return refine(points, best)
+    return best
   }
 
   private func consider(
-    _ motion: PlainMotion, _ points: TrackedPoints, _ best: inout PlainMotion, _ most: inout Float
+    _ motion: PlainMotion, _ points: TrackedPoints, _ reach: Float, _ best: inout Candidate
   ) {
-    let score = score(points, motion)
-    guard score > most else { return }
-    most = score
-    best = motion
+    let score = score(points, motion, reach)
+    guard score > best.score else { return }
+    best = Candidate(motion: motion, score: score)
   }
 
   /// Sum of weights, each by how near its point is.
-  func score(_ points: TrackedPoints, _ motion: PlainMotion) -> Float {
+  func score(_ points: TrackedPoints, _ motion: PlainMotion, _ reach: Float) -> Float {
     let scale = 1 / (reach * reach)
     var sum = TrackedPoints.Eight.zero
     for column in 0..<points.eights {
@@ -84,7 +99,7 @@ struct SimilarityFit {
       y: first.toY - b * first.x - a * first.y)
   }
 
-  private func refine(_ points: TrackedPoints, _ start: PlainMotion) -> Result {
+  private func refine(_ points: TrackedPoints, _ start: PlainMotion, reach: Float) -> Result {
     var result = Result(motion: start)
     var limit = reach
     for _ in 0..<Self.iterations {
@@ -143,6 +158,7 @@ struct SimilarityFit {
 
   private func count(_ points: TrackedPoints, _ result: inout Result) {
     let limit = max(3 * result.deviation, 0.3)
+    var moments = Moments()
     var (near, total): (Float, Float) = (0, 0)
     let variance = result.deviation * result.deviation
     for index in 0..<points.count {
@@ -154,9 +170,11 @@ struct SimilarityFit {
       let (dx, dy) = (point.x - point.toX, point.y - point.toY)
       result.inliers += 1
       near += point.weight
+      moments.add(point.x, point.y, point.toX, point.toY, weight: point.weight)
       result.gain += point.weight * (min(dx * dx + dy * dy, limit * limit) - fitted) / variance
     }
     result.share = near / max(total, 1e-6)
+    result.error = result.deviation * moments.leverage.squareRoot()
   }
 }
 
@@ -177,6 +195,14 @@ struct Moments {
     square += weight * (x * x + y * y)
     along += weight * (x * toX + y * toY)
     across += weight * (x * toY - y * toX)
+  }
+
+  /// By how much the variance of the shift at (0, 0) is more than a point's of weight 1.
+  var leverage: Float {
+    guard weight > 0 else { return .infinity }
+    let (x, y) = (x / weight, y / weight)
+    let spread = max(square / weight - x * x - y * y, 1)
+    return Float((1 + (x * x + y * y) / spread) / weight)
   }
 
   /// `nil` where the points are too few or too close.

@@ -51,6 +51,12 @@ struct TrackedPoints {
     count += 1
   }
 
+  var totalSay: Float {
+    var sum = Eight.zero
+    for column in 0..<eights { sum += say[column] }
+    return sum.sum()
+  }
+
   func point(_ index: Int) -> (x: Float, y: Float, toX: Float, toY: Float, weight: Float) {
     let (column, lane) = (index / 8, index % 8)
     return (

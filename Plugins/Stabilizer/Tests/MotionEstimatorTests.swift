@@ -39,7 +39,7 @@ func cornerDistance(_ first: Similarity, _ second: Similarity, width: Int, heigh
   ])
   func findsShiftRollAndScale(_ truth: Similarity) {
     let found = Self.estimate(Self.still, Self.moved(truth))
-    #expect(found.comparison == .tracked && found.confidence == 1)
+    #expect(found.comparison == .tracked && found.confidence > 0.99)
     #expect(Self.distance(found.fromEarlier, truth) < 0.06)
   }
 
@@ -53,7 +53,7 @@ func cornerDistance(_ first: Similarity, _ second: Similarity, width: Int, heigh
 
   @Test func aRepeatedFrameHasNotMoved() {
     let found = Self.estimate(Self.still, Self.still)
-    #expect(found.comparison == .tracked && found.confidence == 1)
+    #expect(found.comparison == .tracked && found.confidence > 0.99)
     #expect(found.fromEarlier == .identity)
     #expect(found.inliers == found.tracked && found.tracked > 100)
   }
