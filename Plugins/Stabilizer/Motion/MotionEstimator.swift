@@ -92,7 +92,7 @@ struct MotionEstimator {
     max(2, min(side * 20 / longer, side / 12))
   }
 
-  /// Compares what was loaded into `earlier` and `current`.
+  /// Compares what was copied into `earlier` and `current`.
   mutating func motion() -> FrameMotion {
     var motion = FrameMotion()
     let count = findCorners()
@@ -107,6 +107,8 @@ struct MotionEstimator {
       motion.confidence = 1
       return motion
     }
+    earlier.finish()
+    current.finish()
     let coarsest = earlier.levels.count - 1
     let match = search.match(earlier.levels[coarsest], current.levels[coarsest])
     let scale = Float(1 << coarsest)

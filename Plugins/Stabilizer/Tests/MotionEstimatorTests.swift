@@ -51,6 +51,18 @@ func cornerDistance(_ first: Similarity, _ second: Similarity, width: Int, heigh
     #expect(Self.distance(found.fromEarlier, truth) < 0.1)
   }
 
+  /// As fast, in a picture whose least luma is not small enough to be searched.
+  @Test func catchesAFastPanOfALargerPicture() {
+    let (width, height) = (640, 96)
+    let truth = Similarity(shiftX: 150, shiftY: -9)
+    var estimator = MotionEstimator(width: width, height: height)
+    let found = estimator.motion(
+      from: LumaPicture(Self.scene, width: width, height: height),
+      to: LumaPicture(Self.scene, truth, width: width, height: height))
+    #expect(found.comparison == .tracked)
+    #expect(cornerDistance(found.fromEarlier, truth, width: width, height: height) < 0.1)
+  }
+
   @Test func aRepeatedFrameHasNotMoved() {
     let found = Self.estimate(Self.still, Self.still)
     #expect(found.comparison == .tracked && found.confidence > 0.99)

@@ -81,6 +81,8 @@ package struct SceneCamera: Sendable {
     moment.sceneFromFrame = motion.sceneFromFrame(at: time)
     moment.focusShift = settings.focusStep(at: time)
     moment.light = settings.lightStep(at: time)
+    moment.object.share = settings.object
+    moment.object.way = settings.objectSpeed * time
     return moment
   }
 }

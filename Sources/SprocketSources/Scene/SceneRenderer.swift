@@ -13,6 +13,7 @@ package struct SceneMoment: Sendable, Hashable {
   package var focusShift = 0.0
   /// On the scene, in EV on top of the sensor's own `light`.
   package var light = 0.0
+  package var object = SceneObject()
 
   package init() {}
 }
@@ -79,6 +80,8 @@ package struct SceneRenderer: Sendable {
   /// Texture columns of one slanted row, interpolated in y.
   var crossed: [Float]
   var values: [UInt16]
+  /// Scratch row of what is before the scene.
+  var object: [UInt16]
   /// Scratch rows of chroma: before it is doubled, and the luma that it belongs to.
   private var halved: [UInt16]
   private var shade: [UInt8]
@@ -98,6 +101,7 @@ package struct SceneRenderer: Sendable {
     crossed = [Float](repeating: 0, count: 2 * width + 24)
     values = [UInt16](repeating: 0, count: width)
     halved = values
+    object = values
     shade = [UInt8](repeating: 0, count: width)
   }
 
@@ -129,12 +133,15 @@ package struct SceneRenderer: Sendable {
     tabulated = (exposure, gain, moment.light)
   }
 
+  func sigma(in moment: SceneMoment) -> Double { lens.sigma(in: moment) }
+
   private mutating func drawLuma(
     _ row: Int, _ moment: SceneMoment, _ layout: SceneLayout, _ memory: inout MutableSpan<UInt8>
   ) {
     let line = line(moment, x: 0, y: Double(row), stride: 1, isHalved: false)
     let count = width
-    sample(plane: 0, along: line, count: count, sigma: lens.sigma(in: moment))
+    sample(plane: 0, along: line, count: count, sigma: sigma(in: moment))
+    cover(plane: 0, moment, x: 0, y: Double(row), stride: 1)
     let grain = grain(moment, plane: 0, row: row)
     let values = values.span.extracting(first: count)
     let noise = noise.values.span.extracting(grain)
@@ -161,7 +168,8 @@ package struct SceneRenderer: Sendable {
     let luma = layout.luma + min(row * chroma.down, height - 1) * layout.lumaStride
     for column in 0..<count { shade[column] = memory[luma + column * chroma.across] }
     for plane in 1...2 {
-      sample(plane: plane, along: line, count: half, sigma: lens.sigma(in: moment))
+      sample(plane: plane, along: line, count: half, sigma: sigma(in: moment))
+      cover(plane: plane, moment, x: 0.5, y: y, stride: 2)
       if chroma == .full444 {
         for column in 0..<half { halved[column] = values[column] }
         Self.double(halved, into: &values)

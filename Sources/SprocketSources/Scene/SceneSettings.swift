@@ -27,6 +27,8 @@ public struct SceneSettings: SourceSettings {
   public var shake = 2.0
   public var roll = 0.15
   public var zoom = 0.0
+  public var object = 0.0
+  public var objectSpeed = 90.0
 
   public var exposure = 10_000.0
   public var gain = 1.0
@@ -76,6 +78,12 @@ extension SceneSettings {
     Setting("shake", \.shake, range: 0...40, unit: "pixels", "RMS of the hand's shake, each way"),
     Setting("roll", \.roll, range: 0...5, unit: "degrees", "RMS of the hand's turning"),
     Setting("zoom", \.zoom, range: 0...0.05, "RMS of the scale's deviation from 1"),
+    Setting(
+      "object", \.object, range: 0...0.9,
+      "share of the picture that a thing before the camera covers; 0 is none"),
+    Setting(
+      "objectspeed", \.objectSpeed, range: -20_000...20_000, unit: "pixels/s",
+      "of its way from side to side"),
   ]
 
   private static let camera: [Setting<SceneSettings>] = [
