@@ -5,8 +5,8 @@ import numpy as np
 from conftest import probe
 
 CLIPS = ["stabilization/test.avi", "stabilization/max-heromode.mp4", "generic/box.mp4",
-         "generic/flipping_a_pancake.mkv", "generic/tree.avi", "generic/carphone_pristine.mp4", "generic/vtest.avi",
-         "exposure/nasa_13013.mp4", "timing/FLIR_Thermal.mp4", "mjpeg/100_0306.AVI"]
+         "generic/flipping_a_pancake.mkv", "generic/tree.avi", "generic/carphone_pristine.mp4",
+         "generic/vtest.avi", "exposure/nasa_13013.mp4", "timing/FLIR_Thermal.mp4", "mjpeg/100_0306.AVI"]
 
 
 def recipe(earlier, now):
