@@ -107,7 +107,7 @@ def test_any_number_of_workers_says_the_same(tmp_path):
     texts = []
     for workers in (1, 2, 4):
         reports = tmp_path / f"{workers}.jsonl"
-        sprocket(*SCENE, "--frames", 40, *settings(*HARD, "object=0.3"), "--stage", "stabilize", "--reports", reports,
-                 "--workers", workers)
+        sprocket(*SCENE, "--frames", 40, *settings(*HARD, "object=0.3"), "--stage", "stabilize",
+                 "--reports", reports, "--workers", workers)
         texts.append([line["stabilize"] for line in read_lines(reports)])
     assert texts[0] == texts[1] == texts[2]
