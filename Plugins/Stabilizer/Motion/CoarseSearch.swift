@@ -23,8 +23,6 @@ struct CoarseSearch {
     /// Mean difference at that shift, over the mean of all shifts: near 0 the pictures match, near 1
     /// no shift is better than another.
     var dissimilarity: Float
-    /// The mean difference without any shift, likewise.
-    var standing: Float
     /// Mean deviation of luma from the mean around, in levels, of the two frames' lesser.
     var contrast: Float
   }
@@ -59,8 +57,7 @@ struct CoarseSearch {
     return Match(
       x: Float(column - reachX) + vertex(best, 1, isInside: column > 0 && column < columns - 1),
       y: Float(row - reachY) + vertex(best, columns, isInside: row > 0 && row < 2 * reachY),
-      dissimilarity: costs[best] / mean,
-      standing: costs[reachY * columns + reachX] / mean, contrast: contrast)
+      dissimilarity: costs[best] / mean, contrast: contrast)
   }
 
   /// Where between shifts the cost is least: two lines of equal slope through three costs.

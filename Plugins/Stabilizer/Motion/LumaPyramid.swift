@@ -15,8 +15,6 @@ struct LumaPyramid {
       bytes = [UInt8](repeating: 0, count: width * height)
     }
 
-    /// Row `y`.
-    var rows: Int { height }
   }
 
   var levels: [Level]
@@ -50,11 +48,6 @@ struct LumaPyramid {
   private mutating func reduce(into index: Int) {
     let fine = levels[index - 1]
     halve(fine.bytes.span, width: fine.width, height: fine.height, into: &levels[index].bytes)
-  }
-
-  /// Whether two frames are the same at the finest level, byte for byte.
-  func isSame(as other: LumaPyramid) -> Bool {
-    levels[0].bytes == other.levels[0].bytes
   }
 }
 

@@ -101,12 +101,6 @@ struct MotionEstimator {
       return motion
     }
     motion.comparison = .tracked
-    if earlier.isSame(as: current) {
-      motion.inliers = count
-      motion.tracked = count
-      motion.confidence = 1
-      return motion
-    }
     earlier.finish()
     current.finish()
     let coarsest = earlier.levels.count - 1

@@ -9,8 +9,6 @@ struct SimilarityFit {
     var motion = PlainMotion()
     /// Points within reach of it.
     var inliers = 0
-    /// The share that inliers have of the points' weight, 0...1.
-    var share: Float = 0
     /// Robust deviation of the inliers' residuals, each way, in pixels.
     var deviation: Float = 0
     /// Standard error of the shift at the picture's middle, each way, in pixels.
@@ -109,7 +107,7 @@ struct SimilarityFit {
       guard let next = solve(points, result.motion, limit) else { break }
       result.motion = next
     }
-    count(points, &result)
+    weigh(points, &result)
     return result
   }
 
@@ -156,24 +154,21 @@ struct SimilarityFit {
     return limit
   }
 
-  private func count(_ points: TrackedPoints, _ result: inout Result) {
+  /// Counts the inliers, and says how sure they make the result.
+  private func weigh(_ points: TrackedPoints, _ result: inout Result) {
     let limit = max(3 * result.deviation, 0.3)
     var moments = Moments()
-    var (near, total): (Float, Float) = (0, 0)
     let variance = result.deviation * result.deviation
     for index in 0..<points.count {
       let point = points.point(index)
-      total += point.weight
       let (x, y) = result.motion.apply(point.x, point.y)
       let fitted = (x - point.toX) * (x - point.toX) + (y - point.toY) * (y - point.toY)
       guard fitted < limit * limit else { continue }
       let (dx, dy) = (point.x - point.toX, point.y - point.toY)
       result.inliers += 1
-      near += point.weight
       moments.add(point.x, point.y, point.toX, point.toY, weight: point.weight)
       result.gain += point.weight * (min(dx * dx + dy * dy, limit * limit) - fitted) / variance
     }
-    result.share = near / max(total, 1e-6)
     result.error = result.deviation * moments.leverage.squareRoot()
   }
 }

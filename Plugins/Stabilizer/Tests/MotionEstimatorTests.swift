@@ -94,6 +94,18 @@ func cornerDistance(_ first: Similarity, _ second: Similarity, width: Int, heigh
     #expect(found.inliers < found.tracked)
   }
 
+  /// As large a thing that moves less than a pixel otherwise than all around it.
+  @Test func tellsWhatMovesNearlyAsTheBackground() {
+    let truth = Similarity(shiftX: 2.4, shiftY: 0.7)
+    let other = NoiseScene(seed: 9, contrast: 60)
+    var (first, second) = (Self.still, Self.moved(truth))
+    first.cover(44..<196, 33..<147, with: LumaPicture(other, width: 240, height: 180))
+    let own = Similarity(shiftX: 3.1, shiftY: 0.2)
+    second.cover(47..<199, 33..<147, with: LumaPicture(other, own, width: 240, height: 180))
+    let found = Self.estimate(first, second)
+    #expect(Self.distance(found.fromEarlier, truth) < 0.1)
+  }
+
   /// The same, before a camera on a stand.
   @Test func aFixedCameraDoesNotMoveAtAll() {
     let other = NoiseScene(seed: 9, contrast: 60)

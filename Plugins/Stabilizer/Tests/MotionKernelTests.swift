@@ -66,6 +66,12 @@ import Testing
     #expect(abs(match.x - 9) < 0.2 && abs(match.y + 4) < 0.2)
     #expect(match.dissimilarity < 0.3)
     #expect(search.match(first, first).dissimilarity == 0)
+    // Half the contrast, and brighter: it is as alike.
+    var pale = second
+    for place in pale.bytes.indices { pale.bytes[place] = pale.bytes[place] / 2 + 120 }
+    let again = search.match(first, pale)
+    #expect(abs(again.x - 9) < 0.2 && abs(again.y + 4) < 0.2)
+    #expect(again.dissimilarity < 1.1 * match.dissimilarity)
     let other = Self.level(.random, width, height, seed: 99)
     #expect(search.match(first, other).dissimilarity > 0.8)
   }
@@ -114,6 +120,23 @@ import Testing
     #expect(abs(result.motion.x - 6) < 0.05 && abs(result.motion.y + 3) < 0.05)
     #expect(abs(result.motion.a - 0.99) < 2e-4 && abs(result.motion.b - 0.02) < 2e-4)
     #expect((50...56).contains(result.inliers))
+  }
+}
+
+extension MotionKernelTests {
+  /// Half of the points are a fifth of a pixel off, and can be located a tenth as well.
+  @Test func pointsThatAreHardToLocateSayLittle() {
+    var random = TestRandom(seed: 5)
+    var points = TrackedPoints(capacity: 150, width: 640, height: 360)
+    for index in 0..<150 {
+      let x = Float.random(in: -320...320, using: &random)
+      let y = Float.random(in: -180...180, using: &random)
+      let isHard = index % 2 == 0
+      points.append(
+        x: x, y: y, toX: x + (isHard ? 5.2 : 5), toY: y, weight: isHard ? 0.01 : 1)
+    }
+    let result = SimilarityFit(reach: 1.8, radius: 367).fit(points, guess: PlainMotion())
+    #expect(abs(result.motion.x - 5) < 0.01)
   }
 }
 
