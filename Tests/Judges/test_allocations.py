@@ -64,6 +64,7 @@ CHAINS = {
     "autoexposure": ["--auto-exposure", "continuous", "--source-set", "lightstep=2", "--source-set",
                      "lightat=1"],
     "negate": ["--stage", "negate"],
+    "stabilize": ["--stage", "stabilize"],
     "all": ["--stage", "latedrop", "--stage", "meter", "--stage", "focus", "--stage", "negate"],
 }
 FORMATS = ["MJPEG", "YUYV", "NV12", "I420", "GREY", "Y16", "RGB24"]
