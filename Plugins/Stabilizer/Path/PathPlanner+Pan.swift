@@ -6,6 +6,9 @@ extension PathPlanner {
   /// Of the width: passing the end of a pan by as much is not seen.
   private static let passing = 0.0015
 
+  /// A steady path may look that far ahead, at its speed.
+  private static let steadyTicks = 10.0
+
   /// How far the path had better be behind a pan, so that it can stop when the pan does.
   func panLag(_ margin: Pose) -> Pose {
     var lag = Pose.zero
@@ -13,7 +16,8 @@ extension PathPlanner {
       let speed = abs(intent[axis])
       let way = speed * speed / (2 * Self.brake * window.width / 640)
       let known = speed * Double(horizon.known - 1) * usualTicks
-      let length = max(0, min(way, Self.panShare * margin[axis]) - known)
+      let length =
+        max(0, min(way, Self.panShare * margin[axis]) - known) * (1 - handling.steadyShare)
       lag[axis] = intent[axis] < 0 ? -length : length
     }
     return lag
@@ -27,9 +31,11 @@ extension PathPlanner {
     var way = -Double.infinity
     for index in 0..<horizon.known { way = max(way, sign * horizon.knots[index].held[axis]) }
     way += Self.passing * window.width + handling.backAndForth[axis]
-    guard way > 0 else { return 0 }
     let ticks = horizon.knots[0].ticks
     let speed = abs(step) / ticks
+    // What is drawn to the middle strongly does not go far beyond it.
+    way += handling.steadyShare * Self.steadyTicks * speed
+    guard way > 0 else { return 0 }
     let brake = max(Self.brake * window.width / 640, speed * speed / (2 * Self.panShare * margin))
     // v ticks + v² / (2 brake) = way
     let most = brake * ((ticks * ticks + 2 * way / brake).squareRoot() - ticks)

@@ -88,7 +88,7 @@ struct PathPlanner {
   private mutating func plan() -> Pose {
     let (count, known) = (horizon.count, horizon.known)
     for index in 0..<count { pathRoll.knots[index].margin = window.mostRoll }
-    horizon.fill(&pathRoll, axis: 2, pull: handling.stillness, lag: 0)
+    horizon.fill(&pathRoll, axis: 2, pull: handling.steadiness, lag: 0)
     pathRoll.solve(count, velocity: velocity[2], before: velocityTicks)
     for index in 0..<count {
       let knot = pathRoll.knots[index]
@@ -101,9 +101,9 @@ struct PathPlanner {
     let lag = panLag(margin)
     let turned = window.clampedRoll(pathRoll.knots[0].middle - pathRoll.knots[0].path)
     let (x, y) = Self.turn(velocity, by: turned)
-    horizon.fill(&pathX, axis: 0, pull: handling.stillness, lag: lag[0])
+    horizon.fill(&pathX, axis: 0, pull: handling.steadiness, lag: lag[0])
     pathX.solve(count, velocity: x, before: velocityTicks)
-    horizon.fill(&pathY, axis: 1, pull: handling.stillness, lag: lag[1])
+    horizon.fill(&pathY, axis: 1, pull: handling.steadiness, lag: lag[1])
     pathY.solve(count, velocity: y, before: velocityTicks)
     let step = Pose(
       braked(pathX.knots[0].path, axis: 0, margin: margin[0]),
