@@ -28,10 +28,13 @@ public enum Stabilizer {
   /// What is done when `preferred` is asked for (`activeVideoStabilizationMode`): never `auto`, and
   /// `off` where the picture is too small to be followed.
   static func active(_ preferred: Mode, _ format: FrameFormat, isLive: Bool) -> Mode {
-    guard min(format.width, format.height) >= leastSize else { return .off }
+    let (shorter, longer) = (min(format.width, format.height), max(format.width, format.height))
+    let divisor = MotionEstimator.scales(longerSide: longer)[0].divisor
+    guard shorter >= leastSize * divisor else { return .off }
     return preferred == .auto ? (isLive ? .standard : .cinematic) : preferred
   }
 
-  /// Pixels per side that a picture needs for its motion to be followed.
+  /// Pixels per side that a picture needs for its motion to be followed, at the finest scale that is
+  /// compared.
   static let leastSize = 64
 }

@@ -30,8 +30,8 @@ struct CoarseSearch {
   init(width: Int, height: Int) {
     self.width = width
     self.height = height
-    reachX = max(1, width * 3 / 10)
-    reachY = max(1, height * 3 / 10)
+    reachX = min(max(1, width * 3 / 10), width - 1)
+    reachY = min(max(1, height * 3 / 10), height - 1)
     earlier = [Int16](repeating: 0, count: width * height)
     current = earlier
     sums = [Int32](repeating: 0, count: width)

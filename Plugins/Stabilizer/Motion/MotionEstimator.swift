@@ -73,7 +73,7 @@ struct MotionEstimator {
 
   /// From 640 to 1279 pixels on the longer side, where the picture has as many, down to what is
   /// searched, or to the engine's least.
-  private static func scales(longerSide: Int) -> [LumaScale] {
+  static func scales(longerSide: Int) -> [LumaScale] {
     var scales: [LumaScale] = []
     for scale in LumaScale.allCases {
       let side = (longerSide + scale.divisor - 1) / scale.divisor

@@ -38,8 +38,12 @@ public struct MotionStage: Stage {
   }
 
   private mutating func motion(of frame: borrowing FrameView) -> FrameMotion {
-    guard estimator != nil, !frame.record.isDiscontinuity, let earlier = frame.earlier() else {
-      return FrameMotion()
+    guard estimator != nil, !frame.record.isDiscontinuity else { return FrameMotion() }
+    guard let earlier = frame.earlier() else {
+      // Too many in a row were damaged or late: the scene goes on, but nothing says how it moved.
+      var unknown = FrameMotion()
+      unknown.comparison = .blank
+      return unknown
     }
     for level in 0..<(estimator?.scales.count ?? 0) {
       guard let scale = estimator?.scales[level] else { break }
