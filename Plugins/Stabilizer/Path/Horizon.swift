@@ -90,10 +90,10 @@ extension PathPlanner {
     intent = .zero
     var held = seen.carry(pose)
     horizon.addKnown(held, ticks: seen.ticks)
-    var (future, handled) = (predictor, handling)
+    var (future, later, handled) = (predictor, clock, handling)
     for motion in ahead {
       guard Self.continues(motion) else { return }
-      let seen = Sight(motion, &future, window)
+      let seen = Sight(motion, &later, &future, window)
       future.mark()
       handled.add(seen.displacement, ticks: seen.ticks, width: window.width)
       handling.expect(handled)
@@ -102,7 +102,7 @@ extension PathPlanner {
       held += seen.carry(planned) - planned
       horizon.addKnown(held, ticks: seen.ticks)
     }
-    horizon.foretell(future, usualTicks: usualTicks)
+    horizon.foretell(future, usualTicks: max(clock.usualTicks, 0.1))
     intent = future.intent
   }
 }

@@ -15,7 +15,7 @@ extension PathPlanner {
     for axis in 0..<2 {
       let speed = abs(intent[axis])
       let way = speed * speed / (2 * Self.brake * window.width / 640)
-      let known = speed * Double(horizon.known - 1) * usualTicks
+      let known = speed * Double(horizon.known - 1) * clock.usualTicks
       let length =
         max(0, min(way, Self.panShare * margin[axis]) - known) * (1 - handling.steadyShare)
       lag[axis] = intent[axis] < 0 ? -length : length

@@ -29,8 +29,7 @@ struct PathPlanner {
   var handling = Handling()
   /// Intended velocity per tick at the end of what is known.
   var intent = Pose.zero
-  /// Usual ticks from frame to frame.
-  var usualTicks = 1.0
+  private(set) var clock = FrameClock()
   var horizon: Horizon
   var pathX: SmoothestPath
   var pathY: SmoothestPath
@@ -56,13 +55,11 @@ struct PathPlanner {
       restart()
       return stabilizedFromSensor
     }
-    let ticks = Self.ticks(motion)
-    usualTicks += (min(ticks, 2 * usualTicks) - usualTicks) * 0.1
-    let seen = Sight(motion, &predictor, window)
+    let seen = Sight(motion, &clock, &predictor, window)
     predictor.mark()
-    handling.add(seen.displacement, ticks: ticks, width: window.width)
+    handling.add(seen.displacement, ticks: seen.ticks, width: window.width)
     foresee(seen, ahead)
-    move(to: plan(), from: seen.carry(pose), ticks)
+    move(to: plan(), from: seen.carry(pose), seen.ticks)
     path += seen.displacement
     return stabilizedFromSensor
   }
@@ -71,16 +68,13 @@ struct PathPlanner {
     motion.comparison == .tracked || motion.comparison == .blank
   }
 
-  /// Gaps of more than 3 s say no more than one of 3 s.
-  static func ticks(_ motion: FrameMotion) -> Double { min(max(motion.seconds * 30, 0.1), 90) }
-
   private mutating func restart() {
     pose = .zero
     (velocity, velocityTicks) = (.zero, 0)
     (path, smoothPath) = (.zero, .zero)
     predictor = ShakePredictor()
     handling = Handling()
-    (intent, usualTicks) = (.zero, 1)
+    (intent, clock) = (.zero, FrameClock())
     horizon.restart()
   }
 

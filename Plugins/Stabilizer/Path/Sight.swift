@@ -10,9 +10,12 @@ struct Sight {
   /// Trusted wholly from there on.
   private static let trusted = 0.2
 
-  /// Tells `predictor` what was seen.
-  init(_ motion: FrameMotion, _ predictor: inout ShakePredictor, _ window: CropWindow) {
-    ticks = PathPlanner.ticks(motion)
+  /// Tells `clock` and `predictor` what was seen.
+  init(
+    _ motion: FrameMotion, _ clock: inout FrameClock, _ predictor: inout ShakePredictor,
+    _ window: CropWindow
+  ) {
+    ticks = clock.ticks(motion.seconds)
     predictor.coast(ticks)
     foretold = predictor.displacement
     similarity = motion.fromEarlier

@@ -1,0 +1,35 @@
+/// Makes of capture times how much time a path has from frame to frame, in ticks of 1/30 s.
+///
+/// Real times count, not frames: after a gap there is more to go. But clocks that are set back, and
+/// drivers that stamp frames in bursts, say of two neighbours that no time has passed, and of the next
+/// that twice as much has. A frame is then given the usual time, and the next what is left.
+struct FrameClock {
+  /// From frame to frame as a rule; 0 while that is unknown.
+  private(set) var usualTicks = 0.0
+  /// Given to the latest frame beyond what its capture time said.
+  private var advance = 0.0
+
+  /// 30 frames a second where nothing is known.
+  private static let unknownTicks = 1.0
+  /// Gaps of more than 3 s say no more than one of 3 s.
+  private static let mostTicks = 90.0
+
+  /// Ticks since the frame before, which was captured `seconds` earlier; 0 or less is no time at all.
+  mutating func ticks(_ seconds: Double) -> Double {
+    let said = min(max(seconds * 30, -Self.mostTicks), Self.mostTicks)
+    if usualTicks == 0 {
+      guard said > 0 else { return Self.unknownTicks }
+      usualTicks = said
+    }
+    let usual = usualTicks
+    usualTicks += (min(max(said, 0.1), 2 * usual) - usual) * 0.1
+    if said < usual / 4 {
+      advance = min(usual - said, 4 * usual)
+      return usual
+    }
+    let left = said - advance
+    advance = 0
+    // A clock that was set back for good has no more to give.
+    return left < usual / 4 ? said : left
+  }
+}
