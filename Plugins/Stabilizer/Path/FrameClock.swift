@@ -28,8 +28,9 @@ struct FrameClock {
       return usual
     }
     let left = said - advance
+    // Several in a row may have been set back by as much.
+    guard left >= usual / 4 else { return said }
     advance = 0
-    // A clock that was set back for good has no more to give.
-    return left < usual / 4 ? said : left
+    return left
   }
 }

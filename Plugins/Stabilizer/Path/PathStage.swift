@@ -29,28 +29,45 @@ public struct PathStage: Stage {
   private var ahead: [FrameMotion] = []
   private var format: FrameFormat?
   private let words = MotionWords()
+  public private(set) var notes: [String] = []
 
   public init() {}
 
   public mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
     let format = setup.format
     let active = Stabilizer.active(mode, format, isLive: setup.isLive)
-    (writer, motion, planner) = (nil, nil, nil)
-    guard active != .off else { return format }
+    writer = setup.report(Report.self)
+    (motion, planner) = (nil, nil)
+    report = Report()
+    report.mode = ReportWord(active)
+    report.set(stabilizedFromSensor: .identity, width: format.width, height: format.height)
+    self.format = format
+    guard active != .off else {
+      if mode != .off { notes = [Self.inactive] }
+      return format
+    }
     motion = try setup.reader(MotionReport.self, from: "stabilize/estimate")
     let known = active == .cinematic ? lookahead : 0
     if known > 0 { setup.readsAhead(known) }
-    writer = setup.report(Report.self)
-    report.mode = ReportWord(active)
     planner = PathPlanner(
       width: format.width, height: format.height, crop: crop, lookahead: known)
     ahead.reserveCapacity(known)
-    self.format = format
     return format
   }
 
+  private static let inactive =
+    "stabilize did nothing: the picture is too small, or too narrow, for its motion to be followed"
+
   public mutating func process(_ frame: inout FrameView) -> Verdict {
-    guard let writer, let motion, let format else { return .keep }
+    guard let writer, let format else { return .keep }
+    if let motion { plan(frame, motion, format) }
+    frame.write(report, writer)
+    return .keep
+  }
+
+  private mutating func plan(
+    _ frame: borrowing FrameView, _ motion: ReportReader<MotionReport>, _ format: FrameFormat
+  ) {
     ahead.removeAll(keepingCapacity: true)
     for index in 0..<min(frame.laterCount, ahead.capacity) {
       guard let report = frame.later(index)?.read(motion) else { break }
@@ -60,8 +77,6 @@ public struct PathStage: Stage {
     var unknown = FrameMotion()
     unknown.comparison = .blank
     plan(frame.read(motion)?.motion(words) ?? unknown, format)
-    frame.write(report, writer)
-    return .keep
   }
 
   private mutating func plan(_ motion: FrameMotion, _ format: FrameFormat) {

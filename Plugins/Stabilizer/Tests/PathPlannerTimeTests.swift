@@ -69,11 +69,12 @@ import Testing
     let shake = Shake([10, 8, 0.004], seed: 23)
     let camera = HandheldCamera(8) { shake($0) + [60 * $0, 0, 0] }
     let right = camera.jitter(camera.planned(crop: 0.1, lookahead: lookahead))
-    for since in [[-1.0, 3], [0, 2], [0.1, 1.9], [-500, 1]] {
+    for since in [[-1.0, 3], [-1.0, 1, 3], [0, 2], [0.1, 1.9], [-500, 1]] {
       var upset = camera
       for index in stride(from: 20, to: 220, by: 10) {
-        upset.motions[index].seconds = since[0] / 30
-        upset.motions[index + 1].seconds = since[1] / 30
+        for (place, ticks) in since.enumerated() {
+          upset.motions[index + place].seconds = ticks / 30
+        }
       }
       let found = upset.jitter(upset.planned(crop: 0.1, lookahead: lookahead))
       #expect(found < 1.3 * right, "\(since): \(found), with right times \(right)")
