@@ -64,8 +64,10 @@ CHAINS = {
     "autoexposure": ["--auto-exposure", "continuous", "--source-set", "lightstep=2", "--source-set",
                      "lightat=1"],
     "negate": ["--stage", "negate"],
-    "stabilize": ["--stage", "stabilize"],
-    "all": ["--stage", "latedrop", "--stage", "meter", "--stage", "focus", "--stage", "negate"],
+    "stabilize": ["--stage", "stabilize:mode=standard"],
+    "stabilize, later frames": ["--stage", "stabilize:mode=cinematic"],
+    "all": ["--stage", "latedrop", "--stage", "meter", "--stage", "focus", "--stage", "stabilize",
+            "--stage", "negate"],
 }
 FORMATS = ["MJPEG", "YUYV", "NV12", "I420", "GREY", "Y16", "RGB24"]
 

@@ -19,9 +19,9 @@ def without_times(lines):
 def outcome(arguments, folder, workers, wait):
     name = f"{workers}-{wait}"
     reports, summary = folder / f"{name}.jsonl", folder / f"{name}.json"
-    sprocket(*arguments, "--stage", "meter", "--stage", "focus", "--stage", "negate", "--workers",
-             workers, "--wait", wait, "--checksum", "--reports", reports, "--summary", summary,
-             "--quiet")
+    sprocket(*arguments, "--stage", "meter", "--stage", "focus", "--stage", "stabilize", "--stage", "negate",
+             "--workers", workers, "--wait", wait, "--checksum", "--reports", reports, "--summary",
+             summary, "--quiet")
     result = json.loads(summary.read_text())
     for sink in result["sinks"].values():
         fates = [value for value in sink.values() if isinstance(value, int)]
