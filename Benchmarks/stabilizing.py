@@ -127,7 +127,8 @@ def stabilized(sprocket, clip, folder, mode, crop):
 def before_and_after(sprocket, path, tools):
     """The mean of 30 frames of the scene in a hand that shakes, as it is and stabilized, side by side."""
     scene = [sprocket, "run", "--source", "scene", "--size", "640x360", "--frames", "60", "--source-set",
-             "pace=fast", "--source-set", "shake=8", "--source-set", "roll=0.5", "--pipe", "gray", "--quiet"]
+             "pace=fast", "--source-set", "pan=0", "--source-set", "shake=8", "--source-set", "roll=0.5",
+             "--pipe", "gray", "--quiet"]
     means = []
     for stage in ([], ["--stage", "stabilize:mode=cinematic,crop=0.1"]):
         data = subprocess.run([*map(str, scene), *stage], check=True, stdout=subprocess.PIPE).stdout
