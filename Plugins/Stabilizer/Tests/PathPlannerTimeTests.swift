@@ -91,6 +91,12 @@ import Testing
     camera.motions[120].fromEarlier = Similarity(shiftX: 200, roll: 0.2)
     let planned = camera.planned(crop: 0.1, lookahead: lookahead)
     #expect(camera.largestCorrection([planned[0], planned[120]], crop: 0.1) < 1e-9)
+    // What follows does not show before.
+    var other = camera
+    for index in 121..<other.motions.count {
+      other.motions[index] = HandheldCamera.motion([9, -9, 0.01])
+    }
+    #expect(other.planned(crop: 0.1, lookahead: lookahead)[..<121] == planned[..<121])
     // Nothing of what was before is left.
     var later = camera
     later.motions = Array(camera.motions[120...])
@@ -106,8 +112,11 @@ import Testing
     var camera = HandheldCamera(8) { shake($0) + [60 * $0, 0, 0] }
     for index in 120..<135 {
       camera.motions[index].fromEarlier = Similarity(shiftX: -40, shiftY: 25, roll: 0.1)
-      if index % 2 == 0 { camera.motions[index].comparison = .blank }
-      camera.motions[index].confidence = 0
+      if index % 2 == 0 {
+        camera.motions[index].comparison = .blank
+      } else {
+        camera.motions[index].confidence = 0
+      }
     }
     let planned = camera.planned(crop: 0.1, lookahead: lookahead)
     for index in 118..<140 {
