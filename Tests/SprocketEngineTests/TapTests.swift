@@ -66,7 +66,7 @@ struct FourBack: Stage {
   static let plugin = Plugin("fourback", "looks four frames back", FourBack.self)
 }
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct TapTests {
   /// Eight frames with a gap of two, a damaged one and two of the start.
   private static let faults: [ScriptedSource.Step] = [
