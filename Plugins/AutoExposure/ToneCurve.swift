@@ -16,31 +16,10 @@ struct ToneCurve: Sendable {
 
   init(_ transfer: Color.Transfer) {
     signals = (0..<256).map { log2(max(Double($0), 0.5) / 255) }
-    luminances = signals.map { log2(Self.luminance(exp2($0), transfer)) }
+    luminances = signals.map { log2(transfer.luminance(ofSignal: exp2($0))) }
     let count = Int((-Self.darkest * Self.steps).rounded(.up)) + 1
     table = (0...count).map {
-      log2(Self.luminance(exp2(min(Self.darkest + Double($0) / Self.steps, 0)), transfer))
-    }
-  }
-
-  /// Linear luminance of a signal, both 0 to 1, as the meter has it: the inverses of the functions of
-  /// ITU-T H.273 table 3, PQ as fractions of its 10,000 cd/m2; who says nothing is taken for BT.709.
-  static func luminance(_ signal: Double, _ transfer: Color.Transfer) -> Double {
-    switch transfer {
-    case .linear: return signal
-    case .srgb: return signal <= 0.04045 ? signal / 12.92 : pow((signal + 0.055) / 1.055, 2.4)
-    case .bt709, .unspecified:
-      return signal < 0.081 ? signal / 4.5 : pow((signal + 0.099) / 1.099, 1 / 0.45)
-    case .gamma22: return pow(signal, 2.2)
-    case .gamma28: return pow(signal, 2.8)
-    case .pq:
-      let (m1, m2) = (2610.0 / 16384, 2523.0 / 4096 * 128)
-      let (c1, c2, c3) = (3424.0 / 4096, 2413.0 / 4096 * 32, 2392.0 / 4096 * 32)
-      let root = pow(signal, 1 / m2)
-      return pow(max(root - c1, 0) / (c2 - c3 * root), 1 / m1)
-    case .hlg:
-      let (a, b, c) = (0.17883277, 0.28466892, 0.55991073)
-      return signal <= 0.5 ? signal * signal / 3 : (exp((signal - c) / a) + b) / 12
+      log2(transfer.luminance(ofSignal: exp2(min(Self.darkest + Double($0) / Self.steps, 0))))
     }
   }
 

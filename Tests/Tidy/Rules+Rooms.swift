@@ -34,13 +34,14 @@ extension Rules {
     "SprocketV4L2": ["CSprocketV4L2"],
     "SprocketXXHash": ["CSprocketXXHash"],
     "SprocketZstd": ["CSprocketZstd"],
-    "SprocketCore": [],
+    // For mathematics alone, as plug-ins.
+    "SprocketCore": ["Glibc"],
     "SprocketRing": [],
   ]
 
   /// The parts of the system: what no row of the table forbids.
   static let system: Set<String> = ["Glibc", "Synchronization"]
-  /// These know no system: the standard library and its atomics.
+  /// These know no system: the standard library, its atomics, and what their row says.
   static let pure: Set<String> = ["SprocketCore", "SprocketRing"]
 
   static let roomsImportOnlyTheirNeighbours: Rule = { tree in

@@ -38,7 +38,7 @@ struct SimulatedSensor {
     self.spread = spread
     state = seed &* 0x9E37_79B9_7F4A_7C15
     logLuminances = (0..<256).map {
-      log2(ToneCurve.luminance(max(Double($0), 0.5) / 255, declared))
+      log2(declared.luminance(ofSignal: max(Double($0), 0.5) / 255))
     }
     signals = (0...Int(Self.steps)).map { camera.signal(pow(Double($0) / Self.steps, 2)) * 255 }
   }
