@@ -118,7 +118,8 @@ def parsed(path: pathlib.Path, number: int, text: str) -> Line:
     try:
         line = json.loads(text)
     except ValueError:
-        raise Unusable(f"{path}:{number} is not JSON; the file may be cut off") from None
+        raise Unusable(
+            f"{path}:{number} is not a line of JSON: give what --reports wrote; it may be cut off") from None
     if not isinstance(line, dict) or not has_its_keys(line):
         raise Unusable(f"{path}:{number} is no line that `sprocket run --reports` writes")
     return line

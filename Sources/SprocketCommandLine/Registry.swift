@@ -49,8 +49,12 @@ struct Registry {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     guard let kind = sources.first(where: { $0.name == parts[0] }) else {
       let known = sources.map(\.usage)
+      let looksLikeFile = parts.count == 1 && text.contains { $0 == "." || $0 == "/" }
       throw RunError(
-        .usage, "there is no source `\(parts[0])`; there are: \(known.joined(separator: ", "))")
+        .usage,
+        "there is no source `\(parts[0])`; "
+          + (looksLikeFile ? "for a video file write file:\(text); " : "")
+          + "there are: \(known.joined(separator: ", "))")
     }
     do throws(SourceError) {
       return try kind.make(

@@ -28,10 +28,17 @@ def judge():
 
 @functools.lru_cache(maxsize=1)
 def judged_input(name):
-    """A clip's frames as the judge sees them, and what it says of them: of its largest video, by a copy."""
+    """A clip's frames as the judge sees them, and what it says of them; of several videos, of the largest, as
+    ffmpeg chooses."""
+    source = str(clip(name))
+    streams = subprocess.run(["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries",
+                              "stream=index", "-of", "csv=p=0", source], check=True, timeout=LIMIT,
+                             stdout=subprocess.PIPE).stdout.split()
+    if len(streams) == 1:
+        return judge().measure(source, None, 0)
     with tempfile.TemporaryDirectory() as folder:
         copy = os.path.join(folder, "input.mkv")
-        subprocess.run(["ffmpeg", "-v", "error", "-i", str(clip(name)), "-an", "-fps_mode", "passthrough",
+        subprocess.run(["ffmpeg", "-v", "error", "-i", source, "-an", "-fps_mode", "passthrough",
                         "-c:v", "ffv1", copy], check=True, timeout=LIMIT)
         return judge().measure(copy, None, 0)
 

@@ -137,14 +137,14 @@ def test_one_frame_alone_can_be_drawn(tmp_path):
 
 @pytest.mark.parametrize("text, said", [
     ("", "is empty"),
-    ("{\"sequence\":0", ":1 is not JSON"),
+    ("{\"sequence\":0", ":1 is not a line of JSON"),
     ("[]\n", ":1 is no line"),
     ("{\"produced\": 3}\n", ":1 is no line"),
     (json.dumps(frame(0, "missing")) + "\n", "no frame that was captured"),
     *[(json.dumps({**frame(0), **wrong}) + "\n", ":1 is no line") for wrong in (
         {"sequence": None}, {"sequence": 10 ** 400}, {"epoch": "0"}, {"captured_ns": "now"},
         {"latency_us": [1]}, {"fate": None}, {"stage": 7})],
-    ("{\"sequence\": " + "1" * 5000 + "}\n", ":1 is not JSON"),
+    ("{\"sequence\": " + "1" * 5000 + "}\n", ":1 is not a line of JSON"),
     (b"\xff\xfe", "cannot be read"),
 ], ids=lambda value: repr(value)[:40])
 def test_what_are_no_reports_is_refused_in_a_sentence(text, said, tmp_path):

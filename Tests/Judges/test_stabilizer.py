@@ -1,8 +1,10 @@
 """The stabilizer, as an independent judge sees it: `../shared/tools/stab_eval.py` says what it measures."""
+import json
+
 import numpy as np
 import pytest
 
-from conftest import read_lines
+from conftest import read_lines, sprocket
 from stabilization import Stabilized, bare_crop, clip, judged, judged_input, vid_stab
 
 SHAKY = ["stabilization/test.avi", "stabilization/max-heromode.mp4", "generic/box.mp4",
@@ -91,3 +93,12 @@ def test_no_border_shows_whatever_the_hand_does(crop, mode, tmp_path):
         "--source-set", "corrupt=0.05")
     run.assert_no_border_shows()
     run.assert_zoom_is_constant()
+
+
+@pytest.mark.parametrize("setting, size, note", [("crop=0", "320x240", "leaves no room"),
+                                                 ("crop=0.05", "320x48", "too small")])
+def test_says_where_it_can_do_nothing(setting, size, note, tmp_path):
+    summary = tmp_path / "summary.json"
+    sprocket("run", "--source", "scene", "--size", size, "--frames", 3, "--stage", f"stabilize:{setting}",
+             "--null", "--summary", summary, "--quiet")
+    assert note in " ".join(json.loads(summary.read_text())["notes"])

@@ -1,22 +1,35 @@
 internal import Glibc
 
 /// How the camera is handled: how much it shakes, and whether it only pans.
+///
+/// Shake goes to and fro; a pan starts, goes on and ends, however fast. So what counts of the changes of
+/// velocity is what is taken back soon: a pan that starts smoothly on a tripod is no shake.
 struct Handling {
-  /// Changes of velocity of that size, pixels at 640 width per tick, are between what is seen of
-  /// standing cameras and gimbals, below a tenth to 0.2, and what hands do, 0.5 to 5.
-  private static let steadyLimit = 0.25
-  /// Over which changes of velocity are averaged.
-  private static let memoryTicks = 20.0
+  /// Changes of velocity that are taken back, of that size, pixels at 640 width per tick, are between
+  /// what is seen of standing cameras and gimbals, below a twentieth to a tenth, and what hands do, 0.25
+  /// to 3.
+  private static let steadyLimit = 0.14
+  /// Within which a change counts as taken back: 0.4 s.
+  private static let returnTicks = 12.0
+  /// Over which what is taken back is averaged.
+  private static let memoryTicks = 30.0
+  /// By how much time a camera is taken for one held by hand beforehand.
+  private static let doubtTicks = 5.0
   private static let travelTicks = 30.0
 
-  /// Mean square of the changes of velocity from frame to frame, as a share of that of the limit. At
+  /// Mean square of the changes of velocity that are taken back, as a share of that of the limit. At
   /// first it is not known whether the camera is held by hand.
   private(set) var shakiness = 1.0
   /// The most that will be, as far as is known.
   private var expected = 0.0
-  private var velocity = Pose.zero
-  private var isMoving = false
-  private var lastSquare = 0.0
+  private var velocity: Pose?
+  /// Recent changes of velocity to the right and down, and to the left and up; and the time that they
+  /// cover. All fade.
+  private var rise = Pose.zero
+  private var fall = Pose.zero
+  private var span = 0.0
+  /// Ticks since the start.
+  private var watched = 0.0
   /// Recent ways to the right and down, and to the left and up, in pixels and radians.
   private var forward = Pose.zero
   private var backward = Pose.zero
@@ -29,7 +42,7 @@ struct Handling {
   /// taken for shake, and that the picture is where the camera looks.
   var steadiness: Double {
     let ratio = max(shakiness, expected)
-    return 0.01 / max(ratio * ratio * ratio * ratio, 1e-6)
+    return 0.01 / max(ratio * ratio * ratio, 1e-6)
   }
 
   /// 0 for hands, 1 for what glides so steadily that the picture is where the camera looks anyway.
@@ -39,15 +52,20 @@ struct Handling {
   mutating func add(_ displacement: Pose, ticks: Double, width: Double) {
     let unit = Pose(640 / width, 640 / width, 320)
     // In pixels per tick, or per frame where frames are rarer.
-    let change = unit * (displacement / ticks - velocity) * max(1, ticks)
-    let square = isMoving ? (change * change).sum() : 0
+    let change = velocity.map { unit * (displacement / ticks - $0) * max(1, ticks) } ?? .zero
     velocity = displacement / ticks
-    isMoving = true
-    // One change alone is doubtful: hands do not rest in between.
+    let fade = exp(-ticks / Self.returnTicks)
+    rise = rise * fade + pointwiseMax(change, .zero)
+    fall = fall * fade + pointwiseMax(-change, .zero)
+    span = span * fade + ticks
+    watched += ticks
+    let less = pointwiseMin(rise, fall)
+    // At first there was no time for the rest to be taken back.
+    let rest = (pointwiseMax(rise, fall) - less) * exp(-watched / Self.returnTicks)
+    let takenBack = (2 * less + rest) / span
     let limit = Self.steadyLimit * Self.steadyLimit
-    let fade = exp(-ticks / Self.memoryTicks)
-    shakiness += (min(square, lastSquare) / limit - shakiness) * (1 - fade)
-    lastSquare = square
+    let share = min(1, ticks / min(watched + Self.doubtTicks, Self.memoryTicks))
+    shakiness += ((takenBack * takenBack).sum() / limit - shakiness) * share
     expected = 0
     let keep = exp(-ticks / Self.travelTicks)
     forward = forward * keep + pointwiseMax(displacement, .zero)

@@ -46,6 +46,7 @@ public struct PathStage: Stage {
       if mode != .off { notes = [Self.inactive] }
       return format
     }
+    if crop == 0 { notes = [Self.withoutRoom] }
     motion = try setup.reader(MotionReport.self, from: "stabilize/estimate")
     let known = active == .cinematic ? lookahead : 0
     if known > 0 { setup.readsAhead(known) }
@@ -57,6 +58,9 @@ public struct PathStage: Stage {
 
   private static let inactive =
     "stabilize did nothing: the picture is too small, or too narrow, for its motion to be followed"
+
+  private static let withoutRoom =
+    "stabilize moved nothing: crop=0 leaves no room for it; give what may be cut off, such as crop=0.05"
 
   public mutating func process(_ frame: inout FrameView) -> Verdict {
     guard let writer, let format else { return .keep }

@@ -1,4 +1,5 @@
 import SprocketCore
+import TestSupport
 import Testing
 
 @testable import Stabilizer
@@ -27,6 +28,22 @@ private let pans: [@Sendable (Double) -> Double] = [
       }
       let settled = path.lastIndex { abs($0 - sign * 600) > 6 } ?? 0
       #expect(settled < 5 * 30 + 10, "arrived \(Double(settled) / 30 - 5) s late")
+    }
+  }
+
+  /// A camera on a tripod, with a measurement's noise, that is panned and comes to rest: nothing shakes,
+  /// and nothing may be made worse by holding on and letting go.
+  @Test(arguments: [15.0, 30, 60], [0.05, 0.1])
+  func leavesSmoothPansAsTheyAre(rate: Double, crop: Double) {
+    for (distance, seconds) in [(300.0, 1.5), (600, 3)] {
+      var random = TestRandom(seed: 2)
+      let camera = HandheldCamera(3 + seconds, rate: rate) { time in
+        func noise() -> Double { Double.random(in: -0.05...0.05, using: &random) }
+        return [distance * pans[2](min(max((time - 2) / seconds, 0), 1)) + noise(), noise(), 0]
+      }
+      let raw = camera.jitter(camera.motions.map { _ in Similarity.identity })
+      let left = camera.jitter(camera.planned(crop: crop))
+      #expect(left < 1.01 * raw, "\(left) of \(raw) in \(seconds) s")
     }
   }
 
