@@ -49,11 +49,11 @@ struct Registry {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     guard let kind = sources.first(where: { $0.name == parts[0] }) else {
       let known = sources.map(\.usage)
-      let looksLikeFile = parts.count == 1 && text.contains { $0 == "." || $0 == "/" }
+      let looksLikeFile = parts.count == 1 && text.contains(".") && !text.hasPrefix("/dev/")
       throw RunError(
         .usage,
         "there is no source `\(parts[0])`; "
-          + (looksLikeFile ? "for a video file write file:\(text); " : "")
+          + (looksLikeFile ? "for a file write file:\(text), or replay:\(text) for a dump; " : "")
           + "there are: \(known.joined(separator: ", "))")
     }
     do throws(SourceError) {

@@ -20,7 +20,7 @@ WRONG = [
     (["run", "--stage", "meter:"], "KEY=VALUE"),
     (["run", "--stage", "meter:,"], "KEY=VALUE"),
     (["run", "--source", "cam"], "there is no source `cam`"),
-    (["run", "--source", "clip.avi"], "for a video file write file:clip.avi"),
+    (["run", "--source", "clip.avi"], "for a file write file:clip.avi, or replay:clip.avi for a dump"),
     (["run", "--source", "file"], "file:PATH"),
     (["run", "--source", "scene:x"], "takes nothing behind a colon"),
     (["run", "--source-set", "pace"], "KEY=VALUE"),

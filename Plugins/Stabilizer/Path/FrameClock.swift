@@ -2,17 +2,24 @@
 ///
 /// Real times count, not frames: after a gap there is more to go. But clocks that are set back, and
 /// drivers that stamp frames in bursts, say of two neighbours that no time has passed, and of the next
-/// that twice as much has. A frame is then given the usual time, and the next what is left.
+/// that twice as much has. A frame is then given the usual time, and the next what is left. And files
+/// round times to a millisecond, and drivers are late by as much: a pan of 10 pixels per tick would
+/// shake by 0.3. Times so near those before are followed slowly.
 struct FrameClock {
   /// From frame to frame as a rule; 0 while that is unknown.
   private(set) var usualTicks = 0.0
   /// Given to the latest frame beyond what its capture time said.
   private var advance = 0.0
+  /// What the latest frame was given, and what of its time was not, as rounding or lateness.
+  private var pace = 0.0
+  private var rest = 0.0
 
   /// 30 frames a second where nothing is known.
   private static let unknownTicks = 1.0
   /// Gaps of more than 3 s say no more than one of 3 s.
   private static let mostTicks = 90.0
+  /// Rounding and lateness: 2 ms.
+  private static let tolerance = 0.06
 
   /// Ticks since the frame before, which was captured `seconds` earlier; 0 or less is no time at all.
   mutating func ticks(_ seconds: Double) -> Double {
@@ -31,6 +38,14 @@ struct FrameClock {
     // Several in a row may have been set back by as much.
     guard left >= usual / 4 else { return said }
     advance = 0
-    return left
+    return even(left)
+  }
+
+  private mutating func even(_ ticks: Double) -> Double {
+    let due = ticks + rest
+    let isNear = abs(due - pace) < Self.tolerance
+    pace = isNear ? pace + (due - pace) * 0.1 : due
+    rest = due - pace
+    return pace
   }
 }

@@ -12,7 +12,9 @@ struct Handling {
   /// Within which a change counts as taken back: 0.4 s.
   private static let returnTicks = 12.0
   /// Over which what is taken back is averaged.
-  private static let memoryTicks = 30.0
+  private static let memoryTicks = 40.0
+  /// From which on there is a velocity to speak of: each frame's at 40 a second, every other's at 60.
+  private static let leastTicks = 0.7
   /// By how much time a camera is taken for one held by hand beforehand.
   private static let doubtTicks = 5.0
   private static let travelTicks = 30.0
@@ -22,9 +24,12 @@ struct Handling {
   private(set) var shakiness = 1.0
   /// The most that will be, as far as is known.
   private var expected = 0.0
+  /// Since the latest velocity, in pixels at 640 width.
+  private var step = Pose.zero
+  private var stepTicks = 0.0
   private var velocity: Pose?
-  /// Recent changes of velocity to the right and down, and to the left and up; and the time that they
-  /// cover. All fade.
+  /// Recent changes of velocity to the right and down, and to the left and up, by how long they lasted;
+  /// and the time that they cover. All fade.
   private var rise = Pose.zero
   private var fall = Pose.zero
   private var span = 0.0
@@ -50,13 +55,25 @@ struct Handling {
 
   /// For pictures `width` wide.
   mutating func add(_ displacement: Pose, ticks: Double, width: Double) {
-    let unit = Pose(640 / width, 640 / width, 320)
-    // In pixels per tick, or per frame where frames are rarer.
-    let change = velocity.map { unit * (displacement / ticks - $0) * max(1, ticks) } ?? .zero
-    velocity = displacement / ticks
-    let fade = exp(-ticks / Self.returnTicks)
-    rise = rise * fade + pointwiseMax(change, .zero)
-    fall = fall * fade + pointwiseMax(-change, .zero)
+    expected = 0
+    let keep = exp(-ticks / Self.travelTicks)
+    forward = forward * keep + pointwiseMax(displacement, .zero)
+    backward = backward * keep + pointwiseMax(-displacement, .zero)
+    step += Pose(640 / width, 640 / width, 320) * displacement
+    stepTicks += ticks
+    // What lies closer together tells more of noise than of velocity.
+    guard stepTicks > Self.leastTicks else { return }
+    judge(step / stepTicks, after: stepTicks)
+    (step, stepTicks) = (.zero, 0)
+  }
+
+  private mutating func judge(_ next: Pose, after ticks: Double) {
+    let change = velocity.map { next - $0 } ?? .zero
+    velocity = next
+    // Where frames are rare, it takes some of them to come back.
+    let fade = exp(-ticks / max(Self.returnTicks, 3 * ticks))
+    rise = rise * fade + ticks * pointwiseMax(change, .zero)
+    fall = fall * fade + ticks * pointwiseMax(-change, .zero)
     span = span * fade + ticks
     watched += ticks
     let less = pointwiseMin(rise, fall)
@@ -66,10 +83,6 @@ struct Handling {
     let limit = Self.steadyLimit * Self.steadyLimit
     let share = min(1, ticks / min(watched + Self.doubtTicks, Self.memoryTicks))
     shakiness += ((takenBack * takenBack).sum() / limit - shakiness) * share
-    expected = 0
-    let keep = exp(-ticks / Self.travelTicks)
-    forward = forward * keep + pointwiseMax(displacement, .zero)
-    backward = backward * keep + pointwiseMax(-displacement, .zero)
   }
 
   /// As it will be after a later motion.

@@ -37,7 +37,7 @@ public struct PathStage: Stage {
     let format = setup.format
     let active = Stabilizer.active(mode, format, isLive: setup.isLive)
     writer = setup.report(Report.self)
-    (motion, planner) = (nil, nil)
+    (motion, planner, notes) = (nil, nil, [])
     report = Report()
     report.mode = ReportWord(active)
     report.set(stabilizedFromSensor: .identity, width: format.width, height: format.height)

@@ -1,24 +1,21 @@
 internal import Glibc
 
-/// Models of slow, common and fast shake, and of vibration, each believed as far as it has foretold
-/// well, axis by axis.
+/// Models of slow, common and fast shake, each believed as far as it has foretold well, axis by axis.
 ///
 /// Where the camera shakes at 5 Hz, a model of 1.6 Hz alone leaves three times the jitter.
 /// No allocation.
 struct ShakePredictor {
-  private static let kinds: InlineArray<5, ShakeModel.Kind> = [
+  private static let kinds: InlineArray<4, ShakeModel.Kind> = [
     ShakeModel.Kind(hertz: 1),
     ShakeModel.Kind(hertz: 1.6),
     // Moved on purpose, abruptly.
     ShakeModel.Kind(hertz: 1.6, intentTicks: 9, intentShare: 1),
     ShakeModel.Kind(hertz: 5),
-    // Engines and bumps: what leads nowhere.
-    ShakeModel.Kind(hertz: 12, intentShare: 0.01),
   ]
 
-  private var models = InlineArray<5, ShakeModel> { ShakeModel(ShakePredictor.kinds[$0]) }
+  private var models = InlineArray<4, ShakeModel> { ShakeModel(ShakePredictor.kinds[$0]) }
   /// How far each is believed; their sum is 1.
-  private var shares = InlineArray<5, Pose>(repeating: Pose(repeating: 0.2))
+  private var shares = InlineArray<4, Pose>(repeating: Pose(repeating: 0.25))
 
   /// Expected displacement since `mark`.
   var displacement: Pose {
@@ -44,7 +41,7 @@ struct ShakePredictor {
   /// Time passes: `times` equal spans, after each of which `body` is told which it was.
   mutating func coast(_ ticks: Double, times: Int, _ body: (Int, borrowing ShakePredictor) -> Void)
   {
-    let steps = InlineArray<5, ShakeModel.Step> { models[$0].step(ticks) }
+    let steps = InlineArray<4, ShakeModel.Step> { models[$0].step(ticks) }
     for time in 0..<times {
       for index in models.indices { models[index].coast(steps[index]) }
       body(time, self)
