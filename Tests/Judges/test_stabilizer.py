@@ -12,8 +12,9 @@ SHAKY = ["stabilization/test.avi", "stabilization/max-heromode.mp4", "generic/bo
 # Judged at one crop, since judging takes long.
 OTHERS = ["generic/carphone_pristine.mp4", "generic/tree.avi", "exposure/nasa_13013.mp4",
           "mjpeg/100_0306.AVI"]
-# The judge finds 6.6 px in standard, and 6.2 px in the clip.
-NOT_YET = [pytest.param("timing/FLIR_Thermal.mp4", 0.05, marks=pytest.mark.xfail(strict=True))]
+# The judge follows what is written over this picture: 6.2 px in the clip, 7 px in standard. What the scene
+# itself moves, as reported, falls from 5.2 to 4.6.
+WRITTEN_OVER = [pytest.param("timing/FLIR_Thermal.mp4", 0.05, marks=pytest.mark.xfail(strict=True))]
 MODES = ["standard", "cinematic"]
 # Jitter of test.avi, in pixels at a width of 640, by mode and crop.
 MOST_JITTER = {("standard", 0.10): 1.0, ("standard", 0.05): 2.0,
@@ -23,7 +24,7 @@ FAITHFUL = ["stabilization/test.avi", "stabilization/max-heromode.mp4"]
 
 
 @pytest.mark.parametrize("name, crop", [
-    *((name, 0.05) for name in SHAKY + OTHERS), *((name, 0.10) for name in SHAKY), *NOT_YET])
+    *((name, 0.05) for name in SHAKY + OTHERS), *((name, 0.10) for name in SHAKY), *WRITTEN_OVER])
 def test_no_clip_gets_worse(name, crop, tmp_path):
     before = judged_input(name)[1]
     for mode in MODES:
