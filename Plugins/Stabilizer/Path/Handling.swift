@@ -2,7 +2,7 @@ internal import Glibc
 
 /// How the camera is handled: how much it shakes, and whether it only pans.
 ///
-/// Shake goes to and fro; a pan starts, goes on and ends, however fast. So what counts of the changes of
+/// Shake goes to and fro; a pan starts, goes on and ends, in a second or more. So what counts of changes of
 /// velocity is what is taken back soon: a pan that starts smoothly on a tripod is no shake.
 struct Handling {
   /// Changes of velocity that are taken back, of that size, pixels at 640 width per tick, are between
