@@ -15,6 +15,9 @@ public protocol Source: AnyObject {
   func discard()
   /// Memory that was lent is free again.
   func reclaim(_ lent: UnsafeMutableRawPointer)
+  /// Asks `open` or `next`, whichever is under way or comes next, to return soon: `open` throws
+  /// `.interrupted`, `next` says `.end`. Unlike all else it is called from any thread, at any time.
+  func interrupt()
   /// Stops the device. Called once, after the last frame has been given back.
   func close()
   /// What the source counted, for the summary: each with the name that it has there, such as
@@ -25,6 +28,8 @@ public protocol Source: AnyObject {
 }
 
 extension Source {
+  /// Does nothing: for a source whose calls never take longer than a moment.
+  public func interrupt() {}
   public var notes: [String] { [] }
   public var counts: [(name: String, value: UInt64)] { [] }
 }
@@ -112,6 +117,8 @@ public struct SourceError: Error, Sendable, CustomStringConvertible {
     case usage
     /// It worked and then did not.
     case failed
+    /// `interrupt` was called: nothing is wrong.
+    case interrupted
   }
   public let code: Code
   public let description: String
