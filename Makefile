@@ -2,6 +2,7 @@
 #
 #   make run     build, and record ten seconds of the first camera, or of the scene, into demo/
 #   make test    build and test everything
+#   make long    hours of it: 10,000 storms, the soak, more kills; goes on where it was ended
 #   make lab     test with the kernel's own camera drivers, in a small virtual machine
 #   make bench   measure beside what one would use instead, into Benchmarks/Results/
 #   make soak    record live for ten minutes, and judge that nothing is lost and memory is flat
@@ -28,15 +29,24 @@ PLOT_PACKAGES := python3-venv
 # pixel loops three to four times as fast.
 CPU ?= $(shell grep -qw avx2 /proc/cpuinfo && test "$$(uname -m)" = x86_64 && echo haswell)
 RELEASE := -c release $(if $(CPU),-Xswiftc -target-cpu -Xswiftc $(CPU))
+
+# The program that is tested: `release` builds it here, `copy` in a fresh copy of the tree, where the
+# README's commands build it too. `make test` needs no other.
+program := release
+ifeq ($(program),copy)
+SPROCKET = $(CURDIR)/.build/readme/.build/release/sprocket
+else
 SPROCKET = $(shell swift build $(RELEASE) --show-bin-path)/sprocket
+endif
 
 # Where Swift code lies that is ours.
 SWIFT_FILES := Package.swift Sources Plugins Tests \
   $(wildcard Benchmarks/Package.swift Benchmarks/Sources Examples)
 
-.PHONY: run test lab bench soak plot format clean release
+.PHONY: run test long lab bench soak plot format clean release copy
 .PHONY: packages test-packages lab-packages bench-packages plot-packages
-.PHONY: lint unit threads addresses judge examples readme
+.PHONY: steps venv lint unit threads threads-program addresses addresses-program readme storms
+.PHONY: judge judge-most judge-motion judge-alone lab-kernel
 
 run: release
 	mkdir -p demo
@@ -47,7 +57,26 @@ run: release
 release: packages
 	swift build $(RELEASE) --product sprocket
 
-test: test-packages lint unit threads addresses judge examples readme
+# Two steps at a time, since most builds and judges keep one core busy; then what needs the machine to
+# itself. The longest come first. Tests/step tells how long each took.
+STEPS := venv copy lint threads unit judge-motion judge-most addresses storms readme $(MORE_STEPS)
+test: test-packages
+	rm -rf .build/steps
+	[ -f Package.resolved ] || swift package resolve
+	$(MAKE) --no-print-directory --jobs=2 program=copy $(STEPS:%=step-%)
+	$(MAKE) --no-print-directory program=copy step-judge-alone
+	Tests/step --table
+
+# The copy is made once, by the step of its own: others run in it.
+step-%:
+	@Tests/step $* $(MAKE) --no-print-directory $(if $(filter-out copy,$*),--assume-old=copy) $*
+
+step-unit step-addresses: step-venv
+step-judge-motion step-judge-most: step-venv step-copy
+step-storms: step-venv step-copy step-threads
+step-readme: step-copy
+
+venv: .build/venv/installed
 
 lint:
 	swift format lint --strict --recursive $(SWIFT_FILES)
@@ -58,37 +87,83 @@ unit: .build/venv/installed
 	swift build --build-tests --explicit-target-dependency-import-check error
 	PATH="$(CURDIR)/.build/venv/bin:$$PATH" swift test --skip-build
 
-# The sanitizers build everything anew, so each has a place of its own.
+# The sanitizers build everything anew, so each has a place of its own, and builds only the tests that
+# it runs, and what these need.
+comma := ,
+empty :=
+THREAD_TESTS := SprocketRingTests SprocketEngineTests SprocketTests
+ADDRESS_TESTS := $(patsubst %,Sprocket%Tests,JPEG Codecs LibAV LZ4 MCAP Sources Sinks)
+THREADS := --sanitize=thread --scratch-path .build/thread
+ADDRESSES := --sanitize=address --scratch-path .build/address
+threads threads-program: export SPROCKET_TESTS = $(subst $(empty) $(empty),$(comma),$(THREAD_TESTS))
+addresses addresses-program: \
+  export SPROCKET_TESTS = $(subst $(empty) $(empty),$(comma),$(ADDRESS_TESTS))
+
 threads:
+	swift build $(THREADS) --product sprocketPackageTests
 	TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/races.supp:print_suppressions=0 \
-	  swift test --sanitize=thread --scratch-path .build/thread \
-	  --filter 'SprocketRingTests|SprocketEngineTests|SprocketTests'
+	  swift test --skip-build $(THREADS)
 
 addresses: .build/venv/installed
+	swift build $(ADDRESSES) --product sprocketPackageTests
 	PATH="$(CURDIR)/.build/venv/bin:$$PATH" \
 	  LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.supp:print_suppressions=0 \
-	  swift test --sanitize=address --scratch-path .build/address \
-	  --filter 'Sprocket(JPEG|Codecs|LibAV|LZ4|MCAP|Sources|Sinks)Tests'
+	  swift test --skip-build $(ADDRESSES)
 
-# Results against NumPy, OpenCV, ffmpeg and xxhash; usage as a person would.
-judge: release .build/venv/installed
-	SPROCKET=$(SPROCKET) .build/venv/bin/python -m pytest -q -p no:cacheprovider Tests/Judges
+threads-program:
+	swift build $(THREADS) --product sprocket
 
-# A package outside the tree that brings a stage of its own.
-examples:
-	swift run --package-path Examples/Vignette vignette stages vignette
-	swift run --package-path Examples/Vignette vignette run --stage vignette:strength=0.8 \
-	  --source scene --size 320x240 --frames 30 --checksum
+addresses-program:
+	swift build $(ADDRESSES) --product sprocket
 
-# Every command of the README, in a fresh copy.
-readme:
-	Tests/readme.sh
+# Results against NumPy, OpenCV, ffmpeg and xxhash; usage as a person would. In three parts: pictures
+# that move, most, and what runs live.
+judge: judge-motion judge-most judge-alone
+
+PYTEST = SPROCKET=$(SPROCKET) .build/venv/bin/python -m pytest -q -p no:cacheprovider --durations=5
+MOTION_JUDGES := Tests/Judges/test_motion.py Tests/Judges/test_stabilizer.py
+judge-motion: $(program) .build/venv/installed
+	$(PYTEST) $(MOTION_JUDGES)
+
+judge-most: $(program) .build/venv/installed
+	$(PYTEST) -m 'not alone' $(MOTION_JUDGES:%=--ignore=%) Tests/Judges
+
+judge-alone: $(program) .build/venv/installed
+	$(PYTEST) -m alone Tests/Judges
+
+# Random chains, sinks, faults, limits, descriptors and signals; a twentieth of them under
+# ThreadSanitizer. SEEDS=17 for one.
+STORMS = SPROCKET=$(SPROCKET) SPROCKET_THREAD=$(CURDIR)/.build/thread/debug/sprocket \
+  $(STORM_ADDRESSES) .build/venv/bin/python Tests/Judges/storms.py
+storms: $(program) threads-program .build/venv/installed
+	$(STORMS) $(or $(SEEDS),1-200)
+
+# What takes too long for every change. Storms that were good are not run again by the next one, until
+# the program or the storms change.
+long: STORM_ADDRESSES = SPROCKET_ADDRESSES=$(CURDIR)/.build/address/debug/sprocket
+long: test-packages release threads-program addresses-program .build/venv/installed
+	$(STORMS) 1-10000 --state .build/storms.jsonl
+	$(MAKE) --no-print-directory soak
+	SPROCKET_STRESS=10 $(PYTEST) Tests/Judges/test_kills.py
+
+# A fresh copy of what is tracked, and the program built in it.
+copy: packages
+	Tests/readme.sh copy
+	$(MAKE) --no-print-directory --directory .build/readme release
+
+# Every command of the README and of its example, in that copy.
+readme: copy
+	env --unset=MAKEFLAGS CPU=$(CPU) Tests/readme.sh run
 
 # The real binary and the kernel's own drivers; the machine takes 10 s to start, the tests a few
 # minutes. LAB passes on what pytest takes: make lab LAB='-k unplug'.
-lab: lab-packages release .build/venv/installed .build/lab/dequeued.so
+lab: lab-packages $(program) .build/venv/installed .build/lab/dequeued.so
 	SPROCKET=$(SPROCKET) Tests/Lab/lab --limit 1800 .build/venv/bin/python -u -m pytest -v \
 	  --no-header --tb=short -p no:cacheprovider --durations=5 Tests/Lab $(LAB)
+
+# The lab's kernel, so that it is there when the lab begins.
+lab-kernel: lab-packages
+	Tests/Lab/lab --prepare
 
 .build/lab/dequeued.so: Tests/Lab/dequeued.c | lab-packages
 	mkdir -p $(@D)

@@ -25,6 +25,10 @@ let stages = [
   "Stabilizer",
 ]
 
+/// Test targets that are built: all, unless this names some. A package has one bundle of tests, so what
+/// runs few of them under a sanitizer would build all. Only `make` sets it.
+let chosenTests = Context.environment["SPROCKET_TESTS"]?.split(separator: ",").map(String.init)
+
 let argumentParser = Target.Dependency.product(
   name: "ArgumentParser", package: "swift-argument-parser")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -149,3 +153,7 @@ let package = Package(
         path: "Plugins/\(name)/Tests", swiftSettings: settings)
     }
 )
+
+if let chosenTests {
+  package.targets.removeAll { $0.isTest && !chosenTests.contains($0.name) }
+}

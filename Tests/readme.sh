@@ -1,23 +1,34 @@
 #!/usr/bin/env bash
-# Runs every command of the README, in order, in a fresh copy of the tree: what ```sh blocks hold is
-# promised to work. The copy keeps its build products, so that a second run is quick.
+# readme.sh copy: makes a fresh copy of what is tracked, in .build/readme. It keeps its build products, so
+#   that a second run is quick.
+# readme.sh run: runs every command of the README in that copy, in order, then those of the example's: what
+#   ```sh blocks hold is promised to work.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 copy=.build/readme
 
-mkdir -p "$copy"
-find "$copy" -mindepth 1 -maxdepth 1 ! -name .build -exec rm -rf {} +
-git ls-files -z --cached --others --exclude-standard --deduplicate \
-  | while IFS= read -r -d '' file; do [ ! -f "$file" ] || printf '%s\0' "$file"; done \
-  | tar --create --null --files-from=- | tar --extract --directory "$copy"
+if [ "$1" = copy ]; then
+  mkdir -p "$copy"
+  find "$copy" -mindepth 1 -maxdepth 1 ! -name .build -exec rm -rf {} +
+  git ls-files -z --cached --others --exclude-standard --deduplicate \
+    | while IFS= read -r -d '' file; do [ ! -f "$file" ] || printf '%s\0' "$file"; done \
+    | tar --create --null --files-from=- | tar --extract --directory "$copy"
+  exit
+fi
 
-# `make test` is what runs this, and `make bench` wants a machine to itself.
-commands=$(awk '/^```sh$/ { inside = 1; next } /^```$/ { inside = 0 } inside' README.md \
-  | grep -vE '^make (test|bench)\b')
-[ -n "$commands" ] || { echo "README.md:1: holds no \`\`\`sh block to be run" >&2; exit 1; }
+# run_commands FOLDER: those of the folder's README. `make test` is what runs this, and `make bench` and
+# `make long` want a machine to themselves.
+run_commands() {
+  local commands
+  commands=$(awk '/^```sh$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$1/README.md" \
+    | grep -vE '^make (test|bench|long)\b')
+  [ -n "$commands" ] || { echo "$1/README.md:1: holds no \`\`\`sh block to be run" >&2; exit 1; }
+  if ! (cd "$1" && bash -euo pipefail -x -c "$commands"); then
+    echo "$1/README.md: one of its commands failed, see above" >&2
+    exit 1
+  fi
+}
 
 cd "$copy"
-if ! bash -euo pipefail -x -c "$commands"; then
-  echo "README.md: one of its commands failed, see above" >&2
-  exit 1
-fi
+run_commands .
+run_commands Examples/Vignette

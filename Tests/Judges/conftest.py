@@ -7,6 +7,23 @@ import numpy as np
 from program import DATA, LIMIT, ROOT, SPROCKET, clip, read_lines, sprocket  # For the judges.
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "alone: runs live, and says little on a machine with other work")
+
+
+def pytest_collection_modifyitems(items):
+    """Tests of one clip follow each other in modules that say `TOGETHER`, the parameter that names it."""
+    places = {}
+
+    def place(item):
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        together = parameters.get(getattr(item.module, "TOGETHER", None), item.nodeid)
+        return places.setdefault((item.module, together), len(places))
+
+    modules = {item.module: number for number, item in reversed(list(enumerate(items)))}
+    items.sort(key=lambda item: (modules[item.module], place(item)))
+
+
 def gray_frames(arguments, width, height):
     """The luma that stages are handed, by `--pipe gray`: frames x height x width."""
     data = sprocket(*arguments, "--pipe", "gray", "--quiet").stdout

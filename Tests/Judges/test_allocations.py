@@ -96,6 +96,7 @@ def test_no_file_allocates_per_frame(name, counter, tmp_path):
                     ["run", "--source", f"file:{path}", *CHAINS["all"], "--checksum"]))
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("wait", ["park", "spin-park"])
 def test_no_live_run_allocates_per_frame(wait, counter, tmp_path):
     scene = ["run", "--source", "scene", "--size", "64x48", "--rate", "600", "--source-set",

@@ -329,6 +329,7 @@ def test_without_the_fates_the_sources_are_found_again(live, tmp_path, compressi
     assert {line["fate"] for line in lines} >= {"missing", "corrupt", "startup", "delivered"}
 
 
+@pytest.mark.alone
 def test_what_found_no_room_is_overrun_again(tmp_path):
     path = tmp_path / "a.mcap"
     sprocket(*scene("--rate", 3000, "--frames", 3000, "--stage", "focus", "--reports", tmp_path / "a.jsonl",
@@ -369,6 +370,7 @@ def test_the_dump_of_a_replay_holds_the_same(live, tmp_path):
     assert first == second
 
 
+@pytest.mark.alone
 def test_a_live_replay_takes_its_time(live, tmp_path):
     result = json.loads((live / "a.json").read_text())
     lines, summary = replay(live / "a.mcap", tmp_path, "--source-set", "live=true")

@@ -12,6 +12,7 @@ from program import LIMIT, ROOT, SPROCKET, read_lines, read_summary
 from recordings import (decode, dump_images, dump_messages, ffprobe, image_schemas, movie_packets,
                         time_base, whole_jpeg)
 
+pytestmark = pytest.mark.alone
 # Ticks per second of each container (DESIGN: MOV and MP4 1/90000 s, MKV 1/1000).
 TICKS = {"mov": 90_000, "mp4": 90_000, "mkv": 1_000}
 

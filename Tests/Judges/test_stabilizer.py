@@ -16,6 +16,8 @@ OTHERS = ["generic/carphone_pristine.mp4", "generic/tree.avi", "exposure/nasa_13
 # itself moves, as reported, falls from 5.2 to 4.6.
 WRITTEN_OVER = [pytest.param("timing/FLIR_Thermal.mp4", 0.05, marks=pytest.mark.xfail(strict=True))]
 MODES = ["standard", "cinematic"]
+# Each input is judged once: the last one is kept.
+TOGETHER = "name"
 # Jitter of test.avi, in pixels at a width of 640, by mode and crop.
 MOST_JITTER = {("standard", 0.10): 1.0, ("standard", 0.05): 2.0,
                ("cinematic", 0.10): 0.35, ("cinematic", 0.05): 0.6}

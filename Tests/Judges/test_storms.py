@@ -1,64 +1,74 @@
-"""Every fault of the scene at random: each frame's fate against the scene's own list of what it did."""
-import json
-import os
-import random
+"""The storms see what is bad: programs that die, hang, keep silent or miscount. `make storms` runs storms of
+the program itself."""
+import stat
 
-from conftest import read_lines, sprocket
+import pytest
 
-RUNS = int(1500 * float(os.environ.get("SPROCKET_STRESS", "1")))
-DAMAGE = {"corrupt", "truncate"}
+import storms
+import weather
 
-
-def weather(seed):
-    """Settings that follow from the seed alone."""
-    draw = random.Random(seed)
-    def chance(percent):
-        return draw.choice([0, draw.uniform(0, percent / 100)])
-    settings = {
-        "seed": seed, "startup": draw.randrange(3), "drop": chance(20), "corrupt": chance(20),
-        "truncate": chance(20), "stall": chance(4), "stallfor": "2ms", "late": chance(10),
-        "latefor": "1ms", "backwards": chance(10), "unplug": chance(4), "unplugfor": "3ms",
-        "formatchange": chance(4), "pace": draw.choice(["fast", "fast", "real"]),
-    }
-    arguments = ["run", "--source", "scene", "--size",
-                 f"{draw.randrange(40, 90)}x{draw.randrange(30, 70)}",
-                 "--rate", 2000, "--frames", draw.randrange(1, 60), "--workers",
-                 draw.randrange(1, 9), "--wait", draw.choice(["park", "spin-park", "spin"])]
-    for stage in draw.sample(["latedrop", "meter", "focus", "negate"], draw.randrange(5)):
-        arguments += ["--stage", stage]
-    if draw.randrange(4) == 0:
-        arguments += ["--format", draw.choice(["YUYV", "GREY", "NV12", "RGB24"])]
-    return arguments, settings
+GOOD = """echo '{"produced": 1, "sinks": {"null": {"delivered": 1}}}' > summary.json"""
+MISCOUNTS = """echo '{"produced": 2, "sinks": {"null": {"delivered": 1}}}' > summary.json"""
 
 
-def caused(truth):
-    """The fate that the scene causes, if any."""
-    if "lost" in truth["faults"]:
-        return "missing"
-    if DAMAGE & set(truth["faults"]):
-        return "corrupt"
-    return "startup" if truth["startup"] else None
+def judged(monkeypatch, folder, script, **changes):
+    """What is found of a program that is a line of a shell, in a calm storm but for `changes`."""
+    program = folder / "program"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    calm = {"arguments": ["run"], "is_scene": False, "is_finite": True, "end": 0.2, "patience": 0.1}
+    monkeypatch.setattr(storms, "SPROCKET", str(program))
+    monkeypatch.setattr(storms, "storm", lambda seed, _: weather.Storm(seed, **{**calm, **changes}))
+    monkeypatch.setattr(storms, "LAST_WORDS", 1)
+    return storms.judge(1, folder)
 
 
-def test_every_fault_at_random_is_accounted_for_as_the_scene_did_it(tmp_path):
-    reports, summary, truth = (tmp_path / name for name in ("r.jsonl", "s.json", "t.jsonl"))
-    for seed in range(1, RUNS + 1):
-        arguments, settings = weather(seed)
-        for key, value in settings.items():
-            arguments += ["--source-set", f"{key}={value}"]
-        sprocket(*arguments, "--source-set", f"truth={truth}", "--reports", reports, "--summary",
-                 summary, "--checksum", "--overwrite", "--quiet")
-        ledger, lines, done = json.loads(summary.read_text()), read_lines(reports), read_lines(truth)
-        assert len(lines) == ledger["produced"], seed
-        for sink in ledger["sinks"].values():
-            fates = [value for value in sink.values() if isinstance(value, int)]
-            assert sum(fates) == ledger["produced"], seed
-        by_name = {(line["epoch"], line["sequence"]): line for line in done}
-        for line in lines:
-            fate = caused(by_name[line["epoch"], line["sequence"]])
-            if fate is not None:
-                assert line["fate"] == fate, (seed, line)
-            else:
-                assert line["fate"] not in ("missing", "corrupt", "startup", "failed", "flushed")
-                if settings["pace"] == "fast":
-                    assert line["fate"] == "delivered", (seed, line)
+@pytest.mark.parametrize("script, found", [
+    ("kill -ILL $$", "killed by SIGILL"),
+    (f"{GOOD}; kill -ABRT $$", "killed by SIGABRT"),
+    ("exit 1", "exit 1 without a sentence"),
+    ("echo 'Fatal error: what is this' >&2; exit 1", "exit 1 without a sentence"),
+    ("true", "exit 0 without a summary"),
+    (MISCOUNTS, "null accounts for 1 of 2 frames"),
+    (f"{GOOD}; touch movie.partial.mov", "are left"),
+    ("echo 'data race' > sanitizer.7; exit 66", "a sanitizer reports: data race"),
+    ("echo {> summary.json", "cannot be read"),
+], ids=str)
+def test_what_is_bad_is_found(script, found, monkeypatch, tmp_path):
+    text = judged(monkeypatch, tmp_path, script)
+    assert found in text and "storms.py 1 --show" in text
+
+
+@pytest.mark.parametrize("script", [GOOD, "echo 'sprocket: the disk is full' >&2; exit 1"])
+def test_what_is_good_is_not_blamed(script, monkeypatch, tmp_path):
+    assert judged(monkeypatch, tmp_path, script) is None
+
+
+def test_what_two_interrupts_do_not_end_is_found(monkeypatch, tmp_path):
+    text = judged(monkeypatch, tmp_path, "trap '' INT; while :; do sleep 0.1; done", ends={1: "stuck"})
+    assert "alive 1 s after a second SIGINT" in text
+
+
+def test_a_signal_that_could_have_been_taken_over_may_not_kill(monkeypatch, tmp_path):
+    for loading, is_bad in [(0, True), (1e9, False)]:
+        monkeypatch.setattr(storms, "LOADING", loading)
+        text = judged(monkeypatch, tmp_path, "sleep 60", signals=[(0.05, "SIGHUP")])
+        assert bool(text and "killed by SIGHUP" in text) == is_bad
+
+
+def test_a_seed_is_a_storm():
+    one, other = (weather.storm(7) for _ in range(2))
+    assert one == other != weather.storm(8)
+    assert len({str(weather.storm(seed)) for seed in range(1000)}) == 1000
+
+
+def test_what_was_good_is_not_run_again(monkeypatch, tmp_path):
+    state, ran = tmp_path / "state.jsonl", []
+    monkeypatch.setattr(storms, "make_inputs", lambda _: None)
+    monkeypatch.setattr(storms, "programs", lambda: "these")
+    monkeypatch.setattr(storms, "judge", lambda seed, *_: ran.append(seed) or ("bad" if seed == 2 else None))
+    assert list(storms.bad_storms(range(1, 4), state=state)) == ["bad"]
+    assert list(storms.bad_storms(range(1, 5), state=state)) == ["bad"]
+    assert sorted(ran) == [1, 2, 2, 3, 4]
+    monkeypatch.setattr(storms, "programs", lambda: "others")
+    assert list(storms.bad_storms(range(1, 2), state=state)) == [] and ran[-1] == 1

@@ -272,6 +272,7 @@ def test_a_reader_that_goes_away_ends_the_run_cleanly(tmp_path):
         == ledger["produced"]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_a_live_run_cleanly(number, tmp_path):
     reports, summary = tmp_path / "reports.jsonl", tmp_path / "summary.json"
@@ -326,6 +327,7 @@ def test_stages_and_sources_can_be_inspected():
     assert "shake" in sprocket("stages", "scene").stdout.decode()
 
 
+@pytest.mark.alone
 def test_late_frames_are_dropped_live_and_accounted_for(tmp_path):
     summary = tmp_path / "summary.json"
     sprocket("run", *SCENE, "--size", "320x240", "--rate", "50", "--duration", "2s", "--stage",
@@ -336,6 +338,7 @@ def test_late_frames_are_dropped_live_and_accounted_for(tmp_path):
     assert ledger["stages"]["latedrop"]["late"] == ledger["sinks"]["null"]["late"]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_does_not_reach_the_threads_of_libraries(number, tmp_path):
     path, summary = clip("stabilization/max-heromode.mp4"), tmp_path / "summary.json"

@@ -114,7 +114,6 @@ extension Rules {
       "futexes, threads, slots"),
     Permission("Tests/SprocketSinksTests", ["DurableCountTests", "SinkFrame"], "frames in memory"),
     Permission("Tests/SprocketSourcesTests", ["SourceSlot"], "a slot in memory"),
-    Permission("Tests/SprocketTests", ["FaultStormTests"], "passes a pointer on"),
     Permission("Tests/SprocketYUVTests", ["Planes"], "planes in memory"),
     Permission(
       "Tests/TestSupport", ["FrameMemory", "StageUnderTest", "TestBuffer", "TestSlot"],
@@ -141,7 +140,6 @@ extension Rules {
       "Tests/SprocketEngineTests", ["EngineHarness", "NeighbourTests", "TapTests"],
       "used on one thread at a time"),
     Permission("Tests/SprocketRingTests", ["Support"], "slots that the ring itself guards"),
-    Permission("Tests/SprocketTests", ["FaultStormTests"], "used on one thread at a time"),
   ]
 
   static let sendabilityIsChecked: Rule = { tree in
