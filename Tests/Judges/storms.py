@@ -6,8 +6,7 @@
 A storm follows from its seed alone (weather.py). It is bad when the program is killed by a signal that was
 not sent, or by one that it had time to take over; lives on 20 s after a second SIGINT; fails without a
 sentence; or leaves a ledger that does not add up or is not what the scene did. SPROCKET names the program;
-SPROCKET_THREAD and SPROCKET_ADDRESS name builds with sanitizers, each of which takes a twentieth of the
-seeds. --state keeps which seeds of this program were good, and goes on there.
+SPROCKET_THREAD and SPROCKET_ADDRESS name builds with sanitizers, which take a tenth of the seeds. --state keeps which seeds of this program were good, and goes on there.
 """
 import argparse
 import concurrent.futures
@@ -57,11 +56,12 @@ class Program:
     """The build that a seed is run with."""
 
     def __init__(self, seed):
-        kind = {0: "THREAD", 10: "ADDRESS"}.get(seed % 20)
-        path = os.environ.get(f"SPROCKET_{kind}") if kind else None
-        self.is_sanitized = path is not None
-        self.path = path or SPROCKET
-        self.variables = ["SPROCKET=" + SPROCKET] + ([f"SPROCKET_{kind}={path}"] if path else [])
+        kinds = {0: ["THREAD"], 10: ["ADDRESS", "THREAD"]}.get(seed % 20, [])
+        given = [kind for kind in kinds if f"SPROCKET_{kind}" in os.environ]
+        self.is_sanitized = bool(given)
+        self.path = os.environ[f"SPROCKET_{given[0]}"] if given else SPROCKET
+        self.loading = LOADING_SANITIZED if given else LOADING
+        self.variables = [f"SPROCKET={SPROCKET}", *(f"SPROCKET_{kind}={self.path}" for kind in given[:1])]
 
     def environment(self):
         def options(suppressions):
@@ -148,9 +148,11 @@ def processor_seconds(pid):
     return used / 1e9
 
 
-def has_taken_over(pid, number):
-    """Whether the process blocks or handles a signal, or is gone."""
+def has_taken_over(pid, number, program):
+    """Whether the program, no longer the shell before it, blocks or handles a signal; or is gone."""
     try:
+        if os.readlink(f"/proc/{pid}/exe") != program:
+            return False
         lines = dict(line.split(":", 1) for line in
                      pathlib.Path(f"/proc/{pid}/status").read_text().splitlines())
     except OSError:
@@ -178,13 +180,13 @@ def wait(process, seconds):
         return False
 
 
-def lead(process, weather, loading):
+def lead(process, weather, program, loading):
     """Sends what the storm sends, and ends what does not end by itself."""
     outcome, begun = Outcome(), time.monotonic()
 
     def send(name):
         number = getattr(signal, name)
-        if not has_taken_over(process.pid, number) and processor_seconds(process.pid) < loading:
+        if not has_taken_over(process.pid, number, program) and processor_seconds(process.pid) < loading:
             outcome.early.add(number)
         process.send_signal(number)
         outcome.is_interrupted = True
@@ -195,7 +197,7 @@ def lead(process, weather, loading):
         send(name)
     is_kept_up = "stuck" in weather.ends.values()
     # On a busy machine the loader alone takes longer than a storm.
-    while not (has_taken_over(process.pid, signal.SIGINT) or wait(process, 0.01)):
+    while not (has_taken_over(process.pid, signal.SIGINT, program) or wait(process, 0.01)):
         if time.monotonic() - begun > LAST_WORDS:
             break
     if not wait(process, PATIENCE if weather.is_finite and not is_kept_up else weather.end):
@@ -229,7 +231,7 @@ def run(seed, folder):
         process = subprocess.Popen(words, cwd=folder, stdin=subprocess.DEVNULL, stdout=ends.out,
                                    stderr=ends.err, env=program.environment(), **options)
         try:
-            outcome = lead(process, weather, LOADING_SANITIZED if program.is_sanitized else LOADING)
+            outcome = lead(process, weather, os.path.realpath(program.path), program.loading)
         finally:
             process.kill()
             process.wait()
