@@ -6,7 +6,8 @@
 A storm follows from its seed alone (weather.py). It is bad when the program is killed by a signal that was
 not sent, or by one that it had time to take over; lives on 20 s after a second SIGINT; fails without a
 sentence; or leaves a ledger that does not add up or is not what the scene did. SPROCKET names the program;
-SPROCKET_THREAD and SPROCKET_ADDRESS name builds with sanitizers, which take a tenth of the seeds. --state keeps which seeds of this program were good, and goes on there.
+SPROCKET_THREAD and SPROCKET_ADDRESS name builds with sanitizers, which take a tenth of the seeds. --state
+keeps which seeds of this program were good, and goes on there.
 """
 import argparse
 import concurrent.futures
@@ -349,10 +350,10 @@ def judge(seed, inputs, is_shown=False):
         print(" ".join(words), weather, outcome, sep="\n")
     if not found:
         return None
+    this = f"{os.path.relpath(sys.executable)} {os.path.relpath(__file__)}"
     return "\n".join([
-        f"seed {seed}: {'; '.join(found)}",
-        f"  {' '.join(program.variables)} {os.path.relpath(sys.executable)} {os.path.relpath(__file__)} {seed} "
-        "--show", f"  {' '.join(words)}",
+        f"seed {seed}: {'; '.join(found)}", f"  {' '.join(program.variables)} {this} {seed} --show",
+        f"  {' '.join(words)}",
         f"  limits {weather.limits}, descriptors {weather.ends}, signals {weather.signals}; exit "
         f"{outcome.status} after {outcome.seconds:.2f} s", *(f"  | {line}" for line in
                                                             (outcome.errors or "").splitlines()[-12:])])
