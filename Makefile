@@ -59,7 +59,7 @@ release: packages
 
 # Two steps at a time, since most builds and judges keep one core busy; then what needs the machine to
 # itself. The longest come first. Tests/step tells how long each took.
-STEPS := venv copy lint threads unit judge-motion judge-most addresses storms readme $(MORE_STEPS)
+STEPS := venv copy lint threads unit judge-motion judge-most $(MORE_STEPS) addresses storms readme
 test: test-packages
 	rm -rf .build/steps
 	[ -f Package.resolved ] || swift package resolve
@@ -75,6 +75,7 @@ step-unit step-addresses: step-venv
 step-judge-motion step-judge-most: step-venv step-copy
 step-storms: step-venv step-copy step-threads
 step-readme: step-copy
+step-lab: step-venv step-copy step-lab-kernel
 
 venv: .build/venv/installed
 
