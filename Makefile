@@ -45,7 +45,7 @@ SWIFT_FILES := Package.swift Sources Plugins Tests \
 
 .PHONY: run test long lab bench soak plot format clean release copy
 .PHONY: packages test-packages lab-packages bench-packages plot-packages
-.PHONY: steps venv lint unit threads threads-program addresses addresses-program readme storms
+.PHONY: venv lint unit threads threads-program addresses addresses-program readme storms
 .PHONY: judge judge-most judge-motion judge-alone lab-kernel
 
 run: release

@@ -35,6 +35,8 @@ PATIENCE = 120
 # Processor seconds in which no signal can be taken over: the loader and the run-times of Swift and of the
 # sanitizers come before the program's first instruction. Measured: 0.03 without sanitizers.
 LOADING, LOADING_SANITIZED = 0.15, 3.0
+# Each ends a run. A program that has taken over one of them has taken over all.
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Fates that the scene causes; a frame with one of the faults is damaged.
 CAUSED = {"missing", "corrupt", "startup"}
 DAMAGE = {"corrupt", "truncate"}
@@ -149,8 +151,9 @@ def processor_seconds(pid):
     return used / 1e9
 
 
-def has_taken_over(pid, number, program):
-    """Whether the program, no longer the shell before it, blocks or handles a signal; or is gone."""
+def has_taken_over(pid, program):
+    """Whether the program, no longer the shell before it, blocks or handles a signal that ends it; or is
+    gone."""
     try:
         if os.readlink(f"/proc/{pid}/exe") != program:
             return False
@@ -158,7 +161,15 @@ def has_taken_over(pid, number, program):
                      pathlib.Path(f"/proc/{pid}/status").read_text().splitlines())
     except OSError:
         return True
-    return any(int(lines.get(mask, "0"), 16) >> (number - 1) & 1 for mask in ("SigBlk", "SigCgt"))
+    masks = [int(lines.get(mask, "0"), 16) for mask in ("SigBlk", "SigCgt")]
+    return any(mask >> (number - 1) & 1 for mask in masks for number in STOPS)
+
+
+def thread_count(pid):
+    try:
+        return len(os.listdir(f"/proc/{pid}/task"))
+    except OSError:
+        return 0
 
 
 def threads(pid):
@@ -187,7 +198,9 @@ def lead(process, weather, program, loading):
 
     def send(name):
         number = getattr(signal, name)
-        if not has_taken_over(process.pid, number, program) and processor_seconds(process.pid) < loading:
+        # One thread alone: the engine has not started.
+        if (not has_taken_over(process.pid, program) and processor_seconds(process.pid) < loading
+                and (loading == LOADING_SANITIZED or thread_count(process.pid) < 2)):
             outcome.early.add(number)
         process.send_signal(number)
         outcome.is_interrupted = True
@@ -198,7 +211,7 @@ def lead(process, weather, program, loading):
         send(name)
     is_kept_up = "stuck" in weather.ends.values()
     # On a busy machine the loader alone takes longer than a storm.
-    while not (has_taken_over(process.pid, signal.SIGINT, program) or wait(process, 0.01)):
+    while not (has_taken_over(process.pid, program) or wait(process, 0.01)):
         if time.monotonic() - begun > LAST_WORDS:
             break
     if not wait(process, PATIENCE if weather.is_finite and not is_kept_up else weather.end):
@@ -332,7 +345,7 @@ def truth_faults(weather, outcome, summary, lines, truths):
 
 def take_signals():
     """Lets the runs be ended by signals that a shell's background, or nohup, has this program ignore."""
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+    for number in STOPS:
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler)
 
