@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -48,9 +49,23 @@ static inline int sprocket_rename_new(int folder, const char *from, const char *
   return r < 0 ? -errno : 0;
 }
 
+// Swift's Glibc leaves out extended attributes. Gives `to` the access control list of the file `name`, or
+// none if that has none. Returns 0 or -errno.
+static inline int sprocket_copy_acl(const char *name, int to) {
+  static const char attribute[] = "system.posix_acl_access";
+  char list[4096];
+  ssize_t size = lgetxattr(name, attribute, list, sizeof list);
+  if (size < 0 && errno != ENODATA && errno != ENOTSUP) return -errno;
+  if (size > 0) return fsetxattr(to, attribute, list, (size_t)size, 0) < 0 ? -errno : 0;
+  // What the folder gives to new files.
+  return fremovexattr(to, attribute) < 0 && errno != ENODATA && errno != ENOTSUP ? -errno : 0;
+}
+
 // sync_file_range is a GNU extension too. Lets the kernel begin to write a file out; waits for nothing.
-static inline void sprocket_begin_sync(int descriptor) {
-  syscall(SYS_sync_file_range, descriptor, 0LL, 0LL, 2 /* SYNC_FILE_RANGE_WRITE */);
+// Returns 0 or -errno.
+static inline int sprocket_begin_sync(int descriptor) {
+  long r = syscall(SYS_sync_file_range, descriptor, 0LL, 0LL, 2 /* SYNC_FILE_RANGE_WRITE */);
+  return r < 0 ? -errno : 0;
 }
 
 // Waits until a part of a file is written out, its size in the folder left aside. Returns 0 or -errno.

@@ -20,14 +20,10 @@ struct JPEGWorker: ~Copyable {
   private let width: Int
   private let height: Int
 
-  /// `nil` if JPEG has no planes like those of `image`.
+  /// `nil` if JPEG has no planes like those of `image`, or there is no memory for a decoder.
   init?(format: FrameFormat, image: PixelFormat, parts: FrameParts) {
-    guard let subsampling = image.subsampling else { return nil }
-    do throws(JPEGError) {
-      decoder = try JPEGDecoder()
-    } catch {
-      preconditionFailure("\(error)")
-    }
+    guard let subsampling = image.subsampling, let decoder = try? JPEGDecoder() else { return nil }
+    self.decoder = decoder
     self.subsampling = subsampling
     (width, height) = (format.width, format.height)
     let isWholeBoxes = width % 8 == 0 && height % 8 == 0

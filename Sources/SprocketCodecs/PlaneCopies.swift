@@ -4,8 +4,8 @@ internal import SprocketJPEG
 ///
 /// A width or height of luma that is no multiple of what shares a chroma sample is filled up by
 /// repeating the last column and row, so that the edge of the picture stays what it was. Limited range
-/// is expanded, if asked for: luma `round((y - 16) * 255 / 219)`, chroma `round((c - 128) * 255 / 224)
-/// + 128`, both clamped (ITU-R BT.601 and JFIF).
+/// is expanded where `expands` says so: luma `round((y - 16) * 255 / 219)`, chroma
+/// `round((c - 128) * 255 / 224) + 128`, both clamped (ITU-R BT.601 and JFIF).
 @safe
 struct PlaneCopies: ~Copyable {
   private struct Shape {

@@ -33,7 +33,7 @@ public struct JPEGEncoder: ~Copyable {
     return Int(exactly: tjBufSize(Int32(width), Int32(height), subsampling.code))
   }
 
-  /// Encodes an image into `output` from `offset` on; returns the number of bytes written.
+  /// Encodes an image into `output`; returns the number of bytes written.
   ///
   /// There must be ``maximumSize(width:height:subsampling:)`` bytes, whatever the result needs:
   /// the library does not check the end of a buffer. `quality` is 1 to 100. The planes must hold
@@ -43,14 +43,13 @@ public struct JPEGEncoder: ~Copyable {
   /// The corresponding C function is `tjCompressFromYUVPlanes`.
   public mutating func encode(
     width: Int, height: Int, subsampling: JPEGSubsampling, y: JPEGPlane, u: JPEGPlane? = nil,
-    v: JPEGPlane? = nil, quality: Int, into output: inout MutableSpan<UInt8>, at offset: Int = 0
+    v: JPEGPlane? = nil, quality: Int, into output: inout MutableSpan<UInt8>
   ) throws(JPEGError) -> Int {
     precondition(1...100 ~= quality, "JPEG quality is 1 to 100, not \(quality)")
     guard
       let needed = Self.maximumSize(width: width, height: height, subsampling: subsampling)
     else { throw .encodingFailed }
-    precondition(offset >= 0, "an image cannot begin before its buffer")
-    guard output.count - offset >= needed else { throw .bufferTooSmall(needed: offset + needed) }
+    guard output.count >= needed else { throw .bufferTooSmall(needed: needed) }
 
     var planes: InlineArray<3, UnsafePointer<UInt8>?> = [nil, nil, nil]
     var strides: InlineArray<3, Int32> = [0, 0, 0]
@@ -67,9 +66,9 @@ public struct JPEGEncoder: ~Copyable {
     }
     var planeSpan = unsafe planes.mutableSpan
     let strideSpan = strides.span
-    var size = UInt(output.count - offset)
+    var size = UInt(output.count)
     let result = unsafe output.withUnsafeMutableBufferPointer { bytes in
-      var base = unsafe bytes.baseAddress.map { unsafe $0 + offset }
+      var base = bytes.baseAddress
       return unsafe planeSpan.withUnsafeMutableBufferPointer { planes in
         unsafe strideSpan.withUnsafeBufferPointer { strides in
           unsafe tjCompressFromYUVPlanes(

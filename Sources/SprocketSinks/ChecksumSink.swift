@@ -44,7 +44,7 @@ public final class ChecksumSink: Sink {
 
   /// Frames whose line is in the file; without a file, all.
   public var durableCount: UInt64 {
-    path == nil ? .max : file?.durableFrames ?? framesOfClosedFile
+    path == nil ? .max : file?.keptFrames ?? framesOfClosedFile
   }
 
   public func write(_ frame: borrowing PackedFrame) throws(SinkError) {

@@ -6,11 +6,15 @@ internal import Glibc
 ///
 /// Names are looked up in `folder`, a descriptor or `AT_FDCWD`.
 enum FileCalls {
+  /// Read and write for all, less the user's umask.
+  static let usualMode: mode_t = 0o666
+
   /// A descriptor, or `-errno`. The corresponding C function is `openat`.
-  static func open(_ folder: Int32, _ name: UnsafePointer<CChar>, _ flags: Int32) -> Int32 {
+  static func open(
+    _ folder: Int32, _ name: UnsafePointer<CChar>, _ flags: Int32, mode: mode_t = usualMode
+  ) -> Int32 {
     while true {
-      // Read and write for all, less the user's umask.
-      let descriptor = unsafe openat(folder, name, flags | O_CLOEXEC, 0o666)
+      let descriptor = unsafe openat(folder, name, flags | O_CLOEXEC, mode)
       if descriptor >= 0 { return descriptor }
       if errno != EINTR { return -errno }
     }
@@ -44,6 +48,37 @@ enum FileCalls {
     return 0
   }
 
+  /// Drops what lies behind `length` bytes. The corresponding C function is `ftruncate`.
+  static func cut(_ descriptor: Int32, to length: Int64) -> Int32 {
+    while ftruncate(descriptor, off_t(length)) < 0 {
+      if errno != EINTR { return errno }
+    }
+    return 0
+  }
+
+  /// What closing would report, with the descriptor left open: a network file system may tell only then
+  /// that it could not keep what it took. The corresponding C functions are `dup` and `close`.
+  static func closingError(_ descriptor: Int32) -> Int32 {
+    let copy = dup(descriptor)
+    guard copy >= 0, close(copy) < 0, errno != EINTR else { return 0 }
+    return errno
+  }
+
+  /// Lets the kernel begin to write out what it has of a file; waits for nothing. The corresponding C
+  /// function is `sync_file_range`.
+  static func beginSync(_ descriptor: Int32) -> Int32 { loss(-sprocket_begin_sync(descriptor)) }
+
+  /// Waits until a part of a file is on the disk, if the disk tells; the file's size is left aside. The
+  /// corresponding C function is `sync_file_range`.
+  static func waitForSync(_ descriptor: Int32, _ range: Range<Int64>) -> Int32 {
+    loss(-sprocket_wait_sync(descriptor, range.lowerBound, Int64(range.count)))
+  }
+
+  /// 0 where an `errno` of `sync_file_range` only says that a file system has no such call.
+  private static func loss(_ code: Int32) -> Int32 {
+    [EINVAL, ENOSYS, ESPIPE, EINTR, EPERM].contains(code) ? 0 : code
+  }
+
   /// The corresponding C function is `fsync`.
   static func sync(_ descriptor: Int32) -> Int32 {
     while fsync(descriptor) < 0 {
@@ -67,9 +102,9 @@ enum FileCalls {
     return unsafe unlinkat(folder, from, 0) < 0 ? errno : 0
   }
 
-  /// Makes names in a folder durable. The corresponding C function is `fsync`.
-  static func sync(folder: UnsafePointer<CChar>) -> Int32 {
-    let descriptor = unsafe open(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY)
+  /// Makes names in a folder, looked up in `start`, durable. The corresponding C function is `fsync`.
+  static func sync(folder: UnsafePointer<CChar>, in start: Int32 = AT_FDCWD) -> Int32 {
+    let descriptor = unsafe open(start, folder, O_RDONLY | O_DIRECTORY)
     // Of a folder that one may write but not read the names cannot be synced by hand.
     guard descriptor >= 0 else { return descriptor == -EACCES ? 0 : -descriptor }
     defer { close(descriptor) }

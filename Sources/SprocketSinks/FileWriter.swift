@@ -12,7 +12,7 @@ struct FileWriter: ~Copyable {
   /// Where frames end in the buffer, as `endFrame` was told.
   private var frameEnds: [Int] = []
   /// Frames that the kernel has taken to their ends.
-  private(set) var durableFrames: UInt64 = 0
+  private var takenFrames: UInt64 = 0
 
   /// 64 KiB, what a pipe holds by default; a text that is appended in one piece fits in.
   static let capacity = 65536
@@ -42,8 +42,9 @@ struct FileWriter: ~Copyable {
 
   deinit { unsafe buffer.deallocate() }
 
-  /// `durableFrames`, or none where somebody removed the file or the disk lost it.
-  var keptFrames: UInt64 { file.isGone || file.isLost ? 0 : durableFrames }
+  /// Frames that the kernel has taken to their ends; none where somebody removed the file or the disk
+  /// lost it.
+  var keptFrames: UInt64 { file.isGone || file.isLost ? 0 : takenFrames }
 
   /// Hands what is in the buffer to the kernel.
   mutating func flush() throws(SinkError) {
@@ -52,14 +53,14 @@ struct FileWriter: ~Copyable {
     var done = 0
     defer {
       // By index: an array's iterator allocates in a debug build.
-      for index in frameEnds.indices where frameEnds[index] <= done { durableFrames += 1 }
+      for index in frameEnds.indices where frameEnds[index] <= done { takenFrames += 1 }
       frameEnds.removeAll(keepingCapacity: true)
     }
     let start = unsafe UnsafePointer(buffer.assumingMemoryBound(to: UInt8.self))
     try unsafe file.write(Span(_unsafeStart: start, count: count), done: &done)
   }
 
-  /// What was appended so far completes a frame: `durableFrames` counts it once it is out.
+  /// What was appended so far completes a frame: `keptFrames` counts it once it is out.
   mutating func endFrame() { frameEnds.append(used) }
 
   /// Appends `bytes`; what exceeds the buffer is written without being copied.

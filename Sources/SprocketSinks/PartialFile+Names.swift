@@ -15,9 +15,10 @@ extension PartialFile {
   enum Kind { case nothing, file, folder, device }
 
   /// The corresponding C functions are `stat` and `lstat`.
-  static func kind(of path: String) -> Kind {
+  static func kind(of path: String, followsLink: Bool = true) -> Kind {
     var status = stat()
-    if unsafe stat(path, &status) < 0, unsafe lstat(path, &status) < 0 { return .nothing }
+    let isFollowed = unsafe followsLink && stat(path, &status) == 0
+    if !isFollowed, unsafe lstat(path, &status) < 0 { return .nothing }
     // A name such as /dev/stdout stands for what is open, also where that is a file.
     if path.hasPrefix("/dev/"), !path.hasPrefix("/dev/shm/"), status.st_mode & S_IFMT == S_IFREG {
       return .device
@@ -68,11 +69,22 @@ extension PartialFile {
     return descriptor
   }
 
-  /// Whether `path` is the name of what is open as `descriptor`, and not of something else by now.
+  /// Whether `path` is the name of what is open as `descriptor`, and not of something else by now, or of
+  /// a link to it.
   static func isNamed(_ path: String, _ descriptor: Int32) -> Bool {
     var (named, opened) = (stat(), stat())
-    return unsafe stat(path, &named) == 0 && fstat(descriptor, &opened) == 0
+    return unsafe lstat(path, &named) == 0 && fstat(descriptor, &opened) == 0
       && named.st_dev == opened.st_dev && named.st_ino == opened.st_ino
+  }
+
+  /// Why what was found under a partial name is not written; `nil` where an earlier run left it. `owner`
+  /// is whose file is replaced. The corresponding C function is `fstat`.
+  static func obstacle(_ descriptor: Int32, owner: uid_t?) -> StaticString? {
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0 else { return "not to be looked at" }
+    if status.st_mode & S_IFMT != S_IFREG { return "a device or pipe" }
+    if status.st_nlink > 1 { return "a hard link to another file" }
+    return status.st_uid == geteuid() || status.st_uid == owner ? nil : "another user's file"
   }
 
   private static func isPipe(_ path: String) -> Bool {

@@ -1,4 +1,3 @@
-internal import CSprocketSystem
 internal import Glibc
 internal import SprocketCore
 
@@ -10,6 +9,12 @@ internal import SprocketCore
 ///
 /// An existing file is refused unless `overwrite` is set, and so is a partial one that an earlier run
 /// left; an empty one holds nothing and is taken over. What another run is writing is always refused.
+///
+/// A symbolic link that the user names is followed: what it points to is written or replaced, and the
+/// link stays. Names that the program makes up are not: under a partial name nothing is written into but
+/// a file of one name that the user owns.
+///
+/// A new file has the owner, group and mode of what it replaces before it holds a byte.
 ///
 /// A file that was neither written nor completed leaves everything as it was, so a start that fails
 /// does no harm. One that failed, or that nobody completes, keeps its partial name.
@@ -40,22 +45,26 @@ struct PartialFile: ~Copyable {
   }
 
   /// Creates the partial file of `path`. `purpose` says in messages what was to be written; unless it
-  /// `canBeDevice`, a device or pipe is refused, where nothing can be gone back to.
+  /// `canBeDevice`, a device or pipe is refused, where nothing can be gone back to. A `path` that
+  /// `isMadeUp` is not the user's: a link of that name is replaced, not followed.
   /// The corresponding C functions are `open` and `flock`.
   init(
-    path: String, purpose: String, overwrite: Bool, canBeDevice: Bool = true
+    path: String, purpose: String, overwrite: Bool, canBeDevice: Bool = true,
+    isMadeUp: Bool = false
   ) throws(SinkError) {
-    let found = Self.kind(of: path)
+    let found = Self.kind(of: path, followsLink: !isMadeUp)
     if found == .device, !canBeDevice { throw .device(path, purpose: purpose) }
     if path.isEmpty { throw .opening(path, purpose: purpose, ENOENT) }
     if found == .folder || path.hasSuffix("/") { throw .opening(path, purpose: purpose, EISDIR) }
     if found == .file, !overwrite { throw .opening(path, purpose: purpose, EEXIST) }
     let isDevice = found == .device
-    let final = isDevice ? path : Self.target(of: path)
+    let final = isDevice || isMadeUp ? path : Self.target(of: path)
     let partial = isDevice ? nil : Self.partialName(of: final)
     let opened =
       if let partial {
-        try Self.create(partial, of: path, purpose, overwrite: overwrite)
+        try Self.create(
+          partial, of: path, purpose, replaces: overwrite,
+          access: overwrite ? FileAccess(of: final) : nil)
       } else {
         (try Self.open(device: path, purpose), State.written)
       }
@@ -68,17 +77,28 @@ struct PartialFile: ~Copyable {
   }
 
   private static func create(
-    _ partial: String, of path: String, _ purpose: String, overwrite: Bool
+    _ partial: String, of path: String, _ purpose: String, replaces: Bool, access: FileAccess?
   ) throws(SinkError) -> (descriptor: Int32, state: State) {
-    if kind(of: partial) == .device { throw .device(partial, purpose: purpose) }
+    let flags = O_WRONLY | O_NOFOLLOW
     var state = State.created
-    var descriptor = unsafe FileCalls.open(AT_FDCWD, partial, O_WRONLY | O_CREAT | O_EXCL)
-    if descriptor == -EEXIST, kind(of: partial) == .file {
+    var descriptor = unsafe FileCalls.open(
+      AT_FDCWD, partial, flags | O_CREAT | O_EXCL, mode: access?.firstMode ?? FileCalls.usualMode)
+    if descriptor == -EEXIST {
       state = .found
-      descriptor = unsafe FileCalls.open(AT_FDCWD, partial, O_WRONLY | O_NONBLOCK)
+      descriptor = unsafe FileCalls.open(AT_FDCWD, partial, flags | O_NONBLOCK | O_NOCTTY)
     }
     guard descriptor >= 0 else {
-      throw .opening(descriptor == -EEXIST ? partial : path, purpose: purpose, -descriptor)
+      throw state == .found
+        ? .occupied(path, partial: partial, purpose: purpose, -descriptor)
+        : .opening(path, purpose: purpose, -descriptor)
+    }
+    if state == .found {
+      if let what = obstacle(descriptor, owner: access?.user) {
+        close(descriptor)
+        throw .occupied(path, partial: partial, purpose: purpose, "is \(what)")
+      }
+    } else {
+      access?.give(to: descriptor)
     }
     let isLocked = flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
     // Whoever wrote it until now may just have given it its final name.
@@ -86,7 +106,7 @@ struct PartialFile: ~Copyable {
       close(descriptor)
       throw .inUse(path, purpose: purpose)
     }
-    if state == .found, !overwrite, size(descriptor) > 0 {
+    if state == .found, !replaces, size(descriptor) > 0 {
       close(descriptor)
       throw .leftOver(path, partial: partial, purpose: purpose)
     }
@@ -106,7 +126,7 @@ struct PartialFile: ~Copyable {
 
   deinit {
     guard isOwned else { return }
-    if state == .created, let partialPath { _ = unsafe unlink(partialPath) }
+    if state == .created { removePartial() }
     close(descriptor)
   }
 
@@ -128,10 +148,22 @@ struct PartialFile: ~Copyable {
         unsafe FileCalls.write(descriptor, $0, at: offset, done: &done)
       }
     }
-    if code != 0 {
-      state = .failed
-      throw .writing(name, code)
-    }
+    if code != 0 { throw fail(code) }
+  }
+
+  /// A call was refused. What the kernel took before counts only if the disk has taken it, too.
+  private mutating func fail(_ code: Int32) -> SinkError {
+    if state != .failed, partialPath != nil, FileCalls.sync(descriptor) != 0 { isLost = true }
+    state = .failed
+    return .writing(name, code)
+  }
+
+  /// The disk did not take what the kernel had taken. That is told once: a later sync may succeed, and
+  /// says nothing of what was lost.
+  private mutating func lose(_ code: Int32) -> SinkError {
+    state = .failed
+    isLost = true
+    return .writing(name, code)
   }
 
   /// Whether somebody removed the file, or its folder with it: what is written now is lost.
@@ -140,43 +172,43 @@ struct PartialFile: ~Copyable {
     return unsafe partialPath != nil && fstat(descriptor, &status) == 0 && status.st_nlink == 0
   }
 
-  /// Drops what lies behind `length` bytes: the torn end of what failed. The corresponding C function is
-  /// `ftruncate`.
+  /// Drops what lies behind `length` bytes: the torn end of what failed. Readers get along without.
   func cut(to length: Int64) {
-    if partialPath != nil, state != .completed { _ = ftruncate(descriptor, off_t(length)) }
+    if partialPath != nil, state != .completed { _ = FileCalls.cut(descriptor, to: length) }
   }
 
-  /// Lets the kernel begin to write out what it has; waits for nothing.
-  func beginSync() {
-    if partialPath != nil { sprocket_begin_sync(descriptor) }
+  /// Lets the kernel begin to write out what it has; waits for nothing. The corresponding C function is
+  /// `sync_file_range`.
+  mutating func beginSync() throws(SinkError) {
+    guard partialPath != nil else { return }
+    let code = FileCalls.beginSync(descriptor)
+    if code != 0 { throw lose(code) }
   }
 
   /// Waits until the bytes of `range` are on the disk, if the disk tells. The corresponding C function is
   /// `sync_file_range`.
   mutating func waitForSync(_ range: Range<Int64>) throws(SinkError) {
-    let code = -sprocket_wait_sync(descriptor, range.lowerBound, Int64(range.count))
-    // All else is a file system that has no such call.
-    if code == EIO || code == ENOSPC || code == EDQUOT {
-      state = .failed
-      throw .writing(name, code)
-    }
+    let code = FileCalls.waitForSync(descriptor, range)
+    if code != 0 { throw lose(code) }
   }
 
   /// Waits until what was written is durable. The corresponding C function is `fsync`.
   mutating func sync() throws(SinkError) {
     let code = FileCalls.sync(descriptor)
-    if code != 0 {
-      state = .failed
-      isLost = true
-      throw .writing(name, code)
-    }
+    if code != 0 { throw lose(code) }
   }
 
   /// It will not become complete: it keeps its partial name, or is removed if nothing in it is of use.
   mutating func abandon(isOfUse: Bool) {
-    guard let partialPath, state != .completed else { return }
-    if !isOfUse, state != .found { _ = unsafe unlink(partialPath) }
+    guard partialPath != nil, state != .completed else { return }
+    if !isOfUse, state != .found { removePartial() }
     state = .failed
+  }
+
+  /// The corresponding C function is `unlink`.
+  private func removePartial() {
+    guard let partialPath, Self.isNamed(partialPath, descriptor) else { return }
+    _ = unsafe unlink(partialPath)
   }
 
   /// Whether a file of that name, or a partial one, is there.
@@ -186,17 +218,20 @@ struct PartialFile: ~Copyable {
 
   /// Syncs the file and gives it its final name, without replacing what has appeared there
   /// meanwhile, unless it may. Nothing can be written after that. Where a write failed before, it keeps
-  /// its partial name, and nothing more is said.
+  /// its partial name, and nothing more is said. Of a device or pipe it is asked whether it kept
+  /// everything.
   /// The corresponding C functions are `fsync` and `renameat2`.
   mutating func complete() throws(SinkError) {
-    guard let partialPath, state != .failed, state != .completed else { return }
-    var code = prepare()
-    if code != 0 {
-      state = .failed
-      throw .writing(name, code)
+    guard state != .failed, state != .completed else { return }
+    guard let partialPath else {
+      let code = FileCalls.closingError(descriptor)
+      if code != 0 { throw lose(code) }
+      return
     }
+    var code = prepare()
+    if code != 0 { throw fail(code) }
     try sync()
-    keepPermissions()
+    takeAccess()
     // What lies there by now may be another's.
     let isThere = Self.isNamed(partialPath, descriptor)
     code = ENOENT
@@ -207,23 +242,24 @@ struct PartialFile: ~Copyable {
       state = .failed
       throw .naming(name, partial: partialPath, code, descriptor)
     }
-    state = .completed
     code = unsafe FileCalls.sync(folder: SinkError.parent(of: finalPath))
-    if code != 0 { throw .writing(name, code) }
+    if code != 0 { throw lose(code) }
+    state = .completed
   }
 
   /// From here on the file is this run's: what was found is emptied. Returns 0 or an `errno`.
-  /// The corresponding C function is `ftruncate`.
   private mutating func prepare() -> Int32 {
-    if state == .found, ftruncate(descriptor, 0) < 0 { return errno }
+    if state == .found {
+      takeAccess()
+      let code = FileCalls.cut(descriptor, to: 0)
+      if code != 0 { return code }
+    }
     if state == .found || state == .created { state = .written }
     return 0
   }
 
-  /// A file that is replaced hands down who may read it.
-  private func keepPermissions() {
-    var status = stat()
-    guard replaces, unsafe stat(finalPath, &status) == 0 else { return }
-    _ = fchmod(descriptor, status.st_mode & 0o777)
+  /// A file that is replaced hands down who may read it, as it is by now.
+  private func takeAccess() {
+    if replaces { FileAccess(of: finalPath)?.give(to: descriptor) }
   }
 }

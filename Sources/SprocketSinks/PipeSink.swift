@@ -61,7 +61,7 @@ public final class PipeSink: Sink {
     try output.flush()
   }
 
-  public func finish() throws(SinkError) { try output.flush() }
+  public func finish() throws(SinkError) { try output.complete() }
 
   private func isSame(_ old: FrameFormat, _ new: FrameFormat) -> Bool {
     guard old.width == new.width, old.height == new.height else { return false }

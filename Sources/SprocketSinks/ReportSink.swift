@@ -52,7 +52,7 @@ public final class ReportSink: Sink {
   }
 
   /// Frames whose line is in the file.
-  public var durableCount: UInt64 { file?.durableFrames ?? framesOfClosedFile }
+  public var durableCount: UInt64 { file?.keptFrames ?? framesOfClosedFile }
 
   public func account(_ lost: LostFrame) throws(SinkError) {
     try file?.append(lost.sequence, lost.epoch, lost.fate, nil, line)

@@ -19,6 +19,9 @@ extension SinkError {
     case EROFS: return SinkError(.usage, start + "the disk is read-only; choose another place")
     case ENOSPC, EDQUOT:
       return SinkError(.failed, start + "the disk is full; free some space or choose another place")
+    case EIO, ENODEV, ESTALE:
+      return SinkError(
+        .failed, start + "its disk is gone or broken (\(text(code))); choose another place")
     case EMFILE, ENFILE:
       return SinkError(.failed, start + "too many files are open; raise the limit with ulimit -n")
     default: return SinkError(.usage, start + "\(text(code)); choose another place")
@@ -59,6 +62,30 @@ extension SinkError {
     SinkError(
       .usage,
       "cannot write \(purpose) to \(path): another run is writing it; choose another name, or wait")
+  }
+
+  /// Under the name that the file has until it is complete lies what is not written; `what` says why.
+  static func occupied(
+    _ path: String, partial: String, purpose: String, _ what: String
+  ) -> SinkError {
+    SinkError(
+      .usage,
+      "cannot write \(purpose) to \(path): \(partial), which it is called until it is complete, "
+        + "\(what); move that away or choose another name")
+  }
+
+  /// The same; `code` is the `errno` of opening it.
+  static func occupied(
+    _ path: String, partial: String, purpose: String, _ code: Int32
+  ) -> SinkError {
+    switch code {
+    case ELOOP: .occupied(path, partial: partial, purpose: purpose, "is a symbolic link")
+    case EISDIR: .occupied(path, partial: partial, purpose: purpose, "is a folder")
+    case ENXIO: .occupied(path, partial: partial, purpose: purpose, "is a device or pipe")
+    case EACCES, EPERM:
+      .occupied(path, partial: partial, purpose: purpose, "is not writable for you")
+    default: .opening(partial, purpose: purpose, code)
+    }
   }
 
   /// What an earlier run left lies where this one would write.

@@ -146,7 +146,11 @@ import Testing
     try sink.finish()
     let decoded = try Tool.run(
       "ffmpeg", ["-v", "error", "-i", scratch.path("m.mov"), "-f", "rawvideo", "-"])
-    let differences = zip(decoded, bytes + bytes).map { abs(Int($0) - Int($1)) }
+    // Full range: luma (y - 16) * 255 / 219, chroma (110 - 128) * 255 / 224 + 128, rounded.
+    let full = bytes.enumerated().map { place, value in
+      place < 3072 ? (Int(value) - 16) * 255 / 219 : 108
+    }
+    let differences = zip(decoded, full + full).map { abs(Int($0) - $1) }
     #expect(decoded.count == 2 * bytes.count && differences.max() ?? 0 <= 2)
   }
 }

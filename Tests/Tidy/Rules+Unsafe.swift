@@ -70,7 +70,8 @@ extension Rules {
     Permission(
       "Sources/SprocketSinks",
       [
-        "FileCalls", "FileWriter+Text", "FileWriter", "PartialFile", "PartialFile+Names",
+        "FileAccess", "FileCalls", "FileWriter+Text", "FileWriter", "PartialFile",
+        "PartialFile+Names",
         "SinkError+System", "TextTarget",
       ],
       "wraps open, write and errno; memory that grows"),

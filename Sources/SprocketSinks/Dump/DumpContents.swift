@@ -38,6 +38,8 @@ struct DumpContents: ~Copyable {
 
   var isOpen: Bool { writer != nil }
   var isGone: Bool { mutating get { writer?.output.isGone ?? false } }
+  /// The disk did not take what the kernel had taken.
+  var isLost: Bool { mutating get { writer?.output.isLost ?? false } }
 
   mutating func open(_ file: consuming PartialFile) { writer = MCAPWriter(output: file) }
 
@@ -180,7 +182,7 @@ struct DumpContents: ~Copyable {
     try writer?.write(&images)
     durableFrames += pendingFrames
     pendingFrames = 0
-    writer?.output.beginSync()
+    try writer?.output.beginSync()
     chunkLogTime = nil
     chunkDequeued = nil
   }
@@ -193,7 +195,11 @@ struct DumpContents: ~Copyable {
     writer?.output.abandon(isOfUse: isOfUse)
     var told = error
     if isOfUse, !isGone, let partial = writer?.output.partialPath, error.code == .failed {
-      told = SinkError(.failed, "\(error); what was recorded before is in \(partial)")
+      told = SinkError(
+        .failed,
+        isLost
+          ? "\(error); \(partial) may lack what was recorded"
+          : "\(error); what was recorded before is in \(partial)")
     }
     failure = told
     return told

@@ -81,10 +81,10 @@ final class DumpFile: @unchecked Sendable {
   func check() throws(SinkError) { try write { _ throws(SinkError) in } }
 
   /// Frames, and fates of frames that were delivered, that are with the kernel; none where somebody
-  /// removed the file.
+  /// removed the file or the disk lost it.
   var durable: (frames: UInt64, fates: UInt64) {
     lock.withLock { _ in
-      contents.isGone ? (0, 0) : (contents.durableFrames, contents.durableFates)
+      contents.isGone || contents.isLost ? (0, 0) : (contents.durableFrames, contents.durableFates)
     }
   }
 

@@ -16,19 +16,23 @@ final class MovieRecording {
   private var lastGap: Int64 = 1
   private var startsAnew = false
   private var hasFailed = false
-  /// Frames in whole fragments that the kernel has.
-  private(set) var durableFrames: UInt64 = 0
+  /// Frames in whole fragments that the kernel took.
+  private var takenFrames: UInt64 = 0
 
   init(
-    path: String, container: MovieContainer, description: MovieDescription, overwrite: Bool
+    path: String, container: MovieContainer, description: MovieDescription, overwrite: Bool,
+    isMadeUp: Bool
   ) throws(SinkError) {
-    output = try MovieOutput(path: path, overwrite: overwrite)
+    output = try MovieOutput(path: path, overwrite: overwrite, isMadeUp: isMadeUp)
     self.path = path
     self.container = container
     self.description = description
     clock = MovieClock(rate: container.ticksPerSecond)
   }
 
+  /// Frames in whole fragments that the kernel has; none where somebody removed the file or the disk
+  /// lost it.
+  var durableFrames: UInt64 { output.isGone || output.isLost ? 0 : takenFrames }
   var movedFrames: UInt64 { clock.movedFrames }
   var isEmpty: Bool { muxer == nil && !hasFailed }
 
@@ -76,8 +80,7 @@ final class MovieRecording {
     } catch {
       throw fail(error)
     }
-    durableFrames = muxer?.durableFrames ?? durableFrames
-    defer { if output.isGone { durableFrames = 0 } }
+    takenFrames = muxer?.durableFrames ?? takenFrames
     try output.complete()
   }
 
@@ -92,16 +95,10 @@ final class MovieRecording {
 
   /// Once per fragment: is it still of use to write here?
   private func noteDurable() throws(SinkError) {
-    guard let durable = muxer?.durableFrames, durable > durableFrames else { return }
-    durableFrames = durable
-    do throws(SinkError) {
-      try output.noteFragment(at: muxer?.durableEnd ?? 0)
-    } catch {
-      hasFailed = true
-      throw error
-    }
+    guard let taken = muxer?.durableFrames, taken > takenFrames else { return }
+    takenFrames = taken
+    if !output.noteFragment(at: muxer?.durableEnd ?? 0) { throw fail(.output) }
     if output.isGone {
-      durableFrames = 0
       hasFailed = true
       throw output.failGone()
     }
@@ -109,10 +106,10 @@ final class MovieRecording {
 
   private func fail(_ error: MuxerError) -> SinkError {
     hasFailed = true
-    durableFrames = output.isGone ? 0 : muxer?.durableFrames ?? 0
+    takenFrames = muxer?.durableFrames ?? 0
     let end = muxer?.durableEnd ?? 0
     muxer = nil
-    return output.fail(error, end: end, isOfUse: durableFrames > 0)
+    return output.fail(error, end: end, isOfUse: takenFrames > 0)
   }
 }
 
@@ -126,40 +123,42 @@ final class MovieOutput: MuxerOutput {
   private var nextEnd = 0
   private var syncedEnd: Int64 = 0
 
-  init(path: String, overwrite: Bool) throws(SinkError) {
+  init(path: String, overwrite: Bool, isMadeUp: Bool) throws(SinkError) {
     file = try PartialFile(
-      path: path, purpose: "movie", overwrite: overwrite, canBeDevice: false)
+      path: path, purpose: "movie", overwrite: overwrite, canBeDevice: false, isMadeUp: isMadeUp)
   }
 
   var isGone: Bool { file.isGone }
+  /// The disk did not take what the kernel had taken.
+  var isLost: Bool { file.isLost }
 
   /// A fragment ends at `end`. The disk may be as far behind as five of them, which the kernel keeps; who
   /// is further behind waits here, or a recording that is stopped would have too much left to sync.
-  func noteFragment(at end: Int64) throws(SinkError) {
-    file.beginSync()
+  /// False where the disk lost something.
+  func noteFragment(at end: Int64) -> Bool {
     let old = ends[nextEnd]
     ends[nextEnd] = end
     nextEnd = (nextEnd + 1) % ends.count
-    guard old > syncedEnd else { return }
-    try file.waitForSync(syncedEnd..<old)
-    syncedEnd = old
+    let range = syncedEnd..<max(old, syncedEnd)
+    syncedEnd = range.upperBound
+    return succeeds { file throws(SinkError) in
+      try file.beginSync()
+      if !range.isEmpty { try file.waitForSync(range) }
+    }
   }
 
   func complete() throws(SinkError) { try file.complete() }
 
   func write(_ bytes: Span<UInt8>, at offset: Int64) -> Bool {
-    do throws(SinkError) {
-      try file.write(bytes, at: offset)
-      return true
-    } catch {
-      failure = error
-      return false
-    }
+    succeeds { file throws(SinkError) in try file.write(bytes, at: offset) }
   }
 
-  func sync() -> Bool {
+  func sync() -> Bool { succeeds { file throws(SinkError) in try file.sync() } }
+
+  /// False where `body` throws, which is kept for `fail`.
+  private func succeeds(_ body: (inout PartialFile) throws(SinkError) -> Void) -> Bool {
     do throws(SinkError) {
-      try file.sync()
+      try body(&file)
       return true
     } catch {
       failure = error
@@ -182,7 +181,12 @@ final class MovieOutput: MuxerOutput {
     file.abandon(isOfUse: isOfUse)
     let text = reason?.description ?? "writing to \(file.name) failed; run again"
     guard isOfUse, let partial = file.partialPath, !isGone else { return SinkError(.failed, text) }
-    return SinkError(.failed, text + "; what was recorded before is in \(partial)")
+    return SinkError(
+      .failed,
+      text
+        + (isLost
+          ? "; \(partial) may lack what was recorded"
+          : "; what was recorded before is in \(partial)"))
   }
 
   func abandonEmpty() { file.abandon(isOfUse: false) }

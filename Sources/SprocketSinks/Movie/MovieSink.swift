@@ -6,8 +6,8 @@ internal import SprocketLibAV
 ///
 /// Frames of Motion-JPEG that no stage changes are recorded as the camera's own bytes; those without
 /// Huffman tables get them. All others are encoded as JPEG, in parallel, with the planes and the
-/// subsampling that they have. Nothing is converted: what has limited range keeps it, marked for
-/// those who can read that (`JPEGPacker`). Grey of more than 8 bits is reduced to 8.
+/// subsampling that they have; what has limited range becomes full range, as JPEG is (`JPEGPacker`). Grey
+/// of more than 8 bits is reduced to 8.
 ///
 /// Times are the frames' own `captured`, the first at 0, in ticks of 1/90000 s (MKV: 1/1000). A frame
 /// that is not later than the one before it comes one tick after it, and is counted in a note. When the
@@ -23,18 +23,14 @@ public final class MovieSink: Sink {
   private let quality: Int
   private let overwrite: Bool
   private var format: FrameFormat?
-  private var encoding: Encoding = .passThrough
+  /// What frames are encoded with; `nil` where they are the camera's own bytes.
+  private var needs: JPEGPacker.Requirements?
   private var recording: MovieRecording?
   /// Frames in files that are closed, and how many of these there are.
   private var keptFrames: UInt64 = 0
   private var fileCount = 0
   private var movedFrames: UInt64 = 0
   public private(set) var notes: [String] = []
-
-  private enum Encoding: Equatable {
-    case passThrough
-    case encode(isGray: Bool, Color.Range)
-  }
 
   /// The file is made when the run is set up. `quality` is 1 to 100, for frames that are encoded.
   public init(path: String, quality: Int = 90, overwrite: Bool = false) {
@@ -54,48 +50,31 @@ public final class MovieSink: Sink {
     }
     let new = try declare(&setup)
     setup.backlog = setup.diskBacklog(of: setup.format)
-    if let format, let recording {
-      if new == encoding, format.hasPictures(like: setup.format) { return recording.beginEpoch() }
+    let wasEncoded = needs != nil
+    let old = format
+    (format, needs) = (setup.format, new)
+    if let old, let recording {
+      if wasEncoded == (new != nil), old.hasPictures(like: setup.format) {
+        return recording.beginEpoch()
+      }
       try close()
     }
-    (format, encoding) = (setup.format, new)
     try begin(container, setup)
   }
 
   /// Declares what of each frame is read, and how it gets into the file.
-  private func declare(_ setup: inout SinkSetup) throws(SinkError) -> Encoding {
-    if setup.isUntouched, setup.source.format.pixelFormat == .mjpeg {
-      try setup.reads(.encoded)
-      return .passThrough
-    }
-    try setup.reads(.image)
-    guard let needs = JPEGPacker.requirements(setup.format, .marked) else {
-      throw SinkError(
-        .usage,
-        "pictures of \(setup.format.width)x\(setup.format.height) are too large for JPEG, which --movie "
-          + "makes of them; choose a smaller --size")
-    }
-    try setup.reads(needs.parts)
-    setup.packs(capacity: needs.capacity)
-    if needs.isReduced {
-      note("movie: \(setup.format.pixelFormat.settingText) pictures are reduced to 8 bits")
-    } else if needs.range == .limited {
-      note(
-        "movie: pictures keep their limited range; ffmpeg knows, other players may show them pale")
-    }
-    if let matrix = setup.format.color.matrixUnknownToJPEG, !needs.isGray {
+  private func declare(_ setup: inout SinkSetup) throws(SinkError) -> JPEGPacker.Requirements? {
+    let needs = try setup.readsJPEGs(name, note)
+    if let matrix = setup.format.color.matrixUnknownToJPEG, needs?.isGray == false {
       note("movie: colours are \(matrix)'s, and marked so; most players take BT.601's for granted")
     }
-    return .encode(isGray: needs.isGray, needs.range)
+    return needs
   }
 
-  public func makePacker() -> (any Packer)? {
-    guard let format, encoding != .passThrough else { return nil }
-    return JPEGPacker(format, quality: quality, .marked)
-  }
+  public func makePacker() -> (any Packer)? { needs.map { JPEGPacker($0, quality: quality) } }
 
   public func write(_ frame: borrowing PackedFrame) throws(SinkError) {
-    if encoding == .passThrough {
+    if needs == nil {
       try recording?.write(complete: frame.view.encoded, frame.record)
     } else {
       try recording?.write(frame.packed, frame.record)
@@ -127,7 +106,7 @@ public final class MovieSink: Sink {
     }
     recording = try MovieRecording(
       path: target, container: container, description: description(setup.format),
-      overwrite: overwrite)
+      overwrite: overwrite, isMadeUp: fileCount > 1)
   }
 
   /// What is in the file at its end counts; what is not is lost, and said.
@@ -172,25 +151,15 @@ public final class MovieSink: Sink {
   }
 
   private func description(_ format: FrameFormat) -> MovieDescription {
-    var (isGray, range) = (format.image == .grey, format.color.range)
-    if case .encode(let gray, let made) = encoding { (isGray, range) = (gray, made) }
-    return MovieDescription(format, isGray: isGray, range: range)
+    // JPEG is full range; the camera's own bytes are what they are.
+    MovieDescription(
+      format, isGray: needs?.isGray ?? (format.image == .grey),
+      range: needs == nil ? format.color.range : .full)
   }
 
   /// Once, however many epochs there are.
   private func note(_ text: String) {
     if !notes.contains(text) { notes.append(text) }
-  }
-}
-
-extension Color {
-  /// The name of a matrix other than the one that JFIF has.
-  var matrixUnknownToJPEG: String? {
-    switch matrix {
-    case .bt709: "BT.709"
-    case .bt2020: "BT.2020"
-    case .unspecified, .bt601: nil
-    }
   }
 }
 

@@ -1,4 +1,3 @@
-internal import CSprocketSystem
 internal import Glibc
 internal import SprocketCore
 
@@ -7,12 +6,15 @@ internal import SprocketCore
 ///
 /// Syncing waits for the disk, and a disk takes about as long for many files as for one. So stills that
 /// follow closely wait for each other under their partial names, a second or 16 of them, while the kernel
-/// begins to write them out; then all are synced and named. Nothing is allocated per still.
+/// begins to write them out; then all are synced and named. Nothing is allocated per still but where it
+/// replaces another.
 @safe
 final class StillFolder {
   private let path: String
   private let descriptor: Int32
   private let overwrite: Bool
+  /// Made by this run.
+  private let isMade: Bool
   /// Made by this run, and so far empty.
   private var isNew: Bool
   /// Numbers of stills that an earlier run left.
@@ -24,6 +26,8 @@ final class StillFolder {
   private var namedStills: UInt64 = 0
   private(set) var removedStills = 0
   private var hasFailed = false
+  /// The disk did not take the names.
+  private var isLost = false
 
   private struct Waiting {
     let number: UInt64
@@ -46,8 +50,9 @@ final class StillFolder {
       throw SinkError(
         .usage, "cannot write stills to an empty path: give the name of a folder")
     }
-    isNew = unsafe mkdir(path, 0o777) == 0
-    if !isNew, errno != EEXIST { throw .opening(path, purpose: "stills", errno) }
+    isMade = unsafe mkdir(path, 0o777) == 0
+    isNew = isMade
+    if !isMade, errno != EEXIST { throw .opening(path, purpose: "stills", errno) }
     let result = unsafe FileCalls.open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY)
     guard result >= 0 else {
       throw result == -ENOTDIR
@@ -61,7 +66,7 @@ final class StillFolder {
     unsafe name = .allocate(capacity: 48)
     unsafe partialName = .allocate(capacity: 48)
     waiting.reserveCapacity(Self.most)
-    old = isNew ? [] : Self.numbers(in: path)
+    old = isMade ? [] : Self.numbers(in: descriptor)
     if flock(descriptor, LOCK_EX | LOCK_NB) < 0, errno == EWOULDBLOCK {
       throw .inUse(path, purpose: "stills")
     }
@@ -84,10 +89,12 @@ final class StillFolder {
     unsafe partialName.deallocate()
   }
 
-  /// Stills that have their names; none where somebody removed the folder.
-  var keptStills: UInt64 {
+  /// Stills that have their names; none where somebody removed the folder or the disk lost the names.
+  var keptStills: UInt64 { isGone || isLost ? 0 : namedStills }
+
+  private var isGone: Bool {
     var status = stat()
-    return unsafe fstat(descriptor, &status) == 0 && status.st_nlink == 0 ? 0 : namedStills
+    return unsafe fstat(descriptor, &status) == 0 && status.st_nlink == 0
   }
 
   /// Writes a still under its partial name; names it and those before it when it is time.
@@ -98,19 +105,18 @@ final class StillFolder {
       try nameAll()
     }
     setNames(record.number)
-    // What an earlier run left under that name was found when this one began.
-    let flags = O_WRONLY | O_CREAT | (overwrite ? O_TRUNC : O_EXCL) | O_NOFOLLOW | O_NONBLOCK
-    let file = unsafe FileCalls.open(descriptor, partialName, flags)
+    let file = openPartial(record.number)
     guard file >= 0 else {
-      let isGone = namedStills > keptStills || file == -ENOENT
       throw fail(
-        isGone ? .naming(path, partial: path, ENOENT) : .opening(current, purpose: "stills", -file))
+        isGone || file == -ENOENT
+          ? .naming(path, partial: path, ENOENT) : .opening(current, purpose: "stills", -file))
     }
     isNew = false
     var done = 0
-    let code = unsafe image.withUnsafeBytes {
+    var code = unsafe image.withUnsafeBytes {
       unsafe FileCalls.write(file, $0, at: nil, done: &done)
     }
+    if code == 0 { code = FileCalls.beginSync(file) }
     if code != 0 {
       close(file)
       _ = unsafe unlinkat(descriptor, partialName, 0)
@@ -119,11 +125,26 @@ final class StillFolder {
       try? nameAll()
       throw fail(failure)
     }
-    sprocket_begin_sync(file)
     waiting.append(Waiting(number: record.number, descriptor: file, time: time))
     // A still by itself does not wait.
     if waiting.count == 1, isSparse(time) { try nameAll() }
     lastTime = time
+  }
+
+  /// Makes the file that a still is until it is complete. What an earlier run left there is removed, for
+  /// it may be a link; a still that is replaced hands down who may read it.
+  /// The corresponding C functions are `unlinkat` and `openat`.
+  private func openPartial(_ number: UInt64) -> Int32 {
+    var access: FileAccess?
+    if overwrite {
+      _ = unsafe unlinkat(descriptor, partialName, 0)
+      if !old.isEmpty, old.contains(number) { access = FileAccess(of: current) }
+    }
+    let file = unsafe FileCalls.open(
+      descriptor, partialName, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
+      mode: access?.firstMode ?? FileCalls.usualMode)
+    if file >= 0 { access?.give(to: file) }
+    return file
   }
 
   private var lastTime: Int64?
@@ -144,8 +165,18 @@ final class StillFolder {
       let isPartRemoved = unsafe unlinkat(descriptor, partialName, 0) == 0
       if isRemoved || isPartRemoved { removedStills += 1 }
     }
-    let code = FileCalls.sync(descriptor)
+    if isGone, namedStills > 0 { throw fail(.naming(path, partial: path, ENOENT)) }
+    let code = syncNames()
     if code != 0 { throw fail(.writing(path, code)) }
+  }
+
+  /// Makes the names durable, and that of the folder if it is new. Returns 0 or an `errno`; after a failure
+  /// no still counts, were a later sync to succeed.
+  private func syncNames() -> Int32 {
+    var code = FileCalls.sync(descriptor)
+    if code == 0, isMade { code = unsafe FileCalls.sync(folder: "..", in: descriptor) }
+    if code != 0 { isLost = true }
+    return code
   }
 
   /// Syncs and names all that wait, in order.
@@ -175,6 +206,7 @@ final class StillFolder {
   }
 
   private func fail(_ error: SinkError) -> SinkError {
+    if !hasFailed, !isLost, !isGone, namedStills > 0 { _ = syncNames() }
     hasFailed = true
     return error
   }
@@ -220,9 +252,15 @@ final class StillFolder {
     return "still-" + String(repeating: "0", count: max(0, Self.digits - digits.count)) + digits
   }
 
-  /// The numbers of stills in a folder, whole or partial. The corresponding C function is `readdir`.
-  private static func numbers(in path: String) -> Set<UInt64> {
-    guard let folder = unsafe opendir(path) else { return [] }
+  /// The numbers of stills in an open folder, whole or partial. The corresponding C functions are
+  /// `fdopendir` and `readdir`.
+  private static func numbers(in descriptor: Int32) -> Set<UInt64> {
+    let copy = unsafe FileCalls.open(descriptor, ".", O_RDONLY | O_DIRECTORY)
+    guard copy >= 0 else { return [] }
+    guard let folder = unsafe fdopendir(copy) else {
+      close(copy)
+      return []
+    }
     defer { unsafe closedir(folder) }
     var numbers: Set<UInt64> = []
     while let entry = unsafe readdir(folder) {

@@ -17,8 +17,8 @@ public final class StillSink: Sink {
   private let quality: Int
   private let overwrite: Bool
   private let selector: IntervalSelector?
-  private var format: FrameFormat?
-  private var isEncoded = false
+  /// What frames are encoded with; `nil` where they are the camera's own bytes.
+  private var needs: JPEGPacker.Requirements?
   private var completer = JPEGCompleter()
   private var folder: StillFolder?
   private var keptFrames: UInt64 = 0
@@ -38,26 +38,9 @@ public final class StillSink: Sink {
 
   public func configure(_ setup: inout SinkSetup) throws(SinkError) {
     setup.backlog = setup.diskBacklog(of: setup.format)
-    format = setup.format
-    isEncoded = !(setup.isUntouched && setup.source.format.pixelFormat == .mjpeg)
-    if isEncoded {
-      try setup.reads(.image)
-      guard let needs = JPEGPacker.requirements(setup.format, .expanded) else {
-        throw SinkError(
-          .usage,
-          "pictures of \(setup.format.width)x\(setup.format.height) are too large for JPEG, which "
-            + "--stills makes of them; choose a smaller --size")
-      }
-      try setup.reads(needs.parts)
-      setup.packs(capacity: needs.capacity)
-      if needs.isReduced {
-        note("stills: \(setup.format.pixelFormat.settingText) pictures are reduced to 8 bits")
-      }
-      if let matrix = setup.format.color.matrixUnknownToJPEG, !needs.isGray {
-        note("stills: colours are \(matrix)'s; viewers take BT.601's for granted")
-      }
-    } else {
-      try setup.reads(.encoded)
+    needs = try setup.readsJPEGs(name, note)
+    if let matrix = setup.format.color.matrixUnknownToJPEG, needs?.isGray == false {
+      note("stills: colours are \(matrix)'s; viewers take BT.601's for granted")
     }
     if folder == nil { folder = try StillFolder(path: path, overwrite: overwrite) }
   }
@@ -67,14 +50,11 @@ public final class StillSink: Sink {
 
   public func makeSelector() -> (any FrameSelector)? { selector }
 
-  public func makePacker() -> (any Packer)? {
-    guard let format, isEncoded else { return nil }
-    return JPEGPacker(format, quality: quality, .expanded)
-  }
+  public func makePacker() -> (any Packer)? { needs.map { JPEGPacker($0, quality: quality) } }
 
   public func write(_ frame: borrowing PackedFrame) throws(SinkError) {
     let record = frame.record
-    if isEncoded {
+    if needs != nil {
       try folder?.write(frame.packed, record)
     } else {
       try completer.complete(frame.view.encoded) { image throws(SinkError) in

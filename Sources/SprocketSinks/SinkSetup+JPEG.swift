@@ -1,0 +1,40 @@
+internal import SprocketCodecs
+internal import SprocketCore
+
+extension SinkSetup {
+  /// Declares what `sink`, which stores JPEGs, reads of each frame: the camera's own bytes where these
+  /// are JPEGs that no stage changes, then it returns `nil`; else the picture, for packers with those
+  /// requirements. `note` is told what a JPEG cannot keep.
+  mutating func readsJPEGs(
+    _ sink: String, _ note: (String) -> Void
+  ) throws(SinkError) -> JPEGPacker.Requirements? {
+    if isUntouched, source.format.pixelFormat == .mjpeg {
+      try reads(.encoded)
+      return nil
+    }
+    try reads(.image)
+    guard let needs = JPEGPacker.requirements(format) else {
+      throw SinkError(
+        .usage,
+        "pictures of \(format.width)x\(format.height) are too large for JPEG, which --\(sink) makes of "
+          + "them; choose a smaller --size")
+    }
+    try reads(needs.parts)
+    packs(capacity: needs.capacity)
+    if needs.isReduced {
+      note("\(sink): \(format.pixelFormat.settingText) pictures are reduced to 8 bits")
+    }
+    return needs
+  }
+}
+
+extension Color {
+  /// The name of a matrix other than the one that JFIF has.
+  var matrixUnknownToJPEG: String? {
+    switch matrix {
+    case .bt709: "BT.709"
+    case .bt2020: "BT.2020"
+    case .unspecified, .bt601: nil
+    }
+  }
+}
