@@ -46,7 +46,7 @@ SWIFT_FILES := Package.swift Sources Plugins Tests \
 .PHONY: run test long lab bench soak plot format clean release copy
 .PHONY: packages test-packages lab-packages bench-packages plot-packages
 .PHONY: venv lint unit threads threads-program addresses addresses-program readme storms
-.PHONY: judge judge-most judge-motion judge-alone lab-kernel
+.PHONY: traps judge judge-most judge-motion judge-alone lab-kernel
 
 run: release
 	mkdir -p demo
@@ -56,6 +56,10 @@ run: release
 
 release: packages
 	swift build $(RELEASE) --product sprocket
+
+# Makes the mistakes that docs/traps.md lists, for the judges.
+traps: release
+	swift build $(RELEASE) --product SprocketTraps
 
 # Two steps at a time, since most builds and judges keep one core busy; then what needs the machine to
 # itself. The longest come first. Tests/step tells how long each took.
@@ -129,7 +133,7 @@ MOTION_JUDGES := Tests/Judges/test_motion.py Tests/Judges/test_stabilizer.py
 judge-motion: $(program) .build/venv/installed
 	$(PYTEST) $(MOTION_JUDGES)
 
-judge-most: $(program) .build/venv/installed
+judge-most: $(program) $(if $(filter release,$(program)),traps) .build/venv/installed
 	$(PYTEST) -m 'not alone' $(MOTION_JUDGES:%=--ignore=%) Tests/Judges
 
 judge-alone: $(program) .build/venv/installed
@@ -153,7 +157,7 @@ long: test-packages release threads-program addresses-program .build/venv/instal
 # A fresh copy of what is tracked, and the program built in it.
 copy: packages
 	Tests/readme.sh copy
-	$(MAKE) --no-print-directory --directory .build/readme release
+	$(MAKE) --no-print-directory --directory .build/readme release traps
 
 # Every command of the README and of its example, in that copy.
 readme: copy

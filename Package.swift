@@ -139,6 +139,10 @@ let package = Package(
     test(
       "SprocketSinksTests",
       ["SprocketSinks", "SprocketCore", "SprocketMCAP", "TestSupport", "CAllocationCounter"]),
+    // Makes each mistake that docs/traps.md lists: `make judge` builds it as a release.
+    .executableTarget(
+      name: "SprocketTraps", dependencies: ["Sprocket"], path: "Tests/Traps",
+      swiftSettings: settings),
     // Style as a test.
     .testTarget(name: "TidyTests", path: "Tests/Tidy", swiftSettings: settings),
   ]

@@ -105,15 +105,15 @@ public struct AutoExposure: Stage {
 
   public mutating func process(_ frame: inout FrameView) -> Verdict {
     let number = frame.record.number
-    for index in 0..<frame.eventCount { hear(frame.event(index), at: number) }
+    for index in 0..<frame.eventCount { hear(frame.event(index)) }
     if state != .refused, state != .lost { steer(frame, number) }
     tell(&frame)
     return .keep
   }
 
-  private mutating func hear(_ event: Event, at number: UInt64) {
-    guard let refusal = controls.hear(event, at: number), state != .refused else { return }
-    stop(.refused, "the source refused \(refusal) at frame \(number)")
+  private mutating func hear(_ event: Event) {
+    guard let refusal = controls.hear(event), state != .refused else { return }
+    stop(.refused, "the source refused \(refusal) at frame \(event.number)")
   }
 
   private mutating func stop(_ state: Report.State, _ reason: String) {

@@ -49,9 +49,9 @@ struct ExposureControls: Sendable {
   }
 
   /// Takes in an event; returns what was refused, if it says so.
-  mutating func hear(_ event: Event, at number: UInt64) -> String? {
-    if case .refused(let what) = exposure?.answer(event, at: number) { return what }
-    if case .refused(let what) = gain?.answer(event, at: number) { return what }
+  mutating func hear(_ event: Event) -> String? {
+    if case .refused(let what) = exposure?.answer(event) { return what }
+    if case .refused(let what) = gain?.answer(event) { return what }
     return nil
   }
 

@@ -43,22 +43,16 @@ extension AutoFocus {
     return Report(word, control)
   }
 
-  /// Takes what the source said of writes. What it says on a frame that is lost is seen by what is in
-  /// force.
+  /// Takes what the source said of writes.
   mutating func takeAnswers(_ frame: borrowing FrameView) {
     for index in 0..<frame.eventCount {
-      guard let answer = lens?.answer(frame.event(index), at: frame.record.number) else { continue }
-      switch answer {
+      switch lens?.answer(frame.event(index)) {
       case .applied: isShown = true
       case .refused: stop("the camera refuses to move the lens")
+      case nil: break
       }
     }
-    let inForce = Double(frame.record.inForce.lensPosition)
-    if let asked = lens?.asked, abs(inForce - asked) < Self.sameLens { isShown = true }
   }
-
-  /// What a record's `Float` and a driver's rounding leave of the same position.
-  private static let sameLens = 1e-4
 
   func look(at frame: borrowing FrameView) -> SceneLook? {
     guard let focus, let report = frame.read(focus) else { return nil }

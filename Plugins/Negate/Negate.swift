@@ -9,7 +9,7 @@ public struct Negate: Stage {
   public init() {}
 
   public mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
-    try setup.writes(.inPlace)
+    try setup.writes(.inPlace, depth: .any)
     return setup.format
   }
 

@@ -38,9 +38,10 @@ public final class FrameUnpacker: Unpacker {
 
   public func configure(format: FrameFormat, parts: FrameParts) -> UnpackPlan {
     let isRGB = format.pixelFormat.rgbOrder != nil
-    precondition(
+    contract(
       format.color.range == .full || !(format.pixelFormat.isEncoded || isRGB),
-      "\(format.pixelFormat.fourcc) is full range: the source must say so in its format's colour")
+      "unpacks limited-range \(format.pixelFormat.fourcc), which is full range; let the source say so in "
+        + "its format's colour")
     self.format = format
     self.parts = parts
     jpeg = nil
@@ -55,7 +56,7 @@ public final class FrameUnpacker: Unpacker {
   }
 
   public func unpack(_ slot: UnsafeMutablePointer<FrameStorage>) -> Bool {
-    guard let format else { preconditionFailure("configure an unpacker before its first frame") }
+    guard let format else { contractBroken("unpacks without a format; call `configure` first") }
     guard let image = format.image else { return true }
     if format.pixelFormat.isEncoded { return unsafe unpackJPEG(slot, format) }
     let pixels = format.pixelFormat

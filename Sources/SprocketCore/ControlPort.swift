@@ -102,7 +102,7 @@ public struct ControlChoice: Sendable, Hashable {
 ///
 /// Any thread may write; the source takes what has gathered before each frame. The queue is
 /// bounded: a write that finds it full is refused at once (`nil`), nothing waits. A write completes
-/// with an `Event` on the first frame that shows it.
+/// with an `Event` that belongs to the first frame that shows it.
 public final class ControlPort: Sendable {
   /// Writes that may be on their way at once.
   public static let capacity = 64
@@ -141,7 +141,10 @@ public final class ControlPort: Sendable {
   /// Asks for `value`, clamped to the control's range. Returns the ticket that the completing
   /// event carries, or `nil` when the queue is full.
   public func write(_ control: UInt16, _ value: Double) -> UInt64? {
-    precondition(control < controls.count, "control \(control) is not one of this source's")
+    contract(
+      control < controls.count,
+      "writes control \(control) of a source with \(controls.count); `control(_:)` finds one by its name"
+    )
     let range = controls[Int(control)]
     return queue.withLock { queue in
       guard queue.waiting.count < Self.capacity else { return nil }

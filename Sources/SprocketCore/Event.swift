@@ -1,8 +1,12 @@
-/// Something that happened beside the frames; it rides on the next frame that is published.
+/// Something that happened beside the frames.
+///
+/// An event belongs to a frame: the first that arrived after it, whatever became of that frame. Stages of
+/// the order `.sequence`, and sinks, hear each event once and in order: at its own frame, or, where that
+/// did not reach them, at the next one that does. `number` says which frame it belongs to.
 public struct Event: Sendable, Hashable, BitwiseCopyable {
   public enum Kind: UInt8, Sendable, BitwiseCopyable {
     /// A control write took effect; `value` is what the device made of it, and the frame that the
-    /// event rides on is the first that shows it.
+    /// event belongs to is the first that shows it.
     case controlApplied
     /// The device refused a control write.
     case controlRefused
@@ -12,20 +16,52 @@ public struct Event: Sendable, Hashable, BitwiseCopyable {
     case stalled
   }
 
-  /// How many ride on one frame; the rest are counted, not kept.
-  public static let perFrame = 16
-
   public var kind: Kind
   /// The control's index among the source's controls.
   public var control: UInt16
   /// The ticket that `ControlPort.write` gave.
   public var ticket: UInt64
   public var value: Double
+  /// Running number of the frame that it belongs to; the engine's to set.
+  public var number: UInt64
 
-  public init(kind: Kind, control: UInt16 = 0, ticket: UInt64 = 0, value: Double = 0) {
+  public init(
+    kind: Kind, control: UInt16 = 0, ticket: UInt64 = 0, value: Double = 0, number: UInt64 = 0
+  ) {
     self.kind = kind
     self.control = control
     self.ticket = ticket
     self.value = value
+    self.number = number
+  }
+}
+
+/// Events on their way from a source to the engine, oldest first. Bounded: what finds no room is counted.
+/// Allocates nothing after `init`.
+public struct EventQueue: Sendable {
+  /// Answers to all writes that a control port holds at once, twice over, may come between two frames.
+  public static let capacity = 2 * ControlPort.capacity
+
+  public private(set) var events: [Event] = []
+  /// Events that found no room.
+  public private(set) var refused: UInt64 = 0
+
+  public init() { events.reserveCapacity(Self.capacity) }
+
+  public mutating func add(_ event: Event) {
+    if events.count < Self.capacity { events.append(event) } else { refused += 1 }
+  }
+
+  /// Moves what the other holds, and has refused, to the end of this.
+  public mutating func take(from other: inout EventQueue) {
+    for index in other.events.indices { add(other.events[index]) }
+    refused += other.refused
+    other.removeAll()
+  }
+
+  /// Forgets everything.
+  public mutating func removeAll() {
+    events.removeAll(keepingCapacity: true)
+    refused = 0
   }
 }

@@ -15,7 +15,10 @@ public struct FrameFormat: Sendable, Hashable {
     pixelFormat: PixelFormat, image: PixelFormat? = nil, width: Int, height: Int, color: Color,
     rate: FrameRate
   ) {
-    precondition(width > 0 && height > 0, "a frame has a positive size, not \(width)x\(height)")
+    contract(
+      width > 0 && height > 0,
+      "makes a format of \(width)x\(height) pixels; check the size before, both numbers are above 0"
+    )
     self.pixelFormat = pixelFormat
     self.image = image ?? pixelFormat.imageFormat
     self.width = width

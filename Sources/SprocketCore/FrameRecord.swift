@@ -24,6 +24,8 @@ public struct FrameRecord: Sendable, BitwiseCopyable {
   public var wasLate = false
   /// Bytes that the source delivered.
   public var byteCount = 0
+  /// Where the log of events ended when the frame was published.
+  public var eventEnd: UInt64 = 0
   /// Reports written so far, a bit each.
   public var reported: UInt64 = 0
   /// `delivered` while the chain still wants it.

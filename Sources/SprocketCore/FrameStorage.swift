@@ -69,16 +69,11 @@ public struct FrameStorage {
   public var packedCounts: UnsafeMutablePointer<Int>
   /// When each stage was entered, nanoseconds; what `setup.remaining` is computed from.
   public var entered: UnsafeMutablePointer<Int64>
-  public var events: UnsafeMutablePointer<Event>
-  public var eventCount = 0
-  /// Events that there was no room for.
-  public var refusedEvents: UInt64 = 0
 
   public init(
     records: UnsafeMutablePointer<FrameRecord>, versions: UnsafeMutablePointer<VersionStorage>,
     reports: UnsafeMutableRawPointer, packed: UnsafeMutableRawPointer,
-    packedCounts: UnsafeMutablePointer<Int>, entered: UnsafeMutablePointer<Int64>,
-    events: UnsafeMutablePointer<Event>
+    packedCounts: UnsafeMutablePointer<Int>, entered: UnsafeMutablePointer<Int64>
   ) {
     unsafe self.records = unsafe records
     unsafe self.versions = versions
@@ -86,6 +81,5 @@ public struct FrameStorage {
     unsafe self.packed = packed
     unsafe self.packedCounts = packedCounts
     unsafe self.entered = entered
-    unsafe self.events = events
   }
 }

@@ -2,9 +2,7 @@ extension FrameView {
   /// Full-range 8-bit luma at `scale`; `format.lumaSize(scale)` gives its size.
   @_lifetime(borrow self)
   public func luma(_ scale: LumaScale = .full) -> Plane {
-    precondition(
-      parts.contains(.luma(scale)),
-      "declare setup.reads(.luma(.\(scale))) in configure before reading it")
+    guard parts.contains(.luma(scale)) else { undeclared("luma(.\(scale))") }
     let plane = unsafe storage.pointee.versions[version].luma[Int(scale.rawValue)]
     return unsafe Plane(plane, borrowing: self)
   }
@@ -13,11 +11,7 @@ extension FrameView {
   public var image: ImageView {
     @_lifetime(borrow self)
     get {
-      precondition(
-        parts.contains(.image), "declare setup.reads(.image) in configure before reading it")
-      guard let planar = format.image else {
-        preconditionFailure("\(format.pixelFormat.fourcc) has no planar picture")
-      }
+      guard parts.contains(.image), let planar = format.image else { undeclared("image") }
       return unsafe ImageView(
         storage.pointee.versions[version].image, format: planar, borrowing: self)
     }
@@ -27,8 +21,7 @@ extension FrameView {
   public var encoded: Span<UInt8> {
     @_lifetime(borrow self)
     get {
-      precondition(
-        parts.contains(.encoded), "declare setup.reads(.encoded) in configure before reading it")
+      guard parts.contains(.encoded) else { undeclared("encoded") }
       let start = unsafe UnsafePointer(storage.pointee.source.planes[0].base)
       let span = unsafe Span(_unsafeStart: start, count: storage.pointee.records[lane].byteCount)
       return unsafe _overrideLifetime(span, borrowing: self)
@@ -40,8 +33,11 @@ extension FrameView {
   /// rows.
   @_lifetime(borrow self)
   public func sourcePlane(_ index: Int) -> Plane {
-    precondition(
-      parts.contains(.encoded), "declare setup.reads(.encoded) in configure before reading it")
+    guard parts.contains(.encoded) else { undeclared("encoded") }
+    contract(
+      index >= 0 && index < format.pixelFormat.planeCount,
+      "asks for plane \(index) of \(format.pixelFormat.fourcc); its planes are 0 to "
+        + "\(format.pixelFormat.planeCount - 1)")
     let plane = unsafe storage.pointee.source.planes[index]
     return unsafe Plane(plane, borrowing: self)
   }
@@ -50,7 +46,9 @@ extension FrameView {
   @_lifetime(&self)
   public mutating func edit() -> ImageEditor {
     guard let written, let planar = writtenFormat.image, let read = format.image else {
-      preconditionFailure("declare setup.writes(...) in configure before writing pixels")
+      contractBroken(
+        "writes pixels, which it did not declare; add `try setup.writes(.inPlace)`, or `.nextImage`, to "
+          + "configure")
     }
     let target = unsafe storage.pointee.versions[written].image
     let from = unsafe isInPlace ? nil : storage.pointee.versions[version].image
@@ -63,16 +61,34 @@ extension FrameView {
   /// How many intact later frames lie within the declared look-ahead.
   public var laterCount: Int { unsafe neighbours.later }
 
-  /// The nearest intact earlier frame but `index`, or `nil` if there are not so many.
+  /// The nearest intact earlier frame but `index`: 0 is the one just before this. `nil` where there are
+  /// not so many: at the start, and where frames were damaged or dropped.
+  ///
+  /// The greatest index is one less than the history that was declared; another stops the program, for it
+  /// would always be `nil`.
+  ///
+  ///     setup.readsHistory(2)                           // in configure
+  ///
+  ///     if let before = frame.earlier(0) { ... }        // in process: the frame just before
+  ///     if let beforeThat = frame.earlier(1) { ... }    // the one before that
   @_lifetime(borrow self)
   public func earlier(_ index: Int = 0) -> NeighbourFrame? {
+    contract(
+      index >= 0 && index < history,
+      "asks for earlier(\(index)), having declared a history of \(history); earlier(0) is the frame just "
+        + "before: declare `setup.readsHistory(\(max(index, 0) + 1))`, or count from 0")
     guard index < earlierCount, let frames = unsafe neighbours.frames else { return nil }
     return unsafe NeighbourFrame(frames[index], of: self)
   }
 
-  /// The nearest intact later frame but `index`, or `nil` if there are not so many.
+  /// The nearest intact later frame but `index`: 0 is the one just after this. `nil` where there are not so
+  /// many; an index beyond the declared look-ahead stops the program, as with `earlier`.
   @_lifetime(borrow self)
   public func later(_ index: Int = 0) -> NeighbourFrame? {
+    contract(
+      index >= 0 && index < lookahead,
+      "asks for later(\(index)), having declared a look-ahead of \(lookahead); later(0) is the frame just "
+        + "after: declare `setup.readsAhead(\(max(index, 0) + 1))`, or count from 0")
     guard index < laterCount, let frames = unsafe neighbours.frames else { return nil }
     return unsafe NeighbourFrame(frames[neighbours.earlier + index], of: self)
   }
@@ -82,9 +98,7 @@ extension NeighbourFrame {
   /// As `FrameView.luma`.
   @_lifetime(copy self)
   public func luma(_ scale: LumaScale = .full) -> Plane {
-    precondition(
-      parts.contains(.luma(scale)),
-      "declare setup.reads(.luma(.\(scale))) in configure before reading it")
+    guard parts.contains(.luma(scale)) else { undeclared("luma(.\(scale))") }
     let plane = unsafe storage.pointee.versions[version].luma[Int(scale.rawValue)]
     let view = unsafe Plane(plane, borrowing: self)
     return unsafe _overrideLifetime(view, copying: self)
@@ -94,12 +108,15 @@ extension NeighbourFrame {
   public var image: ImageView {
     @_lifetime(copy self)
     get {
-      guard parts.contains(.image), let planar = format.image else {
-        preconditionFailure("declare setup.reads(.image) in configure before reading it")
-      }
+      guard parts.contains(.image), let planar = format.image else { undeclared("image") }
       let view = unsafe ImageView(
         storage.pointee.versions[version].image, format: planar, borrowing: self)
       return unsafe _overrideLifetime(view, copying: self)
     }
   }
+}
+
+private func undeclared(_ part: String) -> Never {
+  contractBroken(
+    "reads .\(part), which it did not declare; add `try setup.reads(.\(part))` to configure")
 }

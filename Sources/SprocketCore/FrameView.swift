@@ -2,7 +2,8 @@
 /// its neighbours.
 ///
 /// A view is lent for one call and cannot be kept: spans taken from it end with it. Pixels are
-/// those that the lane before sealed; reading what `configure` did not declare traps.
+/// those that the lane before sealed; reading what `configure` did not declare stops the program with a
+/// sentence (`docs/traps.md`).
 @safe
 public struct FrameView: ~Copyable {
   @usableFromInline let storage: UnsafeMutablePointer<FrameStorage>
@@ -16,15 +17,23 @@ public struct FrameView: ~Copyable {
   let writtenFormat: FrameFormat
   /// What may be read of the pixels.
   let parts: FrameParts
+  /// How many other frames were declared to be read.
+  let history: Int
+  let lookahead: Int
+  /// `nil` for who hears no events.
+  let events: [Event]?
   /// The monotonic time at which the stage was entered. Stages have no other clock.
   public let now: Timestamp
   let neighbours: Neighbours
 
   public init(
     unsafeStorage storage: UnsafeMutablePointer<FrameStorage>, access: FrameAccess, now: Int64,
-    neighbours: Neighbours
+    neighbours: Neighbours, events: [Event]? = nil
   ) {
     unsafe self.storage = unsafe storage
+    self.events = events
+    history = access.history
+    lookahead = access.lookahead
     lane = access.lane
     version = access.version
     written = access.written
@@ -41,12 +50,26 @@ public struct FrameView: ~Copyable {
   /// Nanoseconds from `captured` to `now`; `nil` where the source's clock is not monotonic.
   public var age: Int64? { now.nanoseconds(since: record.captured) }
 
-  /// What happened just before this frame.
+  /// One of the events that this stage or sink hears with this frame, the oldest first: those of the frame
+  /// itself, and those of frames before it that did not come by. For stages of the order `.sequence`, and
+  /// for a sink's `write` and `account`.
   public func event(_ index: Int) -> Event {
-    unsafe precondition(index < storage.pointee.eventCount, "event out of range")
-    return unsafe storage.pointee.events[index]
+    let events = heardEvents
+    contract(
+      index >= 0 && index < events.count,
+      "asks for event \(index) of \(events.count); count to `eventCount`")
+    return events[index]
   }
-  public var eventCount: Int { unsafe storage.pointee.eventCount }
+  public var eventCount: Int { heardEvents.count }
+
+  private var heardEvents: [Event] {
+    guard let events else {
+      contractBroken(
+        "reads events, which its threads cannot hear in order; give the stage the order .sequence, in a "
+          + "sink read them in `write` and `account`")
+    }
+    return events
+  }
 
   /// Stores this stage's report; the last one counts.
   @inlinable
@@ -71,10 +94,20 @@ extension FrameView {
   public func value<Value: BitwiseCopyable>(
     _ field: ReportFieldDescription, of layout: ReportLayout, index: Int = 0, as type: Value.Type
   ) -> Value? {
+    if index < 0 || index >= field.kind.count || MemoryLayout<Value>.size != field.kind.size {
+      wrongValue(field, index: index, size: MemoryLayout<Value>.size)
+    }
     guard unsafe storage.pointee.records[lane].reported & layout.slot.bit != 0 else { return nil }
     let offset = layout.slot.offset + field.offset + index * MemoryLayout<Value>.stride
     return unsafe storage.pointee.reports.load(fromByteOffset: offset, as: Value.self)
   }
+}
+
+@usableFromInline @inline(never)
+func wrongValue(_ field: ReportFieldDescription, index: Int, size: Int) -> Never {
+  contractBroken(
+    "reads number \(index), of \(size) bytes, of the report's field `\(field.name)`, which has "
+      + "\(field.kind.count) of \(field.kind.size); go by the field's `kind`")
 }
 
 /// Which pixels a stage or a sink reads and writes; worked out by the engine at configure.
@@ -88,6 +121,9 @@ public struct FrameAccess: Sendable {
   /// What a writer makes of it; may differ for `.nextImage`.
   public var writtenFormat: FrameFormat
   public var parts: FrameParts
+  /// How many frames before and after this one may be read.
+  public var history = 0
+  public var lookahead = 0
 
   public init(
     lane: Int, version: Int, written: Int? = nil, isInPlace: Bool = false, format: FrameFormat,

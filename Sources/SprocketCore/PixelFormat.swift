@@ -70,6 +70,9 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
     }
   }
 
+  /// True where samples have more than 8 bits, in 16-bit words.
+  public var isDeep: Bool { self == .y10 || self == .y16 }
+
   /// Formats that a stage may be handed as `.image`: planar, luma in plane 0.
   public var isPlanar: Bool {
     switch self {
@@ -101,7 +104,9 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
   /// Size of one plane of a `width` by `height` frame: bytes per row without padding, and rows.
   /// An encoded frame has no rows to speak of: zero.
   public func plane(_ index: Int, width: Int, height: Int) -> (bytesPerRow: Int, rows: Int) {
-    precondition(index < planeCount, "\(fourcc) has \(planeCount) planes")
+    contract(
+      index >= 0 && index < planeCount,
+      "asks for the size of plane \(index) of \(fourcc); its planes are 0 to \(planeCount - 1)")
     let halfWidth = (width + 1) / 2
     let halfHeight = (height + 1) / 2
     switch self {

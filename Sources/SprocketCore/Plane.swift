@@ -23,7 +23,7 @@ public struct Plane: ~Escapable {
   public subscript(row y: Int) -> Span<UInt8> {
     @_lifetime(copy self)
     get {
-      precondition(y >= 0 && y < rows, "row out of range")
+      if y < 0 || y >= rows { wrongRow(y, of: rows) }
       let span = unsafe Span(_unsafeStart: base + y &* stride, count: bytesPerRow)
       return unsafe _overrideLifetime(span, copying: self)
     }
@@ -34,7 +34,7 @@ public struct Plane: ~Escapable {
   public subscript(row16 y: Int) -> Span<UInt16> {
     @_lifetime(copy self)
     get {
-      precondition(y >= 0 && y < rows, "row out of range")
+      if y < 0 || y >= rows { wrongRow(y, of: rows) }
       let start = unsafe UnsafeRawPointer(base + y &* stride).assumingMemoryBound(to: UInt16.self)
       let span = unsafe Span(_unsafeStart: start, count: bytesPerRow / 2)
       return unsafe _overrideLifetime(span, copying: self)
@@ -46,7 +46,9 @@ public struct Plane: ~Escapable {
   public func withUnsafeRows<Result, Failure: Error>(
     _ body: (UnsafeBufferPointer<UInt8>, Int) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    precondition(stride >= bytesPerRow, "rows that lie upside down are not handed to libraries")
+    contract(
+      stride >= bytesPerRow,
+      "hands rows that lie upside down to a library; copy them into memory of your own")
     let count = rows == 0 ? 0 : stride * (rows - 1) + bytesPerRow
     return unsafe try body(UnsafeBufferPointer(start: base, count: count), stride)
   }
@@ -81,7 +83,7 @@ public struct ImageView: ~Escapable {
   public subscript(plane index: Int) -> Plane {
     @_lifetime(copy self)
     get {
-      precondition(index < format.planeCount, "plane out of range")
+      if index < 0 || index >= format.planeCount { wrongPlane(index, of: format.planeCount) }
       let plane = unsafe Plane(storage.planes[index], borrowing: self)
       return unsafe _overrideLifetime(plane, copying: self)
     }
@@ -110,19 +112,32 @@ public struct ImageEditor: ~Copyable, ~Escapable {
   public var planeCount: Int { format.planeCount }
 
   /// Rows of one plane.
-  public func rows(plane index: Int) -> Int { unsafe target.planes[index].rows }
+  public func rows(plane index: Int) -> Int {
+    if index < 0 || index >= format.planeCount { wrongPlane(index, of: format.planeCount) }
+    return unsafe target.planes[index].rows
+  }
 
   /// The picture before this stage, for a stage that declared `.nextImage`.
-  /// Traps in one that declared `.inPlace`: its source is the picture that it edits.
+  /// Stops the program in one that declared `.inPlace`: its source is the picture that it edits.
   public var source: ImageView {
     @_lifetime(copy self)
     get {
       guard let from = unsafe from else {
-        preconditionFailure("a stage that writes in place has no second picture to read")
+        contractBroken(
+          "asks for the picture before it, and writes in place; declare `setup.writes(.nextImage)`")
       }
       let view = unsafe ImageView(from, format: fromFormat, borrowing: self)
       return unsafe _overrideLifetime(view, copying: self)
     }
+  }
+
+  /// The plane, which has that row. A plane that the format does not have has none.
+  @inlinable
+  func plane(_ index: Int, row y: Int) -> PlaneStorage {
+    if index < 0 || index >= 3 { wrongPlane(index, of: format.planeCount) }
+    let plane = unsafe target.planes[unchecked: index]
+    if unsafe y < 0 || y >= plane.rows { wrongRow(y, of: unsafe plane.rows, plane: index) }
+    return unsafe plane
   }
 
   /// Row `y` of plane `index`, to be written.
@@ -131,8 +146,7 @@ public struct ImageEditor: ~Copyable, ~Escapable {
   @inlinable
   @_lifetime(&self)
   public mutating func row(_ y: Int, plane index: Int) -> MutableSpan<UInt8> {
-    let plane = unsafe target.planes[index]
-    unsafe precondition(y >= 0 && y < plane.rows, "row out of range")
+    let plane = unsafe plane(index, row: y)
     let start = unsafe plane.base + y &* plane.stride
     let span = unsafe MutableSpan(_unsafeStart: start, count: plane.bytesPerRow)
     return unsafe _overrideLifetime(span, mutating: &self)
@@ -142,11 +156,24 @@ public struct ImageEditor: ~Copyable, ~Escapable {
   @inlinable
   @_lifetime(&self)
   public mutating func row16(_ y: Int, plane index: Int) -> MutableSpan<UInt16> {
-    let plane = unsafe target.planes[index]
-    unsafe precondition(y >= 0 && y < plane.rows, "row out of range")
+    let plane = unsafe plane(index, row: y)
     let start = unsafe UnsafeMutableRawPointer(plane.base + y &* plane.stride)
     let words = unsafe start.assumingMemoryBound(to: UInt16.self)
     let span = unsafe MutableSpan(_unsafeStart: words, count: plane.bytesPerRow / 2)
     return unsafe _overrideLifetime(span, mutating: &self)
   }
+}
+
+@usableFromInline @inline(never)
+func wrongRow(_ y: Int, of rows: Int, plane: Int? = nil) -> Never {
+  let place = plane.map { " in plane \($0)" } ?? ""
+  contractBroken(
+    "asks for row \(y)\(place) of \(rows) rows; the first is row 0, count to `rows`")
+}
+
+@usableFromInline @inline(never)
+func wrongPlane(_ index: Int, of count: Int) -> Never {
+  contractBroken(
+    "asks for plane \(index) of a picture with \(count), the first is plane 0; count to `planeCount`"
+  )
 }

@@ -62,6 +62,7 @@ public struct StageKind: Sendable {
   public let fields: [ReportFieldDescription]
   /// What its report takes in a frame's memory.
   public let reportBytes: Int
+  package let reportType: any FrameReport.Type
   /// Makes an instance and applies those of `values` that the stage declares.
   public let make: @Sendable (_ values: [String: String]) throws(SettingError) -> any Stage
 
@@ -71,6 +72,7 @@ public struct StageKind: Sendable {
     settings = S.settings.map { SettingDescription($0, of: S()) }
     fields = S.Report.fields.map(\.description)
     reportBytes = MemoryLayout<S.Report>.size
+    reportType = S.Report.self
     make = { (values) throws(SettingError) in
       var stage = S()
       for setting in S.settings {

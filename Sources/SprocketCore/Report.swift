@@ -27,7 +27,8 @@ public struct ReportField<Report: FrameReport>: Sendable {
 
   init(_ name: String, unit: String, _ path: PartialKeyPath<Report>, _ kind: FieldKind) {
     guard let offset = MemoryLayout<Report>.offset(of: path) else {
-      preconditionFailure("field \(name): name a stored property, not a computed one")
+      contractBroken(
+        "makes a report's field `\(name)` of a computed property; name a stored one")
     }
     description = ReportFieldDescription(name: name, unit: unit, kind: kind, offset: offset)
   }
@@ -91,6 +92,27 @@ public enum FieldKind: Sendable, Hashable {
   case matrixValues
   /// One of these, by its place: a `UInt8` in memory, a JSON string.
   case word([String])
+}
+
+extension FieldKind {
+  /// How many numbers a field has.
+  @usableFromInline var count: Int {
+    switch self {
+    case .double, .float, .int64, .uint32, .bool, .word: 1
+    case .levelCounts: 256
+    case .gridValues: 16
+    case .matrixValues: 9
+    }
+  }
+
+  /// Bytes of each of them.
+  @usableFromInline var size: Int {
+    switch self {
+    case .double, .int64, .gridValues, .matrixValues: 8
+    case .float, .uint32, .levelCounts: 4
+    case .bool, .word: 1
+    }
+  }
 }
 
 /// A field without its report's type.

@@ -23,7 +23,7 @@ public protocol Sink: AnyObject {
   /// A produced frame that is not: called in order between the writes.
   func account(_ lost: LostFrame) throws(SinkError)
   /// The same, called instead where the frame reached a slot and has not been overwritten: its
-  /// record, its events, and the reports of the stages before the one that dropped it can be read.
+  /// record and the reports of the stages before the one that dropped it can be read.
   func account(_ lost: LostFrame, frame: borrowing FrameView) throws(SinkError)
   /// Completes and closes what was written.
   func finish() throws(SinkError)
@@ -57,6 +57,8 @@ public struct LostFrame: Sendable {
   /// To a sink that taps the source: `corrupt` or `startup`, where the source says so of a frame that
   /// did not reach the sink for another reason.
   public var sourceFate: Fate?
+  /// What happened just before the frame. Who keeps them longer than the call lets the engine allocate.
+  public var events: [Event] = []
 
   public init(
     number: UInt64, sequence: UInt64, epoch: UInt32, fate: Fate, sourceFate: Fate? = nil

@@ -9,6 +9,9 @@ public protocol Source: AnyObject {
   func open() throws(SourceError) -> SourceDescription
   /// The next thing to happen, within `timeout` nanoseconds.
   func next(timeout: Int64) throws(SourceError) -> Arrival
+  /// Adds to `events` what happened up to the frame that `next` announced: asked once for each such frame,
+  /// before it is taken or discarded.
+  func takeEvents(into events: inout EventQueue)
   /// Moves the frame that `next` announced into a slot: copies it, or lends its memory.
   func take(into slot: inout CaptureSlot)
   /// Gives the frame that `next` announced back unused.
@@ -30,6 +33,8 @@ public protocol Source: AnyObject {
 extension Source {
   /// Does nothing: for a source whose calls never take longer than a moment.
   public func interrupt() {}
+  /// Adds nothing: for a source beside whose frames nothing happens.
+  public func takeEvents(into events: inout EventQueue) {}
   public var notes: [String] { [] }
   public var counts: [(name: String, value: UInt64)] { [] }
 }
@@ -155,8 +160,10 @@ public struct CaptureSlot: ~Copyable {
   /// Declares that the first `count` of `bytes` are the frame, its planes one behind the other
   /// without padding; none, for a frame of which nothing arrived.
   public mutating func filled(_ count: Int) {
-    unsafe precondition(
-      count <= storage.pointee.sourceCapacity, "a frame of \(count) bytes does not fit its slot")
+    let room = unsafe storage.pointee.sourceCapacity
+    contract(
+      count <= room,
+      "fills \(count) bytes of a slot that has \(room); say more in SourceDescription.capacity")
     var image = unsafe ImageStorage()
     guard count > 0, let memory = unsafe storage.pointee.sourceMemory else {
       unsafe storage.pointee.source = unsafe image
@@ -182,19 +189,6 @@ public struct CaptureSlot: ~Copyable {
     unsafe storage.pointee.source = unsafe image
     unsafe storage.pointee.records[0].byteCount = byteCount
     unsafe storage.pointee.lent = unsafe handle
-  }
-
-  /// Lets an event ride on this frame; counts it as refused when there are 16 already.
-  public mutating func add(_ event: Event) {
-    let count = unsafe storage.pointee.eventCount
-    guard count < Event.perFrame else { return refuse(1) }
-    unsafe storage.pointee.events[count] = event
-    unsafe storage.pointee.eventCount = count + 1
-  }
-
-  /// Counts events that the source itself had no room to keep until this frame.
-  public mutating func refuse(_ count: UInt64) {
-    unsafe storage.pointee.refusedEvents += count
   }
 }
 

@@ -87,11 +87,14 @@ public struct StageSetup: ~Copyable {
   /// The reports of stages before this one.
   let earlier: [String: (type: any FrameReport.Type, slot: ReportSlot)]
   let ownSlot: ReportSlot
+  /// The report that there is room for; `nil` for any.
+  let ownReport: (any FrameReport.Type)?
   public private(set) var reportType: (any FrameReport.Type)?
 
   public init(
     format: FrameFormat, isLive: Bool, controls: ControlPort?, remaining: Remaining,
-    earlier: [String: (type: any FrameReport.Type, slot: ReportSlot)], ownSlot: ReportSlot
+    earlier: [String: (type: any FrameReport.Type, slot: ReportSlot)], ownSlot: ReportSlot,
+    ownReport: (any FrameReport.Type)? = nil
   ) {
     self.format = format
     self.isLive = isLive
@@ -99,10 +102,21 @@ public struct StageSetup: ~Copyable {
     self.remaining = remaining
     self.earlier = earlier
     self.ownSlot = ownSlot
+    self.ownReport = ownReport
   }
 
-  /// Declares what this stage reads of each frame's pixels.
-  public mutating func reads(_ parts: FrameParts) throws(StageError) {
+  /// The samples that a stage is made for.
+  public enum Depth: Sendable {
+    /// 8 bits: rows are `[row: y]` and `row(_:plane:)`.
+    case eight
+    /// Also those in 16-bit words, where `PixelFormat.isDeep` is true of the image's format: rows are then
+    /// `[row16: y]` and `row16(_:plane:)`.
+    case any
+  }
+
+  /// Declares what this stage reads of each frame's pixels. `depth` is about the image: luma always has 8
+  /// bits.
+  public mutating func reads(_ parts: FrameParts, depth: Depth = .eight) throws(StageError) {
     if !parts.isDisjoint(with: .pixels), format.image == nil {
       throw StageError(
         "reads pixels, and \(format.pixelFormat.fourcc) frames cannot be unpacked; choose another "
@@ -113,29 +127,43 @@ public struct StageSetup: ~Copyable {
         "reads encoded bytes, and \(format.pixelFormat.fourcc) frames are not encoded; let it read "
           + "the image")
     }
+    if parts.contains(.image), depth == .eight, let image = format.image, image.isDeep {
+      throw StageError(
+        "takes samples of 8 bits, and those of \(image.name) lie in words of 16; choose another format "
+          + "with --format (\(PixelFormat.namesOfEightBits)), or leave the stage out")
+    }
     self.parts.formUnion(parts)
   }
 
-  /// Declares that this stage writes pixels.
-  public mutating func writes(_ writing: Writing) throws(StageError) {
-    try reads(.image)
+  /// Declares that this stage writes pixels, and reads those that are there.
+  public mutating func writes(_ writing: Writing, depth: Depth = .eight) throws(StageError) {
+    try reads(.image, depth: depth)
     self.writing = writing
   }
 
-  /// Asks for up to `frames` earlier frames, as the lane before sealed them.
+  /// Asks for up to `frames` earlier frames, as the lane before sealed them: with 2, `frame.earlier(0)` is
+  /// the frame just before and `frame.earlier(1)` the one before that.
   public mutating func readsHistory(_ frames: Int) {
-    precondition(frames >= 0, "history is a number of frames")
+    contract(
+      frames >= 0, "declares a history of \(frames) frames; it is a number of frames, 0 for none")
     history = frames
   }
 
-  /// Asks for up to `frames` later frames. It is latency: declared, added up, printed.
+  /// Asks for up to `frames` later frames: with 1, `frame.later(0)` is the frame just after. It is latency:
+  /// declared, added up, printed.
   public mutating func readsAhead(_ frames: Int) {
-    precondition(frames >= 0, "look-ahead is a number of frames")
+    contract(
+      frames >= 0, "declares a look-ahead of \(frames) frames; it is a number of frames, 0 for none"
+    )
     lookahead = frames
   }
 
   /// The right to store this stage's report.
   public mutating func report<Report: FrameReport>(_ type: Report.Type) -> ReportWriter<Report> {
+    contract(
+      ownReport.map { $0 == type } ?? true,
+      "declares a report of the type \(type), and its `Report` is \(ownReport.map { "\($0)" } ?? ""); "
+        + "declare that one")
     reportType = type
     return ReportWriter(slot: ownSlot)
   }
@@ -178,5 +206,15 @@ public struct StageSetup: ~Copyable {
   public mutating func readsRemaining() -> Remaining {
     usesRemaining = true
     return remaining
+  }
+}
+
+extension PixelFormat {
+  fileprivate var name: String { String(fourcc.prefix { $0 != " " }) }
+
+  /// Those whose image has samples of 8 bits, as `--format` takes them.
+  fileprivate static var namesOfEightBits: String {
+    allCases.filter { !$0.isBayer && $0.imageFormat?.isDeep != true }.map(\.name)
+      .joined(separator: ", ")
   }
 }

@@ -150,11 +150,14 @@ public struct SteeredControl: Sendable {
     pending.append(write)
   }
 
-  /// What an event on the frame of that running number says of this control's writes; `nil` where it is
-  /// about something else.
-  public mutating func answer(_ event: Event, at number: UInt64) -> Answer? {
+  /// What an event says of this control's writes; `nil` where it is about something else. However late it
+  /// is heard, the delay is counted to the frame that it belongs to.
+  public mutating func answer(_ event: Event) -> Answer? {
+    // One from before the write answers a ticket of a device that is gone.
     guard event.kind == .controlApplied || event.kind == .controlRefused,
-      let place = pending.firstIndex(where: { $0.ticket == event.ticket })
+      let place = pending.firstIndex(where: {
+        $0.ticket == event.ticket && $0.number <= event.number
+      })
     else { return nil }
     let write = pending.remove(at: place)
     guard event.kind == .controlApplied else {
@@ -165,9 +168,7 @@ public struct SteeredControl: Sendable {
     guard event.control == index else { return nil }
     let made = value(of: event.value)
     applied = made
-    precondition(
-      number >= write.number, "an answer came before what it answers: count frames upwards")
-    let delay = Int(number - write.number)
+    let delay = Int(event.number - write.number)
     self.delay = delay
     return .applied(value: made, delay: delay)
   }

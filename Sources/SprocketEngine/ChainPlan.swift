@@ -165,10 +165,13 @@ struct ChainPlan {
   func access(stage index: Int, lane: Int, _ stages: [ChainStage]) -> FrameAccess {
     let declared = stages[index].declared
     let version = readVersion[index]
-    return FrameAccess(
+    var access = FrameAccess(
       lane: lane + 1, version: version, written: declared.writing == nil ? nil : version + 1,
       isInPlace: declared.writing == .inPlace, format: versions[version].format,
       writtenFormat: declared.format, parts: declared.parts)
+    access.history = declared.history
+    access.lookahead = declared.lookahead
+    return access
   }
 
   /// Whether anything happens to a frame before sinks come in.

@@ -38,7 +38,7 @@ final class ChainStage {
     var instances: [StageInstance] = []
     for _ in 0..<(kind.order == .any ? workers : 1) {
       do throws(SettingError) {
-        instances.append(StageInstance(try kind.make(values)))
+        instances.append(StageInstance(try kind.make(values), order: kind.order))
       } catch {
         throw RunError(.usage, "--stage \(plugin): \(error)")
       }
@@ -51,13 +51,16 @@ final class ChainStage {
     format: FrameFormat, source: SourceDescription,
     earlier: [String: (type: any FrameReport.Type, slot: ReportSlot)]
   ) throws(RunError) -> FrameFormat {
+    let code = RunningCode(["stage `\(name)`"])
+    let before = code.begin()
+    defer { withExtendedLifetime(code) { RunningCode.end(before) } }
     var next = format
     // Another format takes another time.
     remaining.measureAnew()
     for instance in instances {
       var setup = StageSetup(
         format: format, isLive: source.isLive, controls: source.controls, remaining: remaining,
-        earlier: earlier, ownSlot: reportSlot)
+        earlier: earlier, ownSlot: reportSlot, ownReport: kind.reportType)
       do throws(StageError) {
         next = try instance.stage.configure(&setup)
       } catch {
@@ -69,12 +72,12 @@ final class ChainStage {
         usesRemaining: setup.usesRemaining, ageBudget: setup.ageBudget,
         reportType: setup.reportType, format: next)
     }
-    precondition(
+    contract(
       !declared.isSteering || kind.order == .sequence,
-      "\(name) steers the source, so it has to see frames in order: give it the order .sequence")
-    precondition(
+      "steers the source, for which it has to see frames in order; give it the order .sequence")
+    contract(
       next == format || declared.writing == .nextImage,
-      "\(name) returned another format from configure: declare setup.writes(.nextImage)")
+      "returns another format from configure; declare `try setup.writes(.nextImage)`")
     return next
   }
 }
@@ -82,8 +85,14 @@ final class ChainStage {
 /// One instance of a stage: one worker's own.
 ///
 /// Unchecked: it is configured before its thread starts, used by that thread alone, and finished
-/// after that thread has been joined.
+/// after that thread has been joined. So are the events that it heard.
 final class StageInstance: @unchecked Sendable {
   var stage: any Stage
-  init(_ stage: any Stage) { self.stage = stage }
+  /// `nil` where several instances take frames in any order.
+  var events: EventReader?
+
+  init(_ stage: any Stage, order: Order) {
+    self.stage = stage
+    events = order == .sequence ? EventReader() : nil
+  }
 }

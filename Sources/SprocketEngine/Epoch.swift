@@ -57,6 +57,7 @@ final class Epoch: @unchecked Sendable {
 /// What all epochs of a run share.
 final class RunShared: Sendable {
   let tape = FateTape()
+  let events = EventLog()
   let counters: LiveCounters
   /// 0 run, 1 stop and drain, 2 flush.
   let stopLevel = Atomic<Int>(0)
@@ -87,7 +88,7 @@ final class RunShared: Sendable {
 
 /// A sink in a run.
 ///
-/// Unchecked: `sink`, `counts`, `latency` and `hasFailed` belong to the sink's thread while there is
+/// Unchecked: `sink`, `counts`, `latency`, `events` and `hasFailed` belong to the sink's thread while there is
 /// one, and to the engine before and after.
 final class SinkState: @unchecked Sendable {
   let index: Int
@@ -97,6 +98,7 @@ final class SinkState: @unchecked Sendable {
   var packedOffset = 0
   var counts = FateCounts()
   var latency = DurationHistogram()
+  var events = EventReader()
   /// What becomes of frames after the sink has failed; `nil` while it works.
   var lossAfterFailure: Fate?
   var hasFailed: Bool { lossAfterFailure != nil }

@@ -75,13 +75,12 @@ struct SlotTable {
   let sinks: Int
   let stages: Int
 
-  private func offsets() -> (versions: Int, events: Int, entered: Int, counts: Int, end: Int) {
+  private func offsets() -> (versions: Int, entered: Int, counts: Int, end: Int) {
     func up(_ bytes: Int) -> Int { (bytes + 15) & ~15 }
     let versionsAt = up(records * MemoryLayout<FrameRecord>.stride)
-    let eventsAt = unsafe versionsAt + up(versions * MemoryLayout<VersionStorage>.stride)
-    let enteredAt = eventsAt + up(Event.perFrame * MemoryLayout<Event>.stride)
+    let enteredAt = unsafe versionsAt + up(versions * MemoryLayout<VersionStorage>.stride)
     let countsAt = enteredAt + up(stages * 8)
-    return (versionsAt, eventsAt, enteredAt, countsAt, countsAt + up(sinks * 8))
+    return (versionsAt, enteredAt, countsAt, countsAt + up(sinks * 8))
   }
 
   /// Whole cache lines, so that slots do not share any.
@@ -97,15 +96,13 @@ struct SlotTable {
     let versionsAt = unsafe (base + offset.versions).bindMemory(
       to: VersionStorage.self, capacity: versions)
     unsafe versionsAt.initialize(repeating: VersionStorage(), count: versions)
-    let eventsAt = unsafe (base + offset.events).bindMemory(
-      to: Event.self, capacity: Event.perFrame)
     let enteredAt = unsafe (base + offset.entered).bindMemory(to: Int64.self, capacity: stages)
     unsafe enteredAt.initialize(repeating: 0, count: stages)
     let countsAt = unsafe (base + offset.counts).bindMemory(to: Int.self, capacity: sinks)
     unsafe countsAt.initialize(repeating: 0, count: sinks)
     return unsafe FrameStorage(
       records: recordsAt, versions: versionsAt, reports: reports, packed: packed,
-      packedCounts: countsAt, entered: enteredAt, events: eventsAt)
+      packedCounts: countsAt, entered: enteredAt)
   }
 }
 

@@ -9,6 +9,7 @@ internal import Synchronization
 ///   own copy of the record, and dropped or damaged frames are nobody's neighbours.
 /// - R8: once the run is to end at once, frames pass untouched.
 /// - R10: who drops a frame says so on the tape before the lane's cursor passes.
+/// - e1: a stage of the order `.sequence` hears events with each frame that it gets (see `EventReader`).
 ///
 /// Unchecked: used by its thread alone between start and join; its histograms are read after that.
 @safe
@@ -28,6 +29,8 @@ final class LaneWorker: @unchecked Sendable {
   private let selectors: [(sink: Int, selector: any FrameSelector)]
   private let packers: [(sink: SinkState, packer: any Packer)]
   private let neighbours: UnsafeMutablePointer<UnsafeMutablePointer<FrameStorage>>
+  /// Which step runs on which frame.
+  private let code: RunningCode
   /// By step.
   private(set) var timers: [DurationHistogram]
   /// By step, frames dropped there.
@@ -73,6 +76,9 @@ final class LaneWorker: @unchecked Sendable {
         return sink.sink.makePacker().map { (sink, $0) }
       } : []
     unsafe neighbours = .allocate(capacity: max(1, lane.history + lane.lookahead))
+    code = RunningCode(
+      lane.steps.map { ($0.stageIndex == nil ? "step `" : "stage `") + $0.name(epoch.stages) + "`" }
+    )
     timers = lane.steps.map { _ in DurationHistogram() }
     late = lane.steps.map { _ in 0 }
     rejected = late
@@ -81,6 +87,8 @@ final class LaneWorker: @unchecked Sendable {
   deinit { unsafe neighbours.deallocate() }
 
   func run() {
+    let before = code.begin()
+    defer { RunningCode.end(before) }
     var worker = epoch.ring.makeWorker(lane: laneIndex)
     var waiter = Waiter(wait)
     while true {
@@ -122,6 +130,7 @@ final class LaneWorker: @unchecked Sendable {
     _ step: ChainPlan.Step, _ index: Int, _ slot: UnsafeMutablePointer<FrameStorage>,
     sequence: UInt64, time: Int64
   ) -> Bool {
+    code.enter(index, frame: unsafe slot.pointee.records[laneIndex + 1].number)
     switch step {
     case .stage(let stage):
       return unsafe runStage(stage, index, slot, sequence: sequence, time: time)
@@ -161,7 +170,8 @@ final class LaneWorker: @unchecked Sendable {
     if let written = access.written { unsafe prepareVersion(written, slot) }
     let around = unsafe stage.declared.looksAround ? look(around: sequence, stage) : .none
     var view = unsafe FrameView(
-      unsafeStorage: slot, access: access, now: time, neighbours: around)
+      unsafeStorage: slot, access: access, now: time, neighbours: around,
+      events: hear(instance, unsafe slot.pointee.records[laneIndex + 1].eventEnd))
     switch instance.stage.process(&view) {
     case .keep:
       if let written = access.written { unsafe deriveLuma(written, slot) }
@@ -178,6 +188,13 @@ final class LaneWorker: @unchecked Sendable {
       }
       return false
     }
+  }
+
+  /// What happened since the frame that the stage got before this one.
+  private func hear(_ instance: StageInstance, _ end: UInt64) -> [Event]? {
+    let missed = instance.events?.hear(epoch.shared.events, below: end) ?? 0
+    if missed > 0 { epoch.shared.counters.droppedEvents.add(missed) }
+    return instance.events?.heard
   }
 
   /// The intact frames around `sequence`, as the lane before sealed them, nearest first.

@@ -63,7 +63,7 @@ final class LiveCounters: Sendable {
   /// By value on the fate tape: frames of which source or chain decided.
   let decided = (0..<FateTape.valueCount).map { _ in Cell() }
   let delivered: [Cell]
-  /// Events beyond what a frame can carry.
+  /// Events that somebody did not hear.
   let droppedEvents = Cell()
 
   init(sinks: Int) { delivered = (0..<sinks).map { _ in Cell() } }

@@ -16,7 +16,7 @@ public struct RunOptions: Sendable {
     workers: Int = processorCount(), wait: WaitStrategy = .park, frameLimit: UInt64? = nil,
     durationLimit: Duration? = nil, drainLimit: Duration = .seconds(10)
   ) {
-    precondition(workers > 0, "a lane has at least one worker")
+    contract(workers > 0, "asks for \(workers) workers; a lane has at least one")
     self.workers = workers
     self.wait = wait
     self.frameLimit = frameLimit

@@ -57,7 +57,8 @@ public struct RunSummary: Sendable {
   public var latency: DurationSummary
   /// What a user should know of how the chain was laid out.
   public var warnings: [String]
-  /// Events that no frame had room for.
+  /// Events that a source had no room to keep, and those that were written over before a stage or a sink
+  /// heard them, once for each that did not.
   public var droppedEvents: UInt64
   public var errors: [RunError]
   /// Why the run ended, where that is nobody's fault: a reader that went away. What the source,

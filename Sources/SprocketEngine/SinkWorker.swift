@@ -11,6 +11,7 @@ internal import Synchronization
 /// - R10: what source and chain decided (the tape) comes first; only a frame that would have been
 ///   this sink's is `behind`, `skipped`, `unselected`, `failed` or `flushed`. A sink that cannot
 ///   finish vouches for nothing: `delivered` turns into `failed`.
+/// - e1, e2: with each number it hears what happened just before that frame (see `EventReader`).
 final class SinkWorker: @unchecked Sendable {
   // Unchecked: used by its thread alone between start and join.
 
@@ -22,13 +23,18 @@ final class SinkWorker: @unchecked Sendable {
   private let epoch: Epoch
   private let state: SinkState
   private let wait: WaitStrategy
+  private let code: RunningCode
+
   init(epoch: Epoch, state: SinkState, wait: WaitStrategy) {
     self.epoch = epoch
     self.state = state
     self.wait = wait
+    code = RunningCode(["sink `\(state.sink.name)`"])
   }
 
   func run() {
+    let before = code.begin()
+    defer { RunningCode.end(before) }
     var reader = epoch.ring.makeReader(tap: state.index)
     var waiter = Waiter(wait)
     loop: while true {
@@ -80,6 +86,7 @@ final class SinkWorker: @unchecked Sendable {
   private func deliver(
     _ slot: UnsafeMutablePointer<FrameStorage>, _ record: FrameRecord, packed: Int
   ) {
+    hear(upTo: record.number)
     let frame = unsafe PackedFrame(
       view: view(of: slot), bytes: slot.pointee.packed + state.packedOffset, count: packed)
     do throws(SinkError) {
@@ -99,7 +106,16 @@ final class SinkWorker: @unchecked Sendable {
     var access = epoch.plan.sinkAccess
     access.lane = state.tap
     return unsafe FrameView(
-      unsafeStorage: slot, access: access, now: monotonicNow(), neighbours: .none)
+      unsafeStorage: slot, access: access, now: monotonicNow(), neighbours: .none,
+      events: state.events.heard)
+  }
+
+  /// What happened before that frame and after the one that was last written or accounted for.
+  private func hear(upTo number: UInt64) {
+    code.enter(0, frame: number)
+    let log = epoch.shared.events
+    let missed = state.events.hear(log, below: log.end, upTo: number)
+    if missed > 0 { epoch.shared.counters.droppedEvents.add(missed) }
   }
 
   /// Gives all numbers before `number` that never came by a fate.
@@ -157,11 +173,13 @@ final class SinkWorker: @unchecked Sendable {
   private func lose(_ number: UInt64, _ fate: Fate, sourceFate: Fate? = nil) {
     state.counts[fate] += 1
     guard !state.hasFailed else { return }
+    hear(upTo: number)
+    var lost = LostFrame(
+      number: number, sequence: epoch.sequence(of: number), epoch: epoch.index, fate: fate,
+      sourceFate: sourceFate)
+    lost.events = state.events.heard
     do throws(SinkError) {
-      try state.sink.account(
-        LostFrame(
-          number: number, sequence: epoch.sequence(of: number), epoch: epoch.index, fate: fate,
-          sourceFate: sourceFate))
+      try state.sink.account(lost)
     } catch {
       fail(error)
     }
@@ -173,8 +191,10 @@ final class SinkWorker: @unchecked Sendable {
   ) {
     state.counts[fate] += 1
     guard !state.hasFailed else { return }
-    let lost = LostFrame(
+    hear(upTo: record.number)
+    var lost = LostFrame(
       number: record.number, sequence: record.sequence, epoch: epoch.index, fate: fate)
+    lost.events = state.events.heard
     do throws(SinkError) {
       try unsafe state.sink.account(lost, frame: view(of: slot))
     } catch {

@@ -12,6 +12,8 @@ internal import Synchronization
 /// - R9: a jump backwards, or further than the tape allows, ends the epoch.
 /// - R10: it advances the tape and writes `missing`, `corrupt`, `startup` and `overrun` on it.
 ///
+/// It alone adds to the log of events: what happened up to a frame, before it publishes or marks that.
+///
 /// Used by the source's thread alone.
 final class SourcePump {
   /// Why an epoch ended.
@@ -40,6 +42,8 @@ final class SourcePump {
   private var lentSequences: [UInt64?] = []
   private var lentCount = 0
   private(set) var isLimitReached = false
+  private var events = EventQueue()
+  private let code = RunningCode(["source"])
 
   init(source: any Source, options: RunOptions, shared: RunShared, start: Int64) {
     self.source = source
@@ -62,6 +66,8 @@ final class SourcePump {
   func run(_ epoch: Epoch, producer: inout Producer, held: Arrival?) throws(SourceError)
     -> Outcome
   {
+    let before = code.begin()
+    defer { RunningCode.end(before) }
     lentSequences = [UInt64?](repeating: nil, count: epoch.memory.slotCount)
     if lastSequence != nil { epoch.firstSequence.store(firstSequence, ordering: .relaxed) }
     var waiter = Waiter(options.wait)
@@ -93,6 +99,7 @@ final class SourcePump {
           break
         }
         epoch.firstSequence.store(firstSequence, ordering: .relaxed)
+        takeEvents(of: number)
         if !frame.isOverrun, let (sequence, slot) = producer.claim() {
           fill(epoch, slot: slot, frame, number: number, isFirst: isFirst)
           noteLoan(epoch, slot: slot, sequence: sequence)
@@ -122,10 +129,10 @@ final class SourcePump {
   @discardableResult
   func overrun(_ frame: ArrivedFrame) -> Bool {
     guard let number = admit(frame) else { return false }
+    let isWithinLimit = number < options.frameLimit ?? .max
+    if isWithinLimit { takeEvents(of: number) }
     source.discard()
-    if number < options.frameLimit ?? .max {
-      mark(number, frame.fate ?? .overrun, foundRoom: false)
-    }
+    if isWithinLimit { mark(number, frame.fate ?? .overrun, foundRoom: false) }
     return true
   }
 
@@ -150,6 +157,19 @@ final class SourcePump {
     }
     if nextNumber >= limit { isLimitReached = true }
     return number
+  }
+
+  /// What happened up to a frame belongs to it, whatever becomes of it.
+  private func takeEvents(of number: UInt64) {
+    code.enter(0, frame: number)
+    source.takeEvents(into: &events)
+    for index in events.events.indices {
+      var event = events.events[index]
+      event.number = number
+      shared.events.add(event.words)
+    }
+    if events.refused > 0 { shared.counters.droppedEvents.add(events.refused) }
+    events.removeAll()
   }
 
   private func mark(_ number: UInt64, _ fate: Fate, foundRoom: Bool = true) {
@@ -180,13 +200,11 @@ final class SourcePump {
     } else if !epoch.plan.hasProcessing {
       record.processed = record.dequeued
     }
+    record.eventEnd = shared.events.end
     unsafe slot.pointee.records[0] = record
-    unsafe slot.pointee.eventCount = 0
-    unsafe slot.pointee.refusedEvents = 0
     for sink in epoch.sinks { unsafe slot.pointee.packedCounts[sink.index] = 0 }
     var capture = unsafe CaptureSlot(unsafeStorage: slot, format: epoch.source.format)
     source.take(into: &capture)
-    shared.counters.droppedEvents.add(unsafe slot.pointee.refusedEvents)
   }
 
   private func noteLoan(_ epoch: Epoch, slot: Int, sequence: UInt64) {

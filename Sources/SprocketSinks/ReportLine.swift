@@ -54,7 +54,7 @@ struct ReportLine {
 
 /// Significant digits: 12 keep 1e-12 of a measurement, 9 keep every bit of a `Float`, and 7 all
 /// that a `Float` was set to (FLT_DIG is 6).
-private enum Digits {
+enum Digits {
   static let double = 12
   static let float = 9
   static let control = 7
@@ -127,13 +127,24 @@ extension TextTarget where Self: ~Copyable {
   mutating func appendEvents(
     of frame: borrowing FrameView, digits: Int
   ) throws(SinkError) {
-    guard frame.eventCount > 0 else { return }
-    try append(",\"events\":[")
-    for index in 0..<frame.eventCount {
-      if index > 0 { try append(UInt8(ascii: ",")) }
-      try append(frame.event(index), digits: digits)
-    }
-    try append(UInt8(ascii: "]"))
+    let count = frame.eventCount
+    for index in 0..<count { try append(frame.event(index), index, of: count, digits: digits) }
+  }
+
+  /// The same of a frame that did not come by.
+  mutating func appendEvents(
+    of lost: LostFrame, digits: Int = Digits.double
+  ) throws(SinkError) {
+    let count = lost.events.count
+    for index in 0..<count { try append(lost.events[index], index, of: count, digits: digits) }
+  }
+
+  private mutating func append(
+    _ event: Event, _ index: Int, of count: Int, digits: Int
+  ) throws(SinkError) {
+    try append(index == 0 ? ",\"events\":[" : ",")
+    try append(event, digits: digits)
+    if index == count - 1 { try append(UInt8(ascii: "]")) }
   }
 
   private mutating func append(

@@ -13,7 +13,8 @@ public import SprocketCore
 /// - `exposure_us`, `gain` (a factor), `lens` (0 nearest to 1 furthest): in force, where known.
 /// - One object per plug-in, with the fields of its report, where it made one; also of a frame
 ///   that a later stage dropped.
-/// - `events`: what happened just before, where something did.
+/// - `events`: what happened just before, where something did: each event once, whatever became of the
+///   frame.
 ///
 /// An event has a `kind`: `control_applied` and `control_refused` come with `control`, `ticket` and
 /// `value`, `stalled` with `wait_us`, `replugged` with nothing. Real numbers have 12 significant
@@ -56,6 +57,7 @@ public final class ReportSink: Sink {
 
   public func account(_ lost: LostFrame) throws(SinkError) {
     try file?.append(lost.sequence, lost.epoch, lost.fate, nil, line)
+    try file?.appendEvents(of: lost)
     try end()
   }
 

@@ -11,9 +11,7 @@ private final class Steered {
 
   func write(_ value: Double, at number: UInt64) -> Bool { control.write(value, at: number) }
   func takeOver() -> [String] { control.takeOver(at: 0) }
-  func answer(_ event: Event, at number: UInt64) -> SteeredControl.Answer? {
-    control.answer(event, at: number)
-  }
+  func answer(_ event: Event) -> SteeredControl.Answer? { control.answer(event) }
   var range: ClosedRange<Double> { control.range }
   var asked: Double? { control.asked }
   var applied: Double? { control.applied }
@@ -106,16 +104,18 @@ private final class Steered {
     let gain = try Steered(.gain, on: port)
     #expect(gain.write(2, at: 10) && gain.write(3, at: 11))
     let tickets = [port.take(), port.take()].compactMap { $0?.ticket }
-    func event(_ kind: Event.Kind, _ ticket: UInt64, _ value: Double) -> Event {
-      Event(kind: kind, control: 3, ticket: ticket, value: value)
+    func event(_ kind: Event.Kind, _ ticket: UInt64, _ value: Double, at number: UInt64) -> Event {
+      Event(kind: kind, control: 3, ticket: ticket, value: value, number: number)
     }
-    #expect(gain.answer(event(.controlApplied, 99, 0), at: 12) == nil)
-    #expect(gain.answer(Event(kind: .stalled), at: 12) == nil)
-    let first = gain.answer(event(.controlApplied, tickets[0], 120), at: 13)
+    #expect(gain.answer(event(.controlApplied, 99, 0, at: 12)) == nil)
+    #expect(gain.answer(Event(kind: .stalled, number: 12)) == nil)
+    // A ticket of the same number, from before the write: that was another port's.
+    #expect(gain.answer(event(.controlApplied, tickets[0], 120, at: 9)) == nil)
+    let first = gain.answer(event(.controlApplied, tickets[0], 120, at: 13))
     #expect(first == .applied(value: 1.875, delay: 3))
     #expect(gain.applied == 1.875 && gain.delay == 3)
-    #expect(gain.answer(event(.controlApplied, tickets[0], 120), at: 13) == nil)
-    let second = gain.answer(event(.controlRefused, tickets[1], 192), at: 14)
+    #expect(gain.answer(event(.controlApplied, tickets[0], 120, at: 13)) == nil)
+    let second = gain.answer(event(.controlRefused, tickets[1], 192, at: 14))
     #expect(second == .refused("gain=192"))
     #expect(gain.delay == 3)
   }
@@ -138,9 +138,9 @@ private final class Steered {
     #expect(writes.map(\.control) == [0, 1] && writes.map(\.value) == [1, 0])
     // That it was done is no news of the exposure; that it was not, is.
     let done = Event(kind: .controlApplied, control: 0, ticket: writes[0].ticket, value: 1)
-    #expect(exposure.answer(done, at: 1) == nil && exposure.applied == nil)
+    #expect(exposure.answer(done) == nil && exposure.applied == nil)
     let refused = Event(kind: .controlRefused, control: 1, ticket: writes[1].ticket, value: 0)
-    #expect(exposure.answer(refused, at: 1) == .refused("exposure_dynamic_framerate=false"))
+    #expect(exposure.answer(refused) == .refused("exposure_dynamic_framerate=false"))
     let lens = try Steered(.lens, on: port)
     #expect(lens.takeOver() == ["focus_automatic_continuous=false"])
     let gain = try Steered(.gain, on: port)

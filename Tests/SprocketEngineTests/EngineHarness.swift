@@ -30,6 +30,8 @@ final class ScriptedSource: Source, @unchecked Sendable {
   private(set) var isClosed = false
   private(set) var isLentWritten = false
   private let repeats: Bool
+  /// What happened up to a frame.
+  var happens: (ArrivedFrame, inout EventQueue) -> Void = { _, _ in }
 
   init(
     _ steps: [Step], width: Int = 8, isLive: Bool = false, lends: Bool = false, rate: Int32 = 0,
@@ -91,6 +93,11 @@ final class ScriptedSource: Source, @unchecked Sendable {
     }
   }
   let served = Atomic<UInt64>(0)
+
+  func takeEvents(into events: inout EventQueue) {
+    guard let frame = announced else { preconditionFailure("nothing was announced") }
+    happens(frame, &events)
+  }
 
   func take(into slot: inout CaptureSlot) {
     guard let frame = announced else { preconditionFailure("nothing was announced") }

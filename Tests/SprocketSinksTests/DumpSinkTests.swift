@@ -146,6 +146,26 @@ import Testing
       ])
   }
 
+  @Test func eventsOfFramesThatAreNotThereAreThere() throws {
+    _ = try configure(Self.raw)
+    for number in UInt64(0)..<5 {
+      var lost = LostFrame(number: number, sequence: number, epoch: 1, fate: .overrun)
+      if number == 2 { lost.events = [Event(kind: .controlRefused, control: 1, ticket: 7)] }
+      try sink.account(lost)
+      try sink.fates.account(lost)
+    }
+    try finish()
+    let told = #""events":[{"kind":"control_refused","control":1,"ticket":7,"value":0}]"#
+    #expect(
+      try texts("range") == [
+        #"{"fate":"overrun","epoch":1,"first_number":0,"first_sequence":0,"frames":2}"#,
+        #"{"fate":"overrun","epoch":1,"first_number":2,"first_sequence":2,"frames":1,\#(told)}"#,
+        #"{"fate":"overrun","epoch":1,"first_number":3,"first_sequence":3,"frames":2}"#,
+      ])
+    let fates = try texts("fate")
+    #expect(fates.map { $0.contains("control_refused") } == [false, false, true, false, false])
+  }
+
   @Test func fatesAndLedgerAreThere() throws {
     let packer = try configure(Self.raw)
     let frame = frame(Self.raw, Array(0..<27))

@@ -112,6 +112,17 @@ extension ReportLayout {
     #expect(text.hasSuffix(#","events":[{"kind":"replugged"}]}"# + "\n"))
   }
 
+  @Test func tellsTheEventsOfAFrameThatNeverCame() throws {
+    let sink = try sink()
+    var lost = LostFrame(number: 1, sequence: 6, epoch: 0, fate: .behind)
+    lost.events = [Event(kind: .replugged), Event(kind: .stalled, value: 2)]
+    try sink.account(lost)
+    try sink.finish()
+    #expect(
+      try scratch.text("r.jsonl").hasSuffix(
+        #","events":[{"kind":"replugged"},{"kind":"stalled","wait_us":2000}]}"# + "\n"))
+  }
+
   @Test func measuresLatencyFromTheHandOverWhereCaptureHasAnotherClock() throws {
     let sink = try sink()
     let frame = SinkFrame(Self.format)

@@ -7,6 +7,7 @@ final class SinkFrame {
   let storage: UnsafeMutablePointer<FrameStorage>
   /// Once: an array literal allocates.
   private static let parts: FrameParts = [.encoded, .image, .luma(.full)]
+  private var events: [Event] = []
   private var blocks: [UnsafeMutableRawPointer] = unsafe []
   private let packed: UnsafeMutableRawPointer
   private let packedCapacity: Int
@@ -26,17 +27,15 @@ final class SinkFrame {
     unsafe packed = .allocate(byteCount: packedCapacity, alignment: 16)
     let counts = UnsafeMutablePointer<Int>.allocate(capacity: 1)
     let entered = UnsafeMutablePointer<Int64>.allocate(capacity: 1)
-    let events = UnsafeMutablePointer<Event>.allocate(capacity: Event.perFrame)
     unsafe storage = .allocate(capacity: 1)
     unsafe storage.initialize(
       to: FrameStorage(
         records: records, versions: versions, reports: reports, packed: packed,
-        packedCounts: counts, entered: entered, events: events))
+        packedCounts: counts, entered: entered))
     unsafe blocks = unsafe [
       UnsafeMutableRawPointer(records), UnsafeMutableRawPointer(versions), reports, packed,
       UnsafeMutableRawPointer(counts),
-      UnsafeMutableRawPointer(entered), UnsafeMutableRawPointer(events),
-      UnsafeMutableRawPointer(storage),
+      UnsafeMutableRawPointer(entered), UnsafeMutableRawPointer(storage),
     ]
     if !bytes.isEmpty { fill(bytes, padding) }
   }
@@ -93,10 +92,7 @@ final class SinkFrame {
     record.reported |= layout.slot.bit
   }
 
-  func add(_ event: Event) {
-    unsafe storage.pointee.events[storage.pointee.eventCount] = event
-    unsafe storage.pointee.eventCount += 1
-  }
+  func add(_ event: Event) { events.append(event) }
 
   /// Delivers the frame as the engine does, packed by `packer`.
   func write(to sink: any Sink, packer: (any Packer)? = nil) throws(SinkError) {
@@ -114,7 +110,8 @@ final class SinkFrame {
   /// The frame as a sink's packers see it, all parts readable.
   private var view: FrameView {
     let access = FrameAccess(lane: 0, version: 0, format: format, parts: Self.parts)
-    return unsafe FrameView(unsafeStorage: storage, access: access, now: 0, neighbours: .none)
+    return unsafe FrameView(
+      unsafeStorage: storage, access: access, now: 0, neighbours: .none, events: events)
   }
 
   /// The frame as a sink's `write` sees it, packed by `packer`.

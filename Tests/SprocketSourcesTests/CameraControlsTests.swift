@@ -39,26 +39,24 @@ import Testing
 
   @Test func aWriteHoldsForFramesAfterIt() throws {
     var controls = controls()
-    let slot = SourceSlot(capacity: 0)
     let index = try #require(controls.port.control("exposure_time_absolute"))
     let ticket = try #require(controls.port.write(index, 100))
     let write = try #require(controls.port.take())
     controls.wrote(write, result: 104, flags: 0, at: 5000)
     controls.advance(to: 5000)
     #expect(controls.inForce.exposureMicroseconds == 25_000)
-    #expect(slot.events(of: &controls).isEmpty)
+    #expect(told(&controls).isEmpty)
     controls.advance(to: 5001)
     #expect(controls.inForce.exposureMicroseconds == 10_400)
     #expect(
-      slot.events(of: &controls) == [
+      told(&controls) == [
         Event(kind: .controlApplied, control: index, ticket: ticket, value: 104)
       ])
-    #expect(slot.events(of: &controls).isEmpty)
+    #expect(told(&controls).isEmpty)
   }
 
   @Test func aRefusalChangesNothingAndIsTold() throws {
     var controls = controls()
-    let slot = SourceSlot(capacity: 0)
     let index = try #require(controls.port.control("gain"))
     let ticket = try #require(controls.port.write(index, 9))
     controls.wrote(try #require(controls.port.take()), result: nil, flags: nil, at: 1)
@@ -66,7 +64,7 @@ import Testing
     #expect(controls.inForce.gain == 1)
     #expect(controls.refusedWrites == 1)
     #expect(
-      slot.events(of: &controls) == [
+      told(&controls) == [
         Event(kind: .controlRefused, control: index, ticket: ticket, value: 9)
       ])
   }
@@ -143,11 +141,10 @@ import Testing
 
   @Test func eventsBeyondTheRoomAreCounted() {
     var controls = controls()
-    let slot = SourceSlot(capacity: 0)
-    for _ in 0..<CameraControls.capacity + 3 { controls.tell(Event(kind: .stalled)) }
-    #expect(slot.events(of: &controls).count == Event.perFrame)
-    let untold = CameraControls.capacity - Event.perFrame + 3
-    #expect(slot.refusedEvents == UInt64(untold))
+    for _ in 0..<EventQueue.capacity + 3 { controls.ready.add(Event(kind: .stalled)) }
+    var events = EventQueue()
+    events.take(from: &controls.ready)
+    #expect(events.events.count == EventQueue.capacity && events.refused == 3)
   }
 
   @Test func readOnlyControlsAreNotOffered() {
@@ -181,10 +178,9 @@ import Testing
   }
 }
 
-extension SourceSlot {
-  /// What the controls have to tell the frame that goes into this slot.
-  fileprivate func events(of controls: inout CameraControls) -> [Event] {
-    fill { controls.deliver(into: &$0) }
-    return events
-  }
+/// What belongs to the next frame.
+private func told(_ controls: inout CameraControls) -> [Event] {
+  var events = EventQueue()
+  events.take(from: &controls.ready)
+  return events.events
 }

@@ -72,6 +72,22 @@ import Testing
     #expect(replayed.description.frameCount == 10)
   }
 
+  @Test func eventsOfFramesWithoutBytesAreToldWithTheFirstOfThem() throws {
+    var dump = TestDump()
+    dump.session()
+    dump.frame(0, time: 0, bytes: Self.picture)
+    dump.add(
+      "range",
+      #"{"fate":"overrun","epoch":0,"first_number":1,"first_sequence":1,"frames":2,"#
+        + #""events":[{"kind":"stalled","wait_us":500}]}"#)
+    dump.frame(3, time: 30, bytes: Self.picture, more: #","events":[{"kind":"replugged"}]"#)
+    let replayed = try Replayed(dump.file())
+    #expect(
+      replayed.frames.map(\.events) == [
+        [], [Event(kind: .stalled, value: 0.5)], [], [Event(kind: .replugged)],
+      ])
+  }
+
   @Test func epochsBeginWhereTheyBegan() throws {
     var dump = TestDump()
     dump.session()

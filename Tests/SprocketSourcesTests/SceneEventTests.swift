@@ -4,26 +4,40 @@ import Testing
 @testable import SprocketSources
 
 @Suite struct SceneEventTests {
-  @Test func eventsWaitForAFrameThatIsTakenAndTheRestAreCounted() throws {
+  @Test func eventsAreToldWithTheFrameThatTheyBelongToWhoeverTakesIt() throws {
     let source = try SceneSource(scene { $0.format = .grey })
-    let description = try source.open()
+    let port = try #require(try source.open().controls)
     defer { source.close() }
-    let port = try #require(description.controls)
     let gain = try #require(port.control("gain"))
-    let slot = SourceSlot(capacity: description.capacity)
-    // All are in force from the first frame, which nobody takes, as nobody does the second.
+    // All are in force from the first frame, which nobody takes.
     for _ in 0..<ControlPort.capacity { _ = port.write(gain, 2) }
-    for _ in 0..<2 {
+    var events = EventQueue()
+    try announceFrame(source)
+    source.takeEvents(into: &events)
+    source.discard()
+    #expect(events.events.map(\.ticket) == Array(1...64) && events.refused == 0)
+    events.removeAll()
+    try announceFrame(source)
+    source.takeEvents(into: &events)
+    #expect(events.events.isEmpty && events.refused == 0)
+  }
+
+  @Test func eventsThatTheQueueHasNoRoomForAreCounted() throws {
+    let source = try SceneSource(scene { $0.format = .grey })
+    let port = try #require(try source.open().controls)
+    defer { source.close() }
+    let gain = try #require(port.control("gain"))
+    try announceFrame(source)
+    source.discard()
+    // Nobody asks for events meanwhile.
+    for _ in 0..<5 {
+      for _ in 0..<ControlPort.capacity { _ = port.write(gain, 2) }
       try announceFrame(source)
       source.discard()
     }
-    try announceFrame(source)
-    slot.take(from: source, description.format)
-    #expect(slot.events.map(\.ticket) == Array(1...16))
-    #expect(slot.refusedEvents == 48)
-    try announceFrame(source)
-    slot.take(from: source, description.format)
-    #expect(slot.events.isEmpty && slot.refusedEvents == 0)
+    var events = EventQueue()
+    source.takeEvents(into: &events)
+    #expect(events.events.count == EventQueue.capacity && events.refused > 0)
   }
 
   private func announceFrame(_ source: SceneSource) throws {

@@ -13,7 +13,8 @@ final class SourceSlot {
   private let counts = UnsafeMutablePointer<Int>.allocate(capacity: 1)
   private let entered = UnsafeMutablePointer<Int64>.allocate(capacity: 1)
   private let memory: UnsafeMutableRawPointer
-  private let eventMemory = UnsafeMutablePointer<Event>.allocate(capacity: Event.perFrame)
+  /// What happened up to the frame that was taken.
+  private(set) var queue = EventQueue()
 
   init(capacity: Int) {
     unsafe records.initialize(to: FrameRecord())
@@ -23,7 +24,7 @@ final class SourceSlot {
     unsafe storage.initialize(
       to: FrameStorage(
         records: records, versions: versions, reports: reports, packed: packed,
-        packedCounts: counts, entered: entered, events: eventMemory))
+        packedCounts: counts, entered: entered))
     unsafe storage.pointee.sourceMemory = unsafe memory
     unsafe storage.pointee.sourceCapacity = capacity
   }
@@ -35,13 +36,14 @@ final class SourceSlot {
     unsafe packed.deallocate()
     unsafe counts.deallocate()
     unsafe entered.deallocate()
-    unsafe eventMemory.deallocate()
     unsafe memory.deallocate()
     unsafe storage.deallocate()
   }
 
   /// Lets the source fill it.
   func take(from source: any Source, _ format: FrameFormat) {
+    queue.removeAll()
+    source.takeEvents(into: &queue)
     fill(format) { source.take(into: &$0) }
   }
 
@@ -51,8 +53,6 @@ final class SourceSlot {
       pixelFormat: .grey, width: 1, height: 1, color: .video, rate: .unknown),
     _ body: (inout CaptureSlot) -> Void
   ) {
-    unsafe storage.pointee.eventCount = 0
-    unsafe storage.pointee.refusedEvents = 0
     var slot = unsafe CaptureSlot(unsafeStorage: storage, format: format)
     body(&slot)
   }
@@ -64,11 +64,7 @@ final class SourceSlot {
     return unsafe Array(UnsafeBufferPointer(start: start, count: byteCount))
   }
 
-  var refusedEvents: UInt64 { unsafe storage.pointee.refusedEvents }
-
-  var events: [Event] {
-    (0..<(unsafe storage.pointee.eventCount)).map { unsafe eventMemory[$0] }
-  }
+  var events: [Event] { queue.events }
 }
 
 /// A frame as it came out of a source.

@@ -174,8 +174,10 @@ struct Replayed {
         slot = SourceSlot(capacity: new.capacity)
       case .frame(let arrived):
         if arrived.isOverrun {
+          var events = EventQueue()
+          source.takeEvents(into: &events)
           source.discard()
-          frames.append(Frame(arrived: arrived, bytes: [], events: []))
+          frames.append(Frame(arrived: arrived, bytes: [], events: events.events))
         } else {
           slot.take(from: source, format)
           frames.append(Frame(arrived: arrived, bytes: slot.bytes, events: slot.events))

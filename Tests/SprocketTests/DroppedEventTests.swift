@@ -1,22 +1,62 @@
 import Sprocket
 import Testing
 
+/// Writes the exposure at every fifth frame that it gets, eleven times in all, and notes each answer with
+/// the frames from the write to it.
+private struct Asker: Stage {
+  static let order = Order.sequence
+  private var exposure: SteeredControl?
+  private var asked = 0
+  private var seen = 0
+  private(set) var notes: [String] = []
+
+  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+    let port = try setup.steers()
+    exposure = exposure ?? SteeredControl(.exposure, on: port)
+    return setup.format
+  }
+
+  mutating func process(_ frame: inout FrameView) -> Verdict {
+    for index in 0..<frame.eventCount {
+      guard let answer = exposure?.answer(frame.event(index)) else { continue }
+      if case .applied(_, let delay) = answer { notes.append("\(delay)") }
+    }
+    seen += 1
+    if seen % 5 == 1, asked < 11 {
+      asked += 1
+      _ = exposure?.write(5000 + 10 * Double(asked), at: frame.record.number)
+    }
+    return .keep
+  }
+
+  static let plugin = Plugin("asker", "writes the exposure", Asker.self)
+}
+
 @Suite struct DroppedEventTests {
-  @Test func eventsThatAFrameCannotCarryAreInTheSummary() throws {
+  private func run(corrupt: Double) throws -> RunSummary {
     var settings = SceneSettings()
     settings.width = 64
     settings.height = 48
     settings.pace = .fast
+    settings.delay = 2
+    settings.faults.corrupt = corrupt
     let engine = try Engine(
-      source: try SceneSource(settings), stages: [], sinks: [NullSink()],
-      options: RunOptions(workers: 1, wait: .park, frameLimit: 10)
+      source: try SceneSource(settings), stages: [StageChoice(Asker.plugin)], sinks: [NullSink()],
+      options: RunOptions(workers: 2, wait: .park, frameLimit: 200)
     ) { FrameUnpacker() }
-    let port = try #require(engine.description.controls)
-    let gain = try #require(port.control("gain"))
-    // All take effect at the first frame, which carries 16 events.
-    for _ in 0..<20 { _ = port.write(gain, 2) }
     engine.start()
     #expect(engine.wait(for: .seconds(60)))
-    #expect(engine.summary.droppedEvents == 4)
+    return engine.summary
+  }
+
+  /// Whether the frame that an answer belongs to is damaged or not, the loop hears it, and learns the delay
+  /// that the source has, however many damaged frames come before the one that it hears it with.
+  @Test(arguments: [0, 0.4]) func answersOnDamagedFramesAreHeardWithTheirOwnDelay(
+    _ corrupt: Double
+  ) throws {
+    let summary = try run(corrupt: corrupt)
+    #expect(summary.ledger.entries[0].counts[.corrupt] > 0 || corrupt == 0)
+    #expect(summary.droppedEvents == 0)
+    #expect(summary.notes == Array(repeating: "2", count: 11))
   }
 }

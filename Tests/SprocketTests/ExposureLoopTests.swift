@@ -48,15 +48,17 @@ private final class TroubledScene: Source {
     }
   }
 
-  func take(into slot: inout CaptureSlot) {
-    scene.take(into: &slot)
+  func takeEvents(into events: inout EventQueue) {
+    scene.takeEvents(into: &events)
     for write in refused {
-      slot.add(
+      events.add(
         Event(
           kind: .controlRefused, control: write.control, ticket: write.ticket, value: write.value))
     }
     refused = []
   }
+
+  func take(into slot: inout CaptureSlot) { scene.take(into: &slot) }
 
   func discard() { scene.discard() }
   func reclaim(_ lent: UnsafeMutableRawPointer) {

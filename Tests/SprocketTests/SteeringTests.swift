@@ -20,7 +20,7 @@ private struct Nudge: Stage {
       guard event.kind == .controlApplied,
         let asked = written.first(where: { $0.0 == event.ticket })
       else { continue }
-      notes.append("\(asked.number) \(number) \(frame.record.inForce.exposureMicroseconds)")
+      notes.append("\(asked.number) \(event.number) \(frame.record.inForce.exposureMicroseconds)")
     }
     guard number % 7 == 3, let port, let control = port.control("exposure") else { return .keep }
     if let ticket = port.write(control, 5000 + Double(number)) { written.append((ticket, number)) }

@@ -18,7 +18,7 @@ final class SweepCamera: Source {
   private var hasLens = true
   private var lens: Int
   private var waiting: (value: Double, ticket: UInt64, from: Int)?
-  private var events: [Event] = []
+  private var events = EventQueue()
   private var writes = 0
   private var number = 0
 
@@ -66,7 +66,7 @@ final class SweepCamera: Source {
     while let write = port.take() { take(write) }
     if let due = waiting, due.from <= number {
       lens = Int(due.value)
-      events.append(Event(kind: .controlApplied, ticket: due.ticket, value: due.value))
+      events.add(Event(kind: .controlApplied, ticket: due.ticket, value: due.value))
       waiting = nil
     }
     var inForce = ControlState()
@@ -79,7 +79,7 @@ final class SweepCamera: Source {
   private func take(_ write: ControlPort.Write) {
     writes += 1
     if writes > patience {
-      events.append(Event(kind: .controlRefused, ticket: write.ticket, value: write.value))
+      events.add(Event(kind: .controlRefused, ticket: write.ticket, value: write.value))
     } else {
       waiting = (write.value, write.ticket, number + 1)
     }
@@ -90,9 +90,9 @@ final class SweepCamera: Source {
     var bytes = slot.bytes
     for index in picture.indices { bytes[index] = picture[index] }
     slot.filled(picture.count)
-    for event in events { slot.add(event) }
-    events = []
   }
+
+  func takeEvents(into events: inout EventQueue) { events.take(from: &self.events) }
 
   func discard() {}
   func reclaim(_ lent: UnsafeMutableRawPointer) {}

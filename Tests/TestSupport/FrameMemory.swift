@@ -13,7 +13,6 @@ final class FrameMemory {
   let reports: UnsafeMutableRawPointer
   let packedCounts = UnsafeMutablePointer<Int>.allocate(capacity: 1)
   let entered = UnsafeMutablePointer<Int64>.allocate(capacity: 1)
-  let events = UnsafeMutablePointer<Event>.allocate(capacity: Event.perFrame)
 
   init(_ frame: TestFrame, reportSize: Int) {
     self.frame = frame
@@ -25,7 +24,7 @@ final class FrameMemory {
     unsafe storage.initialize(
       to: FrameStorage(
         records: records, versions: versions, reports: reports, packed: reports,
-        packedCounts: packedCounts, entered: entered, events: events))
+        packedCounts: packedCounts, entered: entered))
     for index in frame.planes.indices {
       let size = Self.size(frame, plane: index)
       unsafe versions.pointee.image.planes[index] = PlaneStorage(
@@ -42,7 +41,6 @@ final class FrameMemory {
     unsafe reports.deallocate()
     unsafe packedCounts.deallocate()
     unsafe entered.deallocate()
-    unsafe events.deallocate()
   }
 
   /// What the stage stored, if it did.

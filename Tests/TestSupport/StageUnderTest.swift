@@ -32,7 +32,8 @@ public struct StageUnderTest<S: Stage> {
       lane: 0, version: 0, written: writing == nil ? nil : 0, isInPlace: writing == .inPlace,
       format: format, parts: parts)
     var view = unsafe FrameView(
-      unsafeStorage: memory.storage, access: access, now: frame.now, neighbours: .none)
+      unsafeStorage: memory.storage, access: access, now: frame.now, neighbours: .none,
+      events: S.order == .sequence ? frame.events : nil)
     let verdict = stage.process(&view)
     frame.planes = memory.planes
     return (verdict, memory.report(as: S.Report.self))

@@ -8,6 +8,8 @@ public struct TestFrame {
   public var record = FrameRecord()
   /// What the stage takes for the present, nanoseconds on the monotonic clock.
   public var now: Int64 = 0
+  /// What a stage of the order `.sequence` hears with this frame.
+  public var events: [Event] = []
   /// Bytes behind each row in memory. They hold 0xA5, and it is a mistake to change them.
   public var padding = 5
 

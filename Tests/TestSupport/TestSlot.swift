@@ -22,8 +22,7 @@ public final class TestSlot {
       to: FrameStorage(
         records: records, versions: versions, reports: small, packed: small,
         packedCounts: small.assumingMemoryBound(to: Int.self),
-        entered: small.assumingMemoryBound(to: Int64.self),
-        events: small.assumingMemoryBound(to: Event.self)))
+        entered: small.assumingMemoryBound(to: Int64.self)))
   }
 
   deinit {

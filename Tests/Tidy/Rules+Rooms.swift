@@ -34,7 +34,7 @@ extension Rules {
     "SprocketV4L2": ["CSprocketV4L2"],
     "SprocketXXHash": ["CSprocketXXHash"],
     "SprocketZstd": ["CSprocketZstd"],
-    // For mathematics alone, as plug-ins.
+    // For mathematics, as plug-ins, and for the last words of `contractBroken`.
     "SprocketCore": ["Glibc"],
     "SprocketRing": [],
   ]

@@ -34,8 +34,8 @@ extension Rules {
       "names of files; signals, terminals"),
     Permission(
       "Sources/SprocketCore",
-      ["FrameStorage", "FrameView+Pixels", "FrameView", "Plane", "Sink", "Source"],
-      "a slot's memory, and spans over it"),
+      ["Contract", "FrameStorage", "FrameView+Pixels", "FrameView", "Plane", "Sink", "Source"],
+      "a slot's memory, and spans over it; a program's last words"),
     Permission("Sources/SprocketDeflate", ["CRC32"], "wraps libdeflate"),
     Permission(
       "Sources/SprocketEngine",
@@ -115,6 +115,7 @@ extension Rules {
       "futexes, threads, slots"),
     Permission("Tests/SprocketSinksTests", ["DurableCountTests", "SinkFrame"], "frames in memory"),
     Permission("Tests/SprocketSourcesTests", ["SourceSlot"], "a slot in memory"),
+    Permission("Tests/Traps", ["Probe"], "hands over memory that it may not"),
     Permission("Tests/SprocketYUVTests", ["Planes"], "planes in memory"),
     Permission(
       "Tests/TestSupport", ["FrameMemory", "StageUnderTest", "TestBuffer", "TestSlot"],

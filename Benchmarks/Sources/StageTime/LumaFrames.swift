@@ -43,8 +43,7 @@ final class LumaFrames {
       to: FrameStorage(
         records: records, versions: versions, reports: reports, packed: reports,
         packedCounts: reports.assumingMemoryBound(to: Int.self),
-        entered: reports.assumingMemoryBound(to: Int64.self),
-        events: reports.assumingMemoryBound(to: Event.self)))
+        entered: reports.assumingMemoryBound(to: Int64.self)))
   }
 
   deinit {

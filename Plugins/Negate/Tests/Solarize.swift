@@ -32,9 +32,6 @@ public struct Solarize: Stage {
   public init() {}
 
   public mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
-    guard setup.format.image != .y10, setup.format.image != .y16 else {
-      throw StageError("needs 8-bit samples; choose another format with --format")
-    }
     try setup.writes(.inPlace)
     writer = setup.report(Report.self)
     limit = UInt8((threshold * 255).rounded())

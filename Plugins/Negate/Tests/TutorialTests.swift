@@ -20,9 +20,13 @@ import Testing
   #expect(throws: SettingError.self) { try kind.make(["threshold": "1.5"]) }
 }
 
-@Test func solarizeRefusesDeepSamples() {
+/// It says nothing of them: then they are refused, with the formats that it can take.
+@Test func solarizeIsRefusedSamplesInWords() throws {
   let frame = TestFrame(.y16, width: 1, height: 1, planes: [[0, 0]])
-  #expect(throws: StageError.self) { try StageUnderTest(Solarize(), for: frame) }
+  let error = #expect(throws: StageError.self) { try StageUnderTest(Solarize(), for: frame) }
+  let text = try #require(error?.description)
+  #expect(text.hasPrefix("takes samples of 8 bits, and those of Y16 lie in words of 16; choose"))
+  #expect(text.contains("--format (MJPG, YUYV,") && !text.contains("Y10"))
 }
 
 /// What the tutorial shows is what is compiled and tested.

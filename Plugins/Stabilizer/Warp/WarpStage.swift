@@ -19,7 +19,7 @@ public struct WarpStage: Stage {
     (plan, warp) = (nil, nil)
     guard Stabilizer.active(mode, format, isLive: setup.isLive) != .off else { return format }
     plan = try setup.reader(StabilizeReport.self, from: "stabilize/plan")
-    try setup.writes(.nextImage)
+    try setup.writes(.nextImage, depth: .any)
     warp = format.image.map { PictureWarp($0, width: format.width, height: format.height) }
     return format
   }

@@ -99,6 +99,8 @@ struct DumpContents: ~Copyable {
     if range?.extend(lost) == true { return }
     try endRange()
     range = DumpRange(first: lost, count: 1)
+    // Written at once: the events are lent.
+    if !lost.events.isEmpty { try endRange() }
   }
 
   private mutating func endRange() throws(SinkError) {
@@ -127,6 +129,7 @@ struct DumpContents: ~Copyable {
     try tellSession()
     text.removeAll()
     try text.append(fate.sequence, fate.epoch, fate.fate, nil, line)
+    try text.appendEvents(of: fate)
     try end(fate, logTime: logTime)
   }
 

@@ -111,6 +111,7 @@ enum DumpSchemas {
     keys.add("first_number", "integer", "number of the first of these frames")
     keys.add("first_sequence", "integer", "its sequence")
     keys.add("frames", "integer", "how many follow each other")
+    addEvents(&keys)
     return keys
   }()
 
@@ -132,6 +133,10 @@ enum DumpSchemas {
     keys.add("exposure_us", "number", "us, in force where known", isRequired: false)
     keys.add("gain", "number", "a factor, in force where known", isRequired: false)
     keys.add("lens", "number", "0 nearest to 1 furthest, in force where known", isRequired: false)
+    addEvents(&keys)
+  }
+
+  private static func addEvents(_ keys: inout JSONProperties) {
     var event = JSONProperties()
     event.add(
       "kind", of: ["control_applied", "control_refused", "replugged", "stalled"], "what happened")
@@ -140,7 +145,7 @@ enum DumpSchemas {
     event.add("value", "number|null", "what the device made of it", isRequired: false)
     event.add("wait_us", "number|null", "us in which nothing arrived", isRequired: false)
     keys.add(
-      "events", schema: JSONProperties.array(of: event.schema(), "just before this frame"),
+      "events", schema: JSONProperties.array(of: event.schema(), "just before the frame"),
       isRequired: false)
   }
 }

@@ -50,6 +50,7 @@ extension TextTarget where Self: ~Copyable {
     try append(decimal: range.first.sequence)
     try append(",\"frames\":")
     try append(decimal: range.count)
+    try appendEvents(of: range.first, digits: 17)
     try append(UInt8(ascii: "}"))
   }
 
@@ -72,7 +73,7 @@ extension TextTarget where Self: ~Copyable {
   }
 }
 
-/// Frames, next to each other, of which there are no bytes.
+/// Frames, next to each other, of which there are no bytes. The first alone may have events.
 struct DumpRange: Sendable {
   var first: LostFrame
   var count: UInt64
@@ -80,7 +81,7 @@ struct DumpRange: Sendable {
   /// Takes the frame in, if it belongs to the others.
   mutating func extend(_ next: LostFrame) -> Bool {
     guard next.fate == first.fate, next.sourceFate == first.sourceFate, next.epoch == first.epoch,
-      next.number == first.number + count
+      next.number == first.number + count, next.events.isEmpty
     else { return false }
     count += 1
     return true

@@ -34,7 +34,7 @@ public final class MovieSink: Sink {
 
   /// The file is made when the run is set up. `quality` is 1 to 100, for frames that are encoded.
   public init(path: String, quality: Int = 90, overwrite: Bool = false) {
-    precondition(1...100 ~= quality, "JPEG quality is 1 to 100, not \(quality)")
+    contract(1...100 ~= quality, "asks for a JPEG quality of \(quality); it is 1 to 100")
     self.path = path
     self.quality = quality
     self.overwrite = overwrite

@@ -29,7 +29,7 @@ public final class StillSink: Sink {
   public init(
     path: String, every interval: Duration? = nil, quality: Int = 90, overwrite: Bool = false
   ) {
-    precondition(1...100 ~= quality, "JPEG quality is 1 to 100, not \(quality)")
+    contract(1...100 ~= quality, "asks for a JPEG quality of \(quality); it is 1 to 100")
     self.path = path
     self.quality = quality
     self.overwrite = overwrite

@@ -33,7 +33,8 @@ struct CameraControls {
     var known: Int64? { V4L2Control.staysAsWritten(flags) ? value : nil }
   }
 
-  static let capacity = 2 * ControlPort.capacity
+  /// Changes that no frame has shown so far; of more, the oldest show at once.
+  static let capacity = EventQueue.capacity
 
   /// What may be written; the index is the port's.
   let writable: [V4L2Control]
@@ -42,8 +43,8 @@ struct CameraControls {
   private var gain: Watched?
   private var lens: Watched?
   private var changes: [Change] = []
-  private var ready: [Event] = []
-  private var refusedEvents: UInt64 = 0
+  /// What belongs to the frame that comes next.
+  var ready = EventQueue()
   private(set) var inForce = ControlState()
   /// Writes that the driver did not take.
   private(set) var refusedWrites: UInt64 = 0
@@ -59,7 +60,6 @@ struct CameraControls {
     gain = watched(V4L2Control.gain, V4L2Control.analogueGain)
     lens = watched(V4L2Control.focusAbsolute)
     changes.reserveCapacity(Self.capacity)
-    ready.reserveCapacity(Self.capacity)
   }
 
   /// The controls that frames tell of.
@@ -104,13 +104,8 @@ struct CameraControls {
   }
 
   private mutating func apply(_ change: Change) {
-    if let event = change.event { tell(event) }
+    if let event = change.event { ready.add(event) }
     set(change.control, value: change.value, flags: change.flags)
-  }
-
-  /// Lets an event ride on the next frame that is taken.
-  mutating func tell(_ event: Event) {
-    if ready.count < Self.capacity { ready.append(event) } else { refusedEvents += 1 }
   }
 
   private mutating func set(_ id: UInt32, value: Int64?, flags: UInt32?) {
@@ -126,14 +121,6 @@ struct CameraControls {
     inForce.gain = gain.flatMap { g in g.known.map { Self.gain($0, of: g.control) } } ?? .nan
     inForce.lensPosition =
       lens.flatMap { l in l.known.map { Self.lens($0, of: l.control) } } ?? .nan
-  }
-
-  /// Hands the events that are due to a slot.
-  mutating func deliver(into slot: inout CaptureSlot) {
-    for event in ready { slot.add(event) }
-    ready.removeAll(keepingCapacity: true)
-    if refusedEvents > 0 { slot.refuse(refusedEvents) }
-    refusedEvents = 0
   }
 }
 

@@ -5,12 +5,13 @@ internal import SprocketV4L2
 // Frames on their way from the driver's buffers into slots, and back.
 
 extension CameraSource {
+  public func takeEvents(into events: inout EventQueue) { events.take(from: &controls.ready) }
+
   public func take(into slot: inout CaptureSlot) {
     guard let (frame, isCorrupt) = held.map({ ($0.frame, $0.arrived.isCorrupt) }) else {
-      preconditionFailure("a frame is taken once it was announced")
+      contractBroken("takes a frame that was not announced; call `next` until it says .frame")
     }
     held = nil
-    controls.deliver(into: &slot)
     if let layout, !isCorrupt, loans.canLend {
       lend(frame, layout, to: &slot)
     } else {

@@ -30,7 +30,7 @@ internal import SprocketV4L2
 /// ## Trouble
 ///
 /// When nothing has come for four frame periods, and at least half a second, the frame that ends the
-/// pause carries `.stalled`; after the setting `timeout` the run fails. It fails, too, when the device
+/// pause has the event `.stalled`; after the setting `timeout` the run fails. It fails, too, when the device
 /// is unplugged. A read that fails otherwise (`EIO`) is counted and tried again, until then.
 public final class CameraSource: Source {
   /// The frame that `next` announced.
@@ -160,7 +160,7 @@ public final class CameraSource: Source {
   private func announce(_ frame: V4L2Frame, now: Int64) -> Arrival {
     loans.didDequeue(frame.index)
     if isStalled {
-      controls.tell(Event(kind: .stalled, value: Double(now - lastArrival) * 1e-6))
+      controls.ready.add(Event(kind: .stalled, value: Double(now - lastArrival) * 1e-6))
       isStalled = false
     }
     lastArrival = now

@@ -73,7 +73,7 @@ struct ReplayIndex {
       fateCount += 1
       if let number = ReplayRecord.lateNumber(data) { late.append(number) }
     } else if rangeChannels.contains(channel) {
-      if let range = ReplayRecord.range(data) { frames.append(range) }
+      if let range = ReplayRecord.range(data, events: &events) { frames.append(range) }
     } else if let session = ReplayRecord.session(data) {
       sessions.append(session)
     }

@@ -84,7 +84,7 @@ enum ReplayRecord {
       events.removeLast(events.count - first)
       return nil
     }
-    frame.events = Int32(first)..<Int32(min(events.count, first + Event.perFrame))
+    frame.events = Int32(first)..<Int32(min(events.count, first + EventQueue.capacity))
     return known == 3 && frame.bytes >= 0 ? frame : nil
   }
 
@@ -133,9 +133,10 @@ enum ReplayRecord {
     }
   }
 
-  /// Frames without bytes, as the first of them.
-  static func range(_ bytes: Span<UInt8>) -> ReplayFrame? {
+  /// Frames without bytes, as the first of them. Its events are added to `events`.
+  static func range(_ bytes: Span<UInt8>, events: inout [Event]) -> ReplayFrame? {
     var frame = ReplayFrame()
+    let first = events.count
     do throws(JSONScanner.Failure) {
       var json = JSONScanner()
       try json.begin("{", bytes)
@@ -152,13 +153,17 @@ enum ReplayRecord {
           let fate = try json.string(bytes)
           frame.isCorrupt = fate == "corrupt"
           frame.isStartup = fate == "startup"
+        } else if bytes.equals("events", key) {
+          try read(&json, bytes, to: &events)
         } else {
           try json.skip(bytes)
         }
       }
     } catch {
+      events.removeLast(events.count - first)
       return nil
     }
+    frame.events = Int32(first)..<Int32(min(events.count, first + EventQueue.capacity))
     // More than a camera delivers in a year is no dump.
     return (1...UInt64(UInt32.max)).contains(frame.skipped) ? frame : nil
   }

@@ -202,10 +202,15 @@ public final class ReplaySource: Source {
 
   // MARK: Handing over
 
+  /// Of frames without bytes, the first has what is recorded of them.
+  public func takeEvents(into events: inout EventQueue) {
+    guard let index, told == 0 else { return }
+    for event in index.frames[place].events { events.add(index.events[Int(event)]) }
+  }
+
   public func take(into slot: inout CaptureSlot) {
     guard let index else { return }
     let frame = index.frames[place]
-    for event in frame.events { slot.add(index.events[Int(event)]) }
     var count = 0
     if let image, let place = frame.place {
       var target = slot.bytes
@@ -229,7 +234,7 @@ public final class ReplaySource: Source {
   }
 
   public func reclaim(_ lent: UnsafeMutableRawPointer) {
-    preconditionFailure("a replay lends no memory")
+    contractBroken("gives memory back to a replay, which lends none; give it to its owner")
   }
 
   public func close() { reader = nil }

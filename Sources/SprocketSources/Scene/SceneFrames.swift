@@ -15,15 +15,12 @@ final class SceneFrames {
   /// The frame that was made last and is still wanted.
   private(set) var current: SceneTruth?
   private(set) var isCorrupt = false
-  /// What happened, `Event.perFrame` at most; rides on the next frame that is taken.
-  private var events: [Event] = []
-  /// Events since the last frame was taken that found no room.
-  private var refusedEvents: UInt64 = 0
+  /// What happened since the frame before.
+  var events = EventQueue()
 
   init(_ settings: SceneSettings) {
     self.settings = settings
     camera = SceneCamera(settings)
-    events.reserveCapacity(Event.perFrame)
   }
 
   /// Makes what frames of that size need. Allocates, and takes some 0.25 µs per pixel the first
@@ -52,16 +49,7 @@ final class SceneFrames {
     let change = ControlDelay.Change(
       control: Int(write.control), value: write.value, ticket: write.ticket)
     if camera.write(change, from: number) { return }
-    add(Event(kind: .controlRefused, control: write.control, ticket: write.ticket))
-  }
-
-  /// Lets an event ride on the next frame that is taken; with no room left it is counted.
-  func add(_ event: Event) {
-    if events.count < Event.perFrame {
-      events.append(event)
-    } else {
-      refusedEvents += 1
-    }
+    events.add(Event(kind: .controlRefused, control: write.control, ticket: write.ticket))
   }
 
   /// Draws a frame, or finds it in the cache, and damages it if that is due. Does nothing when the
@@ -70,7 +58,7 @@ final class SceneFrames {
     if current?.capture == capture { return }
     guard let imager else { preconditionFailure("Select a size before making frames.") }
     while let change = camera.apply(at: capture.number) {
-      add(
+      events.add(
         Event(
           kind: .controlApplied, control: UInt16(change.control), ticket: change.ticket,
           value: change.value))
@@ -86,24 +74,21 @@ final class SceneFrames {
     current = truth
   }
 
-  /// The frame is no longer wanted; its events wait for the next.
+  /// The frame is no longer wanted.
   func drop() {
     current = nil
   }
 
-  /// Copies the frame into its slot, with its events.
+  /// Copies the frame into its slot.
   func deliver(into slot: inout CaptureSlot) {
-    precondition(current != nil, "There is a frame to take once `next` has told of one.")
+    contract(
+      current != nil, "takes a frame that was not announced; call `next` until it says .frame")
     if let cached, let imager {
       copy(imager.cache[cached], into: &slot)
     } else {
       copy(bytes, into: &slot)
     }
     slot.filled(byteCount)
-    for index in events.indices { slot.add(events[index]) }
-    slot.refuse(refusedEvents)
-    events.removeAll(keepingCapacity: true)
-    refusedEvents = 0
     current = nil
   }
 }

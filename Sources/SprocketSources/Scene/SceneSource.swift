@@ -90,7 +90,7 @@ public final class SceneSource: Source {
       return .frame(announce(capture))
     case .replug:
       record.replugs += 1
-      frames.add(Event(kind: .replugged))
+      frames.events.add(Event(kind: .replugged))
       return .epoch(try describe(isAlternate: isAlternate), .replug)
     case .formatChange(_, let toAlternate):
       record.formatChanges += 1
@@ -128,7 +128,7 @@ public final class SceneSource: Source {
     truthFile?.add(truth)
     if capture.faults.contains(.stall) {
       let wait = settings.faults.stallDuration.nanosecondCount
-      frames.add(Event(kind: .stalled, value: Double(wait) * 1e-6))
+      frames.events.add(Event(kind: .stalled, value: Double(wait) * 1e-6))
     }
     var inForce = ControlState()
     inForce.exposureMicroseconds = Float(truth.moment.exposureMicroseconds)
@@ -143,6 +143,8 @@ public final class SceneSource: Source {
       isCorrupt: frames.isCorrupt, isStartup: capture.isStartup, inForce: inForce)
   }
 
+  public func takeEvents(into events: inout EventQueue) { events.take(from: &frames.events) }
+
   public func take(into slot: inout CaptureSlot) {
     frames.deliver(into: &slot)
   }
@@ -152,7 +154,7 @@ public final class SceneSource: Source {
   }
 
   public func reclaim(_ lent: UnsafeMutableRawPointer) {
-    preconditionFailure("The scene lends no memory.")
+    contractBroken("gives memory back to the scene, which lends none; give it to its owner")
   }
 
   public func close() {

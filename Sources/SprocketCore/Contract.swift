@@ -1,0 +1,86 @@
+// Mistakes of a program's author: told in debug and release builds alike, then the program stops.
+// `docs/traps.md` lists the sentences.
+
+internal import Glibc
+
+/// Ends the program, because its code does what the interface does not allow. Says first, on standard
+/// error, which stage, sink or source that was, at which frame, and how to mend it.
+///
+/// `sentence` begins with a verb that goes with that name: "reads ..., add ...". Nothing that a user, a
+/// file or a device does may lead here: those are errors.
+@inline(never)
+public func contractBroken(_ sentence: String) -> Never {
+  let code = RunningCode.current.map { "\($0): " } ?? ""
+  tell("\(code)\(sentence)\n")
+  abort()
+}
+
+/// Ends the program with `sentence` unless `isKept`.
+@inlinable
+public func contract(_ isKept: Bool, _ sentence: @autoclosure () -> String) {
+  if !isKept { contractBroken(sentence()) }
+}
+
+/// What a pipe takes at once or not at all is 4,096 bytes (`PIPE_BUF`); a sentence has less.
+private let longestSentence = 2048
+/// How long standard error may take to have room, in milliseconds. Whoever does not read it does not keep
+/// a program from stopping.
+private let patienceMilliseconds: Int32 = 200
+
+private func tell(_ sentence: String) {
+  let bytes = Array(sentence.utf8.prefix(longestSentence))
+  var request = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
+  guard unsafe poll(&request, 1, patienceMilliseconds) == 1, request.revents & Int16(POLLOUT) != 0
+  else { return }
+  _ = unsafe write(STDERR_FILENO, bytes, bytes.count)
+}
+
+/// Whose code a thread runs, and on which frame: what `contractBroken` says first.
+///
+/// A thread has one or none. It is changed by its thread alone, by two stores for each call of a stage.
+public final class RunningCode: CustomStringConvertible {
+  private let names: [String]
+  private var index = 0
+  private var frame: UInt64?
+
+  /// `names` are all that the thread will run, such as "stage `focus`".
+  public init(_ names: [String]) { self.names = names }
+
+  /// From here on the thread runs the code of the name at `index`, on that frame.
+  public func enter(_ index: Int, frame: UInt64) {
+    self.index = index
+    self.frame = frame
+  }
+
+  public var description: String {
+    let name = index < names.count ? names[index] : ""
+    return frame.map { "\(name), frame \($0)" } ?? name
+  }
+
+  /// Makes this the calling thread's own, which does not keep it; returns what was before.
+  @discardableResult
+  public func begin() -> RunningCode? {
+    let before = Self.current
+    Self.set(self)
+    return before
+  }
+
+  /// Gives the calling thread back what `begin` returned.
+  public static func end(_ before: RunningCode?) { set(before) }
+
+  static var current: RunningCode? {
+    guard let key, let found = unsafe pthread_getspecific(key) else { return nil }
+    return unsafe Unmanaged<RunningCode>.fromOpaque(found).takeUnretainedValue()
+  }
+
+  private static func set(_ code: RunningCode?) {
+    guard let key else { return }
+    unsafe pthread_setspecific(key, code.map { unsafe Unmanaged.passUnretained($0).toOpaque() })
+  }
+
+  /// `nil` where a process has no key left: then nobody is named.
+  private static let key: pthread_key_t? = {
+    var key = pthread_key_t()
+    return unsafe pthread_key_create(&key, nil) == 0 ? key : nil
+  }()
+}

@@ -1,0 +1,159 @@
+import SprocketCore
+import SprocketEngine
+import Testing
+
+/// Writes down what it hears, as notes: the event's ticket and frame, and at which frame it was heard.
+struct Listener: Stage {
+  static let order = Order.sequence
+  private(set) var notes: [String] = []
+  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+    setup.format
+  }
+  mutating func process(_ frame: inout FrameView) -> Verdict {
+    for index in 0..<frame.eventCount {
+      let event = frame.event(index)
+      notes.append("\(event.ticket) \(event.number) \(frame.record.number)")
+    }
+    return .keep
+  }
+  static let plugin = Plugin("listener", "writes down what it hears", Listener.self)
+}
+
+/// Writes down ticket and frame of each event, and the number that it was told with.
+///
+/// Unchecked: the engine uses it on one thread at a time, and tests look after the run.
+private final class ListeningSink: Sink, @unchecked Sendable {
+  let name: String
+  private let taps: Bool
+  private let latest: Bool
+  var heard: [String] = []
+  init(_ name: String, taps: Bool = false, latest: Bool = false) {
+    (self.name, self.taps, self.latest) = (name, taps, latest)
+  }
+  func configure(_ setup: inout SinkSetup) throws(SinkError) {
+    setup.tapsSource = taps
+    setup.takesLatest = latest
+  }
+  private func hear(_ events: [Event], at number: UInt64) {
+    for event in events { heard.append("\(event.ticket) \(event.number) \(number)") }
+  }
+  func write(_ frame: borrowing PackedFrame) throws(SinkError) {
+    let events = (0..<frame.view.eventCount).map { frame.view.event($0) }
+    hear(events, at: frame.record.number)
+  }
+  func account(_ lost: LostFrame) throws(SinkError) { hear(lost.events, at: lost.number) }
+}
+
+@Suite struct EventTests {
+  /// Each frame has two events, 2n and 2n + 1.
+  private func source(
+    _ steps: [ScriptedSource.Step], isLive: Bool = false
+  ) -> ScriptedSource {
+    let source = ScriptedSource(steps, isLive: isLive)
+    var ticket: UInt64 = 0
+    source.happens = { frame, events in
+      for _ in 0..<2 {
+        events.add(Event(kind: .controlApplied, ticket: ticket))
+        ticket += 1
+      }
+    }
+    return source
+  }
+
+  private func frames(_ count: UInt64, corrupt: (UInt64) -> Bool = { _ in false })
+    -> [ScriptedSource.Step]
+  {
+    (0..<count).map { .frame(sequence: $0, corrupt: corrupt($0)) }
+  }
+
+  /// Ticket and number of each event, for frames 0 ..< count.
+  private func all(_ count: UInt64) -> [String] {
+    (0..<count).flatMap { ["\($0 * 2) \($0)", "\($0 * 2 + 1) \($0)"] }
+  }
+
+  private func head(_ line: String) -> String {
+    line.split(separator: " ").prefix(2).joined(separator: " ")
+  }
+
+  @Test func e1WhatBelongsToDamagedOrDroppedFramesIsHeardOnceAndInOrder() throws {
+    let record = ListeningSink("record")
+    let tap = ListeningSink("tap", taps: true)
+    let damaged: (UInt64) -> Bool = { $0 % 5 < 2 && $0 != 49 }
+    let summary = try run(
+      source(frames(50, corrupt: damaged)), [RejectThirds.plugin, Listener.plugin],
+      sinks: [record, tap])
+    // The last frame that is neither damaged nor rejected is 49: with it everything was heard.
+    #expect(summary.notes.map(head) == all(50))
+    // e2: heard with the frame itself, or with the next that came by.
+    let late = summary.notes.map { $0.split(separator: " ").compactMap { UInt64($0) } }
+    for line in late {
+      let next = (line[1]...).first { !damaged($0) && $0 % 3 != 2 }
+      #expect(line[2] == next)
+    }
+    // Sinks are told with the frame's own number, whatever became of it.
+    let own = all(50).map { "\($0) \($0.split(separator: " ")[1])" }
+    #expect(record.heard == own && tap.heard == own)
+    #expect(summary.droppedEvents == 0)
+  }
+
+  @Test(arguments: [1, 4]) func e2AStageHearsNothingOfFramesThatComeLater(_ workers: Int) throws {
+    let summary = try run(
+      source(frames(500)), [Jitter.plugin, LookAround.plugin, Listener.plugin],
+      sinks: [RecordingSink()], workers: workers)
+    #expect(summary.notes == all(500).map { "\($0) \($0.split(separator: " ")[1])" })
+  }
+
+  @Test func e3AnEpochNeitherRepeatsNorLosesAnEvent() throws {
+    let sink = ListeningSink("record")
+    // The last frames of the first epoch, and the first of the second, are damaged.
+    let steps =
+      frames(10) { $0 >= 7 } + [.epoch(width: 16)] + frames(10) { $0 < 3 }
+      + [.frame(sequence: 0)] + frames(5)
+    let summary = try run(source(steps), [Listener.plugin], sinks: [sink])
+    #expect(summary.epochs > 2)
+    #expect(summary.notes.map(head) == all(26))
+    #expect(summary.notes.contains("14 7 13"))
+    #expect(sink.heard.map(head) == all(26))
+  }
+
+  @Test func e1FramesWithoutRoomLoseNothing() throws {
+    // Live, with a sink that wants the latest: frames are overrun, skipped and lapped.
+    let sink = ListeningSink("latest", latest: true)
+    let slow = RecordingSink("slow")
+    slow.delay = { $0 % 16 == 0 ? 2_000_000 : 0 }
+    let count: UInt64 = 1500
+    let summary = try run(
+      source(frames(count), isLive: true), [Jitter.plugin, Listener.plugin], sinks: [sink, slow])
+    #expect(summary.droppedEvents == 0)
+    #expect(sink.heard == all(count).map { "\($0) \($0.split(separator: " ")[1])" })
+    // What belongs to frames after the last that the stage got is told by sinks alone.
+    let heard = summary.notes.map(head)
+    #expect(heard == Array(all(count).prefix(heard.count)) && heard.count > 2)
+  }
+
+  @Test func e4WhatWasWrittenOverIsCounted() throws {
+    let source = ScriptedSource(frames: 300)
+    source.happens = { frame, events in
+      for _ in 0..<EventQueue.capacity + 1 { events.add(Event(kind: .stalled)) }
+    }
+    // The stage sees none of the first 299 frames, which is 38,272 events, of which 4,096 are kept.
+    let summary = try run(source, [OnlyAfter.plugin, Listener.plugin], sinks: [RecordingSink()])
+    let kept = 4096
+    #expect(summary.notes.count == kept)
+    let all = 300 * EventQueue.capacity
+    // 300 had no room in the queue; sinks may miss some too.
+    #expect(summary.droppedEvents >= UInt64(300 + all - kept))
+  }
+}
+
+/// Keeps frame 299 alone.
+private struct OnlyAfter: Stage {
+  static let order = Order.sequence
+  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+    setup.format
+  }
+  mutating func process(_ frame: inout FrameView) -> Verdict {
+    frame.record.number < 299 ? .drop(.rejected) : .keep
+  }
+  static let plugin = Plugin("after", "keeps the last frame", OnlyAfter.self)
+}

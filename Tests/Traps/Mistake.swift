@@ -1,0 +1,16 @@
+import Sprocket
+
+/// A mistake in a program's code that ends the program with a sentence.
+enum Mistake: String, CaseIterable, SettingValue {
+  // Of a stage, at a frame.
+  case luma, image, encoded, edit, source, row, rowOfPlane, plane, sourcePlane, event, eventOrder
+  case earlier, later, control, upsideDown
+  // Of a stage, in configure.
+  case history, lookahead, report, steers, format
+  // Of a sink.
+  case sinkImage, value
+  // Of a source.
+  case fill, take, cameraTake, sceneReclaim, replayReclaim
+  // Of who sets up a run.
+  case field, size, planeSize, workers, movieQuality, stillQuality, unpacker, unpackerRange
+}

@@ -1,0 +1,45 @@
+// Makes the mistake that it is told by name; without a name it lists them. docs/traps.md says what the
+// program tells then, and Tests/Judges/test_traps.py holds one against the other.
+
+import Sprocket
+
+guard CommandLine.arguments.count == 2, let mistake = Mistake(rawValue: CommandLine.arguments[1])
+else {
+  for mistake in Mistake.allCases { print(mistake.rawValue) }
+  throw SourceError(.usage, "give the name of one of these mistakes")
+}
+
+switch mistake {
+case .field: _ = Plugin("probe", "makes mistakes", FieldProbe.self)
+case .size:
+  _ = FrameFormat(pixelFormat: .grey, width: 0, height: 48, color: .jpeg, rate: .unknown)
+case .planeSize: _ = PixelFormat.grey.plane(1, width: 64, height: 48)
+case .workers: _ = RunOptions(workers: 0)
+case .movieQuality: _ = MovieSink(path: "movie.mov", quality: 0)
+case .stillQuality: _ = StillSink(path: "stills", quality: 101)
+default: try run(mistake)
+}
+
+/// Runs a chain with the mistake in it.
+func run(_ mistake: Mistake) throws {
+  var settings = SceneSettings()
+  settings.width = 64
+  settings.height = 48
+  settings.pace = .fast
+  let ofSource: Set<Mistake> = [
+    .fill, .take, .cameraTake, .sceneReclaim, .replayReclaim, .upsideDown,
+  ]
+  let source: any Source =
+    ofSource.contains(mistake)
+    ? try ProbeSource(mistake, settings) : try SceneSource(settings)
+  let isOfUnpacker = mistake == .unpacker || mistake == .unpackerRange
+  let isAny = mistake == .eventOrder || mistake == .steers
+  let stage = StageChoice(
+    isAny ? AnyProbe.plugin : Probe.plugin, values: ["mistake": mistake.rawValue])
+  let engine = try Engine(
+    source: source, stages: [stage], sinks: [ProbeSink(mistake)],
+    options: RunOptions(workers: 2, frameLimit: 10)
+  ) { isOfUnpacker ? ProbeUnpacker(mistake) as any Unpacker : FrameUnpacker() }
+  engine.start()
+  _ = engine.wait(for: .seconds(60))
+}
