@@ -57,7 +57,8 @@ public struct FrameView: ~Copyable {
     let events = heardEvents
     contract(
       index >= 0 && index < events.count,
-      "asks for event \(index) of \(events.count); count to `eventCount`")
+      "asks for event \(index), and there are \(events.count); the first is 0, count to `eventCount`"
+    )
     return events[index]
   }
   public var eventCount: Int { heardEvents.count }

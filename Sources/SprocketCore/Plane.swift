@@ -166,14 +166,14 @@ public struct ImageEditor: ~Copyable, ~Escapable {
 
 @usableFromInline @inline(never)
 func wrongRow(_ y: Int, of rows: Int, plane: Int? = nil) -> Never {
-  let place = plane.map { " in plane \($0)" } ?? ""
+  let place = plane.map { " of plane \($0)" } ?? " of a plane"
   contractBroken(
-    "asks for row \(y)\(place) of \(rows) rows; the first is row 0, count to `rows`")
+    "asks for row \(y)\(place), which has \(rows); the first is 0, count to `rows`")
 }
 
 @usableFromInline @inline(never)
 func wrongPlane(_ index: Int, of count: Int) -> Never {
   contractBroken(
-    "asks for plane \(index) of a picture with \(count), the first is plane 0; count to `planeCount`"
+    "asks for plane \(index) of a picture, which has \(count); the first is 0, count to `planeCount`"
   )
 }

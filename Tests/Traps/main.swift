@@ -3,21 +3,23 @@
 
 import Sprocket
 
-guard CommandLine.arguments.count == 2, let mistake = Mistake(rawValue: CommandLine.arguments[1])
-else {
+if CommandLine.arguments.count == 2, let mistake = Mistake(rawValue: CommandLine.arguments[1]) {
+  try make(mistake)
+} else {
   for mistake in Mistake.allCases { print(mistake.rawValue) }
-  throw SourceError(.usage, "give the name of one of these mistakes")
 }
 
-switch mistake {
-case .field: _ = Plugin("probe", "makes mistakes", FieldProbe.self)
-case .size:
-  _ = FrameFormat(pixelFormat: .grey, width: 0, height: 48, color: .jpeg, rate: .unknown)
-case .planeSize: _ = PixelFormat.grey.plane(1, width: 64, height: 48)
-case .workers: _ = RunOptions(workers: 0)
-case .movieQuality: _ = MovieSink(path: "movie.mov", quality: 0)
-case .stillQuality: _ = StillSink(path: "stills", quality: 101)
-default: try run(mistake)
+func make(_ mistake: Mistake) throws {
+  switch mistake {
+  case .field: _ = Plugin("probe", "makes mistakes", FieldProbe.self)
+  case .size:
+    _ = FrameFormat(pixelFormat: .grey, width: 0, height: 48, color: .jpeg, rate: .unknown)
+  case .planeSize: _ = PixelFormat.grey.plane(1, width: 64, height: 48)
+  case .workers: _ = RunOptions(workers: 0)
+  case .movieQuality: _ = MovieSink(path: "movie.mov", quality: 0)
+  case .stillQuality: _ = StillSink(path: "stills", quality: 101)
+  default: try run(mistake)
+  }
 }
 
 /// Runs a chain with the mistake in it.
