@@ -46,7 +46,7 @@ public final class JPEGPacker: Packer {
 
   /// For pictures of the format that was asked about. `quality` is 1 to 100.
   public init(_ needs: Requirements, quality: Int) {
-    precondition(1...100 ~= quality, "JPEG quality is 1 to 100, not \(quality)")
+    contract(1...100 ~= quality, "asks for a JPEG quality of \(quality); it is 1 to 100")
     encoder = try? JPEGEncoder()
     self.quality = quality
     (format, subsampling, isLuma) = (needs.format, needs.subsampling, needs.isReduced)
