@@ -255,7 +255,7 @@ def run(seed, folder):
     return weather, program, words, outcome
 
 
-def faults(weather, outcome, folder):
+def faults(weather, program, outcome, folder):
     """What is bad about a run, as sentences."""
     for report in folder.glob("sanitizer*"):
         yield f"a sanitizer reports: {report.read_text()[:3000]}"
@@ -265,8 +265,9 @@ def faults(weather, outcome, folder):
         yield f"killed by {signal.Signals(-outcome.status).name}"
     if outcome.status > 0 and outcome.errors is not None:
         lines = outcome.errors.strip().splitlines()
+        name = f"{pathlib.Path(program.path).name}: "
         # Where memory is too short for the loader, it is the loader that says so.
-        if not any(line.startswith("sprocket: ") or (outcome.status == 127 and "shared librar" in line)
+        if not any(line.startswith(name) or (outcome.status == 127 and "shared librar" in line)
                    for line in lines):
             yield f"exit {outcome.status} without a sentence"
     summary = folder / "summary.json"
@@ -356,7 +357,7 @@ def judge(seed, inputs, is_shown=False):
         folder = pathlib.Path(name)
         weather, program, words, outcome = run(seed, folder)
         try:
-            found = list(faults(weather, outcome, folder))
+            found = list(faults(weather, program, outcome, folder))
         except (ValueError, KeyError) as error:
             found = [f"what it left cannot be read: {error!r}"]
     if is_shown:
@@ -414,9 +415,10 @@ def bad_storms(seeds, jobs=2, state=None, is_shown=False):
         folder = pathlib.Path(name)
         make_inputs(folder)
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            for text in pool.map(one, (seed for seed in seeds if seed not in done)):
-                if text:
-                    yield text
+            running = [pool.submit(one, seed) for seed in seeds if seed not in done]
+            for future in concurrent.futures.as_completed(running):
+                if future.result():
+                    yield future.result()
 
 
 def main():

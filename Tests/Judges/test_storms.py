@@ -39,7 +39,7 @@ def test_what_is_bad_is_found(script, found, monkeypatch, tmp_path):
     assert found in text and "storms.py 1 --show" in text
 
 
-@pytest.mark.parametrize("script", [GOOD, "echo 'sprocket: the disk is full' >&2; exit 1"])
+@pytest.mark.parametrize("script", [GOOD, "echo 'program: the disk is full' >&2; exit 1"])
 def test_what_is_good_is_not_blamed(script, monkeypatch, tmp_path):
     assert judged(monkeypatch, tmp_path, script) is None
 
