@@ -6,7 +6,7 @@
 //   DISK_ERRORS_AT      which of these calls, from 1; 0 for none
 //   DISK_ERRORS_HOW     an errno, or "short": a write takes half of what it is given
 //   DISK_ERRORS_LASTS   if set, all calls after that one fail, too, of whichever kind
-//   DISK_ERRORS_LOG     a file that gets the name of each call, a line each
+//   DISK_ERRORS_LOG     a file that gets a line for each call: what it is, a tab, and the path
 //
 // A sync that fails loses what was written since the last that did not, as Linux does: it marks the pages
 // clean, and the next sync succeeds. Here the file is cut.
@@ -62,18 +62,22 @@ __attribute__((constructor)) static void begin(void) {
   syscall(SYS_close, opened);
 }
 
+// What the call on this thread is about, for the log.
+static __thread char subject[PATH_MAX];
+
 static int is_below(const char *path) {
   size_t length = folder ? strlen(folder) : 0;
+  if (path != subject) snprintf(subject, sizeof subject, "%s", path);
   return length > 0 && strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == 0);
 }
 
 static int has_descriptor(int descriptor) {
-  char link[64], path[PATH_MAX];
+  char link[64];
   snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
-  long count = syscall(SYS_readlinkat, AT_FDCWD, link, path, sizeof path - 1);
+  long count = syscall(SYS_readlinkat, AT_FDCWD, link, subject, sizeof subject - 1);
   if (count <= 0) return 0;
-  path[count] = 0;
-  return is_below(path);
+  subject[count] = 0;
+  return is_below(subject);
 }
 
 static int has_name(int start, const char *name) {
@@ -89,8 +93,9 @@ static int fails(int is_ours, const char *name) {
   int is_failing = is_due || (has_failed && lasts);
   has_failed |= is_due;
   if (log_file >= 0) {
-    char line[64];
-    syscall(SYS_write, log_file, line, (size_t)snprintf(line, sizeof line, "%s\n", name));
+    char line[PATH_MAX + 64];
+    int length = snprintf(line, sizeof line, "%s\t%s\n", name, subject);
+    syscall(SYS_write, log_file, line, (size_t)length);
   }
   pthread_mutex_unlock(&lock);
   if (!is_failing) return 0;

@@ -29,7 +29,8 @@ OUTPUTS = {
 SINKS = {"mov": ["movie"], "mp4": ["movie"], "mkv": ["movie"], "stills": ["stills"],
          "dump": ["dump", "dump-fates"], "reports": ["reports"], "checksums": ["checksum"], "summary": []}
 
-Run = collections.namedtuple("Run", "folder status errors calls")
+# What was called, in order, and the path of each.
+Run = collections.namedtuple("Run", "folder status errors calls paths")
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +65,9 @@ def run(library, folder, victim, call="open", at=0, how=errno.EIO, lasts=False):
         settings["DISK_ERRORS_LASTS"] = 1
     result = subprocess.run(command, capture_output=True, timeout=LIMIT,
                             env={**os.environ, **{key: str(value) for key, value in settings.items()}})
-    calls = (folder / "calls").read_text().splitlines() if (folder / "calls").exists() else []
-    return Run(folder, result.returncode, result.stderr.decode(), calls)
+    lines = (folder / "calls").read_text().splitlines() if (folder / "calls").exists() else []
+    calls, paths = zip(*(line.split("\t") for line in lines)) if lines else ((), ())
+    return Run(folder, result.returncode, result.stderr.decode(), list(calls), list(paths))
 
 
 @pytest.fixture(scope="module")
@@ -203,3 +205,32 @@ def test_whichever_call_fails_that_output_fails_alone_and_its_ledger_is_true(
         attempts = [pool.submit(attempt, *one) for one in enumerate(ways(calls))]
     wrong = [error for one in attempts if (error := one.exception())]
     assert not wrong, "\n".join(f"{type(error).__name__}: {error}" for error in wrong)
+
+
+def test_names_are_synced_too(whole):
+    """A new folder of stills with its parent, and of each file the folder that it is in."""
+    for victim, done in whole.items():
+        file = path(done.folder, victim)
+        synced = [str(folder) for call, folder in zip(done.calls, done.paths) if call == "sync"]
+        assert str(file.parent) in synced, (victim, synced)
+        # Renamed before.
+        last = max(place for place, call in enumerate(done.calls) if call == "rename")
+        after = [str(folder) for call, folder in zip(done.calls[last:], done.paths[last:])
+                 if call == "sync"]
+        assert after == ([str(file), str(file.parent)] if victim == "stills" else [str(file.parent)])
+
+
+@pytest.mark.parametrize("option", [("--pipe", "gray"), ("--reports", "/dev/stdout")])
+def test_what_a_disk_tells_only_at_closing_is_told(option, library, tmp_path):
+    command = [SPROCKET, "run", "--source", "scene", "--size", "64x48", "--frames", "3", "--quiet", *option,
+               "--summary", str(tmp_path / "s.json")]
+    settings = {"LD_PRELOAD": library, "DISK_ERRORS_FOLDER": tmp_path / "out", "DISK_ERRORS_CALL": "close",
+                "DISK_ERRORS_AT": 1}
+    (tmp_path / "out").mkdir()
+    with open(tmp_path / "out" / "pixels", "wb") as file:
+        result = subprocess.run(command, stdout=file, stderr=subprocess.PIPE, timeout=LIMIT,
+                                env={**os.environ, **{key: str(value) for key, value in settings.items()}})
+    assert result.returncode == 1
+    assert "its disk is gone or broken" in one_sentence(result.stderr.decode())
+    ledger = read_summary(tmp_path / "s.json")["sinks"][option[0].strip("-")]
+    assert (ledger["failed"], ledger["delivered"]) == (3, 0)

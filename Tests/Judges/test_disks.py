@@ -181,3 +181,40 @@ def test_a_link_to_a_folder_and_a_name_with_strange_letters_are_names_like_other
                     movie, "--quiet"], check=True, timeout=LIMIT)
     assert len(movie_packets(movie)) == 3
     assert [path.name for path in (tmp_path / "real folder").iterdir()] == [movie.name]
+
+
+@pytest.mark.parametrize("kind", ["symlink_to", "hardlink_to"])
+@pytest.mark.parametrize("name", ["movie", "dump", "reports"])
+def test_a_link_under_a_partial_name_loses_nothing(name, kind, tmp_path):
+    run = command(tmp_path, "--frames", "3", "--overwrite")
+    precious, [stem, ending] = tmp_path / "precious", FILES[name].split(".")
+    precious.write_bytes(b"precious")
+    partial = tmp_path / name / f"{stem}.partial.{ending}"
+    getattr(partial, kind)(precious)
+    result = subprocess.run(run, capture_output=True, timeout=LIMIT)
+    assert result.returncode == 2
+    sentence = one_sentence(result.stderr.decode())
+    assert str(partial) in sentence and "link" in sentence and "move that away" in sentence
+    assert precious.read_bytes() == b"precious"
+    partial.unlink()
+    subprocess.run(run, check=True, timeout=LIMIT)
+    assert precious.read_bytes() == b"precious"
+    assert readable(name, tmp_path / name, True) == 3
+
+
+def test_links_among_stills_and_later_files_of_a_movie_lose_nothing(tmp_path):
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"precious")
+    (tmp_path / "stills").mkdir()
+    (tmp_path / "stills/still-00000001.partial.jpg").hardlink_to(precious)
+    (tmp_path / "stills/still-00000002.partial.jpg").symlink_to(precious)
+    (tmp_path / "stills/still-00000003.jpg").symlink_to(precious)
+    (tmp_path / "movie-2.mov").symlink_to(precious)
+    subprocess.run([SPROCKET, "run", "--source", "scene", "--size", "64x48", "--frames", "100",
+                    "--source-set", "formatchange=0.05", "--movie", tmp_path / "movie.mov", "--stills",
+                    tmp_path / "stills", "--overwrite", "--quiet"], check=True, timeout=LIMIT)
+    assert precious.read_bytes() == b"precious"
+    assert not (tmp_path / "movie-2.mov").is_symlink()
+    names = sorted(path.name for path in (tmp_path / "stills").iterdir())
+    assert names == [f"still-{number:08}.jpg" for number in range(100)]
+    assert not any((tmp_path / "stills" / name).is_symlink() for name in names)

@@ -169,7 +169,8 @@ import Testing
     try sink.finish()
     #expect(try scratch.text("victim") == "precious")
     for number in 0..<3 {
-      #expect(try scratch.bytes("s/still-0000000\(number).jpg") == [UInt8](repeating: 7, count: 100))
+      #expect(
+        try scratch.bytes("s/still-0000000\(number).jpg") == [UInt8](repeating: 7, count: 100))
     }
   }
 }
