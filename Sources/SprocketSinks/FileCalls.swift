@@ -76,7 +76,10 @@ enum FileCalls {
 
   /// 0 where an `errno` of `sync_file_range` only says that a file system has no such call.
   private static func loss(_ code: Int32) -> Int32 {
-    [EINVAL, ENOSYS, ESPIPE, EINTR, EPERM].contains(code) ? 0 : code
+    switch code {
+    case EINVAL, ENOSYS, ESPIPE, EINTR, EPERM: 0
+    default: code
+    }
   }
 
   /// The corresponding C function is `fsync`.
