@@ -116,11 +116,12 @@ extension String: SettingValue {
   public static var allowed: String { "text" }
 }
 
-/// Durations are spelled `500ms`, `2s`, `1.5s`, `40us`; a bare number is milliseconds.
+/// Durations are spelled `500ms`, `2s`, `1.5s`, `40us`, `5m`, `1h`, wherever one is asked for. A bare
+/// number is refused: some would mean seconds by it, others milliseconds.
 extension Duration: SettingValue {
   public init?(settingText: String) {
     let units: [(suffix: String, nanoseconds: Double)] = [
-      ("ms", 1e6), ("us", 1e3), ("ns", 1), ("s", 1e9), ("m", 60e9), ("h", 3600e9), ("", 1e6),
+      ("ms", 1e6), ("us", 1e3), ("ns", 1), ("s", 1e9), ("m", 60e9), ("h", 3600e9),
     ]
     for unit in units where settingText.hasSuffix(unit.suffix) {
       guard let value = Double(settingText.dropLast(unit.suffix.count)), value.isFinite,
@@ -138,7 +139,7 @@ extension Duration: SettingValue {
     if nanoseconds % 1_000 == 0 { return "\(nanoseconds / 1_000)us" }
     return "\(nanoseconds)ns"
   }
-  public static var allowed: String { "a duration such as 500ms or 2s" }
+  public static var allowed: String { "a duration with its unit, such as 500ms, 2s or 5m" }
 
   /// Whole nanoseconds; a duration of over 292 years saturates.
   public var nanosecondCount: Int64 {

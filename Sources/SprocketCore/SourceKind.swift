@@ -96,7 +96,8 @@ public struct SourceKind: Sendable {
     if let unknown = values.keys.sorted().first(where: { !known.contains($0) }) {
       throw SourceError(
         .usage,
-        "the source \(name) has no setting \(unknown); it has \(known.joined(separator: ", "))")
+        "the source \(name) has no setting `\(unknown)`; "
+          + knownNames(known, near: unknown, "it has"))
     }
     return try makeSource(given, values, request)
   }

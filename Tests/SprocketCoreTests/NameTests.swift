@@ -1,0 +1,57 @@
+import SprocketCore
+import Testing
+
+@Suite struct PrintableTests {
+  @Test(arguments: [
+    ("clip.avi", "clip.avi"), ("Zoë's 映画 👩‍🚀.mov", "Zoë's 映画 👩‍🚀.mov"), ("", ""),
+    ("a\nb\tc\r", "a\\nb\\tc\\r"), ("\u{1B}[31mred", "\\u{1B}[31mred"),
+    ("\0\u{7F}", "\\u{0}\\u{7F}"),
+    ("\u{9B}2J", "\\u{9B}2J"), ("\u{85}\u{2028}\u{2029}", "\\u{85}\\u{2028}\\u{2029}"),
+    ("gpj.\u{202E}exe", "gpj.\\u{202E}exe"), ("\u{2066}a\u{2069}", "\\u{2066}a\\u{2069}"),
+    ("\r\n", "\\r\\n"),
+  ])
+  func whatCommandsATerminalIsShownByItsNumber(given: String, shown: String) {
+    #expect(printable(given) == shown)
+    #expect(printable(shown) == shown)
+  }
+}
+
+@Suite struct NearestNameTests {
+  static let stages = ["autoexposure", "autofocus", "focus", "latedrop", "meter", "negate"]
+
+  @Test(arguments: [
+    ("metr", "meter"), ("Meter", "meter"), ("mteer", "meter"), ("focsu", "focus"),
+    ("late", "latedrop"), ("neg", "negate"), ("autofocsu", "autofocus"),
+  ])
+  func aMisspelledNameIsFound(given: String, meant: String) {
+    #expect(nearestName(to: given, among: Self.stages) == meant)
+  }
+
+  @Test(arguments: ["", "a", "auto", "vignette", String(repeating: "meter", count: 100_000)])
+  func whatIsLikeNoneOrSeveralIsNot(given: String) {
+    #expect(nearestName(to: given, among: Self.stages) == nil)
+  }
+
+  @Test func aSentenceEndsWithAllThereAre() {
+    #expect(
+      knownNames(["a1", "meter"], near: "metr") == "did you mean `meter`? there are: a1, meter")
+    #expect(knownNames(["meter"], near: "x9y", "it has") == "it has: meter")
+    #expect(knownNames([], near: "x") == "there are: none")
+  }
+}
+
+@Suite struct DurationTextTests {
+  @Test(
+    arguments: [
+      ("2s", 2_000_000_000), ("1.5s", 1_500_000_000), ("500ms", 500_000_000), ("40us", 40_000),
+      ("7ns", 7), ("5m", 300_000_000_000), ("1h", 3_600_000_000_000), ("0s", 0),
+    ] as [(String, Int64)])
+  func oneSyntax(text: String, nanoseconds: Int64) {
+    #expect(Duration(settingText: text) == .nanoseconds(nanoseconds))
+  }
+
+  @Test(arguments: ["", "10", "0", "s", "3sec", "-1s", "1 s", "nans", "infs", "1e30h"])
+  func withoutItsUnitNothingIsADuration(text: String) {
+    #expect(Duration(settingText: text) == nil)
+  }
+}
