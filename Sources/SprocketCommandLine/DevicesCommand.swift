@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import FoundationEssentials
 internal import Sprocket
 
-/// `sprocket devices`: what can be captured from.
+/// `devices`: what can be captured from.
 struct DevicesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "devices",
@@ -11,45 +11,51 @@ struct DevicesCommand: ParsableCommand {
   @Flag(help: "Prints a JSON list instead; README.md says what is in it.")
   var json = false
 
-  func execute() throws {
-    let cameras = CameraInfo.all()
+  func execute(_ signals: inout StopSignals) throws {
+    let cameras = try cameras(&signals)
     if json {
       let encoder = JSONEncoder()
       encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-      print(String(decoding: try encoder.encode(cameras.map(CameraLine.init)), as: UTF8.self))
-      return
-    }
-    guard !cameras.isEmpty else {
-      print("there is no camera; `sprocket run` takes the built-in scene")
-      return
-    }
-    for (index, camera) in cameras.enumerated() {
-      if index > 0 { print("") }
-      tell(camera)
+      Console.output.say(
+        json: String(decoding: try encoder.encode(cameras.map(CameraLine.init)), as: UTF8.self))
+    } else if cameras.isEmpty {
+      Console.output.say("there is no camera; `\(programName) run` takes the built-in scene")
+    } else {
+      for line in cameras.map(lines).joined(separator: [""]) { Console.output.say(line) }
     }
   }
 
-  private func tell(_ camera: CameraInfo) {
-    print("\(camera.card) (\(camera.path))")
-    if let problem = camera.problem {
-      print("  \(problem)")
-      return
+  /// Asks every device; one that does not answer is left alone at the first signal.
+  private func cameras(_ signals: inout StopSignals) throws -> [CameraInfo] {
+    do {
+      return try BackgroundWork("devices") { CameraInfo.all() }.value(&signals) { .zero }
+    } catch is Abandoned {
+      throw RunError(.failed, "stopped before every device had answered")
     }
-    print("  driver \(camera.driver), bus \(camera.bus)")
-    if camera.formats.isEmpty { print("  offers no format at the moment: nothing feeds it") }
-    for group in groups(camera.formats.filter { $0.pixelFormat != nil }) { tell(group) }
+  }
+
+  private func lines(_ camera: CameraInfo) -> [String] {
+    var lines = ["\(camera.card) (\(camera.path))"]
+    if let problem = camera.problem { return lines + ["  \(problem)"] }
+    lines.append("  driver \(camera.driver), bus \(camera.bus)")
+    if camera.formats.isEmpty { lines.append("  offers no format at the moment: nothing feeds it") }
+    for group in groups(camera.formats.filter { $0.pixelFormat != nil }) {
+      lines += self.lines(group)
+    }
     let unknown = camera.formats.filter { $0.pixelFormat == nil }.map(\.fourCC)
     if !unknown.isEmpty {
-      print("  \(wrapped(["unknown to Sprocket: \(unknown[0])"] + unknown.dropFirst(), indent: 4))")
+      lines += wrapped(
+        "  ", ["unknown to Sprocket: \(unknown[0])"] + unknown.dropFirst(), indent: 4)
     }
     var heading = ""
     for control in camera.controls {
       if control.group != heading {
         heading = control.group
-        print("  \(heading)")
+        lines.append("  \(heading)")
       }
-      tell(control)
+      lines += self.lines(control)
     }
+    return lines
   }
 
   /// Formats with the same sizes, together.
@@ -65,20 +71,19 @@ struct DevicesCommand: ParsableCommand {
     return groups
   }
 
-  private func tell(_ formats: [CameraFormat]) {
+  private func lines(_ formats: [CameraFormat]) -> [String] {
     let names = formats.map { $0.isEmulated ? "\($0.fourCC) (by libv4l2)" : $0.fourCC }
-    print("  " + wrapped(names, indent: 4))
-    for size in formats[0].sizes {
-      print("    \(pad(size.text, 12))\(size.rates.text)")
-    }
+    return wrapped("  ", names, indent: 4)
+      + formats[0].sizes.map { "    \(pad($0.text, 12))\($0.rates.text)" }
   }
 
-  /// Words with commas between them, on lines of at most 100 columns.
-  private func wrapped(_ words: [String], indent: Int) -> String {
+  /// Words with commas between them behind `start`, on lines of at most 100 columns, all but the first
+  /// indented by `indent`.
+  private func wrapped(_ start: String, _ words: [String], indent: Int) -> [String] {
     var lines: [String] = []
     var line = ""
     for (index, word) in words.enumerated() {
-      let piece = index < words.count - 1 ? "\(word)," : word
+      let piece = printable(index < words.count - 1 ? "\(word)," : word)
       if line.isEmpty {
         line = piece
       } else if indent + line.count + 1 + piece.count <= 100 {
@@ -88,10 +93,12 @@ struct DevicesCommand: ParsableCommand {
         line = piece
       }
     }
-    return (lines + [line]).joined(separator: "\n" + String(repeating: " ", count: indent))
+    lines.append(line)
+    let margin = String(repeating: " ", count: indent)
+    return [start + lines[0]] + lines.dropFirst().map { margin + $0 }
   }
 
-  private func tell(_ control: CameraControlInfo) {
+  private func lines(_ control: CameraControlInfo) -> [String] {
     let description = control.description
     var words: [String]
     switch description.kind {
@@ -105,6 +112,6 @@ struct DevicesCommand: ParsableCommand {
     if let value = control.value { words.append("now \(description.text(of: value))") }
     if control.isReadOnly { words.append("cannot be set") }
     if control.isInactive { words.append("inactive") }
-    print("    \(pad(description.name, 30))\(wrapped(words, indent: 34))")
+    return wrapped("    \(pad(description.name, 30))", words, indent: 34)
   }
 }

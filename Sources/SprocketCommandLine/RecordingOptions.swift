@@ -14,15 +14,19 @@ struct RecordingOptions: ParsableArguments {
   var stills: String?
 
   @Option(
+    parsing: .unconditional,
     help: ArgumentHelp(
       "One still per so much time, the first frame at or after each: 1s, 500ms.",
-      valueName: "duration"))
-  var every: TimeSpan?
+      valueName: "duration"),
+    transform: Duration.parsePositive)
+  var every: Duration?
 
   @Option(
+    parsing: .unconditional,
     help: ArgumentHelp(
-      "Quality of JPEG that is encoded, 1 to 100. A camera's own is kept as it is.", valueName: "n")
-  )
+      "Quality of JPEG that is encoded, 1 to 100. A camera's own is kept as it is.",
+      valueName: "n"),
+    transform: wholeNumber(1...100, example: 90))
   var quality = 90
 
   @Option(
@@ -31,11 +35,13 @@ struct RecordingOptions: ParsableArguments {
   var dump: String?
 
   func validate() throws {
-    if let every {
-      if stills == nil { throw ValidationError("--every is for --stills; add --stills FOLDER") }
-      if every.duration <= .zero { throw ValidationError("--every is above 0") }
+    if every != nil, stills == nil {
+      throw ValidationError("--every is for --stills; add --stills FOLDER")
     }
-    guard 1...100 ~= quality else { throw ValidationError("--quality is 1 to 100, not \(quality)") }
+    for (option, path) in [("--stills", stills), ("--dump", dump)] where path == "-" {
+      throw ValidationError(
+        "\(option) cannot go to standard output; give a name (./- is a file of that name)")
+    }
   }
 
   /// In the order of the options.
@@ -44,7 +50,7 @@ struct RecordingOptions: ParsableArguments {
     if let movie { sinks.append(MovieSink(path: movie, quality: quality, overwrite: overwrite)) }
     if let stills {
       sinks.append(
-        StillSink(path: stills, every: every?.duration, quality: quality, overwrite: overwrite))
+        StillSink(path: stills, every: every, quality: quality, overwrite: overwrite))
     }
     if let dump {
       let sink = DumpSink(path: dump, overwrite: overwrite)

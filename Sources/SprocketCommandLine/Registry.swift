@@ -24,7 +24,7 @@ struct Registry {
     guard let found = stages.first(where: { $0.name == name }) else {
       throw RunError(
         .usage,
-        "there is no stage `\(name)`; there are: \(stages.map(\.name).joined(separator: ", "))")
+        "there is no stage `\(name)`; " + knownNames(stages.map(\.name), near: name))
     }
     return found
   }
@@ -42,19 +42,25 @@ struct Registry {
     return StageChoice(plugin, values: try keyValues(pairs, option: "--stage \(plugin.name)"))
   }
 
+  /// The kind of `NAME[:ARGUMENT]`.
+  func source(named text: String) -> SourceKind? {
+    sources.first { $0.name == text.prefix { $0 != ":" } }
+  }
+
   /// `NAME[:ARGUMENT]`, split at the first colon only.
   func source(_ text: String, values: [String: String], request: FormatRequest) throws(RunError)
     -> any Source
   {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-    guard let kind = sources.first(where: { $0.name == parts[0] }) else {
-      let known = sources.map(\.usage)
+    guard let kind = source(named: text) else {
+      let near = nearestName(to: String(parts[0]), among: sources.map(\.name))
       let looksLikeFile = parts.count == 1 && text.contains(".") && !text.hasPrefix("/dev/")
       throw RunError(
         .usage,
         "there is no source `\(parts[0])`; "
           + (looksLikeFile ? "for a file write file:\(text), or replay:\(text) for a dump; " : "")
-          + "there are: \(known.joined(separator: ", "))")
+          + (near.map { "did you mean `\($0)`? " } ?? "")
+          + "there are: \(sources.map(\.usage).joined(separator: ", "))")
     }
     do throws(SourceError) {
       return try kind.make(

@@ -7,7 +7,7 @@ extension RunCommand {
   func checkPaths() throws(RunError) {
     try checkSource()
     var options: [String: (option: String, path: String)] = [:]
-    for (option, path) in paths {
+    for (option, path) in paths where !Self.isStandardOutput(path) {
       guard let file = Self.resolved(file: path) else { continue }
       let partial = option == "--source" ? nil : OutputFile.partialPath(of: file)
       for (name, isPartial) in [(file, false)] + (partial.map { [($0, true)] } ?? []) {
@@ -21,6 +21,44 @@ extension RunCommand {
               + "of them makes on the way; move it away or choose another name")
       }
       try checkFolders(option, path, file)
+    }
+  }
+
+  /// Throws where several options would write to standard output, or it is closed.
+  func checkStandardOutput(isClosed: Bool) throws(RunError) {
+    let named = paths.filter { Self.isStandardOutput($0.path) }.map { "\($0.option) \($0.path)" }
+    let writers = (pipe.map { ["--pipe \($0.rawValue)"] } ?? []) + named
+    if writers.count > 1 {
+      throw RunError(
+        .usage,
+        "\(writers[0]) and \(writers[1]) both write to standard output; give one of them a file")
+    }
+    if isClosed, let writer = writers.first {
+      throw RunError(
+        .usage, "\(writer) writes to standard output, which is closed; send it to a file or pipe")
+    }
+  }
+
+  private static func isStandardOutput(_ path: String) -> Bool {
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].contains(path)
+  }
+
+  /// Removes files that were made for this run and hold nothing, of a run that is left behind while it
+  /// is opened: those that this process has open.
+  func removeEmptyFiles() {
+    for (option, path) in paths where option != "--source" && !Self.isStandardOutput(path) {
+      guard let partial = Self.resolved(file: path).map({ OutputFile.partialPath(of: $0) }) else {
+        continue
+      }
+      var status = stat()
+      guard unsafe stat(partial, &status) == 0, status.st_size == 0 else { continue }
+      // As many as a process may have open unless it asks for more.
+      let isOpenHere = (Int32(3)..<1024).contains { descriptor in
+        var other = stat()
+        return unsafe fstat(descriptor, &other) == 0 && other.st_dev == status.st_dev
+          && other.st_ino == status.st_ino
+      }
+      if isOpenHere { _ = unsafe unlink(partial) }
     }
   }
 

@@ -1,46 +1,74 @@
 public import ArgumentParser
 public import Sprocket
 
+// What may stand behind an option, and the sentence where something else does.
+
 /// `1280x720`.
-struct FrameSize: ExpressibleByArgument {
+struct FrameSize {
   let width: Int
   let height: Int
 
-  init?(argument: String) {
-    let parts = argument.split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
+  @Sendable
+  static func parse(_ text: String) throws -> FrameSize {
+    let parts = text.lowercased().split(separator: "x", omittingEmptySubsequences: false)
+      .map { Int($0) }
     guard parts.count == 2, let width = parts[0], let height = parts[1], width > 0, height > 0
-    else { return nil }
-    self.width = width
-    self.height = height
+    else {
+      throw ValidationError("give width and height in pixels, such as 1280x720")
+    }
+    return FrameSize(width: width, height: height)
   }
 }
 
-/// `10s`, `500ms`.
-struct TimeSpan: ExpressibleByArgument {
-  let duration: Duration
+extension Duration {
+  /// `10s`, `500ms`, as settings have it.
+  @Sendable
+  static func parse(_ text: String) throws -> Duration {
+    guard let duration = Duration(settingText: text) else {
+      throw ValidationError("give \(allowed)")
+    }
+    return duration
+  }
 
-  init?(argument: String) {
-    // A bare number might be meant as seconds or as milliseconds.
-    guard let last = argument.last, last.isLetter,
-      let duration = Duration(settingText: argument)
-    else { return nil }
-    self.duration = duration
+  /// The same, and more than nothing.
+  @Sendable
+  static func parsePositive(_ text: String) throws -> Duration {
+    let duration = try parse(text)
+    guard duration > .zero else { throw ValidationError("give a duration above 0, such as 10s") }
+    return duration
   }
 }
 
-extension FrameRate: ExpressibleByArgument {
-  /// `30`, `29.97` or `30000/1001`.
-  public init?(argument: String) {
-    let parts = argument.split(separator: "/", omittingEmptySubsequences: false)
+extension FrameRate {
+  /// `30`, `29.97`, `30000/1001`, `30fps`.
+  @Sendable
+  static func parse(_ text: String) throws -> FrameRate {
+    let number = text.lowercased().hasSuffix("fps") ? String(text.dropLast(3)) : text
+    let parts = number.split(separator: "/", omittingEmptySubsequences: false)
     if parts.count == 2, let frames = Int32(parts[0]), let seconds = Int32(parts[1]), frames > 0,
       seconds > 0
     {
-      self.init(frames: frames, seconds: seconds)
-    } else if parts.count == 1, let value = Double(argument), value > 0, value <= 1e6 {
-      self.init(framesPerSecond: value)
-    } else {
-      return nil
+      return FrameRate(frames: frames, seconds: seconds)
     }
+    guard parts.count == 1, let value = Double(number), value > 0, value <= 1e6 else {
+      throw ValidationError("give frames per second, such as 30, 29.97 or 30000/1001")
+    }
+    return FrameRate(framesPerSecond: value)
+  }
+}
+
+/// A whole number in a range; `example` is one that is allowed.
+func wholeNumber<Number: FixedWidthInteger & Sendable>(
+  _ range: ClosedRange<Number>, example: Number
+) -> @Sendable (String) throws -> Number {
+  { text in
+    guard let number = Number(text), range.contains(number) else {
+      let limits =
+        range.upperBound == .max
+        ? "\(range.lowerBound) or more" : "\(range.lowerBound) to \(range.upperBound)"
+      throw ValidationError("give a whole number, \(limits), such as \(example)")
+    }
+    return number
   }
 }
 

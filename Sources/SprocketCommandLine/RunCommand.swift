@@ -8,7 +8,8 @@ struct RunCommand: ParsableCommand {
     discussion: """
       Without --source, the first camera is the source, or the built-in scene where there is none. \
       Without a sink, frames are counted and \
-      dropped. Ctrl-C ends the run cleanly; twice, at once.
+      dropped. Ctrl-C ends the run cleanly; twice, at once. \
+      Durations are numbers with a unit: ns, us, ms, s, m or h.
       """)
 
   @Option(
@@ -18,16 +19,23 @@ struct RunCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "A setting of the source; `sprocket stages scene` lists them.", valueName: "key=value"))
+      "A setting of the source; `\(programName) stages scene` lists them.", valueName: "key=value"))
   var sourceSet: [String] = []
 
   @Option(help: ArgumentHelp("Pixel format of the source, as a fourcc.", valueName: "fourcc"))
   var format: String?
 
-  @Option(help: ArgumentHelp("Size of the source's frames in pixels.", valueName: "WxH"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Size of the source's frames in pixels: 1280x720.", valueName: "WxH"),
+    transform: FrameSize.parse)
   var size: FrameSize?
 
-  @Option(help: ArgumentHelp("Frames per second of the source.", valueName: "fps"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "Frames per second of the source: 30, 29.97, 30000/1001.", valueName: "fps"),
+    transform: FrameRate.parse)
   var rate: FrameRate?
 
   @Option(help: ArgumentHelp("A control of the source, set at the start.", valueName: "name=value"))
@@ -45,10 +53,14 @@ struct RunCommand: ParsableCommand {
   @OptionGroup(title: "Recording")
   var recording: RecordingOptions
 
-  @Option(help: ArgumentHelp("Writes JSON Lines: one per produced frame.", valueName: "path"))
+  @Option(
+    help: ArgumentHelp(
+      "Writes JSON Lines: one per produced frame. `-` is standard output.", valueName: "path"))
   var reports: String?
 
-  @Option(help: ArgumentHelp("Writes how the run went as one JSON object.", valueName: "path"))
+  @Option(
+    help: ArgumentHelp(
+      "Writes how the run went as one JSON object. `-` is standard output.", valueName: "path"))
   var summary: String?
 
   @Option(help: ArgumentHelp("Writes frames to standard output.", valueName: "y4m | gray"))
@@ -57,20 +69,40 @@ struct RunCommand: ParsableCommand {
   @Flag(help: "Makes a digest of every frame, and of the run.")
   var checksum = false
 
-  @Option(help: ArgumentHelp("As --checksum, and writes a line per frame.", valueName: "path"))
+  @Option(
+    help: ArgumentHelp(
+      "As --checksum, and writes a line per frame. `-` is standard output.", valueName: "path"))
   var checksums: String?
 
   @Flag(help: "Counts frames and drops them: the default where no other sink is named.")
   var null = false
 
-  @Option(help: ArgumentHelp("Ends after so many produced frames, gaps counted.", valueName: "n"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Ends after so many produced frames, gaps counted.", valueName: "n"),
+    transform: wholeNumber(1...UInt64.max, example: 300))
   var frames: UInt64?
 
-  @Option(help: ArgumentHelp("Ends after so long: 10s, 500ms, 5m.", valueName: "duration"))
-  var duration: TimeSpan?
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "Ends after so long: 10s, 500ms, 5m. Of a file, and wherever frames wait, it is the time of the "
+        + "frames that counts; live, the clock's.", valueName: "duration"),
+    transform: Duration.parsePositive)
+  var duration: Duration?
 
   @Option(
-    help: ArgumentHelp("Threads of each parallel lane; default one per core.", valueName: "n"))
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "Begins with the first frame at or after this time, from the first frame: for file: and replay:.",
+      valueName: "duration"),
+    transform: Duration.parse)
+  var from: Duration?
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Threads of each parallel lane; default one per core.", valueName: "n"),
+    transform: wholeNumber(1...64, example: 4))
   var workers: Int?
 
   @Option(help: ArgumentHelp("How threads wait for work.", valueName: "park | spin-park | spin"))
@@ -87,101 +119,51 @@ struct RunCommand: ParsableCommand {
 
   func validate() throws {
     if quiet, verbose { throw ValidationError("choose --quiet or --verbose, not both") }
-    if let workers, !(1...64).contains(workers) {
-      throw ValidationError("--workers is 1 to 64, not \(workers)")
-    }
-    if frames == 0 { throw ValidationError("--frames is 1 or more") }
-    if let duration, duration.duration <= .zero { throw ValidationError("--duration is above 0") }
   }
 
-  func execute(_ registry: Registry) throws {
-    var signals = StopSignals()
-    try checkPaths()
-    let source = try makeSource(registry)
-    let choices = try controllers.appended(to: stage.map { try registry.choice($0) }, registry)
-    var sinks = recording.sinks(overwrite: overwrite)
-    var digest: ChecksumSink?
-    if let reports { sinks.append(ReportSink(path: reports, overwrite: overwrite)) }
-    if checksum || checksums != nil {
-      let sink = ChecksumSink(path: checksums, overwrite: overwrite)
-      digest = sink
-      sinks.append(sink)
-    }
-    if let pipe { sinks.append(PipeSink(pipe)) }
-    if null || sinks.isEmpty { sinks.append(NullSink()) }
-
-    let summaryFile = try SummaryFile(path: summary, overwrite: overwrite)
-    let options = RunOptions(
-      workers: workers ?? processorCount(), wait: wait, frameLimit: frames,
-      durationLimit: duration?.duration)
-    let engine = try Engine(
-      source: source, stages: choices, sinks: sinks, options: options
-    ) { FrameUnpacker() }
-    try setControls(engine.description)
+  func execute(_ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals) throws
+  {
     let voice = Voice(isQuiet: quiet, isVerbose: verbose)
+    let run = try open(registry, invocation, voice, &signals)
+    let engine = run.engine
     voice.tell(plan: engine.summary)
     Runner(engine: engine, voice: voice, frameLimit: frames ?? knownFrames(engine)).run(&signals)
     let result = engine.summary
-    voice.tell(end: result, digest: digest?.runDigest)
+    voice.tell(end: result, digest: run.digest?.runDigest)
     var others: [String] = []
-    do throws(RunError) {
-      try summaryFile.write(result, digest: digest?.runDigest)
-    } catch {
+    do {
+      try writeSummary(result, of: run, &signals)
+    } catch let error as RunError {
       others.append(error.description)
     }
     try judge(result, others)
   }
 
   private func knownFrames(_ engine: Engine) -> UInt64? {
-    engine.description.frameCount.map { UInt64($0) }
+    guard duration == nil else { return nil }
+    return engine.description.frameCount.map { UInt64($0) }
   }
 
-  private func makeSource(_ registry: Registry) throws -> any Source {
-    var values = try keyValues(sourceSet, option: "--source-set")
-    let name = source ?? (CameraSource.hasCamera ? "camera" : "scene")
-    // A scene that is asked for a number of frames has no reason to take its time.
-    if name == "scene", frames != nil, values["pace"] == nil { values["pace"] = "fast" }
-    let pixelFormat = try format.map { text throws(RunError) in
-      guard let known = PixelFormat(fourcc: text) else {
-        throw RunError(.usage, "--format: there is no `\(text)`; give \(PixelFormat.allowed)")
-      }
-      return known
-    }
-    let request = FormatRequest(
-      format: pixelFormat, size: size.map { ($0.width, $0.height) }, rate: rate)
-    return try registry.source(name, values: values, request: request)
-  }
-
-  private func setControls(_ description: SourceDescription) throws {
-    let values = try keyValues(control, option: "--control")
-    // As given: automatic exposure has to be off before exposure can be set.
-    let names = control.map { String($0.prefix { $0 != "=" }) }
-    for name in names {
-      guard let port = description.controls else {
-        throw RunError(.usage, "--control: \(description.name) has no controls")
-      }
-      guard let index = port.control(name) else {
-        let known = port.controls.map(\.name).joined(separator: ", ")
-        throw RunError(.usage, "--control: there is no `\(name)`; there are: \(known)")
-      }
-      let control = port.controls[Int(index)]
-      guard let text = values[name], let value = control.value(text) else {
-        throw RunError(
-          .usage,
-          "--control: \(name)=\(values[name] ?? "") is not allowed: give \(control.allowed)")
-      }
-      guard port.write(index, value) != nil else {
-        throw RunError(
-          .usage, "--control: at most \(ControlPort.capacity) can be given; leave some out")
-      }
+  /// A pipe or a network's disk may take its time: signals are looked at meanwhile.
+  private func writeSummary(
+    _ result: RunSummary, of run: PreparedRun, _ signals: inout StopSignals
+  ) throws {
+    guard let summary else { return }
+    let digest = run.digest?.runDigest
+    let write = { try run.summaryFile.take()?.write(result, digest: digest) ?? () }
+    guard let work = try? BackgroundWork("summary", write) else { return try write() }
+    do {
+      try work.value(&signals) { .seconds(2) }
+    } catch is Abandoned {
+      throw RunError(.failed, "stopped before the summary was written to \(summary)")
     }
   }
 
   /// Errors are told once; the first decides the exit code. An unbalanced ledger is one.
   private func judge(_ result: RunSummary, _ others: [String]) throws {
     for entry in result.ledger.unbalanced {
-      printError(
-        "sprocket: the ledger of \(entry.sink) does not add up: \(result.ledger.produced) produced,"
+      tellError(
+        "the ledger of \(entry.sink) does not add up: \(result.ledger.produced) produced,"
           + " \(entry.counts.sum) accounted for; please report this")
     }
     let errors = result.errors.map(\.description) + others
@@ -189,7 +171,7 @@ struct RunCommand: ParsableCommand {
       if !result.ledger.isBalanced { throw ExitCode(1) }
       return
     }
-    for error in errors.dropFirst() { printError("sprocket: \(error)") }
+    for error in errors.dropFirst() { tellError(error) }
     throw RunError(.failed, first)
   }
 }

@@ -23,6 +23,5 @@ struct Runner {
         voice.tell(progress: engine.progress, limit: frameLimit)
       }
     }
-    voice.clearProgress()
   }
 }

@@ -9,79 +9,140 @@ public import Sprocket
 /// sprocketMain(stages: builtinStages + [Vignette.plugin])
 /// ```
 ///
-/// Does not return: it exits with 0 when the run is done, 1 when it failed, 2 when it was asked for
-/// in a wrong way. Errors are one sentence on standard error.
+/// Does not return: it exits with 0 when the run is done, also when a signal ended it after it had
+/// begun; 1 when it failed, or was stopped before it began; 2 when it was asked for in a wrong way.
+/// Errors are one sentence on standard error.
 public func sprocketMain(stages: [Plugin]) -> Never {
+  // First of all: from here on a signal waits until it is looked at.
+  var signals = StopSignals()
+  let invocation = Invocation()
   // A reader that goes away is an error of write(2), told and counted, not the end of the process.
   signal(SIGPIPE, SIG_IGN)
   // So is a file that outgrows the limit (ulimit -f).
   signal(SIGXFSZ, SIG_IGN)
-  checkArguments()
-  let registry: Registry
-  do throws(RunError) {
-    registry = try Registry(stages: stages)
-  } catch {
-    fail(error.description, .usage)
-  }
-  var command: any ParsableCommand
+  Console.errors.start()
   do {
-    command = try SprocketCommand.parseAsRoot()
+    try checkArguments()
+    try execute(try Registry(stages: stages), invocation, &signals)
+    try finishOutput(&signals)
+  } catch let code as ExitCode {
+    leave(code.rawValue)
   } catch {
-    guard SprocketCommand.exitCode(for: error) != .success else {
-      SprocketCommand.exit(withError: error)
-    }
-    let lines = SprocketCommand.message(for: error).split(whereSeparator: \.isNewline)
-    fail(lines.joined(separator: " "), .usage)
+    let failure = error as? RunError ?? RunError(.failed, "\(error)")
+    tellError(failure.description)
+    leave(failure.code == .usage ? 2 : 1)
   }
-  do {
-    switch command {
-    case let run as RunCommand: try run.execute(registry)
-    case let list as DevicesCommand: try list.execute()
-    case let inspect as StagesCommand: try inspect.execute(registry)
-    default: try command.run()
-    }
-  } catch let error as RunError {
-    fail(error.description, error.code)
-  } catch {
-    SprocketCommand.exit(withError: error)
-  }
-  exit(0)
+  leave(0)
 }
 
-/// Refuses what is not UTF-8: text would be another name than the file has.
-private func checkArguments() {
+private func execute(
+  _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
+) throws {
+  do {
+    switch try SprocketCommand.parseAsRoot() {
+    case let run as RunCommand:
+      try refuseRepetitions()
+      try run.execute(registry, invocation, &signals)
+    case let list as DevicesCommand: try list.execute(&signals)
+    case let inspect as StagesCommand: try inspect.execute(registry)
+    case var other: try other.run()
+    }
+  } catch let error as RunError {
+    throw error
+  } catch let error as ExitCode {
+    throw error
+  } catch {
+    // Help and the version are errors of the parser, too.
+    guard SprocketCommand.exitCode(for: error) != .success else {
+      let text = SprocketCommand.fullMessage(for: error)
+      for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+        Console.output.say(String(line))
+      }
+      return
+    }
+    try refuseUnknownCommand()
+    let lines = SprocketCommand.message(for: error).split(whereSeparator: \.isNewline)
+    throw RunError(.usage, lines.joined(separator: " "))
+  }
+}
+
+private func refuseRepetitions() throws(RunError) {
+  let arguments = Array(CommandLine.arguments.dropFirst())
+  if let sentence = RepeatedOptions.sentence(arguments) { throw RunError(.usage, sentence) }
+}
+
+private func refuseUnknownCommand() throws(RunError) {
+  let known = SprocketCommand.configuration.subcommands.map { $0._commandName }
+  guard CommandLine.arguments.count > 1, case let given = CommandLine.arguments[1],
+    !given.hasPrefix("-"), !(known + ["help"]).contains(given)
+  else { return }
+  throw RunError(.usage, "there is no command `\(given)`; " + knownNames(known, near: given))
+}
+
+/// Arguments that are not text would be repaired on the way, and name another file.
+private func checkArguments() throws(RunError) {
   for (index, argument) in CommandLine.arguments.enumerated() {
     // Repaired already, here; the system's own is as given.
     guard let given = unsafe CommandLine.unsafeArgv[index] else { continue }
     if unsafe String(validatingCString: given) == nil {
-      fail("\(argument) is not UTF-8 text, as names must be; rename the file", .usage)
+      throw RunError(.usage, "\(argument) is not UTF-8 text, as names must be; rename the file")
     }
   }
 }
 
-/// One sentence on standard error, and the exit code that goes with it.
-func fail(_ sentence: String, _ code: RunError.Code) -> Never {
-  printError("sprocket: \(sentence)")
-  exit(code == .usage ? 2 : 1)
-}
+/// How the program was started.
+struct Invocation {
+  /// Standard output was closed: what is written there is lost.
+  let isOutputClosed: Bool
 
-/// A line on standard error. Standard output belongs to `--pipe`.
-func printError(_ line: String) {
-  writeError(line + "\n")
-}
-
-/// Text on standard error, unbuffered.
-func writeError(_ text: String) {
-  var text = text
-  text.withUTF8 { bytes in
-    guard let start = bytes.baseAddress else { return }
-    _ = unsafe write(2, start, bytes.count)
+  /// Opens the null device for those of the descriptors 0 to 2 that are closed; the first file that is
+  /// opened would become them. As in the C library, it is open the wrong way round, so that reading and
+  /// writing fail instead of doing nothing. The corresponding C functions are `fcntl` and `open`.
+  init() {
+    let closed = (Int32(0)...2).filter { fcntl($0, F_GETFD) == -1 && errno == EBADF }
+    // The kernel takes the lowest number that is free.
+    for descriptor in closed { _ = unsafe open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY) }
+    isOutputClosed = closed.contains(1)
   }
 }
 
+/// Waits until all that was asked for is on standard output.
+private func finishOutput(_ signals: inout StopSignals) throws(RunError) {
+  while !Console.output.finish(within: Runner.tick) {
+    if signals.take() { throw RunError(.failed, "stopped: nobody reads standard output") }
+  }
+  switch Console.output.failure {
+  // A reader that has read enough.
+  case 0, EPIPE: return
+  case EBADF:
+    throw RunError(.failed, "standard output is closed; send it to a terminal, file or pipe")
+  case let code:
+    let reason = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+    throw RunError(.failed, "writing to standard output failed: \(reason); send it elsewhere")
+  }
+}
+
+/// A sentence on standard error.
+func tellError(_ sentence: String) { Console.errors.say("\(programName): \(sentence)") }
+
+/// Ends the program. Standard error has two seconds to take what was said.
+func leave(_ code: Int32) -> Never {
+  _ = Console.errors.finish(within: .seconds(2))
+  exit(code)
+}
+
+/// The same while another thread is at work: nothing is cleared away beneath it.
+func leaveAtOnce(_ code: Int32) -> Never {
+  _ = Console.errors.finish(within: .seconds(2))
+  _exit(code)
+}
+
 struct SprocketCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "sprocket",
-    abstract: "Captures frames, processes them, and accounts for every one.",
-    subcommands: [RunCommand.self, DevicesCommand.self, StagesCommand.self])
+  static var configuration: CommandConfiguration {
+    CommandConfiguration(
+      commandName: programName,
+      abstract: "Captures frames, processes them, and accounts for every one.",
+      version: "Sprocket \(sprocketVersion)",
+      subcommands: [RunCommand.self, DevicesCommand.self, StagesCommand.self])
+  }
 }

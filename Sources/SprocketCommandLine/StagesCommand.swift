@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Sprocket
 
-/// `sprocket stages`: the inspector.
+/// `stages`: the inspector.
 struct StagesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "stages",
@@ -10,60 +10,74 @@ struct StagesCommand: ParsableCommand {
   @Argument(help: "A stage or source.")
   var name: String?
 
-  func execute(_ registry: Registry) throws {
-    guard let name else {
-      print("stages (--stage NAME:KEY=VALUE,...):")
-      for plugin in registry.stages { print("  \(pad(plugin.name, 14))\(plugin.text)") }
-      print("sources (--source NAME, --source-set KEY=VALUE):")
-      for source in registry.sources { print("  \(pad(source.usage, 14))\(source.text)") }
-      return
-    }
+  func execute(_ registry: Registry) throws(RunError) {
+    for line in try lines(registry) { Console.output.say(line) }
+  }
+
+  private func lines(_ registry: Registry) throws(RunError) -> [String] {
+    guard let name else { return overview(registry) }
     if let source = registry.sources.first(where: { $0.name == name }) {
-      print("\(source.name): \(source.text)")
-      return printSettings(source.settings)
+      return ["\(source.name): \(source.text)"] + lines(source.settings)
     }
-    let plugin = try registry.stage(name)
-    print("\(plugin.name): \(plugin.text)")
-    for stage in plugin.stages {
+    guard let plugin = registry.stages.first(where: { $0.name == name }) else {
+      let known = registry.stages.map(\.name) + registry.sources.map(\.name)
+      throw RunError(
+        .usage, "there is no stage or source `\(name)`; " + knownNames(known, near: name))
+    }
+    let orders = plugin.stages.map { stage in
       let order = stage.order == .any ? "any order, in parallel" : "in sequence"
-      print(plugin.stages.count > 1 ? "stage \(stage.name), \(order)" : order)
+      return plugin.stages.count > 1 ? "stage \(stage.name), \(order)" : order
     }
-    printSettings(plugin.settings)
-    printFields(plugin)
+    return ["\(plugin.name): \(plugin.text)"] + orders + lines(plugin.settings) + fields(plugin)
   }
 
-  private func printSettings(_ settings: [SettingDescription]) {
-    print(settings.isEmpty ? "no settings" : "settings:")
-    for setting in settings {
-      let unit = setting.unit.isEmpty ? "" : " \(setting.unit)"
-      let value = setting.defaultText.isEmpty ? "none" : setting.defaultText
-      print("  \(pad(setting.name, 14))\(setting.text)")
-      print("  \(pad("", 14))default \(value)\(unit); \(setting.allowed)")
-    }
+  private func overview(_ registry: Registry) -> [String] {
+    let names = registry.stages.map(\.name) + registry.sources.map(\.usage)
+    let width = names.reduce(14) { max($0, $1.count + 1) }
+    return ["stages (--stage NAME:KEY=VALUE,...):"]
+      + registry.stages.map { "  \(pad($0.name, width))\($0.text)" }
+      + ["sources (--source NAME, --source-set KEY=VALUE):"]
+      + registry.sources.map { "  \(pad($0.usage, width))\($0.text)" }
   }
 
-  private func printFields(_ plugin: Plugin) {
+  private func lines(_ settings: [SettingDescription]) -> [String] {
+    let width = settings.reduce(14) { max($0, $1.name.count + 1) }
+    return [settings.isEmpty ? "no settings" : "settings:"]
+      + settings.flatMap { setting in
+        let unit = setting.unit.isEmpty ? "" : " \(setting.unit)"
+        let value = setting.defaultText.isEmpty ? "none" : setting.defaultText
+        return [
+          "  \(pad(setting.name, width))\(setting.text)",
+          "  \(pad("", width))default \(value)\(unit); \(setting.allowed)",
+        ]
+      }
+  }
+
+  private func fields(_ plugin: Plugin) -> [String] {
     let fields = plugin.stages.flatMap(\.fields)
-    print(fields.isEmpty ? "no report" : "reports:")
-    for field in fields {
-      let kind =
-        switch field.kind {
-        case .double, .float: "number"
-        case .int64, .uint32: "whole number"
-        case .bool: "true or false"
-        case .levelCounts: "256 whole numbers"
-        case .gridValues: "4x4 numbers, row by row"
-        case .matrixValues: "3x3 numbers, row by row"
-        case .word(let words): words.joined(separator: ", ")
-        }
-      print("  \(pad(field.name, 22))\(kind)\(field.unit.isEmpty ? "" : ", \(field.unit)")")
-    }
+    let width = fields.reduce(22) { max($0, $1.name.count + 1) }
+    return [fields.isEmpty ? "no report" : "reports:"]
+      + fields.map { field in
+        let kind =
+          switch field.kind {
+          case .double, .float: "number"
+          case .int64, .uint32: "whole number"
+          case .bool: "true or false"
+          case .levelCounts: "256 whole numbers"
+          case .gridValues: "4x4 numbers, row by row"
+          case .matrixValues: "3x3 numbers, row by row"
+          case .word(let words): words.joined(separator: ", ")
+          }
+        let unit = field.unit.isEmpty ? "" : ", \(field.unit)"
+        return "  \(pad(field.name, width))\(kind)\(unit)"
+      }
   }
 }
 
-/// `text` and spaces to at least `width` columns.
+/// `text` and spaces to at least `width` columns, as the terminal will show them.
 func pad(_ text: String, _ width: Int) -> String {
-  text + String(repeating: " ", count: max(1, width - text.count))
+  let text = printable(text)
+  return text + String(repeating: " ", count: max(1, width - text.count))
 }
 
 /// Spaces and `text`, right-aligned in `width` columns.

@@ -28,6 +28,8 @@ struct SummaryFile: ~Copyable {
     }
     do throws(SinkError) {
       try file.write(String(decoding: data, as: UTF8.self) + "\n")
+    } catch  where error.code == .readerGone {
+      // Whoever reads standard output has read enough.
     } catch {
       throw RunError(.failed, error.description)
     }

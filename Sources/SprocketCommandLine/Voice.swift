@@ -1,4 +1,3 @@
-internal import Glibc
 internal import Logging
 internal import Sprocket
 
@@ -6,13 +5,12 @@ internal import Sprocket
 struct Voice {
   let isQuiet: Bool
   let isVerbose: Bool
-  private let isTerminal = isatty(2) == 1
   private let log: Logger
 
   init(isQuiet: Bool, isVerbose: Bool) {
     self.isQuiet = isQuiet
     self.isVerbose = isVerbose
-    var log = Logger(label: "sprocket") { _ in LineHandler() }
+    var log = Logger(label: programName) { _ in LineHandler() }
     log.logLevel = isQuiet ? .error : isVerbose ? .debug : .info
     self.log = log
   }
@@ -48,13 +46,12 @@ struct Voice {
   }
 
   func tellStopping() {
-    clearProgress()
     log.info("stopping; once more to stop at once")
   }
 
   /// On a terminal a line that changes, elsewhere one every five seconds.
   func wantsProgress(ticks: Int) -> Bool {
-    !isQuiet && (isTerminal ? ticks % 5 == 0 : ticks % 100 == 0)
+    !isQuiet && (Console.errors.isTerminal ? ticks % 5 == 0 : ticks % 100 == 0)
   }
 
   func tell(progress: Progress, limit: UInt64?) {
@@ -66,15 +63,7 @@ struct Voice {
     for fate in Fate.allCases where progress.lost[fate] > 0 {
       line += ", \(progress.lost[fate]) \(fate.name)"
     }
-    if isTerminal {
-      writeError("\r\u{1B}[K\(line)")
-    } else {
-      printError(line)
-    }
-  }
-
-  func clearProgress() {
-    if isTerminal, !isQuiet { writeError("\r\u{1B}[K") }
+    Console.errors.show(progress: line)
   }
 
   /// The ledger, and what it took.
@@ -91,7 +80,8 @@ struct Voice {
       fate == .delivered || summary.ledger.entries.contains { $0.counts[fate] > 0 }
     }
     let names = fates.map { padLeft($0.name, 11) }.joined()
-    log.info("\(pad("sink", 10))\(names)\(padLeft("p50 ms", 9))\(padLeft("p99 ms", 9))")
+    let width = summary.sinks.reduce(10) { max($0, $1.name.count + 1) }
+    log.info("\(pad("sink", width))\(names)\(padLeft("p50 ms", 9))\(padLeft("p99 ms", 9))")
     for sink in summary.sinks {
       func milliseconds(_ microseconds: Double) -> String {
         sink.latency.count == 0 ? "-" : fixed(microseconds / 1000, 2)
@@ -99,7 +89,7 @@ struct Voice {
       let counts = fates.map { padLeft("\(sink.counts[$0])", 11) }.joined()
       log.info(
         """
-        \(pad(sink.name, 10))\(counts)\(padLeft(milliseconds(sink.latency.p50), 9))\
+        \(pad(sink.name, width))\(counts)\(padLeft(milliseconds(sink.latency.p50), 9))\
         \(padLeft(milliseconds(sink.latency.p99), 9))
         """)
     }
@@ -125,8 +115,8 @@ private struct LineHandler: LogHandler {
   }
 
   func log(event: LogEvent) {
-    let prefix = event.level >= .warning ? "sprocket: " : ""
-    printError("\(prefix)\(event.message)")
+    let prefix = event.level >= .warning ? "\(programName): " : ""
+    Console.errors.say("\(prefix)\(event.message)")
   }
 }
 

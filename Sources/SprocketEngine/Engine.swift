@@ -102,7 +102,9 @@ public final class Engine: @unchecked Sendable {
   // MARK: The source's thread
 
   private func runSource() {
-    let pump = SourcePump(source: source, options: options, shared: shared, start: startTime)
+    let pump = SourcePump(
+      source: source, isLive: epoch.source.isLive, options: options, shared: shared,
+      start: startTime)
     var held: Arrival?
     pump.beginEpoch()
     while true {
@@ -228,8 +230,8 @@ public final class Engine: @unchecked Sendable {
       for key in choice.values.keys.sorted() where !known.contains(key) {
         throw RunError(
           .usage,
-          "--stage \(plugin.name) has no setting `\(key)`; it has: "
-            + (known.isEmpty ? "none" : known.joined(separator: ", ")))
+          "--stage \(plugin.name) has no setting `\(key)`; "
+            + knownNames(known, near: key, "it has"))
       }
       guard !stages.contains(where: { $0.plugin == plugin.name }) else {
         throw RunError(.usage, "--stage \(plugin.name) is given twice; give it once")

@@ -7,7 +7,8 @@ public struct RunOptions: Sendable {
   public var wait: WaitStrategy
   /// Ends the run after so many produced frames, gaps counted.
   public var frameLimit: UInt64?
-  /// Ends the run after so long, measured from the first look at the source.
+  /// Ends the run after so long: live, from the first look at the source; where frames wait, before
+  /// the first frame that was captured so long after the first of all.
   public var durationLimit: Duration?
   /// How long lanes and sinks may take to drain when the run stops or an epoch ends.
   public var drainLimit: Duration

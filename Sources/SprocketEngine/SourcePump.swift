@@ -32,7 +32,11 @@ final class SourcePump {
   private let source: any Source
   private let options: RunOptions
   private let shared: RunShared
+  /// On the monotonic clock, where frames do not wait.
   private let deadline: Int64?
+  /// Nanoseconds from the first frame's capture to the end, where frames wait.
+  private let mediaLimit: Int64?
+  private var firstCaptured: Timestamp?
   /// Number of the next frame that is produced.
   private(set) var nextNumber: UInt64 = 0
   private var lastSequence: UInt64?
@@ -45,11 +49,15 @@ final class SourcePump {
   private var events = EventQueue()
   private let code = RunningCode(["source"])
 
-  init(source: any Source, options: RunOptions, shared: RunShared, start: Int64) {
+  init(
+    source: any Source, isLive: Bool, options: RunOptions, shared: RunShared, start: Int64
+  ) {
     self.source = source
     self.options = options
     self.shared = shared
-    deadline = options.durationLimit.map { start + $0.nanosecondCount }
+    let limit = options.durationLimit?.nanosecondCount
+    deadline = isLive ? limit.map { start.addingReportingOverflow($0) }.map { $1 ? .max : $0 } : nil
+    mediaLimit = isLive ? nil : limit
   }
 
   /// Begins a new count of device sequences.
@@ -93,6 +101,11 @@ final class SourcePump {
       case .end: return .end
       case .epoch(let description, _): return .epoch(description)
       case .frame(let frame):
+        if isBeyondLimit(frame) {
+          source.discard()
+          isLimitReached = true
+          return .end
+        }
         guard let number = admit(frame) else { return .jump(held: frame) }
         guard number < options.frameLimit ?? .max else {
           source.discard()
@@ -112,6 +125,14 @@ final class SourcePump {
       }
     }
     return .end
+  }
+
+  /// Whether a frame was captured when `--duration` was over. One without bytes need not have a time.
+  private func isBeyondLimit(_ frame: ArrivedFrame) -> Bool {
+    guard let mediaLimit, !frame.isOverrun else { return false }
+    let first = firstCaptured ?? frame.captured
+    firstCaptured = first
+    return frame.captured.nanoseconds(since: first).map { $0 >= mediaLimit } ?? false
   }
 
   /// While an epoch drains: what a live device delivers meanwhile is `overrun`, of the epoch to

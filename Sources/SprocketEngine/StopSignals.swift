@@ -1,7 +1,7 @@
 internal import CSprocketSystem
 internal import Glibc
 
-/// SIGINT and SIGTERM, looked at instead of handled.
+/// SIGINT, SIGTERM and SIGHUP, looked at instead of handled.
 ///
 /// While a value lives they are blocked in the thread that made it and in those started after it, so
 /// that they wait until `take` asks.
@@ -13,7 +13,18 @@ public struct StopSignals: ~Copyable {
     unsafe sigemptyset(&signals)
     unsafe sigaddset(&signals, SIGINT)
     unsafe sigaddset(&signals, SIGTERM)
+    // `nohup` has it ignored, but the kernel keeps even an ignored signal while it is blocked.
+    if !Self.isIgnored(SIGHUP) { unsafe sigaddset(&signals, SIGHUP) }
     unsafe pthread_sigmask(SIG_BLOCK, &signals, &before)
+  }
+
+  /// The corresponding C function is `sigaction`.
+  private static func isIgnored(_ number: Int32) -> Bool {
+    var action = sigaction()
+    guard unsafe sigaction(number, nil, &action) == 0 else { return false }
+    // Functions cannot be compared, addresses can.
+    return unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+      == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 
   /// A signal that came and was not looked at goes with the run that it was meant to end.

@@ -54,6 +54,11 @@ struct Decoder: ~Copyable {
     return status >= 0 || status == SPROCKET_AVERROR_EOF
   }
 
+  /// Forgets what it was handed: what comes next is from another place of the file.
+  ///
+  /// The corresponding C function is `avcodec_flush_buffers`.
+  mutating func flush() { unsafe avcodec_flush_buffers(context) }
+
   /// Takes the next frame.
   ///
   /// The corresponding C function is `avcodec_receive_frame`.

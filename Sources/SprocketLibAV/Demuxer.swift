@@ -129,6 +129,23 @@ struct Demuxer: ~Copyable {
     }
   }
 
+  /// Goes to the last key frame at or before a time; returns whether the file could.
+  ///
+  /// The corresponding C function is `av_seek_frame`.
+  mutating func seek(toNanoseconds time: Int64) -> Bool {
+    let ticks = unsafe av_rescale_q(
+      time, AVRational(num: 1, den: 1_000_000_000), stream.pointee.time_base)
+    return unsafe av_seek_frame(context, stream.pointee.index, ticks, AVSEEK_FLAG_BACKWARD) >= 0
+  }
+
+  /// Whether there is sound beside the video.
+  var hasSound: Bool {
+    unsafe (0..<Int(context.pointee.nb_streams)).contains { index in
+      unsafe context.pointee.streams[index]?.pointee.codecpar.pointee.codec_type
+        == AVMEDIA_TYPE_AUDIO
+    }
+  }
+
   /// In nanoseconds; `nil` if the file does not say.
   var durationNanoseconds: Int64? {
     if unsafe stream.pointee.duration > 0 {

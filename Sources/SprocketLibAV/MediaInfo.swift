@@ -25,6 +25,8 @@ public struct MediaInfo: Sendable {
   public let frameCount: Int?
   /// As the file's header says; `nil` if unknown.
   public let durationNanoseconds: Int64?
+  /// Whether there is sound beside the video.
+  public let hasSound: Bool
 
   /// The corresponding C types are `AVStream` and `AVCodecParameters`.
   init(_ demuxer: borrowing Demuxer) {
@@ -51,5 +53,6 @@ public struct MediaInfo: Sendable {
     frameRate = rates.first { $0.num > 0 && $0.den > 0 }.map { MediaRational($0) }
     frameCount = unsafe stream.nb_frames > 0 ? Int(stream.nb_frames) : nil
     durationNanoseconds = demuxer.durationNanoseconds
+    hasSound = demuxer.hasSound
   }
 }

@@ -51,6 +51,16 @@ public struct MediaReader: ~Copyable {
     converter = Converter()
   }
 
+  /// Goes to the last key frame at or before a time on the file's clock, as far as its index is right.
+  /// False where the file cannot do that: what comes next is then anywhere.
+  public mutating func seek(toNanoseconds time: Int64) -> Bool {
+    guard demuxer.seek(toNanoseconds: time) else { return false }
+    decoder?.flush()
+    clock = MediaClock(rate: info.frameRate)
+    failure = nil
+    return true
+  }
+
   /// The next packet, `nil` at the end. A file that cannot be read any further throws; ask no more
   /// after that.
   public mutating func nextPacket() throws(MediaError) -> EncodedPacket? {

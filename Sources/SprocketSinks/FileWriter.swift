@@ -1,3 +1,4 @@
+internal import Glibc
 internal import SprocketCore
 
 /// An output that bytes are appended to, through one buffer that is allocated once.
@@ -17,9 +18,14 @@ struct FileWriter: ~Copyable {
   /// 64 KiB, what a pipe holds by default; a text that is appended in one piece fits in.
   static let capacity = 65536
 
-  /// Creates the partial file of `path`, or opens a device or named pipe as it is.
+  /// Creates the partial file of `path`, or opens a device or named pipe as it is; `-` is standard
+  /// output, as the command line has it.
   init(path: String, purpose: String, overwrite: Bool) throws(SinkError) {
-    self.init(try PartialFile(path: path, purpose: purpose, overwrite: overwrite))
+    if path == "-" {
+      self.init(borrowing: STDOUT_FILENO, name: "standard output")
+    } else {
+      self.init(try PartialFile(path: path, purpose: purpose, overwrite: overwrite))
+    }
   }
 
   /// Writes to a descriptor that somebody else opened and closes.

@@ -67,11 +67,11 @@ extension V4L2Error: CustomStringConvertible {
   /// A sentence that says what is wrong and what can be done.
   public var description: String {
     switch code {
-    case .notFound: "there is no device \(path); plug it in, or see `sprocket devices`"
+    case .notFound: "there is no device \(path); plug it in; `devices` lists what is there"
     case .notPermitted:
       "you may not use \(path): join the group video with `sudo usermod -aG video $USER`, then log "
         + "out and in again"
-    case .notACamera: "\(path) captures no video; `sprocket devices` lists what does"
+    case .notACamera: "\(path) captures no video; `devices` lists what does"
     case .needsPipeline:
       "\(path) belongs to a pipeline of a media controller, which Sprocket does not set up; let "
         + "libcamera do that and feed a v4l2loopback device"

@@ -1,9 +1,11 @@
 """What a person runs into: bad input, full disks, readers that go away, Ctrl-C."""
+import contextlib
 import glob
 import json
 import os
 import signal
 import subprocess
+import termios
 import time
 
 import pytest
@@ -31,12 +33,29 @@ WRONG = [
     (["run", "--source", "file:."], "folder"),
     (["run", "--format", "H264"], "H264"),
     (["run", "--format", "RGGB", "--stage", "meter"], "cannot be unpacked"),
-    (["run", "--size", "1280"], "1280"),
+    (["run", "--size", "1280"], "such as 1280x720"),
     (["run", "--size", "4x4"], "16x16"),
-    (["run", "--frames", "0"], "--frames"),
+    (["run", "--frames", "0"], "'--frames <n>': give a whole number, 1 or more, such as 300"),
+    (["run", "--frames", "-3"], "'--frames <n>': give a whole number, 1 or more, such as 300"),
+    (["run", "--rate", "fast"], "such as 30, 29.97 or 30000/1001"),
+    (["run", "--rate", "0"], "such as 30, 29.97 or 30000/1001"),
     (["run", "--duration", "-1s"], "duration"),
-    (["run", "--duration", "10"], "duration"),
-    (["run", "--workers", "0"], "--workers"),
+    (["run", "--duration", "0s"], "above 0, such as 10s"),
+    (["run", "--duration", "10"], "such as 500ms, 2s or 5m"),
+    (["run", "--duration", "3sec"], "such as 500ms, 2s or 5m"),
+    (["run", "--stage", "latedrop:budget=30"], "such as 500ms, 2s or 5m"),
+    (["run", "--source-set", "latefor=10"], "such as 500ms, 2s or 5m"),
+    (["run", "--stills", "x", "--every", "1"], "such as 500ms, 2s or 5m"),
+    (["run", "--quality", "101"], "1 to 100, such as 90"),
+    (["run", "--workers", "0"], "'--workers <n>': give a whole number, 1 to 64"),
+    (["run", "--from", "1s"], "--source file:PATH or replay:PATH"),
+    (["run", "--dump", "-"], "./-"),
+    (["run", "--reports", "-", "--summary", "-"], "--reports - and --summary - both"),
+    (["run", "--checksums", "/dev/stdout", "--pipe", "gray"], "--pipe gray and --checksums"),
+    (["run", "--rate", "30", "--rate", "60"], "--rate is given twice, as 30 and as 60"),
+    (["run", "--size=64x48", "--size", "32x32"], "--size is given twice, as 64x48 and as 32x32"),
+    (["run", "--reports", "a", "--quiet", "--reports", "a"], "--reports is given twice"),
+    (["run", "--auto-focus", "auto", "--auto-focus", "locked"], "--auto-focus is given twice"),
     (["run", "--wait", "sleep"], "sleep"),
     (["run", "--pipe", "rgb"], "rgb"),
     (["run", "--control", "iris=1"], "there is no `iris`"),
@@ -46,8 +65,16 @@ WRONG = [
     (["run", "--reports", "."], "director"),
     (["run", "--summary", "no/such/folder/x.json"], "no/such/folder"),
     (["run", "--nope"], "--nope"),
-    (["fly"], "fly"),
+    (["fly"], "there is no command `fly`; there are: run, devices, stages"),
     (["stages", "metr"], "metr"),
+    (["run", "--stage", "metr"], "did you mean `meter`?"),
+    (["run", "--stage", "focus:windw=0/0/1/1"], "did you mean `window`?"),
+    (["run", "--source", "scen"], "did you mean `scene`?"),
+    (["run", "--source-set", "shak=1"], "did you mean `shake`?"),
+    (["run", "--control", "gian=1"], "did you mean `gain`?"),
+    (["run", "--durration", "1s"], "Did you mean '--duration'?"),
+    (["rnu"], "did you mean `run`?"),
+    (["stages", "scen"], "did you mean `scene`?"),
 ]
 
 
@@ -209,6 +236,56 @@ def test_a_pipe_at_whose_other_end_nobody_is_is_refused(options, tmp_path):
     assert "pipe" in one_sentence(result.errors)
 
 
+@pytest.mark.parametrize("options", [["--size", "64X48"], ["--rate", "30fps"], ["--rate", "30FPS"],
+                                     ["--source-set", "shake=1", "--source-set", "drop=0"]],
+                         ids=" ".join)
+def test_what_is_beyond_doubt_is_taken(options):
+    sprocket("run", *SCENE, "--frames", "3", "--quiet", *options)
+
+
+def test_a_program_calls_itself_as_it_was_called(tmp_path):
+    """A program with stages of one's own is the same program by another name."""
+    own = tmp_path / "vignette"
+    own.symlink_to(SPROCKET)
+    def ask(*arguments):
+        return subprocess.run([own, *arguments], capture_output=True, timeout=LIMIT)
+    assert ask("run", "--stage", "x").stderr.startswith(b"vignette: there is no stage")
+    for page in ask("--help").stdout, ask("run", "--help").stdout, ask("help", "stages").stdout:
+        assert b"USAGE: vignette" in page and b"sprocket" not in page
+    version = ask("--version").stdout
+    assert version == sprocket("--version").stdout and version.startswith(b"Sprocket 0.")
+
+
+ODD = "a\x1b[31m\n\t\x7f\u009b2J\u202egpj\u2028é.mkv"
+
+
+def test_names_cannot_command_a_terminal(tmp_path):
+    def shown(errors):
+        assert "é.mkv" in errors
+        assert not [letter for letter in errors if letter in ODD[:-5] and not letter.isprintable()
+                    and letter != "\n"]
+    refused = [["--source", f"file:{ODD}"], ["--stage", ODD], ["--source", ODD], ["--size", ODD],
+               ["--reports", f"{ODD}/x"], ["--source-set", f"{ODD}=1"], [f"--{ODD}"]]
+    for options in refused:
+        scene = [] if "--source" in options else SCENE
+        result = sprocket("run", *scene, *options, check=False, cwd=tmp_path)
+        assert result.returncode == 2
+        shown(one_sentence(result.errors))
+    sprocket("run", *SCENE, "--size", "64x48", "--frames", "3", "--movie", ODD, cwd=tmp_path)
+    said = sprocket("run", "--source", f"file:{ODD}", "--summary", "s.json", cwd=tmp_path)
+    shown(said.errors)
+    assert json.loads((tmp_path / "s.json").read_text())["source"]["name"] == ODD
+
+
+def test_the_table_has_straight_columns(tmp_path):
+    said = sprocket("run", *SCENE, "--size", "64x48", "--frames", "3", "--dump", tmp_path / "d", "--checksum")
+    lines = said.errors.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("sink "))
+    table = lines[first:first + 4]
+    assert [line.split()[0] for line in table] == ["sink", "dump", "dump-fates", "checksum"]
+    assert len({len(line) for line in table}) == 1, table
+
+
 def test_a_pipe_may_wait_for_its_reader(tmp_path):
     pipe = tmp_path / "p"
     os.mkfifo(pipe)
@@ -273,7 +350,7 @@ def test_a_reader_that_goes_away_ends_the_run_cleanly(tmp_path):
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_a_live_run_cleanly(number, tmp_path):
     reports, summary = tmp_path / "reports.jsonl", tmp_path / "summary.json"
     command = [SPROCKET, "run", *SCENE, "--size", "320x240", "--rate", "60", "--stage", "meter",
@@ -369,3 +446,229 @@ def test_what_only_a_buffer_had_is_not_delivered(tmp_path):
     ledger = json.loads(summary.read_text())
     assert ledger["sinks"]["reports"]["delivered"] == 0
     assert ledger["sinks"]["reports"]["failed"] == ledger["produced"] > 0
+
+
+def looks_at_signals(process):
+    """Waits until the program holds signals back: it does so before anything else."""
+    limit = time.monotonic() + 20
+    while time.monotonic() < limit:
+        with open(f"/proc/{process.pid}/status") as file:
+            blocked = int(next(line.split()[1] for line in file if line.startswith("SigBlk")), 16)
+        if blocked >> (signal.SIGINT - 1) & 1:
+            return
+    pytest.fail("signals were never blocked")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("after", [0, 0.05])
+def test_a_signal_at_the_very_start_ends_with_a_word(number, after):
+    with running([SPROCKET, "run", *SCENE, "--size", "1280x720"]) as process:
+        looks_at_signals(process)
+        time.sleep(after)
+        process.send_signal(number)
+        said = process.stderr.read().decode()
+        code = process.wait(20)
+    # It may have begun by then.
+    assert code == (1 if "before the run began" in said else 0), said
+    assert "stopp" in said
+
+
+def test_opening_that_takes_long_is_stopped(tmp_path):
+    command = [SPROCKET, "run", *SCENE, "--size", "3840x2160", "--source-set", "cached=80", "--reports", "r",
+               "--summary", "s", "--movie", "m.mov"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, cwd=tmp_path) as process:
+        looks_at_signals(process)
+        time.sleep(0.3)
+        for _ in range(2):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.5)
+        said = process.stderr.read().decode()
+        assert process.wait(20) == 1
+    assert "stopped" in said.splitlines()[-1]
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_hangup_that_is_ignored_stays_ignored(tmp_path):
+    """As under nohup."""
+    summary = tmp_path / "s"
+    command = [SPROCKET, "run", *SCENE, "--size", "64x48", "--frames", "60", "--source-set", "pace=real",
+               "--summary", str(summary), "--quiet"]
+    with subprocess.Popen(command, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) as process:
+        looks_at_signals(process)
+        for _ in range(5):
+            process.send_signal(signal.SIGHUP)
+            time.sleep(0.1)
+        assert process.wait(60) == 0
+    assert json.loads(summary.read_text())["produced"] == 60
+
+
+@contextlib.contextmanager
+def full_pipe():
+    """The end that a program writes to, of a pipe that takes nothing more, and the other end."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writer, b"x" * 4096)
+    os.set_blocking(writer, True)
+    try:
+        yield writer, reader
+    finally:
+        os.close(writer)
+        os.close(reader)
+
+
+@contextlib.contextmanager
+def stopped_terminal():
+    """A terminal after Ctrl-S, and the other end."""
+    reader, writer = os.openpty()
+    termios.tcflow(writer, termios.TCOOFF)
+    try:
+        yield writer, reader
+    finally:
+        os.close(writer)
+        os.close(reader)
+
+
+@pytest.mark.parametrize("blocked", [full_pipe, stopped_terminal])
+@pytest.mark.parametrize("signals", [0, 1])
+def test_a_blocked_standard_error_holds_nothing_up(blocked, signals, tmp_path):
+    summary = tmp_path / "s"
+    command = [SPROCKET, "run", *SCENE, "--size", "64x48", "--summary", str(summary), "--verbose",
+               *([] if signals else ["--frames", "300"])]
+    with blocked() as (writer, _), subprocess.Popen(command, stderr=writer) as process:
+        if signals:
+            time.sleep(3)
+            process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+    assert json.loads(summary.read_text())["produced"] > 0
+
+
+def test_what_was_said_while_standard_error_was_blocked_comes_later():
+    command = [SPROCKET, "run", *SCENE, "--size", "64x48", "--frames", "30", "--checksum"]
+    with full_pipe() as (writer, reader), subprocess.Popen(command, stderr=writer) as process:
+        time.sleep(1)
+        said = b""
+        os.set_blocking(reader, False)
+        limit = time.monotonic() + 20
+        while process.poll() is None and time.monotonic() < limit:
+            with contextlib.suppress(BlockingIOError):
+                said += os.read(reader, 65536)
+            time.sleep(0.01)
+        with contextlib.suppress(BlockingIOError):
+            said += os.read(reader, 65536)
+        assert process.returncode == 0
+    lines = said.lstrip(b"x").decode().splitlines()
+    assert lines[0].startswith("scene: ") and lines[-1].startswith("checksum ")
+
+
+def test_a_reader_of_a_list_may_stop_or_stall():
+    with subprocess.Popen([SPROCKET, "stages"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.read(1)
+        process.stdout.close()
+        assert process.wait(20) == 0 and process.stderr.read() == b""
+    for arguments in ["stages"], ["run", "--help"], ["devices"]:
+        with full_pipe() as (writer, _), \
+                subprocess.Popen([SPROCKET, *arguments], stdout=writer, stderr=subprocess.PIPE) as process:
+            looks_at_signals(process)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20) == 1
+            assert "stopped" in one_sentence(process.stderr.read().decode())
+    with open("/dev/full", "w") as full:
+        result = subprocess.run([SPROCKET, "stages"], stdout=full, stderr=subprocess.PIPE, timeout=LIMIT)
+    assert result.returncode == 1 and "No space left" in one_sentence(result.stderr.decode())
+
+
+@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)], ids=str)
+def test_closed_descriptors_are_not_written_into(closed, tmp_path):
+    def close():
+        for descriptor in closed:
+            os.close(descriptor)
+
+    def run(*options):
+        # Pipes for what stays open: what comes there must be what belongs there.
+        return subprocess.run([SPROCKET, "run", *SCENE, "--size", "64x48", "--frames", "3", *options],
+                              preexec_fn=close, capture_output=True, cwd=tmp_path, timeout=LIMIT)
+    result = run("--reports", "r", "--summary", "s", "--dump", "d.mcap", "--movie", "m.mov", "--stills", "sf")
+    assert result.returncode == 0 and result.stdout == b""
+    assert [line["fate"] for line in read_lines(tmp_path / "r")] == ["delivered"] * 3
+    assert json.loads((tmp_path / "s").read_text())["produced"] == 3
+    assert (2 in closed) == (result.stderr == b"")
+    for options in ["--pipe", "y4m"], ["--summary", "-"], ["--reports", "-"], ["--checksums", "/dev/stdout"]:
+        result = run(*options)
+        assert result.returncode == (2 if 1 in closed else 0), options
+        if closed == (1,):
+            assert "closed" in one_sentence(result.stderr.decode())
+
+
+def test_a_list_says_that_standard_output_is_closed():
+    result = subprocess.run([SPROCKET, "stages"], preexec_fn=lambda: os.close(1), stderr=subprocess.PIPE,
+                            timeout=LIMIT)
+    assert result.returncode == 1 and "closed" in one_sentence(result.stderr.decode())
+
+
+def test_a_dash_is_standard_output(tmp_path):
+    run = ["run", *SCENE, "--size", "64x48", "--frames", "3", "--quiet"]
+    lines = sprocket(*run, "--reports", "-", cwd=tmp_path).stdout.decode().splitlines()
+    assert [json.loads(line)["sequence"] for line in lines] == [0, 1, 2]
+    assert json.loads(sprocket(*run, "--summary", "-", cwd=tmp_path).stdout)["produced"] == 3
+    assert len(sprocket(*run, "--checksums", "-", cwd=tmp_path).stdout.splitlines()) == 3
+    assert os.listdir(tmp_path) == []
+
+
+def timed_digests(tmp_path, *arguments):
+    """Sequence, time and digest of each frame."""
+    sprocket("run", *arguments, "--reports", "r", "--checksums", "c", "--summary", "s", "--overwrite", "--quiet",
+             cwd=tmp_path)
+    digests = dict(line.split() for line in (tmp_path / "c").read_text().splitlines())
+    return [(line["sequence"], line["captured_ns"], digests[str(line["sequence"])])
+            for line in read_lines(tmp_path / "r")]
+
+
+def footage(tmp_path, name, *options):
+    """Ten seconds at 25 frames per second, with sound."""
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=10",
+                    "-f", "lavfi", "-i", "sine=duration=10", *options, name], check=True, cwd=tmp_path)
+    return f"file:{tmp_path / name}"
+
+
+H264 = ["-c:v", "libx264", "-preset", "fast", "-g", "40", "-bf", "3"]
+FOOTAGE = [("a.mp4", H264), ("open.mp4", [*H264, "-x264-params", "open-gop=1"]), ("a.mkv", H264),
+           ("a.ts", H264), ("refresh.mp4", [*H264, "-x264-params", "intra-refresh=1"]), ("a.h264", H264),
+           ("a.avi", ["-c:v", "mpeg4", "-bf", "2", "-g", "30"]), ("mj.avi", ["-c:v", "mjpeg"]),
+           ("a.mjpeg", ["-c:v", "mjpeg"]), ("mpeg2.ts", ["-c:v", "mpeg2video", "-bf", "2", "-g", "15"])]
+
+
+@pytest.mark.parametrize("name, options", FOOTAGE, ids=lambda value: value if isinstance(value, str) else "")
+def test_a_part_of_a_file_is_what_lies_there(name, options, tmp_path):
+    source = ["--source", footage(tmp_path, name, *options)]
+    whole = timed_digests(tmp_path, *source)
+    first = whole[0][1]
+    # On a frame, between two, and close to the end.
+    for begin, length in [(4000, 1000), (5110, 400), (9700, 5000)]:
+        part = timed_digests(tmp_path, *source, "--from", f"{begin}ms", "--duration", f"{length}ms")
+        wanted = [frame for frame in whole if frame[1] >= first + begin * 10**6]
+        wanted = [frame for frame in wanted if frame[1] < wanted[0][1] + length * 10**6]
+        assert wanted and [frame[1:] for frame in part] == [frame[1:] for frame in wanted]
+        assert [frame[0] for frame in part] == list(range(len(wanted)))
+    refused = sprocket("run", *source, "--from", "1h", check=False)
+    assert refused.returncode == 2 and "no frame at 3600s or later" in one_sentence(refused.errors)
+
+
+def test_a_duration_is_that_of_the_frames_where_they_wait(tmp_path):
+    scene = [*SCENE, "--size", "64x48", "--rate", "50", "--source-set", "pace=fast"]
+    sprocket("run", *scene, "--duration", "3s", "--dump", "d", "--summary", "s", "--quiet", cwd=tmp_path)
+    assert json.loads((tmp_path / "s").read_text())["produced"] == 150
+    replay = ["--source", f"replay:{tmp_path / 'd'}"]
+    whole = timed_digests(tmp_path, *replay)
+    part = timed_digests(tmp_path, *replay, "--from", "990ms", "--duration", "1s")
+    assert part == whole[50:100]
+
+
+def test_sound_that_is_left_out_is_told(tmp_path):
+    for options, notes in [([], 1), (["-an"], 0)]:
+        source = footage(tmp_path, "a.mkv", *options, "-y")
+        said = sprocket("run", "--source", source, "--duration", "1s", "--summary", "s", "--overwrite", cwd=tmp_path)
+        told = json.loads((tmp_path / "s").read_text())["notes"]
+        assert len([note for note in told if "sound" in note]) == notes
+        assert said.errors.count("sound") == notes

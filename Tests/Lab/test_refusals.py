@@ -22,7 +22,7 @@ def refused(*arguments, status=2):
 def test_a_device_that_is_not_there(name):
     sentence = refused("--source", f"camera:{name}")
     assert name in sentence
-    assert "sprocket devices" in sentence or "vivid" in sentence
+    assert "`devices`" in sentence or "vivid" in sentence
 
 
 @contextlib.contextmanager

@@ -4,13 +4,17 @@ import Testing
 
 @Suite struct StopSignalTests {
   /// A run that could not begin says why: a Ctrl-C that came meanwhile must not end the process first.
-  @Test func aSignalThatNobodyTookGoesWithTheRun() {
+  @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+  func aSignalThatNobodyTookGoesWithTheRun(number: Int32) {
+    // A test run under nohup has SIGHUP ignored, which is left so.
+    let before = signal(number, SIG_DFL)
+    defer { signal(number, before) }
     var isTaken = false
     do {
       var signals = StopSignals()
-      pthread_kill(pthread_self(), SIGTERM)
+      pthread_kill(pthread_self(), number)
       isTaken = signals.take()
-      pthread_kill(pthread_self(), SIGTERM)
+      pthread_kill(pthread_self(), number)
       pthread_kill(pthread_self(), SIGINT)
     }
     #expect(isTaken)

@@ -96,7 +96,7 @@ import Testing
     #expect(refusal(.failed, EIO, flags: Self.inactive).description.hasSuffix(taken))
     #expect(
       refusal(.failed, EIO).description
-        == "\(start) (Input/output error): `sprocket devices` lists what it takes")
+        == "\(start) (Input/output error): `devices` lists what it takes")
     #expect(refusal(.gone, ENODEV).description.contains("unplugged"))
   }
 

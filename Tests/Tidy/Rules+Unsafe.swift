@@ -30,7 +30,7 @@ extension Rules {
         "LumaSource", "LumaWriter", "PlaneCopies", "PlaneStorage+Libraries",
       ], "hands slots to the wrappers"),
     Permission(
-      "Sources/SprocketCommandLine", ["RunCommand+Paths", "SprocketMain"],
+      "Sources/SprocketCommandLine", ["Console", "RunCommand+Paths", "SprocketMain"],
       "names of files; signals, terminals"),
     Permission(
       "Sources/SprocketCore",
@@ -132,8 +132,14 @@ extension Rules {
   static let mayBeUncheckedSendable = [
     Permission(
       "Sources/SprocketEngine",
-      ["ChainStage", "Engine", "Epoch", "FrameMemory", "LaneWorker", "SinkWorker", "Threads"],
+      [
+        "BackgroundWork", "ChainStage", "Engine", "Epoch", "FrameMemory", "LaneWorker",
+        "SinkWorker", "Threads",
+      ],
       "belong to one thread at a time, or to whom the ring lets pass"),
+    Permission(
+      "Sources/SprocketCommandLine", ["Console", "RunCommand+Setup"],
+      "a semaphore; a source of which one function may be called from any thread"),
     Permission("Sources/SprocketLibAV", ["LentPool"], "who takes an element has it alone"),
     Permission("Sources/SprocketSinks/Dump", ["DumpFile"], "touched under its lock alone"),
     Permission(

@@ -86,6 +86,6 @@ extension SourceError {
       "\(name) refuses \(control.name)=\(control.text(of: value)) (\(error.reason)): "
         + (isTakenOver
           ? "another control, such as an automatic one, decides over it; set that before it"
-          : "`sprocket devices` lists what it takes"))
+          : "`devices` lists what it takes"))
   }
 }

@@ -4,12 +4,17 @@ public import SprocketCore
 public struct FileSettings: SourceSettings {
   public var pace = SourcePace.fast
   public var startup = 0
+  public var from = Duration.zero
 
   public init() {}
 
   public static var settings: [Setting<FileSettings>] {
     [
       Setting("pace", \.pace, "fast: as fast as frames are taken; real: each at its time"),
+      Setting(
+        "from", \.from,
+        "begins with the first frame at or after this time, from the first; `sequence` counts from it"
+      ),
       Setting(
         "startup", \.startup, range: 0...1_000_000, unit: "frames", "marked as not to be used"),
     ]

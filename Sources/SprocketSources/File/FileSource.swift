@@ -15,6 +15,9 @@ internal import SprocketLibAV
 /// when they are due: `captured` is then that moment on the monotonic clock, so that a frame's age means
 /// something; the times between frames are still the file's.
 ///
+/// With `from` the frames before that time are left out, and sequence numbers count from the first that
+/// is not. A file that can be sought is, to the key frame before; any other is read from its start.
+///
 /// ## Damage
 ///
 /// `corrupt` is a packet whose JPEG is broken in structure, what libavformat or libavcodec mark as
@@ -47,6 +50,7 @@ public final class FileSource: Source {
   /// At real pace: on the monotonic clock, when the file's time 0 was.
   private var start: Int64?
   private var failure: SourceError?
+  private var hasSound = false
 
   /// Opens nothing yet.
   public init(path: String, _ settings: FileSettings = FileSettings()) {
@@ -72,15 +76,49 @@ public final class FileSource: Source {
         place = 0
         try read()
       }
+      if settings.from > .zero { try begin(at: settings.from) }
     } catch {
       throw SourceError(error.code == .outOfMemory ? .failed : .usage, error.description)
+    }
+    if held == nil, settings.from > .zero {
+      throw SourceError(
+        .usage, "\(path) has no frame at \(settings.from.settingText) or later; begin earlier")
     }
     guard held != nil, let format = held?.format ?? described(info) else {
       throw SourceError(
         .usage, "\(path) has no picture that can be decoded; try to play it with ffplay")
     }
     self.format = format
-    return description(format, count: info.frameCount)
+    return description(format, count: settings.from > .zero ? nil : info.frameCount)
+  }
+
+  /// With the first frame held: holds the first one at or after `from` instead, or none.
+  private func begin(at from: Duration) throws(MediaError) {
+    guard let first = held?.time else { return }
+    let (sum, overflow) = first.addingReportingOverflow(from.nanosecondCount)
+    let target = overflow ? .max : sum
+    if isTimeGiven, reader?.seek(toNanoseconds: target) == true {
+      discard()
+      try read()
+      // An index may be wrong, and what follows a key frame may need what was before it.
+      if held.map({ $0.isCorrupt || $0.time > target }) ?? true {
+        discard()
+        _ = try openReader()
+        try read()
+      }
+    }
+    while let frame = held, frame.time < target {
+      discard()
+      try read()
+    }
+    place = 0
+    lastTime = held?.time
+  }
+
+  /// Whether the held frame's time is the file's own: a made one counts frames from where one began.
+  private var isTimeGiven: Bool {
+    if packet != nil { return packet?.isTimeMade == false }
+    return picture?.isTimeMade == false
   }
 
   /// Whether the packet that is held has planes for `FrameUnpacker`.
@@ -92,6 +130,7 @@ public final class FileSource: Source {
   private func openReader() throws(MediaError) -> MediaInfo {
     let opened = try MediaReader(path: path)
     let info = opened.info
+    hasSound = info.hasSound
     reader = consume opened
     return info
   }
@@ -238,6 +277,10 @@ public final class FileSource: Source {
     } else {
       unsafe DecodedFrame.release(lent)
     }
+  }
+
+  public var notes: [String] {
+    hasSound ? ["the sound of \(path) is left out: only its pictures are taken"] : []
   }
 
   public func close() {

@@ -49,6 +49,16 @@ struct ReplayIndex {
     }
   }
 
+  /// The first frame that was captured at `from` or later, counted from the first of all. A range of
+  /// frames without bytes has no time, and goes with the frame before.
+  func place(at from: Duration) -> Int? {
+    guard from > .zero, let first = frames.first(where: { $0.skipped == 0 }) else { return 0 }
+    return frames.firstIndex { frame in
+      let (time, overflow) = frame.captured.subtractingReportingOverflow(first.captured)
+      return frame.skipped == 0 && !overflow && time >= from.nanosecondCount
+    }
+  }
+
   /// Frames that a stage dropped because they came too late.
   var lateCount: Int { frames.count { $0.wasLate } }
 

@@ -3,14 +3,19 @@ public import SprocketCore
 /// What a user may choose about a dump that is replayed.
 public struct ReplaySettings: SourceSettings {
   public var live = false
+  public var from = Duration.zero
 
   public init() {}
 
   public static var settings: [Setting<ReplaySettings>] {
     [
       Setting(
+        "from", \.from,
+        "begins with the first frame at or after this time, from the first; numbers are as recorded"
+      ),
+      Setting(
         "live", \.live,
-        "true: frames come when they came, and stages decide anew which are late")
+        "true: frames come when they came, and stages decide anew which are late"),
     ]
   }
 }

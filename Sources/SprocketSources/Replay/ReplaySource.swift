@@ -56,7 +56,13 @@ public final class ReplaySource: Source {
       throw SourceError(.usage, error.description)
     }
     if index?.sessions.isEmpty == true { try findForeign() }
-    guard let index, let first = index.frames.first else { throw nothingToPlay() }
+    guard let index, !index.frames.isEmpty else { throw nothingToPlay() }
+    guard let begin = index.place(at: settings.from) else {
+      throw SourceError(
+        .usage, "\(path) has no frame at \(settings.from.settingText) or later; begin earlier")
+    }
+    place = begin
+    let first = index.frames[place]
     session =
       session ?? index.sessions.first { $0.epoch == first.epoch } ?? index.sessions.first
     guard let session else { throw nothingToPlay() }

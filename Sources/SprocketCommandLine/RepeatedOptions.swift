@@ -1,0 +1,63 @@
+internal import ArgumentParser
+internal import FoundationEssentials
+internal import Sprocket
+
+/// Refuses an option that takes one value and is given twice, of which the last would silently win.
+///
+/// Which options take one value is asked of the parser: `_dumpHelp` describes all commands in JSON.
+enum RepeatedOptions {
+  /// The first that `arguments` (without the program's name) give twice, as a sentence.
+  static func sentence(_ arguments: [String]) -> String? {
+    // Names that stand there twice are rare, and the description takes a while.
+    var seen: Set<Substring> = []
+    let names = arguments.filter { $0.hasPrefix("--") }.map { $0.prefix { $0 != "=" } }
+    guard names.contains(where: { !seen.insert($0).inserted }) else { return nil }
+    return sentence(arguments, options: options(of: arguments.first ?? ""))
+  }
+
+  /// Walks over `arguments`; `options` are those that take a value, and whether they may be given again.
+  static func sentence(_ arguments: [String], options: [String: Bool]) -> String? {
+    var values: [String: String] = [:]
+    var rest = arguments[...]
+    while let argument = rest.popFirst(), argument != "--" {
+      let name = String(argument.prefix { $0 != "=" })
+      guard let mayRepeat = options[name] else { continue }
+      let value =
+        name.count < argument.count
+        ? String(argument.dropFirst(name.count + 1)) : rest.popFirst() ?? ""
+      guard let first = values.updateValue(value, forKey: name), !mayRepeat else { continue }
+      return "\(name) is given twice, as \(first) and as \(value); give it once"
+    }
+    return nil
+  }
+
+  private struct Tool: Decodable {
+    struct Command: Decodable {
+      let commandName: String
+      let subcommands: [Command]?
+      let arguments: [Argument]?
+    }
+    struct Argument: Decodable {
+      struct Name: Decodable {
+        let kind, name: String
+      }
+      let kind: String
+      let isRepeating: Bool
+      let names: [Name]?
+    }
+    let command: Command
+  }
+
+  private static func options(of command: String) -> [String: Bool] {
+    let text = SprocketCommand._dumpHelp()
+    guard let tool = try? JSONDecoder().decode(Tool.self, from: Data(text.utf8)) else { return [:] }
+    let found = tool.command.subcommands?.first { $0.commandName == command }
+    var options: [String: Bool] = [:]
+    for argument in found?.arguments ?? [] where argument.kind == "option" {
+      for name in argument.names ?? [] where name.kind == "long" {
+        options["--\(name.name)"] = argument.isRepeating
+      }
+    }
+    return options
+  }
+}

@@ -1,0 +1,163 @@
+internal import ArgumentParser
+internal import Glibc
+internal import Sprocket
+internal import Synchronization
+
+// From the request to a run that is ready: on a thread of its own, since opening may take long.
+
+/// A run that is ready to start, and what is needed at its end.
+final class PreparedRun {
+  let engine: Engine
+  let digest: ChecksumSink?
+  var summaryFile: SummaryFile?
+
+  init(_ engine: Engine, digest: ChecksumSink?, summaryFile: consuming SummaryFile) {
+    self.engine = engine
+    self.digest = digest
+    self.summaryFile = consume summaryFile
+  }
+}
+
+/// Unchecked: `interrupt` alone is called, which any thread may do.
+private struct Interruptible: @unchecked Sendable {
+  let source: any Source
+}
+
+/// Interrupts a source that is being opened, or will be.
+private final class Interrupter: Sendable {
+  private let state = Mutex<(source: Interruptible?, isInterrupted: Bool)>((nil, false))
+
+  func watch(_ source: any Source) {
+    let found = Interruptible(source: source)
+    let isInterrupted = state.withLock { state in
+      state.source = found
+      return state.isInterrupted
+    }
+    if isInterrupted { source.interrupt() }
+  }
+
+  func interrupt() {
+    let found = state.withLock { state in
+      state.isInterrupted = true
+      return state.source
+    }
+    found?.source.interrupt()
+  }
+}
+
+extension RunCommand {
+  /// Opens and configures everything. Throws where a signal comes meanwhile: then nothing was recorded.
+  ///
+  /// The first signal interrupts the source. After a second one, what does not return within two seconds
+  /// is left behind.
+  func open(
+    _ registry: Registry, _ invocation: Invocation, _ voice: Voice, _ signals: inout StopSignals
+  ) throws -> PreparedRun {
+    let interrupter = Interrupter()
+    let work = try BackgroundWork("open") {
+      try prepare(registry, invocation, interrupter)
+    }
+    var isStopped = false
+    do {
+      let run = try work.value(&signals) {
+        if isStopped { return .seconds(2) }
+        isStopped = true
+        interrupter.interrupt()
+        voice.tellStopping()
+        return nil
+      }
+      if !isStopped { return run }
+    } catch is Abandoned {
+      tellError(
+        "stopped, though what was being opened does not answer; look at what it waits for")
+      let removal = try? BackgroundWork("clean") { removeEmptyFiles() }
+      _ = removal?.wait(for: .seconds(1))
+      leaveAtOnce(1)
+    } catch  where !isStopped {
+      throw error
+    } catch {}
+    throw RunError(.failed, "stopped before the run began: nothing was recorded")
+  }
+
+  private func prepare(
+    _ registry: Registry, _ invocation: Invocation, _ interrupter: Interrupter
+  ) throws -> PreparedRun {
+    try checkStandardOutput(isClosed: invocation.isOutputClosed)
+    try checkPaths()
+    let source = try makeSource(registry)
+    interrupter.watch(source)
+    let choices = try controllers.appended(to: stage.map { try registry.choice($0) }, registry)
+    var sinks = recording.sinks(overwrite: overwrite)
+    var digest: ChecksumSink?
+    if let reports { sinks.append(ReportSink(path: reports, overwrite: overwrite)) }
+    if checksum || checksums != nil {
+      let sink = ChecksumSink(path: checksums, overwrite: overwrite)
+      digest = sink
+      sinks.append(sink)
+    }
+    if let pipe { sinks.append(PipeSink(pipe)) }
+    if null || sinks.isEmpty { sinks.append(NullSink()) }
+
+    let summaryFile = try SummaryFile(path: summary, overwrite: overwrite)
+    let options = RunOptions(
+      workers: workers ?? processorCount(), wait: wait, frameLimit: frames,
+      durationLimit: duration)
+    let engine = try Engine(
+      source: source, stages: choices, sinks: sinks, options: options
+    ) { FrameUnpacker() }
+    try setControls(engine.description)
+    return PreparedRun(engine, digest: digest, summaryFile: summaryFile)
+  }
+
+  private func makeSource(_ registry: Registry) throws -> any Source {
+    var values = try keyValues(sourceSet, option: "--source-set")
+    let name = source ?? (CameraSource.hasCamera ? "camera" : "scene")
+    // A scene that is asked for a number of frames has no reason to take its time.
+    if name == "scene", frames != nil, values["pace"] == nil { values["pace"] = "fast" }
+    if let from {
+      guard registry.source(named: name)?.settings.contains(where: { $0.name == "from" }) != false
+      else {
+        throw RunError(
+          .usage, "--from is for a recording: give it with --source file:PATH or replay:PATH")
+      }
+      guard values.updateValue(from.settingText, forKey: "from") == nil else {
+        throw RunError(.usage, "--from and --source-set from are the same; give one of them")
+      }
+    }
+    let pixelFormat = try format.map { text throws(RunError) in
+      guard let known = PixelFormat(fourcc: text) else {
+        throw RunError(.usage, "--format: there is no `\(text)`; give \(PixelFormat.allowed)")
+      }
+      return known
+    }
+    let request = FormatRequest(
+      format: pixelFormat, size: size.map { ($0.width, $0.height) }, rate: rate)
+    return try registry.source(name, values: values, request: request)
+  }
+
+  private func setControls(_ description: SourceDescription) throws {
+    let values = try keyValues(control, option: "--control")
+    // As given: automatic exposure has to be off before exposure can be set.
+    let names = control.map { String($0.prefix { $0 != "=" }) }
+    for name in names {
+      guard let port = description.controls else {
+        throw RunError(.usage, "--control: \(description.name) has no controls")
+      }
+      guard let index = port.control(name) else {
+        throw RunError(
+          .usage,
+          "--control: there is no `\(name)`; " + knownNames(port.controls.map(\.name), near: name))
+      }
+      let control = port.controls[Int(index)]
+      guard let text = values[name], let value = control.value(text) else {
+        throw RunError(
+          .usage,
+          "--control: \(name)=\(values[name] ?? "") is not allowed: give \(control.allowed)")
+      }
+      guard port.write(index, value) != nil else {
+        throw RunError(
+          .usage, "--control: at most \(ControlPort.capacity) can be given; leave some out")
+      }
+    }
+  }
+}

@@ -1,0 +1,33 @@
+internal import SprocketCore
+
+/// Work that may take long or get stuck, on a thread of its own: whoever waits for it can look at
+/// signals meanwhile, and can leave it behind.
+///
+/// Unchecked: `body` and `result` are the thread's until `wait` has returned true.
+public final class BackgroundWork<Value>: @unchecked Sendable {
+  private var body: (() throws -> Value)?
+  private var result: Result<Value, any Error>?
+  private var thread: EngineThread?
+
+  /// Starts `body`. The kernel shows the first 15 bytes of `name`. Throws where no thread can be had.
+  public init(_ name: String, _ body: @escaping () throws -> Value) throws(RunError) {
+    self.body = body
+    thread = EngineThread(name) { self.run() }
+  }
+
+  private func run() {
+    // Gone once it is done: it may hold what has to end with the result.
+    guard let body = body.take() else { return }
+    result = Result { try body() }
+  }
+
+  /// True once `body` has returned; waits for `limit` at most. For one thread at a time.
+  public func wait(for limit: Duration) -> Bool {
+    thread?.join(until: monotonicNow() + limit.nanosecondCount) ?? true
+  }
+
+  /// What `body` returned or threw; `nil` before `wait` has returned true, and once it was taken.
+  public func take() -> Result<Value, any Error>? {
+    thread?.isDone == false ? nil : result.take()
+  }
+}
