@@ -26,7 +26,9 @@ extension RunCommand {
 
   /// Throws where several options would write to standard output, or it is closed.
   func checkStandardOutput(isClosed: Bool) throws(RunError) {
-    let named = paths.filter { Self.isStandardOutput($0.path) }.map { "\($0.option) \($0.path)" }
+    let named = paths.filter { $0.option != "--source" && Self.isStandardOutput($0.path) }.map {
+      "\($0.option) \($0.path)"
+    }
     let writers = (pipe.map { ["--pipe \($0.rawValue)"] } ?? []) + named
     if writers.count > 1 {
       throw RunError(
