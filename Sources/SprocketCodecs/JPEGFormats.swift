@@ -44,13 +44,36 @@ public struct EncodedFrame: Sendable, Equatable {
   ///
   /// Cost: about a hundredth of decoding; nothing is allocated.
   public init?(checking bytes: Span<UInt8>) {
+    do throws(Fault) {
+      try self.init(reading: bytes)
+    } catch {
+      return nil
+    }
+  }
+
+  /// Why a frame cannot be passed on as whole, as far as it is worth telling apart.
+  public enum Fault: Error, Sendable {
+    /// Markers and lengths do not fit each other.
+    case broken
+    /// It is larger than is taken, or than its own bytes can be.
+    case impossibleSize
+    /// Decoding it could take minutes.
+    case tooManyScans
+  }
+
+  /// The same, with the reason.
+  public init(reading bytes: Span<UInt8>) throws(Fault) {
     do throws(JPEGError) {
       let structure = try JPEGStructure(bytes)
       width = structure.width
       height = structure.height
       image = structure.subsampling.map { PixelFormat($0) }
     } catch {
-      return nil
+      switch error {
+      case .tooManyScans: throw .tooManyScans
+      case .imageTooLarge, .missingData: throw .impossibleSize
+      default: throw .broken
+      }
     }
   }
 

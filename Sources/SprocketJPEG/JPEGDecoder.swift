@@ -25,6 +25,8 @@ public struct JPEGHeader: Equatable, Sendable {
 /// that the library says about picture data throws ``JPEGError/damagedData`` (the picture has been
 /// written as far as possible) or ``JPEGError/undecodable``.
 ///
+/// An image of more than 500 scans is not decoded to its end (`TJFLAG_LIMITSCANS`): it would take minutes.
+///
 /// Transforms are the accurate integer ones, so that results equal those of other programs.
 @safe
 public struct JPEGDecoder: ~Copyable {
@@ -85,7 +87,7 @@ public struct JPEGDecoder: ~Copyable {
     let result = unsafe jpeg.withUnsafeBufferPointer { bytes in
       unsafe tjDecompress2(
         handle, bytes.baseAddress, UInt(bytes.count), plane.base, Int32(outputWidth),
-        Int32(plane.stride), Int32(outputHeight), Int32(TJPF_GRAY.rawValue), 0)
+        Int32(plane.stride), Int32(outputHeight), Int32(TJPF_GRAY.rawValue), TJFLAG_LIMITSCANS)
     }
     if result != 0 { try checkMessage(jpeg) }
   }
@@ -126,7 +128,7 @@ public struct JPEGDecoder: ~Copyable {
         unsafe strideSpan.withUnsafeMutableBufferPointer { strides in
           unsafe tjDecompressToYUVPlanes(
             handle, bytes.baseAddress, UInt(bytes.count), planes.baseAddress, Int32(width),
-            strides.baseAddress, Int32(height), 0)
+            strides.baseAddress, Int32(height), TJFLAG_LIMITSCANS)
         }
       }
     }

@@ -25,12 +25,16 @@ public enum JPEGError: Error, Equatable, Sendable {
   case unsupportedProcess(marker: UInt8)
   /// A width or height of zero.
   case emptyImage
-  /// A side of more than 65500 pixels, which is libjpeg's limit.
+  /// A side of more than 65500 pixels, which is libjpeg's limit, or more than 2^28 pixels.
   case imageTooLarge(width: Int, height: Int)
   /// No quantization table before the first scan.
   case noQuantizationTable
   /// The end of image comes before any scan.
   case noScan
+  /// Less picture data than an image of this size can have.
+  case missingData
+  /// More than 500 scans, each of which costs a pass over the whole picture.
+  case tooManyScans
 
   // What decoding shows.
 
@@ -85,6 +89,11 @@ extension JPEGError: CustomStringConvertible {
     case .noQuantizationTable:
       "The JPEG image has no quantization table; the frame is damaged."
     case .noScan: "The JPEG image has no picture data; the frame is damaged."
+    case .missingData:
+      "The JPEG image has less picture data than its size needs; the frame is damaged."
+    case .tooManyScans:
+      "The JPEG image has more than \(JPEGStructure.mostScans) scans, and decoding it could take minutes; "
+        + "encode it anew."
     case .damagedData: "The JPEG image's picture data is damaged; part of the picture is wrong."
     case .undecodable: "The JPEG image cannot be decoded; the frame is damaged."
     case .unexpectedImage(let width, let height):

@@ -13,6 +13,8 @@ extension JPEGStructure {
       if marker == Marker.endOfImage {
         guard width > 0 else { throw .noFrameHeader }
         guard scanOffset > 0 else { throw .noScan }
+        // A block is two codes of a bit at least; in the first of several passes it is one.
+        guard scanBytes * 8 >= (isProgressive ? 1 : 2) * blocks else { throw .missingData }
         byteCount = at + 2
         return
       }
@@ -57,7 +59,7 @@ extension JPEGStructure {
     guard jpeg[start] == 8 else { throw .unsupportedProcess(marker: marker) }
     let (rows, columns) = (twoBytes(jpeg, start + 1), twoBytes(jpeg, start + 3))
     guard rows > 0, columns > 0 else { throw .emptyImage }
-    guard rows <= 65500, columns <= 65500 else {
+    guard rows <= 65500, columns <= 65500, rows * columns <= Self.mostPixels else {
       throw .imageTooLarge(width: columns, height: rows)
     }
     for component in 0..<components {
@@ -69,6 +71,12 @@ extension JPEGStructure {
       maximumFactors.vertical = max(maximumFactors.vertical, vertical)
     }
     (width, height, componentCount) = (columns, rows, components)
+    for component in 0..<components {
+      let own = components == 1 ? maximumFactors : factors(jpeg, start: start, component)
+      blocks +=
+        (columns * own.horizontal).sides(of: 8 * maximumFactors.horizontal)
+        * (rows * own.vertical).sides(of: 8 * maximumFactors.vertical)
+    }
     isProgressive = marker == Marker.startOfFrameProgressive
     switch components {
     case 1: subsampling = .gray
@@ -89,6 +97,8 @@ extension JPEGStructure {
       throw .brokenSegment(marker: Marker.startOfScan, offset: header)
     }
     if scanOffset == 0 { (scanHeaderOffset, scanOffset) = (header, body.upperBound) }
+    scanCount += 1
+    guard scanCount <= Self.mostScans else { throw .tooManyScans }
 
     var restarts = 0
     var at = body.upperBound
@@ -110,6 +120,7 @@ extension JPEGStructure {
     if restartInterval > 0, let units = codedUnits(scanComponents: components) {
       guard restarts >= (units - 1) / restartInterval else { throw .restartMarkers(offset: at) }
     }
+    scanBytes += at - body.upperBound
     return at
   }
 
@@ -121,6 +132,11 @@ extension JPEGStructure {
     let unitHeight = scanComponents == 1 ? 8 : 8 * maximumFactors.vertical
     return ((width + unitWidth - 1) / unitWidth) * ((height + unitHeight - 1) / unitHeight)
   }
+}
+
+extension Int {
+  /// How many pieces of `side` this takes, rounded up.
+  fileprivate func sides(of side: Int) -> Int { (self + side - 1) / side }
 }
 
 /// The place of the last FF of a marker at `at`, which may have fill bytes before it (T.81, B.1.1.2).

@@ -5,6 +5,9 @@
 /// It reads every segment and the marker bytes within the entropy-coded data, allocates nothing, and
 /// believes no length without checking it.
 ///
+/// A header cannot make anybody reserve memory for a picture that is not there: whatever the size, an
+/// image has picture data enough for it, a bit or two for each block.
+///
 /// It is as tolerant as cameras make necessary: fill bytes before markers, no Huffman tables, no or
 /// strange application segments, and anything at all after the end of the image are in order.
 ///
@@ -34,6 +37,18 @@ public struct JPEGStructure: Equatable, Sendable {
 
   /// Sampling factors of the first component, needed to count coded units.
   var maximumFactors = (horizontal: 1, vertical: 1)
+  /// Blocks of 8 x 8 samples in all components, without what fills up coded units.
+  var blocks = 0
+  /// Scans, and the entropy-coded bytes in them.
+  var scanCount = 0
+  var scanBytes = 0
+
+  /// The most scans of an image. Progressive images of encoders have about ten; each one more costs the
+  /// decoder another pass over all pixels, so that a picture of a megabyte could take minutes.
+  /// libturbojpeg has the same limit (`TJFLAG_LIMITSCANS`).
+  static let mostScans = 500
+  /// The most pixels of an image: 16,384 x 16,384, more than any camera has.
+  static let mostPixels = 1 << 28
 
   public static func == (a: Self, b: Self) -> Bool {
     a.width == b.width && a.height == b.height && a.componentCount == b.componentCount

@@ -27,6 +27,7 @@ struct Decoder: ~Copyable {
     if status >= 0 {
       unsafe opened.pointee.thread_count = Int32(threadCount)
       unsafe opened.pointee.thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE
+      unsafe opened.pointee.max_pixels = MediaLimits.pixels
       unsafe opened.pointee.pkt_timebase = unsafe stream.pointee.time_base
       status = unsafe avcodec_open2(opened, codec, nil)
     }

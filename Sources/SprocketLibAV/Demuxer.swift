@@ -1,86 +1,37 @@
 internal import CSprocketLibAV
 
-/// An open file, as bytes.
-@safe
-struct FileInput: ~Copyable {
-  var handle: UnsafeMutablePointer<AVIOContext>?
-  let path: String
-
-  /// Opens a file and checks that it is one, and has contents.
-  ///
-  /// The corresponding C function is `avio_open`.
-  init(_ path: String) throws(MediaError) {
-    var handle: UnsafeMutablePointer<AVIOContext>?
-    // Without a protocol, "concat:a|b" or "http://..." would be more than a file.
-    let status = unsafe avio_open(&handle, "file:" + path, AVIO_FLAG_READ)
-    guard status >= 0, unsafe handle != nil else {
-      let code: MediaError.Code =
-        switch -status {
-        case ENOENT, ENOTDIR: .notFound
-        case EACCES, EPERM: .notPermitted
-        case EISDIR: .isDirectory
-        case ENOMEM: .outOfMemory
-        default: .readFailed
-        }
-      throw MediaError(code: code, operation: "avio_open", status: status, path: path)
-    }
-    let size = unsafe avio_size(handle)
-    guard size != 0 else {
-      unsafe avio_closep(&handle)
-      throw MediaError(code: .emptyFile, operation: "avio_size", status: 0, path: path)
-    }
-    unsafe self.handle = unsafe handle
-    self.path = path
-  }
-
-  deinit {
-    var handle = unsafe handle
-    unsafe avio_closep(&handle)
-  }
-
-  /// Whether the file begins like a QuickTime or MP4 movie: with an atom of one of the known kinds.
-  mutating func looksLikeMovie() -> Bool {
-    guard let io = unsafe handle, unsafe io.pointee.seekable & AVIO_SEEKABLE_NORMAL != 0 else {
-      return false
-    }
-    _ = unsafe avio_skip(io, 4)
-    let kind = unsafe avio_rl32(io)
-    _ = unsafe avio_seek(io, 0, SEEK_SET)
-    return ["ftyp", "mdat", "wide", "free", "skip", "pnot"].contains { name in
-      name.utf8.reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) } == kind
-    }
-  }
-}
-
 /// An open media file and its best video stream.
 @safe
 struct Demuxer: ~Copyable {
   private let input: FileInput
   private let context: UnsafeMutablePointer<AVFormatContext>
   let stream: UnsafeMutablePointer<AVStream>
+  private var packetCount: Int64 = 0
 
-  /// Opens a file and finds its video.
+  /// Opens a file and finds its video. Nothing but that file is opened, whatever it says.
   ///
   /// The corresponding C functions are `avformat_open_input`, `avformat_find_stream_info` and
   /// `av_find_best_stream`.
-  init(_ path: String) throws(MediaError) {
+  init(
+    _ path: String, isInterrupted: @escaping @Sendable () -> Bool = { false }
+  ) throws(MediaError) {
     func failure(_ code: MediaError.Code, _ operation: String, _ status: Int32) -> MediaError {
-      MediaError(code: code, operation: operation, status: status, path: path)
+      MediaError(
+        code: isInterrupted() ? .interrupted : code, operation: operation, status: status,
+        path: path)
     }
-    var input = try FileInput(path)
+    var input = try FileInput(path, isInterrupted: isInterrupted)
     let isMovie = input.looksLikeMovie()
-    var context = unsafe avformat_alloc_context()
+    let format = unsafe try InputFormats.find(&input, isMovie: isMovie)
+    var context = unsafe input.makeContext()
     guard unsafe context != nil else { throw failure(.outOfMemory, "avformat_alloc_context", 0) }
-    unsafe context?.pointee.pb = unsafe input.handle
     // This frees the context if it fails.
-    var status = unsafe avformat_open_input(&context, path, nil, nil)
+    var status = unsafe avformat_open_input(&context, path, format, nil)
     guard status >= 0, let opened = unsafe context else {
-      let code: MediaError.Code =
-        status == -EISDIR ? .isDirectory : isMovie ? .unfinished : .notMedia
-      throw failure(code, "avformat_open_input", status)
+      throw failure(isMovie ? .unfinished : .notMedia, "avformat_open_input", status)
     }
-    status = unsafe avformat_find_stream_info(opened, nil)
-    guard status >= 0 else {
+    status = unsafe Self.findStreams(opened)
+    guard status >= 0, !isInterrupted() else {
       unsafe avformat_close_input(&context)
       throw failure(.notMedia, "avformat_find_stream_info", status)
     }
@@ -104,27 +55,59 @@ struct Demuxer: ~Copyable {
     unsafe avformat_close_input(&context)
   }
 
+  /// Reads as far as needed to know the streams, with the limit on pictures that ``Decoder`` has.
+  ///
+  /// The corresponding C function is `avformat_find_stream_info`.
+  private static func findStreams(_ opened: UnsafeMutablePointer<AVFormatContext>) -> Int32 {
+    let count = unsafe Int(opened.pointee.nb_streams)
+    var options = unsafe [OpaquePointer?](repeating: nil, count: count)
+    for index in unsafe options.indices {
+      unsafe av_dict_set_int(&options[index], "max_pixels", MediaLimits.pixels, 0)
+    }
+    let status = unsafe avformat_find_stream_info(opened, &options)
+    for index in unsafe options.indices { unsafe av_dict_free(&options[index]) }
+    return status
+  }
+
   /// The file.
   var path: String { input.path }
+  /// Bytes of the file, when it was opened.
+  var byteCount: Int64 { input.byteCount }
+  /// Throws when somebody asked to stop.
+  func checkInterruption() throws(MediaError) { try input.checkInterruption() }
+
+  /// A frame takes a byte of its file at least. More than that, an index of a few bytes tells of the same
+  /// bytes again and again, without end.
+  private var mostPackets: Int64 { 100_000 + byteCount }
 
   /// Reads the video's next packet; returns whether there was one before the end.
   ///
   /// The corresponding C function is `av_read_frame`.
   mutating func read(into packet: UnsafeMutablePointer<AVPacket>) throws(MediaError) -> Bool {
     while true {
+      try checkInterruption()
       let status = unsafe av_read_frame(context, packet)
       if status == SPROCKET_AVERROR_EOF {
         // The end, or a disk that fails: the library says so in the file's own handle alone.
         let failure = unsafe context.pointee.pb?.pointee.error ?? 0
         guard failure < 0, failure != SPROCKET_AVERROR_EOF else { return false }
+        try checkInterruption()
         throw MediaError(
           code: .readFailed, operation: "av_read_frame", status: failure, path: path)
       }
       if status == SPROCKET_AVERROR_EAGAIN { continue }
       guard status >= 0 else {
+        try checkInterruption()
         throw MediaError(code: .readFailed, operation: "av_read_frame", status: status, path: path)
       }
-      if unsafe packet.pointee.stream_index == stream.pointee.index { return true }
+      if unsafe packet.pointee.stream_index == stream.pointee.index {
+        packetCount += 1
+        guard packetCount <= mostPackets else {
+          throw MediaError(
+            code: .tooManyFrames, operation: "av_read_frame", status: 0, path: path)
+        }
+        return true
+      }
       unsafe av_packet_unref(packet)
     }
   }

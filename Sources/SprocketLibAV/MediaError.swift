@@ -7,6 +7,8 @@ public struct MediaError: Error, Equatable, Sendable {
     case notFound
     case notPermitted
     case isDirectory
+    /// A pipe, a socket or a device.
+    case notAFile
     case emptyFile
     /// Not a file of any known kind.
     case notMedia
@@ -14,11 +16,19 @@ public struct MediaError: Error, Equatable, Sendable {
     case unfinished
     /// A file without moving or still pictures.
     case noVideo
+    /// A container that is not read, by libavformat's name: playlists, and what has no video.
+    case otherContainer(String)
+    /// Its pictures have more pixels than are taken.
+    case tooLarge(width: Int, height: Int)
     /// No decoder for the video in it.
     case unsupportedCodec
     /// The file cannot be read any further.
     case readFailed
+    /// It tells of more frames than it has bytes.
+    case tooManyFrames
     case outOfMemory
+    /// Somebody asked to stop; nothing is wrong.
+    case interrupted
   }
 
   public let code: Code
@@ -46,16 +56,27 @@ extension MediaError: CustomStringConvertible {
   /// A sentence that says what is wrong and what can be done.
   public var description: String {
     switch code {
+    case .notFound where path.contains("://"):
+      "\(path) is an address in a network, and Sprocket reads files of this machine alone; download "
+        + "it first."
     case .notFound: "There is no file \(path); check the spelling."
     case .notPermitted:
       "You may not read \(path); change its permissions, or run as a user who may."
     case .isDirectory: "\(path) is a folder; name a file in it."
+    case .notAFile:
+      "\(path) is a pipe or a device, and a video is read from a file alone; copy it into one."
     case .emptyFile: "\(path) is empty; record or copy it anew."
     case .notMedia:
       "\(path) is not a movie or picture that can be read (\(reason)); try to play it with ffplay."
     case .unfinished:
       "\(path) has no index: its recording or copying was cut off; copy it anew, or record with "
         + "fragments."
+    case .otherContainer(let name):
+      "\(path) is of the kind \(name), which Sprocket does not open: playlists and lists of files are "
+        + "not followed; name a file that has the video in it, such as MOV, MP4, MKV or AVI."
+    case .tooLarge(let width, let height):
+      "\(path) has pictures of \(width)x\(height), more than the \(MediaLimits.pixels) pixels that "
+        + "Sprocket takes; scale it down."
     case .noVideo: "\(path) has no video; name a file that has."
     case .unsupportedCodec:
       "\(path) has video that this system's libavcodec cannot decode (\(reason)); convert it to "
@@ -63,6 +84,9 @@ extension MediaError: CustomStringConvertible {
     case .readFailed:
       "\(path) cannot be read any further (\(reason), in \(operation)); the file is damaged or its "
         + "disk is failing."
+    case .tooManyFrames:
+      "\(path) goes on after more frames than a file of its size can have: it is damaged."
+    case .interrupted: "Reading \(path) was ended before its time."
     case .outOfMemory: "There is not enough memory to read \(path); close other programs."
     }
   }

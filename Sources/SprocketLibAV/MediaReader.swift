@@ -34,15 +34,26 @@ public struct MediaReader: ~Copyable {
   /// What is known of the file before anything is decoded.
   public let info: MediaInfo
 
-  /// Opens a file. `threadCount` is the decoder's, 0 for as many as there are processors.
-  public init(path: String, threadCount: Int = 0) throws(MediaError) {
+  /// Opens a file. `threadCount` is the decoder's, 0 for as many as there are processors. When
+  /// `isInterrupted` says so, this and all else throws ``MediaError/Code/interrupted`` at the next
+  /// opportunity.
+  public init(
+    path: String, threadCount: Int = 0, isInterrupted: @escaping @Sendable () -> Bool = { false }
+  ) throws(MediaError) {
     av_log_set_level(AV_LOG_QUIET)
-    let demuxer = try Demuxer(path)
+    av_max_alloc(MediaLimits.allocation)
+    let demuxer = try Demuxer(path, isInterrupted: isInterrupted)
+    let info = MediaInfo(demuxer)
+    guard Int64(info.width) * Int64(info.height) <= MediaLimits.pixels else {
+      throw MediaError(
+        code: .tooLarge(width: info.width, height: info.height), operation: "", status: 0,
+        path: path)
+    }
     let pool = LentPool()
     guard let scratch = pool.lend() else {
       throw MediaError(code: .outOfMemory, operation: "av_frame_alloc", status: 0, path: path)
     }
-    info = MediaInfo(demuxer)
+    self.info = info
     clock = MediaClock(rate: info.frameRate)
     self.demuxer = demuxer
     self.pool = pool
@@ -60,6 +71,9 @@ public struct MediaReader: ~Copyable {
     failure = nil
     return true
   }
+
+  /// Bytes of the file.
+  public var byteCount: Int64 { demuxer.byteCount }
 
   /// The next packet, `nil` at the end. A file that cannot be read any further throws; ask no more
   /// after that.
@@ -84,10 +98,13 @@ public struct MediaReader: ~Copyable {
   }
 
   /// The next frame, decoded. A file that cannot be read any further throws, after the frames before
-  /// have come; ask no more after that.
-  public mutating func nextFrame() throws(MediaError) -> DecodedUnit {
+  /// have come; ask no more after that. Packets that `isRefused` says so of are not decoded, but corrupt.
+  public mutating func nextFrame(
+    unless isRefused: (Span<UInt8>) -> Bool = { _ in false }
+  ) throws(MediaError) -> DecodedUnit {
     try prepareToDecode()
     while true {
+      try demuxer.checkInterruption()
       switch unsafe decoder!.receive(into: scratch.frame) {
       case .frame: return try decodedFrame()
       case .corrupt:
@@ -97,7 +114,7 @@ public struct MediaReader: ~Copyable {
         if let failure { throw failure }
         return .end
       case .needsInput:
-        guard feed() else {
+        guard feed(unless: isRefused) else {
           _ = clock.time(given: nil)
           return .corrupt
         }
@@ -106,13 +123,16 @@ public struct MediaReader: ~Copyable {
   }
 
   /// Hands the decoder the next packet, or the end; returns whether it took it.
-  private mutating func feed() -> Bool {
+  private mutating func feed(unless isRefused: (Span<UInt8>) -> Bool) -> Bool {
     var hasPacket = false
     do throws(MediaError) {
       hasPacket = unsafe try demuxer.read(into: scratch.packet)
     } catch { failure = error }
     guard hasPacket else { return unsafe decoder!.send(nil) }
-    let isTaken = unsafe decoder!.send(scratch.packet)
+    let packet = unsafe scratch.packet
+    let bytes = unsafe UnsafeBufferPointer(
+      start: unsafe packet.pointee.data, count: Int(packet.pointee.size))
+    let isTaken = unsafe !isRefused(Span(_unsafeElements: bytes)) && decoder!.send(scratch.packet)
     unsafe av_packet_unref(scratch.packet)
     return isTaken
   }

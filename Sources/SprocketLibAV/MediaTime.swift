@@ -31,6 +31,8 @@ struct MediaClock {
   private var base: Int64 = 0
   private var framesSince: Int64 = 0
   private var hasBegun = false
+  /// The last time, if it was made.
+  private var made: Int64?
 
   /// `rate` in frames per second; without one, 25 as libavformat takes.
   init(rate: MediaRational?) {
@@ -46,10 +48,16 @@ struct MediaClock {
   mutating func time(given: Int64?) -> (nanoseconds: Int64, isMade: Bool) {
     defer { hasBegun = true }
     if let given {
-      (base, framesSince) = (given, 0)
-      return (given, false)
+      // What was made by a rate that is not quite the file's may lie ahead: time does not go back.
+      let time = max(given, made ?? given)
+      (base, framesSince, made) = (time, 0, nil)
+      return (time, false)
     }
     if hasBegun { framesSince += 1 }
-    return (base + SprocketLibAV.nanoseconds(framesSince, of: frameDuration), true)
+    let since = SprocketLibAV.nanoseconds(framesSince, of: frameDuration)
+    // A file may say anything: no arithmetic traps.
+    let (time, overflow) = base.addingReportingOverflow(since)
+    made = overflow ? .max : time
+    return (made ?? .max, true)
   }
 }

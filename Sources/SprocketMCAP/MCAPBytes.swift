@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Bytes that grow at their end; memory is kept when they are removed.
 @safe
 struct MCAPBytes: ~Copyable {
@@ -7,10 +9,13 @@ struct MCAPBytes: ~Copyable {
 
   init(capacity: Int) {
     self.capacity = max(capacity, 64)
-    unsafe memory = .allocate(byteCount: self.capacity, alignment: 64)
+    guard let memory = unsafe malloc(self.capacity) else {
+      preconditionFailure("no memory for \(self.capacity) bytes")
+    }
+    unsafe self.memory = unsafe memory
   }
 
-  deinit { unsafe memory.deallocate() }
+  deinit { unsafe free(memory) }
 
   var isEmpty: Bool { count == 0 }
 
@@ -21,7 +26,7 @@ struct MCAPBytes: ~Copyable {
 
   /// Lends the room behind them, at least `room` bytes; `body` returns how many it filled.
   mutating func fill(_ room: Int, _ body: (inout MutableSpan<UInt8>) -> Int) {
-    reserve(room)
+    demand(room)
     let start = unsafe (memory + count).assumingMemoryBound(to: UInt8.self)
     var span = unsafe MutableSpan(_unsafeStart: start, count: capacity - count)
     let filled = body(&span)
@@ -39,7 +44,7 @@ struct MCAPBytes: ~Copyable {
 
   mutating func append(_ bytes: Span<UInt8>) {
     if bytes.isEmpty { return }
-    reserve(bytes.count)
+    demand(bytes.count)
     unsafe bytes.withUnsafeBytes { source in
       unsafe (memory + count).copyMemory(
         from: source.baseAddress.unsafelyUnwrapped, byteCount: source.count)
@@ -51,7 +56,7 @@ struct MCAPBytes: ~Copyable {
 
   mutating func append<Number: FixedWidthInteger & BitwiseCopyable>(_ number: Number) {
     let size = MemoryLayout<Number>.size
-    reserve(size)
+    demand(size)
     unsafe memory.storeBytes(of: number.littleEndian, toByteOffset: count, as: Number.self)
     count += size
   }
@@ -84,14 +89,20 @@ struct MCAPBytes: ~Copyable {
 
   mutating func removeAll() { count = 0 }
 
-  mutating func reserve(_ room: Int) {
-    guard capacity - count < room else { return }
+  /// Makes room for so many bytes more; false where there is not enough memory, as lengths in a file
+  /// may ask for.
+  mutating func reserve(_ room: Int) -> Bool {
+    guard capacity - count < room else { return true }
     let larger = max(capacity * 2, count + room)
-    let moved = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 64)
-    unsafe moved.copyMemory(from: memory, byteCount: count)
-    unsafe memory.deallocate()
-    unsafe memory = moved
+    guard let moved = unsafe realloc(memory, larger) else { return false }
+    unsafe memory = unsafe moved
     capacity = larger
+    return true
+  }
+
+  /// The same for what we make ourselves: a chunk has a size that was planned.
+  mutating func demand(_ room: Int) {
+    guard reserve(room) else { preconditionFailure("no memory for \(count + room) bytes") }
   }
 }
 

@@ -9,11 +9,13 @@ public struct MCAPError: Error, Sendable, CustomStringConvertible {
     case format
     /// It was an MCAP file, and is damaged.
     case damaged
+    /// Somebody asked to stop; nothing is wrong.
+    case interrupted
   }
   public let code: Code
   public let description: String
 
-  init(_ code: Code, _ description: String) {
+  public init(_ code: Code, _ description: String) {
     self.code = code
     self.description = description
   }

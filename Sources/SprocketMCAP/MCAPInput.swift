@@ -7,9 +7,14 @@ struct MCAPInput: ~Copyable {
   /// Bytes it had when it was opened.
   let size: UInt64
   private let descriptor: Int32
+  private let isInterrupted: @Sendable () -> Bool
 
+  /// Reading throws when `isInterrupted`, which is asked on the reader's thread, says so.
+  ///
   /// The corresponding C functions are `open` and `flock`.
-  init(path: String) throws(MCAPError) {
+  init(
+    path: String, isInterrupted: @escaping @Sendable () -> Bool = { false }
+  ) throws(MCAPError) {
     // Without waiting: a named pipe that nobody writes to would hold us here for ever.
     let opened = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     if opened < 0 { throw .system(path, errno) }
@@ -26,13 +31,16 @@ struct MCAPInput: ~Copyable {
     self.path = path
     size = UInt64(max(status.st_size, 0))
     descriptor = opened
+    self.isInterrupted = isInterrupted
   }
 
   deinit { close(descriptor) }
 
   /// Makes `bytes` so many bytes of the file. The corresponding C function is `pread`.
   func read(_ offset: UInt64, _ count: Int, into bytes: inout MCAPBytes) throws(MCAPError) {
+    if isInterrupted() { throw MCAPError(.interrupted, "reading \(path) was ended") }
     bytes.removeAll()
+    guard bytes.reserve(count) else { throw .system(path, ENOMEM) }
     var failure: Int32 = 0
     bytes.fill(count) { room in
       unsafe room.withUnsafeMutableBytes { target in

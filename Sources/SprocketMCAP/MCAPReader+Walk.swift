@@ -98,7 +98,12 @@ extension MCAPReader {
     chunks[chunks.count - 1].indexes.append((channel, offset + 6, Int(count) / 16))
   }
 
+  /// The longest schema or channel that is kept, in bytes: they have some thousands. A chunk of a few
+  /// kilobytes may hold 65,536 of a gigabyte.
+  private static let definitionLimit = 1 << 20
+
   private mutating func define(_ opcode: UInt8, _ content: Range<Int>, of bytes: Span<UInt8>) {
+    guard content.count <= Self.definitionLimit else { return }
     if opcode == MCAPOpcode.schema, let schema = MCAPSchema(bytes, content) {
       schemas[schema.id] = schemas[schema.id] ?? schema
     } else if opcode == MCAPOpcode.channel, let channel = MCAPChannel(bytes, content) {

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import SprocketDeflate
 internal import SprocketLZ4
 internal import SprocketZstd
@@ -99,9 +100,12 @@ public struct MCAPReader: ~Copyable {
     }
   }
 
-  /// Opens the file and walks over it.
-  public static func open(_ path: String) throws(MCAPError) -> MCAPReader {
-    var reader = MCAPReader(try MCAPInput(path: path))
+  /// Opens the file and walks over it. When `isInterrupted` says so, this and all else that reads the
+  /// file throws ``MCAPError/Code/interrupted`` at the next opportunity.
+  public static func open(
+    _ path: String, isInterrupted: @escaping @Sendable () -> Bool = { false }
+  ) throws(MCAPError) -> MCAPReader {
+    var reader = MCAPReader(try MCAPInput(path: path, isInterrupted: isInterrupted))
     try reader.walk()
     return reader
   }
@@ -134,6 +138,8 @@ public struct MCAPReader: ~Copyable {
       try input.read(place.offset, place.size, into: &content)
     } else {
       try input.read(place.offset, place.compressedSize, into: &raw)
+      content.removeAll()
+      guard content.reserve(place.size) else { throw .system(path, ENOMEM) }
       let isWhole = Self.decompress(raw, place, &decoders, into: &content)
       if !isWhole { throw damaged(place) }
     }
@@ -166,7 +172,6 @@ public struct MCAPReader: ~Copyable {
     _ raw: borrowing MCAPBytes, _ place: MCAPChunkPlace, _ decoders: inout Decoders,
     into content: inout MCAPBytes
   ) -> Bool {
-    content.removeAll()
     let bytes = unsafe Span(_unsafeElements: raw.elements)
     content.fill(place.size) { room in
       var target = room._mutatingExtracting(0..<place.size)

@@ -92,3 +92,10 @@ public struct V4L2ControlChange: Hashable, Sendable {
     self.nanoseconds = nanoseconds
   }
 }
+
+/// What a driver tells of without being asked.
+public enum V4L2Event: Sendable, Hashable {
+  case control(V4L2ControlChange)
+  /// What comes in at the input has changed: its signal, or its resolution.
+  case source
+}

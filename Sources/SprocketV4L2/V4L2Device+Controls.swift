@@ -153,20 +153,22 @@ extension V4L2Device {
     return request(SPROCKET_VIDIOC_SUBSCRIBE_EVENT, &wanted)
   }
 
-  /// The oldest change that the driver has told of and nobody has taken.
+  /// The oldest event that the driver has told of and nobody has taken.
   ///
   /// The corresponding C function is `v4l2_ioctl` with `VIDIOC_DQEVENT`.
-  public mutating func nextChange() -> V4L2ControlChange? {
+  public mutating func nextEvent() -> V4L2Event? {
     while true {
       var event = v4l2_event()
       guard request(SPROCKET_VIDIOC_DQEVENT, &event) else { return nil }
+      if event.type == UInt32(V4L2_EVENT_SOURCE_CHANGE) { return .source }
       guard event.type == UInt32(V4L2_EVENT_CTRL) else { continue }
       let given = unsafe event.u.ctrl
       let isWide = given.type == V4L2_CTRL_TYPE_INTEGER64.rawValue
-      return V4L2ControlChange(
-        id: event.id, value: isWide ? given.value64 : Int64(given.value), flags: given.flags,
-        nanoseconds: Int64(event.timestamp.tv_sec) &* 1_000_000_000
-          &+ Int64(event.timestamp.tv_nsec))
+      return .control(
+        V4L2ControlChange(
+          id: event.id, value: isWide ? given.value64 : Int64(given.value), flags: given.flags,
+          nanoseconds: Int64(event.timestamp.tv_sec) &* 1_000_000_000
+            &+ Int64(event.timestamp.tv_nsec)))
     }
   }
 }

@@ -16,14 +16,14 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "Judges"))
 
 from program import LIMIT, ROOT, SPROCKET, read_lines, read_summary  # noqa: E402
 
-# vivid, a webcam of 320x180 and up; another, whose planes lie apart; v4l2loopback.
-CAMERA, PLANES, LOOPBACK = (f"/dev/video{number}" for number in (0, 1, 10))
+# vivid, a webcam of 320x180 and up; another, whose planes lie apart; an HDMI grabber; v4l2loopback.
+CAMERA, PLANES, GRABBER, LOOPBACK = (f"/dev/video{number}" for number in (0, 1, 2, 10))
 SIZE = (320, 180)  # The smallest that vivid's webcam has.
 WITNESS = ROOT / ".build/lab/dequeued.so"
 
 # What vivid's faults are set to between two tests.
 CALM = {"osd_text_mode": 2, "percentage_of_dropped_buffers": 0, "wrap_sequence_number": 0,
-        "timestamp_source": 0, "brightness": 128, "contrast": 128, "gain_automatic": 1,
+        "wrap_timestamp": 0, "timestamp_source": 0, "brightness": 128, "contrast": 128, "gain_automatic": 1,
         "horizontal_flip": 0}
 
 # A buffer as VIDIOC_DQBUF returned it; `time` in nanoseconds.
@@ -45,6 +45,14 @@ def camera():
     control(CAMERA, **CALM)
     yield CAMERA
     control(CAMERA, **CALM)
+
+
+@pytest.fixture
+def grabber():
+    """vivid's HDMI input, with a signal."""
+    control(GRABBER, osd_text_mode=2, dv_timings_signal_mode=0)
+    yield GRABBER
+    control(GRABBER, dv_timings_signal_mode=0)
 
 
 def tool(*arguments):

@@ -6,8 +6,8 @@ mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
 
-# vivid: two webcams and nothing else, the second with its planes in memory of their own.
-vivid='n_devs=2 node_types=0x1,0x1 num_inputs=1,1 input_types=0,0 multiplanar=1,2'
+# vivid: two webcams, the second with its planes in memory of their own, and an HDMI grabber.
+vivid='n_devs=3 node_types=0x1,0x1,0x1 num_inputs=1,1,1 input_types=0,0,3 multiplanar=1,2,1'
 loopback='video_nr=10 card_label=Loopback exclusive_caps=0 max_buffers=8'
 while read -r driver; do
   case $driver in

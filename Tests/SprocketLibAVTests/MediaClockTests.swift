@@ -21,6 +21,22 @@ import Testing
     #expect(clock.time(given: nil) == (1_100_000_000, true))
   }
 
+  @Test func timeDoesNotGoBackBehindAMadeOne() {
+    var clock = MediaClock(rate: MediaRational(10, 1))
+    _ = clock.time(given: 0)
+    #expect(clock.time(given: nil) == (100_000_000, true))
+    #expect(clock.time(given: 99_999_999) == (100_000_000, false))
+    // The file itself may say so.
+    #expect(clock.time(given: 5) == (5, false))
+  }
+
+  @Test func aTimeAtTheEndOfTimeIsNotTheEnd() {
+    var clock = MediaClock(rate: MediaRational(10, 1))
+    _ = clock.time(given: .max - 5)
+    #expect(clock.time(given: nil) == (.max, true))
+    #expect(clock.time(given: nil) == (.max, true))
+  }
+
   @Test func withoutARateItTakes25() {
     var clock = MediaClock(rate: nil)
     _ = clock.time(given: nil)

@@ -53,6 +53,7 @@ import Testing
 
   @Test func opensNothingButFiles() {
     #expect(error("http://localhost:1/x.mov")?.code == .notFound)
+    #expect(error("http://localhost:1/x.mov")?.description.contains("network") == true)
     #expect(error("concat:a.avi|b.avi")?.code == .notFound)
   }
 }

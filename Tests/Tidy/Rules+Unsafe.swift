@@ -56,8 +56,8 @@ extension Rules {
     Permission(
       "Sources/SprocketLibAV",
       [
-        "Converter", "DecodedFrame", "Decoder", "Demuxer", "EncodedPacket", "LentPool",
-        "MediaError", "MediaInfo", "MediaPixelFormat", "MediaReader", "MovieContainer", "Muxer",
+        "Converter", "DecodedFrame", "Decoder", "Demuxer", "EncodedPacket", "FileInput",
+        "InputFormats", "LentPool", "MediaError", "MediaInfo", "MediaPixelFormat", "MediaReader", "MovieContainer", "Muxer",
         "MuxerOutput",
       ], "wraps libavformat and libavcodec"),
     Permission(

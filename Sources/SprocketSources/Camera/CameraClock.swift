@@ -7,7 +7,8 @@ internal import SprocketV4L2
 /// whoever fed the device (v4l2loopback), is taken for monotonic if the stream's first one lies within a
 /// second of the moment that it was taken from the driver, which no other clock does; else frames get
 /// that moment itself, and no capture point. So does a single stamp that cannot be: more than ten seconds
-/// in the future, or over an hour old.
+/// in the future, over an hour old, or before the frame that came before it, as when a driver's clock
+/// wraps. Times never go back, and no epoch begins.
 struct CameraClock: Sendable {
   static let second: Int64 = 1_000_000_000
   static let future = 10 * second
@@ -17,19 +18,32 @@ struct CameraClock: Sendable {
   private var trustsUnnamed: Bool?
   /// Frames whose stamp was not used.
   private(set) var replaced: UInt64 = 0
+  /// What was said of the last frame.
+  private var last = Int64.min
 
   /// When a frame that was dequeued at `now` was captured.
   mutating func stamp(_ frame: V4L2Frame, now: Int64) -> (captured: Timestamp, point: CapturePoint)
   {
     let isTrusted = frame.isMonotonic || trusts(frame.nanoseconds, now: now)
-    guard isTrusted, frame.nanoseconds <= now + Self.future, frame.nanoseconds >= now - Self.past
+    guard isTrusted, frame.nanoseconds <= now + Self.future, frame.nanoseconds >= now - Self.past,
+      frame.nanoseconds >= last
     else {
       replaced += 1
-      return (Timestamp(nanoseconds: now, clock: .monotonic), .unknown)
+      // The driver's stamp of the frame before may lie ahead of now.
+      last = max(now, last)
+      return (Timestamp(nanoseconds: last, clock: .monotonic), .unknown)
     }
+    last = frame.nanoseconds
     let point: CapturePoint =
       !frame.isMonotonic ? .unknown : frame.isStampedAtStart ? .startOfExposure : .endOfFrame
     return (Timestamp(nanoseconds: frame.nanoseconds, clock: .monotonic), point)
+  }
+
+  /// What the user should know at the end.
+  func note(_ title: String) -> String? {
+    guard replaced > 0 else { return nil }
+    let many = replaced == 1 ? "1 frame of \(title) has" : "\(replaced) frames of \(title) have"
+    return "\(many) the time of arrival, for the driver's own cannot be right"
   }
 
   private mutating func trusts(_ stamp: Int64, now: Int64) -> Bool {

@@ -17,7 +17,7 @@ extension CameraSource {
         if let note = wanted.note(
           asked: write.value, made: Double(result), flags: flags ?? 0, by: title)
         {
-          notes.append(note)
+          firstNotes.append(note)
         }
       } catch {
         throw SourceError(
@@ -50,9 +50,14 @@ extension CameraSource {
     }
   }
 
-  /// What the driver tells of changed controls.
-  func takeChanges() {
-    while let change = device!.nextChange() { controls.changed(change) }
+  /// What the driver tells of changed controls, and of what comes in.
+  func takeEvents() {
+    while let event = device!.nextEvent() {
+      switch event {
+      case .control(let change): controls.changed(change)
+      case .source: signal.changed()
+      }
+    }
   }
 }
 

@@ -20,8 +20,12 @@ extension CameraSource {
     }
   }
 
-  /// Runs what asks the device; its errors become sentences.
+  /// Runs what asks the device; its errors become sentences. Between two such questions a camera that is
+  /// slow to answer can be left.
   func asking<Value>(_ body: () throws(V4L2Error) -> Value) throws(SourceError) -> Value {
+    if interruption.isSet {
+      throw SourceError(.interrupted, "opening \(title) was ended before its time")
+    }
     do throws(V4L2Error) {
       return try body()
     } catch {
@@ -40,13 +44,17 @@ extension CameraSource {
     try makeBuffers(found, mode.pixelFormat)
     controls = CameraControls(device!.controls())
     for control in controls.watched { _ = device!.subscribe(to: control.id) }
+    _ = device!.subscribeToSource()
     let format = FrameFormat(
       pixelFormat: mode.pixelFormat, width: found.size.width, height: found.size.height,
       color: Color(found, mode.pixelFormat), rate: rate)
     let seen = mode.pixelFormat.isEncoded ? try look(format) : format
     self.format = seen
     var description = description(seen)
-    if found.field.isInterlaced {
+    if device!.hasSignal() == false {
+      description.note =
+        "no signal comes in at \(title): its pictures are corrupt until one does; check what is connected"
+    } else if found.field.isInterlaced {
       description.note =
         "\(title) gives interlaced frames: what moves has combs, for their lines are of two moments"
     }
@@ -131,7 +139,7 @@ extension CameraSource {
       count: count, mayLend: device?.capabilities.driver != CameraLoans.overwriting)
   }
 
-  /// A camera gives its first picture within some two seconds. Signals wait meanwhile.
+  /// A camera gives its first picture within some two seconds.
   private static let longestLook = Duration.seconds(5)
 
   /// Lets the camera stream until a JPEG is in order, and returns the format as that has it.

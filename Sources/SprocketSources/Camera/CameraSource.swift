@@ -19,7 +19,8 @@ internal import SprocketV4L2
 ///
 /// A frame's number is the driver's, continued beyond 32 bits: a jump is `missing`. ``CameraClock`` says
 /// what `captured` is. `corrupt` are frames that the driver flags, raw frames that are too short, and
-/// JPEGs that are broken in structure.
+/// JPEGs that are broken in structure. So are pictures that a driver makes where no signal comes in:
+/// ``CameraSignal``.
 ///
 /// ## Motion-JPEG
 ///
@@ -56,7 +57,11 @@ public final class CameraSource: Source {
   private var lastArrival: Int64 = 0
   private var isStalled = false
   var failure: SourceError?
-  public internal(set) var notes: [String] = []
+  /// What was found out before the first frame.
+  var firstNotes: [String] = []
+  var signal = CameraSignal()
+  private var damage = EncodedDamage()
+  let interruption = SourceInterrupt()
   var borrowed: UInt64 = 0
   var copied: UInt64 = 0
   private var readErrors: UInt64 = 0
@@ -76,8 +81,11 @@ public final class CameraSource: Source {
   /// Whether this machine has a camera that gives something, or that only its user's rights bar.
   public static var hasCamera: Bool { CameraNode.all().contains(where: \.isWorthTaking) }
 
+  public func interrupt() { interruption.set() }
+
   public func next(timeout: Int64) throws(SourceError) -> Arrival {
     if let failure { throw failure }
+    if interruption.isSet { return .end }
     if let held { return .frame(held.arrived) }
     do throws(SourceError) {
       if !isStreaming { try begin() }
@@ -85,6 +93,7 @@ public final class CameraSource: Source {
       giveBackIdle()
       return try asking { () throws(V4L2Error) in try wait(timeout) }
     } catch {
+      if error.code == .interrupted { return .end }
       failure = error
       throw error
     }
@@ -125,12 +134,13 @@ public final class CameraSource: Source {
   /// The next frame of the driver, if one comes within `timeout` nanoseconds. Hears what it tells of
   /// controls, too.
   func dequeue(within timeout: Int64) throws(V4L2Error) -> V4L2Frame? {
-    let ready = device!.wait(milliseconds: Int32(clamping: (timeout + 999_999) / 1_000_000))
-    if ready.contains(.event) { takeChanges() }
+    let patience = min(timeout, SourceClock.attention)
+    let ready = device!.wait(milliseconds: Int32((patience + 999_999) / 1_000_000))
+    if ready.contains(.event) { takeEvents() }
     guard !ready.isDisjoint(with: [.frame, .failure]) else { return nil }
     if let frame = try dequeue(ready) { return frame }
     // A device that is always ready and never has a frame must not keep a core busy.
-    SourceClock.sleep(until: SourceClock.now() + min(timeout, 5_000_000))
+    SourceClock.sleep(until: SourceClock.now() + min(patience, 5_000_000))
     return nil
   }
 
@@ -169,10 +179,12 @@ public final class CameraSource: Source {
     let first = firstNumber ?? number
     firstNumber = first
     controls.advance(to: captured.nanoseconds)
+    if signal.isDue(now) { signal.found(device!.hasSignal(), at: now) }
+    let isWithoutSignal = signal.condemns()
     let (isBroken, found) = check(frame)
     var arrived = ArrivedFrame(
       sequence: number, captured: captured, capturePoint: point,
-      isCorrupt: frame.isDamaged || isBroken,
+      isCorrupt: frame.isDamaged || isBroken || isWithoutSignal,
       isStartup: number >= first && number - first < UInt64(settings.startup),
       inForce: controls.inForce)
     arrived.driverFlags = frame.flags
@@ -188,7 +200,7 @@ public final class CameraSource: Source {
   private func check(_ frame: V4L2Frame) -> (isBroken: Bool, found: FrameFormat?) {
     if let layout { return (frame.byteCount < layout.byteCount, nil) }
     let bytes = unsafe Span(_unsafeElements: bytes(of: frame))
-    guard let header = EncodedFrame(checking: bytes) else { return (true, nil) }
+    guard let header = damage.check(bytes) else { return (true, nil) }
     // Of a kind that nobody unpacks, every frame is taken as it is.
     guard let format, format.image != nil else { return (false, nil) }
     return (false, encoded(format, header))
@@ -205,8 +217,12 @@ public final class CameraSource: Source {
     [
       ("borrowed", borrowed), ("copied", copied), ("read_errors", readErrors),
       ("refused_controls", controls.refusedWrites), ("repeated_sequences", sequence.repeated),
-      ("replaced_timestamps", clock.replaced),
-    ]
+      ("replaced_timestamps", clock.replaced), ("frames_without_signal", signal.frames),
+    ] + damage.counts
+  }
+
+  public var notes: [String] {
+    firstNotes + [clock.note(title), signal.note(title)].compactMap { $0 }
   }
 
   public func close() {

@@ -80,6 +80,19 @@ extension FrameRate {
   }
 }
 
+extension SourceError {
+  /// Why a file cannot be opened.
+  init(opening error: MediaError) {
+    let code: Code =
+      switch error.code {
+      case .interrupted: .interrupted
+      case .outOfMemory: .failed
+      default: .usage
+      }
+    self.init(code, error.description)
+  }
+}
+
 extension ImageStorage {
   /// The planes of a decoded frame, in libavcodec's memory: read only.
   init(_ picture: borrowing DecodedFrame) {

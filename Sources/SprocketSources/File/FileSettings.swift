@@ -23,6 +23,6 @@ public struct FileSettings: SourceSettings {
 
 extension FileSource {
   public static let kind = SourceKind(
-    "file", "any video file, at its own times", argument: "PATH", FileSettings.self
+    "file", "a video file of this machine, at its own times", argument: "PATH", FileSettings.self
   ) { (path, settings) throws(SourceError) in FileSource(path: path, settings) }
 }

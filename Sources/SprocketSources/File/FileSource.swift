@@ -18,6 +18,9 @@ internal import SprocketLibAV
 /// With `from` the frames before that time are left out, and sequence numbers count from the first that
 /// is not. A file that can be sought is, to the key frame before; any other is read from its start.
 ///
+/// At real pace a file whose times jump forth by more than an hour goes on at once: no recording pauses
+/// so long, and a damaged time may lie centuries ahead.
+///
 /// ## Damage
 ///
 /// `corrupt` is a packet whose JPEG is broken in structure, what libavformat or libavcodec mark as
@@ -38,6 +41,7 @@ public final class FileSource: Source {
   private var reader: MediaReader?
   /// Packets are lent as they are, not decoded.
   private var staysEncoded = false
+  private var isMJPEG = false
   private var format: FrameFormat?
   private var rate = FrameRate.unknown
   private var held: Held?
@@ -49,8 +53,12 @@ public final class FileSource: Source {
   private var lastTime: Int64?
   /// At real pace: on the monotonic clock, when the file's time 0 was.
   private var start: Int64?
+  /// At real pace: the time of the last frame that was due.
+  private var lastDue: Int64?
   private var failure: SourceError?
   private var hasSound = false
+  private var damage = EncodedDamage()
+  private let interruption = SourceInterrupt()
 
   /// Opens nothing yet.
   public init(path: String, _ settings: FileSettings = FileSettings()) {
@@ -65,7 +73,8 @@ public final class FileSource: Source {
     let info: MediaInfo
     do throws(MediaError) {
       info = try openReader()
-      staysEncoded = info.isMJPEG
+      isMJPEG = info.isMJPEG
+      staysEncoded = isMJPEG
       rate = FrameRate(info.frameRate)
       try read()
       if staysEncoded, let held, !held.isCorrupt, !isUnpackable {
@@ -78,7 +87,7 @@ public final class FileSource: Source {
       }
       if settings.from > .zero { try begin(at: settings.from) }
     } catch {
-      throw SourceError(error.code == .outOfMemory ? .failed : .usage, error.description)
+      throw SourceError(opening: error)
     }
     if held == nil, settings.from > .zero {
       throw SourceError(
@@ -128,7 +137,7 @@ public final class FileSource: Source {
   }
 
   private func openReader() throws(MediaError) -> MediaInfo {
-    let opened = try MediaReader(path: path)
+    let opened = try MediaReader(path: path) { [interruption] in interruption.isSet }
     let info = opened.info
     hasSound = info.hasSound
     reader = consume opened
@@ -160,16 +169,17 @@ public final class FileSource: Source {
 
   public func next(timeout: Int64) throws(SourceError) -> Arrival {
     if let failure { throw failure }
-    if held == nil {
+    if held == nil, !interruption.isSet {
       do throws(MediaError) {
         try read()
       } catch {
+        if error.code == .interrupted { return .end }
         let failed = SourceError(.failed, error.description)
         failure = failed
         throw failed
       }
     }
-    guard let held else { return .end }
+    guard !interruption.isSet, let held else { return .end }
     if let found = held.format, found != format {
       format = found
       return .epoch(description(found), .formatChange)
@@ -181,19 +191,20 @@ public final class FileSource: Source {
         isStartup: place < UInt64(settings.startup)))
   }
 
+  /// A pause between two frames that is taken for a damaged time: an hour, in nanoseconds.
+  private static let longestPause: Int64 = 3_600_000_000_000
+
   /// At real pace waits until the frame is due; `nil` when `timeout` nanoseconds are over before.
   private func captureTime(_ frame: Held, timeout: Int64) -> Timestamp? {
     guard isReal else { return Timestamp(nanoseconds: frame.time, clock: .media) }
     let now = SourceClock.now()
     // A file may say anything: no arithmetic traps.
-    let start = self.start ?? now &- frame.time
+    let isTooLong = frame.time.clampedSum(-Self.longestPause) > lastDue ?? frame.time
+    let start = isTooLong ? now &- frame.time : self.start ?? now &- frame.time
     self.start = start
     let due = start &+ frame.time
-    if due > now {
-      let limit = now + timeout
-      SourceClock.sleep(until: min(due, limit))
-      guard due <= limit else { return nil }
-    }
+    guard SourceClock.wait(until: due, timeout: timeout, interruption) else { return nil }
+    lastDue = frame.time
     return Timestamp(nanoseconds: due, clock: .monotonic)
   }
 
@@ -212,7 +223,7 @@ public final class FileSource: Source {
         continue
       }
       var frame = Held(time: next.timeNanoseconds, isCorrupt: next.isCorrupt)
-      if let header = EncodedFrame(checking: bytes) {
+      if let header = damage.check(bytes) {
         frame.format = header.image.map {
           encodedFormat(width: header.width, height: header.height, image: $0)
         }
@@ -228,7 +239,8 @@ public final class FileSource: Source {
   }
 
   private func readPicture() throws(MediaError) {
-    switch try reader!.nextFrame() {
+    let found = try reader!.nextFrame { isMJPEG && !damage.isDecodable($0) }
+    switch consume found {
     case .frame(let frame):
       let layout = PixelFormat(frame.format)
       held = Held(
@@ -282,6 +294,10 @@ public final class FileSource: Source {
   public var notes: [String] {
     hasSound ? ["the sound of \(path) is left out: only its pictures are taken"] : []
   }
+
+  public func interrupt() { interruption.set() }
+
+  public var counts: [(name: String, value: UInt64)] { damage.counts }
 
   public func close() {
     discard()

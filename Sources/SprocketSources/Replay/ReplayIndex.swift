@@ -12,6 +12,8 @@ struct ReplayIndex {
   private(set) var cutFrames = 0
   /// Chunks of images that are damaged, by where in the file they are.
   private(set) var damaged: [UInt64] = []
+  /// Frames without bytes that ranges tell of and that are left out: more than the file can know of.
+  private(set) var excessFrames: UInt64 = 0
   /// Whether images are compressed, by channel.
   private(set) var imageChannels: [UInt16: Bool] = [:]
 
@@ -25,10 +27,16 @@ struct ReplayIndex {
   private var late: [UInt64] = []
   /// Records of frames' fates: each frame that was produced has one.
   private var fateCount: UInt64 = 0
+  /// The most frames, and records of each kind, that a file of its size can have: eight bytes each, and
+  /// 100,000 that may have been compressed to nothing. A record in a chunk has an entry of 16 bytes in
+  /// the index behind it, and a frame that never arrived has a record of its fate. With more, a file of
+  /// 200 kB makes reports of gigabytes.
+  private let most: Int
 
   /// Of a file of some other program, which has no sessions, only finds out which channels have images:
   /// `takeForeign` reads one.
   init(_ reader: inout MCAPReader) throws(MCAPError) {
+    most = 100_000 + Int(clamping: reader.size / 8)
     for (id, channel) in reader.channels {
       let schema = reader.schemas[channel.schema]?.name
       switch (schema, channel.encoding) {
@@ -46,6 +54,7 @@ struct ReplayIndex {
       frames = []
     } else {
       join(try imagePlaces(Set(imageChannels.keys), &reader), reader)
+      try checkGaps(reader)
     }
   }
 
@@ -59,6 +68,13 @@ struct ReplayIndex {
     }
   }
 
+  private func tooMany(_ what: String, _ reader: borrowing MCAPReader) -> MCAPError {
+    MCAPError(
+      .damaged,
+      "\(reader.path) tells of more \(what) than a file of its size can know of: it is damaged; record "
+        + "it anew")
+  }
+
   /// Frames that a stage dropped because they came too late.
   var lateCount: Int { frames.count { $0.wasLate } }
 
@@ -68,7 +84,11 @@ struct ReplayIndex {
     if sessionChannels.isEmpty { return }
     for chunk in reader.chunks.indices where reader.chunks[chunk].mayHold(wanted) {
       guard try reader.loadOrCut(chunk) else { break }
-      reader.forEachMessage(on: wanted) { message, data in read(message.channel, data) }
+      try reader.forEachMessage(on: wanted) { (message, data) throws(MCAPError) in
+        read(message.channel, data)
+        let count = max(frames.count, sessions.count, late.count, Int(clamping: fateCount))
+        if count > most { throw tooMany("frames", reader) }
+      }
     }
     frames.sort { $0.number < $1.number }
     boundRanges()
@@ -89,18 +109,35 @@ struct ReplayIndex {
     }
   }
 
-  /// A range ends where the next frame begins, and no file tells of more frames than it has fates of,
-  /// or, without them, than come in 100 s at the highest rate.
+  /// A range ends where the next frame begins, and all ranges together have no more frames than the file
+  /// has fates of, or, without them, than it can know of.
   private mutating func boundRanges() {
-    let most = max(fateCount, 1_000_000)
+    var left = max(fateCount, UInt64(most))
     for index in frames.indices where frames[index].skipped > 0 {
       let isLast = index == frames.count - 1
-      let room = isLast ? most : frames[index + 1].number - frames[index].number
-      frames[index].skipped = min(frames[index].skipped, room, most)
+      let room = isLast ? .max : frames[index + 1].number - frames[index].number
+      let wanted = min(frames[index].skipped, room)
+      frames[index].skipped = min(wanted, left)
+      excessFrames += wanted - frames[index].skipped
+      left -= frames[index].skipped
       // Nothing of it is left; 0 would be a frame with bytes.
-      if room == 0 { frames[index].isEmptyRange = true }
+      if frames[index].skipped == 0 { frames[index].isEmptyRange = true }
     }
     frames.removeAll { $0.isEmptyRange }
+  }
+
+  /// Jumps of the sequence are frames that never came, each with a line of its own in reports.
+  private func checkGaps(_ reader: borrowing MCAPReader) throws(MCAPError) {
+    var lost: UInt64 = 0
+    for index in frames.indices.dropFirst() {
+      let (before, frame) = (frames[index - 1], frames[index])
+      let end = before.sequence &+ max(before.skipped, 1)
+      // A jump that is longer begins an epoch, and nothing is lost.
+      guard frame.epoch == before.epoch, frame.sequence > end, frame.sequence - end <= 32_768
+      else { continue }
+      lost += frame.sequence - end
+    }
+    if lost > excessFrames + max(fateCount, UInt64(most)) { throw tooMany("lost frames", reader) }
   }
 
   private mutating func markLate(_ number: UInt64) {
@@ -125,6 +162,7 @@ struct ReplayIndex {
         guard error.code == .damaged else { throw error }
         damaged.append(reader.chunks[chunk].offset)
       }
+      if places.count > most { throw tooMany("images", reader) }
     }
     return places.sorted {
       ($0.logTime, $0.chunk, $0.offset) < ($1.logTime, $1.chunk, $1.offset)

@@ -106,6 +106,7 @@ enum ReplayRecord {
   private static func read(
     _ json: inout JSONScanner, _ bytes: Span<UInt8>, to events: inout [Event]
   ) throws(JSONScanner.Failure) {
+    let first = events.count
     try json.begin("[", bytes)
     while try json.nextElement(bytes) {
       var event: Event?
@@ -125,7 +126,8 @@ enum ReplayRecord {
         default: try json.skip(bytes)
         }
       }
-      guard var event else { continue }
+      // A frame has room for so many; the rest of a record that goes on is looked at and left.
+      guard var event, events.count - first < Event.perFrame else { continue }
       event.control = control
       event.ticket = ticket
       event.value = value

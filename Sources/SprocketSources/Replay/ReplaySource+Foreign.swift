@@ -11,7 +11,7 @@ extension ReplaySource {
       do throws(MCAPError) {
         try index?.takeForeign(channel, &opened)
       } catch {
-        throw SourceError(.usage, error.description)
+        throw SourceError(opening: error)
       }
       reader = consume opened
       if let format = try foreignFormat() {
@@ -39,5 +39,12 @@ extension ReplaySource {
     var format: FrameFormat?
     _ = reader?.withMessage(at: place) { _, data in format = image?.format(data) }
     return format
+  }
+}
+
+extension SourceError {
+  /// Why a file cannot be opened.
+  init(opening error: MCAPError) {
+    self.init(error.code == .interrupted ? .interrupted : .usage, error.description)
   }
 }

@@ -34,6 +34,11 @@ extension ReplaySource {
       notes.append(
         "\(path) \(end)" + (lost > 0 ? ", without the last \(lost) frames that it tells of" : ""))
     }
+    if index.excessFrames > 0 {
+      notes.append(
+        "\(path) tells of \(index.excessFrames) frames without bytes more than a file of its size can "
+          + "know of; they are left out")
+    }
     let late = settings.live ? 0 : index.lateCount
     if late > 0 {
       let frames = late == 1 ? "1 frame" : "\(late) frames"

@@ -39,6 +39,8 @@ public final class ReplaySource: Source {
   let damaged = Mutex<[UInt64]>([])
   /// On the monotonic clock, when the recording's time 0 was.
   private var start: Int64?
+  private var damage = EncodedDamage()
+  let interruption = SourceInterrupt()
 
   /// Opens nothing yet.
   public init(path: String, _ settings: ReplaySettings = ReplaySettings()) {
@@ -49,11 +51,11 @@ public final class ReplaySource: Source {
   /// Reads what the file tells of all frames, so that it takes a while with a long one.
   public func open() throws(SourceError) -> SourceDescription {
     do throws(MCAPError) {
-      var opened = try MCAPReader.open(path)
+      var opened = try MCAPReader.open(path) { [interruption] in interruption.isSet }
       index = try ReplayIndex(&opened)
       reader = consume opened
     } catch {
-      throw SourceError(.usage, error.description)
+      throw SourceError(opening: error)
     }
     if index?.sessions.isEmpty == true { try findForeign() }
     guard let index, !index.frames.isEmpty else { throw nothingToPlay() }
@@ -97,7 +99,7 @@ public final class ReplaySource: Source {
   // MARK: Playing
 
   public func next(timeout: Int64) throws(SourceError) -> Arrival {
-    guard let index, place < index.frames.count else { return .end }
+    guard let index, place < index.frames.count, !interruption.isSet else { return .end }
     let frame = index.frames[place]
     if let session, frame.epoch != session.epoch, !index.sessions.isEmpty,
       let next = index.sessions.first(where: { $0.epoch == frame.epoch })
@@ -109,7 +111,12 @@ public final class ReplaySource: Source {
     if frame.skipped > 0 { return .frame(announceSkipped(frame)) }
     guard waits(until: frame, timeout) else { return .nothing }
     if !isAnnounced, let place = frame.place {
-      image = try load(place)
+      do throws(SourceError) {
+        image = try load(place)
+      } catch {
+        if error.code == .interrupted { return .end }
+        throw error
+      }
       isAnnounced = true
       if index.sessions.isEmpty, let format = foreignFormat(place), format != session?.format {
         let next = ReplaySession(format: format)
@@ -129,7 +136,10 @@ public final class ReplaySource: Source {
     do throws(MCAPError) {
       try reader?.load(chunk)
     } catch {
-      guard error.code == .damaged else { throw SourceError(.failed, error.description) }
+      guard error.code == .damaged else {
+        let code: SourceError.Code = error.code == .interrupted ? .interrupted : .failed
+        throw SourceError(code, error.description)
+      }
       damaged.withLock { $0.append(offset) }
       return nil
     }
@@ -172,7 +182,7 @@ public final class ReplaySource: Source {
     if image.data.count > room { return true }
     var isWhole = false
     _ = reader?.withMessage(at: place) { _, data in
-      isWhole = EncodedFrame(checking: data.extracting(image.data)) != nil
+      isWhole = damage.check(data.extracting(image.data)) != nil
     }
     return !isWhole
   }
@@ -198,12 +208,7 @@ public final class ReplaySource: Source {
     let start = self.start ?? now &- frame.dequeued
     self.start = start
     let due = start &+ frame.dequeued
-    if due > now {
-      let limit = now + timeout
-      SourceClock.sleep(until: min(due, limit))
-      return due <= limit
-    }
-    return true
+    return SourceClock.wait(until: due, timeout: timeout, interruption)
   }
 
   // MARK: Handing over
@@ -242,6 +247,10 @@ public final class ReplaySource: Source {
   public func reclaim(_ lent: UnsafeMutableRawPointer) {
     contractBroken("gives memory back to a replay, which lends none; give it to its owner")
   }
+
+  public func interrupt() { interruption.set() }
+
+  public var counts: [(name: String, value: UInt64)] { damage.counts }
 
   public func close() { reader = nil }
 

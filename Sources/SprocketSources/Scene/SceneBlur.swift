@@ -6,14 +6,16 @@ struct SceneBlur {
   private let weights: [Float]
   /// Whether bytes are square roots of light: blur happens in light, as in a lens.
   private let isSquared: Bool
+  private let interruption: SourceInterrupt
 
-  init(sigma: Double, isSquared: Bool) {
+  init(sigma: Double, isSquared: Bool, _ interruption: SourceInterrupt = SourceInterrupt()) {
     let radius = max(1, Int((sigma * 3.2).rounded(.up)))
     var weights = (0...radius).map { exp(-Double($0 * $0) / (2 * sigma * sigma)) }
     let sum = weights[0] + 2 * weights.dropFirst().reduce(0, +)
     weights = weights.map { $0 / sum }
     self.weights = weights.map { Float($0) }
     self.isSquared = isSquared
+    self.interruption = interruption
   }
 
   func apply(_ plane: [UInt8], width: Int, height: Int) -> [UInt8] {
@@ -21,7 +23,7 @@ struct SceneBlur {
     var result = [UInt8](repeating: 0, count: plane.count)
     var line = [Float](repeating: 0, count: width)
     var padded = [Float](repeating: 0, count: width + 2 * radius)
-    for y in 0..<height {
+    for y in 0..<height where !interruption.isSet {
       for x in 0..<width { line[x] = 0 }
       for offset in -radius...radius {
         let row = mirrored(y + offset, height: height) * width

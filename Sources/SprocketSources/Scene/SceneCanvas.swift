@@ -11,11 +11,13 @@ struct SceneCanvas {
   let width: Int
   let height: Int
   private(set) var pixels: [SIMD4<UInt8>]
+  private let interruption: SourceInterrupt
 
-  init(width: Int, height: Int) {
+  init(width: Int, height: Int, _ interruption: SourceInterrupt = SourceInterrupt()) {
     precondition(width > 0 && height > 0, "A canvas needs at least one pixel.")
     self.width = width
     self.height = height
+    self.interruption = interruption
     pixels = Array(repeating: SIMD4(), count: width * height)
   }
 
@@ -42,7 +44,7 @@ struct SceneCanvas {
     let y0 = max(0, Int(y.lowerBound.rounded(.down)) - 1)
     let y1 = min(height - 1, Int(y.upperBound.rounded(.up)) + 1)
     guard y0 <= y1 else { return }
-    for row in y0...y1 {
+    for row in y0...y1 where !interruption.isSet {
       for column in x0...x1 {
         let shaded = shade(Float(column), Float(row))
         if shaded.w > 0 { blend(column, row, shaded) }

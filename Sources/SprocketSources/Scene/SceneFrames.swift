@@ -4,6 +4,7 @@ internal import SprocketCore
 /// that faults do. Knows nothing of time: see `SceneSource`.
 final class SceneFrames {
   private let settings: SceneSettings
+  private let interruption: SourceInterrupt
   /// By size: the usual one and the one that `formatchange` switches to.
   private var imagers: [SceneImager?] = [nil, nil]
   private var imager: SceneImager?
@@ -18,8 +19,10 @@ final class SceneFrames {
   /// What happened since the frame before.
   var events = EventQueue()
 
-  init(_ settings: SceneSettings) {
+  /// What is drawn is cut short, and of no use, once `interruption` is set.
+  init(_ settings: SceneSettings, _ interruption: SourceInterrupt) {
     self.settings = settings
+    self.interruption = interruption
     camera = SceneCamera(settings)
   }
 
@@ -31,7 +34,7 @@ final class SceneFrames {
     if let made = imagers[index] {
       selected = made
     } else {
-      selected = try SceneImager(settings, isAlternate: isAlternate)
+      selected = try SceneImager(settings, isAlternate: isAlternate, interruption)
       imagers[index] = selected
     }
     imager = selected

@@ -10,12 +10,14 @@ final class SceneImager {
   /// Frames drawn at the start.
   private(set) var cache: [[UInt8]] = []
 
-  init(_ settings: SceneSettings, isAlternate: Bool) throws(SourceError) {
+  init(
+    _ settings: SceneSettings, isAlternate: Bool, _ interruption: SourceInterrupt
+  ) throws(SourceError) {
     let (width, height) = settings.size(isAlternate: isAlternate)
     format = settings.frameFormat(width: width, height: height)
     let renderer = SceneRenderer(
       width: width, height: height, seed: settings.seed, lens: settings.lensModel,
-      sensor: settings.sensorModel)
+      sensor: settings.sensorModel, interruption: interruption)
     if settings.format == .mjpeg {
       let chroma: SceneChroma = settings.subsampling == .half422 ? .half422 : .half420
       capacity = SceneJPEG.capacity(width: width, height: height, subsampling: chroma) ?? 0
@@ -27,7 +29,7 @@ final class SceneImager {
       capacity = settings.format.byteCount(width: width, height: height)
       writer = SceneFrameWriter(renderer, format: settings.format)
     }
-    if settings.cached > 0 { fillCache(settings) }
+    if settings.cached > 0 { fillCache(settings, interruption) }
   }
 
   /// Draws a frame into `out`, which holds `capacity` bytes; returns its bytes.
@@ -39,10 +41,10 @@ final class SceneImager {
     return jpeg?.write(moment, into: &out) ?? 0
   }
 
-  private func fillCache(_ settings: SceneSettings) {
+  private func fillCache(_ settings: SceneSettings, _ interruption: SourceInterrupt) {
     let camera = SceneCamera(settings)
     var frame = [UInt8](repeating: 0, count: capacity)
-    for number in 0..<UInt64(settings.cached) {
+    for number in 0..<UInt64(settings.cached) where !interruption.isSet {
       var span = frame.mutableSpan
       let count = draw(camera.moment(number, seconds: 0), into: &span)
       cache.append(Array(frame[..<count]))

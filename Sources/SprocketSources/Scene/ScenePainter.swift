@@ -12,9 +12,13 @@ struct ScenePainter {
   let width: Float
   /// Where the sky meets the ground, in pixels from the top.
   let horizon: Float
+  let interruption: SourceInterrupt
 
-  init(width: Int, height: Int, seed: UInt64) {
-    canvas = SceneCanvas(width: width, height: height)
+  init(
+    width: Int, height: Int, seed: UInt64, interruption: SourceInterrupt = SourceInterrupt()
+  ) {
+    canvas = SceneCanvas(width: width, height: height, interruption)
+    self.interruption = interruption
     random = SceneRandom(seed: seed, stream: SceneStream.texture, index: 0)
     self.seed = seed
     unit = Float(height)
@@ -64,7 +68,7 @@ extension ScenePainter {
     var row = [Float](repeating: 0, count: canvas.width)
     let top = SceneColor(0.24, 0.44, 0.76)
     let low = SceneColor(0.80, 0.86, 0.91)
-    for y in 0..<Int(horizon) {
+    for y in 0..<Int(horizon) where !interruption.isSet {
       let depth = Float(y) / horizon
       clouds.fill(&row, y: Float(y) / (0.22 * unit) + depth * 2)
       let base = top + (low - top) * (depth * depth * 0.6 + depth * 0.4)
@@ -97,7 +101,7 @@ extension ScenePainter {
     for (index, layer) in layers.enumerated() {
       noise(2 + UInt64(index), size: 0.7, octaves: 7, persistence: 0.48).fill(&ridge, y: 0.5)
       let texture = noise(5 + UInt64(index), size: 0.05, octaves: 4, persistence: 0.7)
-      for y in Int(horizon * 0.4)..<Int(horizon) {
+      for y in Int(horizon * 0.4)..<Int(horizon) where !interruption.isSet {
         texture.fill(&rough, y: Float(y) / (0.03 * unit))
         for x in ridge.indices {
           let crest = horizon - unit * layer.height * (0.75 + 0.6 * ridge[x])
@@ -118,7 +122,7 @@ extension ScenePainter {
     var broad = fine
     let grass = SceneColor(0.34, 0.46, 0.22)
     let earth = SceneColor(0.55, 0.48, 0.36)
-    for y in Int(horizon)..<canvas.height {
+    for y in Int(horizon)..<canvas.height where !interruption.isSet {
       // Rows towards the horizon see more ground each.
       let depth = 1 / (Float(y) - horizon + 0.12 * unit)
       blades.fill(&fine, y: depth * unit * 6)
@@ -137,7 +141,7 @@ extension ScenePainter {
     let weave = noise(21, size: 0.03, octaves: 3, persistence: 0.7)
     var fine = [Float](repeating: 0, count: canvas.width)
     var broad = fine
-    for y in 0..<canvas.height {
+    for y in 0..<canvas.height where !interruption.isSet {
       grain.fill(&fine, y: Float(y) / 3)
       weave.fill(&broad, y: Float(y) / (0.03 * unit))
       for x in fine.indices {

@@ -20,9 +20,11 @@ extension SceneRenderer {
     let down = motion.scale * sin(motion.roll)
     let u = x - Double(width - 1) / 2
     let v = y - Double(height - 1) / 2
+    let dx = Self.folded(motion.dx, period: texture.width)
+    let dy = Self.folded(motion.dy, period: 2 * texture.height)
     var line = SceneLine(
-      x: Double(texture.width - 1) / 2 + motion.dx + across * u - down * v,
-      y: Double(texture.height - 1) / 2 + motion.dy + down * u + across * v,
+      x: Double(texture.width - 1) / 2 + dx + across * u - down * v,
+      y: Double(texture.height - 1) / 2 + dy + down * u + across * v,
       step: across * stride, slope: down / across)
     if isHalved {
       line.x = (line.x - 0.5) / 2
@@ -30,6 +32,12 @@ extension SceneRenderer {
       line.step /= 2
     }
     return line
+  }
+
+  /// A way so far that its fractions of a pixel would be lost, after years of panning, without whole
+  /// repetitions of the texture. Ways of up to a million pixels stay as they are, to the last bit.
+  private static func folded(_ way: Double, period: Int) -> Double {
+    abs(way) <= 1e6 ? way : way.truncatingRemainder(dividingBy: Double(period))
   }
 
   /// Leaves `count` samples of plane 0 (luma), 1 (U) or 2 (V), blurred by `sigma`, in `values`.
@@ -120,8 +128,8 @@ extension SceneLine {
     let place = y + (Double(column) - x) * slope
     let row = place.rounded(.down)
     var start = column
-    while start < 0 { start += width }
-    while start >= width { start -= width }
+    // The usual case costs no division.
+    if start < 0 || start >= width { start = (start % width + width) % width }
     let count = min(end - column, width - start, Self.runLength(place - row, slope))
     var starts = InlineArray<4, Int>(repeating: start)
     for index in 0..<4 {

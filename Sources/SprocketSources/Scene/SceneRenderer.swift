@@ -72,6 +72,7 @@ package struct SceneRenderer: Sendable {
   private let sensor: SceneSensor
   private let noise: SceneNoiseTile
   private let seed: UInt64
+  private let interruption: SourceInterrupt
 
   private var table = [UInt32](repeating: 0, count: 2048)
   private var fading = [Int32](repeating: 0, count: 256)
@@ -88,15 +89,16 @@ package struct SceneRenderer: Sendable {
 
   package init(
     width: Int, height: Int, seed: UInt64, lens: SceneLens = SceneLens(),
-    sensor: SceneSensor = SceneSensor()
+    sensor: SceneSensor = SceneSensor(), interruption: SourceInterrupt = SourceInterrupt()
   ) {
     precondition(width > 0 && height > 0, "A frame has a positive size, not \(width)x\(height).")
     self.width = width
     self.height = height
     self.seed = seed
+    self.interruption = interruption
     self.lens = lens
     self.sensor = sensor
-    texture = SceneTexture(frameWidth: width, frameHeight: height, seed: seed)
+    texture = SceneTexture(frameWidth: width, frameHeight: height, seed: seed, interruption: interruption)
     noise = SceneNoiseTile(width: width, seed: seed)
     crossed = [Float](repeating: 0, count: 2 * width + 24)
     values = [UInt16](repeating: 0, count: width)
@@ -105,7 +107,7 @@ package struct SceneRenderer: Sendable {
     shade = [UInt8](repeating: 0, count: width)
   }
 
-  /// Draws one frame. `memory` must reach as far as `layout` says.
+  /// Draws one frame, as far as nobody interrupts it. `memory` must reach as far as `layout` says.
   package mutating func draw(
     _ moment: SceneMoment, layout: SceneLayout, into memory: inout MutableSpan<UInt8>
   ) {
@@ -116,10 +118,10 @@ package struct SceneRenderer: Sendable {
       abs(moment.sceneFromFrame.roll) < 0.8 && (0.5...1.9).contains(moment.sceneFromFrame.scale),
       "The scene is drawn at rolls below 45 degrees and scales of 0.5 to 1.9.")
     tabulate(moment)
-    for row in 0..<height { drawLuma(row, moment, layout, &memory) }
+    for row in 0..<height where !interruption.isSet { drawLuma(row, moment, layout, &memory) }
     guard layout.chroma != .none else { return }
     let rows = (height + layout.chroma.down - 1) / layout.chroma.down
-    for row in 0..<rows { drawChroma(row, moment, layout, &memory) }
+    for row in 0..<rows where !interruption.isSet { drawChroma(row, moment, layout, &memory) }
   }
 
   private mutating func tabulate(_ moment: SceneMoment) {

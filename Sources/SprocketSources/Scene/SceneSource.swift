@@ -30,6 +30,7 @@ public final class SceneSource: Source {
   private var start: Int64 = 0
   /// The newest frame that was told of.
   private var newest: UInt64?
+  private let interruption = SourceInterrupt()
   private var delay: UInt64 { UInt64(settings.delay) }
 
   private var isReal: Bool { settings.pace == .real }
@@ -45,7 +46,7 @@ public final class SceneSource: Source {
   public init(_ settings: SceneSettings) throws(SourceError) {
     try settings.check()
     self.settings = settings
-    frames = SceneFrames(settings)
+    frames = SceneFrames(settings, interruption)
     timeline = SceneTimeline(
       SceneFaults(settings.faults, seed: settings.seed), rate: settings.rate,
       startupFrames: settings.startup)
@@ -65,6 +66,7 @@ public final class SceneSource: Source {
   ]
 
   public func open() throws(SourceError) -> SourceDescription {
+    if interruption.isSet { throw Self.interrupted }
     if !settings.truth.isEmpty { truthFile = try SceneTruthFile(path: settings.truth) }
     let description = try describe(isAlternate: false)
     // The first frame is due now, not before its texture was drawn.
@@ -74,12 +76,29 @@ public final class SceneSource: Source {
 
   private func describe(isAlternate: Bool) throws(SourceError) -> SourceDescription {
     let (format, capacity) = try frames.select(isAlternate: isAlternate)
+    if interruption.isSet { throw Self.interrupted }
     return SourceDescription(
       name: "scene", format: format, isLive: isReal, clock: isReal ? .monotonic : .media,
       capacity: capacity, controls: port)
   }
 
+  private static var interrupted: SourceError {
+    SourceError(.interrupted, "drawing the scene was ended before its time")
+  }
+
+  public func interrupt() { interruption.set() }
+
   public func next(timeout: Int64) throws(SourceError) -> Arrival {
+    do throws(SourceError) {
+      return try look(timeout)
+    } catch {
+      if error.code == .interrupted { return .end }
+      throw error
+    }
+  }
+
+  private func look(_ timeout: Int64) throws(SourceError) -> Arrival {
+    if interruption.isSet { throw Self.interrupted }
     // What is written before the first frame is how the camera starts.
     while let write = port?.take() { frames.write(write, from: newest.map { $0 + delay } ?? 0) }
     try truthFile?.check()
@@ -87,6 +106,8 @@ public final class SceneSource: Source {
     switch step {
     case .frame(let capture):
       frames.make(capture)
+      // What was cut short is no frame.
+      if interruption.isSet { throw Self.interrupted }
       return .frame(announce(capture))
     case .replug:
       record.replugs += 1
@@ -101,15 +122,16 @@ public final class SceneSource: Source {
 
   /// The next step at real pace, or `nil` if it is not due within `timeout` nanoseconds.
   private func wait(_ timeout: Int64) -> SceneStep? {
-    let limit = SourceClock.now() + timeout
+    let begun = SourceClock.now()
     while true {
       let now = SourceClock.now()
       switch driver.poll(now: now - start) {
       case .ready(let step): return step
       case .wait(let until):
-        if now >= limit { return nil }
+        let rest = timeout.clampedSum(begun - now)
+        if rest <= 0 || interruption.isSet { return nil }
         drawAhead()
-        SourceClock.sleep(until: min(start + until, limit))
+        _ = SourceClock.wait(until: start.clampedSum(until), timeout: rest, interruption)
       }
     }
   }
@@ -136,7 +158,7 @@ public final class SceneSource: Source {
     inForce.lensPosition = Float(frames.lensTarget)
     let captured =
       isReal
-      ? Timestamp(nanoseconds: start + capture.stamped, clock: .monotonic)
+      ? Timestamp(nanoseconds: start.clampedSum(capture.stamped), clock: .monotonic)
       : Timestamp(nanoseconds: capture.stamped, clock: .media)
     return ArrivedFrame(
       sequence: capture.sequence, captured: captured, capturePoint: .startOfExposure,

@@ -31,42 +31,48 @@ package struct SceneTexture: Sendable {
   package var chromaSize: (width: Int, height: Int) { (width / 2, height / 2) }
 
   /// Draws the picture for frames of that size: half as wide again, so that the two ends never
-  /// show at once, and a quarter higher. Takes some 0.25 microseconds per texel.
-  package init(frameWidth: Int, frameHeight: Int, seed: UInt64) {
+  /// show at once, and a quarter higher. Takes some 0.25 microseconds per texel, unless it is
+  /// interrupted; then the picture is of no use.
+  package init(
+    frameWidth: Int, frameHeight: Int, seed: UInt64,
+    interruption: SourceInterrupt = SourceInterrupt()
+  ) {
     let width = max(64, frameWidth * 3 / 2 + 1) & ~1
     let height = max(48, frameHeight * 5 / 4 + 1) & ~1
-    var painter = ScenePainter(width: width, height: height, seed: seed)
+    var painter = ScenePainter(
+      width: width, height: height, seed: seed, interruption: interruption)
     painter.paintAll()
-    self.init(painter.canvas)
+    self.init(painter.canvas, interruption)
   }
 
-  init(_ canvas: SceneCanvas) {
+  init(_ canvas: SceneCanvas, _ interruption: SourceInterrupt = SourceInterrupt()) {
     precondition(canvas.width % 2 == 0 && canvas.height % 2 == 0, "The canvas has an even size.")
     width = canvas.width
     height = canvas.height
-    var levels = [Self.level(of: canvas)]
+    var levels = [Self.level(of: canvas, interruption)]
     for index in 1..<Self.sigmas.count {
       let (from, to) = (Self.sigmas[index - 1], Self.sigmas[index])
       // Variances of Gaussians add, so each level starts from the one before.
       let sigma = (to * to - from * from).squareRoot()
-      levels.append(Self.blurred(levels[index - 1], width: width, height: height, sigma: sigma))
+      levels.append(
+        Self.blurred(levels[index - 1], width: width, height: height, sigma: sigma, interruption))
     }
     self.levels = levels
   }
 
-  private static func level(of canvas: SceneCanvas) -> Level {
+  private static func level(of canvas: SceneCanvas, _ interruption: SourceInterrupt) -> Level {
     let (width, height) = (canvas.width, canvas.height)
     var level = Level(
       luma: [UInt8](repeating: 0, count: width * height + padding),
       u: [UInt8](repeating: 0, count: width * height / 4 + padding),
       v: [UInt8](repeating: 0, count: width * height / 4 + padding))
-    for y in 0..<height {
+    for y in 0..<height where !interruption.isSet {
       for x in 0..<width {
         let luma = (canvas.color(x, y) * lumaWeights).sum()
         level.luma[y * width + x] = UInt8(min(luma, 1) * 255 + 0.5)
       }
     }
-    for y in 0..<height / 2 {
+    for y in 0..<height / 2 where !interruption.isSet {
       for x in 0..<width / 2 {
         let upper = canvas.color(2 * x, 2 * y) + canvas.color(2 * x + 1, 2 * y)
         let lower = canvas.color(2 * x, 2 * y + 1) + canvas.color(2 * x + 1, 2 * y + 1)
@@ -83,9 +89,11 @@ package struct SceneTexture: Sendable {
 
   private static let lumaWeights = SceneColor(0.299, 0.587, 0.114)
 
-  private static func blurred(_ level: Level, width: Int, height: Int, sigma: Double) -> Level {
-    let full = SceneBlur(sigma: sigma, isSquared: true)
-    let half = SceneBlur(sigma: sigma / 2, isSquared: false)
+  private static func blurred(
+    _ level: Level, width: Int, height: Int, sigma: Double, _ interruption: SourceInterrupt
+  ) -> Level {
+    let full = SceneBlur(sigma: sigma, isSquared: true, interruption)
+    let half = SceneBlur(sigma: sigma / 2, isSquared: false, interruption)
     return Level(
       luma: full.apply(level.luma, width: width, height: height),
       u: half.apply(level.u, width: width / 2, height: height / 2),

@@ -98,7 +98,7 @@ package struct SceneTimeline: Sendable {
       lastDue = max(lastDue, time(of: number))
       return .formatChange(at: lastDue, isAlternate: isAlternate)
     }
-    delay += faults.settings.unplugDuration.nanosecondCount
+    delay = delay.clampedSum(faults.settings.unplugDuration.nanosecondCount)
     lastDue = max(lastDue, time(of: number))
     // A camera that comes back with another size is a change of format too; the frame says both.
     return due.contains(.formatChange)
@@ -107,7 +107,9 @@ package struct SceneTimeline: Sendable {
 
   private mutating func fill(_ capture: inout SceneCapture, _ due: SceneFault) {
     let settings = faults.settings
-    if due.contains(.stall) { delay += settings.stallDuration.nanosecondCount }
+    if due.contains(.stall) {
+      delay = delay.clampedSum(settings.stallDuration.nanosecondCount)
+    }
     capture.number = number
     capture.sequence = sequence
     capture.epoch = epoch
@@ -117,20 +119,18 @@ package struct SceneTimeline: Sendable {
     capture.taken = time(of: number)
     capture.stamped = capture.taken
     if due.contains(.backwards) {
-      capture.stamped = lastStamp - settings.backwardsDuration.nanosecondCount
+      capture.stamped = lastStamp.clampedSum(-settings.backwardsDuration.nanosecondCount)
     }
     lastStamp = capture.stamped
     let wait = due.contains(.late) ? settings.lateDuration.nanosecondCount : 0
     // Frames are handed over in order: one behind a late frame is late as well.
-    capture.due = max(capture.taken + wait, lastDue)
+    capture.due = max(capture.taken.clampedSum(wait), lastDue)
     lastDue = capture.due
   }
 
   private func time(of number: UInt64) -> Int64 {
-    // Whole seconds first, so that years of frames do not overflow.
-    let cycle = Int64(number) / rate.frames
-    let rest = Int64(number) % rate.frames
-    return delay + cycle * rate.seconds * 1_000_000_000
-      + rest * rate.seconds * 1_000_000_000 / rate.frames
+    // 64, 31 and 30 bits; a frame may last 68 years, so that the third is beyond what a time can be.
+    let exact = UInt128(number) * UInt128(rate.seconds) * 1_000_000_000 / UInt128(rate.frames)
+    return delay.clampedSum(Int64(clamping: exact))
   }
 }

@@ -1,0 +1,167 @@
+internal import CSprocketLibAV
+internal import Glibc
+
+/// An open file, as bytes.
+@safe
+struct FileInput: ~Copyable {
+  private let bridge: InputBridge
+  let handle: UnsafeMutablePointer<AVIOContext>
+  let path: String
+
+  /// Opens a file and checks that it is one, and has contents. Reading ends early when
+  /// `isInterrupted`, which is asked on the reader's thread, says so.
+  ///
+  /// The corresponding C function is `avio_alloc_context`.
+  init(_ path: String, isInterrupted: @escaping @Sendable () -> Bool) throws(MediaError) {
+    let bridge = try InputBridge(path, isInterrupted: isInterrupted)
+    guard let handle = unsafe bridge.makeContext() else {
+      throw MediaError(code: .outOfMemory, operation: "avio_alloc_context", status: 0, path: path)
+    }
+    self.bridge = bridge
+    unsafe self.handle = unsafe handle
+    self.path = path
+  }
+
+  deinit {
+    var handle: UnsafeMutablePointer<AVIOContext>? = unsafe handle
+    // The library may have put another buffer in place of the first.
+    unsafe av_freep(&self.handle.pointee.buffer)
+    unsafe avio_context_free(&handle)
+  }
+
+  /// Bytes of the file, when it was opened.
+  var byteCount: Int64 { bridge.byteCount }
+
+  func checkInterruption() throws(MediaError) {
+    guard bridge.isInterrupted() else { return }
+    throw MediaError(code: .interrupted, operation: "read", status: 0, path: path)
+  }
+
+  /// Whether the file begins like a QuickTime or MP4 movie: with an atom of one of the known kinds.
+  mutating func looksLikeMovie() -> Bool {
+    _ = unsafe avio_skip(handle, 4)
+    let kind = unsafe avio_rl32(handle)
+    _ = unsafe avio_seek(handle, 0, SEEK_SET)
+    return ["ftyp", "mdat", "wide", "free", "skip", "pnot"].contains { name in
+      name.utf8.reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) } == kind
+    }
+  }
+
+  /// A context that reads this file and opens no other; `nil` for want of memory. It lives no longer
+  /// than this value.
+  ///
+  /// The corresponding C function is `avformat_alloc_context`.
+  func makeContext() -> UnsafeMutablePointer<AVFormatContext>? {
+    guard let context = unsafe avformat_alloc_context() else { return nil }
+    unsafe context.pointee.pb = unsafe handle
+    unsafe context.pointee.interrupt_callback.callback = { opaque in
+      guard let opaque = unsafe opaque else { return 0 }
+      let bridge = unsafe Unmanaged<InputBridge>.fromOpaque(opaque).takeUnretainedValue()
+      return bridge.isInterrupted() ? 1 : 0
+    }
+    unsafe context.pointee.interrupt_callback.opaque = unsafe bridge.opaque
+    // For files that name others: external tracks, playlists within.
+    unsafe context.pointee.io_open = { _, _, _, _, _ in -EACCES }
+    // And for what would pass by `io_open`: there is no protocol of that name.
+    unsafe context.pointee.protocol_whitelist = unsafe av_strdup("none")
+    return unsafe context
+  }
+}
+
+/// Reads a file for libavformat, and stops when somebody asks for that.
+@safe
+private final class InputBridge {
+  private let descriptor: Int32
+  let byteCount: Int64
+  let isInterrupted: @Sendable () -> Bool
+  private var position: Int64 = 0
+  /// Bytes that the library asks for at once, as its own reader of files has it.
+  private static let bufferSize = 1 << 15
+
+  /// The corresponding C functions are `open` and `fstat`.
+  init(_ path: String, isInterrupted: @escaping @Sendable () -> Bool) throws(MediaError) {
+    // Without waiting: a named pipe that nobody writes to would hold us here for ever.
+    let opened = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard opened >= 0 else {
+      let code: MediaError.Code =
+        switch errno {
+        // ENXIO: a socket, or a device without a driver.
+        case ENXIO: .notAFile
+        case ENOENT, ENOTDIR: .notFound
+        case EACCES, EPERM: .notPermitted
+        case ENOMEM: .outOfMemory
+        default: .readFailed
+        }
+      throw MediaError(code: code, operation: "open", status: -errno, path: path)
+    }
+    var status = stat()
+    let kind = unsafe fstat(opened, &status) < 0 ? 0 : status.st_mode & S_IFMT
+    guard kind == S_IFREG, status.st_size > 0 else {
+      close(opened)
+      let code: MediaError.Code =
+        switch kind {
+        case S_IFREG: .emptyFile
+        case S_IFDIR: .isDirectory
+        default: .notAFile
+        }
+      throw MediaError(code: code, operation: "fstat", status: 0, path: path)
+    }
+    descriptor = opened
+    byteCount = Int64(status.st_size)
+    self.isInterrupted = isInterrupted
+  }
+
+  deinit { close(descriptor) }
+
+  /// The library's name for this object, which it does not keep alive.
+  var opaque: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
+
+  /// The corresponding C function is `pread`.
+  private func read(_ data: UnsafeMutablePointer<UInt8>, _ count: Int32) -> Int32 {
+    while true {
+      if isInterrupted() { return SPROCKET_AVERROR_EXIT }
+      let result = unsafe pread(descriptor, data, Int(count), Int(position))
+      if result > 0 {
+        position += Int64(result)
+        return Int32(result)
+      }
+      if result == 0 { return SPROCKET_AVERROR_EOF }
+      if errno != EINTR { return -errno }
+    }
+  }
+
+  /// As lseek(2), and the length where `whence` is `AVSEEK_SIZE`.
+  private func seek(_ offset: Int64, _ whence: Int32) -> Int64 {
+    let base: Int64
+    switch whence & ~AVSEEK_FORCE {
+    case AVSEEK_SIZE: return Int64(lseek(descriptor, 0, SEEK_END))
+    case SEEK_SET: base = 0
+    case SEEK_CUR: base = position
+    case SEEK_END: base = Int64(lseek(descriptor, 0, SEEK_END))
+    default: return Int64(-EINVAL)
+    }
+    let (place, overflow) = base.addingReportingOverflow(offset)
+    guard !overflow, place >= 0 else { return Int64(-EINVAL) }
+    position = place
+    return place
+  }
+
+  /// The corresponding C function is `avio_alloc_context`.
+  func makeContext() -> UnsafeMutablePointer<AVIOContext>? {
+    guard let buffer = unsafe av_malloc(Self.bufferSize) else { return nil }
+    let context = unsafe avio_alloc_context(
+      buffer.assumingMemoryBound(to: UInt8.self), Int32(Self.bufferSize), 0, opaque,
+      { opaque, data, count in
+        guard let opaque = unsafe opaque, let data = unsafe data else { return -EINVAL }
+        let bridge = unsafe Unmanaged<InputBridge>.fromOpaque(opaque).takeUnretainedValue()
+        return unsafe bridge.read(data, count)
+      }, nil,
+      { opaque, offset, whence in
+        guard let opaque = unsafe opaque else { return Int64(-EINVAL) }
+        let bridge = unsafe Unmanaged<InputBridge>.fromOpaque(opaque).takeUnretainedValue()
+        return bridge.seek(offset, whence)
+      })
+    if unsafe context == nil { unsafe av_free(buffer) }
+    return unsafe context
+  }
+}

@@ -1,0 +1,68 @@
+internal import CSprocketLibAV
+
+/// What no file may make us exceed.
+enum MediaLimits {
+  /// Pixels of a picture: 16,384 x 16,384, more than any camera has. More, and a few bytes of a header
+  /// ask for gigabytes.
+  static let pixels: Int64 = 1 << 28
+  /// Bytes that libavutil gives out in one piece, for a picture or a file's index: a picture of that
+  /// size in RGB. With more, a movie of a few hundred bytes may claim an index of 2 GB.
+  static let allocation = 1 << 30
+}
+
+/// The containers that are read: those that keep pictures in the file itself.
+///
+/// libavformat knows 350 more. Among them are playlists and lists of files, which name other files or
+/// addresses to be opened (`hls`, `dash`, `concat`, `imf`, `sdp`, `rtsp`, `image2`, `webm_dash_manifest`,
+/// `vobsub`), devices, containers of sound or text alone, and games' formats that nobody checks.
+enum InputFormats {
+  private static let containers: Set<String> = [
+    "3dostr", "apng", "asf", "asf_o", "avi", "avs", "dv", "dxa", "ea", "film_cpk", "flic", "flv",
+    "gif", "gxf", "ivf", "kux", "live_flv", "matroska", "mov", "mpeg", "mpegts", "mpjpeg", "mxf",
+    "nsv", "nut", "nuv", "ogg", "r3d", "rm", "swf", "wtv", "yuv4mpegpipe",
+  ]
+
+  /// Encoded video without a container.
+  private static let streams: Set<String> = [
+    "av1", "avs2", "avs3", "cavsvideo", "dirac", "dnxhd", "h261", "h263", "h264", "hevc", "ingenient",
+    "ipu", "m4v", "mjpeg", "mjpeg_2000", "mpegvideo", "obu", "vc1", "vc1test",
+  ]
+
+  /// One picture, or several one behind the other.
+  private static let pictures: Set<String> = [
+    "bmp_pipe", "dds_pipe", "dpx_pipe", "exr_pipe", "gem_pipe", "j2k_pipe", "jpeg_pipe",
+    "jpegls_pipe", "jpegxl_pipe", "pam_pipe", "pbm_pipe", "pcx_pipe", "pfm_pipe", "pgm_pipe",
+    "pgmyuv_pipe", "pgx_pipe", "phm_pipe", "png_pipe", "ppm_pipe", "psd_pipe", "qoi_pipe",
+    "sgi_pipe", "sunrast_pipe", "tiff_pipe", "webp_pipe", "xbm_pipe", "xpm_pipe", "xwd_pipe",
+  ]
+
+  /// Sound alone, or with a picture of its cover.
+  private static let sounds: Set<String> = [
+    "aac", "ac3", "aiff", "amr", "ape", "au", "caf", "flac", "mp3", "w64", "wav", "wv",
+  ]
+
+  /// Finds out what the file is; throws what is not read.
+  ///
+  /// The corresponding C function is `av_probe_input_buffer2`.
+  static func find(
+    _ input: inout FileInput, isMovie: Bool
+  ) throws(MediaError) -> UnsafePointer<AVInputFormat> {
+    func failure(_ code: MediaError.Code, _ status: Int32) -> MediaError {
+      MediaError(
+        code: code, operation: "av_probe_input_buffer2", status: status, path: input.path)
+    }
+    var found: UnsafePointer<AVInputFormat>?
+    let status = unsafe av_probe_input_buffer2(input.handle, &found, input.path, nil, 0, 0)
+    try input.checkInterruption()
+    guard status >= 0, let format = unsafe found else {
+      throw failure(isMovie ? .unfinished : .notMedia, status)
+    }
+    let names = unsafe String(cString: format.pointee.name)
+    // A format may have several names, separated by commas; the first is its own.
+    let name = String(names.prefix { $0 != "," })
+    guard containers.contains(name) || streams.contains(name) || pictures.contains(name) else {
+      throw failure(sounds.contains(name) ? .noVideo : .otherContainer(name), 0)
+    }
+    return unsafe format
+  }
+}

@@ -1,0 +1,38 @@
+internal import SprocketCodecs
+
+/// Checks encoded frames, and counts those that are not whole by what is wrong with them.
+struct EncodedDamage {
+  private var broken: UInt64 = 0
+  private var impossibleSizes: UInt64 = 0
+  private var excessiveScans: UInt64 = 0
+
+  /// What the frame says of itself; `nil` where it is damaged.
+  mutating func check(_ bytes: Span<UInt8>) -> EncodedFrame? {
+    do throws(EncodedFrame.Fault) {
+      return try EncodedFrame(reading: bytes)
+    } catch {
+      switch error {
+      case .broken: broken += 1
+      case .impossibleSize: impossibleSizes += 1
+      case .tooManyScans: excessiveScans += 1
+      }
+      return nil
+    }
+  }
+
+  /// False for a frame that must not be decoded, because that could take minutes; what is wrong with
+  /// others the decoder finds.
+  mutating func isDecodable(_ bytes: Span<UInt8>) -> Bool {
+    let before = excessiveScans
+    _ = check(bytes)
+    return excessiveScans == before
+  }
+
+  /// For the summary; what never happened is left out.
+  var counts: [(name: String, value: UInt64)] {
+    [
+      ("broken_jpegs", broken), ("impossible_jpeg_sizes", impossibleSizes),
+      ("jpegs_of_too_many_scans", excessiveScans),
+    ].filter { $0.value > 0 }
+  }
+}

@@ -1,0 +1,106 @@
+"""Faults in mid-stream, made by the driver: buffers that it refuses, frames that it loses, clocks that
+wrap, signals that go away."""
+import pytest
+
+from conftest import PLANES, Run, assert_ledger_is_the_drivers, control, wait_until
+from program import one_sentence
+
+SMALL = ["--format", "GREY", "--size", "320x180", "--rate", "60"]
+
+
+def test_buffers_that_are_refused_in_mid_stream_are_tried_again(camera, tmp_path):
+    with Run(tmp_path, camera, *SMALL, "--checksum") as run:
+        for _ in range(12):  # More often than there are buffers: none may be lost for good.
+            run.wait_for_frames(len(run.buffers()) + 4)
+            control(camera, inject_vidioc_qbuf_error=1)
+        before = len(run.buffers())
+        run.wait_for_frames(before + 20)
+        run.stop()
+    assert_ledger_is_the_drivers(run)
+    assert len({buffer.index for buffer in run.buffers()[before:]}) > 4
+
+
+def test_a_camera_that_loses_all_frames_ends_the_run_with_one_sentence(camera, tmp_path):
+    with Run(tmp_path, camera, *SMALL, "--checksum", "--source-set", "timeout=2s") as run:
+        run.wait_for_frames(10)
+        control(camera, percentage_of_dropped_buffers=100)
+        errors = run.end(status=1, seconds=60)
+    assert camera in one_sentence(errors) and "no frame" in errors
+    assert_ledger_is_the_drivers(run)
+
+
+def test_a_camera_that_loses_all_frames_from_the_start_says_so(camera, tmp_path):
+    control(camera, percentage_of_dropped_buffers=100)
+    with Run(tmp_path, camera, *SMALL, "--checksum", "--source-set", "timeout=2s") as run:
+        errors = run.end(status=1, seconds=60)
+    assert camera in one_sentence(errors) and "no frame" in errors
+    assert run.summary["produced"] == 0
+
+
+def test_frames_that_were_lost_for_a_while_are_missing(camera, tmp_path):
+    with Run(tmp_path, camera, *SMALL, "--checksum") as run:
+        run.wait_for_frames(10)
+        control(camera, percentage_of_dropped_buffers=100)
+        before = len(run.buffers())
+        control(camera, percentage_of_dropped_buffers=0)
+        run.wait_for_frames(before + 20)
+        run.stop()
+    fates = [fate for _, fate, _ in assert_ledger_is_the_drivers(run)]
+    assert fates.count("missing") > 0
+
+
+def test_times_go_on_where_the_drivers_clock_wraps(camera, tmp_path):
+    """vivid adds 136 years: such a time is not taken, and no epoch begins."""
+    with Run(tmp_path, camera, *SMALL, "--null") as run:
+        run.wait_for_frames(10)
+        control(camera, wrap_timestamp=1)
+        before = len(run.buffers())
+        wait_until(lambda: sum(buffer.time > 2**61 for buffer in run.buffers()) > 20)
+        control(camera, wrap_timestamp=0)
+        run.wait_for_frames(len(run.buffers()) + 20)
+        run.stop()
+    times = [line["captured_ns"] for line in run.reports if line["captured_ns"] is not None]
+    assert before > 0 and times == sorted(times) and times[-1] < 2**61
+    assert {line["epoch"] for line in run.reports} == {0}
+    wrapped = sum(buffer.time > 2**61 for buffer in run.buffers())
+    assert run.summary["source"]["counts"]["replaced_timestamps"] >= wrapped - 8 > 0
+    assert any("time of arrival" in note for note in run.summary["notes"])
+
+
+def test_planes_that_lie_apart_may_be_unplugged_too(tmp_path):
+    control(PLANES, osd_text_mode=2)
+    with Run(tmp_path, PLANES, "--size", "320x180", "--format", "NV12", "--checksum", "--dump",
+             tmp_path / "dump.mcap") as run:
+        run.wait_for_frames(20)
+        control(PLANES, disconnect=1)
+        errors = run.end(status=1, seconds=60)
+    assert PLANES in one_sentence(errors)
+    assert_ledger_is_the_drivers(run)
+    assert (tmp_path / "dump.mcap").exists()
+    with Run(tmp_path, PLANES, "--size", "320x180", "--frames", 3) as run:
+        run.end()
+
+
+@pytest.mark.parametrize("mode", [1, 2], ids=["no-signal", "no-lock"])
+def test_pictures_without_a_signal_are_corrupt(grabber, tmp_path, mode):
+    with Run(tmp_path, grabber, "--format", "GREY", "--size", "320x180", "--checksum") as run:
+        run.wait_for_frames(10)
+        control(grabber, dv_timings_signal_mode=mode)
+        run.wait_for_frames(len(run.buffers()) + 20)
+        control(grabber, dv_timings_signal_mode=0)
+        run.wait_for_frames(len(run.buffers()) + 20)
+        run.stop()
+    fates = [line["fate"] for line in run.reports if line["fate"] != "missing"]
+    corrupt = fates.count("corrupt")
+    assert 10 <= corrupt < len(fates)
+    assert fates[0] == "delivered" and "delivered" in fates[-10:]
+    assert run.summary["source"]["counts"]["frames_without_signal"] == corrupt
+    assert any("no signal" in note for note in run.summary["notes"])
+
+
+def test_a_grabber_without_a_signal_says_so_at_the_start(grabber, tmp_path):
+    control(grabber, dv_timings_signal_mode=1)
+    with Run(tmp_path, grabber, "--format", "GREY", "--size", "320x180", "--frames", 5,
+             "--checksum") as run:
+        run.end()
+    assert run.summary["sinks"]["checksum"]["corrupt"] == 5
