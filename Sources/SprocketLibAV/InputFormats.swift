@@ -24,7 +24,8 @@ enum InputFormats {
 
   /// Encoded video without a container.
   private static let streams: Set<String> = [
-    "av1", "avs2", "avs3", "cavsvideo", "dirac", "dnxhd", "h261", "h263", "h264", "hevc", "ingenient",
+    "av1", "avs2", "avs3", "cavsvideo", "dirac", "dnxhd", "h261", "h263", "h264", "hevc",
+    "ingenient",
     "ipu", "m4v", "mjpeg", "mjpeg_2000", "mpegvideo", "obu", "vc1", "vc1test",
   ]
 

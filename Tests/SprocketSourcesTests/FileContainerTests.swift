@@ -80,7 +80,7 @@ import Testing
 
   @Test func pipesAndDevicesAreRefusedAtOnce() throws {
     let clips = try FileClips()
-    try #require(mkfifo(clips.path("pipe"), 0o600) == 0)
+    _ = try Tool.run("mkfifo", [clips.path("pipe")])
     try expectRefusal(clips.path("pipe"), "pipe")
     try FileManager.default.createSymbolicLink(
       atPath: clips.path("link.mov"), withDestinationPath: clips.path("pipe"))
@@ -128,7 +128,7 @@ import Testing
     do {
       _ = try early.open()
       Issue.record("it opens")
-    } catch { #expect((error as? SourceError)?.code == .interrupted) }
+    } catch { #expect(error.code == .interrupted) }
     let source = FileSource(path: path)
     _ = try source.open()
     guard case .frame = try source.next(timeout: 0) else {

@@ -81,7 +81,7 @@ import Testing
     do {
       _ = try early.open()
       Issue.record("it opens")
-    } catch { #expect((error as? SourceError)?.code == .interrupted) }
+    } catch { #expect(error.code == .interrupted) }
     let source = ReplaySource(path: file.path)
     _ = try source.open()
     guard case .frame = try source.next(timeout: 0) else {

@@ -92,7 +92,7 @@ import Testing
     do {
       _ = try source.open()
       Issue.record("it opens")
-    } catch { #expect((error as? SourceError)?.code == .interrupted) }
+    } catch { #expect(error.code == .interrupted) }
   }
 
   @Test func drawingIsLeftInTheMiddle() async {

@@ -20,7 +20,7 @@ final class SceneFrames {
   var events = EventQueue()
 
   /// What is drawn is cut short, and of no use, once `interruption` is set.
-  init(_ settings: SceneSettings, _ interruption: SourceInterrupt) {
+  init(_ settings: SceneSettings, _ interruption: SourceInterrupt = SourceInterrupt()) {
     self.settings = settings
     self.interruption = interruption
     camera = SceneCamera(settings)

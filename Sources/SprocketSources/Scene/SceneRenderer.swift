@@ -98,7 +98,8 @@ package struct SceneRenderer: Sendable {
     self.interruption = interruption
     self.lens = lens
     self.sensor = sensor
-    texture = SceneTexture(frameWidth: width, frameHeight: height, seed: seed, interruption: interruption)
+    texture = SceneTexture(
+      frameWidth: width, frameHeight: height, seed: seed, interruption: interruption)
     noise = SceneNoiseTile(width: width, seed: seed)
     crossed = [Float](repeating: 0, count: 2 * width + 24)
     values = [UInt16](repeating: 0, count: width)
