@@ -88,8 +88,8 @@ final class RunShared: Sendable {
 
 /// A sink in a run.
 ///
-/// Unchecked: `sink`, `counts`, `latency`, `events` and `hasFailed` belong to the sink's thread while there is
-/// one, and to the engine before and after.
+/// Unchecked: `sink`, `counts`, `latency`, `events` and `hasFailed` belong to the sink's thread while
+/// there is one, and to the engine before and after.
 final class SinkState: @unchecked Sendable {
   let index: Int
   let sink: any Sink

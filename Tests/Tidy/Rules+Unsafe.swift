@@ -146,7 +146,7 @@ extension Rules {
     Permission(
       "Sources/SprocketRing", ["Table"], "owns its memory, never moves it, lends it immutably"),
     Permission(
-      "Tests/SprocketEngineTests", ["EngineHarness", "NeighbourTests", "TapTests"],
+      "Tests/SprocketEngineTests", ["EngineHarness", "EventTests", "NeighbourTests", "TapTests"],
       "used on one thread at a time"),
     Permission("Tests/SprocketRingTests", ["Support"], "slots that the ring itself guards"),
   ]
