@@ -68,7 +68,7 @@ import Testing
     dump.frame(
       1, time: 1, bytes: ReplayOddityTests.picture, more: #","events":[{"kind":"replugged"}]"#)
     let replayed = try Replayed(dump.file())
-    #expect(replayed.frames.map(\.events.count) == [Event.perFrame, 1])
+    #expect(replayed.frames.map(\.events.count) == [EventQueue.capacity, 1])
   }
 
   @Test func aReplayEndsWhenItIsInterrupted() throws {

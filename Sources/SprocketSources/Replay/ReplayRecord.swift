@@ -126,8 +126,8 @@ enum ReplayRecord {
         default: try json.skip(bytes)
         }
       }
-      // A frame has room for so many; the rest of a record that goes on is looked at and left.
-      guard var event, events.count - first < Event.perFrame else { continue }
+      // A queue has room for so many; the rest of a record that goes on is looked at and left.
+      guard var event, events.count - first < EventQueue.capacity else { continue }
       event.control = control
       event.ticket = ticket
       event.value = value
