@@ -177,7 +177,8 @@ final class SinkWorker: @unchecked Sendable {
     var lost = LostFrame(
       number: number, sequence: epoch.sequence(of: number), epoch: epoch.index, fate: fate,
       sourceFate: sourceFate)
-    lost.events = state.events.heard
+    // An empty one would be kept by who keeps the loss.
+    if !state.events.heard.isEmpty { lost.events = state.events.heard }
     do throws(SinkError) {
       try state.sink.account(lost)
     } catch {
@@ -194,7 +195,7 @@ final class SinkWorker: @unchecked Sendable {
     hear(upTo: record.number)
     var lost = LostFrame(
       number: record.number, sequence: record.sequence, epoch: epoch.index, fate: fate)
-    lost.events = state.events.heard
+    if !state.events.heard.isEmpty { lost.events = state.events.heard }
     do throws(SinkError) {
       try unsafe state.sink.account(lost, frame: view(of: slot))
     } catch {
