@@ -151,18 +151,31 @@ def processor_seconds(pid):
     return used / 1e9
 
 
+def signal_masks(pid, *names):
+    """Masks of signals of the process, as /proc calls them; empty where it is gone."""
+    try:
+        lines = dict(line.split(":", 1) for line in
+                     pathlib.Path(f"/proc/{pid}/status").read_text().splitlines())
+    except OSError:
+        return []
+    return [int(lines.get(name, "0"), 16) for name in names]
+
+
 def has_taken_over(pid, program):
     """Whether the program, no longer the shell before it, blocks or handles a signal that ends it; or is
     gone."""
     try:
         if os.readlink(f"/proc/{pid}/exe") != program:
             return False
-        lines = dict(line.split(":", 1) for line in
-                     pathlib.Path(f"/proc/{pid}/status").read_text().splitlines())
     except OSError:
         return True
-    masks = [int(lines.get(mask, "0"), 16) for mask in ("SigBlk", "SigCgt")]
-    return any(mask >> (number - 1) & 1 for mask in masks for number in STOPS)
+    return any(mask >> (number - 1) & 1 for mask in signal_masks(pid, "SigBlk", "SigCgt")
+               for number in STOPS)
+
+
+def is_pending(pid, number):
+    """Whether the process has not looked at the signal: another one would be lost in it."""
+    return any(mask >> (number - 1) & 1 for mask in signal_masks(pid, "SigPnd", "ShdPnd"))
 
 
 def thread_count(pid):
@@ -219,6 +232,10 @@ def lead(process, weather, program, loading):
         # What is stuck needs the second; all else has to end without, if it is given the time.
         is_twice = is_kept_up or weather.seed % 2 == 0
         if not wait(process, weather.patience if is_twice else PATIENCE):
+            asked = time.monotonic()
+            while (is_pending(process.pid, signal.SIGINT) and not wait(process, 0.01)
+                   and time.monotonic() - asked < LAST_WORDS):
+                pass
             send("SIGINT")
             if not is_twice:
                 outcome.stuck = f"one SIGINT did not end it in {PATIENCE} s: {threads(process.pid)}"
