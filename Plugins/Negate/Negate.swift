@@ -15,11 +15,12 @@ public struct Negate: Stage {
 
   public mutating func process(_ frame: inout FrameView) -> Verdict {
     var picture = frame.edit()
+    let format = picture.format
     for plane in 0..<picture.planeCount {
       for y in 0..<picture.rows(plane: plane) {
-        if picture.format == .y10 {
+        if format.isDeep {
           var row = picture.row16(y, plane: plane)
-          negate(&row, white: 1023)
+          negate(&row, white: UInt16((1 << format.bitsPerSample) - 1))
         } else {
           var row = picture.row(y, plane: plane)
           negate(&row)

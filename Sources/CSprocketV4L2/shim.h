@@ -27,6 +27,7 @@ static const unsigned long SPROCKET_VIDIOC_G_FMT = VIDIOC_G_FMT;
 static const unsigned long SPROCKET_VIDIOC_S_FMT = VIDIOC_S_FMT;
 static const unsigned long SPROCKET_VIDIOC_ENUMINPUT = VIDIOC_ENUMINPUT;
 static const unsigned long SPROCKET_VIDIOC_G_INPUT = VIDIOC_G_INPUT;
+static const unsigned long SPROCKET_VIDIOC_CROPCAP = VIDIOC_CROPCAP;
 static const unsigned long SPROCKET_VIDIOC_G_PARM = VIDIOC_G_PARM;
 static const unsigned long SPROCKET_VIDIOC_S_PARM = VIDIOC_S_PARM;
 static const unsigned long SPROCKET_VIDIOC_QUERY_EXT_CTRL = VIDIOC_QUERY_EXT_CTRL;

@@ -7,7 +7,7 @@ internal import SprocketJPEG
 /// |---|---|---|
 /// | MJPEG | its own planes, decoded | plane 0 of the image; else decoded alone |
 /// | planar YUV, grey | the source's memory (YV12: chroma exchanged) | the source's, if full range |
-/// | Y10, Y16 | the source's memory, 16 bits | rounded to 8 bits |
+/// | planar YUV and grey of 10 to 16 bits | the source's memory, 16-bit words | rounded to 8 bits |
 /// | NV12, NV21 | 4:2:0 | plane 0 of the image, or the source's, if full range |
 /// | YUYV, UYVY | 4:2:2 | plane 0 of the image, if full range; else unpacked alone |
 /// | RGB | 4:4:4, JFIF | plane 0 of the image; else converted alone |
@@ -15,6 +15,8 @@ internal import SprocketJPEG
 ///
 /// Limited-range luma is expanded: `round((y - 16) * 255 / 219)`, clamped. JPEG and RGB are full range
 /// and their format must say so. Nothing is converted that is not declared.
+///
+/// Of Motion-JPEG whose fields are an image each, every other row is of one of them.
 ///
 /// ## Scaled luma
 ///

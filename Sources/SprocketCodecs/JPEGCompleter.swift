@@ -13,26 +13,40 @@ public struct JPEGCompleter: ~Copyable {
   deinit { unsafe memory.deallocate() }
 
   /// Calls `body` with `jpeg` itself, or with a copy that has tables. An image whose header is broken is
-  /// handed on as it is.
+  /// handed on as it is. `hasFieldImages`: it is two images, and each gets them.
   public mutating func complete<Failure: Error>(
-    _ jpeg: Span<UInt8>, _ body: (Span<UInt8>) throws(Failure) -> Void
+    _ jpeg: Span<UInt8>, hasFieldImages: Bool = false,
+    _ body: (Span<UInt8>) throws(Failure) -> Void
   ) throws(Failure) {
-    guard let count = copyWithTables(jpeg) else { return try body(jpeg) }
+    guard let count = copyWithTables(jpeg, hasFieldImages: hasFieldImages) else {
+      return try body(jpeg)
+    }
     try body(unsafe Span(_unsafeElements: UnsafeBufferPointer(rebasing: memory[..<count])))
   }
 
   /// The length of the copy; `nil` where none is needed.
-  private mutating func copyWithTables(_ jpeg: Span<UInt8>) -> Int? {
+  private mutating func copyWithTables(_ jpeg: Span<UInt8>, hasFieldImages: Bool) -> Int? {
     do throws(JPEGError) {
       let structure = try JPEGStructure(headerOf: jpeg)
-      guard !structure.hasHuffmanTables else { return nil }
-      let needed = jpeg.count + JPEGHuffmanTables.standardSegment.count
+      let fields = hasFieldImages ? try FieldImages(jpeg) : nil
+      guard !structure.hasHuffmanTables || fields?.second.hasHuffmanTables == false else {
+        return nil
+      }
+      let needed = jpeg.count + 2 * JPEGHuffmanTables.standardSegment.count
       if unsafe memory.count < needed {
         unsafe memory.deallocate()
         // Half as much again: sizes of frames differ.
         unsafe memory = .allocate(capacity: needed + needed / 2)
       }
       var output = unsafe memory.mutableSpan
+      if let fields {
+        let count = try JPEGHuffmanTables.complete(
+          jpeg, structure: fields.first, into: &output)
+        var rest = output._mutatingExtracting(count..<output.count)
+        return try count
+          + JPEGHuffmanTables.complete(
+            jpeg.extracting(fields.secondRange), structure: fields.second, into: &rest)
+      }
       return try JPEGHuffmanTables.complete(jpeg, structure: structure, into: &output)
     } catch {
       return nil

@@ -1,8 +1,8 @@
 public import SprocketCore
 internal import SprocketJPEG
 
-/// Encodes pictures as JPEG: the planes as they are, in their own subsampling. Grey of more than 8 bits
-/// is reduced to 8.
+/// Encodes pictures as JPEG: the planes as they are, in their own subsampling. Samples of more than 8
+/// bits are rounded to 8.
 ///
 /// JPEG is full range (JFIF), and viewers and players know nothing else: a picture of limited range is
 /// expanded. The matrix is never changed.
@@ -34,14 +34,14 @@ public final class JPEGPacker: Packer {
   /// `nil` where there is no picture, or JPEG has none of that size.
   public static func requirements(_ format: FrameFormat) -> Requirements? {
     guard let image = format.image else { return nil }
-    let isDeep = image == .y10 || image == .y16
-    guard let subsampling = isDeep ? .gray : image.subsampling,
+    let isDeepGrey = image.isDeep && image.reduced == .grey
+    guard let subsampling = image.reduced.subsampling,
       let size = JPEGEncoder.maximumSize(
         width: format.width, height: format.height, subsampling: subsampling)
     else { return nil }
     return Requirements(
-      parts: isDeep ? .luma(.full) : .image, capacity: size, isReduced: isDeep, format: format,
-      subsampling: subsampling)
+      parts: isDeepGrey ? .luma(.full) : .image, capacity: size, isReduced: image.isDeep,
+      format: format, subsampling: subsampling)
   }
 
   /// For pictures of the format that was asked about. `quality` is 1 to 100.
@@ -49,15 +49,18 @@ public final class JPEGPacker: Packer {
     contract(1...100 ~= quality, "asks for a JPEG quality of \(quality); it is 1 to 100")
     encoder = try? JPEGEncoder()
     self.quality = quality
-    (format, subsampling, isLuma) = (needs.format, needs.subsampling, needs.isReduced)
-    // Luma that is made for stages is full range already.
+    (format, subsampling, isLuma) = (needs.format, needs.subsampling, needs.parts != .image)
+    // Luma that is made for stages is full range already, and of 8 bits.
     planes = PlaneCopies(
       subsampling, width: format.width, height: format.height,
+      bits: isLuma ? 8 : format.image?.bitsPerSample ?? 8,
       expands: !isLuma && format.color.range == .limited)
   }
 
   public func pack(_ frame: borrowing FrameView, into bytes: inout MutableSpan<UInt8>) -> Int? {
-    isLuma ? encode(frame.luma(), into: &bytes) : encode(frame.image, into: &bytes)
+    let count = isLuma ? encode(frame.luma(), into: &bytes) : encode(frame.image, into: &bytes)
+    if let count { format.presentation.pixelAspect.mark(&bytes, count: count) }
+    return count
   }
 
   private func encode(_ luma: borrowing Plane, into bytes: inout MutableSpan<UInt8>) -> Int? {
@@ -91,5 +94,21 @@ public final class JPEGPacker: Packer {
     } catch {
       return nil
     }
+  }
+}
+
+extension PixelAspect {
+  /// Writes the aspect into an image's JFIF segment, where it stands as densities without a unit (JFIF
+  /// 1.02; libjpeg writes it first). What 16 bits do not hold is left at 1:1.
+  fileprivate func mark(_ image: inout MutableSpan<UInt8>, count: Int) {
+    // Start of image, marker, length, "JFIF" and a zero, version, unit; then both numbers.
+    let start = 14
+    guard isOblong, count > start + 4, image[6] == 0x4A, image[7] == 0x46,
+      width <= UInt16.max, height <= UInt16.max
+    else { return }
+    image[start - 1] = 0
+    // Not an array, which would be made anew for each frame.
+    (image[start], image[start + 1]) = (UInt8(width >> 8), UInt8(width & 255))
+    (image[start + 2], image[start + 3]) = (UInt8(height >> 8), UInt8(height & 255))
   }
 }

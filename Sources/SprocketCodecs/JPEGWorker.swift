@@ -26,7 +26,8 @@ struct JPEGWorker: ~Copyable {
     self.decoder = decoder
     self.subsampling = subsampling
     (width, height) = (format.width, format.height)
-    let isWholeBoxes = width % 8 == 0 && height % 8 == 0
+    // A box of the whole picture is not one of a field.
+    let isWholeBoxes = width % 8 == 0 && height % 8 == 0 && !format.hasFieldImages
     if parts.contains(.image) {
       way = .image
     } else if parts.contains(.luma(.full)) {
@@ -58,7 +59,11 @@ extension FrameUnpacker {
       _unsafeStart: UnsafePointer(slot.pointee.source.planes[0].base), count: count)
     let version = unsafe slot.pointee.versions
     do throws(JPEGError) {
-      guard let full = unsafe try decode(bytes, to: version, format) else { return true }
+      let decoded =
+        format.hasFieldImages
+        ? unsafe try decodeFields(bytes, to: version, format)
+        : unsafe try decode(bytes, to: version, format)
+      guard let full = unsafe decoded else { return true }
       unsafe luma.scale(
         full, width: format.width, height: format.height, to: version, column: 0, row: 0,
         parts: parts)
@@ -66,6 +71,36 @@ extension FrameUnpacker {
     } catch {
       return false
     }
+  }
+
+  /// Decodes both fields, each into every other row; returns full luma to be scaled.
+  private func decodeFields(
+    _ bytes: Span<UInt8>, to version: UnsafeMutablePointer<VersionStorage>, _ format: FrameFormat
+  ) throws(JPEGError) -> PlaneStorage? {
+    guard let way = jpeg?.way, let subsampling = jpeg?.subsampling else { return nil }
+    guard let fields = try FieldImages(bytes), fields.height == format.height else {
+      throw .truncated
+    }
+    let planes = unsafe version.pointee.image.planes
+    let luma = unsafe way == .image ? planes[0] : jpeg?.hiddenLuma ?? version.pointee.luma[0]
+    let hasChroma = subsampling != .gray
+    for index in 0..<2 {
+      let isLower = (index == 0) == (format.presentation.fieldOrder == .bottomFirst)
+      let image = bytes.extracting(index == 0 ? fields.firstRange : fields.secondRange)
+      let height = (format.height + (isLower ? 0 : 1)) / 2
+      let y = unsafe luma.jpegTarget.field(startsAtSecondRow: isLower)
+      if way == .image {
+        unsafe try jpeg?.decoder.decodePlanes(
+          image, width: format.width, height: height, subsampling: subsampling, y: y,
+          u: hasChroma ? planes[1].jpegTarget.field(startsAtSecondRow: isLower) : nil,
+          v: hasChroma ? planes[2].jpegTarget.field(startsAtSecondRow: isLower) : nil)
+      } else {
+        try jpeg?.decoder.decodeLuma(
+          image, width: format.width, height: height, subsampling: subsampling, into: y)
+      }
+    }
+    if way == .image { unsafe version.pointee.luma[0] = unsafe planes[0] }
+    return unsafe luma
   }
 
   /// Decodes what is declared; returns full luma to be scaled.

@@ -5,7 +5,7 @@ internal import SprocketYUV
 @safe
 struct LumaSource {
   enum Layout {
-    case bytes, tenBits, sixteenBits
+    case bytes, tenBits, twelveBits, sixteenBits
     case packed(PackedOrder)
     case rgb(RGBOrder)
   }
@@ -19,10 +19,14 @@ struct LumaSource {
     unsafe self.plane = unsafe plane
     layout =
       switch format {
-      case .y10: .tenBits
-      case .y16: .sixteenBits
       case .yuyv, .uyvy: .packed(format == .yuyv ? .yuyv : .uyvy)
-      default: format.rgbOrder.map { .rgb($0) } ?? .bytes
+      default:
+        switch format.bitsPerSample {
+        case 10: .tenBits
+        case 12: .twelveBits
+        case 16: .sixteenBits
+        default: format.rgbOrder.map { .rgb($0) } ?? .bytes
+        }
       }
     isLimited = range == .limited && format.rgbOrder == nil
   }
@@ -50,6 +54,8 @@ struct LumaSource {
       return
     case .tenBits:
       LumaConversion.tenBitsToEight(from(2, 2 * width), to: to, width: width, height: height)
+    case .twelveBits:
+      LumaConversion.twelveBitsToEight(from(2, 2 * width), to: to, width: width, height: height)
     case .sixteenBits:
       LumaConversion.sixteenBitsToEight(from(2, 2 * width), to: to, width: width, height: height)
     case .packed(let order):

@@ -5,7 +5,8 @@ internal import SprocketJPEG
 /// A width or height of luma that is no multiple of what shares a chroma sample is filled up by
 /// repeating the last column and row, so that the edge of the picture stays what it was. Limited range
 /// is expanded where `expands` says so: luma `round((y - 16) * 255 / 219)`, chroma
-/// `round((c - 128) * 255 / 224) + 128`, both clamped (ITU-R BT.601 and JFIF).
+/// `round((c - 128) * 255 / 224) + 128`, both clamped (ITU-R BT.601 and JFIF). Samples of more than 8
+/// bits, little-endian words, are rounded to 8 in the same step.
 @safe
 struct PlaneCopies: ~Copyable {
   private struct Shape {
@@ -16,12 +17,15 @@ struct PlaneCopies: ~Copyable {
   }
 
   private let shapes: [Shape]
-  private let expands: Bool
+  /// Samples of the source are words.
+  private let isDeep: Bool
+  /// Samples are looked up in the tables, by what the source has.
+  private let converts: Bool
   private let luma: [UInt8]
   private let chroma: [UInt8]
   private let memory: UnsafeMutablePointer<UInt8>
 
-  init(_ subsampling: JPEGSubsampling, width: Int, height: Int, expands: Bool) {
+  init(_ subsampling: JPEGSubsampling, width: Int, height: Int, bits: Int = 8, expands: Bool) {
     shapes = (0..<subsampling.planeCount).map { plane in
       let paddedWidth = subsampling.planeWidth(plane, imageWidth: width)
       let paddedHeight = subsampling.planeHeight(plane, imageHeight: height)
@@ -29,10 +33,20 @@ struct PlaneCopies: ~Copyable {
         width: plane == 0 ? width : paddedWidth, height: plane == 0 ? height : paddedHeight,
         paddedWidth: paddedWidth, paddedHeight: paddedHeight)
     }
-    self.expands = expands
-    luma = (0..<256).map { UInt8(clamping: Self.scaled($0 - 16, 219)) }
-    chroma = (0..<256).map { UInt8(clamping: Self.scaled($0 - 128, 224) + 128) }
-    let needed = shapes.reduce(0) { $0 + (expands || $1.isPadded ? $1.byteCount : 0) }
+    isDeep = bits > 8
+    converts = expands || isDeep
+    let one = 1 << (bits - 8)
+    let samples = 0..<(converts ? 256 * one : 0)
+    luma = samples.map {
+      UInt8(clamping: expands ? Self.scaled($0 - 16 * one, 219 * one) : ($0 + one / 2) / one)
+    }
+    chroma = samples.map {
+      UInt8(
+        clamping: expands
+          ? Self.scaled($0 - 128 * one, 224 * one) + 128 : ($0 + one / 2) / one)
+    }
+    let needed = shapes.reduce(0) { [converts] in $0 + (converts || $1.isPadded ? $1.byteCount : 0)
+    }
     unsafe memory = .allocate(capacity: max(needed, 1))
   }
 
@@ -46,14 +60,15 @@ struct PlaneCopies: ~Copyable {
   /// `plane` itself if it will do.
   func prepared(_ index: Int, _ plane: JPEGPlane) -> JPEGPlane {
     let shape = shapes[index]
-    guard expands || shape.isPadded else { return plane }
+    guard converts || shape.isPadded else { return plane }
     var start = 0
-    for other in 0..<index where expands || shapes[other].isPadded {
+    for other in 0..<index where converts || shapes[other].isPadded {
       start += shapes[other].byteCount
     }
     let target = unsafe UnsafeMutableBufferPointer(
       start: memory + start, count: shape.byteCount)
-    plane.copy(width: shape.width, height: shape.height) { source, row in
+    let rowBytes = isDeep ? 2 * shape.width : shape.width
+    plane.copy(width: rowBytes, height: shape.height) { source, row in
       let to = unsafe target.baseAddress.unsafelyUnwrapped + row * shape.paddedWidth
       var span = unsafe MutableSpan(_unsafeStart: to, count: shape.paddedWidth)
       fill(&span, from: source, isLuma: index == 0)
@@ -68,12 +83,19 @@ struct PlaneCopies: ~Copyable {
   private func fill(
     _ row: inout MutableSpan<UInt8>, from source: Span<UInt8>, isLuma: Bool
   ) {
-    if expands {
-      let table = isLuma ? luma.span : chroma.span
-      for x in source.indices { row[x] = table[Int(source[x])] }
+    let count = isDeep ? source.count / 2 : source.count
+    let table = isLuma ? luma.span : chroma.span
+    if isDeep {
+      // Words above what their bits allow, which a damaged file may have, are white.
+      for x in 0..<count {
+        let word = Int(source[2 * x]) | Int(source[2 * x + 1]) << 8
+        row[x] = table[min(word, table.count - 1)]
+      }
+    } else if converts {
+      for x in 0..<count { row[x] = table[Int(source[x])] }
     } else {
-      for x in source.indices { row[x] = source[x] }
+      for x in 0..<count { row[x] = source[x] }
     }
-    for x in source.count..<row.count { row[x] = row[source.count - 1] }
+    for x in count..<row.count { row[x] = row[count - 1] }
   }
 }

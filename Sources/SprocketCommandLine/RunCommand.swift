@@ -108,6 +108,10 @@ struct RunCommand: ParsableCommand {
   @Option(help: ArgumentHelp("How threads wait for work.", valueName: "park | spin-park | spin"))
   var wait: WaitStrategy = .park
 
+  @Flag(
+    help: "Decodes every frame, also where it is passed on encoded, so that all damage is found.")
+  var verify = false
+
   @Flag(help: "Replaces files that exist.")
   var overwrite = false
 

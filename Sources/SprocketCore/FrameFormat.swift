@@ -10,10 +10,15 @@ public struct FrameFormat: Sendable, Hashable {
   public var color: Color
   /// Nominal frames per second as a fraction; 0/1 where unknown.
   public var rate: FrameRate
+  public var presentation: Presentation
+  /// An encoded frame is two JPEG images, one behind the other, each a field of half the height (of an
+  /// odd height the upper field has the line more). The first is the field that
+  /// `presentation.fieldOrder` names. The unpacked picture has both.
+  public var hasFieldImages = false
 
   public init(
     pixelFormat: PixelFormat, image: PixelFormat? = nil, width: Int, height: Int, color: Color,
-    rate: FrameRate
+    rate: FrameRate, presentation: Presentation = Presentation()
   ) {
     contract(
       width > 0 && height > 0,
@@ -25,6 +30,7 @@ public struct FrameFormat: Sendable, Hashable {
     self.height = height
     self.color = color
     self.rate = rate
+    self.presentation = presentation
   }
 
   /// Size of full luma divided by `scale`, rounded up: how turbojpeg and the box mean do it.
@@ -36,7 +42,7 @@ public struct FrameFormat: Sendable, Hashable {
   /// Plane 0 of the image is full-range 8-bit luma as it is.
   public var lumaIsPlane: Bool {
     guard let image else { return false }
-    return color.range == .full && image != .y10 && image != .y16
+    return color.range == .full && !image.isDeep
   }
 }
 

@@ -68,14 +68,22 @@ struct ChainPlan {
     var packsSource = false
   }
 
-  /// `unpackPlan` says what unpacking need not copy.
+  /// `unpackPlan` says what unpacking need not copy. With `verifies`, encoded frames are unpacked
+  /// also where nobody reads pixels.
   init(
     format: FrameFormat, stages: [ChainStage], sinks: SinkNeeds, workers: Int,
+    verifies: Bool = false,
     unpackPlan: (FrameFormat, FrameParts) -> UnpackPlan
   ) {
     sinkParts = sinks.parts
     versions = [Version(format: format)]
     planVersions(stages)
+    if verifies, format.pixelFormat.isEncoded, format.image != nil,
+      versions[0].parts.isDisjoint(with: .pixels)
+    {
+      // The cheapest: all that is encoded is read for it, too.
+      versions[0].parts.formUnion(.luma(.eighth))
+    }
     let unpacked = versions[0].parts.intersection(.pixels)
     unpacks = !unpacked.isEmpty
     if unpacks {

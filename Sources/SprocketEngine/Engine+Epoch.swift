@@ -32,7 +32,8 @@ extension Engine {
       packs: atEnd.contains { packers[$0] },
       packsSource: sinks.indices.contains { sinks[$0].tapsSource && packers[$0] })
     let plan = ChainPlan(
-      format: source.format, stages: stages, sinks: needs, workers: options.workers
+      format: source.format, stages: stages, sinks: needs, workers: options.workers,
+      verifies: options.verifies
     ) { makeUnpacker().configure(format: $0, parts: $1) }
     try checkBudgets(stages, plan, source)
 

@@ -12,10 +12,14 @@ public struct RunOptions: Sendable {
   public var durationLimit: Duration?
   /// How long lanes and sinks may take to drain when the run stops or an epoch ends.
   public var drainLimit: Duration
+  /// Decodes every frame that no stage drops before, also where nobody reads pixels, so that damage
+  /// within the encoded data is found in frames that would be passed on as they are.
+  public var verifies: Bool
 
   public init(
     workers: Int = processorCount(), wait: WaitStrategy = .park, frameLimit: UInt64? = nil,
-    durationLimit: Duration? = nil, drainLimit: Duration = .seconds(10)
+    durationLimit: Duration? = nil, drainLimit: Duration = .seconds(10),
+    verifies: Bool = false
   ) {
     contract(workers > 0, "asks for \(workers) workers; a lane has at least one")
     self.workers = workers
@@ -23,6 +27,7 @@ public struct RunOptions: Sendable {
     self.frameLimit = frameLimit
     self.durationLimit = durationLimit
     self.drainLimit = drainLimit
+    self.verifies = verifies
   }
 }
 

@@ -47,6 +47,19 @@ public struct MutableJPEGPlane {
     byteCount = memory.count
     self.stride = stride
   }
+
+  private init(_ base: UnsafeMutablePointer<UInt8>, byteCount: Int, stride: Int) {
+    unsafe self.base = unsafe base
+    self.byteCount = byteCount
+    self.stride = stride
+  }
+
+  /// Every other row: from the first, or from the second. Traps in a plane that has no second row.
+  public func field(startsAtSecondRow: Bool) -> MutableJPEGPlane {
+    let start = startsAtSecondRow ? stride : 0
+    precondition(start < byteCount, "a plane of one row has no second field")
+    return unsafe MutableJPEGPlane(base + start, byteCount: byteCount - start, stride: 2 * stride)
+  }
 }
 
 /// Traps unless a plane's memory holds `height` rows of `width` samples.

@@ -38,11 +38,22 @@ extension JPEGStructure {
         }
         at = try readScan(jpeg, body: body, at: at)
         continue
+      case Marker.application.lowerBound: readFieldMark(jpeg, body: body)
       case Marker.application, Marker.comment, 0xDC, 0xDE, 0xDF, 0xF0...0xFD: break
       default: throw .strayMarker(marker: marker, offset: at)
       }
       at = body.upperBound
     }
+  }
+
+  /// "AVI1" and a byte (Microsoft, "AVI RIFF File Reference, OpenDML AVI File Format Extensions").
+  private mutating func readFieldMark(_ jpeg: Span<UInt8>, body: Range<Int>) {
+    guard body.count >= 5, width == 0 else { return }
+    let start = body.lowerBound
+    let isMark =
+      jpeg[start] == 0x41 && jpeg[start + 1] == 0x56 && jpeg[start + 2] == 0x49
+      && jpeg[start + 3] == 0x31
+    if isMark, jpeg[start + 4] <= 2 { fieldParity = jpeg[start + 4] }
   }
 
   /// The frame header (T.81, B.2.2).

@@ -28,6 +28,9 @@ public struct JPEGStructure: Equatable, Sendable {
   public internal(set) var hasHuffmanTables = false
   /// Minimum coded units between restart markers, 0 without.
   public internal(set) var restartInterval = 0
+  /// What the AVI1 segment that Motion-JPEG in AVI files begins with says: 1 is a field of odd lines
+  /// counted from 1 (the upper), 2 of even ones; 0 without, or for a whole picture.
+  public internal(set) var fieldParity: UInt8 = 0
   /// Where the first scan's marker (SOS) is, in bytes.
   public internal(set) var scanHeaderOffset = 0
   /// Where the first entropy-coded byte is.
@@ -54,6 +57,7 @@ public struct JPEGStructure: Equatable, Sendable {
     a.width == b.width && a.height == b.height && a.componentCount == b.componentCount
       && a.subsampling == b.subsampling && a.isProgressive == b.isProgressive
       && a.hasHuffmanTables == b.hasHuffmanTables && a.restartInterval == b.restartInterval
+      && a.fieldParity == b.fieldParity
       && a.scanHeaderOffset == b.scanHeaderOffset && a.scanOffset == b.scanOffset
       && a.byteCount == b.byteCount
   }

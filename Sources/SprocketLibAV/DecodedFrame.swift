@@ -35,6 +35,16 @@ public struct DecodedFrame: ~Copyable {
   /// In pixels. May change in the middle of a file.
   public var height: Int { unsafe Int(shell.frame.pointee.height) }
 
+  /// Width of a pixel over its height as the frame itself says; `nil` where it does not.
+  public var pixelAspect: MediaRational? {
+    unsafe MediaRational(aspect: shell.frame.pointee.sample_aspect_ratio)
+  }
+  /// As the frame itself says; it says progressive, too, where its codec has no word for it.
+  public var fieldOrder: MediaDisplay.FieldOrder {
+    unsafe shell.frame.pointee.interlaced_frame == 0
+      ? .progressive : shell.frame.pointee.top_field_first != 0 ? .topFirst : .bottomFirst
+  }
+
   /// A plane, valid until this value ends, or is released after ``leak()``. `index` is below
   /// ``MediaPixelFormat/planeCount``.
   public func plane(_ index: Int) -> DecodedPlane {

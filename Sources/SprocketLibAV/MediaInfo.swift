@@ -17,6 +17,10 @@ public struct MediaInfo: Sendable {
   /// Whether decoded frames are converted by libswscale, which costs time.
   public let isConverted: Bool
   public let color: MediaColor
+  public let display: MediaDisplay
+  /// Which field comes first where a packet is two JPEG images and nobody says more: FFmpeg takes what
+  /// capture cards call MJPG for bottom first, all else for top first.
+  public let firstField: MediaDisplay.FieldOrder
   /// Seconds per tick of the stream's clock.
   public let timeBase: MediaRational
   /// Frames per second on average; `nil` if unknown.
@@ -48,6 +52,9 @@ public struct MediaInfo: Sendable {
       transfer: parameters.color_trc, primaries: parameters.color_primaries, format: format)
     if isConverted, Converter.isRGB(format) { (color.range, color.matrix) = (.full, .bt601) }
     self.color = color
+    display = unsafe MediaDisplay(demuxer.stream)
+    // "MJPG", from its last byte.
+    firstField = unsafe parameters.codec_tag == 0x4750_4A4D ? .bottomFirst : .topFirst
     timeBase = unsafe MediaRational(stream.time_base)
     let rates = unsafe [stream.avg_frame_rate, stream.r_frame_rate]
     frameRate = rates.first { $0.num > 0 && $0.den > 0 }.map { MediaRational($0) }

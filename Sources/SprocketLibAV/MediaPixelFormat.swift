@@ -1,7 +1,7 @@
 internal import CSprocketLibAV
 
 /// The layouts in which decoded frames come; all others are converted to the nearest of these with
-/// planes of 8 bits. Full range is not part of the format here, see ``MediaColor``.
+/// planes. Full range is not part of the format here, see ``MediaColor``.
 public enum MediaPixelFormat: CaseIterable, Sendable {
   case yuv420p, yuv422p, yuv444p, yuv440p, yuv411p
   case gray
@@ -12,8 +12,12 @@ public enum MediaPixelFormat: CaseIterable, Sendable {
   case bgr0
   /// A byte that is unused (or alpha, which is ignored) and R G B.
   case xrgb
-  /// 10 and 16 bits of gray in 16-bit little-endian words.
-  case gray10le, gray16le
+  /// 10, 12 and 16 bits of gray in 16-bit little-endian words.
+  case gray10le, gray12le, gray16le
+  /// The same of YUV.
+  case yuv420p10le, yuv422p10le, yuv444p10le
+  case yuv420p12le, yuv422p12le, yuv444p12le
+  case yuv420p16le, yuv422p16le, yuv444p16le
 
   /// From the library's number; `nil` for formats that are converted.
   init?(_ format: AVPixelFormat) {
@@ -33,7 +37,17 @@ public enum MediaPixelFormat: CaseIterable, Sendable {
     case AV_PIX_FMT_BGR0, AV_PIX_FMT_BGRA: self = .bgr0
     case AV_PIX_FMT_0RGB, AV_PIX_FMT_ARGB: self = .xrgb
     case AV_PIX_FMT_GRAY10LE: self = .gray10le
+    case AV_PIX_FMT_GRAY12LE: self = .gray12le
     case AV_PIX_FMT_GRAY16LE: self = .gray16le
+    case AV_PIX_FMT_YUV420P10LE: self = .yuv420p10le
+    case AV_PIX_FMT_YUV422P10LE: self = .yuv422p10le
+    case AV_PIX_FMT_YUV444P10LE: self = .yuv444p10le
+    case AV_PIX_FMT_YUV420P12LE: self = .yuv420p12le
+    case AV_PIX_FMT_YUV422P12LE: self = .yuv422p12le
+    case AV_PIX_FMT_YUV444P12LE: self = .yuv444p12le
+    case AV_PIX_FMT_YUV420P16LE: self = .yuv420p16le
+    case AV_PIX_FMT_YUV422P16LE: self = .yuv422p16le
+    case AV_PIX_FMT_YUV444P16LE: self = .yuv444p16le
     default: return nil
     }
   }
@@ -41,9 +55,9 @@ public enum MediaPixelFormat: CaseIterable, Sendable {
   /// 1, 2 or 3.
   public var planeCount: Int {
     switch self {
-    case .yuv420p, .yuv422p, .yuv444p, .yuv440p, .yuv411p: 3
     case .nv12, .nv21: 2
-    default: 1
+    case .gray, .yuyv422, .uyvy422, .rgb24, .bgr24, .bgr0, .xrgb, .gray10le, .gray12le, .gray16le: 1
+    default: 3
     }
   }
 
@@ -60,13 +74,22 @@ public enum MediaPixelFormat: CaseIterable, Sendable {
     case .yuyv422, .uyvy422: return (4 * halfWidth, height)
     case .rgb24, .bgr24: return (3 * width, height)
     case .bgr0, .xrgb: return (4 * width, height)
-    case .gray10le, .gray16le: return (2 * width, height)
+    case .gray10le, .gray12le, .gray16le: return (2 * width, height)
+    case .yuv420p10le, .yuv420p12le, .yuv420p16le:
+      return index == 0 ? (2 * width, height) : (2 * halfWidth, halfHeight)
+    case .yuv422p10le, .yuv422p12le, .yuv422p16le:
+      return (index == 0 ? 2 * width : 2 * halfWidth, height)
+    case .yuv444p10le, .yuv444p12le, .yuv444p16le: return (2 * width, height)
     }
   }
 
   /// The formats that others are converted to, ending with the library's mark.
   static let targets = [
-    AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV444P, AV_PIX_FMT_GRAY8, AV_PIX_FMT_NONE,
+    AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV444P, AV_PIX_FMT_GRAY8,
+    AV_PIX_FMT_YUV420P10LE, AV_PIX_FMT_YUV422P10LE, AV_PIX_FMT_YUV444P10LE, AV_PIX_FMT_GRAY10LE,
+    AV_PIX_FMT_YUV420P12LE, AV_PIX_FMT_YUV422P12LE, AV_PIX_FMT_YUV444P12LE, AV_PIX_FMT_GRAY12LE,
+    AV_PIX_FMT_YUV420P16LE, AV_PIX_FMT_YUV422P16LE, AV_PIX_FMT_YUV444P16LE, AV_PIX_FMT_GRAY16LE,
+    AV_PIX_FMT_NONE,
   ]
 
   /// What frames of a format of the library are converted to: the target that loses least.

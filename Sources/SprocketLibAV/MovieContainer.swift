@@ -17,6 +17,9 @@ public enum MovieContainer: String, CaseIterable, Sendable {
   /// Its end is made by ``MovieIndex``, and until then it is fragments.
   var isQuickTime: Bool { self != .mkv }
 
+  /// It can say that pictures are turned. (This version of libavformat writes no projection into MKV.)
+  public var keepsOrientation: Bool { isQuickTime }
+
   /// The library's name for it.
   var muxerName: String { self == .mkv ? "matroska" : rawValue }
 
@@ -47,12 +50,14 @@ public struct MovieDescription: Sendable {
   public var transfer: MediaColor.Transfer
   /// Gray rather than YUV.
   public var isGray: Bool
+  public var display: MediaDisplay
   /// Written into the file: names without spaces, and values.
   public var tags: [(name: String, value: String)]
 
   public init(
     width: Int, height: Int, rate: MediaRational?, range: MediaColor.Range,
     matrix: MediaColor.Matrix, transfer: MediaColor.Transfer, isGray: Bool,
+    display: MediaDisplay = MediaDisplay(pixelAspect: nil, fieldOrder: .unknown),
     tags: [(name: String, value: String)] = []
   ) {
     self.width = width
@@ -62,6 +67,7 @@ public struct MovieDescription: Sendable {
     self.matrix = matrix
     self.transfer = transfer
     self.isGray = isGray
+    self.display = display
     self.tags = tags
   }
 

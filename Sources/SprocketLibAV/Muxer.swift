@@ -210,6 +210,9 @@ struct MuxerHandle: ~Copyable {
       throw .refused(operation: "avformat_new_stream", status: 0)
     }
     unsafe description.fill(stream)
+    guard unsafe description.display.fill(stream, writesMatrix: container.keepsOrientation) else {
+      throw .refused(operation: "av_stream_new_side_data", status: 0)
+    }
     unsafe stream.pointee.time_base = AVRational(num: 1, den: container.ticksPerSecond)
     for tag in description.tags {
       unsafe av_dict_set(&context.pointee.metadata, tag.name, tag.value, 0)

@@ -3,10 +3,10 @@ public import SprocketCore
 
 /// `--pipe`: pixels on standard output, for ffmpeg, Python or anything that reads a stream.
 ///
-/// `y4m` is a YUV4MPEG2 stream of the final picture, uncompressed, with its size, rate, subsampling
-/// and range in the header (`man yuv4mpeg`, and FFmpeg's `yuv4mpegenc.c` for `XCOLORRANGE`,
-/// `Cmono10` and `Cmono16`). `gray` is full-range 8-bit luma, width times height bytes per frame and
-/// nothing between them.
+/// `y4m` is a YUV4MPEG2 stream of the final picture, uncompressed, with its size, rate, subsampling,
+/// range, pixel aspect and field order in the header (`man yuv4mpeg`, and FFmpeg's `yuv4mpegenc.c` for
+/// `XCOLORRANGE`, `mono10` and all other samples of more than 8 bits). `gray` is full-range 8-bit luma,
+/// width times height bytes per frame and nothing between them.
 ///
 /// Neither carries times, and neither can change its size: a frame that is missing is missing
 /// from the stream, and a change of format ends it. A reader that goes away is `readerGone`; the
@@ -21,6 +21,7 @@ public final class PipeSink: Sink {
   private let descriptor: Int32
   private var output: FileWriter
   private var format: FrameFormat?
+  public private(set) var notes: [String] = []
 
   /// Writes to `descriptor`, by default standard output, which stays open when the sink is done.
   public init(_ layout: Layout, descriptor: Int32 = 1) {
@@ -47,6 +48,10 @@ public final class PipeSink: Sink {
     }
     try setup.reads(layout == .y4m ? .image : .luma(.full))
     if layout == .y4m, format == nil { try output.append(header(of: new).utf8Span.span) }
+    if format == nil, new.presentation.orientation != .upright {
+      notes.append(
+        "pipe: pictures are turned, which \(layout) has no word for; they lie as they are")
+    }
     format = new
   }
 
@@ -65,7 +70,10 @@ public final class PipeSink: Sink {
 
   private func isSame(_ old: FrameFormat, _ new: FrameFormat) -> Bool {
     guard old.width == new.width, old.height == new.height else { return false }
-    return layout == .gray || (old.image == new.image && old.color.range == new.color.range)
+    if layout == .gray { return true }
+    let (before, after) = (old.presentation, new.presentation)
+    return old.image == new.image && old.color.range == new.color.range
+      && before.pixelAspect == after.pixelAspect && before.fieldOrder == after.fieldOrder
   }
 
   private func text(_ format: FrameFormat) -> String {
@@ -85,8 +93,12 @@ public final class PipeSink: Sink {
     let isKnown = rate.frames > 0 && rate.seconds > 0
     let fraction = isKnown ? "\(rate.frames):\(rate.seconds)" : "0:0"
     let range = format.color.range == .full ? "FULL" : "LIMITED"
-    return "YUV4MPEG2 W\(format.width) H\(format.height) F\(fraction) Ip A0:0 C\(tag) "
-      + "XCOLORRANGE=\(range)\n"
+    let aspect = format.presentation.pixelAspect
+    let isAspectKnown = aspect != .unknown
+    let fields = format.presentation.fieldOrder.y4mTag
+    return "YUV4MPEG2 W\(format.width) H\(format.height) F\(fraction) I\(fields) "
+      + (isAspectKnown ? "A\(aspect.width):\(aspect.height)" : "A0:0")
+      + " C\(tag) XCOLORRANGE=\(range)\n"
   }
 }
 
@@ -102,8 +114,29 @@ extension PixelFormat {
     case .yuv411p: "411"
     case .grey: "mono"
     case .y10: "mono10"
+    case .y12: "mono12"
     case .y16: "mono16"
+    case .yuv420p10: "420p10"
+    case .yuv422p10: "422p10"
+    case .yuv444p10: "444p10"
+    case .yuv420p12: "420p12"
+    case .yuv422p12: "422p12"
+    case .yuv444p12: "444p12"
+    case .yuv420p16: "420p16"
+    case .yuv422p16: "422p16"
+    case .yuv444p16: "444p16"
     default: nil
+    }
+  }
+}
+
+extension FieldOrder {
+  /// What is not known to be interlaced is progressive, as in most programs' headers.
+  fileprivate var y4mTag: String {
+    switch self {
+    case .unknown, .progressive: "p"
+    case .topFirst: "t"
+    case .bottomFirst: "b"
     }
   }
 }

@@ -3,12 +3,12 @@ internal import SprocketCore
 
 extension SinkSetup {
   /// Declares what `sink`, which stores JPEGs, reads of each frame: the camera's own bytes where these
-  /// are JPEGs that no stage changes, then it returns `nil`; else the picture, for packers with those
-  /// requirements. `note` is told what a JPEG cannot keep.
+  /// are JPEGs that no stage changes, unless `passesOn` is false, then it returns `nil`; else the picture,
+  /// for packers with those requirements. `note` is told what a JPEG cannot keep.
   mutating func readsJPEGs(
-    _ sink: String, _ note: (String) -> Void
+    _ sink: String, passesOn: Bool = true, _ note: (String) -> Void
   ) throws(SinkError) -> JPEGPacker.Requirements? {
-    if isUntouched, source.format.pixelFormat == .mjpeg {
+    if passesOn, isUntouched, source.format.pixelFormat == .mjpeg {
       try reads(.encoded)
       return nil
     }

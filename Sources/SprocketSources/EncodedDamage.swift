@@ -6,10 +6,10 @@ struct EncodedDamage {
   private var impossibleSizes: UInt64 = 0
   private var excessiveScans: UInt64 = 0
 
-  /// What the frame says of itself; `nil` where it is damaged.
-  mutating func check(_ bytes: Span<UInt8>) -> EncodedFrame? {
+  /// What the frame says of itself; `nil` where it is damaged. `fullHeight` is as in `EncodedFrame`.
+  mutating func check(_ bytes: Span<UInt8>, fullHeight: Int? = nil) -> EncodedFrame? {
     do throws(EncodedFrame.Fault) {
-      return try EncodedFrame(reading: bytes)
+      return try EncodedFrame(reading: bytes, fullHeight: fullHeight)
     } catch {
       switch error {
       case .broken: broken += 1

@@ -143,6 +143,21 @@ extension V4L2Device {
       quantization: isExtended ? pixels.quantization : 0)
   }
 
+  /// Width of a pixel over its height where pictures of `size` are neither cropped nor scaled; `nil` where
+  /// they may be, or the driver does not tell.
+  ///
+  /// The corresponding C function is `v4l2_ioctl` with `VIDIOC_CROPCAP`.
+  public func pixelAspect(at size: V4L2Size) -> (width: UInt32, height: UInt32)? {
+    var found = v4l2_cropcap()
+    found.type = bufferType
+    guard request(SPROCKET_VIDIOC_CROPCAP, &found),
+      Int(found.defrect.width) == size.width, Int(found.defrect.height) == size.height,
+      found.pixelaspect.numerator > 0, found.pixelaspect.denominator > 0
+    else { return nil }
+    // The kernel's is height over width ("Image Cropping, Insertion and Scaling": y / x).
+    return (found.pixelaspect.denominator, found.pixelaspect.numerator)
+  }
+
   /// The frame interval that the device is set to; `nil` where it has none.
   ///
   /// The corresponding C function is `v4l2_ioctl` with `VIDIOC_G_PARM`.

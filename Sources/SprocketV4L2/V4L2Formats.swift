@@ -99,8 +99,9 @@ public struct V4L2Format: Hashable, Sendable {
 public enum V4L2Field: Hashable, Sendable {
   /// All at once, or the driver does not say.
   case progressive
-  /// Every other line half a frame later, all in their places.
-  case interlaced
+  /// Every other line half a frame later, all in their places; which are later depends on the video
+  /// standard, or is said.
+  case interlaced, interlacedTopFirst, interlacedBottomFirst
   /// One field alone, half of the lines; or top and bottom by turns.
   case single
   /// Both fields, one behind the other.
@@ -111,7 +112,9 @@ public enum V4L2Field: Hashable, Sendable {
     self =
       switch number {
       case 2, 3, 7: .single
-      case 4, 8, 9: .interlaced
+      case 4: .interlaced
+      case 8: .interlacedTopFirst
+      case 9: .interlacedBottomFirst
       case 5, 6: .sequential
       default: .progressive
       }

@@ -31,6 +31,19 @@ public enum LumaConversion {
     }
   }
 
+  /// 12-bit samples in 16-bit little-endian words (V4L2's `Y12 `) to 8 bits:
+  /// `(v + 8) >> 4`, at most 255. Bits above the twelfth must be 0. The source's rows are `2 * width`
+  /// bytes.
+  public static func twelveBitsToEight(
+    _ source: PlaneBytes, to target: MutablePlaneBytes, width: Int, height: Int
+  ) {
+    let (from, _) = unsafe source.checked(2 * width, height)
+    let (to, _) = unsafe target.checked(width, height)
+    for row in 0..<height {
+      unsafe twelveToEightRow(from + row * source.stride, to + row * target.stride, width)
+    }
+  }
+
   /// 16-bit little-endian samples (V4L2's `Y16 `) to 8 bits: `(v + 128) >> 8`, at most 255. The
   /// source's rows are `2 * width` bytes.
   public static func sixteenBitsToEight(
@@ -80,6 +93,16 @@ private func tenToEightRow(
     // Clamped first, so that no word overflows: 1021 + 2 >> 2 is 255.
     let sample = unsafe min(word(source, index), 1021)
     unsafe target[index] = UInt8(truncatingIfNeeded: (sample &+ 2) >> 2)
+  }
+}
+
+private func twelveToEightRow(
+  _ source: UnsafePointer<UInt8>, _ target: UnsafeMutablePointer<UInt8>, _ count: Int
+) {
+  for index in 0..<count {
+    // Clamped first, so that no word overflows: 4087 + 8 >> 4 is 255.
+    let sample = unsafe min(word(source, index), 4087)
+    unsafe target[index] = UInt8(truncatingIfNeeded: (sample &+ 8) >> 4)
   }
 }
 

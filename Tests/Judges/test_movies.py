@@ -113,6 +113,35 @@ def judge_times(movie, reports, container, start=0):
     return found
 
 
+def test_a_portrait_clip_stands_upright_in_the_movie(mjpeg, tmp_path):
+    turned = tmp_path / "turned.mov"
+    run("ffmpeg", "-v", "error", "-i", mjpeg, "-c", "copy", "-metadata:s:v", "rotate=270", turned)
+    movie, _, _ = recorded(tmp_path, f"file:{turned}", "mov")
+
+    def upright(path):
+        return run("ffmpeg", "-v", "error", "-i", path, "-frames:v", 1, "-pix_fmt", "gray", "-f",
+                   "rawvideo", "-")
+    assert upright(movie) == upright(turned) != upright(mjpeg)
+
+
+def test_damage_that_nobody_decodes_is_found_with_verify(mjpeg, tmp_path):
+    data = bytearray(mjpeg.read_bytes())
+    starts = [at for at in range(len(data) - 2) if data[at: at + 3] == b"\xff\xd8\xff"]
+    scan = data.index(b"\xff\xda", starts[7])
+    # An end marker amidst the compressed data: the structure is in order, half of the picture is not there.
+    middle = (scan + starts[8]) // 2
+    while data[middle - 1] == 0xFF:
+        middle += 1
+    data[middle: middle + 2] = b"\xff\xd9"
+    damaged = tmp_path / "damaged.avi"
+    damaged.write_bytes(data)
+    _, _, trusting = recorded(tmp_path, f"file:{damaged}", "mov")
+    assert trusting["sinks"]["movie"]["delivered"] == 120
+    movie, reports, checked = recorded(tmp_path, f"file:{damaged}", "mov", "--verify")
+    assert checked["sinks"]["movie"]["delivered"] == 119 == len(packets(movie))
+    assert [line["sequence"] for line in reports if line["fate"] == "corrupt"] == [7]
+
+
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_untouched_frames_are_the_cameras_own(container, mjpeg, tmp_path):
     movie, reports, summary = recorded(tmp_path, f"file:{mjpeg}", container)

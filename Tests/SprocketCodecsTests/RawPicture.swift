@@ -19,8 +19,9 @@ struct RawPicture {
       return (0..<size.rows).map { _ in
         (0..<size.bytesPerRow).map { column in
           let byte = UInt8.random(in: 0...255, using: &random)
-          // Ten bits: the upper byte holds two.
-          return format == .y10 && column % 2 == 1 ? byte & 3 : byte
+          // Of ten bits the upper byte holds two, of twelve four.
+          let mask = UInt8(truncatingIfNeeded: (1 << (format.bitsPerSample - 8)) - 1)
+          return format.isDeep && column % 2 == 1 ? byte & mask : byte
         }
       }
     }
@@ -44,12 +45,13 @@ struct RawPicture {
   private func storedLuma(_ x: Int, _ y: Int) -> Int {
     switch format {
     case .yuyv, .uyvy: return Int(planes[0][y][x * 2 + pairOrder.y])
-    case .y10: return min((word(x, y) + 2) / 4, 255)
-    case .y16: return min((word(x, y) + 128) / 256, 255)
     case .rgb24, .bgr24, .bgr32, .rgb32:
       let (r, g, b) = red(x, y)
       return (77 * r + 150 * g + 29 * b + 128) / 256
-    default: return Int(planes[0][y][x])
+    default:
+      guard format.isDeep else { return Int(planes[0][y][x]) }
+      let one = 1 << (format.bitsPerSample - 8)
+      return min((word(x, y) + one / 2) / one, 255)
     }
   }
 

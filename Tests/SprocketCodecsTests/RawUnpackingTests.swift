@@ -96,7 +96,9 @@ private let combinations: [FrameParts] = [
     #expect(slot.unpack(with: unpacker))
   }
 
-  @Test(arguments: [PixelFormat.i420, .yuv444p, .grey, .y10, .y16])
+  @Test(arguments: [
+    PixelFormat.i420, .yuv444p, .grey, .y10, .y12, .y16, .yuv420p10, .yuv422p12, .yuv444p16,
+  ])
   func lumaOfALaterVersionIsMadeFromItsImage(pixels: PixelFormat) {
     for (width, height) in sizes {
       let picture = RawPicture(pixels, width: width, height: height, seed: 11)

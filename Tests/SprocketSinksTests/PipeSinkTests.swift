@@ -48,14 +48,18 @@ import Testing
   @Test(arguments: [
     (PixelFormat.i420, "yuv420p"), (.nv12, "yuv420p"), (.yuyv, "yuv422p"),
     (.rgb24, "yuv444p"), (.yuv411p, "yuv411p"), (.grey, "gray"), (.y10, "gray10le"),
-    (.y16, "gray16le"),
+    (.y12, "gray12le"), (.y16, "gray16le"), (.yuv420p10, "yuv420p10le"),
+    (.yuv422p10, "yuv422p10le"), (.yuv444p10, "yuv444p10le"), (.yuv420p12, "yuv420p12le"),
+    (.yuv422p12, "yuv422p12le"), (.yuv444p12, "yuv444p12le"), (.yuv420p16, "yuv420p16le"),
+    (.yuv422p16, "yuv422p16le"), (.yuv444p16, "yuv444p16le"),
   ]) func ffmpegReadsTheSamePixels(pixels: PixelFormat, name: String) throws {
     let format = Self.format(pixels, 37, 21, range: .limited)
     let count = try #require(format.image).byteCount(width: 37, height: 21)
-    // Words of 10 bits must stay below 1024.
+    // Words of 10 bits must stay below 1024, those of 12 below 4096.
+    let highest = UInt8(truncatingIfNeeded: (1 << (pixels.bitsPerSample - 8)) - 1)
     let bytes = (0..<2).map { seed in
       TestPattern.random.bytes(count, seed: UInt64(seed + 1)).enumerated().map { index, byte in
-        pixels == .y10 && index % 2 == 1 ? byte & 3 : byte
+        pixels.isDeep && index % 2 == 1 ? byte & highest : byte
       }
     }
     _ = try output(.y4m, format, bytes, padding: 5)
@@ -71,6 +75,34 @@ import Testing
       "ffmpeg",
       ["-v", "error", "-f", "yuv4mpegpipe", "-i", scratch.path("out"), "-f", "rawvideo", "-"])
     #expect(raw == bytes[0] + bytes[1])
+  }
+
+  @Test(arguments: [
+    (FieldOrder.topFirst, "tt"), (.bottomFirst, "bb"), (.progressive, "progressive"),
+  ])
+  func aspectAndFieldsAreInTheHeader(order: FieldOrder, name: String) throws {
+    var format = Self.format(.i420, 4, 2)
+    format.presentation = Presentation(
+      orientation: .quarterTurn, pixelAspect: PixelAspect(59, 54), fieldOrder: order)
+    _ = try output(.y4m, format, [Array(0..<12)])
+    let found = try Tool.run(
+      "ffprobe",
+      [
+        "-v", "error", "-f", "yuv4mpegpipe", "-show_entries",
+        "stream=sample_aspect_ratio,field_order", "-of", "csv=p=0", scratch.path("out"),
+      ])
+    #expect(String(decoding: found, as: UTF8.self) == "59:54,\(name)\n")
+  }
+
+  @Test(arguments: PipeSink.Layout.allCases) func aTurnThatIsLostIsTold(
+    layout: PipeSink.Layout
+  ) throws {
+    let sink = PipeSink(layout, descriptor: TestPipe().descriptor)
+    var format = Self.format(.i420, 4, 2)
+    format.presentation.orientation = .quarterTurn
+    var setup = SinkSetup.test(format)
+    try sink.configure(&setup)
+    #expect(sink.notes.contains { $0.contains("pictures are turned") })
   }
 
   @Test(arguments: [(Color.Range.full, "center"), (.limited, "left")])

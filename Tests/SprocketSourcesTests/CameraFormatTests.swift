@@ -17,6 +17,19 @@ import Testing
         quantization: quantization), pixels)
   }
 
+  @Test(arguments: [
+    (V4L2Field.progressive, 480, FieldOrder.unknown), (.interlaced, 480, .bottomFirst),
+    (.interlaced, 576, .topFirst), (.interlacedTopFirst, 480, .topFirst),
+    (.interlacedBottomFirst, 576, .bottomFirst),
+  ])
+  func fieldsComeInTheStandardsOrder(field: V4L2Field, height: Int, order: FieldOrder) {
+    let presentation = Presentation(field, height: height, aspect: (59, 54))
+    #expect(presentation.fieldOrder == order)
+    #expect(presentation.pixelAspect == PixelAspect(59, 54))
+    #expect(Presentation(field, height: height, aspect: nil).pixelAspect == .unknown)
+    #expect(Presentation(field, height: height, aspect: (.max, 1)).pixelAspect == .unknown)
+  }
+
   /// `V4L2_MAP_XFER_FUNC_DEFAULT` and `V4L2_MAP_YCBCR_ENC_DEFAULT`, for each colour space.
   @Test(arguments: [
     (UInt32(1), Color.Matrix.bt601, Color.Transfer.bt709), (2, .unspecified, .unspecified),

@@ -81,6 +81,11 @@ import Testing
     ("nv21", "rawvideo", .nv21), ("yuyv422", "rawvideo", .yuyv), ("uyvy422", "rawvideo", .uyvy),
     ("yuv422p", "ffv1", .yuv422p), ("yuv444p", "ffv1", .yuv444p), ("yuv440p", "ffv1", .yuv440p),
     ("gray", "ffv1", .grey), ("gray10le", "ffv1", .y10), ("gray16le", "ffv1", .y16),
+    ("gray12le", "ffv1", .y12), ("yuv420p10le", "ffv1", .yuv420p10),
+    ("yuv422p10le", "ffv1", .yuv422p10), ("yuv444p10le", "ffv1", .yuv444p10),
+    ("yuv420p12le", "ffv1", .yuv420p12), ("yuv422p12le", "ffv1", .yuv422p12),
+    ("yuv444p12le", "ffv1", .yuv444p12), ("yuv420p16le", "ffv1", .yuv420p16),
+    ("yuv422p16le", "ffv1", .yuv422p16), ("yuv444p16le", "ffv1", .yuv444p16),
     ("rgb24", "png", .rgb24), ("bgr0", "ffv1", .bgr32), ("bgr24", "rawvideo", .bgr24),
   ])
   func decodedFramesAreLentInTheirOwnLayout(

@@ -41,10 +41,11 @@ import Testing
     #expect(number.packed(1 << 40) == .max)
   }
 
-  /// `V4L2_FIELD_ANY`, `_NONE`, `_TOP`, `_INTERLACED`, `_SEQ_TB` and `_ALTERNATE` of linux/videodev2.h.
+  /// `V4L2_FIELD_ANY`, `_NONE`, `_TOP`, `_INTERLACED`, `_SEQ_TB`, `_ALTERNATE`, `_INTERLACED_TB`
+  /// and `_INTERLACED_BT` of linux/videodev2.h.
   @Test(arguments: [
     (UInt32(0), V4L2Field.progressive), (1, .progressive), (2, .single), (4, .interlaced),
-    (5, .sequential), (7, .single),
+    (5, .sequential), (7, .single), (8, .interlacedTopFirst), (9, .interlacedBottomFirst),
   ])
   func fieldsAreToldApart(_ number: UInt32, _ field: V4L2Field) {
     #expect(V4L2Field(number) == field)

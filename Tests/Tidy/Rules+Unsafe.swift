@@ -57,7 +57,8 @@ extension Rules {
       "Sources/SprocketLibAV",
       [
         "Converter", "DecodedFrame", "Decoder", "Demuxer", "EncodedPacket", "FileInput",
-        "InputFormats", "LentPool", "MediaError", "MediaInfo", "MediaPixelFormat", "MediaReader",
+        "InputFormats", "LentPool", "MediaDisplay", "MediaError", "MediaInfo", "MediaPixelFormat",
+        "MediaReader",
         "MovieContainer", "Muxer",
         "MuxerOutput",
       ], "wraps libavformat and libavcodec"),

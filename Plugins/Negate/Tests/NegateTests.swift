@@ -42,7 +42,10 @@ private func picture(_ width: Int, _ height: Int, _ pattern: TestPattern) -> Tes
 
 @Test(
   .enabled(if: Tool.find("ffmpeg") != nil, "ffmpeg is absent"),
-  arguments: [(PixelFormat.i420, "yuv420p"), (.grey, "gray"), (.y16, "gray16le")])
+  arguments: [
+    (PixelFormat.i420, "yuv420p"), (.grey, "gray"), (.y16, "gray16le"),
+    (.yuv420p10, "yuv420p10le"), (.yuv444p12, "yuv444p12le"),
+  ])
 func equalsFFmpegsNegate(_ format: PixelFormat, name: String) throws {
   let count = format.byteCount(width: 34, height: 17)
   let source = "nullsrc=s=34x17,format=\(name),geq=lum='mod(X*7+Y*13,256)':cb='X*5':cr='Y*3'"

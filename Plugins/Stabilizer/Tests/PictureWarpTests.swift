@@ -7,6 +7,7 @@ import Testing
 
 private let formats: [PixelFormat] = [
   .i420, .yuv422p, .yuv444p, .yuv440p, .yuv411p, .grey, .y10, .y16,
+  .yuv420p10, .yuv422p12, .yuv444p16,
 ]
 private let sizes = [(1, 1), (3, 2), (16, 16), (17, 33), (48, 20), (101, 67)]
 
@@ -17,9 +18,10 @@ private func picture(
   let planes = (0..<format.planeCount).map { index in
     let size = format.plane(index, width: width, height: height)
     let bytes = pattern.bytes(size.bytesPerRow * size.rows, seed: UInt64(index + 1))
-    guard format == .y10 else { return bytes }
-    // The upper byte of a word has two bits.
-    return bytes.enumerated().map { $0.offset % 2 == 1 ? $0.element & 3 : $0.element }
+    guard format.isDeep else { return bytes }
+    // Of a word of ten bits the upper byte has two.
+    let mask = UInt8((1 << (format.bitsPerSample - 8)) - 1)
+    return bytes.enumerated().map { $0.offset % 2 == 1 ? $0.element & mask : $0.element }
   }
   return TestFrame(format, width: width, height: height, planes: planes)
 }
@@ -39,7 +41,7 @@ private func slow(_ planes: [[UInt8]], _ index: Int, of frame: TestFrame) -> Slo
   let format = frame.format
   let size = format.pixelFormat.plane(index, width: format.width, height: format.height)
   let bytes = planes[index].map(Double.init)
-  guard format.pixelFormat == .y10 || format.pixelFormat == .y16 else {
+  guard format.pixelFormat.isDeep else {
     return SlowPlane(width: size.bytesPerRow, height: size.rows, levels: bytes)
   }
   let words = stride(from: 0, to: bytes.count, by: 2).map { bytes[$0] + 256 * bytes[$0 + 1] }
@@ -54,7 +56,7 @@ private func geometry(_ frame: TestFrame, _ plane: Int, _ similarity: Similarity
 }
 
 private func white(_ format: PixelFormat) -> Double {
-  format == .y16 ? 65535 : format == .y10 ? 1023 : 255
+  Double((1 << format.bitsPerSample) - 1)
 }
 
 @Suite struct PictureWarpTests {

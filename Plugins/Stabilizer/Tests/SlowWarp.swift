@@ -69,7 +69,7 @@ extension PlaneGeometry {
 /// Pixels that a sample of a plane stands for, each way.
 func pixelsPerSample(_ format: PixelFormat, plane: Int) -> (columns: Int, rows: Int) {
   guard plane > 0 else { return (1, 1) }
-  return switch format {
+  return switch format.reduced {
   case .i420: (2, 2)
   case .yuv422p: (2, 1)
   case .yuv440p: (1, 2)

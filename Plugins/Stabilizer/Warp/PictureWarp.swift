@@ -19,7 +19,7 @@ struct PictureWarp {
     self.format = format
     self.width = width
     self.height = height
-    if format == .y10 || format == .y16 {
+    if format.isDeep {
       words = WordWarp(width: width, height: height)
     } else {
       bytes = ByteWarp(width: width)
@@ -41,7 +41,7 @@ struct PictureWarp {
   /// Pixels across a sample of that plane.
   private func columns(_ plane: Int) -> Int {
     guard plane > 0 else { return 1 }
-    switch format {
+    switch format.reduced {
     case .i420, .yv12, .yuv422p: return 2
     case .yuv411p: return 4
     default: return 1
@@ -50,7 +50,7 @@ struct PictureWarp {
 
   private func rows(_ plane: Int) -> Int {
     guard plane > 0 else { return 1 }
-    switch format {
+    switch format.reduced {
     case .i420, .yv12, .yuv440p: return 2
     default: return 1
     }

@@ -38,7 +38,7 @@ struct WordWarp {
         moved[(v &+ Self.margin) &* width &+ x] = alongRow(place)
       }
     }
-    let white: Float = picture.format == .y10 ? 1023 : 65535
+    let white = Float((1 << picture.format.bitsPerSample) - 1)
     for y in 0..<height {
       var row = picture.row16(y, plane: plane)
       let start = geometry.down.y * Double(y) + geometry.down.start

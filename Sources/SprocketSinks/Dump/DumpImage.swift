@@ -114,9 +114,7 @@ extension PixelFormat {
     case .bayerGRBG: "bayer_grbg8"
     case .bayerGBRG: "bayer_gbrg8"
     case .bayerBGGR: "bayer_bggr8"
-    case .mjpeg, .nv21, .i420, .yv12, .yuv422p, .yuv444p, .yuv440p, .yuv411p, .y10, .bgr32,
-      .rgb32:
-      fourcc
+    default: fourcc
     }
   }
 }

@@ -20,6 +20,13 @@ enum DumpSchemas {
     color.add("matrix", "string", "how RGB became YUV")
     color.add("transfer", "string", "how light became numbers")
     keys.add("color", schema: color.schema())
+    keys.add("orientation", "integer", "what makes pictures upright, 1 to 8 as in EXIF")
+    var aspect = JSONProperties()
+    aspect.add("width", "integer", "0 where the aspect is unknown")
+    aspect.add("height", "integer", "")
+    keys.add("pixel_aspect", schema: aspect.schema())
+    keys.add("field_order", of: FieldOrder.allCases.map { "\($0)" }, "of interlaced pictures")
+    keys.add("images_per_frame", "integer", "2 where a frame is two JPEG images, a field each")
     keys.add("live", "boolean", "frames did not wait")
     keys.add("clock", of: clocks, "of captured_ns")
     keys.add(

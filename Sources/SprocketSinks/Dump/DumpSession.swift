@@ -32,6 +32,14 @@ struct DumpSession {
         "color",
         #"{"range":"\#(color.range)","matrix":"\#(color.matrix)","transfer":"\#(color.transfer)"}"#
       ),
+      ("orientation", "\(format.presentation.orientation.rawValue)"),
+      (
+        "pixel_aspect",
+        #"{"width":\#(format.presentation.pixelAspect.width),"#
+          + #""height":\#(format.presentation.pixelAspect.height)}"#
+      ),
+      ("field_order", quoted("\(format.presentation.fieldOrder)")),
+      ("images_per_frame", format.hasFieldImages ? "2" : "1"),
       ("live", "\(source.isLive)"), ("clock", quoted("\(source.clock)")),
       ("wall_offset_ns", wallOffset.map { "\($0)" } ?? "null"),
       ("stages", "[" + stages.map(quoted).joined(separator: ",") + "]"),

@@ -48,8 +48,12 @@ final class MovieRecording {
   func beginEpoch() { startsAnew = true }
 
   /// Adds the camera's own bytes, with Huffman tables.
-  func write(complete image: Span<UInt8>, _ record: FrameRecord) throws(SinkError) {
-    try completer.complete(image) { image throws(SinkError) in try write(image, record) }
+  func write(
+    complete image: Span<UInt8>, hasFieldImages: Bool, _ record: FrameRecord
+  ) throws(SinkError) {
+    try completer.complete(image, hasFieldImages: hasFieldImages) { image throws(SinkError) in
+      try write(image, record)
+    }
   }
 
   func write(_ image: Span<UInt8>, _ record: FrameRecord) throws(SinkError) {

@@ -50,6 +50,11 @@ public final class MovieSink: Sink {
     }
     let new = try declare(&setup)
     setup.backlog = setup.diskBacklog(of: setup.format)
+    if setup.format.presentation.orientation != .upright, !container.keepsOrientation {
+      note(
+        "movie: .\(container.rawValue) files do not say that pictures are turned, so they are shown as "
+          + "they lie; record a .mov or .mp4")
+    }
     let wasEncoded = needs != nil
     let old = format
     (format, needs) = (setup.format, new)
@@ -75,7 +80,9 @@ public final class MovieSink: Sink {
 
   public func write(_ frame: borrowing PackedFrame) throws(SinkError) {
     if needs == nil {
-      try recording?.write(complete: frame.view.encoded, frame.record)
+      try recording?.write(
+        complete: frame.view.encoded, hasFieldImages: format?.hasFieldImages ?? false,
+        frame.record)
     } else {
       try recording?.write(frame.packed, frame.record)
     }
@@ -167,6 +174,7 @@ extension FrameFormat {
   /// Whether pictures of both can be in one file.
   fileprivate func hasPictures(like other: FrameFormat) -> Bool {
     width == other.width && height == other.height && image == other.image && color == other.color
+      && presentation == other.presentation && hasFieldImages == other.hasFieldImages
   }
 }
 
@@ -178,7 +186,25 @@ extension MovieDescription {
       width: format.width, height: format.height,
       rate: isKnown ? MediaRational(Int(rate.frames), Int(rate.seconds)) : nil,
       range: range == .full ? .full : .limited, matrix: .init(format.color.matrix, range),
-      transfer: .init(format.color.transfer), isGray: isGray)
+      transfer: .init(format.color.transfer), isGray: isGray,
+      display: MediaDisplay(format.presentation))
+  }
+}
+
+extension MediaDisplay {
+  fileprivate init(_ presentation: Presentation) {
+    let aspect = presentation.pixelAspect
+    let fieldOrder: FieldOrder =
+      switch presentation.fieldOrder {
+      case .unknown: .unknown
+      case .progressive: .progressive
+      case .topFirst: .topFirst
+      case .bottomFirst: .bottomFirst
+      }
+    self.init(
+      orientation: Int(presentation.orientation.rawValue),
+      pixelAspect: aspect == .unknown ? nil : MediaRational(Int(aspect.width), Int(aspect.height)),
+      fieldOrder: fieldOrder)
   }
 }
 

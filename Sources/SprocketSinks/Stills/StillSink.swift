@@ -5,7 +5,8 @@ public import SprocketCore
 ///
 /// Files are called `still-00000123.jpg`, by the running number of the frame among all produced: the line
 /// of `--reports`, counted from 0. Frames of Motion-JPEG that no stage changes are the camera's own
-/// bytes; those without Huffman tables get them. All others are encoded, in parallel, and what has limited
+/// bytes; those without Huffman tables get them. All others, and two fields that come as an image each, are
+/// encoded, in parallel, and what has limited
 /// range becomes full range, as every viewer expects (`JPEGPacker`).
 ///
 /// A folder that is not there is made. One that has stills is refused unless `overwrite` is set; then
@@ -38,7 +39,12 @@ public final class StillSink: Sink {
 
   public func configure(_ setup: inout SinkSetup) throws(SinkError) {
     setup.backlog = setup.diskBacklog(of: setup.format)
-    needs = try setup.readsJPEGs(name, note)
+    // A file of two images, a field each, is half a picture to every viewer.
+    needs = try setup.readsJPEGs(
+      name, passesOn: !setup.source.format.hasFieldImages, note)
+    if setup.format.presentation.orientation != .upright {
+      note("stills: pictures are turned, which the files do not say yet; they lie as they are")
+    }
     if let matrix = setup.format.color.matrixUnknownToJPEG, needs?.isGray == false {
       note("stills: colours are \(matrix)'s; viewers take BT.601's for granted")
     }

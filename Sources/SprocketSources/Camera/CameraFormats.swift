@@ -28,21 +28,45 @@ extension PixelFormat {
     }
   }
 
-  var isGrey: Bool { self == .grey || self == .y10 || self == .y16 }
+  var isGrey: Bool { reduced == .grey }
 }
 
 extension V4L2Field {
-  var isInterlaced: Bool { self == .interlaced }
+  var isInterlaced: Bool {
+    self == .interlaced || self == .interlacedTopFirst || self == .interlacedBottomFirst
+  }
 
   /// Why frames like that cannot be taken; `nil` where they can.
   var refusal: String? {
     switch self {
-    case .progressive, .interlaced: nil
+    case .progressive, .interlaced, .interlacedTopFirst, .interlacedBottomFirst: nil
     case .single:
       "as single fields, half of a frame each, which Sprocket does not join; choose another --size"
     case .sequential:
       "with its two fields one behind the other, which Sprocket does not join; choose another --size"
     }
+  }
+}
+
+extension Presentation {
+  /// What the driver says of pictures of that height. A driver that says "progressive" may mean that
+  /// it does not know.
+  init(_ field: V4L2Field, height: Int, aspect: (width: UInt32, height: UInt32)?) {
+    let order: FieldOrder =
+      switch field {
+      case .interlacedTopFirst: .topFirst
+      case .interlacedBottomFirst: .bottomFirst
+      // M/NTSC, which has 480 lines (with some cards 486), begins with the bottom field, all other
+      // standards with the top (the kernel's "Field Order", V4L2_FIELD_INTERLACED).
+      case .interlaced: height == 480 || height == 486 ? .bottomFirst : .topFirst
+      case .progressive, .single, .sequential: .unknown
+      }
+    let known = aspect.flatMap { aspect in
+      Int32(exactly: aspect.width).flatMap { width in
+        Int32(exactly: aspect.height).map { PixelAspect(width, $0) }
+      }
+    }
+    self.init(pixelAspect: known ?? .unknown, fieldOrder: order)
   }
 }
 

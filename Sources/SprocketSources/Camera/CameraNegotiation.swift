@@ -135,8 +135,8 @@ struct CameraNegotiation {
     case .yuyv, .uyvy: 3
     case .mjpeg: 4
     case .rgb24, .bgr24, .bgr32, .rgb32: 5
-    case .grey, .y10, .y16: 6
     case .bayerRGGB, .bayerGRBG, .bayerGBRG, .bayerBGGR: 7
+    default: 6
     }
   }
 

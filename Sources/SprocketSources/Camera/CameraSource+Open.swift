@@ -47,7 +47,10 @@ extension CameraSource {
     _ = device!.subscribeToSource()
     let format = FrameFormat(
       pixelFormat: mode.pixelFormat, width: found.size.width, height: found.size.height,
-      color: Color(found, mode.pixelFormat), rate: rate)
+      color: Color(found, mode.pixelFormat), rate: rate,
+      presentation: Presentation(
+        found.field, height: found.size.height,
+        aspect: device!.pixelAspect(at: found.size)))
     let seen = mode.pixelFormat.isEncoded ? try look(format) : format
     self.format = seen
     var description = description(seen)
@@ -157,14 +160,14 @@ extension CameraSource {
       guard let frame else { continue }
       loans.didDequeue(frame.index)
       let bytes = unsafe Span(_unsafeElements: bytes(of: frame))
-      if !frame.isDamaged, let header = EncodedFrame(checking: bytes) {
+      if !frame.isDamaged, let header = EncodedFrame(checking: bytes, fullHeight: format.height) {
         guard header.width == format.width, header.height == format.height else {
           throw SourceError(
             .failed,
             "\(title) sends \(header.width)x\(header.height) where its driver says "
               + "\(format.width)x\(format.height); choose another --size")
         }
-        return EncodedFrame.isUnpackable(bytes) ? encoded(format, header) : format
+        return EncodedFrame.isUnpackable(bytes) ? header.described(format) : format
       }
       giveBack(frame.index)
     }

@@ -200,17 +200,12 @@ public final class CameraSource: Source {
   private func check(_ frame: V4L2Frame) -> (isBroken: Bool, found: FrameFormat?) {
     if let layout { return (frame.byteCount < layout.byteCount, nil) }
     let bytes = unsafe Span(_unsafeElements: bytes(of: frame))
-    guard let header = damage.check(bytes) else { return (true, nil) }
+    guard let header = damage.check(bytes, fullHeight: format?.height) else { return (true, nil) }
     // Of a kind that nobody unpacks, every frame is taken as it is.
     guard let format, format.image != nil else { return (false, nil) }
-    return (false, encoded(format, header))
-  }
-
-  /// `format` as the frame itself has it.
-  func encoded(_ format: FrameFormat, _ header: EncodedFrame) -> FrameFormat {
-    FrameFormat(
-      pixelFormat: format.pixelFormat, image: header.image, width: header.width,
-      height: header.height, color: format.color, rate: format.rate)
+    // One field of a frame that has two is half of one.
+    if format.hasFieldImages, !header.isFieldPair { return (true, nil) }
+    return (false, header.described(format))
   }
 
   public var counts: [(name: String, value: UInt64)] {

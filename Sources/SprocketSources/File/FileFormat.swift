@@ -22,7 +22,17 @@ extension PixelFormat {
       case .bgr0: .bgr32
       case .xrgb: .rgb32
       case .gray10le: .y10
+      case .gray12le: .y12
       case .gray16le: .y16
+      case .yuv420p10le: .yuv420p10
+      case .yuv422p10le: .yuv422p10
+      case .yuv444p10le: .yuv444p10
+      case .yuv420p12le: .yuv420p12
+      case .yuv422p12le: .yuv422p12
+      case .yuv444p12le: .yuv444p12
+      case .yuv420p16le: .yuv420p16
+      case .yuv422p16le: .yuv422p16
+      case .yuv444p16le: .yuv444p16
       }
   }
 }
@@ -58,6 +68,45 @@ extension Color {
       case .unspecified, .other: .unspecified
       }
     self.init(range: range, matrix: isRGB ? .bt601 : matrix, transfer: transfer)
+  }
+}
+
+extension Presentation {
+  /// What the header says; upright where the file has another angle.
+  init(_ display: MediaDisplay) {
+    self.init(
+      orientation: display.orientation.flatMap { Orientation(rawValue: UInt8($0)) } ?? .upright,
+      pixelAspect: PixelAspect(display.pixelAspect), fieldOrder: FieldOrder(display.fieldOrder))
+  }
+
+  /// Adds what frames say of themselves where the header says nothing. A film that is partly
+  /// interlaced counts as its first frame: an epoch at each change would serve nobody.
+  mutating func learn(from frame: borrowing DecodedFrame, isFirst: Bool, header: MediaDisplay?) {
+    if header?.pixelAspect == nil, let own = frame.pixelAspect { pixelAspect = PixelAspect(own) }
+    if isFirst, fieldOrder == .unknown, frame.fieldOrder != .progressive {
+      fieldOrder = FieldOrder(frame.fieldOrder)
+    }
+  }
+}
+
+extension PixelAspect {
+  /// Unknown where the file does not say, or says what does not fit.
+  init(_ ratio: MediaRational?) {
+    self.init(
+      ratio.flatMap { Int32(exactly: $0.numerator) } ?? 0,
+      ratio.flatMap { Int32(exactly: $0.denominator) } ?? 0)
+  }
+}
+
+extension FieldOrder {
+  init(_ order: MediaDisplay.FieldOrder) {
+    self =
+      switch order {
+      case .unknown: .unknown
+      case .progressive: .progressive
+      case .topFirst: .topFirst
+      case .bottomFirst: .bottomFirst
+      }
   }
 }
 

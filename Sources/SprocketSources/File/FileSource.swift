@@ -28,7 +28,7 @@ internal import SprocketLibAV
 /// leaves empty, as recorders do for frames that they dropped, is a gap in the sequence: `missing`.
 public final class FileSource: Source {
   /// The frame that `next` announced, but for its memory.
-  private struct Held {
+  struct Held {
     /// On the file's clock, in nanoseconds.
     var time: Int64
     var isCorrupt = false
@@ -38,25 +38,27 @@ public final class FileSource: Source {
 
   private let path: String
   private let settings: FileSettings
-  private var reader: MediaReader?
+  var reader: MediaReader?
   /// Packets are lent as they are, not decoded.
   private var staysEncoded = false
   private var isMJPEG = false
   private var format: FrameFormat?
   private var rate = FrameRate.unknown
-  private var held: Held?
+  private var presentation = Presentation()
+  var held: Held?
   // The held frame's memory: one of the two, or neither.
-  private var packet: EncodedPacket?
-  private var picture: DecodedFrame?
+  var packet: EncodedPacket?
+  var picture: DecodedFrame?
   /// Place of the held frame, or of the one to be read next.
-  private var place: UInt64 = 0
-  private var lastTime: Int64?
+  var place: UInt64 = 0
+  var lastTime: Int64?
   /// At real pace: on the monotonic clock, when the file's time 0 was.
   private var start: Int64?
   /// At real pace: the time of the last frame that was due.
   private var lastDue: Int64?
   private var failure: SourceError?
   private var hasSound = false
+  private var hasOddAngle = false
   private var damage = EncodedDamage()
   private let interruption = SourceInterrupt()
 
@@ -76,6 +78,8 @@ public final class FileSource: Source {
       isMJPEG = info.isMJPEG
       staysEncoded = isMJPEG
       rate = FrameRate(info.frameRate)
+      presentation = Presentation(info.display)
+      hasOddAngle = info.display.orientation == nil
       try read()
       if staysEncoded, let held, !held.isCorrupt, !isUnpackable {
         // A JPEG in order, of a kind that libavcodec alone unpacks: RGB, CMYK, rare subsamplings.
@@ -101,42 +105,13 @@ public final class FileSource: Source {
     return description(format, count: settings.from > .zero ? nil : info.frameCount)
   }
 
-  /// With the first frame held: holds the first one at or after `from` instead, or none.
-  private func begin(at from: Duration) throws(MediaError) {
-    guard let first = held?.time else { return }
-    let (sum, overflow) = first.addingReportingOverflow(from.nanosecondCount)
-    let target = overflow ? .max : sum
-    if isTimeGiven, reader?.seek(toNanoseconds: target) == true {
-      discard()
-      try read()
-      // An index may be wrong, and what follows a key frame may need what was before it.
-      if held.map({ $0.isCorrupt || $0.time > target }) ?? true {
-        discard()
-        _ = try openReader()
-        try read()
-      }
-    }
-    while let frame = held, frame.time < target {
-      discard()
-      try read()
-    }
-    place = 0
-    lastTime = held?.time
-  }
-
-  /// Whether the held frame's time is the file's own: a made one counts frames from where one began.
-  private var isTimeGiven: Bool {
-    if packet != nil { return packet?.isTimeMade == false }
-    return picture?.isTimeMade == false
-  }
-
   /// Whether the packet that is held has planes for `FrameUnpacker`.
   private var isUnpackable: Bool {
     guard let bytes = unsafe packet?.bytes else { return true }
     return EncodedFrame.isUnpackable(unsafe Span(_unsafeElements: bytes))
   }
 
-  private func openReader() throws(MediaError) -> MediaInfo {
+  func openReader() throws(MediaError) -> MediaInfo {
     let opened = try MediaReader(path: path) { [interruption] in interruption.isSet }
     let info = opened.info
     hasSound = info.hasSound
@@ -159,12 +134,13 @@ public final class FileSource: Source {
     }
     return FrameFormat(
       pixelFormat: decoded, width: info.width, height: info.height,
-      color: Color(info.color, decoded), rate: rate)
+      color: Color(info.color, decoded), rate: rate, presentation: presentation)
   }
 
   private func encodedFormat(width: Int, height: Int, image: PixelFormat) -> FrameFormat {
     FrameFormat(
-      pixelFormat: .mjpeg, image: image, width: width, height: height, color: .jpeg, rate: rate)
+      pixelFormat: .mjpeg, image: image, width: width, height: height, color: .jpeg, rate: rate,
+      presentation: presentation)
   }
 
   public func next(timeout: Int64) throws(SourceError) -> Arrival {
@@ -209,7 +185,7 @@ public final class FileSource: Source {
   }
 
   /// Reads the next frame, so that it is held; at the end, none is.
-  private func read() throws(MediaError) {
+  func read() throws(MediaError) {
     guard reader != nil else { return }
     if staysEncoded { try readPacket() } else { try readPicture() }
     lastTime = held?.time ?? lastTime
@@ -223,9 +199,15 @@ public final class FileSource: Source {
         continue
       }
       var frame = Held(time: next.timeNanoseconds, isCorrupt: next.isCorrupt)
-      if let header = damage.check(bytes) {
+      if let header = damage.check(bytes, fullHeight: reader?.info.height) {
         frame.format = header.image.map {
-          encodedFormat(width: header.width, height: header.height, image: $0)
+          header.described(
+            encodedFormat(width: header.width, height: header.height, image: $0),
+            unsaid: FieldOrder(reader?.info.firstField ?? .topFirst))
+        }
+        // One field of a frame that has two is half of one.
+        if format?.hasFieldImages == true, !header.isFieldPair {
+          (frame.isCorrupt, frame.format) = (true, nil)
         }
         // Of a kind that cannot be unpacked, among others that can.
         if frame.format == nil, format != nil { frame.isCorrupt = true }
@@ -243,11 +225,13 @@ public final class FileSource: Source {
     switch consume found {
     case .frame(let frame):
       let layout = PixelFormat(frame.format)
+      presentation.learn(
+        from: frame, isFirst: lastTime == nil, header: reader?.info.display)
       held = Held(
         time: frame.timeNanoseconds, isCorrupt: frame.isCorrupt,
         format: FrameFormat(
           pixelFormat: layout, width: frame.width, height: frame.height,
-          color: Color(frame.color, layout), rate: rate))
+          color: Color(frame.color, layout), rate: rate, presentation: presentation))
       picture = consume frame
     case .corrupt:
       let time = lastTime.map { $0 &+ rate.frameNanoseconds } ?? 0
@@ -292,7 +276,14 @@ public final class FileSource: Source {
   }
 
   public var notes: [String] {
-    hasSound ? ["the sound of \(path) is left out: only its pictures are taken"] : []
+    var notes: [String] = []
+    if hasSound { notes.append("the sound of \(path) is left out: only its pictures are taken") }
+    if hasOddAngle {
+      notes.append(
+        "\(path) says that its pictures are turned by an angle that is no quarter of a turn; they are "
+          + "taken as they lie")
+    }
+    return notes
   }
 
   public func interrupt() { interruption.set() }

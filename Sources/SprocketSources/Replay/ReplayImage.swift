@@ -82,9 +82,10 @@ struct ReplayImage {
       guard bytes.equals("jpeg", name) || bytes.equals("jpg", name),
         let header = EncodedFrame(checking: bytes.extracting(data)), let image = header.image
       else { return nil }
-      return FrameFormat(
-        pixelFormat: .mjpeg, image: image, width: header.width, height: header.height,
-        color: .jpeg, rate: .unknown)
+      return header.described(
+        FrameFormat(
+          pixelFormat: .mjpeg, image: image, width: header.width, height: header.height,
+          color: .jpeg, rate: .unknown))
     }
     guard let pixels = pixelFormat(bytes), (1...65_535).contains(width),
       (1...65_535).contains(height)

@@ -27,6 +27,8 @@ private struct SessionFields {
   private var rate = FrameRate.unknown
   private var color = Color(range: .limited)
   private var clock: String?
+  private var presentation = Presentation()
+  private var hasFieldImages = false
 
   mutating func read(
     _ json: inout JSONScanner, _ bytes: Span<UInt8>, _ key: Range<Int>
@@ -39,6 +41,16 @@ private struct SessionFields {
     case bytes.equals("width", key): width = try json.integer(Int.self, bytes) ?? 0
     case bytes.equals("height", key): height = try json.integer(Int.self, bytes) ?? 0
     case bytes.equals("clock", key): clock = try json.string(bytes)
+    case bytes.equals("orientation", key):
+      let number = try json.integer(Int.self, bytes) ?? 1
+      presentation.orientation =
+        UInt8(exactly: number).flatMap { Orientation(rawValue: $0) } ?? .upright
+    case bytes.equals("pixel_aspect", key): try readAspect(&json, bytes)
+    case bytes.equals("field_order", key):
+      let name = try json.string(bytes)
+      presentation.fieldOrder = FieldOrder.allCases.first { "\($0)" == name } ?? .unknown
+    case bytes.equals("images_per_frame", key):
+      hasFieldImages = try json.integer(Int.self, bytes) == 2
     case bytes.equals("rate", key): try readRate(&json, bytes)
     case bytes.equals("color", key): try readColor(&json, bytes)
     default: try json.skip(bytes)
@@ -64,6 +76,23 @@ private struct SessionFields {
         try json.skip(bytes)
       }
     }
+  }
+
+  private mutating func readAspect(
+    _ json: inout JSONScanner, _ bytes: Span<UInt8>
+  ) throws(JSONScanner.Failure) {
+    var (width, height): (Int32, Int32) = (0, 1)
+    try json.begin("{", bytes)
+    while let key = try json.nextKey(bytes) {
+      if bytes.equals("width", key) {
+        width = try json.integer(Int32.self, bytes) ?? 0
+      } else if bytes.equals("height", key) {
+        height = try json.integer(Int32.self, bytes) ?? 1
+      } else {
+        try json.skip(bytes)
+      }
+    }
+    presentation.pixelAspect = PixelAspect(width, height)
   }
 
   private mutating func readColor(
@@ -98,7 +127,8 @@ private struct SessionFields {
     var found = ReplaySession(
       format: FrameFormat(
         pixelFormat: format, image: format.isEncoded ? image : nil, width: width, height: height,
-        color: color, rate: hasRate ? rate : .unknown))
+        color: color, rate: hasRate ? rate : .unknown, presentation: presentation))
+    found.format.hasFieldImages = hasFieldImages && format.isEncoded && height > 1
     found.epoch = epoch
     found.isMonotonic = clock == "monotonic"
     return found

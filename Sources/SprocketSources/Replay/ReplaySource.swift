@@ -182,7 +182,8 @@ public final class ReplaySource: Source {
     if image.data.count > room { return true }
     var isWhole = false
     _ = reader?.withMessage(at: place) { _, data in
-      isWhole = damage.check(data.extracting(image.data)) != nil
+      let header = damage.check(data.extracting(image.data), fullHeight: format.height)
+      isWhole = header.map { $0.isFieldPair || !format.hasFieldImages } ?? false
     }
     return !isWhole
   }
