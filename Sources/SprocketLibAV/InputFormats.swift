@@ -52,18 +52,25 @@ enum InputFormats {
       MediaError(
         code: code, operation: "av_probe_input_buffer2", status: status, path: input.path)
     }
-    var found: UnsafePointer<AVInputFormat>?
-    let status = unsafe av_probe_input_buffer2(input.handle, &found, input.path, nil, 0, 0)
-    try input.checkInterruption()
-    guard status >= 0, let format = unsafe found else {
-      throw failure(isMovie ? .unfinished : .notMedia, status)
+    var refused = MediaError.Code.notMedia
+    // The name's ending helps where contents are ambiguous; by an ending alone, `image2` would take
+    // pictures, and look for more files by their names.
+    for name in [input.path, ""] {
+      var found: UnsafePointer<AVInputFormat>?
+      let status = unsafe av_probe_input_buffer2(input.handle, &found, name, nil, 0, 0)
+      try input.checkInterruption()
+      guard status >= 0, let format = unsafe found else {
+        throw failure(isMovie ? .unfinished : refused, status)
+      }
+      // A format may have several names, separated by commas; the first is its own.
+      let kind = unsafe String(String(cString: format.pointee.name).prefix { $0 != "," })
+      if isRead(kind) { return unsafe format }
+      refused = sounds.contains(kind) ? .noVideo : .otherContainer(kind)
     }
-    let names = unsafe String(cString: format.pointee.name)
-    // A format may have several names, separated by commas; the first is its own.
-    let name = String(names.prefix { $0 != "," })
-    guard containers.contains(name) || streams.contains(name) || pictures.contains(name) else {
-      throw failure(sounds.contains(name) ? .noVideo : .otherContainer(name), 0)
-    }
-    return unsafe format
+    throw failure(refused, 0)
+  }
+
+  private static func isRead(_ kind: String) -> Bool {
+    containers.contains(kind) || streams.contains(kind) || pictures.contains(kind)
   }
 }

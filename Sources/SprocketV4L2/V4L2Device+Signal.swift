@@ -1,5 +1,4 @@
 internal import CSprocketV4L2
-internal import Glibc
 
 // What is connected to an input: HDMI grabbers and TV cards deliver a picture of their own, or the last
 // one, where nothing comes in.
