@@ -38,23 +38,37 @@ public final class FrameUnpacker: Unpacker {
 
   public init() {}
 
-  public func configure(format: FrameFormat, parts: FrameParts) -> UnpackPlan {
+  public func plan(format: FrameFormat, parts: FrameParts) -> UnpackPlan {
     let isRGB = format.pixelFormat.rgbOrder != nil
     contract(
       format.color.range == .full || !(format.pixelFormat.isEncoded || isRGB),
       "unpacks limited-range \(format.pixelFormat.fourcc), which is full range; let the source say so in "
         + "its format's colour")
-    self.format = format
-    self.parts = parts
-    jpeg = nil
-    if let image = format.image, format.pixelFormat.isEncoded {
-      jpeg = JPEGWorker(format: format, image: image, parts: parts)
-    }
     let hasImage = parts.contains(.image)
     let pixels = format.pixelFormat
     let hasLumaPlane = pixels.isPlanar || pixels == .nv12 || pixels == .nv21
+    let isJPEG = pixels.isEncoded && format.image?.subsampling != nil
     return UnpackPlan(
-      borrowsImage: pixels.isPlanar, borrowsLuma: format.lumaIsPlane && (hasImage || hasLumaPlane))
+      borrowsImage: pixels.isPlanar, borrowsLuma: format.lumaIsPlane && (hasImage || hasLumaPlane),
+      workingBytes: isJPEG ? JPEGWorker.workingBytes(format, parts) : 0)
+  }
+
+  public func configure(format: FrameFormat, parts: FrameParts) throws(UnpackerError)
+    -> UnpackPlan
+  {
+    let plan = plan(format: format, parts: parts)
+    self.format = format
+    self.parts = parts
+    jpeg = nil
+    guard let image = format.image, format.pixelFormat.isEncoded else { return plan }
+    do throws(JPEGError) {
+      jpeg = try JPEGWorker(format: format, image: image, parts: parts)
+    } catch {
+      throw UnpackerError(
+        "no memory to decode JPEGs of \(format.width)x\(format.height); use a smaller --size or fewer "
+          + "--workers")
+    }
+    return plan
   }
 
   public func unpack(_ slot: UnsafeMutablePointer<FrameStorage>) -> Bool {

@@ -21,14 +21,15 @@ public final class JPEGPacker: Packer {
     let subsampling: JPEGSubsampling
 
     public var isGray: Bool { subsampling == .gray }
+    /// Bytes that each packer allocates beside its images.
+    public let packerBytes: Int
   }
 
   private let format: FrameFormat
   private let subsampling: JPEGSubsampling
   private let quality: Int
   private let isLuma: Bool
-  /// `nil` where there was no memory for it: then nothing can be packed.
-  private var encoder: JPEGEncoder?
+  private var encoder: JPEGEncoder
   private var planes: PlaneCopies
 
   /// `nil` where there is no picture, or JPEG has none of that size.
@@ -39,22 +40,35 @@ public final class JPEGPacker: Packer {
       let size = JPEGEncoder.maximumSize(
         width: format.width, height: format.height, subsampling: subsampling)
     else { return nil }
+    // Luma that is made for stages is full range already, and of 8 bits.
+    let copies = PlaneCopies.byteCount(
+      subsampling, width: format.width, height: format.height,
+      bits: isDeepGrey ? 8 : image.bitsPerSample,
+      expands: !isDeepGrey && format.color.range == .limited)
     return Requirements(
       parts: isDeepGrey ? .luma(.full) : .image, capacity: size, isReduced: image.isDeep,
-      format: format, subsampling: subsampling)
+      format: format, subsampling: subsampling, packerBytes: copies)
   }
 
-  /// For pictures of the format that was asked about. `quality` is 1 to 100.
-  public init(_ needs: Requirements, quality: Int) {
+  /// For pictures of the format that was asked about. `quality` is 1 to 100. Throws where there is no
+  /// memory.
+  public init(_ needs: Requirements, quality: Int) throws(SinkError) {
     contract(1...100 ~= quality, "asks for a JPEG quality of \(quality); it is 1 to 100")
-    encoder = try? JPEGEncoder()
+    do throws(JPEGError) {
+      encoder = try JPEGEncoder()
+      let isLuma = needs.parts != .image
+      planes = try PlaneCopies(
+        needs.subsampling, width: needs.format.width, height: needs.format.height,
+        bits: isLuma ? 8 : needs.format.image?.bitsPerSample ?? 8,
+        expands: !isLuma && needs.format.color.range == .limited)
+    } catch {
+      throw SinkError(
+        .failed,
+        "no memory to make JPEGs of \(needs.format.width)x\(needs.format.height); use a smaller "
+          + "--size or fewer --workers")
+    }
     self.quality = quality
     (format, subsampling, isLuma) = (needs.format, needs.subsampling, needs.parts != .image)
-    // Luma that is made for stages is full range already, and of 8 bits.
-    planes = PlaneCopies(
-      subsampling, width: format.width, height: format.height,
-      bits: isLuma ? 8 : format.image?.bitsPerSample ?? 8,
-      expands: !isLuma && format.color.range == .limited)
   }
 
   public func pack(_ frame: borrowing FrameView, into bytes: inout MutableSpan<UInt8>) -> Int? {
@@ -88,7 +102,7 @@ public final class JPEGPacker: Packer {
     _ y: JPEGPlane, _ u: JPEGPlane?, _ v: JPEGPlane?, into bytes: inout MutableSpan<UInt8>
   ) -> Int? {
     do throws(JPEGError) {
-      return try encoder?.encode(
+      return try encoder.encode(
         width: format.width, height: format.height, subsampling: subsampling, y: y, u: u, v: v,
         quality: quality, into: &bytes)
     } catch {

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import SprocketCore
 internal import SprocketJPEG
 
@@ -20,27 +21,35 @@ struct JPEGWorker: ~Copyable {
   private let width: Int
   private let height: Int
 
-  /// `nil` if JPEG has no planes like those of `image`, or there is no memory for a decoder.
-  init?(format: FrameFormat, image: PixelFormat, parts: FrameParts) {
-    guard let subsampling = image.subsampling, let decoder = try? JPEGDecoder() else { return nil }
+  /// `nil` if JPEG has no planes like those of `image`.
+  init?(format: FrameFormat, image: PixelFormat, parts: FrameParts) throws(JPEGError) {
+    guard let subsampling = image.subsampling else { return nil }
+    let decoder = try JPEGDecoder()
+    let needed = Self.workingBytes(format, parts)
+    let memory = unsafe needed > 0 ? pictureMemory(needed) : nil
+    if needed > 0, unsafe memory == nil { throw .outOfMemory }
     self.decoder = decoder
     self.subsampling = subsampling
     (width, height) = (format.width, format.height)
-    // A box of the whole picture is not one of a field.
-    let isWholeBoxes = width % 8 == 0 && height % 8 == 0 && !format.hasFieldImages
-    if parts.contains(.image) {
-      way = .image
-    } else if parts.contains(.luma(.full)) {
-      way = .fullLuma
-    } else if parts.intersection(.anyLuma) == .luma(.eighth), isWholeBoxes {
-      way = .eighth
-    } else {
-      way = .hiddenLuma
-    }
-    unsafe memory = way == .hiddenLuma ? .allocate(capacity: width * (height + 2)) : nil
+    way = Self.way(format, parts)
+    unsafe self.memory = unsafe memory
   }
 
-  deinit { unsafe memory?.deallocate() }
+  deinit { unsafe free(memory) }
+
+  private static func way(_ format: FrameFormat, _ parts: FrameParts) -> Way {
+    // A box of the whole picture is not one of a field.
+    let isWholeBoxes =
+      format.width % 8 == 0 && format.height % 8 == 0 && !format.hasFieldImages
+    if parts.contains(.image) { return .image }
+    if parts.contains(.luma(.full)) { return .fullLuma }
+    return parts.intersection(.anyLuma) == .luma(.eighth) && isWholeBoxes ? .eighth : .hiddenLuma
+  }
+
+  /// Bytes that such a worker allocates for itself. Two spare rows, since turbojpeg writes whole blocks.
+  static func workingBytes(_ format: FrameFormat, _ parts: FrameParts) -> Int {
+    way(format, parts) == .hiddenLuma ? format.width * (format.height + 2) : 0
+  }
 
   /// Full luma that nobody declared.
   var hiddenLuma: PlaneStorage? {

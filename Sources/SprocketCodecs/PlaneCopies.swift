@@ -1,3 +1,4 @@
+internal import Glibc
 internal import SprocketJPEG
 
 /// Planes as the JPEG encoder wants them, where a picture's own are not.
@@ -25,14 +26,14 @@ struct PlaneCopies: ~Copyable {
   private let chroma: [UInt8]
   private let memory: UnsafeMutablePointer<UInt8>
 
-  init(_ subsampling: JPEGSubsampling, width: Int, height: Int, bits: Int = 8, expands: Bool) {
-    shapes = (0..<subsampling.planeCount).map { plane in
-      let paddedWidth = subsampling.planeWidth(plane, imageWidth: width)
-      let paddedHeight = subsampling.planeHeight(plane, imageHeight: height)
-      return Shape(
-        width: plane == 0 ? width : paddedWidth, height: plane == 0 ? height : paddedHeight,
-        paddedWidth: paddedWidth, paddedHeight: paddedHeight)
-    }
+  init(_ subsampling: JPEGSubsampling, width: Int, height: Int, bits: Int = 8, expands: Bool)
+    throws(JPEGError)
+  {
+    let shapes = Self.shapes(subsampling, width: width, height: height)
+    let needed = Self.byteCount(
+      subsampling, width: width, height: height, bits: bits, expands: expands)
+    guard let memory = unsafe pictureMemory(needed) else { throw .outOfMemory }
+    self.shapes = shapes
     isDeep = bits > 8
     converts = expands || isDeep
     let one = 1 << (bits - 8)
@@ -45,12 +46,30 @@ struct PlaneCopies: ~Copyable {
         clamping: expands
           ? Self.scaled($0 - 128 * one, 224 * one) + 128 : ($0 + one / 2) / one)
     }
-    let needed = shapes.reduce(0) { [converts] in $0 + (converts || $1.isPadded ? $1.byteCount : 0)
-    }
-    unsafe memory = .allocate(capacity: max(needed, 1))
+    unsafe self.memory = unsafe memory
   }
 
-  deinit { unsafe memory.deallocate() }
+  deinit { unsafe free(memory) }
+
+  /// Bytes that such copies take.
+  static func byteCount(
+    _ subsampling: JPEGSubsampling, width: Int, height: Int, bits: Int = 8, expands: Bool
+  ) -> Int {
+    let converts = expands || bits > 8
+    return shapes(subsampling, width: width, height: height).reduce(0) {
+      $0 + (converts || $1.isPadded ? $1.byteCount : 0)
+    }
+  }
+
+  private static func shapes(_ subsampling: JPEGSubsampling, width: Int, height: Int) -> [Shape] {
+    (0..<subsampling.planeCount).map { plane in
+      let paddedWidth = subsampling.planeWidth(plane, imageWidth: width)
+      let paddedHeight = subsampling.planeHeight(plane, imageHeight: height)
+      return Shape(
+        width: plane == 0 ? width : paddedWidth, height: plane == 0 ? height : paddedHeight,
+        paddedWidth: paddedWidth, paddedHeight: paddedHeight)
+    }
+  }
 
   /// `value * 255 / range`, rounded to nearest.
   private static func scaled(_ value: Int, _ range: Int) -> Int {
@@ -98,4 +117,10 @@ struct PlaneCopies: ~Copyable {
     }
     for x in count..<row.count { row[x] = row[count - 1] }
   }
+}
+
+/// Memory for a picture, to be given back with `free`; `nil` where the system has none left.
+/// `UnsafeMutablePointer.allocate` would trap.
+func pictureMemory(_ byteCount: Int) -> UnsafeMutablePointer<UInt8>? {
+  unsafe malloc(max(byteCount, 1))?.assumingMemoryBound(to: UInt8.self)
 }

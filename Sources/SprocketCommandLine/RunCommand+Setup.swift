@@ -101,7 +101,7 @@ extension RunCommand {
     let summaryFile = try SummaryFile(path: summary, overwrite: overwrite)
     let options = RunOptions(
       workers: workers ?? processorCount(), wait: wait, frameLimit: frames,
-      durationLimit: duration, verifies: verify)
+      durationLimit: duration, verifies: verify, memoryLimit: memory)
     let engine = try Engine(
       source: source, stages: choices, sinks: sinks, options: options
     ) { FrameUnpacker() }

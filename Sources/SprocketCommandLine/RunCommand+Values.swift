@@ -39,6 +39,19 @@ extension Duration {
   }
 }
 
+/// `4G`, `512M`, `1.5G`: in powers of 1024.
+@Sendable
+func byteCount(_ text: String) throws -> Int {
+  let shifts: [Character: Int] = ["K": 10, "M": 20, "G": 30, "T": 40]
+  // A bare number might be meant as bytes or as megabytes.
+  guard let shift = text.last.flatMap({ shifts[$0] }), let value = Double(text.dropLast()),
+    value > 0, value < 1e6
+  else {
+    throw ValidationError("give an amount of memory, such as 4G or 512M")
+  }
+  return Int(value * Double(1 << shift))
+}
+
 extension FrameRate {
   /// `30`, `29.97`, `30000/1001`, `30fps`.
   @Sendable

@@ -105,6 +105,13 @@ struct RunCommand: ParsableCommand {
     transform: wholeNumber(1...64, example: 4))
   var workers: Int?
 
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "Memory that frames may take, such as 4G or 512M; default three quarters of what is free.",
+      valueName: "size"), transform: byteCount)
+  var memory: Int?
+
   @Option(help: ArgumentHelp("How threads wait for work.", valueName: "park | spin-park | spin"))
   var wait: WaitStrategy = .park
 

@@ -13,12 +13,17 @@ struct Runner {
   func run(_ signals: inout StopSignals) {
     engine.start()
     var ticks = 0
+    var notice: String?
     while !engine.wait(for: Self.tick) {
       while signals.take() {
         engine.stop()
         voice.tellStopping()
       }
       ticks += 1
+      if ticks % 10 == 0, let told = engine.progress.notice, notice == nil {
+        notice = told
+        voice.tell(notice: told)
+      }
       if voice.wantsProgress(ticks: ticks) {
         voice.tell(progress: engine.progress, limit: frameLimit)
       }

@@ -59,9 +59,10 @@ struct SummaryDocument: Encodable {
       case p99 = "p99_us"
       case max = "max_us"
       case mean = "mean_us"
+      case cpu = "cpu_us"
       case count, late, rejected
     }
-    let p50, p90, p99, max, mean: Double
+    let p50, p90, p99, max, mean, cpu: Double
     let count, late, rejected: UInt64
 
     init(_ stage: RunSummary.Stage) {
@@ -70,6 +71,7 @@ struct SummaryDocument: Encodable {
       p99 = stage.duration.p99
       max = stage.duration.max
       mean = stage.duration.mean
+      cpu = stage.duration.cpu
       count = stage.duration.count
       late = stage.late
       rejected = stage.rejected
@@ -119,8 +121,10 @@ struct SummaryDocument: Encodable {
     try root.encode(summary.ledger.produced, forKey: Key("produced"))
     try root.encode(summary.epochs, forKey: Key("epochs"))
     try root.encode(seconds(summary.elapsed), forKey: Key("elapsed_s"))
-    try root.encode(seconds(summary.processorTime), forKey: Key("cpu_s"))
-    try root.encode(summary.peakResidentBytes, forKey: Key("peak_resident_bytes"))
+    try root.encode(seconds(summary.producing), forKey: Key("produced_s"))
+    try root.encode(seconds(summary.cpuTime), forKey: Key("run_cpu_s"))
+    try root.encode(seconds(summary.processCPUTime), forKey: Key("cpu_s"))
+    try root.encode(summary.processPeakResidentBytes, forKey: Key("peak_resident_bytes"))
     try root.encode(summary.lookahead, forKey: Key("lookahead_frames"))
     try root.encode(summary.droppedEvents, forKey: Key("dropped_events"))
     try root.encode(summary.errors.map(\.description), forKey: Key("errors"))

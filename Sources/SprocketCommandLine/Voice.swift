@@ -49,6 +49,11 @@ struct Voice {
     log.info("stopping; once more to stop at once")
   }
 
+  func tell(notice: String) {
+    clearProgress()
+    log.warning("\(notice)")
+  }
+
   /// On a terminal a line that changes, elsewhere one every five seconds.
   func wantsProgress(ticks: Int) -> Bool {
     !isQuiet && (Console.errors.isTerminal ? ticks % 5 == 0 : ticks % 100 == 0)
@@ -69,7 +74,7 @@ struct Voice {
   /// The ledger, and what it took.
   func tell(end summary: RunSummary, digest: String?) {
     for note in summary.notes { log.info("\(note)") }
-    let seconds = Double(summary.elapsed.nanosecondCount) / 1e9
+    let seconds = Double(summary.producing.nanosecondCount) / 1e9
     let rate = seconds > 0 ? Double(summary.ledger.produced) / seconds : 0
     log.info(
       """
@@ -97,7 +102,7 @@ struct Voice {
       log.debug(
         """
         \(pad(stage.name, 22))p50 \(fixed(stage.duration.p50, 1)) us, \
-        p99 \(fixed(stage.duration.p99, 1)) us
+        p99 \(fixed(stage.duration.p99, 1)) us, CPU \(fixed(stage.duration.cpu, 1)) us
         """)
     }
     if let digest { log.info("checksum \(digest)") }

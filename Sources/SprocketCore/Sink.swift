@@ -11,8 +11,8 @@ public protocol Sink: AnyObject {
   func configure(_ setup: inout SinkSetup) throws(SinkError)
   /// For a sink that wants some frames only; `nil` for one that wants all.
   func makeSelector() -> (any FrameSelector)?
-  /// One per worker; `nil` for a sink that packs nothing.
-  func makePacker() -> (any Packer)?
+  /// One per worker, for a sink that declared `packs` in `configure`; else `nil`.
+  func makePacker() throws(SinkError) -> (any Packer)?
   /// A frame that is to be delivered. When it returns, it counts as delivered, unless the sink
   /// fails before `durableCount` has reached it.
   func write(_ frame: borrowing PackedFrame) throws(SinkError)
@@ -33,12 +33,15 @@ public protocol Sink: AnyObject {
   func seal(_ ledger: Ledger) throws(SinkError)
   /// What the user should know of what this sink made, a sentence each; asked once it has finished.
   var notes: [String] { get }
+  /// Whether something of its work remains: a file, a stream that somebody reads, a digest. The run
+  /// ends when no such sink is at work any more, where there was one.
+  var lasts: Bool { get }
 }
 
 extension Sink {
   public var durableCount: UInt64 { .max }
   public func makeSelector() -> (any FrameSelector)? { nil }
-  public func makePacker() -> (any Packer)? { nil }
+  public func makePacker() throws(SinkError) -> (any Packer)? { nil }
   public func account(_ lost: LostFrame) throws(SinkError) {}
   public func account(_ lost: LostFrame, frame: borrowing FrameView) throws(SinkError) {
     try account(lost)
@@ -46,6 +49,7 @@ extension Sink {
   public func finish() throws(SinkError) {}
   public func seal(_ ledger: Ledger) throws(SinkError) {}
   public var notes: [String] { [] }
+  public var lasts: Bool { true }
 }
 
 /// A frame that did not reach a sink.
@@ -99,6 +103,7 @@ public struct SinkSetup {
 
   public private(set) var parts: FrameParts = []
   public private(set) var packedCapacity = 0
+  public private(set) var packerBytes = 0
   /// Set by a sink that wants the newest frame only.
   public var takesLatest = false
   /// Set by a sink that wants frames as the source delivers them, before any stage: every one that
@@ -134,9 +139,13 @@ public struct SinkSetup {
     self.parts.formUnion(parts)
   }
 
-  /// Reserves `capacity` bytes of each frame's memory for this sink's packers; only pages that are
-  /// written cost anything.
-  public mutating func packs(capacity: Int) { packedCapacity = capacity }
+  /// Declares that this sink has packers. Reserves `capacity` bytes, 1 or more, of each frame's memory
+  /// for them; only pages that are written cost anything. `packerBytes` is what each packer allocates
+  /// beside that and grows with the frame's size, for the plan of the run's memory.
+  public mutating func packs(capacity: Int, packerBytes: Int = 0) {
+    packedCapacity = capacity
+    self.packerBytes = packerBytes
+  }
 }
 
 /// A frame as `Sink.write` sees it: the view, and what the packer made.

@@ -12,7 +12,7 @@ public final class BackgroundWork<Value>: @unchecked Sendable {
   /// Starts `body`. The kernel shows the first 15 bytes of `name`. Throws where no thread can be had.
   public init(_ name: String, _ body: @escaping () throws -> Value) throws(RunError) {
     self.body = body
-    thread = EngineThread(name) { self.run() }
+    thread = try EngineThread(name) { self.run() }
   }
 
   private func run() {
@@ -23,7 +23,7 @@ public final class BackgroundWork<Value>: @unchecked Sendable {
 
   /// True once `body` has returned; waits for `limit` at most. For one thread at a time.
   public func wait(for limit: Duration) -> Bool {
-    thread?.join(until: monotonicNow() + limit.nanosecondCount) ?? true
+    thread?.join(until: deadline(in: limit.nanosecondCount)) ?? true
   }
 
   /// What `body` returned or threw; `nil` before `wait` has returned true, and once it was taken.

@@ -7,6 +7,7 @@ struct EpochRequest {
   var index: UInt32
   var source: SourceDescription
   var firstNumber: UInt64
+  var memoryLimit: MemoryLimit
 }
 
 extension Engine {
@@ -22,19 +23,27 @@ extension Engine {
     shared: RunShared, reportBytes: Int, makeUnpacker: () -> any Unpacker
   ) throws(RunError) -> Epoch {
     let source = request.source
+    try MemoryPlan.check(source)
     let format = try configureStages(stages, source)
     let sinkParts = try configureSinks(sinks, stages, format, request, shared)
-    let packers = sinks.map { !$0.hasFailed && $0.sink.makePacker() != nil }
+    let packers = sinks.map { !$0.hasFailed && $0.packs }
     let selectors = sinks.map { !$0.hasFailed && $0.sink.makeSelector() != nil }
     let atEnd = sinks.indices.filter { !sinks[$0].tapsSource }
     let needs = ChainPlan.SinkNeeds(
       parts: sinkParts, selects: atEnd.contains { selectors[$0] },
       packs: atEnd.contains { packers[$0] },
       packsSource: sinks.indices.contains { sinks[$0].tapsSource && packers[$0] })
+    var workerBytes = zip(sinks, packers).reduce(0) {
+      $0 + ($1.1 ? $1.0.setup?.packerBytes ?? 0 : 0)
+    }
     let plan = ChainPlan(
       format: source.format, stages: stages, sinks: needs, workers: options.workers,
       verifies: options.verifies
-    ) { makeUnpacker().configure(format: $0, parts: $1) }
+    ) { format, parts in
+      let plan = makeUnpacker().plan(format: format, parts: parts)
+      workerBytes += plan.workingBytes
+      return plan
+    }
     try checkBudgets(stages, plan, source)
 
     for (index, state) in sinks.enumerated() {
@@ -42,14 +51,19 @@ extension Engine {
         packs: packers[index], selects: selectors[index], source: state.tapsSource)
     }
     let (ringPlan, depthLines) = planRing(plan, sinks, isLive: source.isLive)
-    let ring = Ring(ringPlan) { event in unsafe futexWake(event.address) }
     let capacities = zip(sinks, packers).map { $1 ? $0.setup?.packedCapacity ?? 0 : 0 }
+    let layout = SlotLayout(
+      plan: plan, source: source, stages: stages.count, reportBytes: reportBytes,
+      packedCapacities: capacities)
+    try MemoryPlan(
+      format: source.format, slots: ringPlan.slotCount, slotBytes: layout.usedBytes,
+      slotReserve: layout.size + layout.table.size, workerBytes: workerBytes * options.workers
+    ).check(request.memoryLimit)
+    let ring = Ring(ringPlan) { event in unsafe futexWake(event.address) }
     for (state, offset) in zip(sinks, SlotLayout.packedOffsets(capacities)) {
       state.packedOffset = offset
     }
-    let memory = try FrameMemory(
-      plan: plan, source: source, slotCount: ring.slotCount, lanes: plan.lanes.count,
-      stages: stages.count, reportBytes: reportBytes, packedCapacities: capacities)
+    let memory = try FrameMemory(layout, slotCount: ring.slotCount)
     return Epoch(
       index: request.index, source: source, plan: plan, stages: stages, sinks: sinks, ring: ring,
       memory: memory, shared: shared, depthLines: depthLines, firstNumber: request.firstNumber)

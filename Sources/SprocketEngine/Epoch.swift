@@ -61,14 +61,17 @@ final class RunShared: Sendable {
   let counters: LiveCounters
   /// 0 run, 1 stop and drain, 2 flush.
   let stopLevel = Atomic<Int>(0)
-  let sinksAtWork: Atomic<Int>
+  /// Sinks at work whose work lasts.
+  private let lastingSinks: Atomic<Int>
   let errors = Mutex<[RunError]>([])
   /// Why the run ended, where that is nobody's fault.
   let notes = Mutex<[String]>([])
+  /// What the user should know while the run goes on.
+  let notice = Mutex<String?>(nil)
 
-  init(sinks: Int) {
-    counters = LiveCounters(sinks: sinks)
-    sinksAtWork = Atomic(sinks)
+  init(sinks: [any Sink]) {
+    counters = LiveCounters(sinks: sinks.count)
+    lastingSinks = Atomic(sinks.count(where: \.lasts))
   }
 
   var isStopping: Bool { stopLevel.load(ordering: .acquiring) >= 1 }
@@ -76,6 +79,12 @@ final class RunShared: Sendable {
 
   /// Raises the level; never lowers it.
   func raiseStop(to level: Int) { stopLevel.max(level, ordering: .releasing) }
+
+  /// A sink is at its end. The run is, too, when nothing would remain of what it goes on to do.
+  func lose(_ sink: any Sink) {
+    guard sink.lasts else { return }
+    if lastingSinks.wrappingSubtract(1, ordering: .relaxed).newValue == 0 { raiseStop(to: 1) }
+  }
 
   /// Told once: two sinks that write one file fail in the same words.
   func fail(_ error: RunError) {
@@ -88,11 +97,13 @@ final class RunShared: Sendable {
 
 /// A sink in a run.
 ///
-/// Unchecked: `sink`, `counts`, `latency`, `events` and `hasFailed` belong to the sink's thread while
-/// there is one, and to the engine before and after.
+/// Unchecked: `sink`, `counts`, `latency`, `events` and `hasFailed` belong to the sink's thread while that
+/// has a job, and to the engine before and after.
 final class SinkState: @unchecked Sendable {
   let index: Int
   let sink: any Sink
+  /// Takes its frames, finishes and seals it: from before the run's start to its end.
+  let thread: JobThread
   var setup: SinkSetup?
   /// Offset of this sink's area in a slot's packed memory.
   var packedOffset = 0
@@ -113,13 +124,17 @@ final class SinkState: @unchecked Sendable {
   /// The next running number that has no fate yet.
   var nextNumber: UInt64 = 0
 
-  init(index: Int, sink: any Sink) {
+  init(index: Int, sink: any Sink) throws(RunError) {
     self.index = index
     self.sink = sink
+    thread = try JobThread(sink.name)
   }
 
+  /// It has packers for the lanes to use.
+  var packs: Bool { (setup?.packedCapacity ?? 0) > 0 }
+
   /// The sink is broken, or nobody wants its frames any more: told once. Of what it took, only what
-  /// it vouches for stays `delivered`. The run ends when no sink is left.
+  /// it vouches for stays `delivered`. It ends alone, unless it is the last whose work lasts.
   func fail(_ error: SinkError, _ shared: RunShared, isFinishing: Bool = false) {
     guard !hasFailed else { return }
     lossAfterFailure = error.code == .readerGone ? .flushed : .failed
@@ -130,12 +145,9 @@ final class SinkState: @unchecked Sendable {
     counts[.delivered] = durable
     if error.code == .readerGone {
       shared.notes.withLock { $0.append(error.description) }
-      shared.raiseStop(to: 1)
     } else {
       shared.fail(RunError(error.code == .usage ? .usage : .failed, error.description))
     }
-    if shared.sinksAtWork.wrappingSubtract(1, ordering: .relaxed).newValue == 0 {
-      shared.raiseStop(to: 1)
-    }
+    shared.lose(sink)
   }
 }

@@ -8,57 +8,75 @@ internal import Synchronization
 /// `flushed`. A second request to stop flushes at once.
 final class EpochThreads {
   private(set) var workers: [(lane: Int, worker: LaneWorker)] = []
+  /// One per worker that could be started.
   private var threads: [EngineThread] = []
+  /// Sinks whose thread has the epoch as its job.
+  private var sinks: [SinkState] = []
   private let epoch: Epoch
 
   /// After a flush, how long a thread may take to notice.
   static let graceNanoseconds: Int64 = 2_000_000_000
 
-  init(_ epoch: Epoch, options: RunOptions, makeUnpacker: () -> any Unpacker) {
-    self.epoch = epoch
-    let firstPixels = epoch.plan.versions[0].parts.intersection(.pixels)
+  init(_ epoch: Epoch) { self.epoch = epoch }
+
+  /// Starts a thread per worker of each lane, and has each sink's take the epoch. What has started
+  /// when this throws comes to its end with the ring's.
+  func start(_ options: RunOptions, makeUnpacker: () -> any Unpacker) throws(RunError) {
     for (index, lane) in epoch.plan.lanes.enumerated() {
       for number in 0..<lane.workers {
-        var unpacker: (any Unpacker)?
-        if lane.needsUnpacker(epoch.plan, epoch.stages) {
-          unpacker = makeUnpacker()
-          _ = unpacker?.configure(format: epoch.source.format, parts: firstPixels)
+        let unpacker = try unpacker(lane, makeUnpacker)
+        do throws(SinkError) {
+          let worker = try LaneWorker(
+            epoch: epoch, laneIndex: index, workerIndex: number, wait: options.wait,
+            unpacker: unpacker)
+          workers.append((index, worker))
+        } catch {
+          throw RunError(.failed, error.description)
         }
-        workers.append(
-          (
-            index,
-            LaneWorker(
-              epoch: epoch, laneIndex: index, workerIndex: number, wait: options.wait,
-              unpacker: unpacker)
-          ))
       }
     }
     for (lane, worker) in workers {
       let steps = epoch.plan.lanes[lane].steps.map { $0.name(epoch.stages) }
-      threads.append(EngineThread(steps.joined(separator: "+")) { worker.run() })
+      threads.append(try EngineThread(steps.joined(separator: "+")) { worker.run() })
     }
     for state in epoch.sinks {
       let worker = SinkWorker(epoch: epoch, state: state, wait: options.wait)
-      threads.append(EngineThread(state.sink.name) { worker.run() })
+      state.thread.perform { worker.run() }
+      sinks.append(state)
     }
   }
 
+  private func unpacker(_ lane: ChainPlan.Lane, _ make: () -> any Unpacker) throws(RunError)
+    -> (any Unpacker)?
+  {
+    guard lane.needsUnpacker(epoch.plan, epoch.stages) else { return nil }
+    let unpacker = make()
+    let firstPixels = epoch.plan.versions[0].parts.intersection(.pixels)
+    do throws(UnpackerError) {
+      _ = try unpacker.configure(format: epoch.source.format, parts: firstPixels)
+    } catch {
+      throw RunError(.failed, error.description)
+    }
+    return unpacker
+  }
+
   /// Waits for all threads to end, then flushes, then gives up on those that are stuck. `meanwhile`
-  /// is called over and over; false when it had nothing to do.
+  /// is called over and over.
   ///
   /// Offline nothing may be lost, so there is no limit until the run is to stop. Live it is `limit`
   /// without any progress, and `limit` in all once the run is to stop. Returns false when threads are
   /// stuck; they are named in the run's errors, and what they use must be left alone.
-  func drain(limit: Int64, shared: RunShared, meanwhile: () -> Bool) -> Bool {
-    var deadline = monotonicNow() + limit
+  func drain(limit: Int64, shared: RunShared, meanwhile: () -> Void) -> Bool {
+    var end = deadline(in: limit)
     var done = progress(shared)
     var wasStopping = shared.isStopping
-    while !isDone, monotonicNow() < deadline, !shared.isFlushing {
-      if !meanwhile() { join(within: 2_000_000) }
+    while !isDone, monotonicNow() < end, !shared.isFlushing {
+      meanwhile()
+      join(within: 2_000_000)
       let now = progress(shared)
       let isStopping = shared.isStopping
       let gotOn = !isStopping && (now != done || !epoch.source.isLive)
-      if gotOn || isStopping != wasStopping { deadline = monotonicNow() + limit }
+      if gotOn || isStopping != wasStopping { end = deadline(in: limit) }
       done = now
       wasStopping = isStopping
     }
@@ -79,18 +97,24 @@ final class EpochThreads {
   }
 
   private func joinAll(_ shared: RunShared) -> Bool {
-    var isWhole = true
-    for (index, thread) in threads.enumerated() where !thread.join(until: monotonicNow()) {
-      isWhole = false
-      if index >= workers.count { epoch.sinks[index - workers.count].isStuck = true }
+    var stuck: [String] = []
+    for thread in threads where !thread.join(until: monotonicNow()) { stuck.append(thread.name) }
+    for state in sinks where !state.thread.isIdle {
+      state.isStuck = true
+      stuck.append(state.sink.name)
+    }
+    for name in stuck {
       shared.fail(
         RunError(
-          .failed, "the thread `\(thread.name)` did not come to an end; look at what it waits for"))
+          .failed, "the thread `\(name)` did not come to an end; look at what it waits for"))
     }
-    return isWhole
+    return stuck.isEmpty
   }
 
-  private var isDone: Bool { threads.allSatisfy(\.isDone) }
+  /// CPU time that the workers' threads have used, in nanoseconds.
+  var cpuTime: Int64 { threads.reduce(0) { $0 + $1.cpuTime } }
+
+  private var isDone: Bool { threads.allSatisfy(\.isDone) && sinks.allSatisfy(\.thread.isIdle) }
 
   /// Changes whenever a lane or a sink has got on.
   private func progress(_ shared: RunShared) -> UInt64 {
@@ -100,6 +124,11 @@ final class EpochThreads {
 
   /// Waits for one of the threads that still run.
   private func join(within nanoseconds: Int64) {
-    _ = threads.first { !$0.isDone }?.join(until: monotonicNow() + nanoseconds)
+    let end = monotonicNow() + nanoseconds
+    if let thread = threads.first(where: { !$0.isDone }) {
+      _ = thread.join(until: end)
+    } else {
+      _ = sinks.first { !$0.thread.isIdle }?.thread.wait(until: end)
+    }
   }
 }

@@ -25,18 +25,9 @@ final class FrameMemory: @unchecked Sendable {
   static let alignment = 64
   static let page = 4096
 
-  init(
-    plan: ChainPlan, source: SourceDescription, slotCount: Int, lanes: Int, stages: Int,
-    reportBytes: Int, packedCapacities: [Int]
-  ) throws(RunError) {
-    var layout = SlotLayout()
-    layout.addSource(source.capacity, isEncoded: source.format.pixelFormat.isEncoded)
-    for (index, version) in plan.versions.enumerated() { layout.add(version, index: index) }
-    layout.addReports(reportBytes)
-    for capacity in packedCapacities { layout.addPacked(capacity) }
+  init(_ layout: SlotLayout, slotCount: Int) throws(RunError) {
     self.slotCount = slotCount
     lines = layout.lines
-    layout.close()
     mappedBytes = layout.size * slotCount
     let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
     let mapped = unsafe mmap(nil, mappedBytes, PROT_READ | PROT_WRITE, flags, -1, 0)
@@ -47,19 +38,18 @@ final class FrameMemory: @unchecked Sendable {
           + "frames, or raise the limit (ulimit -v)")
     }
     unsafe mapping = unsafe mapped
-    let records = lanes + 1
-    let sinks = packedCapacities.count
-    let table = SlotTable(
-      records: records, versions: plan.versions.count, sinks: sinks, stages: stages)
+    let table = layout.table
     unsafe perSlot = UnsafeMutableRawPointer.allocate(
       byteCount: table.size * slotCount, alignment: Self.alignment)
     unsafe slots = UnsafeMutablePointer<FrameStorage>.allocate(capacity: slotCount)
     for index in 0..<slotCount {
       unsafe (slots + index).initialize(
-        to: layout.storage(
-          at: mapping + index * layout.size, table: perSlot + index * table.size, table))
+        to: layout.storage(at: mapping + index * layout.size, table: perSlot + index * table.size))
     }
   }
+
+  /// Gives the memory of frames back, before the next epoch's is taken: for nobody's use any more.
+  func discard() { unsafe madvise(mapping, mappedBytes, MADV_DONTNEED) }
 
   deinit {
     unsafe slots.deallocate()
@@ -108,6 +98,7 @@ struct SlotTable {
 
 /// Where the large things of a slot lie, relative to its start.
 struct SlotLayout {
+  let table: SlotTable
   private(set) var size = 0
   private(set) var lines: [FrameMemory.Line] = []
   private var sourceCapacity = 0
@@ -125,13 +116,32 @@ struct SlotLayout {
     let rows: Int
   }
 
+  init(
+    plan: ChainPlan, source: SourceDescription, stages: Int, reportBytes: Int,
+    packedCapacities: [Int]
+  ) {
+    table = SlotTable(
+      records: plan.lanes.count + 1, versions: plan.versions.count, sinks: packedCapacities.count,
+      stages: stages)
+    addSource(source.capacity, isEncoded: source.format.pixelFormat.isEncoded)
+    for (index, version) in plan.versions.enumerated() { add(version, index: index) }
+    addReports(reportBytes)
+    for capacity in packedCapacities { addPacked(capacity) }
+    close()
+  }
+
+  /// Bytes of a slot that are written: worst cases are less.
+  var usedBytes: Int {
+    lines.reduce(table.size) { $0 + ($1.isReserve ? 0 : $1.bytes) }
+  }
+
   private mutating func reserve(_ bytes: Int, alignment: Int = FrameMemory.alignment) -> Int {
     let offset = (size + alignment - 1) / alignment * alignment
     size = offset + bytes
     return offset
   }
 
-  mutating func addSource(_ capacity: Int, isEncoded: Bool) {
+  private mutating func addSource(_ capacity: Int, isEncoded: Bool) {
     guard capacity > 0 else { return }
     sourceCapacity = capacity
     // First in the slot, so its offset is 0 and the next areas begin on a page of their own.
@@ -140,7 +150,7 @@ struct SlotLayout {
     _ = reserve(0, alignment: isEncoded ? FrameMemory.page : FrameMemory.alignment)
   }
 
-  mutating func add(_ version: ChainPlan.Version, index: Int) {
+  private mutating func add(_ version: ChainPlan.Version, index: Int) {
     let format = version.format
     guard let image = format.image else { return }
     let name = index == 0 ? "" : " after write \(index)"
@@ -172,12 +182,12 @@ struct SlotLayout {
         rows: rows))
   }
 
-  mutating func addReports(_ bytes: Int) {
+  private mutating func addReports(_ bytes: Int) {
     reportsAt = reserve(max(bytes, 1))
     lines.append(.init(what: "reports", bytes: bytes, isReserve: false))
   }
 
-  mutating func addPacked(_ capacity: Int) {
+  private mutating func addPacked(_ capacity: Int) {
     let offset = reserve(capacity, alignment: FrameMemory.page)
     if packedAt == 0 { packedAt = offset }
     if capacity > 0 {
@@ -186,7 +196,7 @@ struct SlotLayout {
   }
 
   /// Slots begin on a page, so that what is aligned in one is aligned in all.
-  mutating func close() { _ = reserve(0, alignment: FrameMemory.page) }
+  private mutating func close() { _ = reserve(0, alignment: FrameMemory.page) }
 
   /// Offset of each packing area from the first.
   static func packedOffsets(_ capacities: [Int]) -> [Int] {
@@ -200,10 +210,10 @@ struct SlotLayout {
   }
 
   func storage(
-    at base: UnsafeMutableRawPointer, table: UnsafeMutableRawPointer, _ layout: SlotTable
+    at base: UnsafeMutableRawPointer, table memory: UnsafeMutableRawPointer
   ) -> FrameStorage {
-    var storage = unsafe layout.storage(
-      at: table, reports: base + reportsAt, packed: base + packedAt)
+    var storage = unsafe table.storage(
+      at: memory, reports: base + reportsAt, packed: base + packedAt)
     if sourceCapacity > 0 {
       unsafe storage.sourceMemory = unsafe base
       unsafe storage.sourceCapacity = sourceCapacity

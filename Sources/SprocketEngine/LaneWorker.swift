@@ -33,6 +33,8 @@ final class LaneWorker: @unchecked Sendable {
   private let code: RunningCode
   /// By step.
   private(set) var timers: [DurationHistogram]
+  /// By step: CPU time of the frames that were sampled, in nanoseconds, and their number.
+  private(set) var processor: [CPUSample]
   /// By step, frames dropped there.
   private(set) var late: [UInt64]
   private(set) var rejected: [UInt64]
@@ -40,7 +42,7 @@ final class LaneWorker: @unchecked Sendable {
   init(
     epoch: Epoch, laneIndex: Int, workerIndex: Int, wait: WaitStrategy,
     unpacker: (any Unpacker)?
-  ) {
+  ) throws(SinkError) {
     self.epoch = epoch
     self.laneIndex = laneIndex
     self.workerIndex = workerIndex
@@ -69,17 +71,18 @@ final class LaneWorker: @unchecked Sendable {
         return sink.sink.makeSelector().map { (sink.index, $0) }
       } : []
     let packs = lane.followsSource || lane.steps.contains(.pack)
-    packers =
-      packs
-      ? epoch.sinks.compactMap { sink in
-        guard !sink.hasFailed, sink.tapsSource == lane.followsSource else { return nil }
-        return sink.sink.makePacker().map { (sink, $0) }
-      } : []
+    var packers: [(sink: SinkState, packer: any Packer)] = []
+    for sink in epoch.sinks where packs && !sink.hasFailed {
+      guard sink.tapsSource == lane.followsSource, sink.packs else { continue }
+      if let packer = try sink.sink.makePacker() { packers.append((sink, packer)) }
+    }
+    self.packers = packers
     unsafe neighbours = .allocate(capacity: max(1, lane.history + lane.lookahead))
     code = RunningCode(
       lane.steps.map { ($0.stageIndex == nil ? "step `" : "stage `") + $0.name(epoch.stages) + "`" }
     )
     timers = lane.steps.map { _ in DurationHistogram() }
+    processor = lane.steps.map { _ in CPUSample() }
     late = lane.steps.map { _ in 0 }
     rejected = late
   }
@@ -112,12 +115,15 @@ final class LaneWorker: @unchecked Sendable {
     // Who taps the source wants what is damaged too.
     let isWanted = unsafe lane.followsSource || records[upstream].isAlive
     guard isWanted, !epoch.isFlushing else { return }
+    let isSampled = CPUSample.samples(sequence)
+    var used = isSampled ? threadCPUTime() : 0
     var time = monotonicNow()
     for (index, step) in lane.steps.enumerated() {
       let isKept = unsafe perform(step, index, slot, sequence: sequence, time: time)
       let done = monotonicNow()
       timers[index].record(done - time)
       time = done
+      if isSampled { used = processor[index].record(since: used) }
       if !isKept { return }
       if index == lastStageStep { unsafe records[laneIndex + 1].processed = time }
       if step == .unpack { unsafe records[laneIndex + 1].unpacked = time }

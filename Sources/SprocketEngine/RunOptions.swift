@@ -15,11 +15,14 @@ public struct RunOptions: Sendable {
   /// Decodes every frame that no stage drops before, also where nobody reads pixels, so that damage
   /// within the encoded data is found in frames that would be passed on as they are.
   public var verifies: Bool
+  /// Bytes that frames may take in memory; a run that needs more is refused. `nil`, the default, is three
+  /// quarters of what the machine, its control groups and limits leave.
+  public var memoryLimit: Int?
 
   public init(
     workers: Int = processorCount(), wait: WaitStrategy = .park, frameLimit: UInt64? = nil,
     durationLimit: Duration? = nil, drainLimit: Duration = .seconds(10),
-    verifies: Bool = false
+    verifies: Bool = false, memoryLimit: Int? = nil
   ) {
     contract(workers > 0, "asks for \(workers) workers; a lane has at least one")
     self.workers = workers
@@ -28,6 +31,7 @@ public struct RunOptions: Sendable {
     self.durationLimit = durationLimit
     self.drainLimit = drainLimit
     self.verifies = verifies
+    self.memoryLimit = memoryLimit
   }
 }
 

@@ -43,9 +43,16 @@ public struct RunSummary: Sendable {
   public var pack: DurationSummary?
   public var epochs: Int
   public var elapsed: Duration
-  /// User and system time of all threads.
-  public var processorTime: Duration
-  public var peakResidentBytes: Int
+  /// From the start to the source's latest frame: what `frames/s` is about. Draining, finishing and
+  /// waiting for nothing come after.
+  public var producing: Duration
+  /// User and system time of the threads of this run; those of libraries, such as libavcodec's, are not
+  /// among them.
+  public var cpuTime: Duration
+  /// User and system time of the process while the run was on: of all its threads, also other runs'.
+  public var processCPUTime: Duration
+  /// The most memory that the process ever had, also before this run.
+  public var processPeakResidentBytes: Int
   /// Per lane: the steps, in order, and the number of workers.
   public var lanes: [(steps: [String], workers: Int)]
   /// The ring's depth and slots as a sum.
@@ -71,7 +78,7 @@ extension Engine {
   public var summary: RunSummary {
     let ledger = ledger
     return RunSummary(
-      source: epoch.source, sourceCounts: source.counts, ledger: ledger,
+      source: epoch.source, sourceCounts: gate.isAbandoned ? [] : source.counts, ledger: ledger,
       sinks: zip(sinks, ledger.entries).map { state, entry in
         .init(
           name: state.sink.name, counts: entry.counts,
@@ -79,12 +86,12 @@ extension Engine {
       },
       stages: timers.stages.map {
         .init(
-          name: $0.name, duration: $0.histogram.summary, late: $0.late, rejected: $0.rejected)
+          name: $0.name, duration: $0.summary, late: $0.late, rejected: $0.rejected)
       },
-      unpack: Self.present(timers.unpack.histogram), pack: Self.present(timers.pack.histogram),
-      epochs: Int(epochCount), elapsed: .nanoseconds(elapsed),
-      processorTime: .nanoseconds(processorTime),
-      peakResidentBytes: SprocketEngine.peakResidentBytes(),
+      unpack: Self.present(timers.unpack), pack: Self.present(timers.pack),
+      epochs: Int(epochCount), elapsed: .nanoseconds(elapsed), producing: .nanoseconds(producing),
+      cpuTime: .nanoseconds(engineCPU), processCPUTime: .nanoseconds(processCPU),
+      processPeakResidentBytes: peakResidentBytes(),
       lanes: epoch.plan.lanes.map { lane in
         (lane.steps.map { $0.name(stages) }, lane.workers)
       },
@@ -97,7 +104,7 @@ extension Engine {
         + epoch.plan.warnings(stages, isLive: epoch.source.isLive),
       droppedEvents: shared.counters.droppedEvents.now,
       errors: shared.errors.withLock { $0 },
-      notes: shared.notes.withLock { $0 } + source.notes + stageNotes
+      notes: shared.notes.withLock { $0 } + (gate.isAbandoned ? [] : source.notes) + stageNotes
         + sinks.flatMap { $0.isStuck ? [] : $0.sink.notes })
   }
 
@@ -132,8 +139,8 @@ extension Engine {
     return counts
   }
 
-  private static func present(_ histogram: DurationHistogram) -> DurationSummary? {
-    let summary = histogram.summary
+  private static func present(_ line: StageTimers.Line) -> DurationSummary? {
+    let summary = line.summary
     return summary.count == 0 ? nil : summary
   }
 }

@@ -7,15 +7,14 @@ internal import Synchronization
 /// Keeps of the ring's contract:
 /// - R3: with no free position a live source drops the newest frame (`overrun`), an offline one
 ///   waits before it takes one.
-/// - R4: what a source lent goes back when all who read it have passed; at the latest when the
-///   position is reused, or the epoch is over.
 /// - R9: a jump backwards, or further than the tape allows, ends the epoch.
 /// - R10: it advances the tape and writes `missing`, `corrupt`, `startup` and `overrun` on it.
 ///
 /// It alone adds to the log of events: what happened up to a frame, before it publishes or marks that.
 ///
-/// Used by the source's thread alone.
-final class SourcePump {
+/// Unchecked: used by the source's thread while it has a job, by the run's between two jobs, and by the
+/// run's alone once the source is abandoned (`SourceGate`).
+final class SourcePump: @unchecked Sendable {
   /// Why an epoch ended.
   enum Outcome {
     case end
@@ -29,7 +28,7 @@ final class SourcePump {
   /// How long to wait for a frame before looking whether the run is to stop.
   static let patience: Int64 = 20_000_000
 
-  private let source: any Source
+  let source: SourceGate
   private let options: RunOptions
   private let shared: RunShared
   /// On the monotonic clock, where frames do not wait.
@@ -37,26 +36,40 @@ final class SourcePump {
   /// Nanoseconds from the first frame's capture to the end, where frames wait.
   private let mediaLimit: Int64?
   private var firstCaptured: Timestamp?
+  /// The ring of the epoch, as the source sees it.
+  private var producer: ProducerHand?
+  private(set) var outcome = Outcome.end
+  /// Announced, but not taken yet, at the epoch's start.
+  var held: Arrival?
+  /// While the drain discards what arrives; the run's thread ends it.
+  let isDraining = Atomic<Bool>(false)
+  /// The number of the frame that is being taken.
+  private var taking: UInt64?
+  /// When the latest frame came.
+  private(set) var lastArrival: Int64?
+  /// The source itself said that there is nothing more.
+  private(set) var hasEnded = false
   /// Number of the next frame that is produced.
   private(set) var nextNumber: UInt64 = 0
   private var lastSequence: UInt64?
-  private var firstNumber: UInt64 = 0
+  /// Of the epoch to come, or under way.
+  private(set) var firstNumber: UInt64 = 0
   private var firstSequence: UInt64 = 0
   /// What the source has lent: by slot, the sequence that it holds.
-  private var lentSequences: [UInt64?] = []
-  private var lentCount = 0
+  var lentSequences: [UInt64?] = []
+  var lentCount = 0
   private(set) var isLimitReached = false
   private var events = EventQueue()
   private let code = RunningCode(["source"])
 
   init(
-    source: any Source, isLive: Bool, options: RunOptions, shared: RunShared, start: Int64
+    source: SourceGate, isLive: Bool, options: RunOptions, shared: RunShared, start: Int64
   ) {
     self.source = source
     self.options = options
     self.shared = shared
     let limit = options.durationLimit?.nanosecondCount
-    deadline = isLive ? limit.map { start.addingReportingOverflow($0) }.map { $1 ? .max : $0 } : nil
+    deadline = isLive ? limit.map { SprocketEngine.deadline($0, after: start) } : nil
     mediaLimit = isLive ? nil : limit
   }
 
@@ -66,62 +79,86 @@ final class SourcePump {
     firstNumber = nextNumber
   }
 
-  var isOver: Bool {
-    shared.isStopping || isLimitReached || (deadline.map { monotonicNow() >= $0 } ?? false)
-  }
+  var isOver: Bool { shared.isStopping || isLimitReached || isTimeOver }
 
-  /// Runs until the source ends, the epoch ends, or the run is to stop.
-  func run(_ epoch: Epoch, producer: inout Producer, held: Arrival?) throws(SourceError)
-    -> Outcome
-  {
+  var isTimeOver: Bool { deadline.map { monotonicNow() >= $0 } ?? false }
+
+  /// The source's job of an epoch. A failure of the source ends the run.
+  func run(_ epoch: Epoch) {
     let before = code.begin()
     defer { RunningCode.end(before) }
+    do throws(SourceError) {
+      if let outcome = try take(epoch) { self.outcome = outcome }
+    } catch {
+      outcome = .end
+      if error.code != .interrupted { shared.fail(RunError(.failed, error.description)) }
+    }
+  }
+
+  /// Makes ready for an epoch: on the run's thread.
+  func enter(_ epoch: Epoch) {
+    producer = ProducerHand(epoch.ring)
+    outcome = .end
     lentSequences = [UInt64?](repeating: nil, count: epoch.memory.slotCount)
+    lentCount = 0
     if lastSequence != nil { epoch.firstSequence.store(firstSequence, ordering: .relaxed) }
+  }
+
+  /// Publishes the epoch's end. A frame that the source did not come back from is `missing`.
+  func endEpoch() {
+    if let number = taking, shared.tape.value(of: number) == 0 { mark(number, .missing) }
+    taking = nil
+    producer?.producer.end()
+    producer = nil
+  }
+
+  /// Until the source ends, the epoch ends, or the run is to stop. `nil` when the source is abandoned.
+  private func take(_ epoch: Epoch) throws(SourceError) -> Outcome? {
+    guard let hand = producer else { return .end }
     var waiter = Waiter(options.wait)
-    var pending = held
     var isFirst = true
     while !isOver {
       // Offline nothing is lost: a position first, then a frame.
-      if !epoch.source.isLive, producer.claim() == nil {
-        if !waiter.spinsOn() { waiter.park(producer.prepareToWait()) }
+      if !epoch.source.isLive, hand.producer.claim() == nil {
+        if !waiter.spinsOn() { waiter.park(hand.producer.prepareToWait()) }
         continue
       }
       waiter.reset()
-      reclaimPassed(epoch)
-      let arrival: Arrival
-      if let held = pending {
-        arrival = held
-        pending = nil
-      } else {
-        arrival = try source.next(timeout: Self.patience)
-      }
+      guard reclaimPassed(epoch), let arrival = try heldOrNext() else { return nil }
       switch arrival {
       case .nothing: continue
-      case .end: return .end
+      case .end:
+        // Asked to end, it says so too.
+        hasEnded = !isOver
+        return .end
       case .epoch(let description, _): return .epoch(description)
       case .frame(let frame):
         if isBeyondLimit(frame) {
-          source.discard()
+          guard source.discard() else { return nil }
           isLimitReached = true
           return .end
         }
         guard let number = admit(frame) else { return .jump(held: frame) }
         guard number < options.frameLimit ?? .max else {
-          source.discard()
-          break
+          if source.discard() { break }
+          return nil
         }
         epoch.firstSequence.store(firstSequence, ordering: .relaxed)
-        takeEvents(of: number)
-        if !frame.isOverrun, let (sequence, slot) = producer.claim() {
-          fill(epoch, slot: slot, frame, number: number, isFirst: isFirst)
-          noteLoan(epoch, slot: slot, sequence: sequence)
-          producer.publish()
-          isFirst = false
-        } else {
-          source.discard()
+        taking = number
+        guard takeEvents(of: number) else { return nil }
+        guard !frame.isOverrun, let (sequence, slot) = hand.producer.claim() else {
           mark(number, frame.fate ?? .overrun, foundRoom: false)
+          taking = nil
+          if source.discard() { break }
+          return nil
         }
+        guard fill(epoch, slot: slot, frame, number: number, isFirst: isFirst) else {
+          return nil
+        }
+        taking = nil
+        noteLoan(epoch, slot: slot, sequence: sequence)
+        hand.producer.publish()
+        isFirst = false
       }
     }
     return .end
@@ -135,26 +172,65 @@ final class SourcePump {
     return frame.captured.nanoseconds(since: first).map { $0 >= mediaLimit } ?? false
   }
 
-  /// While an epoch drains: what a live device delivers meanwhile is `overrun`, of the epoch to
-  /// come. Returns anything else that happened; a failure shows again when the epoch runs.
-  func discardOne() -> Arrival? {
-    guard !isLimitReached, let arrival = try? source.next(timeout: 2_000_000) else { return nil }
-    switch arrival {
-    case .nothing: return nil
-    case .frame(let frame): return overrun(frame) ? nil : arrival
-    case .end, .epoch: return arrival
+  private func heldOrNext() throws(SourceError) -> Arrival? {
+    guard let arrival = held.take() else { return try source.next(timeout: Self.patience) }
+    return arrival
+  }
+
+  /// What a live device delivers while an epoch drains is `overrun`, of the epoch to come. Anything else
+  /// that happens is `held`; a failure shows again when the epoch runs.
+  private func discardWhileDraining() {
+    while isDraining.load(ordering: .acquiring), held == nil, !isLimitReached {
+      let arrival: Arrival?
+      do throws(SourceError) {
+        arrival = try source.next(timeout: 2_000_000)
+      } catch {
+        return
+      }
+      guard let arrival else { return }
+      switch arrival {
+      case .nothing: break
+      case .frame(let frame):
+        guard let isCounted = overrun(frame) else { return }
+        if !isCounted { held = arrival }
+      case .end, .epoch: held = arrival
+      }
     }
   }
 
-  /// Gives an announced frame back: there is no room for it. False when it begins an epoch.
-  @discardableResult
-  func overrun(_ frame: ArrivedFrame) -> Bool {
+  /// The source's job at an epoch's end: what becomes of the frame whose number jumped; and while a
+  /// live source drains before another epoch, of what it delivers.
+  func leave(_ epoch: Epoch, goesOn: Bool) {
+    let isLive = epoch.source.isLive
+    if case .jump(let frame) = outcome {
+      if goesOn, !isLive {
+        held = .frame(frame)
+      } else {
+        guard goesOn ? overrun(frame) != nil : source.discard() else { return }
+      }
+    }
+    if goesOn, isLive { discardWhileDraining() }
+  }
+
+  /// Gives an announced frame back: there is no room for it. False when it begins an epoch, `nil` when
+  /// the source did not come back.
+  private func overrun(_ frame: ArrivedFrame) -> Bool? {
     guard let number = admit(frame) else { return false }
     let isWithinLimit = number < options.frameLimit ?? .max
-    if isWithinLimit { takeEvents(of: number) }
-    source.discard()
-    if isWithinLimit { mark(number, frame.fate ?? .overrun, foundRoom: false) }
-    return true
+    if isWithinLimit {
+      taking = number
+      guard takeEvents(of: number) else { return nil }
+      mark(number, frame.fate ?? .overrun, foundRoom: false)
+      taking = nil
+    }
+    return source.discard() ? true : nil
+  }
+
+  /// Gives back a frame that is held, and closes the source: the last job.
+  func close() {
+    if case .frame = held { guard source.discard() else { return } }
+    held = nil
+    source.close()
   }
 
   /// The frame's running number; the gap before it is `missing`. `nil` for a jump that ends the
@@ -167,6 +243,7 @@ final class SourcePump {
       firstNumber = nextNumber
     }
     lastSequence = frame.sequence
+    lastArrival = monotonicNow()
     let number = firstNumber + (frame.sequence - firstSequence)
     let limit = options.frameLimit ?? .max
     let end = min(number + 1, limit)
@@ -180,10 +257,11 @@ final class SourcePump {
     return number
   }
 
-  /// What happened up to a frame belongs to it, whatever becomes of it.
-  private func takeEvents(of number: UInt64) {
+  /// What happened up to a frame belongs to it, whatever becomes of it. False when the source did not
+  /// come back.
+  private func takeEvents(of number: UInt64) -> Bool {
     code.enter(0, frame: number)
-    source.takeEvents(into: &events)
+    guard source.takeEvents(into: &events) else { return false }
     for index in events.events.indices {
       var event = events.events[index]
       event.number = number
@@ -191,6 +269,7 @@ final class SourcePump {
     }
     if events.refused > 0 { shared.counters.droppedEvents.add(events.refused) }
     events.removeAll()
+    return true
   }
 
   private func mark(_ number: UInt64, _ fate: Fate, foundRoom: Bool = true) {
@@ -199,11 +278,12 @@ final class SourcePump {
     shared.counters.decided[Int(entry.value)].add()
   }
 
+  /// False when the source did not come back.
   private func fill(
     _ epoch: Epoch, slot index: Int, _ frame: ArrivedFrame, number: UInt64, isFirst: Bool
-  ) {
+  ) -> Bool {
     let slot = unsafe epoch.memory.slots + index
-    unsafe reclaim(slot, index)
+    guard unsafe reclaim(slot, index) else { return false }
     var record = FrameRecord()
     record.number = number
     record.sequence = frame.sequence
@@ -214,7 +294,7 @@ final class SourcePump {
     record.inForce = frame.inForce
     record.driverFlags = frame.driverFlags
     record.wasLate = frame.wasLate
-    record.dequeued = monotonicNow()
+    record.dequeued = lastArrival ?? 0
     if let fate = frame.fate {
       record.chainFate = fate
       mark(number, fate)
@@ -225,37 +305,14 @@ final class SourcePump {
     unsafe slot.pointee.records[0] = record
     for sink in epoch.sinks { unsafe slot.pointee.packedCounts[sink.index] = 0 }
     var capture = unsafe CaptureSlot(unsafeStorage: slot, format: epoch.source.format)
-    source.take(into: &capture)
+    return source.take(into: &capture)
   }
+}
 
-  private func noteLoan(_ epoch: Epoch, slot: Int, sequence: UInt64) {
-    guard unsafe epoch.memory.slots[slot].lent != nil else { return }
-    lentSequences[slot] = sequence
-    lentCount += 1
-  }
-
-  private func reclaim(_ slot: UnsafeMutablePointer<FrameStorage>, _ index: Int) {
-    guard let lent = unsafe slot.pointee.lent else { return }
-    unsafe source.reclaim(lent)
-    unsafe slot.pointee.lent = nil
-    lentSequences[index] = nil
-    lentCount -= 1
-  }
-
-  /// What all who read it have passed goes back: drivers have few buffers.
-  private func reclaimPassed(_ epoch: Epoch) {
-    guard lentCount > 0 else { return }
-    let limit = epoch.loanReaders.passed(epoch.ring)
-    for index in lentSequences.indices {
-      guard let sequence = lentSequences[index], sequence < limit else { continue }
-      unsafe reclaim(epoch.memory.slots + index, index)
-    }
-  }
-
-  /// All threads are joined: what is still lent goes back.
-  func reclaimAll(_ epoch: Epoch) {
-    for index in lentSequences.indices { unsafe reclaim(epoch.memory.slots + index, index) }
-  }
+/// A producer that outlives the job in which it is used.
+private final class ProducerHand {
+  var producer: Producer
+  init(_ ring: Ring) { producer = ring.makeProducer() }
 }
 
 extension ArrivedFrame {

@@ -11,10 +11,25 @@ public func monotonicNow() -> Int64 {
   return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
 }
 
+/// The monotonic clock in so many nanoseconds; what would lie beyond its end is its end.
+func deadline(in nanoseconds: Int64) -> Int64 { deadline(nanoseconds, after: monotonicNow()) }
+
+func deadline(_ nanoseconds: Int64, after time: Int64) -> Int64 {
+  let (sum, isBeyond) = time.addingReportingOverflow(nanoseconds)
+  return isBeyond ? .max : sum
+}
+
 /// CPU time that this process has used, in nanoseconds.
-func processCPUTime() -> Int64 {
+func processCPUTime() -> Int64 { cpuTime(of: CLOCK_PROCESS_CPUTIME_ID) }
+
+/// CPU time that the calling thread has used, in nanoseconds. Unlike the other clocks this one costs a
+/// system call.
+func threadCPUTime() -> Int64 { cpuTime(of: CLOCK_THREAD_CPUTIME_ID) }
+
+/// 0 where there is no such clock.
+private func cpuTime(of clock: clockid_t) -> Int64 {
   var time = timespec()
-  unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+  unsafe clock_gettime(clock, &time)
   return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
 }
 
@@ -28,68 +43,129 @@ func peakResidentBytes() -> Int {
 /// How many threads can run at once.
 public func processorCount() -> Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
+/// A 32-bit word that threads may wait on.
+///
+/// Unchecked: the memory holds an atomic, made before any thread knows it and freed after all of them.
+@safe
+final class FutexWord: @unchecked Sendable {
+  private let memory: UnsafeMutablePointer<Atomic<UInt32>>
+
+  init() {
+    unsafe memory = .allocate(capacity: 1)
+    unsafe memory.initialize(to: Atomic(0))
+  }
+
+  deinit {
+    unsafe memory.deinitialize(count: 1)
+    unsafe memory.deallocate()
+  }
+
+  var value: UInt32 { unsafe memory.pointee.load(ordering: .acquiring) }
+
+  /// Exchanges `expected` for `new` and wakes all who wait. False if it was something else.
+  func exchange(_ expected: UInt32, for new: UInt32) -> Bool {
+    let isDone = unsafe memory.pointee.compareExchange(
+      expected: expected, desired: new, ordering: .acquiringAndReleasing
+    ).exchanged
+    if isDone { unsafe futexWake(memory) }
+    return isDone
+  }
+
+  /// Sets it and wakes all who wait.
+  func set(_ new: UInt32) {
+    unsafe memory.pointee.store(new, ordering: .releasing)
+    unsafe futexWake(memory)
+  }
+
+  /// Waits while it is `expected`, until `deadline` (monotonic). False if it still is.
+  func wait(while expected: UInt32, until deadline: Int64) -> Bool {
+    while value == expected {
+      let left = deadline - monotonicNow()
+      if left <= 0 { return false }
+      unsafe futexWait(memory, expected, nanoseconds: left)
+    }
+    return true
+  }
+}
+
 /// A thread of the engine: named, joined with a bound.
 final class EngineThread: Sendable {
+  /// Bytes of address space for each thread's stack; pages that are not touched cost no memory. More
+  /// lets libraries recurse deeper, and counts against `ulimit -v`. The engine's threads use up to
+  /// 30 kB of it in release builds; libavcodec's and libturbojpeg's largest frames on a stack are some
+  /// 100 kB, and debug and sanitizer builds take several times that. Set, because the system's default
+  /// follows `ulimit -s`: from some kB to "unlimited".
+  static let stackBytes = 4 << 20
+
+  /// Tests put the names of threads here that shall not start, as at a limit of the system.
+  static let refused = Mutex<Set<String>>([])
+
   let name: String
   private let handle: pthread_t
   private let state: State
   private let isJoined = Atomic<Bool>(false)
 
-  /// Unchecked: the word is an atomic, made before the thread and freed after it; the body is the
-  /// thread's alone.
-  @safe
+  /// Unchecked: the body is the thread's alone, and `used` is written before `done` is.
   private final class State: @unchecked Sendable {
     /// Gone once it has started: it may hold what holds the thread.
     var body: (@Sendable () -> Void)?
-    /// 1 once the body has returned; a futex.
-    let done: UnsafeMutablePointer<Atomic<UInt32>>
+    /// CPU time of the whole thread, in nanoseconds.
+    var used: Int64 = 0
+    /// 1 once the body has returned.
+    let done = FutexWord()
 
-    init(_ body: @escaping @Sendable () -> Void) {
-      self.body = body
-      unsafe done = .allocate(capacity: 1)
-      unsafe done.initialize(to: Atomic(0))
-    }
-
-    deinit {
-      unsafe done.deinitialize(count: 1)
-      unsafe done.deallocate()
-    }
-
-    var isDone: Bool { unsafe done.pointee.load(ordering: .acquiring) == 1 }
-
-    func finish() {
-      unsafe done.pointee.store(1, ordering: .releasing)
-      unsafe futexWake(done)
-    }
-
-    func wait(nanoseconds: Int64) { unsafe futexWait(done, 0, nanoseconds: nanoseconds) }
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
   }
 
   /// Starts `body`. The kernel shows the first 15 bytes of `name`. Signals go to other threads.
-  init(_ name: String, _ body: @escaping @Sendable () -> Void) {
-    self.name = name
+  init(_ name: String, _ body: @escaping @Sendable () -> Void) throws(RunError) {
     let state = State {
       unsafe sprocket_name_thread(name)
       body()
     }
+    var handle = pthread_t()
+    let result =
+      Self.refused.withLock { $0.contains(name) }
+      ? EAGAIN : unsafe Self.create(&handle, Unmanaged.passRetained(state).toOpaque())
+    guard result == 0 else {
+      throw RunError(
+        .failed,
+        "the system starts no thread for `\(name)` (\(unsafe String(cString: strerror(result)))): "
+          + "raise its limit on processes or memory (ulimit -u, ulimit -v, a container's pids limit), "
+          + "or use fewer --workers")
+    }
+    self.name = name
     self.state = state
+    self.handle = handle
+  }
+
+  /// Starts a thread that runs, and lets go of, a state; lets go of it at once where that fails.
+  private static func create(_ handle: inout pthread_t, _ state: UnsafeMutableRawPointer) -> Int32 {
+    var attributes = pthread_attr_t()
+    var result = unsafe pthread_attr_init(&attributes)
+    guard result == 0 else {
+      unsafe Unmanaged<State>.fromOpaque(state).release()
+      return result
+    }
+    unsafe pthread_attr_setstacksize(&attributes, stackBytes)
     var all = sigset_t()
     var before = sigset_t()
     unsafe sigfillset(&all)
     unsafe pthread_sigmask(SIG_BLOCK, &all, &before)
-    var handle = pthread_t()
-    let result = unsafe pthread_create(
-      &handle, nil,
+    result = unsafe pthread_create(
+      &handle, &attributes,
       { argument in
         guard let argument = unsafe argument else { return nil }
         let state = unsafe Unmanaged<State>.fromOpaque(argument).takeRetainedValue()
         state.body.take()?()
-        state.finish()
+        state.used = threadCPUTime()
+        state.done.set(1)
         return nil
-      }, Unmanaged.passRetained(state).toOpaque())
+      }, state)
     unsafe pthread_sigmask(SIG_SETMASK, &before, nil)
-    precondition(result == 0, "no thread could be started: raise the limit (ulimit -u)")
-    self.handle = handle
+    unsafe pthread_attr_destroy(&attributes)
+    if result != 0 { unsafe Unmanaged<State>.fromOpaque(state).release() }
+    return result
   }
 
   deinit {
@@ -97,16 +173,20 @@ final class EngineThread: Sendable {
   }
 
   /// True once the body has returned.
-  var isDone: Bool { state.isDone }
+  var isDone: Bool { state.done.value == 1 }
+
+  /// CPU time that it has used so far. Not to be asked while another thread joins it.
+  var cpuTime: Int64 {
+    if isDone { return state.used }
+    var clock = clockid_t()
+    guard unsafe pthread_getcpuclockid(handle, &clock) == 0 else { return 0 }
+    return SprocketEngine.cpuTime(of: clock)
+  }
 
   /// Waits for the body to return, until `deadline` (monotonic). False if it has not by then.
   /// For one thread at a time.
   func join(until deadline: Int64) -> Bool {
-    while !state.isDone {
-      let left = deadline - monotonicNow()
-      if left <= 0 { return false }
-      state.wait(nanoseconds: left)
-    }
+    guard state.done.wait(while: 0, until: deadline) else { return false }
     if !isJoined.exchange(true, ordering: .relaxed) { pthread_join(handle, nil) }
     return true
   }

@@ -6,6 +6,9 @@ public final class NullSink: Sink {
   /// Frames taken.
   public private(set) var frameCount = 0
 
+  /// Nothing remains of frames that were dropped.
+  public var lasts: Bool { false }
+
   public init() {}
 
   public func configure(_ setup: inout SinkSetup) throws(SinkError) {}

@@ -20,7 +20,7 @@ extension SinkSetup {
           + "them; choose a smaller --size")
     }
     try reads(needs.parts)
-    packs(capacity: needs.capacity)
+    packs(capacity: needs.capacity, packerBytes: needs.packerBytes)
     if needs.isReduced {
       note("\(sink): \(format.pixelFormat.settingText) pictures are reduced to 8 bits")
     }

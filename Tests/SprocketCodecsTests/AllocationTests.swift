@@ -11,7 +11,7 @@ import Testing
       let format = FrameFormat(
         pixelFormat: pixels, width: 66, height: 35, color: .jpeg, rate: .unknown)
       let (unpacker, slot) = (FrameUnpacker(), TestSlot())
-      slot.addMemory(format, parts: parts, unpacker.configure(format: format, parts: parts))
+      slot.addMemory(format, parts: parts, unpacker.prepare(format: format, parts: parts))
       slot.deliver(RawPicture(pixels, width: 66, height: 35).planes, padding: 3)
       #expect(count(unpacker, slot) == 0)
     }
@@ -27,7 +27,7 @@ import Testing
       color: .jpeg, rate: .unknown)
     for parts in [FrameParts.image, .pixels, .luma(.full), .luma(.half), .luma(.eighth)] {
       let (unpacker, slot) = (FrameUnpacker(), TestSlot())
-      slot.addMemory(format, parts: parts, unpacker.configure(format: format, parts: parts))
+      slot.addMemory(format, parts: parts, unpacker.prepare(format: format, parts: parts))
       slot.deliver(bytes)
       let counted = count(unpacker, slot)
       print("JPEG, \(parts): \(counted) allocations for 20 frames")

@@ -10,7 +10,7 @@ import Testing
   private func unpack(_ bytes: [UInt8], _ format: FrameFormat, _ parts: FrameParts) -> TestSlot? {
     let unpacker = FrameUnpacker()
     let slot = TestSlot()
-    slot.addMemory(format, parts: parts, unpacker.configure(format: format, parts: parts))
+    slot.addMemory(format, parts: parts, unpacker.prepare(format: format, parts: parts))
     slot.deliver(bytes)
     return slot.unpack(with: unpacker) ? slot : nil
   }

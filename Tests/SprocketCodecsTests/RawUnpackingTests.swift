@@ -37,7 +37,7 @@ private let combinations: [FrameParts] = [
   private func check(_ picture: RawPicture, _ format: FrameFormat, _ parts: FrameParts) {
     let unpacker = FrameUnpacker()
     let slot = TestSlot()
-    slot.addMemory(format, parts: parts, unpacker.configure(format: format, parts: parts))
+    slot.addMemory(format, parts: parts, unpacker.prepare(format: format, parts: parts))
     slot.deliver(picture.planes, padding: 3)
     let name = "\(format.pixelFormat.fourcc) \(format.width)x\(format.height) \(parts)"
     #expect(slot.unpack(with: unpacker), "\(name)")
@@ -58,7 +58,7 @@ private let combinations: [FrameParts] = [
       let format = FrameFormat(
         pixelFormat: pixels, width: 9, height: 7, color: .video, rate: .unknown)
       let unpacker = FrameUnpacker()
-      let plan = unpacker.configure(format: format, parts: .image)
+      let plan = unpacker.prepare(format: format, parts: .image)
       #expect(plan.borrowsImage && !plan.borrowsLuma)
       let slot = TestSlot()
       slot.deliver(RawPicture(pixels, width: 9, height: 7).planes, padding: 1)
@@ -77,7 +77,7 @@ private let combinations: [FrameParts] = [
       let unpacker = FrameUnpacker()
       let slot = TestSlot()
       slot.addMemory(
-        format, parts: .pixels, unpacker.configure(format: format, parts: .pixels))
+        format, parts: .pixels, unpacker.prepare(format: format, parts: .pixels))
       slot.deliver(RawPicture(pixels, width: 8, height: 4).planes, padding: 0)
       #expect(!slot.unpack(with: unpacker), "\(pixels)")
       slot.deliver(RawPicture(pixels, width: 6, height: 6).planes, padding: 9)
@@ -89,7 +89,7 @@ private let combinations: [FrameParts] = [
     let format = FrameFormat(
       pixelFormat: .bayerRGGB, width: 8, height: 6, color: .jpeg, rate: .unknown)
     let unpacker = FrameUnpacker()
-    let plan = unpacker.configure(format: format, parts: .encoded)
+    let plan = unpacker.prepare(format: format, parts: .encoded)
     #expect(!plan.borrowsImage && !plan.borrowsLuma)
     let slot = TestSlot()
     slot.deliver(RawPicture(.bayerRGGB, width: 8, height: 6).planes, padding: 0)
@@ -130,7 +130,7 @@ private let combinations: [FrameParts] = [
     await #expect(processExitsWith: .failure) {
       let format = FrameFormat(
         pixelFormat: .rgb24, width: 8, height: 6, color: .video, rate: .unknown)
-      _ = FrameUnpacker().configure(format: format, parts: .image)
+      _ = FrameUnpacker().plan(format: format, parts: .image)
     }
   }
 }

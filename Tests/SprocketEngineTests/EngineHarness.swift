@@ -136,8 +136,11 @@ final class ScriptedSource: Source, @unchecked Sendable {
 
 /// Grey frames are their own image and luma.
 final class GreyUnpacker: Unpacker {
-  func configure(format: FrameFormat, parts: FrameParts) -> UnpackPlan {
+  func plan(format: FrameFormat, parts: FrameParts) -> UnpackPlan {
     UnpackPlan(borrowsImage: true, borrowsLuma: true)
+  }
+  func configure(format: FrameFormat, parts: FrameParts) -> UnpackPlan {
+    plan(format: format, parts: parts)
   }
   func unpack(_ slot: UnsafeMutablePointer<FrameStorage>) -> Bool {
     unsafe slot.pointee.versions[0].image = slot.pointee.source

@@ -49,7 +49,7 @@ import Testing
     let sink = MovieSink(path: scratch.path("m.mov"))
     try sink.configure(&setup)
     #expect(setup.parts == .encoded && setup.packedCapacity == 0)
-    #expect(sink.makePacker() == nil && sink.makeSelector() == nil)
+    #expect(try sink.makePacker() == nil && sink.makeSelector() == nil)
     #expect(setup.backlog == 5)
     try sink.finish()
   }
@@ -59,7 +59,7 @@ import Testing
     let sink = MovieSink(path: scratch.path("m.mov"))
     try sink.configure(&setup)
     #expect(setup.parts == .image && setup.packedCapacity > 64 * 48)
-    #expect(sink.makePacker() != nil)
+    #expect(try sink.makePacker() != nil)
     try sink.finish()
   }
 

@@ -88,7 +88,7 @@ struct Played {
 /// Full luma of a frame as the unpacker makes it.
 func unpackedLuma(_ slot: TestSlot, _ format: FrameFormat) -> [[UInt8]]? {
   let unpacker = FrameUnpacker()
-  let plan = unpacker.configure(format: format, parts: .luma(.full))
+  let plan = unpacker.prepare(format: format, parts: .luma(.full))
   slot.addMemory(format, parts: .luma(.full), plan)
   return slot.unpack(with: unpacker) ? slot.lumaRows(.full) : nil
 }

@@ -133,3 +133,13 @@ public final class TestSlot {
     }
   }
 }
+
+extension Unpacker {
+  /// `configure`, where there is memory enough.
+  public func prepare(format: FrameFormat, parts: FrameParts) -> UnpackPlan {
+    guard let plan = try? configure(format: format, parts: parts) else {
+      preconditionFailure("no memory for a small picture")
+    }
+    return plan
+  }
+}

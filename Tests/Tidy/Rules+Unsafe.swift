@@ -40,9 +40,9 @@ extension Rules {
     Permission(
       "Sources/SprocketEngine",
       [
-        "Engine+Epoch", "FrameMemory", "LaneWorker", "SinkWorker", "SourcePump", "StopSignals",
-        "Threads", "Waiting",
-      ], "lays out slots; threads and futexes"),
+        "Engine+Epoch", "FrameMemory", "LaneWorker", "SinkWorker", "SourceGate", "SourcePump",
+        "SourcePump+Loans", "StopSignals", "SystemMemory", "Threads", "Waiting",
+      ], "lays out slots; threads and futexes; asks the kernel for its limits"),
     Permission(
       "Sources/SprocketJPEG",
       [
@@ -136,7 +136,8 @@ extension Rules {
       "Sources/SprocketEngine",
       [
         "BackgroundWork", "ChainStage", "Engine", "Epoch", "FrameMemory", "LaneWorker",
-        "SinkWorker", "Threads",
+        "SinkWorker", "SourceGate",
+        "SourcePump", "Threads",
       ],
       "belong to one thread at a time, or to whom the ring lets pass"),
     Permission(
@@ -147,7 +148,8 @@ extension Rules {
     Permission(
       "Sources/SprocketRing", ["Table"], "owns its memory, never moves it, lends it immutably"),
     Permission(
-      "Tests/SprocketEngineTests", ["EngineHarness", "EventTests", "NeighbourTests", "TapTests"],
+      "Tests/SprocketEngineTests",
+      ["EngineHarness", "EventTests", "FrailSource", "NeighbourTests", "TapTests"],
       "used on one thread at a time"),
     Permission("Tests/SprocketRingTests", ["Support"], "slots that the ring itself guards"),
   ]

@@ -77,8 +77,11 @@ final class TimingSink: Sink {
 
 /// Nothing is unpacked.
 final class NoUnpacker: Unpacker {
-  func configure(format: FrameFormat, parts: FrameParts) -> UnpackPlan {
+  func plan(format: FrameFormat, parts: FrameParts) -> UnpackPlan {
     UnpackPlan(borrowsImage: true, borrowsLuma: true)
+  }
+  func configure(format: FrameFormat, parts: FrameParts) -> UnpackPlan {
+    plan(format: format, parts: parts)
   }
   func unpack(_ slot: UnsafeMutablePointer<FrameStorage>) -> Bool { true }
   func deriveLuma(
@@ -109,8 +112,8 @@ struct EngineHandOff {
     precondition(
       summary.lanes.count == lanes - 1, "\(lanes - 1) lanes were planned: \(summary.lanes)")
     let used =
-      Double(summary.processorTime.components.attoseconds) / 1e9
-      + Double(summary.processorTime.components.seconds) * 1e9
+      Double(summary.processCPUTime.components.attoseconds) / 1e9
+      + Double(summary.processCPUTime.components.seconds) * 1e9
     let latencies = sink.latencies.withLock { $0.sorted() }
     return HandOffResult(
       cpu: (used - Double(idle)) / 1e3 / Double(frames * lanes), latencies: latencies,

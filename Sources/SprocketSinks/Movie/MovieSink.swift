@@ -76,7 +76,10 @@ public final class MovieSink: Sink {
     return needs
   }
 
-  public func makePacker() -> (any Packer)? { needs.map { JPEGPacker($0, quality: quality) } }
+  public func makePacker() throws(SinkError) -> (any Packer)? {
+    guard let needs else { return nil }
+    return try JPEGPacker(needs, quality: quality)
+  }
 
   public func write(_ frame: borrowing PackedFrame) throws(SinkError) {
     if needs == nil {

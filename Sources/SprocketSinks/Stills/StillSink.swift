@@ -56,7 +56,10 @@ public final class StillSink: Sink {
 
   public func makeSelector() -> (any FrameSelector)? { selector }
 
-  public func makePacker() -> (any Packer)? { needs.map { JPEGPacker($0, quality: quality) } }
+  public func makePacker() throws(SinkError) -> (any Packer)? {
+    guard let needs else { return nil }
+    return try JPEGPacker(needs, quality: quality)
+  }
 
   public func write(_ frame: borrowing PackedFrame) throws(SinkError) {
     let record = frame.record

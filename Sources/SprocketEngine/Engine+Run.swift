@@ -1,0 +1,148 @@
+internal import SprocketCore
+internal import Synchronization
+
+// What the run's thread does, from start to end.
+extension Engine {
+  func run() {
+    let start = startTime.load(ordering: .relaxed)
+    let startCPU = processCPUTime()
+    let pump = SourcePump(
+      source: gate, isLive: epoch.source.isLive, options: options, shared: shared, start: start)
+    pump.beginEpoch()
+    while runEpoch(pump) {}
+    isClosing = true
+    onSource(pump) { pump.close() }
+    finish(upTo: pump.nextNumber)
+    seal()
+    tellIfNothingCame(pump)
+    elapsed = monotonicNow() - start
+    producing = max(0, (pump.lastArrival ?? start) - start)
+    processCPU = processCPUTime() - startCPU
+    engineCPU += sinks.reduce(threadCPUTime() + sourceThread.cpuTime) { $0 + $1.thread.cpuTime }
+  }
+
+  /// One epoch, from the start of its threads to their end. True when another one is to follow.
+  private func runEpoch(_ pump: SourcePump) -> Bool {
+    let threads = EpochThreads(epoch)
+    pump.enter(epoch)
+    let ended: Bool
+    do throws(RunError) {
+      try threads.start(options, makeUnpacker: makeUnpacker)
+      ended = onSource(pump) { [epoch] in pump.run(epoch) }
+    } catch {
+      shared.fail(error)
+      ended = false
+    }
+    guard let next = end(pump, threads, goesOn: ended) else { return false }
+    do throws(RunError) {
+      epoch = try Self.makeEpoch(
+        EpochRequest(
+          index: epochCount, source: next, firstNumber: pump.firstNumber, memoryLimit: memoryLimit),
+        stages: stages, sinks: sinks, options: options, shared: shared, reportBytes: reportBytes,
+        makeUnpacker: makeUnpacker)
+      epochCount += 1
+      return true
+    } catch {
+      shared.fail(error)
+      return false
+    }
+  }
+
+  /// Publishes the epoch's end and waits until it has drained. Returns the next epoch's source, if
+  /// there is to be one.
+  private func end(_ pump: SourcePump, _ threads: EpochThreads, goesOn: Bool) -> SourceDescription?
+  {
+    var next: SourceDescription?
+    if goesOn, !pump.isOver {
+      switch pump.outcome {
+      case .end: break
+      case .epoch(let description): next = description
+      case .jump: next = epoch.source
+      }
+    }
+    epoch.endNumber.store(pump.nextNumber, ordering: .releasing)
+    epoch.isLast.store(next == nil, ordering: .releasing)
+    pump.endEpoch()
+    pump.beginEpoch()
+    pump.isDraining.store(true, ordering: .releasing)
+    let isNext = next != nil
+    watch = SourceWatch()
+    if !gate.isAbandoned {
+      sourceThread.perform { [epoch] in pump.leave(epoch, goesOn: isNext) }
+    }
+    let isDrained = threads.drain(limit: options.drainLimit.nanosecondCount, shared: shared) {
+      watchSource(pump)
+    }
+    pump.isDraining.store(false, ordering: .releasing)
+    engineCPU += threads.cpuTime
+    watch = SourceWatch()
+    let isBack = awaitSource(pump)
+    guard isDrained else {
+      hasStuckThreads = true
+      return nil
+    }
+    timers.add(threads, epoch)
+    guard isBack, onSource(pump, { [epoch] in pump.reclaimAll(epoch) }) else { return nil }
+    if next != nil { epoch.memory.discard() }
+    return next
+  }
+
+  // MARK: The end
+
+  /// Sinks whose last job was not the last epoch (that could not be made), and stages. What a stuck
+  /// thread may still be using is left alone.
+  private func finish(upTo number: UInt64) {
+    let unfinished = sinks.filter { !$0.isStuck && !$0.hasFinished }
+    for state in unfinished {
+      let worker = SinkWorker(epoch: epoch, state: state, wait: options.wait)
+      state.thread.perform { worker.conclude(upTo: number) }
+    }
+    awaitSinks(unfinished)
+    guard !hasStuckThreads else { return }
+    for instance in stages.flatMap(\.instances) {
+      instance.stage.finish()
+      // Workers of one stage may say the same.
+      stageNotes += instance.stage.notes.filter { !stageNotes.contains($0) }
+    }
+  }
+
+  /// Gives the account to sinks that store it.
+  private func seal() {
+    let ledger = ledger
+    let whole = sinks.filter { !$0.isStuck && !$0.hasFailed }
+    for state in whole {
+      // What it counted before stands, should it be stuck.
+      state.sealedCounts = state.counts
+      state.thread.perform { [shared] in
+        do throws(SinkError) {
+          try state.sink.seal(ledger)
+        } catch {
+          state.fail(error, shared, isFinishing: true)
+        }
+      }
+    }
+    awaitSinks(whole)
+  }
+
+  /// Waits for the jobs of these sinks, all at once: as long as draining may take, and once the run is to
+  /// end at once, as long as threads have after a flush.
+  private func awaitSinks(_ waiting: [SinkState]) {
+    var end = deadline(in: options.drainLimit.nanosecondCount)
+    var isHurried = false
+    while let state = waiting.first(where: { !$0.thread.isIdle }) {
+      let now = monotonicNow()
+      if shared.isFlushing, !isHurried {
+        isHurried = true
+        end = min(end, now + 2 * EpochThreads.graceNanoseconds)
+      }
+      guard now < end else { break }
+      _ = state.thread.wait(until: min(end, now + Waiter.boundNanoseconds))
+    }
+    for state in waiting where !state.thread.isIdle {
+      state.isStuck = true
+      shared.fail(
+        RunError(
+          .failed, "the sink `\(state.sink.name)` did not finish; look at what it waits for"))
+    }
+  }
+}

@@ -1,0 +1,86 @@
+internal import SprocketCore
+
+/// What the frames of an epoch take, known before any of it is allocated.
+struct MemoryPlan {
+  let format: FrameFormat
+  let slots: Int
+  /// Bytes of each slot that will be written.
+  let slotBytes: Int
+  /// The same, and address space for worst cases.
+  let slotReserve: Int
+  /// What unpackers and packers allocate for themselves, all of them together.
+  let workerBytes: Int
+
+  /// `nil` for what does not fit in an `Int`.
+  private func total(_ bytes: Int) -> Int? {
+    let (product, isTooLarge) = bytes.multipliedReportingOverflow(by: slots)
+    let (sum, isStillTooLarge) = product.addingReportingOverflow(workerBytes)
+    return isTooLarge || isStillTooLarge ? nil : sum
+  }
+
+  func check(_ limit: MemoryLimit) throws(RunError) {
+    let size = "\(format.width)x\(format.height)"
+    let needed = total(slotBytes)
+    if needed ?? .max > limit.memory {
+      throw RunError(
+        .failed,
+        "frames of \(size) need \(Self.text(needed)) of memory here (\(slots) frames of "
+          + "\(Self.text(slotBytes))), and \(Self.text(limit.memory)) are allowed: use smaller "
+          + "frames, fewer --workers or a shorter look-ahead, or allow more with --memory")
+    }
+    let reserve = total(slotReserve)
+    if reserve ?? .max > limit.addressSpace {
+      throw RunError(
+        .failed,
+        "frames of \(size) need \(Self.text(reserve)) of address space here, and "
+          + "\(Self.text(limit.addressSpace)) are left for them: use smaller frames or fewer "
+          + "--workers, or raise the limit (ulimit -v)")
+    }
+  }
+
+  /// Sides and bytes up to which the arithmetic of a plan cannot overflow, whatever a file or device says
+  /// of itself. Far beyond any memory.
+  private static let longestSide = 1 << 20
+  private static let largestFrame = 1 << 46
+
+  /// Before stages and sinks are told of a source.
+  static func check(_ source: SourceDescription) throws(RunError) {
+    let (width, height) = (source.format.width, source.format.height)
+    guard width <= longestSide, height <= longestSide, source.capacity <= largestFrame else {
+      throw RunError(
+        .failed,
+        "frames of \(width)x\(height) and up to \(text(source.capacity)) are too large; is "
+          + "\(source.name) damaged?")
+    }
+  }
+
+  /// As people write it, to two digits and more.
+  private static func text(_ bytes: Int?) -> String {
+    guard let bytes else { return "more memory than can be counted" }
+    let units: [(shift: Int, name: String)] = [(30, "GB"), (20, "MB"), (10, "kB")]
+    guard let unit = units.first(where: { bytes >> $0.shift >= 10 || $0.shift == 10 }) else {
+      return "\(bytes) bytes"
+    }
+    return "\(bytes >> unit.shift) \(unit.name)"
+  }
+}
+
+/// What a run's frames may take.
+struct MemoryLimit {
+  /// Bytes that are written.
+  let memory: Int
+  /// Bytes of address space.
+  let addressSpace: Int
+
+  /// The share of what is there that frames may take, in quarters; the rest is for decoders, sinks and
+  /// other programs. More lets larger frames run, and nearer to the end of the machine's memory.
+  private static let quarters = 3
+
+  /// `asked` in bytes; by default a share of what is available now, which all epochs of a run keep to.
+  init(asked: Int?, system: SystemMemory = .now()) {
+    memory = asked ?? Self.share(system.available)
+    addressSpace = Self.share(system.addressSpace)
+  }
+
+  private static func share(_ bytes: Int) -> Int { bytes == .max ? .max : bytes / 4 * quarters }
+}

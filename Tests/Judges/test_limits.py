@@ -1,0 +1,129 @@
+"""What the system does not give: threads, address space, memory; and files that ask for too much of it.
+Every run ends by itself with one sentence, and what was recorded is complete."""
+import json
+import os
+import resource
+import subprocess
+
+import pytest
+
+from program import LIMIT, SPROCKET, one_sentence, read_summary, sprocket
+from recordings import decode, movie_packets
+
+SCENE = ["run", "--source", "scene", "--size", "320x240", "--rate", "60", "--quiet"]
+
+
+def limited(kind, amount, *arguments, user=None):
+    """Runs the program under a limit, as another user where one is given."""
+    def limit():
+        resource.setrlimit(kind, (amount, amount))
+    result = subprocess.run([SPROCKET, *map(str, arguments)], capture_output=True, timeout=LIMIT,
+                            preexec_fn=limit, user=user, extra_groups=[] if user else None)
+    result.errors = result.stderr.decode()
+    return result
+
+
+def address_space():
+    """Bytes of address space that the program has when it does next to nothing."""
+    for megabytes in range(100, 4000, 50):
+        if limited(resource.RLIMIT_AS, megabytes << 20, "stages").returncode == 0:
+            return megabytes << 20
+    pytest.skip("the program does not start under any limit")
+
+
+def test_too_little_address_space_is_told_in_a_sentence(tmp_path):
+    base = address_space()
+    refused = 0
+    for more in range(20, 520, 50):
+        movie = tmp_path / f"{more}.mov"
+        result = limited(resource.RLIMIT_AS, base + (more << 20), *SCENE, "--frames", "10", "--workers",
+                         "8", "--movie", movie)
+        assert result.returncode in (0, 1), (more, result.returncode, result.errors)
+        if result.returncode:
+            refused += 1
+            assert "ulimit -v" in one_sentence(result.errors)
+        else:
+            assert len(movie_packets(movie)) == 10
+    assert 0 < refused
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="no limit of threads holds for one user alone")
+def test_too_few_threads_are_told_in_a_sentence():
+    # Somebody whom nothing else runs as.
+    user = 2_000_000 + os.getpid()
+    try:
+        refused = 0
+        for threads in range(1, 16):
+            result = limited(resource.RLIMIT_NPROC, threads, *SCENE, "--frames", "10", "--workers", "8",
+                             "--stage", "meter", "--checksum", user=user)
+            assert result.returncode in (0, 1), (threads, result.returncode, result.errors)
+            if result.returncode:
+                refused += 1
+                assert "ulimit -u" in one_sentence(result.errors)
+        assert 3 < refused
+    except PermissionError:
+        pytest.skip("another user may not run the program where it lies")
+
+
+@pytest.mark.parametrize("stack", [64 << 10, resource.RLIM_INFINITY])
+def test_the_size_of_a_stack_is_not_the_shells(stack):
+    result = limited(resource.RLIMIT_STACK, stack, *SCENE, "--frames", "10", "--stage", "stabilize",
+                     "--checksum")
+    assert result.returncode == 0, result.errors
+
+
+def bomb(folder):
+    """A photograph of 16x16 pixels whose header says 65500x65500."""
+    sprocket("run", "--source", "scene", "--size", "16x16", "--frames", "1", "--quiet", "--stills",
+             folder / "stills")
+    data = bytearray(next((folder / "stills").glob("*.jpg")).read_bytes())
+    frame = data.index(b"\xff\xc0")
+    data[frame + 5:frame + 9] = (65500).to_bytes(2, "big") * 2
+    path = folder / "bomb.jpg"
+    path.write_bytes(data)
+    return path
+
+
+def test_pictures_beyond_the_memory_are_refused_before_any_is_taken(tmp_path):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    result = sprocket("run", "--source", f"file:{bomb(tmp_path)}", "--checksum", "--quiet", "--memory",
+                      "2G", check=False)
+    assert result.returncode == 1
+    sentence = one_sentence(result.errors)
+    assert "65500x65500" in sentence and "--memory" in sentence
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss <= max(before, 600_000)
+
+
+def test_memory_is_a_limit_that_can_be_set():
+    refused = sprocket(*SCENE, "--frames", "3", "--checksum", "--memory", "1M", check=False)
+    assert refused.returncode == 1 and "1024 kB are allowed" in one_sentence(refused.errors)
+    sprocket(*SCENE, "--frames", "3", "--checksum", "--memory", "1.5G")
+    wrong = sprocket(*SCENE, "--memory", "much", check=False)
+    assert wrong.returncode == 2 and "memory" in one_sentence(wrong.errors)
+
+
+def test_a_readers_end_is_the_pipes_and_not_the_movies(tmp_path):
+    movie, summary = tmp_path / "movie.mov", tmp_path / "summary.json"
+    command = [SPROCKET, *SCENE[:-1], "--frames", "180", "--pipe", "y4m", "--movie", movie, "--summary",
+               summary]
+    with subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as process:
+        process.stdout.read(100)
+        process.stdout.close()
+        errors = process.stderr.read().decode()
+        assert process.wait(LIMIT) == 0
+    assert len(movie_packets(movie)) == 180 and decode(movie) == ""
+    told = read_summary(summary)
+    assert told["sinks"]["movie"]["delivered"] == 180
+    assert told["sinks"]["pipe"]["flushed"] > 0
+    assert told["notes"] and all(note in errors for note in told["notes"])
+
+
+def test_figures_say_whose_they_are(tmp_path):
+    summary = tmp_path / "summary.json"
+    sprocket(*SCENE, "--frames", "60", "--stage", "meter", "--checksum", "--summary", summary)
+    told = json.loads(summary.read_text())
+    assert 0 < told["produced_s"] <= told["elapsed_s"]
+    assert 0 < told["run_cpu_s"] <= told["cpu_s"]
+    stage = told["stages"]["meter"]
+    assert 0 < stage["cpu_us"]

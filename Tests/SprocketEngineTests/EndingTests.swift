@@ -1,0 +1,170 @@
+import Glibc
+import SprocketCore
+import Synchronization
+import Testing
+
+@testable import SprocketEngine
+
+/// A stage whose thread the system refuses: from the start, or once frames have another size.
+struct Unstarted: Stage {
+  static let order = Order.sequence
+  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+    if setup.format.width != 8 { _ = EngineThread.refused.withLock { $0.insert("unstarted") } }
+    return setup.format
+  }
+  mutating func process(_ frame: inout FrameView) -> Verdict { .keep }
+  static let plugin = Plugin("unstarted", "gets no thread", Unstarted.self)
+}
+
+@Suite(.serialized) struct ThreadFailureTests {
+  private func allow() { EngineThread.refused.withLock { $0 = [] } }
+
+  @Test func aLaneThatCannotStartEndsTheRunWithOneSentenceAndFinishedSinks() throws {
+    _ = EngineThread.refused.withLock { $0.insert("unstarted") }
+    defer { allow() }
+    let sinks = [RecordingSink("a"), RecordingSink("b", packs: true)]
+    let summary = try run(ScriptedSource(frames: 20), [Unstarted.plugin], sinks: sinks)
+    #expect(sinks.map(\.finishes) == [1, 1])
+    #expect(summary.errors.count == 1)
+    #expect(summary.errors.first?.description.contains("`unstarted`") == true)
+    #expect(summary.errors.first?.description.contains("ulimit -u") == true)
+  }
+
+  @Test func aLaneThatCannotStartAtAnEpochsChangeLeavesWhatWasRecordedComplete() throws {
+    defer { allow() }
+    let sinks = [RecordingSink("a"), RecordingSink("b", packs: true)]
+    let steps: [ScriptedSource.Step] =
+      (0..<20).map { .frame(sequence: UInt64($0)) } + [.epoch(width: 24)]
+      + (0..<20).map { .frame(sequence: UInt64($0)) }
+    let source = ScriptedSource(steps)
+    let summary = try run(source, [Unstarted.plugin], sinks: sinks)
+    #expect(summary.ledger.entries.allSatisfy { $0.counts[.delivered] == 20 })
+    #expect(summary.ledger.produced == 20)
+    #expect(sinks.map(\.finishes) == [1, 1])
+    #expect(summary.errors.count == 1)
+  }
+
+  @Test(arguments: ["run", "source", "only sink"])
+  func withoutTheThreadsOfItsEndARunDoesNotBegin(name: String) throws {
+    _ = EngineThread.refused.withLock { $0.insert(name) }
+    defer { allow() }
+    let source = ScriptedSource(frames: 1)
+    let sink = RecordingSink("only sink")
+    let error = #expect(throws: RunError.self) {
+      _ = try Engine(source: source, stages: [], sinks: [sink], options: RunOptions(workers: 1)) {
+        GreyUnpacker()
+      }
+    }
+    #expect(error?.code == .failed)
+    #expect(error?.description.contains("`\(name)`") == true)
+  }
+}
+
+@Suite struct SourceEndTests {
+  private func start(_ source: FrailSource, _ sinks: [any Sink], duration: Duration? = nil) throws
+    -> Engine
+  {
+    let options = RunOptions(
+      workers: 2, durationLimit: duration, drainLimit: .milliseconds(200))
+    let engine = try Engine(source: source, stages: [], sinks: sinks, options: options) {
+      GreyUnpacker()
+    }
+    engine.start()
+    return engine
+  }
+
+  @Test(arguments: [FrailSource.Call.next, .take, .close], [false, true])
+  func aSourceThatDoesNotReturnIsAbandonedAndSinksAreFinished(
+    call: FrailSource.Call, isLive: Bool
+  ) throws {
+    let source = FrailSource(call, isLive: isLive)
+    let sink = RecordingSink()
+    let engine = try start(source, [sink])
+    source.waitUntilReached()
+    engine.stop()
+    engine.stop()
+    #expect(engine.wait(for: .seconds(60)))
+    let summary = engine.summary
+    #expect(summary.ledger.isBalanced)
+    #expect(sink.finishes == 1)
+    #expect(
+      summary.errors.map(\.description) == [
+        "the source `frail` did not return from a call; look at what it waits for"
+      ])
+    // The frame that it was taking was announced and never came.
+    #expect(summary.ledger.entries[0].counts[.missing] == (call == .take ? 1 : 0))
+    // It comes back when all is over, and calls nothing any more.
+    source.isHeld.store(false, ordering: .releasing)
+    usleep(100_000)
+    #expect(source.late.load(ordering: .relaxed) == 0)
+  }
+
+  @Test func aSourceIsAskedToReturnAtTheFirstStop() throws {
+    let source = FrailSource(.next, heeds: true)
+    let sink = RecordingSink()
+    let engine = try start(source, [sink])
+    source.waitUntilReached()
+    engine.stop()
+    #expect(engine.wait(for: .seconds(60)))
+    let summary = engine.summary
+    #expect(summary.errors.isEmpty)
+    #expect(summary.ledger.entries[0].counts[.delivered] == 10)
+    #expect(source.closes.load(ordering: .relaxed) == 1)
+  }
+
+  @Test func aSourceIsAskedToReturnWhenTheTimeIsOver() throws {
+    let source = FrailSource(.next, heeds: true)
+    let engine = try start(source, [RecordingSink()], duration: .milliseconds(100))
+    #expect(engine.wait(for: .seconds(60)))
+    #expect(engine.summary.errors.isEmpty)
+  }
+
+  @Test func aLiveSourceThatSendsNoFrameFailedTheRun() throws {
+    let source = FrailSource(.silent, after: 0, isLive: true)
+    let engine = try start(source, [RecordingSink()], duration: .milliseconds(100))
+    #expect(engine.wait(for: .seconds(60)))
+    #expect(engine.summary.errors.count == 1)
+    #expect(engine.summary.errors.first?.description.contains("frail sent no frame") == true)
+  }
+
+  @Test func aLiveSourceThatHasNothingAndSaysSoIsNoFailure() throws {
+    let engine = try start(FrailSource(.close, after: 0, isLive: true), [RecordingSink()])
+    engine.stop()
+    engine.stop()
+    #expect(engine.wait(for: .seconds(60)))
+  }
+}
+
+@Suite struct LastingTests {
+  /// A sink of which nothing remains.
+  final class Passing: Sink {
+    let name = "passing"
+    var lasts: Bool { false }
+    func configure(_ setup: inout SinkSetup) throws(SinkError) {}
+    func write(_ frame: borrowing PackedFrame) throws(SinkError) {}
+  }
+
+  private func gone(at number: UInt64, _ code: SinkError.Code) -> RecordingSink {
+    let sink = RecordingSink("pipe")
+    sink.failsAt = number
+    sink.failure = SinkError(code, "nobody reads")
+    return sink
+  }
+
+  @Test(arguments: [SinkError.Code.readerGone, .failed])
+  func aSinkThatIsAtItsEndEndsAloneWhileAnothersWorkLasts(code: SinkError.Code) throws {
+    let movie = RecordingSink("movie")
+    let summary = try run(ScriptedSource(frames: 100), sinks: [gone(at: 10, code), movie])
+    #expect(summary.ledger.entries[0].counts[.delivered] == 10)
+    #expect(summary.ledger.entries[1].counts[.delivered] == 100)
+    #expect(summary.errors.isEmpty == (code == .readerGone))
+    #expect(summary.notes.contains("nobody reads") == (code == .readerGone))
+  }
+
+  @Test(arguments: [SinkError.Code.readerGone, .failed])
+  func theRunEndsWhenNothingOfItWouldRemain(code: SinkError.Code) throws {
+    let source = ScriptedSource([.frame(sequence: 0)], repeats: true)
+    let summary = try run(source, sinks: [gone(at: 10, code), Passing()])
+    #expect(summary.ledger.entries[0].counts[.delivered] == 10)
+  }
+}

@@ -1,0 +1,96 @@
+import Glibc
+import SprocketCore
+import Testing
+
+@testable import SprocketEngine
+
+@Suite struct MeasureTests {
+  /// Sleeps, which is time and no work.
+  struct Sleepy: Stage {
+    static let order = Order.sequence
+    mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+      setup.format
+    }
+    mutating func process(_ frame: inout FrameView) -> Verdict {
+      usleep(10_000)
+      return .keep
+    }
+    static let plugin = Plugin("sleepy", "sleeps", Sleepy.self)
+  }
+
+  @Test func aStagesCPUTimeIsWhatItWorkedAndNotWhatItWaited() throws {
+    let summary = try run(
+      ScriptedSource(frames: 20), [Sleepy.plugin], sinks: [RecordingSink()], workers: 1)
+    let stage = try #require(summary.stages.first)
+    #expect(stage.duration.p50 >= 10_000)
+    #expect(stage.duration.cpu > 0 && stage.duration.cpu < stage.duration.mean / 2)
+    #expect(summary.cpuTime > .zero)
+    #expect(summary.cpuTime <= summary.processCPUTime)
+  }
+
+  @Test func producingEndsWithTheLastFrameAndDrainingComesAfter() throws {
+    let sink = RecordingSink()
+    sink.delay = { $0 == 2 ? 500_000_000 : 0 }
+    let summary = try run(ScriptedSource(frames: 3), sinks: [sink])
+    #expect(summary.producing > .zero)
+    #expect(summary.elapsed - summary.producing > .milliseconds(400))
+  }
+
+  @Test func framesThatNeedMoreMemoryThanAllowedAreRefusedBeforeAnyIsTaken() throws {
+    let options = RunOptions(workers: 1, memoryLimit: 1 << 20)
+    let source = ScriptedSource([.frame(sequence: 0)], width: 1 << 19)
+    let error = #expect(throws: RunError.self) {
+      _ = try Engine(source: source, stages: [], sinks: [RecordingSink()], options: options) {
+        GreyUnpacker()
+      }
+    }
+    #expect(error?.code == .failed)
+    #expect(error?.description.contains("524288x4") == true)
+    #expect(error?.description.contains("1024 kB are allowed") == true)
+    #expect(error?.description.contains("--memory") == true)
+    #expect(source.isClosed)
+  }
+
+  @Test func sizesBeyondReasonAreRefusedBeforeAnybodyCountsWithThem() {
+    let source = ScriptedSource([.frame(sequence: 0)], width: 1 << 40)
+    #expect(throws: RunError.self) {
+      _ = try Engine(source: source, stages: [], sinks: [], options: RunOptions()) {
+        GreyUnpacker()
+      }
+    }
+  }
+
+  @Test func aPlanThatOverflowsIsRefused() {
+    let format = FrameFormat(pixelFormat: .grey, width: 8, height: 4, color: .jpeg, rate: .unknown)
+    let plan = MemoryPlan(
+      format: format, slots: 1 << 20, slotBytes: 1 << 20, slotReserve: 1 << 50, workerBytes: 0)
+    let limit = MemoryLimit(asked: .max, system: SystemMemory())
+    #expect(throws: RunError.self) {
+      try plan.check(MemoryLimit(asked: 1 << 30, system: SystemMemory()))
+    }
+    var small = SystemMemory()
+    small.addressSpace = 1 << 40
+    #expect(throws: RunError.self) { try plan.check(MemoryLimit(asked: nil, system: small)) }
+    #expect(limit.memory == .max && limit.addressSpace == .max)
+  }
+
+  @Test func controlGroupsLimitsHoldWithTheirAncestors() {
+    #expect(
+      SystemMemory.groups("0::/a.slice/b.scope\n") == [
+        "/sys/fs/cgroup", "/sys/fs/cgroup/a.slice", "/sys/fs/cgroup/a.slice/b.scope",
+      ])
+    #expect(
+      SystemMemory.groups("5:cpu,memory:/docker\n3:pids:/docker\n") == [
+        "/sys/fs/cgroup/memory", "/sys/fs/cgroup/memory/docker",
+      ])
+    // Cached files can be given up, shared memory cannot.
+    #expect(
+      SystemMemory.left(limit: 100, used: 90, statistics: "anon 30\nfile 60\nshmem 10\n") == 60)
+    #expect(SystemMemory.left(limit: 100, used: 130, statistics: "") == 0)
+  }
+
+  @Test func thisMachinesMemoryIsKnown() {
+    let memory = SystemMemory.now()
+    #expect(memory.available > 0 && memory.available < .max)
+  }
+}
