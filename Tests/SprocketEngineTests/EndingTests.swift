@@ -113,7 +113,7 @@ struct Unstarted: Stage {
   }
 
   @Test func aSourceIsAskedToReturnWhenTheTimeIsOver() throws {
-    let source = FrailSource(.next, heeds: true)
+    let source = FrailSource(.next, isLive: true, heeds: true)
     let engine = try start(source, [RecordingSink()], duration: .milliseconds(100))
     #expect(engine.wait(for: .seconds(60)))
     #expect(engine.summary.errors.isEmpty)
