@@ -26,6 +26,8 @@ struct Similarity: Equatable, BitwiseCopyable, Sendable {
     self.shiftY = shiftY
   }
 
+  var isFinite: Bool { a.isFinite && b.isFinite && shiftX.isFinite && shiftY.isFinite }
+
   var scale: Double { (a * a + b * b).squareRoot() }
   /// In radians.
   var roll: Double { atan2(b, a) }

@@ -14,6 +14,9 @@ public struct MotionStage: Stage {
   private var writer: ReportWriter<Report>?
   private var estimator: MotionEstimator?
   private let words = MotionWords()
+  private var unusable = UnusableMatrices()
+
+  public var notes: [String] { unusable.notes("stabilize/estimate") }
 
   public init() {}
 
@@ -53,6 +56,9 @@ public struct MotionStage: Stage {
     var motion = estimator?.motion() ?? FrameMotion()
     let since = frame.record.captured.nanoseconds(since: earlier.record.captured) ?? 0
     motion.seconds = Double(since) * 1e-9
+    let found = motion.fromEarlier
+    motion.fromEarlier = unusable.checked(found, isUsable: found.isFinite)
+    if !found.isFinite { motion.comparison = .blank }
     return motion
   }
 }

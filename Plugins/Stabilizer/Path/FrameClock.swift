@@ -1,4 +1,5 @@
-/// Makes of capture times how much time a path has from frame to frame, in ticks of 1/30 s.
+/// Makes of capture times how much time a path has from frame to frame, in ticks of 1/30 s. It is always
+/// above 0: paths are divided by it.
 ///
 /// Real times count, not frames: after a gap there is more to go. But clocks that are set back, and
 /// drivers that stamp frames in bursts, say of two neighbours that no time has passed, and of the next
@@ -10,7 +11,8 @@ struct FrameClock {
   private(set) var usualTicks = 0.0
   /// Given to the latest frame beyond what its capture time said.
   private var advance = 0.0
-  /// What the latest frame was given, and what of its time was not, as rounding or lateness.
+  /// What the latest frame was given, and what of its time was not, as rounding or lateness. No frame
+  /// has been given any yet while that is 0.
   private var pace = 0.0
   private var rest = 0.0
 
@@ -18,6 +20,13 @@ struct FrameClock {
   private static let unknownTicks = 1.0
   /// Gaps of more than 3 s say no more than one of 3 s.
   private static let mostTicks = 90.0
+  /// The least that is taken for usual: 3000 frames a second. Divided by less, the planner's numbers
+  /// lose their precision.
+  private static let leastTicks = 0.01
+  /// A shorter time counts for that in the mean, 3 ms, or for half the usual if that is less.
+  private static let leastCounted = 0.1
+  /// Of the usual, the least that any frame is given.
+  private static let leastShare = 0.25
   /// Rounding and lateness: 2 ms.
   private static let tolerance = 0.06
 
@@ -26,25 +35,28 @@ struct FrameClock {
     let said = min(max(seconds * 30, -Self.mostTicks), Self.mostTicks)
     if usualTicks == 0 {
       guard said > 0 else { return Self.unknownTicks }
-      usualTicks = said
+      usualTicks = max(said, Self.leastTicks)
     }
     let usual = usualTicks
-    usualTicks += (min(max(said, 0.1), 2 * usual) - usual) * 0.1
-    if said < usual / 4 {
+    let counted = min(max(said, min(Self.leastCounted, usual / 2)), 2 * usual)
+    usualTicks = max(usual + (counted - usual) * 0.1, Self.leastTicks)
+    let least = usual * Self.leastShare
+    if said < least {
       advance = min(usual - said, 4 * usual)
       return usual
     }
     let left = said - advance
     // Several in a row may have been set back by as much.
-    guard left >= usual / 4 else { return said }
+    guard left >= least else { return said }
     advance = 0
-    return even(left)
+    return even(left, least: least)
   }
 
-  private mutating func even(_ ticks: Double) -> Double {
+  /// `ticks`, which is `least` or more, and what rest there is of those before; `least` or more.
+  private mutating func even(_ ticks: Double, least: Double) -> Double {
     let due = ticks + rest
-    let isNear = abs(due - pace) < Self.tolerance
-    pace = isNear ? pace + (due - pace) * 0.1 : due
+    let isNear = pace > 0 && abs(due - pace) < Self.tolerance
+    pace = max(isNear ? pace + (due - pace) * 0.1 : due, least)
     rest = due - pace
     return pace
   }

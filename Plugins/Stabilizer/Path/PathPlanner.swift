@@ -68,7 +68,14 @@ struct PathPlanner {
     motion.comparison == .tracked || motion.comparison == .blank
   }
 
-  private mutating func restart() {
+  /// Whether all that the next frame builds on is a number.
+  var isFinite: Bool {
+    (pose + velocity + path + smoothPath + intent).sum().isFinite && handling.shakiness.isFinite
+      && predictor.displacement.sum().isFinite
+  }
+
+  /// Forgets all motions.
+  mutating func restart() {
     pose = .zero
     (velocity, velocityTicks) = (.zero, 0)
     (path, smoothPath) = (.zero, .zero)

@@ -29,7 +29,10 @@ public struct PathStage: Stage {
   private var ahead: [FrameMotion] = []
   private var format: FrameFormat?
   private let words = MotionWords()
-  public private(set) var notes: [String] = []
+  private var unusable = UnusableMatrices()
+  private var limits: [String] = []
+
+  public var notes: [String] { limits + unusable.notes("stabilize/plan") }
 
   public init() {}
 
@@ -37,16 +40,16 @@ public struct PathStage: Stage {
     let format = setup.format
     let active = Stabilizer.active(mode, format, isLive: setup.isLive)
     writer = setup.report(Report.self)
-    (motion, planner, notes) = (nil, nil, [])
+    (motion, planner, limits) = (nil, nil, [])
     report = Report()
     report.mode = ReportWord(active)
     report.set(stabilizedFromSensor: .identity, width: format.width, height: format.height)
     self.format = format
     guard active != .off else {
-      if mode != .off { notes = [Self.inactive] }
+      if mode != .off { limits = [Self.inactive] }
       return format
     }
-    if crop == 0 { notes = [Self.withoutRoom] }
+    if crop == 0 { limits = [Self.withoutRoom] }
     motion = try setup.reader(MotionReport.self, from: "stabilize/estimate")
     let known = active == .cinematic ? lookahead : 0
     if known > 0 { setup.readsAhead(known) }
@@ -84,7 +87,12 @@ public struct PathStage: Stage {
   }
 
   private mutating func plan(_ motion: FrameMotion, _ format: FrameFormat) {
-    guard let stabilized = planner?.next(motion, ahead: ahead), let planner else { return }
+    guard var stabilized = planner?.next(motion, ahead: ahead) else { return }
+    let isFinite = planner?.isFinite == true
+    stabilized = unusable.checked(stabilized, isUsable: isFinite)
+    // Nothing of it may reach the next frame.
+    if !isFinite { planner?.restart() }
+    guard let planner else { return }
     report.set(stabilizedFromSensor: stabilized, width: format.width, height: format.height)
     let (path, smooth) = (planner.path, planner.smoothPath)
     (report.pathX, report.pathY) = (path[0], path[1])

@@ -129,7 +129,7 @@ struct ShakeModel {
   /// `displacement` was observed, `ticks` after what was observed before.
   mutating func observe(_ displacement: Pose, ticks: Double, confidence: Double) {
     let noise = Self.observationNoise * ticks / max(confidence, 0.05)
-    let variance = covariance[0][0] + noise * noise
+    let variance = max(covariance[0][0], 0) + noise * noise
     let innovation = displacement - self.displacement
     judge(innovation * innovation / variance, variance, ticks)
     let gain = covariance[0] / variance

@@ -28,7 +28,8 @@ struct ShakePredictor {
   var standardDeviation: Pose {
     var sum = Pose.zero
     for index in models.indices { sum += shares[index] * models[index].variance }
-    return sum.squareRoot()
+    // Rounding may take what is next to nothing below 0.
+    return pointwiseMax(sum, .zero).squareRoot()
   }
 
   /// Intended velocity, per tick of 1/30 s.

@@ -22,7 +22,9 @@ struct Sight {
     let seen = Pose(similarity.shiftX, similarity.shiftY, similarity.roll)
     // No camera moves by two pictures, and no one can see it.
     let limit = 2 * (window.width + window.height)
-    let isSeen = motion.comparison == .tracked && max(abs(seen[0]), abs(seen[1])) < limit
+    let isSeen =
+      motion.comparison == .tracked && similarity.isFinite
+      && max(abs(seen[0]), abs(seen[1])) < limit
     trust = isSeen ? min(1, max(0, motion.confidence / Self.trusted)) : 0
     if trust > 0 {
       predictor.observe(seen, ticks: ticks, confidence: motion.confidence)

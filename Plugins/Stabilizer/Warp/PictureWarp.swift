@@ -26,16 +26,25 @@ struct PictureWarp {
     }
   }
 
+  /// Whether `warp` can: numbers, turned by at most 50 degrees, or 35 with chroma of 4:1:1 and no zoom.
+  func canWarp(_ sensorFromStabilized: Similarity) -> Bool {
+    (0..<format.planeCount).allSatisfy { geometry($0, sensorFromStabilized).isUsable }
+  }
+
   /// Fills in the picture from `picture.source`. `sensorFromStabilized` is about the picture's middle;
-  /// it traps where that turns by more than 50 degrees, or 35 with chroma of 4:1:1 and no zoom.
+  /// it traps where `canWarp` is false.
   mutating func warp(_ picture: inout ImageEditor, sensorFromStabilized: Similarity) {
     for plane in 0..<picture.planeCount {
-      let geometry = PlaneGeometry(
-        sensorFromStabilized, width: width, height: height, columns: columns(plane),
-        rows: rows(plane))
+      let geometry = geometry(plane, sensorFromStabilized)
       bytes?.warp(plane, of: &picture, geometry)
       words?.warp(plane, of: &picture, geometry)
     }
+  }
+
+  private func geometry(_ plane: Int, _ sensorFromStabilized: Similarity) -> PlaneGeometry {
+    PlaneGeometry(
+      sensorFromStabilized, width: width, height: height, columns: columns(plane),
+      rows: rows(plane))
   }
 
   /// Pixels across a sample of that plane.

@@ -13,6 +13,18 @@ struct PlaneGeometry {
     var start = 0.0
   }
 
+  /// Whether the passes can be computed: numbers that their fixed point can hold, and rows and columns
+  /// that turn by no more than neighbouring lanes may differ.
+  var isUsable: Bool {
+    let isAlongHeld = abs(along.x) < Self.farthest && abs(along.start) < Self.farthest
+    let isDownHeld = abs(down.y) < Self.farthest && abs(down.start) < Self.farthest
+    return isAlongHeld && isDownHeld && abs(along.y) <= LaneWeights.steepest
+      && abs(down.x) <= LaneWeights.steepest
+  }
+
+  /// In samples: beyond any picture, and by far below what 64 bits with 32 behind the point hold.
+  private static let farthest = 1e6
+
   var along = Line()
   var down = Line()
 

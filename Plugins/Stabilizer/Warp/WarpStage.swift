@@ -11,6 +11,9 @@ public struct WarpStage: Stage {
   var mode = Stabilizer.Mode.auto
   private var plan: ReportReader<StabilizeReport>?
   private var warp: PictureWarp?
+  private var unusable = UnusableMatrices()
+
+  public var notes: [String] { unusable.notes("stabilize/warp") }
 
   public init() {}
 
@@ -29,7 +32,9 @@ public struct WarpStage: Stage {
     let format = frame.format
     let planned = frame.read(plan)?.similarity(width: format.width, height: format.height)
     var picture = frame.edit()
-    warp?.warp(&picture, sensorFromStabilized: (planned ?? .identity).inverse)
+    let wanted = (planned ?? .identity).inverse
+    let isUsable = warp?.canWarp(wanted) == true
+    warp?.warp(&picture, sensorFromStabilized: unusable.checked(wanted, isUsable: isUsable))
     return .keep
   }
 }

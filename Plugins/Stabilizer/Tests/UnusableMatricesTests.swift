@@ -1,0 +1,51 @@
+import SprocketCore
+import Testing
+
+@testable import Stabilizer
+
+@Suite struct UnusableMatricesTests {
+  @Test func areTheIdentityAndCounted() {
+    var unusable = UnusableMatrices()
+    let shift = Similarity(shiftX: 3)
+    #expect(unusable.checked(shift, isUsable: true) == shift)
+    #expect(unusable.notes("stabilize/warp").isEmpty)
+    #expect(unusable.checked(Similarity(shiftX: .nan), isUsable: false) == .identity)
+    #expect(unusable.notes("stabilize/warp")[0].contains("1 frame as"))
+    #expect(unusable.checked(Similarity(roll: .infinity), isUsable: false) == .identity)
+    #expect(unusable.notes("stabilize/warp")[0].contains("2 frames"))
+  }
+
+  /// Motions that are no numbers, or that no camera makes: the planner goes on as if it had not seen them.
+  @Test(arguments: [Double.nan, .infinity, 1e300])
+  func doNotReachThePlan(value: Double) {
+    for path in [\Similarity.a, \.b, \.shiftX, \.shiftY] {
+      var camera = HandheldCamera(1) { [20 * $0, 0, 0] }
+      camera.motions[10].fromEarlier[keyPath: path] = value
+      for lookahead in [0, 5] {
+        let planned = camera.planned(crop: 0.1, lookahead: lookahead)
+        #expect(planned.allSatisfy { $0.isFinite }, "\(path) \(value)")
+        #expect(camera.leastReserve(planned) > -1e-9)
+      }
+    }
+  }
+
+  /// What `WarpStage` asks before it warps: whatever is refused would trap.
+  @Test func refusesMatricesThatItCannotCompute() {
+    for format in [PixelFormat.i420, .yuv411p, .yuv440p, .yuv444p, .grey, .y16] {
+      let warp = PictureWarp(format, width: 48, height: 20)
+      #expect(warp.canWarp(.identity) && warp.canWarp(Similarity(shiftX: 9, roll: 0.5)))
+      let values = [Double.nan, .infinity, -.infinity, 1e300, 1e9, -1e9]
+      for value in values {
+        for path in [\Similarity.a, \.b, \.shiftX, \.shiftY] {
+          var similarity = Similarity.identity
+          similarity[keyPath: path] = value
+          #expect(!warp.canWarp(similarity), "\(similarity)")
+        }
+      }
+      var flat = Similarity.identity
+      flat.a = 0
+      #expect(!warp.canWarp(flat) && !warp.canWarp(flat.inverse))
+      #expect(!warp.canWarp(Similarity(roll: 1.4)))
+    }
+  }
+}
