@@ -126,7 +126,9 @@ struct ToneResponse: Sendable {
       found = differences
     }
     // Beyond these bounds the light has changed meanwhile, too.
-    guard let found, (1.2...3.6).contains(change / found.signals) else { return }
+    guard let found, (1.2...3.6).contains(change / found.signals),
+      (change / found.luminances).isFinite
+    else { return }
     let share = min(abs(change), 1)
     if isLearned, abs(change) > 0.9 {
       let (one, other) = (slope * found.luminances / change, gamma * found.signals / change)

@@ -80,13 +80,13 @@ struct LensTravel: Sendable {
   /// Takes the time of the next frame, and whether the write shows in it.
   mutating func progress(at time: Int64, isShown: Bool) -> Progress {
     guard isShown || arrival != nil else {
-      if let sent { return time - sent > Self.patience ? .lost : .underway }
+      if let sent { return time &- sent > Self.patience ? .lost : .underway }
       sent = time
       return .underway
     }
     if arrival == nil {
       let travel = settings.speed > 0 ? distance / settings.speed * 1e9 : 0
-      arrival = time + Int64(min(travel, 1e15))
+      arrival = time &+ Int64(min(travel, 1e15))
     }
     guard let arrival, time >= arrival else { return .underway }
     if let target = beyond {

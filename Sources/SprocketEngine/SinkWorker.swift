@@ -94,8 +94,10 @@ final class SinkWorker: @unchecked Sendable {
       state.counts[.delivered] += 1
       epoch.shared.counters.delivered[state.index].add()
       let written = monotonicNow()
-      let isMonotonic = record.captured.clock == .monotonic
-      state.latency.record(written - (isMonotonic ? record.captured.nanoseconds : record.dequeued))
+      // A file may say anything of when a frame was captured.
+      let sinceCapture = Timestamp(nanoseconds: written, clock: .monotonic)
+        .nanoseconds(since: record.captured)
+      state.latency.record(sinceCapture ?? written - record.dequeued)
     } catch {
       fail(error)
       lose(record.number, state.lossAfterFailure ?? .failed)

@@ -228,11 +228,12 @@ extension TextTarget where Self: ~Copyable {
 }
 
 extension FrameRecord {
-  /// From capture to the chain's end; from the source's hand-over where capture has another clock.
+  /// From capture to the chain's end; from the source's hand-over where capture has another clock, or
+  /// a time that makes no sense.
   /// `nil` if the frame did not get that far.
   fileprivate var latencyNanoseconds: Int64? {
     guard processed != 0 else { return nil }
-    if captured.clock == .monotonic { return processed - captured.nanoseconds }
-    return dequeued == 0 ? nil : processed - dequeued
+    let end = Timestamp(nanoseconds: processed, clock: .monotonic)
+    return end.nanoseconds(since: captured) ?? (dequeued == 0 ? nil : processed - dequeued)
   }
 }
