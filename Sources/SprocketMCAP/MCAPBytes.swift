@@ -4,7 +4,7 @@ internal import Glibc
 @safe
 struct MCAPBytes: ~Copyable {
   private var memory: UnsafeMutableRawPointer
-  private var capacity: Int
+  private(set) var capacity: Int
   private(set) var count = 0
 
   init(capacity: Int) {

@@ -63,8 +63,12 @@ public struct MCAPReader: ~Copyable {
   var content = MCAPBytes(capacity: 1 << 16)
   public private(set) var loaded: Int?
   /// Chunks that were loaded before: where chunks overlap in time, messages go to and fro between them.
-  private var kept = InlineArray<3, Kept> { _ in Kept() }
-  private var nextKept = 0
+  private var kept = InlineArray<63, Kept> { _ in Kept() }
+  /// Says which of them makes room for another: where chunks come in turn, the oldest, or the one that
+  /// was used longest ago, would always be the one that is needed next.
+  private var lot: UInt64 = 1
+  /// Times that a chunk was read and decompressed.
+  private(set) var loadCount = 0
   private var decoders = Decoders()
 
   /// Largest chunk and record that are read: a frame of 16,384 x 16,384 pixels in RGB has less.
@@ -82,6 +86,11 @@ public struct MCAPReader: ~Copyable {
 
   /// The largest chunk that is kept, in bytes.
   private static let largestKept = 1 << 24
+  /// Bytes of all that are kept: of chunks of 1 MiB or less, which other programs write, all 63.
+  private static let keptBytes = 1 << 26
+
+  /// How many chunks are kept, so that each might be as long as the longest; 0 before the first.
+  private var mostKept = 0
 
   private struct Decoders: ~Copyable {
     var lz4 = LZ4FrameDecoder()
@@ -116,8 +125,8 @@ public struct MCAPReader: ~Copyable {
   /// Bytes of the file.
   public var size: UInt64 { input.size }
 
-  /// Decompresses a chunk, unless it is one of the last four that were loaded. Memory grows to the
-  /// largest chunk and is kept, and so that of three more of up to 16 MiB.
+  /// Decompresses a chunk, unless it is one of those that are kept of what was loaded before: 64 MiB, and
+  /// 3 at least, none above 16 MiB. Memory grows to the largest chunk.
   public mutating func load(_ index: Int) throws(MCAPError) {
     if loaded == index { return }
     for other in kept.indices where kept[other].chunk == index {
@@ -126,13 +135,10 @@ public struct MCAPReader: ~Copyable {
       loaded = index
       return
     }
-    if loaded != nil, content.count <= Self.largestKept {
-      swap(&content, &kept[nextKept].content)
-      kept[nextKept].chunk = loaded
-      nextKept = (nextKept + 1) % kept.count
-    }
-    loaded = nil
     let place = chunks[index]
+    keep(before: place)
+    loaded = nil
+    loadCount += 1
     try checkSizes(place)
     if place.compression == .none {
       try input.read(place.offset, place.size, into: &content)
@@ -149,6 +155,26 @@ public struct MCAPReader: ~Copyable {
       if found.value != place.checksum { throw damaged(place) }
     }
     loaded = index
+  }
+
+  /// Puts the chunk that is loaded, and its memory, to those that are kept.
+  private mutating func keep(before next: MCAPChunkPlace) {
+    if content.capacity > 2 * Self.largestKept {
+      // Memory of a large chunk stays for large ones, and is only once.
+      if next.size <= Self.largestKept { content = MCAPBytes(capacity: 0) }
+      return
+    }
+    guard loaded != nil else { return }
+    if mostKept == 0 {
+      let longest = chunks.reduce(1) { max($0, min($1.largestSize, Self.largestKept)) }
+      mostKept = min(max(Self.keptBytes / longest, 3), kept.count)
+    }
+    // Knuth's generator of MMIX.
+    lot = lot &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+    var place = Int((lot >> 33) % UInt64(mostKept))
+    for other in 0..<mostKept where kept[other].chunk == nil { place = other }
+    swap(&content, &kept[place].content)
+    kept[place].chunk = loaded
   }
 
   private func checkSizes(_ place: MCAPChunkPlace) throws(MCAPError) {

@@ -205,8 +205,12 @@ struct ReplayIndex {
 
   // MARK: Files of other programs
 
-  /// Channels that may have images, the first first.
-  var foreignChannels: [UInt16] { imageChannels.keys.sorted() }
+  /// Channels that may have images, the first first. No more than some: a file may have 65,535 without an
+  /// image that can be played, and each is looked for in all chunks.
+  var foreignChannels: [UInt16] { Array(imageChannels.keys.sorted().prefix(Self.mostForeign)) }
+
+  /// Robots have some ten cameras.
+  private static let mostForeign = 64
 
   /// Makes the messages of a channel the frames.
   mutating func takeForeign(
