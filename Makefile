@@ -2,6 +2,7 @@
 #
 #   make run     build, and record ten seconds of the first camera, or of the scene, into demo/
 #   make test    build and test everything
+#   make fuzz    feed all that reads bytes from outside with any bytes, for SECONDS=60
 #   make long    hours of it: 10,000 storms, the soak, more kills; goes on where it was ended
 #   make lab     test with the kernel's own camera drivers, in a small virtual machine
 #   make bench   measure beside what one would use instead, into Benchmarks/Results/
@@ -43,7 +44,7 @@ endif
 SWIFT_FILES := Package.swift Sources Plugins Tests \
   $(wildcard Benchmarks/Package.swift Benchmarks/Sources Examples)
 
-.PHONY: run test long lab bench soak plot format clean release copy
+.PHONY: run test fuzz long lab bench soak plot format clean release copy
 .PHONY: packages test-packages lab-packages bench-packages plot-packages
 .PHONY: venv lint unit threads threads-program addresses addresses-program readme storms
 .PHONY: traps judge judge-most judge-motion judge-alone lab-kernel
@@ -80,6 +81,7 @@ step-judge-motion step-judge-most: step-venv step-copy
 step-storms: step-venv step-copy step-threads
 step-readme: step-copy
 step-lab: step-venv step-copy step-lab-kernel
+step-fuzz: step-copy
 
 venv: .build/venv/installed
 
@@ -152,6 +154,7 @@ long: STORM_ADDRESSES = SPROCKET_ADDRESS=$(CURDIR)/.build/address/debug/sprocket
 long: test-packages release threads-program addresses-program .build/venv/installed
 	$(STORMS) 1-10000 --state .build/storms.jsonl
 	$(MAKE) --no-print-directory soak
+	$(MAKE) --no-print-directory fuzz SECONDS=600
 	SPROCKET_STRESS=10 $(PYTEST) Tests/Judges/test_kills.py
 
 # A fresh copy of what is tracked, and the program built in it.
@@ -162,6 +165,14 @@ copy: packages
 # Every command of the README and of its example, in that copy.
 readme: copy
 	env --unset=MAKEFLAGS CPU=$(CPU) Tests/readme.sh run
+
+# libFuzzer and AddressSanitizer. Optimised, because debug builds read a tenth as many inputs; tests see
+# what is internal.
+fuzz: $(program)
+	SPROCKET_FUZZ=1 swift build -c release -Xswiftc -enable-testing --sanitize=fuzzer \
+	  --sanitize=address --scratch-path .build/fuzz --product SprocketFuzz
+	Tests/Fuzz/fuzz --sprocket $(SPROCKET) --program .build/fuzz/release/SprocketFuzz \
+	  --seconds $(or $(SECONDS),60) $(FUZZ)
 
 # The real binary and the kernel's own drivers; the machine takes 10 s to start, the tests a few
 # minutes. LAB passes on what pytest takes: make lab LAB='-k unplug'.

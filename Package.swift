@@ -161,3 +161,15 @@ let package = Package(
 if let chosenTests {
   package.targets.removeAll { $0.isTest && !chosenTests.contains($0.name) }
 }
+
+// The program that `make fuzz` runs: its `main` is libFuzzer's, so that it cannot be built with the rest.
+if Context.environment["SPROCKET_FUZZ"] != nil {
+  package.targets.append(
+    .executableTarget(
+      name: "SprocketFuzz",
+      dependencies: [
+        "SprocketSources", "SprocketCodecs", "SprocketCore", "SprocketJPEG", "SprocketLibAV",
+        "SprocketLZ4", "SprocketMCAP", "SprocketZstd",
+      ],
+      path: "Tests/Fuzz/Sources", swiftSettings: settings))
+}

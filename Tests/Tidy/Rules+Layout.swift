@@ -52,10 +52,11 @@ extension Rules {
     return paths.filter { path in
       let name = path.split(separator: "/").last ?? ""
       // A folder's README is found by who opens the folder, sources by the compiler, judges by
-      // pytest.
+      // pytest, inputs by the fuzzer.
       if ["README.md", "module.modulemap"].contains(name) || needNoMention.contains(path)
         || path.hasSuffix(".swift") || path.hasSuffix(".c")
         || path.hasPrefix("Benchmarks/Results/") || path.hasPrefix("Tests/Judges/")
+        || path.hasPrefix("Tests/Fuzz/Corpus/")
         || path.hasPrefix("Tests/Lab/test_") || path == "Tests/Lab/conftest.py"
       {
         return false

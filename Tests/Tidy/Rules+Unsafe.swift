@@ -107,6 +107,9 @@ extension Rules {
         "BoxMean", "LumaConversion", "PixelConversion+Interleaved", "PixelConversion+Packed",
         "PixelConversion+RGB", "PixelConversion+RGB444", "PixelConversion", "PlaneBytes",
       ], "wraps libyuv"),
+    Permission(
+      "Tests/Fuzz/Sources", ["Entry", "InputFile", "JPEGTargets", "SourceTargets"],
+      "inputs, planes and a slot in memory"),
     Permission("Tests/SprocketCodecsTests", ["JPEGUnpackingTests"], "pictures in memory"),
     Permission(
       "Tests/SprocketEngineTests", ["EngineHarness"], "sources and sinks that look at slots"),

@@ -1,0 +1,98 @@
+internal import SprocketCore
+internal import SprocketSources
+
+func feedFileSource(_ input: [UInt8]) {
+  InputFile.shared.hold(input)
+  feed(FileSource(path: InputFile.shared.path))
+}
+
+/// Frames and epochs that are taken of one source.
+private let mostArrivals = 64
+/// The largest slot that is made, in bytes: the engine's plan of memory refuses what is too large.
+private let mostMemory = 1 << 24
+
+/// Plays a source: takes most frames and reads what it gets, and leaves some.
+func feed(_ source: any Source) {
+  guard var description = try? source.open() else { return source.close() }
+  var slot = FuzzSlot(capacity: min(description.capacity, mostMemory))
+  for turn in 0..<mostArrivals {
+    guard let arrival = try? source.next(timeout: 1_000_000_000) else { break }
+    switch arrival {
+    case .end: return source.close()
+    case .nothing: continue
+    case .epoch(let next, _):
+      description = next
+      slot = FuzzSlot(capacity: min(next.capacity, mostMemory))
+    case .frame:
+      if turn % 8 == 7 || description.capacity > mostMemory {
+        source.discard()
+      } else {
+        slot.take(source, description.format)
+      }
+    }
+  }
+  _ = source.notes
+  source.close()
+}
+
+/// The memory of one slot, as the engine would lay it out, no larger than it needs to be.
+@safe
+private final class FuzzSlot {
+  private let storage: UnsafeMutablePointer<FrameStorage>
+  private let records: UnsafeMutablePointer<FrameRecord>
+  private let versions: UnsafeMutablePointer<VersionStorage>
+  private let events: UnsafeMutablePointer<Event>
+  private let small: UnsafeMutableRawPointer
+  private let memory: UnsafeMutableRawPointer
+
+  init(capacity: Int) {
+    unsafe records = .allocate(capacity: 1)
+    unsafe records.initialize(to: FrameRecord())
+    unsafe versions = .allocate(capacity: 1)
+    unsafe versions.initialize(to: VersionStorage())
+    unsafe events = .allocate(capacity: Event.perFrame)
+    unsafe small = .allocate(byteCount: 64, alignment: 64)
+    unsafe memory = .allocate(byteCount: max(capacity, 1), alignment: 64)
+    unsafe storage = .allocate(capacity: 1)
+    unsafe storage.initialize(
+      to: FrameStorage(
+        records: records, versions: versions, reports: small, packed: small,
+        packedCounts: small.assumingMemoryBound(to: Int.self),
+        entered: small.assumingMemoryBound(to: Int64.self), events: events))
+    unsafe storage.pointee.sourceMemory = unsafe memory
+    unsafe storage.pointee.sourceCapacity = capacity
+  }
+
+  deinit {
+    unsafe storage.deallocate()
+    unsafe records.deallocate()
+    unsafe versions.deallocate()
+    unsafe events.deallocate()
+    unsafe small.deallocate()
+    unsafe memory.deallocate()
+  }
+
+  /// Takes the frame that was announced, reads all of it, and gives back what was lent.
+  func take(_ source: any Source, _ format: FrameFormat) {
+    unsafe storage.pointee.eventCount = 0
+    var slot = unsafe CaptureSlot(unsafeStorage: storage, format: format)
+    source.take(into: &slot)
+    _ = unsafe sum(storage.pointee.source)
+    guard let lent = unsafe storage.pointee.lent else { return }
+    unsafe source.reclaim(lent)
+    unsafe storage.pointee.lent = nil
+  }
+
+  private func sum(_ image: ImageStorage) -> Int {
+    var sum = 0
+    for index in 0..<3 {
+      let plane = unsafe image.planes[index]
+      for row in unsafe 0..<plane.rows {
+        for column in unsafe 0..<plane.bytesPerRow {
+          unsafe sum &+= Int(plane.base[row * plane.stride + column])
+        }
+      }
+    }
+    return sum
+  }
+}
