@@ -50,7 +50,6 @@ struct Voice {
   }
 
   func tell(notice: String) {
-    clearProgress()
     log.warning("\(notice)")
   }
 

@@ -18,7 +18,7 @@ import Testing
   static func fill(_ sink: any Sink, count: Int, isLive: Bool = false) throws -> Int {
     var setup = SinkSetup.test(format, isLive: isLive)
     try sink.configure(&setup)
-    let packer = sink.makePacker()
+    let packer = try sink.makePacker()
     let frame = SinkFrame(format, TestPattern.ramp.bytes(8))
     for written in 0..<count {
       // Lines of frames that were lost lie between; they are nothing that was delivered.

@@ -134,7 +134,7 @@ import Testing
     let sink = MovieSink(path: scratch.path("m.mov"), quality: 100)
     var setup = SinkSetup.test(format)
     try sink.configure(&setup)
-    let packer = try #require(sink.makePacker())
+    let packer = try #require(try sink.makePacker())
     // A ramp downwards in luma; chroma is even.
     let bytes = (0..<4608).map { $0 < 3072 ? UInt8(40 + $0 / 64) : 110 }
     for padding in [0, 9] {

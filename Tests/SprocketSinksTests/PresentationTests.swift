@@ -21,7 +21,7 @@ import Testing
     let sink = MovieSink(path: scratch.path(name), quality: 100)
     var setup = SinkSetup.test(format)
     try sink.configure(&setup)
-    let packer = try #require(sink.makePacker())
+    let packer = try #require(try sink.makePacker())
     let bytes = (0..<64 * 48).map { $0 % 64 < 32 && $0 / 64 < 24 ? UInt8(255) : 0 }
     for index in 0..<2 {
       let frame = SinkFrame(format, bytes, packedCapacity: setup.packedCapacity)
@@ -127,7 +127,7 @@ import Testing
     let sink = MovieSink(path: scratch.path("m.mov"), quality: 100)
     var setup = SinkSetup.test(format)
     try sink.configure(&setup)
-    let packer = try #require(sink.makePacker())
+    let packer = try #require(try sink.makePacker())
     let planes = (0..<3).map { pixels.plane($0, width: 33, height: 17) }
     // A ramp downwards, the same in all planes of one height.
     let wanted = planes.flatMap { size in

@@ -181,14 +181,18 @@ final class ProbeUnpacker: Unpacker {
 
   init(_ mistake: Mistake) { self.mistake = mistake }
 
-  func configure(format: FrameFormat, parts: FrameParts) -> UnpackPlan {
-    if mistake == .unpackerRange {
-      var limited = format
-      limited.pixelFormat = .mjpeg
-      limited.color = .video
-      return inner.configure(format: limited, parts: parts)
+  func plan(format: FrameFormat, parts: FrameParts) -> UnpackPlan {
+    guard mistake == .unpackerRange else {
+      return UnpackPlan(borrowsImage: false, borrowsLuma: false)
     }
-    return UnpackPlan(borrowsImage: false, borrowsLuma: false)
+    var limited = format
+    limited.pixelFormat = .mjpeg
+    limited.color = .video
+    return inner.plan(format: limited, parts: parts)
+  }
+
+  func configure(format: FrameFormat, parts: FrameParts) -> UnpackPlan {
+    plan(format: format, parts: parts)
   }
 
   func unpack(_ slot: UnsafeMutablePointer<FrameStorage>) -> Bool { unsafe inner.unpack(slot) }
