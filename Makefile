@@ -166,11 +166,12 @@ copy: packages
 readme: copy
 	env --unset=MAKEFLAGS CPU=$(CPU) Tests/readme.sh run
 
-# libFuzzer and AddressSanitizer. Optimised, because debug builds read a tenth as many inputs; tests see
-# what is internal.
+# libFuzzer and AddressSanitizer; the compiler has to be told to count what inputs reach. Optimised,
+# because debug builds read a tenth as many inputs; tests see what is internal.
 fuzz: $(program)
 	SPROCKET_FUZZ=1 swift build -c release -Xswiftc -enable-testing --sanitize=fuzzer \
-	  --sanitize=address --scratch-path .build/fuzz --product SprocketFuzz
+	  --sanitize=address -Xswiftc -sanitize-coverage=edge,trace-cmp,inline-8bit-counters,pc-table \
+	  --scratch-path .build/fuzz --product SprocketFuzz
 	Tests/Fuzz/fuzz --sprocket $(SPROCKET) --program .build/fuzz/release/SprocketFuzz \
 	  --seconds $(or $(SECONDS),60) $(FUZZ)
 

@@ -14,9 +14,8 @@ public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Int32 
 private let target: FuzzTarget = {
   let name = unsafe getenv("SPROCKET_FUZZ_TARGET").map { unsafe String(cString: $0) }
   guard let found = FuzzTarget.all.first(where: { $0.name == name }) else {
-    let names = FuzzTarget.all.map(\.name).joined(separator: " ")
-    print(names)
-    exit(name == "list" ? 0 : 2)
+    print("SPROCKET_FUZZ_TARGET is", FuzzTarget.all.map(\.name).joined(separator: " or "))
+    exit(2)
   }
   return found
 }()

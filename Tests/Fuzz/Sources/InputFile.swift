@@ -8,11 +8,12 @@ struct InputFile: Sendable {
   static let shared = InputFile()
 
   private init() {
-    var name = Array("/dev/shm/sprocket-fuzz-XXXXXX".utf8CString)
+    var name = Array(("/dev/shm/fuzz-" + String(repeating: "X", count: 6)).utf8CString)
     var span = name.mutableSpan
     descriptor = unsafe span.withUnsafeMutableBufferPointer { name in
-      let made = unsafe mkstemp(name.baseAddress)
-      unsafe unlink(name.baseAddress.unsafelyUnwrapped)
+      let start = unsafe name.baseAddress.unsafelyUnwrapped
+      let made = unsafe mkstemp(start)
+      unsafe unlink(start)
       return made
     }
     expect(descriptor >= 0, "no file can be made in /dev/shm")

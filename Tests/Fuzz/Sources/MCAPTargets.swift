@@ -38,7 +38,9 @@ func feedJSON(_ input: [UInt8]) {
     expect(Int(frame.events.upperBound) <= events.count, "a frame has events that are not there")
     expect(frame.bytes >= 0, "a frame has less than no bytes")
   }
-  _ = ReplayRecord.range(bytes)
+  if let range = ReplayRecord.range(bytes, events: &events) {
+    expect(Int(range.events.upperBound) <= events.count, "a range has events that are not there")
+  }
   _ = ReplayRecord.lateNumber(bytes)
   _ = ReplayRecord.session(bytes)
   var scanner = JSONScanner()

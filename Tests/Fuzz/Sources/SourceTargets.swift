@@ -41,8 +41,8 @@ private final class FuzzSlot {
   private let storage: UnsafeMutablePointer<FrameStorage>
   private let records: UnsafeMutablePointer<FrameRecord>
   private let versions: UnsafeMutablePointer<VersionStorage>
-  private let events: UnsafeMutablePointer<Event>
   private let small: UnsafeMutableRawPointer
+  private var queue = EventQueue()
   private let memory: UnsafeMutableRawPointer
 
   init(capacity: Int) {
@@ -50,7 +50,6 @@ private final class FuzzSlot {
     unsafe records.initialize(to: FrameRecord())
     unsafe versions = .allocate(capacity: 1)
     unsafe versions.initialize(to: VersionStorage())
-    unsafe events = .allocate(capacity: Event.perFrame)
     unsafe small = .allocate(byteCount: 64, alignment: 64)
     unsafe memory = .allocate(byteCount: max(capacity, 1), alignment: 64)
     unsafe storage = .allocate(capacity: 1)
@@ -58,7 +57,7 @@ private final class FuzzSlot {
       to: FrameStorage(
         records: records, versions: versions, reports: small, packed: small,
         packedCounts: small.assumingMemoryBound(to: Int.self),
-        entered: small.assumingMemoryBound(to: Int64.self), events: events))
+        entered: small.assumingMemoryBound(to: Int64.self)))
     unsafe storage.pointee.sourceMemory = unsafe memory
     unsafe storage.pointee.sourceCapacity = capacity
   }
@@ -67,14 +66,14 @@ private final class FuzzSlot {
     unsafe storage.deallocate()
     unsafe records.deallocate()
     unsafe versions.deallocate()
-    unsafe events.deallocate()
     unsafe small.deallocate()
     unsafe memory.deallocate()
   }
 
   /// Takes the frame that was announced, reads all of it, and gives back what was lent.
   func take(_ source: any Source, _ format: FrameFormat) {
-    unsafe storage.pointee.eventCount = 0
+    queue.removeAll()
+    source.takeEvents(into: &queue)
     var slot = unsafe CaptureSlot(unsafeStorage: storage, format: format)
     source.take(into: &slot)
     _ = unsafe sum(storage.pointee.source)
