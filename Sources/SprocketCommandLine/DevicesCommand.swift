@@ -27,10 +27,18 @@ struct DevicesCommand: ParsableCommand {
 
   /// Asks every device; one that does not answer is left alone at the first signal.
   private func cameras(_ signals: inout StopSignals) throws -> [CameraInfo] {
+    let stopped = RunError(.failed, "stopped before every device had answered")
+    var isStopped = false
     do {
-      return try BackgroundWork("devices") { CameraInfo.all() }.value(&signals) { .zero }
+      let found = try BackgroundWork("devices") { CameraInfo.all() }.value(&signals) {
+        isStopped = true
+        return .zero
+      }
+      // The devices may answer just when the signal comes: it ends the program all the same.
+      guard !isStopped else { throw stopped }
+      return found
     } catch is Abandoned {
-      throw RunError(.failed, "stopped before every device had answered")
+      throw stopped
     }
   }
 

@@ -29,7 +29,7 @@ final class SourcePump: @unchecked Sendable {
   static let patience: Int64 = 20_000_000
 
   let source: SourceGate
-  private let options: RunOptions
+  let options: RunOptions
   private let shared: RunShared
   /// On the monotonic clock, where frames do not wait.
   private let deadline: Int64?
@@ -44,7 +44,7 @@ final class SourcePump: @unchecked Sendable {
   /// While the drain discards what arrives; the run's thread ends it.
   let isDraining = Atomic<Bool>(false)
   /// The number of the frame that is being taken.
-  private var taking: UInt64?
+  var taking: UInt64?
   /// When the latest frame came.
   private(set) var lastArrival: Int64?
   /// The source itself said that there is nothing more.
@@ -177,65 +177,9 @@ final class SourcePump: @unchecked Sendable {
     return arrival
   }
 
-  /// What a live device delivers while an epoch drains is `overrun`, of the epoch to come. Anything else
-  /// that happens is `held`; a failure shows again when the epoch runs.
-  private func discardWhileDraining() {
-    while isDraining.load(ordering: .acquiring), held == nil, !isLimitReached {
-      let arrival: Arrival?
-      do throws(SourceError) {
-        arrival = try source.next(timeout: 2_000_000)
-      } catch {
-        return
-      }
-      guard let arrival else { return }
-      switch arrival {
-      case .nothing: break
-      case .frame(let frame):
-        guard let isCounted = overrun(frame) else { return }
-        if !isCounted { held = arrival }
-      case .end, .epoch: held = arrival
-      }
-    }
-  }
-
-  /// The source's job at an epoch's end: what becomes of the frame whose number jumped; and while a
-  /// live source drains before another epoch, of what it delivers.
-  func leave(_ epoch: Epoch, goesOn: Bool) {
-    let isLive = epoch.source.isLive
-    if case .jump(let frame) = outcome {
-      if goesOn, !isLive {
-        held = .frame(frame)
-      } else {
-        guard goesOn ? overrun(frame) != nil : source.discard() else { return }
-      }
-    }
-    if goesOn, isLive { discardWhileDraining() }
-  }
-
-  /// Gives an announced frame back: there is no room for it. False when it begins an epoch, `nil` when
-  /// the source did not come back.
-  private func overrun(_ frame: ArrivedFrame) -> Bool? {
-    guard let number = admit(frame) else { return false }
-    let isWithinLimit = number < options.frameLimit ?? .max
-    if isWithinLimit {
-      taking = number
-      guard takeEvents(of: number) else { return nil }
-      mark(number, frame.fate ?? .overrun, foundRoom: false)
-      taking = nil
-    }
-    return source.discard() ? true : nil
-  }
-
-  /// Gives back a frame that is held, and closes the source: the last job.
-  func close() {
-    if case .frame = held { guard source.discard() else { return } }
-    held = nil
-    source.close()
-  }
-
   /// The frame's running number; the gap before it is `missing`. `nil` for a jump that ends the
   /// epoch.
-  private func admit(_ frame: ArrivedFrame) -> UInt64? {
+  func admit(_ frame: ArrivedFrame) -> UInt64? {
     if let last = lastSequence {
       guard frame.sequence > last, frame.sequence - last <= Self.longestGap else { return nil }
     } else {
@@ -259,7 +203,7 @@ final class SourcePump: @unchecked Sendable {
 
   /// What happened up to a frame belongs to it, whatever becomes of it. False when the source did not
   /// come back.
-  private func takeEvents(of number: UInt64) -> Bool {
+  func takeEvents(of number: UInt64) -> Bool {
     code.enter(0, frame: number)
     guard source.takeEvents(into: &events) else { return false }
     for index in events.events.indices {
@@ -272,7 +216,7 @@ final class SourcePump: @unchecked Sendable {
     return true
   }
 
-  private func mark(_ number: UInt64, _ fate: Fate, foundRoom: Bool = true) {
+  func mark(_ number: UInt64, _ fate: Fate, foundRoom: Bool = true) {
     let entry = TapeEntry(fate, foundRoom: foundRoom)
     _ = shared.tape.set(number, to: entry.value)
     shared.counters.decided[Int(entry.value)].add()
@@ -317,7 +261,7 @@ private final class ProducerHand {
 
 extension ArrivedFrame {
   /// What the source itself says against the frame; it goes before `overrun`.
-  fileprivate var fate: Fate? {
+  var fate: Fate? {
     isCorrupt ? .corrupt : isStartup ? .startup : isOverrun ? .overrun : nil
   }
 }

@@ -1,6 +1,7 @@
 """What a person runs into: bad input, full disks, readers that go away, Ctrl-C."""
 import contextlib
 import glob
+import functools
 import json
 import os
 import signal
@@ -493,7 +494,8 @@ def test_a_hangup_that_is_ignored_stays_ignored(tmp_path):
     summary = tmp_path / "s"
     command = [SPROCKET, "run", *SCENE, "--size", "64x48", "--frames", "60", "--source-set", "pace=real",
                "--summary", str(summary), "--quiet"]
-    with subprocess.Popen(command, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) as process:
+    ignore = functools.partial(signal.signal, signal.SIGHUP, signal.SIG_IGN)
+    with subprocess.Popen(command, preexec_fn=ignore) as process:
         looks_at_signals(process)
         for _ in range(5):
             process.send_signal(signal.SIGHUP)
@@ -618,8 +620,8 @@ def test_a_dash_is_standard_output(tmp_path):
 
 def timed_digests(tmp_path, *arguments):
     """Sequence, time and digest of each frame."""
-    sprocket("run", *arguments, "--reports", "r", "--checksums", "c", "--summary", "s", "--overwrite", "--quiet",
-             cwd=tmp_path)
+    sprocket("run", *arguments, "--reports", "r", "--checksums", "c", "--summary", "s", "--overwrite",
+             "--quiet", cwd=tmp_path)
     digests = dict(line.split() for line in (tmp_path / "c").read_text().splitlines())
     return [(line["sequence"], line["captured_ns"], digests[str(line["sequence"])])
             for line in read_lines(tmp_path / "r")]
@@ -668,7 +670,8 @@ def test_a_duration_is_that_of_the_frames_where_they_wait(tmp_path):
 def test_sound_that_is_left_out_is_told(tmp_path):
     for options, notes in [([], 1), (["-an"], 0)]:
         source = footage(tmp_path, "a.mkv", *options, "-y")
-        said = sprocket("run", "--source", source, "--duration", "1s", "--summary", "s", "--overwrite", cwd=tmp_path)
+        said = sprocket("run", "--source", source, "--duration", "1s", "--summary", "s", "--overwrite",
+                        cwd=tmp_path)
         told = json.loads((tmp_path / "s").read_text())["notes"]
         assert len([note for note in told if "sound" in note]) == notes
         assert said.errors.count("sound") == notes

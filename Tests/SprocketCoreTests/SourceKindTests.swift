@@ -46,7 +46,7 @@ import Testing
     let missing = refusal("")
     #expect(missing?.code == .usage && missing?.description.contains("tape:PATH") == true)
     let unknown = refusal("a", ["start": "7"])
-    #expect(unknown?.code == .usage && unknown?.description.contains("it has startup") == true)
+    #expect(unknown?.code == .usage && unknown?.description.contains("it has: startup") == true)
     let outside = refusal("a", ["startup": "11"])
     #expect(outside?.code == .usage && outside?.description.contains("0 to 10") == true)
   }

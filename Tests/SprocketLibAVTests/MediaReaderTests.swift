@@ -50,10 +50,9 @@ import Testing
   }
 
   @Test(arguments: [
-    ("yuv420p10le", MediaPixelFormat.yuv420p, "yuv420p"),
-    ("yuv422p12le", .yuv422p, "yuv422p"),
-    ("yuv444p16le", .yuv444p, "yuv444p"),
-    ("gray12le", .gray, "gray"),
+    ("yuv420p10be", MediaPixelFormat.yuv420p10le, "yuv420p10le"),
+    ("yuv422p12be", .yuv422p12le, "yuv422p12le"),
+    ("gray16be", .gray16le, "gray16le"),
     ("yuva420p", .yuv420p, "yuv420p"),
   ])
   func otherFormatsAreConvertedToTheNearest(
@@ -71,7 +70,7 @@ import Testing
     #expect((zip(found, expected).map { abs(Int($0) - Int($1)) }.max() ?? 255) <= 1)
   }
 
-  @Test(arguments: ["rgb565le", "gbrp", "rgb48le", "pal8", "rgba"])
+  @Test(arguments: ["rgb565le", "gbrp", "pal8", "rgba"])
   func otherColoursBecomeFullRange444(from: String) throws {
     let clips = try Clips()
     // White on black is 255 and 0 in full range.

@@ -61,8 +61,8 @@ import Testing
   @Test func settingsAreToldAndChecked() throws {
     #expect(builtinSources.map(\.name).contains("file"))
     #expect(builtinSources.map(\.name) == builtinSources.map(\.name).sorted())
-    #expect(FileSource.kind.settings.map(\.name) == ["pace", "startup"])
-    #expect(FileSource.kind.settings.map(\.defaultText) == ["fast", "0"])
+    #expect(FileSource.kind.settings.map(\.name) == ["pace", "from", "startup"])
+    #expect(FileSource.kind.settings.map(\.defaultText) == ["fast", "0s", "0"])
     #expect(throws: SourceError.self) {
       _ = try FileSource.kind.make(argument: "a.avi", values: ["pace": "slow"])
     }

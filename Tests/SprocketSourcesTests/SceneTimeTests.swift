@@ -86,7 +86,7 @@ import Testing
     let source = try SceneSource(
       scene {
         ($0.width, $0.height) = (8192, 8192)
-        $0.cached = 20
+        $0.cached = 9
       })
     source.interrupt()
     do {

@@ -10,8 +10,9 @@ public struct TestFrame {
   public var now: Int64 = 0
   /// What a stage of the order `.sequence` hears with this frame.
   public var events: [Event] = []
-  /// Bytes behind each row in memory. They hold 0xA5, and it is a mistake to change them.
-  public var padding = 5
+  /// Bytes behind each row in memory: 5, or 6 where samples are words, which are aligned. They hold
+  /// 0xA5, and it is a mistake to change them.
+  let padding: Int
 
   /// A picture of `planes`, which are of the sizes that `format` says.
   public init(
@@ -25,6 +26,7 @@ public struct TestFrame {
     self.format = FrameFormat(
       pixelFormat: format, width: width, height: height, color: color, rate: .unknown)
     self.planes = planes
+    padding = format.isDeep ? 6 : 5
   }
 
   /// A grey picture.

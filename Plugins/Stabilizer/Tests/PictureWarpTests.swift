@@ -27,9 +27,6 @@ private func picture(
 }
 
 private func warped(_ frame: TestFrame, _ sensorFromStabilized: Similarity) -> [[UInt8]] {
-  var frame = frame
-  // Words are aligned.
-  frame.padding = 6
   let format = frame.format
   var warp = PictureWarp(
     format.pixelFormat, width: format.width, height: format.height)
@@ -159,7 +156,7 @@ private func white(_ format: PixelFormat) -> Double {
     // A ramp across and one down, which every kernel keeps.
     let (width, height) = (64, 48)
     let similarity = Similarity(shiftX: 3.25, shiftY: -2.5, roll: 0.1, scale: 0.8)
-    for format in formats where format.planeCount == 3 {
+    for format in formats where format.planeCount == 3 && !format.isDeep {
       let planes = (0..<3).map { plane in
         let size = format.plane(plane, width: width, height: height)
         let pixels = pixelsPerSample(format, plane: plane)

@@ -15,10 +15,10 @@ extension PixelFormat {
       case "BX24", "BA24": .rgb32
       default: nil
       }
-    guard let found = other ?? Self.allCases.first(where: { V4L2FourCC($0.fourcc) == code }) else {
-      return nil
-    }
-    self = found
+    // Formats that V4L2 has no code for have longer names.
+    let found = Self.allCases.first { $0.fourcc.utf8.count == 4 && V4L2FourCC($0.fourcc) == code }
+    guard let format = other ?? found else { return nil }
+    self = format
   }
 
   var isRGB: Bool {

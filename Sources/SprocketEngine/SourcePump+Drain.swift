@@ -1,0 +1,64 @@
+internal import SprocketCore
+internal import Synchronization
+
+/// The source's jobs between two epochs and at the end of the run.
+///
+/// Keeps of the ring's contract:
+/// - R9: what a live source delivers while an epoch drains is `overrun`, of the epoch to come.
+extension SourcePump {
+  /// What a live device delivers while an epoch drains is `overrun`, of the epoch to come. Anything else
+  /// that happens is `held`; a failure shows again when the epoch runs.
+  private func discardWhileDraining() {
+    while isDraining.load(ordering: .acquiring), held == nil, !isLimitReached {
+      let arrival: Arrival?
+      do throws(SourceError) {
+        arrival = try source.next(timeout: 2_000_000)
+      } catch {
+        return
+      }
+      guard let arrival else { return }
+      switch arrival {
+      case .nothing: break
+      case .frame(let frame):
+        guard let isCounted = overrun(frame) else { return }
+        if !isCounted { held = arrival }
+      case .end, .epoch: held = arrival
+      }
+    }
+  }
+
+  /// The source's job at an epoch's end: what becomes of the frame whose number jumped; and while a
+  /// live source drains before another epoch, of what it delivers.
+  func leave(_ epoch: Epoch, goesOn: Bool) {
+    let isLive = epoch.source.isLive
+    if case .jump(let frame) = outcome {
+      if goesOn, !isLive {
+        held = .frame(frame)
+      } else {
+        guard goesOn ? overrun(frame) != nil : source.discard() else { return }
+      }
+    }
+    if goesOn, isLive { discardWhileDraining() }
+  }
+
+  /// Gives an announced frame back: there is no room for it. False when it begins an epoch, `nil` when
+  /// the source did not come back.
+  private func overrun(_ frame: ArrivedFrame) -> Bool? {
+    guard let number = admit(frame) else { return false }
+    let isWithinLimit = number < options.frameLimit ?? .max
+    if isWithinLimit {
+      taking = number
+      guard takeEvents(of: number) else { return nil }
+      mark(number, frame.fate ?? .overrun, foundRoom: false)
+      taking = nil
+    }
+    return source.discard() ? true : nil
+  }
+
+  /// Gives back a frame that is held, and closes the source: the last job.
+  func close() {
+    if case .frame = held { guard source.discard() else { return } }
+    held = nil
+    source.close()
+  }
+}
