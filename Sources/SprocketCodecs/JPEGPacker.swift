@@ -30,7 +30,7 @@ public final class JPEGPacker: Packer {
   private let quality: Int
   private let isLuma: Bool
   private var encoder: JPEGEncoder
-  private var planes: PlaneCopies
+  private let planes: PlaneCopies
 
   /// `nil` where there is no picture, or JPEG has none of that size.
   public static func requirements(_ format: FrameFormat) -> Requirements? {
@@ -57,7 +57,7 @@ public final class JPEGPacker: Packer {
     do throws(JPEGError) {
       encoder = try JPEGEncoder()
       let isLuma = needs.parts != .image
-      planes = try PlaneCopies(
+      planes = try PlaneCopies.make(
         needs.subsampling, width: needs.format.width, height: needs.format.height,
         bits: isLuma ? 8 : needs.format.image?.bitsPerSample ?? 8,
         expands: !isLuma && needs.format.color.range == .limited)

@@ -8,8 +8,11 @@ internal import SprocketJPEG
 /// is expanded where `expands` says so: luma `round((y - 16) * 255 / 219)`, chroma
 /// `round((c - 128) * 255 / 224) + 128`, both clamped (ITU-R BT.601 and JFIF). Samples of more than 8
 /// bits, little-endian words, are rounded to 8 in the same step.
+///
+/// A class: a noncopyable structure of arrays whose initializer throws is released once too often in
+/// release builds of Swift 6.3.1, where a class keeps it.
 @safe
-struct PlaneCopies: ~Copyable {
+final class PlaneCopies {
   private struct Shape {
     /// Of the picture, and of the plane that the encoder reads.
     let width, height, paddedWidth, paddedHeight: Int
@@ -26,13 +29,20 @@ struct PlaneCopies: ~Copyable {
   private let chroma: [UInt8]
   private let memory: UnsafeMutablePointer<UInt8>
 
-  init(_ subsampling: JPEGSubsampling, width: Int, height: Int, bits: Int = 8, expands: Bool)
-    throws(JPEGError)
-  {
-    let shapes = Self.shapes(subsampling, width: width, height: height)
-    let needed = Self.byteCount(
+  /// Throws where there is no memory.
+  static func make(
+    _ subsampling: JPEGSubsampling, width: Int, height: Int, bits: Int, expands: Bool
+  ) throws(JPEGError) -> PlaneCopies {
+    let needed = byteCount(
       subsampling, width: width, height: height, bits: bits, expands: expands)
     guard let memory = unsafe pictureMemory(needed) else { throw .outOfMemory }
+    return unsafe PlaneCopies(
+      shapes(subsampling, width: width, height: height), bits: bits, expands: expands, memory)
+  }
+
+  private init(
+    _ shapes: [Shape], bits: Int, expands: Bool, _ memory: UnsafeMutablePointer<UInt8>
+  ) {
     self.shapes = shapes
     isDeep = bits > 8
     converts = expands || isDeep
@@ -53,7 +63,7 @@ struct PlaneCopies: ~Copyable {
 
   /// Bytes that such copies take.
   static func byteCount(
-    _ subsampling: JPEGSubsampling, width: Int, height: Int, bits: Int = 8, expands: Bool
+    _ subsampling: JPEGSubsampling, width: Int, height: Int, bits: Int, expands: Bool
   ) -> Int {
     let converts = expands || bits > 8
     return shapes(subsampling, width: width, height: height).reduce(0) {
@@ -103,7 +113,8 @@ struct PlaneCopies: ~Copyable {
     _ row: inout MutableSpan<UInt8>, from source: Span<UInt8>, isLuma: Bool
   ) {
     let count = isDeep ? source.count / 2 : source.count
-    let table = isLuma ? luma.span : chroma.span
+    let levels = isLuma ? luma : chroma
+    let table = levels.span
     if isDeep {
       // Words above what their bits allow, which a damaged file may have, are white.
       for x in 0..<count {
