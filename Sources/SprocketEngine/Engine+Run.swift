@@ -5,7 +5,6 @@ internal import Synchronization
 extension Engine {
   func run() {
     let start = startTime.load(ordering: .relaxed)
-    let startCPU = processCPUTime()
     let pump = SourcePump(
       source: gate, isLive: epoch.source.isLive, options: options, shared: shared, start: start)
     pump.beginEpoch()
@@ -17,8 +16,9 @@ extension Engine {
     tellIfNothingCame(pump)
     elapsed = monotonicNow() - start
     producing = max(0, (pump.lastArrival ?? start) - start)
-    processCPU = processCPUTime() - startCPU
     engineCPU += sinks.reduce(threadCPUTime() + sourceThread.cpuTime) { $0 + $1.thread.cpuTime }
+    // After its threads: the process has used no less than they have.
+    processCPU = processCPUTime() - startCPU
   }
 
   /// One epoch, from the start of its threads to their end. True when another one is to follow.

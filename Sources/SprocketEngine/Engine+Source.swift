@@ -66,7 +66,12 @@ extension Engine {
   /// A live source of which not one frame came failed, whoever ended the run; unless it said itself that
   /// there is nothing.
   func tellIfNothingCame(_ pump: SourcePump) {
-    guard waitsInVain, !pump.hasEnded, shared.errors.withLock({ $0.isEmpty }) else { return }
+    let waited = monotonicNow() - startTime.load(ordering: .relaxed)
+    // Cameras take up to two seconds to their first frame.
+    let isTold = shared.isStopping && waited < SourceWatch.patience
+    guard waitsInVain, !pump.hasEnded, !isTold, shared.errors.withLock({ $0.isEmpty }) else {
+      return
+    }
     shared.fail(RunError(.failed, "\(epoch.source.name) sent no frame; \(Self.advice)"))
   }
 

@@ -47,6 +47,8 @@ public final class Engine: @unchecked Sendable {
   var producing: Int64 = 0
   /// CPU time of the lanes' threads of epochs that are over; at the end, of all threads of the run.
   var engineCPU: Int64 = 0
+  /// CPU time of the process when the run's first threads were about to be made.
+  let startCPU = processCPUTime()
   var processCPU: Int64 = 0
   /// What stages had to say at the end.
   var stageNotes: [String] = []

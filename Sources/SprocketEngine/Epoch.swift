@@ -143,6 +143,7 @@ final class SinkState: @unchecked Sendable {
     let durable = isFinishing && vouched == .max ? 0 : min(vouched, counts[.delivered])
     counts[.failed] += counts[.delivered] - durable
     counts[.delivered] = durable
+    shared.counters.delivered[index].set(durable)
     if error.code == .readerGone {
       shared.notes.withLock { $0.append(error.description) }
     } else {

@@ -92,6 +92,7 @@ final class LiveCounters: Sendable {
   final class Cell: Sendable {
     let value = Atomic<UInt64>(0)
     func add(_ count: UInt64 = 1) { value.wrappingAdd(count, ordering: .relaxed) }
+    func set(_ count: UInt64) { value.store(count, ordering: .relaxed) }
     var now: UInt64 { value.load(ordering: .relaxed) }
   }
   let produced = Cell()

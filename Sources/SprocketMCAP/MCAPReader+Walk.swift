@@ -101,14 +101,23 @@ extension MCAPReader {
   /// The longest schema or channel that is kept, in bytes: they have some thousands. A chunk of a few
   /// kilobytes may hold 65,536 of a gigabyte.
   private static let definitionLimit = 1 << 20
+  /// All schemas and channels that are kept, in bytes: so many more than any program writes.
+  private static let definitionsLimit = 1 << 26
 
   private mutating func define(_ opcode: UInt8, _ content: Range<Int>, of bytes: Span<UInt8>) {
-    guard content.count <= Self.definitionLimit else { return }
+    guard content.count <= Self.definitionLimit,
+      definitionBytes + content.count <= Self.definitionsLimit
+    else { return }
     if opcode == MCAPOpcode.schema, let schema = MCAPSchema(bytes, content) {
-      schemas[schema.id] = schemas[schema.id] ?? schema
+      guard schemas.updateValue(schemas[schema.id] ?? schema, forKey: schema.id) == nil else {
+        return
+      }
     } else if opcode == MCAPOpcode.channel, let channel = MCAPChannel(bytes, content) {
-      channels[channel.id] = channels[channel.id] ?? channel
+      guard channels.updateValue(channels[channel.id] ?? channel, forKey: channel.id) == nil else {
+        return
+      }
     }
+    definitionBytes += content.count
   }
 
   /// Of a file that was cut off, channels may be known within chunks alone.

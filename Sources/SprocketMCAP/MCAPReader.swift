@@ -49,6 +49,8 @@ public struct MCAPReader: ~Copyable {
   let input: MCAPInput
   public internal(set) var schemas: [UInt16: MCAPSchema] = [:]
   public internal(set) var channels: [UInt16: MCAPChannel] = [:]
+  /// Bytes of the schemas and channels that are kept.
+  var definitionBytes = 0
   public internal(set) var chunks: [MCAPChunkPlace] = []
   /// The file has its footer.
   public internal(set) var isComplete = false

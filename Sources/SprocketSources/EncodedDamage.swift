@@ -28,6 +28,13 @@ struct EncodedDamage {
     return excessiveScans == before
   }
 
+  /// Why a file of which nothing could be decoded is not taken.
+  func refusal(of path: String) -> String {
+    impossibleSizes > 0
+      ? "\(path) tells of pictures larger than its bytes can hold, or than 2^28 pixels; save it anew"
+      : "\(path) has no picture that can be decoded; try to play it with ffplay"
+  }
+
   /// For the summary; what never happened is left out.
   var counts: [(name: String, value: UInt64)] {
     [

@@ -44,7 +44,7 @@ WRONG = [
     (["run", "--duration", "0s"], "above 0, such as 10s"),
     (["run", "--duration", "10"], "such as 500ms, 2s or 5m"),
     (["run", "--duration", "3sec"], "such as 500ms, 2s or 5m"),
-    (["run", "--stage", "latedrop:budget=30"], "such as 500ms, 2s or 5m"),
+    (["run", "--stage", "latedrop:budget=30"], "give 1ms to 60s"),
     (["run", "--source-set", "latefor=10"], "such as 500ms, 2s or 5m"),
     (["run", "--stills", "x", "--every", "1"], "such as 500ms, 2s or 5m"),
     (["run", "--quality", "101"], "1 to 100, such as 90"),
@@ -186,7 +186,8 @@ def test_a_file_that_two_options_name_is_refused(options, named, tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "good").write_text("precious\n")
     (tmp_path / "link").symlink_to("good")
-    result = sprocket("run", *SCENE, "--size", "64x48", *options, "--overwrite", check=False, cwd=tmp_path)
+    source = [] if "--source" in options else [*SCENE, "--size", "64x48"]
+    result = sprocket("run", *source, *options, "--overwrite", check=False, cwd=tmp_path)
     assert result.returncode == 2
     sentence = one_sentence(result.errors)
     assert all(option in sentence for option in named) and "same file" in sentence
@@ -674,4 +675,4 @@ def test_sound_that_is_left_out_is_told(tmp_path):
                         cwd=tmp_path)
         told = json.loads((tmp_path / "s").read_text())["notes"]
         assert len([note for note in told if "sound" in note]) == notes
-        assert said.errors.count("sound") == notes
+        assert said.errors.count("the sound of") == notes

@@ -26,9 +26,9 @@ struct Probe: Stage {
     switch mistake {
     case .source, .row: try setup.writes(.inPlace)
     case .rowOfPlane: try setup.writes(.nextImage)
-    case .plane: try setup.reads(.image)
+    case .plane, .upsideDown: try setup.reads(.image)
     case .unpacker, .unpackerRange: try setup.reads(.luma(.full))
-    case .sourcePlane, .upsideDown: try setup.reads(.encoded)
+    case .sourcePlane: try setup.reads(.encoded)
     case .earlier: setup.readsHistory(1)
     case .later: setup.readsAhead(2)
     case .control: port = try setup.steers()
@@ -66,7 +66,7 @@ struct Probe: Stage {
     case .earlier: _ = frame.earlier(1)
     case .later: _ = frame.later(2)
     case .control: _ = port?.write(3, 0)
-    case .upsideDown: unsafe frame.sourcePlane(0).withUnsafeRows { _, _ in }
+    case .upsideDown: unsafe frame.image[plane: 0].withUnsafeRows { _, _ in }
     default: break
     }
   }

@@ -72,13 +72,12 @@ final class DumpFile: @unchecked Sendable {
     }
   }
 
-  /// Ends the file and gives it its name.
+  /// Ends the file and gives it its name. Both halves ask for that, in any order; both get the answer.
   func complete(_ ledger: Ledger) throws(SinkError) {
-    try add { contents throws(SinkError) in try contents.complete(ledger) }
+    try write { contents throws(SinkError) in
+      if !contents.isClosed { try contents.complete(ledger) }
+    }
   }
-
-  /// Throws what the file failed with, if it did.
-  func check() throws(SinkError) { try write { _ throws(SinkError) in } }
 
   /// Frames, and fates of frames that were delivered, that are with the kernel; none where somebody
   /// removed the file or the disk lost it.

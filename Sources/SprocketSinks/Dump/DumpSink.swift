@@ -92,6 +92,6 @@ public final class DumpFateSink: Sink {
 
   public func finish() throws(SinkError) { try file.flush() }
 
-  /// The other half completes the file; what it cannot keep is not kept here either.
-  public func seal(_ ledger: Ledger) throws(SinkError) { try file.check() }
+  /// As the other half: what that cannot keep is not kept here either.
+  public func seal(_ ledger: Ledger) throws(SinkError) { try file.complete(ledger) }
 }

@@ -33,7 +33,8 @@ struct CameraClock: Sendable {
       last = max(now, last)
       return (Timestamp(nanoseconds: last, clock: .monotonic), .unknown)
     }
-    last = frame.nanoseconds
+    // A stamp that is early by mistake must not hold up those that follow.
+    last = min(frame.nanoseconds, now)
     let point: CapturePoint =
       !frame.isMonotonic ? .unknown : frame.isStampedAtStart ? .startOfExposure : .endOfFrame
     return (Timestamp(nanoseconds: frame.nanoseconds, clock: .monotonic), point)

@@ -204,7 +204,9 @@ public final class CameraSource: Source {
     // Of a kind that nobody unpacks, every frame is taken as it is.
     guard let format, format.image != nil else { return (false, nil) }
     // One field of a frame that has two is half of one.
-    if format.hasFieldImages, !header.isFieldPair { return (true, nil) }
+    if format.hasFieldImages, !header.isFieldPair, header.height < format.height {
+      return (true, nil)
+    }
     return (false, header.described(format))
   }
 

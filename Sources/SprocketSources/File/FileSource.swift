@@ -98,8 +98,7 @@ public final class FileSource: Source {
         .usage, "\(path) has no frame at \(settings.from.settingText) or later; begin earlier")
     }
     guard held != nil, let format = held?.format ?? described(info) else {
-      throw SourceError(
-        .usage, "\(path) has no picture that can be decoded; try to play it with ffplay")
+      throw SourceError(.usage, damage.refusal(of: path))
     }
     self.format = format
     return description(format, count: settings.from > .zero ? nil : info.frameCount)
@@ -206,7 +205,7 @@ public final class FileSource: Source {
             unsaid: FieldOrder(reader?.info.firstField ?? .topFirst))
         }
         // One field of a frame that has two is half of one.
-        if format?.hasFieldImages == true, !header.isFieldPair {
+        if let format, format.hasFieldImages, !header.isFieldPair, header.height < format.height {
           (frame.isCorrupt, frame.format) = (true, nil)
         }
         // Of a kind that cannot be unpacked, among others that can.

@@ -76,7 +76,7 @@ enum ReplayRecord {
           let fate = try json.string(bytes)
           frame.isCorrupt = fate == "corrupt"
           frame.isStartup = fate == "startup"
-        case bytes.equals("events", key): try read(&json, bytes, to: &events)
+        case bytes.equals("events", key): try read(&json, bytes, to: &events, from: first)
         default: try read(&json, bytes, key, to: &frame.inForce)
         }
       }
@@ -84,8 +84,12 @@ enum ReplayRecord {
       events.removeLast(events.count - first)
       return nil
     }
-    frame.events = Int32(first)..<Int32(min(events.count, first + EventQueue.capacity))
-    return known == 3 && frame.bytes >= 0 ? frame : nil
+    guard known == 3, frame.bytes >= 0 else {
+      events.removeLast(events.count - first)
+      return nil
+    }
+    frame.events = Int32(first)..<Int32(events.count)
+    return frame
   }
 
   private static func read(
@@ -104,9 +108,8 @@ enum ReplayRecord {
   }
 
   private static func read(
-    _ json: inout JSONScanner, _ bytes: Span<UInt8>, to events: inout [Event]
+    _ json: inout JSONScanner, _ bytes: Span<UInt8>, to events: inout [Event], from first: Int
   ) throws(JSONScanner.Failure) {
-    let first = events.count
     try json.begin("[", bytes)
     while try json.nextElement(bytes) {
       var event: Event?
@@ -126,7 +129,7 @@ enum ReplayRecord {
         default: try json.skip(bytes)
         }
       }
-      // A queue has room for so many; the rest of a record that goes on is looked at and left.
+      // A queue has room for so many of a record's, whose key may come again.
       guard var event, events.count - first < EventQueue.capacity else { continue }
       event.control = control
       event.ticket = ticket
@@ -156,7 +159,7 @@ enum ReplayRecord {
           frame.isCorrupt = fate == "corrupt"
           frame.isStartup = fate == "startup"
         } else if bytes.equals("events", key) {
-          try read(&json, bytes, to: &events)
+          try read(&json, bytes, to: &events, from: first)
         } else {
           try json.skip(bytes)
         }
@@ -165,9 +168,13 @@ enum ReplayRecord {
       events.removeLast(events.count - first)
       return nil
     }
-    frame.events = Int32(first)..<Int32(min(events.count, first + EventQueue.capacity))
     // More than a camera delivers in a year is no dump.
-    return (1...UInt64(UInt32.max)).contains(frame.skipped) ? frame : nil
+    guard (1...UInt64(UInt32.max)).contains(frame.skipped) else {
+      events.removeLast(events.count - first)
+      return nil
+    }
+    frame.events = Int32(first)..<Int32(events.count)
+    return frame
   }
 
   /// The number of a frame that a stage dropped because it came too late; `nil` for all others.
