@@ -16,7 +16,8 @@ extension Engine {
     tellIfNothingCame(pump)
     elapsed = monotonicNow() - start
     producing = max(0, (pump.lastArrival ?? start) - start)
-    engineCPU += sinks.reduce(threadCPUTime() + sourceThread.cpuTime) { $0 + $1.thread.cpuTime }
+    let kept = threadCPUTime() + sourceThread.cpuTime
+    engineCPU = sinks.reduce(engineCPU + kept) { $0 + $1.thread.cpuTime }
     // After its threads: the process has used no less than they have.
     processCPU = processCPUTime() - startCPU
   }
@@ -74,7 +75,7 @@ extension Engine {
       watchSource(pump)
     }
     pump.isDraining.store(false, ordering: .releasing)
-    engineCPU += threads.cpuTime
+    engineCPU = engineCPU + threads.cpuTime
     watch = SourceWatch()
     let isBack = awaitSource(pump)
     guard isDrained else {

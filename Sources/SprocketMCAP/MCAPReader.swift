@@ -170,6 +170,8 @@ public struct MCAPReader: ~Copyable {
     if mostKept == 0 {
       let longest = chunks.reduce(1) { max($0, min($1.largestSize, Self.largestKept)) }
       mostKept = min(max(Self.keptBytes / longest, 3), kept.count)
+      // All at once, so that nothing is allocated later; pages that are not used cost nothing.
+      for index in 0..<mostKept { _ = kept[index].content.reserve(longest) }
     }
     // Knuth's generator of MMIX.
     lot = lot &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
