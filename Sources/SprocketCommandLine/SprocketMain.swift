@@ -14,7 +14,7 @@ public import Sprocket
 /// Errors are one sentence on standard error.
 public func sprocketMain(stages: [Plugin]) -> Never {
   // First of all: from here on a signal waits until it is looked at.
-  var signals = StopSignals()
+  var signals = StopSignals(isForGood: true)
   let invocation = Invocation()
   // A reader that goes away is an error of write(2), told and counted, not the end of the process.
   signal(SIGPIPE, SIG_IGN)

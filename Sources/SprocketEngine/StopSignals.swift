@@ -9,7 +9,12 @@ public struct StopSignals: ~Copyable {
   private var signals = sigset_t()
   private var before = sigset_t()
 
-  public init() {
+  private let isForGood: Bool
+
+  /// With `isForGood` they stay blocked when the value is gone: for a program that is about to end then,
+  /// and has its last words to say.
+  public init(isForGood: Bool = false) {
+    self.isForGood = isForGood
     unsafe sigemptyset(&signals)
     unsafe sigaddset(&signals, SIGINT)
     unsafe sigaddset(&signals, SIGTERM)
@@ -32,6 +37,7 @@ public struct StopSignals: ~Copyable {
     var none = timespec(tv_sec: 0, tv_nsec: 0)
     var waiting = signals
     while unsafe sigtimedwait(&waiting, nil, &none) > 0 {}
+    if isForGood { return }
     var mask = before
     unsafe pthread_sigmask(SIG_SETMASK, &mask, nil)
   }
