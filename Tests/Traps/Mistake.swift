@@ -4,11 +4,11 @@ import Sprocket
 enum Mistake: String, CaseIterable, SettingValue {
   // Of a stage, at a frame.
   case luma, image, encoded, edit, source, row, rowOfPlane, plane, sourcePlane, event, eventOrder
-  case earlier, later, control, upsideDown
+  case earlier, later, control
   // Of a stage, in configure.
   case history, lookahead, report, steers, format
   // Of a sink.
-  case sinkImage, value
+  case sinkImage, value, upsideDown
   // Of a source.
   case fill, take, cameraTake, sceneReclaim, replayReclaim
   // Of who sets up a run.

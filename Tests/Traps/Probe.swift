@@ -26,7 +26,7 @@ struct Probe: Stage {
     switch mistake {
     case .source, .row: try setup.writes(.inPlace)
     case .rowOfPlane: try setup.writes(.nextImage)
-    case .plane, .upsideDown: try setup.reads(.image)
+    case .plane: try setup.reads(.image)
     case .unpacker, .unpackerRange: try setup.reads(.luma(.full))
     case .sourcePlane: try setup.reads(.encoded)
     case .earlier: setup.readsHistory(1)
@@ -66,7 +66,6 @@ struct Probe: Stage {
     case .earlier: _ = frame.earlier(1)
     case .later: _ = frame.later(2)
     case .control: _ = port?.write(3, 0)
-    case .upsideDown: unsafe frame.image[plane: 0].withUnsafeRows { _, _ in }
     default: break
     }
   }
@@ -112,11 +111,17 @@ final class ProbeSink: Sink {
 
   init(_ mistake: Mistake) { self.mistake = mistake }
 
-  func configure(_ setup: inout SinkSetup) throws(SinkError) { layout = setup.reports.first }
+  func configure(_ setup: inout SinkSetup) throws(SinkError) {
+    layout = setup.reports.first
+    if mistake == .upsideDown { try setup.reads(.encoded) }
+  }
 
   func write(_ frame: borrowing PackedFrame) throws(SinkError) {
     guard frame.record.number == 2, let layout else { return }
     if mistake == .sinkImage { _ = frame.view.image }
+    if mistake == .upsideDown {
+      unsafe frame.view.sourcePlane(0).withUnsafeRows { _, _ in }
+    }
     let field = layout.fields[0]
     if mistake == .value { _ = frame.value(field, of: layout, index: 1, as: Double.self) }
   }
