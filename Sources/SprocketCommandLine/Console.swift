@@ -16,7 +16,7 @@ final class Console: Sendable {
   static let errors = Console(2)
   static let output = Console(1)
 
-  /// Bytes that may wait. More would hold more lines of a run whose standard error is blocked; a
+  /// Bytes that may wait. A larger value keeps more lines while standard error is blocked; a
   /// thousand sentences are below it.
   static let capacity = 1 << 18
 

@@ -61,7 +61,7 @@ public struct LostFrame: Sendable {
   /// To a sink that taps the source: `corrupt` or `startup`, where the source says so of a frame that
   /// did not reach the sink for another reason.
   public var sourceFate: Fate?
-  /// What happened just before the frame. Who keeps them longer than the call lets the engine allocate.
+  /// Events just before the frame. A copy that outlives the call makes the engine allocate memory.
   public var events: [Event] = []
 
   public init(

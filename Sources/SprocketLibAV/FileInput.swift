@@ -68,7 +68,7 @@ struct FileInput: ~Copyable {
   }
 }
 
-/// Reads a file for libavformat, and stops when somebody asks for that.
+/// Reads a file for libavformat. Reading stops when `isInterrupted` returns true.
 @safe
 private final class InputBridge {
   private let descriptor: Int32
