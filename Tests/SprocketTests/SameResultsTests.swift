@@ -38,10 +38,11 @@ extension Plugin {
 
   @Test func areThereWhateverTheWorkersAndTheWaiting() throws {
     let first = try digest(workers: 1, wait: .park)
-    for workers in [1, 2, 4, 8] {
-      for wait in WaitStrategy.allCases {
-        #expect(try digest(workers: workers, wait: wait) == first, "\(workers) workers, \(wait)")
-      }
+    for workers in [2, 4, 8] {
+      #expect(try digest(workers: workers, wait: .park) == first, "\(workers) workers")
+    }
+    for wait in WaitStrategy.allCases where wait != .park {
+      #expect(try digest(workers: 4, wait: wait) == first, "\(wait)")
     }
   }
 }
