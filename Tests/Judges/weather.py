@@ -116,9 +116,10 @@ def outputs(draw):
 
 
 def limits(draw, is_sanitized):
+    # Below 10^8.35 bytes of address space the loader cannot map the libraries: nothing of ours runs.
     choice = draw.choice(["none", "none", "nofile", "fsize", "nproc", "as"])
     value = {"none": None, "nofile": draw.randrange(3, 40), "fsize": int(10 ** draw.uniform(0, 6.5)),
-             "nproc": draw.randrange(1, 30), "as": int(10 ** draw.uniform(8.2, 9.3))}[choice]
+             "nproc": draw.randrange(1, 30), "as": int(10 ** draw.uniform(8.4, 9.3))}[choice]
     if choice == "none" or (is_sanitized and choice in ("nproc", "as")):
         return {}
     return {choice: value}
