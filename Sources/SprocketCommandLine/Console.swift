@@ -4,9 +4,9 @@ internal import Synchronization
 
 /// Standard output or standard error, as a person reads it: line by line.
 ///
-/// Lines wait in a queue, and a thread of its own writes them. So a full pipe or a stopped terminal holds
-/// up nobody who looks at signals, shows progress, or ends the program. Nothing else may write to the
-/// two, but for what the user asked to have on standard output (`--pipe`, `-` behind an option).
+/// Lines wait in a queue, and a thread of its own writes them. So a full pipe or a stopped terminal does
+/// not block the threads that look at signals, show progress, or end the program. Nothing else may write
+/// to the two, but for what the user asked to have on standard output (`--pipe`, `-` behind an option).
 ///
 /// The queue is bounded. Where it is full, a progress line goes first; of progress lines only the newest
 /// waits. What was left out is counted, and said at the end.
@@ -50,8 +50,8 @@ final class Console: Sendable {
     isTerminal = isatty(descriptor) == 1
   }
 
-  /// Starts the thread: the sooner, the less can keep it from starting. Without it, lines are written
-  /// by who says them.
+  /// Starts the thread. Called early, while there is memory and a process limit leaves room for it. If
+  /// it cannot start, each line is written on the thread that calls `say`.
   func start() {
     state.withLock { state in
       guard state.writer == nil, !state.hasNoThread else { return }

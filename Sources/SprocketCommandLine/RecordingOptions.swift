@@ -24,10 +24,10 @@ struct RecordingOptions: ParsableArguments {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "Quality of JPEG that is encoded, 1 to 100. A camera's own is kept as it is.",
+      "Quality of JPEG that is encoded, 1 to 100; default 90. A camera's own is kept as it is.",
       valueName: "n"),
     transform: wholeNumber(1...100, example: 90))
-  var quality = 90
+  var quality: Int?
 
   @Option(
     help: ArgumentHelp(
@@ -38,6 +38,9 @@ struct RecordingOptions: ParsableArguments {
     if every != nil, stills == nil {
       throw ValidationError("--every is for --stills; add --stills FOLDER")
     }
+    if quality != nil, stills == nil, movie == nil {
+      throw ValidationError("--quality is for --movie and --stills; add one of them")
+    }
     for (option, path) in [("--stills", stills), ("--dump", dump)] where path == "-" {
       throw ValidationError(
         "\(option) cannot go to standard output; give a name (./- is a file of that name)")
@@ -47,6 +50,7 @@ struct RecordingOptions: ParsableArguments {
   /// In the order of the options.
   func sinks(overwrite: Bool) -> [any Sink] {
     var sinks: [any Sink] = []
+    let quality = quality ?? 90
     if let movie { sinks.append(MovieSink(path: movie, quality: quality, overwrite: overwrite)) }
     if let stills {
       sinks.append(

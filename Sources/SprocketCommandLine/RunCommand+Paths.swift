@@ -64,7 +64,7 @@ extension RunCommand {
     }
   }
 
-  /// A pipe keeps who opens it waiting, and nothing can be gone back to.
+  /// Refuses a named pipe: opening one blocks until a writer comes, and readers of files seek.
   private func checkSource() throws(RunError) {
     guard let path = sourcePath else { return }
     var status = stat()

@@ -79,7 +79,9 @@ struct RunCommand: ParsableCommand {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Ends after so many produced frames, gaps counted.", valueName: "n"),
+    help: ArgumentHelp(
+      "Ends after so many produced frames, gaps counted; the scene then makes them as fast as it can.",
+      valueName: "n"),
     transform: wholeNumber(1...UInt64.max, example: 300))
   var frames: UInt64?
 
@@ -119,7 +121,7 @@ struct RunCommand: ParsableCommand {
     help: "Decodes every frame, also where it is passed on encoded, so that all damage is found.")
   var verify = false
 
-  @Flag(help: "Replaces files that exist.")
+  @Flag(help: "Replaces files that exist; of a folder of stills, all of the earlier run.")
   var overwrite = false
 
   @Flag(help: "Prints errors alone.")

@@ -62,7 +62,11 @@ private func execute(
     }
     try refuseUnknownCommand()
     let lines = SprocketCommand.message(for: error).split(whereSeparator: \.isNewline)
-    throw RunError(.usage, lines.joined(separator: " "))
+    let sentence = lines.joined(separator: " ")
+    // A name without its option: most often that of a file.
+    let isStray = sentence.hasPrefix("Unexpected argument")
+    throw RunError(
+      .usage, sentence + (isStray ? "; a file to read is named so: --source file:PATH" : ""))
   }
 }
 

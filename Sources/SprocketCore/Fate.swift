@@ -22,7 +22,7 @@ public enum Fate: UInt8, Sendable, CaseIterable, BitwiseCopyable {
   case unselected = 9
   /// The sink broke before it was safely stored.
   case failed = 10
-  /// Still under way when the run was ended.
+  /// Still under way when the run was ended, or when the reader of a pipe went away.
   case flushed = 11
 
   /// Decided by the source or the chain and so the same for every sink at the chain's end.

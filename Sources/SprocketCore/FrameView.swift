@@ -20,7 +20,7 @@ public struct FrameView: ~Copyable {
   /// How many other frames were declared to be read.
   let history: Int
   let lookahead: Int
-  /// `nil` for who hears no events.
+  /// `nil` for a stage that hears no events: all but those of the order `.sequence`.
   let events: [Event]?
   /// The monotonic time at which the stage was entered. Stages have no other clock.
   public let now: Timestamp

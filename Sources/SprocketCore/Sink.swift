@@ -28,8 +28,8 @@ public protocol Sink: AnyObject {
   /// Completes and closes what was written.
   func finish() throws(SinkError)
   /// The account of the whole run, for a sink that stores it: called last, after every sink has
-  /// finished, also this one. Entries are as they stand then: a sink whose `seal` fails vouches for
-  /// nothing, and only the run's summary says so.
+  /// finished, also this one. If `seal` throws, all frames of this sink become `failed` in the run's
+  /// summary; the account that other sinks have stored by then does not show it.
   func seal(_ ledger: Ledger) throws(SinkError)
   /// What the user should know of what this sink made, a sentence each; asked once it has finished.
   var notes: [String] { get }

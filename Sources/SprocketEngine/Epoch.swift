@@ -133,15 +133,16 @@ final class SinkState: @unchecked Sendable {
   /// It has packers for the lanes to use.
   var packs: Bool { (setup?.packedCapacity ?? 0) > 0 }
 
-  /// The sink is broken, or nobody wants its frames any more: told once. Of what it took, only what
-  /// it vouches for stays `delivered`. It ends alone, unless it is the last whose work lasts.
+  /// Ends a sink after its error, once. Of the frames that it took, the first `durableCount` stay
+  /// `delivered`, and the others become `failed`, or `flushed` if it was the reader of a pipe that left. The run goes on while another sink that lasts works.
   func fail(_ error: SinkError, _ shared: RunShared, isFinishing: Bool = false) {
     guard !hasFailed else { return }
-    lossAfterFailure = error.code == .readerGone ? .flushed : .failed
-    // A sink that buffers nothing vouches for all, unless it cannot even finish.
-    let vouched = sink.durableCount
-    let durable = isFinishing && vouched == .max ? 0 : min(vouched, counts[.delivered])
-    counts[.failed] += counts[.delivered] - durable
+    let loss: Fate = error.code == .readerGone ? .flushed : .failed
+    lossAfterFailure = loss
+    // `.max` is of a sink that buffers nothing; where its `finish` fails, nothing is certain.
+    let count = sink.durableCount
+    let durable = isFinishing && count == .max ? 0 : min(count, counts[.delivered])
+    counts[loss] += counts[.delivered] - durable
     counts[.delivered] = durable
     shared.counters.delivered[index].set(durable)
     if error.code == .readerGone {

@@ -12,8 +12,8 @@ public struct RunOptions: Sendable {
   public var durationLimit: Duration?
   /// How long lanes and sinks may take to drain when the run stops or an epoch ends.
   public var drainLimit: Duration
-  /// Decodes every frame that no stage drops before, also where nobody reads pixels, so that damage
-  /// within the encoded data is found in frames that would be passed on as they are.
+  /// Decodes every frame that reaches the end of the chain, even if no stage and no sink reads its
+  /// pixels. So damage within encoded data is found in frames that are stored undecoded, too.
   public var verifies: Bool
   /// Bytes that frames may take in memory; a run that needs more is refused. `nil`, the default, is three
   /// quarters of what the machine, its control groups and limits leave.

@@ -9,8 +9,8 @@ internal import Synchronization
 /// - R5: live, it pins the frame that it works on and gates nobody; lapped, it loses the oldest,
 ///   `behind`, it alone. Offline it gates, and nothing is lost.
 /// - R10: what source and chain decided (the tape) comes first; only a frame that would have been
-///   this sink's is `behind`, `skipped`, `unselected`, `failed` or `flushed`. A sink that cannot
-///   finish vouches for nothing: `delivered` turns into `failed`.
+///   this sink's is `behind`, `skipped`, `unselected`, `failed` or `flushed`. Where a sink cannot
+///   finish, `delivered` turns into `failed` (see `SinkState.fail`).
 /// - e1, e2: with each number it hears what happened just before that frame (see `EventReader`).
 final class SinkWorker: @unchecked Sendable {
   // Unchecked: used by its thread alone between start and join.
@@ -179,7 +179,7 @@ final class SinkWorker: @unchecked Sendable {
     var lost = LostFrame(
       number: number, sequence: epoch.sequence(of: number), epoch: epoch.index, fate: fate,
       sourceFate: sourceFate)
-    // An empty one would be kept by who keeps the loss.
+    // Assigning an empty array too would hold `heard`'s memory, and the next frame would copy it.
     if !state.events.heard.isEmpty { lost.events = state.events.heard }
     do throws(SinkError) {
       try state.sink.account(lost)

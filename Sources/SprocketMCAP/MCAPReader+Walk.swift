@@ -21,7 +21,9 @@ extension MCAPReader {
     return unsafe raw.elements.elementsEqual(magic)
   }
 
-  private var notMCAP: MCAPError { MCAPError(.format, "\(path) is no MCAP file") }
+  private var notMCAP: MCAPError {
+    MCAPError(.format, "\(path) is no MCAP file; give a dump that Sprocket wrote")
+  }
 
   /// False where the file ends, or no longer makes sense.
   private mutating func walkRecord() throws(MCAPError) -> Bool {

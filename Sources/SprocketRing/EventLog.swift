@@ -5,10 +5,10 @@
 //  l1. The source alone adds. It waits for nobody: the oldest entry gives way to the newest.
 //  l2. A reader gets an entry whole and as it was added, or nil once it was, or is being, written over.
 //      It never gets a mixture of two.
-//  l3. Who has learned of a frame, from a cursor of the ring or from the fate tape, finds in the log all
-//      that was added before that frame was published or marked.
-//  l4. Who keeps a place of its own and reads from there up to `end`, or to an end that it was told, gets
-//      each entry once and in order; the distance to `oldest` says how many it missed.
+//  l3. A thread that has seen a frame, through a cursor of the ring or on the fate tape, finds in the log
+//      all that was added before that frame was published or marked.
+//  l4. A reader that keeps a place of its own and reads from there up to `end`, or to an end that it was
+//      given, gets each entry once and in order; the distance to `oldest` says how many it missed.
 //
 // An entry is five words: its stamp, which is 1 + its number, and four words of what was added. (The fate
 // tape fits an entry into one word and needs no stamp; an event does not fit.)
@@ -24,7 +24,7 @@
 //    first load of the stamp, which acquires all four words stored before it, would not have found the
 //    new stamp.
 //  - l3: adding comes before publishing (the ring's `passed`, release) and before marking (the tape's
-//    exchange), and `end` is loaded with acquire by who learned of the frame by an acquire of those.
+//    exchange), and the thread that saw the frame, by an acquire of those, loads `end` with acquire.
 
 import Synchronization
 

@@ -48,8 +48,8 @@ struct FileWriter: ~Copyable {
 
   deinit { unsafe buffer.deallocate() }
 
-  /// Frames that the kernel has taken to their ends; none where somebody removed the file or the disk
-  /// lost it.
+  /// Frames whose last byte the kernel has taken; 0 if the file was removed by another program, or if
+  /// an fsync failed.
   var keptFrames: UInt64 { file.isGone || file.isLost ? 0 : takenFrames }
 
   /// Hands what is in the buffer to the kernel.

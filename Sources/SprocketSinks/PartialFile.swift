@@ -258,7 +258,7 @@ struct PartialFile: ~Copyable {
     return 0
   }
 
-  /// A file that is replaced hands down who may read it, as it is by now.
+  /// Gives the file the owner and mode of the file that it will replace, as they are now.
   private func takeAccess() {
     if replaces { FileAccess(of: finalPath)?.give(to: descriptor) }
   }

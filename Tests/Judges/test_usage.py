@@ -48,6 +48,8 @@ WRONG = [
     (["run", "--source-set", "latefor=10"], "such as 500ms, 2s or 5m"),
     (["run", "--stills", "x", "--every", "1"], "such as 500ms, 2s or 5m"),
     (["run", "--quality", "101"], "1 to 100, such as 90"),
+    (["run", "--quality", "50"], "--movie and --stills"),
+    (["run", "clip.avi"], "--source file:PATH"),
     (["run", "--workers", "0"], "'--workers <n>': give a whole number, 1 to 64"),
     (["run", "--from", "1s"], "--source file:PATH or replay:PATH"),
     (["run", "--dump", "-"], "./-"),
@@ -349,6 +351,21 @@ def test_a_reader_that_goes_away_ends_the_run_cleanly(tmp_path):
     ledger = json.loads(summary.read_text())
     assert sum(v for v in ledger["sinks"]["pipe"].values() if isinstance(v, int)) \
         == ledger["produced"]
+
+
+def test_what_a_reader_that_goes_away_has_not_read_is_flushed(tmp_path):
+    summary = tmp_path / "summary.json"
+    command = [SPROCKET, "run", *SCENE, "--reports", "-", "--source-set", "pace=fast", "--size", "64x48",
+               "--quiet", "--summary", str(summary)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(20) == 0
+        assert process.stderr.read() == b""
+    ledger = json.loads(summary.read_text())
+    told = ledger["sinks"]["reports"]
+    assert told["failed"] == 0 and told["flushed"] > 0
+    assert told["flushed"] + told["delivered"] == ledger["produced"]
 
 
 @pytest.mark.alone
