@@ -68,7 +68,7 @@ STEPS := venv copy lint threads unit judge-motion judge-most $(MORE_STEPS) addre
 test: test-packages
 	rm -rf .build/steps
 	[ -f Package.resolved ] || swift package resolve
-	$(MAKE) --no-print-directory --jobs=2 program=copy $(STEPS:%=step-%)
+	$(MAKE) --no-print-directory --jobs=2 program=copy each=once $(STEPS:%=step-%)
 	$(MAKE) --no-print-directory program=copy step-judge-alone
 	Tests/step --table
 
@@ -89,42 +89,57 @@ lint:
 	swift format lint --strict --recursive $(SWIFT_FILES)
 
 # Nothing is imported that Package.swift does not declare; then every test, and the tidiness of the
-# tree among them.
+# tree among them. In `make test` each test runs once: under the sanitizer that looks at it, or here.
+# Those that count allocations run here, too, since a sanitizer has an allocator of its own.
+CHECK := --explicit-target-dependency-import-check error
+UNIT := PATH="$(CURDIR)/.build/venv/bin:$$PATH" swift test --skip-build
+COUNTING := Codecs Sources Sinks
 unit: .build/venv/installed
-	swift build --build-tests --explicit-target-dependency-import-check error $(UNIT_FLAGS)
-	PATH="$(CURDIR)/.build/venv/bin:$$PATH" swift test --skip-build
+	swift build --build-tests $(CHECK) $(UNIT_FLAGS)
+ifeq ($(each),once)
+	$(UNIT) $(COUNTING:%=--skip Sprocket%Tests)
+	$(UNIT) --filter [Aa]llocat
+else
+	$(UNIT)
+endif
 
 # The sanitizers build everything anew, so each has a place of its own, and builds only the tests that
-# it runs, and what these need. Optimised: twelve times as fast, and what users run is what is looked at.
+# it runs, and what these need.
 comma := ,
 empty :=
 THREAD_TESTS := SprocketRingTests SprocketEngineTests SprocketTests
-ADDRESS_TESTS := $(patsubst %,Sprocket%Tests,JPEG Codecs LibAV LZ4 MCAP Sources Sinks)
+ADDRESS_TESTS := $(patsubst %,Sprocket%Tests,JPEG LibAV LZ4 MCAP $(COUNTING))
+OTHER_TESTS := TidyTests $(patsubst Plugins/%,%Tests,$(wildcard Plugins/*)) $(COUNTING:%=Sprocket%Tests) \
+  $(filter-out $(THREAD_TESTS) $(ADDRESS_TESTS),$(notdir $(wildcard Tests/Sprocket*Tests)))
 # Whole modules take a quarter less to compile, and longer to compile again; two threads, because one
 # makes one object, and the compiler's index wants one per file.
 WHOLE_MODULES := -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2
+# Optimised, since unoptimised threads spend twelve times as long on pixels.
 THREADS := $(RELEASE) -Xswiftc -enable-testing --sanitize=thread --scratch-path .build/thread
-ADDRESSES := $(RELEASE) -Xswiftc -enable-testing --sanitize=address --scratch-path .build/address
+ADDRESSES := $(WHOLE_MODULES) --sanitize=address --scratch-path .build/address
+ifeq ($(each),once)
+unit: export SPROCKET_TESTS = $(subst $(empty) $(empty),$(comma),$(OTHER_TESTS))
+endif
 threads threads-program: export SPROCKET_TESTS = $(subst $(empty) $(empty),$(comma),$(THREAD_TESTS))
 addresses addresses-program: \
   export SPROCKET_TESTS = $(subst $(empty) $(empty),$(comma),$(ADDRESS_TESTS))
 
 threads:
-	swift build $(THREADS) --product sprocketPackageTests
+	swift build $(THREADS) $(CHECK) --product sprocketPackageTests
 	TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/races.supp:print_suppressions=0 \
 	  swift test --skip-build $(THREADS)
 
 addresses: .build/venv/installed
-	swift build $(ADDRESSES) --product sprocketPackageTests
+	swift build $(ADDRESSES) $(CHECK) --product sprocketPackageTests
 	PATH="$(CURDIR)/.build/venv/bin:$$PATH" \
 	  LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.supp:print_suppressions=0 \
 	  swift test --skip-build $(ADDRESSES)
 
 threads-program:
-	swift build $(THREADS) --product sprocket
+	swift build $(THREADS) $(CHECK) --product sprocket
 
 addresses-program:
-	swift build $(ADDRESSES) --product sprocket
+	swift build $(ADDRESSES) $(CHECK) --product sprocket
 
 # Results against NumPy, OpenCV, ffmpeg and xxhash; usage as a person would. In three parts: pictures
 # that move, most, and what runs live.
@@ -150,7 +165,7 @@ storms: $(program) threads-program .build/venv/installed
 
 # What takes too long for every change. Storms that were good are not run again by the next one, until
 # the program or the storms change.
-long: STORM_ADDRESSES = SPROCKET_ADDRESS=$(CURDIR)/.build/address/release/sprocket
+long: STORM_ADDRESSES = SPROCKET_ADDRESS=$(CURDIR)/.build/address/debug/sprocket
 long: test-packages release threads-program addresses-program .build/venv/installed
 	$(STORMS) 1-10000 --state .build/storms.jsonl
 	$(MAKE) --no-print-directory soak
@@ -168,7 +183,7 @@ readme: copy
 
 # libFuzzer and AddressSanitizer; the compiler has to be told to count what inputs reach. Optimised,
 # because debug builds read a tenth as many inputs; tests see what is internal.
-fuzz: $(program)
+fuzz: test-packages $(program)
 	SPROCKET_FUZZ=1 swift build -c release -Xswiftc -enable-testing --sanitize=fuzzer \
 	  --sanitize=address -Xswiftc -sanitize-coverage=edge,trace-cmp,inline-8bit-counters,pc-table \
 	  --scratch-path .build/fuzz --product SprocketFuzz
@@ -193,7 +208,7 @@ bench: bench-packages release .build/venv/installed
 	CPU=$(CPU) .build/venv/bin/python Benchmarks/run --sprocket $(SPROCKET)
 
 # MINUTES=1 for a shorter one.
-soak: release
+soak: test-packages release
 	Benchmarks/soak --sprocket $(SPROCKET) --minutes $(or $(MINUTES),10)
 
 plot: plot-packages .build/venv/plot

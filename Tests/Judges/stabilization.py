@@ -23,6 +23,7 @@ def judge():
     found = importlib.util.spec_from_file_location("stab_eval", JUDGE)
     module = importlib.util.module_from_spec(found)
     found.loader.exec_module(module)
+    cv2.setNumThreads(1)  # Other steps have the other core; waiting threads of OpenCV take it from them.
     return module
 
 

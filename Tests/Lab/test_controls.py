@@ -2,7 +2,7 @@
 import json
 import re
 
-from conftest import CAMERA, LOOPBACK, PLANES, Run, read_control, tool
+from conftest import CAMERA, GRABBER, LOOPBACK, PLANES, Run, read_control, tool
 from program import sprocket
 
 
@@ -67,7 +67,7 @@ def listed_controls(device):
 
 def test_devices_lists_what_the_drivers_list(camera):
     cameras = {device["node"]: device for device in json.loads(sprocket("devices", "--json").stdout)}
-    assert list(cameras) == [CAMERA, PLANES, LOOPBACK]
+    assert list(cameras) == [CAMERA, PLANES, GRABBER, LOOPBACK]
     device = cameras[CAMERA]
     assert (device["name"], device["driver"]) == ("vivid", "vivid")
     theirs = listed_formats(camera)

@@ -47,6 +47,7 @@ struct TestImage {
       JPEGEncoder.maximumSize(width: width, height: height, subsampling: subsampling))
     var output = [UInt8](repeating: 0, count: size)
     let buffers = planes.map { TestBuffer($0) }
+    defer { withExtendedLifetime(buffers) {} }
     let sources = buffers.indices.map { index in
       unsafe JPEGPlane(UnsafeBufferPointer(buffers[index].memory), stride: strides[index])
     }
@@ -79,6 +80,7 @@ func decodeLuma(
   let stride = scale.scaled(width) + padding
   let samples = TestBuffer(count: stride * scale.scaled(height))
   let plane = unsafe MutableJPEGPlane(samples.memory, stride: stride)
+  defer { withExtendedLifetime(samples) {} }
   try decoder.decodeLuma(jpeg.span, width: width, height: height, scale: scale, into: plane)
   return samples.bytes
 }

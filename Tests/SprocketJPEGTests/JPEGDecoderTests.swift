@@ -143,6 +143,7 @@ import Testing
     #expect(needed >= 64 * 48 * 3 / 2)
     #expect(JPEGEncoder.maximumSize(width: 65501, height: 1, subsampling: .gray) == nil)
     let samples = TestBuffer(repeating: 128, count: 64 * 48)
+    defer { withExtendedLifetime(samples) {} }
     var output = [UInt8](repeating: 0, count: needed - 1)
     var encoder = try JPEGEncoder()
     let plane = unsafe JPEGPlane(UnsafeBufferPointer(samples.memory), stride: 64)
