@@ -4,10 +4,12 @@ internal import Sprocket
 struct Abandoned: Error {}
 
 extension BackgroundWork {
-  /// Waits for the end, and looks at signals meanwhile: for each one `onSignal` says how long to wait
-  /// from then on, `nil` for as long as it takes. Throws what the work threw, or `Abandoned`.
-  func value(_ signals: inout StopSignals, onSignal: () -> Duration?) throws -> Value {
-    var left: Duration?
+  /// Waits for the end, at most `limit`, and looks at signals meanwhile: for each one `onSignal` says how
+  /// long to wait from then on, `nil` for as long as it takes. Throws what the work threw, or `Abandoned`.
+  func value(
+    _ signals: inout StopSignals, limit: Duration? = nil, onSignal: () -> Duration?
+  ) throws -> Value {
+    var left = limit
     var isDone = false
     repeat {
       let step = left.map { min($0, Runner.tick) } ?? Runner.tick

@@ -19,6 +19,8 @@ final class Console: Sendable {
   /// Bytes that may wait. A larger value keeps more lines while standard error is blocked; a
   /// thousand sentences are below it.
   static let capacity = 1 << 18
+  /// Milliseconds.
+  private static let patience: Int32 = 200
 
   private struct State {
     var waiting: [Line] = []
@@ -30,7 +32,8 @@ final class Console: Sendable {
     /// What writing failed with; nothing is written after that.
     var failure: Int32 = 0
     var writer: BackgroundWork<Void>?
-    /// No thread could be started.
+    /// No thread could be started: a line is written where it is said, if there is room within
+    /// `patience`, and left out otherwise.
     var hasNoThread = false
   }
 
@@ -73,7 +76,10 @@ final class Console: Sendable {
 
   private func add(_ line: Line) {
     start()
-    if state.withLock({ $0.hasNoThread }) { return write(line.text + "\n") }
+    if state.withLock({ $0.hasNoThread }) {
+      if hasRoom(within: Self.patience) { write(line.text + "\n") }
+      return
+    }
     state.withLock { state in
       if let last = state.waiting.lastIndex(where: \.isProgress), line.isProgress || isFull(state) {
         state.byteCount -= state.waiting.remove(at: last).text.utf8.count
@@ -138,6 +144,12 @@ final class Console: Sendable {
         + "\(state.skippedLines) others were left out")
   }
 
+  /// Waits until something can be written; negative milliseconds wait for ever.
+  private func hasRoom(within milliseconds: Int32) -> Bool {
+    var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    return unsafe poll(&request, 1, milliseconds) == 1
+  }
+
   private func write(_ text: String) {
     guard failure == 0 else { return }
     var text = text
@@ -150,8 +162,7 @@ final class Console: Sendable {
           done += count
         } else if errno == EAGAIN {
           // Whoever opened it made it non-blocking.
-          var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-          _ = unsafe poll(&request, 1, -1)
+          _ = hasRoom(within: -1)
         } else if errno != EINTR {
           return errno
         }

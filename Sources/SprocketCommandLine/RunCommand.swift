@@ -140,12 +140,13 @@ struct RunCommand: ParsableCommand {
     let run = try open(registry, invocation, voice, &signals)
     let engine = run.engine
     voice.tell(plan: engine.summary)
-    Runner(engine: engine, voice: voice, frameLimit: frames ?? knownFrames(engine)).run(&signals)
+    let runner = Runner(engine: engine, voice: voice, frameLimit: frames ?? knownFrames(engine))
+    let stops = runner.run(&signals)
     let result = engine.summary
     voice.tell(end: result, digest: run.digest?.runDigest)
     var others: [String] = []
     do {
-      try writeSummary(result, of: run, &signals)
+      try writeSummary(result, of: run, isHurried: stops > 1, &signals)
     } catch let error as RunError {
       others.append(error.description)
     }
@@ -159,14 +160,15 @@ struct RunCommand: ParsableCommand {
 
   /// A pipe or a network's disk may take its time: signals are looked at meanwhile.
   private func writeSummary(
-    _ result: RunSummary, of run: PreparedRun, _ signals: inout StopSignals
+    _ result: RunSummary, of run: PreparedRun, isHurried: Bool, _ signals: inout StopSignals
   ) throws {
     guard let summary else { return }
+    let limit = Duration.seconds(2)
     let digest = run.digest?.runDigest
     let write = { try run.summaryFile.take()?.write(result, digest: digest) ?? () }
     guard let work = try? BackgroundWork("summary", write) else { return try write() }
     do {
-      try work.value(&signals) { .seconds(2) }
+      try work.value(&signals, limit: isHurried ? limit : nil) { limit }
     } catch is Abandoned {
       throw RunError(.failed, "stopped before the summary was written to \(summary)")
     }

@@ -9,13 +9,15 @@ struct Runner {
   /// Between two looks at signals and progress.
   static let tick = Duration.milliseconds(50)
 
-  /// In ticks, 15 s: how long a run that is to end at once may take for it. Drains and sinks have limits of
-  /// their own, 8 s together; this is for what has none, such as a file system that hangs while a movie
-  /// goes on in another file.
-  static let longestEnd = 300
+  /// In ticks, 18 s: how long a run that is to end at once may take for it. The engine has limits of its
+  /// own: 2 s for the source's call, 4 for the drain, 2 to close the source, 4 to finish the sinks, and 4
+  /// to seal them. This is for what has none, such as a file system that hangs while a movie goes on in
+  /// another file.
+  static let longestEnd = 360
 
-  /// `signals` were blocked before the source was opened: threads of libraries must not get them.
-  func run(_ signals: inout StopSignals) {
+  /// `signals` were blocked before the source was opened: threads of libraries must not get them. Returns
+  /// how many came.
+  func run(_ signals: inout StopSignals) -> Int {
     engine.start()
     var ticks = 0
     var notice: String?
@@ -41,5 +43,6 @@ struct Runner {
         voice.tell(progress: engine.progress, limit: frameLimit)
       }
     }
+    return stops
   }
 }

@@ -65,6 +65,16 @@ public final class RunningCode: CustomStringConvertible {
     return before
   }
 
+  /// Runs `body` as the code of that name.
+  public static func run<Result, Failure: Error>(
+    _ name: String, _ body: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let code = RunningCode([name])
+    let before = code.begin()
+    defer { withExtendedLifetime(code) { end(before) } }
+    return try body()
+  }
+
   /// Gives the calling thread back what `begin` returned.
   public static func end(_ before: RunningCode?) { set(before) }
 

@@ -15,7 +15,6 @@ extension Engine {
     seal()
     tellIfNothingCame(pump)
     elapsed = monotonicNow() - start
-    producing = max(0, (pump.lastArrival ?? start) - start)
     let kept = threadCPUTime() + sourceThread.cpuTime
     engineCPU = sinks.reduce(engineCPU + kept) { $0 + $1.thread.cpuTime }
     // After its threads: the process has used no less than they have.
@@ -29,7 +28,9 @@ extension Engine {
     let ended: Bool
     do throws(RunError) {
       try threads.start(options, makeUnpacker: makeUnpacker)
+      let began = monotonicNow()
       ended = onSource(pump) { [epoch] in pump.run(epoch) }
+      producing += monotonicNow() - began
     } catch {
       shared.fail(error)
       ended = false
@@ -100,10 +101,14 @@ extension Engine {
     }
     awaitSinks(unfinished)
     guard !hasStuckThreads else { return }
-    for instance in stages.flatMap(\.instances) {
-      instance.stage.finish()
-      // Workers of one stage may say the same.
-      stageNotes += instance.stage.notes.filter { !stageNotes.contains($0) }
+    for stage in stages {
+      RunningCode.run("stage `\(stage.name)`") {
+        for instance in stage.instances {
+          instance.stage.finish()
+          // Workers of one stage may say the same.
+          stageNotes += instance.stage.notes.filter { !stageNotes.contains($0) }
+        }
+      }
     }
   }
 
@@ -116,7 +121,9 @@ extension Engine {
       state.sealedCounts = state.counts
       state.thread.perform { [shared] in
         do throws(SinkError) {
-          try state.sink.seal(ledger)
+          try RunningCode.run("sink `\(state.sink.name)`") { () throws(SinkError) in
+            try state.sink.seal(ledger)
+          }
         } catch {
           state.fail(error, shared, isFinishing: true)
         }

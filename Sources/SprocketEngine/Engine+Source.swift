@@ -63,16 +63,19 @@ extension Engine {
     }
   }
 
-  /// A live source of which not one frame came failed, whoever ended the run; unless it said itself that
-  /// there is nothing.
+  /// Fails a live run without a frame, unless the source said `.end`, or the user stopped it within
+  /// `SourceWatch.patience`.
   func tellIfNothingCame(_ pump: SourcePump) {
     let waited = monotonicNow() - startTime.load(ordering: .relaxed)
-    // Cameras take up to two seconds to their first frame.
-    let isTold = shared.isStopping && waited < SourceWatch.patience
+    let isShort = waited < SourceWatch.patience
+    let isTold = shared.isStopping && isShort
     guard waitsInVain, !pump.hasEnded, !isTold, shared.errors.withLock({ $0.isEmpty }) else {
       return
     }
-    shared.fail(RunError(.failed, "\(epoch.source.name) sent no frame; \(Self.advice)"))
+    // Cameras take up to two seconds to their first frame.
+    let mayBeSlow = pump.isTimeOver && isShort
+    let advice = mayBeSlow ? "it may need longer to begin: give a longer --duration" : Self.advice
+    shared.fail(RunError(.failed, "\(epoch.source.name) sent no frame; \(advice)"))
   }
 
   private static let advice = "check its cable, or choose another --format, --size or --rate"

@@ -43,7 +43,7 @@ public final class Engine: @unchecked Sendable {
   /// When `start` was called, 0 before.
   let startTime = Atomic<Int64>(0)
   var elapsed: Int64 = 0
-  /// From the start to the latest frame of the source.
+  /// While the source was asked for frames.
   var producing: Int64 = 0
   /// CPU time of the lanes' threads of epochs that are over; at the end, of all threads of the run.
   var engineCPU: Int64 = 0

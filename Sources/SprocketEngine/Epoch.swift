@@ -50,7 +50,7 @@ final class Epoch: @unchecked Sendable {
   var isFlushing: Bool { flushes.load(ordering: .acquiring) || shared.isFlushing }
 
   func sequence(of number: UInt64) -> UInt64 {
-    firstSequence.load(ordering: .relaxed) + (number - firstNumber)
+    firstSequence.load(ordering: .relaxed) &+ (number &- firstNumber)
   }
 }
 
@@ -114,6 +114,8 @@ final class SinkState: @unchecked Sendable {
   var lossAfterFailure: Fate?
   var hasFailed: Bool { lossAfterFailure != nil }
   var tapsSource: Bool { setup?.tapsSource ?? false }
+  /// Frames that it has taken may still be lost with its buffers: `durableCount` tells how many are safe.
+  let buffers: Bool
   var hasFinished = false
   /// Its thread did not come to an end: `counts` may not be read any more.
   var isStuck = false
@@ -127,6 +129,7 @@ final class SinkState: @unchecked Sendable {
   init(index: Int, sink: any Sink) throws(RunError) {
     self.index = index
     self.sink = sink
+    buffers = sink.durableCount != .max
     thread = try JobThread(sink.name)
   }
 
@@ -134,7 +137,8 @@ final class SinkState: @unchecked Sendable {
   var packs: Bool { (setup?.packedCapacity ?? 0) > 0 }
 
   /// Ends a sink after its error, once. Of the frames that it took, the first `durableCount` stay
-  /// `delivered`, and the others become `failed`, or `flushed` if it was the reader of a pipe that left. The run goes on while another sink that lasts works.
+  /// `delivered`, and the others become `failed`, or `flushed` if the reader of a pipe left. The run goes on
+  /// while another sink that lasts works.
   func fail(_ error: SinkError, _ shared: RunShared, isFinishing: Bool = false) {
     guard !hasFailed else { return }
     let loss: Fate = error.code == .readerGone ? .flushed : .failed

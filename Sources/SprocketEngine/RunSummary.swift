@@ -43,8 +43,8 @@ public struct RunSummary: Sendable {
   public var pack: DurationSummary?
   public var epochs: Int
   public var elapsed: Duration
-  /// From the start to the source's latest frame: what `frames/s` is about. Draining, finishing and
-  /// waiting for nothing come after.
+  /// While the source was asked for frames: what `frames/s` is about. Draining between epochs and at the
+  /// end is not part of it.
   public var producing: Duration
   /// User and system time of the threads of this run; those of libraries, such as libavcodec's, are not
   /// among them.
@@ -123,12 +123,12 @@ extension Engine {
     return merged
   }
 
-  /// The account of a sink whose thread is stuck and still owns what it counted: what it delivered,
-  /// what source and chain decided, and the rest was under way.
+  /// The account of a sink whose thread is stuck and still owns what it counted: what it took, which is
+  /// lost if the sink buffers; what source and chain decided; and the rest was under way.
   private func stuckCounts(_ state: SinkState, produced: UInt64) -> FateCounts {
     if let sealed = state.sealedCounts { return sealed }
     var counts = FateCounts()
-    counts[.delivered] = shared.counters.delivered[state.index].now
+    counts[state.buffers ? .failed : .delivered] = shared.counters.delivered[state.index].now
     for (value, cell) in shared.counters.decided.enumerated() {
       guard let entry = TapeEntry(value: UInt8(value)),
         let fate = entry.fate(atSource: state.tapsSource)

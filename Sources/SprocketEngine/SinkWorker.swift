@@ -56,9 +56,10 @@ final class SinkWorker: @unchecked Sendable {
     if epoch.isLast.load(ordering: .acquiring) { finish() }
   }
 
-  /// What `run` does at the end of the last epoch, for an epoch that never came to be: on the
-  /// source's thread, when the sink's is gone.
+  /// What `run` does at the end of the last epoch, where that epoch could not be made.
   func conclude(upTo number: UInt64) {
+    let before = code.begin()
+    defer { RunningCode.end(before) }
     account(upTo: number)
     finish()
   }

@@ -30,6 +30,8 @@ extension SourcePump {
   /// The source's job at an epoch's end: what becomes of the frame whose number jumped; and while a
   /// live source drains before another epoch, of what it delivers.
   func leave(_ epoch: Epoch, goesOn: Bool) {
+    let before = code.begin()
+    defer { RunningCode.end(before) }
     let isLive = epoch.source.isLive
     if case .jump(let frame) = outcome {
       if goesOn, !isLive {
@@ -57,6 +59,8 @@ extension SourcePump {
 
   /// Gives back a frame that is held, and closes the source: the last job.
   func close() {
+    let before = code.begin()
+    defer { RunningCode.end(before) }
     if case .frame = held { guard source.discard() else { return } }
     held = nil
     source.close()

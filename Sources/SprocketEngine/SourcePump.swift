@@ -46,7 +46,7 @@ final class SourcePump: @unchecked Sendable {
   /// The number of the frame that is being taken.
   var taking: UInt64?
   /// When the latest frame came.
-  private(set) var lastArrival: Int64?
+  private var lastArrival: Int64?
   /// The source itself said that there is nothing more.
   private(set) var hasEnded = false
   /// Number of the next frame that is produced.
@@ -60,7 +60,7 @@ final class SourcePump: @unchecked Sendable {
   var lentCount = 0
   private(set) var isLimitReached = false
   private var events = EventQueue()
-  private let code = RunningCode(["source"])
+  let code = RunningCode(["source"])
 
   init(
     source: SourceGate, isLive: Bool, options: RunOptions, shared: RunShared, start: Int64

@@ -10,6 +10,7 @@ public struct StopSignals: ~Copyable {
   private var before = sigset_t()
 
   private let isForGood: Bool
+  private var hasHungUp = false
 
   /// With `isForGood` they stay blocked when the value is gone: for a program that is about to end then,
   /// and has its last words to say.
@@ -42,9 +43,16 @@ public struct StopSignals: ~Copyable {
     unsafe pthread_sigmask(SIG_SETMASK, &mask, nil)
   }
 
-  /// True once for each signal that has come; does not wait.
+  /// True once for each signal that has come; does not wait. Of hangups the first counts: the kernel and
+  /// the shell may each send one when a terminal closes, which is one request and not two.
   public mutating func take() -> Bool {
     var none = timespec(tv_sec: 0, tv_nsec: 0)
-    return unsafe sigtimedwait(&signals, nil, &none) > 0
+    while true {
+      let number = unsafe sigtimedwait(&signals, nil, &none)
+      if number != SIGHUP || !hasHungUp {
+        if number == SIGHUP { hasHungUp = true }
+        return number > 0
+      }
+    }
   }
 }

@@ -85,7 +85,7 @@ extension MediaError: CustomStringConvertible {
       "\(path) cannot be read any further (\(reason), in \(operation)); the file is damaged or its "
         + "disk is failing."
     case .tooManyFrames:
-      "\(path) goes on after more frames than a file of its size can have: it is damaged."
+      "\(path) goes on after more frames than a file of its size can have: it is damaged; copy it anew."
     case .interrupted: "Reading \(path) was ended before its time."
     case .outOfMemory: "There is not enough memory to read \(path); close other programs."
     }

@@ -195,7 +195,7 @@ public struct MCAPReader: ~Copyable {
   }
 
   private func damaged(_ place: MCAPChunkPlace) -> MCAPError {
-    MCAPError(.damaged, "\(path) is damaged in the chunk at byte \(place.offset)")
+    MCAPError(.damaged, "\(path) is damaged in the chunk at byte \(place.offset); copy it anew")
   }
 
   private static func decompress(

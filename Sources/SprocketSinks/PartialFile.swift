@@ -58,6 +58,12 @@ struct PartialFile: ~Copyable {
     if found == .folder || path.hasSuffix("/") { throw .opening(path, purpose: purpose, EISDIR) }
     if found == .file, !overwrite { throw .opening(path, purpose: purpose, EEXIST) }
     let isDevice = found == .device
+    if found == .file, !isMadeUp, unsafe Glibc.access(path, F_OK) != 0, errno == ENOENT {
+      throw SinkError(
+        .usage,
+        "cannot write \(purpose) to \(path): it is a link to nothing; remove it, or make its target"
+      )
+    }
     let final = isDevice || isMadeUp ? path : Self.target(of: path)
     let partial = isDevice ? nil : Self.partialName(of: final)
     let opened =

@@ -183,6 +183,15 @@ def test_a_link_to_a_folder_and_a_name_with_strange_letters_are_names_like_other
     assert [path.name for path in (tmp_path / "real folder").iterdir()] == [movie.name]
 
 
+def test_a_link_to_nothing_is_not_replaced(tmp_path):
+    link = tmp_path / "movie.mov"
+    link.symlink_to("elsewhere/movie.mov")
+    result = subprocess.run([SPROCKET, "run", "--source", "scene", "--frames", "3", "--size", "64x48",
+                             "--movie", link, "--overwrite"], capture_output=True, timeout=LIMIT)
+    assert result.returncode == 2 and "is a link to nothing" in one_sentence(result.stderr.decode())
+    assert link.is_symlink()
+
+
 @pytest.mark.parametrize("kind", ["symlink_to", "hardlink_to"])
 @pytest.mark.parametrize("name", ["movie", "dump", "reports"])
 def test_a_link_under_a_partial_name_loses_nothing(name, kind, tmp_path):

@@ -127,6 +127,13 @@ def test_stills_that_exist_are_kept_unless_overwrite_is_given(mjpeg, tmp_path):
         "other.jpg", "still-00000000.jpg", "still-00000048.jpg", "still-mine.jpg"]
 
 
+def test_a_run_without_a_still_keeps_those_of_the_earlier_run(tmp_path):
+    run = ["run", "--source", "scene", "--size", "64x48", "--frames", 5, "--stills", tmp_path / "stills"]
+    sprocket(*run)
+    result = sprocket(*run, "--source-set", "corrupt=1", "--overwrite")
+    assert "no frame came" in result.errors and len(os.listdir(tmp_path / "stills")) == 5
+
+
 def test_a_start_that_fails_leaves_no_folder(tmp_path):
     result = sprocket("run", "--size", "64x48", "--stills", tmp_path / "stills", "--reports",
                       "no/such/r.jsonl", check=False, cwd=tmp_path)

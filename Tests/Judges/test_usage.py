@@ -564,6 +564,18 @@ def test_a_blocked_standard_error_holds_nothing_up(blocked, signals, tmp_path):
     assert json.loads(summary.read_text())["produced"] > 0
 
 
+def test_two_signals_end_a_run_whose_summary_nobody_takes():
+    command = [SPROCKET, "run", *SCENE, "--size", "64x48", "--summary", "-"]
+    with full_pipe() as (writer, _), \
+            subprocess.Popen(command, stdout=writer, stderr=subprocess.PIPE) as process:
+        looks_at_signals(process)
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 1
+        assert "before the summary was written" in process.stderr.read().decode()
+
+
 def test_what_was_said_while_standard_error_was_blocked_comes_later():
     command = [SPROCKET, "run", *SCENE, "--size", "64x48", "--frames", "30", "--checksum"]
     with full_pipe() as (writer, reader), subprocess.Popen(command, stderr=writer) as process:
@@ -656,7 +668,8 @@ H264 = ["-c:v", "libx264", "-preset", "fast", "-g", "40", "-bf", "3"]
 FOOTAGE = [("a.mp4", H264), ("open.mp4", [*H264, "-x264-params", "open-gop=1"]), ("a.mkv", H264),
            ("a.ts", H264), ("refresh.mp4", [*H264, "-x264-params", "intra-refresh=1"]), ("a.h264", H264),
            ("a.avi", ["-c:v", "mpeg4", "-bf", "2", "-g", "30"]), ("mj.avi", ["-c:v", "mjpeg"]),
-           ("a.mjpeg", ["-c:v", "mjpeg"]), ("mpeg2.ts", ["-c:v", "mpeg2video", "-bf", "2", "-g", "15"])]
+           ("a.mjpeg", ["-c:v", "mjpeg"]), ("a.swf", ["-c:v", "flv1", "-an"]),
+           ("mpeg2.ts", ["-c:v", "mpeg2video", "-bf", "2", "-g", "15"])]
 
 
 @pytest.mark.parametrize("name, options", FOOTAGE, ids=lambda value: value if isinstance(value, str) else "")

@@ -181,6 +181,7 @@ final class RecordingSink: Sink, @unchecked Sendable {
   var takesLatest = false
   var selectsEvery: UInt64?
   var refusesWidth: Int?
+  var durableCount = UInt64.max
   let packs: Bool
 
   init(_ name: String = "record", packs: Bool = false) {

@@ -36,6 +36,16 @@ import Testing
     #expect(summary.elapsed - summary.producing > .milliseconds(400))
   }
 
+  /// Two frames in 0.3 s are not a period's rate.
+  @Test func producingLastsAsLongAsTheSourceIsAsked() throws {
+    let steps: [ScriptedSource.Step] = [
+      .frame(sequence: 0), .pause(nanoseconds: 100_000_000), .frame(sequence: 1),
+      .pause(nanoseconds: 200_000_000),
+    ]
+    let summary = try run(ScriptedSource(steps), sinks: [RecordingSink()])
+    #expect(summary.producing >= .milliseconds(300))
+  }
+
   @Test func framesThatNeedMoreMemoryThanAllowedAreRefusedBeforeAnyIsTaken() throws {
     let options = RunOptions(workers: 1, memoryLimit: 1 << 20)
     let source = ScriptedSource([.frame(sequence: 0)], width: 1 << 19)

@@ -19,4 +19,19 @@ import Testing
     }
     #expect(isTaken)
   }
+
+  @Test func aTerminalThatClosesIsOneRequest() {
+    let before = signal(SIGHUP, SIG_DFL)
+    defer { signal(SIGHUP, before) }
+    var taken: [Bool] = []
+    do {
+      var signals = StopSignals()
+      for number in [SIGHUP, SIGHUP, SIGINT] {
+        pthread_kill(pthread_self(), number)
+        taken.append(signals.take())
+      }
+      taken.append(signals.take())
+    }
+    #expect(taken == [true, false, true, false])
+  }
 }

@@ -62,16 +62,20 @@ struct Picky: Stage {
     usleep(200_000)
   }
 
-  @Test func r8AStuckSinkDoesNotKeepTheRunFromEndingAndTheLedgerBalances() throws {
+  /// What a buffer of a stuck sink had is not delivered.
+  @Test(arguments: [UInt64.max, 0])
+  func r8AStuckSinkDoesNotKeepTheRunFromEndingAndTheLedgerBalances(durableCount: UInt64) throws {
     let stuck = RecordingSink("stuck")
     let hold = Hold()
-    stuck.delay = { number in
-      while number >= 5, hold.isHeld.load(ordering: .relaxed) {
+    stuck.delay = { [unowned stuck] _ in
+      let isHolding = stuck.lines.count { $0.fate == .delivered } >= 5
+      while isHolding, hold.isHeld.load(ordering: .relaxed) {
         hold.isReached.store(true, ordering: .relaxed)
         usleep(1000)
       }
       return 0
     }
+    stuck.durableCount = durableCount
     let other = RecordingSink("other")
     let engine = try Engine(
       source: ScriptedSource([.frame(sequence: 0)], isLive: true, repeats: true), stages: [],
@@ -86,6 +90,9 @@ struct Picky: Stage {
     #expect(summary.ledger.isBalanced)
     #expect(other.finishes == 1)
     #expect(summary.errors.count == 1)
+    let counts = summary.ledger.entries[0].counts
+    #expect(counts[durableCount == 0 ? .failed : .delivered] > 0)
+    #expect(counts[durableCount == 0 ? .delivered : .failed] == 0)
     hold.isHeld.store(false, ordering: .relaxed)
     usleep(200_000)
   }

@@ -93,7 +93,7 @@ final class DumpFile: @unchecked Sendable {
   ) throws(SinkError) {
     try write { contents throws(SinkError) in
       if !contents.isClosed { return try body(&contents) }
-      throw SinkError(.failed, "\(path) was complete before this came")
+      throw SinkError(.failed, "\(path) was closed before its last frames came; run again")
     }
   }
 

@@ -30,6 +30,8 @@ public final class MovieSink: Sink {
   private var keptFrames: UInt64 = 0
   private var fileCount = 0
   private var movedFrames: UInt64 = 0
+  /// Of the first file that could not be completed before the next began.
+  private var failure: SinkError?
   public private(set) var notes: [String] = []
 
   /// The file is made when the run is set up. `quality` is 1 to 100, for frames that are encoded.
@@ -62,7 +64,8 @@ public final class MovieSink: Sink {
       if wasEncoded == (new != nil), old.hasPictures(like: setup.format) {
         return recording.beginEpoch()
       }
-      try close()
+      // What comes is recorded, also where the file before could not be completed: told at the end.
+      do throws(SinkError) { try close() } catch { failure = failure ?? error }
     }
     try begin(container, setup)
   }
@@ -95,6 +98,7 @@ public final class MovieSink: Sink {
 
   public func finish() throws(SinkError) {
     try close()
+    if let failure { throw failure }
     noteLaterFiles()
     if movedFrames > 0 {
       note(

@@ -25,6 +25,8 @@ final class StillFolder {
   private let partialName: UnsafeMutablePointer<CChar>
   private var namedStills: UInt64 = 0
   private(set) var removedStills = 0
+  /// No still came, and there are stills of an earlier run.
+  private(set) var keepsOld = false
   private var hasFailed = false
   /// The disk did not take the names.
   private var isLost = false
@@ -155,11 +157,12 @@ final class StillFolder {
     return time &- lastTime >= Self.longest / 4
   }
 
-  /// Names what waits, syncs the names, and removes the stills of an earlier run.
+  /// Names what waits, syncs the names, and removes the stills of an earlier run, if one of this run came.
   func finish() throws(SinkError) {
     guard !hasFailed else { return }
     try nameAll()
-    for number in old {
+    keepsOld = namedStills == 0 && !old.isEmpty
+    for number in old where !keepsOld {
       setNames(number)
       let isRemoved = unsafe unlinkat(descriptor, name, 0) == 0
       let isPartRemoved = unsafe unlinkat(descriptor, partialName, 0) == 0

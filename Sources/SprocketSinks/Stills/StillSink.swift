@@ -11,7 +11,7 @@ public import SprocketCore
 ///
 /// A folder that is not there is made. One that has stills is refused unless `overwrite` is set; then
 /// those of the earlier run that this one does not replace are removed when it is done: a run that is
-/// killed leaves stills of both.
+/// killed leaves stills of both, and one without a still leaves the old ones.
 public final class StillSink: Sink {
   public let name = "stills"
   private let path: String
@@ -81,6 +81,9 @@ public final class StillSink: Sink {
       self.folder = nil
     }
     try folder.finish()
+    if folder.keepsOld {
+      note("stills: no frame came; those of the earlier run are still in \(path)")
+    }
     if folder.removedStills > 0 {
       note("stills: \(folder.removedStills) of an earlier run were removed from \(path)")
     }

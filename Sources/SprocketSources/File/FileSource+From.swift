@@ -9,11 +9,15 @@ extension FileSource {
     guard let first = held?.time else { return }
     let (sum, overflow) = first.addingReportingOverflow(from.nanosecondCount)
     let target = overflow ? .max : sum
-    if isTimeGiven, reader?.seek(toNanoseconds: target) == true {
-      discard()
-      try read()
-      // An index may be wrong, and what follows a key frame may need what was before it.
-      if held.map({ $0.isCorrupt || $0.time > target }) ?? true {
+    if isTimeGiven {
+      let isSought = reader?.seek(toNanoseconds: target) == true
+      if isSought {
+        discard()
+        try read()
+      }
+      // From the start where the file cannot be sought, where its index pointed too late, and where the
+      // first frame needs an earlier one.
+      if !isSought || held.map({ $0.isCorrupt || $0.time > target }) ?? true {
         discard()
         _ = try openReader()
         try read()

@@ -8,11 +8,14 @@ extension ReplaySource {
   func nothingToPlay() -> SourceError {
     if index?.sessions.isEmpty == false {
       return SourceError(
-        .usage, "\(path) is a dump without a whole chunk of frames: there is nothing to replay")
+        .usage,
+        "\(path) is a dump without a whole chunk of frames: there is nothing to replay; record it anew"
+      )
     }
     if let place = reader?.damagedAt {
       return SourceError(
-        .usage, "\(path) is damaged at byte \(place), before its first frame: it cannot be replayed"
+        .usage,
+        "\(path) is damaged at byte \(place), before its first frame: copy or record it anew"
       )
     }
     let kinds = "JPEGs (foxglove.CompressedImage) or pictures (foxglove.RawImage) of a known format"
