@@ -8,7 +8,7 @@ internal import Sprocket
 enum RepeatedOptions {
   /// The first that `arguments` (without the program's name) give twice, as a sentence.
   static func sentence(_ arguments: [String]) -> String? {
-    // Names that stand there twice are rare, and the description takes a while.
+    // Only if a name stands there twice is the parser's description made, tens of kilobytes of JSON.
     var seen: Set<Substring> = []
     let names = arguments.filter { $0.hasPrefix("--") }.map { $0.prefix { $0 != "=" } }
     guard names.contains(where: { !seen.insert($0).inserted }) else { return nil }

@@ -21,7 +21,7 @@ public func contract(_ isKept: Bool, _ sentence: @autoclosure () -> String) {
   if !isKept { contractBroken(sentence()) }
 }
 
-/// What a pipe takes at once or not at all is 4,096 bytes (`PIPE_BUF`); a sentence has less.
+/// In bytes. A write of at most 4,096 (`PIPE_BUF`) to a pipe is not mixed with others'; a sentence is below.
 private let longestSentence = 2048
 /// How long standard error may take to have room, in milliseconds. Whoever does not read it does not keep
 /// a program from stopping.

@@ -120,8 +120,8 @@ public final class ControlPort: Sendable {
 
   /// What may be written; the index is the control's number in writes and events.
   public let controls: [ControlDescription]
-  /// Whether the frame that an answer rides on is the first that shows it, as the scene's is. A driver
-  /// tells when it took a value; the sensor shows it some frames later.
+  /// Whether the frame that an answer's event belongs to is the first that shows it, as the scene's
+  /// is. A driver tells when it took a value; the sensor shows it some frames later.
   public let tellsWhatShows: Bool
   let queue: Mutex<Queue>
 

@@ -190,7 +190,7 @@ public struct SinkError: Error, Sendable, CustomStringConvertible {
     case usage
     /// It worked and then did not: a full disk.
     case failed
-    /// The reader went away: the run ends cleanly.
+    /// The reader went away: the sink ends, without an error.
     case readerGone
   }
   public let code: Code

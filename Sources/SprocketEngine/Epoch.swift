@@ -64,7 +64,7 @@ final class RunShared: Sendable {
   /// Sinks at work whose work lasts.
   private let lastingSinks: Atomic<Int>
   let errors = Mutex<[RunError]>([])
-  /// Why the run ended, where that is nobody's fault.
+  /// What happened that is no error, such as a reader that went away.
   let notes = Mutex<[String]>([])
   /// What the user should know while the run goes on.
   let notice = Mutex<String?>(nil)

@@ -19,7 +19,7 @@ final class JobThread: Sendable {
       // No deadline: it ends when the owner goes.
       while !state.wait(while: JobThread.idle, until: .max) {}
       guard state.value == JobThread.busy else { return false }
-      // Let go of before the others see that it is done: it may hold what they wait to see freed.
+      // Released before the thread is idle: what the job captured is gone when others see it done.
       job.withLock { $0.take() }?()
       return state.exchange(JobThread.busy, for: JobThread.idle)
     }

@@ -70,8 +70,8 @@ public struct DurationSummary: Sendable, Hashable {
   public var p99 = 0.0
   public var max = 0.0
   public var mean = 0.0
-  /// Of a stage: CPU time of its thread per frame, as the mean of every seventh frame. Durations are
-  /// wall clock, in which a thread may also have waited for a core.
+  /// Of a stage: CPU time of its thread per frame, as the mean of the first 14 and then every seventh
+  /// frame of each epoch. Durations are wall clock, in which a thread may also have waited for a core.
   public var cpu = 0.0
 }
 

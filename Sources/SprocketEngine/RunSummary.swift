@@ -68,8 +68,8 @@ public struct RunSummary: Sendable {
   /// heard them, once for each that did not.
   public var droppedEvents: UInt64
   public var errors: [RunError]
-  /// Why the run ended, where that is nobody's fault: a reader that went away. What the source,
-  /// stages and sinks have to say of what they did.
+  /// What happened that is no error, such as a reader that went away, and what the source, stages and
+  /// sinks say of what they did.
   public var notes: [String]
 }
 

@@ -101,7 +101,7 @@ extension MCAPReader {
   }
 
   /// The longest schema or channel that is kept, in bytes: they have some thousands. A chunk of a few
-  /// kilobytes may hold 65,536 of a gigabyte.
+  /// compressed kilobytes can define all 65,536 numbers, with a gigabyte of text.
   private static let definitionLimit = 1 << 20
   /// All schemas and channels that are kept, in bytes: so many more than any program writes.
   private static let definitionsLimit = 1 << 26

@@ -6,7 +6,7 @@ public final class NullSink: Sink {
   /// Frames taken.
   public private(set) var frameCount = 0
 
-  /// Nothing remains of frames that were dropped.
+  /// The run ends when no other sink is left.
   public var lasts: Bool { false }
 
   public init() {}

@@ -92,6 +92,6 @@ public final class DumpFateSink: Sink {
 
   public func finish() throws(SinkError) { try file.flush() }
 
-  /// As the other half: what that cannot keep is not kept here either.
+  /// Completes the file unless the sink of the frames has done so; both throw the same error.
   public func seal(_ ledger: Ledger) throws(SinkError) { try file.complete(ledger) }
 }

@@ -24,8 +24,8 @@ internal import SprocketLibAV
 /// ## Damage
 ///
 /// `corrupt` is a packet whose JPEG is broken in structure, what libavformat or libavcodec mark as
-/// damaged, and a packet that cannot be decoded; the last has no bytes. A packet that the file itself
-/// leaves empty, as recorders do for frames that they dropped, is a gap in the sequence: `missing`.
+/// damaged, and a packet that cannot be decoded; the last has no bytes. A packet of Motion-JPEG
+/// without bytes, as recorders write for frames that they dropped, is a gap in the sequence: `missing`.
 public final class FileSource: Source {
   /// The frame that `next` announced, but for its memory.
   struct Held {
