@@ -108,10 +108,8 @@ enum FileCalls {
   /// Makes names in a folder, looked up in `start`, durable. The corresponding C function is `fsync`.
   static func sync(folder: UnsafePointer<CChar>, in start: Int32 = AT_FDCWD) -> Int32 {
     let descriptor = unsafe open(start, folder, O_RDONLY | O_DIRECTORY)
-    // Without permission to read the folder, or without a descriptor for it, its names cannot be synced by
-    // hand. The file itself is, and the kernel writes its name within seconds.
-    let isLeft = [EACCES, EMFILE, ENFILE, ENOMEM].contains(-descriptor)
-    guard descriptor >= 0 else { return isLeft ? 0 : -descriptor }
+    // Of a folder that one may write but not read the names cannot be synced by hand.
+    guard descriptor >= 0 else { return descriptor == -EACCES ? 0 : -descriptor }
     defer { close(descriptor) }
     return sync(descriptor)
   }
