@@ -114,7 +114,7 @@ OTHER_TESTS := TidyTests $(patsubst Plugins/%,%Tests,$(wildcard Plugins/*)) $(CO
 # Whole modules take a quarter less to compile, and longer to compile again; two threads, because one
 # makes one object, and the compiler's index wants one per file.
 WHOLE_MODULES := -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2
-# Optimised, since unoptimised threads spend twelve times as long on pixels.
+# Optimised, since unoptimised code takes four times as long.
 THREADS := $(RELEASE) -Xswiftc -enable-testing --sanitize=thread --scratch-path .build/thread
 ADDRESSES := $(WHOLE_MODULES) --sanitize=address --scratch-path .build/address
 ifeq ($(each),once)
