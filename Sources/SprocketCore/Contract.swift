@@ -57,26 +57,15 @@ public final class RunningCode: CustomStringConvertible {
     return frame.map { "\(name), frame \($0)" } ?? name
   }
 
-  /// Makes this the calling thread's own, which does not keep it; returns what was before.
-  @discardableResult
-  public func begin() -> RunningCode? {
+  /// Runs `body` as this code, on the calling thread.
+  public func during<Result, Failure: Error>(
+    _ body: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
     let before = Self.current
     Self.set(self)
-    return before
-  }
-
-  /// Runs `body` as the code of that name.
-  public static func run<Result, Failure: Error>(
-    _ name: String, _ body: () throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    let code = RunningCode([name])
-    let before = code.begin()
-    defer { withExtendedLifetime(code) { end(before) } }
+    defer { withExtendedLifetime(self) { Self.set(before) } }
     return try body()
   }
-
-  /// Gives the calling thread back what `begin` returned.
-  public static func end(_ before: RunningCode?) { set(before) }
 
   static var current: RunningCode? {
     guard let key, let found = unsafe pthread_getspecific(key) else { return nil }

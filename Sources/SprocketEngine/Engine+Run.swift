@@ -102,7 +102,7 @@ extension Engine {
     awaitSinks(unfinished)
     guard !hasStuckThreads else { return }
     for stage in stages {
-      RunningCode.run("stage `\(stage.name)`") {
+      RunningCode(["stage `\(stage.name)`"]).during {
         for instance in stage.instances {
           instance.stage.finish()
           // Workers of one stage may say the same.
@@ -121,7 +121,7 @@ extension Engine {
       state.sealedCounts = state.counts
       state.thread.perform { [shared] in
         do throws(SinkError) {
-          try RunningCode.run("sink `\(state.sink.name)`") { () throws(SinkError) in
+          try RunningCode(["sink `\(state.sink.name)`"]).during { () throws(SinkError) in
             try state.sink.seal(ledger)
           }
         } catch {

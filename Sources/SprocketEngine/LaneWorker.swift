@@ -90,21 +90,21 @@ final class LaneWorker: @unchecked Sendable {
   deinit { unsafe neighbours.deallocate() }
 
   func run() {
-    let before = code.begin()
-    defer { RunningCode.end(before) }
-    var worker = epoch.ring.makeWorker(lane: laneIndex)
-    var waiter = Waiter(wait)
-    while true {
-      switch worker.next() {
-      case .frame(let sequence, let slot):
-        waiter.reset()
-        unsafe process(epoch.memory.slots + slot, sequence: sequence)
-        worker.finish()
-      case .wait:
-        if epoch.isAbandoned.load(ordering: .acquiring) { return }
-        if !waiter.spinsOn() { waiter.park(worker.prepareToWait()) }
-      case .end:
-        return
+    code.during {
+      var worker = epoch.ring.makeWorker(lane: laneIndex)
+      var waiter = Waiter(wait)
+      while true {
+        switch worker.next() {
+        case .frame(let sequence, let slot):
+          waiter.reset()
+          unsafe process(epoch.memory.slots + slot, sequence: sequence)
+          worker.finish()
+        case .wait:
+          if epoch.isAbandoned.load(ordering: .acquiring) { return }
+          if !waiter.spinsOn() { waiter.park(worker.prepareToWait()) }
+        case .end:
+          return
+        }
       }
     }
   }

@@ -33,35 +33,35 @@ final class SinkWorker: @unchecked Sendable {
   }
 
   func run() {
-    let before = code.begin()
-    defer { RunningCode.end(before) }
-    var reader = epoch.ring.makeReader(tap: state.index)
-    var waiter = Waiter(wait)
-    loop: while true {
-      switch reader.next() {
-      case .frame(_, let slot):
-        waiter.reset()
-        unsafe take(epoch.memory.slots + slot)
-        reader.release()
-      case .lapped, .skipped:
-        break
-      case .wait:
-        if epoch.isAbandoned.load(ordering: .acquiring) { break loop }
-        if !waiter.spinsOn() { waiter.park(reader.prepareToWait()) }
-      case .end:
-        break loop
+    code.during {
+      var reader = epoch.ring.makeReader(tap: state.index)
+      var waiter = Waiter(wait)
+      loop: while true {
+        switch reader.next() {
+        case .frame(_, let slot):
+          waiter.reset()
+          unsafe take(epoch.memory.slots + slot)
+          reader.release()
+        case .lapped, .skipped:
+          break
+        case .wait:
+          if epoch.isAbandoned.load(ordering: .acquiring) { break loop }
+          if !waiter.spinsOn() { waiter.park(reader.prepareToWait()) }
+        case .end:
+          break loop
+        }
       }
+      account(upTo: epoch.endNumber.load(ordering: .acquiring))
+      if epoch.isLast.load(ordering: .acquiring) { finish() }
     }
-    account(upTo: epoch.endNumber.load(ordering: .acquiring))
-    if epoch.isLast.load(ordering: .acquiring) { finish() }
   }
 
   /// What `run` does at the end of the last epoch, where that epoch could not be made.
   func conclude(upTo number: UInt64) {
-    let before = code.begin()
-    defer { RunningCode.end(before) }
-    account(upTo: number)
-    finish()
+    code.during {
+      account(upTo: number)
+      finish()
+    }
   }
 
   private func take(_ slot: UnsafeMutablePointer<FrameStorage>) {

@@ -30,17 +30,17 @@ extension SourcePump {
   /// The source's job at an epoch's end: what becomes of the frame whose number jumped; and while a
   /// live source drains before another epoch, of what it delivers.
   func leave(_ epoch: Epoch, goesOn: Bool) {
-    let before = code.begin()
-    defer { RunningCode.end(before) }
-    let isLive = epoch.source.isLive
-    if case .jump(let frame) = outcome {
-      if goesOn, !isLive {
-        held = .frame(frame)
-      } else {
-        guard goesOn ? overrun(frame) != nil : source.discard() else { return }
+    code.during {
+      let isLive = epoch.source.isLive
+      if case .jump(let frame) = outcome {
+        if goesOn, !isLive {
+          held = .frame(frame)
+        } else {
+          guard goesOn ? overrun(frame) != nil : source.discard() else { return }
+        }
       }
+      if goesOn, isLive { discardWhileDraining() }
     }
-    if goesOn, isLive { discardWhileDraining() }
   }
 
   /// Gives an announced frame back: there is no room for it. False when it begins an epoch, `nil` when
@@ -59,10 +59,10 @@ extension SourcePump {
 
   /// Gives back a frame that is held, and closes the source: the last job.
   func close() {
-    let before = code.begin()
-    defer { RunningCode.end(before) }
-    if case .frame = held { guard source.discard() else { return } }
-    held = nil
-    source.close()
+    code.during {
+      if case .frame = held { guard source.discard() else { return } }
+      held = nil
+      source.close()
+    }
   }
 }

@@ -35,10 +35,10 @@ extension SourcePump {
 
   /// The source's job when all other threads of an epoch are at their end: what is still lent goes back.
   func reclaimAll(_ epoch: Epoch) {
-    let before = code.begin()
-    defer { RunningCode.end(before) }
-    for index in lentSequences.indices {
-      guard unsafe reclaim(epoch.memory.slots + index, index) else { return }
+    code.during {
+      for index in lentSequences.indices {
+        guard unsafe reclaim(epoch.memory.slots + index, index) else { return }
+      }
     }
   }
 }

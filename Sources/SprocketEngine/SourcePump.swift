@@ -85,13 +85,13 @@ final class SourcePump: @unchecked Sendable {
 
   /// The source's job of an epoch. A failure of the source ends the run.
   func run(_ epoch: Epoch) {
-    let before = code.begin()
-    defer { RunningCode.end(before) }
-    do throws(SourceError) {
-      if let outcome = try take(epoch) { self.outcome = outcome }
-    } catch {
-      outcome = .end
-      if error.code != .interrupted { shared.fail(RunError(.failed, error.description)) }
+    code.during {
+      do throws(SourceError) {
+        if let outcome = try take(epoch) { self.outcome = outcome }
+      } catch {
+        outcome = .end
+        if error.code != .interrupted { shared.fail(RunError(.failed, error.description)) }
+      }
     }
   }
 

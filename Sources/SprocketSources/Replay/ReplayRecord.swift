@@ -80,11 +80,8 @@ enum ReplayRecord {
         default: try read(&json, bytes, key, to: &frame.inForce)
         }
       }
+      guard known == 3, frame.bytes >= 0 else { throw JSONScanner.Failure() }
     } catch {
-      events.removeLast(events.count - first)
-      return nil
-    }
-    guard known == 3, frame.bytes >= 0 else {
       events.removeLast(events.count - first)
       return nil
     }
@@ -164,12 +161,9 @@ enum ReplayRecord {
           try json.skip(bytes)
         }
       }
+      // More than a camera delivers in a year is no dump.
+      guard (1...UInt64(UInt32.max)).contains(frame.skipped) else { throw JSONScanner.Failure() }
     } catch {
-      events.removeLast(events.count - first)
-      return nil
-    }
-    // More than a camera delivers in a year is no dump.
-    guard (1...UInt64(UInt32.max)).contains(frame.skipped) else {
       events.removeLast(events.count - first)
       return nil
     }
