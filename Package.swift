@@ -108,7 +108,8 @@ let package = Package(
     library(
       "SprocketStages", stages.map { .byName(name: $0) } + ["SprocketCore"]),
     library(
-      "SprocketCommandLine", ["Sprocket", "SprocketStages", argumentParser, logging]),
+      "SprocketCommandLine",
+      ["Sprocket", "SprocketStages", "CSprocketSystem", argumentParser, logging]),
     .executableTarget(
       name: "SprocketCommand", dependencies: ["SprocketCommandLine"], swiftSettings: settings),
 

@@ -51,34 +51,39 @@ final class ChainStage {
     format: FrameFormat, source: SourceDescription,
     earlier: [String: (type: any FrameReport.Type, slot: ReportSlot)]
   ) throws(RunError) -> FrameFormat {
-    let code = RunningCode(["stage `\(name)`"])
-    let before = code.begin()
-    defer { withExtendedLifetime(code) { RunningCode.end(before) } }
-    var next = format
-    // Another format takes another time.
-    remaining.measureAnew()
-    for instance in instances {
-      var setup = StageSetup(
-        format: format, isLive: source.isLive, controls: source.controls, remaining: remaining,
-        earlier: earlier, ownSlot: reportSlot, ownReport: kind.reportType)
-      do throws(StageError) {
-        next = try instance.stage.configure(&setup)
-      } catch {
-        throw RunError(.usage, "\(name) \(error)")
+    try RunningCode(["stage `\(name)`"]).during { () throws(RunError) in
+      var next = format
+      // Another format takes another time.
+      remaining.measureAnew()
+      for instance in instances {
+        var setup = StageSetup(
+          format: format, isLive: source.isLive, controls: source.controls, remaining: remaining,
+          earlier: earlier, ownSlot: reportSlot, ownReport: kind.reportType)
+        guard SystemMemory.addressSpaceLeft() > 0 else {
+          throw RunError(
+            .failed,
+            "there is too little address space for \(name) on each of \(instances.count) workers: "
+              + "raise the limit (ulimit -v), or use fewer --workers")
+        }
+        do throws(StageError) {
+          next = try instance.stage.configure(&setup)
+        } catch {
+          throw RunError(.usage, "\(name) \(error)")
+        }
+        declared = Declaration(
+          parts: setup.parts, writing: setup.writing, history: setup.history,
+          lookahead: setup.lookahead, isSteering: setup.isSteering,
+          usesRemaining: setup.usesRemaining, ageBudget: setup.ageBudget,
+          reportType: setup.reportType, format: next)
       }
-      declared = Declaration(
-        parts: setup.parts, writing: setup.writing, history: setup.history,
-        lookahead: setup.lookahead, isSteering: setup.isSteering,
-        usesRemaining: setup.usesRemaining, ageBudget: setup.ageBudget,
-        reportType: setup.reportType, format: next)
+      contract(
+        !declared.isSteering || kind.order == .sequence,
+        "steers the source, for which it has to see frames in order; give it the order .sequence")
+      contract(
+        next == format || declared.writing == .nextImage,
+        "returns another format from configure; declare `try setup.writes(.nextImage)`")
+      return next
     }
-    contract(
-      !declared.isSteering || kind.order == .sequence,
-      "steers the source, for which it has to see frames in order; give it the order .sequence")
-    contract(
-      next == format || declared.writing == .nextImage,
-      "returns another format from configure; declare `try setup.writes(.nextImage)`")
-    return next
   }
 }
 

@@ -4,8 +4,14 @@ internal import Glibc
 struct SystemMemory {
   /// Bytes that can become resident; `.max` where nobody says.
   var available = Int.max
-  /// Bytes of address space; `.max` without a limit (`ulimit -v`).
+  /// Bytes of address space beyond the reserve; `.max` without a limit (`ulimit -v`).
   var addressSpace = Int.max
+
+  /// Bytes of address space that threads and frames leave to what is allocated while a run lasts: by
+  /// decoders, sinks and Swift itself, which ends the process where an allocation fails. More refuses
+  /// runs under a larger `ulimit -v`; 16 MB was too little for all sinks at once, a dump's chunks alone
+  /// take 10.
+  static let reserve = 32 << 20
 
   static func now() -> SystemMemory {
     var memory = SystemMemory()
@@ -17,17 +23,20 @@ struct SystemMemory {
     for folder in groups(contents("/proc/self/cgroup") ?? "") {
       memory.available = min(memory.available, left(inGroup: folder))
     }
+    memory.addressSpace = addressSpaceLeft()
+    return memory
+  }
+
+  /// Bytes of address space beyond the reserve; `.max` without a limit, which costs one system call.
+  static func addressSpaceLeft() -> Int {
     var limit = rlimit()
     let isLimited =
       unsafe getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0
       && limit.rlim_cur < rlim_t(Int.max)
-    if isLimited {
-      // The first number is the size of the address space in pages.
-      let pages = contents("/proc/self/statm").flatMap { Int($0.prefix { $0 != " " }) } ?? 0
-      memory.addressSpace = max(0, Int(limit.rlim_cur) - pages * Int(sysconf(Int32(_SC_PAGESIZE))))
-      memory.available = min(memory.available, memory.addressSpace)
-    }
-    return memory
+    guard isLimited else { return .max }
+    // The first number is the size of the address space in pages.
+    let pages = contents("/proc/self/statm").flatMap { Int($0.prefix { $0 != " " }) } ?? 0
+    return max(0, Int(limit.rlim_cur) - pages * Int(sysconf(Int32(_SC_PAGESIZE))) - reserve)
   }
 
   /// Folders of the control groups that this process is in, whose limits hold for it: version 2 has one

@@ -125,8 +125,13 @@ final class EngineThread: Sendable {
     }
     var handle = pthread_t()
     let result =
-      Self.refused.withLock { $0.contains(name) }
-      ? EAGAIN : unsafe Self.create(&handle, Unmanaged.passRetained(state).toOpaque())
+      if Self.refused.withLock({ $0.contains(name) }) {
+        EAGAIN
+      } else if SystemMemory.addressSpaceLeft() < Self.stackBytes {
+        ENOMEM
+      } else {
+        unsafe Self.create(&handle, Unmanaged.passRetained(state).toOpaque())
+      }
     guard result == 0 else {
       throw RunError(
         .failed,

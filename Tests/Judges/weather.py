@@ -34,8 +34,8 @@ class Storm:
 
 
 def storm(seed, is_sanitized=False):
-    """The storm of a number. Sanitizers map terabytes and start a thread of their own: they get neither
-    limit."""
+    """The storm of a number. Sanitizers map terabytes, start a thread of their own and write a file before
+    the program begins: they get none of these limits."""
     draw = random.Random(seed)
     kind = draw.choices(["scene", "file", "replay"], [8, 1, 1])[0]
     is_fast = draw.random() < 0.5
@@ -120,7 +120,7 @@ def limits(draw, is_sanitized):
     choice = draw.choice(["none", "none", "nofile", "fsize", "nproc", "as"])
     value = {"none": None, "nofile": draw.randrange(3, 40), "fsize": int(10 ** draw.uniform(0, 6.5)),
              "nproc": draw.randrange(1, 30), "as": int(10 ** draw.uniform(8.4, 9.3))}[choice]
-    if choice == "none" or (is_sanitized and choice in ("nproc", "as")):
+    if choice == "none" or (is_sanitized and choice in ("nproc", "as", "fsize")):
         return {}
     return {choice: value}
 
