@@ -109,7 +109,9 @@ def test_no_live_run_allocates_per_frame(wait, counter, tmp_path):
 @pytest.mark.parametrize("name", ["MJPEG", "YUYV", "I420"])
 def test_no_dump_allocates_per_frame(name, counter, tmp_path):
     scene = ["run", "--source", "scene", "--size", "160x120", "--format", name]
-    judge(per_frame(counter, tmp_path, [*scene, *CHAINS["all"], "--dump", tmp_path / "a.mcap"]))
+    # A chunk, of 8 MB or 1 s, takes up to three: the slower the machine, the more chunks.
+    judge(per_frame(counter, tmp_path, [*scene, *CHAINS["all"], "--dump", tmp_path / "a.mcap"]),
+          bound=0.05)
 
 
 @pytest.mark.parametrize("name", ["MJPEG", "I420"])
