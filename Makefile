@@ -64,11 +64,11 @@ traps: release
 
 # Two steps at a time, since most builds and judges keep one core busy; then what needs the machine to
 # itself. The longest come first. Tests/step tells how long each took.
-STEPS := venv copy lint threads unit judge-motion judge-most $(MORE_STEPS) addresses storms readme
+STEPS := venv copy lint threads judge-motion judge-most $(MORE_STEPS) addresses storms readme
 test: test-packages
 	rm -rf .build/steps
 	[ -f Package.resolved ] || swift package resolve
-	$(MAKE) --no-print-directory --jobs=2 program=copy each=once $(STEPS:%=step-%)
+	$(MAKE) --no-print-directory --jobs=2 program=copy $(STEPS:%=step-%)
 	$(MAKE) --no-print-directory program=copy step-judge-alone
 	Tests/step --table
 
@@ -76,7 +76,7 @@ test: test-packages
 step-%:
 	@Tests/step $* $(MAKE) --no-print-directory $(if $(filter-out copy,$*),--assume-old=copy) $*
 
-step-unit step-addresses: step-venv
+step-addresses: step-venv
 step-judge-motion step-judge-most: step-venv step-copy
 step-storms: step-venv step-copy step-threads
 step-readme: step-copy
@@ -88,38 +88,27 @@ venv: .build/venv/installed
 lint:
 	swift format lint --strict --recursive $(SWIFT_FILES)
 
-# Nothing is imported that Package.swift does not declare; then every test, and the tidiness of the
-# tree among them. In `make test` each test runs once: under the sanitizer that looks at it, or here.
-# Those that count allocations run here, too, since a sanitizer has an allocator of its own.
+# Every test, in a debug build that is soon built again: for those who work on it. `make test` runs each
+# test once, under the sanitizer that looks at it.
 CHECK := --explicit-target-dependency-import-check error
-UNIT := PATH="$(CURDIR)/.build/venv/bin:$$PATH" swift test --skip-build
-COUNTING := Codecs Sources Sinks
 unit: .build/venv/installed
-	swift build --build-tests $(CHECK) $(UNIT_FLAGS)
-ifeq ($(each),once)
-	$(UNIT) $(COUNTING:%=--skip Sprocket%Tests)
-	$(UNIT) --filter [Aa]llocat
-else
-	$(UNIT)
-endif
+	swift build --build-tests $(CHECK)
+	PATH="$(CURDIR)/.build/venv/bin:$$PATH" swift test --skip-build
 
-# The sanitizers build everything anew, so each has a place of its own, and builds only the tests that
-# it runs, and what these need.
+# Those that read and write bytes from outside, in a debug build with AddressSanitizer; all others in a
+# release build with ThreadSanitizer. Each has a place of its own, and builds only the tests that it runs,
+# and what these need. Nothing is imported that Package.swift does not declare.
 comma := ,
 empty :=
-THREAD_TESTS := SprocketRingTests SprocketEngineTests SprocketTests
-ADDRESS_TESTS := $(patsubst %,Sprocket%Tests,JPEG LibAV LZ4 MCAP $(COUNTING))
-OTHER_TESTS := TidyTests $(patsubst Plugins/%,%Tests,$(wildcard Plugins/*)) $(COUNTING:%=Sprocket%Tests) \
-  $(filter-out $(THREAD_TESTS) $(ADDRESS_TESTS),$(notdir $(wildcard Tests/Sprocket*Tests)))
+ADDRESS_TESTS := $(patsubst %,Sprocket%Tests,JPEG LibAV LZ4 MCAP Codecs Sources Sinks)
+THREAD_TESTS := TidyTests $(patsubst Plugins/%,%Tests,$(wildcard Plugins/*)) \
+  $(filter-out $(ADDRESS_TESTS),$(notdir $(wildcard Tests/Sprocket*Tests)))
 # Whole modules take a quarter less to compile, and longer to compile again; two threads, because one
 # makes one object, and the compiler's index wants one per file.
 WHOLE_MODULES := -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2
 # Optimised, since unoptimised code takes four times as long.
 THREADS := $(RELEASE) -Xswiftc -enable-testing --sanitize=thread --scratch-path .build/thread
 ADDRESSES := $(WHOLE_MODULES) --sanitize=address --scratch-path .build/address
-ifeq ($(each),once)
-unit: export SPROCKET_TESTS = $(subst $(empty) $(empty),$(comma),$(OTHER_TESTS))
-endif
 threads threads-program: export SPROCKET_TESTS = $(subst $(empty) $(empty),$(comma),$(THREAD_TESTS))
 addresses addresses-program: \
   export SPROCKET_TESTS = $(subst $(empty) $(empty),$(comma),$(ADDRESS_TESTS))

@@ -1,4 +1,5 @@
-// Counts allocations by standing in front of the C library's, in whichever program links it.
+// Counts a thread's allocations, in whichever program links it: by standing in front of the C library's,
+// or by the hook of a sanitizer, which has an allocator of its own.
 
 #include "counter.h"
 
@@ -9,7 +10,17 @@ static __thread long count;
 
 long sprocket_allocation_count(void) { return count; }
 
-#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+int __sanitizer_install_malloc_and_free_hooks(
+    void (*allocated)(const volatile void *, size_t), void (*freed)(const volatile void *));
+
+static void allocated(const volatile void *memory, size_t size) { count += 1; }
+static void freed(const volatile void *memory) {}
+
+__attribute__((constructor)) static void install(void) {
+  __sanitizer_install_malloc_and_free_hooks(allocated, freed);
+}
+#else
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t items, size_t size);
 void *__libc_realloc(void *old, size_t size);
