@@ -4,7 +4,7 @@ internal import SprocketJPEG
 /// Encodes pictures as JPEG: the planes as they are, in their own subsampling. Samples of more than 8
 /// bits are rounded to 8.
 ///
-/// JPEG is full range (JFIF), and viewers and players know nothing else: a picture of limited range is
+/// JPEG is full range (JFIF), and viewers and players assume it: a picture of limited range is
 /// expanded. The matrix is never changed.
 ///
 /// One instance serves one thread. Memory is allocated when it is made.

@@ -38,7 +38,8 @@ struct JPEGWorker: ~Copyable {
   deinit { unsafe free(memory) }
 
   private static func way(_ format: FrameFormat, _ parts: FrameParts) -> Way {
-    // A box of the whole picture is not one of a field.
+    // The decoder's 1/8 averages boxes of 8x8 samples of one encoded image. These are the boxes of
+    // the picture only if the size is a multiple of 8 and the image is not a single field.
     let isWholeBoxes =
       format.width % 8 == 0 && format.height % 8 == 0 && !format.hasFieldImages
     if parts.contains(.image) { return .image }

@@ -1,20 +1,22 @@
 internal import Glibc
 internal import SprocketJPEG
 
-/// Planes as the JPEG encoder wants them, where a picture's own are not.
+/// Copies of a picture's planes in the layout that the JPEG encoder needs. A plane that already has
+/// this layout is not copied.
 ///
-/// A width or height of luma that is no multiple of what shares a chroma sample is filled up by
-/// repeating the last column and row, so that the edge of the picture stays what it was. Limited range
-/// is expanded where `expands` says so: luma `round((y - 16) * 255 / 219)`, chroma
-/// `round((c - 128) * 255 / 224) + 128`, both clamped (ITU-R BT.601 and JFIF). Samples of more than 8
-/// bits, little-endian words, are rounded to 8 in the same step.
+/// If the width or height of luma is not a multiple of the chroma subsampling factor, the last
+/// column and row are repeated, so that the padding does not change the edge of the picture. If
+/// `expands` is true, limited range becomes full range: luma `round((y - 16) * 255 / 219)`, chroma
+/// `round((c - 128) * 255 / 224) + 128`, both clamped (ITU-R BT.601 and JFIF). Samples of more than
+/// 8 bits, little-endian words, are rounded to 8 in the same step.
 ///
-/// A class: a noncopyable structure of arrays whose initializer throws is released once too often in
-/// release builds of Swift 6.3.1, where a class keeps it.
+/// This is a class because of a defect of Swift 6.3.1. Release builds release the arrays of a
+/// noncopyable structure with a throwing initializer once too often if a class stores the
+/// structure.
 @safe
 final class PlaneCopies {
   private struct Shape {
-    /// Of the picture, and of the plane that the encoder reads.
+    /// Sizes of the picture's plane, and of the padded plane that the encoder reads.
     let width, height, paddedWidth, paddedHeight: Int
     var isPadded: Bool { width != paddedWidth || height != paddedHeight }
     var byteCount: Int { paddedWidth * paddedHeight }
@@ -23,7 +25,7 @@ final class PlaneCopies {
   private let shapes: [Shape]
   /// Samples of the source are words.
   private let isDeep: Bool
-  /// Samples are looked up in the tables, by what the source has.
+  /// Samples are converted with the tables, which are indexed by the source's sample value.
   private let converts: Bool
   private let luma: [UInt8]
   private let chroma: [UInt8]
@@ -86,7 +88,7 @@ final class PlaneCopies {
     (2 * 255 * abs(value) + range) / (2 * range) * value.signum()
   }
 
-  /// `plane` itself if it will do.
+  /// `plane` itself if it needs no copy.
   func prepared(_ index: Int, _ plane: JPEGPlane) -> JPEGPlane {
     let shape = shapes[index]
     guard converts || shape.isPadded else { return plane }
@@ -116,7 +118,7 @@ final class PlaneCopies {
     let levels = isLuma ? luma : chroma
     let table = levels.span
     if isDeep {
-      // Words above what their bits allow, which a damaged file may have, are white.
+      // A damaged file may contain words above the largest sample value; they are clamped to it.
       for x in 0..<count {
         let word = Int(source[2 * x]) | Int(source[2 * x + 1]) << 8
         row[x] = table[min(word, table.count - 1)]

@@ -1,11 +1,12 @@
 internal import Sprocket
 
-/// It did not end within the time that a signal left it; its thread may still be at work.
+/// The work did not end within its time limit. Its thread may still be running.
 struct Abandoned: Error {}
 
 extension BackgroundWork {
-  /// Waits for the end, at most `limit`, and looks at signals meanwhile: for each one `onSignal` says how
-  /// long to wait from then on, `nil` for as long as it takes. Throws what the work threw, or `Abandoned`.
+  /// Waits for the end of the work, for at most `limit`, and checks for signals meanwhile. For each
+  /// signal `onSignal` is called; it returns the longest time to wait from then on, or `nil` to
+  /// change nothing. Throws the error of the work, or `Abandoned` when the time is over.
   func value(
     _ signals: inout StopSignals, limit: Duration? = nil, onSignal: () -> Duration?
   ) throws -> Value {

@@ -2,38 +2,41 @@ internal import Glibc
 internal import Sprocket
 internal import Synchronization
 
-/// Standard output or standard error, as a person reads it: line by line.
+/// Writes lines to standard output or standard error.
 ///
-/// Lines wait in a queue, and a thread of its own writes them. So a full pipe or a stopped terminal does
-/// not block the threads that look at signals, show progress, or end the program. Nothing else may write
-/// to the two, but for what the user asked to have on standard output (`--pipe`, `-` behind an option).
+/// Lines wait in a queue, and a separate thread writes them. So a full pipe or a stopped terminal
+/// does not block the threads that check for signals, show progress, or end the program. Nothing
+/// else may write to these two, except data that the user directs to standard output (`--pipe`, or
+/// `-` as the value of an option).
 ///
-/// The queue is bounded. Where it is full, a progress line goes first; of progress lines only the newest
-/// waits. What was left out is counted, and said at the end.
+/// The queue of standard error is bounded. When it is full, a waiting progress line is dropped
+/// first, then new lines. At most one progress line waits, the newest. The number of dropped lines
+/// is reported at the end.
 ///
-/// Every line is made printable here, whatever names are in it; JSON alone keeps them.
+/// Control characters, which file and device names may contain, are made visible in every line
+/// (`printable`). Only JSON is written unchanged.
 final class Console: Sendable {
   static let errors = Console(2)
   static let output = Console(1)
 
-  /// Bytes that may wait. A larger value keeps more lines while standard error is blocked; a
-  /// thousand sentences are below it.
+  /// Number of waiting bytes from which the queue is full: enough for a thousand sentences. A
+  /// larger value keeps more lines while standard error is blocked.
   static let capacity = 1 << 18
-  /// Milliseconds.
+  /// Milliseconds that a line waits for room if there is no writer thread.
   private static let patience: Int32 = 200
 
   private struct State {
     var waiting: [Line] = []
     var byteCount = 0
-    /// Lines that nobody wrote: progress that a newer line replaced, and all else.
+    /// Numbers of dropped lines: of progress, and of all others.
     var skippedProgress = 0
     var skippedLines = 0
     var isClosed = false
-    /// What writing failed with; nothing is written after that.
+    /// `errno` of the write that failed, or 0. After a failure nothing is written.
     var failure: Int32 = 0
     var writer: BackgroundWork<Void>?
-    /// No thread could be started: a line is written where it is said, if there is room within
-    /// `patience`, and left out otherwise.
+    /// No thread could be started. Each line is then written on the thread that calls `say`, or
+    /// dropped if there is no room within `patience`.
     var hasNoThread = false
   }
 
@@ -45,7 +48,7 @@ final class Console: Sendable {
   let isTerminal: Bool
   private let descriptor: Int32
   private let state = Mutex(State())
-  /// Rung for each line, and at the end.
+  /// Signalled for each line, and at the end.
   private let bell = Bell()
 
   private init(_ descriptor: Int32) {
@@ -53,7 +56,7 @@ final class Console: Sendable {
     isTerminal = isatty(descriptor) == 1
   }
 
-  /// Starts the thread. Called early, while there is memory and a process limit leaves room for it. If
+  /// Starts the writer thread. Called early, while memory and the limit of processes allow it. If
   /// it cannot start, each line is written on the thread that calls `say`.
   func start() {
     state.withLock { state in
@@ -68,10 +71,12 @@ final class Console: Sendable {
 
   func say(_ line: String) { add(Line(text: printable(line))) }
 
-  /// JSON escapes what a terminal would obey, but for what only looks odd: it stays what it is.
+  /// Adds a line of JSON unchanged. JSON escapes control characters below U+0020; all others stay
+  /// as they are, so that programs read the exact names.
   func say(json: String) { add(Line(text: json)) }
 
-  /// A line that the next one replaces, on a terminal or while it waits.
+  /// Adds a line of progress. On a terminal the next line replaces it; in the queue the next line
+  /// of progress does.
   func show(progress: String) { add(Line(text: printable(progress), isProgress: true)) }
 
   private func add(_ line: Line) {
@@ -96,11 +101,13 @@ final class Console: Sendable {
   }
 
   private func isFull(_ state: State) -> Bool {
-    // What a person asked for in full is bounded by what there is.
+    // Standard output has no bound: it carries the result that the user asked for, and no line of
+    // it may be dropped.
     descriptor != 1 && state.byteCount >= Self.capacity
   }
 
-  /// No more lines come: the thread ends when all are written. True when that is so, within `limit`.
+  /// Ends the queue: no line may be added any more. Waits, for at most `limit`, until all lines are
+  /// written; false if they are not by then.
   func finish(within limit: Duration) -> Bool {
     let isFirst = state.withLock { state in
       defer { state.isClosed = true }
@@ -134,7 +141,8 @@ final class Console: Sendable {
     }
   }
 
-  /// What was left out, once all else is written.
+  /// The line that reports dropped lines, when the queue is closed and empty; `nil` if none was
+  /// dropped.
   private func lastWord(_ state: inout State) -> Line? {
     // On a terminal progress is one line that changes.
     let progress = isTerminal ? 0 : state.skippedProgress
@@ -144,7 +152,8 @@ final class Console: Sendable {
         + "\(state.skippedLines) others were left out")
   }
 
-  /// Waits until something can be written; negative milliseconds wait for ever.
+  /// Waits until the descriptor can be written. False if it cannot within that time; a negative
+  /// time has no limit.
   private func hasRoom(within milliseconds: Int32) -> Bool {
     var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     return unsafe poll(&request, 1, milliseconds) == 1
@@ -161,7 +170,7 @@ final class Console: Sendable {
         if count >= 0 {
           done += count
         } else if errno == EAGAIN {
-          // Whoever opened it made it non-blocking.
+          // The descriptor is in non-blocking mode, set by the program that opened it.
           _ = hasRoom(within: -1)
         } else if errno != EINTR {
           return errno
@@ -173,7 +182,7 @@ final class Console: Sendable {
   }
 }
 
-/// Wakes one thread, as often as it was rung.
+/// Wakes one thread, once for each call of `ring`.
 ///
 /// Unchecked: the semaphore is made before it is shared, and touched by its own functions alone.
 @safe

@@ -2,13 +2,15 @@ internal import ArgumentParser
 internal import FoundationEssentials
 internal import Sprocket
 
-/// Refuses an option that takes one value and is given twice, of which the last would silently win.
+/// Refuses an option that takes one value and is given twice: the parser would silently use the
+/// last.
 ///
-/// Which options take one value is asked of the parser: `_dumpHelp` describes all commands in JSON.
+/// The parser's `_dumpHelp`, which describes all commands in JSON, tells which options take one
+/// value.
 enum RepeatedOptions {
-  /// The first that `arguments` (without the program's name) give twice, as a sentence.
+  /// An error sentence about the first option that `arguments` (without the program's name) repeat.
   static func sentence(_ arguments: [String]) -> String? {
-    // Only if a name stands there twice is the parser's description made, tens of kilobytes of JSON.
+    // The parser's description, tens of kilobytes of JSON, is made only if a name occurs twice.
     var seen: Set<Substring> = []
     let names = arguments.filter { $0.hasPrefix("--") }.map { $0.prefix { $0 != "=" } }
     guard names.contains(where: { !seen.insert($0).inserted }) else { return nil }

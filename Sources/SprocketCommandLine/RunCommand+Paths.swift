@@ -2,8 +2,8 @@ internal import Glibc
 internal import Sprocket
 
 extension RunCommand {
-  /// Throws where two options name one file, or one that the other makes on the way, for one would
-  /// destroy what the other writes or reads.
+  /// Throws if two options name the same file, or one names the partial file of the other: one
+  /// option would destroy what the other writes or reads.
   func checkPaths() throws(RunError) {
     try checkSource()
     var options: [String: (option: String, path: String)] = [:]
@@ -45,8 +45,8 @@ extension RunCommand {
     ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].contains(path)
   }
 
-  /// Removes files that were made for this run and hold nothing, of a run that is left behind while it
-  /// is opened: those that this process has open.
+  /// Removes the empty partial files of a run that is abandoned while it is being opened. Only
+  /// files that this process has open are removed.
   func removeEmptyFiles() {
     for (option, path) in paths where option != "--source" && !Self.isStandardOutput(path) {
       guard let partial = Self.resolved(file: path).map({ OutputFile.partialPath(of: $0) }) else {
@@ -64,7 +64,8 @@ extension RunCommand {
     }
   }
 
-  /// Refuses a named pipe: opening one blocks until a writer comes, and readers of files seek.
+  /// Refuses devices and pipes as a source file: opening a named pipe blocks until a writer opens
+  /// it, and the readers of files need to seek.
   private func checkSource() throws(RunError) {
     guard let path = sourcePath else { return }
     var status = stat()
@@ -123,15 +124,15 @@ extension RunCommand {
     return (folder, String(file[file.index(after: slash)...]))
   }
 
-  /// What tells a file that is there from all others, by whichever name; else its name.
+  /// Device and inode of an existing file, else its path.
   /// The corresponding C function is `stat`.
   private static func identity(_ file: String) -> String {
     var status = stat()
     return unsafe stat(file, &status) == 0 ? "\(status.st_dev):\(status.st_ino)" : file
   }
 
-  /// What `path` stands for, whichever way it is written; `nil` for a device or named pipe, which
-  /// several may write to, and for a path that whoever opens it will refuse.
+  /// The canonical path of a regular file. `nil` for a device or named pipe, which several options
+  /// may write to, and for a path that cannot be opened anyway.
   private static func resolved(file path: String) -> String? {
     var status = stat()
     if unsafe stat(path, &status) == 0 {

@@ -158,7 +158,8 @@ struct RunCommand: ParsableCommand {
     return engine.description.frameCount.map { UInt64($0) }
   }
 
-  /// A pipe or a network's disk may take its time: signals are looked at meanwhile.
+  /// Writes the summary on another thread, and checks for signals meanwhile: a pipe or a network
+  /// disk may block.
   private func writeSummary(
     _ result: RunSummary, of run: PreparedRun, isHurried: Bool, _ signals: inout StopSignals
   ) throws {

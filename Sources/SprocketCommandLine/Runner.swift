@@ -6,17 +6,17 @@ struct Runner {
   let voice: Voice
   let frameLimit: UInt64?
 
-  /// Between two looks at signals and progress.
+  /// Time between two checks of signals and progress.
   static let tick = Duration.milliseconds(50)
 
-  /// In ticks, 18 s: how long a run that is to end at once may take for it. The engine has limits of its
-  /// own: 2 s for the source's call, 4 for the drain, 2 to close the source, 4 to finish the sinks, and 4
-  /// to seal them. This is for what has none, such as a file system that hangs while a movie goes on in
-  /// another file.
+  /// Ticks from the second request to stop until the program exits without waiting for the run (18
+  /// s). It is longer than the engine's own limits together: 2 s for the source's call, 4 to drain,
+  /// 2 to close the source, 4 to finish the sinks, and 4 to seal them. It is for calls without such
+  /// a limit, such as those on a file system that hangs while a movie sink begins another file.
   static let longestEnd = 360
 
-  /// `signals` were blocked before the source was opened: threads of libraries must not get them. Returns
-  /// how many came.
+  /// Returns the number of signals that came. `signals` must be blocked before the source is
+  /// opened, so that no thread of a library receives them.
   func run(_ signals: inout StopSignals) -> Int {
     engine.start()
     var ticks = 0

@@ -14,12 +14,13 @@ public import Sprocket
 /// begun; 1 when it failed, or was stopped before it began; 2 when it was asked for in a wrong way.
 /// Errors are one sentence on standard error.
 public func sprocketMain(stages: [Plugin]) -> Never {
-  // First of all: from here on a signal waits until it is looked at.
+  // Before anything else: from here on a signal stays pending until `take` reads it.
   var signals = StopSignals(isForGood: true)
   let invocation = Invocation()
-  // A reader that goes away is an error of write(2), told and counted, not the end of the process.
+  // When a reader goes away, write(2) fails and the error is handled; the signal would end the
+  // process.
   signal(SIGPIPE, SIG_IGN)
-  // So is a file that outgrows the limit (ulimit -f).
+  // The same for a file that reaches the size limit (ulimit -f).
   signal(SIGXFSZ, SIG_IGN)
   shareOneHeap()
   Console.errors.start()
@@ -75,7 +76,7 @@ private func execute(
     try refuseUnknownCommand()
     let lines = SprocketCommand.message(for: error).split(whereSeparator: \.isNewline)
     let sentence = lines.joined(separator: " ")
-    // A name without its option: most often that of a file.
+    // An argument without an option is most often the name of a file.
     let isStray = sentence.hasPrefix("Unexpected argument")
     throw RunError(
       .usage, sentence + (isStray ? "; a file to read is named so: --source file:PATH" : ""))
@@ -95,10 +96,11 @@ private func refuseUnknownCommand() throws(RunError) {
   throw RunError(.usage, "there is no command `\(given)`; " + knownNames(known, near: given))
 }
 
-/// Arguments that are not text would be repaired on the way, and name another file.
+/// Refuses arguments that are not UTF-8. `CommandLine.arguments` has replaced their invalid bytes,
+/// so they would name another file.
 private func checkArguments() throws(RunError) {
   for (index, argument) in CommandLine.arguments.enumerated() {
-    // Repaired already, here; the system's own is as given.
+    // `CommandLine.arguments` is already repaired; `unsafeArgv` has the original bytes.
     guard let given = unsafe CommandLine.unsafeArgv[index] else { continue }
     if unsafe String(validatingCString: given) == nil {
       throw RunError(.usage, "\(argument) is not UTF-8 text, as names must be; rename the file")
@@ -111,9 +113,10 @@ struct Invocation {
   /// Standard output was closed: what is written there is lost.
   let isOutputClosed: Bool
 
-  /// Opens the null device for those of the descriptors 0 to 2 that are closed; the first file that is
-  /// opened would become them. As in the C library, it is open the wrong way round, so that reading and
-  /// writing fail instead of doing nothing. The corresponding C functions are `fcntl` and `open`.
+  /// Opens the null device for each of the descriptors 0 to 2 that is closed; otherwise the next
+  /// file that is opened would get that number. As in the C library, it is opened for the opposite
+  /// direction, so that reading and writing fail instead of doing nothing. The corresponding C
+  /// functions are `fcntl` and `open`.
   init() {
     let closed = (Int32(0)...2).filter { fcntl($0, F_GETFD) == -1 && errno == EBADF }
     // The kernel takes the lowest number that is free.
@@ -141,13 +144,14 @@ private func finishOutput(_ signals: inout StopSignals) throws(RunError) {
 /// A sentence on standard error.
 func tellError(_ sentence: String) { Console.errors.say("\(programName): \(sentence)") }
 
-/// Ends the program. Standard error has two seconds to take what was said.
+/// Ends the program, after waiting up to two seconds until standard error is written.
 func leave(_ code: Int32) -> Never {
   _ = Console.errors.finish(within: .seconds(2))
   exit(code)
 }
 
-/// The same while another thread is at work: nothing is cleared away beneath it.
+/// Like `leave`, for use while another thread still runs: `_exit` runs no exit handlers, which
+/// could free what that thread uses.
 func leaveAtOnce(_ code: Int32) -> Never {
   _ = Console.errors.finish(within: .seconds(2))
   _exit(code)

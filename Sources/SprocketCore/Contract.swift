@@ -21,10 +21,10 @@ public func contract(_ isKept: Bool, _ sentence: @autoclosure () -> String) {
   if !isKept { contractBroken(sentence()) }
 }
 
-/// In bytes. A write of at most 4,096 (`PIPE_BUF`) to a pipe is not mixed with others'; a sentence is below.
+/// Largest sentence, in bytes. A write of up to 4,096 (`PIPE_BUF`) to a pipe is atomic.
 private let longestSentence = 2048
-/// How long standard error may take to have room, in milliseconds. Whoever does not read it does not keep
-/// a program from stopping.
+/// Milliseconds to wait until standard error can be written. After that the program stops without a
+/// sentence, so that a blocked standard error cannot keep it running.
 private let patienceMilliseconds: Int32 = 200
 
 private func tell(_ sentence: String) {
@@ -35,9 +35,10 @@ private func tell(_ sentence: String) {
   _ = unsafe write(STDERR_FILENO, bytes, bytes.count)
 }
 
-/// Whose code a thread runs, and on which frame: what `contractBroken` says first.
+/// The stage, sink or source whose code a thread runs, and the frame. `contractBroken` begins its
+/// sentence with them.
 ///
-/// A thread has one or none. It is changed by its thread alone, by two stores for each call of a stage.
+/// A thread has at most one. Only that thread changes it, with two stores for each call of a stage.
 public final class RunningCode: CustomStringConvertible {
   private let names: [String]
   private var index = 0
@@ -77,7 +78,7 @@ public final class RunningCode: CustomStringConvertible {
     unsafe pthread_setspecific(key, code.map { unsafe Unmanaged.passUnretained($0).toOpaque() })
   }
 
-  /// `nil` where a process has no key left: then nobody is named.
+  /// `nil` if the process has no thread-specific key left; sentences then do not name the code.
   private static let key: pthread_key_t? = {
     var key = pthread_key_t()
     return unsafe pthread_key_create(&key, nil) == 0 ? key : nil

@@ -98,7 +98,7 @@ public struct ControlChoice: Sendable, Hashable {
   }
 }
 
-/// The one arrow back: control writes on their way to the source's thread.
+/// Carries control writes to the source's thread, against the direction of frames.
 ///
 /// Any thread may write; the source takes what has gathered before each frame. The queue is
 /// bounded: a write that finds it full is refused at once (`nil`), nothing waits. A write completes
@@ -120,8 +120,9 @@ public final class ControlPort: Sendable {
 
   /// What may be written; the index is the control's number in writes and events.
   public let controls: [ControlDescription]
-  /// Whether the frame that an answer's event belongs to is the first that shows it, as the scene's
-  /// is. A driver tells when it took a value; the sensor shows it some frames later.
+  /// True if the event that completes a write belongs to the first frame that shows the value, as
+  /// with the scene. False for a driver: it reports when it took the value, and the sensor shows it
+  /// some frames later.
   public let tellsWhatShows: Bool
   let queue: Mutex<Queue>
 

@@ -8,7 +8,7 @@ public enum Fate: UInt8, Sendable, CaseIterable, BitwiseCopyable {
   case corrupt = 2
   /// One of the first frames, which the source marks as not to be used.
   case startup = 3
-  /// It arrived and every position was taken.
+  /// It arrived when no position of the ring was free.
   case overrun = 4
   /// Dropped by a stage because it came too late to be of use.
   case late = 5
@@ -20,7 +20,7 @@ public enum Fate: UInt8, Sendable, CaseIterable, BitwiseCopyable {
   case skipped = 8
   /// This sink did not want it.
   case unselected = 9
-  /// The sink broke before it was safely stored.
+  /// The sink failed before the frame was safely stored.
   case failed = 10
   /// Still under way when the run was ended, or when the reader of a pipe went away.
   case flushed = 11

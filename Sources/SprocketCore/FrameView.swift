@@ -20,7 +20,8 @@ public struct FrameView: ~Copyable {
   /// How many other frames were declared to be read.
   let history: Int
   let lookahead: Int
-  /// `nil` for a stage that hears no events: all but those of the order `.sequence`.
+  /// `nil` where events are not available: for stages of an order other than `.sequence`, and for
+  /// the selectors and packers of sinks.
   let events: [Event]?
   /// The monotonic time at which the stage was entered. Stages have no other clock.
   public let now: Timestamp
@@ -50,9 +51,9 @@ public struct FrameView: ~Copyable {
   /// Nanoseconds from `captured` to `now`; `nil` where the source's clock is not monotonic.
   public var age: Int64? { now.nanoseconds(since: record.captured) }
 
-  /// One of the events that this stage or sink hears with this frame, the oldest first: those of the frame
-  /// itself, and those of frames before it that did not come by. For stages of the order `.sequence`, and
-  /// for a sink's `write` and `account`.
+  /// An event that this stage or sink receives with this frame, the oldest first: the events of the
+  /// frame, and of earlier frames that did not reach this stage or sink. For stages of the order
+  /// `.sequence`, and for a sink's `write` and `account`.
   public func event(_ index: Int) -> Event {
     let events = heardEvents
     contract(

@@ -16,13 +16,13 @@ public protocol Sink: AnyObject {
   /// A frame that is to be delivered. When it returns, it counts as delivered, unless the sink
   /// fails before `durableCount` has reached it.
   func write(_ frame: borrowing PackedFrame) throws(SinkError)
-  /// Of the frames for which `write` returned, how many of the first are with the kernel or the
-  /// reader; `.max`, the default, is all of them: the sink buffers nothing. Also to be asked after
-  /// `write`, `account` or `finish` threw.
+  /// How many of the frames for which `write` returned have reached the kernel or the reader,
+  /// counted from the first. `.max`, the default, means all: the sink does not buffer. Must also be
+  /// correct after `write`, `account` or `finish` threw.
   var durableCount: UInt64 { get }
-  /// A produced frame that is not: called in order between the writes.
+  /// Called for each produced frame that this sink does not get, in order between the writes.
   func account(_ lost: LostFrame) throws(SinkError)
-  /// The same, called instead where the frame reached a slot and has not been overwritten: its
+  /// Called instead of `account(_:)` if the frame reached a slot and has not been overwritten: its
   /// record and the reports of the stages before the one that dropped it can be read.
   func account(_ lost: LostFrame, frame: borrowing FrameView) throws(SinkError)
   /// Completes and closes what was written.

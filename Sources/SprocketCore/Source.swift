@@ -9,8 +9,8 @@ public protocol Source: AnyObject {
   func open() throws(SourceError) -> SourceDescription
   /// The next thing to happen, within `timeout` nanoseconds.
   func next(timeout: Int64) throws(SourceError) -> Arrival
-  /// Adds to `events` what happened up to the frame that `next` announced: asked once for each frame that
-  /// gets a running number, before it is taken or discarded.
+  /// Adds to `events` the events up to the frame that `next` announced. Called once for each frame
+  /// that gets a running number, before it is taken or discarded.
   func takeEvents(into events: inout EventQueue)
   /// Moves the frame that `next` announced into a slot: copies it, or lends its memory.
   func take(into slot: inout CaptureSlot)

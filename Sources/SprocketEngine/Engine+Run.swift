@@ -17,7 +17,7 @@ extension Engine {
     elapsed = monotonicNow() - start
     let kept = threadCPUTime() + sourceThread.cpuTime
     engineCPU = sinks.reduce(engineCPU + kept) { $0 + $1.thread.cpuTime }
-    // After its threads: the process has used no less than they have.
+    // Read after the times of the threads, so that the process has not used less than their sum.
     processCPU = processCPUTime() - startCPU
   }
 
@@ -91,8 +91,8 @@ extension Engine {
 
   // MARK: The end
 
-  /// Sinks whose last job was not the last epoch (that could not be made), and stages. What a stuck
-  /// thread may still be using is left alone.
+  /// Finishes the stages, and the sinks that did not finish with the last epoch because it could
+  /// not be made. Does not touch what a stuck thread may still use.
   private func finish(upTo number: UInt64) {
     let unfinished = sinks.filter { !$0.isStuck && !$0.hasFinished }
     for state in unfinished {
@@ -105,7 +105,7 @@ extension Engine {
       RunningCode(["stage `\(stage.name)`"]).during {
         for instance in stage.instances {
           instance.stage.finish()
-          // Workers of one stage may say the same.
+          // Workers of one stage may return equal notes.
           stageNotes += instance.stage.notes.filter { !stageNotes.contains($0) }
         }
       }
@@ -117,7 +117,7 @@ extension Engine {
     let ledger = ledger
     let whole = sinks.filter { !$0.isStuck && !$0.hasFailed }
     for state in whole {
-      // What it counted before stands, should it be stuck.
+      // These counts are used if `seal` does not return.
       state.sealedCounts = state.counts
       state.thread.perform { [shared] in
         do throws(SinkError) {
@@ -132,8 +132,8 @@ extension Engine {
     awaitSinks(whole)
   }
 
-  /// Waits for the jobs of these sinks, all at once: as long as draining may take, and once the run is to
-  /// end at once, as long as threads have after a flush.
+  /// Waits for the jobs of all these sinks together: for the drain limit at most, and after a flush
+  /// for twice `EpochThreads.graceNanoseconds` at most.
   private func awaitSinks(_ waiting: [SinkState]) {
     var end = deadline(in: options.drainLimit.nanosecondCount)
     var isHurried = false

@@ -1,19 +1,19 @@
 internal import SprocketCore
 internal import Synchronization
 
-/// What the run's thread knows of a job of the source that it waits for.
+/// State of the run's thread while it waits for a job of the source's thread.
 struct SourceWatch {
   /// When it is abandoned; `nil` while the run goes on.
   var deadline: Int64?
   /// How often it has been asked to return.
   var interrupts = 0
 
-  /// Without a frame for so long, a live source is said to send none. Cameras take up to two seconds
-  /// from their start to the first frame; a larger value says it later.
+  /// Nanoseconds without a frame after which a live source is reported to send none. Cameras take
+  /// up to two seconds from their start to the first frame; a larger value delays the report.
   static let patience: Int64 = 5_000_000_000
 }
 
-// How the run's thread waits for the source's.
+// How the run's thread waits for the source's thread.
 extension Engine {
   /// Lets the source's thread do `job`. False when the source is abandoned.
   @discardableResult
@@ -41,8 +41,9 @@ extension Engine {
     return false
   }
 
-  /// Asks the source to return once the run is to end, and again once it is to end at once. From then
-  /// on it has the time that draining may take, or that threads have after a flush.
+  /// Interrupts the source when the run is to end, and again when it is flushed. Each time it sets
+  /// the deadline for the source's return: after the drain limit and a grace time, or after the
+  /// grace time alone.
   func watchSource(_ pump: SourcePump) {
     if shared.isFlushing, watch.interrupts < 2 {
       watch.interrupts = 2
@@ -63,8 +64,8 @@ extension Engine {
     }
   }
 
-  /// Fails a live run without a frame, unless the source said `.end`, or the user stopped it within
-  /// `SourceWatch.patience`.
+  /// Fails a live run that got no frame, unless the source returned `.end`, or the user stopped the
+  /// run within `SourceWatch.patience`.
   func tellIfNothingCame(_ pump: SourcePump) {
     let waited = monotonicNow() - startTime.load(ordering: .relaxed)
     let isShort = waited < SourceWatch.patience

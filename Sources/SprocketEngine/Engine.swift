@@ -43,14 +43,14 @@ public final class Engine: @unchecked Sendable {
   /// When `start` was called, 0 before.
   let startTime = Atomic<Int64>(0)
   var elapsed: Int64 = 0
-  /// While the source was asked for frames.
+  /// Nanoseconds during which the source was asked for frames.
   var producing: Int64 = 0
   /// CPU time of the lanes' threads of epochs that are over; at the end, of all threads of the run.
   var engineCPU: Int64 = 0
-  /// CPU time of the process when the run's first threads were about to be made.
+  /// CPU time of the process before the run made its first thread.
   let startCPU = processCPUTime()
   var processCPU: Int64 = 0
-  /// What stages had to say at the end.
+  /// Notes of the stages, collected at the end.
   var stageNotes: [String] = []
 
   public init(
@@ -97,8 +97,8 @@ public final class Engine: @unchecked Sendable {
     runThread.perform { self.run() }
   }
 
-  /// Asks the run to end: the source stops, what is under way is finished. Asked again: at once,
-  /// what is under way is `flushed`. From any thread.
+  /// Asks the run to end: the source stops, and frames under way are finished. A second call ends
+  /// it at once: frames under way become `flushed`. May be called from any thread.
   public func stop() {
     // Counted apart: a run that ends for another reason has not been asked yet.
     shared.raiseStop(to: requests.wrappingAdd(1, ordering: .relaxed).newValue > 1 ? 2 : 1)

@@ -26,7 +26,7 @@ final class Epoch: @unchecked Sendable {
   let isLast = Atomic<Bool>(false)
   /// What has not been taken by now is `flushed`, in this epoch alone.
   let flushes = Atomic<Bool>(false)
-  /// A lane does not come to its end: nobody waits for it any more.
+  /// A lane is stuck, and no thread waits for it any more.
   let isAbandoned = Atomic<Bool>(false)
 
   init(
@@ -61,7 +61,7 @@ final class RunShared: Sendable {
   let counters: LiveCounters
   /// 0 run, 1 stop and drain, 2 flush.
   let stopLevel = Atomic<Int>(0)
-  /// Sinks at work whose work lasts.
+  /// Number of running sinks with `lasts`.
   private let lastingSinks: Atomic<Int>
   let errors = Mutex<[RunError]>([])
   /// What happened that is no error, such as a reader that went away.
@@ -80,13 +80,14 @@ final class RunShared: Sendable {
   /// Raises the level; never lowers it.
   func raiseStop(to level: Int) { stopLevel.max(level, ordering: .releasing) }
 
-  /// A sink is at its end. The run is, too, when nothing would remain of what it goes on to do.
+  /// Called when a sink has ended early. Ends the run if this was the last sink with `lasts`.
   func lose(_ sink: any Sink) {
     guard sink.lasts else { return }
     if lastingSinks.wrappingSubtract(1, ordering: .relaxed).newValue == 0 { raiseStop(to: 1) }
   }
 
-  /// Told once: two sinks that write one file fail in the same words.
+  /// Adds an error, unless an equal one is there: two sinks that write one file fail with the same
+  /// text.
   func fail(_ error: RunError) {
     errors.withLock { errors in
       if errors.contains(where: { $0.description == error.description }) { return }
@@ -114,12 +115,13 @@ final class SinkState: @unchecked Sendable {
   var lossAfterFailure: Fate?
   var hasFailed: Bool { lossAfterFailure != nil }
   var tapsSource: Bool { setup?.tapsSource ?? false }
-  /// Frames that it has taken may still be lost with its buffers: `durableCount` tells how many are safe.
+  /// The sink buffers, so frames that it has taken may still be lost. `durableCount` tells how many
+  /// cannot.
   let buffers: Bool
   var hasFinished = false
-  /// Its thread did not come to an end: `counts` may not be read any more.
+  /// Its thread did not end and still owns `counts`, which must not be read.
   var isStuck = false
-  /// `counts`, where only storing the ledger is stuck.
+  /// `counts` before `seal`, used if `seal` does not return.
   var sealedCounts: FateCounts?
   /// The lane whose cursor it follows and whose record it reads: 0 is the source's.
   var tap = 0
@@ -143,7 +145,8 @@ final class SinkState: @unchecked Sendable {
     guard !hasFailed else { return }
     let loss: Fate = error.code == .readerGone ? .flushed : .failed
     lossAfterFailure = loss
-    // `.max` is of a sink that buffers nothing; where its `finish` fails, nothing is certain.
+    // `.max` means that the sink does not buffer. If it cannot be finished or sealed, no frame is
+    // certain to be stored.
     let count = sink.durableCount
     let durable = isFinishing && count == .max ? 0 : min(count, counts[.delivered])
     counts[loss] += counts[.delivered] - durable

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// A thread that does one job after the other. Made before the run, so that there is one to finish and
-/// seal each sink on, and one to end the run on, even where no further thread can be started.
+/// A thread that runs jobs one after the other. It is made before the run, so that sinks can be
+/// finished and sealed, and the run ended, even if no further thread can be started.
 final class JobThread: Sendable {
   private let thread: EngineThread
   private let bench: Bench
@@ -16,10 +16,11 @@ final class JobThread: Sendable {
 
     /// True when there was a job.
     func work() -> Bool {
-      // No deadline: it ends when the owner goes.
+      // No deadline: the owner's `deinit` ends the wait.
       while !state.wait(while: JobThread.idle, until: .max) {}
       guard state.value == JobThread.busy else { return false }
-      // Released before the thread is idle: what the job captured is gone when others see it done.
+      // The job is released before the state becomes idle. So its captures are gone when another
+      // thread finds it idle.
       job.withLock { $0.take() }?()
       return state.exchange(JobThread.busy, for: JobThread.idle)
     }
@@ -33,7 +34,7 @@ final class JobThread: Sendable {
 
   deinit { bench.state.set(Self.ended) }
 
-  /// Lets the thread do `job`, which must be its only one.
+  /// Runs `job` on the thread, which must be idle.
   func perform(_ job: @escaping @Sendable () -> Void) {
     bench.job.withLock { $0 = job }
     let wasIdle = bench.state.exchange(Self.idle, for: Self.busy)

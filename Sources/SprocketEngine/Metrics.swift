@@ -32,12 +32,13 @@ struct DurationHistogram {
   }
 }
 
-/// CPU time of a step, of some of its frames: the clock of a thread costs a system call (0.2 to 1
-/// microsecond), which light steps would feel in every frame.
+/// CPU time of a step, measured in some of its frames: reading a thread's clock costs a system call
+/// (0.2 to 1 microsecond), too much for light steps in every frame.
 struct CPUSample {
-  /// Every so many frames; a prime, so that it does not keep step with what recurs in a stream.
+  /// Frames from one measurement to the next. A prime, so that it does not coincide with a period
+  /// of the stream.
   private static let interval: UInt64 = 7
-  /// Before that every frame, for runs of a few.
+  /// Number of first frames that are all measured, for runs of few frames.
   private static let first: UInt64 = 14
 
   private(set) var nanoseconds: Int64 = 0

@@ -43,8 +43,8 @@ public struct RunSummary: Sendable {
   public var pack: DurationSummary?
   public var epochs: Int
   public var elapsed: Duration
-  /// While the source was asked for frames: what `frames/s` is about. Draining between epochs and at the
-  /// end is not part of it.
+  /// Time during which the source was asked for frames; `frames/s` is relative to it. Draining
+  /// between epochs and at the end is excluded.
   public var producing: Duration
   /// User and system time of the threads of this run; those of libraries, such as libavcodec's, are not
   /// among them.
@@ -64,12 +64,12 @@ public struct RunSummary: Sendable {
   public var latency: DurationSummary
   /// What a user should know of how the chain was laid out.
   public var warnings: [String]
-  /// Events that a source had no room to keep, and those that were written over before a stage or a sink
-  /// heard them, once for each that did not.
+  /// Events that a source had no room to keep, and events that were overwritten before a stage or
+  /// sink read them, counted once for each stage or sink.
   public var droppedEvents: UInt64
   public var errors: [RunError]
-  /// What happened that is no error, such as a reader that went away, and what the source, stages and
-  /// sinks say of what they did.
+  /// Sentences about what is no error, such as a reader that went away, and the notes of the
+  /// source, the stages and the sinks.
   public var notes: [String]
 }
 
@@ -123,8 +123,9 @@ extension Engine {
     return merged
   }
 
-  /// The account of a sink whose thread is stuck and still owns what it counted: what it took, which is
-  /// lost if the sink buffers; what source and chain decided; and the rest was under way.
+  /// The counts for a sink whose thread is stuck, without reading the counters that this thread
+  /// still owns. Frames that the sink took are `delivered`, or `failed` if the sink buffers. Frames
+  /// that the source or the chain decided have that fate. All others are `flushed`.
   private func stuckCounts(_ state: SinkState, produced: UInt64) -> FateCounts {
     if let sealed = state.sealedCounts { return sealed }
     var counts = FateCounts()

@@ -6,12 +6,12 @@ internal import Synchronization
 /// one fate for this sink.
 ///
 /// Keeps of the ring's contract:
-/// - R5: live, it pins the frame that it works on and gates nobody; lapped, it loses the oldest,
-///   `behind`, it alone. Offline it gates, and nothing is lost.
+/// - R5: live, it pins the frame that it works on and gates no other thread; when it is lapped, the
+///   oldest frames are `behind`, for this sink only. Offline it gates, and no frame is lost.
 /// - R10: what source and chain decided (the tape) comes first; only a frame that would have been
 ///   this sink's is `behind`, `skipped`, `unselected`, `failed` or `flushed`. Where a sink cannot
 ///   finish, `delivered` turns into `failed` (see `SinkState.fail`).
-/// - e1, e2: with each number it hears what happened just before that frame (see `EventReader`).
+/// - e1, e2: with each number it gets the events just before that frame (see `EventReader`).
 final class SinkWorker: @unchecked Sendable {
   // Unchecked: used by its thread alone between start and join.
 
@@ -56,7 +56,7 @@ final class SinkWorker: @unchecked Sendable {
     }
   }
 
-  /// What `run` does at the end of the last epoch, where that epoch could not be made.
+  /// Does what `run` does at the end of the last epoch, if that epoch could not be made.
   func conclude(upTo number: UInt64) {
     code.during {
       account(upTo: number)
@@ -113,7 +113,7 @@ final class SinkWorker: @unchecked Sendable {
       events: state.events.heard)
   }
 
-  /// What happened before that frame and after the one that was last written or accounted for.
+  /// Reads the events up to that frame that follow the frame last written or accounted for.
   private func hear(upTo number: UInt64) {
     code.enter(0, frame: number)
     let log = epoch.shared.events
@@ -121,7 +121,7 @@ final class SinkWorker: @unchecked Sendable {
     if missed > 0 { epoch.shared.counters.droppedEvents.add(missed) }
   }
 
-  /// Gives all numbers before `number` that never came by a fate.
+  /// Gives a fate to all numbers before `number` that did not reach this sink.
   private func account(upTo number: UInt64) {
     while state.nextNumber < number {
       let next = state.nextNumber
@@ -137,15 +137,15 @@ final class SinkWorker: @unchecked Sendable {
     }
   }
 
-  /// What a frame that was not seen in time is to this sink.
+  /// The fate of a frame that this sink did not see in time.
   private var absentFate: Fate {
     if let fate = state.lossAfterFailure { return fate }
     if epoch.isFlushing { return .flushed }
     return state.setup?.takesLatest == true ? .skipped : .behind
   }
 
-  /// Numbers that fell off the tape before this sink asked: the tape's totals say how many had each
-  /// fate, though not which.
+  /// Accounts for numbers that the tape no longer holds. The tape's totals tell how many of them
+  /// had each fate, but not which ones.
   private func accountFallen(upTo number: UInt64) {
     guard let fallen = epoch.shared.tape.snapshotFallen() else { return }
     let end = min(fallen.end, number)
@@ -172,7 +172,7 @@ final class SinkWorker: @unchecked Sendable {
     lose(number, fate)
   }
 
-  /// A frame that this sink never got hold of.
+  /// Accounts for a frame that never was in a slot that this sink could read.
   private func lose(_ number: UInt64, _ fate: Fate, sourceFate: Fate? = nil) {
     state.counts[fate] += 1
     guard !state.hasFailed else { return }
@@ -180,7 +180,8 @@ final class SinkWorker: @unchecked Sendable {
     var lost = LostFrame(
       number: number, sequence: epoch.sequence(of: number), epoch: epoch.index, fate: fate,
       sourceFate: sourceFate)
-    // Assigning an empty array too would hold `heard`'s memory, and the next frame would copy it.
+    // Not if it is empty: the assignment would share the memory of `heard`, and the next frame
+    // would copy it.
     if !state.events.heard.isEmpty { lost.events = state.events.heard }
     do throws(SinkError) {
       try state.sink.account(lost)
@@ -189,7 +190,7 @@ final class SinkWorker: @unchecked Sendable {
     }
   }
 
-  /// A frame that is held and can be read, yet is not to be delivered.
+  /// Accounts for a frame that is in a slot and can be read, but is not to be delivered.
   private func lose(
     _ slot: UnsafeMutablePointer<FrameStorage>, _ record: FrameRecord, _ fate: Fate
   ) {

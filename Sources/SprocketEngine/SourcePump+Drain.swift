@@ -27,8 +27,8 @@ extension SourcePump {
     }
   }
 
-  /// The source's job at an epoch's end: what becomes of the frame whose number jumped; and while a
-  /// live source drains before another epoch, of what it delivers.
+  /// The source's job at an epoch's end. Holds or gives back the frame whose number jumped. If
+  /// another epoch follows, discards what a live source delivers while this one drains.
   func leave(_ epoch: Epoch, goesOn: Bool) {
     code.during {
       let isLive = epoch.source.isLive

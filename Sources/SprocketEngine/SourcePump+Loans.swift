@@ -22,7 +22,7 @@ extension SourcePump {
     return true
   }
 
-  /// What all who read it have passed goes back: drivers have few buffers.
+  /// Gives back what all its readers have passed: drivers have few buffers.
   func reclaimPassed(_ epoch: Epoch) -> Bool {
     guard lentCount > 0 else { return true }
     let limit = epoch.loanReaders.passed(epoch.ring)

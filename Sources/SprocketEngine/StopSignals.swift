@@ -1,10 +1,10 @@
 internal import CSprocketSystem
 internal import Glibc
 
-/// SIGINT, SIGTERM and SIGHUP, looked at instead of handled.
+/// SIGINT, SIGTERM and SIGHUP, read by polling instead of handled.
 ///
-/// While a value lives they are blocked in the thread that made it and in those started after it, so
-/// that they wait until `take` asks.
+/// While a value lives they are blocked in the thread that made it and in those started after it,
+/// so that they stay pending until `take` reads them.
 public struct StopSignals: ~Copyable {
   private var signals = sigset_t()
   private var before = sigset_t()
@@ -12,14 +12,15 @@ public struct StopSignals: ~Copyable {
   private let isForGood: Bool
   private var hasHungUp = false
 
-  /// With `isForGood` they stay blocked when the value is gone: for a program that is about to end then,
-  /// and has its last words to say.
+  /// With `isForGood` they stay blocked after the value is destroyed, for a program that ends then:
+  /// a signal must not kill it before its last messages are written.
   public init(isForGood: Bool = false) {
     self.isForGood = isForGood
     unsafe sigemptyset(&signals)
     unsafe sigaddset(&signals, SIGINT)
     unsafe sigaddset(&signals, SIGTERM)
-    // `nohup` has it ignored, but the kernel keeps even an ignored signal while it is blocked.
+    // Under `nohup` SIGHUP is ignored. It is left out, since the kernel keeps even an ignored
+    // signal while it is blocked.
     if !Self.isIgnored(SIGHUP) { unsafe sigaddset(&signals, SIGHUP) }
     unsafe pthread_sigmask(SIG_BLOCK, &signals, &before)
   }
@@ -33,7 +34,7 @@ public struct StopSignals: ~Copyable {
       == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 
-  /// A signal that came and was not looked at goes with the run that it was meant to end.
+  /// Discards pending signals: they were meant for the run that has ended.
   deinit {
     var none = timespec(tv_sec: 0, tv_nsec: 0)
     var waiting = signals
@@ -43,8 +44,8 @@ public struct StopSignals: ~Copyable {
     unsafe pthread_sigmask(SIG_SETMASK, &mask, nil)
   }
 
-  /// True once for each signal that has come; does not wait. Of hangups the first counts: the kernel and
-  /// the shell may each send one when a terminal closes, which is one request and not two.
+  /// True once for each signal that has come; does not wait. Only the first SIGHUP counts: when a
+  /// terminal closes, the kernel and the shell may each send one, but it is a single request.
   public mutating func take() -> Bool {
     var none = timespec(tv_sec: 0, tv_nsec: 0)
     while true {

@@ -102,8 +102,8 @@ enum DisplayMatrix {
 }
 
 extension MediaDisplay.FieldOrder {
-  /// Which of the two fields the library's second letter means differs between its own parts; all of
-  /// its decoders take the first for the earlier one.
+  /// The parts of FFmpeg disagree about the second letter of these names. In all of its decoders
+  /// the first letter is the field that is earlier in time, so only the first letter is used.
   init(_ order: AVFieldOrder) {
     self =
       switch order {

@@ -1,7 +1,8 @@
 // Over the file from record to record.
 
 extension MCAPReader {
-  /// Finds chunks, their indexes, schemas and channels. Stops at what is not whole.
+  /// Finds chunks, their indexes, schemas and channels. Stops at the first record that is not
+  /// whole.
   mutating func walk() throws(MCAPError) {
     let magic = MCAPFormat.magic
     guard size >= UInt64(magic.count) else { throw notMCAP }
@@ -94,16 +95,16 @@ extension MCAPReader {
     var cursor = MCAPCursor(0..<6)
     guard let channel = cursor.take(UInt16.self, of: header),
       let count = cursor.take(UInt32.self, of: header), UInt64(count) <= length - 6,
-      // Each entry takes 31 bytes of the chunk at least: more cannot be true.
+      // Each entry stands for at least 31 bytes of the chunk: a larger count is wrong.
       Int(count) / 16 * MCAPMessage.overhead <= chunks[chunks.count - 1].size
     else { return }
     chunks[chunks.count - 1].indexes.append((channel, offset + 6, Int(count) / 16))
   }
 
-  /// The longest schema or channel that is kept, in bytes: they have some thousands. A chunk of a few
-  /// compressed kilobytes can define all 65,536 numbers, with a gigabyte of text.
+  /// Longest schema or channel that is kept, in bytes; usual ones have some thousands. A chunk of a
+  /// few compressed kilobytes can define all 65,536 numbers, with a gigabyte of text.
   private static let definitionLimit = 1 << 20
-  /// All schemas and channels that are kept, in bytes: so many more than any program writes.
+  /// Limit for all schemas and channels that are kept, in bytes: far more than any program writes.
   private static let definitionsLimit = 1 << 26
 
   private mutating func define(_ opcode: UInt8, _ content: Range<Int>, of bytes: Span<UInt8>) {
@@ -122,7 +123,7 @@ extension MCAPReader {
     definitionBytes += content.count
   }
 
-  /// Of a file that was cut off, channels may be known within chunks alone.
+  /// Reads the definitions within chunks: a file that was cut off may have them nowhere else.
   private mutating func findDefinitions() throws(MCAPError) {
     for index in chunks.indices {
       let indexes = chunks[index].indexes
@@ -139,8 +140,8 @@ extension MCAPReader {
     }
   }
 
-  /// Loads a chunk. One that is damaged is the end of the file for us, `damagedAt`: then it returns
-  /// false.
+  /// Loads a chunk. A damaged chunk counts as the end of the file: then `damagedAt` is set, and the
+  /// result is false.
   public mutating func loadOrCut(_ index: Int) throws(MCAPError) -> Bool {
     do throws(MCAPError) {
       try load(index)

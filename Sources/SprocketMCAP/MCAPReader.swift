@@ -7,19 +7,20 @@ internal import SprocketZstd
 public struct MCAPChunkPlace: Sendable {
   enum Compression: Sendable { case none, lz4, zstd, other }
 
-  /// Of the compressed records, in the file.
+  /// Position of the compressed records in the file.
   public internal(set) var offset: UInt64
   var compressedSize: Int
   var compression: Compression
   var checksum: UInt32
   /// Bytes once decompressed.
   public internal(set) var size: Int
-  /// The most that it can really be, whatever it says, in bytes.
+  /// Upper bound of the decompressed size, in bytes. It is needed because a damaged file may give
+  /// any `size`.
   public var largestSize: Int {
     let ratio = compression == .none ? 1 : MCAPReader.largestRatio
     return min(size, compressedSize.multipliedReportingOverflow(by: ratio).partialValue)
   }
-  /// The indexes behind it: whose messages, and where in the file the list lies.
+  /// The message indexes that follow the chunk: the channel, and where in the file its list lies.
   var indexes: [(channel: UInt16, offset: UInt64, count: Int)] = []
 
   /// Whether messages of these channels may be in it.
@@ -39,9 +40,9 @@ public struct MCAPMessagePlace: Sendable, BitwiseCopyable {
 
 /// Reads an MCAP file chunk by chunk.
 ///
-/// `open` walks over the whole file from record to record, passing over what chunks hold; so a file
-/// that was cut off, and has no summary, is found out as well as a complete one, up to its last whole
-/// chunk. The indexes behind the chunks then tell where messages are without decompressing others.
+/// `open` reads the file from record to record and skips the content of chunks. So a file that was
+/// cut off, and has no summary, is read like a complete one, up to its last whole chunk. The
+/// indexes after the chunks tell where messages are, so that other chunks need not be decompressed.
 ///
 /// Files may be foreign or damaged: every length is checked against what is there.
 @safe
@@ -64,10 +65,12 @@ public struct MCAPReader: ~Copyable {
   var raw = MCAPBytes(capacity: 1 << 16)
   var content = MCAPBytes(capacity: 1 << 16)
   public private(set) var loaded: Int?
-  /// Chunks that were loaded before: where chunks overlap in time, messages go to and fro between them.
+  /// Chunks that were loaded before. If chunks overlap in time, reading in the order of time
+  /// alternates between them.
   private var kept = InlineArray<63, Kept> { _ in Kept() }
-  /// Says which of them makes room for another: where chunks come in turn, the oldest, or the one that
-  /// was used longest ago, would always be the one that is needed next.
+  /// State of the random generator that chooses which kept chunk is replaced. If chunks are read in
+  /// a cycle, the oldest and the least recently used chunk are always the one that is needed next;
+  /// a random choice avoids this.
   private var lot: UInt64 = 1
   /// Times that a chunk was read and decompressed.
   private(set) var loadCount = 0
@@ -75,12 +78,12 @@ public struct MCAPReader: ~Copyable {
 
   /// Largest chunk and record that are read: a frame of 16,384 x 16,384 pixels in RGB has less.
   static let limit = 1 << 30
-  /// The most that decompression makes of one byte: 255 for LZ4; Zstandard could make more of nothing
-  /// but zeros.
+  /// Largest ratio of decompressed to compressed size that is accepted. LZ4 reaches 255 at most;
+  /// Zstandard exceeds the limit only for content that is all zeros.
   fileprivate static let largestRatio = 20_000
 
-  // Not private: whoever holds a reader needs its layout, and a private one is not linked across
-  // modules (Swift 6.3).
+  // Not private: code in other modules that stores a reader needs this type's layout, and Swift 6.3
+  // does not link the layout of a private type across modules.
   struct Kept: ~Copyable {
     var content = MCAPBytes(capacity: 0)
     var chunk: Int?
@@ -88,10 +91,12 @@ public struct MCAPReader: ~Copyable {
 
   /// The largest chunk that is kept, in bytes.
   private static let largestKept = 1 << 24
-  /// Bytes of all that are kept: of chunks of 1 MiB or less, which other programs write, all 63.
+  /// Limit for all kept chunks, in bytes. All 63 are kept if they have 1 MiB or less, as those of
+  /// other programs do.
   private static let keptBytes = 1 << 26
 
-  /// How many chunks are kept, so that each might be as long as the longest; 0 before the first.
+  /// Number of chunks that are kept, computed as if each were as long as the longest; 0 before the
+  /// first is kept.
   private var mostKept = 0
 
   private struct Decoders: ~Copyable {
@@ -127,8 +132,8 @@ public struct MCAPReader: ~Copyable {
   /// Bytes of the file.
   public var size: UInt64 { input.size }
 
-  /// Decompresses a chunk, unless it is one of those that are kept of what was loaded before: 64 MiB, and
-  /// 3 at least, none above 16 MiB. Memory grows to the largest chunk.
+  /// Decompresses a chunk, unless it is still kept from an earlier call. Chunks of up to 16 MiB are
+  /// kept: 64 MiB of them, and at least 3. Memory grows to the largest chunk.
   public mutating func load(_ index: Int) throws(MCAPError) {
     if loaded == index { return }
     for other in kept.indices where kept[other].chunk == index {
@@ -159,10 +164,11 @@ public struct MCAPReader: ~Copyable {
     loaded = index
   }
 
-  /// Puts the chunk that is loaded, and its memory, to those that are kept.
+  /// Moves the loaded chunk, with its memory, to the kept chunks.
   private mutating func keep(before next: MCAPChunkPlace) {
     if content.capacity > 2 * Self.largestKept {
-      // Memory of a large chunk stays for large ones, and is only once.
+      // A large chunk is not kept. Its memory is reused if the next chunk is large, too, else
+      // freed.
       if next.size <= Self.largestKept { content = MCAPBytes(capacity: 0) }
       return
     }
@@ -170,10 +176,10 @@ public struct MCAPReader: ~Copyable {
     if mostKept == 0 {
       let longest = chunks.reduce(1) { max($0, min($1.largestSize, Self.largestKept)) }
       mostKept = min(max(Self.keptBytes / longest, 3), kept.count)
-      // All at once, so that nothing is allocated later; pages that are not used cost nothing.
+      // Reserved at once, so that nothing is allocated later. Unused pages take no memory.
       for index in 0..<mostKept { _ = kept[index].content.reserve(longest) }
     }
-    // Knuth's generator of MMIX.
+    // Linear congruential generator with Knuth's constants for MMIX.
     lot = lot &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
     var place = Int((lot >> 33) % UInt64(mostKept))
     for other in 0..<mostKept where kept[other].chunk == nil { place = other }

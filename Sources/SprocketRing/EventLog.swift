@@ -2,7 +2,7 @@
 //
 // Contract (l1 to l4, as the tests are named)
 //
-//  l1. The source alone adds. It waits for nobody: the oldest entry gives way to the newest.
+//  l1. Only the source adds. It never waits: the newest entry overwrites the oldest.
 //  l2. A reader gets an entry whole and as it was added, or nil once it was, or is being, written over.
 //      It never gets a mixture of two.
 //  l3. A thread that has seen a frame, through a cursor of the ring or on the fate tape, finds in the log

@@ -3,16 +3,16 @@ internal import SprocketCore
 
 /// An output that bytes are appended to, through one buffer that is allocated once.
 ///
-/// Appending allocates nothing. After a failure the buffer is empty, so that closing does not fail a
-/// second time. `PartialFile` says when a file has which name.
+/// Appending allocates nothing. After a failure the buffer is empty, so that closing does not fail
+/// a second time. `PartialFile` describes when the file gets its final name.
 @safe
 struct FileWriter: ~Copyable {
   private var file: PartialFile
   let buffer: UnsafeMutableRawPointer
   private(set) var used = 0
-  /// Where frames end in the buffer, as `endFrame` was told.
+  /// Positions in the buffer at which frames end; `endFrame` adds them.
   private var frameEnds: [Int] = []
-  /// Frames that the kernel has taken to their ends.
+  /// Number of frames that have been written to the kernel completely.
   private var takenFrames: UInt64 = 0
 
   /// 64 KiB, what a pipe holds by default; a text that is appended in one piece fits in.
@@ -36,7 +36,8 @@ struct FileWriter: ~Copyable {
   private init(_ file: consuming PartialFile) {
     self.file = file
     unsafe buffer = .allocate(byteCount: Self.capacity, alignment: 4096)
-    // Lines have more than 32 bytes: a digest's digits, or the keys of a report.
+    // A frame is a line of more than 32 bytes, since it has a digest or the keys of a report. So
+    // this suffices for a full buffer.
     frameEnds.reserveCapacity(Self.capacity / 32)
   }
 
@@ -48,8 +49,8 @@ struct FileWriter: ~Copyable {
 
   deinit { unsafe buffer.deallocate() }
 
-  /// Frames whose last byte the kernel has taken; 0 if the file was removed by another program, or if
-  /// an fsync failed.
+  /// Number of frames that have been written to the kernel completely; 0 if another program removed
+  /// the file, or if an fsync failed.
   var keptFrames: UInt64 { file.isGone || file.isLost ? 0 : takenFrames }
 
   /// Hands what is in the buffer to the kernel.
@@ -66,7 +67,7 @@ struct FileWriter: ~Copyable {
     try unsafe file.write(Span(_unsafeStart: start, count: count), done: &done)
   }
 
-  /// What was appended so far completes a frame: `keptFrames` counts it once it is out.
+  /// Marks the end of a frame. `keptFrames` counts the frame once its bytes have been written.
   mutating func endFrame() { frameEnds.append(used) }
 
   /// Appends `bytes`; what exceeds the buffer is written without being copied.

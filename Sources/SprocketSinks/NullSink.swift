@@ -6,7 +6,7 @@ public final class NullSink: Sink {
   /// Frames taken.
   public private(set) var frameCount = 0
 
-  /// The run ends when no other sink is left.
+  /// False: a run does not continue for this sink after all others have ended.
   public var lasts: Bool { false }
 
   public init() {}

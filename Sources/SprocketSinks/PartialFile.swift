@@ -32,7 +32,7 @@ struct PartialFile: ~Copyable {
   private let descriptor: Int32
   private let isOwned: Bool
   private var state: State
-  /// The disk did not take what the kernel had taken.
+  /// A sync failed: bytes that the kernel has taken may not be on the disk.
   private(set) var isLost = false
 
   private enum State {
@@ -264,7 +264,7 @@ struct PartialFile: ~Copyable {
     return 0
   }
 
-  /// Gives the file the owner and mode of the file that it will replace, as they are now.
+  /// Gives the file the current owner and mode of the file that it will replace.
   private func takeAccess() {
     if replaces { FileAccess(of: finalPath)?.give(to: descriptor) }
   }

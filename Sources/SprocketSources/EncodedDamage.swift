@@ -20,15 +20,15 @@ struct EncodedDamage {
     }
   }
 
-  /// False for a frame that must not be decoded, because that could take minutes; what is wrong with
-  /// others the decoder finds.
+  /// False for a frame that must not be decoded, because that could take minutes. Other damage is
+  /// left to the decoder to find.
   mutating func isDecodable(_ bytes: Span<UInt8>) -> Bool {
     let before = excessiveScans
     _ = check(bytes)
     return excessiveScans == before
   }
 
-  /// Why a file of which nothing could be decoded is not taken.
+  /// The error text for a file in which no frame could be decoded.
   func refusal(of path: String) -> String {
     impossibleSizes > 0
       ? "\(path) tells of pictures larger than its bytes can hold, or than 2^28 pixels; save it anew"

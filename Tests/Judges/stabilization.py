@@ -23,7 +23,7 @@ def judge():
     found = importlib.util.spec_from_file_location("stab_eval", JUDGE)
     module = importlib.util.module_from_spec(found)
     found.loader.exec_module(module)
-    cv2.setNumThreads(1)  # Other steps have the other core; waiting threads of OpenCV take it from them.
+    cv2.setNumThreads(1)  # OpenCV's waiting threads take processor time from tests on the other core.
     return module
 
 

@@ -43,7 +43,7 @@ def test_too_little_address_space_is_told_in_a_sentence(workers, step, tmp_path)
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="no limit of threads holds for one user alone")
 def test_too_few_threads_are_told_in_a_sentence():
-    # Somebody whom nothing else runs as.
+    # A user whose id no other process has.
     user = 2_000_000 + os.getpid()
     try:
         refused = 0

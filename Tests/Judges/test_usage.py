@@ -468,7 +468,7 @@ def test_what_only_a_buffer_had_is_not_delivered(tmp_path):
 
 
 def looks_at_signals(process):
-    """Waits until the program holds signals back: it does so before anything else."""
+    """Waits until the program has blocked its signals, which it does before anything else."""
     limit = time.monotonic() + 20
     while time.monotonic() < limit:
         with open(f"/proc/{process.pid}/status") as file:

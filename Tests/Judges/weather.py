@@ -48,7 +48,8 @@ def storm(seed, is_sanitized=False):
         arguments += ["--duration", f"{draw.randrange(1, 400)}ms"]
     is_finite = kind != "scene" or (is_fast and frames is not None)
     found = Storm(seed, list(map(str, arguments)), kind == "scene", is_finite)
-    # Half of all runs are spared: what is always disturbed is never seen to work.
+    # Half of all runs have no limits, no special descriptors and no signals: otherwise success would never
+    # be tested.
     if draw.random() < 0.5:
         found.limits = limits(draw, is_sanitized)
         found.ends = ends(draw)
@@ -116,7 +117,8 @@ def outputs(draw):
 
 
 def limits(draw, is_sanitized):
-    # Below 10^8.35 bytes of address space the loader cannot map the libraries: nothing of ours runs.
+    # With less than 10^8.35 bytes of address space the loader cannot map the libraries, and the program
+    # does not start.
     choice = draw.choice(["none", "none", "nofile", "fsize", "nproc", "as"])
     value = {"none": None, "nofile": draw.randrange(3, 40), "fsize": int(10 ** draw.uniform(0, 6.5)),
              "nproc": draw.randrange(1, 30), "as": int(10 ** draw.uniform(8.4, 9.3))}[choice]

@@ -50,9 +50,9 @@ def test_frames_that_were_lost_for_a_while_are_missing(camera, tmp_path):
 
 
 def test_times_go_on_where_the_drivers_clock_wraps(camera, tmp_path):
-    """vivid's clock begins 16 s before 2^63 ns and goes on below zero: such times are not taken, and no
+    """vivid's clock then starts 16 s before 2^63 ns and wraps to negative times: all are replaced, and no
     epoch begins."""
-    control(camera, wrap_timestamp=1)  # Looked at when streaming begins.
+    control(camera, wrap_timestamp=1)  # The driver reads it when streaming begins.
     with Run(tmp_path, camera, *SMALL, "--null") as run:
         run.wait_for_frames(10)
         assert run.buffers()[0].time > 2**62

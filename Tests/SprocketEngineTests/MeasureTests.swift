@@ -36,7 +36,8 @@ import Testing
     #expect(summary.elapsed - summary.producing > .milliseconds(400))
   }
 
-  /// Two frames in 0.3 s are not a period's rate.
+  /// The pause after the last frame counts too. Otherwise the rate of a short run would be too
+  /// high.
   @Test func producingLastsAsLongAsTheSourceIsAsked() throws {
     let steps: [ScriptedSource.Step] = [
       .frame(sequence: 0), .pause(nanoseconds: 100_000_000), .frame(sequence: 1),

@@ -62,7 +62,7 @@ struct Picky: Stage {
     usleep(200_000)
   }
 
-  /// What a buffer of a stuck sink had is not delivered.
+  /// Frames in the buffers of a stuck sink do not count as delivered.
   @Test(arguments: [UInt64.max, 0])
   func r8AStuckSinkDoesNotKeepTheRunFromEndingAndTheLedgerBalances(durableCount: UInt64) throws {
     let stuck = RecordingSink("stuck")

@@ -1,4 +1,5 @@
-// The log of events: entries are whole or gone, and there for who learned of their frame.
+// The log of events: an entry is whole or gone, and a thread that has seen a frame finds its
+// entries.
 
 import SprocketRing
 import Synchronization
@@ -73,7 +74,7 @@ import Testing
         while seen < count {
           seen = published.load(ordering: .acquiring)
           if log.end < seen { late += 1 }
-          // Until entry `seen - 1 + depth` is being written over it.
+          // The entry must be readable until entry `seen - 1 + depth` is written over it.
           if seen > 0, log.entry(seen - 1) == nil, log.end < seen - 1 + UInt64(log.depth) {
             late += 1
           }

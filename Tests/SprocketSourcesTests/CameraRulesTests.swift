@@ -24,7 +24,8 @@ import Testing
   @Test func aJumpBackStaysOne() {
     var sequence = CameraSequence()
     #expect([1000, 1001, 3].map { sequence.extend($0) } == [1000, 1001, 3])
-    // Before the first number there is none: far forth, which ends an epoch as well.
+    // A number before the first one does not exist: it counts as a jump far forward, which also
+    // ends an epoch.
     var early = CameraSequence()
     #expect([2, 0xFFFF_FF00].map { early.extend($0) } == [2, 0xFFFF_FF00])
   }
@@ -74,7 +75,8 @@ import Testing
     #expect(clock.note("x")?.hasPrefix("1 frame of x has") == true)
   }
 
-  /// As of USB cameras, whose stamps are of the exposure's start: a bad one must not spoil those after it.
+  /// USB cameras stamp the start of the exposure, so a frame can arrive after the next one was
+  /// captured. The correct stamps after an invalid one must still be used.
   @Test func framesThatArriveAfterTheNextWasTakenKeepTheirStamps() {
     var clock = CameraClock()
     let found = (0..<6).map { number in
@@ -91,13 +93,13 @@ import Testing
     #expect(signal.isDue(now))
     signal.found(true, at: now)
     #expect(!signal.condemns() && !signal.isDue(now + 1) && signal.note("x") == nil)
-    // The driver tells of a change: it is asked at once.
+    // After the driver reports a change, it is asked at once.
     signal.changed()
     #expect(signal.isDue(now + 1))
     signal.found(false, at: now + 1)
     #expect(signal.condemns() && signal.condemns())
     #expect(signal.isDue(now + 1 + CameraSignal.interval))
-    // A driver that does not tell is believed to have one.
+    // If the driver does not tell, a signal is assumed.
     signal.found(nil, at: now + 2)
     #expect(!signal.condemns() && signal.frames == 2)
     #expect(signal.note("x")?.hasPrefix("2 frames of x are corrupt") == true)
@@ -105,7 +107,7 @@ import Testing
 
   @Test(arguments: [UInt32(0), 0x4000])
   func clocksWithoutANameAreJudgedOnce(_ flags: UInt32) {
-    // Near: monotonic from then on, whatever follows within reason.
+    // First stamp within a second of arrival: the clock counts as monotonic from then on.
     var near = CameraClock()
     #expect(
       near.stamp(frame(now - 900_000_000, flags: flags), now: now).captured.nanoseconds
@@ -114,7 +116,7 @@ import Testing
       near.stamp(frame(now - 20_000_000, flags: flags), now: now).captured.nanoseconds
         == now - 20_000_000)
     #expect(near.stamp(frame(now, flags: flags), now: now).point == .unknown)
-    // Far: another clock, even where it comes near by chance.
+    // First stamp far from arrival: another clock, even if a later stamp is near by chance.
     var far = CameraClock()
     _ = far.stamp(frame(now + 1_700_000_000_000, flags: flags), now: now)
     let chance = far.stamp(frame(now - 7, flags: flags), now: now)
@@ -168,7 +170,7 @@ import Testing
     #expect(none?.code == .usage)
   }
 
-  /// A link to what is no camera leads there; its error names the node itself.
+  /// A link is followed: if its target is no camera, the error names the target.
   @Test func pathsAreFollowed() throws {
     let link = NSTemporaryDirectory() + "sprocket-camera-\(UUID().uuidString)"
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/dev/null")
@@ -180,7 +182,8 @@ import Testing
     }
   }
 
-  /// What a container lists in /sys and does not have in /dev is no camera; one without permission may be.
+  /// A device that a container lists in /sys but not in /dev is no camera. A device that the user
+  /// may not open can be one.
   @Test func whatCannotBeOpenedIsACameraOnlyWhereRightsBarIt() {
     func barred(_ code: V4L2Error.Code) -> CameraNode {
       node(0, "a", problem: V4L2Error(code, operation: "open", path: "/dev/video0"))

@@ -11,6 +11,6 @@ enum Mistake: String, CaseIterable, SettingValue {
   case sinkImage, value, upsideDown
   // Of a source.
   case fill, take, cameraTake, sceneReclaim, replayReclaim
-  // Of who sets up a run.
+  // Of the program that sets up a run.
   case field, size, planeSize, workers, movieQuality, stillQuality, unpacker, unpackerRange
 }

@@ -29,12 +29,12 @@ final class DumpFile: @unchecked Sendable {
     }
   }
 
-  /// What is true of the frames to come.
+  /// Sets the session and the image format of the frames to come.
   func begin(_ session: DumpSession, _ image: DumpImage) {
     lock.withLock { _ in contents.begin(session, image) }
   }
 
-  /// The reports that fates come with.
+  /// Sets the layouts of the reports that are stored with fates.
   func describe(_ reports: [ReportLayout]) { lock.withLock { _ in contents.reports = reports } }
 
   /// A frame whose bytes are stored as they are.
@@ -67,27 +67,28 @@ final class DumpFile: @unchecked Sendable {
   /// Hands everything to the kernel.
   func flush() throws(SinkError) {
     try write { contents throws(SinkError) in
-      // The other half may have ended the file.
+      // The other sink may have ended the file.
       if !contents.isClosed { try contents.flush() }
     }
   }
 
-  /// Ends the file and gives it its name. Both halves ask for that, in any order; both get the answer.
+  /// Ends the file and gives it its final name. Both sinks of the dump call this, in any order. The
+  /// second call does nothing, or throws the error of the first.
   func complete(_ ledger: Ledger) throws(SinkError) {
     try write { contents throws(SinkError) in
       if !contents.isClosed { try contents.complete(ledger) }
     }
   }
 
-  /// Frames, and fates of frames that were delivered, that are with the kernel; none where somebody
-  /// removed the file or the disk lost it.
+  /// Frames, and fates of delivered frames, that have reached the kernel; 0 if another program
+  /// removed the file, or if an fsync failed.
   var durable: (frames: UInt64, fates: UInt64) {
     lock.withLock { _ in
       contents.isGone || contents.isLost ? (0, 0) : (contents.durableFrames, contents.durableFates)
     }
   }
 
-  /// Nothing comes behind the file's end, were its sink ever so late.
+  /// Throws if the file is complete: a sink that is late can add nothing to it.
   private func add(
     _ body: (inout DumpContents) throws(SinkError) -> Void
   ) throws(SinkError) {
@@ -97,7 +98,8 @@ final class DumpFile: @unchecked Sendable {
     }
   }
 
-  /// After the first failure, which both sinks tell in the same words, nothing is done any more.
+  /// Runs `body` under the lock. After a failure nothing is written any more: each call throws that
+  /// error, so both sinks report the same text.
   private func write(
     _ body: (inout DumpContents) throws(SinkError) -> Void
   ) throws(SinkError) {

@@ -30,7 +30,7 @@ public final class MovieSink: Sink {
   private var keptFrames: UInt64 = 0
   private var fileCount = 0
   private var movedFrames: UInt64 = 0
-  /// Of the first file that could not be completed before the next began.
+  /// The error of the first file that could not be completed when the next one began.
   private var failure: SinkError?
   public private(set) var notes: [String] = []
 
@@ -64,7 +64,8 @@ public final class MovieSink: Sink {
       if wasEncoded == (new != nil), old.hasPictures(like: setup.format) {
         return recording.beginEpoch()
       }
-      // What comes is recorded, also where the file before could not be completed: told at the end.
+      // Recording goes on in the next file even if this one cannot be completed; `finish` throws
+      // the error.
       do throws(SinkError) { try close() } catch { failure = failure ?? error }
     }
     try begin(container, setup)

@@ -25,10 +25,10 @@ final class StillFolder {
   private let partialName: UnsafeMutablePointer<CChar>
   private var namedStills: UInt64 = 0
   private(set) var removedStills = 0
-  /// No still came, and there are stills of an earlier run.
+  /// This run has no still, so the stills of an earlier run are kept.
   private(set) var keepsOld = false
   private var hasFailed = false
-  /// The disk did not take the names.
+  /// A sync of the folder failed, so names may not be on the disk.
   private var isLost = false
 
   private struct Waiting {
@@ -91,7 +91,8 @@ final class StillFolder {
     unsafe partialName.deallocate()
   }
 
-  /// Stills that have their names; none where somebody removed the folder or the disk lost the names.
+  /// Number of stills with their final names; 0 if another program removed the folder, or if its
+  /// sync failed.
   var keptStills: UInt64 { isGone || isLost ? 0 : namedStills }
 
   private var isGone: Bool {
@@ -157,7 +158,8 @@ final class StillFolder {
     return time &- lastTime >= Self.longest / 4
   }
 
-  /// Names what waits, syncs the names, and removes the stills of an earlier run, if one of this run came.
+  /// Names the stills that wait and syncs the folder. If this run has a still, removes those of an
+  /// earlier run that it did not replace.
   func finish() throws(SinkError) {
     guard !hasFailed else { return }
     try nameAll()

@@ -9,9 +9,9 @@ public import SprocketCore
 /// encoded, in parallel, and what has limited
 /// range becomes full range, as every viewer expects (`JPEGPacker`).
 ///
-/// A folder that is not there is made. One that has stills is refused unless `overwrite` is set; then
-/// those of the earlier run that this one does not replace are removed when it is done: a run that is
-/// killed leaves stills of both, and one without a still leaves the old ones.
+/// A missing folder is made. A folder with stills is refused unless `overwrite` is set. Then the
+/// stills of the earlier run that this run did not replace are removed at its end: a run that is
+/// killed leaves stills of both, and a run without a still leaves the old ones.
 public final class StillSink: Sink {
   public let name = "stills"
   private let path: String

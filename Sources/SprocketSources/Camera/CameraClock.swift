@@ -1,15 +1,18 @@
 internal import SprocketCore
 internal import SprocketV4L2
 
-/// Decides what a driver's timestamp is worth. Pure.
+/// Converts a driver's timestamps to capture times. Pure: the caller gives the time of arrival.
 ///
-/// A stamp that the driver says is monotonic is taken as it is. One of an unknown clock, or copied from
-/// whoever fed the device (v4l2loopback), is taken for monotonic if the stream's first one lies within a
-/// second of the moment that it was taken from the driver, which no other clock does; else frames get
-/// that moment itself, and no capture point. A single stamp that cannot be (more than ten seconds in the
-/// future, over an hour old, or before the one before, as when a driver's clock wraps) is replaced by the
-/// moment of arrival, less the time that the frame before took from capture to arrival. Times go back only
-/// after a stamp that lay in the future, and no epoch begins.
+/// - A stamp that the driver marks as monotonic is used as it is.
+/// - A stamp of an unknown clock, or one copied from the program that feeds the device
+///   (v4l2loopback), is used if the stream's first stamp lies within a second of its arrival: no
+///   other clock does. Otherwise frames get the time of arrival, and no capture point.
+/// - A single impossible stamp is replaced by the time of arrival, less the delay from capture to
+///   arrival of the last frame with a valid stamp. A stamp is impossible if it lies more than ten
+///   seconds in the future or over an hour in the past, or before the last valid one, as when a
+///   driver's clock wraps.
+///
+/// Times go back only after a stamp that lay in the future. No epoch begins.
 struct CameraClock: Sendable {
   static let second: Int64 = 1_000_000_000
   static let future = 10 * second
@@ -19,10 +22,11 @@ struct CameraClock: Sendable {
   private var trustsUnnamed: Bool?
   /// Frames whose stamp was not used.
   private(set) var replaced: UInt64 = 0
-  /// What was said of the last frame, and the driver's last stamp that was taken; neither in the future.
+  /// The last capture time and the last valid stamp. One that lies in the future counts as the time
+  /// of arrival.
   private var last = Int64.min
   private var lastStamp = Int64.min
-  /// From that stamp to the frame's arrival.
+  /// Nanoseconds from `lastStamp` to the arrival of its frame.
   private var lag: Int64 = 0
 
   /// When a frame that was dequeued at `now` was captured.
@@ -36,7 +40,8 @@ struct CameraClock: Sendable {
       last = max(now - lag, last)
       return (Timestamp(nanoseconds: last, clock: .monotonic), .unknown)
     }
-    // A stamp in the future must not make the correct ones after it look late.
+    // Limited to `now`: otherwise, after a stamp in the future, the correct ones would be rejected
+    // as earlier.
     lastStamp = min(frame.nanoseconds, now)
     lag = now - lastStamp
     last = max(lastStamp, last)

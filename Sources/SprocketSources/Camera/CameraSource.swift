@@ -131,8 +131,8 @@ public final class CameraSource: Source {
     return .nothing
   }
 
-  /// The next frame of the driver, if one comes within `timeout` nanoseconds. Hears what it tells of
-  /// controls, too.
+  /// The next frame of the driver, if one comes within `timeout` nanoseconds. Also reads the driver's
+  /// events: changed controls, and a changed signal.
   func dequeue(within timeout: Int64) throws(V4L2Error) -> V4L2Frame? {
     let patience = min(timeout, SourceClock.attention)
     let ready = device!.wait(milliseconds: Int32((patience + 999_999) / 1_000_000))
@@ -201,9 +201,9 @@ public final class CameraSource: Source {
     if let layout { return (frame.byteCount < layout.byteCount, nil) }
     let bytes = unsafe Span(_unsafeElements: bytes(of: frame))
     guard let header = damage.check(bytes, fullHeight: format?.height) else { return (true, nil) }
-    // Of a kind that nobody unpacks, every frame is taken as it is.
+    // If frames of this kind cannot be unpacked, each is accepted as it is.
     guard let format, format.image != nil else { return (false, nil) }
-    // One field of a frame that has two is half of one.
+    // A single field, where frames have two, is an incomplete frame.
     if format.hasFieldImages, !header.isFieldPair, header.height < format.height {
       return (true, nil)
     }

@@ -79,8 +79,9 @@ extension Presentation {
       pixelAspect: PixelAspect(display.pixelAspect), fieldOrder: FieldOrder(display.fieldOrder))
   }
 
-  /// Adds what frames say of themselves where the header says nothing. A film that is partly
-  /// interlaced counts as its first frame: an epoch at each change would serve nobody.
+  /// Takes pixel aspect and field order from `frame` if the header does not give them. The field
+  /// order comes from the first frame only: in a partly interlaced film it may change many times,
+  /// and each change would begin an epoch.
   mutating func learn(from frame: borrowing DecodedFrame, isFirst: Bool, header: MediaDisplay?) {
     if header?.pixelAspect == nil, let own = frame.pixelAspect { pixelAspect = PixelAspect(own) }
     if isFirst, fieldOrder == .unknown, frame.fieldOrder != .progressive {

@@ -4,7 +4,8 @@ internal import SprocketLibAV
 // Beginning in mid-file.
 
 extension FileSource {
-  /// With the first frame held: holds the first one at or after `from` instead, or none.
+  /// Replaces the held first frame by the first one at or after `from`; holds none if there is
+  /// none.
   func begin(at from: Duration) throws(MediaError) {
     guard let first = held?.time else { return }
     let (sum, overflow) = first.addingReportingOverflow(from.nanosecondCount)
@@ -15,8 +16,8 @@ extension FileSource {
         discard()
         try read()
       }
-      // From the start where the file cannot be sought, where its index pointed too late, and where the
-      // first frame needs an earlier one.
+      // Read from the start if the file cannot seek, if its index led to a later frame, or if the
+      // frame found needs an earlier one to be decoded.
       if !isSought || held.map({ $0.isCorrupt || $0.time > target }) ?? true {
         discard()
         _ = try openReader()
@@ -31,7 +32,8 @@ extension FileSource {
     lastTime = held?.time
   }
 
-  /// Whether the held frame's time is the file's own: a made one counts frames from where one began.
+  /// Whether the file itself gives the held frame's time. A time made by the reader counts from
+  /// where reading began, so it is wrong after a seek.
   private var isTimeGiven: Bool {
     if packet != nil { return packet?.isTimeMade == false }
     return picture?.isTimeMade == false

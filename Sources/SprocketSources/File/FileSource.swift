@@ -15,8 +15,9 @@ internal import SprocketLibAV
 /// when they are due: `captured` is then that moment on the monotonic clock, so that a frame's age means
 /// something; the times between frames are still the file's.
 ///
-/// With `from` the frames before that time are left out, and sequence numbers count from the first that
-/// is not. A file that can be sought is, to the key frame before; any other is read from its start.
+/// With `from` the frames before that time are left out, and sequence numbers count from the first
+/// frame that is kept. If the file can seek, reading begins at the key frame before that time,
+/// otherwise at the start of the file.
 ///
 /// At real pace a file whose times jump forth by more than an hour goes on at once: no recording pauses
 /// so long, and a damaged time may lie centuries ahead.
@@ -204,11 +205,11 @@ public final class FileSource: Source {
             encodedFormat(width: header.width, height: header.height, image: $0),
             unsaid: FieldOrder(reader?.info.firstField ?? .topFirst))
         }
-        // One field of a frame that has two is half of one.
+        // A single field, where frames have two, is an incomplete frame.
         if let format, format.hasFieldImages, !header.isFieldPair, header.height < format.height {
           (frame.isCorrupt, frame.format) = (true, nil)
         }
-        // Of a kind that cannot be unpacked, among others that can.
+        // A packet that cannot be unpacked, in a file whose others can.
         if frame.format == nil, format != nil { frame.isCorrupt = true }
       } else {
         frame.isCorrupt = true

@@ -27,10 +27,11 @@ struct ReplayIndex {
   private var late: [UInt64] = []
   /// Records of frames' fates: each frame that was produced has one.
   private var fateCount: UInt64 = 0
-  /// The most frames, and records of each kind, that a file of its size can have: eight bytes each, and
-  /// 100,000 that may have been compressed to nothing. A record in a chunk has an entry of 16 bytes in
-  /// the index behind it, and a frame that never arrived has a record of its fate. With more, a file of
-  /// 200 kB makes reports of gigabytes.
+  /// Limit for the number of frames, and of records of each kind: one for each 8 bytes of the file,
+  /// plus 100,000, since records may compress to almost nothing. Real files are below it: a record
+  /// in a chunk has an entry of 16 bytes in the index after the chunk, and a frame that never
+  /// arrived has a record of its fate. Without the limit, a file of 200 kB could make reports of
+  /// gigabytes.
   private let most: Int
 
   /// Of a file of some other program, which has no sessions, only finds out which channels have images:

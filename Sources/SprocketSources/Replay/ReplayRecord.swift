@@ -16,17 +16,19 @@ struct ReplayFrame: Sendable {
   var isCorrupt = false
   var isStartup = false
   var wasLate = false
-  /// It is one of `skipped` frames in a row, from this one on, that have no bytes in the dump.
+  /// Number of consecutive frames without bytes in the dump, this one first; 0 outside such a
+  /// range.
+  /// frame.
   var skipped: UInt64 = 0
   var inForce = ControlState()
-  /// A range that others left no room for.
+  /// A range that was shortened to nothing and is removed.
   var isEmptyRange = false
-  /// Its events among all.
+  /// The range of its events in `ReplayIndex.events`.
   var events: Range<Int32> = 0..<0
   /// `nil` where there are no bytes.
   var place: MCAPMessagePlace?
 
-  /// Of its messages, as the dump writes it: what lies before 0 becomes 0.
+  /// The log time of its messages, as the dump writes it: a negative time becomes 0.
   var logTime: UInt64 { UInt64(max(captured, 0)) }
 }
 
@@ -34,14 +36,14 @@ struct ReplayFrame: Sendable {
 struct ReplaySession: Sendable {
   var epoch: UInt32 = 0
   var format: FrameFormat
-  /// `captured` was on this machine's, or that machine's, monotonic clock.
+  /// `captured` is on the monotonic clock of the machine that recorded the dump.
   var isMonotonic = false
 }
 
-/// Reads the records of a dump: `docs/dump.md` has their keys. A record that is not as it should be is
-/// `nil`; keys that are not known are passed over.
+/// Reads the records of a dump; `docs/dump.md` lists their keys. An invalid record is `nil`.
+/// Unknown keys are skipped.
 enum ReplayRecord {
-  /// What the source said of a frame. Its events are added to `events`.
+  /// Reads the source's record of a frame. Appends the frame's events to `events`.
   static func frame(_ bytes: Span<UInt8>, events: inout [Event]) -> ReplayFrame? {
     var frame = ReplayFrame()
     var known = 0
@@ -126,7 +128,8 @@ enum ReplayRecord {
         default: try json.skip(bytes)
         }
       }
-      // A queue has room for so many of a record's, whose key may come again.
+      // At most `EventQueue.capacity` events are kept per record. The count starts at `first`, the
+      // record's first event, because a record may contain the key `events` more than once.
       guard var event, events.count - first < EventQueue.capacity else { continue }
       event.control = control
       event.ticket = ticket
@@ -135,7 +138,7 @@ enum ReplayRecord {
     }
   }
 
-  /// Frames without bytes, as the first of them. Its events are added to `events`.
+  /// Reads a range of frames without bytes, as the first of them. Appends their events to `events`.
   static func range(_ bytes: Span<UInt8>, events: inout [Event]) -> ReplayFrame? {
     var frame = ReplayFrame()
     let first = events.count
@@ -161,7 +164,7 @@ enum ReplayRecord {
           try json.skip(bytes)
         }
       }
-      // More than a camera delivers in a year is no dump.
+      // No dump has a range with more frames than a camera delivers in a year.
       guard (1...UInt64(UInt32.max)).contains(frame.skipped) else { throw JSONScanner.Failure() }
     } catch {
       events.removeLast(events.count - first)

@@ -2,7 +2,7 @@ internal import SprocketCore
 internal import SprocketMCAP
 internal import Synchronization
 
-// What a replay says of its file.
+// Messages of a replay about its file.
 
 extension ReplaySource {
   func nothingToPlay() -> SourceError {

@@ -129,7 +129,8 @@ package struct SceneTimeline: Sendable {
   }
 
   private func time(of number: UInt64) -> Int64 {
-    // 64, 31 and 30 bits; a frame may last 68 years, so that the third is beyond what a time can be.
+    // The product has at most 64 + 31 + 30 bits. It is clamped because a frame may last up to 68
+    // years, and 64 bits of nanoseconds hold 292 years.
     let exact = UInt128(number) * UInt128(rate.seconds) * 1_000_000_000 / UInt128(rate.frames)
     return delay.clampedSum(Int64(clamping: exact))
   }
