@@ -49,6 +49,7 @@ let package = Package(
   products: [
     .executable(name: "sprocket", targets: ["SprocketCommand"]),
     .library(name: "Sprocket", targets: ["Sprocket"]),
+    .library(name: "SprocketStages", targets: ["SprocketStages"]),
     .library(name: "SprocketCore", targets: ["SprocketCore"]),
     .library(name: "SprocketCommandLine", targets: ["SprocketCommandLine"]),
     // The ring alone, and the futex to park on it: what Benchmarks/ measures.
@@ -108,8 +109,7 @@ let package = Package(
     library(
       "SprocketStages", stages.map { .byName(name: $0) } + ["SprocketCore"]),
     library(
-      "SprocketCommandLine",
-      ["Sprocket", "SprocketStages", "CSprocketSystem", argumentParser, logging]),
+      "SprocketCommandLine", ["Sprocket", "SprocketStages", argumentParser, logging]),
     .executableTarget(
       name: "SprocketCommand", dependencies: ["SprocketCommandLine"], swiftSettings: settings),
 

@@ -39,14 +39,19 @@ public struct AutoExposure: Stage {
     ]
   }
 
-  var mode = Mode.continuous
-  var bias = 0.0
-  var exposure = 10_000.0
-  var gain = 1.0
-  var program = ExposureProgram.Line.exposure
-  var slowest = 0.0
-  var flicker = ExposureProgram.Flicker.off
-  var speed = 1.5
+  public var mode = Mode.continuous
+  /// EV brighter than the meter's target, -6 to 6.
+  public var bias = 0.0
+  /// Microseconds, in mode `custom`.
+  public var exposure = 10_000.0
+  /// In mode `custom`; 1 is the sensor's base.
+  public var gain = 1.0
+  public var program = ExposureProgram.Line.exposure
+  /// Frames/s whose period exposures may fill; 0 is the source's rate.
+  public var slowest = 0.0
+  public var flicker = ExposureProgram.Flicker.off
+  /// EV per frame by which it may change, 0.01 to 8.
+  public var speed = 1.5
 
   var writer: ReportWriter<Report>?
   var meter: ReportReader<ExposureReport>?
@@ -201,5 +206,12 @@ public struct AutoExposure: Stage {
     report.lag = isMeasured ? UInt32(control.lag.lag) : 0
     report.slope = isMeasured ? control.response.slope : .nan
     frame.write(report, writer)
+  }
+}
+
+extension StageChoice {
+  /// Steers exposure and gain; needs `.meter()` before it.
+  public static func autoExposure(_ choose: (inout AutoExposure) -> Void = { _ in }) -> StageChoice {
+    StageChoice(AutoExposure.plugin, of: AutoExposure.self, choose)
   }
 }

@@ -1,9 +1,9 @@
 import Glibc
-import SprocketCore
+public import SprocketCore
 
 /// Divides a setting between exposure and gain. Pure.
-struct ExposureProgram: Sendable {
-  enum Line: String, Sendable, CaseIterable, SettingValue {
+public struct ExposureProgram: Sendable {
+  public enum Line: String, Sendable, CaseIterable, SettingValue {
     /// As long an exposure as is allowed, then gain: the least noise.
     case exposure
     /// Exposure up to 1/60 s, gain up to 4, exposure as long as is allowed, more gain.
@@ -11,7 +11,7 @@ struct ExposureProgram: Sendable {
   }
 
   /// The mains whose light flickers, twice in each of its periods.
-  enum Flicker: String, Sendable, CaseIterable, SettingValue {
+  public enum Flicker: String, Sendable, CaseIterable, SettingValue {
     case off
     case hertz50 = "50"
     case hertz60 = "60"

@@ -15,26 +15,49 @@ public struct AutoFocus: Stage {
       Setting("mode", \.mode, "auto: once, then locked; custom: to `position`, then locked"),
       Setting("position", \.position, range: 0...1, "of the lens in mode custom, 0 is nearest"),
       Setting(
-        "speed", \.travel.speed, range: 0...1000, unit: "1/s",
+        "speed", \.speed, range: 0...1000, unit: "1/s",
         "of the lens, in ways from end to end; 0: it is there at once"),
       Setting(
-        "settle", \.travel.settle, range: 0...100, unit: "frames",
+        "settle", \.settle, range: 0...100, unit: "frames",
         "to wait when the lens has arrived, for cameras that say too early that it moves"),
       Setting(
-        "backlash", \.travel.backlash, range: 0...0.5,
+        "backlash", \.backlash, range: 0...0.5,
         "play of the lens that is taken up, as a part of its way, by coming from below"),
       Setting("frames", \.frames, range: 1...100, unit: "frames", "averaged at each position"),
     ]
   }
 
-  enum Mode: String, SettingValue, CaseIterable {
-    case locked, auto, continuous, custom
+  public enum Mode: String, SettingValue, CaseIterable {
+    /// The lens stays.
+    case locked
+    /// Until it is sharp, then locked.
+    case auto
+    case continuous
+    /// To `position`, then locked.
+    case custom
   }
 
-  var mode = Mode.continuous
-  var position = 0.5
+  public var mode = Mode.continuous
+  /// In mode `custom`: 0, the nearest, to 1.
+  public var position = 0.5
+  /// Of the lens: ways from end to end per second, 0 to 1000; 0: it is there at once.
+  public var speed: Double {
+    get { travel.speed }
+    set { travel.speed = newValue }
+  }
+  /// Frames to wait when the lens has arrived, 0 to 100.
+  public var settle: Int {
+    get { travel.settle }
+    set { travel.settle = newValue }
+  }
+  /// Play of the lens that is taken up, as a part of its way, 0 to 0.5.
+  public var backlash: Double {
+    get { travel.backlash }
+    set { travel.backlash = newValue }
+  }
+  /// Averaged at each position, 1 to 100.
+  public var frames = 1
   var travel = LensTravel.Settings()
-  var frames = 1
 
   var focus: ReportReader<FocusReport>?
   var meter: ReportReader<ExposureReport>?
@@ -94,5 +117,12 @@ public struct AutoFocus: Stage {
     if let look = look(at: frame) { move(look, frame.record) }
     if let report, let writer { frame.write(report, writer) }
     return .keep
+  }
+}
+
+extension StageChoice {
+  /// Moves the lens to where the picture is sharpest; needs `.focus()` before it.
+  public static func autoFocus(_ choose: (inout AutoFocus) -> Void = { _ in }) -> StageChoice {
+    StageChoice(AutoFocus.plugin, of: AutoFocus.self, choose)
   }
 }

@@ -29,15 +29,16 @@ public struct ExposureMeter: Stage {
     ]
   }
 
-  var mode = MeteringMode.center
-  var point = Point.center
+  public var mode = MeteringMode.center
+  /// The middle of what mode `spot` meters.
+  public var point = Point.center
   /// The reflectance of a gray card, 18 % (ISO 2721): what a right exposure makes of the mean.
-  var target = 0.18
+  public var target = 0.18
   /// What Raspberry Pi's constraint `highlight` keeps the brightest 2 % at (libcamera,
   /// src/ipa/rpi/vc4/data/imx219.json: q_lo 0.98, q_hi 1, y_target 0.8).
-  var highlightTarget = 0.8
+  public var highlightTarget = 0.8
   /// All, so that the histogram is the frame's, and a lamp of a few pixels is found.
-  var samples = 0
+  public var samples = 0
 
   var writer: ReportWriter<Report>?
   var pattern = MeteringPattern(.average, around: .center, width: 1, height: 1)
@@ -127,5 +128,12 @@ public struct ExposureMeter: Stage {
     sums[0] = (0, 0)
     foldZone(0, addingTo: &total)
     return sums[0].logSum / Double(sums[0].count)
+  }
+}
+
+extension StageChoice {
+  /// Measures brightness: `ExposureReport`.
+  public static func meter(_ choose: (inout ExposureMeter) -> Void = { _ in }) -> StageChoice {
+    StageChoice(ExposureMeter.plugin, of: ExposureMeter.self, choose)
   }
 }

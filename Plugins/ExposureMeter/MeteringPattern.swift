@@ -1,5 +1,5 @@
 import Glibc
-import SprocketCore
+public import SprocketCore
 
 /// Pixels of a picture.
 struct Rectangle: Equatable {
@@ -93,6 +93,6 @@ struct MeteringPattern: Equatable {
 }
 
 /// Which part of the picture decides.
-enum MeteringMode: String, CaseIterable, SettingValue {
+public enum MeteringMode: String, CaseIterable, SettingValue {
   case average, center, spot, zones, highlights
 }

@@ -35,9 +35,11 @@ public struct FocusScore: Stage {
     case tenengrad
   }
 
-  var measure = Measure.normalized
-  var point = Point.center
-  var window = 1.0
+  public var measure = Measure.normalized
+  /// The middle of the window, which is moved into the picture.
+  public var point = Point.center
+  /// Share of the picture's width and height that is measured, 0.01 to 1.
+  public var window = 1.0
   var writer: ReportWriter<Report>?
   var grid: FocusGrid?
   /// Rows of second differences, of responses, and of the noise mask's.
@@ -104,5 +106,12 @@ public struct FocusScore: Stage {
     case .laplacian: sums.variance
     case .tenengrad: sums.meanEnergy
     }
+  }
+}
+
+extension StageChoice {
+  /// Measures sharpness: `FocusReport`.
+  public static func focus(_ choose: (inout FocusScore) -> Void = { _ in }) -> StageChoice {
+    StageChoice(FocusScore.plugin, of: FocusScore.self, choose)
   }
 }

@@ -15,7 +15,8 @@ public struct LateFrameDrop: Stage {
     ]
   }
 
-  var budget = Duration.milliseconds(100)
+  /// The age at the end of the chain that a frame may reach, 1 ms to 60 s.
+  public var budget = Duration.milliseconds(100)
   var policy = LatePolicy(budget: 0)
   /// `nil` where frames wait: then none is late.
   var remaining: Remaining?
@@ -43,5 +44,12 @@ public struct LateFrameDrop: Stage {
       remaining.measureAnew()
       return .keep
     }
+  }
+}
+
+extension StageChoice {
+  /// Drops frames that would be too old at the end of the chain.
+  public static func lateDrop(_ choose: (inout LateFrameDrop) -> Void = { _ in }) -> StageChoice {
+    StageChoice(LateFrameDrop.plugin, of: LateFrameDrop.self, choose)
   }
 }

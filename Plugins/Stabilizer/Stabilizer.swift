@@ -38,3 +38,10 @@ public enum Stabilizer {
   /// compared.
   static let leastSize = 64
 }
+
+extension StageChoice {
+  /// Holds a shaking picture still: `StabilizeReport`.
+  public static func stabilize(_ choose: (inout PathStage) -> Void = { _ in }) -> StageChoice {
+    StageChoice(Stabilizer.plugin, of: PathStage.self, choose)
+  }
+}

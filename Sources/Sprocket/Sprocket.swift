@@ -5,3 +5,22 @@
 @_exported public import SprocketEngine
 @_exported public import SprocketSinks
 @_exported public import SprocketSources
+
+extension Engine {
+  /// A run with this package's own decoders and conversions of pixels.
+  ///
+  ///     let engine = try Engine(source: scene, stages: [.meter()], sinks: [MovieSink(path: "a.mov")])
+  ///     try engine.start()
+  ///     while !engine.wait(for: .seconds(1)) { print(engine.progress.produced) }
+  ///
+  /// Throws where the request is wrong (`.usage`) or the source cannot be opened, in one sentence. Costs
+  /// what opening the source costs, and the memory of the frames.
+  public convenience init(
+    source: any Source, stages: [StageChoice] = [], sinks: [any Sink],
+    options: RunOptions = RunOptions()
+  ) throws(RunError) {
+    try self.init(source: source, stages: stages, sinks: sinks, options: options) {
+      FrameUnpacker()
+    }
+  }
+}

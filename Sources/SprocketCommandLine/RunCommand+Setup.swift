@@ -103,8 +103,7 @@ extension RunCommand {
       workers: workers ?? processorCount(), wait: wait, frameLimit: frames,
       durationLimit: duration, verifies: verify, memoryLimit: memory)
     let engine = try Engine(
-      source: source, stages: choices, sinks: sinks, options: options
-    ) { FrameUnpacker() }
+      source: source, stages: choices, sinks: sinks, options: options)
     try setControls(engine.description)
     return PreparedRun(engine, digest: digest, summaryFile: summaryFile)
   }

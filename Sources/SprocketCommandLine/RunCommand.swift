@@ -141,7 +141,7 @@ struct RunCommand: ParsableCommand {
     let engine = run.engine
     voice.tell(plan: engine.summary)
     let runner = Runner(engine: engine, voice: voice, frameLimit: frames ?? knownFrames(engine))
-    let stops = runner.run(&signals)
+    let stops = try runner.run(&signals)
     let result = engine.summary
     voice.tell(end: result, digest: run.digest?.runDigest)
     var others: [String] = []

@@ -17,8 +17,8 @@ struct Runner {
 
   /// Returns the number of signals that came. `signals` must be blocked before the source is
   /// opened, so that no thread of a library receives them.
-  func run(_ signals: inout StopSignals) -> Int {
-    engine.start()
+  func run(_ signals: inout StopSignals) throws(RunError) -> Int {
+    try engine.start()
     var ticks = 0
     var notice: String?
     var stops = 0

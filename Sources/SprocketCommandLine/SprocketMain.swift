@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import CSprocketSystem
 internal import Glibc
 public import Sprocket
 @_exported public import SprocketStages
@@ -22,7 +21,7 @@ public func sprocketMain(stages: [Plugin]) -> Never {
   signal(SIGPIPE, SIG_IGN)
   // The same for a file that reaches the size limit (ulimit -f).
   signal(SIGXFSZ, SIG_IGN)
-  shareOneHeap()
+  shareHeapIfLimited()
   Console.errors.start()
   do {
     try checkArguments()
@@ -36,16 +35,6 @@ public func sprocketMain(stages: [Plugin]) -> Never {
     leave(failure.code == .usage ? 2 : 1)
   }
   leave(0)
-}
-
-/// Keeps the C library from giving each thread a heap, and with it 64 MB of address space, where
-/// `ulimit -v` bounds that. Then threads wait for each other when they allocate; ours do not per frame.
-private func shareOneHeap() {
-  var limit = rlimit()
-  guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0,
-    limit.rlim_cur < rlim_t(Int.max)
-  else { return }
-  sprocket_share_heap()
 }
 
 private func execute(

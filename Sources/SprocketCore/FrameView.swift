@@ -23,16 +23,19 @@ public struct FrameView: ~Copyable {
   /// `nil` where events are not available: for stages of an order other than `.sequence`, and for
   /// the selectors and packers of sinks.
   let events: [Event]?
+  /// The reports that the frame carries; `nil` for stages, which declare what they read.
+  let reports: [ReportLayout]?
   /// The monotonic time at which the stage was entered. Stages have no other clock.
   public let now: Timestamp
   let neighbours: Neighbours
 
   public init(
     unsafeStorage storage: UnsafeMutablePointer<FrameStorage>, access: FrameAccess, now: Int64,
-    neighbours: Neighbours, events: [Event]? = nil
+    neighbours: Neighbours, events: [Event]? = nil, reports: [ReportLayout]? = nil
   ) {
     unsafe self.storage = unsafe storage
     self.events = events
+    self.reports = reports
     history = access.history
     lookahead = access.lookahead
     lane = access.lane
@@ -90,6 +93,20 @@ public struct FrameView: ~Copyable {
 }
 
 extension FrameView {
+  /// The report of that type, in a sink; `nil` where no stage of the chain makes it, or none did on this
+  /// frame. Of several stages with the same report, the first one's.
+  public func report<Report: FrameReport>(_ type: Report.Type) -> Report? {
+    guard let reports else {
+      contractBroken(
+        "reads a report by its type, which is for sinks; declare `setup.reader(\(type).self, from:)` in "
+          + "configure, and read that")
+    }
+    for layout in reports where layout.type == type {
+      return read(ReportReader(slot: layout.slot))
+    }
+    return nil
+  }
+
   /// One number of any report, bit for bit, for sinks that write them all; `nil` where the stage
   /// made none on this frame. `index` counts within a field of many numbers.
   @inlinable

@@ -151,9 +151,15 @@ public struct ReportLayout: Sendable {
   public let plugin: String
   public let fields: [ReportFieldDescription]
   public let slot: ReportSlot
+  let type: any FrameReport.Type
 
-  public init(plugin: String, fields: [ReportFieldDescription], slot: ReportSlot) {
+  /// `type` is the report whose fields these are.
+  public init(
+    plugin: String, _ type: any FrameReport.Type, fields: [ReportFieldDescription],
+    slot: ReportSlot
+  ) {
     self.plugin = plugin
+    self.type = type
     self.fields = fields
     self.slot = slot
   }

@@ -46,6 +46,13 @@ final class ChainStage {
     self.instances = instances
   }
 
+  /// `nil` where the stage declared no report.
+  var reportLayout: ReportLayout? {
+    declared.reportType.map {
+      ReportLayout(plugin: plugin, $0, fields: kind.fields, slot: reportSlot)
+    }
+  }
+
   /// Configures every instance for frames of `format`; returns the format that flows on.
   func configure(
     format: FrameFormat, source: SourceDescription,

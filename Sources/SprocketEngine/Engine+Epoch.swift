@@ -85,11 +85,7 @@ extension Engine {
     _ sinks: [SinkState], _ stages: [ChainStage], _ format: FrameFormat, _ request: EpochRequest,
     _ shared: RunShared
   ) throws(RunError) -> FrameParts {
-    let reports = stages.compactMap { stage in
-      stage.declared.reportType.map { _ in
-        ReportLayout(plugin: stage.plugin, fields: stage.kind.fields, slot: stage.reportSlot)
-      }
-    }
+    let reports = stages.compactMap(\.reportLayout)
     var parts: FrameParts = []
     for state in sinks where !state.hasFailed {
       var setup = SinkSetup(

@@ -19,6 +19,7 @@ extension Engine {
     engineCPU = sinks.reduce(engineCPU + kept) { $0 + $1.thread.cpuTime }
     // Read after the times of the threads, so that the process has not used less than their sum.
     processCPU = processCPUTime() - startCPU
+    publishEnd()
   }
 
   /// One epoch, from the start of its threads to their end. True when another one is to follow.
@@ -43,6 +44,7 @@ extension Engine {
         stages: stages, sinks: sinks, options: options, shared: shared, reportBytes: reportBytes,
         makeUnpacker: makeUnpacker)
       epochCount += 1
+      publishEpoch()
       return true
     } catch {
       shared.fail(error)

@@ -5,8 +5,9 @@ internal import Synchronization
 /// One run: a source, a chain of stages, sinks, and everything between them.
 ///
 /// `init` opens the source and configures everything for the first epoch, so that whatever is wrong
-/// with the request is told before the first frame. `start` begins, `wait` waits, `stop` ends it
-/// from any thread; `summary` says how it went. A run is used once.
+/// with the request is told before the first frame. `start` begins, `wait` waits, `stop` ends it;
+/// `progress` and `summary` say how it goes. All of them may be called from any thread, at any time. A run
+/// is used once; one that is never started closes its source when it is released.
 ///
 /// Threads: one for the run, which makes epochs and ends them; one for the source; one per worker of each
 /// lane; one per sink. All but the lanes' are made by `init`, so that whatever becomes of a run its sinks
@@ -18,8 +19,8 @@ internal import Synchronization
 /// pinned or lent; the new one has a ring, a memory and lanes of its own, and its first frame is a
 /// discontinuity. What a live source delivers meanwhile is `overrun`, of the epoch to come.
 ///
-/// Unchecked: what changes after `start` belongs to the run's thread until `wait` has seen its end;
-/// `stop` and `progress` touch atomics alone.
+/// Unchecked: what changes after `start` belongs to the run's thread; what others may ask for is atomic or
+/// under a lock (`shared`, `published`).
 public final class Engine: @unchecked Sendable {
   let source: any Source
   let gate: SourceGate
@@ -52,6 +53,9 @@ public final class Engine: @unchecked Sendable {
   var processCPU: Int64 = 0
   /// Notes of the stages, collected at the end.
   var stageNotes: [String] = []
+  /// How the run is laid out and what has been measured. Set by the run's thread, at each epoch and at the
+  /// end.
+  let published: Mutex<PublishedSummary>
 
   public init(
     source: any Source, stages choices: [StageChoice], sinks: [any Sink], options: RunOptions,
@@ -87,13 +91,23 @@ public final class Engine: @unchecked Sendable {
       source.close()
       throw error
     }
+    published = Mutex(PublishedSummary(epoch, epochs: 1, timers))
   }
 
-  /// What the source turned out to be.
-  public var description: SourceDescription { epoch.source }
+  deinit {
+    if startTime.load(ordering: .relaxed) == 0 { source.close() }
+  }
 
-  public func start() {
-    startTime.store(monotonicNow(), ordering: .relaxed)
+  /// What the source turned out to be, in this epoch.
+  public var description: SourceDescription { published.withLock { $0.summary.source } }
+
+  /// Begins the run, and returns at once. Throws if that was done before.
+  public func start() throws(RunError) {
+    let (isFirst, _) = startTime.compareExchange(
+      expected: 0, desired: monotonicNow(), ordering: .relaxed)
+    guard isFirst else {
+      throw RunError(.usage, "this run was started before; make another Engine for another run")
+    }
     runThread.perform { self.run() }
   }
 
@@ -168,6 +182,12 @@ struct StageTimers {
       var summary = histogram.summary
       summary.cpu = processor.microseconds
       return summary
+    }
+
+    /// `nil` where nothing was measured.
+    var presentSummary: DurationSummary? {
+      let summary = summary
+      return summary.count == 0 ? nil : summary
     }
 
     mutating func add(_ worker: LaneWorker, step: Int) {

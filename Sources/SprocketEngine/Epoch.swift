@@ -17,6 +17,8 @@ final class Epoch: @unchecked Sendable {
   let memory: FrameMemory
   let shared: RunShared
   let depthLines: [(holder: String, frames: Int)]
+  /// Of the stages that declared a report.
+  let reports: [ReportLayout]
   /// Running number of the first frame of the epoch, and one past the last.
   let firstNumber: UInt64
   let endNumber = Atomic<UInt64>(0)
@@ -44,6 +46,7 @@ final class Epoch: @unchecked Sendable {
     self.memory = memory
     self.shared = shared
     self.depthLines = depthLines
+    reports = stages.compactMap(\.reportLayout)
     self.firstNumber = firstNumber
   }
 

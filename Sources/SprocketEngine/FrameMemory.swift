@@ -231,3 +231,13 @@ struct SlotLayout {
     return unsafe storage
   }
 }
+
+extension PlaneStorage {
+  /// Copies the rows of a plane of the same size.
+  func copy(from source: PlaneStorage) {
+    for row in unsafe 0..<rows {
+      unsafe (base + row * stride).update(
+        from: source.base + row * source.stride, count: bytesPerRow)
+    }
+  }
+}

@@ -257,7 +257,8 @@ final class LaneWorker: @unchecked Sendable {
     var access = epoch.plan.sinkAccess
     access.lane = laneIndex + 1
     return unsafe FrameView(
-      unsafeStorage: slot, access: access, now: time, neighbours: .none)
+      unsafeStorage: slot, access: access, now: time, neighbours: .none,
+      reports: epoch.reports)
   }
 
   private func finishChain(_ slot: UnsafeMutablePointer<FrameStorage>, time: Int64) {
@@ -286,14 +287,4 @@ extension ChainPlan.Step {
 
   /// Before sinks come in: what `FrameRecord.processed` is about.
   var isProcessing: Bool { self == .unpack || stageIndex != nil }
-}
-
-extension PlaneStorage {
-  /// Copies the rows of a plane of the same size.
-  func copy(from source: PlaneStorage) {
-    for row in unsafe 0..<rows {
-      unsafe (base + row * stride).update(
-        from: source.base + row * source.stride, count: bytesPerRow)
-    }
-  }
 }

@@ -1,4 +1,4 @@
-public import SprocketCore
+internal import SprocketCore
 
 /// How a run is to be carried out, whatever its source, stages and sinks.
 public struct RunOptions: Sendable {
@@ -32,17 +32,6 @@ public struct RunOptions: Sendable {
     self.drainLimit = drainLimit
     self.verifies = verifies
     self.memoryLimit = memoryLimit
-  }
-}
-
-/// A plug-in in a chain, with what the user chose for it.
-public struct StageChoice: Sendable {
-  public var plugin: Plugin
-  public var values: [String: String]
-
-  public init(_ plugin: Plugin, values: [String: String] = [:]) {
-    self.plugin = plugin
-    self.values = values
   }
 }
 

@@ -110,7 +110,7 @@ final class SinkWorker: @unchecked Sendable {
     access.lane = state.tap
     return unsafe FrameView(
       unsafeStorage: slot, access: access, now: monotonicNow(), neighbours: .none,
-      events: state.events.heard)
+      events: state.events.heard, reports: epoch.reports)
   }
 
   /// Reads the events up to that frame that follow the frame last written or accounted for.

@@ -1,3 +1,4 @@
+internal import CSprocketSystem
 internal import Glibc
 
 /// How much memory this process may still take, by the machine, its control groups and its limits.
@@ -29,14 +30,19 @@ struct SystemMemory {
 
   /// Bytes of address space beyond the reserve; `.max` without a limit, which costs one system call.
   static func addressSpaceLeft() -> Int {
-    var limit = rlimit()
-    let isLimited =
-      unsafe getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0
-      && limit.rlim_cur < rlim_t(Int.max)
-    guard isLimited else { return .max }
+    guard let limit = addressSpaceLimit() else { return .max }
     // The first number is the size of the address space in pages.
     let pages = contents("/proc/self/statm").flatMap { Int($0.prefix { $0 != " " }) } ?? 0
-    return max(0, Int(limit.rlim_cur) - pages * Int(sysconf(Int32(_SC_PAGESIZE))) - reserve)
+    return max(0, limit - pages * Int(sysconf(Int32(_SC_PAGESIZE))) - reserve)
+  }
+
+  /// Bytes; `nil` where there is none.
+  fileprivate static func addressSpaceLimit() -> Int? {
+    var limit = rlimit()
+    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0,
+      limit.rlim_cur < rlim_t(Int.max)
+    else { return nil }
+    return Int(limit.rlim_cur)
   }
 
   /// Folders of the control groups that this process is in, whose limits hold for it: version 2 has one
@@ -95,4 +101,11 @@ struct SystemMemory {
     let count = unsafe read(descriptor, &bytes, bytes.count)
     return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
   }
+}
+
+/// Keeps the C library from giving each thread a heap, and with it 64 MB of address space, where
+/// `ulimit -v` bounds that. Then threads wait for each other when they allocate, which the engine's own do
+/// not do per frame. For the beginning of a program: it is a setting of the process.
+package func shareHeapIfLimited() {
+  if SystemMemory.addressSpaceLimit() != nil { sprocket_share_heap() }
 }

@@ -12,7 +12,7 @@ public func monotonicNow() -> Int64 {
 }
 
 /// The monotonic clock in so many nanoseconds; what would lie beyond its end is its end.
-func deadline(in nanoseconds: Int64) -> Int64 { deadline(nanoseconds, after: monotonicNow()) }
+package func deadline(in nanoseconds: Int64) -> Int64 { deadline(nanoseconds, after: monotonicNow()) }
 
 func deadline(_ nanoseconds: Int64, after time: Int64) -> Int64 {
   let (sum, isBeyond) = time.addingReportingOverflow(nanoseconds)
@@ -47,10 +47,10 @@ public func processorCount() -> Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)
 ///
 /// Unchecked: the memory holds an atomic, made before any thread knows it and freed after all of them.
 @safe
-final class FutexWord: @unchecked Sendable {
+package final class FutexWord: @unchecked Sendable {
   private let memory: UnsafeMutablePointer<Atomic<UInt32>>
 
-  init() {
+  package init() {
     unsafe memory = .allocate(capacity: 1)
     unsafe memory.initialize(to: Atomic(0))
   }
@@ -60,7 +60,7 @@ final class FutexWord: @unchecked Sendable {
     unsafe memory.deallocate()
   }
 
-  var value: UInt32 { unsafe memory.pointee.load(ordering: .acquiring) }
+  package var value: UInt32 { unsafe memory.pointee.load(ordering: .acquiring) }
 
   /// Exchanges `expected` for `new` and wakes all who wait. False if it was something else.
   func exchange(_ expected: UInt32, for new: UInt32) -> Bool {
@@ -72,13 +72,13 @@ final class FutexWord: @unchecked Sendable {
   }
 
   /// Sets it and wakes all who wait.
-  func set(_ new: UInt32) {
+  package func set(_ new: UInt32) {
     unsafe memory.pointee.store(new, ordering: .releasing)
     unsafe futexWake(memory)
   }
 
   /// Waits while it is `expected`, until `deadline` (monotonic). False if it still is.
-  func wait(while expected: UInt32, until deadline: Int64) -> Bool {
+  package func wait(while expected: UInt32, until deadline: Int64) -> Bool {
     while value == expected {
       let left = deadline - monotonicNow()
       if left <= 0 { return false }

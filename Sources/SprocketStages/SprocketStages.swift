@@ -1,11 +1,13 @@
-import AutoExposure
-import AutoFocus
-import ExposureMeter
-import FocusScore
-import LateFrameDrop
-import Negate
+// The stages in `Plugins/`, for programs: `import SprocketStages`.
+
+@_exported public import AutoExposure
+@_exported public import AutoFocus
+@_exported public import ExposureMeter
+@_exported public import FocusScore
+@_exported public import LateFrameDrop
+@_exported public import Negate
 public import SprocketCore
-import Stabilizer
+@_exported public import Stabilizer
 
 /// The stages that `--stage` knows, by the name of their folder in `Plugins/`.
 public let builtinStages: [Plugin] = [

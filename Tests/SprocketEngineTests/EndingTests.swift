@@ -69,7 +69,7 @@ struct Unstarted: Stage {
     let engine = try Engine(source: source, stages: [], sinks: sinks, options: options) {
       GreyUnpacker()
     }
-    engine.start()
+    try engine.start()
     return engine
   }
 

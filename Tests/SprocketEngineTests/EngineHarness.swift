@@ -252,7 +252,7 @@ func run(
   let engine = try Engine(
     source: source, stages: stages.map { StageChoice($0) }, sinks: sinks, options: options
   ) { GreyUnpacker() }
-  engine.start()
+  try engine.start()
   during(engine)
   precondition(engine.wait(for: .seconds(60)), "the run did not end within a minute")
   let summary = engine.summary

@@ -45,7 +45,7 @@ struct Picky: Stage {
       source: source, stages: [StageChoice(Stuck.plugin)], sinks: [sink],
       options: options(drain: .milliseconds(100))
     ) { GreyUnpacker() }
-    engine.start()
+    try engine.start()
     for _ in 0..<20_000 where !Stuck.isReached.load(ordering: .relaxed) { usleep(1000) }
     engine.stop()
     #expect(engine.wait(for: .seconds(30)))
@@ -81,7 +81,7 @@ struct Picky: Stage {
       source: ScriptedSource([.frame(sequence: 0)], isLive: true, repeats: true), stages: [],
       sinks: [stuck, other], options: options(drain: .milliseconds(100))
     ) { GreyUnpacker() }
-    engine.start()
+    try engine.start()
     for _ in 0..<20_000 where !hold.isReached.load(ordering: .relaxed) { usleep(1000) }
     engine.stop()
     engine.stop()
@@ -111,7 +111,7 @@ struct Picky: Stage {
       source: ScriptedSource(steps, isLive: true), stages: [], sinks: [slow],
       options: options(drain: .milliseconds(50))
     ) { GreyUnpacker() }
-    engine.start()
+    try engine.start()
     #expect(engine.wait(for: .seconds(30)))
     let summary = engine.summary
     #expect(summary.ledger.isBalanced)
@@ -139,7 +139,7 @@ struct Picky: Stage {
         options: options(drain: .seconds(5))
       ) { GreyUnpacker() }
       freed = engine
-      engine.start()
+      try engine.start()
       #expect(engine.wait(for: .seconds(30)))
     }
     for _ in 0..<1000 where freed != nil { usleep(1000) }

@@ -40,7 +40,7 @@ struct Weather: FrameReport {
 extension ReportLayout {
   init<Report: FrameReport>(_ plugin: String, _ report: Report.Type, offset: Int, bit: UInt64) {
     self.init(
-      plugin: plugin, fields: Report.fields.map(\.description),
+      plugin: plugin, report, fields: Report.fields.map(\.description),
       slot: ReportSlot(offset: offset, bit: bit))
   }
 }

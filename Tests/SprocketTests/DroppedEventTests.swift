@@ -42,9 +42,8 @@ private struct Asker: Stage {
     settings.faults.corrupt = corrupt
     let engine = try Engine(
       source: try SceneSource(settings), stages: [StageChoice(Asker.plugin)], sinks: [NullSink()],
-      options: RunOptions(workers: 2, wait: .park, frameLimit: 200)
-    ) { FrameUnpacker() }
-    engine.start()
+      options: RunOptions(workers: 2, wait: .park, frameLimit: 200))
+    try engine.start()
     #expect(engine.wait(for: .seconds(60)))
     return engine.summary
   }

@@ -105,9 +105,8 @@ private struct Witness: Stage {
       stages: [
         StageChoice(plugins[0]), StageChoice(plugins[1], values: values),
         StageChoice(Witness.plugin),
-      ], sinks: [NullSink()], options: RunOptions(workers: workers, frameLimit: frames)
-    ) { FrameUnpacker() }
-    engine.start()
+      ], sinks: [NullSink()], options: RunOptions(workers: workers, frameLimit: frames))
+    try engine.start()
     #expect(engine.wait(for: .seconds(60)))
     #expect(engine.summary.errors.isEmpty && engine.summary.ledger.produced == frames)
     let notes = engine.summary.notes

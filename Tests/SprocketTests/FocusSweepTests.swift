@@ -37,9 +37,8 @@ private struct Teller: Stage {
     -> [String]
   {
     let engine = try Engine(
-      source: camera, stages: stages, sinks: [NullSink()], options: RunOptions(frameLimit: frames)
-    ) { FrameUnpacker() }
-    engine.start()
+      source: camera, stages: stages, sinks: [NullSink()], options: RunOptions(frameLimit: frames))
+    try engine.start()
     #expect(engine.wait(for: .seconds(120)))
     #expect(engine.summary.errors.isEmpty)
     return engine.summary.notes

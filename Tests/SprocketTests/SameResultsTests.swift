@@ -27,9 +27,8 @@ extension Plugin {
     let engine = try Engine(
       source: try SceneSource(settings),
       stages: Plugin.inOrder(builtinStages).map { StageChoice($0) },
-      sinks: [sink], options: options
-    ) { FrameUnpacker() }
-    engine.start()
+      sinks: [sink], options: options)
+    try engine.start()
     #expect(engine.wait(for: .seconds(60)))
     #expect(engine.summary.ledger.isBalanced)
     #expect(engine.summary.ledger.produced == 150)

@@ -57,9 +57,8 @@ private struct Ahead: Stage {
     let sink = ChecksumSink()
     let engine = try Engine(
       source: try SceneSource(settings), stages: stages.map { StageChoice($0) }, sinks: [sink],
-      options: options
-    ) { FrameUnpacker() }
-    engine.start()
+      options: options)
+    try engine.start()
     #expect(engine.wait(for: .seconds(60)))
     return (engine.summary.notes, sink.runDigest)
   }

@@ -42,6 +42,6 @@ func run(_ mistake: Mistake) throws {
     source: source, stages: [stage], sinks: [ProbeSink(mistake)],
     options: RunOptions(workers: 2, frameLimit: 10)
   ) { isOfUnpacker ? ProbeUnpacker(mistake) as any Unpacker : FrameUnpacker() }
-  engine.start()
+  try engine.start()
   _ = engine.wait(for: .seconds(60))
 }

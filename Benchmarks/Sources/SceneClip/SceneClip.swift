@@ -36,9 +36,8 @@ enum SceneClip {
       request: FormatRequest(format: .mjpeg, size: (numbers[0], numbers[1]), rate: nil))
     let engine = try Engine(
       source: source, stages: [], sinks: [EncodedSink()],
-      options: RunOptions(frameLimit: UInt64(numbers[2]))
-    ) { FrameUnpacker() }
-    engine.start()
+      options: RunOptions(frameLimit: UInt64(numbers[2])))
+    try engine.start()
     while !engine.wait(for: .seconds(3600)) {}
     for error in engine.summary.errors { throw error }
   }

@@ -18,9 +18,11 @@ public struct PathStage: Stage {
     ]
   }
 
-  var mode = Stabilizer.Mode.auto
-  var crop = 0.05
-  var lookahead = 15
+  public var mode = Stabilizer.Mode.auto
+  /// Share of the picture that may be cut off at each side, 0 to 0.25.
+  public var crop = 0.05
+  /// Later frames that mode `cinematic` knows, 1 to 60.
+  public var lookahead = 15
   private var writer: ReportWriter<Report>?
   private var motion: ReportReader<MotionReport>?
   private var report = Report()

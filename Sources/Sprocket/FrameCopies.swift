@@ -1,0 +1,150 @@
+public import SprocketCore
+internal import SprocketEngine
+internal import Synchronization
+
+/// A sink whose frames are read by `for await`, as copies.
+///
+///     let copies = FrameCopies(of: .luma(.full))
+///     let engine = try Engine(source: camera, sinks: [copies])
+///     try engine.start()
+///     for await frame in copies { print(frame.record.number, frame.bytes.count) }
+///
+/// It ends with the run. Whoever reads slowly holds up nobody with `.newest`; the numbers of the frames
+/// tell which were passed over. With `.every` a file waits for the reader, and a live source loses frames
+/// of this sink alone (`behind`). A reader that leaves the loop ends the sink.
+///
+/// Costs one allocation and one copy of the bytes for each frame, on the sink's own thread.
+public final class FrameCopies: Sink, AsyncSequence, Sendable {
+  /// What is kept for a reader that has not asked yet.
+  public enum Keeping: Sendable, Hashable {
+    /// The newest frame. One that is replaced before it was read counts as delivered.
+    case newest
+    /// All frames, so many at a time.
+    case every(Int)
+  }
+
+  private struct State {
+    var waiting: [FrameCopy] = []
+    var reader: CheckedContinuation<FrameCopy?, Never>?
+    var hasReader = false
+    var isEnded = false
+    /// The reader left.
+    var isLeft = false
+    var replaced: UInt64 = 0
+  }
+
+  public let name: String
+  private let content: FrameCopy.Content
+  private let keeping: Keeping
+  private let state = Mutex(State())
+  /// 0 while no further copy may be kept.
+  private let room = FutexWord()
+
+  public init(
+    _ name: String = "copies", of content: FrameCopy.Content = .image, keeping: Keeping = .newest
+  ) {
+    if case .every(let bound) = keeping {
+      contract(bound > 0, "keeps \(bound) copies at a time; keep one or more")
+    }
+    self.name = name
+    self.content = content
+    self.keeping = keeping
+    room.set(1)
+  }
+
+  public func configure(_ setup: inout SinkSetup) throws(SinkError) {
+    try setup.reads(content.parts)
+    setup.takesLatest = keeping == .newest
+  }
+
+  public func write(_ frame: borrowing PackedFrame) throws(SinkError) {
+    // Bounded by the engine, which leaves a sink behind that does not come to its end.
+    while !room.wait(while: 0, until: deadline(in: 1_000_000_000)) {}
+    let copy = FrameCopy(frame.view, content)
+    let (reader, isLeft) = state.withLock { state in
+      if state.reader == nil, !state.isLeft { keep(copy, &state) }
+      return (state.reader.take(), state.isLeft)
+    }
+    reader?.resume(returning: copy)
+    if isLeft {
+      throw SinkError(.readerGone, "the reader of the sink `\(name)` left its loop")
+    }
+  }
+
+  private func keep(_ copy: FrameCopy, _ state: inout State) {
+    switch keeping {
+    case .newest:
+      state.replaced += UInt64(state.waiting.count)
+      state.waiting = [copy]
+    case .every(let bound):
+      state.waiting.append(copy)
+      if state.waiting.count == bound { room.set(0) }
+    }
+  }
+
+  public func finish() throws(SinkError) {
+    let reader = state.withLock { state in
+      state.isEnded = true
+      return state.reader.take()
+    }
+    reader?.resume(returning: nil)
+  }
+
+  public var notes: [String] {
+    let replaced = state.withLock { $0.replaced }
+    guard replaced > 0 else { return [] }
+    return ["\(replaced) frames of `\(name)` were replaced by newer ones before they were read"]
+  }
+
+  /// For one reader at a time.
+  public func makeAsyncIterator() -> Iterator {
+    let isOnly = state.withLock { state in
+      defer { state.hasReader = true }
+      return !state.hasReader
+    }
+    contract(isOnly, "reads a sequence of copies in a second loop; add a sink of its own for it")
+    return Iterator(copies: self)
+  }
+
+  public final class Iterator: AsyncIteratorProtocol {
+    private let copies: FrameCopies
+
+    fileprivate init(copies: FrameCopies) { self.copies = copies }
+
+    deinit { copies.leave() }
+
+    /// The next frame; `nil` at the end of the run, and where the task was cancelled.
+    public func next() async -> FrameCopy? { await copies.next() }
+
+    public func next(isolation actor: isolated (any Actor)?) async -> FrameCopy? {
+      await copies.next()
+    }
+  }
+
+  private func next() async -> FrameCopy? {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { reader in
+        let (frame, isDone) = state.withLock { state in
+          let frame = state.waiting.isEmpty ? nil : state.waiting.removeFirst()
+          let isDone = frame != nil || state.isEnded || state.isLeft || Task.isCancelled
+          if !isDone { state.reader = reader }
+          if frame != nil { room.set(1) }
+          return (frame, isDone)
+        }
+        if isDone { reader.resume(returning: frame) }
+      }
+    } onCancel: {
+      leave()
+    }
+  }
+
+  private func leave() {
+    let reader = state.withLock { state in
+      state.isLeft = true
+      state.waiting = []
+      room.set(1)
+      return state.reader.take()
+    }
+    reader?.resume(returning: nil)
+  }
+}

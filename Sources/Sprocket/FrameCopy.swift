@@ -1,0 +1,66 @@
+public import SprocketCore
+
+/// A frame in memory of its own, to be kept for as long as it is needed.
+public struct FrameCopy: Sendable {
+  /// What is copied of a frame.
+  public enum Content: Sendable, Hashable {
+    /// The picture, planar.
+    case image
+    /// Full-range 8-bit luma, whatever the source.
+    case luma(LumaScale)
+    /// The source's own bytes, such as a JPEG.
+    case encoded
+
+    var parts: FrameParts {
+      switch self {
+      case .image: .image
+      case .luma(let scale): .luma(scale)
+      case .encoded: .encoded
+      }
+    }
+  }
+
+  public let record: FrameRecord
+  /// Of the frame in the run.
+  public let format: FrameFormat
+  /// The layout of `bytes`: `format.image`, `.grey` for luma, the source's format for its own bytes.
+  public let pixels: PixelFormat
+  /// In pixels; of luma, after it was reduced.
+  public let width: Int
+  public let height: Int
+  /// The planes of `pixels` one behind the other, rows without padding; `pixels.plane` has their sizes.
+  public let bytes: [UInt8]
+
+  init(_ frame: borrowing FrameView, _ content: Content) {
+    record = frame.record
+    format = frame.format
+    var bytes: [UInt8] = []
+    switch content {
+    case .image:
+      pixels = frame.image.format
+      (width, height) = (format.width, format.height)
+      bytes.reserveCapacity(pixels.byteCount(width: width, height: height))
+      for plane in 0..<pixels.planeCount { bytes.append(frame.image[plane: plane]) }
+    case .luma(let scale):
+      pixels = .grey
+      (width, height) = format.lumaSize(scale)
+      bytes.reserveCapacity(width * height)
+      bytes.append(frame.luma(scale))
+    case .encoded:
+      pixels = format.pixelFormat
+      (width, height) = (format.width, format.height)
+      bytes.reserveCapacity(record.byteCount)
+      for plane in 0..<pixels.planeCount { bytes.append(frame.sourcePlane(plane)) }
+    }
+    self.bytes = bytes
+  }
+}
+
+extension [UInt8] {
+  fileprivate mutating func append(_ plane: borrowing Plane) {
+    for y in 0..<plane.rows {
+      let row = plane[row: y]
+      unsafe row.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
+    }
+  }
+}

@@ -1,0 +1,167 @@
+internal import Glibc
+public import SprocketCore
+internal import SprocketEngine
+internal import Synchronization
+
+/// A source whose frames come from the program itself: drawn, computed, received.
+///
+///     let source = PushSource(format: format)
+///     let engine = try Engine(source: source, sinks: [MovieSink(path: "drawn.mov")])
+///     try engine.start()
+///     while let frame = draw() { _ = source.push(frame.span, waiting: .seconds(1)) }
+///     source.finish()
+///
+/// Frames are raw pixels (`FrameFormat.pixelFormat` other than MJPEG). Each is copied twice: here, and
+/// into the run. All functions may be called from any thread.
+///
+/// Unchecked: the bytes of a place in the queue are touched by whoever has that place, under the lock.
+@safe
+public final class PushSource: Source, @unchecked Sendable {
+  public enum Pushed: Sendable, Hashable {
+    /// The frame will be in the run.
+    case taken
+    /// There was no room within the time allowed. Where the source is live the frame counts as missing;
+    /// else push it again.
+    case full
+    /// The run is over.
+    case over
+  }
+
+  private struct State {
+    /// Frames that wait, the oldest first: place in memory, number, time.
+    var waiting: [(place: Int, sequence: UInt64, captured: Int64)] = []
+    var free: [Int]
+    var sequence: UInt64 = 0
+    /// Nothing is pushed any more.
+    var isFinished = false
+    /// The run takes nothing any more.
+    var isClosed = false
+  }
+
+  private let name: String
+  private let format: FrameFormat
+  private let isLive: Bool
+  private let frameBytes: Int
+  private let memory: UnsafeMutablePointer<UInt8>
+  private let state: Mutex<State>
+  /// Counts what happened, so that each side can wait for the other.
+  private let changes = FutexWord()
+
+  /// - Parameters:
+  ///   - name: what the summary calls it.
+  ///   - isLive: frames do not wait for the run. One that finds no room is `missing`, and sinks may fall
+  ///     behind. Else whoever pushes waits, and no frame is lost.
+  ///   - room: frames that may wait for the run, 1 or more; each takes its bytes of memory.
+  public init(_ name: String = "program", format: FrameFormat, isLive: Bool = false, room: Int = 4) {
+    contract(
+      !format.pixelFormat.isEncoded && format.image != nil,
+      "pushes \(format.pixelFormat.fourcc) frames; push pixels in one of the formats that can be "
+        + "unpacked, such as .i420 or .rgb24")
+    contract(room > 0, "has room for \(room) frames; give 1 or more")
+    self.name = name
+    self.format = format
+    self.isLive = isLive
+    frameBytes = format.pixelFormat.byteCount(width: format.width, height: format.height)
+    unsafe memory = .allocate(capacity: frameBytes * room)
+    state = Mutex(State(free: Array(0..<room)))
+  }
+
+  deinit { unsafe memory.deallocate() }
+
+  /// Hands over a frame: its planes one behind the other, rows without padding.
+  ///
+  /// - Parameters:
+  ///   - captured: nanoseconds on the monotonic clock; by default now. Times rise from frame to frame.
+  ///   - limit: how long to wait for room.
+  public func push(
+    _ bytes: Span<UInt8>, captured: Int64? = nil, waiting limit: Duration = .zero
+  ) -> Pushed {
+    contract(
+      bytes.count == frameBytes,
+      "pushes \(bytes.count) bytes as a frame of \(frameBytes); push whole frames without padding")
+    let end = deadline(in: limit.nanosecondCount)
+    while true {
+      let seen = changes.value
+      let pushed = tryToPush(bytes, captured: captured ?? monotonicNow(), isLast: monotonicNow() >= end)
+      if let pushed { return pushed }
+      _ = changes.wait(while: seen, until: end)
+    }
+  }
+
+  /// `nil` where there may be room later.
+  private func tryToPush(_ bytes: Span<UInt8>, captured: Int64, isLast: Bool) -> Pushed? {
+    let pushed: Pushed? = state.withLock { state in
+      if state.isClosed || state.isFinished { return .over }
+      guard let place = state.free.popLast() else {
+        guard isLast else { return nil }
+        if isLive { state.sequence += 1 }
+        return .full
+      }
+      let room = unsafe MutableSpan(_unsafeStart: memory + place * frameBytes, count: frameBytes)
+      copy(bytes, into: room)
+      state.waiting.append((place, state.sequence, captured))
+      state.sequence += 1
+      return .taken
+    }
+    if pushed == .taken { signal() }
+    return pushed
+  }
+
+  /// The run ends when it has taken what was pushed.
+  public func finish() {
+    state.withLock { $0.isFinished = true }
+    signal()
+  }
+
+  private func signal() { changes.set(changes.value &+ 1) }
+
+  // MARK: The run's side
+
+  public func open() throws(SourceError) -> SourceDescription {
+    SourceDescription(
+      name: name, format: format, isLive: isLive, clock: .monotonic, capacity: frameBytes)
+  }
+
+  public func next(timeout: Int64) throws(SourceError) -> Arrival {
+    let end = deadline(in: timeout)
+    while true {
+      let seen = changes.value
+      let arrival: Arrival? = state.withLock { state in
+        if state.isClosed { return .end }
+        guard let first = state.waiting.first else { return state.isFinished ? .end : nil }
+        let captured = Timestamp(nanoseconds: first.captured, clock: .monotonic)
+        return .frame(ArrivedFrame(sequence: first.sequence, captured: captured))
+      }
+      if let arrival { return arrival }
+      guard changes.wait(while: seen, until: end) else { return .nothing }
+    }
+  }
+
+  public func take(into slot: inout CaptureSlot) {
+    guard let first = state.withLock({ $0.waiting.first }) else { return }
+    copy(unsafe Span(_unsafeStart: memory + first.place * frameBytes, count: frameBytes), into: slot.bytes)
+    slot.filled(frameBytes)
+    discard()
+  }
+
+  public func discard() {
+    state.withLock { state in
+      guard !state.waiting.isEmpty else { return }
+      state.free.append(state.waiting.removeFirst().place)
+    }
+    signal()
+  }
+
+  public func reclaim(_ lent: UnsafeMutableRawPointer) {}
+
+  public func interrupt() { close() }
+
+  public func close() {
+    state.withLock { $0.isClosed = true }
+    signal()
+  }
+}
+
+private func copy(_ bytes: Span<UInt8>, into room: consuming MutableSpan<UInt8>) {
+  for index in bytes.indices { room[index] = bytes[index] }
+}

@@ -1,0 +1,244 @@
+import Glibc
+import Sprocket
+import SprocketStages
+import Synchronization
+import Testing
+
+/// What a program that imports the library can do without the command line.
+@Suite struct ProgramTests {
+  private func scene(_ change: (inout SceneSettings) -> Void = { _ in }) throws -> SceneSource {
+    var settings = SceneSettings()
+    settings.width = 64
+    settings.height = 48
+    settings.pace = .fast
+    change(&settings)
+    return try SceneSource(settings)
+  }
+
+  private func run(
+    _ source: any Source, _ stages: [StageChoice] = [], _ sinks: [any Sink], frames: UInt64? = nil
+  ) throws -> RunSummary {
+    let engine = try Engine(
+      source: source, stages: stages, sinks: sinks, options: RunOptions(frameLimit: frames))
+    try engine.start()
+    #expect(engine.wait(for: .seconds(60)))
+    return engine.summary
+  }
+
+  // MARK: Settings
+
+  @Test func settingsByPropertyAreThoseOfTheCommandLine() {
+    #expect(StageChoice.meter().values.isEmpty)
+    let stabilize = StageChoice.stabilize {
+      $0.mode = .standard
+      $0.crop = 0.1
+    }
+    #expect(stabilize.values == ["mode": "standard", "crop": "0.1"])
+    let drop = StageChoice.lateDrop { $0.budget = .milliseconds(40) }
+    #expect(drop.plugin.name == "latedrop" && drop.values == ["budget": "40ms"])
+    let focus = StageChoice.autoFocus { $0.backlash = 0.125 }
+    #expect(focus.values == ["backlash": "0.125"])
+  }
+
+  @Test(arguments: [0.3, .nan, -.infinity]) func valuesThatAreNotAllowedAreRefused(
+    _ crop: Double
+  ) throws {
+    let source = try scene()
+    let error = #expect(throws: RunError.self) {
+      _ = try Engine(source: source, stages: [.stabilize { $0.crop = crop }], sinks: [NullSink()])
+    }
+    #expect(error?.code == .usage && error?.description.contains("give 0 to 0.25") == true)
+  }
+
+  // MARK: A run's life
+
+  @Test func aRunIsStartedOnce() throws {
+    let engine = try Engine(
+      source: try scene(), sinks: [NullSink()], options: RunOptions(frameLimit: 5))
+    try engine.start()
+    #expect(throws: RunError.self) { try engine.start() }
+    #expect(engine.wait(for: .seconds(60)))
+    #expect(throws: RunError.self) { try engine.start() }
+    #expect(engine.summary.ledger.produced == 5)
+  }
+
+  @Test func aRunThatIsNeverStartedClosesItsSource() throws {
+    let format = FrameFormat(
+      pixelFormat: .grey, width: 8, height: 4, color: .jpeg, rate: .unknown)
+    let source = PushSource(format: format)
+    var engine: Engine? = try Engine(source: source, sinks: [NullSink()])
+    let frame = [UInt8](repeating: 1, count: 32)
+    #expect(source.push(frame.span) == .taken)
+    #expect(engine?.summary.isOver == false)
+    engine = nil
+    #expect(source.push(frame.span) == .over)
+  }
+
+  /// Under ThreadSanitizer, too: nothing that is asked belongs to the run's threads.
+  @Test func progressAndSummaryMayBeAskedWhileEpochsChange() async throws {
+    let source = try scene { $0.faults.formatChange = 0.05 }
+    let engine = try Engine(
+      source: source, stages: [.meter(), .focus()], sinks: [ChecksumSink(), NullSink()],
+      options: RunOptions(workers: 2, frameLimit: 400))
+    try engine.start()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<2 {
+        group.addTask {
+          var (epochs, produced): (Int, UInt64) = (0, 0)
+          while true {
+            let summary = engine.summary
+            #expect(summary.epochs >= epochs && summary.ledger.produced >= produced)
+            (epochs, produced) = (summary.epochs, summary.ledger.produced)
+            for entry in summary.ledger.entries { #expect(entry.counts.sum <= produced) }
+            #expect(summary.stages.count == 2 && !engine.description.name.isEmpty)
+            if summary.isOver { return }
+            _ = engine.progress
+            try await Task.sleep(for: .milliseconds(1))
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(engine.wait(for: .seconds(60)))
+    let summary = engine.summary
+    #expect(summary.epochs > 5 && summary.ledger.isBalanced && summary.ledger.produced == 400)
+    #expect(summary.stages[0].duration.count > 0)
+  }
+
+  // MARK: Closures as sinks
+
+  @Test func aClosureGetsFramesWithTheirReports() throws {
+    let seen = Mutex<[(number: UInt64, luminance: Double?, mean: Int)]>([])
+    let sink = ClosureSink(reading: .luma(.eighth)) { frame in
+      let row = frame.luma(.eighth)[row: 0]
+      var sum = 0
+      for x in row.indices { sum += Int(row[x]) }
+      let entry = (
+        frame.record.number, frame.report(ExposureReport.self)?.logLuminance, sum / row.count
+      )
+      #expect(frame.report(FocusReport.self) == nil)
+      seen.withLock { $0.append(entry) }
+    }
+    let summary = try run(try scene(), [.meter()], [sink], frames: 20)
+    #expect(summary.ledger.entries[0].counts[.delivered] == 20)
+    let found = seen.withLock { $0 }
+    #expect(found.map(\.number) == Array(0..<20))
+    #expect(found.allSatisfy { $0.luminance?.isFinite == true && $0.mean > 0 })
+  }
+
+  @Test func anErrorOfAClosureEndsThatSinkAlone() throws {
+    struct Full: Error, CustomStringConvertible { let description = "the table is full" }
+    let failing = ClosureSink("table") { frame in
+      if frame.record.number == 3 { throw Full() }
+    }
+    let summary = try run(try scene(), [], [failing, ChecksumSink()], frames: 10)
+    #expect(summary.ledger.entries[0].counts[.delivered] == 3)
+    #expect(summary.ledger.entries[1].counts[.delivered] == 10)
+    #expect(summary.errors.count == 1)
+    #expect(summary.errors[0].description.contains("the table is full"))
+  }
+
+  // MARK: Copies
+
+  @Test(arguments: [1, 8]) func everyCopyIsReadInOrder(_ bound: Int) async throws {
+    let copies = FrameCopies(of: .luma(.full), keeping: .every(bound))
+    let engine = try Engine(
+      source: try scene(), sinks: [copies], options: RunOptions(frameLimit: 50))
+    try engine.start()
+    var numbers: [UInt64] = []
+    for await frame in copies {
+      #expect(frame.bytes.count == 64 * 48 && frame.pixels == .grey && frame.width == 64)
+      #expect(Set(frame.bytes).count > 10)
+      numbers.append(frame.record.number)
+    }
+    #expect(numbers == Array(0..<50))
+    #expect(engine.wait(for: .seconds(60)))
+    #expect(engine.summary.ledger.entries[0].counts[.delivered] == 50)
+  }
+
+  @Test func theNewestCopyHoldsUpNobody() async throws {
+    let copies = FrameCopies(of: .encoded)
+    let engine = try Engine(
+      source: try scene(), sinks: [copies, ChecksumSink()], options: RunOptions(frameLimit: 300))
+    try engine.start()
+    // Nobody reads until the run is over.
+    while !engine.summary.isOver { try await Task.sleep(for: .milliseconds(5)) }
+    var numbers: [UInt64] = []
+    for await frame in copies {
+      #expect(frame.bytes.prefix(2) == [0xFF, 0xD8])
+      numbers.append(frame.record.number)
+    }
+    #expect(numbers == [299])
+    let summary = engine.summary
+    #expect(summary.ledger.isBalanced && summary.ledger.entries[1].counts[.delivered] == 300)
+    #expect(summary.notes.contains { $0.contains("replaced by newer ones") })
+  }
+
+  @Test func aReaderThatLeavesEndsItsSinkAlone() async throws {
+    let copies = FrameCopies(keeping: .every(2))
+    let engine = try Engine(
+      source: try scene(), sinks: [copies, ChecksumSink()], options: RunOptions(frameLimit: 60))
+    try engine.start()
+    for await frame in copies where frame.record.number == 4 { break }
+    while !engine.summary.isOver { try await Task.sleep(for: .milliseconds(5)) }
+    let summary = engine.summary
+    #expect(summary.errors.isEmpty && summary.ledger.isBalanced)
+    #expect(summary.ledger.entries[0].counts[.flushed] > 0)
+    #expect(summary.ledger.entries[1].counts[.delivered] == 60)
+  }
+
+  // MARK: Frames of the program's own
+
+  private static let small = FrameFormat(
+    pixelFormat: .rgb24, width: 5, height: 3, color: .jpeg, rate: FrameRate(frames: 25))
+
+  @Test func pushedFramesAreTheRunsFrames() throws {
+    let source = PushSource(format: Self.small, room: 2)
+    let sums = Mutex<[Int]>([])
+    let sink = ClosureSink(reading: .encoded) { frame in
+      let plane = frame.sourcePlane(0)
+      var sum = 0
+      for y in 0..<plane.rows {
+        let row = plane[row: y]
+        for x in row.indices { sum += Int(row[x]) }
+      }
+      sums.withLock { $0.append(sum) }
+    }
+    let engine = try Engine(source: source, sinks: [sink])
+    try engine.start()
+    for value in 0..<200 {
+      let frame = [UInt8](repeating: UInt8(value), count: 45)
+      #expect(source.push(frame.span, waiting: .seconds(30)) == .taken)
+    }
+    source.finish()
+    #expect(engine.wait(for: .seconds(60)))
+    #expect(sums.withLock { $0 } == (0..<200).map { $0 * 45 })
+    #expect(engine.summary.ledger.isBalanced && engine.summary.ledger.produced == 200)
+  }
+
+  @Test func framesWithoutRoomAreMissingWhereTheSourceIsLive() throws {
+    let source = PushSource(format: Self.small, isLive: true, room: 2)
+    let frame = [UInt8](repeating: 9, count: 45)
+    let engine = try Engine(source: source, sinks: [NullSink()])
+    let pushed = (0..<5).map { _ in source.push(frame.span) }
+    #expect(pushed == [.taken, .taken, .full, .full, .full])
+    try engine.start()
+    #expect(source.push(frame.span, waiting: .seconds(30)) == .taken)
+    source.finish()
+    #expect(engine.wait(for: .seconds(60)))
+    let counts = engine.summary.ledger.entries[0].counts
+    #expect(counts[.missing] == 3 && counts[.delivered] == 3)
+  }
+
+  @Test func whoeverPushesLearnsThatTheRunIsOver() throws {
+    let source = PushSource(format: Self.small, room: 1)
+    let engine = try Engine(
+      source: source, sinks: [NullSink()], options: RunOptions(frameLimit: 3))
+    try engine.start()
+    let frame = [UInt8](repeating: 9, count: 45)
+    var pushed = PushSource.Pushed.taken
+    for _ in 0..<100 where pushed != .over { pushed = source.push(frame.span, waiting: .seconds(30)) }
+    #expect(pushed == .over)
+    #expect(engine.wait(for: .seconds(60)))
+  }
+}
