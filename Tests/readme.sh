@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # readme.sh copy: makes a fresh copy of what is tracked, in .build/readme. It keeps its build products, so
 #   that a second run is quick.
-# readme.sh run: runs every command of the README in that copy, in order, then those of the example's: what
+# readme.sh run: runs every command of the README in that copy, in order, then those of the examples': what
 #   ```sh blocks hold is promised to work.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -29,6 +29,32 @@ run_commands() {
   fi
 }
 
+# Examples are packages of their own, each of which would build Sprocket anew. Here they share what they
+# build. Exported to the shells that run the commands.
+swift() {
+  case "$PWD" in
+    */Examples/*) SWIFTPM_BUILD_DIR="${PWD%/Examples/*}/.build/examples" command swift "$@" ;;
+    *) command swift "$@" ;;
+  esac
+}
+export -f swift
+
+# compile_documents FILE...: every ```swift block, as the body of a function in a package like the example's.
+compile_documents() {
+  local package=Examples/Documents
+  mkdir -p "$package/Sources"
+  cp Examples/Program/Package.swift "$package"
+  awk '
+    /^import / && inside { if (!seen[$0]++) imports = imports $0 "\n"; next }
+    /^```swift$/ { inside = 1; printf "func block%d() async throws {\n", ++count; next }
+    /^```$/ && inside { inside = 0; print "}"; next }
+    inside
+    END { print imports }
+  ' "$@" >"$package/Sources/main.swift"
+  (cd "$package" && swift build -c release)
+}
+
 cd "$copy"
 run_commands .
-run_commands Examples/Vignette
+compile_documents docs/library.md
+for example in Examples/*/README.md; do run_commands "${example%/README.md}"; done
