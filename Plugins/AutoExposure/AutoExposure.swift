@@ -211,7 +211,8 @@ public struct AutoExposure: Stage {
 
 extension StageChoice {
   /// Steers exposure and gain; needs `.meter()` before it.
-  public static func autoExposure(_ choose: (inout AutoExposure) -> Void = { _ in }) -> StageChoice {
+  public static func autoExposure(_ choose: (inout AutoExposure) -> Void = { _ in }) -> StageChoice
+  {
     StageChoice(AutoExposure.plugin, of: AutoExposure.self, choose)
   }
 }

@@ -40,10 +40,3 @@ func negate(_ row: inout MutableSpan<UInt8>) {
 func negate(_ row: inout MutableSpan<UInt16>, white: UInt16) {
   for x in 0..<row.count { row[x] = white &- row[x] }
 }
-
-extension StageChoice {
-  /// Makes the negative of the picture.
-  public static func negate(_ choose: (inout Negate) -> Void = { _ in }) -> StageChoice {
-    StageChoice(Negate.plugin, of: Negate.self, choose)
-  }
-}

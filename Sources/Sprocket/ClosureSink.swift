@@ -29,16 +29,16 @@ public final class ClosureSink: Sink {
     self.body = body
   }
 
-  public func configure(_ setup: inout SinkSetup) throws(SinkError) {
+  public func configure(_ setup: inout SinkSetup) throws(RunError) {
     try setup.reads(parts)
     setup.takesLatest = takesLatest
   }
 
-  public func write(_ frame: borrowing PackedFrame) throws(SinkError) {
+  public func write(_ frame: borrowing PackedFrame) throws(RunError) {
     do {
       try body(frame.view)
     } catch {
-      throw SinkError(.failed, "the closure of the sink `\(name)` failed: \(error)")
+      throw RunError(.failed, "the closure of the sink `\(name)` failed: \(error)")
     }
   }
 }

@@ -52,12 +52,12 @@ public final class FrameCopies: Sink, AsyncSequence, Sendable {
     room.set(1)
   }
 
-  public func configure(_ setup: inout SinkSetup) throws(SinkError) {
+  public func configure(_ setup: inout SinkSetup) throws(RunError) {
     try setup.reads(content.parts)
     setup.takesLatest = keeping == .newest
   }
 
-  public func write(_ frame: borrowing PackedFrame) throws(SinkError) {
+  public func write(_ frame: borrowing PackedFrame) throws(RunError) {
     // Bounded by the engine, which leaves a sink behind that does not come to its end.
     while !room.wait(while: 0, until: deadline(in: 1_000_000_000)) {}
     let copy = FrameCopy(frame.view, content)
@@ -67,7 +67,7 @@ public final class FrameCopies: Sink, AsyncSequence, Sendable {
     }
     reader?.resume(returning: copy)
     if isLeft {
-      throw SinkError(.readerGone, "the reader of the sink `\(name)` left its loop")
+      throw RunError(.readerGone, "the reader of the sink `\(name)` left its loop")
     }
   }
 
@@ -82,7 +82,7 @@ public final class FrameCopies: Sink, AsyncSequence, Sendable {
     }
   }
 
-  public func finish() throws(SinkError) {
+  public func finish() throws(RunError) {
     let reader = state.withLock { state in
       state.isEnded = true
       return state.reader.take()

@@ -13,10 +13,7 @@ internal import Synchronization
 ///
 /// Frames are raw pixels (`FrameFormat.pixelFormat` other than MJPEG). Each is copied twice: here, and
 /// into the run. All functions may be called from any thread.
-///
-/// Unchecked: the bytes of a place in the queue are touched by whoever has that place, under the lock.
-@safe
-public final class PushSource: Source, @unchecked Sendable {
+public final class PushSource: Source, Sendable {
   public enum Pushed: Sendable, Hashable {
     /// The frame will be in the run.
     case taken
@@ -31,6 +28,8 @@ public final class PushSource: Source, @unchecked Sendable {
     /// Frames that wait, the oldest first: place in memory, number, time.
     var waiting: [(place: Int, sequence: UInt64, captured: Int64)] = []
     var free: [Int]
+    /// The bytes of each place.
+    var bytes: [[UInt8]]
     var sequence: UInt64 = 0
     /// Nothing is pushed any more.
     var isFinished = false
@@ -42,7 +41,6 @@ public final class PushSource: Source, @unchecked Sendable {
   private let format: FrameFormat
   private let isLive: Bool
   private let frameBytes: Int
-  private let memory: UnsafeMutablePointer<UInt8>
   private let state: Mutex<State>
   /// Counts what happened, so that each side can wait for the other.
   private let changes = FutexWord()
@@ -52,7 +50,8 @@ public final class PushSource: Source, @unchecked Sendable {
   ///   - isLive: frames do not wait for the run. One that finds no room is `missing`, and sinks may fall
   ///     behind. Else whoever pushes waits, and no frame is lost.
   ///   - room: frames that may wait for the run, 1 or more; each takes its bytes of memory.
-  public init(_ name: String = "program", format: FrameFormat, isLive: Bool = false, room: Int = 4) {
+  public init(_ name: String = "program", format: FrameFormat, isLive: Bool = false, room: Int = 4)
+  {
     contract(
       !format.pixelFormat.isEncoded && format.image != nil,
       "pushes \(format.pixelFormat.fourcc) frames; push pixels in one of the formats that can be "
@@ -62,11 +61,9 @@ public final class PushSource: Source, @unchecked Sendable {
     self.format = format
     self.isLive = isLive
     frameBytes = format.pixelFormat.byteCount(width: format.width, height: format.height)
-    unsafe memory = .allocate(capacity: frameBytes * room)
-    state = Mutex(State(free: Array(0..<room)))
+    let bytes = [UInt8](repeating: 0, count: frameBytes)
+    state = Mutex(State(free: Array(0..<room), bytes: Array(repeating: bytes, count: room)))
   }
-
-  deinit { unsafe memory.deallocate() }
 
   /// Hands over a frame: its planes one behind the other, rows without padding.
   ///
@@ -82,7 +79,8 @@ public final class PushSource: Source, @unchecked Sendable {
     let end = deadline(in: limit.nanosecondCount)
     while true {
       let seen = changes.value
-      let pushed = tryToPush(bytes, captured: captured ?? monotonicNow(), isLast: monotonicNow() >= end)
+      let pushed = tryToPush(
+        bytes, captured: captured ?? monotonicNow(), isLast: monotonicNow() >= end)
       if let pushed { return pushed }
       _ = changes.wait(while: seen, until: end)
     }
@@ -97,8 +95,7 @@ public final class PushSource: Source, @unchecked Sendable {
         if isLive { state.sequence += 1 }
         return .full
       }
-      let room = unsafe MutableSpan(_unsafeStart: memory + place * frameBytes, count: frameBytes)
-      copy(bytes, into: room)
+      copy(bytes, into: state.bytes[place].mutableSpan)
       state.waiting.append((place, state.sequence, captured))
       state.sequence += 1
       return .taken
@@ -117,12 +114,12 @@ public final class PushSource: Source, @unchecked Sendable {
 
   // MARK: The run's side
 
-  public func open() throws(SourceError) -> SourceDescription {
+  public func open() throws(RunError) -> SourceDescription {
     SourceDescription(
       name: name, format: format, isLive: isLive, clock: .monotonic, capacity: frameBytes)
   }
 
-  public func next(timeout: Int64) throws(SourceError) -> Arrival {
+  public func next(timeout: Int64) throws(RunError) -> Arrival {
     let end = deadline(in: timeout)
     while true {
       let seen = changes.value
@@ -138,9 +135,16 @@ public final class PushSource: Source, @unchecked Sendable {
   }
 
   public func take(into slot: inout CaptureSlot) {
-    guard let first = state.withLock({ $0.waiting.first }) else { return }
-    copy(unsafe Span(_unsafeStart: memory + first.place * frameBytes, count: frameBytes), into: slot.bytes)
+    // Taken out of the state, so that nobody waits for the copy.
+    let taken = state.withLock { state in
+      state.waiting.first.map {
+        (place: $0.place, bytes: exchange(&state.bytes[$0.place], with: []))
+      }
+    }
+    guard let taken else { return }
+    copy(taken.bytes.span, into: slot.bytes)
     slot.filled(frameBytes)
+    state.withLock { $0.bytes[taken.place] = taken.bytes }
     discard()
   }
 

@@ -53,7 +53,7 @@ public final class FrameUnpacker: Unpacker {
       workingBytes: isJPEG ? JPEGWorker.workingBytes(format, parts) : 0)
   }
 
-  public func configure(format: FrameFormat, parts: FrameParts) throws(UnpackerError)
+  public func configure(format: FrameFormat, parts: FrameParts) throws(RunError)
     -> UnpackPlan
   {
     let plan = plan(format: format, parts: parts)
@@ -64,9 +64,10 @@ public final class FrameUnpacker: Unpacker {
     do throws(JPEGError) {
       jpeg = try JPEGWorker(format: format, image: image, parts: parts)
     } catch {
-      throw UnpackerError(
-        "no memory to decode JPEGs of \(format.width)x\(format.height); use a smaller --size or fewer "
-          + "--workers")
+      throw RunError(
+        .failed,
+        "no memory to decode JPEGs of \(format.width)x\(format.height); use a smaller size or fewer "
+          + "workers", change: .size, .workers)
     }
     return plan
   }

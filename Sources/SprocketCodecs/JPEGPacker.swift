@@ -52,7 +52,7 @@ public final class JPEGPacker: Packer {
 
   /// For pictures of the format that was asked about. `quality` is 1 to 100. Throws where there is no
   /// memory.
-  public init(_ needs: Requirements, quality: Int) throws(SinkError) {
+  public init(_ needs: Requirements, quality: Int) throws(RunError) {
     contract(1...100 ~= quality, "asks for a JPEG quality of \(quality); it is 1 to 100")
     do throws(JPEGError) {
       encoder = try JPEGEncoder()
@@ -62,10 +62,10 @@ public final class JPEGPacker: Packer {
         bits: isLuma ? 8 : needs.format.image?.bitsPerSample ?? 8,
         expands: !isLuma && needs.format.color.range == .limited)
     } catch {
-      throw SinkError(
+      throw RunError(
         .failed,
         "no memory to make JPEGs of \(needs.format.width)x\(needs.format.height); use a smaller "
-          + "--size or fewer --workers")
+          + "size or fewer workers", change: .size, .workers)
     }
     self.quality = quality
     (format, subsampling, isLuma) = (needs.format, needs.subsampling, needs.parts != .image)

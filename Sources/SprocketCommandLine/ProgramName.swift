@@ -9,3 +9,11 @@ let programName: String = {
   let name = called.split(separator: "/").last.map { printable(String($0)) } ?? ""
   return name.isEmpty ? "sprocket" : name
 }()
+
+extension RunError {
+  /// The sentence, and the options that it is about.
+  var told: String {
+    if remedies.isEmpty { return description }
+    return "\(description) (\(remedies.map { "--\($0.rawValue)" }.joined(separator: ", ")))"
+  }
+}

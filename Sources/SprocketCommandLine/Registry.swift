@@ -62,12 +62,8 @@ struct Registry {
           + (near.map { "did you mean `\($0)`? " } ?? "")
           + "there are: \(sources.map(\.usage).joined(separator: ", "))")
     }
-    do throws(SourceError) {
-      return try kind.make(
-        argument: parts.count == 2 ? String(parts[1]) : "", values: values, request: request)
-    } catch {
-      throw RunError(.usage, error.description)
-    }
+    return try kind.make(
+      argument: parts.count == 2 ? String(parts[1]) : "", values: values, request: request)
   }
 }
 

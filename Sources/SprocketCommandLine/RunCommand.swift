@@ -144,11 +144,11 @@ struct RunCommand: ParsableCommand {
     let stops = try runner.run(&signals)
     let result = engine.summary
     voice.tell(end: result, digest: run.digest?.runDigest)
-    var others: [String] = []
+    var others: [RunError] = []
     do {
       try writeSummary(result, of: run, isHurried: stops > 1, &signals)
     } catch let error as RunError {
-      others.append(error.description)
+      others.append(error)
     }
     try judge(result, others)
   }
@@ -176,18 +176,18 @@ struct RunCommand: ParsableCommand {
   }
 
   /// Errors are told once; the first decides the exit code. An unbalanced ledger is one.
-  private func judge(_ result: RunSummary, _ others: [String]) throws {
+  private func judge(_ result: RunSummary, _ others: [RunError]) throws {
     for entry in result.ledger.unbalanced {
       tellError(
         "the ledger of \(entry.sink) does not add up: \(result.ledger.produced) produced,"
           + " \(entry.counts.sum) accounted for; please report this")
     }
-    let errors = result.errors.map(\.description) + others
+    let errors = result.errors + others
     guard let first = errors.first else {
       if !result.ledger.isBalanced { throw ExitCode(1) }
       return
     }
-    for error in errors.dropFirst() { tellError(error) }
-    throw RunError(.failed, first)
+    for error in errors.dropFirst() { tellError(error.told) }
+    throw RunError(.failed, first.description, first.remedies)
   }
 }

@@ -35,7 +35,7 @@ struct Runner {
         leaveAtOnce(1)
       }
       ticks += 1
-      if ticks % 10 == 0, let told = engine.progress.notice, notice == nil {
+      if notice == nil, let told = engine.notice {
         notice = told
         voice.tell(notice: told)
       }

@@ -31,7 +31,7 @@ public func sprocketMain(stages: [Plugin]) -> Never {
     leave(code.rawValue)
   } catch {
     let failure = error as? RunError ?? RunError(.failed, "\(error)")
-    tellError(failure.description)
+    tellError(failure.told)
     leave(failure.code == .usage ? 2 : 1)
   }
   leave(0)

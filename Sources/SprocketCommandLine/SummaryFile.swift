@@ -11,11 +11,7 @@ struct SummaryFile: ~Copyable {
       file = nil
       return
     }
-    do throws(SinkError) {
-      file = try OutputFile(path: path, purpose: "summary", overwrite: overwrite)
-    } catch {
-      throw RunError(error.code == .usage ? .usage : .failed, error.description)
-    }
+    file = try OutputFile(path: path, purpose: "summary", overwrite: overwrite)
   }
 
   consuming func write(_ summary: RunSummary, digest: String?) throws(RunError) {
@@ -26,12 +22,10 @@ struct SummaryFile: ~Copyable {
     guard let data = try? encoder.encode(SummaryDocument(summary, digest: digest)) else {
       throw RunError(.failed, "the summary cannot be put into JSON; please report this")
     }
-    do throws(SinkError) {
+    do throws(RunError) {
       try file.write(String(decoding: data, as: UTF8.self) + "\n")
     } catch  where error.code == .readerGone {
       // Whoever reads standard output has read enough.
-    } catch {
-      throw RunError(.failed, error.description)
     }
   }
 }
@@ -127,7 +121,7 @@ struct SummaryDocument: Encodable {
     try root.encode(summary.processPeakResidentBytes, forKey: Key("peak_resident_bytes"))
     try root.encode(summary.lookahead, forKey: Key("lookahead_frames"))
     try root.encode(summary.droppedEvents, forKey: Key("dropped_events"))
-    try root.encode(summary.errors.map(\.description), forKey: Key("errors"))
+    try root.encode(summary.errors.map(\.told), forKey: Key("errors"))
     try root.encode(summary.notes, forKey: Key("notes"))
     try root.encode(Durations(summary.latency), forKey: Key("latency_us"))
     try root.encode(SourceLine(summary.source, summary.sourceCounts), forKey: Key("source"))

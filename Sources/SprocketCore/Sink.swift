@@ -8,29 +8,29 @@
 public protocol Sink: AnyObject {
   /// The key in the summary.
   var name: String { get }
-  func configure(_ setup: inout SinkSetup) throws(SinkError)
+  func configure(_ setup: inout SinkSetup) throws(RunError)
   /// For a sink that wants some frames only; `nil` for one that wants all.
   func makeSelector() -> (any FrameSelector)?
   /// One per worker, for a sink that declared `packs` in `configure`; else `nil`.
-  func makePacker() throws(SinkError) -> (any Packer)?
+  func makePacker() throws(RunError) -> (any Packer)?
   /// A frame that is to be delivered. When it returns, it counts as delivered, unless the sink
   /// fails before `durableCount` has reached it.
-  func write(_ frame: borrowing PackedFrame) throws(SinkError)
+  func write(_ frame: borrowing PackedFrame) throws(RunError)
   /// How many of the frames for which `write` returned have reached the kernel or the reader,
   /// counted from the first. `.max`, the default, means all: the sink does not buffer. Must also be
   /// correct after `write`, `account` or `finish` threw.
   var durableCount: UInt64 { get }
   /// Called for each produced frame that this sink does not get, in order between the writes.
-  func account(_ lost: LostFrame) throws(SinkError)
+  func account(_ lost: LostFrame) throws(RunError)
   /// Called instead of `account(_:)` if the frame reached a slot and has not been overwritten: its
   /// record and the reports of the stages before the one that dropped it can be read.
-  func account(_ lost: LostFrame, frame: borrowing FrameView) throws(SinkError)
+  func account(_ lost: LostFrame, frame: borrowing FrameView) throws(RunError)
   /// Completes and closes what was written.
-  func finish() throws(SinkError)
+  func finish() throws(RunError)
   /// The account of the whole run, for a sink that stores it: called last, after every sink has
   /// finished, also this one. If `seal` throws, all frames of this sink become `failed` in the run's
   /// summary; the account that other sinks have stored by then does not show it.
-  func seal(_ ledger: Ledger) throws(SinkError)
+  func seal(_ ledger: Ledger) throws(RunError)
   /// What the user should know of what this sink made, a sentence each; asked once it has finished.
   var notes: [String] { get }
   /// Whether something of its work remains: a file, a stream that somebody reads, a digest. The run
@@ -41,13 +41,13 @@ public protocol Sink: AnyObject {
 extension Sink {
   public var durableCount: UInt64 { .max }
   public func makeSelector() -> (any FrameSelector)? { nil }
-  public func makePacker() throws(SinkError) -> (any Packer)? { nil }
-  public func account(_ lost: LostFrame) throws(SinkError) {}
-  public func account(_ lost: LostFrame, frame: borrowing FrameView) throws(SinkError) {
+  public func makePacker() throws(RunError) -> (any Packer)? { nil }
+  public func account(_ lost: LostFrame) throws(RunError) {}
+  public func account(_ lost: LostFrame, frame: borrowing FrameView) throws(RunError) {
     try account(lost)
   }
-  public func finish() throws(SinkError) {}
-  public func seal(_ ledger: Ledger) throws(SinkError) {}
+  public func finish() throws(RunError) {}
+  public func seal(_ ledger: Ledger) throws(RunError) {}
   public var notes: [String] { [] }
   public var lasts: Bool { true }
 }
@@ -129,12 +129,12 @@ public struct SinkSetup {
   public var isLive: Bool { source.isLive }
 
   /// Declares what the sink's packers and `write` read of each frame.
-  public mutating func reads(_ parts: FrameParts) throws(SinkError) {
+  public mutating func reads(_ parts: FrameParts) throws(RunError) {
     if !parts.isDisjoint(with: .pixels), format.image == nil {
-      throw SinkError(
+      throw RunError(
         .usage,
-        "\(format.pixelFormat.fourcc) frames cannot be unpacked; choose another format with "
-          + "--format")
+        "\(format.pixelFormat.fourcc) frames cannot be unpacked; choose another format",
+        change: .format)
     }
     self.parts.formUnion(parts)
   }
@@ -180,24 +180,5 @@ public struct PackedFrame: ~Copyable {
     _ field: ReportFieldDescription, of layout: ReportLayout, index: Int = 0, as type: Value.Type
   ) -> Value? {
     view.value(field, of: layout, index: index, as: type)
-  }
-}
-
-/// A sink failed; the text says what failed and what the user can do.
-public struct SinkError: Error, Sendable, CustomStringConvertible {
-  public enum Code: Sendable {
-    /// The request is wrong: a path that cannot be written.
-    case usage
-    /// It worked and then did not: a full disk.
-    case failed
-    /// The reader went away: the sink ends, without an error.
-    case readerGone
-  }
-  public let code: Code
-  public let description: String
-
-  public init(_ code: Code, _ description: String) {
-    self.code = code
-    self.description = description
   }
 }

@@ -6,9 +6,9 @@
 /// (`overrun`). Offline, the engine waits for a position before it calls `take`.
 public protocol Source: AnyObject {
   /// Opens the device or file. What it says holds until `next` returns `.epoch`.
-  func open() throws(SourceError) -> SourceDescription
+  func open() throws(RunError) -> SourceDescription
   /// The next thing to happen, within `timeout` nanoseconds.
-  func next(timeout: Int64) throws(SourceError) -> Arrival
+  func next(timeout: Int64) throws(RunError) -> Arrival
   /// Adds to `events` the events up to the frame that `next` announced. Called once for each frame
   /// that gets a running number, before it is taken or discarded.
   func takeEvents(into events: inout EventQueue)
@@ -21,8 +21,9 @@ public protocol Source: AnyObject {
   /// Asks `open` or `next`, whichever is under way or comes next, to return soon: `open` throws
   /// `.interrupted`, `next` says `.end`. Unlike all else it is called from any thread, at any time.
   func interrupt()
-  /// Stops the device. Called once, after the last frame has been given back.
-  func close()
+  /// Stops the device. Called once, after the last frame has been given back. What it throws is an error of
+  /// the run.
+  func close() throws(RunError)
   /// What the source counted, for the summary: each with the name that it has there, such as
   /// `copied`. Asked after `close`.
   var counts: [(name: String, value: UInt64)] { get }
@@ -112,25 +113,6 @@ public struct ArrivedFrame: Sendable {
     self.isCorrupt = isCorrupt
     self.isStartup = isStartup
     self.inForce = inForce
-  }
-}
-
-/// A source failed for good; the text says what failed and what the user can do.
-public struct SourceError: Error, Sendable, CustomStringConvertible {
-  public enum Code: Sendable {
-    /// The request is wrong: a missing file, a format that is not offered.
-    case usage
-    /// It worked and then did not.
-    case failed
-    /// `interrupt` was called: nothing is wrong.
-    case interrupted
-  }
-  public let code: Code
-  public let description: String
-
-  public init(_ code: Code, _ description: String) {
-    self.code = code
-    self.description = description
   }
 }
 

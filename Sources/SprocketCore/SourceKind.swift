@@ -5,14 +5,15 @@ public protocol SourceSettings: Sendable {
   init()
   /// Takes what the user asked for by `--format`, `--size` and `--rate`. Throws where the source
   /// gives what it gives; that is also what happens unless this is implemented.
-  mutating func request(_ request: FormatRequest) throws(SourceError)
+  mutating func request(_ request: FormatRequest) throws(RunError)
 }
 
 extension SourceSettings {
-  public mutating func request(_ request: FormatRequest) throws(SourceError) {
+  public mutating func request(_ request: FormatRequest) throws(RunError) {
     guard !request.isEmpty else { return }
-    throw SourceError(
-      .usage, "this source gives frames as they are: leave out --format, --size and --rate")
+    throw RunError(
+      .usage, "this source gives frames as they are: leave out format, size and rate",
+      change: .format, .size, .rate)
   }
 }
 
@@ -46,28 +47,28 @@ public struct SourceKind: Sendable {
   public let settings: [SettingDescription]
   private let makeSource:
     @Sendable (String, [String: String], FormatRequest)
-      throws(SourceError) -> any Source
+      throws(RunError) -> any Source
 
   /// `make` gets what follows the colon (empty where nothing does) and the settings. It need not look
   /// at the device or file: that is what `Source.open` is for.
   public init<Settings: SourceSettings>(
     _ name: String, _ text: String, argument: String? = nil, isArgumentOptional: Bool = false,
     _ type: Settings.Type,
-    make: @escaping @Sendable (String, Settings) throws(SourceError) -> any Source
+    make: @escaping @Sendable (String, Settings) throws(RunError) -> any Source
   ) {
     self.name = name
     self.text = text
     self.argument = argument
     self.isArgumentOptional = isArgumentOptional
     settings = Settings.settings.map { SettingDescription($0, of: Settings()) }
-    makeSource = { (argument, values, request) throws(SourceError) in
+    makeSource = { (argument, values, request) throws(RunError) in
       var chosen = Settings()
       do throws(SettingError) {
         for setting in Settings.settings {
           if let value = values[setting.name] { try setting.apply(value, to: &chosen) }
         }
       } catch {
-        throw SourceError(.usage, "--source-set: \(error)")
+        throw RunError(.usage, "the source \(name): \(error)", change: .sourceSetting)
       }
       try chosen.request(request)
       return try make(argument, chosen)
@@ -85,16 +86,19 @@ public struct SourceKind: Sendable {
   public func make(
     argument given: String = "", values: [String: String] = [:],
     request: FormatRequest = FormatRequest()
-  ) throws(SourceError) -> any Source {
+  ) throws(RunError) -> any Source {
     if let argument, given.isEmpty, !isArgumentOptional {
-      throw SourceError(.usage, "--source \(name) needs more: give \(name):\(argument)")
+      throw RunError(
+        .usage, "the source \(name) needs more: give \(name):\(argument)", change: .source)
     }
     if argument == nil, !given.isEmpty {
-      throw SourceError(.usage, "--source \(name) takes nothing behind a colon: leave out \(given)")
+      throw RunError(
+        .usage, "the source \(name) takes nothing behind a colon: leave out \(given)",
+        change: .source)
     }
     let known = settings.map(\.name)
     if let unknown = values.keys.sorted().first(where: { !known.contains($0) }) {
-      throw SourceError(
+      throw RunError(
         .usage,
         "the source \(name) has no setting `\(unknown)`; "
           + knownNames(known, near: unknown, "it has"))

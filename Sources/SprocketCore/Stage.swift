@@ -53,7 +53,12 @@ public enum Verdict: Sendable, Hashable, BitwiseCopyable {
 /// A stage cannot do what was asked of it; the text says what the user can do.
 public struct StageError: Error, Sendable, CustomStringConvertible {
   public let description: String
-  public init(_ description: String) { self.description = description }
+  public let remedies: [Remedy]
+
+  public init(_ description: String, change remedies: Remedy...) {
+    self.description = description
+    self.remedies = remedies
+  }
 }
 
 /// What a stage declares, and what it is given for it, in `configure`.
@@ -120,7 +125,7 @@ public struct StageSetup: ~Copyable {
     if !parts.isDisjoint(with: .pixels), format.image == nil {
       throw StageError(
         "reads pixels, and \(format.pixelFormat.fourcc) frames cannot be unpacked; choose another "
-          + "format with --format")
+          + "format", change: .format)
     }
     if parts.contains(.encoded), !format.pixelFormat.isEncoded, !format.pixelFormat.isBayer {
       throw StageError(
@@ -130,7 +135,7 @@ public struct StageSetup: ~Copyable {
     if parts.contains(.image), depth == .eight, let image = format.image, image.isDeep {
       throw StageError(
         "takes samples of 8 bits, and those of \(image.name) lie in words of 16; choose another format "
-          + "with --format (\(PixelFormat.namesOfEightBits)), or leave the stage out")
+          + "(\(PixelFormat.namesOfEightBits)), or leave the stage out", change: .format, .stage)
     }
     self.parts.formUnion(parts)
   }
@@ -173,7 +178,8 @@ public struct StageSetup: ~Copyable {
     throws(StageError) -> ReportReader<Report>
   {
     guard let found = earlier[name] else {
-      throw StageError("needs the report of `\(name)`; put --stage \(name) before it")
+      throw StageError(
+        "needs the report of `\(name)`; put the stage \(name) before it", change: .stage)
     }
     guard found.type == type else {
       throw StageError("needs another kind of report than `\(name)` makes")

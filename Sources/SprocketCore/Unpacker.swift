@@ -6,7 +6,7 @@ public protocol Unpacker: AnyObject {
   func plan(format: FrameFormat, parts: FrameParts) -> UnpackPlan
   /// Prepares for frames of `format`. Says which parts of a frame will lie in the source's own
   /// memory, so that no memory is needed for them.
-  func configure(format: FrameFormat, parts: FrameParts) throws(UnpackerError) -> UnpackPlan
+  func configure(format: FrameFormat, parts: FrameParts) throws(RunError) -> UnpackPlan
   /// Fills version 0 of the frame: `parts` of what `configure` was told. False when the source's
   /// bytes are damaged: the frame is `corrupt`.
   func unpack(_ slot: UnsafeMutablePointer<FrameStorage>) -> Bool
@@ -30,10 +30,4 @@ public struct UnpackPlan: Sendable {
     self.borrowsLuma = borrowsLuma
     self.workingBytes = workingBytes
   }
-}
-
-/// An unpacker could not get what it needs, such as memory; the text says what the user can do.
-public struct UnpackerError: Error, Sendable, CustomStringConvertible {
-  public let description: String
-  public init(_ description: String) { self.description = description }
 }

@@ -1,4 +1,4 @@
-internal import SprocketCore
+public import SprocketCore
 
 /// Work that may take long or get stuck, on a thread of its own: whoever waits for it can look at
 /// signals meanwhile, and can leave it behind.

@@ -209,8 +209,8 @@ struct ChainPlan {
   func warnings(_ stages: [ChainStage], isLive: Bool) -> [String] {
     if !isLive {
       return stages.filter(\.declared.usesRemaining).map {
-        "\($0.name) does nothing here: this source's frames wait for the chain; --source-set "
-          + "pace=real makes them live"
+        "\($0.name) does nothing here: this source's frames wait for the chain; the source's "
+          + "setting pace=real makes them live"
       }
     }
     guard let head = stages.firstIndex(where: { $0.declared.readsPixels }) else { return [] }

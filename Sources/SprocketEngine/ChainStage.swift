@@ -40,7 +40,7 @@ final class ChainStage {
       do throws(SettingError) {
         instances.append(StageInstance(try kind.make(values), order: kind.order))
       } catch {
-        throw RunError(.usage, "--stage \(plugin): \(error)")
+        throw RunError(.usage, "the stage \(plugin): \(error)", change: .stage)
       }
     }
     self.instances = instances
@@ -70,12 +70,12 @@ final class ChainStage {
           throw RunError(
             .failed,
             "there is too little address space for \(name) on each of \(instances.count) workers: "
-              + "raise the limit (ulimit -v), or use fewer --workers")
+              + "raise the limit (ulimit -v), or use fewer workers", change: .workers)
         }
         do throws(StageError) {
           next = try instance.stage.configure(&setup)
         } catch {
-          throw RunError(.usage, "\(name) \(error)")
+          throw RunError(.usage, "\(name) \(error)", error.remedies)
         }
         declared = Declaration(
           parts: setup.parts, writing: setup.writing, history: setup.history,

@@ -92,11 +92,11 @@ extension Engine {
         format: format, epoch: request.index, source: request.source,
         isUntouched: !stages.contains { $0.declared.writing != nil }, reports: reports,
         stageNames: stages.map(\.name))
-      do throws(SinkError) {
+      do throws(RunError) {
         try state.sink.configure(&setup)
       } catch {
         guard request.index > 0 else {
-          throw RunError(error.code == .usage ? .usage : .failed, error.description)
+          throw error
         }
         // In mid-run (a pipe whose format changes): that sink is at its end, the others go on.
         state.fail(error, shared)

@@ -122,8 +122,8 @@ extension Engine {
       // These counts are used if `seal` does not return.
       state.sealedCounts = state.counts
       state.thread.perform { [shared] in
-        do throws(SinkError) {
-          try RunningCode(["sink `\(state.sink.name)`"]).during { () throws(SinkError) in
+        do throws(RunError) {
+          try RunningCode(["sink `\(state.sink.name)`"]).during { () throws(RunError) in
             try state.sink.seal(ledger)
           }
         } catch {

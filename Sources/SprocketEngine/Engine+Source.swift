@@ -75,11 +75,14 @@ extension Engine {
     }
     // Cameras take up to two seconds to their first frame.
     let mayBeSlow = pump.isTimeOver && isShort
-    let advice = mayBeSlow ? "it may need longer to begin: give a longer --duration" : Self.advice
-    shared.fail(RunError(.failed, "\(epoch.source.name) sent no frame; \(advice)"))
+    let advice = mayBeSlow ? "it may need longer to begin: give a longer duration" : Self.advice
+    shared.fail(
+      RunError(
+        .failed, "\(epoch.source.name) sent no frame; \(advice)",
+        mayBeSlow ? [.duration] : [.format, .size, .rate]))
   }
 
-  private static let advice = "check its cable, or choose another --format, --size or --rate"
+  private static let advice = "check its cable, or choose another format, size or rate"
 
   private var waitsInVain: Bool { epoch.source.isLive && shared.counters.produced.now == 0 }
 }

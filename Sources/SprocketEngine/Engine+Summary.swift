@@ -81,7 +81,8 @@ extension Engine {
     whole.elapsed = .nanoseconds(elapsed)
     whole.processCPUTime = .nanoseconds(processCPU)
     addShared(to: &whole)
-    whole.notes += (gate.isAbandoned ? [] : source.notes) + stageNotes
+    whole.notes +=
+      (gate.isAbandoned ? [] : source.notes) + stageNotes
       + sinks.flatMap { $0.isStuck ? [] : $0.sink.notes }
     published.withLock { [whole] in $0.summary = whole }
   }

@@ -76,26 +76,21 @@ public final class Engine: @unchecked Sendable {
     shared = RunShared(sinks: sinks)
     timers = StageTimers(stages: stages)
     memoryLimit = MemoryLimit(asked: options.memoryLimit)
-    let description: SourceDescription
-    do throws(SourceError) {
-      description = try source.open()
-    } catch {
-      throw RunError(error.code == .usage ? .usage : .failed, error.description)
-    }
+    let description = try source.open()
     do throws(RunError) {
       epoch = try Self.makeEpoch(
         EpochRequest(index: 0, source: description, firstNumber: 0, memoryLimit: memoryLimit),
         stages: stages, sinks: states, options: options, shared: shared, reportBytes: reportBytes,
         makeUnpacker: makeUnpacker)
     } catch {
-      source.close()
+      try? source.close()
       throw error
     }
     published = Mutex(PublishedSummary(epoch, epochs: 1, timers))
   }
 
   deinit {
-    if startTime.load(ordering: .relaxed) == 0 { source.close() }
+    if startTime.load(ordering: .relaxed) == 0 { try? source.close() }
   }
 
   /// What the source turned out to be, in this epoch.
@@ -123,6 +118,9 @@ public final class Engine: @unchecked Sendable {
     runThread.wait(until: deadline(in: limit.nanosecondCount))
   }
 
+  /// A sentence for the user while the run goes on, such as that no frame comes.
+  public var notice: String? { shared.notice.withLock { $0 } }
+
   public var progress: Progress {
     var lost = FateCounts()
     for (value, cell) in shared.counters.decided.enumerated() {
@@ -132,7 +130,7 @@ public final class Engine: @unchecked Sendable {
     return Progress(
       produced: shared.counters.produced.now,
       elapsed: .nanoseconds(start == 0 ? 0 : monotonicNow() - start), lost: lost,
-      delivered: shared.counters.delivered.map(\.now), notice: shared.notice.withLock { $0 })
+      delivered: shared.counters.delivered.map(\.now))
   }
 
   // MARK: Making a run
@@ -148,11 +146,12 @@ public final class Engine: @unchecked Sendable {
       for key in choice.values.keys.sorted() where !known.contains(key) {
         throw RunError(
           .usage,
-          "--stage \(plugin.name) has no setting `\(key)`; "
-            + knownNames(known, near: key, "it has"))
+          "the stage \(plugin.name) has no setting `\(key)`; "
+            + knownNames(known, near: key, "it has"), change: .stage)
       }
       guard !stages.contains(where: { $0.plugin == plugin.name }) else {
-        throw RunError(.usage, "--stage \(plugin.name) is given twice; give it once")
+        throw RunError(
+          .usage, "the stage \(plugin.name) is given twice; give it once", change: .stage)
       }
       for kind in plugin.stages {
         guard stages.count < 64 else { throw RunError(.usage, "a chain has at most 64 stages") }

@@ -144,7 +144,7 @@ final class SinkState: @unchecked Sendable {
   /// Ends a sink after its error, once. Of the frames that it took, the first `durableCount` stay
   /// `delivered`, and the others become `failed`, or `flushed` if the reader of a pipe left. The run goes on
   /// while another sink that lasts works.
-  func fail(_ error: SinkError, _ shared: RunShared, isFinishing: Bool = false) {
+  func fail(_ error: RunError, _ shared: RunShared, isFinishing: Bool = false) {
     guard !hasFailed else { return }
     let loss: Fate = error.code == .readerGone ? .flushed : .failed
     lossAfterFailure = loss
@@ -158,7 +158,7 @@ final class SinkState: @unchecked Sendable {
     if error.code == .readerGone {
       shared.notes.withLock { $0.append(error.description) }
     } else {
-      shared.fail(RunError(error.code == .usage ? .usage : .failed, error.description))
+      shared.fail(error)
     }
     shared.lose(sink)
   }

@@ -25,14 +25,10 @@ final class EpochThreads {
     for (index, lane) in epoch.plan.lanes.enumerated() {
       for number in 0..<lane.workers {
         let unpacker = try unpacker(lane, makeUnpacker)
-        do throws(SinkError) {
-          let worker = try LaneWorker(
-            epoch: epoch, laneIndex: index, workerIndex: number, wait: options.wait,
-            unpacker: unpacker)
-          workers.append((index, worker))
-        } catch {
-          throw RunError(.failed, error.description)
-        }
+        let worker = try LaneWorker(
+          epoch: epoch, laneIndex: index, workerIndex: number, wait: options.wait,
+          unpacker: unpacker)
+        workers.append((index, worker))
       }
     }
     for (lane, worker) in workers {
@@ -52,11 +48,7 @@ final class EpochThreads {
     guard lane.needsUnpacker(epoch.plan, epoch.stages) else { return nil }
     let unpacker = make()
     let firstPixels = epoch.plan.versions[0].parts.intersection(.pixels)
-    do throws(UnpackerError) {
-      _ = try unpacker.configure(format: epoch.source.format, parts: firstPixels)
-    } catch {
-      throw RunError(.failed, error.description)
-    }
+    _ = try unpacker.configure(format: epoch.source.format, parts: firstPixels)
     return unpacker
   }
 

@@ -1,3 +1,4 @@
+internal import SprocketCore
 internal import Synchronization
 
 /// A thread that runs jobs one after the other. It is made before the run, so that sinks can be

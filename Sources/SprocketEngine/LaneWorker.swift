@@ -42,7 +42,7 @@ final class LaneWorker: @unchecked Sendable {
   init(
     epoch: Epoch, laneIndex: Int, workerIndex: Int, wait: WaitStrategy,
     unpacker: (any Unpacker)?
-  ) throws(SinkError) {
+  ) throws(RunError) {
     self.epoch = epoch
     self.laneIndex = laneIndex
     self.workerIndex = workerIndex

@@ -26,7 +26,8 @@ struct MemoryPlan {
         .failed,
         "frames of \(size) need \(Self.text(needed)) of memory here (\(slots) frames of "
           + "\(Self.text(slotBytes))), and \(Self.text(limit.memory)) are allowed: use smaller "
-          + "frames, fewer --workers or a shorter look-ahead, or allow more with --memory")
+          + "frames, fewer workers or a shorter look-ahead, or allow more", change: .size, .workers,
+        .memory)
     }
     let reserve = total(slotReserve)
     if reserve ?? .max > limit.addressSpace {
@@ -34,7 +35,7 @@ struct MemoryPlan {
         .failed,
         "frames of \(size) need \(Self.text(reserve)) of address space here, and "
           + "\(Self.text(limit.addressSpace)) are left for them: use smaller frames or fewer "
-          + "--workers, or raise the limit (ulimit -v)")
+          + "workers, or raise the limit (ulimit -v)", change: .size, .workers)
     }
   }
 

@@ -84,8 +84,6 @@ public struct Progress: Sendable {
   public var lost: FateCounts
   /// Delivered frames per sink.
   public var delivered: [UInt64]
-  /// A sentence for the user while it goes on, such as that no frame comes.
-  public var notice: String?
 }
 
 /// Counters that threads add to and anybody may read; relaxed, since nothing follows from them.

@@ -34,20 +34,3 @@ public struct RunOptions: Sendable {
     self.memoryLimit = memoryLimit
   }
 }
-
-/// A run cannot start, or failed; the text says what the user can do.
-public struct RunError: Error, Sendable, CustomStringConvertible {
-  public enum Code: Sendable {
-    /// The request is wrong.
-    case usage
-    /// It started and failed.
-    case failed
-  }
-  public let code: Code
-  public let description: String
-
-  public init(_ code: Code, _ description: String) {
-    self.code = code
-    self.description = description
-  }
-}

@@ -90,7 +90,7 @@ final class SinkWorker: @unchecked Sendable {
     hear(upTo: record.number)
     let frame = unsafe PackedFrame(
       view: view(of: slot), bytes: slot.pointee.packed + state.packedOffset, count: packed)
-    do throws(SinkError) {
+    do throws(RunError) {
       try state.sink.write(frame)
       state.counts[.delivered] += 1
       epoch.shared.counters.delivered[state.index].add()
@@ -183,7 +183,7 @@ final class SinkWorker: @unchecked Sendable {
     // Not if it is empty: the assignment would share the memory of `heard`, and the next frame
     // would copy it.
     if !state.events.heard.isEmpty { lost.events = state.events.heard }
-    do throws(SinkError) {
+    do throws(RunError) {
       try state.sink.account(lost)
     } catch {
       fail(error)
@@ -200,17 +200,17 @@ final class SinkWorker: @unchecked Sendable {
     var lost = LostFrame(
       number: record.number, sequence: record.sequence, epoch: epoch.index, fate: fate)
     if !state.events.heard.isEmpty { lost.events = state.events.heard }
-    do throws(SinkError) {
+    do throws(RunError) {
       try unsafe state.sink.account(lost, frame: view(of: slot))
     } catch {
       fail(error)
     }
   }
 
-  private func fail(_ error: SinkError) { state.fail(error, epoch.shared) }
+  private func fail(_ error: RunError) { state.fail(error, epoch.shared) }
 
   private func finish() {
-    do throws(SinkError) {
+    do throws(RunError) {
       try state.sink.finish()
     } catch {
       state.fail(error, epoch.shared, isFinishing: true)

@@ -33,10 +33,10 @@ final class SourceGate: @unchecked Sendable {
 
   func interrupt() { source.interrupt() }
 
-  func next(timeout: Int64) throws(SourceError) -> Arrival? {
+  func next(timeout: Int64) throws(RunError) -> Arrival? {
     begin()
-    let result: Result<Arrival, SourceError>
-    do throws(SourceError) {
+    let result: Result<Arrival, RunError>
+    do throws(RunError) {
       result = .success(try source.next(timeout: timeout))
     } catch {
       result = .failure(error)
@@ -68,10 +68,10 @@ final class SourceGate: @unchecked Sendable {
     return end()
   }
 
-  func close() {
+  func close() throws(RunError) {
     begin()
-    source.close()
-    _ = end()
+    defer { _ = end() }
+    try source.close()
   }
 
   private func begin() { _ = swap(Self.working, for: Self.calling) }

@@ -11,7 +11,7 @@ extension SourcePump {
   private func discardWhileDraining() {
     while isDraining.load(ordering: .acquiring), held == nil, !isLimitReached {
       let arrival: Arrival?
-      do throws(SourceError) {
+      do throws(RunError) {
         arrival = try source.next(timeout: 2_000_000)
       } catch {
         return
@@ -62,7 +62,11 @@ extension SourcePump {
     code.during {
       if case .frame = held { guard source.discard() else { return } }
       held = nil
-      source.close()
+      do throws(RunError) {
+        try source.close()
+      } catch {
+        shared.fail(error)
+      }
     }
   }
 }

@@ -30,7 +30,7 @@ final class SourcePump: @unchecked Sendable {
 
   let source: SourceGate
   let options: RunOptions
-  private let shared: RunShared
+  let shared: RunShared
   /// On the monotonic clock, where frames do not wait.
   private let deadline: Int64?
   /// Nanoseconds from the first frame's capture to the end, where frames wait.
@@ -86,11 +86,11 @@ final class SourcePump: @unchecked Sendable {
   /// The source's job of an epoch. A failure of the source ends the run.
   func run(_ epoch: Epoch) {
     code.during {
-      do throws(SourceError) {
+      do throws(RunError) {
         if let outcome = try take(epoch) { self.outcome = outcome }
       } catch {
         outcome = .end
-        if error.code != .interrupted { shared.fail(RunError(.failed, error.description)) }
+        if error.code != .interrupted { shared.fail(error) }
       }
     }
   }
@@ -113,7 +113,7 @@ final class SourcePump: @unchecked Sendable {
   }
 
   /// Until the source ends, the epoch ends, or the run is to stop. `nil` when the source is abandoned.
-  private func take(_ epoch: Epoch) throws(SourceError) -> Outcome? {
+  private func take(_ epoch: Epoch) throws(RunError) -> Outcome? {
     guard let hand = producer else { return .end }
     var waiter = Waiter(options.wait)
     var isFirst = true
@@ -172,7 +172,7 @@ final class SourcePump: @unchecked Sendable {
     return frame.captured.nanoseconds(since: first).map { $0 >= mediaLimit } ?? false
   }
 
-  private func heldOrNext() throws(SourceError) -> Arrival? {
+  private func heldOrNext() throws(RunError) -> Arrival? {
     guard let arrival = held.take() else { return try source.next(timeout: Self.patience) }
     return arrival
   }

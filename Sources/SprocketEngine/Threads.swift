@@ -2,6 +2,7 @@
 
 internal import CSprocketSystem
 internal import Glibc
+internal import SprocketCore
 internal import Synchronization
 
 /// The monotonic clock, in nanoseconds.
@@ -12,7 +13,9 @@ public func monotonicNow() -> Int64 {
 }
 
 /// The monotonic clock in so many nanoseconds; what would lie beyond its end is its end.
-package func deadline(in nanoseconds: Int64) -> Int64 { deadline(nanoseconds, after: monotonicNow()) }
+package func deadline(in nanoseconds: Int64) -> Int64 {
+  deadline(nanoseconds, after: monotonicNow())
+}
 
 func deadline(_ nanoseconds: Int64, after time: Int64) -> Int64 {
   let (sum, isBeyond) = time.addingReportingOverflow(nanoseconds)
@@ -137,7 +140,7 @@ final class EngineThread: Sendable {
         .failed,
         "the system starts no thread for `\(name)` (\(unsafe String(cString: strerror(result)))): "
           + "raise its limit on processes or memory (ulimit -u, ulimit -v, a container's pids limit), "
-          + "or use fewer --workers")
+          + "or use fewer workers", change: .workers)
     }
     self.name = name
     self.state = state

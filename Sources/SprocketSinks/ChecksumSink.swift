@@ -32,7 +32,7 @@ public final class ChecksumSink: Sink {
     return String(decoding: digits, as: UTF8.self)
   }
 
-  public func configure(_ setup: inout SinkSetup) throws(SinkError) {
+  public func configure(_ setup: inout SinkSetup) throws(RunError) {
     try setup.reads(setup.format.image == nil ? .encoded : .image)
     setup.packs(capacity: XXH3Digest.byteCount)
     if let path, file == nil {
@@ -47,13 +47,13 @@ public final class ChecksumSink: Sink {
     path == nil ? .max : file?.keptFrames ?? framesOfClosedFile
   }
 
-  public func write(_ frame: borrowing PackedFrame) throws(SinkError) {
+  public func write(_ frame: borrowing PackedFrame) throws(RunError) {
     let digest = frame.packed
     run.update(digest)
     try file?.append(line: frame.record.sequence, digest)
   }
 
-  public func finish() throws(SinkError) {
+  public func finish() throws(RunError) {
     // Where this throws, the file stays, and with it what it knows of its frames.
     try file?.flush()
     defer {
@@ -65,7 +65,7 @@ public final class ChecksumSink: Sink {
 }
 
 extension FileWriter {
-  fileprivate mutating func append(line sequence: UInt64, _ digest: Span<UInt8>) throws(SinkError) {
+  fileprivate mutating func append(line sequence: UInt64, _ digest: Span<UInt8>) throws(RunError) {
     try append(decimal: sequence)
     try append(UInt8(ascii: " "))
     for index in digest.indices {

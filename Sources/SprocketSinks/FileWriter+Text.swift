@@ -2,24 +2,24 @@ import CSprocketSystem
 import SprocketCore
 
 extension TextTarget where Self: ~Copyable {
-  mutating func append(_ byte: UInt8) throws(SinkError) {
+  mutating func append(_ byte: UInt8) throws(RunError) {
     try reserve(1)
     unsafe buffer.storeBytes(of: byte, toByteOffset: used, as: UInt8.self)
     advance(1)
   }
 
   /// Appends a piece of program text.
-  mutating func append(_ text: StaticString) throws(SinkError) {
+  mutating func append(_ text: StaticString) throws(RunError) {
     let count = text.utf8CodeUnitCount
     try reserve(count)
     unsafe (buffer + used).copyMemory(from: text.utf8Start, byteCount: count)
     advance(count)
   }
 
-  mutating func append(_ text: [UInt8]) throws(SinkError) { try append(text.span) }
+  mutating func append(_ text: [UInt8]) throws(RunError) { try append(text.span) }
 
   /// Appends a whole number in decimal.
-  mutating func append<Number: FixedWidthInteger>(decimal number: Number) throws(SinkError) {
+  mutating func append<Number: FixedWidthInteger>(decimal number: Number) throws(RunError) {
     // 20 digits are 2^64; one more for the sign.
     try reserve(21)
     var rest = UInt64(number.magnitude)
@@ -34,7 +34,7 @@ extension TextTarget where Self: ~Copyable {
   }
 
   /// Appends a number as JSON has it: `null` for what is not finite.
-  mutating func append(_ number: Double, digits: Int) throws(SinkError) {
+  mutating func append(_ number: Double, digits: Int) throws(RunError) {
     guard number.isFinite else { return try append("null") }
     // 17 digits, sign, point, `e-308` and the closing zero stay below 32.
     precondition(digits <= 17, "a Double has 17 significant digits at most")
@@ -44,7 +44,7 @@ extension TextTarget where Self: ~Copyable {
   }
 
   /// Appends nanoseconds as microseconds with three decimals.
-  mutating func append(microsecondsFrom nanoseconds: Int64) throws(SinkError) {
+  mutating func append(microsecondsFrom nanoseconds: Int64) throws(RunError) {
     if nanoseconds < 0 { try append(UInt8(ascii: "-")) }
     let magnitude = nanoseconds.magnitude
     try append(decimal: magnitude / 1000)
@@ -56,7 +56,7 @@ extension TextTarget where Self: ~Copyable {
   }
 
   /// Appends 16 hexadecimal digits.
-  mutating func append(hexadecimal number: UInt64) throws(SinkError) {
+  mutating func append(hexadecimal number: UInt64) throws(RunError) {
     for shift in stride(from: 60, through: 0, by: -4) {
       try append(hexadecimalDigit(UInt8(truncatingIfNeeded: number >> UInt64(shift)) & 15))
     }

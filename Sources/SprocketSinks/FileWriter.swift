@@ -20,7 +20,7 @@ struct FileWriter: ~Copyable {
 
   /// Creates the partial file of `path`, or opens a device or named pipe as it is; `-` is standard
   /// output, as the command line has it.
-  init(path: String, purpose: String, overwrite: Bool) throws(SinkError) {
+  init(path: String, purpose: String, overwrite: Bool) throws(RunError) {
     if path == "-" {
       self.init(borrowing: STDOUT_FILENO, name: "standard output")
     } else {
@@ -42,7 +42,7 @@ struct FileWriter: ~Copyable {
   }
 
   /// Writes what is still in the buffer and completes the file; nothing can be written after that.
-  mutating func complete() throws(SinkError) {
+  mutating func complete() throws(RunError) {
     try flush()
     try file.complete()
   }
@@ -54,7 +54,7 @@ struct FileWriter: ~Copyable {
   var keptFrames: UInt64 { file.isGone || file.isLost ? 0 : takenFrames }
 
   /// Hands what is in the buffer to the kernel.
-  mutating func flush() throws(SinkError) {
+  mutating func flush() throws(RunError) {
     let count = used
     used = 0
     var done = 0
@@ -71,7 +71,7 @@ struct FileWriter: ~Copyable {
   mutating func endFrame() { frameEnds.append(used) }
 
   /// Appends `bytes`; what exceeds the buffer is written without being copied.
-  mutating func append(_ bytes: Span<UInt8>) throws(SinkError) {
+  mutating func append(_ bytes: Span<UInt8>) throws(RunError) {
     if bytes.count > Self.capacity - used { try flush() }
     if bytes.count >= Self.capacity { return try file.write(bytes) }
     unsafe bytes.withUnsafeBytes { source in
@@ -82,7 +82,7 @@ struct FileWriter: ~Copyable {
   }
 
   /// Makes room for `count` bytes at `buffer + used`.
-  mutating func reserve(_ count: Int) throws(SinkError) {
+  mutating func reserve(_ count: Int) throws(RunError) {
     precondition(count <= Self.capacity, "reserve at most FileWriter.capacity bytes")
     if Self.capacity - used < count { try flush() }
   }

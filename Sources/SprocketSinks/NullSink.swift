@@ -11,7 +11,7 @@ public final class NullSink: Sink {
 
   public init() {}
 
-  public func configure(_ setup: inout SinkSetup) throws(SinkError) {}
+  public func configure(_ setup: inout SinkSetup) throws(RunError) {}
 
-  public func write(_ frame: borrowing PackedFrame) throws(SinkError) { frameCount += 1 }
+  public func write(_ frame: borrowing PackedFrame) throws(RunError) { frameCount += 1 }
 }

@@ -8,12 +8,12 @@ public struct OutputFile: ~Copyable {
 
   /// Creates the file at `path`; an existing one is refused unless `overwrite` is set. `purpose` says
   /// in messages what was to be written.
-  public init(path: String, purpose: String, overwrite: Bool) throws(SinkError) {
+  public init(path: String, purpose: String, overwrite: Bool) throws(RunError) {
     file = try FileWriter(path: path, purpose: purpose, overwrite: overwrite)
   }
 
   /// Writes `text` and closes.
-  public consuming func write(_ text: String) throws(SinkError) {
+  public consuming func write(_ text: String) throws(RunError) {
     try file.append(Array(text.utf8))
     try file.complete()
   }

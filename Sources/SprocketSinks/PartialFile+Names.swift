@@ -52,7 +52,7 @@ extension PartialFile {
 
   /// Opens a device or pipe as it is. A pipe that nobody reads is waited for, but not for ever.
   /// The corresponding C functions are `open` and `fcntl`.
-  static func open(device path: String, _ purpose: String) throws(SinkError) -> Int32 {
+  static func open(device path: String, _ purpose: String) throws(RunError) -> Int32 {
     // Behind what is there: standard output may be a file that others write to.
     let flags = O_WRONLY | O_APPEND | O_NONBLOCK
     var descriptor = unsafe FileCalls.open(AT_FDCWD, path, flags)

@@ -51,7 +51,7 @@ struct PartialFile: ~Copyable {
   init(
     path: String, purpose: String, overwrite: Bool, canBeDevice: Bool = true,
     isMadeUp: Bool = false
-  ) throws(SinkError) {
+  ) throws(RunError) {
     let found = Self.kind(of: path, followsLink: !isMadeUp)
     if found == .device, !canBeDevice { throw .device(path, purpose: purpose) }
     if path.isEmpty { throw .opening(path, purpose: purpose, ENOENT) }
@@ -59,7 +59,7 @@ struct PartialFile: ~Copyable {
     if found == .file, !overwrite { throw .opening(path, purpose: purpose, EEXIST) }
     let isDevice = found == .device
     if found == .file, !isMadeUp, unsafe Glibc.access(path, F_OK) != 0, errno == ENOENT {
-      throw SinkError(
+      throw RunError(
         .usage,
         "cannot write \(purpose) to \(path): it is a link to nothing; remove it, or make its target"
       )
@@ -84,7 +84,7 @@ struct PartialFile: ~Copyable {
 
   private static func create(
     _ partial: String, of path: String, _ purpose: String, replaces: Bool, access: FileAccess?
-  ) throws(SinkError) -> (descriptor: Int32, state: State) {
+  ) throws(RunError) -> (descriptor: Int32, state: State) {
     let flags = O_WRONLY | O_NOFOLLOW
     var state = State.created
     var descriptor = unsafe FileCalls.open(
@@ -137,7 +137,7 @@ struct PartialFile: ~Copyable {
   }
 
   /// Writes all of `bytes` at `offset` from the start, or behind what was written last.
-  mutating func write(_ bytes: Span<UInt8>, at offset: Int64? = nil) throws(SinkError) {
+  mutating func write(_ bytes: Span<UInt8>, at offset: Int64? = nil) throws(RunError) {
     var done = 0
     try write(bytes, at: offset, done: &done)
   }
@@ -145,7 +145,7 @@ struct PartialFile: ~Copyable {
   /// The same; counts in `done` the bytes that the kernel took, also if it throws.
   mutating func write(
     _ bytes: Span<UInt8>, at offset: Int64? = nil, done: inout Int
-  ) throws(SinkError) {
+  ) throws(RunError) {
     if bytes.isEmpty { return }
     precondition(state != .completed, "a file that is complete takes no more")
     var code = prepare()
@@ -158,7 +158,7 @@ struct PartialFile: ~Copyable {
   }
 
   /// A call was refused. What the kernel took before counts only if the disk has taken it, too.
-  private mutating func fail(_ code: Int32) -> SinkError {
+  private mutating func fail(_ code: Int32) -> RunError {
     if state != .failed, partialPath != nil, FileCalls.sync(descriptor) != 0 { isLost = true }
     state = .failed
     return .writing(name, code)
@@ -166,7 +166,7 @@ struct PartialFile: ~Copyable {
 
   /// The disk did not take what the kernel had taken. That is told once: a later sync may succeed, and
   /// says nothing of what was lost.
-  private mutating func lose(_ code: Int32) -> SinkError {
+  private mutating func lose(_ code: Int32) -> RunError {
     state = .failed
     isLost = true
     return .writing(name, code)
@@ -185,7 +185,7 @@ struct PartialFile: ~Copyable {
 
   /// Lets the kernel begin to write out what it has; waits for nothing. The corresponding C function is
   /// `sync_file_range`.
-  mutating func beginSync() throws(SinkError) {
+  mutating func beginSync() throws(RunError) {
     guard partialPath != nil else { return }
     let code = FileCalls.beginSync(descriptor)
     if code != 0 { throw lose(code) }
@@ -193,13 +193,13 @@ struct PartialFile: ~Copyable {
 
   /// Waits until the bytes of `range` are on the disk, if the disk tells. The corresponding C function is
   /// `sync_file_range`.
-  mutating func waitForSync(_ range: Range<Int64>) throws(SinkError) {
+  mutating func waitForSync(_ range: Range<Int64>) throws(RunError) {
     let code = FileCalls.waitForSync(descriptor, range)
     if code != 0 { throw lose(code) }
   }
 
   /// Waits until what was written is durable. The corresponding C function is `fsync`.
-  mutating func sync() throws(SinkError) {
+  mutating func sync() throws(RunError) {
     let code = FileCalls.sync(descriptor)
     if code != 0 { throw lose(code) }
   }
@@ -227,7 +227,7 @@ struct PartialFile: ~Copyable {
   /// its partial name, and nothing more is said. Of a device or pipe it is asked whether it kept
   /// everything.
   /// The corresponding C functions are `fsync` and `renameat2`.
-  mutating func complete() throws(SinkError) {
+  mutating func complete() throws(RunError) {
     guard state != .failed, state != .completed else { return }
     guard let partialPath else {
       let code = FileCalls.closingError(descriptor)
@@ -248,7 +248,7 @@ struct PartialFile: ~Copyable {
       state = .failed
       throw .naming(name, partial: partialPath, code, descriptor)
     }
-    code = unsafe FileCalls.sync(folder: SinkError.parent(of: finalPath))
+    code = unsafe FileCalls.sync(folder: RunError.parent(of: finalPath))
     if code != 0 { throw lose(code) }
     state = .completed
   }

@@ -31,19 +31,19 @@ public final class PipeSink: Sink {
     output = FileWriter(borrowing: descriptor, name: name)
   }
 
-  public func configure(_ setup: inout SinkSetup) throws(SinkError) {
+  public func configure(_ setup: inout SinkSetup) throws(RunError) {
     let new = setup.format
     if let format {
       guard isSame(format, new) else {
-        throw SinkError(
+        throw RunError(
           .failed,
           "the source changed from \(text(format)) to \(text(new)), which a pipe cannot carry; "
             + "start again")
       }
     } else if isatty(descriptor) != 0 {
-      throw SinkError(
+      throw RunError(
         .usage,
-        "--pipe writes pixels and standard output is a terminal; add a reader, for example "
+        "the pipe writes pixels and standard output is a terminal; add a reader, for example "
           + "| ffplay -")
     }
     try setup.reads(layout == .y4m ? .image : .luma(.full))
@@ -55,7 +55,7 @@ public final class PipeSink: Sink {
     format = new
   }
 
-  public func write(_ frame: borrowing PackedFrame) throws(SinkError) {
+  public func write(_ frame: borrowing PackedFrame) throws(RunError) {
     switch layout {
     case .gray: try output.append(frame.view.luma())
     case .y4m:
@@ -66,7 +66,7 @@ public final class PipeSink: Sink {
     try output.flush()
   }
 
-  public func finish() throws(SinkError) { try output.complete() }
+  public func finish() throws(RunError) { try output.complete() }
 
   private func isSame(_ old: FrameFormat, _ new: FrameFormat) -> Bool {
     guard old.width == new.width, old.height == new.height else { return false }
@@ -82,12 +82,13 @@ public final class PipeSink: Sink {
       + "(\(range) range)"
   }
 
-  private func header(of format: FrameFormat) throws(SinkError) -> String {
+  private func header(of format: FrameFormat) throws(RunError) -> String {
     let image = format.image ?? format.pixelFormat
     guard let tag = image.y4mTag(format.color.range) else {
-      throw SinkError(
+      throw RunError(
         .usage,
-        "y4m has no name for \(image.fourcc) pictures; use --pipe gray, or another --format")
+        "y4m has no name for \(image.fourcc) pictures; use gray, or another format",
+        change: .pipe, .format)
     }
     let rate = format.rate
     let isKnown = rate.frames > 0 && rate.seconds > 0
@@ -143,7 +144,7 @@ extension FieldOrder {
 
 extension FileWriter {
   /// Appends a plane without its padding.
-  fileprivate mutating func append(_ plane: borrowing Plane) throws(SinkError) {
+  fileprivate mutating func append(_ plane: borrowing Plane) throws(RunError) {
     if let bytes = plane.contiguous { return try append(bytes) }
     for y in 0..<plane.rows { try append(plane[row: y]) }
   }

@@ -65,7 +65,7 @@ extension TextTarget where Self: ~Copyable {
   mutating func append(
     _ sequence: UInt64, _ epoch: UInt32, _ fate: Fate, _ record: FrameRecord?,
     _ line: borrowing ReportLine
-  ) throws(SinkError) {
+  ) throws(RunError) {
     try append("{\"sequence\":")
     try append(decimal: sequence)
     try append(",\"epoch\":")
@@ -95,7 +95,7 @@ extension TextTarget where Self: ~Copyable {
   }
 
   /// Appends the settings that are known, with so many significant digits.
-  mutating func append(_ state: ControlState, digits: Int) throws(SinkError) {
+  mutating func append(_ state: ControlState, digits: Int) throws(RunError) {
     try append(",\"exposure_us\":", state.exposureMicroseconds, digits)
     try append(",\"gain\":", state.gain, digits)
     try append(",\"lens\":", state.lensPosition, digits)
@@ -104,7 +104,7 @@ extension TextTarget where Self: ~Copyable {
   /// Appends the frame's reports and events.
   mutating func append(
     _ frame: borrowing FrameView, _ line: borrowing ReportLine
-  ) throws(SinkError) {
+  ) throws(RunError) {
     let reported = frame.record.reported
     // By index: an array's iterator allocates in a debug build.
     for place in line.objects.indices where line.objects[place].bits & reported != 0 {
@@ -126,7 +126,7 @@ extension TextTarget where Self: ~Copyable {
   /// Appends what happened just before the frame, numbers with so many significant digits.
   mutating func appendEvents(
     of frame: borrowing FrameView, digits: Int
-  ) throws(SinkError) {
+  ) throws(RunError) {
     let count = frame.eventCount
     for index in 0..<count { try append(frame.event(index), index, of: count, digits: digits) }
   }
@@ -134,14 +134,14 @@ extension TextTarget where Self: ~Copyable {
   /// The same of a frame that did not come by.
   mutating func appendEvents(
     of lost: LostFrame, digits: Int = Digits.double
-  ) throws(SinkError) {
+  ) throws(RunError) {
     let count = lost.events.count
     for index in 0..<count { try append(lost.events[index], index, of: count, digits: digits) }
   }
 
   private mutating func append(
     _ event: Event, _ index: Int, of count: Int, digits: Int
-  ) throws(SinkError) {
+  ) throws(RunError) {
     try append(index == 0 ? ",\"events\":[" : ",")
     try append(event, digits: digits)
     if index == count - 1 { try append(UInt8(ascii: "]")) }
@@ -149,7 +149,7 @@ extension TextTarget where Self: ~Copyable {
 
   private mutating func append(
     _ line: ReportLine.Field, in frame: borrowing FrameView
-  ) throws(SinkError) {
+  ) throws(RunError) {
     let field = line.description
     let layout = line.layout
     switch field.kind {
@@ -182,7 +182,7 @@ extension TextTarget where Self: ~Copyable {
   private mutating func append(
     _ field: ReportFieldDescription, of layout: ReportLayout, count: Int,
     in frame: borrowing FrameView
-  ) throws(SinkError) {
+  ) throws(RunError) {
     for index in 0..<count {
       try append(UInt8(ascii: index == 0 ? "[" : ","))
       let value = frame.value(field, of: layout, index: index, as: Double.self)
@@ -191,7 +191,7 @@ extension TextTarget where Self: ~Copyable {
     try append(UInt8(ascii: "]"))
   }
 
-  mutating func append(_ clock: Timestamp.Clock) throws(SinkError) {
+  mutating func append(_ clock: Timestamp.Clock) throws(RunError) {
     switch clock {
     case .monotonic: try append("\"monotonic\"")
     case .media: try append("\"media\"")
@@ -201,13 +201,13 @@ extension TextTarget where Self: ~Copyable {
 
   private mutating func append(
     _ key: StaticString, _ control: Float, _ digits: Int
-  ) throws(SinkError) {
+  ) throws(RunError) {
     guard !control.isNaN else { return }
     try append(key)
     try append(Double(control), digits: digits)
   }
 
-  private mutating func append(_ event: Event, digits: Int) throws(SinkError) {
+  private mutating func append(_ event: Event, digits: Int) throws(RunError) {
     switch event.kind {
     case .controlApplied: try append("{\"kind\":\"control_applied\"")
     case .controlRefused: try append("{\"kind\":\"control_refused\"")

@@ -37,7 +37,7 @@ public final class ReportSink: Sink {
     self.overwrite = overwrite
   }
 
-  public func configure(_ setup: inout SinkSetup) throws(SinkError) {
+  public func configure(_ setup: inout SinkSetup) throws(RunError) {
     line = ReportLine(reports: setup.reports, stages: setup.stageNames)
     isLive = setup.isLive
     if file == nil {
@@ -45,7 +45,7 @@ public final class ReportSink: Sink {
     }
   }
 
-  public func write(_ frame: borrowing PackedFrame) throws(SinkError) {
+  public func write(_ frame: borrowing PackedFrame) throws(RunError) {
     let record = frame.record
     try file?.append(record.sequence, record.epoch, .delivered, record, line)
     try file?.append(frame.view, line)
@@ -55,25 +55,25 @@ public final class ReportSink: Sink {
   /// Frames whose line is in the file.
   public var durableCount: UInt64 { file?.keptFrames ?? framesOfClosedFile }
 
-  public func account(_ lost: LostFrame) throws(SinkError) {
+  public func account(_ lost: LostFrame) throws(RunError) {
     try file?.append(lost.sequence, lost.epoch, lost.fate, nil, line)
     try file?.appendEvents(of: lost)
     try end()
   }
 
-  public func account(_ lost: LostFrame, frame: borrowing FrameView) throws(SinkError) {
+  public func account(_ lost: LostFrame, frame: borrowing FrameView) throws(RunError) {
     try file?.append(lost.sequence, lost.epoch, lost.fate, frame.record, line)
     try file?.append(frame, line)
     try end()
   }
 
-  private func end(isDelivered: Bool = false) throws(SinkError) {
+  private func end(isDelivered: Bool = false) throws(RunError) {
     try file?.append("}\n")
     if isDelivered { file?.endFrame() }
     if isLive { try file?.flush() }
   }
 
-  public func finish() throws(SinkError) {
+  public func finish() throws(RunError) {
     // Where this throws, the file stays, and with it what it knows of its frames.
     try file?.flush()
     defer {

@@ -7,17 +7,17 @@ extension SinkSetup {
   /// for packers with those requirements. `note` is told what a JPEG cannot keep.
   mutating func readsJPEGs(
     _ sink: String, passesOn: Bool = true, _ note: (String) -> Void
-  ) throws(SinkError) -> JPEGPacker.Requirements? {
+  ) throws(RunError) -> JPEGPacker.Requirements? {
     if passesOn, isUntouched, source.format.pixelFormat == .mjpeg {
       try reads(.encoded)
       return nil
     }
     try reads(.image)
     guard let needs = JPEGPacker.requirements(format) else {
-      throw SinkError(
+      throw RunError(
         .usage,
-        "pictures of \(format.width)x\(format.height) are too large for JPEG, which --\(sink) makes of "
-          + "them; choose a smaller --size")
+        "pictures of \(format.width)x\(format.height) are too large for JPEG, which \(sink) makes of "
+          + "them; choose a smaller size", change: .size)
     }
     try reads(needs.parts)
     packs(capacity: needs.capacity, packerBytes: needs.packerBytes)

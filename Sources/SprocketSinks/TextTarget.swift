@@ -5,10 +5,10 @@ protocol TextTarget: ~Copyable {
   var buffer: UnsafeMutableRawPointer { get }
   var used: Int { get }
   /// Makes room for `count` bytes at `buffer + used`.
-  mutating func reserve(_ count: Int) throws(SinkError)
+  mutating func reserve(_ count: Int) throws(RunError)
   /// Counts bytes that were put behind `used` after `reserve`.
   mutating func advance(_ count: Int)
-  mutating func append(_ bytes: Span<UInt8>) throws(SinkError)
+  mutating func append(_ bytes: Span<UInt8>) throws(RunError)
 }
 
 extension FileWriter: TextTarget {}

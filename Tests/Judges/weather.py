@@ -34,8 +34,8 @@ class Storm:
 
 
 def storm(seed, is_sanitized=False):
-    """The storm of a number. Sanitizers map terabytes, start a thread of their own and write a file before
-    the program begins: they get none of these limits."""
+    """The storm of a number. Sanitizers map terabytes, start threads and a symbolizer of their own, and write
+    files: they get no limits."""
     draw = random.Random(seed)
     kind = draw.choices(["scene", "file", "replay"], [8, 1, 1])[0]
     is_fast = draw.random() < 0.5
@@ -122,7 +122,7 @@ def limits(draw, is_sanitized):
     choice = draw.choice(["none", "none", "nofile", "fsize", "nproc", "as"])
     value = {"none": None, "nofile": draw.randrange(3, 40), "fsize": int(10 ** draw.uniform(0, 6.5)),
              "nproc": draw.randrange(1, 30), "as": int(10 ** draw.uniform(8.4, 9.3))}[choice]
-    if choice == "none" or (is_sanitized and choice in ("nproc", "as", "fsize")):
+    if choice == "none" or is_sanitized:
         return {}
     return {choice: value}
 

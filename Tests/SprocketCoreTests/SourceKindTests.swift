@@ -11,12 +11,12 @@ import Testing
 
   /// Says what it was made with by refusing.
   static let kind = SourceKind("tape", "A tape.", argument: "PATH", Choices.self) {
-    (argument, choices) throws(SourceError) in
-    throw SourceError(.failed, "\(argument) \(choices.startup)")
+    (argument, choices) throws(RunError) in
+    throw RunError(.failed, "\(argument) \(choices.startup)")
   }
 
-  private func refusal(_ argument: String, _ values: [String: String] = [:]) -> SourceError? {
-    do throws(SourceError) {
+  private func refusal(_ argument: String, _ values: [String: String] = [:]) -> RunError? {
+    do throws(RunError) {
       _ = try Self.kind.make(argument: argument, values: values)
       return nil
     } catch {
@@ -33,12 +33,12 @@ import Testing
 
   @Test func anArgumentMayBeOptional() throws {
     let kind = SourceKind("tape", "", argument: "PATH", isArgumentOptional: true, Choices.self) {
-      (argument, _) throws(SourceError) in throw SourceError(.failed, "<\(argument)>")
+      (argument, _) throws(RunError) in throw RunError(.failed, "<\(argument)>")
     }
     #expect(kind.usage == "tape[:PATH]" && Self.kind.usage == "tape:PATH")
-    let bare = #expect(throws: SourceError.self) { _ = try kind.make() }
+    let bare = #expect(throws: RunError.self) { _ = try kind.make() }
     #expect(bare?.description == "<>")
-    let named = #expect(throws: SourceError.self) { _ = try kind.make(argument: "a") }
+    let named = #expect(throws: RunError.self) { _ = try kind.make(argument: "a") }
     #expect(named?.description == "<a>")
   }
 

@@ -126,7 +126,7 @@ struct Unstarted: Stage {
     #expect(engine.summary.errors.count == 1)
     #expect(
       engine.summary.errors.map(\.description) == [
-        "frail sent no frame; it may need longer to begin: give a longer --duration"
+        "frail sent no frame; it may need longer to begin: give a longer duration"
       ])
   }
 
@@ -143,19 +143,19 @@ struct Unstarted: Stage {
   final class Passing: Sink {
     let name = "passing"
     var lasts: Bool { false }
-    func configure(_ setup: inout SinkSetup) throws(SinkError) {}
-    func write(_ frame: borrowing PackedFrame) throws(SinkError) {}
+    func configure(_ setup: inout SinkSetup) throws(RunError) {}
+    func write(_ frame: borrowing PackedFrame) throws(RunError) {}
   }
 
-  private func gone(at number: UInt64, _ code: SinkError.Code) -> RecordingSink {
+  private func gone(at number: UInt64, _ code: RunError.Code) -> RecordingSink {
     let sink = RecordingSink("pipe")
     sink.failsAt = number
-    sink.failure = SinkError(code, "nobody reads")
+    sink.failure = RunError(code, "nobody reads")
     return sink
   }
 
-  @Test(arguments: [SinkError.Code.readerGone, .failed])
-  func aSinkThatIsAtItsEndEndsAloneWhileAnothersWorkLasts(code: SinkError.Code) throws {
+  @Test(arguments: [RunError.Code.readerGone, .failed])
+  func aSinkThatIsAtItsEndEndsAloneWhileAnothersWorkLasts(code: RunError.Code) throws {
     let movie = RecordingSink("movie")
     let summary = try run(ScriptedSource(frames: 100), sinks: [gone(at: 10, code), movie])
     #expect(summary.ledger.entries[0].counts[.delivered] == 10)
@@ -164,8 +164,8 @@ struct Unstarted: Stage {
     #expect(summary.notes.contains("nobody reads") == (code == .readerGone))
   }
 
-  @Test(arguments: [SinkError.Code.readerGone, .failed])
-  func theRunEndsWhenNothingOfItWouldRemain(code: SinkError.Code) throws {
+  @Test(arguments: [RunError.Code.readerGone, .failed])
+  func theRunEndsWhenNothingOfItWouldRemain(code: RunError.Code) throws {
     let source = ScriptedSource([.frame(sequence: 0)], repeats: true)
     let summary = try run(source, sinks: [gone(at: 10, code), Passing()])
     #expect(summary.ledger.entries[0].counts[.delivered] == 10)

@@ -59,9 +59,9 @@ final class ScriptedSource: Source, @unchecked Sendable {
       isLive: isLive, clock: .monotonic, capacity: lends ? 0 : width * Self.height)
   }
 
-  func open() throws(SourceError) -> SourceDescription { description }
+  func open() throws(RunError) -> SourceDescription { description }
 
-  func next(timeout: Int64) throws(SourceError) -> Arrival {
+  func next(timeout: Int64) throws(RunError) -> Arrival {
     precondition(announced == nil, "the engine left a frame untaken")
     if index == steps.count {
       guard repeats else { return .end }
@@ -89,7 +89,7 @@ final class ScriptedSource: Source, @unchecked Sendable {
       usleep(UInt32(nanoseconds / 1000))
       return .nothing
     case .fail:
-      throw SourceError(.failed, "the script says so; write another")
+      throw RunError(.failed, "the script says so; write another")
     }
   }
   let served = Atomic<UInt64>(0)
@@ -176,7 +176,7 @@ final class RecordingSink: Sink, @unchecked Sendable {
   var finishes = 0
   var delay: (UInt64) -> Int64 = { _ in 0 }
   var failsAt: UInt64?
-  var failure = SinkError(.failed, "the disk is full; free some space")
+  var failure = RunError(.failed, "the disk is full; free some space")
   var failsToFinish = false
   var takesLatest = false
   var selectsEvery: UInt64?
@@ -189,8 +189,8 @@ final class RecordingSink: Sink, @unchecked Sendable {
     self.packs = packs
   }
 
-  func configure(_ setup: inout SinkSetup) throws(SinkError) {
-    if setup.format.width == refusesWidth { throw SinkError(.failed, "another width; stop there") }
+  func configure(_ setup: inout SinkSetup) throws(RunError) {
+    if setup.format.width == refusesWidth { throw RunError(.failed, "another width; stop there") }
     try setup.reads(.luma(.full))
     setup.takesLatest = takesLatest
     if packs { setup.packs(capacity: 64) }
@@ -199,7 +199,7 @@ final class RecordingSink: Sink, @unchecked Sendable {
   func makePacker() -> (any Packer)? { packs ? FirstByte() : nil }
   func makeSelector() -> (any FrameSelector)? { selectsEvery.map { EveryNth($0) } }
 
-  func write(_ frame: borrowing PackedFrame) throws(SinkError) {
+  func write(_ frame: borrowing PackedFrame) throws(RunError) {
     let record = frame.record
     if failsAt == record.number { throw failure }
     let row = frame.view.luma()[row: 0]
@@ -212,20 +212,20 @@ final class RecordingSink: Sink, @unchecked Sendable {
       Line(number: record.number, sequence: record.sequence, fate: .delivered, byte: first))
   }
 
-  func account(_ lost: LostFrame) throws(SinkError) {
+  func account(_ lost: LostFrame) throws(RunError) {
     lines.append(Line(number: lost.number, sequence: lost.sequence, fate: lost.fate))
   }
 
-  func account(_ lost: LostFrame, frame: borrowing FrameView) throws(SinkError) {
+  func account(_ lost: LostFrame, frame: borrowing FrameView) throws(RunError) {
     try account(lost)
     if frame.record.number == lost.number, frame.record.sequence == lost.sequence {
       lines[lines.count - 1].droppedBy = frame.record.droppedBy
     }
   }
 
-  func finish() throws(SinkError) {
+  func finish() throws(RunError) {
     finishes += 1
-    if failsToFinish { throw SinkError(.failed, "cannot be synced; use another disk") }
+    if failsToFinish { throw RunError(.failed, "cannot be synced; use another disk") }
   }
 }
 

@@ -156,7 +156,7 @@ import Testing
   @Test func aReaderThatGoesAwayEndsTheRunWithoutAnError() throws {
     let pipe = RecordingSink()
     pipe.failsAt = 10
-    pipe.failure = SinkError(.readerGone, "nobody reads")
+    pipe.failure = RunError(.readerGone, "nobody reads")
     let summary = try run(ScriptedSource([.frame(sequence: 0)], repeats: true), sinks: [pipe])
     #expect(summary.errors.isEmpty)
     #expect(summary.ledger.entries[0].counts[.delivered] == 10)

@@ -30,18 +30,18 @@ private final class ListeningSink: Sink, @unchecked Sendable {
   init(_ name: String, taps: Bool = false, latest: Bool = false) {
     (self.name, self.taps, self.latest) = (name, taps, latest)
   }
-  func configure(_ setup: inout SinkSetup) throws(SinkError) {
+  func configure(_ setup: inout SinkSetup) throws(RunError) {
     setup.tapsSource = taps
     setup.takesLatest = latest
   }
   private func hear(_ events: [Event], at number: UInt64) {
     for event in events { heard.append("\(event.ticket) \(event.number) \(number)") }
   }
-  func write(_ frame: borrowing PackedFrame) throws(SinkError) {
+  func write(_ frame: borrowing PackedFrame) throws(RunError) {
     let events = (0..<frame.view.eventCount).map { frame.view.event($0) }
     hear(events, at: frame.record.number)
   }
-  func account(_ lost: LostFrame) throws(SinkError) { hear(lost.events, at: lost.number) }
+  func account(_ lost: LostFrame) throws(RunError) { hear(lost.events, at: lost.number) }
 }
 
 @Suite struct EventTests {

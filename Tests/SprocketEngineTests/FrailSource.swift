@@ -33,7 +33,7 @@ final class FrailSource: Source, @unchecked Sendable {
     self.heeds = heeds
   }
 
-  func open() throws(SourceError) -> SourceDescription {
+  func open() throws(RunError) -> SourceDescription {
     SourceDescription(
       name: "frail",
       format: FrameFormat(
@@ -51,7 +51,7 @@ final class FrailSource: Source, @unchecked Sendable {
     }
   }
 
-  func next(timeout: Int64) throws(SourceError) -> Arrival {
+  func next(timeout: Int64) throws(RunError) -> Arrival {
     sleep(.next)
     if heeds, interrupts.load(ordering: .acquiring) > 0 { return .end }
     if call == .silent, number >= frames {

@@ -58,7 +58,7 @@ import Testing
     #expect(error?.code == .failed)
     #expect(error?.description.contains("524288x4") == true)
     #expect(error?.description.contains("1024 kB are allowed") == true)
-    #expect(error?.description.contains("--memory") == true)
+    #expect(error?.remedies.contains(.memory) == true)
     #expect(source.isClosed)
   }
 

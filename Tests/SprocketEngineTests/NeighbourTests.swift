@@ -60,9 +60,9 @@ final class AroundSink: Sink, @unchecked Sendable {
   var layout: ReportLayout?
   var seen: [(number: UInt64, earlier: UInt32, later: UInt32, wrong: UInt32)] = []
 
-  func configure(_ setup: inout SinkSetup) throws(SinkError) { layout = setup.reports.first }
+  func configure(_ setup: inout SinkSetup) throws(RunError) { layout = setup.reports.first }
 
-  func write(_ frame: borrowing PackedFrame) throws(SinkError) {
+  func write(_ frame: borrowing PackedFrame) throws(RunError) {
     guard let layout else { return }
     func value(_ index: Int) -> UInt32 {
       frame.value(layout.fields[index], of: layout, as: UInt32.self) ?? 999

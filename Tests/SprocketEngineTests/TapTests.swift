@@ -19,7 +19,7 @@ final class TapSink: Sink, @unchecked Sendable {
 
   init(packs: Bool = true) { self.packs = packs }
 
-  func configure(_ setup: inout SinkSetup) throws(SinkError) {
+  func configure(_ setup: inout SinkSetup) throws(RunError) {
     try setup.reads(.encoded)
     setup.tapsSource = true
     setup.backlog = backlog
@@ -28,7 +28,7 @@ final class TapSink: Sink, @unchecked Sendable {
 
   func makePacker() -> (any Packer)? { packs ? FirstSourceByte() : nil }
 
-  func write(_ frame: borrowing PackedFrame) throws(SinkError) {
+  func write(_ frame: borrowing PackedFrame) throws(RunError) {
     let byte = UInt8(truncatingIfNeeded: frame.record.sequence)
     let row = frame.view.sourcePlane(0)[row: 0]
     for index in row.indices where row[index] != byte { isTorn = true }
@@ -36,14 +36,14 @@ final class TapSink: Sink, @unchecked Sendable {
     lines.append((frame.record.number, .delivered))
   }
 
-  func account(_ lost: LostFrame) throws(SinkError) {
+  func account(_ lost: LostFrame) throws(RunError) {
     lines.append((lost.number, lost.fate))
     sourceFates[lost.number] = lost.sourceFate
   }
 
-  func seal(_ ledger: Ledger) throws(SinkError) {
+  func seal(_ ledger: Ledger) throws(RunError) {
     sealed = ledger
-    if failsToSeal { throw SinkError(.failed, "the disk is full; free some space") }
+    if failsToSeal { throw RunError(.failed, "the disk is full; free some space") }
   }
 }
 

@@ -201,8 +201,8 @@ import Testing
     #expect(try !scratch.bytes("a.mcap").isEmpty)
     let other = DumpSink(path: scratch.path("a.mcap"))
     var setup = SinkSetup.test(Self.raw)
-    let error = #expect(throws: SinkError.self) { try other.configure(&setup) }
-    #expect(error?.code == .usage && error?.description.contains("--overwrite") == true)
+    let error = #expect(throws: RunError.self) { try other.configure(&setup) }
+    #expect(error?.code == .usage && error?.remedies == [.overwrite])
   }
 
   @Test func nothingComesBehindItsEnd() throws {
@@ -211,7 +211,7 @@ import Testing
     try finish()
     let whole = try scratch.bytes("a.mcap")
     let late = LostFrame(number: 8, sequence: 3, epoch: 0, fate: .late)
-    #expect(throws: SinkError.self) { try sink.fates.account(late) }
+    #expect(throws: RunError.self) { try sink.fates.account(late) }
     try sink.fates.finish()
     let isSame = try scratch.bytes("a.mcap") == whole
     #expect(isSame && sink.durableCount == 1)
@@ -234,11 +234,11 @@ import Testing
     let packer = sink.makePacker()
     let frame = frame(Self.raw, Array(0..<27))
     // The first record begins the file.
-    let error = #expect(throws: SinkError.self) { try frame.write(to: sink, packer: packer) }
+    let error = #expect(throws: RunError.self) { try frame.write(to: sink, packer: packer) }
     #expect(error?.code == .failed && error?.description.contains("full") == true)
-    let other = #expect(throws: SinkError.self) { try frame.write(to: sink.fates) }
+    let other = #expect(throws: RunError.self) { try frame.write(to: sink.fates) }
     #expect(other?.description == error?.description)
     #expect(sink.durableCount == 0 && sink.fates.durableCount == 0)
-    #expect(throws: SinkError.self) { try sink.seal(Ledger(produced: 1, entries: [])) }
+    #expect(throws: RunError.self) { try sink.seal(Ledger(produced: 1, entries: [])) }
   }
 }

@@ -35,7 +35,7 @@ import Testing
     return attributes[.posixPermissions] as? Int
   }
 
-  func open(_ name: String, overwrite: Bool, isMadeUp: Bool = false) throws(SinkError)
+  func open(_ name: String, overwrite: Bool, isMadeUp: Bool = false) throws(RunError)
     -> PartialFile
   {
     try PartialFile(
@@ -44,7 +44,7 @@ import Testing
 
   /// What opening `m.mov` throws where `m.partial.mov` is something else.
   func obstacle(overwrite: Bool) -> String? {
-    do throws(SinkError) {
+    do throws(RunError) {
       var file = try open("m.mov", overwrite: overwrite)
       try file.write("new".utf8Span.span)
       return nil
@@ -113,7 +113,7 @@ import Testing
     try FileManager.default.moveItem(
       atPath: scratch.path("m.partial.mov"), toPath: scratch.path("elsewhere"))
     try link("m.partial.mov", to: "elsewhere")
-    #expect(throws: SinkError.self) { try file.complete() }
+    #expect(throws: RunError.self) { try file.complete() }
     #expect(!FileManager.default.fileExists(atPath: scratch.path("m.mov")))
   }
 

@@ -19,13 +19,13 @@ import Testing
     get throws { try FileManager.default.contentsOfDirectory(atPath: scratch.url.path).sorted() }
   }
 
-  func open(_ name: String, overwrite: Bool = false) throws(SinkError) -> PartialFile {
+  func open(_ name: String, overwrite: Bool = false) throws(RunError) -> PartialFile {
     try PartialFile(path: scratch.path(name), purpose: "movie", overwrite: overwrite)
   }
 
   /// What opening `name` throws.
-  func failure(_ name: String, overwrite: Bool = false) -> SinkError? {
-    do throws(SinkError) {
+  func failure(_ name: String, overwrite: Bool = false) -> RunError? {
+    do throws(RunError) {
       _ = try open(name, overwrite: overwrite)
       return nil
     } catch {
@@ -34,8 +34,8 @@ import Testing
   }
 
   /// What completing throws.
-  func failure(completing file: inout PartialFile) -> SinkError? {
-    do throws(SinkError) {
+  func failure(completing file: inout PartialFile) -> RunError? {
+    do throws(RunError) {
       try file.complete()
       return nil
     } catch {
@@ -94,7 +94,7 @@ import Testing
       error?.description
         == "cannot write movie to \(scratch.path("m.mov")): a run that did not end "
         + "left \(scratch.path("m.partial.mov")); move it away to keep it, "
-        + "or add --overwrite to lose it")
+        + "or let it be overwritten")
     // A start that fails later does not destroy it either.
     #expect(failure("m.mov", overwrite: true) == nil)
     #expect(try scratch.text("m.partial.mov") == "precious")

@@ -148,18 +148,18 @@ import Testing
   @Test func refusesWhatY4MCannotName() throws {
     let sink = PipeSink(.y4m, descriptor: TestPipe().descriptor)
     var setup = SinkSetup.test(Self.format(.yuv440p, 4, 4))
-    let error = #expect(throws: SinkError.self) { try sink.configure(&setup) }
+    let error = #expect(throws: RunError.self) { try sink.configure(&setup) }
     #expect(error?.code == .usage)
-    #expect(error?.description.contains("--pipe gray") == true)
+    #expect(error?.remedies.contains(.pipe) == true)
   }
 
   @Test func refusesBayer() throws {
     for layout in PipeSink.Layout.allCases {
       let sink = PipeSink(layout, descriptor: TestPipe().descriptor)
       var setup = SinkSetup.test(Self.format(.bayerRGGB, 4, 4))
-      let error = #expect(throws: SinkError.self) { try sink.configure(&setup) }
+      let error = #expect(throws: RunError.self) { try sink.configure(&setup) }
       #expect(error?.code == .usage)
-      #expect(error?.description.contains("--format") == true)
+      #expect(error?.remedies.contains(.format) == true)
     }
   }
 
@@ -180,7 +180,7 @@ import Testing
     try sink.configure(&setup)
     try pipe.closeReader()
     let frame = SinkFrame(format, TestPattern.zeros.bytes(65536))
-    let error = #expect(throws: SinkError.self) { try frame.write(to: sink) }
+    let error = #expect(throws: RunError.self) { try frame.write(to: sink) }
     #expect(error?.code == .readerGone)
     try sink.finish()
   }
@@ -192,7 +192,7 @@ import Testing
     setup = SinkSetup.test(Self.format(.i420, 4, 4, rate: FrameRate(frames: 15)))
     try sink.configure(&setup)
     setup = SinkSetup.test(Self.format(.i420, 8, 4))
-    let error = #expect(throws: SinkError.self) { try sink.configure(&setup) }
+    let error = #expect(throws: RunError.self) { try sink.configure(&setup) }
     #expect(error?.code == .failed)
     #expect(error?.description.contains("from 4x4 YU12 (full range) to 8x4 YU12") == true)
   }

@@ -13,10 +13,10 @@ import Testing
   init() throws { scratch = try Scratch() }
 
   /// What opening `path` for reports throws.
-  func failure(_ path: String, overwrite: Bool = false) -> SinkError? {
+  func failure(_ path: String, overwrite: Bool = false) -> RunError? {
     let sink = ReportSink(path: path, overwrite: overwrite)
     var setup = SinkSetup.test(Self.format)
-    do throws(SinkError) {
+    do throws(RunError) {
       try sink.configure(&setup)
       try sink.finish()
       return nil
@@ -57,7 +57,7 @@ import Testing
     try Data("old".utf8).write(to: scratch.url.appendingPathComponent("r.jsonl"))
     let error = failure(scratch.path("r.jsonl"))
     #expect(error?.code == .usage)
-    #expect(error?.description.hasSuffix("choose another name or add --overwrite") == true)
+    #expect(error?.remedies == [.overwrite])
     #expect(try scratch.text("r.jsonl") == "old")
     #expect(failure(scratch.path("r.jsonl"), overwrite: true) == nil)
     #expect(try scratch.text("r.jsonl") == "")
@@ -98,7 +98,7 @@ import Testing
       let sink = ReportSink(path: "/dev/full")
       var setup = SinkSetup.test(Self.format, isLive: isLive)
       try sink.configure(&setup)
-      let error = #expect(throws: SinkError.self) {
+      let error = #expect(throws: RunError.self) {
         for _ in 0..<1000 { try SinkFrame(Self.format).write(to: sink) }
       }
       #expect(error?.code == .failed)
@@ -114,7 +114,7 @@ import Testing
     var setup = SinkSetup.test(Self.format)
     try sink.configure(&setup)
     try SinkFrame(Self.format).write(to: sink)
-    let error = #expect(throws: SinkError.self) { try sink.finish() }
+    let error = #expect(throws: RunError.self) { try sink.finish() }
     #expect(error?.code == .failed)
   }
 
@@ -124,13 +124,13 @@ import Testing
     try checksums.configure(&setup)
     let frame = SinkFrame(Self.format, TestPattern.ramp.bytes(8))
     try frame.write(to: checksums, packer: checksums.makePacker())
-    #expect(throws: SinkError.self) { try checksums.finish() }
+    #expect(throws: RunError.self) { try checksums.finish() }
 
     let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
     let pipe = PipeSink(.y4m, descriptor: full.fileDescriptor)
     setup = SinkSetup.test(Self.format)
     try pipe.configure(&setup)
-    let error = #expect(throws: SinkError.self) { try frame.write(to: pipe) }
+    let error = #expect(throws: RunError.self) { try frame.write(to: pipe) }
     #expect(error?.code == .failed)
     try pipe.finish()
   }
@@ -141,7 +141,7 @@ import Testing
     var setup = SinkSetup.test(Self.format)
     try sink.configure(&setup)
     let frame = SinkFrame(Self.format, TestPattern.ramp.bytes(8))
-    let error = #expect(throws: SinkError.self) { try frame.write(to: sink) }
+    let error = #expect(throws: RunError.self) { try frame.write(to: sink) }
     #expect(error?.code == .usage)
   }
 

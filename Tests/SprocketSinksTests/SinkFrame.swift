@@ -95,14 +95,14 @@ final class SinkFrame {
   func add(_ event: Event) { events.append(event) }
 
   /// Delivers the frame as the engine does, packed by `packer`.
-  func write(to sink: any Sink, packer: (any Packer)? = nil) throws(SinkError) {
+  func write(to sink: any Sink, packer: (any Packer)? = nil) throws(RunError) {
     try sink.write(packed(by: packer))
     // Views do not keep the memory that they look at.
     withExtendedLifetime(self) {}
   }
 
   /// Tells `sink` that the frame was lost but can be read.
-  func account(_ lost: LostFrame, to sink: any Sink) throws(SinkError) {
+  func account(_ lost: LostFrame, to sink: any Sink) throws(RunError) {
     try sink.account(lost, frame: view)
     withExtendedLifetime(self) {}
   }

@@ -24,7 +24,7 @@ import Testing
     return frame
   }
 
-  func begun(overwrite: Bool = false) throws(SinkError) -> StillSink {
+  func begun(overwrite: Bool = false) throws(RunError) -> StillSink {
     let sink = StillSink(path: scratch.path("s"), overwrite: overwrite)
     var setup = SinkSetup.test(Self.format)
     try sink.configure(&setup)
@@ -83,7 +83,7 @@ import Testing
     for (path, says) in [("", "give the name of a folder"), ("/dev/null", "a device")] {
       let sink = StillSink(path: path)
       var setup = SinkSetup.test(Self.format)
-      let error = #expect(throws: SinkError.self) { try sink.configure(&setup) }
+      let error = #expect(throws: RunError.self) { try sink.configure(&setup) }
       #expect(error?.code == .usage && error?.description.contains(says) == true)
     }
   }
@@ -118,7 +118,7 @@ import Testing
 
   @Test func aFolderThatIsInUseIsRefused() throws {
     let first = try begun()
-    let error = #expect(throws: SinkError.self) { try begun(overwrite: true) }
+    let error = #expect(throws: RunError.self) { try begun(overwrite: true) }
     #expect(error?.description.contains("another run is writing it") == true)
     try first.finish()
   }
@@ -128,7 +128,7 @@ import Testing
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     let left = scratch.url.appendingPathComponent("s/still-00000007.partial.jpg")
     try Data("half".utf8).write(to: left)
-    let error = #expect(throws: SinkError.self) { try begun() }
+    let error = #expect(throws: RunError.self) { try begun() }
     #expect(error?.code == .usage)
     let sink = try begun(overwrite: true)
     try Self.frame(7, 0, byte: 9).write(to: sink)
@@ -142,7 +142,7 @@ import Testing
     try Self.frame(0, 0).write(to: sink)
     #expect(sink.durableCount == 1)
     try FileManager.default.removeItem(atPath: scratch.path("s"))
-    let error = #expect(throws: SinkError.self) { try Self.frame(1, 1).write(to: sink) }
+    let error = #expect(throws: RunError.self) { try Self.frame(1, 1).write(to: sink) }
     #expect(error?.code == .failed)
     #expect(error?.description.contains("removed during the run") == true)
     #expect(sink.durableCount == 0)

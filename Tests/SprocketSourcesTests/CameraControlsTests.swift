@@ -82,10 +82,10 @@ import Testing
 
   /// UVC cameras answer EACCES while automatic exposure is on.
   @Test func aFirstWriteThatIsRefusedIsASentenceWithItsReason() {
-    func refusal(_ code: V4L2Error.Code, _ errno: Int32, flags: UInt32 = 0) -> SourceError {
+    func refusal(_ code: V4L2Error.Code, _ errno: Int32, flags: UInt32 = 0) -> RunError {
       let error = V4L2Error(
         code, operation: "VIDIOC_S_EXT_CTRLS", errno: errno, path: "/dev/video0")
-      return SourceError(
+      return RunError(
         error, refusing: 100, of: ControlDescription(Self.exposure), flags: flags, name: "cam")
     }
     let taken = "another control, such as an automatic one, decides over it; set that before it"

@@ -31,7 +31,7 @@ import Testing
   private func choose(
     _ formats: [CameraFormat] = webcam, _ request: FormatRequest = FormatRequest(),
     rates: @escaping (String, CameraSize) -> CameraRates = { _, _ in .these([]) }
-  ) throws(SourceError) -> CameraMode {
+  ) throws(RunError) -> CameraMode {
     try CameraNegotiation(name: "cam", formats: formats, rates: rates).choose(request)
   }
 
@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test func otherSizesAreRefusedWithThoseThatThereAre() {
-    let error = #expect(throws: SourceError.self) {
+    let error = #expect(throws: RunError.self) {
       try choose(Self.webcam, FormatRequest(format: .yuyv, size: (800, 600)))
     }
     #expect(error?.code == .usage)
@@ -91,11 +91,11 @@ import Testing
   }
 
   @Test func otherFormatsAndRatesAreRefusedToo() {
-    let format = #expect(throws: SourceError.self) {
+    let format = #expect(throws: RunError.self) {
       try choose(Self.webcam, FormatRequest(format: .nv12))
     }
     #expect(format?.description == "cam does not offer NV12; it offers MJPG, YUYV")
-    let rate = #expect(throws: SourceError.self) {
+    let rate = #expect(throws: RunError.self) {
       try choose(
         Self.webcam, FormatRequest(size: (1280, 720), rate: FrameRate(frames: 60)))
     }
@@ -106,9 +106,9 @@ import Testing
   }
 
   @Test func nothingAndTheUnknownAreTold() {
-    let none = #expect(throws: SourceError.self) { try choose([]) }
+    let none = #expect(throws: RunError.self) { try choose([]) }
     #expect(none?.description.contains("nobody feeds") == true)
-    let unknown = #expect(throws: SourceError.self) {
+    let unknown = #expect(throws: RunError.self) {
       try choose([Self.format("H264", Self.sizes(640, 480, 30))])
     }
     #expect(unknown?.description.contains("conversion=on") == true)
@@ -134,7 +134,7 @@ import Testing
     let camera = [Self.format("GREY", range)]
     let asked = FormatRequest(size: (1310, 1001))
     #expect(try choose(camera, asked) == mode("GREY", 1310, 1001, 30))
-    #expect(throws: SourceError.self) {
+    #expect(throws: RunError.self) {
       try choose(camera, FormatRequest(size: (1309, 1001)))
     }
   }
@@ -158,7 +158,7 @@ import Testing
     #expect(try choose(camera, rates: atSize) == mode("NV12", 1920, 1080, 30))
     let asked = FormatRequest(size: (808, 602), rate: FrameRate(frames: 100))
     #expect(try choose(camera, asked, rates: atSize) == mode("NV12", 808, 602, 100))
-    let error = #expect(throws: SourceError.self) {
+    let error = #expect(throws: RunError.self) {
       try choose(camera, FormatRequest(size: (801, 600)), rates: atSize)
     }
     #expect(error?.description.contains("16x16 to 4096x2160 in steps of 8x2") == true)

@@ -163,9 +163,9 @@ import Testing
     #expect(try path("HD Webcam") == "/dev/video0")
     #expect(try path("stick") == "/dev/video4")
     #expect(try path("") == "/dev/video0")
-    let several = #expect(throws: SourceError.self) { try path("webcam") }
+    let several = #expect(throws: RunError.self) { try path("webcam") }
     #expect(several?.description.contains("HD Webcam C270 (/dev/video2)") == true)
-    let none = #expect(throws: SourceError.self) { try path("nikon") }
+    let none = #expect(throws: RunError.self) { try path("nikon") }
     #expect(none?.description.contains("Capture Stick (/dev/video4)") == true)
     #expect(none?.code == .usage)
   }
@@ -176,7 +176,7 @@ import Testing
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/dev/null")
     defer { try? FileManager.default.removeItem(atPath: link) }
     for (name, node) in [(link, "/dev/null"), ("/dev/../dev/null", "/dev/null"), ("/tmp", "/tmp")] {
-      let error = #expect(throws: SourceError.self) { _ = try CameraSource(name: name).open() }
+      let error = #expect(throws: RunError.self) { _ = try CameraSource(name: name).open() }
       #expect(error?.code == .usage)
       #expect(error?.description.hasPrefix("\(node) captures no video") == true)
     }
@@ -200,6 +200,6 @@ import Testing
     let nodes = [node(0, "a", problem: barred), node(1, "b", isIdle: true), node(2, "c")]
     #expect(try CameraNode.find("", among: nodes).path == "/dev/video2")
     #expect(try CameraNode.find("", among: Array(nodes.prefix(2))).path == "/dev/video0")
-    #expect(throws: SourceError.self) { try CameraNode.find("", among: []) }
+    #expect(throws: RunError.self) { try CameraNode.find("", among: []) }
   }
 }

@@ -6,9 +6,9 @@ import Testing
 
 /// What a file may make us open, read and reserve.
 @Suite(.enabled(if: hasFFmpeg)) struct FileContainerTests {
-  private func refusal(_ path: String) -> SourceError? {
+  private func refusal(_ path: String) -> RunError? {
     let source = FileSource(path: path)
-    do throws(SourceError) {
+    do throws(RunError) {
       _ = try source.open()
       source.close()
       return nil

@@ -63,9 +63,9 @@ import Testing
     #expect(builtinSources.map(\.name) == builtinSources.map(\.name).sorted())
     #expect(FileSource.kind.settings.map(\.name) == ["pace", "from", "startup"])
     #expect(FileSource.kind.settings.map(\.defaultText) == ["fast", "0s", "0"])
-    #expect(throws: SourceError.self) {
+    #expect(throws: RunError.self) {
       _ = try FileSource.kind.make(argument: "a.avi", values: ["pace": "slow"])
     }
-    #expect(throws: SourceError.self) { _ = try FileSource.kind.make(argument: "") }
+    #expect(throws: RunError.self) { _ = try FileSource.kind.make(argument: "") }
   }
 }

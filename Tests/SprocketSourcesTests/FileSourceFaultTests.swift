@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 
 @Suite(.enabled(if: hasFFmpeg)) struct FileSourceFaultTests {
-  private func refusal(_ path: String) -> SourceError? {
-    do throws(SourceError) {
+  private func refusal(_ path: String) -> RunError? {
+    do throws(RunError) {
       _ = try FileSource(path: path).open()
       return nil
     } catch {

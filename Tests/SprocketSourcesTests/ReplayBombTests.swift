@@ -7,8 +7,8 @@ import Testing
 
 /// Dumps that tell of more than they can know.
 @Suite struct ReplayBombTests {
-  private func refusal(_ file: TestFile) -> SourceError? {
-    do throws(SourceError) {
+  private func refusal(_ file: TestFile) -> RunError? {
+    do throws(RunError) {
       _ = try ReplaySource(path: file.path).open()
       return nil
     } catch {

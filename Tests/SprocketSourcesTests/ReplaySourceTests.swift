@@ -180,7 +180,7 @@ import Testing
       try TestFile(Array("no MCAP at all".utf8)),
     ]
     for file in files {
-      let error = #expect(throws: SourceError.self) { _ = try Replayed(file) }
+      let error = #expect(throws: RunError.self) { _ = try Replayed(file) }
       #expect(error?.code == .usage && error?.description.contains(file.path) == true)
     }
   }

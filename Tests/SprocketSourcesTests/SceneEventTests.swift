@@ -7,7 +7,7 @@ import Testing
   @Test func eventsAreToldWithTheFrameThatTheyBelongToWhoeverTakesIt() throws {
     let source = try SceneSource(scene { $0.format = .grey })
     let port = try #require(try source.open().controls)
-    defer { source.close() }
+    defer { try? source.close() }
     let gain = try #require(port.control("gain"))
     // All are in force from the first frame, which nobody takes.
     for _ in 0..<ControlPort.capacity { _ = port.write(gain, 2) }
@@ -25,7 +25,7 @@ import Testing
   @Test func eventsThatTheQueueHasNoRoomForAreCounted() throws {
     let source = try SceneSource(scene { $0.format = .grey })
     let port = try #require(try source.open().controls)
-    defer { source.close() }
+    defer { try? source.close() }
     let gain = try #require(port.control("gain"))
     try announceFrame(source)
     source.discard()
@@ -42,6 +42,6 @@ import Testing
 
   private func announceFrame(_ source: SceneSource) throws {
     let arrival = try source.next(timeout: 0)
-    guard case .frame = arrival else { throw SourceError(.failed, "\(arrival) is no frame") }
+    guard case .frame = arrival else { throw RunError(.failed, "\(arrival) is no frame") }
   }
 }

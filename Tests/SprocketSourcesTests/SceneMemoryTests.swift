@@ -18,8 +18,8 @@ import Testing
         $0.cached = cached
         $0.faults.formatChange = changes
       }
-      var error: SourceError?
-      do throws(SourceError) { try settings.check() } catch let thrown { error = thrown }
+      var error: RunError?
+      do throws(RunError) { try settings.check() } catch let thrown { error = thrown }
       #expect((error == nil) == isPossible)
       #expect(error == nil || error?.description.contains("or less") == true)
     }
@@ -37,8 +37,8 @@ import Testing
         var settings = SceneSettings()
         settings.cached = cached
         change(&settings)
-        var error: SourceError?
-        do throws(SourceError) { try settings.check() } catch let thrown { error = thrown }
+        var error: RunError?
+        do throws(RunError) { try settings.check() } catch let thrown { error = thrown }
         #expect((error == nil) == isPossible, "\(name) \(cached)")
         #expect(error == nil || error?.description.contains("\(name)=0.5") == true)
       }

@@ -181,7 +181,7 @@ import Testing
     scene { $0.rate = FrameRate(frames: 0) },
   ])
   func impossibleSettingsAreRefusedWithASentence(_ settings: SceneSettings) {
-    let error = #expect(throws: SourceError.self) { try SceneSource(settings) }
+    let error = #expect(throws: RunError.self) { try SceneSource(settings) }
     #expect(error?.code == .usage)
     #expect(error?.description.contains("the scene") == true)
   }
@@ -323,7 +323,7 @@ import Testing
       slot.take(from: source, description.format)
       sums.append(slot.bytes.reduce(0) { $0 + Int($1) })
     }
-    source.close()
+    try source.close()
     let text = try String(contentsOfFile: path, encoding: .utf8)
     for (index, line) in text.split(separator: "\n").enumerated() {
       let object = try #require(
@@ -344,7 +344,7 @@ import Testing
 
   @Test func aPathThatCannotBeWrittenIsRefused() throws {
     let source = try SceneSource(scene { $0.truth = "no/such/folder/truth.jsonl" })
-    let error = #expect(throws: SourceError.self) { try source.open() }
+    let error = #expect(throws: RunError.self) { try source.open() }
     #expect(error?.code == .usage)
     #expect(error?.description.contains("no/such/folder") == true)
   }
@@ -356,7 +356,7 @@ import Testing
       $0.width = 16
       $0.height = 16
     }
-    #expect(throws: SourceError.self) { _ = try frames(settings, count: 3000) }
+    #expect(throws: RunError.self) { _ = try frames(settings, count: 3000) }
   }
 
   @Test func numbersHaveNineDecimals() {

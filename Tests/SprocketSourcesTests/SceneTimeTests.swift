@@ -59,7 +59,7 @@ import Testing
         $0.pace = .real
       })
     let description = try source.open()
-    defer { source.close() }
+    defer { try? source.close() }
     var slot = SourceSlot(capacity: description.capacity)
     guard case .frame = try source.next(timeout: 1_000_000_000) else {
       Issue.record("the first is due at once")

@@ -86,7 +86,7 @@ func frames(
 ) throws -> (taken: [TakenFrame], record: SceneRecord) {
   let source = try SceneSource(settings)
   var description = try source.open()
-  defer { source.close() }
+  defer { try? source.close() }
   var slot = SourceSlot(capacity: description.capacity)
   var taken: [TakenFrame] = []
   var epoch = 0

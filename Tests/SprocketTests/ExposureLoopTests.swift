@@ -20,7 +20,7 @@ private final class TroubledScene: Source {
     self.losesControls = losesControls
   }
 
-  func open() throws(SourceError) -> SourceDescription {
+  func open() throws(RunError) -> SourceDescription {
     var description = try scene.open()
     behind = description.controls
     port = behind.map { ControlPort(controls: $0.controls) }
@@ -28,7 +28,7 @@ private final class TroubledScene: Source {
     return description
   }
 
-  func next(timeout: Int64) throws(SourceError) -> Arrival {
+  func next(timeout: Int64) throws(RunError) -> Arrival {
     while let write = port?.take() {
       if produced >= refusesFrom {
         refused.append(write)
@@ -64,7 +64,7 @@ private final class TroubledScene: Source {
   func reclaim(_ lent: UnsafeMutableRawPointer) {
     preconditionFailure("the scene lends no memory")
   }
-  func close() { scene.close() }
+  func close() throws(RunError) { try scene.close() }
 }
 
 /// Notes the exposure of each frame, in EV, with the light: what the loop is to hold.

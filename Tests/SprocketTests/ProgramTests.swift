@@ -105,6 +105,12 @@ import Testing
     #expect(summary.stages[0].duration.count > 0)
   }
 
+  @Test func whatASourceCannotWriteIsAnError() throws {
+    let summary = try run(try scene { $0.truth = "/dev/full" }, [], [NullSink()], frames: 5)
+    #expect(summary.ledger.produced == 5 && summary.errors.count == 1)
+    #expect(summary.errors.first?.description.contains("truth to /dev/full") == true)
+  }
+
   // MARK: Closures as sinks
 
   @Test func aClosureGetsFramesWithTheirReports() throws {
@@ -237,7 +243,9 @@ import Testing
     try engine.start()
     let frame = [UInt8](repeating: 9, count: 45)
     var pushed = PushSource.Pushed.taken
-    for _ in 0..<100 where pushed != .over { pushed = source.push(frame.span, waiting: .seconds(30)) }
+    for _ in 0..<100 where pushed != .over {
+      pushed = source.push(frame.span, waiting: .seconds(30))
+    }
     #expect(pushed == .over)
     #expect(engine.wait(for: .seconds(60)))
   }

@@ -40,7 +40,7 @@ final class SweepCamera: Source {
     self.losesLensAt = losesLensAt
   }
 
-  func open() throws(SourceError) -> SourceDescription {
+  func open() throws(RunError) -> SourceDescription {
     let first = pictures[0]
     let image = EncodedFrame(checking: first.span)
     var format = FrameFormat(
@@ -54,7 +54,7 @@ final class SweepCamera: Source {
       controls: hasLens ? port : nil)
   }
 
-  func next(timeout: Int64) throws(SourceError) -> Arrival {
+  func next(timeout: Int64) throws(RunError) -> Arrival {
     if isSlideShow {
       guard number < pictures.count else { return .end }
       lens = number

@@ -23,6 +23,7 @@ extension Rules {
       "Benchmarks/Sources/HandOff", ["RingHandOff", "Threads"], "futexes, threads, clocks"),
     Permission("Benchmarks/Sources/SceneClip", ["SceneClip"], "writes to standard output"),
     Permission("Benchmarks/Sources/StageTime", ["LumaFrames"], "frames in memory, a clock"),
+    Permission("Sources/Sprocket", ["FrameCopy"], "copies rows into an array"),
     Permission(
       "Sources/SprocketCodecs",
       [
@@ -74,7 +75,7 @@ extension Rules {
       [
         "FileAccess", "FileCalls", "FileWriter+Text", "FileWriter", "PartialFile",
         "PartialFile+Names",
-        "SinkError+System", "TextTarget",
+        "RunError+System", "TextTarget",
       ],
       "wraps open, write and errno; memory that grows"),
     Permission(

@@ -111,12 +111,12 @@ final class ProbeSink: Sink {
 
   init(_ mistake: Mistake) { self.mistake = mistake }
 
-  func configure(_ setup: inout SinkSetup) throws(SinkError) {
+  func configure(_ setup: inout SinkSetup) throws(RunError) {
     layout = setup.reports.first
     if mistake == .upsideDown { try setup.reads(.encoded) }
   }
 
-  func write(_ frame: borrowing PackedFrame) throws(SinkError) {
+  func write(_ frame: borrowing PackedFrame) throws(RunError) {
     guard frame.record.number == 2, let layout else { return }
     if mistake == .sinkImage { _ = frame.view.image }
     if mistake == .upsideDown {
@@ -136,18 +136,18 @@ final class ProbeSource: Source {
   private let scene: SceneSource
   private var number: UInt64 = 0
 
-  init(_ mistake: Mistake, _ settings: SceneSettings) throws(SourceError) {
+  init(_ mistake: Mistake, _ settings: SceneSettings) throws(RunError) {
     self.mistake = mistake
     scene = try SceneSource(settings)
   }
 
-  func open() throws(SourceError) -> SourceDescription {
+  func open() throws(RunError) -> SourceDescription {
     _ = try scene.open()
     return SourceDescription(
       name: "probe", format: Self.format, isLive: false, clock: .media, capacity: 64 * 48)
   }
 
-  func next(timeout: Int64) throws(SourceError) -> Arrival {
+  func next(timeout: Int64) throws(RunError) -> Arrival {
     let time = Timestamp(nanoseconds: Int64(number) * 40_000_000, clock: .media)
     return .frame(ArrivedFrame(sequence: number, captured: time))
   }
@@ -176,7 +176,7 @@ final class ProbeSource: Source {
 
   func discard() { number += 1 }
   func reclaim(_ lent: UnsafeMutableRawPointer) {}
-  func close() { scene.close() }
+  func close() throws(RunError) { try scene.close() }
 }
 
 /// Unpacks with an unpacker that was not made ready.

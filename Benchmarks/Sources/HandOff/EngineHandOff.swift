@@ -19,7 +19,7 @@ final class PacedSource: Source {
     self.rate = rate
   }
 
-  func open() throws(SourceError) -> SourceDescription {
+  func open() throws(RunError) -> SourceDescription {
     SourceDescription(
       name: "paced",
       format: FrameFormat(
@@ -28,7 +28,7 @@ final class PacedSource: Source {
       isLive: rate > 0, clock: .monotonic, capacity: 16)
   }
 
-  func next(timeout: Int64) throws(SourceError) -> Arrival {
+  func next(timeout: Int64) throws(RunError) -> Arrival {
     if number == frames { return .end }
     if start == 0 { start = nanoseconds(CLOCK_MONOTONIC) + 1_000_000 }
     if rate > 0 { sleep(until: start + Int64(Double(number) * 1e9 / rate)) }
@@ -68,8 +68,8 @@ final class TimingSink: Sink {
     latencies = Mutex(empty)
   }
 
-  func configure(_ setup: inout SinkSetup) throws(SinkError) {}
-  func write(_ frame: borrowing PackedFrame) throws(SinkError) {
+  func configure(_ setup: inout SinkSetup) throws(RunError) {}
+  func write(_ frame: borrowing PackedFrame) throws(RunError) {
     let latency = nanoseconds(CLOCK_MONOTONIC) - frame.record.captured.nanoseconds
     latencies.withLock { $0.append(latency) }
   }

@@ -9,15 +9,15 @@ import Sprocket
 final class EncodedSink: Sink {
   let name = "encoded"
 
-  func configure(_ setup: inout SinkSetup) throws(SinkError) { try setup.reads(.encoded) }
+  func configure(_ setup: inout SinkSetup) throws(RunError) { try setup.reads(.encoded) }
 
-  func write(_ frame: borrowing PackedFrame) throws(SinkError) {
+  func write(_ frame: borrowing PackedFrame) throws(RunError) {
     var rest = frame.view.encoded
     while !rest.isEmpty {
       let count = unsafe rest.withUnsafeBytes { bytes in
         unsafe Glibc.write(STDOUT_FILENO, bytes.baseAddress, bytes.count)
       }
-      guard count > 0 else { throw SinkError(.failed, "standard output takes no more") }
+      guard count > 0 else { throw RunError(.failed, "standard output takes no more") }
       rest = rest.extracting(droppingFirst: count)
     }
   }

@@ -26,7 +26,7 @@ import Testing
   let error = #expect(throws: StageError.self) { try StageUnderTest(Solarize(), for: frame) }
   let text = try #require(error?.description)
   #expect(text.hasPrefix("takes samples of 8 bits, and those of Y16 lie in words of 16; choose"))
-  #expect(text.contains("--format (MJPG, YUYV,") && !text.contains("Y10"))
+  #expect(text.contains("another format (MJPG, YUYV,") && !text.contains("Y10"))
 }
 
 /// What the tutorial shows is what is compiled and tested.

@@ -28,7 +28,7 @@ struct DumpContents: ~Copyable {
   /// The same of the first in the chunks; `nil` while there is none.
   private var chunkLogTime: UInt64?
   private var chunkDequeued: Int64?
-  var failure: SinkError?
+  var failure: RunError?
   /// The file has its end and its name.
   private(set) var isClosed = false
   private(set) var durableFrames: UInt64 = 0
@@ -51,14 +51,14 @@ struct DumpContents: ~Copyable {
   // MARK: The source's half
 
   /// A frame that `DumpPacker` compressed.
-  mutating func add(_ frame: borrowing FrameView, packed bytes: Span<UInt8>) throws(SinkError) {
+  mutating func add(_ frame: borrowing FrameView, packed bytes: Span<UInt8>) throws(RunError) {
     guard let image else { return }
     try add(frame, bytes: image.count(frame))
     if !bytes.isEmpty { images.add(image.message(frame.record), packed: bytes) }
   }
 
   /// A frame whose bytes are stored as they are.
-  mutating func add(_ frame: borrowing FrameView, stored bytes: Span<UInt8>) throws(SinkError) {
+  mutating func add(_ frame: borrowing FrameView, stored bytes: Span<UInt8>) throws(RunError) {
     guard let image else { return }
     try add(frame, bytes: bytes.count)
     if bytes.isEmpty { return }
@@ -69,7 +69,7 @@ struct DumpContents: ~Copyable {
   }
 
   /// The record of a frame that arrived, in the chunk beside the one that its bytes will be in.
-  private mutating func add(_ frame: borrowing FrameView, bytes count: Int) throws(SinkError) {
+  private mutating func add(_ frame: borrowing FrameView, bytes count: Int) throws(RunError) {
     try endRange()
     let record = frame.record
     logTime = record.captured.logTime
@@ -93,7 +93,7 @@ struct DumpContents: ~Copyable {
     return span >= UInt64(Self.chunkDuration) || newest - chunkDequeued >= Self.chunkDuration
   }
 
-  mutating func add(_ lost: LostFrame) throws(SinkError) {
+  mutating func add(_ lost: LostFrame) throws(RunError) {
     // A jump of the sequence tells of what is missing.
     if lost.fate == .missing { return }
     if range?.extend(lost) == true { return }
@@ -103,7 +103,7 @@ struct DumpContents: ~Copyable {
     if !lost.events.isEmpty { try endRange() }
   }
 
-  private mutating func endRange() throws(SinkError) {
+  private mutating func endRange() throws(RunError) {
     guard let ended = range.take() else { return }
     try tellSession()
     text.removeAll()
@@ -115,7 +115,7 @@ struct DumpContents: ~Copyable {
 
   mutating func add(
     _ fate: LostFrame, _ frame: borrowing FrameView, _ line: borrowing ReportLine
-  ) throws(SinkError) {
+  ) throws(RunError) {
     let record = frame.record
     if logTime == 0 { logTime = record.captured.logTime }
     try tellSession()
@@ -125,7 +125,7 @@ struct DumpContents: ~Copyable {
     try end(fate, logTime: record.captured.logTime)
   }
 
-  mutating func add(_ fate: LostFrame, _ line: borrowing ReportLine) throws(SinkError) {
+  mutating func add(_ fate: LostFrame, _ line: borrowing ReportLine) throws(RunError) {
     try tellSession()
     text.removeAll()
     try text.append(fate.sequence, fate.epoch, fate.fate, nil, line)
@@ -133,7 +133,7 @@ struct DumpContents: ~Copyable {
     try end(fate, logTime: logTime)
   }
 
-  private mutating func end(_ fate: LostFrame, logTime: UInt64) throws(SinkError) {
+  private mutating func end(_ fate: LostFrame, logTime: UInt64) throws(RunError) {
     try text.append(",\"number\":")
     try text.append(decimal: fate.number)
     try text.append(UInt8(ascii: "}"))
@@ -154,7 +154,7 @@ struct DumpContents: ~Copyable {
 
   /// Begins the file, if that has not been done, and the epoch: no sooner than there is something to
   /// tell, for a run that does not begin leaves no file.
-  private mutating func tellSession() throws(SinkError) {
+  private mutating func tellSession() throws(RunError) {
     guard let session = session.take() else { return }
     if !hasBegun {
       hasBegun = true
@@ -169,7 +169,7 @@ struct DumpContents: ~Copyable {
     add(on: DumpChannel.session, sequence: 0)
   }
 
-  private mutating func tellImage() throws(SinkError) {
+  private mutating func tellImage() throws(RunError) {
     guard let image, toldImages.insert(image.channel).inserted else { return }
     let kind = DumpChannel.image(image.channel)
     try writer?.add(kind.schema)
@@ -177,7 +177,7 @@ struct DumpContents: ~Copyable {
   }
 
   /// Writes both chunks.
-  mutating func flush() throws(SinkError) {
+  mutating func flush() throws(RunError) {
     try endRange()
     try writer?.write(&records)
     durableFates += pendingFates
@@ -192,13 +192,13 @@ struct DumpContents: ~Copyable {
 
   /// Ends the file where it broke: whole chunks stay, under the partial name. Says why, once for both
   /// sinks.
-  mutating func fail(_ error: SinkError) -> SinkError {
+  mutating func fail(_ error: RunError) -> RunError {
     let isOfUse = durableFrames > 0
     writer?.output.cut(to: Int64(writer?.offset ?? 0))
     writer?.output.abandon(isOfUse: isOfUse)
     var told = error
     if isOfUse, !isGone, let partial = writer?.output.partialPath, error.code == .failed {
-      told = SinkError(
+      told = RunError(
         .failed,
         isLost
           ? "\(error); \(partial) may lack what was recorded"
@@ -208,7 +208,7 @@ struct DumpContents: ~Copyable {
     return told
   }
 
-  mutating func complete(_ ledger: Ledger) throws(SinkError) {
+  mutating func complete(_ ledger: Ledger) throws(RunError) {
     try tellSession()
     text.removeAll()
     try text.append(ledger)
@@ -221,7 +221,7 @@ struct DumpContents: ~Copyable {
 }
 
 extension PartialFile: MCAPOutput {
-  mutating func write(_ bytes: Span<UInt8>) throws(SinkError) {
+  mutating func write(_ bytes: Span<UInt8>) throws(RunError) {
     if isGone { throw .naming(name, partial: partialPath ?? name, ENOENT) }
     try write(bytes, at: nil)
   }

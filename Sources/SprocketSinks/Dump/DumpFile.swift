@@ -22,8 +22,8 @@ final class DumpFile: @unchecked Sendable {
   }
 
   /// Creates the file, once.
-  func open() throws(SinkError) {
-    try lock.withLock { _ throws(SinkError) in
+  func open() throws(RunError) {
+    try lock.withLock { _ throws(RunError) in
       guard !contents.isOpen else { return }
       contents.open(try PartialFile(path: path, purpose: "a dump", overwrite: overwrite))
     }
@@ -38,35 +38,35 @@ final class DumpFile: @unchecked Sendable {
   func describe(_ reports: [ReportLayout]) { lock.withLock { _ in contents.reports = reports } }
 
   /// A frame whose bytes are stored as they are.
-  func add(_ frame: borrowing FrameView, stored bytes: Span<UInt8>) throws(SinkError) {
-    try add { contents throws(SinkError) in try contents.add(frame, stored: bytes) }
+  func add(_ frame: borrowing FrameView, stored bytes: Span<UInt8>) throws(RunError) {
+    try add { contents throws(RunError) in try contents.add(frame, stored: bytes) }
   }
 
   /// A frame that `DumpPacker` compressed.
-  func add(_ frame: borrowing FrameView, packed bytes: Span<UInt8>) throws(SinkError) {
-    try add { contents throws(SinkError) in try contents.add(frame, packed: bytes) }
+  func add(_ frame: borrowing FrameView, packed bytes: Span<UInt8>) throws(RunError) {
+    try add { contents throws(RunError) in try contents.add(frame, packed: bytes) }
   }
 
   /// A frame that the source produced and that is not in the file.
-  func add(_ lost: LostFrame) throws(SinkError) {
-    try add { contents throws(SinkError) in try contents.add(lost) }
+  func add(_ lost: LostFrame) throws(RunError) {
+    try add { contents throws(RunError) in try contents.add(lost) }
   }
 
   /// What became of a frame at the chain's end.
   func add(
     _ fate: LostFrame, _ frame: borrowing FrameView, _ line: borrowing ReportLine
-  ) throws(SinkError) {
-    try add { contents throws(SinkError) in try contents.add(fate, frame, line) }
+  ) throws(RunError) {
+    try add { contents throws(RunError) in try contents.add(fate, frame, line) }
   }
 
   /// The same of a frame that did not get there.
-  func add(_ fate: LostFrame, _ line: borrowing ReportLine) throws(SinkError) {
-    try add { contents throws(SinkError) in try contents.add(fate, line) }
+  func add(_ fate: LostFrame, _ line: borrowing ReportLine) throws(RunError) {
+    try add { contents throws(RunError) in try contents.add(fate, line) }
   }
 
   /// Hands everything to the kernel.
-  func flush() throws(SinkError) {
-    try write { contents throws(SinkError) in
+  func flush() throws(RunError) {
+    try write { contents throws(RunError) in
       // The other sink may have ended the file.
       if !contents.isClosed { try contents.flush() }
     }
@@ -74,8 +74,8 @@ final class DumpFile: @unchecked Sendable {
 
   /// Ends the file and gives it its final name. Both sinks of the dump call this, in any order. The
   /// second call does nothing, or throws the error of the first.
-  func complete(_ ledger: Ledger) throws(SinkError) {
-    try write { contents throws(SinkError) in
+  func complete(_ ledger: Ledger) throws(RunError) {
+    try write { contents throws(RunError) in
       if !contents.isClosed { try contents.complete(ledger) }
     }
   }
@@ -90,22 +90,22 @@ final class DumpFile: @unchecked Sendable {
 
   /// Throws if the file is complete: a sink that is late can add nothing to it.
   private func add(
-    _ body: (inout DumpContents) throws(SinkError) -> Void
-  ) throws(SinkError) {
-    try write { contents throws(SinkError) in
+    _ body: (inout DumpContents) throws(RunError) -> Void
+  ) throws(RunError) {
+    try write { contents throws(RunError) in
       if !contents.isClosed { return try body(&contents) }
-      throw SinkError(.failed, "\(path) was closed before its last frames came; run again")
+      throw RunError(.failed, "\(path) was closed before its last frames came; run again")
     }
   }
 
   /// Runs `body` under the lock. After a failure nothing is written any more: each call throws that
   /// error, so both sinks report the same text.
   private func write(
-    _ body: (inout DumpContents) throws(SinkError) -> Void
-  ) throws(SinkError) {
-    try lock.withLock { _ throws(SinkError) in
+    _ body: (inout DumpContents) throws(RunError) -> Void
+  ) throws(RunError) {
+    try lock.withLock { _ throws(RunError) in
       if let failure = contents.failure { throw failure }
-      do throws(SinkError) {
+      do throws(RunError) {
         try body(&contents)
       } catch {
         throw contents.isClosed ? error : contents.fail(error)

@@ -67,7 +67,7 @@ struct DumpImage {
 
   /// Everything before the image's bytes, of which there are `count`.
   func appendStart(_ captured: Timestamp, count: Int, to text: inout TextBuffer)
-    throws(SinkError)
+    throws(RunError)
   {
     let (seconds, nanoseconds) = captured.nanoseconds.secondsAndNanoseconds
     // A message within: its tag and length, then two numbers with one byte of tag each.

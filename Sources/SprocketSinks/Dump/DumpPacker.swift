@@ -15,7 +15,7 @@ final class DumpPacker: Packer {
     let count = image.count(frame)
     if count == 0 { return 0 }
     start.removeAll()
-    do throws(SinkError) {
+    do throws(RunError) {
       try image.appendStart(record.captured, count: count, to: &start)
     } catch {
       return nil

@@ -26,7 +26,7 @@ public final class DumpSink: Sink {
     fates = DumpFateSink(file)
   }
 
-  public func configure(_ setup: inout SinkSetup) throws(SinkError) {
+  public func configure(_ setup: inout SinkSetup) throws(RunError) {
     setup.tapsSource = true
     setup.backlog = setup.diskBacklog(of: setup.source.format)
     try setup.reads(.encoded)
@@ -41,7 +41,7 @@ public final class DumpSink: Sink {
     image.flatMap { $0.isStored ? nil : DumpPacker($0) }
   }
 
-  public func write(_ frame: borrowing PackedFrame) throws(SinkError) {
+  public func write(_ frame: borrowing PackedFrame) throws(RunError) {
     if image?.isStored == true {
       try file.add(frame.view, stored: frame.view.encoded)
     } else {
@@ -52,12 +52,12 @@ public final class DumpSink: Sink {
   /// Frames whose chunk is in the file.
   public var durableCount: UInt64 { file.durable.frames }
 
-  public func account(_ lost: LostFrame) throws(SinkError) { try file.add(lost) }
+  public func account(_ lost: LostFrame) throws(RunError) { try file.add(lost) }
 
-  public func finish() throws(SinkError) { try file.flush() }
+  public func finish() throws(RunError) { try file.flush() }
 
   /// Writes the ledger and the summary, syncs the file and gives it its name.
-  public func seal(_ ledger: Ledger) throws(SinkError) { try file.complete(ledger) }
+  public func seal(_ ledger: Ledger) throws(RunError) { try file.complete(ledger) }
 }
 
 /// The half of `DumpSink` at the chain's end: each produced frame's report and fate, as they come.
@@ -68,13 +68,13 @@ public final class DumpFateSink: Sink {
 
   init(_ file: DumpFile) { self.file = file }
 
-  public func configure(_ setup: inout SinkSetup) throws(SinkError) {
+  public func configure(_ setup: inout SinkSetup) throws(RunError) {
     setup.backlog = setup.diskBacklog(of: setup.source.format)
     line = ReportLine(reports: setup.reports, stages: setup.stageNames)
     file.describe(setup.reports)
   }
 
-  public func write(_ frame: borrowing PackedFrame) throws(SinkError) {
+  public func write(_ frame: borrowing PackedFrame) throws(RunError) {
     let record = frame.record
     let fate = LostFrame(
       number: record.number, sequence: record.sequence, epoch: record.epoch, fate: .delivered)
@@ -84,14 +84,14 @@ public final class DumpFateSink: Sink {
   /// Frames whose fate is in the file.
   public var durableCount: UInt64 { file.durable.fates }
 
-  public func account(_ lost: LostFrame) throws(SinkError) { try file.add(lost, line) }
+  public func account(_ lost: LostFrame) throws(RunError) { try file.add(lost, line) }
 
-  public func account(_ lost: LostFrame, frame: borrowing FrameView) throws(SinkError) {
+  public func account(_ lost: LostFrame, frame: borrowing FrameView) throws(RunError) {
     try file.add(lost, frame, line)
   }
 
-  public func finish() throws(SinkError) { try file.flush() }
+  public func finish() throws(RunError) { try file.flush() }
 
   /// Completes the file unless the sink of the frames has done so; both throw the same error.
-  public func seal(_ ledger: Ledger) throws(SinkError) { try file.complete(ledger) }
+  public func seal(_ ledger: Ledger) throws(RunError) { try file.complete(ledger) }
 }

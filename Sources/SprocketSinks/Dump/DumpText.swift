@@ -4,7 +4,7 @@ internal import SprocketCore
 
 extension TextTarget where Self: ~Copyable {
   /// Appends what the source said of a frame, of which `count` bytes are in the file.
-  mutating func append(_ frame: borrowing FrameView, bytes count: Int) throws(SinkError) {
+  mutating func append(_ frame: borrowing FrameView, bytes count: Int) throws(RunError) {
     let record = frame.record
     try append("{\"number\":")
     try append(decimal: record.number)
@@ -37,7 +37,7 @@ extension TextTarget where Self: ~Copyable {
   }
 
   /// Appends frames, next to each other, that are not in the file for the same reason.
-  mutating func append(_ range: DumpRange) throws(SinkError) {
+  mutating func append(_ range: DumpRange) throws(RunError) {
     try append("{\"fate\":\"")
     try append(range.first.fate == .overrun ? "overrun" : "behind")
     if range.first.sourceFate == .corrupt { try append("\",\"source_fate\":\"corrupt") }
@@ -54,7 +54,7 @@ extension TextTarget where Self: ~Copyable {
     try append(UInt8(ascii: "}"))
   }
 
-  mutating func append(_ ledger: Ledger) throws(SinkError) {
+  mutating func append(_ ledger: Ledger) throws(RunError) {
     try append("{\"produced\":")
     try append(decimal: ledger.produced)
     try append(",\"sinks\":{")

@@ -53,7 +53,7 @@ struct ProtobufMessage {
 
 extension TextTarget where Self: ~Copyable {
   /// Appends a number in groups of seven bits, the lowest first.
-  mutating func append(varint number: UInt64) throws(SinkError) {
+  mutating func append(varint number: UInt64) throws(RunError) {
     var rest = number
     while rest >= 0x80 {
       try append(UInt8(truncatingIfNeeded: rest) | 0x80)

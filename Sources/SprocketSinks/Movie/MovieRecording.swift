@@ -22,7 +22,7 @@ final class MovieRecording {
   init(
     path: String, container: MovieContainer, description: MovieDescription, overwrite: Bool,
     isMadeUp: Bool
-  ) throws(SinkError) {
+  ) throws(RunError) {
     output = try MovieOutput(path: path, overwrite: overwrite, isMadeUp: isMadeUp)
     self.path = path
     self.container = container
@@ -50,13 +50,13 @@ final class MovieRecording {
   /// Adds the camera's own bytes, with Huffman tables.
   func write(
     complete image: Span<UInt8>, hasFieldImages: Bool, _ record: FrameRecord
-  ) throws(SinkError) {
-    try completer.complete(image, hasFieldImages: hasFieldImages) { image throws(SinkError) in
+  ) throws(RunError) {
+    try completer.complete(image, hasFieldImages: hasFieldImages) { image throws(RunError) in
       try write(image, record)
     }
   }
 
-  func write(_ image: Span<UInt8>, _ record: FrameRecord) throws(SinkError) {
+  func write(_ image: Span<UInt8>, _ record: FrameRecord) throws(RunError) {
     let time = record.captured.nanoseconds
     if startsAnew {
       startsAnew = false
@@ -76,7 +76,7 @@ final class MovieRecording {
 
   /// Makes the file a plain one and gives it its name. After a failure, of which nothing more is said, it
   /// keeps its partial name. Without a frame there is no movie, and no file.
-  func finish() throws(SinkError) {
+  func finish() throws(RunError) {
     guard !hasFailed else { return }
     guard muxer != nil else { return output.abandonEmpty() }
     do throws(MuxerError) {
@@ -98,7 +98,7 @@ final class MovieRecording {
   }
 
   /// Once per fragment: is it still of use to write here?
-  private func noteDurable() throws(SinkError) {
+  private func noteDurable() throws(RunError) {
     guard let taken = muxer?.durableFrames, taken > takenFrames else { return }
     takenFrames = taken
     if !output.noteFragment(at: muxer?.durableEnd ?? 0) { throw fail(.output) }
@@ -108,7 +108,7 @@ final class MovieRecording {
     }
   }
 
-  private func fail(_ error: MuxerError) -> SinkError {
+  private func fail(_ error: MuxerError) -> RunError {
     hasFailed = true
     takenFrames = muxer?.durableFrames ?? 0
     let end = muxer?.durableEnd ?? 0
@@ -121,13 +121,13 @@ final class MovieRecording {
 final class MovieOutput: MuxerOutput {
   private var file: PartialFile
   /// Why the muxer could not go on.
-  private var failure: SinkError?
+  private var failure: RunError?
   /// Where the latest fragments end, and up to where the disk has the file.
   private var ends = InlineArray<5, Int64>(repeating: 0)
   private var nextEnd = 0
   private var syncedEnd: Int64 = 0
 
-  init(path: String, overwrite: Bool, isMadeUp: Bool) throws(SinkError) {
+  init(path: String, overwrite: Bool, isMadeUp: Bool) throws(RunError) {
     file = try PartialFile(
       path: path, purpose: "movie", overwrite: overwrite, canBeDevice: false, isMadeUp: isMadeUp)
   }
@@ -145,23 +145,23 @@ final class MovieOutput: MuxerOutput {
     nextEnd = (nextEnd + 1) % ends.count
     let range = syncedEnd..<max(old, syncedEnd)
     syncedEnd = range.upperBound
-    return succeeds { file throws(SinkError) in
+    return succeeds { file throws(RunError) in
       try file.beginSync()
       if !range.isEmpty { try file.waitForSync(range) }
     }
   }
 
-  func complete() throws(SinkError) { try file.complete() }
+  func complete() throws(RunError) { try file.complete() }
 
   func write(_ bytes: Span<UInt8>, at offset: Int64) -> Bool {
-    succeeds { file throws(SinkError) in try file.write(bytes, at: offset) }
+    succeeds { file throws(RunError) in try file.write(bytes, at: offset) }
   }
 
-  func sync() -> Bool { succeeds { file throws(SinkError) in try file.sync() } }
+  func sync() -> Bool { succeeds { file throws(RunError) in try file.sync() } }
 
   /// False where `body` throws, which is kept for `fail`.
-  private func succeeds(_ body: (inout PartialFile) throws(SinkError) -> Void) -> Bool {
-    do throws(SinkError) {
+  private func succeeds(_ body: (inout PartialFile) throws(RunError) -> Void) -> Bool {
+    do throws(RunError) {
       try body(&file)
       return true
     } catch {
@@ -171,12 +171,12 @@ final class MovieOutput: MuxerOutput {
   }
 
   /// What to tell the user. Keeps what is of use: whole fragments, up to `end`.
-  func fail(_ error: MuxerError, end: Int64, isOfUse: Bool) -> SinkError {
+  func fail(_ error: MuxerError, end: Int64, isOfUse: Bool) -> RunError {
     let reason =
       switch error {
       case .output: failure
       case .refused(let operation, let status):
-        SinkError(
+        RunError(
           .failed,
           "writing to \(file.name) failed: \(operation) of libavformat says \(status); try "
             + "another kind of file")
@@ -184,8 +184,8 @@ final class MovieOutput: MuxerOutput {
     file.cut(to: end)
     file.abandon(isOfUse: isOfUse)
     let text = reason?.description ?? "writing to \(file.name) failed; run again"
-    guard isOfUse, let partial = file.partialPath, !isGone else { return SinkError(.failed, text) }
-    return SinkError(
+    guard isOfUse, let partial = file.partialPath, !isGone else { return RunError(.failed, text) }
+    return RunError(
       .failed,
       text
         + (isLost
@@ -195,7 +195,7 @@ final class MovieOutput: MuxerOutput {
 
   func abandonEmpty() { file.abandon(isOfUse: false) }
 
-  func failGone() -> SinkError {
+  func failGone() -> RunError {
     file.abandon(isOfUse: true)
     return .naming(file.name, partial: file.partialPath ?? file.name, ENOENT)
   }

@@ -31,7 +31,7 @@ public final class MovieSink: Sink {
   private var fileCount = 0
   private var movedFrames: UInt64 = 0
   /// The error of the first file that could not be completed when the next one began.
-  private var failure: SinkError?
+  private var failure: RunError?
   public private(set) var notes: [String] = []
 
   /// The file is made when the run is set up. `quality` is 1 to 100, for frames that are encoded.
@@ -42,10 +42,10 @@ public final class MovieSink: Sink {
     self.overwrite = overwrite
   }
 
-  public func configure(_ setup: inout SinkSetup) throws(SinkError) {
+  public func configure(_ setup: inout SinkSetup) throws(RunError) {
     guard let container = MovieContainer(path: path) else {
       let known = MovieContainer.allCases.map { ".\($0.rawValue)" }.joined(separator: ", ")
-      throw SinkError(
+      throw RunError(
         .usage,
         "cannot write movie to \(path): the ending says what kind of file it is; give one of \(known)"
       )
@@ -66,13 +66,13 @@ public final class MovieSink: Sink {
       }
       // Recording goes on in the next file even if this one cannot be completed; `finish` throws
       // the error.
-      do throws(SinkError) { try close() } catch { failure = failure ?? error }
+      do throws(RunError) { try close() } catch { failure = failure ?? error }
     }
     try begin(container, setup)
   }
 
   /// Declares what of each frame is read, and how it gets into the file.
-  private func declare(_ setup: inout SinkSetup) throws(SinkError) -> JPEGPacker.Requirements? {
+  private func declare(_ setup: inout SinkSetup) throws(RunError) -> JPEGPacker.Requirements? {
     let needs = try setup.readsJPEGs(name, note)
     if let matrix = setup.format.color.matrixUnknownToJPEG, needs?.isGray == false {
       note("movie: colours are \(matrix)'s, and marked so; most players take BT.601's for granted")
@@ -80,12 +80,12 @@ public final class MovieSink: Sink {
     return needs
   }
 
-  public func makePacker() throws(SinkError) -> (any Packer)? {
+  public func makePacker() throws(RunError) -> (any Packer)? {
     guard let needs else { return nil }
     return try JPEGPacker(needs, quality: quality)
   }
 
-  public func write(_ frame: borrowing PackedFrame) throws(SinkError) {
+  public func write(_ frame: borrowing PackedFrame) throws(RunError) {
     if needs == nil {
       try recording?.write(
         complete: frame.view.encoded, hasFieldImages: format?.hasFieldImages ?? false,
@@ -97,7 +97,7 @@ public final class MovieSink: Sink {
 
   public var durableCount: UInt64 { keptFrames + (recording?.durableFrames ?? 0) }
 
-  public func finish() throws(SinkError) {
+  public func finish() throws(RunError) {
     try close()
     if let failure { throw failure }
     noteLaterFiles()
@@ -107,7 +107,7 @@ public final class MovieSink: Sink {
     }
   }
 
-  private func begin(_ container: MovieContainer, _ setup: SinkSetup) throws(SinkError) {
+  private func begin(_ container: MovieContainer, _ setup: SinkSetup) throws(RunError) {
     fileCount += 1
     var target = path
     if fileCount > 1 {
@@ -125,7 +125,7 @@ public final class MovieSink: Sink {
   }
 
   /// What is in the file at its end counts; what is not is lost, and said.
-  private func close() throws(SinkError) {
+  private func close() throws(RunError) {
     guard let recording else { return }
     if recording.isEmpty { note("movie: no frame came, so there is no \(recording.path)") }
     defer {

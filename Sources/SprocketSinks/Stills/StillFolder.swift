@@ -45,11 +45,11 @@ final class StillFolder {
   private static let digits = 8
 
   /// Opens the folder, or makes it. The corresponding C functions are `mkdir`, `open` and `flock`.
-  init(path: String, overwrite: Bool) throws(SinkError) {
+  init(path: String, overwrite: Bool) throws(RunError) {
     self.path = path
     self.overwrite = overwrite
     if path.isEmpty {
-      throw SinkError(
+      throw RunError(
         .usage, "cannot write stills to an empty path: give the name of a folder")
     }
     isMade = unsafe mkdir(path, 0o777) == 0
@@ -58,7 +58,7 @@ final class StillFolder {
     let result = unsafe FileCalls.open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY)
     guard result >= 0 else {
       throw result == -ENOTDIR
-        ? SinkError(
+        ? RunError(
           .usage,
           "cannot write stills to \(path): it is \(Self.kind(of: path)); "
             + "give the name of a folder")
@@ -73,10 +73,11 @@ final class StillFolder {
       throw .inUse(path, purpose: "stills")
     }
     if !overwrite, let first = old.min() {
-      throw SinkError(
+      throw RunError(
         .usage,
         "cannot write stills to \(path): it has stills, \(Self.text(first)).jpg the first of "
-          + "\(old.count); choose another folder or add --overwrite")
+          + "\(old.count); choose another folder, or let them be overwritten",
+        change: .overwrite)
     }
     if unsafe faccessat(descriptor, ".", W_OK, 0) < 0 {
       throw .opening(path, purpose: "stills", errno)
@@ -102,7 +103,7 @@ final class StillFolder {
 
   /// Writes a still under its partial name; names it and those before it when it is time.
   /// The corresponding C functions are `openat` and `write`.
-  func write(_ image: Span<UInt8>, _ record: FrameRecord) throws(SinkError) {
+  func write(_ image: Span<UInt8>, _ record: FrameRecord) throws(RunError) {
     let time = record.captured.nanoseconds
     if let first = waiting.first, waiting.count == Self.most || time &- first.time >= Self.longest {
       try nameAll()
@@ -123,7 +124,7 @@ final class StillFolder {
     if code != 0 {
       close(file)
       _ = unsafe unlinkat(descriptor, partialName, 0)
-      let failure = SinkError.writing(current, code)
+      let failure = RunError.writing(current, code)
       // Those before it are whole.
       try? nameAll()
       throw fail(failure)
@@ -160,7 +161,7 @@ final class StillFolder {
 
   /// Names the stills that wait and syncs the folder. If this run has a still, removes those of an
   /// earlier run that it did not replace.
-  func finish() throws(SinkError) {
+  func finish() throws(RunError) {
     guard !hasFailed else { return }
     try nameAll()
     keepsOld = namedStills == 0 && !old.isEmpty
@@ -185,8 +186,8 @@ final class StillFolder {
   }
 
   /// Syncs and names all that wait, in order.
-  private func nameAll() throws(SinkError) {
-    var failure: SinkError?
+  private func nameAll() throws(RunError) {
+    var failure: RunError?
     for index in waiting.indices {
       let still = waiting[index]
       if failure == nil { failure = complete(still) }
@@ -196,7 +197,7 @@ final class StillFolder {
     if let failure { throw fail(failure) }
   }
 
-  private func complete(_ still: Waiting) -> SinkError? {
+  private func complete(_ still: Waiting) -> RunError? {
     setNames(still.number)
     var code = FileCalls.sync(still.descriptor)
     if code != 0 { return .writing(current, code) }
@@ -210,7 +211,7 @@ final class StillFolder {
     return nil
   }
 
-  private func fail(_ error: SinkError) -> SinkError {
+  private func fail(_ error: RunError) -> RunError {
     if !hasFailed, !isLost, !isGone, namedStills > 0 { _ = syncNames() }
     hasFailed = true
     return error

@@ -37,7 +37,7 @@ public final class StillSink: Sink {
     selector = interval.map { IntervalSelector($0) }
   }
 
-  public func configure(_ setup: inout SinkSetup) throws(SinkError) {
+  public func configure(_ setup: inout SinkSetup) throws(RunError) {
     setup.backlog = setup.diskBacklog(of: setup.format)
     // A file of two images, a field each, is half a picture to every viewer.
     needs = try setup.readsJPEGs(
@@ -56,17 +56,17 @@ public final class StillSink: Sink {
 
   public func makeSelector() -> (any FrameSelector)? { selector }
 
-  public func makePacker() throws(SinkError) -> (any Packer)? {
+  public func makePacker() throws(RunError) -> (any Packer)? {
     guard let needs else { return nil }
     return try JPEGPacker(needs, quality: quality)
   }
 
-  public func write(_ frame: borrowing PackedFrame) throws(SinkError) {
+  public func write(_ frame: borrowing PackedFrame) throws(RunError) {
     let record = frame.record
     if needs != nil {
       try folder?.write(frame.packed, record)
     } else {
-      try completer.complete(frame.view.encoded) { image throws(SinkError) in
+      try completer.complete(frame.view.encoded) { image throws(RunError) in
         try folder?.write(image, record)
       }
     }
@@ -74,7 +74,7 @@ public final class StillSink: Sink {
 
   public var durableCount: UInt64 { folder?.keptStills ?? keptFrames }
 
-  public func finish() throws(SinkError) {
+  public func finish() throws(RunError) {
     guard let folder else { return }
     defer {
       keptFrames = folder.keptStills

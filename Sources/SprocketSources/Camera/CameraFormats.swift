@@ -41,9 +41,9 @@ extension V4L2Field {
     switch self {
     case .progressive, .interlaced, .interlacedTopFirst, .interlacedBottomFirst: nil
     case .single:
-      "as single fields, half of a frame each, which Sprocket does not join; choose another --size"
+      "as single fields, half of a frame each, which Sprocket does not join; choose another size"
     case .sequential:
-      "with its two fields one behind the other, which Sprocket does not join; choose another --size"
+      "with its two fields one behind the other, which Sprocket does not join; choose another size"
     }
   }
 }

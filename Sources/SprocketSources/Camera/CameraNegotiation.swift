@@ -42,7 +42,7 @@ struct CameraNegotiation {
     let rates: CameraRates
   }
 
-  func choose(_ request: FormatRequest) throws(SourceError) -> CameraMode {
+  func choose(_ request: FormatRequest) throws(RunError) -> CameraMode {
     let known = try usable(request.format)
     let size = request.size.map { CameraSize($0.width, $0.height) }
     let fitting = known.flatMap { candidates($0, size) }
@@ -56,24 +56,24 @@ struct CameraNegotiation {
       rate: rate(request.rate, best.rates))
   }
 
-  private func usable(_ asked: PixelFormat?) throws(SourceError) -> [CameraFormat] {
+  private func usable(_ asked: PixelFormat?) throws(RunError) -> [CameraFormat] {
     guard !formats.isEmpty else {
-      throw SourceError(
+      throw RunError(
         .usage,
         "\(name) offers no format: it is a loopback that nobody feeds; start the program that writes "
           + "into it first")
     }
     let known = formats.filter { $0.pixelFormat != nil }
     guard !known.isEmpty else {
-      throw SourceError(
+      throw RunError(
         .usage,
         "\(name) offers only formats that Sprocket does not know (\(list(formats))); try "
-          + "--source-set conversion=on")
+          + "conversion=on", change: .sourceSetting)
     }
     guard let asked else { return known }
     let found = known.filter { $0.pixelFormat == asked }
     guard !found.isEmpty else {
-      throw SourceError(
+      throw RunError(
         .usage, "\(name) does not offer \(asked.settingText); it offers \(list(known))")
     }
     return found
@@ -163,20 +163,18 @@ struct CameraNegotiation {
     abs(rate.framesPerSecond - wanted) <= wanted * tolerance
   }
 
-  private func refusal(ofSize request: FormatRequest, among formats: [CameraFormat]) -> SourceError
-  {
+  private func refusal(ofSize request: FormatRequest, among formats: [CameraFormat]) -> RunError {
     let asked = request.size.map { "\($0.width)x\($0.height)" } ?? "any size"
     let sizes = formats.map { $0.sizes.map(\.text).joined(separator: ", ") }
     let offered = grouped(formats.map(\.fourCC), by: sizes).map { "\($0) at \($1)" }
-    return SourceError(
+    return RunError(
       .usage, "\(name) does not offer \(asked); it offers \(offered.joined(separator: "; "))")
   }
 
-  private func refusal(ofRate request: FormatRequest, among candidates: [Candidate]) -> SourceError
-  {
+  private func refusal(ofRate request: FormatRequest, among candidates: [Candidate]) -> RunError {
     let modes = candidates.map { "\($0.format.fourCC) \($0.size.text)" }
     let offered = grouped(modes, by: candidates.map(\.rates.text)).map { "\($0) at \($1)" }
-    return SourceError(
+    return RunError(
       .usage,
       "\(name) does not offer \(request.rate?.text ?? "any") frames/s there; it offers "
         + offered.joined(separator: "; "))

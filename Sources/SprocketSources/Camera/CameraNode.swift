@@ -48,7 +48,7 @@ struct CameraNode: Sendable {
   var title: String { "\(card) (\(path))" }
 
   /// The one that the user means: by node, by a link to one, or by name.
-  static func named(_ name: String) throws(SourceError) -> CameraNode {
+  static func named(_ name: String) throws(RunError) -> CameraNode {
     let path = name.contains("/") ? name : name.hasPrefix("video") ? "/dev/\(name)" : nil
     if let node = path.flatMap({ V4L2Node.at($0) }) { return CameraNode(node) }
     return try find(name, among: all())
@@ -56,10 +56,11 @@ struct CameraNode: Sendable {
 
   /// The one of that name, or of a part of a name that only one has, in any case. Without a name the
   /// first that may be opened and offers something, else the first. Pure.
-  static func find(_ name: String, among nodes: [CameraNode]) throws(SourceError) -> CameraNode {
+  static func find(_ name: String, among nodes: [CameraNode]) throws(RunError) -> CameraNode {
     guard !nodes.isEmpty else {
-      throw SourceError(
-        .usage, "there is no camera; plug one in, or take --source scene or file:PATH")
+      throw RunError(
+        .usage, "there is no camera; plug one in, or take the source scene or file:PATH",
+        change: .source)
     }
     if name.isEmpty { return nodes.first { $0.problem == nil && !$0.isIdle } ?? nodes[0] }
     let list = nodes.map(\.title).joined(separator: ", ")
@@ -67,10 +68,10 @@ struct CameraNode: Sendable {
     let exact = nodes.filter { $0.card == name }
     let near = exact.isEmpty ? nodes.filter { $0.card.lowercased().contains(lower) } : exact
     guard let found = near.first else {
-      throw SourceError(.usage, "there is no camera `\(name)`; there are: \(list)")
+      throw RunError(.usage, "there is no camera `\(name)`; there are: \(list)")
     }
     guard near.count == 1 else {
-      throw SourceError(
+      throw RunError(
         .usage,
         "`\(name)` fits several cameras: \(near.map(\.title).joined(separator: ", ")); name the node"
       )
@@ -96,7 +97,7 @@ extension CameraNode {
   }
 }
 
-extension SourceError {
+extension RunError {
   /// A device's error, as a sentence; busy devices with who has them.
   init(_ error: V4L2Error, name: String) {
     let code: Code =

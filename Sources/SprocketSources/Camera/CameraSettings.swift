@@ -26,7 +26,7 @@ public struct CameraSettings: SourceSettings {
   }
 
   // What --format, --size and --rate ask for is negotiated when the camera is open.
-  public mutating func request(_ request: FormatRequest) throws(SourceError) {
+  public mutating func request(_ request: FormatRequest) throws(RunError) {
     wanted = request
   }
 }

@@ -6,7 +6,7 @@ internal import SprocketV4L2
 extension CameraSource {
   /// Makes the writes that were asked for before the first frame. One that is refused is an error, one
   /// of which the driver makes something else is noted.
-  func takeFirstWrites() throws(SourceError) {
+  func takeFirstWrites() throws(RunError) {
     while let write = controls.port.take() {
       let control = controls.writable[Int(write.control)]
       let wanted = controls.port.controls[Int(write.control)]
@@ -20,7 +20,7 @@ extension CameraSource {
           firstNotes.append(note)
         }
       } catch {
-        throw SourceError(
+        throw RunError(
           error, refusing: write.value, of: wanted, flags: device!.flags(of: control.id) ?? 0,
           name: title)
       }
@@ -74,7 +74,7 @@ extension ControlDescription {
   }
 }
 
-extension SourceError {
+extension RunError {
   /// A driver refuses a value that was asked for.
   init(
     _ error: V4L2Error, refusing value: Double, of control: ControlDescription, flags: UInt32,

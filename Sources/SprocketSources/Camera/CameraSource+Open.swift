@@ -5,14 +5,14 @@ internal import SprocketV4L2
 // Opening a camera: finding it, agreeing on a format, looking at the first JPEG.
 
 extension CameraSource {
-  public func open() throws(SourceError) -> SourceDescription {
+  public func open() throws(RunError) -> SourceDescription {
     let node = try CameraNode.named(name)
     title = node.title
     try asking { () throws(V4L2Error) in
       if let problem = node.problem { throw problem }
       device = try V4L2Device(path: node.path, converts: settings.conversion)
     }
-    do throws(SourceError) {
+    do throws(RunError) {
       return try prepare()
     } catch {
       device = nil
@@ -22,18 +22,18 @@ extension CameraSource {
 
   /// Runs what asks the device; its errors become sentences. Between two such questions a camera that is
   /// slow to answer can be left.
-  func asking<Value>(_ body: () throws(V4L2Error) -> Value) throws(SourceError) -> Value {
+  func asking<Value>(_ body: () throws(V4L2Error) -> Value) throws(RunError) -> Value {
     if interruption.isSet {
-      throw SourceError(.interrupted, "opening \(title) was ended before its time")
+      throw RunError(.interrupted, "opening \(title) was ended before its time")
     }
     do throws(V4L2Error) {
       return try body()
     } catch {
-      throw SourceError(error, name: title)
+      throw RunError(error, name: title)
     }
   }
 
-  private func prepare() throws(SourceError) -> SourceDescription {
+  private func prepare() throws(RunError) -> SourceDescription {
     let formats = CameraFormat.all(of: device!)
     let negotiation = CameraNegotiation(name: title, formats: formats) { fourCC, size in
       CameraRates(self.device!.intervals(of: V4L2FourCC(fourCC), V4L2Size(size)))
@@ -75,7 +75,7 @@ extension CameraSource {
   }
 
   /// Sets format and size; a driver that makes another of them is refused.
-  private func set(_ mode: CameraMode) throws(SourceError) -> V4L2Format {
+  private func set(_ mode: CameraMode) throws(RunError) -> V4L2Format {
     let wanted = V4L2FourCC(mode.fourCC)
     let found = try asking { () throws(V4L2Error) in
       try device!.setFormat(wanted, V4L2Size(mode.size))
@@ -84,25 +84,26 @@ extension CameraSource {
     guard found.fourCC == wanted,
       settings.wanted.size == nil || CameraSize(found.size) == mode.size
     else {
-      throw SourceError(
+      throw RunError(
         .usage,
         "\(title) makes \(found.fourCC.text) \(CameraSize(found.size).text) of \(mode.fourCC) "
-          + "\(mode.size.text); ask for that with --format and --size")
+          + "\(mode.size.text); ask for that", change: .format, .size)
     }
     guard found.memoryPlanes == 1 else {
-      throw SourceError(
+      throw RunError(
         .usage,
         "\(title) gives \(mode.fourCC) in \(found.memoryPlanes) pieces of memory, which Sprocket does "
-          + "not take; choose another --format")
+          + "not take; choose another format", change: .format)
     }
     if let refusal = found.field.refusal {
-      throw SourceError(.usage, "\(title) gives \(mode.fourCC) \(mode.size.text) \(refusal)")
+      throw RunError(
+        .usage, "\(title) gives \(mode.fourCC) \(mode.size.text) \(refusal)", change: .size)
     }
     return found
   }
 
   /// Sets the rate; returns the one that the driver made of it. One that was asked for is held to.
-  private func setRate(_ mode: CameraMode) throws(SourceError) -> FrameRate {
+  private func setRate(_ mode: CameraMode) throws(RunError) -> FrameRate {
     guard let rate = mode.rate else {
       return device!.interval().flatMap { FrameRate($0) } ?? .unknown
     }
@@ -113,16 +114,17 @@ extension CameraSource {
     if let asked = settings.wanted.rate,
       found.map({ !CameraNegotiation.isSame($0, asked.framesPerSecond) }) ?? true
     {
-      throw SourceError(
+      throw RunError(
         .usage,
         "\(title) cannot be set to \(asked.text) frames/s"
-          + (found.map { "; it makes \($0.text) of them" } ?? ": leave out --rate"))
+          + (found.map { "; it makes \($0.text) of them" } ?? ": leave out the rate"), change: .rate
+      )
     }
     return found ?? rate
   }
 
   /// Maps buffers, and notes how frames lie in them.
-  private func makeBuffers(_ found: V4L2Format, _ pixels: PixelFormat) throws(SourceError) {
+  private func makeBuffers(_ found: V4L2Format, _ pixels: PixelFormat) throws(RunError) {
     try asking { () throws(V4L2Error) in try device!.makeBuffers(settings.buffers) }
     let count = device?.bufferCount ?? 0
     let place = CameraLayout(
@@ -131,11 +133,11 @@ extension CameraSource {
       min(least, unsafe device!.memory(index).count)
     }
     guard count >= 2, pixels.isEncoded || smallest >= place.byteCount else {
-      throw SourceError(
+      throw RunError(
         .failed,
         "\(title) gives \(count) buffers of \(smallest) bytes, too little for "
           + "\(CameraSize(found.size).text) \(found.fourCC.text); its driver is at fault: choose another "
-          + "--format or --size")
+          + "format or size", change: .format, .size)
     }
     layout = pixels.isEncoded ? nil : place
     loans = CameraLoans(
@@ -146,7 +148,7 @@ extension CameraSource {
   private static let longestLook = Duration.seconds(5)
 
   /// Lets the camera stream until a JPEG is in order, and returns the format as that has it.
-  private func look(_ format: FrameFormat) throws(SourceError) -> FrameFormat {
+  private func look(_ format: FrameFormat) throws(RunError) -> FrameFormat {
     try asking { () throws(V4L2Error) in try startStream() }
     defer {
       device!.stop()
@@ -162,16 +164,16 @@ extension CameraSource {
       let bytes = unsafe Span(_unsafeElements: bytes(of: frame))
       if !frame.isDamaged, let header = EncodedFrame(checking: bytes, fullHeight: format.height) {
         guard header.width == format.width, header.height == format.height else {
-          throw SourceError(
+          throw RunError(
             .failed,
             "\(title) sends \(header.width)x\(header.height) where its driver says "
-              + "\(format.width)x\(format.height); choose another --size")
+              + "\(format.width)x\(format.height); choose another size", change: .size)
         }
         return EncodedFrame.isUnpackable(bytes) ? header.described(format) : format
       }
       giveBack(frame.index)
     }
-    throw SourceError(
+    throw RunError(
       .failed,
       "\(title) gave no picture in \(patience.settingText): check its cable, or the program "
         + "that feeds it")

@@ -56,7 +56,7 @@ public final class CameraSource: Source {
   /// On CLOCK_MONOTONIC: when the last frame came or streaming began.
   private var lastArrival: Int64 = 0
   private var isStalled = false
-  var failure: SourceError?
+  var failure: RunError?
   /// What was found out before the first frame.
   var firstNotes: [String] = []
   var signal = CameraSignal()
@@ -76,18 +76,18 @@ public final class CameraSource: Source {
   public static let kind = SourceKind(
     "camera", "a camera of this machine", argument: "NAME", isArgumentOptional: true,
     CameraSettings.self
-  ) { (name, settings) throws(SourceError) in CameraSource(name: name, settings) }
+  ) { (name, settings) throws(RunError) in CameraSource(name: name, settings) }
 
   /// Whether this machine has a camera that gives something, or that only its user's rights bar.
   public static var hasCamera: Bool { CameraNode.all().contains(where: \.isWorthTaking) }
 
   public func interrupt() { interruption.set() }
 
-  public func next(timeout: Int64) throws(SourceError) -> Arrival {
+  public func next(timeout: Int64) throws(RunError) -> Arrival {
     if let failure { throw failure }
     if interruption.isSet { return .end }
     if let held { return .frame(held.arrived) }
-    do throws(SourceError) {
+    do throws(RunError) {
       if !isStreaming { try begin() }
       takeWrites()
       giveBackIdle()
@@ -101,7 +101,7 @@ public final class CameraSource: Source {
 
   /// Starts the stream. What was written to controls before shows from the first frame on; what of it is
   /// refused ends the run, for it was asked for.
-  private func begin() throws(SourceError) {
+  private func begin() throws(RunError) {
     try takeFirstWrites()
     readWatched()
     try asking { () throws(V4L2Error) in try startStream() }
@@ -161,7 +161,7 @@ public final class CameraSource: Source {
     if firstNumber != nil, waited > max(4 * period, 500_000_000) { isStalled = true }
     guard waited > max(settings.timeout.nanosecondCount, 4 * period) else { return }
     let seconds = Double(waited / 100_000_000) / 10
-    failure = SourceError(
+    failure = RunError(
       .failed,
       "\(title) has given no frame for \(seconds.settingText) s: check its cable, or the program that "
         + "feeds it")

@@ -130,7 +130,7 @@ extension FrameRate {
   }
 }
 
-extension SourceError {
+extension RunError {
   /// Why a file cannot be opened.
   init(opening error: MediaError) {
     let code: Code =

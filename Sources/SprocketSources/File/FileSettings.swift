@@ -24,5 +24,5 @@ public struct FileSettings: SourceSettings {
 extension FileSource {
   public static let kind = SourceKind(
     "file", "a video file of this machine, at its own times", argument: "PATH", FileSettings.self
-  ) { (path, settings) throws(SourceError) in FileSource(path: path, settings) }
+  ) { (path, settings) throws(RunError) in FileSource(path: path, settings) }
 }

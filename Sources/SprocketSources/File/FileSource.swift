@@ -57,7 +57,7 @@ public final class FileSource: Source {
   private var start: Int64?
   /// At real pace: the time of the last frame that was due.
   private var lastDue: Int64?
-  private var failure: SourceError?
+  private var failure: RunError?
   private var hasSound = false
   private var hasOddAngle = false
   private var damage = EncodedDamage()
@@ -72,7 +72,7 @@ public final class FileSource: Source {
   private var isReal: Bool { settings.pace == .real }
 
   /// Reads as far as the first frame, whose format is the file's.
-  public func open() throws(SourceError) -> SourceDescription {
+  public func open() throws(RunError) -> SourceDescription {
     let info: MediaInfo
     do throws(MediaError) {
       info = try openReader()
@@ -92,14 +92,14 @@ public final class FileSource: Source {
       }
       if settings.from > .zero { try begin(at: settings.from) }
     } catch {
-      throw SourceError(opening: error)
+      throw RunError(opening: error)
     }
     if held == nil, settings.from > .zero {
-      throw SourceError(
+      throw RunError(
         .usage, "\(path) has no frame at \(settings.from.settingText) or later; begin earlier")
     }
     guard held != nil, let format = held?.format ?? described(info) else {
-      throw SourceError(.usage, damage.refusal(of: path))
+      throw RunError(.usage, damage.refusal(of: path))
     }
     self.format = format
     return description(format, count: settings.from > .zero ? nil : info.frameCount)
@@ -143,14 +143,14 @@ public final class FileSource: Source {
       presentation: presentation)
   }
 
-  public func next(timeout: Int64) throws(SourceError) -> Arrival {
+  public func next(timeout: Int64) throws(RunError) -> Arrival {
     if let failure { throw failure }
     if held == nil, !interruption.isSet {
       do throws(MediaError) {
         try read()
       } catch {
         if error.code == .interrupted { return .end }
-        let failed = SourceError(.failed, error.description)
+        let failed = RunError(.failed, error.description)
         failure = failed
         throw failed
       }

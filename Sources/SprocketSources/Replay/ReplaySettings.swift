@@ -23,5 +23,5 @@ public struct ReplaySettings: SourceSettings {
 extension ReplaySource {
   public static let kind = SourceKind(
     "replay", "a dump, or another MCAP file with images", argument: "PATH", ReplaySettings.self
-  ) { (path, settings) throws(SourceError) in ReplaySource(path: path, settings) }
+  ) { (path, settings) throws(RunError) in ReplaySource(path: path, settings) }
 }

@@ -5,13 +5,13 @@ internal import SprocketMCAP
 
 extension ReplaySource {
   /// Takes the first channel with images that can be played.
-  func findForeign() throws(SourceError) {
+  func findForeign() throws(RunError) {
     for channel in index?.foreignChannels ?? [] {
       guard var opened = reader.take() else { return }
       do throws(MCAPError) {
         try index?.takeForeign(channel, &opened)
       } catch {
-        throw SourceError(opening: error)
+        throw RunError(opening: error)
       }
       reader = consume opened
       if let format = try foreignFormat() {
@@ -22,7 +22,7 @@ extension ReplaySource {
   }
 
   /// The format of the first image that has one.
-  private func foreignFormat() throws(SourceError) -> FrameFormat? {
+  private func foreignFormat() throws(RunError) -> FrameFormat? {
     guard let index else { return nil }
     for frame in index.frames.prefix(Self.patience) {
       guard let place = frame.place else { continue }
@@ -42,7 +42,7 @@ extension ReplaySource {
   }
 }
 
-extension SourceError {
+extension RunError {
   /// Why a file cannot be opened.
   init(opening error: MCAPError) {
     self.init(error.code == .interrupted ? .interrupted : .usage, error.description)

@@ -5,21 +5,21 @@ internal import Synchronization
 // Messages of a replay about its file.
 
 extension ReplaySource {
-  func nothingToPlay() -> SourceError {
+  func nothingToPlay() -> RunError {
     if index?.sessions.isEmpty == false {
-      return SourceError(
+      return RunError(
         .usage,
         "\(path) is a dump without a whole chunk of frames: there is nothing to replay; record it anew"
       )
     }
     if let place = reader?.damagedAt {
-      return SourceError(
+      return RunError(
         .usage,
         "\(path) is damaged at byte \(place), before its first frame: copy or record it anew"
       )
     }
     let kinds = "JPEGs (foxglove.CompressedImage) or pictures (foxglove.RawImage) of a known format"
-    return SourceError(
+    return RunError(
       .usage, "\(path) has no frames to replay: give a dump, or an MCAP file with \(kinds)")
   }
 
@@ -45,7 +45,7 @@ extension ReplaySource {
     let late = settings.live ? 0 : index.lateCount
     if late > 0 {
       let frames = late == 1 ? "1 frame" : "\(late) frames"
-      notes.append("\(frames) of \(path) came too late then: --stage latedrop drops them again")
+      notes.append("\(frames) of \(path) came too late then: the stage latedrop drops them again")
     }
     return notes.isEmpty ? nil : notes.joined(separator: "; ")
   }

@@ -49,18 +49,18 @@ public final class ReplaySource: Source {
   }
 
   /// Reads what the file tells of all frames, so that it takes a while with a long one.
-  public func open() throws(SourceError) -> SourceDescription {
+  public func open() throws(RunError) -> SourceDescription {
     do throws(MCAPError) {
       var opened = try MCAPReader.open(path) { [interruption] in interruption.isSet }
       index = try ReplayIndex(&opened)
       reader = consume opened
     } catch {
-      throw SourceError(opening: error)
+      throw RunError(opening: error)
     }
     if index?.sessions.isEmpty == true { try findForeign() }
     guard let index, !index.frames.isEmpty else { throw nothingToPlay() }
     guard let begin = index.place(at: settings.from) else {
-      throw SourceError(
+      throw RunError(
         .usage, "\(path) has no frame at \(settings.from.settingText) or later; begin earlier")
     }
     place = begin
@@ -98,7 +98,7 @@ public final class ReplaySource: Source {
 
   // MARK: Playing
 
-  public func next(timeout: Int64) throws(SourceError) -> Arrival {
+  public func next(timeout: Int64) throws(RunError) -> Arrival {
     guard let index, place < index.frames.count, !interruption.isSet else { return .end }
     let frame = index.frames[place]
     if let session, frame.epoch != session.epoch, !index.sessions.isEmpty,
@@ -111,7 +111,7 @@ public final class ReplaySource: Source {
     if frame.skipped > 0 { return .frame(announceSkipped(frame)) }
     guard waits(until: frame, timeout) else { return .nothing }
     if !isAnnounced, let place = frame.place {
-      do throws(SourceError) {
+      do throws(RunError) {
         image = try load(place)
       } catch {
         if error.code == .interrupted { return .end }
@@ -128,7 +128,7 @@ public final class ReplaySource: Source {
   }
 
   /// Brings the chunk of an image into memory.
-  func load(_ place: MCAPMessagePlace) throws(SourceError) -> ReplayImage? {
+  func load(_ place: MCAPMessagePlace) throws(RunError) -> ReplayImage? {
     var found: ReplayImage?
     let chunk = Int(place.chunk)
     guard let offset = reader?.chunks[chunk].offset else { return nil }
@@ -137,8 +137,8 @@ public final class ReplaySource: Source {
       try reader?.load(chunk)
     } catch {
       guard error.code == .damaged else {
-        let code: SourceError.Code = error.code == .interrupted ? .interrupted : .failed
-        throw SourceError(code, error.description)
+        let code: RunError.Code = error.code == .interrupted ? .interrupted : .failed
+        throw RunError(code, error.description)
       }
       damaged.withLock { $0.append(offset) }
       return nil

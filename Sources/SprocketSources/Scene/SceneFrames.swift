@@ -28,7 +28,7 @@ final class SceneFrames {
 
   /// Makes what frames of that size need. Allocates, and takes some 0.25 µs per pixel the first
   /// time, and the drawing of all cached frames.
-  func select(isAlternate: Bool) throws(SourceError) -> (format: FrameFormat, capacity: Int) {
+  func select(isAlternate: Bool) throws(RunError) -> (format: FrameFormat, capacity: Int) {
     let index = isAlternate ? 1 : 0
     let selected: SceneImager
     if let made = imagers[index] {

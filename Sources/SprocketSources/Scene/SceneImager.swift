@@ -12,7 +12,7 @@ final class SceneImager {
 
   init(
     _ settings: SceneSettings, isAlternate: Bool, _ interruption: SourceInterrupt
-  ) throws(SourceError) {
+  ) throws(RunError) {
     let (width, height) = settings.size(isAlternate: isAlternate)
     format = settings.frameFormat(width: width, height: height)
     let renderer = SceneRenderer(
@@ -23,7 +23,7 @@ final class SceneImager {
       capacity = SceneJPEG.capacity(width: width, height: height, subsampling: chroma) ?? 0
       jpeg = SceneJPEG(renderer, subsampling: chroma, quality: settings.quality)
       guard jpeg != nil else {
-        throw SourceError(.failed, "the scene cannot set up its JPEG encoder: out of memory")
+        throw RunError(.failed, "the scene cannot set up its JPEG encoder: out of memory")
       }
     } else {
       capacity = settings.format.byteCount(width: width, height: height)

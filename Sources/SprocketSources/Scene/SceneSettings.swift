@@ -154,7 +154,7 @@ extension SceneSettings {
       color: Color(range: .full, matrix: .bt601, transfer: transfer), rate: rate)
   }
 
-  public mutating func request(_ request: FormatRequest) throws(SourceError) {
+  public mutating func request(_ request: FormatRequest) throws(RunError) {
     format = request.format ?? format
     width = request.size?.width ?? width
     height = request.size?.height ?? height
@@ -162,40 +162,40 @@ extension SceneSettings {
   }
 
   /// Throws what makes the settings impossible together.
-  func check() throws(SourceError) {
+  func check() throws(RunError) {
     guard format == .mjpeg || SceneFrameWriter.rawFormats.contains(format) else {
       let offered = ([.mjpeg] + SceneFrameWriter.rawFormats).map(\.settingText)
-      throw SourceError(
+      throw RunError(
         .usage,
         "the scene does not draw \(format.settingText); choose \(offered.joined(separator: ", "))")
     }
     guard (16...8192).contains(width), (16...8192).contains(height) else {
-      throw SourceError(
+      throw RunError(
         .usage, "the scene draws 16x16 to 8192x8192 pixels, not \(width)x\(height)")
     }
     guard rate.frames > 0, rate.seconds > 0, rate.framesPerSecond <= 10_000 else {
-      throw SourceError(.usage, "the scene needs a rate above 0 and up to 10000 frames per second")
+      throw RunError(.usage, "the scene needs a rate above 0 and up to 10000 frames per second")
     }
     let most = Self.cacheLimit / worstBytes
     guard cached <= most else {
-      throw SourceError(
+      throw RunError(
         .usage,
         "cached=\(cached) frames of \(width)x\(height) could take more than 2 GB; "
           + (most > 0 ? "give cached=\(most) or less, or" : "draw each with cached=0, or")
-          + " choose a smaller --size")
+          + " choose a smaller size", change: .size, .sourceSetting)
     }
     try checkThatCachedFramesShowAll()
   }
 
   /// A cached scene repeats its first frames: what begins after them would never be seen.
-  private func checkThatCachedFramesShowAll() throws(SourceError) {
+  private func checkThatCachedFramesShowAll() throws(RunError) {
     let last = Double(cached - 1) * (1 / rate.framesPerSecond)
     let late = [
       ("lightat", lightAt, lightStep), ("focusat", focusAt, focusStep),
       ("panstart", panStart, abs(panX) + abs(panY)),
     ].first { _, start, size in size != 0 && start > last }
     guard cached > 0, let (name, start, _) = late else { return }
-    throw SourceError(
+    throw RunError(
       .usage,
       "\(name)=\(start) would never be seen, as the last of cached=\(cached) frames is at "
         + "\(Int(last * 1000)) ms; let it begin by then, or draw each with cached=0")

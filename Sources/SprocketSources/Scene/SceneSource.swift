@@ -38,12 +38,12 @@ public final class SceneSource: Source {
   /// `--source scene`.
   public static let kind = SourceKind(
     "scene", "the built-in synthetic camera", SceneSettings.self
-  ) { (_, settings) throws(SourceError) in
+  ) { (_, settings) throws(RunError) in
     try SceneSource(settings)
   }
 
   /// Throws for settings that are impossible together; draws nothing yet.
-  public init(_ settings: SceneSettings) throws(SourceError) {
+  public init(_ settings: SceneSettings) throws(RunError) {
     try settings.check()
     self.settings = settings
     frames = SceneFrames(settings, interruption)
@@ -65,7 +65,7 @@ public final class SceneSource: Source {
     ControlDescription(name: "lens", unit: "", minimum: 0, maximum: 1),
   ]
 
-  public func open() throws(SourceError) -> SourceDescription {
+  public func open() throws(RunError) -> SourceDescription {
     if interruption.isSet { throw Self.interrupted }
     if !settings.truth.isEmpty { truthFile = try SceneTruthFile(path: settings.truth) }
     let description = try describe(isAlternate: false)
@@ -74,7 +74,7 @@ public final class SceneSource: Source {
     return description
   }
 
-  private func describe(isAlternate: Bool) throws(SourceError) -> SourceDescription {
+  private func describe(isAlternate: Bool) throws(RunError) -> SourceDescription {
     let (format, capacity) = try frames.select(isAlternate: isAlternate)
     if interruption.isSet { throw Self.interrupted }
     return SourceDescription(
@@ -82,14 +82,14 @@ public final class SceneSource: Source {
       capacity: capacity, controls: port)
   }
 
-  private static var interrupted: SourceError {
-    SourceError(.interrupted, "drawing the scene was ended before its time")
+  private static var interrupted: RunError {
+    RunError(.interrupted, "drawing the scene was ended before its time")
   }
 
   public func interrupt() { interruption.set() }
 
-  public func next(timeout: Int64) throws(SourceError) -> Arrival {
-    do throws(SourceError) {
+  public func next(timeout: Int64) throws(RunError) -> Arrival {
+    do throws(RunError) {
       return try look(timeout)
     } catch {
       if error.code == .interrupted { return .end }
@@ -97,7 +97,7 @@ public final class SceneSource: Source {
     }
   }
 
-  private func look(_ timeout: Int64) throws(SourceError) -> Arrival {
+  private func look(_ timeout: Int64) throws(RunError) -> Arrival {
     if interruption.isSet { throw Self.interrupted }
     // What is written before the first frame is how the camera starts.
     while let write = port?.take() { frames.write(write, from: newest.map { $0 + delay } ?? 0) }
@@ -179,8 +179,9 @@ public final class SceneSource: Source {
     contractBroken("gives memory back to the scene, which lends none; give it to its owner")
   }
 
-  public func close() {
+  public func close() throws(RunError) {
+    defer { truthFile = nil }
     truthFile?.flush()
-    truthFile = nil
+    try truthFile?.check()
   }
 }

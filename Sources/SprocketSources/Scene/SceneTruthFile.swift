@@ -12,11 +12,11 @@ package struct SceneTruthFile: ~Copyable {
   private static let capacity = 1 << 18
 
   /// Creates the file, or empties it.
-  package init(path: String) throws(SourceError) {
+  package init(path: String) throws(RunError) {
     self.path = path
     descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else {
-      throw SourceError(
+      throw RunError(
         .usage,
         "cannot write the scene's truth to \(path): \(Self.message(errno)); choose another truth=")
     }
@@ -51,9 +51,9 @@ package struct SceneTruthFile: ~Copyable {
   }
 
   /// Throws if anything could not be written.
-  package func check() throws(SourceError) {
+  package func check() throws(RunError) {
     guard failure != 0 else { return }
-    throw SourceError(
+    throw RunError(
       .failed, "cannot write the scene's truth to \(path): \(Self.message(failure))")
   }
 

@@ -1,65 +1,67 @@
 import Glibc
 import SprocketCore
 
-extension SinkError {
+extension RunError {
   /// What to tell the user when a file cannot be opened for writing; `code` is an `errno`.
-  static func opening(_ path: String, purpose: String, _ code: Int32) -> SinkError {
+  static func opening(_ path: String, purpose: String, _ code: Int32) -> RunError {
     let start = "cannot write \(purpose) to \(path.isEmpty ? "an empty path" : path): "
     switch code {
-    case ENOENT where path.isEmpty: return SinkError(.usage, start + "give the name of a file")
+    case ENOENT where path.isEmpty: return RunError(.usage, start + "give the name of a file")
     case ENOENT where unsafe access(parent(of: path), F_OK) != 0:
-      return SinkError(.usage, start + "the directory \(parent(of: path)) does not exist; make it")
+      return RunError(.usage, start + "the directory \(parent(of: path)) does not exist; make it")
     case ENOTDIR:
-      return SinkError(.usage, start + "\(parent(of: path)) is not a directory; choose another")
-    case EISDIR: return SinkError(.usage, start + "it is a directory; give the name of a file")
+      return RunError(.usage, start + "\(parent(of: path)) is not a directory; choose another")
+    case EISDIR: return RunError(.usage, start + "it is a directory; give the name of a file")
     case EEXIST:
-      return SinkError(.usage, start + "it exists; choose another name or add --overwrite")
+      return RunError(
+        .usage, start + "it exists; choose another name, or let it be overwritten",
+        change: .overwrite)
     case EACCES, EPERM:
-      return SinkError(.usage, start + "it is not writable for you; choose another place")
-    case EROFS: return SinkError(.usage, start + "the disk is read-only; choose another place")
+      return RunError(.usage, start + "it is not writable for you; choose another place")
+    case EROFS: return RunError(.usage, start + "the disk is read-only; choose another place")
     case ENOSPC, EDQUOT:
-      return SinkError(.failed, start + "the disk is full; free some space or choose another place")
+      return RunError(.failed, start + "the disk is full; free some space or choose another place")
     case EIO, ENODEV, ESTALE:
-      return SinkError(
+      return RunError(
         .failed, start + "its disk is gone or broken (\(text(code))); choose another place")
     case EMFILE, ENFILE:
-      return SinkError(.failed, start + "too many files are open; raise the limit with ulimit -n")
-    default: return SinkError(.usage, start + "\(text(code)); choose another place")
+      return RunError(.failed, start + "too many files are open; raise the limit with ulimit -n")
+    default: return RunError(.usage, start + "\(text(code)); choose another place")
     }
   }
 
   /// What to tell the user when an open file takes no more; `code` is an `errno`.
-  static func writing(_ name: String, _ code: Int32) -> SinkError {
+  static func writing(_ name: String, _ code: Int32) -> RunError {
     let start = "writing to \(name) failed: "
     switch code {
-    case EPIPE: return SinkError(.readerGone, "the reader of \(name) went away")
+    case EPIPE: return RunError(.readerGone, "the reader of \(name) went away")
     case ENOSPC:
-      return SinkError(.failed, start + "the disk is full; free some space and run again")
+      return RunError(.failed, start + "the disk is full; free some space and run again")
     case EDQUOT:
-      return SinkError(.failed, start + "your quota is used up; free some space and run again")
+      return RunError(.failed, start + "your quota is used up; free some space and run again")
     case EFBIG:
-      return SinkError(
+      return RunError(
         .failed,
         start + "the file is as large as its file system or ulimit -f allows; "
           + "choose another place")
     case EIO, ENODEV, ENXIO, ESTALE, EROFS, ENOTCONN:
-      return SinkError(
+      return RunError(
         .failed, start + "its disk is gone or broken (\(text(code))); check it and run again")
     case EBADF:
-      return SinkError(.usage, start + "it is not open for writing; redirect it to a file or pipe")
+      return RunError(.usage, start + "it is not open for writing; redirect it to a file or pipe")
     default:
-      return SinkError(.failed, start + "\(text(code)); choose another place and run again")
+      return RunError(.failed, start + "\(text(code)); choose another place and run again")
     }
   }
 
-  static func device(_ path: String, purpose: String) -> SinkError {
-    SinkError(
+  static func device(_ path: String, purpose: String) -> RunError {
+    RunError(
       .usage,
       "cannot write \(purpose) to \(path): it is a device or pipe; give the name of a file")
   }
 
-  static func inUse(_ path: String, purpose: String) -> SinkError {
-    SinkError(
+  static func inUse(_ path: String, purpose: String) -> RunError {
+    RunError(
       .usage,
       "cannot write \(purpose) to \(path): another run is writing it; choose another name, or wait")
   }
@@ -67,8 +69,8 @@ extension SinkError {
   /// Under the name that the file has until it is complete lies what is not written; `what` says why.
   static func occupied(
     _ path: String, partial: String, purpose: String, _ what: String
-  ) -> SinkError {
-    SinkError(
+  ) -> RunError {
+    RunError(
       .usage,
       "cannot write \(purpose) to \(path): \(partial), which it is called until it is complete, "
         + "\(what); move that away or choose another name")
@@ -77,7 +79,7 @@ extension SinkError {
   /// The same; `code` is the `errno` of opening it.
   static func occupied(
     _ path: String, partial: String, purpose: String, _ code: Int32
-  ) -> SinkError {
+  ) -> RunError {
     switch code {
     case ELOOP: .occupied(path, partial: partial, purpose: purpose, "is a symbolic link")
     case EISDIR: .occupied(path, partial: partial, purpose: purpose, "is a folder")
@@ -89,15 +91,15 @@ extension SinkError {
   }
 
   /// What an earlier run left lies where this one would write.
-  static func leftOver(_ path: String, partial: String, purpose: String) -> SinkError {
-    SinkError(
+  static func leftOver(_ path: String, partial: String, purpose: String) -> RunError {
+    RunError(
       .usage,
       "cannot write \(purpose) to \(path): a run that did not end left \(partial); move it "
-        + "away to keep it, or add --overwrite to lose it")
+        + "away to keep it, or let it be overwritten", change: .overwrite)
   }
 
-  static func noReader(_ path: String, purpose: String) -> SinkError {
-    SinkError(
+  static func noReader(_ path: String, purpose: String) -> RunError {
+    RunError(
       .usage, "cannot write \(purpose) to \(path): nobody reads that pipe; start its reader first")
   }
 
@@ -105,9 +107,9 @@ extension SinkError {
   /// `errno`.
   static func naming(
     _ path: String, partial: String, _ code: Int32, _ descriptor: Int32
-  ) -> SinkError {
+  ) -> RunError {
     if code == ENOENT, let moved = place(of: descriptor) {
-      return SinkError(
+      return RunError(
         .failed,
         "\(path) cannot be given its name: \(partial) was moved during the run; the file is \(moved), "
           + "rename it")
@@ -115,17 +117,17 @@ extension SinkError {
     return naming(path, partial: partial, code)
   }
 
-  static func naming(_ path: String, partial: String, _ code: Int32) -> SinkError {
+  static func naming(_ path: String, partial: String, _ code: Int32) -> RunError {
     switch code {
     case EEXIST:
-      SinkError(
+      RunError(
         .failed,
         "\(path) appeared during the run and is kept; the new file is \(partial), rename it")
     case ENOENT:
-      SinkError(
+      RunError(
         .failed, "writing to \(path) failed: \(partial) was removed during the run; run again")
     default:
-      SinkError(
+      RunError(
         .failed,
         "\(path) cannot be given its name: \(text(code)); the file is \(partial), rename it")
     }
