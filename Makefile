@@ -58,9 +58,10 @@ run: release
 release: packages
 	swift build $(RELEASE) --product sprocket
 
-# Makes the mistakes that docs/traps.md lists, for the judges.
+# Programs of the judges: makes the mistakes that docs/traps.md lists; has a source and a sink of its own.
 traps: release
 	swift build $(RELEASE) --product SprocketTraps
+	swift build $(RELEASE) --product SprocketOwn
 
 # Two steps at a time, since most builds and judges keep one core busy; then what needs the machine to
 # itself. The longest come first. Tests/step tells how long each took.

@@ -144,6 +144,10 @@ let package = Package(
     .executableTarget(
       name: "SprocketTraps", dependencies: ["Sprocket"], path: "Tests/Traps",
       swiftSettings: settings),
+    // A command line with a source and a sink of its own, for `make judge`, too.
+    .executableTarget(
+      name: "SprocketOwn", dependencies: ["Sprocket", "SprocketCommandLine"], path: "Tests/Own",
+      swiftSettings: settings),
     // Style as a test.
     .testTarget(name: "TidyTests", path: "Tests/Tidy", swiftSettings: settings),
   ]

@@ -43,7 +43,8 @@ export -f swift
 compile_documents() {
   local package=Examples/Documents
   mkdir -p "$package/Sources"
-  cp Examples/Program/Package.swift "$package"
+  sed 's/.*"SprocketStages".*/&\n        .product(name: "SprocketCommandLine", package: "sprocket"),/' \
+    Examples/Program/Package.swift >"$package/Package.swift"
   awk '
     /^import / && inside { if (!seen[$0]++) imports = imports $0 "\n"; next }
     /^```swift$/ { inside = 1; printf "func block%d() async throws {\n", ++count; next }
@@ -56,5 +57,5 @@ compile_documents() {
 
 cd "$copy"
 run_commands .
-compile_documents docs/library.md
+compile_documents README.md docs/library.md
 for example in Examples/*/README.md; do run_commands "${example%/README.md}"; done

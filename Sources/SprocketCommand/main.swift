@@ -1,3 +1,3 @@
 import SprocketCommandLine
 
-sprocketMain(stages: builtinStages)
+sprocketMain()

@@ -48,21 +48,19 @@ struct RecordingOptions: ParsableArguments {
   }
 
   /// In the order of the options.
-  func sinks(overwrite: Bool) -> [any Sink] {
-    var sinks: [any Sink] = []
-    let quality = quality ?? 90
-    if let movie { sinks.append(MovieSink(path: movie, quality: quality, overwrite: overwrite)) }
+  func sinks(_ registry: Registry) throws(RunError) -> [SinkChoice] {
+    var sinks: [SinkChoice] = []
+    let quality = quality?.settingText
+    if let movie {
+      sinks.append(
+        try registry.sink(option: "--movie", "movie", movie, ["quality": quality]))
+    }
     if let stills {
       sinks.append(
-        StillSink(path: stills, every: every, quality: quality, overwrite: overwrite))
+        try registry.sink(
+          option: "--stills", "stills", stills, ["every": every?.settingText, "quality": quality]))
     }
-    if let dump {
-      let sink = DumpSink(path: dump, overwrite: overwrite)
-      sinks += [sink, sink.fates]
-    }
+    if let dump { sinks.append(try registry.sink(option: "--dump", "dump", dump)) }
     return sinks
   }
-
-  /// Files that are written, with the options that name them.
-  var paths: [(option: String, path: String?)] { [("--movie", movie), ("--dump", dump)] }
 }

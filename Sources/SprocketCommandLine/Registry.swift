@@ -4,19 +4,27 @@ internal import Sprocket
 struct Registry {
   let stages: [Plugin]
   let sources: [SourceKind]
+  let sinks: [SinkKind]
 
-  init(stages: [Plugin]) throws(RunError) {
+  init(stages: [Plugin], sources: [SourceKind], sinks: [SinkKind]) throws(RunError) {
     self.stages = stages.sorted { $0.name < $1.name }
-    sources = builtinSources
-    for (one, next) in zip(self.stages, self.stages.dropFirst()) where one.name == next.name {
-      throw RunError(.usage, "two stages are called \(one.name); rename one of them")
-    }
+    self.sources = sources.sorted { $0.name < $1.name }
+    self.sinks = sinks.sorted { $0.name < $1.name }
+    try Self.refuseEqual(stages.map(\.name), "stages")
+    try Self.refuseEqual(sources.map(\.name), "sources")
+    try Self.refuseEqual(sinks.map(\.name), "sinks")
     for plugin in stages {
       guard let name = plugin.ambiguousSetting else { continue }
       throw RunError(
         .usage,
         "the stages of \(plugin.name) differ on the setting `\(name)`: give it the same unit, "
           + "default and allowed values in each, or another name in one")
+    }
+  }
+
+  private static func refuseEqual(_ names: [String], _ nouns: String) throws(RunError) {
+    for (index, name) in names.enumerated() where names[..<index].contains(name) {
+      throw RunError(.usage, "two \(nouns) are called \(name); rename one of them")
     }
   }
 
@@ -42,6 +50,35 @@ struct Registry {
     return StageChoice(plugin, values: try keyValues(pairs, option: "--stage \(plugin.name)"))
   }
 
+  /// `NAME[:ARGUMENT][,KEY=VALUE...]`; without an argument `NAME:KEY=VALUE,...`.
+  func sink(_ text: String) throws(RunError) -> SinkChoice {
+    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    let name = String(parts[0])
+    guard let kind = sinks.first(where: { $0.name == name }) else {
+      throw RunError(
+        .usage,
+        "there is no sink `\(name)`; "
+          + (nearestName(to: name, among: sinks.map(\.name)).map { "did you mean `\($0)`? " } ?? "")
+          + "there are: \(sinks.map(\.usage).joined(separator: ", "))")
+    }
+    var pairs = parts.dropFirst().first?.split(separator: ",").map(String.init) ?? []
+    let argument = pairs.first?.contains("=") == false ? pairs.removeFirst() : ""
+    return SinkChoice(
+      option: "--sink \(name)", kind: kind, argument: argument,
+      values: try keyValues(pairs, option: "--sink \(name)"))
+  }
+
+  /// A sink that has an option of its own.
+  func sink(
+    option: String, _ name: String, _ argument: String = "", _ values: [String: String?] = [:]
+  ) throws(RunError) -> SinkChoice {
+    guard let kind = sinks.first(where: { $0.name == name }) else {
+      throw RunError(.usage, "\(option): \(programName) has no sink `\(name)`")
+    }
+    return SinkChoice(
+      option: option, kind: kind, argument: argument, values: values.compactMapValues(\.self))
+  }
+
   /// The kind of `NAME[:ARGUMENT]`.
   func source(named text: String) -> SourceKind? {
     sources.first { $0.name == text.prefix { $0 != ":" } }
@@ -65,6 +102,17 @@ struct Registry {
     return try kind.make(
       argument: parts.count == 2 ? String(parts[1]) : "", values: values, request: request)
   }
+}
+
+/// A sink that is asked for, and by which option.
+struct SinkChoice {
+  let option: String
+  let kind: SinkKind
+  let argument: String
+  let values: [String: String]
+
+  /// The file that it writes, if any.
+  var path: String? { kind.argument == "PATH" && !argument.isEmpty ? argument : nil }
 }
 
 /// `KEY=VALUE` each; a key given twice is an error.

@@ -4,10 +4,10 @@ internal import Sprocket
 extension RunCommand {
   /// Throws if two options name the same file, or one names the partial file of the other: one
   /// option would destroy what the other writes or reads.
-  func checkPaths() throws(RunError) {
+  func checkPaths(_ sinks: [SinkChoice]) throws(RunError) {
     try checkSource()
     var options: [String: (option: String, path: String)] = [:]
-    for (option, path) in paths where !Self.isStandardOutput(path) {
+    for (option, path) in paths(sinks) where !Self.isStandardOutput(path) {
       guard let file = Self.resolved(file: path) else { continue }
       let partial = option == "--source" ? nil : OutputFile.partialPath(of: file)
       for (name, isPartial) in [(file, false)] + (partial.map { [($0, true)] } ?? []) {
@@ -20,16 +20,16 @@ extension RunCommand {
             : "\(other.option) \(other.path) and \(option) \(path) meet in the same file, which one "
               + "of them makes on the way; move it away or choose another name")
       }
-      try checkFolders(option, path, file)
+      try checkFolders(option, path, file, sinks)
     }
   }
 
   /// Throws where several options would write to standard output, or it is closed.
-  func checkStandardOutput(isClosed: Bool) throws(RunError) {
-    let named = paths.filter { $0.option != "--source" && Self.isStandardOutput($0.path) }.map {
-      "\($0.option) \($0.path)"
-    }
-    let writers = (pipe.map { ["--pipe \($0.rawValue)"] } ?? []) + named
+  func checkStandardOutput(_ sinks: [SinkChoice], isClosed: Bool) throws(RunError) {
+    let named = paths(sinks).filter { $0.option != "--source" && Self.isStandardOutput($0.path) }
+    let pipes = sinks.filter { $0.kind.name == PipeSink.kind.name }
+    let writers =
+      pipes.map { "\($0.option) \($0.argument)" } + named.map { "\($0.option) \($0.path)" }
     if writers.count > 1 {
       throw RunError(
         .usage,
@@ -47,8 +47,9 @@ extension RunCommand {
 
   /// Removes the empty partial files of a run that is abandoned while it is being opened. Only
   /// files that this process has open are removed.
-  func removeEmptyFiles() {
-    for (option, path) in paths where option != "--source" && !Self.isStandardOutput(path) {
+  func removeEmptyFiles(_ registry: Registry) {
+    let sinks = (try? sinkChoices(registry)) ?? []
+    for (option, path) in paths(sinks) where option != "--source" && !Self.isStandardOutput(path) {
       guard let partial = Self.resolved(file: path).map({ OutputFile.partialPath(of: $0) }) else {
         continue
       }
@@ -77,9 +78,14 @@ extension RunCommand {
   }
 
   /// Throws where a file has a name that --stills or --movie would write by itself.
-  private func checkFolders(_ option: String, _ path: String, _ file: String) throws(RunError) {
+  private func checkFolders(
+    _ option: String, _ path: String, _ file: String, _ sinks: [SinkChoice]
+  ) throws(RunError) {
+    func argument(of kind: SinkKind) -> String? {
+      sinks.first { $0.kind.name == kind.name }?.argument
+    }
     let (folder, name) = Self.parts(file)
-    if let stills = recording.stills, StillSink.isStill(name),
+    if let stills = argument(of: StillSink.kind), StillSink.isStill(name),
       Self.identity(stills) == Self.identity(folder)
     {
       throw RunError(
@@ -87,7 +93,8 @@ extension RunCommand {
         "\(option) \(path) is a still of the folder of --stills, \(stills), which would be replaced; "
           + "choose another folder")
     }
-    if option != "--movie", let movie = recording.movie, let target = Self.resolved(file: movie),
+    if let movie = argument(of: MovieSink.kind), movie != path,
+      let target = Self.resolved(file: movie),
       MovieSink.mayContinue(target, in: name),
       Self.identity(folder) == Self.identity(Self.parts(target).folder)
     {
@@ -104,13 +111,14 @@ extension RunCommand {
     }.first
   }
 
-  private var paths: [(option: String, path: String)] {
+  private func paths(_ sinks: [SinkChoice]) -> [(option: String, path: String)] {
     let truth = sourceSet.last { $0.hasPrefix("truth=") }.map { String($0.dropFirst(6)) }
     let named = [
-      ("--source", sourcePath), ("--source-set truth", truth), ("--reports", reports),
-      ("--checksums", checksums), ("--summary", summary),
+      ("--source", sourcePath), ("--source-set truth", truth), ("--summary", summary),
     ]
-    return (named + recording.paths).compactMap { option, path in path.map { (option, $0) } }
+    return (named + sinks.map { ($0.option, $0.path) }).compactMap { option, path in
+      path.map { (option, $0) }
+    }
   }
 
   private static func isSame(_ one: String, _ other: String) -> Bool {

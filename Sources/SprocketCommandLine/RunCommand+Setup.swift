@@ -70,7 +70,7 @@ extension RunCommand {
     } catch is Abandoned {
       tellError(
         "stopped, though what was being opened does not answer; look at what it waits for")
-      let removal = try? BackgroundWork("clean") { removeEmptyFiles() }
+      let removal = try? BackgroundWork("clean") { removeEmptyFiles(registry) }
       _ = removal?.wait(for: .seconds(1))
       leaveAtOnce(1)
     } catch  where !isStopped {
@@ -82,30 +82,55 @@ extension RunCommand {
   private func prepare(
     _ registry: Registry, _ invocation: Invocation, _ interrupter: Interrupter
   ) throws -> PreparedRun {
-    try checkStandardOutput(isClosed: invocation.isOutputClosed)
-    try checkPaths()
+    let choices = try sinkChoices(registry)
+    try checkStandardOutput(choices, isClosed: invocation.isOutputClosed)
+    try checkPaths(choices)
     let source = try makeSource(registry)
     interrupter.watch(source)
-    let choices = try controllers.appended(to: stage.map { try registry.choice($0) }, registry)
-    var sinks = recording.sinks(overwrite: overwrite)
-    var digest: ChecksumSink?
-    if let reports { sinks.append(ReportSink(path: reports, overwrite: overwrite)) }
-    if checksum || checksums != nil {
-      let sink = ChecksumSink(path: checksums, overwrite: overwrite)
-      digest = sink
-      sinks.append(sink)
-    }
-    if let pipe { sinks.append(PipeSink(pipe)) }
-    if null || sinks.isEmpty { sinks.append(NullSink()) }
+    let chain = try controllers.appended(to: stage.map { try registry.choice($0) }, registry)
+    var sinks: [any Sink] = []
+    for choice in choices { sinks += try make(choice) }
+    try refuseEqualNames(sinks)
 
     let summaryFile = try SummaryFile(path: summary, overwrite: overwrite)
     let options = RunOptions(
       workers: workers ?? processorCount(), wait: wait, frameLimit: frames,
       durationLimit: duration, verifies: verify, memoryLimit: memory)
     let engine = try Engine(
-      source: source, stages: choices, sinks: sinks, options: options)
+      source: source, stages: chain, sinks: sinks, options: options)
     try setControls(engine.description)
+    let digest = sinks.lazy.compactMap { $0 as? ChecksumSink }.first
     return PreparedRun(engine, digest: digest, summaryFile: summaryFile)
+  }
+
+  /// The sinks that are asked for, in the order of the help; the null sink where there is none.
+  func sinkChoices(_ registry: Registry) throws(RunError) -> [SinkChoice] {
+    var choices = try recording.sinks(registry)
+    if let reports { choices.append(try registry.sink(option: "--reports", "reports", reports)) }
+    if let checksums {
+      choices.append(try registry.sink(option: "--checksums", "checksum", checksums))
+    } else if checksum {
+      choices.append(try registry.sink(option: "--checksum", "checksum"))
+    }
+    if let pipe { choices.append(try registry.sink(option: "--pipe", "pipe", pipe.rawValue)) }
+    for text in sink { choices.append(try registry.sink(text)) }
+    if null || choices.isEmpty { choices.append(try registry.sink(option: "--null", "null")) }
+    return choices
+  }
+
+  private func make(_ choice: SinkChoice) throws(RunError) -> [any Sink] {
+    var request = OutputRequest()
+    request.overwrite = overwrite
+    return try choice.kind.make(
+      argument: choice.argument, values: choice.values, request: request)
+  }
+
+  /// The summary has an entry by each name.
+  private func refuseEqualNames(_ sinks: [any Sink]) throws(RunError) {
+    for (index, sink) in sinks.enumerated()
+    where sinks[..<index].contains(where: { $0.name == sink.name }) {
+      throw RunError(.usage, "two sinks are called \(sink.name); leave one of them out")
+    }
   }
 
   private func makeSource(_ registry: Registry) throws -> any Source {

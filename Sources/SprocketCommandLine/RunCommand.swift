@@ -55,6 +55,12 @@ struct RunCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
+      "A sink by name, one of your own among them; `\(programName) stages` lists them.",
+      valueName: "name[:argument][,key=value,...]"))
+  var sink: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
       "Writes JSON Lines: one per produced frame. `-` is standard output.", valueName: "path"))
   var reports: String?
 

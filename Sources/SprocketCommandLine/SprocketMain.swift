@@ -3,7 +3,7 @@ internal import Glibc
 public import Sprocket
 @_exported public import SprocketStages
 
-/// The whole command line, over the stages that the caller knows.
+/// The whole command line, over the stages, sources and sinks that the caller knows.
 ///
 /// ```swift
 /// sprocketMain(stages: builtinStages + [Vignette.plugin])
@@ -12,7 +12,10 @@ public import Sprocket
 /// Does not return: it exits with 0 when the run is done, also when a signal ended it after it had
 /// begun; 1 when it failed, or was stopped before it began; 2 when it was asked for in a wrong way.
 /// Errors are one sentence on standard error.
-public func sprocketMain(stages: [Plugin]) -> Never {
+public func sprocketMain(
+  stages: [Plugin] = builtinStages, sources: [SourceKind] = builtinSources,
+  sinks: [SinkKind] = builtinSinks
+) -> Never {
   // Before anything else: from here on a signal stays pending until `take` reads it.
   var signals = StopSignals(isForGood: true)
   let invocation = Invocation()
@@ -25,7 +28,7 @@ public func sprocketMain(stages: [Plugin]) -> Never {
   Console.errors.start()
   do {
     try checkArguments()
-    try execute(try Registry(stages: stages), invocation, &signals)
+    try execute(try Registry(stages: stages, sources: sources, sinks: sinks), invocation, &signals)
     try finishOutput(&signals)
   } catch let code as ExitCode {
     leave(code.rawValue)

@@ -5,9 +5,9 @@ internal import Sprocket
 struct StagesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "stages",
-    abstract: "Lists stages and sources, or what one of them can be set to and reports.")
+    abstract: "Lists stages, sources and sinks, or what one of them can be set to and reports.")
 
-  @Argument(help: "A stage or source.")
+  @Argument(help: "A stage, source or sink.")
   var name: String?
 
   func execute(_ registry: Registry) throws(RunError) {
@@ -19,10 +19,14 @@ struct StagesCommand: ParsableCommand {
     if let source = registry.sources.first(where: { $0.name == name }) {
       return ["\(source.name): \(source.text)"] + lines(source.settings)
     }
+    if let sink = registry.sinks.first(where: { $0.name == name }) {
+      return ["\(sink.name): \(sink.text)"] + lines(sink.settings)
+    }
     guard let plugin = registry.stages.first(where: { $0.name == name }) else {
-      let known = registry.stages.map(\.name) + registry.sources.map(\.name)
+      let known =
+        registry.stages.map(\.name) + registry.sources.map(\.name) + registry.sinks.map(\.name)
       throw RunError(
-        .usage, "there is no stage or source `\(name)`; " + knownNames(known, near: name))
+        .usage, "there is no stage, source or sink `\(name)`; " + knownNames(known, near: name))
     }
     let orders = plugin.stages.map { stage in
       let order = stage.order == .any ? "any order, in parallel" : "in sequence"
@@ -32,12 +36,15 @@ struct StagesCommand: ParsableCommand {
   }
 
   private func overview(_ registry: Registry) -> [String] {
-    let names = registry.stages.map(\.name) + registry.sources.map(\.usage)
+    let names =
+      registry.stages.map(\.name) + registry.sources.map(\.usage) + registry.sinks.map(\.usage)
     let width = names.reduce(14) { max($0, $1.count + 1) }
     return ["stages (--stage NAME:KEY=VALUE,...):"]
       + registry.stages.map { "  \(pad($0.name, width))\($0.text)" }
       + ["sources (--source NAME, --source-set KEY=VALUE):"]
       + registry.sources.map { "  \(pad($0.usage, width))\($0.text)" }
+      + ["sinks (--sink NAME, also with settings: NAME:ARGUMENT,KEY=VALUE,...):"]
+      + registry.sinks.map { "  \(pad($0.usage, width))\($0.text)" }
   }
 
   private func lines(_ settings: [SettingDescription]) -> [String] {

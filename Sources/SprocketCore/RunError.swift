@@ -33,6 +33,7 @@ public struct RunError: Error, Sendable, CustomStringConvertible {
 public enum Remedy: String, Sendable {
   case source
   case sourceSetting = "source-set"
+  case sink
   case format, size, rate, duration
   case stage, workers, memory, overwrite, pipe
 }

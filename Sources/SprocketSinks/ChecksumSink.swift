@@ -102,3 +102,12 @@ final class ChecksumPacker: Packer {
     }
   }
 }
+
+extension ChecksumSink {
+  public static let kind = SinkKind(
+    "checksum", "a digest of the run, and with a path a line per frame", argument: "PATH",
+    isArgumentOptional: true
+  ) { (path, request) throws(RunError) in
+    [ChecksumSink(path: path.isEmpty ? nil : path, overwrite: request.overwrite)]
+  }
+}

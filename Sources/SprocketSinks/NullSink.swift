@@ -15,3 +15,9 @@ public final class NullSink: Sink {
 
   public func write(_ frame: borrowing PackedFrame) throws(RunError) { frameCount += 1 }
 }
+
+extension NullSink {
+  public static let kind = SinkKind("null", "counts frames and drops them") {
+    (_, _) throws(RunError) in [NullSink()]
+  }
+}

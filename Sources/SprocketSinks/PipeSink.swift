@@ -149,3 +149,17 @@ extension FileWriter {
     for y in 0..<plane.rows { try append(plane[row: y]) }
   }
 }
+
+extension PipeSink {
+  public static let kind = SinkKind(
+    "pipe", "frames on standard output",
+    argument: Layout.allCases.map(\.rawValue).joined(separator: "|")
+  ) { (text, _) throws(RunError) in
+    guard let layout = Layout(rawValue: text) else {
+      let known = Layout.allCases.map(\.rawValue)
+      throw RunError(
+        .usage, "the sink pipe knows no `\(text)`; " + knownNames(known, near: text), change: .sink)
+    }
+    return [PipeSink(layout)]
+  }
+}

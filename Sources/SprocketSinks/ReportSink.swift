@@ -83,3 +83,9 @@ public final class ReportSink: Sink {
     try file?.complete()
   }
 }
+
+extension ReportSink {
+  public static let kind = SinkKind(
+    "reports", "JSON Lines: one per produced frame; - is standard output", argument: "PATH"
+  ) { (path, request) throws(RunError) in [ReportSink(path: path, overwrite: request.overwrite)] }
+}

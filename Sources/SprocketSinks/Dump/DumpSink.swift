@@ -95,3 +95,12 @@ public final class DumpFateSink: Sink {
   /// Completes the file unless the sink of the frames has done so; both throw the same error.
   public func seal(_ ledger: Ledger) throws(RunError) { try file.complete(ledger) }
 }
+
+extension DumpSink {
+  public static let kind = SinkKind(
+    "dump", "all that the source delivers, as MCAP, to be replayed or read", argument: "PATH"
+  ) { (path, request) throws(RunError) in
+    let sink = DumpSink(path: path, overwrite: request.overwrite)
+    return [sink, sink.fates]
+  }
+}

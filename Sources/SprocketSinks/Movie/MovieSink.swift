@@ -244,3 +244,22 @@ extension MediaColor.Transfer {
       }
   }
 }
+
+/// What a user may choose about a movie.
+public struct MovieSettings: KindSettings {
+  public var quality = 90
+
+  public init() {}
+
+  public static var settings: [Setting<MovieSettings>] {
+    [Setting("quality", \.quality, range: 1...100, "of JPEG that is encoded")]
+  }
+}
+
+extension MovieSink {
+  public static let kind = SinkKind(
+    "movie", "a movie: .mov, .mp4 or .mkv", argument: "PATH", MovieSettings.self
+  ) { (path, settings, request) throws(RunError) in
+    [MovieSink(path: path, quality: settings.quality, overwrite: request.overwrite)]
+  }
+}

@@ -120,3 +120,30 @@ final class IntervalSelector: FrameSelector {
     return true
   }
 }
+
+/// What a user may choose about stills.
+public struct StillSettings: KindSettings {
+  /// Zero for a still of every frame.
+  public var every = Duration.zero
+  public var quality = 90
+
+  public init() {}
+
+  public static var settings: [Setting<StillSettings>] {
+    [
+      Setting("every", \.every, "one per so much time, the first frame at or after each; 0s: all"),
+      Setting("quality", \.quality, range: 1...100, "of JPEG that is encoded"),
+    ]
+  }
+}
+
+extension StillSink {
+  public static let kind = SinkKind(
+    "stills", "a JPEG file per frame", argument: "FOLDER", StillSettings.self
+  ) { (path, settings, request) throws(RunError) in
+    let every = settings.every > .zero ? settings.every : nil
+    return [
+      StillSink(path: path, every: every, quality: settings.quality, overwrite: request.overwrite)
+    ]
+  }
+}

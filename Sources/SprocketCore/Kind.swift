@@ -1,0 +1,84 @@
+/// A source or a sink without its type: its name, what can be said of it beforehand, and how to make one.
+public struct Kind<Made, Request: KindRequest>: Sendable {
+  /// What `--source` or `--sink` calls it.
+  public let name: String
+  /// One line: what it is for.
+  public let text: String
+  /// What follows the name and a colon, such as `PATH`; `nil` where nothing may. A sink's `PATH` is a file
+  /// that it writes: the command line checks it against the other files of the run.
+  public let argument: String?
+  /// The name may stand without it.
+  public let isArgumentOptional: Bool
+  public let settings: [SettingDescription]
+  private let makeIt: @Sendable (String, [String: String], Request) throws(RunError) -> Made
+
+  /// `make` gets what follows the colon (empty where nothing does) and the settings.
+  init<Settings: KindSettings>(
+    _ name: String, _ text: String, _ argument: String?, isOptional: Bool, _ type: Settings.Type,
+    _ make: @escaping @Sendable (String, Settings, Request) throws(RunError) -> Made
+  ) {
+    self.name = name
+    self.text = text
+    self.argument = argument
+    isArgumentOptional = isOptional
+    settings = Settings.settings.map { SettingDescription($0, of: Settings()) }
+    makeIt = { (argument, values, request) throws(RunError) in
+      var chosen = Settings()
+      do throws(SettingError) {
+        for setting in Settings.settings {
+          if let value = values[setting.name] { try setting.apply(value, to: &chosen) }
+        }
+      } catch {
+        throw RunError(.usage, "the \(Request.noun) \(name): \(error)", change: Request.settings)
+      }
+      return try make(argument, chosen, request)
+    }
+  }
+
+  /// As it is written behind its option: `scene`, `file:PATH`, `camera[:NAME]`.
+  public var usage: String {
+    guard let argument else { return name }
+    return isArgumentOptional ? "\(name)[:\(argument)]" : "\(name):\(argument)"
+  }
+
+  /// Makes one. Throws `.usage` for a missing or needless argument, a key that it does not have, and a value
+  /// that is not allowed.
+  public func make(
+    argument given: String = "", values: [String: String] = [:], request: Request = Request()
+  ) throws(RunError) -> Made {
+    if let argument, given.isEmpty, !isArgumentOptional {
+      throw RunError(
+        .usage, "the \(Request.noun) \(name) needs more: give \(name):\(argument)",
+        change: Request.remedy)
+    }
+    if argument == nil, !given.isEmpty {
+      throw RunError(
+        .usage, "the \(Request.noun) \(name) takes nothing behind a colon: leave out \(given)",
+        change: Request.remedy)
+    }
+    let known = settings.map(\.name)
+    if let unknown = values.keys.sorted().first(where: { !known.contains($0) }) {
+      throw RunError(
+        .usage,
+        "the \(Request.noun) \(name) has no setting `\(unknown)`; "
+          + knownNames(known, near: unknown, "it has"), change: Request.settings)
+    }
+    return try makeIt(given, values, request)
+  }
+}
+
+/// What a user may choose of a source or a sink, by `KEY=VALUE`.
+public protocol KindSettings: Sendable {
+  static var settings: [Setting<Self>] { get }
+  /// The defaults.
+  init()
+}
+
+/// What every source, or every sink, is made with.
+public protocol KindRequest: Sendable {
+  init()
+  static var noun: String { get }
+  /// The option that names one, and the one that its settings are given with.
+  static var remedy: Remedy { get }
+  static var settings: Remedy { get }
+}

@@ -1,0 +1,44 @@
+/// A sink without its type. One that needs several places in the chain, as the dump does, makes several.
+public typealias SinkKind = Kind<[any Sink], OutputRequest>
+
+/// What holds for every sink of a run.
+public struct OutputRequest: KindRequest {
+  public static var noun: String { "sink" }
+  public static var remedy: Remedy { .sink }
+  public static var settings: Remedy { .sink }
+
+  /// Files that exist may be replaced.
+  public var overwrite = false
+
+  public init() {}
+}
+
+extension SinkKind {
+  /// A kind with settings. `make` gets what follows the colon, the settings, and what holds for all sinks.
+  ///
+  ///     static let kind = SinkKind("table", "a table of scores", argument: "PATH", TableSettings.self) {
+  ///       (path, settings, request) throws(RunError) in
+  ///       [TableSink(path: path, settings, overwrite: request.overwrite)]
+  ///     }
+  public init<Settings: KindSettings>(
+    _ name: String, _ text: String, argument: String? = nil, isArgumentOptional: Bool = false,
+    _ type: Settings.Type,
+    make: @escaping @Sendable (String, Settings, OutputRequest) throws(RunError) -> [any Sink]
+  ) {
+    self.init(name, text, argument, isOptional: isArgumentOptional, type, make)
+  }
+
+  /// A kind without settings.
+  public init(
+    _ name: String, _ text: String, argument: String? = nil, isArgumentOptional: Bool = false,
+    make: @escaping @Sendable (String, OutputRequest) throws(RunError) -> [any Sink]
+  ) {
+    self.init(name, text, argument, isOptional: isArgumentOptional, NoSettings.self) {
+      (argument, _, request) throws(RunError) in try make(argument, request)
+    }
+  }
+}
+
+private struct NoSettings: KindSettings {
+  static var settings: [Setting<NoSettings>] { [] }
+}

@@ -1,0 +1,12 @@
+public import SprocketCore
+
+/// All sinks that Sprocket brings, in alphabetical order. A sink is its file and its line here.
+public let builtinSinks: [SinkKind] = [
+  ChecksumSink.kind,
+  DumpSink.kind,
+  MovieSink.kind,
+  NullSink.kind,
+  PipeSink.kind,
+  ReportSink.kind,
+  StillSink.kind,
+]

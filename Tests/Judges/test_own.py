@@ -1,0 +1,61 @@
+"""A program with a source and a sink of its own has the whole command line, under its own name."""
+import json
+import pathlib
+import subprocess
+
+import pytest
+
+from program import LIMIT, SPROCKET
+
+OWN = str(pathlib.Path(SPROCKET).with_name("SprocketOwn"))
+
+
+def own(*arguments):
+    result = subprocess.run([OWN, *map(str, arguments)], capture_output=True, timeout=LIMIT, text=True)
+    assert result.returncode in (0, 1, 2), result
+    return result
+
+
+def test_its_source_and_sink_run_beside_the_built_in(tmp_path):
+    summary = tmp_path / "summary.json"
+    result = own("run", "--source", "ramp:100", "--source-set", "step=2", "--sink", "bright:above=99",
+                 "--sink", f"reports:{tmp_path / 'r.jsonl'}", "--movie", tmp_path / "m.mov",
+                 "--summary", summary, "--quiet")
+    assert result.returncode == 0 and result.stderr == ""
+    found = json.loads(summary.read_text())
+    assert found["produced"] == 100 and found["source"]["name"] == "ramp"
+    assert {name: sink["delivered"] for name, sink in found["sinks"].items()} == {
+        "movie": 100, "bright": 100, "reports": 100}
+    assert "50 bright frames" in found["notes"]  # Levels 100 to 198.
+    assert len((tmp_path / "r.jsonl").read_text().splitlines()) == 100
+
+
+def test_its_inspector_knows_them():
+    text = own("stages").stdout
+    assert "ramp:COUNT" in text and "bright" in text and "movie:PATH" in text and "scene" in text
+    assert "1 to 255" in own("stages", "ramp").stdout
+    assert "of the first pixel" in own("stages", "bright").stdout
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["--source", "ramp"], ["ramp:COUNT", "(--source)"]),
+    (["--source", "ramp:no"], ["ramp:no is not allowed"]),
+    (["--source", "ramp:9", "--source-set", "step=0"], ["step=0 is not allowed", "1 to 255"]),
+    (["--source", "ramp:9", "--sink", "bright:above=300"], ["above=300", "0 to 255", "(--sink)"]),
+    (["--source", "ramp:9", "--sink", "bright:abov=3"], ["did you mean `above`?"]),
+    (["--source", "ramp:9", "--sink", "brigt"], ["did you mean `bright`?"]),
+    (["--source", "ramp:9", "--sink", "movie"], ["movie:PATH"]),
+    (["--source", "ramp:9", "--sink", "null:x"], ["leave out x"]),
+    (["--source", "ramp:9", "--sink", "pipe:y5m"], ["did you mean `y4m`?"]),
+    (["--source", "ramp:9", "--sink", "bright", "--sink", "bright"], ["two sinks are called bright"]),
+    (["--source", "ramp:9", "--reports", "a", "--sink", "dump:a"], ["name the same file"]),
+    (["--source", "ramp:9", "--reports", "-", "--sink", "pipe:gray"], ["both write to standard output"]),
+])
+def test_its_errors_are_the_command_lines(arguments, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = own("run", *arguments)
+    assert result.returncode == 2 and result.stderr.startswith("SprocketOwn: ")
+    assert len(result.stderr.splitlines()) == 1
+    for word in words:
+        assert word in result.stderr, result.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,85 @@
+// The command line with a source and a sink of its own; Tests/Judges/test_own.py runs it.
+
+import Sprocket
+import SprocketCommandLine
+
+/// Grey frames, each one level brighter than the one before.
+final class RampSource: Source {
+  struct Settings: SourceSettings {
+    var step = 1
+    static let settings = [
+      Setting<Settings>("step", \.step, range: 1...255, unit: "levels", "from frame to frame")
+    ]
+  }
+
+  static let kind = SourceKind(
+    "ramp", "grey frames that grow brighter", argument: "COUNT", Settings.self
+  ) { (count, settings) throws(RunError) in
+    guard let count = Int(count), count > 0 else {
+      throw RunError(
+        .usage, "ramp:\(count) is not allowed: give a number of frames", change: .source)
+    }
+    return RampSource(count, step: settings.step)
+  }
+
+  private let count: Int
+  private let step: Int
+  private var next = 0
+
+  init(_ count: Int, step: Int) { (self.count, self.step) = (count, step) }
+
+  func open() throws(RunError) -> SourceDescription {
+    let format = FrameFormat(
+      pixelFormat: .grey, width: 16, height: 8, color: .jpeg, rate: FrameRate(frames: 10))
+    return SourceDescription(
+      name: "ramp", format: format, isLive: false, clock: .media, capacity: 16 * 8,
+      frameCount: count)
+  }
+
+  func next(timeout: Int64) throws(RunError) -> Arrival {
+    guard next < count else { return .end }
+    let time = Timestamp(nanoseconds: Int64(next) * 100_000_000, clock: .media)
+    return .frame(ArrivedFrame(sequence: UInt64(next), captured: time))
+  }
+
+  func take(into slot: inout CaptureSlot) {
+    var bytes = slot.bytes
+    for index in bytes.indices { bytes[index] = UInt8(truncatingIfNeeded: next * step) }
+    slot.filled(16 * 8)
+    next += 1
+  }
+
+  func discard() { next += 1 }
+  func reclaim(_ lent: UnsafeMutableRawPointer) {}
+  func close() {}
+}
+
+/// Counts frames above a level.
+final class BrightSink: Sink {
+  struct Settings: KindSettings {
+    var above = 127
+    static let settings = [
+      Setting<Settings>("above", \.above, range: 0...255, unit: "levels", "of the first pixel")
+    ]
+  }
+
+  static let kind = SinkKind("bright", "counts bright frames", Settings.self) {
+    (_, settings, _) throws(RunError) in [BrightSink(above: settings.above)]
+  }
+
+  let name = "bright"
+  private let above: Int
+  private var count = 0
+
+  init(above: Int) { self.above = above }
+
+  func configure(_ setup: inout SinkSetup) throws(RunError) { try setup.reads(.luma(.full)) }
+
+  func write(_ frame: borrowing PackedFrame) throws(RunError) {
+    if frame.view.luma()[row: 0][0] > above { count += 1 }
+  }
+
+  var notes: [String] { ["\(count) bright frames"] }
+}
+
+sprocketMain(sources: builtinSources + [RampSource.kind], sinks: builtinSinks + [BrightSink.kind])
