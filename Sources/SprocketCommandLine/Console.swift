@@ -71,9 +71,9 @@ final class Console: Sendable {
 
   func say(_ line: String) { add(Line(text: printable(line))) }
 
-  /// Adds a line of JSON unchanged. JSON escapes control characters below U+0020; all others stay
-  /// as they are, so that programs read the exact names.
-  func say(json: String) { add(Line(text: json)) }
+  /// Adds JSON unchanged. JSON escapes control characters below U+0020; all others stay as they are, so
+  /// that programs read the exact names.
+  func say(encoding value: some Encodable) throws { add(Line(text: try jsonText(value))) }
 
   /// Adds a line of progress. On a terminal the next line replaces it; in the queue the next line
   /// of progress does.

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import FoundationEssentials
 internal import Sprocket
 
 /// `devices`: what can be captured from.
@@ -14,10 +13,7 @@ struct DevicesCommand: ParsableCommand {
   func execute(_ signals: inout StopSignals) throws {
     let cameras = try cameras(&signals)
     if json {
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-      Console.output.say(
-        json: String(decoding: try encoder.encode(cameras.map(CameraLine.init)), as: UTF8.self))
+      try Console.output.say(encoding: cameras.map(CameraLine.init))
     } else if cameras.isEmpty {
       Console.output.say("there is no camera; `\(programName) run` takes the built-in scene")
     } else {

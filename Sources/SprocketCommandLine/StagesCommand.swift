@@ -10,8 +10,19 @@ struct StagesCommand: ParsableCommand {
   @Argument(help: "A stage, source or sink.")
   var name: String?
 
-  func execute(_ registry: Registry) throws(RunError) {
-    for line in try lines(registry) { Console.output.say(line) }
+  @Flag(help: "Prints a JSON list instead; README.md says what is in it.")
+  var json = false
+
+  func execute(_ registry: Registry) throws {
+    let lines = try lines(registry)
+    guard json else {
+      for line in lines { Console.output.say(line) }
+      return
+    }
+    let all =
+      registry.stages.map(StageLine.init) + registry.sources.map(StageLine.init)
+      + registry.sinks.map(StageLine.init)
+    try Console.output.say(encoding: all.filter { name == nil || $0.name == name })
   }
 
   private func lines(_ registry: Registry) throws(RunError) -> [String] {
@@ -65,18 +76,8 @@ struct StagesCommand: ParsableCommand {
     let width = fields.reduce(22) { max($0, $1.name.count + 1) }
     return [fields.isEmpty ? "no report" : "reports:"]
       + fields.map { field in
-        let kind =
-          switch field.kind {
-          case .double, .float: "number"
-          case .int64, .uint32: "whole number"
-          case .bool: "true or false"
-          case .levelCounts: "256 whole numbers"
-          case .gridValues: "4x4 numbers, row by row"
-          case .matrixValues: "3x3 numbers, row by row"
-          case .word(let words): words.joined(separator: ", ")
-          }
         let unit = field.unit.isEmpty ? "" : ", \(field.unit)"
-        return "  \(pad(field.name, width))\(kind)\(unit)"
+        return "  \(pad(field.name, width))\(field.kind.text)\(unit)"
       }
   }
 }

@@ -16,14 +16,12 @@ struct SummaryFile: ~Copyable {
 
   consuming func write(_ summary: RunSummary, digest: String?) throws(RunError) {
     guard let file else { return }
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     // Numbers alone can be refused, and none of these is infinite.
-    guard let data = try? encoder.encode(SummaryDocument(summary, digest: digest)) else {
+    guard let text = try? jsonText(SummaryDocument(summary, digest: digest)) else {
       throw RunError(.failed, "the summary cannot be put into JSON; please report this")
     }
     do throws(RunError) {
-      try file.write(String(decoding: data, as: UTF8.self) + "\n")
+      try file.write(text + "\n")
     } catch  where error.code == .readerGone {
       // Whoever reads standard output has read enough.
     }
@@ -143,4 +141,11 @@ struct SummaryDocument: Encodable {
   }
 
   private func seconds(_ duration: Duration) -> Double { Double(duration.nanosecondCount) / 1e9 }
+}
+
+/// JSON as people read it, keys in order.
+func jsonText(_ value: some Encodable) throws -> String {
+  let encoder = JSONEncoder()
+  encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+  return String(decoding: try encoder.encode(value), as: UTF8.self)
 }

@@ -421,6 +421,14 @@ def test_stages_and_sources_can_be_inspected():
         assert name in text
     assert "window" in sprocket("stages", "focus").stdout.decode()
     assert "shake" in sprocket("stages", "scene").stdout.decode()
+    everything = json.loads(sprocket("stages", "--json").stdout)
+    assert {entry["kind"] for entry in everything} == {"stage", "source", "sink"}
+    movie, = json.loads(sprocket("stages", "movie", "--json").stdout)
+    assert movie["argument"] == "PATH" and movie in everything
+    assert movie["settings"] == [{"name": "quality", "text": "of JPEG that is encoded", "unit": "",
+                                  "allowed": "1 to 100", "default": "90"}]
+    focus = next(entry for entry in everything if entry["name"] == "focus")
+    assert focus["parallel"] and "score" in [field["name"] for field in focus["reports"]]
 
 
 @pytest.mark.alone

@@ -1,0 +1,70 @@
+internal import Sprocket
+
+/// What `stages --json` says of a stage, a source or a sink; README.md lists the keys.
+struct StageLine: Encodable {
+  struct Setting: Encodable {
+    enum CodingKeys: String, CodingKey {
+      case name, text, unit, allowed
+      case usual = "default"
+    }
+    let name, text, unit, allowed, usual: String
+
+    init(_ setting: SettingDescription) {
+      name = setting.name
+      text = setting.text
+      unit = setting.unit
+      allowed = setting.allowed
+      usual = setting.defaultText
+    }
+  }
+
+  struct Field: Encodable {
+    let name, unit, kind: String
+    /// Of a word.
+    let words: [String]?
+
+    init(_ field: ReportFieldDescription) {
+      name = field.name
+      unit = field.unit
+      kind = field.kind.text
+      words = if case .word(let words) = field.kind { words } else { nil }
+    }
+  }
+
+  let kind, name, text: String
+  /// Of a source or sink: what follows the name and a colon.
+  let argument: String?
+  /// Of a stage: frames are taken in any order, by several threads.
+  let parallel: Bool?
+  let settings: [Setting]
+  /// Of a stage: the fields of its report.
+  let reports: [Field]?
+
+  init(_ plugin: Plugin) {
+    (kind, name, text, argument) = ("stage", plugin.name, plugin.text, nil)
+    parallel = plugin.stages.allSatisfy { $0.order == .any }
+    settings = plugin.settings.map(Setting.init)
+    reports = plugin.stages.flatMap(\.fields).map(Field.init)
+  }
+
+  init<Made, Request>(_ found: Kind<Made, Request>) {
+    (kind, name, text, argument) = (Request.noun, found.name, found.text, found.argument)
+    (parallel, reports) = (nil, nil)
+    settings = found.settings.map(Setting.init)
+  }
+}
+
+extension FieldKind {
+  /// As a person would say it; of words, the words.
+  var text: String {
+    switch self {
+    case .double, .float: "number"
+    case .int64, .uint32: "whole number"
+    case .bool: "true or false"
+    case .levelCounts: "256 whole numbers"
+    case .gridValues: "4x4 numbers, row by row"
+    case .matrixValues: "3x3 numbers, row by row"
+    case .word(let words): words.joined(separator: ", ")
+    }
+  }
+}
