@@ -109,7 +109,7 @@ def test_what_it_needs_is_said_in_a_sentence(tmp_path):
         assert result.returncode == 2
         return one_sentence(result.errors)
     scene = ["--source", "scene", "--size", "64x48"]
-    assert "--stage focus" in refused(*scene, "--stage", "autofocus")
+    assert "the stage focus before it (--stage)" in refused(*scene, "--stage", "autofocus")
     assert "controls" in refused(*scene, "--source-set", "cached=3", "--stage", "focus", "--stage",
                                  "autofocus")
     assert "0 to 1" in refused(*scene, "--stage", "focus", "--stage", "autofocus:position=2")

@@ -4,7 +4,7 @@ import Sprocket
 enum Mistake: String, CaseIterable, SettingValue {
   // Of a stage, at a frame.
   case luma, image, encoded, edit, source, row, rowOfPlane, plane, sourcePlane, event, eventOrder
-  case earlier, later, control
+  case earlier, later, control, reportByType
   // Of a stage, in configure.
   case history, lookahead, report, steers, format
   // Of a sink.
@@ -13,4 +13,5 @@ enum Mistake: String, CaseIterable, SettingValue {
   case fill, take, cameraTake, sceneReclaim, replayReclaim
   // Of the program that sets up a run.
   case field, size, planeSize, workers, movieQuality, stillQuality, unpacker, unpackerRange
+  case copies, secondLoop, pushEncoded, pushRoom, pushBytes
 }

@@ -50,6 +50,7 @@ struct Probe: Stage {
   private func make(_ frame: inout FrameView) {
     switch mistake {
     case .luma: _ = frame.luma(.half)
+    case .reportByType: _ = frame.report(Report.self)
     case .image: _ = frame.image
     case .encoded: _ = frame.encoded
     case .edit: _ = frame.edit()

@@ -18,8 +18,20 @@ func make(_ mistake: Mistake) throws {
   case .workers: _ = RunOptions(workers: 0)
   case .movieQuality: _ = MovieSink(path: "movie.mov", quality: 0)
   case .stillQuality: _ = StillSink(path: "stills", quality: 101)
+  case .copies: _ = FrameCopies(keeping: .every(0))
+  case .secondLoop:
+    let copies = FrameCopies()
+    let first = copies.makeAsyncIterator()
+    withExtendedLifetime(first) { _ = copies.makeAsyncIterator() }
+  case .pushEncoded: _ = PushSource(format: format(.mjpeg))
+  case .pushRoom: _ = PushSource(format: format(.grey), room: 0)
+  case .pushBytes: _ = PushSource(format: format(.grey)).push([UInt8](repeating: 0, count: 9).span)
   default: try run(mistake)
   }
+}
+
+func format(_ pixels: PixelFormat) -> FrameFormat {
+  FrameFormat(pixelFormat: pixels, width: 4, height: 2, color: .jpeg, rate: .unknown)
 }
 
 /// Runs a chain with the mistake in it.
