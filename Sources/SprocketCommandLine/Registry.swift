@@ -55,6 +55,12 @@ struct Registry {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts[0])
     guard let kind = sinks.first(where: { $0.name == name }) else {
+      if let equals = name.firstIndex(of: "="),
+        sinks.contains(where: { $0.name == name[..<equals] })
+      {
+        let rest = text[text.index(after: equals)...]
+        throw RunError(.usage, "--sink \(text): write \(name[..<equals]):\(rest)")
+      }
       throw RunError(
         .usage,
         "there is no sink `\(name)`; "
@@ -123,6 +129,12 @@ func keyValues(_ pairs: [String], option: String) throws(RunError) -> [String: S
       throw RunError(.usage, "\(option): write \(pair) as KEY=VALUE")
     }
     let key = String(pair[..<equals])
+    if let next = pair[equals...].firstMatch(of: /,[a-z]+=/) {
+      throw RunError(
+        .usage,
+        "\(option) takes one KEY=VALUE: give \(pair[next.range].dropFirst())... as another \(option)"
+      )
+    }
     guard values.updateValue(String(pair[pair.index(after: equals)...]), forKey: key) == nil else {
       throw RunError(.usage, "\(option): \(key) is given twice; give it once")
     }

@@ -114,9 +114,12 @@ extension SceneSettings {
   package static let gains = 1.0...64.0
 
   private static let faultSettings: [Setting<SceneSettings>] = [
-    Setting("drop", \.faults.drop, range: 0...1, "probability per frame: numbers are lost"),
     Setting(
-      "longestdrop", \.faults.longestDrop, range: 1...1000, unit: "frames", "lost by one drop"),
+      "drop", \.faults.drop, range: 0...1,
+      "probability per frame that 1 to `longestdrop` are lost before it"),
+    Setting(
+      "longestdrop", \.faults.longestDrop, range: 1...1000, unit: "frames",
+      "the most that one drop loses"),
     Setting("corrupt", \.faults.corrupt, range: 0...1, "probability: structure is broken"),
     Setting("truncate", \.faults.truncate, range: 0...1, "probability: the end is missing"),
     Setting("stall", \.faults.stall, range: 0...1, "probability: nothing for a while"),
