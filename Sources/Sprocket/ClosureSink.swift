@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// Lends each delivered frame to a closure, on a thread of the sink's own.
 ///
 ///     let sink = ClosureSink(reading: .luma(.eighth)) { frame in
@@ -37,6 +35,8 @@ public final class ClosureSink: Sink {
   public func write(_ frame: borrowing PackedFrame) throws(RunError) {
     do {
       try body(frame.view)
+    } catch let error as RunError {
+      throw error
     } catch {
       throw RunError(.failed, "the closure of the sink `\(name)` failed: \(error)")
     }

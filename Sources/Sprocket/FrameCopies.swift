@@ -9,9 +9,10 @@ internal import Synchronization
 ///     try engine.start()
 ///     for await frame in copies { print(frame.record.number, frame.bytes.count) }
 ///
-/// It ends with the run. Whoever reads slowly holds up nobody with `.newest`; the numbers of the frames
-/// tell which were passed over. With `.every` a file waits for the reader, and a live source loses frames
-/// of this sink alone (`behind`). A reader that leaves the loop ends the sink.
+/// It ends with the run, if that is started. With `.newest` a slow reader holds up nobody; the numbers of the
+/// frames tell which were passed over. With `.every` a file waits for the reader, and a live source loses
+/// frames of this sink alone (`behind`); where nobody reads, `stop` leaves the sink behind after some
+/// seconds, with an error. A reader that leaves the loop ends the sink.
 ///
 /// Costs one allocation and one copy of the bytes for each frame, on the sink's own thread.
 public final class FrameCopies: Sink, AsyncSequence, Sendable {

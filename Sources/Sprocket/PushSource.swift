@@ -8,17 +8,18 @@ internal import Synchronization
 ///     let source = PushSource(format: format)
 ///     let engine = try Engine(source: source, sinks: [MovieSink(path: "drawn.mov")])
 ///     try engine.start()
-///     while let frame = draw() { _ = source.push(frame.span, waiting: .seconds(1)) }
+///     while let frame = draw(), source.push(frame.span) == .taken {}
 ///     source.finish()
 ///
 /// Frames are raw pixels (`FrameFormat.pixelFormat` other than MJPEG). Each is copied twice: here, and
 /// into the run. All functions may be called from any thread.
 public final class PushSource: Source, Sendable {
   public enum Pushed: Sendable, Hashable {
-    /// The frame will be in the run.
+    /// The frame will be in the run, unless that is stopped before; the summary's notes say how many
+    /// were not.
     case taken
-    /// There was no room within the time allowed. Where the source is live the frame counts as missing;
-    /// else push it again.
+    /// There was no room within the time allowed. Where the source is live the frame counts as missing once
+    /// another one is taken; else push it again.
     case full
     /// The run is over.
     case over
@@ -45,10 +46,11 @@ public final class PushSource: Source, Sendable {
   /// Counts what happened, so that each side can wait for the other.
   private let changes = FutexWord()
 
+  /// Where the source is not live, frames are as far apart as `format.rate` says, if that is known.
   /// - Parameters:
   ///   - name: what the summary calls it.
-  ///   - isLive: frames do not wait for the run. One that finds no room is `missing`, and sinks may fall
-  ///     behind. Else whoever pushes waits, and no frame is lost.
+  ///   - isLive: frames do not wait for the run: one that finds no room is `missing`, and sinks may fall
+  ///     behind. Else `push` waits, and no frame is lost.
   ///   - room: frames that may wait for the run, 1 or more; each takes its bytes of memory.
   public init(_ name: String = "program", format: FrameFormat, isLive: Bool = false, room: Int = 4)
   {
@@ -68,26 +70,28 @@ public final class PushSource: Source, Sendable {
   /// Hands over a frame: its planes one behind the other, rows without padding.
   ///
   /// - Parameters:
-  ///   - captured: nanoseconds on the monotonic clock; by default now. Times rise from frame to frame.
-  ///   - limit: how long to wait for room.
+  ///   - captured: nanoseconds on the source's clock: the monotonic one where it is live or the rate is not
+  ///     known, and by default now; else the time of a recording, and by default a frame's time after the
+  ///     frame before. Times rise from frame to frame.
+  ///   - limit: how long to wait for room. By default not at all where the source is live, else until there
+  ///     is room or the run is over.
   public func push(
-    _ bytes: Span<UInt8>, captured: Int64? = nil, waiting limit: Duration = .zero
+    _ bytes: Span<UInt8>, captured: Int64? = nil, waiting limit: Duration? = nil
   ) -> Pushed {
     contract(
       bytes.count == frameBytes,
       "pushes \(bytes.count) bytes as a frame of \(frameBytes); push whole frames without padding")
-    let end = deadline(in: limit.nanosecondCount)
+    let end = limit.map { deadline(in: $0.nanosecondCount) } ?? (isLive ? 0 : .max)
     while true {
       let seen = changes.value
-      let pushed = tryToPush(
-        bytes, captured: captured ?? monotonicNow(), isLast: monotonicNow() >= end)
+      let pushed = tryToPush(bytes, captured: captured, isLast: monotonicNow() >= end)
       if let pushed { return pushed }
       _ = changes.wait(while: seen, until: end)
     }
   }
 
   /// `nil` where there may be room later.
-  private func tryToPush(_ bytes: Span<UInt8>, captured: Int64, isLast: Bool) -> Pushed? {
+  private func tryToPush(_ bytes: Span<UInt8>, captured: Int64?, isLast: Bool) -> Pushed? {
     let pushed: Pushed? = state.withLock { state in
       if state.isClosed || state.isFinished { return .over }
       guard let place = state.free.popLast() else {
@@ -96,7 +100,8 @@ public final class PushSource: Source, Sendable {
         return .full
       }
       copy(bytes, into: state.bytes[place].mutableSpan)
-      state.waiting.append((place, state.sequence, captured))
+      let time = captured ?? usualTime(of: state.sequence)
+      state.waiting.append((place, state.sequence, time))
       state.sequence += 1
       return .taken
     }
@@ -110,13 +115,23 @@ public final class PushSource: Source, Sendable {
     signal()
   }
 
-  private func signal() { changes.set(changes.value &+ 1) }
+  private func signal() { changes.advance() }
+
+  private var clock: Timestamp.Clock { isLive || format.rate.frames <= 0 ? .monotonic : .media }
+
+  private func usualTime(of sequence: UInt64) -> Int64 {
+    guard clock == .media else { return monotonicNow() }
+    let (frames, seconds) = (UInt64(format.rate.frames), UInt64(max(format.rate.seconds, 1)))
+    // In two parts: nanoseconds times frames leave 64 bits after some hours.
+    let whole = sequence / frames * seconds * 1_000_000_000
+    return Int64(whole + sequence % frames * seconds * 1_000_000_000 / frames)
+  }
 
   // MARK: The run's side
 
   public func open() throws(RunError) -> SourceDescription {
     SourceDescription(
-      name: name, format: format, isLive: isLive, clock: .monotonic, capacity: frameBytes)
+      name: name, format: format, isLive: isLive, clock: clock, capacity: frameBytes)
   }
 
   public func next(timeout: Int64) throws(RunError) -> Arrival {
@@ -126,7 +141,7 @@ public final class PushSource: Source, Sendable {
       let arrival: Arrival? = state.withLock { state in
         if state.isClosed { return .end }
         guard let first = state.waiting.first else { return state.isFinished ? .end : nil }
-        let captured = Timestamp(nanoseconds: first.captured, clock: .monotonic)
+        let captured = Timestamp(nanoseconds: first.captured, clock: clock)
         return .frame(ArrivedFrame(sequence: first.sequence, captured: captured))
       }
       if let arrival { return arrival }
@@ -163,6 +178,11 @@ public final class PushSource: Source, Sendable {
   public func close() {
     state.withLock { $0.isClosed = true }
     signal()
+  }
+
+  public var notes: [String] {
+    let left = state.withLock { $0.waiting.count }
+    return left == 0 ? [] : ["\(left) frames were pushed and not taken before the run was stopped"]
   }
 }
 

@@ -41,10 +41,6 @@ struct RecordingOptions: ParsableArguments {
     if quality != nil, stills == nil, movie == nil {
       throw ValidationError("--quality is for --movie and --stills; add one of them")
     }
-    for (option, path) in [("--stills", stills), ("--dump", dump)] where path == "-" {
-      throw ValidationError(
-        "\(option) cannot go to standard output; give a name (./- is a file of that name)")
-    }
   }
 
   /// In the order of the options.

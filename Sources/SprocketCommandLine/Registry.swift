@@ -67,8 +67,19 @@ struct Registry {
           + (nearestName(to: name, among: sinks.map(\.name)).map { "did you mean `\($0)`? " } ?? "")
           + "there are: \(sinks.map(\.usage).joined(separator: ", "))")
     }
-    var pairs = parts.dropFirst().first?.split(separator: ",").map(String.init) ?? []
-    let argument = pairs.first?.contains("=") == false ? pairs.removeFirst() : ""
+    // Settings end the text; what comes before them may hold commas and equal signs itself.
+    var rest =
+      parts.dropFirst().first.map { $0.split(separator: ",", omittingEmptySubsequences: false) }
+      ?? []
+    var pairs: [String] = []
+    while let last = rest.last,
+      kind.argument == nil
+        ? last.contains("=") : kind.settings.contains(where: { last.hasPrefix("\($0.name)=") })
+    {
+      pairs.insert(String(last), at: 0)
+      rest.removeLast()
+    }
+    let argument = rest.joined(separator: ",")
     return SinkChoice(
       option: "--sink \(name)", kind: kind, argument: argument,
       values: try keyValues(pairs, option: "--sink \(name)"))
@@ -76,13 +87,17 @@ struct Registry {
 
   /// A sink that has an option of its own.
   func sink(
-    option: String, _ name: String, _ argument: String = "", _ values: [String: String?] = [:]
+    option: String, _ name: String, _ argument: String? = nil, _ values: [String: String?] = [:]
   ) throws(RunError) -> SinkChoice {
     guard let kind = sinks.first(where: { $0.name == name }) else {
       throw RunError(.usage, "\(option): \(programName) has no sink `\(name)`")
     }
+    guard argument != "" else {
+      throw RunError(.usage, "\(option) is given an empty name; give the name of a file or folder")
+    }
     return SinkChoice(
-      option: option, kind: kind, argument: argument, values: values.compactMapValues(\.self))
+      option: option, kind: kind, argument: argument ?? "",
+      values: values.compactMapValues(\.self))
   }
 
   /// The kind of `NAME[:ARGUMENT]`.

@@ -6,13 +6,13 @@ extension RunCommand {
   /// option would destroy what the other writes or reads.
   func checkPaths(_ sinks: [SinkChoice]) throws(RunError) {
     try checkSource()
-    var options: [String: (option: String, path: String)] = [:]
-    for (option, path) in paths(sinks) where !Self.isStandardOutput(path) {
+    var options: [String: (index: Int, option: String, path: String)] = [:]
+    for (index, (option, path)) in paths(sinks).enumerated() where !Self.isStandardOutput(path) {
       guard let file = Self.resolved(file: path) else { continue }
       let partial = option == "--source" ? nil : OutputFile.partialPath(of: file)
       for (name, isPartial) in [(file, false)] + (partial.map { [($0, true)] } ?? []) {
-        let other = options.updateValue((option, path), forKey: Self.identity(name))
-        guard let other, other.option != option else { continue }
+        let other = options.updateValue((index, option, path), forKey: Self.identity(name))
+        guard let other, other.index != index else { continue }
         throw RunError(
           .usage,
           other.path == path || (!isPartial && Self.isSame(other.path, path))

@@ -114,6 +114,14 @@ extension RunCommand {
     }
     if let pipe { choices.append(try registry.sink(option: "--pipe", "pipe", pipe.rawValue)) }
     for text in sink { choices.append(try registry.sink(text)) }
+    let unfit = choices.first {
+      $0.argument == "-" && [StillSink.kind.name, DumpSink.kind.name].contains($0.kind.name)
+    }
+    if let unfit {
+      throw RunError(
+        .usage,
+        "\(unfit.option) cannot go to standard output; give a name (./- is a file of that name)")
+    }
     if null || choices.isEmpty { choices.append(try registry.sink(option: "--null", "null")) }
     return choices
   }

@@ -74,6 +74,19 @@ public protocol KindSettings: Sendable {
   init()
 }
 
+extension KindSettings {
+  /// Throws for a value that is not allowed, as it would be where it is given as text. `owner` is what the
+  /// error calls it, such as "the source scene".
+  public func check(of owner: String) throws(RunError) {
+    var copy = self
+    do throws(SettingError) {
+      for setting in Self.settings { try setting.apply(setting.read(from: self), to: &copy) }
+    } catch {
+      throw RunError(.usage, "\(owner): \(error)", change: .sourceSetting)
+    }
+  }
+}
+
 /// What every source, or every sink, is made with.
 public protocol KindRequest: Sendable {
   init()

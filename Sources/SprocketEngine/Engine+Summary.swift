@@ -85,6 +85,7 @@ extension Engine {
       (gate.isAbandoned ? [] : source.notes) + stageNotes
       + sinks.flatMap { $0.isStuck ? [] : $0.sink.notes }
     published.withLock { [whole] in $0.summary = whole }
+    isOver.set(1)
   }
 
   /// What any thread may read at any time.

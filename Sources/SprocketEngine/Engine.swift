@@ -56,6 +56,8 @@ public final class Engine: @unchecked Sendable {
   /// How the run is laid out and what has been measured. Set by the run's thread, at each epoch and at the
   /// end.
   let published: Mutex<PublishedSummary>
+  /// 1 once the summary is complete.
+  let isOver = FutexWord()
 
   public init(
     source: any Source, stages choices: [StageChoice], sinks: [any Sink], options: RunOptions,
@@ -113,9 +115,9 @@ public final class Engine: @unchecked Sendable {
     shared.raiseStop(to: requests.wrappingAdd(1, ordering: .relaxed).newValue > 1 ? 2 : 1)
   }
 
-  /// Waits for the end, for `limit` at most. True when the run is over.
+  /// Waits for the end, for `limit` at most. True when the run is over; false for one that was not started.
   public func wait(for limit: Duration) -> Bool {
-    runThread.wait(until: deadline(in: limit.nanosecondCount))
+    isOver.wait(while: 0, until: deadline(in: limit.nanosecondCount))
   }
 
   /// A sentence for the user while the run goes on, such as that no frame comes.

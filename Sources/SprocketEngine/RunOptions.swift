@@ -2,7 +2,7 @@ internal import SprocketCore
 
 /// How a run is to be carried out, whatever its source, stages and sinks.
 public struct RunOptions: Sendable {
-  /// Threads of each parallel lane.
+  /// Threads of each parallel lane, 1 to `mostWorkers`.
   public var workers: Int
   public var wait: WaitStrategy
   /// Ends the run after so many produced frames, gaps counted.
@@ -19,12 +19,17 @@ public struct RunOptions: Sendable {
   /// quarters of what the machine, its control groups and limits leave.
   public var memoryLimit: Int?
 
+  /// A bound for mistakes: more than the cores of a machine serve nobody.
+  public static let mostWorkers = 64
+
   public init(
-    workers: Int = processorCount(), wait: WaitStrategy = .park, frameLimit: UInt64? = nil,
+    workers: Int = min(processorCount(), mostWorkers), wait: WaitStrategy = .park,
+    frameLimit: UInt64? = nil,
     durationLimit: Duration? = nil, drainLimit: Duration = .seconds(10),
     verifies: Bool = false, memoryLimit: Int? = nil
   ) {
     contract(workers > 0, "asks for \(workers) workers; a lane has at least one")
+    contract(workers <= Self.mostWorkers, "asks for \(workers) workers; give 64 or fewer")
     self.workers = workers
     self.wait = wait
     self.frameLimit = frameLimit

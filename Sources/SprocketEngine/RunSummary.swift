@@ -31,8 +31,9 @@ public struct RunSummary: Sendable {
     public var isReserve: Bool
   }
 
-  /// False while the run goes on. Then counts are those of now, a frame that is under way has no fate yet,
-  /// and times are those of the epochs that have ended.
+  /// False while the run goes on. Then counts of frames are those of now, as far as source and chain decide
+  /// them, and `delivered`; what a sink itself loses (`behind`, `skipped`, `unselected`, `failed`,
+  /// `flushed`) is counted at the end. Times are those of the epochs that have ended.
   public var isOver: Bool
   public var source: SourceDescription
   /// What the source counted, such as frames that it had to copy.

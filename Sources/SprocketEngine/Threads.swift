@@ -80,6 +80,12 @@ package final class FutexWord: @unchecked Sendable {
     unsafe futexWake(memory)
   }
 
+  /// Adds 1 and wakes all who wait.
+  package func advance() {
+    unsafe _ = memory.pointee.wrappingAdd(1, ordering: .acquiringAndReleasing)
+    unsafe futexWake(memory)
+  }
+
   /// Waits while it is `expected`, until `deadline` (monotonic). False if it still is.
   package func wait(while expected: UInt32, until deadline: Int64) -> Bool {
     while value == expected {

@@ -6,7 +6,7 @@ struct Decoder: ~Copyable {
   private let context: UnsafeMutablePointer<AVCodecContext>
 
   /// What a decoder has for its caller.
-  enum Output: Equatable { case frame, needsInput, corrupt, end }
+  enum Output: Equatable { case frame, needsInput, corrupt, end, outOfMemory }
 
   /// Opens the stream's decoder with `threadCount` threads, 0 for as many as there are processors.
   ///
@@ -44,14 +44,21 @@ struct Decoder: ~Copyable {
     unsafe avcodec_free_context(&context)
   }
 
-  /// Hands over a packet, or the end of the stream; returns whether the decoder took it.
+  /// Hands over a packet, or the end of the stream; returns whether the decoder took it. Throws where it had
+  /// no memory for it.
   ///
   /// The corresponding C function is `avcodec_send_packet`.
-  mutating func send(_ packet: UnsafeMutablePointer<AVPacket>?) -> Bool {
+  mutating func send(
+    _ packet: UnsafeMutablePointer<AVPacket>?, path: String
+  ) throws(MediaError) -> Bool {
     // What comes out of a damaged packet is marked on its way through the decoder.
     let isCorrupt = unsafe (packet?.pointee.flags ?? 0) & AV_PKT_FLAG_CORRUPT != 0
     unsafe context.pointee.reordered_opaque = isCorrupt ? 1 : 0
     let status = unsafe avcodec_send_packet(context, packet)
+    if status == -ENOMEM {
+      throw MediaError(
+        code: .outOfMemory, operation: "avcodec_send_packet", status: status, path: path)
+    }
     return status >= 0 || status == SPROCKET_AVERROR_EOF
   }
 
@@ -68,6 +75,7 @@ struct Decoder: ~Copyable {
     case 0: .frame
     case SPROCKET_AVERROR_EAGAIN: .needsInput
     case SPROCKET_AVERROR_EOF: .end
+    case -ENOMEM: .outOfMemory
     default: .corrupt
     }
   }

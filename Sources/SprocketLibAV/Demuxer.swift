@@ -98,7 +98,9 @@ struct Demuxer: ~Copyable {
       if status == SPROCKET_AVERROR_EAGAIN { continue }
       guard status >= 0 else {
         try checkInterruption()
-        throw MediaError(code: .readFailed, operation: "av_read_frame", status: status, path: path)
+        throw MediaError(
+          code: status == -ENOMEM ? .outOfMemory : .readFailed, operation: "av_read_frame",
+          status: status, path: path)
       }
       if unsafe packet.pointee.stream_index == stream.pointee.index {
         packetCount += 1

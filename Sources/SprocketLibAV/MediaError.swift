@@ -87,7 +87,8 @@ extension MediaError: CustomStringConvertible {
     case .tooManyFrames:
       "\(path) goes on after more frames than a file of its size can have: it is damaged; copy it anew."
     case .interrupted: "Reading \(path) was ended before its time."
-    case .outOfMemory: "There is not enough memory to read \(path); close other programs."
+    case .outOfMemory:
+      "There is not enough memory to read \(path); close other programs, or raise the limit (ulimit -v)."
     }
   }
 }

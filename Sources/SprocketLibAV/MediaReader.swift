@@ -113,8 +113,12 @@ public struct MediaReader: ~Copyable {
       case .end:
         if let failure { throw failure }
         return .end
+      case .outOfMemory:
+        throw MediaError(
+          code: .outOfMemory, operation: "avcodec_receive_frame", status: -ENOMEM,
+          path: demuxer.path)
       case .needsInput:
-        guard feed(unless: isRefused) else {
+        guard try feed(unless: isRefused) else {
           _ = clock.time(given: nil)
           return .corrupt
         }
@@ -123,18 +127,21 @@ public struct MediaReader: ~Copyable {
   }
 
   /// Hands the decoder the next packet, or the end; returns whether it took it.
-  private mutating func feed(unless isRefused: (Span<UInt8>) -> Bool) -> Bool {
+  private mutating func feed(
+    unless isRefused: (Span<UInt8>) -> Bool
+  ) throws(MediaError) -> Bool {
     var hasPacket = false
     do throws(MediaError) {
       hasPacket = unsafe try demuxer.read(into: scratch.packet)
     } catch { failure = error }
-    guard hasPacket else { return unsafe decoder!.send(nil) }
+    let path = demuxer.path
+    guard hasPacket else { return unsafe try decoder!.send(nil, path: path) }
     let packet = unsafe scratch.packet
     let bytes = unsafe UnsafeBufferPointer(
       start: unsafe packet.pointee.data, count: Int(packet.pointee.size))
-    let isTaken = unsafe !isRefused(Span(_unsafeElements: bytes)) && decoder!.send(scratch.packet)
-    unsafe av_packet_unref(scratch.packet)
-    return isTaken
+    defer { unsafe av_packet_unref(scratch.packet) }
+    if unsafe isRefused(Span(_unsafeElements: bytes)) { return false }
+    return unsafe try decoder!.send(scratch.packet, path: path)
   }
 
   /// Lends what was just decoded.

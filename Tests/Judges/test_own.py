@@ -30,6 +30,12 @@ def test_its_source_and_sink_run_beside_the_built_in(tmp_path):
     assert len((tmp_path / "r.jsonl").read_text().splitlines()) == 100
 
 
+def test_names_may_hold_commas_and_equal_signs(tmp_path):
+    movie = tmp_path / "a,b=c.mov"
+    assert own("run", "--source", "ramp:5", "--sink", f"movie:{movie},quality=50").returncode == 0
+    assert movie.exists()
+
+
 def test_its_inspector_knows_them():
     text = own("stages").stdout
     assert "ramp:COUNT" in text and "bright" in text and "movie:PATH" in text and "scene" in text
@@ -47,6 +53,8 @@ def test_its_inspector_knows_them():
     (["--source", "ramp:9", "--sink", "movie"], ["movie:PATH"]),
     (["--source", "ramp:9", "--sink", "null:x"], ["leave out x"]),
     (["--source", "ramp:9", "--sink", "pipe:y5m"], ["did you mean `y4m`?"]),
+    (["--source", "ramp:9", "--sink", "dump:-"], ["cannot go to standard output"]),
+    (["--source", "ramp:9", "--checksums", ""], ["--checksums is given an empty name"]),
     (["--source", "ramp:9", "--sink", "bright", "--sink", "bright"], ["two sinks are called bright"]),
     (["--source", "ramp:9", "--reports", "a", "--sink", "dump:a"], ["name the same file"]),
     (["--source", "ramp:9", "--reports", "-", "--sink", "pipe:gray"], ["both write to standard output"]),

@@ -50,11 +50,22 @@ import Testing
     #expect(error?.code == .usage && error?.description.contains("give 0 to 0.25") == true)
   }
 
+  @Test func settingsOfASourceAreCheckedToo() throws {
+    let error = #expect(throws: RunError.self) { _ = try scene { $0.shake = .infinity } }
+    #expect(error?.code == .usage && error?.description.contains("give 0 to 40") == true)
+    #expect(throws: RunError.self) { _ = try scene { $0.quality = 1000 } }
+    var settings = FileSettings()
+    settings.startup = -1
+    let file = FileSource(path: "/dev/null", settings)
+    #expect(throws: RunError.self) { _ = try Engine(source: file, sinks: [NullSink()]) }
+  }
+
   // MARK: A run's life
 
   @Test func aRunIsStartedOnce() throws {
     let engine = try Engine(
       source: try scene(), sinks: [NullSink()], options: RunOptions(frameLimit: 5))
+    #expect(!engine.wait(for: .milliseconds(1)))
     try engine.start()
     #expect(throws: RunError.self) { try engine.start() }
     #expect(engine.wait(for: .seconds(60)))
@@ -201,7 +212,9 @@ import Testing
   @Test func pushedFramesAreTheRunsFrames() throws {
     let source = PushSource(format: Self.small, room: 2)
     let sums = Mutex<[Int]>([])
+    let times = Mutex<[Int64]>([])
     let sink = ClosureSink(reading: .encoded) { frame in
+      times.withLock { $0.append(frame.record.captured.nanoseconds) }
       let plane = frame.sourcePlane(0)
       var sum = 0
       for y in 0..<plane.rows {
@@ -214,10 +227,11 @@ import Testing
     try engine.start()
     for value in 0..<200 {
       let frame = [UInt8](repeating: UInt8(value), count: 45)
-      #expect(source.push(frame.span, waiting: .seconds(30)) == .taken)
+      #expect(source.push(frame.span) == .taken)
     }
     source.finish()
     #expect(engine.wait(for: .seconds(60)))
+    #expect(times.withLock { $0 } == (0..<200).map { $0 * 40_000_000 })
     #expect(sums.withLock { $0 } == (0..<200).map { $0 * 45 })
     #expect(engine.summary.ledger.isBalanced && engine.summary.ledger.produced == 200)
   }
@@ -242,6 +256,7 @@ import Testing
       source: source, sinks: [NullSink()], options: RunOptions(frameLimit: 3))
     try engine.start()
     let frame = [UInt8](repeating: 9, count: 45)
+    #expect(source.push(frame.span, waiting: .seconds(30)) == .taken)
     var pushed = PushSource.Pushed.taken
     for _ in 0..<100 where pushed != .over {
       pushed = source.push(frame.span, waiting: .seconds(30))

@@ -12,6 +12,7 @@ enum Mistake: String, CaseIterable, SettingValue {
   // Of a source.
   case fill, take, cameraTake, sceneReclaim, replayReclaim
   // Of the program that sets up a run.
-  case field, size, planeSize, workers, movieQuality, stillQuality, unpacker, unpackerRange
+  case field, size, planeSize, workers, manyWorkers, movieQuality, stillQuality, unpacker,
+    unpackerRange
   case copies, secondLoop, pushEncoded, pushRoom, pushBytes
 }

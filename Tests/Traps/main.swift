@@ -16,6 +16,7 @@ func make(_ mistake: Mistake) throws {
     _ = FrameFormat(pixelFormat: .grey, width: 0, height: 48, color: .jpeg, rate: .unknown)
   case .planeSize: _ = PixelFormat.grey.plane(1, width: 64, height: 48)
   case .workers: _ = RunOptions(workers: 0)
+  case .manyWorkers: _ = RunOptions(workers: 65)
   case .movieQuality: _ = MovieSink(path: "movie.mov", quality: 0)
   case .stillQuality: _ = StillSink(path: "stills", quality: 101)
   case .copies: _ = FrameCopies(keeping: .every(0))

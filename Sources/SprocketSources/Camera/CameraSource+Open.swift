@@ -6,6 +6,7 @@ internal import SprocketV4L2
 
 extension CameraSource {
   public func open() throws(RunError) -> SourceDescription {
+    try settings.check(of: "the source camera")
     let node = try CameraNode.named(name)
     title = node.title
     try asking { () throws(V4L2Error) in

@@ -73,6 +73,7 @@ public final class FileSource: Source {
 
   /// Reads as far as the first frame, whose format is the file's.
   public func open() throws(RunError) -> SourceDescription {
+    try settings.check(of: "the source file")
     let info: MediaInfo
     do throws(MediaError) {
       info = try openReader()

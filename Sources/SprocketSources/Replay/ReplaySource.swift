@@ -50,6 +50,7 @@ public final class ReplaySource: Source {
 
   /// Reads what the file tells of all frames, so that it takes a while with a long one.
   public func open() throws(RunError) -> SourceDescription {
+    try settings.check(of: "the source replay")
     do throws(MCAPError) {
       var opened = try MCAPReader.open(path) { [interruption] in interruption.isSet }
       index = try ReplayIndex(&opened)

@@ -44,6 +44,7 @@ public final class SceneSource: Source {
 
   /// Throws for settings that are impossible together; draws nothing yet.
   public init(_ settings: SceneSettings) throws(RunError) {
+    try settings.check(of: "the source scene")
     try settings.check()
     self.settings = settings
     frames = SceneFrames(settings, interruption)
