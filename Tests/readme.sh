@@ -57,5 +57,5 @@ compile_documents() {
 
 cd "$copy"
 run_commands .
-compile_documents README.md docs/library.md
+compile_documents README.md docs/library.md docs/stages.md
 for example in Examples/*/README.md; do run_commands "${example%/README.md}"; done
