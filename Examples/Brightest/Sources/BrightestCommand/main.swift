@@ -1,0 +1,4 @@
+import Brightest
+import SprocketCommandLine
+
+sprocketMain(stages: builtinStages + [Brightest.plugin])
