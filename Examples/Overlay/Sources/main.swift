@@ -1,0 +1,3 @@
+import SprocketCommandLine
+
+sprocketMain(stages: builtinStages + [Overlay.plugin])
