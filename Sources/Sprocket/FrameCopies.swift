@@ -9,10 +9,9 @@ internal import Synchronization
 ///     try engine.start()
 ///     for await frame in copies { print(frame.record.number, frame.bytes.count) }
 ///
-/// It ends with the run, if that is started. With `.newest` a slow reader holds up nobody; the numbers of the
+/// It ends with the run. With `.newest` a slow reader holds up nobody; the numbers of the
 /// frames tell which were passed over. With `.every` a file waits for the reader, and a live source loses
-/// frames of this sink alone (`behind`); where nobody reads, `stop` leaves the sink behind after some
-/// seconds, with an error. A reader that leaves the loop ends the sink.
+/// frames of this sink alone (`behind`). A reader that leaves the loop ends the sink.
 ///
 /// Costs one allocation and one copy of the bytes for each frame, on the sink's own thread.
 public final class FrameCopies: Sink, AsyncSequence, Sendable {
@@ -31,6 +30,8 @@ public final class FrameCopies: Sink, AsyncSequence, Sendable {
     var isEnded = false
     /// The reader left.
     var isLeft = false
+    /// `write` waits no longer.
+    var isInterrupted = false
     var replaced: UInt64 = 0
   }
 
@@ -59,28 +60,29 @@ public final class FrameCopies: Sink, AsyncSequence, Sendable {
   }
 
   public func write(_ frame: borrowing PackedFrame) throws(RunError) {
-    // Bounded by the engine, which leaves a sink behind that does not come to its end.
+    // Until there is room, or `interrupt`, which the engine calls where it drains no longer.
     while !room.wait(while: 0, until: deadline(in: 1_000_000_000)) {}
     let copy = FrameCopy(frame.view, content)
-    let (reader, isLeft) = state.withLock { state in
-      if state.reader == nil, !state.isLeft { keep(copy, &state) }
-      return (state.reader.take(), state.isLeft)
+    let (reader, isKept) = state.withLock { state in
+      let isKept = state.reader != nil || (!state.isLeft && keep(copy, &state))
+      return (state.reader.take(), isKept)
     }
     reader?.resume(returning: copy)
-    if isLeft {
-      throw RunError(.readerGone, "the reader of the sink `\(name)` left its loop")
-    }
+    if !isKept { throw RunError(.readerGone, "nobody reads the sink `\(name)` any more") }
   }
 
-  private func keep(_ copy: FrameCopy, _ state: inout State) {
+  /// False where there is no room, because `write` was interrupted.
+  private func keep(_ copy: FrameCopy, _ state: inout State) -> Bool {
     switch keeping {
     case .newest:
       state.replaced += UInt64(state.waiting.count)
       state.waiting = [copy]
     case .every(let bound):
+      guard state.waiting.count < bound else { return false }
       state.waiting.append(copy)
-      if state.waiting.count == bound { room.set(0) }
+      if state.waiting.count == bound, !state.isInterrupted { room.set(0) }
     }
+    return true
   }
 
   public func finish() throws(RunError) {
@@ -127,7 +129,8 @@ public final class FrameCopies: Sink, AsyncSequence, Sendable {
       await withCheckedContinuation { reader in
         let (frame, isDone) = state.withLock { state in
           let frame = state.waiting.isEmpty ? nil : state.waiting.removeFirst()
-          let isDone = frame != nil || state.isEnded || state.isLeft || Task.isCancelled
+          let isDone =
+            frame != nil || state.isEnded || state.isLeft || state.isInterrupted || Task.isCancelled
           if !isDone { state.reader = reader }
           if frame != nil { room.set(1) }
           return (frame, isDone)
@@ -137,6 +140,15 @@ public final class FrameCopies: Sink, AsyncSequence, Sendable {
     } onCancel: {
       leave()
     }
+  }
+
+  public func interrupt() {
+    let reader = state.withLock { state in
+      state.isInterrupted = true
+      room.set(1)
+      return state.reader.take()
+    }
+    reader?.resume(returning: nil)
   }
 
   private func leave() {

@@ -33,6 +33,9 @@ public protocol Sink: AnyObject {
   func seal(_ ledger: Ledger) throws(RunError)
   /// What the user should know of what this sink made, a sentence each; asked once it has finished.
   var notes: [String] { get }
+  /// Asks `write` to return soon, for what is under way is given up. Unlike all else it is called from any
+  /// thread, at any time, and also where the run is never started.
+  func interrupt()
   /// Whether something of its work remains: a file, a stream that somebody reads, a digest. The run
   /// ends when no such sink is at work any more, where there was one.
   var lasts: Bool { get }
@@ -50,6 +53,8 @@ extension Sink {
   public func seal(_ ledger: Ledger) throws(RunError) {}
   public var notes: [String] { [] }
   public var lasts: Bool { true }
+  /// Does nothing: for a sink whose calls wait for nobody.
+  public func interrupt() {}
 }
 
 /// A frame that did not reach a sink.

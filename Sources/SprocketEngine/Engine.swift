@@ -92,7 +92,9 @@ public final class Engine: @unchecked Sendable {
   }
 
   deinit {
-    if startTime.load(ordering: .relaxed) == 0 { try? source.close() }
+    guard startTime.load(ordering: .relaxed) == 0 else { return }
+    try? source.close()
+    for state in sinks { state.sink.interrupt() }
   }
 
   /// What the source turned out to be, in this epoch.
@@ -112,7 +114,9 @@ public final class Engine: @unchecked Sendable {
   /// it at once: frames under way become `flushed`. May be called from any thread.
   public func stop() {
     // Counted apart: a run that ends for another reason has not been asked yet.
-    shared.raiseStop(to: requests.wrappingAdd(1, ordering: .relaxed).newValue > 1 ? 2 : 1)
+    let isSecond = requests.wrappingAdd(1, ordering: .relaxed).newValue > 1
+    shared.raiseStop(to: isSecond ? 2 : 1)
+    if isSecond { for state in sinks { state.sink.interrupt() } }
   }
 
   /// Waits for the end, for `limit` at most. True when the run is over; false for one that was not started.

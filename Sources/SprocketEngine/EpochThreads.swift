@@ -74,6 +74,7 @@ final class EpochThreads {
     }
     if !isDone {
       epoch.flushes.store(true, ordering: .releasing)
+      for state in sinks { state.sink.interrupt() }
       wait(Self.graceNanoseconds)
       epoch.isAbandoned.store(true, ordering: .releasing)
       wait(Self.graceNanoseconds)

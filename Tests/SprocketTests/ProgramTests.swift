@@ -204,6 +204,35 @@ import Testing
     #expect(summary.ledger.entries[1].counts[.delivered] == 60)
   }
 
+  @Test func copiesThatNobodyReadsDoNotHoldUpTheEnd() async throws {
+    let copies = FrameCopies(keeping: .every(2))
+    let engine = try Engine(
+      source: try scene(), sinks: [copies, ChecksumSink()], options: RunOptions(frameLimit: 60))
+    try engine.start()
+    while engine.progress.delivered[0] < 2 { try await Task.sleep(for: .milliseconds(1)) }
+    engine.stop()
+    engine.stop()
+    while !engine.summary.isOver { try await Task.sleep(for: .milliseconds(5)) }
+    let summary = engine.summary
+    #expect(summary.errors.isEmpty && summary.ledger.isBalanced)
+    var count: UInt64 = 0
+    for await _ in copies { count += 1 }
+    #expect(count == summary.ledger.entries[0].counts[.delivered])
+  }
+
+  @Test func copiesOfARunThatIsNeverStartedEnd() async throws {
+    let copies = FrameCopies()
+    var engine: Engine? = try Engine(source: try scene(), sinks: [copies])
+    let reading = Task {
+      var count = 0
+      for await _ in copies { count += 1 }
+      return count
+    }
+    #expect(engine?.summary.isOver == false)
+    engine = nil
+    #expect(await reading.value == 0)
+  }
+
   // MARK: Frames of the program's own
 
   private static let small = FrameFormat(
