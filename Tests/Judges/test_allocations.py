@@ -47,11 +47,13 @@ def per_frame(counter, folder, arguments):
     return {name: count for name, count in found.items() if count != 0}
 
 
-def judge(found, bound=0.01):
+def judge(found):
     print(found)
     ours = {name: count for name, count in found.items() if not name.startswith(FOREIGN)}
-    # A hundredth: what happens once in a while is not per frame, and what is per frame is 1 or more.
-    assert all(abs(count) < bound for count in ours.values()), ours
+    # What is per frame is 1 or more. Some times in a run are not: threads that begin at once may both make a
+    # type's metadata (two equal runs differ by up to 14 of 7,000 allocations, measured on a busy machine),
+    # a dump's chunk of 8 MB or 1 s takes up to three, and a live run waits longer the busier the machine is.
+    assert all(abs(count) < 0.05 for count in ours.values()), ours
 
 
 CHAINS = {
@@ -101,17 +103,13 @@ def test_no_file_allocates_per_frame(name, counter, tmp_path):
 def test_no_live_run_allocates_per_frame(wait, counter, tmp_path):
     scene = ["run", "--source", "scene", "--size", "64x48", "--rate", "600", "--source-set",
              "pace=real", "--source-set", "cached=60", "--wait", wait]
-    # The more busy the machine, the longer such a run takes, and what waits for it looks at the clock
-    # more often: some times in 1,000 frames.
-    judge(per_frame(counter, tmp_path, [*scene, *CHAINS["all"], "--null"]), bound=0.05)
+    judge(per_frame(counter, tmp_path, [*scene, *CHAINS["all"], "--null"]))
 
 
 @pytest.mark.parametrize("name", ["MJPEG", "YUYV", "I420"])
 def test_no_dump_allocates_per_frame(name, counter, tmp_path):
     scene = ["run", "--source", "scene", "--size", "160x120", "--format", name]
-    # A chunk, of 8 MB or 1 s, takes up to three: the slower the machine, the more chunks.
-    judge(per_frame(counter, tmp_path, [*scene, *CHAINS["all"], "--dump", tmp_path / "a.mcap"]),
-          bound=0.05)
+    judge(per_frame(counter, tmp_path, [*scene, *CHAINS["all"], "--dump", tmp_path / "a.mcap"]))
 
 
 @pytest.mark.parametrize("name", ["MJPEG", "I420"])
