@@ -17,11 +17,11 @@ import Testing
         $0.rate = rate
         $0.format = .grey
         $0.faults.stall = 0.5
-        $0.faults.stallDuration = .nanoseconds(Int64(9e18))
+        $0.faults.stallDuration = .nanoseconds(Int64(8.9e18))
         $0.faults.late = 0.2
-        $0.faults.lateDuration = .nanoseconds(Int64(9e18))
+        $0.faults.lateDuration = .nanoseconds(Int64(8.9e18))
         $0.faults.unplug = 0.2
-        $0.faults.unplugDuration = .nanoseconds(Int64(9e18))
+        $0.faults.unplugDuration = .nanoseconds(Int64(8.9e18))
       }, count: 60
     ).taken
     let times = taken.map(\.captured.nanoseconds)
@@ -45,7 +45,7 @@ import Testing
       scene {
         $0.format = .grey
         $0.faults.backwards = 1
-        $0.faults.backwardsDuration = .nanoseconds(Int64(9e18))
+        $0.faults.backwardsDuration = .nanoseconds(Int64(8.9e18))
       }, count: 5
     ).taken
     #expect(taken.last?.captured.nanoseconds == .min)

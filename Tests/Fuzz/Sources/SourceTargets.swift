@@ -13,12 +13,13 @@ private let mostMemory = 1 << 24
 
 /// Plays a source: takes most frames and reads what it gets, and leaves some.
 func feed(_ source: any Source) {
-  guard var description = try? source.open() else { return source.close() }
+  defer { try? source.close() }
+  guard var description = try? source.open() else { return }
   var slot = FuzzSlot(capacity: min(description.capacity, mostMemory))
   for turn in 0..<mostArrivals {
     guard let arrival = try? source.next(timeout: 1_000_000_000) else { break }
     switch arrival {
-    case .end: return source.close()
+    case .end: return
     case .nothing: continue
     case .epoch(let next, _):
       description = next
@@ -32,7 +33,6 @@ func feed(_ source: any Source) {
     }
   }
   _ = source.notes
-  source.close()
 }
 
 /// The memory of one slot, as the engine would lay it out, no larger than it needs to be.
