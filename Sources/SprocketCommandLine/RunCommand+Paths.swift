@@ -114,11 +114,10 @@ extension RunCommand {
   private func paths(_ sinks: [SinkChoice]) -> [(option: String, path: String)] {
     let truth = sourceSet.last { $0.hasPrefix("truth=") }.map { String($0.dropFirst(6)) }
     let named = [
-      ("--source", sourcePath), ("--source-set truth", truth), ("--summary", summary),
+      ("--source", sourcePath), ("--source-set truth", truth),
     ]
-    return (named + sinks.map { ($0.option, $0.path) }).compactMap { option, path in
-      path.map { (option, $0) }
-    }
+    let written = sinks.map { ($0.option, $0.path) } + [("--summary", summary)]
+    return (named + written).compactMap { option, path in path.map { (option, $0) } }
   }
 
   private static func isSame(_ one: String, _ other: String) -> Bool {
