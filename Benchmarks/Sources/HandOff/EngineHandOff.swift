@@ -106,7 +106,7 @@ struct EngineHandOff {
       source: PacedSource(frames: frames, rate: rate), stages: plugins.map { StageChoice($0) },
       sinks: [sink], options: RunOptions(workers: 1, wait: waiting)
     ) { NoUnpacker() }
-    engine.start()
+    try engine.start()
     while !engine.wait(for: .seconds(3600)) {}
     let summary = engine.summary
     precondition(
