@@ -52,6 +52,8 @@ let package = Package(
     .library(name: "SprocketStages", targets: ["SprocketStages"]),
     .library(name: "SprocketCore", targets: ["SprocketCore"]),
     .library(name: "SprocketCommandLine", targets: ["SprocketCommandLine"]),
+    // For the tests of those who write stages, sources and sinks.
+    .library(name: "SprocketTesting", targets: ["SprocketTesting"]),
     // The ring alone, and the futex to park on it: what Benchmarks/ measures.
     .library(name: "SprocketRing", targets: ["SprocketRing"]),
     .library(name: "CSprocketSystem", targets: ["CSprocketSystem"]),
@@ -113,9 +115,19 @@ let package = Package(
     .executableTarget(
       name: "SprocketCommand", dependencies: ["SprocketCommandLine"], swiftSettings: settings),
 
+    // What tests are written with: patterns and slots, which the tests of single libraries need, too;
+    // stages shown frames by hand; whole runs.
+    library("SprocketTestMemory", ["SprocketCore"]),
+    .target(name: "CSprocketAllocations"),
+    library(
+      "SprocketTesting",
+      ["Sprocket", "SprocketCodecs", "SprocketCore", "SprocketTestMemory", "CSprocketAllocations"]),
+
     test("SprocketRingTests", ["SprocketRing", "CSprocketSystem"]),
     test("SprocketCoreTests", ["SprocketCore"]),
-    test("SprocketTests", ["Sprocket", "SprocketStages", "AutoFocus", "TestSupport"]),
+    test(
+      "SprocketTests",
+      ["Sprocket", "SprocketTesting", "SprocketStages", "AutoFocus", "TestSupport"]),
     test("SprocketEngineTests", ["SprocketEngine", "SprocketCore"]),
     test("SprocketJPEGTests", ["SprocketJPEG", "TestSupport"]),
     test("SprocketLibAVTests", ["SprocketLibAV", "TestSupport"]),
@@ -126,20 +138,19 @@ let package = Package(
     test("SprocketMCAPTests", ["SprocketMCAP", "TestSupport"]),
     test(
       "SprocketCodecsTests",
-      ["SprocketCodecs", "SprocketCore", "SprocketJPEG", "TestSupport", "CAllocationCounter"]),
+      ["SprocketCodecs", "SprocketCore", "SprocketJPEG", "TestSupport", "CSprocketAllocations"]),
     test(
       "SprocketSourcesTests",
       [
         "SprocketSources", "SprocketCodecs", "SprocketCore", "SprocketJPEG", "SprocketMCAP",
-        "SprocketV4L2", "TestSupport", "CAllocationCounter",
+        "SprocketV4L2", "TestSupport", "CSprocketAllocations",
       ]),
     .target(
-      name: "TestSupport", dependencies: ["SprocketCore"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["SprocketTestMemory"], path: "Tests/TestSupport",
       swiftSettings: settings),
-    .target(name: "CAllocationCounter", path: "Tests/CAllocationCounter"),
     test(
       "SprocketSinksTests",
-      ["SprocketSinks", "SprocketCore", "SprocketMCAP", "TestSupport", "CAllocationCounter"]),
+      ["SprocketSinks", "SprocketCore", "SprocketMCAP", "TestSupport", "CSprocketAllocations"]),
     // Makes each mistake that docs/traps.md lists: `make judge` builds it as a release.
     .executableTarget(
       name: "SprocketTraps", dependencies: ["Sprocket"], path: "Tests/Traps",
@@ -158,7 +169,8 @@ let package = Package(
     }
     + stages.map { name in
       .testTarget(
-        name: "\(name)Tests", dependencies: [.byName(name: name), "SprocketCore", "TestSupport"],
+        name: "\(name)Tests",
+        dependencies: [.byName(name: name), "SprocketCore", "SprocketTesting", "TestSupport"],
         path: "Plugins/\(name)/Tests", swiftSettings: settings)
     }
 )

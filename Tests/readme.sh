@@ -43,7 +43,8 @@ export -f swift
 compile_documents() {
   local package=Examples/Documents
   mkdir -p "$package/Sources"
-  sed 's/.*"SprocketStages".*/&\n        .product(name: "SprocketCommandLine", package: "sprocket"),/' \
+  sed 's/.*"SprocketStages".*/&\n        .product(name: "SprocketCommandLine", package: "sprocket"),\n'\
+'        .product(name: "SprocketTesting", package: "sprocket"),/' \
     Examples/Program/Package.swift >"$package/Package.swift"
   awk '
     /^import / && inside { if (!seen[$0]++) imports = imports $0 "\n"; next }

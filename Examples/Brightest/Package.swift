@@ -15,7 +15,7 @@ let package = Package(
       path: "Sources/BrightestCommand"),
     .testTarget(
       name: "BrightestTests",
-      dependencies: ["Brightest", .product(name: "Sprocket", package: "sprocket")],
+      dependencies: ["Brightest", .product(name: "SprocketTesting", package: "sprocket")],
       path: "Tests"),
   ]
 )

@@ -31,7 +31,7 @@ public struct FrameCopy: Sendable {
   /// The planes of `pixels` one behind the other, rows without padding; `pixels.plane` has their sizes.
   public let bytes: [UInt8]
 
-  init(_ frame: borrowing FrameView, _ content: Content) {
+  package init(_ frame: borrowing FrameView, _ content: Content) {
     record = frame.record
     format = frame.format
     var bytes: [UInt8] = []

@@ -96,7 +96,7 @@ public enum FieldKind: Sendable, Hashable {
 
 extension FieldKind {
   /// How many numbers a field has.
-  @usableFromInline var count: Int {
+  @usableFromInline package var count: Int {
     switch self {
     case .double, .float, .int64, .uint32, .bool, .word: 1
     case .levelCounts: 256
@@ -106,7 +106,7 @@ extension FieldKind {
   }
 
   /// Bytes of each of them.
-  @usableFromInline var size: Int {
+  @usableFromInline package var size: Int {
     switch self {
     case .double, .int64, .gridValues, .matrixValues: 8
     case .float, .uint32, .levelCounts: 4
@@ -151,7 +151,7 @@ public struct ReportLayout: Sendable {
   public let plugin: String
   public let fields: [ReportFieldDescription]
   public let slot: ReportSlot
-  let type: any FrameReport.Type
+  package let type: any FrameReport.Type
 
   /// `type` is the report whose fields these are.
   public init(

@@ -1,4 +1,4 @@
-import CAllocationCounter
+import CSprocketAllocations
 import SprocketCodecs
 import SprocketCore
 import TestSupport

@@ -1,4 +1,4 @@
-import CAllocationCounter
+import CSprocketAllocations
 import Foundation
 import SprocketCore
 import SprocketSinks

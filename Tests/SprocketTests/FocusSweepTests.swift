@@ -1,72 +1,70 @@
-import Sprocket
 import SprocketStages
+import SprocketTesting
 import TestSupport
 import Testing
 
 @testable import AutoFocus
 
-/// Notes what `focus` says of each frame, and where the lens is.
-private struct Teller: Stage {
-  static let order = Order.sequence
-  static let plugin = Plugin("teller", "tells what focus says", Teller.self)
-  private var focus: ReportReader<FocusReport>?
-  private(set) var notes: [String] = []
-
-  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
-    focus = try setup.reader(FocusReport.self, from: "focus")
-    return setup.format
-  }
-
-  mutating func process(_ frame: inout FrameView) -> Verdict {
-    if let focus, let report = frame.read(focus) {
-      let lens = frame.record.inForce.lensPosition
-      notes.append("\(report.score) \(report.contrast) \(lens)")
-    }
-    return .keep
-  }
-}
-
 /// A real lens's sweep, 66 pictures 2 mm apart, sharpest at Z-48 to Z-50; black from Z-108.
 @Suite(.enabled(if: TestData.isPresent, "\(TestData.absent)")) struct FocusSweepTests {
+  /// Furthest up first (mm).
+  private let heights = stride(from: 20, through: -110, by: -2).map { $0 }
+  private let pictures: [TestFrame]
+  private let loop: [StageChoice] = [
+    .focus(),
+    .autoFocus {
+      $0.mode = .auto
+      ($0.speed, $0.settle) = (0, 0)
+    },
+  ]
+
+  init() throws {
+    var color = Color.jpeg
+    color.transfer = .srgb
+    pictures = try heights.enumerated().map { index, height in
+      let digits = String(abs(height))
+      let name =
+        (height < 0 ? "Z-" : "Z+") + String(repeating: "0", count: 3 - digits.count) + digits
+      var frame = try TestFrame(
+        jpeg: TestData.bytes("focus/firepick_rep1/\(name).jpg"), color: color)
+      frame.record.inForce.lensPosition = Float(index) / 65
+      return frame
+    }
+  }
+
+  /// A camera that shows the picture that was taken where its lens is. After `patience` writes it refuses
+  /// all; at the frame `losesLensAt` it is replugged, and has no lens any more.
+  private func camera(
+    lens: Int, patience: Int = .max, losesLensAt: Int = .max
+  ) -> TestCamera {
+    let control = ControlDescription(
+      name: "lens", unit: "", minimum: 0, maximum: 65, step: 1, defaultValue: Double(lens))
+    var writes = 0
+    return TestCamera(controls: [control]) { _, value in
+      writes += 1
+      return writes > patience ? nil : value
+    } steps: { number, values in
+      number == losesLensAt
+        ? .replug(withControls: false) : .picture(pictures[Int(values[0])])
+    }
+  }
+
   /// Index of the picture with the highest score.
   private func peak(_ looks: [SceneLook]) -> Int {
     looks.indices.max { looks[$0].score ?? 0 < looks[$1].score ?? 0 } ?? 0
   }
 
-  private func run(_ camera: SweepCamera, _ stages: [StageChoice], frames: UInt64) throws
-    -> [String]
-  {
-    let engine = try Engine(
-      source: camera, stages: stages, sinks: [NullSink()], options: RunOptions(frameLimit: frames))
-    try engine.start()
-    #expect(engine.wait(for: .seconds(120)))
-    #expect(engine.summary.errors.isEmpty)
-    return engine.summary.notes
-  }
-
-  private func stage(_ name: String, _ values: [String: String] = [:]) throws -> StageChoice {
-    StageChoice(try #require(builtinStages.first { $0.name == name }), values: values)
-  }
-
   /// What the control makes of each picture, by the stage `focus`.
   private func looks() throws -> [SceneLook] {
-    let camera = try SweepCamera(lens: 0, isSlideShow: true)
-    let told = try run(
-      camera, [stage("focus"), StageChoice(Teller.plugin)],
-      frames: UInt64(camera.pictures.count))
-    return told.map { line in
-      let numbers = line.split(separator: " ").map { Double($0) ?? .nan }
-      var report = FocusReport()
-      (report.score, report.contrast) = (numbers[0], numbers[1])
-      return SceneLook(report, luma: nil)
-    }
+    let run = try TestRun(of: TestCamera(pictures), through: [.focus()], pictures: false)
+    return run.reports(FocusReport.self).map { SceneLook($0, luma: nil) }
   }
 
   @Test func theSearchEndsWithinAStepOfThePeakFromEveryStart() throws {
     let looks = try looks()
     try #require(looks.count == 66)
     let peak = peak(looks)
-    #expect([-52, -50, -48].contains(SweepCamera.heights[peak]))
+    #expect([-52, -50, -48].contains(heights[peak]))
     // Black pictures have nothing to be measured.
     #expect(looks.suffix(2).allSatisfy { $0.score == nil })
     let lens = LensRange(grid: 1 / 65)
@@ -84,34 +82,28 @@ private struct Teller: Stage {
 
   /// The whole loop: pictures in, writes out.
   @Test(arguments: [0, 20, 65]) func theStageFindsThePeak(start: Int) throws {
-    let told = try run(
-      SweepCamera(lens: start),
-      [
-        stage("focus"),
-        stage("autofocus", ["mode": "auto", "speed": "0", "settle": "0"]),
-        StageChoice(Teller.plugin),
-      ], frames: 100)
-    let last = try #require(told.last?.split(separator: " ").last.flatMap { Double($0) })
-    let height = SweepCamera.heights[Int((last * 65).rounded())]
+    let run = try TestRun(of: camera(lens: start), through: loop, frames: 100, pictures: false)
+    let last = try #require(run.frames.last?.record).inForce.lensPosition
+    let height = heights[Int((last * 65).rounded())]
     #expect((-52 ... -46).contains(height), "from \(start): Z\(height)")
   }
 
   @Test(arguments: [0, 5]) func aLensThatIsRefusedEndsTheLoopAndNotTheRun(patience: Int) throws {
-    let told = try run(
-      SweepCamera(lens: 3, patience: patience),
-      [stage("focus"), stage("autofocus")], frames: 60)
-    #expect(told == ["autofocus ended: the camera refuses to move the lens"])
+    let run = try TestRun(
+      of: camera(lens: 3, patience: patience), through: [.focus(), .autoFocus()], frames: 60,
+      pictures: false)
+    #expect(run.notes == ["autofocus ended: the camera refuses to move the lens"])
   }
 
   @Test func aLensThatVanishesEndsTheLoopAndNotTheRun() throws {
-    let told = try run(
-      SweepCamera(lens: 3, losesLensAt: 30), [stage("focus"), stage("autofocus")], frames: 60)
-    #expect(told == ["autofocus ended: the camera has come back without a control of its lens"])
+    let run = try TestRun(
+      of: camera(lens: 3, losesLensAt: 30), through: [.focus(), .autoFocus()], frames: 60,
+      pictures: false)
+    #expect(
+      run.notes == ["autofocus ended: the camera has come back without a control of its lens"])
     // From the start, it is an error that says what is missing.
-    let blind = try SweepCamera(lens: 3, losesLensAt: 0)
-    _ = try blind.next(timeout: 0)
     let error = #expect(throws: RunError.self) {
-      try run(blind, [stage("focus"), stage("autofocus")], frames: 1)
+      try TestRun(of: TestCamera(pictures), through: [.focus(), .autoFocus()])
     }
     #expect(error?.code == .usage)
   }

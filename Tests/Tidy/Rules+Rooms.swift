@@ -15,6 +15,10 @@ extension Rules {
     "Sprocket": [
       "SprocketEngine", "SprocketSources", "SprocketSinks", "SprocketCodecs", "SprocketCore",
     ],
+    "SprocketTestMemory": ["SprocketCore"],
+    "SprocketTesting": [
+      "Sprocket", "SprocketCodecs", "SprocketCore", "SprocketTestMemory", "CSprocketAllocations",
+    ],
     "SprocketEngine": ["SprocketCore", "SprocketRing", "CSprocketSystem", "Histogram"],
     "SprocketSources": [
       "SprocketCore", "SprocketCodecs", "SprocketJPEG", "SprocketLibAV", "SprocketMCAP",

@@ -123,9 +123,9 @@ extension Rules {
     Permission("Tests/SprocketSourcesTests", ["SourceSlot"], "a slot in memory"),
     Permission("Tests/Traps", ["Probe"], "hands over memory that it may not"),
     Permission("Tests/SprocketYUVTests", ["Planes"], "planes in memory"),
+    Permission("Sources/SprocketTestMemory", ["TestBuffer", "TestSlot"], "frames in memory"),
     Permission(
-      "Tests/TestSupport", ["FrameMemory", "StageUnderTest", "TestBuffer", "TestSlot"],
-      "frames in memory"),
+      "Sources/SprocketTesting", ["FrameMemory", "LentPicture", "TestCamera"], "frames in memory"),
   ]
 
   static let unsafeStaysInItsPlaces: Rule = { tree in

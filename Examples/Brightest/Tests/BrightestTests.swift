@@ -1,39 +1,24 @@
 import Brightest
-import Sprocket
-import Synchronization
+import SprocketTesting
 import Testing
 
-/// What the stage reports on frames of 64x32, each dark but for a square of 4x4 at one of the places.
-private func reports(
-  squares: [(x: Int, y: Int)?], workers: Int = 1, least: Int = 8
-) throws -> [Brightest.Report] {
-  let format = FrameFormat(
-    pixelFormat: .grey, width: 64, height: 32, color: .jpeg, rate: FrameRate(frames: 10))
-  let source = PushSource(format: format)
-  let found = Mutex<[Brightest.Report]>([])
-  let sink = ClosureSink { frame in
-    if let report = frame.report(Brightest.Report.self) { found.withLock { $0.append(report) } }
+/// A picture of 64x32, dark but for a square of 4x4 at that place.
+private func picture(_ square: (x: Int, y: Int)? = nil) -> TestFrame {
+  let luma = (0..<64 * 32).map { index -> UInt8 in
+    guard let square else { return 10 }
+    let (x, y) = (index % 64 - square.x, index / 64 - square.y)
+    return (0..<4).contains(x) && (0..<4).contains(y) ? 200 : 10
   }
-  let stage = StageChoice(Brightest.plugin, of: Brightest.self) { $0.least = least }
-  let engine = try Engine(
-    source: source, stages: [stage], sinks: [sink], options: RunOptions(workers: workers))
-  try engine.start()
-  for square in squares {
-    var frame = [UInt8](repeating: 10, count: 64 * 32)
-    if let square {
-      for y in square.y..<square.y + 4 {
-        for x in square.x..<square.x + 4 { frame[y * 64 + x] = 200 }
-      }
-    }
-    guard source.push(frame.span) == .taken else { break }
-  }
-  source.finish()
-  while !engine.wait(for: .seconds(1)) {}
-  return found.withLock { $0 }
+  return TestFrame(width: 64, height: 32, luma: luma)
 }
 
-@Test(arguments: [1, 4]) func findsWhereItBecameBrighter(workers: Int) throws {
-  let found = try reports(squares: [nil, (12, 8), (12, 8), nil, (60, 28)], workers: workers)
+private let brightest = StageChoice(Brightest.plugin)
+
+@Test func findsWhereItBecameBrighter() throws {
+  let camera = TestCamera([
+    picture(), picture((12, 8)), picture((12, 8)), picture(), picture((60, 28)),
+  ])
+  let found = try TestRun(of: camera, through: [brightest]).reports(Brightest.Report.self)
   #expect(found.map(\.rise) == [0, 190, 0, 0, 190])
   // The middle of the square, in fractions.
   #expect(found[1].x == 14.0 / 64 && found[1].y == 10.0 / 32)
@@ -41,6 +26,29 @@ private func reports(
 }
 
 @Test func aSmallRiseIsNone() throws {
-  let found = try reports(squares: [nil, (0, 0)], least: 191)
-  #expect(found.map(\.rise) == [0, 0])
+  let patient = StageChoice(Brightest.plugin, of: Brightest.self) { $0.least = 191 }
+  let camera = TestCamera([picture(), picture((0, 0))])
+  #expect(
+    try TestRun(of: camera, through: [patient]).reports(Brightest.Report.self).map(\.rise) == [
+      0, 0,
+    ])
+}
+
+/// The frame behind a damaged one has nobody to be compared with.
+@Test func aDamagedFrameIsNotComparedWith() throws {
+  let camera = TestCamera([.picture(picture()), .damaged, .picture(picture((12, 8)))])
+  let run = try TestRun(of: camera, through: [brightest])
+  #expect(run.frames.map(\.fate) == [.delivered, .corrupt, .delivered])
+  #expect(run.reports(Brightest.Report.self).map(\.rise) == [0, 0])
+}
+
+@Test func workersDoNotChangeIt() throws {
+  let pictures = (0..<24).map { picture(($0 * 5 % 60, $0 % 28)) }
+  #expect(try TestRun.firstDifference(through: [brightest]) { TestCamera(pictures) } == nil)
+}
+
+@Test func allocatesNothing() throws {
+  var stage = try StageUnderTest(Brightest(), for: picture())
+  _ = stage.process(picture())
+  #expect(stage.process(picture((12, 8)), earlier: [picture()]).allocations == 0)
 }

@@ -1,6 +1,5 @@
 import Glibc
-import SprocketCore
-import TestSupport
+import SprocketTesting
 import Testing
 
 @testable import ExposureMeter

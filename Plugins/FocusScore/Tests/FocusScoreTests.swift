@@ -1,5 +1,4 @@
-import SprocketCore
-import TestSupport
+import SprocketTesting
 import Testing
 
 @testable import FocusScore

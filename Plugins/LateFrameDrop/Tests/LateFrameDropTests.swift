@@ -1,6 +1,5 @@
 import LateFrameDrop
-import SprocketCore
-import TestSupport
+import SprocketTesting
 import Testing
 
 /// A frame captured `age` milliseconds ago.
@@ -12,8 +11,7 @@ private func frame(age: Int64, clock: Timestamp.Clock = .monotonic) -> TestFrame
 }
 
 private func verdict(_ stage: inout StageUnderTest<LateFrameDrop>, _ frame: TestFrame) -> Verdict {
-  var frame = frame
-  return stage.process(&frame).verdict
+  stage.process(frame).verdict
 }
 
 @Test func dropsAsLateBeyondTheDefaultOfAHundredMilliseconds() throws {

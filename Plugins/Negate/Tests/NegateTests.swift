@@ -1,13 +1,13 @@
 import Negate
-import SprocketCore
+import SprocketTesting
 import TestSupport
 import Testing
 
 private func negative(_ frame: TestFrame) throws -> [[UInt8]] {
-  var frame = frame
   var stage = try StageUnderTest(Negate(), for: frame)
-  #expect(stage.process(&frame).verdict == .keep)
-  return frame.planes
+  let shown = stage.process(frame)
+  #expect(shown.verdict == .keep)
+  return try #require(shown.picture).planes
 }
 
 @Test func isWhiteMinusEachSampleInEveryPlane() throws {
@@ -23,21 +23,30 @@ private func negative(_ frame: TestFrame) throws -> [[UInt8]] {
   #expect(try negative(frame) == [[0xFF, 3, 0xFE, 3, 0, 0, 0xFF, 1]])
 }
 
-@Test(arguments: TestPattern.allCases)
-func equalsItsSlowTwin(_ pattern: TestPattern) throws {
-  for (width, height) in [(1, 1), (2, 2), (3, 3), (17, 5), (32, 2), (101, 7)] {
-    let frame = picture(width, height, pattern)
-    #expect(try negative(frame) == frame.planes.map { $0.map { 255 - $0 } })
+@Test func equalsItsSlowTwinInEveryFormatAndSizeAndAllocatesNothing() throws {
+  let difference = try StageUnderTest.firstDifference(of: Negate()) { shown in
+    guard let picture = shown.picture, let seen = shown.seen else { return "no picture" }
+    guard shown.allocations == 0 else { return "\(shown.allocations) allocations" }
+    return picture.difference(
+      from: seen.planes.map { slowNegative($0, picture.format.pixelFormat) })
+  }
+  #expect(difference == nil)
+}
+
+/// White minus each sample, one by one.
+private func slowNegative(_ bytes: [UInt8], _ format: PixelFormat) -> [UInt8] {
+  guard format.isDeep else { return bytes.map { 255 - $0 } }
+  let white = (1 << format.bitsPerSample) - 1
+  return stride(from: 0, to: bytes.count, by: 2).flatMap { at in
+    let word = white - (Int(bytes[at]) + 256 * Int(bytes[at + 1]))
+    return [UInt8(word % 256), UInt8(word / 256)]
   }
 }
 
-/// A 4:2:0 picture.
-private func picture(_ width: Int, _ height: Int, _ pattern: TestPattern) -> TestFrame {
-  let planes = (0..<3).map { index in
-    let size = PixelFormat.i420.plane(index, width: width, height: height)
-    return pattern.bytes(size.bytesPerRow * size.rows, seed: UInt64(index + 1))
-  }
-  return TestFrame(.i420, width: width, height: height, planes: planes)
+@Test func workersDoNotChangeIt() throws {
+  let pictures = (0..<20).map { TestFrame(.i420, width: 34, height: 18, .random, seed: $0 + 1) }
+  #expect(
+    try TestRun.firstDifference(through: [.negate()]) { TestCamera(pictures) } == nil)
 }
 
 @Test(

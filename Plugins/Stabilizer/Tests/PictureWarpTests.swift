@@ -1,6 +1,5 @@
 import Glibc
-import SprocketCore
-import TestSupport
+import SprocketTesting
 import Testing
 
 @testable import Stabilizer
@@ -10,21 +9,6 @@ private let formats: [PixelFormat] = [
   .yuv420p10, .yuv422p12, .yuv444p16,
 ]
 private let sizes = [(1, 1), (3, 2), (16, 16), (17, 33), (48, 20), (101, 67)]
-
-/// What each pattern of bytes is as a picture.
-private func picture(
-  _ format: PixelFormat, _ width: Int, _ height: Int, _ pattern: TestPattern = .random
-) -> TestFrame {
-  let planes = (0..<format.planeCount).map { index in
-    let size = format.plane(index, width: width, height: height)
-    let bytes = pattern.bytes(size.bytesPerRow * size.rows, seed: UInt64(index + 1))
-    guard format.isDeep else { return bytes }
-    // Of a word of ten bits the upper byte has two.
-    let mask = UInt8((1 << (format.bitsPerSample - 8)) - 1)
-    return bytes.enumerated().map { $0.offset % 2 == 1 ? $0.element & mask : $0.element }
-  }
-  return TestFrame(format, width: width, height: height, planes: planes)
-}
 
 private func warped(_ frame: TestFrame, _ sensorFromStabilized: Similarity) -> [[UInt8]] {
   let format = frame.format
@@ -61,7 +45,7 @@ private func white(_ format: PixelFormat) -> Double {
   func leavesAPictureAsItIs(_ format: PixelFormat) {
     for (width, height) in sizes {
       for pattern in TestPattern.allCases {
-        let frame = picture(format, width, height, pattern)
+        let frame = TestFrame(format, width: width, height: height, pattern)
         #expect(warped(frame, .identity) == frame.planes)
       }
     }
@@ -70,7 +54,7 @@ private func white(_ format: PixelFormat) -> Double {
   /// Four pixels are whole samples of chroma, too.
   @Test(arguments: formats)
   func shiftsByWholeSamplesExactly(_ format: PixelFormat) {
-    let frame = picture(format, 40, 36)
+    let frame = TestFrame(format, width: 40, height: 36, .random)
     for (x, y) in [(4, 0), (0, -4), (-8, 12), (400, -400)] {
       let result = warped(frame, Similarity(shiftX: Double(x), shiftY: Double(y)))
       for plane in result.indices {
@@ -112,7 +96,7 @@ private func white(_ format: PixelFormat) -> Double {
     var random = TestRandom(seed: 7)
     let white = white(format)
     for (width, height) in sizes {
-      let frame = picture(format, width, height)
+      let frame = TestFrame(format, width: width, height: height, .random)
       let similarity = randomSimilarity(&random)
       let result = warped(frame, similarity)
       for plane in result.indices {
@@ -185,7 +169,7 @@ private func white(_ format: PixelFormat) -> Double {
   }
 
   @Test func bearsWhatNoPathPlans() {
-    let frame = picture(.i420, 50, 40)
+    let frame = TestFrame(.i420, width: 50, height: 40, .random)
     let corner = frame.planes.map { $0.first ?? 0 }
     let far = Similarity(shiftX: -1e6, shiftY: -1e6, roll: 0.7, scale: 0.9)
     #expect(

@@ -1,7 +1,7 @@
 // Counts a thread's allocations, in whichever program links it: by standing in front of the C library's,
 // or by the hook of a sanitizer, which has an allocator of its own.
 
-#include "counter.h"
+#include "allocations.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -1,17 +1,21 @@
-public import SprocketCore
+package import SprocketCore
 
 /// A slot as the engine lays it out: strides of whole cache lines, two spare rows, and no memory for
 /// what the plan says is borrowed, so that a wrong plan is a crash.
 @safe
-public final class TestSlot {
-  let storage: UnsafeMutablePointer<FrameStorage>
+package final class TestSlot {
+  package let storage: UnsafeMutablePointer<FrameStorage>
   private let records: UnsafeMutablePointer<FrameRecord>
   private let versions: UnsafeMutablePointer<VersionStorage>
   private let small: UnsafeMutableRawPointer
+  private let reports: UnsafeMutableRawPointer
   private var planes: [TestBuffer] = []
   private var source: [TestBuffer] = []
+  /// Of the pictures that are watched: bytes behind each row, which nobody may write.
+  private static let padding: (bytes: Int, value: UInt8) = (64, 0xA5)
 
-  public init(versions count: Int = 1) {
+  package init(versions count: Int = 1, reportBytes: Int = 0) {
+    unsafe reports = .allocate(byteCount: max(reportBytes, 1), alignment: 64)
     unsafe records = .allocate(capacity: 1)
     unsafe records.initialize(to: FrameRecord())
     unsafe versions = .allocate(capacity: count)
@@ -20,7 +24,7 @@ public final class TestSlot {
     unsafe storage = .allocate(capacity: 1)
     unsafe storage.initialize(
       to: FrameStorage(
-        records: records, versions: versions, reports: small, packed: small,
+        records: records, versions: versions, reports: reports, packed: small,
         packedCounts: small.assumingMemoryBound(to: Int.self),
         entered: small.assumingMemoryBound(to: Int64.self)))
   }
@@ -29,11 +33,17 @@ public final class TestSlot {
     unsafe storage.deallocate()
     unsafe versions.deallocate()
     unsafe records.deallocate()
+    unsafe reports.deallocate()
     unsafe small.deallocate()
   }
 
+  package var record: FrameRecord {
+    get { unsafe records[0] }
+    set { unsafe records[0] = newValue }
+  }
+
   /// Memory for what is not borrowed, filled with 0xEE.
-  public func addMemory(
+  package func addMemory(
     _ format: FrameFormat, parts: FrameParts, _ plan: UnpackPlan, version: Int = 0
   ) {
     guard let image = format.image else { return }
@@ -59,8 +69,46 @@ public final class TestSlot {
       rows: rows)
   }
 
+  /// Adds memory for a picture, in which bytes behind each row are watched.
+  package func addPicture(_ format: FrameFormat, version: Int) {
+    guard let image = format.image else { return }
+    for plane in 0..<image.planeCount {
+      let size = image.plane(plane, width: format.width, height: format.height)
+      let stride = (size.bytesPerRow + Self.padding.bytes) & ~1
+      let buffer = TestBuffer(repeating: Self.padding.value, count: stride * size.rows)
+      planes.append(buffer)
+      unsafe versions[version].image.planes[plane] = unsafe PlaneStorage(
+        base: buffer.memory.baseAddress.unsafelyUnwrapped, stride: stride,
+        bytesPerRow: size.bytesPerRow, rows: size.rows)
+    }
+  }
+
+  /// Copies the picture of one version into another's memory.
+  package func copyImage(_ format: FrameFormat, from: Int, to: Int) {
+    for plane in 0..<(format.image?.planeCount ?? 0) {
+      let old = unsafe versions[from].image.planes[plane]
+      let new = unsafe versions[to].image.planes[plane]
+      for y in unsafe 0..<new.rows {
+        unsafe (new.base + y * new.stride).update(
+          from: old.base + y * old.stride, count: new.bytesPerRow)
+      }
+    }
+  }
+
+  /// Whether nobody wrote behind the rows of a picture that `addPicture` made.
+  package func paddingIsIntact(version: Int) -> Bool {
+    (0..<3).allSatisfy { index in
+      let plane = unsafe versions[version].image.planes[index]
+      return unsafe (0..<plane.rows).allSatisfy { y in
+        unsafe (plane.bytesPerRow..<plane.stride).allSatisfy { x in
+          unsafe plane.base[y * plane.stride + x] == Self.padding.value
+        }
+      }
+    }
+  }
+
   /// Lets the source deliver planes with `padding` bytes behind each row but the last.
-  public func deliver(_ contents: [[[UInt8]]], padding: Int) {
+  package func deliver(_ contents: [[[UInt8]]], padding: Int) {
     source = contents.map { rows in
       TestBuffer(
         Array(rows.joined(separator: [UInt8](repeating: 0xDD, count: padding))))
@@ -73,55 +121,55 @@ public final class TestSlot {
   }
 
   /// Lets the source deliver an encoded frame.
-  public func deliver(_ bytes: [UInt8]) {
+  package func deliver(_ bytes: [UInt8]) {
     deliver([[bytes]], padding: 0)
     unsafe records[0].byteCount = bytes.count
   }
 
   /// Moves the frame that a source announced into this slot; returns its bytes.
-  public func take(_ source: any Source, _ format: FrameFormat) -> Int {
+  package func take(_ source: any Source, _ format: FrameFormat) -> Int {
     var capture = unsafe CaptureSlot(unsafeStorage: storage, format: format)
     source.take(into: &capture)
     return unsafe records[0].byteCount
   }
 
   /// Gives back what the source lent.
-  public func giveBack(to source: any Source) {
+  package func giveBack(to source: any Source) {
     guard let lent = unsafe storage.pointee.lent else { return }
     unsafe source.reclaim(lent)
     unsafe storage.pointee.lent = nil
   }
 
   /// Returns whether the frame is in order.
-  public func unpack(with unpacker: any Unpacker) -> Bool { unsafe unpacker.unpack(storage) }
+  package func unpack(with unpacker: any Unpacker) -> Bool { unsafe unpacker.unpack(storage) }
 
   /// Makes a version's image what the source delivered, as a writing stage may have left it.
-  public func takeImage(version: Int) {
+  package func takeImage(version: Int) {
     unsafe versions[version].image = unsafe storage.pointee.source
   }
 
   /// Fills the luma of a later version.
-  public func deriveLuma(
+  package func deriveLuma(
     with unpacker: any Unpacker, version: Int, format: FrameFormat, parts: FrameParts
   ) {
     unsafe unpacker.deriveLuma(storage, version: version, format: format, parts: parts)
   }
 
-  public func imageRows(_ plane: Int, version: Int = 0) -> [[UInt8]] {
+  package func imageRows(_ plane: Int, version: Int = 0) -> [[UInt8]] {
     unsafe rows(versions[version].image.planes[plane])
   }
 
-  public func lumaRows(_ scale: LumaScale, version: Int = 0) -> [[UInt8]] {
+  package func lumaRows(_ scale: LumaScale, version: Int = 0) -> [[UInt8]] {
     unsafe rows(versions[version].luma[Int(scale.rawValue)])
   }
 
   /// The planes that the source delivered or lent.
-  public func sourceRows(_ plane: Int) -> [[UInt8]] {
+  package func sourceRows(_ plane: Int) -> [[UInt8]] {
     unsafe rows(storage.pointee.source.planes[plane])
   }
 
   /// Whether a plane is the very memory that the source delivered.
-  public func isSourceMemory(imagePlane plane: Int, of sourcePlane: Int) -> Bool {
+  package func isSourceMemory(imagePlane plane: Int, of sourcePlane: Int) -> Bool {
     unsafe versions[0].image.planes[plane].base == source[sourcePlane].memory.baseAddress
   }
 
@@ -136,7 +184,7 @@ public final class TestSlot {
 
 extension Unpacker {
   /// `configure`, where there is memory enough.
-  public func prepare(format: FrameFormat, parts: FrameParts) -> UnpackPlan {
+  package func prepare(format: FrameFormat, parts: FrameParts) -> UnpackPlan {
     guard let plan = try? configure(format: format, parts: parts) else {
       preconditionFailure("no memory for a small picture")
     }

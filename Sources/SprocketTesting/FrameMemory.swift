@@ -1,0 +1,97 @@
+internal import SprocketCodecs
+internal import SprocketCore
+internal import SprocketTestMemory
+
+/// The memory of one slot, filled from a `TestFrame` as the engine fills it: version 0 is what the source
+/// delivered, unpacked; version 1 is what a stage writes. Bytes behind each row of both are watched.
+@safe
+final class FrameMemory {
+  static let report = ReportSlot(offset: 0, bit: 1)
+
+  private let slot: TestSlot
+
+  init(
+    _ frame: TestFrame, parts: FrameParts, _ unpacker: FrameUnpacker, _ plan: UnpackPlan,
+    reportBytes: Int, writing: (how: StageSetup.Writing, format: FrameFormat)?
+  ) {
+    let format = frame.format
+    slot = TestSlot(versions: 2, reportBytes: reportBytes)
+    slot.record = frame.record
+    slot.addMemory(format, parts: parts, plan)
+    slot.deliver(frame.rows, padding: format.pixelFormat.isDeep ? 6 : 5)
+    precondition(slot.unpack(with: unpacker), "the frame is damaged")
+    guard let writing else { return }
+    slot.addPicture(writing.format, version: 1)
+    if writing.how == .inPlace { slot.copyImage(format, from: 0, to: 1) }
+  }
+
+  /// Calls `body` with the frame as a stage sees it.
+  func show<Result>(
+    _ access: FrameAccess, now: Int64, events: [Event]?, around: [FrameMemory], earlier: Int,
+    _ body: (inout FrameView) -> Result
+  ) -> Result {
+    var storages = unsafe around.map { unsafe $0.slot.storage }
+    return unsafe storages.withUnsafeMutableBufferPointer { frames in
+      let neighbours = unsafe Neighbours(
+        frames: frames.baseAddress, earlier: earlier, later: around.count - earlier)
+      var view = unsafe FrameView(
+        unsafeStorage: slot.storage, access: access, now: now, neighbours: neighbours,
+        events: events)
+      return body(&view)
+    }
+  }
+
+  /// What the stage stored, if it did.
+  func report<Report: BitwiseCopyable>(as type: Report.Type) -> Report? {
+    guard slot.record.reported & Self.report.bit != 0 else { return nil }
+    return unsafe slot.storage.pointee.reports.load(as: Report.self)
+  }
+
+  /// The picture of a version; traps where bytes behind a row were written.
+  func picture(version: Int, like frame: TestFrame, _ format: FrameFormat) -> TestFrame {
+    guard let image = format.image else { preconditionFailure("no picture") }
+    precondition(
+      version == 0 || slot.paddingIsIntact(version: version),
+      "the stage wrote behind the end of a row")
+    var picture = frame
+    picture.format.pixelFormat = image
+    picture.format.image = image
+    picture.format.width = format.width
+    picture.format.height = format.height
+    picture.planes = (0..<image.planeCount).map { plane in
+      slot.imageRows(plane, version: version).flatMap { $0 }
+    }
+    return picture
+  }
+
+  func luma(_ scale: LumaScale) -> [UInt8] { slot.lumaRows(scale).flatMap { $0 } }
+}
+
+extension TestFrame {
+  /// The rows of each plane.
+  fileprivate var rows: [[[UInt8]]] {
+    planes.indices.map { index in
+      let width =
+        format.pixelFormat.isEncoded
+        ? planes[index].count
+        : format.pixelFormat.plane(index, width: format.width, height: format.height).bytesPerRow
+      return stride(from: 0, to: planes[index].count, by: width).map { start in
+        Array(planes[index][start..<start + width])
+      }
+    }
+  }
+
+  /// The planes that `edit` makes from this picture's, in memory of their own: `.nextImage`.
+  package func edited(by edit: (inout ImageEditor) -> Void) -> [[UInt8]] {
+    let unpacker = FrameUnpacker()
+    let plan = unpacker.prepare(format: format, parts: .image)
+    let memory = FrameMemory(
+      self, parts: .image, unpacker, plan, reportBytes: 0, writing: (.nextImage, format))
+    let access = FrameAccess(lane: 0, version: 0, written: 1, format: format, parts: .image)
+    memory.show(access, now: now, events: nil, around: [], earlier: 0) { view in
+      var editor = view.edit()
+      edit(&editor)
+    }
+    return memory.picture(version: 1, like: self, format).planes
+  }
+}

@@ -1,0 +1,161 @@
+internal import CSprocketAllocations
+internal import SprocketCodecs
+public import SprocketCore
+internal import SprocketTestMemory
+
+/// A stage, configured for frames like one, that is shown frames one by one on the test's own thread, without
+/// engine: times, neighbours and events are what the test says. `TestRun` runs whole chains.
+public struct StageUnderTest<S: Stage> {
+  /// What a stage made of a frame.
+  public struct Shown {
+    public let verdict: Verdict
+    /// `nil` where the stage made none.
+    public let report: S.Report?
+    /// The planar picture as the stage saw it; `nil` where it reads no image.
+    public let seen: TestFrame?
+    /// The picture that the stage wrote; `nil` where it writes none.
+    public let picture: TestFrame?
+    /// How often `process` asked for memory.
+    public let allocations: Int
+    let luma: [LumaScale: [UInt8]]
+
+    /// Luma as the stage saw it, row by row; it traps at a scale that the stage does not read.
+    public func luma(_ scale: LumaScale = .full) -> [UInt8] {
+      guard let luma = luma[scale] else {
+        preconditionFailure("the stage does not read luma(.\(scale))")
+      }
+      return luma
+    }
+  }
+
+  public var stage: S
+  /// What the stage declared.
+  public let parts: FrameParts
+  public let writing: StageSetup.Writing?
+  public let history: Int
+  public let lookahead: Int
+  public let ageBudget: Duration?
+  /// What the stage makes of the format.
+  public let writtenFormat: FrameFormat
+  let format: FrameFormat
+  private let unpacker = FrameUnpacker()
+  private let plan: UnpackPlan
+
+  /// Configures `stage`; throws what it throws, and where there is no memory.
+  ///
+  /// - Parameters:
+  ///   - frame: all frames are of its format.
+  ///   - controls: what a stage that steers writes to. The test takes the writes (`take()`), and answers by
+  ///     the `events` of a later frame.
+  public init(
+    _ stage: S, for frame: TestFrame, isLive: Bool = true, remaining: Remaining = Remaining(),
+    controls: ControlPort? = nil
+  ) throws {
+    self.stage = stage
+    format = frame.format
+    var setup = StageSetup(
+      format: format, isLive: isLive, controls: controls, remaining: remaining, earlier: [:],
+      ownSlot: FrameMemory.report)
+    writtenFormat = try self.stage.configure(&setup)
+    parts = setup.parts
+    writing = setup.writing
+    history = setup.history
+    lookahead = setup.lookahead
+    ageBudget = setup.ageBudget
+    plan = try unpacker.configure(format: format, parts: parts)
+  }
+
+  /// Shows one frame to the stage.
+  ///
+  /// - Parameters:
+  ///   - earlier: the frames before it, the nearest first, as many as there are: up to the history that the
+  ///     stage declared.
+  ///   - later: the frames behind it, the nearest first, up to the look-ahead that the stage declared.
+  public mutating func process(
+    _ frame: TestFrame, earlier: [TestFrame] = [], later: [TestFrame] = []
+  ) -> Shown {
+    precondition(earlier.count <= history, "the stage declared a history of \(history) frames")
+    precondition(later.count <= lookahead, "the stage declared a look-ahead of \(lookahead) frames")
+    let memory = memory(of: frame)
+    let around = (earlier + later).map { self.memory(of: $0) }
+    var access = FrameAccess(
+      lane: 0, version: 0, written: writing == nil ? nil : 1, isInPlace: writing == .inPlace,
+      format: format, writtenFormat: writtenFormat, parts: parts)
+    access.history = history
+    access.lookahead = lookahead
+    let events = S.order == .sequence ? frame.events : nil
+    let (verdict, allocations) = memory.show(
+      access, now: frame.now, events: events, around: around, earlier: earlier.count
+    ) { view in
+      let before = sprocket_allocation_count()
+      let verdict = stage.process(&view)
+      return (verdict, sprocket_allocation_count() - before)
+    }
+    let scales = LumaScale.allCases.filter { parts.contains(.luma($0)) }
+    return Shown(
+      verdict: verdict, report: memory.report(as: S.Report.self),
+      seen: parts.contains(.image) ? memory.picture(version: 0, like: frame, format) : nil,
+      picture: writing == nil ? nil : memory.picture(version: 1, like: frame, writtenFormat),
+      allocations: allocations,
+      luma: Dictionary(uniqueKeysWithValues: scales.map { ($0, memory.luma($0)) }))
+  }
+
+  /// The report on one frame; traps where there is none.
+  public mutating func report(on frame: TestFrame) -> S.Report {
+    guard let report = process(frame).report else { preconditionFailure("no report") }
+    return report
+  }
+
+  private func memory(of frame: TestFrame) -> FrameMemory {
+    precondition(
+      frame.format == format,
+      "the stage was configured for \(format.width)x\(format.height) \(format.pixelFormat), and this is "
+        + "another format")
+    return FrameMemory(
+      frame, parts: parts, unpacker, plan, reportBytes: MemoryLayout<S.Report>.size,
+      writing: writing.map { ($0, writtenFormat) })
+  }
+}
+
+extension StageUnderTest {
+  /// Shows pictures of each format and size, random and extreme, to stages configured for them, and returns
+  /// the first complaint of `check`, with the picture that it is about; `nil` where there is none.
+  ///
+  ///     #expect(try StageUnderTest.firstDifference(of: Negate()) { shown in
+  ///       guard let picture = shown.picture, let seen = shown.seen else { return "no picture" }
+  ///       return picture.difference(from: seen.planes.map { $0.map { 255 - $0 } })
+  ///     } == nil)
+  ///
+  /// Formats and sizes that the stage's `configure` refuses are left out; it throws the last refusal where
+  /// that leaves none.
+  public static func firstDifference(
+    of stage: @autoclosure () -> S, formats: [PixelFormat] = TestFrame.formats,
+    sizes: [(Int, Int)] = TestFrame.sizes, color: Color = .jpeg,
+    _ check: (Shown) throws -> String?
+  ) throws -> String? {
+    var refusal: StageError?
+    var hasChecked = false
+    for format in formats {
+      for (width, height) in sizes {
+        for pattern in TestPattern.allCases {
+          let frame = TestFrame(format, width: width, height: height, color: color, pattern)
+          var tested: StageUnderTest
+          do {
+            tested = try StageUnderTest(stage(), for: frame)
+          } catch let error as StageError {
+            refusal = error
+            continue
+          }
+          // What a first call looks up in the run-time library allocates.
+          if !hasChecked { _ = tested.process(frame) }
+          hasChecked = true
+          if let difference = try check(tested.process(frame)) {
+            return "\(format) \(width)x\(height), \(pattern): \(difference)"
+          }
+        }
+      }
+    }
+    if let refusal, !hasChecked { throw refusal }
+    return nil
+  }
+}

@@ -1,0 +1,204 @@
+public import Sprocket
+internal import SprocketTestMemory
+
+/// A source for tests: pictures of the test's own, and what else happens at a camera. It waits for the run,
+/// as a file does, so that each run of a test is the same.
+///
+///     let camera = TestCamera([.picture(first), .missing(2), .damaged, .picture(second)])
+///
+/// One that answers draws each frame from what was written to its controls:
+///
+///     let camera = TestCamera(controls: [lens], delay: 2) { number, values in
+///       number < 60 ? .picture(pictures[Int(values[0])]) : nil
+///     }
+///
+/// A change of the pictures' format begins a new epoch.
+public final class TestCamera: Source {
+  /// What comes next.
+  public enum Step: Sendable {
+    /// A frame. Of its record `inForce` counts, and `captured` where it is not 0.
+    case picture(TestFrame)
+    /// A frame that the driver flags as damaged.
+    case damaged
+    /// One of the first frames, which are not to be used.
+    case startup(TestFrame)
+    /// So many frames that never arrive.
+    case missing(Int)
+    /// It is unplugged and comes back, with or without its controls; frames are numbered from 0 again.
+    case replug(withControls: Bool = true)
+    /// Belongs to the next frame.
+    case event(Event)
+  }
+
+  private let step: (_ number: Int, _ values: [Double]) -> Step?
+  private let answer: (_ control: Int, _ value: Double) -> Double?
+  private let rate: FrameRate
+  private let controls: [ControlDescription]
+  private let delay: Int
+  private var port: ControlPort?
+  /// Of each control, what the next frame shows.
+  private var values: [Double]
+  /// Writes that were taken, until they show.
+  private var taken: [(write: ControlPort.Write, value: Double, shows: Int)] = []
+  private var events = EventQueue()
+  /// Frames so far, those that never arrived too.
+  private var frames = 0
+  private var steps = 0
+  private var sequence: UInt64 = 0
+  private var picture: TestFrame?
+  private var format: FrameFormat?
+  /// A picture of another format, or behind a replug, until the epoch has begun.
+  private var held: (frame: TestFrame, isStartup: Bool)?
+  private var isDamaged = false
+
+  /// Gives those steps, then ends.
+  public convenience init(_ steps: [Step], rate: FrameRate = FrameRate(frames: 30)) {
+    self.init(rate: rate) { number, _ in number < steps.count ? steps[number] : nil }
+  }
+
+  /// Gives those pictures, then ends.
+  public convenience init(_ pictures: [TestFrame], rate: FrameRate = FrameRate(frames: 30)) {
+    self.init(pictures.map { .picture($0) }, rate: rate)
+  }
+
+  /// Draws each step from what was written to the controls.
+  ///
+  /// - Parameters:
+  ///   - controls: each begins with its `defaultValue`, or its minimum.
+  ///   - delay: a write made while the stage has frame n shows in frame n + delay, 1 or more; the event
+  ///     that completes it belongs to that frame.
+  ///   - answer: what the camera makes of a write, from the control's number and the value; `nil` refuses it.
+  ///   - step: the next step, from its number and what the controls have now; `nil` ends the stream. It is
+  ///     asked twice for what comes up to the first picture, which tells the format.
+  public init(
+    rate: FrameRate = FrameRate(frames: 30), controls: [ControlDescription] = [], delay: Int = 2,
+    answer: @escaping (_ control: Int, _ value: Double) -> Double? = { $1 },
+    steps step: @escaping (_ number: Int, _ values: [Double]) -> Step?
+  ) {
+    precondition(delay >= 1, "a write shows \(delay) frames later; give 1 or more")
+    self.step = step
+    self.answer = answer
+    self.rate = rate
+    self.controls = controls
+    self.delay = delay
+    values = controls.map { $0.defaultValue ?? $0.minimum }
+    port = controls.isEmpty ? nil : ControlPort(controls: controls, tellsWhatShows: true)
+  }
+
+  public func open() throws(RunError) -> SourceDescription {
+    guard let first = firstPicture() else {
+      throw RunError(.usage, "the test camera has no picture; give it one")
+    }
+    let found = format(of: first)
+    format = found
+    return description(found)
+  }
+
+  /// Steps are drawn in `next`; only the first picture is wanted before, for its format.
+  private func firstPicture() -> TestFrame? {
+    var number = 0
+    while let step = step(number, values) {
+      switch step {
+      case .picture(let frame), .startup(let frame): return frame
+      case .damaged, .missing, .replug, .event: number += 1
+      }
+    }
+    return nil
+  }
+
+  private func format(of frame: TestFrame) -> FrameFormat {
+    var format = frame.format
+    format.rate = rate
+    return format
+  }
+
+  private func description(_ format: FrameFormat) -> SourceDescription {
+    SourceDescription(
+      name: "test", format: format, isLive: false, clock: .media, capacity: 0, controls: port)
+  }
+
+  public func next(timeout: Int64) throws(RunError) -> Arrival {
+    if let held {
+      self.held = nil
+      return arrived(held.frame, isStartup: held.isStartup)
+    }
+    while true {
+      takeWrites()
+      guard let step = step(steps, values) else { return .end }
+      steps += 1
+      switch step {
+      case .event(let event): events.add(event)
+      case .missing(let count):
+        frames += count
+        sequence += UInt64(count)
+      case .replug(let withControls):
+        sequence = 0
+        if !withControls { port = nil }
+        if let format { return .epoch(description(format), .replug) }
+      case .damaged: return arrived(nil, isStartup: false)
+      case .picture(let frame): return picture(frame, isStartup: false)
+      case .startup(let frame): return picture(frame, isStartup: true)
+      }
+    }
+  }
+
+  /// Writes that are due show from the next frame on.
+  private func takeWrites() {
+    while let write = port?.take() {
+      guard let value = answer(Int(write.control), write.value) else {
+        events.add(
+          Event(
+            kind: .controlRefused, control: write.control, ticket: write.ticket, value: write.value)
+        )
+        continue
+      }
+      taken.append((write, value, frames - 1 + delay))
+    }
+    for due in taken where due.shows <= frames {
+      values[Int(due.write.control)] = due.value
+      events.add(
+        Event(
+          kind: .controlApplied, control: due.write.control, ticket: due.write.ticket,
+          value: due.value))
+    }
+    taken.removeAll { $0.shows <= frames }
+  }
+
+  private func picture(_ frame: TestFrame, isStartup: Bool) -> Arrival {
+    let new = format(of: frame)
+    guard new != format else { return arrived(frame, isStartup: isStartup) }
+    format = new
+    sequence = 0
+    held = (frame, isStartup)
+    return .epoch(description(new), .formatChange)
+  }
+
+  private func arrived(_ frame: TestFrame?, isStartup: Bool) -> Arrival {
+    picture = frame
+    isDamaged = frame == nil
+    var time = Int64(frames)
+    if rate.frames > 0 { time = time * Int64(rate.seconds) * 1_000_000_000 / Int64(rate.frames) }
+    if let captured = frame?.record.captured.nanoseconds, captured != 0 { time = captured }
+    defer {
+      frames += 1
+      sequence += 1
+    }
+    return .frame(
+      ArrivedFrame(
+        sequence: sequence, captured: Timestamp(nanoseconds: time, clock: .media),
+        isCorrupt: frame == nil, isStartup: isStartup,
+        inForce: frame?.record.inForce ?? ControlState()))
+  }
+
+  public func takeEvents(into events: inout EventQueue) { events.take(from: &self.events) }
+
+  public func take(into slot: inout CaptureSlot) {
+    guard let picture else { return slot.filled(0) }
+    let memory = LentPicture(picture)
+    memory.lend(to: &slot)
+  }
+
+  public func discard() {}
+  public func reclaim(_ lent: UnsafeMutableRawPointer) { unsafe LentPicture.release(lent) }
+  public func close() {}
+}

@@ -1,0 +1,98 @@
+internal import SprocketCodecs
+public import SprocketCore
+public import SprocketTestMemory
+
+/// A frame made by hand, to be shown to a stage: pixels in any format that can be unpacked, or a JPEG.
+public struct TestFrame: Sendable {
+  public var format: FrameFormat
+  /// The bytes of each plane, row by row, without padding; of a JPEG its bytes.
+  public var planes: [[UInt8]]
+  public var record = FrameRecord()
+  /// What the stage takes for the present, nanoseconds on the monotonic clock. For `StageUnderTest`.
+  public var now: Int64 = 0
+  /// What a stage of the order `.sequence` receives with this frame. For `StageUnderTest`; a `TestCamera`
+  /// has events of its own.
+  public var events: [Event] = []
+
+  /// A picture of `planes`, which are of the sizes that `format` says.
+  public init(
+    _ format: PixelFormat, width: Int, height: Int, color: Color = .jpeg, planes: [[UInt8]]
+  ) {
+    precondition(
+      !format.isEncoded && format.imageFormat != nil,
+      "\(format) cannot be unpacked; make pictures of another format, JPEGs by `TestFrame(jpeg:)`")
+    precondition(planes.count == format.planeCount, "\(format) has \(format.planeCount) planes")
+    for (index, plane) in planes.enumerated() {
+      let size = format.plane(index, width: width, height: height)
+      precondition(
+        plane.count == size.bytesPerRow * size.rows,
+        "plane \(index) has \(plane.count) bytes, and \(size.bytesPerRow) x \(size.rows) are a plane's"
+      )
+    }
+    self.format = FrameFormat(
+      pixelFormat: format, width: width, height: height, color: color, rate: .unknown)
+    self.planes = planes
+  }
+
+  /// A grey picture, row by row.
+  public init(width: Int, height: Int, color: Color = .jpeg, luma: [UInt8]) {
+    self.init(.grey, width: width, height: height, color: color, planes: [luma])
+  }
+
+  /// A picture of `pattern`, other in each plane. Samples stay within the format's bits.
+  public init(
+    _ format: PixelFormat, width: Int, height: Int, color: Color = .jpeg, _ pattern: TestPattern,
+    seed: UInt64 = 1
+  ) {
+    let upperBits = UInt8((1 << (max(format.bitsPerSample, 9) - 8)) - 1)
+    let planes = (0..<format.planeCount).map { index in
+      let size = format.plane(index, width: width, height: height)
+      let bytes = pattern.bytes(size.bytesPerRow * size.rows, seed: seed &+ UInt64(index))
+      guard format.isDeep else { return bytes }
+      return bytes.enumerated().map { $0.offset % 2 == 1 ? $0.element & upperBits : $0.element }
+    }
+    self.init(format, width: width, height: height, color: color, planes: planes)
+  }
+
+  /// A JPEG, for a run: `StageUnderTest` takes pixels. Throws where its structure is broken or it cannot be
+  /// unpacked.
+  public init(jpeg bytes: [UInt8], color: Color = .jpeg) throws(RunError) {
+    guard let frame = EncodedFrame(checking: bytes.span), let image = frame.image else {
+      throw RunError(
+        .usage, "these \(bytes.count) bytes are no JPEG that can be unpacked; give another one")
+    }
+    format = FrameFormat(
+      pixelFormat: .mjpeg, image: image, width: frame.width, height: frame.height, color: color,
+      rate: .unknown)
+    planes = [bytes]
+  }
+
+  /// Where this picture and `planes` differ first: "plane 1, row 0, byte 7: 12 and not 13"; `nil` where
+  /// they do not.
+  public func difference(from planes: [[UInt8]]) -> String? {
+    guard planes.count == self.planes.count else {
+      return "\(self.planes.count) planes and not \(planes.count)"
+    }
+    for (index, (mine, other)) in zip(self.planes, planes).enumerated() where mine != other {
+      guard mine.count == other.count else {
+        return "plane \(index): \(mine.count) bytes and not \(other.count)"
+      }
+      let pixels = format.pixelFormat
+      let width =
+        pixels.isEncoded
+        ? mine.count : pixels.plane(index, width: format.width, height: format.height).bytesPerRow
+      guard let at = zip(mine, other).enumerated().first(where: { $1.0 != $1.1 })?.offset else {
+        continue
+      }
+      return
+        "plane \(index), row \(at / width), byte \(at % width): \(mine[at]) and not \(other[at])"
+    }
+    return nil
+  }
+
+  /// All formats of which pictures can be made.
+  public static let formats = PixelFormat.allCases.filter { !$0.isEncoded && $0.imageFormat != nil }
+
+  /// Widths and heights that loops over rows, blocks and subsampled planes often get wrong.
+  public static let sizes = [(1, 1), (2, 2), (3, 3), (1, 9), (9, 1), (17, 5), (32, 16), (101, 7)]
+}

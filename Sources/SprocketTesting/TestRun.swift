@@ -1,0 +1,196 @@
+public import Sprocket
+internal import SprocketCore
+internal import Synchronization
+
+/// A whole run of the engine inside a test: what became of each frame, and what each stage said.
+///
+///     let run = try TestRun(of: TestCamera(pictures), through: [.focus(), StageChoice(Mine.plugin)])
+///     #expect(run.frames[3].report(Mine.Report.self)?.rise == 12)
+///
+/// The source is any: a `TestCamera`, a `FileSource` of a clip, a `SceneSource` with the pace `.fast`. A live
+/// source loses frames where the machine is busy; then expect nothing of single frames.
+public struct TestRun: Sendable {
+  /// One produced frame.
+  public struct Frame: Sendable {
+    /// Running number, gaps counted.
+    public let number: UInt64
+    public let fate: Fate
+    /// `nil` where the frame never reached the run.
+    public let record: FrameRecord?
+    /// As it left the chain; `nil` unless it was delivered, and where no pixels were asked for.
+    public let picture: TestFrame?
+    /// What the stages said of it, in the chain's order.
+    public let reports: [any FrameReport]
+    /// What belongs to this frame, or to ones before it that were lost.
+    public let events: [Event]
+    /// The numbers of the reports, bit for bit: two frames with the same have the same reports.
+    let numbers: [UInt64]
+
+    /// The report of that type; `nil` where no stage made one on this frame.
+    public func report<Report: FrameReport>(_ type: Report.Type) -> Report? {
+      reports.lazy.compactMap { $0 as? Report }.first
+    }
+  }
+
+  /// All frames that the source produced, in order.
+  public let frames: [Frame]
+  public let summary: RunSummary
+
+  /// Runs `stages` over `source` until that ends.
+  ///
+  /// - Parameters:
+  ///   - workers: threads of each parallel lane.
+  ///   - limit: ends the run after so many frames.
+  ///   - pictures: copies each delivered picture, which takes its memory; `false` where reports will do.
+  ///   - time: how long it may take.
+  ///
+  /// Throws what the run refuses or fails with, and where it is not done in time.
+  public init(
+    of source: any Source, through stages: [StageChoice] = [], workers: Int = 2,
+    frames limit: UInt64? = nil, pictures: Bool = true, within time: Duration = .seconds(60)
+  ) throws(RunError) {
+    let sink = CollectingSink(pictures: pictures)
+    let engine = try Engine(
+      source: source, stages: stages, sinks: [sink],
+      options: RunOptions(workers: workers, frameLimit: limit))
+    try engine.start()
+    if !engine.wait(for: time) {
+      engine.stop()
+      _ = engine.wait(for: .seconds(20))
+      throw RunError(
+        .failed, "the run was not done after \(time); give it more time, or fewer frames")
+    }
+    summary = engine.summary
+    if let error = summary.errors.first { throw error }
+    frames = sink.frames.withLock { $0 }
+  }
+
+  /// What the stages had to tell at the end, and source and engine.
+  public var notes: [String] { summary.notes }
+
+  /// The reports of that type, of all frames that have one.
+  public func reports<Report: FrameReport>(_ type: Report.Type) -> [Report] {
+    frames.compactMap { $0.report(type) }
+  }
+
+  /// Runs the same chain with different numbers of workers, and returns where two runs differ first: in the
+  /// fates of frames, in reports or in pictures; `nil` where they do not. `source` makes a source anew
+  /// for each.
+  public static func firstDifference(
+    betweenWorkers counts: [Int] = [1, 2, 4], through stages: [StageChoice],
+    frames limit: UInt64? = nil, of source: () throws(RunError) -> any Source
+  ) throws(RunError) -> String? {
+    var first: TestRun?
+    for workers in counts {
+      let run = try TestRun(of: source(), through: stages, workers: workers, frames: limit)
+      guard let known = first else {
+        first = run
+        continue
+      }
+      if let difference = run.difference(from: known) {
+        return "\(workers) workers, not \(counts[0]): \(difference)"
+      }
+    }
+    return nil
+  }
+
+  /// Where this run and another differ first; `nil` where they do not.
+  public func difference(from other: TestRun) -> String? {
+    guard frames.count == other.frames.count else {
+      return "\(frames.count) frames and not \(other.frames.count)"
+    }
+    for (mine, theirs) in zip(frames, other.frames) {
+      let name = "frame \(mine.number)"
+      if mine.number != theirs.number { return "\(name) and not frame \(theirs.number)" }
+      if mine.fate != theirs.fate { return "\(name) is \(mine.fate) and not \(theirs.fate)" }
+      if mine.numbers != theirs.numbers {
+        return "\(name): the reports \(mine.reports) and not \(theirs.reports)"
+      }
+      guard let picture = mine.picture, let theirs = theirs.picture else { continue }
+      if let found = picture.difference(from: theirs.planes) { return "\(name): \(found)" }
+    }
+    return nil
+  }
+}
+
+/// Keeps all that it is given. A frame is written or accounted for on the sink's thread.
+private final class CollectingSink: Sink {
+  let name = "test"
+  private let pictures: Bool
+  private var layouts: [ReportLayout] = []
+  let frames = Mutex<[TestRun.Frame]>([])
+
+  init(pictures: Bool) { self.pictures = pictures }
+
+  func configure(_ setup: inout SinkSetup) throws(RunError) {
+    layouts = setup.reports
+    if pictures { try setup.reads(.image) }
+  }
+
+  func write(_ frame: borrowing PackedFrame) throws(RunError) {
+    let copy = pictures ? FrameCopy(frame.view, .image) : nil
+    add(frame.view, frame.record, .delivered, copy.map { TestFrame($0) })
+  }
+
+  func account(_ lost: LostFrame) throws(RunError) {
+    let frame = TestRun.Frame(
+      number: lost.number, fate: lost.fate, record: nil, picture: nil, reports: [],
+      events: lost.events, numbers: [])
+    frames.withLock { $0.append(frame) }
+  }
+
+  func account(_ lost: LostFrame, frame: borrowing FrameView) throws(RunError) {
+    add(frame, frame.record, lost.fate, nil)
+  }
+
+  private func add(
+    _ view: borrowing FrameView, _ record: FrameRecord, _ fate: Fate, _ picture: TestFrame?
+  ) {
+    var reports: [any FrameReport] = []
+    var numbers: [UInt64] = []
+    for layout in layouts {
+      guard let report = report(layout.type, view) else { continue }
+      reports.append(report)
+      for field in layout.fields {
+        for index in 0..<field.kind.count { numbers.append(number(field, layout, index, view)) }
+      }
+    }
+    var events: [Event] = []
+    for index in 0..<view.eventCount { events.append(view.event(index)) }
+    let frame = TestRun.Frame(
+      number: record.number, fate: fate, record: record, picture: picture, reports: reports,
+      events: events, numbers: numbers)
+    frames.withLock { $0.append(frame) }
+  }
+
+  private func report<Report: FrameReport>(
+    _ type: Report.Type, _ view: borrowing FrameView
+  ) -> (any FrameReport)? { view.report(type) }
+
+  private func number(
+    _ field: ReportFieldDescription, _ layout: ReportLayout, _ index: Int,
+    _ view: borrowing FrameView
+  ) -> UInt64 {
+    switch field.kind.size {
+    case 8: view.value(field, of: layout, index: index, as: UInt64.self) ?? 0
+    case 4: UInt64(view.value(field, of: layout, index: index, as: UInt32.self) ?? 0)
+    default: UInt64(view.value(field, of: layout, index: index, as: UInt8.self) ?? 0)
+    }
+  }
+}
+
+extension TestFrame {
+  /// The frame as it left a chain.
+  fileprivate init(_ copy: FrameCopy) {
+    var planes: [[UInt8]] = []
+    var rest = copy.bytes[...]
+    for index in 0..<copy.pixels.planeCount {
+      let size = copy.pixels.plane(index, width: copy.width, height: copy.height)
+      planes.append(Array(rest.prefix(size.bytesPerRow * size.rows)))
+      rest = rest.dropFirst(size.bytesPerRow * size.rows)
+    }
+    self.init(
+      copy.pixels, width: copy.width, height: copy.height, color: copy.format.color, planes: planes)
+    record = copy.record
+  }
+}

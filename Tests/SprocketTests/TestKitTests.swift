@@ -1,0 +1,219 @@
+import SprocketTesting
+import Testing
+
+/// Reports what it sees around a frame: levels of neighbours, and what it received.
+private struct Around: Stage {
+  static let order = Order.sequence
+  static let plugin = Plugin("around", "reports what is around", Around.self)
+  static let settings: [Setting<Self>] = [
+    Setting("reject", \.reject, range: -1...255, "drops frames of that level")
+  ]
+
+  struct Report: FrameReport {
+    var before: Int64 = -1
+    var after: Int64 = -1
+    var events: Int64 = 0
+    static let fields: [ReportField<Self>] = [
+      ReportField("before", \.before), ReportField("after", \.after),
+      ReportField("events", \.events),
+    ]
+  }
+
+  var reject = -1
+  private var writer: ReportWriter<Report>?
+
+  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+    try setup.reads(.luma(.full))
+    setup.readsHistory(1)
+    setup.readsAhead(1)
+    writer = setup.report(Report.self)
+    return setup.format
+  }
+
+  mutating func process(_ frame: inout FrameView) -> Verdict {
+    guard let writer else { return .keep }
+    if Int(frame.luma()[row: 0][0]) == reject { return .drop(.rejected) }
+    var report = Report(events: Int64(frame.eventCount))
+    if let before = frame.earlier() { report.before = Int64(before.luma()[row: 0][0]) }
+    if let after = frame.later() { report.after = Int64(after.luma()[row: 0][0]) }
+    frame.write(report, writer)
+    return .keep
+  }
+}
+
+/// A wrong negative: forgets the last byte of each row, and allocates.
+private struct Careless: Stage {
+  static let order = Order.any
+  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+    try setup.writes(.nextImage)
+    return setup.format
+  }
+  mutating func process(_ frame: inout FrameView) -> Verdict {
+    var picture = frame.edit()
+    for plane in 0..<picture.planeCount {
+      for y in 0..<picture.rows(plane: plane) {
+        let old = picture.source[plane: plane][row: y]
+        let copy = old.indices.map { old[$0] }
+        var row = picture.row(y, plane: plane)
+        for x in 0..<row.count { row[x] = x + 1 == row.count ? copy[x] : 255 - copy[x] }
+      }
+    }
+    return .keep
+  }
+}
+
+/// Says which instance saw the frame: what no stage of the order `.any` may depend on.
+private struct Forgetful: Stage {
+  static let order = Order.any
+  static let plugin = Plugin("forgetful", "counts its own frames", Forgetful.self)
+  struct Report: FrameReport {
+    var seen: Int64 = 0
+    static let fields: [ReportField<Self>] = [ReportField("seen", \.seen)]
+  }
+  private var writer: ReportWriter<Report>?
+  private var seen: Int64 = 0
+  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+    writer = setup.report(Report.self)
+    return setup.format
+  }
+  mutating func process(_ frame: inout FrameView) -> Verdict {
+    seen += 1
+    if let writer { frame.write(Report(seen: seen), writer) }
+    return .keep
+  }
+}
+
+private func level(_ level: UInt8, width: Int = 8) -> TestFrame {
+  TestFrame(width: width, height: 4, luma: [UInt8](repeating: level, count: width * 4))
+}
+
+@Suite struct TestKitTests {
+  // MARK: One frame by hand
+
+  @Test func aStageSeesTheNeighboursThatItIsShown() throws {
+    var stage = try StageUnderTest(Around(), for: level(1))
+    let alone = stage.process(level(1))
+    #expect(alone.report?.before == -1 && alone.report?.after == -1)
+    let between = stage.process(level(2), earlier: [level(1)], later: [level(3)])
+    #expect(between.report?.before == 1 && between.report?.after == 3)
+    var told = level(2)
+    told.events = [Event(kind: .stalled), Event(kind: .replugged)]
+    #expect(stage.process(told).report?.events == 2)
+    #expect(between.luma() == level(2).planes[0] && between.seen == nil && between.picture == nil)
+  }
+
+  /// Pixels are those that the engine's own unpacker makes.
+  @Test func aStageSeesAnyFormatAsInARun() throws {
+    for format in TestFrame.formats {
+      let frame = TestFrame(format, width: 37, height: 19, .random)
+      guard format.imageFormat?.isDeep == false else { continue }
+      var stage = try StageUnderTest(Careless(), for: frame)
+      let seen = try #require(stage.process(frame).seen)
+      let run = try TestRun(of: TestCamera([frame]))
+      let left = try #require(run.frames.first?.picture)
+      #expect(seen.difference(from: left.planes) == nil, "\(format)")
+    }
+  }
+
+  @Test func mistakesAreFound() throws {
+    var allocations = 0
+    let difference = try StageUnderTest.firstDifference(of: Careless(), sizes: [(3, 2)]) { shown in
+      allocations += shown.allocations
+      guard let picture = shown.picture, let seen = shown.seen else { return "no picture" }
+      return picture.difference(from: seen.planes.map { $0.map { 255 - $0 } })
+    }
+    #expect(difference?.contains("3x2, random: plane 0, row 0, byte 2: ") == true)
+    #expect(allocations > 0)
+    // A stage that refuses all is no stage without differences.
+    #expect(throws: StageError.self) {
+      try StageUnderTest.firstDifference(of: Careless(), formats: [.y10]) { _ in nil }
+    }
+    let wrong = try TestRun.firstDifference(through: [StageChoice(Forgetful.plugin)]) {
+      TestCamera((0..<40).map { level($0) })
+    }
+    #expect(wrong?.contains("the reports") == true)
+  }
+
+  // MARK: Whole runs
+
+  @Test func lostFramesHaveTheirFatesAndAreNoNeighbours() throws {
+    let camera = TestCamera([
+      .startup(level(9)), .picture(level(1)), .damaged, .missing(2),
+      .event(Event(kind: .stalled, value: 40)), .picture(level(2)), .picture(level(7)),
+      .picture(level(3)),
+    ])
+    let stage = StageChoice(Around.plugin, of: Around.self) { $0.reject = 7 }
+    let run = try TestRun(of: camera, through: [stage])
+    #expect(
+      run.frames.map(\.fate) == [
+        .startup, .delivered, .corrupt, .missing, .missing, .delivered, .rejected, .delivered,
+      ])
+    #expect(run.frames.map(\.number) == Array(0..<8))
+    let reports = run.reports(Around.Report.self)
+    #expect(reports.map(\.before) == [-1, -1, 7])
+    #expect(reports.map(\.events) == [0, 1, 0])
+    #expect(run.frames[5].events.first?.value == 40)
+    #expect(run.frames[5].picture?.planes == level(2).planes && run.frames[2].picture == nil)
+    #expect(run.summary.ledger.isBalanced)
+  }
+
+  @Test func picturesOfAnotherFormatAndReplugsBeginEpochs() throws {
+    let camera = TestCamera([
+      .picture(level(1)), .picture(level(2, width: 16)), .replug(), .picture(level(3, width: 16)),
+    ])
+    let run = try TestRun(of: camera, through: [StageChoice(Around.plugin)])
+    #expect(run.frames.map { $0.record?.epoch } == [0, 1, 2])
+    #expect(run.frames.map { $0.picture?.format.width } == [8, 16, 16])
+    #expect(run.frames.map { $0.record?.isDiscontinuity } == [true, true, true])
+    #expect(run.reports(Around.Report.self).allSatisfy { $0.before == -1 })
+  }
+
+  /// A write at frame n shows at n + delay, in the picture and as an event.
+  @Test(arguments: [1, 3]) func controlsAnswer(delay: Int) throws {
+    let control = ControlDescription(name: "lamp", unit: "", minimum: 0, maximum: 200)
+    let camera = TestCamera(controls: [control], delay: delay) { _, value in
+      value == 13 ? nil : value
+    } steps: { number, values in
+      number < 12 ? .picture(level(UInt8(values[0]))) : nil
+    }
+    let run = try TestRun(of: camera, through: [StageChoice(Lamp.plugin)])
+    let levels = run.frames.map { $0.picture?.planes[0][0] }
+    let dark = [UInt8?](repeating: 0, count: 2 + delay)
+    #expect(levels == dark + [UInt8?](repeating: 100, count: 12 - dark.count))
+    #expect(run.frames[2 + delay].events.map(\.kind).contains(.controlApplied))
+    #expect(run.notes == ["refused 13", "applied 100"])
+  }
+
+  @Test func aRunThatFailsThrows() throws {
+    #expect(throws: RunError.self) { try TestRun(of: TestCamera([TestFrame]())) }
+    #expect(throws: RunError.self) { try TestFrame(jpeg: [1, 2, 3]) }
+    let endless = TestCamera(steps: { _, _ in .picture(level(1)) })
+    let error = #expect(throws: RunError.self) {
+      try TestRun(of: endless, pictures: false, within: .milliseconds(50))
+    }
+    #expect(error?.description.contains("give it more time") == true)
+  }
+}
+
+/// Switches a lamp on at its third frame, and tells the answers.
+private struct Lamp: Stage {
+  static let order = Order.sequence
+  static let plugin = Plugin("lamp", "switches a lamp on", Lamp.self)
+  private var port: ControlPort?
+  private(set) var notes: [String] = []
+  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+    port = try setup.steers()
+    return setup.format
+  }
+  mutating func process(_ frame: inout FrameView) -> Verdict {
+    for index in 0..<frame.eventCount {
+      let event = frame.event(index)
+      notes.append("\(event.kind == .controlRefused ? "refused" : "applied") \(Int(event.value))")
+    }
+    if frame.record.number == 2 {
+      _ = port?.write(0, 13)
+      _ = port?.write(0, 100)
+    }
+    return .keep
+  }
+}
