@@ -153,7 +153,7 @@ let package = Package(
       ["SprocketSinks", "SprocketCore", "SprocketMCAP", "TestSupport", "CSprocketAllocations"]),
     // Makes each mistake that docs/traps.md lists: `make judge` builds it as a release.
     .executableTarget(
-      name: "SprocketTraps", dependencies: ["Sprocket"], path: "Tests/Traps",
+      name: "SprocketTraps", dependencies: ["Sprocket", "SprocketTesting"], path: "Tests/Traps",
       swiftSettings: settings),
     // A command line with a source and a sink of its own, for `make judge`, too.
     .executableTarget(

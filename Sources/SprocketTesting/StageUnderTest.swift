@@ -22,7 +22,9 @@ public struct StageUnderTest<S: Stage> {
     /// Luma as the stage saw it, row by row; it traps at a scale that the stage does not read.
     public func luma(_ scale: LumaScale = .full) -> [UInt8] {
       guard let luma = luma[scale] else {
-        preconditionFailure("the stage does not read luma(.\(scale))")
+        contractBroken(
+          "asks for luma(.\(scale)), which the stage under test does not read; ask for what it declared"
+        )
       }
       return luma
     }
@@ -74,8 +76,14 @@ public struct StageUnderTest<S: Stage> {
   public mutating func process(
     _ frame: TestFrame, earlier: [TestFrame] = [], later: [TestFrame] = []
   ) -> Shown {
-    precondition(earlier.count <= history, "the stage declared a history of \(history) frames")
-    precondition(later.count <= lookahead, "the stage declared a look-ahead of \(lookahead) frames")
+    contract(
+      earlier.count <= history,
+      "shows \(earlier.count) earlier frames to a stage with a history of \(history); show no more than that"
+    )
+    contract(
+      later.count <= lookahead,
+      "shows \(later.count) later frames to a stage with a look-ahead of \(lookahead); show no more than that"
+    )
     let memory = memory(of: frame)
     let around = (earlier + later).map { self.memory(of: $0) }
     var access = FrameAccess(
@@ -102,15 +110,18 @@ public struct StageUnderTest<S: Stage> {
 
   /// The report on one frame; traps where there is none.
   public mutating func report(on frame: TestFrame) -> S.Report {
-    guard let report = process(frame).report else { preconditionFailure("no report") }
+    guard let report = process(frame).report else {
+      contractBroken(
+        "asks for a report that the stage did not make; use `process`, whose report is optional")
+    }
     return report
   }
 
   private func memory(of frame: TestFrame) -> FrameMemory {
-    precondition(
+    contract(
       frame.format == format,
-      "the stage was configured for \(format.width)x\(format.height) \(format.pixelFormat), and this is "
-        + "another format")
+      "shows another format than that which the stage was configured for; make a StageUnderTest for it"
+    )
     return FrameMemory(
       frame, parts: parts, unpacker, plan, reportBytes: MemoryLayout<S.Report>.size,
       writing: writing.map { ($0, writtenFormat) })

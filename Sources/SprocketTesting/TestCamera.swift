@@ -75,7 +75,7 @@ public final class TestCamera: Source {
     answer: @escaping (_ control: Int, _ value: Double) -> Double? = { $1 },
     steps step: @escaping (_ number: Int, _ values: [Double]) -> Step?
   ) {
-    precondition(delay >= 1, "a write shows \(delay) frames later; give 1 or more")
+    contract(delay >= 1, "shows a write \(delay) frames later; give 1 or more")
     self.step = step
     self.answer = answer
     self.rate = rate

@@ -18,15 +18,19 @@ public struct TestFrame: Sendable {
   public init(
     _ format: PixelFormat, width: Int, height: Int, color: Color = .jpeg, planes: [[UInt8]]
   ) {
-    precondition(
+    contract(
       !format.isEncoded && format.imageFormat != nil,
-      "\(format) cannot be unpacked; make pictures of another format, JPEGs by `TestFrame(jpeg:)`")
-    precondition(planes.count == format.planeCount, "\(format) has \(format.planeCount) planes")
+      "makes a picture of \(format.fourcc), which cannot be unpacked; take another format, or "
+        + "`TestFrame(jpeg:)`")
+    contract(
+      planes.count == format.planeCount,
+      "makes a picture of \(planes.count) planes, and \(format.fourcc) has \(format.planeCount); give each its "
+        + "bytes")
     for (index, plane) in planes.enumerated() {
       let size = format.plane(index, width: width, height: height)
-      precondition(
+      contract(
         plane.count == size.bytesPerRow * size.rows,
-        "plane \(index) has \(plane.count) bytes, and \(size.bytesPerRow) x \(size.rows) are a plane's"
+        "makes plane \(index) of \(plane.count) bytes; give \(size.rows) rows of \(size.bytesPerRow)"
       )
     }
     self.format = FrameFormat(

@@ -1,4 +1,4 @@
-import Sprocket
+import SprocketTesting
 import Testing
 
 /// Writes the exposure at every fifth frame that it gets, eleven times in all, and notes each answer with
@@ -40,12 +40,9 @@ private struct Asker: Stage {
     settings.pace = .fast
     settings.delay = 2
     settings.faults.corrupt = corrupt
-    let engine = try Engine(
-      source: try SceneSource(settings), stages: [StageChoice(Asker.plugin)], sinks: [NullSink()],
-      options: RunOptions(workers: 2, wait: .park, frameLimit: 200))
-    try engine.start()
-    #expect(engine.wait(for: .seconds(60)))
-    return engine.summary
+    return try TestRun(
+      of: SceneSource(settings), through: [StageChoice(Asker.plugin)], frames: 200, pictures: false
+    ).summary
   }
 
   /// Whether the frame that an answer belongs to is damaged or not, the loop hears it, and learns the delay

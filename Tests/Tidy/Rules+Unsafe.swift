@@ -121,7 +121,8 @@ extension Rules {
       "futexes, threads, slots"),
     Permission("Tests/SprocketSinksTests", ["DurableCountTests", "SinkFrame"], "frames in memory"),
     Permission("Tests/SprocketSourcesTests", ["SourceSlot"], "a slot in memory"),
-    Permission("Tests/Traps", ["Probe"], "hands over memory that it may not"),
+    Permission(
+      "Tests/Traps", ["Probe", "TestMistakes"], "hands over, and writes, memory that it may not"),
     Permission("Tests/SprocketYUVTests", ["Planes"], "planes in memory"),
     Permission("Sources/SprocketTestMemory", ["TestBuffer", "TestSlot"], "frames in memory"),
     Permission(

@@ -15,4 +15,8 @@ enum Mistake: String, CaseIterable, SettingValue {
   case field, size, planeSize, workers, manyWorkers, movieQuality, stillQuality, unpacker,
     unpackerRange
   case copies, secondLoop, pushEncoded, pushRoom, pushBytes
+  // Of a test.
+  case testBayer, testPlanes, testPlaneBytes, testEarlier, testLater, testFormat, testLuma,
+    testReport
+  case testDamaged, testPadding, testDelay
 }
