@@ -116,7 +116,7 @@ extension RunCommand {
     let named = [
       ("--source", sourcePath), ("--source-set truth", truth),
     ]
-    let written = sinks.map { ($0.option, $0.path) } + [("--summary", summary)]
+    let written = sinks.map { ($0.option, $0.path) } + [("--summary", summary), ("--trace", trace)]
     return (named + written).compactMap { option, path in path.map { (option, $0) } }
   }
 

@@ -10,11 +10,16 @@ final class PreparedRun {
   let engine: Engine
   let digest: ChecksumSink?
   var summaryFile: SummaryFile?
+  var traceFile: TraceFile?
 
-  init(_ engine: Engine, digest: ChecksumSink?, summaryFile: consuming SummaryFile) {
+  init(
+    _ engine: Engine, digest: ChecksumSink?, summaryFile: consuming SummaryFile,
+    traceFile: consuming TraceFile?
+  ) {
     self.engine = engine
     self.digest = digest
     self.summaryFile = consume summaryFile
+    self.traceFile = consume traceFile
   }
 }
 
@@ -93,14 +98,16 @@ extension RunCommand {
     try refuseEqualNames(sinks)
 
     let summaryFile = try SummaryFile(path: summary, overwrite: overwrite)
+    let traceFile = try TraceFile(path: trace, overwrite: overwrite)
     let options = RunOptions(
       workers: workers ?? processorCount(), wait: wait, frameLimit: frames,
-      durationLimit: duration, verifies: verify, memoryLimit: memory)
+      durationLimit: duration, verifies: verify, memoryLimit: memory,
+      traceLimit: trace == nil ? nil : TraceFile.limit)
     let engine = try Engine(
       source: source, stages: chain, sinks: sinks, options: options)
     try setControls(engine.description)
     let digest = sinks.lazy.compactMap { $0 as? ChecksumSink }.first
-    return PreparedRun(engine, digest: digest, summaryFile: summaryFile)
+    return PreparedRun(engine, digest: digest, summaryFile: summaryFile, traceFile: traceFile)
   }
 
   /// The sinks that are asked for, in the order of the help; the null sink where there is none.

@@ -69,6 +69,15 @@ struct RunCommand: ParsableCommand {
       "Writes how the run went as one JSON object. `-` is standard output.", valueName: "path"))
   var summary: String?
 
+  @Flag(help: "Puts the whole distributions of durations into the summary.")
+  var histograms = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Writes what each thread did to each frame, to be opened in Perfetto or chrome://tracing.",
+      valueName: "path"))
+  var trace: String?
+
   @Option(help: ArgumentHelp("Writes frames to standard output.", valueName: "y4m | gray"))
   var pipe: PipeSink.Layout?
 
@@ -138,6 +147,9 @@ struct RunCommand: ParsableCommand {
 
   func validate() throws {
     if quiet, verbose { throw ValidationError("choose --quiet or --verbose, not both") }
+    if histograms, summary == nil {
+      throw ValidationError("--histograms is for --summary; add --summary PATH")
+    }
   }
 
   func execute(_ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals) throws
@@ -151,10 +163,32 @@ struct RunCommand: ParsableCommand {
     let result = engine.summary
     voice.tell(end: result, digest: run.digest?.runDigest)
     var others: [RunError] = []
-    do {
-      try writeSummary(result, of: run, isHurried: stops > 1, &signals)
-    } catch let error as RunError {
-      others.append(error)
+    if let trace, let missing = engine.trace?.missing, missing > 0 {
+      voice.tell(
+        notice:
+          "\(trace) has the latest \(TraceFile.limit) steps of each thread; \(missing) earlier "
+          + "ones are not in it")
+    }
+    let digest = run.digest?.runDigest
+    let files: [(what: String, path: String?, write: () throws -> Void)] = [
+      (
+        "summary", summary,
+        {
+          try run.summaryFile.take()?.write(result, digest: digest, histograms: histograms) ?? ()
+        }
+      ),
+      (
+        "trace", trace,
+        { if let trace = engine.trace { try run.traceFile.take()?.write(trace) ?? () } }
+      ),
+    ]
+    for file in files {
+      guard let path = file.path else { continue }
+      do {
+        try write(file.what, to: path, file.write, isHurried: stops > 1, &signals)
+      } catch let error as RunError {
+        others.append(error)
+      }
     }
     try judge(result, others)
   }
@@ -164,20 +198,18 @@ struct RunCommand: ParsableCommand {
     return engine.description.frameCount.map { UInt64($0) }
   }
 
-  /// Writes the summary on another thread, and checks for signals meanwhile: a pipe or a network
-  /// disk may block.
-  private func writeSummary(
-    _ result: RunSummary, of run: PreparedRun, isHurried: Bool, _ signals: inout StopSignals
+  /// Writes a file on another thread, and checks for signals meanwhile: a pipe or a network disk may
+  /// block.
+  private func write(
+    _ what: String, to path: String, _ write: @escaping () throws -> Void, isHurried: Bool,
+    _ signals: inout StopSignals
   ) throws {
-    guard let summary else { return }
     let limit = Duration.seconds(2)
-    let digest = run.digest?.runDigest
-    let write = { try run.summaryFile.take()?.write(result, digest: digest) ?? () }
-    guard let work = try? BackgroundWork("summary", write) else { return try write() }
+    guard let work = try? BackgroundWork(what, write) else { return try write() }
     do {
       try work.value(&signals, limit: isHurried ? limit : nil) { limit }
     } catch is Abandoned {
-      throw RunError(.failed, "stopped before the summary was written to \(summary)")
+      throw RunError(.failed, "stopped before the \(what) was written to \(path)")
     }
   }
 

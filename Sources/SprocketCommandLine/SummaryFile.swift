@@ -14,10 +14,14 @@ struct SummaryFile: ~Copyable {
     file = try OutputFile(path: path, purpose: "summary", overwrite: overwrite)
   }
 
-  consuming func write(_ summary: RunSummary, digest: String?) throws(RunError) {
+  /// With `histograms`, the whole distributions of durations are in it.
+  consuming func write(
+    _ summary: RunSummary, digest: String?, histograms: Bool
+  ) throws(RunError) {
     guard let file else { return }
+    let document = SummaryDocument(summary, digest: digest, hasHistograms: histograms)
     // Numbers alone can be refused, and none of these is infinite.
-    guard let text = try? jsonText(SummaryDocument(summary, digest: digest)) else {
+    guard let text = try? jsonText(document) else {
       throw RunError(.failed, "the summary cannot be put into JSON; please report this")
     }
     do throws(RunError) {
@@ -33,8 +37,10 @@ struct SummaryDocument: Encodable {
   struct Durations: Encodable {
     let p50, p90, p99, max, mean: Double
     let count: UInt64
+    let histogram: [[Double]]?
 
-    init(_ summary: DurationSummary) {
+    init(_ summary: DurationSummary, histogram: Bool) {
+      self.histogram = histogram ? summary.histogram : nil
       p50 = summary.p50
       p90 = summary.p90
       p99 = summary.p99
@@ -52,12 +58,15 @@ struct SummaryDocument: Encodable {
       case max = "max_us"
       case mean = "mean_us"
       case cpu = "cpu_us"
+      case histogram = "histogram_us"
       case count, late, rejected
     }
     let p50, p90, p99, max, mean, cpu: Double
     let count, late, rejected: UInt64
+    let histogram: [[Double]]?
 
-    init(_ stage: RunSummary.Stage) {
+    init(_ stage: RunSummary.Stage, histogram: Bool) {
+      self.histogram = histogram ? stage.duration.histogram : nil
       p50 = stage.duration.p50
       p90 = stage.duration.p90
       p99 = stage.duration.p99
@@ -102,10 +111,12 @@ struct SummaryDocument: Encodable {
 
   let summary: RunSummary
   let digest: String?
+  let hasHistograms: Bool
 
-  init(_ summary: RunSummary, digest: String?) {
+  init(_ summary: RunSummary, digest: String?, hasHistograms: Bool = false) {
     self.summary = summary
     self.digest = digest
+    self.hasHistograms = hasHistograms
   }
 
   func encode(to encoder: any Encoder) throws {
@@ -121,13 +132,14 @@ struct SummaryDocument: Encodable {
     try root.encode(summary.droppedEvents, forKey: Key("dropped_events"))
     try root.encode(summary.errors.map(\.told), forKey: Key("errors"))
     try root.encode(summary.notes, forKey: Key("notes"))
-    try root.encode(Durations(summary.latency), forKey: Key("latency_us"))
+    try root.encode(
+      Durations(summary.latency, histogram: hasHistograms), forKey: Key("latency_us"))
     try root.encode(SourceLine(summary.source, summary.sourceCounts), forKey: Key("source"))
     var sinks = root.nestedContainer(keyedBy: Key.self, forKey: Key("sinks"))
     for sink in summary.sinks { try encode(sink, to: &sinks) }
     var stages = root.nestedContainer(keyedBy: Key.self, forKey: Key("stages"))
     for stage in summary.timedStages {
-      try stages.encode(StageLine(stage), forKey: Key(stage.name))
+      try stages.encode(StageLine(stage, histogram: hasHistograms), forKey: Key(stage.name))
     }
   }
 
@@ -136,11 +148,16 @@ struct SummaryDocument: Encodable {
   {
     var line = sinks.nestedContainer(keyedBy: Key.self, forKey: Key(sink.name))
     for fate in Fate.allCases { try line.encode(sink.counts[fate], forKey: Key(fate.name)) }
-    try line.encode(Durations(sink.latency), forKey: Key("latency_us"))
+    try line.encode(Durations(sink.latency, histogram: hasHistograms), forKey: Key("latency_us"))
     if sink.name == "checksum", let digest { try line.encode(digest, forKey: Key("digest")) }
   }
 
   private func seconds(_ duration: Duration) -> Double { Double(duration.nanosecondCount) / 1e9 }
+}
+
+extension DurationSummary {
+  /// Pairs of a bucket's longest duration, in microseconds, and how many were in it.
+  fileprivate var histogram: [[Double]] { buckets.map { [$0.longest, Double($0.count)] } }
 }
 
 /// JSON as people read it, keys in order.

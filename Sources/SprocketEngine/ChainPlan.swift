@@ -31,6 +31,12 @@ struct ChainPlan {
     /// Follows the source, and not the lane before it.
     var followsSource = false
 
+    /// What the trace calls a worker's thread.
+    func threadName(worker: Int, _ stages: [ChainStage]) -> String {
+      let names = steps.map { $0.name(stages) }.joined(separator: "+")
+      return workers > 1 ? "\(names) \(worker + 1)" : names
+    }
+
     /// Whether it unpacks, or derives luma from what a stage wrote.
     func needsUnpacker(_ plan: ChainPlan, _ stages: [ChainStage]) -> Bool {
       steps.contains { step in
@@ -222,4 +228,14 @@ struct ChainPlan {
 
   /// Frames that a frame waits for on its way through the chain.
   var totalLookahead: Int { lanes.reduce(0) { $0 + $1.lookahead } }
+}
+
+extension ChainPlan {
+  /// What the trace calls the threads of an epoch.
+  func threadNames(_ stages: [ChainStage], _ sinks: [SinkState]) -> [String] {
+    let workers = lanes.flatMap { lane in
+      (0..<lane.workers).map { lane.threadName(worker: $0, stages) }
+    }
+    return [SourceTracer.name] + workers + sinks.map(\.traceName)
+  }
 }

@@ -55,9 +55,11 @@ extension Engine {
     let layout = SlotLayout(
       plan: plan, source: source, stages: stages.count, reportBytes: reportBytes,
       packedCapacities: capacities)
+    let traceBytes = shared.trace?.bytes(adding: plan.threadNames(stages, sinks)) ?? 0
     try MemoryPlan(
       format: source.format, slots: ringPlan.slotCount, slotBytes: layout.usedBytes,
-      slotReserve: layout.size + layout.table.size, workerBytes: workerBytes * options.workers
+      slotReserve: layout.size + layout.table.size,
+      workerBytes: workerBytes * options.workers + traceBytes
     ).check(request.memoryLimit)
     let ring = Ring(ringPlan) { event in unsafe futexWake(event.address) }
     for (state, offset) in zip(sinks, SlotLayout.packedOffsets(capacities)) {

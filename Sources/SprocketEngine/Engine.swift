@@ -75,7 +75,7 @@ public final class Engine: @unchecked Sendable {
       states.append(try SinkState(index: index, sink: sink))
     }
     self.sinks = states
-    shared = RunShared(sinks: sinks)
+    shared = RunShared(sinks: sinks, traceLimit: options.traceLimit)
     timers = StageTimers(stages: stages)
     memoryLimit = MemoryLimit(asked: options.memoryLimit)
     let description = try source.open()
@@ -126,6 +126,9 @@ public final class Engine: @unchecked Sendable {
 
   /// A sentence for the user while the run goes on, such as that no frame comes.
   public var notice: String? { shared.notice.withLock { $0 } }
+
+  /// What each thread did to each frame; `nil` before the end, and unless `RunOptions.traceLimit` is set.
+  public var trace: Trace? { isOver.value == 1 ? shared.trace : nil }
 
   public var progress: Progress {
     var lost = FateCounts()
@@ -196,8 +199,8 @@ struct StageTimers {
     }
 
     mutating func add(_ worker: LaneWorker, step: Int) {
-      histogram.add(worker.timers[step])
-      processor.add(worker.processor[step])
+      histogram.add(worker.meter.timers[step])
+      processor.add(worker.meter.processor[step])
     }
   }
   var stages: [Line]

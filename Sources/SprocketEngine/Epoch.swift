@@ -71,8 +71,11 @@ final class RunShared: Sendable {
   let notes = Mutex<[String]>([])
   /// What the user should know while the run goes on.
   let notice = Mutex<String?>(nil)
+  /// `nil` where nothing is traced.
+  let trace: Trace?
 
-  init(sinks: [any Sink]) {
+  init(sinks: [any Sink], traceLimit: Int?) {
+    trace = traceLimit.map { Trace(limit: $0) }
     counters = LiveCounters(sinks: sinks.count)
     lastingSinks = Atomic(sinks.count(where: \.lasts))
   }
@@ -137,6 +140,8 @@ final class SinkState: @unchecked Sendable {
     buffers = sink.durableCount != .max
     thread = try JobThread(sink.name)
   }
+
+  var traceName: String { "sink \(sink.name)" }
 
   /// It has packers for the lanes to use.
   var packs: Bool { (setup?.packedCapacity ?? 0) > 0 }

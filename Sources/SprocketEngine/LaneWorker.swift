@@ -31,10 +31,7 @@ final class LaneWorker: @unchecked Sendable {
   private let neighbours: UnsafeMutablePointer<UnsafeMutablePointer<FrameStorage>>
   /// Which step runs on which frame.
   private let code: RunningCode
-  /// By step.
-  private(set) var timers: [DurationHistogram]
-  /// By step: CPU time of the frames that were sampled, in nanoseconds, and their number.
-  private(set) var processor: [CPUSample]
+  private(set) var meter: StepMeter
   /// By step, frames dropped there.
   private(set) var late: [UInt64]
   private(set) var rejected: [UInt64]
@@ -81,8 +78,9 @@ final class LaneWorker: @unchecked Sendable {
     code = RunningCode(
       lane.steps.map { ($0.stageIndex == nil ? "step `" : "stage `") + $0.name(epoch.stages) + "`" }
     )
-    timers = lane.steps.map { _ in DurationHistogram() }
-    processor = lane.steps.map { _ in CPUSample() }
+    meter = StepMeter(
+      lane.steps.map { $0.name(epoch.stages) },
+      thread: lane.threadName(worker: workerIndex, epoch.stages), epoch.shared.trace)
     late = lane.steps.map { _ in 0 }
     rejected = late
   }
@@ -90,6 +88,8 @@ final class LaneWorker: @unchecked Sendable {
   deinit { unsafe neighbours.deallocate() }
 
   func run() {
+    meter.thread?.begin()
+    defer { meter.thread?.end() }
     code.during {
       var worker = epoch.ring.makeWorker(lane: laneIndex)
       var waiter = Waiter(wait)
@@ -121,9 +121,10 @@ final class LaneWorker: @unchecked Sendable {
     for (index, step) in lane.steps.enumerated() {
       let isKept = unsafe perform(step, index, slot, sequence: sequence, time: time)
       let done = monotonicNow()
-      timers[index].record(done - time)
+      let (number, fate) = unsafe (records[laneIndex + 1].number, records[laneIndex + 1].chainFate)
+      meter.record(index, frame: number, from: time, to: done, fate: isKept ? nil : fate)
       time = done
-      if isSampled { used = processor[index].record(since: used) }
+      if isSampled { used = meter.sample(index, since: used) }
       if !isKept { return }
       if index == lastStageStep { unsafe records[laneIndex + 1].processed = time }
       if step == .unpack { unsafe records[laneIndex + 1].unpacked = time }

@@ -28,7 +28,17 @@ struct DurationHistogram {
     guard histogram.totalCount > 0 else { return DurationSummary() }
     return DurationSummary(
       count: histogram.totalCount, p50: microseconds(50), p90: microseconds(90),
-      p99: microseconds(99), max: Double(longestSeen) / 1000, mean: histogram.mean / 1000)
+      p99: microseconds(99), max: Double(longestSeen) / 1000, mean: histogram.mean / 1000,
+      buckets: buckets)
+  }
+
+  /// Those that hold something, the shortest durations first.
+  private var buckets: [DurationBucket] {
+    histogram.recordedValues().map { found in
+      let longest = Double(histogram.highestEquivalentForValue(found.value))
+      return DurationBucket(
+        longest: min(longest, Double(longestSeen)) / 1000, count: found.count)
+    }
   }
 }
 
@@ -74,6 +84,16 @@ public struct DurationSummary: Sendable, Hashable {
   /// Of a stage: CPU time of its thread per frame, as the mean of the first 14 and then every seventh
   /// frame of each epoch. Durations are wall clock, in which a thread may also have waited for a core.
   public var cpu = 0.0
+  /// The whole distribution, the shortest durations first. A percentile is `longest` of the first bucket at
+  /// which the counts add up to that share of `count`.
+  public var buckets: [DurationBucket] = []
+}
+
+/// How many durations lay within 1 % of each other.
+public struct DurationBucket: Sendable, Hashable {
+  /// In microseconds.
+  public var longest: Double
+  public var count: UInt64
 }
 
 /// What is known of a run while it goes on.

@@ -18,6 +18,9 @@ public struct RunOptions: Sendable {
   /// Bytes that frames may take in memory; a run that needs more is refused. `nil`, the default, is three
   /// quarters of what the machine, its control groups and limits leave.
   public var memoryLimit: Int?
+  /// Keeps what each thread did to each frame, for `Engine.trace`: the latest so many slices of each thread,
+  /// 1 or more, of 32 bytes. `nil`, the default, keeps none.
+  public var traceLimit: Int?
 
   /// A bound for mistakes: more than the cores of a machine serve nobody.
   public static let mostWorkers = 64
@@ -26,10 +29,11 @@ public struct RunOptions: Sendable {
     workers: Int = min(processorCount(), mostWorkers), wait: WaitStrategy = .park,
     frameLimit: UInt64? = nil,
     durationLimit: Duration? = nil, drainLimit: Duration = .seconds(10),
-    verifies: Bool = false, memoryLimit: Int? = nil
+    verifies: Bool = false, memoryLimit: Int? = nil, traceLimit: Int? = nil
   ) {
     contract(workers > 0, "asks for \(workers) workers; a lane has at least one")
     contract(workers <= Self.mostWorkers, "asks for \(workers) workers; give 64 or fewer")
+    contract(traceLimit ?? 1 > 0, "keeps \(traceLimit ?? 0) slices of a thread; keep 1 or more")
     self.workers = workers
     self.wait = wait
     self.frameLimit = frameLimit
@@ -37,5 +41,6 @@ public struct RunOptions: Sendable {
     self.drainLimit = drainLimit
     self.verifies = verifies
     self.memoryLimit = memoryLimit
+    self.traceLimit = traceLimit
   }
 }

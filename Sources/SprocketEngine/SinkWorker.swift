@@ -24,15 +24,19 @@ final class SinkWorker: @unchecked Sendable {
   private let state: SinkState
   private let wait: WaitStrategy
   private let code: RunningCode
+  private let trace: (thread: TraceThread, step: UInt16)?
 
   init(epoch: Epoch, state: SinkState, wait: WaitStrategy) {
     self.epoch = epoch
     self.state = state
     self.wait = wait
     code = RunningCode(["sink `\(state.sink.name)`"])
+    trace = epoch.shared.trace.map { ($0.thread(state.traceName), $0.step(state.traceName)) }
   }
 
   func run() {
+    trace?.thread.begin()
+    defer { trace?.thread.end() }
     code.during {
       var reader = epoch.ring.makeReader(tap: state.index)
       var waiter = Waiter(wait)
@@ -88,8 +92,10 @@ final class SinkWorker: @unchecked Sendable {
     _ slot: UnsafeMutablePointer<FrameStorage>, _ record: FrameRecord, packed: Int
   ) {
     hear(upTo: record.number)
+    let began = monotonicNow()
     let frame = unsafe PackedFrame(
-      view: view(of: slot), bytes: slot.pointee.packed + state.packedOffset, count: packed)
+      view: view(of: slot, now: began), bytes: slot.pointee.packed + state.packedOffset,
+      count: packed)
     do throws(RunError) {
       try state.sink.write(frame)
       state.counts[.delivered] += 1
@@ -99,17 +105,22 @@ final class SinkWorker: @unchecked Sendable {
       let sinceCapture = Timestamp(nanoseconds: written, clock: .monotonic)
         .nanoseconds(since: record.captured)
       state.latency.record(sinceCapture ?? written - record.dequeued)
+      trace?.thread.add(
+        trace?.step ?? 0, frame: record.number, from: began, to: written, fate: .delivered)
     } catch {
       fail(error)
-      lose(record.number, state.lossAfterFailure ?? .failed)
+      let fate = state.lossAfterFailure ?? .failed
+      trace?.thread.add(
+        trace?.step ?? 0, frame: record.number, from: began, to: monotonicNow(), fate: fate)
+      lose(record.number, fate)
     }
   }
 
-  private func view(of slot: UnsafeMutablePointer<FrameStorage>) -> FrameView {
+  private func view(of slot: UnsafeMutablePointer<FrameStorage>, now: Int64) -> FrameView {
     var access = epoch.plan.sinkAccess
     access.lane = state.tap
     return unsafe FrameView(
-      unsafeStorage: slot, access: access, now: monotonicNow(), neighbours: .none,
+      unsafeStorage: slot, access: access, now: now, neighbours: .none,
       events: state.events.heard, reports: epoch.reports)
   }
 
@@ -201,7 +212,7 @@ final class SinkWorker: @unchecked Sendable {
       number: record.number, sequence: record.sequence, epoch: epoch.index, fate: fate)
     if !state.events.heard.isEmpty { lost.events = state.events.heard }
     do throws(RunError) {
-      try unsafe state.sink.account(lost, frame: view(of: slot))
+      try unsafe state.sink.account(lost, frame: view(of: slot, now: monotonicNow()))
     } catch {
       fail(error)
     }

@@ -61,6 +61,7 @@ final class SourcePump: @unchecked Sendable {
   private(set) var isLimitReached = false
   private var events = EventQueue()
   let code = RunningCode(["source"])
+  private var tracer: SourceTracer
 
   init(
     source: SourceGate, isLive: Bool, options: RunOptions, shared: RunShared, start: Int64
@@ -68,6 +69,7 @@ final class SourcePump: @unchecked Sendable {
     self.source = source
     self.options = options
     self.shared = shared
+    tracer = SourceTracer(shared.trace)
     let limit = options.durationLimit?.nanosecondCount
     deadline = isLive ? limit.map { SprocketEngine.deadline($0, after: start) } : nil
     mediaLimit = isLive ? nil : limit
@@ -85,6 +87,8 @@ final class SourcePump: @unchecked Sendable {
 
   /// The source's job of an epoch. A failure of the source ends the run.
   func run(_ epoch: Epoch) {
+    tracer.begin()
+    defer { tracer.end() }
     code.during {
       do throws(RunError) {
         if let outcome = try take(epoch) { self.outcome = outcome }
@@ -117,13 +121,17 @@ final class SourcePump: @unchecked Sendable {
     guard let hand = producer else { return .end }
     var waiter = Waiter(options.wait)
     var isFirst = true
+    var hasWaited = false
     while !isOver {
       // Offline nothing is lost: a position first, then a frame.
       if !epoch.source.isLive, hand.producer.claim() == nil {
+        hasWaited = true
         if !waiter.spinsOn() { waiter.park(hand.producer.prepareToWait()) }
         continue
       }
       waiter.reset()
+      if hasWaited { tracer.add(.room, frame: nextNumber) }
+      hasWaited = false
       guard reclaimPassed(epoch), let arrival = try heldOrNext() else { return nil }
       switch arrival {
       case .nothing: continue
@@ -143,20 +151,24 @@ final class SourcePump: @unchecked Sendable {
           if source.discard() { break }
           return nil
         }
+        tracer.add(.frame, frame: number, now: lastArrival)
         epoch.firstSequence.store(firstSequence, ordering: .relaxed)
         taking = number
         guard takeEvents(of: number) else { return nil }
         guard !frame.isOverrun, let (sequence, slot) = hand.producer.claim() else {
           mark(number, frame.fate ?? .overrun, foundRoom: false)
           taking = nil
-          if source.discard() { break }
-          return nil
+          guard source.discard() else { return nil }
+          tracer.add(.discard, frame: number, fate: frame.fate ?? .overrun)
+          break
         }
         guard fill(epoch, slot: slot, frame, number: number, isFirst: isFirst) else {
           return nil
         }
         taking = nil
         noteLoan(epoch, slot: slot, sequence: sequence)
+        // Before others can take it, so that their slices come after this one.
+        tracer.add(.deliver, frame: number, fate: frame.fate)
         hand.producer.publish()
         isFirst = false
       }

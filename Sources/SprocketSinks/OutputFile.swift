@@ -14,9 +14,17 @@ public struct OutputFile: ~Copyable {
 
   /// Writes `text` and closes.
   public consuming func write(_ text: String) throws(RunError) {
-    try file.append(Array(text.utf8))
-    try file.complete()
+    try append(text)
+    try complete()
   }
+
+  /// Writes a part of the text.
+  public mutating func append(_ text: String) throws(RunError) {
+    try file.append(Array(text.utf8))
+  }
+
+  /// Writes what is left and closes.
+  public consuming func complete() throws(RunError) { try file.complete() }
 
   /// Where the file that will be `path` lies until it is complete.
   public static func partialPath(of path: String) -> String { PartialFile.partialName(of: path) }

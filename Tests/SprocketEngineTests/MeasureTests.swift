@@ -28,6 +28,56 @@ import Testing
     #expect(summary.cpuTime <= summary.processCPUTime)
   }
 
+  @Test func aTraceKeepsTheLatestSlicesOfEachThreadAcrossEpochs() throws {
+    let steps = (0..<30).map { ScriptedSource.Step.frame(sequence: UInt64($0)) }
+    let engine = try Engine(
+      source: ScriptedSource(steps + [.epoch(width: 16)] + steps),
+      stages: [StageChoice(Sleepy.plugin)], sinks: [RecordingSink()],
+      options: RunOptions(workers: 1, traceLimit: 40)
+    ) { GreyUnpacker() }
+    #expect(engine.trace == nil)
+    try engine.start()
+    #expect(engine.wait(for: .seconds(60)))
+    let trace = try #require(engine.trace)
+    #expect(trace.threads.map(\.name) == ["source", "sleepy+unpack", "sink record"])
+    #expect(trace.threads.dropFirst().map(\.missing) == [80, 20])
+    #expect(trace.threads[2].slices?.map(\.frame) == (20..<60).map { UInt64($0) })
+    let worked = try #require(trace.threads[1].slices)
+    #expect(worked.map(\.frame) == (40..<60).flatMap { [UInt64($0), UInt64($0)] })
+    #expect(zip(worked, worked.dropFirst()).allSatisfy { $0.end <= $1.start })
+    let slept = worked.filter { trace.steps[Int($0.step)] == "sleepy" }
+    #expect(slept.count == 20)
+    #expect(slept.allSatisfy { $0.end - $0.start >= 10_000_000 && $0.fate == nil })
+    #expect(trace.threads[2].slices?.allSatisfy { $0.fate == .delivered } == true)
+  }
+
+  @Test func slicesCountAsMemoryOfTheRun() {
+    let error = #expect(throws: RunError.self) {
+      _ = try Engine(
+        source: ScriptedSource(frames: 1), stages: [StageChoice(Sleepy.plugin)],
+        sinks: [RecordingSink()],
+        options: RunOptions(workers: 1, memoryLimit: 1 << 20, traceLimit: 1 << 15)
+      ) { GreyUnpacker() }
+    }
+    #expect(error?.remedies.contains(.memory) == true)
+  }
+
+  @Test func percentilesFollowFromTheBuckets() {
+    var histogram = DurationHistogram()
+    for value in 1...1000 { histogram.record(Int64(value * value * 37)) }
+    let summary = histogram.summary
+    #expect(summary.buckets.reduce(0) { $0 + $1.count } == 1000)
+    for (share, expected) in [(0.5, summary.p50), (0.9, summary.p90), (0.99, summary.p99)] {
+      var seen: UInt64 = 0
+      let bucket = summary.buckets.first { bucket in
+        seen += bucket.count
+        return Double(seen) >= share * 1000
+      }
+      #expect(bucket?.longest == expected)
+    }
+    #expect(summary.buckets.last?.longest == 37_000)
+  }
+
   @Test func producingEndsWithTheLastFrameAndDrainingComesAfter() throws {
     let sink = RecordingSink()
     sink.delay = { $0 == 2 ? 500_000_000 : 0 }

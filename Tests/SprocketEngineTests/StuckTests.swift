@@ -35,7 +35,7 @@ struct Picky: Stage {
 
 @Suite(.serialized) struct StuckTests {
   private func options(drain: Duration) -> RunOptions {
-    RunOptions(workers: 2, drainLimit: drain)
+    RunOptions(workers: 2, drainLimit: drain, traceLimit: 1000)
   }
 
   @Test func r8AStuckStageDoesNotKeepTheRunOrTheSinksFromEnding() throws {
@@ -58,6 +58,8 @@ struct Picky: Stage {
       summary.errors.map(\.description) == [
         "the thread `stuck` did not come to an end; look at what it waits for"
       ])
+    let threads = try #require(engine.trace).threads
+    #expect(threads.filter { $0.slices == nil }.map(\.name) == ["stuck"])
     Stuck.isHeld.store(false, ordering: .relaxed)
     usleep(200_000)
   }

@@ -142,7 +142,7 @@ extension Rules {
       [
         "BackgroundWork", "ChainStage", "Engine", "Epoch", "FrameMemory", "LaneWorker",
         "SinkWorker", "SourceGate",
-        "SourcePump", "Threads",
+        "SourcePump", "Threads", "Trace",
       ],
       "belong to one thread at a time, or to whom the ring lets pass"),
     Permission(
