@@ -8,6 +8,8 @@
 #   make bench   measure beside what one would use instead, into Benchmarks/Results/
 #   make soak    record live for ten minutes, and judge that nothing is lost and memory is flat
 #   make plot    draw a run's reports: make plot REPORTS=demo/reports.jsonl OUT=demo/reports.png
+#   make install put the program, which then needs no Swift, its manual page and completions under
+#                PREFIX=/usr/local; `make uninstall` takes them away
 #   make format  rewrite the Swift files in the project's format
 #   make clean   remove what the others made
 
@@ -19,7 +21,9 @@ SHELL := /bin/bash
 PACKAGES := pkg-config libturbojpeg0-dev libyuv-dev libxxhash-dev \
   liblz4-dev libdeflate-dev libzstd-dev \
   libv4l-dev libavformat-dev libavcodec-dev libavutil-dev libswscale-dev
-TEST_PACKAGES := $(PACKAGES) ffmpeg git python3-venv gstreamer1.0-tools gstreamer1.0-plugins-good
+INSTALL_PACKAGES := $(PACKAGES) python3
+TEST_PACKAGES := $(INSTALL_PACKAGES) ffmpeg git python3-venv gstreamer1.0-tools gstreamer1.0-plugins-good \
+  man-db mandoc zsh fish qemu-user
 LAB_PACKAGES := $(TEST_PACKAGES) gcc libc6-dev linux-libc-dev v4l-utils cpio util-linux \
   qemu-system-x86
 BENCH_PACKAGES := $(TEST_PACKAGES) g++ util-linux lz4 \
@@ -29,7 +33,9 @@ PLOT_PACKAGES := python3-venv
 # The processor that release builds are for; empty for the baseline of the architecture. AVX2 makes
 # pixel loops three to four times as fast.
 CPU ?= $(shell grep -qw avx2 /proc/cpuinfo && test "$$(uname -m)" = x86_64 && echo haswell)
-RELEASE := -c release $(if $(CPU),-Xswiftc -target-cpu -Xswiftc $(CPU))
+OPTIMIZED := -c release $(if $(CPU),-Xswiftc -target-cpu -Xswiftc $(CPU))
+# Swift's libraries become part of the program, so that what is tested is what can be installed.
+RELEASE := $(OPTIMIZED) --static-swift-stdlib
 
 # The program that is tested: `release` builds it here, `copy` in a fresh copy of the tree, where the
 # README's commands build it too. `make test` needs no other.
@@ -44,8 +50,8 @@ endif
 SWIFT_FILES := Package.swift Sources Plugins Tests \
   $(wildcard Benchmarks/Package.swift Benchmarks/Sources Examples)
 
-.PHONY: run test fuzz long lab bench soak plot format clean release copy
-.PHONY: packages test-packages lab-packages bench-packages plot-packages
+.PHONY: run test fuzz long lab bench soak plot install uninstall format clean release copy
+.PHONY: packages install-packages test-packages lab-packages bench-packages plot-packages
 .PHONY: venv lint unit threads threads-program addresses addresses-program readme storms
 .PHONY: traps judge judge-most judge-motion judge-alone lab-kernel
 
@@ -108,7 +114,7 @@ THREAD_TESTS := TidyTests $(patsubst Plugins/%,%Tests,$(wildcard Plugins/*)) \
 # makes one object, and the compiler's index wants one per file.
 WHOLE_MODULES := -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2
 # Optimised, since unoptimised code takes four times as long.
-THREADS := $(RELEASE) -Xswiftc -enable-testing --sanitize=thread --scratch-path .build/thread
+THREADS := $(OPTIMIZED) -Xswiftc -enable-testing --sanitize=thread --scratch-path .build/thread
 ADDRESSES := $(WHOLE_MODULES) --sanitize=address --scratch-path .build/address
 threads threads-program: export SPROCKET_TESTS = $(subst $(empty) $(empty),$(comma),$(THREAD_TESTS))
 addresses addresses-program: \
@@ -204,6 +210,36 @@ soak: test-packages release
 plot: plot-packages .build/venv/plot
 	.build/venv/bin/python Tools/plot.py "$(REPORTS)" "$(OUT)"
 
+# Made here and then copied, as root where PREFIX is root's. DESTDIR is put before PREFIX, for packages.
+# A launcher stands before the program, see Tools/launcher.c.
+PREFIX ?= /usr/local
+PROGRAM_FILE := libexec/sprocket/sprocket
+MANUAL := share/man/man1/sprocket.1
+COMPLETIONS := share/bash-completion/completions/sprocket share/zsh/site-functions/_sprocket \
+  share/fish/vendor_completions.d/sprocket.fish
+INSTALLED := bin/sprocket $(PROGRAM_FILE) $(MANUAL) $(COMPLETIONS)
+STAGE := .build/install
+TARGET = $(DESTDIR)$(PREFIX)
+
+install: install-packages $(program)
+	rm -rf $(STAGE)
+	mkdir -p $(dir $(INSTALLED:%=$(STAGE)/%))
+	install --strip $(SPROCKET) $(STAGE)/$(PROGRAM_FILE)
+	Tools/libraries $(SPROCKET) >$(STAGE)/libraries.h
+	clang -O2 -Wall -Wextra -Werror $(CPU:%=-march=%) -DPROGRAM='"$(PREFIX)/$(PROGRAM_FILE)"' \
+	  -DLIBRARIES='"$(CURDIR)/$(STAGE)/libraries.h"' -o $(STAGE)/bin/sprocket Tools/launcher.c
+	python3 Tools/manual.py $(SPROCKET) >$(STAGE)/$(MANUAL)
+	set -- bash zsh fish; for file in $(COMPLETIONS); do \
+	  $(SPROCKET) completions $$1 >$(STAGE)/$$file; shift; done
+	mkdir -p "$(TARGET)" 2>/dev/null || true
+	asRoot=$$([ -w "$(TARGET)" ] || echo sudo); for file in $(INSTALLED); do \
+	  case $$file in share/*) mode=644 ;; *) mode=755 ;; esac; \
+	  $$asRoot install -D --mode $$mode "$(STAGE)/$$file" "$(TARGET)/$$file"; done
+
+uninstall:
+	asRoot=$$([ -w "$(TARGET)" ] || echo sudo); cd "$(TARGET)"; \
+	  $$asRoot rm -f $(INSTALLED); [ ! -d $(dir $(PROGRAM_FILE)) ] || $$asRoot rmdir $(dir $(PROGRAM_FILE))
+
 format:
 	swift format --in-place --recursive $(SWIFT_FILES)
 
@@ -237,6 +273,8 @@ endef
 
 packages:
 	$(call install,$(PACKAGES))
+install-packages:
+	$(call install,$(INSTALL_PACKAGES))
 test-packages:
 	$(call install,$(TEST_PACKAGES))
 lab-packages:

@@ -5,12 +5,14 @@ internal import Sprocket
 struct RecordingOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Records a movie; the ending says of which kind.", valueName: "path.mov | .mp4 | .mkv"))
+      "Records a movie; the ending says of which kind.", valueName: "path.mov | .mp4 | .mkv"),
+    completion: .file())
   var movie: String?
 
   @Option(
     help: ArgumentHelp(
-      "Writes a JPEG file per frame into a folder, which is made.", valueName: "folder"))
+      "Writes a JPEG file per frame into a folder, which is made.", valueName: "folder"),
+    completion: .directory)
   var stills: String?
 
   @Option(
@@ -31,7 +33,8 @@ struct RecordingOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Writes all that the source delivers, as MCAP, to be replayed or read.", valueName: "path"))
+      "Writes all that the source delivers, as MCAP, to be replayed or read.", valueName: "path"),
+    completion: .file())
   var dump: String?
 
   func validate() throws {

@@ -1,12 +1,7 @@
-internal import ArgumentParser
-internal import FoundationEssentials
 internal import Sprocket
 
 /// Refuses an option that takes one value and is given twice: the parser would silently use the
 /// last.
-///
-/// The parser's `_dumpHelp`, which describes all commands in JSON, tells which options take one
-/// value.
 enum RepeatedOptions {
   /// An error sentence about the first option that `arguments` (without the program's name) repeat.
   static func sentence(_ arguments: [String]) -> String? {
@@ -33,32 +28,11 @@ enum RepeatedOptions {
     return nil
   }
 
-  private struct Tool: Decodable {
-    struct Command: Decodable {
-      let commandName: String
-      let subcommands: [Command]?
-      let arguments: [Argument]?
-    }
-    struct Argument: Decodable {
-      struct Name: Decodable {
-        let kind, name: String
-      }
-      let kind: String
-      let isRepeating: Bool
-      let names: [Name]?
-    }
-    let command: Command
-  }
-
   private static func options(of command: String) -> [String: Bool] {
-    let text = SprocketCommand._dumpHelp()
-    guard let tool = try? JSONDecoder().decode(Tool.self, from: Data(text.utf8)) else { return [:] }
-    let found = tool.command.subcommands?.first { $0.commandName == command }
+    let found = CommandHelp.root?.subcommands?.first { $0.commandName == command }
     var options: [String: Bool] = [:]
-    for argument in found?.arguments ?? [] where argument.kind == "option" {
-      for name in argument.names ?? [] where name.kind == "long" {
-        options["--\(name.name)"] = argument.isRepeating
-      }
+    for argument in found?.arguments ?? [] where argument.takesValue {
+      for name in argument.longNames { options[name] = argument.isRepeating }
     }
     return options
   }

@@ -148,9 +148,12 @@ extension RunCommand {
     }
   }
 
+  /// The source where none is named.
+  static var usualSource: String { CameraSource.hasCamera ? "camera" : "scene" }
+
   private func makeSource(_ registry: Registry) throws -> any Source {
     var values = try keyValues(sourceSet, option: "--source-set")
-    let name = source ?? (CameraSource.hasCamera ? "camera" : "scene")
+    let name = source ?? Self.usualSource
     // A scene that is asked for a number of frames has no reason to take its time.
     if name == "scene", frames != nil, values["pace"] == nil { values["pace"] = "fast" }
     if let from {

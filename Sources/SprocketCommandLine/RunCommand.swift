@@ -61,12 +61,14 @@ struct RunCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Writes JSON Lines: one per produced frame. `-` is standard output.", valueName: "path"))
+      "Writes JSON Lines: one per produced frame. `-` is standard output.", valueName: "path"),
+    completion: .file())
   var reports: String?
 
   @Option(
     help: ArgumentHelp(
-      "Writes how the run went as one JSON object. `-` is standard output.", valueName: "path"))
+      "Writes how the run went as one JSON object. `-` is standard output.", valueName: "path"),
+    completion: .file())
   var summary: String?
 
   @Flag(help: "Puts the whole distributions of durations into the summary.")
@@ -75,7 +77,7 @@ struct RunCommand: ParsableCommand {
   @Option(
     help: ArgumentHelp(
       "Writes what each thread did to each frame, to be opened in Perfetto or chrome://tracing.",
-      valueName: "path"))
+      valueName: "path"), completion: .file())
   var trace: String?
 
   @Option(help: ArgumentHelp("Writes frames to standard output.", valueName: "y4m | gray"))
@@ -86,7 +88,8 @@ struct RunCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "As --checksum, and writes a line per frame. `-` is standard output.", valueName: "path"))
+      "As --checksum, and writes a line per frame. `-` is standard output.", valueName: "path"),
+    completion: .file())
   var checksums: String?
 
   @Flag(help: "Counts frames and drops them: the default where no other sink is named.")

@@ -43,6 +43,13 @@ public func sprocketMain(
 private func execute(
   _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
 ) throws {
+  let arguments = CommandLine.arguments.dropFirst()
+  if arguments.first == Completer.option, let program = CommandHelp.root {
+    let answer = Completer(program: program, registry: registry).answer(
+      Array(arguments.dropFirst()))
+    for line in answer.lines { Console.output.say(line) }
+    return
+  }
   do {
     switch try SprocketCommand.parseAsRoot() {
     case let run as RunCommand:
@@ -50,6 +57,7 @@ private func execute(
       try run.execute(registry, invocation, &signals)
     case let list as DevicesCommand: try list.execute(&signals)
     case let inspect as StagesCommand: try inspect.execute(registry)
+    case let completions as CompletionsCommand: completions.execute()
     case var other: try other.run()
     }
   } catch let error as RunError {
@@ -155,6 +163,8 @@ struct SprocketCommand: ParsableCommand {
       commandName: programName,
       abstract: "Captures frames, processes them, and accounts for every one.",
       version: "Sprocket \(sprocketVersion)",
-      subcommands: [RunCommand.self, DevicesCommand.self, StagesCommand.self])
+      subcommands: [
+        RunCommand.self, DevicesCommand.self, StagesCommand.self, CompletionsCommand.self,
+      ])
   }
 }

@@ -2,18 +2,26 @@ internal import Sprocket
 
 /// What `stages --json` says of a stage, a source or a sink; README.md lists the keys.
 struct StageLine: Encodable {
+  enum CodingKeys: String, CodingKey {
+    case kind, name, text, argument, parallel, settings, reports
+    case argumentOptional = "argument_optional"
+  }
+
   struct Setting: Encodable {
     enum CodingKeys: String, CodingKey {
-      case name, text, unit, allowed
+      case name, text, unit, allowed, choices
       case usual = "default"
     }
     let name, text, unit, allowed, usual: String
+    /// Where only a few words are allowed.
+    let choices: [String]?
 
     init(_ setting: SettingDescription) {
       name = setting.name
       text = setting.text
       unit = setting.unit
       allowed = setting.allowed
+      choices = setting.choices.isEmpty ? nil : setting.choices
       usual = setting.defaultText
     }
   }
@@ -32,8 +40,9 @@ struct StageLine: Encodable {
   }
 
   let kind, name, text: String
-  /// Of a source or sink: what follows the name and a colon.
+  /// Of a source or sink: what follows the name and a colon, and whether the name may stand without it.
   let argument: String?
+  let argumentOptional: Bool?
   /// Of a stage: frames are taken in any order, by several threads.
   let parallel: Bool?
   let settings: [Setting]
@@ -42,6 +51,7 @@ struct StageLine: Encodable {
 
   init(_ plugin: Plugin) {
     (kind, name, text, argument) = ("stage", plugin.name, plugin.text, nil)
+    argumentOptional = nil
     parallel = plugin.stages.allSatisfy { $0.order == .any }
     settings = plugin.settings.map(Setting.init)
     reports = plugin.stages.flatMap(\.fields).map(Field.init)
@@ -49,6 +59,7 @@ struct StageLine: Encodable {
 
   init<Made, Request>(_ found: Kind<Made, Request>) {
     (kind, name, text, argument) = (Request.noun, found.name, found.text, found.argument)
+    argumentOptional = found.argument == nil ? nil : found.isArgumentOptional
     (parallel, reports) = (nil, nil)
     settings = found.settings.map(Setting.init)
   }

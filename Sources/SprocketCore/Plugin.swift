@@ -42,6 +42,7 @@ public struct SettingDescription: Sendable, Hashable {
   public let name: String
   public let unit: String
   public let allowed: String
+  public let choices: [String]
   public let defaultText: String
   public let text: String
 
@@ -49,6 +50,7 @@ public struct SettingDescription: Sendable, Hashable {
     name = setting.name
     unit = setting.unit
     allowed = setting.allowed
+    choices = setting.choices
     defaultText = setting.read(from: owner)
     text = setting.text
   }

@@ -6,6 +6,8 @@ public struct Setting<Owner>: Sendable {
   public let unit: String
   /// What is allowed, as a person would say it: `0 to 1`, `true or false`.
   public let allowed: String
+  /// The words to choose from, where there are only a few; else empty.
+  public let choices: [String]
   /// One line.
   public let text: String
   let applyText: @Sendable (inout Owner, String) throws(SettingError) -> Void
@@ -37,6 +39,7 @@ public struct Setting<Owner>: Sendable {
     self.name = name
     self.unit = unit
     self.allowed = allowed
+    choices = Value.choices
     self.text = text
     applyText = { (owner: inout Owner, given: String) throws(SettingError) in
       guard let value = Value(settingText: given), isAllowed(value) else {
@@ -73,6 +76,12 @@ public protocol SettingValue: Sendable {
   var settingText: String { get }
   /// What may be typed, as a person would say it.
   static var allowed: String { get }
+  /// The words to choose from, where there are only a few; else empty, which is the default.
+  static var choices: [String] { get }
+}
+
+extension SettingValue {
+  public static var choices: [String] { [] }
 }
 
 extension Double: SettingValue {
@@ -108,6 +117,7 @@ extension Bool: SettingValue {
   }
   public var settingText: String { self ? "true" : "false" }
   public static var allowed: String { "true or false" }
+  public static var choices: [String] { ["true", "false"] }
 }
 
 extension String: SettingValue {
@@ -153,15 +163,15 @@ extension Duration: SettingValue {
 extension SettingValue where Self: RawRepresentable & CaseIterable, RawValue == String {
   public init?(settingText: String) { self.init(rawValue: settingText) }
   public var settingText: String { rawValue }
-  public static var allowed: String { allCases.map(\.rawValue).joined(separator: ", ") }
+  public static var allowed: String { choices.joined(separator: ", ") }
+  public static var choices: [String] { allCases.map(\.rawValue) }
 }
 
 extension PixelFormat: SettingValue {
   public init?(settingText: String) { self.init(fourcc: settingText) }
   public var settingText: String { String(fourcc.filter { $0 != " " }) }
-  public static var allowed: String {
-    "one of " + allCases.map(\.settingText).joined(separator: ", ")
-  }
+  public static var allowed: String { "one of " + choices.joined(separator: ", ") }
+  public static var choices: [String] { allCases.map(\.settingText) }
 }
 
 /// A rectangle in fractions of the picture, 0/0 top left: spelled `x/y/width/height`.

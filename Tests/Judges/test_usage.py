@@ -68,7 +68,7 @@ WRONG = [
     (["run", "--reports", "."], "director"),
     (["run", "--summary", "no/such/folder/x.json"], "no/such/folder"),
     (["run", "--nope"], "--nope"),
-    (["fly"], "there is no command `fly`; there are: run, devices, stages"),
+    (["fly"], "there is no command `fly`; there are: run, devices, stages, completions"),
     (["stages", "metr"], "metr"),
     (["run", "--stage", "metr"], "did you mean `meter`?"),
     (["run", "--stage", "focus:windw=0/0/1/1"], "did you mean `window`?"),
@@ -427,6 +427,9 @@ def test_stages_and_sources_can_be_inspected():
     assert movie["argument"] == "PATH" and movie in everything
     assert movie["settings"] == [{"name": "quality", "text": "of JPEG that is encoded", "unit": "",
                                   "allowed": "1 to 100", "default": "90"}]
+    assert movie["argument_optional"] is False
+    stabilize, = json.loads(sprocket("stages", "stabilize", "--json").stdout)
+    assert stabilize["settings"][0]["choices"] == ["off", "standard", "cinematic", "auto"]
     focus = next(entry for entry in everything if entry["name"] == "focus")
     assert focus["parallel"] and "score" in [field["name"] for field in focus["reports"]]
 

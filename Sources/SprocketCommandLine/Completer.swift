@@ -1,0 +1,185 @@
+internal import Sprocket
+
+/// What can stand where the cursor is: commands, options, and names, settings and values from the lists.
+///
+/// The scripts of `completions` ask for it by `PROGRAM ---complete WORD...`, the words in front of the
+/// cursor, of which the last may be empty.
+struct Completer {
+  static let option = "---complete"
+
+  struct Answer {
+    /// The part of the word that stays as it was typed.
+    var head = ""
+    /// What may follow it, and what that means.
+    var choices: [(word: String, text: String)] = []
+    /// The name of a file may follow it.
+    var takesFile = false
+
+    /// The head; then a line for each choice, its word and its text, or `*` for the names of files.
+    var lines: [String] {
+      [head] + choices.map { "\($0.word) \($0.text)" } + (takesFile ? ["*"] : [])
+    }
+  }
+
+  let program: CommandHelp
+  let registry: Registry
+
+  /// `words` are those behind the program's name.
+  func answer(_ words: [String]) -> Answer {
+    let word = words.last ?? ""
+    var answer = answer(to: word, behind: Array(words.dropLast()))
+    answer.choices.removeAll { !(answer.head + $0.word).hasPrefix(word) }
+    return answer
+  }
+
+  private func answer(to word: String, behind before: [String]) -> Answer {
+    let commands = (program.subcommands ?? []).map { ($0.commandName, $0.abstract ?? "") }
+    guard let name = before.first(where: { !$0.hasPrefix("-") }) else {
+      return Answer(choices: word.hasPrefix("-") ? options(program, behind: before) : commands)
+    }
+    guard let command = program.subcommands?.first(where: { $0.commandName == name }) else {
+      return Answer()
+    }
+    let known = (command.arguments ?? []).filter(\.takesValue)
+    if let equals = word.firstIndex(of: "="),
+      let option = known.first(where: { $0.longNames.contains(String(word[..<equals])) })
+    {
+      var answer = values(of: option, String(word[word.index(after: equals)...]), behind: before)
+      answer.head = word[...equals] + answer.head
+      return answer
+    }
+    if let last = before.last, let option = known.first(where: { $0.longNames.contains(last) }) {
+      return values(of: option, word, behind: before)
+    }
+    if word.hasPrefix("-") { return Answer(choices: options(command, behind: before)) }
+    switch name {
+    case "help": return Answer(choices: commands)
+    case "stages": return Answer(choices: (stages + sources + sinks).map { ($0.name, $0.text) })
+    default:
+      let shown = command.arguments?.first { $0.kind == "positional" }?.allValues
+      return Answer(choices: shown?.map { ($0, "") } ?? options(command, behind: before))
+    }
+  }
+
+  /// Options that are not there yet, or may be given again.
+  private func options(_ command: CommandHelp, behind before: [String]) -> [(String, String)] {
+    (command.arguments ?? []).filter { argument in
+      argument.shouldDisplay
+        && (argument.isRepeating || argument.longNames.allSatisfy { !before.contains($0) })
+    }.flatMap { argument in argument.longNames.map { ($0, argument.abstract ?? "") } }
+  }
+
+  private func values(
+    of option: CommandHelp.Argument, _ typed: String, behind before: [String]
+  ) -> Answer {
+    switch option.longNames.first {
+    case "--stage": return named(stages, typed)
+    case "--source": return named(sources, typed)
+    case "--sink": return named(sinks, typed)
+    case "--source-set":
+      let source = value(of: "--source", in: before) ?? RunCommand.usualSource
+      let settings = registry.source(named: source)?.settings ?? []
+      let free = settings.filter { setting in !before.contains { $0.hasPrefix("\(setting.name)=") }
+      }
+      return setting(free, typed)
+    case "--format": return Answer(choices: PixelFormat.choices.map { ($0, "") })
+    case "--auto-exposure": return Answer(choices: modes(of: "autoexposure"))
+    case "--auto-focus": return Answer(choices: modes(of: "autofocus"))
+    default:
+      return Answer(
+        choices: option.allValues?.map { ($0, "") } ?? [], takesFile: option.namesFile)
+    }
+  }
+
+  private func value(of option: String, in words: [String]) -> String? {
+    for (index, word) in words.enumerated() {
+      if word == option, index + 1 < words.count { return words[index + 1] }
+      if word.hasPrefix(option + "=") { return String(word.dropFirst(option.count + 1)) }
+    }
+    return nil
+  }
+
+  private func modes(of stage: String) -> [(String, String)] {
+    let settings = registry.stages.first { $0.name == stage }?.settings ?? []
+    return settings.first { $0.name == "mode" }?.choices.map { ($0, "") } ?? []
+  }
+
+  // MARK: Names and settings
+
+  /// A stage, source or sink, and what may stand behind its name and a colon.
+  private struct Item {
+    let name, text: String
+    var argument: String?
+    var isArgumentOptional = false
+    var settings: [SettingDescription] = []
+  }
+
+  private var stages: [Item] {
+    registry.stages.map { Item(name: $0.name, text: $0.text, settings: $0.settings) }
+  }
+
+  /// Their settings are given with another option.
+  private var sources: [Item] {
+    registry.sources.map {
+      Item(
+        name: $0.name, text: $0.text, argument: $0.argument,
+        isArgumentOptional: $0.isArgumentOptional)
+    }
+  }
+
+  private var sinks: [Item] {
+    registry.sinks.map {
+      Item(
+        name: $0.name, text: $0.text, argument: $0.argument,
+        isArgumentOptional: $0.isArgumentOptional, settings: $0.settings)
+    }
+  }
+
+  /// `NAME`, or what stands behind it: `NAME:KEY=VALUE,...` or `NAME:ARGUMENT,KEY=VALUE,...`.
+  private func named(_ items: [Item], _ typed: String) -> Answer {
+    guard let colon = typed.firstIndex(of: ":") else {
+      let fitting = items.filter { $0.name.hasPrefix(typed) }
+      return Answer(
+        choices: fitting.flatMap { item in
+          let needsMore = item.argument != nil && !item.isArgumentOptional
+          let mayHaveMore = item.argument != nil || !item.settings.isEmpty
+          let names =
+            needsMore
+            ? ["\(item.name):"]
+            : [item.name] + (mayHaveMore && fitting.count == 1 ? ["\(item.name):"] : [])
+          return names.map { ($0, item.text) }
+        })
+    }
+    guard let item = items.first(where: { $0.name == typed[..<colon] }) else { return Answer() }
+    let rest = typed[typed.index(after: colon)...]
+    var head = String(typed[...colon])
+    guard let comma = rest.lastIndex(of: ",") else {
+      if let argument = item.argument { return self.argument(argument, head) }
+      return setting(item.settings, String(rest), head: head)
+    }
+    head += rest[...comma]
+    let given = rest[..<comma].split(separator: ",").map { $0.prefix { $0 != "=" } }
+    return setting(
+      item.settings.filter { !given.contains($0.name[...]) },
+      String(rest[rest.index(after: comma)...]), head: head)
+  }
+
+  /// `PATH` and `FOLDER` are names of files, `y4m|gray` one of these words; of others nothing is known.
+  private func argument(_ argument: String, _ head: String) -> Answer {
+    let words = argument.split(separator: "|").map { (String($0), "") }
+    return Answer(
+      head: head, choices: words.count > 1 ? words : [],
+      takesFile: ["PATH", "FOLDER"].contains(argument))
+  }
+
+  /// `KEY=`, or the values behind it.
+  private func setting(
+    _ settings: [SettingDescription], _ typed: String, head: String = ""
+  ) -> Answer {
+    guard let equals = typed.firstIndex(of: "=") else {
+      return Answer(head: head, choices: settings.map { ("\($0.name)=", $0.text) })
+    }
+    let choices = settings.first { $0.name == typed[..<equals] }?.choices ?? []
+    return Answer(head: head + typed[...equals], choices: choices.map { ($0, "") })
+  }
+}

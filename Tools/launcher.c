@@ -1,0 +1,105 @@
+// What `make install` puts before the program: looks whether this machine can run it, and then becomes it
+// (execv). Without it one would see SIGILL on an older processor, and the name of a file where a library
+// is missing.
+//
+// Compiled with -march=CPU, as the program; with -DPROGRAM='"PATH"', the program; and with
+// -DLIBRARIES='"PATH"', what Tools/libraries printed: {"libyuv.so.0", "/lib/...", "libyuv0"}, and so on.
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// The processors that the program needs, of the levels of the x86-64 psABI, section 3.1.1.
+#if defined __AVX512VL__
+#define LEVEL "x86-64-v4"
+#define HAS "AVX-512"
+#elif defined __AVX2__
+#define LEVEL "x86-64-v3"
+#define HAS "AVX2"
+#elif defined __SSE4_2__
+#define LEVEL "x86-64-v2"
+#define HAS "SSE 4.2"
+#endif
+
+// What is here itself runs on every processor.
+#ifdef LEVEL
+#pragma clang attribute push(__attribute__((target("arch=x86-64"))), apply_to = function)
+#endif
+
+static const struct library {
+  const char *name, *path, *package;
+} libraries[] = {
+#include LIBRARIES
+};
+enum { count = sizeof libraries / sizeof *libraries };
+
+// The loader lists what it finds of a program's libraries, instead of running it, where this is set.
+static FILE *listing(void) {
+  int ends[2];
+  if (pipe(ends) != 0) return NULL;
+  pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    setenv("LD_TRACE_LOADED_OBJECTS", "1", 1);
+    execl(PROGRAM, PROGRAM, (char *)NULL);
+    _exit(1);
+  }
+  close(ends[1]);
+  if (child == -1) close(ends[0]);
+  return child == -1 ? NULL : fdopen(ends[0], "r");
+}
+
+// Says which libraries are missing and where they come from; false where none is.
+static bool missesLibraries(const char *called) {
+  FILE *lines = listing();
+  if (lines == NULL) return false;
+  char line[512], name[256], names[4096] = "", packages[4096] = "";
+  while (fgets(line, sizeof line, lines) != NULL) {
+    if (strstr(line, "=> not found") == NULL || sscanf(line, "%255s", name) != 1) continue;
+    if (strlen(names) + sizeof name + 2 > sizeof names) break;
+    if (*names != '\0') strcat(names, ", ");
+    strcat(names, name);
+    for (int place = 0; place < count; place++) {
+      if (strcmp(libraries[place].name, name) != 0) continue;
+      if (strlen(packages) + strlen(libraries[place].package) + 2 > sizeof packages) break;
+      strcat(strcat(packages, " "), libraries[place].package);
+    }
+  }
+  fclose(lines);
+  while (wait(NULL) == -1 && errno == EINTR) {}
+  if (*names == '\0') return false;
+  fprintf(stderr, "%s: not installed here, and needed: %s", called, names);
+  if (*packages != '\0') fprintf(stderr, "; install the Debian package: apt-get install%s", packages);
+  fputc('\n', stderr);
+  return true;
+}
+
+int main(int argumentCount, char **arguments) {
+  const char *called = argumentCount > 0 ? arguments[0] : PROGRAM;
+  if (strrchr(called, '/') != NULL) called = strrchr(called, '/') + 1;
+#ifdef LEVEL
+  if (!__builtin_cpu_supports(LEVEL)) {
+    fprintf(stderr,
+            "%s: built for processors with " HAS " (" LEVEL "), which this one is not; "
+            "`make install CPU=` builds it for all\n",
+            called);
+    return 1;
+  }
+#endif
+  // That all are where they were is known soon; where one is not, the loader may find it elsewhere.
+  for (int place = 0; place < count; place++) {
+    if (access(libraries[place].path, F_OK) == 0) continue;
+    if (missesLibraries(called)) return 1;
+    break;
+  }
+  execv(PROGRAM, arguments);
+  fprintf(stderr, "%s: " PROGRAM " cannot be run: %s; install it again\n", called, strerror(errno));
+  return 1;
+}
+
+#ifdef LEVEL
+#pragma clang attribute pop
+#endif
