@@ -8,6 +8,7 @@
 #   make bench   measure beside what one would use instead, into Benchmarks/Results/
 #   make soak    record live for ten minutes, and judge that nothing is lost and memory is flat
 #   make plot    draw a run's reports: make plot REPORTS=demo/reports.jsonl OUT=demo/reports.png
+#                FIELDS=meter.mean,focus draws these; PROGRAM, which wrote them, knows their units
 #   make install put the program, which then needs no Swift, its manual page and completions under
 #                PREFIX=/usr/local; `make uninstall` takes them away
 #   make format  rewrite the Swift files in the project's format
@@ -208,7 +209,8 @@ soak: test-packages release
 	Benchmarks/soak --sprocket $(SPROCKET) --minutes $(or $(MINUTES),10)
 
 plot: plot-packages .build/venv/plot
-	.build/venv/bin/python Tools/plot.py "$(REPORTS)" "$(OUT)"
+	.build/venv/bin/python Tools/plot.py "$(REPORTS)" "$(OUT)" $(if $(FIELDS),--fields "$(FIELDS)") \
+	  $(addprefix --program ,$(or $(PROGRAM),$(wildcard $(SPROCKET))))
 
 # Made here and then copied, as root where PREFIX is root's. DESTDIR is put before PREFIX, for packages.
 # A launcher stands before the program, see Tools/launcher.c.

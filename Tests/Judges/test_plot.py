@@ -11,8 +11,8 @@ import pytest
 
 from program import LIMIT, ROOT, read_lines, sprocket
 
-PANELS = ["Luma and EV", "Exposure and gain", "Focus score and lens position", "Camera path",
-          "Camera roll, and crop left", "Latency", "Drops"]
+PANELS = ["Luma and EV", "Exposure and gain", "Focus score and lens position", "Camera path, x",
+          "Camera path, y", "Camera roll, and crop left", "Latency", "Drops"]
 
 
 def plot(*arguments):
@@ -20,10 +20,10 @@ def plot(*arguments):
     return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=LIMIT)
 
 
-def words(reports, folder):
+def words(reports, folder, *options):
     """The texts of an SVG that shows these reports."""
     out = folder / "run.svg"
-    result = plot(reports, out)
+    result = plot(reports, out, *options)
     assert result.returncode == 0, result.stderr
     root = xml.etree.ElementTree.parse(out).getroot()
     return ["".join(element.itertext()).strip() for element in root.iterfind(".//{*}text")]
@@ -74,11 +74,10 @@ def test_an_svg_names_every_panel_and_counts_every_drop(run, tmp_path):
     assert f"{lost} of {len(fates)} frames not delivered" in texts
 
 
-def test_what_was_not_measured_is_left_out_and_said(tmp_path):
+def test_what_was_not_measured_is_left_out(tmp_path):
     texts = words(written(tmp_path, [frame(number) for number in range(5)]), tmp_path)
     assert [title for title in PANELS if title in texts] == ["Latency", "Drops"]
-    assert f"not in these reports: {', '.join(PANELS[:5])}" in texts
-    assert "none" in texts
+    assert "none" in texts and "frame missing" not in texts
 
 
 def test_jumps_of_the_sequence_without_a_line_are_drops(tmp_path):
@@ -102,6 +101,100 @@ def test_a_curve_is_broken_where_time_goes_back(tmp_path):
     assert result.returncode == 0, result.stderr
     # Numbers 0 to 3, and 5 to 9: frame 4 by itself is no line.
     assert strokes(out, "#1f5fa8") == [4, 5]
+
+
+def test_a_curve_is_broken_and_marked_where_frames_are_missing(tmp_path):
+    lines = [frame(number, meter={"mean": 9.0}) for number in range(14)]
+    lines[4] = frame(4, "corrupt")
+    del lines[9]
+    out = tmp_path / "run.svg"
+    result = plot(written(tmp_path, lines), out, "--fields", "meter.mean")
+    assert result.returncode == 0, result.stderr
+    assert strokes(out, "#1f5fa8") == [4, 4, 4]  # Numbers 0 to 3, 5 to 8, and 10 to 13.
+    marks = xml.etree.ElementTree.parse(out).getroot().findall(".//{*}g[@id='LineCollection_1']//{*}path")
+    assert len(marks) == 2
+
+
+def test_a_frame_that_a_stage_did_not_report_on_is_no_gap(tmp_path):
+    lines = [frame(number, own={"score": 1.0 * number}) for number in range(9)]
+    del lines[4]["own"]
+    out = tmp_path / "run.svg"
+    assert plot(written(tmp_path, lines), out, "--fields", "own").returncode == 0
+    assert strokes(out, "#1f5fa8") == [8]
+
+
+def own(number):
+    """What a stage of one's own may report."""
+    return frame(number, own={"x": 0.1 * number, "y": 0.2 * number, "far": 1e6 * number, "count": number,
+                              "state": "low" if number < 5 else "high", "ok": number % 2 == 0,
+                              "row": [1, 2], "never": None})
+
+
+@pytest.fixture
+def program(tmp_path):
+    """One whose stages have units."""
+    path = tmp_path / "program"
+    fields = [{"name": name, "unit": "m"} for name in ("x", "y", "far")] + [{"name": "count", "unit": ""}]
+    stages = [{"name": "own", "reports": fields}, {"name": "none"}]
+    path.write_text(f"#!/bin/sh\necho '{json.dumps(stages)}'\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_each_number_and_word_of_ones_own_stage_is_drawn(tmp_path, program):
+    reports = written(tmp_path, [own(number) for number in range(10)])
+    texts = words(reports, tmp_path)
+    assert {"own.x", "own.y", "own.far", "own.count", "own.state", "own.ok", "Latency"} <= {*texts}
+    assert {"low", "high"} <= {*texts}
+    assert not any(text in name for name in texts for text in ("row", "never"))
+    # Those of one unit share an axis, where it shows how each of them changes.
+    texts = words(reports, tmp_path, "--program", program)
+    assert {"own.x, own.y", "own.far", "own.count", "m"} <= {*texts}
+
+
+def test_fields_can_be_chosen_and_the_others_are_told(tmp_path):
+    reports = written(tmp_path, [own(number) for number in range(10)])
+    result = plot(reports, tmp_path / "run.svg", "--fields", "own.count,latency_us")
+    assert result.stdout.startswith(f"{tmp_path}/run.svg is drawn; FIELDS can name others: own.x, own.y,")
+    texts = words(reports, tmp_path, "--fields", "own.count,latency_us")
+    assert "own.count" in texts and "latency_us" in texts and "Drops" in texts
+    assert "own.x" not in texts and "Latency" not in texts
+
+
+@pytest.mark.parametrize("fields, said", [
+    ("own.cuont", "has no field `own.cuont`; did you mean `own.count`? there are: latency_us, own.x"),
+    ("onw", "did you mean `own`?"), ("own.row", "is a row of numbers"), ("own.never", "has no value in any"),
+    (",", "FIELDS names no field")])
+def test_fields_that_cannot_be_drawn_are_refused_in_a_sentence(fields, said, tmp_path):
+    refused(plot(written(tmp_path, [own(number) for number in range(10)]), tmp_path / "run.png", "--fields",
+                 fields), said)
+
+
+def test_a_program_that_knows_no_stages_is_refused_in_a_sentence(tmp_path):
+    reports = written(tmp_path, [own(number) for number in range(10)])
+    for program in ("/bin/false", "/bin/echo", tmp_path / "none"):
+        refused(plot(reports, tmp_path / "run.png", "--program", program), "does not answer `stages --json`")
+
+
+def height(folder, field, low, high):
+    """How many points of an SVG's height a curve from `low` to `high` takes; a panel has about 110."""
+    stage, name = field.split(".")
+    lines = [frame(number, **{stage: {name: low + (high - low) * number / 9}}) for number in range(10)]
+    assert plot(written(folder, lines), folder / "run.svg").returncode == 0
+    root = xml.etree.ElementTree.parse(folder / "run.svg").getroot()
+    curve = next(path.get("d") for path in root.iterfind(".//{*}path")
+                 if "#1f5fa8" in path.get("style", "") and path.get("d").count("L") == 9)
+    heights = [float(y) for y in re.findall(r"[ML] \S+ (\S+)", curve)]
+    return max(heights) - min(heights)
+
+
+@pytest.mark.parametrize("low, high", [(0, 4000), (-3, -2.9), (1e6, 1e6 + 1)])
+def test_an_axis_fits_its_data(low, high, tmp_path):
+    assert height(tmp_path, "own.score", low, high) > 70
+
+
+def test_noise_of_luma_does_not_look_like_news(tmp_path):
+    assert height(tmp_path, "meter.mean", 100, 101) < 8 and height(tmp_path, "meter.mean", 30, 220) > 70
 
 
 def strokes(svg, color):
