@@ -124,7 +124,7 @@ let package = Package(
       ["Sprocket", "SprocketCodecs", "SprocketCore", "SprocketTestMemory", "CSprocketAllocations"]),
 
     test("SprocketRingTests", ["SprocketRing", "CSprocketSystem"]),
-    test("SprocketCoreTests", ["SprocketCore"]),
+    test("SprocketCoreTests", ["SprocketCore", "TestSupport"]),
     test(
       "SprocketTests",
       ["Sprocket", "SprocketTesting", "SprocketStages", "AutoFocus", "TestSupport"]),

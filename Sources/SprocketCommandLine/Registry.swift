@@ -79,6 +79,14 @@ struct Registry {
       pairs.insert(String(last), at: 0)
       rest.removeLast()
     }
+    if rest.count > 1, let last = rest.last, let equals = last.firstIndex(of: "="),
+      let near = nearestName(to: String(last[..<equals]), among: kind.settings.map(\.name))
+    {
+      throw RunError(
+        .usage,
+        "--sink \(text): the sink \(name) has no setting `\(last[..<equals])`; did you mean `\(near)`?"
+      )
+    }
     let argument = rest.joined(separator: ",")
     return SinkChoice(
       option: "--sink \(name)", kind: kind, argument: argument,

@@ -94,8 +94,7 @@ extension RunCommand {
     interrupter.watch(source)
     let chain = try controllers.appended(to: stage.map { try registry.choice($0) }, registry)
     var sinks: [any Sink] = []
-    for choice in choices { sinks += try make(choice) }
-    try refuseEqualNames(sinks)
+    for choice in choices { sinks.append(try make(choice)) }
 
     let summaryFile = try SummaryFile(path: summary, overwrite: overwrite)
     let traceFile = try TraceFile(path: trace, overwrite: overwrite)
@@ -133,19 +132,11 @@ extension RunCommand {
     return choices
   }
 
-  private func make(_ choice: SinkChoice) throws(RunError) -> [any Sink] {
+  private func make(_ choice: SinkChoice) throws(RunError) -> any Sink {
     var request = OutputRequest()
     request.overwrite = overwrite
     return try choice.kind.make(
       argument: choice.argument, values: choice.values, request: request)
-  }
-
-  /// The summary has an entry by each name.
-  private func refuseEqualNames(_ sinks: [any Sink]) throws(RunError) {
-    for (index, sink) in sinks.enumerated()
-    where sinks[..<index].contains(where: { $0.name == sink.name }) {
-      throw RunError(.usage, "two sinks are called \(sink.name); leave one of them out")
-    }
   }
 
   /// The source where none is named.

@@ -8,6 +8,9 @@
 public protocol Sink: AnyObject {
   /// The key in the summary.
   var name: String { get }
+  /// Sinks that belong to this one and follow it in the run, such as one at the chain's end for a sink that
+  /// taps the source. The engine adds them.
+  var companions: [any Sink] { get }
   func configure(_ setup: inout SinkSetup) throws(RunError)
   /// For a sink that wants some frames only; `nil` for one that wants all.
   func makeSelector() -> (any FrameSelector)?
@@ -42,6 +45,7 @@ public protocol Sink: AnyObject {
 }
 
 extension Sink {
+  public var companions: [any Sink] { [] }
   public var durableCount: UInt64 { .max }
   public func makeSelector() -> (any FrameSelector)? { nil }
   public func makePacker() throws(RunError) -> (any Packer)? { nil }

@@ -1,5 +1,5 @@
-/// A sink without its type. One that needs several places in the chain, as the dump does, makes several.
-public typealias SinkKind = Kind<[any Sink], OutputRequest>
+/// A sink without its type.
+public typealias SinkKind = Kind<any Sink, OutputRequest>
 
 /// What holds for every sink of a run.
 public struct OutputRequest: KindRequest {
@@ -18,12 +18,12 @@ extension SinkKind {
   ///
   ///     static let kind = SinkKind("table", "a table of scores", argument: "PATH", TableSettings.self) {
   ///       (path, settings, request) throws(RunError) in
-  ///       [TableSink(path: path, settings, overwrite: request.overwrite)]
+  ///       TableSink(path: path, settings, overwrite: request.overwrite)
   ///     }
   public init<Settings: KindSettings>(
     _ name: String, _ text: String, argument: String? = nil, isArgumentOptional: Bool = false,
     _ type: Settings.Type,
-    make: @escaping @Sendable (String, Settings, OutputRequest) throws(RunError) -> [any Sink]
+    make: @escaping @Sendable (String, Settings, OutputRequest) throws(RunError) -> any Sink
   ) {
     self.init(name, text, argument, isOptional: isArgumentOptional, type, make)
   }
@@ -31,7 +31,7 @@ extension SinkKind {
   /// A kind without settings.
   public init(
     _ name: String, _ text: String, argument: String? = nil, isArgumentOptional: Bool = false,
-    make: @escaping @Sendable (String, OutputRequest) throws(RunError) -> [any Sink]
+    make: @escaping @Sendable (String, OutputRequest) throws(RunError) -> any Sink
   ) {
     self.init(name, text, argument, isOptional: isArgumentOptional, NoSettings.self) {
       (argument, _, request) throws(RunError) in try make(argument, request)

@@ -3,14 +3,7 @@
 ///
 /// Nothing is allocated after `init`.
 public struct SteeredControl: Sendable {
-  public enum Role: String, Sendable {
-    /// How long light is gathered, in microseconds.
-    case exposure
-    /// A linear factor, 1 is the sensor's base.
-    case gain
-    /// 0 nearest to 1 furthest.
-    case lens
-  }
+  public typealias Role = ControlUnit.Role
 
   /// What became of a write of this control's.
   public enum Answer: Sendable, Hashable {
@@ -35,9 +28,7 @@ public struct SteeredControl: Sendable {
   public let description: ControlDescription
   private let port: ControlPort
   private let index: UInt16
-  /// A value in the role's unit is the driver's, less `zero`, times `scale`.
-  private let zero: Double
-  private let scale: Double
+  private let unit: ControlUnit
   /// What may be asked for, in the role's unit; exposure and gain are above 0.
   public let range: ClosedRange<Double>
   private var pending: [Pending] = []
@@ -48,27 +39,19 @@ public struct SteeredControl: Sendable {
   /// Frames from the latest write that was answered to its answer.
   public private(set) var delay: Int?
 
-  /// The control of that role; `nil` where the source has none.
-  ///
-  /// - exposure: a control in microseconds, or in 100 us as `V4L2_CID_EXPOSURE_ABSOLUTE` is. One that
-  ///   counts in lines of an unknown length is not taken.
-  /// - gain: V4L2 gives it no unit. As in a frame's record it is a factor of the default, which is how
-  ///   libcamera takes UVC cameras; without a default above 0, the range is taken to be 1 to 16.
-  /// - lens: the whole range of `V4L2_CID_FOCUS_ABSOLUTE`, whose greatest value is the nearest.
+  /// The control of that role; `nil` where the source has none, or none whose numbers have a meaning and can
+  /// be changed (see `ControlUnit`).
   public init?(_ role: Role, on port: ControlPort) {
     guard let found = Self.names(of: role).lazy.compactMap({ port.control($0) }).first else {
       return nil
     }
     let description = port.controls[Int(found)]
-    guard let (zero, scale) = Self.unit(of: description, role),
-      let range = Self.range(of: description, role, zero: zero, scale: scale)
-    else { return nil }
+    guard let unit = ControlUnit(role, of: description), let range = unit.range else { return nil }
     self.role = role
     self.description = description
     self.port = port
     index = found
-    self.zero = zero
-    self.scale = scale
+    self.unit = unit
     self.range = range
     pending.reserveCapacity(Self.capacity)
   }
@@ -81,67 +64,17 @@ public struct SteeredControl: Sendable {
     }
   }
 
-  private static func unit(of control: ControlDescription, _ role: Role) -> (Double, Double)? {
-    let span = control.maximum - control.minimum
-    guard span > 0 else { return nil }
-    switch role {
-    case .exposure:
-      let units = ["us": 1.0, "100 us": 100]
-      return units[control.unit].map { (0, $0) }
-    case .gain:
-      guard let base = control.defaultValue else { return (0, 1) }
-      return base > 0 ? (0, 1 / base) : (control.minimum - span / 15, 15 / span)
-    case .lens:
-      return control.name == "lens"
-        ? (control.minimum, 1 / span) : (control.maximum, -1 / span)
-    }
-  }
-
-  /// `nil` where nothing that the source can have is above 0, and has to be.
-  private static func range(
-    of control: ControlDescription, _ role: Role, zero: Double, scale: Double
-  ) -> ClosedRange<Double>? {
-    func value(_ number: Double) -> Double { (number - zero) * scale }
-    let (one, other) = (value(control.minimum), value(control.maximum))
-    let (least, most) = (min(one, other), max(one, other))
-    guard role != .lens, least <= 0 else { return least...most }
-    let step = control.step > 0 ? control.step : control.maximum / 1024
-    guard step > 0 else { return nil }
-    let steps = ((zero - control.minimum) / step + 1).rounded(.down)
-    let first = value(control.minimum + steps * step)
-    return first > 0 && first <= most ? first...most : nil
-  }
-
-  /// The nearest value that the source can have, in the role's unit.
-  public func nearest(to value: Double) -> Double {
-    self.value(of: driverValue(of: min(max(value, range.lowerBound), range.upperBound)))
-  }
-
-  /// The greatest value that the source can have and that is not above `value`; its least where there is
-  /// none.
-  public func nearest(notAbove value: Double) -> Double {
-    let found = nearest(to: value)
-    guard found > value, description.step > 0 else { return found }
-    return nearest(to: found - description.step * abs(scale))
-  }
-
-  private func value(of driverValue: Double) -> Double { (driverValue - zero) * scale }
-
-  private func driverValue(of value: Double) -> Double {
-    let exact = value / scale + zero
-    guard description.step > 0 else { return exact }
-    let steps = ((exact - description.minimum) / description.step).rounded()
-    let most = ((description.maximum - description.minimum) / description.step).rounded(.down)
-    return description.minimum + min(max(steps, 0), most) * description.step
-  }
+  /// As `ControlUnit`.
+  public func nearest(to value: Double) -> Double { unit.nearest(to: value) }
+  public func nearest(notAbove value: Double) -> Double { unit.nearest(notAbove: value) }
 
   /// Asks for the value that is nearest, at the frame of that running number. False when too much is
   /// on its way: nothing was asked then.
   public mutating func write(_ value: Double, at number: UInt64) -> Bool {
-    let wanted = driverValue(of: min(max(value, range.lowerBound), range.upperBound))
+    let wanted = unit.number(of: value)
     guard let ticket = port.write(index, wanted) else { return false }
     expect(Pending(ticket: ticket, number: number, value: wanted))
-    asked = self.value(of: wanted)
+    asked = unit.value(of: wanted)
     return true
   }
 
@@ -166,7 +99,7 @@ public struct SteeredControl: Sendable {
     }
     // Another control, that was switched off for this one, has no value of this one's.
     guard event.control == index else { return nil }
-    let made = value(of: event.value)
+    let made = unit.value(of: event.value)
     applied = made
     let delay = Int(event.number - write.number)
     self.delay = delay

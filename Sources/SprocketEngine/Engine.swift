@@ -68,6 +68,13 @@ public final class Engine: @unchecked Sendable {
     self.options = options
     self.makeUnpacker = makeUnpacker
     (stages, reportBytes) = try Self.makeStages(choices, workers: options.workers)
+    let sinks = sinks.flatMap { [$0] + $0.companions }
+    // The summary has an entry by each name.
+    for (index, sink) in sinks.enumerated()
+    where sinks[..<index].contains(where: { $0.name == sink.name }) {
+      throw RunError(
+        .usage, "two sinks are called \(sink.name); leave one out, or give it another name")
+    }
     runThread = try JobThread("run")
     sourceThread = try JobThread("source")
     var states: [SinkState] = []

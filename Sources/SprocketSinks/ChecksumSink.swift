@@ -108,6 +108,6 @@ extension ChecksumSink {
     "checksum", "a digest of the run, and with a path a line per frame", argument: "PATH",
     isArgumentOptional: true
   ) { (path, request) throws(RunError) in
-    [ChecksumSink(path: path.isEmpty ? nil : path, overwrite: request.overwrite)]
+    ChecksumSink(path: path.isEmpty ? nil : path, overwrite: request.overwrite)
   }
 }

@@ -160,6 +160,6 @@ extension PipeSink {
       throw RunError(
         .usage, "the sink pipe knows no `\(text)`; " + knownNames(known, near: text), change: .sink)
     }
-    return [PipeSink(layout)]
+    return PipeSink(layout)
   }
 }

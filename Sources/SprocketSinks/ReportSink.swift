@@ -87,5 +87,5 @@ public final class ReportSink: Sink {
 extension ReportSink {
   public static let kind = SinkKind(
     "reports", "JSON Lines: one per produced frame; - is standard output", argument: "PATH"
-  ) { (path, request) throws(RunError) in [ReportSink(path: path, overwrite: request.overwrite)] }
+  ) { (path, request) throws(RunError) in ReportSink(path: path, overwrite: request.overwrite) }
 }

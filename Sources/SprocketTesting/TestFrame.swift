@@ -24,8 +24,8 @@ public struct TestFrame: Sendable {
         + "`TestFrame(jpeg:)`")
     contract(
       planes.count == format.planeCount,
-      "makes a picture of \(planes.count) planes, and \(format.fourcc) has \(format.planeCount); give each its "
-        + "bytes")
+      "makes a picture of \(planes.count) planes, and \(format.fourcc) has \(format.planeCount); "
+        + "give each its bytes")
     for (index, plane) in planes.enumerated() {
       let size = format.plane(index, width: width, height: height)
       contract(

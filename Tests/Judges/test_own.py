@@ -51,6 +51,7 @@ def test_its_inspector_knows_them():
     (["--source", "ramp:9", "--sink", "bright:abov=3"], ["did you mean `above`?"]),
     (["--source", "ramp:9", "--sink", "brigt"], ["did you mean `bright`?"]),
     (["--source", "ramp:9", "--sink", "movie"], ["movie:PATH"]),
+    (["--source", "ramp:9", "--sink", "movie:m.mov,qualty=3"], ["did you mean `quality`?"]),
     (["--source", "ramp:9", "--sink", "null:x"], ["leave out x"]),
     (["--source", "ramp:9", "--sink", "pipe:y5m"], ["did you mean `y4m`?"]),
     (["--source", "ramp:9", "--sink", "dump:-"], ["cannot go to standard output"]),

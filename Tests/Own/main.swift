@@ -64,7 +64,7 @@ final class BrightSink: Sink {
   }
 
   static let kind = SinkKind("bright", "counts bright frames", Settings.self) {
-    (_, settings, _) throws(RunError) in [BrightSink(above: settings.above)]
+    (_, settings, _) throws(RunError) in BrightSink(above: settings.above)
   }
 
   let name = "bright"

@@ -1,4 +1,5 @@
 import SprocketCore
+import TestSupport
 import Testing
 
 /// A class, because expectations may not change values.
@@ -80,6 +81,39 @@ private final class Steered {
     #expect(unknown.range.lowerBound == 1)
     #expect(abs(unknown.range.upperBound - 16) < 1e-9)
     #expect(abs(unknown.nearest(to: 8.53) - 8.5) < 1e-9)
+  }
+
+  /// Value, device, value: what a device is asked for means what it can have, and no other number is nearer.
+  @Test func valuesComeBackFromTheDeviceAsTheyWere() throws {
+    var random = SystemRandomNumberGenerator()
+    let seed = UInt64.random(in: 1 ... .max, using: &random)
+    var numbers = TestRandom(seed: seed)
+    for _ in 0..<2000 {
+      let role: ControlUnit.Role =
+        [.exposure, .gain, .lens].randomElement(using: &numbers) ?? .gain
+      let minimum = Double(Int.random(in: -300...300, using: &numbers))
+      let step = Double(Int.random(in: 0...7, using: &numbers))
+      let control = ControlDescription(
+        name: role == .lens
+          ? ["lens", "focus_absolute"].randomElement(using: &numbers) ?? "" : "x",
+        unit: role == .exposure ? ["us", "100 us"].randomElement(using: &numbers) ?? "" : "",
+        minimum: minimum, maximum: minimum + Double(Int.random(in: 0...900, using: &numbers)),
+        step: step,
+        defaultValue: [nil, -2, 0, 1, 64].randomElement(using: &numbers) ?? nil)
+      guard let unit = ControlUnit(role, of: control), let range = unit.range else { continue }
+      let value = Double.random(in: range, using: &numbers)
+      let number = unit.number(of: value)
+      #expect((control.minimum...control.maximum).contains(number.rounded()), "\(seed)")
+      let back = unit.value(of: number)
+      let least = range.lowerBound - 1e-9 * abs(range.lowerBound)
+      #expect(back >= least && back <= range.upperBound * (1 + 1e-9), "\(seed): \(control)")
+      #expect(abs(unit.number(of: back) - number) <= 1e-6 * max(abs(number), 1), "\(seed)")
+      for other in [number - max(step, 1), number + max(step, 1)] {
+        guard other >= control.minimum, other <= control.maximum else { continue }
+        let distance = abs(unit.value(of: other) - value)
+        #expect(abs(back - value) <= distance * (1 + 1e-9), "\(seed): \(control)")
+      }
+    }
   }
 
   @Test(arguments: [(0.0, 10.0, 20.0, 5.0), (0, 255, 300, 100), (-10, 0, 1, 5)])

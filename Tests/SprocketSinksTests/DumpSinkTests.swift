@@ -1,8 +1,9 @@
 import SprocketCore
 import SprocketMCAP
-import SprocketSinks
 import TestSupport
 import Testing
+
+@testable import SprocketSinks
 
 /// What both halves of a dump write, read by its own reader; Python's reads it in `Tests/Judges`.
 @Suite struct DumpSinkTests {

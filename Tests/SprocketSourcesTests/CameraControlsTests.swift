@@ -33,8 +33,27 @@ import Testing
     #expect(state.gain == 1)
     // Positive values are closer, so the smallest is the furthest.
     #expect(state.lensPosition == 1)
-    #expect(CameraControls.lens(250, of: Self.focus) == 0)
-    #expect(CameraControls.gain(96, of: Self.gain) == 1.5)
+    var changed = controls()
+    changed.begin(Self.focus, value: 250, flags: 0)
+    changed.begin(Self.gain, value: 96, flags: 0)
+    #expect(changed.inForce.lensPosition == 0 && changed.inForce.gain == 1.5)
+  }
+
+  /// What a loop asks for is what a frame then says, also where a gain has no default that says something.
+  @Test(arguments: [64, 0, -3] as [Int64]) func framesHaveTheUnitThatLoopsWriteIn(
+    base: Int64
+  ) throws {
+    var gain = Self.gain
+    (gain.minimum, gain.defaultValue) = (min(base, 0), base)
+    var controls = CameraControls([gain])
+    var steered = try #require(SteeredControl(.gain, on: controls.port))
+    let isOnItsWay = steered.write(2.5, at: 0)
+    #expect(isOnItsWay)
+    let write = try #require(controls.port.take())
+    controls.wrote(write, result: Int64(write.value), flags: 0, at: 1)
+    controls.advance(to: 2)
+    #expect(controls.inForce.gain == steered.asked.map { Float($0) })
+    #expect(abs(controls.inForce.gain - 2.5) < 0.04)
   }
 
   @Test func aWriteHoldsForFramesAfterIt() throws {

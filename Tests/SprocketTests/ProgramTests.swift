@@ -1,7 +1,8 @@
 import Glibc
-import Sprocket
 import SprocketStages
+import SprocketTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// What a program that imports the library can do without the command line.
@@ -61,6 +62,20 @@ import Testing
   }
 
   // MARK: A run's life
+
+  /// A dump needs a sink at each end of the chain; the engine takes both from the one.
+  @Test func aDumpAloneIsWholeAndEqualNamesAreRefused() throws {
+    let file = try TestFile(ending: "mcap")
+    let dump = DumpSink(path: file.path, overwrite: true)
+    let summary = try run(try scene(), [], [dump], frames: 5)
+    #expect(summary.ledger.entries.map(\.sink) == ["dump", "dump-fates"])
+    let again = try TestRun(of: ReplaySource(path: file.path))
+    #expect(again.frames.map(\.fate) == Array(repeating: .delivered, count: 5))
+    let error = #expect(throws: RunError.self) {
+      try run(try scene(), [], [NullSink(), NullSink()])
+    }
+    #expect(error?.description.hasPrefix("two sinks are called null") == true)
+  }
 
   @Test func aRunIsStartedOnce() throws {
     let engine = try Engine(

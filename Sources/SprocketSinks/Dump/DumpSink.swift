@@ -15,8 +15,9 @@ internal import SprocketMCAP
 /// `NAME.partial.EXT`.
 public final class DumpSink: Sink {
   public let name = "dump"
-  /// The other half; give both to the engine.
-  public let fates: DumpFateSink
+  /// The other half, at the end of the chain.
+  let fates: DumpFateSink
+  public var companions: [any Sink] { [fates] }
   private let file: DumpFile
   private var image: DumpImage?
 
@@ -61,20 +62,20 @@ public final class DumpSink: Sink {
 }
 
 /// The half of `DumpSink` at the chain's end: each produced frame's report and fate, as they come.
-public final class DumpFateSink: Sink {
-  public let name = "dump-fates"
+final class DumpFateSink: Sink {
+  let name = "dump-fates"
   private let file: DumpFile
   private var line = ReportLine()
 
   init(_ file: DumpFile) { self.file = file }
 
-  public func configure(_ setup: inout SinkSetup) throws(RunError) {
+  func configure(_ setup: inout SinkSetup) throws(RunError) {
     setup.backlog = setup.diskBacklog(of: setup.source.format)
     line = ReportLine(reports: setup.reports, stages: setup.stageNames)
     file.describe(setup.reports)
   }
 
-  public func write(_ frame: borrowing PackedFrame) throws(RunError) {
+  func write(_ frame: borrowing PackedFrame) throws(RunError) {
     let record = frame.record
     let fate = LostFrame(
       number: record.number, sequence: record.sequence, epoch: record.epoch, fate: .delivered)
@@ -82,25 +83,24 @@ public final class DumpFateSink: Sink {
   }
 
   /// Frames whose fate is in the file.
-  public var durableCount: UInt64 { file.durable.fates }
+  var durableCount: UInt64 { file.durable.fates }
 
-  public func account(_ lost: LostFrame) throws(RunError) { try file.add(lost, line) }
+  func account(_ lost: LostFrame) throws(RunError) { try file.add(lost, line) }
 
-  public func account(_ lost: LostFrame, frame: borrowing FrameView) throws(RunError) {
+  func account(_ lost: LostFrame, frame: borrowing FrameView) throws(RunError) {
     try file.add(lost, frame, line)
   }
 
-  public func finish() throws(RunError) { try file.flush() }
+  func finish() throws(RunError) { try file.flush() }
 
   /// Completes the file unless the sink of the frames has done so; both throw the same error.
-  public func seal(_ ledger: Ledger) throws(RunError) { try file.complete(ledger) }
+  func seal(_ ledger: Ledger) throws(RunError) { try file.complete(ledger) }
 }
 
 extension DumpSink {
   public static let kind = SinkKind(
     "dump", "all that the source delivers, as MCAP, to be replayed or read", argument: "PATH"
   ) { (path, request) throws(RunError) in
-    let sink = DumpSink(path: path, overwrite: request.overwrite)
-    return [sink, sink.fates]
+    DumpSink(path: path, overwrite: request.overwrite)
   }
 }

@@ -142,8 +142,7 @@ extension StillSink {
     "stills", "a JPEG file per frame", argument: "FOLDER", StillSettings.self
   ) { (path, settings, request) throws(RunError) in
     let every = settings.every > .zero ? settings.every : nil
-    return [
-      StillSink(path: path, every: every, quality: settings.quality, overwrite: request.overwrite)
-    ]
+    return StillSink(
+      path: path, every: every, quality: settings.quality, overwrite: request.overwrite)
   }
 }

@@ -27,10 +27,15 @@ struct CameraControls {
   /// A control that each frame tells of.
   private struct Watched {
     let control: V4L2Control
+    let unit: ControlUnit?
     var value: Int64?
     var flags: UInt32
 
-    var known: Int64? { V4L2Control.staysAsWritten(flags) ? value : nil }
+    /// In the unit; NaN where it is not known.
+    var known: Float {
+      guard let unit, let value, V4L2Control.staysAsWritten(flags) else { return .nan }
+      return Float(unit.value(of: Double(value)))
+    }
   }
 
   /// Changes that no frame has shown so far; of more, the oldest show at once.
@@ -52,13 +57,15 @@ struct CameraControls {
   init(_ controls: [V4L2Control]) {
     writable = controls.filter { !$0.isReadOnly }
     port = ControlPort(controls: writable.map { ControlDescription($0) })
-    func watched(_ ids: UInt32...) -> Watched? {
-      ids.lazy.compactMap { id in controls.first { $0.id == id } }.first
-        .map { Watched(control: $0, value: nil, flags: $0.flags) }
+    func watched(_ role: ControlUnit.Role, _ ids: UInt32...) -> Watched? {
+      ids.lazy.compactMap { id in controls.first { $0.id == id } }.first.map { control in
+        let unit = ControlUnit(role, of: ControlDescription(control))
+        return Watched(control: control, unit: unit, value: nil, flags: control.flags)
+      }
     }
-    exposure = watched(V4L2Control.exposureAbsolute)
-    gain = watched(V4L2Control.gain, V4L2Control.analogueGain)
-    lens = watched(V4L2Control.focusAbsolute)
+    exposure = watched(.exposure, V4L2Control.exposureAbsolute)
+    gain = watched(.gain, V4L2Control.gain, V4L2Control.analogueGain)
+    lens = watched(.lens, V4L2Control.focusAbsolute)
     changes.reserveCapacity(Self.capacity)
   }
 
@@ -117,28 +124,9 @@ struct CameraControls {
     update(&exposure)
     update(&gain)
     update(&lens)
-    inForce.exposureMicroseconds = exposure?.known.map { Self.exposureMicroseconds($0) } ?? .nan
-    inForce.gain = gain.flatMap { g in g.known.map { Self.gain($0, of: g.control) } } ?? .nan
-    inForce.lensPosition =
-      lens.flatMap { l in l.known.map { Self.lens($0, of: l.control) } } ?? .nan
-  }
-}
-
-extension CameraControls {
-  /// `V4L2_CID_EXPOSURE_ABSOLUTE` counts in 100 µs.
-  static func exposureMicroseconds(_ value: Int64) -> Float { Float(value) * 100 }
-
-  /// Gain has no unit in V4L2: as a factor of the default, as libcamera has it for UVC. NaN where the
-  /// default says nothing.
-  static func gain(_ value: Int64, of control: V4L2Control) -> Float {
-    control.defaultValue > 0 ? Float(value) / Float(control.defaultValue) : .nan
-  }
-
-  /// `V4L2_CID_FOCUS_ABSOLUTE` in its range, 0 nearest to 1 furthest: "positive values set the focus
-  /// closer to the camera, negative values towards infinity" (the kernel's "Camera Control Reference").
-  static func lens(_ value: Int64, of control: V4L2Control) -> Float {
-    let range = Float(control.maximum) - Float(control.minimum)
-    return range > 0 ? (Float(control.maximum) - Float(value)) / range : .nan
+    inForce.exposureMicroseconds = exposure?.known ?? .nan
+    inForce.gain = gain?.known ?? .nan
+    inForce.lensPosition = lens?.known ?? .nan
   }
 }
 
