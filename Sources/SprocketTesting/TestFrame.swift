@@ -30,7 +30,7 @@ public struct TestFrame: Sendable {
       let size = format.plane(index, width: width, height: height)
       contract(
         plane.count == size.bytesPerRow * size.rows,
-        "makes plane \(index) of \(plane.count) bytes; give \(size.rows) rows of \(size.bytesPerRow)"
+        "makes plane \(index) of \(plane.count) bytes; give it \(size.rows) rows of \(size.bytesPerRow)"
       )
     }
     self.format = FrameFormat(
