@@ -51,7 +51,7 @@ endif
 SWIFT_FILES := Package.swift Sources Plugins Tests \
   $(wildcard Benchmarks/Package.swift Benchmarks/Sources Examples)
 
-.PHONY: run test fuzz long lab bench soak plot install uninstall format clean release copy
+.PHONY: run test fuzz long lab bench soak plot full-prefix install uninstall format clean release copy
 .PHONY: packages install-packages test-packages lab-packages bench-packages plot-packages
 .PHONY: venv lint unit threads threads-program addresses addresses-program readme storms
 .PHONY: traps judge judge-most judge-motion judge-alone lab-kernel
@@ -223,7 +223,10 @@ INSTALLED := bin/sprocket $(PROGRAM_FILE) $(MANUAL) $(COMPLETIONS)
 STAGE := .build/install
 TARGET = $(DESTDIR)$(PREFIX)
 
-install: install-packages $(program)
+full-prefix:
+	@[[ "$(PREFIX)" = /* ]] || { echo "give PREFIX as a full path: PREFIX=$(CURDIR)/$(PREFIX)" >&2; exit 1; }
+
+install: full-prefix install-packages $(program)
 	rm -rf $(STAGE)
 	mkdir -p $(dir $(INSTALLED:%=$(STAGE)/%))
 	install --strip $(SPROCKET) $(STAGE)/$(PROGRAM_FILE)

@@ -24,6 +24,13 @@ def make(target, prefix, *variables):
     return result
 
 
+def test_a_prefix_that_is_no_full_path_is_refused(tmp_path):
+    refused = subprocess.run(["make", "--silent", "--directory", ROOT, "--assume-old=release", "install",
+                              "PREFIX=opt"], capture_output=True, text=True, timeout=LIMIT)
+    assert refused.returncode != 0 and "give PREFIX as a full path" in refused.stderr
+    assert not (ROOT / "opt").exists()
+
+
 def files(folder):
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir())
 
