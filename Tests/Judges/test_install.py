@@ -236,6 +236,10 @@ def test_the_manual_renders_and_has_what_the_lists_have(prefix):
     for said in ("--stage name[:key=value,...]", "stabilize", "crop=value", "camera[:NAME]", "movie:PATH",
                  "highlighttarget=value", "log_luminance", "NAME.partial.EXT"):
         assert said in text, said
+    # A program of one's own has one, too.
+    own = run(["python3", ROOT / "Tools/manual.py", pathlib.Path(SPROCKET).with_name("SprocketOwn")])
+    lint = run(["mandoc", "-T", "lint", "-W", "warning"], input=own.stdout)
+    assert (lint.returncode, lint.stdout) == (0, "") and ".It Cm ramp" in own.stdout
     # By its name, where it was installed.
     found = run(["man", "--where", "sprocket"], env={**environment, "MANPATH": str(prefix / "share/man")})
     assert found.stdout.strip() == str(page)

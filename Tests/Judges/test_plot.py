@@ -1,11 +1,16 @@
 """The picture of a run: that it is one, what is on it, and what is said of reports that are none."""
+import contextlib
+import io
 import json
 import math
 import re
+import runpy
 import subprocess
 import sys
 import xml.etree.ElementTree
+from unittest import mock
 
+import matplotlib.pyplot
 import PIL.Image
 import pytest
 
@@ -16,6 +21,21 @@ PANELS = ["Luma and EV", "Exposure and gain", "Focus score and lens position", "
 
 
 def plot(*arguments):
+    """As `plotted_apart`, in this process: matplotlib takes longer to load than to draw."""
+    script = ROOT / "Tools/plot.py"
+    output, errors, code = io.StringIO(), io.StringIO(), 0
+    with mock.patch.object(sys, "argv", [str(script), *map(str, arguments)]), \
+            contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+        try:
+            runpy.run_path(str(script), run_name="__main__")
+        except SystemExit as end:  # With a sentence, or with a code.
+            code = end.code if isinstance(end.code, int) else 1
+            errors.write("" if code == end.code else str(end.code))
+    matplotlib.pyplot.close("all")
+    return subprocess.CompletedProcess(arguments, code, output.getvalue(), errors.getvalue())
+
+
+def plotted_apart(*arguments):
     command = [sys.executable, ROOT / "Tools/plot.py", *arguments]
     return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=LIMIT)
 
@@ -52,7 +72,7 @@ def run(tmp_path_factory):
 
 def test_a_png_is_a_page_with_curves_in_color(run, tmp_path):
     out = tmp_path / "run.png"
-    result = plot(run, out)
+    result = plotted_apart(run, out)
     assert result.returncode == 0, result.stderr
     with PIL.Image.open(out) as image:
         image.load()
@@ -248,7 +268,7 @@ def test_what_are_no_reports_is_refused_in_a_sentence(text, said, tmp_path):
 
 
 def test_wrong_paths_are_refused_in_a_sentence(run, tmp_path):
-    refused(plot(tmp_path / "none.jsonl", tmp_path / "run.png"), "is not there")
+    refused(plotted_apart(tmp_path / "none.jsonl", tmp_path / "run.png"), "is not there")
     refused(plot(run, tmp_path / "run.pdf"), "end in .png or .svg")
     refused(plot(run, tmp_path / "none/run.png"), "cannot be written")
     refused(plot(tmp_path, tmp_path / "run.png"), "cannot be read")
