@@ -58,16 +58,16 @@ public struct AutoExposure: Stage {
   var controls = ExposureControls()
   var line = ExposureProgram(exposure: nil, gain: nil)
   var control = ExposureControl(range: 0...0, curve: ToneCurve(.unspecified), isTold: false)
-  /// What is told of each frame. It is kept, and the states' words with it: making them allocates.
+  /// The report and its words are kept from frame to frame: making them allocates.
   var report = Report()
   var words: [Report.State: ReportWord<Report.State>] = [:]
   var state = Report.State.waiting
-  /// What is to be kept, over a replug too, once it is decided.
+  /// The exposure that is held from now on, also after a replug: of mode `custom`, or of `auto` when done.
   var kept: ExposureProgram.Point?
   var isFirstFrame = true
   var isConfigured = false
   var writes: UInt32 = 0
-  /// Frames that were seen while what is in force was not known.
+  /// Frames seen while the setting in force was unknown.
   var unknown = 0
   public private(set) var notes: [String] = []
 
@@ -110,14 +110,14 @@ public struct AutoExposure: Stage {
 
   public mutating func process(_ frame: inout FrameView) -> Verdict {
     let number = frame.record.number
-    for index in 0..<frame.eventCount { hear(frame.event(index)) }
+    for index in 0..<frame.eventCount { take(frame.event(index)) }
     if state != .refused, state != .lost { steer(frame, number) }
     tell(&frame)
     return .keep
   }
 
-  private mutating func hear(_ event: Event) {
-    guard let refusal = controls.hear(event), state != .refused else { return }
+  private mutating func take(_ event: Event) {
+    guard let refusal = controls.refusal(in: event), state != .refused else { return }
     stop(.refused, "the source refused \(refusal) at frame \(event.number)")
   }
 
@@ -126,7 +126,7 @@ public struct AutoExposure: Stage {
     note("autoexposure stopped: \(reason); the exposure stays as it is")
   }
 
-  /// Once: after each replug, or rest, it may be the same.
+  /// Adds a sentence once: after each replug it may come again.
   private mutating func note(_ sentence: String) {
     if !notes.contains(sentence) { notes.append(sentence) }
   }
@@ -153,7 +153,7 @@ public struct AutoExposure: Stage {
     if let wanted = control.next(reading) {
       let point = line.point(for: wanted)
       if point == controls.asked {
-        control.cannotHave()
+        control.alreadyAtNearest()
       } else if ask(point, at: number) {
         control.didAsk(point.setting, at: number)
       }
@@ -161,14 +161,14 @@ public struct AutoExposure: Stage {
     follow()
   }
 
-  /// What is in force stays unknown where the source does not say: something known is asked for.
+  /// Where the source does not report a setting for ten frames, the middle of the range is asked for.
   private mutating func begin(at number: UInt64) {
     unknown += 1
     guard unknown >= 10, controls.asked == nil else { return }
     ask(line.point(for: (line.range.lowerBound + line.range.upperBound) / 2), at: number)
   }
 
-  /// The state is the control's, and in mode=auto its end.
+  /// Takes over the control's state; in mode=auto it is locked once converged.
   private mutating func follow() {
     switch control.state {
     case .adjusting: state = .adjusting

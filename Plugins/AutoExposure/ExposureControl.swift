@@ -1,14 +1,17 @@
 import SprocketCore
 
-/// Decides the next exposure: what a frame measured and was taken with in, what to ask for out. Pure;
-/// time is the frame's running number.
+/// Decides the next exposure from what a frame measured and the setting it was taken with. Pure: time is
+/// the frame's running number.
 ///
-/// All is in EV: the *setting* of a frame is log2 of exposure in microseconds times gain, `offset` is by
-/// how much the meter found it brighter than its target. Each frame gives a whole answer, the setting
-/// that it should have had, from the setting that was in force for it: what is still on its way to the
-/// sensor winds nothing up, however long it takes.
+/// All values are in EV: the *setting* of a frame is log2 of exposure in microseconds times gain; `offset`
+/// is how much brighter than its target the meter found it. Each frame alone gives the setting that it
+/// should have had, computed from the setting that was in force for it. Nothing is summed up from frame to
+/// frame, so a write that takes effect late cannot make the loop overshoot.
+///
+/// Constants without another source were found by trial on the simulated sensor of the tests (gammas of 1.8
+/// to 2.6, delays of 1 to 4 frames, noise).
 struct ExposureControl: Sendable {
-  /// What one frame says.
+  /// One frame's measurements, and the setting it was taken with.
   struct Reading: Sendable {
     /// Running number.
     var number: UInt64
@@ -25,42 +28,53 @@ struct ExposureControl: Sendable {
     /// On the way to a new setting.
     case adjusting
     case converged
-    /// The setting cannot go where the light asks for.
+    /// The right setting is outside `range`.
     case limited
-    /// What was asked for came into force, several times, and the picture stayed as it was.
+    /// Several changes came into force and the picture did not change.
     case unanswered
   }
 
-  /// Within this of the right setting it is done, in EV.
+  /// Error up to which the setting counts as right, in EV. Larger: less exact, fewer writes.
   static let arrived = 0.04
-  /// Beyond this, seen through `smoothing`, it sets out again.
+  /// Smoothed error from which a converged control adjusts again, in EV. Larger: noise causes fewer
+  /// writes, slow changes of light are followed later.
   static let departed = 0.12
-  /// Beyond this it sets out at once.
+  /// Error from which it adjusts again at once, without smoothing, in EV. Larger: steps of light wait for
+  /// the smoothing.
   static let jump = 0.5
-  /// By no more than this, in EV, until a second frame says the same: it may have been a flash.
+  /// Largest first change after a jump, in EV, until a second frame confirms it. Larger: quicker, and a
+  /// flash of one frame disturbs more.
   static let firstStep = 1.0
-  /// A frame's share of the smoothed error.
+  /// Weight of the newest frame in the smoothed error, 0 to 1. Larger: quicker, noisier.
   static let smoothing = 0.2
-  /// Of what is on its way, the share that more than that much has to be added to be worth a write.
-  static let worthwhile = 0.2
-  /// By what share of itself, beyond the first EV, a step falls short: what is far is known less well.
-  static let doubt = 0.05
-  /// The least change while it is not known whether the picture answers, in EV: one that is watched, and
-  /// a driver's coarse steps.
+  /// Minimum further change worth writing, as a fraction of the change still in flight. Larger: fewer
+  /// writes on the way.
+  static let leastFurtherShare = 0.2
+  /// Minimum further change worth writing while another is in flight, in EV. Larger: fewer writes on the
+  /// way.
+  static let leastFurther = 0.15
+  /// Fraction taken off the part of a step above 1 EV: large errors are measured less accurately. Larger:
+  /// less overshoot, more steps.
+  static let caution = 0.05
+  /// Smallest change while it is unknown whether the picture answers, in EV: what `PictureLag` can see,
+  /// and 0.1 for a driver that rounds. Larger: an answer is surer to be seen, small errors are overshot.
   static let probe = PictureLag.watched + 0.1
-  /// Frames for which a change is left alone while the picture's lag is not known: as many as it is
-  /// watched for, and the source's own delay.
-  static let alone = PictureLag.patience + 4
-  /// Changes of the error's sign on one way that are no search any more.
+  /// Frames between two changes while the picture's lag is unknown: how long `PictureLag` watches, and 4
+  /// for the longest delay of a source. Larger: the lag is surer, the start slower.
+  static let framesApart = PictureLag.patience + 4
+  /// Sign changes of the error on the way to a setting from which the measured lag is doubted. Larger: a
+  /// wrong lag swings longer, noise is mistaken for it less often.
   static let mostTurns = 6
-  /// Frames after which what was asked for is in force, or never will be.
+  /// Frames after which a write that is not in force yet is given up. Larger: a lost write holds the loop
+  /// up longer.
   static let patience: UInt64 = 24
-  /// Changes without an answer, one after the other, until it rests.
+  /// Changes in a row without an answer, after which it stops changing. Larger: a picture that cannot
+  /// answer is disturbed more often.
   static let attempts = 3
 
-  /// Settings that can be had, in EV.
+  /// Settings that the source can take, in EV.
   var range: ClosedRange<Double>
-  /// What the offset shall be, in EV.
+  /// The offset to reach, in EV.
   var bias = 0.0
   /// The most that the setting changes from one frame to the next, in EV.
   var speed = 1.5
@@ -68,34 +82,35 @@ struct ExposureControl: Sendable {
   private(set) var state = State.adjusting
   private(set) var response: ToneResponse
   private(set) var lag: PictureLag
-  /// By how much the setting that was last asked for is below the right one, in EV.
+  /// The right setting minus the one last asked for, in EV.
   private(set) var error = 0.0
   private var asked: (setting: Double, number: UInt64)?
   private var smoothed = 0.0
   private var errorBefore = 0.0
-  /// Below this the source cannot get it, in EV.
+  /// Error that remains at the source's nearest value, in EV: no smaller one can be reached.
   private var coarseness = 0.0
-  /// Changes of the error's sign since it set out.
+  /// Changes of the error's sign since it began to adjust.
   private var turns = 0
-  /// A frame that was right, and by how much its setting was not.
+  /// Levels of the latest converged frame, and the step that it still asked for.
   private var reference: (levels: LevelShares, step: Double)?
   private var restingOffset = 0.0
 
-  /// `isTold`: whether the setting of a reading is the one that its picture shows.
+  /// `isTold`: the source tells with each frame the setting that its picture shows.
   init(range: ClosedRange<Double>, curve: ToneCurve, isTold: Bool) {
     self.range = range
     lag = PictureLag(isTold: isTold)
     response = ToneResponse(curve)
   }
 
-  /// The setting to ask for, or `nil` to leave it. Then either `didAsk` or `cannotHave` has to follow.
+  /// The setting to ask for, or `nil` to leave it. The caller then calls
+  /// `didAsk` or `alreadyAtNearest`.
   mutating func next(_ reading: Reading) -> Double? {
     let levels = LevelShares(reading.histogram)
     let shown = lag.setting(of: reading.number, told: reading.setting, levels, response)
     if lag.isWaiting { return nil }
     response.learn(levels, setting: shown)
     let step = step(reading, levels)
-    let right = shown + step - Self.doubt * max(abs(step) - 1, 0) * (step < 0 ? -1 : 1)
+    let right = shown + step - Self.caution * max(abs(step) - 1, 0) * (step < 0 ? -1 : 1)
     let wanted = min(max(right, range.lowerBound), range.upperBound)
     if let asked, reading.number - asked.number > Self.patience { self.asked = nil }
     let current = asked?.setting ?? reading.setting
@@ -119,37 +134,37 @@ struct ExposureControl: Sendable {
       return nil
     }
     // One change at a time, until an answer has been seen.
-    if !lag.isKnown, let asked, reading.number - asked.number <= Self.alone { return nil }
+    if !lag.isKnown, let asked, reading.number - asked.number <= Self.framesApart { return nil }
     // Where the last change had no answer, one at a time.
     if !isInForce, lag.unanswered > 0 { return nil }
-    // What is on its way will say more than a little now.
-    let least = max(0.15, Self.worthwhile * abs(current - shown))
+    // A change in flight shows the error better than a small correction now.
+    let least = max(Self.leastFurther, Self.leastFurtherShare * abs(current - shown))
     if !isInForce, abs(error) < least { return nil }
     let most = isFirst ? min(speed, Self.firstStep) : speed
-    // And one that must have an answer: many small ones would lead a picture that answers to nothing to
-    // the end of the range.
+    // A change must be large enough to be answered: many small ones would drive a picture that never
+    // answers to the end of the range.
     let smallest = lag.isKnown ? 0 : Self.probe
     let size = max(min(abs(error), most), smallest)
     return min(max(current + (error < 0 ? -size : size), range.lowerBound), range.upperBound)
   }
 
-  /// A camera whose lag was mistaken is led to and fro for ever: that is looked for anew.
+  /// With a wrong lag the loop would swing for ever: after many turns the lag is measured again.
   private mutating func countTurns() {
     turns = error * errorBefore < 0 ? turns + 1 : turns
     guard turns > Self.mostTurns else { return }
     turns = 0
-    lag.doubt()
+    lag.measureAgain()
   }
 
-  /// What the source can have of the setting that `next` gave was asked for at the frame of that number.
+  /// `setting`, the source's nearest to what `next` returned, was asked for at that frame.
   mutating func didAsk(_ setting: Double, at number: UInt64) {
     asked = (setting, number)
     coarseness = 0
     smoothed = 0
   }
 
-  /// What the source can have of the setting that `next` gave is what it has.
-  mutating func cannotHave() {
+  /// The source's nearest to what `next` returned is in force already.
+  mutating func alreadyAtNearest() {
     coarseness = abs(error)
     settle(as: .converged)
   }
@@ -160,16 +175,18 @@ struct ExposureControl: Sendable {
     turns = 0
   }
 
+  /// Whether a converged control has to adjust again.
   private var departs: Bool {
     let limit = coarseness + Self.departed
     return abs(error) > coarseness + Self.jump || (abs(smoothed) > limit && abs(error) > limit)
   }
 
-  /// Whether the picture does not answer; it is tried again when it has changed by itself.
+  /// Whether nothing is changed because the picture does not answer. It is tried again when the picture
+  /// has changed by itself.
   private mutating func rests(_ reading: Reading) -> Bool {
     if state == .unanswered, abs(reading.offset - restingOffset) > Self.jump {
       state = .adjusting
-      lag.hope()
+      lag.tryAgain()
     } else if state != .unanswered, lag.unanswered >= Self.attempts {
       state = .unanswered
       restingOffset = reading.offset
@@ -177,8 +194,9 @@ struct ExposureControl: Sendable {
     return state == .unanswered
   }
 
-  /// By how much the reading's setting is to change. Clipped pixels make a frame seem nearer its target
-  /// than it is; where it shows the same things as one that was right, their levels say more.
+  /// The change of setting that a reading asks for, in EV. Clipped pixels make a frame seem nearer its
+  /// target than it is; where it shows the same scene as the latest converged frame, the levels of both
+  /// tell the step better.
   private func step(_ reading: Reading, _ levels: LevelShares) -> Double {
     let step = response.step(
       reading.histogram, from: reading.offset, to: bias, clipped: reading.clipped)

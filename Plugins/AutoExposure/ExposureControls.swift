@@ -22,7 +22,7 @@ struct ExposureControls: Sendable {
     [exposure, gain].compactMap { $0?.description.name }.joined(separator: " and ")
   }
 
-  /// Frames from the latest write that was answered to its answer; the longer one of the two.
+  /// Frames from the latest answered write to its answer; the longer one of the two.
   var delay: Int? {
     guard let one = exposure?.delay, let other = gain?.delay else {
       return exposure?.delay ?? gain?.delay
@@ -36,7 +36,7 @@ struct ExposureControls: Sendable {
     return first + (gain?.takeOver(at: number) ?? [])
   }
 
-  /// Asks for those that change. False where too much is on its way: then some may have been asked for.
+  /// Writes the controls that change. False where too many writes are in flight: one may be written then.
   mutating func ask(_ point: ExposureProgram.Point, at number: UInt64) -> Bool {
     if let time = point.exposure, time != exposure?.asked {
       guard exposure?.write(time, at: number) == true else { return false }
@@ -48,15 +48,15 @@ struct ExposureControls: Sendable {
     return true
   }
 
-  /// Takes in an event; returns what was refused, if it says so.
-  mutating func hear(_ event: Event) -> String? {
+  /// Takes an event; returns the control whose write it refuses, if it does.
+  mutating func refusal(in event: Event) -> String? {
     if case .refused(let what) = exposure?.answer(event) { return what }
     if case .refused(let what) = gain?.answer(event) { return what }
     return nil
   }
 
-  /// log2 of exposure times gain of a frame: what its record says was in force, or else what the source
-  /// last said that it made of a write; `nil` where neither is known.
+  /// log2 of exposure times gain of a frame: as its record says, else as the source last applied; `nil`
+  /// where neither is known.
   func setting(of record: FrameRecord) -> Double? {
     var product = 1.0
     if let exposure {

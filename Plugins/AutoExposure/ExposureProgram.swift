@@ -35,8 +35,11 @@ public struct ExposureProgram: Sendable {
     var setting: Double { log2((exposure ?? 1) * (gain ?? 1)) }
   }
 
-  /// What a hand can hold, in microseconds, and what most sensors show without much noise.
+  /// Exposure that `balanced` reaches before it raises gain, in microseconds. Larger: less noise, more
+  /// motion blur. 1/60 s is the photographer's limit for a lens held by hand.
   static let handheld = 1e6 / 60
+  /// Gain, a factor, that `balanced` reaches before it exposes longer than `handheld`. Larger: less motion
+  /// blur, more noise. 4 (two stops) is little noise on common sensors.
   static let quietGain = 4.0
 
   private let exposure: SteeredControl?
@@ -61,19 +64,19 @@ public struct ExposureProgram: Sendable {
       longest = (longest / period).rounded(.down) * period
     }
     self.longest = exposure?.nearest(notAbove: longest) ?? 1
-    // Below 1, where the sensor's own gain is, a driver's numbers mean little: only for want of better.
+    // Gains below 1, the sensor's own, often do nothing: they are used only without an exposure.
     let range = gain?.range ?? 1...1
     leastGain = exposure == nil ? range.lowerBound : min(max(range.lowerBound, 1), range.upperBound)
   }
 
-  /// The settings that can be had, in EV.
+  /// The settings that the source can take, in EV.
   var range: ClosedRange<Double> {
     let shortest = min(exposure?.range.lowerBound ?? 1, longest)
     let darkest = log2(shortest * leastGain)
     return darkest...max(darkest, log2(longest * (gain?.range.upperBound ?? 1)))
   }
 
-  /// What comes nearest to a setting.
+  /// The exposure and gain nearest to a setting.
   func point(for setting: Double) -> Point {
     let total = exp2(setting)
     guard let exposure else { return Point(exposure: nil, gain: gain?.nearest(to: total)) }
@@ -89,7 +92,7 @@ public struct ExposureProgram: Sendable {
     return Point(exposure: time, gain: factor)
   }
 
-  /// What comes nearest to values that were asked for.
+  /// The nearest to values that the user asked for.
   func point(exposure time: Double, gain factor: Double) -> Point {
     Point(exposure: exposure?.nearest(to: time), gain: gain?.nearest(to: factor))
   }
@@ -100,8 +103,8 @@ public struct ExposureProgram: Sendable {
     return time < period * 0.99
   }
 
-  /// An exposure that lets in as much of each flicker as any other: whole periods, above one. What gain
-  /// makes up for may be shorter, what nothing does is the nearest.
+  /// The exposure near `time` that holds whole periods of the flicker, where it is longer than one. Where
+  /// gain can make up for it (`total` is `nil`) the next shorter one, else the nearest.
   private func steady(_ exposure: SteeredControl, _ time: Double, _ total: Double?) -> Double {
     guard let period = flicker.period, time >= period else {
       return total == nil ? exposure.nearest(notAbove: time) : exposure.nearest(to: time)

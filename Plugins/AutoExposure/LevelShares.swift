@@ -1,15 +1,17 @@
 import Glibc
 import SprocketCore
 
-/// The levels that certain shares of a picture's pixels do not exceed. Pure.
+/// Quantiles of a picture's levels: how two pictures of one scene are compared. Pure.
 struct LevelShares: Sendable {
+  /// The shares of pixels whose level is taken, denser where dark or bright ends are clipped first.
   static let shares: InlineArray<12, Double> = [
     0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97,
   ]
-  /// Levels that are sure to be neither clipped nor lost in noise and steps.
+  /// Levels that are compared: above black noise and coarse steps, below clipping, as 16 to 235 in video.
+  /// Wider: darker and brighter scenes can be compared, less exactly.
   static let sound = 16.0...243.0
 
-  /// log2 of the signal; NaN where the level is not sound.
+  /// log2 of the signal at each share; NaN where the level is not in `sound`.
   private var signals = InlineArray<12, Double>(repeating: .nan)
 
   init(_ histogram: LevelCounts) {
@@ -29,7 +31,7 @@ struct LevelShares: Sendable {
     }
   }
 
-  /// The mean over shares of how much brighter this picture is, in doublings of the signal and in EV of
+  /// How much brighter this picture is, as a mean over the shares: in doublings of the signal and in EV of
   /// the luminance; `nil` where fewer than two shares are sound in both, or they disagree.
   func differences(from other: LevelShares, _ curve: ToneCurve) -> (
     signals: Double, luminances: Double
@@ -39,7 +41,7 @@ struct LevelShares: Sendable {
     for index in Self.shares.indices {
       let difference = signals[index] - other.signals[index]
       guard !difference.isNaN else { continue }
-      // The ends are where noise moves levels most; they count where nothing else is sound.
+      // Noise moves the levels at both ends most: they weigh little.
       let weight = Self.shares[index] * (1 - Self.shares[index])
       count += 1
       weights += weight

@@ -1,18 +1,26 @@
 import SprocketCore
 
-/// Finds by how many frames the picture follows what the source says is in force. Pure.
+/// Measures the lag: the frames between a setting being reported in force and the picture showing it. Pure.
 ///
-/// A scene says what it shows. A V4L2 driver says when it took a value: the sensor shows it one to four
-/// frames later, and nobody tells. So the first change that is told of is watched until the picture
-/// answers; meanwhile what a frame's setting was is not known, and nothing should be asked for.
+/// The scene reports what it shows. A V4L2 driver reports when it took a value; the sensor shows it one to
+/// four frames later, unreported. So the first change is watched until the picture answers; meanwhile the
+/// setting that a frame shows is unknown, and nothing should be asked for.
+///
+/// The constants were found by trial on the simulated sensor of the tests.
 struct PictureLag: Sendable {
-  /// Smallest change that is watched, in EV.
+  /// Smallest change that is watched, in EV. Larger: noise is mistaken for an answer less often, the lag
+  /// is learned later.
   static let watched = 0.3
-  /// The share of a change that is its answer, and the one that is the first sign of it.
+  /// Part of a change that the picture must show to have answered it, 0 to 1. Larger: dark or clipped
+  /// scenes count as unanswered more often.
   static let answer = 0.4
+  /// Part of a change that marks the first frame of its answer, 0 to 1. Larger: the lag may be found a
+  /// frame too long; smaller: noise may end it too early.
   static let sign = 0.15
-  /// How long to wait for one, in frames.
+  /// Frames to wait for an answer: twice the longest lag of common sensors. Larger: a picture that does
+  /// not answer is noticed later.
   static let patience: UInt64 = 8
+  /// Settings that are kept, one per frame: more than `patience` and any lag that it allows.
   static let memory = 16
 
   private struct Told: Sendable {
@@ -30,9 +38,9 @@ struct PictureLag: Sendable {
 
   /// In frames.
   private(set) var lag: UInt64 = 0
-  /// Whether the picture has answered a change so far, or needs not be asked.
+  /// Whether the lag is known: the picture has answered a change, or the source tells what shows.
   private(set) var isKnown: Bool
-  /// Whether what the source says is what the picture shows: then nothing is watched.
+  /// Whether the source reports the setting that the picture shows: then nothing is watched.
   private let isTold: Bool
   /// Changes in a row that the picture did not answer.
   private(set) var unanswered = 0
@@ -49,7 +57,7 @@ struct PictureLag: Sendable {
   /// Whether a change is in force and the picture should have answered to it by now.
   private(set) var isWaiting = false
 
-  /// Takes in a frame, of which the source says that `setting` was in force; returns the setting that
+  /// Takes in a frame and the setting that the source reports in force for it; returns the setting that
   /// its picture shows, as far as is known.
   mutating func setting(
     of number: UInt64, told setting: Double, _ levels: LevelShares, _ response: ToneResponse
@@ -83,7 +91,7 @@ struct PictureLag: Sendable {
   ) {
     let waited = number - watch.told.number
     guard let difference = response.difference(of: levels, from: watch.before) else {
-      // Nothing to be seen, much noise, or another scene: that is no reason to wait.
+      // The two pictures cannot be compared: too dark, too noisy, or another scene.
       if waited >= Self.patience { self.watch = nil }
       return
     }
@@ -103,9 +111,9 @@ struct PictureLag: Sendable {
     }
   }
 
-  /// The picture changed without being asked to: it may answer again.
-  mutating func hope() { unanswered = 0 }
+  /// The picture changed by itself: it may answer again.
+  mutating func tryAgain() { unanswered = 0 }
 
-  /// What was found may be wrong: it is looked for anew.
-  mutating func doubt() { isKnown = isTold }
+  /// The lag found may be wrong: it is measured again.
+  mutating func measureAgain() { isKnown = isTold }
 }

@@ -1,9 +1,9 @@
 import Glibc
 import SprocketCore
 
-/// The curve that a frame declares, and what its meter would say after another exposure. Pure.
+/// The tone curve that a frame declares, and what its meter would read after another exposure. Pure.
 struct ToneCurve: Sendable {
-  /// Steps of the table per doubling of the signal.
+  /// Steps of the table per doubling of the signal. Larger: more exact, more memory.
   private static let steps = 32.0
   /// log2 of the least signal in the table: half a level of 255, as the meter counts level 0.
   private static let darkest = log2(0.5 / 255)
@@ -30,8 +30,8 @@ struct ToneCurve: Sendable {
     return table[index] + (table[index + 1] - table[index]) * (place - Double(index))
   }
 
-  /// By how much the mean of log2 luminance changes when every signal is doubled `doublings` times.
-  /// What is clipped then counts as full scale; what is clipped already counts as just so.
+  /// Change of the mean log2 luminance, in EV, when every signal is doubled `doublings` times. Above full
+  /// scale it is clipped; pixels that are clipped already count as full scale exactly.
   func change(of histogram: LevelCounts, doublings: Double) -> Double {
     mean(histogram) { level in luminance(ofSignal: signals[level] + doublings) - luminances[level] }
   }

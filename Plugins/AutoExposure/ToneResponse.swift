@@ -1,32 +1,38 @@
 import SprocketCore
 
-/// How the picture answers to the setting: learned from the picture's own answers to writes. Pure.
+/// How much the picture changes with the setting, learned from the changes that were made. Pure.
 ///
-/// A camera's curve may not be the one that its frames declare. Two laws are fitted. Where the
-/// declaration is right up to a power, EV of setting are `slope` times EV of metered luminance: 1 where
-/// it is wholly right. Where the camera is a power law, whatever is declared, they are `gamma` times
-/// doublings of the signal. Each is learned from how far the levels of two frames of different settings
-/// lie apart, at shares of the pixels that are neither clipped nor lost in either.
+/// A camera's curve may not be the one that its frames declare. Two laws are fitted. Where the declared
+/// curve is right up to a power, EV of setting are `slope` times EV of metered luminance: 1 where it is
+/// exactly right. Where the camera follows a power law, whatever is declared, EV of setting are `gamma`
+/// times doublings of the signal. Both are learned from the levels (`LevelShares`) of two frames of
+/// different settings.
+///
+/// Constants without another source were found by trial on the simulated sensor of the tests.
 struct ToneResponse: Sendable {
-  /// Smallest change of setting that says something of the response, in EV.
+  /// Smallest change of setting that is learned from, in EV. Larger: noise disturbs less, less is learned.
   static let least = 0.25
-  /// Frames that are looked back for one.
+  /// Earlier frames that are searched for such a change. Larger: slow changes are learned from, too, and
+  /// more of a changing scene is mistaken for the camera's answer.
   static let memory = 16
 
-  /// The low end of what cameras have: what is taken before anything is known.
+  /// `slope` and `gamma` before anything is learned: the low end of what cameras have (gammas of 1.8 to
+  /// 2.6). Larger: longer first steps, which may overshoot.
   static let leastSlope = 0.8
   static let leastGamma = 1.8
-  /// How much longer the step is from a picture that shows nothing but white, in EV.
+  /// Added to the step down from a picture that is all white, in EV: how much is clipped is unknown.
+  /// Larger: fewer steps from an overexposed scene, more overshoot.
   static let beyondClipping = 0.25
-  /// By what share of itself the step is shorter from one that is all dark.
-  static let darkDoubt = 0.8
+  /// Fraction taken off the step up from a picture that is all dark, where noise hides the signal.
+  /// Larger: less overshoot from the dark, more steps.
+  static let darkCaution = 0.8
 
   /// EV of setting per EV of luminance.
   private(set) var slope = ToneResponse.leastSlope
   /// EV of setting per doubling of the signal.
   private(set) var gamma = ToneResponse.leastGamma
   private(set) var isLearned = false
-  /// By how much each law foretold wrongly of late, relative to the change of setting.
+  /// Mean error of each law's recent predictions, relative to the change of setting.
   private var misfits: (slope: Double, gamma: Double)?
   private let curve: ToneCurve
   private var recent: [(setting: Double, levels: LevelShares)] = []
@@ -36,10 +42,10 @@ struct ToneResponse: Sendable {
     recent.reserveCapacity(Self.memory)
   }
 
-  /// EV of setting that bring a frame's offset to `target`, by the law that has it nearer.
+  /// EV of setting that bring a frame's offset to `target`, by the law that predicts better.
   ///
-  /// `clipped` is the share of pixels that are, and brighter than they look. Of a frame that shows
-  /// nothing else the step is a little longer than it looks, and as long as for any camera.
+  /// `clipped` is the share of pixels that are clipped: they are brighter than they look. Where most are,
+  /// the step is `beyondClipping` longer, and no shorter than by `leastSlope` and `leastGamma`.
   func step(_ histogram: LevelCounts, from offset: Double, to target: Double, clipped: Double)
     -> Double
   {
@@ -51,11 +57,11 @@ struct ToneResponse: Sendable {
     let other = gamma * solve(wanted) { curve.change(of: histogram, doublings: $0) }
     let step = choose(one, other)
     if isLost { return step - Self.beyondClipping * clipped }
-    return step > 0 ? step * (1 - Self.darkDoubt * darkShare(histogram)) : step
+    return step > 0 ? step * (1 - Self.darkCaution * darkShare(histogram)) : step
   }
 
-  /// The share of pixels below level 6. Noise makes more of them seem black than are, so that more
-  /// light raises them further than the laws say.
+  /// The share of pixels below level 6. Noise is clipped at black there, so that more light raises these
+  /// pixels further than the laws say.
   private func darkShare(_ histogram: LevelCounts) -> Double {
     var (dark, total) = (0.0, 0.0)
     for level in 0..<256 {
@@ -65,16 +71,16 @@ struct ToneResponse: Sendable {
     return total > 0 ? dark / total : 0
   }
 
-  /// Both laws' answers, by how well each foretold since the light changed; the smaller one while that
-  /// is not known.
+  /// Mean of both laws' answers, weighted by how well each has predicted since the light changed; the
+  /// smaller answer while that is unknown.
   private func choose(_ bySlope: Double, _ byGamma: Double) -> Double {
     guard let misfits else { return abs(bySlope) < abs(byGamma) ? bySlope : byGamma }
     let share = (misfits.slope + 0.002) / (misfits.slope + misfits.gamma + 0.004)
     return bySlope + (byGamma - bySlope) * share
   }
 
-  /// Where a function that does not decrease and is 0 at 0 has a value, to 1/1000; within 12 each way.
-  /// Regula falsi, of an end that stays the value is halved (the Illinois algorithm).
+  /// The argument within -12...12 at which a function that is 0 at 0 and never decreases has `value`, to
+  /// 0.001. Regula falsi; the value of an end that stays is halved (the Illinois algorithm).
   @inline(__always)
   private func solve(_ value: Double, _ function: (Double) -> Double) -> Double {
     let bound = value < 0 ? -12.0 : 12
@@ -96,21 +102,20 @@ struct ToneResponse: Sendable {
     return middle
   }
 
-  /// By how many EV of setting one picture is brighter than another of the same things, by the law
-  /// that has it nearer; `nil` where they do not show the same things, or all is lost.
+  /// EV of setting by which one picture is brighter than another of the same scene, by the law that
+  /// predicts better; `nil` where they show different scenes, or no level can be compared.
   func difference(of levels: LevelShares, from other: LevelShares) -> Double? {
     guard let (signals, luminances) = levels.differences(from: other, curve) else { return nil }
     return choose(slope * luminances, gamma * signals)
   }
 
-  /// The light has changed: frames before this have nothing to say of the response.
+  /// Call when the light has changed: frames before that cannot be compared with later ones.
   mutating func forget() {
     recent.removeAll(keepingCapacity: true)
     misfits = nil
   }
 
-  /// Takes in what a frame of a setting looks like. A small change of setting says less than a large
-  /// one, and counts for less.
+  /// Learns from a frame and its setting. A change below 1 EV counts by its size.
   mutating func learn(_ levels: LevelShares, setting: Double) {
     if let last = recent.last, abs(last.setting - setting) > 0.01 { compare(levels, setting) }
     if recent.count == Self.memory { recent.removeFirst() }
@@ -125,7 +130,7 @@ struct ToneResponse: Sendable {
       change = setting - frame.setting
       found = differences
     }
-    // Beyond these bounds the light has changed meanwhile, too.
+    // No camera has such a gamma: the light has changed meanwhile, too.
     guard let found, (1.2...3.6).contains(change / found.signals),
       (change / found.luminances).isFinite
     else { return }

@@ -2,18 +2,18 @@ import Glibc
 
 /// Looks for the lens position of the highest score: coarsely, then finely, then between positions.
 ///
-/// Pure, and without time: it says where to look, and is told the score that was seen there.
+/// Pure, and without time: it returns the position to look at, and takes the score measured there.
 ///
-/// Coarse: from where the lens is, upwards and downwards, on the side first that looks better, until on
-/// both sides the score has fallen to half of the best (humps of noise are not as high) or the way
-/// ends. The best *stands out* when some other has at most three quarters of its score; noise and a
-/// scene without contrast do not.
-/// Fine: a quarter of the step, upwards around the best one, onwards while the best lies at an end.
+/// Coarse: from where the lens is, upwards and downwards, first on the side with the better scores, until
+/// on both sides the score has fallen to half of the best (noise does not rise as high) or the range ends.
+/// The best *stands out* when some other score is at most three quarters of it: not in noise, nor in a
+/// scene without contrast.
+/// Fine: in quarters of the step, upwards around the best one, further while the best lies at an end.
 /// Then the vertex of a parabola through the logarithms of the scores around the best: S. K. Nayar
 /// and Y. Nakagawa, "Shape from Focus", IEEE PAMI 16(8), 1994.
 ///
-/// Scores are compared with a floor below each: three standard deviations of their noise, or what is
-/// next to nothing. So 0.0002 is not twice 0.0001 far from the focus, where the score is next to 0.
+/// A floor is added to scores that are compared: three standard deviations of their noise, 0.001 at least.
+/// So 0.0002 is not twice 0.0001 far from the focus, where scores are nearly 0.
 ///
 /// Coarse to fine and the ratio of 0.75 are those of Raspberry Pi's autofocus in libcamera.
 struct FocusSearch: Sendable {
@@ -27,19 +27,24 @@ struct FocusSearch: Sendable {
 
   struct Look: Sendable {
     var position: Double
-    /// `nil` where there was nothing to be measured.
+    /// `nil` where nothing could be measured.
     var score: Double?
   }
 
-  /// More positions are not looked at.
+  /// Most positions of a search: 17 coarse ones cover the range, 7 are fine, 1 is spare. Larger: a search
+  /// that finds no end takes longer.
   static let mostLooks = 25
-  /// A score that has fallen to this share of the best ends the way there.
+  /// Score, as a fraction of the best, at which the coarse search ends on that side. Larger: shorter
+  /// searches that may end at a hump. By trial on the scene: humps of noise fall less.
   static let fall = 0.5
-  /// A best stands out from a score of this share of it.
+  /// Score, as a fraction of the best, that the best stands out from. Larger: noise is taken for a peak
+  /// more often; smaller: flat scenes are given up more often. libcamera's ratio.
   static let standOut = 0.75
-  /// Next to nothing as the default score of `focus` has it: sharp pictures have 0.01 and more.
+  /// Least floor, in units of the default score of `focus`, which is 0.01 and more in sharp pictures.
+  /// Larger: very soft scenes are given up more often.
   static let leastFloor = 0.001
-  /// Share of the lens's way that a coarse step makes: 17 looks cover all of it, 7 are fine.
+  /// Coarse step, as a fraction of the lens's range. Larger: shorter searches that may step over a narrow
+  /// peak. By trial on the scene.
   static let coarseStep = 1.0 / 16
 
   private(set) var phase = Phase.found
@@ -115,7 +120,7 @@ extension FocusSearch {
     return isUpwards ? up : down
   }
 
-  /// The next coarse position beyond `look`; `nil` where the score has fallen for good, or the way ends
+  /// The next coarse position beyond `look`; `nil` where the score has fallen to `fall`, or the range ends
   /// within half a step.
   private func step(from look: Look, by distance: Double) -> Double? {
     if let best = best(from: 0), isBelow(look.score, Self.fall, of: best.score) { return nil }
@@ -138,7 +143,7 @@ extension FocusSearch {
     return looks.contains { isBelow($0.score ?? 0, Self.standOut, of: best.score) }
   }
 
-  /// Whether `score` is at most that share of `other`; nothing is below, or above, what is not there.
+  /// Whether `score` is at most that share of `other`, both with the floor added; false for `nil`.
   func isBelow(_ score: Double?, _ share: Double, of other: Double) -> Bool {
     guard let score else { return false }
     return score + floor <= share * (other + floor)
@@ -171,7 +176,7 @@ extension FocusSearch {
     if reach == 0 { conclude() }
   }
 
-  /// How far fine looks go to each side: as far as no coarse one has been.
+  /// How far fine looks go to each side: up to the next coarse look.
   private var fineReach: Double { ((coarse / fine * 0.75 + 1e-9).rounded(.down)) * fine }
 
   private mutating func nextFine() -> Double? {
@@ -200,9 +205,9 @@ extension FocusSearch {
     target = lens.snapped(vertex(around: best.position, score: best.score))
   }
 
-  /// Where the parabola has its vertex that lies closest to the logarithms of the scores around the best:
-  /// of the fine ones, up to two steps away; of all that are near the top, where it is so broad that
-  /// the fine ones have not fallen. Not outside of what was looked at.
+  /// The vertex of the least-squares parabola through the logarithms of the scores around the best: of the
+  /// fine ones, up to two steps away; where the peak is so broad that the fine ones have not fallen, of all
+  /// scores near the top. Never outside of what was looked at.
   private func vertex(around position: Double, score: Double) -> Double {
     let rows = looks[firstFine...]
     let isBroad = !rows.contains { isBelow($0.score ?? 0, Self.standOut, of: score) }

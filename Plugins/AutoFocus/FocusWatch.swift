@@ -1,21 +1,25 @@
-/// What a frame tells of the scene.
+/// What the watch compares of a frame.
 struct SceneLook: Sendable, Hashable {
-  /// `nil` where there is nothing to be measured.
+  /// `nil` where nothing could be measured.
   var score: Double?
-  /// Mean luma, in levels; `nil` where nobody says.
+  /// Mean luma, in levels; `nil` without `meter`.
   var luma: Double?
 }
 
-/// Notices that the scene has become another one, and has stayed so. Pure.
+/// Detects a change of scene that lasts. Pure.
 ///
-/// It has when score or luma have left the range of 0.75 to 1/0.75 of what they were, and have then
-/// stayed within that range of something else for ten frames: the ratio and the frames of Raspberry
-/// Pi's autofocus in libcamera. What comes back, as when somebody walks by, is no change; nor is what
-/// goes slowly, as when the camera pans: then what was is followed, with a time constant of two
-/// seconds at 30 frames a second.
+/// The scene has changed when score or luma leave 0.75 to 1/0.75 of the known values, and then stay within
+/// that range of their new values for ten frames. A change that reverts, as when somebody walks by, does
+/// not count, nor does a slow one, as in a pan: the known values follow it.
 struct FocusWatch: Sendable {
+  /// Ratio, below 1, from which two values differ. Larger: smaller changes start a search. From Raspberry
+  /// Pi's autofocus in libcamera.
   static let ratio = 0.75
+  /// Frames for which the new values must last. Larger: what passes by starts fewer searches, and a new
+  /// scene waits longer. From the same.
   static let patience = 10
+  /// Weight of the newest frame in the known values, 0 to 1: a time constant of 2 s at 30 frames/s. Larger:
+  /// faster pans are followed without a search. By trial on the scene.
   static let follow = 1.0 / 60
 
   /// What is added to scores that are compared, as in `FocusSearch`.
@@ -24,13 +28,13 @@ struct FocusWatch: Sendable {
   private var other: SceneLook?
   private var held = 0
 
-  /// Begins with what is known; without it, with what comes first.
+  /// Begins with `known`, or else with the first frame.
   init(_ known: SceneLook? = nil, floor: Double = 0) {
     self.known = known
     self.floor = floor
   }
 
-  /// Whether the scene has changed for good with this frame; what it is then is known from there on.
+  /// Whether, with this frame, the scene has changed for good. Its values are the known ones then.
   mutating func hasChanged(_ look: SceneLook) -> Bool {
     guard let known else {
       self.known = look

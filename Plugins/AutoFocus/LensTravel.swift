@@ -1,23 +1,25 @@
-/// A lens on its way: whether what a frame shows was seen from where the lens was sent to.
+/// A lens that moves: tells whether a frame was taken with the lens where it was sent. Pure.
 ///
-/// Pure. A camera takes some frames until a write shows, and the lens takes its time: at `speed`, and
-/// then so many frames more, for cameras that say too early that a write shows.
+/// A camera takes some frames until a write shows, and the lens takes time to move: at `speed`, and then
+/// `settle` frames more, for cameras that report a write too early.
 struct LensTravel: Sendable {
   struct Settings: Sendable, Hashable {
-    /// Ways of the lens, end to end, per second; 0 where it is there at once.
+    /// Speed of the lens, in full ranges per second; 0 where it is there at once. Larger: shorter searches,
+    /// but blurred scores where the lens is slower. 4 is a quarter of a second from end to end.
     var speed = 4.0
-    /// Frames to wait once the lens has arrived.
+    /// Frames to wait once the lens has arrived. Larger: slower, safer with cameras that report too early.
     var settle = 1
-    /// Positions that count are approached from below, from at least this far, so that the play of the
-    /// lens is always taken up on the same side.
+    /// Play of the lens, as a fraction of its range: exact positions are approached from at least this far
+    /// below, so that the play is always taken up on the same side. Larger: longer detours.
     var backlash = 1.0 / 16
   }
 
-  /// A write that does not show for so long, in nanoseconds, will not: no camera's pipeline is as deep.
+  /// Nanoseconds after which a write that does not show counts as lost: more than any camera's pipeline
+  /// takes. Larger: a lost write stops the search for longer.
   static let patience: Int64 = 2_000_000_000
 
   private let settings: Settings
-  /// Where the lens was sent; `nil` as long as nobody knows.
+  /// Where the lens was sent last; `nil` before that.
   private(set) var position: Double?
   /// Where it last turned to go up.
   private var risesFrom: Double?

@@ -1,4 +1,4 @@
-/// How noisy scores are while the lens stands still, by the differences of neighbours in time: J. von
+/// The noise of scores while the lens stands still, from the differences of neighbours in time: J. von
 /// Neumann et al., "The Mean Square Successive Difference", Ann. Math. Statist. 12(2), 1941. Pure.
 struct ScoreNoise: Sendable {
   private var last: Double?

@@ -189,7 +189,7 @@ import Testing
         setting: 0)
       if control.next(reading) != nil {
         tries += 1
-        control.cannotHave()
+        control.alreadyAtNearest()
       }
     }
     #expect(tries == 1 && control.state == .converged)
