@@ -1,8 +1,8 @@
 /// Something that happened beside the frames.
 ///
 /// An event belongs to a frame: the first that arrived after it, whatever became of that frame. Stages of
-/// the order `.sequence`, and sinks, hear each event once and in order: at its own frame, or, where that
-/// did not reach them, at the next one that does. `number` says which frame it belongs to.
+/// the order `.sequence`, and sinks, receive each event once and in order: with its own frame, or, where
+/// that did not reach them, with the next one that does. `number` says which frame it belongs to.
 public struct Event: Sendable, Hashable, BitwiseCopyable {
   public enum Kind: UInt8, Sendable, BitwiseCopyable {
     /// A control write took effect; `value` is what the device made of it, and the frame that the

@@ -58,19 +58,19 @@ public struct FrameView: ~Copyable {
   /// frame, and of earlier frames that did not reach this stage or sink. For stages of the order
   /// `.sequence`, and for a sink's `write` and `account`.
   public func event(_ index: Int) -> Event {
-    let events = heardEvents
+    let events = receivedEvents
     contract(
       index >= 0 && index < events.count,
       "asks for event \(index), and there are \(events.count); the first is 0, count to `eventCount`"
     )
     return events[index]
   }
-  public var eventCount: Int { heardEvents.count }
+  public var eventCount: Int { receivedEvents.count }
 
-  private var heardEvents: [Event] {
+  private var receivedEvents: [Event] {
     guard let events else {
       contractBroken(
-        "reads events, which its threads cannot hear in order; give the stage the order .sequence, in a "
+        "reads events, which its threads cannot receive in order; give the stage the order .sequence, in a "
           + "sink read them in `write` and `account`")
     }
     return events

@@ -84,7 +84,7 @@ public struct SteeredControl: Sendable {
   }
 
   /// What an event says of this control's writes; `nil` where it is about something else. However late it
-  /// is heard, the delay is counted to the frame that it belongs to.
+  /// is received, the delay is counted to the frame that it belongs to.
   public mutating func answer(_ event: Event) -> Answer? {
     // One from before the write answers a ticket of a device that is gone.
     guard event.kind == .controlApplied || event.kind == .controlRefused,

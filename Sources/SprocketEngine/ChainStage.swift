@@ -97,7 +97,7 @@ final class ChainStage {
 /// One instance of a stage: one worker's own.
 ///
 /// Unchecked: it is configured before its thread starts, used by that thread alone, and finished
-/// after that thread has been joined. So are the events that it heard.
+/// after that thread has been joined. So are the events that it received.
 final class StageInstance: @unchecked Sendable {
   var stage: any Stage
   /// `nil` where several instances take frames in any order.

@@ -1,30 +1,30 @@
 internal import SprocketCore
 internal import SprocketRing
 
-/// The place of one hearer in the log of events: a stage of the order `.sequence`, or a sink. It outlives
+/// The place in the log of events of one reader: a stage of the order `.sequence`, or a sink. It outlives
 /// epochs.
 ///
 /// Keeps of the contract of events (e1 to e4, as the tests are named):
-/// - e1: each hearer hears each event once and in order, whatever became of the frame that it belongs to:
-///   at that frame, or at the next that comes by.
-/// - e2: an event says which frame it belongs to, however late it is heard. A stage hears nothing of frames
-///   that come after the one it works on; a sink hears with each number what belongs to that number.
+/// - e1: each reader receives each event once and in order, whatever became of the frame that it belongs
+///   to: with that frame, or with the next one that it gets.
+/// - e2: an event says which frame it belongs to, however late it is received. A stage receives no events of
+///   frames after the one it works on; a sink receives with each number the events of that number.
 /// - e3: an epoch neither repeats nor loses an event.
-/// - e4: what was written over before it was heard is counted.
+/// - e4: events that are overwritten before they were received are counted.
 ///
 /// Allocates nothing after `init`.
 struct EventReader {
-  /// What the latest frame brought.
-  private(set) var heard: [Event] = []
+  /// The events received with the latest frame.
+  private(set) var received: [Event] = []
   /// The entry of the log that comes next.
   private var next: UInt64 = 0
 
-  init() { heard.reserveCapacity(EventLog.depth) }
+  init() { received.reserveCapacity(EventLog.depth) }
 
-  /// Hears what was added below `end` and belongs to frames up to `number`. Returns how many events were
-  /// written over before.
-  mutating func hear(_ log: EventLog, below end: UInt64, upTo number: UInt64 = .max) -> UInt64 {
-    if !heard.isEmpty { heard.removeAll(keepingCapacity: true) }
+  /// Fills `received` with the entries below `end` that belong to frames up to `number`. Returns how many
+  /// were overwritten before.
+  mutating func receive(_ log: EventLog, below end: UInt64, upTo number: UInt64 = .max) -> UInt64 {
+    if !received.isEmpty { received.removeAll(keepingCapacity: true) }
     var missed: UInt64 = 0
     while next < end {
       guard let words = log.entry(next) else {
@@ -35,7 +35,7 @@ struct EventReader {
       }
       let event = Event(words)
       if event.number > number { break }
-      heard.append(event)
+      received.append(event)
       next += 1
     }
     return missed

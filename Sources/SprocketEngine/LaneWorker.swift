@@ -9,7 +9,7 @@ internal import Synchronization
 ///   own copy of the record, and dropped or damaged frames are nobody's neighbours.
 /// - R8: once the run is to end at once, frames pass untouched.
 /// - R10: who drops a frame says so on the tape before the lane's cursor passes.
-/// - e1: a stage of the order `.sequence` hears events with each frame that it gets (see `EventReader`).
+/// - e1: a stage of the order `.sequence` receives events with each frame that it gets (see `EventReader`).
 ///
 /// Unchecked: used by its thread alone between start and join; its histograms are read after that.
 @safe
@@ -178,7 +178,7 @@ final class LaneWorker: @unchecked Sendable {
     let around = unsafe stage.declared.looksAround ? look(around: sequence, stage) : .none
     var view = unsafe FrameView(
       unsafeStorage: slot, access: access, now: time, neighbours: around,
-      events: hear(instance, unsafe slot.pointee.records[laneIndex + 1].eventEnd))
+      events: receiveEvents(instance, unsafe slot.pointee.records[laneIndex + 1].eventEnd))
     switch instance.stage.process(&view) {
     case .keep:
       if let written = access.written { unsafe deriveLuma(written, slot) }
@@ -197,11 +197,11 @@ final class LaneWorker: @unchecked Sendable {
     }
   }
 
-  /// What happened since the frame that the stage got before this one.
-  private func hear(_ instance: StageInstance, _ end: UInt64) -> [Event]? {
-    let missed = instance.events?.hear(epoch.shared.events, below: end) ?? 0
+  /// The events since the frame that the stage got before this one.
+  private func receiveEvents(_ instance: StageInstance, _ end: UInt64) -> [Event]? {
+    let missed = instance.events?.receive(epoch.shared.events, below: end) ?? 0
     if missed > 0 { epoch.shared.counters.droppedEvents.add(missed) }
-    return instance.events?.heard
+    return instance.events?.received
   }
 
   /// The intact frames around `sequence`, as the lane before sealed them, nearest first.

@@ -118,7 +118,7 @@ final class LiveCounters: Sendable {
   /// By value on the fate tape: frames of which source or chain decided.
   let decided = (0..<FateTape.valueCount).map { _ in Cell() }
   let delivered: [Cell]
-  /// Events that somebody did not hear.
+  /// Events that a stage or sink did not receive.
   let droppedEvents = Cell()
 
   init(sinks: Int) { delivered = (0..<sinks).map { _ in Cell() } }

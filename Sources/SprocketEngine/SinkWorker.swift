@@ -91,7 +91,7 @@ final class SinkWorker: @unchecked Sendable {
   private func deliver(
     _ slot: UnsafeMutablePointer<FrameStorage>, _ record: FrameRecord, packed: Int
   ) {
-    hear(upTo: record.number)
+    receiveEvents(upTo: record.number)
     let began = monotonicNow()
     let frame = unsafe PackedFrame(
       view: view(of: slot, now: began), bytes: slot.pointee.packed + state.packedOffset,
@@ -121,14 +121,14 @@ final class SinkWorker: @unchecked Sendable {
     access.lane = state.tap
     return unsafe FrameView(
       unsafeStorage: slot, access: access, now: now, neighbours: .none,
-      events: state.events.heard, reports: epoch.reports)
+      events: state.events.received, reports: epoch.reports)
   }
 
   /// Reads the events up to that frame that follow the frame last written or accounted for.
-  private func hear(upTo number: UInt64) {
+  private func receiveEvents(upTo number: UInt64) {
     code.enter(0, frame: number)
     let log = epoch.shared.events
-    let missed = state.events.hear(log, below: log.end, upTo: number)
+    let missed = state.events.receive(log, below: log.end, upTo: number)
     if missed > 0 { epoch.shared.counters.droppedEvents.add(missed) }
   }
 
@@ -187,13 +187,13 @@ final class SinkWorker: @unchecked Sendable {
   private func lose(_ number: UInt64, _ fate: Fate, sourceFate: Fate? = nil) {
     state.counts[fate] += 1
     guard !state.hasFailed else { return }
-    hear(upTo: number)
+    receiveEvents(upTo: number)
     var lost = LostFrame(
       number: number, sequence: epoch.sequence(of: number), epoch: epoch.index, fate: fate,
       sourceFate: sourceFate)
-    // Not if it is empty: the assignment would share the memory of `heard`, and the next frame
+    // Not if it is empty: the assignment would share the memory of `received`, and the next frame
     // would copy it.
-    if !state.events.heard.isEmpty { lost.events = state.events.heard }
+    if !state.events.received.isEmpty { lost.events = state.events.received }
     do throws(RunError) {
       try state.sink.account(lost)
     } catch {
@@ -207,10 +207,10 @@ final class SinkWorker: @unchecked Sendable {
   ) {
     state.counts[fate] += 1
     guard !state.hasFailed else { return }
-    hear(upTo: record.number)
+    receiveEvents(upTo: record.number)
     var lost = LostFrame(
       number: record.number, sequence: record.sequence, epoch: epoch.index, fate: fate)
-    if !state.events.heard.isEmpty { lost.events = state.events.heard }
+    if !state.events.received.isEmpty { lost.events = state.events.received }
     do throws(RunError) {
       try unsafe state.sink.account(lost, frame: view(of: slot, now: monotonicNow()))
     } catch {

@@ -30,7 +30,7 @@ import Synchronization
 
 /// The latest events of a run. Knows nothing of events: an entry is four words.
 public final class EventLog: Sendable {
-  /// Two events for each of 2,048 frames, 34 s at 60 frames/s, before a hearer that gets no frame misses
+  /// Two events for each of 2,048 frames, 34 s at 60 frames/s, before a reader that gets no frame misses
   /// any: more than a disk or a faulty cable takes to recover. 160 kB.
   public static let depth = 4096
   private static let wordsPerEntry = 5

@@ -2,7 +2,7 @@ import SprocketCore
 import SprocketEngine
 import Testing
 
-/// Writes down what it hears, as notes: the event's ticket and frame, and at which frame it was heard.
+/// Writes down what it receives, as notes: the event's ticket and frame, and the frame that it came with.
 struct Listener: Stage {
   static let order = Order.sequence
   private(set) var notes: [String] = []
@@ -16,7 +16,7 @@ struct Listener: Stage {
     }
     return .keep
   }
-  static let plugin = Plugin("listener", "writes down what it hears", Listener.self)
+  static let plugin = Plugin("listener", "writes down the events it receives", Listener.self)
 }
 
 /// Writes down ticket and frame of each event, and the number that it was told with.
@@ -26,7 +26,7 @@ private final class ListeningSink: Sink, @unchecked Sendable {
   let name: String
   private let taps: Bool
   private let latest: Bool
-  var heard: [String] = []
+  var received: [String] = []
   init(_ name: String, taps: Bool = false, latest: Bool = false) {
     (self.name, self.taps, self.latest) = (name, taps, latest)
   }
@@ -34,14 +34,14 @@ private final class ListeningSink: Sink, @unchecked Sendable {
     setup.tapsSource = taps
     setup.takesLatest = latest
   }
-  private func hear(_ events: [Event], at number: UInt64) {
-    for event in events { heard.append("\(event.ticket) \(event.number) \(number)") }
+  private func receive(_ events: [Event], at number: UInt64) {
+    for event in events { received.append("\(event.ticket) \(event.number) \(number)") }
   }
   func write(_ frame: borrowing PackedFrame) throws(RunError) {
     let events = (0..<frame.view.eventCount).map { frame.view.event($0) }
-    hear(events, at: frame.record.number)
+    receive(events, at: frame.record.number)
   }
-  func account(_ lost: LostFrame) throws(RunError) { hear(lost.events, at: lost.number) }
+  func account(_ lost: LostFrame) throws(RunError) { receive(lost.events, at: lost.number) }
 }
 
 @Suite struct EventTests {
@@ -82,9 +82,9 @@ private final class ListeningSink: Sink, @unchecked Sendable {
     let summary = try run(
       source(frames(50, corrupt: damaged)), [RejectThirds.plugin, Listener.plugin],
       sinks: [record, tap])
-    // The last frame that is neither damaged nor rejected is 49: with it everything was heard.
+    // The last frame that is neither damaged nor rejected is 49: with it everything was received.
     #expect(summary.notes.map(head) == all(50))
-    // e2: heard with the frame itself, or with the next that came by.
+    // e2: received with the frame itself, or with the next that came by.
     let late = summary.notes.map { $0.split(separator: " ").compactMap { UInt64($0) } }
     for line in late {
       let next = (line[1]...).first { !damaged($0) && $0 % 3 != 2 }
@@ -92,7 +92,7 @@ private final class ListeningSink: Sink, @unchecked Sendable {
     }
     // Sinks are told with the frame's own number, whatever became of it.
     let own = all(50).map { "\($0) \($0.split(separator: " ")[1])" }
-    #expect(record.heard == own && tap.heard == own)
+    #expect(record.received == own && tap.received == own)
     #expect(summary.droppedEvents == 0)
   }
 
@@ -113,7 +113,7 @@ private final class ListeningSink: Sink, @unchecked Sendable {
     #expect(summary.epochs > 2)
     #expect(summary.notes.map(head) == all(26))
     #expect(summary.notes.contains("14 7 13"))
-    #expect(sink.heard.map(head) == all(26))
+    #expect(sink.received.map(head) == all(26))
   }
 
   @Test func e1FramesWithoutRoomLoseNothing() throws {
@@ -125,10 +125,10 @@ private final class ListeningSink: Sink, @unchecked Sendable {
     let summary = try run(
       source(frames(count), isLive: true), [Jitter.plugin, Listener.plugin], sinks: [sink, slow])
     #expect(summary.droppedEvents == 0)
-    #expect(sink.heard == all(count).map { "\($0) \($0.split(separator: " ")[1])" })
+    #expect(sink.received == all(count).map { "\($0) \($0.split(separator: " ")[1])" })
     // What belongs to frames after the last that the stage got is told by sinks alone.
-    let heard = summary.notes.map(head)
-    #expect(heard == Array(all(count).prefix(heard.count)) && heard.count > 2)
+    let received = summary.notes.map(head)
+    #expect(received == Array(all(count).prefix(received.count)) && received.count > 2)
   }
 
   @Test func e4WhatWasWrittenOverIsCounted() throws {

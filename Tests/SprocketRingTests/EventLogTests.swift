@@ -99,14 +99,14 @@ import Testing
         return []
       },
       {
-        var heard: [UInt64] = []
-        while heard.count < count {
-          while UInt64(heard.count) < log.end, let entry = log.entry(UInt64(heard.count)) {
-            heard.append(entry[0])
+        var read: [UInt64] = []
+        while read.count < count {
+          while UInt64(read.count) < log.end, let entry = log.entry(UInt64(read.count)) {
+            read.append(entry[0])
           }
-          taken.store(UInt64(heard.count), ordering: .releasing)
+          taken.store(UInt64(read.count), ordering: .releasing)
         }
-        return heard
+        return read
       },
     ]
     #expect(runThreads(bodies)[1] == Array(0..<count))
