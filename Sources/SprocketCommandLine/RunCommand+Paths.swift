@@ -17,8 +17,8 @@ extension RunCommand {
           .usage,
           other.path == path || (!isPartial && Self.isSame(other.path, path))
             ? "\(other.option) and \(option) name the same file, \(path); give each its own"
-            : "\(other.option) \(other.path) and \(option) \(path) meet in the same file, which one "
-              + "of them makes on the way; move it away or choose another name")
+            : "\(other.option) \(other.path) and \(option) \(path): one of them is the name of the "
+              + "partial file that the other writes first; choose another name")
       }
       try checkFolders(option, path, file, sinks)
     }
@@ -45,8 +45,8 @@ extension RunCommand {
     ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].contains(path)
   }
 
-  /// Removes the empty partial files of a run that is abandoned while it is being opened. Only
-  /// files that this process has open are removed.
+  /// Removes the empty partial files of a run that ends while its files are being opened: only those
+  /// that this process has open.
   func removeEmptyFiles(_ registry: Registry) {
     let sinks = (try? sinkChoices(registry)) ?? []
     for (option, path) in paths(sinks) where option != "--source" && !Self.isStandardOutput(path) {
@@ -55,7 +55,7 @@ extension RunCommand {
       }
       var status = stat()
       guard unsafe stat(partial, &status) == 0, status.st_size == 0 else { continue }
-      // As many as a process may have open unless it asks for more.
+      // 1024 is the usual limit of open files (`ulimit -n`).
       let isOpenHere = (Int32(3)..<1024).contains { descriptor in
         var other = stat()
         return unsafe fstat(descriptor, &other) == 0 && other.st_dev == status.st_dev
@@ -77,7 +77,7 @@ extension RunCommand {
     }
   }
 
-  /// Throws where a file has a name that --stills or --movie would write by itself.
+  /// Throws where a file has a name that --stills or --movie may choose for a file of its own.
   private func checkFolders(
     _ option: String, _ path: String, _ file: String, _ sinks: [SinkChoice]
   ) throws(RunError) {

@@ -1,10 +1,9 @@
 /// Where frames go. Each sink has a cursor and a thread of its own.
 ///
-/// Life: `configure · (write | account)* · finish`, configured again at each epoch, all in order and
-/// one at a time. Live, `write` gates nobody: a sink that is lapped loses the oldest frames
-/// (`behind`). What is to be done on the chain's own threads are objects of their own: a selector,
-/// which runs in order before packing, so that nothing unwanted is packed, and packers, which run
-/// in parallel. Both gate the chain.
+/// Calls: `configure · (write | account)* · finish`, with `configure` again at each epoch, in order and one
+/// at a time. Live, the chain does not wait for `write`: a sink that is too slow loses the oldest frames
+/// (`behind`). Work that belongs on the chain's threads is done by other objects: a selector runs in order
+/// before packing, so that no unwanted frame is packed; packers run in parallel. The chain waits for both.
 public protocol Sink: AnyObject {
   /// The key in the summary.
   var name: String { get }
@@ -12,12 +11,12 @@ public protocol Sink: AnyObject {
   /// taps the source. The engine adds them.
   var companions: [any Sink] { get }
   func configure(_ setup: inout SinkSetup) throws(RunError)
-  /// For a sink that wants some frames only; `nil` for one that wants all.
+  /// Chooses frames, for a sink that wants some only; `nil` for one that wants all.
   func makeSelector() -> (any FrameSelector)?
   /// One per worker, for a sink that declared `packs` in `configure`; else `nil`.
   func makePacker() throws(RunError) -> (any Packer)?
-  /// A frame that is to be delivered. When it returns, it counts as delivered, unless the sink
-  /// fails before `durableCount` has reached it.
+  /// Takes a frame. When this returns, the frame counts as delivered, unless the sink fails before
+  /// `durableCount` has reached it.
   func write(_ frame: borrowing PackedFrame) throws(RunError)
   /// How many of the frames for which `write` returned have reached the kernel or the reader,
   /// counted from the first. `.max`, the default, means all: the sink does not buffer. Must also be
@@ -34,13 +33,13 @@ public protocol Sink: AnyObject {
   /// finished, also this one. If `seal` throws, all frames of this sink become `failed` in the run's
   /// summary; the account that other sinks have stored by then does not show it.
   func seal(_ ledger: Ledger) throws(RunError)
-  /// What the user should know of what this sink made, a sentence each; asked once it has finished.
+  /// Sentences for the user about what was written, such as a renamed file; read after `finish`.
   var notes: [String] { get }
-  /// Asks `write` to return soon, for what is under way is given up. Unlike all else it is called from any
-  /// thread, at any time, and also where the run is never started.
+  /// Asks a `write` that is waiting to return soon: the run is ending without it. Unlike the other calls it
+  /// comes on any thread, at any time, and also where the run is never started.
   func interrupt()
-  /// Whether something of its work remains: a file, a stream that somebody reads, a digest. The run
-  /// ends when no such sink is at work any more, where there was one.
+  /// Whether it leaves a result: a file, a stream that somebody reads, a digest. A run with such sinks ends
+  /// when all of them have ended.
   var lasts: Bool { get }
 }
 
@@ -57,7 +56,7 @@ extension Sink {
   public func seal(_ ledger: Ledger) throws(RunError) {}
   public var notes: [String] { [] }
   public var lasts: Bool { true }
-  /// Does nothing: for a sink whose calls wait for nobody.
+  /// Does nothing: for a sink whose `write` never waits.
   public func interrupt() {}
 }
 
@@ -67,8 +66,8 @@ public struct LostFrame: Sendable {
   public var sequence: UInt64
   public var epoch: UInt32
   public var fate: Fate
-  /// To a sink that taps the source: `corrupt` or `startup`, where the source says so of a frame that
-  /// did not reach the sink for another reason.
+  /// For a sink that taps the source: `corrupt` or `startup` where the source marked the frame so, and
+  /// the sink lost it for another reason.
   public var sourceFate: Fate?
   /// Events just before the frame. A copy that outlives the call makes the engine allocate memory.
   public var events: [Event] = []
@@ -84,7 +83,7 @@ public struct LostFrame: Sendable {
   }
 }
 
-/// Decides which frames a sink wants; it is asked in order, on one thread.
+/// Decides which frames a sink wants: called in order, on one thread.
 public protocol FrameSelector: AnyObject {
   func selects(_ frame: borrowing FrameView) -> Bool
 }
@@ -96,14 +95,14 @@ public protocol Packer: AnyObject {
   func pack(_ frame: borrowing FrameView, into bytes: inout MutableSpan<UInt8>) -> Int?
 }
 
-/// What a sink declares, and what it is told, in `configure`.
+/// What a sink declares and learns in `configure`.
 public struct SinkSetup {
   /// Frames as they leave the chain.
   public let format: FrameFormat
   public let epoch: UInt32
   /// The source as it is in this epoch.
   public let source: SourceDescription
-  /// No stage writes pixels: `.encoded` shows what the chain's end shows.
+  /// No stage writes pixels: `.encoded` is the same picture as at the chain's end.
   public let isUntouched: Bool
   /// The reports that frames carry, in the chain's order.
   public let reports: [ReportLayout]
@@ -115,12 +114,12 @@ public struct SinkSetup {
   public private(set) var packerBytes = 0
   /// Set by a sink that wants the newest frame only.
   public var takesLatest = false
-  /// Set by a sink that wants frames as the source delivers them, before any stage: every one that
-  /// arrived and found room is its to write, damaged ones and those of the start too. It may read
-  /// `.encoded` alone, and has packers but no selector.
+  /// Set by a sink that wants frames as the source delivers them, before any stage: `write` gets every
+  /// frame that arrived and found room, also damaged ones and those of the start. It may read `.encoded`
+  /// alone, and has packers but no selector.
   public var tapsSource = false
-  /// How many frames may wait for this sink, live, before it loses the oldest: what its device's
-  /// longest pause is worth. Costs as many slots.
+  /// Live: frames that may wait for this sink before it loses the oldest. Larger: a longer pause of its
+  /// device loses nothing; costs as many slots.
   public var backlog = 8
 
   public init(
