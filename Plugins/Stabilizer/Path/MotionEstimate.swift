@@ -1,44 +1,36 @@
-/// What is believed of a motion: where it is doubtful, what was foretold.
-struct Sight {
+/// The camera's motion from one frame to the next: as measured, or as predicted where nothing was measured.
+struct MotionEstimate {
   let ticks: Double
-  /// Of the picture's middle, and its roll.
+  /// Shift of the picture's middle, and its roll.
   let displacement: Pose
-  private let similarity: Similarity
-  private let trust: Double
-  private let foretold: Pose
+  /// `nil` where nothing was measured.
+  private let measured: Similarity?
 
-  /// Trusted wholly from there on.
-  private static let trusted = 0.2
-
-  /// Tells `clock` and `predictor` what was seen.
+  /// Passes `motion` on to `clock` and `predictor`.
   init(
     _ motion: FrameMotion, _ clock: inout FrameClock, _ predictor: inout ShakePredictor,
     _ window: CropWindow
   ) {
     ticks = clock.ticks(motion.seconds)
     predictor.coast(ticks)
-    foretold = predictor.displacement
-    similarity = motion.fromEarlier
+    let similarity = motion.fromEarlier
     let seen = Pose(similarity.shiftX, similarity.shiftY, similarity.roll)
-    // No camera moves by two pictures, and no one can see it.
+    // No camera moves by two pictures between frames, and no estimator could measure it.
     let limit = 2 * (window.width + window.height)
-    let isSeen =
-      motion.comparison == .tracked && similarity.isFinite
-      && max(abs(seen[0]), abs(seen[1])) < limit
-    trust = isSeen ? min(1, max(0, motion.confidence / Self.trusted)) : 0
-    if trust > 0 {
-      predictor.observe(seen, ticks: ticks, confidence: motion.confidence)
-      displacement = foretold + (seen - foretold) * trust
-    } else {
-      displacement = foretold
+    guard motion.comparison == .tracked, motion.confidence > 0, similarity.isFinite,
+      max(abs(seen[0]), abs(seen[1])) < limit
+    else {
+      (displacement, measured) = (predictor.displacement, nil)
+      return
     }
+    predictor.observe(seen, ticks: ticks, confidence: motion.confidence)
+    (displacement, measured) = (seen, similarity)
   }
 
-  /// Where a window that stays with the scene goes.
+  /// The pose of a window that stays with the scene.
   func carry(_ pose: Pose) -> Pose {
-    guard trust > 0 else { return pose + foretold }
-    let (x, y) = similarity.apply(pose[0], pose[1])
-    let seen = Pose(x, y, pose[2] + similarity.roll)
-    return pose + foretold + (seen - pose - foretold) * trust
+    guard let measured else { return pose + displacement }
+    let (x, y) = measured.apply(pose[0], pose[1])
+    return Pose(x, y, pose[2] + measured.roll)
   }
 }

@@ -8,11 +8,11 @@ import Testing
     var unusable = UnusableMatrices()
     let shift = Similarity(shiftX: 3)
     #expect(unusable.checked(shift, isUsable: true) == shift)
-    #expect(unusable.notes("stabilize/warp").isEmpty)
+    #expect(unusable.notes("stabilize/plan").isEmpty)
     #expect(unusable.checked(Similarity(shiftX: .nan), isUsable: false) == .identity)
-    #expect(unusable.notes("stabilize/warp")[0].contains("1 frame as"))
+    #expect(unusable.notes("stabilize/plan")[0].contains("1 frame as"))
     #expect(unusable.checked(Similarity(roll: .infinity), isUsable: false) == .identity)
-    #expect(unusable.notes("stabilize/warp")[0].contains("2 frames"))
+    #expect(unusable.notes("stabilize/plan")[0].contains("2 frames"))
   }
 
   /// Motions that are no numbers, or that no camera makes: the planner goes on as if it had not seen them.
@@ -29,7 +29,23 @@ import Testing
     }
   }
 
-  /// What `WarpStage` asks before it warps: whatever is refused would trap.
+  /// `WarpStage` warps by every planned matrix without asking: the extreme poses of all windows.
+  @Test(arguments: [0, 0.005, 0.05, 0.1, 0.25])
+  func everyPlannedMatrixCanBeWarped(crop: Double) {
+    for (width, height) in [(1280, 720), (720, 1280), (600, 600), (2048, 256), (64, 64)] {
+      let window = CropWindow(width: width, height: height, crop: crop)
+      for format in [PixelFormat.i420, .yuv411p, .yuv440p, .yuv444p, .grey, .y16] {
+        let warp = PictureWarp(format, width: width, height: height)
+        for corner in 0..<8 {
+          func sign(_ bit: Int) -> Double { corner & bit == 0 ? -1e9 : 1e9 }
+          let pose = window.clamped([sign(1), sign(2), sign(4)])
+          #expect(
+            warp.canWarp(window.stabilizedFromSensor(pose).inverse), "\(width)x\(height) \(format)")
+        }
+      }
+    }
+  }
+
   @Test func refusesMatricesThatItCannotCompute() {
     for format in [PixelFormat.i420, .yuv411p, .yuv440p, .yuv444p, .grey, .y16] {
       let warp = PictureWarp(format, width: 48, height: 20)

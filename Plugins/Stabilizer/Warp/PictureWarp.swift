@@ -26,7 +26,8 @@ struct PictureWarp {
     }
   }
 
-  /// Whether `warp` can: numbers, turned by at most 50 degrees, or 35 with chroma of 4:1:1 and no zoom.
+  /// Whether `warp` can: finite, turned by at most 50 degrees, or 35 with chroma of 4:1:1 and no zoom. All
+  /// poses of a `CropWindow` can.
   func canWarp(_ sensorFromStabilized: Similarity) -> Bool {
     (0..<format.planeCount).allSatisfy { geometry($0, sensorFromStabilized).isUsable }
   }

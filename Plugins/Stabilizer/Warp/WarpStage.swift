@@ -11,9 +11,6 @@ public struct WarpStage: Stage {
   var mode = Stabilizer.Mode.auto
   private var plan: ReportReader<StabilizeReport>?
   private var warp: PictureWarp?
-  private var unusable = UnusableMatrices()
-
-  public var notes: [String] { unusable.notes("stabilize/warp") }
 
   public init() {}
 
@@ -28,13 +25,11 @@ public struct WarpStage: Stage {
   }
 
   public mutating func process(_ frame: inout FrameView) -> Verdict {
-    guard let plan else { return .keep }
+    guard let plan, let report = frame.read(plan) else { return .keep }
     let format = frame.format
-    let planned = frame.read(plan)?.similarity(width: format.width, height: format.height)
+    let planned = report.similarity(width: format.width, height: format.height)
     var picture = frame.edit()
-    let wanted = (planned ?? .identity).inverse
-    let isUsable = warp?.canWarp(wanted) == true
-    warp?.warp(&picture, sensorFromStabilized: unusable.checked(wanted, isUsable: isUsable))
+    warp?.warp(&picture, sensorFromStabilized: planned.inverse)
     return .keep
   }
 }
