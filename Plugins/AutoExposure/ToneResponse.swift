@@ -19,6 +19,7 @@ struct ToneResponse: Sendable {
   /// `slope` and `gamma` before anything is learned: the low end of what cameras have (gammas of 1.8 to
   /// 2.6). Larger: longer first steps, which may overshoot.
   static let leastSlope = 0.8
+  /// See `leastSlope`.
   static let leastGamma = 1.8
   /// Added to the step down from a picture that is all white, in EV: how much is clipped is unknown.
   /// Larger: fewer steps from an overexposed scene, more overshoot.

@@ -26,15 +26,17 @@ struct MeteringPattern: Equatable {
   /// What is metered in full, besides, and alone.
   var spot: Rectangle?
 
-  /// The middle's share, and its place; what surrounds it has the rest. 75 % is what a circle in the
-  /// middle has in Nikon's D780 (its manual, Technical Notes, Specifications: Metering).
+  /// Weight of the picture's middle, 0 to 1, and its place; the rest has what is around it. Larger: bright
+  /// skies count less, and so does everything beside the middle. 75 % is the weight of a circle in the middle
+  /// in Nikon's D780 (its manual, Technical Notes, Specifications: Metering).
   static let centerWeight = 0.75
   static let center = Region(x: 0.25, y: 0.25, width: 0.5, height: 0.5)
 
-  /// Sides of the spot: 2.56 % of the picture. Cameras take 1.5 % (Nikon D780) to 2.5 % (D500).
+  /// Sides of the spot as a fraction of the picture's. Larger: steadier, less selective. It is 2.56 % of the
+  /// picture; cameras have 1.5 % (Nikon D780) to 2.5 % (D500).
   static let spotSide = 0.16
 
-  /// Zones in each direction: odd, so that one is in the middle.
+  /// Zones in each direction. Larger: finer weights, noisier zones. Odd, so that one is in the middle.
   static let zonesAcross = 9
 
   init(_ mode: MeteringMode, around point: Point, width: Int, height: Int) {

@@ -4,7 +4,7 @@
 /// Each is in the middle of the rows that it stands for, so that light which rises or falls evenly over
 /// a band is metered without error.
 struct SamplingGrid: Equatable {
-  /// So many rows are left of a picture at the least, whatever is asked for; a zone has 14 or more.
+  /// Fewest rows of a picture that are metered. Larger: more exact, slower. 128 are 14 or more per zone.
   static let fewestRows = 128
 
   /// Rows of the whole picture: those that are wanted, and those that there are.

@@ -2,10 +2,10 @@ import SprocketCore
 
 /// The window that is measured, and its division into 4 columns and 4 rows of cells.
 struct FocusGrid {
-  /// Cells each way.
+  /// Cells in each direction. Larger: a finer map of sharpness, noisier cells. The report has 4 by 4.
   static let side = 4
-  /// The least window each way, in pixels: wider than `FocusSums.lag`, and a cell holds pixels with
-  /// neighbours. Narrower ones are widened to it.
+  /// Least width and height of the window, in pixels; smaller ones are widened. Larger: small points are
+  /// measured with more around them. Wider than `FocusSums.lag`, and each cell has pixels with neighbours.
   static let least = 16
 
   let columns: Range<Int>
@@ -48,8 +48,8 @@ struct FocusGrid {
     return cell
   }
 
-  /// Levels and contrast are taken of every 2nd row of the window: half of the pixels tell them as
-  /// well as all do.
+  /// Rows from one that levels and contrast are taken of to the next. Larger: faster, less exact. Half of the
+  /// rows give the same figures as all.
   static let sampling = 2
 
   func isSampled(_ y: Int) -> Bool { (y - rows.lowerBound) % Self.sampling == 0 }

@@ -21,8 +21,9 @@ struct FocusSums {
     var down = 0
   }
 
-  /// Pixels between those whose difference tells the contrast, whatever the focus: wider than most
-  /// blur, narrower than most things.
+  /// Distance in pixels of the pairs whose difference is the contrast, which should not depend on focus:
+  /// wider than most blur, narrower than most things. Larger: stronger blur does not lower the contrast, and
+  /// fine texture does not raise it.
   static let lag = 12
 
   static func += (sums: inout FocusSums, other: FocusSums) {

@@ -8,7 +8,8 @@ internal import SprocketYUV
 /// leaves the cache, and no plane of it is needed.
 @safe
 struct LumaWriter: ~Copyable {
-  /// A tile's sides in pixels: whole boxes of every scale; 8 kB, a quarter of a first-level cache.
+  /// A tile's sides in pixels: whole boxes of every scale. Larger: fewer calls, until it leaves the
+  /// cache: its 8 kB are a quarter of a first-level cache.
   private static let columns = 1024
   private static let rows = 8
 

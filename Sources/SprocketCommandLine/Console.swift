@@ -22,7 +22,8 @@ final class Console: Sendable {
   /// Number of waiting bytes from which the queue is full: enough for a thousand sentences. A
   /// larger value keeps more lines while standard error is blocked.
   static let capacity = 1 << 18
-  /// Milliseconds that a line waits for room if there is no writer thread.
+  /// Milliseconds that a line waits for room if there is no writer thread. Larger: fewer lines are lost, and
+  /// a blocked terminal delays the program.
   private static let patience: Int32 = 200
 
   private struct State {

@@ -21,9 +21,11 @@ public func contract(_ isKept: Bool, _ sentence: @autoclosure () -> String) {
   if !isKept { contractBroken(sentence()) }
 }
 
-/// Largest sentence, in bytes. A write of up to 4,096 (`PIPE_BUF`) to a pipe is atomic.
+/// Longest sentence, in bytes; more is cut off. Larger: up to 4,096 (`PIPE_BUF`), a write to a pipe is
+/// atomic.
 private let longestSentence = 2048
-/// Milliseconds to wait until standard error can be written. After that the program stops without a
+/// Milliseconds to wait until standard error can be written. Larger: a slow reader gets the sentence more
+/// often, and a blocked one delays the end. After that the program stops without a
 /// sentence, so that a blocked standard error cannot keep it running.
 private let patienceMilliseconds: Int32 = 200
 

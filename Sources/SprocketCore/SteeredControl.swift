@@ -21,7 +21,8 @@ public struct SteeredControl: Sendable {
     var value: Double
   }
 
-  /// Writes that may be without an answer; of more, the oldest are forgotten.
+  /// Writes that may be without an answer; of more, the oldest are forgotten. Larger: answers are matched
+  /// after longer delays. As many as a `ControlPort` holds.
   static let capacity = 64
 
   public let role: Role

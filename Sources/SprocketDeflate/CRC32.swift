@@ -46,6 +46,7 @@ public struct CRC32: Sendable, Hashable, BitwiseCopyable {
 
   /// x^32 modulo the polynomial of CRC-32: x^26 + x^23 + ... + 1.
   private static let polynomial: UInt32 = 0xEDB8_8320
+  /// The polynomial 1.
   private static let one: UInt32 = 0x8000_0000
 
   private static func product(_ left: UInt32, _ right: UInt32) -> UInt32 {

@@ -11,10 +11,10 @@ struct EpochRequest {
 }
 
 extension Engine {
-  /// Slack that lets threads work in batches where sinks gate.
+  /// Extra slots where sinks gate. Larger: threads work in longer batches, at the cost of memory.
   static let offlineBacklog = 4
-  /// How far a source that waits may lead a lane that steers it: what is written at a frame is with the
-  /// source before the next one is made.
+  /// Frames by which a source that waits may lead the lane that steers it. Larger: faster, but a write would
+  /// reach the source after a number of frames that depends on the threads. At 1, before the next frame.
   static let steeredLead = 1
 
   /// Configures stages and sinks for the source as it is now, and lays out ring and memory.

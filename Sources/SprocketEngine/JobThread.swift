@@ -7,6 +7,7 @@ final class JobThread: Sendable {
   private let thread: EngineThread
   private let bench: Bench
 
+  // Values of `Bench.state`.
   private static let idle: UInt32 = 0
   private static let busy: UInt32 = 1
   private static let ended: UInt32 = 2

@@ -39,8 +39,8 @@ struct MemoryPlan {
     }
   }
 
-  /// Sides and bytes up to which the arithmetic of a plan cannot overflow, whatever a file or device says
-  /// of itself. Far beyond any memory.
+  /// Longest side in pixels, and largest frame in bytes, that are planned: far beyond any memory, whatever a
+  /// file or device claims. Larger: the arithmetic of a plan, in 64 bits, might overflow.
   private static let longestSide = 1 << 20
   private static let largestFrame = 1 << 46
 

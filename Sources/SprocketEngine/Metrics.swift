@@ -5,6 +5,7 @@ internal import Synchronization
 
 /// Durations in nanoseconds, to 1 %, up to a minute. Recording allocates nothing.
 struct DurationHistogram {
+  /// Longest duration told apart, in nanoseconds. Larger: costs memory for classes that no frame reaches.
   private static let longest: UInt64 = 60_000_000_000
   private var histogram = Histogram<UInt64>(
     lowestDiscernibleValue: 64, highestTrackableValue: longest, numberOfSignificantValueDigits: .two
@@ -45,10 +46,10 @@ struct DurationHistogram {
 /// CPU time of a step, measured in some of its frames: reading a thread's clock costs a system call
 /// (0.2 to 1 microsecond), too much for light steps in every frame.
 struct CPUSample {
-  /// Frames from one measurement to the next. A prime, so that it does not coincide with a period
-  /// of the stream.
+  /// Frames from one measurement to the next. Larger: costs less, samples less. A prime, so that it does not
+  /// coincide with a period of the stream.
   private static let interval: UInt64 = 7
-  /// Number of first frames that are all measured, for runs of few frames.
+  /// Number of first frames that are all measured. Larger: short runs are measured better, and cost more.
   private static let first: UInt64 = 14
 
   private(set) var nanoseconds: Int64 = 0

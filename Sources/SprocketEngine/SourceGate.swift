@@ -13,6 +13,7 @@ internal import Synchronization
 ///
 /// Unchecked: the source is used on its thread alone, but for `interrupt`, which any thread may call.
 final class SourceGate: @unchecked Sendable {
+  // Values of the state word.
   private static let working = 0
   private static let calling = 1
   private static let abandoned = 2

@@ -23,9 +23,11 @@ final class SourcePump: @unchecked Sendable {
     case jump(held: ArrivedFrame)
   }
 
-  /// A gap that is longer begins an epoch (R10). Less than the tape, for the frames under way.
+  /// Frames missing in a row from which an epoch begins (R10). Larger: fewer epochs. Less than the
+  /// fate tape holds, for the frames under way.
   static let longestGap: UInt64 = 32_768
-  /// How long to wait for a frame before looking whether the run is to stop.
+  /// Nanoseconds that one wait for a frame lasts; then the pump checks whether the run is to stop. Larger:
+  /// fewer wake-ups, later stops.
   static let patience: Int64 = 20_000_000
 
   let source: SourceGate

@@ -12,9 +12,10 @@ public enum WaitStrategy: String, Sendable, CaseIterable {
 
 /// One thread's waiting, between two frames (R7): not in the ring, chosen per run, with a bound.
 struct Waiter {
-  /// No wake-up is ever lost; the bound is for a stop that nobody announces.
+  /// Longest time parked, in nanoseconds: no wake-up is lost, but a stop may come without one. Larger: fewer
+  /// wake-ups of an idle thread, later stops.
   static let boundNanoseconds: Int64 = 50_000_000
-  /// About 20 microseconds of looking before parking.
+  /// Looks before parking in `spinPark`, some 20 microseconds. Larger: fewer parks, more CPU time.
   static let spins = 400
 
   let strategy: WaitStrategy

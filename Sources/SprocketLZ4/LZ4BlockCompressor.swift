@@ -63,6 +63,7 @@ public struct LZ4BlockCompressor: ~Copyable {
 
   /// What `lz4 -1` does: 2 would be a tenth faster and files 2 % larger.
   private static let acceleration: Int32 = 1
+  /// The bit of a block's size that marks stored content (LZ4 Frame Format, Data Blocks).
   private static let storedMark: UInt32 = 0x8000_0000
 
   /// The four bytes before content that is stored as it is.

@@ -75,7 +75,8 @@ private final class InputBridge {
   let byteCount: Int64
   let isInterrupted: @Sendable () -> Bool
   private var position: Int64 = 0
-  /// Bytes that the library asks for at once, as its own reader of files has it.
+  /// Bytes that the library asks for at once. Larger: fewer reads, more read in vain when it seeks. Its
+  /// own reader of files takes as many.
   private static let bufferSize = 1 << 15
 
   /// The corresponding C functions are `open` and `fstat`.

@@ -32,7 +32,7 @@ public struct Muxer: ~Copyable {
   /// The file's length up to the end of the last whole fragment, in bytes.
   public private(set) var durableEnd: Int64 = 0
 
-  /// Bytes of a fragment after which the next begins early, to bound memory: libavformat takes
+  /// Bytes of a fragment after which the next begins early. Larger: more memory. libavformat takes
   /// up to twice as much.
   static let fragmentBytes = 16 << 20
 

@@ -60,7 +60,8 @@ extension MCAPReader {
     return true
   }
 
-  /// The longest start of a chunk's record that is read: the name of a compression is short.
+  /// Bytes of a chunk's record that are read to learn its header. Larger: longer names of a compression are
+  /// accepted; known ones have 4 letters.
   private static let chunkHeaderLimit: UInt64 = 256
 
   private mutating func walkChunk(_ offset: UInt64, _ length: UInt64) throws(MCAPError) -> Bool {
@@ -101,7 +102,8 @@ extension MCAPReader {
     chunks[chunks.count - 1].indexes.append((channel, offset + 6, Int(count) / 16))
   }
 
-  /// Longest schema or channel that is kept, in bytes; usual ones have some thousands. A chunk of a
+  /// Longest schema or channel that is kept, in bytes. Larger: hostile files take more memory; usual ones
+  /// have some thousands. A chunk of a
   /// few compressed kilobytes can define all 65,536 numbers, with a gigabyte of text.
   private static let definitionLimit = 1 << 20
   /// Limit for all schemas and channels that are kept, in bytes: far more than any program writes.

@@ -76,7 +76,8 @@ public struct MCAPReader: ~Copyable {
   private(set) var loadCount = 0
   private var decoders = Decoders()
 
-  /// Largest chunk and record that are read: a frame of 16,384 x 16,384 pixels in RGB has less.
+  /// Largest chunk and record that are read, in bytes. Larger: hostile files take more memory. A frame of
+  /// 16,384 x 16,384 pixels in RGB has less.
   static let limit = 1 << 30
   /// Largest ratio of decompressed to compressed size that is accepted. LZ4 reaches 255 at most;
   /// Zstandard exceeds the limit only for content that is all zeros.
@@ -89,10 +90,10 @@ public struct MCAPReader: ~Copyable {
     var chunk: Int?
   }
 
-  /// The largest chunk that is kept, in bytes.
+  /// The largest chunk that is kept for the next read, in bytes. Larger: fewer chunks are decompressed twice.
   private static let largestKept = 1 << 24
-  /// Limit for all kept chunks, in bytes. All 63 are kept if they have 1 MiB or less, as those of
-  /// other programs do.
+  /// Limit for all kept chunks, in bytes. Larger: more memory, fewer chunks are decompressed twice. All 63 are
+  /// kept if they have 1 MiB or less, as those of other programs do.
   private static let keptBytes = 1 << 26
 
   /// Number of chunks that are kept, computed as if each were as long as the longest; 0 before the

@@ -30,9 +30,10 @@ import Synchronization
 
 /// The latest events of a run. Knows nothing of events: an entry is four words.
 public final class EventLog: Sendable {
-  /// Two events for each of 2,048 frames, 34 s at 60 frames/s, before a reader that gets no frame misses
-  /// any: more than a disk or a faulty cable takes to recover. 160 kB.
+  /// Events that are kept. Larger: a reader that gets no frames for longer misses none, at 40 bytes each. Two
+  /// for each of 2,048 frames, 34 s at 60 frames/s: more than a disk or a faulty cable takes to recover.
   public static let depth = 4096
+  /// The four words of an entry, and its number.
   private static let wordsPerEntry = 5
 
   /// How many entries are kept. A power of two.

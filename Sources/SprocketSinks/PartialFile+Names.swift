@@ -45,9 +45,9 @@ extension PartialFile {
 }
 
 extension PartialFile {
-  /// How long a named pipe may be without a reader.
+  /// Attempts to open a named pipe that has no reader, and the microseconds between two: 3 s in all. Larger:
+  /// slower readers are waited for, a missing one is reported later.
   private static let patience = 300
-  /// In microseconds: 3 s in all.
   private static let pause: UInt32 = 10_000
 
   /// Opens a device or pipe as it is. A pipe that nobody reads is waited for, but not for ever.

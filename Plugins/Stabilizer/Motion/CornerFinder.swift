@@ -27,7 +27,7 @@ struct CornerFinder {
   }
 
   /// Side of the square over which derivatives are summed, in pixels. Larger: corners are less affected by
-  /// noise and less exactly placed. Shi and Tomasi's usual size.
+  /// noise and less exactly placed. The usual size of trackers.
   static let window = 7
   private static let reach = window / 2
 

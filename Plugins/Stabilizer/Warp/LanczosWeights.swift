@@ -8,9 +8,11 @@ import Glibc
 /// C. E. Duchon, "Lanczos filtering in one and two dimensions", Journal of Applied Meteorology 18,
 /// 1979.
 struct LanczosWeights {
+  /// Samples that a weight is for: two for each lobe.
   static let taps = 6
   /// Taps before the sample that a position lies at or behind.
   static let before = taps / 2 - 1
+  /// Bits of a position between two samples. Larger: more exact, larger tables.
   static let phaseBits = 8
   static let phases = 1 << phaseBits
 
@@ -45,6 +47,8 @@ struct LanczosWeights {
 /// The first lane's phase is looked up; those of the others follow. The window is wider than the kernel
 /// by what lanes differ in whole samples; the weights beyond a lane's own taps are 0.
 struct LaneWeights {
+  /// Largest slope, in samples from lane to lane. Larger: pictures may be turned further, at wider windows.
+  /// 2.5 allows 50 degrees, or 35 with chroma of 4:1:1 and no zoom.
   static let steepest = 2.5
   /// As much as lanes may differ in whole samples.
   static let spread = Int((15 * steepest).rounded(.up))

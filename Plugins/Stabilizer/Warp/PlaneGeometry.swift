@@ -22,7 +22,8 @@ struct PlaneGeometry {
       && abs(down.x) <= LaneWeights.steepest
   }
 
-  /// In samples: beyond any picture, and by far below what 64 bits with 32 behind the point hold.
+  /// Farthest position, in samples: beyond any picture. Larger: up to 2^31, what 64 bits with 32 behind the
+  /// point hold.
   private static let farthest = 1e6
 
   var along = Line()

@@ -9,6 +9,7 @@ struct WordWarp {
   /// What the first pass made of the source's rows, and of `margin` beyond it at each side.
   private var moved: [Float]
 
+  /// Samples beyond each edge, of the edge's level: more than the kernel's 6 reach.
   private static let margin = 8
 
   init(width: Int, height: Int) {

@@ -4,11 +4,11 @@ internal import SprocketMCAP
 
 /// What has been told of a dump, and what of it is not yet written.
 struct DumpContents: ~Copyable {
-  /// A chunk holds at most so many bytes of messages, unless one alone has more, and lasts at most so
-  /// many nanoseconds.
+  /// Most bytes of messages in a chunk, unless one alone has more, and most nanoseconds that it lasts.
+  /// Larger: smaller files, more memory, and more is lost in a crash.
   static let chunkBytes = 8_000_000
   static let chunkDuration: Int64 = 1_000_000_000
-  /// Records alone fill a chunk at this many bytes: thousands of them.
+  /// Most bytes of records in a chunk that has no images. Larger: fewer chunks; a crash loses more of them.
   static let recordBytes = 1 << 20
 
   var reports: [ReportLayout] = []

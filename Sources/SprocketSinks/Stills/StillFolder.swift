@@ -38,10 +38,11 @@ final class StillFolder {
     let time: Int64
   }
 
+  /// Most stills that wait to be synced and named together, and nanoseconds after which the first one does
+  /// not wait. Larger: fewer syncs, and a crash loses more stills.
   private static let most = 16
-  /// In nanoseconds.
   private static let longest: Int64 = 1_000_000_000
-  /// Names sort for 19 days of 60 frames a second.
+  /// Digits of a number in a name. Larger: names sort for longer: 8 digits last 19 days at 60 frames/s.
   private static let digits = 8
 
   /// Opens the folder, or makes it. The corresponding C functions are `mkdir`, `open` and `flock`.

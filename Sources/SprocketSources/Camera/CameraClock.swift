@@ -15,6 +15,8 @@ internal import SprocketV4L2
 /// Times go back only after a stamp that lay in the future. No epoch begins.
 struct CameraClock: Sendable {
   static let second: Int64 = 1_000_000_000
+  /// Nanoseconds by which a stamp may lie in the future or the past. Larger: wrong stamps are believed, and
+  /// slow or suspended machines cause fewer replaced ones.
   static let future = 10 * second
   static let past = 3600 * second
 

@@ -168,7 +168,8 @@ public final class FileSource: Source {
         isStartup: place < UInt64(settings.startup)))
   }
 
-  /// A pause between two frames that is taken for a damaged time: an hour, in nanoseconds.
+  /// Longest pause between two frames, in nanoseconds, an hour: a longer one is taken for a damaged time.
+  /// Larger: a run waits longer at a damaged time.
   private static let longestPause: Int64 = 3_600_000_000_000
 
   /// At real pace waits until the frame is due; `nil` when `timeout` nanoseconds are over before.

@@ -6,7 +6,8 @@ struct JSONScanner {
 
   private var position = 0
   private var depth = 0
-  /// Objects and arrays within each other; ours have 4.
+  /// Deepest nesting of objects and arrays that is read. Larger: a hostile file uses more of the stack. Our
+  /// own have 4.
   private static let deepest = 32
 
   // MARK: Objects and arrays

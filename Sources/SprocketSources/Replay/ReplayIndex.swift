@@ -210,7 +210,8 @@ struct ReplayIndex {
   /// image that can be played, and each is looked for in all chunks.
   var foreignChannels: [UInt16] { Array(imageChannels.keys.sorted().prefix(Self.mostForeign)) }
 
-  /// Robots have some ten cameras.
+  /// Most image channels of other programs that are looked at. Larger: files of more cameras are read,
+  /// and hostile ones take longer. Robots have some ten.
   private static let mostForeign = 64
 
   /// Makes the messages of a channel the frames.
