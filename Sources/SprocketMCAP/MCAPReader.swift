@@ -92,8 +92,8 @@ public struct MCAPReader: ~Copyable {
 
   /// The largest chunk that is kept for the next read, in bytes. Larger: fewer chunks are decompressed twice.
   private static let largestKept = 1 << 24
-  /// Limit for all kept chunks, in bytes. Larger: more memory, fewer chunks are decompressed twice. All 63 are
-  /// kept if they have 1 MiB or less, as those of other programs do.
+  /// Limit for all kept chunks, in bytes. Larger: more memory, fewer chunks are decompressed twice. All 63
+  /// are kept if they have 1 MiB or less, as those of other programs do.
   private static let keptBytes = 1 << 26
 
   /// Number of chunks that are kept, computed as if each were as long as the longest; 0 before the
