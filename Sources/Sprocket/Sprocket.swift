@@ -3,6 +3,8 @@
 @_exported public import SprocketCodecs
 @_exported public import SprocketCore
 @_exported public import SprocketEngine
+@_exported public import SprocketFiles
+@_exported public import SprocketScene
 @_exported public import SprocketSinks
 @_exported public import SprocketSources
 

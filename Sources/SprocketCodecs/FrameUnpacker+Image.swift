@@ -1,4 +1,5 @@
 internal import SprocketCore
+internal import SprocketPixels
 internal import SprocketYUV
 
 extension FrameUnpacker {
@@ -8,32 +9,32 @@ extension FrameUnpacker {
   ) {
     let (width, height) = (format.width, format.height)
     let from = unsafe source.planes
-    if format.pixelFormat.isPlanar {
+    func target(_ plane: Int) -> MutablePlaneBytes {
+      unsafe version.pointee.image.planes[plane].target
+    }
+    switch format.pixelFormat.layout {
+    case .planar(_, _, let order):
       unsafe version.pointee.image = unsafe source
-      if format.pixelFormat == .yv12 {
+      if order == .redFirst {
         unsafe version.pointee.image.planes[1] = unsafe from[2]
         unsafe version.pointee.image.planes[2] = unsafe from[1]
       }
-      return
-    }
-    let y = unsafe version.pointee.image.planes[0].target
-    let u = unsafe version.pointee.image.planes[1].target
-    let v = unsafe version.pointee.image.planes[2].target
-    switch format.pixelFormat {
-    case .nv12, .nv21:
-      let isBlueFirst = format.pixelFormat == .nv12
-      unsafe PixelConversion.copy(from[0].source, to: y, bytesPerRow: width, rows: height)
+    case .semiPlanar420(let order):
+      let isBlueFirst = order == .blueFirst
+      unsafe PixelConversion.copy(
+        from[0].source, to: target(0), bytesPerRow: width, rows: height)
       unsafe PixelConversion.split(
-        from[1].source, first: isBlueFirst ? u : v, second: isBlueFirst ? v : u,
+        from[1].source, first: target(isBlueFirst ? 1 : 2), second: target(isBlueFirst ? 2 : 1),
         width: (width + 1) / 2, height: (height + 1) / 2)
-    case .yuyv, .uyvy:
+    case .packed422(let order):
       unsafe PixelConversion.unpack(
-        from[0].source, format.pixelFormat == .yuyv ? .yuyv : .uyvy, y: y, u: u, v: v,
-        width: width, height: height)
-    default:
-      guard let order = format.pixelFormat.rgbOrder else { return }
+        from[0].source, order, y: target(0), u: target(1), v: target(2), width: width,
+        height: height)
+    case .rgb(let order):
       unsafe PixelConversion.planes444(
-        from[0].source, order, y: y, u: u, v: v, width: width, height: height)
+        from[0].source, order, y: target(0), u: target(1), v: target(2), width: width,
+        height: height)
+    case .jpeg, .bayer: return
     }
   }
 }

@@ -46,7 +46,11 @@ public final class FrameUnpacker: Unpacker {
         + "its format's colour")
     let hasImage = parts.contains(.image)
     let pixels = format.pixelFormat
-    let hasLumaPlane = pixels.isPlanar || pixels == .nv12 || pixels == .nv21
+    let hasLumaPlane =
+      switch pixels.layout {
+      case .planar, .semiPlanar420: true
+      case .jpeg, .packed422, .rgb, .bayer: false
+      }
     let isJPEG = pixels.isEncoded && format.image?.subsampling != nil
     return UnpackPlan(
       borrowsImage: pixels.isPlanar, borrowsLuma: format.lumaIsPlane && (hasImage || hasLumaPlane),
@@ -94,11 +98,11 @@ public final class FrameUnpacker: Unpacker {
   }
 
   public func deriveLuma(
-    _ slot: UnsafeMutablePointer<FrameStorage>, version: Int, format: FrameFormat,
+    _ slot: UnsafeMutablePointer<FrameStorage>, version: VersionIndex, format: FrameFormat,
     parts: FrameParts
   ) {
     guard let image = format.image else { return }
-    let target = unsafe slot.pointee.versions + version
+    let target = unsafe slot.pointee.versions + version.place
     let source = unsafe LumaSource(
       target.pointee.image.planes[0], image, range: format.color.range)
     unsafe luma.write(

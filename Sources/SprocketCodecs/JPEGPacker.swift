@@ -1,5 +1,6 @@
 public import SprocketCore
 internal import SprocketJPEG
+internal import SprocketPixels
 
 /// Encodes pictures as JPEG: the planes as they are, in their own subsampling. Samples of more than 8
 /// bits are rounded to 8.
@@ -18,7 +19,7 @@ public final class JPEGPacker: Packer {
     /// More than 8 bits per sample are made 8.
     public let isReduced: Bool
     let format: FrameFormat
-    let subsampling: JPEGSubsampling
+    let subsampling: ChromaSubsampling
 
     public var isGray: Bool { subsampling == .gray }
     /// Bytes that each packer allocates beside its images.
@@ -26,7 +27,7 @@ public final class JPEGPacker: Packer {
   }
 
   private let format: FrameFormat
-  private let subsampling: JPEGSubsampling
+  private let subsampling: ChromaSubsampling
   private let quality: Int
   private let isLuma: Bool
   private var encoder: JPEGEncoder
@@ -35,8 +36,8 @@ public final class JPEGPacker: Packer {
   /// `nil` where there is no picture, or JPEG has none of that size.
   public static func requirements(_ format: FrameFormat) -> Requirements? {
     guard let image = format.image else { return nil }
-    let isDeepGrey = image.isDeep && image.reduced == .grey
-    guard let subsampling = image.reduced.subsampling,
+    let isDeepGrey = image.isDeep && image.isGrey
+    guard let subsampling = image.subsampling,
       let size = JPEGEncoder.maximumSize(
         width: format.width, height: format.height, subsampling: subsampling)
     else { return nil }
@@ -77,9 +78,27 @@ public final class JPEGPacker: Packer {
     return count
   }
 
+  /// Encodes planes of 8 bits that lie one behind the other, unpadded.
+  package func pack(planes: Span<UInt8>, into bytes: inout MutableSpan<UInt8>) -> Int? {
+    unsafe planes.withUnsafeBufferPointer { memory in
+      var start = 0
+      func next(_ index: Int) -> PlaneBytes? {
+        guard index < subsampling.planeCount else { return nil }
+        let image = PixelFormat(subsampling)
+        let size = image.planeSize(index, width: format.width, height: format.height)
+        let rows = unsafe UnsafeBufferPointer(rebasing: memory[start...])
+        start += size.bytesPerRow * size.rows
+        return unsafe self.planes.prepared(index, PlaneBytes(rows, stride: size.bytesPerRow))
+      }
+      guard let y = next(0) else { return nil }
+      let u = next(1)
+      return encode(y, u, next(2), into: &bytes)
+    }
+  }
+
   private func encode(_ luma: borrowing Plane, into bytes: inout MutableSpan<UInt8>) -> Int? {
     unsafe luma.withUnsafeRows { memory, stride in
-      let y = unsafe planes.prepared(0, JPEGPlane(memory, stride: stride))
+      let y = unsafe planes.prepared(0, PlaneBytes(memory, stride: stride))
       return encode(y, nil, nil, into: &bytes)
     }
   }
@@ -87,11 +106,11 @@ public final class JPEGPacker: Packer {
   private func encode(_ image: borrowing ImageView, into bytes: inout MutableSpan<UInt8>) -> Int? {
     if image.planeCount == 1 { return encode(image[plane: 0], into: &bytes) }
     return unsafe image[plane: 0].withUnsafeRows { memory, stride in
-      let y = unsafe planes.prepared(0, JPEGPlane(memory, stride: stride))
+      let y = unsafe planes.prepared(0, PlaneBytes(memory, stride: stride))
       return unsafe image[plane: 1].withUnsafeRows { memory, stride in
-        let u = unsafe planes.prepared(1, JPEGPlane(memory, stride: stride))
+        let u = unsafe planes.prepared(1, PlaneBytes(memory, stride: stride))
         return unsafe image[plane: 2].withUnsafeRows { memory, stride in
-          let v = unsafe planes.prepared(2, JPEGPlane(memory, stride: stride))
+          let v = unsafe planes.prepared(2, PlaneBytes(memory, stride: stride))
           return encode(y, u, v, into: &bytes)
         }
       }
@@ -99,7 +118,7 @@ public final class JPEGPacker: Packer {
   }
 
   private func encode(
-    _ y: JPEGPlane, _ u: JPEGPlane?, _ v: JPEGPlane?, into bytes: inout MutableSpan<UInt8>
+    _ y: PlaneBytes, _ u: PlaneBytes?, _ v: PlaneBytes?, into bytes: inout MutableSpan<UInt8>
   ) -> Int? {
     do throws(JPEGError) {
       return try encoder.encode(

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import SprocketCore
 internal import SprocketJPEG
+internal import SprocketPixels
 
 /// A JPEG decoder, what it is to make of frames of one format, and memory for full luma that nobody
 /// declared but that scaled luma is made from.
@@ -15,7 +16,7 @@ struct JPEGWorker: ~Copyable {
   }
 
   var decoder: JPEGDecoder
-  let subsampling: JPEGSubsampling
+  let subsampling: ChromaSubsampling
   let way: Way
   private let memory: UnsafeMutablePointer<UInt8>?
   private let width: Int
@@ -56,89 +57,6 @@ struct JPEGWorker: ~Copyable {
   var hiddenLuma: PlaneStorage? {
     unsafe memory.map {
       unsafe PlaneStorage(base: $0, stride: width, bytesPerRow: width, rows: height)
-    }
-  }
-}
-
-extension FrameUnpacker {
-  /// False when the JPEG is damaged, or not of the size and subsampling that `format` says.
-  func unpackJPEG(_ slot: UnsafeMutablePointer<FrameStorage>, _ format: FrameFormat) -> Bool {
-    let count = unsafe slot.pointee.records[0].byteCount
-    guard jpeg != nil, count > 0 else { return false }
-    let bytes = unsafe Span(
-      _unsafeStart: UnsafePointer(slot.pointee.source.planes[0].base), count: count)
-    let version = unsafe slot.pointee.versions
-    do throws(JPEGError) {
-      let decoded =
-        format.hasFieldImages
-        ? unsafe try decodeFields(bytes, to: version, format)
-        : unsafe try decode(bytes, to: version, format)
-      guard let full = unsafe decoded else { return true }
-      unsafe luma.scale(
-        full, width: format.width, height: format.height, to: version, column: 0, row: 0,
-        parts: parts)
-      return true
-    } catch {
-      return false
-    }
-  }
-
-  /// Decodes both fields, each into every other row; returns full luma to be scaled.
-  private func decodeFields(
-    _ bytes: Span<UInt8>, to version: UnsafeMutablePointer<VersionStorage>, _ format: FrameFormat
-  ) throws(JPEGError) -> PlaneStorage? {
-    guard let way = jpeg?.way, let subsampling = jpeg?.subsampling else { return nil }
-    guard let fields = try FieldImages(bytes), fields.height == format.height else {
-      throw .truncated
-    }
-    let planes = unsafe version.pointee.image.planes
-    let luma = unsafe way == .image ? planes[0] : jpeg?.hiddenLuma ?? version.pointee.luma[0]
-    let hasChroma = subsampling != .gray
-    for index in 0..<2 {
-      let isLower = (index == 0) == (format.presentation.fieldOrder == .bottomFirst)
-      let image = bytes.extracting(index == 0 ? fields.firstRange : fields.secondRange)
-      let height = (format.height + (isLower ? 0 : 1)) / 2
-      let y = unsafe luma.jpegTarget.field(startsAtSecondRow: isLower)
-      if way == .image {
-        unsafe try jpeg?.decoder.decodePlanes(
-          image, width: format.width, height: height, subsampling: subsampling, y: y,
-          u: hasChroma ? planes[1].jpegTarget.field(startsAtSecondRow: isLower) : nil,
-          v: hasChroma ? planes[2].jpegTarget.field(startsAtSecondRow: isLower) : nil)
-      } else {
-        try jpeg?.decoder.decodeLuma(
-          image, width: format.width, height: height, subsampling: subsampling, into: y)
-      }
-    }
-    if way == .image { unsafe version.pointee.luma[0] = unsafe planes[0] }
-    return unsafe luma
-  }
-
-  /// Decodes what is declared; returns full luma to be scaled.
-  private func decode(
-    _ bytes: Span<UInt8>, to version: UnsafeMutablePointer<VersionStorage>, _ format: FrameFormat
-  ) throws(JPEGError) -> PlaneStorage? {
-    guard let way = jpeg?.way, let subsampling = jpeg?.subsampling else { return nil }
-    let (width, height) = (format.width, format.height)
-    switch way {
-    case .image:
-      let planes = unsafe version.pointee.image.planes
-      let hasChroma = subsampling != .gray
-      unsafe try jpeg?.decoder.decodePlanes(
-        bytes, width: width, height: height, subsampling: subsampling, y: planes[0].jpegTarget,
-        u: hasChroma ? planes[1].jpegTarget : nil, v: hasChroma ? planes[2].jpegTarget : nil)
-      unsafe version.pointee.luma[0] = unsafe planes[0]
-      return unsafe planes[0]
-    case .fullLuma, .hiddenLuma:
-      let plane = unsafe jpeg?.hiddenLuma ?? version.pointee.luma[0]
-      unsafe try jpeg?.decoder.decodeLuma(
-        bytes, width: width, height: height, subsampling: subsampling, into: plane.jpegTarget)
-      return unsafe plane
-    case .eighth:
-      let plane = unsafe version.pointee.luma[Int(LumaScale.eighth.rawValue)]
-      unsafe try jpeg?.decoder.decodeLuma(
-        bytes, width: width, height: height, subsampling: subsampling, scale: .eighth,
-        into: plane.jpegTarget)
-      return nil
     }
   }
 }

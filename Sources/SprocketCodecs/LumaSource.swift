@@ -1,4 +1,5 @@
 internal import SprocketCore
+internal import SprocketPixels
 internal import SprocketYUV
 
 /// Where luma comes from: a plane, how samples lie in it, and whether they are full range.
@@ -18,15 +19,13 @@ struct LumaSource {
   init(_ plane: PlaneStorage, _ format: PixelFormat, range: Color.Range) {
     unsafe self.plane = unsafe plane
     layout =
-      switch format {
-      case .yuyv, .uyvy: .packed(format == .yuyv ? .yuyv : .uyvy)
-      default:
-        switch format.bitsPerSample {
-        case 10: .tenBits
-        case 12: .twelveBits
-        case 16: .sixteenBits
-        default: format.rgbOrder.map { .rgb($0) } ?? .bytes
-        }
+      switch format.layout {
+      case .packed422(let order): .packed(order)
+      case .rgb(let order): .rgb(order)
+      case .planar(_, .ten, _): .tenBits
+      case .planar(_, .twelve, _): .twelveBits
+      case .planar(_, .sixteen, _): .sixteenBits
+      case .planar(_, .eight, _), .semiPlanar420, .jpeg, .bayer: .bytes
       }
     isLimited = range == .limited && format.rgbOrder == nil
   }
@@ -67,18 +66,5 @@ struct LumaSource {
         from(bytes, bytes * width), order, y: to, width: width, height: height)
     }
     if isLimited { LumaConversion.limitedToFull(to, width: width, height: height) }
-  }
-}
-
-extension PixelFormat {
-  /// How red, green and blue lie; `nil` for all but RGB.
-  var rgbOrder: RGBOrder? {
-    switch self {
-    case .rgb24: .rgb
-    case .bgr24: .bgr
-    case .bgr32: .bgrx
-    case .rgb32: .xrgb
-    default: nil
-    }
   }
 }

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import SprocketJPEG
+internal import SprocketPixels
 
 /// Copies of a picture's planes in the layout that the JPEG encoder needs. A plane that already has
 /// this layout is not copied.
@@ -33,7 +34,7 @@ final class PlaneCopies {
 
   /// Throws where there is no memory.
   static func make(
-    _ subsampling: JPEGSubsampling, width: Int, height: Int, bits: Int, expands: Bool
+    _ subsampling: ChromaSubsampling, width: Int, height: Int, bits: Int, expands: Bool
   ) throws(JPEGError) -> PlaneCopies {
     let needed = byteCount(
       subsampling, width: width, height: height, bits: bits, expands: expands)
@@ -65,7 +66,7 @@ final class PlaneCopies {
 
   /// Bytes that such copies take.
   static func byteCount(
-    _ subsampling: JPEGSubsampling, width: Int, height: Int, bits: Int, expands: Bool
+    _ subsampling: ChromaSubsampling, width: Int, height: Int, bits: Int, expands: Bool
   ) -> Int {
     let converts = expands || bits > 8
     return shapes(subsampling, width: width, height: height).reduce(0) {
@@ -73,7 +74,7 @@ final class PlaneCopies {
     }
   }
 
-  private static func shapes(_ subsampling: JPEGSubsampling, width: Int, height: Int) -> [Shape] {
+  private static func shapes(_ subsampling: ChromaSubsampling, width: Int, height: Int) -> [Shape] {
     (0..<subsampling.planeCount).map { plane in
       let paddedWidth = subsampling.planeWidth(plane, imageWidth: width)
       let paddedHeight = subsampling.planeHeight(plane, imageHeight: height)
@@ -89,7 +90,7 @@ final class PlaneCopies {
   }
 
   /// `plane` itself if it needs no copy.
-  func prepared(_ index: Int, _ plane: JPEGPlane) -> JPEGPlane {
+  func prepared(_ index: Int, _ plane: PlaneBytes) -> PlaneBytes {
     let shape = shapes[index]
     guard converts || shape.isPadded else { return plane }
     var start = 0
@@ -99,7 +100,7 @@ final class PlaneCopies {
     let target = unsafe UnsafeMutableBufferPointer(
       start: memory + start, count: shape.byteCount)
     let rowBytes = isDeep ? 2 * shape.width : shape.width
-    plane.copy(width: rowBytes, height: shape.height) { source, row in
+    plane.forEachRow(width: rowBytes, height: shape.height) { source, row in
       let to = unsafe target.baseAddress.unsafelyUnwrapped + row * shape.paddedWidth
       var span = unsafe MutableSpan(_unsafeStart: to, count: shape.paddedWidth)
       fill(&span, from: source, isLuma: index == 0)
@@ -108,7 +109,7 @@ final class PlaneCopies {
       let to = unsafe memory + start + row * shape.paddedWidth
       unsafe to.update(from: to - shape.paddedWidth, count: shape.paddedWidth)
     }
-    return unsafe JPEGPlane(UnsafeBufferPointer(target), stride: shape.paddedWidth)
+    return unsafe PlaneBytes(UnsafeBufferPointer(target), stride: shape.paddedWidth)
   }
 
   private func fill(

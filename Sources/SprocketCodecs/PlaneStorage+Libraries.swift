@@ -1,6 +1,5 @@
 internal import SprocketCore
-internal import SprocketJPEG
-internal import SprocketYUV
+internal import SprocketPixels
 
 /// Planes as the wrappers of libraries want them. They check that rows lie within memory.
 extension PlaneStorage {
@@ -17,8 +16,8 @@ extension PlaneStorage {
   }
 
   /// A plane of the slot's own memory, with its two spare rows (see `VersionStorage`).
-  var jpegTarget: MutableJPEGPlane {
-    unsafe MutableJPEGPlane(
+  var paddedTarget: MutablePlaneBytes {
+    unsafe MutablePlaneBytes(
       UnsafeMutableBufferPointer(start: base, count: stride * (rows + 2)), stride: stride)
   }
 

@@ -48,6 +48,52 @@ public struct VersionStorage: BitwiseCopyable {
   public init() {}
 }
 
+/// One of a slot's records: the source's, or the copy that a lane works on.
+public struct RecordIndex: Sendable, Hashable, BitwiseCopyable {
+  @usableFromInline let place: Int
+
+  /// The record behind that many lanes.
+  init(behindLanes count: Int) { place = count }
+
+  public static let source = RecordIndex(behindLanes: 0)
+  public static func lane(_ index: Int) -> RecordIndex { RecordIndex(behindLanes: index + 1) }
+
+  /// The lane whose copy it is; `nil` for the source's.
+  public var lane: Int? { place == 0 ? nil : place - 1 }
+  /// What the one before, source or lane, sealed. Not to be asked of the source's.
+  var previous: RecordIndex { RecordIndex(behindLanes: place - 1) }
+}
+
+/// One of the versions of a frame's pixels.
+public struct VersionIndex: Sendable, Hashable, BitwiseCopyable, ExpressibleByIntegerLiteral {
+  public let place: Int
+
+  public init(_ place: Int) { self.place = place }
+  public init(integerLiteral place: Int) { self.place = place }
+
+  /// As the frame was unpacked.
+  public static let unpacked = VersionIndex(0)
+  /// What a stage that reads this one may write.
+  public var next: VersionIndex { VersionIndex(place + 1) }
+  /// What a stage read that wrote this one.
+  public var previous: VersionIndex { VersionIndex(place - 1) }
+}
+
+// By address, as `pointee`: a coroutine would allocate in a debug build.
+extension UnsafeMutablePointer where Pointee == FrameRecord {
+  public subscript(index: RecordIndex) -> FrameRecord {
+    @inlinable unsafeAddress { unsafe UnsafePointer(self + index.place) }
+    @inlinable nonmutating unsafeMutableAddress { unsafe self + index.place }
+  }
+}
+
+extension UnsafeMutablePointer where Pointee == VersionStorage {
+  public subscript(index: VersionIndex) -> VersionStorage {
+    @inlinable unsafeAddress { unsafe UnsafePointer(self + index.place) }
+    @inlinable nonmutating unsafeMutableAddress { unsafe self + index.place }
+  }
+}
+
 /// All that belongs to one slot.
 @unsafe
 public struct FrameStorage {

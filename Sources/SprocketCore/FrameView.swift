@@ -8,10 +8,10 @@
 public struct FrameView: ~Copyable {
   @usableFromInline let storage: UnsafeMutablePointer<FrameStorage>
   /// Which copy of the record is this lane's own.
-  @usableFromInline let lane: Int
+  @usableFromInline let lane: RecordIndex
   /// The image version that is read, and the one that may be written.
-  let version: Int
-  let written: Int?
+  let version: VersionIndex
+  let written: VersionIndex?
   let isInPlace: Bool
   public let format: FrameFormat
   let writtenFormat: FrameFormat
@@ -131,10 +131,9 @@ func wrongValue(_ field: ReportFieldDescription, index: Int, size: Int) -> Never
 
 /// Which pixels a stage or a sink reads and writes; worked out by the engine at configure.
 public struct FrameAccess: Sendable {
-  /// Index into `FrameStorage.records`.
-  public var lane: Int
-  public var version: Int
-  public var written: Int?
+  public var lane: RecordIndex
+  public var version: VersionIndex
+  public var written: VersionIndex?
   public var isInPlace: Bool
   public var format: FrameFormat
   /// What a writer makes of it; may differ for `.nextImage`.
@@ -145,7 +144,8 @@ public struct FrameAccess: Sendable {
   public var lookahead = 0
 
   public init(
-    lane: Int, version: Int, written: Int? = nil, isInPlace: Bool = false, format: FrameFormat,
+    lane: RecordIndex, version: VersionIndex, written: VersionIndex? = nil, isInPlace: Bool = false,
+    format: FrameFormat,
     writtenFormat: FrameFormat? = nil,
     parts: FrameParts
   ) {
@@ -182,15 +182,15 @@ public struct Neighbours: BitwiseCopyable {
 public struct NeighbourFrame: ~Escapable {
   let storage: UnsafeMutablePointer<FrameStorage>
   /// The lane before the one that looks: what it sealed is what is seen.
-  let lane: Int
-  let version: Int
+  let lane: RecordIndex
+  let version: VersionIndex
   let parts: FrameParts
   public let format: FrameFormat
 
   @_lifetime(borrow frame)
   init(_ storage: UnsafeMutablePointer<FrameStorage>, of frame: borrowing FrameView) {
     unsafe self.storage = unsafe storage
-    lane = frame.lane - 1
+    lane = frame.lane.previous
     version = frame.version
     parts = frame.parts
     format = frame.format

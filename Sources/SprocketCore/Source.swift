@@ -149,7 +149,7 @@ public struct CaptureSlot: ~Copyable {
     var image = unsafe ImageStorage()
     guard count > 0, let memory = unsafe storage.pointee.sourceMemory else {
       unsafe storage.pointee.source = unsafe image
-      unsafe storage.pointee.records[0].byteCount = 0
+      unsafe storage.pointee.records[.source].byteCount = 0
       return
     }
     let base = unsafe memory.assumingMemoryBound(to: UInt8.self)
@@ -160,7 +160,7 @@ public struct CaptureSlot: ~Copyable {
         packedAt: base, format: format.pixelFormat, width: format.width, height: format.height)
     }
     unsafe storage.pointee.source = unsafe image
-    unsafe storage.pointee.records[0].byteCount = count
+    unsafe storage.pointee.records[.source].byteCount = count
   }
 
   /// Lends the source's own memory: one plane of encoded bytes, or the planes of a picture.
@@ -169,7 +169,7 @@ public struct CaptureSlot: ~Copyable {
     _ image: ImageStorage, byteCount: Int, handle: UnsafeMutableRawPointer
   ) {
     unsafe storage.pointee.source = unsafe image
-    unsafe storage.pointee.records[0].byteCount = byteCount
+    unsafe storage.pointee.records[.source].byteCount = byteCount
     unsafe storage.pointee.lent = unsafe handle
   }
 }

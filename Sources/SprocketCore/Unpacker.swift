@@ -12,7 +12,7 @@ public protocol Unpacker: AnyObject {
   func unpack(_ slot: UnsafeMutablePointer<FrameStorage>) -> Bool
   /// Fills the luma of `version` from its image, after a stage wrote that.
   func deriveLuma(
-    _ slot: UnsafeMutablePointer<FrameStorage>, version: Int, format: FrameFormat,
+    _ slot: UnsafeMutablePointer<FrameStorage>, version: VersionIndex, format: FrameFormat,
     parts: FrameParts)
 }
 

@@ -7,12 +7,13 @@ public import SprocketCore
 public final class BackgroundWork<Value>: @unchecked Sendable {
   private var body: (() throws -> Value)?
   private var result: Result<Value, any Error>?
-  private var thread: EngineThread?
+  private let thread: JobThread
 
   /// Starts `body`. The kernel shows the first 15 bytes of `name`. Throws where no thread can be had.
   public init(_ name: String, _ body: @escaping () throws -> Value) throws(RunError) {
     self.body = body
-    thread = try EngineThread(name) { self.run() }
+    thread = try JobThread(name)
+    thread.perform { self.run() }
   }
 
   private func run() {
@@ -21,13 +22,11 @@ public final class BackgroundWork<Value>: @unchecked Sendable {
     result = Result { try body() }
   }
 
-  /// True once `body` has returned; waits for `limit` at most. For one thread at a time.
+  /// True once `body` has returned; waits for `limit` at most.
   public func wait(for limit: Duration) -> Bool {
-    thread?.join(until: deadline(in: limit.nanosecondCount)) ?? true
+    thread.wait(until: deadline(in: limit.nanosecondCount))
   }
 
   /// What `body` returned or threw; `nil` before `wait` has returned true, and once it was taken.
-  public func take() -> Result<Value, any Error>? {
-    thread?.isDone == false ? nil : result.take()
-  }
+  public func take() -> Result<Value, any Error>? { thread.isIdle ? result.take() : nil }
 }

@@ -61,7 +61,7 @@ struct ChainPlan {
   var lanes: [Lane] = []
   var versions: [Version]
   /// Per stage: the version that it reads.
-  var readVersion: [Int] = []
+  var readVersion: [VersionIndex] = []
   var sinkParts: FrameParts
   var unpacks = false
 
@@ -103,7 +103,7 @@ struct ChainPlan {
 
   private mutating func planVersions(_ stages: [ChainStage]) {
     for stage in stages {
-      readVersion.append(versions.count - 1)
+      readVersion.append(lastVersion)
       versions[versions.count - 1].parts.formUnion(stage.declared.parts)
       if stage.declared.writing != nil, let next = stage.declared.format {
         versions.append(Version(format: next))
@@ -117,13 +117,13 @@ struct ChainPlan {
   private mutating func planWriting(_ stages: [ChainStage]) {
     for (index, stage) in stages.enumerated() {
       guard let writing = stage.declared.writing else { continue }
-      let from = readVersion[index]
+      let from = readVersion[index].place
       guard writing == .inPlace else { continue }
       // Walk back over versions that share this memory: does anybody before look around in them?
       var first = from
       while first > 0, versions[first].isInPlace { first -= 1 }
       let isStillRead = stages[...index].indices.contains { earlier in
-        stages[earlier].declared.looksAround && (first...from).contains(readVersion[earlier])
+        stages[earlier].declared.looksAround && (first...from).contains(readVersion[earlier].place)
       }
       if isStillRead || (first == 0 && versions[0].borrowsImage) {
         versions[from + 1].copiesFirst = true
@@ -167,8 +167,10 @@ struct ChainPlan {
     }
   }
 
-  /// The copy of the record that a lane reads: 0 is the source's.
-  func upstream(ofLane index: Int) -> Int { lanes[index].followsSource ? 0 : index }
+  /// The copy of the record that a lane reads.
+  func upstream(ofLane index: Int) -> RecordIndex {
+    lanes[index].followsSource || index == 0 ? .source : .lane(index - 1)
+  }
 
   /// Whether a lane is the chain's last.
   func isChainEnd(_ index: Int) -> Bool {
@@ -180,8 +182,8 @@ struct ChainPlan {
     let declared = stages[index].declared
     let version = readVersion[index]
     var access = FrameAccess(
-      lane: lane + 1, version: version, written: declared.writing == nil ? nil : version + 1,
-      isInPlace: declared.writing == .inPlace, format: versions[version].format,
+      lane: .lane(lane), version: version, written: declared.writing == nil ? nil : version.next,
+      isInPlace: declared.writing == .inPlace, format: self[version].format,
       writtenFormat: declared.format, parts: declared.parts)
     access.history = declared.history
     access.lookahead = declared.lookahead
@@ -191,9 +193,9 @@ struct ChainPlan {
   /// Whether anything happens to a frame before sinks come in.
   var hasProcessing: Bool { lanes.contains { $0.steps.contains(where: \.isProcessing) } }
 
-  /// Where a sink taps, as an index of records: the lane that packs, or selects, for it; else the last
+  /// Whose record a sink reads: the lane that packs, or selects, for it; else the last
   /// that processes, so that nobody waits for another's packing; or the source.
-  func tap(packs: Bool, selects: Bool, source: Bool) -> Int {
+  func tap(packs: Bool, selects: Bool, source: Bool) -> RecordIndex {
     let last = lanes.lastIndex { lane in
       source
         ? packs && lane.followsSource
@@ -201,14 +203,19 @@ struct ChainPlan {
           ? lane.steps.contains(.pack)
           : selects ? lane.steps.contains(.select) : lane.steps.contains(where: \.isProcessing)
     }
-    return last.map { $0 + 1 } ?? 0
+    return last.map { .lane($0) } ?? .source
   }
+
+  /// The pixels at the chain's end.
+  var lastVersion: VersionIndex { VersionIndex(versions.count - 1) }
+
+  subscript(version: VersionIndex) -> Version { versions[version.place] }
 
   /// What sinks may touch: the chain's end.
   var sinkAccess: FrameAccess {
     FrameAccess(
-      lane: lanes.count, version: versions.count - 1,
-      format: versions[versions.count - 1].format, parts: sinkParts)
+      lane: lanes.isEmpty ? .source : .lane(lanes.count - 1), version: lastVersion,
+      format: self[lastVersion].format, parts: sinkParts)
   }
 
   /// What was laid out as asked and is not worth much.

@@ -138,7 +138,7 @@ extension Engine {
     var lanes: [RingPlan.Lane] = []
     for (index, lane) in plan.lanes.enumerated() {
       // Live, a lane keeps what sinks that follow it may still have to take.
-      let kept = isLive ? sinks.filter { $0.tap == index + 1 }.longestBacklog : 0
+      let kept = isLive ? sinks.filter { $0.tap == .lane(index) }.longestBacklog : 0
       lanes.append(
         RingPlan.Lane(
           upstream: .record(plan.upstream(ofLane: index)), workers: lane.workers,
@@ -169,8 +169,8 @@ extension [SinkState] {
 }
 
 extension RingPlan.Upstream {
-  /// The cursor of who seals a frame's record number `index`: 0 is the source.
-  static func record(_ index: Int) -> RingPlan.Upstream {
-    index == 0 ? .source : .lane(index - 1)
+  /// The cursor of who seals a frame's record.
+  static func record(_ index: RecordIndex) -> RingPlan.Upstream {
+    index.lane.map { .lane($0) } ?? .source
   }
 }

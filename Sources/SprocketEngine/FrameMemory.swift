@@ -109,7 +109,7 @@ struct SlotLayout {
   private var packedAt = 0
 
   private struct PlanePlace {
-    let version: Int
+    let version: VersionIndex
     /// 0 to 2 for the image, 3 to 6 for luma by scale.
     let index: Int
     let offset: Int
@@ -126,7 +126,9 @@ struct SlotLayout {
       records: plan.lanes.count + 1, versions: plan.versions.count, sinks: packedCapacities.count,
       stages: stages)
     addSource(source.capacity, isEncoded: source.format.pixelFormat.isEncoded)
-    for (index, version) in plan.versions.enumerated() { add(version, index: index) }
+    for (index, version) in plan.versions.enumerated() {
+      add(version, VersionIndex(index))
+    }
     addReports(reportBytes)
     for capacity in packedCapacities { addPacked(capacity) }
     close()
@@ -152,12 +154,12 @@ struct SlotLayout {
     _ = reserve(0, alignment: isEncoded ? FrameMemory.page : FrameMemory.alignment)
   }
 
-  private mutating func add(_ version: ChainPlan.Version, index: Int) {
+  private mutating func add(_ version: ChainPlan.Version, _ index: VersionIndex) {
     let format = version.format
     guard let image = format.image else { return }
-    let name = index == 0 ? "" : " after write \(index)"
+    let name = index == .unpacked ? "" : " after write \(index.place)"
     let before = size
-    if !version.borrowsImage, version.parts.contains(.image) || index > 0 {
+    if !version.borrowsImage, version.parts.contains(.image) || index != .unpacked {
       for plane in 0..<image.planeCount {
         let extent = image.plane(plane, width: format.width, height: format.height)
         place(extent.bytesPerRow, extent.rows, version: index, index: plane)
@@ -175,7 +177,7 @@ struct SlotLayout {
   }
 
   /// Rows start on a cache line; two spare rows, since turbojpeg writes whole chroma blocks.
-  private mutating func place(_ bytesPerRow: Int, _ rows: Int, version: Int, index: Int) {
+  private mutating func place(_ bytesPerRow: Int, _ rows: Int, version: VersionIndex, index: Int) {
     let stride = (bytesPerRow + 63) & ~63
     let offset = reserve(stride * (rows + 2))
     planes.append(

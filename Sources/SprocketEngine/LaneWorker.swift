@@ -20,7 +20,7 @@ final class LaneWorker: @unchecked Sendable {
   private let lane: ChainPlan.Lane
   private let isLastLane: Bool
   /// The record that it starts from.
-  private let upstream: Int
+  private let upstream: RecordIndex
   private let lastStageStep: Int?
   private let wait: WaitStrategy
   /// By step; `nil` for a step that is not a stage.
@@ -111,7 +111,7 @@ final class LaneWorker: @unchecked Sendable {
 
   private func process(_ slot: UnsafeMutablePointer<FrameStorage>, sequence: UInt64) {
     let records = unsafe slot.pointee.records
-    unsafe records[laneIndex + 1] = records[upstream]
+    unsafe records[.lane(laneIndex)] = records[upstream]
     // Who taps the source wants what is damaged too.
     let isWanted = unsafe lane.followsSource || records[upstream].isAlive
     guard isWanted, !epoch.isFlushing else { return }
@@ -121,13 +121,14 @@ final class LaneWorker: @unchecked Sendable {
     for (index, step) in lane.steps.enumerated() {
       let isKept = unsafe perform(step, index, slot, sequence: sequence, time: time)
       let done = monotonicNow()
-      let (number, fate) = unsafe (records[laneIndex + 1].number, records[laneIndex + 1].chainFate)
+      let number = unsafe records[.lane(laneIndex)].number
+      let fate = unsafe records[.lane(laneIndex)].chainFate
       meter.record(index, frame: number, from: time, to: done, fate: isKept ? nil : fate)
       time = done
       if isSampled { used = meter.sample(index, since: used) }
       if !isKept { return }
-      if index == lastStageStep { unsafe records[laneIndex + 1].processed = time }
-      if step == .unpack { unsafe records[laneIndex + 1].unpacked = time }
+      if index == lastStageStep { unsafe records[.lane(laneIndex)].processed = time }
+      if step == .unpack { unsafe records[.lane(laneIndex)].unpacked = time }
     }
     if isLastLane { unsafe finishChain(slot, time: time) }
   }
@@ -137,7 +138,7 @@ final class LaneWorker: @unchecked Sendable {
     _ step: ChainPlan.Step, _ index: Int, _ slot: UnsafeMutablePointer<FrameStorage>,
     sequence: UInt64, time: Int64
   ) -> Bool {
-    code.enter(index, frame: unsafe slot.pointee.records[laneIndex + 1].number)
+    code.enter(index, frame: unsafe slot.pointee.records[.lane(laneIndex)].number)
     switch step {
     case .stage(let stage):
       return unsafe runStage(stage, index, slot, sequence: sequence, time: time)
@@ -178,13 +179,15 @@ final class LaneWorker: @unchecked Sendable {
     let around = unsafe stage.declared.looksAround ? look(around: sequence, stage) : .none
     var view = unsafe FrameView(
       unsafeStorage: slot, access: access, now: time, neighbours: around,
-      events: receiveEvents(instance, unsafe slot.pointee.records[laneIndex + 1].eventEnd))
+      events: receiveEvents(
+        instance, unsafe slot.pointee.records[.lane(laneIndex)].eventEnd))
     switch instance.stage.process(&view) {
     case .keep:
       if let written = access.written { unsafe deriveLuma(written, slot) }
       return true
     case .drop(let reason):
-      unsafe slot.pointee.records[laneIndex + 1].droppedBy = UInt8(truncatingIfNeeded: stageIndex)
+      unsafe slot.pointee.records[.lane(laneIndex)].droppedBy = UInt8(
+        truncatingIfNeeded: stageIndex)
       switch reason {
       case .late:
         late[index] += 1
@@ -211,7 +214,7 @@ final class LaneWorker: @unchecked Sendable {
       if addNeighbour(sequence - distance - 1, at: earlier) { earlier += 1 }
     }
     var later = 0
-    let passed = epoch.ring.passed(laneIndex == 0 ? .source : .lane(laneIndex - 1))
+    let passed = epoch.ring.passed(.record(upstream))
     for distance in 0..<UInt64(stage.declared.lookahead) where sequence + distance + 1 < passed {
       if addNeighbour(sequence + distance + 1, at: earlier + later) { later += 1 }
     }
@@ -220,43 +223,41 @@ final class LaneWorker: @unchecked Sendable {
 
   private func addNeighbour(_ sequence: UInt64, at index: Int) -> Bool {
     let slot = unsafe epoch.memory.slots + epoch.ring.slot(at: sequence)
-    guard unsafe slot.pointee.records[laneIndex].isAlive else { return false }
+    guard unsafe slot.pointee.records[upstream].isAlive else { return false }
     unsafe neighbours[index] = unsafe slot
     return true
   }
 
   /// Before a stage writes: the version's memory is the one before, a copy of it, or its own.
-  private func prepareVersion(_ written: Int, _ slot: UnsafeMutablePointer<FrameStorage>) {
-    let version = epoch.plan.versions[written]
+  private func prepareVersion(_ written: VersionIndex, _ slot: UnsafeMutablePointer<FrameStorage>) {
+    let version = epoch.plan[written]
     let versions = unsafe slot.pointee.versions
     if version.isInPlace {
-      unsafe versions[written].image = versions[written - 1].image
+      unsafe versions[written].image = versions[written.previous].image
     } else if version.copiesFirst, let planar = version.format.image {
       for plane in 0..<planar.planeCount {
         unsafe versions[written].image.planes[plane].copy(
-          from: versions[written - 1].image.planes[plane])
+          from: versions[written.previous].image.planes[plane])
       }
     }
   }
 
-  private func deriveLuma(_ written: Int, _ slot: UnsafeMutablePointer<FrameStorage>) {
-    let version = epoch.plan.versions[written]
+  private func deriveLuma(_ written: VersionIndex, _ slot: UnsafeMutablePointer<FrameStorage>) {
+    let version = epoch.plan[written]
     let wanted = version.parts.intersection(.anyLuma)
     guard !wanted.isEmpty, let unpacker else { return }
     unsafe unpacker.deriveLuma(slot, version: written, format: version.format, parts: wanted)
   }
 
   private func drop(_ slot: UnsafeMutablePointer<FrameStorage>, _ fate: Fate) {
-    unsafe slot.pointee.records[laneIndex + 1].chainFate = fate
-    let number = unsafe slot.pointee.records[laneIndex + 1].number
-    // Too late only where 65,536 numbers have passed meanwhile: then it counts as it stood.
-    _ = epoch.shared.tape.set(number, to: fate.rawValue)
-    epoch.shared.counters.decided[Int(fate.rawValue)].add()
+    unsafe slot.pointee.records[.lane(laneIndex)].chainFate = fate
+    let number = unsafe slot.pointee.records[.lane(laneIndex)].number
+    epoch.shared.mark(number, TapeEntry(fate))
   }
 
   private func sinkView(_ slot: UnsafeMutablePointer<FrameStorage>, time: Int64) -> FrameView {
     var access = epoch.plan.sinkAccess
-    access.lane = laneIndex + 1
+    access.lane = .lane(laneIndex)
     return unsafe FrameView(
       unsafeStorage: slot, access: access, now: time, neighbours: .none,
       reports: epoch.reports)

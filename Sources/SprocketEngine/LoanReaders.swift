@@ -9,17 +9,17 @@ internal import SprocketRing
 struct LoanReaders {
   /// A lane, and how far behind its cursor it still looks.
   private var lanes: [(lane: Int, history: UInt64)] = []
-  private var taps: [Int] = []
+  private var taps: [RingPlan.TapIndex] = []
 
   init(plan: ChainPlan, stages: [ChainStage], sinks: [SinkState]) {
     let first = plan.versions[0]
     let borrows = first.borrowsImage || first.borrowsLuma
     // Pixels that nobody wrote may be the source's memory.
-    func touches(_ parts: FrameParts, version: Int) -> Bool {
+    func touches(_ parts: FrameParts, version: VersionIndex) -> Bool {
       parts.contains(.encoded)
-        || (borrows && version == 0 && !parts.isDisjoint(with: .pixels))
+        || (borrows && version == .unpacked && !parts.isDisjoint(with: .pixels))
     }
-    let last = plan.versions.count - 1
+    let last = plan.lastVersion
     let packedParts = plan.sinkParts
     for (index, lane) in plan.lanes.enumerated() {
       let isReader = lane.steps.contains { step in
@@ -36,7 +36,7 @@ struct LoanReaders {
     }
     taps = sinks.indices.filter { index in
       sinks[index].setup.map { touches($0.parts, version: last) } ?? false
-    }
+    }.map { RingPlan.TapIndex($0) }
   }
 
   /// Nobody looks any more at what was lent for sequences below it.

@@ -55,14 +55,8 @@ struct MemoryPlan {
     }
   }
 
-  /// As people write it, to two digits and more.
   private static func text(_ bytes: Int?) -> String {
-    guard let bytes else { return "more memory than can be counted" }
-    let units: [(shift: Int, name: String)] = [(30, "GB"), (20, "MB"), (10, "kB")]
-    guard let unit = units.first(where: { bytes >> $0.shift >= 10 || $0.shift == 10 }) else {
-      return "\(bytes) bytes"
-    }
-    return "\(bytes >> unit.shift) \(unit.name)"
+    bytes.map { SystemMemory.text($0) } ?? "more memory than can be counted"
   }
 }
 

@@ -38,7 +38,7 @@ final class SinkWorker: @unchecked Sendable {
     trace?.thread.begin()
     defer { trace?.thread.end() }
     code.during {
-      var reader = epoch.ring.makeReader(tap: state.index)
+      var reader = epoch.ring.makeReader(tap: RingPlan.TapIndex(state.index))
       var waiter = Waiter(wait)
       loop: while true {
         switch reader.next() {

@@ -51,7 +51,7 @@ extension SourcePump {
     if isWithinLimit {
       taking = number
       guard takeEvents(of: number) else { return nil }
-      mark(number, frame.fate ?? .overrun, foundRoom: false)
+      shared.mark(number, TapeEntry(frame.fate ?? .overrun, foundRoom: false))
       taking = nil
     }
     return source.discard() ? true : nil

@@ -112,7 +112,9 @@ final class SourcePump: @unchecked Sendable {
 
   /// Publishes the epoch's end. A frame that the source did not come back from is `missing`.
   func endEpoch() {
-    if let number = taking, shared.tape.value(of: number) == 0 { mark(number, .missing) }
+    if let number = taking, shared.tape.value(of: number) == 0 {
+      shared.mark(number, TapeEntry(.missing))
+    }
     taking = nil
     producer?.producer.end()
     producer = nil
@@ -158,7 +160,7 @@ final class SourcePump: @unchecked Sendable {
         taking = number
         guard takeEvents(of: number) else { return nil }
         guard !frame.isOverrun, let (sequence, slot) = hand.producer.claim() else {
-          mark(number, frame.fate ?? .overrun, foundRoom: false)
+          shared.mark(number, TapeEntry(frame.fate ?? .overrun, foundRoom: false))
           taking = nil
           guard source.discard() else { return nil }
           tracer.add(.discard, frame: number, fate: frame.fate ?? .overrun)
@@ -208,7 +210,7 @@ final class SourcePump: @unchecked Sendable {
     if end > nextNumber {
       shared.tape.advance(to: end)
       shared.counters.produced.add(end - nextNumber)
-      for missing in nextNumber..<min(number, limit) { mark(missing, .missing) }
+      for missing in nextNumber..<min(number, limit) { shared.mark(missing, TapeEntry(.missing)) }
       nextNumber = end
     }
     if nextNumber >= limit { isLimitReached = true }
@@ -230,12 +232,6 @@ final class SourcePump: @unchecked Sendable {
     return true
   }
 
-  func mark(_ number: UInt64, _ fate: Fate, foundRoom: Bool = true) {
-    let entry = TapeEntry(fate, foundRoom: foundRoom)
-    _ = shared.tape.set(number, to: entry.value)
-    shared.counters.decided[Int(entry.value)].add()
-  }
-
   /// False when the source did not come back.
   private func fill(
     _ epoch: Epoch, slot index: Int, _ frame: ArrivedFrame, number: UInt64, isFirst: Bool
@@ -255,12 +251,12 @@ final class SourcePump: @unchecked Sendable {
     record.dequeued = lastArrival ?? 0
     if let fate = frame.fate {
       record.chainFate = fate
-      mark(number, fate)
+      shared.mark(number, TapeEntry(fate))
     } else if !epoch.plan.hasProcessing {
       record.processed = record.dequeued
     }
     record.eventEnd = shared.events.end
-    unsafe slot.pointee.records[0] = record
+    unsafe slot.pointee.records[.source] = record
     for sink in epoch.sinks { unsafe slot.pointee.packedCounts[sink.index] = 0 }
     var capture = unsafe CaptureSlot(unsafeStorage: slot, format: epoch.source.format)
     return source.take(into: &capture)

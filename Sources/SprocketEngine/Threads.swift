@@ -1,16 +1,9 @@
-// The one file that knows threads and clocks of the operating system.
+// The one file that knows threads of the operating system.
 
 internal import CSprocketSystem
 internal import Glibc
 internal import SprocketCore
 internal import Synchronization
-
-/// The monotonic clock, in nanoseconds.
-public func monotonicNow() -> Int64 {
-  var time = timespec()
-  unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-  return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-}
 
 /// The monotonic clock in so many nanoseconds; what would lie beyond its end is its end.
 package func deadline(in nanoseconds: Int64) -> Int64 {
@@ -20,20 +13,6 @@ package func deadline(in nanoseconds: Int64) -> Int64 {
 func deadline(_ nanoseconds: Int64, after time: Int64) -> Int64 {
   let (sum, isBeyond) = time.addingReportingOverflow(nanoseconds)
   return isBeyond ? .max : sum
-}
-
-/// CPU time that this process has used, in nanoseconds.
-func processCPUTime() -> Int64 { cpuTime(of: CLOCK_PROCESS_CPUTIME_ID) }
-
-/// CPU time that the calling thread has used, in nanoseconds. Unlike the other clocks this one costs a
-/// system call.
-func threadCPUTime() -> Int64 { cpuTime(of: CLOCK_THREAD_CPUTIME_ID) }
-
-/// 0 where there is no such clock.
-private func cpuTime(of clock: clockid_t) -> Int64 {
-  var time = timespec()
-  unsafe clock_gettime(clock, &time)
-  return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
 }
 
 /// Peak resident memory of this process, in bytes.
@@ -194,7 +173,7 @@ final class EngineThread: Sendable {
     if isDone { return state.used }
     var clock = clockid_t()
     guard unsafe pthread_getcpuclockid(handle, &clock) == 0 else { return 0 }
-    return SprocketEngine.cpuTime(of: clock)
+    return time(of: clock)
   }
 
   /// Waits for the body to return, until `deadline` (monotonic). False if it has not by then.
@@ -218,3 +197,10 @@ func futexWake(_ address: UnsafeRawPointer) { unsafe sprocket_futex_wake(address
 func spinPause() { sprocket_pause() }
 
 func yieldProcessor() { sched_yield() }
+
+/// Keeps the C library from giving each thread a heap, and with it 64 MB of address space, where
+/// `ulimit -v` bounds that. Then threads wait for each other when they allocate, which the engine's own do
+/// not do per frame. For the beginning of a program: it is a setting of the process.
+package func shareHeapIfLimited() {
+  if SystemMemory.addressSpaceLimit() != nil { sprocket_share_heap() }
+}

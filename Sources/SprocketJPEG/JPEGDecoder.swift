@@ -1,4 +1,5 @@
 internal import CSprocketJPEG
+public import SprocketPixels
 
 /// What a JPEG image's header says, as the decoder reads it.
 public struct JPEGHeader: Equatable, Sendable {
@@ -8,7 +9,7 @@ public struct JPEGHeader: Equatable, Sendable {
   public let height: Int
   /// `nil` if the image has no planes that ``JPEGDecoder/decodePlanes(_:width:height:subsampling:y:u:v:)``
   /// could write: another subsampling, RGB, CMYK.
-  public let subsampling: JPEGSubsampling?
+  public let subsampling: ChromaSubsampling?
 }
 
 /// Decodes JPEG images, one after the other.
@@ -58,7 +59,7 @@ public struct JPEGDecoder: ~Copyable {
     let hasPlanes = space == TJCS_YCbCr.rawValue || space == TJCS_GRAY.rawValue
     return JPEGHeader(
       width: Int(width), height: Int(height),
-      subsampling: hasPlanes ? JPEGSubsampling(code: subsampling) : nil)
+      subsampling: hasPlanes ? ChromaSubsampling(code: subsampling) : nil)
   }
 
   /// Decodes luma alone, in full or scaled down, into `plane`.
@@ -71,8 +72,8 @@ public struct JPEGDecoder: ~Copyable {
   ///
   /// The corresponding C function is `tjDecompress2`.
   public mutating func decodeLuma(
-    _ jpeg: Span<UInt8>, width: Int, height: Int, subsampling: JPEGSubsampling? = nil,
-    scale: JPEGScale = .full, into plane: MutableJPEGPlane
+    _ jpeg: Span<UInt8>, width: Int, height: Int, subsampling: ChromaSubsampling? = nil,
+    scale: JPEGScale = .full, into plane: MutablePlaneBytes
   ) throws(JPEGError) {
     let header = try header(jpeg)
     guard header.width == width, header.height == height,
@@ -81,13 +82,11 @@ public struct JPEGDecoder: ~Copyable {
       throw .unexpectedImage(width: header.width, height: header.height)
     }
     let (outputWidth, outputHeight) = (scale.scaled(width), scale.scaled(height))
-    checkPlane(
-      "luma", stride: plane.stride, byteCount: plane.byteCount, width: outputWidth,
-      height: outputHeight)
+    let (base, stride) = unsafe plane.checked(outputWidth, outputHeight)
     let result = unsafe jpeg.withUnsafeBufferPointer { bytes in
       unsafe tjDecompress2(
-        handle, bytes.baseAddress, UInt(bytes.count), plane.base, Int32(outputWidth),
-        Int32(plane.stride), Int32(outputHeight), Int32(TJPF_GRAY.rawValue), TJFLAG_LIMITSCANS)
+        handle, bytes.baseAddress, UInt(bytes.count), base, Int32(outputWidth), stride,
+        Int32(outputHeight), Int32(TJPF_GRAY.rawValue), TJFLAG_LIMITSCANS)
     }
     if result != 0 { try checkMessage(jpeg) }
   }
@@ -95,41 +94,27 @@ public struct JPEGDecoder: ~Copyable {
   /// Decodes the planes as they are in the image, without conversion.
   ///
   /// Samples are full range, with the matrix of BT.601 (JFIF). The planes must have room for
-  /// ``JPEGSubsampling/planeWidth(_:imageWidth:)`` by ``JPEGSubsampling/planeHeight(_:imageHeight:)``
+  /// ``ChromaSubsampling/planeWidth(_:imageWidth:)`` by ``ChromaSubsampling/planeHeight(_:imageHeight:)``
   /// samples, which for odd sizes is a little more than the image. `u` and `v` are not used for gray.
   ///
   /// The corresponding C function is `tjDecompressToYUVPlanes`.
   public mutating func decodePlanes(
-    _ jpeg: Span<UInt8>, width: Int, height: Int, subsampling: JPEGSubsampling,
-    y: MutableJPEGPlane, u: MutableJPEGPlane? = nil, v: MutableJPEGPlane? = nil
+    _ jpeg: Span<UInt8>, width: Int, height: Int, subsampling: ChromaSubsampling,
+    y: MutablePlaneBytes, u: MutablePlaneBytes? = nil, v: MutablePlaneBytes? = nil
   ) throws(JPEGError) {
     let header = try header(jpeg)
     guard let found = header.subsampling else { throw .unsupportedSubsampling }
     guard header.width == width, header.height == height, found == subsampling else {
       throw .unexpectedImage(width: header.width, height: header.height)
     }
-    var planes: InlineArray<3, UnsafeMutablePointer<UInt8>?> = [nil, nil, nil]
-    var strides: InlineArray<3, Int32> = [0, 0, 0]
-    for index in 0..<subsampling.planeCount {
-      guard let plane = index == 0 ? y : index == 1 ? u : v else {
-        preconditionFailure("an image with chroma needs three planes")
-      }
-      checkPlane(
-        index == 0 ? "luma" : "chroma", stride: plane.stride, byteCount: plane.byteCount,
-        width: subsampling.planeWidth(index, imageWidth: width),
-        height: subsampling.planeHeight(index, imageHeight: height))
-      unsafe planes[index] = unsafe plane.base
-      strides[index] = Int32(plane.stride)
-    }
-    var planeSpan = unsafe planes.mutableSpan
-    var strideSpan = strides.mutableSpan
+    var table = PlaneTable(
+      PlaneBytes(y), u.map { PlaneBytes($0) }, v.map { PlaneBytes($0) }, subsampling, width: width,
+      height: height)
     let result = unsafe jpeg.withUnsafeBufferPointer { bytes in
-      unsafe planeSpan.withUnsafeMutableBufferPointer { planes in
-        unsafe strideSpan.withUnsafeMutableBufferPointer { strides in
-          unsafe tjDecompressToYUVPlanes(
-            handle, bytes.baseAddress, UInt(bytes.count), planes.baseAddress, Int32(width),
-            strides.baseAddress, Int32(height), TJFLAG_LIMITSCANS)
-        }
+      unsafe table.call { planes, strides in
+        unsafe tjDecompressToYUVPlanes(
+          handle, bytes.baseAddress, UInt(bytes.count), planes, Int32(width), strides,
+          Int32(height), TJFLAG_LIMITSCANS)
       }
     }
     if result != 0 { try checkMessage(jpeg) }

@@ -1,4 +1,5 @@
 internal import CSprocketJPEG
+public import SprocketPixels
 
 /// Encodes planar YUV or gray images as baseline JPEG, one after the other.
 ///
@@ -26,7 +27,7 @@ public struct JPEGEncoder: ~Copyable {
   ///
   /// The corresponding C function is `tjBufSize`.
   public static func maximumSize(
-    width: Int, height: Int, subsampling: JPEGSubsampling
+    width: Int, height: Int, subsampling: ChromaSubsampling
   ) -> Int? {
     // 65500 is libjpeg's JPEG_MAX_DIMENSION.
     guard 1...65500 ~= width, 1...65500 ~= height else { return nil }
@@ -37,13 +38,13 @@ public struct JPEGEncoder: ~Copyable {
   ///
   /// There must be ``maximumSize(width:height:subsampling:)`` bytes, whatever the result needs:
   /// the library does not check the end of a buffer. `quality` is 1 to 100. The planes must hold
-  /// ``JPEGSubsampling/planeWidth(_:imageWidth:)`` by ``JPEGSubsampling/planeHeight(_:imageHeight:)``
+  /// ``ChromaSubsampling/planeWidth(_:imageWidth:)`` by ``ChromaSubsampling/planeHeight(_:imageHeight:)``
   /// samples; for odd sizes, repeat the last column and row there. `u` and `v` are not used for gray.
   ///
   /// The corresponding C function is `tjCompressFromYUVPlanes`.
   public mutating func encode(
-    width: Int, height: Int, subsampling: JPEGSubsampling, y: JPEGPlane, u: JPEGPlane? = nil,
-    v: JPEGPlane? = nil, quality: Int, into output: inout MutableSpan<UInt8>
+    width: Int, height: Int, subsampling: ChromaSubsampling, y: PlaneBytes, u: PlaneBytes? = nil,
+    v: PlaneBytes? = nil, quality: Int, into output: inout MutableSpan<UInt8>
   ) throws(JPEGError) -> Int {
     precondition(1...100 ~= quality, "JPEG quality is 1 to 100, not \(quality)")
     guard
@@ -51,30 +52,15 @@ public struct JPEGEncoder: ~Copyable {
     else { throw .encodingFailed }
     guard output.count >= needed else { throw .bufferTooSmall(needed: needed) }
 
-    var planes: InlineArray<3, UnsafePointer<UInt8>?> = [nil, nil, nil]
-    var strides: InlineArray<3, Int32> = [0, 0, 0]
-    for index in 0..<subsampling.planeCount {
-      guard let plane = index == 0 ? y : index == 1 ? u : v else {
-        preconditionFailure("an image with chroma needs three planes")
-      }
-      checkPlane(
-        index == 0 ? "luma" : "chroma", stride: plane.stride, byteCount: plane.byteCount,
-        width: subsampling.planeWidth(index, imageWidth: width),
-        height: subsampling.planeHeight(index, imageHeight: height))
-      unsafe planes[index] = unsafe plane.base
-      strides[index] = Int32(plane.stride)
-    }
-    var planeSpan = unsafe planes.mutableSpan
-    let strideSpan = strides.span
+    var table = PlaneTable(y, u, v, subsampling, width: width, height: height)
     var size = UInt(output.count)
     let result = unsafe output.withUnsafeMutableBufferPointer { bytes in
       var base = bytes.baseAddress
-      return unsafe planeSpan.withUnsafeMutableBufferPointer { planes in
-        unsafe strideSpan.withUnsafeBufferPointer { strides in
+      return unsafe table.call { planes, strides in
+        unsafe planes.withMemoryRebound(to: UnsafePointer<UInt8>?.self, capacity: 3) { planes in
           unsafe tjCompressFromYUVPlanes(
-            handle, planes.baseAddress, Int32(width), strides.baseAddress, Int32(height),
-            subsampling.code, &base, &size, Int32(quality),
-            TJFLAG_NOREALLOC | TJFLAG_ACCURATEDCT)
+            handle, planes, Int32(width), strides, Int32(height), subsampling.code, &base, &size,
+            Int32(quality), TJFLAG_NOREALLOC | TJFLAG_ACCURATEDCT)
         }
       }
     }

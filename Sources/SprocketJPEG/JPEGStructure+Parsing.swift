@@ -1,3 +1,5 @@
+internal import SprocketPixels
+
 // The walk over an image's bytes, from one marker to the next.
 
 extension JPEGStructure {
@@ -92,7 +94,7 @@ extension JPEGStructure {
     switch components {
     case 1: subsampling = .gray
     case 3:
-      subsampling = JPEGSubsampling(
+      subsampling = ChromaSubsampling(
         luma: factors(jpeg, start: start, 0), blue: factors(jpeg, start: start, 1),
         red: factors(jpeg, start: start, 2))
     default: subsampling = nil

@@ -1,3 +1,5 @@
+public import SprocketPixels
+
 /// What the markers of a JPEG image say, and whether they make one whole image.
 ///
 /// This is the check that every frame of a Motion-JPEG camera goes through, also when nobody decodes
@@ -19,8 +21,8 @@ public struct JPEGStructure: Equatable, Sendable {
   public internal(set) var height = 0
   /// 1 for gray, 3 for YUV.
   public internal(set) var componentCount = 0
-  /// `nil` if there is no ``JPEGSubsampling`` of that shape.
-  public internal(set) var subsampling: JPEGSubsampling?
+  /// `nil` if there is no ``ChromaSubsampling`` of that shape.
+  public internal(set) var subsampling: ChromaSubsampling?
   /// Progressive rather than sequential.
   public internal(set) var isProgressive = false
   /// Whether the image brings Huffman tables. Motion-JPEG frames often do not and mean the standard

@@ -1,4 +1,5 @@
 internal import CSprocketLibAV
+internal import SprocketPixels
 
 /// Makes frames of formats that nobody here knows, and frames that are stored upside down, into ones
 /// that can be handed out.
@@ -20,8 +21,8 @@ struct Converter: ~Copyable {
     _ source: UnsafeMutablePointer<AVFrame>, into target: UnsafeMutablePointer<AVFrame>
   ) -> Bool {
     let from = unsafe AVPixelFormat(source.pointee.format)
-    let isKnown = MediaPixelFormat(from) != nil
-    let to = isKnown ? from : MediaPixelFormat.nearest(from)
+    let isKnown = PixelFormat(from) != nil
+    let to = isKnown ? from : PixelFormat.nearest(from)
     let (width, height) = unsafe (source.pointee.width, source.pointee.height)
     let hasMemory =
       unsafe target.pointee.width == width && target.pointee.height == height

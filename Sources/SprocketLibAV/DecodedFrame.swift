@@ -1,4 +1,5 @@
 internal import CSprocketLibAV
+public import SprocketPixels
 
 /// One plane of a decoded frame, to be read only: the decoder may still need it.
 @unsafe
@@ -16,19 +17,18 @@ public struct DecodedPlane {
   }
 }
 
-/// One decoded frame; its memory is libavcodec's and goes back when this value ends. Read-only.
-@safe
-public struct DecodedFrame: ~Copyable {
-  private let shell: LentShell
-  public let format: MediaPixelFormat
-  /// What the file says about this frame's samples.
-  public let color: MediaColor
+/// One decoded frame.
+public typealias DecodedFrame = LentMedia<DecodedContent>
 
-  init(_ shell: consuming LentShell, format: MediaPixelFormat, color: MediaColor) {
-    self.shell = shell
-    self.format = format
-    self.color = color
-  }
+public struct DecodedContent {
+  let format: PixelFormat
+  let color: MediaColor
+}
+
+extension LentMedia where Content == DecodedContent {
+  public var format: PixelFormat { content.format }
+  /// What the file says about this frame's samples.
+  public var color: MediaColor { content.color }
 
   /// In pixels. May change in the middle of a file.
   public var width: Int { unsafe Int(shell.frame.pointee.width) }
@@ -45,8 +45,8 @@ public struct DecodedFrame: ~Copyable {
       ? .progressive : shell.frame.pointee.top_field_first != 0 ? .topFirst : .bottomFirst
   }
 
-  /// A plane, valid until this value ends, or is released after ``leak()``. `index` is below
-  /// ``MediaPixelFormat/planeCount``.
+  /// A plane, valid until this value ends, or what ``leak()`` returned is released. `index` is below
+  /// ``PixelFormat/planeCount``.
   public func plane(_ index: Int) -> DecodedPlane {
     precondition(
       index >= 0 && index < format.planeCount, "\(format) has \(format.planeCount) planes")
@@ -58,29 +58,8 @@ public struct DecodedFrame: ~Copyable {
       unsafe index == 0
       ? frame.pointee.linesize.0 : index == 1 ? frame.pointee.linesize.1 : frame.pointee.linesize.2
     guard let base = unsafe base else { preconditionFailure("libavcodec left out a plane") }
-    let size = format.plane(index, width: width, height: height)
+    let size = format.planeSize(index, width: width, height: height)
     return unsafe DecodedPlane(
       base: base, stride: Int(stride), bytesPerRow: size.bytesPerRow, rows: size.rows)
-  }
-
-  /// When it is shown, on the file's clock; made from the frame rate if ``isTimeMade``.
-  public var timeNanoseconds: Int64 { unsafe shell.pointer.pointee.time }
-  /// Whether the file gives no time for it.
-  public var isTimeMade: Bool { unsafe shell.pointer.pointee.isTimeMade }
-  /// Whether it can be decoded without others.
-  public var isKeyframe: Bool { unsafe shell.pointer.pointee.isKeyframe }
-  /// Whether the decoder met errors in it, or what it was decoded from was damaged in the file.
-  public var isCorrupt: Bool { unsafe shell.pointer.pointee.isCorrupt }
-
-  /// Ends this value but keeps the memory, until someone hands the result to ``release(_:)``.
-  public consuming func leak() -> UnsafeMutableRawPointer {
-    unsafe shell.leak()
-  }
-
-  /// Gives back what ``leak()`` returned: once, from any thread.
-  ///
-  /// The corresponding C function is `av_frame_unref`.
-  public static func release(_ leaked: UnsafeMutableRawPointer) {
-    unsafe LentPool.giveBack(leaked.assumingMemoryBound(to: Shell.self))
   }
 }

@@ -3,7 +3,7 @@ internal import CSprocketLibAV
 /// A decoder for a stream.
 @safe
 struct Decoder: ~Copyable {
-  private let context: UnsafeMutablePointer<AVCodecContext>
+  private let context: Owned<AVCodecContext>
 
   /// What a decoder has for its caller.
   enum Output: Equatable { case frame, needsInput, corrupt, end, outOfMemory }
@@ -18,11 +18,13 @@ struct Decoder: ~Copyable {
       throw MediaError(
         code: .unsupportedCodec, operation: "avcodec_find_decoder", status: 0, path: path)
     }
-    var context = unsafe avcodec_alloc_context3(codec)
-    guard let opened = unsafe context else {
+    guard
+      let context = unsafe Owned(avcodec_alloc_context3(codec), free: avcodec_free_context)
+    else {
       throw MediaError(
         code: .outOfMemory, operation: "avcodec_alloc_context3", status: 0, path: path)
     }
+    let opened = unsafe context.pointer
     var status = unsafe avcodec_parameters_to_context(opened, stream.pointee.codecpar)
     if status >= 0 {
       unsafe opened.pointee.thread_count = Int32(threadCount)
@@ -32,16 +34,10 @@ struct Decoder: ~Copyable {
       status = unsafe avcodec_open2(opened, codec, nil)
     }
     guard status >= 0 else {
-      unsafe avcodec_free_context(&context)
       throw MediaError(
         code: .unsupportedCodec, operation: "avcodec_open2", status: status, path: path)
     }
-    unsafe self.context = unsafe opened
-  }
-
-  deinit {
-    var context: UnsafeMutablePointer<AVCodecContext>? = unsafe context
-    unsafe avcodec_free_context(&context)
+    unsafe self.context = unsafe context
   }
 
   /// Hands over a packet, or the end of the stream; returns whether the decoder took it. Throws where it had
@@ -53,8 +49,8 @@ struct Decoder: ~Copyable {
   ) throws(MediaError) -> Bool {
     // What comes out of a damaged packet is marked on its way through the decoder.
     let isCorrupt = unsafe (packet?.pointee.flags ?? 0) & AV_PKT_FLAG_CORRUPT != 0
-    unsafe context.pointee.reordered_opaque = isCorrupt ? 1 : 0
-    let status = unsafe avcodec_send_packet(context, packet)
+    unsafe context.pointer.pointee.reordered_opaque = isCorrupt ? 1 : 0
+    let status = unsafe avcodec_send_packet(context.pointer, packet)
     if status == -ENOMEM {
       throw MediaError(
         code: .outOfMemory, operation: "avcodec_send_packet", status: status, path: path)
@@ -65,13 +61,13 @@ struct Decoder: ~Copyable {
   /// Forgets what it was handed: what comes next is from another place of the file.
   ///
   /// The corresponding C function is `avcodec_flush_buffers`.
-  mutating func flush() { unsafe avcodec_flush_buffers(context) }
+  mutating func flush() { unsafe avcodec_flush_buffers(context.pointer) }
 
   /// Takes the next frame.
   ///
   /// The corresponding C function is `avcodec_receive_frame`.
   mutating func receive(into frame: UnsafeMutablePointer<AVFrame>) -> Output {
-    switch unsafe avcodec_receive_frame(context, frame) {
+    switch unsafe avcodec_receive_frame(context.pointer, frame) {
     case 0: .frame
     case SPROCKET_AVERROR_EAGAIN: .needsInput
     case SPROCKET_AVERROR_EOF: .end

@@ -3,8 +3,9 @@ internal import CSprocketLibAV
 /// An open media file and its best video stream.
 @safe
 struct Demuxer: ~Copyable {
+  // Closed before the file that it reads: values end in this order.
+  private let owner: Owned<AVFormatContext>
   private let input: FileInput
-  private let context: UnsafeMutablePointer<AVFormatContext>
   let stream: UnsafeMutablePointer<AVStream>
   private var packetCount: Int64 = 0
 
@@ -27,33 +28,31 @@ struct Demuxer: ~Copyable {
     guard unsafe context != nil else { throw failure(.outOfMemory, "avformat_alloc_context", 0) }
     // This frees the context if it fails.
     var status = unsafe avformat_open_input(&context, path, format, nil)
-    guard status >= 0, let opened = unsafe context else {
+    guard status >= 0,
+      let owner = unsafe Owned(context, free: avformat_close_input)
+    else {
       throw failure(isMovie ? .unfinished : .notMedia, "avformat_open_input", status)
     }
+    let opened = unsafe owner.pointer
     status = unsafe Self.findStreams(opened)
     guard status >= 0, !isInterrupted() else {
-      unsafe avformat_close_input(&context)
       throw failure(.notMedia, "avformat_find_stream_info", status)
     }
     let index = unsafe av_find_best_stream(opened, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0)
     guard index >= 0, let stream = unsafe opened.pointee.streams[Int(index)],
       unsafe stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
     else {
-      unsafe avformat_close_input(&context)
       throw failure(.noVideo, "av_find_best_stream", min(index, 0))
     }
     for other in unsafe 0..<Int(opened.pointee.nb_streams) where other != Int(index) {
       unsafe opened.pointee.streams[other]?.pointee.discard = AVDISCARD_ALL
     }
     self.input = input
-    unsafe self.context = unsafe opened
+    unsafe self.owner = unsafe owner
     unsafe self.stream = unsafe stream
   }
 
-  deinit {
-    var context: UnsafeMutablePointer<AVFormatContext>? = unsafe context
-    unsafe avformat_close_input(&context)
-  }
+  private var context: UnsafeMutablePointer<AVFormatContext> { unsafe owner.pointer }
 
   /// Reads as far as needed to know the streams, with the limit on pictures that ``Decoder`` has.
   ///

@@ -4,9 +4,9 @@ internal import Synchronization
 /// A shell: an AVFrame and an AVPacket that are filled, lent to the engine and come back to be filled
 /// again. It lies in raw memory, so that its address alone can be kept anywhere.
 @unsafe
-struct Shell {
-  let frame: UnsafeMutablePointer<AVFrame>
-  let packet: UnsafeMutablePointer<AVPacket>
+struct Shell: ~Copyable {
+  let frame: Owned<AVFrame>
+  let packet: Owned<AVPacket>
   /// The pool that it came from, retained while it is lent.
   let pool: Unmanaged<LentPool>
   /// The next in the pool's list, while it is in there.
@@ -29,8 +29,8 @@ struct LentShell: ~Copyable {
 
   deinit { unsafe LentPool.giveBack(pointer) }
 
-  var frame: UnsafeMutablePointer<AVFrame> { unsafe pointer.pointee.frame }
-  var packet: UnsafeMutablePointer<AVPacket> { unsafe pointer.pointee.packet }
+  var frame: UnsafeMutablePointer<AVFrame> { unsafe pointer.pointee.frame.pointer }
+  var packet: UnsafeMutablePointer<AVPacket> { unsafe pointer.pointee.packet.pointer }
 
   /// Ends this value but not the loan.
   consuming func leak() -> UnsafeMutableRawPointer {
@@ -55,10 +55,6 @@ final class LentPool: Sendable {
     var next = unsafe idle.withLock { list in unsafe list.first }
     while let shell = unsafe next {
       unsafe next = unsafe shell.pointee.next
-      var frame: UnsafeMutablePointer<AVFrame>? = unsafe shell.pointee.frame
-      var packet: UnsafeMutablePointer<AVPacket>? = unsafe shell.pointee.packet
-      unsafe av_frame_free(&frame)
-      unsafe av_packet_free(&packet)
       unsafe shell.deinitialize(count: 1)
       unsafe shell.deallocate()
     }
@@ -75,12 +71,9 @@ final class LentPool: Sendable {
       _ = unsafe Unmanaged.passRetained(self)
       return unsafe LentShell(found)
     }
-    guard let frame = unsafe av_frame_alloc() else { return nil }
-    guard let packet = unsafe av_packet_alloc() else {
-      var frame: UnsafeMutablePointer<AVFrame>? = unsafe frame
-      unsafe av_frame_free(&frame)
-      return nil
-    }
+    guard let frame = unsafe Owned(av_frame_alloc(), free: av_frame_free),
+      let packet = unsafe Owned(av_packet_alloc(), free: av_packet_free)
+    else { return nil }
     let shell = UnsafeMutablePointer<Shell>.allocate(capacity: 1)
     unsafe shell.initialize(
       to: Shell(frame: frame, packet: packet, pool: Unmanaged.passRetained(self)))
@@ -89,8 +82,8 @@ final class LentPool: Sendable {
 
   /// Empties a shell and puts it back into its pool. From any thread.
   static func giveBack(_ shell: UnsafeMutablePointer<Shell>) {
-    unsafe av_packet_unref(shell.pointee.packet)
-    if unsafe !shell.pointee.ownsMemory { unsafe av_frame_unref(shell.pointee.frame) }
+    unsafe av_packet_unref(shell.pointee.packet.pointer)
+    if unsafe !shell.pointee.ownsMemory { unsafe av_frame_unref(shell.pointee.frame.pointer) }
     let pool = unsafe shell.pointee.pool
     unsafe pool._withUnsafeGuaranteedRef { pool in
       pool.idle.withLock { list in

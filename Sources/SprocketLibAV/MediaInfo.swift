@@ -1,4 +1,5 @@
 internal import CSprocketLibAV
+public import SprocketPixels
 
 /// What is known of a file's video before anything is decoded.
 public struct MediaInfo: Sendable {
@@ -13,7 +14,7 @@ public struct MediaInfo: Sendable {
   /// In pixels.
   public let height: Int
   /// What decoded frames will be, after conversion where that is needed; `nil` if the file does not say.
-  public let pixelFormat: MediaPixelFormat?
+  public let pixelFormat: PixelFormat?
   /// Whether decoded frames are converted by libswscale, which costs time.
   public let isConverted: Bool
   public let color: MediaColor
@@ -42,11 +43,11 @@ public struct MediaInfo: Sendable {
     width = unsafe Int(parameters.width)
     height = unsafe Int(parameters.height)
     let format = unsafe AVPixelFormat(parameters.format)
-    let known = MediaPixelFormat(format)
+    let known = PixelFormat(format)
     isConverted = known == nil && format != AV_PIX_FMT_NONE
     pixelFormat =
       format == AV_PIX_FMT_NONE
-      ? nil : known ?? MediaPixelFormat(MediaPixelFormat.nearest(format))
+      ? nil : known ?? PixelFormat(PixelFormat.nearest(format))
     var color = unsafe MediaColor(
       range: parameters.color_range, matrix: parameters.color_space,
       transfer: parameters.color_trc, primaries: parameters.color_primaries, format: format)

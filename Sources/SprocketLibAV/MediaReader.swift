@@ -1,4 +1,5 @@
 internal import CSprocketLibAV
+internal import SprocketPixels
 
 /// What ``MediaReader/nextFrame()`` found.
 public enum DecodedUnit: ~Copyable {
@@ -87,7 +88,7 @@ public struct MediaReader: ~Copyable {
     unsafe shell.pointer.pointee.isKeyframe = unsafe packet.pointee.flags & AV_PKT_FLAG_KEY != 0
     unsafe shell.pointer.pointee.isCorrupt =
       unsafe packet.pointee.flags & AV_PKT_FLAG_CORRUPT != 0
-    return EncodedPacket(shell)
+    return EncodedPacket(shell, EncodedContent())
   }
 
   /// Opens the decoder; ``nextFrame()`` does so too, if this was not called.
@@ -164,24 +165,24 @@ public struct MediaReader: ~Copyable {
       range: source.pointee.color_range, matrix: source.pointee.colorspace,
       transfer: source.pointee.color_trc, primaries: source.pointee.color_primaries,
       format: original)
-    if let format = MediaPixelFormat(original), unsafe Converter.isUpright(source) {
+    if let format = PixelFormat(original), unsafe Converter.isUpright(source) {
       if unsafe shell.pointer.pointee.ownsMemory {
         unsafe av_frame_unref(shell.frame)
         unsafe shell.pointer.pointee.ownsMemory = false
       }
       unsafe av_frame_move_ref(shell.frame, source)
-      return .frame(DecodedFrame(shell, format: format, color: color))
+      return .frame(DecodedFrame(shell, DecodedContent(format: format, color: color)))
     }
     unsafe shell.pointer.pointee.ownsMemory = true
     let isConverted = unsafe converter.convert(source, into: shell.frame)
     unsafe av_frame_unref(source)
     guard isConverted,
-      let format = unsafe MediaPixelFormat(AVPixelFormat(shell.frame.pointee.format))
+      let format = unsafe PixelFormat(AVPixelFormat(shell.frame.pointee.format))
     else { return .corrupt }
-    if Converter.isRGB(original), MediaPixelFormat(original) == nil {
+    if Converter.isRGB(original), PixelFormat(original) == nil {
       (color.range, color.matrix) = (.full, .bt601)
     }
-    return .frame(DecodedFrame(shell, format: format, color: color))
+    return .frame(DecodedFrame(shell, DecodedContent(format: format, color: color)))
   }
 
   private func lend() throws(MediaError) -> LentShell {

@@ -174,7 +174,8 @@ public enum MuxerError: Error, Equatable, Sendable {
 @safe
 struct MuxerHandle: ~Copyable {
   let context: UnsafeMutablePointer<AVFormatContext>
-  let packet: UnsafeMutablePointer<AVPacket>
+  private let packetOwner: Owned<AVPacket>
+  var packet: UnsafeMutablePointer<AVPacket> { unsafe packetOwner.pointer }
 
   init(_ container: MovieContainer, _ bridge: MuxerBridge) throws(MuxerError) {
     var context: UnsafeMutablePointer<AVFormatContext>?
@@ -183,19 +184,18 @@ struct MuxerHandle: ~Copyable {
     guard status >= 0, let opened = unsafe context else {
       throw .refused(operation: "avformat_alloc_output_context2", status: status)
     }
-    let packet = unsafe av_packet_alloc()
     unsafe opened.pointee.pb = bridge.makeContext()
-    guard let packet = unsafe packet, unsafe opened.pointee.pb != nil else {
+    guard let packet = unsafe Owned(av_packet_alloc(), free: av_packet_free),
+      unsafe opened.pointee.pb != nil
+    else {
       unsafe avformat_free_context(opened)
       throw .refused(operation: "av_packet_alloc", status: 0)
     }
     unsafe self.context = unsafe opened
-    unsafe self.packet = unsafe packet
+    unsafe packetOwner = unsafe packet
   }
 
   deinit {
-    var packet: UnsafeMutablePointer<AVPacket>? = unsafe packet
-    unsafe av_packet_free(&packet)
     var io = unsafe context.pointee.pb
     if let io = unsafe io { unsafe av_freep(&io.pointee.buffer) }
     unsafe avformat_free_context(context)

@@ -4,7 +4,8 @@ import Synchronization
 
 extension Ring {
   /// The reader of a tap. Traps if it has been taken.
-  public func makeReader(tap: Int) -> Reader {
+  public func makeReader(tap index: RingPlan.TapIndex) -> Reader {
+    let tap = index.place
     precondition(plan.taps.indices.contains(tap), "No tap \(tap): there are \(plan.taps.count)")
     let taken = takenReaders[tap].add(1, ordering: .relaxed).oldValue
     precondition(taken == 0, "Tap \(tap) has been taken: plan for one tap per reader")

@@ -109,7 +109,9 @@ public final class Ring: Sendable {
   }
 
   /// The reader of this tap will not look at anything below it any more.
-  public func passed(tap: Int) -> UInt64 { passed(cursor: cursor(ofTap: tap)) }
+  public func passed(tap: RingPlan.TapIndex) -> UInt64 {
+    passed(cursor: cursor(ofTap: tap.place))
+  }
 
   /// The slot that holds `sequence`, which the caller's own cursor must guard: a worker that holds s
   /// may ask for s - history ... s + lookahead. Traps if the sequence is not there any more.

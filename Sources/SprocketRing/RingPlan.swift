@@ -53,6 +53,14 @@ public struct RingPlan: Sendable {
     }
   }
 
+  /// A tap's place in `taps`.
+  public struct TapIndex: Sendable, Hashable, ExpressibleByIntegerLiteral {
+    let place: Int
+
+    public init(_ place: Int) { self.place = place }
+    public init(integerLiteral place: Int) { self.place = place }
+  }
+
   /// How many sequences may be in flight: claimed by the source, and not yet passed by all that
   /// gate it.
   public var depth: Int

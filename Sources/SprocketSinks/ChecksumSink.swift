@@ -1,4 +1,5 @@
 public import SprocketCore
+internal import SprocketFiles
 import SprocketXXHash
 
 /// `--checksum`: a digest per frame, made in parallel, and one for the run.

@@ -1,5 +1,6 @@
 import Glibc
 public import SprocketCore
+internal import SprocketFiles
 
 /// `--pipe`: pixels on standard output, for ffmpeg, Python or anything that reads a stream.
 ///
@@ -106,27 +107,19 @@ public final class PipeSink: Sink {
 extension PixelFormat {
   /// The colour space in a YUV4MPEG2 header; `nil` where there is none that readers know.
   func y4mTag(_ range: Color.Range) -> String? {
-    switch self {
+    switch layout {
     // JPEG, and cameras as V4L2 has them, put chroma between luma samples in both directions. Video
     // puts it on the left one of two columns unless it says otherwise (ITU-T H.264, figure E-1).
-    case .i420: range == .full ? "420jpeg" : "420mpeg2"
-    case .yuv422p: "422"
-    case .yuv444p: "444"
-    case .yuv411p: "411"
-    case .grey: "mono"
-    case .y10: "mono10"
-    case .y12: "mono12"
-    case .y16: "mono16"
-    case .yuv420p10: "420p10"
-    case .yuv422p10: "422p10"
-    case .yuv444p10: "444p10"
-    case .yuv420p12: "420p12"
-    case .yuv422p12: "422p12"
-    case .yuv444p12: "444p12"
-    case .yuv420p16: "420p16"
-    case .yuv422p16: "422p16"
-    case .yuv444p16: "444p16"
-    default: nil
+    case .planar(.yuv420, .eight, .blueFirst): range == .full ? "420jpeg" : "420mpeg2"
+    case .planar(.yuv420, let depth, .blueFirst): "420p\(depth.rawValue)"
+    case .planar(.yuv422, let depth, .blueFirst): depth == .eight ? "422" : "422p\(depth.rawValue)"
+    case .planar(.yuv444, let depth, .blueFirst): depth == .eight ? "444" : "444p\(depth.rawValue)"
+    case .planar(.yuv411, .eight, .blueFirst): "411"
+    case .planar(.gray, let depth, _): depth == .eight ? "mono" : "mono\(depth.rawValue)"
+    case .planar(.yuv411, .ten, _), .planar(.yuv411, .twelve, _), .planar(.yuv411, .sixteen, _),
+      .planar(.yuv440, _, _), .planar(_, _, .redFirst):
+      nil
+    case .jpeg, .semiPlanar420, .packed422, .rgb, .bayer: nil
     }
   }
 }

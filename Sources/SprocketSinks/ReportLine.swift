@@ -1,4 +1,5 @@
 import SprocketCore
+internal import SprocketFiles
 
 /// The parts of a line that stay the same within an epoch, ready to be copied.
 struct ReportLine {

@@ -1,4 +1,5 @@
 public import SprocketCore
+internal import SprocketFiles
 
 /// `--reports`: JSON Lines, one line per produced frame, in order, whatever became of it.
 ///

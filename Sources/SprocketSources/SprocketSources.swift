@@ -1,4 +1,5 @@
 public import SprocketCore
+internal import SprocketScene
 
 /// All sources that Sprocket brings, in alphabetical order. A source is its folder and its line here.
 public let builtinSources: [SourceKind] = [

@@ -38,13 +38,13 @@ package final class TestSlot {
   }
 
   package var record: FrameRecord {
-    get { unsafe records[0] }
-    set { unsafe records[0] = newValue }
+    get { unsafe records[.source] }
+    set { unsafe records[.source] = newValue }
   }
 
   /// Memory for what is not borrowed, filled with 0xEE.
   package func addMemory(
-    _ format: FrameFormat, parts: FrameParts, _ plan: UnpackPlan, version: Int = 0
+    _ format: FrameFormat, parts: FrameParts, _ plan: UnpackPlan, version: VersionIndex = .unpacked
   ) {
     guard let image = format.image else { return }
     if parts.contains(.image), !plan.borrowsImage {
@@ -70,7 +70,7 @@ package final class TestSlot {
   }
 
   /// Adds memory for a picture, in which bytes behind each row are watched.
-  package func addPicture(_ format: FrameFormat, version: Int) {
+  package func addPicture(_ format: FrameFormat, version: VersionIndex) {
     guard let image = format.image else { return }
     for plane in 0..<image.planeCount {
       let size = image.plane(plane, width: format.width, height: format.height)
@@ -84,7 +84,7 @@ package final class TestSlot {
   }
 
   /// Copies the picture of one version into another's memory.
-  package func copyImage(_ format: FrameFormat, from: Int, to: Int) {
+  package func copyImage(_ format: FrameFormat, from: VersionIndex, to: VersionIndex) {
     for plane in 0..<(format.image?.planeCount ?? 0) {
       let old = unsafe versions[from].image.planes[plane]
       let new = unsafe versions[to].image.planes[plane]
@@ -96,7 +96,7 @@ package final class TestSlot {
   }
 
   /// Whether nobody wrote behind the rows of a picture that `addPicture` made.
-  package func paddingIsIntact(version: Int) -> Bool {
+  package func paddingIsIntact(version: VersionIndex) -> Bool {
     (0..<3).allSatisfy { index in
       let plane = unsafe versions[version].image.planes[index]
       return unsafe (0..<plane.rows).allSatisfy { y in
@@ -123,14 +123,14 @@ package final class TestSlot {
   /// Lets the source deliver an encoded frame.
   package func deliver(_ bytes: [UInt8]) {
     deliver([[bytes]], padding: 0)
-    unsafe records[0].byteCount = bytes.count
+    unsafe records[.source].byteCount = bytes.count
   }
 
   /// Moves the frame that a source announced into this slot; returns its bytes.
   package func take(_ source: any Source, _ format: FrameFormat) -> Int {
     var capture = unsafe CaptureSlot(unsafeStorage: storage, format: format)
     source.take(into: &capture)
-    return unsafe records[0].byteCount
+    return unsafe records[.source].byteCount
   }
 
   /// Gives back what the source lent.
@@ -144,22 +144,22 @@ package final class TestSlot {
   package func unpack(with unpacker: any Unpacker) -> Bool { unsafe unpacker.unpack(storage) }
 
   /// Makes a version's image what the source delivered, as a writing stage may have left it.
-  package func takeImage(version: Int) {
+  package func takeImage(version: VersionIndex) {
     unsafe versions[version].image = unsafe storage.pointee.source
   }
 
   /// Fills the luma of a later version.
   package func deriveLuma(
-    with unpacker: any Unpacker, version: Int, format: FrameFormat, parts: FrameParts
+    with unpacker: any Unpacker, version: VersionIndex, format: FrameFormat, parts: FrameParts
   ) {
     unsafe unpacker.deriveLuma(storage, version: version, format: format, parts: parts)
   }
 
-  package func imageRows(_ plane: Int, version: Int = 0) -> [[UInt8]] {
+  package func imageRows(_ plane: Int, version: VersionIndex = .unpacked) -> [[UInt8]] {
     unsafe rows(versions[version].image.planes[plane])
   }
 
-  package func lumaRows(_ scale: LumaScale, version: Int = 0) -> [[UInt8]] {
+  package func lumaRows(_ scale: LumaScale, version: VersionIndex = .unpacked) -> [[UInt8]] {
     unsafe rows(versions[version].luma[Int(scale.rawValue)])
   }
 

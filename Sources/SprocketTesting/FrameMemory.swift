@@ -50,7 +50,7 @@ final class FrameMemory {
   }
 
   /// The picture of a version; traps where bytes behind a row were written.
-  func picture(version: Int, like frame: TestFrame, _ format: FrameFormat) -> TestFrame {
+  func picture(version: VersionIndex, like frame: TestFrame, _ format: FrameFormat) -> TestFrame {
     guard let image = format.image else { return frame }
     contract(
       version == 0 || slot.paddingIsIntact(version: version),
@@ -89,7 +89,7 @@ extension TestFrame {
     let plan = unpacker.prepare(format: format, parts: .image)
     let memory = FrameMemory(
       self, parts: .image, unpacker, plan, reportBytes: 0, writing: (.nextImage, format))
-    let access = FrameAccess(lane: 0, version: 0, written: 1, format: format, parts: .image)
+    let access = FrameAccess(lane: .source, version: 0, written: 1, format: format, parts: .image)
     memory.show(access, now: now, events: nil, around: [], earlier: 0) { view in
       var editor = view.edit()
       edit(&editor)

@@ -87,7 +87,7 @@ public struct StageUnderTest<S: Stage> {
     let memory = memory(of: frame)
     let around = (earlier + later).map { self.memory(of: $0) }
     var access = FrameAccess(
-      lane: 0, version: 0, written: writing == nil ? nil : 1, isInPlace: writing == .inPlace,
+      lane: .source, version: 0, written: writing == nil ? nil : 1, isInPlace: writing == .inPlace,
       format: format, writtenFormat: writtenFormat, parts: parts)
     access.history = history
     access.lookahead = lookahead

@@ -1,3 +1,5 @@
+public import SprocketPixels
+
 /// Planes scaled down by the mean of boxes: what a stage that asks for luma at 1/2, 1/4 or 1/8 gets.
 ///
 /// A sample is `(sum + count / 2) / count` over the pixels of its box, those that exist: at the right

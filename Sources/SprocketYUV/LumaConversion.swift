@@ -1,3 +1,5 @@
+public import SprocketPixels
+
 /// Kernels that make the luma that stages see, full range and 8 bits, from what cameras send. The
 /// library has none that are exact.
 public enum LumaConversion {

@@ -1,12 +1,5 @@
 internal import CSprocketYUV
-
-/// The order of bytes in packed 4:2:2.
-public enum PackedOrder: CaseIterable, Sendable {
-  /// Y U Y V: V4L2's `YUYV`, libyuv's YUY2.
-  case yuyv
-  /// U Y V Y: V4L2's `UYVY`.
-  case uyvy
-}
+public import SprocketPixels
 
 extension PixelConversion {
   /// Packed 4:2:2 into three planes of 4:2:2. A row has `2 * ((width + 1) / 2) * 2` bytes.
@@ -50,23 +43,6 @@ extension PixelConversion {
     let (fromV, strideV) = unsafe v.checked(half(width), height)
     let (to, toStride) = unsafe target.checked(4 * half(width), height)
     let convert = unsafe order == .yuyv ? I422ToYUY2 : I422ToUYVY
-    succeeded(
-      unsafe convert(
-        fromY, strideY, fromU, strideU, fromV, strideV, to, toStride, Int32(width), Int32(height)))
-  }
-
-  /// Three planes of 4:2:0 into packed 4:2:2: each row of chroma serves two rows of pixels.
-  ///
-  /// The corresponding C functions are `I420ToYUY2` and `I420ToUYVY`.
-  public static func pack420(
-    y: PlaneBytes, u: PlaneBytes, v: PlaneBytes, to target: MutablePlaneBytes, _ order: PackedOrder,
-    width: Int, height: Int
-  ) {
-    let (fromY, strideY) = unsafe y.checked(width, height)
-    let (fromU, strideU) = unsafe u.checked(half(width), half(height))
-    let (fromV, strideV) = unsafe v.checked(half(width), half(height))
-    let (to, toStride) = unsafe target.checked(4 * half(width), height)
-    let convert = unsafe order == .yuyv ? I420ToYUY2 : I420ToUYVY
     succeeded(
       unsafe convert(
         fromY, strideY, fromU, strideU, fromV, strideV, to, toStride, Int32(width), Int32(height)))

@@ -1,19 +1,5 @@
 internal import CSprocketYUV
-
-/// The order of bytes in a pixel with red, green and blue.
-public enum RGBOrder: CaseIterable, Sendable {
-  /// R G B: V4L2's `RGB3`, libyuv's RAW.
-  case rgb
-  /// B G R: V4L2's `BGR3`, libyuv's RGB24.
-  case bgr
-  /// B G R and an unused byte: V4L2's `BGR4`, libyuv's ARGB.
-  case bgrx
-  /// An unused byte and R G B: V4L2's `RGB4`, libyuv's BGRA.
-  case xrgb
-
-  /// 3 or 4.
-  public var bytesPerPixel: Int { self == .rgb || self == .bgr ? 3 : 4 }
-}
+public import SprocketPixels
 
 extension PixelConversion {
   /// Gray of full range from red, green and blue: `(77 R + 150 G + 29 B + 128) >> 8`, which is the
@@ -38,58 +24,6 @@ extension PixelConversion {
           unsafe ARGBToJ400(
             tile, Int32(Tile.stride), toY + row * Int(strideY) + column, strideY, columns, rows))
       }
-    }
-  }
-
-  /// Red, green and blue into three planes of 4:2:0 with full range (JFIF).
-  ///
-  /// Luma is as in ``gray(_:_:y:width:height:)``. Chroma is computed from the mean of 2x2 pixels, itself
-  /// a rounded mean of two rounded means (within 1): `(127 B - 84 G - 43 R + 32896) >> 8` and
-  /// `(127 R - 107 G - 20 B + 32896) >> 8`.
-  ///
-  /// The corresponding C functions are `RAWToJ420`, `RGB24ToJ420` and `ARGBToJ420`.
-  public static func planes420(
-    _ source: PlaneBytes, _ order: RGBOrder, y: MutablePlaneBytes, u: MutablePlaneBytes,
-    v: MutablePlaneBytes, width: Int, height: Int
-  ) {
-    let (from, fromStride) = unsafe source.checked(order.bytesPerPixel * width, height)
-    let (toY, strideY) = unsafe y.checked(width, height)
-    let (toU, strideU) = unsafe u.checked(half(width), half(height))
-    let (toV, strideV) = unsafe v.checked(half(width), half(height))
-    if order == .xrgb {
-      unsafe forEachTile(from, Int(fromStride), width, height) { tile, column, row, columns, rows in
-        succeeded(
-          unsafe ARGBToJ420(
-            tile, Int32(Tile.stride), toY + row * Int(strideY) + column, strideY,
-            toU + row / 2 * Int(strideU) + column / 2, strideU,
-            toV + row / 2 * Int(strideV) + column / 2, strideV, columns, rows))
-      }
-      return
-    }
-    let convert = unsafe order == .rgb ? RAWToJ420 : order == .bgr ? RGB24ToJ420 : ARGBToJ420
-    succeeded(
-      unsafe convert(
-        from, fromStride, toY, strideY, toU, strideU, toV, strideV, Int32(width), Int32(height)))
-  }
-
-  /// Three planes of 4:2:0 with full range (JFIF) into red, green and blue; unused bytes are 255.
-  /// Each chroma sample serves 2x2 pixels. Values are within 2 of JFIF's formulas.
-  ///
-  /// The corresponding C functions are `J420ToRAW`, `J420ToRGB24`, `J420ToARGB` and `ARGBToBGRA`.
-  public static func pack420(
-    y: PlaneBytes, u: PlaneBytes, v: PlaneBytes, to target: MutablePlaneBytes, _ order: RGBOrder,
-    width: Int, height: Int
-  ) {
-    let (fromY, strideY) = unsafe y.checked(width, height)
-    let (fromU, strideU) = unsafe u.checked(half(width), half(height))
-    let (fromV, strideV) = unsafe v.checked(half(width), half(height))
-    let (to, toStride) = unsafe target.checked(order.bytesPerPixel * width, height)
-    let convert = unsafe order == .rgb ? J420ToRAW : order == .bgr ? J420ToRGB24 : J420ToARGB
-    succeeded(
-      unsafe convert(
-        fromY, strideY, fromU, strideU, fromV, strideV, to, toStride, Int32(width), Int32(height)))
-    if order == .xrgb {
-      succeeded(unsafe ARGBToBGRA(to, toStride, to, toStride, Int32(width), Int32(height)))
     }
   }
 

@@ -1,4 +1,5 @@
 internal import CSprocketYUV
+public import SprocketPixels
 
 extension PixelConversion {
   /// Red, green and blue into three planes of 4:4:4 with full range (JFIF).
@@ -33,6 +34,41 @@ extension PixelConversion {
             toV + row * Int(strideV) + column, count)
           column += count
         }
+      }
+    }
+  }
+
+  /// Three planes of 4:4:4 with full range (JFIF) into red, green and blue; unused bytes are 255. The
+  /// formulas of ITU-T T.871 in 16-bit fixed point, rounded. The library has no such conversion that is
+  /// exact.
+  public static func pack444(
+    y: PlaneBytes, u: PlaneBytes, v: PlaneBytes, to target: MutablePlaneBytes, _ order: RGBOrder,
+    width: Int, height: Int
+  ) {
+    let (fromY, strideY) = unsafe y.checked(width, height)
+    let (fromU, strideU) = unsafe u.checked(width, height)
+    let (fromV, strideV) = unsafe v.checked(width, height)
+    let (to, toStride) = unsafe target.checked(order.bytesPerPixel * width, height)
+    // Where red, green, blue and what is unused lie in a pixel; of three bytes, red is written twice.
+    let (red, green, blue, unused) =
+      switch order {
+      case .rgb: (0, 1, 2, 0)
+      case .bgr: (2, 1, 0, 2)
+      case .bgrx: (2, 1, 0, 3)
+      case .xrgb: (1, 2, 3, 0)
+      }
+    for row in 0..<height {
+      let (lumaRow, start) = unsafe (fromY + row * Int(strideY), to + row * Int(toStride))
+      let (blueRow, redRow) = unsafe (fromU + row * Int(strideU), fromV + row * Int(strideV))
+      for column in 0..<width {
+        let luma = unsafe Int32(lumaRow[column])
+        let cb = unsafe Int32(blueRow[column]) &- 128
+        let cr = unsafe Int32(redRow[column]) &- 128
+        let pixel = unsafe start + column &* order.bytesPerPixel
+        unsafe pixel[unused] = 255
+        unsafe pixel[red] = level(luma, cr &* 91881)
+        unsafe pixel[green] = level(luma, cb &* -22554 &+ cr &* -46802)
+        unsafe pixel[blue] = level(luma, cb &* 116130)
       }
     }
   }
@@ -79,4 +115,11 @@ private func convertRun(
     unsafe u[index] = UInt8(truncatingIfNeeded: blue &+ 128)
     unsafe v[index] = UInt8(truncatingIfNeeded: red &+ 128)
   }
+}
+
+/// Luma and an offset in 1/65536, rounded and clamped. Bound: 255 * 2^16 + 128 * 116130 < 2^25.
+@inline(__always)
+private func level(_ luma: Int32, _ offset: Int32) -> UInt8 {
+  let value = (luma << 16 &+ offset &+ 32768) >> 16
+  return UInt8(truncatingIfNeeded: value < 0 ? 0 : value > 255 ? 255 : value)
 }

@@ -1,4 +1,5 @@
 internal import CSprocketYUV
+public import SprocketPixels
 
 /// Conversions of pixels between layouts in memory.
 ///
@@ -16,16 +17,6 @@ public enum PixelConversion {
     let (from, fromStride) = unsafe source.checked(bytesPerRow, rows)
     let (to, toStride) = unsafe target.checked(bytesPerRow, rows)
     unsafe CopyPlane(from, fromStride, to, toStride, Int32(bytesPerRow), Int32(rows))
-  }
-
-  /// Fills rows with one value.
-  ///
-  /// The corresponding C function is `SetPlane`.
-  public static func fill(
-    _ target: MutablePlaneBytes, with value: UInt8, bytesPerRow: Int, rows: Int
-  ) {
-    let (to, toStride) = unsafe target.checked(bytesPerRow, rows)
-    unsafe SetPlane(to, toStride, Int32(bytesPerRow), Int32(rows), UInt32(value))
   }
 
   /// Repeats the last column and row of a plane of `width` by `height` up to `paddedWidth` by
@@ -48,3 +39,9 @@ public enum PixelConversion {
 
 /// Half of `side`, rounded up: a side of a subsampled plane.
 func half(_ side: Int) -> Int { (side + 1) / 2 }
+
+/// Traps unless a conversion succeeded: its arguments have been checked, so that nothing but the
+/// library's lack of memory for a row is left.
+func succeeded(_ result: Int32) {
+  precondition(result == 0, "libyuv refused a conversion; free some memory")
+}

@@ -41,6 +41,24 @@ def test_too_little_address_space_is_told_in_a_sentence(workers, step, tmp_path)
     assert {0, 1} == set(statuses) and statuses == sorted(statuses, reverse=True), statuses
 
 
+@pytest.mark.parametrize("scene, least, step", [
+    (["--size", "3840x2160"], 200, 60),
+    (["--size", "1280x720", "--source-set", "cached=60"], 100, 20),
+    (["--size", "640x480", "--format", "YUYV", "--source-set", "cached=100"], 60, 20),
+])
+def test_a_scene_that_does_not_fit_is_told_in_a_sentence(scene, least, step):
+    """What the scene draws at its start is allocated before the engine plans its frames."""
+    statuses = []
+    while statuses[-2:] != [0, 0] and len(statuses) < 30:
+        result = limited(resource.RLIMIT_AS, least + step * len(statuses) << 20, "run", "--source", "scene",
+                         *scene, "--source-set", "pace=fast", "--frames", "2", "--quiet", "--checksum")
+        statuses.append(result.returncode)
+        assert result.returncode in (0, 1), (statuses, result.returncode, result.errors)
+        if result.returncode:
+            assert "ulimit -v" in one_sentence(result.errors)
+    assert {0, 1} == set(statuses) and statuses == sorted(statuses, reverse=True), statuses
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="no limit of threads holds for one user alone")
 def test_too_few_threads_are_told_in_a_sentence():
     # A user whose id no other process has.

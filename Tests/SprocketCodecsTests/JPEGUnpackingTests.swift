@@ -2,6 +2,7 @@ import Foundation
 import SprocketCodecs
 import SprocketCore
 import SprocketJPEG
+import SprocketPixels
 import TestSupport
 import Testing
 
@@ -30,8 +31,8 @@ import Testing
         .filter { $0.offset % 9 == 0 }.map(\.element)
     }
 
-  @Test(arguments: JPEGSubsampling.allCases)
-  func everySubsamplingAndSizeStaysInItsMemory(subsampling: JPEGSubsampling) throws {
+  @Test(arguments: ChromaSubsampling.allCases)
+  func everySubsamplingAndSizeStaysInItsMemory(subsampling: ChromaSubsampling) throws {
     for (width, height) in [(1, 1), (3, 2), (8, 8), (15, 17), (33, 31), (61, 63), (128, 65)] {
       let bytes = try encodeRandom(subsampling, width: width, height: height)
       let frame = try #require(bytes.span.withChecked { $0 })
@@ -50,7 +51,7 @@ import Testing
   }
 
   /// Any picture: these tests compare decodings with each other.
-  private func encodeRandom(_ subsampling: JPEGSubsampling, width: Int, height: Int) throws
+  private func encodeRandom(_ subsampling: ChromaSubsampling, width: Int, height: Int) throws
     -> [UInt8]
   {
     var encoder = try JPEGEncoder()
@@ -63,7 +64,7 @@ import Testing
             * subsampling.planeHeight(plane, imageHeight: height), seed: UInt64(plane + 3)))
     }
     let planes = buffers.enumerated().map { index, buffer in
-      unsafe JPEGPlane(
+      unsafe PlaneBytes(
         UnsafeBufferPointer(buffer.memory),
         stride: subsampling.planeWidth(index, imageWidth: width))
     }

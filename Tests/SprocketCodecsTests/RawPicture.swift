@@ -33,22 +33,22 @@ struct RawPicture {
   private func red(_ x: Int, _ y: Int) -> (r: Int, g: Int, b: Int) {
     let row = planes[0][y]
     func at(_ bytes: Int, _ offset: Int) -> Int { Int(row[x * bytes + offset]) }
-    switch format {
-    case .rgb24: return (at(3, 0), at(3, 1), at(3, 2))
-    case .bgr24: return (at(3, 2), at(3, 1), at(3, 0))
-    case .bgr32: return (at(4, 2), at(4, 1), at(4, 0))
-    default: return (at(4, 1), at(4, 2), at(4, 3))
+    switch format.rgbOrder {
+    case .rgb: return (at(3, 0), at(3, 1), at(3, 2))
+    case .bgr: return (at(3, 2), at(3, 1), at(3, 0))
+    case .bgrx: return (at(4, 2), at(4, 1), at(4, 0))
+    case .xrgb, nil: return (at(4, 1), at(4, 2), at(4, 3))
     }
   }
 
   /// Luma as it is in the source, 8 bits.
   private func storedLuma(_ x: Int, _ y: Int) -> Int {
-    switch format {
-    case .yuyv, .uyvy: return Int(planes[0][y][x * 2 + pairOrder.y])
-    case .rgb24, .bgr24, .bgr32, .rgb32:
+    switch format.layout {
+    case .packed422: return Int(planes[0][y][x * 2 + pairOrder.y])
+    case .rgb:
       let (r, g, b) = red(x, y)
       return (77 * r + 150 * g + 29 * b + 128) / 256
-    default:
+    case .planar, .semiPlanar420, .bayer, .jpeg:
       guard format.isDeep else { return Int(planes[0][y][x]) }
       let one = 1 << (format.bitsPerSample - 8)
       return min((word(x, y) + one / 2) / one, 255)
@@ -71,18 +71,18 @@ struct RawPicture {
 
   /// The planes of the image.
   var image: [[[UInt8]]] {
-    switch format {
-    case .yv12: return [planes[0], planes[2], planes[1]]
-    case .nv12, .nv21:
+    switch format.layout {
+    case .planar(_, _, .redFirst): return [planes[0], planes[2], planes[1]]
+    case .semiPlanar420(let order):
       let first = planes[1].map { row in stride(from: 0, to: row.count, by: 2).map { row[$0] } }
       let second = planes[1].map { row in stride(from: 1, to: row.count, by: 2).map { row[$0] } }
-      return format == .nv12 ? [planes[0], first, second] : [planes[0], second, first]
-    case .yuyv, .uyvy:
+      return order == .blueFirst ? [planes[0], first, second] : [planes[0], second, first]
+    case .packed422:
       func chroma(_ offset: Int) -> [[UInt8]] {
         planes[0].map { row in stride(from: offset, to: row.count, by: 4).map { row[$0] } }
       }
       return [luma(.full), chroma(pairOrder.u), chroma(pairOrder.v)]
-    case .rgb24, .bgr24, .bgr32, .rgb32:
+    case .rgb:
       func chroma(_ value: ((r: Int, g: Int, b: Int)) -> Int) -> [[UInt8]] {
         (0..<height).map { y in
           (0..<width).map { x in UInt8((value(red(x, y)) + 32896) / 256) }
@@ -92,7 +92,7 @@ struct RawPicture {
         luma(.full), chroma { 127 * $0.b - 84 * $0.g - 43 * $0.r },
         chroma { 127 * $0.r - 107 * $0.g - 20 * $0.b },
       ]
-    default: return planes
+    case .planar(_, _, .blueFirst), .bayer, .jpeg: return planes
     }
   }
 }

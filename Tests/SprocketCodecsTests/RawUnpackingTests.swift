@@ -15,10 +15,7 @@ private let combinations: [FrameParts] = [
   static let formats = PixelFormat.allCases.filter { !$0.isEncoded && !$0.isBayer }
 
   private func ranges(_ format: PixelFormat) -> [Color.Range] {
-    switch format {
-    case .rgb24, .bgr24, .bgr32, .rgb32: [.full]
-    default: [.full, .limited]
-    }
+    format.rgbOrder == nil ? [.full, .limited] : [.full]
   }
 
   @Test(arguments: formats)

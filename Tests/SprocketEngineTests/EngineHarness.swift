@@ -148,7 +148,7 @@ final class GreyUnpacker: Unpacker {
     return true
   }
   func deriveLuma(
-    _ slot: UnsafeMutablePointer<FrameStorage>, version: Int, format: FrameFormat,
+    _ slot: UnsafeMutablePointer<FrameStorage>, version: VersionIndex, format: FrameFormat,
     parts: FrameParts
   ) {
     let plane = unsafe slot.pointee.versions[version].image.planes[0]

@@ -1,17 +1,18 @@
 import SprocketJPEG
+import SprocketPixels
 import TestSupport
 import Testing
 
 /// A planar image of a test, with rows of any stride.
 struct TestImage {
-  var subsampling: JPEGSubsampling
+  var subsampling: ChromaSubsampling
   var width: Int
   var height: Int
   var strides: [Int]
   var planes: [[UInt8]]
 
   /// An empty one; `padding` bytes are added to every row.
-  init(_ subsampling: JPEGSubsampling, width: Int, height: Int, padding: Int = 0) {
+  init(_ subsampling: ChromaSubsampling, width: Int, height: Int, padding: Int = 0) {
     self.subsampling = subsampling
     self.width = width
     self.height = height
@@ -27,7 +28,7 @@ struct TestImage {
 
   /// A smooth picture: JPEG keeps it within a level or two at quality 100.
   static func smooth(
-    _ subsampling: JPEGSubsampling, width: Int, height: Int, padding: Int = 0
+    _ subsampling: ChromaSubsampling, width: Int, height: Int, padding: Int = 0
   ) -> TestImage {
     var image = TestImage(subsampling, width: width, height: height, padding: padding)
     for plane in 0..<subsampling.planeCount {
@@ -49,7 +50,7 @@ struct TestImage {
     let buffers = planes.map { TestBuffer($0) }
     defer { withExtendedLifetime(buffers) {} }
     let sources = buffers.indices.map { index in
-      unsafe JPEGPlane(UnsafeBufferPointer(buffers[index].memory), stride: strides[index])
+      unsafe PlaneBytes(UnsafeBufferPointer(buffers[index].memory), stride: strides[index])
     }
     var span = output.mutableSpan
     let count = try encoder.encode(
@@ -63,7 +64,7 @@ struct TestImage {
   mutating func decode(_ jpeg: [UInt8], with decoder: inout JPEGDecoder) throws(JPEGError) {
     let buffers = planes.map { TestBuffer($0) }
     let targets = buffers.indices.map { index in
-      unsafe MutableJPEGPlane(buffers[index].memory, stride: strides[index])
+      unsafe MutablePlaneBytes(buffers[index].memory, stride: strides[index])
     }
     defer { for index in planes.indices { planes[index] = buffers[index].bytes } }
     try decoder.decodePlanes(
@@ -79,7 +80,7 @@ func decodeLuma(
 ) throws(JPEGError) -> [UInt8] {
   let stride = scale.scaled(width) + padding
   let samples = TestBuffer(count: stride * scale.scaled(height))
-  let plane = unsafe MutableJPEGPlane(samples.memory, stride: stride)
+  let plane = unsafe MutablePlaneBytes(samples.memory, stride: stride)
   defer { withExtendedLifetime(samples) {} }
   try decoder.decodeLuma(jpeg.span, width: width, height: height, scale: scale, into: plane)
   return samples.bytes

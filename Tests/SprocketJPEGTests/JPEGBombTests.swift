@@ -1,4 +1,5 @@
 import SprocketJPEG
+import SprocketPixels
 import TestSupport
 import Testing
 
@@ -36,7 +37,7 @@ import Testing
 
   @Test func thePlainestImageHasEnough() throws {
     // Nothing but one value: the least data that an encoder makes.
-    for subsampling in JPEGSubsampling.allCases {
+    for subsampling in ChromaSubsampling.allCases {
       for (width, height) in [(8, 8), (1, 1), (17, 33), (640, 480), (1921, 1081)] {
         let image = TestImage(subsampling, width: width, height: height)
         let jpeg = try image.encoded(quality: 1)

@@ -1,4 +1,5 @@
 import SprocketJPEG
+import SprocketPixels
 import TestSupport
 import Testing
 
@@ -72,9 +73,9 @@ import Testing
     #expect(mean < 1)
   }
 
-  @Test(arguments: JPEGSubsampling.allCases, [(64, 48), (37, 29), (16, 1), (1, 1), (130, 7)])
+  @Test(arguments: ChromaSubsampling.allCases, [(64, 48), (37, 29), (16, 1), (1, 1), (130, 7)])
   func returnsWhatWasEncodedAtOddSizesAndWideStrides(
-    subsampling: JPEGSubsampling, size: (Int, Int)
+    subsampling: ChromaSubsampling, size: (Int, Int)
   ) throws {
     let source = TestImage.smooth(subsampling, width: size.0, height: size.1, padding: 11)
     let jpeg = try source.encoded(quality: 100)
@@ -146,7 +147,7 @@ import Testing
     defer { withExtendedLifetime(samples) {} }
     var output = [UInt8](repeating: 0, count: needed - 1)
     var encoder = try JPEGEncoder()
-    let plane = unsafe JPEGPlane(UnsafeBufferPointer(samples.memory), stride: 64)
+    let plane = unsafe PlaneBytes(UnsafeBufferPointer(samples.memory), stride: 64)
     var span = output.mutableSpan
     #expect(throws: JPEGError.bufferTooSmall(needed: needed)) {
       _ = try encoder.encode(

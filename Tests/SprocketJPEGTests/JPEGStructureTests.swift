@@ -1,4 +1,5 @@
 import SprocketJPEG
+import SprocketPixels
 import TestSupport
 import Testing
 

@@ -1,11 +1,12 @@
+import SprocketPixels
 import TestSupport
 import Testing
 
 @testable import SprocketJPEG
 
 @Suite struct ScanCheckTests {
-  @Test(arguments: JPEGSubsampling.allCases, [(64, 48), (37, 29), (1, 1)])
-  func everyEncodedImageIsWhole(subsampling: JPEGSubsampling, size: (Int, Int)) throws {
+  @Test(arguments: ChromaSubsampling.allCases, [(64, 48), (37, 29), (1, 1)])
+  func everyEncodedImageIsWhole(subsampling: ChromaSubsampling, size: (Int, Int)) throws {
     for quality in [1, 50, 100] {
       var image = TestImage.smooth(subsampling, width: size.0, height: size.1)
       if quality == 100 {

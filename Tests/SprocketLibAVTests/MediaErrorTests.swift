@@ -3,7 +3,7 @@ import SprocketLibAV
 import TestSupport
 import Testing
 
-@Suite(.enabled(if: hasFFmpeg)) struct MediaErrorTests {
+@Suite(.enabled(if: Tool.hasFFmpeg)) struct MediaErrorTests {
   private func error(_ path: String) -> MediaError? {
     do throws(MediaError) {
       _ = try MediaReader(path: path)
@@ -15,9 +15,9 @@ import Testing
   }
 
   @Test func namesWhatCannotBeOpened() throws {
-    let clips = try Clips()
+    let clips = try Scratch()
     #expect(error(clips.path("nowhere.mov"))?.code == .notFound)
-    #expect(error(clips.folder.path)?.code == .isDirectory)
+    #expect(error(clips.url.path)?.code == .isDirectory)
     #expect(error(try clips.write("empty.avi", []))?.code == .emptyFile)
     #expect(error(try clips.write("text.mov", Array("hello, world".utf8)))?.code == .notMedia)
     let noise = TestPattern.random.bytes(5000)
@@ -28,14 +28,14 @@ import Testing
   @Test func namesAFileThatMayNotBeRead() throws {
     // A superuser may read everything.
     guard getuid() != 0 else { return }
-    let clips = try Clips()
+    let clips = try Scratch()
     let path = try clips.write("secret.mov", [1, 2, 3])
     try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: path)
     #expect(error(path)?.code == .notPermitted)
   }
 
   @Test func namesAFileWithoutVideo() throws {
-    let clips = try Clips()
+    let clips = try Scratch()
     _ = try Tool.run(
       "ffmpeg",
       ["-v", "quiet", "-f", "lavfi", "-i", "sine=duration=0.2", clips.path("sound.wav")])
@@ -43,9 +43,9 @@ import Testing
   }
 
   @Test func namesARecordingThatWasCutOff() throws {
-    let clips = try Clips()
+    let clips = try Scratch()
     let whole = try clips.make("whole.mov", size: "160x120", ["-c:v", "mjpeg"])
-    let bytes = try Clips.bytes(whole)
+    let bytes = try Scratch.bytes(whole)
     let cut = try clips.write("cut.mov", Array(bytes[..<(bytes.count / 2)]))
     let found = error(cut)
     #expect(found?.code == .unfinished)

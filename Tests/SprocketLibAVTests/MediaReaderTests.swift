@@ -1,39 +1,40 @@
 import Foundation
 import SprocketLibAV
+import SprocketPixels
 import TestSupport
 import Testing
 
-@Suite(.enabled(if: hasFFmpeg)) struct MediaReaderTests {
+@Suite(.enabled(if: Tool.hasFFmpeg)) struct MediaReaderTests {
   struct Layout: CustomStringConvertible {
     let ffmpeg: String
-    let format: MediaPixelFormat
+    let format: PixelFormat
     let file: String
     var size = "53x37"
     var description: String { "\(ffmpeg) in \(file) \(size)" }
   }
 
   @Test(arguments: [
-    Layout(ffmpeg: "yuv420p", format: .yuv420p, file: "a.y4m"),
+    Layout(ffmpeg: "yuv420p", format: .i420, file: "a.y4m"),
     Layout(ffmpeg: "yuv422p", format: .yuv422p, file: "a.y4m"),
     Layout(ffmpeg: "yuv444p", format: .yuv444p, file: "a.y4m"),
     Layout(ffmpeg: "yuv411p", format: .yuv411p, file: "a.y4m"),
     Layout(ffmpeg: "yuv440p", format: .yuv440p, file: "a.nut"),
-    Layout(ffmpeg: "gray", format: .gray, file: "a.y4m"),
+    Layout(ffmpeg: "gray", format: .grey, file: "a.y4m"),
     Layout(ffmpeg: "nv12", format: .nv12, file: "a.nut"),
     Layout(ffmpeg: "nv21", format: .nv21, file: "a.nut"),
-    Layout(ffmpeg: "yuyv422", format: .yuyv422, file: "a.avi", size: "54x37"),
-    Layout(ffmpeg: "uyvy422", format: .uyvy422, file: "a.mov", size: "54x37"),
+    Layout(ffmpeg: "yuyv422", format: .yuyv, file: "a.avi", size: "54x37"),
+    Layout(ffmpeg: "uyvy422", format: .uyvy, file: "a.mov", size: "54x37"),
     Layout(ffmpeg: "rgb24", format: .rgb24, file: "a.mov"),
     Layout(ffmpeg: "bgr24", format: .bgr24, file: "a.nut"),
     Layout(ffmpeg: "bgr24", format: .bgr24, file: "a.avi"),
-    Layout(ffmpeg: "bgr0", format: .bgr0, file: "a.nut"),
-    Layout(ffmpeg: "bgra", format: .bgr0, file: "a.avi"),
-    Layout(ffmpeg: "0rgb", format: .xrgb, file: "a.nut"),
-    Layout(ffmpeg: "gray10le", format: .gray10le, file: "a.nut"),
-    Layout(ffmpeg: "gray16le", format: .gray16le, file: "a.nut"),
+    Layout(ffmpeg: "bgr0", format: .bgr32, file: "a.nut"),
+    Layout(ffmpeg: "bgra", format: .bgr32, file: "a.avi"),
+    Layout(ffmpeg: "0rgb", format: .rgb32, file: "a.nut"),
+    Layout(ffmpeg: "gray10le", format: .y10, file: "a.nut"),
+    Layout(ffmpeg: "gray16le", format: .y16, file: "a.nut"),
   ])
   func rawVideoDecodesToTheSameBytesAsFFmpeg(layout: Layout) throws {
-    let clips = try Clips()
+    let clips = try Scratch()
     let path = try clips.make(
       layout.file, size: layout.size,
       (layout.file.hasSuffix("y4m") ? ["-strict", "-1"] : ["-c:v", "rawvideo"])
@@ -50,15 +51,15 @@ import Testing
   }
 
   @Test(arguments: [
-    ("yuv420p10be", MediaPixelFormat.yuv420p10le, "yuv420p10le"),
-    ("yuv422p12be", .yuv422p12le, "yuv422p12le"),
-    ("gray16be", .gray16le, "gray16le"),
-    ("yuva420p", .yuv420p, "yuv420p"),
+    ("yuv420p10be", PixelFormat.yuv420p10, "yuv420p10le"),
+    ("yuv422p12be", .yuv422p12, "yuv422p12le"),
+    ("gray16be", .y16, "gray16le"),
+    ("yuva420p", .i420, "yuv420p"),
   ])
   func otherFormatsAreConvertedToTheNearest(
-    from: String, to: MediaPixelFormat, ffmpeg: String
+    from: String, to: PixelFormat, ffmpeg: String
   ) throws {
-    let clips = try Clips()
+    let clips = try Scratch()
     let path = try clips.make("a.nut", ["-c:v", "rawvideo", "-pix_fmt", from])
     let info = try MediaReader(path: path).info
     #expect(info.isConverted && info.pixelFormat == to)
@@ -72,7 +73,7 @@ import Testing
 
   @Test(arguments: ["rgb565le", "gbrp", "pal8", "rgba"])
   func otherColoursBecomeFullRange444(from: String) throws {
-    let clips = try Clips()
+    let clips = try Scratch()
     // White on black is 255 and 0 in full range.
     _ = try Tool.run(
       "ffmpeg",
@@ -91,12 +92,12 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 4]) func decodesPredictedFramesInOrder(threadCount: Int) throws {
-    let clips = try Clips()
+    let clips = try Scratch()
     let path = try clips.make("a.mp4", size: "96x64", frames: 40, ["-c:v", "libx264", "-bf", "3"])
     let decoded = try Decoded(path, threadCount: threadCount)
     #expect(decoded.frames.count == 40)
     #expect(try Array(decoded.frames.joined()) == decodeWithFFmpeg(path, "yuv420p"))
-    let ticks = try probe(path, "frame=best_effort_timestamp").compactMap { Int64($0) }
+    let ticks = try Tool.probe(path, "frame=best_effort_timestamp").compactMap { Int64($0) }
     let base = try MediaReader(path: path).info.timeBase
     #expect(
       decoded.times
@@ -107,7 +108,7 @@ import Testing
   }
 
   @Test func motionJPEGComesAsTheFilesOwnBytes() throws {
-    let clips = try Clips()
+    let clips = try Scratch()
     let path = try clips.make("a.avi", frames: 10, ["-c:v", "mjpeg", "-pix_fmt", "yuvj422p"])
     var reader = try MediaReader(path: path)
     #expect(reader.info.isMJPEG && reader.info.codecName == "mjpeg")
@@ -130,7 +131,7 @@ import Testing
   }
 
   @Test func readsColour() throws {
-    let clips = try Clips()
+    let clips = try Scratch()
     let path = try clips.make(
       "a.mp4", size: "64x64",
       [
@@ -146,7 +147,7 @@ import Testing
   }
 
   @Test func whatIsLentOutlivesTheReaderOnAnotherThread() async throws {
-    let clips = try Clips()
+    let clips = try Scratch()
     let path = try clips.make("a.y4m", frames: 20, ["-pix_fmt", "yuv420p"])
     let expected = try decodeWithFFmpeg(path, "yuv420p")
     let size = expected.count / 20
@@ -172,17 +173,17 @@ import Testing
     await Task.detached {
       for pointer in pointers {
         if let raw = unsafe UnsafeMutableRawPointer(bitPattern: pointer) {
-          unsafe DecodedFrame.release(raw)
+          unsafe releaseLent(raw)
         }
       }
     }.value
   }
 
   @Test func goesOnAfterDamage() throws {
-    let clips = try Clips()
+    let clips = try Scratch()
     let path = try clips.make(
       "a.mkv", size: "320x240", frames: 60, ["-c:v", "libx264", "-g", "10", "-bf", "0"])
-    var bytes = try Clips.bytes(path)
+    var bytes = try Scratch.bytes(path)
     var random = TestRandom(seed: 5)
     for at in stride(from: bytes.count / 4, to: bytes.count / 2, by: 211) {
       bytes[at] = UInt8.random(in: 0...255, using: &random)
@@ -201,12 +202,12 @@ import Testing
   }
 
   @Test func aCutFileGivesWhatItHas() throws {
-    let clips = try Clips()
+    let clips = try Scratch()
     for name in ["a.avi", "a.mkv", "a.y4m", "a.nut"] {
       let path = try clips.make(
         name, size: "160x120", frames: 30,
         name.hasSuffix("y4m") ? ["-pix_fmt", "yuv420p"] : ["-c:v", "mjpeg"])
-      let bytes = try Clips.bytes(path)
+      let bytes = try Scratch.bytes(path)
       let cut = try clips.write("cut-" + name, Array(bytes[..<(bytes.count * 6 / 10)]))
       let decoded = try Decoded(cut)
       print(
@@ -227,7 +228,7 @@ import Testing
     let path = TestData.path(name)
     let decoded = try Decoded(path, keepsPixels: false)
     let info = try MediaReader(path: path).info
-    let lines = try probe(path, "frame=best_effort_timestamp", stream: info.streamIndex)
+    let lines = try Tool.probe(path, "frame=best_effort_timestamp", "\(info.streamIndex)")
     #expect(decoded.times.count == lines.count)
     #expect(decoded.corruptFrames == 0 && decoded.corruptUnits == 0)
     let base = info.timeBase

@@ -27,15 +27,15 @@ final class MemoryOutput: MuxerOutput {
   }
 }
 
-@Suite(.enabled(if: hasFFmpeg)) struct MuxerTests {
-  let clips: Clips
+@Suite(.enabled(if: Tool.hasFFmpeg)) struct MuxerTests {
+  let clips: Scratch
   /// Images of different sizes in bytes.
   let images: [[UInt8]]
 
   init() throws {
-    clips = try Clips()
+    clips = try Scratch()
     let clip = try clips.make("clip.mjpeg", frames: 40, ["-c:v", "mjpeg", "-q:v", "3"])
-    let bytes = try Clips.bytes(clip)
+    let bytes = try Scratch.bytes(clip)
     var starts: [Int] = []
     for index in bytes.indices.dropLast(2) where bytes[index...].starts(with: [0xFF, 0xD8, 0xFF]) {
       starts.append(index)
@@ -64,7 +64,7 @@ final class MemoryOutput: MuxerOutput {
   /// The packets of a file: time in ticks and bytes.
   func packets(_ bytes: [UInt8], _ container: MovieContainer) throws -> [String] {
     let path = try clips.write("movie.\(container.rawValue)", bytes)
-    return try probe(path, "packet=pts,size")
+    return try Tool.probe(path, "packet=pts,size")
   }
 
   @Test(arguments: MovieContainer.allCases)
@@ -136,8 +136,8 @@ final class MemoryOutput: MuxerOutput {
     let gap: Int64 = 3_600 * 90000
     _ = try write(container, gap: gap, to: output)
     let path = try clips.write("long.\(container.rawValue)", output.bytes)
-    #expect(try probe(path, "stream=duration") == ["144000.000000"])
-    #expect(try probe(path, "packet=pts").last == "\(39 * gap)")
+    #expect(try Tool.probe(path, "stream=duration") == ["144000.000000"])
+    #expect(try Tool.probe(path, "packet=pts").last == "\(39 * gap)")
   }
 
   @Test(arguments: MovieContainer.allCases) func keepsTags(container: MovieContainer) throws {
@@ -145,6 +145,6 @@ final class MemoryOutput: MuxerOutput {
     _ = try write(container, gap: 100, to: output)
     let path = try clips.write("tags.\(container.rawValue)", output.bytes)
     let name = container == .mkv ? "CAPTURED_NS" : "captured_ns"
-    #expect(try probe(path, "format_tags=\(name)") == ["123"])
+    #expect(try Tool.probe(path, "format_tags=\(name)") == ["123"])
   }
 }

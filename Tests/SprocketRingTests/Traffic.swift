@@ -132,7 +132,7 @@ final class Traffic: Sendable {
   }
 
   private func read(tap: Int) -> Outcome {
-    var reader = ring.makeReader(tap: tap)
+    var reader = ring.makeReader(tap: RingPlan.TapIndex(tap))
     var parker = Parker(patience: patience)
     var dice = Dice(seed: tap + 1_000)
     var faults = Faults()

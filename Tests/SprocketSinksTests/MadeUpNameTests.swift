@@ -1,5 +1,6 @@
 import Foundation
 import SprocketCore
+import SprocketFiles
 import TestSupport
 import Testing
 

@@ -48,7 +48,7 @@ final class SinkFrame {
     guard let image = format.image, !format.pixelFormat.isEncoded else {
       let plane = unsafe copy(bytes[...], bytesPerRow: bytes.count, rows: 1, padding: 0)
       unsafe storage.pointee.source.planes[0] = unsafe plane
-      unsafe storage.pointee.records[0].byteCount = bytes.count
+      unsafe storage.pointee.records[.source].byteCount = bytes.count
       return
     }
     var start = 0
@@ -64,7 +64,7 @@ final class SinkFrame {
       start += count
     }
     precondition(start == bytes.count, "give exactly the planes' bytes")
-    unsafe storage.pointee.records[0].byteCount = start
+    unsafe storage.pointee.records[.source].byteCount = start
   }
 
   private func copy(
@@ -81,8 +81,8 @@ final class SinkFrame {
   }
 
   var record: FrameRecord {
-    get { unsafe storage.pointee.records[0] }
-    set { unsafe storage.pointee.records[0] = newValue }
+    get { unsafe storage.pointee.records[.source] }
+    set { unsafe storage.pointee.records[.source] = newValue }
   }
 
   /// Stores `report` where `layout` says.
@@ -109,7 +109,7 @@ final class SinkFrame {
 
   /// The frame as a sink's packers see it, all parts readable.
   private var view: FrameView {
-    let access = FrameAccess(lane: 0, version: 0, format: format, parts: Self.parts)
+    let access = FrameAccess(lane: .source, version: 0, format: format, parts: Self.parts)
     return unsafe FrameView(
       unsafeStorage: storage, access: access, now: 0, neighbours: .none, events: events)
   }

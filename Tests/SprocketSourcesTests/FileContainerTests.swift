@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What a file may make us open, read and reserve.
-@Suite(.enabled(if: hasFFmpeg)) struct FileContainerTests {
+@Suite(.enabled(if: Tool.hasFFmpeg)) struct FileContainerTests {
   private func refusal(_ path: String) -> RunError? {
     let source = FileSource(path: path)
     do throws(RunError) {
@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test func whatNamesOtherFilesIsRefusedByName() throws {
-    let clips = try FileClips()
+    let clips = try Scratch()
     let movie = try clips.make("victim.ts", ["-c:v", "mpeg2video"])
     let hls = """
       #EXTM3U
@@ -56,8 +56,8 @@ import Testing
 
   /// A movie whose track lies in another file, as QuickTime has it: an alias with an absolute path.
   @Test func aTrackInAnotherFileIsNotFollowed() throws {
-    let clips = try FileClips()
-    let whole = try FileClips.bytes(try clips.make("victim.mov", ["-c:v", "mjpeg"]))
+    let clips = try Scratch()
+    let whole = try Scratch.bytes(try clips.make("victim.mov", ["-c:v", "mjpeg"]))
     let entry: [UInt8] = [0, 0, 0, 12] + Array("url ".utf8) + [0, 0, 0, 1]
     let place = try #require(
       whole.indices.dropLast(12).first { Array(whole[$0..<$0 + 12]) == entry })
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test func attachmentsAreNoVideo() throws {
-    let clips = try FileClips()
+    let clips = try Scratch()
     let list = try clips.write("notes.txt", Array("#EXTM3U\nhttp://localhost:1/x\n".utf8))
     let path = try clips.make(
       "film.mkv", ["-c:v", "mjpeg", "-attach", list, "-metadata:s:t", "mimetype=text/plain"])
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test func pipesAndDevicesAreRefusedAtOnce() throws {
-    let clips = try FileClips()
+    let clips = try Scratch()
     _ = try Tool.run("mkfifo", [clips.path("pipe")])
     try expectRefusal(clips.path("pipe"), "pipe")
     try FileManager.default.createSymbolicLink(
@@ -90,8 +90,8 @@ import Testing
   }
 
   @Test func hugePicturesInFewBytesAreRefused() throws {
-    let clips = try FileClips()
-    let jpeg = try FileClips.bytes(
+    let clips = try Scratch()
+    let jpeg = try Scratch.bytes(
       try clips.make("a.jpg", frames: 1, ["-c:v", "mjpeg", "-f", "mjpeg"]))
     let frame = try #require(
       jpeg.indices.dropLast().first { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xC0 })
@@ -106,7 +106,7 @@ import Testing
       if refusal(path) == nil { #expect(try Played(path).corrupt == [0]) }
     }
     // The size of a QuickTime track, behind what says that it is Motion-JPEG.
-    var movie = try FileClips.bytes(try clips.make("a.mov", ["-c:v", "mjpeg"]))
+    var movie = try Scratch.bytes(try clips.make("a.mov", ["-c:v", "mjpeg"]))
     let entry = try #require(
       movie.indices.dropLast(4).first { Array(movie[$0..<$0 + 4]) == Array("jpeg".utf8) })
     for place in 0..<4 { movie[entry + 28 + place] = 0xFF }
@@ -121,7 +121,7 @@ import Testing
   }
 
   @Test func anInterruptedFileIsLeft() throws {
-    let clips = try FileClips()
+    let clips = try Scratch()
     let path = try clips.make("clip.avi", ["-c:v", "mjpeg"])
     let early = FileSource(path: path)
     early.interrupt()

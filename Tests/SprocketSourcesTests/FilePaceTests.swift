@@ -3,7 +3,7 @@ import SprocketSources
 import TestSupport
 import Testing
 
-@Suite(.enabled(if: hasFFmpeg)) struct FilePaceTests {
+@Suite(.enabled(if: Tool.hasFFmpeg)) struct FilePaceTests {
   private func open(_ path: String) throws -> FileSource {
     let values = ["pace": "real"]
     let source = try FileSource.kind.make(argument: path, values: values)
@@ -11,7 +11,7 @@ import Testing
   }
 
   @Test func atRealPaceFramesComeWhenTheyAreDue() throws {
-    let clips = try FileClips()
+    let clips = try Scratch()
     let path = try clips.make("clip.mp4", rate: 50, frames: 12, ["-c:v", "mpeg4"])
     let source = try open(path)
     let description = try source.open()
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test func aFrameThatIsTakenLateKeepsTheTimeAtWhichItWasDue() throws {
-    let clips = try FileClips()
+    let clips = try Scratch()
     let source = try open(
       try clips.make("clip.mp4", rate: 100, frames: 3, ["-c:v", "mpeg4"]))
     _ = try source.open()

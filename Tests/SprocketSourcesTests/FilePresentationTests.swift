@@ -4,13 +4,13 @@ import SprocketSources
 import TestSupport
 import Testing
 
-@Suite(.enabled(if: hasFFmpeg)) struct FilePresentationTests {
+@Suite(.enabled(if: Tool.hasFFmpeg)) struct FilePresentationTests {
   /// ffmpeg counts turns counterclockwise where it is asked, and writes what players turn by.
   @Test(arguments: [
     (90, Orientation.threeQuarterTurn), (180, .halfTurn), (270, .quarterTurn), (0, .upright),
   ])
   func aTelephonesTurnIsRead(degrees: Int, orientation: Orientation) throws {
-    let clips = try FileClips()
+    let clips = try Scratch()
     let lying = try clips.make("lying.mov", frames: 2, ["-c:v", "mpeg4"])
     let path = clips.path("turned.mov")
     _ = try Tool.run(
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(arguments: ["mjpeg", "mpeg4", "ffv1"]) func pixelAspectIsRead(codec: String) throws {
-    let clips = try FileClips()
+    let clips = try Scratch()
     let path = try clips.make(
       "wide.mkv", frames: 2, ["-vf", "setsar=32/27", "-c:v", codec, "-strict", "-1"])
     let format = try Played(path).description.format
@@ -31,7 +31,7 @@ import Testing
 
   @Test(arguments: [("tt", "tff", FieldOrder.topFirst), ("bb", "bff", .bottomFirst)])
   func fieldOrderIsRead(name: String, field: String, order: FieldOrder) throws {
-    let clips = try FileClips()
+    let clips = try Scratch()
     let jpeg = try clips.make("a.mov", frames: 2, ["-c:v", "mjpeg", "-field_order", name])
     #expect(try Played(jpeg).description.format.presentation.fieldOrder == order)
     let mpeg2 = try clips.make(
@@ -43,16 +43,16 @@ import Testing
   }
 
   @Test func aFilmThatIsProgressiveIsNotInterlaced() throws {
-    let clips = try FileClips()
+    let clips = try Scratch()
     let path = try clips.make("a.mp4", frames: 3, ["-c:v", "mpeg4"])
     #expect(try !Played(path).description.format.presentation.fieldOrder.isInterlaced)
   }
 
   @Test func anAngleThatIsNoQuarterIsTold() throws {
-    let clips = try FileClips()
+    let clips = try Scratch()
     let lying = try clips.make("lying.mov", frames: 2, ["-c:v", "mpeg4"])
     // 0.7 and 0.7 instead of 1 and 0 in the track header's matrix: turned by 45 degrees.
-    var bytes = try FileClips.bytes(lying)
+    var bytes = try Scratch.bytes(lying)
     let header = try #require(bytes.indices.first { bytes[$0...].starts(with: "tkhd".utf8) })
     let matrix = header + 4 + 40
     for (place, word) in [(0, 0xB333), (1, 0xB333), (3, -0xB333), (4, 0xB333)] {
@@ -69,7 +69,7 @@ import Testing
   }
 }
 
-@Suite(.enabled(if: hasFFmpeg)) struct FieldImageTests {
+@Suite(.enabled(if: Tool.hasFFmpeg)) struct FieldImageTests {
   /// Two fields of a moving picture as JPEG images of half the height, in one packet.
   private func fields(
     _ index: Int, size: (Int, Int) = (64, 48), parity: (UInt8, UInt8)? = (1, 2), padding: Int = 3
@@ -95,7 +95,7 @@ import Testing
   }
 
   private func clip(
-    _ clips: FileClips, _ packets: [[UInt8]], _ size: (Int, Int) = (64, 48)
+    _ clips: Scratch, _ packets: [[UInt8]], _ size: (Int, Int) = (64, 48)
   ) throws -> String {
     try clips.write("fields.avi", aviFile(packets, width: size.0, height: size.1))
   }
@@ -103,7 +103,7 @@ import Testing
   /// FFmpeg takes what is called MJPG for bottom first, whatever the images' marks say.
   @Test(arguments: [(64, 48), (64, 50), (50, 46)], [true, false])
   func bothFieldsMakeOnePicture(size: (Int, Int), isMarked: Bool) throws {
-    let clips = try FileClips()
+    let clips = try Scratch()
     let packets = try (0..<3).map {
       try fields($0, size: size, parity: isMarked ? (2, 1) : nil)
     }
@@ -128,7 +128,7 @@ import Testing
 
   /// What is expected follows from exchanging lines of what FFmpeg would show.
   @Test func theMarkSaysWhichFieldIsFirst() throws {
-    let clips = try FileClips()
+    let clips = try Scratch()
     let plain = try fields(0, parity: (1, 2))
     let swapped = try fields(0, parity: (2, 1))
     let formats = try [plain, swapped].map { bytes in
@@ -144,7 +144,7 @@ import Testing
   }
 
   @Test func aFrameThatLacksAFieldIsDamaged() throws {
-    let clips = try FileClips()
+    let clips = try Scratch()
     var packets = try (0..<3).map { try fields($0) }
     packets[1] = Array(packets[1].prefix(packets[1].count / 2))
     let played = try Played(clip(clips, packets))

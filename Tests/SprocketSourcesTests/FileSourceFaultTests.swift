@@ -4,7 +4,7 @@ import SprocketSources
 import TestSupport
 import Testing
 
-@Suite(.enabled(if: hasFFmpeg)) struct FileSourceFaultTests {
+@Suite(.enabled(if: Tool.hasFFmpeg)) struct FileSourceFaultTests {
   private func refusal(_ path: String) -> RunError? {
     do throws(RunError) {
       _ = try FileSource(path: path).open()
@@ -16,12 +16,12 @@ import Testing
   }
 
   @Test func whatCannotBePlayedIsRefusedInOneSentence() throws {
-    let clips = try FileClips()
+    let clips = try Scratch()
     _ = try Tool.run(
       "ffmpeg", ["-v", "quiet", "-f", "lavfi", "-i", "sine=duration=0.2", clips.path("sound.wav")])
-    let whole = try FileClips.bytes(try clips.make("whole.mov", ["-c:v", "mjpeg"]))
+    let whole = try Scratch.bytes(try clips.make("whole.mov", ["-c:v", "mjpeg"]))
     let paths = [
-      clips.path("nowhere.mov"), clips.folder.path, clips.path("sound.wav"),
+      clips.path("nowhere.mov"), clips.url.path, clips.path("sound.wav"),
       try clips.write("empty.avi", []), try clips.write("text.mov", Array("hello".utf8)),
       try clips.write("noise", TestPattern.random.bytes(5000)),
       try clips.write("cut.mov", Array(whole[..<(whole.count / 2)])),
@@ -34,9 +34,9 @@ import Testing
   }
 
   @Test func aFrameOfBrokenStructureIsCorruptAndTheOthersAreNot() throws {
-    let clips = try FileClips()
+    let clips = try Scratch()
     let path = try clips.make("clip.avi", ["-c:v", "mjpeg"])
-    var bytes = try FileClips.bytes(path)
+    var bytes = try Scratch.bytes(path)
     let starts = bytes.indices.dropLast(2).filter {
       bytes[$0] == 0xFF && bytes[$0 + 1] == 0xD8 && bytes[$0 + 2] == 0xFF
     }
@@ -58,14 +58,14 @@ import Testing
   }
 
   @Test func anotherSizeOfJPEGBeginsAnEpoch() throws {
-    let clips = try FileClips()
+    let clips = try Scratch()
     let mjpeg = ["-c:v", "mjpeg", "-f", "mjpeg", "-pix_fmt"]
     let parts = [
       try clips.make("a", size: "64x48", frames: 3, mjpeg + ["yuvj420p"]),
       try clips.make("b", size: "96x80", frames: 2, mjpeg + ["yuvj420p"]),
       try clips.make("c", size: "96x80", frames: 4, mjpeg + ["yuvj422p"]),
     ]
-    let path = try clips.write("all.mjpeg", try parts.flatMap { try FileClips.bytes($0) })
+    let path = try clips.write("all.mjpeg", try parts.flatMap { try Scratch.bytes($0) })
     let played = try Played(path)
     #expect(played.frames.count == 9 && played.epochs == [3, 5] && played.corrupt.isEmpty)
     #expect(played.frames.map(\.format.width) == [64, 64, 64, 96, 96, 96, 96, 96, 96])
@@ -75,23 +75,23 @@ import Testing
   }
 
   @Test func anotherSizeOfDecodedVideoBeginsAnEpoch() throws {
-    let clips = try FileClips()
+    let clips = try Scratch()
     let film = ["-c:v", "libx264", "-bf", "0", "-f", "h264", "-pix_fmt", "yuv420p"]
     let parts = [
       try clips.make("a", size: "64x48", frames: 3, film),
       try clips.make("b", size: "96x80", frames: 4, film),
     ]
-    let path = try clips.write("all.h264", try parts.flatMap { try FileClips.bytes($0) })
+    let path = try clips.write("all.h264", try parts.flatMap { try Scratch.bytes($0) })
     let played = try Played(path)
     #expect(played.frames.count == 7 && played.epochs == [3])
     #expect(played.frames.map(\.format.width) == [64, 64, 64, 96, 96, 96, 96])
-    #expect(try probe(path, "frame=width") == played.frames.map { "\($0.format.width)" })
+    #expect(try Tool.probe(path, "frame=width") == played.frames.map { "\($0.format.width)" })
   }
 
   @Test func aFileThatIsCutOffPlaysAsFarAsItGoes() throws {
-    let clips = try FileClips()
+    let clips = try Scratch()
     for arguments in [["-c:v", "mjpeg"], ["-c:v", "mpeg4", "-g", "3"]] {
-      let whole = try FileClips.bytes(try clips.make("whole.avi", frames: 40, arguments))
+      let whole = try Scratch.bytes(try clips.make("whole.avi", frames: 40, arguments))
       for part in [0.3, 0.55, 0.8] {
         let bytes = Array(whole[..<Int(Double(whole.count) * part)])
         let played = try Played(try clips.write("cut.avi", bytes))
@@ -103,9 +103,9 @@ import Testing
   }
 
   @Test func damageInAFilmIsNoMoreThanAFate() throws {
-    let clips = try FileClips()
+    let clips = try Scratch()
     let arguments = ["-c:v", "libx264", "-g", "10", "-bf", "2"]
-    let whole = try FileClips.bytes(
+    let whole = try Scratch.bytes(
       try clips.make("film.mkv", size: "128x96", frames: 60, arguments))
     var random = TestRandom(seed: 3)
     var damaged = 0
@@ -124,8 +124,8 @@ import Testing
   }
 
   @Test func jpegOfRGBIsDecodedByLibavcodec() throws {
-    let clips = try FileClips()
-    let whole = try FileClips.bytes(
+    let clips = try Scratch()
+    let whole = try Scratch.bytes(
       try clips.make("a.jpg", frames: 1, ["-c:v", "mjpeg", "-pix_fmt", "yuvj444p", "-f", "mjpeg"]))
     try #require(Array(whole[2..<4]) == [0xFF, 0xE0])
     let length = Int(whole[4]) << 8 | Int(whole[5])

@@ -4,7 +4,7 @@ import SprocketSources
 import TestSupport
 import Testing
 
-@Suite(.enabled(if: hasFFmpeg)) struct FileSourceTests {
+@Suite(.enabled(if: Tool.hasFFmpeg)) struct FileSourceTests {
   static let films = [
     "exposure/nasa_13013.mp4", "generic/box.mp4", "generic/carphone_pristine.mp4",
     "generic/flipping_a_pancake.mkv", "generic/tree.avi", "generic/vtest.avi",
@@ -18,10 +18,10 @@ import Testing
     let path = TestData.path(film)
     let played = try Played(path)
     let stream = try playedStream(path)
-    let base = try #require(try probe(path, "stream=time_base", stream).first)
+    let base = try #require(try Tool.probe(path, "stream=time_base", stream).first)
       .split(separator: "/").compactMap { Int64($0) }
-    let ticks = try probe(path, "frame=best_effort_timestamp", stream).compactMap { Int64($0) }
-    let count = try probe(path, "stream=nb_read_frames", stream, ["-count_frames"])
+    let ticks = try Tool.probe(path, "frame=best_effort_timestamp", stream).compactMap { Int64($0) }
+    let count = try Tool.probe(path, "stream=nb_read_frames", stream, ["-count_frames"])
     #expect(["\(played.frames.count)"] == count)
     #expect(played.frames.count == ticks.count)
     let worst = zip(played.times, ticks).reduce(0) { worst, pair in
@@ -37,7 +37,7 @@ import Testing
 
   /// Of several films in a file, the one that FFmpeg plays: the largest.
   private func playedStream(_ path: String) throws -> String {
-    let widths = try probe(path, "stream=width", "v").compactMap { Int($0) }
+    let widths = try Tool.probe(path, "stream=width", "v").compactMap { Int($0) }
     let largest = try #require(widths.max())
     return "v:\(widths.firstIndex(of: largest) ?? 0)"
   }
@@ -91,7 +91,7 @@ import Testing
   func decodedFramesAreLentInTheirOwnLayout(
     name: String, codec: String, layout: PixelFormat
   ) throws {
-    let clips = try FileClips()
+    let clips = try Scratch()
     let pixels = name == "i420" ? "yuv420p" : name
     let path = try clips.make(
       "clip.nut", size: "62x46", frames: 3, ["-pix_fmt", pixels, "-c:v", codec])
@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test func motionJPEGIsLentByteForByte() throws {
-    let clips = try FileClips()
+    let clips = try Scratch()
     let path = try clips.make("clip.avi", ["-c:v", "mjpeg", "-pix_fmt", "yuvj422p"])
     var bytes: [UInt8] = []
     let played = try Played(path) { _, _, slot in bytes += slot.sourceRows(0)[0] }
@@ -123,7 +123,7 @@ import Testing
   }
 
   @Test func theFirstFramesAreMarked() throws {
-    let clips = try FileClips()
+    let clips = try Scratch()
     let path = try clips.make("clip.mp4", ["-c:v", "mpeg4"])
     var settings = FileSettings()
     settings.startup = 3
@@ -132,7 +132,7 @@ import Testing
   }
 
   @Test func aDiscardedFrameKeepsItsNumber() throws {
-    let clips = try FileClips()
+    let clips = try Scratch()
     let source = FileSource(path: try clips.make("clip.mp4", ["-c:v", "mpeg4"]))
     _ = try source.open()
     defer { source.close() }
@@ -145,7 +145,7 @@ import Testing
   }
 
   @Test func colourIsTheFiles() throws {
-    let clips = try FileClips()
+    let clips = try Scratch()
     let tagged = [
       "-c:v", "mpeg4", "-color_range", "tv", "-colorspace", "bt709", "-color_trc", "bt709",
     ]

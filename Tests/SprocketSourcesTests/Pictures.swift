@@ -1,6 +1,7 @@
 import Foundation
+import SprocketPixels
 
-@testable import SprocketSources
+@testable import SprocketScene
 
 /// Draws frames for tests, and looks at them with slow and obvious code.
 struct Picture {
@@ -64,7 +65,7 @@ func quietSensor(_ change: (inout SceneSensor) -> Void = { _ in }) -> SceneSenso
 
 extension SceneRenderer {
   /// The bytes of one frame, unpadded.
-  mutating func bytes(_ moment: SceneMoment, chroma: SceneChroma = .none) -> [UInt8] {
+  mutating func bytes(_ moment: SceneMoment, chroma: ChromaSubsampling = .gray) -> [UInt8] {
     let layout = SceneLayout(width: width, height: height, chroma: chroma)
     var memory = [UInt8](repeating: 0, count: layout.byteCount(width: width, height: height))
     var span = memory.mutableSpan

@@ -1,5 +1,6 @@
 import SprocketCore
 import SprocketMCAP
+import SprocketScene
 import TestSupport
 import Testing
 
@@ -79,7 +80,7 @@ import Testing
       dump.frame(number, time: number, bytes: Self.picture)
     }
     let file = try dump.file()
-    var bytes = try FileClips.bytes(file.path)
+    var bytes = try Scratch.bytes(file.path)
     bytes[Int(try MCAPReader.open(file.path).chunks[chunk].offset) + 20] ^= 1
     try file.write(bytes)
     return file

@@ -128,7 +128,7 @@ import Testing
     let file = try dump.file(isWhole: false)
     #expect(try Replayed(file).frames.count == 5)
     // The index of the last chunk, then the chunk itself, lose their ends.
-    let bytes = try FileClips.bytes(file.path)
+    let bytes = try Scratch.bytes(file.path)
     for cut in [1, 30, 60] {
       try file.write(bytes.dropLast(cut))
       let replayed = try Replayed(file)
@@ -146,12 +146,12 @@ import Testing
     dump.add("fate", #"{"sequence":1,"fate":"late","number":1}"#)
     var settings = ReplaySettings()
     settings.live = true
-    let before = SourceClock.now()
+    let before = monotonicNow()
     let replayed = try Replayed(dump.file(), settings)
     let times = replayed.frames.map(\.arrived.captured)
     #expect(replayed.description.isLive && times.allSatisfy { $0.clock == .monotonic })
     // Dequeued 1 µs after it was captured, now as then.
-    #expect(times[0].nanoseconds >= before - 1000 && SourceClock.now() >= times[1].nanoseconds)
+    #expect(times[0].nanoseconds >= before - 1000 && monotonicNow() >= times[1].nanoseconds)
     #expect(times[1].nanoseconds - times[0].nanoseconds == 30_000_000)
     #expect(!replayed.frames[1].arrived.wasLate)
   }
@@ -196,7 +196,7 @@ import Testing
       "range", #"{"fate":"overrun","epoch":0,"first_number":4,"first_sequence":4,"frames":2}"#)
     dump.add("fate", #"{"sequence":1,"fate":"late","number":1}"#)
     let file = try dump.file()
-    let bytes = try FileClips.bytes(file.path)
+    let bytes = try Scratch.bytes(file.path)
     var random = TestRandom(seed: 5)
     for _ in 0..<1500 {
       var damaged = bytes

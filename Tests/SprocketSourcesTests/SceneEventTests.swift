@@ -1,7 +1,7 @@
 import SprocketCore
 import Testing
 
-@testable import SprocketSources
+@testable import SprocketScene
 
 @Suite struct SceneEventTests {
   @Test func eventsAreToldWithTheFrameThatTheyBelongToWhoeverTakesIt() throws {

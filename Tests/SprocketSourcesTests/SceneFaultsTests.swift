@@ -1,8 +1,7 @@
 import SprocketCore
-import SprocketJPEG
 import Testing
 
-@testable import SprocketSources
+@testable import SprocketScene
 
 @Suite struct SceneFaultsTests {
   static func settings(_ probability: Double) -> SceneFaults.Settings {

@@ -1,8 +1,9 @@
 import Foundation
 import SprocketCore
+import SprocketPixels
 import Testing
 
-@testable import SprocketSources
+@testable import SprocketScene
 
 /// The same frame as separate planes, and formats assembled from them pixel by pixel.
 private struct Twin {
@@ -11,9 +12,9 @@ private struct Twin {
   let luma: [UInt8]
   let u: [UInt8]
   let v: [UInt8]
-  let chroma: SceneChroma
+  let chroma: ChromaSubsampling
 
-  init(_ width: Int, _ height: Int, _ chroma: SceneChroma) {
+  init(_ width: Int, _ height: Int, _ chroma: ChromaSubsampling) {
     self.width = width
     self.height = height
     self.chroma = chroma
@@ -21,8 +22,8 @@ private struct Twin {
     let bytes = renderer.bytes(Twin.moment, chroma: chroma)
     let layout = SceneLayout(width: width, height: height, chroma: chroma)
     luma = Array(bytes[..<(width * height)])
-    u = chroma == .none ? [] : Array(bytes[layout.u..<layout.v])
-    v = chroma == .none ? [] : Array(bytes[layout.v...])
+    u = chroma == .gray ? [] : Array(bytes[layout.u..<layout.v])
+    v = chroma == .gray ? [] : Array(bytes[layout.v...])
   }
 
   static let moment = SprocketSourcesTests.moment {
@@ -33,8 +34,8 @@ private struct Twin {
   func luma(_ x: Int, _ y: Int) -> UInt8 { luma[y * width + min(x, width - 1)] }
   func u(_ column: Int, _ row: Int) -> UInt8 { u[row * chromaWidth + column] }
   func v(_ column: Int, _ row: Int) -> UInt8 { v[row * chromaWidth + column] }
-  var chromaWidth: Int { chroma == .full444 ? width : (width + 1) / 2 }
-  var chromaRows: Int { chroma == .half420 ? (height + 1) / 2 : height }
+  var chromaWidth: Int { chroma == .yuv444 ? width : (width + 1) / 2 }
+  var chromaRows: Int { chroma == .yuv420 ? (height + 1) / 2 : height }
 
   /// ITU-T T.871.
   func rgb(_ x: Int, _ y: Int) -> [UInt8] {
@@ -48,37 +49,39 @@ private struct Twin {
 @Suite struct SceneFormatTests {
   static let sizes = [(64, 48), (33, 17), (50, 19)]
 
-  private func written(_ format: PixelFormat, _ size: (Int, Int)) -> [UInt8] {
+  private func written(_ format: PixelFormat, _ size: (Int, Int)) throws -> [UInt8] {
     let (width, height) = size
-    var writer = SceneFrameWriter(
-      SceneRenderer(width: width, height: height, seed: 2), format: format)
+    var writer = try SceneFrameWriter(
+      SceneRenderer(width: width, height: height, seed: 2),
+      format: FrameFormat(
+        pixelFormat: format, width: width, height: height, color: .jpeg, rate: .unknown))
     var bytes = [UInt8](
       repeating: 0xA5, count: format.byteCount(width: width, height: height))
     var span = bytes.mutableSpan
-    writer.write(Twin.moment, into: &span)
+    #expect(writer.write(Twin.moment, into: &span) == bytes.count)
     return bytes
   }
 
-  @Test(arguments: sizes) func planarFormats(_ size: (Int, Int)) {
-    let half = Twin(size.0, size.1, .half420)
-    let wide = Twin(size.0, size.1, .half422)
-    let full = Twin(size.0, size.1, .full444)
-    #expect(written(.i420, size) == half.luma + half.u + half.v)
-    #expect(written(.yv12, size) == half.luma + half.v + half.u)
-    #expect(written(.yuv422p, size) == wide.luma + wide.u + wide.v)
-    #expect(written(.yuv444p, size) == full.luma + full.u + full.v)
-    #expect(written(.grey, size) == half.luma)
+  @Test(arguments: sizes) func planarFormats(_ size: (Int, Int)) throws {
+    let half = Twin(size.0, size.1, .yuv420)
+    let wide = Twin(size.0, size.1, .yuv422)
+    let full = Twin(size.0, size.1, .yuv444)
+    #expect(try written(.i420, size) == half.luma + half.u + half.v)
+    #expect(try written(.yv12, size) == half.luma + half.v + half.u)
+    #expect(try written(.yuv422p, size) == wide.luma + wide.u + wide.v)
+    #expect(try written(.yuv444p, size) == full.luma + full.u + full.v)
+    #expect(try written(.grey, size) == half.luma)
   }
 
-  @Test(arguments: sizes) func interleavedChroma(_ size: (Int, Int)) {
-    let twin = Twin(size.0, size.1, .half420)
+  @Test(arguments: sizes) func interleavedChroma(_ size: (Int, Int)) throws {
+    let twin = Twin(size.0, size.1, .yuv420)
     let pairs = zip(twin.u, twin.v)
-    #expect(written(.nv12, size) == twin.luma + pairs.flatMap { [$0, $1] })
-    #expect(written(.nv21, size) == twin.luma + pairs.flatMap { [$1, $0] })
+    #expect(try written(.nv12, size) == twin.luma + pairs.flatMap { [$0, $1] })
+    #expect(try written(.nv21, size) == twin.luma + pairs.flatMap { [$1, $0] })
   }
 
-  @Test(arguments: sizes) func packedPairs(_ size: (Int, Int)) {
-    let twin = Twin(size.0, size.1, .half422)
+  @Test(arguments: sizes) func packedPairs(_ size: (Int, Int)) throws {
+    let twin = Twin(size.0, size.1, .yuv422)
     var yuyv: [UInt8] = []
     var uyvy: [UInt8] = []
     for y in 0..<twin.height {
@@ -89,18 +92,18 @@ private struct Twin {
         uyvy += [u, first, v, second]
       }
     }
-    #expect(written(.yuyv, size) == yuyv)
-    #expect(written(.uyvy, size) == uyvy)
+    #expect(try written(.yuyv, size) == yuyv)
+    #expect(try written(.uyvy, size) == uyvy)
   }
 
-  @Test(arguments: sizes) func colors(_ size: (Int, Int)) {
-    let twin = Twin(size.0, size.1, .full444)
+  @Test(arguments: sizes) func colors(_ size: (Int, Int)) throws {
+    let twin = Twin(size.0, size.1, .yuv444)
     var pixels: [[UInt8]] = []
     for y in 0..<twin.height { for x in 0..<twin.width { pixels.append(twin.rgb(x, y)) } }
-    #expect(written(.rgb24, size) == pixels.flatMap { $0 })
-    #expect(written(.bgr24, size) == pixels.flatMap { [$0[2], $0[1], $0[0]] })
-    #expect(written(.bgr32, size) == pixels.flatMap { [$0[2], $0[1], $0[0], 255] })
-    #expect(written(.rgb32, size) == pixels.flatMap { [255, $0[0], $0[1], $0[2]] })
+    #expect(try written(.rgb24, size) == pixels.flatMap { $0 })
+    #expect(try written(.bgr24, size) == pixels.flatMap { [$0[2], $0[1], $0[0]] })
+    #expect(try written(.bgr32, size) == pixels.flatMap { [$0[2], $0[1], $0[0], 255] })
+    #expect(try written(.rgb32, size) == pixels.flatMap { [255, $0[0], $0[1], $0[2]] })
   }
 
   @Test(
@@ -108,8 +111,8 @@ private struct Twin {
       (PixelFormat.bayerRGGB, "RGGB"), (.bayerGRBG, "GRBG"), (.bayerGBRG, "GBRG"),
       (.bayerBGGR, "BGGR"),
     ], sizes)
-  func mosaics(_ format: (PixelFormat, String), _ size: (Int, Int)) {
-    let twin = Twin(size.0, size.1, .full444)
+  func mosaics(_ format: (PixelFormat, String), _ size: (Int, Int)) throws {
+    let twin = Twin(size.0, size.1, .yuv444)
     let filters = Array(format.1)
     var bytes: [UInt8] = []
     for y in 0..<twin.height {
@@ -118,14 +121,14 @@ private struct Twin {
         bytes.append(twin.rgb(x, y)[channel[filters[y % 2 * 2 + x % 2]] ?? 0])
       }
     }
-    #expect(written(format.0, size) == bytes)
+    #expect(try written(format.0, size) == bytes)
   }
 
   /// The upper 8 bits of a deep luma are the 8-bit luma, but for rounding; the lowest are in use.
   @Test(arguments: [(PixelFormat.y10, 10), (.y16, 16)], sizes)
-  func deepLuma(_ format: (PixelFormat, Int), _ size: (Int, Int)) {
-    let twin = Twin(size.0, size.1, .none)
-    let bytes = written(format.0, size)
+  func deepLuma(_ format: (PixelFormat, Int), _ size: (Int, Int)) throws {
+    let twin = Twin(size.0, size.1, .gray)
+    let bytes = try written(format.0, size)
     let top = Double(1 << format.1) - 1
     var lowest: Set<UInt8> = []
     for index in twin.luma.indices {
@@ -139,13 +142,13 @@ private struct Twin {
 
   /// 4:2:0, 4:2:2 and 4:4:4 are samplings of one picture.
   @Test func samplingsAgree() {
-    let full = Twin(64, 48, .full444)
-    for twin in [Twin(64, 48, .half420), Twin(64, 48, .half422)] {
+    let full = Twin(64, 48, .yuv444)
+    for twin in [Twin(64, 48, .yuv420), Twin(64, 48, .yuv422)] {
       #expect(twin.luma == full.luma)
       var difference = 0.0
       for row in 0..<twin.chromaRows {
         for column in 0..<twin.chromaWidth {
-          let down = twin.chroma == .half420 ? 2 : 1
+          let down = twin.chroma == .yuv420 ? 2 : 1
           var sum = 0
           for y in 0..<down {
             for x in 0..<2 { sum += Int(full.u(2 * column + x, down * row + y)) }

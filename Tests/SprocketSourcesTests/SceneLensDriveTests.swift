@@ -1,6 +1,6 @@
 import Testing
 
-@testable import SprocketSources
+@testable import SprocketScene
 
 /// A class, because expectations may not change values.
 private final class Drive {

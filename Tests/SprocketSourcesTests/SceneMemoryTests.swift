@@ -1,7 +1,7 @@
 import SprocketCore
 import Testing
 
-@testable import SprocketSources
+@testable import SprocketScene
 
 @Suite struct SceneMemoryTests {
   @Test func drawsAheadNoMoreThanFitsInMemory() throws {

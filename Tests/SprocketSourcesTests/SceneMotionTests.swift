@@ -1,6 +1,6 @@
 import Testing
 
-@testable import SprocketSources
+@testable import SprocketScene
 
 @Suite struct SceneMotionTests {
   @Test func aPanIsExact() {

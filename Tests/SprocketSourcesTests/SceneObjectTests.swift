@@ -1,9 +1,10 @@
+import SprocketPixels
 import Testing
 
-@testable import SprocketSources
+@testable import SprocketScene
 
 @Suite struct SceneObjectTests {
-  private func drawn(share: Double, way: Double, chroma: SceneChroma = .none) -> [UInt8] {
+  private func drawn(share: Double, way: Double, chroma: ChromaSubsampling = .gray) -> [UInt8] {
     var renderer = SceneRenderer(width: 160, height: 120, seed: 3, sensor: quietSensor())
     let moment = moment {
       $0.object.share = share
@@ -38,13 +39,13 @@ import Testing
     #expect(drawn(share: 0.25, way: 40) != drawn(share: 0.25, way: 30))
   }
 
-  @Test(arguments: [SceneChroma.half420, .half422, .full444])
-  func chromaIsCoveredWhereLumaIs(_ chroma: SceneChroma) {
+  @Test(arguments: [ChromaSubsampling.yuv420, .yuv422, .yuv444])
+  func chromaIsCoveredWhereLumaIs(_ chroma: ChromaSubsampling) {
     let plain = drawn(share: 0, way: 0, chroma: chroma)
     let covered = drawn(share: 0.25, way: 0, chroma: chroma)
-    let (across, down) = (chroma == .full444 ? 1 : 2, chroma == .half420 ? 2 : 1)
+    let (across, down) = (chroma == .yuv444 ? 1 : 2, chroma == .yuv420 ? 2 : 1)
     // Doubled chroma is mixed over the edge.
-    let blend = chroma == .full444 ? 1 : 0
+    let blend = chroma == .yuv444 ? 1 : 0
     let (columns, rows) = (160 / across, 120 / down)
     var changed = 0
     for plane in 0..<2 {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import SprocketSources
+@testable import SprocketScene
 
 /// Finds the similarity that carries pixels of `moved` to where they are in `fixed`, by least
 /// squares on all inner pixels (Lucas and Kanade 1981, with Baker and Matthews' update).

@@ -1,6 +1,7 @@
+import SprocketPixels
 import Testing
 
-@testable import SprocketSources
+@testable import SprocketScene
 
 @Suite struct SceneRendererTests {
   @Test func aFrameDrawnAloneIsTheFrameDrawnInARow() {
@@ -15,10 +16,10 @@ import Testing
         $0.lensPosition = frame % 3 == 0 ? 0.5 : 0.3
       }
     }
-    for frame in 0..<6 { frames.append(inARow.bytes(at(UInt64(frame)), chroma: .half420)) }
+    for frame in 0..<6 { frames.append(inARow.bytes(at(UInt64(frame)), chroma: .yuv420)) }
     for frame in [5, 2, 0] {
       var alone = SceneRenderer(width: 80, height: 60, seed: 9)
-      #expect(alone.bytes(at(UInt64(frame)), chroma: .half420) == frames[frame])
+      #expect(alone.bytes(at(UInt64(frame)), chroma: .yuv420) == frames[frame])
     }
     #expect(Set(frames).count == 6)
   }
@@ -37,8 +38,8 @@ import Testing
     #expect(pairs.filter { $0 != $1 }.count > 80 * 60 / 2)
   }
 
-  @Test(arguments: [SceneChroma.half420, .half422, .full444], [(33, 17), (48, 30), (16, 16)])
-  func paddingIsLeftAlone(_ chroma: SceneChroma, _ size: (Int, Int)) {
+  @Test(arguments: [ChromaSubsampling.yuv420, .yuv422, .yuv444], [(33, 17), (48, 30), (16, 16)])
+  func paddingIsLeftAlone(_ chroma: ChromaSubsampling, _ size: (Int, Int)) {
     let (width, height) = size
     var renderer = SceneRenderer(width: width, height: height, seed: 4)
     let plain = renderer.bytes(moment(), chroma: chroma)
@@ -48,7 +49,7 @@ import Testing
     wide.chromaStride += 5
     wide.luma = 3
     wide.u = 3 + wide.lumaStride * height
-    let rows = chroma == .half420 ? (height + 1) / 2 : height
+    let rows = chroma == .yuv420 ? (height + 1) / 2 : height
     wide.v = wide.u + wide.chromaStride * rows
     var memory = [UInt8](repeating: 0xA5, count: wide.v + wide.chromaStride * rows)
     var touched = [Bool](repeating: false, count: memory.count)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import SprocketSources
+@testable import SprocketScene
 
 @Suite struct SceneSensorTests {
   /// IEC 61966-2-1: 0.5 linear is 187.5 of 255; 0.001 lies on the straight part.

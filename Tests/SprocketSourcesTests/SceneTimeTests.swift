@@ -1,7 +1,7 @@
 import SprocketCore
 import Testing
 
-@testable import SprocketSources
+@testable import SprocketScene
 
 /// Rates and durations that are possible and that nobody means.
 @Suite struct SceneTimeTests {

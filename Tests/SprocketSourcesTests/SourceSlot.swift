@@ -1,6 +1,6 @@
 import SprocketCore
 
-@testable import SprocketSources
+@testable import SprocketScene
 
 /// The memory of one slot, for a source to fill.
 @safe

@@ -134,7 +134,7 @@ import Testing
   @Test func whatASourceCannotWriteIsAnError() throws {
     let summary = try run(try scene { $0.truth = "/dev/full" }, [], [NullSink()], frames: 5)
     #expect(summary.ledger.produced == 5 && summary.errors.count == 1)
-    #expect(summary.errors.first?.description.contains("truth to /dev/full") == true)
+    #expect(summary.errors.first?.description.contains("writing to /dev/full") == true)
   }
 
   // MARK: Closures as sinks

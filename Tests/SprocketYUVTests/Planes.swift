@@ -1,4 +1,4 @@
-import SprocketYUV
+import SprocketPixels
 import TestSupport
 
 /// A plane of a test: rows of `width` bytes, `padding` bytes apart, which must stay as they are.

@@ -13,7 +13,8 @@ extension Rules {
       "Negate", "Stabilizer",
     ],
     "Sprocket": [
-      "SprocketEngine", "SprocketSources", "SprocketSinks", "SprocketCodecs", "SprocketCore",
+      "SprocketEngine", "SprocketSources", "SprocketScene", "SprocketSinks", "SprocketFiles",
+      "SprocketCodecs", "SprocketCore",
     ],
     "SprocketTestMemory": ["SprocketCore"],
     "SprocketTesting": [
@@ -21,32 +22,37 @@ extension Rules {
     ],
     "SprocketEngine": ["SprocketCore", "SprocketRing", "CSprocketSystem", "Histogram"],
     "SprocketSources": [
-      "SprocketCore", "SprocketCodecs", "SprocketJPEG", "SprocketLibAV", "SprocketMCAP",
-      "SprocketV4L2",
+      "SprocketCore", "SprocketCodecs", "SprocketLibAV", "SprocketMCAP", "SprocketPixels",
+      "SprocketScene", "SprocketV4L2",
+    ],
+    "SprocketScene": [
+      "SprocketCore", "SprocketCodecs", "SprocketFiles", "SprocketPixels", "SprocketYUV",
     ],
     "SprocketSinks": [
-      "SprocketCore", "SprocketCodecs", "SprocketLibAV", "SprocketMCAP", "SprocketXXHash",
-      "CSprocketSystem",
+      "SprocketCore", "SprocketCodecs", "SprocketFiles", "SprocketLibAV", "SprocketMCAP",
+      "SprocketXXHash",
     ],
-    "SprocketCodecs": ["SprocketCore", "SprocketJPEG", "SprocketYUV"],
+    "SprocketFiles": ["SprocketCore", "CSprocketSystem"],
+    "SprocketCodecs": ["SprocketCore", "SprocketJPEG", "SprocketPixels", "SprocketYUV"],
     "SprocketMCAP": ["SprocketDeflate", "SprocketLZ4", "SprocketZstd"],
     "SprocketDeflate": ["CSprocketDeflate"],
-    "SprocketJPEG": ["CSprocketJPEG"],
-    "SprocketYUV": ["CSprocketYUV"],
+    "SprocketJPEG": ["SprocketPixels", "CSprocketJPEG"],
+    "SprocketYUV": ["SprocketPixels", "CSprocketYUV"],
     "SprocketLZ4": ["CSprocketLZ4"],
-    "SprocketLibAV": ["CSprocketLibAV"],
+    "SprocketLibAV": ["SprocketPixels", "CSprocketLibAV"],
     "SprocketV4L2": ["CSprocketV4L2"],
     "SprocketXXHash": ["CSprocketXXHash"],
     "SprocketZstd": ["CSprocketZstd"],
-    // For mathematics, as plug-ins, and for the last words of `contractBroken`.
-    "SprocketCore": ["Glibc"],
+    // For mathematics, as plug-ins; clocks, limits, and the last words of `contractBroken`.
+    "SprocketCore": ["SprocketPixels", "Glibc"],
+    "SprocketPixels": [],
     "SprocketRing": [],
   ]
 
   /// The parts of the system: what no row of the table forbids.
   static let system: Set<String> = ["Glibc", "Synchronization"]
   /// These know no system: the standard library, its atomics, and what their row says.
-  static let pure: Set<String> = ["SprocketCore", "SprocketRing"]
+  static let pure: Set<String> = ["SprocketCore", "SprocketPixels", "SprocketRing"]
 
   static let roomsImportOnlyTheirNeighbours: Rule = { tree in
     tree.files.filter(\.isSwift).flatMap { file -> [Finding] in

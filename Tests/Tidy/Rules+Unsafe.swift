@@ -27,7 +27,8 @@ extension Rules {
     Permission(
       "Sources/SprocketCodecs",
       [
-        "FrameUnpacker+Image", "FrameUnpacker", "JPEGCompleter", "JPEGPacker", "JPEGWorker",
+        "FrameUnpacker+Image", "FrameUnpacker+JPEG", "FrameUnpacker", "JPEGCompleter", "JPEGPacker",
+        "JPEGWorker",
         "LumaSource", "LumaWriter", "PlaneCopies", "PlaneStorage+Libraries",
       ], "hands slots to the wrappers"),
     Permission(
@@ -35,19 +36,29 @@ extension Rules {
       "names of files; signals, terminals"),
     Permission(
       "Sources/SprocketCore",
-      ["Contract", "FrameStorage", "FrameView+Pixels", "FrameView", "Plane", "Sink", "Source"],
-      "a slot's memory, and spans over it; a program's last words"),
+      [
+        "Clocks", "Contract", "FrameStorage", "FrameView+Pixels", "FrameView", "Plane", "Sink",
+        "Source", "SystemMemory",
+      ],
+      "a slot's memory, and spans over it; clocks; the kernel's limits; a program's last words"),
     Permission("Sources/SprocketDeflate", ["CRC32"], "wraps libdeflate"),
     Permission(
       "Sources/SprocketEngine",
       [
         "Engine+Epoch", "FrameMemory", "LaneWorker", "SinkWorker", "SourceGate", "SourcePump",
-        "SourcePump+Loans", "StopSignals", "SystemMemory", "Threads", "Waiting",
-      ], "lays out slots; threads and futexes; asks the kernel for its limits"),
+        "SourcePump+Loans", "StopSignals", "Threads", "Waiter",
+      ], "lays out slots; threads and futexes"),
+    Permission(
+      "Sources/SprocketFiles",
+      [
+        "FileAccess", "FileCalls", "FileWriter+Text", "FileWriter", "PartialFile",
+        "PartialFile+Names", "RunError+System", "TextTarget",
+      ],
+      "wraps open, write and errno; memory that grows"),
     Permission(
       "Sources/SprocketJPEG",
       [
-        "HuffmanCodes", "JPEGDecoder", "JPEGEncoder", "JPEGPlane", "JPEGStructure+Parsing",
+        "HuffmanCodes", "JPEGDecoder", "JPEGEncoder", "JPEGStructure+Parsing", "PlaneTable",
         "ScanCheck",
       ],
       "wraps libturbojpeg"),
@@ -58,10 +69,9 @@ extension Rules {
       "Sources/SprocketLibAV",
       [
         "Converter", "DecodedFrame", "Decoder", "Demuxer", "EncodedPacket", "FileInput",
-        "InputFormats", "LentPool", "MediaDisplay", "MediaError", "MediaInfo", "MediaPixelFormat",
+        "InputFormats", "LentMedia", "LentPool", "MediaDisplay", "MediaError", "MediaInfo",
         "MediaReader",
-        "MovieContainer", "Muxer",
-        "MuxerOutput",
+        "MovieContainer", "Muxer", "MuxerOutput", "Owned", "PixelFormat+Library",
       ], "wraps libavformat and libavcodec"),
     Permission(
       "Sources/SprocketMCAP",
@@ -69,21 +79,14 @@ extension Rules {
         "MCAPBytes", "MCAPChunk", "MCAPError", "MCAPInput", "MCAPMessagePacker",
         "MCAPReader+Messages", "MCAPReader+Walk", "MCAPReader", "MCAPWriter",
       ], "memory that grows, and spans over it; reads a file"),
-    Permission("Sources/SprocketRing", ["Table", "Waiting"], "aligned memory that threads share"),
+    Permission("Sources/SprocketPixels", ["PlaneBytes"], "planes in memory"),
     Permission(
-      "Sources/SprocketSinks",
-      [
-        "FileAccess", "FileCalls", "FileWriter+Text", "FileWriter", "PartialFile",
-        "PartialFile+Names",
-        "RunError+System", "TextTarget",
-      ],
-      "wraps open, write and errno; memory that grows"),
+      "Sources/SprocketRing", ["EventWord", "Table"], "aligned memory that threads share"),
+    Permission("Sources/SprocketScene", ["SceneFrameWriter"], "lends planes to libyuv"),
     Permission(
-      "Sources/SprocketSinks/Dump", ["DumpContents", "DumpPacker", "DumpSession"],
-      "hands on text in memory; asks the clock"),
-    Permission("Sources/SprocketSinks/Movie", ["MovieRecording"], "asks the clocks"),
+      "Sources/SprocketSinks/Dump", ["DumpContents", "DumpPacker"], "hands on text in memory"),
+    Permission("Sources/SprocketSinks/Movie", ["MovieRecording"], "asks for the date"),
     Permission("Sources/SprocketSinks/Stills", ["StillFolder"], "wraps openat and readdir"),
-    Permission("Sources/SprocketSources", ["SourceClock"], "asks the clock"),
     Permission(
       "Sources/SprocketSources/Camera",
       ["CameraSource+Memory", "CameraSource+Open", "CameraSource"], "lends the driver's memory"),
@@ -91,9 +94,6 @@ extension Rules {
       "Sources/SprocketSources/File", ["FileFormat", "FileSource"],
       "lends libavformat's and libavcodec's memory"),
     Permission("Sources/SprocketSources/Replay", ["JSONScanner"], "makes text of bytes"),
-    Permission(
-      "Sources/SprocketSources/Scene", ["SceneJPEG", "SceneTruthFile"],
-      "lends planes to libturbojpeg, writes a file"),
     Permission(
       "Sources/SprocketV4L2",
       [
@@ -106,7 +106,7 @@ extension Rules {
       "Sources/SprocketYUV",
       [
         "BoxMean", "LumaConversion", "PixelConversion+Interleaved", "PixelConversion+Packed",
-        "PixelConversion+RGB", "PixelConversion+RGB444", "PixelConversion", "PlaneBytes",
+        "PixelConversion+RGB", "PixelConversion+RGB444", "PixelConversion",
       ], "wraps libyuv"),
     Permission(
       "Tests/Fuzz/Sources", ["Entry", "InputFile", "JPEGTargets", "SourceTargets"],
@@ -115,12 +115,13 @@ extension Rules {
     Permission(
       "Tests/SprocketEngineTests", ["EngineHarness"], "sources and sinks that look at slots"),
     Permission("Tests/SprocketJPEGTests", ["Images", "JPEGDecoderTests"], "pictures in memory"),
-    Permission("Tests/SprocketLibAVTests", ["Clips", "MediaReaderTests"], "pictures in memory"),
+    Permission("Tests/SprocketLibAVTests", ["Decoded", "MediaReaderTests"], "pictures in memory"),
     Permission(
       "Tests/SprocketRingTests", ["RingStressTests", "Support", "WaitingTests"],
       "futexes, threads, slots"),
     Permission("Tests/SprocketSinksTests", ["DurableCountTests", "SinkFrame"], "frames in memory"),
-    Permission("Tests/SprocketSourcesTests", ["SourceSlot"], "a slot in memory"),
+    Permission(
+      "Tests/SprocketSourcesTests", ["SceneSourceTests", "SourceSlot"], "a slot and text in memory"),
     Permission(
       "Tests/Traps", ["Probe", "TestMistakes"], "hands over, and writes, memory that it may not"),
     Permission("Tests/SprocketYUVTests", ["Planes"], "planes in memory"),
@@ -141,7 +142,7 @@ extension Rules {
       "Sources/SprocketEngine",
       [
         "BackgroundWork", "ChainStage", "Engine", "Epoch", "FrameMemory", "LaneWorker",
-        "SinkWorker", "SourceGate",
+        "SinkState", "SinkWorker", "SourceGate",
         "SourcePump", "Threads", "Trace",
       ],
       "belong to one thread at a time, or to whom the ring lets pass"),

@@ -203,6 +203,7 @@ final class ProbeUnpacker: Unpacker {
 
   func unpack(_ slot: UnsafeMutablePointer<FrameStorage>) -> Bool { unsafe inner.unpack(slot) }
   func deriveLuma(
-    _ slot: UnsafeMutablePointer<FrameStorage>, version: Int, format: FrameFormat, parts: FrameParts
+    _ slot: UnsafeMutablePointer<FrameStorage>, version: VersionIndex, format: FrameFormat,
+    parts: FrameParts
   ) {}
 }

@@ -85,7 +85,7 @@ final class NoUnpacker: Unpacker {
   }
   func unpack(_ slot: UnsafeMutablePointer<FrameStorage>) -> Bool { true }
   func deriveLuma(
-    _ slot: UnsafeMutablePointer<FrameStorage>, version: Int, format: FrameFormat,
+    _ slot: UnsafeMutablePointer<FrameStorage>, version: VersionIndex, format: FrameFormat,
     parts: FrameParts
   ) {}
 }

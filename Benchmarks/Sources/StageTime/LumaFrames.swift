@@ -60,7 +60,7 @@ final class LumaFrames {
     unsafe versions.pointee.luma[0] = unsafe PlaneStorage(
       base: start.assumingMemoryBound(to: UInt8.self), stride: stride, bytesPerRow: format.width,
       rows: format.height)
-    let access = FrameAccess(lane: 0, version: 0, format: format, parts: parts)
+    let access = FrameAccess(lane: .source, version: 0, format: format, parts: parts)
     var view = unsafe FrameView(
       unsafeStorage: storage, access: access, now: 0, neighbours: .none)
     precondition(stage.process(&view) == .keep, "the stage dropped a frame")

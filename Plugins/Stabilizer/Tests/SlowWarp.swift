@@ -69,11 +69,11 @@ extension PlaneGeometry {
 /// Pixels that a sample of a plane stands for, each way.
 func pixelsPerSample(_ format: PixelFormat, plane: Int) -> (columns: Int, rows: Int) {
   guard plane > 0 else { return (1, 1) }
-  return switch format.reduced {
-  case .i420: (2, 2)
-  case .yuv422p: (2, 1)
-  case .yuv440p: (1, 2)
-  case .yuv411p: (4, 1)
-  default: (1, 1)
+  return switch format.subsampling {
+  case .yuv420: (2, 2)
+  case .yuv422: (2, 1)
+  case .yuv440: (1, 2)
+  case .yuv411: (4, 1)
+  case .yuv444, .gray, nil: (1, 1)
   }
 }

@@ -43,26 +43,9 @@ struct PictureWarp {
   }
 
   private func geometry(_ plane: Int, _ sensorFromStabilized: Similarity) -> PlaneGeometry {
-    PlaneGeometry(
-      sensorFromStabilized, width: width, height: height, columns: columns(plane),
-      rows: rows(plane))
-  }
-
-  /// Pixels across a sample of that plane.
-  private func columns(_ plane: Int) -> Int {
-    guard plane > 0 else { return 1 }
-    switch format.reduced {
-    case .i420, .yv12, .yuv422p: return 2
-    case .yuv411p: return 4
-    default: return 1
-    }
-  }
-
-  private func rows(_ plane: Int) -> Int {
-    guard plane > 0 else { return 1 }
-    switch format.reduced {
-    case .i420, .yv12, .yuv440p: return 2
-    default: return 1
-    }
+    let chroma = plane > 0 ? format.subsampling : nil
+    return PlaneGeometry(
+      sensorFromStabilized, width: width, height: height, columns: chroma?.horizontalFactor ?? 1,
+      rows: chroma?.verticalFactor ?? 1)
   }
 }

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import SprocketCore
+internal import SprocketFiles
 internal import SprocketMCAP
 
 /// What has been told of a dump, and what of it is not yet written.

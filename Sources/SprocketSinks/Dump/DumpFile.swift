@@ -1,4 +1,5 @@
 internal import SprocketCore
+internal import SprocketFiles
 internal import SprocketMCAP
 internal import Synchronization
 

@@ -1,4 +1,5 @@
 internal import SprocketCore
+internal import SprocketFiles
 internal import SprocketMCAP
 
 /// How frames of one format become messages of `foxglove.CompressedImage` or `foxglove.RawImage`.
@@ -102,19 +103,19 @@ extension PixelFormat {
   /// The name in `foxglove.RawImage` (the comment of its field `data`, and the documentation of the
   /// schema), where it has one; else V4L2's four characters.
   var foxgloveEncoding: String {
-    switch self {
-    case .yuyv: "yuyv"
-    case .uyvy: "uyvy"
-    case .nv12: "nv12"
-    case .grey: "mono8"
-    case .y16: "mono16"
-    case .rgb24: "rgb8"
-    case .bgr24: "bgr8"
-    case .bayerRGGB: "bayer_rggb8"
-    case .bayerGRBG: "bayer_grbg8"
-    case .bayerGBRG: "bayer_gbrg8"
-    case .bayerBGGR: "bayer_bggr8"
-    default: fourcc
+    switch layout {
+    case .packed422(.yuyv): "yuyv"
+    case .packed422(.uyvy): "uyvy"
+    case .semiPlanar420(.blueFirst): "nv12"
+    case .planar(.gray, .eight, _): "mono8"
+    case .planar(.gray, .sixteen, _): "mono16"
+    case .rgb(.rgb): "rgb8"
+    case .rgb(.bgr): "bgr8"
+    case .bayer(.rggb): "bayer_rggb8"
+    case .bayer(.grbg): "bayer_grbg8"
+    case .bayer(.gbrg): "bayer_gbrg8"
+    case .bayer(.bggr): "bayer_bggr8"
+    case .jpeg, .planar, .semiPlanar420(.redFirst), .rgb(.bgrx), .rgb(.xrgb): fourcc
     }
   }
 }

@@ -1,4 +1,5 @@
 internal import SprocketCore
+internal import SprocketFiles
 internal import SprocketMCAP
 
 /// Compresses frames, each as its whole message; one per worker.

@@ -1,4 +1,5 @@
 internal import SprocketCore
+internal import SprocketFiles
 
 /// What the records of a dump hold, for programs and people. `docs/dump.md` says more.
 enum DumpSchemas {

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import SprocketCore
+internal import SprocketFiles
 
 /// What holds for all frames of an epoch: the record that comes before them.
 struct DumpSession {
@@ -15,7 +16,7 @@ struct DumpSession {
     source = setup.source
     stages = setup.stageNames
     let isMonotonic = source.clock == .monotonic
-    wallOffset = isMonotonic ? Self.now(CLOCK_REALTIME) - Self.now(CLOCK_MONOTONIC) : nil
+    wallOffset = isMonotonic ? wallClockNow() - monotonicNow() : nil
   }
 
   /// As JSON.
@@ -56,12 +57,5 @@ struct DumpSession {
 
   private func quoted(_ text: String) -> String {
     String(decoding: jsonString(text), as: UTF8.self)
-  }
-
-  /// The corresponding C function is `clock_gettime`.
-  private static func now(_ clock: clockid_t) -> Int64 {
-    var time = timespec()
-    unsafe clock_gettime(clock, &time)
-    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 }

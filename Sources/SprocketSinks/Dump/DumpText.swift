@@ -1,4 +1,5 @@
 internal import SprocketCore
+internal import SprocketFiles
 
 // The records of a dump as JSON. `docs/dump.md` has the keys with their units.
 

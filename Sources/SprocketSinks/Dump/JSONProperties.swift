@@ -1,3 +1,5 @@
+internal import SprocketFiles
+
 /// A JSON Schema of an object (json-schema.org, draft 2020-12), put together once.
 struct JSONProperties {
   private var members: [(name: String, schema: String, isRequired: Bool)] = []

@@ -1,4 +1,5 @@
 internal import SprocketCore
+internal import SprocketFiles
 
 /// A message of Protocol Buffers that is put together once (protobuf.dev, "Encoding").
 struct ProtobufMessage {

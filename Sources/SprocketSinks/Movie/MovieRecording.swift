@@ -1,6 +1,7 @@
 internal import Glibc
 internal import SprocketCodecs
 internal import SprocketCore
+internal import SprocketFiles
 internal import SprocketLibAV
 
 /// One movie file, from its first frame to its name.
@@ -212,13 +213,10 @@ extension Timestamp {
   }
 
   /// A monotonic time on the clock on the wall, by how long ago it was: `2026-01-31T12:00:00.123456Z`.
-  /// The corresponding C functions are `clock_gettime`, `gmtime_r` and `strftime`.
+  /// The corresponding C function is `gmtime_r`.
   private var wallClockText: String {
-    var (now, wall) = (timespec(), timespec())
-    unsafe clock_gettime(CLOCK_MONOTONIC, &now)
-    unsafe clock_gettime(CLOCK_REALTIME, &wall)
-    let age = Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec) &- nanoseconds
-    let time = Int64(wall.tv_sec) * 1_000_000_000 + Int64(wall.tv_nsec) &- age
+    let age = monotonicNow() &- nanoseconds
+    let time = wallClockNow() &- age
     var seconds = time_t(time / 1_000_000_000)
     var parts = unsafe tm()
     _ = unsafe gmtime_r(&seconds, &parts)

@@ -1,5 +1,6 @@
 internal import SprocketCodecs
 public import SprocketCore
+internal import SprocketFiles
 internal import SprocketLibAV
 
 /// `--movie`: MOV, MP4 or MKV, by the ending of the file's name.

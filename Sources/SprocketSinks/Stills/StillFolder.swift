@@ -1,5 +1,6 @@
 internal import Glibc
 internal import SprocketCore
+internal import SprocketFiles
 
 /// A folder that stills are written into, each with the life cycle of a `PartialFile`: it has its
 /// name when it is complete and synced.

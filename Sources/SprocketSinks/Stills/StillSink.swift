@@ -1,5 +1,6 @@
 internal import SprocketCodecs
 public import SprocketCore
+internal import SprocketFiles
 
 /// `--stills`: a JPEG file per frame, or one per so much time.
 ///

@@ -20,15 +20,6 @@ extension PixelFormat {
     guard let format = other ?? found else { return nil }
     self = format
   }
-
-  var isRGB: Bool {
-    switch self {
-    case .rgb24, .bgr24, .bgr32, .rgb32: true
-    default: false
-    }
-  }
-
-  var isGrey: Bool { reduced == .grey }
 }
 
 extension V4L2Field {
@@ -83,16 +74,17 @@ extension Color {
       self.init(range: .full, matrix: .bt601, transfer: transfer)
       return
     }
-    let isYUV = !(pixels.isRGB || pixels.isGrey || pixels.isBayer)
+    let isRGB = pixels.rgbOrder != nil
+    let isYUV = !(isRGB || pixels.isGrey || pixels.isBayer)
     let range: Range =
       switch format.quantization {
       case 1: .full
-      case 2: pixels.isRGB ? .full : .limited
+      case 2: isRGB ? .full : .limited
       // 7 is V4L2_COLORSPACE_JPEG.
       default: isYUV && format.colorspace != 7 ? .limited : .full
       }
     let matrix: Matrix =
-      pixels.isRGB
+      isRGB
       ? .bt601
       : isYUV ? Matrix(encoding: format.encoding, colorspace: format.colorspace) : .unspecified
     self.init(range: range, matrix: matrix, transfer: transfer)
@@ -165,23 +157,14 @@ struct CameraLayout: Hashable, Sendable {
     let stride = max(bytesPerLine, luma.bytesPerRow)
     for index in 0..<pixels.planeCount {
       let size = pixels.plane(index, width: width, height: height)
-      let padded = index == 0 ? stride : max(size.bytesPerRow, stride / pixels.chromaDivisor)
+      let padded =
+        index == 0
+        ? stride : max(size.bytesPerRow, stride / (pixels.subsampling?.horizontalFactor ?? 1))
       planes.append(
         Place(offset: offset, stride: padded, bytesPerRow: size.bytesPerRow, rows: size.rows))
       offset += padded * size.rows
     }
     self.planes = planes
     byteCount = planes.last.map { $0.offset + $0.stride * ($0.rows - 1) + $0.bytesPerRow } ?? 0
-  }
-}
-
-extension PixelFormat {
-  /// By what the stride of chroma is smaller than that of luma.
-  fileprivate var chromaDivisor: Int {
-    switch self {
-    case .i420, .yv12, .yuv422p: 2
-    case .yuv411p: 4
-    default: 1
-    }
   }
 }

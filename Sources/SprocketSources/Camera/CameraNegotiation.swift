@@ -131,15 +131,16 @@ struct CameraNegotiation {
   }
 
   private static func preference(_ format: PixelFormat) -> Int {
-    switch format {
-    case .i420, .yv12: 0
-    case .nv12, .nv21: 1
-    case .yuv422p, .yuv444p, .yuv440p, .yuv411p: 2
-    case .yuyv, .uyvy: 3
-    case .mjpeg: 4
-    case .rgb24, .bgr24, .bgr32, .rgb32: 5
-    case .bayerRGGB, .bayerGRBG, .bayerGBRG, .bayerBGGR: 7
-    default: 6
+    switch format.layout {
+    case .planar(.yuv420, .eight, _): 0
+    case .semiPlanar420: 1
+    case .planar(.gray, _, _): 6
+    case .planar(_, .eight, _): 2
+    case .planar(_, .ten, _), .planar(_, .twelve, _), .planar(_, .sixteen, _): 6
+    case .packed422: 3
+    case .jpeg: 4
+    case .rgb: 5
+    case .bayer: 7
     }
   }
 

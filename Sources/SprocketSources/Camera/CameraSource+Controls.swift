@@ -13,7 +13,7 @@ extension CameraSource {
       do throws(V4L2Error) {
         let result = try device!.set(control, to: Int64(nearest: write.value))
         let flags = device!.flags(of: control.id)
-        controls.wrote(write, result: result, flags: flags, at: SourceClock.now())
+        controls.wrote(write, result: result, flags: flags, at: monotonicNow())
         if let note = wanted.note(
           asked: write.value, made: Double(result), flags: flags ?? 0, by: title)
         {
@@ -37,7 +37,7 @@ extension CameraSource {
         result = try device!.set(control, to: Int64(nearest: write.value))
       } catch {}
       controls.wrote(
-        write, result: result, flags: device!.flags(of: control.id), at: SourceClock.now())
+        write, result: result, flags: device!.flags(of: control.id), at: monotonicNow())
     }
   }
 

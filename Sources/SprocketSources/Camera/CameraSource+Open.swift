@@ -156,8 +156,8 @@ extension CameraSource {
       loans.didStop()
     }
     let patience = min(settings.timeout, Self.longestLook)
-    let end = SourceClock.now() + patience.nanosecondCount
-    while SourceClock.now() < end {
+    let end = monotonicNow() + patience.nanosecondCount
+    while monotonicNow() < end {
       giveBackIdle()
       let frame = try asking { () throws(V4L2Error) in try dequeue(within: 20_000_000) }
       guard let frame else { continue }

@@ -106,7 +106,7 @@ public final class CameraSource: Source {
     readWatched()
     try asking { () throws(V4L2Error) in try startStream() }
     isStreaming = true
-    lastArrival = SourceClock.now()
+    lastArrival = monotonicNow()
   }
 
   /// Queues every buffer and lets the device stream. A buffer that is refused now is tried again with
@@ -126,21 +126,21 @@ public final class CameraSource: Source {
   }
 
   private func wait(_ timeout: Int64) throws(V4L2Error) -> Arrival {
-    if let frame = try dequeue(within: timeout) { return announce(frame, now: SourceClock.now()) }
-    try checkPatience(SourceClock.now())
+    if let frame = try dequeue(within: timeout) { return announce(frame, now: monotonicNow()) }
+    try checkPatience(monotonicNow())
     return .nothing
   }
 
   /// The next frame of the driver, if one comes within `timeout` nanoseconds. Also reads the driver's
   /// events: changed controls, and a changed signal.
   func dequeue(within timeout: Int64) throws(V4L2Error) -> V4L2Frame? {
-    let patience = min(timeout, SourceClock.attention)
+    let patience = min(timeout, SourceInterrupt.attention)
     let ready = device!.wait(milliseconds: Int32((patience + 999_999) / 1_000_000))
     if ready.contains(.event) { takeEvents() }
     guard !ready.isDisjoint(with: [.frame, .failure]) else { return nil }
     if let frame = try dequeue(ready) { return frame }
     // A device that is always ready and never has a frame must not keep a core busy.
-    SourceClock.sleep(until: SourceClock.now() + min(patience, 5_000_000))
+    sleep(until: monotonicNow() + min(patience, 5_000_000))
     return nil
   }
 

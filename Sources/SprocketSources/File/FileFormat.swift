@@ -3,46 +3,12 @@ internal import SprocketLibAV
 
 // Formats and colour as libavformat's wrapper names them, in Sprocket's words.
 
-extension PixelFormat {
-  init(_ format: MediaPixelFormat) {
-    self =
-      switch format {
-      case .yuv420p: .i420
-      case .yuv422p: .yuv422p
-      case .yuv444p: .yuv444p
-      case .yuv440p: .yuv440p
-      case .yuv411p: .yuv411p
-      case .gray: .grey
-      case .nv12: .nv12
-      case .nv21: .nv21
-      case .yuyv422: .yuyv
-      case .uyvy422: .uyvy
-      case .rgb24: .rgb24
-      case .bgr24: .bgr24
-      case .bgr0: .bgr32
-      case .xrgb: .rgb32
-      case .gray10le: .y10
-      case .gray12le: .y12
-      case .gray16le: .y16
-      case .yuv420p10le: .yuv420p10
-      case .yuv422p10le: .yuv422p10
-      case .yuv444p10le: .yuv444p10
-      case .yuv420p12le: .yuv420p12
-      case .yuv422p12le: .yuv422p12
-      case .yuv444p12le: .yuv444p12
-      case .yuv420p16le: .yuv420p16
-      case .yuv422p16le: .yuv422p16
-      case .yuv444p16le: .yuv444p16
-      }
-  }
-}
-
 extension Color {
   /// What a file says of frames in `format`. Where it says nothing, YUV is limited range, and grey and
   /// RGB are full range, as FFmpeg has it. RGB becomes YUV by BT.601.
   init(_ color: MediaColor, _ format: PixelFormat) {
-    let isRGB = format.imageFormat == .yuv444p && format != .yuv444p
-    let isGrey = format.planeCount == 1 && format.isPlanar
+    let isRGB = format.rgbOrder != nil
+    let isGrey = format.isGrey
     let range: Range =
       switch color.range {
       case .full: .full

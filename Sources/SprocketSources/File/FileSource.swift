@@ -128,8 +128,7 @@ public final class FileSource: Source {
 
   /// The format as the file's header has it, for a file whose first frame is damaged.
   private func described(_ info: MediaInfo) -> FrameFormat? {
-    guard info.width > 0, info.height > 0, let layout = info.pixelFormat else { return nil }
-    let decoded = PixelFormat(layout)
+    guard info.width > 0, info.height > 0, let decoded = info.pixelFormat else { return nil }
     if staysEncoded {
       return encodedFormat(width: info.width, height: info.height, image: decoded)
     }
@@ -175,13 +174,13 @@ public final class FileSource: Source {
   /// At real pace waits until the frame is due; `nil` when `timeout` nanoseconds are over before.
   private func captureTime(_ frame: Held, timeout: Int64) -> Timestamp? {
     guard isReal else { return Timestamp(nanoseconds: frame.time, clock: .media) }
-    let now = SourceClock.now()
+    let now = monotonicNow()
     // A file may say anything: no arithmetic traps.
     let isTooLong = frame.time.clampedSum(-Self.longestPause) > lastDue ?? frame.time
     let start = isTooLong ? now &- frame.time : self.start ?? now &- frame.time
     self.start = start
     let due = start &+ frame.time
-    guard SourceClock.wait(until: due, timeout: timeout, interruption) else { return nil }
+    guard interruption.wait(until: due, timeout: timeout) else { return nil }
     lastDue = frame.time
     return Timestamp(nanoseconds: due, clock: .monotonic)
   }
@@ -226,14 +225,13 @@ public final class FileSource: Source {
     let found = try reader!.nextFrame { isMJPEG && !damage.isDecodable($0) }
     switch consume found {
     case .frame(let frame):
-      let layout = PixelFormat(frame.format)
       presentation.learn(
         from: frame, isFirst: lastTime == nil, header: reader?.info.display)
       held = Held(
         time: frame.timeNanoseconds, isCorrupt: frame.isCorrupt,
         format: FrameFormat(
-          pixelFormat: layout, width: frame.width, height: frame.height,
-          color: Color(frame.color, layout), rate: rate, presentation: presentation))
+          pixelFormat: frame.format, width: frame.width, height: frame.height,
+          color: Color(frame.color, frame.format), rate: rate, presentation: presentation))
       picture = consume frame
     case .corrupt:
       let time = lastTime.map { $0 &+ rate.frameNanoseconds } ?? 0
@@ -270,11 +268,7 @@ public final class FileSource: Source {
 
   /// From the source's thread, but libavcodec does not mind which.
   public func reclaim(_ lent: UnsafeMutableRawPointer) {
-    if staysEncoded {
-      unsafe EncodedPacket.release(lent)
-    } else {
-      unsafe DecodedFrame.release(lent)
-    }
+    unsafe releaseLent(lent)
   }
 
   public var notes: [String] {

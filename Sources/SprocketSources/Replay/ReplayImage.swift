@@ -93,7 +93,11 @@ struct ReplayImage {
     let row = pixels.plane(0, width: width, height: height).bytesPerRow
     // Rows of several planes cannot have padding that one number tells of.
     guard step == row || (pixels.planeCount == 1 && step > row) else { return nil }
-    let isYUV = pixels.planeCount > 1 || pixels == .yuyv || pixels == .uyvy
+    let isYUV =
+      switch pixels.layout {
+      case .planar(.gray, _, _), .rgb, .bayer, .jpeg: false
+      case .planar, .semiPlanar420, .packed422: true
+      }
     return FrameFormat(
       pixelFormat: pixels, width: width, height: height,
       color: Color(range: isYUV ? .limited : .full), rate: .unknown)

@@ -117,7 +117,7 @@ private struct SessionFields {
     guard version == 1, let format, sides.contains(width), sides.contains(height) else {
       return nil
     }
-    let isFullRange = format.isEncoded || format.imageFormat == .yuv444p && !format.isPlanar
+    let isFullRange = format.isEncoded || format.rgbOrder != nil
     if isFullRange { guard color.range == .full else { return nil } }
     // What a JPEG may be unpacked to.
     let planar: [PixelFormat] = [.i420, .yuv422p, .yuv444p, .yuv440p, .yuv411p, .grey]

@@ -1,6 +1,7 @@
 internal import SprocketCodecs
 public import SprocketCore
 internal import SprocketMCAP
+internal import SprocketPixels
 internal import Synchronization
 
 /// Plays a dump: the same bytes, sequence numbers, times, settings in force and events.
@@ -205,12 +206,12 @@ public final class ReplaySource: Source {
   /// Live, waits until the frame is due; false when `timeout` nanoseconds are over before.
   private func waits(until frame: ReplayFrame, _ timeout: Int64) -> Bool {
     guard settings.live else { return true }
-    let now = SourceClock.now()
+    let now = monotonicNow()
     // A file may say anything: no arithmetic traps.
     let start = self.start ?? now &- frame.dequeued
     self.start = start
     let due = start &+ frame.dequeued
-    return SourceClock.wait(until: due, timeout: timeout, interruption)
+    return interruption.wait(until: due, timeout: timeout)
   }
 
   // MARK: Handing over

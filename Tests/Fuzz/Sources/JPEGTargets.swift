@@ -1,4 +1,5 @@
 internal import SprocketCodecs
+internal import SprocketPixels
 
 @testable import SprocketJPEG
 
@@ -63,7 +64,7 @@ private final class FuzzPlane {
 
   deinit { unsafe memory.deallocate() }
 
-  func use(_ body: (MutableJPEGPlane) -> Void) {
-    unsafe body(MutableJPEGPlane(memory, stride: width))
+  func use(_ body: (MutablePlaneBytes) -> Void) {
+    unsafe body(MutablePlaneBytes(memory, stride: width))
   }
 }

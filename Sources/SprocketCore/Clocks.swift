@@ -1,0 +1,29 @@
+package import Glibc
+
+// The one file that asks the clocks of the operating system. All in nanoseconds.
+
+/// The monotonic clock.
+public func monotonicNow() -> Int64 { time(of: CLOCK_MONOTONIC) }
+
+/// The clock on the wall, since 1970.
+package func wallClockNow() -> Int64 { time(of: CLOCK_REALTIME) }
+
+/// CPU time that this process has used.
+package func processCPUTime() -> Int64 { time(of: CLOCK_PROCESS_CPUTIME_ID) }
+
+/// CPU time that the calling thread has used. Unlike the other clocks this one costs a system call.
+package func threadCPUTime() -> Int64 { time(of: CLOCK_THREAD_CPUTIME_ID) }
+
+/// Sleeps until then on the monotonic clock, or until a signal comes.
+package func sleep(until nanoseconds: Int64) {
+  var time = timespec(
+    tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+  unsafe _ = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil)
+}
+
+/// 0 where there is no such clock.
+package func time(of clock: clockid_t) -> Int64 {
+  var time = timespec()
+  unsafe clock_gettime(clock, &time)
+  return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+}

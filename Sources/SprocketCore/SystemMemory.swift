@@ -1,0 +1,114 @@
+internal import Glibc
+
+/// How much memory this process may still take, by the machine, its control groups and its limits.
+package struct SystemMemory {
+  /// Bytes that can become resident; `.max` where nobody says.
+  package var available = Int.max
+  /// Bytes of address space beyond the reserve; `.max` without a limit (`ulimit -v`).
+  package var addressSpace = Int.max
+
+  package init() {}
+
+  /// Bytes of address space that threads and frames leave to what is allocated while a run lasts: by
+  /// decoders, sinks and Swift itself, which ends the process where an allocation fails. More refuses
+  /// runs under a larger `ulimit -v`; 16 MB was too little for all sinks at once, a dump's chunks alone
+  /// take 10.
+  package static let reserve = 32 << 20
+
+  package static func now() -> SystemMemory {
+    var memory = SystemMemory()
+    if let text = contents("/proc/meminfo"),
+      let kilobytes = number(after: "MemAvailable:", in: text)
+    {
+      memory.available = kilobytes * 1024
+    }
+    for folder in groups(contents("/proc/self/cgroup") ?? "") {
+      memory.available = min(memory.available, left(inGroup: folder))
+    }
+    memory.addressSpace = addressSpaceLeft()
+    return memory
+  }
+
+  /// Bytes of address space beyond the reserve; `.max` without a limit, which costs one system call.
+  package static func addressSpaceLeft() -> Int {
+    guard let limit = addressSpaceLimit() else { return .max }
+    // The first number is the size of the address space in pages.
+    let pages = contents("/proc/self/statm").flatMap { Int($0.prefix { $0 != " " }) } ?? 0
+    return max(0, limit - pages * Int(sysconf(Int32(_SC_PAGESIZE))) - reserve)
+  }
+
+  /// Bytes; `nil` where there is none.
+  package static func addressSpaceLimit() -> Int? {
+    var limit = rlimit()
+    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0,
+      limit.rlim_cur < rlim_t(Int.max)
+    else { return nil }
+    return Int(limit.rlim_cur)
+  }
+
+  /// A number of bytes as people write it, to two digits and more.
+  package static func text(_ bytes: Int) -> String {
+    let units: [(shift: Int, name: String)] = [(30, "GB"), (20, "MB"), (10, "kB")]
+    guard let unit = units.first(where: { bytes >> $0.shift >= 10 || $0.shift == 10 }) else {
+      return "\(bytes) bytes"
+    }
+    return "\(bytes >> unit.shift) \(unit.name)"
+  }
+
+  /// Folders of the control groups that this process is in, whose limits hold for it: version 2 has one
+  /// hierarchy, version 1 one for memory. In a container the path may be one of outside.
+  package static func groups(_ text: String) -> [String] {
+    var folders: [String] = []
+    for line in text.split(separator: "\n") {
+      let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+      guard parts.count == 3 else { continue }
+      let isUnified = parts[0] == "0" && parts[1].isEmpty
+      guard isUnified || parts[1].split(separator: ",").contains("memory") else { continue }
+      var folder = "/sys/fs/cgroup" + (isUnified ? "" : "/memory")
+      folders.append(folder)
+      for part in parts[2].split(separator: "/") {
+        folder += "/\(part)"
+        folders.append(folder)
+      }
+    }
+    return folders
+  }
+
+  private static func left(inGroup folder: String) -> Int {
+    func value(_ name: String) -> Int? {
+      contents("\(folder)/\(name)").flatMap { Int($0.prefix { !$0.isNewline }) }
+    }
+    guard let limit = value("memory.max") ?? value("memory.limit_in_bytes"),
+      let used = value("memory.current") ?? value("memory.usage_in_bytes")
+    else { return .max }
+    let statistics = contents("\(folder)/memory.stat") ?? ""
+    return left(limit: limit, used: used, statistics: statistics)
+  }
+
+  /// Cached files count as used and can be given up, unless they are shared memory.
+  package static func left(limit: Int, used: Int, statistics: String) -> Int {
+    let file = number(after: "file", in: statistics) ?? number(after: "total_cache", in: statistics)
+    let shared =
+      number(after: "shmem", in: statistics) ?? number(after: "total_shmem", in: statistics)
+    return max(0, limit - max(0, used - max(0, (file ?? 0) - (shared ?? 0))))
+  }
+
+  /// The number that follows a word at the beginning of a line.
+  private static func number(after word: String, in text: String) -> Int? {
+    for line in text.split(separator: "\n") {
+      let parts = line.split(separator: " ")
+      if parts.count > 1, parts[0] == word { return Int(parts[1]) }
+    }
+    return nil
+  }
+
+  /// The first bytes of one of the kernel's files, none of which is longer.
+  private static func contents(_ path: String) -> String? {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: 16_384)
+    let count = unsafe read(descriptor, &bytes, bytes.count)
+    return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
+  }
+}

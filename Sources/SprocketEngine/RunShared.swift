@@ -1,0 +1,55 @@
+internal import SprocketCore
+internal import SprocketRing
+internal import Synchronization
+
+/// What all epochs of a run share.
+final class RunShared: Sendable {
+  let tape = FateTape()
+  let events = EventLog()
+  let counters: LiveCounters
+  /// 0 run, 1 stop and drain, 2 flush.
+  let stopLevel = Atomic<Int>(0)
+  /// Number of running sinks with `lasts`.
+  private let lastingSinks: Atomic<Int>
+  let errors = Mutex<[RunError]>([])
+  /// What happened that is no error, such as a reader that went away.
+  let notes = Mutex<[String]>([])
+  /// What the user should know while the run goes on.
+  let notice = Mutex<String?>(nil)
+  /// `nil` where nothing is traced.
+  let trace: Trace?
+
+  init(sinks: [any Sink], traceLimit: Int?) {
+    trace = traceLimit.map { Trace(limit: $0) }
+    counters = LiveCounters(sinks: sinks.count)
+    lastingSinks = Atomic(sinks.count(where: \.lasts))
+  }
+
+  var isStopping: Bool { stopLevel.load(ordering: .acquiring) >= 1 }
+  var isFlushing: Bool { stopLevel.load(ordering: .acquiring) >= 2 }
+
+  /// Raises the level; never lowers it.
+  func raiseStop(to level: Int) { stopLevel.max(level, ordering: .releasing) }
+
+  /// Writes a frame's fate down, once.
+  func mark(_ number: UInt64, _ entry: TapeEntry) {
+    // Too late only where 65,536 numbers have passed meanwhile: then it counts as it stood.
+    _ = tape.set(number, to: entry.value)
+    counters.decided[Int(entry.value)].add()
+  }
+
+  /// Called when a sink has ended early. Ends the run if this was the last sink with `lasts`.
+  func lose(_ sink: any Sink) {
+    guard sink.lasts else { return }
+    if lastingSinks.wrappingSubtract(1, ordering: .relaxed).newValue == 0 { raiseStop(to: 1) }
+  }
+
+  /// Adds an error, unless an equal one is there: two sinks that write one file fail with the same
+  /// text.
+  func fail(_ error: RunError) {
+    errors.withLock { errors in
+      if errors.contains(where: { $0.description == error.description }) { return }
+      errors.append(error)
+    }
+  }
+}

@@ -1,0 +1,118 @@
+package import CSprocketSystem
+internal import Glibc
+
+/// The system's calls that files are made with. What an interruption stops is done again; what takes
+/// a part is called until all is done. Each returns 0, or the `errno` of what failed.
+///
+/// Names are looked up in `folder`, a descriptor or `AT_FDCWD`.
+package enum FileCalls {
+  /// Read and write for all, less the user's umask.
+  package static let usualMode: mode_t = 0o666
+
+  /// A descriptor, or `-errno`. The corresponding C function is `openat`.
+  package static func open(
+    _ folder: Int32, _ name: UnsafePointer<CChar>, _ flags: Int32, mode: mode_t = usualMode
+  ) -> Int32 {
+    while true {
+      let descriptor = unsafe openat(folder, name, flags | O_CLOEXEC, mode)
+      if descriptor >= 0 { return descriptor }
+      if errno != EINTR { return -errno }
+    }
+  }
+
+  /// Writes at `offset`, or where the descriptor stands. Counts in `done` what was taken, also if it
+  /// fails. The corresponding C functions are `pwrite` and `write`.
+  package static func write(
+    _ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, at offset: Int64?, done: inout Int
+  ) -> Int32 {
+    guard let start = bytes.baseAddress else { return 0 }
+    while done < bytes.count {
+      let rest = unsafe start + done
+      let count = bytes.count - done
+      let result =
+        if let offset {
+          unsafe pwrite(descriptor, rest, count, off_t(offset) + off_t(done))
+        } else {
+          unsafe Glibc.write(descriptor, rest, count)
+        }
+      if result >= 0 {
+        done += result
+      } else if errno == EAGAIN {
+        // Whoever opened it made it non-blocking, as some shells do with standard output.
+        var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        _ = unsafe poll(&request, 1, -1)
+      } else if errno != EINTR {
+        return errno
+      }
+    }
+    return 0
+  }
+
+  /// Drops what lies behind `length` bytes. The corresponding C function is `ftruncate`.
+  static func cut(_ descriptor: Int32, to length: Int64) -> Int32 {
+    while ftruncate(descriptor, off_t(length)) < 0 {
+      if errno != EINTR { return errno }
+    }
+    return 0
+  }
+
+  /// What closing would report, with the descriptor left open: a network file system may tell only then
+  /// that it could not keep what it took. The corresponding C functions are `dup` and `close`.
+  static func closingError(_ descriptor: Int32) -> Int32 {
+    let copy = dup(descriptor)
+    guard copy >= 0, close(copy) < 0, errno != EINTR else { return 0 }
+    return errno
+  }
+
+  /// Lets the kernel begin to write out what it has of a file; waits for nothing. The corresponding C
+  /// function is `sync_file_range`.
+  package static func beginSync(_ descriptor: Int32) -> Int32 {
+    loss(-sprocket_begin_sync(descriptor))
+  }
+
+  /// Waits until a part of a file is on the disk, if the disk tells; the file's size is left aside. The
+  /// corresponding C function is `sync_file_range`.
+  package static func waitForSync(_ descriptor: Int32, _ range: Range<Int64>) -> Int32 {
+    loss(-sprocket_wait_sync(descriptor, range.lowerBound, Int64(range.count)))
+  }
+
+  /// 0 where an `errno` of `sync_file_range` only says that a file system has no such call.
+  private static func loss(_ code: Int32) -> Int32 {
+    switch code {
+    case EINVAL, ENOSYS, ESPIPE, EINTR, EPERM: 0
+    default: code
+    }
+  }
+
+  /// The corresponding C function is `fsync`.
+  package static func sync(_ descriptor: Int32) -> Int32 {
+    while fsync(descriptor) < 0 {
+      // EINVAL is what devices and some network file systems say, which cannot.
+      if errno == EINVAL { return 0 }
+      if errno != EINTR { return errno }
+    }
+    return 0
+  }
+
+  /// Gives a file another name; EEXIST where there is one of that name and `replaces` is not set.
+  /// The corresponding C functions are `renameat` and `renameat2`.
+  package static func rename(
+    _ folder: Int32, _ from: UnsafePointer<CChar>, to name: UnsafePointer<CChar>, replaces: Bool
+  ) -> Int32 {
+    if replaces { return unsafe renameat(folder, from, folder, name) < 0 ? errno : 0 }
+    let result = unsafe -sprocket_rename_new(folder, from, name)
+    guard result == EINVAL || result == ENOSYS else { return result }
+    // A file system without that call, such as NFS, has links, which replace nothing either.
+    if unsafe linkat(folder, from, folder, name, 0) < 0 { return errno }
+    return unsafe unlinkat(folder, from, 0) < 0 ? errno : 0
+  }
+
+  /// Makes names in a folder, looked up in `start`, durable. The corresponding C function is `fsync`.
+  package static func sync(folder: UnsafePointer<CChar>, in start: Int32 = AT_FDCWD) -> Int32 {
+    let descriptor = unsafe open(start, folder, O_RDONLY | O_DIRECTORY)
+    // Of a folder that one may write but not read the names cannot be synced by hand.
+    guard descriptor >= 0 else { return descriptor == -EACCES ? 0 : -descriptor }
+    defer { close(descriptor) }
+    return sync(descriptor)
+  }
+}

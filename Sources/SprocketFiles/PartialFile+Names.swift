@@ -1,0 +1,94 @@
+internal import Glibc
+internal import SprocketCore
+
+extension PartialFile {
+  /// `movie.partial.mov` of `movie.mov`, and `sums.partial` of `sums`.
+  package static func partialName(of path: String) -> String {
+    let name = path[(path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex)...]
+    // A point at the start hides a file and ends no name.
+    guard let point = name.lastIndex(of: "."), point != name.startIndex else {
+      return path + ".partial"
+    }
+    return path[..<point] + ".partial" + path[point...]
+  }
+
+  enum Kind { case nothing, file, folder, device }
+
+  /// The corresponding C functions are `stat` and `lstat`.
+  static func kind(of path: String, followsLink: Bool = true) -> Kind {
+    var status = stat()
+    let isFollowed = unsafe followsLink && stat(path, &status) == 0
+    if !isFollowed, unsafe lstat(path, &status) < 0 { return .nothing }
+    // A name such as /dev/stdout stands for what is open, also where that is a file.
+    if path.hasPrefix("/dev/"), !path.hasPrefix("/dev/shm/"), status.st_mode & S_IFMT == S_IFREG {
+      return .device
+    }
+    return switch status.st_mode & S_IFMT {
+    // A link to nothing is a name that is taken.
+    case S_IFREG, S_IFLNK: .file
+    case S_IFDIR: .folder
+    default: .device
+    }
+  }
+
+  /// The corresponding C function is `realpath`.
+  static func target(of path: String) -> String {
+    guard let text = unsafe realpath(path, nil) else { return path }
+    defer { unsafe free(text) }
+    return unsafe String(cString: text)
+  }
+
+  static func size(_ descriptor: Int32) -> Int64 {
+    var status = stat()
+    return unsafe fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0
+  }
+}
+
+extension PartialFile {
+  /// Attempts to open a named pipe that has no reader, and the microseconds between two: 3 s in all. Larger:
+  /// slower readers are waited for, a missing one is reported later.
+  private static let patience = 300
+  private static let pause: UInt32 = 10_000
+
+  /// Opens a device or pipe as it is. A pipe that nobody reads is waited for, but not for ever.
+  /// The corresponding C functions are `open` and `fcntl`.
+  static func open(device path: String, _ purpose: String) throws(RunError) -> Int32 {
+    // Behind what is there: standard output may be a file that others write to.
+    let flags = O_WRONLY | O_APPEND | O_NONBLOCK
+    var descriptor = unsafe FileCalls.open(AT_FDCWD, path, flags)
+    var tries = 0
+    while descriptor == -ENXIO, isPipe(path) {
+      guard tries < patience else { throw .noReader(path, purpose: purpose) }
+      tries += 1
+      usleep(pause)
+      descriptor = unsafe FileCalls.open(AT_FDCWD, path, flags)
+    }
+    guard descriptor >= 0 else { throw .opening(path, purpose: purpose, -descriptor) }
+    // Writing waits for the reader.
+    _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK)
+    return descriptor
+  }
+
+  /// Whether `path` is the name of what is open as `descriptor`, and not of something else by now, or of
+  /// a link to it.
+  static func isNamed(_ path: String, _ descriptor: Int32) -> Bool {
+    var (named, opened) = (stat(), stat())
+    return unsafe lstat(path, &named) == 0 && fstat(descriptor, &opened) == 0
+      && named.st_dev == opened.st_dev && named.st_ino == opened.st_ino
+  }
+
+  /// Why what was found under a partial name is not written; `nil` where an earlier run left it. `owner`
+  /// is whose file is replaced. The corresponding C function is `fstat`.
+  static func obstacle(_ descriptor: Int32, owner: uid_t?) -> StaticString? {
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0 else { return "not to be looked at" }
+    if status.st_mode & S_IFMT != S_IFREG { return "a device or pipe" }
+    if status.st_nlink > 1 { return "a hard link to another file" }
+    return status.st_uid == geteuid() || status.st_uid == owner ? nil : "another user's file"
+  }
+
+  private static func isPipe(_ path: String) -> Bool {
+    var status = stat()
+    return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
+  }
+}

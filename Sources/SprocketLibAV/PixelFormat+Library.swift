@@ -1,0 +1,76 @@
+internal import CSprocketLibAV
+internal import SprocketPixels
+
+// Pixel formats by the library's numbers. Decoded frames come in those that have one; all others are
+// converted to the nearest with planes. Full range is not part of the format here, see ``MediaColor``.
+
+extension PixelFormat {
+  /// The library's formats whose samples lie like this; empty where no decoded frame comes so.
+  private var libraryFormats: [AVPixelFormat] {
+    switch self {
+    case .i420: [AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUVJ420P]
+    case .yuv422p: [AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUVJ422P]
+    case .yuv444p: [AV_PIX_FMT_YUV444P, AV_PIX_FMT_YUVJ444P]
+    case .yuv440p: [AV_PIX_FMT_YUV440P, AV_PIX_FMT_YUVJ440P]
+    case .yuv411p: [AV_PIX_FMT_YUV411P, AV_PIX_FMT_YUVJ411P]
+    case .grey: [AV_PIX_FMT_GRAY8]
+    case .nv12: [AV_PIX_FMT_NV12]
+    case .nv21: [AV_PIX_FMT_NV21]
+    case .yuyv: [AV_PIX_FMT_YUYV422]
+    case .uyvy: [AV_PIX_FMT_UYVY422]
+    case .rgb24: [AV_PIX_FMT_RGB24]
+    case .bgr24: [AV_PIX_FMT_BGR24]
+    // Alpha is ignored.
+    case .bgr32: [AV_PIX_FMT_BGR0, AV_PIX_FMT_BGRA]
+    case .rgb32: [AV_PIX_FMT_0RGB, AV_PIX_FMT_ARGB]
+    case .y10: [AV_PIX_FMT_GRAY10LE]
+    case .y12: [AV_PIX_FMT_GRAY12LE]
+    case .y16: [AV_PIX_FMT_GRAY16LE]
+    case .yuv420p10: [AV_PIX_FMT_YUV420P10LE]
+    case .yuv422p10: [AV_PIX_FMT_YUV422P10LE]
+    case .yuv444p10: [AV_PIX_FMT_YUV444P10LE]
+    case .yuv420p12: [AV_PIX_FMT_YUV420P12LE]
+    case .yuv422p12: [AV_PIX_FMT_YUV422P12LE]
+    case .yuv444p12: [AV_PIX_FMT_YUV444P12LE]
+    case .yuv420p16: [AV_PIX_FMT_YUV420P16LE]
+    case .yuv422p16: [AV_PIX_FMT_YUV422P16LE]
+    case .yuv444p16: [AV_PIX_FMT_YUV444P16LE]
+    // The library has no such format, or Sprocket takes mosaics from cameras alone.
+    case .mjpeg, .yv12, .bayerRGGB, .bayerGRBG, .bayerGBRG, .bayerBGGR: []
+    }
+  }
+
+  /// By the library's number.
+  private static let byNumber: [Int32: PixelFormat] = {
+    var found: [Int32: PixelFormat] = [:]
+    for format in allCases {
+      for known in format.libraryFormats { found[known.rawValue] = format }
+    }
+    return found
+  }()
+
+  /// From the library's number; `nil` for formats that are converted.
+  init?(_ format: AVPixelFormat) {
+    guard let known = Self.byNumber[format.rawValue] else { return nil }
+    self = known
+  }
+
+  /// The formats that others are converted to, ending with the library's mark.
+  static let targets = [
+    AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV444P, AV_PIX_FMT_GRAY8,
+    AV_PIX_FMT_YUV420P10LE, AV_PIX_FMT_YUV422P10LE, AV_PIX_FMT_YUV444P10LE, AV_PIX_FMT_GRAY10LE,
+    AV_PIX_FMT_YUV420P12LE, AV_PIX_FMT_YUV422P12LE, AV_PIX_FMT_YUV444P12LE, AV_PIX_FMT_GRAY12LE,
+    AV_PIX_FMT_YUV420P16LE, AV_PIX_FMT_YUV422P16LE, AV_PIX_FMT_YUV444P16LE, AV_PIX_FMT_GRAY16LE,
+    AV_PIX_FMT_NONE,
+  ]
+
+  /// What frames of a format of the library are converted to: the target that loses least.
+  ///
+  /// The corresponding C function is `avcodec_find_best_pix_fmt_of_list`.
+  static func nearest(_ format: AVPixelFormat) -> AVPixelFormat {
+    let best = unsafe targets.withUnsafeBufferPointer { list in
+      unsafe avcodec_find_best_pix_fmt_of_list(list.baseAddress, format, 0, nil)
+    }
+    return best == AV_PIX_FMT_NONE ? AV_PIX_FMT_YUV420P : best
+  }
+}

@@ -1,0 +1,183 @@
+internal import SprocketCodecs
+package import SprocketCore
+internal import SprocketPixels
+internal import SprocketYUV
+
+/// Draws frames of the scene in any format that it offers, unpadded, planes one behind the other.
+/// Nothing but what libturbojpeg needs inside is allocated after `init`.
+package struct SceneFrameWriter {
+  /// Bytes that any frame fits in; those of every frame, but for JPEG.
+  package let capacity: Int
+  private var renderer: SceneRenderer
+  private let format: PixelFormat
+  /// Of `planes`, or of the frame where it is drawn in place.
+  private let layout: SceneLayout
+  /// What is drawn before it is packed or encoded.
+  private var planes: [UInt8]
+  /// A row of red, green and blue, where a mosaic takes one of them from each pixel.
+  private var colors: [UInt8]
+  private let packer: JPEGPacker?
+
+  /// Formats that the scene offers besides MJPEG.
+  package static let rawFormats: [PixelFormat] = [
+    .yuyv, .uyvy, .nv12, .nv21, .i420, .yv12, .yuv422p, .yuv444p, .grey, .y10, .y16, .rgb24,
+    .bgr24, .bgr32, .rgb32, .bayerRGGB, .bayerGRBG, .bayerGBRG, .bayerBGGR,
+  ]
+
+  /// `quality` is that of JPEG. Throws where there is no memory for its encoder.
+  package init(
+    _ renderer: SceneRenderer, format: FrameFormat, quality: Int = 85
+  ) throws(RunError) {
+    self.renderer = renderer
+    self.format = format.pixelFormat
+    capacity = Self.capacity(format)
+    layout = Self.layout(format)
+    planes = [UInt8](repeating: 0, count: Self.planeBytes(format))
+    let isMosaic = format.pixelFormat.isBayer
+    colors = [UInt8](repeating: 0, count: isMosaic ? 3 * format.width : 0)
+    let needs = format.pixelFormat.isEncoded ? JPEGPacker.requirements(format) : nil
+    packer = if let needs { try JPEGPacker(needs, quality: quality) } else { nil }
+  }
+
+  /// Bytes that any frame of `format` fits in.
+  static func capacity(_ format: FrameFormat) -> Int {
+    guard format.pixelFormat.isEncoded else {
+      return format.pixelFormat.byteCount(width: format.width, height: format.height)
+    }
+    return JPEGPacker.requirements(format)?.capacity ?? 0
+  }
+
+  /// Bytes of what is drawn before it is packed or encoded; 0 where frames are drawn in place.
+  static func planeBytes(_ format: FrameFormat) -> Int {
+    switch format.pixelFormat.layout {
+    case .planar: 0
+    case .jpeg, .semiPlanar420, .packed422, .rgb, .bayer:
+      layout(format).byteCount(width: format.width, height: format.height)
+    }
+  }
+
+  private static func layout(_ format: FrameFormat) -> SceneLayout {
+    let (width, height) = (format.width, format.height)
+    switch format.pixelFormat.layout {
+    case .planar(let chroma, let depth, let order):
+      var layout = SceneLayout(width: width, height: height, chroma: chroma, depth: depth)
+      if order == .redFirst { swap(&layout.u, &layout.v) }
+      return layout
+    case .jpeg:
+      let chroma = format.image?.subsampling ?? .yuv420
+      return SceneLayout(width: width, height: height, chroma: chroma)
+    case .semiPlanar420: return SceneLayout(width: width, height: height, chroma: .yuv420)
+    case .packed422:
+      // Whole pairs.
+      let pairs = (width + 1) & ~1
+      return SceneLayout(width: width, height: height, chroma: .yuv422, lumaStride: pairs)
+    case .rgb, .bayer: return SceneLayout(width: width, height: height, chroma: .yuv444)
+    }
+  }
+
+  /// Draws one frame into `out`, which holds `capacity` bytes; returns its bytes.
+  ///
+  /// With room for the worst case encoding fails only for want of memory: the frame is empty then,
+  /// and that is `corrupt`.
+  package mutating func write(_ moment: SceneMoment, into out: inout MutableSpan<UInt8>) -> Int {
+    precondition(out.count == capacity, "A frame is drawn into memory of just its size.")
+    if planes.isEmpty {
+      renderer.draw(moment, layout: layout, into: &out)
+      return capacity
+    }
+    Self.draw(&renderer, moment, layout, &planes)
+    if let packer { return packer.pack(planes: planes.span, into: &out) ?? 0 }
+    unsafe out.withUnsafeMutableBufferPointer { out in
+      unsafe Self.pack(
+        &planes, layout, format, &colors, width: renderer.width, height: renderer.height, into: out)
+    }
+    return capacity
+  }
+
+  private static func draw(
+    _ renderer: inout SceneRenderer, _ moment: SceneMoment, _ layout: SceneLayout,
+    _ memory: inout [UInt8]
+  ) {
+    var span = memory.mutableSpan
+    renderer.draw(moment, layout: layout, into: &span)
+  }
+
+  /// Makes a frame of a raw format of what was drawn.
+  private static func pack(
+    _ planes: inout [UInt8], _ layout: SceneLayout, _ format: PixelFormat, _ colors: inout [UInt8],
+    width: Int, height: Int, into out: UnsafeMutableBufferPointer<UInt8>
+  ) {
+    func target(_ start: Int = 0, stride: Int) -> MutablePlaneBytes {
+      unsafe MutablePlaneBytes(
+        UnsafeMutableBufferPointer(rebasing: out[start...]), stride: stride)
+    }
+    unsafe planes.withUnsafeMutableBufferPointer { memory in
+      func plane(_ start: Int, stride: Int) -> MutablePlaneBytes {
+        unsafe MutablePlaneBytes(
+          UnsafeMutableBufferPointer(rebasing: memory[start...]), stride: stride)
+      }
+      let luma = plane(0, stride: layout.lumaStride)
+      let y = PlaneBytes(luma)
+      let u = PlaneBytes(plane(layout.u, stride: layout.chromaStride))
+      let v = PlaneBytes(plane(layout.v, stride: layout.chromaStride))
+      switch format.layout {
+      case .semiPlanar420(let order):
+        let (columns, rows) = ((width + 1) / 2, (height + 1) / 2)
+        PixelConversion.copy(y, to: target(stride: width), bytesPerRow: width, rows: height)
+        PixelConversion.merge(
+          first: order == .blueFirst ? u : v, second: order == .blueFirst ? v : u,
+          to: target(width * height, stride: 2 * columns), width: columns, height: rows)
+      case .packed422(let order):
+        let pairs = layout.lumaStride
+        PixelConversion.repeatEdges(
+          luma, width: width, height: height, paddedWidth: pairs, paddedHeight: height)
+        PixelConversion.pack422(
+          y: y, u: u, v: v, to: target(stride: 2 * pairs), order, width: pairs, height: height)
+      case .rgb(let order):
+        PixelConversion.pack444(
+          y: y, u: u, v: v, to: target(stride: order.bytesPerPixel * width), order, width: width,
+          height: height)
+      case .bayer(let order):
+        for row in 0..<height {
+          unsafe colors.withUnsafeMutableBufferPointer { colors in
+            PixelConversion.pack444(
+              y: PlaneBytes(plane(row * width, stride: width)),
+              u: PlaneBytes(plane(layout.u + row * width, stride: width)),
+              v: PlaneBytes(plane(layout.v + row * width, stride: width)),
+              to: unsafe MutablePlaneBytes(colors, stride: 3 * width), .rgb, width: width, height: 1
+            )
+          }
+          var line = unsafe MutableSpan(
+            _unsafeElements: UnsafeMutableBufferPointer(
+              rebasing: out[row * width..<(row + 1) * width]))
+          takeMosaicRow(colors.span, order.channels(inRow: row), into: &line)
+        }
+      case .planar, .jpeg: break
+      }
+    }
+  }
+}
+
+extension BayerOrder {
+  /// The channels (0 red, 1 green, 2 blue) of even and odd columns in a row.
+  fileprivate func channels(inRow row: Int) -> (even: Int, odd: Int) {
+    let isEven = row % 2 == 0
+    return switch self {
+    case .rggb: isEven ? (0, 1) : (1, 2)
+    case .grbg: isEven ? (1, 0) : (2, 1)
+    case .gbrg: isEven ? (1, 2) : (0, 1)
+    case .bggr: isEven ? (2, 1) : (1, 0)
+    }
+  }
+}
+
+/// Keeps of each pixel in a row of red, green and blue the one channel that a Bayer sensor sees there.
+private func takeMosaicRow(
+  _ colors: Span<UInt8>, _ channels: (even: Int, odd: Int), into out: inout MutableSpan<UInt8>
+) {
+  let count = out.count
+  precondition(colors.count == 3 &* count)
+  for i in 0..<count {
+    out[i] = colors[3 &* i &+ (i & 1 == 0 ? channels.even : channels.odd)]
+  }
+}
