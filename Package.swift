@@ -120,8 +120,11 @@ let package = Package(
       ]),
     library(
       "SprocketStages", stages.map { .byName(name: $0) } + ["SprocketCore"]),
+    // Counts allocations for `bench`.
+    .target(name: "CSprocketCalls"),
     library(
-      "SprocketCommandLine", ["Sprocket", "SprocketStages", argumentParser, logging]),
+      "SprocketCommandLine",
+      ["Sprocket", "SprocketStages", "CSprocketCalls", argumentParser, logging]),
     .executableTarget(
       name: "SprocketCommand", dependencies: ["SprocketCommandLine"], swiftSettings: settings),
 
@@ -138,6 +141,7 @@ let package = Package(
     test(
       "SprocketTests",
       ["Sprocket", "SprocketTesting", "SprocketStages", "AutoFocus", "TestSupport"]),
+    test("SprocketCommandLineTests", ["SprocketCommandLine"]),
     test("SprocketEngineTests", ["SprocketEngine", "SprocketCore"]),
     test("SprocketJPEGTests", ["SprocketJPEG", "SprocketPixels", "TestSupport"]),
     test("SprocketLibAVTests", ["SprocketLibAV", "SprocketPixels", "TestSupport"]),

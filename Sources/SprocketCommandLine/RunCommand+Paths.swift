@@ -5,7 +5,7 @@ extension RunCommand {
   /// Throws if two options name the same file, or one names the partial file of the other: one
   /// option would destroy what the other writes or reads.
   func checkPaths(_ sinks: [SinkChoice]) throws(RunError) {
-    try checkSource()
+    if let sourcePath { try Self.refuseDevice(asSource: sourcePath) }
     var options: [String: (index: Int, option: String, path: String)] = [:]
     for (index, (option, path)) in paths(sinks).enumerated() where !Self.isStandardOutput(path) {
       guard let file = Self.resolved(file: path) else { continue }
@@ -67,8 +67,7 @@ extension RunCommand {
 
   /// Refuses devices and pipes as a source file: opening a named pipe blocks until a writer opens
   /// it, and the readers of files need to seek.
-  private func checkSource() throws(RunError) {
-    guard let path = sourcePath else { return }
+  static func refuseDevice(asSource path: String) throws(RunError) {
     var status = stat()
     guard unsafe stat(path, &status) == 0 else { return }
     if [S_IFIFO, S_IFCHR, S_IFSOCK].contains(status.st_mode & S_IFMT) {
@@ -105,9 +104,12 @@ extension RunCommand {
     }
   }
 
-  private var sourcePath: String? {
+  private var sourcePath: String? { source.flatMap(Self.path(ofSource:)) }
+
+  /// The file of `file:PATH` and `replay:PATH`.
+  static func path(ofSource source: String) -> String? {
     ["file:", "replay:"].lazy.compactMap { kind in
-      source.flatMap { $0.hasPrefix(kind) ? String($0.dropFirst(kind.count)) : nil }
+      source.hasPrefix(kind) ? String(source.dropFirst(kind.count)) : nil
     }.first
   }
 

@@ -157,12 +157,7 @@ extension RunCommand {
         throw RunError(.usage, "--from and --source-set from are the same; give one of them")
       }
     }
-    let pixelFormat = try format.map { text throws(RunError) in
-      guard let known = PixelFormat(fourcc: text) else {
-        throw RunError(.usage, "--format: there is no `\(text)`; give \(PixelFormat.allowed)")
-      }
-      return known
-    }
+    let pixelFormat = try format.map { text throws(RunError) in try PixelFormat(option: text) }
     let request = FormatRequest(
       format: pixelFormat, size: size.map { ($0.width, $0.height) }, rate: rate)
     return try registry.source(name, values: values, request: request)

@@ -20,6 +20,16 @@ struct FrameSize {
   }
 }
 
+extension PixelFormat {
+  /// As `--format` has it.
+  init(option text: String) throws(RunError) {
+    guard let known = PixelFormat(fourcc: text) else {
+      throw RunError(.usage, "--format: there is no `\(text)`; give \(PixelFormat.allowed)")
+    }
+    self = known
+  }
+}
+
 extension Duration {
   /// `10s`, `500ms`, as settings have it.
   @Sendable

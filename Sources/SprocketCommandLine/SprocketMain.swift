@@ -55,6 +55,9 @@ private func execute(
     case let run as RunCommand:
       try refuseRepetitions()
       try run.execute(registry, invocation, &signals)
+    case let bench as BenchCommand:
+      try refuseRepetitions()
+      try bench.execute(registry, &signals)
     case let list as DevicesCommand: try list.execute(&signals)
     case let inspect as StagesCommand: try inspect.execute(registry)
     case let completions as CompletionsCommand: completions.execute()
@@ -164,7 +167,8 @@ struct SprocketCommand: ParsableCommand {
       abstract: "Captures frames, processes them, and accounts for every one.",
       version: "Sprocket \(sprocketVersion)",
       subcommands: [
-        RunCommand.self, DevicesCommand.self, StagesCommand.self, CompletionsCommand.self,
+        RunCommand.self, BenchCommand.self, DevicesCommand.self, StagesCommand.self,
+        CompletionsCommand.self,
       ])
   }
 }

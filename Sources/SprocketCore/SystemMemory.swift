@@ -17,12 +17,12 @@ package struct SystemMemory {
 
   package static func now() -> SystemMemory {
     var memory = SystemMemory()
-    if let text = contents("/proc/meminfo"),
+    if let text = kernelText("/proc/meminfo"),
       let kilobytes = number(after: "MemAvailable:", in: text)
     {
       memory.available = kilobytes * 1024
     }
-    for folder in groups(contents("/proc/self/cgroup") ?? "") {
+    for folder in groups(kernelText("/proc/self/cgroup") ?? "") {
       memory.available = min(memory.available, left(inGroup: folder))
     }
     memory.addressSpace = addressSpaceLeft()
@@ -33,7 +33,7 @@ package struct SystemMemory {
   package static func addressSpaceLeft() -> Int {
     guard let limit = addressSpaceLimit() else { return .max }
     // The first number is the size of the address space in pages.
-    let pages = contents("/proc/self/statm").flatMap { Int($0.prefix { $0 != " " }) } ?? 0
+    let pages = kernelText("/proc/self/statm").flatMap { Int($0.prefix { $0 != " " }) } ?? 0
     return max(0, limit - pages * Int(sysconf(Int32(_SC_PAGESIZE))) - reserve)
   }
 
@@ -76,12 +76,12 @@ package struct SystemMemory {
 
   private static func left(inGroup folder: String) -> Int {
     func value(_ name: String) -> Int? {
-      contents("\(folder)/\(name)").flatMap { Int($0.prefix { !$0.isNewline }) }
+      kernelText("\(folder)/\(name)").flatMap { Int($0.prefix { !$0.isNewline }) }
     }
     guard let limit = value("memory.max") ?? value("memory.limit_in_bytes"),
       let used = value("memory.current") ?? value("memory.usage_in_bytes")
     else { return .max }
-    let statistics = contents("\(folder)/memory.stat") ?? ""
+    let statistics = kernelText("\(folder)/memory.stat") ?? ""
     return left(limit: limit, used: used, statistics: statistics)
   }
 
@@ -101,14 +101,25 @@ package struct SystemMemory {
     }
     return nil
   }
+}
 
-  /// The first bytes of one of the kernel's files, none of which is longer.
-  private static func contents(_ path: String) -> String? {
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
-    var bytes = [UInt8](repeating: 0, count: 16_384)
-    let count = unsafe read(descriptor, &bytes, bytes.count)
-    return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
+/// The first 16 kB of one of the kernel's files, such as /proc/meminfo; `nil` where it cannot be read.
+package func kernelText(_ path: String) -> String? {
+  fileBytes(path, atMost: 16_384).map { String(decoding: $0, as: UTF8.self) }
+}
+
+/// The first bytes of a file; `nil` where it cannot be read. Does not wait for a pipe's writer.
+package func fileBytes(_ path: String, atMost limit: Int) -> [UInt8]? {
+  let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+  guard descriptor >= 0 else { return nil }
+  defer { close(descriptor) }
+  var bytes: [UInt8] = []
+  var piece = [UInt8](repeating: 0, count: 16_384)
+  while bytes.count < limit {
+    let count = unsafe read(descriptor, &piece, min(piece.count, limit - bytes.count))
+    guard count >= 0 else { return nil }
+    if count == 0 { break }
+    bytes += piece[..<count]
   }
+  return bytes
 }

@@ -82,7 +82,7 @@ public final class Engine: @unchecked Sendable {
       states.append(try SinkState(index: index, sink: sink))
     }
     self.sinks = states
-    shared = RunShared(sinks: sinks, traceLimit: options.traceLimit)
+    shared = RunShared(sinks: sinks, options: options)
     timers = StageTimers(stages: stages)
     memoryLimit = MemoryLimit(asked: options.memoryLimit)
     let description = try source.open()

@@ -80,7 +80,7 @@ final class LaneWorker: @unchecked Sendable {
     )
     meter = StepMeter(
       lane.steps.map { $0.name(epoch.stages) },
-      thread: lane.threadName(worker: workerIndex, epoch.stages), epoch.shared.trace)
+      thread: lane.threadName(worker: workerIndex, epoch.stages), epoch.shared)
     late = lane.steps.map { _ in 0 }
     rejected = late
   }
@@ -115,7 +115,7 @@ final class LaneWorker: @unchecked Sendable {
     // Who taps the source wants what is damaged too.
     let isWanted = unsafe lane.followsSource || records[upstream].isAlive
     guard isWanted, !epoch.isFlushing else { return }
-    let isSampled = CPUSample.samples(sequence)
+    let isSampled = meter.samples(sequence)
     var used = isSampled ? threadCPUTime() : 0
     var time = monotonicNow()
     for (index, step) in lane.steps.enumerated() {

@@ -97,6 +97,32 @@ public struct DurationBucket: Sendable, Hashable {
   public var count: UInt64
 }
 
+extension DurationSummary {
+  /// The distribution of several runs.
+  package static func merged(_ summaries: [DurationSummary]) -> [DurationBucket] {
+    var counts: [Double: UInt64] = [:]
+    for bucket in summaries.flatMap(\.buckets) {
+      counts[bucket.longest, default: 0] += bucket.count
+    }
+    return counts.sorted { $0.key < $1.key }.map {
+      DurationBucket(longest: $0.key, count: $0.value)
+    }
+  }
+}
+
+extension [DurationBucket] {
+  /// The duration that so many percent do not exceed; 0 of nothing.
+  package func percentile(_ percent: Double) -> Double {
+    let count = reduce(0) { $0 + $1.count }
+    var seen: UInt64 = 0
+    let found = first { bucket in
+      seen += bucket.count
+      return Double(seen) * 100 >= percent * Double(count)
+    }
+    return found?.longest ?? 0
+  }
+}
+
 /// What is known of a run while it goes on.
 public struct Progress: Sendable {
   public var produced: UInt64

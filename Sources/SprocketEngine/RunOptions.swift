@@ -21,6 +21,8 @@ public struct RunOptions: Sendable {
   /// Keeps what each thread did to each frame, for `Engine.trace`: the latest so many slices of each thread,
   /// 1 or more, of 32 bytes. `nil`, the default, keeps none.
   public var traceLimit: Int?
+  /// So many first frames are left out of the durations and CPU times of steps: for a benchmark.
+  package var warmUp: UInt64 = 0
 
   /// A bound for mistakes: more than the cores of a machine serve nobody.
   public static let mostWorkers = 64

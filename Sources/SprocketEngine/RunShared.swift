@@ -19,8 +19,12 @@ final class RunShared: Sendable {
   /// `nil` where nothing is traced.
   let trace: Trace?
 
-  init(sinks: [any Sink], traceLimit: Int?) {
-    trace = traceLimit.map { Trace(limit: $0) }
+  /// First frames that are not measured.
+  let warmUp: UInt64
+
+  init(sinks: [any Sink], options: RunOptions) {
+    trace = options.traceLimit.map { Trace(limit: $0) }
+    warmUp = options.warmUp
     counters = LiveCounters(sinks: sinks.count)
     lastingSinks = Atomic(sinks.count(where: \.lasts))
   }

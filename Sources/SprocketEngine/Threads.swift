@@ -22,6 +22,13 @@ func peakResidentBytes() -> Int {
   return usage.ru_maxrss * 1024
 }
 
+/// How often threads of this process have been interrupted in favour of another.
+package func involuntarySwitches() -> Int {
+  var usage = rusage()
+  unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+  return usage.ru_nivcsw
+}
+
 /// How many threads can run at once.
 public func processorCount() -> Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 

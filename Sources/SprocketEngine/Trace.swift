@@ -107,8 +107,11 @@ struct StepMeter {
   private(set) var processor: [CPUSample]
   let thread: TraceThread?
   private let steps: [UInt16]
+  private let warmUp: UInt64
 
-  init(_ names: [String], thread: String, _ trace: Trace?) {
+  init(_ names: [String], thread: String, _ shared: RunShared) {
+    let trace = shared.trace
+    warmUp = shared.warmUp
     timers = names.map { _ in DurationHistogram() }
     processor = names.map { _ in CPUSample() }
     steps = names.map { trace?.step($0) ?? 0 }
@@ -119,8 +122,13 @@ struct StepMeter {
   mutating func record(
     _ index: Int, frame: UInt64, from start: Int64, to end: Int64, fate: Fate?
   ) {
-    timers[index].record(end - start)
+    if frame >= warmUp { timers[index].record(end - start) }
     thread?.add(steps[index], frame: frame, from: start, to: end, fate: fate)
+  }
+
+  /// Whether the CPU time of a frame is to be measured.
+  func samples(_ sequence: UInt64) -> Bool {
+    sequence >= warmUp && CPUSample.samples(sequence - warmUp)
   }
 
   /// Returns what the thread has used by now; `start` is what it had before the step.

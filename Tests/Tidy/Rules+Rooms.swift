@@ -6,7 +6,8 @@ extension Rules {
     "SprocketCommand": ["SprocketCommandLine"],
     // FoundationEssentials encodes the summary.
     "SprocketCommandLine": [
-      "Sprocket", "SprocketStages", "ArgumentParser", "Logging", "FoundationEssentials",
+      "Sprocket", "SprocketStages", "CSprocketCalls", "ArgumentParser", "Logging",
+      "FoundationEssentials",
     ],
     "SprocketStages": [
       "SprocketCore", "AutoExposure", "AutoFocus", "ExposureMeter", "FocusScore", "LateFrameDrop",

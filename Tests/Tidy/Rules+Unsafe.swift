@@ -34,6 +34,7 @@ extension Rules {
     Permission(
       "Sources/SprocketCommandLine", ["Console", "RunCommand+Paths", "SprocketMain"],
       "names of files; signals, terminals"),
+    Permission("Sources/SprocketCommandLine/Bench", ["BenchClip"], "lends frames in memory"),
     Permission(
       "Sources/SprocketCore",
       [
@@ -149,6 +150,9 @@ extension Rules {
     Permission(
       "Sources/SprocketCommandLine", ["Console", "RunCommand+Setup"],
       "a semaphore; a source of which one function may be called from any thread"),
+    Permission(
+      "Sources/SprocketCommandLine/Bench", ["BenchClip", "BenchCommand"],
+      "written before they are shared"),
     Permission("Sources/SprocketLibAV", ["LentPool"], "who takes an element has it alone"),
     Permission("Sources/SprocketSinks/Dump", ["DumpFile"], "touched under its lock alone"),
     Permission(

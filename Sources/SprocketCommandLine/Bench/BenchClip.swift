@@ -1,0 +1,118 @@
+internal import Sprocket
+
+/// Frames of a source as it delivers them, in memory, so that what is measured does not wait for a decoder or
+/// for drawing.
+///
+/// Unchecked: the memory is written before anybody else knows it, and only read after that.
+@safe
+final class BenchClip: @unchecked Sendable {
+  /// Frames that are kept; they are shown forwards and backwards, so that motion does not jump. More are less
+  /// alike, and take longer to draw.
+  static let frames = 30
+  /// Bytes that they may take; of large frames there are fewer, 2 at least.
+  static let mostBytes = 256 << 20
+  private static let alignment = 4096
+
+  let source: SourceDescription
+  private var kept: [Kept] = []
+
+  @safe
+  private struct Kept {
+    let base: UnsafeMutablePointer<UInt8>
+    let count: Int
+  }
+
+  init(_ source: SourceDescription) { self.source = source }
+
+  deinit { for frame in kept { unsafe frame.base.deallocate() } }
+
+  var count: Int { kept.count }
+
+  /// Mean bytes of a frame.
+  var meanBytes: Int { kept.reduce(0) { $0 + $1.count } / max(1, kept.count) }
+
+  /// Copies a frame, planes one behind the other without padding.
+  func add(_ frame: borrowing FrameView) {
+    var bytes: [UInt8] = []
+    for index in 0..<source.format.pixelFormat.planeCount {
+      let plane = frame.sourcePlane(index)
+      for y in 0..<plane.rows {
+        let row = plane[row: y]
+        unsafe row.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
+      }
+    }
+    let memory = UnsafeMutableRawPointer.allocate(
+      byteCount: max(1, bytes.count), alignment: Self.alignment)
+    let base = unsafe memory.bindMemory(to: UInt8.self, capacity: bytes.count)
+    unsafe base.initialize(from: bytes, count: bytes.count)
+    unsafe kept.append(Kept(base: base, count: bytes.count))
+  }
+
+  /// Lends frame `number` of an endless stream.
+  func lend(_ number: UInt64, to slot: inout CaptureSlot) {
+    let period = max(1, 2 * count - 2)
+    let place = Int(number % UInt64(period))
+    let frame = kept[place < count ? place : period - place]
+    let format = source.format
+    var image = unsafe ImageStorage()
+    if format.pixelFormat.isEncoded {
+      unsafe image.planes[0] = unsafe PlaneStorage(
+        base: frame.base, stride: frame.count, bytesPerRow: frame.count, rows: 1)
+    } else {
+      unsafe image = unsafe ImageStorage(
+        packedAt: frame.base, format: format.pixelFormat, width: format.width, height: format.height
+      )
+    }
+    unsafe slot.lend(
+      image, byteCount: frame.count, handle: UnsafeMutableRawPointer(frame.base))
+  }
+}
+
+/// Delivers a clip over and over, as fast as frames are taken, and notes what the process has used by the
+/// first frame that counts and by the last.
+final class BenchSource: Source {
+  private let clip: BenchClip
+  private let warmUp: UInt64
+  private let last: UInt64
+  private var next: UInt64 = 0
+  private(set) var first: BenchMoment?
+  private(set) var end: BenchMoment?
+
+  init(_ clip: BenchClip, warmUp: UInt64, frames: UInt64) {
+    self.clip = clip
+    self.warmUp = warmUp
+    last = warmUp + frames
+  }
+
+  func open() throws(RunError) -> SourceDescription {
+    var description = clip.source
+    description.capacity = 0
+    description.frameCount = nil
+    description.controls = nil
+    return description
+  }
+
+  func next(timeout: Int64) throws(RunError) -> Arrival {
+    if next == warmUp { first = .now(isFirst: true) }
+    if next == last {
+      end = .now(isFirst: false)
+      return .end
+    }
+    let rate = clip.source.format.rate
+    let interval = rate.frames > 0 ? 1e9 / rate.framesPerSecond : 1e9 / 30
+    let captured = Timestamp(
+      nanoseconds: Int64(Double(next) * interval), clock: clip.source.clock)
+    return .frame(ArrivedFrame(sequence: next, captured: captured))
+  }
+
+  func take(into slot: inout CaptureSlot) {
+    clip.lend(next, to: &slot)
+    next += 1
+  }
+
+  func discard() { next += 1 }
+
+  func reclaim(_ lent: UnsafeMutableRawPointer) {}
+
+  func close() throws(RunError) {}
+}

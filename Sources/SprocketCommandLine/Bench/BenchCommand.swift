@@ -1,0 +1,231 @@
+internal import ArgumentParser
+internal import CSprocketCalls
+internal import Sprocket
+
+/// `sprocket bench`: what stages cost, by the engine's own account of them.
+struct BenchCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "bench", abstract: "Measures what a chain of stages costs.",
+    discussion: """
+      Every choice of format, size and workers is a case. Frames are made once and lie in memory; then each \
+      case runs in turn, round after round. Ctrl-C ends it with what is finished.
+      """)
+
+  @Option(
+    help: ArgumentHelp(
+      "A stage of the chain; the order given is the chain's order.",
+      valueName: "name[:key=value,...]"))
+  var stage: [String] = []
+
+  @Option(
+    help: ArgumentHelp("Where frames come from.", valueName: "scene | file:PATH | replay:PATH"))
+  var source = "scene"
+
+  @Option(
+    help: ArgumentHelp(
+      "A setting of the source; `\(programName) stages scene` lists them.", valueName: "key=value"))
+  var sourceSet: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "A pixel format, as a fourcc; default of the scene: MJPG, YUYV and NV12.",
+      valueName: "fourcc"))
+  var format: [String] = []
+
+  @Option(
+    parsing: .unconditionalSingleValue,
+    help: ArgumentHelp(
+      "A size in pixels; default of the scene: 640x480 and 1280x720.", valueName: "WxH"),
+    transform: FrameSize.parse)
+  var size: [FrameSize] = []
+
+  @Option(
+    parsing: .unconditionalSingleValue,
+    help: ArgumentHelp("Threads of each parallel lane; default 1.", valueName: "n"),
+    transform: wholeNumber(1...RunOptions.mostWorkers, example: 2))
+  var workers: [Int] = []
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("How often each case is measured; default 10.", valueName: "n"),
+    transform: wholeNumber(1...100, example: 10))
+  var rounds = 10
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "Frames of each case in each round; default as many as take 0.3 s.", valueName: "n"),
+    transform: wholeNumber(1...1_000_000, example: 300))
+  var frames: UInt64?
+
+  @Option(
+    help: ArgumentHelp(
+      "Compares with an earlier result, and says what has changed beyond its spread.",
+      valueName: "path"))
+  var against: String?
+
+  @Option(
+    help: ArgumentHelp("Writes the result as JSON. `-` is standard output.", valueName: "path"))
+  var json: String?
+
+  @Flag(help: "Replaces the file of --json if it exists.")
+  var overwrite = false
+
+  /// Seconds of each case in each round, and how many frames that may be: enough for a p99 over all rounds.
+  /// More take longer and tell smaller changes.
+  static let roundSeconds = 0.3
+  static let frameLimits = 20.0...1000.0
+  /// Frames of the first round, which is not kept.
+  static let firstFrames: UInt64 = 20
+  static let defaultFormats: [PixelFormat] = [.mjpeg, .yuyv, .nv12]
+  static let defaultSizes = [
+    FrameSize(width: 640, height: 480), FrameSize(width: 1280, height: 720),
+  ]
+
+  func validate() throws {
+    if stage.isEmpty { throw ValidationError("name what to measure, such as --stage focus") }
+  }
+
+  func execute(_ registry: Registry, _ signals: inout StopSignals) throws {
+    let chain = try stage.map { try registry.choice($0) }
+    let earlier = try against.map { path throws(RunError) in try BenchResult.read(path) }
+    var file: OutputFile?
+    if let json {
+      file = try OutputFile(path: json, purpose: "result", overwrite: overwrite)
+    }
+    let voice = Voice(isQuiet: false, isVerbose: false)
+    let countsAllocations = sprocket_count_calls() > 0
+    let machine = BenchMachine()
+    if !machine.isOptimized {
+      voice.tell(notice: "this is a debug build: what it measures says little about a release")
+    }
+    let loads = kernelText("/proc/loadavg")?.split(separator: " ").prefix(2) ?? []
+    var cases = try makeCases(chain, registry, &signals)
+    let isWhole = try measure(&cases, &signals)
+    let results = cases.compactMap { $0.result(countsAllocations: countsAllocations) }
+    guard !results.isEmpty else {
+      throw RunError(.failed, "stopped before the first round was over: nothing was measured")
+    }
+    let result = BenchResult(
+      machine: machine, source: source, loadAverage: loads.compactMap { Double($0) },
+      cases: results)
+    let table = BenchTable(result)
+    let lines =
+      table.lines + table.disturbances + (earlier.map { table.comparison(with: $0) } ?? [])
+    for line in lines { (json == "-" ? Console.errors : Console.output).say(line) }
+    if !isWhole {
+      let done = cases.map(\.rounds.count).min() ?? 0
+      voice.tell(notice: "stopped after \(done) of \(rounds) rounds: these are the figures of them")
+    }
+    guard let text = try? jsonText(result) else {
+      throw RunError(.failed, "the result cannot be put into JSON; please report this")
+    }
+    try file.take()?.write(text + "\n")
+  }
+
+  // MARK: Cases
+
+  private func makeCases(
+    _ chain: [StageChoice], _ registry: Registry, _ signals: inout StopSignals
+  ) throws -> [BenchCase] {
+    let isScene = source == "scene"
+    let formats = try format.map { text throws(RunError) in try PixelFormat(option: text) }
+    let formatChoices: [PixelFormat?] =
+      formats.isEmpty ? (isScene ? Self.defaultFormats : [nil]) : formats
+    let sizes: [FrameSize?] = size.isEmpty ? (isScene ? Self.defaultSizes : [nil]) : size
+    var cases: [BenchCase] = []
+    var refusals: [RunError] = []
+    for format in formatChoices {
+      for size in sizes {
+        let clip = try load(format, size, registry, &signals)
+        for count in workers.isEmpty ? [1] : workers {
+          do throws(RunError) {
+            cases.append(
+              try BenchCase(chain, clip, workers: count, frames: frames ?? Self.firstFrames))
+          } catch {
+            guard formats.isEmpty, isScene else { throw error }
+            refusals.append(error)
+          }
+        }
+      }
+    }
+    if cases.isEmpty, let first = refusals.first { throw first }
+    for text in Set(refusals.map(\.description)).sorted() {
+      tellError("left out: \(text)")
+    }
+    return cases
+  }
+
+  /// Takes the first frames of the source into memory.
+  private func load(
+    _ format: PixelFormat?, _ size: FrameSize?, _ registry: Registry,
+    _ signals: inout StopSignals
+  ) throws -> BenchClip {
+    if let path = RunCommand.path(ofSource: source) {
+      try RunCommand.refuseDevice(asSource: path)
+    }
+    var values = try keyValues(sourceSet, option: "--source-set")
+    if source == "scene", values["pace"] == nil { values["pace"] = "fast" }
+    let request = FormatRequest(
+      format: format, size: size.map { ($0.width, $0.height) }, rate: nil)
+    let made = try registry.source(source, values: values, request: request)
+    let box = ClipBox()
+    let sink = ClosureSink("clip", reading: .encoded) { frame in box.clip?.add(frame) }
+    let options = RunOptions(workers: 1, frameLimit: UInt64(BenchClip.frames))
+    let engine = try Engine(source: made, sinks: [sink], options: options)
+    let description = engine.description
+    guard !description.isLive else {
+      throw RunError(
+        .usage,
+        "\(description.name) is live, and a benchmark needs frames that wait; record some, and give the "
+          + "file", change: .source)
+    }
+    let clip = BenchClip(description)
+    box.clip = clip
+    guard try engine.finish(&signals) else {
+      throw RunError(.failed, "stopped before the first round was over: nothing was measured")
+    }
+    if let error = engine.summary.errors.first { throw error }
+    guard clip.count > 0 else {
+      throw RunError(.failed, "\(description.name) gave no whole frame to measure with")
+    }
+    return clip
+  }
+
+  // MARK: Rounds
+
+  /// True when all rounds are over.
+  private func measure(_ cases: inout [BenchCase], _ signals: inout StopSignals) throws -> Bool {
+    var seconds = 0.0
+    for index in cases.indices {
+      guard let first = try cases[index].measure(&signals) else { return false }
+      if frames == nil {
+        let wanted = first.framesPerSecond * Self.roundSeconds
+        let bounded = min(max(wanted, Self.frameLimits.lowerBound), Self.frameLimits.upperBound)
+        cases[index].frames = UInt64(bounded)
+      }
+      seconds += Double(cases[index].frames + BenchCase.warmUp) / first.framesPerSecond
+    }
+    let total = Int((seconds * Double(rounds)).rounded(.up))
+    Console.errors.say(
+      "\(cases.count) \(cases.count == 1 ? "case" : "cases"), \(rounds) rounds: some \(total) s")
+    for round in 0..<rounds {
+      for index in cases.indices {
+        guard let found = try cases[index].measure(&signals) else { return false }
+        cases[index].rounds.append(found)
+        if Console.errors.isTerminal {
+          Console.errors.show(
+            progress: "round \(round + 1) of \(rounds), case \(index + 1) of \(cases.count)")
+        }
+      }
+    }
+    return true
+  }
+}
+
+/// What the closure that takes frames into memory fills.
+///
+/// Unchecked: set before the run is started.
+private final class ClipBox: @unchecked Sendable {
+  var clip: BenchClip?
+}

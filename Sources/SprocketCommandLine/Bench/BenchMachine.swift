@@ -1,0 +1,116 @@
+internal import CSprocketCalls
+internal import FoundationEssentials
+internal import Sprocket
+
+/// What the process and the machine have used by some moment.
+struct BenchMoment {
+  /// Nanoseconds, of the monotonic clock and of this process on all cores.
+  let time, own: Int64
+  /// In ticks of the kernel: what all cores have worked, and what other virtual machines took.
+  let busy, stolen: Int
+  let switches: Int
+  let allocations: UInt
+
+  /// What asking itself takes is left out: it comes before the first moment, and after the last.
+  static func now(isFirst: Bool) -> BenchMoment {
+    let before = isFirst ? ticks() : nil
+    let allocations = sprocket_call_count()
+    let (time, own, switches) = (monotonicNow(), processCPUTime(), involuntarySwitches())
+    let (busy, stolen) = before ?? ticks()
+    return BenchMoment(
+      time: time, own: own, busy: busy, stolen: stolen, switches: switches,
+      allocations: allocations)
+  }
+
+  /// The first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal; see proc(5).
+  private static func ticks() -> (busy: Int, stolen: Int) {
+    let line = kernelText("/proc/stat")?.prefix { !$0.isNewline } ?? ""
+    let numbers = line.split(separator: " ").dropFirst().map { Int($0) ?? 0 }
+    guard numbers.count >= 8 else { return (0, 0) }
+    return (numbers[0] + numbers[1] + numbers[2] + numbers[5] + numbers[6], numbers[7])
+  }
+}
+
+/// What was in the way while something was measured.
+struct BenchDisturbance: Codable {
+  /// Cores that other programs kept busy, and that other virtual machines took.
+  let others, stolen: Double
+  /// How often a thread was interrupted in favour of another.
+  let switches: Int
+
+  /// Ticks of /proc/stat in a second, for every program (USER_HZ).
+  private static let ticksPerSecond = 100.0
+
+  init(from first: BenchMoment, to last: BenchMoment) {
+    let seconds = max(Double(last.time - first.time) / 1e9, 1e-9)
+    let own = Double(last.own - first.own) / 1e9
+    let busy = Double(last.busy - first.busy) / Self.ticksPerSecond
+    others = max(0, busy - own) / seconds
+    stolen = Double(last.stolen - first.stolen) / Self.ticksPerSecond / seconds
+    switches = last.switches - first.switches
+  }
+
+  /// Share of a core from which others are told of: less is the kernel's own work, and the resolution of its
+  /// ticks in a short round.
+  static let tolerated = 0.1
+
+  var isTold: Bool { others > Self.tolerated || stolen > Self.tolerated }
+}
+
+/// Where, and by which program, something was measured.
+struct BenchMachine: Codable, Equatable {
+  let processor: String
+  let cores: Int
+  let program: String
+  /// Of the program's own file: its compiler, and a digest (FNV-1a of 64 bits).
+  let compiler, build: String
+  let isOptimized: Bool
+
+  /// No program is larger, and not all of a larger one would be read.
+  private static let mostBytes = 1 << 30
+
+  init() {
+    let line = kernelText("/proc/cpuinfo")?.split(separator: "\n").first {
+      $0.hasPrefix("model name")
+    }
+    processor =
+      line?.split(separator: ":", maxSplits: 1).last.map { String($0.drop { $0 == " " }) }
+      ?? "unknown"
+    cores = processorCount()
+    program = "\(programName) \(sprocketVersion)"
+    let file = fileBytes("/proc/self/exe", atMost: Self.mostBytes) ?? []
+    compiler = Self.compiler(file)
+    var digest: UInt64 = 0xcbf2_9ce4_8422_2325
+    for byte in file { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    build = String(digest, radix: 16)
+    isOptimized = !_isDebugAssertConfiguration()
+  }
+
+  /// What the compiler wrote into the section `.comment`.
+  private static func compiler(_ file: [UInt8]) -> String {
+    guard let found = Data(file).lastRange(of: Data("clang version ".utf8)) else {
+      return "unknown"
+    }
+    let text = file[found.lowerBound...].prefix(200).prefix { $0 >= 0x20 && $0 < 0x7f }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// What is another than in an earlier result, a sentence each.
+  func differences(from earlier: BenchMachine) -> [String] {
+    var lines: [String] = []
+    if processor != earlier.processor || cores != earlier.cores {
+      lines.append(
+        "another processor: \(cores) cores of \(processor), before \(earlier.cores) cores of "
+          + earlier.processor)
+    }
+    if compiler != earlier.compiler || isOptimized != earlier.isOptimized {
+      lines.append("another compiler: \(description), before \(earlier.description)")
+    }
+    if build != earlier.build {
+      lines.append("another build: \(program) \(build), before \(earlier.program) \(earlier.build)")
+    }
+    return lines
+  }
+
+  private var description: String { "\(compiler), \(isOptimized ? "release" : "debug")" }
+}

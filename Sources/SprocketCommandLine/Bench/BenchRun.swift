@@ -1,0 +1,112 @@
+internal import Sprocket
+
+/// One case while it is measured.
+struct BenchCase {
+  let chain: [StageChoice]
+  let clip: BenchClip
+  let workers: Int
+  /// In a round, those for warming up left out.
+  var frames: UInt64
+  var rounds: [BenchRound] = []
+
+  /// Frames of each round that are not measured: until then each slot's memory has been touched, and
+  /// instructions and data are in the caches. More take longer.
+  static let warmUp: UInt64 = 30
+
+  /// Throws where the chain does not take these frames.
+  init(_ chain: [StageChoice], _ clip: BenchClip, workers: Int, frames: UInt64) throws(RunError) {
+    self.chain = chain
+    self.clip = clip
+    self.workers = workers
+    self.frames = frames
+    _ = try engine(BenchSource(clip, warmUp: 0, frames: 0))
+  }
+
+  func engine(_ source: BenchSource) throws(RunError) -> Engine {
+    var options = RunOptions(workers: workers)
+    options.warmUp = Self.warmUp
+    return try Engine(source: source, stages: chain, sinks: [NullSink()], options: options)
+  }
+
+  /// A run of the engine; `nil` where a signal ended it.
+  func measure(_ signals: inout StopSignals) throws(RunError) -> BenchRound? {
+    let source = BenchSource(clip, warmUp: Self.warmUp, frames: frames)
+    let engine = try engine(source)
+    let touched = engine.touchedBytes(source: clip.meanBytes)
+    guard try engine.finish(&signals) else { return nil }
+    let summary = engine.summary
+    if let error = summary.errors.first { throw error }
+    guard let first = source.first, let end = source.end, end.time > first.time else { return nil }
+    return BenchRound(summary, touched, frames: frames, from: first, to: end)
+  }
+
+  /// `nil` before the first round.
+  func result(countsAllocations: Bool) -> BenchResult.Case? {
+    guard let first = rounds.first else { return nil }
+    let format = clip.source.format
+    return BenchResult.Case(
+      chain: chain.map(\.text), format: format.pixelFormat.settingText, width: format.width,
+      height: format.height, workers: workers, frames: frames,
+      framesPerSecond: Rounds(rounds.map(\.framesPerSecond)),
+      cpuMicroseconds: Rounds(rounds.map(\.cpuMicroseconds)),
+      // The least: now and then a thread makes a type's metadata.
+      allocationsPerFrame: countsAllocations ? rounds.map(\.allocationsPerFrame).min() : nil,
+      steps: first.steps.indices.map(result(of:)), disturbance: rounds.map(\.disturbance))
+  }
+
+  private func result(of index: Int) -> BenchResult.Step {
+    let steps = rounds.map { $0.steps[index] }
+    let merged = DurationSummary.merged(steps.map(\.duration))
+    return BenchResult.Step(
+      name: steps[0].touched.step, wallMicroseconds: Rounds(steps.map(\.duration.p50)),
+      cpuMicroseconds: Rounds(steps.map(\.duration.cpu)), p50: merged.percentile(50),
+      p90: merged.percentile(90), p99: merged.percentile(99), p999: merged.percentile(99.9),
+      bytesRead: steps[0].touched.read, bytesWritten: steps[0].touched.written)
+  }
+}
+
+/// What one run has shown.
+struct BenchRound {
+  let steps: [(touched: TouchedBytes, duration: DurationSummary)]
+  let seconds, framesPerSecond, cpuMicroseconds, allocationsPerFrame: Double
+  let disturbance: BenchDisturbance
+
+  init(
+    _ summary: RunSummary, _ touched: [TouchedBytes], frames: UInt64, from first: BenchMoment,
+    to end: BenchMoment
+  ) {
+    let count = Double(frames)
+    seconds = Double(end.time - first.time) / 1e9
+    framesPerSecond = count / seconds
+    cpuMicroseconds = Double(end.own - first.own) / 1000 / count
+    allocationsPerFrame = Double(end.allocations - first.allocations) / count
+    disturbance = BenchDisturbance(from: first, to: end)
+    let lines = summary.timedStages
+    steps = touched.compactMap { step in
+      lines.first { $0.name == step.step }.map { (step, $0.duration) }
+    }
+  }
+}
+
+extension Engine {
+  /// Starts, and waits for the end. False where a signal asked for that.
+  func finish(_ signals: inout StopSignals) throws(RunError) -> Bool {
+    try start()
+    var isStopped = false
+    while !wait(for: Runner.tick) {
+      while signals.take() {
+        isStopped = true
+        stop()
+      }
+    }
+    return !isStopped
+  }
+}
+
+extension StageChoice {
+  /// As `--stage` has it, settings by name.
+  var text: String {
+    let settings = values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+    return plugin.name + (settings.isEmpty ? "" : ":" + settings.joined(separator: ","))
+  }
+}

@@ -1,0 +1,117 @@
+internal import Sprocket
+
+/// A result for people.
+struct BenchTable {
+  let result: BenchResult
+
+  init(_ result: BenchResult) { self.result = result }
+
+  var lines: [String] {
+    let machine = result.machine
+    return ["\(result.source); \(machine.cores) cores of \(machine.processor)"]
+      + result.cases.flatMap(lines)
+  }
+
+  private func lines(_ found: BenchResult.Case) -> [String] {
+    let allocations = found.allocationsPerFrame.map { fixed($0, 2) } ?? "not counted:"
+    let head =
+      "\(found.name): \(fixed(found.framesPerSecond.median, 1)) frames/s "
+      + "(\(percent(found.framesPerSecond.spread))), CPU "
+      + "\(fixed(found.cpuMicroseconds.median, 1)) us per frame "
+      + "(\(percent(found.cpuMicroseconds.spread))), \(allocations) allocations per frame"
+    let width = found.steps.reduce(12) { max($0, $1.name.count + 3) }
+    let names = [
+      "CPU us", "spread", "p50 us", "spread", "p90", "p99", "p99.9", "kB read", "written",
+    ]
+    return [
+      "", head,
+      "  " + pad("", width - 2) + names.map { padLeft($0, 10) }.joined(),
+    ]
+      + found.steps.map { step in
+        let values = [
+          fixed(step.cpuMicroseconds.median, 1), percent(step.cpuMicroseconds.spread),
+          fixed(step.wallMicroseconds.median, 1), percent(step.wallMicroseconds.spread),
+          fixed(step.p90, 1), fixed(step.p99, 1), fixed(step.p999, 1), kilobytes(step.bytesRead),
+          kilobytes(step.bytesWritten),
+        ]
+        return "  " + pad(step.name, width - 2) + values.map { padLeft($0, 10) }.joined()
+      }
+  }
+
+  private func percent(_ share: Double) -> String { "\(fixed(share * 100, 1)) %" }
+  private func kilobytes(_ bytes: Int) -> String { fixed(Double(bytes) / 1000, 1) }
+
+  /// That the machine was not idle, if so.
+  var disturbances: [String] {
+    let all = result.cases.flatMap(\.disturbance)
+    let told = all.filter(\.isTold)
+    guard !told.isEmpty else { return [] }
+    let others = Rounds(told.map(\.others)).median
+    let stolen = Rounds(told.map(\.stolen)).median
+    let switches = Rounds(all.map { Double($0.switches) }).median
+    let loads = result.loadAverage.first.map { ", the load was \(fixed($0, 2)) at the start" } ?? ""
+    return [
+      "",
+      "the machine was not idle: in \(told.count) of \(all.count) rounds others kept "
+        + "\(fixed(others, 2)) cores busy and \(fixed(stolen, 2)) were taken away, as medians"
+        + "\(loads), and threads were interrupted \(fixed(switches, 0)) times in a round: trust CPU time "
+        + "rather than the clock, and measure again",
+    ]
+  }
+
+  // MARK: Against an earlier result
+
+  private struct Pair {
+    let name: String
+    let earlier, now: BenchResult.Step
+  }
+
+  func comparison(with earlier: BenchResult) -> [String] {
+    var lines = [""]
+    lines += result.machine.differences(from: earlier.machine)
+    if earlier.source != result.source {
+      lines.append("another source: \(result.source), before \(earlier.source)")
+    }
+    var pairs: [Pair] = []
+    for found in result.cases {
+      guard let before = earlier.cases.first(where: { $0.name == found.name }) else {
+        lines.append("\(found.name): not in the earlier result")
+        continue
+      }
+      pairs += found.steps.compactMap { step in
+        before.steps.first { $0.name == step.name }.map {
+          Pair(name: "\(found.name): \(step.name)", earlier: $0, now: step)
+        }
+      }
+    }
+    for before in earlier.cases where !result.cases.contains(where: { $0.name == before.name }) {
+      lines.append("\(before.name): in the earlier result alone")
+    }
+    let told = pairs.compactMap(line)
+    if told.isEmpty, !pairs.isEmpty {
+      lines.append("nothing has changed beyond its spread, of \(pairs.count) compared")
+    }
+    return lines + told
+  }
+
+  /// `nil` where nothing has changed. By CPU time, which other programs disturb less.
+  private func line(_ pair: Pair) -> String? {
+    let used = Comparison(pair.earlier.cpuMicroseconds, pair.now.cpuMicroseconds)
+    let passed = Comparison(pair.earlier.wallMicroseconds, pair.now.wallMicroseconds)
+    let change = "\(fixed(abs(used.change) * 100, 1)) %"
+    let figures =
+      "\(fixed(pair.earlier.cpuMicroseconds.fasterHalf.median, 1)) to "
+      + "\(fixed(pair.now.cpuMicroseconds.fasterHalf.median, 1)) us"
+    switch used.verdict {
+    case .tooFewRounds:
+      return "\(pair.name): too few rounds to tell a change; take 10 both times"
+    case .more: return "\(pair.name): \(change) more CPU time, \(figures)"
+    case .less: return "\(pair.name): \(change) less CPU time, \(figures)"
+    case .same:
+      guard passed.verdict == .more || passed.verdict == .less else { return nil }
+      return
+        "\(pair.name): \(fixed(abs(passed.change) * 100, 1)) % \(passed.verdict.rawValue) by the "
+        + "clock, and the same CPU time: it waited, most likely for other programs"
+    }
+  }
+}

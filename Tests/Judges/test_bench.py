@@ -1,0 +1,191 @@
+"""`sprocket bench`: what its result holds, and what it says of an earlier one. No speed is judged."""
+import copy
+import json
+import re
+import signal
+import statistics
+import subprocess
+import time
+
+import pytest
+
+from program import LIMIT, SPROCKET, one_sentence, sprocket
+from test_allocations import counter, per_frame  # noqa: F401, the fixture.
+from test_own import own
+
+SHORT = ["--rounds", 2, "--frames", 20]
+SMALL = ["bench", "--stage", "focus", "--size", "64x48", "--format", "NV12"]
+
+
+def bench(folder, *arguments):
+    path = folder / "bench.json"
+    told = sprocket(*arguments, "--json", path, "--overwrite")
+    return json.loads(path.read_text()), told.stdout.decode()
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory):
+    """Ten rounds of a small case."""
+    found, _ = bench(tmp_path_factory.mktemp("bench"), *SMALL, "--rounds", 10, "--frames", 20)
+    return found
+
+
+def test_every_choice_is_a_case_and_every_round_is_kept(tmp_path):
+    found, table = bench(tmp_path, "bench", "--stage", "focus", "--stage", "negate", "--size", "161x121",
+                         "--size", "64x48", "--format", "NV12", "--format", "MJPG", "--workers", 1,
+                         "--workers", 2, *SHORT)
+    cases = [(c["format"], c["width"], c["height"], c["workers"]) for c in found["cases"]]
+    assert sorted(cases) == sorted((f, *size, workers) for f in ("NV12", "MJPG")
+                                   for size in ((161, 121), (64, 48)) for workers in (1, 2))
+    for case in found["cases"]:
+        assert case["chain"] == ["focus", "negate"] and case["frames"] == 20
+        assert len(case["disturbance"]) == 2
+        assert [step["name"] for step in case["steps"]] == ["unpack", "focus", "negate"]
+        measured = [case["frames_per_second"], case["cpu_us"]]
+        for step in case["steps"]:
+            assert 0 < step["p50_us"] <= step["p90_us"] <= step["p99_us"] <= step["p999_us"]
+            measured += [step["wall_us"], step["cpu_us"]]
+        for rounds in measured:
+            assert len(rounds["rounds"]) == 2 and min(rounds["rounds"]) > 0
+            assert rounds["median"] == pytest.approx(statistics.median(rounds["rounds"]))
+        # 4:2:0 of 161x121 has two planes of chroma of 81x61. The focus score reads luma alone.
+        if case["width"] == 161:
+            luma, image = 161 * 121, 161 * 121 + 2 * 81 * 61
+            unpack, focus, negate = case["steps"]
+            assert (focus["bytes_read"], focus["bytes_written"]) == (luma, 0)
+            assert (negate["bytes_read"], negate["bytes_written"]) == (image, image)
+            assert unpack["bytes_written"] == image
+            assert case["format"] == "MJPG" or unpack["bytes_read"] == image
+    for words in ("frames/s", "allocations per frame", "p99.9", "focus, negate; MJPG 161x121, 2 workers"):
+        assert words in table
+
+
+def test_a_round_may_choose_its_frames_and_a_file_is_a_source(tmp_path):
+    clip = tmp_path / "clip.mkv"
+    subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=64x48:rate=30", "-frames:v",
+                    "40", "-c:v", "mpeg4", str(clip)], check=True, timeout=LIMIT)
+    found, _ = bench(tmp_path, "bench", "--stage", "meter", "--source", f"file:{clip}", "--rounds", 1)
+    (case,) = found["cases"]
+    assert (case["format"], case["width"], case["height"]) == ("YU12", 64, 48)
+    assert 20 <= case["frames"] <= 1000
+
+
+def test_a_program_of_ones_own_measures_with_its_own_source(tmp_path):
+    path = tmp_path / "own.json"
+    told = own("bench", "--stage", "meter", "--source", "ramp:10", "--json", path, *SHORT)
+    assert told.returncode == 0, told.stderr
+    found = json.loads(path.read_text())
+    assert found["machine"]["program"].startswith("SprocketOwn")
+    assert found["cases"][0]["format"] == "GREY" and found["cases"][0]["width"] == 16
+
+
+@pytest.mark.parametrize("name", ["NV12", "MJPG"])
+def test_allocations_are_those_that_another_program_counts(name, counter, tmp_path):  # noqa: F811
+    found, _ = bench(tmp_path, "bench", "--stage", "focus", "--size", "160x120", "--format", name,
+                     "--rounds", 3, "--frames", 400)
+    run = ["run", "--source", "scene", "--size", "160x120", "--format", name, "--source-set", "cached=30",
+           "--workers", 1, "--stage", "focus", "--null"]
+    expected = sum(per_frame(counter, tmp_path, run).values())
+    print(found["cases"][0]["allocations_per_frame"], expected)
+    assert found["cases"][0]["allocations_per_frame"] == pytest.approx(expected, abs=0.1)
+
+
+def against(tmp_path, earlier, rounds=10):
+    path = tmp_path / "earlier.json"
+    path.write_text(json.dumps(earlier))
+    return bench(tmp_path, *SMALL, "--rounds", rounds, "--frames", 20, "--against", path)[1]
+
+
+def scaled(result, factor, keys=("cpu_us", "wall_us")):
+    earlier = copy.deepcopy(result)
+    for step in earlier["cases"][0]["steps"]:
+        for key in keys:
+            step[key]["rounds"] = [value * factor for value in step[key]["rounds"]]
+            step[key]["median"] *= factor
+    return earlier
+
+
+def test_a_change_beyond_the_spread_is_told(result, tmp_path):
+    # A hundred times as much, since this machine may be busy; unit tests have 10 %.
+    more = against(tmp_path, scaled(result, 0.01))
+    assert re.search(r"worker: focus: \d{4,}\.\d % more CPU time", more), more
+    less = against(tmp_path, scaled(result, 100))
+    assert re.search(r"worker: focus: 9\d\.\d % less CPU time", less), less
+    assert "too few rounds" in against(tmp_path, scaled(result, 100), rounds=2)
+
+
+def test_where_cpu_time_and_clock_differ_cpu_time_decides(result, tmp_path):
+    # The faster half of the rounds has the same median, and spreads so widely that it tells nothing.
+    earlier = scaled(result, 100, keys=["wall_us"])
+    for step in earlier["cases"][0]["steps"]:
+        shares = [0.01, 0.01, 1, 1.99, 1.99] + 5 * [1.99]
+        step["cpu_us"]["rounds"] = [step["cpu_us"]["median"] * share for share in shares]
+    told = against(tmp_path, earlier)
+    assert "by the clock, and the same CPU time" in told and "less CPU time" not in told
+
+
+def test_another_machine_compiler_build_or_case_is_told(result, tmp_path):
+    earlier = copy.deepcopy(result)
+    earlier["machine"].update(processor="Abacus", compiler="clang version 1", build="1")
+    earlier["cases"][0]["workers"] = 3
+    told = against(tmp_path, earlier, rounds=1)
+    for words in ("another processor", "cores of Abacus", "another compiler", "another build",
+                  "not in the earlier result", "in the earlier result alone"):
+        assert words in told
+    assert "another" not in against(tmp_path, result, rounds=1)
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["bench"], ["--stage focus"]),
+    (["bench", "--stage", "focsu"], ["did you mean `focus`?"]),
+    (["bench", "--stage", "focus:windw=1"], ["windw", "did you mean `window`?"]),
+    (["bench", "--stage", "focus", "--format", "ABCD"], ["--format", "ABCD"]),
+    (["bench", "--stage", "focus", "--format", "RGGB"], ["RGGB"]),
+    (["bench", "--stage", "focus", "--size", "64"], ["1280x720"]),
+    (["bench", "--stage", "focus", "--size", "-1x5"], ["1280x720"]),
+    (["bench", "--stage", "focus", "--workers", "0"], ["1 to 64"]),
+    (["bench", "--stage", "focus", "--rounds", "0"], ["1 to 100"]),
+    (["bench", "--stage", "focus", "--rounds", "2", "--rounds", "3"], ["--rounds is given twice"]),
+    (["bench", "--stage", "focus", "--source", "scen"], ["did you mean `scene`?"]),
+    (["bench", "--stage", "focus", "--source-set", "pace=real", "--size", "64x48"], ["live"]),
+    (["bench", "--stage", "focus", "--source", "file:/nowhere.mkv"], ["/nowhere.mkv"]),
+    (["bench", "--stage", "focus", "--source", "file:/dev/zero"], ["device or pipe"]),
+    (["bench", "--stage", "focus", "--against", "/nowhere.json"], ["/nowhere.json", "cannot be read"]),
+    (["bench", "--stage", "focus", "--against", "/dev/zero"], ["no result"]),
+    (["bench", "--stage", "focus", "--against", "/etc/passwd"], ["no result"]),
+    (["bench", "--stage", "focus", "--json", "/nowhere/a.json"], ["/nowhere/a.json"]),
+])
+def test_what_cannot_be_measured_is_said_in_one_sentence(arguments, words):
+    refused = sprocket(*arguments, check=False)
+    assert refused.returncode in (1, 2) and refused.stdout == b""
+    sentence = one_sentence(refused.errors)
+    assert all(word in sentence for word in words), sentence
+
+
+def test_a_result_is_replaced_on_request_alone(tmp_path):
+    path = tmp_path / "kept.json"
+    path.write_text("kept")
+    refused = sprocket(*SMALL, *SHORT, "--json", path, check=False)
+    assert refused.returncode == 2 and path.read_text() == "kept"
+    sprocket(*SMALL, *SHORT, "--json", path, "--overwrite")
+    assert json.loads(path.read_text())["cases"]
+
+
+@pytest.mark.parametrize("frames", [300, 1_000_000])
+def test_a_signal_leaves_what_is_finished(frames, tmp_path):
+    path = tmp_path / "a.json"
+    command = [SPROCKET, *SMALL, "--rounds", "100", "--frames", str(frames), "--json", str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        # After the first round, which is not kept, it says how long all will take.
+        told = process.stderr.readline() if frames == 300 else ""
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=LIMIT)
+    if frames == 300:
+        assert "100 rounds" in told and process.returncode == 0, errors
+        rounds = len(json.loads(path.read_text())["cases"][0]["cpu_us"]["rounds"])
+        assert 1 <= rounds < 100 and f"stopped after {rounds} of 100 rounds" in errors
+        assert "frames/s" in output
+    else:
+        assert process.returncode == 1 and "nothing was measured" in errors
+        assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,75 @@
+import Testing
+
+@testable import SprocketCommandLine
+
+/// A generator with a fixed seed (SplitMix64), so that every run of the tests sees the same noise.
+private struct Noise {
+  var state: UInt64
+
+  mutating func uniform() -> Double {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return Double((mixed ^ (mixed >> 31)) >> 11) / Double(1 << 53)
+  }
+
+  /// Rounds around `level`: normal noise of 1.5 %, and one round in ten in which another program was in the
+  /// way.
+  mutating func rounds(_ count: Int, around level: Double) -> Rounds {
+    Rounds(
+      (0..<count).map { _ in
+        let normal = (0..<12).reduce(-6.0) { sum, _ in sum + uniform() }
+        let disturbance = uniform() < 0.1 ? 1 + uniform() : 1
+        return level * (1 + 0.015 * normal) * disturbance
+      })
+  }
+}
+
+@Suite struct StatisticsTests {
+  @Test func theMedianAndTheSpreadLeaveOutliersOut() {
+    let rounds = Rounds([10, 11, 9, 10, 1000])
+    #expect(rounds.median == 10)
+    #expect(rounds.spread == 0.1)
+    #expect(Rounds([4]).median == 4 && Rounds([4]).spread == 0)
+    #expect(Rounds([1, 2, 3, 4]).median == 2.5)
+  }
+
+  @Test func theFasterHalfIsJudgedByItsOwnQuartiles() {
+    let half = Rounds([9, 1, 2, 3, 4, 5, 99, 8]).fasterHalf
+    #expect(half.median == 2.5)
+    #expect(abs(half.error - 1.25 / 1.35 * (1.5 / 2.5) / 2) < 1e-12)
+  }
+
+  @Test func tenPercentMoreAreToldInEveryTry() {
+    var noise = Noise(state: 1)
+    for _ in 0..<200 {
+      let (before, after) = (noise.rounds(10, around: 500), noise.rounds(10, around: 550))
+      #expect(Comparison(before, after).verdict == .more)
+      #expect(Comparison(after, before).verdict == .less)
+    }
+  }
+
+  /// Three standard errors: by chance some comparisons of a thousand are beyond them.
+  @Test(arguments: [0, 0.01, -0.01]) func noiseAndDriftAreHardlyEverTold(drift: Double) {
+    var noise = Noise(state: 2)
+    let told = (0..<1000).count { _ in
+      let before = noise.rounds(10, around: 500)
+      let after = noise.rounds(10, around: 500 * (1 + drift))
+      return Comparison(before, after).verdict != .same
+    }
+    #expect(told <= 3)
+  }
+
+  @Test func whatIsWithinItsOwnSpreadIsNotTold() {
+    let wide = Rounds((0..<10).map { 100 + 10 * Double($0) })
+    let higher = Rounds((0..<10).map { 115 + 10 * Double($0) })
+    #expect(Comparison(wide, higher).verdict == .same)
+  }
+
+  @Test func twoRoundsTellNothing() {
+    let comparison = Comparison(Rounds([1, 1]), Rounds([9, 9]))
+    #expect(comparison.verdict == .tooFewRounds)
+    #expect(Comparison(Rounds([]), Rounds([])).verdict == .tooFewRounds)
+  }
+}
