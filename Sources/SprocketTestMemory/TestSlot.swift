@@ -16,8 +16,8 @@ package final class TestSlot {
 
   package init(versions count: Int = 1, reportBytes: Int = 0) {
     unsafe reports = .allocate(byteCount: max(reportBytes, 1), alignment: 64)
-    unsafe records = .allocate(capacity: 1)
-    unsafe records.initialize(to: FrameRecord())
+    unsafe records = .allocate(capacity: 2)
+    unsafe records.initialize(repeating: FrameRecord(), count: 2)
     unsafe versions = .allocate(capacity: count)
     unsafe versions.initialize(repeating: VersionStorage(), count: count)
     unsafe small = .allocate(byteCount: 4096, alignment: 64)
@@ -37,10 +37,15 @@ package final class TestSlot {
     unsafe small.deallocate()
   }
 
+  /// The source's record of the frame.
   package var record: FrameRecord {
     get { unsafe records[.source] }
     set { unsafe records[.source] = newValue }
   }
+
+  /// The first lane's record, which it begins with the source's.
+  package var laneRecord: FrameRecord { unsafe records[.lane(0)] }
+  package func enterLane() { unsafe records[.lane(0)] = unsafe records[.source] }
 
   /// Memory for what is not borrowed, filled with 0xEE.
   package func addMemory(

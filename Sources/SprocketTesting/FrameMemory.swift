@@ -22,6 +22,7 @@ final class FrameMemory {
     contract(
       slot.unpack(with: unpacker),
       "shows a damaged frame to a stage, which a run never does; show an intact one")
+    slot.enterLane()
     guard let writing else { return }
     slot.addPicture(writing.format, version: 1)
     if writing.how == .inPlace { slot.copyImage(format, from: 0, to: 1) }
@@ -45,7 +46,7 @@ final class FrameMemory {
 
   /// What the stage stored, if it did.
   func report<Report: BitwiseCopyable>(as type: Report.Type) -> Report? {
-    guard slot.record.reported & Self.report.bit != 0 else { return nil }
+    guard slot.laneRecord.reported & Self.report.bit != 0 else { return nil }
     return unsafe slot.storage.pointee.reports.load(as: Report.self)
   }
 
@@ -89,7 +90,7 @@ extension TestFrame {
     let plan = unpacker.prepare(format: format, parts: .image)
     let memory = FrameMemory(
       self, parts: .image, unpacker, plan, reportBytes: 0, writing: (.nextImage, format))
-    let access = FrameAccess(lane: .source, version: 0, written: 1, format: format, parts: .image)
+    let access = FrameAccess(lane: .lane(0), version: 0, written: 1, format: format, parts: .image)
     memory.show(access, now: now, events: nil, around: [], earlier: 0) { view in
       var editor = view.edit()
       edit(&editor)

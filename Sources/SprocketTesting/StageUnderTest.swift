@@ -6,20 +6,14 @@ internal import SprocketTestMemory
 /// A stage, configured for frames like one, that is shown frames one by one on the test's own thread, without
 /// engine: times, neighbours and events are what the test says. `TestRun` runs whole chains.
 public struct StageUnderTest<S: Stage> {
-  /// What a stage made of a frame.
-  public struct Shown {
-    public let verdict: Verdict
-    /// `nil` where the stage made none.
-    public let report: S.Report?
-    /// The planar picture as the stage saw it; `nil` where it reads no image.
-    public let seen: TestFrame?
-    /// The picture that the stage wrote; `nil` where it writes none.
+  /// A frame as the stage saw it.
+  public struct Seen {
+    public let record: FrameRecord
+    /// The planar picture; `nil` where the stage reads no image.
     public let picture: TestFrame?
-    /// How often `process` asked for memory.
-    public let allocations: Int
     let luma: [LumaScale: [UInt8]]
 
-    /// Luma as the stage saw it, row by row; it traps at a scale that the stage does not read.
+    /// Luma row by row, without padding; it traps at a scale that the stage does not read.
     public func luma(_ scale: LumaScale = .full) -> [UInt8] {
       guard let luma = luma[scale] else {
         contractBroken(
@@ -28,6 +22,26 @@ public struct StageUnderTest<S: Stage> {
       }
       return luma
     }
+  }
+
+  /// What a stage made of a frame.
+  public struct Shown {
+    public let verdict: Verdict
+    /// `nil` where the stage made none.
+    public let report: S.Report?
+    /// The planar picture as the stage saw it; `nil` where it reads no image.
+    public var seen: TestFrame? { frame.picture }
+    /// The picture that the stage wrote; `nil` where it writes none.
+    public let picture: TestFrame?
+    /// How often `process` asked for memory.
+    public let allocations: Int
+    /// The frames around it, the nearest first.
+    public let earlier: [Seen]
+    public let later: [Seen]
+    let frame: Seen
+
+    /// As `Seen.luma`, of the frame itself.
+    public func luma(_ scale: LumaScale = .full) -> [UInt8] { frame.luma(scale) }
   }
 
   public var stage: S
@@ -84,10 +98,11 @@ public struct StageUnderTest<S: Stage> {
       later.count <= lookahead,
       "shows \(later.count) later frames to a stage with a look-ahead of \(lookahead); show no more than that"
     )
-    let memory = memory(of: frame)
-    let around = (earlier + later).map { self.memory(of: $0) }
+    let frames = [frame] + earlier + later
+    let memories = frames.map { self.memory(of: $0) }
+    let (memory, around) = (memories[0], Array(memories.dropFirst()))
     var access = FrameAccess(
-      lane: .source, version: 0, written: writing == nil ? nil : 1, isInPlace: writing == .inPlace,
+      lane: .lane(0), version: 0, written: writing == nil ? nil : 1, isInPlace: writing == .inPlace,
       format: format, writtenFormat: writtenFormat, parts: parts)
     access.history = history
     access.lookahead = lookahead
@@ -99,12 +114,19 @@ public struct StageUnderTest<S: Stage> {
       let verdict = stage.process(&view)
       return (verdict, sprocket_allocation_count() - before)
     }
-    let scales = LumaScale.allCases.filter { parts.contains(.luma($0)) }
+    let seen = zip(frames, memories).map { self.seen($0, $1) }
     return Shown(
       verdict: verdict, report: memory.report(as: S.Report.self),
-      seen: parts.contains(.image) ? memory.picture(version: 0, like: frame, format) : nil,
       picture: writing == nil ? nil : memory.picture(version: 1, like: frame, writtenFormat),
-      allocations: allocations,
+      allocations: allocations, earlier: Array(seen.dropFirst().prefix(earlier.count)),
+      later: Array(seen.dropFirst(1 + earlier.count)), frame: seen[0])
+  }
+
+  private func seen(_ frame: TestFrame, _ memory: FrameMemory) -> Seen {
+    let scales = LumaScale.allCases.filter { parts.contains(.luma($0)) }
+    return Seen(
+      record: frame.record,
+      picture: parts.contains(.image) ? memory.picture(version: 0, like: frame, format) : nil,
       luma: Dictionary(uniqueKeysWithValues: scales.map { ($0, memory.luma($0)) }))
   }
 
@@ -129,8 +151,9 @@ public struct StageUnderTest<S: Stage> {
 }
 
 extension StageUnderTest {
-  /// Shows pictures of each format and size, random and extreme, to stages configured for them, and returns
-  /// the first complaint of `check`, with the picture that it is about; `nil` where there is none.
+  /// Shows pictures of each format and size, random and extreme, to stages configured for them, each between
+  /// as many others as the stage declared. Returns the first complaint of `check`, with the picture that it is
+  /// about; `nil` where there is none.
   ///
   ///     #expect(try StageUnderTest.firstDifference(of: Negate()) { shown in
   ///       guard let picture = shown.picture, let seen = shown.seen else { return "no picture" }
@@ -149,18 +172,28 @@ extension StageUnderTest {
     for format in formats {
       for (width, height) in sizes {
         for pattern in TestPattern.allCases {
-          let frame = TestFrame(format, width: width, height: height, color: color, pattern)
+          func frame(_ number: Int) -> TestFrame {
+            var frame = TestFrame(
+              format, width: width, height: height, color: color, pattern,
+              seed: UInt64(1 + 4 * number))
+            frame.record.number = UInt64(number)
+            return frame
+          }
           var tested: StageUnderTest
           do {
-            tested = try StageUnderTest(stage(), for: frame)
+            tested = try StageUnderTest(stage(), for: frame(0))
           } catch let error as StageError {
             refusal = error
             continue
           }
           // What a first call looks up in the run-time library allocates.
-          if !hasChecked { _ = tested.process(frame) }
+          if !hasChecked { _ = tested.process(frame(0)) }
           hasChecked = true
-          if let difference = try check(tested.process(frame)) {
+          let at = tested.history
+          let shown = tested.process(
+            frame(at), earlier: (0..<at).map { frame(at - 1 - $0) },
+            later: (0..<tested.lookahead).map { frame(at + 1 + $0) })
+          if let difference = try check(shown) {
             return "\(format) \(width)x\(height), \(pattern): \(difference)"
           }
         }

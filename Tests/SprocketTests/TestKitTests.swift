@@ -41,6 +41,28 @@ private struct Around: Stage {
   }
 }
 
+/// Reports the numbers of the frames beside it.
+private struct Between: Stage {
+  static let order = Order.any
+  typealias Report = Around.Report
+  private var writer: ReportWriter<Report>?
+  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+    try setup.reads(.luma(.full))
+    setup.readsHistory(1)
+    setup.readsAhead(1)
+    writer = setup.report(Report.self)
+    return setup.format
+  }
+  mutating func process(_ frame: inout FrameView) -> Verdict {
+    guard let writer else { return .keep }
+    var report = Report()
+    if let before = frame.earlier() { report.before = Int64(before.record.number) }
+    if let after = frame.later() { report.after = Int64(after.record.number) }
+    frame.write(report, writer)
+    return .keep
+  }
+}
+
 /// A wrong negative: forgets the last byte of each row, and allocates.
 private struct Careless: Stage {
   static let order = Order.any
@@ -99,7 +121,26 @@ private func level(_ level: UInt8, width: Int = 8) -> TestFrame {
     var told = level(2)
     told.events = [Event(kind: .stalled), Event(kind: .replugged)]
     #expect(stage.process(told).report?.events == 2)
+    #expect(
+      between.earlier.map { $0.luma()[0] } == [1] && between.later.map { $0.luma()[0] } == [3])
     #expect(between.luma() == level(2).planes[0] && between.seen == nil && between.picture == nil)
+  }
+
+  /// Neighbours have records of their own, and `firstDifference` shows as many as were declared.
+  @Test func neighboursHaveTheirRecords() throws {
+    var stage = try StageUnderTest(Between(), for: level(1))
+    var frames = (0..<3).map { level(UInt8($0)) }
+    for index in 0..<3 { frames[index].record.number = UInt64(40 + index) }
+    let shown = stage.process(frames[1], earlier: [frames[0]], later: [frames[2]])
+    #expect(shown.report?.before == 40 && shown.report?.after == 42)
+    var pictures: Set<[UInt8]> = []
+    let difference = try StageUnderTest.firstDifference(of: Between(), formats: [.grey]) { shown in
+      pictures.insert(shown.earlier[0].luma())
+      guard shown.report?.before == 0, shown.report?.after == 2 else { return "no neighbours" }
+      return shown.earlier[0].luma() == shown.luma() && shown.luma().count > 99
+        && Set(shown.luma()).count > 9 ? "the same picture" : nil
+    }
+    #expect(difference == nil && pictures.count > 9)
   }
 
   /// Pixels are those that the engine's own unpacker makes.
