@@ -36,7 +36,7 @@ STATE_STRIP = 0.09  # Of a panel's height.
 MARK = 0.06  # The same, of the marks where frames are missing.
 CURVE_COLORS = (BLUE, ORANGE, GREEN, "#8a4fa3", "#a06a2c", GRAY)
 # The least part of a shared axis that a curve has to use, so that the axis fits it.
-LEAST_SHARE = 0.05
+LEAST_SHARE = 0.2
 
 
 class Unusable(Exception):

@@ -26,7 +26,7 @@ struct MemoryPlan {
         .failed,
         "frames of \(size) need \(Self.text(needed)) of memory here (\(slots) frames of "
           + "\(Self.text(slotBytes))), and \(Self.text(limit.memory)) are allowed: use smaller "
-          + "frames, fewer workers or a shorter look-ahead, or allow more", change: .size, .workers,
+          + "frames, fewer workers, or a shorter history or look-ahead, or allow more", change: .size, .workers,
         .memory)
     }
     let reserve = total(slotReserve)

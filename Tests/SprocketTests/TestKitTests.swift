@@ -63,6 +63,33 @@ private struct Between: Stage {
   }
 }
 
+/// Reports the numbers of the two frames before.
+private struct TwoBefore: Stage {
+  static let order = Order.any
+  static let plugin = Plugin("twobefore", "numbers of the frames before", TwoBefore.self)
+  struct Report: FrameReport {
+    var first: Int64 = -1
+    var second: Int64 = -1
+    static let fields: [ReportField<Self>] = [
+      ReportField("first", \.first), ReportField("second", \.second),
+    ]
+  }
+  private var writer: ReportWriter<Report>?
+  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+    setup.readsHistory(2)
+    writer = setup.report(Report.self)
+    return setup.format
+  }
+  mutating func process(_ frame: inout FrameView) -> Verdict {
+    guard let writer else { return .keep }
+    var report = Report()
+    if let before = frame.earlier(0) { report.first = Int64(before.record.number) }
+    if let before = frame.earlier(1) { report.second = Int64(before.record.number) }
+    frame.write(report, writer)
+    return .keep
+  }
+}
+
 /// A wrong negative: forgets the last byte of each row, and allocates.
 private struct Careless: Stage {
   static let order = Order.any
@@ -196,6 +223,23 @@ private func level(_ level: UInt8, width: Int = 8) -> TestFrame {
     #expect(run.frames[5].events.first?.value == 40)
     #expect(run.frames[5].picture?.planes == level(2).planes && run.frames[2].picture == nil)
     #expect(run.summary.ledger.isBalanced)
+  }
+
+  /// The table of docs/stages.md.
+  @Test(arguments: [1, 3]) func earlierFramesAreThoseOfTheManual(workers: Int) throws {
+    let camera = TestCamera([
+      .picture(level(0)), .picture(level(1)), .damaged, .picture(level(3)), .missing(1),
+      .picture(level(5)), .picture(level(6)), .replug(), .picture(level(7)), .picture(level(8)),
+    ])
+    let run = try TestRun(of: camera, through: [StageChoice(TwoBefore.plugin)], workers: workers)
+    #expect(
+      run.frames.map { $0.report(TwoBefore.Report.self)?.first } == [
+        -1, 0, nil, 1, nil, 3, 5, -1, 7,
+      ])
+    #expect(
+      run.frames.map { $0.report(TwoBefore.Report.self)?.second } == [
+        -1, -1, nil, -1, nil, -1, 3, -1, -1,
+      ])
   }
 
   @Test func picturesOfAnotherFormatAndReplugsBeginEpochs() throws {

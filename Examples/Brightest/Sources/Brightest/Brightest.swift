@@ -22,7 +22,7 @@ public struct Brightest: Stage {
   }
 
   public static let settings: [Setting<Self>] = [
-    Setting("least", \.least, range: 1...255, unit: "levels", "a smaller rise is none")
+    Setting("least", \.least, range: 1...255, unit: "levels", "a smaller rise is not reported")
   ]
 
   public var least = 8
@@ -39,7 +39,7 @@ public struct Brightest: Stage {
 
   public mutating func process(_ frame: inout FrameView) -> Verdict {
     guard let writer else { return .keep }
-    // The first frame, and one behind a damaged one, have none before them.
+    // The first frame has no frame before it, nor has one behind a damaged frame.
     var report = Report()
     if let before = frame.earlier(0), !frame.record.isDiscontinuity {
       report = compare(frame.luma(.quarter), before.luma(.quarter))
