@@ -26,8 +26,8 @@ struct MemoryPlan {
         .failed,
         "frames of \(size) need \(Self.text(needed)) of memory here (\(slots) frames of "
           + "\(Self.text(slotBytes))), and \(Self.text(limit.memory)) are allowed: use smaller "
-          + "frames, fewer workers, or a shorter history or look-ahead, or allow more", change: .size, .workers,
-        .memory)
+          + "frames, fewer workers, or a shorter history or look-ahead, or allow more",
+        change: .size, .workers, .memory)
     }
     let reserve = total(slotReserve)
     if reserve ?? .max > limit.addressSpace {
