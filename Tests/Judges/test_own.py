@@ -45,6 +45,7 @@ def test_its_inspector_knows_them():
 
 @pytest.mark.parametrize("arguments, words", [
     (["--source", "ramp"], ["ramp:COUNT", "(--source)"]),
+    (["--source", "scene:seed=2"], ["give seed=2 as a setting (--source-set)"]),
     (["--source", "ramp:no"], ["ramp:no is not allowed"]),
     (["--source", "ramp:9", "--source-set", "step=0"], ["step=0 is not allowed", "1 to 255"]),
     (["--source", "ramp:9", "--sink", "bright:above=300"], ["above=300", "0 to 255", "(--sink)"]),

@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import resource
+import shutil
 import signal
 import subprocess
 
@@ -42,6 +43,23 @@ def test_the_page_lists_what_the_program_makes():
 def test_a_mistake_is_told_before_the_program_stops(mistake):
     result = make(mistake)
     assert result.stderr == TABLE[mistake] + "\n"
+    assert result.returncode == -signal.SIGABRT
+
+
+# Where the toolchain has it; a program that is linked statically does not find it by itself.
+REPORTER = next(iter(pathlib.Path(shutil.which("swift") or "/usr/bin/swift").resolve().parents[1]
+                     .glob("libexec/swift/linux/swift-backtrace")), None)
+
+
+@pytest.mark.skipif(not REPORTER, reason="the toolchain has no swift-backtrace")
+@pytest.mark.parametrize("mistake", ["luma", "size"])
+def test_swifts_report_of_a_crash_follows_and_ends(mistake):
+    """It reads the program's memory from a thread that has the signals of the one that crashed."""
+    environment = {**os.environ, "SWIFT_BACKTRACE": f"enable=yes,color=no,swift-backtrace={REPORTER}"}
+    result = subprocess.run([TRAPS, mistake], capture_output=True, text=True, timeout=LIMIT, env=environment,
+                            preexec_fn=no_core)
+    assert result.stderr.startswith(TABLE[mistake] + "\n")
+    assert "Program crashed" in result.stderr and "failed to suspend" not in result.stderr
     assert result.returncode == -signal.SIGABRT
 
 

@@ -38,16 +38,18 @@ extension Rules {
     Permission(
       "Sources/SprocketCore",
       [
-        "Clocks", "Contract", "FrameStorage", "FrameView+Pixels", "FrameView", "Plane", "Sink",
-        "Source", "SystemMemory",
+        "System/Clocks", "Errors/Contract", "Frame/FrameStorage", "Pixels/FrameView+Pixels",
+        "Frame/FrameView", "Pixels/Plane", "Sink/Sink",
+        "Source/Source", "System/SystemMemory",
       ],
       "a slot's memory, and spans over it; clocks; the kernel's limits; a program's last words"),
     Permission("Sources/SprocketDeflate", ["CRC32"], "wraps libdeflate"),
     Permission(
       "Sources/SprocketEngine",
       [
-        "Engine+Epoch", "FrameMemory", "LaneWorker", "SinkWorker", "SourceGate", "SourcePump",
-        "SourcePump+Loans", "StopSignals", "Threads", "Waiter",
+        "Run/Engine+Epoch", "Plan/FrameMemory", "Lane/LaneWorker", "Sink/SinkWorker",
+        "Source/SourceGate", "Source/SourcePump",
+        "Source/SourcePump+Loans", "Threads/StopSignals", "Threads/Threads", "Threads/Waiter",
       ], "lays out slots; threads and futexes"),
     Permission(
       "Sources/SprocketFiles",
@@ -142,9 +144,10 @@ extension Rules {
     Permission(
       "Sources/SprocketEngine",
       [
-        "BackgroundWork", "ChainStage", "Engine", "Epoch", "FrameMemory", "LaneWorker",
-        "SinkState", "SinkWorker", "SourceGate",
-        "SourcePump", "Threads", "Trace",
+        "Threads/BackgroundWork", "Plan/ChainStage", "Run/Engine", "Run/Epoch", "Plan/FrameMemory",
+        "Lane/LaneWorker",
+        "Sink/SinkState", "Sink/SinkWorker", "Source/SourceGate",
+        "Source/SourcePump", "Threads/Threads", "Account/Trace",
       ],
       "belong to one thread at a time, or to whom the ring lets pass"),
     Permission(

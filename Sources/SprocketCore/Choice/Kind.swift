@@ -52,6 +52,14 @@ public struct Kind<Made, Request: KindRequest>: Sendable {
         change: Request.remedy)
     }
     if argument == nil, !given.isEmpty {
+      if let equals = given.firstIndex(of: "="),
+        settings.contains(where: { $0.name == given[..<equals] })
+      {
+        throw RunError(
+          .usage,
+          "the \(Request.noun) \(name) takes nothing behind a colon: give \(given) as a setting",
+          change: Request.settings)
+      }
       throw RunError(
         .usage, "the \(Request.noun) \(name) takes nothing behind a colon: leave out \(given)",
         change: Request.remedy)

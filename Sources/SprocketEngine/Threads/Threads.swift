@@ -151,6 +151,12 @@ final class EngineThread: Sendable {
     var all = sigset_t()
     var before = sigset_t()
     unsafe sigfillset(&all)
+    // Left to Swift's run-time library, which prints where a program crashed: the signals of a crash, and the
+    // one by which it stops all threads meanwhile. Where they are blocked, it ends by SIGSEGV, and its helper
+    // process never.
+    for signal in [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP, SIGUSR1] {
+      unsafe sigdelset(&all, signal)
+    }
     unsafe pthread_sigmask(SIG_BLOCK, &all, &before)
     result = unsafe pthread_create(
       &handle, &attributes,
