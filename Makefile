@@ -241,7 +241,7 @@ install: full-prefix install-packages $(program)
 	  case $$file in share/*) mode=644 ;; *) mode=755 ;; esac; \
 	  $$asRoot install -D --mode $$mode "$(STAGE)/$$file" "$(TARGET)/$$file"; done
 
-uninstall:
+uninstall: full-prefix
 	asRoot=$$([ -w "$(TARGET)" ] || echo sudo); cd "$(TARGET)"; \
 	  $$asRoot rm -f $(INSTALLED); [ ! -d $(dir $(PROGRAM_FILE)) ] || $$asRoot rmdir $(dir $(PROGRAM_FILE))
 

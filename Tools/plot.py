@@ -127,7 +127,7 @@ def read(path: pathlib.Path) -> list[Line]:
 def parsed(path: pathlib.Path, number: int, text: str) -> Line:
     try:
         line = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise Unusable(
             f"{path}:{number} is not a line of JSON: give what --reports wrote; it may be cut off") from None
     if not isinstance(line, dict) or not has_its_keys(line):
@@ -147,7 +147,7 @@ def is_number(value: object) -> bool:
     """Whether that can be drawn; no integer that is written has more than 64 bits."""
     if isinstance(value, int):
         return not isinstance(value, bool) and abs(value) < 1 << 64
-    return isinstance(value, float) and math.isfinite(value)
+    return isinstance(value, float) and abs(value) < 1e100
 
 
 def found(line: Line, path: str) -> object:

@@ -30,6 +30,9 @@ public final class TestCamera: Source {
     case event(Event)
   }
 
+  /// Steps without a frame that one call looks at, so that each call ends.
+  private static let mostSteps = 100_000
+
   private let step: (_ number: Int, _ values: [Double]) -> Step?
   private let answer: (_ control: Int, _ value: Double) -> Double?
   private let rate: FrameRate
@@ -97,7 +100,7 @@ public final class TestCamera: Source {
   /// Steps are drawn in `next`; only the first picture is wanted before, for its format.
   private func firstPicture() -> TestFrame? {
     var number = 0
-    while let step = step(number, values) {
+    while number < Self.mostSteps, let step = step(number, values) {
       switch step {
       case .picture(let frame), .startup(let frame): return frame
       case .damaged, .missing, .replug, .event: number += 1
@@ -122,13 +125,14 @@ public final class TestCamera: Source {
       self.held = nil
       return arrived(held.frame, isStartup: held.isStartup)
     }
-    while true {
+    for _ in 0..<Self.mostSteps {
       takeWrites()
       guard let step = step(steps, values) else { return .end }
       steps += 1
       switch step {
       case .event(let event): events.add(event)
       case .missing(let count):
+        contract(count >= 0, "lets \(count) frames be missing; give 0 or more")
         frames += count
         sequence += UInt64(count)
       case .replug(let withControls):
@@ -140,6 +144,7 @@ public final class TestCamera: Source {
       case .startup(let frame): return picture(frame, isStartup: true)
       }
     }
+    return .nothing
   }
 
   /// Writes that are due show from the next frame on.

@@ -80,6 +80,9 @@ public struct TestRun: Sendable {
     betweenWorkers counts: [Int] = [1, 2, 4], through stages: [StageChoice],
     frames limit: UInt64? = nil, of source: () throws(RunError) -> any Source
   ) throws(RunError) -> String? {
+    contract(
+      counts.count >= 2,
+      "compares \(counts.count) numbers of workers; give two or more, such as [1, 4]")
     var first: TestRun?
     for workers in counts {
       let run = try TestRun(of: source(), through: stages, workers: workers, frames: limit)
@@ -103,6 +106,9 @@ public struct TestRun: Sendable {
       let name = "frame \(mine.number)"
       if mine.number != theirs.number { return "\(name) and not frame \(theirs.number)" }
       if mine.fate != theirs.fate { return "\(name) is \(mine.fate) and not \(theirs.fate)" }
+      if mine.events != theirs.events {
+        return "\(name): the events \(mine.events) and not \(theirs.events)"
+      }
       if mine.numbers != theirs.numbers {
         return "\(name): the reports \(mine.reports) and not \(theirs.reports)"
       }

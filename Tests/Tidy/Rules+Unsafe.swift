@@ -38,7 +38,7 @@ extension Rules {
     Permission(
       "Sources/SprocketCore",
       [
-        "System/Clocks", "Errors/Contract", "Frame/FrameStorage", "Pixels/FrameView+Pixels",
+        "Clock/Clocks", "Errors/Contract", "Frame/FrameStorage", "Pixels/FrameView+Pixels",
         "Frame/FrameView", "Pixels/Plane", "Sink/Sink",
         "Source/Source", "System/SystemMemory",
       ],

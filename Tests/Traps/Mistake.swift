@@ -18,5 +18,5 @@ enum Mistake: String, CaseIterable, SettingValue {
   // Of a test.
   case testBayer, testPlanes, testPlaneBytes, testEarlier, testLater, testFormat, testLuma,
     testReport
-  case testDamaged, testPadding, testDelay
+  case testDamaged, testPadding, testDelay, testMissing, testWorkers
 }

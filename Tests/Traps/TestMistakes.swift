@@ -47,6 +47,9 @@ func makeInTest(_ mistake: Mistake) throws {
     var stage = try StageUnderTest(Overwriter(writes: true), for: frame)
     _ = stage.process(frame)
   case .testDelay: _ = TestCamera(delay: 0) { _, _ in nil }
+  case .testMissing: _ = try TestRun(of: TestCamera([.missing(-1), .picture(frame)]))
+  case .testWorkers:
+    _ = try TestRun.firstDifference(betweenWorkers: [4], through: []) { TestCamera([frame]) }
   default: break
   }
 }

@@ -28,7 +28,7 @@ func make(_ mistake: Mistake) throws {
   case .pushRoom: _ = PushSource(format: format(.grey), room: 0)
   case .pushBytes: _ = PushSource(format: format(.grey)).push([UInt8](repeating: 0, count: 9).span)
   case .testBayer, .testPlanes, .testPlaneBytes, .testEarlier, .testLater, .testFormat, .testLuma,
-    .testReport, .testDamaged, .testPadding, .testDelay:
+    .testReport, .testDamaged, .testPadding, .testDelay, .testMissing, .testWorkers:
     try makeInTest(mistake)
   default: try run(mistake)
   }

@@ -31,9 +31,14 @@ final class BenchClip: @unchecked Sendable {
   /// Mean bytes of a frame.
   var meanBytes: Int { kept.reduce(0) { $0 + $1.count } / max(1, kept.count) }
 
-  /// Copies a frame, planes one behind the other without padding.
+  /// Copies a frame, planes one behind the other without padding, while there is room.
   func add(_ frame: borrowing FrameView) {
+    let total = kept.reduce(frame.record.byteCount) { $0 + $1.count }
+    guard count < 2 || total <= Self.mostBytes,
+      SystemMemory.addressSpaceLeft() > 2 * frame.record.byteCount
+    else { return }
     var bytes: [UInt8] = []
+    bytes.reserveCapacity(frame.record.byteCount)
     for index in 0..<source.format.pixelFormat.planeCount {
       let plane = frame.sourcePlane(index)
       for y in 0..<plane.rows {
@@ -98,8 +103,9 @@ final class BenchSource: Source {
       end = .now(isFirst: false)
       return .end
     }
-    let rate = clip.source.format.rate
-    let interval = rate.frames > 0 ? 1e9 / rate.framesPerSecond : 1e9 / 30
+    // A file may say any rate; times of 30 frames/s stay within 64 bits.
+    let rate = clip.source.format.rate.framesPerSecond
+    let interval = 1e9 / ((0.1...100_000).contains(rate) ? rate : 30)
     let captured = Timestamp(
       nanoseconds: Int64(Double(next) * interval), clock: clip.source.clock)
     return .frame(ArrivedFrame(sequence: next, captured: captured))

@@ -77,6 +77,12 @@ struct BenchResult: Codable {
     guard let result = try? JSONDecoder().decode(BenchResult.self, from: Data(bytes)) else {
       throw refusal("it is no result of a benchmark")
     }
+    let rounds = result.cases.flatMap(\.steps).flatMap {
+      $0.cpuMicroseconds.rounds + $0.wallMicroseconds.rounds
+    }
+    guard rounds.allSatisfy({ $0 == 0 || (1e-6...1e12).contains($0) }) else {
+      throw refusal("a step takes no time in it, or more than there is")
+    }
     return result
   }
 }

@@ -100,8 +100,8 @@ struct BenchTable {
     let passed = Comparison(pair.earlier.wallMicroseconds, pair.now.wallMicroseconds)
     let change = "\(fixed(abs(used.change) * 100, 1)) %"
     let figures =
-      "\(fixed(pair.earlier.cpuMicroseconds.fasterHalf.median, 1)) to "
-      + "\(fixed(pair.now.cpuMicroseconds.fasterHalf.median, 1)) us"
+      "\(fixed(pair.earlier.cpuMicroseconds.median, 1)) to "
+      + "\(fixed(pair.now.cpuMicroseconds.median, 1)) us"
     switch used.verdict {
     case .tooFewRounds:
       return "\(pair.name): too few rounds to tell a change; take 10 both times"

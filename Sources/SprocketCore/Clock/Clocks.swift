@@ -1,3 +1,6 @@
+// This folder sorts before the module's others: with optimisation, Swift 6.3.1 does not see the members of
+// `timespec` unless the first file of the module imports Glibc.
+
 package import Glibc
 
 // The one file that asks the clocks of the operating system. All in nanoseconds.
