@@ -17,6 +17,7 @@ func make(_ mistake: Mistake) throws {
   case .planeSize: _ = PixelFormat.grey.plane(1, width: 64, height: 48)
   case .workers: _ = RunOptions(workers: 0)
   case .manyWorkers: _ = RunOptions(workers: 65)
+  case .traceLimit: _ = RunOptions(traceLimit: 0)
   case .movieQuality: _ = MovieSink(path: "movie.mov", quality: 0)
   case .stillQuality: _ = StillSink(path: "stills", quality: 101)
   case .copies: _ = FrameCopies(keeping: .every(0))

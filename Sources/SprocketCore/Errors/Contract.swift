@@ -2,6 +2,7 @@
 // `docs/traps.md` lists the sentences.
 
 internal import Glibc
+internal import Synchronization
 
 /// Ends the program, because its code does what the interface does not allow. Says first, on standard
 /// error, which stage, sink or source that was, at which frame, and how to mend it.
@@ -11,9 +12,12 @@ internal import Glibc
 @inline(never)
 public func contractBroken(_ sentence: String) -> Never {
   let code = RunningCode.current.map { "\($0): " } ?? ""
-  tell("\(code)\(sentence)\n")
+  // Workers of one lane make the same mistake at the same time: the first tells it, and ends the program.
+  if isBroken.exchange(true, ordering: .relaxed) { sleep(1) } else { tell("\(code)\(sentence)\n") }
   abort()
 }
+
+private let isBroken = Atomic<Bool>(false)
 
 /// Ends the program with `sentence` unless `isKept`.
 @inlinable
