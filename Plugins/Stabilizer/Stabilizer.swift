@@ -34,8 +34,8 @@ public enum Stabilizer {
     return preferred == .auto ? (isLive ? .standard : .cinematic) : preferred
   }
 
-  /// Shortest side, in pixels at the finest scale that is compared, of a picture whose motion is followed.
-  /// Larger: more small pictures are left alone. Four patches of 16 pixels.
+  /// Pixels per side that a picture needs for its motion to be followed, at the finest scale that is
+  /// compared.
   static let leastSize = 64
 }
 

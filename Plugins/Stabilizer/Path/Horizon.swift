@@ -1,13 +1,12 @@
-/// The frames that a plan covers: first the known ones, then predicted ones.
+/// What lies ahead: first the motions that are known, then what is foretold.
 struct Horizon {
   struct Knot {
-    /// Ticks since the knot before.
     var ticks = 1.0
-    /// Pose of a window that stays with the scene from now on.
+    /// Where the window would be if from now on it stayed with the scene.
     var held = Pose.zero
-    /// Standard deviation of `held`; 0 where it is known.
+    /// How little is known of it: standard deviation.
     var spread = Pose.zero
-    /// The window's pose in the latest plan.
+    /// Where the window is meant to be.
     var planned = Pose.zero
   }
 
@@ -16,25 +15,20 @@ struct Horizon {
   private(set) var count = 0
   private(set) var known = 0
 
-  /// Ticks that are predicted, in as many knots at most: 1.3 s. Larger: steadier long before the crop's edge
-  /// is reached, at a cost in proportion; by trial, half as much passes the ends of pans by a third more.
-  private static let predictedTicks = 40
+  /// How far one looks at least, with what is known and what is foretold: 1.3 s.
+  private static let span = 40.0
+  private static let foretoldKnots = 40
 
-  /// Weight of leaving the crop in a known frame, in `SmoothestPath`, per tick to the fourth. Larger: a
-  /// harder wall. It is nearly hard: the window is clamped to the crop anyway.
+  /// Weights of `SmoothestPath`, for times in ticks. A known wall is nearly hard.
   private static let knownWall = 30.0
-  /// The same in a predicted frame. Larger: the path gives way to what may not come; at `knownWall`,
-  /// `standard` has up to three times the jitter.
-  private static let predictedWall = 0.4
-  /// Fraction of the predicted standard deviation that is used; the plan is made anew every frame. Larger:
-  /// the path keeps further from the crop's edge. By trial on `test.avi`, see the README.
+  private static let foretoldWall = 0.4
+  /// Of the foretold standard deviation: every frame brings another chance to mend.
   private static let spreadShare = 0.35
-  /// Least pull of the window to the middle, per tick to the fourth. Larger: it returns sooner, less is
-  /// smoothed. It takes 10 ticks (pull to the power of -1/4), at least, and some seconds under shake.
-  private static let leastPull = 1e-4
+  /// Draws the window to the middle within seconds.
+  private static let pull = 1e-4
 
   init(lookahead: Int) {
-    knots = [Knot](repeating: Knot(), count: lookahead + 1 + Self.predictedTicks)
+    knots = [Knot](repeating: Knot(), count: lookahead + 1 + Self.foretoldKnots)
   }
 
   mutating func restart() {
@@ -51,11 +45,12 @@ struct Horizon {
     known = count
   }
 
-  /// Adds predicted frames, a tick apart, or as far as frames usually are.
-  mutating func predict(_ predictor: ShakePredictor, usualTicks: Double) {
+  /// Adds what `predictor` foretells for the rest of the span.
+  mutating func foretell(_ predictor: ShakePredictor, usualTicks: Double) {
     var predictor = predictor
-    let ticks = max(usualTicks, 1)
-    let times = Int((Double(Self.predictedTicks) / ticks).rounded(.up))
+    let rest = max(Self.span - Double(known) * usualTicks, Self.span / 2)
+    let ticks = max(usualTicks, rest / Double(Self.foretoldKnots))
+    let times = min(Self.foretoldKnots, max(8, Int((rest / ticks).rounded(.up))))
     let last = knots[known - 1].held
     predictor.coast(ticks, times: times) { time, predictor in
       let index = known + time
@@ -66,21 +61,20 @@ struct Horizon {
     count = known + times
   }
 
-  /// Sets up the problem of one axis, but for the margins.
-  func fill(_ path: inout SmoothestPath, axis: Int, pull: Double) {
-    path.pull = pull + Self.leastPull
+  /// Poses the problem of one axis; margins are set already.
+  func fill(_ path: inout SmoothestPath, axis: Int, pull: Double, lag: Double) {
+    (path.pull, path.lag) = (pull + Self.pull, lag)
     for index in 0..<count {
       path.knots[index].ticks = knots[index].ticks
       path.knots[index].middle = knots[index].held[axis]
       path.knots[index].spread = knots[index].spread[axis]
-      path.knots[index].wall = index < known ? Self.knownWall : Self.predictedWall
-      // Newton's method begins at the latest plan.
+      path.knots[index].wall = index < known ? Self.knownWall : Self.foretoldWall
+      // Begins where the last plan would have it.
       let planned = knots[min(index + 1, count - 1)].planned[axis]
       path.knots[index].path = knots[index].held[axis] - planned
     }
   }
 
-  /// Stores the poses of a plan.
   mutating func keep(_ x: SmoothestPath, _ y: SmoothestPath, _ roll: SmoothestPath) {
     for index in 0..<count {
       let path = Pose(x.knots[index].path, y.knots[index].path, roll.knots[index].path)
@@ -91,20 +85,24 @@ struct Horizon {
 
 extension PathPlanner {
   /// Fills the horizon. It ends where another scene begins.
-  mutating func fillHorizon(_ first: Pose, ticks: Double, _ ahead: [FrameMotion]) {
+  mutating func foresee(_ seen: Sight, _ ahead: [FrameMotion]) {
     horizon.begin()
-    var held = first
-    horizon.addKnown(held, ticks: ticks)
-    var (future, later, laterClassifier) = (predictor, clock, classifier)
+    intent = .zero
+    var held = seen.carry(pose)
+    horizon.addKnown(held, ticks: seen.ticks)
+    var (future, later, handled) = (predictor, clock, handling)
     for motion in ahead {
       guard Self.continues(motion) else { return }
-      let estimate = MotionEstimate(motion, &later, &future, window)
+      let seen = Sight(motion, &later, &future, window)
       future.mark()
-      laterClassifier.add(estimate.displacement, ticks: estimate.ticks, width: window.width)
-      classifier.expect(laterClassifier)
-      held += estimate.displacement
-      horizon.addKnown(held, ticks: estimate.ticks)
+      handled.add(seen.displacement, ticks: seen.ticks, width: window.width)
+      handling.expect(handled)
+      // Turns and scales about where the window will be by then.
+      let planned = horizon.knots[horizon.count].planned
+      held += seen.carry(planned) - planned
+      horizon.addKnown(held, ticks: seen.ticks)
     }
-    horizon.predict(future, usualTicks: clock.usualTicks)
+    horizon.foretell(future, usualTicks: max(clock.usualTicks, 0.1))
+    intent = future.intent
   }
 }

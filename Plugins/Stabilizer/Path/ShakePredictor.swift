@@ -1,7 +1,6 @@
 internal import Glibc
 
-/// Predicts the camera's motion as the mean of four models (slow, common, abrupt and fast shake), weighted
-/// by how well each has predicted, axis by axis.
+/// Models of slow, common and fast shake, each believed as far as it has foretold well, axis by axis.
 ///
 /// Where the camera shakes at 5 Hz, a model of 1.6 Hz alone leaves three times the jitter.
 /// No allocation.
@@ -15,7 +14,7 @@ struct ShakePredictor {
   ]
 
   private var models = InlineArray<4, ShakeModel> { ShakeModel(ShakePredictor.kinds[$0]) }
-  /// Probability of each model; their sum is 1.
+  /// How far each is believed; their sum is 1.
   private var shares = InlineArray<4, Pose>(repeating: Pose(repeating: 0.25))
 
   /// Expected displacement since `mark`.
@@ -25,7 +24,7 @@ struct ShakePredictor {
     return sum
   }
 
-  /// Standard deviation of `displacement`.
+  /// Of `displacement`.
   var standardDeviation: Pose {
     var sum = Pose.zero
     for index in models.indices { sum += shares[index] * models[index].variance }
@@ -33,7 +32,14 @@ struct ShakePredictor {
     return pointwiseMax(sum, .zero).squareRoot()
   }
 
-  /// Advances by `times` equal spans; `body` is called after each with its index.
+  /// Intended velocity, per tick of 1/30 s.
+  var intent: Pose {
+    var sum = Pose.zero
+    for index in models.indices { sum += shares[index] * models[index].intent }
+    return sum
+  }
+
+  /// Time passes: `times` equal spans, after each of which `body` is told which it was.
   mutating func coast(_ ticks: Double, times: Int, _ body: (Int, borrowing ShakePredictor) -> Void)
   {
     let steps = InlineArray<4, ShakeModel.Step> { models[$0].step(ticks) }
@@ -43,7 +49,6 @@ struct ShakePredictor {
     }
   }
 
-  /// Advances by some time without an observation.
   mutating func coast(_ ticks: Double) {
     for index in models.indices { models[index].coast(models[index].step(ticks)) }
   }
@@ -64,7 +69,7 @@ struct ShakePredictor {
     }
   }
 
-  /// Makes `displacement` 0: it counts from here.
+  /// From here on displacements are counted.
   mutating func mark() {
     for index in models.indices { models[index].mark() }
   }
