@@ -1,9 +1,9 @@
-// What `make install` puts before the program: looks whether this machine can run it, and then becomes it
-// (execv). Without it one would see SIGILL on an older processor, and the name of a file where a library
-// is missing.
+// `make install` puts this launcher before the program. It checks that the processor and the libraries
+// suffice, then replaces itself by the program (execv). Without it an older processor ends the program by
+// SIGILL, and a missing library is reported by its file name only.
 //
-// Compiled with -march=CPU, as the program; with -DPROGRAM='"PATH"', the program; and with
-// -DLIBRARIES='"PATH"', what Tools/libraries printed: {"libyuv.so.0", "/lib/...", "libyuv0"}, and so on.
+// Compiled with the program's -march=CPU; with -DPROGRAM='"PATH"', the program's path; and with
+// -DLIBRARIES='"PATH"', the output of Tools/libraries: {"libyuv.so.0", "/lib/...", "libyuv0"}, and so on.
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// The processors that the program needs, of the levels of the x86-64 psABI, section 3.1.1.
+// Required processor, by the levels of the x86-64 psABI, section 3.1.1.
 #if defined __AVX512VL__
 #define LEVEL "x86-64-v4"
 #define HAS "AVX-512"
@@ -24,7 +24,7 @@
 #define HAS "SSE 4.2"
 #endif
 
-// What is here itself runs on every processor.
+// The launcher itself must run on every x86-64 processor.
 #ifdef LEVEL
 #pragma clang attribute push(__attribute__((target("arch=x86-64"))), apply_to = function)
 #endif
@@ -36,7 +36,7 @@ static const struct library {
 };
 enum { count = sizeof libraries / sizeof *libraries };
 
-// The loader lists what it finds of a program's libraries, instead of running it, where this is set.
+// With this variable set, the loader lists a program's libraries instead of running the program.
 static FILE *listing(void) {
   int ends[2];
   if (pipe(ends) != 0) return NULL;
@@ -52,7 +52,7 @@ static FILE *listing(void) {
   return child == -1 ? NULL : fdopen(ends[0], "r");
 }
 
-// Says which libraries are missing and where they come from; false where none is.
+// Prints missing libraries and their Debian packages; returns false if none is missing.
 static bool missesLibraries(const char *called) {
   FILE *lines = listing();
   if (lines == NULL) return false;
@@ -89,7 +89,8 @@ int main(int argumentCount, char **arguments) {
     return 1;
   }
 #endif
-  // That all are where they were is known soon; where one is not, the loader may find it elsewhere.
+  // Fast check: if all libraries are at their installed paths, none is missing. Otherwise the loader may
+  // still find them elsewhere.
   for (int place = 0; place < count; place++) {
     if (access(libraries[place].path, F_OK) == 0) continue;
     if (missesLibraries(called)) return 1;

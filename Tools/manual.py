@@ -129,7 +129,7 @@ def command_section(command):
     groups = {}
     for argument in listed(command):
         groups.setdefault(argument.get("sectionTitle"), []).append(argument)
-    # Those without a title first, as the help has it.
+    # Options without a title come first, as in the help.
     for title, arguments in sorted(groups.items(), key=lambda group: group[0] is not None):
         lines += [".Pp", f"{title}:"] if title else []
         lines += tagged([
@@ -176,7 +176,7 @@ def page(program):
     version = asked(program, "--version").strip()
     commands = [command for command in root["subcommands"]
                 if command["shouldDisplay"] and command["commandName"] != "help"]
-    # Of the sources, so that two builds of one tree are equal; else of today.
+    # Date of the sources, so that two builds of one tree are identical; else today.
     stamp = float(os.environ.get("SOURCE_DATE_EPOCH", datetime.datetime.now().timestamp()))
     date = datetime.datetime.fromtimestamp(stamp, datetime.timezone.utc)
     lines = [

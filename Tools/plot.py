@@ -35,7 +35,7 @@ STATE_COLORS = ("#8fbce6", "#f7c46c", "#a5d6a0", "#e39a9a", "#c3b1e1", "#d5d5d5"
 STATE_STRIP = 0.09  # Of a panel's height.
 MARK = 0.06  # The same, of the marks where frames are missing.
 CURVE_COLORS = (BLUE, ORANGE, GREEN, "#8a4fa3", "#a06a2c", GRAY)
-# The least part of a shared axis that a curve has to use, so that the axis fits it.
+# Smallest share of a shared axis that a curve must use. Larger: fewer curves share an axis.
 LEAST_SHARE = 0.2
 
 
@@ -59,9 +59,9 @@ class Side:
 
     unit: str
     series: tuple[Series, ...]
-    # What the axis shows in any case.
+    # Values that the axis always shows.
     shown: tuple[float, ...] = ()
-    # The least that the axis spans, so that noise does not look like news.
+    # Smallest span of the axis, so that noise does not look like a change.
     span: float = 0
     logarithmic: bool = False
 
@@ -186,7 +186,7 @@ def curve(lines: list[Line], times: list[float], series: Series) -> tuple[list[f
         before = line
         value = found(line, series.path)
         if not is_number(value):
-            # A frame that was delivered was not reported on, which is no gap.
+            # A delivered frame without a report is not a gap.
             is_broken |= line["fate"] != "delivered"
             continue
         goes_back = bool(x) and time < x[-1]
@@ -246,9 +246,9 @@ def states(lines: list[Line], times: list[float], path: str) -> list[tuple[str, 
     return spans
 
 
-# What is drawn of it.
+# Kinds of curves.
 
-# Of a line, what is no stage's; and how it is shown.
+# Keys of a line that do not belong to a stage, and their units.
 OF_ALL = {"latency_us": ("ms", 1e-3), "exposure_us": ("ms", 1e-3), "gain": ("times", 1), "lens": ("", 1)}
 NO_STAGE = {"sequence", "epoch", "captured_ns", "clock", "fate", "stage", "events", *OF_ALL}
 
@@ -362,7 +362,7 @@ def paths_of(panel: Panel) -> list[str]:
 def draw(lines: list[Line], name: str, panels: list[Panel], out: pathlib.Path) -> None:
     times = seconds(lines)
     lost = drops(lines, times)
-    # A strip of words alone needs less room.
+    # A panel that only shows words needs less height.
     heights = [2.0 if panel.left else 0.8 for panel in panels] + [0.7 + 0.22 * max(len(lost), 1)]
     figure, axes = pyplot.subplots(
         len(heights), sharex=True, squeeze=False, figsize=(11, sum(heights) + 0.9),
@@ -406,7 +406,7 @@ def draw_panel(axis: Axes, panel: Panel, lines: list[Line], times: list[float]) 
     if panel.word:
         spans = states(lines, times, panel.word)
         handles += draw_states(axis, spans, STATE_STRIP if panel.left else 1)
-    # One curve alone that the title names needs no legend.
+    # A single curve that the title names needs no legend.
     if len(handles) > 1 or not panel.left or panel.left.series[0].path != panel.title:
         axis.legend(handles=handles, loc="lower right", bbox_to_anchor=(1, 1), ncols=max(len(handles), 1),
                     fontsize=8, frameon=False, borderaxespad=0.2)
@@ -423,7 +423,7 @@ def draw_side(
             label += ": " + percentiles([value for value in y if math.isfinite(value)])
         if x:
             handles += axis.plot(x, y, color=series.color, linewidth=1.1, label=label)
-            # No line goes to a value that has a gap on both sides.
+            # A value with gaps on both sides has no line, so it gets a marker.
             alone = [place for place in range(len(y)) if not any(
                 math.isfinite(value) for value in y[max(place - 1, 0):place] + y[place + 1:place + 2])]
             axis.plot([x[place] for place in alone], [y[place] for place in alone], ".",
@@ -450,7 +450,7 @@ def scale(axis: Axes, side: Side, values: list[float]) -> None:
         axis.set_ylim(low / below, high * above)
     else:
         room = (high - low or abs(high) or 1) * 0.15
-        # The marks of missing frames have the lower end to themselves.
+        # Marks of missing frames use the lower end of the axis.
         axis.set_ylim(low - room * 0.7, high + room)
 
 

@@ -58,16 +58,17 @@ public struct AutoExposure: Stage {
   var controls = ExposureControls()
   var line = ExposureProgram(exposure: nil, gain: nil)
   var control = ExposureControl(range: 0...0, curve: ToneCurve(.unspecified), isTold: false)
-  /// The report and its words are kept from frame to frame: making them allocates.
+  /// The report and its sentences are reused for every frame, because making them allocates.
   var report = Report()
   var words: [Report.State: ReportWord<Report.State>] = [:]
   var state = Report.State.waiting
-  /// The exposure that is held from now on, also after a replug: of mode `custom`, or of `auto` when done.
+  /// The exposure to keep: the one of mode `custom`, or the converged one of `auto`. It is set again after a
+  /// replug.
   var kept: ExposureProgram.Point?
   var isFirstFrame = true
   var isConfigured = false
   var writes: UInt32 = 0
-  /// Frames seen while the setting in force was unknown.
+  /// Frames received while the current setting was unknown.
   var unknown = 0
   public private(set) var notes: [String] = []
 
@@ -126,7 +127,7 @@ public struct AutoExposure: Stage {
     note("autoexposure stopped: \(reason); the exposure stays as it is")
   }
 
-  /// Adds a sentence once: after each replug it may come again.
+  /// Adds a sentence unless it was added since the last replug.
   private mutating func note(_ sentence: String) {
     if !notes.contains(sentence) { notes.append(sentence) }
   }

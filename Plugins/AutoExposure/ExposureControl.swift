@@ -91,19 +91,19 @@ struct ExposureControl: Sendable {
   private var coarseness = 0.0
   /// Changes of the error's sign since it began to adjust.
   private var turns = 0
-  /// Levels of the latest converged frame, and the step that it still asked for.
+  /// Luma levels of the latest converged frame, and the step that it still asked for.
   private var reference: (levels: LevelShares, step: Double)?
   private var restingOffset = 0.0
 
-  /// `isTold`: the source tells with each frame the setting that its picture shows.
+  /// `isTold`: the source reports with each frame the setting that its picture shows.
   init(range: ClosedRange<Double>, curve: ToneCurve, isTold: Bool) {
     self.range = range
     lag = PictureLag(isTold: isTold)
     response = ToneResponse(curve)
   }
 
-  /// The setting to ask for, or `nil` to leave it. The caller then calls
-  /// `didAsk` or `alreadyAtNearest`.
+  /// The setting to request, or `nil` to leave the current one. The caller then calls `didAsk` or
+  /// `alreadyAtNearest`.
   mutating func next(_ reading: Reading) -> Double? {
     let levels = LevelShares(reading.histogram)
     let shown = lag.setting(of: reading.number, told: reading.setting, levels, response)
@@ -137,12 +137,12 @@ struct ExposureControl: Sendable {
     if !lag.isKnown, let asked, reading.number - asked.number <= Self.framesApart { return nil }
     // Where the last change had no answer, one at a time.
     if !isInForce, lag.unanswered > 0 { return nil }
-    // A change in flight shows the error better than a small correction now.
+    // The error is measured better after the change in flight has arrived than corrected now by a small step.
     let least = max(Self.leastFurther, Self.leastFurtherShare * abs(current - shown))
     if !isInForce, abs(error) < least { return nil }
     let most = isFirst ? min(speed, Self.firstStep) : speed
-    // A change must be large enough to be answered: many small ones would drive a picture that never
-    // answers to the end of the range.
+    // A change must be large enough for the picture to show it. Many small ones would move a picture that
+    // never responds to the end of the range.
     let smallest = lag.isKnown ? 0 : Self.probe
     let size = max(min(abs(error), most), smallest)
     return min(max(current + (error < 0 ? -size : size), range.lowerBound), range.upperBound)
@@ -156,14 +156,14 @@ struct ExposureControl: Sendable {
     lag.measureAgain()
   }
 
-  /// `setting`, the source's nearest to what `next` returned, was asked for at that frame.
+  /// `setting`, the supported value nearest to what `next` returned, was requested at that frame.
   mutating func didAsk(_ setting: Double, at number: UInt64) {
     asked = (setting, number)
     coarseness = 0
     smoothed = 0
   }
 
-  /// The source's nearest to what `next` returned is in force already.
+  /// The supported value nearest to what `next` returned is already in force.
   mutating func alreadyAtNearest() {
     coarseness = abs(error)
     settle(as: .converged)
@@ -181,8 +181,8 @@ struct ExposureControl: Sendable {
     return abs(error) > coarseness + Self.jump || (abs(smoothed) > limit && abs(error) > limit)
   }
 
-  /// Whether nothing is changed because the picture does not answer. It is tried again when the picture
-  /// has changed by itself.
+  /// True while nothing is changed because the picture does not respond. Changes resume when the picture has
+  /// changed by itself.
   private mutating func rests(_ reading: Reading) -> Bool {
     if state == .unanswered, abs(reading.offset - restingOffset) > Self.jump {
       state = .adjusting

@@ -22,7 +22,7 @@ struct ExposureControls: Sendable {
     [exposure, gain].compactMap { $0?.description.name }.joined(separator: " and ")
   }
 
-  /// Frames from the latest answered write to its answer; the longer one of the two.
+  /// Frames from the latest completed write to its completion event: the longer of exposure's and gain's.
   var delay: Int? {
     guard let one = exposure?.delay, let other = gain?.delay else {
       return exposure?.delay ?? gain?.delay
@@ -36,7 +36,8 @@ struct ExposureControls: Sendable {
     return first + (gain?.takeOver(at: number) ?? [])
   }
 
-  /// Writes the controls that change. False where too many writes are in flight: one may be written then.
+  /// Writes the controls that change. Returns false if too many writes are in flight; one of the two may have
+  /// been written then.
   mutating func ask(_ point: ExposureProgram.Point, at number: UInt64) -> Bool {
     if let time = point.exposure, time != exposure?.asked {
       guard exposure?.write(time, at: number) == true else { return false }
@@ -48,15 +49,15 @@ struct ExposureControls: Sendable {
     return true
   }
 
-  /// Takes an event; returns the control whose write it refuses, if it does.
+  /// Takes an event. Returns the control whose write the event reports as refused, if any.
   mutating func refusal(in event: Event) -> String? {
     if case .refused(let what) = exposure?.answer(event) { return what }
     if case .refused(let what) = gain?.answer(event) { return what }
     return nil
   }
 
-  /// log2 of exposure times gain of a frame: as its record says, else as the source last applied; `nil`
-  /// where neither is known.
+  /// log2 of exposure times gain of a frame: from its record, else from the values that the source applied
+  /// last; `nil` if neither is known.
   func setting(of record: FrameRecord) -> Double? {
     var product = 1.0
     if let exposure {

@@ -92,7 +92,7 @@ public struct ExposureProgram: Sendable {
     return Point(exposure: time, gain: factor)
   }
 
-  /// The nearest to values that the user asked for.
+  /// The supported values nearest to those that the user set.
   func point(exposure time: Double, gain factor: Double) -> Point {
     Point(exposure: exposure?.nearest(to: time), gain: gain?.nearest(to: factor))
   }

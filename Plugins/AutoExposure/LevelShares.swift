@@ -1,14 +1,14 @@
 import Glibc
 import SprocketCore
 
-/// Quantiles of a picture's levels: how two pictures of one scene are compared. Pure.
+/// Quantiles of a picture's luma levels, used to compare two pictures of one scene. Pure.
 struct LevelShares: Sendable {
-  /// The shares of pixels whose level is taken, denser where dark or bright ends are clipped first.
+  /// Shares of pixels at which the level is sampled. Denser at the end that is clipped first: dark or bright.
   static let shares: InlineArray<12, Double> = [
     0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97,
   ]
-  /// Levels that are compared: above black noise and coarse steps, below clipping, as 16 to 235 in video.
-  /// Wider: darker and brighter scenes can be compared, less exactly.
+  /// Levels used in comparisons: above black noise and coarse steps, below clipping, as 16 to 235 in video.
+  /// Wider: darker and brighter scenes can be compared, with less accuracy.
   static let sound = 16.0...243.0
 
   /// log2 of the signal at each share; NaN where the level is not in `sound`.
@@ -41,7 +41,7 @@ struct LevelShares: Sendable {
     for index in Self.shares.indices {
       let difference = signals[index] - other.signals[index]
       guard !difference.isNaN else { continue }
-      // Noise moves the levels at both ends most: they weigh little.
+      // Noise changes the levels at both ends most, so they get small weights.
       let weight = Self.shares[index] * (1 - Self.shares[index])
       count += 1
       weights += weight

@@ -2,9 +2,10 @@ import SprocketCore
 
 /// Measures the lag: the frames between a setting being reported in force and the picture showing it. Pure.
 ///
-/// The scene reports what it shows. A V4L2 driver reports when it took a value; the sensor shows it one to
-/// four frames later, unreported. So the first change is watched until the picture answers; meanwhile the
-/// setting that a frame shows is unknown, and nothing should be asked for.
+/// The scene source reports the setting that the picture shows. A V4L2 driver reports when it accepted a
+/// value; the picture shows it one to four frames later, and the driver does not report that. So the first
+/// change is watched until the picture responds. Until then the setting that a frame shows is unknown, and no
+/// other change should be requested.
 ///
 /// The constants were found by trial on the simulated sensor of the tests.
 struct PictureLag: Sendable {
@@ -38,9 +39,10 @@ struct PictureLag: Sendable {
 
   /// In frames.
   private(set) var lag: UInt64 = 0
-  /// Whether the lag is known: the picture has answered a change, or the source tells what shows.
+  /// True if the lag is known: the picture has responded to a change, or the source reports the setting that
+  /// is shown.
   private(set) var isKnown: Bool
-  /// Whether the source reports the setting that the picture shows: then nothing is watched.
+  /// True if the source reports the setting that the picture shows. Then no change is watched.
   private let isTold: Bool
   /// Changes in a row that the picture did not answer.
   private(set) var unanswered = 0
@@ -91,7 +93,7 @@ struct PictureLag: Sendable {
   ) {
     let waited = number - watch.told.number
     guard let difference = response.difference(of: levels, from: watch.before) else {
-      // The two pictures cannot be compared: too dark, too noisy, or another scene.
+      // The two pictures cannot be compared: too dark, too noisy, or different scenes.
       if waited >= Self.patience { self.watch = nil }
       return
     }
@@ -111,9 +113,9 @@ struct PictureLag: Sendable {
     }
   }
 
-  /// The picture changed by itself: it may answer again.
+  /// The picture changed by itself, so it may respond to changes again.
   mutating func tryAgain() { unanswered = 0 }
 
-  /// The lag found may be wrong: it is measured again.
+  /// The measured lag may be wrong: measures it again.
   mutating func measureAgain() { isKnown = isTold }
 }

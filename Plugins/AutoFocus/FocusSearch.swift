@@ -2,7 +2,7 @@ import Glibc
 
 /// Looks for the lens position of the highest score: coarsely, then finely, then between positions.
 ///
-/// Pure, and without time: it returns the position to look at, and takes the score measured there.
+/// Pure, and without time: it returns the next position to measure, and takes the score measured there.
 ///
 /// Coarse: from where the lens is, upwards and downwards, first on the side with the better scores, until
 /// on both sides the score has fallen to half of the best (noise does not rise as high) or the range ends.

@@ -1,4 +1,4 @@
-/// What the watch compares of a frame.
+/// The values of a frame that the watch compares.
 struct SceneLook: Sendable, Hashable {
   /// `nil` where nothing could be measured.
   var score: Double?
@@ -34,7 +34,7 @@ struct FocusWatch: Sendable {
     self.floor = floor
   }
 
-  /// Whether, with this frame, the scene has changed for good. Its values are the known ones then.
+  /// True if this frame confirms a lasting change of the scene. The frame's values become the known ones.
   mutating func hasChanged(_ look: SceneLook) -> Bool {
     guard let known else {
       self.known = look

@@ -1,7 +1,7 @@
-/// A lens that moves: tells whether a frame was taken with the lens where it was sent. Pure.
+/// Tells whether a frame was taken with the lens at its target position, given the lens's travel time. Pure.
 ///
-/// A camera takes some frames until a write shows, and the lens takes time to move: at `speed`, and then
-/// `settle` frames more, for cameras that report a write too early.
+/// A camera needs some frames until a write has an effect. Then the lens moves at `speed`, and `settle` more
+/// frames are waited for, because some cameras report a write too early.
 struct LensTravel: Sendable {
   struct Settings: Sendable, Hashable {
     /// Speed of the lens, in full ranges per second; 0 where it is there at once. Larger: shorter searches,
@@ -19,7 +19,7 @@ struct LensTravel: Sendable {
   static let patience: Int64 = 2_000_000_000
 
   private let settings: Settings
-  /// Where the lens was sent last; `nil` before that.
+  /// The latest target position of the lens; `nil` before the first one.
   private(set) var position: Double?
   /// Where it last turned to go up.
   private var risesFrom: Double?

@@ -1,9 +1,10 @@
-// Counts allocations of the whole process, libraries among them, from when it is asked to.
+// Counts allocations of the whole process, including those of libraries, once counting has been started.
 //
 // Each loaded object has a table of the functions that it imports. Its entries for the C library's allocator
-// are pointed at functions that count and pass on, as heaptrack does with a process that runs. So nothing is
-// in the way where nothing is counted, whatever allocator the program uses. Defining malloc here instead
-// would replace it in every program that links this package. Objects that are loaded later are not counted.
+// are redirected to functions that count and then call the original, as heaptrack does when it attaches to a
+// process. So a process that does not count pays nothing, whatever allocator it uses. Defining malloc here
+// instead would replace it in every program that links this package. Objects that are loaded later are not
+// counted.
 
 #define _GNU_SOURCE
 #include "calls.h"
@@ -74,7 +75,7 @@ static const struct function {
 };
 enum { function_count = sizeof functions / sizeof functions[0] };
 
-// Points one entry at `target`. The loader has made most of them read-only by now.
+// Redirects one entry to `target`. The loader has made most of these entries read-only by now.
 static int redirect(void **entry, void *target, uintptr_t sealed, uintptr_t sealed_end) {
   uintptr_t size = (uintptr_t)sysconf(_SC_PAGESIZE);
   uintptr_t page = (uintptr_t)entry & ~(size - 1);
@@ -109,12 +110,12 @@ static int visit(struct dl_phdr_info *object, size_t size, void *found) {
     case DT_PLTRELSZ: bytes[0] = dynamic->d_un.d_val; break;
     case DT_RELA: tables[1] = (const ElfW(Rela) *)dynamic->d_un.d_ptr; break;
     case DT_RELASZ: bytes[1] = dynamic->d_un.d_val; break;
-    // Without addends: no processor that Sprocket runs on.
+    // Relocations without addends: not used on the processors that Sprocket supports.
     case DT_REL: return 0;
     default: break;
     }
   }
-  // The kernel's own object, whose addresses nobody has made absolute, imports nothing.
+  // The kernel's own object (vDSO) imports nothing, and its addresses are relative.
   if (!symbols || !names || (uintptr_t)symbols < object->dlpi_addr) return 0;
   for (int table = 0; table < 2; table++) {
     size_t count = tables[table] ? bytes[table] / sizeof(ElfW(Rela)) : 0;
@@ -123,7 +124,7 @@ static int visit(struct dl_phdr_info *object, size_t size, void *found) {
       const ElfW(Sym) *symbol = &symbols[ELF64_R_SYM(relocation->r_info)];
       void **entry = (void **)(object->dlpi_addr + relocation->r_offset);
       for (int which = 0; which < function_count; which++) {
-        // An entry that holds something else is not the function's address.
+        // If the entry holds another address, it is not this function's entry.
         if (ELF64_R_SYM(relocation->r_info) == 0 || relocation->r_addend != 0) continue;
         if (strcmp(names + symbol->st_name, functions[which].name) != 0) continue;
         *(int *)found += redirect(entry, functions[which].counting, sealed, sealed_end);

@@ -25,7 +25,8 @@ extension FrameUnpacker {
     }
   }
 
-  /// Decodes both fields, each into every other row; returns full luma to be scaled.
+  /// Decodes both fields, each into every other row; returns the full luma, from which smaller scales are
+  /// made.
   private func decodeFields(
     _ bytes: Span<UInt8>, to version: UnsafeMutablePointer<VersionStorage>, _ format: FrameFormat
   ) throws(JPEGError) -> PlaneStorage? {
@@ -55,7 +56,7 @@ extension FrameUnpacker {
     return unsafe luma
   }
 
-  /// Decodes what is declared; returns full luma to be scaled.
+  /// Decodes the declared parts; returns the full luma, from which smaller scales are made.
   private func decode(
     _ bytes: Span<UInt8>, to version: UnsafeMutablePointer<VersionStorage>, _ format: FrameFormat
   ) throws(JPEGError) -> PlaneStorage? {

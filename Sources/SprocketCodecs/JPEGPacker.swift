@@ -78,7 +78,7 @@ public final class JPEGPacker: Packer {
     return count
   }
 
-  /// Encodes planes of 8 bits that lie one behind the other, unpadded.
+  /// Encodes 8-bit planes that are stored one after the other without padding.
   package func pack(planes: Span<UInt8>, into bytes: inout MutableSpan<UInt8>) -> Int? {
     unsafe planes.withUnsafeBufferPointer { memory in
       var start = 0

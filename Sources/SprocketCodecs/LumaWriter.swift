@@ -8,8 +8,8 @@ internal import SprocketYUV
 /// leaves the cache, and no plane of it is needed.
 @safe
 struct LumaWriter: ~Copyable {
-  /// A tile's sides in pixels: whole boxes of every scale. Larger: fewer calls, until it leaves the
-  /// cache: its 8 kB are a quarter of a first-level cache.
+  /// Side of a tile in pixels, a multiple of every scale's box. Larger: fewer calls, until a tile no longer
+  /// fits in the cache. A tile takes 8 kB, a quarter of a typical first-level cache.
   private static let columns = 1024
   private static let rows = 8
 

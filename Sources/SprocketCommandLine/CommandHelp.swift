@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import FoundationEssentials
 
-/// A command as the parser describes it, which is where its arguments are declared.
+/// A command as the argument parser describes it: the declarations are the only list of arguments.
 struct CommandHelp: Decodable {
   struct Argument: Decodable {
     struct Name: Decodable {
@@ -19,7 +19,7 @@ struct CommandHelp: Decodable {
     let isRepeating: Bool
     let names: [Name]?
     let abstract: String?
-    /// The words that the value may be, where only those are allowed.
+    /// The allowed words, if only certain words are allowed.
     let allValues: [String]?
     let completionKind: Completion?
 

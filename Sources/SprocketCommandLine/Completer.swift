@@ -1,21 +1,21 @@
 internal import Sprocket
 
-/// What can stand where the cursor is: commands, options, and names, settings and values from the lists.
+/// Computes completions: commands, options, and the names, settings and values in the registry's lists.
 ///
-/// The scripts of `completions` ask for it by `PROGRAM ---complete WORD...`, the words in front of the
-/// cursor, of which the last may be empty.
+/// The scripts of `completions` call `PROGRAM ---complete WORD...` with the words before the cursor; the last
+/// one may be empty.
 struct Completer {
   static let option = "---complete"
 
   struct Answer {
-    /// The part of the word that stays as it was typed.
+    /// The part of the word that is kept as typed.
     var head = ""
-    /// What may follow it, and what that means.
+    /// Texts that may follow the head, and their explanations.
     var choices: [(word: String, text: String)] = []
-    /// The name of a file may follow it.
+    /// Whether a file name may follow the head.
     var takesFile = false
 
-    /// The head; then a line for each choice, its word and its text, or `*` for the names of files.
+    /// The head; then one line per choice, word and explanation; `*` stands for file names.
     var lines: [String] {
       [head] + choices.map { "\($0.word) \($0.text)" } + (takesFile ? ["*"] : [])
     }
@@ -24,7 +24,7 @@ struct Completer {
   let program: CommandHelp
   let registry: Registry
 
-  /// `words` are those behind the program's name.
+  /// `words` are those after the program's name.
   func answer(_ words: [String]) -> Answer {
     let word = words.last ?? ""
     var answer = answer(to: word, behind: Array(words.dropLast()))
@@ -61,7 +61,7 @@ struct Completer {
     }
   }
 
-  /// Options that are not there yet, or may be given again.
+  /// Options that are not given yet, or may be repeated.
   private func options(_ command: CommandHelp, behind before: [String]) -> [(String, String)] {
     (command.arguments ?? []).filter { argument in
       argument.shouldDisplay
@@ -106,7 +106,7 @@ struct Completer {
 
   // MARK: Names and settings
 
-  /// A stage, source or sink, and what may stand behind its name and a colon.
+  /// A stage, source or sink, and what may follow its name and a colon.
   private struct Item {
     let name, text: String
     var argument: String?
@@ -118,7 +118,7 @@ struct Completer {
     registry.stages.map { Item(name: $0.name, text: $0.text, settings: $0.settings) }
   }
 
-  /// Their settings are given with another option.
+  /// Sources take their settings from another option.
   private var sources: [Item] {
     registry.sources.map {
       Item(
@@ -135,7 +135,7 @@ struct Completer {
     }
   }
 
-  /// `NAME`, or what stands behind it: `NAME:KEY=VALUE,...` or `NAME:ARGUMENT,KEY=VALUE,...`.
+  /// Completes `NAME`, `NAME:KEY=VALUE,...` or `NAME:ARGUMENT,KEY=VALUE,...`.
   private func named(_ items: [Item], _ typed: String) -> Answer {
     guard let colon = typed.firstIndex(of: ":") else {
       let fitting = items.filter { $0.name.hasPrefix(typed) }
@@ -164,7 +164,8 @@ struct Completer {
       String(rest[rest.index(after: comma)...]), head: head)
   }
 
-  /// `PATH` and `FOLDER` are names of files, `y4m|gray` one of these words; of others nothing is known.
+  /// `PATH` and `FOLDER` stand for file names, `y4m|gray` for one of these words; nothing is known about
+  /// others.
   private func argument(_ argument: String, _ head: String) -> Answer {
     let words = argument.split(separator: "|").map { (String($0), "") }
     return Answer(
@@ -172,7 +173,7 @@ struct Completer {
       takesFile: ["PATH", "FOLDER"].contains(argument))
   }
 
-  /// `KEY=`, or the values behind it.
+  /// Completes `KEY=`, then its values.
   private func setting(
     _ settings: [SettingDescription], _ typed: String, head: String = ""
   ) -> Answer {

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// `completions`: the script for a shell, under the program's own name.
+/// `completions`: prints the script for a shell, for the program's own name.
 struct CompletionsCommand: ParsableCommand {
   enum Shell: String, CaseIterable, ExpressibleByArgument {
     case bash, zsh, fish
@@ -24,8 +24,8 @@ struct CompletionsCommand: ParsableCommand {
     }
   }
 
-  /// Each asks the program (`Completer.Answer.lines`), adds no space behind `:` and `=`, and leaves the
-  /// names of files to its shell.
+  /// Each script asks the program (`Completer.Answer.lines`), adds no space after `:` and `=`, and leaves
+  /// file names to the shell.
   private var script: String {
     // zsh finds the file by the function's name.
     let kept = programName.map { letter in
@@ -44,8 +44,8 @@ struct CompletionsCommand: ParsableCommand {
     }
   }
 
-  /// bash replaces only what follows the last of COMP_WORDBREAKS in a word, such as a colon, and splits
-  /// COMP_WORDS there; so the words are taken from the line.
+  /// bash replaces only the part of a word after the last character of COMP_WORDBREAKS, such as a colon, and
+  /// splits COMP_WORDS there. So the script takes the words from the line.
   private static func bash(_ function: String, _ name: String) -> String {
     #"""
     # Completes the arguments of \#(name) in bash.

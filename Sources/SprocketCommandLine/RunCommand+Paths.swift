@@ -76,7 +76,7 @@ extension RunCommand {
     }
   }
 
-  /// Throws where a file has a name that --stills or --movie may choose for a file of its own.
+  /// Throws if a file's name is one that --stills or --movie may choose for its own files.
   private func checkFolders(
     _ option: String, _ path: String, _ file: String, _ sinks: [SinkChoice]
   ) throws(RunError) {
@@ -106,7 +106,7 @@ extension RunCommand {
 
   private var sourcePath: String? { source.flatMap(Self.path(ofSource:)) }
 
-  /// The file of `file:PATH` and `replay:PATH`.
+  /// The path in `file:PATH` and `replay:PATH`.
   static func path(ofSource source: String) -> String? {
     ["file:", "replay:"].lazy.compactMap { kind in
       source.hasPrefix(kind) ? String(source.dropFirst(kind.count)) : nil

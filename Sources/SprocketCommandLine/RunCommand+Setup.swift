@@ -139,7 +139,7 @@ extension RunCommand {
       argument: choice.argument, values: choice.values, request: request)
   }
 
-  /// The source where none is named.
+  /// The default source.
   static var usualSource: String { CameraSource.hasCamera ? "camera" : "scene" }
 
   private func makeSource(_ registry: Registry) throws -> any Source {

@@ -21,7 +21,7 @@ struct FrameSize {
 }
 
 extension PixelFormat {
-  /// As `--format` has it.
+  /// The format as `--format` spells it.
   init(option text: String) throws(RunError) {
     guard let known = PixelFormat(fourcc: text) else {
       throw RunError(.usage, "--format: there is no `\(text)`; give \(PixelFormat.allowed)")

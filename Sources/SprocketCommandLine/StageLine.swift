@@ -13,7 +13,7 @@ struct StageLine: Encodable {
       case usual = "default"
     }
     let name, text, unit, allowed, usual: String
-    /// Where only a few words are allowed.
+    /// The allowed words, if only certain words are allowed.
     let choices: [String]?
 
     init(_ setting: SettingDescription) {
@@ -40,7 +40,7 @@ struct StageLine: Encodable {
   }
 
   let kind, name, text: String
-  /// Of a source or sink: what follows the name and a colon, and whether the name may stand without it.
+  /// For a source or sink: the argument after the name and a colon, and whether it may be omitted.
   let argument: String?
   let argumentOptional: Bool?
   /// Of a stage: frames are taken in any order, by several threads.

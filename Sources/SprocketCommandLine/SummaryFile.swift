@@ -14,7 +14,7 @@ struct SummaryFile: ~Copyable {
     file = try OutputFile(path: path, purpose: "summary", overwrite: overwrite)
   }
 
-  /// With `histograms`, the whole distributions of durations are in it.
+  /// With `histograms`, the whole distributions of durations are included.
   consuming func write(
     _ summary: RunSummary, digest: String?, histograms: Bool
   ) throws(RunError) {
@@ -156,7 +156,7 @@ struct SummaryDocument: Encodable {
 }
 
 extension DurationSummary {
-  /// Pairs of a bucket's longest duration, in microseconds, and how many were in it.
+  /// Pairs: a bucket's longest duration in microseconds, and the number of durations in it.
   fileprivate var histogram: [[Double]] { buckets.map { [$0.longest, Double($0.count)] } }
 }
 

@@ -1,18 +1,18 @@
 internal import Glibc
 internal import Sprocket
 
-/// `--trace`: what each thread did to each frame, in Chrome's trace-event format, which Perfetto and
-/// chrome://tracing open. docs/measuring.md says what is in it.
+/// Writes `--trace`: the steps of each thread on each frame, in Chrome's trace-event format, which Perfetto
+/// and chrome://tracing open. docs/measuring.md describes the contents.
 struct TraceFile: ~Copyable {
-  /// Steps that are kept of each thread. More covers more time, and costs 32 bytes of memory and some 140
-  /// bytes of file each: 65,536 are 2 MB and 9 MB, and a minute of a lane of 36 steps at 30 frames/s.
+  /// Slices kept per thread. Larger: covers more time; each costs 32 bytes of memory and some 140 bytes of
+  /// file. 65,536 take 2 MB and 9 MB, and cover a minute of a lane with 36 steps at 30 frames/s.
   static let limit = 65_536
-  /// Events that are made into text at a time.
+  /// Slices formatted at a time.
   private static let chunk = 4096
 
   private var file: OutputFile
 
-  /// `nil` where there is no path.
+  /// `nil` if `path` is.
   init?(path: String?, overwrite: Bool) throws(RunError) {
     guard let path else { return nil }
     file = try OutputFile(path: path, purpose: "trace", overwrite: overwrite)
@@ -23,7 +23,7 @@ struct TraceFile: ~Copyable {
       try write(all: trace)
       try file.complete()
     } catch  where error.code == .readerGone {
-      // Whoever reads standard output has read enough.
+      // The reader of standard output closed it, which is no error.
     }
   }
 
@@ -71,17 +71,17 @@ struct TraceFile: ~Copyable {
     }
   }
 
-  /// With all digits, of nanoseconds.
+  /// Nanoseconds as microseconds with three decimals.
   private static func microseconds(_ nanoseconds: Int64) -> String {
     let rest = String(nanoseconds % 1000)
     return "\(nanoseconds / 1000)." + String(repeating: "0", count: 3 - rest.count) + rest
   }
 
-  /// A name, in quotes.
+  /// A name as a JSON string.
   private static func json(_ name: String) -> String { (try? jsonText(name)) ?? "\"\"" }
 }
 
 extension Trace {
-  /// Steps of all threads that came before those that are kept.
+  /// Slices of all threads that were overwritten.
   var missing: Int { threads.reduce(0) { $0 + $1.missing } }
 }

@@ -18,12 +18,12 @@ public struct OutputFile: ~Copyable {
     try complete()
   }
 
-  /// Writes a part of the text.
+  /// Writes part of the text.
   public mutating func append(_ text: String) throws(RunError) {
     try file.append(Array(text.utf8))
   }
 
-  /// Writes what is left and closes.
+  /// Writes the rest and closes the file.
   public consuming func complete() throws(RunError) { try file.complete() }
 
   /// Where the file that will be `path` lies until it is complete.

@@ -2,7 +2,7 @@ internal import CSprocketJPEG
 internal import SprocketPixels
 
 extension ChromaSubsampling {
-  /// The library's number for it.
+  /// libturbojpeg's number for this subsampling.
   var code: Int32 {
     switch self {
     case .yuv444: Int32(TJSAMP_444.rawValue)
@@ -14,13 +14,13 @@ extension ChromaSubsampling {
     }
   }
 
-  /// From the library's number, `nil` where it has none.
+  /// From libturbojpeg's number; `nil` if there is no case for it.
   init?(code: Int32) {
     guard let match = Self.allCases.first(where: { $0.code == code }) else { return nil }
     self = match
   }
 
-  /// From the sampling factors of a frame header's components, `nil` for those that have no case.
+  /// From the sampling factors in a frame header; `nil` if there is no case for them.
   init?(luma: (Int, Int), blue: (Int, Int), red: (Int, Int)) {
     guard blue == red, luma.0 % blue.0 == 0, luma.1 % blue.1 == 0 else { return nil }
     switch (luma.0 / blue.0, luma.1 / blue.1) {

@@ -1,14 +1,14 @@
 internal import SprocketPixels
 
-/// Where the planes of an image lie, as libturbojpeg takes them: addresses, and bytes from row to row.
+/// Addresses and strides of an image's planes, in the form that libturbojpeg takes.
 @safe
 struct PlaneTable {
   private var addresses: InlineArray<3, UnsafeMutablePointer<UInt8>?> = [nil, nil, nil]
   private var strides: InlineArray<3, Int32> = [0, 0, 0]
 
-  /// Traps unless the planes that an image of `width` by `height` pixels has are there, with
+  /// Traps unless all planes of a `width` by `height` image are given, with
   /// ``ChromaSubsampling/planeWidth(_:imageWidth:)`` by ``ChromaSubsampling/planeHeight(_:imageHeight:)``
-  /// samples. Who hands it to the decoder must have been given them to write.
+  /// samples. The decoder writes to them, so the caller needs write access.
   init(
     _ y: PlaneBytes, _ u: PlaneBytes?, _ v: PlaneBytes?, _ subsampling: ChromaSubsampling,
     width: Int, height: Int
@@ -25,7 +25,7 @@ struct PlaneTable {
     }
   }
 
-  /// Calls a function of the library with both tables; returns what it returns.
+  /// Calls a function of the library with both tables and returns its result.
   mutating func call(
     _ function: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>, UnsafeMutablePointer<Int32>)
       -> Int32

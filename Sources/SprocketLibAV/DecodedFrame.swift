@@ -27,7 +27,7 @@ public struct DecodedContent {
 
 extension LentMedia where Content == DecodedContent {
   public var format: PixelFormat { content.format }
-  /// What the file says about this frame's samples.
+  /// What the file says about the color of this frame's samples.
   public var color: MediaColor { content.color }
 
   /// In pixels. May change in the middle of a file.

@@ -3,7 +3,8 @@ internal import CSprocketLibAV
 /// An open media file and its best video stream.
 @safe
 struct Demuxer: ~Copyable {
-  // Closed before the file that it reads: values end in this order.
+  // Declared before the file that it reads, because it must be closed first: values are destroyed in this
+  // order.
   private let owner: Owned<AVFormatContext>
   private let input: FileInput
   let stream: UnsafeMutablePointer<AVStream>

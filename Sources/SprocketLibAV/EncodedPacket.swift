@@ -1,13 +1,13 @@
 internal import CSprocketLibAV
 
-/// One frame as the file has it, still encoded.
+/// One encoded frame of a file.
 public typealias EncodedPacket = LentMedia<EncodedContent>
 
 public struct EncodedContent {}
 
 extension LentMedia where Content == EncodedContent {
-  /// The encoded bytes; valid until this value ends, or what ``leak()`` returned is released. Empty where
-  /// a file marks a frame that was dropped in recording.
+  /// The encoded bytes; valid until this value ends, or until the result of ``leak()`` is released. Empty for
+  /// a frame that the file marks as dropped in recording.
   public var bytes: UnsafeBufferPointer<UInt8> {
     let packet = unsafe shell.packet
     return unsafe UnsafeBufferPointer(

@@ -75,8 +75,8 @@ private final class InputBridge {
   let byteCount: Int64
   let isInterrupted: @Sendable () -> Bool
   private var position: Int64 = 0
-  /// Bytes that the library asks for at once. Larger: fewer reads, more read in vain when it seeks. Its
-  /// own reader of files takes as many.
+  /// Bytes per read of the library. Larger: fewer reads, more unused data after a seek. The library's own
+  /// file reader uses the same size.
   private static let bufferSize = 1 << 15
 
   /// The corresponding C functions are `open` and `fstat`.

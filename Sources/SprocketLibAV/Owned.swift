@@ -1,13 +1,13 @@
-/// An object of the library, which frees it when this value ends.
+/// An object of the library that is freed when this value ends.
 @safe
 struct Owned<Object>: ~Copyable {
-  /// The library's functions that free take the address of a pointer, which they set to null.
+  /// Type of the library's free functions: they take the address of a pointer and set it to null.
   typealias Free = (UnsafeMutablePointer<UnsafeMutablePointer<Object>?>?) -> Void
 
   let pointer: UnsafeMutablePointer<Object>
   private let free: Free
 
-  /// `nil` where there is no object: the library had no memory for it.
+  /// `nil` if `pointer` is: the library had no memory for the object.
   init?(_ pointer: UnsafeMutablePointer<Object>?, free: @escaping Free) {
     guard let pointer = unsafe pointer else { return nil }
     unsafe self.pointer = unsafe pointer

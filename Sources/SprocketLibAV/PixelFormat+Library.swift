@@ -1,11 +1,11 @@
 internal import CSprocketLibAV
 internal import SprocketPixels
 
-// Pixel formats by the library's numbers. Decoded frames come in those that have one; all others are
-// converted to the nearest with planes. Full range is not part of the format here, see ``MediaColor``.
+// Conversion between pixel formats and the library's numbers. Decoded frames in other formats are converted
+// to the nearest planar one. Full range is not part of the format here, see ``MediaColor``.
 
 extension PixelFormat {
-  /// The library's formats whose samples lie like this; empty where no decoded frame comes so.
+  /// The library's formats with the same layout; empty if no decoded frame has this format.
   private var libraryFormats: [AVPixelFormat] {
     switch self {
     case .i420: [AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUVJ420P]
@@ -35,12 +35,12 @@ extension PixelFormat {
     case .yuv420p16: [AV_PIX_FMT_YUV420P16LE]
     case .yuv422p16: [AV_PIX_FMT_YUV422P16LE]
     case .yuv444p16: [AV_PIX_FMT_YUV444P16LE]
-    // The library has no such format, or Sprocket takes mosaics from cameras alone.
+    // The library has no such format, or mosaics come from cameras only.
     case .mjpeg, .yv12, .bayerRGGB, .bayerGRBG, .bayerGBRG, .bayerBGGR: []
     }
   }
 
-  /// By the library's number.
+  /// From the library's number for a format with the same layout.
   private static let byNumber: [Int32: PixelFormat] = {
     var found: [Int32: PixelFormat] = [:]
     for format in allCases {
@@ -49,13 +49,13 @@ extension PixelFormat {
     return found
   }()
 
-  /// From the library's number; `nil` for formats that are converted.
+  /// From the library's number; `nil` for formats that need a conversion.
   init?(_ format: AVPixelFormat) {
     guard let known = Self.byNumber[format.rawValue] else { return nil }
     self = known
   }
 
-  /// The formats that others are converted to, ending with the library's mark.
+  /// Targets of conversions, ending with the library's end mark.
   static let targets = [
     AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV444P, AV_PIX_FMT_GRAY8,
     AV_PIX_FMT_YUV420P10LE, AV_PIX_FMT_YUV422P10LE, AV_PIX_FMT_YUV444P10LE, AV_PIX_FMT_GRAY10LE,
@@ -64,7 +64,7 @@ extension PixelFormat {
     AV_PIX_FMT_NONE,
   ]
 
-  /// What frames of a format of the library are converted to: the target that loses least.
+  /// The target for frames of a library format: the one that loses least.
   ///
   /// The corresponding C function is `avcodec_find_best_pix_fmt_of_list`.
   static func nearest(_ format: AVPixelFormat) -> AVPixelFormat {

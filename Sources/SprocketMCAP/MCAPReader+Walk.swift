@@ -60,8 +60,8 @@ extension MCAPReader {
     return true
   }
 
-  /// Bytes of a chunk's record that are read to learn its header. Larger: longer names of a compression are
-  /// accepted; known ones have 4 letters.
+  /// Bytes of a chunk's record that are read for its header. Larger: longer compression names are accepted;
+  /// known ones have 4 letters.
   private static let chunkHeaderLimit: UInt64 = 256
 
   private mutating func walkChunk(_ offset: UInt64, _ length: UInt64) throws(MCAPError) -> Bool {

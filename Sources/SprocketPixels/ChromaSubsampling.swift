@@ -1,19 +1,19 @@
-/// How many pixels share one chroma sample, with the sizes of planes that follow.
+/// Number of pixels that share one chroma sample, and the plane sizes that follow from it.
 public enum ChromaSubsampling: Sendable, CaseIterable, BitwiseCopyable {
-  /// One chroma sample per pixel.
+  /// 4:4:4: one chroma sample per pixel.
   case yuv444
-  /// One per 2x1 pixels: what most USB cameras send.
+  /// 4:2:2: one per 2x1 pixels; most USB cameras send it.
   case yuv422
-  /// One per 2x2 pixels.
+  /// 4:2:0: one per 2x2 pixels.
   case yuv420
   /// No chroma.
   case gray
-  /// One per 1x2 pixels.
+  /// 4:4:0: one per 1x2 pixels.
   case yuv440
-  /// One per 4x1 pixels.
+  /// 4:1:1: one per 4x1 pixels.
   case yuv411
 
-  /// Pixels per chroma sample, across.
+  /// Pixels per chroma sample, horizontally.
   public var horizontalFactor: Int {
     switch self {
     case .yuv444, .gray, .yuv440: 1
@@ -22,7 +22,7 @@ public enum ChromaSubsampling: Sendable, CaseIterable, BitwiseCopyable {
     }
   }
 
-  /// Pixels per chroma sample, down.
+  /// Pixels per chroma sample, vertically.
   public var verticalFactor: Int {
     switch self {
     case .yuv444, .gray, .yuv422, .yuv411: 1
@@ -33,10 +33,10 @@ public enum ChromaSubsampling: Sendable, CaseIterable, BitwiseCopyable {
   /// Planes in an image: 3, or 1 for gray.
   public var planeCount: Int { self == .gray ? 1 : 3 }
 
-  /// Samples in a row of a plane as JPEG's decoder writes and its encoder reads it.
+  /// Samples per row of a plane in JPEG decoding and encoding.
   ///
-  /// A width that is not a multiple of ``horizontalFactor`` is rounded up to one, *for luma too*:
-  /// a 5 pixels wide 4:2:0 image has 6 samples of luma in a row, and 3 of chroma.
+  /// A width that is not a multiple of ``horizontalFactor`` is rounded up to one, *for luma too*: a 4:2:0
+  /// image 5 pixels wide has 6 luma samples per row, and 3 chroma samples.
   ///
   /// The corresponding C function is `tjPlaneWidth`.
   public func planeWidth(_ plane: Int, imageWidth: Int) -> Int {

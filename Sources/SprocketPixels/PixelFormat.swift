@@ -1,30 +1,30 @@
-/// How the bytes of a frame are laid out; names and byte orders are V4L2's. Planar YUV of more than
-/// 8 bits has FFmpeg's names, for V4L2 has none.
+/// Byte layout of a frame. Names and byte orders are V4L2's; planar YUV of more than 8 bits has FFmpeg's
+/// names, because V4L2 has none.
 ///
 /// Source: the kernel's "Image Formats" chapter (`V4L2_PIX_FMT_*`).
 public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyable {
   /// One JPEG image per frame.
   case mjpeg
-  /// Packed 4:2:2, 8 bits: Y U Y V and U Y V Y.
+  /// Packed 4:2:2, 8 bits, in memory order Y U Y V and U Y V Y.
   case yuyv, uyvy
-  /// 4:2:0 with one plane of interleaved chroma: U V and V U.
+  /// 4:2:0, 8 bits, with one plane of interleaved chroma: U V and V U.
   case nv12, nv21
-  /// Planar 4:2:0: Y U V and Y V U.
+  /// Planar 4:2:0, 8 bits: Y U V and Y V U.
   case i420, yv12
-  /// Planar 4:2:2, 4:4:4, 4:4:0 and 4:1:1.
+  /// Planar 4:2:2, 4:4:4, 4:4:0 and 4:1:1, 8 bits.
   case yuv422p, yuv444p, yuv440p, yuv411p
-  /// Luma alone: 8 bits; 10, 12 and 16 bits in 16-bit little-endian words.
+  /// Luma only: 8 bits; 10, 12 and 16 bits in 16-bit little-endian words.
   case grey, y10, y12, y16
   /// Packed, in memory order: R G B; B G R; B G R X; X R G B.
   case rgb24, bgr24, bgr32, rgb32
-  /// 8-bit Bayer mosaics, carried as opaque bytes.
+  /// 8-bit Bayer mosaics; stages get no pixels of them.
   case bayerRGGB, bayerGRBG, bayerGBRG, bayerBGGR
   /// Planar 4:2:0, 4:2:2 and 4:4:4 of 10, 12 and 16 bits in 16-bit little-endian words.
   case yuv420p10, yuv422p10, yuv444p10
   case yuv420p12, yuv422p12, yuv444p12
   case yuv420p16, yuv422p16, yuv444p16
 
-  /// V4L2's four-character code, or FFmpeg's name in capitals where there is none.
+  /// V4L2's four-character code, or FFmpeg's name in capitals if V4L2 has none.
   public var fourcc: String {
     switch self {
     case .mjpeg: "MJPG"
@@ -62,7 +62,7 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
     }
   }
 
-  /// The format of that four-character code or common name (`I420`, `MJPEG`, `RGB24`), in any case.
+  /// The format with that four-character code or common name (`I420`, `MJPEG`, `RGB24`), in any case.
   public init?(fourcc text: String) {
     let upper = text.uppercased()
     let aliases: [String: PixelFormat] = [
@@ -76,7 +76,8 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
     self = found
   }
 
-  /// Where its samples lie. What depends on that switches over the layout, not over formats.
+  /// Where the samples are in memory. Code that depends on this switches over the layout and not over
+  /// formats.
   public var layout: PixelLayout {
     switch self {
     case .mjpeg: .jpeg
@@ -114,7 +115,7 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
     }
   }
 
-  /// Planar YUV, or grey, of 8 bits.
+  /// The planar YUV or grey format with 8 bits and this subsampling.
   public init(_ subsampling: ChromaSubsampling) {
     self =
       switch subsampling {
@@ -134,7 +135,7 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
     }
   }
 
-  /// True for a sensor mosaic, which has neither luma nor image here.
+  /// True for a sensor mosaic, from which neither luma nor image is made.
   public var isBayer: Bool {
     switch layout {
     case .bayer: true
@@ -145,7 +146,7 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
   /// Formats that a stage may be handed as `.image`: planar, luma in plane 0.
   public var isPlanar: Bool { subsampling != nil }
 
-  /// Of a planar format; `nil` for all others.
+  /// Chroma subsampling of a planar format; `nil` for all others.
   public var subsampling: ChromaSubsampling? {
     switch layout {
     case .planar(let subsampling, _, _): subsampling
@@ -153,10 +154,10 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
     }
   }
 
-  /// Planar, and luma alone.
+  /// True for a planar format without chroma.
   public var isGrey: Bool { subsampling == .gray }
 
-  /// How red, green and blue lie; `nil` for all but RGB.
+  /// Byte order of an RGB format; `nil` for all others.
   public var rgbOrder: RGBOrder? {
     switch layout {
     case .rgb(let order): order
@@ -164,7 +165,7 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
     }
   }
 
-  /// Bits of a sample that are used, from the lowest; 8 for an encoded frame.
+  /// Significant bits of a sample, in its low bits; 8 for an encoded frame.
   public var bitsPerSample: Int {
     switch layout {
     case .planar(_, let depth, _): depth.rawValue
@@ -172,17 +173,17 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
     }
   }
 
-  /// Samples have more than 8 bits, in 16-bit little-endian words.
+  /// True if samples are 16-bit little-endian words.
   public var isDeep: Bool { bitsPerSample > 8 }
 
-  /// The same planes with 8 bits per sample.
+  /// The format with the same planes and 8 bits per sample.
   public var reduced: PixelFormat {
     guard isDeep, let subsampling else { return self }
     return PixelFormat(subsampling)
   }
 
-  /// What `.image` becomes for a source of this format: planar YUV or grey, in 16-bit words for deep
-  /// formats. `nil` for Bayer mosaics and for JPEG, whose subsampling its own header gives.
+  /// Format of `.image` for a source of this format: planar YUV or grey, in 16-bit words for more than 8
+  /// bits. `nil` for Bayer mosaics, and for JPEG, where each image's header has the subsampling.
   public var imageFormat: PixelFormat? {
     switch layout {
     case .jpeg, .bayer: nil
@@ -202,7 +203,7 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
     }
   }
 
-  /// Size of a plane that there is: bytes per row without padding, and rows; zero for an encoded frame.
+  /// Size of an existing plane: bytes per row without padding, and rows; zero for an encoded frame.
   package func planeSize(_ index: Int, width: Int, height: Int) -> (bytesPerRow: Int, rows: Int) {
     switch layout {
     case .jpeg: return (0, 0)

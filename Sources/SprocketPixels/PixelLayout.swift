@@ -1,24 +1,24 @@
 /// Where the samples of a frame lie in memory.
 ///
-/// Code that works on pixels switches over this and names every case: a new format is described once, in
-/// `PixelFormat.layout`, and a new layout fails to compile wherever it matters.
+/// Code that works on pixels switches over this type without `default`. So a new format is described only in
+/// `PixelFormat.layout`, and a new layout does not compile until all such code handles it.
 public enum PixelLayout: Sendable, Hashable, BitwiseCopyable {
   /// One JPEG image per frame.
   case jpeg
-  /// A plane of luma, and one for each kind of chroma where there is any. Samples of more than 8 bits
-  /// are 16-bit little-endian words.
+  /// One plane of luma, and two of chroma unless the subsampling is `gray`. Samples of more than 8 bits are
+  /// 16-bit little-endian words.
   case planar(ChromaSubsampling, SampleDepth, ChromaOrder)
-  /// A plane of luma, and one in which the two kinds of chroma take turns, for 2x2 pixels each.
+  /// One plane of luma, and one of interleaved chroma, two samples for 2x2 pixels.
   case semiPlanar420(ChromaOrder)
-  /// One plane, four bytes for two pixels.
+  /// One plane, four bytes per two pixels.
   case packed422(PackedOrder)
-  /// One plane, three or four bytes for a pixel.
+  /// One plane, three or four bytes per pixel.
   case rgb(RGBOrder)
-  /// One plane, a byte for a pixel, of one colour each.
+  /// One plane, one byte of one colour per pixel.
   case bayer(BayerOrder)
 }
 
-/// Bits of a sample that are used, from the lowest.
+/// Significant bits of a sample, in its low bits.
 public enum SampleDepth: Int, Sendable, CaseIterable, BitwiseCopyable {
   case eight = 8
   case ten = 10
@@ -26,15 +26,15 @@ public enum SampleDepth: Int, Sendable, CaseIterable, BitwiseCopyable {
   case sixteen = 16
 }
 
-/// Which kind of chroma comes first.
+/// Order of the two chroma components.
 public enum ChromaOrder: Sendable, BitwiseCopyable {
-  /// U, then V.
+  /// U (Cb), then V (Cr).
   case blueFirst
-  /// V, then U.
+  /// V (Cr), then U (Cb).
   case redFirst
 }
 
-/// The order of bytes in packed 4:2:2.
+/// Byte order of packed 4:2:2.
 public enum PackedOrder: CaseIterable, Sendable, BitwiseCopyable {
   /// Y U Y V: V4L2's `YUYV`, libyuv's YUY2.
   case yuyv
@@ -42,7 +42,7 @@ public enum PackedOrder: CaseIterable, Sendable, BitwiseCopyable {
   case uyvy
 }
 
-/// The order of bytes in a pixel with red, green and blue.
+/// Byte order of a pixel with red, green and blue.
 public enum RGBOrder: CaseIterable, Sendable, BitwiseCopyable {
   /// R G B: V4L2's `RGB3`, libyuv's RAW.
   case rgb
@@ -62,7 +62,7 @@ public enum RGBOrder: CaseIterable, Sendable, BitwiseCopyable {
   }
 }
 
-/// The colours of a mosaic's first 2x2 pixels, row by row.
+/// Colours of the mosaic's top left 2x2 pixels, row by row.
 public enum BayerOrder: Sendable, BitwiseCopyable {
   case rggb, grbg, gbrg, bggr
 }

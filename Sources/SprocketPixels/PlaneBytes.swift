@@ -67,7 +67,7 @@ public struct MutablePlaneBytes {
     self.stride = stride
   }
 
-  /// Every other row: from the first, or from the second. Traps in a plane that has no second row.
+  /// Every other row, starting with the first or the second. Traps if the plane has no second row.
   package func field(startsAtSecondRow: Bool) -> MutablePlaneBytes {
     let start = startsAtSecondRow ? stride : 0
     precondition(start < byteCount, "a plane of one row has no second field")
@@ -90,7 +90,7 @@ private func check(_ width: Int, _ height: Int, stride: Int, byteCount: Int) {
     "\(byteCount) bytes with stride \(stride) are too few for \(height) rows of \(width) bytes")
 }
 
-/// Copies a row. Both have the same length.
+/// Copies a row. Both rows have the same length.
 package func copyRow(_ source: Span<UInt8>, into target: inout MutableSpan<UInt8>) {
   precondition(source.count == target.count, "a row is copied into one of its length")
   for index in 0..<source.count { target[index] = source[index] }

@@ -53,7 +53,7 @@ public struct RingPlan: Sendable {
     }
   }
 
-  /// A tap's place in `taps`.
+  /// Index of a tap in `taps`.
   public struct TapIndex: Sendable, Hashable, ExpressibleByIntegerLiteral {
     let place: Int
 

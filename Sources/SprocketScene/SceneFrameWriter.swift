@@ -3,28 +3,28 @@ package import SprocketCore
 internal import SprocketPixels
 internal import SprocketYUV
 
-/// Draws frames of the scene in any format that it offers, unpadded, planes one behind the other.
-/// Nothing but what libturbojpeg needs inside is allocated after `init`.
+/// Draws frames of the scene in any of its formats: unpadded, planes one after the other. After `init` only
+/// libturbojpeg allocates.
 package struct SceneFrameWriter {
-  /// Bytes that any frame fits in; those of every frame, but for JPEG.
+  /// Largest possible frame in bytes; the exact size of every frame except JPEG.
   package let capacity: Int
   private var renderer: SceneRenderer
   private let format: PixelFormat
-  /// Of `planes`, or of the frame where it is drawn in place.
+  /// Layout of `planes`, or of the frame itself if the scene is drawn directly into it.
   private let layout: SceneLayout
-  /// What is drawn before it is packed or encoded.
+  /// Drawn planes, before they are packed or encoded. Empty if the scene is drawn directly into the frame.
   private var planes: [UInt8]
-  /// A row of red, green and blue, where a mosaic takes one of them from each pixel.
+  /// One row of red, green and blue, from which a mosaic takes one colour per pixel.
   private var colors: [UInt8]
   private let packer: JPEGPacker?
 
-  /// Formats that the scene offers besides MJPEG.
+  /// The scene's formats besides MJPEG.
   package static let rawFormats: [PixelFormat] = [
     .yuyv, .uyvy, .nv12, .nv21, .i420, .yv12, .yuv422p, .yuv444p, .grey, .y10, .y16, .rgb24,
     .bgr24, .bgr32, .rgb32, .bayerRGGB, .bayerGRBG, .bayerGBRG, .bayerBGGR,
   ]
 
-  /// `quality` is that of JPEG. Throws where there is no memory for its encoder.
+  /// `quality` is JPEG's. Throws if there is no memory for the encoder.
   package init(
     _ renderer: SceneRenderer, format: FrameFormat, quality: Int = 85
   ) throws(RunError) {
@@ -39,7 +39,7 @@ package struct SceneFrameWriter {
     packer = if let needs { try JPEGPacker(needs, quality: quality) } else { nil }
   }
 
-  /// Bytes that any frame of `format` fits in.
+  /// Largest possible frame of `format` in bytes.
   static func capacity(_ format: FrameFormat) -> Int {
     guard format.pixelFormat.isEncoded else {
       return format.pixelFormat.byteCount(width: format.width, height: format.height)
@@ -47,7 +47,7 @@ package struct SceneFrameWriter {
     return JPEGPacker.requirements(format)?.capacity ?? 0
   }
 
-  /// Bytes of what is drawn before it is packed or encoded; 0 where frames are drawn in place.
+  /// Size of `planes` in bytes; 0 if the scene is drawn directly into the frame.
   static func planeBytes(_ format: FrameFormat) -> Int {
     switch format.pixelFormat.layout {
     case .planar: 0
@@ -68,17 +68,17 @@ package struct SceneFrameWriter {
       return SceneLayout(width: width, height: height, chroma: chroma)
     case .semiPlanar420: return SceneLayout(width: width, height: height, chroma: .yuv420)
     case .packed422:
-      // Whole pairs.
+      // Rounded up to whole pairs of pixels.
       let pairs = (width + 1) & ~1
       return SceneLayout(width: width, height: height, chroma: .yuv422, lumaStride: pairs)
     case .rgb, .bayer: return SceneLayout(width: width, height: height, chroma: .yuv444)
     }
   }
 
-  /// Draws one frame into `out`, which holds `capacity` bytes; returns its bytes.
+  /// Draws one frame into `out`, which has `capacity` bytes; returns the frame's size in bytes.
   ///
-  /// With room for the worst case encoding fails only for want of memory: the frame is empty then,
-  /// and that is `corrupt`.
+  /// `out` has room for the largest JPEG, so encoding fails only if there is no memory. The frame is empty
+  /// then, and counts as `corrupt`.
   package mutating func write(_ moment: SceneMoment, into out: inout MutableSpan<UInt8>) -> Int {
     precondition(out.count == capacity, "A frame is drawn into memory of just its size.")
     if planes.isEmpty {
@@ -102,7 +102,7 @@ package struct SceneFrameWriter {
     renderer.draw(moment, layout: layout, into: &span)
   }
 
-  /// Makes a frame of a raw format of what was drawn.
+  /// Converts the drawn planes to a raw format.
   private static func pack(
     _ planes: inout [UInt8], _ layout: SceneLayout, _ format: PixelFormat, _ colors: inout [UInt8],
     width: Int, height: Int, into out: UnsafeMutableBufferPointer<UInt8>
@@ -159,7 +159,7 @@ package struct SceneFrameWriter {
 }
 
 extension BayerOrder {
-  /// The channels (0 red, 1 green, 2 blue) of even and odd columns in a row.
+  /// Channels (0 red, 1 green, 2 blue) of the even and odd columns of a row.
   fileprivate func channels(inRow row: Int) -> (even: Int, odd: Int) {
     let isEven = row % 2 == 0
     return switch self {
@@ -171,7 +171,7 @@ extension BayerOrder {
   }
 }
 
-/// Keeps of each pixel in a row of red, green and blue the one channel that a Bayer sensor sees there.
+/// Takes from each pixel of an RGB row the channel that a Bayer sensor has at that place.
 private func takeMosaicRow(
   _ colors: Span<UInt8>, _ channels: (even: Int, odd: Int), into out: inout MutableSpan<UInt8>
 ) {

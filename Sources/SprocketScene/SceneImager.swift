@@ -1,17 +1,17 @@
 internal import SprocketCodecs
 internal import SprocketCore
 
-/// Makes the bytes of the scene's frames at one size, drawn one by one or all at the start.
+/// Draws the scene's frames at one size, one by one or all at the start.
 final class SceneImager {
   let format: FrameFormat
   private var writer: SceneFrameWriter
   /// Frames drawn at the start.
   private(set) var cache: [[UInt8]] = []
 
-  /// Bytes that any frame fits in.
+  /// Largest possible frame in bytes.
   var capacity: Int { writer.capacity }
 
-  /// Throws where the memory that is left does not suffice.
+  /// Throws if there is not enough memory.
   init(
     _ settings: SceneSettings, isAlternate: Bool, _ interruption: SourceInterrupt
   ) throws(RunError) {
@@ -25,19 +25,19 @@ final class SceneImager {
     if settings.cached > 0 { fillCache(settings, interruption) }
   }
 
-  /// Draws a frame into `out`, which holds `capacity` bytes; returns its bytes.
+  /// Draws a frame into `out`, which has `capacity` bytes; returns the frame's size in bytes.
   func draw(_ moment: SceneMoment, into out: inout MutableSpan<UInt8>) -> Int {
     writer.write(moment, into: &out)
   }
 
-  /// What is allocated here is gone before the engine plans its frames. Swift ends the process where an
-  /// allocation fails.
+  /// Throws if the arrays that `init` makes do not fit in the address space that is left. The check is needed
+  /// because Swift ends the process if an allocation fails. The engine plans its own memory later.
   private static func check(_ format: FrameFormat, cached: Int) throws(RunError) {
     let (width, height) = (format.width, format.height)
     let texture = SceneTexture.drawingBytes(frameWidth: width, frameHeight: height)
     let planes = SceneFrameWriter.planeBytes(format)
     let encoder = JPEGPacker.requirements(format)?.packerBytes ?? 0
-    // The frame that is handed over, the one that is drawn into the cache, and those in it.
+    // Memory of: the frame that is delivered, the frame that is drawn into the cache, and the cached frames.
     let frames = SceneFrameWriter.capacity(format) * (cached > 0 ? 2 + cached : 1)
     let needed = texture + planes + encoder + frames
     let system = SystemMemory.now()

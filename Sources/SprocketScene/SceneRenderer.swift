@@ -22,9 +22,9 @@ package struct SceneMoment: Sendable, Hashable {
 
 /// Where the planes of a frame lie in the caller's memory: byte offsets and bytes from row to row.
 package struct SceneLayout: Sendable, Hashable {
-  /// Samples lie in the middle of the luma samples that they stand for; 4:2:0, 4:2:2, 4:4:4 or none.
+  /// 4:2:0, 4:2:2, 4:4:4 or gray. A chroma sample is at the centre of its luma samples.
   package let chroma: ChromaSubsampling
-  /// Of luma.
+  /// Depth of luma samples.
   package let depth: SampleDepth
   package var luma = 0
   package var lumaStride: Int
@@ -32,7 +32,7 @@ package struct SceneLayout: Sendable, Hashable {
   package var v = 0
   package var chromaStride = 0
 
-  /// Planes of Y, then U, then V, unpadded unless luma has another stride.
+  /// Planes of Y, then U, then V; unpadded, except luma if `lumaStride` is given.
   package init(
     width: Int, height: Int, chroma: ChromaSubsampling, depth: SampleDepth = .eight,
     lumaStride: Int? = nil
@@ -50,7 +50,7 @@ package struct SceneLayout: Sendable, Hashable {
     depth == .eight ? width : 2 * width
   }
 
-  /// Bytes from the first to the last, the padding of the last row too.
+  /// Bytes of all planes, including the padding of the last row.
   func byteCount(width: Int, height: Int) -> Int {
     let lumaEnd = luma + lumaStride * height
     guard chroma != .gray else { return lumaEnd }

@@ -46,8 +46,8 @@ package struct SceneTexture: Sendable {
     self.init(painter.canvas, interruption)
   }
 
-  /// Bytes that drawing takes for frames of that size: the canvas, and luma with half as much chroma at
-  /// each degree of blur.
+  /// Bytes needed to draw frames of that size: the canvas, and for each degree of blur a luma plane and half
+  /// as much chroma.
   static func drawingBytes(frameWidth: Int, frameHeight: Int) -> Int {
     let (width, height) = size(frameWidth: frameWidth, frameHeight: frameHeight)
     return width * height * (4 + 3 * sigmas.count / 2 + 1)

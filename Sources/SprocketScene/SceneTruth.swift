@@ -1,15 +1,15 @@
 internal import SprocketCore
 internal import SprocketFiles
 
-/// What was true of one frame, whether or not anybody got it.
+/// Ground truth of one frame, also of a frame that was lost.
 package struct SceneTruth: Sendable, Hashable {
   package var capture = SceneCapture()
   package var moment = SceneMoment()
   /// Standard deviation of the lens blur, in pixels.
   package var blurSigma = 0.0
-  /// The lens position at which the scene is sharp.
+  /// Lens position at which the scene is in focus.
   package var focus = 0.0
-  /// On the scene, in EV.
+  /// Light on the scene, in EV.
   package var light = 0.0
 
   package init() {}
@@ -18,13 +18,13 @@ package struct SceneTruth: Sendable, Hashable {
 extension TextTarget where Self: ~Copyable {
   /// Appends a frame's line of JSON, and before it one line for each sequence number lost.
   ///
-  /// Keys: `sequence`, `epoch`, `number` (read-outs since the start), `taken_ns` (since the start),
-  /// `dx`, `dy` (pixels), `roll_degrees`, `scale` (`sceneFromFrame`, see `SceneSimilarity`),
-  /// `exposure_us`, `gain`, `lens` (where it is, 0...1), `blur_px`, `focus` (the lens position
-  /// that is sharp), `light_ev` (on the scene), `startup`, `faults` (an array of names).
+  /// Keys: `sequence`, `epoch`, `number` (read-outs since the start), `taken_ns` (since the start), `dx`,
+  /// `dy` (pixels), `roll_degrees`, `scale` (`sceneFromFrame`, see `SceneSimilarity`), `exposure_us`, `gain`,
+  /// `lens` (its position, 0...1), `blur_px`, `focus` (the lens position that is in focus), `light_ev` (on
+  /// the scene), `startup`, `faults` (an array of names).
   mutating func append(_ truth: SceneTruth) throws(RunError) {
     let capture = truth.capture
-    // Not a range of `UInt64`, whose iterator allocates in a debug build.
+    // The range is of `Int`, because iterating over a range of `UInt64` allocates in a debug build.
     for index in 0..<Int(capture.lost) {
       try append(sequence: capture.sequence - capture.lost + UInt64(index), epoch: capture.epoch)
       try append(",\"faults\":[\"lost\"]}\n")
@@ -65,7 +65,7 @@ extension TextTarget where Self: ~Copyable {
     try append(decimal: epoch)
   }
 
-  /// 12 significant digits keep billionths of what is measured in pixels.
+  /// 12 significant digits: positions in pixels are exact to billionths.
   private mutating func append(_ key: StaticString, _ value: Double) throws(RunError) {
     try append(key)
     try append(value, digits: 12)

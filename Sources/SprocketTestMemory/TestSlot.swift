@@ -11,7 +11,7 @@ package final class TestSlot {
   private let reports: UnsafeMutableRawPointer
   private var planes: [TestBuffer] = []
   private var source: [TestBuffer] = []
-  /// Of the pictures that are watched: bytes behind each row, which nobody may write.
+  /// Bytes after each row of a checked picture, and their value. They must not be written.
   private static let padding: (bytes: Int, value: UInt8) = (64, 0xA5)
 
   package init(versions count: Int = 1, reportBytes: Int = 0) {
@@ -43,7 +43,7 @@ package final class TestSlot {
     set { unsafe records[.source] = newValue }
   }
 
-  /// The first lane's record, which it begins with the source's.
+  /// The first lane's record, which starts as a copy of the source's.
   package var laneRecord: FrameRecord { unsafe records[.lane(0)] }
   package func enterLane() { unsafe records[.lane(0)] = unsafe records[.source] }
 
@@ -74,7 +74,7 @@ package final class TestSlot {
       rows: rows)
   }
 
-  /// Adds memory for a picture, in which bytes behind each row are watched.
+  /// Adds memory for a picture with checked bytes after each row.
   package func addPicture(_ format: FrameFormat, version: VersionIndex) {
     guard let image = format.image else { return }
     for plane in 0..<image.planeCount {
@@ -88,7 +88,7 @@ package final class TestSlot {
     }
   }
 
-  /// Copies the picture of one version into another's memory.
+  /// Copies the picture of one version to another version.
   package func copyImage(_ format: FrameFormat, from: VersionIndex, to: VersionIndex) {
     for plane in 0..<(format.image?.planeCount ?? 0) {
       let old = unsafe versions[from].image.planes[plane]
@@ -100,7 +100,7 @@ package final class TestSlot {
     }
   }
 
-  /// Whether nobody wrote behind the rows of a picture that `addPicture` made.
+  /// Whether the bytes after each row of a picture from `addPicture` are unchanged.
   package func paddingIsIntact(version: VersionIndex) -> Bool {
     (0..<3).allSatisfy { index in
       let plane = unsafe versions[version].image.planes[index]

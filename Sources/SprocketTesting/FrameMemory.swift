@@ -2,8 +2,8 @@ internal import SprocketCodecs
 internal import SprocketCore
 internal import SprocketTestMemory
 
-/// The memory of one slot, filled from a `TestFrame` as the engine fills it: version 0 is what the source
-/// delivered, unpacked; version 1 is what a stage writes. Bytes behind each row of both are watched.
+/// The memory of one slot, filled from a `TestFrame` as the engine fills it: version 0 is the unpacked source
+/// frame, version 1 is what a stage writes. Writes past the end of a row are detected in both.
 @safe
 final class FrameMemory {
   static let report = ReportSlot(offset: 0, bit: 1)
@@ -28,7 +28,7 @@ final class FrameMemory {
     if writing.how == .inPlace { slot.copyImage(format, from: 0, to: 1) }
   }
 
-  /// Calls `body` with the frame as a stage sees it.
+  /// Calls `body` with the view that a stage gets.
   func show<Result>(
     _ access: FrameAccess, now: Int64, events: [Event]?, around: [FrameMemory], earlier: Int,
     _ body: (inout FrameView) -> Result
@@ -44,13 +44,13 @@ final class FrameMemory {
     }
   }
 
-  /// What the stage stored, if it did.
+  /// The report that the stage stored; `nil` if it stored none.
   func report<Report: BitwiseCopyable>(as type: Report.Type) -> Report? {
     guard slot.laneRecord.reported & Self.report.bit != 0 else { return nil }
     return unsafe slot.storage.pointee.reports.load(as: Report.self)
   }
 
-  /// The picture of a version; traps where bytes behind a row were written.
+  /// The picture of a version; traps if the stage wrote past the end of a row.
   func picture(version: VersionIndex, like frame: TestFrame, _ format: FrameFormat) -> TestFrame {
     guard let image = format.image else { return frame }
     contract(
@@ -84,7 +84,7 @@ extension TestFrame {
     }
   }
 
-  /// The planes that `edit` makes from this picture's, in memory of their own: `.nextImage`.
+  /// The planes after `edit` has written them into new memory, as a `.nextImage` stage does.
   package func edited(by edit: (inout ImageEditor) -> Void) -> [[UInt8]] {
     let unpacker = FrameUnpacker()
     let plan = unpacker.prepare(format: format, parts: .image)

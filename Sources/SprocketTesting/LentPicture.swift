@@ -1,7 +1,7 @@
 internal import SprocketCore
 internal import SprocketTestMemory
 
-/// A picture in memory of its own, which a source lends.
+/// A picture in its own memory, which a source lends to a slot.
 @safe
 final class LentPicture {
   private let format: FrameFormat

@@ -3,8 +3,8 @@ internal import SprocketCodecs
 public import SprocketCore
 internal import SprocketTestMemory
 
-/// A stage, configured for frames like one, that is shown frames one by one on the test's own thread, without
-/// engine: times, neighbours and events are what the test says. `TestRun` runs whole chains.
+/// Runs one stage on single frames, on the test's own thread and without an engine. The test supplies times,
+/// neighbours and events. For whole chains, see `TestRun`.
 public struct StageUnderTest<S: Stage> {
   /// A frame as the stage saw it.
   public struct Seen {
@@ -13,7 +13,7 @@ public struct StageUnderTest<S: Stage> {
     public let picture: TestFrame?
     let luma: [LumaScale: [UInt8]]
 
-    /// Luma row by row, without padding; it traps at a scale that the stage does not read.
+    /// Luma row by row, without padding. Traps at a scale that the stage did not declare.
     public func luma(_ scale: LumaScale = .full) -> [UInt8] {
       guard let luma = luma[scale] else {
         contractBroken(
@@ -24,23 +24,23 @@ public struct StageUnderTest<S: Stage> {
     }
   }
 
-  /// What a stage made of a frame.
+  /// The result of one `process` call.
   public struct Shown {
     public let verdict: Verdict
-    /// `nil` where the stage made none.
+    /// `nil` if the stage made none.
     public let report: S.Report?
-    /// The planar picture as the stage saw it; `nil` where it reads no image.
+    /// The planar picture before `process`; `nil` if the stage reads no image.
     public var seen: TestFrame? { frame.picture }
-    /// The picture that the stage wrote; `nil` where it writes none.
+    /// The picture that the stage wrote; `nil` if it writes none.
     public let picture: TestFrame?
-    /// How often `process` asked for memory.
+    /// Number of memory requests during `process`.
     public let allocations: Int
-    /// The frames around it, the nearest first.
+    /// The neighbouring frames, the nearest first.
     public let earlier: [Seen]
     public let later: [Seen]
     let frame: Seen
 
-    /// As `Seen.luma`, of the frame itself.
+    /// Luma of the frame itself, see `Seen.luma`.
     public func luma(_ scale: LumaScale = .full) -> [UInt8] { frame.luma(scale) }
   }
 
@@ -51,18 +51,18 @@ public struct StageUnderTest<S: Stage> {
   public let history: Int
   public let lookahead: Int
   public let ageBudget: Duration?
-  /// What the stage makes of the format.
+  /// The format that the stage's `configure` returned.
   public let writtenFormat: FrameFormat
   let format: FrameFormat
   private let unpacker = FrameUnpacker()
   private let plan: UnpackPlan
 
-  /// Configures `stage`; throws what it throws, and where there is no memory.
+  /// Configures `stage`. Throws its error, or `RunError` if there is no memory.
   ///
   /// - Parameters:
-  ///   - frame: all frames are of its format.
-  ///   - controls: what a stage that steers writes to. The test takes the writes (`take()`), and answers by
-  ///     the `events` of a later frame.
+  ///   - frame: a sample of the frames to come; all have its format.
+  ///   - controls: the port for a stage that writes controls. The test takes the writes with `take()` and
+  ///     answers them with the `events` of a later frame.
   public init(
     _ stage: S, for frame: TestFrame, isLive: Bool = true, remaining: Remaining = Remaining(),
     controls: ControlPort? = nil
@@ -84,9 +84,8 @@ public struct StageUnderTest<S: Stage> {
   /// Shows one frame to the stage.
   ///
   /// - Parameters:
-  ///   - earlier: the frames before it, the nearest first, as many as there are: up to the history that the
-  ///     stage declared.
-  ///   - later: the frames behind it, the nearest first, up to the look-ahead that the stage declared.
+  ///   - earlier: previous frames, the nearest first; at most the history that the stage declared.
+  ///   - later: following frames, the nearest first; at most the look-ahead that the stage declared.
   public mutating func process(
     _ frame: TestFrame, earlier: [TestFrame] = [], later: [TestFrame] = []
   ) -> Shown {
@@ -130,7 +129,7 @@ public struct StageUnderTest<S: Stage> {
       luma: Dictionary(uniqueKeysWithValues: scales.map { ($0, memory.luma($0)) }))
   }
 
-  /// The report on one frame; traps where there is none.
+  /// The report on one frame; traps if there is none.
   public mutating func report(on frame: TestFrame) -> S.Report {
     guard let report = process(frame).report else {
       contractBroken(
@@ -151,17 +150,16 @@ public struct StageUnderTest<S: Stage> {
 }
 
 extension StageUnderTest {
-  /// Shows pictures of each format and size, random and extreme, to stages configured for them, each between
-  /// as many others as the stage declared. Returns the first complaint of `check`, with the picture that it
-  /// is about; `nil` where there is none.
+  /// Runs new stages on random and extreme pictures of each format and size, with as many neighbours as the
+  /// stage declared. Returns the first text that `check` returned, with format, size and pattern; `nil` if it
+  /// returned none.
   ///
   ///     #expect(try StageUnderTest.firstDifference(of: Negate()) { shown in
   ///       guard let picture = shown.picture, let seen = shown.seen else { return "no picture" }
   ///       return picture.difference(from: seen.planes.map { $0.map { 255 - $0 } })
   ///     } == nil)
   ///
-  /// Formats and sizes that the stage's `configure` refuses are left out; it throws the last refusal where
-  /// that leaves none.
+  /// Formats and sizes that `configure` refuses are skipped. If it refuses all, its last error is thrown.
   public static func firstDifference(
     of stage: @autoclosure () -> S, formats: [PixelFormat] = TestFrame.formats,
     sizes: [(Int, Int)] = TestFrame.sizes, color: Color = .jpeg,
@@ -186,7 +184,7 @@ extension StageUnderTest {
             refusal = error
             continue
           }
-          // The first call on a format allocates what the run-time library looks up.
+          // The first call on a format allocates in Swift's run-time library.
           if checked != format { _ = tested.process(frame(0)) }
           checked = format
           let at = tested.history

@@ -1,36 +1,36 @@
 public import Sprocket
 internal import SprocketTestMemory
 
-/// A source for tests: pictures of the test's own, and what else happens at a camera. It waits for the run,
-/// as a file does, so that each run of a test is the same.
+/// A source for tests that delivers given pictures and faults. It waits for the run, as a file does, so each
+/// run gives the same result.
 ///
 ///     let camera = TestCamera([.picture(first), .missing(2), .damaged, .picture(second)])
 ///
-/// One that answers draws each frame from what was written to its controls:
+/// A camera with controls makes each frame from the values that were written:
 ///
 ///     let camera = TestCamera(controls: [lens], delay: 2) { number, values in
 ///       number < 60 ? .picture(pictures[Int(values[0])]) : nil
 ///     }
 ///
-/// A change of the pictures' format begins a new epoch.
+/// A change of the pictures' format starts a new epoch.
 public final class TestCamera: Source {
-  /// What comes next.
+  /// One step of the stream.
   public enum Step: Sendable {
-    /// A frame. Of its record `inForce` counts, and `captured` where it is not 0.
+    /// A frame. `inForce` of its record is used, and `captured` if it is not 0.
     case picture(TestFrame)
     /// A frame that the driver flags as damaged.
     case damaged
-    /// One of the first frames, which are not to be used.
+    /// A frame of the camera's start, which must not be used.
     case startup(TestFrame)
-    /// So many frames that never arrive.
+    /// That many frames are lost.
     case missing(Int)
-    /// It is unplugged and comes back, with or without its controls; frames are numbered from 0 again.
+    /// The camera is unplugged and returns, with or without its controls. Frame numbers start at 0 again.
     case replug(withControls: Bool = true)
-    /// Belongs to the next frame.
+    /// An event of the next frame.
     case event(Event)
   }
 
-  /// Steps without a frame that one call looks at, so that each call ends.
+  /// Most steps without a frame in one call, so that each call ends.
   private static let mostSteps = 100_000
 
   private let step: (_ number: Int, _ values: [Double]) -> Step?
@@ -39,40 +39,41 @@ public final class TestCamera: Source {
   private let controls: [ControlDescription]
   private let delay: Int
   private var port: ControlPort?
-  /// Of each control, what the next frame shows.
+  /// Per control: the value that the next frame shows.
   private var values: [Double]
-  /// Writes that were taken, until they show.
+  /// Accepted writes that do not show yet.
   private var taken: [(write: ControlPort.Write, value: Double, shows: Int)] = []
   private var events = EventQueue()
-  /// Frames so far, those that never arrived too.
+  /// Frames so far, including lost ones.
   private var frames = 0
   private var steps = 0
   private var sequence: UInt64 = 0
   private var picture: TestFrame?
   private var format: FrameFormat?
-  /// A picture of another format, or behind a replug, until the epoch has begun.
+  /// A picture of another format, or the first after a replug: it is delivered when the new epoch has begun.
   private var held: (frame: TestFrame, isStartup: Bool)?
   private var isDamaged = false
 
-  /// Gives those steps, then ends.
+  /// Delivers these steps, then ends.
   public convenience init(_ steps: [Step], rate: FrameRate = FrameRate(frames: 30)) {
     self.init(rate: rate) { number, _ in number < steps.count ? steps[number] : nil }
   }
 
-  /// Gives those pictures, then ends.
+  /// Delivers these pictures, then ends.
   public convenience init(_ pictures: [TestFrame], rate: FrameRate = FrameRate(frames: 30)) {
     self.init(pictures.map { .picture($0) }, rate: rate)
   }
 
-  /// Draws each step from what was written to the controls.
+  /// Makes each step from the written values of controls.
   ///
   /// - Parameters:
-  ///   - controls: each begins with its `defaultValue`, or its minimum.
-  ///   - delay: a write made while the stage has frame n shows in frame n + delay, 1 or more; the event
-  ///     that completes it belongs to that frame.
-  ///   - answer: what the camera makes of a write, from the control's number and the value; `nil` refuses it.
-  ///   - step: the next step, from its number and what the controls have now; `nil` ends the stream. It is
-  ///     asked twice for what comes up to the first picture, which tells the format.
+  ///   - controls: each starts at its `defaultValue`, or at its minimum.
+  ///   - delay: 1 or more. A write that a stage makes on frame n shows in frame n + delay; so does its
+  ///     completion event.
+  ///   - answer: the value that the camera applies, from the control's index and the written value; `nil`
+  ///     refuses the write.
+  ///   - step: the step with that number, from the current values of the controls; `nil` ends the stream. For
+  ///     the steps up to the first picture it is called twice, because `open` needs the format.
   public init(
     rate: FrameRate = FrameRate(frames: 30), controls: [ControlDescription] = [], delay: Int = 2,
     answer: @escaping (_ control: Int, _ value: Double) -> Double? = { $1 },
@@ -97,7 +98,7 @@ public final class TestCamera: Source {
     return description(found)
   }
 
-  /// Steps are drawn in `next`; only the first picture is wanted before, for its format.
+  /// Finds the format only; `next` calls `step` again from the start.
   private func firstPicture() -> TestFrame? {
     var number = 0
     while number < Self.mostSteps, let step = step(number, values) {
@@ -147,7 +148,7 @@ public final class TestCamera: Source {
     return .nothing
   }
 
-  /// Writes that are due show from the next frame on.
+  /// Accepts new writes; writes that are due show from the next frame on.
   private func takeWrites() {
     while let write = port?.take() {
       guard let value = answer(Int(write.control), write.value) else {

@@ -2,19 +2,19 @@ internal import SprocketCodecs
 public import SprocketCore
 public import SprocketTestMemory
 
-/// A frame made by hand, to be shown to a stage: pixels in any format that can be unpacked, or a JPEG.
+/// A frame for tests: pixels of any format that can be unpacked, or a JPEG.
 public struct TestFrame: Sendable {
   public var format: FrameFormat
-  /// The bytes of each plane, row by row, without padding; of a JPEG its bytes.
+  /// The bytes of each plane, row by row, without padding; for a JPEG, its bytes.
   public var planes: [[UInt8]]
   public var record = FrameRecord()
-  /// What the stage takes for the present, nanoseconds on the monotonic clock. For `StageUnderTest`.
+  /// The current time for the stage, in nanoseconds of the monotonic clock. Used by `StageUnderTest` only.
   public var now: Int64 = 0
-  /// What a stage of the order `.sequence` receives with this frame. For `StageUnderTest`; a `TestCamera`
-  /// has events of its own.
+  /// Events that a stage of the order `.sequence` receives with this frame. Used by `StageUnderTest` only; a
+  /// `TestCamera` has steps for events.
   public var events: [Event] = []
 
-  /// A picture of `planes`, which are of the sizes that `format` says.
+  /// A picture of `planes`, which must have the sizes that `format` gives.
   public init(
     _ format: PixelFormat, width: Int, height: Int, color: Color = .jpeg, planes: [[UInt8]]
   ) {
@@ -43,7 +43,7 @@ public struct TestFrame: Sendable {
     self.init(.grey, width: width, height: height, color: color, planes: [luma])
   }
 
-  /// A picture of `pattern`, other in each plane. Samples stay within the format's bits.
+  /// A picture filled with `pattern`, different in each plane. Samples stay within the format's bits.
   public init(
     _ format: PixelFormat, width: Int, height: Int, color: Color = .jpeg, _ pattern: TestPattern,
     seed: UInt64 = 1
@@ -58,8 +58,8 @@ public struct TestFrame: Sendable {
     self.init(format, width: width, height: height, color: color, planes: planes)
   }
 
-  /// A JPEG, for a run: `StageUnderTest` takes pixels. Throws where its structure is broken or it cannot be
-  /// unpacked.
+  /// A JPEG for `TestCamera`; `StageUnderTest` takes only pixels. Throws if its structure is broken or it
+  /// cannot be unpacked.
   public init(jpeg bytes: [UInt8], color: Color = .jpeg) throws(RunError) {
     guard let frame = EncodedFrame(checking: bytes.span), let image = frame.image else {
       throw RunError(
@@ -71,8 +71,8 @@ public struct TestFrame: Sendable {
     planes = [bytes]
   }
 
-  /// Where this picture and `planes` differ first: "plane 1, row 0, byte 7: 12 and not 13"; `nil` where
-  /// they do not.
+  /// The first difference from `planes`, such as "plane 1, row 0, byte 7: 12 and not 13"; `nil` if they are
+  /// equal.
   public func difference(from planes: [[UInt8]]) -> String? {
     guard planes.count == self.planes.count else {
       return "\(self.planes.count) planes and not \(planes.count)"
@@ -94,7 +94,7 @@ public struct TestFrame: Sendable {
     return nil
   }
 
-  /// All formats of which pictures can be made.
+  /// All formats that pictures can be made of.
   public static let formats = PixelFormat.allCases.filter { !$0.isEncoded && $0.imageFormat != nil }
 
   /// Widths and heights that loops over rows, blocks and subsampled planes often get wrong.

@@ -2,31 +2,32 @@ public import Sprocket
 internal import SprocketCore
 internal import Synchronization
 
-/// A whole run of the engine inside a test: what became of each frame, and what each stage said.
+/// A complete run of the engine inside a test: the fate and the reports of each frame.
 ///
 ///     let run = try TestRun(of: TestCamera(pictures), through: [.focus(), StageChoice(Mine.plugin)])
 ///     #expect(run.frames[3].report(Mine.Report.self)?.rise == 12)
 ///
-/// The source is any: a `TestCamera`, a `FileSource` of a clip, a `SceneSource` with the pace `.fast`. A live
-/// source loses frames where the machine is busy; then expect nothing of single frames.
+/// Any source works: a `TestCamera`, a `FileSource`, a `SceneSource` with the pace `.fast`. A live source
+/// loses frames if the machine is busy, so a test must not expect certain frames from it.
 public struct TestRun: Sendable {
   /// One produced frame.
   public struct Frame: Sendable {
-    /// Running number, gaps counted.
+    /// Running number; lost frames are counted.
     public let number: UInt64
     public let fate: Fate
-    /// `nil` where the frame never reached the run.
+    /// `nil` if the frame was lost before it reached the run.
     public let record: FrameRecord?
-    /// As it left the chain; `nil` unless it was delivered, and where no pixels were asked for.
+    /// The picture at the end of the chain; `nil` if the frame was not delivered or pictures were not
+    /// requested.
     public let picture: TestFrame?
-    /// What the stages said of it, in the chain's order.
+    /// The stages' reports, in the chain's order.
     public let reports: [any FrameReport]
-    /// What belongs to this frame, or to ones before it that were lost.
+    /// Events of this frame, and of lost frames before it.
     public let events: [Event]
-    /// The numbers of the reports, bit for bit: two frames with the same have the same reports.
+    /// The reports' numbers as bits: frames with equal numbers have equal reports.
     let numbers: [UInt64]
 
-    /// The report of that type; `nil` where no stage made one on this frame.
+    /// The report of that type; `nil` if no stage made one.
     public func report<Report: FrameReport>(_ type: Report.Type) -> Report? {
       reports.lazy.compactMap { $0 as? Report }.first
     }
@@ -36,15 +37,15 @@ public struct TestRun: Sendable {
   public let frames: [Frame]
   public let summary: RunSummary
 
-  /// Runs `stages` over `source` until that ends.
+  /// Runs `stages` on `source` until the source ends.
   ///
   /// - Parameters:
   ///   - workers: threads of each parallel lane.
-  ///   - limit: ends the run after so many frames.
-  ///   - pictures: copies each delivered picture, which takes its memory; `false` where reports will do.
-  ///   - time: how long it may take.
+  ///   - limit: ends the run after that many frames.
+  ///   - pictures: whether to copy each delivered picture, which takes memory; `false` if reports suffice.
+  ///   - time: longest duration of the run.
   ///
-  /// Throws what the run refuses or fails with, and where it is not done in time.
+  /// Throws the run's error, also if the run takes longer than `time`.
   public init(
     of source: any Source, through stages: [StageChoice] = [], workers: Int = 2,
     frames limit: UInt64? = nil, pictures: Bool = true, within time: Duration = .seconds(60)
@@ -65,17 +66,16 @@ public struct TestRun: Sendable {
     frames = sink.frames.withLock { $0 }
   }
 
-  /// What the stages had to tell at the end, and source and engine.
+  /// Notes of the stages, the source and the engine at the end of the run.
   public var notes: [String] { summary.notes }
 
-  /// The reports of that type, of all frames that have one.
+  /// All reports of that type.
   public func reports<Report: FrameReport>(_ type: Report.Type) -> [Report] {
     frames.compactMap { $0.report(type) }
   }
 
-  /// Runs the same chain with different numbers of workers, and returns where two runs differ first: in the
-  /// fates of frames, in reports or in pictures; `nil` where they do not. `source` makes a source anew
-  /// for each.
+  /// Runs the same chain with different numbers of workers. Returns the first difference between two runs, in
+  /// fates, reports or pictures; `nil` if there is none. `source` is called once per run.
   public static func firstDifference(
     betweenWorkers counts: [Int] = [1, 2, 4], through stages: [StageChoice],
     frames limit: UInt64? = nil, of source: () throws(RunError) -> any Source
@@ -97,7 +97,7 @@ public struct TestRun: Sendable {
     return nil
   }
 
-  /// Where this run and another differ first; `nil` where they do not.
+  /// The first difference from another run; `nil` if there is none.
   public func difference(from other: TestRun) -> String? {
     guard frames.count == other.frames.count else {
       return "\(frames.count) frames and not \(other.frames.count)"
@@ -119,7 +119,7 @@ public struct TestRun: Sendable {
   }
 }
 
-/// Keeps all that it is given. A frame is written or accounted for on the sink's thread.
+/// Keeps every frame. Called on the sink's thread.
 private final class CollectingSink: Sink {
   let name = "test"
   private let pictures: Bool
@@ -186,7 +186,7 @@ private final class CollectingSink: Sink {
 }
 
 extension TestFrame {
-  /// The frame as it left a chain.
+  /// A picture from a copy of a frame at the end of the chain.
   fileprivate init(_ copy: FrameCopy) {
     var planes: [[UInt8]] = []
     var rest = copy.bytes[...]

@@ -49,7 +49,8 @@ extension PixelConversion {
     let (fromU, strideU) = unsafe u.checked(width, height)
     let (fromV, strideV) = unsafe v.checked(width, height)
     let (to, toStride) = unsafe target.checked(order.bytesPerPixel * width, height)
-    // Where red, green, blue and what is unused lie in a pixel; of three bytes, red is written twice.
+    // Positions of red, green, blue and the unused byte in a pixel. For three bytes per pixel, the unused
+    // byte's position is red's, which is written afterwards.
     let (red, green, blue, unused) =
       switch order {
       case .rgb: (0, 1, 2, 0)

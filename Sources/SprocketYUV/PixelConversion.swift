@@ -40,8 +40,8 @@ public enum PixelConversion {
 /// Half of `side`, rounded up: a side of a subsampled plane.
 func half(_ side: Int) -> Int { (side + 1) / 2 }
 
-/// Traps unless a conversion succeeded: its arguments have been checked, so that nothing but the
-/// library's lack of memory for a row is left.
+/// Traps unless a conversion succeeded. Its arguments have been checked, so it can fail only if the library
+/// has no memory for a row.
 func succeeded(_ result: Int32) {
   precondition(result == 0, "libyuv refused a conversion; free some memory")
 }

@@ -36,7 +36,7 @@ class Terminal:
         return text
 
 
-# Ctrl-X Ctrl-L prints the line between words that nobody types, and Ctrl-U empties it.
+# Ctrl-X Ctrl-L prints the line between marker words; Ctrl-U empties it.
 BASH = """
 PS1= PS2=
 bind 'set show-all-if-ambiguous on' 'set bell-style none' 'set page-completions off'

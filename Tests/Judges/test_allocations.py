@@ -51,9 +51,10 @@ def per_frame(counter, folder, arguments):
 def judge(found):
     print(found)
     ours = {name: count for name, count in found.items() if not name.startswith(FOREIGN)}
-    # What is per frame is 1 or more. Some times in a run are not: threads that begin at once may both make a
-    # type's metadata (two equal runs differ by up to 14 of 7,000 allocations, measured on a busy machine),
-    # a dump's chunk of 8 MB or 1 s takes up to three, and a live run waits longer the busier the machine is.
+    # An allocation per frame would give 1 or more. Some allocations are per run: threads that start together
+    # may both make a type's metadata (two equal runs differ by up to 14 of 7,000 allocations, measured on a
+    # busy machine), a dump's chunk of 8 MB or 1 s takes up to three, and a live run waits longer on a busy
+    # machine.
     assert all(abs(count) < 0.05 for count in ours.values()), ours
 
 

@@ -85,7 +85,7 @@ def test_allocations_are_those_that_another_program_counts(name, counter, tmp_pa
                      "--rounds", 3, "--frames", 400)
     run = ["run", "--source", "scene", "--size", "160x120", "--format", name, "--source-set", "cached=30",
            "--workers", 1, "--stage", "focus", "--null"]
-    # Two equal runs differ by up to a hundred allocations: over 5,000 frames that is little.
+    # Two equal runs differ by up to a hundred allocations, which is little over 5,000 frames.
     few, many = (sum(counted(counter, tmp_path, run, frames).values()) for frames in (300, 5300))
     expected = (many - few) / 5000
     print(found["cases"][0]["allocations_per_frame"], expected)
@@ -108,7 +108,7 @@ def scaled(result, factor, keys=("cpu_us", "wall_us")):
 
 
 def test_a_change_beyond_the_spread_is_told(result, tmp_path):
-    # A hundred times as much, since this machine may be busy; unit tests have 10 %.
+    # Slower by a factor of 100, because this machine may be busy; unit tests use 10 %.
     more = against(tmp_path, scaled(result, 0.01))
     assert re.search(r"worker: focus: \d{4,}\.\d % more CPU time", more), more
     less = against(tmp_path, scaled(result, 100))
@@ -178,7 +178,7 @@ def test_a_signal_leaves_what_is_finished(frames, tmp_path):
     path = tmp_path / "a.json"
     command = [SPROCKET, *SMALL, "--rounds", "100", "--frames", str(frames), "--json", str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        # After the first round, which is not kept, it says how long all will take.
+        # After the unmeasured first round it prints an estimate of the total time.
         told = process.stderr.readline() if frames == 5_000 else ""
         time.sleep(2)
         process.send_signal(signal.SIGINT)

@@ -72,7 +72,7 @@ def test_it_is_stripped_and_needs_no_library_of_swift(prefix):
     assert program.stat().st_size < 25_000_000
 
 
-# Where the toolchain lies: everything that it brings is hidden.
+# The folder of the toolchain. It is hidden, with everything in it.
 SWIFT = pathlib.Path(shutil.which("swift") or "/usr/bin/swift").resolve().parents[1]
 
 
@@ -92,7 +92,7 @@ def test_its_name_signals_and_exit_codes_are_the_programs(prefix, tmp_path):
     (tmp_path / "capture").symlink_to(prefix / "bin/sprocket")
     result = run([tmp_path / "capture", "fly"])
     assert result.returncode == 2 and result.stderr.startswith("capture: there is no command `fly`")
-    # It becomes the program, so that there is one process, and limits are the program's.
+    # The launcher must replace itself by the program (execv): one process, and limits apply to the program.
     with subprocess.Popen([tmp_path / "capture", "run", "--source", "scene", "--pipe", "gray", "--quiet"],
                           stdout=subprocess.PIPE) as process:
         assert process.stdout.read(1)
@@ -102,7 +102,7 @@ def test_its_name_signals_and_exit_codes_are_the_programs(prefix, tmp_path):
         assert process.wait(LIMIT) in (0, 1)
 
 
-# A folder of links to all libraries but two stands where the libraries were.
+# Replaces the folder of libraries by one with links to all of them but two.
 HIDE = """
 libraries=$(readlink -f "$1"); folder=$2; shift 2; program=$1; shift
 mkdir "$folder/real" "$folder/links"
@@ -152,7 +152,7 @@ def test_a_program_for_every_processor_asks_for_none(tmp_path):
     assert result.returncode == 0, result.stderr
 
 
-# What is typed, and what it becomes with Tab; then what is offered, among others.
+# Typed text, the completed text after Tab, and some of the offered words.
 TYPED = [
     ("sprocket dev", "sprocket devices ", []),
     ("sprocket run --stage st", "sprocket run --stage stabilize", []),
@@ -236,10 +236,10 @@ def test_the_manual_renders_and_has_what_the_lists_have(prefix):
     for said in ("--stage name[:key=value,...]", "stabilize", "crop=value", "camera[:NAME]", "movie:PATH",
                  "highlighttarget=value", "log_luminance", "NAME.partial.EXT"):
         assert said in text, said
-    # A program of one's own has one, too.
+    # Programs of users have a manual page, too.
     own = run(["python3", ROOT / "Tools/manual.py", pathlib.Path(SPROCKET).with_name("SprocketOwn")])
     lint = run(["mandoc", "-T", "lint", "-W", "warning"], input=own.stdout)
     assert (lint.returncode, lint.stdout) == (0, "") and ".It Cm ramp" in own.stdout
-    # By its name, where it was installed.
+    # Found by name in the installed location.
     found = run(["man", "--where", "sprocket"], env={**environment, "MANPATH": str(prefix / "share/man")})
     assert found.stdout.strip() == str(page)

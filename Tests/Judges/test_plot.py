@@ -167,7 +167,7 @@ def test_each_number_and_word_of_ones_own_stage_is_drawn(tmp_path, program):
     assert {"own.x", "own.y", "own.far", "own.count", "own.state", "own.ok", "Latency"} <= {*texts}
     assert {"low", "high"} <= {*texts}
     assert not any(text in name for name in texts for text in ("row", "never"))
-    # Those of one unit share an axis, where it shows how each of them changes.
+    # Curves of one unit share an axis if each one's changes stay visible there.
     texts = words(reports, tmp_path, "--program", program)
     assert {"own.x, own.y", "own.far", "own.count", "m"} <= {*texts}
 

@@ -41,7 +41,7 @@ def parse(path):
         assert event["ph"] == "X"
         start, duration = event["ts"], event["dur"]
         assert duration >= 0 and isinstance(event["name"], str)
-        # Slices of a thread follow each other, so that they nest.
+        # Slices of one thread do not overlap.
         assert start >= ends.get(event["tid"], 0) - 1e-3, event
         ends[event["tid"]] = start + duration
         slices.append(Slice(names[event["tid"]], event["name"], start, start + duration,
@@ -85,7 +85,7 @@ def test_the_slices_agree_with_the_summary(name, tmp_path):
         times = durations.pop(stage) if line["count"] else []
         assert len(times) == line["count"], stage
         total = line["mean_us"] * line["count"]
-        # The histogram's buckets: 1 %, and 64 ns.
+        # Resolution of a histogram's buckets: 1 %, and 64 ns.
         assert abs(sum(times) - total) <= 0.01 * total + 0.064 * line["count"], stage
     lanes = [s for s in slices if s.thread != "source" and not s.thread.startswith("sink ")]
     for sink, line in summary["sinks"].items():
@@ -137,8 +137,8 @@ def test_the_latest_slices_are_kept_within_a_bound(tmp_path):
 
 
 def test_tracing_allocates_nothing_per_frame(counter, tmp_path):  # noqa: F811
-    # On a full disk: the first chunk of text, which is as long in both runs, is all that is made of the
-    # slices. To make text of a slice allocates.
+    # On a full disk only the first chunk of text is made, which has the same size in both runs. Formatting a
+    # slice allocates.
     scene = ["run", "--source", "scene", "--size", "64x48", "--source-set", "cached=30", "--format",
              "GREY", "--workers", 1, "--stage", "meter", "--stage", "negate", "--null", "--trace",
              "/dev/full"]

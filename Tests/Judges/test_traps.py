@@ -46,7 +46,7 @@ def test_a_mistake_is_told_before_the_program_stops(mistake):
     assert result.returncode == -signal.SIGABRT
 
 
-# Where the toolchain has it; a program that is linked statically does not find it by itself.
+# Path inside the toolchain; a statically linked program does not find it by itself.
 REPORTER = next(iter(pathlib.Path(shutil.which("swift") or "/usr/bin/swift").resolve().parents[1]
                      .glob("libexec/swift/linux/swift-backtrace")), None)
 

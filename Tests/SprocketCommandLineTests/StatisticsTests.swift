@@ -14,7 +14,7 @@ private struct Noise {
     return Double((mixed ^ (mixed >> 31)) >> 11) / Double(1 << 53)
   }
 
-  /// Rounds around `level`: normal noise, and one round in ten in which another program was in the way.
+  /// Normal noise around `level`; in one round of ten another program disturbs the measurement.
   mutating func rounds(_ count: Int, around level: Double, noise: Double = 0.015) -> Rounds {
     Rounds(
       (0..<count).map { _ in

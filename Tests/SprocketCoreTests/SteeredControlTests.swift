@@ -83,7 +83,7 @@ private final class Steered {
     #expect(abs(unknown.nearest(to: 8.53) - 8.5) < 1e-9)
   }
 
-  /// Value, device, value: what a device is asked for means what it can have, and no other number is nearer.
+  /// Value to number and back: the number has the supported value nearest to the requested one.
   @Test func valuesComeBackFromTheDeviceAsTheyWere() throws {
     var random = SystemRandomNumberGenerator()
     let seed = UInt64.random(in: 1 ... .max, using: &random)

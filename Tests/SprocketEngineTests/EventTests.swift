@@ -2,7 +2,7 @@ import SprocketCore
 import SprocketEngine
 import Testing
 
-/// Writes down what it receives, as notes: the event's ticket and frame, and the frame that it came with.
+/// Records the events that it receives: ticket and frame of the event, and the frame that it came with.
 struct Listener: Stage {
   static let order = Order.sequence
   private(set) var notes: [String] = []
@@ -82,9 +82,10 @@ private final class ListeningSink: Sink, @unchecked Sendable {
     let summary = try run(
       source(frames(50, corrupt: damaged)), [RejectThirds.plugin, Listener.plugin],
       sinks: [record, tap])
-    // The last frame that is neither damaged nor rejected is 49: with it everything was received.
+    // Frame 49 is the last one that is neither damaged nor rejected, so all events were received with it or
+    // before.
     #expect(summary.notes.map(head) == all(50))
-    // e2: received with the frame itself, or with the next that came by.
+    // e2: received with its own frame, or with the next one that arrives.
     let late = summary.notes.map { $0.split(separator: " ").compactMap { UInt64($0) } }
     for line in late {
       let next = (line[1]...).first { !damaged($0) && $0 % 3 != 2 }

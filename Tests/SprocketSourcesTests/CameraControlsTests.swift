@@ -39,7 +39,7 @@ import Testing
     #expect(changed.inForce.lensPosition == 0 && changed.inForce.gain == 1.5)
   }
 
-  /// What a loop asks for is what a frame then says, also where a gain has no default that says something.
+  /// A frame's record has the value that a control loop requested, also if a gain has no usable default.
   @Test(arguments: [64, 0, -3] as [Int64]) func framesHaveTheUnitThatLoopsWriteIn(
     base: Int64
   ) throws {

@@ -45,8 +45,8 @@ private struct Asker: Stage {
     ).summary
   }
 
-  /// Whether the frame that an answer belongs to is damaged or not, the loop gets it, and learns the delay
-  /// that the source has, however many damaged frames come before the one that brings it.
+  /// Whether or not the frame of a completion event is damaged, the control loop receives the event and
+  /// measures the source's delay correctly.
   @Test(arguments: [0, 0.4]) func answersOnDamagedFramesAreHeardWithTheirOwnDelay(
     _ corrupt: Double
   ) throws {

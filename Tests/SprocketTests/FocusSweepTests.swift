@@ -5,9 +5,9 @@ import Testing
 
 @testable import AutoFocus
 
-/// A real lens's sweep, 66 pictures 2 mm apart, sharpest at Z-48 to Z-50; black from Z-108.
+/// A real lens's sweep: 66 pictures at steps of 2 mm, sharpest at Z-48 to Z-50; black from Z-108.
 @Suite(.enabled(if: TestData.isPresent, "\(TestData.absent)")) struct FocusSweepTests {
-  /// Furthest up first (mm).
+  /// Positions in mm, the furthest first.
   private let heights = stride(from: 20, through: -110, by: -2).map { $0 }
   private let pictures: [TestFrame]
   private let loop: [StageChoice] = [
@@ -32,8 +32,8 @@ import Testing
     }
   }
 
-  /// A camera that shows the picture that was taken where its lens is. After `patience` writes it refuses
-  /// all; at the frame `losesLensAt` it is replugged, and has no lens any more.
+  /// A camera that shows the picture taken at its lens position. It refuses writes after the first `patience`
+  /// ones. At frame `losesLensAt` it is replugged without its lens control.
   private func camera(
     lens: Int, patience: Int = .max, losesLensAt: Int = .max
   ) -> TestCamera {

@@ -63,7 +63,7 @@ import Testing
 
   // MARK: A run's life
 
-  /// A dump needs a sink at each end of the chain; the engine takes both from the one.
+  /// A dump needs a sink at both ends of the chain; the engine adds the second one.
   @Test func aDumpAloneIsWholeAndEqualNamesAreRefused() throws {
     let file = try TestFile(ending: "mcap")
     let dump = DumpSink(path: file.path, overwrite: true)

@@ -1,7 +1,7 @@
 import SprocketTesting
 import Testing
 
-/// Reports what it sees around a frame: levels of neighbours, and what it received.
+/// Reports levels of the neighbouring frames, and received events.
 private struct Around: Stage {
   static let order = Order.sequence
   static let plugin = Plugin("around", "reports what is around", Around.self)
@@ -90,7 +90,7 @@ private struct TwoBefore: Stage {
   }
 }
 
-/// A wrong negative: forgets the last byte of each row, and allocates.
+/// A wrong negative: it skips the last byte of each row, and allocates.
 private struct Careless: Stage {
   static let order = Order.any
   mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
@@ -111,7 +111,8 @@ private struct Careless: Stage {
   }
 }
 
-/// Says which instance saw the frame: what no stage of the order `.any` may depend on.
+/// Reports which instance of the stage handled the frame. A stage of the order `.any` must not depend on
+/// that.
 private struct Forgetful: Stage {
   static let order = Order.any
   static let plugin = Plugin("forgetful", "counts its own frames", Forgetful.self)
@@ -153,7 +154,7 @@ private func level(_ level: UInt8, width: Int = 8) -> TestFrame {
     #expect(between.luma() == level(2).planes[0] && between.seen == nil && between.picture == nil)
   }
 
-  /// Neighbours have records of their own, and `firstDifference` shows as many as were declared.
+  /// Neighbours have their own records, and `firstDifference` supplies as many as the stage declared.
   @Test func neighboursHaveTheirRecords() throws {
     var stage = try StageUnderTest(Between(), for: level(1))
     var frames = (0..<3).map { level(UInt8($0)) }
@@ -170,7 +171,7 @@ private func level(_ level: UInt8, width: Int = 8) -> TestFrame {
     #expect(difference == nil && pictures.count > 9)
   }
 
-  /// Pixels are those that the engine's own unpacker makes.
+  /// The unpacked pixels equal those of the engine's unpacker.
   @Test func aStageSeesAnyFormatAsInARun() throws {
     for format in TestFrame.formats {
       let frame = TestFrame(format, width: 37, height: 19, .random)
@@ -192,7 +193,7 @@ private func level(_ level: UInt8, width: Int = 8) -> TestFrame {
     }
     #expect(difference?.contains("3x2, random: plane 0, row 0, byte 2: ") == true)
     #expect(allocations > 0)
-    // A stage that refuses all is no stage without differences.
+    // A stage that refuses every format must not count as equal.
     #expect(throws: StageError.self) {
       try StageUnderTest.firstDifference(of: Careless(), formats: [.y10]) { _ in nil }
     }
@@ -225,7 +226,7 @@ private func level(_ level: UInt8, width: Int = 8) -> TestFrame {
     #expect(run.summary.ledger.isBalanced)
   }
 
-  /// The table of docs/stages.md.
+  /// The table in docs/stages.md.
   @Test(arguments: [1, 3]) func earlierFramesAreThoseOfTheManual(workers: Int) throws {
     let camera = TestCamera([
       .picture(level(0)), .picture(level(1)), .damaged, .picture(level(3)), .missing(1),
@@ -253,7 +254,7 @@ private func level(_ level: UInt8, width: Int = 8) -> TestFrame {
     #expect(run.reports(Around.Report.self).allSatisfy { $0.before == -1 })
   }
 
-  /// A write at frame n shows at n + delay, in the picture and as an event.
+  /// A write on frame n shows at n + delay, in the picture and as an event.
   @Test(arguments: [1, 3]) func controlsAnswer(delay: Int) throws {
     let control = ControlDescription(name: "lamp", unit: "", minimum: 0, maximum: 200)
     let camera = TestCamera(controls: [control], delay: delay) { _, value in
@@ -280,7 +281,7 @@ private func level(_ level: UInt8, width: Int = 8) -> TestFrame {
   }
 }
 
-/// Switches a lamp on at its third frame, and tells the answers.
+/// Switches a lamp on at its third frame, and reports the completion events.
 private struct Lamp: Stage {
   static let order = Order.sequence
   static let plugin = Plugin("lamp", "switches a lamp on", Lamp.self)

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A folder that is gone with its contents when this is, and files that ffmpeg makes in it.
+/// A temporary folder that is removed when this value is released, and files that ffmpeg makes in it.
 public final class Scratch {
   public let url = FileManager.default.temporaryDirectory
     .appendingPathComponent("sprocket-" + UUID().uuidString)
@@ -46,7 +46,7 @@ public final class Scratch {
 extension Tool {
   public static let hasFFmpeg = find("ffmpeg") != nil && find("ffprobe") != nil
 
-  /// What ffprobe says of a stream, line by line.
+  /// ffprobe's output about a stream, line by line.
   public static func probe(
     _ path: String, _ entries: String, _ stream: String = "v:0", _ more: [String] = []
   ) throws -> [String] {

@@ -44,7 +44,7 @@ extension Rules {
     "SprocketV4L2": ["CSprocketV4L2"],
     "SprocketXXHash": ["CSprocketXXHash"],
     "SprocketZstd": ["CSprocketZstd"],
-    // For mathematics, as plug-ins; clocks, limits, and the last words of `contractBroken`.
+    // For mathematics, as in plug-ins; and for clocks, limits, and the message of `contractBroken`.
     "SprocketCore": ["SprocketPixels", "Glibc"],
     "SprocketPixels": [],
     "SprocketRing": [],

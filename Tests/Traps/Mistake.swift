@@ -16,7 +16,7 @@ enum Mistake: String, CaseIterable, SettingValue {
     unpacker,
     unpackerRange
   case copies, secondLoop, pushEncoded, pushRoom, pushBytes
-  // Of a test.
+  // Mistakes in tests.
   case testBayer, testPlanes, testPlaneBytes, testEarlier, testLater, testFormat, testLuma,
     testReport
   case testDamaged, testPadding, testDelay, testMissing, testWorkers

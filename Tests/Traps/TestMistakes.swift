@@ -1,6 +1,6 @@
 import SprocketTesting
 
-/// Reads full luma, and writes behind the end of a row.
+/// Reads full luma, and writes past the end of a row.
 private struct Overwriter: Stage {
   static let order = Order.any
   var writes = false
@@ -23,7 +23,7 @@ private struct Overwriter: Stage {
   }
 }
 
-/// Makes a mistake that only a test can make.
+/// Makes a mistake that is only possible in a test.
 func makeInTest(_ mistake: Mistake) throws {
   let frame = TestFrame(width: 4, height: 2, luma: [UInt8](repeating: 0, count: 8))
   var stage = try StageUnderTest(Overwriter(), for: frame)

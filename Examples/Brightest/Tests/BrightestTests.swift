@@ -2,7 +2,7 @@ import Brightest
 import SprocketTesting
 import Testing
 
-/// A picture of 64x32, dark but for a square of 4x4 at that place.
+/// A dark 64x32 picture with a bright square of 4x4 pixels at the given place.
 private func picture(_ square: (x: Int, y: Int)? = nil) -> TestFrame {
   let luma = (0..<64 * 32).map { index -> UInt8 in
     guard let square else { return 10 }
@@ -34,7 +34,7 @@ private let brightest = StageChoice(Brightest.plugin)
     ])
 }
 
-/// The frame behind a damaged one has nobody to be compared with.
+/// A frame that follows a damaged one has no earlier frame to compare with.
 @Test func aDamagedFrameIsNotComparedWith() throws {
   let camera = TestCamera([.picture(picture()), .damaged, .picture(picture((12, 8)))])
   let run = try TestRun(of: camera, through: [brightest])

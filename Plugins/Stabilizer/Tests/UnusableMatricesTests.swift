@@ -29,7 +29,8 @@ import Testing
     }
   }
 
-  /// `WarpStage` warps by every planned matrix without asking: the extreme poses of all windows.
+  /// `WarpStage` warps by every planned matrix without a check, so the extreme poses of all windows must be
+  /// usable.
   @Test(arguments: [0, 0.005, 0.05, 0.1, 0.25])
   func everyPlannedMatrixCanBeWarped(crop: Double) {
     for (width, height) in [(1280, 720), (720, 1280), (600, 600), (2048, 256), (64, 64)] {

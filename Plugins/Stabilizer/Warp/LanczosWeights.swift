@@ -8,11 +8,11 @@ import Glibc
 /// C. E. Duchon, "Lanczos filtering in one and two dimensions", Journal of Applied Meteorology 18,
 /// 1979.
 struct LanczosWeights {
-  /// Samples that a weight is for: two for each lobe.
+  /// Samples per set of weights: two for each lobe.
   static let taps = 6
   /// Taps before the sample that a position lies at or behind.
   static let before = taps / 2 - 1
-  /// Bits of a position between two samples. Larger: more exact, larger tables.
+  /// Bits of a position's fraction between two samples. Larger: more exact, larger tables.
   static let phaseBits = 8
   static let phases = 1 << phaseBits
 

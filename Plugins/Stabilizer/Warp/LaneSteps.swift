@@ -1,7 +1,7 @@
 /// Where the samples that sixteen lanes are made from begin: a linear function of the step along the
 /// pass and of the sixteen across it, with 32 bits behind its point.
 struct LaneSteps {
-  /// Bits behind the point of a position. Larger: more exact, until 64 bits overflow.
+  /// Fractional bits of a position. Larger: more exact, until 64 bits overflow.
   private static let bits = 32
   private static let phaseShift = bits - LanczosWeights.phaseBits
 

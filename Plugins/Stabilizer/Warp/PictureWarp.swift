@@ -26,8 +26,8 @@ struct PictureWarp {
     }
   }
 
-  /// Whether `warp` can: finite, turned by at most 50 degrees, or 35 with chroma of 4:1:1 and no zoom. All
-  /// poses of a `CropWindow` can.
+  /// Whether `warp` accepts this matrix: finite, turned by at most 50 degrees, or 35 with chroma of 4:1:1 and
+  /// no zoom. It accepts every pose of a `CropWindow`.
   func canWarp(_ sensorFromStabilized: Similarity) -> Bool {
     (0..<format.planeCount).allSatisfy { geometry($0, sensorFromStabilized).isUsable }
   }

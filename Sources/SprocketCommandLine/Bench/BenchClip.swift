@@ -1,15 +1,15 @@
 internal import Sprocket
 
-/// Frames of a source as it delivers them, in memory, so that what is measured does not wait for a decoder or
-/// for drawing.
+/// Frames of a source, copied to memory as delivered, so that decoding a file or drawing the scene is not
+/// part of the measurement.
 ///
-/// Unchecked: the memory is written before anybody else knows it, and only read after that.
+/// Unchecked: `kept` is filled before the clip is shared with a run, and only read afterwards.
 @safe
 final class BenchClip: @unchecked Sendable {
-  /// Frames that are kept; they are shown forwards and backwards, so that motion does not jump. More are less
-  /// alike, and take longer to draw.
+  /// Most frames in a clip. They are shown forwards, then backwards, so that motion does not jump. Larger:
+  /// more varied content, longer preparation.
   static let frames = 30
-  /// Bytes that they may take; of large frames there are fewer, 2 at least.
+  /// Most bytes in a clip; large frames are fewer, but at least 2. Larger: more memory.
   static let mostBytes = 256 << 20
   private static let alignment = 4096
 
@@ -31,7 +31,7 @@ final class BenchClip: @unchecked Sendable {
   /// Mean bytes of a frame.
   var meanBytes: Int { kept.reduce(0) { $0 + $1.count } / max(1, kept.count) }
 
-  /// Copies a frame, planes one behind the other without padding, while there is room.
+  /// Appends a copy of a frame if the clip has room: planes one after the other, without padding.
   func add(_ frame: borrowing FrameView) {
     let total = kept.reduce(frame.record.byteCount) { $0 + $1.count }
     guard count < 2 || total <= Self.mostBytes,
@@ -73,8 +73,8 @@ final class BenchClip: @unchecked Sendable {
   }
 }
 
-/// Delivers a clip over and over, as fast as frames are taken, and notes what the process has used by the
-/// first frame that counts and by the last.
+/// Delivers a clip over and over, as fast as the run takes frames. Records the process's resource use at the
+/// first measured frame and after the last.
 final class BenchSource: Source {
   private let clip: BenchClip
   private let warmUp: UInt64
@@ -103,7 +103,7 @@ final class BenchSource: Source {
       end = .now(isFirst: false)
       return .end
     }
-    // A file may say any rate; times of 30 frames/s stay within 64 bits.
+    // Files may declare any rate. An unusual one is replaced by 30 frames/s so that times fit in 64 bits.
     let rate = clip.source.format.rate.framesPerSecond
     let interval = 1e9 / ((0.1...100_000).contains(rate) ? rate : 30)
     let captured = Timestamp(

@@ -71,11 +71,11 @@ struct BenchCommand: ParsableCommand {
   @Flag(help: "Replaces the file of --json if it exists.")
   var overwrite = false
 
-  /// Seconds of each case in each round, and how many frames that may be: enough for a p99 over all rounds.
-  /// More take longer and tell smaller changes.
+  /// Seconds of each case in each round, and bounds for its frames: enough for a p99 over all rounds. Larger:
+  /// smaller changes are detected, the benchmark takes longer.
   static let roundSeconds = 0.3
   static let frameLimits = 20.0...1000.0
-  /// Frames of the first round, which is not kept.
+  /// Frames of the first round, which only estimates the speed. Larger: a better estimate, a later start.
   static let firstFrames: UInt64 = 20
   static let defaultFormats: [PixelFormat] = [.mjpeg, .yuyv, .nv12]
   static let defaultSizes = [
@@ -156,7 +156,7 @@ struct BenchCommand: ParsableCommand {
     return cases
   }
 
-  /// Takes the first frames of the source into memory.
+  /// Copies the first frames of the source to memory.
   private func load(
     _ format: PixelFormat?, _ size: FrameSize?, _ registry: Registry,
     _ signals: inout StopSignals
@@ -194,7 +194,7 @@ struct BenchCommand: ParsableCommand {
 
   // MARK: Rounds
 
-  /// True when all rounds are over.
+  /// Returns true if all rounds were measured.
   private func measure(_ cases: inout [BenchCase], _ signals: inout StopSignals) throws -> Bool {
     var seconds = 0.0
     for index in cases.indices {
@@ -223,7 +223,7 @@ struct BenchCommand: ParsableCommand {
   }
 }
 
-/// What the closure that takes frames into memory fills.
+/// Holds the clip for the closure that fills it.
 ///
 /// Unchecked: set before the run is started.
 private final class ClipBox: @unchecked Sendable {

@@ -2,16 +2,17 @@ internal import CSprocketCalls
 internal import FoundationEssentials
 internal import Sprocket
 
-/// What the process and the machine have used by some moment.
+/// Resource use of the process and the machine at one moment.
 struct BenchMoment {
-  /// Nanoseconds, of the monotonic clock and of this process on all cores.
+  /// Nanoseconds: the monotonic clock, and CPU time of this process on all cores.
   let time, own: Int64
-  /// In ticks of the kernel: what all cores have worked, and what other virtual machines took.
+  /// Kernel ticks: CPU time of all cores together, and time stolen by other virtual machines.
   let busy, stolen: Int
   let switches: Int
   let allocations: UInt
 
-  /// What asking itself takes is left out: it comes before the first moment, and after the last.
+  /// Reads the slow file /proc/stat before the first moment and after the last, so that reading it is not
+  /// measured.
   static func now(isFirst: Bool) -> BenchMoment {
     let before = isFirst ? ticks() : nil
     let allocations = sprocket_call_count()
@@ -31,14 +32,14 @@ struct BenchMoment {
   }
 }
 
-/// What was in the way while something was measured.
+/// How much other programs disturbed a round.
 struct BenchDisturbance: Codable {
-  /// Cores that other programs kept busy, and that other virtual machines took.
+  /// Number of cores used by other programs, and by other virtual machines, on average.
   let others, stolen: Double
-  /// How often a thread was interrupted in favour of another.
+  /// Number of times a thread was preempted.
   let switches: Int
 
-  /// Ticks of /proc/stat in a second, for every program (USER_HZ).
+  /// Ticks per second in /proc/stat (USER_HZ), the same for every program.
   private static let ticksPerSecond = 100.0
 
   init(from first: BenchMoment, to last: BenchMoment) {
@@ -50,23 +51,23 @@ struct BenchDisturbance: Codable {
     switches = last.switches - first.switches
   }
 
-  /// Share of a core from which others are told of: less is the kernel's own work, and the resolution of its
-  /// ticks in a short round.
+  /// Number of cores above which a disturbance is reported. Smaller values are the kernel's own work and the
+  /// resolution of ticks in a short round.
   static let tolerated = 0.1
 
   var isTold: Bool { others > Self.tolerated || stolen > Self.tolerated }
 }
 
-/// Where, and by which program, something was measured.
+/// Machine and program of a measurement.
 struct BenchMachine: Codable, Equatable {
   let processor: String
   let cores: Int
   let program: String
-  /// Of the program's own file: its compiler, and a digest (FNV-1a of 64 bits).
+  /// Read from the program's file: its compiler, and its digest (FNV-1a, 64 bits).
   let compiler, build: String
   let isOptimized: Bool
 
-  /// No program is larger, and not all of a larger one would be read.
+  /// Most bytes of the program's file that are read. Larger than any program.
   private static let mostBytes = 1 << 30
 
   init() {
@@ -86,7 +87,7 @@ struct BenchMachine: Codable, Equatable {
     isOptimized = !_isDebugAssertConfiguration()
   }
 
-  /// What the compiler wrote into the section `.comment`.
+  /// The text that the compiler wrote into the section `.comment`.
   private static func compiler(_ file: [UInt8]) -> String {
     guard let found = Data(file).lastRange(of: Data("clang version ".utf8)) else {
       return "unknown"
@@ -95,7 +96,7 @@ struct BenchMachine: Codable, Equatable {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// What is another than in an earlier result, a sentence each.
+  /// What differs from an earlier result's machine, one sentence each.
   func differences(from earlier: BenchMachine) -> [String] {
     var lines: [String] = []
     if processor != earlier.processor || cores != earlier.cores {

@@ -1,11 +1,12 @@
 internal import FoundationEssentials
 internal import Sprocket
 
-/// What `bench --json` writes and `--against` reads; docs/measuring.md lists the keys, which only get more.
+/// What `bench --json` writes and `--against` reads. docs/measuring.md lists the keys; later versions only
+/// add keys.
 struct BenchResult: Codable {
   let machine: BenchMachine
   let source: String
-  /// Of one and of five minutes, at the start.
+  /// Load averages over one and five minutes, at the start.
   let loadAverage: [Double]
   let cases: [Case]
 
@@ -14,12 +15,12 @@ struct BenchResult: Codable {
     let chain: [String]
     let format: String
     let width, height, workers: Int
-    /// In each round.
+    /// Measured frames in each round.
     let frames: UInt64
     let framesPerSecond: Rounds
     /// CPU time of all threads, per frame.
     let cpuMicroseconds: Rounds
-    /// `nil` where they are not counted.
+    /// `nil` if allocations cannot be counted.
     let allocationsPerFrame: Double?
     let steps: [Step]
     let disturbance: [BenchDisturbance]
@@ -63,10 +64,10 @@ struct BenchResult: Codable {
     case loadAverage = "load_average"
   }
 
-  /// A larger file is none of ours.
+  /// Largest file that is read, in bytes. No result is larger.
   private static let mostBytes = 64 << 20
 
-  /// Throws where `path` is no result.
+  /// Throws if the file is not a result.
   static func read(_ path: String) throws(RunError) -> BenchResult {
     func refusal(_ reason: String) -> RunError {
       RunError(.usage, "--against \(path): \(reason); give what `bench --json` wrote")

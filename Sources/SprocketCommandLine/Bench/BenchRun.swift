@@ -1,19 +1,19 @@
 internal import Sprocket
 
-/// One case while it is measured.
+/// One case and its measured rounds.
 struct BenchCase {
   let chain: [StageChoice]
   let clip: BenchClip
   let workers: Int
-  /// In a round, those for warming up left out.
+  /// Measured frames of a round; those of the warm-up are not counted.
   var frames: UInt64
   var rounds: [BenchRound] = []
 
-  /// Frames of each round that are not measured: until then each slot's memory has been touched, and
-  /// instructions and data are in the caches. More take longer.
+  /// Unmeasured frames at the start of each round: they touch the memory of every slot and fill the caches.
+  /// Larger: rounds take longer.
   static let warmUp: UInt64 = 30
 
-  /// Throws where the chain does not take these frames.
+  /// Throws if the chain does not accept the clip's frames.
   init(_ chain: [StageChoice], _ clip: BenchClip, workers: Int, frames: UInt64) throws(RunError) {
     self.chain = chain
     self.clip = clip
@@ -28,7 +28,7 @@ struct BenchCase {
     return try Engine(source: source, stages: chain, sinks: [NullSink()], options: options)
   }
 
-  /// A run of the engine; `nil` where a signal ended it.
+  /// Runs the engine once; `nil` if a signal ended the run.
   func measure(_ signals: inout StopSignals) throws(RunError) -> BenchRound? {
     let source = BenchSource(clip, warmUp: Self.warmUp, frames: frames)
     let engine = try engine(source)
@@ -49,7 +49,7 @@ struct BenchCase {
       height: format.height, workers: workers, frames: frames,
       framesPerSecond: Rounds(rounds.map(\.framesPerSecond)),
       cpuMicroseconds: Rounds(rounds.map(\.cpuMicroseconds)),
-      // The least: now and then a thread makes a type's metadata.
+      // The minimum: in some rounds a thread also makes a type's metadata, which allocates.
       allocationsPerFrame: countsAllocations ? rounds.map(\.allocationsPerFrame).min() : nil,
       steps: first.steps.indices.map(result(of:)), disturbance: rounds.map(\.disturbance))
   }
@@ -65,7 +65,7 @@ struct BenchCase {
   }
 }
 
-/// What one run has shown.
+/// Measurements of one run.
 struct BenchRound {
   let steps: [(touched: TouchedBytes, duration: DurationSummary)]
   let seconds, framesPerSecond, cpuMicroseconds, allocationsPerFrame: Double
@@ -89,7 +89,7 @@ struct BenchRound {
 }
 
 extension Engine {
-  /// Starts, and waits for the end. False where a signal asked for that.
+  /// Starts the run and waits until it ends. Returns false if a signal asked it to stop.
   func finish(_ signals: inout StopSignals) throws(RunError) -> Bool {
     try start()
     var isStopped = false
@@ -104,7 +104,7 @@ extension Engine {
 }
 
 extension StageChoice {
-  /// As `--stage` has it, settings by name.
+  /// The stage as `--stage` spells it, with settings sorted by name.
   var text: String {
     let settings = values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
     return plugin.name + (settings.isEmpty ? "" : ":" + settings.joined(separator: ","))

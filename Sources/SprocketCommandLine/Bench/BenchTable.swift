@@ -1,6 +1,6 @@
 internal import Sprocket
 
-/// A result for people.
+/// A result as text.
 struct BenchTable {
   let result: BenchResult
 
@@ -41,7 +41,7 @@ struct BenchTable {
   private func percent(_ share: Double) -> String { "\(fixed(share * 100, 1)) %" }
   private func kilobytes(_ bytes: Int) -> String { fixed(Double(bytes) / 1000, 1) }
 
-  /// That the machine was not idle, if so.
+  /// A warning if the machine was not idle; else empty.
   var disturbances: [String] {
     let all = result.cases.flatMap(\.disturbance)
     let told = all.filter(\.isTold)
@@ -94,7 +94,8 @@ struct BenchTable {
     return lines + told
   }
 
-  /// `nil` where nothing has changed. By CPU time, which other programs disturb less.
+  /// The line for one step; `nil` if it has not changed. CPU time decides, because other programs disturb it
+  /// less.
   private func line(_ pair: Pair) -> String? {
     let used = Comparison(pair.earlier.cpuMicroseconds, pair.now.cpuMicroseconds)
     let passed = Comparison(pair.earlier.wallMicroseconds, pair.now.wallMicroseconds)

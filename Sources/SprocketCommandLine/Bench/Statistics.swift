@@ -1,9 +1,9 @@
-/// What was measured of one thing in each round. The median and the spread say what it usually is, and
-/// leave out rounds in which another program was in the way.
+/// One quantity, measured once per round. Median and quartiles are used because they ignore the few rounds
+/// that other programs disturbed.
 struct Rounds: Codable {
   let rounds: [Double]
   let median: Double
-  /// Distance of the quartiles, as a share of the median: half of the rounds lie within it.
+  /// Interquartile range as a fraction of the median.
   let spread: Double
 
   init(_ values: [Double]) {
@@ -14,9 +14,9 @@ struct Rounds: Codable {
     spread = median > 0 ? distance / median : 0
   }
 
-  /// Standard error of the median, as a share of it: 1.2533 standard deviations over the root of the number
-  /// (normal noise), where the deviation is 1.4826 times the median distance from the median, which rounds
-  /// that another program disturbed hardly change (Rousseeuw and Croux, 1993).
+  /// Standard error of the median, as a fraction of it: 1.2533 standard deviations divided by the root of the
+  /// number of rounds (for normal noise). The standard deviation is estimated as 1.4826 times the median
+  /// absolute deviation, which disturbed rounds hardly change (Rousseeuw and Croux, 1993).
   var error: Double {
     guard median > 0, !rounds.isEmpty else { return 0 }
     let distances = rounds.map { abs($0 - median) }.sorted()
@@ -24,7 +24,7 @@ struct Rounds: Codable {
     return 1.2533 * deviation / Double(rounds.count).squareRoot()
   }
 
-  /// Between two neighbours, in proportion; 0 of nothing.
+  /// Linear interpolation between the two nearest values; 0 if there is none.
   private static func quantile(_ share: Double, _ sorted: [Double]) -> Double {
     guard let last = sorted.last else { return 0 }
     let place = share * Double(sorted.count - 1)
@@ -34,28 +34,28 @@ struct Rounds: Codable {
   }
 }
 
-/// Whether two results of one thing differ by more than chance and the machine explain.
+/// Whether two measurements of one quantity differ by more than noise.
 struct Comparison {
   enum Verdict: String {
     case same, more, less
-    /// The error is not known.
+    /// Too few rounds to estimate the error.
     case tooFewRounds
   }
 
-  /// Share by which the median has grown.
+  /// Relative change of the median.
   let change: Double
   let verdict: Verdict
 
-  /// Least change that is told, as a share. Another layout of the same code in memory and another hour of the
-  /// same machine make some percent by themselves (Mytkowicz et al., "Producing wrong data without doing
-  /// anything obviously wrong", 2009). A larger value misses more, a smaller one tells of noise.
+  /// Smallest relative change that is reported. The layout of the same code in memory, and the same machine
+  /// an hour later, make a few percent of difference (Mytkowicz et al., "Producing wrong data without doing
+  /// anything obviously wrong", 2009). Larger: misses more; smaller: reports noise.
   static let leastChange = 0.05
-  /// Least change that is told, in standard errors, which are themselves estimated from few rounds. Of 20,000
-  /// simulated pairs of 10 rounds that differed by noise alone, of 1.5 to 10 %, at most 0.3 % were told; of
-  /// pairs 10 % apart, with 1.5 % of noise and a tenth of the rounds disturbed, 0.6 % were missed. With 3
-  /// it was 1.5 % and 0.2 %.
+  /// Smallest change that is reported, in standard errors. The errors are themselves estimated from few
+  /// rounds. In 20,000 simulated pairs of 10 rounds that differed by noise alone (1.5 to 10 %), at most 0.3 %
+  /// were reported; of pairs that differed by 10 %, with 1.5 % of noise and a tenth of the rounds disturbed,
+  /// 0.6 % were missed. With 3 errors it was 1.5 % and 0.2 %.
   static let leastErrors = 4.0
-  /// With fewer rounds the error is known too badly.
+  /// Fewest rounds for a comparison. With fewer the error is estimated too poorly.
   static let leastRounds = 10
 
   init(_ earlier: Rounds, _ now: Rounds) {

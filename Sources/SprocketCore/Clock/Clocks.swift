@@ -17,14 +17,14 @@ package func processCPUTime() -> Int64 { time(of: CLOCK_PROCESS_CPUTIME_ID) }
 /// CPU time that the calling thread has used. Unlike the other clocks this one costs a system call.
 package func threadCPUTime() -> Int64 { time(of: CLOCK_THREAD_CPUTIME_ID) }
 
-/// Sleeps until then on the monotonic clock, or until a signal comes.
+/// Sleeps until a time of the monotonic clock, or until a signal arrives.
 package func sleep(until nanoseconds: Int64) {
   var time = timespec(
     tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
   unsafe _ = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil)
 }
 
-/// 0 where there is no such clock.
+/// Time of a clock; 0 if the clock does not exist.
 package func time(of clock: clockid_t) -> Int64 {
   var time = timespec()
   unsafe clock_gettime(clock, &time)

@@ -104,7 +104,7 @@ public struct ControlChoice: Sendable, Hashable {
 /// bounded: a write that finds it full is refused at once (`nil`), nothing waits. A write completes
 /// with an `Event` that belongs to the first frame that shows it.
 public final class ControlPort: Sendable {
-  /// Writes that may wait for the source at once. Larger: longer bursts are taken.
+  /// Writes that can be queued for the source. Larger: longer bursts of writes are accepted.
   public static let capacity = 64
 
   public struct Write: Sendable, BitwiseCopyable {

@@ -1,34 +1,34 @@
-/// What a control's numbers mean: microseconds, a factor or a fraction, whatever the driver counts in. Both
-/// frames' records and the loops that write use it.
+/// Converts a control's number to microseconds, a factor or a fraction, and back. Frame records and control
+/// loops share these conversions.
 public struct ControlUnit: Sendable {
   public enum Role: String, Sendable {
-    /// How long light is gathered, in microseconds.
+    /// Exposure time in microseconds.
     case exposure
-    /// A linear factor, 1 is the sensor's base.
+    /// Linear gain; 1 is the sensor's base gain.
     case gain
-    /// 0 nearest to 1 furthest.
+    /// Focus position: 0 is nearest, 1 is furthest.
     case lens
   }
 
-  /// A value is the driver's number, less `zero`, times `scale`.
+  /// value = (number - `zero`) * `scale`.
   private let zero: Double
-  /// Of one step of the driver's number, negative where greater numbers are smaller values.
+  /// Negative if a greater number is a smaller value.
   private let scale: Double
   private let control: ControlDescription
-  /// What may be asked for; exposure and gain are above 0. `nil` where the control cannot be changed, or
-  /// nothing that it can have is above 0 and has to be.
+  /// Values that can be set; for exposure and gain only those above 0. `nil` if the control cannot be
+  /// changed, or if none of its exposures or gains is above 0.
   public let range: ClosedRange<Double>?
 
-  /// The unit of a control in that role; `nil` where its numbers have no meaning.
+  /// The conversion for a control in that role; `nil` if its numbers have no known unit.
   ///
-  /// - exposure: a control in microseconds, or in 100 us as `V4L2_CID_EXPOSURE_ABSOLUTE` is. One that
-  ///   counts in lines of an unknown length has none.
-  /// - gain: V4L2 gives it no unit. It is a factor of the default, which is how libcamera takes UVC
-  ///   cameras; without a default above 0, the range is taken to be 1 to 16. A control that says no default
-  ///   is a factor already.
-  /// - lens: the whole range of `V4L2_CID_FOCUS_ABSOLUTE`, whose greatest value is the nearest: "positive
-  ///   values set the focus closer to the camera, negative values towards infinity" (the kernel's "Camera
-  ///   Control Reference").
+  /// - exposure: controls in microseconds or in 100 us (`V4L2_CID_EXPOSURE_ABSOLUTE`). A control in lines of
+  ///   unknown length has no unit.
+  /// - gain: V4L2 defines no unit. The value is the factor to the control's default, as libcamera does for
+  ///   UVC cameras. If the default is 0 or less, the range is taken as 1 to 16. A control without a default
+  ///   is taken as a factor already.
+  /// - lens: a fraction of the control's range. The greatest number of `V4L2_CID_FOCUS_ABSOLUTE` is the
+  ///   nearest focus: "positive values set the focus closer to the camera, negative values towards infinity"
+  ///   (the kernel's "Camera Control Reference"). A control named `lens` counts in the other direction.
   public init?(_ role: Role, of control: ControlDescription) {
     let span = control.maximum - control.minimum
     switch role {
@@ -64,10 +64,10 @@ public struct ControlUnit: Sendable {
     return first > 0 && first <= most ? first...most : nil
   }
 
-  /// What the driver's number means; also of a number outside the range.
+  /// The value of a number, also of one outside the range.
   public func value(of number: Double) -> Double { (number - zero) * scale }
 
-  /// The driver's number that is nearest to a value, within `range`.
+  /// The control's number nearest to a value, within `range`.
   public func number(of value: Double) -> Double {
     let wanted = range.map { min(max(value, $0.lowerBound), $0.upperBound) } ?? value
     let exact = wanted / scale + zero
@@ -77,11 +77,10 @@ public struct ControlUnit: Sendable {
     return control.minimum + min(max(steps, 0), most) * control.step
   }
 
-  /// The nearest value that the source can have.
+  /// The supported value nearest to `value`.
   public func nearest(to value: Double) -> Double { self.value(of: number(of: value)) }
 
-  /// The greatest value that the source can have and that is not above `value`; its least where there is
-  /// none.
+  /// The greatest supported value that is not above `value`; the least supported value if there is none.
   public func nearest(notAbove value: Double) -> Double {
     let found = nearest(to: value)
     guard found > value, control.step > 0 else { return found }

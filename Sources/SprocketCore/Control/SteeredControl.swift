@@ -21,8 +21,8 @@ public struct SteeredControl: Sendable {
     var value: Double
   }
 
-  /// Writes that may be without an answer; of more, the oldest are forgotten. Larger: answers are matched
-  /// after longer delays. As many as a `ControlPort` holds.
+  /// Unanswered writes that are remembered; the oldest is forgotten first. Larger: answers are matched after
+  /// longer delays. Equal to the capacity of a `ControlPort`.
   static let capacity = 64
 
   public let role: Role
@@ -40,8 +40,8 @@ public struct SteeredControl: Sendable {
   /// Frames from the latest write that was answered to its answer.
   public private(set) var delay: Int?
 
-  /// The control of that role; `nil` where the source has none, or none whose numbers have a meaning and can
-  /// be changed (see `ControlUnit`).
+  /// The control in that role; `nil` if the source has none that can be changed and has a known unit (see
+  /// `ControlUnit`).
   public init?(_ role: Role, on port: ControlPort) {
     guard let found = Self.names(of: role).lazy.compactMap({ port.control($0) }).first else {
       return nil
@@ -65,7 +65,7 @@ public struct SteeredControl: Sendable {
     }
   }
 
-  /// As `ControlUnit`.
+  /// See `ControlUnit`.
   public func nearest(to value: Double) -> Double { unit.nearest(to: value) }
   public func nearest(notAbove value: Double) -> Double { unit.nearest(notAbove: value) }
 

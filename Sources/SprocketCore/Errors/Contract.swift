@@ -12,7 +12,8 @@ internal import Synchronization
 @inline(never)
 public func contractBroken(_ sentence: String) -> Never {
   let code = RunningCode.current.map { "\($0): " } ?? ""
-  // Workers of one lane make the same mistake at the same time: the first tells it, and ends the program.
+  // Several workers of a lane may break the contract at the same time. Only the first reports it and ends the
+  // program.
   if isBroken.exchange(true, ordering: .relaxed) { sleep(1) } else { tell("\(code)\(sentence)\n") }
   abort()
 }

@@ -48,38 +48,39 @@ public struct VersionStorage: BitwiseCopyable {
   public init() {}
 }
 
-/// One of a slot's records: the source's, or the copy that a lane works on.
+/// Identifies one of a slot's records: the source's, or a lane's copy.
 public struct RecordIndex: Sendable, Hashable, BitwiseCopyable {
   @usableFromInline let place: Int
 
-  /// The record behind that many lanes.
+  /// The record after `count` lanes.
   init(behindLanes count: Int) { place = count }
 
   public static let source = RecordIndex(behindLanes: 0)
   public static func lane(_ index: Int) -> RecordIndex { RecordIndex(behindLanes: index + 1) }
 
-  /// The lane whose copy it is; `nil` for the source's.
+  /// The lane that owns this copy; `nil` for the source's record.
   public var lane: Int? { place == 0 ? nil : place - 1 }
-  /// What the one before, source or lane, sealed. Not to be asked of the source's.
+  /// The record before this one, which the previous lane or the source sealed. Not valid for the source's
+  /// record.
   var previous: RecordIndex { RecordIndex(behindLanes: place - 1) }
 }
 
-/// One of the versions of a frame's pixels.
+/// Identifies one version of a frame's pixels.
 public struct VersionIndex: Sendable, Hashable, BitwiseCopyable, ExpressibleByIntegerLiteral {
   public let place: Int
 
   public init(_ place: Int) { self.place = place }
   public init(integerLiteral place: Int) { self.place = place }
 
-  /// As the frame was unpacked.
+  /// The pixels as unpacked.
   public static let unpacked = VersionIndex(0)
-  /// What a stage that reads this one may write.
+  /// The version that a stage reading this one writes.
   public var next: VersionIndex { VersionIndex(place + 1) }
-  /// What a stage read that wrote this one.
+  /// The version that the stage writing this one reads.
   public var previous: VersionIndex { VersionIndex(place - 1) }
 }
 
-// By address, as `pointee`: a coroutine would allocate in a debug build.
+// Address accessors, as `pointee` has: a coroutine accessor would allocate in a debug build.
 extension UnsafeMutablePointer where Pointee == FrameRecord {
   public subscript(index: RecordIndex) -> FrameRecord {
     @inlinable unsafeAddress { unsafe UnsafePointer(self + index.place) }

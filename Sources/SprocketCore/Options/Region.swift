@@ -1,6 +1,6 @@
-// Parts of a picture that a setting names.
+// Regions and points of a picture, as settings.
 
-/// A rectangle in fractions of the picture, 0/0 top left: spelled `x/y/width/height`.
+/// A rectangle in fractions of the picture, origin at the top left: spelled `x/y/width/height`.
 public struct Region: Sendable, Hashable, SettingValue {
   public var x: Double
   public var y: Double
@@ -29,7 +29,7 @@ public struct Region: Sendable, Hashable, SettingValue {
   }
   public static var allowed: String { "x/y/width/height in fractions of the picture, 0 to 1" }
 
-  /// The pixels that lie in the region of a `width` by `height` picture; never empty.
+  /// The region in pixels of a `width` by `height` picture; at least one pixel.
   public func pixels(width: Int, height: Int) -> (columns: Range<Int>, rows: Range<Int>) {
     func span(_ start: Double, _ length: Double, _ count: Int) -> Range<Int> {
       let first = min(Int((start * Double(count)).rounded()), count - 1)
@@ -40,7 +40,7 @@ public struct Region: Sendable, Hashable, SettingValue {
   }
 }
 
-/// A place in fractions of the picture, 0/0 top left, 1/1 bottom right: spelled `x/y`.
+/// A point in fractions of the picture, 0/0 top left, 1/1 bottom right: spelled `x/y`.
 public struct Point: Sendable, Hashable, SettingValue {
   public var x: Double
   public var y: Double

@@ -6,7 +6,7 @@ public struct Setting<Owner>: Sendable {
   public let unit: String
   /// What is allowed, as a person would say it: `0 to 1`, `true or false`.
   public let allowed: String
-  /// The words to choose from, where there are only a few; else empty.
+  /// The allowed words, if only certain words are allowed; else empty.
   public let choices: [String]
   /// One line.
   public let text: String
@@ -76,7 +76,7 @@ public protocol SettingValue: Sendable {
   var settingText: String { get }
   /// What may be typed, as a person would say it.
   static var allowed: String { get }
-  /// The words to choose from, where there are only a few; else empty, which is the default.
+  /// The allowed words, if only certain words are allowed; empty by default.
   static var choices: [String] { get }
 }
 

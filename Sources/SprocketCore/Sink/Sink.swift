@@ -7,8 +7,8 @@
 public protocol Sink: AnyObject {
   /// The key in the summary.
   var name: String { get }
-  /// Sinks that belong to this one and follow it in the run, such as one at the chain's end for a sink that
-  /// taps the source. The engine adds them.
+  /// Additional sinks that this one needs, such as one that also records the end of the chain. The engine
+  /// adds them to the run.
   var companions: [any Sink] { get }
   func configure(_ setup: inout SinkSetup) throws(RunError)
   /// Chooses frames, for a sink that wants some only; `nil` for one that wants all.
@@ -35,11 +35,11 @@ public protocol Sink: AnyObject {
   func seal(_ ledger: Ledger) throws(RunError)
   /// Sentences for the user about what was written, such as a renamed file; read after `finish`.
   var notes: [String] { get }
-  /// Asks a `write` that is waiting to return soon: the run is ending without it. Unlike the other calls it
-  /// comes on any thread, at any time, and also where the run is never started.
+  /// Asks a waiting `write` to return soon, because the run ends without it. Unlike the other calls it may
+  /// come on any thread, at any time, also if the run is never started.
   func interrupt()
-  /// Whether it leaves a result: a file, a stream that somebody reads, a digest. A run with such sinks ends
-  /// when all of them have ended.
+  /// Whether the sink produces a result of its own: a file, a stream with a reader, a digest. A run that has
+  /// such sinks ends when all of them have ended.
   var lasts: Bool { get }
 }
 
@@ -95,14 +95,14 @@ public protocol Packer: AnyObject {
   func pack(_ frame: borrowing FrameView, into bytes: inout MutableSpan<UInt8>) -> Int?
 }
 
-/// What a sink declares and learns in `configure`.
+/// Requests of a sink in `configure`, and what it learns about the stream.
 public struct SinkSetup {
   /// Frames as they leave the chain.
   public let format: FrameFormat
   public let epoch: UInt32
   /// The source as it is in this epoch.
   public let source: SourceDescription
-  /// No stage writes pixels: `.encoded` is the same picture as at the chain's end.
+  /// True if no stage writes pixels, so that `.encoded` shows the same picture as the end of the chain.
   public let isUntouched: Bool
   /// The reports that frames carry, in the chain's order.
   public let reports: [ReportLayout]

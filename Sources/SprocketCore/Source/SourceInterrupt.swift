@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Asks a source that is at work on its own thread to come to an end. Set from any thread, for good.
+/// Tells a source that is working on its own thread to end. It can be set from any thread, and stays set.
 package final class SourceInterrupt: Sendable {
   private let flag = Atomic<Bool>(false)
 
@@ -12,12 +12,12 @@ package final class SourceInterrupt: Sendable {
 }
 
 extension SourceInterrupt {
-  /// How long a source that waits does not look whether it was interrupted, in nanoseconds; longer
-  /// delays the end of a run.
+  /// Longest time between two checks of the interrupt while a source waits, in nanoseconds. Larger: a run
+  /// ends later.
   package static let attention: Int64 = 20_000_000
 
-  /// Waits until `due` on the monotonic clock, but no more than `timeout` nanoseconds, and not when this
-  /// is set; returns whether it is time.
+  /// Waits until `due` on the monotonic clock, at most `timeout` nanoseconds, and returns early if this is
+  /// set. Returns true if `due` has been reached.
   package func wait(until due: Int64, timeout: Int64) -> Bool {
     let limit = monotonicNow().clampedSum(timeout)
     while true {

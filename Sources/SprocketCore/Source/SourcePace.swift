@@ -1,13 +1,14 @@
-/// How fast a source that could deliver everything at once does so.
+/// Speed of a source that does not depend on a clock, such as a file.
 public enum SourcePace: String, Sendable, CaseIterable, SettingValue {
-  /// As fast as frames are taken; none is ever lost.
+  /// As fast as the chain takes frames. No frame is lost.
   case fast
-  /// Each when it is due: the source is live, and what nobody takes in time is lost.
+  /// Each frame at its own time: the source is live, and frames that the chain does not take in time are
+  /// lost.
   case real
 }
 
 extension Int64 {
-  /// The sum, or the number nearest to it that there is: files and settings may ask for any time.
+  /// The sum, clamped to the range of `Int64`: files and settings may contain any time.
   package func clampedSum(_ other: Int64) -> Int64 {
     let (sum, overflow) = addingReportingOverflow(other)
     return overflow ? (other < 0 ? .min : .max) : sum

@@ -7,9 +7,9 @@ import Synchronization
 /// at most 25 % above the truth. Any worker may record: every word is an atomic of its own, and a
 /// reading that is one frame old does no harm.
 public final class Remaining: Sendable {
-  /// Latest frames that the percentile is taken of. Larger: steadier, slower to follow. 4 s at 60 frames/s.
+  /// Number of latest frames in the percentile. Larger: steadier, slower to follow. 4 s at 60 frames/s.
   static let window: UInt64 = 256
-  /// Classes of durations. Larger: longer durations are told apart; 96 reach to minutes.
+  /// Number of histogram classes. Larger: longer durations can be distinguished; 96 reach to minutes.
   static let classes = 96
 
   /// Classes plus one; 0 where nothing has been recorded yet.

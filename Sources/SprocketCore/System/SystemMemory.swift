@@ -46,7 +46,7 @@ package struct SystemMemory {
     return Int(limit.rlim_cur)
   }
 
-  /// A number of bytes as people write it, to two digits and more.
+  /// A number of bytes in a common unit, with at least two digits.
   package static func text(_ bytes: Int) -> String {
     let units: [(shift: Int, name: String)] = [(30, "GB"), (20, "MB"), (10, "kB")]
     guard let unit = units.first(where: { bytes >> $0.shift >= 10 || $0.shift == 10 }) else {

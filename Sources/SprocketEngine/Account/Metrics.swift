@@ -33,7 +33,7 @@ struct DurationHistogram {
       buckets: buckets)
   }
 
-  /// Those that hold something, the shortest durations first.
+  /// Buckets that are not empty, the shortest durations first.
   private var buckets: [DurationBucket] {
     histogram.recordedValues().map { found in
       let longest = Double(histogram.highestEquivalentForValue(found.value))
@@ -86,19 +86,19 @@ public struct DurationSummary: Sendable, Hashable {
   /// frame of each epoch. Durations are wall clock, in which a thread may also have waited for a core.
   public var cpu = 0.0
   /// The whole distribution, the shortest durations first. A percentile is `longest` of the first bucket at
-  /// which the counts add up to that share of `count`.
+  /// which the sum of the counts reaches that share of `count`.
   public var buckets: [DurationBucket] = []
 }
 
-/// How many durations lay within 1 % of each other.
+/// A bucket: the number of durations within 1 % of each other.
 public struct DurationBucket: Sendable, Hashable {
-  /// In microseconds.
+  /// Longest duration of the bucket, in microseconds.
   public var longest: Double
   public var count: UInt64
 }
 
 extension DurationSummary {
-  /// The distribution of several runs.
+  /// Combines the distributions of several runs.
   package static func merged(_ summaries: [DurationSummary]) -> [DurationBucket] {
     var counts: [Double: UInt64] = [:]
     for bucket in summaries.flatMap(\.buckets) {
@@ -111,7 +111,7 @@ extension DurationSummary {
 }
 
 extension [DurationBucket] {
-  /// The duration that so many percent do not exceed; 0 of nothing.
+  /// The duration that `percent` of all do not exceed; 0 if there is none.
   package func percentile(_ percent: Double) -> Double {
     let count = reduce(0) { $0 + $1.count }
     var seen: UInt64 = 0
@@ -145,7 +145,7 @@ final class LiveCounters: Sendable {
   /// By value on the fate tape: frames of which source or chain decided.
   let decided = (0..<FateTape.valueCount).map { _ in Cell() }
   let delivered: [Cell]
-  /// Events that a stage or sink did not receive.
+  /// Events that a stage or sink missed.
   let droppedEvents = Cell()
 
   init(sinks: Int) { delivered = (0..<sinks).map { _ in Cell() } }

@@ -1,7 +1,7 @@
 internal import SprocketCore
 
-/// What a step reads and writes of each frame, by what stages declared: each plane counts once, however often
-/// it is looked at. Neighbours are not counted.
+/// Bytes that a step reads and writes per frame, from the declarations of the stages. A plane counts once,
+/// even if it is read several times. Neighbouring frames are not counted.
 package struct TouchedBytes: Sendable {
   package let step: String
   package var read = 0
@@ -9,15 +9,15 @@ package struct TouchedBytes: Sendable {
 }
 
 extension Engine {
-  /// In the chain's order, for unpacking and the stages. `source`: bytes of a frame as the source delivers
-  /// it. Before the run is started.
+  /// One entry for unpacking and one per stage, in the chain's order. `source`: bytes of a frame as
+  /// delivered. Call before the run is started.
   package func touchedBytes(source: Int) -> [TouchedBytes] {
     epoch.plan.lanes.flatMap(\.steps).compactMap { step in
       var touched = TouchedBytes(step: step.name(stages))
       switch step {
       case .unpack:
         touched.written = own(epoch.plan.versions[0])
-        // Planes that are used where they lie are not read.
+        // Planes that are used in the source's memory are not copied.
         touched.read = touched.written > 0 ? source : 0
       case .stage(let index): count(stages[index], index, source: source, &touched)
       case .select, .pack, .packSource: return nil
@@ -41,7 +41,7 @@ extension Engine {
       + bytes(of: written.parts.intersection(ownLuma(written)), written.format)
   }
 
-  /// Planes that are copied into a version's own memory.
+  /// Planes that are copied into the version's own memory.
   private func own(_ version: ChainPlan.Version) -> Int {
     var parts = version.parts.intersection(ownLuma(version))
     if version.parts.contains(.image), !version.borrowsImage { parts.formUnion(.image) }

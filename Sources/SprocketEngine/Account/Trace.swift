@@ -1,24 +1,24 @@
 public import SprocketCore
 internal import Synchronization
 
-/// A step of a thread on one frame.
+/// The time that a thread spent on one step of one frame.
 public struct TraceSlice: Sendable {
-  /// On the monotonic clock, in nanoseconds.
+  /// Nanoseconds of the monotonic clock.
   public let start: Int64
   public let end: Int64
   /// The frame's running number.
   public let frame: UInt64
   /// Index in `Trace.steps`.
   public let step: UInt16
-  /// Where the frame ended here.
+  /// Fate of a frame that ended in this step; `nil` for others.
   public let fate: Fate?
 }
 
-/// The slices of one thread; of a lane's worker over all epochs. It keeps the latest `limit` of them, in
-/// memory that is allocated when it is made.
+/// The slices of one thread; for a worker of a lane, of all epochs. Keeps the latest `limit` slices in memory
+/// that is allocated in `init`.
 ///
-/// Unchecked: `slices` and `count` belong to the thread between `begin` and `end`, and to the reader after
-/// that.
+/// Unchecked: between `begin` and `end` only the thread uses `slices` and `count`; afterwards only the reader
+/// does.
 public final class TraceThread: @unchecked Sendable {
   public let name: String
   private var kept: [TraceSlice]
@@ -33,10 +33,10 @@ public final class TraceThread: @unchecked Sendable {
 
   static func bytes(limit: Int) -> Int { limit * MemoryLayout<TraceSlice>.stride }
 
-  /// The thread that has the slices begins.
+  /// Called when the thread starts in an epoch.
   func begin() { isRunning.store(true, ordering: .relaxed) }
 
-  /// It adds no more in this epoch.
+  /// Called when the thread has added its last slice of the epoch.
   func end() { isRunning.store(false, ordering: .releasing) }
 
   func add(_ step: UInt16, frame: UInt64, from start: Int64, to end: Int64, fate: Fate? = nil) {
@@ -45,7 +45,7 @@ public final class TraceThread: @unchecked Sendable {
     count += 1
   }
 
-  /// What is kept, in the order of the ends; `nil` of a thread that is stuck.
+  /// The kept slices in the order of their ends; `nil` if the thread is stuck.
   public var slices: [TraceSlice]? {
     guard !isRunning.load(ordering: .acquiring) else { return nil }
     guard count > kept.count else { return Array(kept[..<count]) }
@@ -53,27 +53,27 @@ public final class TraceThread: @unchecked Sendable {
     return Array(kept[oldest...] + kept[..<oldest])
   }
 
-  /// Slices that came before those that are kept; 0 of a thread that is stuck.
+  /// Number of older slices that were overwritten; 0 if the thread is stuck.
   public var missing: Int {
     isRunning.load(ordering: .acquiring) ? 0 : max(0, count - kept.count)
   }
 }
 
-/// What each thread of a run did to each frame, of `RunOptions.traceLimit`.
+/// The steps of every thread of a run, kept if `RunOptions.traceLimit` is set.
 public final class Trace: Sendable {
-  /// Slices that are kept of each thread.
+  /// Slices kept per thread.
   public let limit: Int
   private let state = Mutex<(steps: [String], threads: [TraceThread])>(([], []))
 
   init(limit: Int) { self.limit = limit }
 
-  /// The source, then lanes and sinks as they began.
+  /// The source's thread first, then lanes and sinks in the order in which they started.
   public var threads: [TraceThread] { state.withLock { $0.threads } }
 
   /// Names of steps.
   public var steps: [String] { state.withLock { $0.steps } }
 
-  /// The thread of that name, which a later epoch may have again. Allocates where it is new.
+  /// Finds or makes the thread with that name; a later epoch uses the same one. Allocates if it is new.
   func thread(_ name: String) -> TraceThread {
     state.withLock { state in
       if let found = state.threads.first(where: { $0.name == name }) { return found }
@@ -91,7 +91,7 @@ public final class Trace: Sendable {
     }
   }
 
-  /// What the slices take in memory once threads of these names are among them.
+  /// Bytes of all slices after threads with these names were added.
   func bytes(adding names: [String]) -> Int {
     let known = threads.map(\.name)
     let count = known.count + names.count { !known.contains($0) }
@@ -99,11 +99,11 @@ public final class Trace: Sendable {
   }
 }
 
-/// What is measured of a worker's steps: one place for the summary's durations and the trace's slices.
+/// Measures a worker's steps, for the summary's durations and for the trace.
 struct StepMeter {
-  /// By step.
+  /// One per step.
   private(set) var timers: [DurationHistogram]
-  /// By step: CPU time of the frames that were sampled.
+  /// One per step: CPU time of sampled frames.
   private(set) var processor: [CPUSample]
   let thread: TraceThread?
   private let steps: [UInt16]
@@ -118,7 +118,7 @@ struct StepMeter {
     self.thread = trace?.thread(thread)
   }
 
-  /// `fate` where the frame was dropped in the step.
+  /// `fate` is set if the frame was dropped in this step.
   mutating func record(
     _ index: Int, frame: UInt64, from start: Int64, to end: Int64, fate: Fate?
   ) {
@@ -126,23 +126,23 @@ struct StepMeter {
     thread?.add(steps[index], frame: frame, from: start, to: end, fate: fate)
   }
 
-  /// Whether the CPU time of a frame is to be measured.
+  /// Whether the CPU time of this frame is measured.
   func samples(_ sequence: UInt64) -> Bool {
     sequence >= warmUp && CPUSample.samples(sequence - warmUp)
   }
 
-  /// Returns what the thread has used by now; `start` is what it had before the step.
+  /// Records CPU time since `start`. Returns the thread's CPU time now.
   mutating func sample(_ index: Int, since start: Int64) -> Int64 {
     processor[index].record(since: start)
   }
 }
 
-/// The slices of the source's thread, one behind the other. Looks at the clock only where the run is traced.
+/// The slices of the source's thread, without gaps between them. Reads the clock only in a traced run.
 struct SourceTracer {
   enum Step: Int {
-    /// Offline the source waits for the chain to have room, then for a frame.
+    /// Offline, the source waits for room in the chain, then for a frame.
     case room, frame
-    /// What becomes of the frame; without room, live, it is discarded.
+    /// The frame is delivered; if the chain has no room in a live run, it is discarded.
     case deliver, discard
   }
 
@@ -166,7 +166,7 @@ struct SourceTracer {
 
   func end() { thread?.end() }
 
-  /// Adds what was done since the slice before, up to `now`.
+  /// Adds a slice from the end of the previous one to `now`.
   mutating func add(
     _ step: Step, frame: UInt64, now: Int64? = nil, fate: Fate? = nil
   ) {

@@ -1,7 +1,8 @@
 internal import SprocketCore
 internal import SprocketRing
 
-/// The place in the log of events of one reader: a stage of the order `.sequence`, or a sink. It outlives
+/// A reader's position in the log of events. A reader is a stage of the order `.sequence`, or a sink. It
+/// outlives
 /// epochs.
 ///
 /// Keeps of the contract of events (e1 to e4, as the tests are named):
@@ -14,7 +15,7 @@ internal import SprocketRing
 ///
 /// Allocates nothing after `init`.
 struct EventReader {
-  /// The events received with the latest frame.
+  /// Events received with the latest frame.
   private(set) var received: [Event] = []
   /// The entry of the log that comes next.
   private var next: UInt64 = 0

@@ -200,7 +200,7 @@ final class LaneWorker: @unchecked Sendable {
     }
   }
 
-  /// The events since the frame that the stage got before this one.
+  /// Events since the previous frame that the stage received.
   private func receiveEvents(_ instance: StageInstance, _ end: UInt64) -> [Event]? {
     let missed = instance.events?.receive(epoch.shared.events, below: end) ?? 0
     if missed > 0 { epoch.shared.counters.droppedEvents.add(missed) }

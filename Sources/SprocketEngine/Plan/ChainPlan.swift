@@ -31,7 +31,7 @@ struct ChainPlan {
     /// Follows the source, and not the lane before it.
     var followsSource = false
 
-    /// What the trace calls a worker's thread.
+    /// Name of a worker's thread in the trace.
     func threadName(worker: Int, _ stages: [ChainStage]) -> String {
       let names = steps.map { $0.name(stages) }.joined(separator: "+")
       return workers > 1 ? "\(names) \(worker + 1)" : names
@@ -167,7 +167,7 @@ struct ChainPlan {
     }
   }
 
-  /// The copy of the record that a lane reads.
+  /// The copy of the record that a lane uses.
   func upstream(ofLane index: Int) -> RecordIndex {
     lanes[index].followsSource || index == 0 ? .source : .lane(index - 1)
   }
@@ -206,7 +206,7 @@ struct ChainPlan {
     return last.map { .lane($0) } ?? .source
   }
 
-  /// The pixels at the chain's end.
+  /// The pixel version at the end of the chain.
   var lastVersion: VersionIndex { VersionIndex(versions.count - 1) }
 
   subscript(version: VersionIndex) -> Version { versions[version.place] }
@@ -238,7 +238,7 @@ struct ChainPlan {
 }
 
 extension ChainPlan {
-  /// What the trace calls the threads of an epoch.
+  /// Names of an epoch's threads in the trace.
   func threadNames(_ stages: [ChainStage], _ sinks: [SinkState]) -> [String] {
     let workers = lanes.flatMap { lane in
       (0..<lane.workers).map { lane.threadName(worker: $0, stages) }

@@ -22,9 +22,9 @@ final class FrameMemory: @unchecked Sendable {
   private let mappedBytes: Int
   private let perSlot: UnsafeMutableRawPointer
 
-  /// Bytes to whose multiples all parts of a slot are aligned: a cache line of x86-64 and most ARM.
+  /// Alignment of all parts of a slot, in bytes: a cache line of x86-64 and most ARM processors.
   static let alignment = 64
-  /// Bytes of a page of the kernel on x86-64: what memory is mapped in.
+  /// Page size in bytes on x86-64: memory is mapped in pages.
   static let page = 4096
 
   init(_ layout: SlotLayout, slotCount: Int) throws(RunError) {

@@ -8,7 +8,7 @@ struct MemoryPlan {
   let slotBytes: Int
   /// The same, and address space for worst cases.
   let slotReserve: Int
-  /// What unpackers, packers and the trace allocate for themselves, all of them together.
+  /// Bytes that unpackers, packers and the trace allocate, in total.
   let workerBytes: Int
 
   /// `nil` for what does not fit in an `Int`.

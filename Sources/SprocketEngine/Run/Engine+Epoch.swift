@@ -169,7 +169,7 @@ extension [SinkState] {
 }
 
 extension RingPlan.Upstream {
-  /// The cursor of who seals a frame's record.
+  /// The cursor of the thread that seals this record.
   static func record(_ index: RecordIndex) -> RingPlan.Upstream {
     index.lane.map { .lane($0) } ?? .source
   }

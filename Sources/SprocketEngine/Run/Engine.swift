@@ -69,7 +69,7 @@ public final class Engine: @unchecked Sendable {
     self.makeUnpacker = makeUnpacker
     (stages, reportBytes) = try Self.makeStages(choices, workers: options.workers)
     let sinks = sinks.flatMap { [$0] + $0.companions }
-    // The summary has an entry by each name.
+    // Names are keys in the summary.
     for (index, sink) in sinks.enumerated()
     where sinks[..<index].contains(where: { $0.name == sink.name }) {
       throw RunError(
@@ -134,7 +134,8 @@ public final class Engine: @unchecked Sendable {
   /// A sentence for the user while the run goes on, such as that no frame comes.
   public var notice: String? { shared.notice.withLock { $0 } }
 
-  /// What each thread did to each frame; `nil` before the end, and unless `RunOptions.traceLimit` is set.
+  /// The steps of every thread on every frame; `nil` before the end of the run, and unless
+  /// `RunOptions.traceLimit` is set.
   public var trace: Trace? { isOver.value == 1 ? shared.trace : nil }
 
   public var progress: Progress {

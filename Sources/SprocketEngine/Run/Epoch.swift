@@ -2,10 +2,10 @@ internal import SprocketCore
 internal import SprocketRing
 internal import Synchronization
 
-/// All that one epoch's threads share. Everything here is fixed before they start, or atomic.
+/// State that the threads of an epoch share. It is fixed before they start, or atomic.
 ///
-/// Unchecked: `plan`, `stages` and `sinks` are read only while threads run; what a slot's memory
-/// may be used for, and when, is the ring's contract.
+/// Unchecked: `plan`, `stages` and `sinks` are only read while threads run. The ring's contract says which
+/// thread may use a slot's memory, and when.
 final class Epoch: @unchecked Sendable {
   let index: UInt32
   let source: SourceDescription
@@ -17,18 +17,18 @@ final class Epoch: @unchecked Sendable {
   let memory: FrameMemory
   let shared: RunShared
   let depthLines: [(holder: String, frames: Int)]
-  /// Of the stages that declared a report.
+  /// Reports of the stages that declared one.
   let reports: [ReportLayout]
   /// Running number of the first frame of the epoch, and one past the last.
   let firstNumber: UInt64
   let endNumber = Atomic<UInt64>(0)
   /// The device's sequence number of the first frame.
   let firstSequence = Atomic<UInt64>(0)
-  /// Nothing comes after this epoch: sinks finish.
+  /// This is the last epoch: sinks finish after it.
   let isLast = Atomic<Bool>(false)
-  /// What has not been taken by now is `flushed`, in this epoch alone.
+  /// Frames of this epoch that were not taken yet become `flushed`.
   let flushes = Atomic<Bool>(false)
-  /// A lane is stuck, and no thread waits for it any more.
+  /// A lane is stuck. Other threads no longer wait for it.
   let isAbandoned = Atomic<Bool>(false)
 
   init(

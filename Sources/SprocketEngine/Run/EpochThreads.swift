@@ -14,8 +14,8 @@ final class EpochThreads {
   private var sinks: [SinkState] = []
   private let epoch: Epoch
 
-  /// Nanoseconds that a thread may take to end after a flush, before it is left behind. Larger: slower disks
-  /// are waited for, and a stuck run ends later.
+  /// Nanoseconds that a thread may take to end after a flush. After that the run ends without it. Larger:
+  /// slower disks are waited for, and a stuck run ends later.
   static let graceNanoseconds: Int64 = 2_000_000_000
 
   init(_ epoch: Epoch) { self.epoch = epoch }

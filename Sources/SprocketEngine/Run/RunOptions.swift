@@ -18,10 +18,10 @@ public struct RunOptions: Sendable {
   /// Bytes that frames may take in memory; a run that needs more is refused. `nil`, the default, is three
   /// quarters of what the machine, its control groups and limits leave.
   public var memoryLimit: Int?
-  /// Keeps what each thread did to each frame, for `Engine.trace`: the latest so many slices of each thread,
-  /// 1 or more, of 32 bytes. `nil`, the default, keeps none.
+  /// Slices kept per thread for `Engine.trace`: the latest ones, 1 or more, 32 bytes each. `nil`, the
+  /// default, keeps none.
   public var traceLimit: Int?
-  /// So many first frames are left out of the durations and CPU times of steps: for a benchmark.
+  /// Number of first frames that are not measured in durations and CPU times of steps: for a benchmark.
   package var warmUp: UInt64 = 0
 
   /// A bound for mistakes: more than the cores of a machine serve nobody.

@@ -2,7 +2,7 @@ internal import SprocketCore
 internal import SprocketRing
 internal import Synchronization
 
-/// What all epochs of a run share.
+/// State that all epochs of a run share.
 final class RunShared: Sendable {
   let tape = FateTape()
   let events = EventLog()
@@ -12,14 +12,14 @@ final class RunShared: Sendable {
   /// Number of running sinks with `lasts`.
   private let lastingSinks: Atomic<Int>
   let errors = Mutex<[RunError]>([])
-  /// What happened that is no error, such as a reader that went away.
+  /// Remarks that are not errors, for example that a reader closed its pipe.
   let notes = Mutex<[String]>([])
-  /// What the user should know while the run goes on.
+  /// A message for the user while the run continues.
   let notice = Mutex<String?>(nil)
-  /// `nil` where nothing is traced.
+  /// `nil` if the run is not traced.
   let trace: Trace?
 
-  /// First frames that are not measured.
+  /// Number of first frames that are not measured.
   let warmUp: UInt64
 
   init(sinks: [any Sink], options: RunOptions) {
@@ -35,9 +35,9 @@ final class RunShared: Sendable {
   /// Raises the level; never lowers it.
   func raiseStop(to level: Int) { stopLevel.max(level, ordering: .releasing) }
 
-  /// Writes a frame's fate down, once.
+  /// Records a frame's fate, once per frame.
   func mark(_ number: UInt64, _ entry: TapeEntry) {
-    // Too late only where 65,536 numbers have passed meanwhile: then it counts as it stood.
+    // Fails only if 65,536 later numbers were used meanwhile. The earlier entry was counted then.
     _ = tape.set(number, to: entry.value)
     counters.decided[Int(entry.value)].add()
   }

@@ -1,14 +1,15 @@
 internal import SprocketCore
 internal import Synchronization
 
-/// A sink in a run.
+/// A sink and its state in a run.
 ///
-/// Unchecked: `sink`, `counts`, `latency`, `events` and `hasFailed` belong to the sink's thread while that
-/// has a job, and to the engine before and after.
+/// Unchecked: `sink`, `counts`, `latency`, `events` and `hasFailed` are used by the sink's thread while it
+/// has a job, and by the engine before and after.
 final class SinkState: @unchecked Sendable {
   let index: Int
   let sink: any Sink
-  /// Takes its frames, finishes and seals it: from before the run's start to its end.
+  /// Thread that writes the sink's frames, finishes it and seals it. It exists from before the run's start to
+  /// its end.
   let thread: JobThread
   var setup: SinkSetup?
   /// Offset of this sink's area in a slot's packed memory.
@@ -16,21 +17,21 @@ final class SinkState: @unchecked Sendable {
   var counts = FateCounts()
   var latency = DurationHistogram()
   var events = EventReader()
-  /// What becomes of frames after the sink has failed; `nil` while it works.
+  /// Fate of frames after the sink has failed; `nil` while it works.
   var lossAfterFailure: Fate?
   var hasFailed: Bool { lossAfterFailure != nil }
   var tapsSource: Bool { setup?.tapsSource ?? false }
-  /// The sink buffers, so frames that it has taken may still be lost. `durableCount` tells how many
-  /// cannot.
+  /// Whether the sink buffers frames, so that frames it has taken may still be lost. `durableCount` is the
+  /// number that cannot be lost.
   let buffers: Bool
   var hasFinished = false
-  /// Its thread did not end and still owns `counts`, which must not be read.
+  /// Its thread did not end and still uses `counts`, so others must not read it.
   var isStuck = false
   /// `counts` before `seal`, used if `seal` does not return.
   var sealedCounts: FateCounts?
-  /// The record that it reads; it follows the cursor of the lane whose that is.
+  /// The record that the sink reads. The sink follows the lane that seals this record.
   var tap = RecordIndex.source
-  /// The next running number that has no fate yet.
+  /// The next running number without a fate.
   var nextNumber: UInt64 = 0
 
   init(index: Int, sink: any Sink) throws(RunError) {
@@ -42,7 +43,7 @@ final class SinkState: @unchecked Sendable {
 
   var traceName: String { "sink \(sink.name)" }
 
-  /// It has packers for the lanes to use.
+  /// Whether lanes run packers for this sink.
   var packs: Bool { (setup?.packedCapacity ?? 0) > 0 }
 
   /// Ends a sink after its error, once. Of the frames that it took, the first `durableCount` stay

@@ -171,7 +171,7 @@ final class SourcePump: @unchecked Sendable {
         }
         taking = nil
         noteLoan(epoch, slot: slot, sequence: sequence)
-        // Before others can take it, so that their slices come after this one.
+        // Added before the slot is published, so that slices of other threads on this frame start later.
         tracer.add(.deliver, frame: number, fate: frame.fate)
         hand.producer.publish()
         isFirst = false

@@ -1,4 +1,4 @@
-// The one file that knows threads of the operating system.
+// Threads of the operating system. No other file uses them.
 
 internal import CSprocketSystem
 internal import Glibc
@@ -22,7 +22,7 @@ func peakResidentBytes() -> Int {
   return usage.ru_maxrss * 1024
 }
 
-/// How often threads of this process have been interrupted in favour of another.
+/// Number of times that threads of this process were preempted.
 package func involuntarySwitches() -> Int {
   var usage = rusage()
   unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
@@ -151,9 +151,9 @@ final class EngineThread: Sendable {
     var all = sigset_t()
     var before = sigset_t()
     unsafe sigfillset(&all)
-    // Left to Swift's run-time library, which prints where a program crashed: the signals of a crash, and the
-    // one by which it stops all threads meanwhile. Where they are blocked, it ends by SIGSEGV, and its helper
-    // process never.
+    // Signals that Swift's run-time library handles: those of a crash, and the one that it sends to stop all
+    // threads while it prints the backtrace. If they are blocked, the program ends by SIGSEGV and the helper
+    // process stays.
     for signal in [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP, SIGUSR1] {
       unsafe sigdelset(&all, signal)
     }
@@ -211,9 +211,10 @@ func spinPause() { sprocket_pause() }
 
 func yieldProcessor() { sched_yield() }
 
-/// Keeps the C library from giving each thread a heap, and with it 64 MB of address space, where
-/// `ulimit -v` bounds that. Then threads wait for each other when they allocate, which the engine's own do
-/// not do per frame. For the beginning of a program: it is a setting of the process.
+/// Makes all threads share one heap if `ulimit -v` bounds the address space: the C library gives each thread
+/// a heap of its own otherwise, 64 MB of address space each. Threads then wait for each other when they
+/// allocate; the engine's threads do not allocate per frame. Changes the whole process: call it at the start
+/// of a program.
 package func shareHeapIfLimited() {
   if SystemMemory.addressSpaceLimit() != nil { sprocket_share_heap() }
 }

@@ -15,7 +15,7 @@ internal import SprocketMCAP
 /// `NAME.partial.EXT`.
 public final class DumpSink: Sink {
   public let name = "dump"
-  /// The other half, at the end of the chain.
+  /// The sink that records the end of the chain.
   let fates: DumpFateSink
   public var companions: [any Sink] { [fates] }
   private let file: DumpFile

@@ -31,7 +31,7 @@ struct CameraControls {
     var value: Int64?
     var flags: UInt32
 
-    /// In the unit; NaN where it is not known.
+    /// Value in the control's unit; NaN if it is unknown.
     var known: Float {
       guard let unit, let value, V4L2Control.staysAsWritten(flags) else { return .nan }
       return Float(unit.value(of: Double(value)))

@@ -27,15 +27,15 @@ struct CameraNegotiation {
   /// Rates at a size that lies within a range.
   let rates: (_ fourCC: String, CameraSize) -> CameraRates
 
-  /// Frames/s that is chosen where none is asked for, and assumed of a camera that lists none: the usual rate
+  /// Frames/s that is chosen if none is requested, and assumed for a camera that lists none: the usual rate
   /// of cameras.
   static let usualRate = 30.0
-  /// Frames/s below which a format counts as slow, and others are preferred to it. Larger: smaller, faster
-  /// formats are chosen. 24 still looks like movement, and is the least of PAL and film cameras.
+  /// Frames/s below which a format counts as slow, so that others are preferred. Larger: smaller, faster
+  /// formats are chosen. 24 is the lowest rate of film and PAL cameras that still shows smooth movement.
   static let slowest = 24.0
   static let usualSize = CameraSize(1920, 1080)
-  /// Greatest relative difference of a rate from the one that was asked for. Larger: from 0.001 on, 29.97
-  /// would be taken for 30. 10000000/333333, as USB cameras say 30, has to be.
+  /// Largest relative difference between a rate and the requested one. From 0.001 on, 29.97 would be taken
+  /// for 30. 10000000/333333, which USB cameras report for 30, must be accepted.
   static let tolerance = 0.0005
 
   private struct Candidate {

@@ -39,7 +39,8 @@ public struct Brightest: Stage {
 
   public mutating func process(_ frame: inout FrameView) -> Verdict {
     guard let writer else { return .keep }
-    // The first frame has no frame before it, nor has one behind a damaged frame.
+    // The first frame has no earlier frame to compare with. A frame that follows a damaged one has none
+    // either.
     var report = Report()
     if let before = frame.earlier(0), !frame.record.isDiscontinuity {
       report = compare(frame.luma(.quarter), before.luma(.quarter))
