@@ -1,6 +1,3 @@
-// This folder sorts before the module's others: with optimisation, Swift 6.3.1 does not see the members of
-// `timespec` unless the first file of the module imports Glibc.
-
 package import Glibc
 
 // The one file that asks the clocks of the operating system. All in nanoseconds.
@@ -19,8 +16,7 @@ package func threadCPUTime() -> Int64 { time(of: CLOCK_THREAD_CPUTIME_ID) }
 
 /// Sleeps until a time of the monotonic clock, or until a signal arrives.
 package func sleep(until nanoseconds: Int64) {
-  var time = timespec(
-    tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+  var time = timespec(nanoseconds: nanoseconds)
   unsafe _ = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil)
 }
 
@@ -28,5 +24,26 @@ package func sleep(until nanoseconds: Int64) {
 package func time(of clock: clockid_t) -> Int64 {
   var time = timespec()
   unsafe clock_gettime(clock, &time)
-  return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  return time.nanoseconds
+}
+
+/// Both are whole words: seconds, then nanoseconds. They are accessed by offset because Swift 6.3.1, with
+/// optimisation, does not see the members of `timespec` unless the module's first file imports Glibc.
+extension timespec {
+  fileprivate init(nanoseconds: Int64) {
+    self.init()
+    unsafe withUnsafeMutableBytes(of: &self) { bytes in
+      unsafe bytes.storeBytes(of: Int(nanoseconds / 1_000_000_000), as: Int.self)
+      unsafe bytes.storeBytes(
+        of: Int(nanoseconds % 1_000_000_000), toByteOffset: MemoryLayout<Int>.size, as: Int.self)
+    }
+  }
+
+  fileprivate var nanoseconds: Int64 {
+    unsafe withUnsafeBytes(of: self) { bytes in
+      let seconds = unsafe bytes.load(as: Int.self)
+      let rest = unsafe bytes.load(fromByteOffset: MemoryLayout<Int>.size, as: Int.self)
+      return Int64(seconds) * 1_000_000_000 + Int64(rest)
+    }
+  }
 }

@@ -36,7 +36,7 @@ public struct StopSignals: ~Copyable {
 
   /// Discards pending signals: they were meant for the run that has ended.
   deinit {
-    var none = timespec(tv_sec: 0, tv_nsec: 0)
+    var none = timespec()
     var waiting = signals
     while unsafe sigtimedwait(&waiting, nil, &none) > 0 {}
     if isForGood { return }
@@ -47,7 +47,7 @@ public struct StopSignals: ~Copyable {
   /// True once for each signal that has come; does not wait. Only the first SIGHUP counts: when a
   /// terminal closes, the kernel and the shell may each send one, but it is a single request.
   public mutating func take() -> Bool {
-    var none = timespec(tv_sec: 0, tv_nsec: 0)
+    var none = timespec()
     while true {
       let number = unsafe sigtimedwait(&signals, nil, &none)
       if number != SIGHUP || !hasHungUp {
