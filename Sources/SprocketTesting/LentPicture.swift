@@ -5,27 +5,18 @@ internal import SprocketTestMemory
 @safe
 final class LentPicture {
   private let format: FrameFormat
-  private let buffers: [TestBuffer]
+  private let buffer: TestBuffer
 
   init(_ frame: TestFrame) {
     format = frame.format
-    buffers = frame.planes.map { TestBuffer($0) }
+    buffer = TestBuffer(Array(frame.planes.joined()))
   }
 
   func lend(to slot: inout CaptureSlot) {
-    var image = unsafe ImageStorage()
-    for (index, buffer) in buffers.enumerated() {
-      let count = unsafe buffer.memory.count
-      let size =
-        format.pixelFormat.isEncoded
-        ? (bytesPerRow: count, rows: 1)
-        : format.pixelFormat.plane(index, width: format.width, height: format.height)
-      unsafe image.planes[index] = PlaneStorage(
-        base: buffer.memory.baseAddress.unsafelyUnwrapped, stride: size.bytesPerRow,
-        bytesPerRow: size.bytesPerRow, rows: size.rows)
-    }
-    let bytes = buffers.reduce(0) { unsafe $0 + $1.memory.count }
-    unsafe slot.lend(image, byteCount: bytes, handle: Unmanaged.passRetained(self).toOpaque())
+    let count = unsafe buffer.memory.count
+    let image = unsafe ImageStorage(
+      packedAt: buffer.memory.baseAddress.unsafelyUnwrapped, byteCount: count, format)
+    unsafe slot.lend(image, byteCount: count, handle: Unmanaged.passRetained(self).toOpaque())
   }
 
   static func release(_ handle: UnsafeMutableRawPointer) {

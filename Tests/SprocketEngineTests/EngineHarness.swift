@@ -110,7 +110,7 @@ final class ScriptedSource: Source, @unchecked Sendable {
       unsafe memory.initialize(repeating: byte, count: count + 1)
       outstanding += 1
       let image = unsafe ImageStorage(
-        packedAt: memory, format: .grey, width: width, height: Self.height)
+        packedAt: memory, byteCount: count, slot.format)
       unsafe slot.lend(image, byteCount: count, handle: UnsafeMutableRawPointer(memory))
     } else {
       var bytes = slot.bytes

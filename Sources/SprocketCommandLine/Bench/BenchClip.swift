@@ -37,15 +37,7 @@ final class BenchClip: @unchecked Sendable {
     guard count < 2 || total <= Self.mostBytes,
       SystemMemory.addressSpaceLeft() > 2 * frame.record.byteCount
     else { return }
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(frame.record.byteCount)
-    for index in 0..<source.format.pixelFormat.planeCount {
-      let plane = frame.sourcePlane(index)
-      for y in 0..<plane.rows {
-        let row = plane[row: y]
-        unsafe row.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
-      }
-    }
+    let bytes = FrameCopy(frame, .encoded).bytes
     let memory = UnsafeMutableRawPointer.allocate(
       byteCount: max(1, bytes.count), alignment: Self.alignment)
     let base = unsafe memory.bindMemory(to: UInt8.self, capacity: bytes.count)
@@ -58,16 +50,8 @@ final class BenchClip: @unchecked Sendable {
     let period = max(1, 2 * count - 2)
     let place = Int(number % UInt64(period))
     let frame = kept[place < count ? place : period - place]
-    let format = source.format
-    var image = unsafe ImageStorage()
-    if format.pixelFormat.isEncoded {
-      unsafe image.planes[0] = unsafe PlaneStorage(
-        base: frame.base, stride: frame.count, bytesPerRow: frame.count, rows: 1)
-    } else {
-      unsafe image = unsafe ImageStorage(
-        packedAt: frame.base, format: format.pixelFormat, width: format.width, height: format.height
-      )
-    }
+    let image = unsafe ImageStorage(
+      packedAt: frame.base, byteCount: frame.count, source.format)
     unsafe slot.lend(
       image, byteCount: frame.count, handle: UnsafeMutableRawPointer(frame.base))
   }

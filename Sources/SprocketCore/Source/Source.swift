@@ -146,20 +146,13 @@ public struct CaptureSlot: ~Copyable {
     contract(
       count <= room,
       "fills \(count) bytes of a slot that has \(room); say more in SourceDescription.capacity")
-    var image = unsafe ImageStorage()
     guard count > 0, let memory = unsafe storage.pointee.sourceMemory else {
-      unsafe storage.pointee.source = unsafe image
+      unsafe storage.pointee.source = unsafe ImageStorage()
       unsafe storage.pointee.records[.source].byteCount = 0
       return
     }
-    let base = unsafe memory.assumingMemoryBound(to: UInt8.self)
-    if format.pixelFormat.isEncoded {
-      unsafe image.planes[0] = PlaneStorage(base: base, stride: count, bytesPerRow: count, rows: 1)
-    } else {
-      unsafe image = ImageStorage(
-        packedAt: base, format: format.pixelFormat, width: format.width, height: format.height)
-    }
-    unsafe storage.pointee.source = unsafe image
+    unsafe storage.pointee.source = unsafe ImageStorage(
+      packedAt: memory.assumingMemoryBound(to: UInt8.self), byteCount: count, format)
     unsafe storage.pointee.records[.source].byteCount = count
   }
 
@@ -175,14 +168,18 @@ public struct CaptureSlot: ~Copyable {
 }
 
 extension ImageStorage {
-  /// The planes of an unpadded picture that starts at `base`.
-  public init(
-    packedAt base: UnsafeMutablePointer<UInt8>, format: PixelFormat, width: Int, height: Int
-  ) {
+  /// The planes of an unpadded frame that starts at `base`; for an encoded one, a plane of one row of
+  /// `byteCount` bytes.
+  public init(packedAt base: UnsafeMutablePointer<UInt8>, byteCount: Int, _ format: FrameFormat) {
     unsafe self.init()
+    if format.pixelFormat.isEncoded {
+      unsafe planes[0] = PlaneStorage(
+        base: base, stride: byteCount, bytesPerRow: byteCount, rows: 1)
+      return
+    }
     var start = unsafe base
-    for index in 0..<format.planeCount {
-      let size = format.plane(index, width: width, height: height)
+    for index in 0..<format.pixelFormat.planeCount {
+      let size = format.pixelFormat.plane(index, width: format.width, height: format.height)
       unsafe planes[index] = PlaneStorage(
         base: start, stride: size.bytesPerRow, bytesPerRow: size.bytesPerRow, rows: size.rows)
       unsafe start += size.bytesPerRow * size.rows
