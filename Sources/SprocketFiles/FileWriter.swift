@@ -93,3 +93,16 @@ package struct FileWriter: ~Copyable {
     used += count
   }
 }
+
+extension FileWriter? {
+  /// Completes the file and closes it; `frames` becomes its `keptFrames`.
+  package mutating func close(keeping frames: inout UInt64) throws(RunError) {
+    // If this throws, the file stays open, because it still knows its frames.
+    try self?.flush()
+    defer {
+      frames = self?.keptFrames ?? frames
+      self = nil
+    }
+    try self?.complete()
+  }
+}

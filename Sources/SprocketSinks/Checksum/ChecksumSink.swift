@@ -54,15 +54,7 @@ public final class ChecksumSink: Sink {
     try file?.append(line: frame.record.sequence, digest)
   }
 
-  public func finish() throws(RunError) {
-    // Where this throws, the file stays, and with it what it knows of its frames.
-    try file?.flush()
-    defer {
-      framesOfClosedFile = file?.keptFrames ?? framesOfClosedFile
-      file = nil
-    }
-    try file?.complete()
-  }
+  public func finish() throws(RunError) { try file.close(keeping: &framesOfClosedFile) }
 }
 
 extension FileWriter {

@@ -74,15 +74,7 @@ public final class ReportSink: Sink {
     if isLive { try file?.flush() }
   }
 
-  public func finish() throws(RunError) {
-    // Where this throws, the file stays, and with it what it knows of its frames.
-    try file?.flush()
-    defer {
-      framesOfClosedFile = file?.keptFrames ?? framesOfClosedFile
-      file = nil
-    }
-    try file?.complete()
-  }
+  public func finish() throws(RunError) { try file.close(keeping: &framesOfClosedFile) }
 }
 
 extension ReportSink {
