@@ -52,7 +52,6 @@ public final class TestCamera: Source {
   private var format: FrameFormat?
   /// A picture of another format, or the first after a replug: it is delivered when the new epoch has begun.
   private var held: (frame: TestFrame, isStartup: Bool)?
-  private var isDamaged = false
 
   /// Delivers these steps, then ends.
   public convenience init(_ steps: [Step], rate: FrameRate = FrameRate(frames: 30)) {
@@ -181,7 +180,6 @@ public final class TestCamera: Source {
 
   private func arrived(_ frame: TestFrame?, isStartup: Bool) -> Arrival {
     picture = frame
-    isDamaged = frame == nil
     var time = Int64(frames)
     if rate.frames > 0 { time = time * Int64(rate.seconds) * 1_000_000_000 / Int64(rate.frames) }
     if let captured = frame?.record.captured.nanoseconds, captured != 0 { time = captured }
@@ -200,8 +198,7 @@ public final class TestCamera: Source {
 
   public func take(into slot: inout CaptureSlot) {
     guard let picture else { return slot.filled(0) }
-    let memory = LentPicture(picture)
-    memory.lend(to: &slot)
+    LentPicture(picture).lend(to: &slot)
   }
 
   public func discard() {}
