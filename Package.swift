@@ -141,7 +141,7 @@ let package = Package(
     test(
       "SprocketTests",
       ["Sprocket", "SprocketTesting", "SprocketStages", "AutoFocus", "TestSupport"]),
-    test("SprocketCommandLineTests", ["SprocketCommandLine"]),
+    test("SprocketCommandLineTests", ["SprocketCommandLine", "SprocketTestMemory"]),
     test("SprocketEngineTests", ["SprocketEngine", "SprocketCore"]),
     test("SprocketJPEGTests", ["SprocketJPEG", "SprocketPixels", "TestSupport"]),
     test("SprocketLibAVTests", ["SprocketLibAV", "SprocketPixels", "TestSupport"]),

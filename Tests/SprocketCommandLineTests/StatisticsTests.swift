@@ -1,21 +1,15 @@
+import SprocketTestMemory
 import Testing
 
 @testable import SprocketCommandLine
 
-/// A generator with a fixed seed (SplitMix64), so that every run of the tests sees the same noise.
-private struct Noise {
-  var state: UInt64
-
-  mutating func uniform() -> Double {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return Double((mixed ^ (mixed >> 31)) >> 11) / Double(1 << 53)
-  }
+extension TestRandom {
+  private mutating func uniform() -> Double { Double.random(in: 0..<1, using: &self) }
 
   /// Normal noise around `level`; in one round of ten another program disturbs the measurement.
-  mutating func rounds(_ count: Int, around level: Double, noise: Double = 0.015) -> Rounds {
+  fileprivate mutating func rounds(
+    _ count: Int, around level: Double, noise: Double = 0.015
+  ) -> Rounds {
     Rounds(
       (0..<count).map { _ in
         let normal = (0..<12).reduce(-6.0) { sum, _ in sum + uniform() }
@@ -41,7 +35,7 @@ private struct Noise {
   }
 
   @Test func tenPercentMoreAreTold() {
-    var noise = Noise(state: 1)
+    var noise = TestRandom(seed: 1)
     var missed = 0
     for _ in 0..<1000 {
       let (before, after) = (noise.rounds(10, around: 500), noise.rounds(10, around: 550))
@@ -53,7 +47,7 @@ private struct Noise {
 
   @Test(arguments: [0.015, 0.05, 0.1], [0, 0.01, -0.01])
   func noiseAndDriftAreHardlyEverTold(deviation: Double, drift: Double) {
-    var noise = Noise(state: 2)
+    var noise = TestRandom(seed: 2)
     let told = (0..<1000).count { _ in
       let before = noise.rounds(10, around: 500, noise: deviation)
       let after = noise.rounds(10, around: 500 * (1 + drift), noise: deviation)
