@@ -41,50 +41,37 @@ private struct Around: Stage {
   }
 }
 
-/// Reports the numbers of the frames beside it.
-private struct Between: Stage {
+/// Reports the numbers of neighbouring frames.
+private struct Numbers: Stage {
   static let order = Order.any
-  typealias Report = Around.Report
-  private var writer: ReportWriter<Report>?
-  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
-    try setup.reads(.luma(.full))
-    setup.readsHistory(1)
-    setup.readsAhead(1)
-    writer = setup.report(Report.self)
-    return setup.format
-  }
-  mutating func process(_ frame: inout FrameView) -> Verdict {
-    guard let writer else { return .keep }
-    var report = Report()
-    if let before = frame.earlier() { report.before = Int64(before.record.number) }
-    if let after = frame.later() { report.after = Int64(after.record.number) }
-    frame.write(report, writer)
-    return .keep
-  }
-}
-
-/// Reports the numbers of the two frames before.
-private struct TwoBefore: Stage {
-  static let order = Order.any
-  static let plugin = Plugin("twobefore", "numbers of the frames before", TwoBefore.self)
+  static let plugin = Plugin("numbers", "numbers of the neighbouring frames", Numbers.self)
   struct Report: FrameReport {
     var first: Int64 = -1
     var second: Int64 = -1
+    var after: Int64 = -1
     static let fields: [ReportField<Self>] = [
       ReportField("first", \.first), ReportField("second", \.second),
+      ReportField("after", \.after),
     ]
   }
+  var history = 2
+  var lookahead = 0
   private var writer: ReportWriter<Report>?
+  init() {}
+  init(history: Int, lookahead: Int) { (self.history, self.lookahead) = (history, lookahead) }
   mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
-    setup.readsHistory(2)
+    try setup.reads(.luma(.full))
+    setup.readsHistory(history)
+    setup.readsAhead(lookahead)
     writer = setup.report(Report.self)
     return setup.format
   }
   mutating func process(_ frame: inout FrameView) -> Verdict {
     guard let writer else { return .keep }
     var report = Report()
-    if let before = frame.earlier(0) { report.first = Int64(before.record.number) }
-    if let before = frame.earlier(1) { report.second = Int64(before.record.number) }
+    if let before = frame.earlier() { report.first = Int64(before.record.number) }
+    if history > 1, let before = frame.earlier(1) { report.second = Int64(before.record.number) }
+    if lookahead > 0, let after = frame.later() { report.after = Int64(after.record.number) }
     frame.write(report, writer)
     return .keep
   }
@@ -156,15 +143,16 @@ private func level(_ level: UInt8, width: Int = 8) -> TestFrame {
 
   /// Neighbours have their own records, and `firstDifference` supplies as many as the stage declared.
   @Test func neighboursHaveTheirRecords() throws {
-    var stage = try StageUnderTest(Between(), for: level(1))
+    let numbers = Numbers(history: 1, lookahead: 1)
+    var stage = try StageUnderTest(numbers, for: level(1))
     var frames = (0..<3).map { level(UInt8($0)) }
     for index in 0..<3 { frames[index].record.number = UInt64(40 + index) }
     let shown = stage.process(frames[1], earlier: [frames[0]], later: [frames[2]])
-    #expect(shown.report?.before == 40 && shown.report?.after == 42)
+    #expect(shown.report?.first == 40 && shown.report?.after == 42)
     var pictures: Set<[UInt8]> = []
-    let difference = try StageUnderTest.firstDifference(of: Between(), formats: [.grey]) { shown in
+    let difference = try StageUnderTest.firstDifference(of: numbers, formats: [.grey]) { shown in
       pictures.insert(shown.earlier[0].luma())
-      guard shown.report?.before == 0, shown.report?.after == 2 else { return "no neighbours" }
+      guard shown.report?.first == 0, shown.report?.after == 2 else { return "no neighbours" }
       return shown.earlier[0].luma() == shown.luma() && shown.luma().count > 99
         && Set(shown.luma()).count > 9 ? "the same picture" : nil
     }
@@ -232,13 +220,13 @@ private func level(_ level: UInt8, width: Int = 8) -> TestFrame {
       .picture(level(0)), .picture(level(1)), .damaged, .picture(level(3)), .missing(1),
       .picture(level(5)), .picture(level(6)), .replug(), .picture(level(7)), .picture(level(8)),
     ])
-    let run = try TestRun(of: camera, through: [StageChoice(TwoBefore.plugin)], workers: workers)
+    let run = try TestRun(of: camera, through: [StageChoice(Numbers.plugin)], workers: workers)
     #expect(
-      run.frames.map { $0.report(TwoBefore.Report.self)?.first } == [
+      run.frames.map { $0.report(Numbers.Report.self)?.first } == [
         -1, 0, nil, 1, nil, 3, 5, -1, 7,
       ])
     #expect(
-      run.frames.map { $0.report(TwoBefore.Report.self)?.second } == [
+      run.frames.map { $0.report(Numbers.Report.self)?.second } == [
         -1, -1, nil, -1, nil, -1, 3, -1, -1,
       ])
   }
