@@ -14,7 +14,8 @@ struct RunCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Where frames come from.", valueName: "camera[:NAME] | file:PATH | replay:PATH | scene"))
+      "Where frames come from; `\(programName) stages` lists every source.",
+      valueName: "camera[:NAME] | file:PATH | replay:PATH | scene"))
   var source: String?
 
   @Option(

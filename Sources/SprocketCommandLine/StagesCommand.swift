@@ -28,10 +28,11 @@ struct StagesCommand: ParsableCommand {
   private func lines(_ registry: Registry) throws(RunError) -> [String] {
     guard let name else { return overview(registry) }
     if let source = registry.sources.first(where: { $0.name == name }) {
-      return ["\(source.name): \(source.text)"] + lines(source.settings)
+      return ["\(source.name): \(source.text)", "use: --source \(source.usage)"]
+        + lines(source.settings)
     }
     if let sink = registry.sinks.first(where: { $0.name == name }) {
-      return ["\(sink.name): \(sink.text)"] + lines(sink.settings)
+      return ["\(sink.name): \(sink.text)", "use: --sink \(sink.usage)"] + lines(sink.settings)
     }
     guard let plugin = registry.stages.first(where: { $0.name == name }) else {
       let known =

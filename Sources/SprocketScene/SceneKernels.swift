@@ -10,6 +10,17 @@
 // interpolated in y where the line crosses it (`crossRows`), then the line is interpolated in x
 // (`alongRow`): 8 taps instead of 16, all of them neighbours in memory.
 
+/// Weights of four samples for a place between the second, 0, and the third, 1.
+@inline(__always)
+private func splineWeights(_ place: Float) -> (Float, Float, Float, Float) {
+  let t = place < 0 ? 0 : place > 1 ? 1 : place
+  let s = 1 - t
+  let w0 = s * s * s * (1 / 6)
+  let w3 = t * t * t * (1 / 6)
+  let w1 = (2 / 3) - t * t + 3 * w3
+  return (w0, w1, 1 - w0 - w1 - w3, w3)
+}
+
 /// Interpolates in y: `out[i] = B(a[i], b[i], c[i], d[i]; t)` where t, the place between `b` and
 /// `c`, runs from `phase` by `step` per column.
 package func crossRows(
@@ -19,13 +30,7 @@ package func crossRows(
   let count = out.count
   precondition(a.count == count && b.count == count && c.count == count && d.count == count)
   for i in 0..<count {
-    let place = phase + step * Float(Int32(truncatingIfNeeded: i))
-    let t = place < 0 ? 0 : place > 1 ? 1 : place
-    let s = 1 - t
-    let w0 = s * s * s * (1 / 6)
-    let w3 = t * t * t * (1 / 6)
-    let w1 = (2 / 3) - t * t + 3 * w3
-    let w2 = 1 - w0 - w1 - w3
+    let (w0, w1, w2, w3) = splineWeights(phase + step * Float(Int32(truncatingIfNeeded: i)))
     let upper = w0 * Float(a[i]) + w1 * Float(b[i])
     let lower = w2 * Float(c[i]) + w3 * Float(d[i])
     out[i] = upper + lower
@@ -43,13 +48,7 @@ package func crossMixedRows(
   precondition(a.count == count && b.count == count && c.count == count && d.count == count)
   precondition(e.count == count && f.count == count && g.count == count && h.count == count)
   for i in 0..<count {
-    let place = phase + step * Float(Int32(truncatingIfNeeded: i))
-    let t = place < 0 ? 0 : place > 1 ? 1 : place
-    let s = 1 - t
-    let w0 = s * s * s * (1 / 6)
-    let w3 = t * t * t * (1 / 6)
-    let w1 = (2 / 3) - t * t + 3 * w3
-    let w2 = 1 - w0 - w1 - w3
+    let (w0, w1, w2, w3) = splineWeights(phase + step * Float(Int32(truncatingIfNeeded: i)))
     let row0 = Float(a[i]) + share * (Float(e[i]) - Float(a[i]))
     let row1 = Float(b[i]) + share * (Float(f[i]) - Float(b[i]))
     let row2 = Float(c[i]) + share * (Float(g[i]) - Float(c[i]))
@@ -67,13 +66,7 @@ package func alongRow(
   let count = out.count
   precondition(line.count == count &+ 3)
   for i in 0..<count {
-    let place = phase + step * Float(Int32(truncatingIfNeeded: i))
-    let t = place < 0 ? 0 : place > 1 ? 1 : place
-    let s = 1 - t
-    let w0 = s * s * s * (1 / 6)
-    let w3 = t * t * t * (1 / 6)
-    let w1 = (2 / 3) - t * t + 3 * w3
-    let w2 = 1 - w0 - w1 - w3
+    let (w0, w1, w2, w3) = splineWeights(phase + step * Float(Int32(truncatingIfNeeded: i)))
     let left = w0 * line[i] + w1 * line[i &+ 1]
     let right = w2 * line[i &+ 2] + w3 * line[i &+ 3]
     // Adding 2^23 leaves the rounded number in the lowest bits: a conversion without a check.

@@ -126,6 +126,14 @@ def test_where_cpu_time_and_clock_differ_cpu_time_decides(result, tmp_path):
     assert "by the clock, and the same CPU time" in told and "less CPU time" not in told
 
 
+def test_more_allocations_are_told(result, tmp_path):
+    earlier = copy.deepcopy(result)
+    earlier["cases"][0]["allocations_per_frame"] += 2
+    found = re.search(r"worker: (\S+) allocations per frame, before (\S+)", against(tmp_path, earlier))
+    assert float(found[2]) - float(found[1]) == pytest.approx(2, abs=0.5)
+    assert "allocations per frame, before" not in against(tmp_path, result)
+
+
 def test_another_machine_compiler_build_or_case_is_told(result, tmp_path):
     earlier = copy.deepcopy(result)
     earlier["machine"].update(processor="Abacus", compiler="clang version 1", build="1")

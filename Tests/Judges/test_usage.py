@@ -421,6 +421,8 @@ def test_stages_and_sources_can_be_inspected():
         assert name in text
     assert "window" in sprocket("stages", "focus").stdout.decode()
     assert "shake" in sprocket("stages", "scene").stdout.decode()
+    assert "use: --sink movie:PATH\n" in sprocket("stages", "movie").stdout.decode()
+    assert "use: --source camera[:NAME]\n" in sprocket("stages", "camera").stdout.decode()
     everything = json.loads(sprocket("stages", "--json").stdout)
     assert {entry["kind"] for entry in everything} == {"stage", "source", "sink"}
     movie, = json.loads(sprocket("stages", "movie", "--json").stdout)

@@ -61,11 +61,12 @@ struct BenchCommand: ParsableCommand {
   @Option(
     help: ArgumentHelp(
       "Compares with an earlier result, and says what has changed beyond its spread.",
-      valueName: "path"))
+      valueName: "path"), completion: .file())
   var against: String?
 
   @Option(
-    help: ArgumentHelp("Writes the result as JSON. `-` is standard output.", valueName: "path"))
+    help: ArgumentHelp("Writes the result as JSON. `-` is standard output.", valueName: "path"),
+    completion: .file())
   var json: String?
 
   @Flag(help: "Replaces the file of --json if it exists.")

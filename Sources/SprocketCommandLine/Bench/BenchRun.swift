@@ -36,7 +36,9 @@ struct BenchCase {
     guard try engine.finish(&signals) else { return nil }
     let summary = engine.summary
     if let error = summary.errors.first { throw error }
-    guard let first = source.first, let end = source.end, end.time > first.time else { return nil }
+    guard let first = source.first, let end = source.end else {
+      throw RunError(.failed, "the run ended before its last frame; please report this")
+    }
     return BenchRound(summary, touched, frames: frames, from: first, to: end)
   }
 

@@ -73,11 +73,13 @@ struct BenchTable {
       lines.append("another source: \(result.source), before \(earlier.source)")
     }
     var pairs: [Pair] = []
+    var told: [String] = []
     for found in result.cases {
       guard let before = earlier.cases.first(where: { $0.name == found.name }) else {
         lines.append("\(found.name): not in the earlier result")
         continue
       }
+      if let line = allocations(before, found) { told.append(line) }
       pairs += found.steps.compactMap { step in
         before.steps.first { $0.name == step.name }.map {
           Pair(name: "\(found.name): \(step.name)", earlier: $0, now: step)
@@ -87,11 +89,23 @@ struct BenchTable {
     for before in earlier.cases where !result.cases.contains(where: { $0.name == before.name }) {
       lines.append("\(before.name): in the earlier result alone")
     }
-    let told = pairs.compactMap(line)
+    told += pairs.compactMap(line)
     if told.isEmpty, !pairs.isEmpty {
       lines.append("nothing has changed beyond its spread, of \(pairs.count) compared")
     }
     return lines + told
+  }
+
+  /// Smallest change of allocations per frame that is reported. An allocation in each frame is 1 or more;
+  /// larger misses allocations in some frames, smaller reports those that a run makes once.
+  private static let leastAllocations = 0.5
+
+  /// The line for a case's allocations; `nil` if they have not changed or were not counted.
+  private func allocations(_ earlier: BenchResult.Case, _ now: BenchResult.Case) -> String? {
+    guard let before = earlier.allocationsPerFrame, let after = now.allocationsPerFrame,
+      abs(after - before) >= Self.leastAllocations
+    else { return nil }
+    return "\(now.name): \(fixed(after, 2)) allocations per frame, before \(fixed(before, 2))"
   }
 
   /// The line for one step; `nil` if it has not changed. CPU time decides, because other programs disturb it
