@@ -34,8 +34,8 @@ public enum Stabilizer {
     return preferred == .auto ? (isLive ? .standard : .cinematic) : preferred
   }
 
-  /// Pixels per side that a picture needs for its motion to be followed, at the finest scale that is
-  /// compared.
+  /// Shortest side, in pixels at the finest scale that is compared, of a picture whose motion is followed.
+  /// Larger: more small pictures are left alone. Four patches of 16 pixels.
   static let leastSize = 64
 }
 

@@ -26,7 +26,8 @@ struct CornerFinder {
     var response: Float = -1
   }
 
-  /// Side of the square over which derivatives are summed.
+  /// Side of the square over which derivatives are summed, in pixels. Larger: corners are less affected by
+  /// noise and less exactly placed. The usual size of trackers.
   static let window = 7
   private static let reach = window / 2
 

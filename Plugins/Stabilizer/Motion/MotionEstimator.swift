@@ -41,7 +41,8 @@ struct MotionEstimator {
     var variance: Float = 0
   }
 
-  /// Fewer points than that say nothing.
+  /// Fewest points that a motion is taken from. Larger: plain scenes count as blank more often. Four
+  /// times the two that a similarity needs.
   static let leastPoints = 8
 
   /// Pictures of that size.
@@ -84,7 +85,8 @@ struct MotionEstimator {
     return scales
   }
 
-  /// The longer side of the pictures that are searched for a shift is at most that.
+  /// Longest side, in pixels, of the pictures that `CoarseSearch` compares. Larger: finer first shifts, at a
+  /// cost that grows with its fourth power.
   private static let coarsest = 64
 
   /// 20 along the longer side, unless they were less than 12 finest pixels.
@@ -133,8 +135,8 @@ extension MotionEstimator {
     return count
   }
 
-  /// Mean square of the differences between neighbours, in squared levels, across the direction of
-  /// least variation.
+  /// Least corner response (mean squared difference of neighbours, in squared levels, along the direction
+  /// that varies least). Larger: fewer points in plain scenes. By trial.
   private static let leastResponse: Float = 1
 
   /// Finds all points in one level, and fills `points` with those found.
@@ -157,7 +159,8 @@ extension MotionEstimator {
     }
   }
 
-  /// By how much points differ from a similarity for other reasons than noise, squared pixels.
+  /// Variance of a point about the best similarity that is not noise (depth, lens), in squared finest
+  /// pixels. Larger: sharp and soft points weigh more alike. By trial: 0.1 pixels RMS.
   private static let modelVariance: Float = 0.01
 
   /// Finds one point in one level, from the better of two guesses in finest pixels.
@@ -205,10 +208,16 @@ extension MotionEstimator {
     tracks[index].isFound = true
   }
 
+  /// Least eigenvalue of a patch's products of derivatives, in squared levels over its 256 pixels. Larger:
+  /// fewer points in plain scenes. A quarter of `leastResponse` at each pixel.
   private static let leastStrength: Float = 64
+  /// Least correlation of a patch with the place where it was found. Larger: fewer false matches, and fewer
+  /// points through blur and noise. By trial.
   private static let leastCorrelation: Float = 0.6
+  /// Most steps of the search for a patch in one level. Larger: costs more where points are lost anyway.
   private static let mostSteps = 10
-  /// In pixels: steps shrink by some factor each, so what is left is less than this.
+  /// Step, in pixels of the level, that ends the search. Larger: quicker, less exact: each step is a
+  /// fraction of the one before, so the error left is smaller than this.
   private static let settled: Float = 0.02
 
   private func compare(_ level: Int, _ x: Float, _ y: Float) -> Patch.Step? {
@@ -220,18 +229,22 @@ extension MotionEstimator {
     return patch.compare(size, x: x, y: y)
   }
 
-  /// Standard error of the shift, in finest pixels, that halves the confidence.
+  /// Standard error of the shift, in finest pixels, that halves the confidence. Larger: more confident.
   private static let fairError: Float = 0.3
-  /// By how much chi-square falls where there is motion. For four parameters 18.5 is passed by chance
-  /// once in a thousand frames, but points that share a compressed block err together.
+  /// Least fall of chi-square, from no motion to the fit, that counts as motion. Larger: slow motions are
+  /// taken for standing still more often. 18.5 happens by chance once in a thousand frames with four
+  /// parameters; points that share a compressed block err together, so it is twice that.
   private static let leastGain: Float = 40
+  /// Least motion of a corner of the picture, in finest pixels, that counts: more than the apparent motion
+  /// that compression and interpolation cause. Larger: slower pans are taken for standing still, which
+  /// leaves the picture as it was. By trial on `vtest.avi`, a fixed camera.
+  private static let leastMotion: Float = 0.04
 
-  /// Whether some corner moves by more than what compression and interpolation feign, a twenty-fifth
-  /// of a finest pixel. A slower pan is missed, and leaves the picture as steady as it was.
+  /// Whether some corner of the picture moves by more than `leastMotion`.
   private func moves(_ motion: PlainMotion) -> Bool {
     let shift = (motion.x * motion.x + motion.y * motion.y).squareRoot()
     let turn = ((motion.a - 1) * (motion.a - 1) + motion.b * motion.b).squareRoot()
-    return shift + turn * fit.radius > 0.04
+    return shift + turn * fit.radius > Self.leastMotion
   }
 
   private func conclude(

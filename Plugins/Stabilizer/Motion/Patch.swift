@@ -8,6 +8,7 @@ typealias Pixels = SIMD16<Float>
 /// IJCV 56, 2004, for shifts, with linear changes of appearance projected out (part 3 of the same):
 /// derivatives that are orthogonal to 1 and to the luma itself do not see exposure.
 struct Patch {
+  /// Pixels of a side, as many as `Pixels` has lanes. Larger: less noise, less detail of the motion.
   static let side = 16
 
   /// Luma less its mean.

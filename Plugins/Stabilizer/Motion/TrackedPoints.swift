@@ -10,10 +10,10 @@ struct TrackedPoints {
   private(set) var y: [Eight]
   private(set) var toX: [Eight]
   private(set) var toY: [Eight]
-  /// How much a point says: 1 over the variance of its place, over the largest of these.
+  /// Weight in least squares: 1 over the variance of its place, over the largest of these.
   private(set) var weight: [Eight]
-  /// Its say in which motion is the camera's: a point near the edges has more, since what moves on its
-  /// own is in the middle more often, and what it covers is around it.
+  /// Weight in RANSAC: a point near the edges has more, since things that move on their own are in the
+  /// middle more often, and the background is around them.
   private(set) var say: [Eight]
   /// Half the picture's sides.
   private let halfWidth: Float

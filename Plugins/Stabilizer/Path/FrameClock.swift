@@ -1,36 +1,36 @@
-/// Makes of capture times how much time a path has from frame to frame, in ticks of 1/30 s. It is always
-/// above 0: paths are divided by it.
+/// Computes from capture times the time between frames that a path is planned with, in ticks of 1/30 s;
+/// always above 0, since paths are divided by it.
 ///
-/// Real times count, not frames: after a gap there is more to go. But clocks that are set back, and
-/// drivers that stamp frames in bursts, say of two neighbours that no time has passed, and of the next
-/// that twice as much has. A frame is then given the usual time, and the next what is left. And files
-/// round times to a millisecond, and drivers are late by as much: a pan of 10 pixels per tick would
-/// shake by 0.3. Times so near those before are followed slowly.
+/// Real times count, not frames: after a gap there is more way to go. But where a clock is set back, or a
+/// driver stamps frames in bursts, two neighbours have the same time, and the next is twice as late. A frame
+/// then gets the usual time, and the next one the rest. Files also round times to a millisecond, and drivers
+/// are late by as much: a pan of 10 pixels per tick would shake by 0.3. Differences so small are smoothed.
 struct FrameClock {
-  /// From frame to frame as a rule; 0 while that is unknown.
+  /// Smoothed ticks from frame to frame; 0 while unknown.
   private(set) var usualTicks = 0.0
-  /// Given to the latest frame beyond what its capture time said.
+  /// Ticks that the latest frame got beyond its capture time.
   private var advance = 0.0
-  /// What the latest frame was given, and what of its time was not, as rounding or lateness. No frame
-  /// has been given any yet while that is 0.
+  /// Ticks that the latest frame got (0 before the first), and the part of its time that it did not get,
+  /// as rounding or lateness.
   private var pace = 0.0
   private var rest = 0.0
 
-  /// 30 frames a second where nothing is known.
+  /// Time between frames while nothing is known: 30 frames/s.
   private static let unknownTicks = 1.0
-  /// Gaps of more than 3 s say no more than one of 3 s.
+  /// Longest time between frames: 3 s. Larger: nothing more is to be learned of a camera after a gap.
   private static let mostTicks = 90.0
-  /// The least that is taken for usual: 3000 frames a second. Divided by less, the planner's numbers
-  /// lose their precision.
+  /// Shortest usual time: 3000 frames/s. Smaller: divided by it, the planner's numbers lose precision.
   private static let leastTicks = 0.01
-  /// A shorter time counts for that in the mean, 3 ms, or for half the usual if that is less.
+  /// Shortest time that the usual time is learned from, 3 ms, or half the usual time if that is less.
+  /// Larger: bursts disturb it less, high frame rates are learned later.
   private static let leastCounted = 0.1
-  /// Of the usual, the least that any frame is given.
+  /// Shortest time of a frame, as a fraction of the usual. Larger: more stamps count as wrong. By trial.
   private static let leastShare = 0.25
-  /// Rounding and lateness: 2 ms.
+  /// Greatest rounding or lateness that is smoothed away: 2 ms, for files that round to 1 ms. Larger: real
+  /// changes of the frame rate are followed later.
   private static let tolerance = 0.06
 
-  /// Ticks since the frame before, which was captured `seconds` earlier; 0 or less is no time at all.
+  /// Ticks since the frame before, by its capture time `seconds` earlier, which may be wrong or negative.
   mutating func ticks(_ seconds: Double) -> Double {
     let said = min(max(seconds * 30, -Self.mostTicks), Self.mostTicks)
     if usualTicks == 0 {
@@ -52,7 +52,7 @@ struct FrameClock {
     return even(left, least: least)
   }
 
-  /// `ticks`, which is `least` or more, and what rest there is of those before; `least` or more.
+  /// `ticks` (`least` or more) with the rest of earlier frames, smoothed; `least` or more.
   private mutating func even(_ ticks: Double, least: Double) -> Double {
     let due = ticks + rest
     let isNear = pace > 0 && abs(due - pace) < Self.tolerance

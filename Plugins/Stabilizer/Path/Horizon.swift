@@ -1,12 +1,13 @@
-/// What lies ahead: first the motions that are known, then what is foretold.
+/// The frames that a plan covers: first the known ones, then predicted ones.
 struct Horizon {
   struct Knot {
+    /// Ticks since the knot before.
     var ticks = 1.0
-    /// Where the window would be if from now on it stayed with the scene.
+    /// Pose of a window that stays with the scene from now on.
     var held = Pose.zero
-    /// How little is known of it: standard deviation.
+    /// Standard deviation of `held`; 0 where it is known.
     var spread = Pose.zero
-    /// Where the window is meant to be.
+    /// The window's pose in the latest plan.
     var planned = Pose.zero
   }
 
@@ -15,20 +16,27 @@ struct Horizon {
   private(set) var count = 0
   private(set) var known = 0
 
-  /// How far one looks at least, with what is known and what is foretold: 1.3 s.
+  /// Least length of the horizon in ticks, known and predicted: 1.3 s. Larger: the path gives way earlier
+  /// before it reaches the crop's edge. By trial: half as much passes the ends of pans by a third more.
   private static let span = 40.0
-  private static let foretoldKnots = 40
+  /// Most predicted knots. Larger: costs more; with the span, a knot per tick.
+  private static let predictedKnots = 40
 
-  /// Weights of `SmoothestPath`, for times in ticks. A known wall is nearly hard.
+  /// Weight of leaving the crop in a known frame, in `SmoothestPath`, per tick to the fourth. Larger: a
+  /// harder wall. It is nearly hard: the window is clamped to the crop anyway.
   private static let knownWall = 30.0
-  private static let foretoldWall = 0.4
-  /// Of the foretold standard deviation: every frame brings another chance to mend.
+  /// The same in a predicted frame. Larger: the path gives way to motion that may not come; at `knownWall`,
+  /// `standard` has up to three times the jitter.
+  private static let predictedWall = 0.4
+  /// Fraction of the predicted standard deviation that is used; the plan is made anew every frame. Larger:
+  /// the path keeps further from the crop's edge. By trial on `test.avi`, see the README.
   private static let spreadShare = 0.35
-  /// Draws the window to the middle within seconds.
-  private static let pull = 1e-4
+  /// Least pull of the window to the middle, per tick to the fourth. Larger: it returns sooner, less is
+  /// smoothed. It takes 10 ticks (pull to the power of -1/4), at least, and some seconds under shake.
+  private static let leastPull = 1e-4
 
   init(lookahead: Int) {
-    knots = [Knot](repeating: Knot(), count: lookahead + 1 + Self.foretoldKnots)
+    knots = [Knot](repeating: Knot(), count: lookahead + 1 + Self.predictedKnots)
   }
 
   mutating func restart() {
@@ -45,12 +53,12 @@ struct Horizon {
     known = count
   }
 
-  /// Adds what `predictor` foretells for the rest of the span.
-  mutating func foretell(_ predictor: ShakePredictor, usualTicks: Double) {
+  /// Adds predicted frames for the rest of the span.
+  mutating func predict(_ predictor: ShakePredictor, usualTicks: Double) {
     var predictor = predictor
     let rest = max(Self.span - Double(known) * usualTicks, Self.span / 2)
-    let ticks = max(usualTicks, rest / Double(Self.foretoldKnots))
-    let times = min(Self.foretoldKnots, max(8, Int((rest / ticks).rounded(.up))))
+    let ticks = max(usualTicks, rest / Double(Self.predictedKnots))
+    let times = min(Self.predictedKnots, max(8, Int((rest / ticks).rounded(.up))))
     let last = knots[known - 1].held
     predictor.coast(ticks, times: times) { time, predictor in
       let index = known + time
@@ -61,15 +69,15 @@ struct Horizon {
     count = known + times
   }
 
-  /// Poses the problem of one axis; margins are set already.
+  /// Sets up the problem of one axis, except the margins.
   func fill(_ path: inout SmoothestPath, axis: Int, pull: Double, lag: Double) {
-    (path.pull, path.lag) = (pull + Self.pull, lag)
+    (path.pull, path.lag) = (pull + Self.leastPull, lag)
     for index in 0..<count {
       path.knots[index].ticks = knots[index].ticks
       path.knots[index].middle = knots[index].held[axis]
       path.knots[index].spread = knots[index].spread[axis]
-      path.knots[index].wall = index < known ? Self.knownWall : Self.foretoldWall
-      // Begins where the last plan would have it.
+      path.knots[index].wall = index < known ? Self.knownWall : Self.predictedWall
+      // Newton's method begins at the latest plan.
       let planned = knots[min(index + 1, count - 1)].planned[axis]
       path.knots[index].path = knots[index].held[axis] - planned
     }
@@ -78,6 +86,7 @@ struct Horizon {
   mutating func keep(_ x: SmoothestPath, _ y: SmoothestPath, _ roll: SmoothestPath) {
     for index in 0..<count {
       let path = Pose(x.knots[index].path, y.knots[index].path, roll.knots[index].path)
+  /// Stores the poses of a plan.
       knots[index].planned = knots[index].held - path
     }
   }
@@ -85,24 +94,24 @@ struct Horizon {
 
 extension PathPlanner {
   /// Fills the horizon. It ends where another scene begins.
-  mutating func foresee(_ seen: Sight, _ ahead: [FrameMotion]) {
+  mutating func fillHorizon(_ estimate: MotionEstimate, _ ahead: [FrameMotion]) {
     horizon.begin()
     intent = .zero
-    var held = seen.carry(pose)
-    horizon.addKnown(held, ticks: seen.ticks)
-    var (future, later, handled) = (predictor, clock, handling)
+    var held = estimate.carry(pose)
+    horizon.addKnown(held, ticks: estimate.ticks)
+    var (future, later, laterClassifier) = (predictor, clock, classifier)
     for motion in ahead {
       guard Self.continues(motion) else { return }
-      let seen = Sight(motion, &later, &future, window)
+      let estimate = MotionEstimate(motion, &later, &future, window)
       future.mark()
-      handled.add(seen.displacement, ticks: seen.ticks, width: window.width)
-      handling.expect(handled)
-      // Turns and scales about where the window will be by then.
+      laterClassifier.add(estimate.displacement, ticks: estimate.ticks, width: window.width)
+      classifier.expect(laterClassifier)
+      // Roll and scale apply about the planned position of the window.
       let planned = horizon.knots[horizon.count].planned
-      held += seen.carry(planned) - planned
-      horizon.addKnown(held, ticks: seen.ticks)
+      held += estimate.carry(planned) - planned
+      horizon.addKnown(held, ticks: estimate.ticks)
     }
-    horizon.foretell(future, usualTicks: max(clock.usualTicks, 0.1))
+    horizon.predict(future, usualTicks: max(clock.usualTicks, 0.1))
     intent = future.intent
   }
 }

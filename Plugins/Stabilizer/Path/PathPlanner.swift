@@ -1,33 +1,33 @@
 internal import Glibc
 
-/// Plans where the crop window lies in each frame, so that what it shows moves as smoothly as can be.
+/// Plans where the crop window lies in each frame, so that its picture moves as smoothly as possible.
 ///
-/// Every frame it looks ahead: over the `ahead` motions that it is given, and beyond those, or without
-/// any, over what `ShakePredictor` foretells. Through that it lays the path with the least accelerations
-/// that stays within the crop (`SmoothestPath`; first the roll, then the shifts with the margins that
-/// the roll leaves), takes the first step of it, and plans anew at the next frame: model-predictive
-/// control. What stands still stays where it is (`Handling`), and a pan that stops is not passed by more
-/// than a little (`PathPlanner+Pan`).
+/// At every frame it fills a horizon: the known motions `ahead`, and beyond those, or without any, motions
+/// predicted by `ShakePredictor`. Over the horizon it computes the path with the least accelerations that
+/// stays within the crop (`SmoothestPath`: first the roll, then the shifts within the margins that the roll
+/// leaves), takes its first step, and plans anew at the next frame: model-predictive control. A camera that
+/// stands still or glides is followed (`ShakeClassifier`), and the end of a pan is not passed by much
+/// (`PathPlanner+Pan`).
 ///
-/// The step that the shown picture makes between two frames is S = C M C'⁻¹, where M is the camera's
-/// motion and C' and C are `stabilizedFromSensor` before and after. S is chosen, and C follows from it, so
-/// that a turn of the window does not leak into its shifts. Scale is never corrected.
+/// The shown picture moves between two frames by S = C M C'⁻¹, where M is the camera's motion, and C' and C
+/// are `stabilizedFromSensor` before and after. S is planned, and C follows from it, so that a roll of the
+/// window does not cause shifts. Scale is never corrected.
 ///
 /// A pure value: the same motions give the same path. Times are in ticks of 1/30 s, never in frames. All
 /// memory is taken by `init`.
 struct PathPlanner {
   let window: CropWindow
-  /// Where the window is.
+  /// The window's pose in the latest frame.
   private(set) var pose = Pose.zero
-  /// Of what the window shows, per tick, along the window's own sides; and of which step.
+  /// Velocity of the shown picture, per tick, and the length of the step that it was taken from; 0 before.
   private var velocity = Pose.zero
   private var velocityTicks = 0.0
   /// Sums of the camera's motions, and of those that are left, since the latest start.
   private(set) var path = Pose.zero
   private(set) var smoothPath = Pose.zero
   var predictor = ShakePredictor()
-  var handling = Handling()
-  /// Intended velocity per tick at the end of what is known.
+  var classifier = ShakeClassifier()
+  /// Intended velocity per tick at the end of the known motions.
   var intent = Pose.zero
   private(set) var clock = FrameClock()
   var horizon: Horizon
@@ -55,12 +55,12 @@ struct PathPlanner {
       restart()
       return stabilizedFromSensor
     }
-    let seen = Sight(motion, &clock, &predictor, window)
+    let estimate = MotionEstimate(motion, &clock, &predictor, window)
     predictor.mark()
-    handling.add(seen.displacement, ticks: seen.ticks, width: window.width)
-    foresee(seen, ahead)
-    move(to: plan(), from: seen.carry(pose), seen.ticks)
-    path += seen.displacement
+    classifier.add(estimate.displacement, ticks: estimate.ticks, width: window.width)
+    fillHorizon(estimate, ahead)
+    move(to: plan(), from: estimate.carry(pose), estimate.ticks)
+    path += estimate.displacement
     return stabilizedFromSensor
   }
 
@@ -68,9 +68,9 @@ struct PathPlanner {
     motion.comparison == .tracked || motion.comparison == .blank
   }
 
-  /// Whether all that the next frame builds on is a number.
+  /// Whether the state that the next frame builds on is finite.
   var isFinite: Bool {
-    (pose + velocity + path + smoothPath + intent).sum().isFinite && handling.shakiness.isFinite
+    (pose + velocity + path + smoothPath + intent).sum().isFinite && classifier.shakiness.isFinite
       && predictor.displacement.sum().isFinite
   }
 
@@ -80,21 +80,21 @@ struct PathPlanner {
     (velocity, velocityTicks) = (.zero, 0)
     (path, smoothPath) = (.zero, .zero)
     predictor = ShakePredictor()
-    handling = Handling()
+    classifier = ShakeClassifier()
     (intent, clock) = (.zero, FrameClock())
     horizon.restart()
   }
 
-  /// Where the window had best be now.
+  /// The window's best pose now.
   private mutating func plan() -> Pose {
     let (count, known) = (horizon.count, horizon.known)
     for index in 0..<count { pathRoll.knots[index].margin = window.mostRoll }
-    horizon.fill(&pathRoll, axis: 2, pull: handling.steadiness, lag: 0)
+    horizon.fill(&pathRoll, axis: 2, pull: classifier.pull, lag: 0)
     pathRoll.solve(count, velocity: velocity[2], before: velocityTicks)
     for index in 0..<count {
       let knot = pathRoll.knots[index]
       let (x, y) = window.margins(roll: window.clampedRoll(knot.middle - knot.path))
-      // A guess may not keep from using what is known to be there.
+      // Smaller for predicted knots, so that a prediction does not keep the path from using a known margin.
       let keep = index < known ? 0.99 : 0.97
       (pathX.knots[index].margin, pathY.knots[index].margin) = (keep * x, keep * y)
     }
@@ -102,9 +102,9 @@ struct PathPlanner {
     let lag = panLag(margin)
     let turned = window.clampedRoll(pathRoll.knots[0].middle - pathRoll.knots[0].path)
     let (x, y) = Self.turn(velocity, by: turned)
-    horizon.fill(&pathX, axis: 0, pull: handling.steadiness, lag: lag[0])
+    horizon.fill(&pathX, axis: 0, pull: classifier.pull, lag: lag[0])
     pathX.solve(count, velocity: x, before: velocityTicks)
-    horizon.fill(&pathY, axis: 1, pull: handling.steadiness, lag: lag[1])
+    horizon.fill(&pathY, axis: 1, pull: classifier.pull, lag: lag[1])
     pathY.solve(count, velocity: y, before: velocityTicks)
     let step = Pose(
       braked(pathX.knots[0].path, axis: 0, margin: margin[0]),
@@ -112,7 +112,7 @@ struct PathPlanner {
     return horizon.knots[0].held - step
   }
 
-  /// `held` is where the window would be if it stayed with the scene.
+  /// `held` is the window's pose if it stayed with the scene.
   private mutating func move(to target: Pose, from held: Pose, _ ticks: Double) {
     pose = window.clamped(target)
     let step = held - pose

@@ -3,24 +3,27 @@ internal import Glibc
 /// Shift to the right and down in pixels of the full picture, and clockwise roll in radians.
 typealias Pose = SIMD3<Double>
 
-/// Foretells how a hand-held camera moves on: a Kalman filter for the three axes.
+/// Predicts how a hand-held camera moves on: a Kalman filter for the three axes.
 ///
 /// The camera's velocity is the sum of an intended one, which wanders and dies away, and of shake: a
-/// damped oscillation of the position, driven by noise. Both are in continuous time, so that missing
-/// frames and other frame rates are nothing special. The model is of unit size; how large motions are
-/// is learned from the innovations. The axes share one covariance: it does not depend on what is seen.
+/// damped oscillation of the position, driven by noise. Both are in continuous time, so missing frames and
+/// other frame rates need no special case. The model is of unit size; the size of the motions is learned
+/// from the innovations. The axes share one covariance, which does not depend on the observations.
 ///
 /// Time is in ticks of 1/30 s.
 struct ShakeModel {
-  /// What kind of shake.
+  /// The parameters of one model.
   struct Kind {
-    /// Of the oscillation. Hands and steps: 1 to 2 Hz; engines, wind and trembling: around 5 Hz.
+    /// Frequency of the shake. Hands and steps: 1 to 2 Hz; engines, wind and trembling: around 5 Hz.
     var hertz: Double
-    /// Of critical damping: the autocorrelation of hand-held clips dies away in about one period.
+    /// Damping as a fraction of critical damping. Larger: less is predicted of a swing. From the
+    /// autocorrelation of hand-held clips, which dies away in about one period.
     var damping = 0.35
-    /// After which an intended velocity is 1/e of what it was.
+    /// Time in which an intended velocity falls to 1/e, in ticks. Larger: pans are predicted to go on for
+    /// longer. By trial.
     var intentTicks = 30.0
-    /// RMS of the intended velocity over that of the shake.
+    /// RMS of the intended velocity over that of the shake. Larger: more of a motion is taken for a pan. By
+    /// trial.
     var intentShare = 0.4
   }
 
@@ -30,11 +33,11 @@ struct ShakeModel {
   /// A symmetric matrix by its columns.
   typealias Covariance = InlineArray<4, State>
 
-  /// Carries states on by some time.
+  /// The model's change over some time.
   struct Step {
-    /// Of the transition matrix.
+    /// Columns of the transition matrix.
     var columns = InlineArray<4, State>(repeating: .zero)
-    /// What uncertainty that time adds.
+    /// Covariance that the driving noise adds.
     var noise = Covariance(repeating: .zero)
   }
 
@@ -44,14 +47,17 @@ struct ShakeModel {
   /// Squared innovations over their variance in the model; both fade.
   private var squares = Pose.zero
   private var count = 0.0
-  /// Log-likelihood of what was seen, by axis; it fades.
+  /// Log-likelihood of the observations, by axis; it fades.
   private(set) var evidence = Pose.zero
 
-  /// RMS error of an observed displacement, as a share of the shake's RMS velocity.
+  /// RMS error of an observed displacement, as a fraction of the shake's RMS velocity, at full confidence.
+  /// Larger: smoother, slower predictions. By trial.
   private static let observationNoise = 0.1
-  /// Over which the size of the motion is learned.
+  /// Time over which the size of the motion is learned, in ticks. Larger: steadier, slower to notice another
+  /// strength of shake. By trial: 2 s.
   private static let sizeTicks = 60.0
-  /// Over which models are compared.
+  /// Time over which models are compared, in ticks. Larger: steadier, slower to notice another kind of shake.
+  /// By trial: 2 s.
   private static let evidenceTicks = 60.0
 
   /// A camera of which nothing is known.
@@ -75,7 +81,7 @@ struct ShakeModel {
   /// Variance of `displacement`.
   var variance: Pose { size * covariance[0][0] }
 
-  /// What one unit of a component of the state has become after `ticks`.
+  /// The state after `ticks` that began as one unit of a component.
   private func response(_ component: Int, after ticks: Double) -> State {
     let (speed, decay) = (angularSpeed, kind.damping * angularSpeed)
     let turn = (speed * speed - decay * decay).squareRoot()
@@ -115,7 +121,7 @@ struct ShakeModel {
       + step.columns[3] * state[3]
   }
 
-  /// Time passes.
+  /// Advances by some time.
   mutating func coast(_ step: borrowing Step) {
     for axis in 0..<3 { states[axis] = Self.carry(states[axis], step) }
     var half = Covariance(repeating: .zero)
@@ -142,7 +148,7 @@ struct ShakeModel {
     if count > 3 {
       let keep = exp(-ticks / Self.evidenceTicks)
       for axis in 0..<3 {
-        // Size 0 comes of perfect rest, for which all models are as good.
+        // Size 0 comes from perfect rest, which all models predict equally well.
         let size = max(size[axis], 1e-12)
         evidence[axis] = evidence[axis] * keep - (log(size * variance) + square[axis] / size) / 2
       }
@@ -152,7 +158,7 @@ struct ShakeModel {
     count = count * keep + 1
   }
 
-  /// From here on displacements are counted.
+  /// Makes `displacement` 0: it counts from here.
   mutating func mark() {
     for axis in 0..<3 { states[axis][0] = 0 }
     for column in 1..<4 { covariance[column][0] = 0 }

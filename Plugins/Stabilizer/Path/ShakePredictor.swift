@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// Models of slow, common and fast shake, each believed as far as it has foretold well, axis by axis.
+/// Predicts the camera's motion as the mean of four models (slow, common, abrupt and fast shake), weighted
+/// by how well each has predicted, axis by axis.
 ///
 /// Where the camera shakes at 5 Hz, a model of 1.6 Hz alone leaves three times the jitter.
 /// No allocation.
@@ -14,7 +15,7 @@ struct ShakePredictor {
   ]
 
   private var models = InlineArray<4, ShakeModel> { ShakeModel(ShakePredictor.kinds[$0]) }
-  /// How far each is believed; their sum is 1.
+  /// Probability of each model; their sum is 1.
   private var shares = InlineArray<4, Pose>(repeating: Pose(repeating: 0.25))
 
   /// Expected displacement since `mark`.
@@ -24,7 +25,7 @@ struct ShakePredictor {
     return sum
   }
 
-  /// Of `displacement`.
+  /// Standard deviation of `displacement`.
   var standardDeviation: Pose {
     var sum = Pose.zero
     for index in models.indices { sum += shares[index] * models[index].variance }
@@ -39,9 +40,10 @@ struct ShakePredictor {
     return sum
   }
 
-  /// Time passes: `times` equal spans, after each of which `body` is told which it was.
+  /// Advances by `times` equal spans; `body` is called after each with its index.
   mutating func coast(_ ticks: Double, times: Int, _ body: (Int, borrowing ShakePredictor) -> Void)
   {
+  /// Advances by some time without an observation.
     let steps = InlineArray<4, ShakeModel.Step> { models[$0].step(ticks) }
     for time in 0..<times {
       for index in models.indices { models[index].coast(steps[index]) }
@@ -69,7 +71,7 @@ struct ShakePredictor {
     }
   }
 
-  /// From here on displacements are counted.
+  /// Makes `displacement` 0: it counts from here.
   mutating func mark() {
     for index in models.indices { models[index].mark() }
   }

@@ -1,26 +1,28 @@
 internal import Glibc
 
-/// The smoothest path of one axis through a tube of which less is known the farther ahead it lies.
+/// The smoothest path of one axis through a tube whose place is less certain the farther ahead it is.
 ///
 /// Over the knots of a horizon it minimises
 ///
 ///     sum of  change of velocity² / time between
 ///             + time * (wall * E[max(|path - middle + error| - margin, 0)²]
-///                       + pull * (path - middle + lag)²)
+///                       + pull * (path - middle)²)
 ///
-/// where `error` is normal with the standard deviation `spread`: how little is known of the tube's
-/// middle there. Newton's method, from where `path` is; each step solves a system with five diagonals.
+/// where `error` is normal with the standard deviation `spread`, the uncertainty of the tube's middle.
+/// Newton's method, from where `path` is; each step solves a system with five diagonals.
 /// Three to five steps of about 3 µs for 41 knots. All memory is taken by `init`.
 struct SmoothestPath {
   struct Knot {
     /// Ticks since the knot before.
     var ticks = 1.0
-    /// Where the tube's middle is, from where the path is now.
+    /// The tube's middle, relative to the path's present value, and half its width.
     var middle = 0.0
     var margin = 0.0
+    /// Standard deviation of `middle`.
     var spread = 0.0
+    /// Weight of leaving the tube.
     var wall = 0.0
-    /// The path itself, from where it is now.
+    /// The path, relative to its present value.
     var path = 0.0
   }
 
@@ -33,22 +35,24 @@ struct SmoothestPath {
   }
 
   var knots: [Knot]
+  /// Weight of the distance from the middle.
   var pull = 0.0
-  /// By how much the path had better be behind the middle.
+  /// Distance behind the middle that `pull` draws the path to.
   var lag = 0.0
   private var rows: [Row]
 
   init(capacity: Int) {
     knots = [Knot](repeating: Knot(), count: capacity)
     rows = [Row](repeating: Row(), count: capacity)
+  /// Most steps of Newton's method. Larger: costs more in rare hard cases; three to five are usual.
   }
 
   private static let mostSteps = 12
-  /// Pixels (or radians): a step as small ends the search.
+  /// Step, in pixels or radians, that ends the search. Larger: quicker, less exact. Far below what shows.
   private static let settled = 1e-5
 
-  /// For the first `count` knots, from `velocity` per tick, which came of a step of `before` ticks; any
-  /// first velocity is as good if that is 0.
+  /// Solves for the first `count` knots, from a `velocity` per tick that a step of `before` ticks had; where
+  /// `before` is 0, any first velocity is free.
   mutating func solve(_ count: Int, velocity: Double, before: Double) {
     for _ in 0..<Self.mostSteps {
       for index in 0..<count { pullAndWall(index) }
@@ -58,7 +62,7 @@ struct SmoothestPath {
     }
   }
 
-  /// The costs of a knot's place.
+  /// The cost of a knot's position.
   private mutating func pullAndWall(_ index: Int) {
     let knot = knots[index]
     let offset = knot.path - knot.middle
