@@ -62,6 +62,32 @@ extension TestRandom {
     #expect(Comparison(wide, higher).verdict == .same)
   }
 
+  /// In 4 rounds of 10 another program makes every frame slower by up to a half. This shifts the medians.
+  @Test func theLeastTellsTenPercentOnABusyMachine() {
+    var random = TestRandom(seed: 3)
+    func session(_ level: Double) -> Rounds {
+      Rounds(
+        (0..<10).map { round in
+          let disturbance = round < 4 ? 1 + Double.random(in: 0...0.5, using: &random) : 1
+          return level * Double.random(in: 1...1.01, using: &random) * disturbance
+        })
+    }
+    for _ in 0..<1000 {
+      let (before, again, after) = (session(500), session(500), session(550))
+      #expect(Comparison(least: before, again, resolution: 0.064).verdict == .same)
+      #expect(Comparison(least: before, after, resolution: 0.064).verdict == .more)
+      #expect(Comparison(least: after, before, resolution: 0.064).verdict == .less)
+    }
+  }
+
+  @Test func aDifferenceBelowTheResolutionIsNotTold() {
+    let (short, long) = (
+      Rounds([Double](repeating: 0.128, count: 10)), Rounds([Double](repeating: 0.192, count: 10))
+    )
+    #expect(Comparison(least: short, long, resolution: 0.064).verdict == .same)
+    #expect(Comparison(least: short, long, resolution: 0.001).verdict == .more)
+  }
+
   @Test func twoRoundsTellNothing() {
     let comparison = Comparison(Rounds([1, 1]), Rounds([9, 9]))
     #expect(comparison.verdict == .tooFewRounds)

@@ -61,7 +61,9 @@ struct BenchCase {
     let merged = DurationSummary.merged(steps.map(\.duration))
     return BenchResult.Step(
       name: steps[0].touched.step, wallMicroseconds: Rounds(steps.map(\.duration.p50)),
-      cpuMicroseconds: Rounds(steps.map(\.duration.cpu)), p50: merged.percentile(50),
+      cpuMicroseconds: Rounds(steps.map(\.duration.cpu)),
+      fastMicroseconds: Rounds(steps.map { $0.duration.buckets.percentile(1) }),
+      p50: merged.percentile(50),
       p90: merged.percentile(90), p99: merged.percentile(99), p999: merged.percentile(99.9),
       bytesRead: steps[0].touched.read, bytesWritten: steps[0].touched.written)
   }

@@ -21,7 +21,8 @@ struct BenchTable {
       + "(\(percent(found.cpuMicroseconds.spread))), \(allocations) allocations per frame"
     let width = found.steps.reduce(12) { max($0, $1.name.count + 3) }
     let names = [
-      "CPU us", "spread", "p50 us", "spread", "p90", "p99", "p99.9", "kB read", "written",
+      "fastest us", "CPU us", "spread", "p50 us", "spread", "p90", "p99", "p99.9", "kB read",
+      "written",
     ]
     return [
       "", head,
@@ -29,8 +30,9 @@ struct BenchTable {
     ]
       + found.steps.map { step in
         let values = [
-          fixed(step.cpuMicroseconds.median, 1), percent(step.cpuMicroseconds.spread),
-          fixed(step.wallMicroseconds.median, 1), percent(step.wallMicroseconds.spread),
+          fixed(step.fastMicroseconds.least, 1), fixed(step.cpuMicroseconds.median, 1),
+          percent(step.cpuMicroseconds.spread), fixed(step.wallMicroseconds.median, 1),
+          percent(step.wallMicroseconds.spread),
           fixed(step.p90, 1), fixed(step.p99, 1), fixed(step.p999, 1), kilobytes(step.bytesRead),
           kilobytes(step.bytesWritten),
         ]
@@ -54,8 +56,8 @@ struct BenchTable {
       "",
       "the machine was not idle: in \(told.count) of \(all.count) rounds others kept "
         + "\(fixed(others, 2)) cores busy and \(fixed(stolen, 2)) were taken away, as medians"
-        + "\(loads), and threads were interrupted \(fixed(switches, 0)) times in a round: trust CPU time "
-        + "rather than the clock, and measure again",
+        + "\(loads), and threads were interrupted \(fixed(switches, 0)) times in a round: trust "
+        + "the fastest frames rather than the medians, and measure again",
     ]
   }
 
@@ -108,25 +110,32 @@ struct BenchTable {
     return "\(now.name): \(fixed(after, 2)) allocations per frame, before \(fixed(before, 2))"
   }
 
-  /// The line for one step; `nil` if it has not changed. CPU time decides, because other programs disturb it
-  /// less.
+  /// Resolution of durations, in microseconds: the width of a histogram's narrowest buckets.
+  private static let resolution = 0.064
+
+  /// The line for one step; `nil` if it has not changed. The fastest frames decide, because other programs
+  /// disturb them least.
   private func line(_ pair: Pair) -> String? {
-    let used = Comparison(pair.earlier.cpuMicroseconds, pair.now.cpuMicroseconds)
-    let passed = Comparison(pair.earlier.wallMicroseconds, pair.now.wallMicroseconds)
-    let change = "\(fixed(abs(used.change) * 100, 1)) %"
-    let figures =
-      "\(fixed(pair.earlier.cpuMicroseconds.median, 1)) to "
-      + "\(fixed(pair.now.cpuMicroseconds.median, 1)) us"
-    switch used.verdict {
+    let (before, after) = (pair.earlier, pair.now)
+    let fastest = Comparison(
+      least: before.fastMicroseconds, after.fastMicroseconds, resolution: Self.resolution)
+    switch fastest.verdict {
     case .tooFewRounds:
       return "\(pair.name): too few rounds to tell a change; take 10 both times"
-    case .more: return "\(pair.name): \(change) more CPU time, \(figures)"
-    case .less: return "\(pair.name): \(change) less CPU time, \(figures)"
-    case .same:
-      guard passed.verdict == .more || passed.verdict == .less else { return nil }
-      return
-        "\(pair.name): \(fixed(abs(passed.change) * 100, 1)) % \(passed.verdict.rawValue) by the "
-        + "clock, and the same CPU time: it waited, most likely for other programs"
+    case .more, .less:
+      return "\(pair.name): \(percent(abs(fastest.change))) "
+        + (fastest.verdict == .more ? "slower" : "faster")
+        + ", \(change(before.fastMicroseconds.least, after.fastMicroseconds.least)) in the fastest frames"
+    case .same: break
     }
+    let used = Comparison(before.cpuMicroseconds, after.cpuMicroseconds)
+    guard used.verdict != .same else { return nil }
+    return "\(pair.name): the fastest frames have not changed, the median CPU time has, "
+      + "\(change(before.cpuMicroseconds.median, after.cpuMicroseconds.median)): other programs "
+      + "disturbed it, or only some frames have changed"
+  }
+
+  private func change(_ before: Double, _ after: Double) -> String {
+    "\(fixed(before, 1)) to \(fixed(after, 1)) us"
   }
 }

@@ -34,6 +34,19 @@ struct Rounds: Codable {
   }
 }
 
+extension Rounds {
+  /// The smallest value. What disturbs a measurement makes it longer, so the smallest value varies least from
+  /// one session to the next (J. Chen and J. Revels, "Robust benchmarking in noisy environments", 2016).
+  var least: Double { rounds.min() ?? 0 }
+
+  /// Error of `least`, as a fraction of it: the distance of the third smallest value. It is large if few rounds
+  /// were undisturbed. At least `resolution` of the values.
+  func leastError(resolution: Double) -> Double {
+    guard rounds.count > 2, least > 0 else { return .infinity }
+    return max(rounds.sorted()[2] - least, resolution) / least
+  }
+}
+
 /// Whether two measurements of one quantity differ by more than noise.
 struct Comparison {
   enum Verdict: String {
@@ -42,7 +55,7 @@ struct Comparison {
     case tooFewRounds
   }
 
-  /// Relative change of the median.
+  /// Relative change.
   let change: Double
   let verdict: Verdict
 
@@ -58,12 +71,27 @@ struct Comparison {
   /// Fewest rounds for a comparison. With fewer the error is estimated too poorly.
   static let leastRounds = 10
 
+  /// Compares medians.
   init(_ earlier: Rounds, _ now: Rounds) {
-    change = earlier.median > 0 ? now.median / earlier.median - 1 : 0
     let error = (earlier.error * earlier.error + now.error * now.error).squareRoot()
-    if min(earlier.rounds.count, now.rounds.count) < Self.leastRounds {
+    self.init(
+      from: earlier.median, to: now.median, noise: Self.leastErrors * error,
+      rounds: min(earlier.rounds.count, now.rounds.count))
+  }
+
+  /// Compares the smallest values, which were measured to `resolution`.
+  init(least earlier: Rounds, _ now: Rounds, resolution: Double) {
+    self.init(
+      from: earlier.least, to: now.least,
+      noise: earlier.leastError(resolution: resolution) + now.leastError(resolution: resolution),
+      rounds: min(earlier.rounds.count, now.rounds.count))
+  }
+
+  private init(from earlier: Double, to now: Double, noise: Double, rounds: Int) {
+    change = earlier > 0 ? now / earlier - 1 : 0
+    if rounds < Self.leastRounds {
       verdict = .tooFewRounds
-    } else if abs(change) <= max(Self.leastChange, Self.leastErrors * error) {
+    } else if abs(change) <= max(Self.leastChange, noise) {
       verdict = .same
     } else {
       verdict = change > 0 ? .more : .less
