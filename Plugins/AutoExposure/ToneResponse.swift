@@ -21,8 +21,8 @@ struct ToneResponse: Sendable {
   static let leastSlope = 0.8
   /// See `leastSlope`.
   static let leastGamma = 1.8
-  /// Added to the step down from a picture that is all white, in EV: how much is clipped is unknown.
-  /// Larger: fewer steps from an overexposed scene, more overshoot.
+  /// Added to the step down if more than half of the pixels are clipped, in EV, times their share: how far
+  /// they are above white is unknown. Larger: fewer steps from an overexposed scene, more overshoot.
   static let beyondClipping = 0.25
   /// Fraction taken off the step up from a picture that is all dark, where noise hides the signal.
   /// Larger: less overshoot from the dark, more steps.

@@ -40,8 +40,9 @@ struct FocusSearch: Sendable {
   /// Score, as a fraction of the best, that the best stands out from. Larger: noise is taken for a peak
   /// more often; smaller: flat scenes are given up more often. libcamera's ratio.
   static let standOut = 0.75
-  /// Least floor, in units of the default score of `focus`, which is 0.01 and more in sharp pictures.
-  /// Larger: very soft scenes are given up more often.
+  /// Least value of `floor`, which is added to both scores of a comparison, in units of the default score of
+  /// `focus`. Larger: very soft scenes are given up more often. A tenth of 0.01, the least score of sharp
+  /// photographs.
   static let leastFloor = 0.001
   /// Coarse step, as a fraction of the lens's range. Larger: shorter searches that may step over a narrow
   /// peak. By trial on the scene.

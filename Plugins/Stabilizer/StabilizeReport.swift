@@ -19,8 +19,8 @@ public struct StabilizeReport: FrameReport {
   public var smoothX = 0.0
   public var smoothY = 0.0
   public var smoothRoll = 0.0
-  /// What is left of the crop, 0 to 1: how far the nearest corner is from the sensor's edge, as a share of
-  /// what it is in the middle.
+  /// Unused part of the crop margin, 0 to 1, on the axis with the least: 1 in the middle without roll, 0 at
+  /// the sensor's edge.
   public var cropLeft = 1.0
   /// Never `auto`.
   public var mode: ReportWord<Stabilizer.Mode>

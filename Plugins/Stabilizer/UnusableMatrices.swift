@@ -1,4 +1,4 @@
-/// Counts matrices that cannot be used: they are the identity from there on.
+/// Replaces each matrix that cannot be used by the identity, and counts them.
 ///
 /// None is known to arise. Should one, it costs a frame its correction and the user reads a sentence.
 struct UnusableMatrices {

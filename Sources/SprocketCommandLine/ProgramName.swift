@@ -3,7 +3,7 @@ internal import Sprocket
 /// Sprocket's version, as `--version` prints it and CHANGELOG.md has it.
 let sprocketVersion = "0.1.0"
 
-/// What the program was called: a program of one's own has a name of its own.
+/// The name under which the program was started: a program built on Sprocket has a name of its own.
 let programName: String = {
   let called = CommandLine.arguments.first ?? ""
   let name = called.split(separator: "/").last.map { printable(String($0)) } ?? ""

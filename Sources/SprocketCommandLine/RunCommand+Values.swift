@@ -1,7 +1,7 @@
 public import ArgumentParser
 public import Sprocket
 
-// What may stand behind an option, and the sentence where something else does.
+// Parsers for option values, with the error sentences for values that are not allowed.
 
 /// `1280x720`.
 struct FrameSize {

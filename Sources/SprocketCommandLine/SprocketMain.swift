@@ -134,7 +134,7 @@ private func finishOutput(_ signals: inout StopSignals) throws(RunError) {
     if signals.take() { throw RunError(.failed, "stopped: nobody reads standard output") }
   }
   switch Console.output.failure {
-  // A reader that has read enough.
+  // EPIPE: the reader closed standard output, which is no error.
   case 0, EPIPE: return
   case EBADF:
     throw RunError(.failed, "standard output is closed; send it to a terminal, file or pipe")

@@ -52,8 +52,8 @@ package struct SceneCamera: Sendable {
     return change
   }
 
-  /// What the frame shows; to be asked in order, for the lens moves from each to the next. A cached
-  /// scene shows the frame of the same place in its first cycle, as if nothing had disturbed the beat.
+  /// The true state of a frame. Must be called in order, because the lens moves from frame to frame. A cached
+  /// scene repeats the frames of its first cycle, with the times that they have without faults.
   package mutating func truth(of capture: SceneCapture) -> SceneTruth {
     let seconds = Double(capture.taken) * 1e-9
     moveLens(to: seconds)
@@ -66,8 +66,8 @@ package struct SceneCamera: Sendable {
     return truth
   }
 
-  /// A change that is in force from a frame on has moved the lens since the frame before it; one that
-  /// was there before the first frame has had the time it takes.
+  /// Moves the lens from the previous frame's time to this one's. A change in force from this frame on acts
+  /// over that whole time; before the first frame, the drive reaches its target.
   private mutating func moveLens(to seconds: Double) {
     drive.advance(by: lastSeconds.map { max(seconds - $0, 0) } ?? .infinity)
     lastSeconds = seconds

@@ -11,8 +11,8 @@ internal import SprocketFiles
 ///
 /// Controls `exposure` (microseconds), `gain` and `lens` (0...1) take effect `delay` frames after
 /// the newest frame at the time of writing, and at once before the first. A cached scene has none.
-/// What is in force of the lens is what it was told: where it is, after travel and backlash, is truth
-/// alone.
+/// Frame records state the lens position that was requested. The actual position, after travel and backlash,
+/// is in the truth file only.
 ///
 /// A frame is drawn while waiting for it, and copied into its slot: no memory is lent.
 public final class SceneSource: Source {
@@ -74,7 +74,7 @@ public final class SceneSource: Source {
         path: settings.truth, purpose: "the scene's truth", overwrite: true)
     }
     let description = try describe(isAlternate: false)
-    // The first frame is due now, not before its texture was drawn.
+    // The clock starts after the texture is drawn; otherwise the first frames would be late.
     start = monotonicNow()
     return description
   }

@@ -1,8 +1,8 @@
 /// Finds the shift between two small pictures by trying all of them.
 ///
-/// What is compared is not luma but its deviation from the mean around, in units of the whole
-/// picture's mean deviation and clamped: another exposure changes it little, and a thing that moves
-/// on its own costs no more than a clamp.
+/// Compares each pixel's deviation from its local mean, divided by the picture's mean deviation and clamped.
+/// So a change of exposure has little effect, and the clamp limits the effect of an object that moves
+/// independently of the camera.
 struct CoarseSearch {
   let width: Int
   let height: Int

@@ -1,5 +1,5 @@
-/// Chooses points that can be tracked: in each cell of a grid over the picture, the one whose
-/// surroundings vary most in the direction in which they vary least.
+/// Chooses points that can be tracked: in each cell of a grid, the point with the largest minimum eigenvalue
+/// of the matrix of gradient products.
 ///
 /// J. Shi, C. Tomasi, "Good features to track", CVPR 1994. A corner per cell, and not the best of
 /// all: points lie all over the picture then, and a thing that moves on its own has its share of them

@@ -26,7 +26,7 @@ public struct MotionStage: Stage {
     guard Stabilizer.active(mode, format, isLive: setup.isLive) != .off else { return format }
     let estimator = MotionEstimator(width: format.width, height: format.height)
     for scale in estimator.scales { try setup.reads(.luma(scale)) }
-    // So that a few damaged frames in a row do not part what is before them from what follows.
+    // Up to three damaged or dropped frames in a row are bridged.
     setup.readsHistory(4)
     writer = setup.report(Report.self)
     self.estimator = estimator

@@ -1,8 +1,8 @@
 /// Sixteen pixels of one row.
 typealias Pixels = SIMD16<Float>
 
-/// A square of the earlier frame, 16 pixels a side, and what finding it again needs: its derivatives,
-/// less what a change of gain or offset would add to them, and their products.
+/// A square of the earlier frame, 16 pixels a side, prepared for tracking: its luma, its derivatives without
+/// the part that a change of gain or offset explains, and the inverse matrix of their products.
 ///
 /// The inverse compositional algorithm of S. Baker, I. Matthews, "Lucas-Kanade 20 years on",
 /// IJCV 56, 2004, for shifts, with linear changes of appearance projected out (part 3 of the same):

@@ -20,7 +20,8 @@ struct SimilarityFit {
 
   /// How far from its place a point may be and still agree, in pixels.
   let reach: Float
-  /// Half the picture's diagonal: what sets a likely roll and scale.
+  /// Half the picture's diagonal, in pixels: the distance of a corner from the middle. Two points closer than
+  /// a fifth of it do not define a motion.
   let radius: Float
 
   /// Pairs of points that RANSAC tries. Larger: costs more, finds smaller groups that agree: 160 miss a
@@ -51,7 +52,7 @@ struct SimilarityFit {
   }
 
   private func search(_ points: TrackedPoints, _ guess: PlainMotion, reach: Float) -> Candidate {
-    // No motion is preferred by a tenth: a person who fills the picture of a fixed camera may move.
+    // The score of no motion gets a bonus of 10 %: a person who fills a fixed camera's picture may move.
     let standing = PlainMotion()
     var best = Candidate(score: score(points, standing, reach) * 1.1)
     consider(guess, points, reach, &best)

@@ -83,10 +83,10 @@ struct Horizon {
     }
   }
 
+  /// Stores the poses of a plan.
   mutating func keep(_ x: SmoothestPath, _ y: SmoothestPath, _ roll: SmoothestPath) {
     for index in 0..<count {
       let path = Pose(x.knots[index].path, y.knots[index].path, roll.knots[index].path)
-  /// Stores the poses of a plan.
       knots[index].planned = knots[index].held - path
     }
   }

@@ -20,8 +20,8 @@ struct ShakeClassifier {
   /// Least time between two velocities, in ticks: each frame's at 40 frames/s, every second's at 60. Larger:
   /// noise counts less, fast shake is missed. By trial at 60 and 120 frames/s.
   private static let leastTicks = 0.7
-  /// Time for which a camera counts as shaking before anything is seen of it, in ticks. Larger: a tripod is
-  /// recognised later. By trial.
+  /// Weight of the initial `shakiness` of 1, the limit between steady and shaking, in its average, in ticks.
+  /// Larger: a tripod, and a shaking hand, are recognised later. By trial.
   private static let doubtTicks = 5.0
   /// Time over which `swing` fades, in ticks. Larger: a pan after shake is followed later. By trial.
   private static let swingTicks = 30.0

@@ -43,7 +43,6 @@ struct ShakePredictor {
   /// Advances by `times` equal spans; `body` is called after each with its index.
   mutating func coast(_ ticks: Double, times: Int, _ body: (Int, borrowing ShakePredictor) -> Void)
   {
-  /// Advances by some time without an observation.
     let steps = InlineArray<4, ShakeModel.Step> { models[$0].step(ticks) }
     for time in 0..<times {
       for index in models.indices { models[index].coast(steps[index]) }
@@ -51,6 +50,7 @@ struct ShakePredictor {
     }
   }
 
+  /// Advances by some time without an observation.
   mutating func coast(_ ticks: Double) {
     for index in models.indices { models[index].coast(models[index].step(ticks)) }
   }

@@ -6,7 +6,7 @@ internal import Glibc
 ///
 ///     sum of  change of velocity² / time between
 ///             + time * (wall * E[max(|path - middle + error| - margin, 0)²]
-///                       + pull * (path - middle)²)
+///                       + pull * (path - middle + lag)²)
 ///
 /// where `error` is normal with the standard deviation `spread`, the uncertainty of the tube's middle.
 /// Newton's method, from where `path` is; each step solves a system with five diagonals.
@@ -44,9 +44,9 @@ struct SmoothestPath {
   init(capacity: Int) {
     knots = [Knot](repeating: Knot(), count: capacity)
     rows = [Row](repeating: Row(), count: capacity)
-  /// Most steps of Newton's method. Larger: costs more in rare hard cases; three to five are usual.
   }
 
+  /// Most steps of Newton's method. Larger: costs more in rare hard cases; three to five are usual.
   private static let mostSteps = 12
   /// Step, in pixels or radians, that ends the search. Larger: quicker, less exact. Far below what shows.
   private static let settled = 1e-5

@@ -2,10 +2,10 @@ import SprocketCore
 
 /// The two passes over a plane of bytes, sixteen at a time, in bands of sixteen rows of the source.
 ///
-/// A band's sixteen rows are transposed, so that the first pass is as the second: each of its sums is
-/// for one column of the target and sixteen rows of the source, as each of the second's is for one row
-/// of the target and sixteen columns. In between, sixteen columns (a tile) at a time are transposed
-/// back; of a tile no more rows are kept than the second pass still needs.
+/// A band's sixteen rows are transposed, so that both passes have the same form: a sum of the first pass is
+/// for one column of the target and sixteen rows of the source, a sum of the second for one row of the target
+/// and sixteen columns. In between, sixteen columns (a tile) at a time are transposed back. Each tile keeps
+/// only the rows that the second pass still needs.
 ///
 /// Samples are 16-bit numbers: 128 times the level, then 64, then 32 times; weights are in 32768ths,
 /// and of each product the upper half counts. The kernel's lobes add at most 0.27 of the range at each
@@ -167,8 +167,8 @@ struct PassDownColumns {
   }
 }
 
-/// Sums of sixteen lanes' products. The weights are negative, so what the products' rounding down took
-/// is too much here: half a unit each.
+/// Weighted sums in sixteen lanes. Each product is rounded down, by half a unit on average. The weights are
+/// negative, so this makes the result half a unit too large per tap, which is subtracted.
 @inline(__always)
 private func weightedSum(
   _ samples: Span<Lanes>, from sample: Int, _ weights: Span<Lanes>, from weight: Int, _ count: Int

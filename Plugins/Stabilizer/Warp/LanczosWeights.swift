@@ -32,8 +32,8 @@ struct LanczosWeights {
     return sin(angle) / angle * sin(angle / lobes) / (angle / lobes)
   }
 
-  /// The weights of a phase in -32768ths, which add up to exactly -32768: negative, because 1 has no
-  /// 16-bit number of that scale, and -1 has.
+  /// The weights of a phase in -32768ths; their sum is exactly -32768. They are negative because 16 bits hold
+  /// -32768, but not 32768.
   static func negatedWeights(phase: Int) -> [Int16] {
     var weights = (0..<taps).map { Int((weight(tap: $0, phase: phase) * 32768).rounded()) }
     let largest = phase < phases / 2 ? before : before + 1
@@ -42,10 +42,11 @@ struct LanczosWeights {
   }
 }
 
-/// Weights for sixteen samples at a time, whose positions lie `slope` apart beside their whole steps.
+/// Weights for sixteen samples at a time, one per lane. From lane to lane the position changes by `slope`.
 ///
-/// The first lane's phase is looked up; those of the others follow. The window is wider than the kernel
-/// by what lanes differ in whole samples; the weights beyond a lane's own taps are 0.
+/// Only the phase of the lane with the lowest position is looked up; those of the others follow from the
+/// slope. The window is wider than the kernel by the whole samples by which lanes differ; weights outside a
+/// lane's own taps are 0.
 struct LaneWeights {
   /// Largest slope, in samples from lane to lane. Larger: pictures may be turned further, at wider windows.
   /// 2.5 allows 50 degrees, or 35 with chroma of 4:1:1 and no zoom.

@@ -39,8 +39,8 @@ extension Rounds {
   /// one session to the next (J. Chen and J. Revels, "Robust benchmarking in noisy environments", 2016).
   var least: Double { rounds.min() ?? 0 }
 
-  /// Error of `least`, as a fraction of it: the distance of the third smallest value. It is large if few rounds
-  /// were undisturbed. At least `resolution` of the values.
+  /// Error of `least`, as a fraction of it: the distance of the third smallest value, and at least
+  /// `resolution`. It is large if few rounds were undisturbed.
   func leastError(resolution: Double) -> Double {
     guard rounds.count > 2, least > 0 else { return .infinity }
     return max(rounds.sorted()[2] - least, resolution) / least

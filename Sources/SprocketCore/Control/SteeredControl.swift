@@ -1,5 +1,5 @@
-/// One control of a source that a loop drives: found by what it does, written in a unit of its own
-/// whatever the driver counts in, and followed from each write to the frame that shows it.
+/// One control of a source, driven by a control loop. It is found by its role, takes values in the role's
+/// unit instead of the driver's, and follows each write to the frame that shows it.
 ///
 /// Nothing is allocated after `init`.
 public struct SteeredControl: Sendable {
@@ -9,8 +9,8 @@ public struct SteeredControl: Sendable {
   public enum Answer: Sendable, Hashable {
     /// What the source made of it, and how many frames after the write.
     case applied(value: Double, delay: Int)
-    /// The source did not take it: the name of the control, or of the automatic one over it, and what it
-    /// was to be, as `gain=50`, in the source's own numbers.
+    /// The source refused the write. The text names the control, or the automatic control over it, and the
+    /// value that was written, in the source's own numbers: `gain=50`.
     case refused(String)
   }
 
@@ -69,8 +69,8 @@ public struct SteeredControl: Sendable {
   public func nearest(to value: Double) -> Double { unit.nearest(to: value) }
   public func nearest(notAbove value: Double) -> Double { unit.nearest(notAbove: value) }
 
-  /// Asks for the value that is nearest, at the frame of that running number. False when too much is
-  /// on its way: nothing was asked then.
+  /// Writes the supported value nearest to `value`; `number` is the running number of the current frame.
+  /// False if the port's queue is full; then nothing was written.
   public mutating func write(_ value: Double, at number: UInt64) -> Bool {
     let wanted = unit.number(of: value)
     guard let ticket = port.write(index, wanted) else { return false }
@@ -84,8 +84,8 @@ public struct SteeredControl: Sendable {
     pending.append(write)
   }
 
-  /// What an event says of this control's writes; `nil` where it is about something else. However late it
-  /// is received, the delay is counted to the frame that it belongs to.
+  /// The outcome that an event reports for a write to this control; `nil` for any other event. The delay is
+  /// counted to the frame that the event belongs to, however late the event is received.
   public mutating func answer(_ event: Event) -> Answer? {
     // One from before the write answers a ticket of a device that is gone.
     guard event.kind == .controlApplied || event.kind == .controlRefused,
@@ -109,8 +109,8 @@ public struct SteeredControl: Sendable {
 }
 
 extension SteeredControl {
-  /// Switches off what the camera decides by itself over this control. Returns what was written, as
-  /// `auto_exposure=manual_mode`: it stays so after the run. A refusal is told by `answer`.
+  /// Switches off the camera's automatic controls over this control. Returns the writes, such as
+  /// `auto_exposure=manual_mode`; they stay in force after the run. `answer` reports a refusal.
   public mutating func takeOver(at number: UInt64) -> [String] {
     var written: [String] = []
     for name in Self.automatics(over: role) {

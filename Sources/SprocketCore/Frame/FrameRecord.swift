@@ -19,8 +19,8 @@ public struct FrameRecord: Sendable, BitwiseCopyable {
   public var inForce = ControlState()
   /// The driver's own flags (`v4l2_buffer.flags`); 0 where there is no driver.
   public var driverFlags: UInt32 = 0
-  /// A replay: when this was recorded a stage dropped it, because it came too late. What decides
-  /// by the clock does the same again.
+  /// True in a replay if a stage dropped this frame as `late` in the recorded run. A stage that decides by
+  /// the clock must drop it again.
   public var wasLate = false
   /// Bytes that the source delivered.
   public var byteCount = 0

@@ -1,7 +1,7 @@
 /// What a user may choose of a source, by `--source-set KEY=VALUE`.
 public protocol SourceSettings: KindSettings {
-  /// Takes what the user asked for by `--format`, `--size` and `--rate`. Throws where the source
-  /// gives what it gives; that is also what happens unless this is implemented.
+  /// Applies the user's `--format`, `--size` and `--rate`. Throws if the source cannot change its frames. The
+  /// default implementation throws unless the request is empty.
   mutating func request(_ request: FormatRequest) throws(RunError)
 }
 

@@ -36,8 +36,9 @@ public final class Remaining: Sendable {
 
   /// From the next frame that is recorded on, `p95` forgets all before it.
   ///
-  /// A stage that has dropped almost every frame needs this: 13 slow frames among 256 hold the
-  /// percentile up until as many have been recorded again, which one frame in 16 takes minutes for.
+  /// Needed by a stage that has dropped almost every frame: 13 slow frames among the latest 256 keep the
+  /// percentile high until newer frames replace them, which takes minutes if only one frame in 16 is
+  /// recorded.
   public func measureAnew() {
     startsAnew.store(true, ordering: .relaxed)
   }

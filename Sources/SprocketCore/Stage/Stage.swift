@@ -190,9 +190,9 @@ public struct StageSetup: ~Copyable {
   /// Declares that this stage writes to the source's controls, and returns the way there. The stage has
   /// the order `.sequence`.
   ///
-  /// A source that is not live then makes no frame before this stage has seen all that it may see
-  /// without it: what is written at a frame meets the same next frame in every run. That costs the
-  /// work of source and stages being done at once, up to this stage.
+  /// A source that is not live then delivers the next frame only when this stage has processed all frames
+  /// that it can process without it, so a write takes effect at the same frame in every run. In return, the
+  /// source and the stages up to this one do not work in parallel.
   public mutating func steers() throws(StageError) -> ControlPort {
     guard let controls else {
       throw StageError(

@@ -9,10 +9,9 @@ package struct SystemMemory {
 
   package init() {}
 
-  /// Bytes of address space that threads and frames leave to what is allocated while a run lasts: by
-  /// decoders, sinks and Swift itself, which ends the process where an allocation fails. More refuses
-  /// runs under a larger `ulimit -v`; 16 MB was too little for all sinks at once, a dump's chunks alone
-  /// take 10.
+  /// Bytes of address space kept free for allocations during a run, by decoders, sinks and Swift, which ends
+  /// the process if an allocation fails. Larger: more runs are refused under `ulimit -v`. By trial: 16 MB was
+  /// too little for all sinks at once; a dump's chunks alone take 10 MB.
   package static let reserve = 32 << 20
 
   package static func now() -> SystemMemory {

@@ -8,7 +8,7 @@ internal import Synchronization
 /// - R4: other frames are seen as the lane before sealed them, record and pixels: a lane works on its
 ///   own copy of the record, and dropped or damaged frames are nobody's neighbours.
 /// - R8: once the run is to end at once, frames pass untouched.
-/// - R10: who drops a frame says so on the tape before the lane's cursor passes.
+/// - R10: a worker that drops a frame marks its fate on the tape before the lane's cursor passes the frame.
 /// - e1: a stage of the order `.sequence` receives events with each frame that it gets (see `EventReader`).
 ///
 /// Unchecked: used by its thread alone between start and join; its histograms are read after that.
@@ -112,7 +112,7 @@ final class LaneWorker: @unchecked Sendable {
   private func process(_ slot: UnsafeMutablePointer<FrameStorage>, sequence: UInt64) {
     let records = unsafe slot.pointee.records
     unsafe records[.lane(laneIndex)] = records[upstream]
-    // Who taps the source wants what is damaged too.
+    // Sinks that tap the source also take damaged frames.
     let isWanted = unsafe lane.followsSource || records[upstream].isAlive
     guard isWanted, !epoch.isFlushing else { return }
     let isSampled = meter.samples(sequence)
@@ -228,7 +228,8 @@ final class LaneWorker: @unchecked Sendable {
     return true
   }
 
-  /// Before a stage writes: the version's memory is the one before, a copy of it, or its own.
+  /// Prepares the memory of the version that a stage will write: the previous version's memory (in place), a
+  /// copy of it, or the version's own.
   private func prepareVersion(_ written: VersionIndex, _ slot: UnsafeMutablePointer<FrameStorage>) {
     let version = epoch.plan[written]
     let versions = unsafe slot.pointee.versions
@@ -287,6 +288,6 @@ extension ChainPlan.Step {
     }
   }
 
-  /// Before sinks come in: what `FrameRecord.processed` is about.
+  /// Whether the step unpacks or runs a stage. `FrameRecord.processed` is the time after the last such step.
   var isProcessing: Bool { self == .unpack || stageIndex != nil }
 }

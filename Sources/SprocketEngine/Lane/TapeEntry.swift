@@ -1,7 +1,7 @@
 internal import SprocketCore
 
-/// What the fate tape says of a frame: its fate and, where the source itself had one for it, whether
-/// there was room for it all the same.
+/// A frame's entry on the fate tape: its fate, and whether it found a free slot. Frames that are `corrupt` or
+/// `startup` may be without one.
 ///
 /// Keeps of the ring's contract:
 /// - R10: `corrupt` and `startup` go before `overrun` at the chain's end; but who taps the source wants
@@ -40,13 +40,13 @@ struct TapeEntry {
   private static let corruptWithoutRoom: UInt8 = 14
   private static let startupWithoutRoom: UInt8 = 15
 
-  /// What the frame is to a sink at the chain's end, or at the source; `nil` where that is the sink's
-  /// to know.
+  /// The frame's fate for a sink at the chain's end, or for a sink that taps the source; `nil` if the sink
+  /// itself decides it.
   func fate(atSource: Bool) -> Fate? {
     guard atSource else { return fate.isDecidedByChain ? fate : nil }
     return fate == .missing ? .missing : foundRoom ? nil : .overrun
   }
 
-  /// What the source said against the frame.
+  /// The source's own mark, `corrupt` or `startup`; `nil` if the frame has none.
   var sourceFate: Fate? { fate == .corrupt || fate == .startup ? fate : nil }
 }

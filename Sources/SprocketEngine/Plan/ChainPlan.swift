@@ -65,7 +65,7 @@ struct ChainPlan {
   var sinkParts: FrameParts
   var unpacks = false
 
-  /// What sinks have done to their frames before they write them.
+  /// What the sinks read, and the steps that the chain runs for them.
   struct SinkNeeds {
     /// What they read at the chain's end.
     var parts: FrameParts = []
@@ -119,7 +119,8 @@ struct ChainPlan {
       guard let writing = stage.declared.writing else { continue }
       let from = readVersion[index].place
       guard writing == .inPlace else { continue }
-      // Walk back over versions that share this memory: does anybody before look around in them?
+      // Find the first version that shares this memory. A stage up to this one that looks around in any of
+      // these versions still reads it.
       var first = from
       while first > 0, versions[first].isInPlace { first -= 1 }
       let isStillRead = stages[...index].indices.contains { earlier in
@@ -193,8 +194,9 @@ struct ChainPlan {
   /// Whether anything happens to a frame before sinks come in.
   var hasProcessing: Bool { lanes.contains { $0.steps.contains(where: \.isProcessing) } }
 
-  /// Whose record a sink reads: the lane that packs, or selects, for it; else the last
-  /// that processes, so that nobody waits for another's packing; or the source.
+  /// The record that a sink reads: that of the lane that packs, else selects, for it; else of the last lane
+  /// that unpacks or runs a stage, so that the sink does not wait for the packing of other sinks; else the
+  /// source's.
   func tap(packs: Bool, selects: Bool, source: Bool) -> RecordIndex {
     let last = lanes.lastIndex { lane in
       source
@@ -218,7 +220,7 @@ struct ChainPlan {
       format: self[lastVersion].format, parts: sinkParts)
   }
 
-  /// What was laid out as asked and is not worth much.
+  /// Warnings about stages that have no effect with this source, or come too late in the chain to save work.
   func warnings(_ stages: [ChainStage], isLive: Bool) -> [String] {
     if !isLive {
       return stages.filter(\.declared.usesRemaining).map {

@@ -50,7 +50,7 @@ final class FrameMemory: @unchecked Sendable {
     }
   }
 
-  /// Gives the memory of frames back, before the next epoch's is taken: for nobody's use any more.
+  /// Returns the memory's pages to the system before the next epoch allocates. The frames are lost.
   func discard() { unsafe madvise(mapping, mappedBytes, MADV_DONTNEED) }
 
   deinit {

@@ -67,8 +67,9 @@ struct MemoryLimit {
   /// Bytes of address space.
   let addressSpace: Int
 
-  /// The share of what is there that frames may take, in quarters; the rest is for decoders, sinks and
-  /// other programs. More lets larger frames run, and nearer to the end of the machine's memory.
+  /// Share of the available memory that frames may take, in quarters; the rest is for decoders, sinks and
+  /// other programs. Larger: larger frames are accepted, and the machine comes closer to running out of
+  /// memory.
   private static let quarters = 3
 
   /// `asked` in bytes; by default a share of what is available now, which all epochs of a run keep to.

@@ -4,15 +4,15 @@ internal import Synchronization
 
 /// One run: a source, a chain of stages, sinks, and everything between them.
 ///
-/// `init` opens the source and configures everything for the first epoch, so that whatever is wrong
-/// with the request is told before the first frame. `start` begins, `wait` waits, `stop` ends it;
-/// `progress` and `summary` say how it goes. All of them may be called from any thread, at any time. A run
+/// `init` opens the source and configures all stages and sinks for the first epoch, so errors in the request
+/// are reported before the first frame. `start` begins the run, `wait` waits for its end, `stop` ends it;
+/// `progress` and `summary` report its state. All of them may be called from any thread, at any time. A run
 /// is used once; one that is never started closes its source when it is released.
 ///
 /// Threads: one for the run, which makes epochs and ends them; one for the source; one per worker of each
-/// lane; one per sink. All but the lanes' are made by `init`, so that whatever becomes of a run its sinks
-/// can be finished, each within a limit. A source that does not come back from a call when the run is to
-/// end is abandoned (`SourceGate`), as lanes and sinks are that do not come to their end.
+/// lane; one per sink. `init` starts all except the lanes' threads, so that the sinks can be finished, each
+/// within a limit, even if no further thread can be started. When the run is to end, a source whose call does
+/// not return is abandoned (`SourceGate`), and so are lanes and sinks that do not end.
 ///
 /// Keeps R9 of the ring's contract: a change of format, a replug or a jump of the sequence begins an
 /// epoch. The old one's threads are drained and joined as at the end of the run, so that nothing is

@@ -20,8 +20,8 @@ final class EpochThreads {
 
   init(_ epoch: Epoch) { self.epoch = epoch }
 
-  /// Starts a thread per worker of each lane, and has each sink's take the epoch. What has started
-  /// when this throws comes to its end with the ring's.
+  /// Starts one thread per worker of each lane, and gives the epoch to each sink's thread as its job. If this
+  /// throws, the threads that were started end when the ring ends.
   func start(_ options: RunOptions, makeUnpacker: () -> any Unpacker) throws(RunError) {
     for (index, lane) in epoch.plan.lanes.enumerated() {
       for number in 0..<lane.workers {

@@ -7,8 +7,8 @@ public struct RunOptions: Sendable {
   public var wait: WaitStrategy
   /// Ends the run after so many produced frames, gaps counted.
   public var frameLimit: UInt64?
-  /// Ends the run after so long: live, from the first look at the source; where frames wait, before
-  /// the first frame that was captured so long after the first of all.
+  /// Longest duration of the run. A live run counts from `start`. Otherwise the run ends before the first
+  /// frame that was captured this long after the first frame.
   public var durationLimit: Duration?
   /// How long lanes and sinks may take to drain when the run stops or an epoch ends.
   public var drainLimit: Duration
@@ -24,7 +24,8 @@ public struct RunOptions: Sendable {
   /// Number of first frames that are not measured in durations and CPU times of steps: for a benchmark.
   package var warmUp: UInt64 = 0
 
-  /// A bound for mistakes: more than the cores of a machine serve nobody.
+  /// Largest accepted number of workers, to catch mistakes: more workers than cores do not help. Larger:
+  /// machines with more cores can use all of them.
   public static let mostWorkers = 64
 
   public init(

@@ -1,7 +1,7 @@
 internal import SprocketCore
 internal import SprocketRing
 
-/// The cursors of all who look at what the source lent.
+/// The cursors of the lanes and sinks that read memory lent by the source.
 ///
 /// Keeps of the ring's contract:
 /// - R4: borrowed memory goes back when unpacking, and every stage and sink cursor that touches it, has
@@ -39,7 +39,7 @@ struct LoanReaders {
     }.map { RingPlan.TapIndex($0) }
   }
 
-  /// Nobody looks any more at what was lent for sequences below it.
+  /// First sequence whose lent memory may still be read; what was lent for earlier ones can be given back.
   func passed(_ ring: Ring) -> UInt64 {
     var limit = ring.passed(.source)
     for (lane, history) in lanes {

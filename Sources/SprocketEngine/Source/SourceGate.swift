@@ -3,11 +3,12 @@ internal import Synchronization
 
 /// All calls of a source while the run is on, so that one that does not return can be abandoned.
 ///
-/// One word says who may touch the source's side of the run (the pump, the producer, the numbers): the
-/// source's thread, or the run's. Before a call that thread moves it from `working` to `calling`, after
-/// it back, by compare-and-swap. Whoever abandons the source moves it from `calling` to `abandoned`, and
-/// owns that side from then on: the thread that comes back late finds that its swap fails, and returns
-/// without touching anything. So `nil` and `false` mean: abandoned, leave at once.
+/// One state word says which thread owns the source's side of the run (the pump, the producer, the numbers):
+/// the source's thread, or the run's. Before a call the source's thread changes it from `working` to
+/// `calling`, and back after the call, by compare-and-swap. The run's thread abandons the source by changing
+/// it from `calling` to `abandoned`, and owns that side from then on. If the call returns later, the swap
+/// fails and the source's thread must leave without touching anything: the calls below then return `nil` or
+/// `false`.
 ///
 /// Memory order: each swap releases what was written before it and acquires what the other side wrote.
 ///
@@ -25,7 +26,8 @@ final class SourceGate: @unchecked Sendable {
 
   var isAbandoned: Bool { state.load(ordering: .acquiring) == Self.abandoned }
 
-  /// Takes the source's side over. False while its thread is not in a call: it can be waited for.
+  /// Abandons the source: the caller then owns its side. False if no call is under way: the caller can then
+  /// wait for the source's thread.
   func abandon() -> Bool {
     state.compareExchange(
       expected: Self.calling, desired: Self.abandoned, ordering: .acquiringAndReleasing

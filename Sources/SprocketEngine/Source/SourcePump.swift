@@ -10,7 +10,8 @@ internal import Synchronization
 /// - R9: a jump backwards, or further than the tape allows, ends the epoch.
 /// - R10: it advances the tape and writes `missing`, `corrupt`, `startup` and `overrun` on it.
 ///
-/// It alone adds to the log of events: what happened up to a frame, before it publishes or marks that.
+/// Only the pump adds to the log of events. It adds the events before a frame, then publishes or marks the
+/// frame.
 ///
 /// Unchecked: used by the source's thread while it has a job, by the run's between two jobs, and by the
 /// run's alone once the source is abandoned (`SourceGate`).
@@ -43,7 +44,7 @@ final class SourcePump: @unchecked Sendable {
   private(set) var outcome = Outcome.end
   /// Announced, but not taken yet, at the epoch's start.
   var held: Arrival?
-  /// While the drain discards what arrives; the run's thread ends it.
+  /// True while an epoch drains: the source's thread then discards arriving frames. Set by the run's thread.
   let isDraining = Atomic<Bool>(false)
   /// The number of the frame that is being taken.
   var taking: UInt64?
@@ -140,7 +141,7 @@ final class SourcePump: @unchecked Sendable {
       switch arrival {
       case .nothing: continue
       case .end:
-        // Asked to end, it says so too.
+        // An interrupted source also returns `.end`; then the source has not reached its own end.
         hasEnded = !isOver
         return .end
       case .epoch(let description, _): return .epoch(description)
@@ -217,8 +218,8 @@ final class SourcePump: @unchecked Sendable {
     return number
   }
 
-  /// What happened up to a frame belongs to it, whatever becomes of it. False when the source did not
-  /// come back.
+  /// Adds the source's events up to frame `number` to the log. They belong to that frame, whatever its fate.
+  /// False if the source was abandoned during the call.
   func takeEvents(of number: UInt64) -> Bool {
     code.enter(0, frame: number)
     guard source.takeEvents(into: &events) else { return false }
@@ -270,7 +271,8 @@ private final class ProducerHand {
 }
 
 extension ArrivedFrame {
-  /// What the source itself says against the frame; it goes before `overrun`.
+  /// The fate that the source gives the frame: `corrupt`, else `startup`, else `overrun`; `nil` if none. It
+  /// takes precedence over the `overrun` of a frame without a free slot.
   var fate: Fate? {
     isCorrupt ? .corrupt : isStartup ? .startup : isOverrun ? .overrun : nil
   }

@@ -1,7 +1,7 @@
 public import SprocketCore
 
-/// Work that may take long or get stuck, on a thread of its own: whoever waits for it can look at
-/// signals meanwhile, and can leave it behind.
+/// Runs work that may take long or get stuck on a thread of its own. The waiting thread can check for signals
+/// meanwhile, and can abandon the work.
 ///
 /// Unchecked: `body` and `result` are the thread's until `wait` has returned true.
 public final class BackgroundWork<Value>: @unchecked Sendable {
@@ -17,7 +17,8 @@ public final class BackgroundWork<Value>: @unchecked Sendable {
   }
 
   private func run() {
-    // Gone once it is done: it may hold what has to end with the result.
+    // Taken out of the property, so that its captures are released when it has run and do not outlive the
+    // result.
     guard let body = body.take() else { return }
     result = Result { try body() }
   }

@@ -102,7 +102,7 @@ final class EngineThread: Sendable {
 
   /// Unchecked: the body is the thread's alone, and `used` is written before `done` is.
   private final class State: @unchecked Sendable {
-    /// Gone once it has started: it may hold what holds the thread.
+    /// `nil` once the thread has started: the closure may retain the object that owns this thread.
     var body: (@Sendable () -> Void)?
     /// CPU time of the whole thread, in nanoseconds.
     var used: Int64 = 0
@@ -139,7 +139,7 @@ final class EngineThread: Sendable {
     self.handle = handle
   }
 
-  /// Starts a thread that runs, and lets go of, a state; lets go of it at once where that fails.
+  /// Starts a thread that runs `state` and then releases it. Releases it at once if no thread can be started.
   private static func create(_ handle: inout pthread_t, _ state: UnsafeMutableRawPointer) -> Int32 {
     var attributes = pthread_attr_t()
     var result = unsafe pthread_attr_init(&attributes)

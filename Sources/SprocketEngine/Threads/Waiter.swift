@@ -12,8 +12,8 @@ public enum WaitStrategy: String, Sendable, CaseIterable {
 
 /// One thread's waiting, between two frames (R7): not in the ring, chosen per run, with a bound.
 struct Waiter {
-  /// Longest time parked, in nanoseconds: no wake-up is lost, but a stop may come without one. Larger: fewer
-  /// wake-ups of an idle thread, later stops.
+  /// Longest time parked, in nanoseconds. A moving cursor always wakes the thread, but a request to stop may
+  /// not. Larger: fewer wake-ups of an idle thread, later stops.
   static let boundNanoseconds: Int64 = 50_000_000
   /// Looks before parking in `spinPark`, some 20 microseconds. Larger: fewer parks, more CPU time.
   static let spins = 400
