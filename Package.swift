@@ -21,6 +21,7 @@ let stages = [
   "ExposureMeter",
   "FocusScore",
   "LateFrameDrop",
+  "MotionDetector",
   "Negate",
   "Stabilizer",
 ]

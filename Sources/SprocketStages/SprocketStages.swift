@@ -5,6 +5,7 @@
 @_exported public import ExposureMeter
 @_exported public import FocusScore
 @_exported public import LateFrameDrop
+@_exported public import MotionDetector
 @_exported public import Negate
 public import SprocketCore
 @_exported public import Stabilizer
@@ -16,6 +17,7 @@ public let builtinStages: [Plugin] = [
   ExposureMeter.plugin,
   FocusScore.plugin,
   LateFrameDrop.plugin,
+  MotionDetector.plugin,
   Negate.plugin,
   Stabilizer.plugin,
 ]

@@ -64,6 +64,7 @@ CHAINS = {
     "meter": ["--stage", "meter"],
     "zones": ["--stage", "meter:mode=zones,samples=1000"],
     "focus": ["--stage", "focus"],
+    "motion": ["--stage", "motion"],
     "autofocus": ["--stage", "meter", "--auto-focus", "continuous"],
     "autoexposure": ["--auto-exposure", "continuous", "--source-set", "lightstep=2", "--source-set",
                      "lightat=1"],

@@ -11,7 +11,7 @@ extension Rules {
     ],
     "SprocketStages": [
       "SprocketCore", "AutoExposure", "AutoFocus", "ExposureMeter", "FocusScore", "LateFrameDrop",
-      "Negate", "Stabilizer",
+      "MotionDetector", "Negate", "Stabilizer",
     ],
     "Sprocket": [
       "SprocketEngine", "SprocketSources", "SprocketScene", "SprocketSinks", "SprocketFiles",

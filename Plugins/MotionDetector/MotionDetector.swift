@@ -1,0 +1,182 @@
+public import SprocketCore
+
+/// Tells what moves in front of a camera that stands still: how much, and where.
+///
+/// Each sample of reduced luma is compared with a slowly learned background, after changes of light that the
+/// whole picture shares are taken out. State is allocated in `configure` alone.
+public struct MotionDetector: Stage {
+  public static let plugin = Plugin(
+    "motion", "what moves, and whether the scene changed, froze or went dark", MotionDetector.self)
+
+  public typealias Report = MotionDetection
+
+  public static var order: Order { .sequence }
+
+  public static var settings: [Setting<Self>] {
+    [
+      Setting(
+        "threshold", \.threshold, range: 1...100, unit: "levels",
+        "the least difference from the background that counts"),
+      Setting(
+        "memory", \.memory, range: .milliseconds(100) ... .seconds(3600),
+        "how long a thing stands still until it is background; also the background's time constant"
+      ),
+      Setting("region", \.region, "the part of the picture that is watched"),
+    ]
+  }
+
+  /// Least difference from the background that counts, in levels of luma, 1 to 100. Larger: noise and faint
+  /// things are missed more often.
+  public var threshold = 6.0
+  /// Time that a thing stands still until it is background, and the time constant with which the background
+  /// follows slow changes, 0.1 s to 1 h. Larger: parked cars are motion for longer; noise is known better.
+  public var memory = Duration.seconds(10)
+  /// The part of the picture that is watched.
+  public var region = Region.whole
+
+  private var writer: ReportWriter<Report>?
+  private var scale = LumaScale.eighth
+  private var columns = 0..<0
+  private var rows = 0..<0
+  private var luma: [UInt8] = []
+  private var background = Background(count: 0, threshold: 0, memory: 0)
+  private var watch = SceneWatch(count: 0, threshold: 0)
+  private var area = ChangedArea(width: 0, height: 0)
+  private var usualSeconds = 1.0 / 30
+  /// Capture time of the latest frame in nanoseconds; `nil` before the first.
+  private var latest: Int64?
+
+  public init() {}
+
+  public mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+    let format = setup.format
+    scale = Self.scale(of: format)
+    try setup.reads(.luma(scale))
+    writer = setup.report(Report.self)
+    let size = format.lumaSize(scale)
+    (columns, rows) = region.pixels(width: size.width, height: size.height)
+    let count = columns.count * rows.count
+    luma = [UInt8](repeating: 0, count: count)
+    let memorySeconds = Double(memory.nanosecondCount) / 1e9
+    background = Background(count: count, threshold: threshold, memory: memorySeconds)
+    watch = SceneWatch(count: count, threshold: threshold)
+    area = ChangedArea(width: columns.count, height: rows.count)
+    if format.rate.frames > 0 { usualSeconds = 1 / format.rate.framesPerSecond }
+    latest = nil
+    return format
+  }
+
+  /// Least samples along the longer side of the luma that is compared. Larger: finer motion is seen in small
+  /// pictures, at more cost. A person who fills a tenth of the width has 8.
+  private static let leastSide = 80
+
+  private static func scale(of format: FrameFormat) -> LumaScale {
+    let scales: [LumaScale] = [.eighth, .quarter, .half]
+    return scales.first {
+      let size = format.lumaSize($0)
+      return max(size.width, size.height) >= leastSide
+    } ?? .full
+  }
+
+  public mutating func process(_ frame: inout FrameView) -> Verdict {
+    guard let writer else { return .keep }
+    copyLuma(frame)
+    let seconds = secondsSinceLatest(frame.record.captured.nanoseconds)
+    frame.write(report(seconds), writer)
+    return .keep
+  }
+
+  private mutating func copyLuma(_ frame: borrowing FrameView) {
+    let plane = frame.luma(scale)
+    var index = 0
+    for y in rows {
+      let row = plane[row: y]
+      for x in columns {
+        luma[index] = row[x]
+        index += 1
+      }
+    }
+  }
+
+  /// Longest time between two frames that counts, in seconds. Larger: after a longer pause the background
+  /// is learned anew at once.
+  private static let longestPause = 10.0
+
+  /// Time since the latest frame; the usual time where times do not rise.
+  private mutating func secondsSinceLatest(_ now: Int64) -> Double {
+    defer { latest = now }
+    guard let latest else { return usualSeconds }
+    let seconds = (Double(now) - Double(latest)) / 1e9
+    return seconds > 0 ? min(seconds, Self.longestPause) : usualSeconds
+  }
+
+  private mutating func report(_ seconds: Double) -> Report {
+    var report = Report()
+    report.light = background.compare(luma)
+    area.find(background.differs)
+    report.score = area.share
+    report.regions = area.regions
+    report.grid = area.grid
+    let (width, height) = (Double(columns.count), Double(rows.count))
+    report.x = region.x + region.width * Double(area.largest.columns.lowerBound) / width
+    report.y = region.y + region.height * Double(area.largest.rows.lowerBound) / height
+    report.width = region.width * Double(area.largest.columns.count) / width
+    report.height = region.height * Double(area.largest.rows.count) / height
+    if area.regions == 0 { (report.x, report.y) = (0, 0) }
+    background.learn(luma, moving: area.changed, seconds: seconds)
+    let state = watch.look(luma, share: area.share, seconds: seconds)
+    report.sceneChanged = state.sceneChanged
+    report.subjectAreaChanged = state.subjectAreaChanged
+    report.frozenSeconds = state.frozenSeconds
+    report.isDark = state.isDark
+    if state.sceneChanged { background.restart() }
+    return report
+  }
+}
+
+/// What moved in one frame. Places are fractions of the picture, origin at the top left.
+public struct MotionDetection: FrameReport {
+  /// Share of the watched samples that moved, 0 to 1.
+  public var score = 0.0
+  /// Number of connected areas that moved.
+  public var regions: UInt32 = 0
+  /// The box around the largest of them; all 0 where nothing moved.
+  public var x = 0.0
+  public var y = 0.0
+  public var width = 0.0
+  public var height = 0.0
+  /// `score` of each of 4x4 cells of the watched region, row by row.
+  public var grid = GridValues(repeating: 0)
+  /// Change of the light that the whole picture shares, in levels: the most frequent difference from the
+  /// background, which begins anew from 25 on.
+  public var light = 0.0
+  /// Most of the picture changed at once: a cut, a moved or covered camera. The background begins anew.
+  public var sceneChanged = false
+  /// The scene has become another one and stays so, in shapes or in light; true on one frame.
+  public var subjectAreaChanged = false
+  /// Seconds for which not a single sample has changed: a frozen camera, or a picture without noise.
+  public var frozenSeconds = 0.0
+  /// Nothing but black: a covered lens, or no signal.
+  public var isDark = false
+
+  public init() {}
+
+  public static var fields: [ReportField<Self>] {
+    [
+      ReportField("score", \.score), ReportField("regions", \.regions),
+      ReportField("x", \.x), ReportField("y", \.y), ReportField("width", \.width),
+      ReportField("height", \.height), ReportField("grid", \.grid),
+      ReportField("light", unit: "levels", \.light),
+      ReportField("scene_changed", \.sceneChanged),
+      ReportField("subject_area_changed", \.subjectAreaChanged),
+      ReportField("frozen", unit: "s", \.frozenSeconds), ReportField("dark", \.isDark),
+    ]
+  }
+}
+
+extension StageChoice {
+  /// Tells what moves in front of a camera that stands still: `MotionDetection`.
+  public static func motion(_ choose: (inout MotionDetector) -> Void = { _ in }) -> StageChoice {
+    StageChoice(MotionDetector.plugin, of: MotionDetector.self, choose)
+  }
+}
