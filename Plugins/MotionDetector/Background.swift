@@ -18,15 +18,14 @@ struct Background {
   private let memory: Double
   private var mean: [Float]
   private var deviation: [Float]
-  /// Level that a moving sample has kept, and for how many seconds.
+  /// Level that a moving sample has kept, and for how many seconds; below 0 where nothing moves.
   private var kept: [Float]
-  private var keptSeconds: [Float]
+  private var keptSeconds: [Double]
   /// 1 for each sample of the latest picture that differs from the background, else 0.
   private(set) var differs: [UInt8]
   private var shift = ToneShift()
   /// Seconds since the start; `nil` before the first picture.
   private var age: Double?
-  private var isEmpty = true
 
   init(count: Int, threshold: Double, memory: Double) {
     self.threshold = Float(threshold)
@@ -35,11 +34,11 @@ struct Background {
     deviation = [Float](repeating: 0, count: count)
     differs = [UInt8](repeating: 0, count: count)
     kept = [Float](repeating: 0, count: count)
-    keptSeconds = [Float](repeating: 0, count: count)
+    keptSeconds = [Double](repeating: -1, count: count)
   }
 
   /// Takes the next picture as the first one.
-  mutating func restart() { (age, isEmpty) = (nil, true) }
+  mutating func restart() { age = nil }
 
   /// Change of light from which the background begins anew, in levels. Larger: more of a lamp that is
   /// switched on counts as motion, because clipped tones and shadows change by other amounts. 25 is about
@@ -49,18 +48,18 @@ struct Background {
   /// Fills `differs`; nothing differs in the first picture and after a large change of light. Returns the
   /// change of light, in levels.
   mutating func compare(_ luma: [UInt8]) -> Double {
+    var light = 0.0
     if age != nil {
       shift.measure(from: mean, to: luma)
-      if shift.overall.magnitude >= Self.largeShift { age = nil }
+      light = shift.overall
+      if light.magnitude >= Self.largeShift { age = nil }
     }
     guard age != nil else {
-      let light = isEmpty ? 0 : shift.overall
-      isEmpty = false
       for index in luma.indices {
         mean[index] = Float(luma[index])
         deviation[index] = Self.firstDeviation
         differs[index] = 0
-        keptSeconds[index] = 0
+        keptSeconds[index] = -1
       }
       return light
     }
@@ -68,7 +67,7 @@ struct Background {
       let limit = max(threshold, Self.deviations * deviation[index])
       differs[index] = residual(luma, index).magnitude > limit ? 1 : 0
     }
-    return shift.overall
+    return light
   }
 
   /// The difference from the background that the light does not explain.
@@ -89,10 +88,10 @@ struct Background {
     let isStart = now < min(Self.startSeconds, memory)
     for index in luma.indices {
       if moving[index] != 0, !isStart {
-        wait(luma, index, Float(seconds))
+        wait(luma, index, seconds)
         continue
       }
-      keptSeconds[index] = 0
+      keptSeconds[index] = -1
       // Limited, so that one outlier does not hide the next.
       let size = min(residual(luma, index).magnitude, 3 * deviation[index] + 1)
       deviation[index] += rate * (size - deviation[index])
@@ -101,22 +100,24 @@ struct Background {
   }
 
   /// Takes a moving sample's level for the background once it was kept for long enough.
-  private mutating func wait(_ luma: [UInt8], _ index: Int, _ seconds: Float) {
+  private mutating func wait(_ luma: [UInt8], _ index: Int, _ seconds: Double) {
     let level = Float(luma[index])
-    let isKept =
+    let isNear =
       (level - kept[index]).magnitude <= max(threshold, Self.deviations * deviation[index])
-    guard keptSeconds[index] > 0, isKept else {
-      (kept[index], keptSeconds[index]) = (level, seconds)
-      return
+    if keptSeconds[index] >= 0, isNear {
+      kept[index] += Self.keptRate * (level - kept[index])
+      keptSeconds[index] += seconds
+    } else {
+      keptSeconds[index] -= Self.patience * seconds
+      if keptSeconds[index] < 0 { (kept[index], keptSeconds[index]) = (level, 0) }
     }
-    kept[index] += Self.keptRate * (level - kept[index])
-    keptSeconds[index] += seconds
-    if Double(keptSeconds[index]) >= memory {
-      (mean[index], keptSeconds[index]) = (kept[index], 0)
-    }
+    if keptSeconds[index] >= memory { (mean[index], keptSeconds[index]) = (kept[index], -1) }
   }
 
   /// Weight of the newest level in the kept one. Larger: slow changes of light are followed, and so is what
   /// fades.
   private static let keptRate: Float = 0.1
+  /// Time that another level takes away from the time that one was kept, as a multiple of its own. Larger:
+  /// people who walk by in front of a parked car delay it more, and so does noise.
+  private static let patience = 4.0
 }

@@ -5,11 +5,11 @@ internal import SprocketCore
 struct ChangedArea {
   /// Samples that must differ in the 3x3 around one that moves, itself included. Larger: less noise, and
   /// small or thin things are missed. 3 keep a line that is one sample wide.
-  private static let leastNeighbours: UInt8 = 3
+  private static let leastNeighbours = 3
 
   let width: Int
   let height: Int
-  /// 1 for each sample that moves, else 0.
+  /// 0 for each sample that does not move.
   private(set) var changed: [UInt8]
   private(set) var share = 0.0
   private(set) var regions: UInt32 = 0
@@ -17,14 +17,13 @@ struct ChangedArea {
   private(set) var largest = (columns: 0..<0, rows: 0..<0)
   /// Share of each of 4x4 cells, row by row.
   private(set) var grid = GridValues(repeating: 0)
-  /// Samples of the region that are still to be visited; 1 in `visited` was queued.
+  /// Samples of a region that are still to be visited. Those that were queued are `queued` in `changed`.
   private var queue: [Int]
-  private var visited: [UInt8]
+  private static let queued: UInt8 = 2
 
   init(width: Int, height: Int) {
     (self.width, self.height) = (width, height)
     changed = [UInt8](repeating: 0, count: width * height)
-    visited = [UInt8](repeating: 0, count: width * height)
     queue = [Int](repeating: 0, count: width * height)
   }
 
@@ -34,10 +33,8 @@ struct ChangedArea {
     for y in 0..<height {
       for x in 0..<width {
         let index = y * width + x
-        changed[index] =
-          differs[index] & (neighbours(differs, x, y) >= Self.leastNeighbours ? 1 : 0)
+        changed[index] = differs[index] & (isJoined(differs, x, y) ? 1 : 0)
         count += Int(changed[index])
-        visited[index] = 0
       }
     }
     share = Double(count) / Double(max(1, changed.count))
@@ -46,12 +43,15 @@ struct ChangedArea {
     if count > 0 { findRegions() }
   }
 
-  private func neighbours(_ differs: [UInt8], _ x: Int, _ y: Int) -> UInt8 {
+  /// Whether enough samples around this one differ; at an edge of one row or column all of them suffice.
+  private func isJoined(_ differs: [UInt8], _ x: Int, _ y: Int) -> Bool {
+    let rows = max(y - 1, 0)...min(y + 1, height - 1)
+    let columns = max(x - 1, 0)...min(x + 1, width - 1)
     var sum: UInt8 = 0
-    for row in max(y - 1, 0)...min(y + 1, height - 1) {
-      for column in max(x - 1, 0)...min(x + 1, width - 1) { sum += differs[row * width + column] }
+    for row in rows {
+      for column in columns { sum += differs[row * width + column] }
     }
-    return sum
+    return Int(sum) >= min(Self.leastNeighbours, rows.count * columns.count)
   }
 
   private mutating func fillGrid() {
@@ -71,7 +71,7 @@ struct ChangedArea {
 
   private mutating func findRegions() {
     var most = 0
-    for start in changed.indices where changed[start] != 0 && visited[start] == 0 {
+    for start in changed.indices where changed[start] == 1 {
       regions += 1
       let (size, columns, rows) = region(from: start)
       if size > most { (most, largest) = (size, (columns, rows)) }
@@ -84,7 +84,7 @@ struct ChangedArea {
   ) -> (size: Int, columns: Range<Int>, rows: Range<Int>) {
     var (left, right, top, bottom) = (width, 0, height, 0)
     queue[0] = start
-    visited[start] = 1
+    changed[start] = Self.queued
     var (next, end) = (0, 1)
     while next < end {
       let (x, y) = (queue[next] % width, queue[next] / width)
@@ -94,8 +94,8 @@ struct ChangedArea {
       for row in max(y - 1, 0)...min(y + 1, height - 1) {
         for column in max(x - 1, 0)...min(x + 1, width - 1) {
           let index = row * width + column
-          guard changed[index] != 0, visited[index] == 0 else { continue }
-          visited[index] = 1
+          guard changed[index] == 1 else { continue }
+          changed[index] = Self.queued
           queue[end] = index
           end += 1
         }

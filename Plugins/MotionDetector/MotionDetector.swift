@@ -42,6 +42,8 @@ public struct MotionDetector: Stage {
   private var background = Background(count: 0, threshold: 0, memory: 0)
   private var watch = SceneWatch(count: 0, threshold: 0)
   private var area = ChangedArea(width: 0, height: 0)
+  /// Sides of the frame in pixels.
+  private var (width, height) = (0.0, 0.0)
   private var usualSeconds = 1.0 / 30
   /// Capture time of the latest frame in nanoseconds; `nil` before the first.
   private var latest: Int64?
@@ -50,7 +52,7 @@ public struct MotionDetector: Stage {
 
   public mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
     let format = setup.format
-    scale = Self.scale(of: format)
+    scale = Self.scale(of: format, region)
     try setup.reads(.luma(scale))
     writer = setup.report(Report.self)
     let size = format.lumaSize(scale)
@@ -61,20 +63,23 @@ public struct MotionDetector: Stage {
     background = Background(count: count, threshold: threshold, memory: memorySeconds)
     watch = SceneWatch(count: count, threshold: threshold)
     area = ChangedArea(width: columns.count, height: rows.count)
-    if format.rate.frames > 0 { usualSeconds = 1 / format.rate.framesPerSecond }
+    (width, height) = (Double(format.width), Double(format.height))
+    let rate = format.rate
+    usualSeconds = rate.frames > 0 ? min(1 / rate.framesPerSecond, Self.longestPause) : 1.0 / 30
     latest = nil
     return format
   }
 
-  /// Least samples along the longer side of the luma that is compared. Larger: finer motion is seen in small
+  /// Least samples along the longer side of the region. Larger: finer motion is seen in small
   /// pictures, at more cost. A person who fills a tenth of the width has 8.
   private static let leastSide = 80
 
-  private static func scale(of format: FrameFormat) -> LumaScale {
+  private static func scale(of format: FrameFormat, _ region: Region) -> LumaScale {
     let scales: [LumaScale] = [.eighth, .quarter, .half]
     return scales.first {
       let size = format.lumaSize($0)
-      return max(size.width, size.height) >= leastSide
+      let (columns, rows) = region.pixels(width: size.width, height: size.height)
+      return max(columns.count, rows.count) >= leastSide
     } ?? .full
   }
 
@@ -98,8 +103,8 @@ public struct MotionDetector: Stage {
     }
   }
 
-  /// Longest time between two frames that counts, in seconds. Larger: after a longer pause the background
-  /// is learned anew at once.
+  /// Longest time between two frames that counts, in seconds. Larger: one frame after a pause changes the
+  /// background further.
   private static let longestPause = 10.0
 
   /// Time since the latest frame; the usual time where times do not rise.
@@ -117,12 +122,7 @@ public struct MotionDetector: Stage {
     report.score = area.share
     report.regions = area.regions
     report.grid = area.grid
-    let (width, height) = (Double(columns.count), Double(rows.count))
-    report.x = region.x + region.width * Double(area.largest.columns.lowerBound) / width
-    report.y = region.y + region.height * Double(area.largest.rows.lowerBound) / height
-    report.width = region.width * Double(area.largest.columns.count) / width
-    report.height = region.height * Double(area.largest.rows.count) / height
-    if area.regions == 0 { (report.x, report.y) = (0, 0) }
+    if area.regions > 0 { setBox(of: area.largest, in: &report) }
     background.learn(luma, moving: area.changed, seconds: seconds)
     let state = watch.look(luma, share: area.share, seconds: seconds)
     report.sceneChanged = state.sceneChanged
@@ -131,6 +131,15 @@ public struct MotionDetector: Stage {
     report.isDark = state.isDark
     if state.sceneChanged { background.restart() }
     return report
+  }
+
+  /// Samples at the right and lower edge may reach beyond the frame.
+  private func setBox(of area: (columns: Range<Int>, rows: Range<Int>), in report: inout Report) {
+    let side = Double(scale.divisor)
+    report.x = Double(columns.lowerBound + area.columns.lowerBound) * side / width
+    report.y = Double(rows.lowerBound + area.rows.lowerBound) * side / height
+    report.width = min(Double(area.columns.count) * side / width, 1 - report.x)
+    report.height = min(Double(area.rows.count) * side / height, 1 - report.y)
   }
 }
 
@@ -150,7 +159,8 @@ public struct MotionDetection: FrameReport {
   /// Change of the light that the whole picture shares, in levels: the most frequent difference from the
   /// background, which begins anew from 25 on.
   public var light = 0.0
-  /// Most of the picture changed at once: a cut, a moved or covered camera. The background begins anew.
+  /// Most of the picture changed at once: a cut, a moved or covered camera. The background begins anew. In a
+  /// picture of one tone a cover is a change of `light`.
   public var sceneChanged = false
   /// The scene has become another one and stays so, in shapes or in light; true on one frame.
   public var subjectAreaChanged = false

@@ -1,22 +1,32 @@
 internal import SprocketCore
 internal import SprocketTestMemory
 
-/// A picture in its own memory, which a source lends to a slot.
+/// A picture that a source lends to a slot, each plane in memory of its own, so that AddressSanitizer sees a
+/// step beyond it.
 @safe
 final class LentPicture {
   private let format: FrameFormat
-  private let buffer: TestBuffer
+  private let buffers: [TestBuffer]
 
   init(_ frame: TestFrame) {
     format = frame.format
-    buffer = TestBuffer(Array(frame.planes.joined()))
+    buffers = frame.planes.map { TestBuffer($0) }
   }
 
   func lend(to slot: inout CaptureSlot) {
-    let count = unsafe buffer.memory.count
-    let image = unsafe ImageStorage(
-      packedAt: buffer.memory.baseAddress.unsafelyUnwrapped, byteCount: count, format)
-    unsafe slot.lend(image, byteCount: count, handle: Unmanaged.passRetained(self).toOpaque())
+    var image = unsafe ImageStorage()
+    for (index, buffer) in buffers.enumerated() {
+      let count = unsafe buffer.memory.count
+      let size =
+        format.pixelFormat.isEncoded
+        ? (bytesPerRow: count, rows: 1)
+        : format.pixelFormat.plane(index, width: format.width, height: format.height)
+      unsafe image.planes[index] = PlaneStorage(
+        base: buffer.memory.baseAddress.unsafelyUnwrapped, stride: size.bytesPerRow,
+        bytesPerRow: size.bytesPerRow, rows: size.rows)
+    }
+    let bytes = buffers.reduce(0) { unsafe $0 + $1.memory.count }
+    unsafe slot.lend(image, byteCount: bytes, handle: Unmanaged.passRetained(self).toOpaque())
   }
 
   static func release(_ handle: UnsafeMutableRawPointer) {

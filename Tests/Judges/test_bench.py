@@ -117,17 +117,27 @@ def test_a_change_beyond_the_spread_is_told(result, tmp_path):
 
 
 def test_the_fastest_frames_decide(result, tmp_path):
-    told = against(tmp_path, scaled(result, 0.01, keys=["cpu_us", "wall_us"]))
+    earlier = scaled(result, 0.01, keys=["cpu_us", "wall_us"])
+    for step in earlier["cases"][0]["steps"]:  # One fast round alone: its error is a factor of 100.
+        step["fast_us"]["rounds"] = [step["fast_us"]["median"]] + 9 * [100 * step["fast_us"]["median"]]
+    told = against(tmp_path, earlier)
     assert re.search(r"the fastest frames have not changed, the median CPU time has, \S+ to \S+ us", told)
     assert "slower" not in told and "faster" not in told
 
 
 def test_more_allocations_are_told(result, tmp_path):
     earlier = copy.deepcopy(result)
-    earlier["cases"][0]["allocations_per_frame"] += 2
+    earlier["cases"][0]["allocations_per_frame"] += 20
     found = re.search(r"worker: (\S+) allocations per frame, before (\S+)", against(tmp_path, earlier))
-    assert float(found[2]) - float(found[1]) == pytest.approx(2, abs=0.5)
+    assert float(found[2]) - float(found[1]) == pytest.approx(20, abs=5)
     assert "allocations per frame, before" not in against(tmp_path, result)
+
+
+def test_rounds_of_other_lengths_are_not_compared(result, tmp_path):
+    earlier = copy.deepcopy(result)
+    earlier["cases"][0]["frames"] *= 2
+    told = against(tmp_path, earlier, rounds=1)
+    assert "20 frames in a round, before 40" in told and "slower" not in told
 
 
 def test_another_machine_compiler_build_or_case_is_told(result, tmp_path):

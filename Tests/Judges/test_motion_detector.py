@@ -1,11 +1,12 @@
 """The stage `motion` on real clips, beside OpenCV's background subtraction, and on the scene."""
 import json
+import subprocess
 
 import cv2
 import numpy as np
 import pytest
 
-from program import clip, sprocket
+from program import LIMIT, clip, sprocket
 
 STILL = ["--source", "scene", "--source-set", "pace=fast", *(
     part for name in ("pan", "shake", "roll", "zoom") for part in ("--source-set", f"{name}=0"))]
@@ -45,6 +46,16 @@ def test_people_on_a_street_are_regions_of_their_size():
     assert 3 <= np.median([report["regions"] for report in found]) <= 15
     assert all(not report["scene_changed"] and not report["dark"] for report in found)
     assert np.median([report["height"] for report in found]) > 0.05
+
+
+def test_a_covered_camera_is_another_scene(tmp_path):
+    covered = tmp_path / "covered.mkv"
+    subprocess.run(["ffmpeg", "-v", "error", "-i", clip("generic/vtest.avi"), "-frames:v", "60", "-vf",
+                    "drawbox=t=fill:color=0x303030:enable='gte(n,40)'", "-c:v", "ffv1", covered],
+                   check=True, timeout=LIMIT)
+    found = reports("--source", f"file:{covered}", frames=60)
+    assert [number for number, report in enumerate(found) if report["scene_changed"]] == [40]
+    assert found[40]["light"] == 0 and found[45]["score"] == 0
 
 
 @pytest.mark.parametrize("light", [0, -5])

@@ -80,6 +80,13 @@ extension TestRandom {
     }
   }
 
+  @Test func manyRoundsHaveNoAdvantage() {
+    let few = Rounds((0..<10).map { 105 + Double($0 % 3) })
+    let many = Rounds(few.rounds + [Double](repeating: 80, count: 90))
+    #expect(Comparison(least: many, few, resolution: 0.064).verdict == .same)
+    #expect(Comparison(least: few, many, resolution: 0.064).verdict == .same)
+  }
+
   @Test func aDifferenceBelowTheResolutionIsNotTold() {
     let (short, long) = (
       Rounds([Double](repeating: 0.128, count: 10)), Rounds([Double](repeating: 0.192, count: 10))

@@ -60,7 +60,7 @@ struct BenchCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Compares with an earlier result, and says what has changed beyond its spread.",
+      "Compares with an earlier result, and says what has changed by more than noise.",
       valueName: "path"), completion: .file())
   var against: String?
 

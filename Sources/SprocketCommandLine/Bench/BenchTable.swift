@@ -81,6 +81,13 @@ struct BenchTable {
         lines.append("\(found.name): not in the earlier result")
         continue
       }
+      let (most, fewest) = (max(before.frames, found.frames), min(before.frames, found.frames))
+      guard most < 2 * fewest else {
+        lines.append(
+          "\(found.name): \(found.frames) frames in a round, before \(before.frames); give both the "
+            + "same --frames to compare them")
+        continue
+      }
       if let line = allocations(before, found) { told.append(line) }
       pairs += found.steps.compactMap { step in
         before.steps.first { $0.name == step.name }.map {
@@ -93,7 +100,7 @@ struct BenchTable {
     }
     told += pairs.compactMap(line)
     if told.isEmpty, !pairs.isEmpty {
-      lines.append("nothing has changed beyond its spread, of \(pairs.count) compared")
+      lines.append("nothing has changed by more than noise, of \(pairs.count) compared")
     }
     return lines + told
   }
@@ -101,11 +108,15 @@ struct BenchTable {
   /// Smallest change of allocations per frame that is reported. An allocation in each frame is 1 or more;
   /// larger misses allocations in some frames, smaller reports those that a run makes once.
   private static let leastAllocations = 0.5
+  /// Smallest change of allocations in a round that is reported. Larger misses more in short rounds. Equal
+  /// runs differ by up to a hundred.
+  private static let leastAllocationsOfRound = 100.0
 
   /// The line for a case's allocations; `nil` if they have not changed or were not counted.
   private func allocations(_ earlier: BenchResult.Case, _ now: BenchResult.Case) -> String? {
     guard let before = earlier.allocationsPerFrame, let after = now.allocationsPerFrame,
-      abs(after - before) >= Self.leastAllocations
+      abs(after - before) >= Self.leastAllocations,
+      abs(after - before) * Double(min(earlier.frames, now.frames)) > Self.leastAllocationsOfRound
     else { return nil }
     return "\(now.name): \(fixed(after, 2)) allocations per frame, before \(fixed(before, 2))"
   }
@@ -129,7 +140,7 @@ struct BenchTable {
     case .same: break
     }
     let used = Comparison(before.cpuMicroseconds, after.cpuMicroseconds)
-    guard used.verdict != .same else { return nil }
+    guard used.verdict == .more || used.verdict == .less else { return nil }
     return "\(pair.name): the fastest frames have not changed, the median CPU time has, "
       + "\(change(before.cpuMicroseconds.median, after.cpuMicroseconds.median)): other programs "
       + "disturbed it, or only some frames have changed"

@@ -39,6 +39,8 @@ extension Rounds {
   /// one session to the next (J. Chen and J. Revels, "Robust benchmarking in noisy environments", 2016).
   var least: Double { rounds.min() ?? 0 }
 
+  func first(_ count: Int) -> Rounds { Rounds(Array(rounds.prefix(count))) }
+
   /// Error of `least`, as a fraction of it: the distance of the third smallest value, and at least
   /// `resolution`. It is large if few rounds were undisturbed.
   func leastError(resolution: Double) -> Double {
@@ -80,11 +82,14 @@ struct Comparison {
   }
 
   /// Compares the smallest values, which were measured to `resolution`.
+  /// Of as many rounds on both sides: more of them have a smaller least.
   init(least earlier: Rounds, _ now: Rounds, resolution: Double) {
+    let count = min(earlier.rounds.count, now.rounds.count)
+    let (earlier, now) = (earlier.first(count), now.first(count))
     self.init(
       from: earlier.least, to: now.least,
       noise: earlier.leastError(resolution: resolution) + now.leastError(resolution: resolution),
-      rounds: min(earlier.rounds.count, now.rounds.count))
+      rounds: count)
   }
 
   private init(from earlier: Double, to now: Double, noise: Double, rounds: Int) {
