@@ -27,17 +27,14 @@ package func time(of clock: clockid_t) -> Int64 {
   return time.nanoseconds
 }
 
+#if arch(i386) || arch(arm)
+  #error("a time has other members where words have 32 bits")
+#endif
+
 /// Two words of 64 bits, seconds and nanoseconds. They are accessed by offset because Swift 6.3.1, with
 /// optimisation, does not see the members of `timespec` unless the module's first file imports Glibc.
 extension timespec {
-  private static func checkLayout() {
-    precondition(
-      MemoryLayout<timespec>.size == 16 && MemoryLayout<Int>.size == 8,
-      "Sprocket runs on 64-bit systems only")
-  }
-
   fileprivate init(nanoseconds: Int64) {
-    Self.checkLayout()
     self.init()
     unsafe withUnsafeMutableBytes(of: &self) { bytes in
       unsafe bytes.storeBytes(of: Int(nanoseconds / 1_000_000_000), as: Int.self)
@@ -47,8 +44,7 @@ extension timespec {
   }
 
   fileprivate var nanoseconds: Int64 {
-    Self.checkLayout()
-    return unsafe withUnsafeBytes(of: self) { bytes in
+    unsafe withUnsafeBytes(of: self) { bytes in
       let seconds = unsafe bytes.load(as: Int.self)
       let rest = unsafe bytes.load(fromByteOffset: MemoryLayout<Int>.size, as: Int.self)
       return Int64(seconds) * 1_000_000_000 + Int64(rest)
