@@ -33,7 +33,7 @@ struct ChangedArea {
     for y in 0..<height {
       for x in 0..<width {
         let index = y * width + x
-        changed[index] = differs[index] & (isJoined(differs, x, y) ? 1 : 0)
+        changed[index] = differs[index] != 0 && isJoined(differs, x, y) ? 1 : 0
         count += Int(changed[index])
       }
     }
