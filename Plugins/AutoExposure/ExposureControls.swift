@@ -49,7 +49,7 @@ struct ExposureControls: Sendable {
     return true
   }
 
-  /// Takes an event. Returns the control whose write the event reports as refused, if any.
+  /// Takes an event. If it reports that a write was refused, returns the control of that write; else `nil`.
   mutating func refusal(in event: Event) -> String? {
     if case .refused(let what) = exposure?.answer(event) { return what }
     if case .refused(let what) = gain?.answer(event) { return what }

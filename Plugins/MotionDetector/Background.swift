@@ -1,30 +1,31 @@
 internal import Glibc
 
-/// The picture without what moves: for each sample a mean and its usual deviation, both learned. Where
-/// something moves nothing is learned, until the sample has kept one level for as long as `memory`: a parked
-/// car becomes background, and so does what a car that drove off has uncovered. Pure.
+/// The learned background: a mean level and a mean deviation for each sample. Moving samples are not learned
+/// until they have kept one level for `memory`. So a parked car becomes background, and so does the street
+/// behind a car that has left. Pure.
 struct Background {
-  /// Deviations above which a sample differs from its background. Larger: noise and leaves count less, faint
-  /// things are missed. Of normal noise, whose mean deviation this is a multiple of, 1 in 700 samples passes,
-  /// and then fails for want of neighbours (`ChangedArea`).
+  /// Least distance from the background, in mean deviations, of a sample that differs. Larger: noise and
+  /// moving leaves count less, faint things are missed. At 4, normal noise makes 1 sample in 700 differ;
+  /// `ChangedArea` removes such single samples.
   private static let deviations: Float = 4
-  /// Deviation before anything is known of it, in levels. Larger: the first frames show less motion.
+  /// Deviation at the start, in levels. Larger: less motion is detected in the first frames.
   private static let firstDeviation: Float = 2
-  /// Seconds at the start in which everything is learned, moving or not. Larger: noise is known better, and
-  /// motion is seen later.
+  /// Seconds at the start in which moving samples are learned too. Larger: noise is known better, motion is
+  /// detected later. 1 s has some 30 frames.
   private static let startSeconds = 1.0
 
   private let threshold: Float
   private let memory: Double
   private var mean: [Float]
   private var deviation: [Float]
-  /// Level that a moving sample has kept, and for how many seconds; below 0 where nothing moves.
+  /// Level that a moving sample keeps, and the time that it has kept it, in seconds; the time is negative for
+  /// a sample that does not move.
   private var kept: [Float]
   private var keptSeconds: [Double]
   /// 1 for each sample of the latest picture that differs from the background, else 0.
   private(set) var differs: [UInt8]
   private var shift = ToneShift()
-  /// Seconds since the start; `nil` before the first picture.
+  /// Seconds since the background began; `nil` before its first picture.
   private var age: Double?
 
   init(count: Int, threshold: Double, memory: Double) {
@@ -37,16 +38,16 @@ struct Background {
     keptSeconds = [Double](repeating: -1, count: count)
   }
 
-  /// Takes the next picture as the first one.
+  /// Makes the next picture the new background.
   mutating func restart() { age = nil }
 
-  /// Change of light from which the background begins anew, in levels. Larger: more of a lamp that is
-  /// switched on counts as motion, because clipped tones and shadows change by other amounts. 25 is about
-  /// 1/2 EV in the middle of a gamma curve.
+  /// Change of light, in levels, that restarts the background. Larger: switching on a lamp causes more
+  /// motion, because shadows and clipped tones change differently. 25 is about 1/2 EV in the middle of a
+  /// gamma curve.
   static let largeShift = 25.0
 
-  /// Fills `differs`; nothing differs in the first picture and after a large change of light. Returns the
-  /// change of light, in levels.
+  /// Compares a picture with the background and fills `differs`. Nothing differs in the first picture, or
+  /// when a change of light restarts the background. Returns the change of light, in levels.
   mutating func compare(_ luma: [UInt8]) -> Double {
     var light = 0.0
     if age != nil {
@@ -70,12 +71,12 @@ struct Background {
     return light
   }
 
-  /// The difference from the background that the light does not explain.
+  /// Difference from the background after subtracting the change of light.
   private func residual(_ luma: [UInt8], _ index: Int) -> Float {
     Float(luma[index]) - mean[index] - shift.table[Int(mean[index] + 0.5)]
   }
 
-  /// Follows the picture; `moving` is not 0 where something moves.
+  /// Updates the background. `moving` is 0 for samples that do not move.
   mutating func learn(_ luma: [UInt8], moving: [UInt8], seconds: Double) {
     guard let age else {
       self.age = 0
@@ -83,7 +84,7 @@ struct Background {
     }
     let now = age + seconds
     self.age = now
-    // At first a mean of all pictures so far.
+    // In the first `memory` seconds the mean is that of all pictures so far.
     let rate = Float(1 - exp(-seconds / min(memory, now)))
     let isStart = now < min(Self.startSeconds, memory)
     for index in luma.indices {
@@ -92,14 +93,14 @@ struct Background {
         continue
       }
       keptSeconds[index] = -1
-      // Limited, so that one outlier does not hide the next.
+      // Limited, so that a single outlier does not raise the deviation much.
       let size = min(residual(luma, index).magnitude, 3 * deviation[index] + 1)
       deviation[index] += rate * (size - deviation[index])
       mean[index] += rate * (Float(luma[index]) - mean[index])
     }
   }
 
-  /// Takes a moving sample's level for the background once it was kept for long enough.
+  /// Makes a moving sample's level the background after it was kept for `memory`.
   private mutating func wait(_ luma: [UInt8], _ index: Int, _ seconds: Double) {
     let level = Float(luma[index])
     let isNear =
@@ -114,10 +115,11 @@ struct Background {
     if keptSeconds[index] >= memory { (mean[index], keptSeconds[index]) = (kept[index], -1) }
   }
 
-  /// Weight of the newest level in the kept one. Larger: slow changes of light are followed, and so is what
-  /// fades.
+  /// Weight of the newest level in the kept level, 0 to 1. Larger: faster changes still count as one
+  /// level. 0.1 averages some 10 frames.
   private static let keptRate: Float = 0.1
-  /// Time that another level takes away from the time that one was kept, as a multiple of its own. Larger:
-  /// people who walk by in front of a parked car delay it more, and so does noise.
+  /// Factor by which another level reduces the kept time faster than the kept level adds to it. Larger:
+  /// noise, and people in front of a parked car, delay it more.
+  /// At 4, one outlier in 700 frames delays it by less than 1 %.
   private static let patience = 4.0
 }

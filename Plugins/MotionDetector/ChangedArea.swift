@@ -1,23 +1,23 @@
 internal import SprocketCore
 
-/// Which samples moved, from those that differ: single ones are noise or rain, and are left out; the rest is
-/// joined to regions. Pure; all memory is taken by `init`.
+/// Finds the moving samples among those that differ, and joins them to regions. Single samples are noise or
+/// rain and are removed. Pure; all memory is allocated by `init`.
 struct ChangedArea {
-  /// Samples that must differ in the 3x3 around one that moves, itself included. Larger: less noise, and
-  /// small or thin things are missed. 3 keep a line that is one sample wide.
+  /// Least number of differing samples in the 3x3 around a moving one, itself included. Larger: less noise
+  /// remains, small or thin things are missed. 3 keeps a line that is one sample wide.
   private static let leastNeighbours = 3
 
   let width: Int
   let height: Int
-  /// 0 for each sample that does not move.
+  /// 0 for samples that do not move.
   private(set) var changed: [UInt8]
   private(set) var share = 0.0
   private(set) var regions: UInt32 = 0
-  /// The box around the region with most samples; empty where nothing moves.
+  /// Bounding box of the region with the most samples; empty if nothing moves.
   private(set) var largest = (columns: 0..<0, rows: 0..<0)
-  /// Share of each of 4x4 cells, row by row.
+  /// Share of moving samples in each of 4x4 cells, row by row.
   private(set) var grid = GridValues(repeating: 0)
-  /// Samples of a region that are still to be visited. Those that were queued are `queued` in `changed`.
+  /// Indices of a region's samples that wait to be visited. In `changed` they have the value `queued`.
   private var queue: [Int]
   private static let queued: UInt8 = 2
 
@@ -27,7 +27,7 @@ struct ChangedArea {
     queue = [Int](repeating: 0, count: width * height)
   }
 
-  /// `differs` has a 1 for each sample that differs, row by row.
+  /// `differs`: 1 for each sample that differs, row by row.
   mutating func find(_ differs: [UInt8]) {
     var count = 0
     for y in 0..<height {
@@ -43,7 +43,8 @@ struct ChangedArea {
     if count > 0 { findRegions() }
   }
 
-  /// Whether enough samples around this one differ; at an edge of one row or column all of them suffice.
+  /// Whether enough samples around this one differ. In areas with fewer than 3 samples around, all of them
+  /// must differ.
   private func isJoined(_ differs: [UInt8], _ x: Int, _ y: Int) -> Bool {
     let rows = max(y - 1, 0)...min(y + 1, height - 1)
     let columns = max(x - 1, 0)...min(x + 1, width - 1)
@@ -55,7 +56,7 @@ struct ChangedArea {
   }
 
   private mutating func fillGrid() {
-    // A local value: writing an element of a property allocates in a debug build.
+    // A local copy: writing an element of a property allocates in a debug build.
     var grid = grid
     for cell in 0..<16 {
       let (left, right) = (cell % 4 * width / 4, (cell % 4 + 1) * width / 4)
@@ -78,7 +79,7 @@ struct ChangedArea {
     }
   }
 
-  /// Visits the samples that touch each other, diagonally too (breadth first).
+  /// Visits all moving samples that touch each other, also diagonally (breadth first).
   private mutating func region(
     from start: Int
   ) -> (size: Int, columns: Range<Int>, rows: Range<Int>) {

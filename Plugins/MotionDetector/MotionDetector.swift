@@ -1,9 +1,9 @@
 public import SprocketCore
 
-/// Tells what moves in front of a camera that stands still: how much, and where.
+/// Detects motion in front of a fixed camera: how much moves, and where.
 ///
-/// Each sample of reduced luma is compared with a slowly learned background, after changes of light that the
-/// whole picture shares are taken out. State is allocated in `configure` alone.
+/// Compares each sample of reduced luma with a slowly learned background, after subtracting changes of light.
+/// Allocates in `configure` only.
 public struct MotionDetector: Stage {
   public static let plugin = Plugin(
     "motion", "what moves, and whether the scene changed, froze or went dark", MotionDetector.self)
@@ -25,13 +25,13 @@ public struct MotionDetector: Stage {
     ]
   }
 
-  /// Least difference from the background that counts, in levels of luma, 1 to 100. Larger: noise and faint
-  /// things are missed more often.
+  /// Least difference from the background, in levels of luma, 1 to 100. Larger: less noise and fewer faint
+  /// things are detected.
   public var threshold = 6.0
-  /// Time that a thing stands still until it is background, and the time constant with which the background
-  /// follows slow changes, 0.1 s to 1 h. Larger: parked cars are motion for longer; noise is known better.
+  /// Time after which a thing that stands still becomes background, and time constant of slow changes, 0.1 s
+  /// to 1 h. Larger: parked cars count as motion for longer; noise is known better.
   public var memory = Duration.seconds(10)
-  /// The part of the picture that is watched.
+  /// The watched part of the picture.
   public var region = Region.whole
 
   private var writer: ReportWriter<Report>?
@@ -42,7 +42,7 @@ public struct MotionDetector: Stage {
   private var background = Background(count: 0, threshold: 0, memory: 0)
   private var watch = SceneWatch(count: 0, threshold: 0)
   private var area = ChangedArea(width: 0, height: 0)
-  /// Sides of the frame in pixels.
+  /// Width and height of the frame in pixels.
   private var (width, height) = (0.0, 0.0)
   private var usualSeconds = 1.0 / 30
   /// Capture time of the latest frame in nanoseconds; `nil` before the first.
@@ -70,8 +70,8 @@ public struct MotionDetector: Stage {
     return format
   }
 
-  /// Least samples along the longer side of the region. Larger: finer motion is seen in small
-  /// pictures, at more cost. A person who fills a tenth of the width has 8.
+  /// Least samples along the region's longer side; the luma scale follows from it. Larger: finer motion is
+  /// detected in small pictures, at more cost. 80 are 8 samples for a person of a tenth of the width.
   private static let leastSide = 80
 
   private static func scale(of format: FrameFormat, _ region: Region) -> LumaScale {
@@ -103,11 +103,11 @@ public struct MotionDetector: Stage {
     }
   }
 
-  /// Longest time between two frames that counts, in seconds. Larger: one frame after a pause changes the
-  /// background further.
+  /// Longest time between two frames that is used, in seconds. Larger: the first frame after a pause changes
+  /// the background more.
   private static let longestPause = 10.0
 
-  /// Time since the latest frame; the usual time where times do not rise.
+  /// Time since the latest frame; the usual time if times do not increase.
   private mutating func secondsSinceLatest(_ now: Int64) -> Double {
     defer { latest = now }
     guard let latest else { return usualSeconds }
@@ -133,7 +133,7 @@ public struct MotionDetector: Stage {
     return report
   }
 
-  /// Samples at the right and lower edge may reach beyond the frame.
+  /// The last samples may extend beyond the frame, so the box is limited to it.
   private func setBox(of area: (columns: Range<Int>, rows: Range<Int>), in report: inout Report) {
     let side = Double(scale.divisor)
     report.x = Double(columns.lowerBound + area.columns.lowerBound) * side / width
@@ -143,30 +143,30 @@ public struct MotionDetector: Stage {
   }
 }
 
-/// What moved in one frame. Places are fractions of the picture, origin at the top left.
+/// Motion in one frame. Positions are fractions of the picture, origin at the top left.
 public struct MotionDetection: FrameReport {
-  /// Share of the watched samples that moved, 0 to 1.
+  /// Share of moving samples in the region, 0 to 1.
   public var score = 0.0
-  /// Number of connected areas that moved.
+  /// Number of connected moving areas.
   public var regions: UInt32 = 0
-  /// The box around the largest of them; all 0 where nothing moved.
+  /// Bounding box of the largest area; all 0 if nothing moves.
   public var x = 0.0
   public var y = 0.0
   public var width = 0.0
   public var height = 0.0
-  /// `score` of each of 4x4 cells of the watched region, row by row.
+  /// `score` in each of 4x4 cells of the region, row by row.
   public var grid = GridValues(repeating: 0)
-  /// Change of the light that the whole picture shares, in levels: the most frequent difference from the
-  /// background, which begins anew from 25 on.
+  /// Change of light against the background, in levels: the most frequent difference. From 25 on the
+  /// background restarts.
   public var light = 0.0
-  /// Most of the picture changed at once: a cut, a moved or covered camera. The background begins anew. In a
-  /// picture of one tone a cover is a change of `light`.
+  /// True if most of the region changed at once: a cut, or a moved or covered camera. The background
+  /// restarts. In a picture of one tone a cover is a change of `light`.
   public var sceneChanged = false
-  /// The scene has become another one and stays so, in shapes or in light; true on one frame.
+  /// True on one frame after the shapes or the light of the scene have changed for half a second.
   public var subjectAreaChanged = false
-  /// Seconds for which not a single sample has changed: a frozen camera, or a picture without noise.
+  /// Seconds since any sample changed: large for a frozen camera, or for pictures without noise.
   public var frozenSeconds = 0.0
-  /// Nothing but black: a covered lens, or no signal.
+  /// True if almost all samples are black: a covered lens, or no signal.
   public var isDark = false
 
   public init() {}
@@ -185,7 +185,7 @@ public struct MotionDetection: FrameReport {
 }
 
 extension StageChoice {
-  /// Tells what moves in front of a camera that stands still: `MotionDetection`.
+  /// Detects motion in front of a fixed camera: `MotionDetection`.
   public static func motion(_ choose: (inout MotionDetector) -> Void = { _ in }) -> StageChoice {
     StageChoice(MotionDetector.plugin, of: MotionDetector.self, choose)
   }

@@ -1,4 +1,5 @@
-/// What happened to the scene as a whole. Pure; all memory is taken by `init`.
+/// Detects changes of the whole scene, frozen pictures and dark pictures. Pure; all memory is allocated by
+/// `init`.
 struct SceneWatch {
   struct State: Equatable {
     var sceneChanged = false
@@ -7,18 +8,20 @@ struct SceneWatch {
     var isDark = false
   }
 
-  /// Share of the picture that moves in one frame from which the scene counts as another one. Larger: a
-  /// moved camera is noticed less often; smaller: a person who comes near counts as a new scene.
+  /// Share of moving samples in one frame above which the scene has changed. Larger: a moved camera is missed
+  /// more often; smaller: a person near the camera counts as a change of the scene.
   private static let sceneShare = 0.5
-  /// Share of the picture that differs from the reference from which the subject area has changed. Larger:
-  /// only larger changes count. By trial on box.mp4, where an object is held before a webcam.
+  /// Share of samples that differ from the reference, above which the subject area has changed. Larger: only
+  /// larger changes count. It is above the share of a person at some distance.
   private static let subjectShare = 0.3
-  /// Seconds for which a change must last. Larger: what passes by counts less often.
+  /// Time in seconds for which the subject area must differ. Larger: things that pass count less often.
+  /// 0.5 s has 15 frames at 30 frames/s.
   private static let subjectSeconds = 0.5
-  /// Level below which a sample is black. Larger: night counts as black more often. 16 is video's black, and
-  /// covered sensors with gain stay below 24.
+  /// Level below which a sample is black. Larger: night scenes count as black more often. Video black is 16;
+  /// a covered sensor with high gain stays below 24.
   private static let darkLevel: UInt8 = 24
-  /// Share of the samples that must be black. 1 % may be defects or an overlay's text.
+  /// Least share of black samples in a dark picture. Larger: dead pixels or overlaid text prevent the
+  /// detection more often.
   private static let darkShare = 0.99
 
   private let threshold: Float
@@ -35,7 +38,7 @@ struct SceneWatch {
     reference = [Float](repeating: 0, count: count)
   }
 
-  /// `share` is the part of the picture that moves.
+  /// `share`: the share of moving samples.
   mutating func look(_ luma: [UInt8], share: Double, seconds: Double) -> State {
     var state = State()
     state.isDark = isDark(luma)
@@ -81,7 +84,7 @@ struct SceneWatch {
     shift.measure(from: reference, to: luma)
     if shift.overall.magnitude >= Background.largeShift { return true }
     var count = 0
-    // Twice the threshold: the reference is one picture, with its noise.
+    // The limit is twice the threshold because the reference is a single picture, with noise of its own.
     for index in luma.indices {
       let level = reference[index]
       let difference = Float(luma[index]) - level - shift.table[Int(level)]

@@ -1,53 +1,54 @@
-/// The change of brightness between two pictures of one scene, by level.
+/// Measures the change of light between two pictures of one scene, as a difference for each level.
 ///
-/// In each of eight bands of levels, the most frequent difference of the samples is what a change of light or
-/// exposure makes: it changes all samples of a level alike. A thing that covers them makes many differences,
-/// unless it has one tone. So only bands count whose new levels rise with the old ones, as in any exposure;
-/// between these the difference is interpolated. Where they hold too few of the samples, another picture is
-/// there, and not another light. Pure.
+/// A change of light or exposure gives all samples of a level the same difference; a moving thing gives them
+/// many different ones. So the most frequent difference is found for each of eight bands of levels, and
+/// interpolated between the bands. Exposure keeps the order of levels: a brighter band stays the brighter
+/// one. Bands that break this order are left out; they are covered by a thing of one tone. If the remaining
+/// bands have too few samples, the pictures show different scenes, and the change of light is 0. Pure.
 struct ToneShift {
   private static let bands = 8
   private static let differences = 511
-  /// Least share of the samples in a band that is used. Larger: rare levels follow the neighbouring bands
-  /// more often; smaller: a small thing of a level of its own counts as a change of light.
+  /// Least share of samples in a band that is used. Larger: rare levels take the difference of neighbouring
+  /// bands more often; smaller: a small thing with its own levels counts as a change of light.
   private static let leastBand = 0.01
-  /// Differences, in levels, that count as one: noise, and a gain of 1.5 over 32 levels, spread them so far.
-  /// Larger: larger changes of light are measured, and small things of nearly the background's level are
-  /// taken for a change of light.
+  /// Width, in levels, of the window of differences that counts as one difference. Noise, and a gain of 1.5
+  /// over a band of 32 levels, spread the differences that much. Larger: larger gains are measured; small
+  /// things with nearly the background's level count as a change of light.
   private static let window = 17
-  /// Least share of a band's samples in the most frequent window. Larger: fewer bands are used where much
+  /// Least share of a band's samples in its most frequent window. Larger: fewer bands are used where much
   /// moves.
   private static let leastShare = 0.25
-  /// Least slope of the new level over the old one. Larger: strong darkening counts as another picture; a
-  /// covered lens has 0. 1/4 is 4 EV down with a gamma of 2.2.
+  /// Least slope of new level over old level between two bands. Larger: strong darkening counts as a
+  /// different scene. 1/4 is 4 EV down at a gamma of 2.2; a covered lens has 0.
   private static let leastSlope = 0.25
-  /// New level from which a band may be clipped: there the slope may be 0.
+  /// Level above which new levels may be clipped, so that the slope may be 0.
   private static let clippedLevel = 250.0
-  /// Least share of all samples in the bands that count. Larger: a change of light with much motion counts as
-  /// another picture.
+  /// Least share of all samples in the used bands. Larger: a change of light with much motion counts as a
+  /// different scene. At 0.6 a thing of one tone may cover two fifths of the picture.
   private static let leastSamples = 0.6
 
   private struct Band {
-    /// Mean level of the earlier picture, most frequent difference, and number of samples.
+    /// Mean level in the earlier picture, most frequent difference, number of samples.
     var level = 0.0
     var difference = 0.0
     var samples = 0
-    /// Most samples of a rising chain of bands that ends here, and the band before in it; -1 for none.
+    /// Most samples in an increasing sequence of bands that ends here, and the previous band in it; -1 for
+    /// none.
     var chain = 0
     var before = -1
   }
 
-  /// By level of the earlier picture: the difference that the light makes.
+  /// Difference that the change of light makes, by level of the earlier picture.
   private(set) var table = [Float](repeating: 0, count: 256)
-  /// The most frequent difference of all samples, in levels; 0 for another picture.
+  /// Most frequent difference of all samples, in levels; 0 if the scenes are different.
   private(set) var overall = 0.0
-  /// By band, then by difference; the last band is the sum of all.
+  /// Numbers of samples by band, then by difference. The last band is the sum of the others.
   private var counts = [Int](repeating: 0, count: (bands + 1) * differences)
   private var sums = [Int](repeating: 0, count: bands)
   private var found = [Band](repeating: Band(), count: bands)
   private var isUsed = [Bool](repeating: false, count: bands)
 
-  /// Measures the shift from `earlier`, in levels, to `now`.
+  /// Measures the change from `earlier` to `now`; both in levels.
   mutating func measure(from earlier: [Float], to now: [UInt8]) {
     for index in counts.indices { counts[index] = 0 }
     for band in 0..<Self.bands { sums[band] = 0 }
@@ -65,7 +66,7 @@ struct ToneShift {
     fillTable(isLight)
   }
 
-  /// Marks the rising chain of bands that has most samples, and returns how many these are.
+  /// Marks the increasing sequence of bands with the most samples. Returns its number of samples.
   private mutating func findBands(of total: Int) -> Int {
     let least = max(1, Int(Self.leastBand * Double(total)))
     var last = -1
@@ -91,7 +92,7 @@ struct ToneShift {
     return kept
   }
 
-  /// Whether the new level rises from one band to the next as a change of exposure lets it.
+  /// Whether the order of two bands is kept, with at least `leastSlope`.
   private static func rises(_ low: Band, _ high: Band) -> Bool {
     let (from, to) = (low.level + low.difference, high.level + high.difference)
     return to - from >= leastSlope * (high.level - low.level) || min(from, to) >= clippedLevel
@@ -116,8 +117,8 @@ struct ToneShift {
     }
   }
 
-  /// The median difference within the window that has most samples of a band, and the band's samples; 0 and
-  /// 0 if these are fewer than `least` or too scattered.
+  /// Median difference in the window with the most samples of a band, and the band's samples; 0 and 0 if the
+  /// band has fewer than `least` samples or no frequent difference.
   private func mostFrequent(_ band: Int, least: Int) -> (difference: Double, samples: Int) {
     let start = band * Self.differences
     var (total, sum, most, end) = (0, 0, 0, 0)

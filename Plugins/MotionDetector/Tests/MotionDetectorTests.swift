@@ -3,22 +3,22 @@ import Testing
 
 @testable import MotionDetector
 
-/// A scene of 160x120, which is compared at 80x60 samples of 2x2 pixels, and things in it.
+/// A test scene of 160x120 pixels. The stage compares it at 80x60 samples of 2x2 pixels.
 private struct Scene {
   static let (width, height) = (160, 120)
   var random = TestRandom(seed: 5)
   /// Standard deviation of the noise of a pixel, in levels.
   var noise = 4.0
-  /// A bright box: its place and size in pixels.
+  /// A box: its left and upper edge and its side in pixels.
   var box: (x: Int, y: Int, side: Int)?
   var boxLevel = 220.0
-  /// Level of a thing that covers all, if one does.
+  /// Level of an object that covers the whole picture, if there is one.
   var cover: Double?
-  /// Factor on the light.
+  /// Factor on all levels.
   var light = 1.0
-  /// Which of two scenes.
+  /// Shows the second of two scenes.
   var other = false
-  /// Share of the samples of 2x2 pixels that a drop makes 80 levels brighter.
+  /// Share of samples (2x2 pixels) that a raindrop makes 80 levels brighter.
   var rain = 0.0
   var time: Int64 = 0
 
@@ -34,7 +34,8 @@ private struct Scene {
         }
         if !drops.isEmpty, drops.contains(y / 2 * 80 + x / 2) { level += 80 }
         if let cover { level = cover }
-        // Two uniform numbers have a triangular sum, whose deviation is sqrt(1/6) of the range.
+        // The sum of two uniform numbers has a triangular distribution; its standard deviation is 1/sqrt(6)
+        // of half its range.
         let bits = random.next()
         let spread = Double(bits & 0xFFFF) / 65535 + Double(bits >> 16 & 0xFFFF) / 65535 - 1
         level = level * light + spread * noise * 6.0.squareRoot()
@@ -48,7 +49,7 @@ private struct Scene {
   }
 }
 
-/// Shows frames to one stage, and returns its reports.
+/// Processes `count` frames and returns the reports.
 private func reports(
   _ count: Int, _ stage: inout StageUnderTest<MotionDetector>, _ scene: inout Scene,
   _ change: (Int, inout Scene) -> Void = { _, _ in }
@@ -84,7 +85,7 @@ private func detector(
     scene.box = (40 + 4 * number, 60, 20)
   }
   for (number, report) in found.enumerated() {
-    // 20x20 of 160x120 pixels: a share of 1/48, more by the traces that the box leaves.
+    // 20x20 of 160x120 pixels are a share of 1/48. The position before adds to it.
     #expect(report.score > 0.9 / 48 && report.score < 2.0 / 48)
     #expect(report.regions >= 1 && report.regions <= 2)
     let left = Double(40 + 4 * number) / 160
@@ -123,7 +124,7 @@ private func detector(
   let found = reports(80, &stage, &scene) { number, scene in scene.other = number >= 40 }
   #expect(found.indices.filter { found[$0].sceneChanged } == [40])
   #expect(found.dropFirst(42).allSatisfy { $0.score == 0 })
-  // Half a second of 30 frames/s later.
+  // 15 frames are half a second.
   #expect(found.indices.filter { found[$0].subjectAreaChanged } == [55])
 }
 
@@ -141,7 +142,7 @@ private func detector(
   let found = reports(110, &stage, &scene) { number, scene in
     scene.box = number >= 40 ? (40, 60, 20) : nil
   }
-  // 30 frames/s; the first sighting is at frame 40. Noise takes some time away.
+  // 30 frames are 1 s; the box appears in frame 40. Outliers of the noise delay it by some frames.
   #expect(found[41..<69].allSatisfy { $0.score > 0.9 / 48 })
   #expect(found[90...].allSatisfy { $0.score == 0 })
 }
@@ -169,7 +170,7 @@ private func detector(
   let faint = stage.report(on: scene.frame())
   scene.box = (0, 60, 20)
   let strong = stage.report(on: scene.frame())
-  // The box has 220; the background has 40 at the left edge, and 127 or more at column 140.
+  // The box has level 220; the background has 40 at column 0, and at least 127 at column 140.
   #expect(faint.score == 0 && strong.score > 0.5 / 48)
 }
 
@@ -186,7 +187,7 @@ private func detector(
   #expect(moving.frozenSeconds == 0)
 }
 
-/// A hand or a cap before the lens collapses all tones, which no exposure does.
+/// A cover gives all samples one level, which no change of exposure does.
 @Test(arguments: [0.0, 0.02, 48]) func aCoveredLensIsAnotherScene(level: Double) throws {
   var (stage, scene) = (try detector(), Scene())
   _ = reports(40, &stage, &scene)
@@ -201,7 +202,7 @@ private func detector(
   #expect(open.sceneChanged && !open.isDark)
 }
 
-/// It holds all samples of its level, but its tone is above that of brighter ones then.
+/// The square holds all samples of its band, and becomes brighter than brighter bands.
 @Test func aDarkThingThatTurnsWhiteMoves() throws {
   var (stage, scene) = (try detector(), Scene())
   scene.box = (100, 40, 40)
@@ -253,7 +254,7 @@ private func detector(
         for number in 0..<40 { _ = stage.process(frame(.zeros, number)) }
         let shown = stage.process(frame(.full, 40))
         let report = try #require(shown.report)
-        // All of one tone: a change of light, which is not told from a cover.
+        // A picture of one tone: a cover cannot be distinguished from a change of light.
         #expect(report.light > 200 && report.score == 0, "\(format) \(width)x\(height)")
         for number in 41..<44 {
           let shown = stage.process(frame(.random, number))
@@ -268,7 +269,7 @@ private func detector(
   }
 }
 
-/// Regions and shares, against a search that looks at one sample after the other.
+/// Compares regions and shares with a slow implementation.
 @Test func areasEqualTheirSlowTwin() {
   var random = TestRandom(seed: 9)
   for (width, height) in [(1, 1), (1, 7), (7, 1), (5, 4), (33, 17)] {

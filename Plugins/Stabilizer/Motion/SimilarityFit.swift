@@ -52,7 +52,8 @@ struct SimilarityFit {
   }
 
   private func search(_ points: TrackedPoints, _ guess: PlainMotion, reach: Float) -> Candidate {
-    // The score of no motion gets a bonus of 10 %: a person who fills a fixed camera's picture may move.
+    // No motion gets a bonus of 10 %, because a person who fills the picture of a fixed camera may move more
+    // points than the background has.
     let standing = PlainMotion()
     var best = Candidate(score: score(points, standing, reach) * 1.1)
     consider(guess, points, reach, &best)

@@ -28,7 +28,7 @@ package func time(of clock: clockid_t) -> Int64 {
 }
 
 #if arch(i386) || arch(arm)
-  #error("a time has other members where words have 32 bits")
+  #error("Sprocket supports 64-bit systems only: elsewhere timespec has another layout")
 #endif
 
 /// Two words of 64 bits, seconds and nanoseconds. They are accessed by offset because Swift 6.3.1, with

@@ -10,9 +10,9 @@ internal import Synchronization
 /// is used once; one that is never started closes its source when it is released.
 ///
 /// Threads: one for the run, which makes epochs and ends them; one for the source; one per worker of each
-/// lane; one per sink. `init` starts all except the lanes' threads, so that the sinks can be finished, each
-/// within a limit, even if no further thread can be started. When the run is to end, a source whose call does
-/// not return is abandoned (`SourceGate`), and so are lanes and sinks that do not end.
+/// lane; one per sink. `init` starts all threads except those of lanes. So sinks can be finished even if a
+/// lane's thread cannot be started. Every wait at the end has a limit. After it the run abandons a source
+/// that does not return from a call (`SourceGate`), and lanes and sinks that do not end.
 ///
 /// Keeps R9 of the ring's contract: a change of format, a replug or a jump of the sequence begins an
 /// epoch. The old one's threads are drained and joined as at the end of the run, so that nothing is

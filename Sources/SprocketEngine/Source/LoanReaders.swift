@@ -39,7 +39,8 @@ struct LoanReaders {
     }.map { RingPlan.TapIndex($0) }
   }
 
-  /// First sequence whose lent memory may still be read; what was lent for earlier ones can be given back.
+  /// The oldest sequence number of which a lane or sink may still read lent memory. Memory of older ones can
+  /// be returned to the source.
   func passed(_ ring: Ring) -> UInt64 {
     var limit = ring.passed(.source)
     for (lane, history) in lanes {
