@@ -86,17 +86,21 @@ struct Comparison {
   init(least earlier: Rounds, _ now: Rounds, resolution: Double) {
     let count = min(earlier.rounds.count, now.rounds.count)
     let (earlier, now) = (earlier.first(count), now.first(count))
+    let errors = (earlier.leastError(resolution: resolution), now.leastError(resolution: resolution))
     self.init(
       from: earlier.least, to: now.least,
-      noise: earlier.leastError(resolution: resolution) + now.leastError(resolution: resolution),
+      noise: (1 + errors.0) * (1 + errors.1) - 1,
       rounds: count)
   }
 
   private init(from earlier: Double, to now: Double, noise: Double, rounds: Int) {
     change = earlier > 0 ? now / earlier - 1 : 0
+    // By factor, so that twice as fast weighs as much as twice as slow. As a part of the earlier value the
+    // first is 50 % and the second 100 %.
+    let factor = earlier > 0 && now > 0 ? max(now / earlier, earlier / now) : 1
     if rounds < Self.leastRounds {
       verdict = .tooFewRounds
-    } else if abs(change) <= max(Self.leastChange, noise) {
+    } else if factor <= 1 + max(Self.leastChange, noise) {
       verdict = .same
     } else {
       verdict = change > 0 ? .more : .less
