@@ -18,6 +18,8 @@ public struct Producer: ~Copyable, Sendable {
   /// The cursors that the source has to keep behind: those of lanes and gating taps. It may be `ahead`
   /// of what they passed, less the `history` that they keep.
   private let gates: [(cursor: Int, history: UInt64, ahead: UInt64)]
+  /// Those of gating taps: a parked one is passed over.
+  private let gatingTaps: [Int]
   /// The next sequence to be published.
   private var next: UInt64 = 0
   /// The slot claimed for `next`.
@@ -38,13 +40,11 @@ public struct Producer: ~Copyable, Sendable {
     let reaches = plan.reaches
     gates =
       plan.lanes.indices.map { (1 + $0, UInt64(plan.lanes[$0].history), depth) }
-      + plan.taps.indices.filter { plan.taps[$0].gates }.map {
-        (1 + plan.lanes.count + $0, 0, depth)
-      }
       + plan.lanes.indices.compactMap { lane in
         plan.lanes[lane].lead.map { (1 + lane, 0, UInt64($0 + reaches[lane])) }
       }
-    limit = gates.map(\.ahead).min() ?? depth
+    gatingTaps = plan.taps.indices.filter { plan.taps[$0].gates }
+    limit = min(depth, gates.map(\.ahead).min() ?? depth)
     idle = Array(plan.depth..<plan.slotCount)
   }
 
@@ -70,6 +70,25 @@ public struct Producer: ~Copyable, Sendable {
     claimed = nil
     next += 1
     ring.advance(0, to: next)
+  }
+
+  /// The next sequence to be published.
+  public var position: UInt64 { next }
+
+  /// Tells a tap that may park that it was asked for something, which must have been stored before. If it is
+  /// parked, it goes on with the next sequence to be published.
+  public mutating func wake(tap index: RingPlan.TapIndex) {
+    let tap = index.place
+    precondition(ring.plan.taps[tap].parks, "wake() of tap \(tap), which never parks")
+    let state = ring.tapStates[tap].word.add(2, ordering: .acquiringAndReleasing).newValue
+    // Nothing but this call ends the parking, so the cursor is the producer's until the bit is cleared.
+    guard state & Ring.parked != 0 else { return }
+    let cursor = ring.cursor(ofTap: tap)
+    ring.cursors[cursor].passed.store(next, ordering: .releasing)
+    // The last look at the gates did not count it.
+    if ring.plan.taps[tap].gates { limit = min(limit, next + depth) }
+    ring.tapStates[tap].word.bitwiseAnd(~Ring.parked, ordering: .acquiringAndReleasing)
+    ring.signal(cursor)
   }
 
   /// Publishes the end: what has been published is all there will be. A claim not published lapses.
@@ -100,6 +119,13 @@ public struct Producer: ~Copyable, Sendable {
         limit = room
         blocker = gate.cursor
       }
+    }
+    for tap in gatingTaps {
+      // First whether it is parked: only this thread ends that.
+      let passed = ring.passed(tap: RingPlan.TapIndex(tap))
+      guard passed != .max, passed + depth < limit else { continue }
+      limit = passed + depth
+      blocker = ring.cursor(ofTap: tap)
     }
   }
 

@@ -43,6 +43,8 @@ public struct Reader: ~Copyable, Sendable {
   private var held: Int?
   /// Has jumped to `position`: to be tried before there is another jump.
   private var hasJumped = false
+  /// It has parked, and not yet seen that the producer woke it.
+  private var isParked = false
 
   init(_ ring: Ring, tap: Int) {
     self.ring = ring
@@ -55,8 +57,12 @@ public struct Reader: ~Copyable, Sendable {
   /// Takes the next sequence, or tells which ones are lost.
   public mutating func next() -> Step {
     precondition(held == nil, "next() before release(): a reader holds one frame at a time")
+    if isParked, let step = nextParked() { return step }
     if position >= upstreamPassed || latest { upstreamPassed = ring.passed(cursor: upstream) }
-    if position >= upstreamPassed { return position == ring.end ? .end : .wait }
+    if position >= upstreamPassed {
+      // A tap that was woken may be before its upstream.
+      return position == ring.end && upstreamPassed == position ? .end : .wait
+    }
     if latest, !hasJumped, upstreamPassed - position > 1 {
       hasJumped = true
       return .skipped(jump(to: upstreamPassed - 1))
@@ -75,6 +81,40 @@ public struct Reader: ~Copyable, Sendable {
     return .frame(sequence: position, slot: slot)
   }
 
+  /// `.wait` or `.end` while it is parked; `nil` once the producer has woken it.
+  private mutating func nextParked() -> Step? {
+    // Before the state: the producer wakes nobody after the end.
+    let end = ring.end
+    guard !ring.isParked(tap: tap) else {
+      return ring.passed(cursor: upstream) == end ? .end : .wait
+    }
+    isParked = false
+    position = ring.passed(cursor: ring.cursor(ofTap: tap))
+    hasJumped = false
+    return nil
+  }
+
+  /// How often the producer was told to `wake` this tap, for `park`. Ask before looking what for.
+  public var askCount: UInt64 { ring.tapStates[tap].word.load(ordering: .acquiring) }
+
+  /// All sequences below it were told of, or passed while it was parked.
+  public var nextPosition: UInt64 { position }
+
+  /// Stops following the ring until the producer wakes it; `.wait` is all that `next` tells until then.
+  /// False if it was asked for something since `askCount` was read.
+  public mutating func park(since askCount: UInt64) -> Bool {
+    precondition(held == nil, "park() before release(): a parked reader holds no frame")
+    precondition(ring.plan.taps[tap].parks, "park() of tap \(tap): plan for a tap that parks")
+    precondition(!isParked, "park() a second time: look at next() before")
+    isParked =
+      ring.tapStates[tap].word.compareExchange(
+        expected: askCount, desired: askCount | Ring.parked, ordering: .acquiringAndReleasing
+      ).exchanged
+    // The producer may be waiting for this cursor.
+    if isParked { ring.signal(ring.cursor(ofTap: tap)) }
+    return isParked
+  }
+
   /// Lets the frame go.
   public mutating func release() {
     guard let slot = held else {
@@ -90,10 +130,17 @@ public struct Reader: ~Copyable, Sendable {
     }
   }
 
-  /// What to wait for after `.wait`: the upstream's cursor. Nil: ask again at once.
+  /// What to wait for after `.wait`: the upstream's cursor; a parked tap's own, until the end. Nil: ask
+  /// again at once.
   public mutating func prepareToWait() -> WaitTicket? {
+    if isParked, ring.end == .max {
+      let ticket = ring.announce(ring.cursor(ofTap: tap))
+      return ring.isParked(tap: tap) && ring.end == .max ? ticket : nil
+    }
     let ticket = ring.announce(upstream)
-    return position == ring.passed(cursor: upstream) && position != ring.end ? ticket : nil
+    let passed = ring.passed(cursor: upstream)
+    if isParked { return ring.isParked(tap: tap) && passed != ring.end ? ticket : nil }
+    return position >= passed && passed != ring.end ? ticket : nil
   }
 
   private mutating func jump(to target: UInt64) -> Range<UInt64> {

@@ -21,7 +21,11 @@
 //     pinned, at most spares - 1 idle slots are.
 //  6. `end` is written once. Lanes and taps drain to it, then say so. A ring lives for one epoch,
 //     so history and look-ahead never cross from one to the next.
-//  7. Nobody waits in here. Who finds nothing to do gets `.wait` (the producer nil), asks for a
+//  7. A tap that may park and has nothing to do parks: then it holds nobody, and no lane's or source's move
+//     wakes it. The producer alone wakes it, with the next sequence to be published as its position, so
+//     the tap gets that sequence and all later ones. A tap that was asked since it last looked does not
+//     park.
+//  8. Nobody waits in here. Who finds nothing to do gets `.wait` (the producer nil), asks for a
 //     `WaitTicket`, waits in the kernel if it gets one, and asks again.
 //
 // Memory order: acquire and release only; no fences, nothing sequentially consistent
@@ -49,6 +53,13 @@
 //    word's bit, then loads `passed` again. Both are read-modify-writes (acquire and release) of one
 //    word: if the waker's comes first, the waiter sees the cursor; if the waiter's comes first, the
 //    waker sees the bit and calls `wake`, and the kernel's comparison of the word closes the rest.
+//  - Parking a tap. The tap reads its state word, looks whether it was asked (outside the ring), and parks by
+//    a compare-and-swap of the word that it read. The producer stores what it asks, then changes the
+//    word. All changes of the word are read-modify-writes (acquire and release), so one comes first: if the
+//    producer's does, the swap fails and the tap looks again; if the tap's does, the producer finds it
+//    parked. While it is parked its cursor is the producer's: that is stored before the word tells the
+//    tap to go on. A parked tap's last look at a slot comes before its swap, and the producer acquires
+//    the word before it counts the tap out, so reads end before writes begin.
 //  - Passing the baton in a parallel lane. A finishing worker stores its mark, then adds 1 to
 //    `pending`; the one who found 0 moves the cursor and leaves by exchanging what it saw for 0. All
 //    are read-modify-writes of one word: a mark is seen by the one who is scanning, or its owner
@@ -77,6 +88,8 @@ public final class Ring: Sendable {
   let takenProducers = Atomic<Int>(0)
   let takenWorkers: Table<Atomic<Int>>
   let takenReaders: Table<Atomic<Int>>
+  /// Per tap: bit 0 says that it is parked; the rest counts, in steps of 2, how often it was asked.
+  let tapStates: Table<LoneWord>
   /// Positions are a power of two, at least `depth`.
   let mask: UInt64
   let wake: @Sendable (EventWord) -> Void
@@ -101,6 +114,7 @@ public final class Ring: Sendable {
     ending = Table(count: 1) { _ in LoneWord(.max) }
     takenWorkers = Table(count: lanes) { _ in Atomic(0) }
     takenReaders = Table(count: plan.taps.count) { _ in Atomic(0) }
+    tapStates = Table(count: plan.taps.count) { _ in LoneWord(0) }
   }
 
   /// All sequences below it have passed this cursor.
@@ -108,9 +122,10 @@ public final class Ring: Sendable {
     passed(cursor: upstream.cursor)
   }
 
-  /// The reader of this tap will not look at anything below it any more.
+  /// The reader of this tap will not look at anything below it any more. For a tap that may park, the
+  /// producer's thread alone may ask, since only that thread ends the parking.
   public func passed(tap: RingPlan.TapIndex) -> UInt64 {
-    passed(cursor: cursor(ofTap: tap.place))
+    isParked(tap: tap.place) ? .max : passed(cursor: cursor(ofTap: tap.place))
   }
 
   /// The slot that holds `sequence`, which the caller's own cursor must guard: a worker that holds s
@@ -133,6 +148,13 @@ public final class Ring: Sendable {
   func cursor(ofTap tap: Int) -> Int { 1 + plan.lanes.count + tap }
 
   func passed(cursor: Int) -> UInt64 { cursors[cursor].passed.load(ordering: .acquiring) }
+
+  func isParked(tap: Int) -> Bool {
+    tapStates[tap].word.load(ordering: .acquiring) & Self.parked != 0
+  }
+
+  /// Bit of a tap's state word.
+  static let parked: UInt64 = 1
 
   /// The end of the epoch, or the largest number.
   var end: UInt64 { ending[0].word.load(ordering: .acquiring) }

@@ -45,11 +45,14 @@ public struct RingPlan: Sendable {
     public var gates: Bool
     /// Whether it jumps to the newest sequence each time. Such a tap cannot gate.
     public var latest: Bool
+    /// Whether it may park, until the producer wakes it.
+    public var parks: Bool
 
-    public init(upstream: Upstream, gates: Bool, latest: Bool = false) {
+    public init(upstream: Upstream, gates: Bool, latest: Bool = false, parks: Bool = false) {
       self.upstream = upstream
       self.gates = gates
       self.latest = latest
+      self.parks = parks
     }
   }
 

@@ -49,6 +49,22 @@ import Testing
     }
   }
 
+  @Test func parkingATapThatDoesNotParkTraps() async {
+    await #expect(processExitsWith: .failure) {
+      let ring = makeRing(depth: 2, lanes: [], taps: [.init(upstream: .source, gates: true)])
+      var reader = ring.makeReader(tap: 0)
+      _ = reader.park(since: reader.askCount)
+    }
+  }
+
+  @Test func wakingATapThatDoesNotParkTraps() async {
+    await #expect(processExitsWith: .failure) {
+      let ring = makeRing(depth: 2, lanes: [], taps: [.init(upstream: .source, gates: true)])
+      var producer = ring.makeProducer()
+      producer.wake(tap: 0)
+    }
+  }
+
   @Test func finishingWithoutAFrameTraps() async {
     await #expect(processExitsWith: .failure) {
       var worker = makeRing(depth: 2, lanes: [.init(upstream: .source, workers: 2)])

@@ -31,6 +31,8 @@ struct Outcome {
   var taken: [UInt64] = []
   var lapped: [UInt64] = []
   var skipped: [UInt64] = []
+  /// Sequences that it was not told of, because it was parked.
+  var idle: [UInt64] = []
 
   mutating func add(_ other: Outcome) {
     faults.add(other.faults)
@@ -38,6 +40,7 @@ struct Outcome {
     taken += other.taken
     lapped += other.lapped
     skipped += other.skipped
+    idle += other.idle
   }
 }
 
@@ -50,8 +53,16 @@ final class Traffic: Sendable {
   let dawdling: UInt64
   /// How often to ask again before parking.
   let patience: Int
+  /// A tap that parks is asked for frames, or let go, at a frame in so many.
+  let asking: UInt64
+  /// What it is asked, by tap: from which sequence on, and 1 to be told of frames, or 0.
+  let asked: [EventLog]
 
-  init(_ plan: RingPlan, count: UInt64, dawdling: UInt64 = 64, patience: Int = 10) {
+  init(
+    _ plan: RingPlan, count: UInt64, dawdling: UInt64 = 64, patience: Int = 10, asking: UInt64 = 64
+  ) {
+    self.asking = asking
+    asked = plan.taps.map { _ in EventLog(depth: Int(count) + 1) }
     self.plan = plan
     self.count = count
     self.dawdling = dawdling
@@ -60,10 +71,11 @@ final class Traffic: Sendable {
     slots = Slots(plan)
   }
 
-  static func run(_ plan: RingPlan, count: UInt64, dawdling: UInt64 = 64, patience: Int = 10)
-    -> Outcome
-  {
-    let traffic = Traffic(plan, count: count, dawdling: dawdling, patience: patience)
+  static func run(
+    _ plan: RingPlan, count: UInt64, dawdling: UInt64 = 64, patience: Int = 10, asking: UInt64 = 64
+  ) -> Outcome {
+    let traffic = Traffic(
+      plan, count: count, dawdling: dawdling, patience: patience, asking: asking)
     var bodies: [@Sendable () -> Outcome] = [{ traffic.produce() }]
     for (index, lane) in plan.lanes.enumerated() {
       for worker in 0..<lane.workers {
@@ -93,6 +105,10 @@ final class Traffic: Sendable {
       }
       parker.foundSomethingToDo()
       if sequence != published { faults.outOfOrder += 1 }
+      for tap in plan.taps.indices where plan.taps[tap].parks && dice.next() % asking == 0 {
+        asked[tap].add([producer.position, asked[tap].end & 1, 0, 0])
+        producer.wake(tap: RingPlan.TapIndex(tap))
+      }
       slots.fill(slot, sequence)
       dice.dawdle(oneIn: dawdling)
       producer.publish()
@@ -138,8 +154,34 @@ final class Traffic: Sendable {
     var faults = Faults()
     var expected: UInt64 = 0
     var (taken, lapped, skipped): (UInt64, UInt64, UInt64) = (0, 0, 0)
+    var idle: UInt64 = 0
+    // It is asked for frames to begin with; then by every other entry.
+    var (isWanted, read): (Bool, UInt64) = (true, 0)
+    var hasParked = false
+    /// Follows the log up to `sequence`. Of a parked tap, the first entry says where it goes on.
+    func follow(upTo sequence: UInt64) {
+      while let entry = asked[tap].entry(read), entry[0] <= sequence {
+        if hasParked {
+          idle += entry[0] - expected
+          expected = entry[0]
+          hasParked = false
+        }
+        isWanted = entry[1] == 1
+        read += 1
+      }
+    }
     reading: while true {
+      let count = reader.askCount
+      if plan.taps[tap].parks, !hasParked, !isWanted, read == asked[tap].end {
+        hasParked = reader.park(since: count)
+      }
       let step = reader.next()
+      switch step {
+      case .frame(let sequence, _): follow(upTo: sequence)
+      case .lapped(let range), .skipped(let range): follow(upTo: range.lowerBound)
+      case .wait: break
+      case .end: follow(upTo: .max)
+      }
       if step != .wait { parker.foundSomethingToDo() }
       switch step {
       case .wait:
@@ -163,11 +205,14 @@ final class Traffic: Sendable {
         reader.release()
       }
     }
-    if taken + lapped + skipped != count { faults.unaccounted += 1 }
+    if hasParked { idle += count - expected }
+    if taken + lapped + skipped + idle != count { faults.unaccounted += 1 }
+    if isWanted, hasParked { faults.unaccounted += 1 }
     var outcome = outcome(faults, parker)
     outcome.taken = [taken]
     outcome.lapped = [lapped]
     outcome.skipped = [skipped]
+    outcome.idle = [idle]
     return outcome
   }
 
