@@ -86,7 +86,9 @@ struct Comparison {
   init(least earlier: Rounds, _ now: Rounds, resolution: Double) {
     let count = min(earlier.rounds.count, now.rounds.count)
     let (earlier, now) = (earlier.first(count), now.first(count))
-    let errors = (earlier.leastError(resolution: resolution), now.leastError(resolution: resolution))
+    let errors = (
+      earlier.leastError(resolution: resolution), now.leastError(resolution: resolution)
+    )
     self.init(
       from: earlier.least, to: now.least,
       noise: (1 + errors.0) * (1 + errors.1) - 1,
