@@ -87,6 +87,17 @@ extension TestRandom {
     #expect(Comparison(least: few, many, resolution: 0.064).verdict == .same)
   }
 
+  /// As parts of the slower value, a spread of 150 % would hide any speed-up.
+  @Test func aLargeSpeedUpIsToldWhateverTheSpread() {
+    let slow = Rounds((0..<10).map { 1000 * (1 + 0.75 * Double($0)) })
+    let fast = Rounds(slow.rounds.map { $0 / 100 })
+    #expect(Comparison(least: slow, fast, resolution: 0.064).verdict == .less)
+    #expect(Comparison(least: fast, slow, resolution: 0.064).verdict == .more)
+    #expect(
+      Comparison(least: slow, Rounds(slow.rounds.map { $0 / 2 }), resolution: 0.064).verdict
+        == .same)
+  }
+
   @Test func aDifferenceBelowTheResolutionIsNotTold() {
     let (short, long) = (
       Rounds([Double](repeating: 0.128, count: 10)), Rounds([Double](repeating: 0.192, count: 10))

@@ -154,34 +154,14 @@ final class Traffic: Sendable {
     var faults = Faults()
     var expected: UInt64 = 0
     var (taken, lapped, skipped): (UInt64, UInt64, UInt64) = (0, 0, 0)
-    var idle: UInt64 = 0
-    // It is asked for frames to begin with; then by every other entry.
-    var (isWanted, read): (Bool, UInt64) = (true, 0)
-    var hasParked = false
-    /// Follows the log up to `sequence`. Of a parked tap, the first entry says where it goes on.
-    func follow(upTo sequence: UInt64) {
-      while let entry = asked[tap].entry(read), entry[0] <= sequence {
-        if hasParked {
-          idle += entry[0] - expected
-          expected = entry[0]
-          hasParked = false
-        }
-        isWanted = entry[1] == 1
-        read += 1
-      }
-    }
+    var asking = Asking()
     reading: while true {
       let count = reader.askCount
-      if plan.taps[tap].parks, !hasParked, !isWanted, read == asked[tap].end {
-        hasParked = reader.park(since: count)
+      if plan.taps[tap].parks, asking.mayPark(asked[tap]) {
+        asking.hasParked = reader.park(since: count)
       }
       let step = reader.next()
-      switch step {
-      case .frame(let sequence, _): follow(upTo: sequence)
-      case .lapped(let range), .skipped(let range): follow(upTo: range.lowerBound)
-      case .wait: break
-      case .end: follow(upTo: .max)
-      }
+      asking.follow(asked[tap], step, expected: &expected)
       if step != .wait { parker.foundSomethingToDo() }
       switch step {
       case .wait:
@@ -205,9 +185,9 @@ final class Traffic: Sendable {
         reader.release()
       }
     }
-    if hasParked { idle += count - expected }
+    let idle = asking.idle + (asking.hasParked ? count - expected : 0)
     if taken + lapped + skipped + idle != count { faults.unaccounted += 1 }
-    if isWanted, hasParked { faults.unaccounted += 1 }
+    if asking.isWanted, asking.hasParked { faults.unaccounted += 1 }
     var outcome = outcome(faults, parker)
     outcome.taken = [taken]
     outcome.lapped = [lapped]
@@ -241,5 +221,36 @@ final class Traffic: Sendable {
     var outcome = Outcome(faults: faults, parks: parker.parks)
     outcome.faults.lostWakeUps = parker.lostWakeUps
     return outcome
+  }
+}
+
+/// What a tap that parks was asked so far: frames to begin with, then by every other entry of its log.
+private struct Asking {
+  var isWanted = true
+  var hasParked = false
+  /// Sequences that it was not told of, up to the latest that it was.
+  var idle: UInt64 = 0
+  private var read: UInt64 = 0
+
+  func mayPark(_ log: EventLog) -> Bool { !hasParked && !isWanted && read == log.end }
+
+  /// Follows the log up to what it is told of. Where it was parked, the first entry says where it goes on.
+  mutating func follow(_ log: EventLog, _ step: Reader.Step, expected: inout UInt64) {
+    let sequence: UInt64
+    switch step {
+    case .frame(let taken, _): sequence = taken
+    case .lapped(let range), .skipped(let range): sequence = range.lowerBound
+    case .wait: return
+    case .end: sequence = .max
+    }
+    while let entry = log.entry(read), entry[0] <= sequence {
+      if hasParked {
+        idle += entry[0] - expected
+        expected = entry[0]
+        hasParked = false
+      }
+      isWanted = entry[1] == 1
+      read += 1
+    }
   }
 }
