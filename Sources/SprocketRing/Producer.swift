@@ -18,7 +18,7 @@ public struct Producer: ~Copyable, Sendable {
   /// The cursors that the source has to keep behind: those of lanes and gating taps. It may be `ahead`
   /// of what they passed, less the `history` that they keep.
   private let gates: [(cursor: Int, history: UInt64, ahead: UInt64)]
-  /// Those of gating taps: a parked one is passed over.
+  /// Indices of the taps that gate. Parked ones are ignored.
   private let gatingTaps: [Int]
   /// The next sequence to be published.
   private var next: UInt64 = 0
@@ -75,17 +75,17 @@ public struct Producer: ~Copyable, Sendable {
   /// The next sequence to be published.
   public var position: UInt64 { next }
 
-  /// Tells a tap that may park that it was asked for something, which must have been stored before. If it is
-  /// parked, it goes on with the next sequence to be published.
+  /// Tells a tap that there is a new request, which the caller has stored before. A parked tap continues with
+  /// the next sequence to be published. Traps if the tap's plan does not allow parking.
   public mutating func wake(tap index: RingPlan.TapIndex) {
     let tap = index.place
     precondition(ring.plan.taps[tap].parks, "wake() of tap \(tap), which never parks")
     let state = ring.tapStates[tap].word.add(2, ordering: .acquiringAndReleasing).newValue
-    // Nothing but this call ends the parking, so the cursor is the producer's until the bit is cleared.
+    // Only this call ends the parking, so the producer may write the cursor until it clears the bit.
     guard state & Ring.parked != 0 else { return }
     let cursor = ring.cursor(ofTap: tap)
     ring.cursors[cursor].passed.store(next, ordering: .releasing)
-    // The last look at the gates did not count it.
+    // `limit` was computed without this tap.
     if ring.plan.taps[tap].gates { limit = min(limit, next + depth) }
     ring.tapStates[tap].word.bitwiseAnd(~Ring.parked, ordering: .acquiringAndReleasing)
     ring.signal(cursor)
@@ -121,7 +121,7 @@ public struct Producer: ~Copyable, Sendable {
       }
     }
     for tap in gatingTaps {
-      // First whether it is parked: only this thread ends that.
+      // `.max` for a parked tap.
       let passed = ring.passed(tap: RingPlan.TapIndex(tap))
       guard passed != .max, passed + depth < limit else { continue }
       limit = passed + depth

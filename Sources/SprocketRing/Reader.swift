@@ -60,7 +60,7 @@ public struct Reader: ~Copyable, Sendable {
     if isParked, let step = nextParked() { return step }
     if position >= upstreamPassed || latest { upstreamPassed = ring.passed(cursor: upstream) }
     if position >= upstreamPassed {
-      // A tap that was woken may be before its upstream.
+      // After a wake the position may be ahead of what the upstream has passed.
       return position == ring.end && upstreamPassed == position ? .end : .wait
     }
     if latest, !hasJumped, upstreamPassed - position > 1 {
@@ -83,7 +83,8 @@ public struct Reader: ~Copyable, Sendable {
 
   /// `.wait` or `.end` while it is parked; `nil` once the producer has woken it.
   private mutating func nextParked() -> Step? {
-    // Before the state: the producer wakes nobody after the end.
+    // The end is read before the state: after the end the producer wakes no tap, so the state that is read
+    // next is final.
     let end = ring.end
     guard !ring.isParked(tap: tap) else {
       return ring.passed(cursor: upstream) == end ? .end : .wait
@@ -94,14 +95,11 @@ public struct Reader: ~Copyable, Sendable {
     return nil
   }
 
-  /// How often the producer was told to `wake` this tap, for `park`. Ask before looking what for.
+  /// A value for `park` that changes with each `wake` of this tap. Read it before looking for requests.
   public var askCount: UInt64 { ring.tapStates[tap].word.load(ordering: .acquiring) }
 
-  /// All sequences below it were told of, or passed while it was parked.
-  public var nextPosition: UInt64 { position }
-
-  /// Stops following the ring until the producer wakes it; `.wait` is all that `next` tells until then.
-  /// False if it was asked for something since `askCount` was read.
+  /// Parks this tap: until the producer wakes it, `next` returns `.wait`, or `.end` at the end. Returns
+  /// false, and does not park, if the producer called `wake` after `askCount` was read.
   public mutating func park(since askCount: UInt64) -> Bool {
     precondition(held == nil, "park() before release(): a parked reader holds no frame")
     precondition(ring.plan.taps[tap].parks, "park() of tap \(tap): plan for a tap that parks")

@@ -21,12 +21,12 @@
 //     pinned, at most spares - 1 idle slots are.
 //  6. `end` is written once. Lanes and taps drain to it, then say so. A ring lives for one epoch,
 //     so history and look-ahead never cross from one to the next.
-//  7. A tap that may park and has nothing to do parks: then it holds nobody, and no lane's or source's move
-//     wakes it. The producer alone wakes it, with the next sequence to be published as its position, so
-//     the tap gets that sequence and all later ones. A tap that was asked since it last looked does not
-//     park.
-//  8. Nobody waits in here. Who finds nothing to do gets `.wait` (the producer nil), asks for a
-//     `WaitTicket`, waits in the kernel if it gets one, and asks again.
+//  7. A tap whose plan allows it can be parked. The producer ignores a parked tap's cursor, and moves of
+//     lanes and producer do not wake its thread. Only the producer ends the parking: the tap continues
+//     with the next sequence to be published, and gets all later ones too. Parking fails if the producer
+//     has called `wake` for this tap since the tap last looked for requests.
+//  8. The ring never waits. If there is nothing to do, lanes and taps get `.wait`, and the producer gets nil.
+//     The caller then asks for a `WaitTicket`. If it gets one, it waits in the kernel; then it asks again.
 //
 // Memory order: acquire and release only; no fences, nothing sequentially consistent
 //
@@ -53,13 +53,13 @@
 //    word's bit, then loads `passed` again. Both are read-modify-writes (acquire and release) of one
 //    word: if the waker's comes first, the waiter sees the cursor; if the waiter's comes first, the
 //    waker sees the bit and calls `wake`, and the kernel's comparison of the word closes the rest.
-//  - Parking a tap. The tap reads its state word, looks whether it was asked (outside the ring), and parks by
-//    a compare-and-swap of the word that it read. The producer stores what it asks, then changes the
-//    word. All changes of the word are read-modify-writes (acquire and release), so one comes first: if the
-//    producer's does, the swap fails and the tap looks again; if the tap's does, the producer finds it
-//    parked. While it is parked its cursor is the producer's: that is stored before the word tells the
-//    tap to go on. A parked tap's last look at a slot comes before its swap, and the producer acquires
-//    the word before it counts the tap out, so reads end before writes begin.
+//  - Parking a tap. The tap reads its state word, looks for new requests (outside the ring), and parks by a
+//    compare-and-swap from the value that it read. The producer stores a request before it changes the
+//    word. All changes of the word are read-modify-writes (acquire and release), so they have one order: if
+//    the producer's change is first, the swap fails, and the tap looks again; if the swap is first, the
+//    producer finds the tap parked. While a tap is parked, the producer writes the tap's cursor, and it does
+//    so before it clears the bit that lets the tap continue. The tap reads slots before its swap, and the
+//    producer acquires the word before it ignores the tap's cursor, so reads end before writes begin.
 //  - Passing the baton in a parallel lane. A finishing worker stores its mark, then adds 1 to
 //    `pending`; the one who found 0 moves the cursor and leaves by exchanging what it saw for 0. All
 //    are read-modify-writes of one word: a mark is seen by the one who is scanning, or its owner

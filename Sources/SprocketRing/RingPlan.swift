@@ -45,7 +45,7 @@ public struct RingPlan: Sendable {
     public var gates: Bool
     /// Whether it jumps to the newest sequence each time. Such a tap cannot gate.
     public var latest: Bool
-    /// Whether it may park, until the producer wakes it.
+    /// Whether its reader may call `park`.
     public var parks: Bool
 
     public init(upstream: Upstream, gates: Bool, latest: Bool = false, parks: Bool = false) {

@@ -1,5 +1,5 @@
-// Taps that park: they are told of every sequence from where they were asked to where they were let go,
-// and hold nobody in between.
+// Taps that park: between a request for frames and its end they get every sequence; in between they do not
+// hold back the source.
 
 import SprocketRing
 import Testing

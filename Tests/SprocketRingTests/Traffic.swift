@@ -31,7 +31,7 @@ struct Outcome {
   var taken: [UInt64] = []
   var lapped: [UInt64] = []
   var skipped: [UInt64] = []
-  /// Sequences that it was not told of, because it was parked.
+  /// Per tap: sequences that passed while it was parked.
   var idle: [UInt64] = []
 
   mutating func add(_ other: Outcome) {
@@ -53,9 +53,9 @@ final class Traffic: Sendable {
   let dawdling: UInt64
   /// How often to ask again before parking.
   let patience: Int
-  /// A tap that parks is asked for frames, or let go, at a frame in so many.
+  /// Mean number of frames between two requests to a tap that parks.
   let asking: UInt64
-  /// What it is asked, by tap: from which sequence on, and 1 to be told of frames, or 0.
+  /// Requests by tap: the first sequence that each applies to, and 1 for "deliver frames" or 0 for "stop".
   let asked: [EventLog]
 
   init(
@@ -224,17 +224,18 @@ final class Traffic: Sendable {
   }
 }
 
-/// What a tap that parks was asked so far: frames to begin with, then by every other entry of its log.
+/// State of a tap that parks: it begins with frames wanted; each entry of its log changes that.
 private struct Asking {
   var isWanted = true
   var hasParked = false
-  /// Sequences that it was not told of, up to the latest that it was.
+  /// Sequences that passed while it was parked.
   var idle: UInt64 = 0
   private var read: UInt64 = 0
 
   func mayPark(_ log: EventLog) -> Bool { !hasParked && !isWanted && read == log.end }
 
-  /// Follows the log up to what it is told of. Where it was parked, the first entry says where it goes on.
+  /// Applies the requests up to the sequence of `step`. After parking, the first one holds the sequence with
+  /// which the tap continues.
   mutating func follow(_ log: EventLog, _ step: Reader.Step, expected: inout UInt64) {
     let sequence: UInt64
     switch step {

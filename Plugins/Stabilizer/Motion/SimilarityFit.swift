@@ -52,8 +52,8 @@ struct SimilarityFit {
   }
 
   private func search(_ points: TrackedPoints, _ guess: PlainMotion, reach: Float) -> Candidate {
-    // No motion gets a bonus of 10 %, because a person who fills the picture of a fixed camera may move more
-    // points than the background has.
+    // The candidate "the camera stands still" gets a score 10 % higher: in front of a fixed camera, a person
+    // may cover more points than the background.
     let standing = PlainMotion()
     var best = Candidate(score: score(points, standing, reach) * 1.1)
     consider(guess, points, reach, &best)

@@ -81,8 +81,8 @@ struct Comparison {
       rounds: min(earlier.rounds.count, now.rounds.count))
   }
 
-  /// Compares the smallest values, which were measured to `resolution`.
-  /// Of as many rounds on both sides: more of them have a smaller least.
+  /// Compares the smallest values, which were measured to `resolution`. Uses the same number of rounds on
+  /// both sides, because the smallest of more rounds is smaller.
   init(least earlier: Rounds, _ now: Rounds, resolution: Double) {
     let count = min(earlier.rounds.count, now.rounds.count)
     let (earlier, now) = (earlier.first(count), now.first(count))
@@ -97,8 +97,8 @@ struct Comparison {
 
   private init(from earlier: Double, to now: Double, noise: Double, rounds: Int) {
     change = earlier > 0 ? now / earlier - 1 : 0
-    // By factor, so that twice as fast weighs as much as twice as slow. As a part of the earlier value the
-    // first is 50 % and the second 100 %.
+    // Changes are compared as factors: twice as fast and twice as slow are both 2. As a fraction of the
+    // earlier value they would be 50 % and 100 %.
     let factor = earlier > 0 && now > 0 ? max(now / earlier, earlier / now) : 1
     if rounds < Self.leastRounds {
       verdict = .tooFewRounds

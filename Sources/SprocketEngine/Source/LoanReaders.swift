@@ -39,8 +39,8 @@ struct LoanReaders {
     }.map { RingPlan.TapIndex($0) }
   }
 
-  /// The oldest sequence number of which a lane or sink may still read lent memory. Memory of older ones can
-  /// be returned to the source.
+  /// A sequence number: all lanes and sinks have finished reading the lent memory of the frames before it, so
+  /// this memory can be returned to the source.
   func passed(_ ring: Ring) -> UInt64 {
     var limit = ring.passed(.source)
     for (lane, history) in lanes {
