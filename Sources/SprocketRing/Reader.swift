@@ -43,8 +43,8 @@ public struct Reader: ~Copyable, Sendable {
   private var held: Int?
   /// Has jumped to `position`: to be tried before there is another jump.
   private var hasJumped = false
-  /// It has parked, and not yet seen that the producer woke it.
-  private var isParked = false
+  /// Whether `park` has succeeded and no wake was seen since.
+  public private(set) var isParked = false
 
   init(_ ring: Ring, tap: Int) {
     self.ring = ring
@@ -94,6 +94,9 @@ public struct Reader: ~Copyable, Sendable {
     hasJumped = false
     return nil
   }
+
+  /// The sequence that comes next: all before it were taken, or passed over.
+  public var nextPosition: UInt64 { position }
 
   /// A value for `park` that changes with each `wake` of this tap. Read it before looking for requests.
   public var askCount: UInt64 { ring.tapStates[tap].word.load(ordering: .acquiring) }

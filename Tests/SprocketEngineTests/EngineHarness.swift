@@ -12,6 +12,8 @@ final class ScriptedSource: Source, @unchecked Sendable {
     case epoch(width: Int)
     case pause(nanoseconds: Int64)
     case fail
+    /// Runs a closure before the step that follows.
+    case call(@Sendable () -> Void)
   }
 
   static let height = 4
@@ -88,6 +90,11 @@ final class ScriptedSource: Source, @unchecked Sendable {
       }
       usleep(UInt32(nanoseconds / 1000))
       return .nothing
+    case .call(let body):
+      body()
+      index += 1
+      defer { index -= 1 }
+      return try next(timeout: timeout)
     case .fail:
       throw RunError(.failed, "the script says so; write another")
     }

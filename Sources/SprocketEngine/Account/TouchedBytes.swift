@@ -20,7 +20,7 @@ extension Engine {
         // Planes that are used in the source's memory are not copied.
         touched.read = touched.written > 0 ? source : 0
       case .stage(let index): count(stages[index], index, source: source, &touched)
-      case .select, .pack, .packSource: return nil
+      case .unpackAsked, .select, .pack, .packSource: return nil
       }
       return touched
     }

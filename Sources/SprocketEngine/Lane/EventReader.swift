@@ -41,6 +41,12 @@ struct EventReader {
     }
     return missed
   }
+
+  /// Passes over the entries of frames below `number`.
+  mutating func skip(_ log: EventLog, below number: UInt64) {
+    next = max(next, log.oldest)
+    while next < log.end, log.entry(next).map({ Event($0).number < number }) ?? true { next += 1 }
+  }
 }
 
 extension Event {

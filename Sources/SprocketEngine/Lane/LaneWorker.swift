@@ -26,6 +26,9 @@ final class LaneWorker: @unchecked Sendable {
   /// By step; `nil` for a step that is not a stage.
   private let stages: [(stage: ChainStage, instance: StageInstance, access: FrameAccess)?]
   private let unpacker: (any Unpacker)?
+  /// Of the step `unpackAsked`, and the sinks that it is for.
+  private let askedUnpacker: (any Unpacker)?
+  private let askedSinks: [Int]
   private let selectors: [(sink: Int, selector: any FrameSelector)]
   private let packers: [(sink: SinkState, packer: any Packer)]
   private let neighbours: UnsafeMutablePointer<UnsafeMutablePointer<FrameStorage>>
@@ -38,13 +41,18 @@ final class LaneWorker: @unchecked Sendable {
 
   init(
     epoch: Epoch, laneIndex: Int, workerIndex: Int, wait: WaitStrategy,
-    unpacker: (any Unpacker)?
+    unpacker: (any Unpacker)?, askedUnpacker: (any Unpacker)?
   ) throws(RunError) {
     self.epoch = epoch
     self.laneIndex = laneIndex
     self.workerIndex = workerIndex
     self.wait = wait
     self.unpacker = unpacker
+    self.askedUnpacker = askedUnpacker
+    let asked = epoch.plan.askedParts
+    askedSinks = epoch.sinks.filter { sink in
+      sink.isOnDemand && !(sink.setup?.parts.isDisjoint(with: asked) ?? true)
+    }.map(\.index)
     let lane = epoch.plan.lanes[laneIndex]
     self.lane = lane
     isLastLane = epoch.plan.isChainEnd(laneIndex)
@@ -146,10 +154,15 @@ final class LaneWorker: @unchecked Sendable {
       guard let unpacker, unsafe !unpacker.unpack(slot) else { return true }
       unsafe drop(slot, .corrupt)
       return false
+    case .unpackAsked:
+      unsafe unpackAsked(slot)
+      return true
     case .select:
       let view = unsafe sinkView(slot, time: time)
-      for (sink, selector) in selectors where !selector.selects(view) {
-        unsafe slot.pointee.packedCounts[sink] = SinkWorker.unselected
+      for (sink, selector) in selectors where unsafe slot.pointee.packedCounts[sink] >= 0 {
+        if !selector.selects(view) {
+          unsafe slot.pointee.packedCounts[sink] = SinkWorker.unselected
+        }
       }
       return true
     case .pack, .packSource:
@@ -164,6 +177,16 @@ final class LaneWorker: @unchecked Sendable {
         unsafe slot.pointee.packedCounts[sink.index] = count ?? SinkWorker.unpackable
       }
       return true
+    }
+  }
+
+  /// Damage that is found here is of no interest to other sinks.
+  private func unpackAsked(_ slot: UnsafeMutablePointer<FrameStorage>) {
+    var isWanted = false
+    for sink in askedSinks where unsafe slot.pointee.packedCounts[sink] >= 0 { isWanted = true }
+    guard isWanted, let askedUnpacker, unsafe !askedUnpacker.unpack(slot) else { return }
+    for sink in askedSinks where unsafe slot.pointee.packedCounts[sink] >= 0 {
+      unsafe slot.pointee.packedCounts[sink] = SinkWorker.damaged
     }
   }
 
@@ -282,6 +305,7 @@ extension ChainPlan.Step {
     switch self {
     case .stage(let index): stages[index].name
     case .unpack: "unpack"
+    case .unpackAsked: "unpack on demand"
     case .select: "select"
     case .pack: "pack"
     case .packSource: "pack source"

@@ -15,6 +15,8 @@ struct ChainPlan {
   enum Step: Equatable {
     case stage(Int)
     case unpack
+    /// Unpacks what on-demand sinks alone read, of the frames that were admitted to them.
+    case unpackAsked
     case select
     case pack
     /// For sinks that tap the source: a lane of its own beside the chain.
@@ -40,7 +42,8 @@ struct ChainPlan {
     /// Whether it unpacks, or derives luma from what a stage wrote.
     func needsUnpacker(_ plan: ChainPlan, _ stages: [ChainStage]) -> Bool {
       steps.contains { step in
-        step == .unpack || step.stageIndex.map { stages[$0].declared.writing != nil } ?? false
+        step == .unpack
+          || step.stageIndex.map { stages[$0].declared.writing != nil } ?? false
       }
     }
   }
@@ -64,11 +67,16 @@ struct ChainPlan {
   var readVersion: [VersionIndex] = []
   var sinkParts: FrameParts
   var unpacks = false
+  /// What `unpackAsked` unpacks (A9 of the contract of requests): how the other parts are made follows from the
+  /// chain and the other sinks, so that the results of stages do not depend on what may be asked.
+  private(set) var askedParts: FrameParts = []
 
   /// What the sinks read, and the steps that the chain runs for them.
   struct SinkNeeds {
     /// What they read at the chain's end.
     var parts: FrameParts = []
+    /// What on-demand sinks read beside that.
+    var askedParts: FrameParts = []
     var selects = false
     var packs = false
     var packsSource = false
@@ -82,6 +90,10 @@ struct ChainPlan {
     unpackPlan: (FrameFormat, FrameParts) -> UnpackPlan
   ) {
     sinkParts = sinks.parts
+    // Where a stage writes pixels, the image of the last version is there anyway.
+    if stages.contains(where: { $0.declared.writing != nil }) {
+      sinkParts.formUnion(sinks.askedParts)
+    }
     versions = [Version(format: format)]
     planVersions(stages)
     if verifies, format.pixelFormat.isEncoded, format.image != nil,
@@ -96,6 +108,16 @@ struct ChainPlan {
       let borrowed = unpackPlan(format, unpacked)
       versions[0].borrowsImage = borrowed.borrowsImage
       versions[0].borrowsLuma = borrowed.borrowsLuma
+    }
+    sinkParts.formUnion(sinks.askedParts)
+    if lastVersion == .unpacked {
+      askedParts = sinks.askedParts.intersection(.pixels).subtracting(unpacked)
+      versions[0].parts.formUnion(sinks.askedParts)
+    }
+    if !askedParts.isEmpty {
+      let borrowed = unpackPlan(format, askedParts)
+      if askedParts.contains(.image) { versions[0].borrowsImage = borrowed.borrowsImage }
+      if askedParts.contains(.luma(.full)) { versions[0].borrowsLuma = borrowed.borrowsLuma }
     }
     planWriting(stages)
     planLanes(stages, sinks, workers: workers)
@@ -161,6 +183,7 @@ struct ChainPlan {
       add(.stage(index), stage.kind.order, startsLane: declared.looksAround, stage)
     }
     if head == stages.count, unpacks { add(.unpack, .any) }
+    if !askedParts.isEmpty { add(.unpackAsked, .any) }
     if sinks.selects { add(.select, .sequence) }
     if sinks.packs { add(.pack, .any) }
     if sinks.packsSource {
@@ -196,14 +219,16 @@ struct ChainPlan {
 
   /// The record that a sink reads: that of the lane that packs, else selects, for it; else of the last lane
   /// that unpacks or runs a stage, so that the sink does not wait for the packing of other sinks; else the
-  /// source's.
-  func tap(packs: Bool, selects: Bool, source: Bool) -> RecordIndex {
+  /// source's. What is unpacked for on-demand sinks is of no interest to others.
+  func tap(packs: Bool, selects: Bool, isOnDemand: Bool = false, source: Bool) -> RecordIndex {
     let last = lanes.lastIndex { lane in
       source
         ? packs && lane.followsSource
         : packs
           ? lane.steps.contains(.pack)
-          : selects ? lane.steps.contains(.select) : lane.steps.contains(where: \.isProcessing)
+          : selects
+            ? lane.steps.contains(.select)
+            : lane.steps.contains { $0.isProcessing || isOnDemand && $0 == .unpackAsked }
     }
     return last.map { .lane($0) } ?? .source
   }

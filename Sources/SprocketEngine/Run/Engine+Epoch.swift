@@ -28,9 +28,11 @@ extension Engine {
     let sinkParts = try configureSinks(sinks, stages, format, request, shared)
     let packers = sinks.map { !$0.hasFailed && $0.packs }
     let selectors = sinks.map { !$0.hasFailed && $0.sink.makeSelector() != nil }
+    let asked = sinks.filter { !$0.hasFailed && $0.isOnDemand }
     let atEnd = sinks.indices.filter { !sinks[$0].tapsSource }
     let needs = ChainPlan.SinkNeeds(
-      parts: sinkParts, selects: atEnd.contains { selectors[$0] },
+      parts: sinkParts,
+      askedParts: asked.reduce([]) { $0.union($1.setup?.parts ?? []) }, selects: atEnd.contains { selectors[$0] },
       packs: atEnd.contains { packers[$0] },
       packsSource: sinks.indices.contains { sinks[$0].tapsSource && packers[$0] })
     var workerBytes = zip(sinks, packers).reduce(0) {
@@ -48,7 +50,8 @@ extension Engine {
 
     for (index, state) in sinks.enumerated() {
       state.tap = plan.tap(
-        packs: packers[index], selects: selectors[index], source: state.tapsSource)
+        packs: packers[index], selects: selectors[index], isOnDemand: state.isOnDemand,
+        source: state.tapsSource)
     }
     let (ringPlan, depthLines) = planRing(plan, sinks, isLive: source.isLive)
     let capacities = zip(sinks, packers).map { $1 ? $0.setup?.packedCapacity ?? 0 : 0 }
@@ -105,7 +108,7 @@ extension Engine {
         continue
       }
       state.setup = setup
-      parts.formUnion(setup.parts)
+      if !state.isOnDemand { parts.formUnion(setup.parts) }
     }
     return parts
   }
@@ -153,7 +156,7 @@ extension Engine {
     }
     let taps = sinks.map { state in
       let latest = state.setup?.takesLatest ?? false
-      return RingPlan.Tap(upstream: .record(state.tap), gates: !isLive && !latest, latest: latest)
+      return RingPlan.Tap(upstream: .record(state.tap), gates: !isLive && !latest, latest: latest, parks: state.isOnDemand)
     }
     let depth = lines.reduce(0) { $0 + $1.frames }
     var ring = RingPlan(depth: depth, lanes: lanes, taps: taps)

@@ -6,12 +6,15 @@ extension Engine {
   func run() {
     let start = startTime.load(ordering: .relaxed)
     let pump = SourcePump(
-      source: gate, isLive: epoch.source.isLive, options: options, shared: shared, start: start)
+      source: gate, isLive: epoch.source.isLive, options: options, shared: shared, start: start,
+      sinks: sinks)
     pump.beginEpoch()
     while runEpoch(pump) {}
     isClosing = true
     onSource(pump) { pump.close() }
+    let unused = recordings.close()
     finish(upTo: pump.nextNumber)
+    completeFiles(unused)
     seal()
     tellIfNothingCame(pump)
     elapsed = monotonicNow() - start
@@ -98,7 +101,7 @@ extension Engine {
   private func finish(upTo number: UInt64) {
     let unfinished = sinks.filter { !$0.isStuck && !$0.hasFinished }
     for state in unfinished {
-      let worker = SinkWorker(epoch: epoch, state: state, wait: options.wait)
+      let worker = SinkWorker(epoch: epoch, state: state, options: options)
       state.thread.perform { worker.conclude(upTo: number) }
     }
     awaitSinks(unfinished)
@@ -111,6 +114,26 @@ extension Engine {
           stageNotes += instance.stage.notes.filter { !stageNotes.contains($0) }
         }
       }
+    }
+  }
+
+  /// Waits for the files of recordings. Frames that were written and are not in a file become `failed`.
+  private func completeFiles(_ unused: [RecordingList.Job]) {
+    guard let finisher else { return }
+    for job in unused {
+      job.record.reason = .end
+      finisher.add(job)
+    }
+    for job in finisher.drain(limit: options.drainLimit.nanosecondCount) {
+      shared.fail(
+        RunError(.failed, "the file \(job.record.path) could not be completed in time; look at its disk"))
+      recordings.leave(job)
+    }
+    for state in sinks where state.isOnDemand && !state.isStuck {
+      let lost = min(recordings.lost(sink: state.index), state.counts[.delivered])
+      state.counts[.delivered] -= lost
+      state.counts[.failed] += lost
+      shared.counters.delivered[state.index].set(state.counts[.delivered])
     }
   }
 

@@ -28,6 +28,9 @@ public final class Engine: @unchecked Sendable {
   let stages: [ChainStage]
   let sinks: [SinkState]
   let shared: RunShared
+  let recordings: RecordingList
+  /// `nil` in a run without on-demand sinks.
+  let finisher: Finisher?
   let makeUnpacker: @Sendable () -> any Unpacker
   let reportBytes: Int
   let memoryLimit: MemoryLimit
@@ -82,7 +85,15 @@ public final class Engine: @unchecked Sendable {
       states.append(try SinkState(index: index, sink: sink))
     }
     self.sinks = states
-    shared = RunShared(sinks: sinks, options: options)
+    let shared = RunShared(sinks: sinks, options: options)
+    self.shared = shared
+    recordings = RecordingList(states, shared.port)
+    finisher = states.contains(where: \.isOnDemand) ? try Finisher(recordings, shared) : nil
+    for state in states {
+      guard let recorder = state.recorder, let stamped = state.stamped, let finisher else { continue }
+      state.recordings = SinkRecorder(
+        state, recorder, stamped, list: recordings, finisher: finisher, shared: shared)
+    }
     timers = StageTimers(stages: stages)
     memoryLimit = MemoryLimit(asked: options.memoryLimit)
     let description = try source.open()
@@ -225,7 +236,7 @@ struct StageTimers {
           stages[stage].add(worker, step: index)
           stages[stage].late += worker.late[index]
           stages[stage].rejected += worker.rejected[index]
-        case .unpack: unpack.add(worker, step: index)
+        case .unpack, .unpackAsked: unpack.add(worker, step: index)
         case .pack, .packSource: pack.add(worker, step: index)
         case .select: break
         }

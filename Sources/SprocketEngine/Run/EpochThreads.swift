@@ -26,9 +26,11 @@ final class EpochThreads {
     for (index, lane) in epoch.plan.lanes.enumerated() {
       for number in 0..<lane.workers {
         let unpacker = try unpacker(lane, makeUnpacker)
+        let asked =
+          lane.steps.contains(.unpackAsked) ? try configured(makeUnpacker, epoch.plan.askedParts) : nil
         let worker = try LaneWorker(
           epoch: epoch, laneIndex: index, workerIndex: number, wait: options.wait,
-          unpacker: unpacker)
+          unpacker: unpacker, askedUnpacker: asked)
         workers.append((index, worker))
       }
     }
@@ -37,7 +39,7 @@ final class EpochThreads {
       threads.append(try EngineThread(steps.joined(separator: "+")) { worker.run() })
     }
     for state in epoch.sinks {
-      let worker = SinkWorker(epoch: epoch, state: state, wait: options.wait)
+      let worker = SinkWorker(epoch: epoch, state: state, options: options)
       state.thread.perform { worker.run() }
       sinks.append(state)
     }
@@ -47,9 +49,15 @@ final class EpochThreads {
     -> (any Unpacker)?
   {
     guard lane.needsUnpacker(epoch.plan, epoch.stages) else { return nil }
+    let parts = epoch.plan.versions[0].parts.intersection(.pixels)
+    return try configured(make, parts.subtracting(epoch.plan.askedParts))
+  }
+
+  private func configured(_ make: () -> any Unpacker, _ parts: FrameParts) throws(RunError)
+    -> any Unpacker
+  {
     let unpacker = make()
-    let firstPixels = epoch.plan.versions[0].parts.intersection(.pixels)
-    _ = try unpacker.configure(format: epoch.source.format, parts: firstPixels)
+    _ = try unpacker.configure(format: epoch.source.format, parts: parts)
     return unpacker
   }
 

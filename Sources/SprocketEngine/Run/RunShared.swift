@@ -6,6 +6,7 @@ internal import Synchronization
 final class RunShared: Sendable {
   let tape = FateTape()
   let events = EventLog()
+  let port = RequestPort()
   let counters: LiveCounters
   /// 0 run, 1 stop and drain, 2 flush.
   let stopLevel = Atomic<Int>(0)
@@ -14,6 +15,8 @@ final class RunShared: Sendable {
   let errors = Mutex<[RunError]>([])
   /// Remarks that are not errors, for example that a reader closed its pipe.
   let notes = Mutex<[String]>([])
+  /// The source failed, so that recordings end with it.
+  let sourceHasFailed = Atomic<Bool>(false)
   /// A message for the user while the run continues.
   let notice = Mutex<String?>(nil)
   /// `nil` if the run is not traced.
@@ -53,7 +56,18 @@ final class RunShared: Sendable {
   func fail(_ error: RunError) {
     errors.withLock { errors in
       if errors.contains(where: { $0.description == error.description }) { return }
-      errors.append(error)
+      if errors.count < Self.keptErrors { errors.append(error) }
     }
   }
+
+  /// Adds a remark, unless an equal one is there.
+  func note(_ text: String) {
+    notes.withLock { notes in
+      if !notes.contains(text), notes.count < Self.keptErrors { notes.append(text) }
+    }
+  }
+
+  /// Errors, and remarks, that are kept: the first ones. A run of days may fail to write many recordings, each
+  /// of which has a record. Larger: more of them are repeated at the end.
+  private static let keptErrors = 100
 }

@@ -11,6 +11,11 @@ final class SinkState: @unchecked Sendable {
   /// Thread that writes the sink's frames, finishes it and seals it. It exists from before the run's start to
   /// its end.
   let thread: JobThread
+  /// `nil` unless it gets only the frames that are asked for.
+  let recorder: (any Recorder)?
+  let stamped: StampedOutput?
+  /// Of an on-demand sink; set before the run.
+  var recordings: SinkRecorder?
   var setup: SinkSetup?
   /// Offset of this sink's area in a slot's packed memory.
   var packedOffset = 0
@@ -20,6 +25,7 @@ final class SinkState: @unchecked Sendable {
   /// Fate of frames after the sink has failed; `nil` while it works.
   var lossAfterFailure: Fate?
   var hasFailed: Bool { lossAfterFailure != nil }
+  var isOnDemand: Bool { recorder != nil }
   var tapsSource: Bool { setup?.tapsSource ?? false }
   /// Whether the sink buffers frames, so that frames it has taken may still be lost. `durableCount` is the
   /// number that cannot be lost.
@@ -37,7 +43,10 @@ final class SinkState: @unchecked Sendable {
   init(index: Int, sink: any Sink) throws(RunError) {
     self.index = index
     self.sink = sink
-    buffers = sink.durableCount != .max
+    let recorder = (sink as? any Recorder).flatMap { $0.isOnDemand ? $0 : nil }
+    self.recorder = recorder
+    stamped = recorder == nil ? nil : StampedOutput()
+    buffers = sink.durableCount != .max || recorder != nil
     thread = try JobThread(sink.name)
   }
 

@@ -11,6 +11,9 @@ internal import Synchronization
 /// - R10: what source and chain decided (the tape) comes first; only a frame that would have been
 ///   this sink's is `behind`, `skipped`, `unselected`, `failed` or `flushed`. Where a sink cannot
 ///   finish, `delivered` turns into `failed` (see `SinkState.fail`).
+/// - A8 of the contract of requests: of an on-demand sink, a frame that was not admitted is `unselected`; source
+///   and chain go before it, `failed` and `flushed` after it.
+/// - A10: an idle on-demand sink parks: no frame wakes its thread.
 /// - e1, e2: with each number it gets the events just before that frame (see `EventReader`).
 final class SinkWorker: @unchecked Sendable {
   // Unchecked: used by its thread alone between start and join.
@@ -19,17 +22,21 @@ final class SinkWorker: @unchecked Sendable {
   static let unselected = -1
   /// The sink's packer could not pack it.
   static let unpackable = -2
+  /// Pixels that on-demand sinks alone read are damaged.
+  static let damaged = -3
 
   private let epoch: Epoch
   private let state: SinkState
   private let wait: WaitStrategy
+  private let drainLimit: Int64
   private let code: RunningCode
   private let trace: (thread: TraceThread, step: UInt16)?
 
-  init(epoch: Epoch, state: SinkState, wait: WaitStrategy) {
+  init(epoch: Epoch, state: SinkState, options: RunOptions) {
     self.epoch = epoch
     self.state = state
-    self.wait = wait
+    wait = options.wait
+    drainLimit = options.drainLimit.nanosecondCount
     code = RunningCode(["sink `\(state.sink.name)`"])
     trace = epoch.shared.trace.map { ($0.thread(state.traceName), $0.step(state.traceName)) }
   }
@@ -40,6 +47,7 @@ final class SinkWorker: @unchecked Sendable {
     code.during {
       var reader = epoch.ring.makeReader(tap: RingPlan.TapIndex(state.index))
       var waiter = Waiter(wait)
+      state.recordings?.beginEpoch(at: state.nextNumber)
       loop: while true {
         switch reader.next() {
         case .frame(_, let slot):
@@ -50,7 +58,11 @@ final class SinkWorker: @unchecked Sendable {
           break
         case .wait:
           if epoch.isAbandoned.load(ordering: .acquiring) { break loop }
-          if !waiter.spinsOn() { waiter.park(reader.prepareToWait()) }
+          if state.isOnDemand, isParked(&reader) {
+            waiter.parkIdle(reader.prepareToWait())
+          } else if !waiter.spinsOn() {
+            waiter.park(reader.prepareToWait())
+          }
         case .end:
           break loop
         }
@@ -75,13 +87,19 @@ final class SinkWorker: @unchecked Sendable {
     let packed = unsafe slot.pointee.packedCounts[state.index]
     if !record.isAlive, !state.tapsSource {
       unsafe lose(slot, record, record.chainFate)
+    } else if packed == Self.unselected, state.isOnDemand {
+      unsafe lose(slot, record, .unselected)
     } else if let fate = state.lossAfterFailure {
       unsafe lose(slot, record, fate)
-    } else if epoch.isFlushing {
+    } else if epoch.isFlushing || record.number < state.recordings?.flushedEnd ?? 0 {
       unsafe lose(slot, record, .flushed)
     } else if packed == Self.unpackable {
       unsafe lose(slot, record, .failed)
+    } else if packed == Self.damaged {
+      unsafe lose(slot, record, .corrupt)
     } else if packed == Self.unselected {
+      unsafe lose(slot, record, .unselected)
+    } else if let recordings = state.recordings, !recordings.takes(record) {
       unsafe lose(slot, record, .unselected)
     } else {
       unsafe deliver(slot, record, packed: packed)
@@ -99,6 +117,7 @@ final class SinkWorker: @unchecked Sendable {
     do throws(RunError) {
       try state.sink.write(frame)
       state.counts[.delivered] += 1
+      state.recordings?.noteWritten(record)
       epoch.shared.counters.delivered[state.index].add()
       let written = monotonicNow()
       // A file may say anything of when a frame was captured.
@@ -108,17 +127,19 @@ final class SinkWorker: @unchecked Sendable {
       trace?.thread.add(
         trace?.step ?? 0, frame: record.number, from: began, to: written, fate: .delivered)
     } catch {
-      fail(error)
+      if !state.isOnDemand { fail(error) }
       let fate = state.lossAfterFailure ?? .failed
       trace?.thread.add(
         trace?.step ?? 0, frame: record.number, from: began, to: monotonicNow(), fate: fate)
       lose(record.number, fate)
+      state.recordings?.fail(error, at: record.number + 1)
     }
   }
 
   private func view(of slot: UnsafeMutablePointer<FrameStorage>, now: Int64) -> FrameView {
     var access = epoch.plan.sinkAccess
     access.lane = state.tap
+    access.parts = state.setup?.parts ?? []
     return unsafe FrameView(
       unsafeStorage: slot, access: access, now: now, neighbours: .none,
       events: state.events.received, reports: epoch.reports)
@@ -132,8 +153,41 @@ final class SinkWorker: @unchecked Sendable {
     if missed > 0 { epoch.shared.counters.droppedEvents.add(missed) }
   }
 
-  /// Gives a fate to all numbers before `number` that did not reach this sink.
+  /// Gives a fate to all numbers before `number` that did not reach this sink, and applies the stamps up to
+  /// `number`.
   private func account(upTo number: UInt64) {
+    while let stamp = state.recordings?.pending, stamp.number <= number, stamp.epoch <= epoch.index {
+      apply(stamp)
+    }
+    accountAll(upTo: number)
+  }
+
+  private func apply(_ stamp: Stamp) {
+    accountAll(upTo: stamp.number)
+    let wasRecording = state.recordings?.isRecording ?? false
+    state.recordings?.apply(stamp)
+    // Events before its first frame do not belong to a recording.
+    if !wasRecording { state.events.skip(epoch.shared.events, below: stamp.number) }
+  }
+
+  /// Nothing is to be taken. Applies stamps for which no frame has to come, and parks if no frame is wanted.
+  private func isParked(_ reader: inout Reader) -> Bool {
+    guard !reader.isParked else { return true }
+    guard let recordings = state.recordings else { return false }
+    // Read before the stamps, so that a later stamp prevents the parking.
+    let asked = reader.askCount
+    while let stamp = recordings.pending {
+      guard stamp.epoch < epoch.index || stamp.epoch == epoch.index && stamp.position <= reader.nextPosition
+      else {
+        recordings.endEarly(stamp, next: state.nextNumber, limit: drainLimit)
+        return false
+      }
+      apply(stamp)
+    }
+    return recordings.isIdle && reader.park(since: asked)
+  }
+
+  private func accountAll(upTo number: UInt64) {
     while state.nextNumber < number {
       let next = state.nextNumber
       if let value = epoch.shared.tape.value(of: next) {
@@ -151,6 +205,10 @@ final class SinkWorker: @unchecked Sendable {
   /// The fate of a frame that this sink did not see in time.
   private var absentFate: Fate {
     if let fate = state.lossAfterFailure { return fate }
+    if let recordings = state.recordings {
+      if !recordings.isAdmitting { return .unselected }
+      if state.nextNumber < recordings.flushedEnd { return .flushed }
+    }
     if epoch.isFlushing { return .flushed }
     return state.setup?.takesLatest == true ? .skipped : .behind
   }
@@ -172,9 +230,19 @@ final class SinkWorker: @unchecked Sendable {
       let known = state.counts[fate]
       let mine = min(total > known ? total - known : 0, unknown)
       unknown -= mine
-      for _ in 0..<mine { loseNext(fate) }
+      loseNext(mine, fate)
     }
-    for _ in 0..<unknown { loseNext(absentFate) }
+    loseNext(unknown, absentFate)
+  }
+
+  private func loseNext(_ count: UInt64, _ fate: Fate) {
+    if state.isOnDemand, state.recordings?.isRecording != true {
+      // An idle sink may have passed over many.
+      state.counts[fate] += count
+      state.nextNumber += count
+      return
+    }
+    for _ in 0..<count { loseNext(fate) }
   }
 
   private func loseNext(_ fate: Fate) {
@@ -186,7 +254,7 @@ final class SinkWorker: @unchecked Sendable {
   /// Accounts for a frame that never was in a slot that this sink could read.
   private func lose(_ number: UInt64, _ fate: Fate, sourceFate: Fate? = nil) {
     state.counts[fate] += 1
-    guard !state.hasFailed else { return }
+    guard isTold(fate) else { return }
     receiveEvents(upTo: number)
     var lost = LostFrame(
       number: number, sequence: epoch.sequence(of: number), epoch: epoch.index, fate: fate,
@@ -206,7 +274,7 @@ final class SinkWorker: @unchecked Sendable {
     _ slot: UnsafeMutablePointer<FrameStorage>, _ record: FrameRecord, _ fate: Fate
   ) {
     state.counts[fate] += 1
-    guard !state.hasFailed else { return }
+    guard isTold(fate) else { return }
     receiveEvents(upTo: record.number)
     var lost = LostFrame(
       number: record.number, sequence: record.sequence, epoch: epoch.index, fate: fate)
@@ -218,9 +286,23 @@ final class SinkWorker: @unchecked Sendable {
     }
   }
 
-  private func fail(_ error: RunError) { state.fail(error, epoch.shared) }
+  /// Whether the sink is told of a frame that it does not get; counts the frame for the recording under way.
+  private func isTold(_ fate: Fate) -> Bool {
+    guard let recordings = state.recordings else { return !state.hasFailed }
+    recordings.noteLost(fate)
+    return recordings.isRecording
+  }
+
+  private func fail(_ error: RunError) {
+    if let recordings = state.recordings {
+      recordings.fail(error, at: state.nextNumber)
+    } else {
+      state.fail(error, epoch.shared)
+    }
+  }
 
   private func finish() {
+    state.recordings?.endAll(at: state.nextNumber)
     do throws(RunError) {
       try state.sink.finish()
     } catch {

@@ -28,7 +28,7 @@ struct LoanReaders {
           let declared = stages[stage].declared
           let parts = declared.writing == nil ? declared.parts : declared.parts.union(.image)
           return touches(parts, version: plan.readVersion[stage])
-        case .unpack, .packSource: return true
+        case .unpack, .unpackAsked, .packSource: return true
         case .select, .pack: return touches(packedParts, version: last)
         }
       }

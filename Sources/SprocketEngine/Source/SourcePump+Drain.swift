@@ -46,9 +46,11 @@ extension SourcePump {
   /// Gives an announced frame back: there is no room for it. False when it begins an epoch, `nil` when
   /// the source did not come back.
   private func overrun(_ frame: ArrivedFrame) -> Bool? {
+    let first = nextNumber
     guard let number = admit(frame) else { return false }
     let isWithinLimit = number < options.frameLimit ?? .max
     if isWithinLimit {
+      stampRequests(at: number, from: first, frame)
       taking = number
       guard takeEvents(of: number) else { return nil }
       shared.mark(number, TapeEntry(frame.fate ?? .overrun, foundRoom: false))

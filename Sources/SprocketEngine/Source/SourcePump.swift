@@ -10,6 +10,8 @@ internal import Synchronization
 /// - R9: a jump backwards, or further than the tape allows, ends the epoch.
 /// - R10: it advances the tape and writes `missing`, `corrupt`, `startup` and `overrun` on it.
 ///
+/// Of the contract of requests it keeps A2: see `SourcePump+Requests.swift`.
+///
 /// Only the pump adds to the log of events. It adds the events before a frame, then publishes or marks the
 /// frame.
 ///
@@ -38,9 +40,9 @@ final class SourcePump: @unchecked Sendable {
   private let deadline: Int64?
   /// Nanoseconds from the first frame's capture to the end, where frames wait.
   private let mediaLimit: Int64?
-  private var firstCaptured: Timestamp?
+  private(set) var firstCaptured: Timestamp?
   /// The ring of the epoch, as the source sees it.
-  private var producer: ProducerHand?
+  private(set) var producer: ProducerHand?
   private(set) var outcome = Outcome.end
   /// Announced, but not taken yet, at the epoch's start.
   var held: Arrival?
@@ -54,6 +56,11 @@ final class SourcePump: @unchecked Sendable {
   private(set) var hasEnded = false
   /// Number of the next frame that is produced.
   private(set) var nextNumber: UInt64 = 0
+  /// Of on-demand sinks.
+  var gates: [OutputGate]
+  var requests = PendingRequests()
+  /// Index of the epoch that the next frame belongs to.
+  private(set) var epochIndex: UInt32 = 0
   private var lastSequence: UInt64?
   /// Of the epoch to come, or under way.
   private(set) var firstNumber: UInt64 = 0
@@ -67,9 +74,13 @@ final class SourcePump: @unchecked Sendable {
   private var tracer: SourceTracer
 
   init(
-    source: SourceGate, isLive: Bool, options: RunOptions, shared: RunShared, start: Int64
+    source: SourceGate, isLive: Bool, options: RunOptions, shared: RunShared, start: Int64,
+    sinks: [SinkState]
   ) {
     self.source = source
+    gates = sinks.compactMap { state in
+      state.stamped.map { OutputGate(sink: state.index, $0) }
+    }
     self.options = options
     self.shared = shared
     tracer = SourceTracer(shared.trace)
@@ -97,7 +108,10 @@ final class SourcePump: @unchecked Sendable {
         if let outcome = try take(epoch) { self.outcome = outcome }
       } catch {
         outcome = .end
-        if error.code != .interrupted { shared.fail(error) }
+        if error.code != .interrupted {
+          shared.sourceHasFailed.store(true, ordering: .releasing)
+          shared.fail(error)
+        }
       }
     }
   }
@@ -105,6 +119,7 @@ final class SourcePump: @unchecked Sendable {
   /// Makes ready for an epoch: on the run's thread.
   func enter(_ epoch: Epoch) {
     producer = ProducerHand(epoch.ring)
+    epochIndex = epoch.index
     outcome = .end
     lentSequences = [UInt64?](repeating: nil, count: epoch.memory.slotCount)
     lentCount = 0
@@ -119,6 +134,7 @@ final class SourcePump: @unchecked Sendable {
     taking = nil
     producer?.producer.end()
     producer = nil
+    epochIndex += 1
   }
 
   /// Until the source ends, the epoch ends, or the run is to stop. `nil` when the source is abandoned.
@@ -139,7 +155,9 @@ final class SourcePump: @unchecked Sendable {
       hasWaited = false
       guard reclaimPassed(epoch), let arrival = try heldOrNext() else { return nil }
       switch arrival {
-      case .nothing: continue
+      case .nothing:
+        stampRequests(at: nextNumber)
+        continue
       case .end:
         // An interrupted source also returns `.end`; then the source has not reached its own end.
         hasEnded = !isOver
@@ -151,6 +169,7 @@ final class SourcePump: @unchecked Sendable {
           isLimitReached = true
           return .end
         }
+        let first = nextNumber
         guard let number = admit(frame) else { return .jump(held: frame) }
         guard number < options.frameLimit ?? .max else {
           if source.discard() { break }
@@ -158,6 +177,7 @@ final class SourcePump: @unchecked Sendable {
         }
         tracer.add(.frame, frame: number, now: lastArrival)
         epoch.firstSequence.store(firstSequence, ordering: .relaxed)
+        stampRequests(at: number, from: first, frame)
         taking = number
         guard takeEvents(of: number) else { return nil }
         guard !frame.isOverrun, let (sequence, slot) = hand.producer.claim() else {
@@ -175,17 +195,23 @@ final class SourcePump: @unchecked Sendable {
         // Added before the slot is published, so that slices of other threads on this frame start later.
         tracer.add(.deliver, frame: number, fate: frame.fate)
         hand.producer.publish()
+        countPublished(frame, number: number)
         isFirst = false
       }
     }
     return .end
   }
 
+  /// When the run's first frame was captured that has bytes; that of `frame` if it is the first.
+  func firstFrame(_ frame: ArrivedFrame) -> Timestamp? {
+    if firstCaptured == nil { firstCaptured = frame.captured }
+    return firstCaptured
+  }
+
   /// Whether a frame was captured when `--duration` was over. One without bytes need not have a time.
   private func isBeyondLimit(_ frame: ArrivedFrame) -> Bool {
     guard let mediaLimit, !frame.isOverrun else { return false }
-    let first = firstCaptured ?? frame.captured
-    firstCaptured = first
+    guard let first = firstFrame(frame) else { return false }
     return frame.captured.nanoseconds(since: first).map { $0 >= mediaLimit } ?? false
   }
 
@@ -259,13 +285,16 @@ final class SourcePump: @unchecked Sendable {
     record.eventEnd = shared.events.end
     unsafe slot.pointee.records[.source] = record
     for sink in epoch.sinks { unsafe slot.pointee.packedCounts[sink.index] = 0 }
+    for gate in gates where !gate.isAdmitting {
+      unsafe slot.pointee.packedCounts[gate.sink] = SinkWorker.unselected
+    }
     var capture = unsafe CaptureSlot(unsafeStorage: slot, format: epoch.source.format)
     return source.take(into: &capture)
   }
 }
 
 /// A producer that outlives the job in which it is used.
-private final class ProducerHand {
+final class ProducerHand {
   var producer: Producer
   init(_ ring: Ring) { producer = ring.makeProducer() }
 }

@@ -1,0 +1,94 @@
+/// The number of a recording in its run, from 1.
+public struct RecordingID: Sendable, Hashable, CustomStringConvertible {
+  public let number: UInt64
+
+  public init(_ number: UInt64) { self.number = number }
+
+  public var description: String { "\(number)" }
+}
+
+/// Why a recording, or one of its files, ended.
+public enum RecordingEnd: String, Sendable, CaseIterable {
+  /// As asked: it was stopped, or has as many frames as were asked for.
+  case asked
+  /// The recording goes on in its next file.
+  case split
+  /// Its limit of time, or of size, was reached.
+  case duration, size
+  /// The disk has less free space than was to be kept.
+  case disk
+  /// The run ended.
+  case end
+  /// Pictures of another format followed.
+  case discontinuity
+  /// The source failed: a device was unplugged, for example.
+  case device
+  /// It could not be written.
+  case error
+  /// It did not begin: another recording of the same sink was under way at that frame.
+  case refused
+
+  /// As a sentence without a subject's name.
+  public var sentence: String {
+    switch self {
+    case .asked: "it was stopped as asked"
+    case .split: "it goes on in its next file"
+    case .duration: "its limit of time was reached"
+    case .size: "its limit of size was reached"
+    case .disk: "the disk has less free space than was to be kept"
+    case .end: "the run ended"
+    case .discontinuity: "pictures of another format followed"
+    case .device: "the source failed"
+    case .error: "it could not be written"
+    case .refused: "another recording of this sink was under way"
+    }
+  }
+}
+
+/// What became of one file of a recording.
+public struct RecordingRecord: Sendable {
+  public var id: RecordingID
+  /// The sink's name.
+  public var sink: String
+  public var path: String
+  /// The frames for which this file was asked are those from `begin` to before `end`; `nil` if it has not begun
+  /// or ended yet.
+  public var begin: UInt64?
+  public var end: UInt64?
+  /// First and last frame that were written; `nil` if there is none.
+  public var firstFrame: FrameMark?
+  public var lastFrame: FrameMark?
+  /// What became of the frames between `begin` and `end`.
+  public var counts = FateCounts()
+  /// Bytes written, without what completing it adds.
+  public var byteCount: UInt64 = 0
+  /// `nil` while it is under way or being completed.
+  public var reason: RecordingEnd?
+  /// Whether the file can be used: as a whole, or up to its last durable frame.
+  public var isUsable = false
+  /// What went wrong, as a sentence.
+  public var error: String?
+
+  public init(id: RecordingID, sink: String, path: String) {
+    self.id = id
+    self.sink = sink
+    self.path = path
+  }
+
+  /// Nanoseconds from the first frame's capture to the last's; 0 if there are less than two frames.
+  public var nanoseconds: Int64 {
+    guard let firstFrame, let lastFrame else { return 0 }
+    return lastFrame.captured.nanoseconds(since: firstFrame.captured) ?? 0
+  }
+}
+
+/// A frame's running number, and when it was captured.
+public struct FrameMark: Sendable, Hashable {
+  public var number: UInt64
+  public var captured: Timestamp
+
+  public init(_ record: FrameRecord) {
+    number = record.number
+    captured = record.captured
+  }
+}

@@ -1,0 +1,96 @@
+internal import SprocketCore
+internal import Synchronization
+
+/// A thread that completes files: writes their index, syncs, renames.
+///
+/// Keeps of the contract of requests:
+/// - A11: completing a file does not delay the frames of the next one. The queue is bounded by
+///   `RecordingList.capacity`. At the run's end it drains within a limit; files that are left keep their partial
+///   names.
+final class Finisher: Sendable {
+  private struct State {
+    var jobs: [RecordingList.Job] = []
+    var isWorking = false
+  }
+
+  private let state = Mutex(State())
+  private let thread: JobThread
+  private let list: RecordingList
+  private let shared: RunShared
+  /// Changes when a file is done.
+  private let done = FutexWord()
+
+  init(_ list: RecordingList, _ shared: RunShared) throws(RunError) {
+    self.list = list
+    self.shared = shared
+    thread = try JobThread("finisher")
+  }
+
+  /// Takes a file over, from any thread. Waits for at most one call of `JobThread`.
+  func add(_ job: RecordingList.Job) {
+    let starts = state.withLock { state in
+      state.jobs.append(job)
+      defer { state.isWorking = true }
+      return !state.isWorking
+    }
+    guard starts else { return }
+    // The thread may still be leaving its last job.
+    while !thread.wait(until: .max) {}
+    thread.perform { self.work() }
+  }
+
+  private func work() {
+    while let job = state.withLock({ state in
+      state.isWorking = !state.jobs.isEmpty
+      return state.jobs.first
+    }) {
+      finish(job)
+      state.withLock { _ = $0.jobs.removeFirst() }
+      done.advance()
+    }
+  }
+
+  private func finish(_ job: RecordingList.Job) {
+    var record = job.record
+    if job.written == 0 {
+      job.file.abandon()
+    } else if !job.hasFailed {
+      do throws(RunError) {
+        try RunningCode(["finisher"]).during { () throws(RunError) in try job.file.finish() }
+      } catch {
+        record.reason = .error
+        record.error = error.description
+        shared.fail(error)
+      }
+    }
+    let durable = min(job.file.durableCount, job.written)
+    let lost = job.written - durable
+    record.counts[.delivered] -= lost
+    record.counts[.failed] += lost
+    record.isUsable = durable > 0
+    record.path = job.file.path
+    record.byteCount = job.file.byteCount
+    list.store(record, sink: job.sink, lost: lost)
+  }
+
+  /// Waits until all files are complete: for `limit` without any progress, or a grace time once the run is
+  /// flushed. Returns the files that are left, which the thread may still use.
+  func drain(limit: Int64) -> [RecordingList.Job] {
+    var end = deadline(in: limit)
+    var isHurried = false
+    while true {
+      let seen = done.value
+      let left = state.withLock { $0.jobs }
+      if left.isEmpty { return [] }
+      let now = monotonicNow()
+      if shared.isFlushing, !isHurried {
+        isHurried = true
+        end = min(end, now + EpochThreads.graceNanoseconds)
+      }
+      guard now < end else { return left }
+      if done.wait(while: seen, until: min(end, now + Waiter.boundNanoseconds)), !isHurried {
+        end = deadline(in: limit)
+      }
+    }
+  }
+}

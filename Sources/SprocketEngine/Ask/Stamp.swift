@@ -1,0 +1,81 @@
+internal import SprocketCore
+internal import SprocketRing
+internal import Synchronization
+
+/// The frame from which on a request holds. The source's thread writes stamps, a sink's thread applies them.
+///
+/// Keeps of the contract of requests:
+/// - A3: a stamp has a number, a position of the ring, and the epoch of that position. All numbers below were
+///   produced before it was written, all positions below were published.
+struct Stamp {
+  enum Kind: UInt8 {
+    /// A recording begins.
+    case begin = 1
+    /// It goes on in its next file.
+    case next
+    /// It ends.
+    case end
+    /// Only what is admitted changes: recordings that count have enough frames under way, or lost some.
+    case change
+    /// The recording cannot begin, since another one is under way.
+    case refuse
+  }
+
+  /// A step that a gate took.
+  struct Step: Equatable {
+    var kind: Kind
+    /// `nil` for `change`.
+    var recording: RecordingID?
+    /// Whether frames are admitted from here on.
+    var isAdmitting: Bool
+  }
+
+  var step: Step
+  var number: UInt64
+  var position: UInt64
+  var epoch: UInt32
+
+  var words: InlineArray<4, UInt64> {
+    let flags = UInt64(step.kind.rawValue) | (step.isAdmitting ? 1 << 8 : 0)
+    return [number, position, step.recording?.number ?? 0, flags | UInt64(epoch) << 16]
+  }
+
+  init(_ step: Step, number: UInt64, position: UInt64, epoch: UInt32) {
+    self.step = step
+    self.number = number
+    self.position = position
+    self.epoch = epoch
+  }
+
+  init?(_ words: InlineArray<4, UInt64>) {
+    guard let kind = Kind(rawValue: UInt8(truncatingIfNeeded: words[3])) else { return nil }
+    self.init(
+      Step(
+        kind: kind, recording: words[2] == 0 ? nil : RecordingID(words[2]),
+        isAdmitting: words[3] & 1 << 8 != 0),
+      number: words[0], position: words[1], epoch: UInt32(truncatingIfNeeded: words[3] >> 16))
+  }
+}
+
+/// What the source's thread and the thread of an on-demand sink exchange.
+final class StampedOutput: Sendable {
+  /// Stamps that are kept. The source writes none that would overwrite one that the sink has not read: requests
+  /// wait in the port then. Larger: more requests while a sink's `write` is blocked.
+  static let depth = 1024
+
+  /// The source's stamps, in order.
+  let stamps = EventLog(depth: depth)
+  /// Number of stamps that the sink has read.
+  let read = Atomic<UInt64>(0)
+  /// Frames that were admitted to recordings that count frames, and lost. Only grows; a frame that was not
+  /// admitted may be among them.
+  let returned = Atomic<UInt64>(0)
+  /// Of the file under way, for status: frames and bytes written.
+  let writtenFrames = Atomic<UInt64>(0)
+  let writtenBytes = Atomic<UInt64>(0)
+
+  /// Whether there is room for the stamps of one more request and for changes of admission beside them.
+  var hasRoom: Bool {
+    stamps.end + 8 <= read.load(ordering: .acquiring) + UInt64(Self.depth)
+  }
+}

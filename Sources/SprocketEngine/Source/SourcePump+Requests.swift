@@ -1,0 +1,79 @@
+internal import SprocketCore
+internal import SprocketRing
+
+/// Requests that the source's thread has taken from the port and not stamped yet.
+struct PendingRequests {
+  var entries: [RequestPort.Entry] = []
+  var seen: UInt64 = 0
+  /// Number of the latest stamp.
+  var lastNumber: UInt64 = 0
+}
+
+/// Stamps requests.
+///
+/// Keeps of the contract of requests:
+/// - A2: this thread alone stamps: at each frame that arrives, also one without room, and whenever the source
+///   says that none came.
+/// - A4: a request for a later frame or time waits here.
+/// - A5: requests that hold at one number apply in the order asked. A gap before an arrival belongs to the state
+///   before it, unless a request names a number within the gap.
+/// - A10: a stamp wakes the sink's thread, before the frame is published that it holds for.
+extension SourcePump {
+  /// Stamps what holds from `number` on, the number that comes next. `frame` has arrived; the numbers from
+  /// `first` to before `number` were missing. Costs two loads per on-demand sink if nothing was asked, and
+  /// nothing in a run without such sinks.
+  func stampRequests(at number: UInt64, from first: UInt64? = nil, _ frame: ArrivedFrame? = nil) {
+    guard !gates.isEmpty else { return }
+    for index in gates.indices {
+      if let step = gates[index].takeReturns() { stamp(step, gate: index, at: number) }
+    }
+    let new = shared.port.take(since: &requests.seen)
+    if !new.isEmpty { requests.entries += new }
+    guard !requests.entries.isEmpty else { return }
+    var kept: [RequestPort.Entry] = []
+    for entry in requests.entries {
+      let due = due(entry, number: number, from: first ?? number, frame)
+      if let due, gates.allSatisfy(\.output.hasRoom) { apply(entry, at: due) } else { kept.append(entry) }
+    }
+    requests.entries = kept
+  }
+
+  /// The number from which an entry holds; `nil` if it has to wait.
+  private func due(
+    _ entry: RequestPort.Entry, number: UInt64, from first: UInt64, _ frame: ArrivedFrame?
+  ) -> UInt64? {
+    switch entry.moment {
+    case .now: return number
+    case .frame(let wanted):
+      // Within a gap it is exact.
+      return wanted <= number ? max(wanted, first, requests.lastNumber) : nil
+    case .time(let wanted):
+      guard let frame, !frame.isOverrun, let start = firstFrame(frame) else { return nil }
+      let time = frame.captured.nanoseconds(since: start)
+      return time.map { $0 >= wanted.nanosecondCount } ?? false ? number : nil
+    }
+  }
+
+  private func apply(_ entry: RequestPort.Entry, at number: UInt64) {
+    for step in entry.steps {
+      guard let index = gates.firstIndex(where: { $0.sink == step.sink }) else { continue }
+      if let stamped = gates[index].apply(step) { stamp(stamped, gate: index, at: number) }
+    }
+  }
+
+  /// After a frame was published: recordings that count may have enough.
+  func countPublished(_ frame: ArrivedFrame, number: UInt64) {
+    guard frame.fate == nil else { return }
+    for index in gates.indices where gates[index].isAdmitting {
+      if let step = gates[index].countPublished() { stamp(step, gate: index, at: number + 1) }
+    }
+  }
+
+  private func stamp(_ step: Stamp.Step, gate index: Int, at number: UInt64) {
+    requests.lastNumber = number
+    let position = producer?.producer.position ?? 0
+    gates[index].output.stamps.add(
+      Stamp(step, number: number, position: position, epoch: epochIndex).words)
+    producer?.producer.wake(tap: RingPlan.TapIndex(gates[index].sink))
+  }
+}

@@ -1,0 +1,178 @@
+import Glibc
+import SprocketCore
+import SprocketEngine
+import Synchronization
+
+/// A recording in memory.
+///
+/// Unchecked: the engine uses it on one thread at a time, and tests look after the run.
+final class MemoryFile: RecordingFile, @unchecked Sendable {
+  let path: String
+  var numbers: [UInt64] = []
+  var lost: [UInt64] = []
+  var isFinished = false
+  var isAbandoned = false
+  var finishing: () throws(RunError) -> Void = {}
+
+  init(_ path: String) { self.path = path }
+
+  var byteCount: UInt64 { UInt64(numbers.count) * 100 }
+  var durableCount: UInt64 { isFinished ? .max : 0 }
+  var freeByteCount: UInt64? { 1 << 30 }
+
+  func finish() throws(RunError) {
+    try finishing()
+    isFinished = true
+  }
+
+  func abandon() { isAbandoned = true }
+}
+
+/// Records into memory, when asked.
+///
+/// Unchecked: `prepare` is called by the thread that asks, everything else by the engine's threads in turn; tests
+/// look after the run.
+final class MemoryRecorder: Recorder, @unchecked Sendable {
+  let name: String
+  let isOnDemand = true
+  var limits = RecordingLimits()
+  let files = Mutex<[MemoryFile]>([])
+  let packs = Atomic<Int>(0)
+  private let reads: FrameParts
+  private let usesPacker: Bool
+  private var file: MemoryFile?
+  private var width = 0
+  private var fileWidth = 0
+  var failsAt: UInt64?
+  var failsToFinish: UInt64?
+  var finishDelay: UInt32 = 0
+  var writeDelay: (UInt64) -> UInt32 = { _ in 0 }
+  var isTorn = false
+  /// Calls of `write` and `account` without a recording.
+  var strayCalls = 0
+  let prepared = Atomic<Int>(0)
+
+  init(_ name: String = "movie", reads: FrameParts = .luma(.full), packs: Bool = true) {
+    self.name = name
+    self.reads = reads
+    usesPacker = packs
+  }
+
+  func configure(_ setup: inout SinkSetup) throws(RunError) {
+    try setup.reads(reads)
+    if usesPacker { setup.packs(capacity: 64) }
+    width = setup.format.width
+  }
+
+  func makePacker() -> (any Packer)? { usesPacker ? CountingPacker(self) : nil }
+
+  func prepare(_ order: RecordingOrder) throws(RunError) -> any RecordingFile {
+    if order.path == "refused" { throw RunError(.usage, "that name cannot be used; give another") }
+    prepared.wrappingAdd(1, ordering: .relaxed)
+    let file = MemoryFile(order.path.map { "\($0)-\(order.index)" } ?? "\(name)-\(order.index)")
+    file.finishing = { [finishDelay] () throws(RunError) in
+      if finishDelay > 0 { usleep(finishDelay) }
+    }
+    files.withLock { $0.append(file) }
+    return file
+  }
+
+  func begin(_ file: any RecordingFile) throws(RunError) {
+    precondition(self.file == nil, "begin without end")
+    self.file = file as? MemoryFile
+    fileWidth = width
+  }
+
+  func end() {
+    precondition(file != nil, "end without begin")
+    file = nil
+  }
+
+  var fitsFile: Bool { width == fileWidth }
+
+  func write(_ frame: borrowing PackedFrame) throws(RunError) {
+    let number = frame.record.number
+    guard let file else {
+      strayCalls += 1
+      return
+    }
+    if number == failsAt {
+      failsAt = nil
+      throw RunError(.failed, "the disk is full; free some space")
+    }
+    let byte = UInt8(truncatingIfNeeded: frame.record.sequence)
+    if usesPacker, frame.packed[0] != byte { isTorn = true }
+    let delay = writeDelay(number)
+    if delay > 0 { usleep(delay) }
+    file.numbers.append(number)
+  }
+
+  func account(_ lost: LostFrame) throws(RunError) {
+    if let file { file.lost.append(lost.number) } else { strayCalls += 1 }
+  }
+
+  func finish() throws(RunError) { precondition(file == nil, "finish before end") }
+
+  /// The numbers in each file that has some, in the order in which the files were made.
+  var contents: [[UInt64]] {
+    files.withLock { $0.filter { !$0.numbers.isEmpty }.map(\.numbers) }
+  }
+}
+
+final class CountingPacker: Packer {
+  let sink: MemoryRecorder
+  init(_ sink: MemoryRecorder) { self.sink = sink }
+  func pack(_ frame: borrowing FrameView, into bytes: inout MutableSpan<UInt8>) -> Int? {
+    sink.packs.wrappingAdd(1, ordering: .relaxed)
+    bytes[0] = frame.luma()[row: 0][0]
+    return 1
+  }
+}
+
+/// Asks an engine that does not exist yet when the script is written.
+final class Asker: @unchecked Sendable {
+  // Unchecked: set before the run, used by the source's thread.
+  var engine: Engine?
+  var ids: [RecordingID] = []
+  var errors: [RunError] = []
+
+  func ask(_ requests: Request..., at moment: Moment = .now) {
+    do throws(RunError) {
+      ids += try engine?.ask(requests, at: moment) ?? []
+    } catch {
+      errors.append(error)
+    }
+  }
+
+  /// Asks to end the latest recording, or that number of it in the order asked.
+  func stop(_ index: Int? = nil, at moment: Moment = .now) {
+    guard let id = index.map({ ids[$0] }) ?? ids.last else { return }
+    ask(.stop(id), at: moment)
+  }
+}
+
+extension [ScriptedSource.Step] {
+  static func frames(_ numbers: Range<UInt64>) -> [ScriptedSource.Step] {
+    numbers.map { .frame(sequence: $0) }
+  }
+}
+
+/// Runs a script that asks, within a bound, and checks what must hold of every run.
+@discardableResult
+func run(
+  _ asker: Asker, _ steps: [ScriptedSource.Step], _ stages: [Plugin] = [],
+  sinks: [any Sink], isLive: Bool = false, workers: Int = 2, within limit: Int = 60
+) throws -> (summary: RunSummary, records: [RecordingRecord]) {
+  let source = ScriptedSource(steps, isLive: isLive)
+  let options = RunOptions(workers: workers, drainLimit: .seconds(5))
+  let engine = try Engine(
+    source: source, stages: stages.map { StageChoice($0) }, sinks: sinks, options: options
+  ) { GreyUnpacker() }
+  asker.engine = engine
+  try engine.start()
+  precondition(engine.wait(for: .seconds(limit)), "the run did not end")
+  asker.engine = nil
+  let summary = engine.summary
+  precondition(summary.ledger.isBalanced, "unbalanced: \(summary.ledger)")
+  return (summary, engine.recordingRecords)
+}

@@ -1,0 +1,301 @@
+import SprocketCore
+import SprocketEngine
+import Synchronization
+import Testing
+
+/// The contract of requests, rule by rule, with a script that asks between two frames: each result is exact.
+@Suite(.timeLimit(.minutes(10)))
+struct RequestTests {
+  @Test func a2WhatIsAskedHoldsFromTheNextFrameThatArrives() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    let other = RecordingSink()
+    let result = try run(
+      asker,
+      .frames(0..<10) + [.call { asker.ask(.record(sink: "movie")) }] + .frames(10..<20)
+        + [.call { asker.stop() }] + .frames(20..<30), sinks: [sink, other])
+    #expect(asker.errors.isEmpty)
+    #expect(sink.contents == [Array(10..<20)])
+    let record = try #require(result.records.first)
+    #expect(result.records.count == 1)
+    #expect(record.begin == 10 && record.end == 20 && record.reason == .asked && record.isUsable)
+    #expect(record.firstFrame?.number == 10 && record.lastFrame?.number == 19)
+    #expect(record.counts[.delivered] == 10 && record.counts.sum == 10)
+    let counts = try #require(result.summary.ledger.entries.first?.counts)
+    #expect(counts[.delivered] == 10 && counts[.unselected] == 20)
+    #expect(other.lines.count == 30)
+  }
+
+  @Test func a1RequestsThatAreAskedTogetherHoldFromOneFrame() throws {
+    let asker = Asker()
+    let (movie, photo) = (MemoryRecorder("movie"), MemoryRecorder("photo", packs: false))
+    try run(
+      asker,
+      .frames(0..<5) + [
+        .call { asker.ask(.record(sink: "movie"), .record(sink: "photo", frames: 2)) }
+      ] + .frames(5..<20) + [.call { asker.stop(0) }] + .frames(20..<25), sinks: [movie, photo])
+    #expect(movie.contents == [Array(5..<20)])
+    #expect(photo.contents == [[5, 6]])
+  }
+
+  @Test func a1OfRequestsThatAreAskedTogetherAllHoldOrNone() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    try run(
+      asker,
+      .frames(0..<5) + [
+        .call { asker.ask(.record(sink: "movie"), .record(sink: "films")) },
+        .call { asker.ask(.record(sink: "movie", path: "refused")) },
+      ] + .frames(5..<10), sinks: [sink])
+    #expect(asker.errors.count == 2)
+    #expect(asker.errors.first?.description.contains("movie") == true)
+    #expect(sink.contents.isEmpty)
+    #expect(sink.files.withLock { $0.allSatisfy(\.isAbandoned) })
+  }
+
+  @Test func a1ARecordingThatHasEndedIsAnsweredWithItsReason() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    sink.failsAt = 7
+    try run(
+      asker,
+      .frames(0..<5) + [.call { asker.ask(.record(sink: "movie")) }] + .frames(5..<30) + [
+        .call { while asker.engine?.recordingRecords.first?.reason == nil {} },
+        .call { asker.stop() },
+        .call { asker.ask(.stop(RecordingID(9))) },
+      ] + .frames(30..<35), sinks: [sink])
+    #expect(asker.errors.map(\.description).first == "recording 1 has ended: it could not be written")
+    #expect(asker.errors.map(\.description).last == "there is no recording 9")
+  }
+
+  @Test func a5BelowTheFrameOfASwitchIsTheOldFileAndFromItOnTheNew() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    let result = try run(
+      asker,
+      [.call { asker.ask(.record(sink: "movie")) }] + .frames(0..<10)
+        + [.call { asker.ask(.next(asker.ids[0])) }] + .frames(10..<20)
+        + [.call { asker.ask(.next(asker.ids[0], path: "own")) }] + .frames(20..<30),
+      sinks: [sink])
+    #expect(sink.contents == [Array(0..<10), Array(10..<20), Array(20..<30)])
+    #expect(result.records.map(\.reason) == [.split, .split, .end])
+    #expect(Set(result.records.map(\.id)).count == 1)
+    #expect(result.records.map(\.path) == ["movie-1", "movie-2", "own-1"])
+  }
+
+  @Test func a5AnEmptyIntervalOpensNoFileAndHasARecord() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    let result = try run(
+      asker,
+      .frames(0..<5) + [
+        .call {
+          asker.ask(.record(sink: "movie"))
+          asker.stop()
+          asker.ask(.record(sink: "movie"))
+        }
+      ] + .frames(5..<10), sinks: [sink])
+    #expect(asker.errors.isEmpty)
+    #expect(sink.contents == [Array(5..<10)])
+    #expect(sink.files.withLock { $0.map(\.isAbandoned) } == [true, false])
+    #expect(result.records.first?.begin == 5 && result.records.first?.end == 5)
+    #expect(result.records.first?.reason == .asked && result.records.first?.isUsable == false)
+  }
+
+  @Test func a5AGapBeforeAnArrivalBelongsToTheStateBefore() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    let result = try run(
+      asker,
+      .frames(0..<5) + [.call { asker.ask(.record(sink: "movie")) }] + .frames(10..<20)
+        + [.call { asker.stop() }] + .frames(30..<40), sinks: [sink])
+    let record = try #require(result.records.first)
+    #expect(record.begin == 10 && record.end == 30)
+    #expect(record.counts[.delivered] == 10 && record.counts[.missing] == 10)
+    #expect(sink.files.withLock { $0.first?.lost ?? [] } == Array(20..<30))
+  }
+
+  @Test func a4ARequestWaitsForItsFrame() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    let result = try run(
+      asker,
+      [
+        .call {
+          asker.ask(.record(sink: "movie"), at: .frame(7))
+          asker.stop(at: .frame(25))
+        }
+      ] + .frames(0..<20) + .frames(30..<40), sinks: [sink])
+    #expect(sink.contents == [Array(7..<20)])
+    // Exact, although frame 25 never came.
+    #expect(result.records.first?.end == 25)
+    #expect(result.records.first?.counts[.missing] == 5)
+  }
+
+  @Test func a5AtTheRunsEndEachRequestIsAnswered() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    let result = try run(
+      asker,
+      [.call { asker.ask(.record(sink: "movie")) }] + .frames(0..<10) + [
+        .call { asker.stop(at: .frame(1000)) },
+        .call { asker.ask(.record(sink: "movie"), at: .frame(2000)) },
+        .call { asker.ask(.next(asker.ids[0])) },
+      ], sinks: [sink])
+    #expect(result.records.map(\.reason) == [.end, .end, .end])
+    #expect(sink.contents == [Array(0..<10)])
+  }
+
+  @Test(arguments: [false, true])
+  func a12ARecordingOfNFramesGetsNWhateverIsLost(isLive: Bool) throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    var steps: [ScriptedSource.Step] = []
+    for number in UInt64(0)..<400 {
+      if number % 20 == 4 { steps.append(.call { asker.ask(.record(sink: "movie", frames: 4)) }) }
+      steps.append(.frame(sequence: number + number / 50 * 3, corrupt: number % 7 == 0))
+      steps.append(.pause(nanoseconds: isLive ? 1_000_000 : 0))
+    }
+    let result = try run(asker, steps, [RejectThirds.plugin], sinks: [sink], isLive: isLive)
+    #expect(asker.errors.isEmpty)
+    #expect(result.records.count == 20)
+    #expect(result.records.allSatisfy { $0.reason == .asked })
+    #expect(sink.contents.map(\.count) == [Int](repeating: 4, count: 20))
+    #expect(result.records.allSatisfy { $0.counts[.delivered] == 4 })
+  }
+
+  @Test func a12AnErrorEndsTheRecordingAndNotTheSink() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    sink.failsAt = 7
+    let result = try run(
+      asker,
+      [.call { asker.ask(.record(sink: "movie")) }] + .frames(0..<20) + [
+        .call { while asker.engine?.recordingRecords.first?.reason == nil {} },
+        .call { asker.ask(.record(sink: "movie")) },
+      ] + .frames(20..<30), sinks: [sink])
+    #expect(asker.errors.isEmpty)
+    #expect(sink.contents == [Array(0..<7), Array(20..<30)])
+    let record = try #require(result.records.first)
+    #expect(record.reason == .error && record.end == 8 && !record.isUsable)
+    // Memory is not durable before `finish`.
+    #expect(record.counts[.failed] == 8)
+    let counts = try #require(result.summary.ledger.entries.first?.counts)
+    #expect(counts[.failed] == 8 && counts[.delivered] == 10 && counts[.unselected] == 12)
+    #expect(result.summary.errors.map(\.description) == ["the disk is full; free some space"])
+  }
+
+  @Test func a9AndA10WhatIsNotAskedForIsNotUnpackedNorPacked() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    let source = ScriptedSource(
+      .frames(0..<100) + [.call { asker.ask(.record(sink: "movie", frames: 5)) }] + .frames(100..<200))
+    let unpacked = Atomic<Int>(0)
+    let engine = try Engine(
+      source: source, stages: [], sinks: [sink, RecordingSink2()], options: RunOptions(workers: 1)
+    ) { CountingUnpacker { unpacked.wrappingAdd(1, ordering: .relaxed) } }
+    asker.engine = engine
+    try engine.start()
+    let isOver = engine.wait(for: .seconds(60))
+    #expect(isOver)
+    asker.engine = nil
+    #expect(sink.contents == [Array(100..<105)])
+    #expect(sink.packs.load(ordering: .relaxed) == 5)
+    #expect(unpacked.load(ordering: .relaxed) == 5)
+    #expect(sink.strayCalls == 0)
+  }
+
+  @Test func aRecordingGoesOnInTheNextFileWhereTheFormatChanges() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    let result = try run(
+      asker,
+      [.call { asker.ask(.record(sink: "movie")) }] + .frames(0..<10) + [.epoch(width: 16)]
+        + .frames(0..<10) + [.epoch(width: 16)] + .frames(0..<10) + [.call { asker.stop() }]
+        + .frames(10..<15), sinks: [sink])
+    #expect(sink.contents == [Array(0..<10), Array(10..<30)])
+    #expect(result.records.map(\.reason) == [.discontinuity, .asked])
+  }
+
+  @Test func limitsEndARecordingOrItsFile() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    sink.limits.fileBytes = 400
+    sink.limits.bytes = 1000
+    let result = try run(
+      asker,
+      [.call { asker.ask(.record(sink: "movie")) }] + .frames(0..<30), sinks: [sink])
+    #expect(sink.contents == [Array(0..<4), Array(4..<8), Array(8..<10)])
+    #expect(result.records.map(\.reason) == [.split, .split, .size])
+    #expect(result.summary.ledger.entries.first?.counts[.unselected] == 20)
+  }
+
+  @Test func a6WithoutAPlaceARequestIsRefusedAndEarlierOnesAreWhole() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    sink.finishDelay = 20_000
+    var steps: [ScriptedSource.Step] = [.call { asker.ask(.record(sink: "movie")) }]
+    for number in UInt64(0)..<100 {
+      steps += [.frame(sequence: number), .call { asker.ask(.next(asker.ids[0])) }]
+    }
+    let result = try run(asker, steps, sinks: [sink])
+    #expect(!asker.errors.isEmpty)
+    #expect(asker.errors.first?.description.contains("64 files are still being completed") == true)
+    #expect(sink.contents.flatMap(\.self) == Array(0..<100))
+    #expect(sink.files.withLock { $0.allSatisfy { $0.isFinished || $0.isAbandoned } })
+    #expect(result.records.allSatisfy { $0.error == nil })
+  }
+
+  @Test func a6ASplitWithoutAPlaceGoesOnInTheSameFile() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    sink.limits.fileBytes = 100
+    sink.finishDelay = 20_000
+    let result = try run(
+      asker, [.call { asker.ask(.record(sink: "movie")) }] + .frames(0..<300), sinks: [sink])
+    #expect(sink.contents.flatMap(\.self) == Array(0..<300))
+    #expect(sink.contents.contains { $0.count > 1 })
+    #expect(result.summary.notes.contains { $0.contains("the disk was too slow") })
+  }
+
+  @Test func a11AFileThatCannotBeCompletedInTimeIsTold() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    sink.finishDelay = 8_000_000
+    let result = try run(
+      asker, [.call { asker.ask(.record(sink: "movie")) }] + .frames(0..<10), sinks: [sink])
+    #expect(result.summary.errors.first?.description.contains("could not be completed in time") == true)
+    #expect(result.records.map(\.reason) == [.error])
+    #expect(result.summary.ledger.entries.first?.counts[.failed] == 10)
+  }
+
+  @Test func oneRecordingWithoutACountAtATime() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    let result = try run(
+      asker,
+      [
+        .call {
+          asker.ask(.record(sink: "movie"))
+          asker.ask(.record(sink: "movie"))
+          asker.ask(.record(sink: "movie"), at: .frame(5))
+        }
+      ] + .frames(0..<10), sinks: [sink])
+    #expect(asker.errors.count == 1)
+    #expect(sink.contents == [Array(0..<10)])
+    #expect(Set(result.records.map(\.reason)) == [.end, .refused])
+  }
+}
+
+/// Reads nothing of a frame's pixels.
+private final class RecordingSink2: Sink {
+  let name = "null"
+  func configure(_ setup: inout SinkSetup) {}
+  func write(_ frame: borrowing PackedFrame) {}
+}
+
+/// Counts the frames that it unpacks.
+private final class CountingUnpacker: Unpacker {
+  private let grey = GreyUnpacker()
+  private let count: () -> Void
+  init(_ count: @escaping () -> Void) { self.count = count }
+  func plan(format: FrameFormat, parts: FrameParts) -> UnpackPlan {
+    grey.plan(format: format, parts: parts)
+  }
+  func configure(format: FrameFormat, parts: FrameParts) -> UnpackPlan {
+    plan(format: format, parts: parts)
+  }
+  func unpack(_ slot: UnsafeMutablePointer<FrameStorage>) -> Bool {
+    count()
+    return unsafe grey.unpack(slot)
+  }
+  func deriveLuma(
+    _ slot: UnsafeMutablePointer<FrameStorage>, version: VersionIndex, format: FrameFormat,
+    parts: FrameParts
+  ) {
+    unsafe grey.deriveLuma(slot, version: version, format: format, parts: parts)
+  }
+}
