@@ -178,6 +178,13 @@ package struct PartialFile: ~Copyable {
     return unsafe partialPath != nil && fstat(descriptor, &status) == 0 && status.st_nlink == 0
   }
 
+  /// Bytes that are free for this user on its file system. The corresponding C function is `fstatvfs`.
+  package var freeByteCount: UInt64? {
+    var status = statvfs()
+    guard unsafe fstatvfs(descriptor, &status) == 0 else { return nil }
+    return UInt64(status.f_bavail) * UInt64(status.f_frsize)
+  }
+
   /// Drops what lies behind `length` bytes: the torn end of what failed. Readers get along without.
   package func cut(to length: Int64) {
     if partialPath != nil, state != .completed { _ = FileCalls.cut(descriptor, to: length) }

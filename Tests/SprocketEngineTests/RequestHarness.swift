@@ -161,10 +161,10 @@ extension [ScriptedSource.Step] {
 @discardableResult
 func run(
   _ asker: Asker, _ steps: [ScriptedSource.Step], _ stages: [Plugin] = [],
-  sinks: [any Sink], isLive: Bool = false, workers: Int = 2, within limit: Int = 60
+  sinks: [any Sink], isLive: Bool = false, workers: Int = 2, drain: Duration = .seconds(5), within limit: Int = 60
 ) throws -> (summary: RunSummary, records: [RecordingRecord]) {
   let source = ScriptedSource(steps, isLive: isLive)
-  let options = RunOptions(workers: workers, drainLimit: .seconds(5))
+  let options = RunOptions(workers: workers, drainLimit: drain)
   let engine = try Engine(
     source: source, stages: stages.map { StageChoice($0) }, sinks: sinks, options: options
   ) { GreyUnpacker() }

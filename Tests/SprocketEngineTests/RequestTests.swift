@@ -109,6 +109,31 @@ struct RequestTests {
     #expect(sink.files.withLock { $0.first?.lost ?? [] } == Array(20..<30))
   }
 
+  @Test func a3AStopWaitsForFramesThatTheChainWithholds() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    let pauses = [ScriptedSource.Step](repeating: .pause(nanoseconds: 5_000_000), count: 10)
+    let result = try run(
+      asker,
+      [.call { asker.ask(.record(sink: "movie")) }] + .frames(0..<20)
+        + [.call { asker.stop() }] + pauses + .frames(20..<40), [FourAhead.plugin], sinks: [sink])
+    #expect(sink.contents == [Array(0..<20)])
+    #expect(result.records.first?.end == 20)
+  }
+
+  @Test func a3AStopDoesNotWaitForAStalledSourceForever() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    let pauses = [ScriptedSource.Step](repeating: .pause(nanoseconds: 10_000_000), count: 80)
+    let result = try run(
+      asker,
+      [.call { asker.ask(.record(sink: "movie")) }] + .frames(0..<20) + [.call { asker.stop() }]
+        + pauses + [.call { asker.ask(.record(sink: "movie")) }] + .frames(20..<40),
+      [FourAhead.plugin], sinks: [sink], drain: .milliseconds(200))
+    #expect(sink.contents == [Array(0..<16), Array(20..<40)])
+    let record = try #require(result.records.first)
+    #expect(record.reason == .asked && record.end == 20 && record.counts[.flushed] == 4)
+    #expect(result.summary.ledger.entries.first?.counts[.flushed] == 4)
+  }
+
   @Test func a4ARequestWaitsForItsFrame() throws {
     let (asker, sink) = (Asker(), MemoryRecorder())
     let result = try run(
@@ -268,6 +293,17 @@ struct RequestTests {
     #expect(sink.contents == [Array(0..<10)])
     #expect(Set(result.records.map(\.reason)) == [.end, .refused])
   }
+}
+
+/// Waits for four later frames.
+private struct FourAhead: Stage {
+  static let order = Order.sequence
+  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+    setup.readsAhead(4)
+    return setup.format
+  }
+  mutating func process(_ frame: inout FrameView) -> Verdict { .keep }
+  static let plugin = Plugin("fourahead", "waits for four later frames", FourAhead.self)
 }
 
 /// Reads nothing of a frame's pixels.

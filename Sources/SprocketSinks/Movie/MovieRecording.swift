@@ -5,10 +5,10 @@ internal import SprocketFiles
 internal import SprocketLibAV
 
 /// One movie file, from its first frame to its name.
-final class MovieRecording {
-  let path: String
+final class MovieRecording: RecordingFile {
+  private let name: String
   private let container: MovieContainer
-  private var description: MovieDescription
+  private var description: MovieDescription?
   private let output: MovieOutput
   private var muxer: Muxer?
   private var clock: MovieClock
@@ -19,31 +19,34 @@ final class MovieRecording {
   private var hasFailed = false
   /// Frames in whole fragments that the kernel took.
   private var takenFrames: UInt64 = 0
+  private var imageBytes: UInt64 = 0
 
-  init(
-    path: String, container: MovieContainer, description: MovieDescription, overwrite: Bool,
-    isMadeUp: Bool
-  ) throws(RunError) {
+  init(path: String, container: MovieContainer, overwrite: Bool, isMadeUp: Bool) throws(RunError) {
     output = try MovieOutput(path: path, overwrite: overwrite, isMadeUp: isMadeUp)
-    self.path = path
+    name = path
     self.container = container
-    self.description = description
     clock = MovieClock(rate: container.ticksPerSecond)
   }
 
   /// Frames in whole fragments that the kernel has; none where somebody removed the file or the disk
   /// lost it.
-  var durableFrames: UInt64 { output.isGone || output.isLost ? 0 : takenFrames }
+  var durableCount: UInt64 { output.isGone || output.isLost ? 0 : takenFrames }
+  var path: String { hasFailed ? output.partialPath ?? name : name }
+  var byteCount: UInt64 { imageBytes }
+  var freeByteCount: UInt64? { output.freeByteCount }
   var movedFrames: UInt64 { clock.movedFrames }
   var isEmpty: Bool { muxer == nil && !hasFailed }
 
   /// How long a frame lasts at the nominal rate, in ticks.
   private var nominalTicks: Int64? {
-    description.rate.map { rate in
+    description?.rate.map { rate in
       let ticks = Double(container.ticksPerSecond) * Double(rate.denominator)
       return max(1, Int64((ticks / Double(rate.numerator)).rounded()))
     }
   }
+
+  /// Says what its pictures are: before the first of them.
+  func describe(_ description: MovieDescription) { self.description = description }
 
   /// The next frame may be timed by a clock that began anew.
   func beginEpoch() { startsAnew = true }
@@ -72,6 +75,7 @@ final class MovieRecording {
     } catch {
       throw fail(error)
     }
+    imageBytes += UInt64(image.count)
     try noteDurable()
   }
 
@@ -79,7 +83,7 @@ final class MovieRecording {
   /// keeps its partial name. Without a frame there is no movie, and no file.
   func finish() throws(RunError) {
     guard !hasFailed else { return }
-    guard muxer != nil else { return output.abandonEmpty() }
+    guard muxer != nil else { return abandon() }
     do throws(MuxerError) {
       try muxer?.finish(nominalTicks: nominalTicks)
     } catch {
@@ -89,7 +93,10 @@ final class MovieRecording {
     try output.complete()
   }
 
+  func abandon() { output.abandonEmpty() }
+
   private func begin(_ captured: Timestamp) throws(MuxerError) {
+    guard var description else { contractBroken("writes a movie before `describe`") }
     description.tags = captured.movieTags
     muxer = try Muxer(container, description, output: output)
   }
@@ -134,6 +141,8 @@ final class MovieOutput: MuxerOutput {
   }
 
   var isGone: Bool { file.isGone }
+  var partialPath: String? { file.partialPath }
+  var freeByteCount: UInt64? { file.freeByteCount }
   /// The disk did not take what the kernel had taken.
   var isLost: Bool { file.isLost }
 

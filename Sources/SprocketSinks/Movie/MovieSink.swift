@@ -18,15 +18,21 @@ internal import SprocketLibAV
 /// While it is recorded the file is fragments of a second at most, under a partial name; when it ends
 /// it becomes a plain one: see `Muxer` and `PartialFile`. Frames count as safe when their fragment is
 /// with the kernel. If the format changes, the movie goes on in `NAME-2.mov`.
-public final class MovieSink: Sink {
+///
+/// On demand (`Recorder`) each recording is a file of its own. `{n}` in the path stands for the file's number;
+/// without it the files are `movie.mov`, `movie-2.mov` and so on, and numbers that are taken are passed over.
+public final class MovieSink: Recorder {
   public let name = "movie"
   private let path: String
   private let quality: Int
   private let overwrite: Bool
+  public let isOnDemand: Bool
+  public let limits: RecordingLimits
   private var format: FrameFormat?
   /// What frames are encoded with; `nil` where they are the camera's own bytes.
   private var needs: JPEGPacker.Requirements?
   private var recording: MovieRecording?
+  public private(set) var fitsFile = true
   /// Frames in files that are closed, and how many of these there are.
   private var keptFrames: UInt64 = 0
   private var fileCount = 0
@@ -35,22 +41,22 @@ public final class MovieSink: Sink {
   private var failure: RunError?
   public private(set) var notes: [String] = []
 
-  /// The file is made when the run is set up. `quality` is 1 to 100, for frames that are encoded.
-  public init(path: String, quality: Int = 90, overwrite: Bool = false) {
+  /// The file is made when the run is set up; on demand, when a recording is asked for. `quality` is 1 to 100,
+  /// for frames that are encoded. `limits` are for recordings on demand.
+  public init(
+    path: String, quality: Int = 90, overwrite: Bool = false, isOnDemand: Bool = false,
+    limits: RecordingLimits = RecordingLimits()
+  ) {
     contract(1...100 ~= quality, "asks for a JPEG quality of \(quality); it is 1 to 100")
     self.path = path
     self.quality = quality
     self.overwrite = overwrite
+    self.isOnDemand = isOnDemand
+    self.limits = limits
   }
 
   public func configure(_ setup: inout SinkSetup) throws(RunError) {
-    guard let container = MovieContainer(path: path) else {
-      let known = MovieContainer.allCases.map { ".\($0.rawValue)" }.joined(separator: ", ")
-      throw RunError(
-        .usage,
-        "cannot write movie to \(path): the ending says what kind of file it is; give one of \(known)"
-      )
-    }
+    let container = try Self.container(path)
     let new = try declare(&setup)
     setup.backlog = setup.diskBacklog(of: setup.format)
     if setup.format.presentation.orientation != .upright, !container.keepsOrientation {
@@ -62,14 +68,23 @@ public final class MovieSink: Sink {
     let old = format
     (format, needs) = (setup.format, new)
     if let old, let recording {
-      if wasEncoded == (new != nil), old.hasPictures(like: setup.format) {
-        return recording.beginEpoch()
-      }
+      fitsFile = wasEncoded == (new != nil) && old.hasPictures(like: setup.format)
+      if fitsFile { return recording.beginEpoch() }
+      if isOnDemand { return }
       // Recording goes on in the next file even if this one cannot be completed; `finish` throws
       // the error.
       do throws(RunError) { try close() } catch { failure = failure ?? error }
     }
-    try begin(container, setup)
+    if !isOnDemand { try begin(container, setup) }
+  }
+
+  private static func container(_ path: String) throws(RunError) -> MovieContainer {
+    if let container = MovieContainer(path: path) { return container }
+    let known = MovieContainer.allCases.map { ".\($0.rawValue)" }.joined(separator: ", ")
+    throw RunError(
+      .usage,
+      "cannot write movie to \(path): the ending says what kind of file it is; give one of \(known)"
+    )
   }
 
   /// Declares what of each frame is read, and how it gets into the file.
@@ -96,12 +111,15 @@ public final class MovieSink: Sink {
     }
   }
 
-  public var durableCount: UInt64 { keptFrames + (recording?.durableFrames ?? 0) }
+  /// On demand the engine asks each file.
+  public var durableCount: UInt64 {
+    isOnDemand ? .max : keptFrames + (recording?.durableCount ?? 0)
+  }
 
   public func finish() throws(RunError) {
     try close()
     if let failure { throw failure }
-    noteLaterFiles()
+    if !isOnDemand { noteLaterFiles() }
     if movedFrames > 0 {
       note(
         "movie: \(movedFrames) frames were not later than the one before; each is a tick after it")
@@ -110,19 +128,23 @@ public final class MovieSink: Sink {
 
   private func begin(_ container: MovieContainer, _ setup: SinkSetup) throws(RunError) {
     fileCount += 1
-    var target = path
-    if fileCount > 1 {
-      target = numbered(fileCount)
-      // In mid-run a name that is taken is no reason to lose what comes.
-      while !overwrite, PartialFile.isTaken(target) {
-        fileCount += 1
-        target = numbered(fileCount)
-      }
-      note("movie: goes on in \(target), where the format changed")
-    }
+    let target = target(path, number: &fileCount)
+    if fileCount > 1 { note("movie: goes on in \(target), where the format changed") }
     recording = try MovieRecording(
-      path: target, container: container, description: description(setup.format),
-      overwrite: overwrite, isMadeUp: fileCount > 1)
+      path: target, container: container, overwrite: overwrite, isMadeUp: fileCount > 1)
+    recording?.describe(description(setup.format))
+  }
+
+  /// The name of a file. Where it is derived, a name that is taken is no reason to lose what comes: the next
+  /// number is tried.
+  private func target(_ path: String, number: inout Int) -> String {
+    let isMadeUp = number > 1 || path.contains(Self.place)
+    var target = numbered(path, number)
+    while isMadeUp, !overwrite, PartialFile.isTaken(target) {
+      number += 1
+      target = numbered(path, number)
+    }
+    return target
   }
 
   /// What is in the file at its end counts; what is not is lost, and said.
@@ -130,7 +152,7 @@ public final class MovieSink: Sink {
     guard let recording else { return }
     if recording.isEmpty { note("movie: no frame came, so there is no \(recording.path)") }
     defer {
-      keptFrames += recording.durableFrames
+      keptFrames += recording.durableCount
       movedFrames += recording.movedFrames
       self.recording = nil
     }
@@ -140,7 +162,7 @@ public final class MovieSink: Sink {
   /// What replaces a movie may have fewer files than that had: the others do not belong to it.
   private func noteLaterFiles() {
     guard overwrite, fileCount > 0 else { return }
-    let others = (fileCount + 1...fileCount + 1000).lazy.map(numbered)
+    let others = (fileCount + 1...fileCount + 1000).lazy.map { [path] in self.numbered(path, $0) }
       .prefix { PartialFile.isTaken($0) }
     if others.isEmpty { return }
     note(
@@ -160,8 +182,16 @@ public final class MovieSink: Sink {
     return Int(stem.dropFirst(parts[0].stem.count + 1)).map { $0 > 1 } ?? false
   }
 
-  /// `movie-2.mov`.
-  private func numbered(_ number: Int) -> String {
+  /// Stands for the file's number in a path.
+  public static let place = "{n}"
+
+  /// `movie.mov`, `movie-2.mov`; `take-1.mov` for `take-{n}.mov`.
+  private func numbered(_ path: String, _ number: Int) -> String {
+    if path.contains(Self.place) {
+      return path.split(separator: Self.place, omittingEmptySubsequences: false)
+        .joined(separator: "\(number)")
+    }
+    guard number > 1 else { return path }
     guard let point = path.lastIndex(of: ".") else { return "\(path)-\(number)" }
     return path[..<point] + "-\(number)" + path[point...]
   }
@@ -176,6 +206,34 @@ public final class MovieSink: Sink {
   /// Once, however many epochs there are.
   private func note(_ text: String) {
     if !notes.contains(text) { notes.append(text) }
+  }
+}
+
+// Recordings on demand.
+extension MovieSink {
+  /// Makes the file, empty and under its partial name.
+  public func prepare(_ order: RecordingOrder) throws(RunError) -> any RecordingFile {
+    let asked = order.path ?? path
+    var number = order.index
+    let container = try Self.container(asked)
+    let target = target(asked, number: &number)
+    return try MovieRecording(
+      path: target, container: container, overwrite: overwrite,
+      isMadeUp: order.isMadeUp || asked.contains(Self.place))
+  }
+
+  public func begin(_ file: any RecordingFile) throws(RunError) {
+    guard let file = file as? MovieRecording, let format else {
+      contractBroken("begins a recording that `prepare` did not make, or before `configure`")
+    }
+    file.describe(description(format))
+    fitsFile = true
+    recording = file
+  }
+
+  public func end() {
+    movedFrames += recording?.movedFrames ?? 0
+    recording = nil
   }
 }
 

@@ -98,6 +98,9 @@ final class StillFolder {
   /// sync failed.
   var keptStills: UInt64 { isGone || isLost ? 0 : namedStills }
 
+  /// How many more have their names since there were `count`; 0 if the folder or its sync failed since.
+  func durableStills(since count: UInt64) -> UInt64 { isGone || isLost ? 0 : namedStills - count }
+
   private var isGone: Bool {
     var status = stat()
     return unsafe fstat(descriptor, &status) == 0 && status.st_nlink == 0
@@ -159,6 +162,30 @@ final class StillFolder {
   private func isSparse(_ time: Int64) -> Bool {
     guard let lastTime else { return true }
     return time &- lastTime >= Self.longest / 4
+  }
+
+  /// Begins some stills of their own: what was lost before does not count against them. Returns the number of
+  /// stills that have their names.
+  func beginBatch() -> UInt64 {
+    isLost = false
+    return namedStills
+  }
+
+  /// Names the stills that wait, and syncs the folder.
+  func endBatch() throws(RunError) {
+    try nameAll()
+    let code = isGone ? ENOENT : syncNames()
+    if code != 0 { throw fail(isGone ? .naming(path, partial: path, code) : .writing(path, code)) }
+  }
+
+  /// The path of a still.
+  func path(of number: UInt64) -> String { "\(path)/\(Self.text(number)).jpg" }
+
+  /// Bytes that are free for this user on its file system. The corresponding C function is `fstatvfs`.
+  var freeByteCount: UInt64? {
+    var status = statvfs()
+    guard unsafe fstatvfs(descriptor, &status) == 0 else { return nil }
+    return UInt64(status.f_bavail) * UInt64(status.f_frsize)
   }
 
   /// Names the stills that wait and syncs the folder. If this run has a still, removes those of an

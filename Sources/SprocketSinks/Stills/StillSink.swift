@@ -13,28 +13,35 @@ internal import SprocketFiles
 /// A missing folder is made. A folder with stills is refused unless `overwrite` is set. Then the
 /// stills of the earlier run that this run did not replace are removed at its end: a run that is
 /// killed leaves stills of both, and a run without a still leaves the old ones.
-public final class StillSink: Sink {
+///
+/// On demand (`Recorder`) a recording is some photographs in the folder.
+public final class StillSink: Recorder {
   public let name = "stills"
   private let path: String
   private let quality: Int
   private let overwrite: Bool
+  public let isOnDemand: Bool
   private let selector: IntervalSelector?
   /// What frames are encoded with; `nil` where they are the camera's own bytes.
   private var needs: JPEGPacker.Requirements?
   private var completer = JPEGCompleter()
   private var folder: StillFolder?
   private var keptFrames: UInt64 = 0
+  /// The photographs under way, of a sink on demand.
+  private var batch: StillBatch?
   public private(set) var notes: [String] = []
 
   /// Takes the first frame at or after each multiple of `interval` since the first frame; without one,
   /// every frame. `quality` is 1 to 100, for frames that are encoded.
   public init(
-    path: String, every interval: Duration? = nil, quality: Int = 90, overwrite: Bool = false
+    path: String, every interval: Duration? = nil, quality: Int = 90, overwrite: Bool = false,
+    isOnDemand: Bool = false
   ) {
     contract(1...100 ~= quality, "asks for a JPEG quality of \(quality); it is 1 to 100")
     self.path = path
     self.quality = quality
     self.overwrite = overwrite
+    self.isOnDemand = isOnDemand
     selector = interval.map { IntervalSelector($0) }
   }
 
@@ -65,15 +72,22 @@ public final class StillSink: Sink {
   public func write(_ frame: borrowing PackedFrame) throws(RunError) {
     let record = frame.record
     if needs != nil {
-      try folder?.write(frame.packed, record)
+      try write(frame.packed, record)
     } else {
       try completer.complete(frame.view.encoded) { image throws(RunError) in
-        try folder?.write(image, record)
+        try write(image, record)
       }
     }
   }
 
-  public var durableCount: UInt64 { folder?.keptStills ?? keptFrames }
+  private func write(_ image: Span<UInt8>, _ record: FrameRecord) throws(RunError) {
+    if batch?.byteCount == 0, let folder { batch?.path = folder.path(of: record.number) }
+    try folder?.write(image, record)
+    batch?.byteCount += UInt64(image.count)
+  }
+
+  /// On demand the engine asks each recording.
+  public var durableCount: UInt64 { isOnDemand ? .max : folder?.keptStills ?? keptFrames }
 
   public func finish() throws(RunError) {
     guard let folder else { return }
@@ -82,7 +96,7 @@ public final class StillSink: Sink {
       self.folder = nil
     }
     try folder.finish()
-    if folder.keepsOld {
+    if folder.keepsOld, !isOnDemand {
       note("stills: no frame came; those of the earlier run are still in \(path)")
     }
     if folder.removedStills > 0 {
@@ -93,6 +107,53 @@ public final class StillSink: Sink {
   private func note(_ text: String) {
     if !notes.contains(text) { notes.append(text) }
   }
+}
+
+// Recordings on demand.
+extension StillSink {
+  public func prepare(_ order: RecordingOrder) throws(RunError) -> any RecordingFile {
+    guard order.path == nil else {
+      throw RunError(.usage, "photographs go into \(path); ask for them without a path")
+    }
+    return StillBatch(path)
+  }
+
+  public func begin(_ file: any RecordingFile) throws(RunError) {
+    guard let file = file as? StillBatch, let folder else {
+      contractBroken("begins a recording that `prepare` did not make, or before `configure`")
+    }
+    batch = file
+    file.first = folder.beginBatch()
+    file.freeByteCount = folder.freeByteCount
+  }
+
+  /// Names the photographs, on the sink's thread: the folder is in use by one thread at a time.
+  public func end() {
+    guard let batch, let folder else { return }
+    do throws(RunError) { try folder.endBatch() } catch { batch.failure = error }
+    batch.durableCount = folder.durableStills(since: batch.first)
+    self.batch = nil
+  }
+
+  /// Each photograph is a file of its own.
+  public var fitsFile: Bool { true }
+}
+
+/// Some photographs that were asked for together.
+private final class StillBatch: RecordingFile {
+  /// Of the first photograph, once there is one; before, of the folder.
+  var path: String
+  var byteCount: UInt64 = 0
+  var durableCount: UInt64 = 0
+  var freeByteCount: UInt64?
+  /// Number of named stills before the first of these.
+  var first: UInt64 = 0
+  var failure: RunError?
+
+  init(_ path: String) { self.path = path }
+
+  func finish() throws(RunError) { if let failure { throw failure } }
+  func abandon() {}
 }
 
 /// Picks the first frame at or after each multiple of an interval, counted from the first frame.
