@@ -76,6 +76,9 @@ final class Console: Sendable {
   /// that programs read the exact names.
   func say(encoding value: some Encodable) throws { add(Line(text: try jsonText(value))) }
 
+  /// Adds a line of JSON unchanged.
+  func say(json line: String) { add(Line(text: line)) }
+
   /// Adds a line of progress. On a terminal the next line replaces it; in the queue the next line
   /// of progress does.
   func show(progress: String) { add(Line(text: printable(progress), isProgress: true)) }

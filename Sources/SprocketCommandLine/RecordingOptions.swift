@@ -37,12 +37,90 @@ struct RecordingOptions: ParsableArguments {
     completion: .file())
   var dump: String?
 
+  @Flag(
+    help: """
+      --movie and --stills wait until they are asked for: by a key, a signal, or the control socket. `{n}` in \
+      --movie stands for the file's number.
+      """)
+  var onDemand = false
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "A movie goes on in its next file after so much time, or so many bytes: 60s, 500M.",
+      valueName: "duration | size"), transform: Extent.parse)
+  var split: Extent?
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "A movie ends after so much time, or so many bytes over all its files: 10m, 4G.",
+      valueName: "duration | size"), transform: Extent.parse)
+  var longest: Extent?
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "A movie ends when its disk has less free than that: 2G.", valueName: "size"), transform: byteCount)
+  var keepFree: Int?
+
+  /// A length of a movie.
+  enum Extent: Equatable {
+    case time(Duration)
+    case bytes(Int)
+
+    @Sendable
+    static func parse(_ text: String) throws -> Extent {
+      if let bytes = try? byteCount(text) { return .bytes(bytes) }
+      guard let duration = try? Duration.parsePositive(text) else {
+        throw ValidationError("give a duration or a size, such as 60s or 500M")
+      }
+      return .time(duration)
+    }
+  }
+
+  /// As the sinks take them.
+  var limits: RecordingLimits {
+    var limits = RecordingLimits()
+    switch split {
+    case .time(let time): limits.fileDuration = time
+    case .bytes(let bytes): limits.fileBytes = UInt64(bytes)
+    case nil: break
+    }
+    switch longest {
+    case .time(let time): limits.duration = time
+    case .bytes(let bytes): limits.bytes = UInt64(bytes)
+    case nil: break
+    }
+    limits.freeBytes = keepFree.map { UInt64($0) }
+    return limits
+  }
+
+  /// The movie is a recording that begins with the first frame: it has limits, or a pattern for its name.
+  var recordsAtOnce: Bool {
+    guard let movie, !onDemand else { return false }
+    return limits != RecordingLimits() || movie.contains(MovieSink.place)
+  }
+
+  /// Where movies lie, for the level of the disk.
+  var movieFolder: String? {
+    guard onDemand || recordsAtOnce, let path = movie ?? stills else { return nil }
+    guard movie != nil else { return path }
+    return path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+  }
+
   func validate() throws {
     if every != nil, stills == nil {
       throw ValidationError("--every is for --stills; add --stills FOLDER")
     }
     if quality != nil, stills == nil, movie == nil {
       throw ValidationError("--quality is for --movie and --stills; add one of them")
+    }
+    if onDemand, movie == nil, stills == nil {
+      throw ValidationError("--on-demand is for --movie and --stills; add one of them")
+    }
+    if limits != RecordingLimits(), movie == nil {
+      throw ValidationError("--split, --longest and --keep-free are for --movie; add --movie PATH")
     }
   }
 

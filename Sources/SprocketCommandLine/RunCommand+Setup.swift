@@ -9,15 +9,19 @@ internal import Synchronization
 final class PreparedRun {
   let engine: Engine
   let digest: ChecksumSink?
+  let desk: RequestDesk
+  let controlSocket: ControlSocket?
   var summaryFile: SummaryFile?
   var traceFile: TraceFile?
 
   init(
-    _ engine: Engine, digest: ChecksumSink?, summaryFile: consuming SummaryFile,
-    traceFile: consuming TraceFile?
+    _ desk: RequestDesk, digest: ChecksumSink?, controlSocket: ControlSocket?,
+    summaryFile: consuming SummaryFile, traceFile: consuming TraceFile?
   ) {
-    self.engine = engine
+    engine = desk.engine
     self.digest = digest
+    self.desk = desk
+    self.controlSocket = controlSocket
     self.summaryFile = consume summaryFile
     self.traceFile = consume traceFile
   }
@@ -106,7 +110,13 @@ extension RunCommand {
       source: source, stages: chain, sinks: sinks, options: options)
     try setControls(engine.description)
     let digest = sinks.lazy.compactMap { $0 as? ChecksumSink }.first
-    return PreparedRun(engine, digest: digest, summaryFile: summaryFile, traceFile: traceFile)
+    let desk = RequestDesk(engine)
+    if recording.recordsAtOnce { _ = try desk.record() }
+    let socket = try asking.controlSocket.map { path throws(RunError) in
+      try ControlSocket(path: path, desk)
+    }
+    return PreparedRun(
+      desk, digest: digest, controlSocket: socket, summaryFile: summaryFile, traceFile: traceFile)
   }
 
   /// The sinks that are asked for, in the order of the help; the null sink where there is none.
@@ -135,6 +145,9 @@ extension RunCommand {
   private func make(_ choice: SinkChoice) throws(RunError) -> any Sink {
     var request = OutputRequest()
     request.overwrite = overwrite
+    request.limits = recording.limits
+    request.isOnDemand =
+      recording.onDemand || recording.recordsAtOnce && choice.kind.name == MovieSink.kind.name
     return try choice.kind.make(
       argument: choice.argument, values: choice.values, request: request)
   }
@@ -168,23 +181,10 @@ extension RunCommand {
     // As given: automatic exposure has to be off before exposure can be set.
     let names = control.map { String($0.prefix { $0 != "=" }) }
     for name in names {
-      guard let port = description.controls else {
-        throw RunError(.usage, "--control: \(description.name) has no controls")
-      }
-      guard let index = port.control(name) else {
-        throw RunError(
-          .usage,
-          "--control: there is no `\(name)`; " + knownNames(port.controls.map(\.name), near: name))
-      }
-      let control = port.controls[Int(index)]
-      guard let text = values[name], let value = control.value(text) else {
-        throw RunError(
-          .usage,
-          "--control: \(name)=\(values[name] ?? "") is not allowed: give \(control.allowed)")
-      }
-      guard port.write(index, value) != nil else {
-        throw RunError(
-          .usage, "--control: at most \(ControlPort.capacity) can be given; leave some out")
+      do throws(RunError) {
+        try description.write(control: name, values[name] ?? "")
+      } catch {
+        throw RunError(error.code, "--control: \(error.description)", error.remedies)
       }
     }
   }

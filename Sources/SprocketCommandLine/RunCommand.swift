@@ -54,6 +54,9 @@ struct RunCommand: ParsableCommand {
   @OptionGroup(title: "Recording")
   var recording: RecordingOptions
 
+  @OptionGroup(title: "Asking a run")
+  var asking: AskingOptions
+
   @Option(
     help: ArgumentHelp(
       "A sink by name, one of your own among them; `\(programName) stages` lists them.",
@@ -162,7 +165,12 @@ struct RunCommand: ParsableCommand {
     let run = try open(registry, invocation, voice, &signals)
     let engine = run.engine
     voice.tell(plan: engine.summary)
-    let runner = Runner(engine: engine, voice: voice, frameLimit: frames ?? knownFrames(engine))
+    let runner = Runner(
+      desk: run.desk, voice: voice, frameLimit: frames ?? knownFrames(engine),
+      usesKeys: recording.onDemand && !quiet, endsWithRecording: recording.recordsAtOnce,
+      folder: recording.movieFolder)
+    try run.controlSocket?.start()
+    defer { run.controlSocket?.finish() }
     let stops = try runner.run(&signals)
     let result = engine.summary
     voice.tell(end: result, digest: run.digest?.runDigest)
@@ -178,7 +186,8 @@ struct RunCommand: ParsableCommand {
       (
         "summary", summary,
         {
-          try run.summaryFile.take()?.write(result, digest: digest, histograms: histograms) ?? ()
+          try run.summaryFile.take()?.write(
+            result, recordings: engine.recordingRecords, digest: digest, histograms: histograms) ?? ()
         }
       ),
       (

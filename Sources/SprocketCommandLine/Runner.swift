@@ -1,10 +1,19 @@
+internal import Glibc
 internal import Sprocket
 
-/// Runs an engine to its end: shows progress, and turns signals into a stop.
+/// Runs an engine to its end: shows progress, turns signals into a stop, and keys and user signals into requests.
 struct Runner {
-  let engine: Engine
+  let desk: RequestDesk
   let voice: Voice
   let frameLimit: UInt64?
+  /// Keys on the terminal are requests.
+  var usesKeys = false
+  /// The run is for the recording that began with it.
+  var endsWithRecording = false
+  /// Whose disk's level is shown.
+  var folder: String?
+
+  private var engine: Engine { desk.engine }
 
   /// Time between two checks of signals and progress.
   static let tick = Duration.milliseconds(50)
@@ -19,16 +28,18 @@ struct Runner {
   /// opened, so that no thread of a library receives them.
   func run(_ signals: inout StopSignals) throws(RunError) -> Int {
     try engine.start()
+    let keyboard = usesKeys ? Keyboard() : nil
+    let manager = ServiceManager()
+    manager?.tellReady()
     var ticks = 0
     var notice: String?
     var stops = 0
     var ticksSinceSecondStop = 0
+    var toldRecordings = 0
     while !engine.wait(for: Self.tick) {
-      while signals.take() {
-        engine.stop()
-        stops += 1
-        if stops == 1 { voice.tellStopping() }
-      }
+      while signals.take() { stop(&stops) }
+      while let number = signals.takeUserSignal() { ask(number == 1 ? " " : "r", &stops) }
+      while let key = keyboard?.take() { ask(key, &stops) }
       if stops > 1 { ticksSinceSecondStop += 1 }
       if ticksSinceSecondStop > Self.longestEnd {
         tellError("the run did not come to an end; look at which disk or device it waits for")
@@ -39,10 +50,71 @@ struct Runner {
         notice = told
         voice.tell(notice: told)
       }
+      tellRecordings(&toldRecordings)
+      if endsWithRecording, toldRecordings > 0, desk.current == nil { engine.stop() }
+      if stops > 0 { manager?.tellStopping() } else { manager?.showProgress(engine.progress) }
       if voice.wantsProgress(ticks: ticks) {
-        voice.tell(progress: engine.progress, limit: frameLimit)
+        voice.tell(
+          progress: engine.progress, limit: frameLimit, behind: recordings(hasKeys: keyboard != nil))
       }
     }
+    manager?.tellStopping()
+    tellRecordings(&toldRecordings)
     return stops
+  }
+
+  private func stop(_ stops: inout Int) {
+    engine.stop()
+    stops += 1
+    if stops == 1 { voice.tellStopping() }
+  }
+
+  /// What a key means.
+  private func ask(_ key: Character, _ stops: inout Int) {
+    do throws(RunError) {
+      switch key {
+      case " ": _ = try desk.photo()
+      case "r": try desk.startOrStop()
+      case "n": _ = try desk.next(desk.current)
+      case "q": stop(&stops)
+      default: break
+      }
+    } catch {
+      voice.tell(refusal: error)
+    }
+  }
+
+  private func tellRecordings(_ told: inout Int) {
+    let (count, records) = engine.endedRecordings(after: told)
+    told = count
+    // An error is told at the end, with the others.
+    for record in records where record.reason != .error { voice.tell(recording: record) }
+  }
+
+  /// What is recorded, the disk's level and the keys.
+  private func recordings(hasKeys: Bool) -> String {
+    guard desk.canAsk else { return "" }
+    var parts: [String] = []
+    for record in engine.recordingRecords where record.reason == nil {
+      let size = fixed(Double(record.byteCount) / 1_048_576, 1)
+      parts.append("recording \(record.path): \(record.counts[.delivered]) frames, \(size) MB")
+    }
+    if let folder, let free = Self.freeBytes(folder) {
+      parts.append("\(fixed(Double(free) / 1_073_741_824, 1)) GB free")
+    }
+    if hasKeys {
+      let keys =
+        (desk.takesPhotos ? ["space photo"] : [])
+        + (desk.recordsMovies ? [desk.current == nil ? "r record" : "r stop, n next file"] : []) + ["q quit"]
+      parts.append(keys.joined(separator: ", "))
+    }
+    return parts.map { " | \($0)" }.joined()
+  }
+
+  /// The corresponding C function is `statvfs`.
+  private static func freeBytes(_ folder: String) -> UInt64? {
+    var status = statvfs()
+    guard unsafe statvfs(folder, &status) == 0 else { return nil }
+    return UInt64(status.f_bavail) * UInt64(status.f_frsize)
   }
 }

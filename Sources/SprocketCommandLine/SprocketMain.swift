@@ -17,7 +17,8 @@ public func sprocketMain(
   sinks: [SinkKind] = builtinSinks
 ) -> Never {
   // Before anything else: from here on a signal stays pending until `take` reads it.
-  var signals = StopSignals(isForGood: true)
+  var signals = StopSignals(
+    isForGood: true, takesUserSignals: CommandLine.arguments.contains(AskingOptions.signalOption))
   let invocation = Invocation()
   // When a reader goes away, write(2) fails and the error is handled; the signal would end the
   // process.
@@ -58,6 +59,7 @@ private func execute(
     case let bench as BenchCommand:
       try refuseRepetitions()
       try bench.execute(registry, &signals)
+    case let ask as AskCommand: try ask.execute(&signals)
     case let list as DevicesCommand: try list.execute(&signals)
     case let inspect as StagesCommand: try inspect.execute(registry)
     case let completions as CompletionsCommand: completions.execute()
@@ -149,6 +151,7 @@ func tellError(_ sentence: String) { Console.errors.say("\(programName): \(sente
 
 /// Ends the program, after waiting up to two seconds until standard error is written.
 func leave(_ code: Int32) -> Never {
+  Keyboard.restore()
   _ = Console.errors.finish(within: .seconds(2))
   exit(code)
 }
@@ -156,6 +159,7 @@ func leave(_ code: Int32) -> Never {
 /// Like `leave`, for use while another thread still runs: `_exit` runs no exit handlers, which
 /// could free what that thread uses.
 func leaveAtOnce(_ code: Int32) -> Never {
+  Keyboard.restore()
   _ = Console.errors.finish(within: .seconds(2))
   _exit(code)
 }
@@ -167,7 +171,7 @@ struct SprocketCommand: ParsableCommand {
       abstract: "Captures frames, processes them, and accounts for every one.",
       version: "Sprocket \(sprocketVersion)",
       subcommands: [
-        RunCommand.self, BenchCommand.self, DevicesCommand.self, StagesCommand.self,
+        RunCommand.self, AskCommand.self, BenchCommand.self, DevicesCommand.self, StagesCommand.self,
         CompletionsCommand.self,
       ])
   }

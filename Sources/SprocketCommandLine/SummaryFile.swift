@@ -16,10 +16,11 @@ struct SummaryFile: ~Copyable {
 
   /// With `histograms`, the whole distributions of durations are included.
   consuming func write(
-    _ summary: RunSummary, digest: String?, histograms: Bool
+    _ summary: RunSummary, recordings: [RecordingRecord], digest: String?, histograms: Bool
   ) throws(RunError) {
     guard let file else { return }
-    let document = SummaryDocument(summary, digest: digest, hasHistograms: histograms)
+    let document = SummaryDocument(
+      summary, recordings: recordings, digest: digest, hasHistograms: histograms)
     // Numbers alone can be refused, and none of these is infinite.
     guard let text = try? jsonText(document) else {
       throw RunError(.failed, "the summary cannot be put into JSON; please report this")
@@ -110,11 +111,16 @@ struct SummaryDocument: Encodable {
   }
 
   let summary: RunSummary
+  let recordings: [RecordingRecord]
   let digest: String?
   let hasHistograms: Bool
 
-  init(_ summary: RunSummary, digest: String?, hasHistograms: Bool = false) {
+  init(
+    _ summary: RunSummary, recordings: [RecordingRecord] = [], digest: String?,
+    hasHistograms: Bool = false
+  ) {
     self.summary = summary
+    self.recordings = recordings
     self.digest = digest
     self.hasHistograms = hasHistograms
   }
@@ -137,6 +143,9 @@ struct SummaryDocument: Encodable {
     try root.encode(SourceLine(summary.source, summary.sourceCounts), forKey: Key("source"))
     var sinks = root.nestedContainer(keyedBy: Key.self, forKey: Key("sinks"))
     for sink in summary.sinks { try encode(sink, to: &sinks) }
+    if !recordings.isEmpty {
+      try root.encode(recordings.map { RecordingDocument($0) }, forKey: Key("recordings"))
+    }
     var stages = root.nestedContainer(keyedBy: Key.self, forKey: Key("stages"))
     for stage in summary.timedStages {
       try stages.encode(StageLine(stage, histogram: hasHistograms), forKey: Key(stage.name))

@@ -58,7 +58,18 @@ struct Voice {
     !isQuiet && (Console.errors.isTerminal ? ticks % 5 == 0 : ticks % 100 == 0)
   }
 
-  func tell(progress: Progress, limit: UInt64?) {
+  func tell(recording: RecordingRecord) {
+    if let error = recording.error {
+      log.warning("recording \(recording.id): \(error)")
+    } else {
+      log.info("\(recording.sentence)")
+    }
+  }
+
+  func tell(refusal: RunError) { log.warning("\(refusal.told)") }
+
+  /// `behind`: what follows the line, such as the keys.
+  func tell(progress: Progress, limit: UInt64?, behind: String = "") {
     let seconds = Double(progress.elapsed.nanosecondCount) / 1e9
     var line = "\(progress.produced)"
     if let limit { line += " of \(limit)" }
@@ -67,7 +78,7 @@ struct Voice {
     for fate in Fate.allCases where progress.lost[fate] > 0 {
       line += ", \(progress.lost[fate]) \(fate.name)"
     }
-    Console.errors.show(progress: line)
+    Console.errors.show(progress: line + behind)
   }
 
   /// The ledger, and what it took.

@@ -16,6 +16,15 @@ extension Engine {
     try recordings.ask(requests, at: moment)
   }
 
+  /// Whether a recording was asked for, and has neither ended nor been asked to.
+  public func isUnderWay(_ recording: RecordingID) -> Bool { recordings.isUnderWay(recording) }
+
+  /// How many files of recordings have ended so far, and the records of those after the first `count`: of the
+  /// latest 1,024.
+  public func endedRecordings(after count: Int) -> (count: Int, records: [RecordingRecord]) {
+    recordings.ended(after: count)
+  }
+
   /// Names of the sinks that can be asked to record.
   public var onDemandSinks: [String] { recordings.outputNames }
 

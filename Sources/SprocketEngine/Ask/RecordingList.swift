@@ -73,6 +73,7 @@ final class RecordingList: Sendable {
     /// Of files under way, by sink.
     var current: [Int: RecordingRecord] = [:]
     var records: [RecordingRecord] = []
+    var endedCount = 0
     /// Frames that were written and then lost with their file, by sink.
     var lost: [Int: UInt64] = [:]
     /// Recordings without a count that are to end.
@@ -220,6 +221,22 @@ final class RecordingList: Sendable {
     if places > 0 { state.withLock { $0.unfinished -= places } }
   }
 
+  /// Whether a recording was asked for and has not ended, nor been asked to.
+  func isUnderWay(_ id: RecordingID) -> Bool {
+    state.withLock { state in
+      !state.ending.contains(id)
+        && state.outputs.values.contains { $0.underWay.contains { $0.id == id } }
+    }
+  }
+
+  /// How many files have ended so far, and the records of those after the first `count`, as far as they are kept.
+  func ended(after count: Int) -> (count: Int, records: [RecordingRecord]) {
+    state.withLock { state in
+      let new = min(state.endedCount - count, state.records.count)
+      return (state.endedCount, Array(state.records.suffix(max(0, new))))
+    }
+  }
+
   /// Records of files that have ended, the oldest first, then of those under way.
   var records: [RecordingRecord] {
     state.withLock { state in
@@ -274,6 +291,7 @@ final class RecordingList: Sendable {
       state.lost[sink, default: 0] += lost
       if state.records.count == Self.kept { state.records.removeFirst() }
       state.records.append(record)
+      state.endedCount += 1
     }
   }
 

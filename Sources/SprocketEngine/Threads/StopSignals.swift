@@ -1,7 +1,7 @@
 internal import CSprocketSystem
 internal import Glibc
 
-/// SIGINT, SIGTERM and SIGHUP, read by polling instead of handled.
+/// SIGINT, SIGTERM and SIGHUP, read by polling instead of handled; where it is asked for, SIGUSR1 and SIGUSR2 too.
 ///
 /// While a value lives they are blocked in the thread that made it and in those started after it,
 /// so that they stay pending until `take` reads them.
@@ -9,13 +9,23 @@ public struct StopSignals: ~Copyable {
   private var signals = sigset_t()
   private var before = sigset_t()
 
+  private var userSignals = sigset_t()
+  private let takesUserSignals: Bool
   private let isForGood: Bool
   private var hasHungUp = false
 
   /// With `isForGood` they stay blocked after the value is destroyed, for a program that ends then:
-  /// a signal must not kill it before its last messages are written.
-  public init(isForGood: Bool = false) {
+  /// a signal must not kill it before its last messages are written. With `takesUserSignals`, SIGUSR1 and SIGUSR2
+  /// are blocked, too, for `takeUserSignal`.
+  public init(isForGood: Bool = false, takesUserSignals: Bool = false) {
     self.isForGood = isForGood
+    self.takesUserSignals = takesUserSignals
+    unsafe sigemptyset(&userSignals)
+    if takesUserSignals {
+      unsafe sigaddset(&userSignals, SIGUSR1)
+      unsafe sigaddset(&userSignals, SIGUSR2)
+      unsafe pthread_sigmask(SIG_BLOCK, &userSignals, nil)
+    }
     unsafe sigemptyset(&signals)
     unsafe sigaddset(&signals, SIGINT)
     unsafe sigaddset(&signals, SIGTERM)
@@ -42,6 +52,14 @@ public struct StopSignals: ~Copyable {
     if isForGood { return }
     var mask = before
     unsafe pthread_sigmask(SIG_SETMASK, &mask, nil)
+  }
+
+  /// 1 or 2 for a SIGUSR1 or SIGUSR2 that has come, once for each; `nil` if there is none. Does not wait.
+  public mutating func takeUserSignal() -> Int? {
+    guard takesUserSignals else { return nil }
+    var none = timespec()
+    let number = unsafe sigtimedwait(&userSignals, nil, &none)
+    return number == SIGUSR1 ? 1 : number == SIGUSR2 ? 2 : nil
   }
 
   /// True once for each signal that has come; does not wait. Only the first SIGHUP counts: when a

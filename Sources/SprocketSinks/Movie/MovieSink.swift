@@ -319,6 +319,8 @@ extension MovieSink {
   public static let kind = SinkKind(
     "movie", "a movie: .mov, .mp4 or .mkv", argument: "PATH", MovieSettings.self
   ) { (path, settings, request) throws(RunError) in
-    MovieSink(path: path, quality: settings.quality, overwrite: request.overwrite)
+    MovieSink(
+      path: path, quality: settings.quality, overwrite: request.overwrite,
+      isOnDemand: request.isOnDemand, limits: request.limits)
   }
 }

@@ -205,6 +205,7 @@ extension StillSink {
   ) { (path, settings, request) throws(RunError) in
     let every = settings.every > .zero ? settings.every : nil
     return StillSink(
-      path: path, every: every, quality: settings.quality, overwrite: request.overwrite)
+      path: path, every: every, quality: settings.quality, overwrite: request.overwrite,
+      isOnDemand: request.isOnDemand)
   }
 }

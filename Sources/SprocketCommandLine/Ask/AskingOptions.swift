@@ -1,0 +1,19 @@
+internal import ArgumentParser
+internal import Sprocket
+
+/// How others ask a run.
+struct AskingOptions: ParsableArguments {
+  /// As it is written on the command line: signals are blocked before the options are parsed.
+  static let signalOption = "--signal"
+
+  @Flag(
+    name: .customLong("signal"),
+    help: "With --on-demand: SIGUSR1 takes a photograph, SIGUSR2 begins and ends a recording.")
+  var takesSignals = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Makes a Unix socket on which `\(programName) ask` and other programs ask the run.",
+      valueName: "path"), completion: .file())
+  var controlSocket: String?
+}

@@ -1,0 +1,212 @@
+internal import Glibc
+internal import Sprocket
+internal import Synchronization
+
+/// `--control-socket`: a Unix socket on which other programs of the same user ask a run, one JSON object per line
+/// (docs/control.md).
+///
+/// One thread serves all clients and waits for none of them. A client that sends a line without an end, or does
+/// not read its answers, is disconnected when its buffer is full.
+final class ControlSocket: Sendable {
+  /// Clients at a time. Larger: more programs may watch a run.
+  private static let mostClients = 32
+  /// Bytes of a request, and of answers that a client has not read. Larger: slower clients are put up with.
+  private static let longestRequest = 1 << 16
+  private static let longestAnswers = 1 << 20
+  /// Milliseconds between two looks at the run for events, and longest delay of the end.
+  private static let tick: Int32 = 50
+
+  private struct Client {
+    let descriptor: Int32
+    var input: [UInt8] = []
+    var output: [UInt8] = []
+    /// How many ended recordings it was told of; `nil` if it did not ask for events.
+    var toldRecordings: Int?
+    /// It is disconnected when its answers are sent.
+    var isLeaving = false
+  }
+
+  private let path: String
+  private let descriptor: Int32
+  private let identity: (device: UInt64, inode: UInt64)
+  private let answerer: RequestAnswerer
+  private let isEnding = Atomic<Bool>(false)
+  private let work = Mutex<BackgroundWork<Void>?>(nil)
+
+  /// Makes the socket. What another run left there is replaced, but no socket that a run listens on, and no other
+  /// file. The corresponding C functions are `socket`, `bind`, `chmod` and `listen`.
+  init(path: String, _ desk: RequestDesk) throws(RunError) {
+    guard let address = SocketAddress(path: path), !path.hasPrefix("@") else {
+      throw RunError(
+        .usage,
+        "--control-socket: a path of a socket has 1 to \(SocketAddress.longest) bytes; give a shorter one"
+      )
+    }
+    try Self.removeLeftOver(path, address)
+    let descriptor = Self.makeSocket()
+    guard descriptor >= 0 else { throw Self.failure(path, errno) }
+    let isBound = unsafe address.withPointer { unsafe bind(descriptor, $0, $1) } == 0
+    // Nobody can connect before `listen`.
+    guard isBound, unsafe chmod(path, 0o600) == 0, listen(descriptor, 16) == 0 else {
+      let code = errno
+      close(descriptor)
+      if isBound { _ = unsafe unlink(path) }
+      throw Self.failure(path, code)
+    }
+    self.descriptor = descriptor
+    self.path = path
+    identity = Self.identity(of: path)
+    answerer = RequestAnswerer(desk)
+  }
+
+  /// Starts to answer.
+  func start() throws(RunError) {
+    let started = try BackgroundWork("control") { self.serve() }
+    work.withLock { $0 = started }
+  }
+
+  /// Sends what is left to be said, for half a second at most, and removes the socket.
+  func finish() {
+    isEnding.store(true, ordering: .releasing)
+    _ = work.withLock { $0 }?.wait(for: .milliseconds(500))
+    if Self.identity(of: path) == identity { _ = unsafe unlink(path) }
+  }
+
+  deinit { close(descriptor) }
+
+  private static func makeSocket() -> Int32 {
+    let flags = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+    return socket(AF_UNIX, flags, 0)
+  }
+
+  private static func removeLeftOver(_ path: String, _ address: SocketAddress) throws(RunError) {
+    var status = stat()
+    guard unsafe lstat(path, &status) == 0 else { return }
+    guard status.st_mode & S_IFMT == S_IFSOCK else {
+      throw RunError(
+        .usage, "--control-socket: \(path) is there and no socket; choose another name, or remove it")
+    }
+    let probe = makeSocket()
+    defer { if probe >= 0 { close(probe) } }
+    let result = unsafe address.withPointer { unsafe connect(probe, $0, $1) }
+    guard result != 0, errno == ECONNREFUSED else {
+      throw RunError(.usage, "--control-socket: another program listens on \(path); choose another name")
+    }
+    _ = unsafe unlink(path)
+  }
+
+  private static func identity(of path: String) -> (device: UInt64, inode: UInt64) {
+    var status = stat()
+    guard unsafe lstat(path, &status) == 0 else { return (0, 0) }
+    return (UInt64(status.st_dev), UInt64(status.st_ino))
+  }
+
+  private static func failure(_ path: String, _ code: Int32) -> RunError {
+    let reason = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+    return RunError(.failed, "--control-socket: cannot make \(path): \(reason); choose another name")
+  }
+
+  // MARK: The thread
+
+  private func serve() {
+    var clients: [Client] = []
+    var isOver = false
+    while !isOver {
+      // Read before the events, so that those of the run's end are told.
+      isOver = isEnding.load(ordering: .acquiring)
+      wait(for: clients)
+      accept(&clients)
+      for index in clients.indices {
+        receive(&clients[index])
+        addEvents(to: &clients[index], isOver: isOver)
+        send(&clients[index])
+      }
+      clients.removeAll { client in
+        let isDone =
+          client.isLeaving && client.output.isEmpty || client.output.count > Self.longestAnswers
+        if isDone { close(client.descriptor) }
+        return isDone
+      }
+    }
+    for client in clients { close(client.descriptor) }
+  }
+
+  /// The corresponding C function is `poll`.
+  private func wait(for clients: [Client]) {
+    var requests = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
+    for client in clients {
+      let events = (client.isLeaving ? 0 : POLLIN) | (client.output.isEmpty ? 0 : POLLOUT)
+      requests.append(pollfd(fd: client.descriptor, events: Int16(events), revents: 0))
+    }
+    _ = unsafe poll(&requests, nfds_t(requests.count), Self.tick)
+  }
+
+  /// Refuses other users, as the socket's mode does. The corresponding C functions are `accept` and `getsockopt`.
+  private func accept(_ clients: inout [Client]) {
+    while clients.count < Self.mostClients {
+      let accepted = Glibc.accept(descriptor, nil, nil)
+      guard accepted >= 0 else { return }
+      _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
+      _ = fcntl(accepted, F_SETFL, O_NONBLOCK)
+      // `struct ucred`: process, user, group.
+      var peer: InlineArray<3, UInt32> = [0, .max, .max]
+      var length = socklen_t(MemoryLayout.size(ofValue: peer))
+      let isKnown = unsafe getsockopt(accepted, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0
+      guard isKnown, peer[1] == geteuid() || peer[1] == 0 else {
+        close(accepted)
+        continue
+      }
+      clients.append(Client(descriptor: accepted))
+    }
+  }
+
+  private func receive(_ client: inout Client) {
+    guard !client.isLeaving else { return }
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    // As much as one request at a time, so that no client keeps others waiting.
+    for _ in 0..<16 {
+      let count = unsafe read(client.descriptor, &bytes, bytes.count)
+      if count < 0, errno == EAGAIN || errno == EINTR { break }
+      guard count > 0 else {
+        client.isLeaving = true
+        break
+      }
+      client.input += bytes[..<count]
+    }
+    while let end = client.input.firstIndex(of: UInt8(ascii: "\n")) {
+      let line = Array(client.input[..<end])
+      client.input.removeFirst(end + 1)
+      guard client.output.count <= Self.longestAnswers else { return }
+      let answer = answerer.answer(line)
+      client.output += Array(answer.line.utf8)
+      if answer.startsEvents { client.toldRecordings = answerer.endedRecordings(after: 0).count }
+    }
+    if client.input.count > Self.longestRequest {
+      client.output += Array(answerer.refusal("a request has at most \(Self.longestRequest) bytes").utf8)
+      client.isLeaving = true
+    }
+  }
+
+  private func addEvents(to client: inout Client, isOver: Bool) {
+    guard let told = client.toldRecordings else { return }
+    let (count, lines) = answerer.endedRecordings(after: told)
+    client.toldRecordings = count
+    for line in lines { client.output += Array(line.utf8) }
+    if isOver { client.output += Array(answerer.end().utf8) }
+  }
+
+  private func send(_ client: inout Client) {
+    while !client.output.isEmpty {
+      let count = unsafe Glibc.send(
+        client.descriptor, client.output, client.output.count, Int32(MSG_NOSIGNAL))
+      guard count > 0 else {
+        if count < 0, errno != EAGAIN, errno != EINTR {
+          client.output = []
+          client.isLeaving = true
+        }
+        return
+      }
+      client.output.removeFirst(count)
+    }
+  }
+}

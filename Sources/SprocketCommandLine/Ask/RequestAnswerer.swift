@@ -1,0 +1,216 @@
+internal import FoundationEssentials
+internal import Sprocket
+
+/// Answers requests in JSON (docs/control.md). Keys and requests are only ever added.
+struct RequestAnswerer: Sendable {
+  /// Grows when a request or a key is added.
+  static let version = 1
+
+  private let desk: RequestDesk
+
+  init(_ desk: RequestDesk) { self.desk = desk }
+
+  /// A request; which keys mean something depends on `request`.
+  private struct Request: Decodable {
+    let request: String
+    let path: String?
+    let sink: String?
+    let frames: UInt64?
+    let recording: UInt64?
+    let name: String?
+    let value: String?
+    let at_frame: UInt64?
+    let at_s: Double?
+
+    static let keys: Set<String> = [
+      "request", "path", "sink", "frames", "recording", "name", "value", "at_frame", "at_s",
+    ]
+
+    /// Keys that a request has beside `request`.
+    static let known: [String: Set<String>] = [
+      "record": ["path", "sink", "frames", "at_frame", "at_s"],
+      "photo": ["frames", "at_frame", "at_s"], "stop": ["recording", "at_frame", "at_s"],
+      "next": ["recording", "path", "at_frame", "at_s"], "control": ["name", "value"], "status": [],
+      "recordings": [], "events": [], "quit": [],
+    ]
+
+    var moment: Moment {
+      get throws(RunError) {
+        if let at_frame { return .frame(at_frame) }
+        guard let at_s else { return .now }
+        guard at_s >= 0, at_s < 1e9 else { throw RunError(.usage, "at_s is seconds from 0 to 1e9") }
+        return .time(.nanoseconds(Int64(at_s * 1e9)))
+      }
+    }
+  }
+
+  private struct Answer: Encodable {
+    var ok: Bool? = true
+    var error: String?
+    var recording: UInt64?
+    var status: StatusDocument?
+    var recordings: [RecordingDocument]?
+    var event: String?
+    var file: RecordingDocument?
+  }
+
+  /// The answer to one line, with its end; `startsEvents` if the client asked for events.
+  func answer(_ line: [UInt8]) -> (line: String, startsEvents: Bool) {
+    do throws(RunError) {
+      let request = try parse(line)
+      return (text(try answer(request)), request.request == "events")
+    } catch {
+      return (refusal(error.told), false)
+    }
+  }
+
+  func refusal(_ sentence: String) -> String { text(Answer(ok: false, error: sentence)) }
+
+  /// Lines about the files that ended after the first `count`.
+  func endedRecordings(after count: Int) -> (count: Int, lines: [String]) {
+    let (now, records) = desk.engine.endedRecordings(after: count)
+    return (now, records.map { text(Answer(ok: nil, event: "ended", file: RecordingDocument($0))) })
+  }
+
+  /// The last event.
+  func end() -> String { text(Answer(ok: nil, event: "end")) }
+
+  private func parse(_ line: [UInt8]) throws(RunError) -> Request {
+    guard line.count < 1 << 16, let text = String(validating: line, as: UTF8.self) else {
+      throw RunError(.usage, "a request is one line of UTF-8 text")
+    }
+    let data = Data(text.utf8)
+    guard let keys = try? JSONDecoder().decode([String: Ignored].self, from: data) else {
+      throw RunError(.usage, "a request is a JSON object in one line, such as {\"request\":\"status\"}")
+    }
+    guard let request = try? JSONDecoder().decode(Request.self, from: data) else {
+      throw RunError(
+        .usage,
+        "a request has the text `request`; frames, recording and at_frame are whole numbers, at_s is a "
+          + "number, all others are texts")
+    }
+    guard let known = Request.known[request.request] else {
+      throw RunError(
+        .usage,
+        "there is no request `\(request.request)`; "
+          + knownNames(Request.known.keys.sorted(), near: request.request))
+    }
+    if let unknown = keys.keys.sorted().first(where: { $0 != "request" && !known.contains($0) }) {
+      throw RunError(
+        .usage,
+        "`\(request.request)` has no `\(unknown)`"
+          + (known.isEmpty ? "" : "; " + knownNames(known.sorted(), near: unknown, "it has")))
+    }
+    return request
+  }
+
+  private func answer(_ request: Request) throws(RunError) -> Answer {
+    let id = request.recording.map { RecordingID($0) }
+    switch request.request {
+    case "record":
+      let id = try desk.record(
+        path: request.path, frames: request.frames, sink: request.sink, at: request.moment)
+      return Answer(recording: id.number)
+    case "photo":
+      return Answer(
+        recording: try desk.photo(frames: request.frames ?? 1, at: request.moment).number)
+    case "next":
+      return Answer(
+        recording: try desk.next(id, path: request.path, at: request.moment).number)
+    case "stop": return Answer(recording: try desk.stop(id, at: request.moment).number)
+    case "control":
+      guard let name = request.name, let value = request.value else {
+        throw RunError(.usage, "`control` has a name and a value")
+      }
+      try desk.control(name, value)
+      return Answer()
+    case "status": return Answer(status: StatusDocument(desk.engine))
+    case "recordings":
+      return Answer(recordings: desk.engine.recordingRecords.map { RecordingDocument($0) })
+    case "quit":
+      desk.engine.stop()
+      return Answer()
+    default: return Answer()
+    }
+  }
+
+  private func text(_ answer: Answer) -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    let data = (try? encoder.encode(answer)) ?? Data("{\"ok\":false}".utf8)
+    return String(decoding: data, as: UTF8.self) + "\n"
+  }
+}
+
+/// Any value of JSON.
+private struct Ignored: Decodable { init(from decoder: any Decoder) {} }
+
+/// A recording's record in JSON: of the control socket and the summary.
+struct RecordingDocument: Encodable {
+  let recording: UInt64
+  let sink, path: String
+  let begin, end, first_frame, last_frame: UInt64?
+  let first_captured_ns, last_captured_ns: Int64?
+  let duration_s: Double
+  let bytes: UInt64
+  let frames: [String: UInt64]
+  let reason: String?
+  let usable: Bool
+  let error: String?
+
+  init(_ record: RecordingRecord) {
+    recording = record.id.number
+    sink = record.sink
+    path = record.path
+    begin = record.begin
+    end = record.end
+    first_frame = record.firstFrame?.number
+    last_frame = record.lastFrame?.number
+    first_captured_ns = record.firstFrame?.captured.nanoseconds
+    last_captured_ns = record.lastFrame?.captured.nanoseconds
+    duration_s = Double(record.nanoseconds) / 1e9
+    bytes = record.byteCount
+    frames = Dictionary(
+      uniqueKeysWithValues: Fate.allCases.filter { $0 == .delivered || record.counts[$0] > 0 }
+        .map { ($0.name, record.counts[$0]) })
+    reason = record.reason?.rawValue
+    usable = record.isUsable
+    error = record.error
+  }
+}
+
+/// How a run does, in JSON.
+struct StatusDocument: Encodable {
+  let `protocol` = RequestAnswerer.version
+  let version = sprocketVersion
+  let source, format: String
+  let width, height, epochs: Int
+  let live: Bool
+  let elapsed_s, frames_per_s: Double
+  let produced: UInt64
+  let sinks: [String: [String: UInt64]]
+  let recording: [RecordingDocument]
+  let errors, notes: [String]
+
+  init(_ engine: Engine) {
+    let summary = engine.summary
+    source = summary.source.name
+    format = summary.source.format.pixelFormat.settingText
+    width = summary.source.format.width
+    height = summary.source.format.height
+    epochs = summary.epochs
+    live = summary.source.isLive
+    elapsed_s = Double(summary.elapsed.nanosecondCount) / 1e9
+    produced = summary.ledger.produced
+    frames_per_s = elapsed_s > 0 ? Double(produced) / elapsed_s : 0
+    sinks = Dictionary(
+      summary.sinks.map { sink in
+        let counts = Fate.allCases.filter { $0 == .delivered || sink.counts[$0] > 0 }
+        return (sink.name, Dictionary(uniqueKeysWithValues: counts.map { ($0.name, sink.counts[$0]) }))
+      }
+    ) { $1 }
+    recording = engine.recordingRecords.filter { $0.reason == nil }.map { RecordingDocument($0) }
+    errors = summary.errors.map(\.told)
+    notes = summary.notes
+  }
+}

@@ -1,0 +1,109 @@
+internal import Sprocket
+internal import Synchronization
+
+/// Turns the words of keys, signals and the control socket into requests to the engine.
+final class RequestDesk: Sendable {
+  let engine: Engine
+  /// The sinks that record movies and photographs; `nil` if the run has none that waits for requests.
+  private let movie: String?
+  private let photos: String?
+  /// The recording that was asked for last, for requests that do not name one.
+  private let latest = Mutex<RecordingID?>(nil)
+
+  init(_ engine: Engine) {
+    self.engine = engine
+    let names = engine.onDemandSinks
+    photos = names.first { $0 == StillSink.kind.name }
+    movie = names.first { $0 == MovieSink.kind.name } ?? names.first { $0 != StillSink.kind.name }
+  }
+
+  var canAsk: Bool { movie != nil || photos != nil }
+  var recordsMovies: Bool { movie != nil }
+  var takesPhotos: Bool { photos != nil }
+
+  /// The recording that was asked for last, if it goes on.
+  var current: RecordingID? { latest.withLock { $0 }.flatMap { engine.isUnderWay($0) ? $0 : nil } }
+
+  /// Photographs the next frames.
+  func photo(frames: UInt64 = 1, at moment: Moment = .now) throws(RunError) -> RecordingID {
+    guard let photos else {
+      throw RunError(
+        .usage, "this run takes no photographs; start it with --stills FOLDER and --on-demand")
+    }
+    return try engine.ask([.record(sink: photos, frames: frames)], at: moment)[0]
+  }
+
+  /// Starts a recording.
+  func record(
+    path: String? = nil, frames: UInt64? = nil, sink: String? = nil, at moment: Moment = .now
+  ) throws(RunError) -> RecordingID {
+    guard let name = sink ?? movie else {
+      throw RunError(
+        .usage, "this run records no movies; start it with --movie PATH and --on-demand")
+    }
+    let id = try engine.ask([.record(sink: name, path: path, frames: frames)], at: moment)[0]
+    latest.withLock { $0 = id }
+    return id
+  }
+
+  /// Continues a recording in its next file.
+  func next(
+    _ id: RecordingID? = nil, path: String? = nil, at moment: Moment = .now
+  ) throws(RunError) -> RecordingID {
+    try engine.ask([.next(try known(id), path: path)], at: moment)[0]
+  }
+
+  /// Ends a recording.
+  func stop(_ id: RecordingID? = nil, at moment: Moment = .now) throws(RunError) -> RecordingID {
+    try engine.ask([.stop(try known(id))], at: moment)[0]
+  }
+
+  /// Starts a recording, or ends the one that goes on.
+  func startOrStop() throws(RunError) {
+    if let current { _ = try stop(current) } else { _ = try record() }
+  }
+
+  /// Writes a control of the source.
+  func control(_ name: String, _ text: String) throws(RunError) {
+    try engine.description.write(control: name, text)
+  }
+
+  private func known(_ id: RecordingID?) throws(RunError) -> RecordingID {
+    guard let id = id ?? latest.withLock({ $0 }) else {
+      throw RunError(.usage, "no recording is under way; start one first")
+    }
+    return id
+  }
+}
+
+extension SourceDescription {
+  /// Writes a control by its name, from the text that a user gave.
+  func write(control name: String, _ text: String) throws(RunError) {
+    guard let port = controls else {
+      throw RunError(.usage, "\(self.name) has no controls")
+    }
+    guard let index = port.control(name) else {
+      throw RunError(
+        .usage, "there is no control `\(name)`; " + knownNames(port.controls.map(\.name), near: name))
+    }
+    let control = port.controls[Int(index)]
+    guard let value = control.value(text) else {
+      throw RunError(.usage, "\(name)=\(text) is not allowed: give \(control.allowed)")
+    }
+    guard port.write(index, value) != nil else {
+      throw RunError(.usage, "at most \(ControlPort.capacity) controls can be given at once; ask again")
+    }
+  }
+}
+
+extension RecordingRecord {
+  /// What a user is told when a file is complete.
+  var sentence: String {
+    let seconds = fixed(Double(nanoseconds) / 1e9, 1)
+    let lost = Fate.allCases.filter { $0 != .delivered && counts[$0] > 0 }
+      .map { ", \(counts[$0]) \($0.name)" }.joined()
+    let end = reason.map { "; \($0.sentence)" } ?? ""
+    guard counts[.delivered] > 0 else { return "recording \(id): no frame, no file\(lost)\(end)" }
+    return "recording \(id): \(path), \(counts[.delivered]) frames, \(seconds) s\(lost)\(end)"
+  }
+}

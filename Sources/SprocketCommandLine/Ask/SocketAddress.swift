@@ -1,0 +1,30 @@
+internal import Glibc
+
+/// The address of a Unix socket.
+struct SocketAddress {
+  private var address = sockaddr_un()
+  private let length: socklen_t
+
+  /// Longest path in bytes: `sun_path` has 108, one of them the end.
+  static let longest = 107
+
+  /// `nil` if the path is empty or longer than `longest`. A path that begins with `@` is an abstract name.
+  init?(path: String) {
+    let bytes = Array(path.utf8)
+    guard !bytes.isEmpty, bytes.count <= Self.longest, !bytes.contains(0) else { return nil }
+    address.sun_family = sa_family_t(AF_UNIX)
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { room in
+      unsafe room.copyBytes(from: bytes)
+      if bytes[0] == UInt8(ascii: "@") { unsafe room[0] = 0 }
+    }
+    let isAbstract = bytes[0] == UInt8(ascii: "@")
+    // An abstract name has no end mark; all of its bytes count.
+    length = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count + (isAbstract ? 0 : 1))
+  }
+
+  func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+    unsafe withUnsafePointer(to: address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe body($0, length) }
+    }
+  }
+}

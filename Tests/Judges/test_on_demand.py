@@ -1,0 +1,403 @@
+"""A run that is asked: by the control socket, signals and keys; limits and splitting."""
+import contextlib
+import json
+import os
+import pathlib
+import pty
+import random
+import select
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import tempfile
+import time
+
+import pytest
+
+from program import LIMIT, SPROCKET, fates, one_sentence, read_summary, running, sprocket
+
+SCENE = ["--source", "scene", "--size", "320x240", "--rate", "60"]
+
+
+def frame_count(path):
+    """Frames of a movie, as ffprobe decodes them."""
+    text = subprocess.run(
+        ["ffprobe", "-v", "error", "-count_frames", "-select_streams", "v", "-of", "csv=p=0",
+         "-show_entries", "stream=nb_read_frames", str(path)],
+        capture_output=True, check=True, timeout=LIMIT).stdout
+    return int(text)
+
+
+def wait_for(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come to pass"
+        time.sleep(0.02)
+
+
+class Client:
+    """A program that speaks the control socket's protocol."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(30)
+        self.socket.connect(str(path))
+        self.lines = self.socket.makefile("r")
+
+    def line(self):
+        text = self.lines.readline()
+        return json.loads(text) if text else None
+
+    def ask(self, request, **keys):
+        self.socket.sendall((json.dumps({"request": request, **keys}) + "\n").encode())
+        return self.line()
+
+    def frames(self):
+        return self.ask("status")["status"]["produced"]
+
+    def wait(self, count):
+        """Until so many more frames have come."""
+        end = self.frames() + count
+        wait_for(lambda: self.frames() >= end)
+
+    def close(self):
+        self.lines.close()
+        self.socket.close()
+
+
+@contextlib.contextmanager
+def asked_run(folder, *arguments, record="take-{n}.mov"):
+    """A run with a control socket, and a client. The folder then has `summary.json`."""
+    path = folder / "control"
+    command = [SPROCKET, "run", *SCENE, "--movie", folder / record, "--on-demand",
+               "--control-socket", path, "--summary", folder / "summary.json", *arguments]
+    with running(command) as process:
+        wait_for(path.exists)
+        client = Client(path)
+        try:
+            yield client, process
+        finally:
+            client.close()
+
+
+def finish(client, process):
+    """Ends the run; its summary's recordings."""
+    assert client.ask("quit")["ok"]
+    process.wait(LIMIT)
+
+
+def test_every_record_says_what_is_in_its_file(tmp_path):
+    with asked_run(tmp_path, "--stills", tmp_path / "photos") as (client, process):
+        client.wait(5)
+        first = client.ask("record")["recording"]
+        client.wait(20)
+        assert client.ask("next")["recording"] == first
+        client.wait(20)
+        photo = client.ask("photo", frames=3)["recording"]
+        client.wait(10)
+        assert client.ask("stop") == {"ok": True, "recording": first}
+        client.wait(10)
+        second = client.ask("record", path=str(tmp_path / "own.mkv"))["recording"]
+        client.wait(10)
+        again = client.ask("record")
+        assert not again["ok"] and "is recording already" in again["error"]
+        ended = client.ask("stop", recording=first)
+        assert not ended["ok"] and "it was stopped as asked" in ended["error"]
+        finish(client, process)
+    summary = read_summary(tmp_path / "summary.json")
+    records = {(record["recording"], record["path"]): record for record in summary["recordings"]}
+    assert len(records) == 4
+    movies = [tmp_path / "take-1.mov", tmp_path / "take-2.mov", tmp_path / "own.mkv"]
+    one, two, own = (
+        records[number, str(path)] for number, path in zip([first, first, second], movies))
+    assert [one["reason"], two["reason"], own["reason"]] == ["split", "asked", "end"]
+    assert one["end"] == two["begin"]
+    for record, path in zip((one, two, own), movies):
+        assert record["usable"]
+        assert record["frames"]["delivered"] == frame_count(path)
+        assert sum(record["frames"].values()) == record["end"] - record["begin"]
+    photos = sorted((tmp_path / "photos").iterdir())
+    assert len(photos) == 3
+    assert [records[key] for key in records if key[0] == photo][0]["path"] == str(photos[0])
+    delivered = sum(record["frames"]["delivered"] for record in (one, two, own))
+    assert fates(summary["sinks"]["movie"])["delivered"] == delivered
+    assert not (tmp_path / "control").exists()
+
+
+def test_events_tell_of_each_file_and_of_the_end(tmp_path):
+    with asked_run(tmp_path) as (client, process):
+        watcher = Client(tmp_path / "control")
+        assert watcher.ask("events")["ok"]
+        client.ask("record", frames=5)
+        event = watcher.line()
+        assert event["event"] == "ended" and event["file"]["frames"]["delivered"] == 5
+        assert frame_count(event["file"]["path"]) == 5
+        finish(client, process)
+        assert watcher.line() == {"event": "end"}
+        watcher.close()
+
+
+def test_ask_is_a_client(tmp_path):
+    with asked_run(tmp_path) as (client, process):
+        path = tmp_path / "control"
+        answer = json.loads(sprocket("ask", path, "record", tmp_path / "a.mov").stdout)
+        assert answer["ok"]
+        client.wait(5)
+        stopped = sprocket("ask", path, "stop", answer["recording"])
+        assert json.loads(stopped.stdout) == answer
+        assert json.loads(sprocket("ask", path, "status").stdout)["status"]["protocol"] == 1
+        assert json.loads(sprocket("ask", path, "control", "gain=2").stdout)["ok"]
+        refused = sprocket("ask", path, "photo", check=False)
+        assert refused.returncode == 1 and not json.loads(refused.stdout)["ok"]
+        assert sprocket("ask", path, "recrd", check=False).returncode == 1
+        sprocket("ask", path, "quit")
+        process.wait(LIMIT)
+    gone = sprocket("ask", path, "status", check=False)
+    assert gone.returncode == 1 and "no run listens" in one_sentence(gone.errors)
+
+
+@pytest.mark.parametrize("line, sentence", [
+    ("", "a request is a JSON object"), ("[]", "a request is a JSON object"),
+    ("{}", "has the text `request`"), ('{"request":5}', "has the text `request`"),
+    ('{"request":"recrd"}', "there is no request `recrd`; did you mean `record`?"),
+    ('{"request":"record","pth":"x.mov"}', "`record` has no `pth`"),
+    ('{"request":"record","frames":-1}', "whole numbers"),
+    ('{"request":"record","frames":0}', "1 frame or more"),
+    ('{"request":"record","path":"x.avi"}', "the ending says"),
+    ('{"request":"record","path":""}', "the ending says"),
+    ('{"request":"record","path":"/nowhere/x.mov"}', "/nowhere/x.mov"),
+    ('{"request":"record","sink":"films"}', "no on-demand sink is called films"),
+    ('{"request":"stop"}', "no recording is under way"),
+    ('{"request":"stop","recording":7}', "there is no recording 7"),
+    ('{"request":"record","at_s":-1}', "at_s"),
+    ('{"request":"control","name":"gian","value":"1"}', "there is no control `gian`"),
+    ('{"request":"control","name":"gain","value":"x"}', "gain=x is not allowed"),
+    ("[" * 40000, "a request is a JSON object"),
+])
+def test_what_is_asked_wrongly_is_refused_in_one_sentence(tmp_path, line, sentence):
+    with asked_run(tmp_path) as (client, process):
+        client.socket.sendall(line.encode() + b"\n")
+        answer = client.line()
+        assert not answer["ok"] and sentence in answer["error"]
+        assert client.ask("status")["ok"]
+        finish(client, process)
+
+
+def test_a_client_that_stalls_floods_or_vanishes_harms_nobody(tmp_path):
+    with asked_run(tmp_path) as (client, process):
+        path = tmp_path / "control"
+        silent = [Client(path) for _ in range(5)]
+        silent[0].socket.sendall(b'{"request":"sta')
+        flood = Client(path)
+        flood.socket.setblocking(False)
+        with contextlib.suppress(BlockingIOError, ConnectionError):
+            while True:
+                flood.socket.send(b'{"request":"status"}\n' * 1000)
+        endless = Client(path)
+        with contextlib.suppress(ConnectionError):
+            endless.socket.sendall(b"x" * 200_000)
+        Client(path).close()
+        began = time.monotonic()
+        assert client.ask("record", frames=5)["ok"]
+        assert time.monotonic() - began < 5
+        client.wait(20)
+        finish(client, process)
+    assert read_summary(tmp_path / "summary.json")["recordings"][0]["frames"]["delivered"] == 5
+
+
+def test_the_socket_withstands_random_bytes(tmp_path):
+    chance = random.Random(1)
+    words = ['"request"', '"record"', '"stop"', '"next"', '"photo"', '"path"', '"frames"', "{", "}",
+             "[", "]", ",", ":", "1", "-1", "1e400", "null", '"\\ud800"', "\x00", "é", " ",
+             '"at_s"', '"at_frame"', "18446744073709551616", "\n"]
+    with asked_run(tmp_path) as (client, process):
+        end = time.monotonic() + float(os.environ.get("SPROCKET_FUZZ_SECONDS", "4"))
+        while time.monotonic() < end:
+            other = Client(tmp_path / "control")
+            with contextlib.suppress(ConnectionError):
+                for _ in range(20):
+                    text = "".join(chance.choice(words) for _ in range(chance.randrange(12)))
+                    other.socket.sendall(text.encode() + b"\n" + chance.randbytes(chance.randrange(8)))
+            other.close()
+            assert client.ask("status")["ok"]
+        finish(client, process)
+        assert process.returncode == 0
+
+
+def test_no_other_user_can_connect():
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    with tempfile.TemporaryDirectory(dir="/tmp") as name, asked_run(open_folder(name)) as (
+            client, process):
+        path = pathlib.Path(name) / "control"
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        code = f"import socket; socket.socket(socket.AF_UNIX).connect({str(path)!r})"
+        result = subprocess.run(
+            ["python3", "-c", code], user=65534, group=65534, capture_output=True, timeout=LIMIT)
+        assert b"PermissionError" in result.stderr
+        # Even where the mode lets others in, who they are is asked.
+        path.chmod(0o666)
+        code += "; s = socket.socket(socket.AF_UNIX); s.settimeout(20)"
+        code += f"; s.connect({str(path)!r}); print(s.recv(1) == b'')"
+        result = subprocess.run(
+            ["python3", "-c", code], user=65534, group=65534, capture_output=True, timeout=LIMIT)
+        assert result.stdout == b"True\n"
+        finish(client, process)
+
+
+def open_folder(name):
+    """The folder, which other users may look into."""
+    folder = pathlib.Path(name)
+    folder.chmod(0o755)
+    return folder
+
+
+def test_the_place_of_the_socket(tmp_path):
+    path = tmp_path / "control"
+    run = ["run", *SCENE, "--frames", "2", "--null", "--control-socket"]
+    left = socket.socket(socket.AF_UNIX)
+    left.bind(str(path))
+    left.close()
+    sprocket(*run, path)
+    assert not path.exists()
+    path.write_text("precious")
+    refused = sprocket(*run, path, check=False)
+    assert refused.returncode == 2 and "no socket" in one_sentence(refused.errors)
+    assert path.read_text() == "precious"
+    long = sprocket(*run, tmp_path / ("x" * 200), check=False)
+    assert long.returncode == 2 and "shorter" in one_sentence(long.errors)
+    path.unlink()
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    listener.listen()
+    taken = sprocket(*run, path, check=False)
+    assert taken.returncode == 2 and "another program listens" in one_sentence(taken.errors)
+    listener.close()
+
+
+def test_signals_take_photographs_and_record(tmp_path):
+    with asked_run(tmp_path, "--stills", tmp_path / "photos", "--signal") as (client, process):
+        client.wait(5)
+        process.send_signal(signal.SIGUSR1)
+        process.send_signal(signal.SIGUSR2)
+        wait_for((tmp_path / "take-1.partial.mov").exists)
+        client.wait(20)
+        process.send_signal(signal.SIGUSR2)
+        wait_for((tmp_path / "take-1.mov").exists)
+        finish(client, process)
+    records = read_summary(tmp_path / "summary.json")["recordings"]
+    assert sorted((record["sink"], record["reason"]) for record in records) == [
+        ("movie", "asked"), ("stills", "asked")]
+    assert len(list((tmp_path / "photos").iterdir())) == 1
+
+
+def test_keys_take_photographs_and_record(tmp_path):
+    command = [SPROCKET, "run", *SCENE, "--movie", tmp_path / "take-{n}.mov", "--on-demand",
+               "--stills", tmp_path / "photos", "--summary", tmp_path / "summary.json"]
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(SPROCKET, list(map(str, command)))
+    shown = b""
+
+    def until(condition, seconds=60):
+        nonlocal shown
+        end = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < end, shown.decode(errors="replace")
+            if select.select([terminal], [], [], 0.05)[0]:
+                shown += os.read(terminal, 65536)
+
+    try:
+        until(lambda: b"r record" in shown and b"GB free" in shown)
+        os.write(terminal, b"r")
+        until(lambda: b"n next file" in shown)
+        os.write(terminal, b" n")
+        until(lambda: b"take-1.mov" in shown and (tmp_path / "take-1.mov").exists())
+        os.write(terminal, b"r")
+        until((tmp_path / "take-2.mov").exists)
+        os.write(terminal, b"n")
+        until(lambda: b"recording 1 has ended" in shown)
+        os.write(terminal, b"q")
+        # The terminal ends with the program.
+        with pytest.raises(OSError):
+            until(lambda: False)
+    finally:
+        os.close(terminal)
+        os.waitpid(child, 0)
+    records = read_summary(tmp_path / "summary.json")["recordings"]
+    assert sorted(record["reason"] for record in records) == ["asked", "asked", "split"]
+
+
+@pytest.mark.parametrize("ending", ["mov", "mp4", "mkv"])
+def test_a_movie_goes_on_in_its_next_file(tmp_path, ending):
+    sprocket("run", *SCENE, "--frames", "300", "--movie", tmp_path / ("take-{n}." + ending),
+             "--split", "1s", "--summary", tmp_path / "summary.json")
+    files = [tmp_path / f"take-{number}.{ending}" for number in range(1, 6)]
+    assert sorted(tmp_path.glob("take*")) == files
+    assert [frame_count(path) for path in files] == [60] * 5
+    records = read_summary(tmp_path / "summary.json")["recordings"]
+    assert [record["begin"] for record in records] == [0, 60, 120, 180, 240]
+    assert [record["reason"] for record in records] == ["split"] * 4 + ["end"]
+
+
+def test_a_movie_is_split_by_its_size(tmp_path):
+    sprocket("run", *SCENE, "--frames", "300", "--movie", tmp_path / "a.mov", "--split", "1M",
+             "--summary", tmp_path / "summary.json")
+    records = read_summary(tmp_path / "summary.json")["recordings"]
+    assert len(records) > 1
+    assert records[1]["path"] == str(tmp_path / "a-2.mov")
+    for record in records[:-1]:
+        assert 1 << 20 <= record["bytes"] < 1.1 * (1 << 20)
+    assert sum(frame_count(record["path"]) for record in records) == 300
+
+
+@pytest.mark.parametrize("limit, reason", [("2s", "duration"), ("1M", "size")])
+def test_a_limit_leaves_a_complete_file_and_ends_the_run(tmp_path, limit, reason):
+    result = sprocket("run", *SCENE, "--movie", tmp_path / "a.mov", "--longest", limit,
+                      "--summary", tmp_path / "summary.json")
+    record, = read_summary(tmp_path / "summary.json")["recordings"]
+    assert record["reason"] == reason and record["usable"]
+    assert frame_count(tmp_path / "a.mov") == record["frames"]["delivered"]
+    if reason == "duration":
+        assert record["frames"]["delivered"] + record["frames"].get("missing", 0) == 120
+    assert f"recording 1: {tmp_path}/a.mov" in result.errors
+
+
+def test_the_disk_keeps_its_free_space(tmp_path):
+    free = shutil.disk_usage(tmp_path).free
+    sprocket("run", *SCENE, "--movie", tmp_path / "a.mov", "--keep-free", f"{free // (1 << 30) + 1}G",
+             "--summary", tmp_path / "summary.json")
+    record, = read_summary(tmp_path / "summary.json")["recordings"]
+    assert record["reason"] == "disk"
+    assert frame_count(tmp_path / "a.mov") == record["frames"]["delivered"] >= 1
+
+
+@pytest.mark.parametrize("arguments, sentence", [
+    (["--on-demand"], "--on-demand is for --movie and --stills"),
+    (["--split", "1s"], "are for --movie"), (["--movie", "a.mov", "--split", "1"], "60s or 500M"),
+    (["--movie", "a.avi", "--on-demand"], "the ending says"),
+])
+def test_options_that_do_not_fit_are_refused(arguments, sentence):
+    result = sprocket("run", *SCENE, *arguments, check=False)
+    assert result.returncode == 2 and sentence in one_sentence(result.errors)
+
+
+def test_a_service_manager_is_told(tmp_path):
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    listener.bind(str(tmp_path / "notify"))
+    listener.settimeout(60)
+    environment = {**os.environ, "NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "400000"}
+    process = subprocess.Popen([SPROCKET, "run", *SCENE, "--null", "--quiet"], env=environment)
+    try:
+        assert listener.recv(1000).startswith(b"READY=1\n")
+        assert listener.recv(1000).startswith(b"WATCHDOG=1\n")
+        process.send_signal(signal.SIGTERM)
+        while not (message := listener.recv(1000)).startswith(b"STOPPING=1\n"):
+            assert message.startswith(b"WATCHDOG=1\n")
+        assert process.wait(LIMIT) == 0
+    finally:
+        process.kill()
+        process.wait()
+        listener.close()
