@@ -64,6 +64,20 @@ struct RecordingOptions: ParsableArguments {
       "A movie ends when its disk has less free than that: 2G.", valueName: "size"), transform: byteCount)
   var keepFree: Int?
 
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "With --on-demand: a recording begins so long before it was asked for.", valueName: "duration"),
+    transform: Duration.parsePositive)
+  var preRoll: Duration?
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "Most memory of --pre-roll; default 256M. A pre-roll that needs more is shorter.",
+      valueName: "size"), transform: byteCount)
+  var preRollMemory: Int?
+
   /// A length of a movie.
   enum Extent: Equatable {
     case time(Duration)
@@ -96,6 +110,11 @@ struct RecordingOptions: ParsableArguments {
     return limits
   }
 
+  /// As the sinks take it.
+  var preRollLimits: PreRoll? {
+    preRoll.map { PreRoll($0, bytes: preRollMemory ?? PreRoll.usualBytes) }
+  }
+
   /// The movie is a recording that begins with the first frame: it has limits, or a pattern for its name.
   var recordsAtOnce: Bool {
     guard let movie, !onDemand else { return false }
@@ -118,6 +137,12 @@ struct RecordingOptions: ParsableArguments {
     }
     if onDemand, movie == nil, stills == nil {
       throw ValidationError("--on-demand is for --movie and --stills; add one of them")
+    }
+    if preRoll != nil, movie == nil || !onDemand {
+      throw ValidationError("--pre-roll is for movies that are asked for; add --movie PATH and --on-demand")
+    }
+    if preRollMemory != nil, preRoll == nil {
+      throw ValidationError("--pre-roll-memory is for --pre-roll; add --pre-roll DURATION")
     }
     if limits != RecordingLimits(), movie == nil {
       throw ValidationError("--split, --longest and --keep-free are for --movie; add --movie PATH")

@@ -146,6 +146,7 @@ extension RunCommand {
     var request = OutputRequest()
     request.overwrite = overwrite
     request.limits = recording.limits
+    request.preRoll = recording.preRollLimits
     request.isOnDemand =
       recording.onDemand || recording.recordsAtOnce && choice.kind.name == MovieSink.kind.name
     return try choice.kind.make(

@@ -98,6 +98,9 @@ public struct Reader: ~Copyable, Sendable {
   /// The sequence that comes next: all before it were taken, or passed over.
   public var nextPosition: UInt64 { position }
 
+  /// All sequences below it have passed what this tap follows.
+  public var upstreamLimit: UInt64 { ring.passed(cursor: upstream) }
+
   /// A value for `park` that changes with each `wake` of this tap. Read it before looking for requests.
   public var askCount: UInt64 { ring.tapStates[tap].word.load(ordering: .acquiring) }
 

@@ -82,10 +82,10 @@ def test_a_program_of_ones_own_measures_with_its_own_source(tmp_path):
 @pytest.mark.parametrize("name", ["NV12", "MJPG"])
 def test_allocations_are_those_that_another_program_counts(name, counter, tmp_path):  # noqa: F811
     found, _ = bench(tmp_path, "bench", "--stage", "focus", "--size", "160x120", "--format", name,
-                     "--rounds", 3, "--frames", 400)
+                     "--rounds", 3, "--frames", 4000)
     run = ["run", "--source", "scene", "--size", "160x120", "--format", name, "--source-set", "cached=30",
            "--workers", 1, "--stage", "focus", "--null"]
-    # Two equal runs differ by up to a hundred allocations, which is little over 5,000 frames.
+    # Two equal runs differ by up to a hundred allocations, which is little over 4,000 frames.
     few, many = (sum(counted(counter, tmp_path, run, frames).values()) for frames in (300, 5300))
     expected = (many - few) / 5000
     print(found["cases"][0]["allocations_per_frame"], expected)

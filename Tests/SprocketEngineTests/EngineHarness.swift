@@ -32,6 +32,8 @@ final class ScriptedSource: Source, @unchecked Sendable {
   private(set) var isClosed = false
   private(set) var isLentWritten = false
   private let repeats: Bool
+  /// Nanoseconds from frame to frame, for times that do not depend on the machine.
+  var tick: Int64?
   /// What happened up to a frame.
   var happens: (ArrivedFrame, inout EventQueue) -> Void = { _, _ in }
 
@@ -74,7 +76,9 @@ final class ScriptedSource: Source, @unchecked Sendable {
     case .frame(let sequence, let corrupt, let startup):
       let frame = ArrivedFrame(
         sequence: repeats ? served.load(ordering: .relaxed) : sequence,
-        captured: Timestamp(nanoseconds: monotonicNow(), clock: .monotonic), isCorrupt: corrupt,
+        captured: Timestamp(
+          nanoseconds: tick.map { Int64(sequence) * $0 } ?? monotonicNow(), clock: .monotonic),
+        isCorrupt: corrupt,
         isStartup: startup)
       served.wrappingAdd(1, ordering: .relaxed)
       announced = frame

@@ -36,6 +36,7 @@ final class MemoryRecorder: Recorder, @unchecked Sendable {
   let name: String
   let isOnDemand = true
   var limits = RecordingLimits()
+  var preRoll: PreRoll?
   let files = Mutex<[MemoryFile]>([])
   let packs = Atomic<Int>(0)
   private let reads: FrameParts
@@ -44,10 +45,15 @@ final class MemoryRecorder: Recorder, @unchecked Sendable {
   private var width = 0
   private var fileWidth = 0
   var failsAt: UInt64?
-  var failsToFinish: UInt64?
+  var refusesWidth: Int?
+  var refusesIndex: Int?
+  var failsAtFinish = false
+  var failsToAccount: UInt64?
   var finishDelay: UInt32 = 0
   var writeDelay: (UInt64) -> UInt32 = { _ in 0 }
   var isTorn = false
+  /// A stage changes the frames' bytes.
+  var isChanged = false
   /// Calls of `write` and `account` without a recording.
   var strayCalls = 0
   let prepared = Atomic<Int>(0)
@@ -59,6 +65,7 @@ final class MemoryRecorder: Recorder, @unchecked Sendable {
   }
 
   func configure(_ setup: inout SinkSetup) throws(RunError) {
+    if setup.format.width == refusesWidth { throw RunError(.failed, "another width; stop there") }
     try setup.reads(reads)
     if usesPacker { setup.packs(capacity: 64) }
     width = setup.format.width
@@ -68,6 +75,7 @@ final class MemoryRecorder: Recorder, @unchecked Sendable {
 
   func prepare(_ order: RecordingOrder) throws(RunError) -> any RecordingFile {
     if order.path == "refused" { throw RunError(.usage, "that name cannot be used; give another") }
+    if order.index == refusesIndex { throw RunError(.failed, "no file can be made; look") }
     prepared.wrappingAdd(1, ordering: .relaxed)
     let file = MemoryFile(order.path.map { "\($0)-\(order.index)" } ?? "\(name)-\(order.index)")
     file.finishing = { [finishDelay] () throws(RunError) in
@@ -90,8 +98,28 @@ final class MemoryRecorder: Recorder, @unchecked Sendable {
 
   var fitsFile: Bool { width == fileWidth }
 
+  func withHeldBytes(of frame: borrowing PackedFrame, _ body: (Span<UInt8>) -> Void) {
+    // 100 bytes, so that a small memory is full soon.
+    let byte = usesPacker ? frame.packed[0] : frame.view.luma()[row: 0][0]
+    body([UInt8](repeating: byte, count: 100).span)
+  }
+
+  func write(held: Span<UInt8>, _ record: FrameRecord) throws(RunError) {
+    for index in held.indices where held[index] != UInt8(truncatingIfNeeded: record.sequence) {
+      isTorn = true
+    }
+    if held.count != 100 { isTorn = true }
+    try write(record)
+  }
+
   func write(_ frame: borrowing PackedFrame) throws(RunError) {
-    let number = frame.record.number
+    let byte = UInt8(truncatingIfNeeded: frame.record.sequence)
+    if usesPacker, !isChanged, frame.packed[0] != byte { isTorn = true }
+    try write(frame.record)
+  }
+
+  private func write(_ record: FrameRecord) throws(RunError) {
+    let number = record.number
     guard let file else {
       strayCalls += 1
       return
@@ -100,18 +128,20 @@ final class MemoryRecorder: Recorder, @unchecked Sendable {
       failsAt = nil
       throw RunError(.failed, "the disk is full; free some space")
     }
-    let byte = UInt8(truncatingIfNeeded: frame.record.sequence)
-    if usesPacker, frame.packed[0] != byte { isTorn = true }
     let delay = writeDelay(number)
     if delay > 0 { usleep(delay) }
     file.numbers.append(number)
   }
 
   func account(_ lost: LostFrame) throws(RunError) {
+    if lost.number == failsToAccount { throw RunError(.failed, "the disk is fuller; free more") }
     if let file { file.lost.append(lost.number) } else { strayCalls += 1 }
   }
 
-  func finish() throws(RunError) { precondition(file == nil, "finish before end") }
+  func finish() throws(RunError) {
+    precondition(file == nil, "finish before end")
+    if failsAtFinish { throw RunError(.failed, "cannot be synced; use another disk") }
+  }
 
   /// The numbers in each file that has some, in the order in which the files were made.
   var contents: [[UInt64]] {
@@ -161,9 +191,11 @@ extension [ScriptedSource.Step] {
 @discardableResult
 func run(
   _ asker: Asker, _ steps: [ScriptedSource.Step], _ stages: [Plugin] = [],
-  sinks: [any Sink], isLive: Bool = false, workers: Int = 2, drain: Duration = .seconds(5), within limit: Int = 60
+  sinks: [any Sink], isLive: Bool = false, tick: Int64? = nil, workers: Int = 2,
+  drain: Duration = .seconds(5), within limit: Int = 60
 ) throws -> (summary: RunSummary, records: [RecordingRecord]) {
   let source = ScriptedSource(steps, isLive: isLive)
+  source.tick = tick
   let options = RunOptions(workers: workers, drainLimit: drain)
   let engine = try Engine(
     source: source, stages: stages.map { StageChoice($0) }, sinks: sinks, options: options

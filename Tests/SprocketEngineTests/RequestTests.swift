@@ -61,7 +61,8 @@ struct RequestTests {
         .call { asker.stop() },
         .call { asker.ask(.stop(RecordingID(9))) },
       ] + .frames(30..<35), sinks: [sink])
-    #expect(asker.errors.map(\.description).first == "recording 1 has ended: it could not be written")
+    #expect(
+      asker.errors.map(\.description).first == "recording 1 has ended: it could not be written")
     #expect(asker.errors.map(\.description).last == "there is no recording 9")
   }
 
@@ -203,7 +204,8 @@ struct RequestTests {
   @Test func a9AndA10WhatIsNotAskedForIsNotUnpackedNorPacked() throws {
     let (asker, sink) = (Asker(), MemoryRecorder())
     let source = ScriptedSource(
-      .frames(0..<100) + [.call { asker.ask(.record(sink: "movie", frames: 5)) }] + .frames(100..<200))
+      .frames(0..<100) + [.call { asker.ask(.record(sink: "movie", frames: 5)) }]
+        + .frames(100..<200))
     let unpacked = Atomic<Int>(0)
     let engine = try Engine(
       source: source, stages: [], sinks: [sink, RecordingSink2()], options: RunOptions(workers: 1)
@@ -273,9 +275,81 @@ struct RequestTests {
     sink.finishDelay = 8_000_000
     let result = try run(
       asker, [.call { asker.ask(.record(sink: "movie")) }] + .frames(0..<10), sinks: [sink])
-    #expect(result.summary.errors.first?.description.contains("could not be completed in time") == true)
+    #expect(
+      result.summary.errors.first?.description.contains("could not be completed in time") == true)
     #expect(result.records.map(\.reason) == [.error])
     #expect(result.summary.ledger.entries.first?.counts[.failed] == 10)
+  }
+
+  @Test func a14ARecordingBeginsBeforeItWasAskedFor() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    sink.preRoll = PreRoll(.milliseconds(10))
+    let result = try run(
+      asker,
+      .frames(0..<50) + [.call { asker.ask(.record(sink: "movie")) }] + .frames(50..<60)
+        + [.call { asker.stop() }] + .frames(60..<65) + [
+          .call { asker.ask(.record(sink: "movie")) }
+        ]
+        + .frames(65..<70) + [.call { asker.stop() }] + .frames(70..<100),
+      sinks: [sink], tick: 1_000_000)
+    // The second is not longer than what came since the first.
+    #expect(sink.contents == [Array(40..<60), Array(60..<70)])
+    #expect(result.records.map(\.begin) == [40, 60])
+    #expect(!sink.isTorn)
+    let counts = try #require(result.summary.ledger.entries.first?.counts)
+    #expect(counts[.delivered] == 30 && counts[.unselected] == 70)
+  }
+
+  @Test func a14WhatWasLostInThePreRollIsInTheRecord() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    sink.preRoll = PreRoll(.milliseconds(10))
+    let result = try run(
+      asker,
+      .frames(0..<42) + .frames(45..<50) + [.call { asker.ask(.record(sink: "movie")) }]
+        + .frames(50..<60), sinks: [sink], tick: 1_000_000)
+    let record = try #require(result.records.first)
+    #expect(record.begin == 40 && record.counts[.missing] == 3 && record.counts[.delivered] == 17)
+    #expect(sink.files.withLock { $0.first?.lost ?? [] } == [42, 43, 44])
+  }
+
+  @Test func a14ThePreRollIsBoundedInBytes() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    sink.preRoll = PreRoll(.milliseconds(40), bytes: 1050)
+    let result = try run(
+      asker,
+      .frames(0..<50) + [.call { asker.ask(.record(sink: "movie")) }] + .frames(50..<60),
+      sinks: [sink], tick: 1_000_000)
+    let first = try #require(sink.contents.first?.first)
+    #expect((40...42).contains(first))
+    #expect(sink.contents == [Array(first..<60)])
+    #expect(!sink.isTorn)
+    #expect(result.summary.notes.contains { $0.contains("the pre-roll was shorter than asked") })
+  }
+
+  @Test func a4ARequestForAPastFrameBeginsBeforeThatFrame() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    sink.preRoll = PreRoll(.milliseconds(20))
+    try run(
+      asker,
+      .frames(0..<50) + [.call { asker.ask(.record(sink: "movie"), at: .frame(45)) }]
+        + .frames(50..<60), sinks: [sink], tick: 1_000_000)
+    // Frames before 50 - 20 are not kept any more.
+    #expect(sink.contents.first?.first == 29)
+  }
+
+  @Test func a14ARecordingThatEndsAtOnceHasItsPreRoll() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    sink.preRoll = PreRoll(.milliseconds(10))
+    let result = try run(
+      asker,
+      .frames(0..<50) + [
+        .call {
+          asker.ask(.record(sink: "movie"))
+          asker.stop()
+        }
+      ] + .frames(50..<60), sinks: [sink], tick: 1_000_000)
+    #expect(result.records.first?.end == 50)
+    #expect(sink.contents.first?.last == 49)
   }
 
   @Test func oneRecordingWithoutACountAtATime() throws {

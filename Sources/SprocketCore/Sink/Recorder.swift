@@ -19,10 +19,39 @@ public protocol Recorder: Sink {
   func end()
   /// Whether frames of the epoch that was configured last fit into the file that was begun.
   var fitsFile: Bool { get }
+  /// How long before the frame that was asked for a recording begins; `nil`, the default, for not at all. With a
+  /// pre-roll the sink never sleeps: every frame is packed, and its bytes are kept for a while.
+  var preRoll: PreRoll? { get }
+  /// Gives `body` the bytes of a frame that `write(held:_:)` needs. For a sink with a pre-roll.
+  func withHeldBytes(of frame: borrowing PackedFrame, _ body: (Span<UInt8>) -> Void)
+  /// The same as `write`, of a frame whose bytes were kept.
+  func write(held: Span<UInt8>, _ record: FrameRecord) throws(RunError)
 }
 
 extension Recorder {
   public var limits: RecordingLimits { RecordingLimits() }
+  public var preRoll: PreRoll? { nil }
+  public func withHeldBytes(of frame: borrowing PackedFrame, _ body: (Span<UInt8>) -> Void) {}
+  public func write(held: Span<UInt8>, _ record: FrameRecord) throws(RunError) {}
+}
+
+/// How long before the frame that was asked for a recording begins.
+public struct PreRoll: Sendable, Hashable {
+  public var duration: Duration
+  /// Most memory for the packed bytes of that time. If they need more, the pre-roll is shorter.
+  public var bytes: Int
+
+  /// Memory if a user names none: 5 s of 1080p Motion-JPEG are some 45 MB. Larger: longer pre-rolls of larger
+  /// frames; the memory is used only as far as it is needed.
+  public static let usualBytes = 256 << 20
+
+  /// Traps if there is no time or no memory.
+  public init(_ duration: Duration, bytes: Int = usualBytes) {
+    contract(duration > .zero, "has a pre-roll of \(duration); give more than 0")
+    contract(bytes > 0, "keeps \(bytes) bytes of pre-roll; give 1 or more")
+    self.duration = duration
+    self.bytes = bytes
+  }
 }
 
 /// The name of a file to be recorded.

@@ -13,6 +13,7 @@ public struct OutputRequest: KindRequest {
   public var isOnDemand = false
   /// Of recordings, for a sink that waits for requests.
   public var limits = RecordingLimits()
+  public var preRoll: PreRoll?
 
   public init() {}
 }

@@ -5,12 +5,14 @@ internal import Synchronization
 ///
 /// Keeps of the contract of requests:
 /// - A11: completing a file does not delay the frames of the next one. The queue is bounded by
-///   `RecordingList.capacity`. At the run's end it drains within a limit; files that are left keep their partial
-///   names.
+///   `RecordingList.capacity`. At the run's end it drains within a limit; files that wait then keep their partial
+///   names. One that the thread is completing may still get its name, but counts as lost.
 final class Finisher: Sendable {
   private struct State {
     var jobs: [RecordingList.Job] = []
     var isWorking = false
+    /// The engine has ended: files that wait keep their partial names.
+    var isClosed = false
   }
 
   private let state = Mutex(State())
@@ -28,6 +30,7 @@ final class Finisher: Sendable {
 
   /// Takes a file over, from any thread. Waits for at most one call of `JobThread`.
   func add(_ job: RecordingList.Job) {
+    list.noteCompleting(job)
     let starts = state.withLock { state in
       state.jobs.append(job)
       defer { state.isWorking = true }
@@ -41,8 +44,8 @@ final class Finisher: Sendable {
 
   private func work() {
     while let job = state.withLock({ state in
-      state.isWorking = !state.jobs.isEmpty
-      return state.jobs.first
+      state.isWorking = !state.jobs.isEmpty && !state.isClosed
+      return state.isClosed ? nil : state.jobs.first
     }) {
       finish(job)
       state.withLock { _ = $0.jobs.removeFirst() }
@@ -65,12 +68,11 @@ final class Finisher: Sendable {
     }
     let durable = min(job.file.durableCount, job.written)
     let lost = job.written - durable
-    record.counts[.delivered] -= lost
-    record.counts[.failed] += lost
+    record.lose(lost)
     record.isUsable = durable > 0
     record.path = job.file.path
     record.byteCount = job.file.byteCount
-    list.store(record, sink: job.sink, lost: lost)
+    list.store(job, record, lost: lost)
   }
 
   /// Waits until all files are complete: for `limit` without any progress, or a grace time once the run is
@@ -87,7 +89,10 @@ final class Finisher: Sendable {
         isHurried = true
         end = min(end, now + EpochThreads.graceNanoseconds)
       }
-      guard now < end else { return left }
+      guard now < end else {
+        state.withLock { $0.isClosed = true }
+        return left
+      }
       if done.wait(while: seen, until: min(end, now + Waiter.boundNanoseconds)), !isHurried {
         end = deadline(in: limit)
       }

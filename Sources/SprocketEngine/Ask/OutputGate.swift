@@ -9,50 +9,71 @@ internal import Synchronization
 /// - A5: requests at one number apply in the order asked.
 /// - A7: admission is decided in constant time, by intervals and counts.
 /// - A12: a recording of n frames gets n: frames that were admitted and lost are replaced. The gate may admit
-///   more frames than are wanted, never fewer; the sink counts exactly.
+///   more frames than are wanted, never fewer; the sink counts exactly, and says when a recording has ended.
 struct OutputGate {
   let sink: Int
   let output: StampedOutput
   /// The recording without a count that is under way.
   private var open: RecordingID?
-  /// Frames still to be admitted for recordings that count.
+  /// Recordings that count frames and are under way. None together with `open`.
+  private var counting: Set<RecordingID> = []
+  /// Frames still to be admitted for these.
   private var wanted: UInt64 = 0
   /// The part of `output.returned` that was added to `wanted`.
   private var seenReturns: UInt64 = 0
+  /// Recordings that were stopped before they began.
+  private var cancelled: Set<RecordingID> = []
   /// What the latest stamp said.
-  private(set) var isAdmitting = false
+  private var isOpen = false
+  /// A sink with a pre-roll gets every frame (A14).
+  private let isAlwaysOpen: Bool
 
-  init(sink: Int, _ output: StampedOutput) {
+  init(sink: Int, _ output: StampedOutput, isAlwaysOpen: Bool = false) {
     self.sink = sink
     self.output = output
+    self.isAlwaysOpen = isAlwaysOpen
   }
+
+  /// Whether the next frame is admitted.
+  var isAdmitting: Bool { isOpen || isAlwaysOpen }
 
   /// Applies a step from the next number on. Returns what to stamp.
   mutating func apply(_ step: RequestPort.Step) -> Stamp.Step? {
     switch step {
     case .begin(let id, _, let frames):
-      guard open == nil, frames != nil || wanted == 0 else { return stamp(.refuse, id) }
-      if let frames { wanted += frames } else { open = id }
-      isAdmitting = true
+      if cancelled.remove(id) != nil { return nil }
+      guard open == nil, frames != nil || counting.isEmpty else { return stamp(.refuse, id) }
+      if let frames {
+        counting.insert(id)
+        wanted += frames
+      } else {
+        open = id
+      }
+      isOpen = true
       return stamp(.begin, id)
     case .next(let id, _):
       return stamp(.next, id)
     case .end(let id, _):
-      // How many frames a recording that counts still wants, only the sink knows: see `settle`.
-      if open == id { (open, isAdmitting) = (nil, false) }
+      if !end(id) { cancelled.insert(id) }
       return stamp(.end, id)
-    case .settle(_, let ended, let read):
-      if let ended, open == ended {
-        open = nil
-      } else {
-        // A later stamp may be of a recording that the sink did not know when it asked.
-        guard open == nil, output.stamps.end == read else { return nil }
-      }
-      wanted = 0
-      guard isAdmitting else { return nil }
-      isAdmitting = false
+    case .ended(let id, _):
+      guard end(id), !isOpen else { return nil }
       return stamp(.change)
     }
+  }
+
+  /// False if the recording is not under way.
+  private mutating func end(_ id: RecordingID) -> Bool {
+    if open == id {
+      open = nil
+    } else if counting.remove(id) == nil {
+      return false
+    }
+    if open == nil, counting.isEmpty {
+      wanted = 0
+      isOpen = false
+    }
+    return true
   }
 
   /// Admits again as many frames as were lost. Returns what to stamp.
@@ -61,19 +82,19 @@ struct OutputGate {
     guard returns != seenReturns else { return nil }
     let new = returns - seenReturns
     seenReturns = returns
-    guard open == nil else { return nil }
+    guard !counting.isEmpty else { return nil }
     wanted += new
-    guard !isAdmitting else { return nil }
-    isAdmitting = true
+    guard !isOpen else { return nil }
+    isOpen = true
     return stamp(.change)
   }
 
   /// An admitted frame was published. Returns what to stamp at the next number.
   mutating func countPublished() -> Stamp.Step? {
-    guard open == nil, wanted > 0 else { return nil }
+    guard wanted > 0 else { return nil }
     wanted -= 1
     guard wanted == 0 else { return nil }
-    isAdmitting = false
+    isOpen = false
     return stamp(.change)
   }
 

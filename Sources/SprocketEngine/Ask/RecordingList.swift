@@ -16,6 +16,8 @@ final class RecordingList: Sendable {
   static let capacity = 64
   /// Records of complete files that are kept. Larger: later questions are answered, at some 400 bytes each.
   static let kept = 1024
+  /// Frames that a recording may count, so that sums of some recordings fit into 64 bits.
+  static let mostFrames: UInt64 = 1 << 48
 
   /// A file and its record, on their way from the caller of `ask` to the sink's thread and to the finisher.
   ///
@@ -28,16 +30,23 @@ final class RecordingList: Sendable {
     let path: String?
     /// The recording ends after so many frames.
     let frames: UInt64?
+    /// The frame that was asked for, which may be a past one.
+    var askedFrame: UInt64?
     var written: UInt64 = 0
     /// `durableCount` of the file when the sink's thread gave it away.
     var durable: UInt64 = 0
     /// A write failed, so there is nothing to finish.
     var hasFailed = false
+    /// A further file of a recording.
+    let isPart: Bool
+    /// Its record was stored. Used under the list's lock.
+    fileprivate var isAnswered = false
 
     init(
       _ file: any RecordingFile, id: RecordingID, sink: (index: Int, name: String), path: String?,
-      frames: UInt64?
+      frames: UInt64?, isPart: Bool
     ) {
+      self.isPart = isPart
       self.file = file
       record = RecordingRecord(id: id, sink: sink.name, path: file.path)
       self.sink = sink.index
@@ -72,11 +81,15 @@ final class RecordingList: Sendable {
     var waiting: [Job] = []
     /// Of files under way, by sink.
     var current: [Int: RecordingRecord] = [:]
+    /// Of files that the finisher has.
+    var completing: [Job] = []
+    /// Why recordings ended, the latest ones.
+    var reasons: [(id: RecordingID, reason: RecordingEnd)] = []
     var records: [RecordingRecord] = []
     var endedCount = 0
     /// Frames that were written and then lost with their file, by sink.
     var lost: [Int: UInt64] = [:]
-    /// Recordings without a count that are to end.
+    /// Recordings that were asked to end at once.
     var ending: Set<RecordingID> = []
     var isClosed = false
   }
@@ -105,6 +118,9 @@ final class RecordingList: Sendable {
   func ask(_ requests: [Request], at moment: Moment) throws(RunError) -> [RecordingID] {
     var jobs: [Job?] = []
     do throws(RunError) {
+      guard requests.count <= RequestPort.mostTogether else {
+        throw RunError(.usage, "at most \(RequestPort.mostTogether) requests can be asked together")
+      }
       for request in requests { jobs.append(try prepare(request)) }
       return try add(requests, jobs, moment)
     } catch {
@@ -118,7 +134,9 @@ final class RecordingList: Sendable {
   private func prepare(_ request: Request) throws(RunError) -> Job? {
     switch request {
     case .record(let name, let path, let frames):
-      guard frames != 0 else { throw RunError(.usage, "a recording has 1 frame or more") }
+      guard 1...Self.mostFrames ~= frames ?? 1 else {
+        throw RunError(.usage, "a recording has 1 to \(Self.mostFrames) frames")
+      }
       let sink = try sink(named: name)
       return try prepare(nil, sink: sink, path: path, frames: frames)
     case .next(let id, let path):
@@ -128,11 +146,11 @@ final class RecordingList: Sendable {
     }
   }
 
-  /// Makes the file of a recording: a further one if the recording has an `id` already.
-  private func prepare(
-    _ id: RecordingID?, sink: Int, path: String?, frames: UInt64?, part: Int = 1
-  ) throws(RunError) -> Job {
-    let found: (output: Output, id: RecordingID)? = state.withLock { state in
+  /// Takes a place, and the number of the next file of that sink; `nil` if there is no place.
+  private func takePlace(
+    _ id: RecordingID?, sink: Int, path: String?
+  ) -> (output: Output, id: RecordingID)? {
+    state.withLock { state in
       guard var output = state.outputs[sink], state.unfinished < Self.capacity else { return nil }
       state.unfinished += 1
       if path == nil {
@@ -143,17 +161,31 @@ final class RecordingList: Sendable {
       if id == nil { state.nextID += 1 }
       return (output, id ?? RecordingID(state.nextID - 1))
     }
-    guard let found else {
+  }
+
+  /// Makes the file of a recording: a further one if the recording has an `id` already.
+  private func prepare(
+    _ id: RecordingID?, sink: Int, path: String?, frames: UInt64?
+  ) throws(RunError) -> Job {
+    guard let place = takePlace(id, sink: sink, path: path) else {
       throw RunError(
         .failed,
         "\(Self.capacity) files are still being completed; ask again when the disk has caught up")
     }
-    let index = path == nil ? found.output.nextIndex : part
+    return try makeFile(place, sink: sink, path: path, frames: frames, isPart: id != nil, part: 1)
+  }
+
+  private func makeFile(
+    _ place: (output: Output, id: RecordingID), sink: Int, path: String?, frames: UInt64?,
+    isPart: Bool, part: Int
+  ) throws(RunError) -> Job {
+    let index = path == nil ? place.output.nextIndex : part
     do throws(RunError) {
-      let file = try found.output.recorder.recorder.prepare(
+      let file = try place.output.recorder.recorder.prepare(
         RecordingOrder(path: path, index: index, isMadeUp: index > 1))
       return Job(
-        file, id: found.id, sink: (sink, found.output.name), path: path, frames: frames)
+        file, id: place.id, sink: (sink, place.output.name), path: path, frames: frames,
+        isPart: isPart)
     } catch {
       giveBack(1)
       throw error
@@ -181,13 +213,11 @@ final class RecordingList: Sendable {
   }
 
   fileprivate static func hasEnded(_ id: RecordingID, _ state: borrowing State) -> RunError {
-    let reason = state.records.last { $0.id == id }?.reason?.sentence
+    let reason = state.reasons.last { $0.id == id }?.reason.sentence
     if let reason { return RunError(.usage, "recording \(id) has ended: \(reason)") }
+    let isKnown = id.number > 0 && id.number < state.nextID
     return RunError(
-      .usage,
-      id.number > 0 && id.number < state.nextID
-        ? "recording \(id) has ended, and its file is being completed" : "there is no recording \(id)"
-    )
+      .usage, isKnown ? "recording \(id) has ended long ago" : "there is no recording \(id)")
   }
 
   private func add(
@@ -248,32 +278,42 @@ final class RecordingList: Sendable {
         }
         return record
       }
-      return state.records + current
+      let completing = state.completing.map { job in
+        var record = job.record
+        record.reason = nil
+        return record
+      }
+      return state.records + completing + current
     }
   }
 
   // MARK: For a sink's thread
 
-  /// The next file of a recording, if one was asked for.
-  func takeFile(_ id: RecordingID) -> Job? {
+  /// The first file of a recording, or a further one (`isPart`), if it was asked for.
+  func takeFile(_ id: RecordingID, isPart: Bool) -> Job? {
     state.withLock { state in
-      state.waiting.firstIndex { $0.record.id == id }.map { state.waiting.remove(at: $0) }
+      state.waiting.firstIndex { $0.record.id == id && $0.isPart == isPart }.map {
+        state.waiting.remove(at: $0)
+      }
     }
   }
 
   /// A file for a recording that goes on without having been asked to; `nil` if there is no place. Throws if the
   /// file cannot be made.
   func makeFile(after job: Job, part: Int) throws(RunError) -> Job? {
-    guard state.withLock({ $0.unfinished < Self.capacity }) else { return nil }
-    return try prepare(
-      job.record.id, sink: job.sink, path: job.path, frames: job.frames, part: part)
+    guard let place = takePlace(job.record.id, sink: job.sink, path: job.path) else { return nil }
+    return try makeFile(
+      place, sink: job.sink, path: job.path, frames: job.frames.map { $0 - job.written }, isPart: true,
+      part: part)
   }
 
   func noteBegin(_ job: Job) { state.withLock { $0.current[job.sink] = job.record } }
 
   /// The recording takes no more frames: the next one may be asked for. Returns files that it has no use for.
-  func noteEnd(_ id: RecordingID, sink: Int) -> [Job] {
+  func noteEnd(_ id: RecordingID, sink: Int, _ reason: RecordingEnd) -> [Job] {
     state.withLock { state in
+      if state.reasons.count == Self.kept { state.reasons.removeFirst() }
+      state.reasons.append((id, reason))
       state.outputs[sink]?.underWay.removeAll { $0.id == id }
       state.ending.remove(id)
       if state.current[sink]?.id == id { state.current[sink] = nil }
@@ -282,11 +322,19 @@ final class RecordingList: Sendable {
     }
   }
 
+  /// The sink has no use for this file any more; the finisher gets it.
+  func noteCompleting(_ job: Job) { state.withLock { $0.completing.append(job) } }
+
   // MARK: For the finisher, and the end
 
-  /// Stores the record of a file and gives its place back. `lost`: frames that were written and are not in it.
-  func store(_ record: RecordingRecord, sink: Int, lost: UInt64) {
+  /// Stores the record of a file and gives its place back; once, if the engine did not wait for the file. `lost`:
+  /// frames that were written and are not in it.
+  func store(_ job: Job, _ record: RecordingRecord, lost: UInt64) {
+    let sink = job.sink
     state.withLock { state in
+      guard !job.isAnswered else { return }
+      job.isAnswered = true
+      state.completing.removeAll { $0 === job }
       state.unfinished -= 1
       state.lost[sink, default: 0] += lost
       if state.records.count == Self.kept { state.records.removeFirst() }
@@ -301,19 +349,32 @@ final class RecordingList: Sendable {
     record.reason = .error
     record.error = "the file could not be completed in time"
     record.isUsable = job.durable > 0
-    store(record, sink: job.sink, lost: job.written - job.durable)
+    record.lose(job.written - job.durable)
+    store(job, record, lost: job.written - job.durable)
+  }
+
+  /// The sink's thread did not end, so the file that it writes has no other end.
+  func leaveCurrent(sink: Int) {
+    state.withLock { state in
+      guard var record = state.current.removeValue(forKey: sink) else { return }
+      record.reason = .error
+      record.error = "the sink did not come to an end"
+      state.records.append(record)
+      state.endedCount += 1
+    }
   }
 
   func lost(sink: Int) -> UInt64 { state.withLock { $0.lost[sink] ?? 0 } }
 
   /// From now on nothing can be asked. Returns the files that were asked for and have not begun.
   func close() -> [Job] {
-    port.close()
-    return state.withLock { state in
+    let left = state.withLock { state in
       state.isClosed = true
       defer { state.waiting = [] }
       return state.waiting
     }
+    port.close()
+    return left
   }
 }
 
@@ -333,6 +394,7 @@ extension RecordingList.State {
         throw RunError(
           .usage, "\(job.record.sink) is recording already (recording \(other.id)); stop that first")
       }
+      if case .frame(let number) = moment { job.askedFrame = number }
       waiting.append(job)
       outputs[job.sink]?.underWay.append((id, frames != nil))
       return (id, .begin(id, sink: job.sink, frames: frames))
@@ -346,9 +408,18 @@ extension RecordingList.State {
     case (.stop(let id), _):
       let found = outputs.first { $0.value.underWay.contains { $0.id == id } }
       guard let sink = found?.key else { throw RecordingList.hasEnded(id, self) }
-      ending.insert(id)
+      // One that is to end later goes on for now.
+      if moment == .now { ending.insert(id) }
       return (id, .end(id, sink: sink))
     case (.record, nil), (.next, nil): contractBroken("asks for a recording without a file")
     }
+  }
+}
+
+extension RecordingRecord {
+  /// Frames that were written are not in the file.
+  mutating func lose(_ frames: UInt64) {
+    counts[.delivered] -= frames
+    counts[.failed] += frames
   }
 }

@@ -8,22 +8,22 @@ internal import Synchronization
 ///   asked together are stamped at one frame.
 /// - A5: at the run's end the port closes, and refuses what comes later.
 final class RequestPort: Sendable {
-  /// Requests that may wait for the source's thread. Larger: longer bursts are accepted.
+  /// Requests that may wait: for the source's thread, or for their frame. Larger: longer bursts are accepted.
   static let capacity = 256
+  /// Requests that may be asked together. Larger: a request for more sinks.
+  static let mostTogether = 16
 
   /// A change of one sink's gate.
   enum Step: Sendable {
     case begin(RecordingID, sink: Int, frames: UInt64?)
     case next(RecordingID, sink: Int)
     case end(RecordingID, sink: Int)
-    /// The sink has no recording that takes frames, although frames are admitted. `ended` is a recording that
-    /// ended by itself; `read` is the number of stamps that the sink had read.
-    case settle(sink: Int, ended: RecordingID?, read: UInt64)
+    /// The sink says that a recording has ended by itself.
+    case ended(RecordingID, sink: Int)
 
     var sink: Int {
       switch self {
-      case .begin(_, let sink, _), .next(_, let sink), .end(_, let sink), .settle(let sink, _, _):
-        sink
+      case .begin(_, let sink, _), .next(_, let sink), .end(_, let sink), .ended(_, let sink): sink
       }
     }
   }
@@ -41,12 +41,15 @@ final class RequestPort: Sendable {
   private let state = Mutex(State())
   /// Changes with every `add`, so that the source's thread takes the lock only if there is something to take.
   private let count = Atomic<UInt64>(0)
+  /// Entries that the source's thread took and that wait for their frame.
+  let waiting = Atomic<Int>(0)
 
   /// False if the port is full, or closed. With `isOwn` it has always room: a sink's thread adds one entry per
-  /// stamp at most.
+  /// recording.
   func add(_ entry: Entry, isOwn: Bool = false) -> Bool {
     state.withLock { state in
-      guard !state.isClosed, isOwn || state.entries.count < Self.capacity else { return false }
+      let used = state.entries.count + waiting.load(ordering: .relaxed)
+      guard !state.isClosed, isOwn || used < Self.capacity else { return false }
       state.entries.append(entry)
       // Under the lock, so that `take` never misses an entry whose count it has seen.
       count.wrappingAdd(1, ordering: .releasing)

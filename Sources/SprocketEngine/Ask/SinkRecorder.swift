@@ -5,61 +5,79 @@ internal import Synchronization
 /// The recordings of an on-demand sink, as its thread knows them. It outlives epochs.
 ///
 /// Keeps of the contract of requests:
-/// - A3: stamps are applied in order, each before the frame of its number is written or accounted for.
+/// - A3: stamps are applied in order, each before the frame of its number is written or accounted for. Where the
+///   chain withholds frames and the source delivers none, a recording that is to end does so without them.
 /// - A5: of requests at one number the later one holds. A recording without a frame gets a record, and no file.
 /// - A6: a split without a place for its file goes on in the same file, and a note says so.
 /// - A12: an error ends the recording and not the sink. A recording of n frames gets n.
+/// - A14: see `SinkRecorder+PreRoll.swift`.
 ///
 /// Unchecked: used by the sink's thread while it has a job, and by the engine before and after.
 final class SinkRecorder: @unchecked Sendable {
   typealias Job = RecordingList.Job
 
-  private let recorder: any Recorder
+  let recorder: any Recorder
+  unowned let state: SinkState
+  let shared: RunShared
+  /// Of a sink with a pre-roll.
+  let history: PacketHistory?
   private let stamped: StampedOutput
-  private let sink: Int
   private let list: RecordingList
   private let finisher: Finisher
-  private let shared: RunShared
   private let limits: RecordingLimits
   private var nextStamp: UInt64 = 0
   /// What the latest applied stamp said.
   private(set) var isAdmitting = false
   /// Recordings that have begun, in order; the first takes the frames.
-  private var jobs: [Job] = []
+  private(set) var jobs: [Job] = []
+  /// `begin` of the recorder was called, and `end` was not.
+  private var hasBegun = false
+  /// The first recording has begun, and what was kept before is not written yet.
+  var owesHistory = false
   /// Number of the file within the first recording.
   private var part = 1
   /// First frame of the first recording, and bytes of its earlier files.
   private var firstCaptured: Timestamp?
   private var earlierBytes: UInt64 = 0
-  /// When free space was asked for.
+  /// When free space was asked for, and when there was no place for a split.
   private var lastDiskCheck: Timestamp?
-  /// Since when the next stamp has waited for frames that the chain withholds.
+  private var lastRefusal: Timestamp?
+  /// Since when the next stamp has waited, and no frame came.
   private var waitingSince: Int64?
   /// A recording ended before the frames below that number had come.
   private(set) var flushedEnd: UInt64 = 0
+  /// The sink cannot write the frames of this epoch.
+  private(set) var suspension: RunError?
 
   init(
     _ state: SinkState, _ recorder: any Recorder, _ stamped: StampedOutput, list: RecordingList,
     finisher: Finisher, shared: RunShared
-  ) {
+  ) throws(RunError) {
+    self.state = state
     self.recorder = recorder
     self.stamped = stamped
-    sink = state.index
     self.list = list
     self.finisher = finisher
     self.shared = shared
     limits = recorder.limits
+    history = try recorder.preRoll.map { limits throws(RunError) in try PacketHistory(limits) }
   }
 
   var isRecording: Bool { !jobs.isEmpty }
 
+  /// What becomes of a frame is of interest to no recording, also not to a later one.
+  var keepsNothing: Bool { jobs.isEmpty && history == nil }
+
   /// No frame is wanted, and no stamp says otherwise.
-  var isIdle: Bool { jobs.isEmpty && !isAdmitting && pending == nil }
+  var isIdle: Bool { keepsNothing && !isAdmitting && pending == nil }
 
   /// The next stamp that was not applied yet.
   var pending: Stamp? {
     guard nextStamp < stamped.stamps.end else { return nil }
-    return stamped.stamps.entry(nextStamp).flatMap { Stamp($0) }
+    guard let stamp = stamped.stamps.entry(nextStamp).flatMap({ Stamp($0) }) else {
+      preconditionFailure("a stamp was overwritten before its sink read it")
+    }
+    return stamp
   }
 
   /// Applies `pending`.
@@ -69,39 +87,48 @@ final class SinkRecorder: @unchecked Sendable {
     waitingSince = nil
     isAdmitting = stamp.step.isAdmitting
     if let id = stamp.step.recording { apply(stamp.step.kind, id, at: stamp.number) }
-    settle()
   }
 
   private func apply(_ kind: Stamp.Kind, _ id: RecordingID, at number: UInt64) {
     switch kind {
     case .begin:
-      guard let job = list.takeFile(id) else { return }
+      guard let job = list.takeFile(id, isPart: false) else { return }
       jobs.append(job)
       if jobs.count == 1 { start(job, at: number) }
     case .next:
-      guard let job = list.takeFile(id) else { return }
+      guard let job = list.takeFile(id, isPart: true) else { return }
       if jobs.first?.record.id == id {
         goOn(in: job, .split, at: number)
       } else {
         drop(job, .asked, at: number)
       }
     case .end:
-      guard let index = jobs.firstIndex(where: { $0.record.id == id }) else { return }
-      end(index, .asked, at: number)
-    case .refuse:
-      _ = list.noteEnd(id, sink: sink).map { drop($0, .refused, at: number) }
+      if let index = jobs.firstIndex(where: { $0.record.id == id }) {
+        end(index, .asked, at: number, isStamped: true)
+      } else {
+        dropAll(id, .asked, at: number)
+      }
+    case .refuse: dropAll(id, .refused, at: number)
     case .change: break
     }
   }
 
   // MARK: Frames
 
-  /// Whether a recording takes this admitted frame. Ends and splits recordings that have reached a limit.
+  /// Whether a recording takes this admitted frame. Writes what was kept before it. Ends and splits recordings
+  /// that have reached a limit.
   func takes(_ record: FrameRecord) -> Bool {
+    waitingSince = nil
+    if owesHistory { writeHistory(before: record) }
+    return isTaken(record)
+  }
+
+  func isTaken(_ record: FrameRecord) -> Bool {
     while let job = jobs.first, let reason = limitReached(job, record) {
       if reason != .split {
         end(0, reason, at: record.number)
       } else if !split(.split, at: record.number) {
+        lastRefusal = record.captured
         break
       }
     }
@@ -121,68 +148,113 @@ final class SinkRecorder: @unchecked Sendable {
     if job.written == job.frames { end(0, .asked, at: record.number + 1) }
   }
 
-  /// A frame did not reach the recording under way.
-  func noteLost(_ fate: Fate) {
-    guard let job = jobs.first else { return }
-    job.record.counts[fate] += 1
-    guard job.frames != nil, isAdmitting, fate != .missing, fate != .overrun else { return }
-    // The gate counted the frame.
-    stamped.returned.wrappingAdd(1, ordering: .releasing)
+  /// A frame did not reach the sink. Returns whether the recording under way is to be told.
+  func noteLost(_ lost: LostFrame) -> Bool {
+    waitingSince = nil
+    guard !jobs.isEmpty else {
+      history?.addLost(lost)
+      return false
+    }
+    if owesHistory { writeHistory() }
+    // After an end without withheld frames these come later.
+    guard let job = jobs.first, lost.number >= job.record.begin ?? 0 else { return false }
+    job.record.counts[lost.fate] += 1
+    if job.frames != nil, isAdmitting, lost.fate != .missing, lost.fate != .overrun {
+      // The gate has counted the frame, or admits one more than is wanted.
+      stamped.returned.wrappingAdd(1, ordering: .releasing)
+    }
+    return true
   }
 
-  /// The frame before `number` could not be written.
-  func fail(_ error: RunError, at number: UInt64) {
+  /// The recording under way could not be written. `loses`: frames before `number` that were lost by that.
+  func fail(_ error: RunError, at number: UInt64, loses count: UInt64 = 0) {
     guard let job = jobs.first else { return }
     job.hasFailed = true
-    job.record.error = error.description
+    job.record.counts[.failed] += count
+    endWithError(error, at: number)
+  }
+
+  private func endWithError(_ error: RunError, at number: UInt64) {
+    jobs[0].record.error = error.description
     shared.fail(error)
     end(0, .error, at: number)
   }
 
   // MARK: Beginning and ending
 
+  /// The sink refused the format of the epoch that begins.
+  func suspend(_ error: RunError) { suspension = error }
+
   /// An epoch begins: a recording whose file cannot hold its pictures goes on in the next one.
   func beginEpoch(at number: UInt64) {
+    dropHistory()
+    while let suspension, !jobs.isEmpty { endWithError(suspension, at: number) }
     guard !jobs.isEmpty, !recorder.fitsFile, !split(.discontinuity, at: number) else { return }
     end(0, .discontinuity, at: number)
   }
 
-  /// The run ends.
+  /// An epoch has ended, or the run.
+  func endEpoch() { suspension = nil }
+
   func endAll(at number: UInt64) {
     let reason = shared.sourceHasFailed.load(ordering: .acquiring) ? RecordingEnd.device : .end
     while !jobs.isEmpty { end(0, reason, at: number) }
+    dropHistory()
   }
 
-  /// The next stamp ends the recording, but frames before it have not come for `limit` nanoseconds: they are
-  /// withheld for look-ahead, and the source delivers nothing. Ends the recording without them.
-  func endEarly(_ stamp: Stamp, next: UInt64, limit: Int64) {
+  /// The next stamp waits for frames. If none has come for `limit` nanoseconds, and a recording is to end, it ends
+  /// without them: the chain withholds them for look-ahead, and the source delivers nothing.
+  func endEarly(limit: Int64) {
     let now = monotonicNow()
     guard let since = waitingSince else { return waitingSince = now }
-    guard now - since > limit, stamp.step.kind == .end, flushedEnd < stamp.number,
-      let index = jobs.firstIndex(where: { $0.record.id == stamp.step.recording })
-    else { return }
-    flushedEnd = stamp.number
-    jobs[index].record.counts[.flushed] += stamp.number - min(next, stamp.number)
-    end(index, .asked, at: stamp.number)
+    guard now - since > limit, let end = firstEnd else { return }
+    while let stamp = pending, nextStamp <= end {
+      flushedEnd = stamp.number
+      apply(stamp)
+    }
+  }
+
+  /// The first stamp that is not applied and ends a recording.
+  private var firstEnd: UInt64? {
+    (nextStamp..<stamped.stamps.end).first { index in
+      stamped.stamps.entry(index).flatMap { Stamp($0) }?.step.kind == .end
+    }
   }
 
   private func start(_ job: Job, at number: UInt64, isFirst: Bool = true) {
-    if isFirst { (part, firstCaptured, earlierBytes, lastDiskCheck) = (1, nil, 0, nil) }
+    if isFirst {
+      (part, firstCaptured, earlierBytes, lastDiskCheck, lastRefusal) = (1, nil, 0, nil, nil)
+    }
     job.record.begin = number
+    owesHistory = isFirst && history != nil
     stamped.writtenFrames.store(0, ordering: .relaxed)
     stamped.writtenBytes.store(0, ordering: .relaxed)
     list.noteBegin(job)
-    do throws(RunError) { try recorder.begin(job.file) } catch { fail(error, at: number) }
+    if let suspension { return endWithError(suspension, at: number) }
+    do throws(RunError) {
+      try recorder.begin(job.file)
+      hasBegun = true
+    } catch {
+      fail(error, at: number)
+    }
   }
 
-  /// Ends a recording: the next one in the queue takes the frames.
-  private func end(_ index: Int, _ reason: RecordingEnd, at number: UInt64) {
+  /// Ends a recording: the next one in the queue takes the frames. `isStamped`: the gate knows.
+  private func end(
+    _ index: Int, _ reason: RecordingEnd, at number: UInt64, isStamped: Bool = false
+  ) {
+    // It ends before a frame came, but what was kept belongs to it.
+    if index == 0, owesHistory { writeHistory() }
+    guard index < jobs.count else { return }
     let job = jobs.remove(at: index)
     let id = job.record.id
-    if index == 0 { recorder.end() }
-    // Before the list says that the next recording may be asked for, which comes after it in the port.
-    settle(ended: job.frames == nil ? id : nil)
-    let unused = list.noteEnd(id, sink: sink)
+    if index == 0 { endFile() }
+    if !isStamped {
+      // Before the list says that the next recording may be asked for, which comes after it in the port.
+      let step = RequestPort.Step.ended(id, sink: state.index)
+      _ = shared.port.add(RequestPort.Entry(steps: [step], moment: .now), isOwn: true)
+    }
+    let unused = list.noteEnd(id, sink: state.index, reason)
     give(job, reason, at: number)
     for job in unused { drop(job, reason, at: number) }
     if index == 0, let next = jobs.first { start(next, at: number) }
@@ -193,25 +265,38 @@ final class SinkRecorder: @unchecked Sendable {
     guard let job = jobs.first else { return false }
     do throws(RunError) {
       guard let next = try list.makeFile(after: job, part: part + 1) else {
-        shared.note(
-          "\(recorder.name): the disk was too slow to begin a new file, so \(job.file.path) is longer")
+        shared.note("\(recorder.name): the disk was too slow to begin a new file; \(job.file.path) is longer")
         return false
       }
       goOn(in: next, reason, at: number)
     } catch {
-      fail(error, at: number)
+      // The file so far is whole.
+      endWithError(error, at: number)
     }
     return true
   }
 
   private func goOn(in next: Job, _ reason: RecordingEnd, at number: UInt64) {
     let job = jobs[0]
-    recorder.end()
+    if owesHistory { writeHistory() }
+    // What was kept may have ended the recording.
+    guard jobs.first === job else { return drop(next, .asked, at: number) }
+    endFile()
     earlierBytes += job.file.byteCount
     give(job, reason, at: number)
     jobs[0] = next
     part += 1
     start(next, at: number, isFirst: false)
+  }
+
+  private func endFile() {
+    if hasBegun { recorder.end() }
+    hasBegun = false
+  }
+
+  /// Answers a recording that has not begun.
+  private func dropAll(_ id: RecordingID, _ reason: RecordingEnd, at number: UInt64) {
+    for job in list.noteEnd(id, sink: state.index, reason) { drop(job, reason, at: number) }
   }
 
   /// A file that is not needed.
@@ -221,17 +306,13 @@ final class SinkRecorder: @unchecked Sendable {
   }
 
   private func give(_ job: Job, _ reason: RecordingEnd, at number: UInt64) {
+    // Frames that the chain withholds.
+    let seen = max(state.nextNumber, job.record.begin ?? number)
+    if number > seen { job.record.counts[.flushed] += number - seen }
     job.record.end = number
     job.record.reason = reason
     job.durable = min(job.file.durableCount, job.written)
     finisher.add(job)
-  }
-
-  /// Tells the gate that frames are admitted which no recording takes.
-  private func settle(ended: RecordingID? = nil) {
-    guard ended != nil || isAdmitting && jobs.isEmpty else { return }
-    let step = RequestPort.Step.settle(sink: sink, ended: ended, read: nextStamp)
-    _ = shared.port.add(RequestPort.Entry(steps: [step], moment: .now), isOwn: true)
   }
 
   // MARK: Limits
@@ -242,12 +323,15 @@ final class SinkRecorder: @unchecked Sendable {
     if let limit = limits.duration, record.isPast(limit, since: first) { return .duration }
     if let limit = limits.bytes, earlierBytes + bytes >= limit { return .size }
     if isDiskFull(job, record) { return .disk }
-    guard job.written > 0, job.frames == nil, let start = job.record.firstFrame?.captured else {
-      return nil
-    }
+    guard job.written > 0, let start = job.record.firstFrame?.captured else { return nil }
+    if let lastRefusal, !record.isPast(Self.patience, since: lastRefusal) { return nil }
     let isLong = limits.fileDuration.map { record.isPast($0, since: start) } ?? false
     return isLong || limits.fileBytes.map { bytes >= $0 } ?? false ? .split : nil
   }
+
+  /// Recorded time between two attempts to begin the next file where there is no place for it. Larger: fewer
+  /// attempts, longer files.
+  private static let patience = Duration.milliseconds(100)
 
   private func isDiskFull(_ job: Job, _ record: FrameRecord) -> Bool {
     guard let limit = limits.freeBytes else { return false }

@@ -74,8 +74,8 @@ final class StampedOutput: Sendable {
   let writtenFrames = Atomic<UInt64>(0)
   let writtenBytes = Atomic<UInt64>(0)
 
-  /// Whether there is room for the stamps of one more request and for changes of admission beside them.
+  /// Whether there is room for the stamps of one more entry of the port, and for a change of admission at each.
   var hasRoom: Bool {
-    stamps.end + 8 <= read.load(ordering: .acquiring) + UInt64(Self.depth)
+    stamps.end + UInt64(2 * RequestPort.mostTogether + 2) <= read.load(ordering: .acquiring) + UInt64(Self.depth)
   }
 }

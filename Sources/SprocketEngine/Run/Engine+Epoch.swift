@@ -38,6 +38,7 @@ extension Engine {
     var workerBytes = zip(sinks, packers).reduce(0) {
       $0 + ($1.1 ? $1.0.setup?.packerBytes ?? 0 : 0)
     }
+    let preRollBytes = asked.reduce(0) { $0 + ($1.recorder?.preRoll?.bytes ?? 0) }
     let plan = ChainPlan(
       format: source.format, stages: stages, sinks: needs, workers: options.workers,
       verifies: options.verifies
@@ -62,7 +63,7 @@ extension Engine {
     try MemoryPlan(
       format: source.format, slots: ringPlan.slotCount, slotBytes: layout.usedBytes,
       slotReserve: layout.size + layout.table.size,
-      workerBytes: workerBytes * options.workers + traceBytes
+      workerBytes: workerBytes * options.workers + traceBytes + preRollBytes
     ).check(request.memoryLimit)
     let ring = Ring(ringPlan) { event in unsafe futexWake(event.address) }
     for (state, offset) in zip(sinks, SlotLayout.packedOffsets(capacities)) {
@@ -103,8 +104,14 @@ extension Engine {
         guard request.index > 0 else {
           throw error
         }
-        // In mid-run (a pipe whose format changes): that sink is at its end, the others go on.
-        state.fail(error, shared)
+        state.setup = nil
+        if let recordings = state.recordings {
+          // Its recordings end; it may fit the next epoch.
+          recordings.suspend(error)
+        } else {
+          // In mid-run (a pipe whose format changes): that sink is at its end, the others go on.
+          state.fail(error, shared)
+        }
         continue
       }
       state.setup = setup

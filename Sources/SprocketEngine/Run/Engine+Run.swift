@@ -129,6 +129,7 @@ extension Engine {
         RunError(.failed, "the file \(job.record.path) could not be completed in time; look at its disk"))
       recordings.leave(job)
     }
+    for state in sinks where state.isStuck { recordings.leaveCurrent(sink: state.index) }
     for state in sinks where state.isOnDemand && !state.isStuck {
       let lost = min(recordings.lost(sink: state.index), state.counts[.delivered])
       state.counts[.delivered] -= lost

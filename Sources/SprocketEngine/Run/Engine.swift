@@ -91,7 +91,7 @@ public final class Engine: @unchecked Sendable {
     finisher = states.contains(where: \.isOnDemand) ? try Finisher(recordings, shared) : nil
     for state in states {
       guard let recorder = state.recorder, let stamped = state.stamped, let finisher else { continue }
-      state.recordings = SinkRecorder(
+      state.recordings = try SinkRecorder(
         state, recorder, stamped, list: recordings, finisher: finisher, shared: shared)
     }
     timers = StageTimers(stages: stages)

@@ -65,7 +65,8 @@ final class SinkState: @unchecked Sendable {
     // `.max` means that the sink does not buffer. If it cannot be finished or sealed, no frame is
     // certain to be stored.
     let count = sink.durableCount
-    let durable = isFinishing && count == .max ? 0 : min(count, counts[.delivered])
+    // The files of an on-demand sink have been asked one by one.
+    let durable = isFinishing && count == .max && !isOnDemand ? 0 : min(count, counts[.delivered])
     counts[loss] += counts[.delivered] - durable
     counts[.delivered] = durable
     shared.counters.delivered[index].set(durable)

@@ -59,7 +59,10 @@ final class SinkWorker: @unchecked Sendable {
         case .wait:
           if epoch.isAbandoned.load(ordering: .acquiring) { break loop }
           if state.isOnDemand, isParked(&reader) {
-            waiter.parkIdle(reader.prepareToWait())
+            let ticket = reader.prepareToWait()
+            // Looked at with the ticket in hand: what sets it wakes all afterwards.
+            if epoch.isAbandoned.load(ordering: .acquiring) { break loop }
+            waiter.parkIdle(ticket)
           } else if !waiter.spinsOn() {
             waiter.park(reader.prepareToWait())
           }
@@ -68,6 +71,7 @@ final class SinkWorker: @unchecked Sendable {
         }
       }
       account(upTo: epoch.endNumber.load(ordering: .acquiring))
+      state.recordings?.endEpoch()
       if epoch.isLast.load(ordering: .acquiring) { finish() }
     }
   }
@@ -75,7 +79,7 @@ final class SinkWorker: @unchecked Sendable {
   /// Does what `run` does at the end of the last epoch, if that epoch could not be made.
   func conclude(upTo number: UInt64) {
     code.during {
-      account(upTo: number)
+      account(upTo: number, epoch: .max)
       finish()
     }
   }
@@ -100,7 +104,7 @@ final class SinkWorker: @unchecked Sendable {
     } else if packed == Self.unselected {
       unsafe lose(slot, record, .unselected)
     } else if let recordings = state.recordings, !recordings.takes(record) {
-      unsafe lose(slot, record, .unselected)
+      if unsafe !holds(slot, packed: packed) { unsafe lose(slot, record, .unselected) }
     } else {
       unsafe deliver(slot, record, packed: packed)
     }
@@ -129,11 +133,25 @@ final class SinkWorker: @unchecked Sendable {
     } catch {
       if !state.isOnDemand { fail(error) }
       let fate = state.lossAfterFailure ?? .failed
+      defer {
+        if let recordings = state.recordings {
+          state.counts[.failed] += 1
+          recordings.fail(error, at: record.number + 1, loses: 1)
+        } else {
+          lose(record.number, fate)
+        }
+      }
       trace?.thread.add(
         trace?.step ?? 0, frame: record.number, from: began, to: monotonicNow(), fate: fate)
-      lose(record.number, fate)
-      state.recordings?.fail(error, at: record.number + 1)
     }
+  }
+
+  /// Whether the frame is kept for a recording that begins later. It gets its fate then.
+  private func holds(_ slot: UnsafeMutablePointer<FrameStorage>, packed: Int) -> Bool {
+    let frame = unsafe PackedFrame(
+      view: view(of: slot, now: monotonicNow()), bytes: slot.pointee.packed + state.packedOffset,
+      count: packed)
+    return state.recordings?.holds(frame) ?? false
   }
 
   private func view(of slot: UnsafeMutablePointer<FrameStorage>, now: Int64) -> FrameView {
@@ -155,8 +173,10 @@ final class SinkWorker: @unchecked Sendable {
 
   /// Gives a fate to all numbers before `number` that did not reach this sink, and applies the stamps up to
   /// `number`.
-  private func account(upTo number: UInt64) {
-    while let stamp = state.recordings?.pending, stamp.number <= number, stamp.epoch <= epoch.index {
+  private func account(upTo number: UInt64, epoch last: UInt32? = nil) {
+    while let stamp = state.recordings?.pending, stamp.number <= number,
+      stamp.epoch <= last ?? epoch.index
+    {
       apply(stamp)
     }
     accountAll(upTo: number)
@@ -177,9 +197,10 @@ final class SinkWorker: @unchecked Sendable {
     // Read before the stamps, so that a later stamp prevents the parking.
     let asked = reader.askCount
     while let stamp = recordings.pending {
-      guard stamp.epoch < epoch.index || stamp.epoch == epoch.index && stamp.position <= reader.nextPosition
-      else {
-        recordings.endEarly(stamp, next: state.nextNumber, limit: drainLimit)
+      // Source and chain have decided what became of all below the position, and this sink has taken it.
+      let isReached = stamp.position <= min(reader.nextPosition, reader.upstreamLimit)
+      guard stamp.epoch < epoch.index || stamp.epoch == epoch.index && isReached else {
+        if stamp.epoch == epoch.index { recordings.endEarly(limit: drainLimit) }
         return false
       }
       apply(stamp)
@@ -194,7 +215,7 @@ final class SinkWorker: @unchecked Sendable {
         state.nextNumber = next + 1
         let entry = TapeEntry(value: value)
         lose(
-          next, entry?.fate(atSource: state.tapsSource) ?? absentFate,
+          next, entry?.fate(atSource: state.tapsSource) ?? absentFate(next),
           sourceFate: state.tapsSource ? entry?.sourceFate : nil)
       } else {
         accountFallen(upTo: number)
@@ -203,11 +224,11 @@ final class SinkWorker: @unchecked Sendable {
   }
 
   /// The fate of a frame that this sink did not see in time.
-  private var absentFate: Fate {
+  private func absentFate(_ number: UInt64) -> Fate {
     if let fate = state.lossAfterFailure { return fate }
     if let recordings = state.recordings {
+      if number < recordings.flushedEnd { return .flushed }
       if !recordings.isAdmitting { return .unselected }
-      if state.nextNumber < recordings.flushedEnd { return .flushed }
     }
     if epoch.isFlushing { return .flushed }
     return state.setup?.takesLatest == true ? .skipped : .behind
@@ -232,11 +253,11 @@ final class SinkWorker: @unchecked Sendable {
       unknown -= mine
       loseNext(mine, fate)
     }
-    loseNext(unknown, absentFate)
+    loseNext(unknown, absentFate(state.nextNumber))
   }
 
   private func loseNext(_ count: UInt64, _ fate: Fate) {
-    if state.isOnDemand, state.recordings?.isRecording != true {
+    if state.isOnDemand, state.recordings?.keepsNothing ?? false {
       // An idle sink may have passed over many.
       state.counts[fate] += count
       state.nextNumber += count
@@ -254,11 +275,11 @@ final class SinkWorker: @unchecked Sendable {
   /// Accounts for a frame that never was in a slot that this sink could read.
   private func lose(_ number: UInt64, _ fate: Fate, sourceFate: Fate? = nil) {
     state.counts[fate] += 1
-    guard isTold(fate) else { return }
-    receiveEvents(upTo: number)
     var lost = LostFrame(
       number: number, sequence: epoch.sequence(of: number), epoch: epoch.index, fate: fate,
       sourceFate: sourceFate)
+    guard isTold(lost) else { return }
+    receiveEvents(upTo: number)
     // Not if it is empty: the assignment would share the memory of `received`, and the next frame
     // would copy it.
     if !state.events.received.isEmpty { lost.events = state.events.received }
@@ -274,10 +295,10 @@ final class SinkWorker: @unchecked Sendable {
     _ slot: UnsafeMutablePointer<FrameStorage>, _ record: FrameRecord, _ fate: Fate
   ) {
     state.counts[fate] += 1
-    guard isTold(fate) else { return }
-    receiveEvents(upTo: record.number)
     var lost = LostFrame(
       number: record.number, sequence: record.sequence, epoch: epoch.index, fate: fate)
+    guard isTold(lost) else { return }
+    receiveEvents(upTo: record.number)
     if !state.events.received.isEmpty { lost.events = state.events.received }
     do throws(RunError) {
       try unsafe state.sink.account(lost, frame: view(of: slot, now: monotonicNow()))
@@ -287,10 +308,9 @@ final class SinkWorker: @unchecked Sendable {
   }
 
   /// Whether the sink is told of a frame that it does not get; counts the frame for the recording under way.
-  private func isTold(_ fate: Fate) -> Bool {
+  private func isTold(_ lost: LostFrame) -> Bool {
     guard let recordings = state.recordings else { return !state.hasFailed }
-    recordings.noteLost(fate)
-    return recordings.isRecording
+    return recordings.noteLost(lost)
   }
 
   private func fail(_ error: RunError) {

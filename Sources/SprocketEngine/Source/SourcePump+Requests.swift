@@ -1,5 +1,6 @@
 internal import SprocketCore
 internal import SprocketRing
+internal import Synchronization
 
 /// Requests that the source's thread has taken from the port and not stamped yet.
 struct PendingRequests {
@@ -24,18 +25,32 @@ extension SourcePump {
   /// nothing in a run without such sinks.
   func stampRequests(at number: UInt64, from first: UInt64? = nil, _ frame: ArrivedFrame? = nil) {
     guard !gates.isEmpty else { return }
+    let new = shared.port.take(since: &requests.seen)
+    if !new.isEmpty { requests.entries += new }
+    if !requests.entries.isEmpty { applyDue(number, from: first ?? number, frame) }
     for index in gates.indices {
       if let step = gates[index].takeReturns() { stamp(step, gate: index, at: number) }
     }
-    let new = shared.port.take(since: &requests.seen)
-    if !new.isEmpty { requests.entries += new }
-    guard !requests.entries.isEmpty else { return }
+  }
+
+  /// Applies the entries that hold from `number` on, and keeps the others in order.
+  private func applyDue(_ number: UInt64, from first: UInt64, _ frame: ArrivedFrame?) {
+    guard requests.entries.contains(where: { due($0, number: number, from: first, frame) != nil }) else {
+      return shared.port.waiting.store(requests.entries.count, ordering: .relaxed)
+    }
     var kept: [RequestPort.Entry] = []
+    var hasRoom = true
     for entry in requests.entries {
-      let due = due(entry, number: number, from: first ?? number, frame)
-      if let due, gates.allSatisfy(\.output.hasRoom) { apply(entry, at: due) } else { kept.append(entry) }
+      // Once one has to wait for room, those after it wait, too: the order is kept.
+      hasRoom = hasRoom && gates.allSatisfy(\.output.hasRoom)
+      if let due = due(entry, number: number, from: first, frame), hasRoom {
+        apply(entry, at: due)
+      } else {
+        kept.append(entry)
+      }
     }
     requests.entries = kept
+    shared.port.waiting.store(kept.count, ordering: .relaxed)
   }
 
   /// The number from which an entry holds; `nil` if it has to wait.

@@ -79,7 +79,9 @@ final class SourcePump: @unchecked Sendable {
   ) {
     self.source = source
     gates = sinks.compactMap { state in
-      state.stamped.map { OutputGate(sink: state.index, $0) }
+      state.stamped.map {
+        OutputGate(sink: state.index, $0, isAlwaysOpen: state.recorder?.preRoll != nil)
+      }
     }
     self.options = options
     self.shared = shared
@@ -176,6 +178,7 @@ final class SourcePump: @unchecked Sendable {
           return nil
         }
         tracer.add(.frame, frame: number, now: lastArrival)
+        if !frame.isOverrun { _ = firstFrame(frame) }
         epoch.firstSequence.store(firstSequence, ordering: .relaxed)
         stampRequests(at: number, from: first, frame)
         taking = number

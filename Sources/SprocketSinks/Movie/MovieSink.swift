@@ -28,6 +28,7 @@ public final class MovieSink: Recorder {
   private let overwrite: Bool
   public let isOnDemand: Bool
   public let limits: RecordingLimits
+  public let preRoll: PreRoll?
   private var format: FrameFormat?
   /// What frames are encoded with; `nil` where they are the camera's own bytes.
   private var needs: JPEGPacker.Requirements?
@@ -42,10 +43,10 @@ public final class MovieSink: Recorder {
   public private(set) var notes: [String] = []
 
   /// The file is made when the run is set up; on demand, when a recording is asked for. `quality` is 1 to 100,
-  /// for frames that are encoded. `limits` are for recordings on demand.
+  /// for frames that are encoded. `limits` and `preRoll` are for recordings on demand.
   public init(
     path: String, quality: Int = 90, overwrite: Bool = false, isOnDemand: Bool = false,
-    limits: RecordingLimits = RecordingLimits()
+    limits: RecordingLimits = RecordingLimits(), preRoll: PreRoll? = nil
   ) {
     contract(1...100 ~= quality, "asks for a JPEG quality of \(quality); it is 1 to 100")
     self.path = path
@@ -53,6 +54,7 @@ public final class MovieSink: Recorder {
     self.overwrite = overwrite
     self.isOnDemand = isOnDemand
     self.limits = limits
+    self.preRoll = preRoll
   }
 
   public func configure(_ setup: inout SinkSetup) throws(RunError) {
@@ -103,11 +105,9 @@ public final class MovieSink: Recorder {
 
   public func write(_ frame: borrowing PackedFrame) throws(RunError) {
     if needs == nil {
-      try recording?.write(
-        complete: frame.view.encoded, hasFieldImages: format?.hasFieldImages ?? false,
-        frame.record)
+      try write(held: frame.view.encoded, frame.record)
     } else {
-      try recording?.write(frame.packed, frame.record)
+      try write(held: frame.packed, frame.record)
     }
   }
 
@@ -231,6 +231,20 @@ extension MovieSink {
     recording = file
   }
 
+  public func withHeldBytes(of frame: borrowing PackedFrame, _ body: (Span<UInt8>) -> Void) {
+    if needs == nil { body(frame.view.encoded) } else { body(frame.packed) }
+  }
+
+  /// The camera's own bytes, or those that a packer made.
+  public func write(held bytes: Span<UInt8>, _ record: FrameRecord) throws(RunError) {
+    if needs == nil {
+      try recording?.write(
+        complete: bytes, hasFieldImages: format?.hasFieldImages ?? false, record)
+    } else {
+      try recording?.write(bytes, record)
+    }
+  }
+
   public func end() {
     movedFrames += recording?.movedFrames ?? 0
     recording = nil
@@ -321,6 +335,6 @@ extension MovieSink {
   ) { (path, settings, request) throws(RunError) in
     MovieSink(
       path: path, quality: settings.quality, overwrite: request.overwrite,
-      isOnDemand: request.isOnDemand, limits: request.limits)
+      isOnDemand: request.isOnDemand, limits: request.limits, preRoll: request.preRoll)
   }
 }

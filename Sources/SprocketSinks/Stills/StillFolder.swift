@@ -167,7 +167,7 @@ final class StillFolder {
   /// Begins some stills of their own: what was lost before does not count against them. Returns the number of
   /// stills that have their names.
   func beginBatch() -> UInt64 {
-    isLost = false
+    (isLost, hasFailed) = (false, false)
     return namedStills
   }
 

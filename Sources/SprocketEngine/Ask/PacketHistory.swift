@@ -1,0 +1,140 @@
+internal import Glibc
+internal import SprocketCore
+
+/// The packed bytes of the latest frames, for recordings that begin before they were asked for.
+///
+/// Keeps of the contract of requests:
+/// - A14: bounded in time and in bytes, in one mapping. A frame that does not fit makes room by dropping the
+///   oldest ones. Memory is used again from its start as soon as it is free there, so that little more is
+///   resident than the bytes that are kept.
+///
+/// Frames that were lost are kept too, without bytes, so that a recording's record has their fates.
+///
+/// Allocates only until it holds as many frames as ever.
+@safe
+final class PacketHistory {
+  struct Entry {
+    var record: FrameRecord
+    /// `nil` for a frame that is kept; else its fate.
+    var fate: Fate?
+    fileprivate var offset = 0
+    var count = 0
+  }
+
+  private let duration: Int64
+  private let capacity: Int
+  private let memory: UnsafeMutableRawPointer
+  /// Entries in order from `first`, which moves on as they are dropped.
+  private var entries: [Entry] = []
+  private var first = 0
+  /// Where the used part of the memory ends.
+  private var high = 0
+  private(set) var keptBytes = 0
+  /// The bytes and not the time were the limit.
+  private(set) var wasShortened = false
+
+  /// The corresponding C function is `mmap`: pages are resident once they are written.
+  init(_ limits: PreRoll) throws(RunError) {
+    duration = limits.duration.nanosecondCount
+    capacity = limits.bytes
+    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
+    let mapped = unsafe mmap(nil, capacity, PROT_READ | PROT_WRITE, flags, -1, 0)
+    guard let mapped = unsafe mapped, unsafe mapped != MAP_FAILED else {
+      throw RunError(
+        .failed,
+        "cannot reserve \(capacity >> 20) MB of address space for the pre-roll; give it less memory")
+    }
+    unsafe memory = unsafe mapped
+  }
+
+  deinit { unsafe munmap(memory, capacity) }
+
+  /// The oldest frame.
+  var oldest: Entry? { first < entries.count ? entries[first] : nil }
+  private var newest: Entry? { first < entries.count ? entries[entries.count - 1] : nil }
+
+  /// The time from which a recording that was asked for at a frame begins: its pre-roll before the oldest kept
+  /// frame from `number` on; before `captured` if there is none.
+  func start(from number: UInt64, captured: Timestamp?) -> Timestamp? {
+    let entry = entries[first...].first { $0.fate == nil && $0.record.number >= number }
+    guard var time = entry?.record.captured ?? captured ?? newest?.record.captured else { return nil }
+    time.nanoseconds = time.nanoseconds.subtractingReportingOverflow(duration).partialValue
+    return time
+  }
+
+  /// Keeps a frame's bytes. Returns how many kept frames were dropped for it, itself included if it is larger than
+  /// the memory.
+  func add(_ record: FrameRecord, _ bytes: Span<UInt8>) -> UInt64 {
+    var dropped: UInt64 = 0
+    while let oldest, (record.captured.nanoseconds(since: oldest.record.captured) ?? .max) > duration {
+      dropped += removeOldest() ? 1 : 0
+    }
+    var place = place(bytes.count)
+    while place == nil, oldest != nil {
+      wasShortened = true
+      dropped += removeOldest() ? 1 : 0
+      place = self.place(bytes.count)
+    }
+    guard let place else { return dropped + 1 }
+    unsafe bytes.withUnsafeBytes { source in
+      guard let start = source.baseAddress else { return }
+      unsafe (memory + place).copyMemory(from: start, byteCount: source.count)
+    }
+    high = max(high, place + bytes.count)
+    keptBytes += bytes.count
+    append(Entry(record: record, offset: place, count: bytes.count))
+    return dropped
+  }
+
+  /// Notes a frame that was lost.
+  func addLost(_ lost: LostFrame) {
+    guard let newest else { return }
+    var record = FrameRecord()
+    record.number = lost.number
+    record.sequence = lost.sequence
+    record.epoch = lost.epoch
+    record.captured = newest.record.captured
+    append(Entry(record: record, fate: lost.fate, offset: newest.offset + newest.count))
+  }
+
+  func withBytes<Failure: Error>(
+    of entry: Entry, _ body: (Span<UInt8>) throws(Failure) -> Void
+  ) throws(Failure) {
+    let bytes = unsafe UnsafeRawBufferPointer(start: memory + entry.offset, count: entry.count)
+    let buffer = unsafe bytes.assumingMemoryBound(to: UInt8.self)
+    try unsafe body(Span(_unsafeElements: buffer))
+  }
+
+  /// True if a kept frame was removed, false for one that was lost.
+  @discardableResult
+  func removeOldest() -> Bool {
+    guard let entry = oldest else { return false }
+    keptBytes -= entry.count
+    first += 1
+    if first == entries.count {
+      entries.removeAll(keepingCapacity: true)
+      first = 0
+    }
+    return entry.fate == nil
+  }
+
+  private func append(_ entry: Entry) {
+    // Entries that were dropped make room only if they are half of all, so that moving costs little per frame.
+    if entries.count == entries.capacity, first > entries.count / 2 {
+      entries.removeFirst(first)
+      first = 0
+    }
+    entries.append(entry)
+  }
+
+  /// Where so many bytes fit; `nil` if the oldest frame is in the way.
+  private func place(_ count: Int) -> Int? {
+    guard let oldest, let newest else { return count <= capacity ? 0 : nil }
+    let (start, end) = (oldest.offset, newest.offset + newest.count)
+    // The newest bytes lie before the oldest: between them is what is free.
+    guard newest.offset >= start else { return end + count < start ? end : nil }
+    if end + count <= high { return end }
+    if count < start { return 0 }
+    return end + count <= capacity ? end : nil
+  }
+}
