@@ -39,8 +39,8 @@ struct RecordingOptions: ParsableArguments {
 
   @Flag(
     help: """
-      --movie and --stills wait until they are asked for: by a key, a signal, or the control socket. `{n}` in \
-      --movie stands for the file's number.
+      --movie and --stills wait until they are asked for: by a key, a signal, or the control socket. \
+      `{n}` in --movie stands for the file's number.
       """)
   var onDemand = false
 
@@ -61,13 +61,15 @@ struct RecordingOptions: ParsableArguments {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "A movie ends when its disk has less free than that: 2G.", valueName: "size"), transform: byteCount)
+      "A movie ends when its disk has less free than that: 2G.", valueName: "size"),
+    transform: byteCount)
   var keepFree: Int?
 
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "With --on-demand: a recording begins so long before it was asked for.", valueName: "duration"),
+      "With --on-demand: a recording begins so long before it was asked for.", valueName: "duration"
+    ),
     transform: Duration.parsePositive)
   var preRoll: Duration?
 
@@ -77,6 +79,22 @@ struct RecordingOptions: ParsableArguments {
       "Most memory of --pre-roll; default 256M. A pre-roll that needs more is shorter.",
       valueName: "size"), transform: byteCount)
   var preRollMemory: Int?
+
+  @Option(
+    help: ArgumentHelp(
+      "--movie records while this holds, and begins before: 'motion.score > 0.2'. Compares fields of the "
+        + "stages' reports with < <= > >= == !=; and, or, not.", valueName: "condition"))
+  var recordWhen: String?
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "With --record-when: goes on for so long after; default 3s.", valueName: "duration"),
+    transform: Duration.parse)
+  var keep: Duration?
+
+  /// Time before the frame that triggers, where none is given: more than any chain withholds frames.
+  private static let usualPreRoll = Duration.seconds(2)
 
   /// A length of a movie.
   enum Extent: Equatable {
@@ -92,6 +110,9 @@ struct RecordingOptions: ParsableArguments {
       return .time(duration)
     }
   }
+
+  /// Movies are asked for.
+  var isAsked: Bool { onDemand || recordWhen != nil }
 
   /// As the sinks take them.
   var limits: RecordingLimits {
@@ -112,18 +133,19 @@ struct RecordingOptions: ParsableArguments {
 
   /// As the sinks take it.
   var preRollLimits: PreRoll? {
-    preRoll.map { PreRoll($0, bytes: preRollMemory ?? PreRoll.usualBytes) }
+    let duration = preRoll ?? (recordWhen == nil ? nil : Self.usualPreRoll)
+    return duration.map { PreRoll($0, bytes: preRollMemory ?? PreRoll.usualBytes) }
   }
 
   /// The movie is a recording that begins with the first frame: it has limits, or a pattern for its name.
   var recordsAtOnce: Bool {
-    guard let movie, !onDemand else { return false }
+    guard let movie, !isAsked else { return false }
     return limits != RecordingLimits() || movie.contains(MovieSink.place)
   }
 
   /// Where movies lie, for the level of the disk.
   var movieFolder: String? {
-    guard onDemand || recordsAtOnce, let path = movie ?? stills else { return nil }
+    guard isAsked || recordsAtOnce, let path = movie ?? stills else { return nil }
     guard movie != nil else { return path }
     return path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
   }
@@ -138,10 +160,17 @@ struct RecordingOptions: ParsableArguments {
     if onDemand, movie == nil, stills == nil {
       throw ValidationError("--on-demand is for --movie and --stills; add one of them")
     }
-    if preRoll != nil, movie == nil || !onDemand {
-      throw ValidationError("--pre-roll is for movies that are asked for; add --movie PATH and --on-demand")
+    if recordWhen != nil, movie == nil {
+      throw ValidationError("--record-when is for --movie; add --movie PATH")
     }
-    if preRollMemory != nil, preRoll == nil {
+    if keep != nil, recordWhen == nil {
+      throw ValidationError("--keep is for --record-when; add --record-when CONDITION")
+    }
+    if preRoll != nil, movie == nil || !isAsked {
+      throw ValidationError(
+        "--pre-roll is for movies that are asked for; add --movie PATH and --on-demand")
+    }
+    if preRollMemory != nil, preRollLimits == nil {
       throw ValidationError("--pre-roll-memory is for --pre-roll; add --pre-roll DURATION")
     }
     if limits != RecordingLimits(), movie == nil {

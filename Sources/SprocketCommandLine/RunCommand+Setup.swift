@@ -99,6 +99,7 @@ extension RunCommand {
     let chain = try controllers.appended(to: stage.map { try registry.choice($0) }, registry)
     var sinks: [any Sink] = []
     for choice in choices { sinks.append(try make(choice)) }
+    let trigger = try addTrigger(to: &sinks)
 
     let summaryFile = try SummaryFile(path: summary, overwrite: overwrite)
     let traceFile = try TraceFile(path: trace, overwrite: overwrite)
@@ -112,11 +113,23 @@ extension RunCommand {
     let digest = sinks.lazy.compactMap { $0 as? ChecksumSink }.first
     let desk = RequestDesk(engine)
     if recording.recordsAtOnce { _ = try desk.record() }
+    trigger?.connect(desk)
     let socket = try asking.controlSocket.map { path throws(RunError) in
       try ControlSocket(path: path, desk)
     }
     return PreparedRun(
       desk, digest: digest, controlSocket: socket, summaryFile: summaryFile, traceFile: traceFile)
+  }
+
+  private func addTrigger(to sinks: inout [any Sink]) throws(RunError) -> TriggeredRecording? {
+    guard let condition = recording.recordWhen else { return nil }
+    let voice = Voice(isQuiet: quiet, isVerbose: verbose)
+    let trigger = TriggeredRecording(keep: recording.keep ?? .seconds(3)) {
+      voice.tell(refusal: $0)
+    }
+    sinks.append(
+      try TriggerSink(condition) { holds, record in trigger.note(holds: holds, record) })
+    return trigger
   }
 
   /// The sinks that are asked for, in the order of the help; the null sink where there is none.
@@ -147,8 +160,9 @@ extension RunCommand {
     request.overwrite = overwrite
     request.limits = recording.limits
     request.preRoll = recording.preRollLimits
+    let isMovie = choice.kind.name == MovieSink.kind.name
     request.isOnDemand =
-      recording.onDemand || recording.recordsAtOnce && choice.kind.name == MovieSink.kind.name
+      recording.onDemand || isMovie && (recording.isAsked || recording.recordsAtOnce)
     return try choice.kind.make(
       argument: choice.argument, values: choice.values, request: request)
   }

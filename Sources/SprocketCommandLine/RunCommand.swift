@@ -187,7 +187,8 @@ struct RunCommand: ParsableCommand {
         "summary", summary,
         {
           try run.summaryFile.take()?.write(
-            result, recordings: engine.recordingRecords, digest: digest, histograms: histograms) ?? ()
+            result, recordings: engine.recordingRecords, digest: digest, histograms: histograms)
+            ?? ()
         }
       ),
       (

@@ -1,7 +1,8 @@
 internal import Glibc
 internal import Sprocket
 
-/// Runs an engine to its end: shows progress, turns signals into a stop, and keys and user signals into requests.
+/// Runs an engine to its end: shows progress, turns signals into a stop, and keys and user signals into
+/// requests.
 struct Runner {
   let desk: RequestDesk
   let voice: Voice
@@ -55,7 +56,8 @@ struct Runner {
       if stops > 0 { manager?.tellStopping() } else { manager?.showProgress(engine.progress) }
       if voice.wantsProgress(ticks: ticks) {
         voice.tell(
-          progress: engine.progress, limit: frameLimit, behind: recordings(hasKeys: keyboard != nil))
+          progress: engine.progress, limit: frameLimit, behind: recordings(hasKeys: keyboard != nil)
+        )
       }
     }
     manager?.tellStopping()
@@ -105,7 +107,9 @@ struct Runner {
     if hasKeys {
       let keys =
         (desk.takesPhotos ? ["space photo"] : [])
-        + (desk.recordsMovies ? [desk.current == nil ? "r record" : "r stop, n next file"] : []) + ["q quit"]
+        + (desk.recordsMovies ? [desk.current == nil ? "r record" : "r stop, n next file"] : []) + [
+          "q quit"
+        ]
       parts.append(keys.joined(separator: ", "))
     }
     return parts.map { " | \($0)" }.joined()

@@ -171,7 +171,8 @@ struct SprocketCommand: ParsableCommand {
       abstract: "Captures frames, processes them, and accounts for every one.",
       version: "Sprocket \(sprocketVersion)",
       subcommands: [
-        RunCommand.self, AskCommand.self, BenchCommand.self, DevicesCommand.self, StagesCommand.self,
+        RunCommand.self, AskCommand.self, BenchCommand.self, DevicesCommand.self,
+        StagesCommand.self,
         CompletionsCommand.self,
       ])
   }

@@ -30,8 +30,8 @@ final class MemoryFile: RecordingFile, @unchecked Sendable {
 
 /// Records into memory, when asked.
 ///
-/// Unchecked: `prepare` is called by the thread that asks, everything else by the engine's threads in turn; tests
-/// look after the run.
+/// Unchecked: `prepare` is called by the thread that asks, everything else by the engine's threads in turn;
+/// tests look after the run.
 final class MemoryRecorder: Recorder, @unchecked Sendable {
   let name: String
   let isOnDemand = true

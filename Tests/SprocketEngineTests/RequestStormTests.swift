@@ -4,8 +4,8 @@ import SprocketEngine
 import Synchronization
 import Testing
 
-/// Seeded runs in which requests, faults and ends come at random. `SPROCKET_STORMS=201-5000` chooses the seeds;
-/// without it there are 100.
+/// Seeded runs in which requests, faults and ends come at random. `SPROCKET_STORMS=201-5000` chooses the
+/// seeds; without it there are 100.
 @Suite(.timeLimit(.minutes(60)))
 struct RequestStormTests {
   static var seeds: ClosedRange<UInt64> {

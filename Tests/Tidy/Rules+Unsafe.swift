@@ -32,8 +32,12 @@ extension Rules {
         "LumaSource", "LumaWriter", "PlaneCopies", "PlaneStorage+Libraries",
       ], "hands slots to the wrappers"),
     Permission(
-      "Sources/SprocketCommandLine", ["Console", "RunCommand+Paths", "SprocketMain"],
-      "names of files; signals, terminals"),
+      "Sources/SprocketCommandLine", ["Console", "RunCommand+Paths", "Runner", "SprocketMain"],
+      "names of files; signals, terminals, the level of a disk"),
+    Permission(
+      "Sources/SprocketCommandLine/Ask",
+      ["AskCommand", "ControlSocket", "Keyboard", "ServiceManager", "SocketAddress"],
+      "sockets, and the terminal's settings"),
     Permission("Sources/SprocketCommandLine/Bench", ["BenchClip"], "lends frames in memory"),
     Permission(
       "Sources/SprocketCore",
@@ -47,8 +51,8 @@ extension Rules {
     Permission(
       "Sources/SprocketEngine",
       [
-        "Run/Engine+Epoch", "Plan/FrameMemory", "Lane/LaneWorker", "Sink/SinkWorker",
-        "Source/SourceGate", "Source/SourcePump",
+        "Ask/PacketHistory", "Run/Engine+Epoch", "Plan/FrameMemory", "Lane/LaneWorker",
+        "Sink/SinkWorker", "Sink/SinkWorker+Account", "Source/SourceGate", "Source/SourcePump+Fill",
         "Source/SourcePump+Loans", "Threads/StopSignals", "Threads/Threads", "Threads/Waiter",
       ], "lays out slots; threads and futexes"),
     Permission(
@@ -89,7 +93,7 @@ extension Rules {
     Permission(
       "Sources/SprocketSinks/Dump", ["DumpContents", "DumpPacker"], "hands on text in memory"),
     Permission("Sources/SprocketSinks/Movie", ["MovieRecording"], "asks for the date"),
-    Permission("Sources/SprocketSinks/Stills", ["StillFolder"], "wraps openat and readdir"),
+    Permission("Sources/SprocketSinks/Stills", ["StillFolder", "StillFolder+Looks"], "wraps openat and readdir"),
     Permission(
       "Sources/SprocketSources/Camera",
       ["CameraSource+Memory", "CameraSource+Open", "CameraSource"], "lends the driver's memory"),
@@ -116,7 +120,8 @@ extension Rules {
       "inputs, planes and a slot in memory"),
     Permission("Tests/SprocketCodecsTests", ["JPEGUnpackingTests"], "pictures in memory"),
     Permission(
-      "Tests/SprocketEngineTests", ["EngineHarness"], "sources and sinks that look at slots"),
+      "Tests/SprocketEngineTests", ["EngineHarness", "RequestStormTests", "RequestTests"],
+      "sources and sinks that look at slots; the environment"),
     Permission("Tests/SprocketJPEGTests", ["Images", "JPEGDecoderTests"], "pictures in memory"),
     Permission("Tests/SprocketLibAVTests", ["Decoded", "MediaReaderTests"], "pictures in memory"),
     Permission(
@@ -144,6 +149,7 @@ extension Rules {
     Permission(
       "Sources/SprocketEngine",
       [
+        "Ask/RecordingJob", "Ask/RecordingList", "Ask/SinkRecorder",
         "Threads/BackgroundWork", "Plan/ChainStage", "Run/Engine", "Run/Epoch", "Plan/FrameMemory",
         "Lane/LaneWorker",
         "Sink/SinkState", "Sink/SinkWorker", "Source/SourceGate",
@@ -162,7 +168,10 @@ extension Rules {
       "Sources/SprocketRing", ["Table"], "owns its memory, never moves it, lends it immutably"),
     Permission(
       "Tests/SprocketEngineTests",
-      ["EngineHarness", "EventTests", "FrailSource", "NeighbourTests", "TapTests"],
+      [
+        "EngineHarness", "EventTests", "FrailSource", "NeighbourTests", "RequestHarness",
+        "TapTests",
+      ],
       "used on one thread at a time"),
     Permission("Tests/SprocketRingTests", ["Support"], "slots that the ring itself guards"),
   ]

@@ -8,8 +8,8 @@ struct AskCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "ask", abstract: "Asks a run with --control-socket, and prints its answer.",
     discussion: """
-      Requests: record [PATH], stop [N], next [PATH], photo [FRAMES], control NAME=VALUE, status, recordings, \
-      events, quit. N is a recording's number; without it, the latest is meant. Events are printed until the \
+      Requests: record [PATH], stop [N], next [PATH], photo [FRAMES], control NAME=VALUE, status, \
+      recordings, events, quit. N is a recording's number; without it, the latest is meant. Events are printed until the \
       run ends.
       """)
 
@@ -80,7 +80,8 @@ private final class Connection {
       throw RunError(.usage, "\(path) is no path of a socket; give that of --control-socket")
     }
     descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    guard descriptor >= 0, unsafe address.withPointer({ unsafe connect(descriptor, $0, $1) }) == 0 else {
+    guard descriptor >= 0, unsafe address.withPointer({ unsafe connect(descriptor, $0, $1) }) == 0
+    else {
       let code = errno
       let reason = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
       throw RunError(

@@ -2,11 +2,11 @@ internal import Glibc
 internal import Sprocket
 internal import Synchronization
 
-/// `--control-socket`: a Unix socket on which other programs of the same user ask a run, one JSON object per line
-/// (docs/control.md).
+/// `--control-socket`: a Unix socket on which other programs of the same user ask a run, one JSON object
+/// per line (docs/control.md).
 ///
-/// One thread serves all clients and waits for none of them. A client that sends a line without an end, or does
-/// not read its answers, is disconnected when its buffer is full.
+/// One thread serves all clients and waits for none of them. A client that sends a line without an end, or
+/// does not read its answers, is disconnected when its buffer is full.
 final class ControlSocket: Sendable {
   /// Clients at a time. Larger: more programs may watch a run.
   private static let mostClients = 32
@@ -33,8 +33,8 @@ final class ControlSocket: Sendable {
   private let isEnding = Atomic<Bool>(false)
   private let work = Mutex<BackgroundWork<Void>?>(nil)
 
-  /// Makes the socket. What another run left there is replaced, but no socket that a run listens on, and no other
-  /// file. The corresponding C functions are `socket`, `bind`, `chmod` and `listen`.
+  /// Makes the socket. What another run left there is replaced, but no socket that a run listens on, and no
+  /// other file. The corresponding C functions are `socket`, `bind`, `chmod` and `listen`.
   init(path: String, _ desk: RequestDesk) throws(RunError) {
     guard let address = SocketAddress(path: path), !path.hasPrefix("@") else {
       throw RunError(
@@ -75,7 +75,8 @@ final class ControlSocket: Sendable {
   deinit { close(descriptor) }
 
   private static func makeSocket() -> Int32 {
-    let flags = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+    let flags =
+      Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
     return socket(AF_UNIX, flags, 0)
   }
 
@@ -84,13 +85,15 @@ final class ControlSocket: Sendable {
     guard unsafe lstat(path, &status) == 0 else { return }
     guard status.st_mode & S_IFMT == S_IFSOCK else {
       throw RunError(
-        .usage, "--control-socket: \(path) is there and no socket; choose another name, or remove it")
+        .usage,
+        "--control-socket: \(path) is there and no socket; choose another name, or remove it")
     }
     let probe = makeSocket()
     defer { if probe >= 0 { close(probe) } }
     let result = unsafe address.withPointer { unsafe connect(probe, $0, $1) }
     guard result != 0, errno == ECONNREFUSED else {
-      throw RunError(.usage, "--control-socket: another program listens on \(path); choose another name")
+      throw RunError(
+        .usage, "--control-socket: another program listens on \(path); choose another name")
     }
     _ = unsafe unlink(path)
   }
@@ -103,7 +106,8 @@ final class ControlSocket: Sendable {
 
   private static func failure(_ path: String, _ code: Int32) -> RunError {
     let reason = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
-    return RunError(.failed, "--control-socket: cannot make \(path): \(reason); choose another name")
+    return RunError(
+      .failed, "--control-socket: cannot make \(path): \(reason); choose another name")
   }
 
   // MARK: The thread
@@ -141,7 +145,8 @@ final class ControlSocket: Sendable {
     _ = unsafe poll(&requests, nfds_t(requests.count), Self.tick)
   }
 
-  /// Refuses other users, as the socket's mode does. The corresponding C functions are `accept` and `getsockopt`.
+  /// Refuses other users, as the socket's mode does. The corresponding C functions are `accept` and
+  /// `getsockopt`.
   private func accept(_ clients: inout [Client]) {
     while clients.count < Self.mostClients {
       let accepted = Glibc.accept(descriptor, nil, nil)
@@ -182,7 +187,8 @@ final class ControlSocket: Sendable {
       if answer.startsEvents { client.toldRecordings = answerer.endedRecordings(after: 0).count }
     }
     if client.input.count > Self.longestRequest {
-      client.output += Array(answerer.refusal("a request has at most \(Self.longestRequest) bytes").utf8)
+      client.output += Array(
+        answerer.refusal("a request has at most \(Self.longestRequest) bytes").utf8)
       client.isLeaving = true
     }
   }

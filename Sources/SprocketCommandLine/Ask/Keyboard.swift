@@ -40,12 +40,15 @@ struct Keyboard: ~Copyable {
     // After the program was stopped and continued (Ctrl-Z, fg) the shell has set the terminal up.
     if let settings = Self.before.withLock({ $0 }) {
       var now = termios()
-      if unsafe tcgetattr(0, &now) == 0, now.c_lflag & tcflag_t(ICANON) != 0, tcgetpgrp(0) == getpgrp() {
+      if unsafe tcgetattr(0, &now) == 0, now.c_lflag & tcflag_t(ICANON) != 0,
+        tcgetpgrp(0) == getpgrp()
+      {
         Self.takeSingleKeys(settings.terminal)
       }
     }
     var request = pollfd(fd: 0, events: Int16(POLLIN), revents: 0)
-    guard tcgetpgrp(0) == getpgrp(), unsafe poll(&request, 1, 0) == 1, request.revents & Int16(POLLIN) != 0
+    guard tcgetpgrp(0) == getpgrp(), unsafe poll(&request, 1, 0) == 1,
+      request.revents & Int16(POLLIN) != 0
     else { return nil }
     var byte: UInt8 = 0
     guard unsafe read(0, &byte, 1) == 1 else { return nil }

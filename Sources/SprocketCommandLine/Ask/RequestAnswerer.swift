@@ -19,12 +19,14 @@ struct RequestAnswerer: Sendable {
     let recording: UInt64?
     let name: String?
     let value: String?
-    let at_frame: UInt64?
-    let at_s: Double?
+    let frame: UInt64?
+    let seconds: Double?
 
-    static let keys: Set<String> = [
-      "request", "path", "sink", "frames", "recording", "name", "value", "at_frame", "at_s",
-    ]
+    enum CodingKeys: String, CodingKey {
+      case request, path, sink, frames, recording, name, value
+      case frame = "at_frame"
+      case seconds = "at_s"
+    }
 
     /// Keys that a request has beside `request`.
     static let known: [String: Set<String>] = [
@@ -36,10 +38,12 @@ struct RequestAnswerer: Sendable {
 
     var moment: Moment {
       get throws(RunError) {
-        if let at_frame { return .frame(at_frame) }
-        guard let at_s else { return .now }
-        guard at_s >= 0, at_s < 1e9 else { throw RunError(.usage, "at_s is seconds from 0 to 1e9") }
-        return .time(.nanoseconds(Int64(at_s * 1e9)))
+        if let frame { return .frame(frame) }
+        guard let seconds else { return .now }
+        guard seconds >= 0, seconds < 1e9 else {
+          throw RunError(.usage, "at_s is seconds from 0 to 1e9")
+        }
+        return .time(.nanoseconds(Int64(seconds * 1e9)))
       }
     }
   }
@@ -81,7 +85,8 @@ struct RequestAnswerer: Sendable {
     }
     let data = Data(text.utf8)
     guard let keys = try? JSONDecoder().decode([String: Ignored].self, from: data) else {
-      throw RunError(.usage, "a request is a JSON object in one line, such as {\"request\":\"status\"}")
+      throw RunError(
+        .usage, "a request is a JSON object in one line, such as {\"request\":\"status\"}")
     }
     guard let request = try? JSONDecoder().decode(Request.self, from: data) else {
       throw RunError(
@@ -149,14 +154,23 @@ private struct Ignored: Decodable { init(from decoder: any Decoder) {} }
 struct RecordingDocument: Encodable {
   let recording: UInt64
   let sink, path: String
-  let begin, end, first_frame, last_frame: UInt64?
-  let first_captured_ns, last_captured_ns: Int64?
-  let duration_s: Double
+  let begin, end, firstFrame, lastFrame: UInt64?
+  let firstCaptured, lastCaptured: Int64?
+  let duration: Double
   let bytes: UInt64
   let frames: [String: UInt64]
   let reason: String?
   let usable: Bool
   let error: String?
+
+  enum CodingKeys: String, CodingKey {
+    case recording, sink, path, begin, end, bytes, frames, reason, usable, error
+    case firstFrame = "first_frame"
+    case lastFrame = "last_frame"
+    case firstCaptured = "first_captured_ns"
+    case lastCaptured = "last_captured_ns"
+    case duration = "duration_s"
+  }
 
   init(_ record: RecordingRecord) {
     recording = record.id.number
@@ -164,11 +178,11 @@ struct RecordingDocument: Encodable {
     path = record.path
     begin = record.begin
     end = record.end
-    first_frame = record.firstFrame?.number
-    last_frame = record.lastFrame?.number
-    first_captured_ns = record.firstFrame?.captured.nanoseconds
-    last_captured_ns = record.lastFrame?.captured.nanoseconds
-    duration_s = Double(record.nanoseconds) / 1e9
+    firstFrame = record.firstFrame?.number
+    lastFrame = record.lastFrame?.number
+    firstCaptured = record.firstFrame?.captured.nanoseconds
+    lastCaptured = record.lastFrame?.captured.nanoseconds
+    duration = Double(record.nanoseconds) / 1e9
     bytes = record.byteCount
     frames = Dictionary(
       uniqueKeysWithValues: Fate.allCases.filter { $0 == .delivered || record.counts[$0] > 0 }
@@ -186,11 +200,18 @@ struct StatusDocument: Encodable {
   let source, format: String
   let width, height, epochs: Int
   let live: Bool
-  let elapsed_s, frames_per_s: Double
+  let elapsed, rate: Double
   let produced: UInt64
   let sinks: [String: [String: UInt64]]
   let recording: [RecordingDocument]
   let errors, notes: [String]
+
+  enum CodingKeys: String, CodingKey {
+    case `protocol`, version, source, format, width, height, epochs, live, produced, sinks
+    case recording, errors, notes
+    case elapsed = "elapsed_s"
+    case rate = "frames_per_s"
+  }
 
   init(_ engine: Engine) {
     let summary = engine.summary
@@ -200,13 +221,15 @@ struct StatusDocument: Encodable {
     height = summary.source.format.height
     epochs = summary.epochs
     live = summary.source.isLive
-    elapsed_s = Double(summary.elapsed.nanosecondCount) / 1e9
+    elapsed = Double(summary.elapsed.nanosecondCount) / 1e9
     produced = summary.ledger.produced
-    frames_per_s = elapsed_s > 0 ? Double(produced) / elapsed_s : 0
+    rate = elapsed > 0 ? Double(produced) / elapsed : 0
     sinks = Dictionary(
       summary.sinks.map { sink in
         let counts = Fate.allCases.filter { $0 == .delivered || sink.counts[$0] > 0 }
-        return (sink.name, Dictionary(uniqueKeysWithValues: counts.map { ($0.name, sink.counts[$0]) }))
+        return (
+          sink.name, Dictionary(uniqueKeysWithValues: counts.map { ($0.name, sink.counts[$0]) })
+        )
       }
     ) { $1 }
     recording = engine.recordingRecords.filter { $0.reason == nil }.map { RecordingDocument($0) }

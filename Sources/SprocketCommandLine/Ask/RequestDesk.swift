@@ -84,14 +84,16 @@ extension SourceDescription {
     }
     guard let index = port.control(name) else {
       throw RunError(
-        .usage, "there is no control `\(name)`; " + knownNames(port.controls.map(\.name), near: name))
+        .usage,
+        "there is no control `\(name)`; " + knownNames(port.controls.map(\.name), near: name))
     }
     let control = port.controls[Int(index)]
     guard let value = control.value(text) else {
       throw RunError(.usage, "\(name)=\(text) is not allowed: give \(control.allowed)")
     }
     guard port.write(index, value) != nil else {
-      throw RunError(.usage, "at most \(ControlPort.capacity) controls can be given at once; ask again")
+      throw RunError(
+        .usage, "at most \(ControlPort.capacity) controls can be given at once; ask again")
     }
   }
 }

@@ -1,8 +1,8 @@
 internal import Glibc
 internal import Sprocket
 
-/// Tells a service manager, such as systemd, how the run does: by the protocol of `sd_notify(3)`, which is one
-/// datagram per message to the socket that `NOTIFY_SOCKET` names. Does nothing if there is none.
+/// Tells a service manager, such as systemd, how the run does: by the protocol of `sd_notify(3)`, which is
+/// one datagram per message to the socket that `NOTIFY_SOCKET` names. Does nothing if there is none.
 final class ServiceManager {
   private let descriptor: Int32
   private let address: SocketAddress
@@ -13,7 +13,8 @@ final class ServiceManager {
   private var lastFrames: UInt64 = 0
 
   init?() {
-    guard let name = Self.environment("NOTIFY_SOCKET"), let address = SocketAddress(path: name) else {
+    guard let name = Self.environment("NOTIFY_SOCKET"), let address = SocketAddress(path: name)
+    else {
       return nil
     }
     let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)

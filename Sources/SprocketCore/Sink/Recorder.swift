@@ -10,8 +10,9 @@ public protocol Recorder: Sink {
   var isOnDemand: Bool { get }
   /// When a recording ends, or goes on in its next file.
   var limits: RecordingLimits { get }
-  /// Makes what a recording is written into, such as an empty file. Throws if the name cannot be used, so that
-  /// the caller of `Engine.ask` gets the error. May be called from any thread after the first `configure`.
+  /// Makes what a recording is written into, such as an empty file. Throws if the name cannot be used, so
+  /// that the caller of `Engine.ask` gets the error. May be called from any thread after the first
+  /// `configure`.
   func prepare(_ order: RecordingOrder) throws(RunError) -> any RecordingFile
   /// Frames that follow belong to `file`, which `prepare` made.
   func begin(_ file: any RecordingFile) throws(RunError)
@@ -19,8 +20,8 @@ public protocol Recorder: Sink {
   func end()
   /// Whether frames of the epoch that was configured last fit into the file that was begun.
   var fitsFile: Bool { get }
-  /// How long before the frame that was asked for a recording begins; `nil`, the default, for not at all. With a
-  /// pre-roll the sink never sleeps: every frame is packed, and its bytes are kept for a while.
+  /// How long before the frame that was asked for a recording begins; `nil`, the default, for not at all.
+  /// With a pre-roll the sink never sleeps: every frame is packed, and its bytes are kept for a while.
   var preRoll: PreRoll? { get }
   /// Gives `body` the bytes of a frame that `write(held:_:)` needs. For a sink with a pre-roll.
   func withHeldBytes(of frame: borrowing PackedFrame, _ body: (Span<UInt8>) -> Void)

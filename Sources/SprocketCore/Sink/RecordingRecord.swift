@@ -51,8 +51,8 @@ public struct RecordingRecord: Sendable {
   /// The sink's name.
   public var sink: String
   public var path: String
-  /// The frames for which this file was asked are those from `begin` to before `end`; `nil` if it has not begun
-  /// or ended yet.
+  /// The frames for which this file was asked are those from `begin` to before `end`; `nil` if it has not
+  /// begun or ended yet.
   public var begin: UInt64?
   public var end: UInt64?
   /// First and last frame that were written; `nil` if there is none.

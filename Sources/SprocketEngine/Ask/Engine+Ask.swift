@@ -1,18 +1,19 @@
 public import SprocketCore
 
 extension Engine {
-  /// Asks the run for recordings while it goes on: to start, split or stop them. All of the requests hold from
-  /// the same frame on, or none does. Returns the recording of each request.
+  /// Asks the run for recordings while it goes on: to start, split or stop them. All of the requests hold
+  /// from the same frame on, or none does. Returns the recording of each request.
   ///
-  /// A file is made before this returns, so that a name that cannot be used is an error here. Throws also if no
-  /// on-demand sink has that name, if the recording has ended (with the reason), if 64 files wait for a slow
-  /// disk, and if the run is over. May be called from any thread; waits for no frame.
+  /// A file is made before this returns, so that a name that cannot be used is an error here. Throws also
+  /// if no on-demand sink has that name, if the recording has ended (with the reason), if 64 files wait for
+  /// a slow disk, and if the run is over. May be called from any thread; waits for no frame.
   ///
   ///     let take = try engine.ask([.record(sink: "movie")])[0]
   ///     ...
   ///     try engine.ask([.stop(take)])
   @discardableResult
-  public func ask(_ requests: [Request], at moment: Moment = .now) throws(RunError) -> [RecordingID] {
+  public func ask(_ requests: [Request], at moment: Moment = .now) throws(RunError) -> [RecordingID]
+  {
     try recordings.ask(requests, at: moment)
   }
 

@@ -5,8 +5,8 @@ internal import Synchronization
 ///
 /// Keeps of the contract of requests:
 /// - A11: completing a file does not delay the frames of the next one. The queue is bounded by
-///   `RecordingList.capacity`. At the run's end it drains within a limit; files that wait then keep their partial
-///   names. One that the thread is completing may still get its name, but counts as lost.
+///   `RecordingList.capacity`. At the run's end it drains within a limit; files that wait then keep their
+///   partial names. One that the thread is completing may still get its name, but counts as lost.
 final class Finisher: Sendable {
   private struct State {
     var jobs: [RecordingList.Job] = []

@@ -42,7 +42,8 @@ final class PacketHistory {
     guard let mapped = unsafe mapped, unsafe mapped != MAP_FAILED else {
       throw RunError(
         .failed,
-        "cannot reserve \(capacity >> 20) MB of address space for the pre-roll; give it less memory")
+        "cannot reserve \(capacity >> 20) MB of address space for the pre-roll; give it less memory"
+      )
     }
     unsafe memory = unsafe mapped
   }
@@ -53,20 +54,24 @@ final class PacketHistory {
   var oldest: Entry? { first < entries.count ? entries[first] : nil }
   private var newest: Entry? { first < entries.count ? entries[entries.count - 1] : nil }
 
-  /// The time from which a recording that was asked for at a frame begins: its pre-roll before the oldest kept
-  /// frame from `number` on; before `captured` if there is none.
+  /// The time from which a recording that was asked for at a frame begins: its pre-roll before the oldest
+  /// kept frame from `number` on; before `captured` if there is none.
   func start(from number: UInt64, captured: Timestamp?) -> Timestamp? {
     let entry = entries[first...].first { $0.fate == nil && $0.record.number >= number }
-    guard var time = entry?.record.captured ?? captured ?? newest?.record.captured else { return nil }
+    guard var time = entry?.record.captured ?? captured ?? newest?.record.captured else {
+      return nil
+    }
     time.nanoseconds = time.nanoseconds.subtractingReportingOverflow(duration).partialValue
     return time
   }
 
-  /// Keeps a frame's bytes. Returns how many kept frames were dropped for it, itself included if it is larger than
-  /// the memory.
+  /// Keeps a frame's bytes. Returns how many kept frames were dropped for it, itself included if it is
+  /// larger than the memory.
   func add(_ record: FrameRecord, _ bytes: Span<UInt8>) -> UInt64 {
     var dropped: UInt64 = 0
-    while let oldest, (record.captured.nanoseconds(since: oldest.record.captured) ?? .max) > duration {
+    while let oldest,
+      (record.captured.nanoseconds(since: oldest.record.captured) ?? .max) > duration
+    {
       dropped += removeOldest() ? 1 : 0
     }
     var place = place(bytes.count)
@@ -105,7 +110,8 @@ final class PacketHistory {
     try unsafe body(Span(_unsafeElements: buffer))
   }
 
-  /// True if a kept frame was removed, false for one that was lost.
+  /// True if a kept frame was removed, false for one that was lost. Its bytes can be read until the next
+  /// `add`.
   @discardableResult
   func removeOldest() -> Bool {
     guard let entry = oldest else { return false }
@@ -119,7 +125,8 @@ final class PacketHistory {
   }
 
   private func append(_ entry: Entry) {
-    // Entries that were dropped make room only if they are half of all, so that moving costs little per frame.
+    // Entries that were dropped make room only if they are half of all, so that moving costs little per
+    // frame.
     if entries.count == entries.capacity, first > entries.count / 2 {
       entries.removeFirst(first)
       first = 0

@@ -11,51 +11,17 @@ internal import Synchronization
 ///
 /// The source's thread never takes the lock.
 final class RecordingList: Sendable {
-  /// Files that are asked for and not yet complete. Larger: a slower disk refuses fewer requests, at the cost of
-  /// as many open files.
+  typealias Job = RecordingJob
+
+  /// Files that are asked for and not yet complete. Larger: a slower disk refuses fewer requests, at the
+  /// cost of as many open files.
   static let capacity = 64
   /// Records of complete files that are kept. Larger: later questions are answered, at some 400 bytes each.
   static let kept = 1024
   /// Frames that a recording may count, so that sums of some recordings fit into 64 bits.
   static let mostFrames: UInt64 = 1 << 48
 
-  /// A file and its record, on their way from the caller of `ask` to the sink's thread and to the finisher.
-  ///
-  /// Unchecked: one of these threads uses it at a time.
-  final class Job: @unchecked Sendable {
-    let file: any RecordingFile
-    var record: RecordingRecord
-    let sink: Int
-    /// The path that was asked for.
-    let path: String?
-    /// The recording ends after so many frames.
-    let frames: UInt64?
-    /// The frame that was asked for, which may be a past one.
-    var askedFrame: UInt64?
-    var written: UInt64 = 0
-    /// `durableCount` of the file when the sink's thread gave it away.
-    var durable: UInt64 = 0
-    /// A write failed, so there is nothing to finish.
-    var hasFailed = false
-    /// A further file of a recording.
-    let isPart: Bool
-    /// Its record was stored. Used under the list's lock.
-    fileprivate var isAnswered = false
-
-    init(
-      _ file: any RecordingFile, id: RecordingID, sink: (index: Int, name: String), path: String?,
-      frames: UInt64?, isPart: Bool
-    ) {
-      self.isPart = isPart
-      self.file = file
-      record = RecordingRecord(id: id, sink: sink.name, path: file.path)
-      self.sink = sink.index
-      self.path = path
-      self.frames = frames
-    }
-  }
-
-  fileprivate struct Output {
+  struct Output {
     let name: String
     let recorder: UncheckedRecorder
     let stamped: StampedOutput
@@ -68,11 +34,11 @@ final class RecordingList: Sendable {
   }
 
   /// Unchecked: `prepare` alone is called, which any thread may do.
-  fileprivate struct UncheckedRecorder: @unchecked Sendable {
+  struct UncheckedRecorder: @unchecked Sendable {
     let recorder: any Recorder
   }
 
-  fileprivate struct State {
+  struct State {
     /// By the sink's index.
     var outputs: [Int: Output] = [:]
     var nextID: UInt64 = 1
@@ -94,8 +60,8 @@ final class RecordingList: Sendable {
     var isClosed = false
   }
 
-  private let state = Mutex(State())
-  private let port: RequestPort
+  let state = Mutex(State())
+  let port: RequestPort
 
   init(_ sinks: [SinkState], _ port: RequestPort) {
     self.port = port
@@ -147,7 +113,7 @@ final class RecordingList: Sendable {
   }
 
   /// Takes a place, and the number of the next file of that sink; `nil` if there is no place.
-  private func takePlace(
+  func takePlace(
     _ id: RecordingID?, sink: Int, path: String?
   ) -> (output: Output, id: RecordingID)? {
     state.withLock { state in
@@ -175,7 +141,7 @@ final class RecordingList: Sendable {
     return try makeFile(place, sink: sink, path: path, frames: frames, isPart: id != nil, part: 1)
   }
 
-  private func makeFile(
+  func makeFile(
     _ place: (output: Output, id: RecordingID), sink: Int, path: String?, frames: UInt64?,
     isPart: Bool, part: Int
   ) throws(RunError) -> Job {
@@ -194,7 +160,10 @@ final class RecordingList: Sendable {
 
   private func sink(named name: String) throws(RunError) -> Int {
     let (found, known) = state.withLock { state in
-      (state.outputs.first { $0.value.name == name }?.key, state.outputs.values.map(\.name).sorted())
+      (
+        state.outputs.first { $0.value.name == name }?.key,
+        state.outputs.values.map(\.name).sorted()
+      )
     }
     if let found { return found }
     throw RunError(
@@ -212,7 +181,7 @@ final class RecordingList: Sendable {
     return try result.get()
   }
 
-  fileprivate static func hasEnded(_ id: RecordingID, _ state: borrowing State) -> RunError {
+  static func hasEnded(_ id: RecordingID, _ state: borrowing State) -> RunError {
     let reason = state.reasons.last { $0.id == id }?.reason.sentence
     if let reason { return RunError(.usage, "recording \(id) has ended: \(reason)") }
     let isKnown = id.number > 0 && id.number < state.nextID
@@ -259,7 +228,8 @@ final class RecordingList: Sendable {
     }
   }
 
-  /// How many files have ended so far, and the records of those after the first `count`, as far as they are kept.
+  /// How many files have ended so far, and the records of those after the first `count`, as far as they are
+  /// kept.
   func ended(after count: Int) -> (count: Int, records: [RecordingRecord]) {
     state.withLock { state in
       let new = min(state.endedCount - count, state.records.count)
@@ -286,96 +256,6 @@ final class RecordingList: Sendable {
       return state.records + completing + current
     }
   }
-
-  // MARK: For a sink's thread
-
-  /// The first file of a recording, or a further one (`isPart`), if it was asked for.
-  func takeFile(_ id: RecordingID, isPart: Bool) -> Job? {
-    state.withLock { state in
-      state.waiting.firstIndex { $0.record.id == id && $0.isPart == isPart }.map {
-        state.waiting.remove(at: $0)
-      }
-    }
-  }
-
-  /// A file for a recording that goes on without having been asked to; `nil` if there is no place. Throws if the
-  /// file cannot be made.
-  func makeFile(after job: Job, part: Int) throws(RunError) -> Job? {
-    guard let place = takePlace(job.record.id, sink: job.sink, path: job.path) else { return nil }
-    return try makeFile(
-      place, sink: job.sink, path: job.path, frames: job.frames.map { $0 - job.written }, isPart: true,
-      part: part)
-  }
-
-  func noteBegin(_ job: Job) { state.withLock { $0.current[job.sink] = job.record } }
-
-  /// The recording takes no more frames: the next one may be asked for. Returns files that it has no use for.
-  func noteEnd(_ id: RecordingID, sink: Int, _ reason: RecordingEnd) -> [Job] {
-    state.withLock { state in
-      if state.reasons.count == Self.kept { state.reasons.removeFirst() }
-      state.reasons.append((id, reason))
-      state.outputs[sink]?.underWay.removeAll { $0.id == id }
-      state.ending.remove(id)
-      if state.current[sink]?.id == id { state.current[sink] = nil }
-      defer { state.waiting.removeAll { $0.record.id == id } }
-      return state.waiting.filter { $0.record.id == id }
-    }
-  }
-
-  /// The sink has no use for this file any more; the finisher gets it.
-  func noteCompleting(_ job: Job) { state.withLock { $0.completing.append(job) } }
-
-  // MARK: For the finisher, and the end
-
-  /// Stores the record of a file and gives its place back; once, if the engine did not wait for the file. `lost`:
-  /// frames that were written and are not in it.
-  func store(_ job: Job, _ record: RecordingRecord, lost: UInt64) {
-    let sink = job.sink
-    state.withLock { state in
-      guard !job.isAnswered else { return }
-      job.isAnswered = true
-      state.completing.removeAll { $0 === job }
-      state.unfinished -= 1
-      state.lost[sink, default: 0] += lost
-      if state.records.count == Self.kept { state.records.removeFirst() }
-      state.records.append(record)
-      state.endedCount += 1
-    }
-  }
-
-  /// The finisher did not come to the end of this file.
-  func leave(_ job: Job) {
-    var record = job.record
-    record.reason = .error
-    record.error = "the file could not be completed in time"
-    record.isUsable = job.durable > 0
-    record.lose(job.written - job.durable)
-    store(job, record, lost: job.written - job.durable)
-  }
-
-  /// The sink's thread did not end, so the file that it writes has no other end.
-  func leaveCurrent(sink: Int) {
-    state.withLock { state in
-      guard var record = state.current.removeValue(forKey: sink) else { return }
-      record.reason = .error
-      record.error = "the sink did not come to an end"
-      state.records.append(record)
-      state.endedCount += 1
-    }
-  }
-
-  func lost(sink: Int) -> UInt64 { state.withLock { $0.lost[sink] ?? 0 } }
-
-  /// From now on nothing can be asked. Returns the files that were asked for and have not begun.
-  func close() -> [Job] {
-    let left = state.withLock { state in
-      state.isClosed = true
-      defer { state.waiting = [] }
-      return state.waiting
-    }
-    port.close()
-    return left
-  }
 }
 
 extension RecordingList.State {
@@ -392,14 +272,16 @@ extension RecordingList.State {
       }
       if let other, moment == .now {
         throw RunError(
-          .usage, "\(job.record.sink) is recording already (recording \(other.id)); stop that first")
+          .usage, "\(job.record.sink) is recording already (recording \(other.id)); stop that first"
+        )
       }
       if case .frame(let number) = moment { job.askedFrame = number }
       waiting.append(job)
       outputs[job.sink]?.underWay.append((id, frames != nil))
       return (id, .begin(id, sink: job.sink, frames: frames))
     case (.next(let id, _), let job?):
-      guard outputs[job.sink]?.underWay.contains(where: { $0.id == id && !$0.counts }) == true else {
+      guard outputs[job.sink]?.underWay.contains(where: { $0.id == id && !$0.counts }) == true
+      else {
         throw RunError(
           .usage, "recording \(id) has ended, or counts its frames, which go into one file")
       }
@@ -413,13 +295,5 @@ extension RecordingList.State {
       return (id, .end(id, sink: sink))
     case (.record, nil), (.next, nil): contractBroken("asks for a recording without a file")
     }
-  }
-}
-
-extension RecordingRecord {
-  /// Frames that were written are not in the file.
-  mutating func lose(_ frames: UInt64) {
-    counts[.delivered] -= frames
-    counts[.failed] += frames
   }
 }

@@ -2,9 +2,9 @@ public import SprocketCore
 
 /// A request to a running engine (`Engine.ask`).
 public enum Request: Sendable, Hashable {
-  /// Starts a recording of the on-demand sink of that name. `path` is the file's name, `nil` for the sink's own.
-  /// With `frames`, the recording ends after so many written frames; frames that are lost do not count.
-  /// Without, it ends when it is stopped.
+  /// Starts a recording of the on-demand sink of that name. `path` is the file's name, `nil` for the sink's
+  /// own. With `frames`, the recording ends after so many written frames; frames that are lost do not
+  /// count. Without, it ends when it is stopped.
   case record(sink: String, path: String? = nil, frames: UInt64? = nil)
   /// Continues a recording in its next file: earlier frames are in the old file, later ones in the new.
   case next(RecordingID, path: String? = nil)

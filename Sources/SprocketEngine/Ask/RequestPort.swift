@@ -4,8 +4,8 @@ internal import Synchronization
 /// Carries requests to the source's thread.
 ///
 /// Keeps of the contract of requests (A1 to A20, as the tests are named):
-/// - A1: there is one port per run, bounded, drained in the order asked. Any thread may ask. Requests that are
-///   asked together are stamped at one frame.
+/// - A1: there is one port per run, bounded, drained in the order asked. Any thread may ask. Requests that
+///   are asked together are stamped at one frame.
 /// - A5: at the run's end the port closes, and refuses what comes later.
 final class RequestPort: Sendable {
   /// Requests that may wait: for the source's thread, or for their frame. Larger: longer bursts are accepted.
@@ -44,8 +44,8 @@ final class RequestPort: Sendable {
   /// Entries that the source's thread took and that wait for their frame.
   let waiting = Atomic<Int>(0)
 
-  /// False if the port is full, or closed. With `isOwn` it has always room: a sink's thread adds one entry per
-  /// recording.
+  /// False if the port is full, or closed. With `isOwn` it has always room: a sink's thread adds one entry
+  /// per recording.
   func add(_ entry: Entry, isOwn: Bool = false) -> Bool {
     state.withLock { state in
       let used = state.entries.count + waiting.load(ordering: .relaxed)
@@ -57,8 +57,8 @@ final class RequestPort: Sendable {
     }
   }
 
-  /// The entries added since `seen`, which becomes current. Costs one load if there are none. If another thread
-  /// holds the lock, the next call gets them: the source's thread does not wait.
+  /// The entries added since `seen`, which becomes current. Costs one load if there are none. If another
+  /// thread holds the lock, the next call gets them: the source's thread does not wait.
   func take(since seen: inout UInt64) -> [Entry] {
     guard count.load(ordering: .acquiring) != seen else { return [] }
     let taken = state.withLockIfAvailable { state in

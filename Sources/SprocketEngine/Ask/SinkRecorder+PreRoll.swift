@@ -3,9 +3,9 @@ internal import SprocketCore
 /// What is kept for a recording that begins before it was asked for.
 ///
 /// Keeps of the contract of requests:
-/// - A14: frames between recordings are kept, and get their fate once: `delivered` if a recording begins with
-///   them, `unselected` when they are dropped. A recording never has frames from before the end of the previous
-///   one. A new epoch begins with nothing kept.
+/// - A14: frames between recordings are kept, and get their fate once: `delivered` if a recording begins
+///   with them, `unselected` when they are dropped. A recording never has frames from before the end of the
+///   previous one. A new epoch begins with nothing kept.
 extension SinkRecorder {
   /// Keeps a frame that no recording takes. False if the sink has no pre-roll, or cannot write such frames.
   func holds(_ frame: borrowing PackedFrame) -> Bool {
@@ -17,15 +17,20 @@ extension SinkRecorder {
     return true
   }
 
-  /// Writes the kept frames that the recording under way begins with; earlier ones are dropped. `record` is the
-  /// frame that comes next, if that is known.
+  /// Writes the kept frames that the recording under way begins with; earlier ones are dropped. `record` is
+  /// the frame that comes next, if that is known.
   func writeHistory(before record: FrameRecord? = nil) {
     owesHistory = false
     guard let history, let job = jobs.first else { return }
     let asked = min(job.askedFrame ?? .max, job.record.begin ?? .max)
     let start = history.start(from: asked, captured: record?.captured)
     var hasBegun = false
+    // A recording that begins meanwhile, behind one that ended, goes on with the next entry.
+    isWritingHistory = true
+    defer { isWritingHistory = false }
     while let entry = history.oldest {
+      // Its bytes stay until a frame is added.
+      history.removeOldest()
       if !hasBegun, jobs.first === job, entry.fate == nil, let start,
         entry.record.captured.nanoseconds(since: start).map({ $0 >= 0 }) ?? false
       {
@@ -33,7 +38,6 @@ extension SinkRecorder {
         job.record.begin = entry.record.number
       }
       if hasBegun, !jobs.isEmpty { take(entry, history) } else { drop(entry) }
-      history.removeOldest()
     }
     if history.wasShortened {
       shared.note(

@@ -5,9 +5,11 @@ internal import Synchronization
 /// The recordings of an on-demand sink, as its thread knows them. It outlives epochs.
 ///
 /// Keeps of the contract of requests:
-/// - A3: stamps are applied in order, each before the frame of its number is written or accounted for. Where the
-///   chain withholds frames and the source delivers none, a recording that is to end does so without them.
-/// - A5: of requests at one number the later one holds. A recording without a frame gets a record, and no file.
+/// - A3: stamps are applied in order, each before the frame of its number is written or accounted for.
+///   Where the chain withholds frames and the source delivers none, a recording that is to end does so
+///   without them.
+/// - A5: of requests at one number the later one holds. A recording without a frame gets a record, and no
+///   file.
 /// - A6: a split without a place for its file goes on in the same file, and a note says so.
 /// - A12: an error ends the recording and not the sink. A recording of n frames gets n.
 /// - A14: see `SinkRecorder+PreRoll.swift`.
@@ -21,10 +23,10 @@ final class SinkRecorder: @unchecked Sendable {
   let shared: RunShared
   /// Of a sink with a pre-roll.
   let history: PacketHistory?
-  private let stamped: StampedOutput
+  let stamped: StampedOutput
   private let list: RecordingList
   private let finisher: Finisher
-  private let limits: RecordingLimits
+  let limits: RecordingLimits
   private var nextStamp: UInt64 = 0
   /// What the latest applied stamp said.
   private(set) var isAdmitting = false
@@ -34,16 +36,17 @@ final class SinkRecorder: @unchecked Sendable {
   private var hasBegun = false
   /// The first recording has begun, and what was kept before is not written yet.
   var owesHistory = false
+  var isWritingHistory = false
   /// Number of the file within the first recording.
   private var part = 1
   /// First frame of the first recording, and bytes of its earlier files.
-  private var firstCaptured: Timestamp?
-  private var earlierBytes: UInt64 = 0
+  var firstCaptured: Timestamp?
+  var earlierBytes: UInt64 = 0
   /// When free space was asked for, and when there was no place for a split.
-  private var lastDiskCheck: Timestamp?
-  private var lastRefusal: Timestamp?
+  var lastDiskCheck: Timestamp?
+  var lastRefusal: Timestamp?
   /// Since when the next stamp has waited, and no frame came.
-  private var waitingSince: Int64?
+  var waitingSince: Int64?
   /// A recording ended before the frames below that number had come.
   private(set) var flushedEnd: UInt64 = 0
   /// The sink cannot write the frames of this epoch.
@@ -113,74 +116,13 @@ final class SinkRecorder: @unchecked Sendable {
     }
   }
 
-  // MARK: Frames
+  // MARK: Beginning and ending
 
-  /// Whether a recording takes this admitted frame. Writes what was kept before it. Ends and splits recordings
-  /// that have reached a limit.
-  func takes(_ record: FrameRecord) -> Bool {
-    waitingSince = nil
-    if owesHistory { writeHistory(before: record) }
-    return isTaken(record)
-  }
-
-  func isTaken(_ record: FrameRecord) -> Bool {
-    while let job = jobs.first, let reason = limitReached(job, record) {
-      if reason != .split {
-        end(0, reason, at: record.number)
-      } else if !split(.split, at: record.number) {
-        lastRefusal = record.captured
-        break
-      }
-    }
-    return !jobs.isEmpty
-  }
-
-  func noteWritten(_ record: FrameRecord) {
-    guard let job = jobs.first else { return }
-    job.written += 1
-    job.record.counts[.delivered] += 1
-    let mark = FrameMark(record)
-    if job.record.firstFrame == nil { job.record.firstFrame = mark }
-    if firstCaptured == nil { firstCaptured = record.captured }
-    job.record.lastFrame = mark
-    stamped.writtenFrames.store(job.written, ordering: .relaxed)
-    stamped.writtenBytes.store(job.file.byteCount, ordering: .relaxed)
-    if job.written == job.frames { end(0, .asked, at: record.number + 1) }
-  }
-
-  /// A frame did not reach the sink. Returns whether the recording under way is to be told.
-  func noteLost(_ lost: LostFrame) -> Bool {
-    waitingSince = nil
-    guard !jobs.isEmpty else {
-      history?.addLost(lost)
-      return false
-    }
-    if owesHistory { writeHistory() }
-    // After an end without withheld frames these come later.
-    guard let job = jobs.first, lost.number >= job.record.begin ?? 0 else { return false }
-    job.record.counts[lost.fate] += 1
-    if job.frames != nil, isAdmitting, lost.fate != .missing, lost.fate != .overrun {
-      // The gate has counted the frame, or admits one more than is wanted.
-      stamped.returned.wrappingAdd(1, ordering: .releasing)
-    }
-    return true
-  }
-
-  /// The recording under way could not be written. `loses`: frames before `number` that were lost by that.
-  func fail(_ error: RunError, at number: UInt64, loses count: UInt64 = 0) {
-    guard let job = jobs.first else { return }
-    job.hasFailed = true
-    job.record.counts[.failed] += count
-    endWithError(error, at: number)
-  }
-
-  private func endWithError(_ error: RunError, at number: UInt64) {
+  func endWithError(_ error: RunError, at number: UInt64) {
     jobs[0].record.error = error.description
     shared.fail(error)
     end(0, .error, at: number)
   }
-
-  // MARK: Beginning and ending
 
   /// The sink refused the format of the epoch that begins.
   func suspend(_ error: RunError) { suspension = error }
@@ -194,7 +136,10 @@ final class SinkRecorder: @unchecked Sendable {
   }
 
   /// An epoch has ended, or the run.
-  func endEpoch() { suspension = nil }
+  func endEpoch() {
+    if owesHistory { writeHistory() }
+    suspension = nil
+  }
 
   func endAll(at number: UInt64) {
     let reason = shared.sourceHasFailed.load(ordering: .acquiring) ? RecordingEnd.device : .end
@@ -202,11 +147,14 @@ final class SinkRecorder: @unchecked Sendable {
     dropHistory()
   }
 
-  /// The next stamp waits for frames. If none has come for `limit` nanoseconds, and a recording is to end, it ends
-  /// without them: the chain withholds them for look-ahead, and the source delivers nothing.
+  /// The next stamp waits for frames. If none has come for `limit` nanoseconds, and a recording is to end,
+  /// it ends without them: the chain withholds them for look-ahead, and the source delivers nothing.
   func endEarly(limit: Int64) {
     let now = monotonicNow()
-    guard let since = waitingSince else { return waitingSince = now }
+    guard let since = waitingSince else {
+      waitingSince = now
+      return
+    }
     guard now - since > limit, let end = firstEnd else { return }
     while let stamp = pending, nextStamp <= end {
       flushedEnd = stamp.number
@@ -226,7 +174,7 @@ final class SinkRecorder: @unchecked Sendable {
       (part, firstCaptured, earlierBytes, lastDiskCheck, lastRefusal) = (1, nil, 0, nil, nil)
     }
     job.record.begin = number
-    owesHistory = isFirst && history != nil
+    owesHistory = isFirst && history != nil && !isWritingHistory
     stamped.writtenFrames.store(0, ordering: .relaxed)
     stamped.writtenBytes.store(0, ordering: .relaxed)
     list.noteBegin(job)
@@ -240,7 +188,7 @@ final class SinkRecorder: @unchecked Sendable {
   }
 
   /// Ends a recording: the next one in the queue takes the frames. `isStamped`: the gate knows.
-  private func end(
+  func end(
     _ index: Int, _ reason: RecordingEnd, at number: UInt64, isStamped: Bool = false
   ) {
     // It ends before a frame came, but what was kept belongs to it.
@@ -261,11 +209,12 @@ final class SinkRecorder: @unchecked Sendable {
   }
 
   /// Continues the recording under way in a file that the sink makes. False if there is no place for one.
-  private func split(_ reason: RecordingEnd, at number: UInt64) -> Bool {
+  func split(_ reason: RecordingEnd, at number: UInt64) -> Bool {
     guard let job = jobs.first else { return false }
     do throws(RunError) {
       guard let next = try list.makeFile(after: job, part: part + 1) else {
-        shared.note("\(recorder.name): the disk was too slow to begin a new file; \(job.file.path) is longer")
+        shared.note(
+          "\(recorder.name): the disk was too slow to begin a new file; \(job.file.path) is longer")
         return false
       }
       goOn(in: next, reason, at: number)
@@ -313,36 +262,5 @@ final class SinkRecorder: @unchecked Sendable {
     job.record.reason = reason
     job.durable = min(job.file.durableCount, job.written)
     finisher.add(job)
-  }
-
-  // MARK: Limits
-
-  private func limitReached(_ job: Job, _ record: FrameRecord) -> RecordingEnd? {
-    guard let first = firstCaptured else { return nil }
-    let bytes = job.file.byteCount
-    if let limit = limits.duration, record.isPast(limit, since: first) { return .duration }
-    if let limit = limits.bytes, earlierBytes + bytes >= limit { return .size }
-    if isDiskFull(job, record) { return .disk }
-    guard job.written > 0, let start = job.record.firstFrame?.captured else { return nil }
-    if let lastRefusal, !record.isPast(Self.patience, since: lastRefusal) { return nil }
-    let isLong = limits.fileDuration.map { record.isPast($0, since: start) } ?? false
-    return isLong || limits.fileBytes.map { bytes >= $0 } ?? false ? .split : nil
-  }
-
-  /// Recorded time between two attempts to begin the next file where there is no place for it. Larger: fewer
-  /// attempts, longer files.
-  private static let patience = Duration.milliseconds(100)
-
-  private func isDiskFull(_ job: Job, _ record: FrameRecord) -> Bool {
-    guard let limit = limits.freeBytes else { return false }
-    if let last = lastDiskCheck, !record.isPast(.seconds(1), since: last) { return false }
-    lastDiskCheck = record.captured
-    return job.file.freeByteCount.map { $0 < limit } ?? false
-  }
-}
-
-extension FrameRecord {
-  fileprivate func isPast(_ limit: Duration, since start: Timestamp) -> Bool {
-    captured.nanoseconds(since: start).map { $0 >= limit.nanosecondCount } ?? false
   }
 }

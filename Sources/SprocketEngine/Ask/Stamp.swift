@@ -59,8 +59,8 @@ struct Stamp {
 
 /// What the source's thread and the thread of an on-demand sink exchange.
 final class StampedOutput: Sendable {
-  /// Stamps that are kept. The source writes none that would overwrite one that the sink has not read: requests
-  /// wait in the port then. Larger: more requests while a sink's `write` is blocked.
+  /// Stamps that are kept. The source writes none that would overwrite one that the sink has not read:
+  /// requests wait in the port then. Larger: more requests while a sink's `write` is blocked.
   static let depth = 1024
 
   /// The source's stamps, in order.
@@ -74,8 +74,10 @@ final class StampedOutput: Sendable {
   let writtenFrames = Atomic<UInt64>(0)
   let writtenBytes = Atomic<UInt64>(0)
 
-  /// Whether there is room for the stamps of one more entry of the port, and for a change of admission at each.
+  /// Whether there is room for the stamps of one more entry of the port, and for a change of admission at
+  /// each.
   var hasRoom: Bool {
-    stamps.end + UInt64(2 * RequestPort.mostTogether + 2) <= read.load(ordering: .acquiring) + UInt64(Self.depth)
+    stamps.end + UInt64(2 * RequestPort.mostTogether + 2) <= read.load(ordering: .acquiring)
+      + UInt64(Self.depth)
   }
 }

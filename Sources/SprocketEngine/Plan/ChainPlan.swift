@@ -67,8 +67,8 @@ struct ChainPlan {
   var readVersion: [VersionIndex] = []
   var sinkParts: FrameParts
   var unpacks = false
-  /// What `unpackAsked` unpacks (A9 of the contract of requests): how the other parts are made follows from the
-  /// chain and the other sinks, so that the results of stages do not depend on what may be asked.
+  /// What `unpackAsked` unpacks (A9 of the contract of requests): how the other parts are made follows from
+  /// the chain and the other sinks, so that the results of stages do not depend on what may be asked.
   private(set) var askedParts: FrameParts = []
 
   /// What the sinks read, and the steps that the chain runs for them.

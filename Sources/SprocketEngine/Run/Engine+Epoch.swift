@@ -32,7 +32,8 @@ extension Engine {
     let atEnd = sinks.indices.filter { !sinks[$0].tapsSource }
     let needs = ChainPlan.SinkNeeds(
       parts: sinkParts,
-      askedParts: asked.reduce([]) { $0.union($1.setup?.parts ?? []) }, selects: atEnd.contains { selectors[$0] },
+      askedParts: asked.reduce([]) { $0.union($1.setup?.parts ?? []) },
+      selects: atEnd.contains { selectors[$0] },
       packs: atEnd.contains { packers[$0] },
       packsSource: sinks.indices.contains { sinks[$0].tapsSource && packers[$0] })
     var workerBytes = zip(sinks, packers).reduce(0) {
@@ -163,7 +164,9 @@ extension Engine {
     }
     let taps = sinks.map { state in
       let latest = state.setup?.takesLatest ?? false
-      return RingPlan.Tap(upstream: .record(state.tap), gates: !isLive && !latest, latest: latest, parks: state.isOnDemand)
+      return RingPlan.Tap(
+        upstream: .record(state.tap), gates: !isLive && !latest, latest: latest,
+        parks: state.isOnDemand)
     }
     let depth = lines.reduce(0) { $0 + $1.frames }
     var ring = RingPlan(depth: depth, lanes: lanes, taps: taps)

@@ -126,7 +126,8 @@ extension Engine {
     }
     for job in finisher.drain(limit: options.drainLimit.nanosecondCount) {
       shared.fail(
-        RunError(.failed, "the file \(job.record.path) could not be completed in time; look at its disk"))
+        RunError(
+          .failed, "the file \(job.record.path) could not be completed in time; look at its disk"))
       recordings.leave(job)
     }
     for state in sinks where state.isStuck { recordings.leaveCurrent(sink: state.index) }

@@ -90,7 +90,9 @@ public final class Engine: @unchecked Sendable {
     recordings = RecordingList(states, shared.port)
     finisher = states.contains(where: \.isOnDemand) ? try Finisher(recordings, shared) : nil
     for state in states {
-      guard let recorder = state.recorder, let stamped = state.stamped, let finisher else { continue }
+      guard let recorder = state.recorder, let stamped = state.stamped, let finisher else {
+        continue
+      }
       state.recordings = try SinkRecorder(
         state, recorder, stamped, list: recordings, finisher: finisher, shared: shared)
     }

@@ -27,7 +27,8 @@ final class EpochThreads {
       for number in 0..<lane.workers {
         let unpacker = try unpacker(lane, makeUnpacker)
         let asked =
-          lane.steps.contains(.unpackAsked) ? try configured(makeUnpacker, epoch.plan.askedParts) : nil
+          lane.steps.contains(.unpackAsked)
+          ? try configured(makeUnpacker, epoch.plan.askedParts) : nil
         let worker = try LaneWorker(
           epoch: epoch, laneIndex: index, workerIndex: number, wait: options.wait,
           unpacker: unpacker, askedUnpacker: asked)

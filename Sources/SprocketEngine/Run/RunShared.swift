@@ -67,7 +67,7 @@ final class RunShared: Sendable {
     }
   }
 
-  /// Errors, and remarks, that are kept: the first ones. A run of days may fail to write many recordings, each
-  /// of which has a record. Larger: more of them are repeated at the end.
+  /// Errors, and remarks, that are kept: the first ones. A run of days may fail to write many recordings,
+  /// each of which has a record. Larger: more of them are repeated at the end.
   private static let keptErrors = 100
 }

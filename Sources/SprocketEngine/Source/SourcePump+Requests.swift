@@ -16,8 +16,8 @@ struct PendingRequests {
 /// - A2: this thread alone stamps: at each frame that arrives, also one without room, and whenever the source
 ///   says that none came.
 /// - A4: a request for a later frame or time waits here.
-/// - A5: requests that hold at one number apply in the order asked. A gap before an arrival belongs to the state
-///   before it, unless a request names a number within the gap.
+/// - A5: requests that hold at one number apply in the order asked. A gap before an arrival belongs to the
+///   state before it, unless a request names a number within the gap.
 /// - A10: a stamp wakes the sink's thread, before the frame is published that it holds for.
 extension SourcePump {
   /// Stamps what holds from `number` on, the number that comes next. `frame` has arrived; the numbers from
@@ -35,7 +35,8 @@ extension SourcePump {
 
   /// Applies the entries that hold from `number` on, and keeps the others in order.
   private func applyDue(_ number: UInt64, from first: UInt64, _ frame: ArrivedFrame?) {
-    guard requests.entries.contains(where: { due($0, number: number, from: first, frame) != nil }) else {
+    guard requests.entries.contains(where: { due($0, number: number, from: first, frame) != nil })
+    else {
       return shared.port.waiting.store(requests.entries.count, ordering: .relaxed)
     }
     var kept: [RequestPort.Entry] = []

@@ -51,7 +51,7 @@ final class SourcePump: @unchecked Sendable {
   /// The number of the frame that is being taken.
   var taking: UInt64?
   /// When the latest frame came.
-  private var lastArrival: Int64?
+  private(set) var lastArrival: Int64?
   /// The source itself said that there is nothing more.
   private(set) var hasEnded = false
   /// Number of the next frame that is produced.
@@ -178,17 +178,13 @@ final class SourcePump: @unchecked Sendable {
           return nil
         }
         tracer.add(.frame, frame: number, now: lastArrival)
-        if !frame.isOverrun { _ = firstFrame(frame) }
         epoch.firstSequence.store(firstSequence, ordering: .relaxed)
         stampRequests(at: number, from: first, frame)
         taking = number
         guard takeEvents(of: number) else { return nil }
         guard !frame.isOverrun, let (sequence, slot) = hand.producer.claim() else {
-          shared.mark(number, TapeEntry(frame.fate ?? .overrun, foundRoom: false))
-          taking = nil
-          guard source.discard() else { return nil }
-          tracer.add(.discard, frame: number, fate: frame.fate ?? .overrun)
-          break
+          if leaveOut(frame, number) { break }
+          return nil
         }
         guard fill(epoch, slot: slot, frame, number: number, isFirst: isFirst) else {
           return nil
@@ -203,6 +199,16 @@ final class SourcePump: @unchecked Sendable {
       }
     }
     return .end
+  }
+
+  /// Gives a frame back for which there is no room. False when the source did not come back.
+  private func leaveOut(_ frame: ArrivedFrame, _ number: UInt64) -> Bool {
+    let fate = frame.fate ?? .overrun
+    shared.mark(number, TapeEntry(fate, foundRoom: false))
+    taking = nil
+    guard source.discard() else { return false }
+    tracer.add(.discard, frame: number, fate: fate)
+    return true
   }
 
   /// When the run's first frame was captured that has bytes; that of `frame` if it is the first.
@@ -232,6 +238,7 @@ final class SourcePump: @unchecked Sendable {
       firstSequence = frame.sequence
       firstNumber = nextNumber
     }
+    if !frame.isOverrun { _ = firstFrame(frame) }
     lastSequence = frame.sequence
     lastArrival = monotonicNow()
     let number = firstNumber + (frame.sequence - firstSequence)
@@ -262,38 +269,6 @@ final class SourcePump: @unchecked Sendable {
     return true
   }
 
-  /// False when the source did not come back.
-  private func fill(
-    _ epoch: Epoch, slot index: Int, _ frame: ArrivedFrame, number: UInt64, isFirst: Bool
-  ) -> Bool {
-    let slot = unsafe epoch.memory.slots + index
-    guard unsafe reclaim(slot, index) else { return false }
-    var record = FrameRecord()
-    record.number = number
-    record.sequence = frame.sequence
-    record.epoch = epoch.index
-    record.isDiscontinuity = isFirst
-    record.captured = frame.captured
-    record.capturePoint = frame.capturePoint
-    record.inForce = frame.inForce
-    record.driverFlags = frame.driverFlags
-    record.wasLate = frame.wasLate
-    record.dequeued = lastArrival ?? 0
-    if let fate = frame.fate {
-      record.chainFate = fate
-      shared.mark(number, TapeEntry(fate))
-    } else if !epoch.plan.hasProcessing {
-      record.processed = record.dequeued
-    }
-    record.eventEnd = shared.events.end
-    unsafe slot.pointee.records[.source] = record
-    for sink in epoch.sinks { unsafe slot.pointee.packedCounts[sink.index] = 0 }
-    for gate in gates where !gate.isAdmitting {
-      unsafe slot.pointee.packedCounts[gate.sink] = SinkWorker.unselected
-    }
-    var capture = unsafe CaptureSlot(unsafeStorage: slot, format: epoch.source.format)
-    return source.take(into: &capture)
-  }
 }
 
 /// A producer that outlives the job in which it is used.

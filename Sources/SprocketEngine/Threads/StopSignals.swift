@@ -1,7 +1,8 @@
 internal import CSprocketSystem
 internal import Glibc
 
-/// SIGINT, SIGTERM and SIGHUP, read by polling instead of handled; where it is asked for, SIGUSR1 and SIGUSR2 too.
+/// SIGINT, SIGTERM and SIGHUP, read by polling instead of handled; where it is asked for, SIGUSR1 and
+/// SIGUSR2 too.
 ///
 /// While a value lives they are blocked in the thread that made it and in those started after it,
 /// so that they stay pending until `take` reads them.
@@ -14,9 +15,9 @@ public struct StopSignals: ~Copyable {
   private let isForGood: Bool
   private var hasHungUp = false
 
-  /// With `isForGood` they stay blocked after the value is destroyed, for a program that ends then:
-  /// a signal must not kill it before its last messages are written. With `takesUserSignals`, SIGUSR1 and SIGUSR2
-  /// are blocked, too, for `takeUserSignal`.
+  /// With `isForGood` they stay blocked after the value is destroyed, for a program that ends then: a
+  /// signal must not kill it before its last messages are written. With `takesUserSignals`, SIGUSR1 and
+  /// SIGUSR2 are blocked, too, for `takeUserSignal`.
   public init(isForGood: Bool = false, takesUserSignals: Bool = false) {
     self.isForGood = isForGood
     self.takesUserSignals = takesUserSignals

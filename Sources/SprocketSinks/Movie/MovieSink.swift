@@ -19,31 +19,32 @@ internal import SprocketLibAV
 /// it becomes a plain one: see `Muxer` and `PartialFile`. Frames count as safe when their fragment is
 /// with the kernel. If the format changes, the movie goes on in `NAME-2.mov`.
 ///
-/// On demand (`Recorder`) each recording is a file of its own. `{n}` in the path stands for the file's number;
-/// without it the files are `movie.mov`, `movie-2.mov` and so on, and numbers that are taken are passed over.
+/// On demand (`Recorder`) each recording is a file of its own. `{n}` in the path stands for the file's
+/// number; without it the files are `movie.mov`, `movie-2.mov` and so on, and numbers that are taken are
+/// passed over.
 public final class MovieSink: Recorder {
   public let name = "movie"
-  private let path: String
+  let path: String
   private let quality: Int
-  private let overwrite: Bool
+  let overwrite: Bool
   public let isOnDemand: Bool
   public let limits: RecordingLimits
   public let preRoll: PreRoll?
-  private var format: FrameFormat?
+  var format: FrameFormat?
   /// What frames are encoded with; `nil` where they are the camera's own bytes.
-  private var needs: JPEGPacker.Requirements?
-  private var recording: MovieRecording?
-  public private(set) var fitsFile = true
+  var needs: JPEGPacker.Requirements?
+  var recording: MovieRecording?
+  public internal(set) var fitsFile = true
   /// Frames in files that are closed, and how many of these there are.
   private var keptFrames: UInt64 = 0
   private var fileCount = 0
-  private var movedFrames: UInt64 = 0
+  var movedFrames: UInt64 = 0
   /// The error of the first file that could not be completed when the next one began.
   private var failure: RunError?
   public private(set) var notes: [String] = []
 
-  /// The file is made when the run is set up; on demand, when a recording is asked for. `quality` is 1 to 100,
-  /// for frames that are encoded. `limits` and `preRoll` are for recordings on demand.
+  /// The file is made when the run is set up; on demand, when a recording is asked for. `quality` is 1 to
+  /// 100, for frames that are encoded. `limits` and `preRoll` are for recordings on demand.
   public init(
     path: String, quality: Int = 90, overwrite: Bool = false, isOnDemand: Bool = false,
     limits: RecordingLimits = RecordingLimits(), preRoll: PreRoll? = nil
@@ -80,7 +81,7 @@ public final class MovieSink: Recorder {
     if !isOnDemand { try begin(container, setup) }
   }
 
-  private static func container(_ path: String) throws(RunError) -> MovieContainer {
+  static func container(_ path: String) throws(RunError) -> MovieContainer {
     if let container = MovieContainer(path: path) { return container }
     let known = MovieContainer.allCases.map { ".\($0.rawValue)" }.joined(separator: ", ")
     throw RunError(
@@ -137,7 +138,7 @@ public final class MovieSink: Recorder {
 
   /// The name of a file. Where it is derived, a name that is taken is no reason to lose what comes: the next
   /// number is tried.
-  private func target(_ path: String, number: inout Int) -> String {
+  func target(_ path: String, number: inout Int) -> String {
     let isMadeUp = number > 1 || path.contains(Self.place)
     var target = numbered(path, number)
     while isMadeUp, !overwrite, PartialFile.isTaken(target) {
@@ -196,7 +197,7 @@ public final class MovieSink: Recorder {
     return path[..<point] + "-\(number)" + path[point...]
   }
 
-  private func description(_ format: FrameFormat) -> MovieDescription {
+  func description(_ format: FrameFormat) -> MovieDescription {
     // JPEG is full range; the camera's own bytes are what they are.
     MovieDescription(
       format, isGray: needs?.isGray ?? (format.image == .grey),
@@ -206,115 +207,6 @@ public final class MovieSink: Recorder {
   /// Once, however many epochs there are.
   private func note(_ text: String) {
     if !notes.contains(text) { notes.append(text) }
-  }
-}
-
-// Recordings on demand.
-extension MovieSink {
-  /// Makes the file, empty and under its partial name.
-  public func prepare(_ order: RecordingOrder) throws(RunError) -> any RecordingFile {
-    let asked = order.path ?? path
-    var number = order.index
-    let container = try Self.container(asked)
-    let target = target(asked, number: &number)
-    return try MovieRecording(
-      path: target, container: container, overwrite: overwrite,
-      isMadeUp: order.isMadeUp || asked.contains(Self.place))
-  }
-
-  public func begin(_ file: any RecordingFile) throws(RunError) {
-    guard let file = file as? MovieRecording, let format else {
-      contractBroken("begins a recording that `prepare` did not make, or before `configure`")
-    }
-    file.describe(description(format))
-    fitsFile = true
-    recording = file
-  }
-
-  public func withHeldBytes(of frame: borrowing PackedFrame, _ body: (Span<UInt8>) -> Void) {
-    if needs == nil { body(frame.view.encoded) } else { body(frame.packed) }
-  }
-
-  /// The camera's own bytes, or those that a packer made.
-  public func write(held bytes: Span<UInt8>, _ record: FrameRecord) throws(RunError) {
-    if needs == nil {
-      try recording?.write(
-        complete: bytes, hasFieldImages: format?.hasFieldImages ?? false, record)
-    } else {
-      try recording?.write(bytes, record)
-    }
-  }
-
-  public func end() {
-    movedFrames += recording?.movedFrames ?? 0
-    recording = nil
-  }
-}
-
-extension FrameFormat {
-  /// Whether pictures of both can be in one file.
-  fileprivate func hasPictures(like other: FrameFormat) -> Bool {
-    width == other.width && height == other.height && image == other.image && color == other.color
-      && presentation == other.presentation && hasFieldImages == other.hasFieldImages
-  }
-}
-
-extension MovieDescription {
-  fileprivate init(_ format: FrameFormat, isGray: Bool, range: Color.Range) {
-    let rate = format.rate
-    let isKnown = rate.frames > 0 && rate.seconds > 0
-    self.init(
-      width: format.width, height: format.height,
-      rate: isKnown ? MediaRational(Int(rate.frames), Int(rate.seconds)) : nil,
-      range: range == .full ? .full : .limited, matrix: .init(format.color.matrix, range),
-      transfer: .init(format.color.transfer), isGray: isGray,
-      display: MediaDisplay(format.presentation))
-  }
-}
-
-extension MediaDisplay {
-  fileprivate init(_ presentation: Presentation) {
-    let aspect = presentation.pixelAspect
-    let fieldOrder: FieldOrder =
-      switch presentation.fieldOrder {
-      case .unknown: .unknown
-      case .progressive: .progressive
-      case .topFirst: .topFirst
-      case .bottomFirst: .bottomFirst
-      }
-    self.init(
-      orientation: Int(presentation.orientation.rawValue),
-      pixelAspect: aspect == .unknown ? nil : MediaRational(Int(aspect.width), Int(aspect.height)),
-      fieldOrder: fieldOrder)
-  }
-}
-
-extension MediaColor.Matrix {
-  /// Full range of which no more is said is JFIF's.
-  fileprivate init(_ matrix: Color.Matrix, _ range: Color.Range) {
-    self =
-      switch matrix {
-      case .unspecified: range == .full ? .bt601 : .unspecified
-      case .bt601: .bt601
-      case .bt709: .bt709
-      case .bt2020: .bt2020
-      }
-  }
-}
-
-extension MediaColor.Transfer {
-  fileprivate init(_ transfer: Color.Transfer) {
-    self =
-      switch transfer {
-      case .unspecified: .unspecified
-      case .srgb: .srgb
-      case .bt709: .bt709
-      case .linear: .linear
-      case .gamma22: .gamma22
-      case .gamma28: .gamma28
-      case .pq: .pq
-      case .hlg: .hlg
-      }
   }
 }
 

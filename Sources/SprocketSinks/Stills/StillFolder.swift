@@ -282,44 +282,8 @@ final class StillFolder {
   }
 
   /// `still-00000123`.
-  private static func text(_ number: UInt64) -> String {
+  static func text(_ number: UInt64) -> String {
     let digits = "\(number)"
     return "still-" + String(repeating: "0", count: max(0, Self.digits - digits.count)) + digits
-  }
-
-  /// The numbers of stills in an open folder, whole or partial. The corresponding C functions are
-  /// `fdopendir` and `readdir`.
-  private static func numbers(in descriptor: Int32) -> Set<UInt64> {
-    let copy = unsafe FileCalls.open(descriptor, ".", O_RDONLY | O_DIRECTORY)
-    guard copy >= 0 else { return [] }
-    guard let folder = unsafe fdopendir(copy) else {
-      close(copy)
-      return []
-    }
-    defer { unsafe closedir(folder) }
-    var numbers: Set<UInt64> = []
-    while let entry = unsafe readdir(folder) {
-      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
-        unsafe String(cString: UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self))
-      }
-      if let number = number(of: name) { numbers.insert(number) }
-    }
-    return numbers
-  }
-
-  /// The number of a still, whole or partial; `nil` where `name` is not a still's.
-  static func number(of name: String) -> UInt64? {
-    guard name.hasPrefix("still-"), let point = name.firstIndex(of: "."),
-      [".jpg", ".partial.jpg"].contains(name[point...]),
-      let number = UInt64(name[..<point].dropFirst("still-".count)), text(number) == name[..<point]
-    else { return nil }
-    return number
-  }
-
-  /// What lies at `path` that is no folder. The corresponding C function is `stat`.
-  private static func kind(of path: String) -> String {
-    var status = stat()
-    let isFile = unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-    return isFile ? "a file" : "a device, a pipe or in no folder"
   }
 }

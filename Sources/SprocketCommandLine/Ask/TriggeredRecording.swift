@@ -1,0 +1,68 @@
+internal import Sprocket
+internal import Synchronization
+
+/// `--record-when`: records while a condition on the frames' reports holds, and for a while after.
+final class TriggeredRecording: Sendable {
+  fileprivate struct State {
+    var desk: RequestDesk?
+    var recording: RecordingID?
+    /// When the latest frame was captured for which the condition held.
+    var lastTrue: Timestamp?
+    /// When a request was refused.
+    var lastRefusal: Timestamp?
+  }
+
+  /// How long the recording goes on after the condition.
+  private let keep: Duration
+  private let state = Mutex(State())
+  private let tell: @Sendable (RunError) -> Void
+
+  /// `tell` is told of requests that the engine refuses.
+  init(keep: Duration, tell: @escaping @Sendable (RunError) -> Void) {
+    self.keep = keep
+    self.tell = tell
+  }
+
+  /// From now on requests can be made.
+  func connect(_ desk: RequestDesk) { state.withLock { $0.desk = desk } }
+
+  func note(holds: Bool, _ record: FrameRecord) {
+    let error: RunError? = state.withLock { state -> RunError? in
+      guard let desk = state.desk else { return nil }
+      do throws(RunError) {
+        try state.note(holds, record, desk, keep)
+        return nil
+      } catch {
+        state.lastRefusal = record.captured
+        return error
+      }
+    }
+    if let error { tell(error) }
+  }
+}
+
+extension TriggeredRecording.State {
+  /// Time between two requests if they are refused. Larger: fewer messages, later recordings.
+  private static let patience = Duration.seconds(5)
+
+  fileprivate mutating func note(
+    _ holds: Bool, _ record: FrameRecord, _ desk: RequestDesk, _ keep: Duration
+  ) throws(RunError) {
+    if let recording, !desk.engine.isUnderWay(recording) { self.recording = nil }
+    if holds {
+      lastTrue = record.captured
+      guard recording == nil,
+        !isPast(lastRefusal, record, .zero) || isPast(lastRefusal, record, Self.patience)
+      else { return }
+      recording = try desk.record(at: .frame(record.number))
+    } else if let recording, isPast(lastTrue, record, keep) {
+      self.recording = nil
+      _ = try desk.stop(recording)
+    }
+  }
+
+  private func isPast(_ start: Timestamp?, _ record: FrameRecord, _ limit: Duration) -> Bool {
+    guard let start, let time = record.captured.nanoseconds(since: start) else { return false }
+    return time >= limit.nanosecondCount
+  }
+}

@@ -1,0 +1,37 @@
+internal import SprocketCore
+
+/// A file and its record, on their way from the caller of `ask` to the sink's thread and to the finisher.
+///
+/// Unchecked: one of these threads uses it at a time.
+final class RecordingJob: @unchecked Sendable {
+  let file: any RecordingFile
+  var record: RecordingRecord
+  let sink: Int
+  /// The path that was asked for.
+  let path: String?
+  /// The recording ends after so many frames.
+  let frames: UInt64?
+  /// The frame that was asked for, which may be a past one.
+  var askedFrame: UInt64?
+  var written: UInt64 = 0
+  /// `durableCount` of the file when the sink's thread gave it away.
+  var durable: UInt64 = 0
+  /// A write failed, so there is nothing to finish.
+  var hasFailed = false
+  /// A further file of a recording.
+  let isPart: Bool
+  /// Its record was stored. Used under the list's lock.
+  var isAnswered = false
+
+  init(
+    _ file: any RecordingFile, id: RecordingID, sink: (index: Int, name: String), path: String?,
+    frames: UInt64?, isPart: Bool
+  ) {
+    self.isPart = isPart
+    self.file = file
+    record = RecordingRecord(id: id, sink: sink.name, path: file.path)
+    self.sink = sink.index
+    self.path = path
+    self.frames = frames
+  }
+}

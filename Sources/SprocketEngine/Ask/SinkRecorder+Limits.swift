@@ -1,0 +1,33 @@
+internal import SprocketCore
+
+/// When recordings end, or go on in the next file.
+extension SinkRecorder {
+  func limitReached(_ job: Job, _ record: FrameRecord) -> RecordingEnd? {
+    guard let first = firstCaptured else { return nil }
+    let bytes = job.file.byteCount
+    if let limit = limits.duration, record.isPast(limit, since: first) { return .duration }
+    if let limit = limits.bytes, earlierBytes + bytes >= limit { return .size }
+    if isDiskFull(job, record) { return .disk }
+    guard job.written > 0, let start = job.record.firstFrame?.captured else { return nil }
+    if let lastRefusal, !record.isPast(Self.patience, since: lastRefusal) { return nil }
+    let isLong = limits.fileDuration.map { record.isPast($0, since: start) } ?? false
+    return isLong || limits.fileBytes.map { bytes >= $0 } ?? false ? .split : nil
+  }
+
+  /// Recorded time between two attempts to begin the next file where there is no place for it. Larger: fewer
+  /// attempts, longer files.
+  private static let patience = Duration.milliseconds(100)
+
+  private func isDiskFull(_ job: Job, _ record: FrameRecord) -> Bool {
+    guard let limit = limits.freeBytes else { return false }
+    if let last = lastDiskCheck, !record.isPast(.seconds(1), since: last) { return false }
+    lastDiskCheck = record.captured
+    return job.file.freeByteCount.map { $0 < limit } ?? false
+  }
+}
+
+extension FrameRecord {
+  fileprivate func isPast(_ limit: Duration, since start: Timestamp) -> Bool {
+    captured.nanoseconds(since: start).map { $0 >= limit.nanosecondCount } ?? false
+  }
+}

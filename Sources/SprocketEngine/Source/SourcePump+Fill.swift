@@ -1,0 +1,38 @@
+internal import SprocketCore
+internal import SprocketRing
+
+/// Fills slots.
+extension SourcePump {
+  /// False when the source did not come back.
+  func fill(
+    _ epoch: Epoch, slot index: Int, _ frame: ArrivedFrame, number: UInt64, isFirst: Bool
+  ) -> Bool {
+    let slot = unsafe epoch.memory.slots + index
+    guard unsafe reclaim(slot, index) else { return false }
+    var record = FrameRecord()
+    record.number = number
+    record.sequence = frame.sequence
+    record.epoch = epoch.index
+    record.isDiscontinuity = isFirst
+    record.captured = frame.captured
+    record.capturePoint = frame.capturePoint
+    record.inForce = frame.inForce
+    record.driverFlags = frame.driverFlags
+    record.wasLate = frame.wasLate
+    record.dequeued = lastArrival ?? 0
+    if let fate = frame.fate {
+      record.chainFate = fate
+      shared.mark(number, TapeEntry(fate))
+    } else if !epoch.plan.hasProcessing {
+      record.processed = record.dequeued
+    }
+    record.eventEnd = shared.events.end
+    unsafe slot.pointee.records[.source] = record
+    for sink in epoch.sinks { unsafe slot.pointee.packedCounts[sink.index] = 0 }
+    for gate in gates where !gate.isAdmitting {
+      unsafe slot.pointee.packedCounts[gate.sink] = SinkWorker.unselected
+    }
+    var capture = unsafe CaptureSlot(unsafeStorage: slot, format: epoch.source.format)
+    return source.take(into: &capture)
+  }
+}

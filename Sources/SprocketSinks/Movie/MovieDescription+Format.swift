@@ -1,0 +1,69 @@
+internal import SprocketCore
+internal import SprocketLibAV
+
+extension FrameFormat {
+  /// Whether pictures of both can be in one file.
+  func hasPictures(like other: FrameFormat) -> Bool {
+    width == other.width && height == other.height && image == other.image && color == other.color
+      && presentation == other.presentation && hasFieldImages == other.hasFieldImages
+  }
+}
+
+extension MovieDescription {
+  init(_ format: FrameFormat, isGray: Bool, range: Color.Range) {
+    let rate = format.rate
+    let isKnown = rate.frames > 0 && rate.seconds > 0
+    self.init(
+      width: format.width, height: format.height,
+      rate: isKnown ? MediaRational(Int(rate.frames), Int(rate.seconds)) : nil,
+      range: range == .full ? .full : .limited, matrix: .init(format.color.matrix, range),
+      transfer: .init(format.color.transfer), isGray: isGray,
+      display: MediaDisplay(format.presentation))
+  }
+}
+
+extension MediaDisplay {
+  init(_ presentation: Presentation) {
+    let aspect = presentation.pixelAspect
+    let fieldOrder: FieldOrder =
+      switch presentation.fieldOrder {
+      case .unknown: .unknown
+      case .progressive: .progressive
+      case .topFirst: .topFirst
+      case .bottomFirst: .bottomFirst
+      }
+    self.init(
+      orientation: Int(presentation.orientation.rawValue),
+      pixelAspect: aspect == .unknown ? nil : MediaRational(Int(aspect.width), Int(aspect.height)),
+      fieldOrder: fieldOrder)
+  }
+}
+
+extension MediaColor.Matrix {
+  /// Full range of which no more is said is JFIF's.
+  init(_ matrix: Color.Matrix, _ range: Color.Range) {
+    self =
+      switch matrix {
+      case .unspecified: range == .full ? .bt601 : .unspecified
+      case .bt601: .bt601
+      case .bt709: .bt709
+      case .bt2020: .bt2020
+      }
+  }
+}
+
+extension MediaColor.Transfer {
+  init(_ transfer: Color.Transfer) {
+    self =
+      switch transfer {
+      case .unspecified: .unspecified
+      case .srgb: .srgb
+      case .bt709: .bt709
+      case .linear: .linear
+      case .gamma22: .gamma22
+      case .gamma28: .gamma28
+      case .pq: .pq
+      case .hlg: .hlg
+      }
+  }
+}

@@ -1,0 +1,44 @@
+public import SprocketCore
+internal import SprocketLibAV
+
+// Recordings on demand.
+extension MovieSink {
+  /// Makes the file, empty and under its partial name.
+  public func prepare(_ order: RecordingOrder) throws(RunError) -> any RecordingFile {
+    let asked = order.path ?? path
+    var number = order.index
+    let container = try Self.container(asked)
+    let target = target(asked, number: &number)
+    return try MovieRecording(
+      path: target, container: container, overwrite: overwrite,
+      isMadeUp: order.isMadeUp || asked.contains(Self.place))
+  }
+
+  public func begin(_ file: any RecordingFile) throws(RunError) {
+    guard let file = file as? MovieRecording, let format else {
+      contractBroken("begins a recording that `prepare` did not make, or before `configure`")
+    }
+    file.describe(description(format))
+    fitsFile = true
+    recording = file
+  }
+
+  public func withHeldBytes(of frame: borrowing PackedFrame, _ body: (Span<UInt8>) -> Void) {
+    if needs == nil { body(frame.view.encoded) } else { body(frame.packed) }
+  }
+
+  /// The camera's own bytes, or those that a packer made.
+  public func write(held bytes: Span<UInt8>, _ record: FrameRecord) throws(RunError) {
+    if needs == nil {
+      try recording?.write(
+        complete: bytes, hasFieldImages: format?.hasFieldImages ?? false, record)
+    } else {
+      try recording?.write(bytes, record)
+    }
+  }
+
+  public func end() {
+    movedFrames += recording?.movedFrames ?? 0
+    recording = nil
+  }
+}
