@@ -93,8 +93,11 @@ struct RecordingOptions: ParsableArguments {
     transform: Duration.parse)
   var keep: Duration?
 
-  /// Time before the frame that triggers, where none is given: more than any chain withholds frames.
+  /// Time before the frame that triggers, where none is given.
   private static let usualPreRoll = Duration.seconds(2)
+  /// Longest time from a frame's arrival to the end of the chain, where it triggers: a cinematic stabilizer
+  /// looks 1 s ahead. Larger: longer look-ahead, more memory.
+  private static let triggerSlack = Duration.seconds(3)
 
   /// A length of a movie.
   enum Extent: Equatable {
@@ -134,7 +137,11 @@ struct RecordingOptions: ParsableArguments {
   /// As the sinks take it.
   var preRollLimits: PreRoll? {
     let duration = preRoll ?? (recordWhen == nil ? nil : Self.usualPreRoll)
-    return duration.map { PreRoll($0, bytes: preRollMemory ?? PreRoll.usualBytes) }
+    return duration.map { duration in
+      PreRoll(
+        duration, slack: recordWhen == nil ? .zero : Self.triggerSlack,
+        bytes: preRollMemory ?? PreRoll.usualBytes)
+    }
   }
 
   /// The movie is a recording that begins with the first frame: it has limits, or a pattern for its name.

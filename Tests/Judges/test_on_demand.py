@@ -16,7 +16,8 @@ import time
 
 import pytest
 
-from program import LIMIT, SPROCKET, fates, one_sentence, read_summary, running, sprocket
+from program import (LIMIT, SPROCKET, clip, fates, one_sentence, read_lines, read_summary, running,
+                     sprocket)
 
 SCENE = ["--source", "scene", "--size", "320x240", "--rate", "60"]
 
@@ -164,7 +165,7 @@ def test_ask_is_a_client(tmp_path):
     ('{"request":"recrd"}', "there is no request `recrd`; did you mean `record`?"),
     ('{"request":"record","pth":"x.mov"}', "`record` has no `pth`"),
     ('{"request":"record","frames":-1}', "whole numbers"),
-    ('{"request":"record","frames":0}', "1 frame or more"),
+    ('{"request":"record","frames":0}', "1 to 281474976710656 frames"),
     ('{"request":"record","path":"x.avi"}', "the ending says"),
     ('{"request":"record","path":""}', "the ending says"),
     ('{"request":"record","path":"/nowhere/x.mov"}', "/nowhere/x.mov"),
@@ -401,3 +402,90 @@ def test_a_service_manager_is_told(tmp_path):
         process.kill()
         process.wait()
         listener.close()
+
+
+def test_a_recording_begins_before_it_was_asked_for(tmp_path):
+    reports = tmp_path / "reports.jsonl"
+    with asked_run(tmp_path, "--pre-roll", "1s", "--reports", reports) as (client, process):
+        client.wait(70)
+        frame = client.frames() + 20
+        client.ask("record", at_frame=frame)
+        client.wait(40)
+        client.ask("stop")
+        client.wait(10)
+        again = client.frames() + 20
+        client.ask("record", path=str(tmp_path / "again.mkv"), at_frame=again)
+        client.wait(30)
+        finish(client, process)
+    first, second = read_summary(tmp_path / "summary.json")["recordings"]
+    # A line for each frame.
+    times = {number: line["captured_ns"] for number, line in enumerate(read_lines(reports))
+             if line.get("captured_ns") is not None}
+    asked = times[min(number for number in times if number >= frame)]
+    begin = first["first_frame"]
+    before = [number for number in times if number < begin]
+    assert asked - 1e9 <= first["first_captured_ns"] <= asked - 0.9e9
+    assert all(times[number] < asked - 1e9 for number in before)
+    # What is in the first is not in the second.
+    assert second["begin"] >= first["end"]
+    for record in (first, second):
+        assert record["frames"]["delivered"] == frame_count(record["path"])
+        assert sum(record["frames"].values()) == record["end"] - record["begin"]
+
+
+@pytest.mark.parametrize("ending, demuxer", [("mov", "qtdemux"), ("mkv", "matroskademux")])
+def test_other_programs_play_a_recording_with_pre_roll(tmp_path, ending, demuxer):
+    with asked_run(tmp_path, "--pre-roll", "1s", record="take." + ending) as (client, process):
+        client.wait(70)
+        client.ask("record")
+        client.wait(20)
+        finish(client, process)
+    record, = read_summary(tmp_path / "summary.json")["recordings"]
+    path = tmp_path / ("take." + ending)
+    frames = record["frames"]["delivered"]
+    assert frames > 60 and frame_count(path) == frames
+    cv2 = pytest.importorskip("cv2")
+    movie, count = cv2.VideoCapture(str(path)), 0
+    while movie.grab():
+        count += 1
+    assert count == frames
+    if shutil.which("gst-launch-1.0"):
+        result = subprocess.run(
+            ["gst-launch-1.0", "-q", "filesrc", f"location={path}", "!", demuxer, "!", "jpegdec", "!",
+             "fakesink"], capture_output=True, timeout=LIMIT)
+        assert result.returncode == 0, result.stderr
+
+
+def test_it_records_while_a_condition_holds(tmp_path):
+    limit = 0.06
+    sprocket("run", "--source", f"file:{clip('generic/vtest.avi')}", "--stage", "motion",
+             "--movie", tmp_path / "event-{n}.mov", "--record-when", f"motion.score > {limit}",
+             "--pre-roll", "500ms", "--keep", "1s", "--reports", tmp_path / "reports.jsonl",
+             "--summary", tmp_path / "summary.json")
+    lines = read_lines(tmp_path / "reports.jsonl")
+    hits = [number for number, line in enumerate(lines) if line["motion"]["score"] > limit]
+    assert 0 < len(hits) < len(lines)
+    records = read_summary(tmp_path / "summary.json")["recordings"]
+    recorded = [number for record in records for number in range(record["begin"], record["end"])]
+    assert len(recorded) == len(set(recorded)) and set(hits) <= set(recorded)
+    for before, record in zip([None, *records], records):
+        inside = [number for number in hits if record["begin"] <= number < record["end"]]
+        assert frame_count(record["path"]) == record["end"] - record["begin"]
+        # Ten frames a second: five before the first hit, if the recording before had not taken them.
+        earliest = max(inside[0] - 5, before["end"] if before else 0)
+        assert record["begin"] == earliest
+        assert record["end"] >= min(inside[-1] + 10, len(lines))
+
+
+@pytest.mark.parametrize("condition, sentence", [
+    ("motion.scor > 1", "did you mean `score`?"), ("focus.score > 1", "no stage focus of this run"),
+    ("motion.score >", "ends too early"), ("motion.score", "not true or false by itself"),
+    ("(motion.dark", "a parenthesis is not closed"), ("motion.grid > 1", "a row of numbers"),
+    ("motion.score > high", "`high` is no number and no field"), ("", "ends too early"),
+    ("motion.dark dark", "`dark` is not expected"), ("not " * 2000 + "motion.dark", "too long"),
+])
+def test_a_condition_that_makes_no_sense_is_refused(tmp_path, condition, sentence):
+    result = sprocket("run", *SCENE, "--stage", "motion", "--movie", tmp_path / "a.mov",
+                      "--record-when", condition, check=False)
+    assert result.returncode == 2 and sentence in one_sentence(result.errors)
+    assert not list(tmp_path.iterdir())

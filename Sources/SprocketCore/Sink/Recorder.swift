@@ -39,6 +39,9 @@ extension Recorder {
 /// How long before the frame that was asked for a recording begins.
 public struct PreRoll: Sendable, Hashable {
   public var duration: Duration
+  /// How much later than its frame a request may come: frames are kept for so much longer. A program that asks
+  /// because of a frame's reports has seen the frame when the source is some frames ahead.
+  public var slack: Duration
   /// Most memory for the packed bytes of that time. If they need more, the pre-roll is shorter.
   public var bytes: Int
 
@@ -47,10 +50,12 @@ public struct PreRoll: Sendable, Hashable {
   public static let usualBytes = 256 << 20
 
   /// Traps if there is no time or no memory.
-  public init(_ duration: Duration, bytes: Int = usualBytes) {
+  public init(_ duration: Duration, slack: Duration = .zero, bytes: Int = usualBytes) {
+    contract(slack >= .zero, "keeps frames for \(slack) longer; give 0 or more")
     contract(duration > .zero, "has a pre-roll of \(duration); give more than 0")
     contract(bytes > 0, "keeps \(bytes) bytes of pre-roll; give 1 or more")
     self.duration = duration
+    self.slack = slack
     self.bytes = bytes
   }
 }

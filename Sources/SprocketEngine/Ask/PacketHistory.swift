@@ -19,9 +19,17 @@ final class PacketHistory {
     var fate: Fate?
     fileprivate var offset = 0
     var count = 0
+
+    /// A kept frame that was captured at `time` or later.
+    func isKept(from time: Timestamp?) -> Bool {
+      guard fate == nil, let time else { return false }
+      return record.captured.nanoseconds(since: time).map { $0 >= 0 } ?? false
+    }
   }
 
   private let duration: Int64
+  /// Nanoseconds for which frames are kept.
+  private let kept: Int64
   private let capacity: Int
   private let memory: UnsafeMutableRawPointer
   /// Entries in order from `first`, which moves on as they are dropped.
@@ -36,6 +44,7 @@ final class PacketHistory {
   /// The corresponding C function is `mmap`: pages are resident once they are written.
   init(_ limits: PreRoll) throws(RunError) {
     duration = limits.duration.nanosecondCount
+    kept = duration.addingReportingOverflow(limits.slack.nanosecondCount).partialValue
     capacity = limits.bytes
     let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
     let mapped = unsafe mmap(nil, capacity, PROT_READ | PROT_WRITE, flags, -1, 0)
@@ -70,14 +79,14 @@ final class PacketHistory {
   func add(_ record: FrameRecord, _ bytes: Span<UInt8>) -> UInt64 {
     var dropped: UInt64 = 0
     while let oldest,
-      (record.captured.nanoseconds(since: oldest.record.captured) ?? .max) > duration
+      (record.captured.nanoseconds(since: oldest.record.captured) ?? .max) > kept
     {
-      dropped += removeOldest() ? 1 : 0
+      dropped += removeOldest()?.fate == nil ? 1 : 0
     }
     var place = place(bytes.count)
     while place == nil, oldest != nil {
       wasShortened = true
-      dropped += removeOldest() ? 1 : 0
+      dropped += removeOldest()?.fate == nil ? 1 : 0
       place = self.place(bytes.count)
     }
     guard let place else { return dropped + 1 }
@@ -110,18 +119,16 @@ final class PacketHistory {
     try unsafe body(Span(_unsafeElements: buffer))
   }
 
-  /// True if a kept frame was removed, false for one that was lost. Its bytes can be read until the next
-  /// `add`.
-  @discardableResult
-  func removeOldest() -> Bool {
-    guard let entry = oldest else { return false }
+  /// Removes the oldest entry. Its bytes can be read until the next `add`.
+  func removeOldest() -> Entry? {
+    guard let entry = oldest else { return nil }
     keptBytes -= entry.count
     first += 1
     if first == entries.count {
       entries.removeAll(keepingCapacity: true)
       first = 0
     }
-    return entry.fate == nil
+    return entry
   }
 
   private func append(_ entry: Entry) {

@@ -24,21 +24,13 @@ extension SinkRecorder {
     guard let history, let job = jobs.first else { return }
     let asked = min(job.askedFrame ?? .max, job.record.begin ?? .max)
     let start = history.start(from: asked, captured: record?.captured)
-    var hasBegun = false
+    while let entry = history.oldest, !entry.isKept(from: start) { drop(history.removeOldest()) }
+    guard let first = history.oldest else { return }
+    job.record.begin = first.record.number
     // A recording that begins meanwhile, behind one that ended, goes on with the next entry.
     isWritingHistory = true
-    defer { isWritingHistory = false }
-    while let entry = history.oldest {
-      // Its bytes stay until a frame is added.
-      history.removeOldest()
-      if !hasBegun, jobs.first === job, entry.fate == nil, let start,
-        entry.record.captured.nanoseconds(since: start).map({ $0 >= 0 }) ?? false
-      {
-        hasBegun = true
-        job.record.begin = entry.record.number
-      }
-      if hasBegun, !jobs.isEmpty { take(entry, history) } else { drop(entry) }
-    }
+    while let entry = history.removeOldest() { take(entry, history) }
+    isWritingHistory = false
     if history.wasShortened {
       shared.note(
         "\(recorder.name): the pre-roll was shorter than asked, for want of memory; give it more "
@@ -49,11 +41,11 @@ extension SinkRecorder {
   /// Gives an entry to the recording under way.
   private func take(_ entry: PacketHistory.Entry, _ history: PacketHistory) {
     let number = entry.record.number
-    guard entry.fate == nil else {
-      jobs[0].record.counts[entry.fate ?? .missing] += 1
+    if let fate = entry.fate {
+      guard let job = jobs.first else { return }
+      job.record.counts[fate] += 1
       let lost = LostFrame(
-        number: number, sequence: entry.record.sequence, epoch: entry.record.epoch,
-        fate: entry.fate ?? .missing)
+        number: number, sequence: entry.record.sequence, epoch: entry.record.epoch, fate: fate)
       do throws(RunError) { try recorder.account(lost) } catch { fail(error, at: number + 1) }
       return
     }
@@ -71,15 +63,12 @@ extension SinkRecorder {
     }
   }
 
-  private func drop(_ entry: PacketHistory.Entry) {
-    if entry.fate == nil { state.counts[.unselected] += 1 }
+  private func drop(_ entry: PacketHistory.Entry?) {
+    if let entry, entry.fate == nil { state.counts[.unselected] += 1 }
   }
 
   /// What is kept will not be recorded.
   func dropHistory() {
-    while let history, let entry = history.oldest {
-      drop(entry)
-      history.removeOldest()
-    }
+    while let entry = history?.removeOldest() { drop(entry) }
   }
 }
