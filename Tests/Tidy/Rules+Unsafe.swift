@@ -93,7 +93,9 @@ extension Rules {
     Permission(
       "Sources/SprocketSinks/Dump", ["DumpContents", "DumpPacker"], "hands on text in memory"),
     Permission("Sources/SprocketSinks/Movie", ["MovieRecording"], "asks for the date"),
-    Permission("Sources/SprocketSinks/Stills", ["StillFolder", "StillFolder+Looks"], "wraps openat and readdir"),
+    Permission(
+      "Sources/SprocketSinks/Stills", ["StillFolder", "StillFolder+Looks"],
+      "wraps openat and readdir"),
     Permission(
       "Sources/SprocketSources/Camera",
       ["CameraSource+Memory", "CameraSource+Open", "CameraSource"], "lends the driver's memory"),

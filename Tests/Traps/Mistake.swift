@@ -13,6 +13,7 @@ enum Mistake: String, CaseIterable, SettingValue {
   case fill, take, cameraTake, sceneReclaim, replayReclaim
   // Of the program that sets up a run.
   case field, size, planeSize, workers, manyWorkers, traceLimit, movieQuality, stillQuality,
+    preRoll, preRollSlack, preRollBytes, movieBegin, stillsBegin,
     unpacker,
     unpackerRange
   case copies, secondLoop, pushEncoded, pushRoom, pushBytes

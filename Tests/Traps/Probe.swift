@@ -207,3 +207,13 @@ final class ProbeUnpacker: Unpacker {
     parts: FrameParts
   ) {}
 }
+
+/// A recording's file that no sink made.
+final class ProbeFile: RecordingFile {
+  let path = "probe"
+  let byteCount: UInt64 = 0
+  let durableCount: UInt64 = 0
+  let freeByteCount: UInt64? = nil
+  func finish() {}
+  func abandon() {}
+}

@@ -20,6 +20,11 @@ func make(_ mistake: Mistake) throws {
   case .traceLimit: _ = RunOptions(traceLimit: 0)
   case .movieQuality: _ = MovieSink(path: "movie.mov", quality: 0)
   case .stillQuality: _ = StillSink(path: "stills", quality: 101)
+  case .preRoll: _ = PreRoll(.zero)
+  case .preRollSlack: _ = PreRoll(.seconds(1), slack: .seconds(-1))
+  case .preRollBytes: _ = PreRoll(.seconds(1), bytes: 0)
+  case .movieBegin: try MovieSink(path: "movie.mov", isOnDemand: true).begin(ProbeFile())
+  case .stillsBegin: try StillSink(path: "stills", isOnDemand: true).begin(ProbeFile())
   case .copies: _ = FrameCopies(keeping: .every(0))
   case .secondLoop:
     let copies = FrameCopies()

@@ -9,8 +9,8 @@ struct AskCommand: ParsableCommand {
     commandName: "ask", abstract: "Asks a run with --control-socket, and prints its answer.",
     discussion: """
       Requests: record [PATH], stop [N], next [PATH], photo [FRAMES], control NAME=VALUE, status, \
-      recordings, events, quit. N is a recording's number; without it, the latest is meant. Events are printed until the \
-      run ends.
+      recordings, events, quit. N is a recording's number; without it, the latest is meant. Events are \
+      printed until the run ends.
       """)
 
   @Argument(help: "The run's socket.", completion: .file())

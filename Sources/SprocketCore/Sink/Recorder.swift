@@ -2,8 +2,8 @@
 ///
 /// On demand it gets frames only while a recording is under way. Before and between recordings nothing is
 /// decoded or packed for it, and its thread sleeps. Calls on the sink's thread: `configure`, then for each
-/// recording `begin · write* · end`, one recording at a time; `configure` comes again at each epoch. An error
-/// of `write` ends the recording, and the sink may be asked for the next one.
+/// recording `begin · write* · end`, one recording at a time; `configure` comes again at each epoch. An
+/// error of `write` ends the recording, and the sink may be asked for the next one.
 public protocol Recorder: Sink {
   /// Whether the sink gets only the frames that are asked for (`Engine.ask`). Fixed before the run. If it is
   /// false, the sink gets all frames, and no function of this protocol is called.
@@ -39,8 +39,8 @@ extension Recorder {
 /// How long before the frame that was asked for a recording begins.
 public struct PreRoll: Sendable, Hashable {
   public var duration: Duration
-  /// How much later than its frame a request may come: frames are kept for so much longer. A program that asks
-  /// because of a frame's reports has seen the frame when the source is some frames ahead.
+  /// How much later than its frame a request may come: frames are kept for so much longer. A program that
+  /// asks because of a frame's reports has seen the frame when the source is some frames ahead.
   public var slack: Duration
   /// Most memory for the packed bytes of that time. If they need more, the pre-roll is shorter.
   public var bytes: Int

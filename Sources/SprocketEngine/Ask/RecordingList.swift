@@ -293,7 +293,7 @@ extension RecordingList.State {
       // One that is to end later goes on for now.
       if moment == .now { ending.insert(id) }
       return (id, .end(id, sink: sink))
-    case (.record, nil), (.next, nil): contractBroken("asks for a recording without a file")
+    case (.record, nil), (.next, nil): preconditionFailure("a request without its file")
     }
   }
 }

@@ -96,7 +96,7 @@ final class MovieRecording: RecordingFile {
   func abandon() { output.abandonEmpty() }
 
   private func begin(_ captured: Timestamp) throws(MuxerError) {
-    guard var description else { contractBroken("writes a movie before `describe`") }
+    guard var description else { preconditionFailure("a movie is written before `describe`") }
     description.tags = captured.movieTags
     muxer = try Muxer(container, description, output: output)
   }

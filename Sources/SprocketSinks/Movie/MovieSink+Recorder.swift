@@ -16,7 +16,7 @@ extension MovieSink {
 
   public func begin(_ file: any RecordingFile) throws(RunError) {
     guard let file = file as? MovieRecording, let format else {
-      contractBroken("begins a recording that `prepare` did not make, or before `configure`")
+      contractBroken("begins a movie that its `prepare` did not make; begin what it returned")
     }
     file.describe(description(format))
     fitsFile = true

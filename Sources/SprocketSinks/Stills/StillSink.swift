@@ -120,7 +120,7 @@ extension StillSink {
 
   public func begin(_ file: any RecordingFile) throws(RunError) {
     guard let file = file as? StillBatch, let folder else {
-      contractBroken("begins a recording that `prepare` did not make, or before `configure`")
+      contractBroken("begins stills that its `prepare` did not make; begin what it returned")
     }
     batch = file
     file.first = folder.beginBatch()
