@@ -6,6 +6,7 @@ import pathlib
 import pty
 import random
 import select
+import shlex
 import shutil
 import signal
 import socket
@@ -16,7 +17,7 @@ import time
 
 import pytest
 
-from program import (LIMIT, SPROCKET, clip, fates, one_sentence, read_lines, read_summary, running,
+from program import (LIMIT, ROOT, SPROCKET, clip, fates, one_sentence, read_lines, read_summary, running,
                      sprocket)
 
 SCENE = ["--source", "scene", "--size", "320x240", "--rate", "60"]
@@ -489,3 +490,42 @@ def test_a_condition_that_makes_no_sense_is_refused(tmp_path, condition, sentenc
                       "--record-when", condition, check=False)
     assert result.returncode == 2 and sentence in one_sentence(result.errors)
     assert not list(tmp_path.iterdir())
+
+
+def unit():
+    """The systemd unit of docs/on-demand.md."""
+    page = (ROOT / "docs/on-demand.md").read_text()
+    return page.split("```ini\n")[1].split("```")[0]
+
+
+def test_the_unit_is_one_that_systemd_takes(tmp_path):
+    if not shutil.which("systemd-analyze"):
+        pytest.skip("there is no systemd-analyze")
+    path = tmp_path / "sprocket-watch.service"
+    path.write_text(unit().replace("/usr/local/bin/sprocket", SPROCKET))
+    result = subprocess.run(["systemd-analyze", "verify", str(path)], capture_output=True, text=True,
+                            timeout=LIMIT)
+    assert result.returncode == 0 and "sprocket-watch" not in result.stderr, result.stderr
+
+
+def test_the_command_of_the_unit_records_what_moves(tmp_path):
+    command = unit().replace("\\\n", " ").split("ExecStart=/usr/local/bin/sprocket ")[1].splitlines()[0]
+    command = command.replace("%S/sprocket", str(tmp_path)).replace("%t/sprocket", str(tmp_path))
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    listener.bind(str(tmp_path / "notify"))
+    listener.settimeout(60)
+    moving = [*SCENE, "--source-set", "object=0.4", "--quiet"]
+    with subprocess.Popen([SPROCKET, *shlex.split(command), *moving],
+                          env={**os.environ, "NOTIFY_SOCKET": str(tmp_path / "notify")}) as process:
+        try:
+            assert listener.recv(1000).startswith(b"READY=1\n")
+            wait_for((tmp_path / "event-1.partial.mov").exists)
+            client = Client(tmp_path / "control")
+            client.wait(60)
+            client.close()
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(LIMIT) == 0
+        finally:
+            process.kill()
+            listener.close()
+    assert frame_count(tmp_path / "event-1.mov") > 30

@@ -34,23 +34,30 @@ final class ControlSocket: Sendable {
   private let work = Mutex<BackgroundWork<Void>?>(nil)
 
   /// Makes the socket. What another run left there is replaced, but no socket that a run listens on, and no
-  /// other file. The corresponding C functions are `socket`, `bind`, `chmod` and `listen`.
+  /// other file. The name is there once clients can connect. The corresponding C functions are `socket`,
+  /// `bind`, `chmod`, `listen` and `link`.
   init(path: String, _ desk: RequestDesk) throws(RunError) {
-    guard let address = SocketAddress(path: path), !path.hasPrefix("@") else {
+    let first = path + "~"
+    guard !path.isEmpty, !path.hasPrefix("@"), let address = SocketAddress(path: path),
+      let firstAddress = SocketAddress(path: first)
+    else {
       throw RunError(
         .usage,
-        "--control-socket: a path of a socket has 1 to \(SocketAddress.longest) bytes; give a shorter one"
-      )
+        "--control-socket: a path of a socket has 1 to \(SocketAddress.longest - 1) bytes; give a "
+          + "shorter one")
     }
     try Self.removeLeftOver(path, address)
+    try Self.removeLeftOver(first, firstAddress)
     let descriptor = Self.makeSocket()
     guard descriptor >= 0 else { throw Self.failure(path, errno) }
-    let isBound = unsafe address.withPointer { unsafe bind(descriptor, $0, $1) } == 0
-    // Nobody can connect before `listen`.
-    guard isBound, unsafe chmod(path, 0o600) == 0, listen(descriptor, 16) == 0 else {
-      let code = errno
+    let isBound = unsafe firstAddress.withPointer { unsafe bind(descriptor, $0, $1) } == 0
+    let isMade =
+      unsafe isBound && chmod(first, 0o600) == 0 && listen(descriptor, 16) == 0
+      && link(first, path) == 0
+    let code = errno
+    if isBound { _ = unsafe unlink(first) }
+    guard isMade else {
       close(descriptor)
-      if isBound { _ = unsafe unlink(path) }
       throw Self.failure(path, code)
     }
     self.descriptor = descriptor
