@@ -32,6 +32,7 @@ public func sprocketMain(
     try execute(try Registry(stages: stages, sources: sources, sinks: sinks), invocation, &signals)
     try finishOutput(&signals)
   } catch let code as ExitCode {
+    try? finishOutput(&signals)
     leave(code.rawValue)
   } catch {
     let failure = error as? RunError ?? RunError(.failed, "\(error)")
