@@ -529,3 +529,69 @@ def test_the_command_of_the_unit_records_what_moves(tmp_path):
             process.kill()
             listener.close()
     assert frame_count(tmp_path / "event-1.mov") > 30
+
+
+@pytest.fixture(scope="module")
+def slow_disk(tmp_path_factory):
+    path = tmp_path_factory.mktemp("slow") / "slow_disk.so"
+    subprocess.run(["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", path,
+                    ROOT / "Tests/Judges/slow_disk.c", "-ldl"], check=True, timeout=LIMIT)
+    return path
+
+
+def on_slow_disk(library, every, sync, write):
+    """The environment in which one call in `every` takes so many milliseconds."""
+    return {**os.environ, "LD_PRELOAD": str(library), "SLOW_DISK_EVERY": str(every),
+            "SLOW_DISK_SYNC": str(sync), "SLOW_DISK_WRITE": str(write)}
+
+
+def test_no_frame_is_lost_between_the_files_of_a_slow_disk(tmp_path, slow_disk):
+    # SPROCKET_SLOW_SECONDS=600 for ten minutes.
+    seconds = os.environ.get("SPROCKET_SLOW_SECONDS", "12")
+    peaks = []
+    for name, duration in ("short", "3s"), ("long", f"{seconds}s"):
+        folder = tmp_path / name
+        folder.mkdir()
+        command = [SPROCKET, "run", *SCENE, "--duration", duration, "--movie", folder / "a-{n}.mov",
+                   "--split", "100ms", "--summary", folder / "summary.json", "--quiet"]
+        subprocess.run(list(map(str, command)), check=True, timeout=LIMIT + int(seconds),
+                       env=on_slow_disk(slow_disk, 100, 2000, 100))
+        summary = read_summary(folder / "summary.json")
+        counts = fates(summary["sinks"]["movie"])
+        taken = sum(counts[fate] for fate in ("missing", "overrun", "delivered"))
+        assert taken == summary["produced"], counts
+        # 1,024 records are kept.
+        records = summary["recordings"]
+        for before, record in zip(records, records[1:]):
+            assert before["end"] == record["begin"] and before["reason"] == "split"
+        assert all(record["usable"] for record in records if record["frames"]["delivered"])
+        assert len(list(folder.glob("*.partial.*"))) == 0
+        peaks.append(summary["peak_resident_bytes"])
+    assert peaks[1] < 1.3 * peaks[0]
+
+
+def test_a_disk_that_cannot_keep_up_refuses_and_keeps_what_was_before(tmp_path, slow_disk):
+    path = tmp_path / "control"
+    command = [SPROCKET, "run", *SCENE, "--movie", tmp_path / "a-{n}.mov", "--on-demand",
+               "--control-socket", path, "--summary", tmp_path / "summary.json", "--quiet"]
+    with subprocess.Popen(list(map(str, command)), env=on_slow_disk(slow_disk, 1, 80, 0)) as process:
+        try:
+            wait_for(path.exists)
+            client = Client(path)
+            client.ask("record")
+            answer = client.ask("next")
+            while answer["ok"]:
+                client.wait(1)
+                answer = client.ask("next")
+            assert "64 files are still being completed" in answer["error"]
+            client.ask("stop")
+            finish(client, process)
+            assert process.returncode == 0
+        finally:
+            process.kill()
+    records = read_summary(tmp_path / "summary.json")["recordings"]
+    for before, record in zip(records, records[1:]):
+        assert before["end"] == record["begin"]
+    for record in records:
+        if record["frames"]["delivered"]:
+            assert record["usable"] and frame_count(record["path"]) == record["frames"]["delivered"]
