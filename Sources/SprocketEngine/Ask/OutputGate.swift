@@ -1,6 +1,4 @@
 internal import SprocketCore
-internal import SprocketRing
-internal import Synchronization
 
 /// Decides which frames an on-demand sink gets. Used by the source's thread alone; knows numbers, not frames.
 ///
@@ -10,16 +8,16 @@ internal import Synchronization
 /// - A7: admission is decided in constant time, by intervals and counts.
 /// - A12: a recording of n frames gets n: frames that were admitted and lost are replaced. The gate may admit
 ///   more frames than are wanted, never fewer; the sink counts exactly, and says when a recording has ended.
-struct OutputGate {
-  let sink: Int
-  let output: StampedOutput
+///
+/// A plain value, so that a test can search all states (`RequestModelTests`).
+struct OutputGate: Hashable {
   /// The recording without a count that is under way.
   private var open: RecordingID?
   /// Recordings that count frames and are under way. None together with `open`.
   private var counting: Set<RecordingID> = []
   /// Frames still to be admitted for these.
   private var wanted: UInt64 = 0
-  /// The part of `output.returned` that was added to `wanted`.
+  /// The part of `StampedOutput.returned` that was taken into account.
   private var seenReturns: UInt64 = 0
   /// Recordings that were stopped before they began.
   private var cancelled: Set<RecordingID> = []
@@ -28,11 +26,7 @@ struct OutputGate {
   /// A sink with a pre-roll gets every frame (A14).
   private let isAlwaysOpen: Bool
 
-  init(sink: Int, _ output: StampedOutput, isAlwaysOpen: Bool = false) {
-    self.sink = sink
-    self.output = output
-    self.isAlwaysOpen = isAlwaysOpen
-  }
+  init(isAlwaysOpen: Bool = false) { self.isAlwaysOpen = isAlwaysOpen }
 
   /// Whether the next frame is admitted.
   var isAdmitting: Bool { isOpen || isAlwaysOpen }
@@ -76,9 +70,8 @@ struct OutputGate {
     return true
   }
 
-  /// Admits again as many frames as were lost. Returns what to stamp.
-  mutating func takeReturns() -> Stamp.Step? {
-    let returns = output.returned.load(ordering: .acquiring)
+  /// Admits again as many frames as were lost; `returns` is their number in all. Returns what to stamp.
+  mutating func take(returns: UInt64) -> Stamp.Step? {
     guard returns != seenReturns else { return nil }
     let new = returns - seenReturns
     seenReturns = returns

@@ -14,7 +14,7 @@ final class RequestPort: Sendable {
   static let mostTogether = 16
 
   /// A change of one sink's gate.
-  enum Step: Sendable {
+  enum Step: Hashable, Sendable {
     case begin(RecordingID, sink: Int, frames: UInt64?)
     case next(RecordingID, sink: Int)
     case end(RecordingID, sink: Int)

@@ -22,7 +22,7 @@ struct Stamp {
   }
 
   /// A step that a gate took.
-  struct Step: Equatable {
+  struct Step: Hashable {
     var kind: Kind
     /// `nil` for `change`.
     var recording: RecordingID?

@@ -29,8 +29,8 @@ extension SourcePump {
     record.eventEnd = shared.events.end
     unsafe slot.pointee.records[.source] = record
     for sink in epoch.sinks { unsafe slot.pointee.packedCounts[sink.index] = 0 }
-    for gate in gates where !gate.isAdmitting {
-      unsafe slot.pointee.packedCounts[gate.sink] = SinkWorker.unselected
+    for output in gates where !output.gate.isAdmitting {
+      unsafe slot.pointee.packedCounts[output.sink] = SinkWorker.unselected
     }
     var capture = unsafe CaptureSlot(unsafeStorage: slot, format: epoch.source.format)
     return source.take(into: &capture)

@@ -2,6 +2,13 @@ internal import SprocketCore
 internal import SprocketRing
 internal import Synchronization
 
+/// The gate of an on-demand sink, and where its stamps go.
+struct GatedOutput {
+  let sink: Int
+  let output: StampedOutput
+  var gate: OutputGate
+}
+
 /// Requests that the source's thread has taken from the port and not stamped yet.
 struct PendingRequests {
   var entries: [RequestPort.Entry] = []
@@ -29,7 +36,10 @@ extension SourcePump {
     if !new.isEmpty { requests.entries += new }
     if !requests.entries.isEmpty { applyDue(number, from: first ?? number, frame) }
     for index in gates.indices {
-      if let step = gates[index].takeReturns() { stamp(step, gate: index, at: number) }
+      let returns = gates[index].output.returned.load(ordering: .acquiring)
+      if let step = gates[index].gate.take(returns: returns) {
+        stamp(step, gate: index, at: number)
+      }
     }
   }
 
@@ -73,15 +83,15 @@ extension SourcePump {
   private func apply(_ entry: RequestPort.Entry, at number: UInt64) {
     for step in entry.steps {
       guard let index = gates.firstIndex(where: { $0.sink == step.sink }) else { continue }
-      if let stamped = gates[index].apply(step) { stamp(stamped, gate: index, at: number) }
+      if let stamped = gates[index].gate.apply(step) { stamp(stamped, gate: index, at: number) }
     }
   }
 
   /// After a frame was published: recordings that count may have enough.
   func countPublished(_ frame: ArrivedFrame, number: UInt64) {
     guard frame.fate == nil else { return }
-    for index in gates.indices where gates[index].isAdmitting {
-      if let step = gates[index].countPublished() { stamp(step, gate: index, at: number + 1) }
+    for index in gates.indices where gates[index].gate.isAdmitting {
+      if let step = gates[index].gate.countPublished() { stamp(step, gate: index, at: number + 1) }
     }
   }
 

@@ -57,7 +57,7 @@ final class SourcePump: @unchecked Sendable {
   /// Number of the next frame that is produced.
   private(set) var nextNumber: UInt64 = 0
   /// Of on-demand sinks.
-  var gates: [OutputGate]
+  var gates: [GatedOutput]
   var requests = PendingRequests()
   /// Index of the epoch that the next frame belongs to.
   private(set) var epochIndex: UInt32 = 0
@@ -80,7 +80,9 @@ final class SourcePump: @unchecked Sendable {
     self.source = source
     gates = sinks.compactMap { state in
       state.stamped.map {
-        OutputGate(sink: state.index, $0, isAlwaysOpen: state.recorder?.preRoll != nil)
+        GatedOutput(
+          sink: state.index, output: $0,
+          gate: OutputGate(isAlwaysOpen: state.recorder?.preRoll != nil))
       }
     }
     self.options = options
