@@ -114,6 +114,7 @@ extension RunCommand {
     let desk = RequestDesk(engine)
     if recording.recordsAtOnce { _ = try desk.record() }
     trigger?.connect(desk)
+    if let script = asking.script { try RequestScript.ask(script, desk) }
     let socket = try asking.controlSocket.map { path throws(RunError) in
       try ControlSocket(path: path, desk)
     }

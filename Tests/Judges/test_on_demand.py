@@ -595,3 +595,40 @@ def test_a_disk_that_cannot_keep_up_refuses_and_keeps_what_was_before(tmp_path, 
     for record in records:
         if record["frames"]["delivered"]:
             assert record["usable"] and frame_count(record["path"]) == record["frames"]["delivered"]
+
+
+def test_a_script_asks_at_its_frames(tmp_path):
+    script = tmp_path / "script"
+    script.write_text("\n".join([
+        "# Two movies and photographs.", json.dumps({"request": "record", "at_frame": 10}),
+        json.dumps({"request": "next", "at_frame": 30}), "",
+        json.dumps({"request": "photo", "frames": 3, "at_s": 0.5}),
+        json.dumps({"request": "stop", "at_frame": 50}),
+        json.dumps({"request": "record", "path": str(tmp_path / "last.mkv"), "at_frame": 70})]))
+    for name in "one", "two":
+        folder = tmp_path / name
+        folder.mkdir()
+        sprocket("run", *SCENE, "--frames", "100", "--movie", folder / "a-{n}.mov", "--stills",
+                 folder / "photos", "--on-demand", "--script", script, "--overwrite", "--summary",
+                 folder / "summary.json")
+        records = read_summary(folder / "summary.json")["recordings"]
+        assert sorted((r["begin"], r["end"], r["sink"]) for r in records) == [
+            (10, 30, "movie"), (30, 33, "stills"), (30, 50, "movie"), (70, 100, "movie")]
+        for record in records:
+            if record["sink"] == "movie":
+                assert frame_count(record["path"]) == record["end"] - record["begin"]
+
+
+@pytest.mark.parametrize("line, sentence", [
+    ('{"request":"record"}', "line 2: a script has record"),
+    ('{"request":"quit"}', "line 2: a script has record"),
+    ('{"request":"stop","at_frame":5}', "line 2: no recording is under way"),
+    ("x", "line 2: a request is a JSON object"),
+])
+def test_a_script_that_makes_no_sense_is_refused(tmp_path, line, sentence):
+    script = tmp_path / "script"
+    script.write_text("#\n" + line + "\n")
+    result = sprocket("run", *SCENE, "--movie", tmp_path / "a.mov", "--on-demand", "--script", script,
+                      check=False)
+    assert result.returncode == 2 and sentence in one_sentence(result.errors)
+    assert [path.name for path in tmp_path.iterdir()] == ["script"]

@@ -16,4 +16,10 @@ struct AskingOptions: ParsableArguments {
       "Makes a Unix socket on which `\(programName) ask` and other programs ask the run.",
       valueName: "path"), completion: .file())
   var controlSocket: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Requests at certain frames or times, a line of JSON each, as on the control socket.",
+      valueName: "path"), completion: .file())
+  var script: String?
 }

@@ -68,6 +68,17 @@ struct RequestAnswerer: Sendable {
     }
   }
 
+  /// Makes a request before the run.
+  func askAhead(_ line: [UInt8]) throws(RunError) {
+    let request = try parse(line)
+    guard Request.known[request.request]?.contains("at_frame") == true, try request.moment != .now
+    else {
+      throw RunError(
+        .usage, "a script has record, photo, stop and next, each with at_frame or at_s")
+    }
+    _ = try answer(request)
+  }
+
   func refusal(_ sentence: String) -> String { text(Answer(ok: false, error: sentence)) }
 
   /// Lines about the files that ended after the first `count`.
