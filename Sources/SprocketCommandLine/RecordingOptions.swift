@@ -68,7 +68,8 @@ struct RecordingOptions: ParsableArguments {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "With --on-demand: a recording begins so long before it was asked for.", valueName: "duration"
+      "With --on-demand or --record-when: a recording begins so long before it was asked for.",
+      valueName: "duration"
     ),
     transform: Duration.parsePositive)
   var preRoll: Duration?
@@ -175,7 +176,8 @@ struct RecordingOptions: ParsableArguments {
     }
     if preRoll != nil, movie == nil || !isAsked {
       throw ValidationError(
-        "--pre-roll is for movies that are asked for; add --movie PATH and --on-demand")
+        "--pre-roll is for movies that are asked for; add --movie PATH, and --on-demand or --record-when"
+      )
     }
     if preRollMemory != nil, preRollLimits == nil {
       throw ValidationError("--pre-roll-memory is for --pre-roll; add --pre-roll DURATION")

@@ -11,17 +11,20 @@ final class PreparedRun {
   let digest: ChecksumSink?
   let desk: RequestDesk
   let controlSocket: ControlSocket?
+  let trigger: TriggeredRecording?
   var summaryFile: SummaryFile?
   var traceFile: TraceFile?
 
   init(
     _ desk: RequestDesk, digest: ChecksumSink?, controlSocket: ControlSocket?,
+    trigger: TriggeredRecording?,
     summaryFile: consuming SummaryFile, traceFile: consuming TraceFile?
   ) {
     engine = desk.engine
     self.digest = digest
     self.desk = desk
     self.controlSocket = controlSocket
+    self.trigger = trigger
     self.summaryFile = consume summaryFile
     self.traceFile = consume traceFile
   }
@@ -119,7 +122,8 @@ extension RunCommand {
       try ControlSocket(path: path, desk)
     }
     return PreparedRun(
-      desk, digest: digest, controlSocket: socket, summaryFile: summaryFile, traceFile: traceFile)
+      desk, digest: digest, controlSocket: socket, trigger: trigger, summaryFile: summaryFile,
+      traceFile: traceFile)
   }
 
   private func addTrigger(to sinks: inout [any Sink]) throws(RunError) -> TriggeredRecording? {

@@ -55,7 +55,7 @@ func byteCount(_ text: String) throws -> Int {
   let shifts: [Character: Int] = ["K": 10, "M": 20, "G": 30, "T": 40]
   // A bare number might be meant as bytes or as megabytes.
   guard let shift = text.last.flatMap({ shifts[$0] }), let value = Double(text.dropLast()),
-    value > 0, value < 1e6
+    value > 0, value < 1e6, value * Double(1 << shift) >= 1
   else {
     throw ValidationError("give an amount of memory, such as 4G or 512M")
   }

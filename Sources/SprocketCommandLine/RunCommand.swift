@@ -204,7 +204,7 @@ struct RunCommand: ParsableCommand {
         others.append(error)
       }
     }
-    try judge(result, others)
+    try judge(result, others + (run.trigger?.errors ?? []))
   }
 
   private func knownFrames(_ engine: Engine) -> UInt64? {

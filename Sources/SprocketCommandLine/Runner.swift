@@ -37,6 +37,7 @@ struct Runner {
     var stops = 0
     var ticksSinceSecondStop = 0
     var toldRecordings = 0
+    var hasEnded = false
     while !engine.wait(for: Self.tick) {
       while signals.take() { stop(&stops) }
       while let number = signals.takeUserSignal() { ask(number == 1 ? " " : "r", &stops) }
@@ -52,9 +53,13 @@ struct Runner {
         voice.tell(notice: told)
       }
       tellRecordings(&toldRecordings)
-      if endsWithRecording, toldRecordings > 0, desk.current == nil { engine.stop() }
+      if endsWithRecording, !hasEnded, toldRecordings > 0, desk.current == nil {
+        hasEnded = true
+        engine.stop()
+      }
       if stops > 0 { manager?.tellStopping() } else { manager?.showProgress(engine.progress) }
-      if voice.wantsProgress(ticks: ticks) {
+      // A service manager has its own line of status.
+      if voice.wantsProgress(ticks: ticks), manager == nil || Console.errors.isTerminal {
         voice.tell(
           progress: engine.progress, limit: frameLimit, behind: recordings(hasKeys: keyboard != nil)
         )

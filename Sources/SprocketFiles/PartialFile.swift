@@ -55,6 +55,8 @@ package struct PartialFile: ~Copyable {
     let found = Self.kind(of: path, followsLink: !isMadeUp)
     if found == .device, !canBeDevice { throw .device(path, purpose: purpose) }
     if path.isEmpty { throw .opening(path, purpose: purpose, ENOENT) }
+    // C would end the name there.
+    if path.utf8.contains(0) { throw .opening(path, purpose: purpose, EINVAL) }
     if found == .folder || path.hasSuffix("/") { throw .opening(path, purpose: purpose, EISDIR) }
     if found == .file, !overwrite { throw .opening(path, purpose: purpose, EEXIST) }
     let isDevice = found == .device

@@ -51,6 +51,8 @@ final class MemoryRecorder: Recorder, @unchecked Sendable {
   var failsToAccount: UInt64?
   var finishDelay: UInt32 = 0
   var writeDelay: (UInt64) -> UInt32 = { _ in 0 }
+  /// Microseconds that keeping a frame takes.
+  var heldDelay: (UInt64) -> UInt32 = { _ in 0 }
   var isTorn = false
   /// A stage changes the frames' bytes.
   var isChanged = false
@@ -99,6 +101,8 @@ final class MemoryRecorder: Recorder, @unchecked Sendable {
   var fitsFile: Bool { width == fileWidth }
 
   func withHeldBytes(of frame: borrowing PackedFrame, _ body: (Span<UInt8>) -> Void) {
+    let delay = heldDelay(frame.record.number)
+    if delay > 0 { usleep(delay) }
     // 100 bytes, so that a small memory is full soon.
     let byte = usesPacker ? frame.packed[0] : frame.view.luma()[row: 0][0]
     body([UInt8](repeating: byte, count: 100).span)

@@ -323,7 +323,7 @@ struct RequestTests {
     #expect((40...42).contains(first))
     #expect(sink.contents == [Array(first..<60)])
     #expect(!sink.isTorn)
-    #expect(result.summary.notes.contains { $0.contains("the pre-roll was shorter than asked") })
+    #expect(result.summary.notes.contains { $0.contains("was shorter than asked") })
   }
 
   @Test func a4ARequestForAPastFrameBeginsBeforeThatFrame() throws {

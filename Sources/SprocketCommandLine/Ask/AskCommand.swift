@@ -24,14 +24,15 @@ struct AskCommand: ParsableCommand {
 
   func execute(_ signals: inout StopSignals) throws {
     let line = try line()
-    let connection = try Connection(path: socket)
-    try connection.send(line)
+    let connection = try Connection(path: socket, &signals)
+    try connection.send(line, &signals)
     var isAnswer = true
-    while let text = try connection.line(&signals, limit: isAnswer ? .seconds(10) : nil) {
+    while let text = try connection.line(&signals, limit: isAnswer ? Connection.patience : nil) {
       Console.output.say(json: text)
       if isAnswer, !text.contains("\"ok\":true") { throw ExitCode(1) }
       isAnswer = false
-      if request != "events" { return }
+      // Nobody may read the events any more.
+      if request != "events" || Console.output.failure != 0 { return }
     }
     if isAnswer { throw RunError(.failed, "the run closed \(socket) without an answer; ask again") }
   }
@@ -41,7 +42,7 @@ struct AskCommand: ParsableCommand {
     var numbers: [String: UInt64] = [:]
     switch (request, argument) {
     case (_, nil): break
-    case ("record", let path?), ("next", let path?): keys["path"] = path
+    case ("record", let path?), ("next", let path?): keys["path"] = Self.absolute(path)
     case ("stop", let text?): numbers["recording"] = try number(text, "a recording's number")
     case ("photo", let text?): numbers["frames"] = try number(text, "a number of frames")
     case ("control", let text?):
@@ -61,6 +62,15 @@ struct AskCommand: ParsableCommand {
     return text.dropLast() + "," + String(decoding: counts, as: UTF8.self).dropFirst() + "\n"
   }
 
+  /// The run may have another working directory. The corresponding C function is `getcwd`.
+  private static func absolute(_ path: String) -> String {
+    guard !path.isEmpty, !path.hasPrefix("/"), let folder = unsafe getcwd(nil, 0) else {
+      return path
+    }
+    defer { unsafe free(folder) }
+    return unsafe "\(String(cString: folder))/\(path)"
+  }
+
   private func number(_ text: String, _ what: String) throws(RunError) -> UInt64 {
     guard let number = UInt64(text) else { throw RunError(.usage, "\(text) is not \(what)") }
     return number
@@ -73,16 +83,28 @@ private final class Connection {
   private let path: String
   private var input: [UInt8] = []
 
+  /// How long a run may take to accept, and to answer.
+  static let patience = Duration.seconds(10)
+
   /// The corresponding C functions are `socket` and `connect`.
-  init(path: String) throws(RunError) {
+  init(path: String, _ signals: inout StopSignals) throws(RunError) {
     self.path = path
     guard let address = SocketAddress(path: path) else {
       throw RunError(.usage, "\(path) is no path of a socket; give that of --control-socket")
     }
-    descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    guard descriptor >= 0, unsafe address.withPointer({ unsafe connect(descriptor, $0, $1) }) == 0
-    else {
-      let code = errno
+    let flags =
+      Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+    descriptor = socket(AF_UNIX, flags, 0)
+    var code = descriptor < 0 ? errno : EAGAIN
+    let end = deadline(in: Self.patience.nanosecondCount)
+    while code == EAGAIN {
+      // EAGAIN: more clients wait than the run has accepted.
+      code = unsafe address.withPointer { unsafe connect(descriptor, $0, $1) } == 0 ? 0 : errno
+      guard code == EAGAIN else { break }
+      if signals.take() || monotonicNow() > end { throw Self.silence(path) }
+      usleep(20_000)
+    }
+    guard code == 0 else {
       let reason = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
       throw RunError(
         .failed,
@@ -92,12 +114,28 @@ private final class Connection {
     }
   }
 
-  deinit { close(descriptor) }
+  deinit { if descriptor >= 0 { close(descriptor) } }
 
-  func send(_ line: String) throws(RunError) {
-    let bytes = Array(line.utf8)
-    guard unsafe Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
-    else { throw RunError(.failed, "the run behind \(path) does not listen; ask again") }
+  private static func silence(_ path: String) -> RunError {
+    RunError(.failed, "the run behind \(path) does not answer; look at what it waits for")
+  }
+
+  func send(_ line: String, _ signals: inout StopSignals) throws(RunError) {
+    var bytes = Array(line.utf8)[...]
+    let end = deadline(in: Self.patience.nanosecondCount)
+    while !bytes.isEmpty {
+      let count = unsafe bytes.withUnsafeBytes {
+        unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
+      if count > 0 { bytes.removeFirst(count) }
+      guard count >= 0 || errno == EAGAIN || errno == EINTR else {
+        throw RunError(.failed, "the run behind \(path) does not listen; ask again")
+      }
+      if bytes.isEmpty { return }
+      if signals.take() || monotonicNow() > end { throw Self.silence(path) }
+      var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      _ = unsafe poll(&request, 1, 50)
+    }
   }
 
   /// The next line; `nil` at the end, and after a signal. Throws if it has not come within `limit`.
@@ -111,12 +149,13 @@ private final class Connection {
       }
       if signals.take() { return nil }
       guard monotonicNow() < end else {
-        throw RunError(.failed, "the run behind \(path) does not answer; look at what it waits for")
+        throw Self.silence(path)
       }
       var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       guard unsafe poll(&request, 1, 50) == 1 else { continue }
       var bytes = [UInt8](repeating: 0, count: 4096)
       let count = unsafe read(descriptor, &bytes, bytes.count)
+      if count < 0, errno == EAGAIN || errno == EINTR { continue }
       guard count > 0 else { return nil }
       input += bytes[..<count]
     }

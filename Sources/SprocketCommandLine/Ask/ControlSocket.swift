@@ -3,7 +3,7 @@ internal import Sprocket
 internal import Synchronization
 
 /// `--control-socket`: a Unix socket on which other programs of the same user ask a run, one JSON object
-/// per line (docs/control.md).
+/// per line (docs/on-demand.md).
 ///
 /// One thread serves all clients and waits for none of them. A client that sends a line without an end, or
 /// does not read its answers, is disconnected when its buffer is full.
@@ -122,19 +122,19 @@ final class ControlSocket: Sendable {
   private func serve() {
     var clients: [Client] = []
     var isOver = false
+    var canAccept = true
     while !isOver {
       // Read before the events, so that those of the run's end are told.
       isOver = isEnding.load(ordering: .acquiring)
-      wait(for: clients)
-      accept(&clients)
+      wait(for: clients, listens: canAccept)
+      canAccept = accept(&clients)
       for index in clients.indices {
         receive(&clients[index])
         addEvents(to: &clients[index], isOver: isOver)
         send(&clients[index])
       }
       clients.removeAll { client in
-        let isDone =
-          client.isLeaving && client.output.isEmpty || client.output.count > Self.longestAnswers
+        let isDone = client.isLeaving && client.output.isEmpty
         if isDone { close(client.descriptor) }
         return isDone
       }
@@ -143,8 +143,9 @@ final class ControlSocket: Sendable {
   }
 
   /// The corresponding C function is `poll`.
-  private func wait(for clients: [Client]) {
-    var requests = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
+  private func wait(for clients: [Client], listens: Bool) {
+    // Without a descriptor to spare nobody can be accepted: then it is tried again after a tick.
+    var requests = [pollfd(fd: listens ? descriptor : -1, events: Int16(POLLIN), revents: 0)]
     for client in clients {
       let events = (client.isLeaving ? 0 : POLLIN) | (client.output.isEmpty ? 0 : POLLOUT)
       requests.append(pollfd(fd: client.descriptor, events: Int16(events), revents: 0))
@@ -152,19 +153,20 @@ final class ControlSocket: Sendable {
     _ = unsafe poll(&requests, nfds_t(requests.count), Self.tick)
   }
 
-  /// Refuses other users, as the socket's mode does. The corresponding C functions are `accept` and
-  /// `getsockopt`.
-  private func accept(_ clients: inout [Client]) {
-    while clients.count < Self.mostClients {
+  /// Refuses other users, as the socket's mode does, and clients beyond `mostClients`. False if clients may
+  /// be waiting that cannot be accepted. The corresponding C functions are `accept` and `getsockopt`.
+  private func accept(_ clients: inout [Client]) -> Bool {
+    while true {
       let accepted = Glibc.accept(descriptor, nil, nil)
-      guard accepted >= 0 else { return }
+      guard accepted >= 0 else { return errno == EAGAIN }
       _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
       _ = fcntl(accepted, F_SETFL, O_NONBLOCK)
       // `struct ucred`: process, user, group.
       var peer: InlineArray<3, UInt32> = [0, .max, .max]
       var length = socklen_t(MemoryLayout.size(ofValue: peer))
       let isKnown = unsafe getsockopt(accepted, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0
-      guard isKnown, peer[1] == geteuid() || peer[1] == 0 else {
+      let isWelcome = isKnown && (peer[1] == geteuid() || peer[1] == 0)
+      guard isWelcome, clients.count < Self.mostClients else {
         close(accepted)
         continue
       }
@@ -188,7 +190,7 @@ final class ControlSocket: Sendable {
     while let end = client.input.firstIndex(of: UInt8(ascii: "\n")) {
       let line = Array(client.input[..<end])
       client.input.removeFirst(end + 1)
-      guard client.output.count <= Self.longestAnswers else { return }
+      guard isReading(&client) else { return }
       let answer = answerer.answer(line)
       client.output += Array(answer.line.utf8)
       if answer.startsEvents { client.toldRecordings = answerer.endedRecordings(after: 0).count }
@@ -200,8 +202,16 @@ final class ControlSocket: Sendable {
     }
   }
 
+  /// Disconnects a client that has left too much unread before it gets more.
+  private func isReading(_ client: inout Client) -> Bool {
+    guard client.output.count > Self.longestAnswers else { return true }
+    client.output = []
+    client.isLeaving = true
+    return false
+  }
+
   private func addEvents(to client: inout Client, isOver: Bool) {
-    guard let told = client.toldRecordings else { return }
+    guard let told = client.toldRecordings, isReading(&client) else { return }
     let (count, lines) = answerer.endedRecordings(after: told)
     client.toldRecordings = count
     for line in lines { client.output += Array(line.utf8) }

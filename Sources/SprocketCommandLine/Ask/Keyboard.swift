@@ -31,7 +31,8 @@ struct Keyboard: ~Copyable {
 
   /// Gives the terminal its settings back.
   static func restore() {
-    guard var settings = before.withLock({ $0.take() }) else { return }
+    // In the background the kernel would stop the program for it, and the shell has set the terminal up.
+    guard tcgetpgrp(0) == getpgrp(), var settings = before.withLock({ $0.take() }) else { return }
     unsafe tcsetattr(0, TCSANOW, &settings.terminal)
   }
 

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Sprocket
 
-/// Answers requests in JSON (docs/control.md). Keys and requests are only ever added.
+/// Answers requests in JSON (docs/on-demand.md). Keys and requests are only ever added.
 struct RequestAnswerer: Sendable {
   /// Grows when a request or a key is added.
   static let version = 1
@@ -38,6 +38,9 @@ struct RequestAnswerer: Sendable {
 
     var moment: Moment {
       get throws(RunError) {
+        if frame != nil, seconds != nil {
+          throw RunError(.usage, "at_frame and at_s are two ways to say when; give one of them")
+        }
         if let frame { return .frame(frame) }
         guard let seconds else { return .now }
         guard seconds >= 0, seconds < 1e9 else {
@@ -165,17 +168,18 @@ private struct Ignored: Decodable { init(from decoder: any Decoder) {} }
 struct RecordingDocument: Encodable {
   let recording: UInt64
   let sink, path: String
-  let begin, end, firstFrame, lastFrame: UInt64?
+  let asked, begin, end, firstFrame, lastFrame: UInt64?
   let firstCaptured, lastCaptured: Int64?
   let duration: Double
   let bytes: UInt64
   let frames: [String: UInt64]
   let reason: String?
-  let usable: Bool
+  /// `nil` while it is under way.
+  let usable: Bool?
   let error: String?
 
   enum CodingKeys: String, CodingKey {
-    case recording, sink, path, begin, end, bytes, frames, reason, usable, error
+    case recording, sink, path, asked, begin, end, bytes, frames, reason, usable, error
     case firstFrame = "first_frame"
     case lastFrame = "last_frame"
     case firstCaptured = "first_captured_ns"
@@ -187,6 +191,7 @@ struct RecordingDocument: Encodable {
     recording = record.id.number
     sink = record.sink
     path = record.path
+    asked = record.asked
     begin = record.begin
     end = record.end
     firstFrame = record.firstFrame?.number
@@ -199,7 +204,7 @@ struct RecordingDocument: Encodable {
       uniqueKeysWithValues: Fate.allCases.filter { $0 == .delivered || record.counts[$0] > 0 }
         .map { ($0.name, record.counts[$0]) })
     reason = record.reason?.rawValue
-    usable = record.isUsable
+    usable = record.reason == nil ? nil : record.isUsable
     error = record.error
   }
 }

@@ -21,8 +21,8 @@ final class RequestDesk: Sendable {
   var recordsMovies: Bool { movie != nil }
   var takesPhotos: Bool { photos != nil }
 
-  /// The recording that was asked for last, if it goes on.
-  var current: RecordingID? { latest.withLock { $0 }.flatMap { engine.isUnderWay($0) ? $0 : nil } }
+  /// The movie that goes on until it is stopped.
+  var current: RecordingID? { movie.flatMap { engine.openRecording(of: $0) } }
 
   /// Photographs the next frames.
   func photo(frames: UInt64 = 1, at moment: Moment = .now) throws(RunError) -> RecordingID {
@@ -69,7 +69,7 @@ final class RequestDesk: Sendable {
   }
 
   private func known(_ id: RecordingID?) throws(RunError) -> RecordingID {
-    guard let id = id ?? latest.withLock({ $0 }) else {
+    guard let id = id ?? current ?? latest.withLock({ $0 }) else {
       throw RunError(.usage, "no recording is under way; start one first")
     }
     return id

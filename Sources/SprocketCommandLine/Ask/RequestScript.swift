@@ -1,7 +1,7 @@
 internal import Sprocket
 
-/// `--script`: requests that are known before the run, each at its frame or time. One JSON object per line, as on
-/// the control socket (docs/on-demand.md); empty lines and lines that begin with `#` are passed over.
+/// `--script`: requests that are known before the run, each at its frame or time. One JSON object per line,
+/// as on the control socket (docs/on-demand.md); empty lines and lines that begin with `#` are passed over.
 enum RequestScript {
   /// Asks all of them. Throws if one cannot be read or is refused, with its line.
   static func ask(_ path: String, _ desk: RequestDesk) throws(RunError) {

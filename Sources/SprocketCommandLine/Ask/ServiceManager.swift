@@ -22,7 +22,8 @@ final class ServiceManager {
     self.descriptor = descriptor
     self.address = address
     // Half of the time after which the manager would restart the program.
-    interval = Self.environment("WATCHDOG_USEC").flatMap { Int64($0) }.map { $0 * 1000 / 2 }
+    let watchdog = Self.environment("WATCHDOG_USEC").flatMap { Int64($0) } ?? 0
+    interval = 1...1_000_000_000_000 ~= watchdog ? watchdog * 1000 / 2 : nil
   }
 
   deinit { close(descriptor) }

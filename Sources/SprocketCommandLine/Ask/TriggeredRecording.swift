@@ -16,6 +16,10 @@ final class TriggeredRecording: Sendable {
   private let keep: Duration
   private let state = Mutex(State())
   private let tell: @Sendable (RunError) -> Void
+  private let refusals = Mutex<[RunError]>([])
+
+  /// Requests that were refused: different ones, the first ten.
+  var errors: [RunError] { refusals.withLock { $0 } }
 
   /// `tell` is told of requests that the engine refuses.
   init(keep: Duration, tell: @escaping @Sendable (RunError) -> Void) {
@@ -37,7 +41,12 @@ final class TriggeredRecording: Sendable {
         return error
       }
     }
-    if let error { tell(error) }
+    guard let error else { return }
+    tell(error)
+    refusals.withLock { refusals in
+      let isKnown = refusals.contains { $0.description == error.description }
+      if !isKnown, refusals.count < 10 { refusals.append(error) }
+    }
   }
 }
 
@@ -48,16 +57,25 @@ extension TriggeredRecording.State {
   fileprivate mutating func note(
     _ holds: Bool, _ record: FrameRecord, _ desk: RequestDesk, _ keep: Duration
   ) throws(RunError) {
-    if let recording, !desk.engine.isUnderWay(recording) { self.recording = nil }
+    if let recording, !desk.engine.isUnderWay(recording) {
+      self.recording = nil
+      // What ended it would end the next one at once.
+      if [.disk, .error, .refused].contains(desk.engine.reason(of: recording)) {
+        lastRefusal = record.captured
+      }
+    }
     if holds {
       lastTrue = record.captured
-      guard recording == nil,
-        !isPast(lastRefusal, record, .zero) || isPast(lastRefusal, record, Self.patience)
-      else { return }
-      recording = try desk.record(at: .frame(record.number))
+      guard recording == nil, lastRefusal == nil || isPast(lastRefusal, record, Self.patience)
+      else {
+        return
+      }
+      // The user records already.
+      if desk.current == nil { recording = try desk.record(at: .frame(record.number)) }
     } else if let recording, isPast(lastTrue, record, keep) {
       self.recording = nil
-      _ = try desk.stop(recording)
+      // It may have ended by itself just now.
+      do throws(RunError) { _ = try desk.stop(recording) } catch {}
     }
   }
 

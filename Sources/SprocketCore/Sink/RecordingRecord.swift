@@ -31,7 +31,7 @@ public enum RecordingEnd: String, Sendable, CaseIterable {
   /// As a sentence without a subject's name.
   public var sentence: String {
     switch self {
-    case .asked: "it was stopped as asked"
+    case .asked: "it ended as asked"
     case .split: "it goes on in its next file"
     case .duration: "its limit of time was reached"
     case .size: "its limit of size was reached"
@@ -51,6 +51,9 @@ public struct RecordingRecord: Sendable {
   /// The sink's name.
   public var sink: String
   public var path: String
+  /// The frame from which the recording was asked for; with a pre-roll `begin` lies before it. Of its first
+  /// file.
+  public var asked: UInt64?
   /// The frames for which this file was asked are those from `begin` to before `end`; `nil` if it has not
   /// begun or ended yet.
   public var begin: UInt64?
@@ -69,6 +72,9 @@ public struct RecordingRecord: Sendable {
   /// What went wrong, as a sentence.
   public var error: String?
 
+  /// Of a file under way: nanoseconds from its first frame to its last.
+  package var runningTime: Int64 = 0
+
   public init(id: RecordingID, sink: String, path: String) {
     self.id = id
     self.sink = sink
@@ -77,7 +83,7 @@ public struct RecordingRecord: Sendable {
 
   /// Nanoseconds from the first frame's capture to the last's; 0 if there are less than two frames.
   public var nanoseconds: Int64 {
-    guard let firstFrame, let lastFrame else { return 0 }
+    guard let firstFrame, let lastFrame else { return runningTime }
     return lastFrame.captured.nanoseconds(since: firstFrame.captured) ?? 0
   }
 }

@@ -20,6 +20,12 @@ extension Engine {
   /// Whether a recording was asked for, and has neither ended nor been asked to.
   public func isUnderWay(_ recording: RecordingID) -> Bool { recordings.isUnderWay(recording) }
 
+  /// The recording of that sink that goes on until it is stopped; `nil` if there is none.
+  public func openRecording(of sink: String) -> RecordingID? { recordings.open(sink) }
+
+  /// Why a recording ended; `nil` if it goes on, or ended long ago.
+  public func reason(of recording: RecordingID) -> RecordingEnd? { recordings.reason(recording) }
+
   /// How many files of recordings have ended so far, and the records of those after the first `count`: of the
   /// latest 1,024.
   public func endedRecordings(after count: Int) -> (count: Int, records: [RecordingRecord]) {

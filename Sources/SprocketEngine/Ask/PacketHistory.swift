@@ -5,8 +5,9 @@ internal import SprocketCore
 ///
 /// Keeps of the contract of requests:
 /// - A14: bounded in time and in bytes, in one mapping. A frame that does not fit makes room by dropping the
-///   oldest ones. Memory is used again from its start as soon as it is free there, so that little more is
-///   resident than the bytes that are kept.
+///   oldest ones. The mapping has twice as much address space as bytes may be kept, so that a frame always
+///   has room behind the newest, or at the start. Pages behind the oldest frame go back to the system, so
+///   that little more is resident than what is kept.
 ///
 /// Frames that were lost are kept too, without bytes, so that a recording's record has their fates.
 ///
@@ -27,37 +28,41 @@ final class PacketHistory {
     }
   }
 
-  private let duration: Int64
+  let duration: Int64
   /// Nanoseconds for which frames are kept.
   private let kept: Int64
   private let capacity: Int
+  private let mappedBytes: Int
   private let memory: UnsafeMutableRawPointer
   /// Entries in order from `first`, which moves on as they are dropped.
   private var entries: [Entry] = []
   private var first = 0
-  /// Where the used part of the memory ends.
-  private var high = 0
+  /// Where the next frame goes, unless it does not fit before the mapping's end.
+  private var tail = 0
+  /// Pages up to there, from the start or from `tail` on, were given back.
+  private var released = 0
   private(set) var keptBytes = 0
   /// The bytes and not the time were the limit.
-  private(set) var wasShortened = false
+  var wasShortened = false
 
   /// The corresponding C function is `mmap`: pages are resident once they are written.
   init(_ limits: PreRoll) throws(RunError) {
     duration = limits.duration.nanosecondCount
     kept = duration.addingReportingOverflow(limits.slack.nanosecondCount).partialValue
     capacity = limits.bytes
+    mappedBytes = 2 * (capacity + FrameMemory.page - 1) / FrameMemory.page * FrameMemory.page
     let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
-    let mapped = unsafe mmap(nil, capacity, PROT_READ | PROT_WRITE, flags, -1, 0)
+    let mapped = unsafe mmap(nil, mappedBytes, PROT_READ | PROT_WRITE, flags, -1, 0)
     guard let mapped = unsafe mapped, unsafe mapped != MAP_FAILED else {
       throw RunError(
         .failed,
-        "cannot reserve \(capacity >> 20) MB of address space for the pre-roll; give it less memory"
+        "cannot reserve \(mappedBytes >> 20) MB of address space for the pre-roll; give it less memory"
       )
     }
     unsafe memory = unsafe mapped
   }
 
-  deinit { unsafe munmap(memory, capacity) }
+  deinit { unsafe munmap(memory, mappedBytes) }
 
   /// The oldest frame.
   var oldest: Entry? { first < entries.count ? entries[first] : nil }
@@ -78,38 +83,48 @@ final class PacketHistory {
   /// larger than the memory.
   func add(_ record: FrameRecord, _ bytes: Span<UInt8>) -> UInt64 {
     var dropped: UInt64 = 0
+    // A clock that goes back begins anew.
     while let oldest,
-      (record.captured.nanoseconds(since: oldest.record.captured) ?? .max) > kept
+      !(0...kept ~= record.captured.nanoseconds(since: oldest.record.captured) ?? -1)
     {
       dropped += removeOldest()?.fate == nil ? 1 : 0
     }
-    var place = place(bytes.count)
-    while place == nil, oldest != nil {
+    while keptBytes + bytes.count > capacity, oldest != nil {
       wasShortened = true
       dropped += removeOldest()?.fate == nil ? 1 : 0
-      place = self.place(bytes.count)
     }
-    guard let place else { return dropped + 1 }
+    guard bytes.count <= capacity else { return dropped + 1 }
+    releasePages()
+    let place = tail + bytes.count <= mappedBytes ? tail : 0
     unsafe bytes.withUnsafeBytes { source in
       guard let start = source.baseAddress else { return }
       unsafe (memory + place).copyMemory(from: start, byteCount: source.count)
     }
-    high = max(high, place + bytes.count)
+    tail = place + bytes.count
     keptBytes += bytes.count
     append(Entry(record: record, offset: place, count: bytes.count))
     return dropped
   }
 
-  /// Notes a frame that was lost.
-  func addLost(_ lost: LostFrame) {
-    guard let newest else { return }
+  /// Notes a frame that was lost. Returns how many kept frames were dropped for it.
+  func addLost(_ lost: LostFrame) -> UInt64 {
+    guard let newest else { return 0 }
+    var dropped: UInt64 = 0
+    while entries.count - first >= Self.mostEntries {
+      dropped += removeOldest()?.fate == nil ? 1 : 0
+    }
     var record = FrameRecord()
     record.number = lost.number
     record.sequence = lost.sequence
     record.epoch = lost.epoch
     record.captured = newest.record.captured
     append(Entry(record: record, fate: lost.fate, offset: newest.offset + newest.count))
+    return dropped
   }
+
+  /// Frames that are kept or noted. Larger: a source that loses frames for longer is remembered, at 140 bytes
+  /// each.
+  private static let mostEntries = 1 << 16
 
   func withBytes<Failure: Error>(
     of entry: Entry, _ body: (Span<UInt8>) throws(Failure) -> Void
@@ -141,14 +156,24 @@ final class PacketHistory {
     entries.append(entry)
   }
 
-  /// Where so many bytes fit; `nil` if the oldest frame is in the way.
-  private func place(_ count: Int) -> Int? {
-    guard let oldest, let newest else { return count <= capacity ? 0 : nil }
-    let (start, end) = (oldest.offset, newest.offset + newest.count)
-    // The newest bytes lie before the oldest: between them is what is free.
-    guard newest.offset >= start else { return end + count < start ? end : nil }
-    if end + count <= high { return end }
-    if count < start { return 0 }
-    return end + count <= capacity ? end : nil
+  /// Gives pages back that only dropped frames used. The corresponding C function is `madvise`.
+  private func releasePages() {
+    guard let start = oldest?.offset else {
+      release(0..<mappedBytes)
+      (tail, released) = (0, 0)
+      return
+    }
+    if start < released {
+      // The oldest frame lies at the mapping's start again.
+      release(released..<mappedBytes)
+      released = 0
+    }
+    let end = start / FrameMemory.page * FrameMemory.page
+    release(released..<max(released, end))
+    released = max(released, end)
+  }
+
+  private func release(_ bytes: Range<Int>) {
+    if !bytes.isEmpty { unsafe madvise(memory + bytes.lowerBound, bytes.count, MADV_DONTNEED) }
   }
 }

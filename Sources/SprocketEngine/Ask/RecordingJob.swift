@@ -7,8 +7,6 @@ final class RecordingJob: @unchecked Sendable {
   let file: any RecordingFile
   var record: RecordingRecord
   let sink: Int
-  /// The path that was asked for.
-  let path: String?
   /// The recording ends after so many frames.
   let frames: UInt64?
   /// The frame that was asked for, which may be a past one.
@@ -24,14 +22,13 @@ final class RecordingJob: @unchecked Sendable {
   var isAnswered = false
 
   init(
-    _ file: any RecordingFile, id: RecordingID, sink: (index: Int, name: String), path: String?,
-    frames: UInt64?, isPart: Bool
+    _ file: any RecordingFile, id: RecordingID, sink: (index: Int, name: String), frames: UInt64?,
+    isPart: Bool
   ) {
     self.isPart = isPart
     self.file = file
     record = RecordingRecord(id: id, sink: sink.name, path: file.path)
     self.sink = sink.index
-    self.path = path
     self.frames = frames
   }
 }

@@ -14,17 +14,29 @@ extension RecordingList {
     }
   }
 
-  /// A file for a recording that goes on without having been asked to; `nil` if there is no place. Throws
-  /// if the file cannot be made.
-  func makeFile(after job: Job, part: Int) throws(RunError) -> Job? {
-    guard let place = takePlace(job.record.id, sink: job.sink, path: job.path) else { return nil }
-    return try makeFile(
-      place, sink: job.sink, path: job.path, frames: job.frames.map { $0 - job.written },
-      isPart: true,
-      part: part)
+  /// Files of recordings that were asked for at a frame before `number`, and have not begun.
+  func takeWaiting(sink: Int, before number: UInt64) -> [Job] {
+    state.withLock { state in
+      let found = state.waiting.filter { $0.sink == sink && $0.askedFrame ?? .max < number }
+      state.waiting.removeAll { job in found.contains { $0 === job } }
+      return found
+    }
   }
 
-  func noteBegin(_ job: Job) { state.withLock { $0.current[job.sink] = job.record } }
+  /// A file for a recording that goes on without having been asked to; `nil` if there is no place. Throws
+  /// if the file cannot be made.
+  func makeFile(after job: Job) throws(RunError) -> Job? {
+    try makeFile(
+      job.record.id, sink: job.sink, path: nil, frames: job.frames.map { $0 - job.written })
+  }
+
+  func noteBegin(_ job: Job) {
+    state.withLock { state in
+      state.current[job.sink] = job.record
+      let place = state.outputs[job.sink]?.underWay.firstIndex { $0.id == job.record.id }
+      if let place { state.outputs[job.sink]?.underWay[place].isLater = false }
+    }
+  }
 
   /// The recording takes no more frames: the next one may be asked for. Returns files that it has no use for.
   func noteEnd(_ id: RecordingID, sink: Int, _ reason: RecordingEnd) -> [Job] {

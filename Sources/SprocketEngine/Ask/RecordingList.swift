@@ -21,16 +21,24 @@ final class RecordingList: Sendable {
   /// Frames that a recording may count, so that sums of some recordings fit into 64 bits.
   static let mostFrames: UInt64 = 1 << 48
 
+  struct UnderWay {
+    let id: RecordingID
+    let counts: Bool
+    /// The path that was asked for, and how many files have it.
+    var path: String?
+    var parts = 1
+    /// It begins at a later frame.
+    var isLater = false
+  }
+
   struct Output {
     let name: String
     let recorder: UncheckedRecorder
     let stamped: StampedOutput
     var nextIndex = 1
     /// Recordings that have not ended. Those without a count first.
-    var underWay: [(id: RecordingID, counts: Bool)] = []
+    var underWay: [UnderWay] = []
 
-    /// The recording without a count.
-    var open: RecordingID? { underWay.first { !$0.counts }?.id }
   }
 
   /// Unchecked: `prepare` alone is called, which any thread may do.
@@ -87,7 +95,8 @@ final class RecordingList: Sendable {
       guard requests.count <= RequestPort.mostTogether else {
         throw RunError(.usage, "at most \(RequestPort.mostTogether) requests can be asked together")
       }
-      for request in requests { jobs.append(try prepare(request)) }
+      let isAlone = requests.count == 1 && moment == .now
+      for request in requests { jobs.append(try prepare(request, isAlone: isAlone)) }
       return try add(requests, jobs, moment)
     } catch {
       for job in jobs { job?.file.abandon() }
@@ -97,13 +106,16 @@ final class RecordingList: Sendable {
   }
 
   /// Takes a place and makes a file, for a request that needs one.
-  private func prepare(_ request: Request) throws(RunError) -> Job? {
+  private func prepare(_ request: Request, isAlone: Bool) throws(RunError) -> Job? {
     switch request {
     case .record(let name, let path, let frames):
       guard 1...Self.mostFrames ~= frames ?? 1 else {
         throw RunError(.usage, "a recording has 1 to \(Self.mostFrames) frames")
       }
       let sink = try sink(named: name)
+      // Before a file is made, which would take a number.
+      let busy = state.withLock { isAlone ? $0.busy(sink, counts: frames != nil) : nil }
+      if let busy { throw busy }
       return try prepare(nil, sink: sink, path: path, frames: frames)
     case .next(let id, let path):
       let sink = try sink(recording: id)
@@ -112,20 +124,37 @@ final class RecordingList: Sendable {
     }
   }
 
-  /// Takes a place, and the number of the next file of that sink; `nil` if there is no place.
-  func takePlace(
-    _ id: RecordingID?, sink: Int, path: String?
-  ) -> (output: Output, id: RecordingID)? {
+  /// A place for a file, and what the file is to be called.
+  struct Place {
+    let output: Output
+    let id: RecordingID
+    let path: String?
+    let index: Int
+  }
+
+  /// Takes a place; `nil` if there is none. A further file of a recording (`id`) has that recording's path
+  /// and the next number, unless `path` is given.
+  private func takePlace(_ id: RecordingID?, sink: Int, path: String?) -> Place? {
     state.withLock { state in
       guard var output = state.outputs[sink], state.unfinished < Self.capacity else { return nil }
       state.unfinished += 1
-      if path == nil {
-        output.nextIndex += 1
-        state.outputs[sink] = output
-        output.nextIndex -= 1
-      }
       if id == nil { state.nextID += 1 }
-      return (output, id ?? RecordingID(state.nextID - 1))
+      let given = id ?? RecordingID(state.nextID - 1)
+      defer { state.outputs[sink] = output }
+      var (path, index) = (path, 1)
+      if let entry = output.underWay.firstIndex(where: { $0.id == id }) {
+        if path == nil, let known = output.underWay[entry].path {
+          output.underWay[entry].parts += 1
+          (path, index) = (known, output.underWay[entry].parts)
+        } else {
+          (output.underWay[entry].path, output.underWay[entry].parts) = (path, 1)
+        }
+      }
+      if path == nil {
+        index = output.nextIndex
+        output.nextIndex += 1
+      }
+      return Place(output: output, id: given, path: path, index: index)
     }
   }
 
@@ -133,25 +162,24 @@ final class RecordingList: Sendable {
   private func prepare(
     _ id: RecordingID?, sink: Int, path: String?, frames: UInt64?
   ) throws(RunError) -> Job {
-    guard let place = takePlace(id, sink: sink, path: path) else {
+    guard let file = try makeFile(id, sink: sink, path: path, frames: frames) else {
       throw RunError(
         .failed,
         "\(Self.capacity) files are still being completed; ask again when the disk has caught up")
     }
-    return try makeFile(place, sink: sink, path: path, frames: frames, isPart: id != nil, part: 1)
+    return file
   }
 
+  /// `nil` if there is no place.
   func makeFile(
-    _ place: (output: Output, id: RecordingID), sink: Int, path: String?, frames: UInt64?,
-    isPart: Bool, part: Int
-  ) throws(RunError) -> Job {
-    let index = path == nil ? place.output.nextIndex : part
+    _ id: RecordingID?, sink: Int, path: String?, frames: UInt64?
+  ) throws(RunError) -> Job? {
+    guard let place = takePlace(id, sink: sink, path: path) else { return nil }
     do throws(RunError) {
       let file = try place.output.recorder.recorder.prepare(
-        RecordingOrder(path: path, index: index, isMadeUp: index > 1))
+        RecordingOrder(path: place.path, index: place.index, isMadeUp: place.index > 1))
       return Job(
-        file, id: place.id, sink: (sink, place.output.name), path: path, frames: frames,
-        isPart: isPart)
+        file, id: place.id, sink: (sink, place.output.name), frames: frames, isPart: id != nil)
     } catch {
       giveBack(1)
       throw error
@@ -219,65 +247,33 @@ final class RecordingList: Sendable {
   private func giveBack(_ places: Int) {
     if places > 0 { state.withLock { $0.unfinished -= places } }
   }
-
-  /// Whether a recording was asked for and has not ended, nor been asked to.
-  func isUnderWay(_ id: RecordingID) -> Bool {
-    state.withLock { state in
-      !state.ending.contains(id)
-        && state.outputs.values.contains { $0.underWay.contains { $0.id == id } }
-    }
-  }
-
-  /// How many files have ended so far, and the records of those after the first `count`, as far as they are
-  /// kept.
-  func ended(after count: Int) -> (count: Int, records: [RecordingRecord]) {
-    state.withLock { state in
-      let new = min(state.endedCount - count, state.records.count)
-      return (state.endedCount, Array(state.records.suffix(max(0, new))))
-    }
-  }
-
-  /// Records of files that have ended, the oldest first, then of those under way.
-  var records: [RecordingRecord] {
-    state.withLock { state in
-      let current = state.current.sorted { $0.key < $1.key }.map { sink, record in
-        var record = record
-        if let stamped = state.outputs[sink]?.stamped {
-          record.counts[.delivered] = stamped.writtenFrames.load(ordering: .relaxed)
-          record.byteCount = stamped.writtenBytes.load(ordering: .relaxed)
-        }
-        return record
-      }
-      let completing = state.completing.map { job in
-        var record = job.record
-        record.reason = nil
-        return record
-      }
-      return state.records + completing + current
-    }
-  }
 }
 
 extension RecordingList.State {
+  /// Why a recording cannot begin at once.
+  fileprivate func busy(_ sink: Int, counts: Bool) -> RunError? {
+    let other = outputs[sink]?.underWay.first {
+      !ending.contains($0.id) && !$0.isLater && !(counts && $0.counts)
+    }
+    return other.map {
+      RunError(
+        .usage,
+        "\(outputs[sink]?.name ?? "it") is recording already (recording \($0.id)); stop that first")
+    }
+  }
+
   /// Checks a request against earlier ones, and notes it.
   fileprivate mutating func note(
     _ request: Request, _ job: RecordingList.Job?, _ moment: Moment
   ) throws(RunError) -> (RecordingID, RequestPort.Step) {
     switch (request, job) {
-    case (.record(_, _, let frames), let job?):
+    case (.record(_, let path, let frames), let job?):
       let id = job.record.id
-      let other = outputs[job.sink]?.underWay.first {
-        // What is to end at a known moment may have ended by then.
-        !ending.contains($0.id) && (frames == nil || !$0.counts)
-      }
-      if let other, moment == .now {
-        throw RunError(
-          .usage, "\(job.record.sink) is recording already (recording \(other.id)); stop that first"
-        )
-      }
+      if moment == .now, let busy = busy(job.sink, counts: frames != nil) { throw busy }
       if case .frame(let number) = moment { job.askedFrame = number }
       waiting.append(job)
-      outputs[job.sink]?.underWay.append((id, frames != nil))
+      outputs[job.sink]?.underWay.append(
+        RecordingList.UnderWay(id: id, counts: frames != nil, path: path, isLater: moment != .now))
       return (id, .begin(id, sink: job.sink, frames: frames))
     case (.next(let id, _), let job?):
       guard outputs[job.sink]?.underWay.contains(where: { $0.id == id && !$0.counts }) == true

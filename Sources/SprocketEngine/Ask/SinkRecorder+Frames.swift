@@ -32,6 +32,7 @@ extension SinkRecorder {
     if firstCaptured == nil { firstCaptured = record.captured }
     job.record.lastFrame = mark
     stamped.writtenFrames.store(job.written, ordering: .relaxed)
+    stamped.writtenTime.store(job.record.nanoseconds, ordering: .relaxed)
     stamped.writtenBytes.store(job.file.byteCount, ordering: .relaxed)
     if job.written == job.frames { end(0, .asked, at: record.number + 1) }
   }
@@ -40,7 +41,7 @@ extension SinkRecorder {
   func noteLost(_ lost: LostFrame) -> Bool {
     waitingSince = nil
     guard !jobs.isEmpty else {
-      history?.addLost(lost)
+      state.counts[.unselected] += history?.addLost(lost) ?? 0
       return false
     }
     if owesHistory { writeHistory() }

@@ -3,11 +3,11 @@ internal import SprocketCore
 /// When recordings end, or go on in the next file.
 extension SinkRecorder {
   func limitReached(_ job: Job, _ record: FrameRecord) -> RecordingEnd? {
+    if isDiskFull(job, record) { return .disk }
     guard let first = firstCaptured else { return nil }
     let bytes = job.file.byteCount
     if let limit = limits.duration, record.isPast(limit, since: first) { return .duration }
     if let limit = limits.bytes, earlierBytes + bytes >= limit { return .size }
-    if isDiskFull(job, record) { return .disk }
     guard job.written > 0, let start = job.record.firstFrame?.captured else { return nil }
     if let lastRefusal, !record.isPast(Self.patience, since: lastRefusal) { return nil }
     let isLong = limits.fileDuration.map { record.isPast($0, since: start) } ?? false

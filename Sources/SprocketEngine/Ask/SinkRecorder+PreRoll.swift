@@ -27,15 +27,17 @@ extension SinkRecorder {
     while let entry = history.oldest, !entry.isKept(from: start) { drop(history.removeOldest()) }
     guard let first = history.oldest else { return }
     job.record.begin = first.record.number
+    let late = start.flatMap { first.record.captured.nanoseconds(since: $0) } ?? 0
+    if history.wasShortened, late > history.duration / 10 {
+      shared.note(
+        "\(recorder.name): the pre-roll of recording \(job.record.id) was shorter than asked, for want of "
+          + "memory; give it more (--pre-roll-memory)")
+    }
+    history.wasShortened = false
     // A recording that begins meanwhile, behind one that ended, goes on with the next entry.
     isWritingHistory = true
     while let entry = history.removeOldest() { take(entry, history) }
     isWritingHistory = false
-    if history.wasShortened {
-      shared.note(
-        "\(recorder.name): the pre-roll was shorter than asked, for want of memory; give it more "
-          + "(--pre-roll-memory)")
-    }
   }
 
   /// Gives an entry to the recording under way.

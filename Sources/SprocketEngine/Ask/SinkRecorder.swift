@@ -37,8 +37,6 @@ final class SinkRecorder: @unchecked Sendable {
   /// The first recording has begun, and what was kept before is not written yet.
   var owesHistory = false
   var isWritingHistory = false
-  /// Number of the file within the first recording.
-  private var part = 1
   /// First frame of the first recording, and bytes of its earlier files.
   var firstCaptured: Timestamp?
   var earlierBytes: UInt64 = 0
@@ -64,6 +62,7 @@ final class SinkRecorder: @unchecked Sendable {
     self.shared = shared
     limits = recorder.limits
     history = try recorder.preRoll.map { limits throws(RunError) in try PacketHistory(limits) }
+    isAdmitting = history != nil
   }
 
   var isRecording: Bool { !jobs.isEmpty }
@@ -144,6 +143,14 @@ final class SinkRecorder: @unchecked Sendable {
   func endAll(at number: UInt64) {
     let reason = shared.sourceHasFailed.load(ordering: .acquiring) ? RecordingEnd.device : .end
     while !jobs.isEmpty { end(0, reason, at: number) }
+    // Of a recording that was asked for because of a frame, that frame may be among the kept ones.
+    if history?.oldest != nil {
+      for job in list.takeWaiting(sink: state.index, before: number) {
+        jobs.append(job)
+        start(job, at: number)
+        if !jobs.isEmpty { end(0, reason, at: number) }
+      }
+    }
     dropHistory()
   }
 
@@ -171,12 +178,14 @@ final class SinkRecorder: @unchecked Sendable {
 
   private func start(_ job: Job, at number: UInt64, isFirst: Bool = true) {
     if isFirst {
-      (part, firstCaptured, earlierBytes, lastDiskCheck, lastRefusal) = (1, nil, 0, nil, nil)
+      (firstCaptured, earlierBytes, lastDiskCheck, lastRefusal) = (nil, 0, nil, nil)
     }
     job.record.begin = number
+    if isFirst { job.record.asked = job.askedFrame ?? number }
     owesHistory = isFirst && history != nil && !isWritingHistory
     stamped.writtenFrames.store(0, ordering: .relaxed)
     stamped.writtenBytes.store(0, ordering: .relaxed)
+    stamped.writtenTime.store(0, ordering: .relaxed)
     list.noteBegin(job)
     if let suspension { return endWithError(suspension, at: number) }
     do throws(RunError) {
@@ -191,10 +200,11 @@ final class SinkRecorder: @unchecked Sendable {
   func end(
     _ index: Int, _ reason: RecordingEnd, at number: UInt64, isStamped: Bool = false
   ) {
-    // It ends before a frame came, but what was kept belongs to it.
+    let job = jobs[index]
+    // It ends before a frame came, but what was kept belongs to it, and may end it.
     if index == 0, owesHistory { writeHistory() }
-    guard index < jobs.count else { return }
-    let job = jobs.remove(at: index)
+    guard let index = jobs.firstIndex(where: { $0 === job }) else { return }
+    jobs.remove(at: index)
     let id = job.record.id
     if index == 0 { endFile() }
     if !isStamped {
@@ -212,7 +222,7 @@ final class SinkRecorder: @unchecked Sendable {
   func split(_ reason: RecordingEnd, at number: UInt64) -> Bool {
     guard let job = jobs.first else { return false }
     do throws(RunError) {
-      guard let next = try list.makeFile(after: job, part: part + 1) else {
+      guard let next = try list.makeFile(after: job) else {
         shared.note(
           "\(recorder.name): the disk was too slow to begin a new file; \(job.file.path) is longer")
         return false
@@ -234,7 +244,6 @@ final class SinkRecorder: @unchecked Sendable {
     earlierBytes += job.file.byteCount
     give(job, reason, at: number)
     jobs[0] = next
-    part += 1
     start(next, at: number, isFirst: false)
   }
 

@@ -70,9 +70,11 @@ final class StampedOutput: Sendable {
   /// Frames that were admitted to recordings that count frames, and lost. Only grows; a frame that was not
   /// admitted may be among them.
   let returned = Atomic<UInt64>(0)
-  /// Of the file under way, for status: frames and bytes written.
+  /// Of the file under way, for status: frames and bytes written, and nanoseconds from the first frame to the
+  /// last.
   let writtenFrames = Atomic<UInt64>(0)
   let writtenBytes = Atomic<UInt64>(0)
+  let writtenTime = Atomic<Int64>(0)
 
   /// Whether there is room for the stamps of one more entry of the port, and for a change of admission at
   /// each.

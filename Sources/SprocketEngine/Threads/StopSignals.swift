@@ -21,12 +21,6 @@ public struct StopSignals: ~Copyable {
   public init(isForGood: Bool = false, takesUserSignals: Bool = false) {
     self.isForGood = isForGood
     self.takesUserSignals = takesUserSignals
-    unsafe sigemptyset(&userSignals)
-    if takesUserSignals {
-      unsafe sigaddset(&userSignals, SIGUSR1)
-      unsafe sigaddset(&userSignals, SIGUSR2)
-      unsafe pthread_sigmask(SIG_BLOCK, &userSignals, nil)
-    }
     unsafe sigemptyset(&signals)
     unsafe sigaddset(&signals, SIGINT)
     unsafe sigaddset(&signals, SIGTERM)
@@ -34,6 +28,12 @@ public struct StopSignals: ~Copyable {
     // signal while it is blocked.
     if !Self.isIgnored(SIGHUP) { unsafe sigaddset(&signals, SIGHUP) }
     unsafe pthread_sigmask(SIG_BLOCK, &signals, &before)
+    unsafe sigemptyset(&userSignals)
+    if takesUserSignals {
+      unsafe sigaddset(&userSignals, SIGUSR1)
+      unsafe sigaddset(&userSignals, SIGUSR2)
+      unsafe pthread_sigmask(SIG_BLOCK, &userSignals, nil)
+    }
   }
 
   /// The corresponding C function is `sigaction`.

@@ -1,5 +1,6 @@
 public import SprocketCore
 internal import SprocketLibAV
+internal import Synchronization
 
 // Recordings on demand.
 extension MovieSink {
@@ -9,9 +10,23 @@ extension MovieSink {
     var number = order.index
     let container = try Self.container(asked)
     let target = target(asked, number: &number)
+    guard made.withLock({ !$0.contains(target) }) else {
+      throw RunError(.usage, "\(target) was recorded by this run; give another name")
+    }
+    defer { made.withLock { _ = $0.insert(target) } }
     return try MovieRecording(
       path: target, container: container, overwrite: overwrite,
       isMadeUp: order.isMadeUp || asked.contains(Self.place))
+  }
+
+  /// Makes and removes the first file.
+  func checkName(_ container: MovieContainer) throws(RunError) {
+    var number = 1
+    let target = target(path, number: &number)
+    try MovieRecording(
+      path: target, container: container, overwrite: overwrite,
+      isMadeUp: path.contains(Self.place)
+    ).abandon()
   }
 
   public func begin(_ file: any RecordingFile) throws(RunError) {

@@ -2,6 +2,7 @@ internal import SprocketCodecs
 public import SprocketCore
 internal import SprocketFiles
 internal import SprocketLibAV
+internal import Synchronization
 
 /// `--movie`: MOV, MP4 or MKV, by the ending of the file's name.
 ///
@@ -41,6 +42,8 @@ public final class MovieSink: Recorder {
   var movedFrames: UInt64 = 0
   /// The error of the first file that could not be completed when the next one began.
   private var failure: RunError?
+  /// Files of this run on demand. `prepare` may be called from any thread.
+  let made = Mutex<Set<String>>([])
   public private(set) var notes: [String] = []
 
   /// The file is made when the run is set up; on demand, when a recording is asked for. `quality` is 1 to
@@ -78,7 +81,12 @@ public final class MovieSink: Recorder {
       // the error.
       do throws(RunError) { try close() } catch { failure = failure ?? error }
     }
-    if !isOnDemand { try begin(container, setup) }
+    if isOnDemand {
+      // So that a name that cannot be used is told before the run.
+      if old == nil { try checkName(container) }
+    } else {
+      try begin(container, setup)
+    }
   }
 
   static func container(_ path: String) throws(RunError) -> MovieContainer {
@@ -137,11 +145,14 @@ public final class MovieSink: Recorder {
   }
 
   /// The name of a file. Where it is derived, a name that is taken is no reason to lose what comes: the next
-  /// number is tried.
+  /// number is tried. A file of this run is never replaced, nor one whose name is made of a pattern.
   func target(_ path: String, number: inout Int) -> String {
     let isMadeUp = number > 1 || path.contains(Self.place)
+    let replaces = overwrite && !path.contains(Self.place)
     var target = numbered(path, number)
-    while isMadeUp, !overwrite, PartialFile.isTaken(target) {
+    while isMadeUp,
+      made.withLock({ $0.contains(target) }) || !replaces && PartialFile.isTaken(target)
+    {
       number += 1
       target = numbered(path, number)
     }

@@ -1,0 +1,130 @@
+import SprocketCore
+import Testing
+
+@testable import SprocketEngine
+
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct PreRollTests {
+  /// end() removes the next recording, if writing the history ended the first.
+  @Test func stopOfARecordingThatThePreRollFills() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    sink.preRoll = PreRoll(.milliseconds(10))
+    let result = try run(
+      asker,
+      .frames(0..<50) + [
+        .call {
+          asker.ask(
+            .record(sink: "movie", frames: 3), .record(sink: "movie", frames: 30))
+          asker.ask(.stop(asker.ids[0]))
+        }
+      ] + .frames(50..<100) + [.call { asker.ask(.record(sink: "movie")) }] + .frames(100..<120)
+        + [.call { asker.stop() }] + .frames(120..<130),
+      sinks: [sink], tick: 1_000_000)
+    #expect(sink.contents.map(\.count) == [3, 30, 20 + 10])
+    #expect(!result.records.contains { $0.reason == .refused })
+  }
+
+  @Test func lostFramesDoNotGrowTheHistory() throws {
+    let history = try PacketHistory(PreRoll(.milliseconds(10), bytes: 1 << 20))
+    var record = FrameRecord()
+    record.captured = Timestamp(nanoseconds: 0, clock: .monotonic)
+    _ = history.add(record, [UInt8](repeating: 1, count: 100).span)
+    var dropped: UInt64 = 0
+    for number in UInt64(1)...200_000 {
+      dropped += history.addLost(
+        LostFrame(number: number, sequence: number, epoch: 0, fate: .corrupt))
+    }
+    #expect(dropped == 1)
+    var count = 0
+    while history.removeOldest() != nil { count += 1 }
+    #expect(count <= 1 << 16)
+  }
+
+  /// A run whose source delivers nothing but damage.
+  @Test func aRunOfCorruptFramesDoesNotGrow() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    sink.preRoll = PreRoll(.milliseconds(10))
+    let steps: [ScriptedSource.Step] =
+      .frames(0..<5)
+      + (UInt64(5)..<60_005).map { .frame(sequence: $0, corrupt: true) }
+      + [.call { asker.ask(.record(sink: "movie")) }] + .frames(60_005..<60_010)
+    let result = try run(asker, steps, sinks: [sink], tick: 1_000_000)
+    let record = try #require(result.records.first)
+    #expect(record.counts[.corrupt] <= 20)
+  }
+
+  @Test func theNoteOfAShortPreRollIsTrue() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    // 3 s of slack; memory for 40 frames; the pre-roll of 10 is whole.
+    sink.preRoll = PreRoll(.milliseconds(10), slack: .seconds(3), bytes: 4000)
+    let result = try run(
+      asker,
+      .frames(0..<100) + [.call { asker.ask(.record(sink: "movie")) }] + .frames(100..<110),
+      sinks: [sink], tick: 1_000_000)
+    #expect(sink.contents.first?.first == 90)
+    #expect(!result.summary.notes.contains { $0.contains("shorter than asked") })
+  }
+
+  /// Frames of all sizes, by chance: what is kept is what was added last, byte for byte.
+  @Test func keptBytesAreNeverOverwritten() throws {
+    var state: UInt64 = 1
+    func random(_ limit: UInt64) -> UInt64 {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return (state >> 33) % limit
+    }
+    for bytes in [5000, 20_000, 100_000] {
+      let history = try PacketHistory(PreRoll(.milliseconds(50), bytes: bytes))
+      var record = FrameRecord()
+      for number in UInt64(0)..<3000 {
+        record.number = number
+        record.captured = Timestamp(nanoseconds: Int64(number) * 1_000_000, clock: .monotonic)
+        let count = Int(random(UInt64(bytes) / (number % 7 == 0 ? 1 : 20) + 1))
+        _ = history.add(
+          record, [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: count).span)
+        if random(10) == 0 {
+          _ = history.addLost(LostFrame(number: number, sequence: 0, epoch: 0, fate: .late))
+        }
+        #expect(history.keptBytes <= bytes)
+        if number % 500 == 499 {
+          while let entry = history.removeOldest() {
+            history.withBytes(of: entry) { kept in
+              for index in kept.indices
+              where kept[index] != UInt8(truncatingIfNeeded: entry.record.number) {
+                Issue.record("frame \(entry.record.number) was overwritten")
+                return
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+
+  @Test func theClockStepsBackWithinThePreRoll() throws {
+    let history = try PacketHistory(PreRoll(.milliseconds(10), bytes: 1 << 20))
+    var record = FrameRecord()
+    for n in UInt64(0)..<200 {
+      record.number = n
+      record.captured = Timestamp(
+        nanoseconds: Int64(n < 100 ? 3_600_000 + n : n) * 1_000_000, clock: .monotonic)
+      _ = history.add(record, [UInt8](repeating: 1, count: 100).span)
+    }
+    #expect(history.keptBytes / 100 < 30)
+  }
+
+  @Test func whatASlowPreRollMissesIsBehind() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    sink.preRoll = PreRoll(.seconds(10))
+    sink.heldDelay = { $0 == 20 ? 600_000 : 0 }
+    var steps: [ScriptedSource.Step] = []
+    for n in UInt64(0)..<200 {
+      steps.append(.frame(sequence: n))
+      steps.append(.pause(nanoseconds: 4_000_000))
+    }
+    steps.append(.call { asker.ask(.record(sink: "movie")) })
+    steps += .frames(200..<202)
+    let result = try run(asker, steps, sinks: [sink], isLive: true)
+    let record = try #require(result.records.first)
+    #expect(record.counts[.unselected] == 0)
+  }
+}
