@@ -106,7 +106,7 @@ def test_every_record_says_what_is_in_its_file(tmp_path):
         again = client.ask("record")
         assert not again["ok"] and "is recording already" in again["error"]
         ended = client.ask("stop", recording=first)
-        assert not ended["ok"] and "it was stopped as asked" in ended["error"]
+        assert not ended["ok"] and "it ended as asked" in ended["error"]
         finish(client, process)
     summary = read_summary(tmp_path / "summary.json")
     records = {(record["recording"], record["path"]): record for record in summary["recordings"]}
@@ -279,6 +279,18 @@ def test_the_place_of_the_socket(tmp_path):
     listener.close()
 
 
+def test_clients_beyond_the_most_are_refused_and_cost_nothing(tmp_path):
+    with asked_run(tmp_path) as (client, process):
+        others = [Client(tmp_path / "control") for _ in range(31)]
+        late = Client(tmp_path / "control")
+        assert late.line() is None
+        assert client.ask("status")["ok"]
+        for other in [*others, late]:
+            other.close()
+        wait_for(lambda: Client(tmp_path / "control").ask("status") is not None)
+        finish(client, process)
+
+
 def test_signals_take_photographs_and_record(tmp_path):
     with asked_run(tmp_path, "--stills", tmp_path / "photos", "--signal") as (client, process):
         client.wait(5)
@@ -369,11 +381,41 @@ def test_a_limit_leaves_a_complete_file_and_ends_the_run(tmp_path, limit, reason
 
 def test_the_disk_keeps_its_free_space(tmp_path):
     free = shutil.disk_usage(tmp_path).free
-    sprocket("run", *SCENE, "--movie", tmp_path / "a.mov", "--keep-free", f"{free // (1 << 30) + 1}G",
-             "--summary", tmp_path / "summary.json")
+    result = sprocket("run", *SCENE, "--movie", tmp_path / "a.mov", "--keep-free",
+                      f"{free // (1 << 30) + 1}G", "--summary", tmp_path / "summary.json")
     record, = read_summary(tmp_path / "summary.json")["recordings"]
-    assert record["reason"] == "disk"
-    assert frame_count(tmp_path / "a.mov") == record["frames"]["delivered"] >= 1
+    assert record["reason"] == "disk" and record["frames"]["delivered"] == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["summary.json"]
+    assert "the disk has less free space than was to be kept" in result.errors
+
+
+def test_a_trigger_does_not_try_again_at_each_frame(tmp_path):
+    free = shutil.disk_usage(tmp_path).free
+    sprocket("run", *SCENE, "--duration", "3s", "--stage", "motion", "--movie", tmp_path / "a-{n}.mov",
+             "--record-when", "motion.score >= 0", "--keep-free", f"{free // (1 << 30) + 1}G",
+             "--summary", tmp_path / "summary.json")
+    assert len(read_summary(tmp_path / "summary.json")["recordings"]) == 1
+
+
+def test_a_movie_that_cannot_be_made_is_told_before_the_run(tmp_path):
+    result = sprocket("run", *SCENE, "--movie", tmp_path / "nowhere/a-{n}.mov", "--on-demand", check=False)
+    assert result.returncode != 0 and "nowhere" in one_sentence(result.errors)
+
+
+def test_files_of_patterns_are_never_replaced(tmp_path):
+    run = ["run", *SCENE, "--frames", "30", "--movie", tmp_path / "a-{n}.mov", "--overwrite"]
+    sprocket(*run)
+    sprocket(*run)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a-1.mov", "a-2.mov"]
+    with asked_run(tmp_path, "--overwrite") as (client, process):
+        path = str(tmp_path / "same.mov")
+        client.ask("record", path=path, frames=3)
+        wait_for(lambda: (tmp_path / "same.mov").exists())
+        again = client.ask("record", path=path, frames=3)
+        assert not again["ok"] and "was recorded by this run" in again["error"]
+        nul = client.ask("record", path=str(tmp_path / "nul\0x.mov"))
+        assert not nul["ok"]
+        finish(client, process)
 
 
 @pytest.mark.parametrize("arguments, sentence", [
@@ -514,6 +556,7 @@ def test_the_command_of_the_unit_records_what_moves(tmp_path):
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     listener.bind(str(tmp_path / "notify"))
     listener.settimeout(60)
+    command = command.replace("--source camera", "")
     moving = [*SCENE, "--source-set", "object=0.4", "--quiet"]
     with subprocess.Popen([SPROCKET, *shlex.split(command), *moving],
                           env={**os.environ, "NOTIFY_SOCKET": str(tmp_path / "notify")}) as process:

@@ -52,7 +52,7 @@ final class ControlSocket: Sendable {
     guard descriptor >= 0 else { throw Self.failure(path, errno) }
     let isBound = unsafe firstAddress.withPointer { unsafe bind(descriptor, $0, $1) } == 0
     let isMade =
-      unsafe isBound && chmod(first, 0o600) == 0 && listen(descriptor, 16) == 0
+      unsafe isBound && chmod(first, 0o600) == 0 && listen(descriptor, 64) == 0
       && link(first, path) == 0
     let code = errno
     if isBound { _ = unsafe unlink(first) }
