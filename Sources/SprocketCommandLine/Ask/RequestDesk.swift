@@ -106,6 +106,7 @@ extension RecordingRecord {
       .map { ", \(counts[$0]) \($0.name)" }.joined()
     let end = reason.map { "; \($0.sentence)" } ?? ""
     guard counts[.delivered] > 0 else { return "recording \(id): no frame, no file\(lost)\(end)" }
-    return "recording \(id): \(path), \(counts[.delivered]) frames, \(seconds) s\(lost)\(end)"
+    let frames = counts[.delivered] == 1 ? "1 frame" : "\(counts[.delivered]) frames, \(seconds) s"
+    return "recording \(id): \(path), \(frames)\(lost)\(end)"
   }
 }
