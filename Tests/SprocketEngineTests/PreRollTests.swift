@@ -127,4 +127,17 @@ struct PreRollTests {
     let record = try #require(result.records.first)
     #expect(record.counts[.unselected] == 0)
   }
+
+  /// A slow disk must not hold up the frames that arrive for as long as the pre-roll takes.
+  @Test func aFewKeptFramesAreWrittenAtATime() throws {
+    let (asker, sink) = (Asker(), MemoryRecorder())
+    sink.preRoll = PreRoll(.seconds(10))
+    sink.writeDelay = { _ in 5000 }
+    try run(
+      asker,
+      .frames(0..<40) + [.call { asker.ask(.record(sink: "movie")) }] + .frames(40..<120)
+        + [.call { asker.stop() }] + .frames(120..<130), sinks: [sink], tick: 1_000_000)
+    #expect(sink.contents == [Array(0..<120)])
+    #expect(sink.mostWritesInARow == 2)
+  }
 }

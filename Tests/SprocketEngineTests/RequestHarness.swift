@@ -53,6 +53,9 @@ final class MemoryRecorder: Recorder, @unchecked Sendable {
   var writeDelay: (UInt64) -> UInt32 = { _ in 0 }
   /// Microseconds that keeping a frame takes.
   var heldDelay: (UInt64) -> UInt32 = { _ in 0 }
+  /// Kept frames that were written between two that were kept.
+  var mostWritesInARow = 0
+  private var writesInARow = 0
   var isTorn = false
   /// A stage changes the frames' bytes.
   var isChanged = false
@@ -101,6 +104,7 @@ final class MemoryRecorder: Recorder, @unchecked Sendable {
   var fitsFile: Bool { width == fileWidth }
 
   func withHeldBytes(of frame: borrowing PackedFrame, _ body: (Span<UInt8>) -> Void) {
+    writesInARow = 0
     let delay = heldDelay(frame.record.number)
     if delay > 0 { usleep(delay) }
     // 100 bytes, so that a small memory is full soon.
@@ -113,6 +117,8 @@ final class MemoryRecorder: Recorder, @unchecked Sendable {
       isTorn = true
     }
     if held.count != 100 { isTorn = true }
+    writesInARow += 1
+    mostWritesInARow = max(mostWritesInARow, writesInARow)
     try write(record)
   }
 

@@ -79,12 +79,15 @@ final class PacketHistory {
     return time
   }
 
+  /// Whether so many bytes can be kept without dropping a frame, or never.
+  func hasRoom(for count: Int) -> Bool { keptBytes + count <= capacity || count > capacity }
+
   /// Keeps a frame's bytes. Returns how many kept frames were dropped for it, itself included if it is
-  /// larger than the memory.
-  func add(_ record: FrameRecord, _ bytes: Span<UInt8>) -> UInt64 {
+  /// larger than the memory. Unless it `forgets`, none is dropped for its age.
+  func add(_ record: FrameRecord, _ bytes: Span<UInt8>, forgets: Bool = true) -> UInt64 {
     var dropped: UInt64 = 0
     // A clock that goes back begins anew.
-    while let oldest,
+    while forgets, let oldest,
       !(0...kept ~= record.captured.nanoseconds(since: oldest.record.captured) ?? -1)
     {
       dropped += removeOldest()?.fate == nil ? 1 : 0

@@ -3,12 +3,11 @@ internal import Synchronization
 
 /// What becomes of frames.
 extension SinkRecorder {
-  /// Whether a recording takes this admitted frame. Writes what was kept before it. Ends and splits
-  /// recordings that have reached a limit.
+  /// Whether a recording takes this admitted frame now. Ends and splits recordings that have reached a limit.
   func takes(_ record: FrameRecord) -> Bool {
     waitingSince = nil
-    if owesHistory { writeHistory(before: record) }
-    return isTaken(record)
+    if owesHistory { beginWithKept(before: record) }
+    return !isCatchingUp && isTaken(record)
   }
 
   func isTaken(_ record: FrameRecord) -> Bool {
@@ -44,9 +43,13 @@ extension SinkRecorder {
       state.counts[.unselected] += history?.addLost(lost) ?? 0
       return false
     }
-    if owesHistory { writeHistory() }
+    if owesHistory { beginWithKept() }
     // After an end without withheld frames these come later.
     guard let job = jobs.first, lost.number >= job.record.begin ?? 0 else { return false }
+    if isCatchingUp, let history {
+      _ = history.addLost(lost)
+      return false
+    }
     job.record.counts[lost.fate] += 1
     if job.frames != nil, isAdmitting, lost.fate != .missing, lost.fate != .overrun {
       // The gate has counted the frame, or admits one more than is wanted.

@@ -7,19 +7,32 @@ internal import SprocketCore
 ///   with them, `unselected` when they are dropped. A recording never has frames from before the end of the
 ///   previous one. A new epoch begins with nothing kept.
 extension SinkRecorder {
-  /// Keeps a frame that no recording takes. False if the sink has no pre-roll, or cannot write such frames.
+  /// Frames that belong to the recording under way are kept and not written yet.
+  var isCatchingUp: Bool { !jobs.isEmpty && history?.oldest != nil }
+
+  /// Nanoseconds for which kept frames are written at each frame that arrives, two at least, until the
+  /// recording has caught up. Larger: they are on the disk sooner, and frames that arrive wait longer.
+  private static let stride: Int64 = 3_000_000
+
+  /// Keeps a frame that no recording takes, or that has to wait for earlier ones, of which some are written.
+  /// False if the sink has no pre-roll, or cannot write such frames.
   func holds(_ frame: borrowing PackedFrame) -> Bool {
     guard let history, suspension == nil else { return false }
     let record = frame.record
-    var dropped: UInt64 = 0
-    recorder.withHeldBytes(of: frame) { bytes in dropped = history.add(record, bytes) }
-    state.counts[.unselected] += dropped
+    recorder.withHeldBytes(of: frame) { bytes in
+      // What belongs to a recording is not dropped, but written.
+      while isCatchingUp, !history.hasRoom(for: bytes.count) { writeKept(1) }
+      state.counts[.unselected] += history.add(record, bytes, forgets: jobs.isEmpty)
+    }
+    let end = monotonicNow() + Self.stride
+    writeKept(2)
+    while isCatchingUp, monotonicNow() < end { writeKept(1) }
     return true
   }
 
-  /// Writes the kept frames that the recording under way begins with; earlier ones are dropped. `record` is
+  /// Finds the kept frames that the recording under way begins with; earlier ones are dropped. `record` is
   /// the frame that comes next, if that is known.
-  func writeHistory(before record: FrameRecord? = nil) {
+  func beginWithKept(before record: FrameRecord? = nil) {
     owesHistory = false
     guard let history, let job = jobs.first else { return }
     let asked = min(job.askedFrame ?? .max, job.record.begin ?? .max)
@@ -34,10 +47,17 @@ extension SinkRecorder {
           + "memory; give it more (--pre-roll-memory)")
     }
     history.wasShortened = false
-    // A recording that begins meanwhile, behind one that ended, goes on with the next entry.
-    isWritingHistory = true
-    while let entry = history.removeOldest() { take(entry, history) }
-    isWritingHistory = false
+  }
+
+  /// Writes kept frames, the oldest first, while a recording takes them.
+  func writeKept(_ most: Int = .max) {
+    var left = most
+    while left > 0, !jobs.isEmpty, let history {
+      if owesHistory { beginWithKept() }
+      guard let entry = history.removeOldest() else { return }
+      take(entry, history)
+      left -= 1
+    }
   }
 
   /// Gives an entry to the recording under way.

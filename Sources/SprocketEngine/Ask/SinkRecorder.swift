@@ -36,7 +36,6 @@ final class SinkRecorder: @unchecked Sendable {
   private var hasBegun = false
   /// The first recording has begun, and what was kept before is not written yet.
   var owesHistory = false
-  var isWritingHistory = false
   /// First frame of the first recording, and bytes of its earlier files.
   var firstCaptured: Timestamp?
   var earlierBytes: UInt64 = 0
@@ -100,7 +99,7 @@ final class SinkRecorder: @unchecked Sendable {
     case .next:
       guard let job = list.takeFile(id, isPart: true) else { return }
       if jobs.first?.record.id == id {
-        goOn(in: job, .split, at: number)
+        goOn(in: job, .split, at: number, isStamped: true)
       } else {
         drop(job, .asked, at: number)
       }
@@ -136,18 +135,20 @@ final class SinkRecorder: @unchecked Sendable {
 
   /// An epoch has ended, or the run.
   func endEpoch() {
-    if owesHistory { writeHistory() }
+    writeKept()
     suspension = nil
   }
 
   func endAll(at number: UInt64) {
     let reason = shared.sourceHasFailed.load(ordering: .acquiring) ? RecordingEnd.device : .end
+    writeKept()
     while !jobs.isEmpty { end(0, reason, at: number) }
     // Of a recording that was asked for because of a frame, that frame may be among the kept ones.
     if history?.oldest != nil {
       for job in list.takeWaiting(sink: state.index, before: number) {
         jobs.append(job)
         start(job, at: number)
+        writeKept()
         if !jobs.isEmpty { end(0, reason, at: number) }
       }
     }
@@ -182,7 +183,7 @@ final class SinkRecorder: @unchecked Sendable {
     }
     job.record.begin = number
     if isFirst { job.record.asked = job.askedFrame ?? number }
-    owesHistory = isFirst && history != nil && !isWritingHistory
+    owesHistory = isFirst && history != nil
     stamped.writtenFrames.store(0, ordering: .relaxed)
     stamped.writtenBytes.store(0, ordering: .relaxed)
     stamped.writtenTime.store(0, ordering: .relaxed)
@@ -201,8 +202,8 @@ final class SinkRecorder: @unchecked Sendable {
     _ index: Int, _ reason: RecordingEnd, at number: UInt64, isStamped: Bool = false
   ) {
     let job = jobs[index]
-    // It ends before a frame came, but what was kept belongs to it, and may end it.
-    if index == 0, owesHistory { writeHistory() }
+    // What is kept belongs to a recording that was asked to end, and may end it earlier.
+    if index == 0, isStamped { writeKept() }
     guard let index = jobs.firstIndex(where: { $0 === job }) else { return }
     jobs.remove(at: index)
     let id = job.record.id
@@ -235,10 +236,13 @@ final class SinkRecorder: @unchecked Sendable {
     return true
   }
 
-  private func goOn(in next: Job, _ reason: RecordingEnd, at number: UInt64) {
+  /// `isStamped`: from `number` on, as asked; else from the frame on that is about to be written.
+  private func goOn(
+    in next: Job, _ reason: RecordingEnd, at number: UInt64, isStamped: Bool = false
+  ) {
     let job = jobs[0]
-    if owesHistory { writeHistory() }
-    // What was kept may have ended the recording.
+    // What was kept may end the recording.
+    if isStamped { writeKept() }
     guard jobs.first === job else { return drop(next, .asked, at: number) }
     endFile()
     earlierBytes += job.file.byteCount
