@@ -54,7 +54,13 @@ extension SinkRecorder {
     var left = most
     while left > 0, !jobs.isEmpty, let history {
       if owesHistory { beginWithKept() }
-      guard let entry = history.removeOldest() else { return }
+      guard let entry = history.oldest else { return }
+      if entry.fate == nil {
+        // Where a limit ends the recording, what is left is kept for the next one, which may begin now.
+        guard isTaken(entry.record) else { return }
+        if owesHistory { continue }
+      }
+      _ = history.removeOldest()
       take(entry, history)
       left -= 1
     }
@@ -71,7 +77,6 @@ extension SinkRecorder {
       do throws(RunError) { try recorder.account(lost) } catch { fail(error, at: number + 1) }
       return
     }
-    guard isTaken(entry.record) else { return drop(entry) }
     do throws(RunError) {
       try history.withBytes(of: entry) { bytes throws(RunError) in
         try recorder.write(held: bytes, entry.record)

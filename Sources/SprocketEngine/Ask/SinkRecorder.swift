@@ -201,12 +201,11 @@ final class SinkRecorder: @unchecked Sendable {
   func end(
     _ index: Int, _ reason: RecordingEnd, at number: UInt64, isStamped: Bool = false
   ) {
-    let job = jobs[index]
-    // What is kept belongs to a recording that was asked to end, and may end it earlier.
+    let id = jobs[index].record.id
+    // What is kept belongs to a recording that was asked to end, and may split it, or end it earlier.
     if index == 0, isStamped { writeKept() }
-    guard let index = jobs.firstIndex(where: { $0 === job }) else { return }
-    jobs.remove(at: index)
-    let id = job.record.id
+    guard let index = jobs.firstIndex(where: { $0.record.id == id }) else { return }
+    let job = jobs.remove(at: index)
     if index == 0 { endFile() }
     if !isStamped {
       // Before the list says that the next recording may be asked for, which comes after it in the port.
@@ -240,10 +239,10 @@ final class SinkRecorder: @unchecked Sendable {
   private func goOn(
     in next: Job, _ reason: RecordingEnd, at number: UInt64, isStamped: Bool = false
   ) {
-    let job = jobs[0]
+    let id = jobs[0].record.id
     // What was kept may end the recording.
     if isStamped { writeKept() }
-    guard jobs.first === job else { return drop(next, .asked, at: number) }
+    guard let job = jobs.first, job.record.id == id else { return drop(next, .asked, at: number) }
     endFile()
     earlierBytes += job.file.byteCount
     give(job, reason, at: number)
