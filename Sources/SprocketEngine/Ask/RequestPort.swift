@@ -63,7 +63,7 @@ final class RequestPort: Sendable {
     guard count.load(ordering: .acquiring) != seen else { return [] }
     let taken = state.withLockIfAvailable { state in
       defer { state.entries = [] }
-      return (state.entries, count.load(ordering: .relaxed))
+      return (state.entries, count.load(ordering: .acquiring))
     }
     guard let taken else { return [] }
     seen = taken.1
