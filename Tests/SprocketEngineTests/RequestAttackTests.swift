@@ -174,7 +174,7 @@ struct RequestAttackTests {
       sink.finishDelay = 50
       photo.finishDelay = 50
       let source = ScriptedSource(
-        [.call { asker.ask(.record(sink: "movie")) }] + .frames(0..<20000))
+        [.call { asker.ask(.record(sink: "movie")) }] + .frames(0..<1500))
       let engine = try Engine(
         source: source, stages: [], sinks: [sink, photo], options: RunOptions(workers: 1)
       ) { GreyUnpacker() }
