@@ -94,13 +94,13 @@ struct RecordingOptions: ParsableArguments {
     transform: Duration.parse)
   var keep: Duration?
 
-  /// Time before the frame that triggers, where none is given.
+  /// Pre-roll of `--record-when` if none is given, 2 s. Larger: more is seen of what led to the event.
   private static let usualPreRoll = Duration.seconds(2)
-  /// Longest time from a frame's arrival to the end of the chain, where it triggers: a cinematic stabilizer
-  /// looks 1 s ahead. Larger: longer look-ahead, more memory.
+  /// Longest time from a frame's arrival to the condition's result at the chain's end, 3 s: a cinematic
+  /// stabilizer looks 1 s ahead. Larger: longer look-ahead is allowed, and more memory is used.
   private static let triggerSlack = Duration.seconds(3)
 
-  /// A length of a movie.
+  /// A movie's length, as time or bytes.
   enum Extent: Equatable {
     case time(Duration)
     case bytes(Int)
@@ -115,10 +115,10 @@ struct RecordingOptions: ParsableArguments {
     }
   }
 
-  /// Movies are asked for.
+  /// Whether the movie waits for requests.
   var isAsked: Bool { onDemand || recordWhen != nil }
 
-  /// As the sinks take them.
+  /// Limits of the movie's recordings.
   var limits: RecordingLimits {
     var limits = RecordingLimits()
     switch split {
@@ -135,7 +135,7 @@ struct RecordingOptions: ParsableArguments {
     return limits
   }
 
-  /// As the sinks take it.
+  /// Pre-roll of the movie's recordings; `nil` for none.
   var preRollLimits: PreRoll? {
     let duration = preRoll ?? (recordWhen == nil ? nil : Self.usualPreRoll)
     return duration.map { duration in
@@ -145,13 +145,14 @@ struct RecordingOptions: ParsableArguments {
     }
   }
 
-  /// The movie is a recording that begins with the first frame: it has limits, or a pattern for its name.
+  /// Whether the movie is a recording that begins with the first frame, because it has limits, or a pattern
+  /// as its name.
   var recordsAtOnce: Bool {
     guard let movie, !isAsked else { return false }
     return limits != RecordingLimits() || movie.contains(MovieSink.place)
   }
 
-  /// Where movies lie, for the level of the disk.
+  /// Folder of the movies, or of the stills: the status line shows the free space of its disk.
   var movieFolder: String? {
     guard isAsked || recordsAtOnce, let path = movie ?? stills else { return nil }
     guard movie != nil else { return path }

@@ -67,7 +67,7 @@ extension RunCommand {
   ) throws -> PreparedRun {
     let interrupter = Interrupter()
     let work = try BackgroundWork("open") {
-      try prepare(registry, invocation, interrupter)
+      try prepare(registry, invocation, voice, interrupter)
     }
     var isStopped = false
     do {
@@ -92,7 +92,7 @@ extension RunCommand {
   }
 
   private func prepare(
-    _ registry: Registry, _ invocation: Invocation, _ interrupter: Interrupter
+    _ registry: Registry, _ invocation: Invocation, _ voice: Voice, _ interrupter: Interrupter
   ) throws -> PreparedRun {
     let choices = try sinkChoices(registry)
     try checkStandardOutput(choices, isClosed: invocation.isOutputClosed)
@@ -102,7 +102,7 @@ extension RunCommand {
     let chain = try controllers.appended(to: stage.map { try registry.choice($0) }, registry)
     var sinks: [any Sink] = []
     for choice in choices { sinks.append(try make(choice)) }
-    let trigger = try addTrigger(to: &sinks)
+    let trigger = try addTrigger(to: &sinks, voice)
 
     let summaryFile = try SummaryFile(path: summary, overwrite: overwrite)
     let traceFile = try TraceFile(path: trace, overwrite: overwrite)
@@ -126,9 +126,10 @@ extension RunCommand {
       traceFile: traceFile)
   }
 
-  private func addTrigger(to sinks: inout [any Sink]) throws(RunError) -> TriggeredRecording? {
+  private func addTrigger(
+    to sinks: inout [any Sink], _ voice: Voice
+  ) throws(RunError) -> TriggeredRecording? {
     guard let condition = recording.recordWhen else { return nil }
-    let voice = Voice(isQuiet: quiet, isVerbose: verbose)
     let trigger = TriggeredRecording(keep: recording.keep ?? .seconds(3)) {
       voice.tell(refusal: $0)
     }

@@ -1,17 +1,16 @@
-internal import Glibc
 internal import Sprocket
 
-/// Runs an engine to its end: shows progress, turns signals into a stop, and keys and user signals into
-/// requests.
+/// Runs an engine to its end. Shows progress, stops the run at a signal, and makes requests for keys and user
+/// signals.
 struct Runner {
   let desk: RequestDesk
   let voice: Voice
   let frameLimit: UInt64?
-  /// Keys on the terminal are requests.
+  /// Whether keys on the terminal are requests.
   var usesKeys = false
-  /// The run is for the recording that began with it.
+  /// Whether the run ends with the recording that began at its first frame.
   var endsWithRecording = false
-  /// Whose disk's level is shown.
+  /// The status line shows the free space of this folder's disk; `nil` for none.
   var folder: String?
 
   private var engine: Engine { desk.engine }
@@ -76,7 +75,7 @@ struct Runner {
     if stops == 1 { voice.tellStopping() }
   }
 
-  /// What a key means.
+  /// Makes the request of a key.
   private func ask(_ key: Character, _ stops: inout Int) {
     do throws(RunError) {
       switch key {
@@ -94,11 +93,11 @@ struct Runner {
   private func tellRecordings(_ told: inout Int) {
     let (count, records) = engine.endedRecordings(after: told)
     told = count
-    // An error is told at the end, with the others.
+    // Errors are reported at the run's end.
     for record in records where record.reason != .error { voice.tell(recording: record) }
   }
 
-  /// What is recorded, the disk's level and the keys.
+  /// The part of the status line with recordings, free space and keys.
   private func recordings(hasKeys: Bool) -> String {
     guard desk.canAsk else { return "" }
     var parts: [String] = []
@@ -106,7 +105,7 @@ struct Runner {
       let size = fixed(Double(record.byteCount) / 1_048_576, 1)
       parts.append("recording \(record.path): \(record.counts[.delivered]) frames, \(size) MB")
     }
-    if let folder, let free = Self.freeBytes(folder) {
+    if let folder, let free = FileCalls.freeByteCount(at: folder) {
       parts.append("\(fixed(Double(free) / 1_073_741_824, 1)) GB free")
     }
     if hasKeys {
@@ -118,12 +117,5 @@ struct Runner {
       parts.append(keys.joined(separator: ", "))
     }
     return parts.map { " | \($0)" }.joined()
-  }
-
-  /// The corresponding C function is `statvfs`.
-  private static func freeBytes(_ folder: String) -> UInt64? {
-    var status = statvfs()
-    guard unsafe statvfs(folder, &status) == 0 else { return nil }
-    return UInt64(status.f_bavail) * UInt64(status.f_frsize)
   }
 }

@@ -142,8 +142,8 @@ private func finishOutput(_ signals: inout StopSignals) throws(RunError) {
   case EBADF:
     throw RunError(.failed, "standard output is closed; send it to a terminal, file or pipe")
   case let code:
-    let reason = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
-    throw RunError(.failed, "writing to standard output failed: \(reason); send it elsewhere")
+    throw RunError(
+      .failed, "writing to standard output failed: \(RunError.text(code)); send it elsewhere")
   }
 }
 

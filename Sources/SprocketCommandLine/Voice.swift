@@ -68,7 +68,7 @@ struct Voice {
 
   func tell(refusal: RunError) { log.warning("\(refusal.told)") }
 
-  /// `behind`: what follows the line, such as the keys.
+  /// `behind` is text at the line's end, such as the keys.
   func tell(progress: Progress, limit: UInt64?, behind: String = "") {
     let seconds = Double(progress.elapsed.nanosecondCount) / 1e9
     var line = "\(progress.produced)"

@@ -115,4 +115,21 @@ package enum FileCalls {
     defer { close(descriptor) }
     return sync(descriptor)
   }
+
+  /// Bytes that this user may still write to the file system of an open file or folder; `nil` if the file
+  /// system does not tell. The corresponding C function is `fstatvfs`.
+  package static func freeByteCount(_ descriptor: Int32) -> UInt64? {
+    var status = statvfs()
+    return unsafe fstatvfs(descriptor, &status) == 0 ? freeByteCount(status) : nil
+  }
+
+  /// The same for the file system of a path. The corresponding C function is `statvfs`.
+  package static func freeByteCount(at path: String) -> UInt64? {
+    var status = statvfs()
+    return unsafe statvfs(path, &status) == 0 ? freeByteCount(status) : nil
+  }
+
+  private static func freeByteCount(_ status: statvfs) -> UInt64 {
+    UInt64(status.f_bavail) * UInt64(status.f_frsize)
+  }
 }

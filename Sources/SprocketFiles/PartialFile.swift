@@ -55,7 +55,7 @@ package struct PartialFile: ~Copyable {
     let found = Self.kind(of: path, followsLink: !isMadeUp)
     if found == .device, !canBeDevice { throw .device(path, purpose: purpose) }
     if path.isEmpty { throw .opening(path, purpose: purpose, ENOENT) }
-    // C would end the name there.
+    // The system's calls read a name up to its first zero byte.
     if path.utf8.contains(0) { throw .opening(path, purpose: purpose, EINVAL) }
     if found == .folder || path.hasSuffix("/") { throw .opening(path, purpose: purpose, EISDIR) }
     if found == .file, !overwrite { throw .opening(path, purpose: purpose, EEXIST) }
@@ -180,12 +180,8 @@ package struct PartialFile: ~Copyable {
     return unsafe partialPath != nil && fstat(descriptor, &status) == 0 && status.st_nlink == 0
   }
 
-  /// Bytes that are free for this user on its file system. The corresponding C function is `fstatvfs`.
-  package var freeByteCount: UInt64? {
-    var status = statvfs()
-    guard unsafe fstatvfs(descriptor, &status) == 0 else { return nil }
-    return UInt64(status.f_bavail) * UInt64(status.f_frsize)
-  }
+  /// Bytes that this user may still write to its file system; `nil` if that is unknown.
+  package var freeByteCount: UInt64? { FileCalls.freeByteCount(descriptor) }
 
   /// Drops what lies behind `length` bytes: the torn end of what failed. Readers get along without.
   package func cut(to length: Int64) {

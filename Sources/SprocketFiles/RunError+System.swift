@@ -150,7 +150,8 @@ extension RunError {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  private static func text(_ code: Int32) -> String {
+  /// The system's words for an `errno`. The corresponding C function is `strerror`.
+  package static func text(_ code: Int32) -> String {
     unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
   }
 }

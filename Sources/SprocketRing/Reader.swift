@@ -60,7 +60,8 @@ public struct Reader: ~Copyable, Sendable {
     if isParked, let step = nextParked() { return step }
     if position >= upstreamPassed || latest { upstreamPassed = ring.passed(cursor: upstream) }
     if position >= upstreamPassed {
-      // After a wake the position may be ahead of what the upstream has passed.
+      // When the producer wakes a tap, it sets the tap's position to the next sequence. The lane that the tap
+      // follows may not have passed that sequence yet: then the tap waits.
       return position == ring.end && upstreamPassed == position ? .end : .wait
     }
     if latest, !hasJumped, upstreamPassed - position > 1 {
@@ -81,7 +82,7 @@ public struct Reader: ~Copyable, Sendable {
     return .frame(sequence: position, slot: slot)
   }
 
-  /// `.wait` or `.end` while it is parked; `nil` once the producer has woken it.
+  /// Returns `.wait` or `.end` while the tap is parked, and `nil` after the producer has woken it.
   private mutating func nextParked() -> Step? {
     // The end is read before the state: after the end the producer wakes no tap, so the state that is read
     // next is final.

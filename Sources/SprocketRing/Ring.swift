@@ -21,10 +21,10 @@
 //     pinned, at most spares - 1 idle slots are.
 //  6. `end` is written once. Lanes and taps drain to it, then say so. A ring lives for one epoch,
 //     so history and look-ahead never cross from one to the next.
-//  7. A tap whose plan allows it can be parked. The producer ignores a parked tap's cursor, and moves of
-//     lanes and producer do not wake its thread. Only the producer ends the parking: the tap continues
-//     with the next sequence to be published, and gets all later ones too. Parking fails if the producer
-//     has called `wake` for this tap since the tap last looked for requests.
+//  7. A tap can park if its plan allows it. While it is parked, the producer ignores its cursor, and new
+//     frames do not wake its thread. Only the producer can end the parking, by `wake`: the tap then continues
+//     with the next sequence that is published, and gets every later one. A tap looks for requests before it
+//     parks; `park` fails if the producer has called `wake` since then.
 //  8. The ring never waits. If there is nothing to do, lanes and taps get `.wait`, and the producer gets nil.
 //     The caller then asks for a `WaitTicket`. If it gets one, it waits in the kernel; then it asks again.
 //

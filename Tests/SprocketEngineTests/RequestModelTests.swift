@@ -74,7 +74,7 @@ struct RequestModel: Hashable {
 
   // The caller and the port.
   private var asked = 0
-  private var port: [RequestPort.Step] = []
+  private var port: [RequestPort.Change] = []
   // The source.
   private var gate = OutputGate()
   private var next: UInt64 = 0
@@ -216,7 +216,7 @@ struct RequestModel: Hashable {
     jobs[0].left = left - 1
     if left == 1 {
       jobs.removeFirst()
-      port.append(.ended(RecordingID(job.id), sink: 0))
+      port.append(.ended(RecordingID(job.id)))
     }
   }
 
@@ -269,11 +269,11 @@ struct RequestModel: Hashable {
 }
 
 extension RequestModel.Request {
-  fileprivate var step: RequestPort.Step {
+  fileprivate var step: RequestPort.Change {
     switch self {
-    case .record(let id): .begin(RecordingID(id), sink: 0, frames: nil)
-    case .photo(let id, let frames): .begin(RecordingID(id), sink: 0, frames: frames)
-    case .stop(let id): .end(RecordingID(id), sink: 0)
+    case .record(let id): .begin(RecordingID(id), frames: nil)
+    case .photo(let id, let frames): .begin(RecordingID(id), frames: frames)
+    case .stop(let id): .end(RecordingID(id))
     }
   }
 }

@@ -32,8 +32,8 @@ extension Rules {
         "LumaSource", "LumaWriter", "PlaneCopies", "PlaneStorage+Libraries",
       ], "hands slots to the wrappers"),
     Permission(
-      "Sources/SprocketCommandLine", ["Console", "RunCommand+Paths", "Runner", "SprocketMain"],
-      "names of files; signals, terminals, the level of a disk"),
+      "Sources/SprocketCommandLine", ["Console", "RunCommand+Paths", "SprocketMain"],
+      "names of files; signals, terminals"),
     Permission(
       "Sources/SprocketCommandLine/Ask",
       ["AskCommand", "ControlSocket", "Keyboard", "ServiceManager", "SocketAddress"],

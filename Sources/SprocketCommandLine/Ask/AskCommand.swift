@@ -3,7 +3,7 @@ internal import FoundationEssentials
 internal import Glibc
 internal import Sprocket
 
-/// `sprocket ask`: asks a run that has a control socket.
+/// `sprocket ask`: sends one request to a run that has a control socket, and prints the answer.
 struct AskCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "ask", abstract: "Asks a run with --control-socket, and prints its answer.",
@@ -31,7 +31,7 @@ struct AskCommand: ParsableCommand {
       Console.output.say(json: text)
       if isAnswer, !text.contains("\"ok\":true") { throw ExitCode(1) }
       isAnswer = false
-      // Nobody may read the events any more.
+      // Standard output may have been closed while events come.
       if request != "events" || Console.output.failure != 0 { return }
     }
     if isAnswer { throw RunError(.failed, "the run closed \(socket) without an answer; ask again") }
@@ -62,7 +62,8 @@ struct AskCommand: ParsableCommand {
     return text.dropLast() + "," + String(decoding: counts, as: UTF8.self).dropFirst() + "\n"
   }
 
-  /// The run may have another working directory. The corresponding C function is `getcwd`.
+  /// Makes a path absolute, because the run may have another working directory. The corresponding C function
+  /// is `getcwd`.
   private static func absolute(_ path: String) -> String {
     guard !path.isEmpty, !path.hasPrefix("/"), let folder = unsafe getcwd(nil, 0) else {
       return path
@@ -83,7 +84,8 @@ private final class Connection {
   private let path: String
   private var input: [UInt8] = []
 
-  /// How long a run may take to accept, and to answer.
+  /// Longest time until the run accepts the connection, and until it answers: 10 s. Larger: a slower run is
+  /// waited for, and a run that hangs is reported later.
   static let patience = Duration.seconds(10)
 
   /// The corresponding C functions are `socket` and `connect`.
@@ -98,19 +100,19 @@ private final class Connection {
     var code = descriptor < 0 ? errno : EAGAIN
     let end = deadline(in: Self.patience.nanosecondCount)
     while code == EAGAIN {
-      // EAGAIN: more clients wait than the run has accepted.
+      // EAGAIN: the queue of connections that the run has not accepted is full.
       code = unsafe address.withPointer { unsafe connect(descriptor, $0, $1) } == 0 ? 0 : errno
       guard code == EAGAIN else { break }
       if signals.take() || monotonicNow() > end { throw Self.silence(path) }
       usleep(20_000)
     }
     guard code == 0 else {
-      let reason = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
       throw RunError(
         .failed,
         code == ENOENT || code == ECONNREFUSED
           ? "no run listens on \(path); start one with --control-socket \(path)"
-          : "cannot connect to \(path): \(reason); give the socket of a run that is yours")
+          : "cannot connect to \(path): \(RunError.text(code)); give the socket of a run that is yours"
+      )
     }
   }
 
@@ -138,7 +140,8 @@ private final class Connection {
     }
   }
 
-  /// The next line; `nil` at the end, and after a signal. Throws if it has not come within `limit`.
+  /// Waits for the next line. Returns `nil` at the end and after a signal; throws if no line has come within
+  /// `limit`.
   func line(_ signals: inout StopSignals, limit: Duration?) throws(RunError) -> String? {
     let end = limit.map { monotonicNow() + $0.nanosecondCount } ?? .max
     while true {

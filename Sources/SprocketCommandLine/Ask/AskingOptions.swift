@@ -1,9 +1,9 @@
 internal import ArgumentParser
 internal import Sprocket
 
-/// How others ask a run.
+/// Options for the ways to ask a run while it goes on.
 struct AskingOptions: ParsableArguments {
-  /// As it is written on the command line: signals are blocked before the options are parsed.
+  /// The option's text on the command line: signals are blocked before the options are parsed.
   static let signalOption = "--signal"
 
   @Flag(

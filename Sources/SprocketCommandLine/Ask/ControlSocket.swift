@@ -5,24 +5,25 @@ internal import Synchronization
 /// `--control-socket`: a Unix socket on which other programs of the same user ask a run, one JSON object
 /// per line (docs/on-demand.md).
 ///
-/// One thread serves all clients and waits for none of them. A client that sends a line without an end, or
-/// does not read its answers, is disconnected when its buffer is full.
+/// One thread serves all clients, and never waits for a single one. It disconnects a client that sends too
+/// long a line, or does not read its answers.
 final class ControlSocket: Sendable {
-  /// Clients at a time. Larger: more programs may watch a run.
+  /// Most clients at a time. Larger: more programs may watch a run.
   private static let mostClients = 32
-  /// Bytes of a request, and of answers that a client has not read. Larger: slower clients are put up with.
+  /// Most bytes of a request, and of answers that a client has not read. Larger: clients may send longer
+  /// requests and read more slowly, and each uses more memory.
   private static let longestRequest = 1 << 16
   private static let longestAnswers = 1 << 20
-  /// Milliseconds between two looks at the run for events, and longest delay of the end.
+  /// Milliseconds between two checks for events and for the run's end. Larger: fewer wake-ups, later events.
   private static let tick: Int32 = 50
 
   private struct Client {
     let descriptor: Int32
     var input: [UInt8] = []
     var output: [UInt8] = []
-    /// How many ended recordings it was told of; `nil` if it did not ask for events.
+    /// Number of ended files that the client was told of; `nil` if it did not ask for events.
     var toldRecordings: Int?
-    /// It is disconnected when its answers are sent.
+    /// Whether the client is disconnected once its answers are sent.
     var isLeaving = false
   }
 
@@ -33,9 +34,9 @@ final class ControlSocket: Sendable {
   private let isEnding = Atomic<Bool>(false)
   private let work = Mutex<BackgroundWork<Void>?>(nil)
 
-  /// Makes the socket. What another run left there is replaced, but no socket that a run listens on, and no
-  /// other file. The name is there once clients can connect. The corresponding C functions are `socket`,
-  /// `bind`, `chmod`, `listen` and `link`.
+  /// Makes the socket. Replaces a socket that an earlier run left behind; throws if a program listens on it,
+  /// or if another kind of file has that name. The name appears when clients can connect. The corresponding C
+  /// functions are `socket`, `bind`, `chmod`, `listen` and `link`.
   init(path: String, _ desk: RequestDesk) throws(RunError) {
     let first = path + "~"
     guard !path.isEmpty, !path.hasPrefix("@"), let address = SocketAddress(path: path),
@@ -66,13 +67,13 @@ final class ControlSocket: Sendable {
     answerer = RequestAnswerer(desk)
   }
 
-  /// Starts to answer.
+  /// Starts the thread that answers.
   func start() throws(RunError) {
     let started = try BackgroundWork("control") { self.serve() }
     work.withLock { $0 = started }
   }
 
-  /// Sends what is left to be said, for half a second at most, and removes the socket.
+  /// Sends the last answers and events, for half a second at most, and removes the socket.
   func finish() {
     isEnding.store(true, ordering: .releasing)
     _ = work.withLock { $0 }?.wait(for: .milliseconds(500))
@@ -112,9 +113,8 @@ final class ControlSocket: Sendable {
   }
 
   private static func failure(_ path: String, _ code: Int32) -> RunError {
-    let reason = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
     return RunError(
-      .failed, "--control-socket: cannot make \(path): \(reason); choose another name")
+      .failed, "--control-socket: cannot make \(path): \(RunError.text(code)); choose another name")
   }
 
   // MARK: The thread
@@ -124,7 +124,7 @@ final class ControlSocket: Sendable {
     var isOver = false
     var canAccept = true
     while !isOver {
-      // Read before the events, so that those of the run's end are told.
+      // Read before the events, so that clients get those of the run's end, too.
       isOver = isEnding.load(ordering: .acquiring)
       wait(for: clients, listens: canAccept)
       canAccept = accept(&clients)
@@ -144,7 +144,7 @@ final class ControlSocket: Sendable {
 
   /// The corresponding C function is `poll`.
   private func wait(for clients: [Client], listens: Bool) {
-    // Without a descriptor to spare nobody can be accepted: then it is tried again after a tick.
+    // If the process has no free descriptor, no client can be accepted: `accept` is tried again after a tick.
     var requests = [pollfd(fd: listens ? descriptor : -1, events: Int16(POLLIN), revents: 0)]
     for client in clients {
       let events = (client.isLeaving ? 0 : POLLIN) | (client.output.isEmpty ? 0 : POLLOUT)
@@ -153,15 +153,16 @@ final class ControlSocket: Sendable {
     _ = unsafe poll(&requests, nfds_t(requests.count), Self.tick)
   }
 
-  /// Refuses other users, as the socket's mode does, and clients beyond `mostClients`. False if clients may
-  /// be waiting that cannot be accepted. The corresponding C functions are `accept` and `getsockopt`.
+  /// Accepts clients. Refuses those of other users, as the socket's mode does, and those beyond
+  /// `mostClients`. Returns false if clients may wait that cannot be accepted now. The corresponding C
+  /// functions are `accept` and `getsockopt`.
   private func accept(_ clients: inout [Client]) -> Bool {
     while true {
       let accepted = Glibc.accept(descriptor, nil, nil)
       guard accepted >= 0 else { return errno == EAGAIN }
       _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
       _ = fcntl(accepted, F_SETFL, O_NONBLOCK)
-      // `struct ucred`: process, user, group.
+      // `struct ucred`: process, user and group.
       var peer: InlineArray<3, UInt32> = [0, .max, .max]
       var length = socklen_t(MemoryLayout.size(ofValue: peer))
       let isKnown = unsafe getsockopt(accepted, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0
@@ -177,7 +178,7 @@ final class ControlSocket: Sendable {
   private func receive(_ client: inout Client) {
     guard !client.isLeaving else { return }
     var bytes = [UInt8](repeating: 0, count: 4096)
-    // As much as one request at a time, so that no client keeps others waiting.
+    // Reads at most one longest request at a time, so that no client delays the others.
     for _ in 0..<16 {
       let count = unsafe read(client.descriptor, &bytes, bytes.count)
       if count < 0, errno == EAGAIN || errno == EINTR { break }
@@ -202,7 +203,7 @@ final class ControlSocket: Sendable {
     }
   }
 
-  /// Disconnects a client that has left too much unread before it gets more.
+  /// Disconnects a client that has not read its answers. Returns false if it is disconnected.
   private func isReading(_ client: inout Client) -> Bool {
     guard client.output.count > Self.longestAnswers else { return true }
     client.output = []

@@ -1,10 +1,10 @@
 internal import Glibc
 internal import Synchronization
 
-/// Reads single keys from the terminal, without echo. Restores the terminal at the end, also when the program
-/// leaves early (`restore`).
+/// Reads single keys from the terminal, without echo. Restores the terminal when it is destroyed, or when the
+/// program ends early (`restore`).
 struct Keyboard: ~Copyable {
-  /// The terminal's settings before; `nil` where there is nothing to restore.
+  /// The terminal's settings before the run; `nil` if there is nothing to restore.
   private static let before = Mutex<Settings?>(nil)
 
   private struct Settings: Sendable {
@@ -29,16 +29,16 @@ struct Keyboard: ~Copyable {
     unsafe tcsetattr(0, TCSANOW, &settings)
   }
 
-  /// Gives the terminal its settings back.
+  /// Restores the terminal's settings.
   static func restore() {
-    // In the background the kernel would stop the program for it, and the shell has set the terminal up.
+    // In the background the kernel would stop the program here, and the shell has restored the terminal.
     guard tcgetpgrp(0) == getpgrp(), var settings = before.withLock({ $0.take() }) else { return }
     unsafe tcsetattr(0, TCSANOW, &settings.terminal)
   }
 
   /// The next key that was pressed; `nil` if there is none. Does not wait.
   func take() -> Character? {
-    // After the program was stopped and continued (Ctrl-Z, fg) the shell has set the terminal up.
+    // The shell restores the terminal when the program is stopped (Ctrl-Z): single keys are set again.
     if let settings = Self.before.withLock({ $0 }) {
       var now = termios()
       if unsafe tcgetattr(0, &now) == 0, now.c_lflag & tcflag_t(ICANON) != 0,

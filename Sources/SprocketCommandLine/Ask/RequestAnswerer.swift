@@ -1,16 +1,16 @@
 internal import FoundationEssentials
 internal import Sprocket
 
-/// Answers requests in JSON (docs/on-demand.md). Keys and requests are only ever added.
+/// Answers requests in JSON (docs/on-demand.md). Later versions add keys and requests, and remove none.
 struct RequestAnswerer: Sendable {
-  /// Grows when a request or a key is added.
+  /// Version of the protocol. It is increased when a request or a key is added.
   static let version = 1
 
   private let desk: RequestDesk
 
   init(_ desk: RequestDesk) { self.desk = desk }
 
-  /// A request; which keys mean something depends on `request`.
+  /// A request with the keys of all requests; `known` says which of them each request takes.
   private struct Request: Decodable {
     let request: String
     let path: String?
@@ -28,7 +28,7 @@ struct RequestAnswerer: Sendable {
       case seconds = "at_s"
     }
 
-    /// Keys that a request has beside `request`.
+    /// Keys of each request, beside `request`.
     static let known: [String: Set<String>] = [
       "record": ["path", "sink", "frames", "at_frame", "at_s"],
       "photo": ["frames", "at_frame", "at_s"], "stop": ["recording", "at_frame", "at_s"],
@@ -61,7 +61,7 @@ struct RequestAnswerer: Sendable {
     var file: RecordingDocument?
   }
 
-  /// The answer to one line, with its end; `startsEvents` if the client asked for events.
+  /// Answers one line. The answer has a line's end. `startsEvents` if the client asked for events.
   func answer(_ line: [UInt8]) -> (line: String, startsEvents: Bool) {
     do throws(RunError) {
       let request = try parse(line)
@@ -71,7 +71,7 @@ struct RequestAnswerer: Sendable {
     }
   }
 
-  /// Makes a request before the run.
+  /// Makes a request of a script, before the run.
   func askAhead(_ line: [UInt8]) throws(RunError) {
     let request = try parse(line)
     guard Request.known[request.request]?.contains("at_frame") == true, try request.moment != .now
@@ -84,13 +84,13 @@ struct RequestAnswerer: Sendable {
 
   func refusal(_ sentence: String) -> String { text(Answer(ok: false, error: sentence)) }
 
-  /// Lines about the files that ended after the first `count`.
+  /// Number of ended files, and a line about each of those after the first `count`.
   func endedRecordings(after count: Int) -> (count: Int, lines: [String]) {
     let (now, records) = desk.engine.endedRecordings(after: count)
     return (now, records.map { text(Answer(ok: nil, event: "ended", file: RecordingDocument($0))) })
   }
 
-  /// The last event.
+  /// The event of the run's end.
   func end() -> String { text(Answer(ok: nil, event: "end")) }
 
   private func parse(_ line: [UInt8]) throws(RunError) -> Request {
@@ -161,7 +161,7 @@ struct RequestAnswerer: Sendable {
   }
 }
 
-/// Any value of JSON.
+/// Any JSON value.
 private struct Ignored: Decodable { init(from decoder: any Decoder) {} }
 
 /// A recording's record in JSON: of the control socket and the summary.
@@ -174,7 +174,7 @@ struct RecordingDocument: Encodable {
   let bytes: UInt64
   let frames: [String: UInt64]
   let reason: String?
-  /// `nil` while it is under way.
+  /// `nil` while the file is under way.
   let usable: Bool?
   let error: String?
 
@@ -209,7 +209,7 @@ struct RecordingDocument: Encodable {
   }
 }
 
-/// How a run does, in JSON.
+/// State of a run in JSON.
 struct StatusDocument: Encodable {
   let `protocol` = RequestAnswerer.version
   let version = sprocketVersion

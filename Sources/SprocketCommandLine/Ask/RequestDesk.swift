@@ -1,13 +1,13 @@
 internal import Sprocket
 internal import Synchronization
 
-/// Turns the words of keys, signals and the control socket into requests to the engine.
+/// Makes requests to the engine for keys, signals, the control socket, scripts and conditions.
 final class RequestDesk: Sendable {
   let engine: Engine
-  /// The sinks that record movies and photographs; `nil` if the run has none that waits for requests.
+  /// Names of the sinks that record movies and photographs on demand; `nil` if the run has none.
   private let movie: String?
   private let photos: String?
-  /// The recording that was asked for last, for requests that do not name one.
+  /// The recording that was asked for last: requests that name none are about it.
   private let latest = Mutex<RecordingID?>(nil)
 
   init(_ engine: Engine) {
@@ -99,7 +99,7 @@ extension SourceDescription {
 }
 
 extension RecordingRecord {
-  /// What a user is told when a file is complete.
+  /// The message when a file is complete.
   var sentence: String {
     let seconds = fixed(Double(nanoseconds) / 1e9, 1)
     let lost = Fate.allCases.filter { $0 != .delivered && counts[$0] > 0 }

@@ -1,9 +1,9 @@
 internal import Sprocket
 
-/// `--script`: requests that are known before the run, each at its frame or time. One JSON object per line,
-/// as on the control socket (docs/on-demand.md); empty lines and lines that begin with `#` are passed over.
+/// `--script`: a file of requests, each with the frame or time from which it holds. One JSON object per line,
+/// as on the control socket (docs/on-demand.md). Empty lines and lines that begin with `#` are ignored.
 enum RequestScript {
-  /// Asks all of them. Throws if one cannot be read or is refused, with its line.
+  /// Makes all requests of a script. Throws if one cannot be read or is refused; the error names its line.
   static func ask(_ path: String, _ desk: RequestDesk) throws(RunError) {
     let answerer = RequestAnswerer(desk)
     guard let bytes = fileBytes(path, atMost: longest) else {
@@ -23,6 +23,6 @@ enum RequestScript {
     }
   }
 
-  /// Longest script in bytes: thousands of requests, of which 256 may wait.
+  /// Most bytes of a script, 1 MB. Larger: longer scripts; but at most 256 requests may wait.
   private static let longest = 1 << 20
 }

@@ -1,17 +1,18 @@
 internal import Glibc
 internal import Sprocket
 
-/// Tells a service manager, such as systemd, how the run does: by the protocol of `sd_notify(3)`, which is
-/// one datagram per message to the socket that `NOTIFY_SOCKET` names. Does nothing if there is none.
+/// Reports the run's state to a service manager, such as systemd, by the protocol of `sd_notify(3)`: one
+/// datagram per message, to the socket that `NOTIFY_SOCKET` names.
 final class ServiceManager {
   private let descriptor: Int32
   private let address: SocketAddress
-  /// Nanoseconds between two messages to the watchdog; `nil` if there is none (`WATCHDOG_USEC`).
+  /// Nanoseconds between two messages to the watchdog (`WATCHDOG_USEC`); `nil` if there is no watchdog.
   private let interval: Int64?
   private var isStopping = false
   private var lastSign: Int64 = 0
   private var lastFrames: UInt64 = 0
 
+  /// `nil` if the program has no service manager.
   init?() {
     guard let name = Self.environment("NOTIFY_SOCKET"), let address = SocketAddress(path: name)
     else {
@@ -21,7 +22,7 @@ final class ServiceManager {
     guard descriptor >= 0 else { return nil }
     self.descriptor = descriptor
     self.address = address
-    // Half of the time after which the manager would restart the program.
+    // Half of the time after which the manager restarts a silent program.
     let watchdog = Self.environment("WATCHDOG_USEC").flatMap { Int64($0) } ?? 0
     interval = 1...1_000_000_000_000 ~= watchdog ? watchdog * 1000 / 2 : nil
   }
@@ -34,14 +35,15 @@ final class ServiceManager {
 
   func tellReady() { send("READY=1\nSTATUS=running") }
 
-  /// Once.
+  /// Reports the end, once.
   func tellStopping() {
     guard !isStopping else { return }
     isStopping = true
     send("STOPPING=1\nSTATUS=stopping")
   }
 
-  /// Shows the watchdog a sign of life, but only while frames come: a camera that hangs is worth a restart.
+  /// Sends a message to the watchdog, but only while frames come: if the camera hangs, the program is to be
+  /// restarted.
   func showProgress(_ progress: Progress) {
     guard let interval, progress.produced != lastFrames else { return }
     let now = monotonicNow()
@@ -50,7 +52,7 @@ final class ServiceManager {
     send("WATCHDOG=1\nSTATUS=\(progress.produced) frames")
   }
 
-  /// The corresponding C function is `sendto`. A manager that does not listen is no reason to fail.
+  /// The corresponding C function is `sendto`. Ignores errors: the run goes on without the manager.
   private func send(_ text: String) {
     var bytes = Array(text.utf8)
     unsafe address.withPointer { pointer, length in

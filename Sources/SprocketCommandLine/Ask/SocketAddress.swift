@@ -5,7 +5,7 @@ struct SocketAddress {
   private var address = sockaddr_un()
   private let length: socklen_t
 
-  /// Longest path in bytes: `sun_path` has 108, one of them the end.
+  /// Longest path in bytes: `sun_path` has 108, and the last is the end mark.
   static let longest = 107
 
   /// `nil` if the path is empty or longer than `longest`. A path that begins with `@` is an abstract name.
@@ -18,7 +18,7 @@ struct SocketAddress {
       if bytes[0] == UInt8(ascii: "@") { unsafe room[0] = 0 }
     }
     let isAbstract = bytes[0] == UInt8(ascii: "@")
-    // An abstract name has no end mark; all of its bytes count.
+    // An abstract name has no end mark: its length tells its end.
     length = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count + (isAbstract ? 0 : 1))
   }
 

@@ -1,33 +1,33 @@
 internal import Sprocket
 internal import Synchronization
 
-/// `--record-when`: records while a condition on the frames' reports holds, and for a while after.
+/// `--record-when`: records while a condition on the frames' reports holds, and for `keep` after it.
 final class TriggeredRecording: Sendable {
   fileprivate struct State {
     var desk: RequestDesk?
     var recording: RecordingID?
-    /// When the latest frame was captured for which the condition held.
+    /// Capture time of the latest frame for which the condition held.
     var lastTrue: Timestamp?
-    /// When a request was refused.
+    /// Capture time of the latest frame at which a request was refused, or a recording failed.
     var lastRefusal: Timestamp?
   }
 
-  /// How long the recording goes on after the condition.
+  /// Time for which the recording goes on after the condition.
   private let keep: Duration
   private let state = Mutex(State())
   private let tell: @Sendable (RunError) -> Void
   private let refusals = Mutex<[RunError]>([])
 
-  /// Requests that were refused: different ones, the first ten.
+  /// The first ten different errors of requests that were refused.
   var errors: [RunError] { refusals.withLock { $0 } }
 
-  /// `tell` is told of requests that the engine refuses.
+  /// Calls `tell` with the error of each request that the engine refuses.
   init(keep: Duration, tell: @escaping @Sendable (RunError) -> Void) {
     self.keep = keep
     self.tell = tell
   }
 
-  /// From now on requests can be made.
+  /// Lets the recording make requests from now on.
   func connect(_ desk: RequestDesk) { state.withLock { $0.desk = desk } }
 
   func note(holds: Bool, _ record: FrameRecord) {
@@ -51,7 +51,7 @@ final class TriggeredRecording: Sendable {
 }
 
 extension TriggeredRecording.State {
-  /// Time between two requests if they are refused. Larger: fewer messages, later recordings.
+  /// Time until a request is repeated that was refused: 5 s. Larger: fewer messages, later recordings.
   private static let patience = Duration.seconds(5)
 
   fileprivate mutating func note(
@@ -59,7 +59,7 @@ extension TriggeredRecording.State {
   ) throws(RunError) {
     if let recording, !desk.engine.isUnderWay(recording) {
       self.recording = nil
-      // What ended it would end the next one at once.
+      // The same cause would end the next recording at once.
       if [.disk, .error, .refused].contains(desk.engine.reason(of: recording)) {
         lastRefusal = record.captured
       }
@@ -70,11 +70,11 @@ extension TriggeredRecording.State {
       else {
         return
       }
-      // The user records already.
+      // Makes no request if a user has started a recording.
       if desk.current == nil { recording = try desk.record(at: .frame(record.number)) }
     } else if let recording, isPast(lastTrue, record, keep) {
       self.recording = nil
-      // It may have ended by itself just now.
+      // An error only means that the recording has just ended by itself.
       do throws(RunError) { _ = try desk.stop(recording) } catch {}
     }
   }

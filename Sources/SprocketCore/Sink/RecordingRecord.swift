@@ -9,7 +9,7 @@ public struct RecordingID: Sendable, Hashable, CustomStringConvertible {
 
 /// Why a recording, or one of its files, ended.
 public enum RecordingEnd: String, Sendable, CaseIterable {
-  /// As asked: it was stopped, or has as many frames as were asked for.
+  /// It was stopped, or has as many frames as were asked for.
   case asked
   /// The recording goes on in its next file.
   case split
@@ -28,7 +28,7 @@ public enum RecordingEnd: String, Sendable, CaseIterable {
   /// It did not begin: another recording of the same sink was under way at that frame.
   case refused
 
-  /// As a sentence without a subject's name.
+  /// The reason as a sentence about "it".
   public var sentence: String {
     switch self {
     case .asked: "it ended as asked"
@@ -45,31 +45,30 @@ public enum RecordingEnd: String, Sendable, CaseIterable {
   }
 }
 
-/// What became of one file of a recording.
+/// The account of one file of a recording.
 public struct RecordingRecord: Sendable {
   public var id: RecordingID
   /// The sink's name.
   public var sink: String
   public var path: String
-  /// The frame from which the recording was asked for; with a pre-roll `begin` lies before it. Of its first
-  /// file.
+  /// The frame from which the recording was asked for; with a pre-roll `begin` lies before it. `nil` for
+  /// further files of the recording.
   public var asked: UInt64?
-  /// The frames for which this file was asked are those from `begin` to before `end`; `nil` if it has not
-  /// begun or ended yet.
+  /// The file was asked for the frames from `begin` to before `end`; `nil` if it has not begun or ended yet.
   public var begin: UInt64?
   public var end: UInt64?
   /// First and last frame that were written; `nil` if there is none.
   public var firstFrame: FrameMark?
   public var lastFrame: FrameMark?
-  /// What became of the frames between `begin` and `end`.
+  /// Fates of the frames from `begin` to before `end`.
   public var counts = FateCounts()
-  /// Bytes written, without what completing it adds.
+  /// Bytes written, without the index that completing it adds.
   public var byteCount: UInt64 = 0
-  /// `nil` while it is under way or being completed.
+  /// Why it ended; `nil` while it is under way or being completed.
   public var reason: RecordingEnd?
-  /// Whether the file can be used: as a whole, or up to its last durable frame.
+  /// Whether the file can be used, wholly or up to its last durable frame.
   public var isUsable = false
-  /// What went wrong, as a sentence.
+  /// The error that ended it, as a sentence.
   public var error: String?
 
   /// Of a file under way: nanoseconds from its first frame to its last.

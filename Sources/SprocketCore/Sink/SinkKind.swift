@@ -9,9 +9,9 @@ public struct OutputRequest: KindRequest {
 
   /// Files that exist may be replaced.
   public var overwrite = false
-  /// A sink that is a `Recorder` waits for requests.
+  /// Whether a sink that is a `Recorder` waits for requests.
   public var isOnDemand = false
-  /// Of recordings, for a sink that waits for requests.
+  /// Limits and pre-roll of recordings, for a sink that waits for requests.
   public var limits = RecordingLimits()
   public var preRoll: PreRoll?
 

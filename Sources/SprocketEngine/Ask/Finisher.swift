@@ -4,14 +4,15 @@ internal import Synchronization
 /// A thread that completes files: writes their index, syncs, renames.
 ///
 /// Keeps of the contract of requests:
-/// - A11: completing a file does not delay the frames of the next one. The queue is bounded by
-///   `RecordingList.capacity`. At the run's end it drains within a limit; files that wait then keep their
-///   partial names. One that the thread is completing may still get its name, but counts as lost.
+/// - A11: completing a file does not delay the frames of the next one. The queue holds at most
+///   `RecordingList.capacity` files. At the run's end the finisher has a limited time; files that still wait
+///   then keep their partial names. A file that is being completed then may still get its name, but its
+///   frames count as lost.
 final class Finisher: Sendable {
   private struct State {
     var jobs: [RecordingList.Job] = []
     var isWorking = false
-    /// The engine has ended: files that wait keep their partial names.
+    /// The time limit at the run's end is over: files that wait keep their partial names.
     var isClosed = false
   }
 
@@ -19,7 +20,7 @@ final class Finisher: Sendable {
   private let thread: JobThread
   private let list: RecordingList
   private let shared: RunShared
-  /// Changes when a file is done.
+  /// Changes when a file is complete.
   private let done = FutexWord()
 
   init(_ list: RecordingList, _ shared: RunShared) throws(RunError) {
@@ -28,7 +29,8 @@ final class Finisher: Sendable {
     thread = try JobThread("finisher")
   }
 
-  /// Takes a file over, from any thread. Waits for at most one call of `JobThread`.
+  /// Adds a file to the queue, from any thread. May wait until the finisher's thread has left its latest
+  /// call.
   func add(_ job: RecordingList.Job) {
     list.noteCompleting(job)
     let starts = state.withLock { state in
@@ -37,7 +39,7 @@ final class Finisher: Sendable {
       return !state.isWorking
     }
     guard starts else { return }
-    // The thread may still be leaving its last job.
+    // The thread may still be leaving its latest call.
     while !thread.wait(until: .max) {}
     thread.perform { self.work() }
   }
@@ -75,8 +77,8 @@ final class Finisher: Sendable {
     list.store(job, record, lost: lost)
   }
 
-  /// Waits until all files are complete: for `limit` without any progress, or a grace time once the run is
-  /// flushed. Returns the files that are left, which the thread may still use.
+  /// Waits until all files are complete. Gives up when no file was completed for `limit`; once the run is
+  /// flushed, after a grace time. Returns the files that are left, which the thread may still use.
   func drain(limit: Int64) -> [RecordingList.Job] {
     var end = deadline(in: limit)
     var isHurried = false

@@ -1,27 +1,29 @@
 internal import SprocketCore
 
-/// Decides which frames an on-demand sink gets. Used by the source's thread alone; knows numbers, not frames.
+/// Decides which frames an on-demand sink gets. The source's thread alone uses it. It counts frames, and does
+/// not read them.
 ///
 /// Keeps of the contract of requests:
 /// - A2: no other thread stamps.
 /// - A5: requests at one number apply in the order asked.
 /// - A7: admission is decided in constant time, by intervals and counts.
-/// - A12: a recording of n frames gets n: frames that were admitted and lost are replaced. The gate may admit
-///   more frames than are wanted, never fewer; the sink counts exactly, and says when a recording has ended.
+/// - A12: a recording of n frames gets n frames: for each admitted frame that was lost, the gate admits
+///   another. It may admit more frames than are wanted, never fewer. The sink counts the written frames
+///   exactly, and reports when a recording has ended.
 ///
 /// A plain value, so that a test can search all states (`RequestModelTests`).
 struct OutputGate: Hashable {
   /// The recording without a count that is under way.
   private var open: RecordingID?
-  /// Recordings that count frames and are under way. None together with `open`.
+  /// Recordings that count frames and are under way. Empty while `open` is set.
   private var counting: Set<RecordingID> = []
-  /// Frames still to be admitted for these.
+  /// Number of frames that these recordings still need.
   private var wanted: UInt64 = 0
   /// The part of `StampedOutput.returned` that was taken into account.
   private var seenReturns: UInt64 = 0
   /// Recordings that were stopped before they began.
   private var cancelled: Set<RecordingID> = []
-  /// What the latest stamp said.
+  /// Whether recordings need the next frame, as the latest stamp told the sink.
   private var isOpen = false
   /// A sink with a pre-roll gets every frame (A14).
   private let isAlwaysOpen: Bool
@@ -31,10 +33,10 @@ struct OutputGate: Hashable {
   /// Whether the next frame is admitted.
   var isAdmitting: Bool { isOpen || isAlwaysOpen }
 
-  /// Applies a step from the next number on. Returns what to stamp.
-  mutating func apply(_ step: RequestPort.Step) -> Stamp.Step? {
-    switch step {
-    case .begin(let id, _, let frames):
+  /// Applies a change from the next number on. Returns the step to stamp.
+  mutating func apply(_ change: RequestPort.Change) -> Stamp.Step? {
+    switch change {
+    case .begin(let id, let frames):
       if cancelled.remove(id) != nil { return nil }
       guard open == nil, frames != nil || counting.isEmpty else { return stamp(.refuse, id) }
       if let frames {
@@ -45,12 +47,12 @@ struct OutputGate: Hashable {
       }
       isOpen = true
       return stamp(.begin, id)
-    case .next(let id, _):
+    case .next(let id):
       return stamp(.next, id)
-    case .end(let id, _):
+    case .end(let id):
       if !end(id) { cancelled.insert(id) }
       return stamp(.end, id)
-    case .ended(let id, _):
+    case .ended(let id):
       guard end(id), !isOpen else { return nil }
       return stamp(.change)
     }
@@ -70,7 +72,8 @@ struct OutputGate: Hashable {
     return true
   }
 
-  /// Admits again as many frames as were lost; `returns` is their number in all. Returns what to stamp.
+  /// Admits as many more frames as were lost; `returns` is the number of all that were lost so far. Returns
+  /// the step to stamp.
   mutating func take(returns: UInt64) -> Stamp.Step? {
     guard returns != seenReturns else { return nil }
     let new = returns - seenReturns
@@ -82,7 +85,7 @@ struct OutputGate: Hashable {
     return stamp(.change)
   }
 
-  /// An admitted frame was published. Returns what to stamp at the next number.
+  /// Counts an admitted frame that was published. Returns the step to stamp at the next number.
   mutating func countPublished() -> Stamp.Step? {
     guard wanted > 0 else { return nil }
     wanted -= 1

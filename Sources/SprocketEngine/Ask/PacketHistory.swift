@@ -4,24 +4,24 @@ internal import SprocketCore
 /// The packed bytes of the latest frames, for recordings that begin before they were asked for.
 ///
 /// Keeps of the contract of requests:
-/// - A14: bounded in time and in bytes, in one mapping. A frame that does not fit makes room by dropping the
-///   oldest ones. The mapping has twice as much address space as bytes may be kept, so that a frame always
-///   has room behind the newest, or at the start. Pages behind the oldest frame go back to the system, so
-///   that little more is resident than what is kept.
+/// - A14: the history is bounded in time and in bytes, and lies in one mapping. To make room for a new frame,
+///   it drops the oldest ones. The mapping has twice as much address space as bytes may be kept, so that a
+///   new frame always fits behind the newest one, or at the mapping's start. Pages that no kept frame uses
+///   are given back to the system, so that little more memory is resident than is kept.
 ///
-/// Frames that were lost are kept too, without bytes, so that a recording's record has their fates.
+/// Lost frames have entries, too, without bytes: a recording's record counts their fates.
 ///
-/// Allocates only until it holds as many frames as ever.
+/// It allocates only when it holds more frames than ever before.
 @safe
 final class PacketHistory {
   struct Entry {
     var record: FrameRecord
-    /// `nil` for a frame that is kept; else its fate.
+    /// The fate of a lost frame; `nil` for a frame that is kept.
     var fate: Fate?
     fileprivate var offset = 0
     var count = 0
 
-    /// A kept frame that was captured at `time` or later.
+    /// Whether this is a kept frame that was captured at `time` or later.
     func isKept(from time: Timestamp?) -> Bool {
       guard fate == nil, let time else { return false }
       return record.captured.nanoseconds(since: time).map { $0 >= 0 } ?? false
@@ -37,12 +37,12 @@ final class PacketHistory {
   /// Entries in order from `first`, which moves on as they are dropped.
   private var entries: [Entry] = []
   private var first = 0
-  /// Where the next frame goes, unless it does not fit before the mapping's end.
+  /// Offset of the next frame, unless it does not fit before the mapping's end.
   private var tail = 0
-  /// Pages up to there, from the start or from `tail` on, were given back.
+  /// Pages below this offset, from the mapping's start or from `tail` on, were given back.
   private var released = 0
   private(set) var keptBytes = 0
-  /// The bytes and not the time were the limit.
+  /// Frames were dropped because of the limit of bytes, before their time was over.
   var wasShortened = false
 
   /// The corresponding C function is `mmap`: pages are resident once they are written.
@@ -68,8 +68,8 @@ final class PacketHistory {
   var oldest: Entry? { first < entries.count ? entries[first] : nil }
   private var newest: Entry? { first < entries.count ? entries[entries.count - 1] : nil }
 
-  /// The time from which a recording that was asked for at a frame begins: its pre-roll before the oldest
-  /// kept frame from `number` on; before `captured` if there is none.
+  /// Returns the time at which the pre-roll begins of a recording that was asked for at frame `number`. It is
+  /// counted back from the first kept frame from `number` on; if there is none, from `captured`.
   func start(from number: UInt64, captured: Timestamp?) -> Timestamp? {
     let entry = entries[first...].first { $0.fate == nil && $0.record.number >= number }
     guard var time = entry?.record.captured ?? captured ?? newest?.record.captured else {
@@ -79,22 +79,23 @@ final class PacketHistory {
     return time
   }
 
-  /// Whether so many bytes can be kept without dropping a frame, or never.
+  /// Whether `count` bytes can be kept without dropping a frame. True for more bytes than ever fit: dropping
+  /// frames would not help.
   func hasRoom(for count: Int) -> Bool { keptBytes + count <= capacity || count > capacity }
 
-  /// Keeps a frame's bytes. Returns how many kept frames were dropped for it, itself included if it is
-  /// larger than the memory. Unless it `forgets`, none is dropped for its age.
+  /// Keeps a frame's bytes. Returns how many frames were dropped for it; the frame itself is among them if it
+  /// is larger than the memory. With `forgets`, frames that are too old are dropped as well.
   func add(_ record: FrameRecord, _ bytes: Span<UInt8>, forgets: Bool = true) -> UInt64 {
     var dropped: UInt64 = 0
-    // A clock that goes back begins anew.
+    // If the clock has gone back, all earlier frames are dropped.
     while forgets, let oldest,
       !(0...kept ~= record.captured.nanoseconds(since: oldest.record.captured) ?? -1)
     {
-      dropped += removeOldest()?.fate == nil ? 1 : 0
+      dropped += dropOldest()
     }
     while keptBytes + bytes.count > capacity, oldest != nil {
       wasShortened = true
-      dropped += removeOldest()?.fate == nil ? 1 : 0
+      dropped += dropOldest()
     }
     guard bytes.count <= capacity else { return dropped + 1 }
     releasePages()
@@ -109,13 +110,11 @@ final class PacketHistory {
     return dropped
   }
 
-  /// Notes a frame that was lost. Returns how many kept frames were dropped for it.
+  /// Adds an entry for a lost frame. Returns how many kept frames were dropped for it.
   func addLost(_ lost: LostFrame) -> UInt64 {
     guard let newest else { return 0 }
     var dropped: UInt64 = 0
-    while entries.count - first >= Self.mostEntries {
-      dropped += removeOldest()?.fate == nil ? 1 : 0
-    }
+    while entries.count - first >= Self.mostEntries { dropped += dropOldest() }
     var record = FrameRecord()
     record.number = lost.number
     record.sequence = lost.sequence
@@ -125,8 +124,8 @@ final class PacketHistory {
     return dropped
   }
 
-  /// Frames that are kept or noted. Larger: a source that loses frames for longer is remembered, at 140 bytes
-  /// each.
+  /// Most entries, of kept and lost frames. Larger: lost frames of a longer time are counted, at 140 bytes
+  /// each. 65,536 are 18 minutes at 60 frames/s.
   private static let mostEntries = 1 << 16
 
   func withBytes<Failure: Error>(
@@ -135,6 +134,12 @@ final class PacketHistory {
     let bytes = unsafe UnsafeRawBufferPointer(start: memory + entry.offset, count: entry.count)
     let buffer = unsafe bytes.assumingMemoryBound(to: UInt8.self)
     try unsafe body(Span(_unsafeElements: buffer))
+  }
+
+  /// Removes the oldest entry. Returns 1 if it was a kept frame, else 0.
+  func dropOldest() -> UInt64 {
+    guard let entry = removeOldest() else { return 0 }
+    return entry.fate == nil ? 1 : 0
   }
 
   /// Removes the oldest entry. Its bytes can be read until the next `add`.
@@ -150,8 +155,7 @@ final class PacketHistory {
   }
 
   private func append(_ entry: Entry) {
-    // Entries that were dropped make room only if they are half of all, so that moving costs little per
-    // frame.
+    // Entries are moved to the front only when half of all were dropped: moving then costs little per frame.
     if entries.count == entries.capacity, first > entries.count / 2 {
       entries.removeFirst(first)
       first = 0
@@ -159,7 +163,7 @@ final class PacketHistory {
     entries.append(entry)
   }
 
-  /// Gives pages back that only dropped frames used. The corresponding C function is `madvise`.
+  /// Gives pages that no kept frame uses back to the system. The corresponding C function is `madvise`.
   private func releasePages() {
     guard let start = oldest?.offset else {
       release(0..<mappedBytes)

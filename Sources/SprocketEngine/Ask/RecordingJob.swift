@@ -2,7 +2,7 @@ internal import SprocketCore
 
 /// A file and its record, on their way from the caller of `ask` to the sink's thread and to the finisher.
 ///
-/// Unchecked: one of these threads uses it at a time.
+/// Unchecked: one thread uses it at a time.
 final class RecordingJob: @unchecked Sendable {
   let file: any RecordingFile
   var record: RecordingRecord
@@ -12,13 +12,13 @@ final class RecordingJob: @unchecked Sendable {
   /// The frame that was asked for, which may be a past one.
   var askedFrame: UInt64?
   var written: UInt64 = 0
-  /// `durableCount` of the file when the sink's thread gave it away.
+  /// `durableCount` of the file when the finisher received it.
   var durable: UInt64 = 0
-  /// A write failed, so there is nothing to finish.
+  /// A write failed, so the file is not finished.
   var hasFailed = false
-  /// A further file of a recording.
+  /// Whether it is a further file of a recording, and not the first.
   let isPart: Bool
-  /// Its record was stored. Used under the list's lock.
+  /// Whether its record was stored. Used under the list's lock.
   var isAnswered = false
 
   init(

@@ -1,31 +1,28 @@
 internal import SprocketCore
 internal import Synchronization
 
-/// What is known of recordings: from any thread.
+// State of recordings, for any thread.
 extension RecordingList {
-  /// Whether a recording was asked for and has not ended, nor been asked to.
+  /// Whether a recording was asked for, has not ended, and was not asked to end.
   func isUnderWay(_ id: RecordingID) -> Bool {
-    state.withLock { state in
-      !state.ending.contains(id)
-        && state.outputs.values.contains { $0.underWay.contains { $0.id == id } }
-    }
+    state.withLock { !$0.ending.contains(id) && $0.sink(recording: id) != nil }
   }
 
-  /// The recording without a count of the sink of that name, if one goes on.
+  /// The recording without a count of frames that is under way at the sink of that name; `nil` if there is
+  /// none.
   func open(_ name: String) -> RecordingID? {
     state.withLock { state in
-      let output = state.outputs.values.first { $0.name == name }
-      return output?.underWay.first { !$0.counts && !$0.isLater && !state.ending.contains($0.id) }?
-        .id
+      let sink = state.outputs.first { $0.value.name == name }?.key
+      return sink.flatMap { state.current($0).first { !$0.counts }?.id }
     }
   }
 
-  /// Why a recording ended, of the latest ones; `nil` if it goes on.
+  /// Why a recording ended; `nil` if it goes on, or ended long ago.
   func reason(_ id: RecordingID) -> RecordingEnd? {
     state.withLock { $0.reasons.last { $0.id == id }?.reason }
   }
 
-  /// How many files have ended so far, and the records of those after the first `count`, as far as they are
+  /// Number of files that have ended so far, and the records of those after the first `count` that are still
   /// kept.
   func ended(after count: Int) -> (count: Int, records: [RecordingRecord]) {
     state.withLock { state in
@@ -53,5 +50,17 @@ extension RecordingList {
       }
       return state.records + completing + current
     }
+  }
+}
+
+extension RecordingList.State {
+  /// The sink of a recording that has not ended.
+  func sink(recording id: RecordingID) -> Int? {
+    outputs.first { $0.value.underWay.contains { $0.id == id } }?.key
+  }
+
+  /// A sink's recordings that have begun, or begin at the next frame, without those that end there.
+  func current(_ sink: Int) -> [RecordingList.UnderWay] {
+    outputs[sink]?.underWay.filter { !ending.contains($0.id) && !$0.isLater } ?? []
   }
 }

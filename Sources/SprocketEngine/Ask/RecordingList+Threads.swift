@@ -1,11 +1,11 @@
 internal import SprocketCore
 internal import Synchronization
 
-/// What the threads of sinks, of the finisher and of the run do with recordings.
+// Changes by the threads of sinks, of the finisher and of the run.
 extension RecordingList {
   // MARK: For a sink's thread
 
-  /// The first file of a recording, or a further one (`isPart`), if it was asked for.
+  /// Takes a file that was asked for: the first one of a recording, or a further one (`isPart`).
   func takeFile(_ id: RecordingID, isPart: Bool) -> Job? {
     state.withLock { state in
       state.waiting.firstIndex { $0.record.id == id && $0.isPart == isPart }.map {
@@ -14,7 +14,7 @@ extension RecordingList {
     }
   }
 
-  /// Files of recordings that were asked for at a frame before `number`, and have not begun.
+  /// Takes the files of recordings that were asked for at a frame before `number`, and have not begun.
   func takeWaiting(sink: Int, before number: UInt64) -> [Job] {
     state.withLock { state in
       let found = state.waiting.filter { $0.sink == sink && $0.askedFrame ?? .max < number }
@@ -23,8 +23,8 @@ extension RecordingList {
     }
   }
 
-  /// A file for a recording that goes on without having been asked to; `nil` if there is no place. Throws
-  /// if the file cannot be made.
+  /// Makes the next file of a recording that reached a limit of its file. Returns `nil` if there is no place;
+  /// throws if the file cannot be made.
   func makeFile(after job: Job) throws(RunError) -> Job? {
     try makeFile(
       job.record.id, sink: job.sink, path: nil, frames: job.frames.map { $0 - job.written })
@@ -38,7 +38,8 @@ extension RecordingList {
     }
   }
 
-  /// The recording takes no more frames: the next one may be asked for. Returns files that it has no use for.
+  /// Ends a recording in the list: from now on the next one may be asked for. Returns files that were asked
+  /// for this recording and are not needed any more.
   func noteEnd(_ id: RecordingID, sink: Int, _ reason: RecordingEnd) -> [Job] {
     state.withLock { state in
       if state.reasons.count == Self.kept { state.reasons.removeFirst() }
@@ -51,13 +52,14 @@ extension RecordingList {
     }
   }
 
-  /// The sink has no use for this file any more; the finisher gets it.
+  /// The sink has written all frames of this file; the finisher completes it.
   func noteCompleting(_ job: Job) { state.withLock { $0.completing.append(job) } }
 
   // MARK: For the finisher, and the end
 
-  /// Stores the record of a file and gives its place back; once, if the engine did not wait for the file.
-  /// `lost`: frames that were written and are not in it.
+  /// Stores the record of a file and gives its place back. A second call, after the engine has stopped
+  /// waiting for the file, does nothing. `lost` is the number of frames that were written and are not in the
+  /// file.
   func store(_ job: Job, _ record: RecordingRecord, lost: UInt64) {
     let sink = job.sink
     state.withLock { state in
@@ -66,13 +68,11 @@ extension RecordingList {
       state.completing.removeAll { $0 === job }
       state.unfinished -= 1
       state.lost[sink, default: 0] += lost
-      if state.records.count == Self.kept { state.records.removeFirst() }
-      state.records.append(record)
-      state.endedCount += 1
+      state.add(record)
     }
   }
 
-  /// The finisher did not come to the end of this file.
+  /// Stores the record of a file that the finisher did not complete in time.
   func leave(_ job: Job) {
     var record = job.record
     record.reason = .error
@@ -82,20 +82,19 @@ extension RecordingList {
     store(job, record, lost: job.written - job.durable)
   }
 
-  /// The sink's thread did not end, so the file that it writes has no other end.
+  /// Stores the record of the file that a sink was writing when its thread did not end.
   func leaveCurrent(sink: Int) {
     state.withLock { state in
       guard var record = state.current.removeValue(forKey: sink) else { return }
       record.reason = .error
       record.error = "the sink did not come to an end"
-      state.records.append(record)
-      state.endedCount += 1
+      state.add(record)
     }
   }
 
   func lost(sink: Int) -> UInt64 { state.withLock { $0.lost[sink] ?? 0 } }
 
-  /// From now on nothing can be asked. Returns the files that were asked for and have not begun.
+  /// Refuses all later requests. Returns the files that were asked for and have not begun.
   func close() -> [Job] {
     let left = state.withLock { state in
       state.isClosed = true
@@ -107,8 +106,17 @@ extension RecordingList {
   }
 }
 
+extension RecordingList.State {
+  /// Stores the record of a file that has ended.
+  fileprivate mutating func add(_ record: RecordingRecord) {
+    if records.count == RecordingList.kept { records.removeFirst() }
+    records.append(record)
+    endedCount += 1
+  }
+}
+
 extension RecordingRecord {
-  /// Frames that were written are not in the file.
+  /// Counts frames that were written as failed: they are not in the file.
   mutating func lose(_ frames: UInt64) {
     counts[.delivered] -= frames
     counts[.failed] += frames

@@ -27,7 +27,7 @@ final class RecordingList: Sendable {
     /// The path that was asked for, and how many files have it.
     var path: String?
     var parts = 1
-    /// It begins at a later frame.
+    /// Whether it was asked for at a later frame than the next, and has not begun.
     var isLater = false
   }
 
@@ -36,12 +36,11 @@ final class RecordingList: Sendable {
     let recorder: UncheckedRecorder
     let stamped: StampedOutput
     var nextIndex = 1
-    /// Recordings that have not ended. Those without a count first.
+    /// Recordings that have not ended, in the order asked.
     var underWay: [UnderWay] = []
-
   }
 
-  /// Unchecked: `prepare` alone is called, which any thread may do.
+  /// Unchecked: the list calls `prepare` alone, and any thread may call that.
   struct UncheckedRecorder: @unchecked Sendable {
     let recorder: any Recorder
   }
@@ -51,9 +50,9 @@ final class RecordingList: Sendable {
     var outputs: [Int: Output] = [:]
     var nextID: UInt64 = 1
     var unfinished = 0
-    /// Files that have not begun yet, in order.
+    /// Files that have not begun yet, in the order asked.
     var waiting: [Job] = []
-    /// Of files under way, by sink.
+    /// Records of files under way, by sink.
     var current: [Int: RecordingRecord] = [:]
     /// Of files that the finisher has.
     var completing: [Job] = []
@@ -61,9 +60,9 @@ final class RecordingList: Sendable {
     var reasons: [(id: RecordingID, reason: RecordingEnd)] = []
     var records: [RecordingRecord] = []
     var endedCount = 0
-    /// Frames that were written and then lost with their file, by sink.
+    /// Number of frames that were written, and lost because their file could not be completed, by sink.
     var lost: [Int: UInt64] = [:]
-    /// Recordings that were asked to end at once.
+    /// Recordings for which a `stop` at the next frame is on its way.
     var ending: Set<RecordingID> = []
     var isClosed = false
   }
@@ -87,8 +86,8 @@ final class RecordingList: Sendable {
 
   // MARK: For the caller of `ask`
 
-  /// Takes places, makes files, and adds one entry to the port: for all of the requests, or for none. Returns
-  /// the recording of each.
+  /// Takes places for files, makes the files, and adds one entry to the port: for all of the requests, or for
+  /// none. Returns the recording of each request.
   func ask(_ requests: [Request], at moment: Moment) throws(RunError) -> [RecordingID] {
     var jobs: [Job?] = []
     do throws(RunError) {
@@ -105,7 +104,7 @@ final class RecordingList: Sendable {
     }
   }
 
-  /// Takes a place and makes a file, for a request that needs one.
+  /// Takes a place and makes a file. Returns `nil` for a request that needs no file.
   private func prepare(_ request: Request, isAlone: Bool) throws(RunError) -> Job? {
     switch request {
     case .record(let name, let path, let frames):
@@ -113,7 +112,7 @@ final class RecordingList: Sendable {
         throw RunError(.usage, "a recording has 1 to \(Self.mostFrames) frames")
       }
       let sink = try sink(named: name)
-      // Before a file is made, which would take a number.
+      // Checked before a file is made: a file takes a number.
       let busy = state.withLock { isAlone ? $0.busy(sink, counts: frames != nil) : nil }
       if let busy { throw busy }
       return try prepare(nil, sink: sink, path: path, frames: frames)
@@ -124,7 +123,7 @@ final class RecordingList: Sendable {
     }
   }
 
-  /// A place for a file, and what the file is to be called.
+  /// A place for a file, and the file's name.
   struct Place {
     let output: Output
     let id: RecordingID
@@ -132,8 +131,8 @@ final class RecordingList: Sendable {
     let index: Int
   }
 
-  /// Takes a place; `nil` if there is none. A further file of a recording (`id`) has that recording's path
-  /// and the next number, unless `path` is given.
+  /// Takes a place; returns `nil` if there is none. With an `id`, the file is a further one of that
+  /// recording: without a `path` of its own it has the recording's path and the next number.
   private func takePlace(_ id: RecordingID?, sink: Int, path: String?) -> Place? {
     state.withLock { state in
       guard var output = state.outputs[sink], state.unfinished < Self.capacity else { return nil }
@@ -203,8 +202,7 @@ final class RecordingList: Sendable {
 
   private func sink(recording id: RecordingID) throws(RunError) -> Int {
     let result: Result<Int, RunError> = state.withLock { state in
-      let found = state.outputs.first { $0.value.underWay.contains { $0.id == id } }
-      return found.map { .success($0.key) } ?? .failure(Self.hasEnded(id, state))
+      state.sink(recording: id).map { .success($0) } ?? .failure(Self.hasEnded(id, state))
     }
     return try result.get()
   }
@@ -223,7 +221,7 @@ final class RecordingList: Sendable {
     let result: Result<[RecordingID], RunError> = state.withLock { state in
       do throws(RunError) {
         guard !state.isClosed else { throw RunError(.usage, "the run has ended") }
-        // Changed only if the whole entry is accepted.
+        // The state changes only if all requests are accepted.
         var next = state
         var ids: [RecordingID] = []
         var steps: [RequestPort.Step] = []
@@ -250,19 +248,16 @@ final class RecordingList: Sendable {
 }
 
 extension RecordingList.State {
-  /// Why a recording cannot begin at once.
+  /// Why a recording cannot begin at the next frame; `nil` if it can.
   fileprivate func busy(_ sink: Int, counts: Bool) -> RunError? {
-    let other = outputs[sink]?.underWay.first {
-      !ending.contains($0.id) && !$0.isLater && !(counts && $0.counts)
-    }
-    return other.map {
+    current(sink).first { !(counts && $0.counts) }.map {
       RunError(
         .usage,
         "\(outputs[sink]?.name ?? "it") is recording already (recording \($0.id)); stop that first")
     }
   }
 
-  /// Checks a request against earlier ones, and notes it.
+  /// Checks a request against earlier ones, and stores it.
   fileprivate mutating func note(
     _ request: Request, _ job: RecordingList.Job?, _ moment: Moment
   ) throws(RunError) -> (RecordingID, RequestPort.Step) {
@@ -274,7 +269,7 @@ extension RecordingList.State {
       waiting.append(job)
       outputs[job.sink]?.underWay.append(
         RecordingList.UnderWay(id: id, counts: frames != nil, path: path, isLater: moment != .now))
-      return (id, .begin(id, sink: job.sink, frames: frames))
+      return (id, RequestPort.Step(sink: job.sink, change: .begin(id, frames: frames)))
     case (.next(let id, _), let job?):
       guard outputs[job.sink]?.underWay.contains(where: { $0.id == id && !$0.counts }) == true
       else {
@@ -282,13 +277,12 @@ extension RecordingList.State {
           .usage, "recording \(id) has ended, or counts its frames, which go into one file")
       }
       waiting.append(job)
-      return (id, .next(id, sink: job.sink))
+      return (id, RequestPort.Step(sink: job.sink, change: .next(id)))
     case (.stop(let id), _):
-      let found = outputs.first { $0.value.underWay.contains { $0.id == id } }
-      guard let sink = found?.key else { throw RecordingList.hasEnded(id, self) }
-      // One that is to end later goes on for now.
+      guard let sink = sink(recording: id) else { throw RecordingList.hasEnded(id, self) }
+      // A recording that is to end at a later frame goes on until then.
       if moment == .now { ending.insert(id) }
-      return (id, .end(id, sink: sink))
+      return (id, RequestPort.Step(sink: sink, change: .end(id)))
     case (.record, nil), (.next, nil): preconditionFailure("a request without its file")
     }
   }

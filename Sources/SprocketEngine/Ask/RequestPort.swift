@@ -1,7 +1,7 @@
 internal import SprocketCore
 internal import Synchronization
 
-/// Carries requests to the source's thread.
+/// Carries requests from any thread to the source's thread.
 ///
 /// Keeps of the contract of requests (A1 to A20, as the tests are named):
 /// - A1: there is one port per run, bounded, drained in the order asked. Any thread may ask. Requests that
@@ -13,19 +13,18 @@ final class RequestPort: Sendable {
   /// Requests that may be asked together. Larger: a request for more sinks.
   static let mostTogether = 16
 
-  /// A change of one sink's gate.
-  enum Step: Hashable, Sendable {
-    case begin(RecordingID, sink: Int, frames: UInt64?)
-    case next(RecordingID, sink: Int)
-    case end(RecordingID, sink: Int)
-    /// The sink says that a recording has ended by itself.
-    case ended(RecordingID, sink: Int)
+  /// What a request changes at a sink's gate.
+  enum Change: Hashable, Sendable {
+    case begin(RecordingID, frames: UInt64?)
+    case next(RecordingID)
+    case end(RecordingID)
+    /// The sink reports that a recording has ended by itself.
+    case ended(RecordingID)
+  }
 
-    var sink: Int {
-      switch self {
-      case .begin(_, let sink, _), .next(_, let sink), .end(_, let sink), .ended(_, let sink): sink
-      }
-    }
+  struct Step: Hashable, Sendable {
+    let sink: Int
+    let change: Change
   }
 
   struct Entry: Sendable {
@@ -39,26 +38,26 @@ final class RequestPort: Sendable {
   }
 
   private let state = Mutex(State())
-  /// Changes with every `add`, so that the source's thread takes the lock only if there is something to take.
+  /// Number of entries ever added. The source's thread takes the lock only if it has changed.
   private let count = Atomic<UInt64>(0)
   /// Entries that the source's thread took and that wait for their frame.
   let waiting = Atomic<Int>(0)
 
-  /// False if the port is full, or closed. With `isOwn` it has always room: a sink's thread adds one entry
-  /// per recording.
+  /// Adds an entry. Returns false if the port is full, or closed. With `isOwn` the port is never full: a
+  /// sink's thread adds one entry per recording, and must not fail.
   func add(_ entry: Entry, isOwn: Bool = false) -> Bool {
     state.withLock { state in
       let used = state.entries.count + waiting.load(ordering: .relaxed)
       guard !state.isClosed, isOwn || used < Self.capacity else { return false }
       state.entries.append(entry)
-      // Under the lock, so that `take` never misses an entry whose count it has seen.
+      // `count` changes under the lock: `take` reads both together, and so misses no entry.
       count.wrappingAdd(1, ordering: .releasing)
       return true
     }
   }
 
-  /// The entries added since `seen`, which becomes current. Costs one load if there are none. If another
-  /// thread holds the lock, the next call gets them: the source's thread does not wait.
+  /// Returns the entries that were added since `seen`, and updates `seen`. Costs one load if there are none.
+  /// The source's thread does not wait: if another thread holds the lock, the next call returns the entries.
   func take(since seen: inout UInt64) -> [Entry] {
     guard count.load(ordering: .acquiring) != seen else { return [] }
     let taken = state.withLockIfAvailable { state in

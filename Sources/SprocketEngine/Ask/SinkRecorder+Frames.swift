@@ -1,9 +1,10 @@
 internal import SprocketCore
 internal import Synchronization
 
-/// What becomes of frames.
+// Frames: written, kept, or lost.
 extension SinkRecorder {
-  /// Whether a recording takes this admitted frame now. Ends and splits recordings that have reached a limit.
+  /// Returns whether a recording takes this admitted frame now. Before that, ends and splits recordings that
+  /// have reached a limit.
   func takes(_ record: FrameRecord) -> Bool {
     waitingSince = nil
     if owesHistory { beginWithKept(before: record) }
@@ -30,13 +31,12 @@ extension SinkRecorder {
     if job.record.firstFrame == nil { job.record.firstFrame = mark }
     if firstCaptured == nil { firstCaptured = record.captured }
     job.record.lastFrame = mark
-    stamped.writtenFrames.store(job.written, ordering: .relaxed)
-    stamped.writtenTime.store(job.record.nanoseconds, ordering: .relaxed)
-    stamped.writtenBytes.store(job.file.byteCount, ordering: .relaxed)
+    stamped.noteWritten(
+      frames: job.written, bytes: job.file.byteCount, nanoseconds: job.record.nanoseconds)
     if job.written == job.frames { end(0, .asked, at: record.number + 1) }
   }
 
-  /// A frame did not reach the sink. Returns whether the recording under way is to be told.
+  /// Counts a frame that did not reach the sink. Returns whether the recording under way accounts for it.
   func noteLost(_ lost: LostFrame) -> Bool {
     waitingSince = nil
     guard !jobs.isEmpty else {
@@ -44,7 +44,7 @@ extension SinkRecorder {
       return false
     }
     if owesHistory { beginWithKept() }
-    // After an end without withheld frames these come later.
+    // Frames of an earlier recording, which ended without waiting for them, may come now.
     guard let job = jobs.first, lost.number >= job.record.begin ?? 0 else { return false }
     if isCatchingUp, let history {
       _ = history.addLost(lost)
@@ -52,13 +52,14 @@ extension SinkRecorder {
     }
     job.record.counts[lost.fate] += 1
     if job.frames != nil, isAdmitting, lost.fate != .missing, lost.fate != .overrun {
-      // The gate has counted the frame, or admits one more than is wanted.
+      // If the gate has not counted this frame, it admits one frame more than is wanted, which is allowed.
       stamped.returned.wrappingAdd(1, ordering: .releasing)
     }
     return true
   }
 
-  /// The recording under way could not be written. `loses`: frames before `number` that were lost by that.
+  /// Ends the recording under way, which could not be written. `loses` is the number of frames before
+  /// `number` that were lost with the error.
   func fail(_ error: RunError, at number: UInt64, loses count: UInt64 = 0) {
     guard let job = jobs.first else { return }
     job.hasFailed = true

@@ -1,6 +1,6 @@
 internal import SprocketCore
 
-/// When recordings end, or go on in the next file.
+// Limits at which a recording ends, or goes on in its next file.
 extension SinkRecorder {
   func limitReached(_ job: Job, _ record: FrameRecord) -> RecordingEnd? {
     if isDiskFull(job, record) { return .disk }
@@ -14,8 +14,8 @@ extension SinkRecorder {
     return isLong || limits.fileBytes.map { bytes >= $0 } ?? false ? .split : nil
   }
 
-  /// Recorded time between two attempts to begin the next file where there is no place for it. Larger: fewer
-  /// attempts, longer files.
+  /// Recorded time after which a split is tried again that found no place for its file. Larger: fewer
+  /// attempts, longer files. Chosen: short beside a file's usual length, and at most ten attempts per second.
   private static let patience = Duration.milliseconds(100)
 
   private func isDiskFull(_ job: Job, _ record: FrameRecord) -> Bool {

@@ -1,6 +1,6 @@
 internal import SprocketCore
 
-/// What is kept for a recording that begins before it was asked for.
+/// Pre-roll: frames that are kept until a recording begins with them, or until they are too old.
 ///
 /// Keeps of the contract of requests:
 /// - A14: frames between recordings are kept, and get their fate once: `delivered` if a recording begins
@@ -10,17 +10,18 @@ extension SinkRecorder {
   /// Frames that belong to the recording under way are kept and not written yet.
   var isCatchingUp: Bool { !jobs.isEmpty && history?.oldest != nil }
 
-  /// Nanoseconds for which kept frames are written at each frame that arrives, two at least, until the
-  /// recording has caught up. Larger: they are on the disk sooner, and frames that arrive wait longer.
+  /// Nanoseconds that the thread spends on kept frames for each frame that arrives, until the recording has
+  /// caught up; it writes two at least. Larger: kept frames are written sooner, and new frames wait longer.
+  /// Chosen: less than a fifth of a frame's time at 60 frames/s.
   private static let stride: Int64 = 3_000_000
 
-  /// Keeps a frame that no recording takes, or that has to wait for earlier ones, of which some are written.
-  /// False if the sink has no pre-roll, or cannot write such frames.
+  /// Keeps a frame that no recording takes yet, and writes some earlier ones if a recording takes those.
+  /// Returns false if the sink has no pre-roll, or cannot write frames of this format.
   func holds(_ frame: borrowing PackedFrame) -> Bool {
     guard let history, suspension == nil else { return false }
     let record = frame.record
     recorder.withHeldBytes(of: frame) { bytes in
-      // What belongs to a recording is not dropped, but written.
+      // Kept frames belong to the recording: it writes them to make room, and drops none.
       while isCatchingUp, !history.hasRoom(for: bytes.count) { writeKept(1) }
       state.counts[.unselected] += history.add(record, bytes, forgets: jobs.isEmpty)
     }
@@ -30,14 +31,14 @@ extension SinkRecorder {
     return true
   }
 
-  /// Finds the kept frames that the recording under way begins with; earlier ones are dropped. `record` is
-  /// the frame that comes next, if that is known.
+  /// Drops the kept frames that are older than the pre-roll of the recording under way. `record` is the frame
+  /// that comes next, if that is known.
   func beginWithKept(before record: FrameRecord? = nil) {
     owesHistory = false
     guard let history, let job = jobs.first else { return }
     let asked = min(job.askedFrame ?? .max, job.record.begin ?? .max)
     let start = history.start(from: asked, captured: record?.captured)
-    while let entry = history.oldest, !entry.isKept(from: start) { drop(history.removeOldest()) }
+    while let entry = history.oldest, !entry.isKept(from: start) { dropOldest() }
     guard let first = history.oldest else { return }
     job.record.begin = first.record.number
     let late = start.flatMap { first.record.captured.nanoseconds(since: $0) } ?? 0
@@ -56,7 +57,7 @@ extension SinkRecorder {
       if owesHistory { beginWithKept() }
       guard let entry = history.oldest else { return }
       if entry.fate == nil {
-        // Where a limit ends the recording, what is left is kept for the next one, which may begin now.
+        // If a limit ends the recording, the frames that are left are for the next one, which may begin now.
         guard isTaken(entry.record) else { return }
         if owesHistory { continue }
       }
@@ -90,12 +91,10 @@ extension SinkRecorder {
     }
   }
 
-  private func drop(_ entry: PacketHistory.Entry?) {
-    if let entry, entry.fate == nil { state.counts[.unselected] += 1 }
-  }
+  private func dropOldest() { state.counts[.unselected] += history?.dropOldest() ?? 0 }
 
-  /// What is kept will not be recorded.
+  /// Drops all kept frames.
   func dropHistory() {
-    while let entry = history?.removeOldest() { drop(entry) }
+    while history?.oldest != nil { dropOldest() }
   }
 }

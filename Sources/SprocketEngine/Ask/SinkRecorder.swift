@@ -5,12 +5,12 @@ internal import Synchronization
 /// The recordings of an on-demand sink, as its thread knows them. It outlives epochs.
 ///
 /// Keeps of the contract of requests:
-/// - A3: stamps are applied in order, each before the frame of its number is written or accounted for.
-///   Where the chain withholds frames and the source delivers none, a recording that is to end does so
-///   without them.
+/// - A3: stamps are applied in order, each before the frame of its number is written or accounted for. If the
+///   chain withholds frames and the source delivers no more, a recording that was stopped ends without the
+///   withheld frames.
 /// - A5: of requests at one number the later one holds. A recording without a frame gets a record, and no
 ///   file.
-/// - A6: a split without a place for its file goes on in the same file, and a note says so.
+/// - A6: if there is no place for a split's file, the recording goes on in the same file, and a note says so.
 /// - A12: an error ends the recording and not the sink. A recording of n frames gets n.
 /// - A14: see `SinkRecorder+PreRoll.swift`.
 ///
@@ -21,32 +21,32 @@ final class SinkRecorder: @unchecked Sendable {
   let recorder: any Recorder
   unowned let state: SinkState
   let shared: RunShared
-  /// Of a sink with a pre-roll.
+  /// `nil` if the sink has no pre-roll.
   let history: PacketHistory?
   let stamped: StampedOutput
   private let list: RecordingList
   private let finisher: Finisher
   let limits: RecordingLimits
   private var nextStamp: UInt64 = 0
-  /// What the latest applied stamp said.
+  /// Whether frames are admitted, as the latest applied stamp says.
   private(set) var isAdmitting = false
-  /// Recordings that have begun, in order; the first takes the frames.
+  /// Recordings that have begun, in order. The first one gets the frames.
   private(set) var jobs: [Job] = []
-  /// `begin` of the recorder was called, and `end` was not.
+  /// Whether `begin` of the recorder was called, and `end` was not.
   private var hasBegun = false
-  /// The first recording has begun, and what was kept before is not written yet.
+  /// Whether the first recording has begun, and its pre-roll was not looked for yet.
   var owesHistory = false
   /// First frame of the first recording, and bytes of its earlier files.
   var firstCaptured: Timestamp?
   var earlierBytes: UInt64 = 0
-  /// When free space was asked for, and when there was no place for a split.
+  /// When the free space was checked last, and when a split last found no place.
   var lastDiskCheck: Timestamp?
   var lastRefusal: Timestamp?
-  /// Since when the next stamp has waited, and no frame came.
+  /// Since when the next stamp waits and no frame has come.
   var waitingSince: Int64?
-  /// A recording ended before the frames below that number had come.
+  /// Frames below this number are `flushed`: a recording ended without waiting for them.
   private(set) var flushedEnd: UInt64 = 0
-  /// The sink cannot write the frames of this epoch.
+  /// Why the sink cannot write the frames of this epoch; `nil` if it can.
   private(set) var suspension: RunError?
 
   init(
@@ -66,13 +66,13 @@ final class SinkRecorder: @unchecked Sendable {
 
   var isRecording: Bool { !jobs.isEmpty }
 
-  /// What becomes of a frame is of interest to no recording, also not to a later one.
+  /// Whether no recording is under way and no frame is kept for a later one.
   var keepsNothing: Bool { jobs.isEmpty && history == nil }
 
-  /// No frame is wanted, and no stamp says otherwise.
+  /// Whether the sink needs no frame, and no stamp waits to change that.
   var isIdle: Bool { keepsNothing && !isAdmitting && pending == nil }
 
-  /// The next stamp that was not applied yet.
+  /// The next stamp that was not applied; `nil` if there is none.
   var pending: Stamp? {
     guard nextStamp < stamped.stamps.end else { return nil }
     guard let stamp = stamped.stamps.entry(nextStamp).flatMap({ Stamp($0) }) else {
@@ -122,10 +122,10 @@ final class SinkRecorder: @unchecked Sendable {
     end(0, .error, at: number)
   }
 
-  /// The sink refused the format of the epoch that begins.
+  /// Ends the recordings of the next epoch with `error`: the sink refused its format.
   func suspend(_ error: RunError) { suspension = error }
 
-  /// An epoch begins: a recording whose file cannot hold its pictures goes on in the next one.
+  /// Begins an epoch. A recording goes on in a new file if its file cannot hold the epoch's pictures.
   func beginEpoch(at number: UInt64) {
     dropHistory()
     while let suspension, !jobs.isEmpty { endWithError(suspension, at: number) }
@@ -133,7 +133,7 @@ final class SinkRecorder: @unchecked Sendable {
     end(0, .discontinuity, at: number)
   }
 
-  /// An epoch has ended, or the run.
+  /// Writes all kept frames of the recording under way, at the end of an epoch.
   func endEpoch() {
     writeKept()
     suspension = nil
@@ -143,7 +143,7 @@ final class SinkRecorder: @unchecked Sendable {
     let reason = shared.sourceHasFailed.load(ordering: .acquiring) ? RecordingEnd.device : .end
     writeKept()
     while !jobs.isEmpty { end(0, reason, at: number) }
-    // Of a recording that was asked for because of a frame, that frame may be among the kept ones.
+    // A recording may have been asked for because of one of the kept frames, too late to begin.
     if history?.oldest != nil {
       for job in list.takeWaiting(sink: state.index, before: number) {
         jobs.append(job)
@@ -155,8 +155,8 @@ final class SinkRecorder: @unchecked Sendable {
     dropHistory()
   }
 
-  /// The next stamp waits for frames. If none has come for `limit` nanoseconds, and a recording is to end,
-  /// it ends without them: the chain withholds them for look-ahead, and the source delivers nothing.
+  /// Ends a stopped recording without its last frames if none has come for `limit` nanoseconds: the chain
+  /// withholds them as look-ahead, and the source delivers no more.
   func endEarly(limit: Int64) {
     let now = monotonicNow()
     guard let since = waitingSince else {
@@ -170,7 +170,7 @@ final class SinkRecorder: @unchecked Sendable {
     }
   }
 
-  /// The first stamp that is not applied and ends a recording.
+  /// The first stamp that ends a recording and was not applied.
   private var firstEnd: UInt64? {
     (nextStamp..<stamped.stamps.end).first { index in
       stamped.stamps.entry(index).flatMap { Stamp($0) }?.step.kind == .end
@@ -184,9 +184,7 @@ final class SinkRecorder: @unchecked Sendable {
     job.record.begin = number
     if isFirst { job.record.asked = job.askedFrame ?? number }
     owesHistory = isFirst && history != nil
-    stamped.writtenFrames.store(0, ordering: .relaxed)
-    stamped.writtenBytes.store(0, ordering: .relaxed)
-    stamped.writtenTime.store(0, ordering: .relaxed)
+    stamped.noteWritten()
     list.noteBegin(job)
     if let suspension { return endWithError(suspension, at: number) }
     do throws(RunError) {
@@ -197,19 +195,20 @@ final class SinkRecorder: @unchecked Sendable {
     }
   }
 
-  /// Ends a recording: the next one in the queue takes the frames. `isStamped`: the gate knows.
+  /// Ends a recording; the next one in the queue gets the frames. `isStamped`: a stamp asked for the end, so
+  /// the gate needs no message.
   func end(
     _ index: Int, _ reason: RecordingEnd, at number: UInt64, isStamped: Bool = false
   ) {
     let id = jobs[index].record.id
-    // What is kept belongs to a recording that was asked to end, and may split it, or end it earlier.
+    // Writing kept frames may split the recording, or end it earlier.
     if index == 0, isStamped { writeKept() }
     guard let index = jobs.firstIndex(where: { $0.record.id == id }) else { return }
     let job = jobs.remove(at: index)
     if index == 0 { endFile() }
     if !isStamped {
-      // Before the list says that the next recording may be asked for, which comes after it in the port.
-      let step = RequestPort.Step.ended(id, sink: state.index)
+      // Added before the list accepts the next recording, so that the gate learns of the end first.
+      let step = RequestPort.Step(sink: state.index, change: .ended(id))
       _ = shared.port.add(RequestPort.Entry(steps: [step], moment: .now), isOwn: true)
     }
     let unused = list.noteEnd(id, sink: state.index, reason)
@@ -218,7 +217,7 @@ final class SinkRecorder: @unchecked Sendable {
     if index == 0, let next = jobs.first { start(next, at: number) }
   }
 
-  /// Continues the recording under way in a file that the sink makes. False if there is no place for one.
+  /// Continues the recording under way in a file that the sink makes. Returns false if there is no place.
   func split(_ reason: RecordingEnd, at number: UInt64) -> Bool {
     guard let job = jobs.first else { return false }
     do throws(RunError) {
@@ -229,18 +228,19 @@ final class SinkRecorder: @unchecked Sendable {
       }
       goOn(in: next, reason, at: number)
     } catch {
-      // The file so far is whole.
+      // The file that was written so far is whole.
       endWithError(error, at: number)
     }
     return true
   }
 
-  /// `isStamped`: from `number` on, as asked; else from the frame on that is about to be written.
+  /// Continues the recording under way in `next`. `isStamped`: a stamp asked for it, so kept frames go into
+  /// the old file.
   private func goOn(
     in next: Job, _ reason: RecordingEnd, at number: UInt64, isStamped: Bool = false
   ) {
     let id = jobs[0].record.id
-    // What was kept may end the recording.
+    // Writing kept frames may end the recording.
     if isStamped { writeKept() }
     guard let job = jobs.first, job.record.id == id else { return drop(next, .asked, at: number) }
     endFile()
@@ -255,19 +255,19 @@ final class SinkRecorder: @unchecked Sendable {
     hasBegun = false
   }
 
-  /// Answers a recording that has not begun.
+  /// Ends a recording that has not begun.
   private func dropAll(_ id: RecordingID, _ reason: RecordingEnd, at number: UInt64) {
     for job in list.noteEnd(id, sink: state.index, reason) { drop(job, reason, at: number) }
   }
 
-  /// A file that is not needed.
+  /// Gives a file without frames to the finisher, which removes it.
   private func drop(_ job: Job, _ reason: RecordingEnd, at number: UInt64) {
     job.record.begin = number
     give(job, reason, at: number)
   }
 
   private func give(_ job: Job, _ reason: RecordingEnd, at number: UInt64) {
-    // Frames that the chain withholds.
+    // Frames that the chain withholds are lost to this recording.
     let seen = max(state.nextNumber, job.record.begin ?? number)
     if number > seen { job.record.counts[.flushed] += number - seen }
     job.record.end = number

@@ -2,11 +2,13 @@ internal import SprocketCore
 internal import SprocketRing
 internal import Synchronization
 
-/// The frame from which on a request holds. The source's thread writes stamps, a sink's thread applies them.
+/// A change at a sink, with the frame from which on it holds. The source's thread writes stamps, a sink's
+/// thread applies them.
 ///
 /// Keeps of the contract of requests:
-/// - A3: a stamp has a number, a position of the ring, and the epoch of that position. All numbers below were
-///   produced before it was written, all positions below were published.
+/// - A3: a stamp has a frame's number, a position in the ring, and the epoch of that position. The source
+///   produced all frames below that number, and published all positions below that position, before it wrote
+///   the stamp.
 struct Stamp {
   enum Kind: UInt8 {
     /// A recording begins.
@@ -15,9 +17,9 @@ struct Stamp {
     case next
     /// It ends.
     case end
-    /// Only what is admitted changes: recordings that count have enough frames under way, or lost some.
+    /// Only admission changes: recordings that count frames have enough of them, or lost some.
     case change
-    /// The recording cannot begin, since another one is under way.
+    /// The recording cannot begin, because another one is under way.
     case refuse
   }
 
@@ -57,27 +59,33 @@ struct Stamp {
   }
 }
 
-/// What the source's thread and the thread of an on-demand sink exchange.
+/// State that the source's thread and the thread of an on-demand sink share.
 final class StampedOutput: Sendable {
-  /// Stamps that are kept. The source writes none that would overwrite one that the sink has not read:
-  /// requests wait in the port then. Larger: more requests while a sink's `write` is blocked.
+  /// Number of stamps that are kept. The source overwrites no stamp that the sink has not read: requests wait
+  /// in the port instead. Larger: more requests are accepted while a sink's `write` is blocked.
   static let depth = 1024
 
   /// The source's stamps, in order.
   let stamps = EventLog(depth: depth)
   /// Number of stamps that the sink has read.
   let read = Atomic<UInt64>(0)
-  /// Frames that were admitted to recordings that count frames, and lost. Only grows; a frame that was not
-  /// admitted may be among them.
+  /// Number of frames that were admitted to recordings that count frames, and lost. It only grows, and may
+  /// include frames that were not admitted.
   let returned = Atomic<UInt64>(0)
-  /// Of the file under way, for status: frames and bytes written, and nanoseconds from the first frame to the
-  /// last.
+  /// Frames and bytes of the file under way, and nanoseconds from its first frame to its last: for status.
   let writtenFrames = Atomic<UInt64>(0)
   let writtenBytes = Atomic<UInt64>(0)
   let writtenTime = Atomic<Int64>(0)
 
-  /// Whether there is room for the stamps of one more entry of the port, and for a change of admission at
-  /// each.
+  /// Stores how much of the file under way is written.
+  func noteWritten(frames: UInt64 = 0, bytes: UInt64 = 0, nanoseconds: Int64 = 0) {
+    writtenFrames.store(frames, ordering: .relaxed)
+    writtenBytes.store(bytes, ordering: .relaxed)
+    writtenTime.store(nanoseconds, ordering: .relaxed)
+  }
+
+  /// Whether there is room for the stamps of one more entry of the port, and for a change of admission with
+  /// each of them.
   var hasRoom: Bool {
     stamps.end + UInt64(2 * RequestPort.mostTogether + 2) <= read.load(ordering: .acquiring)
       + UInt64(Self.depth)

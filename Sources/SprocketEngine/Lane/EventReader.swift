@@ -2,8 +2,7 @@ internal import SprocketCore
 internal import SprocketRing
 
 /// A reader's position in the log of events. A reader is a stage of the order `.sequence`, or a sink. It
-/// outlives
-/// epochs.
+/// outlives epochs.
 ///
 /// Keeps of the contract of events (e1 to e4, as the tests are named):
 /// - e1: each reader receives each event once and in order, whatever became of the frame that it belongs
@@ -42,7 +41,7 @@ struct EventReader {
     return missed
   }
 
-  /// Passes over the entries of frames below `number`.
+  /// Skips the entries of frames below `number`.
   mutating func skip(_ log: EventLog, below number: UInt64) {
     next = max(next, log.oldest)
     while next < log.end, log.entry(next).map({ Event($0).number < number }) ?? true { next += 1 }

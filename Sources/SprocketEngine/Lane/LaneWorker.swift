@@ -26,7 +26,7 @@ final class LaneWorker: @unchecked Sendable {
   /// By step; `nil` for a step that is not a stage.
   private let stages: [(stage: ChainStage, instance: StageInstance, access: FrameAccess)?]
   private let unpacker: (any Unpacker)?
-  /// Of the step `unpackAsked`, and the sinks that it is for.
+  /// Unpacker of the step `unpackAsked`, and the sinks that read what it unpacks.
   private let askedUnpacker: (any Unpacker)?
   private let askedSinks: [Int]
   private let selectors: [(sink: Int, selector: any FrameSelector)]
@@ -180,7 +180,8 @@ final class LaneWorker: @unchecked Sendable {
     }
   }
 
-  /// Damage that is found here is of no interest to other sinks.
+  /// Unpacks the parts that only on-demand sinks read. If they are damaged, the frame is lost for these sinks
+  /// alone.
   private func unpackAsked(_ slot: UnsafeMutablePointer<FrameStorage>) {
     var isWanted = false
     for sink in askedSinks where unsafe slot.pointee.packedCounts[sink] >= 0 { isWanted = true }

@@ -15,7 +15,7 @@ struct ChainPlan {
   enum Step: Equatable {
     case stage(Int)
     case unpack
-    /// Unpacks what on-demand sinks alone read, of the frames that were admitted to them.
+    /// Unpacks the parts that only on-demand sinks read, of the frames that were admitted to these.
     case unpackAsked
     case select
     case pack
@@ -67,15 +67,15 @@ struct ChainPlan {
   var readVersion: [VersionIndex] = []
   var sinkParts: FrameParts
   var unpacks = false
-  /// What `unpackAsked` unpacks (A9 of the contract of requests): how the other parts are made follows from
-  /// the chain and the other sinks, so that the results of stages do not depend on what may be asked.
+  /// Parts that `unpackAsked` unpacks (A9 of the contract of requests). All other parts are unpacked as
+  /// without on-demand sinks, so that the results of stages do not depend on requests.
   private(set) var askedParts: FrameParts = []
 
   /// What the sinks read, and the steps that the chain runs for them.
   struct SinkNeeds {
     /// What they read at the chain's end.
     var parts: FrameParts = []
-    /// What on-demand sinks read beside that.
+    /// What on-demand sinks read in addition.
     var askedParts: FrameParts = []
     var selects = false
     var packs = false
@@ -90,7 +90,7 @@ struct ChainPlan {
     unpackPlan: (FrameFormat, FrameParts) -> UnpackPlan
   ) {
     sinkParts = sinks.parts
-    // Where a stage writes pixels, the image of the last version is there anyway.
+    // If a stage writes pixels, the image of the last version exists in any case.
     if stages.contains(where: { $0.declared.writing != nil }) {
       sinkParts.formUnion(sinks.askedParts)
     }
@@ -219,7 +219,7 @@ struct ChainPlan {
 
   /// The record that a sink reads: that of the lane that packs, else selects, for it; else of the last lane
   /// that unpacks or runs a stage, so that the sink does not wait for the packing of other sinks; else the
-  /// source's. What is unpacked for on-demand sinks is of no interest to others.
+  /// source's. Sinks that are not on demand do not wait for `unpackAsked`.
   func tap(packs: Bool, selects: Bool, isOnDemand: Bool = false, source: Bool) -> RecordIndex {
     let last = lanes.lastIndex { lane in
       source

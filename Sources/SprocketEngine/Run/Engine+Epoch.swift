@@ -107,10 +107,11 @@ extension Engine {
         }
         state.setup = nil
         if let recordings = state.recordings {
-          // Its recordings end; it may fit the next epoch.
+          // The sink's recordings end. It may accept the next epoch's format.
           recordings.suspend(error)
         } else {
-          // In mid-run (a pipe whose format changes): that sink is at its end, the others go on.
+          // In a later epoch, for example a pipe that cannot take another format: this sink ends, the others
+          // go on.
           state.fail(error, shared)
         }
         continue

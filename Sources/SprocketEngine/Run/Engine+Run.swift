@@ -117,7 +117,8 @@ extension Engine {
     }
   }
 
-  /// Waits for the files of recordings. Frames that were written and are not in a file become `failed`.
+  /// Waits until the files of recordings are complete. Frames that were written and then lost with their file
+  /// become `failed`.
   private func completeFiles(_ unused: [RecordingList.Job]) {
     guard let finisher else { return }
     for job in unused {

@@ -15,7 +15,7 @@ final class RunShared: Sendable {
   let errors = Mutex<[RunError]>([])
   /// Remarks that are not errors, for example that a reader closed its pipe.
   let notes = Mutex<[String]>([])
-  /// The source failed, so that recordings end with it.
+  /// Whether the source failed: recordings then end with the reason `device`.
   let sourceHasFailed = Atomic<Bool>(false)
   /// A message for the user while the run continues.
   let notice = Mutex<String?>(nil)
@@ -67,7 +67,7 @@ final class RunShared: Sendable {
     }
   }
 
-  /// Errors, and remarks, that are kept: the first ones. A run of days may fail to write many recordings,
-  /// each of which has a record. Larger: more of them are repeated at the end.
+  /// Most errors, and most remarks, that are kept: the first ones. A run of days may fail to write many
+  /// recordings; each has a record of its own. Larger: more of them are told at the run's end.
   private static let keptErrors = 100
 }

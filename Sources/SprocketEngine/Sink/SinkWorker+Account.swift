@@ -2,7 +2,7 @@ internal import SprocketCore
 internal import SprocketRing
 internal import Synchronization
 
-/// The fates of frames that the sink does not get, and the stamps between them.
+// Fates of frames that the sink does not get, and the stamps between them.
 extension SinkWorker {
   /// Gives a fate to all numbers before `number` that did not reach this sink, and applies the stamps up to
   /// `number`.
@@ -23,14 +23,15 @@ extension SinkWorker {
     if !wasRecording { state.events.skip(epoch.shared.events, below: stamp.number) }
   }
 
-  /// Nothing is to be taken. Applies stamps for which no frame has to come, and parks if no frame is wanted.
+  /// Applies stamps that need to wait for no frame, and parks the sink's thread if no frame is wanted. Called
+  /// when there is no frame to take. Returns whether the tap is parked.
   func isParked(_ reader: inout Reader) -> Bool {
     guard !reader.isParked else { return true }
     guard let recordings = state.recordings else { return false }
-    // Read before the stamps, so that a later stamp prevents the parking.
+    // Read before the stamps: a stamp that comes later prevents the parking.
     let asked = reader.askCount
     while let stamp = recordings.pending {
-      // Source and chain have decided what became of all below the position, and this sink has taken it.
+      // All frames below the position have their fate, and this sink has taken those it gets.
       let isReached = stamp.position <= min(reader.nextPosition, reader.upstreamLimit)
       guard stamp.epoch < epoch.index || stamp.epoch == epoch.index && isReached else {
         if stamp.epoch == epoch.index { recordings.endEarly(limit: drainLimit) }
@@ -91,7 +92,7 @@ extension SinkWorker {
 
   private func loseNext(_ count: UInt64, _ fate: Fate) {
     if state.isOnDemand, state.recordings?.keepsNothing ?? false {
-      // An idle sink may have passed over many.
+      // An idle sink may have missed a great many: they are counted in one step.
       state.counts[fate] += count
       state.nextNumber += count
       return

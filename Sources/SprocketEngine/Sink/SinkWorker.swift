@@ -11,8 +11,8 @@ internal import Synchronization
 /// - R10: what source and chain decided (the tape) comes first; only a frame that would have been
 ///   this sink's is `behind`, `skipped`, `unselected`, `failed` or `flushed`. Where a sink cannot
 ///   finish, `delivered` turns into `failed` (see `SinkState.fail`).
-/// - A8 of the contract of requests: of an on-demand sink, a frame that was not admitted is `unselected`;
-///   source and chain go before it, `failed` and `flushed` after it.
+/// - A8 of the contract of requests: a frame that was not admitted to an on-demand sink is `unselected`,
+///   unless source or chain lost it. `failed` and `flushed` apply to admitted frames alone.
 /// - A10: an idle on-demand sink parks: no frame wakes its thread.
 /// - e1, e2: with each number it gets the events just before that frame (see `EventReader`).
 final class SinkWorker: @unchecked Sendable {
@@ -60,7 +60,8 @@ final class SinkWorker: @unchecked Sendable {
           if epoch.isAbandoned.load(ordering: .acquiring) { break loop }
           if state.isOnDemand, isParked(&reader) {
             let ticket = reader.prepareToWait()
-            // Looked at with the ticket in hand: what sets it wakes all afterwards.
+            // Checked after the ticket was taken: `isAbandoned` is set before all threads are woken, so a
+            // later change ends the wait.
             if epoch.isAbandoned.load(ordering: .acquiring) { break loop }
             waiter.parkIdle(ticket)
           } else if !waiter.spinsOn() {
@@ -146,7 +147,8 @@ final class SinkWorker: @unchecked Sendable {
     }
   }
 
-  /// Whether the frame is kept for a recording that begins later. It gets its fate then.
+  /// Keeps the frame for a recording that may begin later; the frame gets its fate then. Returns false if it
+  /// is not kept.
   private func holds(_ slot: UnsafeMutablePointer<FrameStorage>, packed: Int) -> Bool {
     let frame = unsafe PackedFrame(
       view: view(of: slot, now: monotonicNow()), bytes: slot.pointee.packed + state.packedOffset,

@@ -1,9 +1,10 @@
 internal import SprocketCore
 internal import SprocketRing
 
-/// Fills slots.
+// Fills slots.
 extension SourcePump {
-  /// False when the source did not come back.
+  /// Writes a frame's record into its slot and takes the frame from the source. Returns false if the source's
+  /// call to take lent memory back did not end in time.
   func fill(
     _ epoch: Epoch, slot index: Int, _ frame: ArrivedFrame, number: UInt64, isFirst: Bool
   ) -> Bool {

@@ -2,7 +2,7 @@ internal import SprocketCore
 internal import SprocketRing
 internal import Synchronization
 
-/// The gate of an on-demand sink, and where its stamps go.
+/// The gate of an on-demand sink, and the output that gets its stamps.
 struct GatedOutput {
   let sink: Int
   let output: StampedOutput
@@ -13,23 +13,23 @@ struct GatedOutput {
 struct PendingRequests {
   var entries: [RequestPort.Entry] = []
   var seen: UInt64 = 0
-  /// Number of the latest stamp.
+  /// The frame of the latest stamp.
   var lastNumber: UInt64 = 0
 }
 
-/// Stamps requests.
+/// Stamps requests: decides from which frame on each holds, and tells the sinks.
 ///
 /// Keeps of the contract of requests:
-/// - A2: this thread alone stamps: at each frame that arrives, also one without room, and whenever the source
-///   says that none came.
+/// - A2: the source's thread alone stamps: at each frame that arrives, also if there is no room for it, and
+///   whenever the source returns without a frame.
 /// - A4: a request for a later frame or time waits here.
-/// - A5: requests that hold at one number apply in the order asked. A gap before an arrival belongs to the
-///   state before it, unless a request names a number within the gap.
-/// - A10: a stamp wakes the sink's thread, before the frame is published that it holds for.
+/// - A5: requests that hold at one number are applied in the order asked. Numbers that are missing before an
+///   arrival belong to the state before it, unless a request names one of them.
+/// - A10: a stamp wakes the sink's thread before its frame is published.
 extension SourcePump {
-  /// Stamps what holds from `number` on, the number that comes next. `frame` has arrived; the numbers from
-  /// `first` to before `number` were missing. Costs two loads per on-demand sink if nothing was asked, and
-  /// nothing in a run without such sinks.
+  /// Stamps the requests that hold from `number` on, which is the next frame's number. `frame` is that frame
+  /// if it has arrived; frames from `first` to before `number` are missing. Costs two loads per on-demand
+  /// sink if nothing was asked, and nothing in a run without such sinks.
   func stampRequests(at number: UInt64, from first: UInt64? = nil, _ frame: ArrivedFrame? = nil) {
     guard !gates.isEmpty else { return }
     let new = shared.port.take(since: &requests.seen)
@@ -45,14 +45,16 @@ extension SourcePump {
 
   /// Applies the entries that hold from `number` on, and keeps the others in order.
   private func applyDue(_ number: UInt64, from first: UInt64, _ frame: ArrivedFrame?) {
-    guard requests.entries.contains(where: { due($0, number: number, from: first, frame) != nil })
-    else {
+    let firstDue = requests.entries.firstIndex {
+      due($0, number: number, from: first, frame) != nil
+    }
+    guard let firstDue else {
       return shared.port.waiting.store(requests.entries.count, ordering: .relaxed)
     }
-    var kept: [RequestPort.Entry] = []
+    var kept = Array(requests.entries[..<firstDue])
     var hasRoom = true
-    for entry in requests.entries {
-      // Once one has to wait for room, those after it wait, too: the order is kept.
+    for entry in requests.entries[firstDue...] {
+      // If one entry has to wait for room, all later ones wait, too: this keeps their order.
       hasRoom = hasRoom && gates.allSatisfy(\.output.hasRoom)
       if let due = due(entry, number: number, from: first, frame), hasRoom {
         apply(entry, at: due)
@@ -64,14 +66,14 @@ extension SourcePump {
     shared.port.waiting.store(kept.count, ordering: .relaxed)
   }
 
-  /// The number from which an entry holds; `nil` if it has to wait.
+  /// The number from which on an entry holds; `nil` if it has to wait.
   private func due(
     _ entry: RequestPort.Entry, number: UInt64, from first: UInt64, _ frame: ArrivedFrame?
   ) -> UInt64? {
     switch entry.moment {
     case .now: return number
     case .frame(let wanted):
-      // Within a gap it is exact.
+      // Exact also for a missing number.
       return wanted <= number ? max(wanted, first, requests.lastNumber) : nil
     case .time(let wanted):
       guard let frame, !frame.isOverrun, let start = firstFrame(frame) else { return nil }
@@ -83,11 +85,13 @@ extension SourcePump {
   private func apply(_ entry: RequestPort.Entry, at number: UInt64) {
     for step in entry.steps {
       guard let index = gates.firstIndex(where: { $0.sink == step.sink }) else { continue }
-      if let stamped = gates[index].gate.apply(step) { stamp(stamped, gate: index, at: number) }
+      if let stamped = gates[index].gate.apply(step.change) {
+        stamp(stamped, gate: index, at: number)
+      }
     }
   }
 
-  /// After a frame was published: recordings that count may have enough.
+  /// Counts a published frame at the gates: recordings that count frames may have enough now.
   func countPublished(_ frame: ArrivedFrame, number: UInt64) {
     guard frame.fate == nil else { return }
     for index in gates.indices where gates[index].gate.isAdmitting {

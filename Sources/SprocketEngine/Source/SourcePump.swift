@@ -56,7 +56,7 @@ final class SourcePump: @unchecked Sendable {
   private(set) var hasEnded = false
   /// Number of the next frame that is produced.
   private(set) var nextNumber: UInt64 = 0
-  /// Of on-demand sinks.
+  /// Gates of the on-demand sinks.
   var gates: [GatedOutput]
   var requests = PendingRequests()
   /// Index of the epoch that the next frame belongs to.
@@ -203,7 +203,7 @@ final class SourcePump: @unchecked Sendable {
     return .end
   }
 
-  /// Gives a frame back for which there is no room. False when the source did not come back.
+  /// Returns a frame without room to the source. Returns false if the source's call did not end in time.
   private func leaveOut(_ frame: ArrivedFrame, _ number: UInt64) -> Bool {
     let fate = frame.fate ?? .overrun
     shared.mark(number, TapeEntry(fate, foundRoom: false))
@@ -213,7 +213,7 @@ final class SourcePump: @unchecked Sendable {
     return true
   }
 
-  /// When the run's first frame was captured that has bytes; that of `frame` if it is the first.
+  /// Capture time of the run's first frame that has bytes. `frame` becomes the first if there is none.
   func firstFrame(_ frame: ArrivedFrame) -> Timestamp? {
     if firstCaptured == nil { firstCaptured = frame.captured }
     return firstCaptured

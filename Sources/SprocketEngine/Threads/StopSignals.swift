@@ -1,8 +1,7 @@
 internal import CSprocketSystem
 internal import Glibc
 
-/// SIGINT, SIGTERM and SIGHUP, read by polling instead of handled; where it is asked for, SIGUSR1 and
-/// SIGUSR2 too.
+/// Reads SIGINT, SIGTERM and SIGHUP, and optionally SIGUSR1 and SIGUSR2, by polling instead of handlers.
 ///
 /// While a value lives they are blocked in the thread that made it and in those started after it,
 /// so that they stay pending until `take` reads them.
@@ -55,7 +54,8 @@ public struct StopSignals: ~Copyable {
     unsafe pthread_sigmask(SIG_SETMASK, &mask, nil)
   }
 
-  /// 1 or 2 for a SIGUSR1 or SIGUSR2 that has come, once for each; `nil` if there is none. Does not wait.
+  /// Takes a pending user signal. Returns 1 for SIGUSR1, 2 for SIGUSR2, `nil` if there is none. Does not
+  /// wait.
   public mutating func takeUserSignal() -> Int? {
     guard takesUserSignals else { return nil }
     var none = timespec()

@@ -41,14 +41,14 @@ struct Waiter {
     }
   }
 
-  /// Longest time parked of a thread that wants no frame, in nanoseconds: what ends it (`Ring.interrupt`, a
-  /// stamp, the ring's end) wakes it. Larger: fewer wake-ups.
+  /// Longest time parked of a thread that wants no frame, 60 s in nanoseconds. Requests, `Ring.interrupt` and
+  /// the ring's end wake it earlier. Larger: fewer wake-ups.
   static let idleNanoseconds: Int64 = 60_000_000_000
 
   /// Waits in the kernel until the cursor has moved; with a bound. No ticket: it has already.
   mutating func park(_ ticket: WaitTicket?) { park(ticket, bound: Self.boundNanoseconds) }
 
-  /// The same, of a thread that wants no frame.
+  /// Waits like `park`, for a thread that wants no frame.
   mutating func parkIdle(_ ticket: WaitTicket?) { park(ticket, bound: Self.idleNanoseconds) }
 
   private mutating func park(_ ticket: WaitTicket?, bound: Int64) {

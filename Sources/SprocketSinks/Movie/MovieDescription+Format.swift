@@ -2,7 +2,7 @@ internal import SprocketCore
 internal import SprocketLibAV
 
 extension FrameFormat {
-  /// Whether pictures of both can be in one file.
+  /// Whether one file can hold pictures of both formats.
   func hasPictures(like other: FrameFormat) -> Bool {
     width == other.width && height == other.height && image == other.image && color == other.color
       && presentation == other.presentation && hasFieldImages == other.hasFieldImages
@@ -40,7 +40,7 @@ extension MediaDisplay {
 }
 
 extension MediaColor.Matrix {
-  /// Full range of which no more is said is JFIF's.
+  /// Full range without a known matrix is the JFIF standard's.
   init(_ matrix: Color.Matrix, _ range: Color.Range) {
     self =
       switch matrix {

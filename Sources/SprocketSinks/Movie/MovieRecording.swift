@@ -45,7 +45,7 @@ final class MovieRecording: RecordingFile {
     }
   }
 
-  /// Says what its pictures are: before the first of them.
+  /// Sets the pictures' format; called before the first picture.
   func describe(_ description: MovieDescription) { self.description = description }
 
   /// The next frame may be timed by a clock that began anew.

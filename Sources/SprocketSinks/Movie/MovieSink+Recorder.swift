@@ -19,7 +19,7 @@ extension MovieSink {
       isMadeUp: order.isMadeUp || asked.contains(Self.place))
   }
 
-  /// Makes and removes the first file.
+  /// Throws if the first file could not be made: makes it, and removes it.
   func checkName(_ container: MovieContainer) throws(RunError) {
     var number = 1
     let target = target(path, number: &number)
@@ -42,7 +42,7 @@ extension MovieSink {
     if needs == nil { body(frame.view.encoded) } else { body(frame.packed) }
   }
 
-  /// The camera's own bytes, or those that a packer made.
+  /// Writes the camera's own bytes, or those that a packer made.
   public func write(held bytes: Span<UInt8>, _ record: FrameRecord) throws(RunError) {
     if needs == nil {
       try recording?.write(

@@ -20,9 +20,9 @@ internal import Synchronization
 /// it becomes a plain one: see `Muxer` and `PartialFile`. Frames count as safe when their fragment is
 /// with the kernel. If the format changes, the movie goes on in `NAME-2.mov`.
 ///
-/// On demand (`Recorder`) each recording is a file of its own. `{n}` in the path stands for the file's
-/// number; without it the files are `movie.mov`, `movie-2.mov` and so on, and numbers that are taken are
-/// passed over.
+/// On demand (`Recorder`) each recording has a file of its own. `{n}` in the path is replaced by the file's
+/// number; without it the files are `movie.mov`, `movie-2.mov` and so on. Numbers of files that exist are
+/// skipped.
 public final class MovieSink: Recorder {
   public let name = "movie"
   let path: String
@@ -42,7 +42,7 @@ public final class MovieSink: Recorder {
   var movedFrames: UInt64 = 0
   /// The error of the first file that could not be completed when the next one began.
   private var failure: RunError?
-  /// Files of this run on demand. `prepare` may be called from any thread.
+  /// Paths of the files that this run has made on demand. A mutex, since any thread may call `prepare`.
   let made = Mutex<Set<String>>([])
   public private(set) var notes: [String] = []
 
@@ -82,7 +82,7 @@ public final class MovieSink: Recorder {
       do throws(RunError) { try close() } catch { failure = failure ?? error }
     }
     if isOnDemand {
-      // So that a name that cannot be used is told before the run.
+      // A name that cannot be used is an error before the run.
       if old == nil { try checkName(container) }
     } else {
       try begin(container, setup)
@@ -120,7 +120,7 @@ public final class MovieSink: Recorder {
     }
   }
 
-  /// On demand the engine asks each file.
+  /// Of the whole run. On demand the engine asks each file instead.
   public var durableCount: UInt64 {
     isOnDemand ? .max : keptFrames + (recording?.durableCount ?? 0)
   }
@@ -144,8 +144,8 @@ public final class MovieSink: Recorder {
     recording?.describe(description(setup.format))
   }
 
-  /// The name of a file. Where it is derived, a name that is taken is no reason to lose what comes: the next
-  /// number is tried. A file of this run is never replaced, nor one whose name is made of a pattern.
+  /// The path of the file of that number. If a derived path is taken, the next number is tried, so that no
+  /// recording is lost. A file of this run is never replaced, and a path with `{n}` never replaces a file.
   func target(_ path: String, number: inout Int) -> String {
     let isMadeUp = number > 1 || path.contains(Self.place)
     let replaces = overwrite && !path.contains(Self.place)
@@ -194,10 +194,10 @@ public final class MovieSink: Recorder {
     return Int(stem.dropFirst(parts[0].stem.count + 1)).map { $0 > 1 } ?? false
   }
 
-  /// Stands for the file's number in a path.
+  /// This part of a path is replaced by the file's number.
   public static let place = "{n}"
 
-  /// `movie.mov`, `movie-2.mov`; `take-1.mov` for `take-{n}.mov`.
+  /// The path of a numbered file: `movie.mov`, `movie-2.mov`; `take-1.mov` for `take-{n}.mov`.
   private func numbered(_ path: String, _ number: Int) -> String {
     if path.contains(Self.place) {
       return path.split(separator: Self.place, omittingEmptySubsequences: false)

@@ -1,9 +1,9 @@
 internal import Glibc
 internal import SprocketFiles
 
-/// What lies in a folder.
+// Reads a folder's entries.
 extension StillFolder {
-  /// The numbers of stills in an open folder, whole or partial. The corresponding C functions are
+  /// Numbers of the stills in an open folder, complete or partial. The corresponding C functions are
   /// `fdopendir` and `readdir`.
   static func numbers(in descriptor: Int32) -> Set<UInt64> {
     let copy = unsafe FileCalls.open(descriptor, ".", O_RDONLY | O_DIRECTORY)
@@ -23,7 +23,7 @@ extension StillFolder {
     return numbers
   }
 
-  /// The number of a still, whole or partial; `nil` where `name` is not a still's.
+  /// The number of a still, complete or partial; `nil` if `name` is not that of a still.
   static func number(of name: String) -> UInt64? {
     guard name.hasPrefix("still-"), let point = name.firstIndex(of: "."),
       [".jpg", ".partial.jpg"].contains(name[point...]),
@@ -32,7 +32,8 @@ extension StillFolder {
     return number
   }
 
-  /// What lies at `path` that is no folder. The corresponding C function is `stat`.
+  /// Describes the file at `path`, which is no folder, for an error's sentence. The corresponding C function
+  /// is `stat`.
   static func kind(of path: String) -> String {
     var status = stat()
     let isFile = unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG

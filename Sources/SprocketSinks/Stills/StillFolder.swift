@@ -98,7 +98,7 @@ final class StillFolder {
   /// sync failed.
   var keptStills: UInt64 { isGone || isLost ? 0 : namedStills }
 
-  /// How many more have their names since there were `count`; 0 if the folder or its sync failed since.
+  /// Number of stills that got their names after the first `count`; 0 if the folder or its sync failed since.
   func durableStills(since count: UInt64) -> UInt64 { isGone || isLost ? 0 : namedStills - count }
 
   private var isGone: Bool {
@@ -164,8 +164,8 @@ final class StillFolder {
     return time &- lastTime >= Self.longest / 4
   }
 
-  /// Begins some stills of their own: what was lost before does not count against them. Returns the number of
-  /// stills that have their names.
+  /// Begins a recording of stills, and forgets earlier errors. Returns the number of stills that have their
+  /// names.
   func beginBatch() -> UInt64 {
     (isLost, hasFailed) = (false, false)
     return namedStills
@@ -181,12 +181,8 @@ final class StillFolder {
   /// The path of a still.
   func path(of number: UInt64) -> String { "\(path)/\(Self.text(number)).jpg" }
 
-  /// Bytes that are free for this user on its file system. The corresponding C function is `fstatvfs`.
-  var freeByteCount: UInt64? {
-    var status = statvfs()
-    guard unsafe fstatvfs(descriptor, &status) == 0 else { return nil }
-    return UInt64(status.f_bavail) * UInt64(status.f_frsize)
-  }
+  /// Bytes that this user may still write to its file system; `nil` if that is unknown.
+  var freeByteCount: UInt64? { FileCalls.freeByteCount(descriptor) }
 
   /// Names the stills that wait and syncs the folder. If this run has a still, removes those of an
   /// earlier run that it did not replace.

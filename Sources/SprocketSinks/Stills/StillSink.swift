@@ -14,7 +14,7 @@ internal import SprocketFiles
 /// stills of the earlier run that this run did not replace are removed at its end: a run that is
 /// killed leaves stills of both, and a run without a still leaves the old ones.
 ///
-/// On demand (`Recorder`) a recording is some photographs in the folder.
+/// On demand (`Recorder`) a recording is a number of photographs in the folder.
 public final class StillSink: Recorder {
   public let name = "stills"
   private let path: String
@@ -27,7 +27,7 @@ public final class StillSink: Recorder {
   private var completer = JPEGCompleter()
   private var folder: StillFolder?
   private var keptFrames: UInt64 = 0
-  /// The photographs under way, of a sink on demand.
+  /// The photographs of the recording under way, on demand.
   private var batch: StillBatch?
   public private(set) var notes: [String] = []
 
@@ -86,7 +86,7 @@ public final class StillSink: Recorder {
     batch?.byteCount += UInt64(image.count)
   }
 
-  /// On demand the engine asks each recording.
+  /// Of the whole run. On demand the engine asks each recording instead.
   public var durableCount: UInt64 { isOnDemand ? .max : folder?.keptStills ?? keptFrames }
 
   public func finish() throws(RunError) {
@@ -127,7 +127,7 @@ extension StillSink {
     file.freeByteCount = folder.freeByteCount
   }
 
-  /// Names the photographs, on the sink's thread: the folder is in use by one thread at a time.
+  /// Gives the photographs their names, on the sink's thread: one thread alone uses the folder.
   public func end() {
     guard let batch, let folder else { return }
     do throws(RunError) { try folder.endBatch() } catch { batch.failure = error }
@@ -135,18 +135,18 @@ extension StillSink {
     self.batch = nil
   }
 
-  /// Each photograph is a file of its own.
+  /// Always true: each photograph is a file of its own.
   public var fitsFile: Bool { true }
 }
 
-/// Some photographs that were asked for together.
+/// The photographs of one recording.
 private final class StillBatch: RecordingFile {
-  /// Of the first photograph, once there is one; before, of the folder.
+  /// Path of the first photograph; of the folder until there is one.
   var path: String
   var byteCount: UInt64 = 0
   var durableCount: UInt64 = 0
   var freeByteCount: UInt64?
-  /// Number of named stills before the first of these.
+  /// Number of stills that had their names when the recording began.
   var first: UInt64 = 0
   var failure: RunError?
 

@@ -3,19 +3,20 @@ internal import SprocketCore
 /// A condition on the reports of a frame, such as `motion.score > 0.2 and not motion.dark`.
 ///
 /// Fields are `stage.field`, compared with numbers, with words, or with other fields by `<`, `<=`, `>`, `>=`,
-/// `==` and `!=`; fields that are true or false stand alone. `not` binds more closely than `and`, `and` more
-/// closely than `or`; parentheses group. A comparison with a number that is not known is false.
+/// `==` and `!=`. A field that is true or false is a condition by itself. `not` is evaluated before `and`,
+/// `and` before `or`; parentheses change that order. A comparison with an unknown number (a stage made no
+/// report) is false.
 indirect enum ReportCondition {
   enum Operand {
     case number(Double)
     case field(stage: String, name: String)
     case word(String)
-    /// After `resolve`.
+    /// A field that `resolved` has found in the chain's reports.
     case read(ReportLayout, ReportFieldDescription)
   }
 
   enum Comparison: String, CaseIterable {
-    // Longer ones first: `<=` begins as `<`.
+    // Longer signs come first, because `<=` begins with `<`.
     case atMost = "<="
     case atLeast = ">="
     case equal = "=="
@@ -55,7 +56,7 @@ extension ReportCondition {
     let text: String
     var rest: ArraySlice<String>
 
-    /// Names, numbers and signs.
+    /// Splits a text into names, numbers and signs.
     static func words(_ text: String) -> [String] {
       var words: [String] = []
       var isName = false
@@ -102,7 +103,7 @@ extension ReportCondition {
     }
 
     mutating func one() throws(RunError) -> ReportCondition {
-      // A chain of them would use up the stack.
+      // Each `not` and parenthesis is a nested call: the limit protects the stack.
       guard rest.count < 1000 else { throw error("it is too long") }
       if takes("not", "!") { return .not(try one()) }
       if takes("(") {
@@ -132,7 +133,7 @@ extension ReportCondition {
 // MARK: Finding its fields
 
 extension ReportCondition {
-  /// The condition with its fields among the reports of a chain.
+  /// Finds the condition's fields among the reports of a chain. Throws if there is no such field.
   func resolved(_ layouts: [ReportLayout]) throws(RunError) -> ReportCondition {
     switch self {
     case .compare(let left, let comparison, let right):
@@ -185,7 +186,7 @@ extension ReportCondition.Operand {
     return .read(layout, field)
   }
 
-  /// A word becomes its place among those of the field that it is compared with.
+  /// Replaces a word by its index among the words of the field that it is compared with.
   fileprivate func asNumber(like other: Self) throws(RunError) -> Self {
     guard case .word(let word) = self else { return self }
     guard case .read(_, let field) = other, case .word(let known) = field.kind else {
@@ -217,7 +218,7 @@ extension ReportCondition {
 }
 
 extension ReportCondition.Operand {
-  /// Not a number if the stage made no report.
+  /// The operand's value for a frame; not a number if the stage made no report.
   fileprivate func value(_ frame: borrowing FrameView) -> Double {
     switch self {
     case .number(let number): return number

@@ -1,20 +1,20 @@
 public import SprocketCore
 
-/// Tells a program for each frame whether a condition on its reports holds:
+/// Calls a closure for each frame, with the result of a condition on the frame's reports:
 ///
 ///     let trigger = try TriggerSink("motion.score > 0.2") { holds, record in ... }
 ///
 /// The condition compares fields of the chain's reports (`stage.field`) with numbers, words and each other by
-/// `<`, `<=`, `>`, `>=`, `==` and `!=`, joined by `and`, `or` and `not`; a comparison with a number that is
-/// not known is false. `body` is called on the sink's thread, for each frame at the chain's end, and should
-/// return soon. Costs some tens of nanoseconds per comparison; reads no pixels.
+/// `<`, `<=`, `>`, `>=`, `==` and `!=`, joined by `and`, `or` and `not`. A comparison with an unknown number
+/// is false. `body` is called on the sink's thread, for each frame at the chain's end, and should return
+/// soon. Costs some tens of nanoseconds per comparison; reads no pixels.
 public final class TriggerSink: Sink {
   public let name = "trigger"
   private let condition: ReportCondition
   private var resolved: ReportCondition?
   private let body: (Bool, FrameRecord) -> Void
 
-  /// Throws if the text is no condition. Whether its fields exist is checked when the run is set up.
+  /// Throws if the text is not a condition. Its fields are looked for when the run is set up.
   public init(
     _ condition: String, _ body: @escaping (_ holds: Bool, _ record: FrameRecord) -> Void
   ) throws(RunError) {
@@ -30,6 +30,6 @@ public final class TriggerSink: Sink {
     body(resolved?.holds(frame.view) ?? false, frame.record)
   }
 
-  /// A run does not go on for its sake.
+  /// False: the run may end while this sink still works.
   public var lasts: Bool { false }
 }
