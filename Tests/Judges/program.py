@@ -47,6 +47,23 @@ def one_sentence(errors):
     return lines[0]
 
 
+def preloaded(source, folder):
+    """A library for LD_PRELOAD, compiled into a folder from a C file beside this one."""
+    path = folder / source.replace(".c", ".so")
+    subprocess.run(["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", path,
+                    ROOT / "Tests/Judges" / source, "-ldl"], check=True, timeout=LIMIT)
+    return path
+
+
+def frame_count(path):
+    """Frames of a movie, as ffprobe decodes them."""
+    text = subprocess.run(
+        ["ffprobe", "-v", "error", "-count_frames", "-select_streams", "v", "-of", "csv=p=0",
+         "-show_entries", "stream=nb_read_frames", str(path)],
+        capture_output=True, check=True, timeout=LIMIT).stdout
+    return int(text.split(b",")[0])
+
+
 def read_lines(path):
     with open(path) as file:
         return [json.loads(line) for line in file]

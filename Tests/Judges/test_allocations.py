@@ -9,7 +9,8 @@ import subprocess
 
 import pytest
 
-from conftest import LIMIT, ROOT, SPROCKET
+from conftest import LIMIT, SPROCKET
+from program import preloaded
 
 FEW, MANY = 300, 1300  # The difference of two runs is 1,000 frames: no start-up in it.
 # Libraries that are neither ours nor Swift's run-time, and may allocate a constant number of times.
@@ -19,10 +20,7 @@ FOREIGN = ("libturbojpeg", "libav", "libswscale", "libswresample", "libx264", "l
 
 @pytest.fixture(scope="module")
 def counter(tmp_path_factory):
-    library = tmp_path_factory.mktemp("counter") / "allocations.so"
-    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", library,
-                    ROOT / "Tests/Judges/allocations.c"], check=True)
-    return library
+    return preloaded("allocations.c", tmp_path_factory.mktemp("counter"))
 
 
 def counted(counter, folder, arguments, frames, code=0):

@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from program import ROOT, SPROCKET, fates, one_sentence, read_summary
+from program import SPROCKET, fates, one_sentence, preloaded, read_summary
 from recordings import image_schemas, movie_packets, stream_messages
 
 # With 1 some calls of each kind fail, with more each call does, in every way.
@@ -35,10 +35,7 @@ Run = collections.namedtuple("Run", "folder status errors calls paths")
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    path = tmp_path_factory.mktemp("library") / "disk_errors.so"
-    subprocess.run(["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", path,
-                    ROOT / "Tests/Judges/disk_errors.c"], check=True)
-    return path
+    return preloaded("disk_errors.c", tmp_path_factory.mktemp("library"))
 
 
 def outputs(victim):

@@ -17,19 +17,10 @@ import time
 
 import pytest
 
-from program import (LIMIT, ROOT, SPROCKET, clip, fates, one_sentence, read_lines, read_summary, running,
-                     sprocket)
+from program import (LIMIT, ROOT, SPROCKET, clip, fates, frame_count, one_sentence, preloaded, read_lines,
+                     read_summary, running, sprocket)
 
 SCENE = ["--source", "scene", "--size", "320x240", "--rate", "60"]
-
-
-def frame_count(path):
-    """Frames of a movie, as ffprobe decodes them."""
-    text = subprocess.run(
-        ["ffprobe", "-v", "error", "-count_frames", "-select_streams", "v", "-of", "csv=p=0",
-         "-show_entries", "stream=nb_read_frames", str(path)],
-        capture_output=True, check=True, timeout=LIMIT).stdout
-    return int(text)
 
 
 def wait_for(condition, seconds=60):
@@ -563,10 +554,7 @@ def test_the_command_of_the_unit_records_what_moves(tmp_path):
 
 @pytest.fixture(scope="module")
 def slow_disk(tmp_path_factory):
-    path = tmp_path_factory.mktemp("slow") / "slow_disk.so"
-    subprocess.run(["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", path,
-                    ROOT / "Tests/Judges/slow_disk.c", "-ldl"], check=True, timeout=LIMIT)
-    return path
+    return preloaded("slow_disk.c", tmp_path_factory.mktemp("slow"))
 
 
 def on_slow_disk(library, every, sync, write):

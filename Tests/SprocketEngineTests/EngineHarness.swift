@@ -256,16 +256,19 @@ final class EveryNth: FrameSelector {
 /// Runs to the end, within a bound, and checks what must hold of every run.
 func run(
   _ source: ScriptedSource, _ stages: [Plugin] = [], sinks: [any Sink], workers: Int = 2,
-  wait: WaitStrategy = .park, frames: UInt64? = nil, during: (Engine) -> Void = { _ in }
+  wait: WaitStrategy = .park, frames: UInt64? = nil, drain: Duration = .seconds(5),
+  within limit: Duration = .seconds(60), before: (Engine) -> Void = { _ in },
+  during: (Engine) -> Void = { _ in }, after: (Engine) -> Void = { _ in }
 ) throws -> RunSummary {
-  let options = RunOptions(
-    workers: workers, wait: wait, frameLimit: frames, drainLimit: .seconds(5))
+  let options = RunOptions(workers: workers, wait: wait, frameLimit: frames, drainLimit: drain)
   let engine = try Engine(
     source: source, stages: stages.map { StageChoice($0) }, sinks: sinks, options: options
   ) { GreyUnpacker() }
+  before(engine)
   try engine.start()
   during(engine)
-  precondition(engine.wait(for: .seconds(60)), "the run did not end within a minute")
+  precondition(engine.wait(for: limit), "the run did not end within \(limit)")
+  after(engine)
   let summary = engine.summary
   precondition(source.isClosed, "the source was not closed")
   precondition(source.outstanding == 0, "lent memory did not come home")
@@ -274,12 +277,18 @@ func run(
   return summary
 }
 
-/// `any` order: passes frames on after some microseconds of work that differ from frame to frame.
-struct Jitter: Stage {
-  static let order = Order.any
+/// A stage that reads no pixels: it needs only `process`.
+protocol PlainStage: Stage {}
+
+extension PlainStage {
   mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
     setup.format
   }
+}
+
+/// `any` order: passes frames on after some microseconds of work that differ from frame to frame.
+struct Jitter: PlainStage {
+  static let order = Order.any
   mutating func process(_ frame: inout FrameView) -> Verdict {
     usleep(UInt32(frame.record.number &* 2_654_435_761 % 97))
     return .keep
@@ -306,13 +315,28 @@ struct AddOne: Stage {
 }
 
 /// Rejects every third frame.
-struct RejectThirds: Stage {
+struct RejectThirds: PlainStage {
   static let order = Order.sequence
-  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
-    setup.format
-  }
   mutating func process(_ frame: inout FrameView) -> Verdict {
     frame.record.number % 3 == 2 ? .drop(.rejected) : .keep
   }
   static let plugin = Plugin("thirds", "rejects every third frame", RejectThirds.self)
+}
+
+/// SplitMix64: the same numbers on every machine for one seed.
+struct TestRandom {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var value = state
+    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+    return value ^ (value >> 31)
+  }
+
+  mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
+  mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
 }

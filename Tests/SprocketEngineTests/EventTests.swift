@@ -3,12 +3,9 @@ import SprocketEngine
 import Testing
 
 /// Records the events that it receives: ticket and frame of the event, and the frame that it came with.
-struct Listener: Stage {
+struct Listener: PlainStage {
   static let order = Order.sequence
   private(set) var notes: [String] = []
-  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
-    setup.format
-  }
   mutating func process(_ frame: inout FrameView) -> Verdict {
     for index in 0..<frame.eventCount {
       let event = frame.event(index)
@@ -148,11 +145,8 @@ private final class ListeningSink: Sink, @unchecked Sendable {
 }
 
 /// Keeps frame 299 alone.
-private struct OnlyAfter: Stage {
+private struct OnlyAfter: PlainStage {
   static let order = Order.sequence
-  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
-    setup.format
-  }
   mutating func process(_ frame: inout FrameView) -> Verdict {
     frame.record.number < 299 ? .drop(.rejected) : .keep
   }

@@ -6,11 +6,8 @@ import Testing
 
 @Suite struct MeasureTests {
   /// Sleeps, which is time and no work.
-  struct Sleepy: Stage {
+  struct Sleepy: PlainStage {
     static let order = Order.sequence
-    mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
-      setup.format
-    }
     mutating func process(_ frame: inout FrameView) -> Verdict {
       usleep(10_000)
       return .keep

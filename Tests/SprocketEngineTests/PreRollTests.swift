@@ -67,21 +67,17 @@ struct PreRollTests {
 
   /// Frames of all sizes, by chance: what is kept is what was added last, byte for byte.
   @Test func keptBytesAreNeverOverwritten() throws {
-    var state: UInt64 = 1
-    func random(_ limit: UInt64) -> UInt64 {
-      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      return (state >> 33) % limit
-    }
+    var random = TestRandom(seed: 1)
     for bytes in [5000, 20_000, 100_000] {
       let history = try PacketHistory(PreRoll(.milliseconds(50), bytes: bytes))
       var record = FrameRecord()
       for number in UInt64(0)..<3000 {
         record.number = number
         record.captured = Timestamp(nanoseconds: Int64(number) * 1_000_000, clock: .monotonic)
-        let count = Int(random(UInt64(bytes) / (number % 7 == 0 ? 1 : 20) + 1))
+        let count = random.below(bytes / (number % 7 == 0 ? 1 : 20) + 1)
         _ = history.add(
           record, [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: count).span)
-        if random(10) == 0 {
+        if random.chance(10) {
           _ = history.addLost(LostFrame(number: number, sequence: 0, epoch: 0, fate: .late))
         }
         #expect(history.keptBytes <= bytes)

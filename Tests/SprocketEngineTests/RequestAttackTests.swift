@@ -218,7 +218,7 @@ struct RequestAttackTests {
           }
         ]
         + pauses + [.call { asker.ask(.record(sink: "movie")) }] + .frames(20..<40),
-      [FourAheadOfMany.plugin], sinks: [sink], drain: .milliseconds(200))
+      [FourAhead.plugin], sinks: [sink], drain: .milliseconds(200))
     #expect(asker.errors.isEmpty)
   }
 
@@ -339,7 +339,7 @@ struct MoreRequestAttackTests {
             reasons.withLock { $0 = r }
           }
         ] + .frames(20..<40),
-      [FourAheadOfMany.plugin], sinks: [sink], drain: .milliseconds(200))
+      [FourAhead.plugin], sinks: [sink], drain: .milliseconds(200))
     #expect(reasons.withLock { $0.allSatisfy { $0 != nil } })
   }
   @Test func requestsForTheFutureAreBounded() throws {
@@ -356,46 +356,28 @@ struct MoreRequestAttackTests {
   }
 }
 
-private struct Slow: Stage {
+private struct Slow: PlainStage {
   static let order = Order.sequence
-  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
-    setup.format
-  }
   mutating func process(_ frame: inout FrameView) -> Verdict {
     usleep(70_000)
     return .keep
   }
   static let plugin = Plugin("slow", "waits", Slow.self)
 }
-private struct SlowThirds: Stage {
+private struct SlowThirds: PlainStage {
   static let order = Order.sequence
-  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
-    setup.format
-  }
   mutating func process(_ frame: inout FrameView) -> Verdict {
     usleep(30_000)
     return frame.record.number % 3 == 2 ? .drop(.rejected) : .keep
   }
   static let plugin = Plugin("slowthirds", "waits", SlowThirds.self)
 }
-private struct SlowFirstFour: Stage {
+private struct SlowFirstFour: PlainStage {
   static let order = Order.sequence
-  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
-    setup.format
-  }
   mutating func process(_ frame: inout FrameView) -> Verdict {
     guard frame.record.number < 4 else { return .keep }
     usleep(50_000)
     return .drop(.rejected)
   }
   static let plugin = Plugin("slowfour", "waits", SlowFirstFour.self)
-}
-private struct FourAheadOfMany: Stage {
-  static let order = Order.sequence
-  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
-    setup.readsAhead(4)
-    return setup.format
-  }
-  mutating func process(_ frame: inout FrameView) -> Verdict { .keep }
-  static let plugin = Plugin("fouraheadtwo", "waits for four later frames", FourAheadOfMany.self)
 }

@@ -197,24 +197,30 @@ extension [ScriptedSource.Step] {
   }
 }
 
-/// Runs a script that asks, within a bound, and checks what must hold of every run.
+/// Waits for four later frames.
+struct FourAhead: Stage {
+  static let order = Order.sequence
+  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+    setup.readsAhead(4)
+    return setup.format
+  }
+  mutating func process(_ frame: inout FrameView) -> Verdict { .keep }
+  static let plugin = Plugin("fourahead", "waits for four later frames", FourAhead.self)
+}
+
+/// Runs a script that asks, and checks what must hold of every run.
 @discardableResult
 func run(
   _ asker: Asker, _ steps: [ScriptedSource.Step], _ stages: [Plugin] = [],
   sinks: [any Sink], isLive: Bool = false, tick: Int64? = nil, workers: Int = 2,
-  drain: Duration = .seconds(5), within limit: Int = 60
+  drain: Duration = .seconds(5), within limit: Duration = .seconds(60)
 ) throws -> (summary: RunSummary, records: [RecordingRecord]) {
   let source = ScriptedSource(steps, isLive: isLive)
   source.tick = tick
-  let options = RunOptions(workers: workers, drainLimit: drain)
-  let engine = try Engine(
-    source: source, stages: stages.map { StageChoice($0) }, sinks: sinks, options: options
-  ) { GreyUnpacker() }
-  asker.engine = engine
-  try engine.start()
-  precondition(engine.wait(for: .seconds(limit)), "the run did not end")
-  asker.engine = nil
-  let summary = engine.summary
-  precondition(summary.ledger.isBalanced, "unbalanced: \(summary.ledger)")
-  return (summary, engine.recordingRecords)
+  var records: [RecordingRecord] = []
+  defer { asker.engine = nil }
+  let summary = try run(
+    source, stages, sinks: sinks, workers: workers, drain: drain, within: limit,
+    before: { asker.engine = $0 }, after: { records = $0.recordingRecords })
+  return (summary, records)
 }

@@ -25,14 +25,14 @@ struct RequestStormTests {
 
 /// One run with random requests.
 private struct RequestStorm {
-  private var random: Random
+  private var random: TestRandom
   private let isLive: Bool
   private let movie = MemoryRecorder("movie")
   private let photo = MemoryRecorder("photo", packs: false)
   private let always = RecordingSink()
 
   init(seed: UInt64) {
-    random = Random(seed: seed)
+    random = TestRandom(seed: seed)
     isLive = random.chance(50)
   }
 
@@ -198,22 +198,4 @@ private struct RequestStorm {
     }
     return found
   }
-}
-
-/// SplitMix64.
-private struct Random {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var value = state
-    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-    return value ^ (value >> 31)
-  }
-
-  mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
-  mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
 }

@@ -369,17 +369,6 @@ struct RequestTests {
   }
 }
 
-/// Waits for four later frames.
-private struct FourAhead: Stage {
-  static let order = Order.sequence
-  mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
-    setup.readsAhead(4)
-    return setup.format
-  }
-  mutating func process(_ frame: inout FrameView) -> Verdict { .keep }
-  static let plugin = Plugin("fourahead", "waits for four later frames", FourAhead.self)
-}
-
 /// Reads nothing of a frame's pixels.
 private final class RecordingSink2: Sink {
   let name = "null"
