@@ -25,17 +25,18 @@ public struct AutoExposure: Stage {
 
   public static var settings: [Setting<Self>] {
     [
-      Setting("mode", \.mode, "locked: as it is; auto: until it is right; custom: as given"),
-      Setting("bias", \.bias, range: -6...6, unit: "EV", "brighter than the meter's target"),
-      Setting("exposure", \.exposure, range: 1...10_000_000, unit: "us", "in mode=custom"),
-      Setting("gain", \.gain, range: 0.01...1000, "in mode=custom; 1 is the sensor's base"),
+      Setting("mode", \.mode, "locked: as it is; auto: until it is right; custom: as given").live,
+      Setting("bias", \.bias, range: -6...6, unit: "EV", "brighter than the meter's target").live,
+      Setting("exposure", \.exposure, range: 1...10_000_000, unit: "us", "in mode=custom").live,
+      Setting("gain", \.gain, range: 0.01...1000, "in mode=custom; 1 is the sensor's base").live,
       Setting("program", \.program, "exposure: before gain; balanced: 1/60 s, then gain to 4"),
       Setting(
         "slowest", \.slowest, range: 0...1000, unit: "frames/s",
         "the frame rate that exposures may fill; 0 is the source's"),
       Setting("flicker", \.flicker, "of lamps, by the mains in Hz: whole periods are exposed"),
       Setting(
-        "speed", \.speed, range: 0.01...8, unit: "EV per frame", "by which it may change"),
+        "speed", \.speed, range: 0.01...8, unit: "EV per frame", "by which it may change"
+      ).live,
     ]
   }
 
@@ -65,6 +66,10 @@ public struct AutoExposure: Stage {
   /// The exposure to keep: the one of mode `custom`, or the converged one of `auto`. It is set again after a
   /// replug.
   var kept: ExposureProgram.Point?
+  /// In mode `auto`, the exposure was right as it was.
+  private var isRight = false
+  /// `kept` was changed, and not asked for yet.
+  private var owesKept = false
   var isFirstFrame = true
   var isConfigured = false
   var writes: UInt32 = 0
@@ -106,6 +111,23 @@ public struct AutoExposure: Stage {
     return format
   }
 
+  /// In mode `auto` any change begins anew. In mode `locked` the exposure stays that was asked for last.
+  public mutating func retune() {
+    control.bias = bias
+    control.speed = speed
+    isRight = false
+    switch mode {
+    case .locked: kept = controls.asked
+    case .custom:
+      kept = line.point(exposure: exposure, gain: gain)
+      owesKept = true
+    case .auto:
+      kept = nil
+      control.begin()
+    case .continuous: kept = nil
+    }
+  }
+
   /// An exposure for the whole of a frame's time, in microseconds; without a rate none is too long.
   static func longest(rate: Double) -> Double { rate > 0 ? 1e6 / rate : .infinity }
 
@@ -140,9 +162,10 @@ public struct AutoExposure: Stage {
         note(
           "autoexposure set \(written.joined(separator: ", ")); that stays so after the run")
       }
-      if let kept { ask(kept, at: number) }
+      owesKept = kept != nil
     }
-    if kept != nil || mode == .locked {
+    if let kept, owesKept, ask(kept, at: number) { owesKept = false }
+    if kept != nil || isRight || mode == .locked {
       state = mode == .custom ? .custom : .locked
       return
     }
@@ -183,8 +206,7 @@ public struct AutoExposure: Stage {
     }
     if mode == .auto, state == .converged {
       kept = controls.asked
-      // Nothing was asked for: it was right as it was.
-      if kept == nil { mode = .locked }
+      isRight = true
     }
   }
 

@@ -169,6 +169,11 @@ struct ExposureControl: Sendable {
     settle(as: .converged)
   }
 
+  /// Adjusts again, until the setting is right.
+  mutating func begin() {
+    if state != .unanswered { state = .adjusting }
+  }
+
   private mutating func settle(as state: State) {
     self.state = state
     smoothed = error

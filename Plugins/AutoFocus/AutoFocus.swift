@@ -12,8 +12,9 @@ public struct AutoFocus: Stage {
 
   public static var settings: [Setting<Self>] {
     [
-      Setting("mode", \.mode, "auto: once, then locked; custom: to `position`, then locked"),
-      Setting("position", \.position, range: 0...1, "of the lens in mode custom, 0 is nearest"),
+      Setting("mode", \.mode, "auto: once, then locked; custom: to `position`, then locked").live,
+      Setting("position", \.position, range: 0...1, "of the lens in mode custom, 0 is nearest")
+        .live,
       Setting(
         "speed", \.speed, range: 0...1000, unit: "1/s",
         "of the lens, in ways from end to end; 0: it is there at once"),
@@ -65,6 +66,8 @@ public struct AutoFocus: Stage {
   var lens: SteeredControl?
   var control: FocusControl?
   var hasEnded = false
+  /// What the camera decided by itself was switched off.
+  private var hasTakenOver = false
   /// Where the lens is to be sent, until that could be written.
   var wanted: Double?
   /// Whether the latest write shows.
@@ -83,7 +86,8 @@ public struct AutoFocus: Stage {
     let isFirst = control == nil
     do throws(StageError) {
       var lens = try lens(of: &setup)
-      if mode != .locked { noteAutomatics(lens.takeOver(at: 0)) }
+      hasTakenOver = mode != .locked
+      if hasTakenOver { noteAutomatics(lens.takeOver(at: 0)) }
       control = FocusControl(
         mode.control(position), lens: LensRange(lens), travel: travel, frames: frames)
       self.lens = lens
@@ -96,6 +100,16 @@ public struct AutoFocus: Stage {
     if hasEnded { control?.fail() }
     for state in FocusControl.State.allCases { words[state] = ReportWord(state) }
     return setup.format
+  }
+
+  /// Begins what the mode says, also if it is the same mode: `auto` focuses once more.
+  public mutating func retune() {
+    if mode != .locked, !hasTakenOver, let written = lens?.takeOver(at: 0) {
+      hasTakenOver = true
+      noteAutomatics(written)
+    }
+    wanted = nil
+    control?.begin(mode.control(position))
   }
 
   private mutating func noteAutomatics(_ written: [String]) {

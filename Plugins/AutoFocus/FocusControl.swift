@@ -35,7 +35,7 @@ struct FocusControl: Sendable {
     case failed
   }
 
-  private let mode: Mode
+  private var mode: Mode
   private let lens: LensRange
   /// Frames that are averaged at each position.
   private let frames: Int
@@ -67,7 +67,7 @@ struct FocusControl: Sendable {
     _ look: SceneLook, at time: Int64, isShown: Bool, lens position: Double? = nil
   ) -> Double? {
     switch state {
-    case .waiting: return begin(at: position ?? 0.5)
+    case .waiting: return begin(at: travel.position ?? position ?? 0.5)
     case .locked, .failed: return nil
     case .coarse, .fine, .settling, .focused, .resting: break
     }
@@ -88,6 +88,14 @@ struct FocusControl: Sendable {
       isResent = false
       return arrived(look)
     }
+  }
+
+  /// Begins in that mode, from where the lens is.
+  mutating func begin(_ mode: Mode) {
+    guard state != .failed else { return }
+    self.mode = mode
+    state = .waiting
+    (sum, measured, seen, isResent) = (0, 0, 0, false)
   }
 
   /// The lens cannot be moved any more.

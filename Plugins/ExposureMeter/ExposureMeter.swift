@@ -15,14 +15,16 @@ public struct ExposureMeter: Stage {
 
   public static var settings: [Setting<Self>] {
     [
-      Setting("mode", \.mode, "which part of the picture decides"),
-      Setting("point", \.point, "the middle of what mode=spot meters"),
+      Setting("mode", \.mode, "which part of the picture decides").live,
+      Setting("point", \.point, "the middle of what mode=spot meters").live,
       Setting(
         "target", \.target, range: 0.01...1, unit: "of white",
-        "the luminance that is right, in all modes but highlights"),
+        "the luminance that is right, in all modes but highlights"
+      ).live,
       Setting(
         "highlighttarget", \.highlightTarget, range: 0.01...1, unit: "of white",
-        "the luminance that is right for the brightest 2 %, in mode=highlights"),
+        "the luminance that is right for the brightest 2 %, in mode=highlights"
+      ).live,
       Setting(
         "samples", \.samples, range: 0...1_000_000_000, unit: "pixels",
         "meter so many at least, on a grid of rows; 0: every pixel"),
@@ -41,7 +43,10 @@ public struct ExposureMeter: Stage {
   public var samples = 0
 
   var writer: ReportWriter<Report>?
+  /// Of each mode, so that a change of it allocates nothing.
+  private var patterns: [MeteringMode: MeteringPattern] = [:]
   var pattern = MeteringPattern(.average, around: .center, width: 1, height: 1)
+  private var size = (width: 1, height: 1)
   var grid = SamplingGrid(samples: 0, width: 1, height: 1)
   var scale = LuminanceScale(of: .unspecified)
   /// log2 of the luminance that is right.
@@ -58,12 +63,24 @@ public struct ExposureMeter: Stage {
     try setup.reads(.luma(.full))
     writer = setup.report(Report.self)
     let format = setup.format
-    pattern = MeteringPattern(mode, around: point, width: format.width, height: format.height)
+    size = (format.width, format.height)
+    for mode in MeteringMode.allCases {
+      patterns[mode] = MeteringPattern(
+        mode, around: point, width: format.width, height: format.height)
+    }
     grid = SamplingGrid(samples: samples, width: format.width, height: format.height)
-    sums = pattern.weights.map { _ in (0, 0) }
+    sums = Array(repeating: (0, 0), count: patterns.values.reduce(0) { max($0, $1.weights.count) })
     scale = LuminanceScale(of: format.color.transfer)
-    logTarget = log2((mode == .highlights ? highlightTarget : target) * scale.white)
+    retune()
     return format
+  }
+
+  public mutating func retune() {
+    pattern = patterns[mode] ?? pattern
+    if mode == .spot {
+      pattern.spot = MeteringPattern.spot(around: point, width: size.width, height: size.height)
+    }
+    logTarget = log2((mode == .highlights ? highlightTarget : target) * scale.white)
   }
 
   public mutating func process(_ frame: inout FrameView) -> Verdict {

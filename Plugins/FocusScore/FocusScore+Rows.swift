@@ -69,14 +69,19 @@ extension FocusScore {
     _ differences: inout [Int16], _ responses: inout [Int16], _ gradients: inout [Int16],
     _ noises: inout [Int16]
   ) {
-    var vertical = differences.mutableSpan
+    let inner = row.count - 2
+    var differences = differences.mutableSpan
+    var vertical = differences._mutatingExtracting(0..<row.count)
     secondDifference(above: above, row: row, below: below, into: &vertical)
-    var noise = noises.mutableSpan
+    var noises = noises.mutableSpan
+    var noise = noises._mutatingExtracting(0..<inner)
     noiseResponse(vertical.span, into: &noise)
-    var response = responses.mutableSpan
+    var responses = responses.mutableSpan
+    var response = responses._mutatingExtracting(0..<inner)
     if measure == .tenengrad {
       sobelAlong(above: above, row: row, below: below, into: &response)
-      var down = gradients.mutableSpan
+      var gradients = gradients.mutableSpan
+      var down = gradients._mutatingExtracting(0..<inner)
       sobelDown(above: above, below: below, into: &down)
     } else {
       laplacian(vertical.span, row: row, into: &response)

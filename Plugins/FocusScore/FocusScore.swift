@@ -15,10 +15,13 @@ public struct FocusScore: Stage {
     [
       Setting(
         "measure", \.measure,
-        "what the score is; the first minds exposure and noise least"),
+        "what the score is; the first minds exposure and noise least"
+      ).live,
       Setting(
-        "point", \.point, "the middle of the window that is measured, moved into the picture"),
-      Setting("window", \.window, range: 0.01...1, "its share of the picture's width and height"),
+        "point", \.point, "the middle of the window that is measured, moved into the picture"
+      ).live,
+      Setting("window", \.window, range: 0.01...1, "its share of the picture's width and height")
+        .live,
     ]
   }
 
@@ -42,7 +45,9 @@ public struct FocusScore: Stage {
   public var window = 1.0
   var writer: ReportWriter<Report>?
   var grid: FocusGrid?
-  /// Rows of second differences, of responses, and of the noise mask's.
+  private var size = (width: 0, height: 0)
+  /// Rows of second differences, of responses, and of the noise mask's, as wide as the picture. The window
+  /// uses their first elements.
   var differences: [Int16] = []
   var responses: [Int16] = []
   var gradients: [Int16] = []
@@ -54,22 +59,24 @@ public struct FocusScore: Stage {
     try setup.reads(.luma(.full))
     writer = setup.report(Report.self)
     let format = setup.format
-    let asked = region.pixels(width: format.width, height: format.height)
-    guard
-      let grid = FocusGrid(
-        columns: asked.columns, rows: asked.rows, width: format.width, height: format.height)
-    else {
+    size = (format.width, format.height)
+    retune()
+    guard grid != nil else {
       throw StageError(
         "needs pictures of at least \(FocusGrid.least)x\(FocusGrid.least) pixels, and these have "
           + "\(format.width)x\(format.height): ask for larger ones")
     }
-    self.grid = grid
-    let columns = grid.columns
-    differences = [Int16](repeating: 0, count: columns.count)
-    responses = [Int16](repeating: 0, count: columns.count - 2)
-    gradients = measure == .tenengrad ? responses : []
-    noises = [Int16](repeating: 0, count: columns.count - 2)
+    differences = [Int16](repeating: 0, count: format.width)
+    responses = differences
+    gradients = differences
+    noises = differences
     return format
+  }
+
+  public mutating func retune() {
+    let asked = region.pixels(width: size.width, height: size.height)
+    grid = FocusGrid(
+      columns: asked.columns, rows: asked.rows, width: size.width, height: size.height)
   }
 
   /// The window around the point, moved so that it lies in the picture.

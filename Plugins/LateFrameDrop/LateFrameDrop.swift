@@ -11,7 +11,8 @@ public struct LateFrameDrop: Stage {
     [
       Setting(
         "budget", \.budget, range: .milliseconds(1) ... .seconds(60),
-        "the age at the end of the chain that a frame may reach")
+        "the age at the end of the chain that a frame may reach"
+      ).live
     ]
   }
 
@@ -24,7 +25,8 @@ public struct LateFrameDrop: Stage {
   public init() {}
 
   public mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
-    policy = LatePolicy(budget: budget.nanosecondCount)
+    policy = LatePolicy(budget: 0)
+    retune()
     guard setup.isLive else {
       remaining = nil
       return setup.format
@@ -33,6 +35,8 @@ public struct LateFrameDrop: Stage {
     remaining = setup.readsRemaining()
     return setup.format
   }
+
+  public mutating func retune() { policy.budget = budget.nanosecondCount }
 
   public mutating func process(_ frame: inout FrameView) -> Verdict {
     if frame.record.wasLate { return .drop(.late) }

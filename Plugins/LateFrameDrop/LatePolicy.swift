@@ -14,7 +14,7 @@ struct LatePolicy: Sendable, Hashable {
   static let dropsPerProbe = 15
 
   /// Nanoseconds from capture to the end.
-  let budget: Int64
+  var budget: Int64
   private(set) var droppedInARow = 0
 
   init(budget: Int64) { self.budget = budget }

@@ -16,7 +16,7 @@ internal import Glibc
 /// A pure value: the same motions give the same path. Times are in ticks of 1/30 s, never in frames. All
 /// memory is taken by `init`.
 struct PathPlanner {
-  let window: CropWindow
+  var window: CropWindow
   /// The window's pose in the latest frame.
   private(set) var pose = Pose.zero
   /// Velocity of the shown picture, per tick, and the length of the step that it was taken from; 0 before.

@@ -11,7 +11,8 @@ public struct PathStage: Stage {
       Setting("mode", \.mode, Stabilizer.modeSetting),
       Setting(
         "crop", \.crop, range: 0...0.25,
-        "of the picture that may be cut off at each side; never more, and the zoom is constant"),
+        "of the picture that may be cut off at each side; never more, and the zoom is constant"
+      ).live,
       Setting(
         "lookahead", \.lookahead, range: 1...60, unit: "frames",
         "known of the future in mode cinematic"),
@@ -51,7 +52,7 @@ public struct PathStage: Stage {
       if mode != .off { limits = [Self.inactive] }
       return format
     }
-    if crop == 0 { limits = [Self.withoutRoom] }
+    noteCrop()
     motion = try setup.reader(MotionReport.self, from: "stabilize/estimate")
     let known = active == .cinematic ? lookahead : 0
     if known > 0 { setup.readsAhead(known) }
@@ -59,6 +60,16 @@ public struct PathStage: Stage {
       width: format.width, height: format.height, crop: crop, lookahead: known)
     ahead.reserveCapacity(known)
     return format
+  }
+
+  public mutating func retune() {
+    guard let format, planner != nil else { return }
+    planner?.window = CropWindow(width: format.width, height: format.height, crop: crop)
+    noteCrop()
+  }
+
+  private mutating func noteCrop() {
+    if crop == 0, limits.isEmpty { limits = [Self.withoutRoom] }
   }
 
   private static let inactive =

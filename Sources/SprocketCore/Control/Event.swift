@@ -14,12 +14,15 @@ public struct Event: Sendable, Hashable, BitwiseCopyable {
     case replugged
     /// Nothing arrived for longer than a frame should take; `value` is the wait in milliseconds.
     case stalled
+    /// Live settings of a stage changed; the frame that the event belongs to is the first for which they hold.
+    /// `SinkSetup.changedSettings` tells them by `ticket`.
+    case settingsChanged
   }
 
   public var kind: Kind
   /// The control's index among the source's controls.
   public var control: UInt16
-  /// The ticket that `ControlPort.write` gave.
+  /// The ticket that `ControlPort.write` gave; of changed settings, their number.
   public var ticket: UInt64
   public var value: Double
   /// Running number of the frame that it belongs to; the engine's to set.

@@ -114,6 +114,9 @@ public struct FrameStorage {
   public var packed: UnsafeMutableRawPointer
   /// Bytes in use of each area; -1 where the sink did not select the frame or packing failed.
   public var packedCounts: UnsafeMutablePointer<Int>
+  /// The live settings that hold for the frame; `nil` for those of the run's start. The source's thread keeps
+  /// the object alive until the slot has another one.
+  package var settings: Unmanaged<LiveSettings>?
   /// When each stage was entered, nanoseconds; what `setup.remaining` is computed from.
   public var entered: UnsafeMutablePointer<Int64>
 

@@ -10,8 +10,17 @@ public struct Setting<Owner>: Sendable {
   public let choices: [String]
   /// One line.
   public let text: String
-  let applyText: @Sendable (inout Owner, String) throws(SettingError) -> Void
+  /// Whether it may be changed while the run goes on (`live`).
+  public private(set) var isLive = false
+  let parseText: @Sendable (String) throws(SettingError) -> @Sendable (inout Owner) -> Void
   let readText: @Sendable (Owner) -> String
+
+  /// This setting of a stage, which may also be changed while the run goes on: see `Stage.retune`.
+  public var live: Setting {
+    var setting = self
+    setting.isLive = true
+    return setting
+  }
 
   /// A number within `range`.
   public init<Value: SettingValue & Comparable & Sendable>(
@@ -41,17 +50,17 @@ public struct Setting<Owner>: Sendable {
     self.allowed = allowed
     choices = Value.choices
     self.text = text
-    applyText = { (owner: inout Owner, given: String) throws(SettingError) in
+    parseText = { (given: String) throws(SettingError) in
       guard let value = Value(settingText: given), isAllowed(value) else {
         throw SettingError(name: name, given: given, allowed: allowed, unit: unit)
       }
-      owner[keyPath: path] = value
+      return { owner in owner[keyPath: path] = value }
     }
     readText = { $0[keyPath: path].settingText }
   }
 
   public func apply(_ text: String, to owner: inout Owner) throws(SettingError) {
-    try applyText(&owner, text)
+    try parseText(text)(&owner)
   }
 
   /// The value as a user would type it.

@@ -108,6 +108,9 @@ public struct SinkSetup {
   public let reports: [ReportLayout]
   /// The chain's stages by index, for `FrameRecord.droppedBy`.
   public let stageNames: [String]
+  /// The settings that an event `.settingsChanged` with this ticket is about; `nil` if they are not known any
+  /// more: those of the latest 4,096 events are. May be called from any thread.
+  public let changedSettings: @Sendable (_ ticket: UInt64) -> ChangedSettings?
 
   public private(set) var parts: FrameParts = []
   public private(set) var packedCapacity = 0
@@ -124,7 +127,8 @@ public struct SinkSetup {
 
   public init(
     format: FrameFormat, epoch: UInt32, source: SourceDescription, isUntouched: Bool,
-    reports: [ReportLayout], stageNames: [String]
+    reports: [ReportLayout], stageNames: [String],
+    changedSettings: @escaping @Sendable (UInt64) -> ChangedSettings? = { _ in nil }
   ) {
     self.format = format
     self.epoch = epoch
@@ -132,6 +136,7 @@ public struct SinkSetup {
     self.isUntouched = isUntouched
     self.reports = reports
     self.stageNames = stageNames
+    self.changedSettings = changedSettings
   }
 
   public var isLive: Bool { source.isLive }

@@ -12,6 +12,9 @@ public protocol Source: AnyObject {
   /// Adds to `events` the events up to the frame that `next` announced. Called once for each frame
   /// that gets a running number, before it is taken or discarded.
   func takeEvents(into events: inout EventQueue)
+  /// The settings that an event `.settingsChanged` of this source is about: a replay repeats the changes that
+  /// were recorded.
+  func changedSettings(_ ticket: UInt64) -> ChangedSettings?
   /// Moves the frame that `next` announced into a slot: copies it, or lends its memory.
   func take(into slot: inout CaptureSlot)
   /// Gives the frame that `next` announced back unused.
@@ -36,6 +39,8 @@ extension Source {
   public func interrupt() {}
   /// Adds nothing: for a source beside whose frames nothing happens.
   public func takeEvents(into events: inout EventQueue) {}
+  /// For a source that changes no settings.
+  public func changedSettings(_ ticket: UInt64) -> ChangedSettings? { nil }
   public var notes: [String] { [] }
   public var counts: [(name: String, value: UInt64)] { [] }
 }

@@ -30,10 +30,16 @@ public struct Plugin: Sendable {
     return nil
   }
 
-  /// Names, allowed values and texts of all settings, each once, in order.
+  /// Names, allowed values and texts of all settings, each once, in order. A setting of several stages is live
+  /// only if it is live in all of them.
   public var settings: [SettingDescription] {
+    let all = stages.flatMap(\.settings)
     var seen: Set<String> = []
-    return stages.flatMap(\.settings).filter { seen.insert($0.name).inserted }
+    return all.filter { seen.insert($0.name).inserted }.map { setting in
+      var setting = setting
+      setting.isLive = all.allSatisfy { $0.name != setting.name || $0.isLive }
+      return setting
+    }
   }
 }
 
@@ -45,6 +51,8 @@ public struct SettingDescription: Sendable, Hashable {
   public let choices: [String]
   public let defaultText: String
   public let text: String
+  /// Whether it may be changed while the run goes on: see `Stage.retune`.
+  public fileprivate(set) var isLive: Bool
 
   public init<Owner>(_ setting: Setting<Owner>, of owner: Owner) {
     name = setting.name
@@ -53,6 +61,7 @@ public struct SettingDescription: Sendable, Hashable {
     choices = setting.choices
     defaultText = setting.read(from: owner)
     text = setting.text
+    isLive = setting.isLive
   }
 }
 
@@ -67,6 +76,9 @@ public struct StageKind: Sendable {
   package let reportType: any FrameReport.Type
   /// Makes an instance and applies those of `values` that the stage declares.
   public let make: @Sendable (_ values: [String: String]) throws(SettingError) -> any Stage
+  /// Parses those of `values` that the stage declares.
+  package let parse:
+    @Sendable (_ values: [String: String]) throws(SettingError) -> any SettingValues
 
   public init<S: Stage>(_ name: String, _ type: S.Type) {
     self.name = name
@@ -75,6 +87,7 @@ public struct StageKind: Sendable {
     fields = S.Report.fields.map(\.description)
     reportBytes = MemoryLayout<S.Report>.size
     reportType = S.Report.self
+    parse = { (values) throws(SettingError) in try StageSettings<S>(values) }
     make = { (values) throws(SettingError) in
       var stage = S()
       for setting in S.settings {

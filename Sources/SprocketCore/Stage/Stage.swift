@@ -1,6 +1,6 @@
 /// An algorithm that sees every frame.
 ///
-/// Life: `init · (configure · process*)+ · finish`. A stage is made once per worker; instances
+/// Life: `init · (configure · (retune? · process)*)+ · finish`. A stage is made once per worker; instances
 /// share nothing, so a stage needs no lock. It is configured again at each epoch.
 ///
 /// `init` sets the defaults; the engine then applies what the user chose. `configure` checks that
@@ -18,6 +18,9 @@ public protocol Stage: SendableMetatype {
   /// Returns the format that flows on: `setup.format` unless the stage changes it.
   mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat
   mutating func process(_ frame: inout FrameView) -> Verdict
+  /// Called after live settings have changed (`Setting.live`), between two frames. Computes again what
+  /// `configure` derived from them, and allocates nothing. By default does nothing.
+  mutating func retune()
   mutating func finish()
   /// What a user should know of how the run went, each a sentence.
   var notes: [String] { get }
@@ -26,6 +29,7 @@ public protocol Stage: SendableMetatype {
 extension Stage {
   public static var settings: [Setting<Self>] { [] }
   public var notes: [String] { [] }
+  public mutating func retune() {}
   public mutating func finish() {}
 }
 

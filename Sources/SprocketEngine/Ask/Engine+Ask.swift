@@ -17,6 +17,25 @@ extension Engine {
     try recordings.ask(requests, at: moment)
   }
 
+  /// Changes live settings of a stage while the run goes on, all from the same frame on. Other settings of the
+  /// stage stay as they are. `stages` of the command line, and `Setting.live`, tell which settings are live.
+  ///
+  /// Throws if the chain has no such stage, if a setting is unknown or not live, if a value is not allowed, if
+  /// 256 requests wait, and if the run is over. May be called from any thread; waits for no frame. Costs some
+  /// allocations at the change, and none per frame.
+  ///
+  ///     try engine.set("meter", ["mode": "spot", "point": "0.3/0.4"])
+  public func set(
+    _ stage: String, _ values: [String: String], at moment: Moment = .now
+  ) throws(RunError) {
+    let changed = ChangedSettings(stage: stage, values: values)
+    let request = try shared.settings.add(changed, stages)
+    guard shared.port.add(RequestPort.Entry(settings: request, moment: moment)) else {
+      shared.settings.remove(request)
+      throw shared.port.refusal
+    }
+  }
+
   /// Whether a recording was asked for, has not ended, and was not asked to end.
   public func isUnderWay(_ recording: RecordingID) -> Bool { recordings.isUnderWay(recording) }
 

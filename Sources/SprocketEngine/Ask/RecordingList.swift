@@ -231,7 +231,7 @@ final class RecordingList: Sendable {
           steps.append(step)
         }
         guard port.add(RequestPort.Entry(steps: steps, moment: moment)) else {
-          throw RunError(.failed, "too many requests wait; ask again in a moment")
+          throw port.refusal
         }
         state = next
         return .success(ids)

@@ -28,7 +28,8 @@ final class RequestPort: Sendable {
   }
 
   struct Entry: Sendable {
-    let steps: [Step]
+    var steps: [Step] = []
+    var settings: SettingRequest?
     let moment: Moment
   }
 
@@ -70,4 +71,11 @@ final class RequestPort: Sendable {
   }
 
   func close() { state.withLock { $0.isClosed = true } }
+
+  /// Why `add` has returned false.
+  var refusal: RunError {
+    state.withLock(\.isClosed)
+      ? RunError(.usage, "the run has ended")
+      : RunError(.failed, "too many requests wait; ask again in a moment")
+  }
 }

@@ -9,6 +9,8 @@ internal import Synchronization
 ///   own copy of the record, and dropped or damaged frames are nobody's neighbours.
 /// - R8: once the run is to end at once, frames pass untouched.
 /// - R10: a worker that drops a frame marks its fate on the tape before the lane's cursor passes the frame.
+/// - A15 of the contract of requests: a frame's live settings are those of its slot, so they depend on its
+///   number alone. An instance gets them before its next frame, whatever became of the frames before.
 /// - e1: a stage of the order `.sequence` receives events with each frame that it gets (see `EventReader`).
 ///
 /// Unchecked: used by its thread alone between start and join; its histograms are read after that.
@@ -200,6 +202,11 @@ final class LaneWorker: @unchecked Sendable {
       unsafe slot.pointee.entered[stageIndex] = time
     }
     if let written = access.written { unsafe prepareVersion(written, slot) }
+    if let settings = unsafe slot.pointee.settings {
+      unsafe settings._withUnsafeGuaranteedRef { settings in
+        if instance.store(settings, stage: stageIndex) { instance.stage.retune() }
+      }
+    }
     let around = unsafe stage.declared.looksAround ? look(around: sequence, stage) : .none
     var view = unsafe FrameView(
       unsafeStorage: slot, access: access, now: time, neighbours: around,

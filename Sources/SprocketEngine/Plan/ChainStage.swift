@@ -102,9 +102,21 @@ final class StageInstance: @unchecked Sendable {
   var stage: any Stage
   /// `nil` where several instances take frames in any order.
   var events: EventReader?
+  /// The settings that the stage has; `nil` for those of the run's start.
+  private(set) var settings: LiveSettings?
 
   init(_ stage: any Stage, order: Order) {
     self.stage = stage
     events = order == .sequence ? EventReader() : nil
+  }
+
+  /// Stores live settings in the stage; `index` is the stage's in the chain. Returns whether that changed some.
+  @discardableResult
+  func store(_ new: LiveSettings?, stage index: Int) -> Bool {
+    guard let new, new !== settings else { return false }
+    defer { settings = new }
+    guard let values = new.values[index], values !== settings?.values[index] else { return false }
+    stage.store(values)
+    return true
   }
 }

@@ -98,7 +98,7 @@ extension Engine {
       var setup = SinkSetup(
         format: format, epoch: request.index, source: request.source,
         isUntouched: !stages.contains { $0.declared.writing != nil }, reports: reports,
-        stageNames: stages.map(\.name))
+        stageNames: stages.map(\.name), changedSettings: { shared.settings.changed($0) })
       do throws(RunError) {
         try state.sink.configure(&setup)
       } catch {

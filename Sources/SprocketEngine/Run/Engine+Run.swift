@@ -7,7 +7,7 @@ extension Engine {
     let start = startTime.load(ordering: .relaxed)
     let pump = SourcePump(
       source: gate, isLive: epoch.source.isLive, options: options, shared: shared, start: start,
-      sinks: sinks)
+      stages: stages, sinks: sinks)
     pump.beginEpoch()
     while runEpoch(pump) {}
     isClosing = true
@@ -40,6 +40,9 @@ extension Engine {
       ended = false
     }
     guard let next = end(pump, threads, goesOn: ended) else { return false }
+    for (index, stage) in stages.enumerated() {
+      for instance in stage.instances { instance.store(pump.settings, stage: index) }
+    }
     do throws(RunError) {
       epoch = try Self.makeEpoch(
         EpochRequest(

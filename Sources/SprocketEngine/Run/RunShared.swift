@@ -7,6 +7,7 @@ final class RunShared: Sendable {
   let tape = FateTape()
   let events = EventLog()
   let port = RequestPort()
+  let settings = SettingJournal()
   let counters: LiveCounters
   /// 0 run, 1 stop and drain, 2 flush.
   let stopLevel = Atomic<Int>(0)

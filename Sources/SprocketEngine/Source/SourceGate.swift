@@ -59,6 +59,13 @@ final class SourceGate: @unchecked Sendable {
     return end()
   }
 
+  /// `nil` if the source was abandoned during the call.
+  func changedSettings(_ ticket: UInt64) -> ChangedSettings?? {
+    begin()
+    let changed = source.changedSettings(ticket)
+    return end() ? .some(changed) : nil
+  }
+
   func discard() -> Bool {
     begin()
     source.discard()

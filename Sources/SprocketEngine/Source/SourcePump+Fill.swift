@@ -33,6 +33,9 @@ extension SourcePump {
     for output in gates where !output.gate.isAdmitting {
       unsafe slot.pointee.packedCounts[output.sink] = SinkWorker.unselected
     }
+    if let settings = newSettings(slot: index) {
+      unsafe slot.pointee.settings = .passUnretained(settings)
+    }
     var capture = unsafe CaptureSlot(unsafeStorage: slot, format: epoch.source.format)
     return source.take(into: &capture)
   }

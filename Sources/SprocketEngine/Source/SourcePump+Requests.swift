@@ -25,13 +25,13 @@ struct PendingRequests {
 /// - A4: a request for a later frame or time waits here.
 /// - A5: requests that hold at one number are applied in the order asked. Numbers that are missing before an
 ///   arrival belong to the state before it, unless a request names one of them.
+/// - A15: a change of live settings holds from its stamp's number on; an event tells of it.
 /// - A10: a stamp wakes the sink's thread before its frame is published.
 extension SourcePump {
   /// Stamps the requests that hold from `number` on, which is the next frame's number. `frame` is that frame
-  /// if it has arrived; frames from `first` to before `number` are missing. Costs two loads per on-demand
-  /// sink if nothing was asked, and nothing in a run without such sinks.
+  /// if it has arrived; frames from `first` to before `number` are missing. If nothing was asked, it costs
+  /// a load, and one per on-demand sink.
   func stampRequests(at number: UInt64, from first: UInt64? = nil, _ frame: ArrivedFrame? = nil) {
-    guard !gates.isEmpty else { return }
     let new = shared.port.take(since: &requests.seen)
     if !new.isEmpty { requests.entries += new }
     if !requests.entries.isEmpty { applyDue(number, from: first ?? number, frame) }
@@ -70,11 +70,16 @@ extension SourcePump {
   private func due(
     _ entry: RequestPort.Entry, number: UInt64, from first: UInt64, _ frame: ArrivedFrame?
   ) -> UInt64? {
+    // Settings have no effect without a frame. Their event belongs to a frame that arrived, so that a dump has
+    // it in that frame's record.
+    let isSetting = entry.settings != nil
+    if isSetting, frame == nil { return nil }
     switch entry.moment {
     case .now: return number
     case .frame(let wanted):
-      // Exact also for a missing number.
-      return wanted <= number ? max(wanted, first, requests.lastNumber) : nil
+      guard wanted <= number else { return nil }
+      // For recordings it is exact also if that frame is missing.
+      return isSetting ? number : max(wanted, first, requests.lastNumber)
     case .time(let wanted):
       guard let frame, !frame.isOverrun, let start = firstFrame(frame) else { return nil }
       let time = frame.captured.nanoseconds(since: start)
@@ -83,6 +88,10 @@ extension SourcePump {
   }
 
   private func apply(_ entry: RequestPort.Entry, at number: UInt64) {
+    if let request = entry.settings {
+      requests.lastNumber = number
+      change(request, at: number)
+    }
     for step in entry.steps {
       guard let index = gates.firstIndex(where: { $0.sink == step.sink }) else { continue }
       if let stamped = gates[index].gate.apply(step.change) {

@@ -59,6 +59,11 @@ final class SourcePump: @unchecked Sendable {
   /// Gates of the on-demand sinks.
   var gates: [GatedOutput]
   var requests = PendingRequests()
+  let stages: [ChainStage]
+  /// The live settings of the next frame; `nil` for those of the run's start.
+  var settings: LiveSettings?
+  /// The settings that each slot refers to.
+  var slotSettings: [LiveSettings?] = []
   /// Index of the epoch that the next frame belongs to.
   private(set) var epochIndex: UInt32 = 0
   private var lastSequence: UInt64?
@@ -75,9 +80,10 @@ final class SourcePump: @unchecked Sendable {
 
   init(
     source: SourceGate, isLive: Bool, options: RunOptions, shared: RunShared, start: Int64,
-    sinks: [SinkState]
+    stages: [ChainStage], sinks: [SinkState]
   ) {
     self.source = source
+    self.stages = stages
     gates = sinks.compactMap { state in
       state.stamped.map {
         GatedOutput(
@@ -127,6 +133,7 @@ final class SourcePump: @unchecked Sendable {
     outcome = .end
     lentSequences = [UInt64?](repeating: nil, count: epoch.memory.slotCount)
     lentCount = 0
+    slotSettings = Array(repeating: nil, count: epoch.memory.slotCount)
     if lastSequence != nil { epoch.firstSequence.store(firstSequence, ordering: .relaxed) }
   }
 
@@ -264,13 +271,16 @@ final class SourcePump: @unchecked Sendable {
     for index in events.events.indices {
       var event = events.events[index]
       event.number = number
-      shared.events.add(event.words)
+      if event.kind == .settingsChanged {
+        guard repeatChange(event) else { return false }
+      } else {
+        shared.events.add(event.words)
+      }
     }
     if events.refused > 0 { shared.counters.droppedEvents.add(events.refused) }
     events.removeAll()
     return true
   }
-
 }
 
 /// A producer that outlives the job in which it is used.

@@ -13,6 +13,7 @@ struct DumpContents: ~Copyable {
   static let recordBytes = 1 << 20
 
   var reports: [ReportLayout] = []
+  var changedSettings: SettingsLookup = { _ in nil }
   private var writer: MCAPWriter<PartialFile>?
   private var images = MCAPChunk(capacity: chunkBytes)
   private var records = MCAPChunk(capacity: recordBytes)
@@ -82,7 +83,7 @@ struct DumpContents: ~Copyable {
     try tellSession()
     if count > 0 { try tellImage() }
     text.removeAll()
-    try text.append(frame, bytes: count)
+    try text.append(frame, bytes: count, changedSettings)
     add(on: DumpChannel.source, sequence: record.sequence)
     pendingFrames += 1
   }
@@ -108,7 +109,7 @@ struct DumpContents: ~Copyable {
     guard let ended = range.take() else { return }
     try tellSession()
     text.removeAll()
-    try text.append(ended)
+    try text.append(ended, changedSettings)
     add(on: DumpChannel.range, sequence: ended.first.sequence)
   }
 
@@ -130,7 +131,7 @@ struct DumpContents: ~Copyable {
     try tellSession()
     text.removeAll()
     try text.append(fate.sequence, fate.epoch, fate.fate, nil, line)
-    try text.appendEvents(of: fate)
+    try text.appendEvents(of: fate, line.changedSettings)
     try end(fate, logTime: logTime)
   }
 

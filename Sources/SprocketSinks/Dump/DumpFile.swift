@@ -35,8 +35,13 @@ final class DumpFile: @unchecked Sendable {
     lock.withLock { _ in contents.begin(session, image) }
   }
 
-  /// Sets the layouts of the reports that are stored with fates.
-  func describe(_ reports: [ReportLayout]) { lock.withLock { _ in contents.reports = reports } }
+  /// Sets what the records of the epoch to come need: the layouts of reports, and the texts of settings.
+  func describe(_ setup: SinkSetup) {
+    lock.withLock { _ in
+      contents.reports = setup.reports
+      contents.changedSettings = setup.changedSettings
+    }
+  }
 
   /// A frame whose bytes are stored as they are.
   func add(_ frame: borrowing FrameView, stored bytes: Span<UInt8>) throws(RunError) {

@@ -147,11 +147,15 @@ enum DumpSchemas {
   private static func addEvents(_ keys: inout JSONProperties) {
     var event = JSONProperties()
     event.add(
-      "kind", of: ["control_applied", "control_refused", "replugged", "stalled"], "what happened")
+      "kind",
+      of: ["control_applied", "control_refused", "replugged", "stalled", "settings_changed"],
+      "what happened")
     event.add("control", "integer", "index among the session's controls", isRequired: false)
     event.add("ticket", "integer", "of the control write", isRequired: false)
     event.add("value", "number|null", "what the device made of it", isRequired: false)
     event.add("wait_us", "number|null", "us in which nothing arrived", isRequired: false)
+    event.add("stage", "string", "whose settings changed", isRequired: false)
+    event.add("settings", "object", "the new values as texts, by name", isRequired: false)
     keys.add(
       "events", schema: JSONProperties.array(of: event.schema(), "just before the frame"),
       isRequired: false)

@@ -71,8 +71,8 @@ final class DumpFateSink: Sink {
 
   func configure(_ setup: inout SinkSetup) throws(RunError) {
     setup.backlog = setup.diskBacklog(of: setup.source.format)
-    line = ReportLine(reports: setup.reports, stages: setup.stageNames)
-    file.describe(setup.reports)
+    line = ReportLine(setup)
+    file.describe(setup)
   }
 
   func write(_ frame: borrowing PackedFrame) throws(RunError) {

@@ -5,7 +5,9 @@ internal import SprocketFiles
 
 extension TextTarget where Self: ~Copyable {
   /// Appends what the source said of a frame, of which `count` bytes are in the file.
-  mutating func append(_ frame: borrowing FrameView, bytes count: Int) throws(RunError) {
+  mutating func append(
+    _ frame: borrowing FrameView, bytes count: Int, _ lookup: SettingsLookup
+  ) throws(RunError) {
     let record = frame.record
     try append("{\"number\":")
     try append(decimal: record.number)
@@ -33,12 +35,12 @@ extension TextTarget where Self: ~Copyable {
     if record.chainFate == .startup { try append(",\"fate\":\"startup\"") }
     // As many digits as give back every bit of a `Float` and of a `Double`: replays depend on it.
     try append(record.inForce, digits: 9)
-    try appendEvents(of: frame, digits: 17)
+    try appendEvents(of: frame, lookup, digits: 17)
     try append(UInt8(ascii: "}"))
   }
 
   /// Appends frames, next to each other, that are not in the file for the same reason.
-  mutating func append(_ range: DumpRange) throws(RunError) {
+  mutating func append(_ range: DumpRange, _ lookup: SettingsLookup) throws(RunError) {
     try append("{\"fate\":\"")
     try append(range.first.fate == .overrun ? "overrun" : "behind")
     if range.first.sourceFate == .corrupt { try append("\",\"source_fate\":\"corrupt") }
@@ -51,7 +53,7 @@ extension TextTarget where Self: ~Copyable {
     try append(decimal: range.first.sequence)
     try append(",\"frames\":")
     try append(decimal: range.count)
-    try appendEvents(of: range.first, digits: 17)
+    try appendEvents(of: range.first, lookup, digits: 17)
     try append(UInt8(ascii: "}"))
   }
 

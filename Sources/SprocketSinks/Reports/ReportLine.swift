@@ -1,6 +1,9 @@
 import SprocketCore
 internal import SprocketFiles
 
+/// Finds the settings that an event `.settingsChanged` is about, by its ticket.
+typealias SettingsLookup = @Sendable (_ ticket: UInt64) -> ChangedSettings?
+
 /// The parts of a line that stay the same within an epoch, ready to be copied.
 struct ReportLine {
   /// One plug-in: its key, and the fields of all its reports.
@@ -32,8 +35,14 @@ struct ReportLine {
   /// Names as JSON strings, by `Fate.rawValue` and by index in the chain.
   let fates = Fate.allCases.map { jsonString($0.name) }
   var stages: [[UInt8]] = []
+  var changedSettings: SettingsLookup = { _ in nil }
 
   init() {}
+
+  init(_ setup: SinkSetup) {
+    self.init(reports: setup.reports, stages: setup.stageNames)
+    changedSettings = setup.changedSettings
+  }
 
   /// Reports of one plug-in become one object, at the place of its first.
   init(reports: [ReportLayout], stages: [String]) {
@@ -121,30 +130,38 @@ extension TextTarget where Self: ~Copyable {
       }
       try append(UInt8(ascii: "}"))
     }
-    try appendEvents(of: frame, digits: Digits.double)
+    try appendEvents(of: frame, line.changedSettings, digits: Digits.double)
   }
 
   /// Appends what happened just before the frame, numbers with so many significant digits.
   mutating func appendEvents(
-    of frame: borrowing FrameView, digits: Int
+    of frame: borrowing FrameView, _ lookup: SettingsLookup, digits: Int
   ) throws(RunError) {
     let count = frame.eventCount
-    for index in 0..<count { try append(frame.event(index), index, of: count, digits: digits) }
+    for index in 0..<count {
+      try append(frame.event(index), index, of: count, lookup, digits: digits)
+    }
   }
 
   /// The same of a frame that did not come by.
   mutating func appendEvents(
-    of lost: LostFrame, digits: Int = Digits.double
+    of lost: LostFrame, _ lookup: SettingsLookup, digits: Int = Digits.double
   ) throws(RunError) {
     let count = lost.events.count
-    for index in 0..<count { try append(lost.events[index], index, of: count, digits: digits) }
+    for index in 0..<count {
+      try append(lost.events[index], index, of: count, lookup, digits: digits)
+    }
   }
 
   private mutating func append(
-    _ event: Event, _ index: Int, of count: Int, digits: Int
+    _ event: Event, _ index: Int, of count: Int, _ lookup: SettingsLookup, digits: Int
   ) throws(RunError) {
     try append(index == 0 ? ",\"events\":[" : ",")
-    try append(event, digits: digits)
+    if event.kind == .settingsChanged {
+      try append(lookup(event.ticket))
+    } else {
+      try append(event, digits: digits)
+    }
     if index == count - 1 { try append(UInt8(ascii: "]")) }
   }
 
@@ -208,6 +225,24 @@ extension TextTarget where Self: ~Copyable {
     try append(Double(control), digits: digits)
   }
 
+  /// Appends an event `.settingsChanged`.
+  private mutating func append(_ changed: ChangedSettings?) throws(RunError) {
+    try append("{\"kind\":\"settings_changed\"")
+    if let changed {
+      try append(",\"stage\":")
+      try append(jsonString(changed.stage))
+      try append(",\"settings\":{")
+      for (index, setting) in changed.values.sorted(by: { $0.key < $1.key }).enumerated() {
+        if index > 0 { try append(UInt8(ascii: ",")) }
+        try append(jsonString(setting.key))
+        try append(UInt8(ascii: ":"))
+        try append(jsonString(setting.value))
+      }
+      try append(UInt8(ascii: "}"))
+    }
+    try append(UInt8(ascii: "}"))
+  }
+
   private mutating func append(_ event: Event, digits: Int) throws(RunError) {
     switch event.kind {
     case .controlApplied: try append("{\"kind\":\"control_applied\"")
@@ -217,6 +252,7 @@ extension TextTarget where Self: ~Copyable {
       try append("{\"kind\":\"stalled\",\"wait_us\":")
       try append(event.value * 1000, digits: digits)
       return try append(UInt8(ascii: "}"))
+    case .settingsChanged: return
     }
     try append(",\"control\":")
     try append(decimal: event.control)

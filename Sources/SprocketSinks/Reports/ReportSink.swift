@@ -18,7 +18,8 @@ internal import SprocketFiles
 ///   frame.
 ///
 /// An event has a `kind`: `control_applied` and `control_refused` come with `control`, `ticket` and
-/// `value`, `stalled` with `wait_us`, `replugged` with nothing. Real numbers have 12 significant
+/// `value`, `stalled` with `wait_us`, `settings_changed` with `stage` and `settings` (texts by name),
+/// `replugged` with nothing. Real numbers have 12 significant
 /// digits, single precision 9; what is not finite is `null`. Keys are only ever added.
 ///
 /// A live run writes each line at once, else 64 KiB are collected. The file has its name when the run
@@ -39,7 +40,7 @@ public final class ReportSink: Sink {
   }
 
   public func configure(_ setup: inout SinkSetup) throws(RunError) {
-    line = ReportLine(reports: setup.reports, stages: setup.stageNames)
+    line = ReportLine(setup)
     isLive = setup.isLive
     if file == nil {
       file = try FileWriter(path: path, purpose: "reports", overwrite: overwrite)
@@ -58,7 +59,7 @@ public final class ReportSink: Sink {
 
   public func account(_ lost: LostFrame) throws(RunError) {
     try file?.append(lost.sequence, lost.epoch, lost.fate, nil, line)
-    try file?.appendEvents(of: lost)
+    try file?.appendEvents(of: lost, line.changedSettings)
     try end()
   }
 

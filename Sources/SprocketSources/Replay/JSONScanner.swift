@@ -146,7 +146,8 @@ struct JSONScanner {
     }
   }
 
-  private func text(_ range: Range<Int>, _ bytes: Span<UInt8>) -> String {
+  /// The text of a key, or of a number.
+  func text(_ range: Range<Int>, _ bytes: Span<UInt8>) -> String {
     // Up to 15 bytes lie in the string itself: nothing is allocated.
     unsafe String(unsafeUninitializedCapacity: range.count) { target in
       for index in range { unsafe target[index - range.lowerBound] = bytes[index] }

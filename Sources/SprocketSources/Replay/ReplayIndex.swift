@@ -5,7 +5,7 @@ internal import SprocketMCAP
 struct ReplayIndex {
   /// Frames, and ranges of frames without bytes, in the order of their numbers.
   private(set) var frames: [ReplayFrame] = []
-  private(set) var events: [Event] = []
+  private(set) var events = ReplayEvents()
   /// The sessions of a dump; none in a file that is not one of ours.
   private(set) var sessions: [ReplaySession] = []
   /// Frames at the end of a file that was cut off, whose bytes are not in it.

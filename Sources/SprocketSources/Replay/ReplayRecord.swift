@@ -32,6 +32,23 @@ struct ReplayFrame: Sendable {
   var logTime: UInt64 { UInt64(max(captured, 0)) }
 }
 
+/// The events of a dump.
+struct ReplayEvents {
+  private(set) var events: [Event] = []
+  /// The changes that events `.settingsChanged` are about: the ticket of an event is an index here.
+  private(set) var settings: [ChangedSettings] = []
+
+  mutating func add(_ event: Event) { events.append(event) }
+
+  mutating func add(_ changed: ChangedSettings) {
+    add(Event(kind: .settingsChanged, ticket: UInt64(settings.count)))
+    settings.append(changed)
+  }
+
+  /// Forgets the events from `count` on.
+  mutating func cut(to count: Int) { events.removeLast(events.count - count) }
+}
+
 /// What a dump says of an epoch.
 struct ReplaySession: Sendable {
   var epoch: UInt32 = 0
@@ -44,10 +61,10 @@ struct ReplaySession: Sendable {
 /// Unknown keys are skipped.
 enum ReplayRecord {
   /// Reads the source's record of a frame. Appends the frame's events to `events`.
-  static func frame(_ bytes: Span<UInt8>, events: inout [Event]) -> ReplayFrame? {
+  static func frame(_ bytes: Span<UInt8>, events: inout ReplayEvents) -> ReplayFrame? {
     var frame = ReplayFrame()
     var known = 0
-    let first = events.count
+    let first = events.events.count
     do throws(JSONScanner.Failure) {
       var json = JSONScanner()
       try json.begin("{", bytes)
@@ -84,10 +101,10 @@ enum ReplayRecord {
       }
       guard known == 3, frame.bytes >= 0 else { throw JSONScanner.Failure() }
     } catch {
-      events.removeLast(events.count - first)
+      events.cut(to: first)
       return nil
     }
-    frame.events = Int32(first)..<Int32(events.count)
+    frame.events = Int32(first)..<Int32(events.events.count)
     return frame
   }
 
@@ -107,7 +124,7 @@ enum ReplayRecord {
   }
 
   private static func read(
-    _ json: inout JSONScanner, _ bytes: Span<UInt8>, to events: inout [Event], from first: Int
+    _ json: inout JSONScanner, _ bytes: Span<UInt8>, to events: inout ReplayEvents, from first: Int
   ) throws(JSONScanner.Failure) {
     try json.begin("[", bytes)
     while try json.nextElement(bytes) {
@@ -115,6 +132,7 @@ enum ReplayRecord {
       var control: UInt16 = 0
       var ticket: UInt64 = 0
       var value = 0.0
+      var (stage, settings): (String?, [String: String]?) = (nil, nil)
       try json.begin("{", bytes)
       while let key = try json.nextKey(bytes) {
         switch true {
@@ -125,23 +143,45 @@ enum ReplayRecord {
         case bytes.equals("value", key): value = try json.number(bytes) ?? .nan
         // In microseconds; an event has milliseconds.
         case bytes.equals("wait_us", key): value = (try json.number(bytes) ?? .nan) / 1000
+        case bytes.equals("stage", key): stage = try json.string(bytes)
+        case bytes.equals("settings", key): settings = try texts(&json, bytes)
         default: try json.skip(bytes)
         }
       }
       // At most `EventQueue.capacity` events are kept per record. The count starts at `first`, the
       // record's first event, because a record may contain the key `events` more than once.
-      guard var event, events.count - first < EventQueue.capacity else { continue }
+      guard events.events.count - first < EventQueue.capacity else { continue }
+      if let stage, let settings {
+        events.add(ChangedSettings(stage: stage, values: settings))
+        continue
+      }
+      guard var event else { continue }
       event.control = control
       event.ticket = ticket
       event.value = value
-      events.append(event)
+      events.add(event)
     }
   }
 
+  /// Texts by their names: as many and as long as settings have, so that a damaged file takes no more memory.
+  private static func texts(
+    _ json: inout JSONScanner, _ bytes: Span<UInt8>
+  ) throws(JSONScanner.Failure) -> [String: String] {
+    var texts: [String: String] = [:]
+    try json.begin("{", bytes)
+    while let key = try json.nextKey(bytes) {
+      guard texts.count < 64, key.count <= 256, let text = try json.string(bytes),
+        text.utf8.count <= 256
+      else { throw JSONScanner.Failure() }
+      texts[json.text(key, bytes)] = text
+    }
+    return texts
+  }
+
   /// Reads a range of frames without bytes, as the first of them. Appends their events to `events`.
-  static func range(_ bytes: Span<UInt8>, events: inout [Event]) -> ReplayFrame? {
+  static func range(_ bytes: Span<UInt8>, events: inout ReplayEvents) -> ReplayFrame? {
     var frame = ReplayFrame()
-    let first = events.count
+    let first = events.events.count
     do throws(JSONScanner.Failure) {
       var json = JSONScanner()
       try json.begin("{", bytes)
@@ -167,10 +207,10 @@ enum ReplayRecord {
       // No dump has a range with more frames than a camera delivers in a year.
       guard (1...UInt64(UInt32.max)).contains(frame.skipped) else { throw JSONScanner.Failure() }
     } catch {
-      events.removeLast(events.count - first)
+      events.cut(to: first)
       return nil
     }
-    frame.events = Int32(first)..<Int32(events.count)
+    frame.events = Int32(first)..<Int32(events.events.count)
     return frame
   }
 

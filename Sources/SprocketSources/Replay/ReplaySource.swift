@@ -107,7 +107,7 @@ public final class ReplaySource: Source {
       let next = index.sessions.first(where: { $0.epoch == frame.epoch })
     {
       self.session = next
-      let isBack = frame.events.contains { index.events[Int($0)].kind == .replugged }
+      let isBack = frame.events.contains { index.events.events[Int($0)].kind == .replugged }
       return .epoch(describe(next), isBack ? .replug : .formatChange)
     }
     if frame.skipped > 0 { return .frame(announceSkipped(frame)) }
@@ -219,7 +219,12 @@ public final class ReplaySource: Source {
   /// Of frames without bytes, the first has what is recorded of them.
   public func takeEvents(into events: inout EventQueue) {
     guard let index, told == 0 else { return }
-    for event in index.frames[place].events { events.add(index.events[Int(event)]) }
+    for event in index.frames[place].events { events.add(index.events.events[Int(event)]) }
+  }
+
+  public func changedSettings(_ ticket: UInt64) -> ChangedSettings? {
+    guard let settings = index?.events.settings, ticket < settings.count else { return nil }
+    return settings[Int(ticket)]
   }
 
   public func take(into slot: inout CaptureSlot) {
