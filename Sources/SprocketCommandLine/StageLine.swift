@@ -9,10 +9,12 @@ struct StageLine: Encodable {
 
   struct Setting: Encodable {
     enum CodingKeys: String, CodingKey {
-      case name, text, unit, allowed, choices
+      case name, text, unit, allowed, choices, live
       case usual = "default"
     }
     let name, text, unit, allowed, usual: String
+    /// Whether it may be changed while the run goes on.
+    let live: Bool
     /// The allowed words, if only certain words are allowed.
     let choices: [String]?
 
@@ -23,6 +25,7 @@ struct StageLine: Encodable {
       allowed = setting.allowed
       choices = setting.choices.isEmpty ? nil : setting.choices
       usual = setting.defaultText
+      live = setting.isLive
     }
   }
 

@@ -67,7 +67,8 @@ struct StagesCommand: ParsableCommand {
         let value = setting.defaultText.isEmpty ? "none" : setting.defaultText
         return [
           "  \(pad(setting.name, width))\(setting.text)",
-          "  \(pad("", width))default \(value)\(unit); \(setting.allowed)",
+          "  \(pad("", width))default \(value)\(unit); \(setting.allowed)"
+            + (setting.isLive ? "; also while the run goes on" : ""),
         ]
       }
   }

@@ -170,16 +170,17 @@ struct LiveSettingTests {
 
   @Test func a15WrongRequestsAreRefused() throws {
     let asker = Asker()
-    var sentences: [String] = []
-    func refused(_ stage: String, _ values: [String: String]) {
+    let sentences = Mutex<[String]>([])
+    @Sendable func refused(_ stage: String, _ values: [String: String]) {
+      var sentence = "accepted"
       do throws(RunError) {
         try asker.engine?.set(stage, values)
-        sentences.append("accepted")
       } catch {
-        sentences.append(error.description)
+        sentence = error.description
       }
+      sentences.withLock { $0.append(sentence) }
     }
-    nonisolated(unsafe) let check = {
+    let check: @Sendable () -> Void = {
       refused("addvalu", ["value": "1"])
       refused("addvalue", ["valu": "1"])
       refused("addvalue", ["other": "1"])
@@ -188,7 +189,7 @@ struct LiveSettingTests {
       refused("addvalue", [:])
       refused("half", ["value": "1"])
     }
-    let source = ScriptedSource(.frames(0..<5) + [.call { unsafe check() }] + .frames(5..<8))
+    let source = ScriptedSource(.frames(0..<5) + [.call(check)] + .frames(5..<8))
     var late: RunError?
     _ = try run(
       source, [AddValue.plugin, HalfLive.plugin], sinks: [RecordingSink()],
@@ -197,7 +198,7 @@ struct LiveSettingTests {
         do throws(RunError) { try engine.set("addvalue", ["value": "1"]) } catch { late = error }
       })
     #expect(
-      sentences == [
+      sentences.withLock { $0 } == [
         "this run has no stage `addvalu`; did you mean `addvalue`? there are: addvalue, half",
         "the stage addvalue has no setting `valu`; did you mean `value`? what can be changed is: "
           + "value, more",
@@ -232,9 +233,7 @@ struct LiveSettingTests {
 }
 
 /// Writes down changes of settings.
-///
-/// Unchecked: the engine uses it on one thread at a time, and tests look after the run.
-private final class EventSink: Sink, @unchecked Sendable {
+private final class EventSink: Sink {
   let name = "events"
   var told: [String] = []
   private var lookup: @Sendable (UInt64) -> ChangedSettings? = { _ in nil }

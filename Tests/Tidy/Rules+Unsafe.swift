@@ -52,6 +52,7 @@ extension Rules {
       "Sources/SprocketEngine",
       [
         "Ask/PacketHistory", "Run/Engine+Epoch", "Plan/FrameMemory", "Lane/LaneWorker",
+        "Lane/LaneWorker+Versions",
         "Sink/SinkWorker", "Sink/SinkWorker+Account", "Source/SourceGate", "Source/SourcePump+Fill",
         "Source/SourcePump+Loans", "Threads/StopSignals", "Threads/Threads", "Threads/Waiter",
       ], "lays out slots; threads and futexes"),

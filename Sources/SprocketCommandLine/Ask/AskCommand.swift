@@ -8,9 +8,9 @@ struct AskCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "ask", abstract: "Asks a run with --control-socket, and prints its answer.",
     discussion: """
-      Requests: record [PATH], stop [N], next [PATH], photo [FRAMES], control NAME=VALUE, status, \
-      recordings, events, quit. N is a recording's number; without it, the latest is meant. Events are \
-      printed until the run ends.
+      Requests: record [PATH], stop [N], next [PATH], photo [FRAMES], control NAME=VALUE, \
+      set STAGE:KEY=VALUE,..., status, recordings, events, quit. N is a recording's number; without it, \
+      the latest is meant. Events are printed until the run ends.
       """)
 
   @Argument(help: "The run's socket.", completion: .file())
@@ -37,29 +37,40 @@ struct AskCommand: ParsableCommand {
     if isAnswer { throw RunError(.failed, "the run closed \(socket) without an answer; ask again") }
   }
 
+  /// A request in JSON (`RequestAnswerer`).
+  private struct Line: Encodable {
+    let request: String
+    var path, name, value, stage: String?
+    var recording, frames: UInt64?
+    var settings: [String: String]?
+  }
+
   private func line() throws(RunError) -> String {
-    var keys = ["request": request]
-    var numbers: [String: UInt64] = [:]
+    var line = Line(request: request)
     switch (request, argument) {
     case (_, nil): break
-    case ("record", let path?), ("next", let path?): keys["path"] = Self.absolute(path)
-    case ("stop", let text?): numbers["recording"] = try number(text, "a recording's number")
-    case ("photo", let text?): numbers["frames"] = try number(text, "a number of frames")
+    case ("record", let path?), ("next", let path?): line.path = Self.absolute(path)
+    case ("stop", let text?): line.recording = try number(text, "a recording's number")
+    case ("photo", let text?): line.frames = try number(text, "a number of frames")
     case ("control", let text?):
       guard let equals = text.firstIndex(of: "=") else {
         throw RunError(.usage, "write \(text) as NAME=VALUE")
       }
-      keys["name"] = String(text[..<equals])
-      keys["value"] = String(text[text.index(after: equals)...])
+      line.name = String(text[..<equals])
+      line.value = String(text[text.index(after: equals)...])
+    case ("set", let text?):
+      guard let colon = text.firstIndex(of: ":") else {
+        throw RunError(.usage, "write \(text) as STAGE:KEY=VALUE,...")
+      }
+      line.stage = String(text[..<colon])
+      let pairs = text[text.index(after: colon)...].split(separator: ",").map(String.init)
+      line.settings = try keyValues(pairs, option: "set")
     case (_, let text?): throw RunError(.usage, "`\(request)` takes nothing; leave \(text) out")
     }
-    let encoder = JSONEncoder()
-    guard let texts = try? encoder.encode(keys), let counts = try? encoder.encode(numbers) else {
+    guard let text = try? JSONEncoder().encode(line) else {
       throw RunError(.usage, "the request cannot be put into JSON; write it in UTF-8")
     }
-    let text = String(decoding: texts, as: UTF8.self)
-    guard !numbers.isEmpty else { return text + "\n" }
-    return text.dropLast() + "," + String(decoding: counts, as: UTF8.self).dropFirst() + "\n"
+    return String(decoding: text, as: UTF8.self) + "\n"
   }
 
   /// Makes a path absolute, because the run may have another working directory. The corresponding C function

@@ -19,11 +19,13 @@ struct RequestAnswerer: Sendable {
     let recording: UInt64?
     let name: String?
     let value: String?
+    let stage: String?
+    let settings: [String: SettingValue]?
     let frame: UInt64?
     let seconds: Double?
 
     enum CodingKeys: String, CodingKey {
-      case request, path, sink, frames, recording, name, value
+      case request, path, sink, frames, recording, name, value, stage, settings
       case frame = "at_frame"
       case seconds = "at_s"
     }
@@ -32,8 +34,9 @@ struct RequestAnswerer: Sendable {
     static let known: [String: Set<String>] = [
       "record": ["path", "sink", "frames", "at_frame", "at_s"],
       "photo": ["frames", "at_frame", "at_s"], "stop": ["recording", "at_frame", "at_s"],
-      "next": ["recording", "path", "at_frame", "at_s"], "control": ["name", "value"], "status": [],
-      "recordings": [], "events": [], "quit": [],
+      "next": ["recording", "path", "at_frame", "at_s"],
+      "set": ["stage", "settings", "at_frame", "at_s"], "control": ["name", "value"],
+      "status": [], "recordings": [], "events": [], "quit": [],
     ]
 
     var moment: Moment {
@@ -77,7 +80,7 @@ struct RequestAnswerer: Sendable {
     guard Request.known[request.request]?.contains("at_frame") == true, try request.moment != .now
     else {
       throw RunError(
-        .usage, "a script has record, photo, stop and next, each with at_frame or at_s")
+        .usage, "a script has record, photo, stop, next and set, each with at_frame or at_s")
     }
     _ = try answer(request)
   }
@@ -106,7 +109,7 @@ struct RequestAnswerer: Sendable {
       throw RunError(
         .usage,
         "a request has the text `request`; frames, recording and at_frame are whole numbers, at_s is a "
-          + "number, all others are texts")
+          + "number, settings an object of values by name, all others are texts")
     }
     guard let known = Request.known[request.request] else {
       throw RunError(
@@ -143,6 +146,12 @@ struct RequestAnswerer: Sendable {
       }
       try desk.control(name, value)
       return Answer()
+    case "set":
+      guard let stage = request.stage, let settings = request.settings else {
+        throw RunError(.usage, "`set` has a stage and its settings")
+      }
+      try desk.engine.set(stage, settings.mapValues(\.text), at: request.moment)
+      return Answer()
     case "status": return Answer(status: StatusDocument(desk.engine))
     case "recordings":
       return Answer(recordings: desk.engine.recordingRecords.map { RecordingDocument($0) })
@@ -158,6 +167,22 @@ struct RequestAnswerer: Sendable {
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     let data = (try? encoder.encode(answer)) ?? Data("{\"ok\":false}".utf8)
     return String(decoding: data, as: UTF8.self) + "\n"
+  }
+}
+
+/// The value of a setting: a text, a number, true or false.
+private struct SettingValue: Decodable {
+  let text: String
+
+  init(from decoder: any Decoder) throws {
+    let value = try decoder.singleValueContainer()
+    if let flag = try? value.decode(Bool.self) {
+      text = flag.settingText
+    } else if let number = try? value.decode(Double.self) {
+      text = number.settingText
+    } else {
+      text = try value.decode(String.self)
+    }
   }
 }
 

@@ -14,7 +14,7 @@ public struct Event: Sendable, Hashable, BitwiseCopyable {
     case replugged
     /// Nothing arrived for longer than a frame should take; `value` is the wait in milliseconds.
     case stalled
-    /// Live settings of a stage changed; the frame that the event belongs to is the first for which they hold.
+    /// Live settings of a stage changed. The event's frame is the first for which they hold.
     /// `SinkSetup.changedSettings` tells them by `ticket`.
     case settingsChanged
   }

@@ -30,8 +30,8 @@ public struct Plugin: Sendable {
     return nil
   }
 
-  /// Names, allowed values and texts of all settings, each once, in order. A setting of several stages is live
-  /// only if it is live in all of them.
+  /// Names, allowed values and texts of all settings, each once, in order. A setting of several stages is
+  /// live only if it is live in all of them.
   public var settings: [SettingDescription] {
     let all = stages.flatMap(\.settings)
     var seen: Set<String> = []

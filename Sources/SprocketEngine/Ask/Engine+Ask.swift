@@ -17,12 +17,12 @@ extension Engine {
     try recordings.ask(requests, at: moment)
   }
 
-  /// Changes live settings of a stage while the run goes on, all from the same frame on. Other settings of the
-  /// stage stay as they are. `stages` of the command line, and `Setting.live`, tell which settings are live.
+  /// Changes live settings of a stage while the run goes on, all from the same frame on. Other settings of
+  /// the stage stay as they are. `stages` of the command line, and `Setting.live`, tell which are live.
   ///
-  /// Throws if the chain has no such stage, if a setting is unknown or not live, if a value is not allowed, if
-  /// 256 requests wait, and if the run is over. May be called from any thread; waits for no frame. Costs some
-  /// allocations at the change, and none per frame.
+  /// Throws if the chain has no such stage, if a setting is unknown or not live, if a value is not allowed,
+  /// if 256 requests wait, and if the run is over. May be called from any thread; waits for no frame. Costs
+  /// some allocations at the change, and none per frame.
   ///
   ///     try engine.set("meter", ["mode": "spot", "point": "0.3/0.4"])
   public func set(

@@ -19,7 +19,7 @@ final class SettingRequest: Sendable {
   }
 }
 
-/// The requests for settings of a run: those that wait, and the latest that hold, for sinks that store events.
+/// A run's requests for settings: those that wait, and the latest that hold, for sinks that store events.
 final class SettingJournal: Sendable {
   private struct State {
     var nextID: UInt64 = 1
@@ -29,7 +29,7 @@ final class SettingJournal: Sendable {
 
   private let state = Mutex(State())
 
-  /// Parses a request and adds it. Throws if a setting is unknown, not live, or has a value that is not allowed.
+  /// Parses a request and adds it. Throws if a setting is unknown or not live, or a value is not allowed.
   func add(_ changed: ChangedSettings, _ stages: [ChainStage]) throws(RunError) -> SettingRequest {
     let values = try stages.parse(changed)
     return state.withLock { state in

@@ -16,7 +16,7 @@ internal import Synchronization
 /// Unchecked: used by its thread alone between start and join; its histograms are read after that.
 @safe
 final class LaneWorker: @unchecked Sendable {
-  private let epoch: Epoch
+  let epoch: Epoch
   private let laneIndex: Int
   private let workerIndex: Int
   private let lane: ChainPlan.Lane
@@ -27,7 +27,7 @@ final class LaneWorker: @unchecked Sendable {
   private let wait: WaitStrategy
   /// By step; `nil` for a step that is not a stage.
   private let stages: [(stage: ChainStage, instance: StageInstance, access: FrameAccess)?]
-  private let unpacker: (any Unpacker)?
+  let unpacker: (any Unpacker)?
   /// Unpacker of the step `unpackAsked`, and the sinks that read what it unpacks.
   private let askedUnpacker: (any Unpacker)?
   private let askedSinks: [Int]
@@ -257,28 +257,6 @@ final class LaneWorker: @unchecked Sendable {
     guard unsafe slot.pointee.records[upstream].isAlive else { return false }
     unsafe neighbours[index] = unsafe slot
     return true
-  }
-
-  /// Prepares the memory of the version that a stage will write: the previous version's memory (in place), a
-  /// copy of it, or the version's own.
-  private func prepareVersion(_ written: VersionIndex, _ slot: UnsafeMutablePointer<FrameStorage>) {
-    let version = epoch.plan[written]
-    let versions = unsafe slot.pointee.versions
-    if version.isInPlace {
-      unsafe versions[written].image = versions[written.previous].image
-    } else if version.copiesFirst, let planar = version.format.image {
-      for plane in 0..<planar.planeCount {
-        unsafe versions[written].image.planes[plane].copy(
-          from: versions[written.previous].image.planes[plane])
-      }
-    }
-  }
-
-  private func deriveLuma(_ written: VersionIndex, _ slot: UnsafeMutablePointer<FrameStorage>) {
-    let version = epoch.plan[written]
-    let wanted = version.parts.intersection(.anyLuma)
-    guard !wanted.isEmpty, let unpacker else { return }
-    unsafe unpacker.deriveLuma(slot, version: written, format: version.format, parts: wanted)
   }
 
   private func drop(_ slot: UnsafeMutablePointer<FrameStorage>, _ fate: Fate) {

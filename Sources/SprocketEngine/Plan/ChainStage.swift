@@ -110,7 +110,7 @@ final class StageInstance: @unchecked Sendable {
     events = order == .sequence ? EventReader() : nil
   }
 
-  /// Stores live settings in the stage; `index` is the stage's in the chain. Returns whether that changed some.
+  /// Stores live settings in the stage; `index` is its place in the chain. Returns whether that changed some.
   @discardableResult
   func store(_ new: LiveSettings?, stage index: Int) -> Bool {
     guard let new, new !== settings else { return false }

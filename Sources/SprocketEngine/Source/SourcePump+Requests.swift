@@ -70,8 +70,8 @@ extension SourcePump {
   private func due(
     _ entry: RequestPort.Entry, number: UInt64, from first: UInt64, _ frame: ArrivedFrame?
   ) -> UInt64? {
-    // Settings have no effect without a frame. Their event belongs to a frame that arrived, so that a dump has
-    // it in that frame's record.
+    // Settings have no effect without a frame. Their event belongs to a frame that arrived, so that a dump
+    // has it in that frame's record.
     let isSetting = entry.settings != nil
     if isSetting, frame == nil { return nil }
     switch entry.moment {
