@@ -153,7 +153,8 @@ extension Rules {
       "Sources/SprocketEngine",
       [
         "Ask/RecordingJob", "Ask/RecordingList", "Ask/SinkRecorder",
-        "Threads/BackgroundWork", "Plan/ChainStage", "Run/Engine", "Run/Epoch", "Plan/FrameMemory",
+        "Threads/BackgroundWork", "Plan/ChainStage", "Run/ChangePort", "Run/Engine",
+        "Run/Engine+Leaving", "Run/Epoch", "Plan/FrameMemory",
         "Lane/LaneWorker",
         "Sink/SinkState", "Sink/SinkWorker", "Source/SourceGate",
         "Source/SourcePump", "Threads/Threads", "Account/Trace",

@@ -12,8 +12,8 @@ internal import Synchronization
 @inline(never)
 public func contractBroken(_ sentence: String) -> Never {
   let code = RunningCode.current.map { "\($0): " } ?? ""
-  // Several workers of a lane may break the contract at the same time. Only the first reports it and ends the
-  // program.
+  // Several workers of a lane may break the contract at the same time. Only the first reports it and ends
+  // the program.
   if isBroken.exchange(true, ordering: .relaxed) { sleep(1) } else { tell("\(code)\(sentence)\n") }
   abort()
 }
@@ -74,6 +74,9 @@ public final class RunningCode: CustomStringConvertible {
     defer { withExtendedLifetime(self) { Self.set(before) } }
     return try body()
   }
+
+  /// Whether the calling thread runs such code.
+  public static var isOnThread: Bool { current != nil }
 
   static var current: RunningCode? {
     guard let key, let found = unsafe pthread_getspecific(key) else { return nil }

@@ -52,10 +52,14 @@ public struct Ledger: Sendable, Hashable {
   public struct Entry: Sendable, Hashable {
     public var sink: String
     public var counts: FateCounts
+    /// The frames that were produced while the sink was attached, by running number; `nil` for all of the
+    /// run.
+    public var frames: Range<UInt64>?
 
-    public init(sink: String, counts: FateCounts) {
+    public init(sink: String, counts: FateCounts, frames: Range<UInt64>? = nil) {
       self.sink = sink
       self.counts = counts
+      self.frames = frames
     }
   }
 
@@ -68,8 +72,13 @@ public struct Ledger: Sendable, Hashable {
     self.entries = entries
   }
 
-  /// The sinks whose fates do not add up to `produced`. Empty, or there is a bug in Sprocket.
-  public var unbalanced: [Entry] { entries.filter { $0.counts.sum != produced } }
+  /// The sinks whose fates do not add up to the frames that were produced while they were attached. Empty,
+  /// or there is a bug in Sprocket.
+  public var unbalanced: [Entry] {
+    entries.filter { entry in
+      entry.counts.sum != entry.frames.map { $0.upperBound - $0.lowerBound } ?? produced
+    }
+  }
 
   public var isBalanced: Bool { unbalanced.isEmpty }
 }

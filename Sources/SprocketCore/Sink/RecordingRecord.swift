@@ -21,6 +21,8 @@ public enum RecordingEnd: String, Sendable, CaseIterable {
   case end
   /// Pictures of another format followed.
   case discontinuity
+  /// Its sink was detached from the run.
+  case detached
   /// The source failed: a device was unplugged, for example.
   case device
   /// It could not be written.
@@ -38,6 +40,7 @@ public enum RecordingEnd: String, Sendable, CaseIterable {
     case .disk: "the disk has less free space than was to be kept"
     case .end: "the run ended"
     case .discontinuity: "pictures of another format followed"
+    case .detached: "its sink was detached from the run"
     case .device: "the source failed"
     case .error: "it could not be written"
     case .refused: "another recording of this sink was under way"
@@ -54,7 +57,8 @@ public struct RecordingRecord: Sendable {
   /// The frame from which the recording was asked for; with a pre-roll `begin` lies before it. `nil` for
   /// further files of the recording.
   public var asked: UInt64?
-  /// The file was asked for the frames from `begin` to before `end`; `nil` if it has not begun or ended yet.
+  /// The file was asked for the frames from `begin` to before `end`; `nil` if it has not begun or ended
+  /// yet.
   public var begin: UInt64?
   public var end: UInt64?
   /// First and last frame that were written; `nil` if there is none.

@@ -12,8 +12,8 @@ public protocol Source: AnyObject {
   /// Adds to `events` the events up to the frame that `next` announced. Called once for each frame
   /// that gets a running number, before it is taken or discarded.
   func takeEvents(into events: inout EventQueue)
-  /// The settings that an event `.settingsChanged` of this source is about: a replay repeats the changes that
-  /// were recorded.
+  /// The settings that an event `.settingsChanged` of this source is about: a replay repeats the changes
+  /// that were recorded.
   func changedSettings(_ ticket: UInt64) -> ChangedSettings?
   /// Moves the frame that `next` announced into a slot: copies it, or lends its memory.
   func take(into slot: inout CaptureSlot)
@@ -27,6 +27,13 @@ public protocol Source: AnyObject {
   /// Stops the device. Called once, after the last frame has been given back. What it throws is an error of
   /// the run.
   func close() throws(RunError)
+  /// Identity of the device, if only one source at a time can use it; `nil`, the default, for any other
+  /// source. Asked before or after `open`, on any thread. A run that goes over to a source with the same
+  /// identity closes this one first (`Engine.reconfigure`).
+  var device: String? { get }
+  /// A source as this one was before `open`; `nil`, the default, if there is none. A run goes back to it
+  /// when it had to close this one, and the other source cannot be opened.
+  func again() -> (any Source)?
   /// What the source counted, for the summary: each with the name that it has there, such as
   /// `copied`. Asked after `close`.
   var counts: [(name: String, value: UInt64)] { get }
@@ -41,6 +48,8 @@ extension Source {
   public func takeEvents(into events: inout EventQueue) {}
   /// For a source that changes no settings.
   public func changedSettings(_ ticket: UInt64) -> ChangedSettings? { nil }
+  public var device: String? { nil }
+  public func again() -> (any Source)? { nil }
   public var notes: [String] { [] }
   public var counts: [(name: String, value: UInt64)] { [] }
 }

@@ -46,8 +46,8 @@ struct DurationHistogram {
 /// CPU time of a step, measured in some of its frames: reading a thread's clock costs a system call
 /// (0.2 to 1 microsecond), too much for light steps in every frame.
 struct CPUSample {
-  /// Frames from one measurement to the next. Larger: costs less, samples less. A prime, so that it does not
-  /// coincide with a period of the stream.
+  /// Frames from one measurement to the next. Larger: costs less, samples less. A prime, so that it does
+  /// not coincide with a period of the stream.
   private static let interval: UInt64 = 7
   /// Number of first frames that are all measured. Larger: short runs are measured better, and cost more.
   private static let first: UInt64 = 14
@@ -144,9 +144,9 @@ final class LiveCounters: Sendable {
   let produced = Cell()
   /// By value on the fate tape: frames of which source or chain decided.
   let decided = (0..<FateTape.valueCount).map { _ in Cell() }
-  let delivered: [Cell]
   /// Events that a stage or sink missed.
   let droppedEvents = Cell()
 
-  init(sinks: Int) { delivered = (0..<sinks).map { _ in Cell() } }
+  /// `decided` as it is now.
+  var decidedSoFar: [UInt64] { decided.map(\.now) }
 }

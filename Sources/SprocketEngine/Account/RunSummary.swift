@@ -22,6 +22,13 @@ public struct RunSummary: Sendable {
     public var counts: FateCounts
     /// From `captured` (where that is on the monotonic clock; else from `dequeued`) to `written`.
     public var latency: DurationSummary
+    /// See `Ledger.Entry.frames`.
+    public var frames: Range<UInt64>?
+
+    init(_ entry: Ledger.Entry, latency: DurationSummary) {
+      (name, counts, frames) = (entry.sink, entry.counts, entry.frames)
+      self.latency = latency
+    }
   }
 
   public struct MemoryLine: Sendable {
@@ -40,6 +47,8 @@ public struct RunSummary: Sendable {
   public var sourceCounts: [(name: String, value: UInt64)]
   public var ledger: Ledger
   public var sinks: [SinkLine]
+  /// The latest 256 sinks that were detached, with their whole account.
+  public var detached: [SinkLine]
   public var stages: [Stage]
   /// `nil` where nothing was unpacked or packed.
   public var unpack: DurationSummary?

@@ -1,12 +1,12 @@
 public import SprocketCore
 
 extension Engine {
-  /// Starts, splits or stops recordings while the run goes on. Either all of the requests hold, from the same
-  /// frame on, or none does. Returns the recording of each request.
+  /// Starts, splits or stops recordings while the run goes on. Either all of the requests hold, from the
+  /// same frame on, or none does. Returns the recording of each request.
   ///
   /// Makes files before it returns, so it throws if a file's name cannot be used. It also throws if no
-  /// on-demand sink has that name, if the recording has ended (with the reason), if 64 files wait for a slow
-  /// disk, and if the run is over. May be called from any thread. Waits for no frame.
+  /// on-demand sink has that name, if the recording has ended (with the reason), if 64 files wait for a
+  /// slow disk, and if the run is over. May be called from any thread. Waits for no frame.
   ///
   ///     let take = try engine.ask([.record(sink: "movie")])[0]
   ///     ...
@@ -29,7 +29,7 @@ extension Engine {
     _ stage: String, _ values: [String: String], at moment: Moment = .now
   ) throws(RunError) {
     let changed = ChangedSettings(stage: stage, values: values)
-    let request = try shared.settings.add(changed, stages)
+    let request = try shared.settings.add(changed)
     guard shared.port.add(RequestPort.Entry(settings: request, moment: moment)) else {
       shared.settings.remove(request)
       throw shared.port.refusal

@@ -23,8 +23,8 @@ extension RecordingList {
     }
   }
 
-  /// Makes the next file of a recording that reached a limit of its file. Returns `nil` if there is no place;
-  /// throws if the file cannot be made.
+  /// Makes the next file of a recording that reached a limit of its file. Returns `nil` if there is no
+  /// place; throws if the file cannot be made.
   func makeFile(after job: Job) throws(RunError) -> Job? {
     try makeFile(
       job.record.id, sink: job.sink, path: nil, frames: job.frames.map { $0 - job.written })
@@ -58,8 +58,8 @@ extension RecordingList {
   // MARK: For the finisher, and the end
 
   /// Stores the record of a file and gives its place back. A second call, after the engine has stopped
-  /// waiting for the file, does nothing. `lost` is the number of frames that were written and are not in the
-  /// file.
+  /// waiting for the file, does nothing. `lost` is the number of frames that were written and are not in
+  /// the file.
   func store(_ job: Job, _ record: RecordingRecord, lost: UInt64) {
     let sink = job.sink
     state.withLock { state in
@@ -89,6 +89,33 @@ extension RecordingList {
       record.reason = .error
       record.error = "the sink did not come to an end"
       state.add(record)
+    }
+  }
+
+  // MARK: Sinks that come and go
+
+  /// Accepts requests to an on-demand sink from now on; does nothing for another one.
+  func attach(_ sink: SinkState) {
+    guard let recorder = sink.recorder, let stamped = sink.stamped else { return }
+    let output = Output(
+      name: sink.sink.name, recorder: UncheckedRecorder(recorder: recorder), stamped: stamped)
+    state.withLock { $0.outputs[sink.id] = output }
+  }
+
+  /// Refuses requests to a sink from now on. Returns the files that were asked for and have not begun. The
+  /// sink's thread ends what is under way.
+  func detach(sink: Int) -> [Job] {
+    state.withLock { state in
+      state.outputs[sink] = nil
+      defer { state.waiting.removeAll { $0.sink == sink } }
+      return state.waiting.filter { $0.sink == sink }
+    }
+  }
+
+  /// Whether a sink has files that are not complete.
+  func isBusy(sink: Int) -> Bool {
+    state.withLock { state in
+      state.current[sink] != nil || state.completing.contains { $0.sink == sink }
     }
   }
 

@@ -4,8 +4,8 @@ internal import Synchronization
 /// The recordings of a run: asked for, under way, and ended.
 ///
 /// Keeps of the contract of requests:
-/// - A1: requests that are asked together become one entry of the port. A request about a recording that has
-///   ended is refused with the reason of its end.
+/// - A1: requests that are asked together become one entry of the port. A request about a recording that
+///   has ended is refused with the reason of its end.
 /// - A6: a recording, and each further file, takes a place when it is asked for and gives it back with its
 ///   record. Without a place the request is refused; no request is refused later for want of one.
 ///
@@ -46,7 +46,7 @@ final class RecordingList: Sendable {
   }
 
   struct State {
-    /// By the sink's index.
+    /// By the sink's number in the run.
     var outputs: [Int: Output] = [:]
     var nextID: UInt64 = 1
     var unfinished = 0
@@ -70,24 +70,15 @@ final class RecordingList: Sendable {
   let state = Mutex(State())
   let port: RequestPort
 
-  init(_ sinks: [SinkState], _ port: RequestPort) {
-    self.port = port
-    state.withLock { state in
-      for sink in sinks {
-        guard let recorder = sink.recorder, let stamped = sink.stamped else { continue }
-        state.outputs[sink.index] = Output(
-          name: sink.sink.name, recorder: UncheckedRecorder(recorder: recorder), stamped: stamped)
-      }
-    }
-  }
+  init(_ port: RequestPort) { self.port = port }
 
   /// Names of the sinks that can be asked.
   var outputNames: [String] { state.withLock { $0.outputs.values.map(\.name).sorted() } }
 
   // MARK: For the caller of `ask`
 
-  /// Takes places for files, makes the files, and adds one entry to the port: for all of the requests, or for
-  /// none. Returns the recording of each request.
+  /// Takes places for files, makes the files, and adds one entry to the port: for all of the requests, or
+  /// for none. Returns the recording of each request.
   func ask(_ requests: [Request], at moment: Moment) throws(RunError) -> [RecordingID] {
     var jobs: [Job?] = []
     do throws(RunError) {

@@ -9,11 +9,16 @@ final class SettingRequest: Sendable {
   let changed: ChangedSettings
   /// The parsed values, by the stage's index in the chain.
   let values: [Int: any SettingValues]
+  /// Number of the chain that `values` were parsed for.
+  let chain: Int
   /// Set by the source's thread.
   let isStamped = Atomic<Bool>(false)
 
-  init(id: UInt64, _ changed: ChangedSettings, _ values: [Int: any SettingValues]) {
+  init(
+    id: UInt64, chain: Int, _ changed: ChangedSettings, _ values: [Int: any SettingValues]
+  ) {
     self.id = id
+    self.chain = chain
     self.changed = changed
     self.values = values
   }
@@ -25,24 +30,56 @@ final class SettingJournal: Sendable {
     var nextID: UInt64 = 1
     /// In the order asked.
     var requests: [SettingRequest] = []
+    var stages: [LiveStage] = []
+    var chain = 0
   }
 
   private let state = Mutex(State())
 
+  /// Number of stages of the chain that runs.
+  var stageCount: Int { state.withLock(\.stages.count) }
+
+  /// Sets the chain that later requests are about.
+  func setChain(_ stages: [ChainStage]) {
+    let live = stages.map { LiveStage(plugin: $0.plugin, kind: $0.kind) }
+    state.withLock { state in
+      state.stages = live
+      state.chain += 1
+    }
+  }
+
   /// Parses a request and adds it. Throws if a setting is unknown or not live, or a value is not allowed.
-  func add(_ changed: ChangedSettings, _ stages: [ChainStage]) throws(RunError) -> SettingRequest {
-    let values = try stages.parse(changed)
-    return state.withLock { state in
-      let request = SettingRequest(id: state.nextID, changed, values)
-      state.nextID += 1
-      // One for each event that the log keeps.
-      if state.requests.count >= EventLog.depth,
-        let first = state.requests.firstIndex(where: { $0.isStamped.load(ordering: .relaxed) })
-      {
-        state.requests.remove(at: first)
+  func add(_ changed: ChangedSettings) throws(RunError) -> SettingRequest {
+    let result: Result<SettingRequest, RunError> = state.withLock { state in
+      do throws(RunError) {
+        let values = try state.stages.parse(changed)
+        let request = SettingRequest(id: state.nextID, chain: state.chain, changed, values)
+        state.nextID += 1
+        // One for each event that the log keeps.
+        if state.requests.count >= EventLog.depth,
+          let first = state.requests.firstIndex(where: { $0.isStamped.load(ordering: .relaxed) })
+        {
+          state.requests.remove(at: first)
+        }
+        state.requests.append(request)
+        return .success(request)
+      } catch {
+        return .failure(error)
       }
-      state.requests.append(request)
-      return request
+    }
+    return try result.get()
+  }
+
+  /// The request, parsed for the chain that runs now. If it does not fit this chain any more, `nil`, and a
+  /// note says so.
+  func fitted(_ request: SettingRequest, note: (String) -> Void) -> SettingRequest? {
+    if state.withLock(\.chain) == request.chain { return request }
+    remove(request)
+    do throws(RunError) {
+      return try add(request.changed)
+    } catch {
+      note("a change of settings is left out: \(error)")
+      return nil
     }
   }
 
@@ -55,7 +92,13 @@ final class SettingJournal: Sendable {
   }
 }
 
-extension [ChainStage] {
+/// What is needed of a stage to parse its settings.
+private struct LiveStage: Sendable {
+  let plugin: String
+  let kind: StageKind
+}
+
+extension [LiveStage] {
   /// New values of live settings, by the index of each stage of the plug-in.
   fileprivate func parse(
     _ changed: ChangedSettings

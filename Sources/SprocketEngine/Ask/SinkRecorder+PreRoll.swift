@@ -31,8 +31,8 @@ extension SinkRecorder {
     return true
   }
 
-  /// Drops the kept frames that are older than the pre-roll of the recording under way. `record` is the frame
-  /// that comes next, if that is known.
+  /// Drops the kept frames that are older than the pre-roll of the recording under way. `record` is the
+  /// frame that comes next, if that is known.
   func beginWithKept(before record: FrameRecord? = nil) {
     owesHistory = false
     guard let history, let job = jobs.first else { return }
@@ -57,7 +57,8 @@ extension SinkRecorder {
       if owesHistory { beginWithKept() }
       guard let entry = history.oldest else { return }
       if entry.fate == nil {
-        // If a limit ends the recording, the frames that are left are for the next one, which may begin now.
+        // If a limit ends the recording, the frames that are left are for the next one, which may begin
+        // now.
         guard isTaken(entry.record) else { return }
         if owesHistory { continue }
       }
@@ -83,7 +84,7 @@ extension SinkRecorder {
         try recorder.write(held: bytes, entry.record)
       }
       state.counts[.delivered] += 1
-      shared.counters.delivered[state.index].add()
+      state.delivered.add()
       noteWritten(entry.record)
     } catch {
       state.counts[.failed] += 1

@@ -5,12 +5,13 @@ internal import Synchronization
 /// The recordings of an on-demand sink, as its thread knows them. It outlives epochs.
 ///
 /// Keeps of the contract of requests:
-/// - A3: stamps are applied in order, each before the frame of its number is written or accounted for. If the
-///   chain withholds frames and the source delivers no more, a recording that was stopped ends without the
-///   withheld frames.
+/// - A3: stamps are applied in order, each before the frame of its number is written or accounted for. If
+///   the chain withholds frames and the source delivers no more, a recording that was stopped ends without
+///   the withheld frames.
 /// - A5: of requests at one number the later one holds. A recording without a frame gets a record, and no
 ///   file.
-/// - A6: if there is no place for a split's file, the recording goes on in the same file, and a note says so.
+/// - A6: if there is no place for a split's file, the recording goes on in the same file, and a note says
+///   so.
 /// - A12: an error ends the recording and not the sink. A recording of n frames gets n.
 /// - A14: see `SinkRecorder+PreRoll.swift`.
 ///
@@ -126,8 +127,9 @@ final class SinkRecorder: @unchecked Sendable {
   func suspend(_ error: RunError) { suspension = error }
 
   /// Begins an epoch. A recording goes on in a new file if its file cannot hold the epoch's pictures.
-  func beginEpoch(at number: UInt64) {
-    dropHistory()
+  /// `isContinuous`: only other sinks have changed.
+  func beginEpoch(at number: UInt64, isContinuous: Bool) {
+    if !isContinuous { dropHistory() }
     while let suspension, !jobs.isEmpty { endWithError(suspension, at: number) }
     guard !jobs.isEmpty, !recorder.fitsFile, !split(.discontinuity, at: number) else { return }
     end(0, .discontinuity, at: number)
@@ -139,13 +141,15 @@ final class SinkRecorder: @unchecked Sendable {
     suspension = nil
   }
 
-  func endAll(at number: UInt64) {
-    let reason = shared.sourceHasFailed.load(ordering: .acquiring) ? RecordingEnd.device : .end
+  /// Ends all recordings, at the run's end or, with a `reason`, when the sink is detached.
+  func endAll(at number: UInt64, _ reason: RecordingEnd? = nil) {
+    let failed = shared.sourceHasFailed.load(ordering: .acquiring)
+    let reason = reason ?? (failed ? .device : .end)
     writeKept()
     while !jobs.isEmpty { end(0, reason, at: number) }
     // A recording may have been asked for because of one of the kept frames, too late to begin.
     if history?.oldest != nil {
-      for job in list.takeWaiting(sink: state.index, before: number) {
+      for job in list.takeWaiting(sink: state.id, before: number) {
         jobs.append(job)
         start(job, at: number)
         writeKept()
@@ -195,8 +199,8 @@ final class SinkRecorder: @unchecked Sendable {
     }
   }
 
-  /// Ends a recording; the next one in the queue gets the frames. `isStamped`: a stamp asked for the end, so
-  /// the gate needs no message.
+  /// Ends a recording; the next one in the queue gets the frames. `isStamped`: a stamp asked for the end,
+  /// so the gate needs no message.
   func end(
     _ index: Int, _ reason: RecordingEnd, at number: UInt64, isStamped: Bool = false
   ) {
@@ -208,10 +212,10 @@ final class SinkRecorder: @unchecked Sendable {
     if index == 0 { endFile() }
     if !isStamped {
       // Added before the list accepts the next recording, so that the gate learns of the end first.
-      let step = RequestPort.Step(sink: state.index, change: .ended(id))
+      let step = RequestPort.Step(sink: state.id, change: .ended(id))
       _ = shared.port.add(RequestPort.Entry(steps: [step], moment: .now), isOwn: true)
     }
-    let unused = list.noteEnd(id, sink: state.index, reason)
+    let unused = list.noteEnd(id, sink: state.id, reason)
     give(job, reason, at: number)
     for job in unused { drop(job, reason, at: number) }
     if index == 0, let next = jobs.first { start(next, at: number) }
@@ -257,7 +261,7 @@ final class SinkRecorder: @unchecked Sendable {
 
   /// Ends a recording that has not begun.
   private func dropAll(_ id: RecordingID, _ reason: RecordingEnd, at number: UInt64) {
-    for job in list.noteEnd(id, sink: state.index, reason) { drop(job, reason, at: number) }
+    for job in list.noteEnd(id, sink: state.id, reason) { drop(job, reason, at: number) }
   }
 
   /// Gives a file without frames to the finisher, which removes it.

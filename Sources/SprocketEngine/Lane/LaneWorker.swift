@@ -32,7 +32,7 @@ final class LaneWorker: @unchecked Sendable {
   private let askedUnpacker: (any Unpacker)?
   private let askedSinks: [Int]
   private let selectors: [(sink: Int, selector: any FrameSelector)]
-  private let packers: [(sink: SinkState, packer: any Packer)]
+  private let packers: [(sink: SinkPlace, packer: any Packer)]
   private let neighbours: UnsafeMutablePointer<UnsafeMutablePointer<FrameStorage>>
   /// Which step runs on which frame.
   private let code: RunningCode
@@ -74,13 +74,13 @@ final class LaneWorker: @unchecked Sendable {
     selectors =
       selects
       ? epoch.sinks.compactMap { sink in
-        guard !sink.hasFailed, !sink.tapsSource else { return nil }
+        guard sink.hasSelector, !sink.tapsSource else { return nil }
         return sink.sink.makeSelector().map { (sink.index, $0) }
       } : []
     let packs = lane.followsSource || lane.steps.contains(.pack)
-    var packers: [(sink: SinkState, packer: any Packer)] = []
-    for sink in epoch.sinks where packs && !sink.hasFailed {
-      guard sink.tapsSource == lane.followsSource, sink.packs else { continue }
+    var packers: [(sink: SinkPlace, packer: any Packer)] = []
+    for sink in epoch.sinks where packs && sink.packs {
+      guard sink.tapsSource == lane.followsSource else { continue }
       if let packer = try sink.sink.makePacker() { packers.append((sink, packer)) }
     }
     self.packers = packers
@@ -182,8 +182,8 @@ final class LaneWorker: @unchecked Sendable {
     }
   }
 
-  /// Unpacks the parts that only on-demand sinks read. If they are damaged, the frame is lost for these sinks
-  /// alone.
+  /// Unpacks the parts that only on-demand sinks read. If they are damaged, the frame is lost for these
+  /// sinks alone.
   private func unpackAsked(_ slot: UnsafeMutablePointer<FrameStorage>) {
     var isWanted = false
     for sink in askedSinks where unsafe slot.pointee.packedCounts[sink] >= 0 { isWanted = true }

@@ -245,7 +245,8 @@ struct ChainPlan {
       format: self[lastVersion].format, parts: sinkParts)
   }
 
-  /// Warnings about stages that have no effect with this source, or come too late in the chain to save work.
+  /// Warnings about stages that have no effect with this source, or come too late in the chain to save
+  /// work.
   func warnings(_ stages: [ChainStage], isLive: Bool) -> [String] {
     if !isLive {
       return stages.filter(\.declared.usesRemaining).map {
@@ -266,10 +267,10 @@ struct ChainPlan {
 
 extension ChainPlan {
   /// Names of an epoch's threads in the trace.
-  func threadNames(_ stages: [ChainStage], _ sinks: [SinkState]) -> [String] {
+  func threadNames(_ stages: [ChainStage], _ sinks: [SinkPlace]) -> [String] {
     let workers = lanes.flatMap { lane in
       (0..<lane.workers).map { lane.threadName(worker: $0, stages) }
     }
-    return [SourceTracer.name] + workers + sinks.map(\.traceName)
+    return [SourceTracer.name] + workers + sinks.map(\.state.traceName)
   }
 }

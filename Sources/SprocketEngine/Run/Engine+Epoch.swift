@@ -2,47 +2,56 @@ internal import SprocketCore
 internal import SprocketRing
 internal import Synchronization
 
-/// What is known of an epoch before it is made.
+/// An epoch that is to be made.
 struct EpochRequest {
+  /// See `Epoch`.
   var index: UInt32
+  var generation: UInt32
+  var isContinuous = false
   var source: SourceDescription
   var firstNumber: UInt64
-  var memoryLimit: MemoryLimit
+  var stages: [ChainStage]
+  /// False if the stages are configured for this source already.
+  var configuresStages = true
+  /// Those without a `setup` are asked for it, unless they have failed.
+  var sinks: [SinkPlace]
+  var reportBytes: Int
+  /// What happens if a sink refuses the epoch.
+  var refusal: Refusal
+
+  enum Refusal {
+    /// The epoch is not made.
+    case throwsError
+    /// The sink, or its recording, ends; the others go on.
+    case endsSink
+  }
 }
 
 extension Engine {
   /// Extra slots where sinks gate. Larger: threads work in longer batches, at the cost of memory.
   static let offlineBacklog = 4
-  /// Frames by which a source that waits may lead the lane that steers it. Larger: faster, but a write would
-  /// reach the source after a number of frames that depends on the threads. At 1, before the next frame.
+  /// Frames by which a source that waits may lead the lane that steers it. Larger: faster, but a write
+  /// would reach the source after a number of frames that depends on the threads. At 1, before the next
+  /// frame.
   static let steeredLead = 1
 
-  /// Configures stages and sinks for the source as it is now, and lays out ring and memory.
+  /// Configures stages and sinks, where the request says so, and lays out ring and memory.
   static func makeEpoch(
-    _ request: EpochRequest, stages: [ChainStage], sinks: [SinkState], options: RunOptions,
-    shared: RunShared, reportBytes: Int, makeUnpacker: () -> any Unpacker
+    _ request: EpochRequest, options: RunOptions, memoryLimit: MemoryLimit, shared: RunShared,
+    makeUnpacker: () -> any Unpacker
   ) throws(RunError) -> Epoch {
-    let source = request.source
+    let (source, stages) = (request.source, request.stages)
     try MemoryPlan.check(source)
-    let format = try configureStages(stages, source)
-    let sinkParts = try configureSinks(sinks, stages, format, request, shared)
-    let packers = sinks.map { !$0.hasFailed && $0.packs }
-    let selectors = sinks.map { !$0.hasFailed && $0.sink.makeSelector() != nil }
-    let asked = sinks.filter { !$0.hasFailed && $0.isOnDemand }
-    let atEnd = sinks.indices.filter { !sinks[$0].tapsSource }
-    let needs = ChainPlan.SinkNeeds(
-      parts: sinkParts,
-      askedParts: asked.reduce([]) { $0.union($1.setup?.parts ?? []) },
-      selects: atEnd.contains { selectors[$0] },
-      packs: atEnd.contains { packers[$0] },
-      packsSource: sinks.indices.contains { sinks[$0].tapsSource && packers[$0] })
-    var workerBytes = zip(sinks, packers).reduce(0) {
-      $0 + ($1.1 ? $1.0.setup?.packerBytes ?? 0 : 0)
-    }
-    let preRollBytes = asked.reduce(0) { $0 + ($1.recorder?.preRoll?.bytes ?? 0) }
+    let format =
+      try request.configuresStages
+      ? configure(stages, for: source) : stages.last?.declared.format ?? source.format
+    var sinks = request.sinks
+    try configure(&sinks, request, format, shared)
+    var workerBytes = sinks.reduce(0) { $0 + ($1.packs ? $1.setup?.packerBytes ?? 0 : 0) }
+    let preRollBytes = sinks.reduce(0) { $0 + ($1.state.recorder?.preRoll?.bytes ?? 0) }
     let plan = ChainPlan(
-      format: source.format, stages: stages, sinks: needs, workers: options.workers,
-      verifies: options.verifies
+      format: source.format, stages: stages, sinks: ChainPlan.SinkNeeds(sinks),
+      workers: options.workers, verifies: options.verifies
     ) { format, parts in
       let plan = makeUnpacker().plan(format: format, parts: parts)
       workerBytes += plan.workingBytes
@@ -50,35 +59,36 @@ extension Engine {
     }
     try checkBudgets(stages, plan, source)
 
-    for (index, state) in sinks.enumerated() {
-      state.tap = plan.tap(
-        packs: packers[index], selects: selectors[index], isOnDemand: state.isOnDemand,
-        source: state.tapsSource)
+    let capacities = sinks.map { $0.setup?.packedCapacity ?? 0 }
+    for (index, offset) in SlotLayout.packedOffsets(capacities).enumerated() {
+      sinks[index].packedOffset = offset
+      sinks[index].tap = plan.tap(of: sinks[index])
     }
     let (ringPlan, depthLines) = planRing(plan, sinks, isLive: source.isLive)
-    let capacities = zip(sinks, packers).map { $1 ? $0.setup?.packedCapacity ?? 0 : 0 }
     let layout = SlotLayout(
-      plan: plan, source: source, stages: stages.count, reportBytes: reportBytes,
+      plan: plan, source: source, stages: stages.count, reportBytes: request.reportBytes,
       packedCapacities: capacities)
     let traceBytes = shared.trace?.bytes(adding: plan.threadNames(stages, sinks)) ?? 0
     try MemoryPlan(
       format: source.format, slots: ringPlan.slotCount, slotBytes: layout.usedBytes,
       slotReserve: layout.size + layout.table.size,
       workerBytes: workerBytes * options.workers + traceBytes + preRollBytes
-    ).check(request.memoryLimit)
-    let ring = Ring(ringPlan) { event in unsafe futexWake(event.address) }
-    for (state, offset) in zip(sinks, SlotLayout.packedOffsets(capacities)) {
-      state.packedOffset = offset
-    }
+    ).check(memoryLimit)
+    let ring = makeRing(ringPlan)
     let memory = try FrameMemory(layout, slotCount: ring.slotCount)
     return Epoch(
-      index: request.index, source: source, plan: plan, stages: stages, sinks: sinks, ring: ring,
-      memory: memory, shared: shared, depthLines: depthLines, firstNumber: request.firstNumber)
+      request, plan: plan, sinks: sinks, ring: ring, memory: memory, shared: shared,
+      depthLines: depthLines)
   }
 
-  private static func configureStages(_ stages: [ChainStage], _ source: SourceDescription)
-    throws(RunError) -> FrameFormat
-  {
+  static func makeRing(_ plan: RingPlan) -> Ring {
+    Ring(plan) { event in unsafe futexWake(event.address) }
+  }
+
+  /// Configures the stages of a chain. Returns the format of its last.
+  static func configure(
+    _ stages: [ChainStage], for source: SourceDescription
+  ) throws(RunError) -> FrameFormat {
     var format = source.format
     var earlier: [String: (type: any FrameReport.Type, slot: ReportSlot)] = [:]
     for stage in stages {
@@ -88,38 +98,32 @@ extension Engine {
     return format
   }
 
-  private static func configureSinks(
-    _ sinks: [SinkState], _ stages: [ChainStage], _ format: FrameFormat, _ request: EpochRequest,
-    _ shared: RunShared
-  ) throws(RunError) -> FrameParts {
-    let reports = stages.compactMap(\.reportLayout)
-    var parts: FrameParts = []
-    for state in sinks where !state.hasFailed {
-      var setup = SinkSetup(
-        format: format, epoch: request.index, source: request.source,
-        isUntouched: !stages.contains { $0.declared.writing != nil }, reports: reports,
-        stageNames: stages.map(\.name), changedSettings: { shared.settings.changed($0) })
+  /// Asks the sinks that have not declared their part. Recorders come last, because they may begin a file.
+  private static func configure(
+    _ sinks: inout [SinkPlace], _ request: EpochRequest, _ format: FrameFormat, _ shared: RunShared
+  ) throws(RunError) {
+    let isRecorder = sinks.map { $0.sink is any Recorder }
+    for index in sinks.indices.sorted(by: { !isRecorder[$0] && isRecorder[$1] })
+    where sinks[index].setup == nil && !sinks[index].state.hasFailed {
+      let state = sinks[index].state
       do throws(RunError) {
-        try state.sink.configure(&setup)
-      } catch {
-        guard request.index > 0 else {
-          throw error
+        if let refusal = sinks[index].refusal {
+          state.recordings?.suspend(refusal)
+          continue
         }
-        state.setup = nil
+        try sinks[index].configure(request, format, shared)
+      } catch {
+        guard request.refusal == .endsSink else { throw error }
         if let recordings = state.recordings {
           // The sink's recordings end. It may accept the next epoch's format.
+          sinks[index].refusal = error
           recordings.suspend(error)
         } else {
-          // In a later epoch, for example a pipe that cannot take another format: this sink ends, the others
-          // go on.
+          // For example a pipe that cannot take another format.
           state.fail(error, shared)
         }
-        continue
       }
-      state.setup = setup
-      if !state.isOnDemand { parts.formUnion(setup.parts) }
     }
-    return parts
   }
 
   /// A frame cannot be younger at the chain's end than the look-ahead that it waits for.
@@ -143,7 +147,7 @@ extension Engine {
 
   /// The ring's depth as a sum with one line per holder (R6), look-ahead among them (R2); never less
   /// than what keeps every lane moving.
-  private static func planRing(_ plan: ChainPlan, _ sinks: [SinkState], isLive: Bool) -> (
+  private static func planRing(_ plan: ChainPlan, _ sinks: [SinkPlace], isLive: Bool) -> (
     RingPlan, [(holder: String, frames: Int)]
   ) {
     var lines: [(holder: String, frames: Int)] = [("source", 2)]
@@ -178,7 +182,7 @@ extension Engine {
   }
 }
 
-extension [SinkState] {
+extension [SinkPlace] {
   fileprivate var longestBacklog: Int { reduce(0) { Swift.max($0, $1.setup?.backlog ?? 0) } }
 }
 
@@ -186,5 +190,45 @@ extension RingPlan.Upstream {
   /// The cursor of the thread that seals this record.
   static func record(_ index: RecordIndex) -> RingPlan.Upstream {
     index.lane.map { .lane($0) } ?? .source
+  }
+}
+
+extension SinkPlace {
+  /// Asks the sink for its part in an epoch whose chain ends with `format`.
+  mutating func configure(
+    _ request: EpochRequest, _ format: FrameFormat, _ shared: RunShared
+  ) throws(RunError) {
+    let stages = request.stages
+    var setup = SinkSetup(
+      format: format, epoch: request.index, source: request.source,
+      isUntouched: !stages.contains { $0.declared.writing != nil },
+      reports: stages.compactMap(\.reportLayout), stageNames: stages.map(\.name),
+      changedSettings: { shared.settings.changed($0) })
+    try sink.configure(&setup)
+    self.setup = setup
+    hasSelector = sink.makeSelector() != nil
+  }
+}
+
+extension ChainPlan {
+  /// The record that a sink reads.
+  fileprivate func tap(of sink: SinkPlace) -> RecordIndex {
+    tap(
+      packs: sink.packs, selects: sink.hasSelector, isOnDemand: sink.isOnDemand,
+      source: sink.tapsSource)
+  }
+}
+
+extension ChainPlan.SinkNeeds {
+  /// What these sinks need of the chain.
+  init(_ sinks: [SinkPlace]) {
+    func parts(_ sinks: [SinkPlace]) -> FrameParts {
+      sinks.reduce([]) { $0.union($1.setup?.parts ?? []) }
+    }
+    let atEnd = sinks.filter { !$0.tapsSource }
+    self.init(
+      parts: parts(sinks.filter { !$0.isOnDemand }), askedParts: parts(sinks.filter(\.isOnDemand)),
+      selects: atEnd.contains(where: \.hasSelector), packs: atEnd.contains(where: \.packs),
+      packsSource: sinks.contains { $0.tapsSource && $0.packs })
   }
 }

@@ -6,15 +6,16 @@ extension Engine {
   func run() {
     let start = startTime.load(ordering: .relaxed)
     let pump = SourcePump(
-      source: gate, isLive: epoch.source.isLive, options: options, shared: shared, start: start,
-      stages: stages, sinks: sinks)
+      source: gate, isLive: epoch.source.isLive, options: options, shared: shared, start: start)
     pump.beginEpoch()
     while runEpoch(pump) {}
+    shared.changes.close()
     isClosing = true
     onSource(pump) { pump.close() }
     let unused = recordings.close()
     finish(upTo: pump.nextNumber)
     completeFiles(unused)
+    awaitLeaving()
     seal()
     tellIfNothingCame(pump)
     elapsed = monotonicNow() - start
@@ -25,30 +26,77 @@ extension Engine {
     publishEnd()
   }
 
+  /// What follows an epoch.
+  private enum Next {
+    case end
+    /// The source as it is from now on.
+    case epoch(SourceDescription)
+    case change(ShapeChange)
+
+    var kind: (isEnd: Bool, isChange: Bool) {
+      switch self {
+      case .end: (true, false)
+      case .epoch: (false, false)
+      case .change: (false, true)
+      }
+    }
+  }
+
   /// One epoch, from the start of its threads to their end. True when another one is to follow.
   private func runEpoch(_ pump: SourcePump) -> Bool {
     let threads = EpochThreads(epoch)
     pump.enter(epoch)
-    let ended: Bool
+    var next = Next.end
     do throws(RunError) {
       try threads.start(options, makeUnpacker: makeUnpacker)
-      let began = monotonicNow()
-      ended = onSource(pump) { [epoch] in pump.run(epoch) }
-      producing += monotonicNow() - began
+      next = produce(pump)
     } catch {
       shared.fail(error)
-      ended = false
     }
-    guard let next = end(pump, threads, goesOn: ended) else { return false }
+    if let refusal = end(pump, threads, next) {
+      if case .change(let change) = next { change.finish(.refused(refusal)) }
+      return false
+    }
+    switch next {
+    case .end: return false
+    case .epoch(let source): return beginEpoch(source, pump)
+    case .change(let change): return carryOut(change, pump)
+    }
+  }
+
+  /// Lets the source deliver frames until the epoch ends.
+  private func produce(_ pump: SourcePump) -> Next {
+    while true {
+      let began = monotonicNow()
+      let isBack = onSource(pump) { [epoch] in pump.run(epoch) }
+      producing += monotonicNow() - began
+      guard isBack, !pump.isOver else { return .end }
+      switch pump.outcome {
+      case .end: return .end
+      case .epoch(let description): return .epoch(description)
+      case .jump: return .epoch(epoch.source)
+      case .change:
+        // The caller may have withdrawn the change. A change that was prepared for an earlier epoch is made
+        // anew.
+        guard let change = shared.changes.take() else { continue }
+        if change.base === epoch { return .change(change) }
+        change.finish(.outdated)
+      }
+    }
+  }
+
+  /// Makes the epoch that follows when the source has changed by itself. False when the run ends.
+  func beginEpoch(_ source: SourceDescription, _ pump: SourcePump) -> Bool {
     for (index, stage) in stages.enumerated() {
       for instance in stage.instances { instance.store(pump.settings, stage: index) }
     }
     do throws(RunError) {
-      epoch = try Self.makeEpoch(
+      epoch = try makeEpoch(
         EpochRequest(
-          index: epochCount, source: next, firstNumber: pump.firstNumber, memoryLimit: memoryLimit),
-        stages: stages, sinks: sinks, options: options, shared: shared, reportBytes: reportBytes,
-        makeUnpacker: makeUnpacker)
+          index: epochCount, generation: pump.generation, source: source,
+          firstNumber: pump.firstNumber, stages: stages,
+          sinks: sinks.enumerated().map { SinkPlace($1, index: $0) }, reportBytes: reportBytes,
+          refusal: .endsSink))
       epochCount += 1
       publishEpoch()
       return true
@@ -58,27 +106,27 @@ extension Engine {
     }
   }
 
-  /// Publishes the epoch's end and waits until it has drained. Returns the next epoch's source, if
-  /// there is to be one.
-  private func end(_ pump: SourcePump, _ threads: EpochThreads, goesOn: Bool) -> SourceDescription?
-  {
-    var next: SourceDescription?
-    if goesOn, !pump.isOver {
-      switch pump.outcome {
-      case .end: break
-      case .epoch(let description): next = description
-      case .jump: next = epoch.source
-      }
-    }
+  func makeEpoch(_ request: EpochRequest) throws(RunError) -> Epoch {
+    try Self.makeEpoch(
+      request, options: options, memoryLimit: memoryLimit, shared: shared,
+      makeUnpacker: makeUnpacker)
+  }
+
+  /// Publishes the epoch's end and waits until it has drained. Returns why the run cannot go on, if it is
+  /// to.
+  private func end(_ pump: SourcePump, _ threads: EpochThreads, _ next: Next) -> RunError? {
+    let (isLast, isChange) = next.kind
     epoch.endNumber.store(pump.nextNumber, ordering: .releasing)
-    epoch.isLast.store(next == nil, ordering: .releasing)
+    epoch.isLast.store(isLast, ordering: .releasing)
     pump.endEpoch()
-    pump.beginEpoch()
+    // A source that stays counts on.
+    if !isChange { pump.beginEpoch() }
     pump.isDraining.store(true, ordering: .releasing)
-    let isNext = next != nil
     watch = SourceWatch()
     if !gate.isAbandoned {
-      sourceThread.perform { [epoch] in pump.leave(epoch, goesOn: isNext) }
+      sourceThread.perform { [epoch] in
+        if isChange { pump.hold(epoch) } else { pump.leave(epoch, goesOn: !isLast) }
+      }
     }
     let isDrained = threads.drain(limit: options.drainLimit.nanosecondCount, shared: shared) {
       watchSource(pump)
@@ -89,12 +137,14 @@ extension Engine {
     let isBack = awaitSource(pump)
     guard isDrained else {
       hasStuckThreads = true
-      return nil
+      return RunError(.failed, "a thread of the run did not come to an end, so the run ends")
     }
     timers.add(threads, epoch)
-    guard isBack, onSource(pump, { [epoch] in pump.reclaimAll(epoch) }) else { return nil }
-    if next != nil { epoch.memory.discard() }
-    return next
+    guard isBack, onSource(pump, { [epoch] in pump.reclaimAll(epoch) }) else {
+      return RunError(.failed, "the source did not return from a call, so the run ends")
+    }
+    if !isLast { epoch.memory.discard() }
+    return nil
   }
 
   // MARK: The end
@@ -102,13 +152,17 @@ extension Engine {
   /// Finishes the stages, and the sinks that did not finish with the last epoch because it could
   /// not be made. Does not touch what a stuck thread may still use.
   private func finish(upTo number: UInt64) {
-    let unfinished = sinks.filter { !$0.isStuck && !$0.hasFinished }
-    for state in unfinished {
-      let worker = SinkWorker(epoch: epoch, state: state, options: options)
-      state.thread.perform { worker.conclude(upTo: number) }
+    let unfinished = epoch.sinks.filter { !$0.state.isStuck && !$0.state.hasFinished }
+    for place in unfinished {
+      let worker = SinkWorker(epoch: epoch, place: place, options: options)
+      place.state.thread.perform { worker.conclude(upTo: number) }
     }
-    awaitSinks(unfinished)
-    guard !hasStuckThreads else { return }
+    awaitSinks(unfinished.map(\.state))
+    if !hasStuckThreads { finishStages() }
+  }
+
+  /// Finishes the stages and collects their notes.
+  func finishStages() {
     for stage in stages {
       RunningCode(["stage `\(stage.name)`"]).during {
         for instance in stage.instances {
@@ -120,8 +174,8 @@ extension Engine {
     }
   }
 
-  /// Waits until the files of recordings are complete. Frames that were written and then lost with their file
-  /// become `failed`.
+  /// Waits until the files of recordings are complete. Frames that were written and then lost with their
+  /// file become `failed`.
   private func completeFiles(_ unused: [RecordingList.Job]) {
     guard let finisher else { return }
     for job in unused {
@@ -134,30 +188,20 @@ extension Engine {
           .failed, "the file \(job.record.path) could not be completed in time; look at its disk"))
       recordings.leave(job)
     }
-    for state in sinks where state.isStuck { recordings.leaveCurrent(sink: state.index) }
-    for state in sinks where state.isOnDemand && !state.isStuck {
-      let lost = min(recordings.lost(sink: state.index), state.counts[.delivered])
-      state.counts[.delivered] -= lost
-      state.counts[.failed] += lost
-      shared.counters.delivered[state.index].set(state.counts[.delivered])
-    }
+    for state in sinks where state.isStuck { recordings.leaveCurrent(sink: state.id) }
+    for state in sinks where !state.isStuck { state.takeLost(recordings) }
   }
 
   /// Gives the account to sinks that store it.
   private func seal() {
-    let ledger = ledger
+    let entries = ledger.entries
+    let produced = shared.counters.produced.now
     let whole = sinks.filter { !$0.isStuck && !$0.hasFailed }
     for state in whole {
       // These counts are used if `seal` does not return.
       state.sealedCounts = state.counts
       state.thread.perform { [shared] in
-        do throws(RunError) {
-          try RunningCode(["sink `\(state.sink.name)`"]).during { () throws(RunError) in
-            try state.sink.seal(ledger)
-          }
-        } catch {
-          state.fail(error, shared, isFinishing: true)
-        }
+        state.seal(entries, state.firstNumber..<produced, shared)
       }
     }
     awaitSinks(whole)
@@ -165,7 +209,7 @@ extension Engine {
 
   /// Waits for the jobs of all these sinks together: for the drain limit at most, and after a flush
   /// for twice `EpochThreads.graceNanoseconds` at most.
-  private func awaitSinks(_ waiting: [SinkState]) {
+  func awaitSinks(_ waiting: [SinkState]) {
     var end = deadline(in: options.drainLimit.nanosecondCount)
     var isHurried = false
     while let state = waiting.first(where: { !$0.thread.isIdle }) {

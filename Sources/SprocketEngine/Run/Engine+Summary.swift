@@ -4,15 +4,19 @@ internal import Synchronization
 /// What other threads may read about an epoch.
 struct PublishedSummary: Sendable {
   var summary: RunSummary
-  /// By sink: it taps the source.
-  let tapsSource: [Bool]
+  let epoch: Epoch
+  let gate: SourceGate
+  let choices: [StageChoice]
 
   /// `timers` are those of the epochs before `epoch`.
-  init(_ epoch: Epoch, epochs: UInt32, _ timers: StageTimers) {
-    tapsSource = epoch.sinks.map(\.tapsSource)
+  init(
+    _ epoch: Epoch, _ gate: SourceGate, _ choices: [StageChoice], epochs: UInt32,
+    _ timers: StageTimers
+  ) {
+    (self.epoch, self.gate, self.choices) = (epoch, gate, choices)
     summary = RunSummary(
       isOver: false, source: epoch.source, sourceCounts: [],
-      ledger: Ledger(produced: 0, entries: []), sinks: [],
+      ledger: Ledger(produced: 0, entries: []), sinks: [], detached: [],
       stages: timers.stages.map {
         .init(name: $0.name, duration: $0.summary, late: $0.late, rejected: $0.rejected)
       },
@@ -39,17 +43,16 @@ extension Engine {
     let current = published.withLock { $0 }
     var summary = current.summary
     if summary.isOver { return summary }
-    let entries = sinks.map { state in
-      Ledger.Entry(
-        sink: state.sink.name,
-        counts: liveCounts(
-          of: state, tapsSource: current.tapsSource[state.index], taken: .delivered))
+    let counts = current.epoch.sinks.map { place in
+      liveCounts(of: place.state, tapsSource: place.tapsSource, taken: .delivered)
     }
     // Read after the counts, so that no sink has more than were produced.
-    summary.ledger = Ledger(produced: shared.counters.produced.now, entries: entries)
-    summary.sinks = entries.map {
-      .init(name: $0.sink, counts: $0.counts, latency: DurationSummary())
+    let produced = shared.counters.produced.now
+    let entries = zip(current.epoch.sinks, counts).map { place, counts in
+      place.state.entry(counts, produced: produced)
     }
+    summary.ledger = Ledger(produced: produced, entries: entries)
+    summary.sinks = entries.map { .init($0, latency: DurationSummary()) }
     let start = startTime.load(ordering: .relaxed)
     summary.elapsed = .nanoseconds(start == 0 ? 0 : monotonicNow() - start)
     summary.processCPUTime = .nanoseconds(processCPUTime() - startCPU)
@@ -59,9 +62,10 @@ extension Engine {
 
   /// Publishes the epoch that begins. On the run's thread.
   func publishEpoch() {
-    var next = PublishedSummary(epoch, epochs: epochCount, timers)
+    var next = PublishedSummary(epoch, gate, choices, epochs: epochCount, timers)
     next.summary.producing = .nanoseconds(producing)
     next.summary.cpuTime = .nanoseconds(engineCPU)
+    next.summary.detached = left.lines
     published.withLock { $0 = next }
   }
 
@@ -71,18 +75,16 @@ extension Engine {
     var whole = published.withLock { $0.summary }
     whole.isOver = true
     whole.ledger = ledger
-    whole.sourceCounts = gate.isAbandoned ? [] : source.counts
+    whole.sourceCounts = gate.isAbandoned ? [] : gate.source.counts
     whole.sinks = zip(sinks, whole.ledger.entries).map { state, entry in
-      .init(
-        name: state.sink.name, counts: entry.counts,
-        latency: state.isStuck ? DurationSummary() : state.latency.summary)
+      .init(entry, latency: state.isStuck ? DurationSummary() : state.latency.summary)
     }
     whole.latency = mergedLatency.summary
     whole.elapsed = .nanoseconds(elapsed)
     whole.processCPUTime = .nanoseconds(processCPU)
     addShared(to: &whole)
     whole.notes +=
-      (gate.isAbandoned ? [] : source.notes) + stageNotes
+      (gate.isAbandoned ? [] : gate.source.notes) + stageNotes
       + sinks.flatMap { $0.isStuck ? [] : $0.sink.notes }
     published.withLock { [whole] in $0.summary = whole }
     isOver.set(1)
@@ -98,11 +100,12 @@ extension Engine {
 
   var ledger: Ledger {
     let produced = shared.counters.produced.now
-    let entries = sinks.map { state in
-      let counts = state.isStuck ? stuckCounts(state, produced: produced) : state.counts
-      return Ledger.Entry(sink: state.sink.name, counts: counts)
+    let entries = epoch.sinks.map { place in
+      let state = place.state
+      let counts = state.isStuck ? stuckCounts(place, produced: produced) : state.counts
+      return state.entry(counts, produced: produced)
     }
-    return Ledger(produced: produced, entries: entries)
+    return Ledger(produced: produced, entries: entries + left.entries)
   }
 
   private var mergedLatency: DurationHistogram {
@@ -114,24 +117,35 @@ extension Engine {
   /// The counts for a sink whose thread is stuck, without reading the counters that this thread
   /// still owns. Frames that the sink took are `delivered`, or `failed` if the sink buffers. Frames
   /// that the source or the chain decided have that fate. All others are `flushed`.
-  private func stuckCounts(_ state: SinkState, produced: UInt64) -> FateCounts {
+  func stuckCounts(_ place: SinkPlace, produced: UInt64) -> FateCounts {
+    let state = place.state
     if let sealed = state.sealedCounts { return sealed }
     var counts = liveCounts(
-      of: state, tapsSource: state.tapsSource, taken: state.buffers ? .failed : .delivered)
-    counts[.flushed] = produced - min(produced, counts.sum)
+      of: state, tapsSource: place.tapsSource, taken: state.buffers ? .failed : .delivered)
+    let mine = produced - state.firstNumber
+    counts[.flushed] = mine - min(mine, counts.sum)
     return counts
   }
 
   /// Counts that any thread may read: frames that the sink took have the fate `taken`.
   private func liveCounts(of state: SinkState, tapsSource: Bool, taken: Fate) -> FateCounts {
     var counts = FateCounts()
-    counts[taken] = shared.counters.delivered[state.index].now
+    counts[taken] = state.delivered.now
     for (value, cell) in shared.counters.decided.enumerated() {
       guard let entry = TapeEntry(value: UInt8(value)),
         let fate = entry.fate(atSource: tapsSource)
       else { continue }
-      counts[fate] += cell.now
+      counts[fate] += state.decided(value, of: cell.now)
     }
     return counts
+  }
+}
+
+extension SinkState {
+  /// Its line of the ledger.
+  func entry(_ counts: FateCounts, produced: UInt64) -> Ledger.Entry {
+    Ledger.Entry(
+      sink: sink.name, counts: counts,
+      frames: firstNumber == 0 ? nil : firstNumber..<max(firstNumber, produced))
   }
 }

@@ -4,10 +4,10 @@ internal import Synchronization
 
 /// One run: a source, a chain of stages, sinks, and everything between them.
 ///
-/// `init` opens the source and configures all stages and sinks for the first epoch, so errors in the request
-/// are reported before the first frame. `start` begins the run, `wait` waits for its end, `stop` ends it;
-/// `progress` and `summary` report its state. All of them may be called from any thread, at any time. A run
-/// is used once; one that is never started closes its source when it is released.
+/// `init` opens the source and configures all stages and sinks for the first epoch, so errors in the
+/// request are reported before the first frame. `start` begins the run, `wait` waits for its end, `stop`
+/// ends it; `progress` and `summary` report its state. All of them may be called from any thread, at any
+/// time. A run is used once; one that is never started closes its source when it is released.
 ///
 /// Threads: one for the run, which makes epochs and ends them; one for the source; one per worker of each
 /// lane; one per sink. `init` starts all threads except those of lanes. So sinks can be finished even if a
@@ -22,20 +22,28 @@ internal import Synchronization
 /// Unchecked: what changes after `start` belongs to the run's thread; what others may ask for is atomic or
 /// under a lock (`shared`, `published`).
 public final class Engine: @unchecked Sendable {
-  let source: any Source
-  let gate: SourceGate
+  /// The source, which a change of the run's shape may replace.
+  var gate: SourceGate
   let options: RunOptions
-  let stages: [ChainStage]
-  let sinks: [SinkState]
+  /// What the stages were made of: for a change of the source alone.
+  var choices: [StageChoice]
+  var stages: [ChainStage]
+  /// The sinks that are attached.
+  var sinks: [SinkState]
+  /// Sinks that were detached: first those whose files are not complete yet.
+  var leaving: [LeavingSink] = []
+  var left = DetachedLines()
   let shared: RunShared
   let recordings: RecordingList
-  /// `nil` in a run without on-demand sinks.
-  let finisher: Finisher?
+  /// Holds `nil` in a run that never had an on-demand sink.
+  let finishing = Mutex<Finisher?>(nil)
   let makeUnpacker: @Sendable () -> any Unpacker
-  let reportBytes: Int
+  var reportBytes: Int
   let memoryLimit: MemoryLimit
   var epoch: Epoch
   var epochCount: UInt32 = 1
+  /// Number of sinks that were made so far.
+  let sinkCount: Atomic<Int>
   var timers: StageTimers
   let runThread: JobThread
   let sourceThread: JobThread
@@ -66,58 +74,55 @@ public final class Engine: @unchecked Sendable {
     source: any Source, stages choices: [StageChoice], sinks: [any Sink], options: RunOptions,
     makeUnpacker: @escaping @Sendable () -> any Unpacker
   ) throws(RunError) {
-    self.source = source
     gate = SourceGate(source)
     self.options = options
     self.makeUnpacker = makeUnpacker
+    self.choices = choices
     (stages, reportBytes) = try Self.makeStages(choices, workers: options.workers)
     let sinks = sinks.flatMap { [$0] + $0.companions }
-    // Names are keys in the summary.
-    for (index, sink) in sinks.enumerated()
-    where sinks[..<index].contains(where: { $0.name == sink.name }) {
-      throw RunError(
-        .usage, "two sinks are called \(sink.name); leave one out, or give it another name")
-    }
+    try Self.checkNames(sinks)
     runThread = try JobThread("run")
     sourceThread = try JobThread("source")
-    var states: [SinkState] = []
-    for (index, sink) in sinks.enumerated() {
-      states.append(try SinkState(index: index, sink: sink))
-    }
-    self.sinks = states
     let shared = RunShared(sinks: sinks, options: options)
     self.shared = shared
-    recordings = RecordingList(states, shared.port)
-    finisher = states.contains(where: \.isOnDemand) ? try Finisher(recordings, shared) : nil
-    for state in states {
-      guard let recorder = state.recorder, let stamped = state.stamped, let finisher else {
-        continue
-      }
-      state.recordings = try SinkRecorder(
-        state, recorder, stamped, list: recordings, finisher: finisher, shared: shared)
+    shared.settings.setChain(stages)
+    let recordings = RecordingList(shared.port)
+    self.recordings = recordings
+    var states: [SinkState] = []
+    for (index, sink) in sinks.enumerated() {
+      let state = try SinkState(id: index, sink: sink)
+      try state.makeRecordings(recordings, shared, finishing)
+      recordings.attach(state)
+      states.append(state)
     }
+    self.sinks = states
+    sinkCount = Atomic(states.count)
     timers = StageTimers(stages: stages)
     memoryLimit = MemoryLimit(asked: options.memoryLimit)
     let description = try source.open()
     do throws(RunError) {
       epoch = try Self.makeEpoch(
-        EpochRequest(index: 0, source: description, firstNumber: 0, memoryLimit: memoryLimit),
-        stages: stages, sinks: states, options: options, shared: shared, reportBytes: reportBytes,
-        makeUnpacker: makeUnpacker)
+        EpochRequest(
+          index: 0, generation: 0, source: description, firstNumber: 0, stages: stages,
+          sinks: states.enumerated().map { SinkPlace($1, index: $0) }, reportBytes: reportBytes,
+          refusal: .throwsError),
+        options: options, memoryLimit: memoryLimit, shared: shared, makeUnpacker: makeUnpacker)
     } catch {
       try? source.close()
       throw error
     }
-    published = Mutex(PublishedSummary(epoch, epochs: 1, timers))
+    published = Mutex(PublishedSummary(epoch, gate, choices, epochs: 1, timers))
   }
 
   deinit {
     guard startTime.load(ordering: .relaxed) == 0 else { return }
-    try? source.close()
+    try? gate.source.close()
     for state in sinks { state.sink.interrupt() }
   }
 
   /// What the source turned out to be, in this epoch.
+  var finisher: Finisher? { finishing.withLock { $0 } }
+
   public var description: SourceDescription { published.withLock { $0.summary.source } }
 
   /// Begins the run, and returns at once. Throws if that was done before.
@@ -136,7 +141,7 @@ public final class Engine: @unchecked Sendable {
     // Counted apart: a run that ends for another reason has not been asked yet.
     let isSecond = requests.wrappingAdd(1, ordering: .relaxed).newValue > 1
     shared.raiseStop(to: isSecond ? 2 : 1)
-    if isSecond { for state in sinks { state.sink.interrupt() } }
+    if isSecond { for place in published.withLock({ $0.epoch.sinks }) { place.sink.interrupt() } }
   }
 
   /// Waits for the end, for `limit` at most. True when the run is over; false for one that was not started.
@@ -160,12 +165,21 @@ public final class Engine: @unchecked Sendable {
     return Progress(
       produced: shared.counters.produced.now,
       elapsed: .nanoseconds(start == 0 ? 0 : monotonicNow() - start), lost: lost,
-      delivered: shared.counters.delivered.map(\.now))
+      delivered: published.withLock { $0.epoch.sinks }.map { $0.state.delivered.now })
   }
 
   // MARK: Making a run
 
-  private static func makeStages(_ choices: [StageChoice], workers: Int) throws(RunError) -> (
+  /// Throws if two sinks have the same name: names are keys in the summary.
+  static func checkNames(_ sinks: [any Sink], beside others: [any Sink] = []) throws(RunError) {
+    for (index, sink) in sinks.enumerated()
+    where (others + sinks[..<index]).contains(where: { $0.name == sink.name }) {
+      throw RunError(
+        .usage, "two sinks are called \(sink.name); leave one out, or give it another name")
+    }
+  }
+
+  static func makeStages(_ choices: [StageChoice], workers: Int) throws(RunError) -> (
     [ChainStage], Int
   ) {
     var stages: [ChainStage] = []
@@ -195,54 +209,5 @@ public final class Engine: @unchecked Sendable {
       }
     }
     return (stages, offset)
-  }
-}
-
-/// What is measured per stage, over all epochs.
-struct StageTimers {
-  struct Line {
-    var name: String
-    var histogram = DurationHistogram()
-    var processor = CPUSample()
-    var late: UInt64 = 0
-    var rejected: UInt64 = 0
-
-    var summary: DurationSummary {
-      var summary = histogram.summary
-      summary.cpu = processor.microseconds
-      return summary
-    }
-
-    /// `nil` where nothing was measured.
-    var presentSummary: DurationSummary? {
-      let summary = summary
-      return summary.count == 0 ? nil : summary
-    }
-
-    mutating func add(_ worker: LaneWorker, step: Int) {
-      histogram.add(worker.meter.timers[step])
-      processor.add(worker.meter.processor[step])
-    }
-  }
-  var stages: [Line]
-  var unpack = Line(name: "unpack")
-  var pack = Line(name: "pack")
-
-  init(stages: [ChainStage]) { self.stages = stages.map { Line(name: $0.name) } }
-
-  mutating func add(_ threads: EpochThreads, _ epoch: Epoch) {
-    for (lane, worker) in threads.workers {
-      for (index, step) in epoch.plan.lanes[lane].steps.enumerated() {
-        switch step {
-        case .stage(let stage):
-          stages[stage].add(worker, step: index)
-          stages[stage].late += worker.late[index]
-          stages[stage].rejected += worker.rejected[index]
-        case .unpack, .unpackAsked: unpack.add(worker, step: index)
-        case .pack, .packSource: pack.add(worker, step: index)
-        case .select: break
-        }
-      }
-    }
   }
 }

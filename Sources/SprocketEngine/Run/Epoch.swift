@@ -7,16 +7,22 @@ internal import Synchronization
 /// Unchecked: `plan`, `stages` and `sinks` are only read while threads run. The ring's contract says which
 /// thread may use a slot's memory, and when.
 final class Epoch: @unchecked Sendable {
+  /// The number that frames' records have: it changes when frames differ from those before.
   let index: UInt32
+  /// The number of the ring: it changes at each change, also of sinks alone.
+  let generation: UInt32
+  /// Whether it differs from the epoch before in its sinks alone: same `index`, no discontinuity.
+  let isContinuous: Bool
   let source: SourceDescription
   let plan: ChainPlan
   let stages: [ChainStage]
-  let sinks: [SinkState]
+  let sinks: [SinkPlace]
   let ring: Ring
   let loanReaders: LoanReaders
   let memory: FrameMemory
   let shared: RunShared
   let depthLines: [(holder: String, frames: Int)]
+  let reportBytes: Int
   /// Reports of the stages that declared one.
   let reports: [ReportLayout]
   /// Running number of the first frame of the epoch, and one past the last.
@@ -32,14 +38,15 @@ final class Epoch: @unchecked Sendable {
   let isAbandoned = Atomic<Bool>(false)
 
   init(
-    index: UInt32, source: SourceDescription, plan: ChainPlan, stages: [ChainStage],
-    sinks: [SinkState], ring: Ring, memory: FrameMemory, shared: RunShared,
-    depthLines: [(holder: String, frames: Int)], firstNumber: UInt64
+    _ request: EpochRequest, plan: ChainPlan, sinks: [SinkPlace], ring: Ring,
+    memory: FrameMemory, shared: RunShared, depthLines: [(holder: String, frames: Int)]
   ) {
-    self.index = index
-    self.source = source
+    index = request.index
+    generation = request.generation
+    isContinuous = request.isContinuous
+    source = request.source
     self.plan = plan
-    self.stages = stages
+    stages = request.stages
     self.sinks = sinks
     self.ring = ring
     loanReaders = LoanReaders(plan: plan, stages: stages, sinks: sinks)
@@ -47,7 +54,27 @@ final class Epoch: @unchecked Sendable {
     self.shared = shared
     self.depthLines = depthLines
     reports = stages.compactMap(\.reportLayout)
-    self.firstNumber = firstNumber
+    firstNumber = request.firstNumber
+    reportBytes = request.reportBytes
+  }
+
+  /// An epoch in which `old` goes on, with its plan and memory. All threads of `old` have ended.
+  init(resuming old: Epoch, generation: UInt32) {
+    index = old.index
+    self.generation = generation
+    isContinuous = true
+    source = old.source
+    plan = old.plan
+    stages = old.stages
+    sinks = old.sinks
+    ring = Engine.makeRing(old.ring.plan)
+    loanReaders = old.loanReaders
+    memory = old.memory
+    shared = old.shared
+    depthLines = old.depthLines
+    reports = old.reports
+    firstNumber = old.firstNumber
+    reportBytes = old.reportBytes
   }
 
   var isFlushing: Bool { flushes.load(ordering: .acquiring) || shared.isFlushing }

@@ -20,8 +20,8 @@ final class EpochThreads {
 
   init(_ epoch: Epoch) { self.epoch = epoch }
 
-  /// Starts one thread per worker of each lane, and gives the epoch to each sink's thread as its job. If this
-  /// throws, the threads that were started end when the ring ends.
+  /// Starts one thread per worker of each lane, and gives the epoch to each sink's thread as its job. If
+  /// this throws, the threads that were started end when the ring ends.
   func start(_ options: RunOptions, makeUnpacker: () -> any Unpacker) throws(RunError) {
     for (index, lane) in epoch.plan.lanes.enumerated() {
       for number in 0..<lane.workers {
@@ -39,10 +39,10 @@ final class EpochThreads {
       let steps = epoch.plan.lanes[lane].steps.map { $0.name(epoch.stages) }
       threads.append(try EngineThread(steps.joined(separator: "+")) { worker.run() })
     }
-    for state in epoch.sinks {
-      let worker = SinkWorker(epoch: epoch, state: state, options: options)
-      state.thread.perform { worker.run() }
-      sinks.append(state)
+    for place in epoch.sinks {
+      let worker = SinkWorker(epoch: epoch, place: place, options: options)
+      place.state.thread.perform { worker.run() }
+      sinks.append(place.state)
     }
   }
 
@@ -122,7 +122,7 @@ final class EpochThreads {
   /// Changes whenever a lane or a sink has got on.
   private func progress(_ shared: RunShared) -> UInt64 {
     let lanes = epoch.plan.lanes.indices.reduce(0) { $0 + epoch.ring.passed(.lane($1)) }
-    return shared.counters.delivered.reduce(lanes) { $0 + $1.now }
+    return epoch.sinks.reduce(lanes) { $0 + $1.state.delivered.now }
   }
 
   /// Waits for one of the threads that still run.

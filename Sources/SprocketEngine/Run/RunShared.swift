@@ -7,8 +7,9 @@ final class RunShared: Sendable {
   let tape = FateTape()
   let events = EventLog()
   let port = RequestPort()
+  let changes = ChangePort()
   let settings = SettingJournal()
-  let counters: LiveCounters
+  let counters = LiveCounters()
   /// 0 run, 1 stop and drain, 2 flush.
   let stopLevel = Atomic<Int>(0)
   /// Number of running sinks with `lasts`.
@@ -29,7 +30,6 @@ final class RunShared: Sendable {
   init(sinks: [any Sink], options: RunOptions) {
     trace = options.traceLimit.map { Trace(limit: $0) }
     warmUp = options.warmUp
-    counters = LiveCounters(sinks: sinks.count)
     lastingSinks = Atomic(sinks.count(where: \.lasts))
   }
 
@@ -50,6 +50,16 @@ final class RunShared: Sendable {
   func lose(_ sink: any Sink) {
     guard sink.lasts else { return }
     if lastingSinks.wrappingSubtract(1, ordering: .relaxed).newValue == 0 { raiseStop(to: 1) }
+  }
+
+  /// Called when a sink is attached to the run.
+  func noteAttached(_ sink: any Sink) {
+    if sink.lasts { lastingSinks.wrappingAdd(1, ordering: .relaxed) }
+  }
+
+  /// Called when a sink that works is detached. The run goes on, also without any sink.
+  func noteDetached(_ sink: any Sink) {
+    if sink.lasts { lastingSinks.wrappingSubtract(1, ordering: .relaxed) }
   }
 
   /// Adds an error, unless an equal one is there: two sinks that write one file fail with the same

@@ -1,4 +1,5 @@
 internal import SprocketCore
+internal import SprocketRing
 internal import Synchronization
 
 /// A sink and its state in a run.
@@ -6,27 +7,31 @@ internal import Synchronization
 /// Unchecked: `sink`, `counts`, `latency`, `events` and `hasFailed` are used by the sink's thread while it
 /// has a job, and by the engine before and after.
 final class SinkState: @unchecked Sendable {
-  let index: Int
+  /// Its number in the run, which no other sink gets.
+  let id: Int
   let sink: any Sink
-  /// Thread that writes the sink's frames, finishes it and seals it. It exists from before the run's start to
-  /// its end.
+  /// Thread that writes the sink's frames, finishes it and seals it. It exists from before the run's start
+  /// to its end.
   let thread: JobThread
   /// `nil` unless it gets only the frames that are asked for.
   let recorder: (any Recorder)?
   let stamped: StampedOutput?
   /// Of an on-demand sink; set before the run.
   var recordings: SinkRecorder?
-  var setup: SinkSetup?
-  /// Offset of this sink's area in a slot's packed memory.
-  var packedOffset = 0
   var counts = FateCounts()
+  /// `counts[.delivered]`, for any thread.
+  let delivered = LiveCounters.Cell()
+  /// The first frame that was produced with this sink; 0 for a sink of the run's start. Set before its
+  /// thread gets a frame, as `decidedBefore`.
+  private(set) var firstNumber: UInt64 = 0
+  /// `LiveCounters.decided` of the frames before; empty for a sink of the run's start.
+  private(set) var decidedBefore: [UInt64] = []
   var latency = DurationHistogram()
   var events = EventReader()
   /// Fate of frames after the sink has failed; `nil` while it works.
   var lossAfterFailure: Fate?
   var hasFailed: Bool { lossAfterFailure != nil }
   var isOnDemand: Bool { recorder != nil }
-  var tapsSource: Bool { setup?.tapsSource ?? false }
   /// Whether the sink buffers frames, so that frames it has taken may still be lost. `durableCount` is the
   /// number that cannot be lost.
   let buffers: Bool
@@ -35,13 +40,11 @@ final class SinkState: @unchecked Sendable {
   var isStuck = false
   /// `counts` before `seal`, used if `seal` does not return.
   var sealedCounts: FateCounts?
-  /// The record that the sink reads. The sink follows the lane that seals this record.
-  var tap = RecordIndex.source
   /// The next running number without a fate.
   var nextNumber: UInt64 = 0
 
-  init(index: Int, sink: any Sink) throws(RunError) {
-    self.index = index
+  init(id: Int, sink: any Sink) throws(RunError) {
+    self.id = id
     self.sink = sink
     let recorder = (sink as? any Recorder).flatMap { $0.isOnDemand ? $0 : nil }
     self.recorder = recorder
@@ -50,14 +53,74 @@ final class SinkState: @unchecked Sendable {
     thread = try JobThread(sink.name)
   }
 
+  /// Makes what an on-demand sink needs to record, and the run's finisher if there is none yet.
+  func makeRecordings(
+    _ list: RecordingList, _ shared: RunShared, _ finishing: borrowing Mutex<Finisher?>
+  ) throws(RunError) {
+    guard let recorder, let stamped else { return }
+    let known = finishing.withLock { $0 }
+    let finisher = if let known { known } else { try Finisher(list, shared) }
+    finishing.withLock { $0 = finisher }
+    recordings = try SinkRecorder(
+      self, recorder, stamped, list: list, finisher: finisher, shared: shared)
+  }
+
+  /// Ends recordings and completes what was written. On the sink's thread.
+  func finish(_ shared: RunShared, _ reason: RecordingEnd? = nil) {
+    recordings?.endAll(at: nextNumber, reason)
+    do throws(RunError) {
+      try sink.finish()
+    } catch {
+      fail(error, shared, isFinishing: true)
+    }
+    hasFinished = true
+  }
+
   var traceName: String { "sink \(sink.name)" }
 
-  /// Whether lanes run packers for this sink.
-  var packs: Bool { (setup?.packedCapacity ?? 0) > 0 }
+  /// Lets the sink's account begin with frame `number`. All earlier ones have their fate, `decided` by
+  /// value.
+  func attach(at number: UInt64, decided: [UInt64], _ events: EventLog) {
+    firstNumber = number
+    nextNumber = number
+    decidedBefore = decided
+    self.events.skip(events, below: .max)
+  }
+
+  /// Number of frames that source or chain gave the fate `value` while the sink was attached, of `total` in
+  /// the whole run.
+  func decided(_ value: Int, of total: UInt64) -> UInt64 {
+    value < decidedBefore.count ? total - min(total, decidedBefore[value]) : total
+  }
+
+  /// Frames that were written and then lost with their file become `failed`. All its files are complete.
+  func takeLost(_ list: RecordingList) {
+    guard isOnDemand else { return }
+    let lost = min(list.lost(sink: id), counts[.delivered])
+    counts[.delivered] -= lost
+    counts[.failed] += lost
+    delivered.set(counts[.delivered])
+  }
+
+  /// Gives the sink the account of the frames that were produced while it was attached: its own, and those
+  /// of the sinks that were attached for the same frames. On the sink's thread.
+  func seal(_ entries: [Ledger.Entry], _ frames: Range<UInt64>, _ shared: RunShared) {
+    let same = entries.filter { $0.frames == nil ? frames.lowerBound == 0 : $0.frames == frames }
+    let ledger = Ledger(
+      produced: frames.upperBound - frames.lowerBound,
+      entries: same.map { Ledger.Entry(sink: $0.sink, counts: $0.counts) })
+    do throws(RunError) {
+      try RunningCode(["sink `\(sink.name)`"]).during { () throws(RunError) in
+        try sink.seal(ledger)
+      }
+    } catch {
+      fail(error, shared, isFinishing: true)
+    }
+  }
 
   /// Ends a sink after its error, once. Of the frames that it took, the first `durableCount` stay
-  /// `delivered`, and the others become `failed`, or `flushed` if the reader of a pipe left. The run goes on
-  /// while another sink that lasts works.
+  /// `delivered`, and the others become `failed`, or `flushed` if the reader of a pipe left. The run goes
+  /// on while another sink that lasts works.
   func fail(_ error: RunError, _ shared: RunShared, isFinishing: Bool = false) {
     guard !hasFailed else { return }
     let loss: Fate = error.code == .readerGone ? .flushed : .failed
@@ -69,7 +132,7 @@ final class SinkState: @unchecked Sendable {
     let durable = isFinishing && count == .max && !isOnDemand ? 0 : min(count, counts[.delivered])
     counts[loss] += counts[.delivered] - durable
     counts[.delivered] = durable
-    shared.counters.delivered[index].set(durable)
+    self.delivered.set(durable)
     if error.code == .readerGone {
       shared.notes.withLock { $0.append(error.description) }
     } else {

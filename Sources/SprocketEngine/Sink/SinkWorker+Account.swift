@@ -8,7 +8,7 @@ extension SinkWorker {
   /// `number`.
   func account(upTo number: UInt64, epoch last: UInt32? = nil) {
     while let stamp = state.recordings?.pending, stamp.number <= number,
-      stamp.epoch <= last ?? epoch.index
+      stamp.epoch <= last ?? epoch.generation
     {
       apply(stamp)
     }
@@ -23,8 +23,8 @@ extension SinkWorker {
     if !wasRecording { state.events.skip(epoch.shared.events, below: stamp.number) }
   }
 
-  /// Applies stamps that need to wait for no frame, and parks the sink's thread if no frame is wanted. Called
-  /// when there is no frame to take. Returns whether the tap is parked.
+  /// Applies stamps that need to wait for no frame, and parks the sink's thread if no frame is wanted.
+  /// Called when there is no frame to take. Returns whether the tap is parked.
   func isParked(_ reader: inout Reader) -> Bool {
     guard !reader.isParked else { return true }
     guard let recordings = state.recordings else { return false }
@@ -33,8 +33,8 @@ extension SinkWorker {
     while let stamp = recordings.pending {
       // All frames below the position have their fate, and this sink has taken those it gets.
       let isReached = stamp.position <= min(reader.nextPosition, reader.upstreamLimit)
-      guard stamp.epoch < epoch.index || stamp.epoch == epoch.index && isReached else {
-        if stamp.epoch == epoch.index { recordings.endEarly(limit: drainLimit) }
+      guard stamp.epoch < epoch.generation || stamp.epoch == epoch.generation && isReached else {
+        if stamp.epoch == epoch.generation { recordings.endEarly(limit: drainLimit) }
         return false
       }
       apply(stamp)
@@ -49,8 +49,8 @@ extension SinkWorker {
         state.nextNumber = next + 1
         let entry = TapeEntry(value: value)
         lose(
-          next, entry?.fate(atSource: state.tapsSource) ?? absentFate(next),
-          sourceFate: state.tapsSource ? entry?.sourceFate : nil)
+          next, entry?.fate(atSource: place.tapsSource) ?? absentFate(next),
+          sourceFate: place.tapsSource ? entry?.sourceFate : nil)
       } else {
         accountFallen(upTo: number)
       }
@@ -65,7 +65,7 @@ extension SinkWorker {
       if !recordings.isAdmitting { return .unselected }
     }
     if epoch.isFlushing { return .flushed }
-    return state.setup?.takesLatest == true ? .skipped : .behind
+    return place.setup?.takesLatest == true ? .skipped : .behind
   }
 
   /// Accounts for numbers that the tape no longer holds. The tape's totals tell how many of them
@@ -77,8 +77,8 @@ extension SinkWorker {
     var unknown = end - state.nextNumber
     var totals = FateCounts()
     for value in fallen.totals.indices {
-      let fate = TapeEntry(value: UInt8(value))?.fate(atSource: state.tapsSource)
-      if let fate { totals[fate] += fallen.totals[value] }
+      let fate = TapeEntry(value: UInt8(value))?.fate(atSource: place.tapsSource)
+      if let fate { totals[fate] += state.decided(value, of: fallen.totals[value]) }
     }
     for fate in Fate.allCases where totals[fate] > 0 {
       let total = totals[fate]
@@ -141,7 +141,8 @@ extension SinkWorker {
     }
   }
 
-  /// Whether the sink is told of a frame that it does not get; counts the frame for the recording under way.
+  /// Whether the sink is told of a frame that it does not get; counts the frame for the recording under
+  /// way.
   private func isTold(_ lost: LostFrame) -> Bool {
     guard let recordings = state.recordings else { return !state.hasFailed }
     return recordings.noteLost(lost)

@@ -26,15 +26,17 @@ final class SinkWorker: @unchecked Sendable {
   static let damaged = -3
 
   let epoch: Epoch
-  let state: SinkState
+  let place: SinkPlace
+  var state: SinkState { place.state }
   private let wait: WaitStrategy
   let drainLimit: Int64
   private let code: RunningCode
   private let trace: (thread: TraceThread, step: UInt16)?
 
-  init(epoch: Epoch, state: SinkState, options: RunOptions) {
+  init(epoch: Epoch, place: SinkPlace, options: RunOptions) {
     self.epoch = epoch
-    self.state = state
+    self.place = place
+    let state = place.state
     wait = options.wait
     drainLimit = options.drainLimit.nanosecondCount
     code = RunningCode(["sink `\(state.sink.name)`"])
@@ -45,9 +47,9 @@ final class SinkWorker: @unchecked Sendable {
     trace?.thread.begin()
     defer { trace?.thread.end() }
     code.during {
-      var reader = epoch.ring.makeReader(tap: RingPlan.TapIndex(state.index))
+      var reader = epoch.ring.makeReader(tap: RingPlan.TapIndex(place.index))
       var waiter = Waiter(wait)
-      state.recordings?.beginEpoch(at: state.nextNumber)
+      state.recordings?.beginEpoch(at: state.nextNumber, isContinuous: epoch.isContinuous)
       loop: while true {
         switch reader.next() {
         case .frame(_, let slot):
@@ -73,7 +75,7 @@ final class SinkWorker: @unchecked Sendable {
       }
       account(upTo: epoch.endNumber.load(ordering: .acquiring))
       state.recordings?.endEpoch()
-      if epoch.isLast.load(ordering: .acquiring) { finish() }
+      if epoch.isLast.load(ordering: .acquiring) { state.finish(epoch.shared) }
     }
   }
 
@@ -81,16 +83,16 @@ final class SinkWorker: @unchecked Sendable {
   func conclude(upTo number: UInt64) {
     code.during {
       account(upTo: number, epoch: .max)
-      finish()
+      state.finish(epoch.shared)
     }
   }
 
   private func take(_ slot: UnsafeMutablePointer<FrameStorage>) {
-    let record = unsafe slot.pointee.records[state.tap]
+    let record = unsafe slot.pointee.records[place.tap]
     account(upTo: record.number)
     state.nextNumber = record.number + 1
-    let packed = unsafe slot.pointee.packedCounts[state.index]
-    if !record.isAlive, !state.tapsSource {
+    let packed = unsafe slot.pointee.packedCounts[place.index]
+    if !record.isAlive, !place.tapsSource {
       unsafe lose(slot, record, record.chainFate)
     } else if packed == Self.unselected, state.isOnDemand {
       unsafe lose(slot, record, .unselected)
@@ -117,13 +119,13 @@ final class SinkWorker: @unchecked Sendable {
     receiveEvents(upTo: record.number)
     let began = monotonicNow()
     let frame = unsafe PackedFrame(
-      view: view(of: slot, now: began), bytes: slot.pointee.packed + state.packedOffset,
+      view: view(of: slot, now: began), bytes: slot.pointee.packed + place.packedOffset,
       count: packed)
     do throws(RunError) {
       try state.sink.write(frame)
       state.counts[.delivered] += 1
       state.recordings?.noteWritten(record)
-      epoch.shared.counters.delivered[state.index].add()
+      state.delivered.add()
       let written = monotonicNow()
       // A file may say anything of when a frame was captured.
       let sinceCapture = Timestamp(nanoseconds: written, clock: .monotonic)
@@ -147,19 +149,19 @@ final class SinkWorker: @unchecked Sendable {
     }
   }
 
-  /// Keeps the frame for a recording that may begin later; the frame gets its fate then. Returns false if it
-  /// is not kept.
+  /// Keeps the frame for a recording that may begin later; the frame gets its fate then. Returns false if
+  /// it is not kept.
   private func holds(_ slot: UnsafeMutablePointer<FrameStorage>, packed: Int) -> Bool {
     let frame = unsafe PackedFrame(
-      view: view(of: slot, now: monotonicNow()), bytes: slot.pointee.packed + state.packedOffset,
+      view: view(of: slot, now: monotonicNow()), bytes: slot.pointee.packed + place.packedOffset,
       count: packed)
     return state.recordings?.holds(frame) ?? false
   }
 
   func view(of slot: UnsafeMutablePointer<FrameStorage>, now: Int64) -> FrameView {
     var access = epoch.plan.sinkAccess
-    access.lane = state.tap
-    access.parts = state.setup?.parts ?? []
+    access.lane = place.tap
+    access.parts = place.setup?.parts ?? []
     return unsafe FrameView(
       unsafeStorage: slot, access: access, now: now, neighbours: .none,
       events: state.events.received, reports: epoch.reports)
@@ -179,15 +181,5 @@ final class SinkWorker: @unchecked Sendable {
     } else {
       state.fail(error, epoch.shared)
     }
-  }
-
-  private func finish() {
-    state.recordings?.endAll(at: state.nextNumber)
-    do throws(RunError) {
-      try state.sink.finish()
-    } catch {
-      state.fail(error, epoch.shared, isFinishing: true)
-    }
-    state.hasFinished = true
   }
 }

@@ -11,7 +11,7 @@ struct LoanReaders {
   private var lanes: [(lane: Int, history: UInt64)] = []
   private var taps: [RingPlan.TapIndex] = []
 
-  init(plan: ChainPlan, stages: [ChainStage], sinks: [SinkState]) {
+  init(plan: ChainPlan, stages: [ChainStage], sinks: [SinkPlace]) {
     let first = plan.versions[0]
     let borrows = first.borrowsImage || first.borrowsLuma
     // Pixels that nobody wrote may be the source's memory.
@@ -39,8 +39,8 @@ struct LoanReaders {
     }.map { RingPlan.TapIndex($0) }
   }
 
-  /// A sequence number: all lanes and sinks have finished reading the lent memory of the frames before it, so
-  /// this memory can be returned to the source.
+  /// A sequence number: all lanes and sinks have finished reading the lent memory of the frames before it,
+  /// so this memory can be returned to the source.
   func passed(_ ring: Ring) -> UInt64 {
     var limit = ring.passed(.source)
     for (lane, history) in lanes {

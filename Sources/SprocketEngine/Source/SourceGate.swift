@@ -3,12 +3,12 @@ internal import Synchronization
 
 /// All calls of a source while the run is on, so that one that does not return can be abandoned.
 ///
-/// One state word says which thread owns the source's side of the run (the pump, the producer, the numbers):
-/// the source's thread, or the run's. Before a call the source's thread changes it from `working` to
-/// `calling`, and back after the call, by compare-and-swap. The run's thread abandons the source by changing
-/// it from `calling` to `abandoned`, and owns that side from then on. If the call returns later, the swap
-/// fails and the source's thread must leave without touching anything: the calls below then return `nil` or
-/// `false`.
+/// One state word says which thread owns the source's side of the run (the pump, the producer, the
+/// numbers): the source's thread, or the run's. Before a call the source's thread changes it from `working`
+/// to `calling`, and back after the call, by compare-and-swap. The run's thread abandons the source by
+/// changing it from `calling` to `abandoned`, and owns that side from then on. If the call returns later,
+/// the swap fails and the source's thread must leave without touching anything: the calls below then return
+/// `nil` or `false`.
 ///
 /// Memory order: each swap releases what was written before it and acquires what the other side wrote.
 ///
@@ -19,7 +19,7 @@ final class SourceGate: @unchecked Sendable {
   private static let calling = 1
   private static let abandoned = 2
 
-  private let source: any Source
+  let source: any Source
   private let state = Atomic<Int>(working)
 
   init(_ source: any Source) { self.source = source }
@@ -35,6 +35,18 @@ final class SourceGate: @unchecked Sendable {
   }
 
   func interrupt() { source.interrupt() }
+
+  /// Opens a source that replaces another one while the run goes on. `nil` if it was abandoned meanwhile.
+  func open() throws(RunError) -> SourceDescription? {
+    begin()
+    let result: Result<SourceDescription, RunError>
+    do throws(RunError) {
+      result = .success(try source.open())
+    } catch {
+      result = .failure(error)
+    }
+    return end() ? try result.get() : nil
+  }
 
   func next(timeout: Int64) throws(RunError) -> Arrival? {
     begin()

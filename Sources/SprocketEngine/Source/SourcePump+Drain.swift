@@ -43,6 +43,22 @@ extension SourcePump {
     }
   }
 
+  /// The source's job while an epoch ends for a change of the run's shape. Takes no frame: the driver's
+  /// queue keeps them. Returns what was lent, so that the driver does not run out of buffers.
+  ///
+  /// Keeps A19 of the contract of requests.
+  func hold(_ epoch: Epoch) {
+    code.during {
+      while isDraining.load(ordering: .acquiring) {
+        guard reclaimPassed(epoch) else { return }
+        sleep(until: monotonicNow() + Self.holdInterval)
+      }
+    }
+  }
+
+  /// Nanoseconds between two looks for loans that can go back. Larger: fewer wake-ups, drivers wait longer.
+  private static let holdInterval: Int64 = 1_000_000
+
   /// Gives an announced frame back: there is no room for it. False when it begins an epoch, `nil` when
   /// the source did not come back.
   private func overrun(_ frame: ArrivedFrame) -> Bool? {

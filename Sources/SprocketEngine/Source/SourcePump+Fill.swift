@@ -3,8 +3,8 @@ internal import SprocketRing
 
 // Fills slots.
 extension SourcePump {
-  /// Writes a frame's record into its slot and takes the frame from the source. Returns false if the source's
-  /// call to take lent memory back did not end in time.
+  /// Writes a frame's record into its slot and takes the frame from the source. Returns false if the
+  /// source's call to take lent memory back did not end in time.
   func fill(
     _ epoch: Epoch, slot index: Int, _ frame: ArrivedFrame, number: UInt64, isFirst: Bool
   ) -> Bool {
@@ -31,7 +31,7 @@ extension SourcePump {
     unsafe slot.pointee.records[.source] = record
     for sink in epoch.sinks { unsafe slot.pointee.packedCounts[sink.index] = 0 }
     for output in gates where !output.gate.isAdmitting {
-      unsafe slot.pointee.packedCounts[output.sink] = SinkWorker.unselected
+      unsafe slot.pointee.packedCounts[output.place] = SinkWorker.unselected
     }
     if let settings = newSettings(slot: index) {
       unsafe slot.pointee.settings = .passUnretained(settings)

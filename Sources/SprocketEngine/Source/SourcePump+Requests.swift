@@ -4,7 +4,9 @@ internal import Synchronization
 
 /// The gate of an on-demand sink, and the output that gets its stamps.
 struct GatedOutput {
+  /// The sink's number in the run, and its place in the epoch.
   let sink: Int
+  var place: Int
   let output: StampedOutput
   var gate: OutputGate
 }
@@ -23,14 +25,14 @@ struct PendingRequests {
 /// - A2: the source's thread alone stamps: at each frame that arrives, also if there is no room for it, and
 ///   whenever the source returns without a frame.
 /// - A4: a request for a later frame or time waits here.
-/// - A5: requests that hold at one number are applied in the order asked. Numbers that are missing before an
-///   arrival belong to the state before it, unless a request names one of them.
+/// - A5: requests that hold at one number are applied in the order asked. Numbers that are missing before
+///   an arrival belong to the state before it, unless a request names one of them.
 /// - A15: a change of live settings holds from its stamp's number on; an event tells of it.
 /// - A10: a stamp wakes the sink's thread before its frame is published.
 extension SourcePump {
-  /// Stamps the requests that hold from `number` on, which is the next frame's number. `frame` is that frame
-  /// if it has arrived; frames from `first` to before `number` are missing. If nothing was asked, it costs
-  /// a load, and one per on-demand sink.
+  /// Stamps the requests that hold from `number` on, which is the next frame's number. `frame` is that
+  /// frame if it has arrived; frames from `first` to before `number` are missing. If nothing was asked, it
+  /// costs a load, and one per on-demand sink.
   func stampRequests(at number: UInt64, from first: UInt64? = nil, _ frame: ArrivedFrame? = nil) {
     let new = shared.port.take(since: &requests.seen)
     if !new.isEmpty { requests.entries += new }
@@ -100,6 +102,21 @@ extension SourcePump {
     }
   }
 
+  /// Brings the gates in line with the epoch's sinks: a sink that stays keeps its gate.
+  func enterGates(_ epoch: Epoch) {
+    gates = epoch.sinks.compactMap { place in
+      let state = place.state
+      guard let stamped = state.stamped else { return nil }
+      if var known = gates.first(where: { $0.sink == state.id }) {
+        known.place = place.index
+        return known
+      }
+      return GatedOutput(
+        sink: state.id, place: place.index, output: stamped,
+        gate: OutputGate(isAlwaysOpen: state.recorder?.preRoll != nil))
+    }
+  }
+
   /// Counts a published frame at the gates: recordings that count frames may have enough now.
   func countPublished(_ frame: ArrivedFrame, number: UInt64) {
     guard frame.fate == nil else { return }
@@ -112,7 +129,7 @@ extension SourcePump {
     requests.lastNumber = number
     let position = producer?.producer.position ?? 0
     gates[index].output.stamps.add(
-      Stamp(step, number: number, position: position, epoch: epochIndex).words)
-    producer?.producer.wake(tap: RingPlan.TapIndex(gates[index].sink))
+      Stamp(step, number: number, position: position, epoch: generation).words)
+    producer?.producer.wake(tap: RingPlan.TapIndex(gates[index].place))
   }
 }

@@ -6,26 +6,28 @@ internal import Synchronization
 extension SourcePump {
   /// Lets a request hold from frame `number` on.
   func change(_ request: SettingRequest, at number: UInt64) {
-    settings = .changed(settings, by: request, count: stages.count)
+    guard let request = shared.settings.fitted(request, note: shared.note) else { return }
+    settings = .changed(settings, by: request, count: shared.settings.stageCount)
     request.isStamped.store(true, ordering: .relaxed)
     shared.events.add(
       Event(kind: .settingsChanged, ticket: request.id, number: number).words)
   }
 
-  /// Repeats a change of settings that a replay's dump tells of. False if the source was abandoned meanwhile.
+  /// Repeats a change of settings that a replay's dump tells of. False if the source was abandoned
+  /// meanwhile.
   func repeatChange(_ event: Event) -> Bool {
     guard let changed = source.changedSettings(event.ticket) else { return false }
     guard let changed else { return true }
     do throws(RunError) {
-      change(try shared.settings.add(changed, stages), at: event.number)
+      change(try shared.settings.add(changed), at: event.number)
     } catch {
       shared.note("the recorded change of settings is left out: \(error)")
     }
     return true
   }
 
-  /// The settings of the next frame, where the slot does not have them yet. The slot refers to an object that
-  /// this pump keeps.
+  /// The settings of the next frame, where the slot does not have them yet. The slot refers to an object
+  /// that this pump keeps.
   func newSettings(slot index: Int) -> LiveSettings? {
     guard let settings, slotSettings[index] !== settings else { return nil }
     slotSettings[index] = settings

@@ -24,6 +24,8 @@ final class SourcePump: @unchecked Sendable {
     case epoch(SourceDescription)
     /// The device's sequence jumped back, or further than the tape is long.
     case jump(held: ArrivedFrame)
+    /// A change of the run's shape was asked for.
+    case change
   }
 
   /// Frames missing in a row from which an epoch begins (R10). Larger: fewer epochs. Less than the
@@ -33,20 +35,21 @@ final class SourcePump: @unchecked Sendable {
   /// fewer wake-ups, later stops.
   static let patience: Int64 = 20_000_000
 
-  let source: SourceGate
+  private(set) var source: SourceGate
   let options: RunOptions
   let shared: RunShared
   /// On the monotonic clock, where frames do not wait.
-  private let deadline: Int64?
+  private var deadline: Int64?
   /// Nanoseconds from the first frame's capture to the end, where frames wait.
-  private let mediaLimit: Int64?
+  private var mediaLimit: Int64?
   private(set) var firstCaptured: Timestamp?
   /// The ring of the epoch, as the source sees it.
   private(set) var producer: ProducerHand?
   private(set) var outcome = Outcome.end
   /// Announced, but not taken yet, at the epoch's start.
   var held: Arrival?
-  /// True while an epoch drains: the source's thread then discards arriving frames. Set by the run's thread.
+  /// True while an epoch drains: the source's thread then discards arriving frames. Set by the run's
+  /// thread.
   let isDraining = Atomic<Bool>(false)
   /// The number of the frame that is being taken.
   var taking: UInt64?
@@ -57,15 +60,17 @@ final class SourcePump: @unchecked Sendable {
   /// Number of the next frame that is produced.
   private(set) var nextNumber: UInt64 = 0
   /// Gates of the on-demand sinks.
-  var gates: [GatedOutput]
+  var gates: [GatedOutput] = []
   var requests = PendingRequests()
-  let stages: [ChainStage]
   /// The live settings of the next frame; `nil` for those of the run's start.
   var settings: LiveSettings?
   /// The settings that each slot refers to.
   var slotSettings: [LiveSettings?] = []
-  /// Index of the epoch that the next frame belongs to.
-  private(set) var epochIndex: UInt32 = 0
+  /// Generation of the epoch that the next frame belongs to.
+  private(set) var generation: UInt32 = 0
+  /// Whether the next frame is the epoch's first.
+  private var isFirst = true
+  private let start: Int64
   private var lastSequence: UInt64?
   /// Of the epoch to come, or under way.
   private(set) var firstNumber: UInt64 = 0
@@ -78,25 +83,28 @@ final class SourcePump: @unchecked Sendable {
   let code = RunningCode(["source"])
   private var tracer: SourceTracer
 
-  init(
-    source: SourceGate, isLive: Bool, options: RunOptions, shared: RunShared, start: Int64,
-    stages: [ChainStage], sinks: [SinkState]
-  ) {
+  init(source: SourceGate, isLive: Bool, options: RunOptions, shared: RunShared, start: Int64) {
     self.source = source
-    self.stages = stages
-    gates = sinks.compactMap { state in
-      state.stamped.map {
-        GatedOutput(
-          sink: state.index, output: $0,
-          gate: OutputGate(isAlwaysOpen: state.recorder?.preRoll != nil))
-      }
-    }
     self.options = options
     self.shared = shared
+    self.start = start
     tracer = SourceTracer(shared.trace)
+    setLimits(isLive: isLive)
+  }
+
+  private func setLimits(isLive: Bool) {
     let limit = options.durationLimit?.nanosecondCount
     deadline = isLive ? limit.map { SprocketEngine.deadline($0, after: start) } : nil
     mediaLimit = isLive ? nil : limit
+  }
+
+  /// Goes over to another source, whose sequences and times begin anew.
+  func replaceSource(_ new: SourceGate, isLive: Bool) {
+    source = new
+    hasEnded = false
+    firstCaptured = nil
+    setLimits(isLive: isLive)
+    beginEpoch()
   }
 
   /// Begins a new count of device sequences.
@@ -129,7 +137,9 @@ final class SourcePump: @unchecked Sendable {
   /// Makes ready for an epoch: on the run's thread.
   func enter(_ epoch: Epoch) {
     producer = ProducerHand(epoch.ring)
-    epochIndex = epoch.index
+    generation = epoch.generation
+    isFirst = !epoch.isContinuous
+    enterGates(epoch)
     outcome = .end
     lentSequences = [UInt64?](repeating: nil, count: epoch.memory.slotCount)
     lentCount = 0
@@ -145,16 +155,16 @@ final class SourcePump: @unchecked Sendable {
     taking = nil
     producer?.producer.end()
     producer = nil
-    epochIndex += 1
+    generation += 1
   }
 
   /// Until the source ends, the epoch ends, or the run is to stop. `nil` when the source is abandoned.
   private func take(_ epoch: Epoch) throws(RunError) -> Outcome? {
     guard let hand = producer else { return .end }
     var waiter = Waiter(options.wait)
-    var isFirst = true
     var hasWaited = false
     while !isOver {
+      if shared.changes.isAsked { return .change }
       // Offline nothing is lost: a position first, then a frame.
       if !epoch.source.isLive, hand.producer.claim() == nil {
         hasWaited = true
@@ -263,8 +273,8 @@ final class SourcePump: @unchecked Sendable {
     return number
   }
 
-  /// Adds the source's events up to frame `number` to the log. They belong to that frame, whatever its fate.
-  /// False if the source was abandoned during the call.
+  /// Adds the source's events up to frame `number` to the log. They belong to that frame, whatever its
+  /// fate. False if the source was abandoned during the call.
   func takeEvents(of number: UInt64) -> Bool {
     code.enter(0, frame: number)
     guard source.takeEvents(into: &events) else { return false }
@@ -280,19 +290,5 @@ final class SourcePump: @unchecked Sendable {
     if events.refused > 0 { shared.counters.droppedEvents.add(events.refused) }
     events.removeAll()
     return true
-  }
-}
-
-/// A producer that outlives the job in which it is used.
-final class ProducerHand {
-  var producer: Producer
-  init(_ ring: Ring) { producer = ring.makeProducer() }
-}
-
-extension ArrivedFrame {
-  /// The fate that the source gives the frame: `corrupt`, else `startup`, else `overrun`; `nil` if none. It
-  /// takes precedence over the `overrun` of a frame without a free slot.
-  var fate: Fate? {
-    isCorrupt ? .corrupt : isStartup ? .startup : isOverrun ? .overrun : nil
   }
 }

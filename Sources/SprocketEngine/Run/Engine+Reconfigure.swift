@@ -1,0 +1,177 @@
+internal import SprocketCore
+internal import Synchronization
+
+/// What the run's thread does for a change of the run's shape, between two epochs.
+///
+/// Keeps of the contract of requests:
+/// - A18: all or nothing. The caller has prepared what can be had beside the run. What is left is decided
+///   here, when all threads of the old epoch stand still: the sinks that stay can be asked only then. If
+///   that fails, the old epoch goes on with its own plan, memory, stages and source, so nothing can fail
+///   again. If a device had to be closed for the change, it is opened again, which begins an epoch; if that
+///   fails, too, the run ends with an error.
+/// - A19: see `SourcePump.hold`. Where sinks alone change, stages and the sinks that stay are not
+///   configured, the epoch's number stays, no frame is a discontinuity, and recordings go on.
+/// - A20: see `Engine+Leaving.swift`.
+extension Engine {
+  /// Makes the epoch that `change` asks for, or goes back to the old one. False when the run ends.
+  func carryOut(_ change: ShapeChange, _ pump: SourcePump) -> Bool {
+    var hasClosed = false
+    do throws(RunError) {
+      var description = change.source?.description
+      if let new = change.source, description == nil {
+        hasClosed = true
+        description = try exchangeSource(for: new.gate, pump)
+      }
+      var request = request(
+        for: change, description ?? epoch.source, isConfigured: !hasClosed)
+      if change.source != nil { request.firstNumber = pump.nextNumber }
+      let next = try makeEpoch(request)
+      if let new = change.source, !hasClosed {
+        guard closeSource(pump) else { throw Self.sourceIsStuck }
+        gate = new.gate
+        pump.replaceSource(new.gate, isLive: next.source.isLive)
+      }
+      commit(change, next, pump)
+      change.finish(.done)
+      return true
+    } catch {
+      let goesOn = goBack(change, pump, hasClosed: hasClosed)
+      change.finish(.refused(error))
+      return goesOn
+    }
+  }
+
+  private static let sourceIsStuck = RunError(
+    .failed, "the source did not return from a call, so the run ends")
+
+  // MARK: The source
+
+  /// Closes the source. False if the call does not return in time: the run has abandoned the source.
+  private func closeSource(_ pump: SourcePump) -> Bool {
+    isClosing = true
+    defer { isClosing = false }
+    guard onSource(pump, { pump.close() }) else { return false }
+    for note in gate.source.notes { shared.note(note) }
+    return true
+  }
+
+  /// Closes the source and opens another one.
+  private func exchangeSource(
+    for new: SourceGate, _ pump: SourcePump
+  ) throws(RunError) -> SourceDescription {
+    guard closeSource(pump) else { throw Self.sourceIsStuck }
+    return try openSource(new, pump)
+  }
+
+  /// Opens a source on its thread.
+  private func openSource(
+    _ new: SourceGate, _ pump: SourcePump
+  ) throws(RunError) -> SourceDescription {
+    gate = new
+    pump.replaceSource(new, isLive: epoch.source.isLive)
+    let found = OpenedSource()
+    guard onSource(pump, { found.open(new) }) else { throw Self.sourceIsStuck }
+    let description = try found.result.withLock { $0 }.get()
+    pump.replaceSource(new, isLive: description.isLive)
+    return description
+  }
+
+  /// What came of opening a source on its thread.
+  private final class OpenedSource: Sendable {
+    let result = Mutex<Result<SourceDescription, RunError>>(.failure(sourceIsStuck))
+
+    func open(_ gate: SourceGate) {
+      var found: Result<SourceDescription, RunError> = .failure(sourceIsStuck)
+      do throws(RunError) {
+        if let description = try gate.open() { found = .success(description) }
+      } catch {
+        found = .failure(error)
+      }
+      result.withLock { [found] in $0 = found }
+    }
+  }
+
+  // MARK: The two outcomes
+
+  private func commit(_ change: ShapeChange, _ next: Epoch, _ pump: SourcePump) {
+    if let chain = change.chain { replaceStages(chain, pump) }
+    let number = pump.nextNumber
+    let decided = shared.counters.decidedSoFar
+    for place in change.attached {
+      place.state.attach(at: number, decided: decided, shared.events)
+      recordings.attach(place.state)
+      shared.noteAttached(place.sink)
+    }
+    // Another unpacking takes another time (A17).
+    let isUnpackedAnew = next.plan.versions[0].parts != epoch.plan.versions[0].parts
+    if change.isContinuous, isUnpackedAnew { for stage in stages { stage.remaining.measureAnew() } }
+    let removed = epoch.sinks.filter { change.detached.contains($0.state.id) }
+    epoch = next
+    sinks = next.sinks.map(\.state)
+    if !change.isContinuous { epochCount += 1 }
+    letGo(removed, at: number)
+    collectLeft()
+    publishEpoch()
+  }
+
+  private func replaceStages(_ chain: ShapeChange.NewChain, _ pump: SourcePump) {
+    finishStages()
+    (stages, reportBytes, choices) = (chain.stages, chain.reportBytes, chain.choices)
+    shared.settings.setChain(stages)
+    timers.add(stages)
+    if !chain.keepsSettings { pump.settings = nil }
+    for (index, stage) in stages.enumerated() {
+      for instance in stage.instances {
+        instance.events?.skip(shared.events, below: .max)
+        if instance.store(pump.settings, stage: index) { instance.stage.retune() }
+      }
+    }
+  }
+
+  /// Lets the old epoch go on. False when the run ends.
+  private func goBack(_ change: ShapeChange, _ pump: SourcePump, hasClosed: Bool) -> Bool {
+    guard !gate.isAbandoned else { return false }
+    if hasClosed { return reopen(change, pump) }
+    if !change.isContinuous { askAgain(epoch) }
+    epoch = Epoch(resuming: epoch, generation: pump.generation)
+    publishEpoch()
+    return true
+  }
+
+  /// Opens the source again that was closed for the change.
+  private func reopen(_ change: ShapeChange, _ pump: SourcePump) -> Bool {
+    guard !shared.isStopping else { return false }
+    onSource(pump) { pump.close() }
+    guard !gate.isAbandoned, let again = change.oldSource?.again() else { return false }
+    do throws(RunError) {
+      return beginEpoch(try openSource(SourceGate(again), pump), pump)
+    } catch {
+      shared.fail(
+        RunError(
+          .failed,
+          "\(epoch.source.name) could not be opened again after a change that failed: \(error)"
+        ))
+      return false
+    }
+  }
+
+  /// Asks the sinks once more for their part in the epoch: they were asked for another one.
+  private func askAgain(_ old: Epoch) {
+    let format = old.stages.last?.declared.format ?? old.source.format
+    let request = EpochRequest(
+      index: old.index, generation: old.generation, source: old.source,
+      firstNumber: old.firstNumber, stages: old.stages, sinks: [], reportBytes: old.reportBytes,
+      refusal: .endsSink)
+    for var place in old.sinks where place.setup != nil && !place.state.hasFailed {
+      do throws(RunError) {
+        try place.configure(request, format, shared)
+      } catch {
+        if let recordings = place.state.recordings {
+          recordings.suspend(error)
+        } else {
+          place.state.fail(error, shared)
+        }
+      }
+    }
+  }
+}
