@@ -1,4 +1,5 @@
 internal import SprocketCore
+internal import SprocketRing
 internal import Synchronization
 
 /// What other threads may read about an epoch.
@@ -6,10 +7,12 @@ struct PublishedSummary: Sendable {
   var summary: RunSummary
   /// By sink: it taps the source.
   let tapsSource: [Bool]
+  let ring: Ring
 
   /// `timers` are those of the epochs before `epoch`.
   init(_ epoch: Epoch, epochs: UInt32, _ timers: StageTimers) {
     tapsSource = epoch.sinks.map(\.tapsSource)
+    ring = epoch.ring
     summary = RunSummary(
       isOver: false, source: epoch.source, sourceCounts: [],
       ledger: Ledger(produced: 0, entries: []), sinks: [],
@@ -40,10 +43,12 @@ extension Engine {
     var summary = current.summary
     if summary.isOver { return summary }
     let entries = sinks.map { state in
-      Ledger.Entry(
-        sink: state.sink.name,
-        counts: liveCounts(
-          of: state, tapsSource: current.tapsSource[state.index], taken: .delivered))
+      // Read before those that the sink has: when a sink fails, some of these become `failed`.
+      let own = state.gauge.counts
+      var counts = liveCounts(
+        of: state, tapsSource: current.tapsSource[state.index], taken: .delivered)
+      for fate in SinkGauge.fates { counts[fate] += own[fate] }
+      return Ledger.Entry(sink: state.sink.name, counts: counts)
     }
     // Read after the counts, so that no sink has more than were produced.
     summary.ledger = Ledger(produced: shared.counters.produced.now, entries: entries)

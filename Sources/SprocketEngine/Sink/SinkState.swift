@@ -22,6 +22,7 @@ final class SinkState: @unchecked Sendable {
   var counts = FateCounts()
   var latency = DurationHistogram()
   var events = EventReader()
+  let gauge = SinkGauge()
   /// Fate of frames after the sink has failed; `nil` while it works.
   var lossAfterFailure: Fate?
   var hasFailed: Bool { lossAfterFailure != nil }

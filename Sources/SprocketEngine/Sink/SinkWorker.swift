@@ -54,6 +54,7 @@ final class SinkWorker: @unchecked Sendable {
           waiter.reset()
           unsafe take(epoch.memory.slots + slot)
           reader.release()
+          state.gauge.show(state.counts)
         case .lapped, .skipped:
           break
         case .wait:
@@ -72,6 +73,7 @@ final class SinkWorker: @unchecked Sendable {
         }
       }
       account(upTo: epoch.endNumber.load(ordering: .acquiring))
+      state.gauge.show(state.counts)
       state.recordings?.endEpoch()
       if epoch.isLast.load(ordering: .acquiring) { finish() }
     }
@@ -125,6 +127,7 @@ final class SinkWorker: @unchecked Sendable {
       state.recordings?.noteWritten(record)
       epoch.shared.counters.delivered[state.index].add()
       let written = monotonicNow()
+      state.gauge.add(work: written - began, wait: began - record.sealed)
       // A file may say anything of when a frame was captured.
       let sinceCapture = Timestamp(nanoseconds: written, clock: .monotonic)
         .nanoseconds(since: record.captured)
