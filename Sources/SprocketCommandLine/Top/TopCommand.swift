@@ -31,8 +31,8 @@ struct TopCommand: ParsableCommand {
     var watch = TopWatch(named: socket)
     let end = deadline(in: Self.interval.nanosecondCount)
     watch.ask()
-    if let error = watch.runs.lazy.compactMap(\.error).first { throw error }
     try waitForAll(&watch, &signals)
+    if let error = watch.runs.lazy.compactMap(\.error).first { throw error }
     guard !watch.runs.isEmpty else {
       throw RunError(
         .failed,
@@ -81,7 +81,9 @@ struct TopCommand: ParsableCommand {
     }
     // A run that was named has to answer; of those that were found, one is enough.
     if let first = silent.first, !watch.isFinding || silent.count == watch.runs.count {
-      throw problem(first)
+      // The code alone is thrown, so that the lines are written, too.
+      tellError(problem(first).told)
+      throw ExitCode(1)
     }
     if watch.runs.isEmpty {
       throw RunError(.failed, "the runs have ended; nothing is left to show")

@@ -39,7 +39,7 @@ final class WatchedRun {
       connection?.add("{\"request\":\"status\"}\n")
       asked = monotonicNow()
       error = nil
-      try send()
+      _ = try send()
     } catch {
       end(error)
     }
@@ -49,7 +49,7 @@ final class WatchedRun {
   func advance() -> Bool {
     guard let connection, asked != nil else { return false }
     do throws(RunError) {
-      try send()
+      guard try send() else { return false }
       switch connection.take() {
       case .nothing: return false
       case .end: throw RunError(.failed, "the run behind \(path) has ended")
@@ -63,13 +63,15 @@ final class WatchedRun {
     return true
   }
 
-  private func send() throws(RunError) {
-    guard let connection, try connection.tryConnect() else { return }
+  /// Returns whether it is connected.
+  private func send() throws(RunError) -> Bool {
+    guard let connection, try connection.tryConnect() else { return false }
     // Only the user's own runs are asked without being named.
     guard found == nil || connection.user == geteuid() else {
       throw RunError(.failed, "\(path) is another user's")
     }
     _ = try connection.trySend()
+    return true
   }
 
   private struct Answer: Decodable {
