@@ -42,8 +42,20 @@ final class Console: Sendable {
   }
 
   private struct Line {
+    enum Kind {
+      case line
+      /// On a terminal the next line replaces it.
+      case progress
+      /// All lines of a terminal.
+      case screen
+      /// Commands to a terminal.
+      case command
+    }
+
     var text: String
-    var isProgress = false
+    var kind = Kind.line
+    var isProgress: Bool { kind == .progress }
+    var endsLine: Bool { kind == .line || kind == .progress }
   }
 
   let isTerminal: Bool
@@ -81,15 +93,29 @@ final class Console: Sendable {
 
   /// Adds a line of progress. On a terminal the next line replaces it; in the queue the next line
   /// of progress does.
-  func show(progress: String) { add(Line(text: printable(progress), isProgress: true)) }
+  func show(progress: String) { add(Line(text: printable(progress), kind: .progress)) }
+
+  /// Changes a terminal to its second screen, without cursor and without wrapping lines. What it showed
+  /// before comes back with `endScreen`.
+  func beginScreen() { add(Line(text: "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l", kind: .command)) }
+  func endScreen() { add(Line(text: "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l", kind: .command)) }
+
+  /// Fills the screen. In the queue a later one replaces it.
+  func draw(_ lines: [String]) {
+    let text = lines.map { printable($0) + "\u{1B}[K" }.joined(separator: "\r\n")
+    add(Line(text: "\u{1B}[H\(text)\u{1B}[J", kind: .screen))
+  }
 
   private func add(_ line: Line) {
     start()
     if state.withLock({ $0.hasNoThread }) {
-      if hasRoom(within: Self.patience) { write(line.text + "\n") }
+      if hasRoom(within: Self.patience) { write(line.text + (line.endsLine ? "\n" : "")) }
       return
     }
     state.withLock { state in
+      if line.kind == .screen, state.waiting.last?.kind == .screen {
+        state.byteCount -= state.waiting.removeLast().text.utf8.count
+      }
       if let last = state.waiting.lastIndex(where: \.isProgress), line.isProgress || isFull(state) {
         state.byteCount -= state.waiting.remove(at: last).text.utf8.count
         state.skippedProgress += 1
@@ -139,7 +165,8 @@ final class Console: Sendable {
       if let line {
         let clears = isTerminal && (isProgressShown || line.isProgress) ? "\r\u{1B}[K" : ""
         isProgressShown = line.isProgress
-        write(clears + line.text + (isTerminal && line.isProgress ? "" : "\n"))
+        let endsLine = line.endsLine && !(isTerminal && line.isProgress)
+        write(clears + line.text + (endsLine ? "\n" : ""))
       }
       if isOver { return }
     }

@@ -61,6 +61,7 @@ private func execute(
       try refuseRepetitions()
       try bench.execute(registry, &signals)
     case let ask as AskCommand: try ask.execute(&signals)
+    case let top as TopCommand: try top.execute(&signals)
     case let list as DevicesCommand: try list.execute(&signals)
     case let inspect as StagesCommand: try inspect.execute(registry)
     case let completions as CompletionsCommand: completions.execute()
@@ -172,9 +173,8 @@ struct SprocketCommand: ParsableCommand {
       abstract: "Captures frames, processes them, and accounts for every one.",
       version: "Sprocket \(sprocketVersion)",
       subcommands: [
-        RunCommand.self, AskCommand.self, BenchCommand.self, DevicesCommand.self,
-        StagesCommand.self,
-        CompletionsCommand.self,
+        RunCommand.self, AskCommand.self, TopCommand.self, BenchCommand.self,
+        DevicesCommand.self, StagesCommand.self, CompletionsCommand.self,
       ])
   }
 }

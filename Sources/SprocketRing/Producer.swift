@@ -15,8 +15,7 @@ extension Ring {
 public struct Producer: ~Copyable, Sendable {
   private let ring: Ring
   private let depth: UInt64
-  /// The cursors that the source has to keep behind: those of lanes and gating taps. It may be `ahead`
-  /// of what they passed, less the `history` that they keep.
+  /// As `RingPlan.gates`.
   private let gates: [(cursor: Int, history: UInt64, ahead: UInt64)]
   /// Indices of the taps that gate. Parked ones are ignored.
   private let gatingTaps: [Int]
@@ -37,12 +36,7 @@ public struct Producer: ~Copyable, Sendable {
     let plan = ring.plan
     let depth = UInt64(plan.depth)
     self.depth = depth
-    let reaches = plan.reaches
-    gates =
-      plan.lanes.indices.map { (1 + $0, UInt64(plan.lanes[$0].history), depth) }
-      + plan.lanes.indices.compactMap { lane in
-        plan.lanes[lane].lead.map { (1 + lane, 0, UInt64($0 + reaches[lane])) }
-      }
+    gates = plan.gates
     gatingTaps = plan.taps.indices.filter { plan.taps[$0].gates }
     limit = min(depth, gates.map(\.ahead).min() ?? depth)
     idle = Array(plan.depth..<plan.slotCount)

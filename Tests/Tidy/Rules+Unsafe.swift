@@ -36,9 +36,14 @@ extension Rules {
       "names of files; signals, terminals"),
     Permission(
       "Sources/SprocketCommandLine/Ask",
-      ["AskCommand", "ControlSocket", "Keyboard", "ServiceManager", "SocketAddress"],
-      "sockets, and the terminal's settings"),
+      [
+        "ControlSocket", "Keyboard", "RunConnection", "RunFolder", "ServiceManager",
+        "SocketAddress",
+      ],
+      "sockets, folders, and the terminal's settings"),
     Permission("Sources/SprocketCommandLine/Bench", ["BenchClip"], "lends frames in memory"),
+    Permission(
+      "Sources/SprocketCommandLine/Top", ["TopScreen"], "the terminal's size, the time of day"),
     Permission(
       "Sources/SprocketCore",
       [

@@ -29,7 +29,9 @@ final class ControlSocket: Sendable {
 
   private let path: String
   private let descriptor: Int32
-  private let identity: (device: UInt64, inode: UInt64)
+  private let identity: SocketIdentity?
+  /// The folder in which `top` finds this socket.
+  private let folder = Mutex<String?>(nil)
   private let answerer: RequestAnswerer
   private let isEnding = Atomic<Bool>(false)
   private let work = Mutex<BackgroundWork<Void>?>(nil)
@@ -63,21 +65,25 @@ final class ControlSocket: Sendable {
     }
     self.descriptor = descriptor
     self.path = path
-    identity = Self.identity(of: path)
-    answerer = RequestAnswerer(desk)
+    identity = SocketIdentity(path: path, followsLinks: false)
+    answerer = RequestAnswerer(desk, socket: path)
   }
 
-  /// Starts the thread that answers.
+  /// Starts the thread that answers, and lets `top` find the socket.
   func start() throws(RunError) {
     let started = try BackgroundWork("control") { self.serve() }
     work.withLock { $0 = started }
+    guard let identity else { return }
+    folder.withLock { $0 = RunFolder.add(identity, path: path) }
   }
 
-  /// Sends the last answers and events, for half a second at most, and removes the socket.
+  /// Sends the last answers and events, for half a second at most, and removes the socket and its entry.
   func finish() {
     isEnding.store(true, ordering: .releasing)
     _ = work.withLock { $0 }?.wait(for: .milliseconds(500))
-    if Self.identity(of: path) == identity { _ = unsafe unlink(path) }
+    guard let identity else { return }
+    if let folder = folder.withLock({ $0.take() }) { RunFolder.remove(identity, from: folder) }
+    if SocketIdentity(path: path, followsLinks: false) == identity { _ = unsafe unlink(path) }
   }
 
   deinit { close(descriptor) }
@@ -104,12 +110,6 @@ final class ControlSocket: Sendable {
         .usage, "--control-socket: another program listens on \(path); choose another name")
     }
     _ = unsafe unlink(path)
-  }
-
-  private static func identity(of path: String) -> (device: UInt64, inode: UInt64) {
-    var status = stat()
-    guard unsafe lstat(path, &status) == 0 else { return (0, 0) }
-    return (UInt64(status.st_dev), UInt64(status.st_ino))
   }
 
   private static func failure(_ path: String, _ code: Int32) -> RunError {

@@ -7,8 +7,13 @@ struct RequestAnswerer: Sendable {
   static let version = 1
 
   private let desk: RequestDesk
+  /// Path of the socket by which requests come; `nil` for those of a script.
+  private let socket: String?
 
-  init(_ desk: RequestDesk) { self.desk = desk }
+  init(_ desk: RequestDesk, socket: String? = nil) {
+    self.desk = desk
+    self.socket = socket
+  }
 
   /// A request with the keys of all requests; `known` says which of them each request takes.
   private struct Request: Decodable {
@@ -152,7 +157,7 @@ struct RequestAnswerer: Sendable {
       }
       try desk.engine.set(stage, settings.mapValues(\.text), at: request.moment)
       return Answer()
-    case "status": return Answer(status: StatusDocument(desk.engine))
+    case "status": return Answer(status: StatusDocument(desk.engine, socket: socket))
     case "recordings":
       return Answer(recordings: desk.engine.recordingRecords.map { RecordingDocument($0) })
     case "quit":
@@ -188,93 +193,3 @@ private struct SettingValue: Decodable {
 
 /// Any JSON value.
 private struct Ignored: Decodable { init(from decoder: any Decoder) {} }
-
-/// A recording's record in JSON: of the control socket and the summary.
-struct RecordingDocument: Encodable {
-  let recording: UInt64
-  let sink, path: String
-  let asked, begin, end, firstFrame, lastFrame: UInt64?
-  let firstCaptured, lastCaptured: Int64?
-  let duration: Double
-  let bytes: UInt64
-  let frames: [String: UInt64]
-  let reason: String?
-  /// `nil` while the file is under way.
-  let usable: Bool?
-  let error: String?
-
-  enum CodingKeys: String, CodingKey {
-    case recording, sink, path, asked, begin, end, bytes, frames, reason, usable, error
-    case firstFrame = "first_frame"
-    case lastFrame = "last_frame"
-    case firstCaptured = "first_captured_ns"
-    case lastCaptured = "last_captured_ns"
-    case duration = "duration_s"
-  }
-
-  init(_ record: RecordingRecord) {
-    recording = record.id.number
-    sink = record.sink
-    path = record.path
-    asked = record.asked
-    begin = record.begin
-    end = record.end
-    firstFrame = record.firstFrame?.number
-    lastFrame = record.lastFrame?.number
-    firstCaptured = record.firstFrame?.captured.nanoseconds
-    lastCaptured = record.lastFrame?.captured.nanoseconds
-    duration = Double(record.nanoseconds) / 1e9
-    bytes = record.byteCount
-    frames = Dictionary(
-      uniqueKeysWithValues: Fate.allCases.filter { $0 == .delivered || record.counts[$0] > 0 }
-        .map { ($0.name, record.counts[$0]) })
-    reason = record.reason?.rawValue
-    usable = record.reason == nil ? nil : record.isUsable
-    error = record.error
-  }
-}
-
-/// State of a run in JSON.
-struct StatusDocument: Encodable {
-  let `protocol` = RequestAnswerer.version
-  let version = sprocketVersion
-  let source, format: String
-  let width, height, epochs: Int
-  let live: Bool
-  let elapsed, rate: Double
-  let produced: UInt64
-  let sinks: [String: [String: UInt64]]
-  let recording: [RecordingDocument]
-  let errors, notes: [String]
-
-  enum CodingKeys: String, CodingKey {
-    case `protocol`, version, source, format, width, height, epochs, live, produced, sinks
-    case recording, errors, notes
-    case elapsed = "elapsed_s"
-    case rate = "frames_per_s"
-  }
-
-  init(_ engine: Engine) {
-    let summary = engine.summary
-    source = summary.source.name
-    format = summary.source.format.pixelFormat.settingText
-    width = summary.source.format.width
-    height = summary.source.format.height
-    epochs = summary.epochs
-    live = summary.source.isLive
-    elapsed = Double(summary.elapsed.nanosecondCount) / 1e9
-    produced = summary.ledger.produced
-    rate = elapsed > 0 ? Double(produced) / elapsed : 0
-    sinks = Dictionary(
-      summary.sinks.map { sink in
-        let counts = Fate.allCases.filter { $0 == .delivered || sink.counts[$0] > 0 }
-        return (
-          sink.name, Dictionary(uniqueKeysWithValues: counts.map { ($0.name, sink.counts[$0]) })
-        )
-      }
-    ) { $1 }
-    recording = engine.recordingRecords.filter { $0.reason == nil }.map { RecordingDocument($0) }
-    errors = summary.errors.map(\.told)
-    notes = summary.notes
-  }
-}

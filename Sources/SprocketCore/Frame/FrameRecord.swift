@@ -16,6 +16,9 @@ public struct FrameRecord: Sendable, BitwiseCopyable {
   public var dequeued: Int64 = 0
   public var unpacked: Int64 = 0
   public var processed: Int64 = 0
+  /// Nanoseconds on the monotonic clock when the lane before was done with the frame; for the first lane,
+  /// `dequeued`.
+  package var sealed: Int64 = 0
   public var inForce = ControlState()
   /// The driver's own flags (`v4l2_buffer.flags`); 0 where there is no driver.
   public var driverFlags: UInt32 = 0

@@ -38,9 +38,9 @@ public struct RunSummary: Sendable {
     public var isReserve: Bool
   }
 
-  /// False while the run goes on. Then counts of frames are those of now, as far as source and chain decide
-  /// them, and `delivered`; what a sink itself loses (`behind`, `skipped`, `unselected`, `failed`,
-  /// `flushed`) is counted at the end. Times are those of the epochs that have ended.
+  /// False while the run goes on. Then counts of frames are those of now; what a sink itself loses (`behind`,
+  /// `skipped`, `unselected`, `failed`, `flushed`) is counted when it takes a later frame. Times are those of
+  /// the epochs that have ended; `Engine.load` has those of now.
   public var isOver: Bool
   public var source: SourceDescription
   /// What the source counted, such as frames that it had to copy.

@@ -99,13 +99,14 @@ public final class Trace: Sendable {
   }
 }
 
-/// Measures a worker's steps, for the summary's durations and for the trace.
+/// Measures a worker's steps, for the summary's durations, for the trace, and for `Engine.load`.
 struct StepMeter {
   /// One per step.
   private(set) var timers: [DurationHistogram]
   /// One per step: CPU time of sampled frames.
   private(set) var processor: [CPUSample]
   let thread: TraceThread?
+  private let load: [StepGauge]
   private let steps: [UInt16]
   private let warmUp: UInt64
 
@@ -116,13 +117,18 @@ struct StepMeter {
     processor = names.map { _ in CPUSample() }
     steps = names.map { trace?.step($0) ?? 0 }
     self.thread = trace?.thread(thread)
+    load = shared.gauges.thread(thread, steps: names)
   }
+
+  /// Records for how long a frame waited for the first step.
+  func recordWait(since start: Int64, until end: Int64) { load.first?.addWait(end - start) }
 
   /// `fate` is set if the frame was dropped in this step.
   mutating func record(
     _ index: Int, frame: UInt64, from start: Int64, to end: Int64, fate: Fate?
   ) {
     if frame >= warmUp { timers[index].record(end - start) }
+    load[index].add(work: end - start, fate: fate)
     thread?.add(steps[index], frame: frame, from: start, to: end, fate: fate)
   }
 
@@ -133,7 +139,9 @@ struct StepMeter {
 
   /// Records CPU time since `start`. Returns the thread's CPU time now.
   mutating func sample(_ index: Int, since start: Int64) -> Int64 {
-    processor[index].record(since: start)
+    let now = processor[index].record(since: start)
+    load[index].add(cpu: now - start)
+    return now
   }
 }
 

@@ -128,6 +128,7 @@ final class LaneWorker: @unchecked Sendable {
     let isSampled = meter.samples(sequence)
     var used = isSampled ? threadCPUTime() : 0
     var time = monotonicNow()
+    meter.recordWait(since: unsafe records[upstream].sealed, until: time)
     for (index, step) in lane.steps.enumerated() {
       let isKept = unsafe perform(step, index, slot, sequence: sequence, time: time)
       let done = monotonicNow()
@@ -140,6 +141,7 @@ final class LaneWorker: @unchecked Sendable {
       if index == lastStageStep { unsafe records[.lane(laneIndex)].processed = time }
       if step == .unpack { unsafe records[.lane(laneIndex)].unpacked = time }
     }
+    unsafe records[.lane(laneIndex)].sealed = time
     if isLastLane { unsafe finishChain(slot, time: time) }
   }
 

@@ -1,4 +1,5 @@
 internal import SprocketCore
+internal import SprocketRing
 internal import Synchronization
 
 /// What other threads may read about an epoch.
@@ -44,7 +45,11 @@ extension Engine {
     var summary = current.summary
     if summary.isOver { return summary }
     let counts = current.epoch.sinks.map { place in
-      liveCounts(of: place.state, tapsSource: place.tapsSource, taken: .delivered)
+      // Read before those that the sink has: when a sink fails, some of these become `failed`.
+      let own = place.state.gauge.counts
+      var counts = liveCounts(of: place.state, tapsSource: place.tapsSource, taken: .delivered)
+      for fate in SinkGauge.fates { counts[fate] += own[fate] }
+      return counts
     }
     // Read after the counts, so that no sink has more than were produced.
     let produced = shared.counters.produced.now

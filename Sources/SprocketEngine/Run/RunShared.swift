@@ -10,6 +10,7 @@ final class RunShared: Sendable {
   let changes = ChangePort()
   let settings = SettingJournal()
   let counters = LiveCounters()
+  let gauges = StepGauges()
   /// 0 run, 1 stop and drain, 2 flush.
   let stopLevel = Atomic<Int>(0)
   /// Number of running sinks with `lasts`.

@@ -28,6 +28,7 @@ final class SinkState: @unchecked Sendable {
   private(set) var decidedBefore: [UInt64] = []
   var latency = DurationHistogram()
   var events = EventReader()
+  let gauge = SinkGauge()
   /// Fate of frames after the sink has failed; `nil` while it works.
   var lossAfterFailure: Fate?
   var hasFailed: Bool { lossAfterFailure != nil }

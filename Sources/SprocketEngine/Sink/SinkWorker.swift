@@ -56,6 +56,7 @@ final class SinkWorker: @unchecked Sendable {
           waiter.reset()
           unsafe take(epoch.memory.slots + slot)
           reader.release()
+          state.gauge.show(state.counts)
         case .lapped, .skipped:
           break
         case .wait:
@@ -74,6 +75,7 @@ final class SinkWorker: @unchecked Sendable {
         }
       }
       account(upTo: epoch.endNumber.load(ordering: .acquiring))
+      state.gauge.show(state.counts)
       state.recordings?.endEpoch()
       if epoch.isLast.load(ordering: .acquiring) { state.finish(epoch.shared) }
     }
@@ -127,6 +129,7 @@ final class SinkWorker: @unchecked Sendable {
       state.recordings?.noteWritten(record)
       state.delivered.add()
       let written = monotonicNow()
+      state.gauge.add(work: written - began, wait: began - record.sealed)
       // A file may say anything of when a frame was captured.
       let sinceCapture = Timestamp(nanoseconds: written, clock: .monotonic)
         .nanoseconds(since: record.captured)

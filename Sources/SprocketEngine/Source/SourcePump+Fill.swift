@@ -21,6 +21,7 @@ extension SourcePump {
     record.driverFlags = frame.driverFlags
     record.wasLate = frame.wasLate
     record.dequeued = lastArrival ?? 0
+    record.sealed = record.dequeued
     if let fate = frame.fate {
       record.chainFate = fate
       shared.mark(number, TapeEntry(fate))

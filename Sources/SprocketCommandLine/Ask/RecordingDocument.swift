@@ -1,0 +1,46 @@
+internal import Sprocket
+
+/// A recording's record in JSON: of the control socket and the summary.
+struct RecordingDocument: Codable {
+  let recording: UInt64
+  let sink, path: String
+  let asked, begin, end, firstFrame, lastFrame: UInt64?
+  let firstCaptured, lastCaptured: Int64?
+  let duration: Double
+  let bytes: UInt64
+  let frames: [String: UInt64]
+  let reason: String?
+  /// `nil` while the file is under way.
+  let usable: Bool?
+  let error: String?
+
+  enum CodingKeys: String, CodingKey {
+    case recording, sink, path, asked, begin, end, bytes, frames, reason, usable, error
+    case firstFrame = "first_frame"
+    case lastFrame = "last_frame"
+    case firstCaptured = "first_captured_ns"
+    case lastCaptured = "last_captured_ns"
+    case duration = "duration_s"
+  }
+
+  init(_ record: RecordingRecord) {
+    recording = record.id.number
+    sink = record.sink
+    path = record.path
+    asked = record.asked
+    begin = record.begin
+    end = record.end
+    firstFrame = record.firstFrame?.number
+    lastFrame = record.lastFrame?.number
+    firstCaptured = record.firstFrame?.captured.nanoseconds
+    lastCaptured = record.lastFrame?.captured.nanoseconds
+    duration = Double(record.nanoseconds) / 1e9
+    bytes = record.byteCount
+    frames = Dictionary(
+      uniqueKeysWithValues: Fate.allCases.filter { $0 == .delivered || record.counts[$0] > 0 }
+        .map { ($0.name, record.counts[$0]) })
+    reason = record.reason?.rawValue
+    usable = record.reason == nil ? nil : record.isUsable
+    error = record.error
+  }
+}
