@@ -63,7 +63,8 @@ public struct TestRun: Sendable {
   /// Throws the run's error, also if the run takes longer than `time`.
   public init(
     of source: any Source, through stages: [StageChoice] = [], changing changes: [Change] = [],
-    workers: Int = 2, frames limit: UInt64? = nil, pictures: Bool = true, within time: Duration = .seconds(60)
+    workers: Int = 2, frames limit: UInt64? = nil, pictures: Bool = true,
+    within time: Duration = .seconds(60)
   ) throws(RunError) {
     let sink = CollectingSink(pictures: pictures)
     let engine = try Engine(
@@ -96,7 +97,8 @@ public struct TestRun: Sendable {
   /// fates, reports or pictures; `nil` if there is none. `source` is called once per run.
   public static func firstDifference(
     betweenWorkers counts: [Int] = [1, 2, 4], through stages: [StageChoice],
-    changing changes: [Change] = [], frames limit: UInt64? = nil, of source: () throws(RunError) -> any Source
+    changing changes: [Change] = [], frames limit: UInt64? = nil,
+    of source: () throws(RunError) -> any Source
   ) throws(RunError) -> String? {
     contract(
       counts.count >= 2,

@@ -125,6 +125,8 @@ def test_events_tell_of_each_file_and_of_the_end(tmp_path):
         assert watcher.ask("events")["ok"]
         client.ask("record", frames=5)
         event = watcher.line()
+        assert event["event"] == "started" and event["file"]["begin"] == event["file"]["asked"]
+        event = watcher.line()
         assert event["event"] == "ended" and event["file"]["frames"]["delivered"] == 5
         assert frame_count(event["file"]["path"]) == 5
         finish(client, process)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import AutoExposure
 
-/// Stands for `meter`: what a simulated sensor shows at the exposure and gain in force, in light that halves at
-/// frame 100.
+/// Stands for `meter`: what a simulated sensor shows at the exposure and gain in force, in light that halves
+/// at frame 100.
 private struct SimulatedMeter: Stage {
   typealias Report = ExposureReport
   static let order = Order.sequence
