@@ -7,7 +7,7 @@ import pytest
 from program import clip, one_sentence, read_lines, read_summary, sprocket
 from test_on_demand import SCENE, Client, asked_run, finish
 
-SMALL = ["--size", "64x48", "--stage", "meter"]
+SMALL = ["--source", "scene", "--size", "64x48", "--rate", "30"]
 CHAIN = ["--stage", "latedrop:budget=30ms", "--stage", "meter", "--stage", "focus", "--stage",
          "stabilize:mode=standard"]
 FAULTS = {"seed": 5, "startup": 3, "drop": 0.05, "corrupt": 0.05, "truncate": 0.04, "late": 0.1,
@@ -96,7 +96,7 @@ def test_a_frame_is_measured_by_the_settings_of_its_number(tmp_path):
 
 
 def test_the_control_socket_sets_and_tells(tmp_path):
-    with asked_run(tmp_path, *SMALL) as (client, process):
+    with asked_run(tmp_path, "--stage", "meter", scene=SMALL) as (client, process):
         watcher = Client(tmp_path / "control")
         assert watcher.ask("events")["ok"]
         answer = sprocket("ask", tmp_path / "control", "set", "meter:mode=spot,point=0.3/0.4")
@@ -144,7 +144,7 @@ def test_the_control_socket_sets_and_tells(tmp_path):
     ({"stage": "meter", "settings": {"mode": "spot"}, "at_s": -1}, "at_s"),
 ])
 def test_a_wrong_change_is_refused_in_one_sentence(keys, sentence, tmp_path):
-    with asked_run(tmp_path, *SMALL) as (client, process):
+    with asked_run(tmp_path, "--stage", "meter", scene=SMALL) as (client, process):
         answer = client.ask("set", **keys)
         assert not answer["ok"] and sentence in answer["error"], answer
         finish(client, process)
@@ -153,7 +153,7 @@ def test_a_wrong_change_is_refused_in_one_sentence(keys, sentence, tmp_path):
 @pytest.mark.parametrize("argument, sentence", [
     ("meter", "write meter as STAGE:KEY=VALUE"), ("meter:mode", "mode"), ("meter:", "no setting")])
 def test_a_wrong_argument_is_refused_in_one_sentence(argument, sentence, tmp_path):
-    with asked_run(tmp_path, *SMALL) as (client, process):
+    with asked_run(tmp_path, "--stage", "meter", scene=SMALL) as (client, process):
         result = sprocket("ask", tmp_path / "control", "set", argument, check=False)
         told = result.errors or json.loads(result.stdout)["error"]
         assert result.returncode in (1, 2) and sentence in told

@@ -61,10 +61,10 @@ class Client:
 
 
 @contextlib.contextmanager
-def asked_run(folder, *arguments, record="take-{n}.mov"):
+def asked_run(folder, *arguments, record="take-{n}.mov", scene=SCENE):
     """A run with a control socket, and a client. The folder then has `summary.json`."""
     path = folder / "control"
-    command = [SPROCKET, "run", *SCENE, "--movie", folder / record, "--on-demand",
+    command = [SPROCKET, "run", *scene, "--movie", folder / record, "--on-demand",
                "--control-socket", path, "--summary", folder / "summary.json", *arguments]
     with running(command) as process:
         wait_for(path.exists)
