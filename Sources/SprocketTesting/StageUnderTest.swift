@@ -121,6 +121,15 @@ public struct StageUnderTest<S: Stage> {
       later: Array(seen.dropFirst(1 + earlier.count)), frame: seen[0])
   }
 
+  /// Changes live settings between two frames: stores them, and calls `retune`. Returns the number of memory
+  /// requests during `retune`, which must be 0.
+  public mutating func change(_ store: (inout S) -> Void) -> Int {
+    store(&stage)
+    let before = sprocket_allocation_count()
+    stage.retune()
+    return sprocket_allocation_count() - before
+  }
+
   private func seen(_ frame: TestFrame, _ memory: FrameMemory) -> Seen {
     let scales = LumaScale.allCases.filter { parts.contains(.luma($0)) }
     return Seen(

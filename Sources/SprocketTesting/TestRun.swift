@@ -33,6 +33,20 @@ public struct TestRun: Sendable {
     }
   }
 
+  /// A change of live settings during the run.
+  public struct Change: Sendable {
+    /// The first frame for which it holds.
+    public let number: UInt64
+    /// The plug-in's name.
+    public let stage: String
+    /// By the setting's name.
+    public let values: [String: String]
+
+    public init(at number: UInt64, _ stage: String, _ values: [String: String]) {
+      (self.number, self.stage, self.values) = (number, stage, values)
+    }
+  }
+
   /// All frames that the source produced, in order.
   public let frames: [Frame]
   public let summary: RunSummary
@@ -40,6 +54,7 @@ public struct TestRun: Sendable {
   /// Runs `stages` on `source` until the source ends.
   ///
   /// - Parameters:
+  ///   - changes: changes of live settings, in order.
   ///   - workers: threads of each parallel lane.
   ///   - limit: ends the run after that many frames.
   ///   - pictures: whether to copy each delivered picture, which takes memory; `false` if reports suffice.
@@ -47,13 +62,17 @@ public struct TestRun: Sendable {
   ///
   /// Throws the run's error, also if the run takes longer than `time`.
   public init(
-    of source: any Source, through stages: [StageChoice] = [], workers: Int = 2,
-    frames limit: UInt64? = nil, pictures: Bool = true, within time: Duration = .seconds(60)
+    of source: any Source, through stages: [StageChoice] = [], changing changes: [Change] = [],
+    workers: Int = 2, frames limit: UInt64? = nil, pictures: Bool = true,
+    within time: Duration = .seconds(60)
   ) throws(RunError) {
     let sink = CollectingSink(pictures: pictures)
     let engine = try Engine(
       source: source, stages: stages, sinks: [sink],
       options: RunOptions(workers: workers, frameLimit: limit))
+    for change in changes {
+      try engine.set(change.stage, change.values, at: .frame(change.number))
+    }
     try engine.start()
     if !engine.wait(for: time) {
       engine.stop()
@@ -78,14 +97,16 @@ public struct TestRun: Sendable {
   /// fates, reports or pictures; `nil` if there is none. `source` is called once per run.
   public static func firstDifference(
     betweenWorkers counts: [Int] = [1, 2, 4], through stages: [StageChoice],
-    frames limit: UInt64? = nil, of source: () throws(RunError) -> any Source
+    changing changes: [Change] = [], frames limit: UInt64? = nil,
+    of source: () throws(RunError) -> any Source
   ) throws(RunError) -> String? {
     contract(
       counts.count >= 2,
       "compares \(counts.count) numbers of workers; give two or more, such as [1, 4]")
     var first: TestRun?
     for workers in counts {
-      let run = try TestRun(of: source(), through: stages, workers: workers, frames: limit)
+      let run = try TestRun(
+        of: source(), through: stages, changing: changes, workers: workers, frames: limit)
       guard let known = first else {
         first = run
         continue

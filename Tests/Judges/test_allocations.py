@@ -3,6 +3,7 @@
 What libraries allocate inside is measured, must be constant, and is printed (`pytest -rP`).
 """
 import collections
+import json
 import os
 import shutil
 import subprocess
@@ -80,6 +81,20 @@ def test_no_chain_allocates_per_frame(chain, counter, tmp_path):
     sinks = ["--reports", tmp_path / "r.jsonl", "--checksum", "--pipe", "y4m"]
     scene = ["run", "--source", "scene", "--size", "160x120"]
     judge(per_frame(counter, tmp_path, [*scene, *CHAINS[chain], *sinks]))
+
+
+def test_changed_settings_allocate_at_the_change_alone(counter, tmp_path):
+    # All changes come before the frames that are counted.
+    changes = [{"stage": "meter", "settings": {"mode": "spot", "point": "0.3/0.4"}},
+               {"stage": "focus", "settings": {"window": 0.3}},
+               {"stage": "stabilize", "settings": {"crop": 0.1}},
+               {"stage": "latedrop", "settings": {"budget": "1s"}}]
+    script = tmp_path / "script"
+    script.write_text("\n".join(
+        json.dumps({"request": "set", "at_frame": 10 * index, **change})
+        for index, change in enumerate(changes)))
+    judge(per_frame(counter, tmp_path, ["run", "--source", "scene", "--size", "160x120", *CHAINS["all"],
+                                        "--script", script, "--null"]))
 
 
 @pytest.mark.parametrize("name", FORMATS)

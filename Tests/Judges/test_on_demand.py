@@ -61,10 +61,10 @@ class Client:
 
 
 @contextlib.contextmanager
-def asked_run(folder, *arguments, record="take-{n}.mov"):
+def asked_run(folder, *arguments, record="take-{n}.mov", scene=SCENE):
     """A run with a control socket, and a client. The folder then has `summary.json`."""
     path = folder / "control"
-    command = [SPROCKET, "run", *SCENE, "--movie", folder / record, "--on-demand",
+    command = [SPROCKET, "run", *scene, "--movie", folder / record, "--on-demand",
                "--control-socket", path, "--summary", folder / "summary.json", *arguments]
     with running(command) as process:
         wait_for(path.exists)
@@ -124,6 +124,8 @@ def test_events_tell_of_each_file_and_of_the_end(tmp_path):
         watcher = Client(tmp_path / "control")
         assert watcher.ask("events")["ok"]
         client.ask("record", frames=5)
+        event = watcher.line()
+        assert event["event"] == "started" and event["file"]["begin"] == event["file"]["asked"]
         event = watcher.line()
         assert event["event"] == "ended" and event["file"]["frames"]["delivered"] == 5
         assert frame_count(event["file"]["path"]) == 5

@@ -50,6 +50,16 @@ private func verdict(_ stage: inout StageUnderTest<LateFrameDrop>, _ frame: Test
   #expect(stage.ageBudget == .milliseconds(250))
 }
 
+@Test func aLiveChangeOfTheBudgetHoldsAtOnce() throws {
+  var stage = try StageUnderTest(LateFrameDrop(), for: frame(age: 0))
+  #expect(verdict(&stage, frame(age: 150)) == .drop(.late))
+  #expect(stage.change { $0.budget = .milliseconds(200) } == 0)
+  #expect(verdict(&stage, frame(age: 150)) == .keep)
+  #expect(stage.change { $0.budget = .milliseconds(20) } == 0)
+  #expect(verdict(&stage, frame(age: 21)) == .drop(.late))
+  #expect(verdict(&stage, frame(age: 20)) == .keep)
+}
+
 @Test func readsNoPixels() throws {
   let stage = try StageUnderTest(LateFrameDrop(), for: frame(age: 0))
   #expect(stage.parts.isEmpty)

@@ -21,8 +21,8 @@ final class ControlSocket: Sendable {
     let descriptor: Int32
     var input: [UInt8] = []
     var output: [UInt8] = []
-    /// Number of ended files that the client was told of; `nil` if it did not ask for events.
-    var toldRecordings: Int?
+    /// The events that the client was told of; `nil` if it did not ask for them.
+    var told: NewsMark?
     /// Whether the client is disconnected once its answers are sent.
     var isLeaving = false
   }
@@ -194,7 +194,7 @@ final class ControlSocket: Sendable {
       guard isReading(&client) else { return }
       let answer = answerer.answer(line)
       client.output += Array(answer.line.utf8)
-      if answer.startsEvents { client.toldRecordings = answerer.endedRecordings(after: 0).count }
+      if answer.startsEvents { client.told = answerer.mark }
     }
     if client.input.count > Self.longestRequest {
       client.output += Array(
@@ -212,10 +212,9 @@ final class ControlSocket: Sendable {
   }
 
   private func addEvents(to client: inout Client, isOver: Bool) {
-    guard let told = client.toldRecordings, isReading(&client) else { return }
-    let (count, lines) = answerer.endedRecordings(after: told)
-    client.toldRecordings = count
-    for line in lines { client.output += Array(line.utf8) }
+    guard var told = client.told, isReading(&client) else { return }
+    for line in answerer.events(since: &told) { client.output += Array(line.utf8) }
+    client.told = told
     if isOver { client.output += Array(answerer.end().utf8) }
   }
 

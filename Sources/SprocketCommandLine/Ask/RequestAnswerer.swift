@@ -67,6 +67,9 @@ struct RequestAnswerer: Sendable {
     var recordings: [RecordingDocument]?
     var event: String?
     var file: RecordingDocument?
+    var frame: UInt64?
+    var stage: String?
+    var settings: [String: String]?
   }
 
   /// Answers one line. The answer has a line's end. `startsEvents` if the client asked for events.
@@ -92,10 +95,24 @@ struct RequestAnswerer: Sendable {
 
   func refusal(_ sentence: String) -> String { text(Answer(ok: false, error: sentence)) }
 
-  /// Number of ended files, and a line about each of those after the first `count`.
-  func endedRecordings(after count: Int) -> (count: Int, lines: [String]) {
-    let (now, records) = desk.engine.endedRecordings(after: count)
-    return (now, records.map { text(Answer(ok: nil, event: "ended", file: RecordingDocument($0))) })
+  /// The place after all events so far.
+  var mark: NewsMark { desk.engine.newsMark }
+
+  /// A line for each event since `mark`, which moves on.
+  func events(since mark: inout NewsMark) -> [String] {
+    desk.engine.news(since: &mark).map { news in
+      switch news {
+      case .started(let record):
+        text(Answer(ok: nil, event: "started", file: RecordingDocument(record)))
+      case .ended(let record):
+        text(Answer(ok: nil, event: "ended", file: RecordingDocument(record)))
+      case .settings(let changed, let frame):
+        text(
+          Answer(
+            ok: nil, event: "settings", frame: frame, stage: changed.stage, settings: changed.values
+          ))
+      }
+    }
   }
 
   /// The event of the run's end.

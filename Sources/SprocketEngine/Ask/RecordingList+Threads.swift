@@ -35,6 +35,7 @@ extension RecordingList {
       state.current[job.sink] = job.record
       let place = state.outputs[job.sink]?.underWay.firstIndex { $0.id == job.record.id }
       if let place { state.outputs[job.sink]?.underWay[place].isLater = false }
+      state.tell(.started(job.record))
     }
   }
 
@@ -139,6 +140,7 @@ extension RecordingList.State {
     if records.count == RecordingList.kept { records.removeFirst() }
     records.append(record)
     endedCount += 1
+    tell(.ended(record))
   }
 }
 

@@ -60,6 +60,9 @@ final class RecordingList: Sendable {
     var reasons: [(id: RecordingID, reason: RecordingEnd)] = []
     var records: [RecordingRecord] = []
     var endedCount = 0
+    /// The latest ones, and the number of all.
+    var news: [RunNews] = []
+    var newsCount = 0
     /// Number of frames that were written, and lost because their file could not be completed, by sink.
     var lost: [Int: UInt64] = [:]
     /// Recordings for which a `stop` at the next frame is on its way.
