@@ -310,21 +310,24 @@ struct ReconfigureTests {
 
   /// A source that hangs in a call: the change is withdrawn, and the run goes on.
   @Test func a18AChangeIsWithdrawnInTime() throws {
-    let hangs = Atomic<Bool>(true)
+    let (hangs, hasBegun) = (Flag(true), Flag(false))
     let source = ScriptedSource(
       .frames(0..<5) + [
-        .call { while hangs.load(ordering: .relaxed) { usleep(1000) } }, .frame(sequence: 5),
+        .call {
+          hasBegun.set(true)
+          while hangs.isSet { usleep(1000) }
+        }, .frame(sequence: 5),
       ], isLive: true)
     var told = ""
     let sink = RecordingSink()
     _ = try run(
       source, sinks: [sink], drain: .milliseconds(100),
       during: { engine in
-        frames(source, 1)
+        while !hasBegun.isSet { usleep(1000) }
         do throws(RunError) {
           try engine.reconfigure(change { $0.detached = ["record"] })
         } catch { told = error.description }
-        hangs.store(false, ordering: .relaxed)
+        hangs.set(false)
       })
     #expect(
       told == "the source did not return from a call in time, so nothing was changed; ask again")
@@ -448,4 +451,11 @@ final class DeviceSource: Source {
   func discard() { frames.discard() }
   func reclaim(_ lent: UnsafeMutableRawPointer) {}
   func close() { log.lines.withLock { $0.append("close \(width)") } }
+}
+
+private final class Flag: Sendable {
+  private let value: Atomic<Bool>
+  init(_ value: Bool) { self.value = Atomic(value) }
+  var isSet: Bool { value.load(ordering: .relaxed) }
+  func set(_ new: Bool) { value.store(new, ordering: .relaxed) }
 }
