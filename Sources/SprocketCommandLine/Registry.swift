@@ -1,7 +1,7 @@
 internal import Sprocket
 
 /// What can be named on the command line.
-struct Registry {
+struct Registry: Sendable {
   let stages: [Plugin]
   let sources: [SourceKind]
   let sinks: [SinkKind]
@@ -133,12 +133,36 @@ struct Registry {
   }
 }
 
+/// What sinks of a run are made with: the movie may wait for requests while other sinks do not.
+struct OutputRequests: Sendable {
+  let movie: OutputRequest
+  let other: OutputRequest
+}
+
+/// A source that is asked for.
+struct SourceText: Sendable {
+  /// `NAME[:ARGUMENT]`.
+  var name: String
+  var values: [String: String]
+  var request: FormatRequest
+
+  func make(_ registry: Registry) throws(RunError) -> any Source {
+    try registry.source(name, values: values, request: request)
+  }
+}
+
 /// A sink that is asked for, and by which option.
-struct SinkChoice {
+struct SinkChoice: Sendable {
   let option: String
   let kind: SinkKind
   let argument: String
   let values: [String: String]
+
+  func make(_ requests: OutputRequests) throws(RunError) -> any Sink {
+    try kind.make(
+      argument: argument, values: values,
+      request: kind.name == MovieSink.kind.name ? requests.movie : requests.other)
+  }
 
   /// The file that it writes, if any.
   var path: String? { kind.argument == "PATH" && !argument.isEmpty ? argument : nil }

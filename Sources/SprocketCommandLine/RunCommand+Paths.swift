@@ -41,7 +41,7 @@ extension RunCommand {
     }
   }
 
-  private static func isStandardOutput(_ path: String) -> Bool {
+  static func isStandardOutput(_ path: String) -> Bool {
     ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].contains(path)
   }
 
@@ -113,7 +113,7 @@ extension RunCommand {
     }.first
   }
 
-  private func paths(_ sinks: [SinkChoice]) -> [(option: String, path: String)] {
+  func paths(_ sinks: [SinkChoice]) -> [(option: String, path: String)] {
     let truth = sourceSet.last { $0.hasPrefix("truth=") }.map { String($0.dropFirst(6)) }
     let named = [
       ("--source", sourcePath), ("--source-set truth", truth),
@@ -122,7 +122,7 @@ extension RunCommand {
     return (named + written).compactMap { option, path in path.map { (option, $0) } }
   }
 
-  private static func isSame(_ one: String, _ other: String) -> Bool {
+  static func isSame(_ one: String, _ other: String) -> Bool {
     resolved(file: one).map(identity) == resolved(file: other).map(identity)
   }
 

@@ -114,7 +114,11 @@ extension RunCommand {
       source: source, stages: chain, sinks: sinks, options: options)
     try setControls(engine.description)
     let digest = sinks.lazy.compactMap { $0 as? ChecksumSink }.first
-    let desk = RequestDesk(engine)
+    let desk = RequestDesk(
+      engine,
+      RunParts(
+        registry, outputs: outputRequests, source: try sourceText(registry),
+        paths: paths(choices).map(\.path)))
     if recording.recordsAtOnce { _ = try desk.record() }
     trigger?.connect(desk)
     if let script = asking.script { try RequestScript.ask(script, desk) }
@@ -162,21 +166,29 @@ extension RunCommand {
   }
 
   private func make(_ choice: SinkChoice) throws(RunError) -> any Sink {
-    var request = OutputRequest()
-    request.overwrite = overwrite
-    request.limits = recording.limits
-    request.preRoll = recording.preRollLimits
-    let isMovie = choice.kind.name == MovieSink.kind.name
-    request.isOnDemand =
-      recording.onDemand || isMovie && (recording.isAsked || recording.recordsAtOnce)
-    return try choice.kind.make(
-      argument: choice.argument, values: choice.values, request: request)
+    try choice.make(outputRequests)
+  }
+
+  private var outputRequests: OutputRequests {
+    var other = OutputRequest()
+    other.overwrite = overwrite
+    other.limits = recording.limits
+    other.preRoll = recording.preRollLimits
+    other.isOnDemand = recording.onDemand
+    var movie = other
+    movie.isOnDemand = recording.isAsked || recording.recordsAtOnce
+    return OutputRequests(movie: movie, other: other)
   }
 
   /// The default source.
   static var usualSource: String { CameraSource.hasCamera ? "camera" : "scene" }
 
   private func makeSource(_ registry: Registry) throws -> any Source {
+    try sourceText(registry).make(registry)
+  }
+
+  /// The source that the options ask for.
+  private func sourceText(_ registry: Registry) throws -> SourceText {
     var values = try keyValues(sourceSet, option: "--source-set")
     let name = source ?? Self.usualSource
     // A scene that is asked for a number of frames has no reason to take its time.
@@ -194,7 +206,7 @@ extension RunCommand {
     let pixelFormat = try format.map { text throws(RunError) in try PixelFormat(option: text) }
     let request = FormatRequest(
       format: pixelFormat, size: size.map { ($0.width, $0.height) }, rate: rate)
-    return try registry.source(name, values: values, request: request)
+    return SourceText(name: name, values: values, request: request)
   }
 
   private func setControls(_ description: SourceDescription) throws {

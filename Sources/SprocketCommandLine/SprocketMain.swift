@@ -60,7 +60,7 @@ private func execute(
     case let bench as BenchCommand:
       try refuseRepetitions()
       try bench.execute(registry, &signals)
-    case let ask as AskCommand: try ask.execute(&signals)
+    case let ask as AskCommand: try ask.execute(registry, &signals)
     case let top as TopCommand: try top.execute(&signals)
     case let list as DevicesCommand: try list.execute(&signals)
     case let inspect as StagesCommand: try inspect.execute(registry)

@@ -142,7 +142,22 @@ struct SummaryDocument: Encodable {
       Durations(summary.latency, histogram: hasHistograms), forKey: Key("latency_us"))
     try root.encode(SourceLine(summary.source, summary.sourceCounts), forKey: Key("source"))
     var sinks = root.nestedContainer(keyedBy: Key.self, forKey: Key("sinks"))
-    for sink in summary.sinks { try encode(sink, to: &sinks) }
+    for sink in summary.sinks {
+      var line = sinks.nestedContainer(keyedBy: Key.self, forKey: Key(sink.name))
+      try encode(sink, to: &line)
+      if let frames = sink.frames { try line.encode(frames.lowerBound, forKey: Key("attached_at")) }
+      if sink.name == "checksum", let digest { try line.encode(digest, forKey: Key("digest")) }
+    }
+    if !summary.detached.isEmpty {
+      var detached = root.nestedUnkeyedContainer(forKey: Key("detached"))
+      for sink in summary.detached {
+        var line = detached.nestedContainer(keyedBy: Key.self)
+        try line.encode(sink.name, forKey: Key("name"))
+        try line.encode(sink.frames?.lowerBound ?? 0, forKey: Key("attached_at"))
+        try line.encode(sink.frames?.upperBound, forKey: Key("detached_at"))
+        try encode(sink, to: &line)
+      }
+    }
     if !recordings.isEmpty {
       try root.encode(recordings.map { RecordingDocument($0) }, forKey: Key("recordings"))
     }
@@ -152,13 +167,11 @@ struct SummaryDocument: Encodable {
     }
   }
 
-  private func encode(_ sink: RunSummary.SinkLine, to sinks: inout KeyedEncodingContainer<Key>)
-    throws
-  {
-    var line = sinks.nestedContainer(keyedBy: Key.self, forKey: Key(sink.name))
+  private func encode(
+    _ sink: RunSummary.SinkLine, to line: inout KeyedEncodingContainer<Key>
+  ) throws {
     for fate in Fate.allCases { try line.encode(sink.counts[fate], forKey: Key(fate.name)) }
     try line.encode(Durations(sink.latency, histogram: hasHistograms), forKey: Key("latency_us"))
-    if sink.name == "checksum", let digest { try line.encode(digest, forKey: Key("digest")) }
   }
 
   private func seconds(_ duration: Duration) -> Double { Double(duration.nanosecondCount) / 1e9 }

@@ -95,9 +95,9 @@ struct Voice {
       fate == .delivered || summary.ledger.entries.contains { $0.counts[fate] > 0 }
     }
     let names = fates.map { padLeft($0.name, 11) }.joined()
-    let width = summary.sinks.reduce(10) { max($0, $1.name.count + 1) }
+    let width = (summary.sinks + summary.detached).reduce(10) { max($0, $1.name.count + 1) }
     log.info("\(pad("sink", width))\(names)\(padLeft("p50 ms", 9))\(padLeft("p99 ms", 9))")
-    for sink in summary.sinks {
+    for sink in summary.sinks + summary.detached {
       func milliseconds(_ microseconds: Double) -> String {
         sink.latency.count == 0 ? "-" : fixed(microseconds / 1000, 2)
       }

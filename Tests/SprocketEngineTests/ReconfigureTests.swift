@@ -439,7 +439,7 @@ final class DeviceSource: Source {
       repeats: true)
   }
 
-  var device: String? { "one" }
+  var deviceIdentity: String? { "one" }
   func again() -> (any Source)? { DeviceSource(log, width) }
   func open() throws(RunError) -> SourceDescription {
     log.lines.withLock { $0.append("open \(width)") }

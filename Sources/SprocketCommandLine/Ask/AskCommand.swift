@@ -8,8 +8,10 @@ struct AskCommand: ParsableCommand {
     commandName: "ask", abstract: "Asks a run with --control-socket, and prints its answer.",
     discussion: """
       Requests: record [PATH], stop [N], next [PATH], photo [FRAMES], control NAME=VALUE, \
-      set STAGE:KEY=VALUE,..., status, recordings, events, quit. N is a recording's number; without it, \
-      the latest is meant. Events are printed until the run ends.
+      set STAGE:KEY=VALUE,..., reconfigure KEY=VALUE..., status, recordings, events, quit. N is a \
+      recording's number; without it, the latest is meant. Events are printed until the run ends.
+      Keys of reconfigure: source, source-set (KEY=VALUE), format, size, rate; stage, once for each of \
+      the whole chain, empty for none; attach and detach, once for each sink.
       """)
 
   @Argument(help: "The run's socket.", completion: .file())
@@ -19,10 +21,12 @@ struct AskCommand: ParsableCommand {
   var request: String
 
   @Argument(help: "What it needs, as the requests above say.")
-  var argument: String?
+  var arguments: [String] = []
 
-  func execute(_ signals: inout StopSignals) throws {
-    let line = try line()
+  private var argument: String? { arguments.first }
+
+  func execute(_ registry: Registry, _ signals: inout StopSignals) throws {
+    let line = try line(registry)
     let connection = try RunConnection(path: socket)
     try connection.connect(&signals)
     try connection.send(line, &signals)
@@ -43,10 +47,79 @@ struct AskCommand: ParsableCommand {
     var path, name, value, stage: String?
     var recording, frames: UInt64?
     var settings: [String: String]?
+    var source, format, size: String?
+    var rate: Double?
+    var sourceSettings: [String: String]?
+    var stages, attach, detach: [String]?
+
+    enum CodingKeys: String, CodingKey {
+      case request, path, name, value, stage, recording, frames, settings
+      case source, format, size, rate, stages, attach, detach
+      case sourceSettings = "source_settings"
+    }
   }
 
-  private func line() throws(RunError) -> String {
+  private func line(_ registry: Registry) throws(RunError) -> String {
     var line = Line(request: request)
+    if request == "reconfigure" {
+      try addChange(to: &line, registry)
+    } else {
+      guard arguments.count <= 1 else {
+        throw RunError(
+          .usage, "`\(request)` takes one argument at most; leave \(arguments[1]) out")
+      }
+      try addArgument(to: &line)
+    }
+    guard let text = try? JSONEncoder().encode(line) else {
+      throw RunError(.usage, "the request cannot be put into JSON; write it in UTF-8")
+    }
+    return String(decoding: text, as: UTF8.self) + "\n"
+  }
+
+  /// What is to change, as `KEY=VALUE` each. Relative paths are those of this process.
+  private func addChange(to line: inout Line, _ registry: Registry) throws(RunError) {
+    for text in arguments {
+      guard let equals = text.firstIndex(of: "=") else {
+        throw RunError(.usage, "write \(text) as KEY=VALUE")
+      }
+      let value = String(text[text.index(after: equals)...])
+      switch text[..<equals] {
+      case "source":
+        let path = RunCommand.path(ofSource: value)
+        line.source = path.map { value.dropLast($0.count) + absolutePath($0) } ?? value
+      case "source-set":
+        let pair = try keyValues([value], option: "source-set")
+        line.sourceSettings = (line.sourceSettings ?? [:]).merging(pair) { $1 }
+      case "format": line.format = value
+      case "size": line.size = value
+      case "rate":
+        guard let rate = Double(value) else {
+          throw RunError(.usage, "\(value) is not a rate; give frames/s")
+        }
+        line.rate = rate
+      case "stage":
+        line.stages = (line.stages ?? []) + (value.isEmpty ? [] : [value])
+      case "attach":
+        line.attach = (line.attach ?? []) + [try absolute(sink: value, registry)]
+      case "detach": line.detach = (line.detach ?? []) + [value]
+      case let key:
+        let known = ["source", "source-set", "format", "size", "rate", "stage", "attach", "detach"]
+        throw RunError(
+          .usage, "`reconfigure` has no `\(key)`; " + knownNames(known, near: String(key), "it has")
+        )
+      }
+    }
+  }
+
+  /// The text of a sink, with an absolute path if it writes a file.
+  private func absolute(sink text: String, _ registry: Registry) throws(RunError) -> String {
+    // The run may know sinks that this program does not.
+    guard let choice = try? registry.sink(text), let path = choice.path else { return text }
+    let start = choice.kind.name.count + 1
+    return "\(choice.kind.name):\(absolutePath(path))\(text.dropFirst(start + path.count))"
+  }
+
+  private func addArgument(to line: inout Line) throws(RunError) {
     switch (request, argument) {
     case (_, nil): break
     case ("record", let path?), ("next", let path?): line.path = absolutePath(path)
@@ -67,10 +140,6 @@ struct AskCommand: ParsableCommand {
       line.settings = try keyValues(pairs, option: "set")
     case (_, let text?): throw RunError(.usage, "`\(request)` takes nothing; leave \(text) out")
     }
-    guard let text = try? JSONEncoder().encode(line) else {
-      throw RunError(.usage, "the request cannot be put into JSON; write it in UTF-8")
-    }
-    return String(decoding: text, as: UTF8.self) + "\n"
   }
 
   private func number(_ text: String, _ what: String) throws(RunError) -> UInt64 {

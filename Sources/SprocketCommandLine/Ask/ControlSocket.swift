@@ -14,7 +14,8 @@ final class ControlSocket: Sendable {
   /// requests and read more slowly, and each uses more memory.
   private static let longestRequest = 1 << 16
   private static let longestAnswers = 1 << 20
-  /// Milliseconds between two checks for events and for the run's end. Larger: fewer wake-ups, later events.
+  /// Milliseconds between two checks for events and for the run's end. Larger: fewer wake-ups, later
+  /// events.
   private static let tick: Int32 = 50
 
   private struct Client {
@@ -23,6 +24,8 @@ final class ControlSocket: Sendable {
     var output: [UInt8] = []
     /// The events that the client was told of; `nil` if it did not ask for them.
     var told: NewsMark?
+    /// Makes an answer; later lines wait for it.
+    var work: BackgroundWork<String>?
     /// Whether the client is disconnected once its answers are sent.
     var isLeaving = false
   }
@@ -36,9 +39,9 @@ final class ControlSocket: Sendable {
   private let isEnding = Atomic<Bool>(false)
   private let work = Mutex<BackgroundWork<Void>?>(nil)
 
-  /// Makes the socket. Replaces a socket that an earlier run left behind; throws if a program listens on it,
-  /// or if another kind of file has that name. The name appears when clients can connect. The corresponding C
-  /// functions are `socket`, `bind`, `chmod`, `listen` and `link`.
+  /// Makes the socket. Replaces a socket that an earlier run left behind; throws if a program listens on
+  /// it, or if another kind of file has that name. The name appears when clients can connect. The
+  /// corresponding C functions are `socket`, `bind`, `chmod`, `listen` and `link`.
   init(path: String, _ desk: RequestDesk) throws(RunError) {
     let first = path + "~"
     guard !path.isEmpty, !path.hasPrefix("@"), let address = SocketAddress(path: path),
@@ -129,6 +132,7 @@ final class ControlSocket: Sendable {
       wait(for: clients, listens: canAccept)
       canAccept = accept(&clients)
       for index in clients.indices {
+        answer(&clients[index])
         receive(&clients[index])
         addEvents(to: &clients[index], isOver: isOver)
         send(&clients[index])
@@ -144,7 +148,8 @@ final class ControlSocket: Sendable {
 
   /// The corresponding C function is `poll`.
   private func wait(for clients: [Client], listens: Bool) {
-    // If the process has no free descriptor, no client can be accepted: `accept` is tried again after a tick.
+    // If the process has no free descriptor, no client can be accepted: `accept` is tried again after a
+    // tick.
     var requests = [pollfd(fd: listens ? descriptor : -1, events: Int16(POLLIN), revents: 0)]
     for client in clients {
       let events = (client.isLeaving ? 0 : POLLIN) | (client.output.isEmpty ? 0 : POLLOUT)
@@ -188,18 +193,37 @@ final class ControlSocket: Sendable {
       }
       client.input += bytes[..<count]
     }
-    while let end = client.input.firstIndex(of: UInt8(ascii: "\n")) {
-      let line = Array(client.input[..<end])
-      client.input.removeFirst(end + 1)
-      guard isReading(&client) else { return }
-      let answer = answerer.answer(line)
-      client.output += Array(answer.line.utf8)
-      if answer.startsEvents { client.told = answerer.mark }
-    }
+    answer(&client)
     if client.input.count > Self.longestRequest {
       client.output += Array(
         answerer.refusal("a request has at most \(Self.longestRequest) bytes").utf8)
       client.isLeaving = true
+    }
+  }
+
+  /// Answers the lines that have come.
+  private func answer(_ client: inout Client) {
+    if let work = client.work {
+      guard work.wait(for: .zero), let result = work.take() else { return }
+      client.work = nil
+      client.output += Array(((try? result.get()) ?? "").utf8)
+    }
+    while client.work == nil, let end = client.input.firstIndex(of: UInt8(ascii: "\n")) {
+      let line = Array(client.input[..<end])
+      client.input.removeFirst(end + 1)
+      guard isReading(&client) else { return }
+      switch answerer.outcome(line) {
+      case .answer(let text): client.output += Array(text.utf8)
+      case .events(let text):
+        client.output += Array(text.utf8)
+        client.told = answerer.mark
+      case .work(let make):
+        do throws(RunError) {
+          client.work = try BackgroundWork("change", make)
+        } catch {
+          client.output += Array(answerer.refusal(error.told).utf8)
+        }
+      }
     }
   }
 

@@ -26,11 +26,17 @@ struct RequestAnswerer: Sendable {
     let value: String?
     let stage: String?
     let settings: [String: SettingValue]?
+    let source, format, size: String?
+    let sourceSettings: [String: SettingValue]?
+    let rate: Double?
+    let stages, attach, detach: [String]?
     let frame: UInt64?
     let seconds: Double?
 
     enum CodingKeys: String, CodingKey {
       case request, path, sink, frames, recording, name, value, stage, settings
+      case source, format, size, rate, stages, attach, detach
+      case sourceSettings = "source_settings"
       case frame = "at_frame"
       case seconds = "at_s"
     }
@@ -41,8 +47,20 @@ struct RequestAnswerer: Sendable {
       "photo": ["frames", "at_frame", "at_s"], "stop": ["recording", "at_frame", "at_s"],
       "next": ["recording", "path", "at_frame", "at_s"],
       "set": ["stage", "settings", "at_frame", "at_s"], "control": ["name", "value"],
-      "status": [], "recordings": [], "events": [], "quit": [],
+      "reconfigure": [
+        "source", "source_settings", "format", "size", "rate", "stages", "attach", "detach",
+      ], "status": [], "recordings": [], "events": [], "quit": [],
     ]
+
+    /// Whether the answer may take long.
+    var isSlow: Bool { request == "reconfigure" }
+
+    var change: RunParts.Texts {
+      RunParts.Texts(
+        source: source, sourceSettings: sourceSettings?.mapValues(\.text), format: format,
+        size: size,
+        rate: rate, stages: stages, attached: attach ?? [], detached: detach ?? [])
+    }
 
     var moment: Moment {
       get throws(RunError) {
@@ -72,13 +90,31 @@ struct RequestAnswerer: Sendable {
     var settings: [String: String]?
   }
 
-  /// Answers one line. The answer has a line's end. `startsEvents` if the client asked for events.
-  func answer(_ line: [UInt8]) -> (line: String, startsEvents: Bool) {
+  /// What comes of a line of a client. An answer has a line's end.
+  enum Outcome {
+    case answer(String)
+    /// The answer, and from now on events.
+    case events(String)
+    /// Makes the answer, and may take long.
+    case work(() -> String)
+  }
+
+  func outcome(_ line: [UInt8]) -> Outcome {
     do throws(RunError) {
       let request = try parse(line)
-      return (text(try answer(request)), request.request == "events")
+      if request.isSlow { return .work { answerText(request) } }
+      return request.request == "events"
+        ? .events(answerText(request)) : .answer(answerText(request))
     } catch {
-      return (refusal(error.told), false)
+      return .answer(refusal(error.told))
+    }
+  }
+
+  private func answerText(_ request: Request) -> String {
+    do throws(RunError) {
+      return text(try answer(request))
+    } catch {
+      return refusal(error.told)
     }
   }
 
@@ -111,6 +147,8 @@ struct RequestAnswerer: Sendable {
           Answer(
             ok: nil, event: "settings", frame: frame, stage: changed.stage, settings: changed.values
           ))
+      case .reconfigured(let frame):
+        text(Answer(ok: nil, event: "reconfigured", frame: frame))
       }
     }
   }
@@ -131,7 +169,8 @@ struct RequestAnswerer: Sendable {
       throw RunError(
         .usage,
         "a request has the text `request`; frames, recording and at_frame are whole numbers, at_s is a "
-          + "number, settings an object of values by name, all others are texts")
+          + "number, and so is rate; settings and source_settings are objects of values by name; stages, "
+          + "attach and detach are lists of texts; all others are texts")
     }
     guard let known = Request.known[request.request] else {
       throw RunError(
@@ -173,6 +212,9 @@ struct RequestAnswerer: Sendable {
         throw RunError(.usage, "`set` has a stage and its settings")
       }
       try desk.engine.set(stage, settings.mapValues(\.text), at: request.moment)
+      return Answer()
+    case "reconfigure":
+      try desk.reconfigure(request.change)
       return Answer()
     case "status": return Answer(status: StatusDocument(desk.engine, socket: socket))
     case "recordings":

@@ -4,18 +4,21 @@ internal import Synchronization
 /// Makes requests to the engine for keys, signals, the control socket, scripts and conditions.
 final class RequestDesk: Sendable {
   let engine: Engine
-  /// Names of the sinks that record movies and photographs on demand; `nil` if the run has none.
-  private let movie: String?
-  private let photos: String?
+  private let parts: RunParts
   /// The recording that was asked for last: requests that name none are about it.
   private let latest = Mutex<RecordingID?>(nil)
 
-  init(_ engine: Engine) {
+  init(_ engine: Engine, _ parts: RunParts) {
     self.engine = engine
-    let names = engine.onDemandSinks
-    photos = names.first { $0 == StillSink.kind.name }
-    movie = names.first { $0 == MovieSink.kind.name } ?? names.first { $0 != StillSink.kind.name }
+    self.parts = parts
   }
+
+  /// Names of the sinks that record movies and photographs on demand; `nil` if the run has none.
+  private var movie: String? {
+    let names = engine.onDemandSinks
+    return names.first { $0 == MovieSink.kind.name } ?? names.first { $0 != StillSink.kind.name }
+  }
+  private var photos: String? { engine.onDemandSinks.first { $0 == StillSink.kind.name } }
 
   var canAsk: Bool { movie != nil || photos != nil }
   var recordsMovies: Bool { movie != nil }
@@ -62,6 +65,9 @@ final class RequestDesk: Sendable {
   func startOrStop() throws(RunError) {
     if let current { _ = try stop(current) } else { _ = try record() }
   }
+
+  /// Changes source, stages and sinks. Waits until the change holds.
+  func reconfigure(_ texts: RunParts.Texts) throws(RunError) { try parts.change(engine, texts) }
 
   /// Writes a control of the source.
   func control(_ name: String, _ text: String) throws(RunError) {

@@ -30,7 +30,7 @@ public protocol Source: AnyObject {
   /// Identity of the device, if only one source at a time can use it; `nil`, the default, for any other
   /// source. Asked before or after `open`, on any thread. A run that goes over to a source with the same
   /// identity closes this one first (`Engine.reconfigure`).
-  var device: String? { get }
+  var deviceIdentity: String? { get }
   /// A source as this one was before `open`; `nil`, the default, if there is none. A run goes back to it
   /// when it had to close this one, and the other source cannot be opened.
   func again() -> (any Source)?
@@ -48,7 +48,7 @@ extension Source {
   public func takeEvents(into events: inout EventQueue) {}
   /// For a source that changes no settings.
   public func changedSettings(_ ticket: UInt64) -> ChangedSettings? { nil }
-  public var device: String? { nil }
+  public var deviceIdentity: String? { nil }
   public func again() -> (any Source)? { nil }
   public var notes: [String] { [] }
   public var counts: [(name: String, value: UInt64)] { [] }

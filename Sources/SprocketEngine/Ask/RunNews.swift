@@ -10,6 +10,8 @@ public enum RunNews: Sendable {
   case ended(RecordingRecord)
   /// Live settings of a stage changed. The frame is the first for which they hold.
   case settings(ChangedSettings, from: UInt64)
+  /// Source, stages or sinks changed (`Engine.reconfigure`). The frame is the first after the change.
+  case reconfigured(from: UInt64)
 }
 
 /// A reader's place in the news of a run.
@@ -23,8 +25,8 @@ public struct NewsMark: Sendable {
 
 extension Engine {
   /// The news since `mark`, which moves on. Those about recordings are in order, and so are those about
-  /// settings. The latest 2,048 and 4,096 are kept: a reader that comes later misses the ones before. May be
-  /// called from any thread, and delays no frame.
+  /// settings. The latest 2,048 and 4,096 are kept: a reader that comes later misses the ones before. May
+  /// be called from any thread, and delays no frame.
   public func news(since mark: inout NewsMark) -> [RunNews] {
     recordings.news(since: &mark.recordings) + settingChanges(since: &mark.events)
   }

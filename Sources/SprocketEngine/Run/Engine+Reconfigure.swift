@@ -112,6 +112,7 @@ extension Engine {
     letGo(removed, at: number)
     collectLeft()
     publishEpoch()
+    recordings.state.withLock { $0.tell(.reconfigured(from: number)) }
   }
 
   private func replaceStages(_ chain: ShapeChange.NewChain, _ pump: SourcePump) {

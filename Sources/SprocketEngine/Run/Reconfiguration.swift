@@ -4,8 +4,8 @@ internal import Synchronization
 /// A change of a running engine's shape (`Engine.reconfigure`). What it does not name stays as it is.
 public struct Reconfiguration {
   /// Another source, not opened yet; for another format of the present one, a source with that format. If
-  /// both use the same device (`Source.device`), the present one is closed first. `nil` keeps the present
-  /// source.
+  /// both use the same device (`Source.deviceIdentity`), the present one is closed first. `nil` keeps the
+  /// present source.
   public var source: (any Source)?
   /// The whole chain. `nil` keeps the stages.
   public var stages: [StageChoice]?
@@ -122,7 +122,7 @@ extension Engine {
   private func prepare(
     _ new: any Source, beside old: any Source
   ) throws(RunError) -> ShapeChange.NewSource {
-    let sharesDevice = new.device != nil && new.device == old.device
+    let sharesDevice = new.deviceIdentity != nil && new.deviceIdentity == old.deviceIdentity
     guard sharesDevice else {
       return ShapeChange.NewSource(gate: SourceGate(new), description: try new.open())
     }

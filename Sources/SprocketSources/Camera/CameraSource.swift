@@ -30,9 +30,9 @@ internal import SprocketV4L2
 ///
 /// ## Trouble
 ///
-/// When nothing has come for four frame periods, and at least half a second, the frame that ends the
-/// pause has the event `.stalled`; after the setting `timeout` the run fails. It fails, too, when the device
-/// is unplugged. A read that fails otherwise (`EIO`) is counted and tried again, until then.
+/// When nothing has come for four frame periods, and at least half a second, the frame that ends the pause
+/// has the event `.stalled`; after the setting `timeout` the run fails. It fails, too, when the device is
+/// unplugged. A read that fails otherwise (`EIO`) is counted and tried again, until then.
 public final class CameraSource: Source {
   /// The frame that `next` announced.
   struct Held {
@@ -80,6 +80,13 @@ public final class CameraSource: Source {
 
   /// Whether this machine has a camera that gives something, or that only its user's rights bar.
   public static var hasCamera: Bool { CameraNode.all().contains(where: \.isWorthTaking) }
+
+  /// The node's path, links followed; `nil` if there is no such camera.
+  public var deviceIdentity: String? {
+    do throws(RunError) { return try CameraNode.named(name).path } catch { return nil }
+  }
+
+  public func again() -> (any Source)? { CameraSource(name: name, settings) }
 
   public func interrupt() { interruption.set() }
 

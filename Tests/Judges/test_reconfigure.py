@@ -1,0 +1,178 @@
+"""A run whose source, stages and sinks change while it goes on."""
+import json
+import threading
+
+import pytest
+
+from program import fates, frame_count, read_lines, read_summary, sprocket
+from test_on_demand import SCENE, Client, asked_run, finish
+
+
+def frames_of(line):
+    return sum(line[fate] for fate in fates(line))
+
+
+def test_a_movie_comes_and_goes_beside_one_that_is_asked_for(tmp_path):
+    with asked_run(tmp_path) as (client, process):
+        client.wait(20)
+        assert client.ask("record")["ok"]
+        client.wait(10)
+        attached = [f"dump:{tmp_path}/part.mcap", f"reports:{tmp_path}/part.jsonl"]
+        assert client.ask("reconfigure", attach=attached)["ok"]
+        client.wait(40)
+        assert client.ask("reconfigure", detach=["dump"])["ok"]
+        client.wait(10)
+        assert client.ask("reconfigure", detach=["reports"])["ok"]
+        client.wait(10)
+        finish(client, process)
+    recordings = read_summary(tmp_path / "summary.json")["recordings"]
+    summary = read_summary(tmp_path / "summary.json")
+    assert summary["epochs"] == 1 and summary["errors"] == []
+    detached = {line["name"]: line for line in summary["detached"]}
+    assert set(detached) == {"dump", "dump-fates", "reports"}
+    for line in detached.values():
+        assert frames_of(line) == line["detached_at"] - line["attached_at"] > 30
+    # One recording, one file, no gap.
+    (recording,) = recordings
+    assert recording["reason"] == "end"
+    assert frame_count(recording["path"]) == recording["frames"]["delivered"]
+    lines = read_lines(tmp_path / "part.jsonl")
+    numbers = [line["sequence"] for line in lines]
+    assert numbers == sorted(set(numbers)) and len(numbers) == frames_of(detached["reports"])
+    # The dump is whole, and a replay has its frames.
+    sprocket("run", "--source", f"replay:{tmp_path}/part.mcap", "--null", "--summary", tmp_path / "r.json")
+    replayed = read_summary(tmp_path / "r.json")
+    assert replayed["sinks"]["null"]["delivered"] >= detached["dump"]["delivered"] - 1
+
+
+def test_stages_and_format_change(tmp_path):
+    path = tmp_path / "reports.jsonl"
+    with asked_run(tmp_path, "--reports", path, "--stage", "meter") as (client, process):
+        client.wait(10)
+        assert client.ask("record")["ok"]
+        client.wait(10)
+        assert client.ask("reconfigure", stages=["meter:mode=spot", "focus"])["ok"]
+        client.wait(10)
+        assert client.ask("reconfigure", size="480x360")["ok"]
+        client.wait(10)
+        status = client.ask("status")["status"]
+        assert (status["width"], status["height"], status["epochs"]) == (480, 360, 3)
+        assert client.ask("reconfigure", stages=[])["ok"]
+        client.wait(10)
+        finish(client, process)
+    recordings = read_summary(tmp_path / "summary.json")["recordings"]
+    assert [recording["reason"] for recording in recordings] == ["discontinuity", "end"]
+    for recording in recordings:
+        assert frame_count(recording["path"]) == recording["frames"]["delivered"]
+    epochs = {}
+    for line in read_lines(path):
+        if line["fate"] == "delivered":
+            reports = frozenset(key for key in ("meter", "focus") if key in line)
+            epochs.setdefault(line["epoch"], set()).add(reports)
+    assert epochs == {0: {frozenset({"meter"})}, 1: {frozenset({"meter", "focus"})},
+                      2: {frozenset({"meter", "focus"})}, 3: {frozenset()}}
+
+
+@pytest.mark.parametrize("keys, sentence", [
+    ({"detach": ["dum"]}, "no sink of this run is called dum"),
+    ({"attach": ["dum:x"]}, "there is no sink `dum`"),
+    ({"attach": ["dump:/proc/nowhere/x.mcap"]}, "cannot write"),
+    ({"attach": ["movie:other.mov"]}, "two sinks are called movie"),
+    ({"attach": ["pipe:gray"]}, "cannot take standard output"),
+    ({"attach": ["checksum:-"]}, "cannot take standard output"),
+    ({"attach": ["dump:{folder}/x.mcap", "reports:{folder}/x.mcap"]}, "already; give another file"),
+    ({"attach": ["reports:{folder}/summary.json"]}, "already; give another file"),
+    ({"stages": ["metr"]}, "there is no stage `metr`; did you mean `meter`?"),
+    ({"stages": ["meter", "meter"]}, "given twice"),
+    ({"stages": ["meter:mode=none"]}, "mode=none is not allowed"),
+    ({"source": "scen"}, "there is no source `scen`"),
+    ({"source": "file:/nowhere.mov"}, "/nowhere.mov"),
+    ({"size": "1x"}, "give WIDTHxHEIGHT"),
+    ({"size": "99999x99999"}, "not 99999x99999"),
+    ({"rate": -1}, "rate: give frames/s"),
+    ({"format": "ABCD"}, "ABCD"),
+    ({"source_settings": {"noize": 1}}, "did you mean `noise`?"),
+    ({"stages": "meter"}, "lists of texts"),
+    ({"at_frame": 3}, "`reconfigure` has no `at_frame`"),
+])
+def test_what_is_refused_changes_nothing(tmp_path, keys, sentence):
+    keys = json.loads(json.dumps(keys).replace("{folder}", str(tmp_path)))
+    with asked_run(tmp_path) as (client, process):
+        client.wait(5)
+        assert client.ask("record")["ok"]
+        client.wait(5)
+        answer = client.ask("reconfigure", **keys)
+        assert not answer["ok"] and sentence in answer["error"], answer
+        client.wait(5)
+        finish(client, process)
+    recordings = read_summary(tmp_path / "summary.json")["recordings"]
+    summary = read_summary(tmp_path / "summary.json")
+    assert summary["epochs"] == 1 and summary["errors"] == [] and "detached" not in summary
+    (recording,) = recordings
+    assert recording["reason"] == "end"
+    assert frame_count(recording["path"]) == recording["frames"]["delivered"]
+    assert not list(tmp_path.glob("*.partial*"))
+
+
+def test_other_clients_are_answered_meanwhile(tmp_path):
+    """A change may take long, here because the sink that is there is slow to take its frames."""
+    scene = ["--source", "scene", "--size", "1280x720", "--rate", "60"]
+    with asked_run(tmp_path, scene=scene) as (client, process):
+        client.wait(5)
+        answers = []
+        other = Client(tmp_path / "control")
+        asking = threading.Thread(target=lambda: answers.append(
+            client.ask("reconfigure", stages=["stabilize:mode=cinematic"])))
+        asking.start()
+        count = 0
+        while asking.is_alive() and count < 1000:
+            assert other.ask("status")["ok"]
+            count += 1
+        asking.join(60)
+        assert answers[0]["ok"], answers
+        # A second change at the same time is refused, or waits for none.
+        results = []
+        threads = [threading.Thread(target=lambda one=one: results.append(one.ask("reconfigure", stages=[])))
+                   for one in (client, other)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        for result in results:
+            assert result["ok"] or "is being changed already" in result["error"], result
+        assert any(result["ok"] for result in results)
+        other.close()
+        finish(client, process)
+
+
+def test_the_command_ask_changes_a_run(tmp_path):
+    with asked_run(tmp_path) as (client, process):
+        client.wait(5)
+
+        def ask(*words):
+            return sprocket(
+                "ask", tmp_path / "control", "reconfigure", *words, cwd=tmp_path, check=False)
+
+        done = ask("attach=reports:part,a=b.jsonl", "stage=meter", "stage=focus")
+        assert done.returncode == 0, done.errors
+        client.wait(5)
+        assert ask("detach=reports", "stage=").returncode == 0
+        for word, sentence in [("attach", "write attach as KEY=VALUE"), ("stages=x", "did you mean `stage`?"),
+                               ("rate=fast", "is not a rate"), ("source-set=x", "as KEY=VALUE")]:
+            done = ask(word)
+            assert done.returncode != 0 and sentence in done.errors, (word, done.errors)
+        finish(client, process)
+    assert read_lines(tmp_path / "part,a=b.jsonl")
+
+
+def test_a_file_follows_a_scene(tmp_path):
+    """The run ends where the file ends."""
+    sprocket("run", *SCENE, "--frames", "40", "--movie", tmp_path / "clip.mov")
+    with asked_run(tmp_path, "--checksum") as (client, process):
+        client.wait(5)
+        assert client.ask("reconfigure", source=f"file:{tmp_path}/clip.mov")["ok"]
+        assert process.wait(60) == 0
+    summary = read_summary(tmp_path / "summary.json")
+    assert summary["epochs"] == 2 and summary["errors"] == []
+    assert summary["source"]["live"] is False
+    assert summary["sinks"]["checksum"]["delivered"] >= 45
