@@ -24,9 +24,7 @@ extension Ring {
       limit = min(limit, (passed > gate.history ? passed - gate.history : 0) + gate.ahead)
     }
     for tap in plan.taps.indices where plan.taps[tap].gates && !isParked(tap: tap) {
-      let passed = passed(cursor: cursor(ofTap: tap))
-      slowest = min(slowest, passed)
-      limit = min(limit, passed + UInt64(plan.depth))
+      slowest = min(slowest, passed(cursor: cursor(ofTap: tap)))
     }
     let used = Int(published - slowest)
     let free = limit > published ? limit - published : 0

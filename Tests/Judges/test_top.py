@@ -275,6 +275,11 @@ def test_a_run_that_ends_meanwhile_ends_top(tmp_path, session):
     assert re.search("has ended|no run listens|does not listen", one_sentence(errors))
 
 
+def proc_status(pid):
+    with open(f"/proc/{pid}/status") as file:
+        return file.read()
+
+
 class Terminal:
     """A terminal of a certain size, and `top` in it."""
 
@@ -341,8 +346,9 @@ def test_a_terminal_shows_a_table_that_changes(tmp_path, session, keys):
     path = tmp_path / "control"
     with watched_run(session, path, "--stage", "meter") as process, Terminal(path) as terminal:
         terminal.until(lambda: terminal.shows(f"PID {process.pid}"))
-        # Without Ctrl-Z the program does not leave a screen of its own behind.
-        terminal.press(b"\x1a")
+        # Ctrl-Z is ignored: it would leave the second screen on.
+        ignored = int(re.search(r"SigIgn:\s+(\w+)", proc_status(terminal.child))[1], 16)
+        assert ignored >> (signal.SIGTSTP - 1) & 1
         before = terminal.screen
         terminal.until(lambda: terminal.screen != before)
         assert terminal.shows("1 run") and terminal.shows("unpack+meter")

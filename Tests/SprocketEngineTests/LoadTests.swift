@@ -48,6 +48,33 @@ import Testing
     #expect(found.ring.used == 0 && found.ring.depth > 0)
   }
 
+  @Test func aWaitBeginsWhenTheLaneBeforeIsDone() throws {
+    var load: RunLoad?
+    let summary = try run(
+      ScriptedSource(frames: 10), [LongStep.plugin, RejectThirds.plugin], sinks: [RecordingSink()],
+      after: { load = $0.load })
+    let found = try #require(load)
+    try #require(found.lanes.count == 3)
+    let (long, thirds) = (found.lanes[0].steps[0], found.lanes[1].steps[0])
+    #expect(long.name == "long" && long.work >= .milliseconds(200))
+    // Time in the lane before is no wait.
+    #expect(thirds.wait < long.work / 2)
+    #expect(found.sinks[0].wait < long.work / 2)
+    for step in found.lanes.flatMap(\.steps) {
+      #expect(step.wait <= summary.elapsed * Int(step.frames))
+    }
+  }
+
+  /// Takes 20 ms for each frame.
+  struct LongStep: PlainStage {
+    static let order = Order.any
+    mutating func process(_ frame: inout FrameView) -> Verdict {
+      usleep(20_000)
+      return .keep
+    }
+    static let plugin = Plugin("long", "takes 20 ms", LongStep.self)
+  }
+
   @Test func figuresOnlyGrowAndTheLevelStaysWithinTheRing() throws {
     let sink = RecordingSink()
     sink.delay = { _ in 500_000 }

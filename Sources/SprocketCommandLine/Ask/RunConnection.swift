@@ -10,6 +10,8 @@ final class RunConnection {
   private let descriptor: Int32
   private let address: SocketAddress
   private var isConnected = false
+  /// Whether the socket has no program: the one that made it was killed.
+  private(set) var isLeftOver = false
   private var input: [UInt8] = []
   private var output: [UInt8] = []
 
@@ -56,6 +58,7 @@ final class RunConnection {
     if isConnected { return true }
     let code =
       unsafe address.withPointer { unsafe Glibc.connect(descriptor, $0, $1) } == 0 ? 0 : errno
+    isLeftOver = code == ECONNREFUSED
     guard code == 0 || code == EAGAIN || code == EINTR else { throw Self.failure(path, code) }
     isConnected = code == 0
     return isConnected

@@ -12,6 +12,8 @@ final class WatchedRun {
   private(set) var last: StatusDocument?
   /// The error that ended the latest connection; `nil` while there is one.
   private(set) var error: RunError?
+  /// Whether the socket has no program.
+  private(set) var isLeftOver = false
   /// When the request was made that has no answer; `nil` if there is none.
   private var asked: Int64?
 
@@ -90,6 +92,7 @@ final class WatchedRun {
 
   private func end(_ error: RunError) {
     self.error = error
+    isLeftOver = connection?.isLeftOver ?? false
     connection = nil
     asked = nil
     first = nil
@@ -129,8 +132,7 @@ struct TopWatch {
       run.ask()
       if run.error == nil {
         runs.append(run)
-      } else if let folder = found.folder {
-        // Nobody listens: the program that made the socket was killed.
+      } else if run.isLeftOver, let folder = found.folder {
         RunFolder.remove(found.identity, from: folder)
       }
     }
