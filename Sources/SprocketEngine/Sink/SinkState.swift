@@ -50,16 +50,30 @@ final class SinkState: @unchecked Sendable {
     thread = try JobThread(sink.name)
   }
 
+  /// The part of the sink's `replacedCount` that is in `counts`.
+  private var replaced: UInt64 = 0
+
   var traceName: String { "sink \(sink.name)" }
 
   /// Whether lanes run packers for this sink.
   var packs: Bool { (setup?.packedCapacity ?? 0) > 0 }
+
+  /// Counts frames as `unselected` that the sink has given up for later ones.
+  func countReplaced(_ shared: RunShared) {
+    let new = sink.replacedCount - replaced
+    guard new > 0 else { return }
+    replaced += new
+    counts[.delivered] -= new
+    counts[.unselected] += new
+    shared.counters.delivered[index].set(counts[.delivered])
+  }
 
   /// Ends a sink after its error, once. Of the frames that it took, the first `durableCount` stay
   /// `delivered`, and the others become `failed`, or `flushed` if the reader of a pipe left. The run goes on
   /// while another sink that lasts works.
   func fail(_ error: RunError, _ shared: RunShared, isFinishing: Bool = false) {
     guard !hasFailed else { return }
+    countReplaced(shared)
     let loss: Fate = error.code == .readerGone ? .flushed : .failed
     lossAfterFailure = loss
     // `.max` means that the sink does not buffer. If it cannot be finished or sealed, no frame is

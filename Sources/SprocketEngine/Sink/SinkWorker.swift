@@ -124,6 +124,7 @@ final class SinkWorker: @unchecked Sendable {
       state.counts[.delivered] += 1
       state.recordings?.noteWritten(record)
       epoch.shared.counters.delivered[state.index].add()
+      state.countReplaced(epoch.shared)
       let written = monotonicNow()
       // A file may say anything of when a frame was captured.
       let sinceCapture = Timestamp(nanoseconds: written, clock: .monotonic)
