@@ -1,8 +1,8 @@
 internal import SprocketCore
 internal import Synchronization
 
-/// Selects each frame that is sharper than all before it in its period, by the report of the stage `focus`. The
-/// latest one selected in a period is therefore the sharpest, and no other frames are packed.
+/// Selects each frame that is sharper than all before it in its period, by the report of the stage `focus`.
+/// So the latest frame selected in a period is its sharpest, and frames that are not selected are not packed.
 ///
 /// Periods begin at the first frame at or after each multiple of the interval since the first frame, and at
 /// each epoch. The first frame of a period is always selected; if it has no score, any frame with a score
@@ -41,8 +41,8 @@ final class SharpestSelector: FrameSelector {
   }
 }
 
-/// Numbers of the frames at which periods begin: the selector's thread adds them, the sink's thread takes them.
-/// The lock is taken once per period by the one, and once per selected frame by the other.
+/// Numbers of the frames at which periods begin: the selector's thread adds them, the sink's thread takes
+/// them. The lock is taken once per period by the one, and once per selected frame by the other.
 final class PeriodStarts: Sendable {
   /// More than there are frames between the selector and the sink, so that a number that the sink still needs
   /// is never dropped. 32 kB.
@@ -71,8 +71,8 @@ final class PeriodStarts: Sendable {
 
 /// The still of the sharpest frame so far, until its period is over.
 struct KeptStill {
-  /// The still's bytes are the first `count`. Grows to a power of two, so that it is allocated anew only a few
-  /// times: a frame's packed memory is as large as the worst picture needs, and most stills are far smaller.
+  /// The still's bytes are the first `count`. Grows to a power of two, and so only a few times in a run. A
+  /// frame's packed memory is as large as the worst picture needs, and most stills are far smaller.
   private(set) var bytes: [UInt8] = []
   private(set) var count = 0
   /// `nil` if none is kept.
@@ -94,6 +94,6 @@ struct KeptStill {
     for index in 0..<image.count { target[index] = image[index] }
   }
 
-  /// Returns the record of the kept frame, which is not kept any longer. Its bytes stay until the next `store`.
+  /// Returns the record of the kept frame, and keeps it no longer. Its bytes stay until the next `store`.
   mutating func take() -> FrameRecord? { record.take() }
 }

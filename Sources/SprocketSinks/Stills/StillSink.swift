@@ -39,8 +39,8 @@ public final class StillSink: Recorder {
   public private(set) var notes: [String] = []
 
   /// Takes the first frame at or after each multiple of `interval` since the first frame; without one,
-  /// every frame. With `sharpestOf` it takes the sharpest frame of each such interval instead, which needs the
-  /// stage `focus` in the chain. `quality` is 1 to 100, for frames that are encoded.
+  /// every frame. With `sharpestOf` it takes the sharpest frame of each such interval instead, which needs
+  /// the stage `focus` in the chain. `quality` is 1 to 100, for frames that are encoded.
   public init(
     path: String, every interval: Duration? = nil, sharpestOf period: Duration? = nil,
     quality: Int = 90, overwrite: Bool = false, isOnDemand: Bool = false
