@@ -21,8 +21,11 @@ struct ControllerOptions: ParsableArguments {
       valueName: "x/y"))
   var point: String?
 
-  /// The chain that was asked for by name, with the controllers and what they read behind it.
-  func appended(to chain: [StageChoice], _ registry: Registry) throws(RunError) -> [StageChoice] {
+  /// The chain that was asked for by name, with the controllers and what they read behind it. With
+  /// `needsFocus`, another option reads the stage `focus`, too.
+  func appended(
+    to chain: [StageChoice], needsFocus: Bool, _ registry: Registry
+  ) throws(RunError) -> [StageChoice] {
     var chain = chain
     let asked = [
       Controller("--auto-exposure", autoExposure, name: "autoexposure", reads: "meter"),
@@ -30,6 +33,9 @@ struct ControllerOptions: ParsableArguments {
     ].compactMap(\.self)
     for controller in asked where !chain.contains(where: { $0.plugin.name == controller.reads }) {
       chain.append(StageChoice(try registry.stage(controller.reads)))
+    }
+    if needsFocus, !chain.contains(where: { $0.plugin.name == "focus" }) {
+      chain.append(StageChoice(try registry.stage("focus")))
     }
     if let point { try look(at: point, &chain) }
     for controller in asked {

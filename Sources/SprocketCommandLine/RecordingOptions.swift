@@ -26,6 +26,14 @@ struct RecordingOptions: ParsableArguments {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
+      "One still per so much time, the sharpest frame: 2s; adds `focus` where it is missing.",
+      valueName: "duration"),
+    transform: Duration.parsePositive)
+  var stillsSharpest: Duration?
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
       "Quality of JPEG that is encoded, 1 to 100; default 90. A camera's own is kept as it is.",
       valueName: "n"),
     transform: wholeNumber(1...100, example: 90))
@@ -163,6 +171,14 @@ struct RecordingOptions: ParsableArguments {
     if every != nil, stills == nil {
       throw ValidationError("--every is for --stills; add --stills FOLDER")
     }
+    if stillsSharpest != nil, stills == nil {
+      throw ValidationError("--stills-sharpest is for --stills; add --stills FOLDER")
+    }
+    if stillsSharpest != nil, every != nil || onDemand {
+      throw ValidationError(
+        "--stills-sharpest chooses the stills itself; leave out \(every != nil ? "--every" : "--on-demand")"
+      )
+    }
     if quality != nil, stills == nil, movie == nil {
       throw ValidationError("--quality is for --movie and --stills; add one of them")
     }
@@ -199,7 +215,11 @@ struct RecordingOptions: ParsableArguments {
     if let stills {
       sinks.append(
         try registry.sink(
-          option: "--stills", "stills", stills, ["every": every?.settingText, "quality": quality]))
+          option: "--stills", "stills", stills,
+          [
+            "every": every?.settingText, "sharpest": stillsSharpest?.settingText,
+            "quality": quality,
+          ]))
     }
     if let dump { sinks.append(try registry.sink(option: "--dump", "dump", dump)) }
     return sinks

@@ -99,7 +99,9 @@ extension RunCommand {
     try checkPaths(choices)
     let source = try makeSource(registry)
     interrupter.watch(source)
-    let chain = try controllers.appended(to: stage.map { try registry.choice($0) }, registry)
+    let chain = try controllers.appended(
+      to: stage.map { try registry.choice($0) }, needsFocus: recording.stillsSharpest != nil,
+      registry)
     var sinks: [any Sink] = []
     for choice in choices { sinks.append(try make(choice)) }
     let trigger = try addTrigger(to: &sinks, voice)

@@ -150,6 +150,13 @@ def test_no_still_allocates_per_frame(name, counter, tmp_path):
     judge(per_frame(counter, tmp_path, [*scene, "--stills", tmp_path / "stills"]))
 
 
+@pytest.mark.parametrize("name", ["MJPG", "YUYV"])
+def test_no_sharpest_still_allocates_per_frame(name, counter, tmp_path):
+    scene = ["run", "--source", "scene", "--size", "161x121", "--format", name]
+    judge(per_frame(counter, tmp_path, [*scene, "--stills", tmp_path / "stills", "--stills-sharpest",
+                                        "300ms"]))
+
+
 def test_frames_that_need_tables_allocate_nothing(counter, tmp_path):
     one, path = tmp_path / "one.jpg", tmp_path / "clip.avi"
     subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=160x120", "-frames:v",

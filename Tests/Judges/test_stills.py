@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from conftest import clip, read_lines, sprocket
+from program import read_summary
 from test_movies import images, run, stream
 
 
@@ -107,6 +108,120 @@ def test_colours_of_limited_range_are_expanded(tmp_path):
     assert difference.max() <= 6 and difference.mean() < 1
 
 
+# The sharpest of each period.
+
+def sharpest(lines, scores, period):
+    """Numbers of the frames with the highest score, in each period since the first frame of an epoch; the
+    first frame where none has a score."""
+    periods, start, last, epoch = [], None, None, None
+    for number, line in enumerate(lines):
+        if line["fate"] != "delivered":
+            continue
+        if line["epoch"] != epoch:
+            epoch, start, last = line["epoch"], line["captured_ns"], None
+        place = (line["captured_ns"] - start) // period
+        if last is None or place > last:
+            periods.append([])
+            last = place
+        score = scores(number, line)
+        periods[-1].append((float("-inf") if score is None else score, -number))
+    return [-max(frames)[1] for frames in periods]
+
+
+def focus_score(number, line):
+    return (line.get("focus") or {}).get("score")
+
+
+# The lens and the light change, so that the sharpest frame lies anywhere in its period.
+CHANGING = ["run", "--source", "scene", "--source-set", "focusstep=0.4", "--source-set", "focusat=1.1",
+            "--source-set", "focusfor=2.3", "--source-set", "noise=3", "--quiet"]
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+@pytest.mark.parametrize("faults", [[], ["drop=0.1", "corrupt=0.1", "unplug=0.01", "formatchange=0.01"]])
+def test_the_sharpest_frame_of_each_period_is_taken(faults, workers, tmp_path):
+    given = [*CHANGING, "--size", "160x120", "--frames", 300, "--workers", workers]
+    for fault in faults:
+        given += ["--source-set", fault]
+    reports, summary = tmp_path / "r.jsonl", tmp_path / "s.json"
+    sprocket(*given, "--stills", tmp_path / "stills", "--stills-sharpest", "700ms", "--reports", reports,
+             "--summary", summary)
+    lines = read_lines(reports)
+    expected = sharpest(lines, focus_score, 700_000_000)
+    numbers, paths = stills(tmp_path / "stills")
+    assert numbers == expected and len(numbers) >= 14
+    counts = read_summary(summary)["sinks"]["stills"]
+    intact = sum(line["fate"] == "delivered" for line in lines)
+    assert counts["delivered"] == len(numbers) and counts["unselected"] == intact - len(numbers)
+    # Each has the picture of its own number.
+    sprocket(*given, "--stills", tmp_path / "all")
+    for path in paths:
+        assert path.read_bytes() == (tmp_path / "all" / path.name).read_bytes()
+
+
+def test_the_sharpest_is_opencvs(tmp_path):
+    given = [*CHANGING, "--size", "160x120", "--format", "I420", "--frames", 200]
+    reports = tmp_path / "r.jsonl"
+    sprocket(*given, "--stage", "focus:measure=laplacian", "--stills", tmp_path / "stills",
+             "--stills-sharpest", "1s", "--reports", reports)
+    piped = sprocket(*given, "--pipe", "y4m").stdout.split(b"FRAME\n")[1:]
+    levels = [np.frombuffer(frame[:160 * 120], np.uint8).reshape(120, 160) for frame in piped]
+    if b"XCOLORRANGE=FULL" not in sprocket(*given, "--pipe", "y4m").stdout[:200]:
+        levels = [np.clip(np.rint((level - 16.0) * 255 / 219), 0, 255).astype(np.uint8) for level in levels]
+    def score(number, line):
+        return cv2.Laplacian(levels[number], cv2.CV_64F)[1:-1, 1:-1].var()
+    expected = sharpest(read_lines(reports), score, 1_000_000_000)
+    assert stills(tmp_path / "stills")[0] == expected and len(set(n % 30 for n in expected)) > 3
+
+
+@pytest.mark.alone
+def test_the_sharpest_are_taken_live(tmp_path):
+    reports, summary = tmp_path / "r.jsonl", tmp_path / "s.json"
+    sprocket(*CHANGING, "--size", "160x120", "--duration", "5s", "--stills", tmp_path / "stills",
+             "--stills-sharpest", "1s", "--reports", reports, "--summary", summary)
+    numbers, _ = stills(tmp_path / "stills")
+    counts = read_summary(summary)["sinks"]["stills"]
+    assert counts["delivered"] == len(numbers) >= 4
+    if counts["behind"] == 0:
+        assert numbers == sharpest(read_lines(reports), focus_score, 1_000_000_000)
+
+
+def growing(folder, count):
+    """A clip of so many frames of small JPEGs, and as many large ones, 20 a second."""
+    small, large, both = folder / "a.avi", folder / "b.avi", folder / "c.avi"
+    for path, source in ((small, "color=gray:"), (large, "mandelbrot=")):
+        run("ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"{source}size=320x240:rate=20", "-frames:v",
+            count, "-c:v", "mjpeg", "-pix_fmt", "yuvj420p", "-q:v", 2, path)
+    (folder / "list").write_text(f"file {small}\nfile {large}\n")
+    run("ffmpeg", "-v", "error", "-f", "concat", "-safe", 0, "-i", folder / "list", "-c", "copy", both)
+    return both
+
+
+def limited():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))
+
+
+def test_a_sharpest_still_that_cannot_be_written_is_failed(tmp_path):
+    summary = tmp_path / "s.json"
+    result = sprocket("run", "--source", f"file:{growing(tmp_path, 40)}", "--stills", tmp_path / "stills",
+                      "--stills-sharpest", "1s", "--checksum", "--summary", summary, "--quiet",
+                      check=False, preexec_fn=limited)
+    assert result.returncode == 1 and "ulimit -f" in result.errors
+    # All frames of the first two seconds are alike. The third still is written at frame 60.
+    assert stills(tmp_path / "stills")[0] == [0, 20]
+    counts = read_summary(summary)["sinks"]["stills"]
+    assert (counts["delivered"], counts["unselected"], counts["failed"]) == (2, 57, 21)
+
+
+def test_the_sharpest_need_no_more_memory_for_a_longer_run(tmp_path):
+    peaks = []
+    for frames in 200, 1200:
+        sprocket(*CHANGING, "--size", "320x240", "--frames", frames, "--stills", tmp_path / "stills",
+                 "--stills-sharpest", "2s", "--overwrite", "--summary", tmp_path / "s.json", "--overwrite")
+        peaks.append(read_summary(tmp_path / "s.json")["peak_resident_bytes"])
+    assert peaks[1] < 1.1 * peaks[0]
+
+
 # What can go wrong.
 
 def test_stills_that_exist_are_kept_unless_overwrite_is_given(mjpeg, tmp_path):
@@ -150,6 +265,12 @@ def test_a_folder_that_cannot_be_is_one_sentence(name, says, tmp_path):
 
 @pytest.mark.parametrize("arguments", [["--every", "1s"], ["--stills", "s", "--every", "0s"],
                                        ["--stills", "s", "--quality", "0"],
+                                       ["--stills-sharpest", "1s"],
+                                       ["--stills", "s", "--stills-sharpest", "0s"],
+                                       ["--stills", "s", "--stills-sharpest", "1s", "--every", "1s"],
+                                       ["--stills", "s", "--stills-sharpest", "1s", "--on-demand"],
+                                       ["--sink", "stills:s,sharpest=1s"],
+                                       ["--sink", "stills:s,sharpest=1s,every=1s"],
                                        ["--stills", "s", "--quality", "101"]], ids=" ".join)
 def test_options_that_make_no_sense_are_one_sentence(arguments, tmp_path):
     result = sprocket("run", "--frames", 3, *arguments, check=False, cwd=tmp_path)
@@ -158,18 +279,8 @@ def test_options_that_make_no_sense_are_one_sentence(arguments, tmp_path):
 
 
 def test_a_still_that_may_not_be_so_large_leaves_those_before(tmp_path):
-    # The first frames are small and the later ones large.
-    small, large, both = tmp_path / "a.avi", tmp_path / "b.avi", tmp_path / "c.avi"
-    for path, source in ((small, "color=gray:"), (large, "mandelbrot=")):
-        run("ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"{source}size=320x240:rate=20", "-frames:v",
-            20, "-c:v", "mjpeg", "-pix_fmt", "yuvj420p", "-q:v", 2, path)
-    (tmp_path / "list").write_text(f"file {small}\nfile {large}\n")
-    run("ffmpeg", "-v", "error", "-f", "concat", "-safe", 0, "-i", tmp_path / "list", "-c", "copy", both)
-
-    def limited():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))
-
-    result = sprocket("run", "--source", f"file:{both}", "--stills", tmp_path / "stills", "--quiet",
+    video = growing(tmp_path, 20)
+    result = sprocket("run", "--source", f"file:{video}", "--stills", tmp_path / "stills", "--quiet",
                       check=False, preexec_fn=limited)
     assert result.returncode == 1 and "ulimit -f" in result.errors
     assert len(result.errors.splitlines()) == 1

@@ -9,6 +9,8 @@ import Synchronization
 final class MemoryFile: RecordingFile, @unchecked Sendable {
   let path: String
   var numbers: [UInt64] = []
+  /// By frame, what stages have added to its bytes.
+  var added: [UInt8] = []
   var lost: [UInt64] = []
   var isFinished = false
   var isAbandoned = false
@@ -119,16 +121,17 @@ final class MemoryRecorder: Recorder, @unchecked Sendable {
     if held.count != 100 { isTorn = true }
     writesInARow += 1
     mostWritesInARow = max(mostWritesInARow, writesInARow)
-    try write(record)
+    try write(record, byte: held[0])
   }
 
   func write(_ frame: borrowing PackedFrame) throws(RunError) {
     let byte = UInt8(truncatingIfNeeded: frame.record.sequence)
     if usesPacker, !isChanged, frame.packed[0] != byte { isTorn = true }
-    try write(frame.record)
+    try write(
+      frame.record, byte: usesPacker ? frame.packed[0] : frame.view.luma()[row: 0][0])
   }
 
-  private func write(_ record: FrameRecord) throws(RunError) {
+  private func write(_ record: FrameRecord, byte: UInt8) throws(RunError) {
     let number = record.number
     guard let file else {
       strayCalls += 1
@@ -141,6 +144,7 @@ final class MemoryRecorder: Recorder, @unchecked Sendable {
     let delay = writeDelay(number)
     if delay > 0 { usleep(delay) }
     file.numbers.append(number)
+    file.added.append(byte &- UInt8(truncatingIfNeeded: record.sequence))
   }
 
   func account(_ lost: LostFrame) throws(RunError) {

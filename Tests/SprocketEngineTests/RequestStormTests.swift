@@ -30,6 +30,7 @@ private struct RequestStorm {
   private let movie = MemoryRecorder("movie")
   private let photo = MemoryRecorder("photo", packs: false)
   private let always = RecordingSink()
+  private var settings = SettingModel()
 
   init(seed: UInt64) {
     random = TestRandom(seed: seed)
@@ -43,7 +44,11 @@ private struct RequestStorm {
     if random.chance(50) { stages.append(Jitter.plugin) }
     let isChanged = random.chance(30)
     if isChanged { stages.append(AddOne.plugin) }
+    if random.chance(60) { stages.append(AddValue.plugin) }
     if random.chance(40) { stages.append(RejectThirds.plugin) }
+    if random.chance(40) { stages.append(AddValueInSequence.plugin) }
+    settings.stages = stages.map(\.name).filter { ["addvalue", "later"].contains($0) }
+    settings.base = isChanged ? 1 : 0
     if random.chance(30) { stages.append(FourBack.plugin) }
     let source = ScriptedSource(script(), isLive: isLive)
     let engine = try Engine(
@@ -53,7 +58,8 @@ private struct RequestStorm {
     try engine.start()
     askAtRandom(engine)
     if !engine.wait(for: .seconds(30)) { return ["the run did not end"] }
-    return problems(engine) + (movie.isTorn && !isChanged ? ["torn"] : [])
+    let isTorn = movie.isTorn && !isChanged && settings.stages.isEmpty
+    return problems(engine) + settings.problems(engine, shown: shown) + (isTorn ? ["torn"] : [])
   }
 
   private mutating func prepare(_ sink: MemoryRecorder) {
@@ -100,6 +106,7 @@ private struct RequestStorm {
         ? .now
         : random.chance(80)
           ? .frame(UInt64(random.below(400))) : .time(.microseconds(random.below(3000)))
+      if random.chance(40) { settings.ask(engine, &random, at: moment) }
       var requests: [Request] = []
       for _ in 0..<(random.chance(80) ? 1 : 2) { requests.append(request(ids)) }
       // Refusals are part of it.
@@ -122,6 +129,15 @@ private struct RequestStorm {
   }
 
   // MARK: What must hold
+
+  /// What stages have added to each frame that a sink got.
+  private var shown: [(number: UInt64, added: Int)] {
+    let lines = always.lines.filter { $0.fate == .delivered }.map {
+      ($0.number, $0.byte &- UInt8(truncatingIfNeeded: $0.sequence))
+    }
+    let files = [movie, photo].flatMap { $0.files.withLock { $0 } }
+    return (lines + files.flatMap { zip($0.numbers, $0.added) }).map { ($0, Int($1)) }
+  }
 
   private func problems(_ engine: Engine) -> [String] {
     var found: [String] = []

@@ -22,6 +22,9 @@ public protocol Sink: AnyObject {
   /// counted from the first. `.max`, the default, means all: the sink does not buffer. Must also be
   /// correct after `write`, `account` or `finish` threw.
   var durableCount: UInt64 { get }
+  /// How many of the frames for which `write` returned were given up for a later one: they count as
+  /// `unselected` and not as delivered. It only grows; by default it is 0.
+  var replacedCount: UInt64 { get }
   /// Called for each produced frame that this sink does not get, in order between the writes.
   func account(_ lost: LostFrame) throws(RunError)
   /// Called instead of `account(_:)` if the frame reached a slot and has not been overwritten: its
@@ -46,6 +49,7 @@ public protocol Sink: AnyObject {
 extension Sink {
   public var companions: [any Sink] { [] }
   public var durableCount: UInt64 { .max }
+  public var replacedCount: UInt64 { 0 }
   public func makeSelector() -> (any FrameSelector)? { nil }
   public func makePacker() throws(RunError) -> (any Packer)? { nil }
   public func account(_ lost: LostFrame) throws(RunError) {}

@@ -54,6 +54,9 @@ final class SinkState: @unchecked Sendable {
     thread = try JobThread(sink.name)
   }
 
+  /// The part of the sink's `replacedCount` that is in `counts`.
+  private var replaced: UInt64 = 0
+
   /// Makes what an on-demand sink needs to record, and the run's finisher if there is none yet.
   func makeRecordings(
     _ list: RecordingList, _ shared: RunShared, _ finishing: borrowing Mutex<Finisher?>
@@ -119,11 +122,22 @@ final class SinkState: @unchecked Sendable {
     }
   }
 
+  /// Counts frames as `unselected` that the sink has given up for later ones.
+  func countReplaced() {
+    let new = sink.replacedCount - replaced
+    guard new > 0 else { return }
+    replaced += new
+    counts[.delivered] -= new
+    counts[.unselected] += new
+    delivered.set(counts[.delivered])
+  }
+
   /// Ends a sink after its error, once. Of the frames that it took, the first `durableCount` stay
   /// `delivered`, and the others become `failed`, or `flushed` if the reader of a pipe left. The run goes
   /// on while another sink that lasts works.
   func fail(_ error: RunError, _ shared: RunShared, isFinishing: Bool = false) {
     guard !hasFailed else { return }
+    countReplaced()
     let loss: Fate = error.code == .readerGone ? .flushed : .failed
     lossAfterFailure = loss
     // `.max` means that the sink does not buffer. If it cannot be finished or sealed, no frame is

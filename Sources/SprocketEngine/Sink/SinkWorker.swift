@@ -128,6 +128,7 @@ final class SinkWorker: @unchecked Sendable {
       state.counts[.delivered] += 1
       state.recordings?.noteWritten(record)
       state.delivered.add()
+      state.countReplaced()
       let written = monotonicNow()
       state.gauge.add(work: written - began, wait: began - record.sealed)
       // A file may say anything of when a frame was captured.

@@ -2,7 +2,7 @@ internal import SprocketCodecs
 public import SprocketCore
 internal import SprocketFiles
 
-/// `--stills`: a JPEG file per frame, or one per so much time.
+/// `--stills`: a JPEG file per frame, or one per so much time: the first frame, or the sharpest.
 ///
 /// Files are called `still-00000123.jpg`, by the running number of the frame among all produced: the line
 /// of `--reports`, counted from 0. Frames of Motion-JPEG that no stage changes are the camera's own
@@ -14,6 +14,9 @@ internal import SprocketFiles
 /// stills of the earlier run that this run did not replace are removed at its end: a run that is
 /// killed leaves stills of both, and a run without a still leaves the old ones.
 ///
+/// The sharpest frame of a period is known only when the period is over. Until then the bytes of the sharpest
+/// one so far are kept, and no slot; a sharper one replaces them. The last period ends with the run.
+///
 /// On demand (`Recorder`) a recording is a number of photographs in the folder.
 public final class StillSink: Recorder {
   public let name = "stills"
@@ -21,7 +24,11 @@ public final class StillSink: Recorder {
   private let quality: Int
   private let overwrite: Bool
   public let isOnDemand: Bool
-  private let selector: IntervalSelector?
+  private let selector: (any FrameSelector)?
+  /// `nil` unless the sharpest frame of each period is wanted.
+  private let sharpest: SharpestSelector?
+  private var kept = KeptStill()
+  public private(set) var replacedCount: UInt64 = 0
   /// What frames are encoded with; `nil` where they are the camera's own bytes.
   private var needs: JPEGPacker.Requirements?
   private var completer = JPEGCompleter()
@@ -32,20 +39,31 @@ public final class StillSink: Recorder {
   public private(set) var notes: [String] = []
 
   /// Takes the first frame at or after each multiple of `interval` since the first frame; without one,
-  /// every frame. `quality` is 1 to 100, for frames that are encoded.
+  /// every frame. With `sharpestOf` it takes the sharpest frame of each such interval instead, which needs
+  /// the stage `focus` in the chain. `quality` is 1 to 100, for frames that are encoded.
   public init(
-    path: String, every interval: Duration? = nil, quality: Int = 90, overwrite: Bool = false,
-    isOnDemand: Bool = false
+    path: String, every interval: Duration? = nil, sharpestOf period: Duration? = nil,
+    quality: Int = 90, overwrite: Bool = false, isOnDemand: Bool = false
   ) {
+    contract(
+      period == nil || interval == nil && !isOnDemand,
+      "takes the sharpest frames, and every so many or on demand; ask for one of them")
     contract(1...100 ~= quality, "asks for a JPEG quality of \(quality); it is 1 to 100")
     self.path = path
     self.quality = quality
     self.overwrite = overwrite
     self.isOnDemand = isOnDemand
-    selector = interval.map { IntervalSelector($0) }
+    sharpest = period.map { SharpestSelector($0) }
+    selector = sharpest ?? interval.map { IntervalSelector($0) }
   }
 
   public func configure(_ setup: inout SinkSetup) throws(RunError) {
+    if sharpest != nil, !setup.reports.contains(where: { $0.type == FocusReport.self }) {
+      throw RunError(
+        .usage,
+        "the sharpest stills are chosen by the report of the stage focus, which is not in the chain; add "
+          + "it", change: .stage)
+    }
     setup.backlog = setup.diskBacklog(of: setup.format)
     // A file of two images, a field each, is half a picture to every viewer.
     needs = try setup.readsJPEGs(
@@ -81,9 +99,28 @@ public final class StillSink: Recorder {
   }
 
   private func write(_ image: Span<UInt8>, _ record: FrameRecord) throws(RunError) {
+    if let sharpest { return try keep(image, record, sharpest.starts) }
     if batch?.byteCount == 0, let folder { batch?.path = folder.path(of: record.number) }
     try folder?.write(image, record)
     batch?.byteCount += UInt64(image.count)
+  }
+
+  /// Keeps a frame that is sharper than the kept one, or the first of the next period.
+  private func keep(
+    _ image: Span<UInt8>, _ record: FrameRecord, _ starts: PeriodStarts
+  ) throws(RunError) {
+    if starts.take(upTo: record.number) {
+      try writeKept()
+    } else if kept.record != nil {
+      replacedCount += 1
+    }
+    kept.store(image, record)
+  }
+
+  private func writeKept() throws(RunError) {
+    guard let record = kept.take() else { return }
+    let bytes = kept.bytes
+    try folder?.write(bytes.span.extracting(0..<kept.count), record)
   }
 
   /// Of the whole run. On demand the engine asks each recording instead.
@@ -95,6 +132,7 @@ public final class StillSink: Recorder {
       keptFrames = folder.keptStills
       self.folder = nil
     }
+    try writeKept()
     try folder.finish()
     if folder.keepsOld, !isOnDemand {
       note("stills: no frame came; those of the earlier run are still in \(path)")
@@ -187,6 +225,8 @@ final class IntervalSelector: FrameSelector {
 public struct StillSettings: KindSettings {
   /// Zero for a still of every frame.
   public var every = Duration.zero
+  /// Zero for none.
+  public var sharpest = Duration.zero
   public var quality = 90
 
   public init() {}
@@ -194,6 +234,9 @@ public struct StillSettings: KindSettings {
   public static var settings: [Setting<StillSettings>] {
     [
       Setting("every", \.every, "one per so much time, the first frame at or after each; 0s: all"),
+      Setting(
+        "sharpest", \.sharpest,
+        "one per so much time, the sharpest frame, by the stage focus; 0s: none"),
       Setting("quality", \.quality, range: 1...100, "of JPEG that is encoded"),
     ]
   }
@@ -204,8 +247,16 @@ extension StillSink {
     "stills", "a JPEG file per frame", argument: "FOLDER", StillSettings.self
   ) { (path, settings, request) throws(RunError) in
     let every = settings.every > .zero ? settings.every : nil
+    let sharpest = settings.sharpest > .zero ? settings.sharpest : nil
+    if sharpest != nil, every != nil || request.isOnDemand {
+      throw RunError(
+        .usage,
+        "stills: the sharpest are not taken together with every, nor on demand; leave one out",
+        change: .sink)
+    }
     return StillSink(
-      path: path, every: every, quality: settings.quality, overwrite: request.overwrite,
+      path: path, every: every, sharpestOf: sharpest, quality: settings.quality,
+      overwrite: request.overwrite,
       isOnDemand: request.isOnDemand)
   }
 }
