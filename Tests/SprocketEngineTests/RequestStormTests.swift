@@ -31,6 +31,11 @@ private struct RequestStorm {
   private let photo = MemoryRecorder("photo", packs: false)
   private let always = RecordingSink()
   private var settings = SettingModel()
+  private var stages: [Plugin] = []
+  /// Sinks that were attached, and the names of those that still are.
+  private var unexpected: [String] = []
+  private var extras: [RecordingSink] = []
+  private var attached: [String] = []
 
   init(seed: UInt64) {
     random = TestRandom(seed: seed)
@@ -40,7 +45,6 @@ private struct RequestStorm {
   /// What does not hold; empty if all is well.
   mutating func run() throws -> [String] {
     for sink in [movie, photo] { prepare(sink) }
-    var stages: [Plugin] = []
     if random.chance(50) { stages.append(Jitter.plugin) }
     let isChanged = random.chance(30)
     if isChanged { stages.append(AddOne.plugin) }
@@ -58,8 +62,11 @@ private struct RequestStorm {
     try engine.start()
     askAtRandom(engine)
     if !engine.wait(for: .seconds(30)) { return ["the run did not end"] }
+    var found = unexpected
+    found += extras.flatMap { problems(of: $0, engine.summary) }
     let isTorn = movie.isTorn && !isChanged && settings.stages.isEmpty
-    return problems(engine) + settings.problems(engine, shown: shown) + (isTorn ? ["torn"] : [])
+    return found + problems(engine) + settings.problems(engine, shown: shown)
+      + (isTorn ? ["torn"] : [])
   }
 
   private mutating func prepare(_ sink: MemoryRecorder) {
@@ -106,6 +113,7 @@ private struct RequestStorm {
         ? .now
         : random.chance(80)
           ? .frame(UInt64(random.below(400))) : .time(.microseconds(random.below(3000)))
+      if random.chance(10) { reconfigure(engine) }
       if random.chance(40) { settings.ask(engine, &random, at: moment) }
       var requests: [Request] = []
       for _ in 0..<(random.chance(80) ? 1 : 2) { requests.append(request(ids)) }
@@ -113,6 +121,73 @@ private struct RequestStorm {
       do throws(RunError) { ids += try engine.ask(requests, at: moment) } catch {}
       usleep(UInt32(random.below(1500)))
     }
+  }
+
+  /// Changes the run's shape, or asks for a change that is to be refused.
+  private mutating func reconfigure(_ engine: Engine) {
+    var change = Reconfiguration()
+    var values: [String: Int]?
+    var isWrong = false
+    var extra: RecordingSink?
+    switch random.below(100) {
+    case 0..<35:
+      let sink = RecordingSink("extra\(extras.count)", packs: random.chance(50))
+      if random.chance(30) { sink.selectsEvery = 3 }
+      if random.chance(20) { sink.failsAt = UInt64(random.below(300)) }
+      extra = sink
+      change.attached = [sink]
+    case 35..<60:
+      if let name = attached.isEmpty ? nil : attached[random.below(attached.count)] {
+        change.detached = [name]
+      }
+    case 60..<75: (change.stages, values) = newStages()
+    case 75..<85: change.source = ScriptedSource(script(), isLive: random.chance(50))
+    default:
+      isWrong = true
+      change.attached = [RecordingSink("movie")]
+      if random.chance(50) { change = Reconfiguration() }
+      if change.attached.isEmpty { change.detached = ["nobody"] }
+    }
+    do throws(RunError) {
+      try engine.reconfigure(change)
+      if isWrong { unexpected.append("a wrong change was accepted") }
+      settings.shapes.append(values)
+      attached.removeAll { change.detached.contains($0) }
+      if let extra {
+        extras.append(extra)
+        attached.append(extra.name)
+      }
+    } catch {
+      let mayBe = ["the run has ended", "the source changed its format again and again"]
+      if !isWrong, !mayBe.contains(where: { error.description.hasPrefix($0) }) {
+        unexpected.append("refused: \(error)")
+      }
+    }
+  }
+
+  /// The chain once more, with another first value of `addvalue`.
+  private mutating func newStages() -> ([StageChoice], [String: Int]) {
+    let value = 1 + random.below(20)
+    let choices = stages.map {
+      StageChoice($0, values: $0.name == "addvalue" ? ["value": "\(value)"] : [:])
+    }
+    return (choices, stages.contains { $0.name == "addvalue" } ? ["addvalue.value": value] : [:])
+  }
+
+  /// A sink that was attached has each frame from then on, until it was detached.
+  private func problems(of sink: RecordingSink, _ summary: RunSummary) -> [String] {
+    let line = (summary.sinks + summary.detached).first { $0.name == sink.name }
+    guard let line else { return ["\(sink.name) has no account"] }
+    let frames = line.frames ?? 0..<summary.ledger.produced
+    var found: [String] = []
+    if sink.finishes != 1 { found.append("\(sink.name) was finished \(sink.finishes) times") }
+    if sink.isTorn { found.append("\(sink.name) is torn") }
+    let numbers = sink.lines.map(\.number)
+    // A sink that failed is told nothing more.
+    let isWhole =
+      line.counts[.failed] == 0 ? numbers == Array(frames) : numbers.allSatisfy(frames.contains)
+    if !isWhole { found.append("\(sink.name): \(numbers) of \(frames)") }
+    return found
   }
 
   private mutating func request(_ ids: [RecordingID]) -> Request {
@@ -158,7 +233,7 @@ private struct RequestStorm {
       let numbers = files.flatMap(\.numbers)
       if Set(numbers).count != numbers.count { found.append("a frame is in two files") }
       if sink.strayCalls > 0 { found.append("called without a recording") }
-      let counts = summary.ledger.entries[index == 0 ? 0 : 2].counts
+      let counts = summary.ledger.entries[[0, 2][index]].counts
       let kept = mine.reduce(0) { $0 + $1.counts[.delivered] }
       if kept != counts[.delivered] {
         found.append("\(sink.name): \(kept) in files and \(counts[.delivered]) in the ledger")

@@ -3,7 +3,8 @@ import SprocketEngine
 import Synchronization
 import Testing
 
-/// The contract of requests, rule by rule, with a script that asks between two frames: each result is exact.
+/// The contract of requests, rule by rule, with a script that asks between two frames: each result is
+/// exact.
 @Suite(.timeLimit(.minutes(10)))
 struct RequestTests {
   @Test func a2WhatIsAskedHoldsFromTheNextFrameThatArrives() throws {

@@ -73,7 +73,7 @@ extension Engine {
 
   /// Attempts to prepare a change while the source begins epochs by itself. Larger: a source that does so
   /// all the time is refused later.
-  private static let attempts = 3
+  private static let attempts = 8
 
   /// Makes all that can be made while the run goes on, without an effect on it.
   private func prepare(
