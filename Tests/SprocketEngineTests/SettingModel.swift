@@ -1,6 +1,5 @@
 import SprocketCore
 import SprocketEngine
-import TestSupport
 
 /// Changes live settings of a run at random, and knows what each frame must show: the stages `addvalue` and
 /// `later` add their values to every byte. Each value that is asked for is asked for once, so it tells
