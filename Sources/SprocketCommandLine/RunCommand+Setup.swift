@@ -120,7 +120,7 @@ extension RunCommand {
       engine,
       RunParts(
         registry, outputs: outputRequests, source: try sourceText(registry),
-        paths: paths(choices).map(\.path)))
+        paths: paths(choices).filter { !$0.option.hasPrefix("--source") }.map(\.path)))
     if recording.recordsAtOnce { _ = try desk.record() }
     trigger?.connect(desk)
     if let script = asking.script { try RequestScript.ask(script, desk) }

@@ -120,13 +120,33 @@ import Testing
     try frame(5).write(to: sink)
     setup = SinkSetup.test(Self.format(.mjpeg, image: .i420, width: 32, height: 24))
     try sink.configure(&setup)
-    #expect(try packetTimes("m.mov").count == 1)
     for seconds in [6, 6.1] { try frame(seconds).write(to: sink) }
+    #expect(try packetTimes("m.mov").count == 1)
     try sink.finish()
     #expect(try packetTimes("m-3.mov") == ["0.000000", "0.100000"])
     #expect(try scratch.text("m-2.mov") == "mine")
     #expect(sink.durableCount == 3)
     #expect(sink.notes.contains { $0.contains("goes on in \(scratch.path("m-3.mov"))") })
+  }
+
+  /// A run may announce a format and go back to the one before: no file is begun without a frame.
+  @Test func aFormatWithoutAFrameBeginsNoFile() throws {
+    let other = Self.format(.mjpeg, image: .i420, width: 32, height: 24)
+    let sink = MovieSink(path: scratch.path("m.mov"))
+    for format in [other, Self.mjpeg] {
+      var setup = SinkSetup.test(format)
+      try sink.configure(&setup)
+    }
+    try frame(5).write(to: sink)
+    for format in [other, Self.mjpeg] {
+      var setup = SinkSetup.test(format)
+      try sink.configure(&setup)
+    }
+    try frame(5.1).write(to: sink)
+    try sink.finish()
+    #expect(try packetTimes("m.mov") == ["0.000000", "0.100000"])
+    #expect(!FileManager.default.fileExists(atPath: scratch.path("m-2.mov")))
+    #expect(sink.notes == [])
   }
 
   @Test func encodesWhatThePackerIsGiven() throws {

@@ -19,6 +19,13 @@ import Testing
   private func record(_ name: String, _ presentation: Presentation) throws -> [String] {
     let format = format(presentation)
     let sink = MovieSink(path: scratch.path(name), quality: 100)
+    try write(to: sink, format)
+    try sink.finish()
+    return sink.notes
+  }
+
+  /// Two frames.
+  private func write(to sink: MovieSink, _ format: FrameFormat) throws {
     var setup = SinkSetup.test(format)
     try sink.configure(&setup)
     let packer = try #require(try sink.makePacker())
@@ -28,8 +35,6 @@ import Testing
       frame.record.captured = Timestamp(nanoseconds: Int64(index) * 100_000_000, clock: .media)
       try frame.write(to: sink, packer: packer)
     }
-    try sink.finish()
-    return sink.notes
   }
 
   private func probe(_ name: String, _ entries: String) throws -> String {
@@ -107,10 +112,9 @@ import Testing
 
   @Test func anotherPresentationBeginsAnotherMovie() throws {
     let sink = MovieSink(path: scratch.path("m.mov"))
-    var setup = SinkSetup.test(format(Presentation()))
-    try sink.configure(&setup)
-    setup = SinkSetup.test(format(Presentation(orientation: .halfTurn)))
-    try sink.configure(&setup)
+    for presentation in [Presentation(), Presentation(orientation: .halfTurn)] {
+      try write(to: sink, format(presentation))
+    }
     try sink.finish()
     #expect(sink.notes.contains { $0.contains("goes on in") })
   }

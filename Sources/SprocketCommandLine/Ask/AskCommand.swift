@@ -31,7 +31,8 @@ struct AskCommand: ParsableCommand {
     try connection.connect(&signals)
     try connection.send(line, &signals)
     var isAnswer = true
-    while let text = try connection.line(&signals, limit: isAnswer ? RunConnection.patience : nil) {
+    let patience = request == "reconfigure" ? Self.changePatience : RunConnection.patience
+    while let text = try connection.line(&signals, limit: isAnswer ? patience : nil) {
       Console.output.say(json: text)
       if isAnswer, !text.contains("\"ok\":true") { throw ExitCode(1) }
       isAnswer = false
@@ -40,6 +41,10 @@ struct AskCommand: ParsableCommand {
     }
     if isAnswer { throw RunError(.failed, "the run closed \(socket) without an answer; ask again") }
   }
+
+  /// Longest time until `reconfigure` is answered, 2 min: frames under way pass the chain, and a device may
+  /// take long to open. Larger: a run that hangs is reported later.
+  private static let changePatience = Duration.seconds(120)
 
   /// A request in JSON (`RequestAnswerer`).
   private struct Line: Encodable {

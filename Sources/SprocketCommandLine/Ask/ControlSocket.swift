@@ -138,7 +138,7 @@ final class ControlSocket: Sendable {
         send(&clients[index])
       }
       clients.removeAll { client in
-        let isDone = client.isLeaving && client.output.isEmpty
+        let isDone = client.isLeaving && client.output.isEmpty && client.work == nil
         if isDone { close(client.descriptor) }
         return isDone
       }
@@ -153,7 +153,9 @@ final class ControlSocket: Sendable {
     var requests = [pollfd(fd: listens ? descriptor : -1, events: Int16(POLLIN), revents: 0)]
     for client in clients {
       let events = (client.isLeaving ? 0 : POLLIN) | (client.output.isEmpty ? 0 : POLLOUT)
-      requests.append(pollfd(fd: client.descriptor, events: Int16(events), revents: 0))
+      // A client that has closed its side is always ready.
+      let descriptor = client.isLeaving && client.output.isEmpty ? -1 : client.descriptor
+      requests.append(pollfd(fd: descriptor, events: Int16(events), revents: 0))
     }
     _ = unsafe poll(&requests, nfds_t(requests.count), Self.tick)
   }

@@ -20,17 +20,29 @@ final class RunParts: Sendable {
     var source: SourceText
     /// Files that the run reads or writes, by the sink's name; those of the run's start have none.
     var paths: [(sink: String?, path: String)]
+    /// A change is under way.
+    var isBusy = false
   }
   private let state: Mutex<State>
 
+  /// `paths` are files that the run writes, beside those of its source.
   init(_ registry: Registry, outputs: OutputRequests, source: SourceText, paths: [String]) {
     self.registry = registry
     self.outputs = outputs
-    state = Mutex(State(source: source, paths: paths.map { (nil, $0) }))
+    let own = Self.files(of: source).map { (Self.sourceKey, $0) }
+    state = Mutex(State(source: source, paths: paths.map { (nil, $0) } + own))
   }
 
   /// Changes the run; throws if it stays as it was.
   func change(_ engine: Engine, _ texts: Texts) throws(RunError) {
+    let isFree = state.withLock { state in
+      defer { state.isBusy = true }
+      return !state.isBusy
+    }
+    guard isFree else {
+      throw RunError(.failed, "the run is being changed already; ask again when that is done")
+    }
+    defer { state.withLock { $0.isBusy = false } }
     var change = Reconfiguration()
     let source = try source(texts)
     change.source = try source?.make(registry)
@@ -40,6 +52,9 @@ final class RunParts: Sendable {
       change.stages = choices
     }
     var paths: [(sink: String?, path: String)] = []
+    for path in source.map({ Self.files(of: $0) }) ?? [] where texts.source != nil {
+      try refuse(path, "source", among: [], isSource: true)
+    }
     for text in texts.attached {
       let choice = try registry.sink(text)
       try check(choice, beside: paths.map(\.path))
@@ -47,12 +62,24 @@ final class RunParts: Sendable {
       if let path = choice.path { paths.append((choice.kind.name, path)) }
     }
     change.detached = texts.detached
+    if let source { paths += Self.files(of: source).map { (Self.sourceKey, $0) } }
     try engine.reconfigure(change)
     state.withLock { [paths] state in
       if let source { state.source = source }
-      state.paths.removeAll { path in path.sink.map { texts.detached.contains($0) } ?? false }
+      state.paths.removeAll { path in
+        path.sink.map { texts.detached.contains($0) || source != nil && $0 == Self.sourceKey }
+          ?? false
+      }
       state.paths += paths
     }
+  }
+
+  /// In place of a sink's name: the files of the source.
+  private static let sourceKey = "source"
+
+  /// Files that a source reads or writes.
+  private static func files(of source: SourceText) -> [String] {
+    [RunCommand.path(ofSource: source.name), source.values["truth"]].compactMap(\.self)
   }
 
   /// The source after the change; `nil` if it stays.
@@ -65,7 +92,6 @@ final class RunParts: Sendable {
       source = SourceText(name: name, values: [:], request: FormatRequest())
       if let path = RunCommand.path(ofSource: name) {
         try RunCommand.refuseDevice(asSource: path)
-        try refuse(path, "source", among: [])
       }
     }
     source.values.merge(texts.sourceSettings ?? [:]) { $1 }
@@ -96,8 +122,12 @@ final class RunParts: Sendable {
     if let path = choice.path { try refuse(path, choice.kind.name, among: new) }
   }
 
-  private func refuse(_ path: String, _ what: String, among new: [String]) throws(RunError) {
-    let known = state.withLock(\.paths).map(\.path) + new
+  /// A source may read what the source before it read.
+  private func refuse(
+    _ path: String, _ what: String, among new: [String], isSource: Bool = false
+  ) throws(RunError) {
+    let paths = state.withLock(\.paths).filter { !isSource || $0.sink != Self.sourceKey }
+    let known = paths.map(\.path) + new
     guard known.contains(where: { RunCommand.isSame($0, path) }) else { return }
     throw RunError(.usage, "\(what): this run reads or writes \(path) already; give another file")
   }

@@ -26,7 +26,9 @@ extension RecordingList {
   /// Makes the next file of a recording that reached a limit of its file. Returns `nil` if there is no
   /// place; throws if the file cannot be made.
   func makeFile(after job: Job) throws(RunError) -> Job? {
-    try makeFile(
+    // A sink that is being detached begins no further file.
+    guard state.withLock({ $0.outputs[job.sink] != nil }) else { return nil }
+    return try makeFile(
       job.record.id, sink: job.sink, path: nil, frames: job.frames.map { $0 - job.written })
   }
 
@@ -43,8 +45,7 @@ extension RecordingList {
   /// for this recording and are not needed any more.
   func noteEnd(_ id: RecordingID, sink: Int, _ reason: RecordingEnd) -> [Job] {
     state.withLock { state in
-      if state.reasons.count == Self.kept { state.reasons.removeFirst() }
-      state.reasons.append((id, reason))
+      state.addReason(id, reason)
       state.outputs[sink]?.underWay.removeAll { $0.id == id }
       state.ending.remove(id)
       if state.current[sink]?.id == id { state.current[sink] = nil }
@@ -108,8 +109,13 @@ extension RecordingList {
   func detach(sink: Int) -> [Job] {
     state.withLock { state in
       state.outputs[sink] = nil
-      defer { state.waiting.removeAll { $0.sink == sink } }
-      return state.waiting.filter { $0.sink == sink }
+      let left = state.waiting.filter { $0.sink == sink }
+      state.waiting.removeAll { $0.sink == sink }
+      for job in left where !job.isPart {
+        state.ending.remove(job.record.id)
+        state.addReason(job.record.id, .detached)
+      }
+      return left
     }
   }
 
@@ -135,6 +141,11 @@ extension RecordingList {
 }
 
 extension RecordingList.State {
+  fileprivate mutating func addReason(_ id: RecordingID, _ reason: RecordingEnd) {
+    if reasons.count == RecordingList.kept { reasons.removeFirst() }
+    reasons.append((id, reason))
+  }
+
   /// Stores the record of a file that has ended.
   fileprivate mutating func add(_ record: RecordingRecord) {
     if records.count == RecordingList.kept { records.removeFirst() }

@@ -127,8 +127,12 @@ final class RecordingList: Sendable {
 
   /// Takes a place; returns `nil` if there is none. With an `id`, the file is a further one of that
   /// recording: without a `path` of its own it has the recording's path and the next number.
-  private func takePlace(_ id: RecordingID?, sink: Int, path: String?) -> Place? {
-    state.withLock { state in
+  private func takePlace(
+    _ id: RecordingID?, sink: Int, path: String?
+  ) throws(RunError) -> Place? {
+    let isThere = state.withLock { $0.outputs[sink] != nil }
+    guard isThere else { throw Self.isDetached("the sink") }
+    return state.withLock { state in
       guard var output = state.outputs[sink], state.unfinished < Self.capacity else { return nil }
       state.unfinished += 1
       if id == nil { state.nextID += 1 }
@@ -167,7 +171,7 @@ final class RecordingList: Sendable {
   func makeFile(
     _ id: RecordingID?, sink: Int, path: String?, frames: UInt64?
   ) throws(RunError) -> Job? {
-    guard let place = takePlace(id, sink: sink, path: path) else { return nil }
+    guard let place = try takePlace(id, sink: sink, path: path) else { return nil }
     do throws(RunError) {
       let file = try place.output.recorder.recorder.prepare(
         RecordingOrder(path: place.path, index: place.index, isMadeUp: place.index > 1))
@@ -199,6 +203,10 @@ final class RecordingList: Sendable {
       state.sink(recording: id).map { .success($0) } ?? .failure(Self.hasEnded(id, state))
     }
     return try result.get()
+  }
+
+  static func isDetached(_ name: String) -> RunError {
+    RunError(.usage, "\(name) was detached from the run; attach it again")
   }
 
   static func hasEnded(_ id: RecordingID, _ state: borrowing State) -> RunError {
@@ -258,6 +266,7 @@ extension RecordingList.State {
     switch (request, job) {
     case (.record(_, let path, let frames), let job?):
       let id = job.record.id
+      guard outputs[job.sink] != nil else { throw RecordingList.isDetached(job.record.sink) }
       if moment == .now, let busy = busy(job.sink, counts: frames != nil) { throw busy }
       if case .frame(let number) = moment { job.askedFrame = number }
       waiting.append(job)

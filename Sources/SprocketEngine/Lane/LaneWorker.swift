@@ -272,7 +272,7 @@ final class LaneWorker: @unchecked Sendable {
     access.lane = .lane(laneIndex)
     return unsafe FrameView(
       unsafeStorage: slot, access: access, now: time, neighbours: .none,
-      reports: epoch.reports)
+      reports: epoch.facts.reports)
   }
 
   private func finishChain(_ slot: UnsafeMutablePointer<FrameStorage>, time: Int64) {

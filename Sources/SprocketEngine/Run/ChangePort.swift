@@ -121,6 +121,15 @@ final class ChangePort: Sendable {
     return found.flatMap { $0.take() ? $0 : nil }
   }
 
+  /// Removes a change that was withdrawn, so that nothing keeps its sinks' files open.
+  func forget(_ change: ShapeChange) {
+    state.withLock { state in
+      guard state.change === change else { return }
+      state.change = nil
+      asked.store(false, ordering: .relaxed)
+    }
+  }
+
   /// Refuses the change that waits, and all later ones.
   func close() {
     state.withLock { $0.isClosed = true }

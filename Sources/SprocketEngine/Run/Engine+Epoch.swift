@@ -42,11 +42,10 @@ extension Engine {
   ) throws(RunError) -> Epoch {
     let (source, stages) = (request.source, request.stages)
     try MemoryPlan.check(source)
-    let format =
-      try request.configuresStages
-      ? configure(stages, for: source) : stages.last?.declared.format ?? source.format
+    if request.configuresStages { try configure(stages, for: source) }
+    let facts = ChainFacts(stages, source)
     var sinks = request.sinks
-    try configure(&sinks, request, format, shared)
+    try configure(&sinks, request, facts, shared)
     var workerBytes = sinks.reduce(0) { $0 + ($1.packs ? $1.setup?.packerBytes ?? 0 : 0) }
     let preRollBytes = sinks.reduce(0) { $0 + ($1.state.recorder?.preRoll?.bytes ?? 0) }
     let plan = ChainPlan(
@@ -77,7 +76,7 @@ extension Engine {
     let ring = makeRing(ringPlan)
     let memory = try FrameMemory(layout, slotCount: ring.slotCount)
     return Epoch(
-      request, plan: plan, sinks: sinks, ring: ring, memory: memory, shared: shared,
+      request, facts, plan: plan, sinks: sinks, ring: ring, memory: memory, shared: shared,
       depthLines: depthLines)
   }
 
@@ -85,22 +84,21 @@ extension Engine {
     Ring(plan) { event in unsafe futexWake(event.address) }
   }
 
-  /// Configures the stages of a chain. Returns the format of its last.
+  /// Configures the stages of a chain.
   static func configure(
     _ stages: [ChainStage], for source: SourceDescription
-  ) throws(RunError) -> FrameFormat {
+  ) throws(RunError) {
     var format = source.format
     var earlier: [String: (type: any FrameReport.Type, slot: ReportSlot)] = [:]
     for stage in stages {
       format = try stage.configure(format: format, source: source, earlier: earlier)
       if let type = stage.declared.reportType { earlier[stage.name] = (type, stage.reportSlot) }
     }
-    return format
   }
 
   /// Asks the sinks that have not declared their part. Recorders come last, because they may begin a file.
   private static func configure(
-    _ sinks: inout [SinkPlace], _ request: EpochRequest, _ format: FrameFormat, _ shared: RunShared
+    _ sinks: inout [SinkPlace], _ request: EpochRequest, _ facts: ChainFacts, _ shared: RunShared
   ) throws(RunError) {
     let isRecorder = sinks.map { $0.sink is any Recorder }
     for index in sinks.indices.sorted(by: { !isRecorder[$0] && isRecorder[$1] })
@@ -111,7 +109,7 @@ extension Engine {
           state.recordings?.suspend(refusal)
           continue
         }
-        try sinks[index].configure(request, format, shared)
+        try sinks[index].configure(facts, request.index, request.source, shared)
       } catch {
         guard request.refusal == .endsSink else { throw error }
         if let recordings = state.recordings {
@@ -194,15 +192,13 @@ extension RingPlan.Upstream {
 }
 
 extension SinkPlace {
-  /// Asks the sink for its part in an epoch whose chain ends with `format`.
+  /// Asks the sink for its part in the epoch of that number.
   mutating func configure(
-    _ request: EpochRequest, _ format: FrameFormat, _ shared: RunShared
+    _ facts: ChainFacts, _ epoch: UInt32, _ source: SourceDescription, _ shared: RunShared
   ) throws(RunError) {
-    let stages = request.stages
     var setup = SinkSetup(
-      format: format, epoch: request.index, source: request.source,
-      isUntouched: !stages.contains { $0.declared.writing != nil },
-      reports: stages.compactMap(\.reportLayout), stageNames: stages.map(\.name),
+      format: facts.format, epoch: epoch, source: source, isUntouched: facts.isUntouched,
+      reports: facts.reports, stageNames: facts.stageNames,
       changedSettings: { shared.settings.changed($0) })
     try sink.configure(&setup)
     self.setup = setup

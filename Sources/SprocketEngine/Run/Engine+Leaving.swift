@@ -1,10 +1,13 @@
 internal import SprocketCore
+internal import Synchronization
 
 /// A sink that was detached and whose files may not be complete yet.
 struct LeavingSink {
   let place: SinkPlace
   /// The frames of its account.
   let frames: Range<UInt64>
+  /// What source and chain had decided when it was detached, by value.
+  let decided: [UInt64]
   /// The sink on whose thread it is finished and sealed.
   let owner: SinkState
 }
@@ -36,12 +39,15 @@ extension Engine {
   /// thread, and then sealed: one may need the account of another.
   func letGo(_ removed: [SinkPlace], at number: UInt64) {
     guard let owner = removed.first?.state else { return }
+    let decided = shared.counters.decidedSoFar
     let group = removed.map {
-      LeavingSink(place: $0, frames: $0.state.firstNumber..<number, owner: owner)
+      LeavingSink(
+        place: $0, frames: $0.state.firstNumber..<number, decided: decided, owner: owner)
     }
     leaving += group
     for place in removed {
       if !place.state.hasFailed { shared.noteDetached(place.sink) }
+      place.state.isLeaving = true
       for job in recordings.detach(sink: place.state.id) {
         job.record.reason = .detached
         finisher?.add(job)
@@ -51,8 +57,10 @@ extension Engine {
     owner.thread.perform { [shared] in states.finish(shared) }
   }
 
-  /// Takes over the accounts of detached sinks that are complete.
-  func collectLeft() {
+  /// Takes over the accounts of detached sinks that are complete. Returns whether there were some.
+  func collectLeft() -> Bool {
+    let count = leaving.count
+    guard count > 0 else { return false }
     leaving.removeAll { sink in
       guard sink.owner.thread.isIdle, !recordings.isBusy(sink: sink.place.state.id) else {
         return false
@@ -60,15 +68,21 @@ extension Engine {
       collect(sink)
       return true
     }
+    return leaving.count < count
   }
 
-  /// Waits for the detached sinks, at the run's end: their files are complete, or given up.
+  /// Waits for the detached sinks, at the run's end.
   func awaitLeaving() {
-    awaitSinks(leaving.map(\.owner))
-    for sink in leaving {
-      sink.place.state.isStuck = sink.owner.isStuck
-      collect(sink)
+    waitFor(leaving.map(\.owner))
+    for sink in leaving where !sink.place.state.isDone.load(ordering: .acquiring) {
+      sink.place.state.isStuck = true
+      tellStuck(sink.place.state)
     }
+  }
+
+  /// Takes over the accounts of all detached sinks: their files are complete, or given up.
+  func collectAllLeft() {
+    for sink in leaving { collect(sink) }
     leaving = []
   }
 
@@ -76,7 +90,9 @@ extension Engine {
     let state = sink.place.state
     if state.isStuck { recordings.leaveCurrent(sink: state.id) } else { state.takeLost(recordings) }
     let counts =
-      state.isStuck ? stuckCounts(sink.place, produced: sink.frames.upperBound) : state.counts
+      state.isStuck
+      ? stuckCounts(sink.place, produced: sink.frames.upperBound, decided: sink.decided)
+      : state.counts
     let latency = state.isStuck ? DurationSummary() : state.latency.summary
     left.add(
       .init(
@@ -108,5 +124,6 @@ private final class LeavingStates: @unchecked Sendable {
       sink.place.state.sealedCounts = sink.place.state.counts
       sink.place.state.seal(entries, sink.frames, shared)
     }
+    for sink in group { sink.place.state.isDone.store(true, ordering: .releasing) }
   }
 }

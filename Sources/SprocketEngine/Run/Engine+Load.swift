@@ -5,7 +5,8 @@ internal import Synchronization
 extension Engine {
   /// What lanes and sinks have to do: from any thread, at any time. Costs the run nothing.
   public var load: RunLoad {
-    let (lanes, epoch) = published.withLock { ($0.summary.lanes, $0.epoch) }
+    let current = current
+    let (lanes, epoch) = (current.summary.lanes, current.epoch)
     let ring = epoch.ring
     let level = ring.level
     return RunLoad(

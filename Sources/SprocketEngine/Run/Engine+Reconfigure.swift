@@ -26,12 +26,19 @@ extension Engine {
         for: change, description ?? epoch.source, isConfigured: !hasClosed)
       if change.source != nil { request.firstNumber = pump.nextNumber }
       let next = try makeEpoch(request)
+      // The threads of its lanes wait: there is no frame yet.
+      let threads = EpochThreads(next)
+      try threads.startLanes(options, makeUnpacker: makeUnpacker)
       if let new = change.source, !hasClosed {
-        guard closeSource(pump) else { throw Self.sourceIsStuck }
+        guard closeSource(pump) else {
+          threads.abandon()
+          throw Self.sourceIsStuck
+        }
         gate = new.gate
         pump.replaceSource(new.gate, isLive: next.source.isLive)
       }
       commit(change, next, pump)
+      prepared = threads
       change.finish(.done)
       return true
     } catch {
@@ -63,16 +70,21 @@ extension Engine {
     return try openSource(new, pump)
   }
 
-  /// Opens a source on its thread.
+  /// Opens a source on its thread. `isSame`: the source from before, whose times go on.
   private func openSource(
-    _ new: SourceGate, _ pump: SourcePump
+    _ new: SourceGate, _ pump: SourcePump, isSame: Bool = false
   ) throws(RunError) -> SourceDescription {
     gate = new
-    pump.replaceSource(new, isLive: epoch.source.isLive)
+    let first = pump.firstCaptured
+    pump.replaceSource(new, isLive: epoch.source.isLive, firstCaptured: isSame ? first : nil)
     let found = OpenedSource()
+    // A device that does not answer is given up.
+    openingEnd = deadline(in: options.drainLimit.nanosecondCount)
+    defer { openingEnd = nil }
     guard onSource(pump, { found.open(new) }) else { throw Self.sourceIsStuck }
     let description = try found.result.withLock { $0 }.get()
-    pump.replaceSource(new, isLive: description.isLive)
+    pump.replaceSource(
+      new, isLive: description.isLive, firstCaptured: isSame ? first : nil)
     return description
   }
 
@@ -110,7 +122,7 @@ extension Engine {
     sinks = next.sinks.map(\.state)
     if !change.isContinuous { epochCount += 1 }
     letGo(removed, at: number)
-    collectLeft()
+    _ = collectLeft()
     publishEpoch()
     recordings.state.withLock { $0.tell(.reconfigured(from: number)) }
   }
@@ -133,8 +145,9 @@ extension Engine {
   private func goBack(_ change: ShapeChange, _ pump: SourcePump, hasClosed: Bool) -> Bool {
     guard !gate.isAbandoned else { return false }
     if hasClosed { return reopen(change, pump) }
-    if !change.isContinuous { askAgain(epoch) }
-    epoch = Epoch(resuming: epoch, generation: pump.generation)
+    epoch = Epoch(
+      resuming: epoch, generation: pump.generation,
+      sinks: epoch.sinks.map { resumed($0, isAsked: !change.isContinuous) })
     publishEpoch()
     return true
   }
@@ -145,7 +158,7 @@ extension Engine {
     onSource(pump) { pump.close() }
     guard !gate.isAbandoned, let again = change.oldSource?.again() else { return false }
     do throws(RunError) {
-      return beginEpoch(try openSource(SourceGate(again), pump), pump)
+      return beginEpoch(try openSource(SourceGate(again), pump, isSame: true), pump)
     } catch {
       shared.fail(
         RunError(
@@ -156,23 +169,25 @@ extension Engine {
     }
   }
 
-  /// Asks the sinks once more for their part in the epoch: they were asked for another one.
-  private func askAgain(_ old: Epoch) {
-    let format = old.stages.last?.declared.format ?? old.source.format
-    let request = EpochRequest(
-      index: old.index, generation: old.generation, source: old.source,
-      firstNumber: old.firstNumber, stages: old.stages, sinks: [], reportBytes: old.reportBytes,
-      refusal: .endsSink)
-    for var place in old.sinks where place.setup != nil && !place.state.hasFailed {
+  /// A sink's part in the epoch that goes on. If it was asked for its part in another one, it is asked
+  /// again.
+  private func resumed(_ old: SinkPlace, isAsked: Bool) -> SinkPlace {
+    var place = old
+    if let refusal = place.refusal {
+      place.state.recordings?.suspend(refusal)
+    } else if isAsked, place.setup != nil, !place.state.hasFailed {
       do throws(RunError) {
-        try place.configure(request, format, shared)
+        try place.configure(epoch.facts, epoch.index, epoch.source, shared)
       } catch {
+        place.setup = nil
         if let recordings = place.state.recordings {
+          place.refusal = error
           recordings.suspend(error)
         } else {
           place.state.fail(error, shared)
         }
       }
     }
+    return place
   }
 }

@@ -14,8 +14,9 @@ extension Engine {
     onSource(pump) { pump.close() }
     let unused = recordings.close()
     finish(upTo: pump.nextNumber)
-    completeFiles(unused)
     awaitLeaving()
+    completeFiles(unused)
+    collectAllLeft()
     seal()
     tellIfNothingCame(pump)
     elapsed = monotonicNow() - start
@@ -44,7 +45,7 @@ extension Engine {
 
   /// One epoch, from the start of its threads to their end. True when another one is to follow.
   private func runEpoch(_ pump: SourcePump) -> Bool {
-    let threads = EpochThreads(epoch)
+    let threads = prepared.take() ?? EpochThreads(epoch)
     pump.enter(epoch)
     var next = Next.end
     do throws(RunError) {
@@ -161,6 +162,9 @@ extension Engine {
     if !hasStuckThreads { finishStages() }
   }
 
+  /// Most notes of stages that are kept: stages may be replaced many times. Larger: longer summaries.
+  private static let keptNotes = 10_000
+
   /// Finishes the stages and collects their notes.
   func finishStages() {
     for stage in stages {
@@ -168,7 +172,9 @@ extension Engine {
         for instance in stage.instances {
           instance.stage.finish()
           // Workers of one stage may return equal notes.
-          stageNotes += instance.stage.notes.filter { !stageNotes.contains($0) }
+          for note in instance.stage.notes where stageNotes.count < Self.keptNotes {
+            if !stageNotes.contains(note) { stageNotes.append(note) }
+          }
         }
       }
     }
@@ -207,9 +213,24 @@ extension Engine {
     awaitSinks(whole)
   }
 
-  /// Waits for the jobs of all these sinks together: for the drain limit at most, and after a flush
-  /// for twice `EpochThreads.graceNanoseconds` at most.
+  /// Waits for the jobs of all these sinks together. Those that do not end are stuck.
   func awaitSinks(_ waiting: [SinkState]) {
+    waitFor(waiting)
+    for state in waiting where !state.thread.isIdle {
+      state.isStuck = true
+      tellStuck(state)
+    }
+  }
+
+  func tellStuck(_ state: SinkState) {
+    shared.fail(
+      RunError(
+        .failed, "the sink `\(state.sink.name)` did not finish; look at what it waits for"))
+  }
+
+  /// Waits for the threads of sinks: for the drain limit at most, and after a flush for twice
+  /// `EpochThreads.graceNanoseconds` at most.
+  func waitFor(_ waiting: [SinkState]) {
     var end = deadline(in: options.drainLimit.nanosecondCount)
     var isHurried = false
     while let state = waiting.first(where: { !$0.thread.isIdle }) {
@@ -220,12 +241,6 @@ extension Engine {
       }
       guard now < end else { break }
       _ = state.thread.wait(until: min(end, now + Waiter.boundNanoseconds))
-    }
-    for state in waiting where !state.thread.isIdle {
-      state.isStuck = true
-      shared.fail(
-        RunError(
-          .failed, "the sink `\(state.sink.name)` did not finish; look at what it waits for"))
     }
   }
 }

@@ -55,6 +55,12 @@ extension Engine {
         EpochThreads.graceNanoseconds, after: deadline(in: options.drainLimit.nanosecondCount))
       gate.interrupt()
     }
+    if let end = openingEnd, watch.interrupts < 1, monotonicNow() >= end {
+      watch.interrupts = 1
+      watch.deadline = monotonicNow() + EpochThreads.graceNanoseconds
+      gate.interrupt()
+    }
+    if collectLeft() { publishEpoch() }
     if waitsInVain {
       let start = startTime.load(ordering: .relaxed)
       guard monotonicNow() - start > SourceWatch.patience else { return }

@@ -8,6 +8,8 @@ struct PublishedSummary: Sendable {
   let epoch: Epoch
   let gate: SourceGate
   let choices: [StageChoice]
+  /// Detached sinks that are not complete.
+  var leaving: [SinkState] = []
 
   /// `timers` are those of the epochs before `epoch`.
   init(
@@ -41,7 +43,7 @@ struct PublishedSummary: Sendable {
 extension Engine {
   /// How the run goes, and in the end how it went: from any thread, at any time.
   public var summary: RunSummary {
-    let current = published.withLock { $0 }
+    let current = current
     var summary = current.summary
     if summary.isOver { return summary }
     let counts = current.epoch.sinks.map { place in
@@ -71,13 +73,15 @@ extension Engine {
     next.summary.producing = .nanoseconds(producing)
     next.summary.cpuTime = .nanoseconds(engineCPU)
     next.summary.detached = left.lines
-    published.withLock { $0 = next }
+    next.leaving = leaving.map(\.place.state)
+    publish(next)
   }
 
   /// Publishes the summary of the whole run. On the run's thread, when all others have ended or are stuck.
   func publishEnd() {
     publishEpoch()
-    var whole = published.withLock { $0.summary }
+    var last = current
+    var whole = last.summary
     whole.isOver = true
     whole.ledger = ledger
     whole.sourceCounts = gate.isAbandoned ? [] : gate.source.counts
@@ -91,7 +95,8 @@ extension Engine {
     whole.notes +=
       (gate.isAbandoned ? [] : gate.source.notes) + stageNotes
       + sinks.flatMap { $0.isStuck ? [] : $0.sink.notes }
-    published.withLock { [whole] in $0.summary = whole }
+    last.summary = whole
+    publish(last)
     isOver.set(1)
   }
 
@@ -122,25 +127,31 @@ extension Engine {
   /// The counts for a sink whose thread is stuck, without reading the counters that this thread
   /// still owns. Frames that the sink took are `delivered`, or `failed` if the sink buffers. Frames
   /// that the source or the chain decided have that fate. All others are `flushed`.
-  func stuckCounts(_ place: SinkPlace, produced: UInt64) -> FateCounts {
+  func stuckCounts(
+    _ place: SinkPlace, produced: UInt64, decided: [UInt64]? = nil
+  ) -> FateCounts {
     let state = place.state
     if let sealed = state.sealedCounts { return sealed }
     var counts = liveCounts(
-      of: state, tapsSource: place.tapsSource, taken: state.buffers ? .failed : .delivered)
+      of: state, tapsSource: place.tapsSource, taken: state.buffers ? .failed : .delivered,
+      decided: decided)
     let mine = produced - state.firstNumber
     counts[.flushed] = mine - min(mine, counts.sum)
     return counts
   }
 
-  /// Counts that any thread may read: frames that the sink took have the fate `taken`.
-  private func liveCounts(of state: SinkState, tapsSource: Bool, taken: Fate) -> FateCounts {
+  /// Counts that any thread may read: frames that the sink took have the fate `taken`. `decided` is what
+  /// source and chain have decided, by default until now.
+  private func liveCounts(
+    of state: SinkState, tapsSource: Bool, taken: Fate, decided: [UInt64]? = nil
+  ) -> FateCounts {
     var counts = FateCounts()
     counts[taken] = state.delivered.now
-    for (value, cell) in shared.counters.decided.enumerated() {
+    for (value, total) in (decided ?? shared.counters.decidedSoFar).enumerated() {
       guard let entry = TapeEntry(value: UInt8(value)),
         let fate = entry.fate(atSource: tapsSource)
       else { continue }
-      counts[fate] += state.decided(value, of: cell.now)
+      counts[fate] += state.decided(value, of: total)
     }
     return counts
   }

@@ -37,6 +37,7 @@ public final class Engine: @unchecked Sendable {
   let recordings: RecordingList
   /// Holds `nil` in a run that never had an on-demand sink.
   let finishing = Mutex<Finisher?>(nil)
+  var finisher: Finisher? { finishing.withLock { $0 } }
   let makeUnpacker: @Sendable () -> any Unpacker
   var reportBytes: Int
   let memoryLimit: MemoryLimit
@@ -66,9 +67,15 @@ public final class Engine: @unchecked Sendable {
   var stageNotes: [String] = []
   /// How the run is laid out and what has been measured. Set by the run's thread, at each epoch and at the
   /// end.
-  let published: Mutex<PublishedSummary>
+  private let published: Mutex<PublishedSummary>
+  private let publications = Atomic<Int>(0)
   /// 1 once the summary is complete.
   let isOver = FutexWord()
+
+  /// Threads of the epoch that begins next, if it was made by a change.
+  var prepared: EpochThreads?
+  /// When a source that is opened while the run goes on is interrupted; `nil` if none is being opened.
+  var openingEnd: Int64?
 
   public init(
     source: any Source, stages choices: [StageChoice], sinks: [any Sink], options: RunOptions,
@@ -121,9 +128,7 @@ public final class Engine: @unchecked Sendable {
   }
 
   /// What the source turned out to be, in this epoch.
-  var finisher: Finisher? { finishing.withLock { $0 } }
-
-  public var description: SourceDescription { published.withLock { $0.summary.source } }
+  public var description: SourceDescription { current.summary.source }
 
   /// Begins the run, and returns at once. Throws if that was done before.
   public func start() throws(RunError) {
@@ -141,7 +146,9 @@ public final class Engine: @unchecked Sendable {
     // Counted apart: a run that ends for another reason has not been asked yet.
     let isSecond = requests.wrappingAdd(1, ordering: .relaxed).newValue > 1
     shared.raiseStop(to: isSecond ? 2 : 1)
-    if isSecond { for place in published.withLock({ $0.epoch.sinks }) { place.sink.interrupt() } }
+    guard isSecond else { return }
+    let current = current
+    for state in current.epoch.sinks.map(\.state) + current.leaving { state.sink.interrupt() }
   }
 
   /// Waits for the end, for `limit` at most. True when the run is over; false for one that was not started.
@@ -165,7 +172,24 @@ public final class Engine: @unchecked Sendable {
     return Progress(
       produced: shared.counters.produced.now,
       elapsed: .nanoseconds(start == 0 ? 0 : monotonicNow() - start), lost: lost,
-      delivered: published.withLock { $0.epoch.sinks }.map { $0.state.delivered.now })
+      delivered: current.epoch.sinks.map { $0.state.delivered.now })
+  }
+
+  /// What was published last, for any thread.
+  var current: PublishedSummary {
+    published.withLock { published in
+      // Orders what the epoch holds, too, for those who do not see the lock: ThreadSanitizer.
+      _ = publications.load(ordering: .acquiring)
+      return published
+    }
+  }
+
+  /// Replaces what is published. On the run's thread.
+  func publish(_ new: PublishedSummary) {
+    published.withLock { published in
+      published = new
+      publications.wrappingAdd(1, ordering: .releasing)
+    }
   }
 
   // MARK: Making a run

@@ -2,6 +2,23 @@ internal import SprocketCore
 internal import SprocketRing
 internal import Synchronization
 
+/// What sinks are told of a chain. Constant.
+struct ChainFacts {
+  /// Frames at the chain's end.
+  let format: FrameFormat
+  let isUntouched: Bool
+  let reports: [ReportLayout]
+  let stageNames: [String]
+
+  /// Of stages that are configured for `source`.
+  init(_ stages: [ChainStage], _ source: SourceDescription) {
+    format = stages.last?.declared.format ?? source.format
+    isUntouched = !stages.contains { $0.declared.writing != nil }
+    reports = stages.compactMap(\.reportLayout)
+    stageNames = stages.map(\.name)
+  }
+}
+
 /// State that the threads of an epoch share. It is fixed before they start, or atomic.
 ///
 /// Unchecked: `plan`, `stages` and `sinks` are only read while threads run. The ring's contract says which
@@ -23,8 +40,8 @@ final class Epoch: @unchecked Sendable {
   let shared: RunShared
   let depthLines: [(holder: String, frames: Int)]
   let reportBytes: Int
-  /// Reports of the stages that declared one.
-  let reports: [ReportLayout]
+  /// What sinks are told of the chain. Other threads may read this, and not what stages declare.
+  let facts: ChainFacts
   /// Running number of the first frame of the epoch, and one past the last.
   let firstNumber: UInt64
   let endNumber = Atomic<UInt64>(0)
@@ -38,7 +55,7 @@ final class Epoch: @unchecked Sendable {
   let isAbandoned = Atomic<Bool>(false)
 
   init(
-    _ request: EpochRequest, plan: ChainPlan, sinks: [SinkPlace], ring: Ring,
+    _ request: EpochRequest, _ facts: ChainFacts, plan: ChainPlan, sinks: [SinkPlace], ring: Ring,
     memory: FrameMemory, shared: RunShared, depthLines: [(holder: String, frames: Int)]
   ) {
     index = request.index
@@ -53,26 +70,26 @@ final class Epoch: @unchecked Sendable {
     self.memory = memory
     self.shared = shared
     self.depthLines = depthLines
-    reports = stages.compactMap(\.reportLayout)
     firstNumber = request.firstNumber
+    self.facts = facts
     reportBytes = request.reportBytes
   }
 
   /// An epoch in which `old` goes on, with its plan and memory. All threads of `old` have ended.
-  init(resuming old: Epoch, generation: UInt32) {
+  init(resuming old: Epoch, generation: UInt32, sinks: [SinkPlace]) {
     index = old.index
     self.generation = generation
     isContinuous = true
     source = old.source
     plan = old.plan
     stages = old.stages
-    sinks = old.sinks
+    self.sinks = sinks
     ring = Engine.makeRing(old.ring.plan)
     loanReaders = old.loanReaders
     memory = old.memory
     shared = old.shared
     depthLines = old.depthLines
-    reports = old.reports
+    facts = old.facts
     firstNumber = old.firstNumber
     reportBytes = old.reportBytes
   }

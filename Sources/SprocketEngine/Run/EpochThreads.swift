@@ -12,7 +12,8 @@ final class EpochThreads {
   private var threads: [EngineThread] = []
   /// Sinks whose thread has the epoch as its job.
   private var sinks: [SinkState] = []
-  private let epoch: Epoch
+  let epoch: Epoch
+  private var hasLanes = false
 
   /// Nanoseconds that a thread may take to end after a flush. After that the run ends without it. Larger:
   /// slower disks are waited for, and a stuck run ends later.
@@ -20,9 +21,37 @@ final class EpochThreads {
 
   init(_ epoch: Epoch) { self.epoch = epoch }
 
-  /// Starts one thread per worker of each lane, and gives the epoch to each sink's thread as its job. If
-  /// this throws, the threads that were started end when the ring ends.
+  /// Starts the threads of lanes, if `startLanes` did not, and gives the epoch to each sink's thread as its
+  /// job. If this throws, the threads that were started end when the ring ends.
   func start(_ options: RunOptions, makeUnpacker: () -> any Unpacker) throws(RunError) {
+    if !hasLanes { try makeLanes(options, makeUnpacker) }
+    for place in epoch.sinks {
+      let worker = SinkWorker(epoch: epoch, place: place, options: options)
+      place.state.thread.perform { worker.run() }
+      sinks.append(place.state)
+    }
+  }
+
+  /// Starts one thread per worker of each lane. If this throws, none is left.
+  func startLanes(_ options: RunOptions, makeUnpacker: () -> any Unpacker) throws(RunError) {
+    do throws(RunError) {
+      try makeLanes(options, makeUnpacker)
+    } catch {
+      abandon()
+      throw error
+    }
+  }
+
+  /// Ends the threads of lanes of an epoch that gets no frame.
+  func abandon() {
+    epoch.isAbandoned.store(true, ordering: .releasing)
+    wait(Self.graceNanoseconds)
+  }
+
+  private func makeLanes(
+    _ options: RunOptions, _ makeUnpacker: () -> any Unpacker
+  ) throws(RunError) {
+    hasLanes = true
     for (index, lane) in epoch.plan.lanes.enumerated() {
       for number in 0..<lane.workers {
         let unpacker = try unpacker(lane, makeUnpacker)
@@ -38,11 +67,6 @@ final class EpochThreads {
     for (lane, worker) in workers {
       let steps = epoch.plan.lanes[lane].steps.map { $0.name(epoch.stages) }
       threads.append(try EngineThread(steps.joined(separator: "+")) { worker.run() })
-    }
-    for place in epoch.sinks {
-      let worker = SinkWorker(epoch: epoch, place: place, options: options)
-      place.state.thread.perform { worker.run() }
-      sinks.append(place.state)
     }
   }
 

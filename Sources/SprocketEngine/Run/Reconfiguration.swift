@@ -79,7 +79,7 @@ extension Engine {
   private func prepare(
     _ wanted: Reconfiguration, _ source: inout ShapeChange.NewSource?
   ) throws(RunError) -> ShapeChange {
-    let now = published.withLock { $0 }
+    let now = current
     let change = ShapeChange(now.epoch)
     change.detached = try detached(wanted.detached, now.epoch)
     if let new = wanted.source {
@@ -111,6 +111,11 @@ extension Engine {
           "no sink of this run is called \(name)"
             + (known.isEmpty ? "" : "; " + knownNames(known, near: name)))
       }
+      let owner = epoch.sinks.first { $0.sink.companions.contains { $0 === place.sink } }
+      if let owner, !names.contains(owner.sink.name) {
+        throw RunError(
+          .usage, "\(name) belongs to \(owner.sink.name); detach \(owner.sink.name) with it")
+      }
       found.insert(place.state.id)
       for companion in place.sink.companions {
         for other in epoch.sinks where other.sink === companion { found.insert(other.state.id) }
@@ -137,6 +142,10 @@ extension Engine {
     let kept = change.base.sinks.filter { !change.detached.contains($0.state.id) }
     let sinks = new.flatMap { [$0] + $0.companions }
     try Self.checkNames(sinks, beside: kept.map(\.sink))
+    if let known = sinks.first(where: { new in change.base.sinks.contains { $0.sink === new } }) {
+      throw RunError(
+        .usage, "the sink \(known.name) is, or was, part of this run; attach another object")
+    }
     for sink in sinks {
       let state = try SinkState(
         id: sinkCount.wrappingAdd(1, ordering: .relaxed).oldValue, sink: sink)
@@ -148,14 +157,13 @@ extension Engine {
   /// Configures new stages and new sinks.
   private func configure(_ change: ShapeChange) throws(RunError) {
     let request = request(for: change, change.source?.description ?? change.base.source)
-    let format =
-      if let chain = change.chain {
-        try Self.configure(chain.stages, for: request.source)
-      } else {
-        request.stages.last?.declared.format ?? request.source.format
-      }
+    var facts = change.base.facts
+    if let chain = change.chain {
+      try Self.configure(chain.stages, for: request.source)
+      facts = ChainFacts(chain.stages, request.source)
+    }
     for index in change.attached.indices {
-      try change.attached[index].configure(request, format, shared)
+      try change.attached[index].configure(facts, request.index, request.source, shared)
     }
   }
 
@@ -181,13 +189,15 @@ extension Engine {
     let patience = options.drainLimit.nanosecondCount + 2 * EpochThreads.graceNanoseconds
     if let answer = change.wait(until: deadline(in: patience)) { return answer }
     if change.withdraw() {
+      shared.changes.forget(change)
       throw RunError(
         .failed, "the source did not return from a call in time, so nothing was changed; ask again")
     }
-    // From here on the run's thread waits, with limits of its own: offline as long as frames move.
+    // From here on the run's thread waits: as it does at the end of any epoch, and for a source to open.
     while true {
+      let isOver = isOver.value == 1
       if let answer = change.wait(until: deadline(in: 1_000_000_000)) { return answer }
-      if isOver.value == 1 { throw ChangePort.isOver }
+      if isOver { throw ChangePort.isOver }
     }
   }
 }

@@ -37,6 +37,10 @@ final class SinkState: @unchecked Sendable {
   /// number that cannot be lost.
   let buffers: Bool
   var hasFinished = false
+  /// It was detached, so its failure does not end the run.
+  var isLeaving = false
+  /// A detached sink is finished and sealed.
+  let isDone = Atomic<Bool>(false)
   /// Its thread did not end and still uses `counts`, so others must not read it.
   var isStuck = false
   /// `counts` before `seal`, used if `seal` does not return.
@@ -149,10 +153,10 @@ final class SinkState: @unchecked Sendable {
     counts[.delivered] = durable
     self.delivered.set(durable)
     if error.code == .readerGone {
-      shared.notes.withLock { $0.append(error.description) }
+      shared.note(error.description)
     } else {
       shared.fail(error)
     }
-    shared.lose(sink)
+    if !isLeaving { shared.lose(sink) }
   }
 }

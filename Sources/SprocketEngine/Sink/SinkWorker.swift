@@ -168,7 +168,7 @@ final class SinkWorker: @unchecked Sendable {
     access.parts = place.setup?.parts ?? []
     return unsafe FrameView(
       unsafeStorage: slot, access: access, now: now, neighbours: .none,
-      events: state.events.received, reports: epoch.reports)
+      events: state.events.received, reports: epoch.facts.reports)
   }
 
   /// Reads the events up to that frame that follow the frame last written or accounted for.

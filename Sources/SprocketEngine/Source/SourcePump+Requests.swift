@@ -35,7 +35,7 @@ extension SourcePump {
   /// costs a load, and one per on-demand sink.
   func stampRequests(at number: UInt64, from first: UInt64? = nil, _ frame: ArrivedFrame? = nil) {
     let new = shared.port.take(since: &requests.seen)
-    if !new.isEmpty { requests.entries += new }
+    if !new.isEmpty { requests.entries += new.filter(concernsGate) }
     if !requests.entries.isEmpty { applyDue(number, from: first ?? number, frame) }
     for index in gates.indices {
       let returns = gates[index].output.returned.load(ordering: .acquiring)
@@ -115,6 +115,14 @@ extension SourcePump {
         sink: state.id, place: place.index, output: stamped,
         gate: OutputGate(isAlwaysOpen: state.recorder?.preRoll != nil))
     }
+    requests.entries.removeAll { !concernsGate($0) }
+    shared.port.waiting.store(requests.entries.count, ordering: .relaxed)
+  }
+
+  /// False for requests to sinks that were detached meanwhile.
+  private func concernsGate(_ entry: RequestPort.Entry) -> Bool {
+    entry.settings != nil
+      || entry.steps.contains { step in gates.contains { $0.sink == step.sink } }
   }
 
   /// Counts a published frame at the gates: recordings that count frames may have enough now.

@@ -99,10 +99,10 @@ final class SourcePump: @unchecked Sendable {
   }
 
   /// Goes over to another source, whose sequences and times begin anew.
-  func replaceSource(_ new: SourceGate, isLive: Bool) {
+  func replaceSource(_ new: SourceGate, isLive: Bool, firstCaptured first: Timestamp? = nil) {
     source = new
     hasEnded = false
-    firstCaptured = nil
+    firstCaptured = first
     setLimits(isLive: isLive)
     beginEpoch()
   }
@@ -138,7 +138,8 @@ final class SourcePump: @unchecked Sendable {
   func enter(_ epoch: Epoch) {
     producer = ProducerHand(epoch.ring)
     generation = epoch.generation
-    isFirst = !epoch.isContinuous
+    // An epoch that differs in its sinks alone may begin before the first frame of the one before.
+    if !epoch.isContinuous { isFirst = true }
     enterGates(epoch)
     outcome = .end
     lentSequences = [UInt64?](repeating: nil, count: epoch.memory.slotCount)

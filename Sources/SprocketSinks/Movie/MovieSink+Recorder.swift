@@ -30,11 +30,10 @@ extension MovieSink {
   }
 
   public func begin(_ file: any RecordingFile) throws(RunError) {
-    guard let file = file as? MovieRecording, let format else {
+    guard let file = file as? MovieRecording else {
       contractBroken("begins a movie that its `prepare` did not make; begin what it returned")
     }
-    file.describe(description(format))
-    fitsFile = true
+    describe(file)
     recording = file
   }
 
@@ -44,6 +43,7 @@ extension MovieSink {
 
   /// Writes the camera's own bytes, or those that a packer made.
   public func write(held bytes: Span<UInt8>, _ record: FrameRecord) throws(RunError) {
+    if !isOnDemand, !fitsFile { try goOn() }
     if needs == nil {
       try recording?.write(
         complete: bytes, hasFieldImages: format?.hasFieldImages ?? false, record)

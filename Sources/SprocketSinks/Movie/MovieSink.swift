@@ -35,6 +35,8 @@ public final class MovieSink: Recorder {
   /// What frames are encoded with; `nil` where they are the camera's own bytes.
   var needs: JPEGPacker.Requirements?
   var recording: MovieRecording?
+  /// Pictures of the file under way, and whether they are encoded here.
+  private var fileFormat: (format: FrameFormat, isEncoded: Bool)?
   public internal(set) var fitsFile = true
   /// Frames in files that are closed, and how many of these there are.
   private var keptFrames: UInt64 = 0
@@ -70,22 +72,19 @@ public final class MovieSink: Recorder {
         "movie: .\(container.rawValue) files do not say that pictures are turned, so they are shown as "
           + "they lie; record a .mov or .mp4")
     }
-    let wasEncoded = needs != nil
-    let old = format
+    let isFirst = format == nil
     (format, needs) = (setup.format, new)
-    if let old, let recording {
-      fitsFile = wasEncoded == (new != nil) && old.hasPictures(like: setup.format)
-      if fitsFile { return recording.beginEpoch() }
-      if isOnDemand { return }
-      // Recording goes on in the next file even if this one cannot be completed; `finish` throws
-      // the error.
-      do throws(RunError) { try close() } catch { failure = failure ?? error }
-    }
-    if isOnDemand {
+    if let recording {
+      fitsFile =
+        fileFormat.map { $0.isEncoded == (new != nil) && $0.format.hasPictures(like: setup.format) }
+        ?? true
+      // The next file begins with its first frame: the run may go back to the format from before.
+      recording.beginEpoch()
+    } else if !isOnDemand {
+      try begin(container)
+    } else if isFirst {
       // A name that cannot be used is an error before the run.
-      if old == nil { try checkName(container) }
-    } else {
-      try begin(container, setup)
+      try checkName(container)
     }
   }
 
@@ -135,13 +134,34 @@ public final class MovieSink: Recorder {
     }
   }
 
-  private func begin(_ container: MovieContainer, _ setup: SinkSetup) throws(RunError) {
+  /// Begins the file that holds pictures of the present format.
+  func goOn() throws(RunError) {
+    if let recording, recording.isEmpty {
+      describe(recording)
+    } else {
+      // Recording goes on in the next file even if this one cannot be completed; `finish` throws
+      // the error.
+      do throws(RunError) { try close() } catch { failure = failure ?? error }
+      try begin(try Self.container(path))
+    }
+  }
+
+  /// Tells a file that is empty of the present format.
+  func describe(_ file: MovieRecording) {
+    guard let format else { return }
+    file.describe(description(format))
+    fileFormat = (format, needs != nil)
+    fitsFile = true
+  }
+
+  private func begin(_ container: MovieContainer) throws(RunError) {
     fileCount += 1
     let target = target(path, number: &fileCount)
     if fileCount > 1 { note("movie: goes on in \(target), where the format changed") }
-    recording = try MovieRecording(
+    let file = try MovieRecording(
       path: target, container: container, overwrite: overwrite, isMadeUp: fileCount > 1)
-    recording?.describe(description(setup.format))
+    describe(file)
+    recording = file
   }
 
   /// The path of the file of that number. If a derived path is taken, the next number is tried, so that no

@@ -33,13 +33,15 @@ func feedReplay(_ input: [UInt8]) {
 
 func feedJSON(_ input: [UInt8]) {
   let bytes = input.span
-  var events: [Event] = []
+  var events = ReplayEvents()
   if let frame = ReplayRecord.frame(bytes, events: &events) {
-    expect(Int(frame.events.upperBound) <= events.count, "a frame has events that are not there")
+    expect(
+      Int(frame.events.upperBound) <= events.events.count, "a frame has events that are not there")
     expect(frame.bytes >= 0, "a frame has less than no bytes")
   }
   if let range = ReplayRecord.range(bytes, events: &events) {
-    expect(Int(range.events.upperBound) <= events.count, "a range has events that are not there")
+    expect(
+      Int(range.events.upperBound) <= events.events.count, "a range has events that are not there")
   }
   _ = ReplayRecord.lateNumber(bytes)
   _ = ReplayRecord.session(bytes)

@@ -1,0 +1,289 @@
+import Glibc
+import SprocketCore
+import Synchronization
+import Testing
+
+@testable import SprocketEngine
+
+/// Changes of a run at awkward moments: while sinks fail, hang or finish, and with requests under way.
+///
+/// Rules A18 to A20 of the contract of requests.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct ReconfigureAttackTests {
+  private static func endless(_ width: Int = 8, isLive: Bool = true) -> ScriptedSource {
+    ScriptedSource(
+      [.frame(sequence: 0), .pause(nanoseconds: 1_000_000)], width: width, isLive: isLive,
+      repeats: true)
+  }
+
+  private func change(_ body: (inout Reconfiguration) -> Void) -> Reconfiguration {
+    var change = Reconfiguration()
+    body(&change)
+    return change
+  }
+
+  private func frames(_ source: ScriptedSource, _ count: UInt64) {
+    let end = source.served.load(ordering: .relaxed) + count
+    for _ in 0..<10_000 where source.served.load(ordering: .relaxed) < end { usleep(1000) }
+  }
+
+  private func started(
+    _ source: any Source, _ stages: [Plugin] = [], _ sinks: [any Sink],
+    drain: Duration = .seconds(5)
+  ) throws -> Engine {
+    let engine = try Engine(
+      source: source, stages: stages.map { StageChoice($0) }, sinks: sinks,
+      options: RunOptions(workers: 2, drainLimit: drain)
+    ) { GreyUnpacker() }
+    try engine.start()
+    return engine
+  }
+
+  private func end(_ engine: Engine) {
+    engine.stop()
+    #expect(engine.wait(for: .seconds(20)))
+    #expect(engine.summary.ledger.isBalanced, "\(engine.summary.ledger)")
+  }
+
+  @Test func a20ADetachedSinkThatFailsDoesNotEndTheRun() throws {
+    let source = Self.endless()
+    let failing = RecordingSink("b")
+    failing.failsToFinish = true
+    let engine = try started(source, [], [RecordingSink("a"), failing])
+    frames(source, 10)
+    try engine.reconfigure(change { $0.detached = ["b"] })
+    #expect(!engine.wait(for: .milliseconds(300)))
+    end(engine)
+    #expect(engine.summary.errors.map(\.description) == ["cannot be synced; use another disk"])
+  }
+
+  @Test func a19TheFirstFrameIsADiscontinuityWhateverWasAttachedBefore() throws {
+    Breaks.numbers.withLock { $0 = [] }
+    let source = ScriptedSource(
+      (0..<100).map { _ in .pause(nanoseconds: 5_000_000) } + .frames(0..<20), isLive: true)
+    let engine = try started(source, [Breaks.plugin], [RecordingSink("a")])
+    usleep(20_000)
+    try engine.reconfigure(change { $0.attached = [RecordingSink("b")] })
+    #expect(engine.summary.ledger.produced == 0)
+    #expect(engine.wait(for: .seconds(20)))
+    #expect(Breaks.numbers.withLock { $0 } == [0])
+  }
+
+  @Test func a20ARequestThatIsMadeDuringTheDetachmentIsRefused() throws {
+    let source = Self.endless()
+    let movie = SlowPrepare()
+    let engine = try started(source, [], [RecordingSink("a"), movie])
+    frames(source, 5)
+    let work = try BackgroundWork("ask") { [engine] () -> String in
+      do throws(RunError) {
+        return "accepted \(try engine.ask([.record(sink: "movie")]))"
+      } catch { return error.description }
+    }
+    while !movie.isPreparing.load(ordering: .acquiring) { usleep(1000) }
+    try engine.reconfigure(change { $0.detached = ["movie"] })
+    movie.mayGoOn.store(true, ordering: .releasing)
+    #expect(work.wait(for: .seconds(5)))
+    #expect(try work.take()?.get() == "movie was detached from the run; attach it again")
+    end(engine)
+    #expect(engine.recordingRecords.isEmpty)
+  }
+
+  /// What source and chain decide later is not in the account of a sink that hangs since it was detached.
+  @Test func a20TheAccountOfASinkThatHangsBalances() throws {
+    // Every second number is missing.
+    let steps = (0..<4000).flatMap { index -> [ScriptedSource.Step] in
+      [.frame(sequence: UInt64(index) * 2), .pause(nanoseconds: 1_000_000)]
+    }
+    let source = ScriptedSource(steps, isLive: true)
+    let hanging = SlowFinish("b")
+    let engine = try started(source, [], [RecordingSink("a"), hanging], drain: .milliseconds(200))
+    frames(source, 20)
+    try engine.reconfigure(change { $0.detached = ["b"] })
+    frames(source, 100)
+    end(engine)
+    #expect(engine.summary.detached.map(\.name) == ["b"])
+    hanging.goesOn.store(true, ordering: .releasing)
+  }
+
+  /// Another sink of the same change hangs: that one alone is told and counted.
+  @Test func a20ASinkThatIsDoneIsNotStuck() throws {
+    let source = Self.endless()
+    let done = RecordingSink("fast")
+    done.durableCount = 1_000_000
+    let hanging = SlowFinish("slow")
+    let engine = try started(
+      source, [], [RecordingSink("a"), hanging, done], drain: .milliseconds(200))
+    frames(source, 30)
+    try engine.reconfigure(change { $0.detached = ["fast"] })
+    try engine.reconfigure(change { $0.detached = ["slow"] })
+    frames(source, 10)
+    end(engine)
+    let line = engine.summary.detached.first { $0.name == "fast" }
+    #expect(line?.counts[.failed] == 0)
+    #expect(
+      engine.summary.errors.map(\.description) == [
+        "the sink `slow` did not finish; look at what it waits for"
+      ])
+    hanging.goesOn.store(true, ordering: .releasing)
+  }
+
+  @Test func a20TheRunWaitsForTheFilesOfDetachedSinks() throws {
+    let source = Self.endless()
+    let movie = MemoryRecorder()
+    movie.finishDelay = 500_000
+    let slow = SlowFinish("b", patience: 300)
+    let engine = try started(source, [], [RecordingSink("a"), slow, movie])
+    frames(source, 5)
+    try engine.ask([.record(sink: "movie")])
+    frames(source, 20)
+    try engine.reconfigure(change { $0.detached = ["b", "movie"] })
+    end(engine)
+    #expect(movie.files.withLock { $0[0].isFinished })
+    #expect(engine.recordingRecords.map(\.reason) == [.detached])
+    #expect(engine.recordingRecords[0].isUsable)
+  }
+
+  /// An on-demand sink that refused the epoch gets no frame after a change that failed, either.
+  @Test(arguments: [true, false]) func a18ASuspendedSinkStaysSuspended(isContinuous: Bool) throws {
+    let steps: [ScriptedSource.Step] =
+      .frames(0..<10) + [.epoch(width: 24)]
+      + (10..<5000).flatMap {
+        [.frame(sequence: UInt64($0)), .pause(nanoseconds: 1_000_000)]
+      }
+    let source = ScriptedSource(steps, isLive: true)
+    let kept = RecordingSink("a")
+    kept.refusesWidth = 32
+    let movie = MemoryRecorder(packs: false)
+    movie.refusesWidth = 24
+    let engine = try started(source, [], [kept, movie])
+    frames(source, 40)
+    if isContinuous {
+      try engine.reconfigure(change { $0.attached = [RecordingSink("b")] })
+    } else {
+      #expect(throws: RunError.self) {
+        try engine.reconfigure(change { $0.source = Self.endless(32) })
+      }
+    }
+    frames(source, 10)
+    try engine.ask([.record(sink: "movie")])
+    frames(source, 20)
+    end(engine)
+    #expect(movie.contents.isEmpty)
+    #expect(engine.recordingRecords.map(\.error) == ["another width; stop there"])
+  }
+
+  @Test func a18AllThatCanFailFailsBeforeTheCommit() throws {
+    let source = Self.endless()
+    let engine = try started(source, [], [RecordingSink("a")])
+    frames(source, 5)
+    var told = ""
+    do throws(RunError) {
+      try engine.reconfigure(change { $0.attached = [NoPacker()] })
+    } catch { told = error.description }
+    #expect(told == "no packer can be had; use another sink")
+    #expect(!engine.wait(for: .milliseconds(300)))
+    end(engine)
+    #expect(engine.summary.errors.isEmpty)
+    #expect(engine.summary.sinks.map(\.name) == ["a"])
+  }
+
+  @Test func a20RequestsToDetachedSinksLeaveRoomForOthers() throws {
+    let source = Self.endless()
+    let engine = try started(source, [], [RecordingSink("a")])
+    for _ in 0..<6 {
+      try engine.reconfigure(change { $0.attached = [MemoryRecorder()] })
+      for _ in 0..<50 { try engine.ask([.record(sink: "movie")], at: .frame(1_000_000_000)) }
+      frames(source, 5)
+      try engine.reconfigure(change { $0.detached = ["movie"] })
+      frames(source, 5)
+    }
+    end(engine)
+    #expect(engine.recordingRecords.count == 300)
+    #expect(engine.recordingRecords.allSatisfy { $0.reason == .detached })
+  }
+
+  /// Sinks that come and go leave nothing behind but their accounts, the latest 256.
+  @Test func a20ManyChangesKeepLittle() throws {
+    let source = Self.endless()
+    let engine = try started(source, [], [RecordingSink("a")])
+    for index in 0..<300 {
+      try engine.reconfigure(
+        change {
+          $0.attached = [RecordingSink("s\(index)")]
+          if index > 0 { $0.detached = ["s\(index - 1)"] }
+        })
+    }
+    end(engine)
+    #expect(engine.leaving.isEmpty)
+    #expect(engine.summary.detached.count == 256)
+    #expect(engine.summary.epochs == 1)
+  }
+}
+
+/// Keeps the numbers of frames that are discontinuities.
+private struct Breaks: PlainStage {
+  static let order = Order.any
+  static let numbers = Mutex<[UInt64]>([])
+  mutating func process(_ frame: inout FrameView) -> Verdict {
+    if frame.record.isDiscontinuity {
+      let number = frame.record.number
+      Self.numbers.withLock { $0.append(number) }
+    }
+    return .keep
+  }
+  static let plugin = Plugin("breaks", "keeps numbers", Breaks.self)
+}
+
+/// Its packer cannot be made.
+private final class NoPacker: Sink {
+  let name = "nopacker"
+  func configure(_ setup: inout SinkSetup) throws(RunError) {
+    try setup.reads(.luma(.full))
+    setup.packs(capacity: 64)
+  }
+  func makePacker() throws(RunError) -> (any Packer)? {
+    throw RunError(.failed, "no packer can be had; use another sink")
+  }
+  func write(_ frame: borrowing PackedFrame) throws(RunError) {}
+}
+
+/// `finish` returns when it may, or after that many milliseconds.
+private final class SlowFinish: Sink {
+  let name: String
+  let goesOn = Atomic<Bool>(false)
+  private let patience: Int
+
+  init(_ name: String, patience: Int = 60_000) {
+    self.name = name
+    self.patience = patience
+  }
+
+  func configure(_ setup: inout SinkSetup) throws(RunError) {}
+  func write(_ frame: borrowing PackedFrame) throws(RunError) {}
+  func finish() throws(RunError) {
+    for _ in 0..<patience where !goesOn.load(ordering: .acquiring) { usleep(1000) }
+  }
+}
+
+/// `prepare` waits until it may go on.
+private final class SlowPrepare: Recorder {
+  private let inner = MemoryRecorder()
+  let isPreparing = Atomic<Bool>(false)
+  let mayGoOn = Atomic<Bool>(false)
+
+  var name: String { "movie" }
+  var isOnDemand: Bool { true }
+  var fitsFile: Bool { inner.fitsFile }
+  func configure(_ setup: inout SinkSetup) throws(RunError) { try inner.configure(&setup) }
+  func makePacker() throws(RunError) -> (any Packer)? { inner.makePacker() }
+  func prepare(_ order: RecordingOrder) throws(RunError) -> any RecordingFile {
+    isPreparing.store(true, ordering: .releasing)
+    while !mayGoOn.load(ordering: .acquiring) { usleep(1000) }
+    return try inner.prepare(order)
+  }
+  func begin(_ file: any RecordingFile) throws(RunError) { try inner.begin(file) }
+  func end() { inner.end() }
+  func write(_ frame: borrowing PackedFrame) throws(RunError) { try inner.write(frame) }
+  func account(_ lost: LostFrame) throws(RunError) { try inner.account(lost) }
+  func finish() throws(RunError) { try inner.finish() }
+}
