@@ -172,9 +172,8 @@ extension Engine {
         for instance in stage.instances {
           instance.stage.finish()
           // Workers of one stage may return equal notes.
-          for note in instance.stage.notes where stageNotes.count < Self.keptNotes {
-            if !stageNotes.contains(note) { stageNotes.append(note) }
-          }
+          let new = instance.stage.notes.filter { !stageNotes.contains($0) }
+          stageNotes += new.prefix(Self.keptNotes - stageNotes.count)
         }
       }
     }
