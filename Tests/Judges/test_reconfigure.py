@@ -1,11 +1,12 @@
 """A run whose source, stages and sinks change while it goes on."""
 import json
+import socket
 import threading
 
 import pytest
 
-from program import fates, frame_count, read_lines, read_summary, sprocket
-from test_on_demand import SCENE, Client, asked_run, finish
+from program import SPROCKET, fates, frame_count, read_lines, read_summary, running, sprocket
+from test_on_demand import SCENE, Client, asked_run, finish, wait_for
 
 
 def frames_of(line):
@@ -176,3 +177,50 @@ def test_a_file_follows_a_scene(tmp_path):
     assert summary["epochs"] == 2 and summary["errors"] == []
     assert summary["source"]["live"] is False
     assert summary["sinks"]["checksum"]["delivered"] >= 45
+
+
+def test_both_halves_of_a_dump_are_detached_together(tmp_path):
+    with asked_run(tmp_path, "--dump", tmp_path / "d.mcap") as (client, process):
+        client.wait(5)
+        answer = client.ask("reconfigure", detach=["dump-fates"])
+        assert answer == {"ok": False, "error": "dump-fates belongs to dump; detach dump with it"}
+        client.wait(5)
+        assert client.ask("reconfigure", detach=["dump-fates", "dump"])["ok"]
+        client.wait(5)
+        finish(client, process)
+    assert read_summary(tmp_path / "summary.json")["errors"] == []
+
+
+def test_a_client_that_closes_its_side_gets_its_answers(tmp_path):
+    with asked_run(tmp_path) as (client, process):
+        client.wait(5)
+        other = Client(tmp_path / "control")
+        other.socket.sendall(b'{"request":"reconfigure","stages":["meter"]}\n{"request":"recordings"}\n')
+        other.socket.shutdown(socket.SHUT_WR)
+        assert other.line() == {"ok": True}
+        assert other.line() == {"ok": True, "recordings": []}
+        assert other.line() is None
+        other.close()
+        finish(client, process)
+
+
+def test_a_change_that_is_refused_late_leaves_the_movie_alone(tmp_path):
+    """The stills need the stage `focus`, which is known when the movie was asked, too."""
+    path = tmp_path / "control"
+    command = [SPROCKET, "run", *SCENE, "--stage", "focus", "--movie", tmp_path / "m.mov", "--stills",
+               tmp_path / "s", "--stills-sharpest", "1s", "--control-socket", path, "--summary",
+               tmp_path / "s.json"]
+    with running(command) as process:
+        wait_for(path.exists)
+        client = Client(path)
+        client.wait(20)
+        answer = client.ask("reconfigure", stages=["negate"])
+        assert not answer["ok"] and "focus" in answer["error"], answer
+        client.wait(20)
+        finish(client, process)
+        client.close()
+    summary = read_summary(tmp_path / "s.json")
+    assert summary["errors"] == [] and summary["epochs"] == 1
+    assert [file.name for file in tmp_path.glob("m*")] == ["m.mov"]
+    assert frame_count(tmp_path / "m.mov") == summary["sinks"]["movie"]["delivered"]
+    assert not [note for note in summary["notes"] if "goes on" in note or "no frame came" in note]

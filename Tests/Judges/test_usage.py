@@ -428,7 +428,7 @@ def test_stages_and_sources_can_be_inspected():
     movie, = json.loads(sprocket("stages", "movie", "--json").stdout)
     assert movie["argument"] == "PATH" and movie in everything
     assert movie["settings"] == [{"name": "quality", "text": "of JPEG that is encoded", "unit": "",
-                                  "allowed": "1 to 100", "default": "90"}]
+                                  "allowed": "1 to 100", "default": "90", "live": False}]
     assert movie["argument_optional"] is False
     stabilize, = json.loads(sprocket("stages", "stabilize", "--json").stdout)
     assert stabilize["settings"][0]["choices"] == ["off", "standard", "cinematic", "auto"]

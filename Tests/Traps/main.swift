@@ -20,6 +20,7 @@ func make(_ mistake: Mistake) throws {
   case .traceLimit: _ = RunOptions(traceLimit: 0)
   case .movieQuality: _ = MovieSink(path: "movie.mov", quality: 0)
   case .stillQuality: _ = StillSink(path: "stills", quality: 101)
+  case .sharpest: _ = StillSink(path: "stills", sharpestOf: .seconds(1), isOnDemand: true)
   case .preRoll: _ = PreRoll(.zero)
   case .preRollSlack: _ = PreRoll(.seconds(1), slack: .seconds(-1))
   case .preRollBytes: _ = PreRoll(.seconds(1), bytes: 0)

@@ -119,6 +119,12 @@ final class RunParts: Sendable {
         .usage, "\(choice.kind.name) cannot take standard output of a run that goes on; give a file"
       )
     }
+    if choice.kind.name == ChecksumSink.kind.name, choice.path == nil {
+      throw RunError(
+        .usage,
+        "checksum: give a file for the frames' digests, checksum:PATH; the digest of a whole run "
+          + "is of all its frames")
+    }
     if let path = choice.path { try refuse(path, choice.kind.name, among: new) }
   }
 
