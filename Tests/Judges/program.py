@@ -70,10 +70,12 @@ def read_lines(path):
 
 
 def read_summary(path):
-    """A run's summary, whose fates add up for every sink."""
+    """A run's summary, whose fates add up for every sink, for the frames while it was attached."""
     summary = json.loads(pathlib.Path(path).read_text())
-    for name, sink in summary["sinks"].items():
-        assert sum(fates(sink).values()) == summary["produced"], (name, sink)
+    sinks = [*summary["sinks"].values(), *summary.get("detached", [])]
+    for sink in sinks:
+        end = sink.get("detached_at", summary["produced"])
+        assert sum(fates(sink).values()) == end - sink.get("attached_at", 0), (sink, summary["produced"])
     return summary
 
 

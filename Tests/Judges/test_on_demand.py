@@ -206,7 +206,9 @@ def test_the_socket_withstands_random_bytes(tmp_path):
     chance = random.Random(1)
     words = ['"request"', '"record"', '"stop"', '"next"', '"photo"', '"path"', '"frames"', "{", "}",
              "[", "]", ",", ":", "1", "-1", "1e400", "null", '"\\ud800"', "\x00", "é", " ",
-             '"at_s"', '"at_frame"', "18446744073709551616", "\n"]
+             '"at_s"', '"at_frame"', "18446744073709551616", "\n", '"set"', '"stage"', '"reconfigure"',
+             '"stages"', '"attach"', '"meter"', '{"request":"reconfigure","stages":[',
+             '{"request":"reconfigure","attach":["null"', '{"request":"set","stage":"meter","settings":{']
     with asked_run(tmp_path) as (client, process):
         end = time.monotonic() + float(os.environ.get("SPROCKET_FUZZ_SECONDS", "4"))
         while time.monotonic() < end:
