@@ -360,7 +360,7 @@ struct ReconfigureTests {
     #expect(
       device.lines.withLock { $0 }
         == (fails
-          ? ["open 8", "close 8", "open 0", "close 0", "open 8", "close 8"]
+          ? ["open 8", "close 8", "open 0", "open 8", "close 8"]
           : ["open 8", "close 8", "open 16", "close 16"]))
     #expect(summary.errors.isEmpty)
     #expect(summary.ledger.isBalanced)

@@ -6,9 +6,9 @@ internal import Synchronization
 /// Keeps of the contract of requests:
 /// - A18: all or nothing. The caller has prepared what can be had beside the run. What is left is decided
 ///   here, when all threads of the old epoch stand still: the sinks that stay can be asked only then. If
-///   that fails, the old epoch goes on with its own plan, memory, stages and source, so nothing can fail
-///   again. If a device had to be closed for the change, it is opened again, which begins an epoch; if that
-///   fails, too, the run ends with an error.
+///   that fails, the old epoch goes on with its own plan, memory, stages and source; only its threads are
+///   made anew. If a device had to be closed for the change, it is opened again, which begins an epoch; if
+///   that fails, too, the run ends with an error.
 /// - A19: see `SourcePump.hold`. Where sinks alone change, stages and the sinks that stay are not
 ///   configured, the epoch's number stays, no frame is a discontinuity, and recordings go on.
 /// - A20: see `Engine+Leaving.swift`.

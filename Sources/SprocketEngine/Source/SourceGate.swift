@@ -21,6 +21,8 @@ final class SourceGate: @unchecked Sendable {
 
   let source: any Source
   private let state = Atomic<Int>(working)
+  /// `open` has failed, so there is nothing to close.
+  private var isUnopened = false
 
   init(_ source: any Source) { self.source = source }
 
@@ -43,6 +45,7 @@ final class SourceGate: @unchecked Sendable {
     do throws(RunError) {
       result = .success(try source.open())
     } catch {
+      isUnopened = true
       result = .failure(error)
     }
     return end() ? try result.get() : nil
@@ -91,6 +94,7 @@ final class SourceGate: @unchecked Sendable {
   }
 
   func close() throws(RunError) {
+    guard !isUnopened else { return }
     begin()
     defer { _ = end() }
     try source.close()
