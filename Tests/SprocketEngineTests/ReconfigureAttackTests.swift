@@ -202,6 +202,70 @@ struct ReconfigureAttackTests {
     #expect(engine.recordingRecords.allSatisfy { $0.reason == .detached })
   }
 
+  /// What was decided before a sink was attached is not in its account: while the run goes on, and where so
+  /// many frames have passed an idle sink that the tape tells totals alone.
+  @Test func a20AnAccountBeginsWithTheAttachment() throws {
+    let gate = Gate()
+    let first: [ScriptedSource.Step] = (0..<1000).map { .frame(sequence: $0 * 2) }
+    let later: [ScriptedSource.Step] = (1000..<101_000).map { .frame(sequence: 1000 + $0) }
+    // Time for the change.
+    let pauses = [ScriptedSource.Step](repeating: .pause(nanoseconds: 5_000_000), count: 100)
+    let source = ScriptedSource(
+      first + [.call { gate.reach() }] + pauses + later + [.frame(sequence: 102_100)])
+    let movie = MemoryRecorder()
+    let engine = try started(source, [], [RecordingSink("a")])
+    while !gate.isReached { usleep(1000) }
+    try engine.reconfigure(change { $0.attached = [movie] })
+    let live = engine.summary.sinks.first { $0.name == "movie" }
+    #expect(live?.counts[.missing] == 0)
+    #expect(engine.wait(for: .seconds(50)))
+    let line = engine.summary.sinks.first { $0.name == "movie" }
+    #expect(line?.frames?.lowerBound == 1999)
+    // Of the numbers from 1999 on, 1999 and those from 102,000 to 102,099 are missing.
+    #expect(line?.counts[.missing] == 101)
+    #expect(engine.summary.ledger.isBalanced)
+  }
+
+  /// Frames that are kept for a pre-roll outlast a change of other sinks.
+  @Test func a19APreRollReachesBackBeyondAChange() throws {
+    let source = Self.endless()
+    let movie = MemoryRecorder()
+    movie.preRoll = PreRoll(.seconds(60), bytes: 1 << 20)
+    let engine = try started(source, [], [movie])
+    frames(source, 20)
+    try engine.reconfigure(change { $0.attached = [RecordingSink("a")] })
+    frames(source, 20)
+    try engine.ask([.record(sink: "movie")])
+    frames(source, 10)
+    end(engine)
+    let numbers = try #require(movie.contents.first)
+    #expect(numbers == Array(0..<UInt64(numbers.count)))
+  }
+
+  /// A change of settings that waits for its frame is for the stage of that name, wherever it is by then.
+  @Test func a15AChangeOfSettingsOutlastsAnotherChain() throws {
+    let source = Self.endless()
+    let sink = RecordingSink("a")
+    let engine = try started(source, [AddValue.plugin], [sink])
+    frames(source, 5)
+    try engine.set("addvalue", ["value": "9"], at: .frame(60))
+    try engine.set("addvalue", ["more": "1"], at: .frame(80))
+    try engine.reconfigure(
+      change { $0.stages = [StageChoice(Jitter.plugin), StageChoice(AddValue.plugin)] })
+    while engine.progress.produced < 70 { usleep(1000) }
+    try engine.reconfigure(change { $0.stages = [StageChoice(Jitter.plugin)] })
+    while engine.progress.produced < 100 { usleep(1000) }
+    end(engine)
+    let added = sink.lines.map { Int($0.byte &- UInt8(truncatingIfNeeded: $0.sequence)) }
+    #expect(added[..<60].allSatisfy { $0 == 0 })
+    #expect(added[60..<70].allSatisfy { $0 == 9 })
+    #expect(added.last == 0)
+    #expect(
+      engine.summary.notes.contains {
+        $0.hasPrefix("a change of settings is left out: this run has no stage `addvalue`")
+      })
+  }
+
   /// Sinks that come and go leave nothing behind but their accounts, the latest 256.
   @Test func a20ManyChangesKeepLittle() throws {
     let source = Self.endless()
@@ -218,6 +282,13 @@ struct ReconfigureAttackTests {
     #expect(engine.summary.detached.count == 256)
     #expect(engine.summary.epochs == 1)
   }
+}
+
+/// Tells a test that the source has come so far.
+private final class Gate: Sendable {
+  private let reached = Atomic<Bool>(false)
+  var isReached: Bool { reached.load(ordering: .acquiring) }
+  func reach() { reached.store(true, ordering: .releasing) }
 }
 
 /// Keeps the numbers of frames that are discontinuities.
