@@ -87,6 +87,15 @@ struct Registry: Sendable {
         "--sink \(text): the sink \(name) has no setting `\(last[..<equals])`; did you mean `\(near)`?"
       )
     }
+    let isSetting = { (part: Substring) in kind.settings.contains { part.hasPrefix("\($0.name)=") }
+    }
+    if let last = rest.last, rest.dropFirst().contains(where: isSetting) {
+      throw RunError(
+        .usage,
+        "--sink \(text): the sink \(name) has no setting `\(last.prefix { $0 != "=" })`; "
+          + knownNames(kind.settings.map(\.name), near: String(last.prefix { $0 != "=" }), "it has")
+      )
+    }
     let argument = rest.joined(separator: ",")
     return SinkChoice(
       option: "--sink \(name)", kind: kind, argument: argument,

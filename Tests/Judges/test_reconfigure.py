@@ -94,6 +94,7 @@ def test_stages_and_format_change(tmp_path):
     ({"format": "ABCD"}, "ABCD"),
     ({"source_settings": {"noize": 1}}, "did you mean `noise`?"),
     ({"stages": "meter"}, "lists of texts"),
+    ({}, "nothing is to change"),
     ({"at_frame": 3}, "`reconfigure` has no `at_frame`"),
 ])
 def test_what_is_refused_changes_nothing(tmp_path, keys, sentence):

@@ -51,6 +51,12 @@ final class RunParts: Sendable {
       for text in stages { choices.append(try registry.choice(text)) }
       change.stages = choices
     }
+    guard
+      change.source != nil || change.stages != nil || !texts.attached.isEmpty
+        || !texts.detached.isEmpty
+    else {
+      throw RunError(.usage, "nothing is to change; name a source, its format, stages or sinks")
+    }
     var paths: [(sink: String?, path: String)] = []
     for path in source.map({ Self.files(of: $0) }) ?? [] where texts.source != nil {
       try refuse(path, "source", among: [], isSource: true)
