@@ -35,8 +35,8 @@ extension Ring {
   /// Published sequences that a lane has not passed. Any thread may ask, as for `level`.
   public func behind(_ lane: RingPlan.Upstream) -> UInt64 { behind(cursor: lane.cursor) }
 
-  /// Published sequences that a tap has not taken or passed over; 0 for a parked one. Any thread may ask, as
-  /// for `level`.
+  /// Published sequences that a tap has not taken or passed over; 0 for a parked one. Any thread may ask,
+  /// as for `level`.
   public func behind(tap: RingPlan.TapIndex) -> UInt64 {
     isParked(tap: tap.place) ? 0 : behind(cursor: cursor(ofTap: tap.place))
   }
@@ -49,8 +49,9 @@ extension Ring {
 }
 
 extension RingPlan {
-  /// The lanes that the source keeps behind: it may be `ahead` of what they passed, less the `history` that
-  /// they keep.
+  /// Per lane: how far the source may be ahead of it. The source's position stays at most `ahead` beyond
+  /// the sequence that the lane has passed, minus the `history` of earlier frames that the lane still
+  /// reads.
   var gates: [(cursor: Int, history: UInt64, ahead: UInt64)] {
     let reaches = reaches
     return lanes.indices.map { (1 + $0, UInt64(lanes[$0].history), UInt64(depth)) }

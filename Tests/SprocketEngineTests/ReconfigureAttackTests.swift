@@ -10,23 +10,6 @@ import Testing
 /// Rules A18 to A20 of the contract of requests.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct ReconfigureAttackTests {
-  private static func endless(_ width: Int = 8, isLive: Bool = true) -> ScriptedSource {
-    ScriptedSource(
-      [.frame(sequence: 0), .pause(nanoseconds: 1_000_000)], width: width, isLive: isLive,
-      repeats: true)
-  }
-
-  private func change(_ body: (inout Reconfiguration) -> Void) -> Reconfiguration {
-    var change = Reconfiguration()
-    body(&change)
-    return change
-  }
-
-  private func frames(_ source: ScriptedSource, _ count: UInt64) {
-    let end = source.served.load(ordering: .relaxed) + count
-    for _ in 0..<10_000 where source.served.load(ordering: .relaxed) < end { usleep(1000) }
-  }
-
   private func started(
     _ source: any Source, _ stages: [Plugin] = [], _ sinks: [any Sink],
     drain: Duration = .seconds(5)
@@ -46,7 +29,7 @@ struct ReconfigureAttackTests {
   }
 
   @Test func a20ADetachedSinkThatFailsDoesNotEndTheRun() throws {
-    let source = Self.endless()
+    let source = endless()
     let failing = RecordingSink("b")
     failing.failsToFinish = true
     let engine = try started(source, [], [RecordingSink("a"), failing])
@@ -70,7 +53,7 @@ struct ReconfigureAttackTests {
   }
 
   @Test func a20ARequestThatIsMadeDuringTheDetachmentIsRefused() throws {
-    let source = Self.endless()
+    let source = endless()
     let movie = SlowPrepare()
     let engine = try started(source, [], [RecordingSink("a"), movie])
     frames(source, 5)
@@ -107,7 +90,7 @@ struct ReconfigureAttackTests {
 
   /// Another sink of the same change hangs: that one alone is told and counted.
   @Test func a20ASinkThatIsDoneIsNotStuck() throws {
-    let source = Self.endless()
+    let source = endless()
     let done = RecordingSink("fast")
     done.durableCount = 1_000_000
     let hanging = SlowFinish("slow")
@@ -128,7 +111,7 @@ struct ReconfigureAttackTests {
   }
 
   @Test func a20TheRunWaitsForTheFilesOfDetachedSinks() throws {
-    let source = Self.endless()
+    let source = endless()
     let movie = MemoryRecorder()
     movie.finishDelay = 500_000
     let slow = SlowFinish("b", patience: 300)
@@ -161,7 +144,7 @@ struct ReconfigureAttackTests {
       try engine.reconfigure(change { $0.attached = [RecordingSink("b")] })
     } else {
       #expect(throws: RunError.self) {
-        try engine.reconfigure(change { $0.source = Self.endless(32) })
+        try engine.reconfigure(change { $0.source = endless(32) })
       }
     }
     frames(source, 10)
@@ -173,7 +156,7 @@ struct ReconfigureAttackTests {
   }
 
   @Test func a18AllThatCanFailFailsBeforeTheCommit() throws {
-    let source = Self.endless()
+    let source = endless()
     let engine = try started(source, [], [RecordingSink("a")])
     frames(source, 5)
     var told = ""
@@ -188,7 +171,7 @@ struct ReconfigureAttackTests {
   }
 
   @Test func a20RequestsToDetachedSinksLeaveRoomForOthers() throws {
-    let source = Self.endless()
+    let source = endless()
     let engine = try started(source, [], [RecordingSink("a")])
     for _ in 0..<6 {
       try engine.reconfigure(change { $0.attached = [MemoryRecorder()] })
@@ -228,7 +211,7 @@ struct ReconfigureAttackTests {
 
   /// Frames that are kept for a pre-roll outlast a change of other sinks.
   @Test func a19APreRollReachesBackBeyondAChange() throws {
-    let source = Self.endless()
+    let source = endless()
     let movie = MemoryRecorder()
     movie.preRoll = PreRoll(.seconds(60), bytes: 1 << 20)
     let engine = try started(source, [], [movie])
@@ -244,7 +227,7 @@ struct ReconfigureAttackTests {
 
   /// A change of settings that waits for its frame is for the stage of that name, wherever it is by then.
   @Test func a15AChangeOfSettingsOutlastsAnotherChain() throws {
-    let source = Self.endless()
+    let source = endless()
     let sink = RecordingSink("a")
     let engine = try started(source, [AddValue.plugin], [sink])
     frames(source, 5)
@@ -268,7 +251,7 @@ struct ReconfigureAttackTests {
 
   /// Sinks that come and go leave nothing behind but their accounts, the latest 256.
   @Test func a20ManyChangesKeepLittle() throws {
-    let source = Self.endless()
+    let source = endless()
     let engine = try started(source, [], [RecordingSink("a")])
     for index in 0..<300 {
       try engine.reconfigure(

@@ -10,30 +10,10 @@ import Testing
 /// Rules A18 to A20 of the contract of requests.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct ReconfigureTests {
-  /// Frames without an end, 1 ms apart.
-  private static func endless(_ width: Int = 8, isLive: Bool = true, lends: Bool = false)
-    -> ScriptedSource
-  {
-    ScriptedSource(
-      [.frame(sequence: 0), .pause(nanoseconds: 1_000_000)], width: width, isLive: isLive,
-      lends: lends, repeats: true)
-  }
-
-  private func change(_ body: (inout Reconfiguration) -> Void) -> Reconfiguration {
-    var change = Reconfiguration()
-    body(&change)
-    return change
-  }
-
-  private func frames(_ source: ScriptedSource, _ count: UInt64) {
-    let end = source.served.load(ordering: .relaxed) + count
-    for _ in 0..<10_000 where source.served.load(ordering: .relaxed) < end { usleep(1000) }
-  }
-
   /// A sink that comes in the middle and one that goes: each account is about the frames between, no frame
   /// is lost, none is a discontinuity, and the stage is not configured again.
   @Test(arguments: [true, false]) func a19ASinkComesAndGoes(isLive: Bool) throws {
-    let source = Self.endless(isLive: isLive, lends: true)
+    let source = endless(isLive: isLive, lends: true)
     let (first, second) = (RecordingSink("first"), RecordingSink("second", packs: true))
     second.selectsEvery = 2
     ConfigureCount.count.withLock { $0 = 0 }
@@ -68,7 +48,7 @@ struct ReconfigureTests {
 
   /// Recordings of a sink that stays go on through a change of other sinks, pre-roll included.
   @Test(arguments: [false, true]) func a19ARecordingGoesOn(hasPreRoll: Bool) throws {
-    let source = Self.endless()
+    let source = endless()
     let movie = MemoryRecorder()
     if hasPreRoll { movie.preRoll = PreRoll(.milliseconds(15), bytes: 1 << 20) }
     var records: [RecordingRecord] = []
@@ -106,7 +86,7 @@ struct ReconfigureTests {
 
   /// An on-demand sink that is attached can be asked; one that is detached ends its recording and refuses.
   @Test func a20OnDemandSinksComeAndGo() throws {
-    let source = Self.endless()
+    let source = endless()
     let movie = MemoryRecorder()
     movie.finishDelay = 30_000
     var records: [RecordingRecord] = []
@@ -145,7 +125,7 @@ struct ReconfigureTests {
 
   /// Other stages: an epoch begins, the device's count goes on, and no frame is lost.
   @Test func a18OtherStages() throws {
-    let source = Self.endless(lends: true)
+    let source = endless(lends: true)
     let sink = RecordingSink()
     let summary = try run(
       source, sinks: [sink],
@@ -174,7 +154,7 @@ struct ReconfigureTests {
 
   /// Another source, and back: numbers count on; the first one is closed, its frames have come home.
   @Test(arguments: [true, false]) func a18AnotherSource(isLive: Bool) throws {
-    let (source, second) = (Self.endless(lends: true), Self.endless(16, isLive: isLive))
+    let (source, second) = (endless(lends: true), endless(16, isLive: isLive))
     let sink = RecordingSink()
     let asker = Asker()
     let summary = try run(
@@ -207,7 +187,7 @@ struct ReconfigureTests {
     "unknown sink", "same name", "stage", "new sink", "kept sink", "source", "format", "memory",
     "unknown setting",
   ]) func a18WhatFailsChangesNothing(way: String) throws {
-    let source = Self.endless(lends: true)
+    let source = endless(lends: true)
     let sink = RecordingSink()
     let movie = MemoryRecorder()
     movie.refusesWidth = 24
@@ -248,9 +228,9 @@ struct ReconfigureTests {
       let other = RecordingSink("other")
       other.refusesWidth = 8
       change.attached = [other]
-    case "kept sink": change.source = Self.endless(24)
+    case "kept sink": change.source = endless(24)
     case "source": change.source = UnusualSource(capacity: nil)
-    case "format": change.source = Self.endless(1 << 21)
+    case "format": change.source = endless(1 << 21)
     case "memory": change.source = UnusualSource(capacity: 1 << 40)
     default: change.stages = [StageChoice(AddValue.plugin, values: ["valu": "1"])]
     }
@@ -288,7 +268,7 @@ struct ReconfigureTests {
   }
 
   @Test func a18ARunThatDoesNotGoOnRefuses() throws {
-    let source = Self.endless()
+    let source = endless()
     let asker = Asker()
     func refusal() -> String {
       do throws(RunError) {

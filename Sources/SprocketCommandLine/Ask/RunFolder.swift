@@ -17,8 +17,8 @@ struct SocketIdentity: Hashable {
   var name: String { "\(device)-\(inode)" }
 }
 
-/// A folder in which `top` finds the runs of this user: each run with a control socket has an entry there,
-/// a symbolic link to the socket, whose name is the socket's identity.
+/// A folder in which `top` finds the runs of this user. Each run with a control socket has an entry there:
+/// a symbolic link to the socket. The link's name is made of the socket's device and inode.
 ///
 /// A folder is used only if it belongs to this user and no other user can write to it. So nobody else can
 /// make an entry, and no entry leads to where another user wants it.
@@ -82,8 +82,8 @@ struct RunFolder: ~Copyable {
 
   // MARK: Entries
 
-  /// Makes an entry for a socket; returns the folder. `nil` if there is no folder: then `top` has to be given
-  /// the socket. The corresponding C function is `symlinkat`.
+  /// Makes an entry for a socket; returns the folder. `nil` if there is no folder: then `top` has to be
+  /// given the socket. The corresponding C function is `symlinkat`.
   static func add(_ identity: SocketIdentity, path: String) -> String? {
     for place in places {
       guard let folder = RunFolder(place, makes: true) else { continue }

@@ -4,8 +4,8 @@ internal import Synchronization
 /// A change of a run's shape, prepared on the caller's thread.
 ///
 /// Keeps of the contract of requests:
-/// - A18: the caller and the run's thread agree on who has it by one word. The caller withdraws it only
-///   while the run's thread has not taken it; then the change has no effect.
+/// - A18: one atomic word says which thread owns the change. The caller can withdraw it only before the
+///   run's thread has taken it; a withdrawn change has no effect.
 ///
 /// Unchecked: used by the caller until it is asked, and again after the answer; by the run's thread
 /// between.
@@ -22,7 +22,7 @@ final class ShapeChange: @unchecked Sendable {
     let stages: [ChainStage]
     let reportBytes: Int
     let choices: [StageChoice]
-    /// Whether live settings that were changed hold on: the stages are those of the run.
+    /// Whether changed live settings are kept: true if the chain has the same stages as before.
     let keepsSettings: Bool
   }
 
@@ -80,7 +80,7 @@ final class ShapeChange: @unchecked Sendable {
 /// Carries changes of the run's shape to the run's thread, one at a time.
 final class ChangePort: Sendable {
   private struct State {
-    /// A thread prepares a change, or waits for it.
+    /// A caller has reserved the port: it prepares a change, or waits for the answer.
     var isBusy = false
     var change: ShapeChange?
     var isClosed = false

@@ -1,7 +1,7 @@
 internal import SprocketCore
 internal import Synchronization
 
-/// A sink that was detached and whose files may not be complete yet.
+/// A detached sink that has not finished: its thread still completes files.
 struct LeavingSink {
   let place: SinkPlace
   /// The frames of its account.

@@ -70,7 +70,9 @@ extension Engine {
     return try openSource(new, pump)
   }
 
-  /// Opens a source on its thread. `isSame`: the source from before, whose times go on.
+  /// Opens a source on the source's thread. With `isSame` it replaces the same source, which was closed for
+  /// the change: the time of the run's first frame is kept, so that limits and requests by time stay as
+  /// they were.
   private func openSource(
     _ new: SourceGate, _ pump: SourcePump, isSame: Bool = false
   ) throws(RunError) -> SourceDescription {
@@ -78,7 +80,7 @@ extension Engine {
     let first = pump.firstCaptured
     pump.replaceSource(new, isLive: epoch.source.isLive, firstCaptured: isSame ? first : nil)
     let found = OpenedSource()
-    // A device that does not answer is given up.
+    // After this time the source is interrupted, and abandoned if that does not help.
     openingEnd = deadline(in: options.drainLimit.nanosecondCount)
     defer { openingEnd = nil }
     guard onSource(pump, { found.open(new) }) else { throw Self.sourceIsStuck }
@@ -88,7 +90,7 @@ extension Engine {
     return description
   }
 
-  /// What came of opening a source on its thread.
+  /// Carries the result of `open` from the source's thread to the run's.
   private final class OpenedSource: Sendable {
     let result = Mutex<Result<SourceDescription, RunError>>(.failure(sourceIsStuck))
 

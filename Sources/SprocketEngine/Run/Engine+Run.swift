@@ -120,7 +120,7 @@ extension Engine {
     epoch.endNumber.store(pump.nextNumber, ordering: .releasing)
     epoch.isLast.store(isLast, ordering: .releasing)
     pump.endEpoch()
-    // A source that stays counts on.
+    // If the source stays, its sequence numbers continue, so that a gap is counted.
     if !isChange { pump.beginEpoch() }
     pump.isDraining.store(true, ordering: .releasing)
     watch = SourceWatch()

@@ -30,8 +30,9 @@ public final class Engine: @unchecked Sendable {
   var stages: [ChainStage]
   /// The sinks that are attached.
   var sinks: [SinkState]
-  /// Sinks that were detached: first those whose files are not complete yet.
+  /// Detached sinks that have not finished.
   var leaving: [LeavingSink] = []
+  /// Accounts of detached sinks that have finished.
   var left = DetachedLines()
   let shared: RunShared
   let recordings: RecordingList
@@ -74,7 +75,8 @@ public final class Engine: @unchecked Sendable {
 
   /// Threads of the epoch that begins next, if it was made by a change.
   var prepared: EpochThreads?
-  /// When a source that is opened while the run goes on is interrupted; `nil` if none is being opened.
+  /// Time on the monotonic clock at which the opening of a new source is interrupted; `nil` if no source is
+  /// being opened.
   var openingEnd: Int64?
 
   public init(
@@ -178,7 +180,8 @@ public final class Engine: @unchecked Sendable {
   /// What was published last, for any thread.
   var current: PublishedSummary {
     published.withLock { published in
-      // Orders what the epoch holds, too, for those who do not see the lock: ThreadSanitizer.
+      // Pairs with `publish`. The lock alone would do, but ThreadSanitizer does not see the lock of the
+      // standard library's Mutex.
       _ = publications.load(ordering: .acquiring)
       return published
     }

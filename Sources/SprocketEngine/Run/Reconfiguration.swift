@@ -95,7 +95,7 @@ extension Engine {
         keepsSettings: wanted.stages == nil)
     }
     try prepareSinks(wanted.attached, change)
-    // All that a source says only when it is open has to wait otherwise.
+    // Stages and sinks are configured for the source's format, which is known only when the source is open.
     if change.source == nil || change.source?.description != nil { try configure(change) }
     return change
   }
@@ -193,7 +193,8 @@ extension Engine {
       throw RunError(
         .failed, "the source did not return from a call in time, so nothing was changed; ask again")
     }
-    // From here on the run's thread waits: as it does at the end of any epoch, and for a source to open.
+    // The run's thread has taken the change. It answers when the epoch has drained, and a new source is
+    // open.
     while true {
       let isOver = isOver.value == 1
       if let answer = change.wait(until: deadline(in: 1_000_000_000)) { return answer }

@@ -56,7 +56,8 @@ extension SourcePump {
     }
   }
 
-  /// Nanoseconds between two looks for loans that can go back. Larger: fewer wake-ups, drivers wait longer.
+  /// Nanoseconds between two checks for loans that can be returned. Larger: fewer wake-ups; drivers get
+  /// their buffers back later.
   private static let holdInterval: Int64 = 1_000_000
 
   /// Gives an announced frame back: there is no room for it. False when it begins an epoch, `nil` when

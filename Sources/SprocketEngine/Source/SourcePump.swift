@@ -98,7 +98,8 @@ final class SourcePump: @unchecked Sendable {
     mediaLimit = isLive ? nil : limit
   }
 
-  /// Goes over to another source, whose sequences and times begin anew.
+  /// Replaces the source. The new source has sequence numbers and times of its own. `first` is the capture
+  /// time of the run's first frame; `nil` if the next frame sets it.
   func replaceSource(_ new: SourceGate, isLive: Bool, firstCaptured first: Timestamp? = nil) {
     source = new
     hasEnded = false
@@ -138,7 +139,8 @@ final class SourcePump: @unchecked Sendable {
   func enter(_ epoch: Epoch) {
     producer = ProducerHand(epoch.ring)
     generation = epoch.generation
-    // An epoch that differs in its sinks alone may begin before the first frame of the one before.
+    // A change of sinks alone marks no discontinuity. But if the epoch before ended without a frame, its
+    // first frame is still to come.
     if !epoch.isContinuous { isFirst = true }
     enterGates(epoch)
     outcome = .end

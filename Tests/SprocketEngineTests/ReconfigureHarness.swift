@@ -1,0 +1,24 @@
+import Glibc
+import SprocketCore
+import SprocketEngine
+import Synchronization
+
+/// A source of frames without an end, 1 ms apart.
+func endless(_ width: Int = 8, isLive: Bool = true, lends: Bool = false) -> ScriptedSource {
+  ScriptedSource(
+    [.frame(sequence: 0), .pause(nanoseconds: 1_000_000)], width: width, isLive: isLive,
+    lends: lends, repeats: true)
+}
+
+/// A change of a run, which `body` fills in.
+func change(_ body: (inout Reconfiguration) -> Void) -> Reconfiguration {
+  var change = Reconfiguration()
+  body(&change)
+  return change
+}
+
+/// Waits until the source has delivered `count` more frames, for 10 s at most.
+func frames(_ source: ScriptedSource, _ count: UInt64) {
+  let end = source.served.load(ordering: .relaxed) + count
+  for _ in 0..<10_000 where source.served.load(ordering: .relaxed) < end { usleep(1000) }
+}
