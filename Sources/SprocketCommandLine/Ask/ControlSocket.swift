@@ -162,18 +162,15 @@ final class ControlSocket: Sendable {
 
   /// Accepts clients. Refuses those of other users, as the socket's mode does, and those beyond
   /// `mostClients`. Returns false if clients may wait that cannot be accepted now. The corresponding C
-  /// functions are `accept` and `getsockopt`.
+  /// function is `accept`.
   private func accept(_ clients: inout [Client]) -> Bool {
     while true {
       let accepted = Glibc.accept(descriptor, nil, nil)
       guard accepted >= 0 else { return errno == EAGAIN }
       _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
       _ = fcntl(accepted, F_SETFL, O_NONBLOCK)
-      // `struct ucred`: process, user and group.
-      var peer: InlineArray<3, UInt32> = [0, .max, .max]
-      var length = socklen_t(MemoryLayout.size(ofValue: peer))
-      let isKnown = unsafe getsockopt(accepted, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0
-      let isWelcome = isKnown && (peer[1] == geteuid() || peer[1] == 0)
+      let user = peerUser(of: accepted)
+      let isWelcome = user == geteuid() || user == 0
       guard isWelcome, clients.count < Self.mostClients else {
         close(accepted)
         continue

@@ -36,11 +36,17 @@ struct RecordingDocument: Codable {
     lastCaptured = record.lastFrame?.captured.nanoseconds
     duration = Double(record.nanoseconds) / 1e9
     bytes = record.byteCount
-    frames = Dictionary(
-      uniqueKeysWithValues: Fate.allCases.filter { $0 == .delivered || record.counts[$0] > 0 }
-        .map { ($0.name, record.counts[$0]) })
+    frames = record.counts.byName(always: .delivered)
     reason = record.reason?.rawValue
     usable = record.reason == nil ? nil : record.isUsable
     error = record.error
+  }
+}
+
+extension FateCounts {
+  /// Counts above zero by the fate's name, and that of one fate also if it is zero.
+  func byName(always fate: Fate? = nil) -> [String: UInt64] {
+    let fates = Fate.allCases.filter { $0 == fate || self[$0] > 0 }
+    return Dictionary(uniqueKeysWithValues: fates.map { ($0.name, self[$0]) })
   }
 }

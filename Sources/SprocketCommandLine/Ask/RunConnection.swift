@@ -18,8 +18,8 @@ final class RunConnection {
   /// Longest time until the run accepts the connection, and until it answers: 10 s. Larger: a slower run is
   /// waited for, and a run that hangs is reported later.
   static let patience = Duration.seconds(10)
-  /// Most bytes of a line: 64 MB, more than the records of 1,024 files. Larger: a program that is no run may
-  /// take more memory.
+  /// Most bytes of a line: 64 MB, more than the records of 1,024 files. Larger: a program that is no run
+  /// may take more memory.
   private static let longestLine = 1 << 26
 
   /// Does not connect. The corresponding C function is `socket`.
@@ -52,8 +52,8 @@ final class RunConnection {
 
   // MARK: Without waiting
 
-  /// Returns whether it is connected. If not, the queue of connections that the run has not accepted is full:
-  /// try again. The corresponding C function is `connect`.
+  /// Returns whether it is connected. If not, the queue of connections that the run has not accepted is
+  /// full: try again. The corresponding C function is `connect`.
   func tryConnect() throws(RunError) -> Bool {
     if isConnected { return true }
     let code =
@@ -64,15 +64,8 @@ final class RunConnection {
     return isConnected
   }
 
-  /// The user whose program listens; `nil` if that is not known. The corresponding C function is
-  /// `getsockopt`.
-  var user: uid_t? {
-    // `struct ucred`: process, user and group.
-    var peer: [UInt32] = [0, 0, 0]
-    var length = socklen_t(MemoryLayout<UInt32>.stride * 3)
-    let result = unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length)
-    return result == 0 ? peer[1] : nil
-  }
+  /// The user whose program listens; `nil` if that is not known.
+  var user: uid_t? { peerUser(of: descriptor) }
 
   /// Adds a line to what is sent.
   func add(_ line: String) { output += Array(line.utf8) }
@@ -149,8 +142,8 @@ final class RunConnection {
     }
   }
 
-  /// Waits for the next line. Returns `nil` at the end and after a signal; throws if no line has come within
-  /// `limit`.
+  /// Waits for the next line. Returns `nil` at the end and after a signal; throws if no line has come
+  /// within `limit`.
   func line(_ signals: inout StopSignals, limit: Duration?) throws(RunError) -> String? {
     let end = limit.map { deadline(in: $0.nanosecondCount) } ?? .max
     while true {

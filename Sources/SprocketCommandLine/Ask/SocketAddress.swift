@@ -28,3 +28,13 @@ struct SocketAddress {
     }
   }
 }
+
+/// The user of the program at the other end of a Unix socket; `nil` if that is not known. The corresponding
+/// C function is `getsockopt`.
+func peerUser(of descriptor: Int32) -> uid_t? {
+  // `struct ucred`: process, user and group.
+  var peer: InlineArray<3, UInt32> = [0, .max, .max]
+  var length = socklen_t(MemoryLayout.size(ofValue: peer))
+  let result = unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length)
+  return result == 0 ? peer[1] : nil
+}

@@ -85,17 +85,12 @@ struct StatusDocument: Codable {
     elapsed = Double(summary.elapsed.nanosecondCount) / 1e9
     produced = summary.ledger.produced
     rate = elapsed > 0 ? Double(produced) / elapsed : 0
-    lost = Self.counts(load.lost, Fate.allCases.filter { load.lost[$0] > 0 })
+    lost = load.lost.byName()
     ring = Ring(depth: load.ring.depth, used: load.ring.used, free: load.ring.free)
     lanes = load.lanes.map { lane in
       Lane(workers: lane.workers, behind: lane.behind, steps: lane.steps.map { Step($0) })
     }
-    sinks = Dictionary(
-      summary.sinks.map { sink in
-        let fates = Fate.allCases.filter { $0 == .delivered || sink.counts[$0] > 0 }
-        return (sink.name, Self.counts(sink.counts, fates))
-      }
-    ) { $1 }
+    sinks = Dictionary(summary.sinks.map { ($0.name, $0.counts.byName(always: .delivered)) }) { $1 }
     sinkLoads = load.sinks.map { sink in
       SinkLoad(
         name: sink.name, work: sink.work.inSeconds, wait: sink.wait.inSeconds, frames: sink.frames,
@@ -111,10 +106,6 @@ struct StatusDocument: Codable {
     let file = path.split(separator: "/").last ?? ""
     guard let point = file.lastIndex(of: "."), point > file.startIndex else { return String(file) }
     return String(file[..<point])
-  }
-
-  private static func counts(_ counts: FateCounts, _ fates: [Fate]) -> [String: UInt64] {
-    Dictionary(uniqueKeysWithValues: fates.map { ($0.name, counts[$0]) })
   }
 }
 

@@ -112,14 +112,7 @@ extension Engine {
         try sinks[index].configure(facts, request.index, request.source, shared)
       } catch {
         guard request.refusal == .endsSink else { throw error }
-        if let recordings = state.recordings {
-          // The sink's recordings end. It may accept the next epoch's format.
-          sinks[index].refusal = error
-          recordings.suspend(error)
-        } else {
-          // For example a pipe that cannot take another format.
-          state.fail(error, shared)
-        }
+        sinks[index].leaveOut(error, shared)
       }
     }
   }
@@ -192,6 +185,19 @@ extension RingPlan.Upstream {
 }
 
 extension SinkPlace {
+  /// Leaves a sink out of the epoch that it refused.
+  mutating func leaveOut(_ error: RunError, _ shared: RunShared) {
+    setup = nil
+    if let recordings = state.recordings {
+      // The sink's recordings end. It may accept the next epoch's format.
+      refusal = error
+      recordings.suspend(error)
+    } else {
+      // For example a pipe that cannot take another format.
+      state.fail(error, shared)
+    }
+  }
+
   /// Asks the sink for its part in the epoch of that number.
   mutating func configure(
     _ facts: ChainFacts, _ epoch: UInt32, _ source: SourceDescription, _ shared: RunShared

@@ -181,13 +181,7 @@ extension Engine {
       do throws(RunError) {
         try place.configure(epoch.facts, epoch.index, epoch.source, shared)
       } catch {
-        place.setup = nil
-        if let recordings = place.state.recordings {
-          place.refusal = error
-          recordings.suspend(error)
-        } else {
-          place.state.fail(error, shared)
-        }
+        place.leaveOut(error, shared)
       }
     }
     return place
