@@ -48,7 +48,7 @@ extension Rules {
       "Sources/SprocketCore",
       [
         "Clock/Clocks", "Errors/Contract", "Frame/FrameStorage", "Pixels/FrameView+Pixels",
-        "Frame/FrameView", "Pixels/Plane", "Sink/Sink",
+        "Frame/FrameView", "Pixels/Plane", "Pixels/PlaneResampler", "Sink/Sink",
         "Source/Source", "System/SystemMemory",
       ],
       "a slot's memory, and spans over it; clocks; the kernel's limits; a program's last words"),

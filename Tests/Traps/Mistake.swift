@@ -3,7 +3,7 @@ import Sprocket
 /// A mistake in a program's code that ends the program with a sentence.
 enum Mistake: String, CaseIterable, SettingValue {
   // Of a stage, at a frame.
-  case luma, image, encoded, edit, source, row, rowOfPlane, plane, sourcePlane, event, eventOrder
+  case luma, image, encoded, edit, sensorMap, source, row, rowOfPlane, plane, sourcePlane, event, eventOrder
   case earlier, later, control, reportByType
   // Of a stage, in configure.
   case history, lookahead, report, steers, format

@@ -54,6 +54,7 @@ struct Probe: Stage {
     case .image: _ = frame.image
     case .encoded: _ = frame.encoded
     case .edit: _ = frame.edit()
+    case .sensorMap: frame.setSensorMap(frame.sensorMap)
     case .source: _ = frame.edit().source
     case .row:
       var picture = frame.edit()

@@ -15,6 +15,8 @@ public struct FrameFormat: Sendable, Hashable {
   /// odd height the upper field has the line more). The first is the field that
   /// `presentation.fieldOrder` names. The unpacked picture has both.
   public var hasFieldImages = false
+  /// The lens whose distortion a stage of the chain has removed; `nil` where none has.
+  public var lens: Lens?
 
   public init(
     pixelFormat: PixelFormat, image: PixelFormat? = nil, width: Int, height: Int, color: Color,

@@ -44,6 +44,8 @@ public struct VersionStorage: BitwiseCopyable {
   public var image = unsafe ImageStorage()
   /// By `LumaScale`.
   public var luma: InlineArray<4, PlaneStorage> = unsafe InlineArray(repeating: .none)
+  /// Where its points lie in the sensor's picture.
+  public var sensorMap = SensorMap()
 
   public init() {}
 }

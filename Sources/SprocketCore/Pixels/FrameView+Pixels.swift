@@ -56,6 +56,21 @@ extension FrameView {
       target: target, format: planar, from: from, fromFormat: read, mutating: &self)
   }
 
+  /// Where the points of the picture that is read lie in the sensor's picture. The lens is `format.lens`.
+  public var sensorMap: SensorMap {
+    unsafe storage.pointee.versions[version].sensorMap
+  }
+
+  /// Where the points of the picture that is written lie in the sensor's picture. A stage that moves pixels
+  /// sets it for each frame, by `sensorMap.followed(by:)`; else it is that of the picture that is read.
+  public mutating func setSensorMap(_ map: SensorMap) {
+    guard let written else {
+      contractBroken(
+        "moves pixels, and writes none; add `try setup.writes(.nextImage)` to configure")
+    }
+    unsafe storage.pointee.versions[written].sensorMap = map
+  }
+
   /// How many intact earlier frames lie within the declared history.
   public var earlierCount: Int { unsafe neighbours.earlier }
   /// How many intact later frames lie within the declared look-ahead.

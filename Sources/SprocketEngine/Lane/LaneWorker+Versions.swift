@@ -7,6 +7,7 @@ extension LaneWorker {
   func prepareVersion(_ written: VersionIndex, _ slot: UnsafeMutablePointer<FrameStorage>) {
     let version = epoch.plan[written]
     let versions = unsafe slot.pointee.versions
+    unsafe versions[written].sensorMap = versions[written.previous].sensorMap
     if version.isInPlace {
       unsafe versions[written].image = versions[written.previous].image
     } else if version.copiesFirst, let planar = version.format.image {

@@ -1,0 +1,98 @@
+/// Makes rows of a resized plane, as numbers before rounding.
+///
+/// Each row is made of whole rows of the source first, which the processor does in lanes, then along the row.
+/// One instance serves one thread. Memory is allocated by `init`: four bytes for each column that is read.
+///
+/// Cost on AVX2: about 0.1 ns for each source sample that is read, and 0.6 ns for each sample that is made, with
+/// two taps.
+@safe
+public struct PlaneResampler {
+  public let columns: ResamplingTable
+  public let rows: ResamplingTable
+  /// The sum of rows, by column from `columns.span` on.
+  private var line: [Float]
+
+  /// `columns` says how rows become shorter or longer, `rows` how columns do.
+  public init(columns: ResamplingTable, rows: ResamplingTable) {
+    self.columns = columns
+    self.rows = rows
+    line = Array(repeating: 0, count: columns.span.count)
+  }
+
+  /// Makes row `y` from a plane of samples of 8 bits, or of 16 bits where `isDeep`. `target` has
+  /// `columns.count` numbers. The plane has the size that the tables were made for; a smaller one traps.
+  public mutating func makeRow(
+    _ y: Int, of plane: borrowing Plane, isDeep: Bool = false, into target: inout MutableSpan<Float>
+  ) {
+    precondition(target.count == columns.count, "a row is made into as many numbers as it has")
+    let (first, read) = (Int(rows.starts[y]), columns.span)
+    var isBlank = true
+    for tap in 0..<rows.taps {
+      let weight = rows.weights[y &* rows.taps &+ tap]
+      guard weight != 0 else { continue }
+      var line = line.mutableSpan
+      if isDeep {
+        let row = plane[row16: first &+ tap].extracting(read)
+        if isBlank { set(&line, row, weight) } else { add(&line, row, weight) }
+      } else {
+        let row = plane[row: first &+ tap].extracting(read)
+        if isBlank { set(&line, row, weight) } else { add(&line, row, weight) }
+      }
+      isBlank = false
+    }
+    gather(line.span, columns, into: &target)
+  }
+}
+
+/// Makes a row of `line`, which holds the columns that the table reads.
+private func gather(
+  _ line: Span<Float>, _ table: ResamplingTable, into target: inout MutableSpan<Float>
+) {
+  let origin = Int32(table.span.lowerBound)
+  let (starts, weights, taps) = (table.starts.span, table.weights.span, table.taps)
+  // Each start and its taps lie within `table.span`, which is what `line` holds.
+  precondition(target.count == table.count && line.count == table.span.count)
+  switch taps {
+  case 1:
+    for x in 0..<target.count {
+      let start = unsafe Int(starts[unchecked: x] &- origin)
+      unsafe target[unchecked: x] = line[unchecked: start]
+    }
+  case 2:
+    for x in 0..<target.count {
+      let start = unsafe Int(starts[unchecked: x] &- origin)
+      let (left, right) = unsafe (line[unchecked: start], line[unchecked: start &+ 1])
+      let (near, far) = unsafe (weights[unchecked: 2 &* x], weights[unchecked: 2 &* x &+ 1])
+      unsafe target[unchecked: x] = left * near + right * far
+    }
+  default:
+    for x in 0..<target.count {
+      let start = unsafe Int(starts[unchecked: x] &- origin)
+      var sum: Float = 0
+      for tap in 0..<taps {
+        unsafe sum += line[unchecked: start &+ tap] * weights[unchecked: x &* taps &+ tap]
+      }
+      unsafe target[unchecked: x] = sum
+    }
+  }
+}
+
+private func set(_ line: inout MutableSpan<Float>, _ row: Span<UInt8>, _ weight: Float) {
+  precondition(row.count == line.count)
+  for x in 0..<line.count { line[x] = Float(row[x]) * weight }
+}
+
+private func add(_ line: inout MutableSpan<Float>, _ row: Span<UInt8>, _ weight: Float) {
+  precondition(row.count == line.count)
+  for x in 0..<line.count { line[x] += Float(row[x]) * weight }
+}
+
+private func set(_ line: inout MutableSpan<Float>, _ row: Span<UInt16>, _ weight: Float) {
+  precondition(row.count == line.count)
+  for x in 0..<line.count { line[x] = Float(row[x]) * weight }
+}
+
+private func add(_ line: inout MutableSpan<Float>, _ row: Span<UInt16>, _ weight: Float) {
+  precondition(row.count == line.count)
+  for x in 0..<line.count { line[x] += Float(row[x]) * weight }
+}
