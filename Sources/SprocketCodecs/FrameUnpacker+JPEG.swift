@@ -71,6 +71,14 @@ extension FrameUnpacker {
         u: hasChroma ? planes[1].paddedTarget : nil, v: hasChroma ? planes[2].paddedTarget : nil)
       unsafe version.pointee.luma[0] = unsafe planes[0]
       return unsafe planes[0]
+    case .reducedImage(let scale):
+      let planes = unsafe version.pointee.image.planes
+      let hasChroma = subsampling != .gray
+      unsafe try jpeg?.decoder.decodePlanes(
+        bytes, width: width, height: height, subsampling: subsampling, scale: scale,
+        y: planes[0].paddedTarget, u: hasChroma ? planes[1].paddedTarget : nil,
+        v: hasChroma ? planes[2].paddedTarget : nil)
+      return nil
     case .fullLuma, .hiddenLuma:
       let plane = unsafe jpeg?.hiddenLuma ?? version.pointee.luma[0]
       unsafe try jpeg?.decoder.decodeLuma(

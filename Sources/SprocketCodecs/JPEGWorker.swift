@@ -7,8 +7,10 @@ internal import SprocketPixels
 /// declared but that scaled luma is made from.
 @safe
 struct JPEGWorker: ~Copyable {
-  enum Way {
+  enum Way: Equatable {
     case image, fullLuma
+    /// An image that the decoder's transform reduces.
+    case reducedImage(JPEGScale)
     /// The decoder's own 1/8.
     case eighth
     /// Full luma, into memory of this worker.
@@ -44,6 +46,9 @@ struct JPEGWorker: ~Copyable {
     let isWholeBoxes =
       format.width % 8 == 0 && format.height % 8 == 0 && !format.hasFieldImages
     if parts.contains(.image) { return .image }
+    if !parts.isDisjoint(with: .anyReducedImage) {
+      return .reducedImage(JPEGScale(rawValue: parts.imageScale.divisor) ?? .full)
+    }
     if parts.contains(.luma(.full)) { return .fullLuma }
     return parts.intersection(.anyLuma) == .luma(.eighth) && isWholeBoxes ? .eighth : .hiddenLuma
   }

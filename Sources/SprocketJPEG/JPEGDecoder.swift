@@ -96,25 +96,29 @@ public struct JPEGDecoder: ~Copyable {
   /// Samples are full range, with the matrix of BT.601 (JFIF). The planes must have room for
   /// ``ChromaSubsampling/planeWidth(_:imageWidth:)`` by ``ChromaSubsampling/planeHeight(_:imageHeight:)``
   /// samples, which for odd sizes is a little more than the image. `u` and `v` are not used for gray.
+  /// With a `scale`, the planes are those of an image of `scale.scaled(width)` by `scale.scaled(height)`,
+  /// which the transform makes of fewer of its coefficients.
   ///
   /// The corresponding C function is `tjDecompressToYUVPlanes`.
   public mutating func decodePlanes(
     _ jpeg: Span<UInt8>, width: Int, height: Int, subsampling: ChromaSubsampling,
-    y: MutablePlaneBytes, u: MutablePlaneBytes? = nil, v: MutablePlaneBytes? = nil
+    scale: JPEGScale = .full, y: MutablePlaneBytes, u: MutablePlaneBytes? = nil,
+    v: MutablePlaneBytes? = nil
   ) throws(JPEGError) {
     let header = try header(jpeg)
     guard let found = header.subsampling else { throw .unsupportedSubsampling }
     guard header.width == width, header.height == height, found == subsampling else {
       throw .unexpectedImage(width: header.width, height: header.height)
     }
+    let (outputWidth, outputHeight) = (scale.scaled(width), scale.scaled(height))
     var table = PlaneTable(
-      PlaneBytes(y), u.map { PlaneBytes($0) }, v.map { PlaneBytes($0) }, subsampling, width: width,
-      height: height)
+      PlaneBytes(y), u.map { PlaneBytes($0) }, v.map { PlaneBytes($0) }, subsampling,
+      width: outputWidth, height: outputHeight)
     let result = unsafe jpeg.withUnsafeBufferPointer { bytes in
       unsafe table.call { planes, strides in
         unsafe tjDecompressToYUVPlanes(
-          handle, bytes.baseAddress, UInt(bytes.count), planes, Int32(width), strides,
-          Int32(height), TJFLAG_LIMITSCANS)
+          handle, bytes.baseAddress, UInt(bytes.count), planes, Int32(outputWidth), strides,
+          Int32(outputHeight), TJFLAG_LIMITSCANS)
       }
     }
     if result != 0 { try checkMessage(jpeg) }

@@ -12,17 +12,29 @@ public struct MediaColor: Equatable, Sendable {
   /// Which red, green and blue (ITU-T H.273, table 2).
   public enum Primaries: Sendable { case unspecified, bt601, bt709, bt2020, displayP3, other }
 
+  /// Where chroma lies among luma (ITU-T H.273, figure 1).
+  public enum ChromaSite: Sendable { case unspecified, left, center, topLeft, other }
+
   public var range: Range
   public var matrix: Matrix
   public var transfer: Transfer
   public var primaries: Primaries
+  public var chromaSite: ChromaSite
 
   /// From the library's numbers. Formats with a J in their name are full range, whatever else is said,
   /// and so is RGB about which nothing is said.
   init(
     range: AVColorRange, matrix: AVColorSpace, transfer: AVColorTransferCharacteristic,
-    primaries: AVColorPrimaries, format: AVPixelFormat
+    primaries: AVColorPrimaries, chromaSite: AVChromaLocation, format: AVPixelFormat
   ) {
+    self.chromaSite =
+      switch chromaSite {
+      case AVCHROMA_LOC_UNSPECIFIED: .unspecified
+      case AVCHROMA_LOC_LEFT: .left
+      case AVCHROMA_LOC_CENTER: .center
+      case AVCHROMA_LOC_TOPLEFT: .topLeft
+      default: .other
+      }
     self.range =
       switch (range, format) {
       case (_, AV_PIX_FMT_YUVJ420P), (_, AV_PIX_FMT_YUVJ422P), (_, AV_PIX_FMT_YUVJ444P),

@@ -50,7 +50,8 @@ public struct MediaInfo: Sendable {
       ? nil : known ?? PixelFormat(PixelFormat.nearest(format))
     var color = unsafe MediaColor(
       range: parameters.color_range, matrix: parameters.color_space,
-      transfer: parameters.color_trc, primaries: parameters.color_primaries, format: format)
+      transfer: parameters.color_trc, primaries: parameters.color_primaries,
+      chromaSite: parameters.chroma_location, format: format)
     if isConverted, Converter.isRGB(format) { (color.range, color.matrix) = (.full, .bt601) }
     self.color = color
     display = unsafe MediaDisplay(demuxer.stream)

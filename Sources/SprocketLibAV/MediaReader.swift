@@ -164,7 +164,7 @@ public struct MediaReader: ~Copyable {
     var color = unsafe MediaColor(
       range: source.pointee.color_range, matrix: source.pointee.colorspace,
       transfer: source.pointee.color_trc, primaries: source.pointee.color_primaries,
-      format: original)
+      chromaSite: source.pointee.chroma_location, format: original)
     if let format = PixelFormat(original), unsafe Converter.isUpright(source) {
       if unsafe shell.pointer.pointee.ownsMemory {
         unsafe av_frame_unref(shell.frame)

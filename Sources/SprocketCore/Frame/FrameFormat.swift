@@ -87,8 +87,8 @@ public enum LumaScale: UInt8, Sendable, CaseIterable, BitwiseCopyable {
 
 /// What of a frame somebody reads or takes; the engine prepares the union, once.
 public struct FrameParts: OptionSet, Sendable, Hashable {
-  public let rawValue: UInt8
-  public init(rawValue: UInt8) { self.rawValue = rawValue }
+  public let rawValue: UInt16
+  public init(rawValue: UInt16) { self.rawValue = rawValue }
 
   /// The source's own bytes.
   public static let encoded = FrameParts(rawValue: 1)
@@ -96,11 +96,38 @@ public struct FrameParts: OptionSet, Sendable, Hashable {
   public static let image = FrameParts(rawValue: 2)
   /// Full-range 8-bit luma, whatever the source.
   public static func luma(_ scale: LumaScale) -> FrameParts {
-    FrameParts(rawValue: 4 << scale.rawValue)
+    FrameParts(rawValue: 4 << UInt16(scale.rawValue))
   }
   public static let anyLuma: FrameParts = [
     .luma(.full), .luma(.half), .luma(.quarter), .luma(.eighth),
   ]
+  /// The planar image, reduced by `scale` or less: see `FrameView.reducedImage`. Costs less than `image` where
+  /// frames are JPEGs and nobody needs more.
+  public static func reducedImage(_ scale: LumaScale) -> FrameParts {
+    scale == .full ? .image : FrameParts(rawValue: 32 << UInt16(scale.rawValue))
+  }
+  public static let anyReducedImage: FrameParts = [
+    .reducedImage(.half), .reducedImage(.quarter), .reducedImage(.eighth),
+  ]
   /// What costs unpacking.
-  public static let pixels: FrameParts = anyLuma.union(.image)
+  public static let pixels: FrameParts = anyLuma.union(.image).union(anyReducedImage)
+
+  /// By how much the image is reduced that these parts hold.
+  public var imageScale: LumaScale {
+    if contains(.image) { return .full }
+    return LumaScale.allCases.dropFirst().first { contains(.reducedImage($0)) } ?? .full
+  }
+
+  /// What is unpacked of frames of `format` so that all of these parts can be read, and `others`: an image of
+  /// one size.
+  package func unpacked(_ format: FrameFormat, besides others: FrameParts = []) -> FrameParts {
+    guard !isDisjoint(with: .anyReducedImage) else { return self }
+    let rest = subtracting(.anyReducedImage)
+    let isReduced =
+      format.pixelFormat.isEncoded && !format.hasFieldImages
+      && rest.union(others).isDisjoint(with: anyLumaOrImage)
+    return rest.union(isReduced ? .reducedImage(imageScale) : .image)
+  }
+
+  private var anyLumaOrImage: FrameParts { .anyLuma.union(.image) }
 }

@@ -17,6 +17,8 @@ public struct FrameView: ~Copyable {
   let writtenFormat: FrameFormat
   /// What may be read of the pixels.
   let parts: FrameParts
+  /// By how much `reducedImage` is reduced.
+  public let imageScale: LumaScale
   /// How many other frames were declared to be read.
   let history: Int
   let lookahead: Int
@@ -45,6 +47,7 @@ public struct FrameView: ~Copyable {
     format = access.format
     writtenFormat = access.writtenFormat
     parts = access.parts
+    imageScale = access.imageScale
     self.now = Timestamp(nanoseconds: now, clock: .monotonic)
     unsafe self.neighbours = neighbours
   }
@@ -139,6 +142,8 @@ public struct FrameAccess: Sendable {
   /// What a writer makes of it; may differ for `.nextImage`.
   public var writtenFormat: FrameFormat
   public var parts: FrameParts
+  /// By how much the image of `version` is reduced.
+  public var imageScale = LumaScale.full
   /// How many frames before and after this one may be read.
   public var history = 0
   public var lookahead = 0

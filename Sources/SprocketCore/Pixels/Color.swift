@@ -17,14 +17,29 @@ public struct Color: Sendable, Hashable, BitwiseCopyable {
     case unspecified, srgb, bt709, linear, gamma22, gamma28, pq, hlg
   }
 
+  /// Where a sample of subsampled chroma lies among the luma samples that it belongs to.
+  public enum ChromaSite: UInt8, Sendable, CaseIterable, BitwiseCopyable {
+    /// In their middle: JPEG, MPEG-1.
+    case center
+    /// Beside the left ones, halfway down: MPEG-2, H.264 where nothing else is said, 4:2:2 of cameras.
+    case left
+    /// On the top left one: UHD video (ITU-R BT.2020).
+    case topLeft
+  }
+
   public var range: Range
   public var matrix: Matrix
   public var transfer: Transfer
+  public var chromaSite: ChromaSite
 
-  public init(range: Range, matrix: Matrix = .unspecified, transfer: Transfer = .unspecified) {
+  public init(
+    range: Range, matrix: Matrix = .unspecified, transfer: Transfer = .unspecified,
+    chromaSite: ChromaSite = .center
+  ) {
     self.range = range
     self.matrix = matrix
     self.transfer = transfer
+    self.chromaSite = chromaSite
   }
 
   /// JFIF: full range, BT.601, sRGB.

@@ -17,6 +17,18 @@ extension FrameView {
     }
   }
 
+  /// The planar picture, in `format.image`, reduced by `imageScale`, which is `scale` or less: a JPEG's own
+  /// transform makes it, where nobody reads more of the frame. A sample stands for a square of
+  /// `imageScale.divisor` samples from the top left on; `format.lumaSize(imageScale)` is the size of luma.
+  @_lifetime(borrow self)
+  public func reducedImage(_ scale: LumaScale) -> ImageView {
+    guard parts.contains(.reducedImage(scale)), let planar = format.image else {
+      undeclared("reducedImage(.\(scale))")
+    }
+    return unsafe ImageView(
+      storage.pointee.versions[version].image, format: planar, borrowing: self)
+  }
+
   /// The source's own bytes.
   public var encoded: Span<UInt8> {
     @_lifetime(borrow self)

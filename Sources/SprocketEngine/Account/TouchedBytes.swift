@@ -44,7 +44,8 @@ extension Engine {
   /// Planes that are copied into the version's own memory.
   private func own(_ version: ChainPlan.Version) -> Int {
     var parts = version.parts.intersection(ownLuma(version))
-    if version.parts.contains(.image), !version.borrowsImage { parts.formUnion(.image) }
+    let image = version.parts.intersection(.anyReducedImage.union(.image))
+    if !version.borrowsImage { parts.formUnion(image) }
     return bytes(of: parts, version.format)
   }
 
@@ -54,8 +55,9 @@ extension Engine {
 
   private func bytes(of parts: FrameParts, _ format: FrameFormat) -> Int {
     var sum = 0
-    if parts.contains(.image), let image = format.image {
-      sum += image.byteCount(width: format.width, height: format.height)
+    if !parts.isDisjoint(with: .anyReducedImage.union(.image)), let image = format.image {
+      let size = format.lumaSize(parts.imageScale)
+      sum += image.byteCount(width: size.width, height: size.height)
     }
     for scale in LumaScale.allCases where parts.contains(.luma(scale)) {
       let size = format.lumaSize(scale)

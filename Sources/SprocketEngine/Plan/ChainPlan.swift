@@ -95,7 +95,7 @@ struct ChainPlan {
       sinkParts.formUnion(sinks.askedParts)
     }
     versions = [Version(format: format)]
-    planVersions(stages)
+    planVersions(stages, askedParts: sinks.askedParts)
     if verifies, format.pixelFormat.isEncoded, format.image != nil,
       versions[0].parts.isDisjoint(with: .pixels)
     {
@@ -123,7 +123,7 @@ struct ChainPlan {
     planLanes(stages, sinks, workers: workers)
   }
 
-  private mutating func planVersions(_ stages: [ChainStage]) {
+  private mutating func planVersions(_ stages: [ChainStage], askedParts: FrameParts) {
     for stage in stages {
       readVersion.append(lastVersion)
       versions[versions.count - 1].parts.formUnion(stage.declared.parts)
@@ -134,6 +134,11 @@ struct ChainPlan {
     versions[versions.count - 1].parts.formUnion(sinkParts)
     // The next version is made from this one's image.
     for index in versions.indices.dropLast() { versions[index].parts.formUnion(.image) }
+    // A stage writes whole images.
+    for index in versions.indices.dropFirst() {
+      versions[index].parts = versions[index].parts.unpacked(versions[index].format, besides: .image)
+    }
+    versions[0].parts = versions[0].parts.unpacked(versions[0].format, besides: askedParts)
   }
 
   private mutating func planWriting(_ stages: [ChainStage]) {
@@ -209,6 +214,7 @@ struct ChainPlan {
       lane: .lane(lane), version: version, written: declared.writing == nil ? nil : version.next,
       isInPlace: declared.writing == .inPlace, format: self[version].format,
       writtenFormat: declared.format, parts: declared.parts)
+    access.imageScale = self[version].parts.imageScale
     access.history = declared.history
     access.lookahead = declared.lookahead
     return access
@@ -240,9 +246,11 @@ struct ChainPlan {
 
   /// What sinks may touch: the chain's end.
   var sinkAccess: FrameAccess {
-    FrameAccess(
+    var access = FrameAccess(
       lane: lanes.isEmpty ? .source : .lane(lanes.count - 1), version: lastVersion,
       format: self[lastVersion].format, parts: sinkParts)
+    access.imageScale = self[lastVersion].parts.imageScale
+    return access
   }
 
   /// Warnings about stages that have no effect with this source, or come too late in the chain to save

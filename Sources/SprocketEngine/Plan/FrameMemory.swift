@@ -159,9 +159,11 @@ struct SlotLayout {
     guard let image = format.image else { return }
     let name = index == .unpacked ? "" : " after write \(index.place)"
     let before = size
-    if !version.borrowsImage, version.parts.contains(.image) || index != .unpacked {
+    let hasImage = !version.parts.isDisjoint(with: .anyReducedImage.union(.image))
+    if !version.borrowsImage, hasImage || index != .unpacked {
+      let (width, height) = format.lumaSize(version.parts.imageScale)
       for plane in 0..<image.planeCount {
-        let extent = image.plane(plane, width: format.width, height: format.height)
+        let extent = image.plane(plane, width: width, height: height)
         place(extent.bytesPerRow, extent.rows, version: index, index: plane)
       }
       lines.append(.init(what: "image\(name)", bytes: size - before, isReserve: false))

@@ -20,6 +20,9 @@ enum DumpSchemas {
     color.add("range", of: ["full", "limited"], "of luma")
     color.add("matrix", "string", "how RGB became YUV")
     color.add("transfer", "string", "how light became numbers")
+    color.add(
+      "chroma_site", of: Color.ChromaSite.allCases.map { "\($0)" },
+      "where subsampled chroma lies among luma")
     keys.add("color", schema: color.schema())
     keys.add("orientation", "integer", "what makes pictures upright, 1 to 8 as in EXIF")
     var aspect = JSONProperties()

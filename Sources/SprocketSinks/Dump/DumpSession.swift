@@ -31,7 +31,8 @@ struct DumpSession {
       ("rate", #"{"frames":\#(format.rate.frames),"seconds":\#(format.rate.seconds)}"#),
       (
         "color",
-        #"{"range":"\#(color.range)","matrix":"\#(color.matrix)","transfer":"\#(color.transfer)"}"#
+        #"{"range":"\#(color.range)","matrix":"\#(color.matrix)","transfer":"\#(color.transfer)","#
+          + #""chroma_site":"\#(color.chromaSite)"}"#
       ),
       ("orientation", "\(format.presentation.orientation.rawValue)"),
       (

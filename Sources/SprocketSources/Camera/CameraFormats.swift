@@ -87,7 +87,7 @@ extension Color {
       isRGB
       ? .bt601
       : isYUV ? Matrix(encoding: format.encoding, colorspace: format.colorspace) : .unspecified
-    self.init(range: range, matrix: matrix, transfer: transfer)
+    self.init(range: range, matrix: matrix, transfer: transfer, chromaSite: .left)
   }
 }
 

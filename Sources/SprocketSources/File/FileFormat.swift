@@ -33,7 +33,15 @@ extension Color {
       case .hlg: .hlg
       case .unspecified, .other: .unspecified
       }
-    self.init(range: range, matrix: isRGB ? .bt601 : matrix, transfer: transfer)
+    let chromaSite: ChromaSite =
+      switch color.chromaSite {
+      case .center: .center
+      case .topLeft: .topLeft
+      // FFmpeg's own default.
+      case .left, .unspecified, .other: .left
+      }
+    self.init(
+      range: range, matrix: isRGB ? .bt601 : matrix, transfer: transfer, chromaSite: chromaSite)
   }
 }
 

@@ -106,6 +106,9 @@ private struct SessionFields {
         color.matrix = Color.Matrix(recorded: try json.string(bytes))
       } else if bytes.equals("transfer", key) {
         color.transfer = Color.Transfer(recorded: try json.string(bytes))
+      } else if bytes.equals("chroma_site", key) {
+        let name = try json.string(bytes)
+        color.chromaSite = Color.ChromaSite.allCases.first { "\($0)" == name } ?? .center
       } else {
         try json.skip(bytes)
       }
