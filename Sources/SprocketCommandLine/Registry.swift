@@ -117,6 +117,17 @@ struct Registry: Sendable {
       values: values.compactMapValues(\.self))
   }
 
+  /// `LAYOUT[:KEY=VALUE,...]`, of a pipe.
+  func sink(option: String, _ name: String, layout text: String, header: Bool) throws(RunError)
+    -> SinkChoice
+  {
+    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    let pairs = parts.dropFirst().first?.split(separator: ",").map(String.init) ?? []
+    var values = try keyValues(pairs, option: option)
+    if header { values["header"] = "true" }
+    return try sink(option: option, name, String(parts[0]), values)
+  }
+
   /// The kind of `NAME[:ARGUMENT]`.
   func source(named text: String) -> SourceKind? {
     sources.first { $0.name == text.prefix { $0 != ":" } }

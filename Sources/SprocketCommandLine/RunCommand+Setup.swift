@@ -153,7 +153,11 @@ extension RunCommand {
     } else if checksum {
       choices.append(try registry.sink(option: "--checksum", "checksum"))
     }
-    if let pipe { choices.append(try registry.sink(option: "--pipe", "pipe", pipe.rawValue)) }
+    if let pipe {
+      choices.append(try registry.sink(option: "--pipe", "pipe", layout: pipe, header: pipeHeader))
+    } else if pipeHeader {
+      throw RunError(.usage, "--pipe-header is about --pipe; add --pipe rgb, for example")
+    }
     for text in sink { choices.append(try registry.sink(text)) }
     let unfit = choices.first {
       $0.argument == "-" && [StillSink.kind.name, DumpSink.kind.name].contains($0.kind.name)

@@ -96,4 +96,3 @@ func wholeNumber<Number: FixedWidthInteger & Sendable>(
 }
 
 extension WaitStrategy: ExpressibleByArgument {}
-extension PipeSink.Layout: ExpressibleByArgument {}

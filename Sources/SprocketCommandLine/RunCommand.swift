@@ -84,8 +84,14 @@ struct RunCommand: ParsableCommand {
       valueName: "path"), completion: .file())
   var trace: String?
 
-  @Option(help: ArgumentHelp("Writes frames to standard output.", valueName: "y4m | gray"))
-  var pipe: PipeSink.Layout?
+  @Option(
+    help: ArgumentHelp(
+      "Writes frames to standard output. The settings are those of the sink `pipe`.",
+      valueName: "y4m | gray | rgb | bgr | tensor[:key=value,...]"))
+  var pipe: String?
+
+  @Flag(help: "With --pipe: precedes each frame by a header with its number, times and shape.")
+  var pipeHeader = false
 
   @Flag(help: "Makes a digest of every frame, and of the run.")
   var checksum = false

@@ -29,7 +29,7 @@ extension Rules {
       [
         "FrameUnpacker+Image", "FrameUnpacker+JPEG", "FrameUnpacker", "JPEGCompleter", "JPEGPacker",
         "JPEGWorker",
-        "LumaSource", "LumaWriter", "PlaneCopies", "PlaneStorage+Libraries",
+        "LumaSource", "LumaWriter", "PlaneCopies", "PlaneStorage+Libraries", "Tensor/TensorPacker",
       ], "hands slots to the wrappers"),
     Permission(
       "Sources/SprocketCommandLine", ["Console", "RunCommand+Paths", "SprocketMain"],

@@ -59,6 +59,23 @@ public struct Setting<Owner>: Sendable {
     readText = { $0[keyPath: path].settingText }
   }
 
+  /// The same setting of a type that has an `Owner` as a part.
+  public func within<Whole>(_ path: any WritableKeyPath<Whole, Owner> & Sendable) -> Setting<Whole>
+  {
+    Setting<Whole>(self, path)
+  }
+
+  private init<Part>(_ part: Setting<Part>, _ path: any WritableKeyPath<Owner, Part> & Sendable) {
+    (name, unit, allowed, choices) = (part.name, part.unit, part.allowed, part.choices)
+    (text, isLive) = (part.text, part.isLive)
+    let (parse, read) = (part.parseText, part.readText)
+    parseText = { (given: String) throws(SettingError) in
+      let store = try parse(given)
+      return { owner in store(&owner[keyPath: path]) }
+    }
+    readText = { read($0[keyPath: path]) }
+  }
+
   public func apply(_ text: String, to owner: inout Owner) throws(SettingError) {
     try parseText(text)(&owner)
   }
@@ -127,6 +144,24 @@ extension Bool: SettingValue {
   public var settingText: String { self ? "true" : "false" }
   public static var allowed: String { "true or false" }
   public static var choices: [String] { ["true", "false"] }
+}
+
+/// A value that is chosen by the program where the user leaves it open.
+extension Optional: SettingValue where Wrapped: SettingValue {
+  public init?(settingText: String) {
+    if settingText == "auto" {
+      self = .none
+    } else if let value = Wrapped(settingText: settingText) {
+      self = .some(value)
+    } else {
+      return nil
+    }
+  }
+  public var settingText: String { map(\.settingText) ?? "auto" }
+  public static var allowed: String { Wrapped.allowed + ", or auto" }
+  public static var choices: [String] {
+    Wrapped.choices.isEmpty ? [] : Wrapped.choices + ["auto"]
+  }
 }
 
 extension String: SettingValue {

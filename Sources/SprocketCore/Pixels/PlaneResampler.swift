@@ -25,22 +25,45 @@ public struct PlaneResampler {
     _ y: Int, of plane: borrowing Plane, isDeep: Bool = false, into target: inout MutableSpan<Float>
   ) {
     precondition(target.count == columns.count, "a row is made into as many numbers as it has")
-    let (first, read) = (Int(rows.starts[y]), columns.span)
+    if columns.isCopy {
+      sum(y, plane, isDeep: isDeep, into: &target)
+    } else {
+      sumIntoLine(y, plane, isDeep: isDeep)
+      gather(line.span, columns, into: &target)
+    }
+  }
+
+  private mutating func sumIntoLine(_ y: Int, _ plane: borrowing Plane, isDeep: Bool) {
+    let (rows, columns) = (rows, columns)
+    var target = line.mutableSpan
+    Self.sum(y, plane, rows, columns, isDeep: isDeep, into: &target)
+  }
+
+  private func sum(
+    _ y: Int, _ plane: borrowing Plane, isDeep: Bool, into target: inout MutableSpan<Float>
+  ) {
+    Self.sum(y, plane, rows, columns, isDeep: isDeep, into: &target)
+  }
+
+  /// The sum of the rows of which row `y` is made, at the columns that are read.
+  private static func sum(
+    _ y: Int, _ plane: borrowing Plane, _ rows: ResamplingTable, _ columns: ResamplingTable,
+    isDeep: Bool, into line: inout MutableSpan<Float>
+  ) {
+    let first = Int(rows.starts[y])
     var isBlank = true
     for tap in 0..<rows.taps {
       let weight = rows.weights[y &* rows.taps &+ tap]
       guard weight != 0 else { continue }
-      var line = line.mutableSpan
       if isDeep {
-        let row = plane[row16: first &+ tap].extracting(read)
+        let row = plane[row16: first &+ tap].extracting(columns.span)
         if isBlank { set(&line, row, weight) } else { add(&line, row, weight) }
       } else {
-        let row = plane[row: first &+ tap].extracting(read)
+        let row = plane[row: first &+ tap].extracting(columns.span)
         if isBlank { set(&line, row, weight) } else { add(&line, row, weight) }
       }
       isBlank = false
     }
-    gather(line.span, columns, into: &target)
   }
 }
 
@@ -48,25 +71,64 @@ public struct PlaneResampler {
 private func gather(
   _ line: Span<Float>, _ table: ResamplingTable, into target: inout MutableSpan<Float>
 ) {
+  let pairs = table.pairs
+  if pairs.isEmpty {
+    gather(line, table, 0..<target.count, into: &target)
+  } else {
+    gather(line, table, 0..<2 * pairs.lowerBound, into: &target)
+    double(line, table, into: &target)
+    gather(line, table, 2 * pairs.upperBound..<target.count, into: &target)
+  }
+}
+
+/// The pairs of a table.
+private func double(
+  _ line: Span<Float>, _ table: ResamplingTable, into target: inout MutableSpan<Float>
+) {
+  let (pairs, origin) = (table.pairs, table.span.lowerBound)
+  let first = 2 * pairs.lowerBound
+  let (a, b) = (table.weights[2 * first], table.weights[2 * first + 1])
+  let (c, d) = (table.weights[2 * first + 2], table.weights[2 * first + 3])
+  let count = pairs.count
+  let even = line.extracting(Int(table.starts[first]) - origin..<line.count)
+  let odd = line.extracting(Int(table.starts[first + 1]) - origin..<line.count)
+  precondition(even.count > count && odd.count > count && target.count >= first + 2 * count)
+  for x in 0..<count {
+    unsafe target[unchecked: first &+ 2 &* x] =
+      even[unchecked: x] * a
+      + even[unchecked: x &+ 1] * b
+    unsafe target[unchecked: first &+ 2 &* x &+ 1] =
+      odd[unchecked: x] * c
+      + odd[unchecked: x &+ 1] * d
+  }
+}
+
+/// Those of `range`.
+private func gather(
+  _ line: Span<Float>, _ table: ResamplingTable, _ range: Range<Int>,
+  into target: inout MutableSpan<Float>
+) {
   let origin = Int32(table.span.lowerBound)
   let (starts, weights, taps) = (table.starts.span, table.weights.span, table.taps)
   // Each start and its taps lie within `table.span`, which is what `line` holds.
-  precondition(target.count == table.count && line.count == table.span.count)
+  precondition(
+    target.count == table.count && line.count == table.span.count && range.lowerBound >= 0
+      && range.upperBound <= target.count)
   switch taps {
   case 1:
-    for x in 0..<target.count {
+    for x in range {
       let start = unsafe Int(starts[unchecked: x] &- origin)
       unsafe target[unchecked: x] = line[unchecked: start]
     }
   case 2:
-    for x in 0..<target.count {
+    for x in range {
       let start = unsafe Int(starts[unchecked: x] &- origin)
       let (left, right) = unsafe (line[unchecked: start], line[unchecked: start &+ 1])
       let (near, far) = unsafe (weights[unchecked: 2 &* x], weights[unchecked: 2 &* x &+ 1])
       unsafe target[unchecked: x] = left * near + right * far
     }
   default:
-    for x in 0..<target.count {
+    for x in range {
       let start = unsafe Int(starts[unchecked: x] &- origin)
       var sum: Float = 0
       for tap in 0..<taps {

@@ -25,6 +25,11 @@ public struct ResamplingTable: Sendable {
   let weights: [Float]
   /// The source samples that are read.
   let span: Range<Int>
+  /// Whether the samples are those of `span`, as they are.
+  let isCopy: Bool
+  /// Samples that come in pairs of the same weights, each pair one source sample further than the one before:
+  /// where the source is doubled, all but those at the edges.
+  let pairs: Range<Int>
 
   /// Sample `i` lies at `first + i step` of the source, where whole numbers are the middles of samples.
   /// `sourceCount`, `count` and `step` are above 0. Costs a few nanoseconds for each weight.
@@ -55,7 +60,25 @@ public struct ResamplingTable: Sendable {
     self.starts = starts
     self.weights = weights
     let from = Int(starts.min() ?? 0)
-    span = from..<Int(starts.max() ?? 0) + taps
+    isCopy = (0..<count).allSatisfy { index in
+      starts[index] == starts[0] + Int32(index) && weights[index * taps] == 1
+    }
+    span = from..<Int(starts.max() ?? 0) + (isCopy ? 1 : taps)
+    pairs = taps == 2 && step == 0.5 ? Self.pairs(starts, weights) : 0..<0
+  }
+
+  private static func pairs(_ starts: [Int32], _ weights: [Float]) -> Range<Int> {
+    let first = 2
+    var end = first
+    while 2 * end + 1 < starts.count,
+      (2 * end...2 * end + 1).allSatisfy({ index in
+        let pattern = 2 * first + index % 2
+        return starts[index] == starts[pattern] + Int32(end - first)
+          && weights[2 * index] == weights[2 * pattern]
+          && weights[2 * index + 1] == weights[2 * pattern + 1]
+      })
+    { end += 1 }
+    return first..<end
   }
 }
 

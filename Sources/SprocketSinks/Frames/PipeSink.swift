@@ -1,4 +1,5 @@
 import Glibc
+public import SprocketCodecs
 public import SprocketCore
 internal import SprocketFiles
 
@@ -6,27 +7,36 @@ internal import SprocketFiles
 ///
 /// `y4m` is a YUV4MPEG2 stream of the final picture, uncompressed, with its size, rate, subsampling,
 /// range, pixel aspect and field order in the header (`man yuv4mpeg`, and FFmpeg's `yuv4mpegenc.c` for
-/// `XCOLORRANGE`, `mono10` and all other samples of more than 8 bits). `gray` is full-range 8-bit luma,
-/// width times height bytes per frame and nothing between them.
+/// `XCOLORRANGE`, `mono10` and all other samples of more than 8 bits). `gray`, `rgb` and `bgr` are bytes, pixel by
+/// pixel and nothing between frames; `tensor` is what its settings say (`TensorSettings`).
 ///
-/// Neither carries times, and neither can change its size: a frame that is missing is missing
-/// from the stream, and a change of format ends it. A reader that goes away is `readerGone`; the
-/// process must ignore SIGPIPE.
+/// Without `header` a stream carries no times, and a frame that is missing is missing from it. With it each frame
+/// follows a header (`docs/frames.md`). A change of what a frame takes ends the stream. A reader that goes
+/// away is `readerGone`; the process must ignore SIGPIPE.
 public final class PipeSink: Sink {
   public enum Layout: String, Sendable, CaseIterable {
-    case y4m, gray
+    case y4m, gray, rgb, bgr, tensor
   }
 
   public let name = "pipe"
   private let layout: Layout
+  private let settings: PipeSettings
   private let descriptor: Int32
   private var output: FileWriter
   private var format: FrameFormat?
+  private var plan: TensorPlan?
+  private var header = FrameHeader()
+  private var headerBytes = [UInt8](repeating: 0, count: FrameHeader.byteCount)
+  /// Frames that the source produced so far.
+  private var producedCount: UInt64 = 0
   public private(set) var notes: [String] = []
 
   /// Writes to `descriptor`, by default standard output, which stays open when the sink is done.
-  public init(_ layout: Layout, descriptor: Int32 = 1) {
+  public init(
+    _ layout: Layout, _ settings: PipeSettings = PipeSettings(), descriptor: Int32 = 1
+  ) {
     self.layout = layout
+    self.settings = settings
     self.descriptor = descriptor
     let name = descriptor == STDOUT_FILENO ? "standard output" : "descriptor \(descriptor)"
     output = FileWriter(borrowing: descriptor, name: name)
@@ -34,8 +44,10 @@ public final class PipeSink: Sink {
 
   public func configure(_ setup: inout SinkSetup) throws(RunError) {
     let new = setup.format
+    try refuseSettings()
+    let plan = layout == .y4m ? nil : try TensorPlan(tensor, for: new)
     if let format {
-      guard isSame(format, new) else {
+      guard isSame(format, new, plan) else {
         throw RunError(
           .failed,
           "the source changed from \(text(format)) to \(text(new)), which a pipe cannot carry; "
@@ -47,31 +59,93 @@ public final class PipeSink: Sink {
         "the pipe writes pixels and standard output is a terminal; add a reader, for example "
           + "| ffplay -")
     }
-    try setup.reads(layout == .y4m ? .image : .luma(.full))
+    setup.takesLatest = settings.take == .latest
+    if let plan, !isPlainLuma {
+      try setup.reads(plan.parts)
+      setup.packs(capacity: plan.byteCount, packerBytes: TensorPacker.workingBytes(plan))
+    } else {
+      try setup.reads(layout == .y4m ? .image : .luma(.full))
+    }
     if layout == .y4m, format == nil { try output.append(header(of: new).utf8Span.span) }
     if format == nil, new.presentation.orientation != .upright {
       notes.append(
         "pipe: pictures are turned, which \(layout) has no word for; they lie as they are")
     }
     format = new
+    self.plan = plan
+    header.layout = plan.map { FrameLayoutCode($0) }
+    if let plan { header.pictureFromTensor = plan.pictureFromTensor(region: 0) }
+  }
+
+  private var tensor: TensorSettings {
+    var tensor = settings.tensor
+    tensor.layout = TensorSettings.Layout(rawValue: layout.rawValue) ?? .tensor
+    return tensor
+  }
+
+  /// Luma as stages see it, which needs no packer.
+  private var isPlainLuma: Bool { layout == .gray && settings.tensor == TensorSettings() }
+
+  private func refuseSettings() throws(RunError) {
+    guard layout == .y4m, settings.header || settings.tensor != TensorSettings() else { return }
+    throw RunError(
+      .usage,
+      "y4m is the picture as it is, with a header of its own; for other sizes, numbers and headers use the "
+        + "pipe's layouts rgb, bgr, gray or tensor", change: .pipe)
+  }
+
+  public func makePacker() throws(RunError) -> (any Packer)? {
+    isPlainLuma ? nil : plan.map { TensorPacker($0) }
   }
 
   public func write(_ frame: borrowing PackedFrame) throws(RunError) {
-    switch layout {
-    case .gray: try output.append(frame.view.luma())
-    case .y4m:
+    if settings.header {
+      header.record = frame.record
+      header.sensorMap = frame.view.sensorMap
+      header.payloadBytes = plan?.byteCount ?? 0
+      try appendHeader()
+    }
+    if layout == .y4m {
       try output.append("FRAME\n")
       let image = frame.view.image
       for index in 0..<image.planeCount { try output.append(image[plane: index]) }
+    } else if isPlainLuma {
+      try output.append(frame.view.luma())
+    } else {
+      try output.append(frame.packed)
     }
     try output.flush()
+    producedCount = frame.record.number + 1
   }
 
-  public func finish() throws(RunError) { try output.complete() }
+  public func account(_ lost: LostFrame) throws(RunError) {
+    header.note(lost.fate)
+    producedCount = lost.number + 1
+  }
 
-  private func isSame(_ old: FrameFormat, _ new: FrameFormat) -> Bool {
+  public func finish() throws(RunError) {
+    if settings.header {
+      header.flags = FrameHeader.Flag.end
+      header.record = FrameRecord()
+      header.record.number = producedCount
+      header.payloadBytes = 0
+      try appendHeader()
+    }
+    try output.complete()
+  }
+
+  private func appendHeader() throws(RunError) {
+    header.handedOn = monotonicNow()
+    header.encode(into: &headerBytes)
+    try output.append(headerBytes)
+    header.forget()
+  }
+
+  private func isSame(_ old: FrameFormat, _ new: FrameFormat, _ plan: TensorPlan?) -> Bool {
+    if let plan, let known = self.plan {
+      return plan.byteCount == known.byteCount && plan.width == known.width
+    }
     guard old.width == new.width, old.height == new.height else { return false }
-    if layout == .gray { return true }
     let (before, after) = (old.presentation, new.presentation)
     return old.image == new.image && old.color.range == new.color.range
       && before.pixelAspect == after.pixelAspect && before.fieldOrder == after.fieldOrder
@@ -85,7 +159,7 @@ public final class PipeSink: Sink {
 
   private func header(of format: FrameFormat) throws(RunError) -> String {
     let image = format.image ?? format.pixelFormat
-    guard let tag = image.y4mTag(format.color.range) else {
+    guard let tag = image.y4mTag(format.color.chromaSite) else {
       throw RunError(
         .usage,
         "y4m has no name for \(image.fourcc) pictures; use gray, or another format",
@@ -106,11 +180,9 @@ public final class PipeSink: Sink {
 
 extension PixelFormat {
   /// The colour space in a YUV4MPEG2 header; `nil` where there is none that readers know.
-  func y4mTag(_ range: Color.Range) -> String? {
+  func y4mTag(_ site: Color.ChromaSite) -> String? {
     switch layout {
-    // JPEG, and cameras as V4L2 has them, put chroma between luma samples in both directions. Video
-    // puts it on the left one of two columns unless it says otherwise (ITU-T H.264, figure E-1).
-    case .planar(.yuv420, .eight, .blueFirst): range == .full ? "420jpeg" : "420mpeg2"
+    case .planar(.yuv420, .eight, .blueFirst): site == .center ? "420jpeg" : "420mpeg2"
     case .planar(.yuv420, let depth, .blueFirst): "420p\(depth.rawValue)"
     case .planar(.yuv422, let depth, .blueFirst): depth == .eight ? "422" : "422p\(depth.rawValue)"
     case .planar(.yuv444, let depth, .blueFirst): depth == .eight ? "444" : "444p\(depth.rawValue)"
@@ -143,16 +215,38 @@ extension FileWriter {
   }
 }
 
+/// What a user may choose of a pipe. `tensor.layout` is the pipe's own.
+public struct PipeSettings: KindSettings {
+  public var tensor = TensorSettings()
+  public var take = FrameTaking.every
+  /// Whether each frame follows a header.
+  public var header = false
+
+  public init() {}
+
+  public static var settings: [Setting<Self>] {
+    TensorSettings.settings.map { $0.within(\.tensor) } + [
+      Setting("take", \.take, "every frame, or only the latest each time that the reader has room"),
+      Setting("header", \.header, "precedes each frame by 384 bytes: number, times, fates, shape"),
+    ]
+  }
+}
+
+/// Which frames a sink hands on that is slower than its source.
+public enum FrameTaking: String, SettingValue, CaseIterable {
+  case every, latest
+}
+
 extension PipeSink {
   public static let kind = SinkKind(
     "pipe", "frames on standard output",
-    argument: Layout.allCases.map(\.rawValue).joined(separator: "|")
-  ) { (text, _) throws(RunError) in
+    argument: Layout.allCases.map(\.rawValue).joined(separator: "|"), PipeSettings.self
+  ) { (text, settings, _) throws(RunError) in
     guard let layout = Layout(rawValue: text) else {
       let known = Layout.allCases.map(\.rawValue)
       throw RunError(
         .usage, "the sink pipe knows no `\(text)`; " + knownNames(known, near: text), change: .sink)
     }
-    return PipeSink(layout)
+    return PipeSink(layout, settings)
   }
 }

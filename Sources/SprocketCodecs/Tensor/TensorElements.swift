@@ -1,0 +1,77 @@
+// Numbers as they are stored.
+
+/// The nearest, of a number from 0 to 255: of a sum with 2^23, the lowest bits are the whole part. Unlike a
+/// conversion, which traps, this runs in lanes.
+@inline(__always)
+func rounded(_ number: Float) -> UInt8 {
+  UInt8(truncatingIfNeeded: (number + 8_388_608).bitPattern)
+}
+
+/// Half precision.
+@inline(__always)
+func halved(_ number: Float) -> UInt16 { Float16(number).bitPattern }
+
+/// The upper half (bfloat16), rounded to the nearest, ties to even.
+@inline(__always)
+func cut(_ number: Float) -> UInt16 {
+  let bits = number.bitPattern
+  return UInt16(truncatingIfNeeded: (bits &+ 0x7FFF &+ (bits >> 16 & 1)) >> 16)
+}
+
+func round(_ row: [Float], into bytes: inout [UInt8]) {
+  let row = row.span
+  var target = bytes.mutableSpan
+  precondition(target.count == row.count)
+  for x in 0..<row.count { target[x] = rounded(row[x]) }
+}
+
+func halve(_ row: [Float], into words: inout [UInt16]) {
+  let row = row.span
+  var target = words.mutableSpan
+  precondition(target.count == row.count)
+  for x in 0..<row.count { target[x] = halved(row[x]) }
+}
+
+func cut(_ row: [Float], into words: inout [UInt16]) {
+  let row = row.span
+  var target = words.mutableSpan
+  precondition(target.count == row.count)
+  for x in 0..<row.count { target[x] = cut(row[x]) }
+}
+
+// Elements of one size. The compiler makes a function of its own for each type of element.
+
+@inline(__always)
+func copy<Element: BitwiseCopyable>(_ row: [Element], into target: inout MutableSpan<Element>) {
+  let row = row.span
+  precondition(target.count == row.count)
+  for x in 0..<row.count { target[x] = row[x] }
+}
+
+/// Every `step`th element.
+@inline(__always)
+func fill<Element: BitwiseCopyable>(
+  _ target: inout MutableSpan<Element>, with element: Element, step: Int
+) {
+  guard step > 1 else {
+    for x in 0..<target.count { target[x] = element }
+    return
+  }
+  for x in stride(from: 0, to: target.count, by: step) { target[x] = element }
+}
+
+/// Three channels, pixel by pixel.
+@inline(__always)
+func interleave<Element: BitwiseCopyable>(
+  _ rows: [[Element]], into target: inout MutableSpan<Element>
+) {
+  let (first, second, third) = (rows[0], rows[1], rows[2])
+  let (a, b, c) = (first.span, second.span, third.span)
+  let count = a.count
+  precondition(target.count == 3 * count && b.count == count && c.count == count)
+  for x in 0..<count {
+    target[3 &* x] = a[x]
+    target[3 &* x &+ 1] = b[x]
+    target[3 &* x &+ 2] = c[x]
+  }
+}
