@@ -97,6 +97,7 @@ let package = Package(
     library("SprocketRing"),
     library("SprocketEngine", ["SprocketCore", "SprocketRing", "CSprocketSystem", histogram]),
     library("SprocketFiles", ["SprocketCore", "CSprocketSystem"]),
+    library("SprocketShare", ["SprocketCore", "SprocketFiles", "CSprocketSystem"]),
     library("SprocketCodecs", ["SprocketCore", "SprocketJPEG", "SprocketPixels", "SprocketYUV"]),
     library(
       "SprocketScene",
@@ -111,7 +112,7 @@ let package = Package(
       "SprocketSinks",
       [
         "SprocketCore", "SprocketCodecs", "SprocketFiles", "SprocketLibAV", "SprocketMCAP",
-        "SprocketXXHash",
+        "SprocketShare", "SprocketXXHash",
       ]),
     library(
       "Sprocket",
@@ -125,7 +126,7 @@ let package = Package(
     .target(name: "CSprocketCalls"),
     library(
       "SprocketCommandLine",
-      ["Sprocket", "SprocketStages", "CSprocketCalls", argumentParser, logging]),
+      ["Sprocket", "SprocketShare", "SprocketStages", "CSprocketCalls", argumentParser, logging]),
     .executableTarget(
       name: "SprocketCommand", dependencies: ["SprocketCommandLine"], swiftSettings: settings),
 

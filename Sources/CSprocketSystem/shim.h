@@ -7,7 +7,9 @@
 #include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <time.h>
@@ -77,4 +79,53 @@ static inline int sprocket_begin_sync(int descriptor) {
 static inline int sprocket_wait_sync(int descriptor, int64_t offset, int64_t count) {
   long r = syscall(SYS_sync_file_range, descriptor, offset, count, 7 /* SYNC_FILE_RANGE_WRITE_AND_WAIT */);
   return r < 0 ? -errno : 0;
+}
+
+// memfd_create is a GNU extension, and fcntl is variadic. Memory of `size` bytes that is there (a full system is
+// an error now, not a signal later), in a file whose size cannot change, and that nobody can map writable or write
+// to who has not mapped it so before `sprocket_seal_memory`. Returns a descriptor or -errno.
+static inline int sprocket_make_memory(const char *name, int64_t size) {
+  int descriptor = (int)syscall(SYS_memfd_create, name, 3u /* MFD_CLOEXEC | MFD_ALLOW_SEALING */);
+  if (descriptor < 0) return -errno;
+  if (syscall(SYS_fallocate, descriptor, 0, 0LL, size) < 0) {
+    int error = errno;
+    close(descriptor);
+    return -error;
+  }
+  return descriptor;
+}
+
+// F_ADD_SEALS of F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_FUTURE_WRITE. Returns 0 or -errno.
+static inline int sprocket_seal_memory(int descriptor) {
+  long r = syscall(SYS_fcntl, descriptor, 1033 /* F_ADD_SEALS */, 0x1 | 0x2 | 0x4 | 0x10);
+  return r < 0 ? -errno : 0;
+}
+
+// CMSG_* are macros. Sends one packet and a descriptor (-1 for none) without waiting. Returns 0 or -errno.
+static inline int sprocket_send_packet(int to, const void *bytes, size_t count, int descriptor) {
+  struct iovec part = {(void *)(uintptr_t)bytes, count};
+  union {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(sizeof(int))];
+  } control;
+  struct msghdr message = {0};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (descriptor >= 0) {
+    memset(&control, 0, sizeof control);
+    message.msg_control = control.bytes;
+    message.msg_controllen = sizeof control.bytes;
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
+  }
+  return sendmsg(to, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+// accept4 is a GNU extension. Returns a descriptor or -errno.
+static inline int sprocket_accept(int listener, int flags) {
+  long r = syscall(SYS_accept4, listener, (void *)0, (void *)0, flags);
+  return r < 0 ? -errno : (int)r;
 }

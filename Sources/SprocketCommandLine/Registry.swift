@@ -128,6 +128,22 @@ struct Registry: Sendable {
     return try sink(option: option, name, String(parts[0]), values)
   }
 
+  /// `NAME[:LAYOUT][,KEY=VALUE...]`, of a share; `fd:3` is a name.
+  func share(_ text: String) throws(RunError) -> SinkChoice {
+    let start = text.hasPrefix("fd:") ? text.index(text.startIndex, offsetBy: 3) : text.startIndex
+    let colon = text[start...].firstIndex(where: { $0 == ":" || $0 == "," }) ?? text.endIndex
+    var pairs = text[colon...].dropFirst().split(separator: ",").map(String.init)
+    var values: [String: String] = [:]
+    if colon < text.endIndex, text[colon] == ":", let layout = pairs.first, !layout.contains("=") {
+      values["layout"] = layout
+      pairs.removeFirst()
+    }
+    let more = try keyValues(pairs, option: "--share")
+    return try sink(
+      option: "--share", ShareSink.kind.name, String(text[..<colon]),
+      values.merging(more) { first, _ in first })
+  }
+
   /// The kind of `NAME[:ARGUMENT]`.
   func source(named text: String) -> SourceKind? {
     sources.first { $0.name == text.prefix { $0 != ":" } }

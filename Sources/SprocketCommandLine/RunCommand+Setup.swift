@@ -158,6 +158,7 @@ extension RunCommand {
     } else if pipeHeader {
       throw RunError(.usage, "--pipe-header is about --pipe; add --pipe rgb, for example")
     }
+    for text in share { choices.append(try registry.share(text)) }
     for text in sink { choices.append(try registry.sink(text)) }
     let unfit = choices.first {
       $0.argument == "-" && [StillSink.kind.name, DumpSink.kind.name].contains($0.kind.name)

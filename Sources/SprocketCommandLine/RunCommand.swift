@@ -93,6 +93,12 @@ struct RunCommand: ParsableCommand {
   @Flag(help: "With --pipe: precedes each frame by a header with its number, times and shape.")
   var pipeHeader = false
 
+  @Option(
+    help: ArgumentHelp(
+      "Hands frames to other programs in shared memory. The settings are those of the sink `share`.",
+      valueName: "name[:layout][,key=value...]"))
+  var share: [String] = []
+
   @Flag(help: "Makes a digest of every frame, and of the run.")
   var checksum = false
 

@@ -8,5 +8,6 @@ public let builtinSinks: [SinkKind] = [
   NullSink.kind,
   PipeSink.kind,
   ReportSink.kind,
+  ShareSink.kind,
   StillSink.kind,
 ]

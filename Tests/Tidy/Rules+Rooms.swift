@@ -6,7 +6,7 @@ extension Rules {
     "SprocketCommand": ["SprocketCommandLine"],
     // FoundationEssentials encodes the summary.
     "SprocketCommandLine": [
-      "Sprocket", "SprocketStages", "CSprocketCalls", "ArgumentParser", "Logging",
+      "Sprocket", "SprocketShare", "SprocketStages", "CSprocketCalls", "ArgumentParser", "Logging",
       "FoundationEssentials",
     ],
     "SprocketStages": [
@@ -31,9 +31,10 @@ extension Rules {
     ],
     "SprocketSinks": [
       "SprocketCore", "SprocketCodecs", "SprocketFiles", "SprocketLibAV", "SprocketMCAP",
-      "SprocketXXHash",
+      "SprocketShare", "SprocketXXHash",
     ],
     "SprocketFiles": ["SprocketCore", "CSprocketSystem"],
+    "SprocketShare": ["SprocketCore", "SprocketFiles", "CSprocketSystem"],
     "SprocketCodecs": ["SprocketCore", "SprocketJPEG", "SprocketPixels", "SprocketYUV"],
     "SprocketMCAP": ["SprocketDeflate", "SprocketLZ4", "SprocketZstd"],
     "SprocketDeflate": ["CSprocketDeflate"],

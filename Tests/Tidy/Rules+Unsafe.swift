@@ -38,7 +38,6 @@ extension Rules {
       "Sources/SprocketCommandLine/Ask",
       [
         "ControlSocket", "Keyboard", "RunConnection", "RunFolder", "ServiceManager",
-        "SocketAddress",
       ],
       "sockets, folders, and the terminal's settings"),
     Permission("Sources/SprocketCommandLine/Bench", ["BenchClip"], "lends frames in memory"),
@@ -52,6 +51,10 @@ extension Rules {
         "Source/Source", "System/SystemMemory",
       ],
       "a slot's memory, and spans over it; clocks; the kernel's limits; a program's last words"),
+    Permission(
+      "Sources/SprocketShare",
+      ["ListeningSocket", "ShareFolder", "ShareReaders", "SharedMemory", "SocketAddress"],
+      "sockets, and memory that several programs see"),
     Permission("Sources/SprocketDeflate", ["CRC32"], "wraps libdeflate"),
     Permission(
       "Sources/SprocketEngine",

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Sprocket
+internal import SprocketShare
 internal import Synchronization
 
 /// `--control-socket`: a Unix socket on which other programs of the same user ask a run, one JSON object
@@ -31,44 +32,17 @@ final class ControlSocket: Sendable {
   }
 
   private let path: String
-  private let descriptor: Int32
-  private let identity: SocketIdentity?
+  private let socket: ListeningSocket
   /// The folder in which `top` finds this socket.
   private let folder = Mutex<String?>(nil)
   private let answerer: RequestAnswerer
   private let isEnding = Atomic<Bool>(false)
   private let work = Mutex<BackgroundWork<Void>?>(nil)
 
-  /// Makes the socket. Replaces a socket that an earlier run left behind; throws if a program listens on
-  /// it, or if another kind of file has that name. The name appears when clients can connect. The
-  /// corresponding C functions are `socket`, `bind`, `chmod`, `listen` and `link`.
+  /// Makes the socket.
   init(path: String, _ desk: RequestDesk) throws(RunError) {
-    let first = path + "~"
-    guard !path.isEmpty, !path.hasPrefix("@"), let address = SocketAddress(path: path),
-      let firstAddress = SocketAddress(path: first)
-    else {
-      throw RunError(
-        .usage,
-        "--control-socket: a path of a socket has 1 to \(SocketAddress.longest - 1) bytes; give a "
-          + "shorter one")
-    }
-    try Self.removeLeftOver(path, address)
-    try Self.removeLeftOver(first, firstAddress)
-    let descriptor = Self.makeSocket()
-    guard descriptor >= 0 else { throw Self.failure(path, errno) }
-    let isBound = unsafe firstAddress.withPointer { unsafe bind(descriptor, $0, $1) } == 0
-    let isMade =
-      unsafe isBound && chmod(first, 0o600) == 0 && listen(descriptor, 64) == 0
-      && link(first, path) == 0
-    let code = errno
-    if isBound { _ = unsafe unlink(first) }
-    guard isMade else {
-      close(descriptor)
-      throw Self.failure(path, code)
-    }
-    self.descriptor = descriptor
+    socket = try ListeningSocket(path: path, .stream, option: "--control-socket")
     self.path = path
-    identity = SocketIdentity(path: path, followsLinks: false)
     answerer = RequestAnswerer(desk, socket: path)
   }
 
@@ -76,7 +50,7 @@ final class ControlSocket: Sendable {
   func start() throws(RunError) {
     let started = try BackgroundWork("control") { self.serve() }
     work.withLock { $0 = started }
-    guard let identity else { return }
+    guard let identity = socket.identity else { return }
     folder.withLock { $0 = RunFolder.add(identity, path: path) }
   }
 
@@ -84,40 +58,10 @@ final class ControlSocket: Sendable {
   func finish() {
     isEnding.store(true, ordering: .releasing)
     _ = work.withLock { $0 }?.wait(for: .milliseconds(500))
-    guard let identity else { return }
-    if let folder = folder.withLock({ $0.take() }) { RunFolder.remove(identity, from: folder) }
-    if SocketIdentity(path: path, followsLinks: false) == identity { _ = unsafe unlink(path) }
-  }
-
-  deinit { close(descriptor) }
-
-  private static func makeSocket() -> Int32 {
-    let flags =
-      Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
-    return socket(AF_UNIX, flags, 0)
-  }
-
-  private static func removeLeftOver(_ path: String, _ address: SocketAddress) throws(RunError) {
-    var status = stat()
-    guard unsafe lstat(path, &status) == 0 else { return }
-    guard status.st_mode & S_IFMT == S_IFSOCK else {
-      throw RunError(
-        .usage,
-        "--control-socket: \(path) is there and no socket; choose another name, or remove it")
+    if let identity = socket.identity, let folder = folder.withLock({ $0.take() }) {
+      RunFolder.remove(identity, from: folder)
     }
-    let probe = makeSocket()
-    defer { if probe >= 0 { close(probe) } }
-    let result = unsafe address.withPointer { unsafe connect(probe, $0, $1) }
-    guard result != 0, errno == ECONNREFUSED else {
-      throw RunError(
-        .usage, "--control-socket: another program listens on \(path); choose another name")
-    }
-    _ = unsafe unlink(path)
-  }
-
-  private static func failure(_ path: String, _ code: Int32) -> RunError {
-    return RunError(
-      .failed, "--control-socket: cannot make \(path): \(RunError.text(code)); choose another name")
+    socket.removeName()
   }
 
   // MARK: The thread
@@ -150,7 +94,7 @@ final class ControlSocket: Sendable {
   private func wait(for clients: [Client], listens: Bool) {
     // If the process has no free descriptor, no client can be accepted: `accept` is tried again after a
     // tick.
-    var requests = [pollfd(fd: listens ? descriptor : -1, events: Int16(POLLIN), revents: 0)]
+    var requests = [pollfd(fd: listens ? socket.descriptor : -1, events: Int16(POLLIN), revents: 0)]
     for client in clients {
       let events = (client.isLeaving ? 0 : POLLIN) | (client.output.isEmpty ? 0 : POLLOUT)
       // A client that has closed its side is always ready.
@@ -165,7 +109,7 @@ final class ControlSocket: Sendable {
   /// function is `accept`.
   private func accept(_ clients: inout [Client]) -> Bool {
     while true {
-      let accepted = Glibc.accept(descriptor, nil, nil)
+      let accepted = Glibc.accept(socket.descriptor, nil, nil)
       guard accepted >= 0 else { return errno == EAGAIN }
       _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
       _ = fcntl(accepted, F_SETFL, O_NONBLOCK)

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Sprocket
+internal import SprocketShare
 
 /// A client's connection to the control socket of a run.
 ///

@@ -1,18 +1,8 @@
 internal import Glibc
 internal import Sprocket
+internal import SprocketShare
 
-/// Device and inode of a socket's file.
-struct SocketIdentity: Hashable {
-  let device, inode: UInt64
-
-  /// `nil` if no socket has that name. The corresponding C functions are `stat` and `lstat`.
-  init?(path: String, followsLinks: Bool) {
-    var status = stat()
-    let result = unsafe followsLinks ? stat(path, &status) : lstat(path, &status)
-    guard result == 0, status.st_mode & S_IFMT == S_IFSOCK else { return nil }
-    (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino))
-  }
-
+extension SocketIdentity {
   /// Name of the entry in a `RunFolder`.
   var name: String { "\(device)-\(inode)" }
 }
@@ -38,26 +28,12 @@ struct RunFolder: ~Copyable {
   /// function is `mkdir`.
   init?(_ path: String, makes: Bool = false) {
     if makes { _ = unsafe mkdir(path, 0o700) }
-    guard let descriptor = Self.openOwn(path) else { return nil }
+    guard let descriptor = openOwnFolder(path) else { return nil }
     self.descriptor = descriptor
     self.path = path
   }
 
   deinit { close(descriptor) }
-
-  /// The corresponding C functions are `open` and `fstat`.
-  private static func openOwn(_ path: String) -> Int32? {
-    let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-    guard descriptor >= 0 else { return nil }
-    var status = stat()
-    guard unsafe fstat(descriptor, &status) == 0, status.st_uid == geteuid(),
-      status.st_mode & 0o022 == 0
-    else {
-      close(descriptor)
-      return nil
-    }
-    return descriptor
-  }
 
   // MARK: Which folders
 

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Sprocket
+internal import SprocketShare
 
 /// Reports the run's state to a service manager, such as systemd, by the protocol of `sd_notify(3)`: one
 /// datagram per message, to the socket that `NOTIFY_SOCKET` names.

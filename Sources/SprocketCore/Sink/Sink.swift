@@ -119,6 +119,8 @@ public struct SinkSetup {
   public private(set) var parts: FrameParts = []
   public private(set) var packedCapacity = 0
   public private(set) var packerBytes = 0
+  /// What the sink itself allocates and grows with the frame's size, for the plan of the run's memory.
+  public var ownBytes = 0
   /// Set by a sink that wants the newest frame only.
   public var takesLatest = false
   /// Set by a sink that wants frames as the source delivers them, before any stage: `write` gets every

@@ -153,6 +153,11 @@ public struct ReportLayout: Sendable {
   public let slot: ReportSlot
   package let type: any FrameReport.Type
 
+  /// Bytes from the report's start to the end of its last field.
+  package var byteCount: Int {
+    fields.reduce(0) { max($0, $1.offset + $1.kind.count * $1.kind.size) }
+  }
+
   /// `type` is the report whose fields these are.
   public init(
     plugin: String, _ type: any FrameReport.Type, fields: [ReportFieldDescription],

@@ -47,7 +47,9 @@ extension Engine {
     var sinks = request.sinks
     try configure(&sinks, request, facts, shared)
     var workerBytes = sinks.reduce(0) { $0 + ($1.packs ? $1.setup?.packerBytes ?? 0 : 0) }
-    let preRollBytes = sinks.reduce(0) { $0 + ($1.state.recorder?.preRoll?.bytes ?? 0) }
+    let sinkBytes = sinks.reduce(0) {
+      $0 + ($1.state.recorder?.preRoll?.bytes ?? 0) + ($1.setup?.ownBytes ?? 0)
+    }
     let plan = ChainPlan(
       format: source.format, stages: stages, sinks: ChainPlan.SinkNeeds(sinks),
       workers: options.workers, verifies: options.verifies
@@ -71,7 +73,7 @@ extension Engine {
     try MemoryPlan(
       format: source.format, slots: ringPlan.slotCount, slotBytes: layout.usedBytes,
       slotReserve: layout.size + layout.table.size,
-      workerBytes: workerBytes * options.workers + traceBytes + preRollBytes
+      workerBytes: workerBytes * options.workers + traceBytes + sinkBytes
     ).check(memoryLimit)
     let ring = makeRing(ringPlan)
     let memory = try FrameMemory(layout, slotCount: ring.slotCount)

@@ -26,6 +26,8 @@ struct FrameHeader {
   var between = InlineArray<12, UInt32>(repeating: 0)
   var sensorMap = SensorMap()
   var pictureFromTensor = Projection.identity
+  /// A bit for each report that the frame has, in the order of the layout.
+  var reported: UInt64 = 0
 
   /// Counts a frame that is not in the stream.
   mutating func note(_ fate: Fate) { between[Int(fate.rawValue)] &+= 1 }
@@ -69,6 +71,7 @@ struct FrameHeader {
     for (index, place) in [0, 4, 2, 5].enumerated() {
       bytes.put(pictureFromTensor.values[place].bitPattern, at: 304 + 8 * index)
     }
+    bytes.put(reported, at: 336)
   }
 }
 

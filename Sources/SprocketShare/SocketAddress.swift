@@ -1,15 +1,15 @@
-internal import Glibc
+package import Glibc
 
 /// The address of a Unix socket.
-struct SocketAddress {
+package struct SocketAddress {
   private var address = sockaddr_un()
   private let length: socklen_t
 
   /// Longest path in bytes: `sun_path` has 108, and the last is the end mark.
-  static let longest = 107
+  package static let longest = 107
 
   /// `nil` if the path is empty or longer than `longest`. A path that begins with `@` is an abstract name.
-  init?(path: String) {
+  package init?(path: String) {
     let bytes = Array(path.utf8)
     guard !bytes.isEmpty, bytes.count <= Self.longest, !bytes.contains(0) else { return nil }
     address.sun_family = sa_family_t(AF_UNIX)
@@ -22,7 +22,8 @@ struct SocketAddress {
     length = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count + (isAbstract ? 0 : 1))
   }
 
-  func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+  package func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result
+  {
     unsafe withUnsafePointer(to: address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe body($0, length) }
     }
@@ -31,10 +32,38 @@ struct SocketAddress {
 
 /// The user of the program at the other end of a Unix socket; `nil` if that is not known. The corresponding
 /// C function is `getsockopt`.
-func peerUser(of descriptor: Int32) -> uid_t? {
+package func peerUser(of descriptor: Int32) -> uid_t? {
   // `struct ucred`: process, user and group.
   var peer: InlineArray<3, UInt32> = [0, .max, .max]
   var length = socklen_t(MemoryLayout.size(ofValue: peer))
   let result = unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length)
   return result == 0 ? peer[1] : nil
+}
+
+/// Device and inode of a socket's file.
+package struct SocketIdentity: Hashable, Sendable {
+  package let device, inode: UInt64
+
+  /// `nil` if no socket has that name. The corresponding C functions are `stat` and `lstat`.
+  package init?(path: String, followsLinks: Bool) {
+    var status = stat()
+    let result = unsafe followsLinks ? stat(path, &status) : lstat(path, &status)
+    guard result == 0, status.st_mode & S_IFMT == S_IFSOCK else { return nil }
+    (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino))
+  }
+}
+
+/// Opens a folder that belongs to this user and that no other user can write to; `nil` for any other. The
+/// corresponding C functions are `open` and `fstat`.
+package func openOwnFolder(_ path: String) -> Int32? {
+  let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+  guard descriptor >= 0 else { return nil }
+  var status = stat()
+  guard unsafe fstat(descriptor, &status) == 0, status.st_uid == geteuid(),
+    status.st_mode & 0o022 == 0
+  else {
+    close(descriptor)
+    return nil
+  }
+  return descriptor
 }

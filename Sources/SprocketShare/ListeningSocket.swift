@@ -1,0 +1,87 @@
+internal import Glibc
+package import SprocketCore
+internal import SprocketFiles
+
+/// A Unix socket with a name, at which programs of this user connect.
+package final class ListeningSocket: Sendable {
+  package enum Kind: Sendable {
+    case stream
+    /// Packets in order (`SOCK_SEQPACKET`).
+    case packets
+  }
+
+  package let path: String
+  package let descriptor: Int32
+  /// That of the name.
+  package let identity: SocketIdentity?
+
+  /// Replaces a socket that an earlier run left behind; throws if a program listens on it, or if another kind
+  /// of file has that name. The name appears when clients can connect. `option` begins the sentences of errors.
+  /// The corresponding C functions are `socket`, `bind`, `chmod`, `listen` and `link`.
+  package init(path: String, _ kind: Kind, option: String) throws(RunError) {
+    let first = path + "~"
+    guard !path.isEmpty, !path.hasPrefix("@"), let address = SocketAddress(path: path),
+      let firstAddress = SocketAddress(path: first)
+    else {
+      throw RunError(
+        .usage,
+        "\(option): a path of a socket has 1 to \(SocketAddress.longest - 1) bytes; give a shorter one"
+      )
+    }
+    try Self.removeLeftOver(path, address, kind, option)
+    try Self.removeLeftOver(first, firstAddress, kind, option)
+    let descriptor = Self.makeSocket(kind)
+    guard descriptor >= 0 else { throw Self.failure(path, errno, option) }
+    let isBound = unsafe firstAddress.withPointer { unsafe bind(descriptor, $0, $1) } == 0
+    let isMade =
+      unsafe isBound && chmod(first, 0o600) == 0 && listen(descriptor, 64) == 0
+      && link(first, path) == 0
+    let code = errno
+    if isBound { _ = unsafe unlink(first) }
+    guard isMade else {
+      close(descriptor)
+      throw Self.failure(path, code, option)
+    }
+    self.descriptor = descriptor
+    self.path = path
+    identity = SocketIdentity(path: path, followsLinks: false)
+  }
+
+  /// Removes the name, if it is still this socket's.
+  package func removeName() {
+    guard let identity, SocketIdentity(path: path, followsLinks: false) == identity else { return }
+    _ = unsafe unlink(path)
+  }
+
+  deinit { close(descriptor) }
+
+  private static func makeSocket(_ kind: Kind) -> Int32 {
+    let type = kind == .stream ? SOCK_STREAM : SOCK_SEQPACKET
+    let flags =
+      Int32(type.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+    return socket(AF_UNIX, flags, 0)
+  }
+
+  private static func removeLeftOver(
+    _ path: String, _ address: SocketAddress, _ kind: Kind, _ option: String
+  ) throws(RunError) {
+    var status = stat()
+    guard unsafe lstat(path, &status) == 0 else { return }
+    guard status.st_mode & S_IFMT == S_IFSOCK else {
+      throw RunError(
+        .usage, "\(option): \(path) is there and no socket; choose another name, or remove it")
+    }
+    let probe = makeSocket(kind)
+    defer { if probe >= 0 { close(probe) } }
+    let result = unsafe address.withPointer { unsafe connect(probe, $0, $1) }
+    guard result != 0, errno == ECONNREFUSED else {
+      throw RunError(.usage, "\(option): another program listens on \(path); choose another name")
+    }
+    _ = unsafe unlink(path)
+  }
+
+  private static func failure(_ path: String, _ code: Int32, _ option: String) -> RunError {
+    let reason = RunError.text(code)
+    return RunError(.failed, "\(option): cannot make \(path): \(reason); choose another name")
+  }
+}

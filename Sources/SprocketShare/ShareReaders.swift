@@ -1,0 +1,280 @@
+internal import CSprocketSystem
+internal import Glibc
+package import SprocketCore
+internal import SprocketFiles
+
+/// The programs that read a `SharedMemory`: who they are, which slots they still read, what they are sent.
+///
+/// All calls come from one thread, and none of them waits but `wait`. A reader that breaks a rule is disconnected,
+/// and a note says so.
+package final class ShareReaders {
+  /// Most readers at a time. Larger: more programs read, and each frame costs a packet to each.
+  package static let most = 64
+  /// Nanoseconds within which a reader says what it wants. Larger: slower readers, and longer occupied places.
+  private static let patienceWithHello: Int64 = 2_000_000_000
+  /// Most packets that are read of one reader at a time. Larger: a flood holds up the others longer.
+  private static let mostPackets = 64
+
+  private struct Reader {
+    let descriptor: Int32
+    let since: Int64
+    /// `nil` until it has said so.
+    var takesEvery: Bool?
+    /// A bit for each slot that it has been told of and has not given back.
+    var held: UInt64 = 0
+    var lastSent: UInt64 = 0
+    var isLeaving = false
+  }
+
+  private let listener: ListeningSocket?
+  private var readers: [Reader] = []
+  private var layout: [UInt8] = []
+  private var memory: SharedMemory?
+  private var requests: [pollfd] = []
+  private var tickets = InlineArray<8, UInt64>(repeating: 0)
+  /// By slot, frames that were shared before those in it.
+  private var firstFrames = InlineArray<8, UInt64>(repeating: 0)
+  private var sharedCount: UInt64 = 0
+  /// Frames, counted from the first, that no reader holds any more. A reader that goes with frames gives none of
+  /// these back.
+  package private(set) var acknowledgedCount: UInt64 = 0
+  /// Whether a reader has ever been connected.
+  package private(set) var hasHadReader = false
+  /// What a user should know of readers that were disconnected, each once.
+  package private(set) var notes: [String] = []
+
+  /// Readers connect at `listener`.
+  package init(_ listener: ListeningSocket) { self.listener = listener }
+
+  /// One reader, at the other end of a socket of packets that this program was started with.
+  package init(descriptor: Int32) throws(RunError) {
+    listener = nil
+    var kind: Int32 = 0
+    var length = socklen_t(MemoryLayout<Int32>.size)
+    let result = unsafe getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &kind, &length)
+    guard result == 0, kind == Int32(SOCK_SEQPACKET.rawValue) else {
+      throw RunError(
+        .usage,
+        "--share: descriptor \(descriptor) is no Unix socket of the kind SOCK_SEQPACKET; give the name of a share"
+      )
+    }
+    _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+    readers.append(Reader(descriptor: descriptor, since: monotonicNow()))
+  }
+
+  deinit { end() }
+
+  /// Disconnects all readers, and removes the name.
+  package func end() {
+    // What a reader has sent and nobody has read would end its connection with an error.
+    for index in readers.indices { receive(&readers[index], monotonicNow()) }
+    for reader in readers { close(reader.descriptor) }
+    readers.removeAll()
+    listener?.removeName()
+  }
+
+  /// Readers that have said what they want.
+  package var count: Int { readers.reduce(0) { $0 + ($1.takesEvery == nil ? 0 : 1) } }
+
+  /// Whether there is, or can still be, a reader.
+  package var canHaveReaders: Bool { listener != nil || !readers.isEmpty }
+
+  /// Tells all readers of new memory, and those that come later.
+  package func publish(_ layout: [UInt8], _ memory: SharedMemory) {
+    self.layout = layout
+    self.memory?.set(.replaced)
+    self.memory = memory
+    tickets = InlineArray(repeating: 0)
+    for index in readers.indices {
+      readers[index].held = 0
+      if readers[index].takesEvery != nil { sendLayout(to: &readers[index]) }
+    }
+    removeLeaving()
+  }
+
+  /// Accepts readers, hears what they want, takes slots back.
+  package func serve() {
+    acceptReaders()
+    let now = monotonicNow()
+    for index in readers.indices { receive(&readers[index], now) }
+    countAcknowledged()
+    removeLeaving()
+  }
+
+  /// Before readers that leave are forgotten.
+  private func countAcknowledged() {
+    guard !readers.isEmpty else { return }
+    let held = readers.reduce(UInt64(0)) { $0 | $1.held }
+    var count = sharedCount
+    for slot in 0..<SharedMemory.slotCount where held & 1 << UInt64(slot) != 0 {
+      count = min(count, firstFrames[slot])
+    }
+    acknowledgedCount = max(acknowledgedCount, count)
+  }
+
+  // MARK: Slots
+
+  /// The next slot behind `slot` that nobody reads; `nil` if all are read.
+  package func freeSlot(behind slot: Int) -> Int? {
+    let held = readers.reduce(UInt64(0)) { $0 | $1.held }
+    for step in 1...SharedMemory.slotCount {
+      let candidate = (slot + step) % SharedMemory.slotCount
+      if held & 1 << UInt64(candidate) == 0 { return candidate }
+    }
+    return nil
+  }
+
+  package var freeSlotCount: Int {
+    SharedMemory.slotCount - readers.reduce(UInt64(0)) { $0 | $1.held }.nonzeroBitCount
+  }
+
+  /// Tells readers of the slot: those that take every frame only where `reachesEvery` is true.
+  package func notify(
+    slot: Int, ticket: UInt64, sharedCount: UInt64, frames: Int, reachesEvery: Bool
+  ) {
+    tickets[slot] = ticket
+    firstFrames[slot] = sharedCount - UInt64(frames)
+    self.sharedCount = sharedCount
+    let notice = ShareNotice(
+      slot: UInt32(slot), ticket: ticket, sharedCount: sharedCount, frames: UInt32(frames))
+    for index in readers.indices {
+      guard let takesEvery = readers[index].takesEvery else { continue }
+      if takesEvery, !reachesEvery { continue }
+      let result = unsafe withUnsafeBytes(of: notice.words) { bytes in
+        unsafe sprocket_send_packet(
+          readers[index].descriptor, bytes.baseAddress, bytes.count, -1)
+      }
+      if result == 0 { readers[index].lastSent = ticket }
+      if takesEvery { readers[index].held |= 1 << UInt64(slot) }
+      if result != 0, takesEvery || result != -EAGAIN { readers[index].isLeaving = true }
+    }
+    countAcknowledged()
+    removeLeaving()
+  }
+
+  /// Waits until a reader says something, or one connects, for `milliseconds` at most.
+  package func wait(milliseconds: Int32) {
+    requests.removeAll(keepingCapacity: true)
+    for index in readers.indices {
+      requests.append(pollfd(fd: readers[index].descriptor, events: Int16(POLLIN), revents: 0))
+    }
+    if let listener {
+      requests.append(pollfd(fd: listener.descriptor, events: Int16(POLLIN), revents: 0))
+    }
+    _ = unsafe poll(&requests, nfds_t(requests.count), milliseconds)
+  }
+
+  /// Disconnects all who hold slots, because they have not given them back for so long.
+  package func dismissHolders(after patience: Duration) {
+    for index in readers.indices where readers[index].held != 0 {
+      dismiss(&readers[index], "it did not acknowledge a frame within \(patience.settingText)")
+    }
+    removeLeaving()
+  }
+
+  // MARK: Single readers
+
+  private func acceptReaders() {
+    guard let listener else { return }
+    while true {
+      let flags = Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+      let descriptor = sprocket_accept(listener.descriptor, flags)
+      guard descriptor >= 0 else { return }
+      let user = peerUser(of: descriptor)
+      if user != geteuid(), user != 0 {
+        refuse(descriptor, "this share is another user's")
+      } else if readers.count >= Self.most {
+        refuse(descriptor, "\(Self.most) programs read this share already; close one of them")
+      } else {
+        readers.append(Reader(descriptor: descriptor, since: monotonicNow()))
+      }
+    }
+  }
+
+  private func refuse(_ descriptor: Int32, _ reason: String) {
+    let text = Array(#"{"error":"\#(reason)"}"#.utf8)
+    _ = unsafe text.withUnsafeBytes {
+      unsafe sprocket_send_packet(descriptor, $0.baseAddress, $0.count, -1)
+    }
+    close(descriptor)
+  }
+
+  private func receive(_ reader: inout Reader, _ now: Int64) {
+    for _ in 0..<Self.mostPackets {
+      var words: InlineArray<3, UInt64> = [0, 0, 0]
+      let count = unsafe withUnsafeMutableBytes(of: &words) { bytes in
+        unsafe recv(reader.descriptor, bytes.baseAddress, bytes.count, Int32(MSG_DONTWAIT))
+      }
+      if count < 0, errno == EINTR { continue }
+      if count < 0, errno == EAGAIN { break }
+      guard count > 0 else {
+        reader.isLeaving = true
+        return
+      }
+      guard count == 16, hear(words[0], words[1], from: &reader) else {
+        return dismiss(&reader, "it sent what no reader sends")
+      }
+    }
+    if reader.takesEvery == nil, now - reader.since > Self.patienceWithHello, listener != nil {
+      dismiss(&reader, "it did not say within 2s which frames it takes")
+    }
+  }
+
+  /// False for what is no message of a reader.
+  private func hear(_ first: UInt64, _ second: UInt64, from reader: inout Reader) -> Bool {
+    guard let takesEvery = reader.takesEvery else {
+      guard first == ShareHello.magic, second <= 1 else { return false }
+      reader.takesEvery = second == 1
+      hasHadReader = true
+      sendLayout(to: &reader)
+      return true
+    }
+    // Tickets of one reader rise; it gives back what it was told of.
+    guard takesEvery, first == ShareHello.acknowledgement, second <= reader.lastSent else {
+      return false
+    }
+    for slot in 0..<SharedMemory.slotCount where tickets[slot] <= second {
+      reader.held &= ~(1 << UInt64(slot))
+    }
+    return true
+  }
+
+  private func sendLayout(to reader: inout Reader) {
+    guard let memory else { return }
+    let result = unsafe layout.withUnsafeBytes {
+      unsafe sprocket_send_packet(
+        reader.descriptor, $0.baseAddress, $0.count, memory.descriptor)
+    }
+    if result != 0 { dismiss(&reader, "it does not read what it is sent") }
+  }
+
+  private func dismiss(_ reader: inout Reader, _ reason: String) {
+    reader.isLeaving = true
+    let note = "share: a reader was disconnected: \(reason)"
+    if !notes.contains(note) { notes.append(note) }
+  }
+
+  private func removeLeaving() {
+    guard readers.contains(where: \.isLeaving) else { return }
+    for reader in readers where reader.isLeaving { close(reader.descriptor) }
+    readers.removeAll(where: \.isLeaving)
+  }
+}
+
+/// What a reader sends: 16 bytes, two words.
+private enum ShareHello {
+  /// "SPRKRDR1" as bytes; then 0 for the latest frames, 1 for every one.
+  static let magic: UInt64 = 0x3152_4452_4B52_5053
+  /// "SPRKACK1" as bytes; then the ticket up to which the reader is done.
+  static let acknowledgement: UInt64 = 0x314B_4341_4B52_5053
+}
+
+/// What readers are told of a slot: 32 bytes.
+private struct ShareNotice {
+  /// Slot and frames, the ticket, the frames shared up to this, and 0.
+  let words: InlineArray<4, UInt64>
+
+  init(slot: UInt32, ticket: UInt64, sharedCount: UInt64, frames: UInt32) {
+    words = [UInt64(slot) | UInt64(frames) << 32, ticket, sharedCount, 0]
+  }
+}

@@ -1,0 +1,245 @@
+internal import Glibc
+public import SprocketCodecs
+public import SprocketCore
+internal import SprocketFiles
+internal import SprocketShare
+internal import Synchronization
+
+/// `--share`: frames for other programs, in memory that they read where it is (`docs/share.md`).
+///
+/// Each frame is converted straight into shared memory, together with its header and its reports, and each reader is
+/// told by a packet of 32 bytes. A reader takes the latest frames and holds nobody up, or every one, and then it
+/// acknowledges them. Readers come and go; while there is none, frames are `unselected`.
+public final class ShareSink: Sink {
+  public let name = "share"
+  private let settings: ShareSettings
+  private let readers: ShareReaders
+  private var memory: SharedMemory?
+  private var layout: ShareLayout?
+  private var packer: TensorPacker?
+  private var header = FrameHeader()
+  private var slot = SharedMemory.slotCount - 1
+  private var ticket: UInt64 = 0
+  /// Frames in the slot that is being filled.
+  private var filled = 0
+  private var sharedCount: UInt64 = 0
+  /// Whether frames wait for readers.
+  private var isGated = false
+  private let isInterrupted = Atomic<Bool>(false)
+  public private(set) var replacedCount: UInt64 = 0
+
+  /// Readers connect at a Unix socket: `name` itself if it has a `/`, else `NAME` in the folder of this user's
+  /// shares. Throws if the name cannot be used.
+  public init(named name: String, _ settings: ShareSettings = ShareSettings()) throws(RunError) {
+    self.settings = settings
+    let path = try ShareFolder.path(of: name)
+    readers = ShareReaders(try ListeningSocket(path: path, .packets, option: "--share"))
+  }
+
+  /// One reader, at the other end of a socket (`SOCK_SEQPACKET`) that this program was started with. The sink ends
+  /// when the reader goes.
+  public init(descriptor: Int32, _ settings: ShareSettings = ShareSettings()) throws(RunError) {
+    self.settings = settings
+    readers = try ShareReaders(descriptor: descriptor)
+  }
+
+  public var notes: [String] { readers.notes }
+
+  /// Frames that were acknowledged, where frames wait for readers.
+  public var durableCount: UInt64 { isGated ? readers.acknowledgedCount + replacedCount : .max }
+
+  public func configure(_ setup: inout SinkSetup) throws(RunError) {
+    let takesEvery = settings.take.map { $0 == .every } ?? !setup.isLive
+    isGated = takesEvery && !setup.isLive
+    let plan = try TensorPlan(settings.usedTensor, for: setup.format)
+    try setup.reads(plan.parts)
+    setup.takesLatest = !takesEvery
+    let new = ShareLayout(plan, reports: setup.reports, batch: settings.batch)
+    setup.ownBytes = SharedMemory.byteCount(slotBytes: new.slotBytes)
+    guard !new.isSame(as: layout) else { return }
+    try publishBatch()
+    if isGated, memory != nil { try waitForSlots(free: SharedMemory.slotCount) }
+    // Before the new one, so that both are never there at once.
+    memory?.set(.replaced)
+    memory = nil
+    let memory = try SharedMemory(slotBytes: new.slotBytes)
+    memory.set(sharedCount: sharedCount)
+    readers.publish(new.text(setup, sharedCount: sharedCount, every: takesEvery), memory)
+    (self.memory, layout) = (memory, new)
+    packer = TensorPacker(plan)
+    header.layout = FrameLayoutCode(plan)
+    header.payloadBytes = plan.byteCount
+    header.pictureFromTensor = plan.pictureFromTensor(region: 0)
+    slot = SharedMemory.slotCount - 1
+  }
+
+  public func account(_ lost: LostFrame) throws(RunError) {
+    readers.serve()
+    header.note(lost.fate)
+  }
+
+  public func write(_ frame: borrowing PackedFrame) throws(RunError) {
+    readers.serve()
+    if isGated, !readers.hasHadReader { try waitForReader() }
+    guard readers.canHaveReaders else { throw readerGone }
+    guard readers.count > 0 else {
+      if isGated { throw readerGone }
+      header.note(.unselected)
+      replacedCount += 1
+      return
+    }
+    if filled == 0 { try takeSlot() }
+    try fill(frame)
+    if filled == settings.batch { try publishBatch() }
+  }
+
+  public func finish() throws(RunError) {
+    try publishBatch()
+    if isGated, readers.hasHadReader {
+      try waitForSlots(free: SharedMemory.slotCount)
+      guard readers.acknowledgedCount == sharedCount else { throw readerGone }
+    }
+    memory?.set(.ended)
+    readers.end()
+  }
+
+  public func interrupt() { isInterrupted.store(true, ordering: .relaxed) }
+
+  // MARK: Slots
+
+  /// Finds a slot that nobody reads, and waits for one where frames wait for readers.
+  private func takeSlot() throws(RunError) {
+    if isGated { try waitForSlots(free: 2) }
+    // One slot is never held, see `publishBatch`.
+    guard let free = readers.freeSlot(behind: slot) else { throw readerGone }
+    slot = free
+    ticket += 1
+    memory?.begin(slot: slot, ticket: ticket)
+  }
+
+  private func fill(_ frame: borrowing PackedFrame) throws(RunError) {
+    guard let memory, let layout, let packer else { return }
+    let isPacked = memory.write(slot: slot, layout.payloadRange(frame: filled)) { bytes in
+      packer.pack(frame.view, into: &bytes) != nil
+    }
+    guard isPacked else {
+      throw RunError(.failed, "a frame could not be made into what --share asks for")
+    }
+    header.record = frame.record
+    header.sensorMap = frame.view.sensorMap
+    header.handedOn = monotonicNow()
+    var reported: UInt64 = 0
+    memory.write(slot: slot, layout.headerRange(frame: filled)) { bytes in
+      for index in layout.reports.indices {
+        var part = bytes._mutatingExtracting(layout.reportOffsets[index]...)
+        if frame.view.copyReport(layout.reports[index], into: &part) {
+          reported |= 1 << UInt64(index)
+        }
+      }
+      header.reported = reported
+      header.encode(into: &bytes)
+    }
+    header.forget()
+    filled += 1
+  }
+
+  /// Ends the slot, and tells the readers.
+  private func publishBatch() throws(RunError) {
+    guard filled > 0, let memory else { return }
+    sharedCount += UInt64(filled)
+    memory.end(slot: slot, ticket: ticket)
+    memory.set(sharedCount: sharedCount)
+    // The last free slot stays free: readers that hold all others miss this frame.
+    readers.notify(
+      slot: slot, ticket: ticket, sharedCount: sharedCount, frames: filled,
+      reachesEvery: readers.freeSlotCount > 1)
+    filled = 0
+  }
+
+  // MARK: Waiting
+
+  /// Milliseconds between two looks at whether the run ends. Larger: fewer wake-ups, a later end.
+  private static let tick: Int32 = 50
+
+  private func waitForReader() throws(RunError) {
+    let end = monotonicNow() &+ settings.patience.nanosecondCount
+    while readers.count == 0 {
+      guard !isInterrupted.load(ordering: .relaxed) else { throw readerGone }
+      guard monotonicNow() < end else {
+        throw RunError(
+          .failed,
+          "no reader connected to --share within \(settings.patience.settingText), and frames wait for one; "
+            + "start the reader, give patience more time, or give take=latest")
+      }
+      readers.wait(milliseconds: Self.tick)
+      readers.serve()
+    }
+  }
+
+  /// Waits until so many slots are not read. A reader that gives none back for `patience` is disconnected.
+  private func waitForSlots(free count: Int) throws(RunError) {
+    var end = monotonicNow() &+ settings.patience.nanosecondCount
+    var free = readers.freeSlotCount
+    while free < count {
+      guard !isInterrupted.load(ordering: .relaxed) else { throw readerGone }
+      readers.wait(milliseconds: Self.tick)
+      readers.serve()
+      let now = monotonicNow()
+      if readers.freeSlotCount > free {
+        end = now &+ settings.patience.nanosecondCount
+      } else if now >= end {
+        readers.dismissHolders(after: settings.patience)
+      }
+      free = readers.freeSlotCount
+    }
+  }
+
+  private var readerGone: RunError { RunError(.readerGone, "the reader of --share has gone") }
+}
+
+/// What a user may choose of a share.
+public struct ShareSettings: KindSettings {
+  public var tensor = TensorSettings()
+  /// `tensor.layout`.
+  public var layout = TensorSettings.Layout.rgb
+  /// `nil`: every frame where frames can wait, the latest where they are live.
+  public var take: FrameTaking?
+  /// Frames in a slot.
+  public var batch = 1
+  /// How long frames wait for a first reader, and for one that does not acknowledge.
+  public var patience = Duration.seconds(60)
+
+  public init() {}
+
+  var usedTensor: TensorSettings {
+    var tensor = tensor
+    tensor.layout = layout
+    return tensor
+  }
+
+  public static var settings: [Setting<Self>] {
+    [Setting("layout", \.layout, "pictures of bytes, or tensors of numbers from 0 to 1")]
+      + TensorSettings.settings.map { $0.within(\.tensor) } + [
+        Setting(
+          "take", \.take,
+          "every frame or the latest; auto: every one where frames can wait, as those of files"),
+        Setting("batch", \.batch, range: 1...256, unit: "frames", "that are handed on together"),
+        Setting(
+          "patience", \.patience, "how long frames wait for a reader; later it is disconnected"),
+      ]
+  }
+}
+
+extension ShareSink {
+  public static let kind = SinkKind(
+    "share", "frames for other programs, in shared memory", argument: "NAME", ShareSettings.self
+  ) { (name, settings, _) throws(RunError) in
+    guard name.hasPrefix("fd:") else { return try ShareSink(named: name, settings) }
+    guard let descriptor = Int32(name.dropFirst(3)), descriptor > 2 else {
+      throw RunError(
+        .usage,
+        "--share \(name): give the number of a socket that this program was started with, as fd:3")
+    }
+    return try ShareSink(descriptor: descriptor, settings)
+  }
+}
