@@ -148,6 +148,17 @@ package final class TestSlot {
   /// Returns whether the frame is in order.
   package func unpack(with unpacker: any Unpacker) -> Bool { unsafe unpacker.unpack(storage) }
 
+  /// Calls `body` with the frame as a sink sees it that declared `parts`.
+  package func show<Result>(
+    _ format: FrameFormat, _ parts: FrameParts, imageScale: LumaScale = .full,
+    _ body: (borrowing FrameView) -> Result
+  ) -> Result {
+    var access = FrameAccess(lane: .lane(0), version: .unpacked, format: format, parts: parts)
+    access.imageScale = imageScale
+    return body(
+      unsafe FrameView(unsafeStorage: storage, access: access, now: 0, neighbours: .none))
+  }
+
   /// Makes a version's image what the source delivered, as a writing stage may have left it.
   package func takeImage(version: VersionIndex) {
     unsafe versions[version].image = unsafe storage.pointee.source

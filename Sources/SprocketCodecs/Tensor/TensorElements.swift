@@ -57,7 +57,12 @@ func fill<Element: BitwiseCopyable>(
     for x in 0..<target.count { target[x] = element }
     return
   }
-  for x in stride(from: 0, to: target.count, by: step) { target[x] = element }
+  // Not `stride`, whose iterator allocates in a debug build.
+  var x = 0
+  while x < target.count {
+    target[x] = element
+    x &+= step
+  }
 }
 
 /// Three channels, pixel by pixel.

@@ -96,11 +96,13 @@ private struct RegionPacker {
         left: first + divisor * site.x, top: first + divisor * site.y)
     }
     let count = region.columns.count
+    // Each with memory of its own: what is shared is copied when it is written.
     y = Array(repeating: 0, count: count)
-    (u, v) = (y, y)
-    numbers = Array(repeating: y, count: plan.channelCount)
-    words = Array(repeating: Array(repeating: 0, count: count), count: plan.channelCount)
-    bytes = Array(repeating: Array(repeating: 0, count: count), count: plan.channelCount)
+    u = Array(repeating: 0, count: hasChroma ? count : 0)
+    v = Array(repeating: 0, count: hasChroma ? count : 0)
+    numbers = (0..<plan.channelCount).map { _ in Array(repeating: 0, count: count) }
+    words = (0..<plan.channelCount).map { _ in Array(repeating: 0, count: count) }
+    bytes = (0..<plan.channelCount).map { _ in Array(repeating: 0, count: count) }
   }
 
   mutating func pack(
@@ -167,29 +169,35 @@ private struct RegionPacker {
   private func pad(
     _ color: TensorColor, _ origin: Int, _ target: inout MutableSpan<UInt8>
   ) {
-    let channels = color.channels
     guard region.columns.count < width || region.rows.count < height else { return }
     for row in 0..<height {
-      let isCovered = region.rows.contains(row)
-      let gaps =
-        isCovered
-        ? [0..<region.columns.lowerBound, region.columns.upperBound..<width] : [0..<width]
-      for gap in gaps where !gap.isEmpty {
-        for channel in channels.indices {
-          let pad = channels[channel].pad
-          let step = isInterleaved ? channels.count : 1
-          let start =
-            isInterleaved
-            ? origin + (row * width + gap.lowerBound) * step + channel
-            : origin + (channel * height + row) * width + gap.lowerBound
-          let range = start..<start + (gap.count - 1) * step + 1
-          switch element {
-          case .u8: target.withElements(range) { fill(&$0, with: rounded(pad), step: step) }
-          case .f16: target.withElements(range) { fill(&$0, with: halved(pad), step: step) }
-          case .bf16: target.withElements(range) { fill(&$0, with: cut(pad), step: step) }
-          case .f32: target.withElements(range) { fill(&$0, with: pad, step: step) }
-          }
-        }
+      if region.rows.contains(row) {
+        pad(row, 0..<region.columns.lowerBound, color, origin, &target)
+        pad(row, region.columns.upperBound..<width, color, origin, &target)
+      } else {
+        pad(row, 0..<width, color, origin, &target)
+      }
+    }
+  }
+
+  private func pad(
+    _ row: Int, _ gap: Range<Int>, _ color: TensorColor, _ origin: Int,
+    _ target: inout MutableSpan<UInt8>
+  ) {
+    guard !gap.isEmpty else { return }
+    for channel in color.channels.indices {
+      let pad = color.channels[channel].pad
+      let step = isInterleaved ? color.channels.count : 1
+      let start =
+        isInterleaved
+        ? origin + (row * width + gap.lowerBound) * step + channel
+        : origin + (channel * height + row) * width + gap.lowerBound
+      let range = start..<start + (gap.count - 1) * step + 1
+      switch element {
+      case .u8: target.withElements(range) { fill(&$0, with: rounded(pad), step: step) }
+      case .f16: target.withElements(range) { fill(&$0, with: halved(pad), step: step) }
+      case .bf16: target.withElements(range) { fill(&$0, with: cut(pad), step: step) }
+      case .f32: target.withElements(range) { fill(&$0, with: pad, step: step) }
       }
     }
   }

@@ -75,10 +75,14 @@ public struct TensorPlan: Sendable {
     parts = .reducedImage(scale)
   }
 
-  /// Whether each tensor is the picture itself, pixel for pixel.
-  var isWholePicture: Bool {
-    regions.count == 1 && width == format.width && height == format.height
-      && regions[0].isIdentity
+  /// What a user should know, of the sink that hands it on.
+  public func notes(of sink: String) -> [String] {
+    scale == .full
+      ? []
+      : [
+        "\(sink): where nothing else reads the picture, JPEGs are decoded at 1/\(scale.divisor), for "
+          + "\(width)x\(height) of \(format.width)x\(format.height); exact=true decodes them in full"
+      ]
   }
 
   /// Where the pixels of an entry of the first axis lie in the picture.
@@ -106,8 +110,6 @@ struct PlacedRegion: Sendable {
   /// Where (0, 0) of the tensor lies in the picture.
   let firstX: Double
   let firstY: Double
-
-  var isIdentity: Bool { stepX == 1 && stepY == 1 && firstX == 0 && firstY == 0 }
 
   init(
     _ region: PixelRectangle, in size: TensorSize, _ fit: TensorSettings.Fit, pixelAspect: Double

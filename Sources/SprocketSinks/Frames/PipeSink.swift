@@ -60,6 +60,7 @@ public final class PipeSink: Sink {
           + "| ffplay -")
     }
     setup.takesLatest = settings.take == .latest
+    self.plan = plan
     if let plan, !isPlainLuma {
       try setup.reads(plan.parts)
       setup.packs(capacity: plan.byteCount, packerBytes: TensorPacker.workingBytes(plan))
@@ -71,8 +72,8 @@ public final class PipeSink: Sink {
       notes.append(
         "pipe: pictures are turned, which \(layout) has no word for; they lie as they are")
     }
+    if format == nil { notes += plan?.notes(of: name) ?? [] }
     format = new
-    self.plan = plan
     header.layout = plan.map { FrameLayoutCode($0) }
     if let plan { header.pictureFromTensor = plan.pictureFromTensor(region: 0) }
   }
@@ -83,8 +84,11 @@ public final class PipeSink: Sink {
     return tensor
   }
 
-  /// Luma as stages see it, which needs no packer.
-  private var isPlainLuma: Bool { layout == .gray && settings.tensor == TensorSettings() }
+  /// Luma of 8 bits as stages see it, which needs no packer.
+  private var isPlainLuma: Bool {
+    layout == .gray && settings.tensor == TensorSettings()
+      && plan?.format.image?.isDeep == false
+  }
 
   private func refuseSettings() throws(RunError) {
     guard layout == .y4m, settings.header || settings.tensor != TensorSettings() else { return }

@@ -43,7 +43,7 @@ public final class ShareSink: Sink {
     readers = try ShareReaders(descriptor: descriptor)
   }
 
-  public var notes: [String] { readers.notes }
+  public var notes: [String] { (layout?.plan.notes(of: name) ?? []) + readers.notes }
 
   /// Frames that were acknowledged, where frames wait for readers.
   public var durableCount: UInt64 { isGated ? readers.acknowledgedCount + replacedCount : .max }

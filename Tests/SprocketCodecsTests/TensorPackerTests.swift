@@ -1,0 +1,252 @@
+import CSprocketAllocations
+import SprocketCore
+import SprocketPixels
+import SprocketTestMemory
+import Testing
+
+@testable import SprocketCodecs
+
+/// Every format, fit, filter and layout at odd sizes, each number against a twin in double precision that knows
+/// nothing of rows or tables.
+@Test(arguments: 1...60)
+func aTensorIsWhatItsDefinitionSays(_ seed: Int) throws {
+  var random = TestRandom(seed: UInt64(seed))
+  let trial = try TensorTrial(&random)
+  let found = trial.packed
+  let twin = TensorTwin(trial)
+  for entry in 0..<trial.plan.regionCount {
+    for channel in 0..<trial.plan.channelCount {
+      for y in 0..<trial.plan.height {
+        for x in 0..<trial.plan.width {
+          let expected = twin.number(entry, channel, x, y)
+          let number = found[trial.index(entry, channel, x, y)]
+          #expect(abs(number - expected) <= trial.tolerance, "\(trial) at \(x), \(y)")
+          guard abs(number - expected) <= trial.tolerance else { return }
+        }
+      }
+    }
+  }
+}
+
+@Test func packingATensorAllocatesNothing() throws {
+  var random = TestRandom(seed: 3)
+  for _ in 0..<8 {
+    let trial = try TensorTrial(&random)
+    #expect(trial.allocations == 0, "\(trial)")
+  }
+}
+
+/// The settings and the picture of one comparison.
+struct TensorTrial: CustomStringConvertible {
+  let plan: TensorPlan
+  let planes: [[UInt8]]
+  let packed: [Double]
+  let allocations: Int
+
+  var description: String {
+    "\(plan.format.pixelFormat) \(plan.format.width)x\(plan.format.height) \(plan.settings)"
+  }
+
+  init(_ random: inout TestRandom) throws {
+    let formats = PixelFormat.allCases.filter { $0.isPlanar && $0.imageFormat == $0 }
+    let pixels = formats.randomElement(using: &random)!
+    var color = Color(
+      range: Bool.random(using: &random) ? .full : .limited,
+      matrix: [Color.Matrix.bt601, .bt709, .bt2020, .unspecified].randomElement(using: &random)!)
+    color.chromaSite = Color.ChromaSite.allCases.randomElement(using: &random)!
+    var format = FrameFormat(
+      pixelFormat: pixels, width: Int.random(in: 1...41, using: &random),
+      height: Int.random(in: 1...29, using: &random), color: color, rate: .unknown)
+    if Int.random(in: 0...3, using: &random) == 0 {
+      format.presentation.pixelAspect = PixelAspect(4, 3)
+    }
+    var settings = TensorSettings()
+    settings.layout = TensorSettings.Layout.allCases.randomElement(using: &random)!
+    settings.element = TensorSettings.Element.allCases.randomElement(using: &random)!
+    settings.order = TensorSettings.Order.allCases.randomElement(using: &random)!
+    settings.fit = TensorSettings.Fit.allCases.randomElement(using: &random)!
+    settings.filter = ResamplingFilter.allCases.randomElement(using: &random)!
+    if Bool.random(using: &random) || pixels.isDeep {
+      settings.size = TensorSize(
+        width: Int.random(in: 1...50, using: &random),
+        height: Int.random(in: 1...50, using: &random))
+    }
+    if Bool.random(using: &random), settings.element != .u8 {
+      settings.mean = ChannelValues(0.4, 0.5, 0.6)
+      settings.deviation = ChannelValues(0.5, -0.25, 2)
+    }
+    if Bool.random(using: &random), settings.size != nil {
+      settings.regions = TensorRegions([
+        Region(x: 0.1, y: 0.2, width: 0.5, height: 0.7),
+        Region(x: 0.5, y: 0, width: 0.5, height: 1),
+      ])
+    }
+    plan = try TensorPlan(settings, for: format)
+    let slot = TestSlot()
+    var planes: [[UInt8]] = []
+    for index in 0..<pixels.planeCount {
+      let size = pixels.plane(index, width: format.width, height: format.height)
+      var bytes = TestPattern.random.bytes(
+        size.bytesPerRow * size.rows, seed: random.next() | 1)
+      if pixels.isDeep {
+        // Words of that many bits.
+        let mask = UInt8(truncatingIfNeeded: (1 << pixels.bitsPerSample - 1) >> 8)
+        for odd in stride(from: 1, to: bytes.count, by: 2) { bytes[odd] &= mask }
+      }
+      planes.append(bytes)
+    }
+    self.planes = planes
+    slot.deliver(
+      planes.indices.map { index in
+        let width = pixels.plane(index, width: format.width, height: format.height).bytesPerRow
+        return stride(from: 0, to: planes[index].count, by: width).map {
+          Array(planes[index][$0..<$0 + width])
+        }
+      }, padding: 6)
+    slot.takeImage(version: .unpacked)
+    slot.enterLane()
+    let packer = TensorPacker(plan)
+    var bytes = [UInt8](repeating: 0, count: plan.byteCount)
+    let counted = slot.show(format, plan.parts) { view in
+      var target = bytes.mutableSpan
+      let before = sprocket_allocation_count()
+      let count = packer.pack(view, into: &target)
+      let after = sprocket_allocation_count()
+      return count == target.count ? after - before : -1
+    }
+    allocations = Int(counted)
+    packed = Self.numbers(bytes, settings.usedElement)
+  }
+
+  private static func numbers(_ bytes: [UInt8], _ element: TensorSettings.Element) -> [Double] {
+    func word(_ index: Int) -> UInt16 {
+      UInt16(bytes[2 * index]) | UInt16(bytes[2 * index + 1]) << 8
+    }
+    let count = bytes.count / element.bytes
+    return (0..<count).map { index in
+      switch element {
+      case .u8: Double(bytes[index])
+      case .f16: Double(Float16(bitPattern: word(index)))
+      case .bf16: Double(Float(bitPattern: UInt32(word(index)) << 16))
+      case .f32:
+        Double(Float(bitPattern: UInt32(word(2 * index)) | UInt32(word(2 * index + 1)) << 16))
+      }
+    }
+  }
+
+  func index(_ entry: Int, _ channel: Int, _ x: Int, _ y: Int) -> Int {
+    plan.settings.usedOrder == .nchw
+      ? ((entry * plan.channelCount + channel) * plan.height + y) * plan.width + x
+      : ((entry * plan.height + y) * plan.width + x) * plan.channelCount + channel
+  }
+
+  /// Largest error: half a step of the numbers that are stored, which are below 4, or below 256.
+  var tolerance: Double {
+    switch plan.settings.usedElement {
+    case .u8: 0.502
+    case .f16: 0.002
+    case .bf16: 0.0161
+    case .f32: 2e-5
+    }
+  }
+}
+
+/// Numbers of a tensor by their definition.
+struct TensorTwin {
+  let trial: TensorTrial
+  private var format: FrameFormat { trial.plan.format }
+  private var settings: TensorSettings { trial.plan.settings }
+
+  init(_ trial: TensorTrial) { self.trial = trial }
+
+  func number(_ entry: Int, _ channel: Int, _ x: Int, _ y: Int) -> Double {
+    let shift = settings.mean.values[channel]
+    let level = level(entry, channel, x, y) ?? settings.pad
+    let number = (level * settings.usedScale - shift) / settings.deviation.values[channel]
+    return settings.usedElement == .u8 ? min(max(number, 0), 255) : number
+  }
+
+  /// `nil` where the picture does not reach.
+  private func level(_ entry: Int, _ channel: Int, _ x: Int, _ y: Int) -> Double? {
+    let region = trial.plan.regions[entry]
+    guard region.columns.contains(x), region.rows.contains(y) else { return nil }
+    let place = trial.plan.pictureFromTensor(region: entry).apply(Double(x), Double(y))
+    let unit = Double(1 << (format.image!.bitsPerSample - 8))
+    let isFull = format.color.range == .full
+    let luma = sample(0, place, region)
+    let scaled = isFull ? luma * 255 / (256 * unit - 1) : (luma - 16 * unit) * 255 / (219 * unit)
+    let channels = settings.usedChannels
+    guard channels != .gray, format.image?.isGrey == false else { return min(max(scaled, 0), 255) }
+    let gain = isFull ? 255 / (256 * unit - 1) : 255 / (224 * unit)
+    let u = (sample(1, place, region) - 128 * unit) * gain
+    let v = (sample(2, place, region) - 128 * unit) * gain
+    let (red, blue): (Double, Double) =
+      switch format.color.matrix {
+      case .bt709: (0.2126, 0.0722)
+      case .bt2020: (0.2627, 0.0593)
+      case .bt601, .unspecified: (0.299, 0.114)
+      }
+    let levels = [
+      scaled + 2 * (1 - red) * v,
+      scaled - (2 * blue * (1 - blue) * u + 2 * red * (1 - red) * v) / (1 - red - blue),
+      scaled + 2 * (1 - blue) * u,
+    ]
+    return min(max(levels[channels == .bgr ? 2 - channel : channel], 0), 255)
+  }
+
+  private func sample(_ plane: Int, _ place: (x: Double, y: Double), _ region: PlacedRegion)
+    -> Double
+  {
+    let subsampling = format.image!.subsampling!
+    let (across, down) =
+      plane == 0 ? (1, 1) : (subsampling.horizontalFactor, subsampling.verticalFactor)
+    let site = format.color.chromaSite
+    let left = plane == 0 || site != .center ? 0 : Double(across - 1) / 2
+    let top = plane == 0 || site == .topLeft ? 0 : Double(down - 1) / 2
+    let size = format.image!.plane(plane, width: format.width, height: format.height)
+    let bytes = format.image!.isDeep ? 2 : 1
+    let columns = weights(
+      (place.x - left) / Double(across), region.stepX / Double(across), size.bytesPerRow / bytes)
+    let rows = weights((place.y - top) / Double(down), region.stepY / Double(down), size.rows)
+    var sum = 0.0
+    for (row, rowWeight) in rows {
+      for (column, columnWeight) in columns {
+        let at = row * size.bytesPerRow + column * bytes
+        let high = bytes == 2 ? Int(trial.planes[plane][at + 1]) << 8 : 0
+        sum += rowWeight * columnWeight * Double(Int(trial.planes[plane][at]) + high)
+      }
+    }
+    return sum
+  }
+
+  private func weights(_ position: Double, _ step: Double, _ count: Int) -> [(Int, Double)] {
+    let stretch = max(step, 1)
+    let reach = Int(3 * stretch) + 3
+    let middle = Int(position.rounded(.down))
+    let all = (middle - reach...middle + reach).map { sample -> (Int, Double) in
+      let distance = Double(sample) - position
+      var weight = max(1 - abs(distance), 0)
+      if settings.filter == .area, step > 1 {
+        weight = max(min(distance + 0.5, stretch / 2) - max(distance - 0.5, -stretch / 2), 0)
+      } else if settings.filter == .lanczos {
+        let scaled = distance / stretch
+        weight = abs(scaled) < 3 ? sinc(scaled) * sinc(scaled / 3) : 0
+      }
+      return (min(max(sample, 0), count - 1), weight)
+    }
+    let total = all.reduce(0) { $0 + $1.1 }
+    return all.map { ($0.0, $0.1 / total) }
+  }
+
+  private func sinc(_ x: Double) -> Double {
+    guard x != 0 else { return 1 }
+    // The series of the sine converges for these few periods.
+    let angle = Double.pi * x
+    var (term, sum) = (angle, angle)
+    for index in 1..<40 {
+      term *= -angle * angle / Double(2 * index * (2 * index + 1))
+      sum += term
+    }
+    return sum / angle
+  }
+}
