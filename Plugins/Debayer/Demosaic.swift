@@ -44,9 +44,10 @@ struct Demosaic {
     white = Float(1 << bits - 1)
     half = (width + 1) / 2
     words = [UInt16](repeating: 0, count: width + 3)
-    let line = [Float](repeating: 0, count: 2 * (half + 2))
-    lines = [Float](repeating: 0, count: 5 * line.count)
-    (near, far) = (line, line)
+    let size = 2 * (half + 2)
+    lines = [Float](repeating: 0, count: 5 * size)
+    near = [Float](repeating: 0, count: size)
+    far = [Float](repeating: 0, count: size)
     found = FoundColors(count: half)
   }
 
@@ -154,8 +155,11 @@ struct FoundColors {
 
   init(count: Int) {
     self.count = count
-    let row = [Float](repeating: 0, count: count)
-    (greens, others, rowColors, otherColors) = (row, row, row, row)
+    // Memory of its own for each: arrays that share some would be copied when they are first written.
+    greens = [Float](repeating: 0, count: count)
+    others = [Float](repeating: 0, count: count)
+    rowColors = [Float](repeating: 0, count: count)
+    otherColors = [Float](repeating: 0, count: count)
   }
 
   /// Where in a line the pixels with a colour and those with green are; and the samples beside these, of the
