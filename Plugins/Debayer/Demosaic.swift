@@ -22,7 +22,7 @@ struct Demosaic {
   private var black: Float = 0
   private var gains = (red: Float(1), green: Float(1), blue: Float(1))
 
-  /// The samples of a row.
+  /// The samples of a row that are not words by themselves.
   private var words: [UInt16]
   /// The latest five rows, row `y` in place `y % 5`.
   private var lines: [Float]
@@ -91,10 +91,13 @@ struct Demosaic {
     let scale = SampleScale(
       black: black, even: isEven ? color : gains.green, odd: isEven ? gains.green : color,
       white: white)
-    let bytes = picture.source[plane: 0][row: y].extracting(
-      first: samples.bytesPerRow(width: width))
-    unpackRow(bytes, samples, into: &words)
-    spread(words, width: width, scale, into: &lines, place(y))
+    let (mosaic, place) = (picture.source[plane: 0], place(y))
+    if samples.areWords {
+      spread(mosaic[row16: y].extracting(first: width), scale, into: &lines, place)
+    } else {
+      unpackRow(mosaic[row: y], samples, width: width, into: &words)
+      spread(words, count: width, scale, into: &lines, place)
+    }
   }
 
   /// Finds the missing colours of a row.
@@ -126,10 +129,13 @@ struct Demosaic {
       let weights = ColorWeights(plane: plane, isRedFirst: isRed, white: white)
       if isDeep {
         var row = picture.row16(y, plane: plane)
-        found.store(colors, greens, isEven: isEven, weights, into: &row)
+        found.storeWords(colors, greens, isEven: isEven, weights, into: &row)
       } else {
+        var pairs = picture.row16(y, plane: plane)
+        found.storeBytes(colors, greens, isEven: isEven, weights, into: &pairs)
+        guard width % 2 == 1 else { continue }
         var row = picture.row(y, plane: plane)
-        found.store(colors, greens, isEven: isEven, weights, into: &row)
+        row[width - 1] = found.last(colors, greens, isEven: isEven, weights)
       }
     }
   }
@@ -217,24 +223,36 @@ struct FoundColors {
       greens, farGreens, nearGreens, near.extracting(at.besideGreens), white: white, into: &out)
   }
 
-  /// Writes a row of one plane. `colors` and `pureGreens` are the row's own samples.
-  func store(
+  /// Writes a row of one plane of bytes, but the last of an odd number, as words of two each. `colors` and
+  /// `pureGreens` are the row's own samples.
+  func storeBytes(
     _ colors: Span<Float>, _ pureGreens: Span<Float>, isEven: Bool, _ weights: ColorWeights,
-    into row: inout MutableSpan<UInt8>
+    into pairs: inout MutableSpan<UInt16>
   ) {
     if isEven {
-      storeRow(
+      storePairs(
         colors, greens.span, others.span, rowColors.span, pureGreens, otherColors.span, weights,
-        into: &row)
+        into: &pairs)
     } else {
-      storeRow(
+      storePairs(
         rowColors.span, pureGreens, otherColors.span, colors, greens.span, others.span, weights,
-        into: &row)
+        into: &pairs)
     }
   }
 
-  /// The same in 16-bit words.
-  func store(
+  /// The last sample of a row whose width is odd.
+  func last(
+    _ colors: Span<Float>, _ pureGreens: Span<Float>, isEven: Bool, _ weights: ColorWeights
+  ) -> UInt8 {
+    let i = count - 1
+    return UInt8(
+      truncatingIfNeeded: isEven
+        ? weights.sample(colors[i], greens[i], others[i])
+        : weights.sample(rowColors[i], pureGreens[i], otherColors[i]))
+  }
+
+  /// Writes a row of one plane of words.
+  func storeWords(
     _ colors: Span<Float>, _ pureGreens: Span<Float>, isEven: Bool, _ weights: ColorWeights,
     into row: inout MutableSpan<UInt16>
   ) {

@@ -127,28 +127,24 @@ struct ColorWeights {
   }
 }
 
-/// Even and odd pixels, each of the row's colour, green and the other colour, into a row of bytes.
-func storeRow(
+/// Even and odd pixels, each of the row's colour, green and the other colour, into bytes: two at a time, as
+/// little-endian words.
+func storePairs(
   _ colors: Span<Float>, _ greens: Span<Float>, _ others: Span<Float>, _ oddColors: Span<Float>,
   _ oddGreens: Span<Float>, _ oddOthers: Span<Float>, _ weights: ColorWeights,
-  into row: inout MutableSpan<UInt8>
+  into pairs: inout MutableSpan<UInt16>
 ) {
-  let (width, count) = (row.count, colors.count)
-  precondition((width &+ 1) / 2 == count && greens.count == count && others.count == count)
-  precondition(
-    oddColors.count == count && oddGreens.count == count && oddOthers.count == count)
-  for i in 0..<width / 2 {
-    row[2 &* i] = UInt8(truncatingIfNeeded: weights.sample(colors[i], greens[i], others[i]))
-    row[2 &* i &+ 1] = UInt8(
-      truncatingIfNeeded: weights.sample(oddColors[i], oddGreens[i], oddOthers[i]))
+  let count = pairs.count
+  precondition(colors.count >= count && greens.count >= count && others.count >= count)
+  precondition(oddColors.count >= count && oddGreens.count >= count && oddOthers.count >= count)
+  for i in 0..<count {
+    let even = weights.sample(colors[i], greens[i], others[i])
+    let odd = weights.sample(oddColors[i], oddGreens[i], oddOthers[i])
+    pairs[i] = UInt16(truncatingIfNeeded: even & 255 | odd &<< 8)
   }
-  guard width % 2 == 1 else { return }
-  let last = count &- 1
-  row[width &- 1] = UInt8(
-    truncatingIfNeeded: weights.sample(colors[last], greens[last], others[last]))
 }
 
-/// The same into words.
+/// The same into words of a sample each.
 func storeRow(
   _ colors: Span<Float>, _ greens: Span<Float>, _ others: Span<Float>, _ oddColors: Span<Float>,
   _ oddGreens: Span<Float>, _ oddOthers: Span<Float>, _ weights: ColorWeights,

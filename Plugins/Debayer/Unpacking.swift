@@ -1,13 +1,16 @@
 internal import SprocketCore
 
 /// The samples of a row of a mosaic as words. `words` has room for whole groups of packed pixels.
-func unpackRow(_ row: Span<UInt8>, _ samples: BayerSamples, into words: inout [UInt16]) {
+func unpackRow(
+  _ row: Span<UInt8>, _ samples: BayerSamples, width: Int, into words: inout [UInt16]
+) {
+  let row = row.extracting(first: samples.bytesPerRow(width: width))
   var words = words.mutableSpan
   switch samples {
   case .eight: unpackBytes(row, into: &words)
-  case .ten, .twelve, .sixteen: unpackWords(row, into: &words)
   case .packedTen: unpackTen(row, into: &words)
   case .packedTwelve: unpackTwelve(row, into: &words)
+  case .ten, .twelve, .sixteen: break
   }
 }
 
@@ -15,13 +18,6 @@ private func unpackBytes(_ row: Span<UInt8>, into words: inout MutableSpan<UInt1
   let count = row.count
   precondition(words.count >= count)
   for i in 0..<count { words[i] = UInt16(row[i]) }
-}
-
-/// Byte by byte: a row need not lie at an even address.
-private func unpackWords(_ row: Span<UInt8>, into words: inout MutableSpan<UInt16>) {
-  let count = row.count / 2
-  precondition(words.count >= count)
-  for i in 0..<count { words[i] = UInt16(row[2 &* i]) | UInt16(row[2 &* i &+ 1]) &<< 8 }
 }
 
 private func unpackTen(_ row: Span<UInt8>, into words: inout MutableSpan<UInt16>) {
@@ -55,19 +51,19 @@ struct SampleScale {
 /// Spreads samples over a line (see `Demosaic`): even columns, then odd ones, each from its second place on.
 /// The line is at `place` in `lines`.
 func spread(
-  _ words: [UInt16], width: Int, _ scale: SampleScale, into lines: inout [Float],
-  _ place: Range<Int>
+  _ words: Span<UInt16>, _ scale: SampleScale, into lines: inout [Float], _ place: Range<Int>
 ) {
-  let words = words.span.extracting(first: width)
+  let width = words.count
   var lines = lines.mutableSpan
   var line = lines._mutatingExtracting(place)
   let size = line.count / 2
   precondition(size == (width + 1) / 2 + 2)
   let pairs = width / 2
+  let whole = words.extracting(first: 2 * pairs)
   var even = line._mutatingExtracting(1..<1 + pairs)
-  take(words, from: 0, scale.black, scale.even, scale.white, into: &even)
+  takeEven(whole, scale.black, scale.even, scale.white, into: &even)
   var odd = line._mutatingExtracting(size + 1..<size + 1 + pairs)
-  take(words, from: 1, scale.black, scale.odd, scale.white, into: &odd)
+  takeOdd(whole, scale.black, scale.odd, scale.white, into: &odd)
   if width % 2 == 1 {
     let last = Float(Int32(words[width - 1]))
     line[1 + pairs] = limited((last - scale.black) * scale.even, scale.white)
@@ -75,15 +71,35 @@ func spread(
   mirrorEnds(&line, width: width)
 }
 
-/// Every other sample, from the first or the second on.
-private func take(
-  _ words: Span<UInt16>, from start: Int, _ black: Float, _ factor: Float, _ white: Float,
+/// The same of the first `count` words.
+func spread(
+  _ words: [UInt16], count: Int, _ scale: SampleScale, into lines: inout [Float],
+  _ place: Range<Int>
+) {
+  spread(words.span.extracting(first: count), scale, into: &lines, place)
+}
+
+// Every other sample. That there are just twice as many lets the compiler leave out the checks of indices.
+
+private func takeEven(
+  _ words: Span<UInt16>, _ black: Float, _ factor: Float, _ white: Float,
   into out: inout MutableSpan<Float>
 ) {
   let count = out.count
-  precondition(words.count >= 2 &* count && (start == 0 || start == 1))
+  precondition(words.count == 2 &* count)
   for i in 0..<count {
-    out[i] = limited((Float(Int32(words[2 &* i &+ start])) - black) * factor, white)
+    out[i] = limited((Float(Int32(words[2 &* i])) - black) * factor, white)
+  }
+}
+
+private func takeOdd(
+  _ words: Span<UInt16>, _ black: Float, _ factor: Float, _ white: Float,
+  into out: inout MutableSpan<Float>
+) {
+  let count = out.count
+  precondition(words.count == 2 &* count)
+  for i in 0..<count {
+    out[i] = limited((Float(Int32(words[2 &* i &+ 1])) - black) * factor, white)
   }
 }
 
