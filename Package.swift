@@ -18,6 +18,7 @@ let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
 let stages = [
   "AutoExposure",
   "AutoFocus",
+  "Debayer",
   "ExposureMeter",
   "FocusScore",
   "LateFrameDrop",

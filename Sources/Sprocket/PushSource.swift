@@ -55,9 +55,9 @@ public final class PushSource: Source, Sendable {
   public init(_ name: String = "program", format: FrameFormat, isLive: Bool = false, room: Int = 4)
   {
     contract(
-      !format.pixelFormat.isEncoded && format.image != nil,
-      "pushes \(format.pixelFormat.fourcc) frames; push pixels in one of the formats that can be "
-        + "unpacked, such as .i420 or .rgb24")
+      !format.pixelFormat.isEncoded,
+      "pushes \(format.pixelFormat.fourcc) frames; push pixels in another format, such as .i420 or .rgb24"
+    )
     contract(room > 0, "has room for \(room) frames; give 1 or more")
     self.name = name
     self.format = format

@@ -35,8 +35,19 @@ extension PixelFormat {
     case .yuv420p16: [AV_PIX_FMT_YUV420P16LE]
     case .yuv422p16: [AV_PIX_FMT_YUV422P16LE]
     case .yuv444p16: [AV_PIX_FMT_YUV444P16LE]
-    // The library has no such format, or mosaics come from cameras only.
-    case .mjpeg, .yv12, .bayerRGGB, .bayerGRBG, .bayerGBRG, .bayerBGGR: []
+    case .bayerRGGB: [AV_PIX_FMT_BAYER_RGGB8]
+    case .bayerGRBG: [AV_PIX_FMT_BAYER_GRBG8]
+    case .bayerGBRG: [AV_PIX_FMT_BAYER_GBRG8]
+    case .bayerBGGR: [AV_PIX_FMT_BAYER_BGGR8]
+    case .bayerRGGB16: [AV_PIX_FMT_BAYER_RGGB16LE]
+    case .bayerGRBG16: [AV_PIX_FMT_BAYER_GRBG16LE]
+    case .bayerGBRG16: [AV_PIX_FMT_BAYER_GBRG16LE]
+    case .bayerBGGR16: [AV_PIX_FMT_BAYER_BGGR16LE]
+    // The library has no such format.
+    case .mjpeg, .yv12, .bayerRGGB10, .bayerGRBG10, .bayerGBRG10, .bayerBGGR10, .bayerRGGB12,
+      .bayerGRBG12, .bayerGBRG12, .bayerBGGR12, .bayerRGGB10P, .bayerGRBG10P, .bayerGBRG10P,
+      .bayerBGGR10P, .bayerRGGB12P, .bayerGRBG12P, .bayerGBRG12P, .bayerBGGR12P:
+      []
     }
   }
 

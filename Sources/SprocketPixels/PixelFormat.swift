@@ -17,8 +17,15 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
   case grey, y10, y12, y16
   /// Packed, in memory order: R G B; B G R; B G R X; X R G B.
   case rgb24, bgr24, bgr32, rgb32
-  /// 8-bit Bayer mosaics; stages get no pixels of them.
+  /// Bayer mosaics of 8 bits. The stage `debayer` makes pictures of them; the engine itself does not.
   case bayerRGGB, bayerGRBG, bayerGBRG, bayerBGGR
+  /// Bayer mosaics of 10, 12 and 16 bits in 16-bit little-endian words.
+  case bayerRGGB10, bayerGRBG10, bayerGBRG10, bayerBGGR10
+  case bayerRGGB12, bayerGRBG12, bayerGBRG12, bayerBGGR12
+  case bayerRGGB16, bayerGRBG16, bayerGBRG16, bayerBGGR16
+  /// Bayer mosaics packed as MIPI CSI-2 has them: 10 bits, 4 pixels in 5 bytes; 12 bits, 2 pixels in 3 bytes.
+  case bayerRGGB10P, bayerGRBG10P, bayerGBRG10P, bayerBGGR10P
+  case bayerRGGB12P, bayerGRBG12P, bayerGBRG12P, bayerBGGR12P
   /// Planar 4:2:0, 4:2:2 and 4:4:4 of 10, 12 and 16 bits in 16-bit little-endian words.
   case yuv420p10, yuv422p10, yuv444p10
   case yuv420p12, yuv422p12, yuv444p12
@@ -50,6 +57,26 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
     case .bayerGRBG: "GRBG"
     case .bayerGBRG: "GBRG"
     case .bayerBGGR: "BA81"
+    case .bayerRGGB10: "RG10"
+    case .bayerGRBG10: "BA10"
+    case .bayerGBRG10: "GB10"
+    case .bayerBGGR10: "BG10"
+    case .bayerRGGB12: "RG12"
+    case .bayerGRBG12: "BA12"
+    case .bayerGBRG12: "GB12"
+    case .bayerBGGR12: "BG12"
+    case .bayerRGGB16: "RG16"
+    case .bayerGRBG16: "GR16"
+    case .bayerGBRG16: "GB16"
+    case .bayerBGGR16: "BYR2"
+    case .bayerRGGB10P: "pRAA"
+    case .bayerGRBG10P: "pgAA"
+    case .bayerGBRG10P: "pGAA"
+    case .bayerBGGR10P: "pBAA"
+    case .bayerRGGB12P: "pRCC"
+    case .bayerGRBG12P: "pgCC"
+    case .bayerGBRG12P: "pGCC"
+    case .bayerBGGR12P: "pBCC"
     case .yuv420p10: "YUV420P10"
     case .yuv422p10: "YUV422P10"
     case .yuv444p10: "YUV444P10"
@@ -62,7 +89,9 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
     }
   }
 
-  /// The format with that four-character code or common name (`I420`, `MJPEG`, `RGB24`), in any case.
+  /// The format with that four-character code or common name (`I420`, `MJPEG`, `RGB24`, and V4L2's names of
+  /// mosaics, such as `SRGGB10P`). In any case, but for the codes that differ in nothing else: `pgAA` and
+  /// `pGAA`, `pgCC` and `pGCC`.
   public init?(fourcc text: String) {
     let upper = text.uppercased()
     let aliases: [String: PixelFormat] = [
@@ -70,10 +99,19 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
       "RGB24": .rgb24, "BGR24": .bgr24, "GRAY": .grey, "YUY2": .yuyv, "I422": .yuv422p,
       "I444": .yuv444p,
     ]
-    guard let found = Self.allCases.first(where: { $0.fourcc == upper }) ?? aliases[upper] else {
-      return nil
-    }
+    let same = Self.allCases.filter { $0.fourcc.uppercased() == upper }
+    let found =
+      same.first { $0.fourcc == text } ?? (same.count == 1 ? same[0] : nil) ?? aliases[upper]
+      ?? Self.allCases.first { $0.mosaicName == upper }
+    guard let found else { return nil }
     self = found
+  }
+
+  /// What follows `V4L2_PIX_FMT_`; `nil` for formats that are no mosaics.
+  private var mosaicName: String? {
+    guard case .bayer(let order, let samples) = layout else { return nil }
+    let packed = samples == .packedTen || samples == .packedTwelve ? "P" : ""
+    return "S\(order)\(bitsPerSample)\(packed)".uppercased()
   }
 
   /// Where the samples are in memory. Code that depends on this switches over the layout and not over
@@ -99,10 +137,30 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
     case .bgr24: .rgb(.bgr)
     case .bgr32: .rgb(.bgrx)
     case .rgb32: .rgb(.xrgb)
-    case .bayerRGGB: .bayer(.rggb)
-    case .bayerGRBG: .bayer(.grbg)
-    case .bayerGBRG: .bayer(.gbrg)
-    case .bayerBGGR: .bayer(.bggr)
+    case .bayerRGGB: .bayer(.rggb, .eight)
+    case .bayerGRBG: .bayer(.grbg, .eight)
+    case .bayerGBRG: .bayer(.gbrg, .eight)
+    case .bayerBGGR: .bayer(.bggr, .eight)
+    case .bayerRGGB10: .bayer(.rggb, .ten)
+    case .bayerGRBG10: .bayer(.grbg, .ten)
+    case .bayerGBRG10: .bayer(.gbrg, .ten)
+    case .bayerBGGR10: .bayer(.bggr, .ten)
+    case .bayerRGGB12: .bayer(.rggb, .twelve)
+    case .bayerGRBG12: .bayer(.grbg, .twelve)
+    case .bayerGBRG12: .bayer(.gbrg, .twelve)
+    case .bayerBGGR12: .bayer(.bggr, .twelve)
+    case .bayerRGGB16: .bayer(.rggb, .sixteen)
+    case .bayerGRBG16: .bayer(.grbg, .sixteen)
+    case .bayerGBRG16: .bayer(.gbrg, .sixteen)
+    case .bayerBGGR16: .bayer(.bggr, .sixteen)
+    case .bayerRGGB10P: .bayer(.rggb, .packedTen)
+    case .bayerGRBG10P: .bayer(.grbg, .packedTen)
+    case .bayerGBRG10P: .bayer(.gbrg, .packedTen)
+    case .bayerBGGR10P: .bayer(.bggr, .packedTen)
+    case .bayerRGGB12P: .bayer(.rggb, .packedTwelve)
+    case .bayerGRBG12P: .bayer(.grbg, .packedTwelve)
+    case .bayerGBRG12P: .bayer(.gbrg, .packedTwelve)
+    case .bayerBGGR12P: .bayer(.bggr, .packedTwelve)
     case .yuv420p10: .planar(.yuv420, .ten, .blueFirst)
     case .yuv422p10: .planar(.yuv422, .ten, .blueFirst)
     case .yuv444p10: .planar(.yuv444, .ten, .blueFirst)
@@ -112,121 +170,6 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
     case .yuv420p16: .planar(.yuv420, .sixteen, .blueFirst)
     case .yuv422p16: .planar(.yuv422, .sixteen, .blueFirst)
     case .yuv444p16: .planar(.yuv444, .sixteen, .blueFirst)
-    }
-  }
-
-  /// The planar YUV or grey format with 8 bits and this subsampling.
-  public init(_ subsampling: ChromaSubsampling) {
-    self =
-      switch subsampling {
-      case .yuv420: .i420
-      case .yuv422: .yuv422p
-      case .yuv444: .yuv444p
-      case .yuv440: .yuv440p
-      case .yuv411: .yuv411p
-      case .gray: .grey
-      }
-  }
-
-  public var isEncoded: Bool {
-    switch layout {
-    case .jpeg: true
-    case .planar, .semiPlanar420, .packed422, .rgb, .bayer: false
-    }
-  }
-
-  /// True for a sensor mosaic, from which neither luma nor image is made.
-  public var isBayer: Bool {
-    switch layout {
-    case .bayer: true
-    case .jpeg, .planar, .semiPlanar420, .packed422, .rgb: false
-    }
-  }
-
-  /// Formats that a stage may be handed as `.image`: planar, luma in plane 0.
-  public var isPlanar: Bool { subsampling != nil }
-
-  /// Chroma subsampling of a planar format; `nil` for all others.
-  public var subsampling: ChromaSubsampling? {
-    switch layout {
-    case .planar(let subsampling, _, _): subsampling
-    case .jpeg, .semiPlanar420, .packed422, .rgb, .bayer: nil
-    }
-  }
-
-  /// True for a planar format without chroma.
-  public var isGrey: Bool { subsampling == .gray }
-
-  /// Byte order of an RGB format; `nil` for all others.
-  public var rgbOrder: RGBOrder? {
-    switch layout {
-    case .rgb(let order): order
-    case .jpeg, .planar, .semiPlanar420, .packed422, .bayer: nil
-    }
-  }
-
-  /// Significant bits of a sample, in its low bits; 8 for an encoded frame.
-  public var bitsPerSample: Int {
-    switch layout {
-    case .planar(_, let depth, _): depth.rawValue
-    case .jpeg, .semiPlanar420, .packed422, .rgb, .bayer: 8
-    }
-  }
-
-  /// True if samples are 16-bit little-endian words.
-  public var isDeep: Bool { bitsPerSample > 8 }
-
-  /// The format with the same planes and 8 bits per sample.
-  public var reduced: PixelFormat {
-    guard isDeep, let subsampling else { return self }
-    return PixelFormat(subsampling)
-  }
-
-  /// Format of `.image` for a source of this format: planar YUV or grey, in 16-bit words for more than 8
-  /// bits. `nil` for Bayer mosaics, and for JPEG, where each image's header has the subsampling.
-  public var imageFormat: PixelFormat? {
-    switch layout {
-    case .jpeg, .bayer: nil
-    case .planar(_, _, .blueFirst): self
-    case .planar(let subsampling, _, .redFirst): PixelFormat(subsampling)
-    case .semiPlanar420: .i420
-    case .packed422: .yuv422p
-    case .rgb: .yuv444p
-    }
-  }
-
-  public var planeCount: Int {
-    switch layout {
-    case .planar(let subsampling, _, _): subsampling.planeCount
-    case .semiPlanar420: 2
-    case .jpeg, .packed422, .rgb, .bayer: 1
-    }
-  }
-
-  /// Size of an existing plane: bytes per row without padding, and rows; zero for an encoded frame.
-  package func planeSize(_ index: Int, width: Int, height: Int) -> (bytesPerRow: Int, rows: Int) {
-    switch layout {
-    case .jpeg: return (0, 0)
-    case .planar(let subsampling, let depth, _):
-      let bytes = depth == .eight ? 1 : 2
-      if index == 0 { return (bytes * width, height) }
-      return (
-        bytes * subsampling.planeWidth(index, imageWidth: width),
-        subsampling.planeHeight(index, imageHeight: height)
-      )
-    case .semiPlanar420:
-      return index == 0 ? (width, height) : ((width + 1) / 2 * 2, (height + 1) / 2)
-    case .packed422: return ((width + 1) / 2 * 4, height)
-    case .rgb(let order): return (width * order.bytesPerPixel, height)
-    case .bayer: return (width, height)
-    }
-  }
-
-  /// Bytes of an unpadded `width` by `height` frame; 0 for an encoded one.
-  public func byteCount(width: Int, height: Int) -> Int {
-    (0..<planeCount).reduce(0) { sum, index in
-      let size = planeSize(index, width: width, height: height)
-      return sum + size.bytesPerRow * size.rows
     }
   }
 }

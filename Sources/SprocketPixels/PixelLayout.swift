@@ -14,8 +14,8 @@ public enum PixelLayout: Sendable, Hashable, BitwiseCopyable {
   case packed422(PackedOrder)
   /// One plane, three or four bytes per pixel.
   case rgb(RGBOrder)
-  /// One plane, one byte of one colour per pixel.
-  case bayer(BayerOrder)
+  /// One plane, one sample of one colour per pixel.
+  case bayer(BayerOrder, BayerSamples)
 }
 
 /// Significant bits of a sample, in its low bits.
@@ -63,6 +63,47 @@ public enum RGBOrder: CaseIterable, Sendable, BitwiseCopyable {
 }
 
 /// Colours of the mosaic's top left 2x2 pixels, row by row.
-public enum BayerOrder: Sendable, BitwiseCopyable {
+public enum BayerOrder: CaseIterable, Sendable, BitwiseCopyable {
   case rggb, grbg, gbrg, bggr
+}
+
+/// How the samples of a mosaic lie in its rows.
+///
+/// Source: the kernel's "Raw Bayer Formats" chapter (`V4L2_PIX_FMT_SRGGB8`, `SRGGB10`, `SRGGB10P` and so on).
+public enum BayerSamples: CaseIterable, Sendable, BitwiseCopyable {
+  /// One byte per pixel.
+  case eight
+  /// 10, 12 and 16 bits, the low ones of 16-bit little-endian words.
+  case ten, twelve, sixteen
+  /// 4 pixels in 5 bytes: the upper 8 bits of each, then the lower 2 bits of all, the first pixel's lowest.
+  case packedTen
+  /// 2 pixels in 3 bytes: the upper 8 bits of each, then the lower 4 bits of both, the first pixel's lowest.
+  case packedTwelve
+
+  public var depth: SampleDepth {
+    switch self {
+    case .eight: .eight
+    case .ten, .packedTen: .ten
+    case .twelve, .packedTwelve: .twelve
+    case .sixteen: .sixteen
+    }
+  }
+
+  /// Samples are 16-bit little-endian words.
+  public var areWords: Bool {
+    switch self {
+    case .ten, .twelve, .sixteen: true
+    case .eight, .packedTen, .packedTwelve: false
+    }
+  }
+
+  /// Bytes of a row without padding. The last group of packed pixels is whole, used or not.
+  public func bytesPerRow(width: Int) -> Int {
+    switch self {
+    case .eight: width
+    case .ten, .twelve, .sixteen: 2 * width
+    case .packedTen: (width + 3) / 4 * 5
+    case .packedTwelve: (width + 1) / 2 * 3
+    }
+  }
 }

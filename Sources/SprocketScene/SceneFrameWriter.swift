@@ -14,15 +14,16 @@ package struct SceneFrameWriter {
   private let layout: SceneLayout
   /// Drawn planes, before they are packed or encoded. Empty if the scene is drawn directly into the frame.
   private var planes: [UInt8]
-  /// One row of red, green and blue, from which a mosaic takes one colour per pixel.
-  private var colors: [UInt8]
+  /// `nil` for other formats.
+  private var mosaic: SceneMosaic?
   private let packer: JPEGPacker?
 
   /// The scene's formats besides MJPEG.
-  package static let rawFormats: [PixelFormat] = [
-    .yuyv, .uyvy, .nv12, .nv21, .i420, .yv12, .yuv422p, .yuv444p, .grey, .y10, .y16, .rgb24,
-    .bgr24, .bgr32, .rgb32, .bayerRGGB, .bayerGRBG, .bayerGBRG, .bayerBGGR,
-  ]
+  package static let rawFormats: [PixelFormat] =
+    [
+      .yuyv, .uyvy, .nv12, .nv21, .i420, .yv12, .yuv422p, .yuv444p, .grey, .y10, .y16, .rgb24,
+      .bgr24, .bgr32, .rgb32,
+    ] + PixelFormat.allCases.filter(\.isBayer)
 
   /// `quality` is JPEG's. Throws if there is no memory for the encoder.
   package init(
@@ -33,8 +34,10 @@ package struct SceneFrameWriter {
     capacity = Self.capacity(format)
     layout = Self.layout(format)
     planes = [UInt8](repeating: 0, count: Self.planeBytes(format))
-    let isMosaic = format.pixelFormat.isBayer
-    colors = [UInt8](repeating: 0, count: isMosaic ? 3 * format.width : 0)
+    mosaic =
+      if case .bayer(let order, let samples) = format.pixelFormat.layout {
+        SceneMosaic(order, samples, width: format.width)
+      } else { nil }
     let needs = format.pixelFormat.isEncoded ? JPEGPacker.requirements(format) : nil
     packer = if let needs { try JPEGPacker(needs, quality: quality) } else { nil }
   }
@@ -71,7 +74,10 @@ package struct SceneFrameWriter {
       // Rounded up to whole pairs of pixels.
       let pairs = (width + 1) & ~1
       return SceneLayout(width: width, height: height, chroma: .yuv422, lumaStride: pairs)
-    case .rgb, .bayer: return SceneLayout(width: width, height: height, chroma: .yuv444)
+    case .rgb: return SceneLayout(width: width, height: height, chroma: .yuv444)
+    case .bayer(_, let samples):
+      let depth = SceneMosaic.lumaDepth(samples)
+      return SceneLayout(width: width, height: height, chroma: .yuv444, depth: depth)
     }
   }
 
@@ -87,9 +93,18 @@ package struct SceneFrameWriter {
     }
     Self.draw(&renderer, moment, layout, &planes)
     if let packer { return packer.pack(planes: planes.span, into: &out) ?? 0 }
+    if mosaic != nil {
+      let rowBytes = capacity / renderer.height
+      let (planes, layout) = (planes, layout)
+      for row in 0..<renderer.height {
+        var line = out._mutatingExtracting(row * rowBytes..<(row + 1) * rowBytes)
+        mosaic?.write(planes.span, layout, row: row, into: &line)
+      }
+      return capacity
+    }
     unsafe out.withUnsafeMutableBufferPointer { out in
       unsafe Self.pack(
-        &planes, layout, format, &colors, width: renderer.width, height: renderer.height, into: out)
+        &planes, layout, format, width: renderer.width, height: renderer.height, into: out)
     }
     return capacity
   }
@@ -104,8 +119,8 @@ package struct SceneFrameWriter {
 
   /// Converts the drawn planes to a raw format.
   private static func pack(
-    _ planes: inout [UInt8], _ layout: SceneLayout, _ format: PixelFormat, _ colors: inout [UInt8],
-    width: Int, height: Int, into out: UnsafeMutableBufferPointer<UInt8>
+    _ planes: inout [UInt8], _ layout: SceneLayout, _ format: PixelFormat, width: Int, height: Int,
+    into out: UnsafeMutableBufferPointer<UInt8>
   ) {
     func target(_ start: Int = 0, stride: Int) -> MutablePlaneBytes {
       unsafe MutablePlaneBytes(
@@ -137,47 +152,8 @@ package struct SceneFrameWriter {
         PixelConversion.pack444(
           y: y, u: u, v: v, to: target(stride: order.bytesPerPixel * width), order, width: width,
           height: height)
-      case .bayer(let order):
-        for row in 0..<height {
-          unsafe colors.withUnsafeMutableBufferPointer { colors in
-            PixelConversion.pack444(
-              y: PlaneBytes(plane(row * width, stride: width)),
-              u: PlaneBytes(plane(layout.u + row * width, stride: width)),
-              v: PlaneBytes(plane(layout.v + row * width, stride: width)),
-              to: unsafe MutablePlaneBytes(colors, stride: 3 * width), .rgb, width: width, height: 1
-            )
-          }
-          var line = unsafe MutableSpan(
-            _unsafeElements: UnsafeMutableBufferPointer(
-              rebasing: out[row * width..<(row + 1) * width]))
-          takeMosaicRow(colors.span, order.channels(inRow: row), into: &line)
-        }
-      case .planar, .jpeg: break
+      case .planar, .jpeg, .bayer: break
       }
     }
-  }
-}
-
-extension BayerOrder {
-  /// Channels (0 red, 1 green, 2 blue) of the even and odd columns of a row.
-  fileprivate func channels(inRow row: Int) -> (even: Int, odd: Int) {
-    let isEven = row % 2 == 0
-    return switch self {
-    case .rggb: isEven ? (0, 1) : (1, 2)
-    case .grbg: isEven ? (1, 0) : (2, 1)
-    case .gbrg: isEven ? (1, 2) : (0, 1)
-    case .bggr: isEven ? (2, 1) : (1, 0)
-    }
-  }
-}
-
-/// Takes from each pixel of an RGB row the channel that a Bayer sensor has at that place.
-private func takeMosaicRow(
-  _ colors: Span<UInt8>, _ channels: (even: Int, odd: Int), into out: inout MutableSpan<UInt8>
-) {
-  let count = out.count
-  precondition(colors.count == 3 &* count)
-  for i in 0..<count {
-    out[i] = colors[3 &* i &+ (i & 1 == 0 ? channels.even : channels.odd)]
   }
 }

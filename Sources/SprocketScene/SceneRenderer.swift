@@ -168,7 +168,18 @@ package struct SceneRenderer: Sendable {
     let half = (width + 1) / 2
     let count = chroma.planeWidth(1, imageWidth: width)
     let luma = layout.luma + min(row * down, height - 1) * layout.lumaStride
-    for column in 0..<count { shade[column] = memory[luma + column * across] }
+    // Of words, the upper 8 bits.
+    let isDeep = layout.depth != .eight
+    let shift = layout.depth.rawValue - 8
+    for column in 0..<count {
+      let x = column * across
+      shade[column] =
+        isDeep
+        ? UInt8(
+          truncatingIfNeeded: (Int(memory[luma + 2 * x]) | Int(memory[luma + 2 * x + 1]) << 8)
+            >> shift)
+        : memory[luma + x]
+    }
     for plane in 1...2 {
       sample(plane: plane, along: line, count: half, sigma: sigma(in: moment))
       cover(plane: plane, moment, x: 0.5, y: y, stride: 2)

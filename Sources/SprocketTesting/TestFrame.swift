@@ -2,7 +2,7 @@ internal import SprocketCodecs
 public import SprocketCore
 public import SprocketTestMemory
 
-/// A frame for tests: pixels of any format that can be unpacked, or a JPEG.
+/// A frame for tests: pixels of any format, or a JPEG.
 public struct TestFrame: Sendable {
   public var format: FrameFormat
   /// The bytes of each plane, row by row, without padding; for a JPEG, its bytes.
@@ -19,9 +19,9 @@ public struct TestFrame: Sendable {
     _ format: PixelFormat, width: Int, height: Int, color: Color = .jpeg, planes: [[UInt8]]
   ) {
     contract(
-      !format.isEncoded && format.imageFormat != nil,
-      "makes a picture of \(format.fourcc), which cannot be unpacked; take another format, or "
-        + "`TestFrame(jpeg:)`")
+      !format.isEncoded,
+      "makes a picture of \(format.fourcc), which is encoded; take another format, or `TestFrame(jpeg:)`"
+    )
     contract(
       planes.count == format.planeCount,
       "makes a picture of \(planes.count) planes, and \(format.fourcc) has \(format.planeCount); "
@@ -94,7 +94,7 @@ public struct TestFrame: Sendable {
     return nil
   }
 
-  /// All formats that pictures can be made of.
+  /// All formats that the engine makes pictures of: none that is encoded, and no mosaics.
   public static let formats = PixelFormat.allCases.filter { !$0.isEncoded && $0.imageFormat != nil }
 
   /// Widths and heights that loops over rows, blocks and subsampled planes often get wrong.

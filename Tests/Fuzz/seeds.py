@@ -52,6 +52,7 @@ def recorded(scratch, sprocket):
     for arguments in (
         ["--format", "MJPG", "--stage", "meter", *everything, "--stills", "stills"],
         ["--format", "YUYV", "--dump", "yuyv.mcap", "--movie", "movie.mkv"],
+        ["--format", "pgAA", "--stage", "debayer", "--dump", "mosaic.mcap"],
         ["--format", "MJPG", "--source-set", "corrupt=0.5", "--source-set", "drop=0.3", "--dump",
          "faults.mcap", "--movie", "movie.mp4"],
     ):

@@ -68,6 +68,8 @@ CHAINS = {
     "autoexposure": ["--auto-exposure", "continuous", "--source-set", "lightstep=2", "--source-set",
                      "lightat=1"],
     "negate": ["--stage", "negate"],
+    "debayer": ["--format", "GRBG", "--stage", "debayer"],
+    "debayer, all bits": ["--format", "pRCC", "--stage", "debayer:depth=source", "--stage", "meter"],
     "stabilize": ["--stage", "stabilize:mode=standard"],
     "stabilize, later frames": ["--stage", "stabilize:mode=cinematic"],
     "all": ["--stage", "latedrop", "--stage", "meter", "--stage", "focus", "--stage", "stabilize",

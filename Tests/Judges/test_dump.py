@@ -202,7 +202,8 @@ def test_raw_frames_and_times_are_the_files_own(tmp_path):
 
 @pytest.mark.parametrize("name, encoding, step", [
     ("YUYV", "yuyv", 324), ("NV12", "nv12", 161), ("I420", "YU12", 161), ("GREY", "mono8", 161),
-    ("Y16", "mono16", 322), ("RGB24", "rgb8", 483), ("RGGB", "bayer_rggb8", 161)])
+    ("Y16", "mono16", 322), ("RGB24", "rgb8", 483), ("RGGB", "bayer_rggb8", 161),
+    ("GR16", "bayer_grbg16", 322), ("BA12", "BA12", 322), ("pGAA", "pGAA", 205)])
 def test_every_format_has_its_name_and_its_bytes(name, encoding, step, tmp_path):
     path = tmp_path / "a.mcap"
     arguments = scene("--frames", 3, "--format", name, size="161x121")

@@ -33,7 +33,8 @@ WRONG = [
     (["run", "--source", "file:nowhere.avi"], "nowhere.avi"),
     (["run", "--source", "file:."], "folder"),
     (["run", "--format", "H264"], "H264"),
-    (["run", "--format", "RGGB", "--stage", "meter"], "cannot be unpacked"),
+    (["run", "--format", "RGGB", "--stage", "meter"], "put the stage debayer"),
+    (["run", "--format", "pgaa"], "there is no `pgaa`"),
     (["run", "--size", "1280"], "such as 1280x720"),
     (["run", "--size", "4x4"], "16x16"),
     (["run", "--frames", "0"], "'--frames <n>': give a whole number, 1 or more, such as 300"),
@@ -417,7 +418,7 @@ def test_without_a_camera_that_is_said():
 
 def test_stages_and_sources_can_be_inspected():
     text = sprocket("stages").stdout.decode()
-    for name in ("focus", "latedrop", "meter", "negate", "scene", "file", "camera[:NAME]"):
+    for name in ("debayer", "focus", "latedrop", "meter", "negate", "scene", "file", "camera[:NAME]"):
         assert name in text
     assert "window" in sprocket("stages", "focus").stdout.decode()
     assert "shake" in sprocket("stages", "scene").stdout.decode()

@@ -10,7 +10,7 @@ import Testing
   }
 
   @Test func deepPlanesAreTwiceAsWideInBytes() {
-    for format in PixelFormat.allCases where format.isDeep {
+    for format in PixelFormat.allCases where format.isDeep && !format.isBayer {
       #expect(format.isPlanar && format.imageFormat == format)
       #expect(format.planeCount == format.reduced.planeCount)
       for plane in 0..<format.planeCount {
@@ -24,6 +24,42 @@ import Testing
 
   @Test(arguments: PixelFormat.allCases) func everyFormatIsFoundByItsName(format: PixelFormat) {
     #expect(PixelFormat(fourcc: format.fourcc) == format)
-    #expect(PixelFormat(fourcc: format.fourcc.lowercased()) == format)
+    let lowercase = format.fourcc.lowercased()
+    let isUnique = PixelFormat.allCases.filter { $0.fourcc.lowercased() == lowercase }.count == 1
+    #expect(PixelFormat(fourcc: lowercase) == (isUnique ? format : nil))
+  }
+
+  /// `V4L2_PIX_FMT_SRGGB8` to `V4L2_PIX_FMT_SBGGR12P` of linux/videodev2.h.
+  @Test func mosaicsHaveV4L2sCodesAndNames() {
+    let codes = [
+      "8": ["RGGB", "GRBG", "GBRG", "BA81"], "10": ["RG10", "BA10", "GB10", "BG10"],
+      "12": ["RG12", "BA12", "GB12", "BG12"], "16": ["RG16", "GR16", "GB16", "BYR2"],
+      "10P": ["pRAA", "pgAA", "pGAA", "pBAA"], "12P": ["pRCC", "pgCC", "pGCC", "pBCC"],
+    ]
+    var found: Set<PixelFormat> = []
+    for (depth, codes) in codes {
+      for (order, code) in zip(["RGGB", "GRBG", "GBRG", "BGGR"], codes) {
+        let format = PixelFormat(fourcc: "S\(order)\(depth)")
+        #expect(format?.fourcc == code && PixelFormat(fourcc: code) == format)
+        if case .bayer(let layout, _)? = format?.layout {
+          #expect("\(layout)" == order.lowercased())
+        }
+        if let format { found.insert(format) }
+      }
+    }
+    #expect(found == Set(PixelFormat.allCases.filter(\.isBayer)) && found.count == 24)
+    for name in ["PGAA", "pgaa", "PGCC", "pgcc"] { #expect(PixelFormat(fourcc: name) == nil) }
+  }
+
+  /// The last group of packed pixels is whole.
+  @Test(arguments: [
+    (PixelFormat.bayerRGGB, 8, 7), (.bayerRGGB10, 10, 14), (.bayerRGGB12, 12, 14),
+    (.bayerRGGB16, 16, 14), (.bayerRGGB10P, 10, 10), (.bayerRGGB12P, 12, 12),
+  ])
+  func mosaicsHaveOnePlane(format: PixelFormat, bits: Int, bytesPerRow: Int) {
+    #expect(format.plane(0, width: 7, height: 5) == (bytesPerRow, 5))
+    #expect(format.planeCount == 1 && format.bitsPerSample == bits)
+    #expect(format.imageFormat == nil && !format.isPlanar)
+    #expect(format.isDeep == (bytesPerRow == 14))
   }
 }

@@ -32,6 +32,10 @@ final class ScriptedSource: Source, @unchecked Sendable {
   private(set) var isClosed = false
   private(set) var isLentWritten = false
   private let repeats: Bool
+  /// Grey, or a mosaic of 8 bits.
+  var pixels = PixelFormat.grey
+  /// Nothing arrives of frames that it does not lend, and it does not say so.
+  var isEmpty = false
   /// Nanoseconds from frame to frame, for times that do not depend on the machine.
   var tick: Int64?
   /// What happened up to a frame.
@@ -58,7 +62,7 @@ final class ScriptedSource: Source, @unchecked Sendable {
     SourceDescription(
       name: "script",
       format: FrameFormat(
-        pixelFormat: .grey, width: width, height: Self.height, color: .jpeg,
+        pixelFormat: pixels, width: width, height: Self.height, color: .jpeg,
         rate: FrameRate(frames: rate)),
       isLive: isLive, clock: .monotonic, capacity: lends ? 0 : width * Self.height)
   }
@@ -126,7 +130,7 @@ final class ScriptedSource: Source, @unchecked Sendable {
     } else {
       var bytes = slot.bytes
       for index in 0..<count { bytes[index] = byte }
-      slot.filled(count)
+      slot.filled(isEmpty ? 0 : count)
     }
   }
 

@@ -124,6 +124,50 @@ private struct Twin {
     #expect(try written(format.0, size) == bytes)
   }
 
+  /// Colours of luma of 16 bits and chroma of 8, by ITU-T T.871, of which the lowest bits are cut off.
+  @Test(arguments: PixelFormat.allCases.filter { $0.isBayer && $0.bitsPerSample > 8 }, sizes)
+  func deepMosaics(_ format: PixelFormat, _ size: (Int, Int)) throws {
+    let (width, height) = size
+    let layout = SceneLayout(width: width, height: height, chroma: .yuv444, depth: .sixteen)
+    var drawn = [UInt8](repeating: 0, count: layout.v + width * height)
+    var renderer = SceneRenderer(width: width, height: height, seed: 2)
+    var span = drawn.mutableSpan
+    renderer.draw(Twin.moment, layout: layout, into: &span)
+    guard case .bayer(let order, let samples) = format.layout else { return }
+    let filters = Array("\(order)")
+    let bytes = try written(format, size).map { Int($0) }
+    let rowBytes = bytes.count / height
+    let bits = format.bitsPerSample
+    var (worst, lowest) = (0.0, Set<Int>())
+    for y in 0..<height {
+      for x in 0..<width {
+        let index = y * width + x
+        let luma = Double(drawn[2 * index]) + 256 * Double(drawn[2 * index + 1])
+        let (cb, cr) = (Double(drawn[layout.u + index]), Double(drawn[layout.v + index]))
+        let offset: Double =
+          switch filters[y % 2 * 2 + x % 2] {
+          case "r": 1.402 * (cr - 128)
+          case "g": -0.344136 * (cb - 128) - 0.714136 * (cr - 128)
+          default: 1.772 * (cb - 128)
+          }
+        let exact = min(max(luma + 257 * offset, 0), 65535) / Double(1 << (16 - bits))
+        let row = bytes[y * rowBytes..<(y + 1) * rowBytes].map { $0 }
+        let sample =
+          switch samples {
+          case .packedTen: row[x / 4 * 5 + x % 4] * 4 + row[x / 4 * 5 + 4] >> (2 * (x % 4)) % 4
+          case .packedTwelve: row[x / 2 * 3 + x % 2] * 16 + row[x / 2 * 3 + 2] >> (4 * (x % 2)) % 16
+          case .eight, .ten, .twelve, .sixteen: row[2 * x] + 256 * row[2 * x + 1]
+          }
+        worst = max(worst, abs(Double(sample) + (bits == 16 ? 0 : 0.5) - exact))
+        lowest.insert(sample % 4)
+      }
+    }
+    // Of a 16-bit level: half for rounding, half for two coefficients, each of which is off by up to half
+    // of 1/65536, times 257 * 128. And half a level for what is cut off.
+    #expect(worst <= (bits == 16 ? 1 : 0.5 + 1 / Double(1 << (16 - bits))))
+    #expect(lowest == [0, 1, 2, 3])
+  }
+
   /// The upper 8 bits of a deep luma are the 8-bit luma, but for rounding; the lowest are in use.
   @Test(arguments: [(PixelFormat.y10, 10), (.y16, 16)], sizes)
   func deepLuma(_ format: (PixelFormat, Int), _ size: (Int, Int)) throws {

@@ -294,6 +294,27 @@ import Testing
     #expect(counts[.missing] == 3 && counts[.delivered] == 3)
   }
 
+  @Test func mosaicsOfAProgramBecomePictures() throws {
+    let format = FrameFormat(
+      pixelFormat: .bayerRGGB, width: 4, height: 2, color: .jpeg, rate: FrameRate(frames: 30))
+    let source = PushSource(format: format)
+    let found = Mutex<[UInt8]>([])
+    let sink = ClosureSink(reading: .image) { frame in
+      let luma = frame.image[plane: 0]
+      found.withLock { found in
+        for y in 0..<luma.rows { for x in 0..<4 { found.append(luma[row: y][x]) } }
+      }
+    }
+    let engine = try Engine(source: source, stages: [.debayer()], sinks: [sink])
+    try engine.start()
+    // Red 200, green 100, blue 50: 0.299 * 200 + 0.587 * 100 + 0.114 * 50 = 124.2.
+    let mosaic: [UInt8] = [200, 100, 200, 100, 100, 50, 100, 50]
+    #expect(source.push(mosaic.span) == .taken)
+    source.finish()
+    #expect(engine.wait(for: .seconds(60)))
+    #expect(found.withLock { $0 } == [UInt8](repeating: 124, count: 8))
+  }
+
   @Test func whoeverPushesLearnsThatTheRunIsOver() throws {
     let source = PushSource(format: Self.small, room: 1)
     let engine = try Engine(

@@ -3,9 +3,12 @@ import SprocketStages
 import Testing
 
 extension Plugin {
-  /// Controllers last, for they read what others report.
-  static func inOrder(_ plugins: [Plugin]) -> [Plugin] {
-    plugins.filter { !$0.isController } + plugins.filter(\.isController)
+  /// Controllers last, for they read what others report. What makes pictures of mosaics comes first, and only
+  /// if there are some.
+  static func inOrder(_ plugins: [Plugin], format: PixelFormat) -> [Plugin] {
+    let debayers = plugins.filter { $0.name == "debayer" }
+    let others = plugins.filter { $0.name != "debayer" && !$0.isController }
+    return (format.isBayer ? debayers : []) + others + plugins.filter(\.isController)
   }
 
   private var isController: Bool { name.hasPrefix("auto") }
@@ -13,12 +16,15 @@ extension Plugin {
 
 @Suite struct SameResultsTests {
   /// The run's digest over a scene with faults, all stages in the chain.
-  private func digest(workers: Int, wait: WaitStrategy) throws -> String {
+  private func digest(
+    _ format: PixelFormat, workers: Int, wait: WaitStrategy
+  ) throws -> String {
     var settings = SceneSettings()
     settings.width = 96
     settings.height = 80
     settings.pace = .fast
     settings.seed = 7
+    settings.format = format
     settings.faults.drop = 0.1
     settings.faults.corrupt = 0.1
     settings.faults.formatChange = 0.02
@@ -26,7 +32,7 @@ extension Plugin {
     let options = RunOptions(workers: workers, wait: wait, frameLimit: 150)
     let engine = try Engine(
       source: try SceneSource(settings),
-      stages: Plugin.inOrder(builtinStages).map { StageChoice($0) },
+      stages: Plugin.inOrder(builtinStages, format: format).map { StageChoice($0) },
       sinks: [sink], options: options)
     try engine.start()
     #expect(engine.wait(for: .seconds(60)))
@@ -35,13 +41,14 @@ extension Plugin {
     return sink.runDigest
   }
 
-  @Test func areThereWhateverTheWorkersAndTheWaiting() throws {
-    let first = try digest(workers: 1, wait: .park)
+  @Test(arguments: [PixelFormat.mjpeg, .bayerGBRG10P])
+  func areThereWhateverTheWorkersAndTheWaiting(format: PixelFormat) throws {
+    let first = try digest(format, workers: 1, wait: .park)
     for workers in [2, 4, 8] {
-      #expect(try digest(workers: workers, wait: .park) == first, "\(workers) workers")
+      #expect(try digest(format, workers: workers, wait: .park) == first, "\(workers) workers")
     }
     for wait in WaitStrategy.allCases where wait != .park {
-      #expect(try digest(workers: 4, wait: wait) == first, "\(wait)")
+      #expect(try digest(format, workers: 4, wait: wait) == first, "\(wait)")
     }
   }
 }

@@ -10,8 +10,8 @@ extension Rules {
       "FoundationEssentials",
     ],
     "SprocketStages": [
-      "SprocketCore", "AutoExposure", "AutoFocus", "ExposureMeter", "FocusScore", "LateFrameDrop",
-      "MotionDetector", "Negate", "Stabilizer",
+      "SprocketCore", "AutoExposure", "AutoFocus", "Debayer", "ExposureMeter", "FocusScore",
+      "LateFrameDrop", "MotionDetector", "Negate", "Stabilizer",
     ],
     "Sprocket": [
       "SprocketEngine", "SprocketSources", "SprocketScene", "SprocketSinks", "SprocketFiles",

@@ -19,7 +19,7 @@ enum Mistake: String, CaseIterable, SettingValue {
     unpackerRange
   case copies, secondLoop, pushEncoded, pushRoom, pushBytes
   // Mistakes in tests.
-  case testBayer, testPlanes, testPlaneBytes, testEarlier, testLater, testFormat, testLuma,
+  case testEncoded, testPlanes, testPlaneBytes, testEarlier, testLater, testFormat, testLuma,
     testReport
   case testDamaged, testPadding, testDelay, testMissing, testWorkers
 }

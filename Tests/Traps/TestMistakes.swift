@@ -28,7 +28,7 @@ func makeInTest(_ mistake: Mistake) throws {
   let frame = TestFrame(width: 4, height: 2, luma: [UInt8](repeating: 0, count: 8))
   var stage = try StageUnderTest(Overwriter(), for: frame)
   switch mistake {
-  case .testBayer: _ = TestFrame(.bayerRGGB, width: 4, height: 2, .zeros)
+  case .testEncoded: _ = TestFrame(.mjpeg, width: 4, height: 2, .zeros)
   case .testPlanes: _ = TestFrame(.i420, width: 4, height: 2, planes: [[]])
   case .testPlaneBytes: _ = TestFrame(width: 4, height: 2, luma: [0])
   case .testEarlier: _ = stage.process(frame, earlier: [frame])

@@ -34,7 +34,7 @@ func make(_ mistake: Mistake) throws {
   case .pushEncoded: _ = PushSource(format: format(.mjpeg))
   case .pushRoom: _ = PushSource(format: format(.grey), room: 0)
   case .pushBytes: _ = PushSource(format: format(.grey)).push([UInt8](repeating: 0, count: 9).span)
-  case .testBayer, .testPlanes, .testPlaneBytes, .testEarlier, .testLater, .testFormat, .testLuma,
+  case .testEncoded, .testPlanes, .testPlaneBytes, .testEarlier, .testLater, .testFormat, .testLuma,
     .testReport, .testDamaged, .testPadding, .testDelay, .testMissing, .testWorkers:
     try makeInTest(mistake)
   default: try run(mistake)

@@ -2,7 +2,8 @@
 public struct FrameFormat: Sendable, Hashable {
   /// How the source delivers the frame.
   public var pixelFormat: PixelFormat
-  /// What it is once unpacked, planar; `nil` where it cannot be (Bayer).
+  /// What it is once unpacked, planar; `nil` where it cannot be: of a mosaic, before a stage has made a
+  /// picture of it.
   public var image: PixelFormat?
   /// In pixels.
   public var width: Int

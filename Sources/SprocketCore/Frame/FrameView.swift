@@ -153,7 +153,7 @@ public struct FrameAccess: Sendable {
   public var written: VersionIndex?
   public var isInPlace: Bool
   public var format: FrameFormat
-  /// What a writer makes of it; may differ for `.nextImage`.
+  /// What a writer makes of it; may differ for `.nextImage`, and does for `.firstImage`.
   public var writtenFormat: FrameFormat
   public var parts: FrameParts
   /// By how much the image of `version` is reduced.

@@ -57,12 +57,17 @@ extension FrameView {
   /// The picture to be written, for a stage that declared `setup.writes`.
   @_lifetime(&self)
   public mutating func edit() -> ImageEditor {
-    guard let written, let planar = writtenFormat.image, let read = format.image else {
+    guard let written, let planar = writtenFormat.image else {
       contractBroken(
         "writes pixels, which it did not declare; add `try setup.writes(.inPlace)`, or `.nextImage`, to "
           + "configure")
     }
     let target = unsafe storage.pointee.versions[written].image
+    guard let read = format.image else {
+      let from = unsafe storage.pointee.source
+      return unsafe ImageEditor(
+        target: target, format: planar, from: from, fromFormat: format.pixelFormat, mutating: &self)
+    }
     let from = unsafe isInPlace ? nil : storage.pointee.versions[version].image
     return unsafe ImageEditor(
       target: target, format: planar, from: from, fromFormat: read, mutating: &self)

@@ -64,7 +64,7 @@ public struct Plane: ~Escapable {
   }
 }
 
-/// The planes of a picture, luma first.
+/// The planes of a picture, luma first; or of a mosaic, one.
 @safe
 public struct ImageView: ~Escapable {
   @usableFromInline let storage: ImageStorage
@@ -117,7 +117,8 @@ public struct ImageEditor: ~Copyable, ~Escapable {
     return unsafe target.planes[index].rows
   }
 
-  /// The picture before this stage, for a stage that declared `.nextImage`.
+  /// The picture before this stage, for a stage that declared `.nextImage`; for one that declared
+  /// `.firstImage`, what the source delivered, in its pixel format.
   /// Stops the program in one that declared `.inPlace`: its source is the picture that it edits.
   public var source: ImageView {
     @_lifetime(copy self)

@@ -74,6 +74,9 @@ public struct StageSetup: ~Copyable {
     case inPlace
     /// From one picture into another.
     case nextImage
+    /// The first picture, from the frame as the source delivered it, where the engine can make none of it: of
+    /// a mosaic. `edit().source` has the source's planes, in the source's pixel format.
+    case firstImage
   }
 
   /// Frames as they reach this stage.
@@ -127,6 +130,12 @@ public struct StageSetup: ~Copyable {
   /// bits.
   public mutating func reads(_ parts: FrameParts, depth: Depth = .eight) throws(StageError) {
     if !parts.isDisjoint(with: .pixels), format.image == nil {
+      guard !format.pixelFormat.isBayer else {
+        throw StageError(
+          "reads pixels, and \(format.pixelFormat.name) frames are a sensor's mosaic; put the stage debayer, "
+            + "which makes pictures of them, before it, or choose another format",
+          change: .stage, .format)
+      }
       throw StageError(
         "reads pixels, and \(format.pixelFormat.fourcc) frames cannot be unpacked; choose another "
           + "format", change: .format)
@@ -144,9 +153,15 @@ public struct StageSetup: ~Copyable {
     self.parts.formUnion(parts)
   }
 
-  /// Declares that this stage writes pixels, and reads those that are there.
+  /// Declares that this stage writes pixels, and reads those that are there, or, for the first picture, the
+  /// source's own.
   public mutating func writes(_ writing: Writing, depth: Depth = .eight) throws(StageError) {
-    try reads(.image, depth: depth)
+    if writing == .firstImage, format.image != nil {
+      throw StageError(
+        "makes pictures of what has none, and \(format.pixelFormat.name) frames have one; leave the stage "
+          + "out", change: .stage)
+    }
+    try reads(writing == .firstImage ? .encoded : .image, depth: depth)
     self.writing = writing
   }
 

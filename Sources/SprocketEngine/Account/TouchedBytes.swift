@@ -35,7 +35,9 @@ extension Engine {
     touched.read += bytes(of: stage.declared.parts, format)
     guard stage.declared.writing != nil else { return }
     let written = epoch.plan.versions[version + 1]
-    if !stage.declared.parts.contains(.image) { touched.read += bytes(of: .image, format) }
+    if !stage.declared.parts.contains(.image), stage.declared.writing != .firstImage {
+      touched.read += bytes(of: .image, format)
+    }
     touched.written =
       bytes(of: .image, written.format)
       + bytes(of: written.parts.intersection(ownLuma(written)), written.format)

@@ -132,8 +132,10 @@ struct ChainPlan {
       }
     }
     versions[versions.count - 1].parts.formUnion(sinkParts)
-    // The next version is made from this one's image.
-    for index in versions.indices.dropLast() { versions[index].parts.formUnion(.image) }
+    // The next version is made from this one's image; the first picture of a mosaic from the source's bytes.
+    for index in versions.indices.dropLast() where versions[index].format.image != nil {
+      versions[index].parts.formUnion(.image)
+    }
     // A stage writes whole images.
     for index in versions.indices.dropFirst() {
       versions[index].parts = versions[index].parts.unpacked(versions[index].format, besides: .image)

@@ -87,7 +87,7 @@ final class ChainStage {
         !declared.isSteering || kind.order == .sequence,
         "steers the source, for which it has to see frames in order; give it the order .sequence")
       contract(
-        next == format || declared.writing == .nextImage,
+        next == format || declared.writing == .nextImage || declared.writing == .firstImage,
         "returns another format from configure; declare `try setup.writes(.nextImage)`")
       return next
     }

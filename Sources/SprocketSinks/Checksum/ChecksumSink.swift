@@ -6,8 +6,9 @@ import SprocketXXHash
 ///
 /// A frame's digest is XXH3-128, seed 0, of its final picture: plane by plane, luma first, row by
 /// row without padding, exactly what `--pipe y4m` writes after `FRAME`. Where there is no picture
-/// (Bayer) it is of the bytes that the source delivered. The run's digest is XXH3-128 of the
-/// digests of the delivered frames, 16 bytes each, big-endian, in the order of delivery.
+/// (a mosaic) it is of the planes that the source delivered, likewise without padding. The run's
+/// digest is XXH3-128 of the digests of the delivered frames, 16 bytes each, big-endian, in the order
+/// of delivery.
 ///
 /// In Python: `frame = xxhash.xxh3_128(planes)`, `run = xxhash.xxh3_128(); run.update(frame.digest())`.
 public final class ChecksumSink: Sink {
@@ -77,7 +78,7 @@ final class ChecksumPacker: Packer {
   func pack(_ frame: borrowing FrameView, into bytes: inout MutableSpan<UInt8>) -> Int? {
     hash.reset()
     if frame.format.image == nil {
-      hash.update(frame.encoded)
+      for index in 0..<frame.format.pixelFormat.planeCount { update(frame.sourcePlane(index)) }
     } else {
       let image = frame.image
       for index in 0..<image.planeCount { update(image[plane: index]) }

@@ -111,11 +111,10 @@ extension PixelFormat {
     case .planar(.gray, .sixteen, _): "mono16"
     case .rgb(.rgb): "rgb8"
     case .rgb(.bgr): "bgr8"
-    case .bayer(.rggb): "bayer_rggb8"
-    case .bayer(.grbg): "bayer_grbg8"
-    case .bayer(.gbrg): "bayer_gbrg8"
-    case .bayer(.bggr): "bayer_bggr8"
-    case .jpeg, .planar, .semiPlanar420(.redFirst), .rgb(.bgrx), .rgb(.xrgb): fourcc
+    case .bayer(let order, .eight): "bayer_\(order)8"
+    // ROS alone has these (`sensor_msgs/image_encodings.hpp`).
+    case .bayer(let order, .sixteen): "bayer_\(order)16"
+    case .jpeg, .planar, .semiPlanar420(.redFirst), .rgb(.bgrx), .rgb(.xrgb), .bayer: fourcc
     }
   }
 }

@@ -140,7 +140,8 @@ struct CameraNegotiation {
     case .packed422: 3
     case .jpeg: 4
     case .rgb: 5
-    case .bayer: 7
+    case .bayer(_, .eight): 7
+    case .bayer: 8
     }
   }
 

@@ -116,6 +116,7 @@ struct ReplayImage {
     ("yuyv", .yuyv), ("yuv422_yuy2", .yuyv), ("uyvy", .uyvy), ("yuv422", .uyvy), ("nv12", .nv12),
     ("mono8", .grey), ("8UC1", .grey), ("mono16", .y16), ("16UC1", .y16), ("rgb8", .rgb24),
     ("bgr8", .bgr24), ("8UC3", .bgr24), ("bayer_rggb8", .bayerRGGB), ("bayer_grbg8", .bayerGRBG),
-    ("bayer_gbrg8", .bayerGBRG), ("bayer_bggr8", .bayerBGGR),
+    ("bayer_gbrg8", .bayerGBRG), ("bayer_bggr8", .bayerBGGR), ("bayer_rggb16", .bayerRGGB16),
+    ("bayer_grbg16", .bayerGRBG16), ("bayer_gbrg16", .bayerGBRG16), ("bayer_bggr16", .bayerBGGR16),
   ]
 }

@@ -1,0 +1,125 @@
+// What follows from a format's layout.
+
+extension PixelFormat {
+  /// The planar YUV or grey format with 8 bits and this subsampling.
+  public init(_ subsampling: ChromaSubsampling) {
+    self =
+      switch subsampling {
+      case .yuv420: .i420
+      case .yuv422: .yuv422p
+      case .yuv444: .yuv444p
+      case .yuv440: .yuv440p
+      case .yuv411: .yuv411p
+      case .gray: .grey
+      }
+  }
+
+  public var isEncoded: Bool {
+    switch layout {
+    case .jpeg: true
+    case .planar, .semiPlanar420, .packed422, .rgb, .bayer: false
+    }
+  }
+
+  /// True for a sensor mosaic, of which the engine makes neither luma nor image.
+  public var isBayer: Bool {
+    switch layout {
+    case .bayer: true
+    case .jpeg, .planar, .semiPlanar420, .packed422, .rgb: false
+    }
+  }
+
+  /// Formats that a stage may be handed as `.image`: planar, luma in plane 0.
+  public var isPlanar: Bool { subsampling != nil }
+
+  /// Chroma subsampling of a planar format; `nil` for all others.
+  public var subsampling: ChromaSubsampling? {
+    switch layout {
+    case .planar(let subsampling, _, _): subsampling
+    case .jpeg, .semiPlanar420, .packed422, .rgb, .bayer: nil
+    }
+  }
+
+  /// True for a planar format without chroma.
+  public var isGrey: Bool { subsampling == .gray }
+
+  /// Byte order of an RGB format; `nil` for all others.
+  public var rgbOrder: RGBOrder? {
+    switch layout {
+    case .rgb(let order): order
+    case .jpeg, .planar, .semiPlanar420, .packed422, .bayer: nil
+    }
+  }
+
+  /// Significant bits of a sample; 8 for an encoded frame. In words they are the low ones.
+  public var bitsPerSample: Int {
+    switch layout {
+    case .planar(_, let depth, _): depth.rawValue
+    case .bayer(_, let samples): samples.depth.rawValue
+    case .jpeg, .semiPlanar420, .packed422, .rgb: 8
+    }
+  }
+
+  /// True if samples are 16-bit little-endian words.
+  public var isDeep: Bool {
+    switch layout {
+    case .planar(_, let depth, _): depth != .eight
+    case .bayer(_, let samples): samples.areWords
+    case .jpeg, .semiPlanar420, .packed422, .rgb: false
+    }
+  }
+
+  /// The format with the same planes and 8 bits per sample.
+  public var reduced: PixelFormat {
+    guard isDeep, let subsampling else { return self }
+    return PixelFormat(subsampling)
+  }
+
+  /// Format of `.image` for a source of this format: planar YUV or grey, in 16-bit words for more than 8
+  /// bits. `nil` for Bayer mosaics, and for JPEG, where each image's header has the subsampling.
+  public var imageFormat: PixelFormat? {
+    switch layout {
+    case .jpeg, .bayer: nil
+    case .planar(_, _, .blueFirst): self
+    case .planar(let subsampling, _, .redFirst): PixelFormat(subsampling)
+    case .semiPlanar420: .i420
+    case .packed422: .yuv422p
+    case .rgb: .yuv444p
+    }
+  }
+
+  public var planeCount: Int {
+    switch layout {
+    case .planar(let subsampling, _, _): subsampling.planeCount
+    case .semiPlanar420: 2
+    case .jpeg, .packed422, .rgb, .bayer: 1
+    }
+  }
+
+  /// Size of an existing plane: bytes per row without padding, and rows; zero for an encoded frame.
+  package func planeSize(_ index: Int, width: Int, height: Int) -> (bytesPerRow: Int, rows: Int) {
+    switch layout {
+    case .jpeg: return (0, 0)
+    case .planar(let subsampling, let depth, _):
+      let bytes = depth == .eight ? 1 : 2
+      if index == 0 { return (bytes * width, height) }
+      return (
+        bytes * subsampling.planeWidth(index, imageWidth: width),
+        subsampling.planeHeight(index, imageHeight: height)
+      )
+    case .semiPlanar420:
+      return index == 0 ? (width, height) : ((width + 1) / 2 * 2, (height + 1) / 2)
+    case .packed422: return ((width + 1) / 2 * 4, height)
+    case .rgb(let order): return (width * order.bytesPerPixel, height)
+    case .bayer(_, let samples): return (samples.bytesPerRow(width: width), height)
+    }
+  }
+
+  /// Bytes of an unpadded `width` by `height` frame; 0 for an encoded one.
+  public func byteCount(width: Int, height: Int) -> Int {
+    (0..<planeCount).reduce(0) { sum, index in
+      let size = planeSize(index, width: width, height: height)
+      return sum + size.bytesPerRow * size.rows
+    }
+  }
+}
