@@ -51,6 +51,7 @@ extension Rules {
         "Source/Source", "System/SystemMemory",
       ],
       "a slot's memory, and spans over it; clocks; the kernel's limits; a program's last words"),
+    Permission("Tests/SprocketTests", ["ShareReader"], "reads shared memory"),
     Permission(
       "Sources/SprocketShare",
       ["ListeningSocket", "ShareFolder", "ShareReaders", "SharedMemory", "SocketAddress"],

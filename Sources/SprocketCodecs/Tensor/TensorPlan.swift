@@ -24,12 +24,7 @@ public struct TensorPlan: Sendable {
 
   /// Throws `.usage` for settings that these frames cannot have.
   public init(_ settings: TensorSettings, for format: FrameFormat) throws(RunError) {
-    guard let image = format.image else {
-      throw RunError(
-        .usage,
-        "\(format.pixelFormat.fourcc) frames cannot be unpacked; choose another format",
-        change: .format)
-    }
+    let image = try format.picture()
     let deviations = settings.deviation.values
     let isUsable = { (value: Double) in (1e-6...1e6).contains(abs(value)) }
     guard isUsable(settings.usedScale), (0..<3).allSatisfy({ isUsable(deviations[$0]) }) else {

@@ -49,6 +49,22 @@ public struct FrameFormat: Sendable, Hashable {
   }
 }
 
+extension FrameFormat {
+  /// What pictures are at the chain's end. Throws the sentence for a sink that gets none.
+  package func picture() throws(RunError) -> PixelFormat {
+    if let image { return image }
+    guard !pixelFormat.isBayer else {
+      throw RunError(
+        .usage,
+        "\(pixelFormat.settingText) frames are a sensor's mosaic; add the stage debayer, which makes pictures "
+          + "of them, or choose another format", change: .stage, .format)
+    }
+    throw RunError(
+      .usage, "\(pixelFormat.fourcc) frames cannot be unpacked; choose another format",
+      change: .format)
+  }
+}
+
 /// Frames per second as a fraction, exact as containers and drivers give it.
 public struct FrameRate: Sendable, Hashable, BitwiseCopyable {
   public var frames: Int32

@@ -149,18 +149,7 @@ public struct SinkSetup {
 
   /// Declares what the sink's packers and `write` read of each frame.
   public mutating func reads(_ parts: FrameParts) throws(RunError) {
-    if !parts.isDisjoint(with: .pixels), format.image == nil {
-      guard !format.pixelFormat.isBayer else {
-        throw RunError(
-          .usage,
-          "\(format.pixelFormat.settingText) frames are a sensor's mosaic; add the stage debayer, which "
-            + "makes pictures of them, or choose another format", change: .stage, .format)
-      }
-      throw RunError(
-        .usage,
-        "\(format.pixelFormat.fourcc) frames cannot be unpacked; choose another format",
-        change: .format)
-    }
+    if !parts.isDisjoint(with: .pixels) { _ = try format.picture() }
     self.parts.formUnion(parts)
   }
 
