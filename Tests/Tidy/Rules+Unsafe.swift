@@ -29,7 +29,8 @@ extension Rules {
       [
         "FrameUnpacker+Image", "FrameUnpacker+JPEG", "FrameUnpacker", "JPEGCompleter", "JPEGPacker",
         "JPEGWorker",
-        "LumaSource", "LumaWriter", "PlaneCopies", "PlaneStorage+Libraries", "Tensor/TensorPacker",
+        "LumaSource", "LumaWriter", "PlaneCopies", "PlaneStorage+Libraries", "Tensor/PictureShortcut",
+        "Tensor/TensorPacker",
       ], "hands slots to the wrappers"),
     Permission(
       "Sources/SprocketCommandLine", ["Console", "RunCommand+Paths", "SprocketMain"],
@@ -124,7 +125,7 @@ extension Rules {
     Permission(
       "Sources/SprocketYUV",
       [
-        "BoxMean", "LumaConversion", "PixelConversion+Interleaved", "PixelConversion+Packed",
+        "BoxMean", "LumaConversion", "PixelConversion+Color", "PixelConversion+Interleaved", "PixelConversion+Packed",
         "PixelConversion+RGB", "PixelConversion+RGB444", "PixelConversion",
       ], "wraps libyuv"),
     Permission(

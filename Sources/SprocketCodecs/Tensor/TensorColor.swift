@@ -68,17 +68,19 @@ struct TensorColor: Sendable {
   private static func weights(
     _ chosen: TensorSettings.Matrix, _ said: Color.Matrix
   ) -> (red: Double, blue: Double) {
-    let matrix: Color.Matrix =
-      switch chosen {
-      case .source: said
-      case .bt601: .bt601
-      case .bt709: .bt709
-      case .bt2020: .bt2020
-      }
-    switch matrix {
-    case .unspecified, .bt601: return (0.299, 0.114)
-    case .bt709: return (0.2126, 0.0722)
-    case .bt2020: return (0.2627, 0.0593)
+    switch matrix(chosen, said) {
+    case .unspecified, .bt601: (0.299, 0.114)
+    case .bt709: (0.2126, 0.0722)
+    case .bt2020: (0.2627, 0.0593)
+    }
+  }
+
+  static func matrix(_ chosen: TensorSettings.Matrix, _ said: Color.Matrix) -> Color.Matrix {
+    switch chosen {
+    case .bt601: .bt601
+    case .bt709: .bt709
+    case .bt2020: .bt2020
+    case .source: said == .unspecified ? .bt601 : said
     }
   }
 }

@@ -10,6 +10,8 @@ internal import SprocketPixels
 public final class TensorPacker: Packer {
   private let plan: TensorPlan
   private let color: TensorColor
+  /// What makes the tensor without numbers in between; `nil` where nothing does.
+  private let shortcut: PictureShortcut?
   /// For pictures in full, and reduced by `plan.scale`, by region.
   private var full: [RegionPacker]
   private var reduced: [RegionPacker]
@@ -18,6 +20,7 @@ public final class TensorPacker: Packer {
   public init(_ plan: TensorPlan) {
     self.plan = plan
     color = TensorColor(plan.settings, plan.format)
+    shortcut = PictureShortcut(plan)
     full = plan.regions.indices.map { RegionPacker(plan, region: $0, reducedBy: .full) }
     reduced =
       plan.scale == .full
@@ -38,6 +41,10 @@ public final class TensorPacker: Packer {
     let image = frame.reducedImage(plan.scale)
     let isFull = frame.imageScale == .full
     guard isFull || frame.imageScale == plan.scale else { return nil }
+    if isFull, let shortcut {
+      shortcut.pack(image, into: &bytes)
+      return plan.byteCount
+    }
     for region in plan.regions.indices {
       if isFull {
         full[region].pack(image, color, into: &bytes)

@@ -70,6 +70,15 @@ public struct TensorPlan: Sendable {
     parts = .reducedImage(scale)
   }
 
+  /// Whether each tensor is the picture itself, pixel for pixel, in bytes as they are.
+  var isPlainPicture: Bool {
+    let region = regions[0]
+    return regions.count == 1 && width == format.width && height == format.height
+      && region.stepX == 1 && region.stepY == 1 && region.firstX == 0 && region.firstY == 0
+      && settings.usedElement == .u8 && settings.usedScale == 1
+      && settings.mean == ChannelValues(0) && settings.deviation == ChannelValues(1)
+  }
+
   /// What a user should know, of the sink that hands it on.
   public func notes(of sink: String) -> [String] {
     scale == .full
