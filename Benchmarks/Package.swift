@@ -33,5 +33,8 @@ let package = Package(
         .product(name: "SprocketCore", package: "sprocket"),
       ],
       swiftSettings: settings),
+    .executableTarget(
+      name: "TensorTime", dependencies: [.product(name: "Sprocket", package: "sprocket")],
+      swiftSettings: settings),
   ]
 )
