@@ -18,6 +18,7 @@ let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
 let stages = [
   "AutoExposure",
   "AutoFocus",
+  "Crop",
   "ExposureMeter",
   "FocusScore",
   "LateFrameDrop",

@@ -2,6 +2,7 @@
 
 @_exported public import AutoExposure
 @_exported public import AutoFocus
+@_exported public import Crop
 @_exported public import ExposureMeter
 @_exported public import FocusScore
 @_exported public import LateFrameDrop
@@ -14,6 +15,7 @@ public import SprocketCore
 public let builtinStages: [Plugin] = [
   AutoExposure.plugin,
   AutoFocus.plugin,
+  Crop.plugin,
   ExposureMeter.plugin,
   FocusScore.plugin,
   LateFrameDrop.plugin,

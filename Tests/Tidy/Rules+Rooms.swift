@@ -10,8 +10,8 @@ extension Rules {
       "FoundationEssentials",
     ],
     "SprocketStages": [
-      "SprocketCore", "AutoExposure", "AutoFocus", "ExposureMeter", "FocusScore", "LateFrameDrop",
-      "MotionDetector", "Negate", "Stabilizer",
+      "SprocketCore", "AutoExposure", "AutoFocus", "Crop", "ExposureMeter", "FocusScore",
+      "LateFrameDrop", "MotionDetector", "Negate", "Resize", "Rotate", "Stabilizer", "Undistort",
     ],
     "Sprocket": [
       "SprocketEngine", "SprocketSources", "SprocketScene", "SprocketSinks", "SprocketFiles",

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// How samples between samples are made.
-public enum ResamplingFilter: String, Sendable, CaseIterable, BitwiseCopyable {
+public enum ResamplingFilter: String, SettingValue, CaseIterable, BitwiseCopyable {
   /// The two nearest samples, by distance: OpenCV's `INTER_LINEAR`. A picture made smaller than half shows
   /// moiré, since it reads two samples of each row and column however many there are.
   case bilinear
