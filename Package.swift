@@ -24,6 +24,7 @@ let stages = [
   "LateFrameDrop",
   "MotionDetector",
   "Negate",
+  "Resize",
   "Stabilizer",
 ]
 

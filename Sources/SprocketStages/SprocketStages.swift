@@ -8,6 +8,7 @@
 @_exported public import LateFrameDrop
 @_exported public import MotionDetector
 @_exported public import Negate
+@_exported public import Resize
 public import SprocketCore
 @_exported public import Stabilizer
 
@@ -21,5 +22,6 @@ public let builtinStages: [Plugin] = [
   LateFrameDrop.plugin,
   MotionDetector.plugin,
   Negate.plugin,
+  Resize.plugin,
   Stabilizer.plugin,
 ]
