@@ -25,6 +25,7 @@ let stages = [
   "MotionDetector",
   "Negate",
   "Resize",
+  "Rotate",
   "Stabilizer",
 ]
 

@@ -9,7 +9,7 @@ struct PlaneMover {
 
   /// Samples along a side of a block. Larger: longer runs along rows; two blocks of bytes or words stay within
   /// 32 KB of cache, that of the source with a whole line for each row.
-  private static let side = 64
+  fileprivate static let side = 64
 
   init(_ isometry: Isometry) {
     self.isometry = isometry
@@ -50,19 +50,20 @@ struct PlaneMover {
   private mutating func transpose(_ plane: Int, _ picture: inout ImageEditor) {
     let source = picture.source[plane: plane]
     let (width, height) = (source.bytesPerRow, source.rows)
+    let (flipsColumns, flipsRows) = (isometry.flipsColumns, isometry.flipsRows)
     for v in stride(from: 0, to: height, by: Self.side) {
       let rows = v..<min(v + Self.side, height)
       for u in stride(from: 0, to: width, by: Self.side) {
         let columns = u..<min(u + Self.side, width)
         var block = bytes.mutableSpan
         for y in rows { scatter(source[row: y].extracting(columns), to: y &- v, of: &block) }
-        let place = isometry.flipsRows ? height &- rows.upperBound..<height &- v : rows
+        let place = flipsRows ? height &- rows.upperBound..<height &- v : rows
         for x in columns {
-          var row = picture.row(isometry.flipsColumns ? width &- 1 &- x : x, plane: plane)
+          var row = picture.row(flipsColumns ? width &- 1 &- x : x, plane: plane)
           var part = row._mutatingExtracting(place)
           let start = (x &- u) &* Self.side
           let line = block.span.extracting(start..<start &+ rows.count)
-          if isometry.flipsRows { reverse(line, into: &part) } else { copy(line, into: &part) }
+          if flipsRows { reverse(line, into: &part) } else { copy(line, into: &part) }
         }
       }
     }
@@ -71,34 +72,35 @@ struct PlaneMover {
   private mutating func transposeWords(_ plane: Int, _ picture: inout ImageEditor) {
     let source = picture.source[plane: plane]
     let (width, height) = (source.bytesPerRow / 2, source.rows)
+    let (flipsColumns, flipsRows) = (isometry.flipsColumns, isometry.flipsRows)
     for v in stride(from: 0, to: height, by: Self.side) {
       let rows = v..<min(v + Self.side, height)
       for u in stride(from: 0, to: width, by: Self.side) {
         let columns = u..<min(u + Self.side, width)
         var block = words.mutableSpan
         for y in rows { scatter(source[row16: y].extracting(columns), to: y &- v, of: &block) }
-        let place = isometry.flipsRows ? height &- rows.upperBound..<height &- v : rows
+        let place = flipsRows ? height &- rows.upperBound..<height &- v : rows
         for x in columns {
-          var row = picture.row16(isometry.flipsColumns ? width &- 1 &- x : x, plane: plane)
+          var row = picture.row16(flipsColumns ? width &- 1 &- x : x, plane: plane)
           var part = row._mutatingExtracting(place)
           let start = (x &- u) &* Self.side
           let line = block.span.extracting(start..<start &+ rows.count)
-          if isometry.flipsRows { reverse(line, into: &part) } else { copy(line, into: &part) }
+          if flipsRows { reverse(line, into: &part) } else { copy(line, into: &part) }
         }
       }
     }
   }
+}
 
-  /// A row becomes a column of a block.
-  private func scatter(_ row: Span<UInt8>, to column: Int, of block: inout MutableSpan<UInt8>) {
-    precondition((row.count &- 1) &* Self.side &+ column < block.count)
-    for x in 0..<row.count { block[x &* Self.side &+ column] = row[x] }
-  }
+/// A row becomes a column of a block.
+private func scatter(_ row: Span<UInt8>, to column: Int, of block: inout MutableSpan<UInt8>) {
+  precondition((row.count &- 1) &* PlaneMover.side &+ column < block.count)
+  for x in 0..<row.count { block[x &* PlaneMover.side &+ column] = row[x] }
+}
 
-  private func scatter(_ row: Span<UInt16>, to column: Int, of block: inout MutableSpan<UInt16>) {
-    precondition((row.count &- 1) &* Self.side &+ column < block.count)
-    for x in 0..<row.count { block[x &* Self.side &+ column] = row[x] }
-  }
+private func scatter(_ row: Span<UInt16>, to column: Int, of block: inout MutableSpan<UInt16>) {
+  precondition((row.count &- 1) &* PlaneMover.side &+ column < block.count)
+  for x in 0..<row.count { block[x &* PlaneMover.side &+ column] = row[x] }
 }
 
 private func copy(_ source: Span<UInt8>, into target: inout MutableSpan<UInt8>) {

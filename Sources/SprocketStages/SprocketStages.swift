@@ -9,6 +9,7 @@
 @_exported public import MotionDetector
 @_exported public import Negate
 @_exported public import Resize
+@_exported public import Rotate
 public import SprocketCore
 @_exported public import Stabilizer
 
@@ -23,5 +24,6 @@ public let builtinStages: [Plugin] = [
   MotionDetector.plugin,
   Negate.plugin,
   Resize.plugin,
+  Rotate.plugin,
   Stabilizer.plugin,
 ]
