@@ -27,6 +27,7 @@ let stages = [
   "Resize",
   "Rotate",
   "Stabilizer",
+  "Undistort",
 ]
 
 /// Test targets that are built: all, unless this names some. A package has one bundle of tests, so what

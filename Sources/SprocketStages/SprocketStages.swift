@@ -12,6 +12,7 @@
 @_exported public import Rotate
 public import SprocketCore
 @_exported public import Stabilizer
+@_exported public import Undistort
 
 /// The stages that `--stage` knows, by the name of their folder in `Plugins/`.
 public let builtinStages: [Plugin] = [
@@ -26,4 +27,5 @@ public let builtinStages: [Plugin] = [
   Resize.plugin,
   Rotate.plugin,
   Stabilizer.plugin,
+  Undistort.plugin,
 ]
