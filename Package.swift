@@ -142,7 +142,7 @@ let package = Package(
       ["Sprocket", "SprocketCodecs", "SprocketCore", "SprocketTestMemory", "CSprocketAllocations"]),
 
     test("SprocketRingTests", ["SprocketRing", "CSprocketSystem"]),
-    test("SprocketCoreTests", ["SprocketCore", "TestSupport"]),
+    test("SprocketCoreTests", ["SprocketCore", "SprocketTesting", "TestSupport"]),
     test(
       "SprocketTests",
       ["Sprocket", "SprocketTesting", "SprocketStages", "AutoFocus", "TestSupport"]),

@@ -24,7 +24,7 @@ struct PlaneResize {
     let width = size.bytesPerRow / (image.isDeep ? 2 : 1)
     columns = Self.samples(place.columns, grid.columns)
     rows = Self.samples(place.rows, grid.rows)
-    // A sample's place in the new picture, then in the old one, then among the samples of the old plane.
+    // A sample's place in the new picture, then in the old one, then among the old plane's samples.
     let map = place.sourceFromPicture
     let first = map.apply(
       grid.left + Double(columns.lowerBound * grid.columns),
@@ -45,7 +45,7 @@ struct PlaneResize {
     line = Array(repeating: 0, count: columns.count)
   }
 
-  /// Of a plane with a sample for each `step` pixels, those that have a pixel in `pixels`, which begins on one.
+  /// Of a plane with a sample for each `step` pixels, those with a pixel in `pixels`, which begins on one.
   private static func samples(_ pixels: Range<Int>, _ step: Int) -> Range<Int> {
     pixels.lowerBound / step..<(pixels.upperBound + step - 1) / step
   }

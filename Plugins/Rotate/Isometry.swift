@@ -1,7 +1,7 @@
 import SprocketCore
 
-/// One of the eight ways to lay a picture on itself or on its side. The pixel (x, y) of the new picture is that
-/// of the old one at (y, x) where it `swaps`, else (x, y), counted from the other end where it `flips`.
+/// One of the eight ways to lay a picture on itself or on its side. The pixel (x, y) of the new picture is
+/// that of the old one at (y, x) where it `swaps`, else (x, y), counted from the other end where it `flips`.
 struct Isometry: Equatable {
   var swaps = false
   var flipsColumns = false
@@ -47,8 +47,8 @@ struct Isometry: Equatable {
 
   /// Both, this one first.
   func followed(by next: Isometry) -> Isometry {
-    // A pixel of the last picture is found in the middle one by `next`, in the first by this. Where this swaps,
-    // the first one's columns are the middle one's rows.
+    // A pixel of the last picture is found in the middle one by `next`, in the first by this. Where this
+    // swaps, the first one's columns are the middle one's rows.
     let (columns, rows) =
       swaps ? (next.flipsRows, next.flipsColumns) : (next.flipsColumns, next.flipsRows)
     return Isometry(

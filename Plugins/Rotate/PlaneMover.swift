@@ -7,8 +7,8 @@ struct PlaneMover {
   private var bytes: [UInt8]
   private var words: [UInt16]
 
-  /// Samples along a side of a block. Larger: longer runs along rows; two blocks of bytes or words stay within
-  /// 32 KB of cache, that of the source with a whole line for each row.
+  /// Samples along a side of a block. Larger: longer runs along rows. A block of words, and a cache line or
+  /// two of each of its rows in the source, take half of 32 KB of cache.
   fileprivate static let side = 64
 
   init(_ isometry: Isometry) {
@@ -45,8 +45,8 @@ struct PlaneMover {
     }
   }
 
-  /// The source's block of up to `side` columns from `u` and rows from `v` is transposed into `bytes`, whose rows
-  /// become parts of rows of the target.
+  /// The source's block of up to `side` columns from `u` and rows from `v` is transposed into `bytes`, whose
+  /// rows become parts of rows of the target.
   private mutating func transpose(_ plane: Int, _ picture: inout ImageEditor) {
     let source = picture.source[plane: plane]
     let (width, height) = (source.bytesPerRow, source.rows)

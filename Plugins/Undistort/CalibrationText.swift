@@ -1,5 +1,5 @@
-/// Finds keys, and the numbers behind them, in what OpenCV's `FileStorage` and ROS write: YAML, XML and JSON. No
-/// parser of these languages: it looks for keys that it knows, and passes over all else.
+/// Finds keys, and the numbers behind them, in what OpenCV's `FileStorage` and ROS write: YAML, XML and JSON.
+/// No parser of these languages: it looks for keys that it knows, and passes over all else.
 struct CalibrationText {
   private let bytes: [UInt8]
   private let isXML: Bool
@@ -117,8 +117,8 @@ struct CalibrationText {
     return open + 1..<close
   }
 
-  /// Behind `key:` or `"key":`. In JSON up to the brace that closes the object; in YAML up to the next line that
-  /// is not indented further.
+  /// Behind `key:` or `"key":`. In JSON up to the brace that closes the object; in YAML up to the next line
+  /// that is not indented further.
   private func value(from found: Int, _ name: [UInt8], in range: Range<Int>) -> Range<Int>? {
     if found > range.lowerBound {
       let before = bytes[found - 1]

@@ -1,8 +1,8 @@
 import SprocketCore
 
 extension Lens {
-  /// The camera whose undistorted picture has no black borders (`alpha` 0), or all pixels (1), or lies between;
-  /// `nil` where the lens has no straight picture of the edges.
+  /// The camera whose undistorted picture has no black borders (`alpha` 0), or all pixels (1), or lies
+  /// between; `nil` where the lens has no straight picture of the edges.
   ///
   /// Of the model `pinhole` that of `cv2.getOptimalNewCameraMatrix`, of `fisheye` that of
   /// `cv2.fisheye.estimateNewCameraMatrixForUndistortRectify`.
@@ -74,7 +74,8 @@ extension Lens {
     ).usable
   }
 
-  /// Where a point of the distorted picture lies in the plane at distance 1 before the camera, by Newton's method.
+  /// Where a point of the distorted picture lies in the plane at distance 1 before the camera, by Newton's
+  /// method.
   private func straight(_ x: Double, _ y: Double) -> (x: Double, y: Double)? {
     let unit = Camera(focalX: 1, focalY: 1, centerX: 0, centerY: 0)
     let plane = Lens(model: model, camera: unit, undistorted: unit, distortion: distortion)

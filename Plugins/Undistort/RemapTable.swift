@@ -8,8 +8,8 @@ struct RemapTable {
   private let border: UInt16
   private let width: Int
 
-  /// Bits of a place behind the point. Larger: smaller errors of place, a 2048th of a sample at most; the sum of
-  /// weights, 2^20, times a sample of 16 bits fits into an Int.
+  /// Bits of a place behind the point. Larger: smaller errors of place, here a 2048th of a sample at most.
+  /// The kernels have the number 1024 in them.
   private static let bits = 10
   /// Beyond any plane, in samples.
   private static let farthest = 1e6

@@ -48,7 +48,9 @@ package final class TestSlot {
   /// The map of the unpacked picture, which is also that of what is written until a stage sets another.
   package var sensorMap: SensorMap {
     get { unsafe versions[.unpacked].sensorMap }
-    set { for place in 0..<versionCount { unsafe versions[VersionIndex(place)].sensorMap = newValue } }
+    set {
+      for place in 0..<versionCount { unsafe versions[VersionIndex(place)].sensorMap = newValue }
+    }
   }
 
   package func sensorMap(version: VersionIndex) -> SensorMap { unsafe versions[version].sensorMap }

@@ -144,8 +144,8 @@ private func distance(_ picture: TestFrame, from seen: TestFrame, _ lens: Lens) 
     #expect(stage.stage.notes.first?.contains("put undistort first") == true)
   }
 
-  /// Where no border is to be seen, the corners lie within the distorted picture; where all pixels are kept, the
-  /// distorted corners lie within the straight one.
+  /// A white picture stays white where no border is to be seen, and gets black corners where all of its
+  /// pixels are kept.
   @Test(arguments: [CalibrationTexts.yaml(), CalibrationTexts.yaml([0.3, 0.05, 0, 0])])
   func alphaChoosesBetweenBordersAndLostPixels(_ text: String) throws {
     let bench = try Bench(text)

@@ -3,8 +3,8 @@
 /// Each row is made of whole rows of the source first, which the processor does in lanes, then along the row.
 /// One instance serves one thread. Memory is allocated by `init`: four bytes for each column that is read.
 ///
-/// Cost on AVX2: about 0.1 ns for each source sample that is read, and 0.6 ns for each sample that is made, with
-/// two taps.
+/// Cost on AVX2: about 0.1 ns for each source sample that is read, and 0.6 ns for each sample that is made,
+/// with two taps.
 @safe
 public struct PlaneResampler {
   public let columns: ResamplingTable
