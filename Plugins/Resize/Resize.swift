@@ -10,7 +10,7 @@ public struct Resize: Stage {
 
   public static var settings: [Setting<Self>] {
     [
-      Setting("size", \.size, unit: "pixels", "the new size; of one side, the other by the aspect"),
+      Setting("size", \.size, "the new size in pixels; of one side, the other by the aspect"),
       Setting("mode", \.mode, "what becomes of a picture of another aspect"),
       Setting("filter", \.filter, "how samples are made"),
       Setting("pad", \.pad, range: 0...255, unit: "level", "grey of letterbox's bars"),

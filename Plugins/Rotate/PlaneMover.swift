@@ -4,21 +4,14 @@ import SprocketCore
 /// cache line for each of its samples.
 struct PlaneMover {
   private let isometry: Isometry
-  private var bytes: [UInt8]
-  private var words: [UInt16]
 
-  /// Samples along a side of a block. Larger: longer runs along rows. A block of words, and a cache line or
-  /// two of each of its rows in the source, take half of 32 KB of cache.
-  fileprivate static let side = 64
+  /// Samples along a side of a block: as many bytes as a cache line has. Larger: more lines of source and
+  /// target at once than the first cache holds.
+  private static let side = 64
 
-  init(_ isometry: Isometry) {
-    self.isometry = isometry
-    let count = isometry.swaps ? Self.side * Self.side : 0
-    bytes = Array(repeating: 0, count: count)
-    words = Array(repeating: 0, count: count)
-  }
+  init(_ isometry: Isometry) { self.isometry = isometry }
 
-  mutating func move(_ plane: Int, of picture: inout ImageEditor) {
+  func move(_ plane: Int, of picture: inout ImageEditor) {
     switch (isometry.swaps, picture.format.isDeep) {
     case (false, false): moveRows(plane, &picture)
     case (false, true): moveWordRows(plane, &picture)
@@ -45,62 +38,74 @@ struct PlaneMover {
     }
   }
 
-  /// The source's block of up to `side` columns from `u` and rows from `v` is transposed into `bytes`, whose
-  /// rows become parts of rows of the target.
-  private mutating func transpose(_ plane: Int, _ picture: inout ImageEditor) {
+  private func transpose(_ plane: Int, _ picture: inout ImageEditor) {
     let source = picture.source[plane: plane]
-    let (width, height) = (source.bytesPerRow, source.rows)
-    let (flipsColumns, flipsRows) = (isometry.flipsColumns, isometry.flipsRows)
-    for v in stride(from: 0, to: height, by: Self.side) {
-      let rows = v..<min(v + Self.side, height)
-      for u in stride(from: 0, to: width, by: Self.side) {
-        let columns = u..<min(u + Self.side, width)
-        var block = bytes.mutableSpan
-        for y in rows { scatter(source[row: y].extracting(columns), to: y &- v, of: &block) }
-        let place = flipsRows ? height &- rows.upperBound..<height &- v : rows
-        for x in columns {
-          var row = picture.row(flipsColumns ? width &- 1 &- x : x, plane: plane)
-          var part = row._mutatingExtracting(place)
-          let start = (x &- u) &* Self.side
-          let line = block.span.extracting(start..<start &+ rows.count)
-          if flipsRows { reverse(line, into: &part) } else { copy(line, into: &part) }
+    for v in stride(from: 0, to: source.rows, by: Self.side) {
+      for u in stride(from: 0, to: source.bytesPerRow, by: Self.side) {
+        let rows = v..<min(v + Self.side, source.rows)
+        let columns = u..<min(u + Self.side, source.bytesPerRow)
+        for y in stride(from: rows.lowerBound, to: rows.upperBound, by: 16) {
+          for x in stride(from: columns.lowerBound, to: columns.upperBound, by: 16) {
+            if y &+ 16 <= rows.upperBound, x &+ 16 <= columns.upperBound {
+              transposeSquare(source, x, y, plane, &picture)
+            } else {
+              transposeRest(
+                source, x..<min(x &+ 16, columns.upperBound), y..<min(y &+ 16, rows.upperBound),
+                plane,
+                &picture)
+            }
+          }
         }
       }
     }
   }
 
-  private mutating func transposeWords(_ plane: Int, _ picture: inout ImageEditor) {
+  /// 16 columns from `u` and 16 rows from `v`.
+  private func transposeSquare(
+    _ source: borrowing Plane, _ u: Int, _ v: Int, _ plane: Int, _ picture: inout ImageEditor
+  ) {
+    var square = ByteSquare(repeating: Lanes())
+    for index in 0..<16 {
+      let y = isometry.flipsRows ? v &+ 15 &- index : v &+ index
+      square[index] = lanes(of: source[row: y], at: u)
+    }
+    exchangeRowsAndColumns(&square)
+    let place = isometry.flipsRows ? source.rows &- 16 &- v : v
+    for index in 0..<16 {
+      let x = u &+ index
+      var row = picture.row(
+        isometry.flipsColumns ? source.bytesPerRow &- 1 &- x : x, plane: plane)
+      store(square[index], into: &row, at: place)
+    }
+  }
+
+  /// At the edges, byte by byte.
+  private func transposeRest(
+    _ source: borrowing Plane, _ columns: Range<Int>, _ rows: Range<Int>, _ plane: Int,
+    _ picture: inout ImageEditor
+  ) {
+    for x in columns {
+      var row = picture.row(
+        isometry.flipsColumns ? source.bytesPerRow &- 1 &- x : x, plane: plane)
+      for y in rows { row[isometry.flipsRows ? source.rows &- 1 &- y : y] = source[row: y][x] }
+    }
+  }
+
+  /// Word by word: such pictures are rare.
+  private func transposeWords(_ plane: Int, _ picture: inout ImageEditor) {
     let source = picture.source[plane: plane]
     let (width, height) = (source.bytesPerRow / 2, source.rows)
-    let (flipsColumns, flipsRows) = (isometry.flipsColumns, isometry.flipsRows)
     for v in stride(from: 0, to: height, by: Self.side) {
-      let rows = v..<min(v + Self.side, height)
       for u in stride(from: 0, to: width, by: Self.side) {
-        let columns = u..<min(u + Self.side, width)
-        var block = words.mutableSpan
-        for y in rows { scatter(source[row16: y].extracting(columns), to: y &- v, of: &block) }
-        let place = flipsRows ? height &- rows.upperBound..<height &- v : rows
-        for x in columns {
-          var row = picture.row16(flipsColumns ? width &- 1 &- x : x, plane: plane)
-          var part = row._mutatingExtracting(place)
-          let start = (x &- u) &* Self.side
-          let line = block.span.extracting(start..<start &+ rows.count)
-          if flipsRows { reverse(line, into: &part) } else { copy(line, into: &part) }
+        for x in u..<min(u + Self.side, width) {
+          var row = picture.row16(isometry.flipsColumns ? width &- 1 &- x : x, plane: plane)
+          for y in v..<min(v + Self.side, height) {
+            row[isometry.flipsRows ? height &- 1 &- y : y] = source[row16: y][x]
+          }
         }
       }
     }
   }
-}
-
-/// A row becomes a column of a block.
-private func scatter(_ row: Span<UInt8>, to column: Int, of block: inout MutableSpan<UInt8>) {
-  precondition((row.count &- 1) &* PlaneMover.side &+ column < block.count)
-  for x in 0..<row.count { block[x &* PlaneMover.side &+ column] = row[x] }
-}
-
-private func scatter(_ row: Span<UInt16>, to column: Int, of block: inout MutableSpan<UInt16>) {
-  precondition((row.count &- 1) &* PlaneMover.side &+ column < block.count)
-  for x in 0..<row.count { block[x &* PlaneMover.side &+ column] = row[x] }
 }
 
 private func copy(_ source: Span<UInt8>, into target: inout MutableSpan<UInt8>) {
