@@ -4,7 +4,7 @@ import Sprocket
 enum Mistake: String, CaseIterable, SettingValue {
   // Of a stage, at a frame.
   case luma, image, encoded, edit, sensorMap, source, row, rowOfPlane, plane, sourcePlane, event
-  case eventOrder, earlier, later, control, reportByType
+  case eventOrder, earlier, later, control, reportByType, resamplingTable, resampledRow
   // Of a stage, in configure.
   case history, lookahead, report, steers, format
   // Of a sink.

@@ -20,11 +20,16 @@ public struct PlaneResampler {
   }
 
   /// Makes row `y` from a plane of samples of 8 bits, or of 16 bits where `isDeep`. `target` has
-  /// `columns.count` numbers. The plane has the size that the tables were made for; a smaller one traps.
+  /// `columns.count` numbers. The plane has the size that the tables were made for.
   public mutating func makeRow(
     _ y: Int, of plane: borrowing Plane, isDeep: Bool = false, into target: inout MutableSpan<Float>
   ) {
-    precondition(target.count == columns.count, "a row is made into as many numbers as it has")
+    let samples = isDeep ? plane.bytesPerRow / 2 : plane.bytesPerRow
+    contract(
+      target.count == columns.count && y >= 0 && y < rows.count
+        && samples >= columns.span.upperBound && plane.rows >= rows.span.upperBound,
+      "resamples row \(y) of a plane of \(samples)x\(plane.rows) into \(target.count) numbers, with "
+        + "tables for \(rows.count) rows of \(columns.count); make tables for that plane")
     let (first, read) = (Int(rows.starts[y]), columns.span)
     var isBlank = true
     for tap in 0..<rows.taps {
@@ -50,23 +55,24 @@ private func gather(
 ) {
   let origin = Int32(table.span.lowerBound)
   let (starts, weights, taps) = (table.starts.span, table.weights.span, table.taps)
-  // Each start and its taps lie within `table.span`, which is what `line` holds.
-  precondition(target.count == table.count && line.count == table.span.count)
+  // Each start and its taps lie within `table.span`, which is what `line` holds. As many numbers as the table
+  // makes: `makeRow` looks.
+  let count = min(target.count, table.count)
   switch taps {
   case 1:
-    for x in 0..<target.count {
+    for x in 0..<count {
       let start = unsafe Int(starts[unchecked: x] &- origin)
       unsafe target[unchecked: x] = line[unchecked: start]
     }
   case 2:
-    for x in 0..<target.count {
+    for x in 0..<count {
       let start = unsafe Int(starts[unchecked: x] &- origin)
       let (left, right) = unsafe (line[unchecked: start], line[unchecked: start &+ 1])
       let (near, far) = unsafe (weights[unchecked: 2 &* x], weights[unchecked: 2 &* x &+ 1])
       unsafe target[unchecked: x] = left * near + right * far
     }
   default:
-    for x in 0..<target.count {
+    for x in 0..<count {
       let start = unsafe Int(starts[unchecked: x] &- origin)
       var sum: Float = 0
       for tap in 0..<taps {
@@ -78,21 +84,17 @@ private func gather(
 }
 
 private func set(_ line: inout MutableSpan<Float>, _ row: Span<UInt8>, _ weight: Float) {
-  precondition(row.count == line.count)
-  for x in 0..<line.count { line[x] = Float(row[x]) * weight }
+  for x in 0..<min(line.count, row.count) { line[x] = Float(row[x]) * weight }
 }
 
 private func add(_ line: inout MutableSpan<Float>, _ row: Span<UInt8>, _ weight: Float) {
-  precondition(row.count == line.count)
-  for x in 0..<line.count { line[x] += Float(row[x]) * weight }
+  for x in 0..<min(line.count, row.count) { line[x] += Float(row[x]) * weight }
 }
 
 private func set(_ line: inout MutableSpan<Float>, _ row: Span<UInt16>, _ weight: Float) {
-  precondition(row.count == line.count)
-  for x in 0..<line.count { line[x] = Float(row[x]) * weight }
+  for x in 0..<min(line.count, row.count) { line[x] = Float(row[x]) * weight }
 }
 
 private func add(_ line: inout MutableSpan<Float>, _ row: Span<UInt16>, _ weight: Float) {
-  precondition(row.count == line.count)
-  for x in 0..<line.count { line[x] += Float(row[x]) * weight }
+  for x in 0..<min(line.count, row.count) { line[x] += Float(row[x]) * weight }
 }

@@ -31,6 +31,10 @@ public struct ResamplingTable: Sendable {
   public init(
     _ filter: ResamplingFilter, sourceCount: Int, count: Int, first: Double, step: Double
   ) {
+    contract(
+      sourceCount > 0 && count > 0 && step > 0 && step.isFinite && first.isFinite,
+      "makes a table of \(count) samples from \(sourceCount), at \(first) and steps of \(step); both "
+        + "numbers and the step are above 0")
     let kernel = Kernel(filter, step: step)
     let taps = min(kernel.taps, sourceCount)
     var starts: [Int32] = []
