@@ -14,6 +14,14 @@ struct RemapTable {
   /// Beyond any plane, in samples.
   private static let farthest = 1e6
 
+  /// What a table takes.
+  static func byteCount(_ plane: Int, _ format: FrameFormat) -> Int {
+    let image = format.image ?? .grey
+    let size = image.plane(plane, width: format.width, height: format.height)
+    let samples = size.bytesPerRow / (image.isDeep ? 2 : 1) * size.rows
+    return samples * MemoryLayout<SIMD2<Int32>>.stride
+  }
+
   /// For plane `plane` of pictures of `format`. Costs up to 100 ns for each sample.
   init(_ plane: Int, _ lens: Lens, _ format: FrameFormat) {
     let image = format.image ?? .grey

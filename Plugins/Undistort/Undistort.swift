@@ -63,10 +63,22 @@ public struct Undistort: Stage {
     if mixesFields { straight.presentation.fieldOrder = .unknown }
     report = UndistortReport(lens)
     isMoved = false
-    maps = []
-    let planeCount = format.image?.planeCount ?? 0
-    for plane in 0..<min(planeCount, 2) { maps.append(RemapTable(plane, lens, format)) }
+    try makeMaps(lens, format)
     return straight
+  }
+
+  private mutating func makeMaps(_ lens: Lens, _ format: FrameFormat) throws(StageError) {
+    maps = []
+    for plane in 0..<min(format.image?.planeCount ?? 0, 2) {
+      let bytes = RemapTable.byteCount(plane, format)
+      let memory = SystemMemory.now()
+      guard bytes < min(memory.available, memory.addressSpace) else {
+        throw StageError(
+          "needs \(SystemMemory.text(bytes)) for a table on each worker, and there is less memory left; use "
+            + "fewer workers, or put resize before it", change: .workers, .stage)
+      }
+      maps.append(RemapTable(plane, lens, format))
+    }
   }
 
   public mutating func process(_ frame: inout FrameView) -> Verdict {
