@@ -18,13 +18,17 @@ let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
 let stages = [
   "AutoExposure",
   "AutoFocus",
+  "Crop",
   "Debayer",
   "ExposureMeter",
   "FocusScore",
   "LateFrameDrop",
   "MotionDetector",
   "Negate",
+  "Resize",
+  "Rotate",
   "Stabilizer",
+  "Undistort",
 ]
 
 /// Test targets that are built: all, unless this names some. A package has one bundle of tests, so what
@@ -140,7 +144,7 @@ let package = Package(
       ["Sprocket", "SprocketCodecs", "SprocketCore", "SprocketTestMemory", "CSprocketAllocations"]),
 
     test("SprocketRingTests", ["SprocketRing", "CSprocketSystem"]),
-    test("SprocketCoreTests", ["SprocketCore", "TestSupport"]),
+    test("SprocketCoreTests", ["SprocketCore", "SprocketTesting", "TestSupport"]),
     test(
       "SprocketTests",
       ["Sprocket", "SprocketTesting", "SprocketStages", "AutoFocus", "TestSupport"]),

@@ -1,4 +1,4 @@
-"""What a tensor of a picture takes with OpenCV, on one thread: letterbox by resize and border, colour, blobFromImage.
+"""What a tensor of a picture takes with OpenCV, on one thread: resize, border, colour, blobFromImage.
 
     opencv_tensor.py I420 WIDTH HEIGHT ROUNDS SIDE
 

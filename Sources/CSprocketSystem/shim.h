@@ -81,9 +81,10 @@ static inline int sprocket_wait_sync(int descriptor, int64_t offset, int64_t cou
   return r < 0 ? -errno : 0;
 }
 
-// memfd_create is a GNU extension, and fcntl is variadic. Memory of `size` bytes that is there (a full system is
-// an error now, not a signal later), in a file whose size cannot change, and that nobody can map writable or write
-// to who has not mapped it so before `sprocket_seal_memory`. Returns a descriptor or -errno.
+// memfd_create is a GNU extension, and fcntl is variadic. Memory of `size` bytes that is there (a full
+// system is an error now, not a signal later), in a file whose size cannot change, and that nobody can map
+// writable or write to who has not mapped it so before `sprocket_seal_memory`. Returns a descriptor or
+// -errno.
 static inline int sprocket_make_memory(const char *name, int64_t size) {
   int descriptor = (int)syscall(SYS_memfd_create, name, 3u /* MFD_CLOEXEC | MFD_ALLOW_SEALING */);
   if (descriptor < 0) return -errno;

@@ -23,6 +23,8 @@ public struct FrameCopy: Sendable {
   public let record: FrameRecord
   /// Of the frame in the run.
   public let format: FrameFormat
+  /// Where the points of the frame in the run lie in the sensor's picture; the lens is `format.lens`.
+  public let sensorMap: SensorMap
   /// The layout of `bytes`: `format.image`, `.grey` for luma, the source's format for its own bytes.
   public let pixels: PixelFormat
   /// In pixels; of luma, after it was reduced.
@@ -34,6 +36,7 @@ public struct FrameCopy: Sendable {
   package init(_ frame: borrowing FrameView, _ content: Content) {
     record = frame.record
     format = frame.format
+    sensorMap = frame.sensorMap
     var bytes: [UInt8] = []
     switch content {
     case .image:
@@ -53,6 +56,12 @@ public struct FrameCopy: Sendable {
       for plane in 0..<pixels.planeCount { bytes.append(frame.sourcePlane(plane)) }
     }
     self.bytes = bytes
+  }
+
+  /// Where the point (`x`, `y`) of the frame in the run lies in the sensor's picture. In pixels; whole
+  /// numbers are the middles of pixels.
+  public func sensorPoint(_ x: Double, _ y: Double) -> (x: Double, y: Double) {
+    sensorMap.sensorPoint(x, y, through: format.lens)
   }
 }
 

@@ -15,9 +15,9 @@ package final class ListeningSocket: Sendable {
   /// That of the name.
   package let identity: SocketIdentity?
 
-  /// Replaces a socket that an earlier run left behind; throws if a program listens on it, or if another kind
-  /// of file has that name. The name appears when clients can connect. `option` begins the sentences of errors.
-  /// The corresponding C functions are `socket`, `bind`, `chmod`, `listen` and `link`.
+  /// Replaces a socket that an earlier run left behind; throws if a program listens on it, or if another
+  /// kind of file has that name. The name appears when clients can connect. `option` begins the sentences
+  /// of errors. The corresponding C functions are `socket`, `bind`, `chmod`, `listen` and `link`.
   package init(path: String, _ kind: Kind, option: String) throws(RunError) {
     let first = path + "~"
     guard !path.isEmpty, !path.hasPrefix("@"), let address = SocketAddress(path: path),

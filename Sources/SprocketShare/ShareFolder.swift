@@ -32,7 +32,7 @@ package enum ShareFolder {
     }
     throw RunError(
       .failed,
-      "--share: there is no folder for sockets that belongs to this user alone; set XDG_RUNTIME_DIR, or give a "
-        + "path")
+      "--share: there is no folder for sockets that belongs to this user alone; set XDG_RUNTIME_DIR, or "
+        + "give a path")
   }
 }

@@ -5,12 +5,13 @@ internal import SprocketFiles
 
 /// The programs that read a `SharedMemory`: who they are, which slots they still read, what they are sent.
 ///
-/// All calls come from one thread, and none of them waits but `wait`. A reader that breaks a rule is disconnected,
-/// and a note says so.
+/// All calls come from one thread, and none of them waits but `wait`. A reader that breaks a rule is
+/// disconnected, and a note says so.
 package final class ShareReaders {
   /// Most readers at a time. Larger: more programs read, and each frame costs a packet to each.
   package static let most = 64
-  /// Nanoseconds within which a reader says what it wants. Larger: slower readers, and longer occupied places.
+  /// Nanoseconds within which a reader says what it wants. Larger: slower readers, and longer occupied
+  /// places.
   private static let patienceWithHello: Int64 = 2_000_000_000
   /// Most packets that are read of one reader at a time. Larger: a flood holds up the others longer.
   private static let mostPackets = 64
@@ -35,8 +36,8 @@ package final class ShareReaders {
   /// By slot, frames that were shared before those in it.
   private var firstFrames = InlineArray<8, UInt64>(repeating: 0)
   private var sharedCount: UInt64 = 0
-  /// Frames, counted from the first, that no reader holds any more. A reader that goes with frames gives none of
-  /// these back.
+  /// Frames, counted from the first, that no reader holds any more. A reader that goes with frames gives
+  /// none of these back.
   package private(set) var acknowledgedCount: UInt64 = 0
   /// Whether a reader has ever been connected.
   package private(set) var hasHadReader = false
@@ -55,7 +56,8 @@ package final class ShareReaders {
     guard result == 0, kind == Int32(SOCK_SEQPACKET.rawValue) else {
       throw RunError(
         .usage,
-        "--share: descriptor \(descriptor) is no Unix socket of the kind SOCK_SEQPACKET; give the name of a share"
+        "--share: descriptor \(descriptor) is no Unix socket of the kind SOCK_SEQPACKET; give the "
+          + "name of a share"
       )
     }
     _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)

@@ -4,12 +4,13 @@ package import SprocketCore
 internal import SprocketFiles
 internal import Synchronization
 
-/// Memory that one program writes and others read: a header of one page, then slots. `docs/share.md` has its layout.
+/// Memory that one program writes and others read: a header of one page, then slots. `docs/share.md` has
+/// its layout.
 ///
-/// A slot's first two words tell which notice it belongs to: the first is set before the slot is written, the
-/// second after. A reader that finds both equal to the notice's ticket, before and after it has read, has read
-/// what belongs to that notice. Both words are atomic. Setting the first is a read-modify-write that acquires, so
-/// that no write to the slot moves before it; setting the second releases.
+/// A slot's first two words tell which notice it belongs to: the first is set before the slot is written,
+/// the second after. A reader that finds both equal to the notice's ticket, before and after it has read,
+/// has read what belongs to that notice. Both words are atomic. Setting the first is a read-modify-write
+/// that acquires, so that no write to the slot moves before it; setting the second releases.
 @safe
 package final class SharedMemory {
   package static let slotCount = 8

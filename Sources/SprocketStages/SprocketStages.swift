@@ -2,24 +2,32 @@
 
 @_exported public import AutoExposure
 @_exported public import AutoFocus
+@_exported public import Crop
 @_exported public import Debayer
 @_exported public import ExposureMeter
 @_exported public import FocusScore
 @_exported public import LateFrameDrop
 @_exported public import MotionDetector
 @_exported public import Negate
+@_exported public import Resize
+@_exported public import Rotate
 public import SprocketCore
 @_exported public import Stabilizer
+@_exported public import Undistort
 
 /// The stages that `--stage` knows, by the name of their folder in `Plugins/`.
 public let builtinStages: [Plugin] = [
   AutoExposure.plugin,
   AutoFocus.plugin,
+  Crop.plugin,
   Debayer.plugin,
   ExposureMeter.plugin,
   FocusScore.plugin,
   LateFrameDrop.plugin,
   MotionDetector.plugin,
   Negate.plugin,
+  Resize.plugin,
+  Rotate.plugin,
   Stabilizer.plugin,
+  Undistort.plugin,
 ]

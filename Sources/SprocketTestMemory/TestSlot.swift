@@ -7,6 +7,7 @@ package final class TestSlot {
   package let storage: UnsafeMutablePointer<FrameStorage>
   private let records: UnsafeMutablePointer<FrameRecord>
   private let versions: UnsafeMutablePointer<VersionStorage>
+  private let versionCount: Int
   private let small: UnsafeMutableRawPointer
   private let reports: UnsafeMutableRawPointer
   private var planes: [TestBuffer] = []
@@ -18,6 +19,7 @@ package final class TestSlot {
     unsafe reports = .allocate(byteCount: max(reportBytes, 1), alignment: 64)
     unsafe records = .allocate(capacity: 2)
     unsafe records.initialize(repeating: FrameRecord(), count: 2)
+    versionCount = count
     unsafe versions = .allocate(capacity: count)
     unsafe versions.initialize(repeating: VersionStorage(), count: count)
     unsafe small = .allocate(byteCount: 4096, alignment: 64)
@@ -42,6 +44,16 @@ package final class TestSlot {
     get { unsafe records[.source] }
     set { unsafe records[.source] = newValue }
   }
+
+  /// The map of the unpacked picture, which is also that of what is written until a stage sets another.
+  package var sensorMap: SensorMap {
+    get { unsafe versions[.unpacked].sensorMap }
+    set {
+      for place in 0..<versionCount { unsafe versions[VersionIndex(place)].sensorMap = newValue }
+    }
+  }
+
+  package func sensorMap(version: VersionIndex) -> SensorMap { unsafe versions[version].sensorMap }
 
   /// The first lane's record, which starts as a copy of the source's.
   package var laneRecord: FrameRecord { unsafe records[.lane(0)] }

@@ -18,6 +18,7 @@ final class FrameMemory {
     slot = TestSlot(versions: 2, reportBytes: reportBytes)
     slot.record = frame.record
     slot.addMemory(format, parts: parts, plan)
+    slot.sensorMap = frame.sensorMap
     slot.deliver(frame.rows, padding: format.pixelFormat.isDeep ? 6 : 5)
     contract(
       slot.unpack(with: unpacker),
@@ -57,10 +58,9 @@ final class FrameMemory {
       version == 0 || slot.paddingIsIntact(version: version),
       "wrote behind the end of a row; write the `count` bytes of a row and no more")
     var picture = frame
+    picture.format = format
     picture.format.pixelFormat = image
-    picture.format.image = image
-    picture.format.width = format.width
-    picture.format.height = format.height
+    picture.sensorMap = slot.sensorMap(version: version)
     picture.planes = (0..<image.planeCount).map { plane in
       slot.imageRows(plane, version: version).flatMap { $0 }
     }

@@ -8,6 +8,8 @@ public struct TestFrame: Sendable {
   /// The bytes of each plane, row by row, without padding; for a JPEG, its bytes.
   public var planes: [[UInt8]]
   public var record = FrameRecord()
+  /// Where its points lie in the sensor's picture: for a `StageUnderTest`, and of what stages have written.
+  public var sensorMap = SensorMap()
   /// The current time for the stage, in nanoseconds of the monotonic clock. Used by `StageUnderTest` only.
   public var now: Int64 = 0
   /// Events that a stage of the order `.sequence` receives with this frame. Used by `StageUnderTest` only; a

@@ -218,6 +218,9 @@ extension TestFrame {
     }
     self.init(
       copy.pixels, width: copy.width, height: copy.height, color: copy.format.color, planes: planes)
+    format.presentation = copy.format.presentation
+    format.lens = copy.format.lens
+    sensorMap = copy.sensorMap
     record = copy.record
   }
 }

@@ -2,9 +2,9 @@ internal import CSprocketYUV
 public import SprocketPixels
 
 extension PixelConversion {
-  /// Three planes of 4:2:0 or 4:2:2 as JPEG has them (full range, BT.601, chroma in the middle of its luma) into pixels of
-  /// three bytes. Chroma is interpolated. The library's fixed point is at most 2 levels from the exact result; it
-  /// is further off for other matrices, and for limited range (7 levels).
+  /// Three planes of 4:2:0 or 4:2:2 as JPEG has them (full range, BT.601, chroma in the middle of its luma)
+  /// into pixels of three bytes. Chroma is interpolated. The library's fixed point is at most 2 levels from
+  /// the exact result; it is further off for other matrices, and for limited range (7 levels).
   ///
   /// The corresponding C functions are `I420ToRGB24MatrixFilter` and `I422ToRGB24MatrixFilter`.
   public static func interleaveJPEG(

@@ -1,4 +1,4 @@
-"""Tensors as the standards have them, in NumPy's float64: written from ITU-T H.273 and the definitions of the filters."""
+"""Tensors in NumPy's float64, written from ITU-T H.273 and the definitions of the filters."""
 import re
 
 import numpy as np

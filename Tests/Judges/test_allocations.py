@@ -72,6 +72,8 @@ CHAINS = {
     "debayer, all bits": ["--format", "pRCC", "--stage", "debayer:depth=source", "--stage", "meter"],
     "stabilize": ["--stage", "stabilize:mode=standard"],
     "stabilize, later frames": ["--stage", "stabilize:mode=cinematic"],
+    "geometry": ["--stage", "crop:region=0.1/0.1/0.7/0.6", "--stage", "resize:size=200x200,mode=letterbox",
+                 "--stage", "rotate:turn=180"],
     "all": ["--stage", "latedrop", "--stage", "meter", "--stage", "focus", "--stage", "stabilize",
             "--stage", "negate"],
 }

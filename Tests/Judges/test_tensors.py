@@ -55,7 +55,8 @@ def sources(folder):
                                 "-colorspace", "bt2020nc", "-color_range", "tv",
                                 "-chroma_sample_location", "topleft", *lossless), "topLeft", "bt2020"),
         "full 4:2:2 of 12 bits": (converted(folder, "12.mkv", odd, "-vf", "format=yuv422p12le",
-                                            "-color_range", "pc", "-chroma_sample_location", "left", *lossless),
+                                            "-color_range", "pc", "-chroma_sample_location", "left",
+                                            *lossless),
                                   "left", "bt601"),
         "grey": (converted(folder, "grey.mkv", odd, "-vf", "format=gray", *lossless), "center", "bt601"),
     }
@@ -112,7 +113,8 @@ def test_pictures_are_rounded_tensors(folder, name):
     run = ["run", "--source", f"file:{path}", "--frames", "2", "--quiet", "--pipe"]
     pictures = y4m(sprocket(*run, "y4m").stdout)
     for layout in ("rgb", "bgr", "gray"):
-        expected = [tensor(picture, site=site, matrix=matrix, channels=layout, scale=1) for picture in pictures]
+        expected = [tensor(picture, site=site, matrix=matrix, channels=layout, scale=1)
+                    for picture in pictures]
         expected = np.stack(expected).transpose(0, 2, 3, 1)
         found = np.frombuffer(sprocket(*run, layout).stdout, "u1").reshape(expected.shape)
         difference = np.abs(found - expected)
@@ -152,7 +154,8 @@ def test_regions_are_entries_of_the_first_axis(folder):
 def test_resized_pictures_are_those_of_opencv(folder, size, filter, interpolation):
     """Of 4:4:4 with pale colours, since OpenCV resizes RGB, which is clipped and rounded before."""
     path = converted(folder, "pale.mkv", movie(folder, "hd444.mov", "--size", "1280x720", "--format", "RGB3"),
-                     "-vf", "eq=contrast=0.5:saturation=0.4,format=yuv444p", "-color_range", "pc", "-c:v", "ffv1")
+                     "-vf", "eq=contrast=0.5:saturation=0.4,format=yuv444p", "-color_range", "pc", "-c:v",
+                     "ffv1")
     run = ["run", "--source", f"file:{path}", "--frames", "1", "--quiet", "--pipe"]
     picture = np.frombuffer(sprocket(*run, "rgb").stdout, "u1").reshape(720, 1280, 3)
     expected = cv2.resize(picture, size, interpolation=interpolation)
@@ -175,11 +178,11 @@ def test_colours_are_those_of_ffmpeg(folder):
     assert difference.mean() < 0.25 and np.percentile(difference, 99) <= 2
 
 
-@pytest.mark.parametrize("name", ["photos/picosdeeuropa_by_Aitzol_Berasategi.jpg", "focus/focusstack_pcb/pcb_001.jpg",
-                                  "photos/seeding_by_Clements_Engelhardt.jpg"])
+@pytest.mark.parametrize("name", ["photos/picosdeeuropa_by_Aitzol_Berasategi.jpg",
+                                  "focus/focusstack_pcb/pcb_001.jpg", "photos/seeding_by_Clements_Engelhardt.jpg"])
 @pytest.mark.parametrize("size", [640, 320, 224])
 def test_reduced_decoding_is_nearer_to_the_mean_of_each_area(name, size):
-    """A bilinear tensor of a picture that is decoded in full aliases; one that is decoded reduced does so less."""
+    """A bilinear tensor of a picture that is decoded in full aliases; decoded reduced, it does so less."""
     def numbers(options):
         return np.frombuffer(
             sprocket("run", "--source", f"file:{clip(name)}", "--frames", "1", "--quiet", "--pipe",

@@ -6,7 +6,10 @@ import random
 MOVIE, DUMP = "input.mov", "input.mcap"
 SINKS = ["movie", "stills", "dump", "reports", "checksum", "checksums", "pipe", "null"]
 STAGES = ["latedrop", "latedrop:budget=1ms", "meter", "meter:mode=zones", "focus", "negate",
-          "stabilize", "stabilize:mode=standard", "stabilize:mode=cinematic,lookahead=3"]
+          "stabilize", "stabilize:mode=standard", "stabilize:mode=cinematic,lookahead=3",
+          "crop:region=0.1/0.2/0.7/0.5", "crop:aspect=1:1", "resize:size=100x",
+          "resize:size=64x64,mode=letterbox,filter=lanczos", "rotate:turn=90",
+          "rotate:turn=180,mirror=vertical"]
 # What standard output and error lead to, beside a reader: nothing, a pipe that is full and is not read, a
 # pipe whose reader is gone, a device that is full.
 ENDS = ["closed", "stuck", "gone", "full"]

@@ -6,8 +6,8 @@ import Testing
 
 @testable import SprocketCodecs
 
-/// Every format, fit, filter and layout at odd sizes, each number against a twin in double precision that knows
-/// nothing of rows or tables.
+/// Every format, fit, filter and layout at odd sizes, each number against a twin in double precision that
+/// knows nothing of rows or tables.
 @Test(arguments: 1...60)
 func aTensorIsWhatItsDefinitionSays(_ seed: Int) throws {
   var random = TestRandom(seed: UInt64(seed))

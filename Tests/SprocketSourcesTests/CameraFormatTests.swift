@@ -42,13 +42,13 @@ import Testing
   ) {
     #expect(
       color(.yuyv, colorspace: colorspace)
-        == Color(range: .limited, matrix: matrix, transfer: transfer))
+        == Color(range: .limited, matrix: matrix, transfer: transfer, chromaSite: .left))
   }
 
   @Test func whatTheDriverSaysGoesBeforeDefaults() {
     #expect(
       color(.nv12, colorspace: 8, transfer: 7, encoding: 6, quantization: 1)
-        == Color(range: .full, matrix: .bt2020, transfer: .pq))
+        == Color(range: .full, matrix: .bt2020, transfer: .pq, chromaSite: .left))
     #expect(color(.nv12, colorspace: 8, encoding: 2).matrix == .bt709)
     #expect(color(.grey, colorspace: 8, quantization: 2).range == .limited)
   }
@@ -56,7 +56,9 @@ import Testing
   /// `V4L2_MAP_QUANTIZATION_DEFAULT`: full for RGB and the colour space of JPEG, else limited.
   @Test func rangesHaveV4L2sDefaults() {
     #expect(color(.yuyv, colorspace: 7).range == .full)
-    #expect(color(.rgb24, colorspace: 8) == Color(range: .full, matrix: .bt601, transfer: .srgb))
+    #expect(
+      color(.rgb24, colorspace: 8)
+        == Color(range: .full, matrix: .bt601, transfer: .srgb, chromaSite: .left))
     #expect(color(.grey, colorspace: 8).range == .full)
     #expect(color(.bayerRGGB, colorspace: 11).range == .full)
     #expect(color(.mjpeg, colorspace: 3, quantization: 2).range == .full)

@@ -1,5 +1,6 @@
 import Sprocket
 import SprocketStages
+import TestSupport
 import Testing
 
 extension Plugin {
@@ -15,6 +16,21 @@ extension Plugin {
 }
 
 @Suite struct SameResultsTests {
+  /// Settings of stages that do nothing without. The last size is that of the calibration.
+  private func values(_ scratch: Scratch) throws -> [String: [String: String]] {
+    let calibration = """
+      image_width: 96
+      image_height: 80
+      camera_matrix: {rows: 3, cols: 3, data: [90, 0, 48, 0, 90, 40, 0, 0, 1]}
+      distortion_coefficients: {rows: 1, cols: 4, data: [-0.2, 0.05, 0, 0]}
+      """
+    return [
+      "crop": ["region": "0.05/0.1/0.9/0.85"], "resize": ["size": "96x80", "mode": "letterbox"],
+      "rotate": ["turn": "180"],
+      "undistort": ["calibration": try scratch.write("camera.yml", Array(calibration.utf8))],
+    ]
+  }
+
   /// The run's digest over a scene with faults, all stages in the chain.
   private func digest(
     _ format: PixelFormat, workers: Int, wait: WaitStrategy
@@ -29,10 +45,14 @@ extension Plugin {
     settings.faults.corrupt = 0.1
     settings.faults.formatChange = 0.02
     let sink = ChecksumSink()
+    let scratch = try Scratch()
+    let values = try values(scratch)
     let options = RunOptions(workers: workers, wait: wait, frameLimit: 150)
     let engine = try Engine(
       source: try SceneSource(settings),
-      stages: Plugin.inOrder(builtinStages, format: format).map { StageChoice($0) },
+      stages: Plugin.inOrder(builtinStages, format: format).map {
+        StageChoice($0, values: values[$0.name] ?? [:])
+      },
       sinks: [sink], options: options)
     try engine.start()
     #expect(engine.wait(for: .seconds(60)))

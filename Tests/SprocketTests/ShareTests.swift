@@ -72,8 +72,8 @@ import Testing
     return account
   }
 
-  /// Readers of every kind at once. What each has seen and missed is what was shared while it was there, nothing is
-  /// torn, and who takes every frame of a source that waits misses none.
+  /// Readers of every kind at once. What each has seen and missed is what was shared while it was there,
+  /// nothing is torn, and who takes every frame of a source that waits misses none.
   @Test(arguments: 1...40) func whatReadersSeeAndMissIsWhatWasShared(_ seed: Int) throws {
     var random = TestRandom(seed: UInt64(seed))
     let path = Self.path()

@@ -10,8 +10,8 @@ extension Rules {
       "FoundationEssentials",
     ],
     "SprocketStages": [
-      "SprocketCore", "AutoExposure", "AutoFocus", "Debayer", "ExposureMeter", "FocusScore",
-      "LateFrameDrop", "MotionDetector", "Negate", "Stabilizer",
+      "SprocketCore", "AutoExposure", "AutoFocus", "Crop", "Debayer", "ExposureMeter", "FocusScore",
+      "LateFrameDrop", "MotionDetector", "Negate", "Resize", "Rotate", "Stabilizer", "Undistort",
     ],
     "Sprocket": [
       "SprocketEngine", "SprocketSources", "SprocketScene", "SprocketSinks", "SprocketFiles",

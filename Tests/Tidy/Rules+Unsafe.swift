@@ -23,13 +23,15 @@ extension Rules {
       "Benchmarks/Sources/HandOff", ["RingHandOff", "Threads"], "futexes, threads, clocks"),
     Permission("Benchmarks/Sources/SceneClip", ["SceneClip"], "writes to standard output"),
     Permission("Benchmarks/Sources/StageTime", ["LumaFrames"], "frames in memory, a clock"),
+    Permission("Plugins/Undistort", ["CalibrationFile"], "reads a file"),
     Permission("Sources/Sprocket", ["FrameCopy"], "copies rows into an array"),
     Permission(
       "Sources/SprocketCodecs",
       [
         "FrameUnpacker+Image", "FrameUnpacker+JPEG", "FrameUnpacker", "JPEGCompleter", "JPEGPacker",
         "JPEGWorker",
-        "LumaSource", "LumaWriter", "PlaneCopies", "PlaneStorage+Libraries", "Tensor/PictureShortcut",
+        "LumaSource", "LumaWriter", "PlaneCopies", "PlaneStorage+Libraries",
+        "Tensor/PictureShortcut",
         "Tensor/TensorPacker",
       ], "hands slots to the wrappers"),
     Permission(
@@ -125,7 +127,8 @@ extension Rules {
     Permission(
       "Sources/SprocketYUV",
       [
-        "BoxMean", "LumaConversion", "PixelConversion+Color", "PixelConversion+Interleaved", "PixelConversion+Packed",
+        "BoxMean", "LumaConversion", "PixelConversion+Color", "PixelConversion+Interleaved",
+        "PixelConversion+Packed",
         "PixelConversion+RGB", "PixelConversion+RGB444", "PixelConversion",
       ], "wraps libyuv"),
     Permission(

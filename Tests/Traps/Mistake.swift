@@ -3,8 +3,8 @@ import Sprocket
 /// A mistake in a program's code that ends the program with a sentence.
 enum Mistake: String, CaseIterable, SettingValue {
   // Of a stage, at a frame.
-  case luma, image, encoded, edit, sensorMap, source, row, rowOfPlane, plane, sourcePlane, event, eventOrder
-  case earlier, later, control, reportByType
+  case luma, image, encoded, edit, sensorMap, source, row, rowOfPlane, plane, sourcePlane, event
+  case eventOrder, earlier, later, control, reportByType, resamplingTable, resampledRow
   // Of a stage, in configure.
   case history, lookahead, report, steers, format
   // Of a sink.

@@ -26,7 +26,7 @@ struct Probe: Stage {
     switch mistake {
     case .source, .row: try setup.writes(.inPlace)
     case .rowOfPlane: try setup.writes(.nextImage)
-    case .plane: try setup.reads(.image)
+    case .plane, .resampledRow: try setup.reads(.image)
     case .unpacker, .unpackerRange: try setup.reads(.luma(.full))
     case .sourcePlane: try setup.reads(.encoded)
     case .earlier: setup.readsHistory(1)
@@ -68,6 +68,15 @@ struct Probe: Stage {
     case .earlier: _ = frame.earlier(1)
     case .later: _ = frame.later(2)
     case .control: _ = port?.write(3, 0)
+    case .resamplingTable:
+      _ = ResamplingTable(.area, sourceCount: 64, count: 0, first: 0, step: 8)
+    case .resampledRow:
+      var resampler = PlaneResampler(
+        columns: ResamplingTable(.area, sourceCount: 64, count: 8, first: 3.5, step: 8),
+        rows: ResamplingTable(.area, sourceCount: 48, count: 6, first: 3.5, step: 8))
+      var line = [Float](repeating: 0, count: 7)
+      var numbers = line.mutableSpan
+      resampler.makeRow(2, of: frame.image[plane: 0], into: &numbers)
     default: break
     }
   }

@@ -35,7 +35,7 @@ final class Pictures {
     guard unsafe fread(memory, pictureBytes, count, file) == count else {
       throw UsageError(text: "\(path) cannot be read to its end")
     }
-    let room = unsafe UnsafeMutableRawPointer.allocate(byteCount: plan.byteCount, alignment: 64)
+    let room = UnsafeMutableRawPointer.allocate(byteCount: plan.byteCount, alignment: 64)
     unsafe tensor = room.assumingMemoryBound(to: UInt8.self)
     unsafe tensor.initialize(repeating: 0, count: plan.byteCount)
     unsafe records.initialize(to: FrameRecord())

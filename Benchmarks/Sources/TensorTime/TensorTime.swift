@@ -2,11 +2,11 @@
 //
 //   TensorTime I420 WIDTH HEIGHT ROUNDS [KEY=VALUE...]
 //
-// I420 is a file of one or more pictures of full-range 4:2:0, WIDTH by HEIGHT. Each is packed, ROUNDS times, after one
-// round that is not timed.
+// I420 is a file of one or more pictures of full-range 4:2:0, WIDTH by HEIGHT. Each is packed, ROUNDS
+// times, after one round that is not timed.
 //
-// Prints one line of JSON: the median time per tensor, and the median time in which a picture is read and a tensor
-// is written once, by the C library.
+// Prints one line of JSON: the median time per tensor, and the median time in which a picture is read and a
+// tensor is written once, by the C library.
 
 import Glibc
 import Sprocket

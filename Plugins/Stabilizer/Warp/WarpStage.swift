@@ -28,6 +28,9 @@ public struct WarpStage: Stage {
     guard let plan, let report = frame.read(plan) else { return .keep }
     let format = frame.format
     let planned = report.similarity(width: format.width, height: format.height)
+    if let sourceFromStabilized = Projection(report.stabilizedFromSensor).inverse {
+      frame.setSensorMap(frame.sensorMap.followed(by: sourceFromStabilized))
+    }
     var picture = frame.edit()
     warp?.warp(&picture, sensorFromStabilized: planned.inverse)
     return .keep

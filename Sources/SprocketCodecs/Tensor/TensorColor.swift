@@ -3,8 +3,8 @@ internal import SprocketPixels
 
 /// From samples of YUV to the numbers of a tensor: a sum, then limits.
 ///
-/// ITU-T H.273, equations 29 to 57: with Kr, Kb and Kg = 1 - Kr - Kb of the matrix, y from 0 to 255, and u and
-/// v about 0,
+/// ITU-T H.273, equations 29 to 57: with Kr, Kb and Kg = 1 - Kr - Kb of the matrix, y from 0 to 255, and u
+/// and v about 0,
 ///
 ///     R = y + 2 (1 - Kr) v
 ///     G = y - 2 Kb (1 - Kb) / Kg u - 2 Kr (1 - Kr) / Kg v

@@ -1,11 +1,11 @@
 public import SprocketCore
 internal import SprocketPixels
 
-/// Makes a tensor of each frame, straight from the planes of its picture: region, size, colour, normalisation and
-/// layout in one pass over its rows.
+/// Makes a tensor of each frame, straight from the planes of its picture: region, size, colour,
+/// normalisation and layout in one pass over its rows.
 ///
-/// Numbers are computed in 32-bit floating point, and rounded once, when they are stored. One instance serves one
-/// thread. Memory is allocated when it is made.
+/// Numbers are computed in 32-bit floating point, and rounded once, when they are stored. One instance
+/// serves one thread. Memory is allocated when it is made.
 @safe
 public final class TensorPacker: Packer {
   private let plan: TensorPlan
@@ -34,8 +34,8 @@ public final class TensorPacker: Packer {
     return 2 * plan.regionCount * (rows + tables)
   }
 
-  /// Fills the first `plan.byteCount` of `bytes`, which begin at an address that is a multiple of 4. A picture
-  /// that is reduced more than the plan allows cannot be packed.
+  /// Fills the first `plan.byteCount` of `bytes`, which begin at an address that is a multiple of 4. A
+  /// picture that is reduced more than the plan allows cannot be packed.
   public func pack(_ frame: borrowing FrameView, into bytes: inout MutableSpan<UInt8>) -> Int? {
     guard bytes.count >= plan.byteCount else { return nil }
     let image = frame.reducedImage(plan.scale)
@@ -94,13 +94,13 @@ private struct RegionPacker {
     luma = region.tables(
       settings.filter, width: across, height: down, perColumns: divisor, perRows: divisor,
       left: first, top: first)
-    if hasChroma, let subsampling = image.subsampling {
-      let (columns, rows) = (subsampling.horizontalFactor, subsampling.verticalFactor)
-      let site = format.color.chromaSite.place(columns: columns, rows: rows)
+    if hasChroma {
+      let grid = format.sampleGrid(plane: 1)
       chroma = region.tables(
-        settings.filter, width: (across + columns - 1) / columns, height: (down + rows - 1) / rows,
-        perColumns: divisor * Double(columns), perRows: divisor * Double(rows),
-        left: first + divisor * site.x, top: first + divisor * site.y)
+        settings.filter, width: (across + grid.columns - 1) / grid.columns,
+        height: (down + grid.rows - 1) / grid.rows, perColumns: divisor * Double(grid.columns),
+        perRows: divisor * Double(grid.rows), left: first + divisor * grid.left,
+        top: first + divisor * grid.top)
     }
     let count = region.columns.count
     // Each with memory of its own: what is shared is copied when it is written.
@@ -238,18 +238,6 @@ extension MutableSpan where Element == UInt8 {
       var elements = unsafe MutableSpan<Number>(
         _unsafeStart: start.assumingMemoryBound(to: Number.self), count: range.count)
       body(&elements)
-    }
-  }
-}
-
-extension Color.ChromaSite {
-  /// Where the first sample of chroma lies, which belongs to `columns` by `rows` samples of luma.
-  func place(columns: Int, rows: Int) -> (x: Double, y: Double) {
-    let (middleX, middleY) = (Double(columns - 1) / 2, Double(rows - 1) / 2)
-    switch self {
-    case .center: return (middleX, middleY)
-    case .left: return (0, middleY)
-    case .topLeft: return (0, 0)
     }
   }
 }

@@ -1,8 +1,8 @@
 public import SprocketCore
 internal import SprocketPixels
 
-/// What a tensor of frames of one format is made of: its shape, where its pixels lie in the picture, and by how
-/// much the picture may be reduced before.
+/// What a tensor of frames of one format is made of: its shape, where its pixels lie in the picture, and by
+/// how much the picture may be reduced before.
 public struct TensorPlan: Sendable {
   public let settings: TensorSettings
   public let format: FrameFormat

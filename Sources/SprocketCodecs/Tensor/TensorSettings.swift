@@ -1,7 +1,7 @@
 public import SprocketCore
 
-/// What a sink that hands on pixels makes of each frame. The picture's point (x, y) below is in the coordinates
-/// of `Projection`.
+/// What a sink that hands on pixels makes of each frame. The picture's point (x, y) below is in the
+/// coordinates of `Projection`.
 public struct TensorSettings: KindSettings, Hashable {
   /// Pictures are interleaved bytes by default, tensors are planes of floating-point numbers from 0 to 1.
   public enum Layout: String, SettingValue, CaseIterable { case rgb, bgr, gray, tensor }
@@ -105,8 +105,6 @@ extension TensorSettings {
   var usedScale: Double { scale ?? (usedElement == .u8 ? 1 : 1.0 / 255) }
 }
 
-extension ResamplingFilter: SettingValue {}
-
 /// Width and height in pixels, spelled `640x480`.
 public struct TensorSize: Sendable, Hashable {
   public var width: Int
@@ -161,7 +159,8 @@ public struct ChannelValues: Sendable, Hashable, SettingValue {
   public static var allowed: String { "a number, or three such as 0.485/0.456/0.406" }
 }
 
-/// Regions of a picture, spelled `x/y/width/height` each, with `+` between them; the whole picture by default.
+/// Regions of a picture, spelled `x/y/width/height` each, with `+` between them; the whole picture by
+/// default.
 public struct TensorRegions: Sendable, Hashable, SettingValue {
   public var regions: [Region]
 

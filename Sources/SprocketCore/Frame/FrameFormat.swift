@@ -56,8 +56,8 @@ extension FrameFormat {
     guard !pixelFormat.isBayer else {
       throw RunError(
         .usage,
-        "\(pixelFormat.settingText) frames are a sensor's mosaic; add the stage debayer, which makes pictures "
-          + "of them, or choose another format", change: .stage, .format)
+        "\(pixelFormat.settingText) frames are a sensor's mosaic; add the stage debayer, which makes "
+          + "pictures of them, or choose another format", change: .stage, .format)
     }
     throw RunError(
       .usage, "\(pixelFormat.fourcc) frames cannot be unpacked; choose another format",
@@ -118,8 +118,8 @@ public struct FrameParts: OptionSet, Sendable, Hashable {
   public static let anyLuma: FrameParts = [
     .luma(.full), .luma(.half), .luma(.quarter), .luma(.eighth),
   ]
-  /// The planar image, reduced by `scale` or less: see `FrameView.reducedImage`. Costs less than `image` where
-  /// frames are JPEGs and nobody needs more.
+  /// The planar image, reduced by `scale` or less: see `FrameView.reducedImage`. Costs less than `image`
+  /// where frames are JPEGs and nobody needs more.
   public static func reducedImage(_ scale: LumaScale) -> FrameParts {
     scale == .full ? .image : FrameParts(rawValue: 32 << UInt16(scale.rawValue))
   }

@@ -126,8 +126,8 @@ extension FrameView {
 }
 
 extension FrameView {
-  /// Copies a report as it lies in memory to the start of `bytes`; false where the stage made none on this frame.
-  /// `bytes` holds `layout.byteCount`.
+  /// Copies a report as it lies in memory to the start of `bytes`; false where the stage made none on this
+  /// frame. `bytes` holds `layout.byteCount`.
   package func copyReport(_ layout: ReportLayout, into bytes: inout MutableSpan<UInt8>) -> Bool {
     guard unsafe storage.pointee.records[lane].reported & layout.slot.bit != 0 else { return false }
     precondition(bytes.count >= layout.byteCount, "a report is copied into as many bytes as it has")

@@ -78,6 +78,12 @@ extension FrameView {
     unsafe storage.pointee.versions[version].sensorMap
   }
 
+  /// Where the point (`x`, `y`) of the picture that is read lies in the sensor's picture. In pixels; whole
+  /// numbers are the middles of pixels.
+  public func sensorPoint(_ x: Double, _ y: Double) -> (x: Double, y: Double) {
+    sensorMap.sensorPoint(x, y, through: format.lens)
+  }
+
   /// Where the points of the picture that is written lie in the sensor's picture. A stage that moves pixels
   /// sets it for each frame, by `sensorMap.followed(by:)`; else it is that of the picture that is read.
   public mutating func setSensorMap(_ map: SensorMap) {

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// How samples between samples are made.
-public enum ResamplingFilter: String, Sendable, CaseIterable, BitwiseCopyable {
+public enum ResamplingFilter: String, SettingValue, CaseIterable, BitwiseCopyable {
   /// The two nearest samples, by distance: OpenCV's `INTER_LINEAR`. A picture made smaller than half shows
   /// moiré, since it reads two samples of each row and column however many there are.
   case bilinear
@@ -36,6 +36,10 @@ public struct ResamplingTable: Sendable {
   public init(
     _ filter: ResamplingFilter, sourceCount: Int, count: Int, first: Double, step: Double
   ) {
+    contract(
+      sourceCount > 0 && count > 0 && step > 0 && step.isFinite && first.isFinite,
+      "makes a table of \(count) samples from \(sourceCount), at \(first) and steps of \(step); both "
+        + "numbers and the step are above 0")
     let kernel = Kernel(filter, step: step)
     let taps = min(kernel.taps, sourceCount)
     var starts: [Int32] = []

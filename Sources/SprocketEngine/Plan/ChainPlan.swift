@@ -138,7 +138,8 @@ struct ChainPlan {
     }
     // A stage writes whole images.
     for index in versions.indices.dropFirst() {
-      versions[index].parts = versions[index].parts.unpacked(versions[index].format, besides: .image)
+      versions[index].parts = versions[index].parts.unpacked(
+        versions[index].format, besides: .image)
     }
     versions[0].parts = versions[0].parts.unpacked(versions[0].format, besides: askedParts)
   }

@@ -1,8 +1,8 @@
 internal import SprocketCodecs
 internal import SprocketCore
 
-/// What precedes a frame in a pipe (`--pipe-header`) and in shared memory (`--share`): 384 bytes, little endian, as
-/// docs/frames.md has them.
+/// What precedes a frame in a pipe (`--pipe-header`) and in shared memory (`--share`): 384 bytes, little
+/// endian, as docs/frames.md has them.
 struct FrameHeader {
   static let byteCount = 384
   /// "SPRKFRM1" as bytes in memory.

@@ -5,14 +5,14 @@ internal import SprocketFiles
 
 /// `--pipe`: pixels on standard output, for ffmpeg, Python or anything that reads a stream.
 ///
-/// `y4m` is a YUV4MPEG2 stream of the final picture, uncompressed, with its size, rate, subsampling,
-/// range, pixel aspect and field order in the header (`man yuv4mpeg`, and FFmpeg's `yuv4mpegenc.c` for
-/// `XCOLORRANGE`, `mono10` and all other samples of more than 8 bits). `gray`, `rgb` and `bgr` are bytes, pixel by
-/// pixel and nothing between frames; `tensor` is what its settings say (`TensorSettings`).
+/// `y4m` is a YUV4MPEG2 stream of the final picture, uncompressed, with its size, rate, subsampling, range,
+/// pixel aspect and field order in the header (`man yuv4mpeg`, and FFmpeg's `yuv4mpegenc.c` for
+/// `XCOLORRANGE`, `mono10` and all other samples of more than 8 bits). `gray`, `rgb` and `bgr` are bytes,
+/// pixel by pixel and nothing between frames; `tensor` is what its settings say (`TensorSettings`).
 ///
-/// Without `header` a stream carries no times, and a frame that is missing is missing from it. With it each frame
-/// follows a header (`docs/frames.md`). A change of what a frame takes ends the stream. A reader that goes
-/// away is `readerGone`; the process must ignore SIGPIPE.
+/// Without `header` a stream carries no times, and a frame that is missing is missing from it. With it each
+/// frame follows a header (`docs/frames.md`). A change of what a frame takes ends the stream. A reader that
+/// goes away is `readerGone`; the process must ignore SIGPIPE.
 public final class PipeSink: Sink {
   public enum Layout: String, Sendable, CaseIterable {
     case y4m, gray, rgb, bgr, tensor

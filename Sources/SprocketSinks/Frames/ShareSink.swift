@@ -7,9 +7,9 @@ internal import Synchronization
 
 /// `--share`: frames for other programs, in memory that they read where it is (`docs/share.md`).
 ///
-/// Each frame is converted straight into shared memory, together with its header and its reports, and each reader is
-/// told by a packet of 32 bytes. A reader takes the latest frames and holds nobody up, or every one, and then it
-/// acknowledges them. Readers come and go; while there is none, frames are `unselected`.
+/// Each frame is converted straight into shared memory, together with its header and its reports, and each
+/// reader is told by a packet of 32 bytes. A reader takes the latest frames and holds nobody up, or every
+/// one, and then it acknowledges them. Readers come and go; while there is none, frames are `unselected`.
 public final class ShareSink: Sink {
   public let name = "share"
   private let settings: ShareSettings
@@ -28,16 +28,16 @@ public final class ShareSink: Sink {
   private let isInterrupted = Atomic<Bool>(false)
   public private(set) var replacedCount: UInt64 = 0
 
-  /// Readers connect at a Unix socket: `name` itself if it has a `/`, else `NAME` in the folder of this user's
-  /// shares. Throws if the name cannot be used.
+  /// Readers connect at a Unix socket: `name` itself if it has a `/`, else `NAME` in the folder of this
+  /// user's shares. Throws if the name cannot be used.
   public init(named name: String, _ settings: ShareSettings = ShareSettings()) throws(RunError) {
     self.settings = settings
     let path = try ShareFolder.path(of: name)
     readers = ShareReaders(try ListeningSocket(path: path, .packets, option: "--share"))
   }
 
-  /// One reader, at the other end of a socket (`SOCK_SEQPACKET`) that this program was started with. The sink ends
-  /// when the reader goes.
+  /// One reader, at the other end of a socket (`SOCK_SEQPACKET`) that this program was started with. The
+  /// sink ends when the reader goes.
   public init(descriptor: Int32, _ settings: ShareSettings = ShareSettings()) throws(RunError) {
     self.settings = settings
     readers = try ShareReaders(descriptor: descriptor)
