@@ -23,6 +23,7 @@ extension Rules {
       "Benchmarks/Sources/HandOff", ["RingHandOff", "Threads"], "futexes, threads, clocks"),
     Permission("Benchmarks/Sources/SceneClip", ["SceneClip"], "writes to standard output"),
     Permission("Benchmarks/Sources/StageTime", ["LumaFrames"], "frames in memory, a clock"),
+    Permission("Benchmarks/Sources/TensorTime", ["Pictures"], "frames in memory, a clock"),
     Permission("Plugins/Undistort", ["CalibrationFile"], "reads a file"),
     Permission("Sources/Sprocket", ["FrameCopy"], "copies rows into an array"),
     Permission(
