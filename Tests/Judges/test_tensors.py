@@ -179,10 +179,11 @@ def test_colours_are_those_of_ffmpeg(folder):
 
 
 @pytest.mark.parametrize("name", ["photos/picosdeeuropa_by_Aitzol_Berasategi.jpg",
-    """A bilinear tensor of a fully decoded picture aliases; decoded reduced, it does so less."""
+                                  "focus/focusstack_pcb/pcb_001.jpg",
+                                  "photos/seeding_by_Clements_Engelhardt.jpg"])
 @pytest.mark.parametrize("size", [640, 320, 224])
 def test_reduced_decoding_is_nearer_to_the_mean_of_each_area(name, size):
-    """A bilinear tensor of a picture that is decoded in full aliases; decoded reduced, it does so less."""
+    """A bilinear tensor of a fully decoded picture aliases; decoded reduced, it does so less."""
     def numbers(options):
         return np.frombuffer(
             sprocket("run", "--source", f"file:{clip(name)}", "--frames", "1", "--quiet", "--pipe",
