@@ -37,6 +37,20 @@ public final class TensorPacker: Packer {
   /// Fills the first `plan.byteCount` of `bytes`, which begin at an address that is a multiple of 4. A
   /// picture that is reduced more than the plan allows cannot be packed.
   public func pack(_ frame: borrowing FrameView, into bytes: inout MutableSpan<UInt8>) -> Int? {
+    pad(&bytes)
+    return packPadded(frame, into: &bytes)
+  }
+
+  /// Fills what pictures do not cover: the same for all frames.
+  public func pad(_ bytes: inout MutableSpan<UInt8>) {
+    guard bytes.count >= plan.byteCount else { return }
+    for region in plan.regions.indices { full[region].pad(color, &bytes) }
+  }
+
+  /// As `pack`, into bytes that a call of `pad` has filled before, and other frames since then.
+  public func packPadded(
+    _ frame: borrowing FrameView, into bytes: inout MutableSpan<UInt8>
+  ) -> Int? {
     guard bytes.count >= plan.byteCount else { return nil }
     let image = frame.reducedImage(plan.scale)
     let isFull = frame.imageScale == .full
@@ -116,7 +130,6 @@ private struct RegionPacker {
     _ image: borrowing ImageView, _ color: TensorColor, into target: inout MutableSpan<UInt8>
   ) {
     let origin = index * width * height * color.channels.count
-    pad(color, origin, &target)
     for row in region.rows {
       makeRow(row - region.rows.lowerBound, image, color)
       store(row, color, origin, into: &target)
@@ -173,9 +186,8 @@ private struct RegionPacker {
   }
 
   /// Fills what the picture does not cover.
-  private func pad(
-    _ color: TensorColor, _ origin: Int, _ target: inout MutableSpan<UInt8>
-  ) {
+  func pad(_ color: TensorColor, _ target: inout MutableSpan<UInt8>) {
+    let origin = index * width * height * color.channels.count
     guard region.columns.count < width || region.rows.count < height else { return }
     for row in 0..<height {
       if region.rows.contains(row) {

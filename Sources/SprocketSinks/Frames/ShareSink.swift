@@ -66,7 +66,13 @@ public final class ShareSink: Sink {
     memory.set(sharedCount: sharedCount)
     readers.publish(new.text(setup, sharedCount: sharedCount, every: takesEvery), memory)
     (self.memory, layout) = (memory, new)
-    packer = TensorPacker(plan)
+    let packer = TensorPacker(plan)
+    for slot in 0..<SharedMemory.slotCount {
+      for frame in 0..<settings.batch {
+        memory.write(slot: slot, new.payloadRange(frame: frame)) { packer.pad(&$0) }
+      }
+    }
+    self.packer = packer
     header.layout = FrameLayoutCode(plan)
     header.payloadBytes = plan.byteCount
     header.pictureFromTensor = plan.pictureFromTensor(region: 0)
@@ -121,7 +127,7 @@ public final class ShareSink: Sink {
   private func fill(_ frame: borrowing PackedFrame) throws(RunError) {
     guard let memory, let layout, let packer else { return }
     let isPacked = memory.write(slot: slot, layout.payloadRange(frame: filled)) { bytes in
-      packer.pack(frame.view, into: &bytes) != nil
+      packer.packPadded(frame.view, into: &bytes) != nil
     }
     guard isPacked else {
       throw RunError(.failed, "a frame could not be made into what --share asks for")
