@@ -36,6 +36,39 @@ func aTensorIsWhatItsDefinitionSays(_ seed: Int) throws {
   }
 }
 
+/// Another sink may need a larger picture than this one.
+@Test func aTensorIsTheSameOfEachSmallerReduction() throws {
+  let format = FrameFormat(
+    pixelFormat: .mjpeg, image: .i420, width: 640, height: 480, color: .jpeg, rate: .unknown)
+  var settings = TensorSettings()
+  settings.size = TensorSize(width: 60, height: 45)
+  settings.filter = .area
+  let plan = try TensorPlan(settings, for: format)
+  #expect(plan.scale == .eighth)
+  let packer = TensorPacker(plan)
+  for scale in LumaScale.allCases {
+    // Luma that rises along the rows, as reduced pictures have it, too.
+    let (width, height) = format.lumaSize(scale)
+    let row = (0..<width).map { UInt8(($0 * scale.divisor + scale.divisor / 2) * 255 / 640) }
+    let grey = [[UInt8]](repeating: [UInt8](repeating: 128, count: width / 2), count: height / 2)
+    let slot = TestSlot()
+    slot.deliver([[[UInt8]](repeating: row, count: height), grey, grey], padding: 6)
+    slot.takeImage(version: .unpacked)
+    slot.enterLane()
+    var bytes = [UInt8](repeating: 0, count: plan.byteCount)
+    let count = slot.show(format, plan.parts, imageScale: scale) { view in
+      var target = bytes.mutableSpan
+      return packer.pack(view, into: &target)
+    }
+    #expect(count == plan.byteCount)
+    let found = TensorTrial.numbers(bytes, .f32)
+    for x in 1..<59 {
+      let expected = (Double(x) + 0.5) / 60
+      #expect(abs(found[x] - expected) < 0.006, "1/\(scale.divisor), column \(x)")
+    }
+  }
+}
+
 /// The settings and the picture of one comparison.
 struct TensorTrial: CustomStringConvertible {
   let plan: TensorPlan
@@ -127,7 +160,7 @@ struct TensorTrial: CustomStringConvertible {
     return settings
   }
 
-  private static func numbers(_ bytes: [UInt8], _ element: TensorSettings.Element) -> [Double] {
+  static func numbers(_ bytes: [UInt8], _ element: TensorSettings.Element) -> [Double] {
     func word(_ index: Int) -> UInt16 {
       UInt16(bytes[2 * index]) | UInt16(bytes[2 * index + 1]) << 8
     }

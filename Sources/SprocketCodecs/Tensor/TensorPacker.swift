@@ -12,26 +12,24 @@ public final class TensorPacker: Packer {
   private let color: TensorColor
   /// What makes the tensor without numbers in between; `nil` where nothing does.
   private let shortcut: PictureShortcut?
-  /// For pictures in full, and reduced by `plan.scale`, by region.
-  private var full: [RegionPacker]
-  private var reduced: [RegionPacker]
+  /// By region, for each scale up to the plan's: another sink may need a larger picture.
+  private var packers: [[RegionPacker]]
 
   /// For frames of `plan.format`. Costs tables of a few kilobytes for each region.
   public init(_ plan: TensorPlan) {
     self.plan = plan
     color = TensorColor(plan.settings, plan.format)
     shortcut = PictureShortcut(plan)
-    full = plan.regions.indices.map { RegionPacker(plan, region: $0, reducedBy: .full) }
-    reduced =
-      plan.scale == .full
-      ? [] : plan.regions.indices.map { RegionPacker(plan, region: $0, reducedBy: plan.scale) }
+    packers = LumaScale.allCases.prefix(Int(plan.scale.rawValue) + 1).map { scale in
+      plan.regions.indices.map { RegionPacker(plan, region: $0, reducedBy: scale) }
+    }
   }
 
   /// Bytes that a packer allocates.
   public static func workingBytes(_ plan: TensorPlan) -> Int {
     let rows = 12 * plan.width * plan.channelCount
     let tables = 16 * (plan.width + plan.height) + 8 * plan.format.width
-    return 2 * plan.regionCount * (rows + tables)
+    return (Int(plan.scale.rawValue) + 1) * plan.regionCount * (rows + tables)
   }
 
   /// Fills the first `plan.byteCount` of `bytes`, which begin at an address that is a multiple of 4. A
@@ -44,7 +42,7 @@ public final class TensorPacker: Packer {
   /// Fills what pictures do not cover: the same for all frames.
   public func pad(_ bytes: inout MutableSpan<UInt8>) {
     guard bytes.count >= plan.byteCount else { return }
-    for region in plan.regions.indices { full[region].pad(color, &bytes) }
+    for region in plan.regions.indices { packers[0][region].pad(color, &bytes) }
   }
 
   /// As `pack`, into bytes that a call of `pad` has filled before, and other frames since then.
@@ -53,18 +51,14 @@ public final class TensorPacker: Packer {
   ) -> Int? {
     guard bytes.count >= plan.byteCount else { return nil }
     let image = frame.reducedImage(plan.scale)
-    let isFull = frame.imageScale == .full
-    guard isFull || frame.imageScale == plan.scale else { return nil }
-    if isFull, let shortcut {
+    let scale = Int(frame.imageScale.rawValue)
+    guard scale < packers.count else { return nil }
+    if scale == 0, let shortcut {
       shortcut.pack(image, into: &bytes)
       return plan.byteCount
     }
     for region in plan.regions.indices {
-      if isFull {
-        full[region].pack(image, color, into: &bytes)
-      } else {
-        reduced[region].pack(image, color, into: &bytes)
-      }
+      packers[scale][region].pack(image, color, into: &bytes)
     }
     return plan.byteCount
   }

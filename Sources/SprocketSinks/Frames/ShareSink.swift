@@ -90,8 +90,10 @@ public final class ShareSink: Sink {
     guard readers.canHaveReaders else { throw readerGone }
     guard readers.count > 0 else {
       if isGated { throw readerGone }
-      header.note(.unselected)
-      replacedCount += 1
+      // What was gathered for a batch is old when the next reader comes.
+      for _ in 0...filled { header.note(.unselected) }
+      replacedCount += UInt64(filled + 1)
+      filled = 0
       return
     }
     if filled == 0 { try takeSlot() }
