@@ -28,7 +28,7 @@ TEST_PACKAGES := $(INSTALL_PACKAGES) ffmpeg git python3-venv gstreamer1.0-tools 
 LAB_PACKAGES := $(TEST_PACKAGES) gcc libc6-dev linux-libc-dev v4l-utils cpio util-linux \
   qemu-system-x86
 BENCH_PACKAGES := $(TEST_PACKAGES) g++ util-linux lz4 \
-  gstreamer1.0-plugins-base
+  gstreamer1.0-plugins-base python3-gi gir1.2-gst-plugins-base-1.0
 PLOT_PACKAGES := python3-venv
 
 # The processor that release builds are for; empty for the baseline of the architecture. AVX2 makes
@@ -201,7 +201,7 @@ lab-kernel: lab-packages
 	mkdir -p $(@D)
 	cc -O2 -Wall -Werror -shared -fPIC -o $@ $<
 
-bench: bench-packages release .build/venv/installed
+bench: bench-packages release .build/venv/installed .build/venv/bench
 	CPU=$(CPU) .build/venv/bin/python Benchmarks/run --sprocket $(SPROCKET)
 
 # MINUTES=1 for a shorter one.
@@ -259,6 +259,10 @@ clean:
 .build/venv/plot: Tools/requirements.txt
 	python3 -m venv .build/venv
 	.build/venv/bin/pip install --quiet --requirement Tools/requirements.txt
+	touch $@
+
+.build/venv/bench: Benchmarks/requirements.txt .build/venv/plot
+	.build/venv/bin/pip install --quiet --requirement Benchmarks/requirements.txt
 	touch $@
 
 # Installs what is missing of a list; asks Debian only if something is.
