@@ -128,6 +128,7 @@ def _parsed(keys: Mapping[str, Any]) -> Layout:
     channels = shape[1] if keys["order"] == "nchw" else shape[3]
     _check(channels == (1 if keys["channels"] == "gray" else 3), "shape does not have the channels")
     _check(len(keys["regions"]) == shape[0], "regions is not the shape's")
+    width, height = _several(keys["picture"], 2, 2)
     lens = keys["lens"]
     if lens is not None:
         _check(lens["model"] in ("pinhole", "fisheye"), "lens.model")
@@ -140,7 +141,7 @@ def _parsed(keys: Mapping[str, Any]) -> Layout:
         slot_bytes=slot_bytes, frames_at=frames_at, frame_stride=stride, payload_at=payload_at,
         payload_bytes=payload, batch=batch, layout=str(keys["layout"]), channels=str(keys["channels"]),
         type=keys["type"], order=keys["order"], shape=(shape[0], shape[1], shape[2], shape[3]),
-        picture=(_whole(keys["picture"][0], 1, 1 << 24, "picture"), _whole(keys["picture"][1], 1, 1 << 24, "picture")),
+        picture=(_whole(width, 1, 1 << 24, "picture"), _whole(height, 1, 1 << 24, "picture")),
         decoded_at=_whole(keys["decoded_at"], 1, 8, "decoded_at"),
         regions=tuple(_region(region) for region in keys["regions"]), lens=lens,
         reports=tuple(_report(report, stride) for report in _several(keys["reports"], 0, 64)))
