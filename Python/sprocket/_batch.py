@@ -5,7 +5,8 @@ import os
 import select
 from concurrent.futures import ProcessPoolExecutor
 from itertools import islice
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, TypeVar, Union, overload
+from typing import (Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, TypeVar,
+                    Union, overload)
 
 from ._frame import Frame
 from ._program import Image, Tensor
@@ -28,10 +29,11 @@ def batch(paths: Iterable[Path], function: Optional[Callable[[Run[Frame]], Any]]
           processes: Optional[int] = None, **options: Any) -> Iterator[Tuple[Path, Any]]:
     """Runs the program over files, as many at a time as there are processors, or `processes`.
 
-    Yields `(path, frame)`: frames of one file in order, frames of several files in between as they come. A frame
-    stays as it is until the next step. With a `function`, yields `(path, function(frames))` in the order of `paths`;
-    the function is called with the `Run` of each file, in a process of its own, and has to be one that `pickle` can
-    name: `def` at the top of a module. All else is as in `run`. An error of one file ends all (`RunError`).
+    Yields `(path, frame)`: frames of one file in order, frames of several files in between as they come. A
+    frame stays as it is until the next step. With a `function`, yields `(path, function(frames))` in the
+    order of `paths`; the function is called with the `Run` of each file, in a process of its own, and has to
+    be one that `pickle` can name: `def` at the top of a module. All else is as in `run`. An error of one file
+    ends all (`RunError`).
 
     Results are those of single runs.
     """

@@ -25,13 +25,13 @@ def connect(name: str, *, every: bool = False, batches: bool = False, timeout: O
             wait: float = 0) -> Union[Stream[Frame], Stream[Batch]]:
     """Frames of the program that was started with `sprocket run --share NAME`.
 
-    By default each step of the loop gives the newest frame, as soon as there is one, and `frame.missed` tells how
-    many came in between. With `every` no frame is left out: a source that can wait, as a file, waits for this
-    reader; a live one does not, and `missed` counts what came while this reader held all memory. With `batches` the
-    stream has a `Batch` for each slot of a share that was started with `batch=N`.
+    By default each step of the loop gives the newest frame, as soon as there is one, and `frame.missed` tells
+    how many came in between. With `every` no frame is left out: a source that can wait, as a file, waits for
+    this reader; a live one does not, and `missed` counts what came while this reader held all memory. With
+    `batches` the stream has a `Batch` for each slot of a share that was started with `batch=N`.
 
-    `name` is the path of a socket if it has a `/`. A share that is not there is waited for `wait` seconds, then
-    `NoSuchShare` is raised. `timeout` limits how many seconds a step waits for its frame (`Timeout`).
+    `name` is the path of a socket if it has a `/`. A share that is not there is waited for `wait` seconds,
+    then `NoSuchShare` is raised. `timeout` limits how many seconds a step waits for its frame (`Timeout`).
     """
     end = time.monotonic() + wait
     while True:

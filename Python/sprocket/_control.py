@@ -22,9 +22,9 @@ class Control:
             control.record("take.mov")
             control.set("meter", mode="spot")
 
-    What the run refuses is raised as `Refused`, in its own words. Requests for recordings and settings take `at_frame`,
-    the number of the first frame that they are about, or `at_s`, seconds since the source's first frame; by default
-    they hold from the next frame.
+    What the run refuses is raised as `Refused`, in its own words. Requests for recordings and settings take
+    `at_frame`, the number of the first frame that they are about, or `at_s`, seconds since the source's first
+    frame; by default they hold from the next frame.
     """
 
     def __init__(self, path: Union[str, "os.PathLike[str]"]) -> None:
@@ -85,7 +85,8 @@ class Control:
     def record(self, path: Optional[str] = None, *, frames: Optional[int] = None, sink: Optional[str] = None,
                at_frame: Optional[int] = None, at_s: Optional[float] = None) -> int:
         """Starts a recording; its number."""
-        return int(self.ask("record", path=path, frames=frames, sink=sink, at_frame=at_frame, at_s=at_s)["recording"])
+        return int(self.ask("record", path=path, frames=frames, sink=sink, at_frame=at_frame,
+                            at_s=at_s)["recording"])
 
     def photo(self, frames: int = 1, *, at_frame: Optional[int] = None, at_s: Optional[float] = None) -> int:
         """Takes photographs; the number of their recording."""
@@ -96,12 +97,14 @@ class Control:
         """Ends a recording, by default the latest."""
         self.ask("stop", recording=recording, at_frame=at_frame, at_s=at_s)
 
-    def next(self, recording: Optional[int] = None, *, path: Optional[str] = None, at_frame: Optional[int] = None,
+    def next(self, recording: Optional[int] = None, *, path: Optional[str] = None,
+             at_frame: Optional[int] = None,
              at_s: Optional[float] = None) -> None:
         """Continues a recording in its next file."""
         self.ask("next", recording=recording, path=path, at_frame=at_frame, at_s=at_s)
 
-    def set(self, stage: str, *, at_frame: Optional[int] = None, at_s: Optional[float] = None, **settings: Any) -> None:
+    def set(self, stage: str, *, at_frame: Optional[int] = None, at_s: Optional[float] = None,
+            **settings: Any) -> None:
         """Changes live settings of a stage: `set("focus", window=0.3)`."""
         self.ask("set", stage=stage, settings=settings, at_frame=at_frame, at_s=at_s)
 
@@ -111,8 +114,8 @@ class Control:
 
     def reconfigure(self, *, stages: Optional[Sequence[str]] = None, attach: Optional[Sequence[str]] = None,
                     detach: Optional[Sequence[str]] = None, **keys: Any) -> None:
-        """Changes the run itself, all or nothing; returns when the change holds. `keys`: `source`, `source_settings`,
-        `format`, `size`, `rate`."""
+        """Changes the run itself, all or nothing; returns when the change holds. `keys`: `source`,
+        `source_settings`, `format`, `size`, `rate`."""
         self.ask("reconfigure", **keys, **{name: list(value) for name, value in (
             ("stages", stages), ("attach", attach), ("detach", detach)) if value is not None})
 

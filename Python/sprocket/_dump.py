@@ -20,8 +20,8 @@ _RECORDS = ("session", "source", "fate", "ledger")
 class DumpFrame:
     """A produced frame of a dump: its records, its bytes, and its picture when it is asked for.
 
-    `captured_ns` is `None` for a frame that never came. `fate` is the one at the chain's end, `stage` the one that
-    dropped it.
+    `captured_ns` is `None` for a frame that never came. `fate` is the one at the chain's end, `stage` the one
+    that dropped it.
     """
 
     def __init__(self, dump: Dump, fate: Dict[str, Any], source: Optional[Dict[str, Any]]) -> None:
@@ -52,14 +52,14 @@ class DumpFrame:
 
     @property
     def data(self) -> Optional[bytes]:
-        """The bytes that the source delivered, as its format has them: a JPEG, or planes one behind the other.
-        `None` where the dump has none."""
+        """The bytes that the source delivered, as its format has them: a JPEG, or planes one behind the
+        other. `None` where the dump has none."""
         return None if self.source is None else self._dump._image(self.source)
 
     @property
     def image(self) -> npt.NDArray[Any]:
-        """The picture as height x width x 3, RGB, in memory of its own. The program decodes it, which takes some
-        30 ms; `Dump.play` is for many frames."""
+        """The picture as height x width x 3, RGB, in memory of its own. The program decodes it, which takes
+        some 30 ms; `Dump.play` is for many frames."""
         return self.decoded().image
 
     def decoded(self, *, image: Optional[Image] = None, tensor: Optional[Tensor] = None) -> Frame:
@@ -75,8 +75,8 @@ class Dump(Sequence[DumpFrame]):
         dump.at(1_500_000_000).reports     # by time
         dump.table["focus.score"]          # of all frames
 
-    Needs the packages that `pip install 'sprocket[dump]'` installs. Records are read when the dump is opened, bytes when
-    they are asked for.
+    Needs the packages that `pip install 'sprocket[dump]'` installs. Records are read when the dump is opened,
+    bytes when they are asked for.
     """
 
     def __init__(self, path: Union[str, "os.PathLike[str]"]) -> None:
@@ -95,7 +95,8 @@ class Dump(Sequence[DumpFrame]):
         sources: Dict[int, Dict[str, Any]] = {}
         try:
             self._reader = make_reader(self._file, validate_crcs=True)
-            for _, channel, message in self._reader.iter_messages(topics=list(_RECORDS), log_time_order=False):
+            records = self._reader.iter_messages(topics=list(_RECORDS), log_time_order=False)
+            for _, channel, message in records:
                 record = json.loads(message.data)
                 if channel.topic == "session":
                     self.sessions[record["epoch"]] = record
@@ -105,8 +106,8 @@ class Dump(Sequence[DumpFrame]):
                     (fates if channel.topic == "fate" else sources)[record["number"]] = record
         except (McapError, ValueError, KeyError, TypeError) as error:
             self._file.close()
-            raise Error(f"{self.path} cannot be read as a dump ({error}); if it was cut off, copy what is whole: "
-                        f"sprocket run --source replay:{self.path} --dump whole.mcap") from None
+            raise Error(f"{self.path} cannot be read as a dump ({error}); if it was cut off, copy what is "
+                        f"whole: sprocket run --source replay:{self.path} --dump whole.mcap") from None
         self._frames = [DumpFrame(self, fates[number], sources.get(number)) for number in sorted(fates)]
         self._numbers = [frame.number for frame in self._frames]
         arrived = [frame for frame in self._frames if frame.captured_ns is not None]
@@ -144,16 +145,18 @@ class Dump(Sequence[DumpFrame]):
         return self._frames[place]
 
     def at(self, captured_ns: int) -> DumpFrame:
-        """The newest frame that was captured at this time or before; raises `KeyError` before the first one."""
+        """The newest frame that was captured at this time or before; raises `KeyError` before the first
+        one."""
         place = bisect.bisect_right(self._times, captured_ns)
         if place == 0:
             raise KeyError(f"{self.path} has no frame at {captured_ns} ns or before")
         return self._arrived[place - 1]
 
-    def play(self, *, stages: Sequence[str] = (), tensor: Optional[Tensor] = None, image: Optional[Image] = None,
+    def play(self, *, stages: Sequence[str] = (), tensor: Optional[Tensor] = None,
+             image: Optional[Image] = None,
              **options: Any) -> Iterator[Tuple[DumpFrame, Frame]]:
-        """Plays the dump as `sprocket.run` does, and yields each frame that has a picture with what the dump has of
-        it."""
+        """Plays the dump as `sprocket.run` does, and yields each frame that has a picture with what the dump
+        has of it."""
         with run(f"replay:{self.path}", stages=stages, tensor=tensor, image=image, **options) as frames:
             known = {(frame.captured_ns, frame.sequence): frame for frame in self._arrived}
             for frame in frames:
@@ -177,7 +180,8 @@ class Dump(Sequence[DumpFrame]):
         low = source["sequence"] & 0xFFFFFFFF
         if self._file.closed:
             raise Error(f"{self.path} was closed; open it again to read bytes")
-        for _, _, message in self._reader.iter_messages(topics=["image"], starting_at=time, ending_before=time + 1):
+        images = self._reader.iter_messages(topics=["image"], starting_at=time, ending_before=time + 1)
+        for _, _, message in images:
             if message.sequence == low:
                 return _protobuf_data(message.data)
         return None

@@ -29,7 +29,8 @@ class Claim:
 
     __slots__ = ("memory", "slot", "stream", "ticket")
 
-    def __init__(self, memory: Memory, slot: int, ticket: int, stream: Callable[[], Optional[Acknowledging]]) -> None:
+    def __init__(self, memory: Memory, slot: int, ticket: int,
+                 stream: Callable[[], Optional[Acknowledging]]) -> None:
         self.memory = memory
         self.slot = slot
         self.ticket = ticket
@@ -37,17 +38,17 @@ class Claim:
 
     def check(self) -> None:
         if not self.memory.holds(self.slot, self.ticket):
-            raise Overwritten("the frame was overwritten while it was read; copy it first (frame.copy()), read it "
-                              "faster, or take every frame")
+            raise Overwritten("the frame was overwritten while it was read; copy it first (frame.copy()), "
+                              "read it faster, or take every frame")
 
 
 class Pixels:
     """What frames and batches have in common.
 
-    `tensor` is a read-only view of shared memory, which nothing copied. A stream of the *latest* frames may be
-    overtaken by its writer: use the frame in a `with` block, which raises `Overwritten` at its end if that happened,
-    or take `copy()`. A stream of *every* frame keeps the memory until the next frame is asked for, or until the end
-    of the `with` block.
+    `tensor` is a read-only view of shared memory, which nothing copied. A stream of the *latest* frames may
+    be overtaken by its writer: use the frame in a `with` block, which raises `Overwritten` at its end if that
+    happened, or take `copy()`. A stream of *every* frame keeps the memory until the next frame is asked for,
+    or until the end of the `with` block.
     """
 
     layout: Layout
@@ -86,9 +87,9 @@ class Pixels:
 class Frame(Pixels):
     """A frame of a stream.
 
-    `tensor` has the four axes of `layout.shape`: regions x channels x height x width in the order `nchw`, regions x
-    height x width x channels in `nhwc`. Its type is uint8, float16 or float32; bfloat16 is seen as uint16. `missed`
-    is how many frames this reader did not get since the frame before.
+    `tensor` has the four axes of `layout.shape`: regions x channels x height x width in the order `nchw`,
+    regions x height x width x channels in `nhwc`. Its type is uint8, float16 or float32; bfloat16 is seen as
+    uint16. `missed` is how many frames this reader did not get since the frame before.
     """
 
     def __init__(self, layout: Layout, header: bytes, tensor: npt.NDArray[Any], missed: int,
@@ -193,25 +194,26 @@ class Frame(Pixels):
 
     @property
     def reports(self) -> Dict[str, Dict[str, Any]]:
-        """What stages found, by stage and field: `frame.reports["focus"]["score"]`. Stages that reported nothing
-        are left out. `sprocket stages NAME` tells fields and units."""
+        """What stages found, by stage and field: `frame.reports["focus"]["score"]`. Stages that reported
+        nothing are left out. `sprocket stages NAME` tells fields and units."""
         reported = self._value("Q", 336)
         return {report.plugin: report.value(self._header)
                 for index, report in enumerate(self.layout.reports) if reported >> index & 1}
 
     def to_sensor(self, points: npt.ArrayLike, region: int = 0) -> npt.NDArray[np.float64]:
-        """Where points of `tensor` lie in the sensor's picture, in pixels: an array of x and y, of the shape that
-        was given (... x 2). Whole numbers are the middles of pixels. Undoes letterboxing, crops, turns,
+        """Where points of `tensor` lie in the sensor's picture, in pixels: an array of x and y, of the shape
+        that was given (... x 2). Whole numbers are the middles of pixels. Undoes letterboxing, crops, turns,
         stabilization and undistortion."""
         matrices = np.frombuffer(self._header, "<f8", 18, 160).reshape(2, 3, 3)
-        return _geometry.to_sensor(points, self.layout.regions[region], matrices[0], self.layout.lens, matrices[1])
+        return _geometry.to_sensor(points, self.layout.regions[region], matrices[0], self.layout.lens,
+                                   matrices[1])
 
 
 class Batch(Pixels):
     """Frames that lie behind each other.
 
-    `tensor` has the axes of a frame's; the first counts frames x regions, frame by frame. The last batch of a run may
-    have fewer frames. `missed` is how many frames this reader did not get since the batch before.
+    `tensor` has the axes of a frame's; the first counts frames x regions, frame by frame. The last batch of a
+    run may have fewer frames. `missed` is how many frames this reader did not get since the batch before.
     """
 
     def __init__(self, layout: Layout, frames: List[Frame], tensor: npt.NDArray[Any], missed: int,
@@ -232,7 +234,8 @@ class Batch(Pixels):
         """The same batch in memory of its own, which can be written to, and kept. Raises `Overwritten`."""
         tensor = self._copied()
         regions = self.layout.shape[0]
-        frames = [Frame(self.layout, frame._header, tensor[index * regions:(index + 1) * regions], frame.missed, None)
+        frames = [Frame(self.layout, frame._header, tensor[index * regions:(index + 1) * regions],
+                        frame.missed, None)
                   for index, frame in enumerate(self.frames)]
         return Batch(self.layout, frames, tensor, self.missed, None)
 
@@ -248,8 +251,8 @@ class Batch(Pixels):
 
     @property
     def reports(self) -> Dict[str, Dict[str, npt.NDArray[Any]]]:
-        """What stages found, by stage and field: arrays whose first axis counts frames. `reported` tells which
-        frames have the report; the others have NaN, 0 or an empty word."""
+        """What stages found, by stage and field: arrays whose first axis counts frames. `reported` tells
+        which frames have the report; the others have NaN, 0 or an empty word."""
         reports = [frame.reports for frame in self.frames]
         return {layout.plugin: {
             "reported": np.array([layout.plugin in report for report in reports]),

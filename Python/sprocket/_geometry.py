@@ -9,8 +9,8 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 
-def to_sensor(points: npt.ArrayLike, region: Sequence[float], straight: Floats, lens: Optional[Mapping[str, Any]],
-              sensor: Floats) -> Floats:
+def to_sensor(points: npt.ArrayLike, region: Sequence[float], straight: Floats, 
+              lens: Optional[Mapping[str, Any]], sensor: Floats) -> Floats:
     """`region` holds scale x, scale y, shift x, shift y; the matrices are 3x3."""
     given = np.asarray(points, np.float64)
     if given.shape[-1:] != (2,):

@@ -18,7 +18,8 @@ FATES = ("delivered", "missing", "corrupt", "startup", "overrun", "late", "rejec
 # NumPy has no bfloat16: its bits are the upper half of a float32's.
 _TYPES = {"u8": "<u1", "f16": "<f2", "f32": "<f4", "bf16": "<u2"}
 _FIELD_TYPES = ("f8", "f4", "i8", "u4", "u1")
-# Most slots, and most bytes of memory, that are believed. Larger: a share that lies can reserve more addresses.
+# Most slots, and most bytes of memory, that are believed. Larger: a share that lies can reserve more
+# addresses.
 _MOST_SLOTS = 1024
 _MOST_BYTES = 1 << 40
 
@@ -60,8 +61,8 @@ class ReportLayout:
 class Layout:
     """What frames of a share are, until the next layout comes.
 
-    `shape` has the four axes of one frame, whose first counts regions. `regions` holds, for each region, scale x,
-    scale y, shift x and shift y from its pixels to those of `picture`, (width, height).
+    `shape` has the four axes of one frame, whose first counts regions. `regions` holds, for each region,
+    scale x, scale y, shift x and shift y from its pixels to those of `picture`, (width, height).
     """
 
     source: str
@@ -103,7 +104,8 @@ class Layout:
             return _parsed(json.loads(packet))
         except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
             reason = f"{type(error).__name__}: {error}"[:200]
-            raise ShareRefused(f"the share's layout cannot be used ({reason}); is it of a newer version?") from None
+            raise ShareRefused(
+                f"the share's layout cannot be used ({reason}); is it of a newer version?") from None
 
 
 def _parsed(keys: Mapping[str, Any]) -> Layout:
@@ -114,7 +116,8 @@ def _parsed(keys: Mapping[str, Any]) -> Layout:
     shape = tuple(_whole(axis, 1, 1 << 24, "shape") for axis in _several(keys["shape"], 4, 4))
     itemsize = np.dtype(_TYPES[keys["type"]]).itemsize
     payload = _whole(keys["payload_bytes"], 1, _MOST_BYTES, "payload_bytes")
-    _check(payload == shape[0] * shape[1] * shape[2] * shape[3] * itemsize, "payload_bytes is not the shape's")
+    _check(payload == shape[0] * shape[1] * shape[2] * shape[3] * itemsize,
+           "payload_bytes is not the shape's")
     frames_at = _whole(keys["frames_at"], 16, _MOST_BYTES, "frames_at")
     stride = _whole(keys["frame_stride"], HEADER_BYTES, 1 << 24, "frame_stride")
     payload_at = _whole(keys["payload_at"], frames_at + batch * stride, _MOST_BYTES, "payload_at")
@@ -135,9 +138,11 @@ def _parsed(keys: Mapping[str, Any]) -> Layout:
         lens = {"model": lens["model"], "camera": _floats(lens["camera"], 4),
                 "undistorted": _floats(lens["undistorted"], 4), "distortion": _floats(lens["distortion"], 14)}
     return Layout(
-        source=str(keys["source"]), live=bool(keys["live"]), every=bool(keys["every"]), clock=str(keys["clock"]),
+        source=str(keys["source"]), live=bool(keys["live"]), every=bool(keys["every"]),
+        clock=str(keys["clock"]),
         rate=float(keys["rate"]), epoch=_whole(keys["epoch"], 0, 1 << 32, "epoch"),
-        shared=_whole(keys["shared"], 0, 1 << 63, "shared"), memory_bytes=memory, slots=slots, slots_at=slots_at,
+        shared=_whole(keys["shared"], 0, 1 << 63, "shared"), memory_bytes=memory, slots=slots,
+        slots_at=slots_at,
         slot_bytes=slot_bytes, frames_at=frames_at, frame_stride=stride, payload_at=payload_at,
         payload_bytes=payload, batch=batch, layout=str(keys["layout"]), channels=str(keys["channels"]),
         type=keys["type"], order=keys["order"], shape=(shape[0], shape[1], shape[2], shape[3]),

@@ -29,7 +29,8 @@ class Memory:
         except OSError:
             sealed = 0
         if not sealed:
-            raise ShareRefused("the share's memory is not sealed against shrinking; only Sprocket's own is read")
+            raise ShareRefused("the share's memory is not sealed against shrinking; only Sprocket's own is "
+                               "read")
         if os.fstat(descriptor).st_size < layout.memory_bytes:
             raise ShareRefused("the share's memory is smaller than its layout says")
         try:

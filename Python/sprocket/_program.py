@@ -12,7 +12,8 @@ from typing import IO, Any, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._errors import Error, ProgramNotFound, RunError
 
-# Seconds within which a program that was asked to end has to. It drains for 10 s, and leaves what is stuck 4 s later.
+# Seconds within which a program that was asked to end has to. It drains for 10 s, and leaves what is stuck 4
+# s later.
 _PATIENCE = 20.0
 # Longest part of its errors that is kept, in bytes.
 _LONGEST_ERROR = 1 << 16
@@ -23,8 +24,8 @@ Image = Union[str, Mapping[str, Any]]
 
 
 def program() -> str:
-    """The path of the program: what the environment variable SPROCKET names, that of this package's wheel, or that
-    in PATH."""
+    """The path of the program: what the environment variable SPROCKET names, that of this package's wheel, or
+    that in PATH."""
     named = os.environ.get("SPROCKET")
     if named:
         return named
@@ -33,8 +34,8 @@ def program() -> str:
             return str(folder / "bin/sprocket")
     found = shutil.which("sprocket")
     if found is None:
-        raise ProgramNotFound("there is no program sprocket; install the wheel that `make wheel` makes, or set the "
-                              "environment variable SPROCKET to its path")
+        raise ProgramNotFound("there is no program sprocket; install the wheel that `make wheel` makes, or "
+                              "set the environment variable SPROCKET to its path")
     return found
 
 
@@ -84,7 +85,8 @@ class Child:
         self._output: IO[bytes] = tempfile.TemporaryFile()
         self._errors: IO[bytes] = tempfile.TemporaryFile()
         command = [program(), *arguments]
-        # The kernel sends SIGTERM when the thread that started the program ends; so the thread is one that stays.
+        # The kernel sends SIGTERM when the thread that started the program ends; so the thread is one that
+        # stays.
         guard = shutil.which("setpriv")
         if guard is not None:
             command = [guard, "--pdeathsig", "TERM", *command]
@@ -93,8 +95,8 @@ class Child:
                 subprocess.Popen, command, stdin=subprocess.DEVNULL, stdout=self._output, stderr=self._errors,
                 pass_fds=descriptors).result()
         except OSError as error:
-            raise ProgramNotFound(f"{program()} cannot be started: {error.strerror}; install it again, or set the "
-                                  "environment variable SPROCKET to its path") from None
+            raise ProgramNotFound(f"{program()} cannot be started: {error.strerror}; install it again, or "
+                                  "set the environment variable SPROCKET to its path") from None
 
     @property
     def pid(self) -> int:

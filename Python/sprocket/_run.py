@@ -26,8 +26,8 @@ def source_text(source: Source) -> str:
 class Run(Stream[Item]):
     """A stream of the frames of a program that this process has started; made by `sprocket.run`.
 
-    At the end of the run `summary` is there. An error of the program is raised as `RunError`. `close`, which the end
-    of a `with` block and the end of the stream's life do, too, ends the program.
+    At the end of the run `summary` is there. An error of the program is raised as `RunError`. `close`, which
+    the end of a `with` block and the end of the stream's life do, too, ends the program.
     """
 
     def __init__(self, arguments: Sequence[str], pixels: str, *, every: bool, batches: bool,
@@ -37,7 +37,8 @@ class Run(Stream[Item]):
         try:
             share = f"fd:{theirs.fileno()}{pixels},take={'every' if every else 'latest'}"
             super().__init__(ours, "the run", every=every, batches=batches, timeout=timeout)
-            self._child = Child(["run", *arguments, "--share", share, "--summary", "-", "--quiet"], [theirs.fileno()])
+            self._child = Child(["run", *arguments, "--share", share, "--summary", "-", "--quiet"],
+                                [theirs.fileno()])
         except BaseException:
             self._is_closed = True
             ours.close()
@@ -90,7 +91,8 @@ def run(source: Source = "camera", *, stages: Sequence[str] = (), tensor: Option
         for frame in sprocket.run("file:clip.mov", stages=["stabilize"], tensor=(640, 640)):
             detect(frame.tensor)
 
-    - `source`: as `--source` has it (`camera`, `camera:NAME`, `file:PATH`, `replay:PATH`, `scene`), or a `Path`.
+    - `source`: as `--source` has it (`camera`, `camera:NAME`, `file:PATH`, `replay:PATH`, `scene`), or a
+      `Path`.
     - `stages`: `"focus"`, `"stabilize:mode=standard,crop=0.1"`; `sprocket stages` lists them.
     - `tensor`: its size, or its settings as `sprocket stages share` lists them:
       `{"size": (640, 640), "type": "f16", "mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}`.
@@ -98,8 +100,8 @@ def run(source: Source = "camera", *, stages: Sequence[str] = (), tensor: Option
     - `batch`: the run yields a `Batch` of so many frames at a time.
     - `every`: false leaves frames out while this process is busy, and gives the newest.
     - `timeout`: seconds that a step waits for its frame.
-    - All else is an option of `sprocket run`: `frames=300`, `duration="3s"`, `from_="10s"`, `movie="take.mov"`,
-      `source_set=["shake=0"]`, `overwrite=True`.
+    - All else is an option of `sprocket run`: `frames=300`, `duration="3s"`, `from_="10s"`,
+      `movie="take.mov"`, `source_set=["shake=0"]`, `overwrite=True`.
 
     A frame stays as it is until the next one is asked for. Errors of the program are raised as `RunError`.
     """

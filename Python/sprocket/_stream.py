@@ -19,7 +19,8 @@ from ._memory import ENDED, Memory
 
 Item = TypeVar("Item", Frame, Batch)
 _Self = TypeVar("_Self", bound="Stream[Any]")
-# Where it lies (another layout may come behind it), slot, frames in it, ticket, frames that were shared with it.
+# Where it lies (another layout may come behind it), slot, frames in it, ticket, frames that were shared with
+# it.
 Notice = Tuple[Memory, int, int, int, int]
 _HELLO, _ACKNOWLEDGEMENT = b"SPRKRDR1", b"SPRKACK1"
 # Longest packet, which is a layout: no socket of packets sends more at once.
@@ -36,9 +37,9 @@ class Stream(Generic[Item], Iterator[Item]):
                 with frame:
                     detect(frame.tensor)
 
-    `seen` and `missed` count: after `close`, and after the end, their sum is the number of frames that were shared
-    since this reader connected. A frame that was handed out and then overwritten is `seen`. One thread at a time may
-    use a stream.
+    `seen` and `missed` count: after `close`, and after the end, their sum is the number of frames that were
+    shared since this reader connected. A frame that was handed out and then overwritten is `seen`. One thread
+    at a time may use a stream.
     """
 
     def __init__(self, connection: socket.socket, name: str, *, every: bool, batches: bool,
@@ -198,11 +199,11 @@ class Stream(Generic[Item], Iterator[Item]):
 
     def _end(self) -> Exception:
         if self._memory is None:
-            return WriterGone(f"{self._name} ended before it had a frame for this reader: its run ended, or its "
-                              "program died; start it again")
+            return WriterGone(f"{self._name} ended before it had a frame for this reader: its run ended, or "
+                              "its program died; start it again")
         if self._memory.state == ENDED:
             return StopIteration()
-        held = ("; it may also have disconnected this reader, which held frames for longer than its `patience`"
+        held = ("; it may also have disconnected this reader, which held frames for longer than `patience`"
                 if self.every else "")
         return WriterGone(f"{self._name} ended before its run did: its program died{held}; start it again")
 
@@ -231,7 +232,8 @@ class Stream(Generic[Item], Iterator[Item]):
         flags = socket.MSG_CMSG_CLOEXEC | (0 if wait else socket.MSG_DONTWAIT)
         for _ in range(2):
             try:
-                size, ancillary, result, _ = self._socket.recvmsg_into([self._buffer], socket.CMSG_LEN(4), flags)
+                size, ancillary, result, _ = self._socket.recvmsg_into(
+                    [self._buffer], socket.CMSG_LEN(4), flags)
                 break
             except BlockingIOError:
                 return None, -1

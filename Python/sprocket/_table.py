@@ -20,9 +20,9 @@ _WHOLE_KEYS = frozenset(["number", "sequence", "epoch", "captured_ns"])
 class Table(Mapping[str, npt.NDArray[Any]]):
     """Columns by name, one row per frame: `table["captured_ns"]`, `table["focus.score"]`.
 
-    Numbers are float64, NaN where there is none, but `sequence`, `epoch` and `captured_ns` are int64. Where some rows
-    have no such number, no word or no truth value, the column is a masked array. A field of several numbers is an array
-    of rows x numbers. `events` are left out: `table.lines` has all as it was read.
+    Numbers are float64, NaN where there is none, but `sequence`, `epoch` and `captured_ns` are int64. Where
+    some rows have no such number, no word or no truth value, the column is a masked array. A field of several
+    numbers is an array of rows x numbers. `events` are left out: `table.lines` has all as it was read.
     """
 
     def __init__(self, lines: Iterable[Mapping[str, Any]]) -> None:
@@ -62,8 +62,8 @@ class Table(Mapping[str, npt.NDArray[Any]]):
 
 
 def reports(path: Union[str, "os.PathLike[str]"]) -> Table:
-    """The file that `sprocket run --reports PATH` wrote, one row per produced frame. A last line that is cut off, as
-    while the run goes on, is left out."""
+    """The file that `sprocket run --reports PATH` wrote, one row per produced frame. A last line that is cut
+    off, as while the run goes on, is left out."""
     with open(path, "rb") as file:
         return Table(_parsed(os.fspath(path), number, line) for number, line in enumerate(file, 1)
                      if line.endswith(b"\n"))
@@ -75,7 +75,8 @@ def _parsed(path: str, number: int, line: bytes) -> Dict[str, Any]:
     except (ValueError, RecursionError):
         keys = None
     if not isinstance(keys, dict):
-        raise Error(f"{path}:{number} is no line of --reports; give a file that `sprocket run --reports` wrote")
+        raise Error(f"{path}:{number} is no line of --reports; give a file that `sprocket run "
+                    "--reports` wrote")
     return keys
 
 

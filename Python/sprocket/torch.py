@@ -1,5 +1,5 @@
-"""Frames for PyTorch: `sprocket.torch.FrameDataset` in a `torch.utils.data.DataLoader`. Needs torch to be used, not to
-be imported."""
+"""Frames for PyTorch: `sprocket.torch.FrameDataset` in a `torch.utils.data.DataLoader`. Needs torch to be
+used, not to be imported."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Optional, Sequence
@@ -19,15 +19,16 @@ else:
 
 
 class FrameDataset(_Base):
-    """Tensors of the frames of files, one file after the other; a loader's workers divide the files among them.
+    """Tensors of the frames of files, one file after the other; a loader's workers divide the files among
+    them.
 
         data = FrameDataset(["file:a.mov", "file:b.mov"], tensor=(224, 224))
         for tensors in DataLoader(data, batch_size=16, num_workers=2):
             ...
 
-    By default an item is the frame's tensor of regions x channels x height x width without its first axis where that
-    is 1. `transform` is called with each `Frame` instead, and its result is the item; it has to copy what it keeps.
-    The other arguments are those of `sprocket.run`.
+    By default an item is the frame's tensor of regions x channels x height x width without its first axis
+    where that is 1. `transform` is called with each `Frame` instead, and its result is the item; it has to
+    copy what it keeps. The other arguments are those of `sprocket.run`.
     """
 
     def __init__(self, sources: Iterable[Source], *, transform: Optional[Callable[[Frame], Any]] = None,

@@ -2,4 +2,5 @@
 import pathlib
 import sys
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1]), str(pathlib.Path(__file__).resolve().parent)]
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1]),
+                str(pathlib.Path(__file__).resolve().parent)]

@@ -12,7 +12,8 @@ STRAIGHT = [700, 705, 600, 400]
 MODELS = [
     ("pinhole", [-0.31, 0.12, 0.001, -0.0007, -0.02] + [0] * 9),
     ("pinhole", [-0.31, 0.12, 0.001, -0.0007, -0.02, 0.01, 0.03, -0.004] + [0] * 6),
-    ("pinhole", [-0.2, 0.05, 0.001, -0.0007, -0.02, 0.01, 0.03, -0.004, 0.002, -0.001, 0.003, 0.0005, 0.04, -0.03]),
+    ("pinhole", [-0.2, 0.05, 0.001, -0.0007, -0.02, 0.01, 0.03, -0.004, 0.002, -0.001, 0.003, 0.0005,
+                 0.04, -0.03]),
     ("pinhole", [0] * 14),
     ("fisheye", [0.05, -0.01, 0, 0, 0.003, -0.0004] + [0] * 8),
 ]
@@ -32,7 +33,8 @@ def by_opencv(model, distortion, straight_points):
         k = np.array([distortion[0], distortion[1], distortion[4], distortion[5]])
         return cv2.fisheye.distortPoints(normal[None], matrix(CAMERA), k)[0]
     space = np.hstack([normal, np.ones((len(normal), 1))])
-    return cv2.projectPoints(space, np.zeros(3), np.zeros(3), matrix(CAMERA), np.array(distortion, float))[0][:, 0]
+    return cv2.projectPoints(space, np.zeros(3), np.zeros(3), matrix(CAMERA), 
+                             np.array(distortion, float))[0][:, 0]
 
 
 @pytest.mark.parametrize("model, distortion", MODELS)

@@ -1,4 +1,5 @@
-"""A reader against writers that break the protocol: an error in a sentence, soon, and never memory that is not there."""
+"""A reader against writers that break the protocol: an error in a sentence, soon, and never memory that
+is not there."""
 import json
 import random
 import struct
@@ -21,7 +22,8 @@ def refused(writer):
 
 
 @pytest.mark.parametrize("value", HUGE, ids=str)
-@pytest.mark.parametrize("key", ["memory_bytes", "slots", "slots_at", "slot_bytes", "frames_at", "frame_stride",
+@pytest.mark.parametrize("key", ["memory_bytes", "slots", "slots_at", "slot_bytes", "frames_at",
+                                 "frame_stride",
                                  "payload_at", "payload_bytes", "batch", "shape"])
 def test_a_layout_with_a_number_that_cannot_be_is_refused(key, value):
     keys = Writer(timeout=5).keys()
@@ -34,7 +36,8 @@ def test_a_layout_with_a_number_that_cannot_be_is_refused(key, value):
 
 
 @pytest.mark.parametrize("changes", [
-    {"version": 2}, {"type": "f64"}, {"order": "hwc"}, {"reports": 5}, {"regions": []}, {"regions": [[1, 1, 0]]},
+    {"version": 2}, {"type": "f64"}, {"order": "hwc"}, {"reports": 5}, {"regions": []}, 
+    {"regions": [[1, 1, 0]]},
     {"channels": "cmyk", "shape": [1, 4, 4, 6]}, {"lens": {"model": "pinhole"}}, {"picture": []},
     {"lens": {"model": "mirror", "camera": [1] * 4, "undistorted": [1] * 4, "distortion": [0] * 14}},
     {"reports": [{"plugin": "a", "offset": 384, "fields": [
@@ -47,7 +50,8 @@ def test_a_layout_that_contradicts_itself_is_refused(changes):
     assert "layout cannot be used" in refused(Writer(timeout=5).send_layout(packet=packet))
 
 
-@pytest.mark.parametrize("packet", [b"{", b"{}", b"[" * 50000, b"{" + b"9" * 30000, b'{"version": 1}', b"x" * 32 + b"y",
+@pytest.mark.parametrize("packet", [b"{", b"{}", b"[" * 50000, b"{" + b"9" * 30000, b'{"version": 1}',
+                                    b"x" * 32 + b"y",
                                     b"{" + b"\xff" * 100, b'{"a":' * 5000])
 def test_what_is_no_layout_is_refused(packet):
     refused(Writer(timeout=5).send_layout(packet=packet))
@@ -146,9 +150,11 @@ def test_any_packets_end_in_an_error_or_a_frame(seed):
         if kind < 0.4 and writer.memory is not None:
             writer.share()
         elif kind < 0.7:
-            writer.socket.send(bytes(chance.randrange(256) for _ in range(chance.choice([1, 31, 32, 33, 600]))))
+            size = chance.choice([1, 31, 32, 33, 600])
+            writer.socket.send(bytes(chance.randrange(256) for _ in range(size)))
         else:
-            writer.socket.send(struct.pack("<IIQQQ", *(chance.choice([0, 1, 2, 7, 8, 2**32 - 1]) for _ in range(5))))
+            words = [chance.choice([0, 1, 2, 7, 8, 2**32 - 1]) for _ in range(5)]
+            writer.socket.send(struct.pack("<IIQQQ", *words))
     if chance.random() < 0.5:
         writer.end(state=chance.choice([0, 1, 2, 3, 9]))
     try:

@@ -26,8 +26,10 @@ def test_keywords_become_options():
 
 @pytest.mark.parametrize("tensor, image, text", [
     (None, None, ":rgb"), (None, "bgr", ":bgr"), ((640, 480), None, ":tensor,size=640x480"),
-    ("640x480", None, ":tensor,size=640x480"), (None, {"layout": "gray", "size": (32, 16)}, ":gray,size=32x16"),
-    ({"size": (32, 16), "mean": (0.5, 0.25, 1), "exact": True, "regions": [(0, 0, 0.5, 1), (0.5, 0, 0.5, 1)]}, None,
+    ("640x480", None, ":tensor,size=640x480"),
+    (None, {"layout": "gray", "size": (32, 16)}, ":gray,size=32x16"),
+    ({"size": (32, 16), "mean": (0.5, 0.25, 1), "exact": True, "regions": [(0, 0, 0.5, 1), (0.5, 0, 0.5, 1)]},
+     None,
      ":tensor,size=32x16,mean=0.5/0.25/1,exact=true,regions=0/0/0.5/1+0.5/0/0.5/1")])
 def test_pixels_are_written_as_the_sink_has_them(tensor, image, text):
     assert pixel_settings(tensor, image) == text
@@ -78,7 +80,8 @@ def test_a_run_that_fails_is_an_error_with_the_programs_sentence(monkeypatch, tm
 
 def test_without_a_share_one_sentence_says_how_to_start_one(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    with pytest.raises(sprocket.NoSuchShare, match="no share is called cam; start one with: sprocket run --share cam"):
+    with pytest.raises(sprocket.NoSuchShare,
+                       match="no share is called cam; start one with: sprocket run --share cam"):
         sprocket.connect("cam")
     with pytest.raises(sprocket.NoSuchShare):
         sprocket.connect(f"{tmp_path}/{'x' * 200}")

@@ -119,7 +119,8 @@ def test_a_frame_has_what_its_header_says():
     assert (frame.clock, frame.capture_point, frame.is_discontinuous) == ("media", "end_of_frame", False)
     assert (frame.dequeued_ns, frame.processed_ns, frame.shared_ns) == (1, 2, 3)
     assert frame.exposure_us == 10000 and math.isnan(frame.gain) and frame.lens_position == 0.5
-    assert frame.between["missing"] == 1 and frame.between["flushed"] == 11 and "delivered" not in frame.between
+    assert frame.between["missing"] == 1 and frame.between["flushed"] == 11
+    assert "delivered" not in frame.between
     focus = frame.reports["focus"]
     assert (focus["score"], focus["state"], focus["grid"].tolist()) == (0.5, "blurred", [0, 1, 2, 3])
 
@@ -134,7 +135,8 @@ def test_pictures_have_their_channels_last_in_either_order():
     assert gray.image.shape == (4, 6)
 
 
-@pytest.mark.parametrize("kind, dtype", [("u8", "uint8"), ("f16", "float16"), ("f32", "float32"), ("bf16", "uint16")])
+@pytest.mark.parametrize("kind, dtype", [
+    ("u8", "uint8"), ("f16", "float16"), ("f32", "float32"), ("bf16", "uint16")])
 def test_numbers_have_the_type_of_the_layout(kind, dtype):
     frame = next(Writer().send_layout(kind=kind).share().stream)
     assert frame.tensor.dtype == dtype
@@ -212,9 +214,10 @@ def test_batches_lie_behind_each_other():
     batch = next(writer.stream)
     assert batch.tensor.shape == (6, 3, 4, 6) and batch.tensor[:, 0, 0, 0].tolist() == [0, 0, 1, 1, 2, 2]
     assert batch.numbers.tolist() == [0, 1, 2] and batch.captured_ns.tolist() == [0, 1000, 2000]
-    assert batch.reports["focus"]["score"].tolist() == [0, 0.5, 1] and batch.reports["focus"]["reported"].all()
-    assert batch.reports["focus"]["grid"].shape == (3, 4)
-    assert batch.reports["focus"]["state"].tolist() == ["sharp", "blurred", "sharp"]
+    focus = batch.reports["focus"]
+    assert focus["score"].tolist() == [0, 0.5, 1] and focus["grid"].shape == (3, 4)
+    assert focus["reported"].all()
+    assert focus["state"].tolist() == ["sharp", "blurred", "sharp"]
     kept = batch.copy()
     assert len(next(writer.stream)) == 2
     assert kept.frames[2].tensor[0, 0, 0, 0] == 2 and kept.tensor.flags.writeable

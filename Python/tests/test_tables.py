@@ -9,9 +9,11 @@ import sprocket
 BIG = 2**60 + 1
 LINES = [
     {"sequence": 0, "epoch": 0, "captured_ns": BIG, "clock": "monotonic", "fate": "delivered", "gain": 1,
-     "focus": {"score": 1, "grid": [1, 2.5], "state": "sharp"}, "motion": {"dark": False}, "events": [{"kind": "x"}]},
+     "focus": {"score": 1, "grid": [1, 2.5], "state": "sharp"}, "motion": {"dark": False},
+     "events": [{"kind": "x"}]},
     {"sequence": 2, "epoch": 0, "captured_ns": None, "clock": None, "fate": "missing"},
-    {"sequence": 3, "epoch": 1, "captured_ns": BIG + 2, "clock": "monotonic", "fate": "late", "stage": "latedrop",
+    {"sequence": 3, "epoch": 1, "captured_ns": BIG + 2, "clock": "monotonic", "fate": "late",
+     "stage": "latedrop",
      "gain": 1.5, "focus": {"score": None, "grid": [None, 4], "state": "blurred"}, "motion": {"dark": True}},
 ]
 

@@ -54,15 +54,19 @@ class Writer:
         channels = shape[1] if order == "nchw" else shape[3]
         payload_at = 64 + batch * 448
         slot_bytes = (payload_at + batch * payload + PAGE - 1) // PAGE * PAGE
-        return {"version": 1, "shared": self.shared, "every": True, "source": "test", "live": False, "clock": "media",
-                "epoch": 0, "rate": 30, "memory_bytes": PAGE + slots * slot_bytes, "slots": slots, "slots_at": PAGE,
+        return {"version": 1, "shared": self.shared, "every": True, "source": "test", "live": False,
+                "clock": "media",
+                "epoch": 0, "rate": 30, "memory_bytes": PAGE + slots * slot_bytes, "slots": slots,
+                "slots_at": PAGE,
                 "slot_bytes": slot_bytes, "frames_at": 64, "frame_stride": 448, "batch": batch,
                 "payload_at": payload_at, "payload_bytes": payload, "layout": "tensor",
-                "channels": "gray" if channels == 1 else "rgb", "type": kind, "order": order, "shape": list(shape),
+                "channels": "gray" if channels == 1 else "rgb", "type": kind, "order": order,
+                "shape": list(shape),
                 "picture": [6, 4], "decoded_at": 1, "regions": [[1, 1, 0, 0]] * shape[0], "lens": lens,
                 "reports": list(reports), **changes}
 
-    def send_layout(self, seals=SEALS, magic=b"SPRKSHM1", size=None, packet=None, with_memory=True, **options):
+    def send_layout(self, seals=SEALS, magic=b"SPRKSHM1", size=None, packet=None, with_memory=True,
+                    **options):
         self.layout = self.keys(**options)
         if self.memory is not None:
             self.set_state(3)
@@ -77,8 +81,8 @@ class Writer:
             self.set_state(1)
             self.set_shared()
         packet = json.dumps(self.layout).encode() if packet is None else packet
-        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [descriptor]))] if with_memory else []
-        self.socket.sendmsg([packet], rights)
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [descriptor]))]
+        self.socket.sendmsg([packet], rights if with_memory else [])
         os.close(descriptor)
         return self
 
@@ -99,7 +103,8 @@ class Writer:
             header = at + self.layout["frames_at"] + index * self.layout["frame_stride"]
             self.memory[header:header + 384] = frame_header(number, magic=magic)
             if self.layout["reports"]:
-                self.memory[header + 384:header + 409] = struct.pack("<d4fB", number / 2, *range(4), number % 2)
+                report = struct.pack("<d4fB", number / 2, *range(4), number % 2)
+                self.memory[header + 384:header + 409] = report
             pixels = np.full(self.layout["shape"], number % 200, TYPES[self.layout["type"]]).tobytes()
             place = at + self.layout["payload_at"] + index * self.layout["payload_bytes"]
             self.memory[place:place + len(pixels)] = pixels
@@ -127,7 +132,8 @@ class Writer:
 def frame_header(number, magic=b"SPRKFRM1", straight=np.eye(3), sensor=np.eye(3), reported=1):
     header = bytearray(384)
     header[:8] = magic
-    struct.pack_into("<IIQQQIBBBB", header, 8, 384, 2 if number == 0 else 0, 0, number, number + 100, 7, 1, 2, 2, 0)
+    struct.pack_into("<IIQQQIBBBB", header, 8, 384, 2 if number == 0 else 0, 0, number, number + 100, 7, 1, 2,
+                     2, 0)
     struct.pack_into("<qqqq", header, 48, number * 1000, 1, 2, 3)
     struct.pack_into("<12I", header, 96, *range(12))
     struct.pack_into("<fff", header, 144, 10000, float("nan"), 0.5)
