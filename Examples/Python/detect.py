@@ -1,8 +1,8 @@
 """Finds text in a video by a neural network on the processor: python detect.py clip.mov [frames]
 
 The network is the text detector of PP-OCRv4, 4.7 MB, which the package rapidocr_onnxruntime ships. It takes
-normalized tensors of 1x3xHxW; Sprocket makes them while it decodes. Boxes are told in pixels of the video's own
-picture.
+normalized tensors of 1x3xHxW; Sprocket makes them while it decodes. Boxes are told in pixels of the video's
+own picture.
 """
 import sys
 from importlib.util import find_spec

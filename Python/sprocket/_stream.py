@@ -12,7 +12,7 @@ from collections import deque
 from types import TracebackType
 from typing import Any, Deque, Generic, Iterator, Optional, Tuple, Type, TypeVar, cast
 
-from ._errors import ShareRefused, Timeout, WriterGone
+from ._errors import Error, ShareRefused, Timeout, WriterGone
 from ._frame import MAGIC, Batch, Claim, Frame
 from ._layout import Layout
 from ._memory import ENDED, Memory
@@ -120,7 +120,9 @@ class Stream(Generic[Item], Iterator[Item]):
     def __next__(self) -> Item:
         try:
             return cast(Item, self._next_batch() if self._batches else self._next_frame())
-        except (ShareRefused, WriterGone, StopIteration):
+        except Timeout:
+            raise
+        except (Error, StopIteration):
             self._finish()
             raise
 
