@@ -55,7 +55,7 @@ SWIFT_FILES := Package.swift Sources Plugins Tests \
 .PHONY: run test fuzz long lab bench soak plot full-prefix install uninstall wheel format clean release copy
 .PHONY: packages install-packages test-packages lab-packages bench-packages plot-packages
 .PHONY: venv lint unit threads threads-program addresses addresses-program readme storms
-.PHONY: traps judge judge-most judge-motion judge-alone lab-kernel
+.PHONY: traps judge judge-most judge-motion judge-alone python lab-kernel
 
 run: release
 	mkdir -p demo
@@ -73,7 +73,7 @@ traps: release
 
 # Two steps at a time, since most builds and judges keep one core busy; then what needs the machine to
 # itself. The longest come first. Tests/step tells how long each took.
-STEPS := venv copy lint threads judge-motion judge-most $(MORE_STEPS) addresses storms readme
+STEPS := venv copy lint threads judge-motion judge-most python $(MORE_STEPS) addresses storms readme
 test: test-packages
 	rm -rf .build/steps
 	[ -f Package.resolved ] || swift package resolve
@@ -87,6 +87,7 @@ step-%:
 
 step-addresses: step-venv
 step-judge-motion step-judge-most: step-venv step-copy
+step-python: step-venv
 step-storms: step-venv step-copy step-threads
 step-readme: step-copy
 step-lab: step-venv step-copy step-lab-kernel
@@ -153,6 +154,11 @@ judge-most: $(program) $(if $(filter release,$(program)),traps) .build/venv/inst
 
 judge-alone: $(program) .build/venv/installed
 	$(PYTEST) -m alone Tests/Judges
+
+# Python's package against a writer that is written in its tests, and its types.
+python: .build/venv/installed
+	$(PYTEST) Python/tests
+	cd Python && ../.build/venv/bin/python -m mypy
 
 # Random chains, sinks, faults, limits, descriptors and signals; a tenth of them under
 # ThreadSanitizer. SEEDS=17 for one.

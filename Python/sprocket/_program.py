@@ -84,19 +84,19 @@ class Child:
     def __init__(self, arguments: Sequence[str], descriptors: Sequence[int]) -> None:
         self._output: IO[bytes] = tempfile.TemporaryFile()
         self._errors: IO[bytes] = tempfile.TemporaryFile()
-        command = [program(), *arguments]
+        path = shutil.which(program())
+        if path is None:
+            raise ProgramNotFound(f"{program()} cannot be started; install it again, or set the environment "
+                                  "variable SPROCKET to its path")
+        command = [path, *arguments]
         # The kernel sends SIGTERM when the thread that started the program ends; so the thread is one that
         # stays.
         guard = shutil.which("setpriv")
         if guard is not None:
             command = [guard, "--pdeathsig", "TERM", *command]
-        try:
-            self._process: subprocess.Popen[bytes] = _starter().submit(
-                subprocess.Popen, command, stdin=subprocess.DEVNULL, stdout=self._output, stderr=self._errors,
-                pass_fds=descriptors).result()
-        except OSError as error:
-            raise ProgramNotFound(f"{program()} cannot be started: {error.strerror}; install it again, or "
-                                  "set the environment variable SPROCKET to its path") from None
+        self._process: subprocess.Popen[bytes] = _starter().submit(
+            subprocess.Popen, command, stdin=subprocess.DEVNULL, stdout=self._output, stderr=self._errors,
+            pass_fds=descriptors).result()
 
     @property
     def pid(self) -> int:

@@ -100,6 +100,8 @@ class Stream(Generic[Item], Iterator[Item]):
         if self._is_closed:
             return
         try:
+            if self._unacknowledged is not None:
+                self._acknowledge(self._unacknowledged)
             # What another layout, which was not looked at, says.
             for _ in range(_MOST_PACKETS):
                 if self._at_end or self._receive(wait=False, deadline=None) is None:

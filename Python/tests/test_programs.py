@@ -59,6 +59,8 @@ def test_the_program_is_the_wheels_unless_one_is_named(monkeypatch, tmp_path):
     assert sprocket.program() == str(tmp_path / "bin/sprocket")
     monkeypatch.setenv("SPROCKET", "/other")
     assert sprocket.program() == "/other"
+    monkeypatch.undo()
+    monkeypatch.setenv("SPROCKET", "/other")
     with pytest.raises(sprocket.ProgramNotFound, match="cannot be started"):
         sprocket.run("scene")
 

@@ -63,8 +63,11 @@ def test_closing_early_counts_what_was_shared_until_then(every):
     writer = Writer(every=every).send_layout().share(5)
     next(writer.stream)
     writer.fill()
+    writer.hello()
     writer.stream.close()
     assert writer.stream.seen + writer.stream.missed == 6 == writer.shared
+    packets = iter(lambda: writer.socket.recv(100), b"")
+    assert list(packets) == ([b"SPRKACK1" + struct.pack("<Q", 1)] if every else [])
     assert list(writer.stream) == []
     writer.stream.close()
 

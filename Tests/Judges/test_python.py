@@ -234,7 +234,7 @@ def wheel(tmp_path_factory):
                            f"SPROCKET={SPROCKET}",
                            "wheel"], capture_output=True, text=True, timeout=LIMIT, env=environment)
     assert made.returncode == 0, made.stderr
-    path, = (ROOT / "dist").glob("sprocket-*.whl")
+    path = ROOT / made.stdout.splitlines()[-1]
     subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=LIMIT)
     subprocess.run([folder / "bin/pip", "install", "--quiet", "--disable-pip-version-check", path],
                    check=True,
