@@ -3,8 +3,8 @@
 // SIGILL, and a missing library is reported by its file name only.
 //
 // It finds the program from where it lies itself, so that both may be moved together, as in a Python wheel.
-// Compiled with the program's -march=CPU; with -DPROGRAM='"PATH"', the program's path from the folder above the
-// launcher's; and with
+// Compiled with the program's -march=CPU; with -DPROGRAM='"PATH"', the program's path from the folder above
+// the launcher's; and with
 // -DLIBRARIES='"PATH"', the output of Tools/libraries: {"libyuv.so.0", "/lib/...", "libyuv0"}, and so on.
 #include <errno.h>
 #include <limits.h>

@@ -9,7 +9,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 
-def to_sensor(points: npt.ArrayLike, region: Sequence[float], straight: Floats, 
+def to_sensor(points: npt.ArrayLike, region: Sequence[float], straight: Floats,
               lens: Optional[Mapping[str, Any]], sensor: Floats) -> Floats:
     """`region` holds scale x, scale y, shift x, shift y; the matrices are 3x3."""
     given = np.asarray(points, np.float64)

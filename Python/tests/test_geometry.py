@@ -33,7 +33,7 @@ def by_opencv(model, distortion, straight_points):
         k = np.array([distortion[0], distortion[1], distortion[4], distortion[5]])
         return cv2.fisheye.distortPoints(normal[None], matrix(CAMERA), k)[0]
     space = np.hstack([normal, np.ones((len(normal), 1))])
-    return cv2.projectPoints(space, np.zeros(3), np.zeros(3), matrix(CAMERA), 
+    return cv2.projectPoints(space, np.zeros(3), np.zeros(3), matrix(CAMERA),
                              np.array(distortion, float))[0][:, 0]
 
 

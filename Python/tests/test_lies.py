@@ -36,7 +36,7 @@ def test_a_layout_with_a_number_that_cannot_be_is_refused(key, value):
 
 
 @pytest.mark.parametrize("changes", [
-    {"version": 2}, {"type": "f64"}, {"order": "hwc"}, {"reports": 5}, {"regions": []}, 
+    {"version": 2}, {"type": "f64"}, {"order": "hwc"}, {"reports": 5}, {"regions": []},
     {"regions": [[1, 1, 0]]},
     {"channels": "cmyk", "shape": [1, 4, 4, 6]}, {"lens": {"model": "pinhole"}}, {"picture": []},
     {"lens": {"model": "mirror", "camera": [1] * 4, "undistorted": [1] * 4, "distortion": [0] * 14}},
