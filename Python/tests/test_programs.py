@@ -158,6 +158,13 @@ def test_python_3_9_reads_it(path):
     ast.parse(path.read_text(), feature_version=(3, 9))
 
 
+def test_the_readmes_lines_are_python():
+    blocks = (PACKAGE.parent / "README.md").read_text().split("```python\n")[1:]
+    assert len(blocks) > 4
+    for block in blocks:
+        ast.parse(block.split("```")[0])
+
+
 def test_the_version_is_that_of_the_wheel():
     text = (PACKAGE.parent / "pyproject.toml").read_text()
     assert f'version = "{sprocket.__version__}"' in text

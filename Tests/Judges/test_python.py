@@ -252,6 +252,14 @@ def test_the_wheel_is_all_that_a_loop_over_tensors_needs(wheel):
     assert manual.exists() and (wheel / "share/bash-completion/completions/sprocket").exists()
 
 
+def test_the_first_lines_of_the_packages_readme_work(wheel):
+    first = (ROOT / "Python/README.md").read_text().split("```python\n")[1].split("```")[0]
+    result = subprocess.run([wheel / "bin/python", "-c", first], capture_output=True, text=True, timeout=LIMIT,
+                            env={"PATH": "/usr/bin:/bin"})
+    assert (result.returncode, result.stderr) == (0, "")
+    assert [int(line.split()[0]) for line in result.stdout.splitlines()] == list(range(60))
+
+
 def test_the_wheel_names_the_libraries_that_are_missing(wheel, tmp_path):
     listed = subprocess.run(["ldd", wheel / "libexec/sprocket/sprocket"], capture_output=True, text=True)
     words = listed.stdout.split()
