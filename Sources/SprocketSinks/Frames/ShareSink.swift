@@ -94,13 +94,14 @@ public final class ShareSink: Sink {
   }
 
   public func finish() throws(RunError) {
-    try publishBatch()
-    if isGated, readers.hasHadReader {
-      try waitForSlots(free: SharedMemory.slotCount)
-      guard readers.acknowledgedCount == sharedCount else { throw readerGone }
+    defer {
+      memory?.set(.ended)
+      readers.end()
     }
-    memory?.set(.ended)
-    readers.end()
+    try publishBatch()
+    guard isGated, readers.hasHadReader else { return }
+    try waitForSlots(free: SharedMemory.slotCount)
+    guard readers.acknowledgedCount == sharedCount else { throw readerGone }
   }
 
   public func interrupt() { isInterrupted.store(true, ordering: .relaxed) }
