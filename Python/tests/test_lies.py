@@ -35,6 +35,15 @@ def test_a_layout_with_a_number_that_cannot_be_is_refused(key, value):
     assert "layout cannot be used" in text or key == "memory_bytes" and "smaller than its layout" in text
 
 
+@pytest.mark.parametrize("key, change", [
+    ("slot_bytes", -4096), ("memory_bytes", -1), ("payload_at", -8), ("payload_bytes", -4), ("frames_at", 8),
+    ("frame_stride", 8), ("batch", 1), ("slots", 1), ("slots_at", 8)])
+def test_a_layout_whose_parts_overlap_or_end_too_late_is_refused(key, change):
+    keys = Writer().keys(shape=(1, 3, 4, 299))  # Fills four pages but for some bytes.
+    keys[key] += change
+    assert "layout cannot be used" in refused(Writer(timeout=5).send_layout(packet=json.dumps(keys).encode()))
+
+
 @pytest.mark.parametrize("changes", [
     {"version": 2}, {"type": "f64"}, {"order": "hwc"}, {"reports": 5}, {"regions": []},
     {"regions": [[1, 1, 0]]},
