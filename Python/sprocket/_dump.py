@@ -58,8 +58,8 @@ class DumpFrame:
 
     @property
     def image(self) -> npt.NDArray[Any]:
-        """The picture as height x width x 3, RGB, in memory of its own. The program decodes it, which takes
-        some 30 ms; `Dump.play` is for many frames."""
+        """The picture as height x width x 3, RGB, in memory of its own. The program is started for it, which
+        takes some 50 ms; `Dump.play` is for many frames."""
         return self.decoded().image
 
     def decoded(self, *, image: Optional[Image] = None, tensor: Optional[Tensor] = None) -> Frame:
@@ -75,7 +75,7 @@ class Dump(Sequence[DumpFrame]):
         dump.at(1_500_000_000).reports     # by time
         dump.table["focus.score"]          # of all frames
 
-    Needs the packages that `pip install 'sprocket[dump]'` installs. Records are read when the dump is opened,
+    Needs one more package: `pip install mcap`. Records are read when the dump is opened,
     bytes when they are asked for.
     """
 
@@ -84,7 +84,7 @@ class Dump(Sequence[DumpFrame]):
             from mcap.exceptions import McapError
             from mcap.reader import make_reader
         except ImportError:
-            raise Error("reading dumps needs one more package: pip install 'sprocket[dump]'") from None
+            raise Error("reading dumps needs one more package: pip install mcap") from None
         self.path = os.fspath(path)
         self._file = open(self.path, "rb")
         # By epoch.
