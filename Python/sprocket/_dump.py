@@ -165,14 +165,15 @@ class Dump(Sequence[DumpFrame]):
                     yield found, frame
 
     def _decoded(self, wanted: DumpFrame, image: Optional[Image], tensor: Optional[Tensor]) -> Frame:
-        if wanted.source is not None and wanted.captured_ns is not None and self._first is not None:
+        is_there = wanted.source is not None and wanted.fate != "corrupt"
+        if is_there and wanted.captured_ns is not None and self._first is not None:
             offset = wanted.captured_ns - self._first
-            for begin in ([f"{offset}ns"] if offset > 0 else []) + ["0ns"]:
-                for found, frame in self.play(image=image, tensor=tensor, from_=begin):
+            # As a rule it is the first frame at its time; where the clock went back, it is searched for.
+            attempts: List[Dict[str, Any]] = [{"from_": f"{max(offset, 0)}ns", "frames": 1}, {}]
+            for options in attempts:
+                for found, frame in self.play(image=image, tensor=tensor, **options):
                     if found is wanted:
                         return frame.copy()
-                    if begin != "0ns":
-                        break
         raise Error(f"frame {wanted.number} of {self.path} has no picture: it is {wanted.fate}")
 
     def _image(self, source: Dict[str, Any]) -> Optional[bytes]:
