@@ -11,6 +11,7 @@
 #                FIELDS=meter.mean,focus draws these; PROGRAM, which wrote them, knows their units
 #   make install put the program, which then needs no Swift, its manual page and completions under
 #                PREFIX=/usr/local; `make uninstall` takes them away
+#   make wheel   make dist/sprocket-*.whl, which `pip install` installs: Python's package and the program
 #   make format  rewrite the Swift files in the project's format
 #   make clean   remove what the others made
 
@@ -51,10 +52,10 @@ endif
 SWIFT_FILES := Package.swift Sources Plugins Tests \
   $(wildcard Benchmarks/Package.swift Benchmarks/Sources Examples)
 
-.PHONY: run test fuzz long lab bench soak plot full-prefix install uninstall format clean release copy
+.PHONY: run test fuzz long lab bench soak plot full-prefix install uninstall wheel format clean release copy
 .PHONY: packages install-packages test-packages lab-packages bench-packages plot-packages
 .PHONY: venv lint unit threads threads-program addresses addresses-program readme storms
-.PHONY: traps judge judge-most judge-motion judge-alone lab-kernel
+.PHONY: traps judge judge-most judge-motion judge-alone python lab-kernel
 
 run: release
 	mkdir -p demo
@@ -72,7 +73,7 @@ traps: release
 
 # Two steps at a time, since most builds and judges keep one core busy; then what needs the machine to
 # itself. The longest come first. Tests/step tells how long each took.
-STEPS := venv copy lint threads judge-motion judge-most $(MORE_STEPS) addresses storms readme
+STEPS := venv copy lint threads judge-motion judge-most python $(MORE_STEPS) addresses storms readme
 test: test-packages
 	rm -rf .build/steps
 	[ -f Package.resolved ] || swift package resolve
@@ -86,6 +87,7 @@ step-%:
 
 step-addresses: step-venv
 step-judge-motion step-judge-most: step-venv step-copy
+step-python: step-venv
 step-storms: step-venv step-copy step-threads
 step-readme: step-copy
 step-lab: step-venv step-copy step-lab-kernel
@@ -152,6 +154,11 @@ judge-most: $(program) $(if $(filter release,$(program)),traps) .build/venv/inst
 
 judge-alone: $(program) .build/venv/installed
 	$(PYTEST) -m alone Tests/Judges
+
+# Python's package against a writer that is written in its tests, and its types.
+python: .build/venv/installed
+	$(PYTEST) Python/tests
+	cd Python && ../.build/venv/bin/python -m mypy
 
 # Random chains, sinks, faults, limits, descriptors and signals; a tenth of them under
 # ThreadSanitizer. SEEDS=17 for one.
@@ -231,7 +238,7 @@ install: full-prefix install-packages $(program)
 	mkdir -p $(dir $(INSTALLED:%=$(STAGE)/%))
 	install --strip $(SPROCKET) $(STAGE)/$(PROGRAM_FILE)
 	Tools/libraries $(SPROCKET) >$(STAGE)/libraries.h
-	clang -O2 -Wall -Wextra -Werror $(CPU:%=-march=%) -DPROGRAM='"$(PREFIX)/$(PROGRAM_FILE)"' \
+	clang -O2 -Wall -Wextra -Werror $(CPU:%=-march=%) -DPROGRAM='"$(PROGRAM_FILE)"' \
 	  -DLIBRARIES='"$(CURDIR)/$(STAGE)/libraries.h"' -o $(STAGE)/bin/sprocket Tools/launcher.c
 	python3 Tools/manual.py $(SPROCKET) >$(STAGE)/$(MANUAL)
 	set -- bash zsh fish; for file in $(COMPLETIONS); do \
@@ -245,11 +252,16 @@ uninstall: full-prefix
 	asRoot=$$([ -w "$(TARGET)" ] || echo sudo); cd "$(TARGET)"; \
 	  $$asRoot rm -f $(INSTALLED); [ ! -d $(dir $(PROGRAM_FILE)) ] || $$asRoot rmdir $(dir $(PROGRAM_FILE))
 
+# Python's package, with all that `make install` installs.
+wheel: PREFIX = $(CURDIR)/.build/wheel
+wheel: install
+	python3 Tools/wheel.py Python $(PREFIX) dist
+
 format:
 	swift format --in-place --recursive $(SWIFT_FILES)
 
 clean:
-	rm -rf .build demo Benchmarks/.build $(wildcard Examples/*/.build)
+	rm -rf .build demo dist Benchmarks/.build $(wildcard Examples/*/.build)
 
 # The judges look at plots, too.
 .build/venv/installed: Tests/requirements.txt .build/venv/plot

@@ -2,9 +2,12 @@
 // suffice, then replaces itself by the program (execv). Without it an older processor ends the program by
 // SIGILL, and a missing library is reported by its file name only.
 //
-// Compiled with the program's -march=CPU; with -DPROGRAM='"PATH"', the program's path; and with
+// It finds the program from where it lies itself, so that both may be moved together, as in a Python wheel.
+// Compiled with the program's -march=CPU; with -DPROGRAM='"PATH"', the program's path from the folder above
+// the launcher's; and with
 // -DLIBRARIES='"PATH"', the output of Tools/libraries: {"libyuv.so.0", "/lib/...", "libyuv0"}, and so on.
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +39,22 @@ static const struct library {
 };
 enum { count = sizeof libraries / sizeof *libraries };
 
+static char program[PATH_MAX + sizeof PROGRAM];
+
+// Sets `program`; returns false where /proc is not there.
+static bool findsProgram(void) {
+  ssize_t length = readlink("/proc/self/exe", program, PATH_MAX - 1);
+  if (length <= 0) return false;
+  program[length] = '\0';
+  for (int level = 0; level < 2; level++) {
+    char *slash = strrchr(program, '/');
+    if (slash == NULL) return false;
+    *slash = '\0';
+  }
+  strcat(program, "/" PROGRAM);
+  return true;
+}
+
 // With this variable set, the loader lists a program's libraries instead of running the program.
 static FILE *listing(void) {
   int ends[2];
@@ -44,7 +63,7 @@ static FILE *listing(void) {
   if (child == 0) {
     dup2(ends[1], STDOUT_FILENO);
     setenv("LD_TRACE_LOADED_OBJECTS", "1", 1);
-    execl(PROGRAM, PROGRAM, (char *)NULL);
+    execl(program, program, (char *)NULL);
     _exit(1);
   }
   close(ends[1]);
@@ -78,7 +97,7 @@ static bool missesLibraries(const char *called) {
 }
 
 int main(int argumentCount, char **arguments) {
-  const char *called = argumentCount > 0 ? arguments[0] : PROGRAM;
+  const char *called = argumentCount > 0 ? arguments[0] : "sprocket";
   if (strrchr(called, '/') != NULL) called = strrchr(called, '/') + 1;
 #ifdef LEVEL
   if (!__builtin_cpu_supports(LEVEL)) {
@@ -89,6 +108,10 @@ int main(int argumentCount, char **arguments) {
     return 1;
   }
 #endif
+  if (!findsProgram()) {
+    fprintf(stderr, "%s: /proc/self/exe cannot be read: %s; mount /proc\n", called, strerror(errno));
+    return 1;
+  }
   // Fast check: if all libraries are at their installed paths, none is missing. Otherwise the loader may
   // still find them elsewhere.
   for (int place = 0; place < count; place++) {
@@ -96,8 +119,8 @@ int main(int argumentCount, char **arguments) {
     if (missesLibraries(called)) return 1;
     break;
   }
-  execv(PROGRAM, arguments);
-  fprintf(stderr, "%s: " PROGRAM " cannot be run: %s; install it again\n", called, strerror(errno));
+  execv(program, arguments);
+  fprintf(stderr, "%s: %s cannot be run: %s; install it again\n", called, program, strerror(errno));
   return 1;
 }
 

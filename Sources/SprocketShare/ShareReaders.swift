@@ -81,7 +81,7 @@ package final class ShareReaders {
   /// Whether there is, or can still be, a reader.
   package var canHaveReaders: Bool { listener != nil || !readers.isEmpty }
 
-  /// Tells all readers of new memory, and those that come later.
+  /// Tells all readers of new memory, and those that come later. `layout` is a JSON object without `shared`.
   package func publish(_ layout: [UInt8], _ memory: SharedMemory) {
     self.layout = layout
     self.memory?.set(.replaced)
@@ -243,7 +243,9 @@ package final class ShareReaders {
 
   private func sendLayout(to reader: inout Reader) {
     guard let memory else { return }
-    let result = unsafe layout.withUnsafeBytes {
+    // What was shared before this reader came is not missed by it.
+    let text = Array(#"{"shared":\#(sharedCount),"#.utf8) + layout.dropFirst()
+    let result = unsafe text.withUnsafeBytes {
       unsafe sprocket_send_packet(
         reader.descriptor, $0.baseAddress, $0.count, memory.descriptor)
     }

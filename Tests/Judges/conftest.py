@@ -1,10 +1,16 @@
 """What the judges share beside the program: other programs' view of a clip."""
 import json
+import os
 import subprocess
+import sys
 
 import numpy as np
 
 from program import DATA, LIMIT, ROOT, SPROCKET, clip, read_lines, sprocket  # For the judges.
+
+# Python's package, and the program that it starts.
+sys.path.insert(0, str(ROOT / "Python"))
+os.environ["SPROCKET"] = SPROCKET
 
 
 def pytest_configure(config):

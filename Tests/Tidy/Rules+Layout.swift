@@ -51,12 +51,13 @@ extension Rules {
     let paths = tree.files.map(\.path) + tree.others.keys.sorted()
     return paths.filter { path in
       let name = path.split(separator: "/").last ?? ""
-      // A folder's README is found by who opens the folder, sources by the compiler, judges by
-      // pytest, inputs by the fuzzer.
+      // A folder's README is found by who opens the folder, sources by the compiler or by Python,
+      // judges by pytest, inputs by the fuzzer.
       if ["README.md", "module.modulemap"].contains(name) || needNoMention.contains(path)
         || path.hasSuffix(".swift") || path.hasSuffix(".c")
         || path.hasPrefix("Benchmarks/Results/") || path.hasPrefix("Tests/Judges/")
         || path.hasPrefix("Tests/Fuzz/Corpus/")
+        || path.hasPrefix("Python/sprocket/") || path.hasPrefix("Python/tests/")
         || path.hasPrefix("Tests/Lab/test_") || path == "Tests/Lab/conftest.py"
       {
         return false

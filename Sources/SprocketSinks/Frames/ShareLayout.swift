@@ -50,8 +50,8 @@ struct ShareLayout {
       && batch == other.batch
   }
 
-  /// As JSON. `sharedCount` frames were shared before.
-  func text(_ setup: SinkSetup, sharedCount: UInt64, every: Bool) -> [UInt8] {
+  /// As JSON, without `shared`, which `ShareReaders` adds.
+  func text(_ setup: SinkSetup, every: Bool) -> [UInt8] {
     let settings = plan.settings
     let isPlanar = settings.usedOrder == .nchw
     let shape =
@@ -60,7 +60,7 @@ struct ShareLayout {
       : [plan.regionCount, plan.height, plan.width, plan.channelCount]
     let format = plan.format
     let fields: [(String, String)] = [
-      ("version", "1"), ("shared", "\(sharedCount)"), ("every", "\(every)"),
+      ("version", "1"), ("every", "\(every)"),
       ("source", quoted(setup.source.name)), ("live", "\(setup.isLive)"),
       ("clock", quoted("\(setup.source.clock)")), ("epoch", "\(setup.epoch)"),
       ("rate", "\(format.rate.framesPerSecond)"),

@@ -64,7 +64,7 @@ public final class ShareSink: Sink {
     memory = nil
     let memory = try SharedMemory(slotBytes: new.slotBytes)
     memory.set(sharedCount: sharedCount)
-    readers.publish(new.text(setup, sharedCount: sharedCount, every: takesEvery), memory)
+    readers.publish(new.text(setup, every: takesEvery), memory)
     (self.memory, layout) = (memory, new)
     let packer = TensorPacker(plan)
     for slot in 0..<SharedMemory.slotCount {

@@ -1,0 +1,30 @@
+"""Frames of cameras and files for NumPy, by Sprocket.
+
+    import sprocket
+
+    for frame in sprocket.run("file:clip.mov", tensor=(640, 640)):
+        detect(frame.tensor)                # float32, 1 x 3 x 640 x 640, 0 to 1, not copied
+
+    with sprocket.connect("cam") as frames: # sprocket run --share cam
+        for frame in frames:                # the newest one
+            show(frame.image)
+"""
+from ._batch import batch
+from ._connect import connect
+from ._control import Control
+from ._dump import Dump, DumpFrame
+from ._errors import (Error, NoSuchShare, Overwritten, ProgramNotFound, Refused, RunError, ShareRefused,
+                      Timeout,
+                      WriterGone)
+from ._frame import Batch, Frame
+from ._layout import Layout
+from ._program import program
+from ._run import Run, run
+from ._stream import Stream
+from ._table import Table, reports
+
+__version__ = "0.1.0"
+__all__ = ["Batch", "Control", "Dump", "DumpFrame", "Error", "Frame", "Layout", "NoSuchShare", "Overwritten",
+           "ProgramNotFound", "Refused", "Run", "RunError", "ShareRefused", "Stream", "Table", "Timeout",
+           "WriterGone",
+           "batch", "connect", "program", "reports", "run"]

@@ -1,0 +1,98 @@
+"""Many clips, on all cores."""
+from __future__ import annotations
+
+import os
+import select
+from concurrent.futures import ProcessPoolExecutor
+from itertools import islice
+from typing import (Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, TypeVar,
+                    Union, overload)
+
+from ._frame import Frame
+from ._program import Image, Tensor
+from ._run import Run, Source, run
+
+Result = TypeVar("Result")
+Path = Union[str, "os.PathLike[str]"]
+
+
+@overload
+def batch(paths: Iterable[Path], *, stages: Sequence[str] = ..., tensor: Optional[Tensor] = ...,
+          image: Optional[Image] = ..., processes: Optional[int] = ..., **options: Any
+          ) -> Iterator[Tuple[Path, Frame]]: ...
+@overload
+def batch(paths: Iterable[Path], function: Callable[[Run[Frame]], Result], *, stages: Sequence[str] = ...,
+          tensor: Optional[Tensor] = ..., image: Optional[Image] = ..., processes: Optional[int] = ...,
+          **options: Any) -> Iterator[Tuple[Path, Result]]: ...
+def batch(paths: Iterable[Path], function: Optional[Callable[[Run[Frame]], Any]] = None, *,
+          stages: Sequence[str] = (), tensor: Optional[Tensor] = None, image: Optional[Image] = None,
+          processes: Optional[int] = None, **options: Any) -> Iterator[Tuple[Path, Any]]:
+    """Runs the program over files, as many at a time as there are processors, or `processes`.
+
+    Yields `(path, frame)`: frames of one file in order, frames of several files in between as they come. A
+    frame stays as it is until the next step. With a `function`, yields `(path, function(frames))` in the
+    order of `paths`; the function is called with the `Run` of each file, in a process of its own, and has to
+    be one that `pickle` can name: `def` at the top of a module. All else is as in `run`. An error of one file
+    ends all (`RunError`).
+
+    Results are those of single runs.
+    """
+    given = list(paths)
+    count = max(min(processes or len(os.sched_getaffinity(0)), len(given)), 1)
+    # Threads that no other file keeps busy.
+    options.setdefault("workers", max(len(os.sched_getaffinity(0)) // count, 1))
+    keys: Dict[str, Any] = {"stages": stages, "tensor": tensor, "image": image, **options}
+    return _frames(given, count, keys) if function is None else _results(given, count, function, keys)
+
+
+def _source(path: Path) -> str:
+    text = os.fspath(path)
+    if text.startswith(("file:", "replay:")):
+        return text
+    return f"replay:{text}" if text.endswith(".mcap") else f"file:{text}"
+
+
+def _results(paths: List[Path], count: int, function: Callable[[Run[Frame]], Any], keys: Dict[str, Any]
+             ) -> Iterator[Tuple[Path, Any]]:
+    with ProcessPoolExecutor(count) as pool:
+        jobs = [pool.submit(_call, function, _source(path), keys) for path in paths]
+        try:
+            for path, job in zip(paths, jobs):
+                yield path, job.result()
+        finally:
+            for job in jobs:
+                job.cancel()
+
+
+def _call(function: Callable[[Run[Frame]], Any], source: Source, keys: Dict[str, Any]) -> Any:
+    with run(source, **keys) as frames:
+        return function(frames)
+
+
+def _frames(paths: List[Path], count: int, keys: Dict[str, Any]) -> Iterator[Tuple[Path, Frame]]:
+    waiting = iter(paths)
+    running: Dict[int, Tuple[Path, Run[Frame]]] = {}
+    poll = select.poll()
+
+    def start(number: int) -> None:
+        for path in islice(waiting, number):
+            frames = run(_source(path), **keys)
+            running[frames.fileno()] = (path, frames)
+            poll.register(frames.fileno(), select.POLLIN)
+
+    try:
+        start(count)
+        while running:
+            for descriptor, _ in poll.poll():
+                path, frames = running[descriptor]
+                frame = next(frames, None)
+                if frame is not None:
+                    with frame:
+                        yield path, frame
+                else:
+                    poll.unregister(descriptor)
+                    del running[descriptor]
+                    start(1)
+    finally:
+        for _, frames in running.values():
+            frames.close()

@@ -1,0 +1,68 @@
+"""Connects to a share by its name."""
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import time
+from typing import List, Literal, Optional, Union, overload
+
+from ._errors import NoSuchShare
+from ._frame import Batch, Frame
+from ._stream import Stream
+
+# Seconds between two looks at whether a share is there. Larger: fewer looks, a later start.
+_TICK = 0.02
+
+
+@overload
+def connect(name: str, *, every: bool = ..., batches: Literal[False] = ..., timeout: Optional[float] = ...,
+            wait: float = ...) -> Stream[Frame]: ...
+@overload
+def connect(name: str, *, every: bool = ..., batches: Literal[True], timeout: Optional[float] = ...,
+            wait: float = ...) -> Stream[Batch]: ...
+def connect(name: str, *, every: bool = False, batches: bool = False, timeout: Optional[float] = None,
+            wait: float = 0) -> Union[Stream[Frame], Stream[Batch]]:
+    """Frames of the program that was started with `sprocket run --share NAME`.
+
+    By default each step of the loop gives the newest frame, as soon as there is one, and `frame.missed` tells
+    how many came in between. With `every` no frame is left out: a source that can wait, as a file, waits for
+    this reader; a live one does not, and `missed` counts what came while this reader held all memory. With
+    `batches` the stream has a `Batch` for each slot of a share that was started with `batch=N`.
+
+    `name` is the path of a socket if it has a `/`. A share that is not there is waited for `wait` seconds,
+    then `NoSuchShare` is raised. `timeout` limits how many seconds a step waits for its frame (`Timeout`).
+    """
+    end = time.monotonic() + wait
+    while True:
+        for path in _paths(name):
+            connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            try:
+                connection.connect(path)
+            except OSError:
+                connection.close()
+                continue
+            if batches:
+                return Stream[Batch](connection, f"share {name}", every=every, batches=True, timeout=timeout)
+            return Stream[Frame](connection, f"share {name}", every=every, batches=False, timeout=timeout)
+        if time.monotonic() >= end:
+            raise NoSuchShare(f"no share is called {name}; start one with: sprocket run --share {name}")
+        time.sleep(_TICK)
+
+
+def _paths(name: str) -> List[str]:
+    """Where the share's socket may be; folders that others can write to are not looked into."""
+    if "/" in name:
+        return [name]
+    session = os.environ.get("XDG_RUNTIME_DIR", "")
+    folders = [f"{session}/sprocket"] if session.startswith("/") else []
+    folders.append(f"/tmp/sprocket-{os.geteuid()}")
+    return [f"{folder}/{name}" for folder in folders if _is_own(folder)]
+
+
+def _is_own(folder: str) -> bool:
+    try:
+        status = os.lstat(folder)
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022

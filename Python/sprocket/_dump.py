@@ -1,0 +1,220 @@
+"""Reads dumps (`docs/dump.md`): what a source delivered, and what became of each frame."""
+from __future__ import annotations
+
+import bisect
+import json
+import os
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union, overload
+
+import numpy.typing as npt
+
+from ._errors import Error
+from ._frame import Frame
+from ._program import Image, Tensor
+from ._run import run
+from ._table import OWN_KEYS, Table
+
+_RECORDS = ("session", "source", "fate", "ledger")
+
+
+class DumpFrame:
+    """A produced frame of a dump: its records, its bytes, and its picture when it is asked for.
+
+    `captured_ns` is `None` for a frame that never came. `fate` is the one at the chain's end, `stage` the one
+    that dropped it.
+    """
+
+    def __init__(self, dump: Dump, fate: Dict[str, Any], source: Optional[Dict[str, Any]]) -> None:
+        self._dump = dump
+        self.source = source
+        self.fate_record = fate
+        self.number = int(fate["number"])
+        self.sequence = int(fate["sequence"])
+        self.epoch = int(fate["epoch"])
+        self.captured_ns: Optional[int] = fate["captured_ns"]
+        self.clock: Optional[str] = fate["clock"]
+        self.fate = str(fate["fate"])
+        self.stage: Optional[str] = fate.get("stage")
+
+    def __repr__(self) -> str:
+        return f"<sprocket.DumpFrame {self.number}: {self.fate}>"
+
+    @property
+    def reports(self) -> Dict[str, Dict[str, Any]]:
+        """What stages found, by stage and field."""
+        return {name: value for name, value in self.fate_record.items()
+                if name not in OWN_KEYS and isinstance(value, dict)}
+
+    @property
+    def session(self) -> Dict[str, Any]:
+        """The record of its epoch: format, size, colour, controls."""
+        return self._dump.sessions[self.epoch]
+
+    @property
+    def data(self) -> Optional[bytes]:
+        """The bytes that the source delivered, as its format has them: a JPEG, or planes one behind the
+        other. `None` where the dump has none."""
+        return None if self.source is None else self._dump._image(self.source)
+
+    @property
+    def image(self) -> npt.NDArray[Any]:
+        """The picture as height x width x 3, RGB, in memory of its own. The program is started for it, which
+        takes some 50 ms; `Dump.play` is for many frames."""
+        return self.decoded().image
+
+    def decoded(self, *, image: Optional[Image] = None, tensor: Optional[Tensor] = None) -> Frame:
+        """The picture as `sprocket.run` makes it, in memory of its own."""
+        return self._dump._decoded(self, image, tensor)
+
+
+class Dump(Sequence[DumpFrame]):
+    """The frames of a dump, in the order of their numbers.
+
+        dump = sprocket.Dump("take.mcap")
+        dump[17].image                     # by its place; dump.number(17) by its number
+        dump.at(1_500_000_000).reports     # by time
+        dump.table["focus.score"]          # of all frames
+
+    Needs one more package: `pip install mcap`. Records are read when the dump is opened,
+    bytes when they are asked for.
+    """
+
+    def __init__(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        try:
+            from mcap.exceptions import McapError
+            from mcap.reader import make_reader
+        except ImportError:
+            raise Error("reading dumps needs one more package: pip install mcap") from None
+        self.path = os.fspath(path)
+        self._file = open(self.path, "rb")
+        # By epoch.
+        self.sessions: Dict[int, Dict[str, Any]] = {}
+        # What became of all frames for each sink; `None` where the run did not end.
+        self.ledger: Optional[Dict[str, Any]] = None
+        fates: Dict[int, Dict[str, Any]] = {}
+        sources: Dict[int, Dict[str, Any]] = {}
+        try:
+            self._reader = make_reader(self._file, validate_crcs=True)
+            records = self._reader.iter_messages(topics=list(_RECORDS), log_time_order=False)
+            for _, channel, message in records:
+                record = json.loads(message.data)
+                if channel.topic == "session":
+                    self.sessions[record["epoch"]] = record
+                elif channel.topic == "ledger":
+                    self.ledger = record
+                else:
+                    (fates if channel.topic == "fate" else sources)[record["number"]] = record
+        except (McapError, ValueError, KeyError, TypeError) as error:
+            self._file.close()
+            raise Error(f"{self.path} cannot be read as a dump ({error}); if it was cut off, copy what is "
+                        f"whole: sprocket run --source replay:{self.path} --dump whole.mcap") from None
+        self._frames = [DumpFrame(self, fates[number], sources.get(number)) for number in sorted(fates)]
+        self._numbers = [frame.number for frame in self._frames]
+        arrived = [frame for frame in self._frames if frame.captured_ns is not None]
+        # By time; a later epoch may begin earlier.
+        self._arrived = sorted(arrived, key=lambda frame: frame.captured_ns or 0)
+        self._times = [frame.captured_ns or 0 for frame in self._arrived]
+        self._first = arrived[0].captured_ns if arrived else None
+        self.table = Table(frame.fate_record for frame in self._frames)
+
+    def close(self) -> None:
+        """What was read stays; bytes cannot be asked for any more."""
+        self._file.close()
+
+    def __enter__(self) -> Dump:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    @overload
+    def __getitem__(self, index: int) -> DumpFrame: ...
+    @overload
+    def __getitem__(self, index: slice) -> List[DumpFrame]: ...
+    def __getitem__(self, index: Union[int, slice]) -> Union[DumpFrame, List[DumpFrame]]:
+        return self._frames[index]
+
+    def number(self, number: int) -> DumpFrame:
+        """The frame with this running number; raises `KeyError`."""
+        place = bisect.bisect_left(self._numbers, number)
+        if place == len(self._numbers) or self._numbers[place] != number:
+            raise KeyError(f"{self.path} has no frame {number}")
+        return self._frames[place]
+
+    def at(self, captured_ns: int) -> DumpFrame:
+        """The newest frame that was captured at this time or before; raises `KeyError` before the first
+        one."""
+        place = bisect.bisect_right(self._times, captured_ns)
+        if place == 0:
+            raise KeyError(f"{self.path} has no frame at {captured_ns} ns or before")
+        return self._arrived[place - 1]
+
+    def play(self, *, stages: Sequence[str] = (), tensor: Optional[Tensor] = None,
+             image: Optional[Image] = None,
+             **options: Any) -> Iterator[Tuple[DumpFrame, Frame]]:
+        """Plays the dump as `sprocket.run` does, and yields each frame that has a picture with what the dump
+        has of it."""
+        with run(f"replay:{self.path}", stages=stages, tensor=tensor, image=image, **options) as frames:
+            known = {(frame.captured_ns, frame.sequence): frame for frame in self._arrived}
+            for frame in frames:
+                found = known.get((frame.captured_ns, frame.sequence))
+                if found is not None:
+                    yield found, frame
+
+    def _decoded(self, wanted: DumpFrame, image: Optional[Image], tensor: Optional[Tensor]) -> Frame:
+        is_there = wanted.source is not None and wanted.fate != "corrupt"
+        if is_there and wanted.captured_ns is not None and self._first is not None:
+            offset = wanted.captured_ns - self._first
+            # As a rule it is the first frame at its time; where the clock went back, it is searched for.
+            attempts: List[Dict[str, Any]] = [{"from_": f"{max(offset, 0)}ns", "frames": 1}, {}]
+            for options in attempts:
+                for found, frame in self.play(image=image, tensor=tensor, **options):
+                    if found is wanted:
+                        return frame.copy()
+        raise Error(f"frame {wanted.number} of {self.path} has no picture: it is {wanted.fate}")
+
+    def _image(self, source: Dict[str, Any]) -> Optional[bytes]:
+        time = max(source["captured_ns"], 0)
+        low = source["sequence"] & 0xFFFFFFFF
+        if self._file.closed:
+            raise Error(f"{self.path} was closed; open it again to read bytes")
+        images = self._reader.iter_messages(topics=["image"], starting_at=time, ending_before=time + 1)
+        for _, _, message in images:
+            if message.sequence == low:
+                return _protobuf_data(message.data)
+        return None
+
+
+def _protobuf_data(message: bytes) -> bytes:
+    """The longest field of bytes: the `data` of foxglove.CompressedImage and foxglove.RawImage."""
+    found = b""
+    at = 0
+    while at < len(message):
+        key, at = _varint(message, at)
+        kind = key & 7
+        if kind == 0:
+            _, at = _varint(message, at)
+        elif kind == 2:
+            length, at = _varint(message, at)
+            if length > len(found):
+                found = message[at:at + length]
+            at += length
+        else:
+            at += {1: 8, 5: 4}.get(kind, len(message))
+    return found
+
+
+def _varint(message: bytes, at: int) -> Tuple[int, int]:
+    value = shift = 0
+    while at < len(message):
+        byte = message[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            break
+    return value, at
+
+

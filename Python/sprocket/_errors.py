@@ -1,0 +1,51 @@
+"""Errors. All of them are `sprocket.Error`; their texts say what to do."""
+from __future__ import annotations
+
+from typing import Tuple, Type
+
+
+class Error(Exception):
+    """What went wrong, in one sentence."""
+
+
+class RunError(Error):
+    """The program ended with an error; the text is the program's own.
+
+    `exit_code` is 1 when something failed, 2 when it was asked for in a wrong way, and negative when a signal
+    ended the program.
+    """
+
+    def __init__(self, text: str, exit_code: int = 1) -> None:
+        super().__init__(text)
+        self.exit_code = exit_code
+
+    def __reduce__(self) -> Tuple[Type[RunError], Tuple[str, int]]:
+        return RunError, (str(self), self.exit_code)
+
+
+class ProgramNotFound(Error):
+    """There is no program `sprocket`."""
+
+
+class NoSuchShare(Error):
+    """No running program has a share of this name."""
+
+
+class ShareRefused(Error):
+    """The share does not accept this reader, or sent what no share sends."""
+
+
+class WriterGone(Error):
+    """The share ended although its run did not."""
+
+
+class Overwritten(Error):
+    """The frame's memory holds a later frame by now; what was read of it is not to be used."""
+
+
+class Timeout(Error, TimeoutError):
+    """No frame came within the time that was given. The next frame can be waited for again."""
+
+
+class Refused(Error):
+    """The run refused a request; the text is the program's own."""

@@ -1,0 +1,190 @@
+"""What a share says of its memory: the JSON text that `docs/share.md` describes, checked."""
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ._errors import ShareRefused
+
+HEADER_BYTES = 384
+CLOCKS = ("monotonic", "media", "recorded")
+FATES = ("delivered", "missing", "corrupt", "startup", "overrun", "late", "rejected", "behind", "skipped",
+         "unselected", "failed", "flushed")
+
+# NumPy has no bfloat16: its bits are the upper half of a float32's.
+_TYPES = {"u8": "<u1", "f16": "<f2", "f32": "<f4", "bf16": "<u2"}
+_FIELD_TYPES = ("f8", "f4", "i8", "u4", "u1")
+# Most slots, and most bytes of memory, that are believed. Larger: a share that lies can reserve more
+# addresses.
+_MOST_SLOTS = 1024
+_MOST_BYTES = 1 << 40
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a stage's report."""
+
+    name: str
+    unit: str
+    offset: int
+    dtype: npt.DTypeLike
+    count: int
+    words: Optional[Tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class ReportLayout:
+    """Where a stage's report lies behind a frame's header."""
+
+    plugin: str
+    offset: int
+    fields: Tuple[Field, ...]
+
+    def value(self, header: bytes) -> Dict[str, Any]:
+        """Values by the field's name: numbers, words, or arrays where a field has several numbers."""
+        values: Dict[str, Any] = {}
+        for field in self.fields:
+            numbers = np.frombuffer(header, field.dtype, field.count, self.offset + field.offset)
+            if field.words is not None:
+                index = int(numbers[0])
+                values[field.name] = field.words[index] if index < len(field.words) else ""
+            else:
+                values[field.name] = numbers[0].item() if field.count == 1 else numbers
+        return values
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What frames of a share are, until the next layout comes.
+
+    `shape` has the four axes of one frame, whose first counts regions. `regions` holds, for each region,
+    scale x, scale y, shift x and shift y from its pixels to those of `picture`, (width, height).
+    """
+
+    source: str
+    live: bool
+    every: bool
+    clock: str
+    rate: float
+    epoch: int
+    shared: int
+    memory_bytes: int
+    slots: int
+    slots_at: int
+    slot_bytes: int
+    frames_at: int
+    frame_stride: int
+    payload_at: int
+    payload_bytes: int
+    batch: int
+    layout: str
+    channels: str
+    type: str
+    order: str
+    shape: Tuple[int, int, int, int]
+    picture: Tuple[int, int]
+    decoded_at: int
+    regions: Tuple[Tuple[float, float, float, float], ...]
+    lens: Optional[Mapping[str, Any]]
+    reports: Tuple[ReportLayout, ...]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of pixels; bfloat16 is seen as uint16."""
+        return np.dtype(_TYPES[self.type])
+
+    @classmethod
+    def parse(cls, packet: bytes) -> Layout:
+        """Checks all that offsets are made of, so that nothing beyond the memory is ever read."""
+        try:
+            return _parsed(json.loads(packet))
+        except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
+            reason = f"{type(error).__name__}: {error}"[:200]
+            raise ShareRefused(
+                f"the share's layout cannot be used ({reason}); is it of a newer version?") from None
+
+
+def _parsed(keys: Mapping[str, Any]) -> Layout:
+    if "error" in keys:
+        raise ShareRefused(str(keys["error"])[:500])
+    _whole(keys["version"], 1, 1, "version")
+    batch = _whole(keys["batch"], 1, 1 << 16, "batch")
+    shape = tuple(_whole(axis, 1, 1 << 24, "shape") for axis in _several(keys["shape"], 4, 4))
+    itemsize = np.dtype(_TYPES[keys["type"]]).itemsize
+    payload = _whole(keys["payload_bytes"], 1, _MOST_BYTES, "payload_bytes")
+    _check(payload == shape[0] * shape[1] * shape[2] * shape[3] * itemsize,
+           "payload_bytes is not the shape's")
+    frames_at = _whole(keys["frames_at"], 16, _MOST_BYTES, "frames_at")
+    stride = _whole(keys["frame_stride"], HEADER_BYTES, 1 << 24, "frame_stride")
+    payload_at = _whole(keys["payload_at"], frames_at + batch * stride, _MOST_BYTES, "payload_at")
+    slot_bytes = _whole(keys["slot_bytes"], payload_at + batch * payload, _MOST_BYTES, "slot_bytes")
+    slots = _whole(keys["slots"], 1, _MOST_SLOTS, "slots")
+    slots_at = _whole(keys["slots_at"], 80, _MOST_BYTES, "slots_at")
+    memory = _whole(keys["memory_bytes"], slots_at + slots * slot_bytes, _MOST_BYTES, "memory_bytes")
+    for offset in (slots_at, slot_bytes, frames_at, stride, payload_at):
+        _check(offset % 8 == 0, "an offset is no multiple of 8")
+    _check(keys["order"] in ("nchw", "nhwc"), "order")
+    channels = shape[1] if keys["order"] == "nchw" else shape[3]
+    _check(channels == (1 if keys["channels"] == "gray" else 3), "shape does not have the channels")
+    _check(len(keys["regions"]) == shape[0], "regions is not the shape's")
+    width, height = _several(keys["picture"], 2, 2)
+    lens = keys["lens"]
+    if lens is not None:
+        _check(lens["model"] in ("pinhole", "fisheye"), "lens.model")
+        lens = {"model": lens["model"], "camera": _floats(lens["camera"], 4),
+                "undistorted": _floats(lens["undistorted"], 4), "distortion": _floats(lens["distortion"], 14)}
+    return Layout(
+        source=str(keys["source"]), live=bool(keys["live"]), every=bool(keys["every"]),
+        clock=str(keys["clock"]),
+        rate=float(keys["rate"]), epoch=_whole(keys["epoch"], 0, 1 << 32, "epoch"),
+        shared=_whole(keys["shared"], 0, 1 << 63, "shared"), memory_bytes=memory, slots=slots,
+        slots_at=slots_at,
+        slot_bytes=slot_bytes, frames_at=frames_at, frame_stride=stride, payload_at=payload_at,
+        payload_bytes=payload, batch=batch, layout=str(keys["layout"]), channels=str(keys["channels"]),
+        type=keys["type"], order=keys["order"], shape=(shape[0], shape[1], shape[2], shape[3]),
+        picture=(_whole(width, 1, 1 << 24, "picture"), _whole(height, 1, 1 << 24, "picture")),
+        decoded_at=_whole(keys["decoded_at"], 1, 8, "decoded_at"),
+        regions=tuple(_region(region) for region in keys["regions"]), lens=lens,
+        reports=tuple(_report(report, stride) for report in _several(keys["reports"], 0, 64)))
+
+
+def _report(keys: Mapping[str, Any], stride: int) -> ReportLayout:
+    offset = _whole(keys["offset"], HEADER_BYTES, stride, "offset")
+    fields = []
+    for field in keys["fields"]:
+        _check(field["type"] in _FIELD_TYPES, "type of a field")
+        dtype = np.dtype("<" + field["type"])
+        count = _whole(field["count"], 1, stride, "count")
+        place = _whole(field["offset"], 0, stride, "offset")
+        _check(offset + place + count * dtype.itemsize <= stride, "a report lies beyond its frame")
+        words = None if field["words"] is None else tuple(str(word) for word in field["words"])
+        fields.append(Field(str(field["name"]), str(field["unit"]), place, dtype, count, words))
+    return ReportLayout(str(keys["plugin"]), offset, tuple(fields))
+
+
+def _region(values: Sequence[Any]) -> Tuple[float, float, float, float]:
+    a, b, c, d = _floats(values, 4)
+    return (a, b, c, d)
+
+
+def _floats(values: Sequence[Any], count: int) -> List[float]:
+    return [float(value) for value in _several(values, count, count)]
+
+
+def _several(values: Any, least: int, most: int) -> Sequence[Any]:
+    _check(isinstance(values, list) and least <= len(values) <= most, "a list has a wrong length")
+    return values  # type: ignore[no-any-return]
+
+
+def _whole(value: Any, least: int, most: int, name: str) -> int:
+    _check(type(value) is int and least <= value <= most, f"{name} is {str(value)[:40]}")
+    return value  # type: ignore[no-any-return]
+
+
+def _check(holds: bool, text: str) -> None:
+    if not holds:
+        raise ValueError(text)

@@ -1,0 +1,72 @@
+"""The memory in which a share's frames lie, mapped to be read."""
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+from typing import Any, List, Tuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ._errors import ShareRefused
+from ._layout import Layout
+
+MAGIC = b"SPRKSHM1"
+ENDED = 2
+# Of <linux/fcntl.h>; `fcntl.F_GET_SEALS` is there only where Python was built with a header that has it.
+_GET_SEALS, _SEAL_SHRINK = 1034, 2
+
+
+class Memory:
+    """Maps the memory of a layout. Arrays of it keep it mapped for as long as they are there."""
+
+    def __init__(self, layout: Layout, descriptor: int) -> None:
+        self.layout = layout
+        # Memory that could be cut off would end this process by SIGBUS.
+        try:
+            sealed = fcntl.fcntl(descriptor, _GET_SEALS) & _SEAL_SHRINK
+        except OSError:
+            sealed = 0
+        if not sealed:
+            raise ShareRefused("the share's memory is not sealed against shrinking; only Sprocket's own is "
+                               "read")
+        if os.fstat(descriptor).st_size < layout.memory_bytes:
+            raise ShareRefused("the share's memory is smaller than its layout says")
+        try:
+            mapped = mmap.mmap(descriptor, layout.memory_bytes, mmap.MAP_SHARED, mmap.PROT_READ)
+        except (OSError, ValueError, OverflowError) as error:
+            megabytes = layout.memory_bytes >> 20
+            raise ShareRefused(f"cannot map {megabytes} MB of shared memory: {error}; ask for smaller "
+                               "tensors") from None
+        if mapped[:8] != MAGIC:
+            raise ShareRefused("the share's memory does not begin as one does")
+        self._bytes = memoryview(mapped)
+        # Aligned 64-bit words, each of which is read at once.
+        self._words = self._bytes[:layout.memory_bytes & ~7].cast("Q")
+        shape: Tuple[int, ...] = (layout.batch, *layout.shape)
+        self.pixels: List[npt.NDArray[Any]] = [
+            np.ndarray(shape, layout.dtype, mapped, self._slot_at(slot) + layout.payload_at)
+            for slot in range(layout.slots)]
+
+    def _slot_at(self, slot: int) -> int:
+        return self.layout.slots_at + slot * self.layout.slot_bytes
+
+    @property
+    def shared(self) -> int:
+        """Frames that were shared so far."""
+        return self._words[8]
+
+    @property
+    def state(self) -> int:
+        return self._words[9]
+
+    def holds(self, slot: int, ticket: int) -> bool:
+        """Whether the slot still has what the notice of this ticket was about."""
+        at = self._slot_at(slot) >> 3
+        return self._words[at + 1] == ticket and self._words[at] == ticket
+
+    def header(self, slot: int, index: int) -> bytes:
+        """A copy of a frame's header, with its reports."""
+        at = self._slot_at(slot) + self.layout.frames_at + index * self.layout.frame_stride
+        return bytes(self._bytes[at:at + self.layout.frame_stride])

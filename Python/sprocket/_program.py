@@ -1,0 +1,153 @@
+"""The program `sprocket`: where it is, its command lines, and its life as a child of this process."""
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import IO, Any, List, Mapping, Optional, Sequence, Tuple, Union
+
+from ._errors import Error, ProgramNotFound, RunError
+
+# Seconds within which a program that was asked to end has to. It drains for 10 s, and leaves what is stuck 4
+# s later.
+_PATIENCE = 20.0
+# Longest part of its errors that is kept, in bytes.
+_LONGEST_ERROR = 1 << 16
+
+Size = Union[str, Tuple[int, int]]
+Tensor = Union[Size, Mapping[str, Any]]
+Image = Union[str, Mapping[str, Any]]
+
+
+def program() -> str:
+    """The path of the program: what the environment variable SPROCKET names, that of this package's wheel, or
+    that in PATH."""
+    named = os.environ.get("SPROCKET")
+    if named:
+        return named
+    for folder in Path(__file__).resolve().parents[1:5]:
+        if (folder / "libexec/sprocket/sprocket").is_file() and (folder / "bin/sprocket").is_file():
+            return str(folder / "bin/sprocket")
+    found = shutil.which("sprocket")
+    if found is None:
+        raise ProgramNotFound("there is no program sprocket; install the wheel that `make wheel` makes, or "
+                              "set the environment variable SPROCKET to its path")
+    return found
+
+
+def option_arguments(options: Mapping[str, Any]) -> List[str]:
+    """`duration="3s", source_set=["shake=0"], overwrite=True` as the command line has them."""
+    arguments: List[str] = []
+    for name, value in options.items():
+        option = "--" + name.strip("_").replace("_", "-")
+        if value is True:
+            arguments.append(option)
+        elif isinstance(value, (list, tuple)):
+            for one in value:
+                arguments += [option, str(one)]
+        elif value is not None and value is not False:
+            arguments += [option, str(value)]
+    return arguments
+
+
+def pixel_settings(tensor: Optional[Tensor], image: Optional[Image]) -> str:
+    """What follows the name of a share: `:tensor,size=640x640`."""
+    if tensor is not None and image is not None:
+        raise Error("give tensor or image, not both")
+    settings: Mapping[str, Any]
+    if tensor is not None:
+        layout, settings = "tensor", tensor if isinstance(tensor, Mapping) else {"size": tensor}
+    elif isinstance(image, Mapping):
+        layout, settings = str(image.get("layout", "rgb")), {k: v for k, v in image.items() if k != "layout"}
+    else:
+        layout, settings = image or "rgb", {}
+    return ":" + ",".join([layout, *(f"{name}={_text(name, value)}" for name, value in settings.items())])
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        return str(value)
+    if name == "regions":
+        return "+".join(_text("region", region) for region in value)
+    return ("x" if name == "size" else "/").join(str(part) for part in value)
+
+
+class Child:
+    """The program while it runs. It ends when this process does, however that ends."""
+
+    def __init__(self, arguments: Sequence[str], descriptors: Sequence[int]) -> None:
+        self._output: IO[bytes] = tempfile.TemporaryFile()
+        self._errors: IO[bytes] = tempfile.TemporaryFile()
+        path = shutil.which(program())
+        if path is None:
+            raise ProgramNotFound(f"{program()} cannot be started; install it again, or set the environment "
+                                  "variable SPROCKET to its path")
+        command = [path, *arguments]
+        # The kernel sends SIGTERM when the thread that started the program ends; so the thread is one that
+        # stays.
+        guard = shutil.which("setpriv")
+        if guard is not None:
+            command = [guard, "--pdeathsig", "TERM", *command]
+        self._process: subprocess.Popen[bytes] = _starter().submit(
+            subprocess.Popen, command, stdin=subprocess.DEVNULL, stdout=self._output, stderr=self._errors,
+            pass_fds=descriptors).result()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def wait(self) -> int:
+        """The exit code; negative where a signal ended the program."""
+        return self._process.wait()
+
+    def end(self) -> int:
+        """Asks the program to end, and waits until it has."""
+        if self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(_PATIENCE)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+        return self._process.wait()
+
+    @property
+    def output(self) -> str:
+        return _read(self._output)
+
+    def error(self, code: int) -> RunError:
+        """What the program said, without its name before it."""
+        lines = [line[len("sprocket: "):] if line.startswith("sprocket: ") else line
+                 for line in _read(self._errors)[-_LONGEST_ERROR:].splitlines() if line.strip()]
+        if not lines and code < 0:
+            lines = [f"the program was ended by {signal.Signals(-code).name}"]
+        return RunError("\n".join(lines) or f"the program ended with exit code {code}", code)
+
+
+def _read(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")
+
+
+_thread: Optional[ThreadPoolExecutor] = None
+
+
+def _starter() -> ThreadPoolExecutor:
+    global _thread
+    if _thread is None:
+        _thread = ThreadPoolExecutor(1, "sprocket")
+    return _thread
+
+
+def _forget_thread() -> None:
+    """It is not there in a process that was forked."""
+    global _thread
+    _thread = None
+
+
+os.register_at_fork(after_in_child=_forget_thread)

@@ -1,0 +1,121 @@
+"""Starts the program, and yields its frames."""
+from __future__ import annotations
+
+import json
+import os
+import socket
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union, overload
+
+from ._errors import RunError
+from ._frame import Batch, Frame
+from ._memory import ENDED
+from ._program import Child, Image, Tensor, option_arguments, pixel_settings
+from ._stream import Item, Stream
+
+Source = Union[str, "os.PathLike[str]"]
+
+
+def source_text(source: Source) -> str:
+    """A path's kind of source by its name; a text as it is."""
+    if isinstance(source, str):
+        return source
+    path = os.fspath(source)
+    return f"replay:{path}" if path.endswith(".mcap") else f"file:{path}"
+
+
+class Run(Stream[Item]):
+    """A stream of the frames of a program that this process has started; made by `sprocket.run`.
+
+    At the end of the run `summary` is there. An error of the program is raised as `RunError`. `close`, which
+    the end of a `with` block and the end of the stream's life do, too, ends the program.
+    """
+
+    def __init__(self, arguments: Sequence[str], pixels: str, *, every: bool, batches: bool,
+                 timeout: Optional[float] = None) -> None:
+        self._summary: Optional[Dict[str, Any]] = None
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            share = f"fd:{theirs.fileno()}{pixels},take={'every' if every else 'latest'}"
+            super().__init__(ours, "the run", every=every, batches=batches, timeout=timeout)
+            self._child = Child(["run", *arguments, "--share", share, "--summary", "-", "--quiet"],
+                                [theirs.fileno()])
+        except BaseException:
+            self._is_closed = True
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+
+    @property
+    def pid(self) -> int:
+        """The program's process."""
+        return self._child.pid
+
+    @property
+    def summary(self) -> Dict[str, Any]:
+        """How the run went, as the README describes it: of a run that has ended or was closed."""
+        if self._summary is None:
+            if not self._is_closed:
+                raise RunError("the run goes on; its summary is there when it has ended, or was closed")
+            text = self._child.output
+            self._summary = json.loads(text) if text.strip() else {}
+        return self._summary
+
+    def _end(self) -> Exception:
+        code = self._child.wait()
+        if code != 0:
+            return self._child.error(code)
+        if self._memory is None or self._memory.state == ENDED:
+            return StopIteration()
+        return super()._end()
+
+    def _finish(self) -> None:
+        if not self._is_closed:
+            super()._finish()
+            self._child.end()
+
+
+@overload
+def run(source: Source = ..., *, stages: Sequence[str] = ..., tensor: Optional[Tensor] = ...,
+        image: Optional[Image] = ..., batch: None = ..., every: bool = ..., timeout: Optional[float] = ...,
+        **options: Any) -> Run[Frame]: ...
+@overload
+def run(source: Source = ..., *, stages: Sequence[str] = ..., tensor: Optional[Tensor] = ...,
+        image: Optional[Image] = ..., batch: int, every: bool = ..., timeout: Optional[float] = ...,
+        **options: Any) -> Run[Batch]: ...
+def run(source: Source = "camera", *, stages: Sequence[str] = (), tensor: Optional[Tensor] = None,
+        image: Optional[Image] = None, batch: Optional[int] = None, every: bool = True,
+        timeout: Optional[float] = None, **options: Any) -> Union[Run[Frame], Run[Batch]]:
+    """Starts the program, and yields every frame of its run.
+
+        for frame in sprocket.run("file:clip.mov", stages=["stabilize"], tensor=(640, 640)):
+            detect(frame.tensor)
+
+    - `source`: as `--source` has it (`camera`, `camera:NAME`, `file:PATH`, `replay:PATH`, `scene`), or a
+      `Path`.
+    - `stages`: `"focus"`, `"stabilize:mode=standard,crop=0.1"`; `sprocket stages` lists them.
+    - `tensor`: its size, or its settings as `sprocket stages share` lists them:
+      `{"size": (640, 640), "type": "f16", "mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}`.
+    - `image`: `"rgb"` (the default), `"bgr"`, `"gray"`, or settings with `layout` among them.
+    - `batch`: the run yields a `Batch` of so many frames at a time.
+    - `every`: false leaves frames out while this process is busy, and gives the newest.
+    - `timeout`: seconds that a step waits for its frame.
+    - All else is an option of `sprocket run`: `frames=300`, `duration="3s"`, `from_="10s"`,
+      `movie="take.mov"`, `source_set=["shake=0"]`, `overwrite=True`.
+
+    A frame stays as it is until the next one is asked for. Errors of the program are raised as `RunError`.
+    """
+    pixels = pixel_settings(tensor, image)
+    arguments = run_arguments(source, stages, options)
+    if batch is None:
+        return Run[Frame](arguments, pixels, every=every, batches=False, timeout=timeout)
+    return Run[Batch](arguments, f"{pixels},batch={batch}", every=every, batches=True, timeout=timeout)
+
+
+def run_arguments(source: Source, stages: Sequence[str], options: Mapping[str, Any]) -> List[str]:
+    arguments = ["--source", source_text(source)]
+    for stage in stages:
+        arguments += ["--stage", stage]
+    return arguments + option_arguments(options)
+
+

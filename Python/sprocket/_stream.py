@@ -1,0 +1,297 @@
+"""The reader's side of a share, as `docs/share.md` describes it."""
+from __future__ import annotations
+
+import array
+import os
+import select
+import socket
+import struct
+import time
+import weakref
+from collections import deque
+from types import TracebackType
+from typing import Any, Deque, Generic, Iterator, Optional, Tuple, Type, TypeVar, cast
+
+from ._errors import Error, ShareRefused, Timeout, WriterGone
+from ._frame import MAGIC, Batch, Claim, Frame
+from ._layout import Layout
+from ._memory import ENDED, Memory
+
+Item = TypeVar("Item", Frame, Batch)
+_Self = TypeVar("_Self", bound="Stream[Any]")
+# Where it lies (another layout may come behind it), slot, frames in it, ticket, frames that were shared with
+# it.
+Notice = Tuple[Memory, int, int, int, int]
+_HELLO, _ACKNOWLEDGEMENT = b"SPRKRDR1", b"SPRKACK1"
+# Longest packet, which is a layout: no socket of packets sends more at once.
+_LONGEST = 1 << 18
+# Most packets that are looked at together; a socket holds fewer.
+_MOST_PACKETS = 4096
+
+
+class Stream(Generic[Item], Iterator[Item]):
+    """Frames of a share, one after the other; made by `sprocket.connect` and `sprocket.run`.
+
+        with sprocket.connect("cam") as frames:
+            for frame in frames:
+                with frame:
+                    detect(frame.tensor)
+
+    `seen` and `missed` count: after `close`, and after the end, their sum is the number of frames that were
+    shared since this reader connected. A frame that was handed out and then overwritten is `seen`. One thread
+    at a time may use a stream.
+    """
+
+    def __init__(self, connection: socket.socket, name: str, *, every: bool, batches: bool,
+                 timeout: Optional[float] = None) -> None:
+        self.every = every
+        self.timeout = timeout
+        self.seen = 0
+        self._socket = connection
+        self._name = name
+        self._batches = batches
+        self._buffer = memoryview(bytearray(_LONGEST))
+        self._memory: Optional[Memory] = None
+        self._last_ticket = 0
+        # Counts of shared frames: at the start, behind the newest notice, behind what was handed out.
+        self._start = 0
+        self._noticed = 0
+        self._handed = 0
+        self._unacknowledged: Optional[int] = None
+        self._rest: Deque[Frame] = deque()
+        self._at_end = False
+        self._is_closed = False
+        self._poll = select.poll()
+        self._poll.register(connection, select.POLLIN)
+        self._send(struct.pack("<8sQ", _HELLO, int(every)))
+
+    # Use
+
+    @property
+    def layout(self) -> Optional[Layout]:
+        """What the newest frames are; `None` before the first one."""
+        return None if self._memory is None else self._memory.layout
+
+    @property
+    def missed(self) -> int:
+        """Frames so far that were shared, and that this reader did not get."""
+        return self._handed - self._start - self.seen
+
+    def fileno(self) -> int:
+        """For `select` and `poll`: readable when there is something to be read."""
+        return self._socket.fileno()
+
+    def __iter__(self: _Self) -> _Self:
+        return self
+
+    def __enter__(self: _Self) -> _Self:
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if not getattr(self, "_is_closed", True):
+            self.close()
+
+    def close(self) -> None:
+        """Disconnects. Frames that were handed out can still be read, where they are not overwritten."""
+        if self._is_closed:
+            return
+        try:
+            if self._unacknowledged is not None:
+                self._acknowledge(self._unacknowledged)
+            # What another layout, which was not looked at, says.
+            for _ in range(_MOST_PACKETS):
+                if self._at_end or self._receive(wait=False, deadline=None) is None:
+                    break
+        except ShareRefused:
+            pass
+        self._finish()
+
+    def _finish(self) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._rest.clear()
+        if self._memory is not None:
+            self._handed = max(self._handed, self._memory.shared)
+        self._socket.close()
+
+    def __next__(self) -> Item:
+        try:
+            return cast(Item, self._next_batch() if self._batches else self._next_frame())
+        except Timeout:
+            raise
+        except (Error, StopIteration):
+            self._finish()
+            raise
+
+    # Frames
+
+    def _next_frame(self) -> Frame:
+        if not self._rest:
+            self._rest.extend(self._next_batch_frames()[0])
+        frame = self._rest.popleft()
+        claim = frame._claim
+        if not self.every and claim is not None and not claim.memory.holds(claim.slot, claim.ticket):
+            # Overtaken between two frames of a batch.
+            self._rest.clear()
+            return self._next_frame()
+        position = frame.missed
+        frame.missed = position - self._handed
+        self._handed = position + 1
+        self.seen += 1
+        return frame
+
+    def _next_batch(self) -> Batch:
+        frames, claim = self._next_batch_frames()
+        layout = claim.memory.layout
+        first = frames[0].missed
+        missed = first - self._handed
+        for index, frame in enumerate(frames):
+            frame.missed = 0 if index else missed
+        self._handed = first + len(frames)
+        self.seen += len(frames)
+        tensor = claim.memory.pixels[claim.slot][:len(frames)].reshape(-1, *layout.shape[1:])
+        return Batch(layout, list(frames), tensor, missed, claim)
+
+    def _next_batch_frames(self) -> Tuple[Tuple[Frame, ...], Claim]:
+        """Of the next slot; `missed` of each holds its place among all shared frames."""
+        if self._unacknowledged is not None:
+            self._acknowledge(self._unacknowledged)
+        if self._is_closed:
+            raise StopIteration
+        deadline = None if self.timeout is None else time.monotonic() + self.timeout
+        while True:
+            memory, slot, count, ticket, shared = self._next_notice(deadline)
+            claim = Claim(memory, slot, ticket, weakref.ref(self))
+            if self.every:
+                self._unacknowledged = ticket
+            frames = tuple(
+                Frame(memory.layout, memory.header(slot, index), memory.pixels[slot][index],
+                      shared - count + index, claim) for index in range(count))
+            if memory.holds(slot, ticket):
+                if any(frame._header[:8] != MAGIC for frame in frames):
+                    raise self._lie("a frame's header does not begin as one does")
+                return frames, claim
+            if self.every:
+                raise self._lie("a frame was overwritten before it was acknowledged")
+
+    def _acknowledge(self, ticket: int) -> None:
+        # Frames of one batch that are handed out singly are given back together.
+        if self._unacknowledged == ticket and not self._rest:
+            self._unacknowledged = None
+            self._send(struct.pack("<8sQ", _ACKNOWLEDGEMENT, ticket))
+
+    # Packets
+
+    def _next_notice(self, deadline: Optional[float]) -> Notice:
+        """The next one with `every`, else the newest one."""
+        notice: Optional[Notice] = None
+        for _ in range(_MOST_PACKETS):
+            if self._at_end or (notice is not None and self.every):
+                break
+            packet = self._receive(wait=notice is None, deadline=deadline)
+            if packet is None:
+                break
+            notice = packet or notice
+        if notice is not None:
+            return notice
+        raise self._end()
+
+    def _end(self) -> Exception:
+        if self._memory is None:
+            return WriterGone(f"{self._name} ended before it had a frame for this reader: its run ended, or "
+                              "its program died; start it again")
+        if self._memory.state == ENDED:
+            return StopIteration()
+        held = ("; it may also have disconnected this reader, which held frames for longer than `patience`"
+                if self.every else "")
+        return WriterGone(f"{self._name} ended before its run did: its program died{held}; start it again")
+
+    def _receive(self, wait: bool, deadline: Optional[float]) -> Any:
+        """A notice; () after a layout and at the end, which sets `_at_end`; `None` if nothing is there."""
+        size, descriptor = self._packet(wait, deadline)
+        try:
+            if size is None:
+                return None
+            if size == 0:
+                self._at_end = True
+                return ()
+            if size != 32 or self._buffer[0] == ord("{"):
+                self._set_layout(bytes(self._buffer[:size]), descriptor)
+                return ()
+            return self._notice(struct.unpack_from("<IIQQ", self._buffer))
+        finally:
+            if descriptor >= 0:
+                os.close(descriptor)
+
+    def _packet(self, wait: bool, deadline: Optional[float]) -> Tuple[Optional[int], int]:
+        if wait and deadline is not None:
+            remaining = max(deadline - time.monotonic(), 0)
+            if not self._poll.poll(remaining * 1000):
+                raise Timeout(f"no frame came from {self._name} within {self.timeout:g} s")
+        flags = socket.MSG_CMSG_CLOEXEC | (0 if wait else socket.MSG_DONTWAIT)
+        for _ in range(2):
+            try:
+                size, ancillary, result, _ = self._socket.recvmsg_into(
+                    [self._buffer], socket.CMSG_LEN(4), flags)
+                break
+            except BlockingIOError:
+                return None, -1
+            except ConnectionResetError:
+                # The writer died and had not read all acknowledgements; what it sent is still there.
+                continue
+            except OSError:
+                return 0, -1
+        else:
+            return 0, -1
+        descriptor = -1
+        for level, kind, data in ancillary:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS and len(data) >= 4:
+                descriptor = array.array("i", data[:4])[0]
+        if result & socket.MSG_TRUNC:
+            if descriptor >= 0:
+                os.close(descriptor)
+            raise self._lie("a packet is too long")
+        return size, descriptor
+
+    def _set_layout(self, packet: bytes, descriptor: int) -> None:
+        if packet[:1] != b"{":
+            raise self._lie(f"a packet of {len(packet)} bytes is neither a layout nor a notice")
+        layout = Layout.parse(packet)
+        if descriptor < 0:
+            raise self._lie("a layout came without its memory")
+        memory = Memory(layout, descriptor)
+        if self._memory is None:
+            self._start = self._noticed = self._handed = layout.shared
+        elif layout.shared < self._noticed:
+            raise self._lie("the count of shared frames fell")
+        self._memory = memory
+
+    def _notice(self, notice: Tuple[int, int, int, int]) -> Notice:
+        slot, frames, ticket, shared = notice
+        if self._memory is None:
+            raise self._lie("a notice came before the layout")
+        layout = self._memory.layout
+        if slot >= layout.slots or not 1 <= frames <= layout.batch:
+            raise self._lie("a notice names what the layout does not have")
+        if ticket <= self._last_ticket or shared - frames < self._noticed:
+            raise self._lie("a notice goes back")
+        self._last_ticket, self._noticed = ticket, shared
+        return self._memory, slot, frames, ticket, shared
+
+    def _lie(self, what: str) -> ShareRefused:
+        return ShareRefused(f"{self._name} sent what no share sends: {what}; is it of another version?")
+
+    def _send(self, packet: bytes) -> None:
+        try:
+            self._socket.send(packet, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+        except BlockingIOError:
+            raise self._lie("it does not read acknowledgements") from None
+        except OSError:
+            pass  # The other end has gone; receiving tells.
+
+

@@ -1,0 +1,169 @@
+"""Command lines, the program's place, the package for PyTorch, and old versions of Python."""
+import ast
+import importlib
+import pathlib
+import pickle
+import sys
+import types
+
+import numpy as np
+import pytest
+
+import sprocket
+import sprocket._program as place
+from sprocket._program import option_arguments, pixel_settings
+from sprocket._run import run_arguments
+from writer import Writer
+
+PACKAGE = pathlib.Path(sprocket.__file__).parent
+
+
+def test_keywords_become_options():
+    assert option_arguments({"frames": 30, "from_": "1s", "source_set": ["a=1", "b=2"], "overwrite": True,
+                             "verify": False, "movie": None}) == [
+        "--frames", "30", "--from", "1s", "--source-set", "a=1", "--source-set", "b=2", "--overwrite"]
+
+
+@pytest.mark.parametrize("tensor, image, text", [
+    (None, None, ":rgb"), (None, "bgr", ":bgr"), ((640, 480), None, ":tensor,size=640x480"),
+    ("640x480", None, ":tensor,size=640x480"),
+    (None, {"layout": "gray", "size": (32, 16)}, ":gray,size=32x16"),
+    ({"size": (32, 16), "mean": (0.5, 0.25, 1), "exact": True, "regions": [(0, 0, 0.5, 1), (0.5, 0, 0.5, 1)]},
+     None,
+     ":tensor,size=32x16,mean=0.5/0.25/1,exact=true,regions=0/0/0.5/1+0.5/0/0.5/1")])
+def test_pixels_are_written_as_the_sink_has_them(tensor, image, text):
+    assert pixel_settings(tensor, image) == text
+
+
+def test_tensor_and_image_exclude_each_other():
+    with pytest.raises(sprocket.Error, match="not both"):
+        sprocket.run("scene", tensor="8x8", image="rgb")
+
+
+def test_paths_name_their_source():
+    assert run_arguments(pathlib.Path("a.mov"), ["focus"], {})[:2] == ["--source", "file:a.mov"]
+    assert run_arguments(pathlib.Path("a.mcap"), [], {}) == ["--source", "replay:a.mcap"]
+    assert run_arguments("camera:cam", [], {}) == ["--source", "camera:cam"]
+
+
+def test_the_program_is_the_wheels_unless_one_is_named(monkeypatch, tmp_path):
+    module = tmp_path / "lib/python3/site-packages/sprocket/_program.py"
+    monkeypatch.setattr(place, "__file__", str(module))
+    monkeypatch.delenv("SPROCKET", raising=False)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(sprocket.ProgramNotFound, match="make wheel"):
+        sprocket.program()
+    for name in ("bin/sprocket", "libexec/sprocket/sprocket"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).touch()
+    assert sprocket.program() == str(tmp_path / "bin/sprocket")
+    monkeypatch.setenv("SPROCKET", "/other")
+    assert sprocket.program() == "/other"
+    monkeypatch.undo()
+    monkeypatch.setenv("SPROCKET", "/other")
+    with pytest.raises(sprocket.ProgramNotFound, match="cannot be started"):
+        sprocket.run("scene")
+
+
+def test_a_run_that_fails_is_an_error_with_the_programs_sentence(monkeypatch, tmp_path):
+    program = tmp_path / "sprocket"
+    program.write_text("#!/bin/sh\necho 'sprocket: there is no camera; plug one in' >&2; exit 3\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("SPROCKET", str(program))
+    with pytest.raises(sprocket.RunError) as error:
+        next(sprocket.run("camera"))
+    assert (str(error.value), error.value.exit_code) == ("there is no camera; plug one in", 3)
+    again = pickle.loads(pickle.dumps(error.value))
+    assert (str(again), again.exit_code) == (str(error.value), 3)
+    program.write_text("#!/bin/sh\nkill -SEGV $$\n")
+    with pytest.raises(sprocket.RunError, match="ended by SIGSEGV"):
+        next(sprocket.run("camera"))
+
+
+def test_without_a_share_one_sentence_says_how_to_start_one(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    with pytest.raises(sprocket.NoSuchShare,
+                       match="no share is called cam; start one with: sprocket run --share cam"):
+        sprocket.connect("cam")
+    with pytest.raises(sprocket.NoSuchShare):
+        sprocket.connect(f"{tmp_path}/{'x' * 200}")
+
+
+def test_folders_of_others_are_not_looked_into(monkeypatch, tmp_path):
+    from sprocket._connect import _paths
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    (tmp_path / "sprocket").mkdir(mode=0o700)
+    assert _paths("cam")[0] == f"{tmp_path}/sprocket/cam"
+    (tmp_path / "sprocket").chmod(0o777)
+    assert f"{tmp_path}/sprocket/cam" not in _paths("cam")
+
+
+class Worker:
+    def __init__(self, number, count):
+        self.id, self.num_workers = number, count
+
+
+def torch_like(worker):
+    """As much of torch as the data set uses, from NumPy."""
+    torch, utils, data = (types.ModuleType(name) for name in ("torch", "torch.utils", "torch.utils.data"))
+    data.IterableDataset, data.get_worker_info = type("IterableDataset", (), {}), lambda: worker
+    torch.from_dlpack, torch.utils, utils.data = np.from_dlpack, utils, data
+    return {"torch": torch, "torch.utils": utils, "torch.utils.data": data}
+
+
+def data_set(monkeypatch, worker, kind="f32"):
+    for name, module in torch_like(worker).items():
+        monkeypatch.setitem(sys.modules, name, module)
+    module = importlib.reload(importlib.import_module("sprocket.torch"))
+
+    def run(source, **options):
+        writer = Writer(every=True).send_layout(kind=kind)
+        writer.shared = int(source) * 10
+        writer.share(2).end()
+        run.options = options
+        return writer.stream
+
+    monkeypatch.setattr(module, "run", run)
+    return module, run
+
+
+def test_workers_of_a_loader_divide_the_files(monkeypatch):
+    module, run = data_set(monkeypatch, Worker(1, 2))
+    items = list(module.FrameDataset(["0", "1", "2", "3"], tensor=(6, 4)))
+    assert isinstance(module.FrameDataset([]), sys.modules["torch.utils.data"].IterableDataset)
+    assert [item[0, 0, 0] for item in items] == [10, 11, 30, 31] and items[0].shape == (3, 4, 6)
+    assert run.options["tensor"] == (6, 4)
+    module, _ = data_set(monkeypatch, None)
+    numbers = module.FrameDataset(["0", "1"], transform=lambda frame: frame.number)
+    assert list(numbers) == [0, 1, 10, 11]
+
+
+def test_without_torch_the_module_is_imported_and_says_what_to_install(monkeypatch):
+    for name in ("torch", "torch.utils", "torch.utils.data"):
+        monkeypatch.setitem(sys.modules, name, None)
+    module = importlib.reload(importlib.import_module("sprocket.torch"))
+    with pytest.raises(sprocket.Error, match="pip install torch"):
+        next(iter(module.FrameDataset(["scene"])))
+
+
+def test_copies_go_to_other_libraries_by_dlpack():
+    frame = next(Writer().send_layout().share().stream)
+    other = np.from_dlpack(frame.copy().tensor)
+    assert other.shape == frame.tensor.shape
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.glob("*.py")), ids=lambda path: path.name)
+def test_python_3_9_reads_it(path):
+    ast.parse(path.read_text(), feature_version=(3, 9))
+
+
+def test_the_readmes_lines_are_python():
+    blocks = (PACKAGE.parent / "README.md").read_text().split("```python\n")[1:]
+    assert len(blocks) > 4
+    for block in blocks:
+        ast.parse(block.split("```")[0])
+
+
+def test_the_version_is_that_of_the_wheel():
+    text = (PACKAGE.parent / "pyproject.toml").read_text()
+    assert f'version = "{sprocket.__version__}"' in text

@@ -1,0 +1,282 @@
+"""Python's package with the program: runs, batches of clips, dumps, requests; and the wheel."""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import cv2
+import numpy as np
+import pytest
+
+import sprocket as package
+from program import LIMIT, ROOT, SPROCKET, clip, sprocket
+from shares import FAST
+from test_install import SWIFT, apart
+
+SCENE = {"size": "320x240"}
+
+
+def is_running(process):
+    try:
+        return "Z" not in pathlib.Path(f"/proc/{process}/stat").read_text().split()[2]
+    except FileNotFoundError:
+        return False
+
+
+def wait_for(condition):
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end, "it did not come to pass"
+        time.sleep(0.01)
+
+
+def test_a_run_yields_every_frame_and_has_a_summary():
+    with package.run("scene", stages=["meter"], tensor=(64, 48), frames=40, **SCENE) as frames:
+        with pytest.raises(package.Error, match="goes on"):
+            frames.summary
+        numbers = [frame.number for frame in frames]
+        assert all(frame.reports["meter"]["mean"] > 0 for frame in frames) and not is_running(frames.pid)
+    assert numbers == list(range(40)) and (frames.seen, frames.missed) == (40, 0)
+    assert frames.summary["sinks"]["share"]["delivered"] == 40
+
+
+def test_the_last_batch_of_a_run_may_be_shorter():
+    batches = [(len(batch), batch.tensor.shape) for batch in
+               package.run("scene", tensor="64x48", frames=10, batch=4, **SCENE)]
+    assert batches == [(4, (4, 3, 48, 64)), (4, (4, 3, 48, 64)), (2, (2, 3, 48, 64))]
+
+
+@pytest.mark.parametrize("source, options, sentence", [
+    ("file:nowhere.mov", {}, "There is no file nowhere.mov"),
+    ("scene", {"stages": ["focsu"]}, "did you mean `focus`"),
+    ("scene", {"tensor": {"sice": 3}}, "did you mean `size`"),
+    ("scene", {"fraems": 3}, "Unknown option '--fraems'")])
+def test_errors_are_the_programs_own_sentences(source, options, sentence):
+    with pytest.raises(package.RunError) as error:
+        next(package.run(source, **options))
+    assert sentence in str(error.value) and not str(error.value).startswith("sprocket: ")
+    assert error.value.exit_code != 0
+
+
+def test_a_run_that_is_left_early_ends_its_program_and_completes_its_files(tmp_path):
+    for frame in (frames := package.run("scene", movie=tmp_path / "a.mov", source_set=["pace=real"],
+                                        **SCENE)):
+        if frame.number == 10:
+            break
+    process = frames.pid
+    del frames
+    assert not is_running(process) and (tmp_path / "a.mov").exists() and frame.image.mean() > 0
+
+
+def test_a_program_that_is_killed_is_an_error():
+    frames = package.run("scene", source_set=["pace=real"], **SCENE)
+    next(frames)
+    os.kill(frames.pid, signal.SIGKILL)
+    with pytest.raises(package.RunError, match="ended by SIGKILL"):
+        for _ in frames:
+            pass
+    assert list(frames) == []
+
+
+@pytest.mark.parametrize("ending", ["raise SystemExit", "os.kill(os.getpid(), 9)", "1 / 0", "os._exit(3)"])
+def test_a_program_ends_when_python_does(tmp_path, ending):
+    script = (f"import os, sys\nsys.path.insert(0, {str(ROOT / 'Python')!r})\nimport sprocket\n"
+              f"frames = sprocket.run('scene', movie={str(tmp_path / 'a.mov')!r}, source_set=['pace=real'])\n"
+              f"next(frames)\nprint(frames.pid, flush=True)\n{ending}\n")
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=LIMIT)
+    process = int(result.stdout)
+    wait_for(lambda: not is_running(process))
+    wait_for((tmp_path / "a.mov").exists)
+
+
+def count(frames):
+    digest = 0
+    for frame in frames:
+        digest = (digest * 31 + int(frame.tensor.sum(dtype=np.uint64))) % (1 << 61)
+    return frames.seen, digest
+
+
+@pytest.fixture(scope="module")
+def clips(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("clips")
+    for number in range(4):
+        sprocket("run", *FAST, "--frames", 30 + number, "--source-set", f"seed={number}", "--movie",
+                 folder / f"{number}.mov", "--quiet")
+    return sorted(folder.iterdir())
+
+
+def test_a_batch_gives_what_single_runs_give(clips):
+    image = {"layout": "rgb", "size": "64x48"}
+    single = [(path, count(package.run(path, image=image))) for path in clips]
+    assert [counts[0] for _, counts in single] == [30, 31, 32, 33]
+    assert list(package.batch(clips, count, image=image)) == single
+    several = {path: [] for path in clips}
+    for path, frame in package.batch(map(str, clips), image=image):
+        several[pathlib.Path(path)].append((frame.number, int(frame.tensor.sum(dtype=np.uint64))))
+    for path, (seen, digest) in single:
+        sums = several[path]
+        assert [number for number, _ in sums] == list(range(seen))
+        found = 0
+        for _, part in sums:
+            found = (found * 31 + part) % (1 << 61)
+        assert found == digest
+
+
+def test_a_clip_that_fails_ends_the_batch_with_its_sentence(clips):
+    for function in ((), (count,)):
+        with pytest.raises(package.RunError, match="There is no file nowhere.mov"):
+            list(package.batch([clips[0], "nowhere.mov"], *function))
+
+
+def test_a_dump_has_pictures_bytes_and_reports_by_number_and_time(tmp_path):
+    path = tmp_path / "take.mcap"
+    sprocket("run", *FAST, "--frames", 40, "--stage", "focus", "--source-set", "drop=0.1", "--source-set",
+             "corrupt=0.1", "--dump", path, "--reports", tmp_path / "reports.jsonl", "--quiet")
+    table = package.reports(tmp_path / "reports.jsonl")
+    with package.Dump(path) as dump:
+        assert [frame.number for frame in dump] == list(range(40)) and dump.ledger["produced"] == 40
+        np.testing.assert_array_equal(dump.table["focus.score"], table["focus.score"])
+        fates = {frame.fate for frame in dump}
+        assert fates == {"delivered", "missing", "corrupt"}
+        delivered = [frame for frame in dump if frame.fate == "delivered"]
+        for frame in (delivered[0], delivered[7], delivered[-1]):
+            assert dump.at(frame.captured_ns) is frame is dump.at(frame.captured_ns + 1)
+            assert dump.number(frame.number) is frame
+            expected = cv2.imdecode(np.frombuffer(frame.data, np.uint8), cv2.IMREAD_COLOR)[..., ::-1]
+            assert np.abs(expected.astype(int) - frame.image).mean() < 1
+            assert frame.reports["focus"]["score"] == table["focus.score"][frame.number]
+            assert frame.session["format"] == "MJPG"
+        lost = next(frame for frame in dump if frame.fate == "missing")
+        assert lost.data is None and lost.captured_ns is None
+        with pytest.raises(package.Error, match=f"frame {lost.number} of .* has no picture: it is missing"):
+            lost.image
+        played = [(recorded, frame.sequence) for recorded, frame in dump.play(image="gray")]
+        assert [recorded for recorded, _ in played] == delivered
+        with pytest.raises(KeyError, match="no frame 99"):
+            dump.number(99)
+    with pytest.raises(package.Error, match="closed"):
+        delivered[0].data
+    (tmp_path / "cut.mcap").write_bytes(path.read_bytes()[:-3000])
+    with pytest.raises(package.Error, match="--source replay:"):
+        package.Dump(tmp_path / "cut.mcap")
+
+
+def test_a_run_is_asked_and_what_it_refuses_is_told(tmp_path):
+    options = {"movie": tmp_path / "take-{n}.mov", "on_demand": True, "control_socket": tmp_path / "c",
+               "stills": tmp_path / "photos", "source_set": ["pace=real"], "rate": 60, **SCENE}
+    with package.run("scene", stages=["meter"], every=False, **options) as frames:
+        next(frames)
+        with package.Control(tmp_path / "c") as control, package.Control(tmp_path / "c") as watcher:
+            events = watcher.events()
+            recording = control.record(frames=5)
+            assert control.photo(2) == recording + 1
+            control.set("meter", mode="spot")
+            seen = set()
+            while not seen >= {("ended", recording), ("ended", recording + 1), ("settings", None)}:
+                event = next(events)
+                seen.add((event["event"], event.get("file", {}).get("recording")))
+            assert control.status()["width"] == 320 and len(control.recordings()) >= 1
+            with pytest.raises(package.Refused, match="no stage"):
+                control.set("focus", window=0.3)
+            with pytest.raises(package.Refused):
+                control.control("nothing", 3)
+            control.quit()
+        for _ in frames:
+            pass
+        with pytest.raises(package.Error, match="no run answers at"):
+            package.Control(tmp_path / "c")
+    assert len(list((tmp_path / "photos").iterdir())) == 2
+    recordings = {record["recording"]: record for record in frames.summary["recordings"]}
+    assert recordings[recording]["frames"]["delivered"] == 5
+
+
+def test_a_program_that_sends_what_no_run_sends_is_told(tmp_path):
+    import socket
+    import threading
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(tmp_path / "c"))
+    listener.listen()
+
+    def answer():
+        for reply in (b"[1]\n", b"{" * 10000 + b"\n", b""):
+            connection = listener.accept()[0]
+            connection.recv(1000)
+            connection.sendall(reply)
+            connection.close()
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    for sentence in ("what no run sends", "what no run sends", "has ended"):
+        with package.Control(tmp_path / "c") as control, pytest.raises(package.Error, match=sentence):
+            control.status()
+    thread.join()
+    listener.close()
+
+
+LOOP = """
+import sprocket
+tensor = {"size": (320, 320), "mean": 0.5, "std": 0.5}
+with sprocket.run("scene", stages=["focus"], tensor=tensor, frames=20) as frames:
+    levels = [(frame.number, float(frame.tensor.mean()), frame.reports["focus"]["score"]) for frame in frames]
+assert len(levels) == 20 and frames.missed == 0, levels
+print(sprocket.program(), sprocket.__version__)
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """A fresh environment into which the wheel was installed."""
+    folder = tmp_path_factory.mktemp("wheel")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    made = subprocess.run(["make", "--silent", "--directory", ROOT, "--assume-old=release",
+                           f"SPROCKET={SPROCKET}",
+                           "wheel"], capture_output=True, text=True, timeout=LIMIT, env=environment)
+    assert made.returncode == 0, made.stderr
+    path = ROOT / made.stdout.splitlines()[-1]
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=LIMIT)
+    subprocess.run([folder / "bin/pip", "install", "--quiet", "--disable-pip-version-check", path],
+                   check=True,
+                   timeout=LIMIT)
+    return folder
+
+
+def test_the_wheel_is_all_that_a_loop_over_tensors_needs(wheel):
+    result = apart('mount -t tmpfs none "$1"; exec env -i PATH=/usr/bin:/bin "$2" -c "$3"', SWIFT,
+                   wheel / "bin/python", LOOP)
+    assert (result.returncode, result.stderr) == (0, "")
+    version = sprocket("--version").stdout.decode().split()[1]
+    assert result.stdout.split() == [str(wheel / "bin/sprocket"), version]
+    manual = wheel / "share/man/man1/sprocket.1"
+    assert manual.exists() and (wheel / "share/bash-completion/completions/sprocket").exists()
+
+
+def test_the_first_lines_of_the_packages_readme_work(wheel):
+    first = (ROOT / "Python/README.md").read_text().split("```python\n")[1].split("```")[0]
+    result = subprocess.run([wheel / "bin/python", "-c", first], capture_output=True, text=True, timeout=LIMIT,
+                            env={"PATH": "/usr/bin:/bin"})
+    assert (result.returncode, result.stderr) == (0, "")
+    assert [int(line.split()[0]) for line in result.stdout.splitlines()] == list(range(60))
+
+
+def test_the_wheel_names_the_libraries_that_are_missing(wheel, tmp_path):
+    listed = subprocess.run(["ldd", wheel / "libexec/sprocket/sprocket"], capture_output=True, text=True)
+    words = listed.stdout.split()
+    library = pathlib.Path(words[words.index("libyuv.so.0") + 2])
+    script = """
+        libraries=$(readlink -f "$1"); mkdir "$2/real" "$2/links"
+        mount --bind "$libraries" "$2/real"; cp --recursive --symbolic-link "$2/real/." "$2/links"
+        rm "$2/links/libyuv.so"*; mount --bind "$2/links" "$libraries"
+        exec env -i PATH=/usr/bin:/bin "$3" -c "$4" """
+    result = apart(script, library.parent, tmp_path, wheel / "bin/python", LOOP)
+    assert result.returncode == 1
+    assert result.stderr.splitlines()[-1] == (
+        "sprocket._errors.RunError: not installed here, and needed: libyuv.so.0; install the Debian package: "
+        "apt-get install libyuv0")
+
+
+def test_the_wheel_is_taken_away_whole(wheel):
+    subprocess.run([wheel / "bin/pip", "uninstall", "--yes", "--quiet", "sprocket"], check=True,
+                   timeout=LIMIT)
+    assert [path for path in wheel.rglob("*sprocket*") if path.is_file()] == []

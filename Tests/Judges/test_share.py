@@ -1,0 +1,309 @@
+"""Frames in shared memory, read by Python and C: which arrive, what is counted, who harms whom."""
+import contextlib
+import mmap
+import os
+import random
+import signal
+import socket
+import struct
+import subprocess
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import sprocket as package
+from program import LIMIT, ROOT, SPROCKET, sprocket
+from shares import FAST, delivered, shared
+
+LIVE = [*FAST, "--rate", "120"]
+STORMS = int(os.environ.get("SPROCKET_SHARE_STORMS", "6"))
+
+
+def read(run):
+    """What a reader of every frame gets until the end."""
+    with run.connect(every=True) as frames:
+        numbers = [frame.number for frame in frames]
+    return numbers, frames.seen, frames.missed
+
+
+def raw(run, every):
+    """A reader by hand: a socket that has said what it wants."""
+    run.wait_for_socket()
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    connection.settimeout(20)
+    connection.connect(run.name)
+    connection.send(b"SPRKRDR1" + struct.pack("<Q", every))
+    return connection
+
+
+def test_every_frame_arrives_with_the_pixels_that_a_pipe_has():
+    settings = "size=64x48,type=f16,mean=0.5,std=0.25,exact=true"
+    piped = np.frombuffer(sprocket("run", *FAST, "--frames", 50, "--pipe", f"tensor:{settings}",
+                                   "--quiet").stdout, np.float16).reshape(50, 3, 48, 64)
+    with shared(*FAST, "--frames", 50, "--stage", "focus", pixels=f":tensor,{settings}") as run:
+        with run.connect(every=True) as frames:
+            for number, frame in enumerate(frames):
+                with frame:
+                    np.testing.assert_array_equal(frame.tensor[0], piped[number])
+                    assert frame.number == number and frame.reports["focus"]["score"] > 0
+        assert (frames.seen, frames.missed) == (50, 0) and delivered(run.end()) == 50
+
+
+def test_the_latest_frame_is_the_newest_and_the_others_are_counted():
+    with shared(*LIVE, "--duration", "1500ms") as run:
+        with run.connect() as frames:
+            ages = []
+            for frame in frames:
+                ages.append(time.monotonic_ns() - frame.shared_ns)
+                time.sleep(0.05)
+            start = frames._start
+        assert frames.missed > frames.seen > 10
+        assert frames.seen + frames.missed + start == delivered(run.end())
+
+
+def test_a_reader_that_stalls_holds_nobody_up_and_knows_what_it_missed():
+    with shared(*LIVE, "--duration", "2s") as run, run.connect() as stalled, run.connect(every=True) as held:
+        next(stalled), next(held)
+        summary = run.end()
+        for stream in (stalled, held):
+            for _ in stream:
+                pass
+            assert stream.seen + stream.missed + stream._start == delivered(summary)
+        assert held.seen <= 8 and stalled.seen <= 3
+
+
+def test_a_reader_that_leaves_early_counts_until_then_and_others_go_on():
+    with shared(*LIVE, "--duration", "2s") as run, ThreadPoolExecutor() as pool:
+        reader = pool.submit(read, run)
+        with run.connect() as early:
+            for _, _ in zip(range(20), early):
+                time.sleep(0.01)
+            memory = early._memory
+        assert early.seen == 20 and 0 <= early._start + early.seen + early.missed <= memory.shared
+        run.end()
+        numbers, _, missed = reader.result()
+        assert missed == 0 and np.all(np.diff(numbers) == 1)
+
+
+def test_a_file_waits_for_two_readers_and_ends_although_one_goes():
+    with shared(*FAST, "--frames", 200) as run:
+        first, second = run.connect(every=True), run.connect(every=True)
+        assert [next(first).number for _ in range(5)] == [0, 1, 2, 3, 4]
+        next(second)
+        second.close()
+        assert len(list(first)) == 195 and first.missed == 0
+        assert delivered(run.end()) == 200
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_a_writer_that_is_killed_ends_its_readers_at_once(every):
+    with shared(*LIVE) as run, run.connect(every=every) as frames:
+        next(frames)
+        # A second tells an end by the socket from one by a time limit.
+        killed = []
+        threading.Timer(0.3, lambda: (killed.append(time.monotonic()),
+                                      run.process.send_signal(signal.SIGKILL))).start()
+        with pytest.raises(package.WriterGone, match="its program died"):
+            for _ in frames:
+                pass
+        assert time.monotonic() - killed[0] < 1
+        assert frames.seen > 5 and list(frames) == []
+
+
+def test_a_thousand_readers_come_and_go_and_leave_nothing_behind():
+    with shared(*LIVE) as run:
+        with run.connect() as frames:
+            next(frames)
+        chance = random.Random(1)
+        for number in range(1000):
+            if number == 100:
+                memory, descriptors = run.memory(), run.descriptors()
+            way = chance.random()
+            if way < 0.4:
+                raw(run, number % 2).close()
+            elif way < 0.7:
+                connection = raw(run, 1)
+                connection.recv(10)
+                connection.close()
+            elif way < 0.72:
+                with run.connect(every=way < 0.71) as frames:
+                    assert next(frames).tensor.shape == (1, 3, 48, 64)
+            else:
+                connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+                connection.connect(run.name)
+                connection.close()
+        with run.connect() as frames:
+            for _, _ in zip(range(10), frames):
+                pass
+        assert run.memory() - memory < 2 << 20 and run.descriptors() <= descriptors
+        assert run.stop()["errors"] == []
+
+
+def test_a_reader_that_lies_is_disconnected_and_the_others_get_all():
+    lies = [b"SPRKACK1" + struct.pack("<Q", 2**64 - 1), b"SPRKACK1" + struct.pack("<Q", 50), b"SPRKRDR1" * 2,
+            b"x", b"SPRKACK1" + b"\0" * 9, b"y" * 5000]
+    with shared(*FAST, "--frames", 120) as run, ThreadPoolExecutor() as pool:
+        liars = [raw(run, 1) for _ in lies]
+        honest = [pool.submit(read, run) for _ in range(2)]
+        for liar, lie in zip(liars, lies):
+            assert liar.recv(1 << 18)
+            liar.recv(32)
+            liar.send(lie)
+            with contextlib.suppress(ConnectionResetError):
+                while liar.recv(1 << 18):
+                    pass
+            liar.close()
+        for numbers, seen, missed in [reader.result() for reader in honest]:
+            assert (seen, missed) == (len(numbers), 0) and numbers == list(range(numbers[0], 120))
+        summary = run.end()
+    assert "share: a reader was disconnected: it sent what no reader sends" in summary["notes"]
+
+
+def test_a_reader_of_the_latest_frames_may_not_acknowledge():
+    with shared(*LIVE, "--duration", "1s") as run, run.connect() as frames:
+        next(frames)
+        frames._socket.send(b"SPRKACK1" + struct.pack("<Q", 1))
+        with pytest.raises(package.WriterGone):
+            for _ in frames:
+                pass
+
+
+def test_no_reader_changes_what_others_see():
+    with shared(*FAST, "--frames", 40) as run:
+        connection = raw(run, 1)
+        _, descriptors, _, _ = socket.recv_fds(connection, 1 << 18, 1)
+        memory, = descriptors
+        for flags in (mmap.PROT_WRITE, mmap.PROT_READ | mmap.PROT_WRITE):
+            with pytest.raises(PermissionError):
+                mmap.mmap(memory, 4096, mmap.MAP_SHARED, flags)
+        for change in (lambda file: os.write(file, b"x"), lambda file: os.pwrite(file, b"x", 4096),
+                       lambda file: os.ftruncate(file, 0)):
+            with pytest.raises(OSError):
+                change(memory)
+            # Opened anew it can be written to, as far as the file's mode is concerned.
+            again = os.open(f"/proc/self/fd/{memory}", os.O_RDWR)
+            with pytest.raises(PermissionError):
+                change(again)
+            with pytest.raises(PermissionError):
+                mmap.mmap(again, 4096, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
+            os.close(again)
+        assert os.fstat(memory).st_size > 4096
+        os.close(memory)
+        connection.close()
+
+
+def test_batches_and_regions_arrive_and_a_new_format_changes_the_shape(tmp_path):
+    regions = "regions=0/0/0.5/1+0.5/0/0.5/1"
+    control = tmp_path / "c"
+    with shared(*LIVE, "--control-socket", control, pixels=f":gray,{regions},batch=3") as run:
+        while not control.exists():
+            time.sleep(0.01)
+        with run.connect(batches=True) as batches, package.Control(control) as asked:
+            first = next(batches)
+            assert first.tensor.shape == (6, 240, 160, 1) and len(first) == 3
+            asked.reconfigure(size="160x120")
+            shapes = {batch.tensor.shape[1:] for _, batch in zip(range(60), batches)}
+            assert shapes <= {(240, 160, 1), (120, 80, 1)} and batches.layout.picture == (160, 120)
+            asked.quit()
+            for _ in batches:
+                pass
+            assert batches._start + batches.seen + batches.missed == delivered(run.end())
+
+
+def test_a_reader_in_c_prints_what_python_sees(tmp_path):
+    reader = tmp_path / "reader"
+    source = ROOT / "Examples/Reader/reader.c"
+    assert len(source.read_text().splitlines()) <= 150
+    subprocess.run(["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", reader, source, "-lm"], check=True)
+    for kind in ("u8", "f16", "f32", "bf16"):
+        with shared(*FAST, "--frames", 20, pixels=f":tensor,size=48x32,type={kind},batch=3") as run:
+            run.wait_for_socket()
+            process = subprocess.Popen([reader, run.name, "every"], stdout=subprocess.PIPE, text=True)
+            with run.connect(every=True) as frames:
+                expected = [(frame.number, frame.captured_ns, frame.missed, mean(frame)) for frame in frames]
+            lines = process.communicate(timeout=LIMIT)[0].splitlines()
+            assert process.returncode == 0
+        start = int(lines[0].split()[0])
+        assert lines[-1] == f"seen {20 - start} missed 0"
+        for line, frame in zip(lines[:-1], expected[start:]):
+            np.testing.assert_allclose([float(word) for word in line.split()], frame, rtol=1e-5)
+
+
+def mean(frame):
+    tensor = frame.tensor
+    if frame.layout.type == "bf16":
+        tensor = (tensor.astype(np.uint32) << 16).view(np.float32)
+    return tensor.mean(dtype=np.float64)
+
+
+def test_a_reader_in_c_takes_the_latest(tmp_path):
+    reader = tmp_path / "reader"
+    subprocess.run(["cc", "-O2", "-o", reader, ROOT / "Examples/Reader/reader.c", "-lm"], check=True)
+    with shared(*LIVE, "--duration", "1s", pixels=":rgb") as run:
+        run.wait_for_socket()
+        lines = subprocess.run([reader, run.name], capture_output=True, text=True,
+                               timeout=LIMIT).stdout.splitlines()
+        words = lines[-1].split()
+        missed = sum(int(line.split()[2]) for line in lines[:-1])
+        assert int(words[1]) == len(lines) - 1 > 10 and int(words[3]) >= missed
+        assert delivered(run.end()) >= int(words[1]) + int(words[3])
+    missing = subprocess.run([reader, str(tmp_path / "nobody")], capture_output=True, text=True)
+    assert missing.returncode == 1 and "No such file" in missing.stderr
+
+
+def stormed(run, chance):
+    """A reader that does as it likes; what it counted, and whether it stayed to the end."""
+    time.sleep(chance.random() * 0.2)
+    every, batches = chance.random() < 0.5, chance.random() < 0.3
+    pace = chance.choice([0, 0, 0.001, 0.02])
+    leaves = chance.randrange(1, 40) if chance.random() < 0.4 else None
+    try:
+        frames = run.connect(every=every, batches=batches, wait=1)
+    except package.NoSuchShare:
+        return None
+    count, last = 0, None
+    with frames:
+        try:
+            for item in frames:
+                for frame in item.frames if batches else [item]:
+                    assert last is None or frame.number > last
+                    last = frame.number
+                if leaves is not None and (count := count + 1) >= leaves:
+                    break
+                time.sleep(pace * chance.random())
+        except package.WriterGone as gone:
+            assert "before it had a frame" in str(gone), gone
+            return None
+        start, memory = frames._start, frames._memory
+    total = start + frames.seen + frames.missed
+    return every, leaves is None, frames.seen, frames.missed, total, memory.shared
+
+
+@pytest.mark.parametrize("seed", range(STORMS))
+def test_seen_and_missed_are_what_was_shared(seed, tmp_path):
+    chance = random.Random(seed)
+    live = chance.random() < 0.5
+    arguments = [*(LIVE if live else FAST), "--frames", chance.randrange(30, 150),
+                 "--source-set", "pace=real" if live else "pace=fast",
+                 "--source-set", f"drop={chance.choice([0, 0.05])}"]
+    pixels = (f":tensor,size=32x24,batch={chance.choice([1, 1, 3])}"
+              f",take={chance.choice(['auto', 'every', 'latest'])}")
+    with shared(*arguments, pixels=pixels) as run, ThreadPoolExecutor() as pool:
+        run.wait_for_socket()
+        jobs = [pool.submit(stormed, run, random.Random(chance.random()))
+                for _ in range(chance.randrange(1, 5))]
+        results = [result for result in (job.result() for job in jobs) if result is not None]
+        summary = run.stop() if run.process.poll() is None else run.end()
+    # A reader that leaves with frames that it did not acknowledge has not got them, for the ledger.
+    is_left = any(every and not stayed for every, stayed, *_ in results)
+    for every, stayed, seen, missed, total, count in results:
+        assert total <= count, results
+        if stayed:
+            assert total == count >= delivered(summary), (results, summary["sinks"])
+            assert total == delivered(summary) or is_left and not live, (results, summary["sinks"])
+        # What waits for its readers loses nothing of those that stay.
+        if every and stayed and not live and "latest" not in pixels:
+            assert missed == 0, results
