@@ -14,8 +14,8 @@ WAYS = {"sprocket": "Sprocket", "sprocket-exact": "Sprocket, JPEGs decoded in fu
 def vision(sprocket, clip, width, height, folder, tools):
     """`tools`: counted, said, rounds, their number, python, and the program tensor_time, from `run`."""
     planes = folder / "clip.yuv"
-    tools.said("ffmpeg", "-v", "error", "-i", clip, "-frames:v", "20", "-pix_fmt", "yuvj420p", "-f", "rawvideo",
-               planes)
+    tools.said("ffmpeg", "-v", "error", "-i", clip, "-frames:v", "20", "-pix_fmt", "yuvj420p", "-f",
+               "rawvideo", planes)
     # What the peers are told, and where Debian has GStreamer's bindings.
     os.environ["SPROCKET"] = str(sprocket)
     os.environ["PYTHONPATH"] = f"{PEERS.parents[1] / 'Python'}:/usr/lib/python3/dist-packages"
@@ -48,7 +48,7 @@ def lines(found, table):
     yield "## Tensors in Python"
     yield ""
     yield (f"300 frames of {found['width']}x{found['height']} MJPEG 4:2:0 to float32 of 1x3x{SIDE}x{SIDE}, "
-           "letterboxed RGB from 0 to 1, two cores. From the first call to the last tensor, imports included.")
+           "letterboxed RGB from 0 to 1, two cores. From the first import to the last tensor.")
     yield ""
     files = found["files"]
     yield from table(
@@ -64,8 +64,8 @@ def lines(found, table):
     yield (f"The pass alone, from planes in memory, one thread: {ours['p50_us']:.0f} us. OpenCV takes "
            f"{theirs['p50_us']:.0f} us from the same planes (cvtColor, resize, border, blobFromImage), "
            f"{theirs['from_bgr_p50_us']:.0f} us from BGR: {theirs['p50_us'] / ours['p50_us']:.1f} and "
-           f"{theirs['from_bgr_p50_us'] / ours['p50_us']:.1f} times as long. To read the planes and write the "
-           f"tensor once takes {ours['touch_p50_us']:.0f} us: the pass takes "
+           f"{theirs['from_bgr_p50_us'] / ours['p50_us']:.1f} times as long. To read the planes and write "
+           f"the tensor once takes {ours['touch_p50_us']:.0f} us: the pass takes "
            f"{ours['p50_us'] / ours['touch_p50_us']:.1f} times that.")
     yield ""
     yield "## Live frames in Python"

@@ -2,8 +2,9 @@
 
     latency.py sprocket|gstreamer gray|rgb SECONDS
 
-Sprocket: from `processed`, the end of the chain. GStreamer: from the moment at which the live source lets the frame go,
-which its time stamp says, to appsink's sample. Both include the conversion that RGB needs. Prints one line of JSON.
+Sprocket: from `processed`, the end of the chain. GStreamer: from the moment at which the live source lets the
+frame go, which its time stamp says, to appsink's sample. Both include the conversion that RGB needs. Prints one
+line of JSON.
 """
 import json
 import sys
@@ -33,10 +34,12 @@ def gstreamer():
     from gi.repository import Gst, GstApp  # noqa: F401
 
     Gst.init(None)
-    source = "videotestsrc is-live=true pattern=black ! video/x-raw,format=I420,width=1280,height=720,framerate=60/1"
+    source = ("videotestsrc is-live=true pattern=black ! "
+              "video/x-raw,format=I420,width=1280,height=720,framerate=60/1")
     kind = {"gray": "GRAY8", "rgb": "RGB"}[layout]
     pipeline = Gst.parse_launch(
-        f"{source} ! videoconvert ! video/x-raw,format={kind} ! appsink name=sink sync=false drop=true max-buffers=1")
+        f"{source} ! videoconvert ! video/x-raw,format={kind} ! "
+        "appsink name=sink sync=false drop=true max-buffers=1")
     sink = pipeline.get_by_name("sink")
     pipeline.set_state(Gst.State.PLAYING)
     end = time.monotonic() + seconds

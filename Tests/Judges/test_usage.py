@@ -61,7 +61,7 @@ WRONG = [
     (["run", "--reports", "a", "--quiet", "--reports", "a"], "--reports is given twice"),
     (["run", "--auto-focus", "auto", "--auto-focus", "locked"], "--auto-focus is given twice"),
     (["run", "--wait", "sleep"], "sleep"),
-    (["run", "--pipe", "rgb"], "rgb"),
+    (["run", "--pipe", "rgbx"], "did you mean `rgb`?"),
     (["run", "--control", "iris=1"], "there is no control `iris`"),
     (["run", "--control", "gain=1e9"], "gain=1e9 is not allowed"),
     (["run", "--quiet", "--verbose"], "not both"),
