@@ -2,9 +2,9 @@
 
     latency.py sprocket|gstreamer gray|rgb SECONDS
 
-Sprocket: from `processed`, the end of the chain. GStreamer: from the moment at which the live source lets the
-frame go, which its time stamp says, to appsink's sample. Both include the conversion that RGB needs. Prints one
-line of JSON.
+Sprocket: from `processed`, the end of the chain. GStreamer: from the moment at which the live source lets
+the frame go, which its time stamp says, to appsink's sample. Both include the conversion that RGB needs.
+Prints one line of JSON.
 """
 import json
 import sys

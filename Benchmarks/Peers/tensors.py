@@ -2,9 +2,9 @@
 
     tensors.py WAY FILE SIDE
 
-WAY is `sprocket` (the package, and its program by SPROCKET), `sprocket-exact` (JPEGs decoded in full), `opencv`,
-`pyav` or `decord`. Prints one line of JSON: frames, and seconds from the start of the way, its imports included,
-to its last tensor.
+WAY is `sprocket` (the package, and its program by SPROCKET), `sprocket-exact` (JPEGs decoded in full),
+`opencv`, `pyav` or `decord`. Prints one line of JSON: frames, and seconds from the start of the way, its
+imports included, to its last tensor.
 """
 import json
 import sys
