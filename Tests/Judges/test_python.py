@@ -254,8 +254,8 @@ def test_the_wheel_is_all_that_a_loop_over_tensors_needs(wheel):
 
 def test_the_first_lines_of_the_packages_readme_work(wheel):
     first = (ROOT / "Python/README.md").read_text().split("```python\n")[1].split("```")[0]
-    result = subprocess.run([wheel / "bin/python", "-c", first], capture_output=True, text=True, timeout=LIMIT,
-                            env={"PATH": "/usr/bin:/bin"})
+    result = subprocess.run([wheel / "bin/python", "-c", first], capture_output=True, text=True,
+                            timeout=LIMIT, env={"PATH": "/usr/bin:/bin"})
     assert (result.returncode, result.stderr) == (0, "")
     assert [int(line.split()[0]) for line in result.stdout.splitlines()] == list(range(60))
 
