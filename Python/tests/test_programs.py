@@ -83,8 +83,8 @@ def test_a_run_that_fails_is_an_error_with_the_programs_sentence(monkeypatch, tm
 def test_without_a_share_one_sentence_says_how_to_start_one(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     with pytest.raises(sprocket.NoSuchShare,
-                       match="no share is called cam; start one with: sprocket run --share cam"):
-        sprocket.connect("cam")
+                       match="no share is called nobody; start one with: sprocket run --share nobody"):
+        sprocket.connect("nobody")
     with pytest.raises(sprocket.NoSuchShare):
         sprocket.connect(f"{tmp_path}/{'x' * 200}")
 

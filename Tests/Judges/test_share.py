@@ -85,7 +85,8 @@ def test_a_reader_that_leaves_early_counts_until_then_and_others_go_on():
         assert early.seen == 20 and 0 <= early._start + early.seen + early.missed <= memory.shared
         run.end()
         numbers, _, missed = reader.result()
-        assert missed == 0 and np.all(np.diff(numbers) == 1)
+        # The sink itself takes the newest frame of a live source, so numbers may jump.
+        assert missed == 0 and np.all(np.diff(numbers) >= 1)
 
 
 def test_a_file_waits_for_two_readers_and_ends_although_one_goes():

@@ -119,7 +119,7 @@ public final class ShareSink: Sink {
   /// Finds a slot that nobody reads, and waits for one where frames wait for readers.
   private func takeSlot() throws(RunError) {
     if isGated { try waitForSlots(free: 2) }
-    // One slot is never held, see `publishBatch`.
+    // One slot is never held, see `ShareReaders.notify`.
     guard let free = readers.freeSlot(behind: slot) else { throw readerGone }
     slot = free
     ticket += 1
@@ -158,10 +158,8 @@ public final class ShareSink: Sink {
     sharedCount += UInt64(filled)
     memory.end(slot: slot, ticket: ticket)
     memory.set(sharedCount: sharedCount)
-    // The last free slot stays free: readers that hold all others miss this frame.
     readers.notify(
-      slot: slot, ticket: ticket, sharedCount: sharedCount, frames: filled,
-      reachesEvery: readers.freeSlotCount > 1)
+      slot: slot, ticket: ticket, sharedCount: sharedCount, frames: filled, waits: isGated)
     filled = 0
   }
 
