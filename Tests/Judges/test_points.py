@@ -34,8 +34,9 @@ CASES = [
 
 def picture(number, stages, size):
     """A frame of a shaking scene, in grey."""
-    for frame in sprocket.run("scene", stages=stages, size="640x480", frames=number + 1, source_set=["shake=6"],
-                              image={"layout": "gray", "size": size, "exact": True}):
+    image = {"layout": "gray", "size": size, "exact": True}
+    options = {"size": "640x480", "frames": number + 1, "source_set": ["shake=6"]}
+    for frame in sprocket.run("scene", stages=stages, image=image, **options):
         if frame.number == number:
             return frame.copy()
 
