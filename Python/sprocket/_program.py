@@ -89,6 +89,7 @@ class Child:
             raise ProgramNotFound(f"{program()} cannot be started; install it again, or set the environment "
                                   "variable SPROCKET to its path")
         command = [path, *arguments]
+        self._prefix = os.path.basename(path) + ": "
         # The kernel sends SIGTERM when the thread that started the program ends; so the thread is one that
         # stays.
         guard = shutil.which("setpriv")
@@ -122,7 +123,7 @@ class Child:
 
     def error(self, code: int) -> RunError:
         """What the program said, without its name before it."""
-        lines = [line[len("sprocket: "):] if line.startswith("sprocket: ") else line
+        lines = [line[len(self._prefix):] if line.startswith(self._prefix) else line
                  for line in _read(self._errors)[-_LONGEST_ERROR:].splitlines() if line.strip()]
         if not lines and code < 0:
             lines = [f"the program was ended by {signal.Signals(-code).name}"]
