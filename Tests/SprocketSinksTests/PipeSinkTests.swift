@@ -105,9 +105,11 @@ import Testing
     #expect(sink.notes.contains { $0.contains("pictures are turned") })
   }
 
-  @Test(arguments: [(Color.Range.full, "center"), (.limited, "left")])
-  func ffprobeSeesWhereChromaLies(range: Color.Range, location: String) throws {
-    _ = try output(.y4m, Self.format(.i420, 4, 2, range: range), [Array(0..<12)])
+  @Test(arguments: [(Color.ChromaSite.center, "center"), (.left, "left")])
+  func ffprobeSeesWhereChromaLies(site: Color.ChromaSite, location: String) throws {
+    var format = Self.format(.i420, 4, 2, range: .limited)
+    format.color.chromaSite = site
+    _ = try output(.y4m, format, [Array(0..<12)])
     let found = try Tool.run(
       "ffprobe",
       [
