@@ -130,15 +130,20 @@ package final class ShareReaders {
     SharedMemory.slotCount - readers.reduce(UInt64(0)) { $0 | $1.held }.nonzeroBitCount
   }
 
-  /// Tells readers of the slot. Unless frames wait for readers, a reader that takes every frame misses those
-  /// that come while it holds its share of the slots: others have theirs, and one is always free.
+  /// Slots that readers of every frame may hold together where frames do not wait for them. Larger: these
+  /// readers may pause for longer, and readers of the latest frames have less time before a frame is
+  /// overwritten.
+  private static let mostHeld = SharedMemory.slotCount / 2
+
+  /// Tells readers of the slot. Unless frames wait for readers (`waits`), a reader that takes every frame
+  /// misses those that come while it holds its part of `mostHeld`.
   package func notify(
     slot: Int, ticket: UInt64, sharedCount: UInt64, frames: Int, waits: Bool
   ) {
     let claimants = readers.reduce(0) { $0 + ($1.takesEvery == true ? 1 : 0) }
-    let most =
-      waits ? SharedMemory.slotCount : max(1, (SharedMemory.slotCount - 1) / max(claimants, 1))
-    let isLastFree = freeSlotCount <= 1
+    let most = waits ? SharedMemory.slotCount : max(1, Self.mostHeld / max(claimants, 1))
+    let isReserved =
+      freeSlotCount <= (waits ? 1 : SharedMemory.slotCount - Self.mostHeld)
     tickets[slot] = ticket
     firstFrames[slot] = sharedCount - UInt64(frames)
     self.sharedCount = sharedCount
@@ -146,7 +151,7 @@ package final class ShareReaders {
       slot: UInt32(slot), ticket: ticket, sharedCount: sharedCount, frames: UInt32(frames))
     for index in readers.indices {
       guard let takesEvery = readers[index].takesEvery else { continue }
-      if takesEvery, isLastFree || readers[index].held.nonzeroBitCount >= most { continue }
+      if takesEvery, isReserved || readers[index].held.nonzeroBitCount >= most { continue }
       let result = unsafe withUnsafeBytes(of: notice.words) { bytes in
         unsafe sprocket_send_packet(
           readers[index].descriptor, bytes.baseAddress, bytes.count, -1)

@@ -75,6 +75,21 @@ def test_a_reader_that_stalls_holds_nobody_up_and_knows_what_it_missed():
         assert held.seen <= 8 and stalled.seen <= 3
 
 
+def test_a_reader_that_never_acknowledges_takes_neither_slots_nor_time_from_others():
+    with shared(*FAST, "--rate", "40", "--duration", "2s") as run, ThreadPoolExecutor() as pool:
+        held = raw(run, 1)
+        honest = pool.submit(read, run)
+        with run.connect() as latest:
+            copies = 0
+            for frame in latest:
+                # Three frames' time: four slots are left to those who take the latest.
+                time.sleep(0.03)
+                copies += frame.copy() is not None
+        numbers, seen, missed = honest.result()
+        assert seen > 4 * missed and copies > 10 and delivered(run.end()) > 40
+        held.close()
+
+
 def test_a_reader_that_leaves_early_counts_until_then_and_others_go_on():
     with shared(*LIVE, "--duration", "2s") as run, ThreadPoolExecutor() as pool:
         reader = pool.submit(read, run)
