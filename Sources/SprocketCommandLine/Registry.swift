@@ -139,6 +139,9 @@ struct Registry: Sendable {
       pairs.removeFirst()
     }
     let more = try keyValues(pairs, option: "--share")
+    if values["layout"] != nil, more["layout"] != nil {
+      throw RunError(.usage, "--share \(text): the layout is given twice; give it once")
+    }
     return try sink(
       option: "--share", ShareSink.kind.name, String(text[..<colon]),
       values.merging(more) { first, _ in first })

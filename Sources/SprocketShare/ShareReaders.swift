@@ -24,6 +24,10 @@ package final class ShareReaders {
     /// A bit for each slot that it has been told of and has not given back.
     var held: UInt64 = 0
     var lastSent: UInt64 = 0
+    /// When it was last told of a slot while it held none, or gave one back, nanoseconds.
+    var progressed: Int64 = 0
+    /// The latest layout has still to be sent: its socket was full.
+    var needsLayout = false
     var isLeaving = false
   }
 
@@ -39,8 +43,6 @@ package final class ShareReaders {
   /// Frames, counted from the first, that no reader holds any more. A reader that goes with frames gives
   /// none of these back.
   package private(set) var acknowledgedCount: UInt64 = 0
-  /// Whether a reader has ever been connected.
-  package private(set) var hasHadReader = false
   /// What a user should know of readers that were disconnected, each once.
   package private(set) var notes: [String] = []
 
@@ -78,6 +80,9 @@ package final class ShareReaders {
   /// Readers that have said what they want.
   package var count: Int { readers.reduce(0) { $0 + ($1.takesEvery == nil ? 0 : 1) } }
 
+  /// Of these, those that take every frame.
+  package var everyCount: Int { readers.reduce(0) { $0 + ($1.takesEvery == true ? 1 : 0) } }
+
   /// Whether there is, or can still be, a reader.
   package var canHaveReaders: Bool { listener != nil || !readers.isEmpty }
 
@@ -93,6 +98,9 @@ package final class ShareReaders {
     }
     removeLeaving()
   }
+
+  /// Readers that come later are told this of the same memory.
+  package func refresh(_ layout: [UInt8]) { self.layout = layout }
 
   /// Accepts readers, hears what they want, takes slots back.
   package func serve() {
@@ -140,8 +148,7 @@ package final class ShareReaders {
   package func notify(
     slot: Int, ticket: UInt64, sharedCount: UInt64, frames: Int, waits: Bool
   ) {
-    let claimants = readers.reduce(0) { $0 + ($1.takesEvery == true ? 1 : 0) }
-    let most = waits ? SharedMemory.slotCount : max(1, Self.mostHeld / max(claimants, 1))
+    let most = waits ? SharedMemory.slotCount : max(1, Self.mostHeld / max(everyCount, 1))
     let isReserved =
       freeSlotCount <= (waits ? 1 : SharedMemory.slotCount - Self.mostHeld)
     tickets[slot] = ticket
@@ -151,13 +158,18 @@ package final class ShareReaders {
       slot: UInt32(slot), ticket: ticket, sharedCount: sharedCount, frames: UInt32(frames))
     for index in readers.indices {
       guard let takesEvery = readers[index].takesEvery else { continue }
+      if readers[index].needsLayout { sendLayout(to: &readers[index]) }
+      if readers[index].needsLayout { continue }
       if takesEvery, isReserved || readers[index].held.nonzeroBitCount >= most { continue }
       let result = unsafe withUnsafeBytes(of: notice.words) { bytes in
         unsafe sprocket_send_packet(
           readers[index].descriptor, bytes.baseAddress, bytes.count, -1)
       }
       if result == 0 { readers[index].lastSent = ticket }
-      if takesEvery { readers[index].held |= 1 << UInt64(slot) }
+      if takesEvery {
+        if readers[index].held == 0 { readers[index].progressed = monotonicNow() }
+        readers[index].held |= 1 << UInt64(slot)
+      }
       if result != 0, takesEvery || result != -EAGAIN { readers[index].isLeaving = true }
     }
     countAcknowledged()
@@ -176,11 +188,17 @@ package final class ShareReaders {
     _ = unsafe poll(&requests, nfds_t(requests.count), milliseconds)
   }
 
-  /// Disconnects all who hold slots, because they have not given them back for so long.
-  package func dismissHolders(after patience: Duration) {
+  /// Disconnects those who hold slots and have given none back for so long.
+  package func dismissOverdue(after patience: Duration) {
+    let now = monotonicNow()
     for index in readers.indices where readers[index].held != 0 {
-      dismiss(&readers[index], "it did not acknowledge a frame within \(patience.settingText)")
+      guard now - readers[index].progressed >= patience.nanosecondCount else { continue }
+      dismiss(
+        &readers[index],
+        "it did not acknowledge a frame within \(patience.settingText): take frames faster, or give the "
+          + "share more patience")
     }
+    countAcknowledged()
     removeLeaving()
   }
 
@@ -191,7 +209,11 @@ package final class ShareReaders {
     while true {
       let flags = Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
       let descriptor = sprocket_accept(listener.descriptor, flags)
-      guard descriptor >= 0 else { return }
+      guard descriptor >= 0 else {
+        // Without descriptors the socket stays ready, and a wait for it would not wait.
+        if descriptor == -EMFILE || descriptor == -ENFILE { usleep(10_000) }
+        return
+      }
       let user = peerUser(of: descriptor)
       if user != geteuid(), user != 0 {
         refuse(descriptor, "this share is another user's")
@@ -204,11 +226,16 @@ package final class ShareReaders {
   }
 
   private func refuse(_ descriptor: Int32, _ reason: String) {
+    tell(descriptor, reason)
+    close(descriptor)
+  }
+
+  /// A packet that says why the connection ends.
+  private func tell(_ descriptor: Int32, _ reason: String) {
     let text = Array(#"{"error":"\#(reason)"}"#.utf8)
     _ = unsafe text.withUnsafeBytes {
       unsafe sprocket_send_packet(descriptor, $0.baseAddress, $0.count, -1)
     }
-    close(descriptor)
   }
 
   private func receive(_ reader: inout Reader, _ now: Int64) {
@@ -237,7 +264,6 @@ package final class ShareReaders {
     guard let takesEvery = reader.takesEvery else {
       guard first == ShareHello.magic, second <= 1 else { return false }
       reader.takesEvery = second == 1
-      hasHadReader = true
       sendLayout(to: &reader)
       return true
     }
@@ -248,6 +274,7 @@ package final class ShareReaders {
     for slot in 0..<SharedMemory.slotCount where tickets[slot] <= second {
       reader.held &= ~(1 << UInt64(slot))
     }
+    reader.progressed = monotonicNow()
     return true
   }
 
@@ -259,11 +286,13 @@ package final class ShareReaders {
       unsafe sprocket_send_packet(
         reader.descriptor, $0.baseAddress, $0.count, memory.descriptor)
     }
-    if result != 0 { dismiss(&reader, "it does not read what it is sent") }
+    reader.needsLayout = result == -EAGAIN
+    if result != 0, result != -EAGAIN { reader.isLeaving = true }
   }
 
   private func dismiss(_ reader: inout Reader, _ reason: String) {
     reader.isLeaving = true
+    tell(reader.descriptor, "this reader was disconnected: \(reason)")
     let note = "share: a reader was disconnected: \(reason)"
     if !notes.contains(note) { notes.append(note) }
   }
@@ -272,23 +301,5 @@ package final class ShareReaders {
     guard readers.contains(where: \.isLeaving) else { return }
     for reader in readers where reader.isLeaving { close(reader.descriptor) }
     readers.removeAll(where: \.isLeaving)
-  }
-}
-
-/// What a reader sends: 16 bytes, two words.
-private enum ShareHello {
-  /// "SPRKRDR1" as bytes; then 0 for the latest frames, 1 for every one.
-  static let magic: UInt64 = 0x3152_4452_4B52_5053
-  /// "SPRKACK1" as bytes; then the ticket up to which the reader is done.
-  static let acknowledgement: UInt64 = 0x314B_4341_4B52_5053
-}
-
-/// What readers are told of a slot: 32 bytes.
-private struct ShareNotice {
-  /// Slot and frames, the ticket, the frames shared up to this, and 0.
-  let words: InlineArray<4, UInt64>
-
-  init(slot: UInt32, ticket: UInt64, sharedCount: UInt64, frames: UInt32) {
-    words = [UInt64(slot) | UInt64(frames) << 32, ticket, sharedCount, 0]
   }
 }

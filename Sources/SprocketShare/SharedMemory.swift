@@ -24,7 +24,7 @@ package final class SharedMemory {
   /// What the header says of the writer.
   package enum State: UInt32 {
     case writing = 1
-    case ended, replaced
+    case ended, replaced, failed
   }
 
   /// What readers are sent.
@@ -52,6 +52,7 @@ package final class SharedMemory {
     let readable = unsafe open("/proc/self/fd/\(writable)", O_RDONLY | O_CLOEXEC)
     guard sealed == 0, readable >= 0 else {
       let code = sealed < 0 ? -sealed : errno
+      if readable >= 0 { close(readable) }
       unsafe munmap(mapped, size)
       throw Self.failure(size, code)
     }

@@ -182,7 +182,7 @@ def test_a_reader_of_the_latest_frames_may_not_acknowledge():
     with shared(*LIVE, "--duration", "1s") as run, run.connect() as frames:
         next(frames)
         frames._socket.send(b"SPRKACK1" + struct.pack("<Q", 1))
-        with pytest.raises(package.WriterGone):
+        with pytest.raises(package.ShareRefused, match="it sent what no reader sends"):
             for _ in frames:
                 pass
 

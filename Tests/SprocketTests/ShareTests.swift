@@ -81,7 +81,7 @@ import Testing
     settings.layout = .gray
     settings.batch = [1, 1, 3].randomElement(using: &random)!
     settings.take = [nil, .latest, .every].randomElement(using: &random)!
-    settings.patience = .seconds(20)
+    settings.patience = .seconds(2)
     let habits = (0..<Int.random(in: 1...4, using: &random)).map { _ in Habit(&random) }
     let sink = try ShareSink(named: path, settings)
     let frames = (0..<120).map { number in

@@ -47,9 +47,9 @@ public struct TensorPlan: Sendable {
     }
     let aspect = format.presentation.pixelAspect
     let pixelAspect = aspect.isOblong ? Double(aspect.width) / Double(aspect.height) : 1
-    self.regions = regions.map {
-      PlacedRegion($0, in: size, settings.fit, pixelAspect: pixelAspect)
-    }
+    // Without a size, pixels stay as they are, whatever their aspect.
+    let fit = settings.size == nil ? .stretch : settings.fit
+    self.regions = regions.map { PlacedRegion($0, in: size, fit, pixelAspect: pixelAspect) }
     let channels = settings.usedChannels == .gray ? 1 : 3
     let (count, isTooLarge) = (size.width * size.height).multipliedReportingOverflow(
       by: channels * settings.usedElement.bytes * regions.count)

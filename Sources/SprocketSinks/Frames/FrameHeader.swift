@@ -2,7 +2,7 @@ internal import SprocketCodecs
 internal import SprocketCore
 
 /// What precedes a frame in a pipe (`--pipe-header`) and in shared memory (`--share`): 384 bytes, little
-/// endian, as docs/frames.md has them.
+/// endian, as docs/share.md has them.
 struct FrameHeader {
   static let byteCount = 384
   /// "SPRKFRM1" as bytes in memory.

@@ -11,7 +11,7 @@ internal import SprocketFiles
 /// pixel by pixel and nothing between frames; `tensor` is what its settings say (`TensorSettings`).
 ///
 /// Without `header` a stream carries no times, and a frame that is missing is missing from it. With it each
-/// frame follows a header (`docs/frames.md`). A change of what a frame takes ends the stream. A reader that
+/// frame follows a header (`docs/share.md`). A change of what a frame takes ends the stream. A reader that
 /// goes away is `readerGone`; the process must ignore SIGPIPE.
 public final class PipeSink: Sink {
   public enum Layout: String, Sendable, CaseIterable {
@@ -86,8 +86,7 @@ public final class PipeSink: Sink {
 
   /// Luma of 8 bits as stages see it, which needs no packer.
   private var isPlainLuma: Bool {
-    layout == .gray && settings.tensor == TensorSettings()
-      && plan?.format.image?.isDeep == false
+    layout == .gray && settings.tensor == TensorSettings() && plan?.format.image?.isDeep == false
   }
 
   private func refuseSettings() throws(RunError) {

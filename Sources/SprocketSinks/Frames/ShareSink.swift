@@ -22,6 +22,11 @@ public final class ShareSink: Sink {
   private var ticket: UInt64 = 0
   /// Frames in the slot that is being filled.
   private var filled = 0
+  /// What their headers say of the frames between.
+  private var batchBetween = InlineArray<12, UInt32>(repeating: 0)
+  /// What the next epoch's frames are to be, with its text.
+  private var next: (layout: ShareLayout, text: [UInt8])?
+  private var hasFailed = false
   private var sharedCount: UInt64 = 0
   /// Whether frames wait for readers.
   private var isGated = false
@@ -56,7 +61,18 @@ public final class ShareSink: Sink {
     setup.takesLatest = !takesEvery
     let new = ShareLayout(plan, reports: setup.reports, batch: settings.batch)
     setup.ownBytes = SharedMemory.byteCount(slotBytes: new.slotBytes)
-    guard !new.isSame(as: layout) else { return }
+    let text = new.text(setup, every: takesEvery)
+    guard new.isSame(as: layout) else {
+      next = (new, text)
+      return
+    }
+    next = nil
+    readers.refresh(text)
+  }
+
+  /// Makes the memory of the epoch, with its first frame: before that, nobody has said that there is room.
+  private func open() throws(RunError) {
+    guard let (new, text) = next.take() else { return }
     try publishBatch()
     if isGated, memory != nil { try waitForSlots(free: SharedMemory.slotCount) }
     // Before the new one, so that both are never there at once.
@@ -64,36 +80,45 @@ public final class ShareSink: Sink {
     memory = nil
     let memory = try SharedMemory(slotBytes: new.slotBytes)
     memory.set(sharedCount: sharedCount)
-    readers.publish(new.text(setup, every: takesEvery), memory)
+    readers.publish(text, memory)
     (self.memory, layout) = (memory, new)
-    let packer = TensorPacker(plan)
+    let packer = TensorPacker(new.plan)
     for slot in 0..<SharedMemory.slotCount {
       for frame in 0..<settings.batch {
         memory.write(slot: slot, new.payloadRange(frame: frame)) { packer.pad(&$0) }
       }
     }
     self.packer = packer
-    header.layout = FrameLayoutCode(plan)
-    header.payloadBytes = plan.byteCount
-    header.pictureFromTensor = plan.pictureFromTensor(region: 0)
+    header.layout = FrameLayoutCode(new.plan)
+    header.payloadBytes = new.plan.byteCount
+    header.pictureFromTensor = new.plan.pictureFromTensor(region: 0)
     slot = SharedMemory.slotCount - 1
   }
 
   public func account(_ lost: LostFrame) throws(RunError) {
+    try orFail { () throws(RunError) in try open() }
     readers.serve()
     header.note(lost.fate)
   }
 
   public func write(_ frame: borrowing PackedFrame) throws(RunError) {
+    do throws(RunError) {
+      try share(frame)
+    } catch {
+      hasFailed = true
+      throw error
+    }
+  }
+
+  private func share(_ frame: borrowing PackedFrame) throws(RunError) {
+    try open()
     readers.serve()
-    if isGated, !readers.hasHadReader { try waitForReader() }
     guard readers.canHaveReaders else { throw readerGone }
+    if isGated, readers.everyCount == 0 { try waitForReader() }
     guard readers.count > 0 else {
-      if isGated { throw readerGone }
-      // What was gathered for a batch is old when the next reader comes.
-      for _ in 0...filled { header.note(.unselected) }
-      replacedCount += UInt64(filled + 1)
-      filled = 0
+      discardBatch()
+      header.note(.unselected)
+      replacedCount += 1
       return
     }
     if filled == 0 { try takeSlot() }
@@ -101,15 +126,37 @@ public final class ShareSink: Sink {
     if filled == settings.batch { try publishBatch() }
   }
 
+  /// What was gathered for a batch is old when the next reader comes.
+  private func discardBatch() {
+    for fate in header.between.indices { header.between[fate] &+= batchBetween[fate] }
+    for _ in 0..<filled { header.note(.unselected) }
+    replacedCount += UInt64(filled)
+    batchBetween = InlineArray(repeating: 0)
+    filled = 0
+  }
+
   public func finish() throws(RunError) {
     defer {
-      memory?.set(.ended)
+      memory?.set(hasFailed ? .failed : .ended)
       readers.end()
     }
-    try publishBatch()
-    guard isGated, readers.hasHadReader else { return }
-    try waitForSlots(free: SharedMemory.slotCount)
-    guard readers.acknowledgedCount == sharedCount else { throw readerGone }
+    guard !hasFailed else { return }
+    try orFail { () throws(RunError) in
+      try publishBatch()
+      guard isGated, sharedCount > 0 else { return }
+      try waitForSlots(free: SharedMemory.slotCount)
+      guard readers.acknowledgedCount == sharedCount else { throw readerGone }
+    }
+  }
+
+  /// Remembers an error, so that readers do not take the sink's end for the run's.
+  private func orFail(_ body: () throws(RunError) -> Void) throws(RunError) {
+    do throws(RunError) {
+      try body()
+    } catch {
+      hasFailed = true
+      throw error
+    }
   }
 
   public func interrupt() { isInterrupted.store(true, ordering: .relaxed) }
@@ -148,6 +195,7 @@ public final class ShareSink: Sink {
       header.reported = reported
       header.encode(into: &bytes)
     }
+    for fate in header.between.indices { batchBetween[fate] &+= header.between[fate] }
     header.forget()
     filled += 1
   }
@@ -161,6 +209,7 @@ public final class ShareSink: Sink {
     readers.notify(
       slot: slot, ticket: ticket, sharedCount: sharedCount, frames: filled, waits: isGated)
     filled = 0
+    batchBetween = InlineArray(repeating: 0)
   }
 
   // MARK: Waiting
@@ -168,15 +217,18 @@ public final class ShareSink: Sink {
   /// Milliseconds between two looks at whether the run ends. Larger: fewer wake-ups, a later end.
   private static let tick: Int32 = 50
 
+  /// Waits for a reader that takes every frame.
   private func waitForReader() throws(RunError) {
     let end = monotonicNow() &+ settings.patience.nanosecondCount
-    while readers.count == 0 {
-      guard !isInterrupted.load(ordering: .relaxed) else { throw readerGone }
+    while readers.everyCount == 0 {
+      guard !isInterrupted.load(ordering: .relaxed), readers.canHaveReaders else {
+        throw readerGone
+      }
       guard monotonicNow() < end else {
         throw RunError(
           .failed,
-          "no reader connected to --share within \(settings.patience.settingText), and frames wait for one; "
-            + "start the reader, give patience more time, or give take=latest")
+          "no reader of every frame connected to --share within \(settings.patience.settingText), and "
+            + "frames wait for one; start the reader, give patience more time, or give take=latest")
       }
       readers.wait(milliseconds: Self.tick)
       readers.serve()
@@ -185,19 +237,11 @@ public final class ShareSink: Sink {
 
   /// Waits until so many slots are not read. A reader that gives none back for `patience` is disconnected.
   private func waitForSlots(free count: Int) throws(RunError) {
-    var end = monotonicNow() &+ settings.patience.nanosecondCount
-    var free = readers.freeSlotCount
-    while free < count {
+    while readers.freeSlotCount < count {
       guard !isInterrupted.load(ordering: .relaxed) else { throw readerGone }
       readers.wait(milliseconds: Self.tick)
       readers.serve()
-      let now = monotonicNow()
-      if readers.freeSlotCount > free {
-        end = now &+ settings.patience.nanosecondCount
-      } else if now >= end {
-        readers.dismissHolders(after: settings.patience)
-      }
-      free = readers.freeSlotCount
+      readers.dismissOverdue(after: settings.patience)
     }
   }
 
