@@ -16,23 +16,8 @@ package final class ShareReaders {
   /// Most packets that are read of one reader at a time. Larger: a flood holds up the others longer.
   private static let mostPackets = 64
 
-  private struct Reader {
-    let descriptor: Int32
-    let since: Int64
-    /// `nil` until it has said so.
-    var takesEvery: Bool?
-    /// A bit for each slot that it has been told of and has not given back.
-    var held: UInt64 = 0
-    var lastSent: UInt64 = 0
-    /// When it was last told of a slot while it held none, or gave one back, nanoseconds.
-    var progressed: Int64 = 0
-    /// The latest layout has still to be sent: its socket was full.
-    var needsLayout = false
-    var isLeaving = false
-  }
-
   private let listener: ListeningSocket?
-  private var readers: [Reader] = []
+  private var readers: [ShareReader] = []
   private var layout: [UInt8] = []
   private var memory: SharedMemory?
   private var requests: [pollfd] = []
@@ -63,7 +48,7 @@ package final class ShareReaders {
       )
     }
     _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
-    readers.append(Reader(descriptor: descriptor, since: monotonicNow()))
+    readers.append(ShareReader(descriptor: descriptor, since: monotonicNow()))
   }
 
   deinit { end() }
@@ -220,7 +205,7 @@ package final class ShareReaders {
       } else if readers.count >= Self.most {
         refuse(descriptor, "\(Self.most) programs read this share already; close one of them")
       } else {
-        readers.append(Reader(descriptor: descriptor, since: monotonicNow()))
+        readers.append(ShareReader(descriptor: descriptor, since: monotonicNow()))
       }
     }
   }
@@ -238,7 +223,7 @@ package final class ShareReaders {
     }
   }
 
-  private func receive(_ reader: inout Reader, _ now: Int64) {
+  private func receive(_ reader: inout ShareReader, _ now: Int64) {
     for _ in 0..<Self.mostPackets {
       var words: InlineArray<3, UInt64> = [0, 0, 0]
       let count = unsafe withUnsafeMutableBytes(of: &words) { bytes in
@@ -260,7 +245,7 @@ package final class ShareReaders {
   }
 
   /// False for what is no message of a reader.
-  private func hear(_ first: UInt64, _ second: UInt64, from reader: inout Reader) -> Bool {
+  private func hear(_ first: UInt64, _ second: UInt64, from reader: inout ShareReader) -> Bool {
     guard let takesEvery = reader.takesEvery else {
       guard first == ShareHello.magic, second <= 1 else { return false }
       reader.takesEvery = second == 1
@@ -278,7 +263,7 @@ package final class ShareReaders {
     return true
   }
 
-  private func sendLayout(to reader: inout Reader) {
+  private func sendLayout(to reader: inout ShareReader) {
     guard let memory else { return }
     // What was shared before this reader came is not missed by it.
     let text = Array(#"{"shared":\#(sharedCount),"#.utf8) + layout.dropFirst()
@@ -290,7 +275,7 @@ package final class ShareReaders {
     if result != 0, result != -EAGAIN { reader.isLeaving = true }
   }
 
-  private func dismiss(_ reader: inout Reader, _ reason: String) {
+  private func dismiss(_ reader: inout ShareReader, _ reason: String) {
     reader.isLeaving = true
     tell(reader.descriptor, "this reader was disconnected: \(reason)")
     let note = "share: a reader was disconnected: \(reason)"
