@@ -27,10 +27,11 @@ class Claim:
     The stream is held weakly, so that a frame that is kept does not keep a run going.
     """
 
-    __slots__ = ("memory", "slot", "stream", "ticket")
+    __slots__ = ("every", "memory", "slot", "stream", "ticket")
 
     def __init__(self, memory: Memory, slot: int, ticket: int,
-                 stream: Callable[[], Optional[Acknowledging]]) -> None:
+                 stream: Callable[[], Optional[Acknowledging]], *, every: bool) -> None:
+        self.every = every
         self.memory = memory
         self.slot = slot
         self.ticket = ticket
@@ -38,6 +39,9 @@ class Claim:
 
     def check(self) -> None:
         if not self.memory.holds(self.slot, self.ticket):
+            if self.every:
+                raise Overwritten("the frame was overwritten, because you kept it past the next step or its "
+                                  "`with` block; keep frame.copy()")
             raise Overwritten("the frame was overwritten while it was read; copy it first (frame.copy()), "
                               "read it faster, or take every frame")
 

@@ -66,7 +66,7 @@ def reports(path: Union[str, "os.PathLike[str]"]) -> Table:
     off, as while the run goes on, is left out."""
     with open(path, "rb") as file:
         return Table(_parsed(os.fspath(path), number, line) for number, line in enumerate(file, 1)
-                     if line.endswith(b"\n"))
+                     if line.endswith(b"\n") or not line.startswith(b"{"))
 
 
 def _parsed(path: str, number: int, line: bytes) -> Dict[str, Any]:

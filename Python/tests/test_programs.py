@@ -3,7 +3,9 @@ import ast
 import importlib
 import pathlib
 import pickle
+import socket
 import sys
+import threading
 import types
 
 import numpy as np
@@ -87,6 +89,19 @@ def test_without_a_share_one_sentence_says_how_to_start_one(monkeypatch, tmp_pat
         sprocket.connect("nobody")
     with pytest.raises(sprocket.NoSuchShare):
         sprocket.connect(f"{tmp_path}/{'x' * 200}")
+
+
+def test_a_control_socket_is_waited_for(tmp_path):
+    path = tmp_path / "control"
+    with pytest.raises(sprocket.Error, match="no run answers at .*sprocket run --control-socket"):
+        sprocket.Control(path, wait=0)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    timer = threading.Timer(0.1, listener.listen)
+    timer.start()
+    sprocket.Control(path).close()
+    timer.join()
+    listener.close()
 
 
 def test_folders_of_others_are_not_looked_into(monkeypatch, tmp_path):

@@ -68,7 +68,6 @@ def test_closing_early_counts_what_was_shared_until_then(every):
     assert writer.stream.seen + writer.stream.missed == 6 == writer.shared
     packets = iter(lambda: writer.socket.recv(100), b"")
     assert list(packets) == ([b"SPRKACK1" + struct.pack("<Q", 1)] if every else [])
-    assert list(writer.stream) == []
     writer.stream.close()
 
 
@@ -235,6 +234,38 @@ def test_frames_of_a_batch_are_given_back_with_the_last():
         assert writer.acknowledged() == ([1] if number == 2 else [])
 
 
+def test_a_frame_that_is_kept_past_the_next_step_says_so():
+    writer = Writer(every=True).send_layout().share(2)
+    kept = next(writer.stream)
+    next(writer.stream)
+    kept.check()
+    writer.share(7)
+    with pytest.raises(sprocket.Overwritten, match="you kept it past the next step"):
+        kept.check()
+
+
+def test_a_loop_over_what_is_closed_or_has_ended_is_an_error():
+    for is_closed in (True, False):
+        writer = Writer(every=True).send_layout().share()
+        if is_closed:
+            next(writer.stream)
+            writer.stream.close()
+        else:
+            writer.end()
+            assert [frame.number for frame in writer.stream] == [0]
+        with pytest.raises(StopIteration, match="start another"):
+            next(writer.stream)
+        with pytest.raises(sprocket.Error, match="share test was closed, or has been read to its end; start"):
+            iter(writer.stream)
+
+
+def test_a_loop_ends_where_its_body_closes_the_stream():
+    writer = Writer(every=True).send_layout().share(3)
+    for frame in writer.stream:
+        writer.stream.close()
+    assert frame.number == 0
+
+
 def test_a_step_waits_no_longer_than_it_is_told():
     writer = Writer(timeout=0.05).send_layout()
     with pytest.raises(sprocket.Timeout, match="within 0.05 s"):
@@ -251,7 +282,7 @@ def test_a_writer_that_dies_is_told():
         writer.end(state=1)
         with pytest.raises(sprocket.WriterGone, match="its program died"):
             next(writer.stream)
-        assert list(writer.stream) == []
+        assert next(writer.stream, None) is None
         assert (writer.stream.seen, writer.stream.missed) == (1, 1)
 
 

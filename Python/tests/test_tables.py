@@ -46,6 +46,9 @@ def test_what_is_no_file_of_reports_is_told(tmp_path):
     (tmp_path / "a.txt").write_text("1\n")
     with pytest.raises(sprocket.Error, match="a.txt:1 is no line of --reports"):
         sprocket.reports(tmp_path / "a.txt")
+    (tmp_path / "a.txt").write_text("hello")
+    with pytest.raises(sprocket.Error, match="a.txt:1 is no line of --reports"):
+        sprocket.reports(tmp_path / "a.txt")
     (tmp_path / "b.txt").write_text("")
     assert len(sprocket.reports(tmp_path / "b.txt")) == 0
 

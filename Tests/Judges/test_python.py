@@ -36,9 +36,9 @@ def test_a_run_yields_every_frame_and_has_a_summary():
     with package.run("scene", stages=["meter"], tensor=(64, 48), frames=40, **SCENE) as frames:
         with pytest.raises(package.Error, match="goes on"):
             frames.summary
-        numbers = [frame.number for frame in frames]
-        assert all(frame.reports["meter"]["mean"] > 0 for frame in frames) and not is_running(frames.pid)
-    assert numbers == list(range(40)) and (frames.seen, frames.missed) == (40, 0)
+        found = [(frame.number, frame.reports["meter"]["mean"]) for frame in frames]
+        assert all(mean > 0 for _, mean in found) and not is_running(frames.pid)
+    assert [number for number, _ in found] == list(range(40)) and (frames.seen, frames.missed) == (40, 0)
     assert frames.summary["sinks"]["share"]["delivered"] == 40
 
 
@@ -77,7 +77,8 @@ def test_a_program_that_is_killed_is_an_error():
     with pytest.raises(package.RunError, match="ended by SIGKILL"):
         for _ in frames:
             pass
-    assert list(frames) == []
+    with pytest.raises(package.Error, match="the run was closed, or has been read to its end"):
+        list(frames)
 
 
 @pytest.mark.parametrize("ending", ["raise SystemExit", "os.kill(os.getpid(), 9)", "1 / 0", "os._exit(3)"])
@@ -186,10 +187,32 @@ def test_a_run_is_asked_and_what_it_refuses_is_told(tmp_path):
         for _ in frames:
             pass
         with pytest.raises(package.Error, match="no run answers at"):
-            package.Control(tmp_path / "c")
+            package.Control(tmp_path / "c", wait=0)
     assert len(list((tmp_path / "photos").iterdir())) == 2
     recordings = {record["recording"]: record for record in frames.summary["recordings"]}
     assert recordings[recording]["frames"]["delivered"] == 5
+
+
+def snippet(heading):
+    """The first one under this heading of the package's README."""
+    text = (ROOT / "Python/README.md").read_text().split(f"## {heading}\n")[1]
+    return text.split("```python\n")[1].split("```")[0]
+
+
+def test_the_readmes_lines_that_ask_a_run_work(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = snippet("Ask a run")
+    assert '"camera"' in lines
+    shown = []
+    exec(lines.replace('"camera"', '"scene"'), {"sprocket": package, "show": shown.append})
+    assert len(shown) > 0 and len(list(tmp_path.glob("take-*.mov"))) == 1
+    assert len(list((tmp_path / "photos").iterdir())) == 3
+
+
+def test_the_readmes_lines_that_ask_a_run_say_why_there_is_none(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(package.RunError, match="There is no file nowhere.mov"):
+        exec(snippet("Ask a run").replace('"camera"', '"file:nowhere.mov"'), {"sprocket": package})
 
 
 def test_a_program_that_sends_what_no_run_sends_is_told(tmp_path):
