@@ -89,6 +89,12 @@ class Stream(Generic[Item], Iterator[Item]):
     def _over(self) -> str:
         return f"{self._name} was closed, or has been read to its end; start another"
 
+    def __repr__(self) -> str:
+        return f"<sprocket.Stream of {self._name}: {self._counts()}>"
+
+    def _counts(self) -> str:
+        return f"{self.seen} frames seen, {self.missed} missed" + (", closed" if self._is_closed else "")
+
     def __enter__(self: _Self) -> _Self:
         return self
 

@@ -2,6 +2,7 @@
 import gc
 import math
 import os
+import pickle
 import random
 import struct
 import weakref
@@ -154,6 +155,26 @@ def test_views_cannot_be_written_to_and_copies_can():
     kept = frame.copy()
     kept.tensor[:] = 7
     assert frame.tensor.max() == 0 and kept.image.max() == 7 and kept.number == 0
+
+
+def test_a_report_that_is_not_there_is_told_with_those_there_are():
+    writer = Writer(every=True).send_layout().share()
+    reports = next(writer.stream).reports
+    batch = next(Writer(every=True, batches=True).send_layout(batch=2).share(1, 2).stream)
+    for found in (reports, batch.reports, pickle.loads(pickle.dumps(reports))):
+        with pytest.raises(KeyError, match="^there is no report of stage meter; there are: focus$") as error:
+            found["meter"]
+        assert isinstance(error.value, sprocket.Error) and found.get("meter") is None
+        with pytest.raises(sprocket.NoSuchItem, match="no field of focus scor; there are: .*score, grid"):
+            found["focus"]["scor"]
+
+
+def test_what_is_printed_names_the_share_and_counts():
+    writer = Writer().send_layout().share(3)
+    next(writer.stream)
+    assert repr(writer.stream) == "<sprocket.Stream of share test: 1 frames seen, 2 missed>"
+    writer.stream.close()
+    assert repr(writer.stream) == "<sprocket.Stream of share test: 1 frames seen, 2 missed, closed>"
 
 
 def test_a_frame_that_is_overtaken_says_so():

@@ -40,12 +40,20 @@ def test_a_run_yields_every_frame_and_has_a_summary():
         assert all(mean > 0 for _, mean in found) and not is_running(frames.pid)
     assert [number for number, _ in found] == list(range(40)) and (frames.seen, frames.missed) == (40, 0)
     assert frames.summary["sinks"]["share"]["delivered"] == 40
+    assert repr(frames) == f"<sprocket.Run of process {frames.pid}: 40 frames seen, 0 missed, closed>"
 
 
 def test_the_last_batch_of_a_run_may_be_shorter():
     batches = [(len(batch), batch.tensor.shape) for batch in
                package.run("scene", tensor="64x48", frames=10, batch=4, **SCENE)]
     assert batches == [(4, (4, 3, 48, 64)), (4, (4, 3, 48, 64)), (2, (2, 3, 48, 64))]
+
+
+def test_a_number_of_seconds_and_the_side_of_a_square_are_accepted():
+    frames = package.run("scene", stages="meter", tensor={"size": 48, "type": np.float16}, duration=0.49,
+                         rate=30, **SCENE)
+    shapes = [(frame.tensor.shape, frame.tensor.dtype, list(frame.reports)) for frame in frames]
+    assert shapes == [((1, 3, 48, 48), np.float16, ["meter"])] * 15
 
 
 @pytest.mark.parametrize("source, options, sentence", [
@@ -116,6 +124,8 @@ def test_a_batch_gives_what_single_runs_give(clips):
     several = {path: [] for path in clips}
     for path, frame in package.batch(map(str, clips), image=image):
         several[pathlib.Path(path)].append((frame.number, int(frame.tensor.sum(dtype=np.uint64))))
+    alone = list(package.batch(clips[0], count, image=image))
+    assert alone == single[:1] and list(package.batch(str(clips[0]), count, image=image))[0][1] == alone[0][1]
     for path, (seen, digest) in single:
         sums = several[path]
         assert [number for number, _ in sums] == list(range(seen))
@@ -155,8 +165,18 @@ def test_a_dump_has_pictures_bytes_and_reports_by_number_and_time(tmp_path):
             lost.image
         played = [(recorded, frame.sequence) for recorded, frame in dump.play(image="gray")]
         assert [recorded for recorded, _ in played] == delivered
-        with pytest.raises(KeyError, match="no frame 99"):
+        with pytest.raises(KeyError, match="no frame 99") as error:
             dump.number(99)
+        assert isinstance(error.value, package.Error)
+        for index in (40, -41):
+            with pytest.raises(IndexError, match=f"has 40 frames; there is no frame .{index}") as error:
+                dump[index]
+            assert isinstance(error.value, package.Error)
+        with pytest.raises(package.NoSuchItem, match=f"first one came at {delivered[0].captured_ns} ns"):
+            dump.at(dump[0].captured_ns - 1)
+        with pytest.raises(package.NoSuchItem, match="no report of stage meter; there are: .*focus"):
+            delivered[0].reports["meter"]
+        assert repr(dump) == f"<sprocket.Dump {path}: 40 frames>"
     with pytest.raises(package.Error, match="closed"):
         delivered[0].data
     (tmp_path / "cut.mcap").write_bytes(path.read_bytes()[:-3000])
