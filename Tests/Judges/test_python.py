@@ -50,10 +50,13 @@ def test_the_last_batch_of_a_run_may_be_shorter():
 
 
 def test_a_number_of_seconds_and_the_side_of_a_square_are_accepted():
-    frames = package.run("scene", stages="meter", tensor={"size": 48, "type": np.float16}, duration=0.49,
-                         rate=30, **SCENE)
-    shapes = [(frame.tensor.shape, frame.tensor.dtype, list(frame.reports)) for frame in frames]
-    assert shapes == [((1, 3, 48, 48), np.float16, ["meter"])] * 15
+    def shapes(**options):
+        frames = package.run("scene", stages="meter", tensor={"size": 48, **options.pop("tensor")}, rate=30,
+                             **options, **SCENE)
+        return [(frame.tensor.shape, frame.tensor.dtype, list(frame.reports)) for frame in frames]
+    found = shapes(tensor={"type": np.float16}, duration=0.5)
+    assert found == shapes(tensor={"type": "f16"}, duration="500ms") and 14 < len(found) < 17
+    assert found[0] == ((1, 3, 48, 48), np.float16, ["meter"])
 
 
 @pytest.mark.parametrize("source, options, sentence", [
@@ -87,6 +90,20 @@ def test_a_program_that_is_killed_is_an_error():
             pass
     with pytest.raises(package.Error, match="the run was closed, or has been read to its end"):
         list(frames)
+
+
+def test_a_run_that_is_stopped_by_sigterm_ends_its_readers_loops(tmp_path):
+    path = str(tmp_path / "cam")
+    writer = subprocess.Popen([SPROCKET, "run", "--source", "scene", "--source-set", "pace=real", "--share",
+                               path, "--quiet"])
+    with package.connect(path, wait=10) as others:
+        next(others)
+        writer.terminate()
+        assert all(frame.number > 0 for frame in others) and writer.wait(LIMIT) == 0
+    with package.run("scene", source_set=["pace=real"], **SCENE) as frames:
+        next(frames)
+        os.kill(frames.pid, signal.SIGTERM)
+        assert all(frame.number > 0 for frame in frames) and frames.summary["produced"] > 0
 
 
 @pytest.mark.parametrize("ending", ["raise SystemExit", "os.kill(os.getpid(), 9)", "1 / 0", "os._exit(3)"])
