@@ -13,9 +13,8 @@ from ._batch import batch
 from ._connect import connect
 from ._control import Control
 from ._dump import Dump, DumpFrame
-from ._errors import (Error, NoSuchShare, Overwritten, ProgramNotFound, Refused, RunError, ShareRefused,
-                      Timeout,
-                      WriterGone)
+from ._errors import (Error, NoSuchFile, NoSuchItem, NoSuchShare, Overwritten, ProgramNotFound, Refused,
+                      RunError, ShareRefused, Timeout, WriterGone)
 from ._frame import Batch, Frame
 from ._layout import Layout
 from ._program import program
@@ -24,7 +23,7 @@ from ._stream import Stream
 from ._table import Table, reports
 
 __version__ = "0.1.0"
-__all__ = ["Batch", "Control", "Dump", "DumpFrame", "Error", "Frame", "Layout", "NoSuchShare", "Overwritten",
-           "ProgramNotFound", "Refused", "Run", "RunError", "ShareRefused", "Stream", "Table", "Timeout",
-           "WriterGone",
+__all__ = ["Batch", "Control", "Dump", "DumpFrame", "Error", "Frame", "Layout", "NoSuchFile", "NoSuchItem",
+           "NoSuchShare", "Overwritten", "ProgramNotFound", "Refused", "Run", "RunError", "ShareRefused",
+           "Stream", "Table", "Timeout", "WriterGone",
            "batch", "connect", "program", "reports", "run"]

@@ -2,29 +2,32 @@
 from __future__ import annotations
 
 import os
+import pickle
 import select
 from concurrent.futures import ProcessPoolExecutor
 from itertools import islice
 from typing import (Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, TypeVar,
                     Union, overload)
 
+from ._errors import Error
 from ._frame import Frame
 from ._program import Image, Tensor
 from ._run import Run, Source, run
 
 Result = TypeVar("Result")
 Path = Union[str, "os.PathLike[str]"]
+Paths = Union[Path, Iterable[Path]]
 
 
 @overload
-def batch(paths: Iterable[Path], *, stages: Sequence[str] = ..., tensor: Optional[Tensor] = ...,
+def batch(paths: Paths, *, stages: Sequence[str] = ..., tensor: Optional[Tensor] = ...,
           image: Optional[Image] = ..., processes: Optional[int] = ..., **options: Any
           ) -> Iterator[Tuple[Path, Frame]]: ...
 @overload
-def batch(paths: Iterable[Path], function: Callable[[Run[Frame]], Result], *, stages: Sequence[str] = ...,
+def batch(paths: Paths, function: Callable[[Run[Frame]], Result], *, stages: Sequence[str] = ...,
           tensor: Optional[Tensor] = ..., image: Optional[Image] = ..., processes: Optional[int] = ...,
           **options: Any) -> Iterator[Tuple[Path, Result]]: ...
-def batch(paths: Iterable[Path], function: Optional[Callable[[Run[Frame]], Any]] = None, *,
+def batch(paths: Paths, function: Optional[Callable[[Run[Frame]], Any]] = None, *,
           stages: Sequence[str] = (), tensor: Optional[Tensor] = None, image: Optional[Image] = None,
           processes: Optional[int] = None, **options: Any) -> Iterator[Tuple[Path, Any]]:
     """Runs the program over files, as many at a time as there are processors, or `processes`.
@@ -37,12 +40,22 @@ def batch(paths: Iterable[Path], function: Optional[Callable[[Run[Frame]], Any]]
 
     Results are those of single runs.
     """
-    given = list(paths)
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    if function is not None:
+        _check_name(function)
     count = max(min(processes or len(os.sched_getaffinity(0)), len(given)), 1)
     # Threads that no other file keeps busy.
     options.setdefault("workers", max(len(os.sched_getaffinity(0)) // count, 1))
     keys: Dict[str, Any] = {"stages": stages, "tensor": tensor, "image": image, **options}
     return _frames(given, count, keys) if function is None else _results(given, count, function, keys)
+
+
+def _check_name(function: Callable[[Run[Frame]], Any]) -> None:
+    try:
+        pickle.dumps(function)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        raise Error("the function is called in other processes, which find it by its name; `def` it at the "
+                    "top of a module, no lambda and no function in a function") from None
 
 
 def _source(path: Path) -> str:

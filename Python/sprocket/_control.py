@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import time
 from types import TracebackType
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Type, Union
 
@@ -13,6 +14,8 @@ from ._errors import Error, Refused
 _PATIENCE = 60.0
 # Longest answer that is read, in bytes. Larger: a program that is no run can make this one use more memory.
 _LONGEST = 1 << 26
+# Seconds between two looks at whether a run is there. Larger: fewer looks, a later start.
+_TICK = 0.02
 
 
 class Control:
@@ -25,20 +28,31 @@ class Control:
     What the run refuses is raised as `Refused`, in its own words. Requests for recordings and settings take
     `at_frame`, the number of the first frame that they are about, or `at_s`, seconds since the source's first
     frame; by default they hold from the next frame.
+
+    A run that has just been started is waited for `wait` seconds, then `Error` is raised.
     """
 
-    def __init__(self, path: Union[str, "os.PathLike[str]"]) -> None:
+    def __init__(self, path: Union[str, "os.PathLike[str]"], *, wait: float = 5) -> None:
         self._path = os.fspath(path)
-        self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.settimeout(_PATIENCE)
-        try:
-            self._socket.connect(self._path)
-        except OSError as error:
-            self._socket.close()
-            reason = error.strerror or str(error)
-            raise Error(f"no run answers at {self._path} ({reason}); start one with: sprocket run "
-                        f"--control-socket {self._path}") from None
+        self._socket = self._connected(wait)
         self._lines = self._socket.makefile("rb")
+
+    def _connected(self, wait: float) -> socket.socket:
+        end = time.monotonic() + wait
+        while True:
+            connection = socket.socket(socket.AF_UNIX)
+            connection.settimeout(_PATIENCE)
+            try:
+                connection.connect(self._path)
+                return connection
+            except OSError as error:
+                connection.close()
+                reason = error.strerror or str(error)
+            if time.monotonic() >= end:
+                raise Error(f"no run answers at {self._path} ({reason}); start one with: sprocket run "
+                            f"--control-socket {self._path}; if one was started, next(frames) says why it "
+                            "ended")
+            time.sleep(_TICK)
 
     def __enter__(self) -> Control:
         return self

@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union, 
 
 import numpy.typing as npt
 
-from ._errors import Error
+from ._errors import Error, Known, NoSuchItem, opened
 from ._frame import Frame
 from ._program import Image, Tensor
 from ._run import run
@@ -42,8 +42,9 @@ class DumpFrame:
     @property
     def reports(self) -> Dict[str, Dict[str, Any]]:
         """What stages found, by stage and field."""
-        return {name: value for name, value in self.fate_record.items()
-                if name not in OWN_KEYS and isinstance(value, dict)}
+        return Known("report of stage", {
+            name: Known(f"field of {name}", value) for name, value in self.fate_record.items()
+            if name not in OWN_KEYS and isinstance(value, dict)})
 
     @property
     def session(self) -> Dict[str, Any]:
@@ -72,7 +73,7 @@ class Dump(Sequence[DumpFrame]):
 
         dump = sprocket.Dump("take.mcap")
         dump[17].image                     # by its place; dump.number(17) by its number
-        dump.at(1_500_000_000).reports     # by time
+        dump.at(dump[0].captured_ns + 1_500_000_000).reports   # by time
         dump.table["focus.score"]          # of all frames
 
     Needs one more package: `pip install mcap`. Records are read when the dump is opened,
@@ -86,7 +87,7 @@ class Dump(Sequence[DumpFrame]):
         except ImportError:
             raise Error("reading dumps needs one more package: pip install mcap") from None
         self.path = os.fspath(path)
-        self._file = open(self.path, "rb")
+        self._file = opened(self.path)
         # By epoch.
         self.sessions: Dict[int, Dict[str, Any]] = {}
         # What became of all frames for each sink; `None` where the run did not end.
@@ -135,21 +136,28 @@ class Dump(Sequence[DumpFrame]):
     @overload
     def __getitem__(self, index: slice) -> List[DumpFrame]: ...
     def __getitem__(self, index: Union[int, slice]) -> Union[DumpFrame, List[DumpFrame]]:
-        return self._frames[index]
+        try:
+            return self._frames[index]
+        except IndexError:
+            raise NoSuchItem(f"{self.path} has {len(self)} frames; there is no frame [{index}]") from None
+
+    def __repr__(self) -> str:
+        return f"<sprocket.Dump {self.path}: {len(self)} frames>"
 
     def number(self, number: int) -> DumpFrame:
-        """The frame with this running number; raises `KeyError`."""
+        """The frame with this running number; raises `NoSuchItem`."""
         place = bisect.bisect_left(self._numbers, number)
         if place == len(self._numbers) or self._numbers[place] != number:
-            raise KeyError(f"{self.path} has no frame {number}")
+            raise NoSuchItem(f"{self.path} has no frame {number}")
         return self._frames[place]
 
     def at(self, captured_ns: int) -> DumpFrame:
-        """The newest frame that was captured at this time or before; raises `KeyError` before the first
-        one."""
+        """The newest frame that was captured at this time of its `clock` or before; raises `NoSuchItem`
+        before the first one. 2 s after the start: `dump.at(dump[0].captured_ns + 2_000_000_000)`."""
         place = bisect.bisect_right(self._times, captured_ns)
         if place == 0:
-            raise KeyError(f"{self.path} has no frame at {captured_ns} ns or before")
+            raise NoSuchItem(f"{self.path} has no frame at {captured_ns} ns or before; its first one came at "
+                           f"{self._times[0] if self._times else None} ns")
         return self._arrived[place - 1]
 
     def play(self, *, stages: Sequence[str] = (), tensor: Optional[Tensor] = None,

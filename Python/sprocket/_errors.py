@@ -1,7 +1,10 @@
 """Errors. All of them are `sprocket.Error`; their texts say what to do."""
 from __future__ import annotations
 
-from typing import Tuple, Type
+import os
+from typing import BinaryIO, Dict, Mapping, Tuple, Type, TypeVar, Union
+
+Value = TypeVar("Value")
 
 
 class Error(Exception):
@@ -49,3 +52,35 @@ class Timeout(Error, TimeoutError):
 
 class Refused(Error):
     """The run refused a request; the text is the program's own."""
+
+
+class NoSuchItem(Error, KeyError, IndexError):
+    """There is no frame, column, stage or field of this number or name."""
+
+    def __str__(self) -> str:
+        return Exception.__str__(self)
+
+
+class NoSuchFile(Error, FileNotFoundError):
+    """There is no file at this path."""
+
+
+class Known(Dict[str, Value]):
+    """A dictionary that raises `NoSuchItem`, which says what is there, for another name."""
+
+    def __init__(self, what: str, values: Mapping[str, Value]) -> None:
+        super().__init__(values)
+        self._what = what
+
+    def __missing__(self, name: str) -> Value:
+        raise NoSuchItem(f"there is no {self._what} {name}; there are: {', '.join(self) or 'none'}")
+
+
+def opened(path: Union[str, "os.PathLike[str]"]) -> BinaryIO:
+    """The file, to be read."""
+    try:
+        return open(path, "rb")
+    except FileNotFoundError:
+        raise NoSuchFile(f"there is no file {os.fspath(path)}") from None
+    except OSError as error:
+        raise Error(f"{os.fspath(path)} cannot be read: {error.strerror}") from None

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _geometry
-from ._errors import Overwritten
+from ._errors import Known, Overwritten
 from ._layout import CLOCKS, FATES, Layout
 from ._memory import Memory
 
@@ -27,10 +27,11 @@ class Claim:
     The stream is held weakly, so that a frame that is kept does not keep a run going.
     """
 
-    __slots__ = ("memory", "slot", "stream", "ticket")
+    __slots__ = ("every", "memory", "slot", "stream", "ticket")
 
     def __init__(self, memory: Memory, slot: int, ticket: int,
-                 stream: Callable[[], Optional[Acknowledging]]) -> None:
+                 stream: Callable[[], Optional[Acknowledging]], *, every: bool) -> None:
+        self.every = every
         self.memory = memory
         self.slot = slot
         self.ticket = ticket
@@ -38,6 +39,9 @@ class Claim:
 
     def check(self) -> None:
         if not self.memory.holds(self.slot, self.ticket):
+            if self.every:
+                raise Overwritten("the frame was overwritten, because you kept it past the next step or its "
+                                  "`with` block; keep frame.copy()")
             raise Overwritten("the frame was overwritten while it was read; copy it first (frame.copy()), "
                               "read it faster, or take every frame")
 
@@ -197,8 +201,9 @@ class Frame(Pixels):
         """What stages found, by stage and field: `frame.reports["focus"]["score"]`. Stages that reported
         nothing are left out. `sprocket stages NAME` tells fields and units."""
         reported = self._value("Q", 336)
-        return {report.plugin: report.value(self._header)
-                for index, report in enumerate(self.layout.reports) if reported >> index & 1}
+        return Known("report of stage", {
+            report.plugin: report.value(self._header)
+            for index, report in enumerate(self.layout.reports) if reported >> index & 1})
 
     def to_sensor(self, points: npt.ArrayLike, region: int = 0) -> npt.NDArray[np.float64]:
         """Where points of `tensor` lie in the sensor's picture, in pixels: an array of x and y, of the shape
@@ -254,11 +259,11 @@ class Batch(Pixels):
         """What stages found, by stage and field: arrays whose first axis counts frames. `reported` tells
         which frames have the report; the others have NaN, 0 or an empty word."""
         reports = [frame.reports for frame in self.frames]
-        return {layout.plugin: {
+        return Known("report of stage", {layout.plugin: Known(f"field of {layout.plugin}", {
             "reported": np.array([layout.plugin in report for report in reports]),
             **{field.name: np.array([
                 report[layout.plugin][field.name] if layout.plugin in report else _nothing(field)
-                for report in reports]) for field in layout.fields}} for layout in self.layout.reports}
+                for report in reports]) for field in layout.fields}}) for layout in self.layout.reports})
 
 
 def _nothing(field: Any) -> Any:

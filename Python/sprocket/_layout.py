@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 import numpy as np
 import numpy.typing as npt
 
-from ._errors import ShareRefused
+from ._errors import Known, ShareRefused
 
 HEADER_BYTES = 384
 CLOCKS = ("monotonic", "media", "recorded")
@@ -54,7 +54,7 @@ class ReportLayout:
                 values[field.name] = field.words[index] if index < len(field.words) else ""
             else:
                 values[field.name] = numbers[0].item() if field.count == 1 else numbers
-        return values
+        return Known(f"field of {self.plugin}", values)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any, List, Mapping, Optional, Sequence, Tuple, Union
 
+import numpy as np
+
 from ._errors import Error, ProgramNotFound, RunError
 
 # Seconds within which a program that was asked to end has to. It drains for 10 s, and leaves what is stuck 4
@@ -18,7 +20,12 @@ _PATIENCE = 20.0
 # Longest part of its errors that is kept, in bytes.
 _LONGEST_ERROR = 1 << 16
 
-Size = Union[str, Tuple[int, int]]
+# NumPy's and PyTorch's names of what a share calls otherwise.
+_TYPES = {"uint8": "u8", "float16": "f16", "float32": "f32", "bfloat16": "bf16"}
+# Options whose numbers are seconds.
+_DURATIONS = frozenset(["--duration", "--from", "--keep", "--pre-roll"])
+
+Size = Union[str, int, Tuple[int, int]]
 Tensor = Union[Size, Mapping[str, Any]]
 Image = Union[str, Mapping[str, Any]]
 
@@ -40,12 +47,14 @@ def program() -> str:
 
 
 def option_arguments(options: Mapping[str, Any]) -> List[str]:
-    """`duration="3s", source_set=["shake=0"], overwrite=True` as the command line has them."""
+    """`duration=3, source_set=["shake=0"], overwrite=True` as the command line has them."""
     arguments: List[str] = []
     for name, value in options.items():
         option = "--" + name.strip("_").replace("_", "-")
         if value is True:
             arguments.append(option)
+        elif option in _DURATIONS and isinstance(value, (int, float)) and value is not False:
+            arguments += [option, f"{value}s"]
         elif isinstance(value, (list, tuple)):
             for one in value:
                 arguments += [option, str(one)]
@@ -71,6 +80,14 @@ def pixel_settings(tensor: Optional[Tensor], image: Optional[Image]) -> str:
 def _text(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if name == "type":
+        # float16, numpy.float16, numpy.dtype("float16") or torch.float16.
+        kind = str(getattr(value, "__name__", value)).rpartition(".")[2]
+        return _TYPES.get(kind, kind)
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if name == "size" and isinstance(value, (int, np.integer)):
+        value = (value, value)
     if isinstance(value, str) or not isinstance(value, Sequence):
         return str(value)
     if name == "regions":

@@ -6,7 +6,7 @@ import os
 import socket
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union, overload
 
-from ._errors import RunError
+from ._errors import Error, RunError
 from ._frame import Batch, Frame
 from ._memory import ENDED
 from ._program import Child, Image, Tensor, option_arguments, pixel_settings
@@ -19,6 +19,9 @@ def source_text(source: Source) -> str:
     """A path's kind of source by its name; a text as it is."""
     if isinstance(source, str):
         return source
+    if not isinstance(source, os.PathLike):
+        raise Error("a run has one source, a text or a path; for several files there is "
+                    "sprocket.batch(paths)")
     path = os.fspath(source)
     return f"replay:{path}" if path.endswith(".mcap") else f"file:{path}"
 
@@ -46,6 +49,9 @@ class Run(Stream[Item]):
         finally:
             theirs.close()
 
+    def __repr__(self) -> str:
+        return f"<sprocket.Run of process {self.pid}: {self._counts()}>"
+
     @property
     def pid(self) -> int:
         """The program's process."""
@@ -53,7 +59,8 @@ class Run(Stream[Item]):
 
     @property
     def summary(self) -> Dict[str, Any]:
-        """How the run went, as the README describes it: of a run that has ended or was closed."""
+        """How a run that has ended or was closed went: the keys of `--summary`, which Sprocket's README
+        lists."""
         if self._summary is None:
             if not self._is_closed:
                 raise RunError("the run goes on; its summary is there when it has ended, or was closed")
@@ -93,15 +100,15 @@ def run(source: Source = "camera", *, stages: Sequence[str] = (), tensor: Option
 
     - `source`: as `--source` has it (`camera`, `camera:NAME`, `file:PATH`, `replay:PATH`, `scene`), or a
       `Path`.
-    - `stages`: `"focus"`, `"stabilize:mode=standard,crop=0.1"`; `sprocket stages` lists them.
-    - `tensor`: its size, or its settings as `sprocket stages share` lists them:
-      `{"size": (640, 640), "type": "f16", "mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}`.
+    - `stages`: `["focus", "stabilize:mode=standard,crop=0.1"]`, or one; `sprocket stages` lists them.
+    - `tensor`: its size, (width, height) or the side of a square, or its settings as `sprocket stages share`
+      lists them: `{"size": (640, 480), "type": "f16", "mean": (0.485, 0.456, 0.406), "std": 0.225}`.
     - `image`: `"rgb"` (the default), `"bgr"`, `"gray"`, or settings with `layout` among them.
     - `batch`: the run yields a `Batch` of so many frames at a time.
     - `every`: false leaves frames out while this process is busy, and gives the newest.
     - `timeout`: seconds that a step waits for its frame.
-    - All else is an option of `sprocket run`: `frames=300`, `duration="3s"`, `from_="10s"`,
-      `movie="take.mov"`, `source_set=["shake=0"]`, `overwrite=True`.
+    - All else is an option of `sprocket run`: `frames=300`, `duration=3` (seconds, or `"500ms"`),
+      `from_=10`, `movie="take.mov"`, `source_set=["shake=0"]`, `overwrite=True`.
 
     A frame stays as it is until the next one is asked for. Errors of the program are raised as `RunError`.
     """
@@ -114,7 +121,7 @@ def run(source: Source = "camera", *, stages: Sequence[str] = (), tensor: Option
 
 def run_arguments(source: Source, stages: Sequence[str], options: Mapping[str, Any]) -> List[str]:
     arguments = ["--source", source_text(source)]
-    for stage in stages:
+    for stage in [stages] if isinstance(stages, str) else stages:
         arguments += ["--stage", stage]
     return arguments + option_arguments(options)
 

@@ -39,7 +39,7 @@ class Stream(Generic[Item], Iterator[Item]):
 
     `seen` and `missed` count: after `close`, and after the end, their sum is the number of frames that were
     shared since this reader connected. A frame that was handed out and then overwritten is `seen`. One thread
-    at a time may use a stream.
+    at a time may use a stream. A loop over a stream that was closed or has ended raises `Error`.
     """
 
     def __init__(self, connection: socket.socket, name: str, *, every: bool, batches: bool,
@@ -82,7 +82,18 @@ class Stream(Generic[Item], Iterator[Item]):
         return self._socket.fileno()
 
     def __iter__(self: _Self) -> _Self:
+        if self._is_closed:
+            raise Error(self._over())
         return self
+
+    def _over(self) -> str:
+        return f"{self._name} was closed, or has been read to its end; start another"
+
+    def __repr__(self) -> str:
+        return f"<sprocket.Stream of {self._name}: {self._counts()}>"
+
+    def _counts(self) -> str:
+        return f"{self.seen} frames seen, {self.missed} missed" + (", closed" if self._is_closed else "")
 
     def __enter__(self: _Self) -> _Self:
         return self
@@ -162,11 +173,11 @@ class Stream(Generic[Item], Iterator[Item]):
         if self._unacknowledged is not None:
             self._acknowledge(self._unacknowledged)
         if self._is_closed:
-            raise StopIteration
+            raise StopIteration(self._over())
         deadline = None if self.timeout is None else time.monotonic() + self.timeout
         while True:
             memory, slot, count, ticket, shared = self._next_notice(deadline)
-            claim = Claim(memory, slot, ticket, weakref.ref(self))
+            claim = Claim(memory, slot, ticket, weakref.ref(self), every=self.every)
             if self.every:
                 self._unacknowledged = ticket
             frames = tuple(

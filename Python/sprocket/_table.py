@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Union
 import numpy as np
 import numpy.typing as npt
 
-from ._errors import Error
+from ._errors import Error, Known, opened
 
 # Keys of a line that are no reports of stages.
 OWN_KEYS = frozenset(["number", "sequence", "epoch", "captured_ns", "clock", "fate", "stage", "latency_us",
@@ -35,13 +35,11 @@ class Table(Mapping[str, npt.NDArray[Any]]):
                         cells.setdefault(f"{name}.{field}", {})[row] = part
                 elif name != "events":
                     cells.setdefault(name, {})[row] = value
-        self._columns = {name: _column(name, values, len(self.lines)) for name, values in cells.items()}
+        self._columns = Known("column", {
+            name: _column(name, values, len(self.lines)) for name, values in cells.items()})
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        try:
-            return self._columns[name]
-        except KeyError:
-            raise KeyError(f"there is no column {name}; there are: {', '.join(self._columns)}") from None
+        return self._columns[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns)
@@ -64,9 +62,9 @@ class Table(Mapping[str, npt.NDArray[Any]]):
 def reports(path: Union[str, "os.PathLike[str]"]) -> Table:
     """The file that `sprocket run --reports PATH` wrote, one row per produced frame. A last line that is cut
     off, as while the run goes on, is left out."""
-    with open(path, "rb") as file:
+    with opened(path) as file:
         return Table(_parsed(os.fspath(path), number, line) for number, line in enumerate(file, 1)
-                     if line.endswith(b"\n"))
+                     if line.endswith(b"\n") or not line.startswith(b"{"))
 
 
 def _parsed(path: str, number: int, line: bytes) -> Dict[str, Any]:

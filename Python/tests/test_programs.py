@@ -3,7 +3,9 @@ import ast
 import importlib
 import pathlib
 import pickle
+import socket
 import sys
+import threading
 import types
 
 import numpy as np
@@ -22,11 +24,17 @@ def test_keywords_become_options():
     assert option_arguments({"frames": 30, "from_": "1s", "source_set": ["a=1", "b=2"], "overwrite": True,
                              "verify": False, "movie": None}) == [
         "--frames", "30", "--from", "1s", "--source-set", "a=1", "--source-set", "b=2", "--overwrite"]
+    assert option_arguments({"duration": 2, "from_": 0.5, "keep": False}) == [
+        "--duration", "2s", "--from", "0.5s"]
 
 
 @pytest.mark.parametrize("tensor, image, text", [
     (None, None, ":rgb"), (None, "bgr", ":bgr"), ((640, 480), None, ":tensor,size=640x480"),
-    ("640x480", None, ":tensor,size=640x480"),
+    ("640x480", None, ":tensor,size=640x480"), (640, None, ":tensor,size=640x640"),
+    ({"size": np.int64(64), "mean": np.array([0.5, 0.25, 1]), "std": 2}, None,
+     ":tensor,size=64x64,mean=0.5/0.25/1.0,std=2"),
+    *(({"type": kind}, None, ":tensor,type=f16") for kind in (
+        "f16", "float16", np.float16, np.dtype("float16"), types.SimpleNamespace(__name__="torch.float16"))),
     (None, {"layout": "gray", "size": (32, 16)}, ":gray,size=32x16"),
     ({"size": (32, 16), "mean": (0.5, 0.25, 1), "exact": True, "regions": [(0, 0, 0.5, 1), (0.5, 0, 0.5, 1)]},
      None,
@@ -44,6 +52,17 @@ def test_paths_name_their_source():
     assert run_arguments(pathlib.Path("a.mov"), ["focus"], {})[:2] == ["--source", "file:a.mov"]
     assert run_arguments(pathlib.Path("a.mcap"), [], {}) == ["--source", "replay:a.mcap"]
     assert run_arguments("camera:cam", [], {}) == ["--source", "camera:cam"]
+    with pytest.raises(sprocket.Error, match="one source.*sprocket.batch"):
+        sprocket.run(["a.mov"])
+
+
+def test_one_stage_is_a_list_of_one():
+    assert run_arguments("scene", "focus", {}) == ["--source", "scene", "--stage", "focus"]
+
+
+def test_a_function_that_other_processes_cannot_find_is_told():
+    with pytest.raises(sprocket.Error, match="`def` it at the top of a module"):
+        sprocket.batch(["a.mov"], lambda frames: 0)
 
 
 def test_the_program_is_the_wheels_unless_one_is_named(monkeypatch, tmp_path):
@@ -87,6 +106,19 @@ def test_without_a_share_one_sentence_says_how_to_start_one(monkeypatch, tmp_pat
         sprocket.connect("nobody")
     with pytest.raises(sprocket.NoSuchShare):
         sprocket.connect(f"{tmp_path}/{'x' * 200}")
+
+
+def test_a_control_socket_is_waited_for(tmp_path):
+    path = tmp_path / "control"
+    with pytest.raises(sprocket.Error, match="no run answers at .*sprocket run --control-socket"):
+        sprocket.Control(path, wait=0)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    timer = threading.Timer(0.1, listener.listen)
+    timer.start()
+    sprocket.Control(path).close()
+    timer.join()
+    listener.close()
 
 
 def test_folders_of_others_are_not_looked_into(monkeypatch, tmp_path):

@@ -2,6 +2,7 @@
 import gc
 import math
 import os
+import pickle
 import random
 import struct
 import weakref
@@ -68,7 +69,6 @@ def test_closing_early_counts_what_was_shared_until_then(every):
     assert writer.stream.seen + writer.stream.missed == 6 == writer.shared
     packets = iter(lambda: writer.socket.recv(100), b"")
     assert list(packets) == ([b"SPRKACK1" + struct.pack("<Q", 1)] if every else [])
-    assert list(writer.stream) == []
     writer.stream.close()
 
 
@@ -157,6 +157,26 @@ def test_views_cannot_be_written_to_and_copies_can():
     assert frame.tensor.max() == 0 and kept.image.max() == 7 and kept.number == 0
 
 
+def test_a_report_that_is_not_there_is_told_with_those_there_are():
+    writer = Writer(every=True).send_layout().share()
+    reports = next(writer.stream).reports
+    batch = next(Writer(every=True, batches=True).send_layout(batch=2).share(1, 2).stream)
+    for found in (reports, batch.reports, pickle.loads(pickle.dumps(reports))):
+        with pytest.raises(KeyError, match="^there is no report of stage meter; there are: focus$") as error:
+            found["meter"]
+        assert isinstance(error.value, sprocket.Error) and found.get("meter") is None
+        with pytest.raises(sprocket.NoSuchItem, match="no field of focus scor; there are: .*score, grid"):
+            found["focus"]["scor"]
+
+
+def test_what_is_printed_names_the_share_and_counts():
+    writer = Writer().send_layout().share(3)
+    next(writer.stream)
+    assert repr(writer.stream) == "<sprocket.Stream of share test: 1 frames seen, 2 missed>"
+    writer.stream.close()
+    assert repr(writer.stream) == "<sprocket.Stream of share test: 1 frames seen, 2 missed, closed>"
+
+
 def test_a_frame_that_is_overtaken_says_so():
     writer = Writer().send_layout().share()
     frame = next(writer.stream)
@@ -235,6 +255,38 @@ def test_frames_of_a_batch_are_given_back_with_the_last():
         assert writer.acknowledged() == ([1] if number == 2 else [])
 
 
+def test_a_frame_that_is_kept_past_the_next_step_says_so():
+    writer = Writer(every=True).send_layout().share(2)
+    kept = next(writer.stream)
+    next(writer.stream)
+    kept.check()
+    writer.share(7)
+    with pytest.raises(sprocket.Overwritten, match="you kept it past the next step"):
+        kept.check()
+
+
+def test_a_loop_over_what_is_closed_or_has_ended_is_an_error():
+    for is_closed in (True, False):
+        writer = Writer(every=True).send_layout().share()
+        if is_closed:
+            next(writer.stream)
+            writer.stream.close()
+        else:
+            writer.end()
+            assert [frame.number for frame in writer.stream] == [0]
+        with pytest.raises(StopIteration, match="start another"):
+            next(writer.stream)
+        with pytest.raises(sprocket.Error, match="share test was closed, or has been read to its end; start"):
+            iter(writer.stream)
+
+
+def test_a_loop_ends_where_its_body_closes_the_stream():
+    writer = Writer(every=True).send_layout().share(3)
+    for frame in writer.stream:
+        writer.stream.close()
+    assert frame.number == 0
+
+
 def test_a_step_waits_no_longer_than_it_is_told():
     writer = Writer(timeout=0.05).send_layout()
     with pytest.raises(sprocket.Timeout, match="within 0.05 s"):
@@ -251,7 +303,7 @@ def test_a_writer_that_dies_is_told():
         writer.end(state=1)
         with pytest.raises(sprocket.WriterGone, match="its program died"):
             next(writer.stream)
-        assert list(writer.stream) == []
+        assert next(writer.stream, None) is None
         assert (writer.stream.seen, writer.stream.missed) == (1, 1)
 
 

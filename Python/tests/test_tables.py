@@ -38,7 +38,7 @@ def test_each_kind_of_value_has_its_type(table):
 
 
 def test_an_unknown_column_is_told_with_those_there_are(table):
-    with pytest.raises(KeyError, match="there is no column focus.scor; there are: sequence, "):
+    with pytest.raises(sprocket.NoSuchItem, match="there is no column focus.scor; there are: sequence, "):
         table["focus.scor"]
 
 
@@ -46,8 +46,20 @@ def test_what_is_no_file_of_reports_is_told(tmp_path):
     (tmp_path / "a.txt").write_text("1\n")
     with pytest.raises(sprocket.Error, match="a.txt:1 is no line of --reports"):
         sprocket.reports(tmp_path / "a.txt")
+    (tmp_path / "a.txt").write_text("hello")
+    with pytest.raises(sprocket.Error, match="a.txt:1 is no line of --reports"):
+        sprocket.reports(tmp_path / "a.txt")
     (tmp_path / "b.txt").write_text("")
     assert len(sprocket.reports(tmp_path / "b.txt")) == 0
+
+
+def test_a_file_that_is_not_there_or_cannot_be_read_is_told(tmp_path):
+    for read in (sprocket.reports, sprocket.Dump):
+        with pytest.raises(sprocket.Error, match="there is no file .*nothing") as error:
+            read(tmp_path / "nothing")
+        assert isinstance(error.value, FileNotFoundError)
+        with pytest.raises(sprocket.Error, match="cannot be read: Is a directory"):
+            read(tmp_path)
 
 
 def test_pandas_has_the_same(table):

@@ -36,16 +36,27 @@ def test_a_run_yields_every_frame_and_has_a_summary():
     with package.run("scene", stages=["meter"], tensor=(64, 48), frames=40, **SCENE) as frames:
         with pytest.raises(package.Error, match="goes on"):
             frames.summary
-        numbers = [frame.number for frame in frames]
-        assert all(frame.reports["meter"]["mean"] > 0 for frame in frames) and not is_running(frames.pid)
-    assert numbers == list(range(40)) and (frames.seen, frames.missed) == (40, 0)
+        found = [(frame.number, frame.reports["meter"]["mean"]) for frame in frames]
+        assert all(mean > 0 for _, mean in found) and not is_running(frames.pid)
+    assert [number for number, _ in found] == list(range(40)) and (frames.seen, frames.missed) == (40, 0)
     assert frames.summary["sinks"]["share"]["delivered"] == 40
+    assert repr(frames) == f"<sprocket.Run of process {frames.pid}: 40 frames seen, 0 missed, closed>"
 
 
 def test_the_last_batch_of_a_run_may_be_shorter():
     batches = [(len(batch), batch.tensor.shape) for batch in
                package.run("scene", tensor="64x48", frames=10, batch=4, **SCENE)]
     assert batches == [(4, (4, 3, 48, 64)), (4, (4, 3, 48, 64)), (2, (2, 3, 48, 64))]
+
+
+def test_a_number_of_seconds_and_the_side_of_a_square_are_accepted():
+    def shapes(**options):
+        frames = package.run("scene", stages="meter", tensor={"size": 48, **options.pop("tensor")}, rate=30,
+                             **options, **SCENE)
+        return [(frame.tensor.shape, frame.tensor.dtype, list(frame.reports)) for frame in frames]
+    found = shapes(tensor={"type": np.float16}, duration=0.5)
+    assert found == shapes(tensor={"type": "f16"}, duration="500ms") and 14 < len(found) < 17
+    assert found[0] == ((1, 3, 48, 48), np.float16, ["meter"])
 
 
 @pytest.mark.parametrize("source, options, sentence", [
@@ -77,7 +88,22 @@ def test_a_program_that_is_killed_is_an_error():
     with pytest.raises(package.RunError, match="ended by SIGKILL"):
         for _ in frames:
             pass
-    assert list(frames) == []
+    with pytest.raises(package.Error, match="the run was closed, or has been read to its end"):
+        list(frames)
+
+
+def test_a_run_that_is_stopped_by_sigterm_ends_its_readers_loops(tmp_path):
+    path = str(tmp_path / "cam")
+    writer = subprocess.Popen([SPROCKET, "run", "--source", "scene", "--source-set", "pace=real", "--share",
+                               path, "--quiet"])
+    with package.connect(path, wait=10) as others:
+        next(others)
+        writer.terminate()
+        assert all(frame.number > 0 for frame in others) and writer.wait(LIMIT) == 0
+    with package.run("scene", source_set=["pace=real"], **SCENE) as frames:
+        next(frames)
+        os.kill(frames.pid, signal.SIGTERM)
+        assert all(frame.number > 0 for frame in frames) and frames.summary["produced"] > 0
 
 
 @pytest.mark.parametrize("ending", ["raise SystemExit", "os.kill(os.getpid(), 9)", "1 / 0", "os._exit(3)"])
@@ -115,6 +141,8 @@ def test_a_batch_gives_what_single_runs_give(clips):
     several = {path: [] for path in clips}
     for path, frame in package.batch(map(str, clips), image=image):
         several[pathlib.Path(path)].append((frame.number, int(frame.tensor.sum(dtype=np.uint64))))
+    alone = list(package.batch(clips[0], count, image=image))
+    assert alone == single[:1] and list(package.batch(str(clips[0]), count, image=image))[0][1] == alone[0][1]
     for path, (seen, digest) in single:
         sums = several[path]
         assert [number for number, _ in sums] == list(range(seen))
@@ -154,8 +182,18 @@ def test_a_dump_has_pictures_bytes_and_reports_by_number_and_time(tmp_path):
             lost.image
         played = [(recorded, frame.sequence) for recorded, frame in dump.play(image="gray")]
         assert [recorded for recorded, _ in played] == delivered
-        with pytest.raises(KeyError, match="no frame 99"):
+        with pytest.raises(KeyError, match="no frame 99") as error:
             dump.number(99)
+        assert isinstance(error.value, package.Error)
+        for index in (40, -41):
+            with pytest.raises(IndexError, match=f"has 40 frames; there is no frame .{index}") as error:
+                dump[index]
+            assert isinstance(error.value, package.Error)
+        with pytest.raises(package.NoSuchItem, match=f"first one came at {delivered[0].captured_ns} ns"):
+            dump.at(dump[0].captured_ns - 1)
+        with pytest.raises(package.NoSuchItem, match="no report of stage meter; there are: .*focus"):
+            delivered[0].reports["meter"]
+        assert repr(dump) == f"<sprocket.Dump {path}: 40 frames>"
     with pytest.raises(package.Error, match="closed"):
         delivered[0].data
     (tmp_path / "cut.mcap").write_bytes(path.read_bytes()[:-3000])
@@ -186,10 +224,32 @@ def test_a_run_is_asked_and_what_it_refuses_is_told(tmp_path):
         for _ in frames:
             pass
         with pytest.raises(package.Error, match="no run answers at"):
-            package.Control(tmp_path / "c")
+            package.Control(tmp_path / "c", wait=0)
     assert len(list((tmp_path / "photos").iterdir())) == 2
     recordings = {record["recording"]: record for record in frames.summary["recordings"]}
     assert recordings[recording]["frames"]["delivered"] == 5
+
+
+def snippet(heading):
+    """The first one under this heading of the package's README."""
+    text = (ROOT / "Python/README.md").read_text().split(f"## {heading}\n")[1]
+    return text.split("```python\n")[1].split("```")[0]
+
+
+def test_the_readmes_lines_that_ask_a_run_work(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = snippet("Ask a run")
+    assert '"camera"' in lines
+    shown = []
+    exec(lines.replace('"camera"', '"scene"'), {"sprocket": package, "show": shown.append})
+    assert len(shown) > 0 and len(list(tmp_path.glob("take-*.mov"))) == 1
+    assert len(list((tmp_path / "photos").iterdir())) == 3
+
+
+def test_the_readmes_lines_that_ask_a_run_say_why_there_is_none(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(package.RunError, match="There is no file nowhere.mov"):
+        exec(snippet("Ask a run").replace('"camera"', '"file:nowhere.mov"'), {"sprocket": package})
 
 
 def test_a_program_that_sends_what_no_run_sends_is_told(tmp_path):
