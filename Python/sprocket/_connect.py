@@ -37,17 +37,24 @@ def connect(name: str, *, every: bool = False, batches: bool = False, timeout: O
     while True:
         for path in _paths(name):
             connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            # A writer that is stuck accepts nobody.
+            connection.settimeout(max(end - time.monotonic(), _LEAST_WAIT))
             try:
                 connection.connect(path)
             except OSError:
                 connection.close()
                 continue
+            connection.settimeout(None)
             if batches:
                 return Stream[Batch](connection, f"share {name}", every=every, batches=True, timeout=timeout)
             return Stream[Frame](connection, f"share {name}", every=every, batches=False, timeout=timeout)
         if time.monotonic() >= end:
             raise NoSuchShare(f"no share is called {name}; start one with: sprocket run --share {name}")
         time.sleep(_TICK)
+
+
+# Seconds for one attempt to connect, at the least.
+_LEAST_WAIT = 1.0
 
 
 def _paths(name: str) -> List[str]:

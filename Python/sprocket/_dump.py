@@ -190,14 +190,15 @@ class Dump(Sequence[DumpFrame]):
         if self._file.closed:
             raise Error(f"{self.path} was closed; open it again to read bytes")
         images = self._reader.iter_messages(topics=["image"], starting_at=time, ending_before=time + 1)
-        for _, _, message in images:
+        for schema, _, message in images:
             if message.sequence == low:
-                return _protobuf_data(message.data)
+                is_raw = schema is not None and schema.name == "foxglove.RawImage"
+                return _protobuf_bytes(message.data, 6 if is_raw else 2)
         return None
 
 
-def _protobuf_data(message: bytes) -> bytes:
-    """The longest field of bytes: the `data` of foxglove.CompressedImage and foxglove.RawImage."""
+def _protobuf_bytes(message: bytes, number: int) -> bytes:
+    """The field of that number, which holds bytes: `data` is 2 in foxglove.CompressedImage, 6 in RawImage."""
     found = b""
     at = 0
     while at < len(message):
@@ -207,7 +208,7 @@ def _protobuf_data(message: bytes) -> bytes:
             _, at = _varint(message, at)
         elif kind == 2:
             length, at = _varint(message, at)
-            if length > len(found):
+            if key >> 3 == number:
                 found = message[at:at + length]
             at += length
         else:

@@ -13,7 +13,7 @@ from ._errors import ShareRefused
 from ._layout import Layout
 
 MAGIC = b"SPRKSHM1"
-ENDED = 2
+ENDED, FAILED = 2, 4
 # Of <linux/fcntl.h>; `fcntl.F_GET_SEALS` is there only where Python was built with a header that has it.
 _GET_SEALS, _SEAL_SHRINK = 1034, 2
 

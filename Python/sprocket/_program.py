@@ -36,7 +36,7 @@ def program() -> str:
     named = os.environ.get("SPROCKET")
     if named:
         return named
-    for folder in Path(__file__).resolve().parents[1:5]:
+    for folder in list(Path(__file__).resolve().parents)[1:5]:
         if (folder / "libexec/sprocket/sprocket").is_file() and (folder / "bin/sprocket").is_file():
             return str(folder / "bin/sprocket")
     found = shutil.which("sprocket")
@@ -120,9 +120,13 @@ class Child:
     def pid(self) -> int:
         return self._process.pid
 
-    def wait(self) -> int:
-        """The exit code; negative where a signal ended the program."""
-        return self._process.wait()
+    def wait(self, limit: float) -> Optional[int]:
+        """The exit code, negative where a signal ended the program; `None` if it runs on for so many
+        seconds."""
+        try:
+            return self._process.wait(limit)
+        except subprocess.TimeoutExpired:
+            return None
 
     def end(self) -> int:
         """Asks the program to end, and waits until it has."""

@@ -12,6 +12,9 @@ from ._memory import ENDED
 from ._program import Child, Image, Tensor, option_arguments, pixel_settings
 from ._stream import Item, Stream
 
+# Seconds that a run may take to complete its files, and to end where its share has ended before it.
+_FILES_LIMIT, _LOSS_LIMIT = 300, 5
+
 Source = Union[str, "os.PathLike[str]"]
 
 
@@ -69,10 +72,12 @@ class Run(Stream[Item]):
         return self._summary
 
     def _end(self) -> Exception:
-        code = self._child.wait()
-        if code != 0:
+        is_over = self._memory is not None and self._memory.state == ENDED
+        # A run that is over completes its files; one that has lost its reader may go on for other sinks.
+        code = self._child.wait(_FILES_LIMIT if is_over else _LOSS_LIMIT)
+        if code:
             return self._child.error(code)
-        if self._memory is None or self._memory.state == ENDED:
+        if is_over or (self._memory is None and code == 0):
             return StopIteration()
         return super()._end()
 

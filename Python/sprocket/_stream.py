@@ -15,7 +15,7 @@ from typing import Any, Deque, Generic, Iterator, Optional, Tuple, Type, TypeVar
 from ._errors import Error, ShareRefused, Timeout, WriterGone
 from ._frame import MAGIC, Batch, Claim, Frame
 from ._layout import Layout
-from ._memory import ENDED, Memory
+from ._memory import ENDED, FAILED, Memory
 
 Item = TypeVar("Item", Frame, Batch)
 _Self = TypeVar("_Self", bound="Stream[Any]")
@@ -218,6 +218,9 @@ class Stream(Generic[Item], Iterator[Item]):
                               "its program died; start it again")
         if self._memory.state == ENDED:
             return StopIteration()
+        if self._memory.state == FAILED:
+            return WriterGone(f"{self._name} ended before its run did: no reader of every frame was left; start "
+                              "it again, or give it take=latest")
         held = ("; it may also have disconnected this reader, which held frames for longer than `patience`"
                 if self.every else "")
         return WriterGone(f"{self._name} ended before its run did: its program died{held}; start it again")
