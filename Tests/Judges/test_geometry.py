@@ -57,6 +57,13 @@ def factors(chroma):
     return {"420": (2, 2), "422": (2, 1), "411": (4, 1)}.get(chroma[:3], (1, 1))
 
 
+def sites(chroma):
+    """Where the first sample of chroma lies: in the middle of its pixels where the stream says so (420jpeg), else
+    left of it, as FFmpeg takes it."""
+    across, down = factors(chroma)
+    return ((across - 1) / 2 if chroma == "420" else 0, (down - 1) / 2)
+
+
 def planes_of(width, height, chroma, seed=1, smooth=False):
     """Random samples, or a picture with gradients, as cameras make them."""
     random = np.random.default_rng(seed)
@@ -164,15 +171,15 @@ def weights(kind, count, of, first, step):
     return result
 
 
-def resized(plane, kind, rows, columns, across, down, factor):
+def resized(plane, kind, rows, columns, across, down, factor, site=(0, 0)):
     """`across` and `down` are pixels of the old picture for each of the new one."""
-    def table(count, of, scale, factor):
+    def table(count, of, scale, factor, site):
         def place(index):
-            pixel = (index + 0.5) * factor - 0.5
-            return ((pixel + 0.5) * scale - 0.5 + 0.5) / factor - 0.5
+            pixel = index * factor + site
+            return ((pixel + 0.5) * scale - 0.5 - site) / factor
         return weights(kind, count, of, place(0), place(1) - place(0))
-    return table(rows, plane.shape[0], down, factor[1]) @ plane.astype(float) @ \
-        table(columns, plane.shape[1], across, factor[0]).T
+    return table(rows, plane.shape[0], down, factor[1], site[1]) @ plane.astype(float) @ \
+        table(columns, plane.shape[1], across, factor[0], site[0]).T
 
 
 @pytest.mark.parametrize("chroma", CHROMAS)
@@ -187,7 +194,8 @@ def test_resize_against_double_precision(chroma, filter, size, target, tmp_path)
     for index, plane in enumerate(planes):
         factor = factors(chroma) if index else (1, 1)
         expected.append(resized(plane, filter, -(-target[1] // factor[1]), -(-target[0] // factor[0]),
-                                size[0] / target[0], size[1] / target[1], factor))
+                                size[0] / target[0], size[1] / target[1], factor,
+                                sites(chroma) if index else (0, 0)))
     bits = int(chroma[4:]) if "p" in chroma else 8
     assert_close(ours, expected, white=2 ** bits - 1, scale=2 ** (bits - 8))
     # Rounding alone, in fact.
@@ -265,7 +273,8 @@ def test_undistort_against_opencvs_maps(name, chroma, size, tmp_path):
     if chroma != "mono":
         across, down = factors(chroma)
         # Where the middles of chroma samples come from: the map of a picture of such samples.
-        half = np.array([[1 / across, 0, (1 / across - 1) / 2], [0, 1 / down, (1 / down - 1) / 2], [0, 0, 1]])
+        left, top = sites(chroma)
+        half = np.array([[1 / across, 0, -left / across], [0, 1 / down, -top / down], [0, 0, 1]])
         rows, columns = planes[1].shape
         matrix, coefficients = half @ camera(*size), np.array(LENSES[name])
         if name == "fisheye":

@@ -130,8 +130,8 @@ extension FrameView {
   /// frame. `bytes` holds `layout.byteCount`.
   package func copyReport(_ layout: ReportLayout, into bytes: inout MutableSpan<UInt8>) -> Bool {
     guard unsafe storage.pointee.records[lane].reported & layout.slot.bit != 0 else { return false }
-    precondition(bytes.count >= layout.byteCount, "a report is copied into as many bytes as it has")
-    for index in 0..<layout.byteCount {
+    let count = min(layout.byteCount, bytes.count)
+    for index in 0..<count {
       bytes[index] = unsafe storage.pointee.reports.load(
         fromByteOffset: layout.slot.offset + index, as: UInt8.self)
     }

@@ -97,7 +97,8 @@ private func double(
   let count = pairs.count
   let even = line.extracting(Int(table.starts[first]) - origin..<line.count)
   let odd = line.extracting(Int(table.starts[first + 1]) - origin..<line.count)
-  precondition(even.count > count && odd.count > count && target.count >= first + 2 * count)
+  // `ResamplingTable.pairs` has only pairs whose samples are there.
+  guard even.count > count, odd.count > count, target.count >= first + 2 * count else { return }
   for x in 0..<count {
     unsafe target[unchecked: first &+ 2 &* x] =
       even[unchecked: x] * a

@@ -84,10 +84,8 @@ public final class PipeSink: Sink {
     return tensor
   }
 
-  /// Luma of 8 bits as stages see it, which needs no packer.
-  private var isPlainLuma: Bool {
-    layout == .gray && settings.tensor == TensorSettings() && plan?.format.image?.isDeep == false
-  }
+  /// Luma as stages see it, which needs no packer.
+  private var isPlainLuma: Bool { layout == .gray && settings.tensor == TensorSettings() }
 
   private func refuseSettings() throws(RunError) {
     guard layout == .y4m, settings.header || settings.tensor != TensorSettings() else { return }
