@@ -7,6 +7,7 @@ import signal
 import socket
 import struct
 import subprocess
+import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -88,6 +89,49 @@ def test_a_reader_that_never_acknowledges_takes_neither_slots_nor_time_from_othe
         numbers, seen, missed = honest.result()
         assert seen > 4 * missed and copies > 10 and delivered(run.end()) > 40
         held.close()
+
+
+def test_a_reader_beyond_patience_is_told_so_and_others_go_on():
+    with shared(*FAST, "--frames", 40, pixels=":gray,size=64x48,patience=1s") as run:
+        slow, steady = run.connect(every=True), run.connect(every=True)
+        with ThreadPoolExecutor() as pool:
+            def takes_all():
+                return [(frame.number, time.sleep(0.02))[0] for frame in steady]
+            all_numbers = pool.submit(takes_all)
+            next(slow)
+            time.sleep(2.5)
+            with pytest.raises(package.ShareRefused, match="did not acknowledge a frame within 1s"):
+                for _ in slow:
+                    pass
+            assert all_numbers.result() == list(range(40)) and steady.missed == 0
+        assert delivered(run.end()) == 40
+
+
+def test_a_share_whose_only_reader_stalls_does_not_seem_complete():
+    with shared(*FAST, "--frames", 60, pixels=":gray,size=64x48,patience=1s") as run:
+        with run.connect(every=True) as frames:
+            next(frames)
+            time.sleep(2.5)
+            with pytest.raises(package.ShareRefused, match="did not acknowledge"):
+                for _ in frames:
+                    pass
+        run.process.wait(LIMIT)
+        assert b"no reader of every frame connected" in run.process.stderr.read()
+
+
+def test_a_slow_reader_of_the_latest_frames_outlives_a_change_of_layout():
+    with tempfile.TemporaryDirectory() as folder, \
+            shared("--source", "scene", "--size", "320x240", "--rate", "400", "--source-set", "pace=real",
+                   "--duration", "4s", "--control-socket", f"{folder}/control", pixels=":gray") as run:
+        with run.connect() as frames:
+            assert next(frames).image.shape == (240, 320)
+            # Notices fill its socket.
+            time.sleep(1.5)
+            subprocess.run([SPROCKET, "ask", f"{folder}/control", "reconfigure", "stage=crop:region=0/0/0.5/1"],
+                           check=True, capture_output=True, timeout=LIMIT)
+            shapes = [frame.image.shape for frame in frames]
+        assert shapes[-1] == (240, 160)
+        assert frames.seen + frames.missed + frames._start == delivered(run.end())
 
 
 def test_a_reader_that_leaves_early_counts_until_then_and_others_go_on():

@@ -250,6 +250,21 @@ def test_headers_account_for_each_frame(folder):
     assert all(sink.get(name, 0) == count for name, count in sums.items())
 
 
+def test_oblong_pixels_become_square_only_in_a_size_that_is_asked_for(folder):
+    path = converted(folder, "oblong.mkv", movie(folder, "jpeg.mov", "--size", "320x240"), "-vf",
+                     "setsar=4/3,format=yuv420p", "-c:v", "ffv1")
+    run = ["run", "--source", f"file:{path}", "--frames", "1", "--quiet", "--pipe"]
+    picture = y4m(sprocket(*run, "y4m").stdout)[0]
+    plain = tensor(picture, site="left", scale=1).transpose(1, 2, 0)
+    found = np.frombuffer(sprocket(*run, "rgb").stdout, "u1").reshape(240, 320, 3)
+    assert np.abs(found - plain).max() <= 2
+    fields, _ = next(headers(sprocket(*run, "gray", "--pipe-header").stdout))
+    assert fields[53:57] == (1, 1, 0, 0)
+    square = tensor(picture, site="left", size=(160, 160), aspect=4 / 3)
+    found = np.frombuffer(sprocket(*run, "tensor:size=160x160").stdout, "<f4").reshape(3, 160, 160)
+    assert np.abs(found - square).max() < 1e-3
+
+
 @pytest.mark.parametrize("layout, says", [
     ("y4m:size=64x64", "y4m is the picture as it is"),
     ("tensor:std=0", "give values from"),
