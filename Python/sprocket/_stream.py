@@ -222,8 +222,8 @@ class Stream(Generic[Item], Iterator[Item]):
         if self._memory.state == ENDED:
             return StopIteration()
         if self._memory.state == FAILED:
-            return WriterGone(f"{self._name} ended before its run did: no reader of every frame was left; start "
-                              "it again, or give it take=latest")
+            return WriterGone(f"{self._name} ended before its run did: no reader of every frame was left; "
+                              "start it again, or give it take=latest")
         held = ("; it may also have disconnected this reader, which held frames for longer than `patience`"
                 if self.every else "")
         return WriterGone(f"{self._name} ended before its run did: its program died{held}; start it again")

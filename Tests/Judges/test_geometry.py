@@ -58,8 +58,8 @@ def factors(chroma):
 
 
 def sites(chroma):
-    """Where the first sample of chroma lies: in the middle of its pixels where the stream says so (420jpeg), else
-    left of it, as FFmpeg takes it."""
+    """Where the first sample of chroma lies: in the middle of its pixels where the stream says so (420jpeg),
+    else left of it, as FFmpeg takes it."""
     across, down = factors(chroma)
     return ((across - 1) / 2 if chroma == "420" else 0, (down - 1) / 2)
 

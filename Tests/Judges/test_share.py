@@ -127,8 +127,8 @@ def test_a_slow_reader_of_the_latest_frames_outlives_a_change_of_layout():
             assert next(frames).image.shape == (240, 320)
             # Notices fill its socket.
             time.sleep(1.5)
-            subprocess.run([SPROCKET, "ask", f"{folder}/control", "reconfigure", "stage=crop:region=0/0/0.5/1"],
-                           check=True, capture_output=True, timeout=LIMIT)
+            subprocess.run([SPROCKET, "ask", f"{folder}/control", "reconfigure",
+                            "stage=crop:region=0/0/0.5/1"], check=True, capture_output=True, timeout=LIMIT)
             shapes = [frame.image.shape for frame in frames]
         assert shapes[-1] == (240, 160)
         assert frames.seen + frames.missed + frames._start == delivered(run.end())
