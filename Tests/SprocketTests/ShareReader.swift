@@ -90,7 +90,10 @@ final class ShareReader {
     } while count < 0 && errno == EINTR
     guard count > 0 else { return .end }
     guard bytes[0] != UInt8(ascii: "{") else {
-      map(String(decoding: bytes[..<count], as: UTF8.self), Int32(truncatingIfNeeded: control[2]))
+      let text = String(decoding: bytes[..<count], as: UTF8.self)
+      // Why the connection ends.
+      if text.hasPrefix(#"{"error""#) { return receive() }
+      map(text, Int32(truncatingIfNeeded: control[2]))
       return .layout
     }
     func word(_ index: Int) -> UInt64 {
