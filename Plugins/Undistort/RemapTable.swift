@@ -76,24 +76,19 @@ struct RemapTable {
       let place = places[x]
       let (column, line) = (Int(place.x >> 10), Int(place.y >> 10))
       let (right, below) = (Int(place.x & 1023), Int(place.y & 1023))
-      let upper: Int
-      let lower: Int
+      let mean: Int
       if column >= 0, column < lastColumn, line >= 0, line < lastRow {
         let (above, under) = (source[row: line], source[row: line &+ 1])
-        upper = Int(above[column]) &* (1024 &- right) &+ Int(above[column &+ 1]) &* right
-        lower = Int(under[column]) &* (1024 &- right) &+ Int(under[column &+ 1]) &* right
+        mean = bilinear(
+          Int(above[column]), Int(above[column &+ 1]), Int(under[column]),
+          Int(under[column &+ 1]), right, below)
       } else {
-        let (a, b) = (
-          sample(source, column, line, border), sample(source, column &+ 1, line, border)
-        )
-        let (c, d) = (
-          sample(source, column, line &+ 1, border), sample(source, column &+ 1, line &+ 1, border)
-        )
-        upper = a &* (1024 &- right) &+ b &* right
-        lower = c &* (1024 &- right) &+ d &* right
+        mean = bilinear(
+          sample(source, column, line, border), sample(source, column &+ 1, line, border),
+          sample(source, column, line &+ 1, border), sample(source, column &+ 1, line &+ 1, border),
+          right, below)
       }
-      row[x] = UInt8(
-        truncatingIfNeeded: (upper &* (1024 &- below) &+ lower &* below &+ 1 << 19) >> 20)
+      row[x] = UInt8(truncatingIfNeeded: mean)
     }
   }
 
@@ -107,25 +102,31 @@ struct RemapTable {
       let place = places[x]
       let (column, line) = (Int(place.x >> 10), Int(place.y >> 10))
       let (right, below) = (Int(place.x & 1023), Int(place.y & 1023))
-      let upper: Int
-      let lower: Int
+      let mean: Int
       if column >= 0, column < lastColumn, line >= 0, line < lastRow {
         let (above, under) = (source[row16: line], source[row16: line &+ 1])
-        upper = Int(above[column]) &* (1024 &- right) &+ Int(above[column &+ 1]) &* right
-        lower = Int(under[column]) &* (1024 &- right) &+ Int(under[column &+ 1]) &* right
+        mean = bilinear(
+          Int(above[column]), Int(above[column &+ 1]), Int(under[column]),
+          Int(under[column &+ 1]), right, below)
       } else {
-        let (a, b) = (
-          word(source, column, line, border), word(source, column &+ 1, line, border)
-        )
-        let (c, d) = (
-          word(source, column, line &+ 1, border), word(source, column &+ 1, line &+ 1, border)
-        )
-        upper = a &* (1024 &- right) &+ b &* right
-        lower = c &* (1024 &- right) &+ d &* right
+        mean = bilinear(
+          word(source, column, line, border), word(source, column &+ 1, line, border),
+          word(source, column, line &+ 1, border), word(source, column &+ 1, line &+ 1, border),
+          right, below)
       }
-      row[x] = UInt16(
-        truncatingIfNeeded: (upper &* (1024 &- below) &+ lower &* below &+ 1 << 19) >> 20)
+      row[x] = UInt16(truncatingIfNeeded: mean)
     }
+  }
+
+  /// The mean of four neighbours, upper row first, rounded. `right` and `below` are the place between them
+  /// in 1/1024; with samples of 16 bits the sums stay below 2^37.
+  @inline(__always)
+  private static func bilinear(
+    _ a: Int, _ b: Int, _ c: Int, _ d: Int, _ right: Int, _ below: Int
+  ) -> Int {
+    let upper = a &* (1024 &- right) &+ b &* right
+    let lower = c &* (1024 &- right) &+ d &* right
+    return (upper &* (1024 &- below) &+ lower &* below &+ 1 << 19) >> 20
   }
 
   private static func sample(
