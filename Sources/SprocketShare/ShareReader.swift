@@ -1,15 +1,17 @@
-/// One program that reads a share.
+/// The connection of one program that reads a share.
 struct ShareReader {
   let descriptor: Int32
+  /// When it connected, nanoseconds.
   let since: Int64
-  /// `nil` until it has said so.
+  /// Whether it takes every frame, or the latest; `nil` before its first packet.
   var takesEvery: Bool?
-  /// A bit for each slot that it has been told of and has not given back.
+  /// A bit for each slot that it has a notice of and has not acknowledged.
   var held: UInt64 = 0
+  /// Ticket of its latest notice.
   var lastSent: UInt64 = 0
-  /// When it was last told of a slot while it held none, or gave one back, nanoseconds.
+  /// When it last began to hold slots, or acknowledged one, nanoseconds.
   var progressed: Int64 = 0
-  /// The latest layout has still to be sent: its socket was full.
+  /// Its socket was full when the latest layout was to be sent.
   var needsLayout = false
   var isLeaving = false
 }

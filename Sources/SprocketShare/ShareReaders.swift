@@ -3,17 +3,19 @@ internal import Glibc
 package import SprocketCore
 internal import SprocketFiles
 
-/// The programs that read a `SharedMemory`: who they are, which slots they still read, what they are sent.
+/// The connections of the programs that read a `SharedMemory`. Accepts them, sends them layouts and notices,
+/// and keeps which slots each of them holds.
 ///
-/// All calls come from one thread, and none of them waits but `wait`. A reader that breaks a rule is
-/// disconnected, and a note says so.
+/// All calls come from one thread. Only `wait` blocks. A reader that breaks the protocol is disconnected, and
+/// a note reports it.
 package final class ShareReaders {
   /// Most readers at a time. Larger: more programs read, and each frame costs a packet to each.
   package static let most = 64
-  /// Nanoseconds within which a reader says what it wants. Larger: slower readers, and longer occupied
-  /// places.
+  /// Nanoseconds within which a reader must send its first packet. Larger: slower readers are accepted, and
+  /// a silent one occupies its place for longer.
   private static let patienceWithHello: Int64 = 2_000_000_000
-  /// Most packets that are read of one reader at a time. Larger: a flood holds up the others longer.
+  /// Most packets that are received from one reader per call. Larger: a reader that floods its socket delays
+  /// the other readers for longer.
   private static let mostPackets = 64
 
   private let listener: ListeningSocket?
@@ -25,8 +27,8 @@ package final class ShareReaders {
   /// By slot, frames that were shared before those in it.
   private var firstFrames = InlineArray<8, UInt64>(repeating: 0)
   private var sharedCount: UInt64 = 0
-  /// Frames, counted from the first, that no reader holds any more. A reader that goes with frames gives
-  /// none of these back.
+  /// Number of frames, counted from the first, that readers of every frame have acknowledged. Frames that a
+  /// reader holds when it disconnects do not count.
   package private(set) var acknowledgedCount: UInt64 = 0
   /// What a user should know of readers that were disconnected, each once.
   package private(set) var notes: [String] = []
@@ -55,7 +57,7 @@ package final class ShareReaders {
 
   /// Disconnects all readers, and removes the name.
   package func end() {
-    // What a reader has sent and nobody has read would end its connection with an error.
+    // Closing a socket with unread packets would give the reader ECONNRESET instead of the end.
     for index in readers.indices { receive(&readers[index], monotonicNow()) }
     for reader in readers { close(reader.descriptor) }
     readers.removeAll()
@@ -71,10 +73,10 @@ package final class ShareReaders {
   /// Whether there is, or can still be, a reader.
   package var canHaveReaders: Bool { listener != nil || !readers.isEmpty }
 
-  /// Tells all readers of new memory, and those that come later. `layout` is a JSON object without `shared`.
+  /// Sends `layout` and the memory to all readers, and later to each new one. `layout` is a JSON object
+  /// without `shared`.
   package func publish(_ layout: [UInt8], _ memory: SharedMemory) {
     self.layout = layout
-    self.memory?.set(.replaced)
     self.memory = memory
     tickets = InlineArray(repeating: 0)
     for index in readers.indices {
@@ -84,10 +86,17 @@ package final class ShareReaders {
     removeLeaving()
   }
 
-  /// Readers that come later are told this of the same memory.
+  /// Releases the memory before `publish` is given another, so that both never exist at once. Readers keep
+  /// what they have mapped.
+  package func withdraw() {
+    memory?.set(.replaced)
+    memory = nil
+  }
+
+  /// Replaces the layout that new readers get; the memory stays the same.
   package func refresh(_ layout: [UInt8]) { self.layout = layout }
 
-  /// Accepts readers, hears what they want, takes slots back.
+  /// Accepts new readers, and receives first packets and acknowledgements.
   package func serve() {
     acceptReaders()
     let now = monotonicNow()
@@ -96,11 +105,11 @@ package final class ShareReaders {
     removeLeaving()
   }
 
-  /// Before readers that leave are forgotten.
+  /// Call this before `removeLeaving`: frames that a leaving reader holds are not acknowledged.
   private func countAcknowledged() {
     guard !readers.isEmpty else { return }
-    let held = readers.reduce(UInt64(0)) { $0 | $1.held }
     var count = sharedCount
+    let held = heldSlots
     for slot in 0..<SharedMemory.slotCount where held & 1 << UInt64(slot) != 0 {
       count = min(count, firstFrames[slot])
     }
@@ -109,9 +118,9 @@ package final class ShareReaders {
 
   // MARK: Slots
 
-  /// The next slot behind `slot` that nobody reads; `nil` if all are read.
+  /// The first slot after `slot` that no reader holds; `nil` if readers hold all.
   package func freeSlot(behind slot: Int) -> Int? {
-    let held = readers.reduce(UInt64(0)) { $0 | $1.held }
+    let held = heldSlots
     for step in 1...SharedMemory.slotCount {
       let candidate = (slot + step) % SharedMemory.slotCount
       if held & 1 << UInt64(candidate) == 0 { return candidate }
@@ -119,17 +128,18 @@ package final class ShareReaders {
     return nil
   }
 
-  package var freeSlotCount: Int {
-    SharedMemory.slotCount - readers.reduce(UInt64(0)) { $0 | $1.held }.nonzeroBitCount
-  }
+  package var freeSlotCount: Int { SharedMemory.slotCount - heldSlots.nonzeroBitCount }
+
+  /// A bit for each slot that a reader holds.
+  private var heldSlots: UInt64 { readers.reduce(UInt64(0)) { $0 | $1.held } }
 
   /// Slots that readers of every frame may hold together where frames do not wait for them. Larger: these
   /// readers may pause for longer, and readers of the latest frames have less time before a frame is
   /// overwritten.
   private static let mostHeld = SharedMemory.slotCount / 2
 
-  /// Tells readers of the slot. Unless frames wait for readers (`waits`), a reader that takes every frame
-  /// misses those that come while it holds its part of `mostHeld`.
+  /// Sends a notice of the slot to the readers. If `waits` is false (frames do not wait for readers), a
+  /// reader of every frame gets no notice while it holds its part of `mostHeld`.
   package func notify(
     slot: Int, ticket: UInt64, sharedCount: UInt64, frames: Int, waits: Bool
   ) {
@@ -161,7 +171,7 @@ package final class ShareReaders {
     removeLeaving()
   }
 
-  /// Waits until a reader says something, or one connects, for `milliseconds` at most.
+  /// Waits until a packet or a connection arrives, for `milliseconds` at most.
   package func wait(milliseconds: Int32) {
     requests.removeAll(keepingCapacity: true)
     for index in readers.indices {
@@ -173,7 +183,7 @@ package final class ShareReaders {
     _ = unsafe poll(&requests, nfds_t(requests.count), milliseconds)
   }
 
-  /// Disconnects those who hold slots and have given none back for so long.
+  /// Disconnects each reader that holds slots and has acknowledged none of them for `patience`.
   package func dismissOverdue(after patience: Duration) {
     let now = monotonicNow()
     for index in readers.indices where readers[index].held != 0 {
@@ -215,7 +225,7 @@ package final class ShareReaders {
     close(descriptor)
   }
 
-  /// A packet that says why the connection ends.
+  /// Sends the reason why the connection ends.
   private func tell(_ descriptor: Int32, _ reason: String) {
     let text = Array(#"{"error":"\#(reason)"}"#.utf8)
     _ = unsafe text.withUnsafeBytes {
@@ -252,7 +262,7 @@ package final class ShareReaders {
       sendLayout(to: &reader)
       return true
     }
-    // Tickets of one reader rise; it gives back what it was told of.
+    // Only a reader of every frame acknowledges, and only tickets that it has been sent.
     guard takesEvery, first == ShareHello.acknowledgement, second <= reader.lastSent else {
       return false
     }
@@ -265,7 +275,7 @@ package final class ShareReaders {
 
   private func sendLayout(to reader: inout ShareReader) {
     guard let memory else { return }
-    // What was shared before this reader came is not missed by it.
+    // The reader counts from here: earlier frames are not missed ones.
     let text = Array(#"{"shared":\#(sharedCount),"#.utf8) + layout.dropFirst()
     let result = unsafe text.withUnsafeBytes {
       unsafe sprocket_send_packet(

@@ -22,9 +22,9 @@ public final class ShareSink: Sink {
   private var ticket: UInt64 = 0
   /// Frames in the slot that is being filled.
   private var filled = 0
-  /// What their headers say of the frames between.
+  /// Sum of `between` of the headers in that slot.
   private var batchBetween = InlineArray<12, UInt32>(repeating: 0)
-  /// What the next epoch's frames are to be, with its text.
+  /// Layout of the next epoch, and its JSON; `nil` if the layout does not change.
   private var next: (layout: ShareLayout, text: [UInt8])?
   private var hasFailed = false
   private var sharedCount: UInt64 = 0
@@ -70,13 +70,13 @@ public final class ShareSink: Sink {
     readers.refresh(text)
   }
 
-  /// Makes the memory of the epoch, with its first frame: before that, nobody has said that there is room.
+  /// Makes the memory of a new layout. Called with the epoch's first frame, because the engine checks the
+  /// run's memory after `configure`.
   private func open() throws(RunError) {
     guard let (new, text) = next.take() else { return }
     try publishBatch()
     if isGated, memory != nil { try waitForSlots(free: SharedMemory.slotCount) }
-    // Before the new one, so that both are never there at once.
-    memory?.set(.replaced)
+    readers.withdraw()
     memory = nil
     let memory = try SharedMemory(slotBytes: new.slotBytes)
     memory.set(sharedCount: sharedCount)
@@ -126,7 +126,7 @@ public final class ShareSink: Sink {
     if filled == settings.batch { try publishBatch() }
   }
 
-  /// What was gathered for a batch is old when the next reader comes.
+  /// Gives up an incomplete batch: its frames would be old when the next reader connects.
   private func discardBatch() {
     for fate in header.between.indices { header.between[fate] &+= batchBetween[fate] }
     for _ in 0..<filled { header.note(.unselected) }
@@ -149,7 +149,7 @@ public final class ShareSink: Sink {
     }
   }
 
-  /// Remembers an error, so that readers do not take the sink's end for the run's.
+  /// Sets `hasFailed` if `body` throws. The memory's state then tells readers that the run has not ended.
   private func orFail(_ body: () throws(RunError) -> Void) throws(RunError) {
     do throws(RunError) {
       try body()
@@ -163,7 +163,8 @@ public final class ShareSink: Sink {
 
   // MARK: Slots
 
-  /// Finds a slot that nobody reads, and waits for one where frames wait for readers.
+  /// Chooses the next slot to fill: one that no reader holds. Where frames wait for readers, waits until one
+  /// is free.
   private func takeSlot() throws(RunError) {
     if isGated { try waitForSlots(free: 2) }
     // One slot is never held, see `ShareReaders.notify`.
