@@ -4,7 +4,7 @@ import Synchronization
 /// A program that reads a share, written from docs/share.md alone.
 @safe
 final class ShareReader {
-  /// What came of a packet.
+  /// A received packet, by its kind.
   enum Packet {
     case layout
     case frames(Notice)
@@ -28,7 +28,7 @@ final class ShareReader {
   private(set) var seen: UInt64 = 0
   private(set) var missed: UInt64 = 0
 
-  /// Connects, within 5 seconds; `nil` if nobody listens.
+  /// Connects to the socket at `path`; `nil` if no program listens there.
   init?(path: String, every: Bool) {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)

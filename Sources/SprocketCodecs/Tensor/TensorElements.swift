@@ -1,7 +1,7 @@
 // Numbers as they are stored.
 
-/// The nearest, of a number from 0 to 255: of a sum with 2^23, the lowest bits are the whole part. Unlike a
-/// conversion, which traps, this runs in lanes.
+/// Rounds a number from 0 to 255 to the nearest. Adding 2^23 leaves the rounded number in the lowest bits.
+/// A conversion to an integer checks for overflow, which keeps the compiler from vectorising the loop.
 @inline(__always)
 func rounded(_ number: Float) -> UInt8 {
   UInt8(truncatingIfNeeded: (number + 8_388_608).bitPattern)

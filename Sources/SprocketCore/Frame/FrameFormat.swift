@@ -16,7 +16,7 @@ public struct FrameFormat: Sendable, Hashable {
   /// odd height the upper field has the line more). The first is the field that
   /// `presentation.fieldOrder` names. The unpacked picture has both.
   public var hasFieldImages = false
-  /// The lens whose distortion a stage of the chain has removed; `nil` where none has.
+  /// Model of the lens, set by the stage that removed its distortion; `nil` if no stage has.
   public var lens: Lens?
 
   public init(
@@ -135,8 +135,8 @@ public struct FrameParts: OptionSet, Sendable, Hashable {
     return LumaScale.allCases.dropFirst().first { contains(.reducedImage($0)) } ?? .full
   }
 
-  /// What is unpacked of frames of `format` so that all of these parts can be read, and `others`: an image of
-  /// one size.
+  /// The parts to unpack from frames of `format`, so that these parts and `others` can be read. The image is
+  /// unpacked once, in one size.
   package func unpacked(_ format: FrameFormat, besides others: FrameParts = []) -> FrameParts {
     guard !isDisjoint(with: .anyReducedImage) else { return self }
     let rest = subtracting(.anyReducedImage)

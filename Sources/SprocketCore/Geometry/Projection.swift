@@ -18,8 +18,8 @@ public struct Projection: Sendable, BitwiseCopyable {
 
   public static let identity = Projection()
 
-  /// A picture of which each pixel covers `across` by `down` pixels of another, from that one's top left
-  /// corner on.
+  /// From a reduced picture to the full one: each pixel of the reduced picture covers `across` by `down`
+  /// pixels, and both pictures begin at the same top left corner.
   public init(pixelsAcross across: Double, down: Double) {
     self.init(
       scaleX: across, scaleY: down, shiftX: (across - 1) / 2, shiftY: (down - 1) / 2)

@@ -12,8 +12,8 @@ public enum ResamplingFilter: String, SettingValue, CaseIterable, BitwiseCopyabl
   case lanczos
 }
 
-/// The source samples of which each sample of a resized row or column is a weighted sum. Weights add up to 1;
-/// what lies beyond the source has the level of its nearest sample.
+/// Weights for resizing a row or a column: each new sample is a weighted sum of `taps` neighbouring source
+/// samples. The weights add up to 1. Positions beyond the source's ends take its first or last sample.
 public struct ResamplingTable: Sendable {
   /// Weights of each sample.
   public let taps: Int
@@ -27,8 +27,8 @@ public struct ResamplingTable: Sendable {
   let span: Range<Int>
   /// Whether the samples are those of `span`, as they are.
   let isCopy: Bool
-  /// Samples that come in pairs of the same weights, each pair one source sample further than the one before:
-  /// where the source is doubled, all but those at the edges.
+  /// Pairs of new samples that a faster loop can make, where the source is doubled: all pairs have the same
+  /// weights, and each begins one source sample after the pair before. Pairs at the ends are left out.
   let pairs: Range<Int>
 
   /// Sample `i` lies at `first + i step` of the source, where whole numbers are the middles of samples.
