@@ -6,7 +6,8 @@ internal import SprocketYUV
 @safe
 struct LumaSource {
   enum Layout {
-    case bytes, tenBits, twelveBits, sixteenBits
+    case bytes
+    case words(LumaConversion.WordBits)
     case packed(PackedOrder)
     case rgb(RGBOrder)
   }
@@ -22,9 +23,9 @@ struct LumaSource {
       switch format.layout {
       case .packed422(let order): .packed(order)
       case .rgb(let order): .rgb(order)
-      case .planar(_, .ten, _): .tenBits
-      case .planar(_, .twelve, _): .twelveBits
-      case .planar(_, .sixteen, _): .sixteenBits
+      case .planar(_, .ten, _): .words(.ten)
+      case .planar(_, .twelve, _): .words(.twelve)
+      case .planar(_, .sixteen, _): .words(.sixteen)
       case .planar(_, .eight, _), .semiPlanar420, .jpeg, .bayer: .bytes
       }
     isLimited = range == .limited && format.rgbOrder == nil
@@ -51,12 +52,9 @@ struct LumaSource {
         PixelConversion.copy(from(1, width), to: to, bytesPerRow: width, rows: height)
       }
       return
-    case .tenBits:
-      LumaConversion.tenBitsToEight(from(2, 2 * width), to: to, width: width, height: height)
-    case .twelveBits:
-      LumaConversion.twelveBitsToEight(from(2, 2 * width), to: to, width: width, height: height)
-    case .sixteenBits:
-      LumaConversion.sixteenBitsToEight(from(2, 2 * width), to: to, width: width, height: height)
+    case .words(let bits):
+      LumaConversion.wordsToEightBits(
+        from(2, 2 * width), bits: bits, isLimited: isLimited, to: to, width: width, height: height)
     case .packed(let order):
       PixelConversion.unpackLuma(
         from(2, (width + 1) / 2 * 4), order, y: to, width: width, height: height)

@@ -9,7 +9,8 @@ internal import SprocketPixels
 /// column and row are repeated, so that the padding does not change the edge of the picture. If
 /// `expands` is true, limited range becomes full range: luma `round((y - 16) * 255 / 219)`, chroma
 /// `round((c - 128) * 255 / 224) + 128`, both clamped (ITU-R BT.601 and JFIF). Samples of more than
-/// 8 bits, little-endian words, are rounded to 8 in the same step.
+/// 8 bits, little-endian words, are rounded to 8 in the same step; of full range `v * 255 / (2^bits - 1)`, and
+/// for chroma the same from its middle.
 ///
 /// This is a class because of a defect of Swift 6.3.1. Release builds release the arrays of a
 /// noncopyable structure with a throwing initializer once too often if a class stores the
@@ -52,12 +53,12 @@ final class PlaneCopies {
     let one = 1 << (bits - 8)
     let samples = 0..<(converts ? 256 * one : 0)
     luma = samples.map {
-      UInt8(clamping: expands ? Self.scaled($0 - 16 * one, 219 * one) : ($0 + one / 2) / one)
+      UInt8(
+        clamping: expands ? Self.scaled($0 - 16 * one, 219 * one) : Self.scaled($0, 256 * one - 1))
     }
     chroma = samples.map {
       UInt8(
-        clamping: expands
-          ? Self.scaled($0 - 128 * one, 224 * one) + 128 : ($0 + one / 2) / one)
+        clamping: 128 + Self.scaled($0 - 128 * one, expands ? 224 * one : 256 * one - 1))
     }
     unsafe self.memory = unsafe memory
   }

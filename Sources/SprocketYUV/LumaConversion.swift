@@ -20,41 +20,43 @@ public enum LumaConversion {
     }
   }
 
-  /// 10-bit samples in 16-bit little-endian words (V4L2's `Y10 `) to 8 bits:
-  /// `(v + 2) >> 2`, at most 255. Bits above the tenth must be 0. The source's rows are `2 * width`
-  /// bytes.
-  public static func tenBitsToEight(
-    _ source: PlaneBytes, to target: MutablePlaneBytes, width: Int, height: Int
+  /// Samples of 10, 12 or 16 bits in 16-bit little-endian words (V4L2's `Y10 `, `Y12 `, `Y16 `) to 8 bits,
+  /// rounded to nearest. The source's rows are `2 * width` bytes. Words above the largest sample become 255.
+  ///
+  /// Full range is `v * 255 / (2^bits - 1)`. Limited range stays limited, and is `v / 2^(bits - 8)` (ITU-T
+  /// H.273, equations 20 to 31).
+  public static func wordsToEightBits(
+    _ source: PlaneBytes, bits: WordBits, isLimited: Bool, to target: MutablePlaneBytes, width: Int,
+    height: Int
   ) {
     let (from, _) = unsafe source.checked(2 * width, height)
     let (to, _) = unsafe target.checked(width, height)
+    let scale = isLimited ? bits.limited : bits.full
     for row in 0..<height {
-      unsafe tenToEightRow(from + row * source.stride, to + row * target.stride, width)
+      unsafe wordsToEightBitsRow(from + row * source.stride, scale, to + row * target.stride, width)
     }
   }
 
-  /// 12-bit samples in 16-bit little-endian words (V4L2's `Y12 `) to 8 bits:
-  /// `(v + 8) >> 4`, at most 255. Bits above the twelfth must be 0. The source's rows are `2 * width`
-  /// bytes.
-  public static func twelveBitsToEight(
-    _ source: PlaneBytes, to target: MutablePlaneBytes, width: Int, height: Int
-  ) {
-    let (from, _) = unsafe source.checked(2 * width, height)
-    let (to, _) = unsafe target.checked(width, height)
-    for row in 0..<height {
-      unsafe twelveToEightRow(from + row * source.stride, to + row * target.stride, width)
-    }
-  }
+  /// Bits of a sample that lies in a word.
+  public enum WordBits: Int, CaseIterable, Sendable {
+    case ten = 10
+    case twelve = 12
+    case sixteen = 16
 
-  /// 16-bit little-endian samples (V4L2's `Y16 `) to 8 bits: `(v + 128) >> 8`, at most 255. The
-  /// source's rows are `2 * width` bytes.
-  public static func sixteenBitsToEight(
-    _ source: PlaneBytes, to target: MutablePlaneBytes, width: Int, height: Int
-  ) {
-    let (from, _) = unsafe source.checked(2 * width, height)
-    let (to, _) = unsafe target.checked(width, height)
-    for row in 0..<height {
-      unsafe sixteenToEightRow(from + row * source.stride, to + row * target.stride, width)
+    // `(v * factor + half) >> 16` is the rounded quotient of every sample (found, and tested, by trying all).
+    fileprivate var full: WordScale {
+      switch self {
+      case .ten: WordScale(factor: 16336, half: 32768, most: 1023)
+      case .twelve: WordScale(factor: 4081, half: 32768, most: 4095)
+      case .sixteen: WordScale(factor: 255, half: 32895, most: 65535)
+      }
+    }
+
+    fileprivate var limited: WordScale {
+      let one = UInt16(1) << (rawValue - 8)
+      // Larger samples would be rounded to 256.
+      return WordScale(
+        factor: 65536 >> UInt32(rawValue - 8), half: 32768, most: 255 * one + (one / 2 - 1))
     }
   }
 }
@@ -88,32 +90,18 @@ private func word(_ source: UnsafePointer<UInt8>, _ index: Int) -> UInt16 {
       fromByteOffset: 2 &* index, as: UInt16.self))
 }
 
-private func tenToEightRow(
-  _ source: UnsafePointer<UInt8>, _ target: UnsafeMutablePointer<UInt8>, _ count: Int
-) {
-  for index in 0..<count {
-    // Clamped first, so that no word overflows: 1021 + 2 >> 2 is 255.
-    let sample = unsafe min(word(source, index), 1021)
-    unsafe target[index] = UInt8(truncatingIfNeeded: (sample &+ 2) >> 2)
-  }
+private struct WordScale {
+  let factor: UInt32
+  let half: UInt32
+  let most: UInt16
 }
 
-private func twelveToEightRow(
-  _ source: UnsafePointer<UInt8>, _ target: UnsafeMutablePointer<UInt8>, _ count: Int
+private func wordsToEightBitsRow(
+  _ source: UnsafePointer<UInt8>, _ scale: WordScale, _ target: UnsafeMutablePointer<UInt8>,
+  _ count: Int
 ) {
   for index in 0..<count {
-    // Clamped first, so that no word overflows: 4087 + 8 >> 4 is 255.
-    let sample = unsafe min(word(source, index), 4087)
-    unsafe target[index] = UInt8(truncatingIfNeeded: (sample &+ 8) >> 4)
-  }
-}
-
-private func sixteenToEightRow(
-  _ source: UnsafePointer<UInt8>, _ target: UnsafeMutablePointer<UInt8>, _ count: Int
-) {
-  for index in 0..<count {
-    // Clamped first, so that no word overflows: 65407 + 128 is 65535.
-    let sample = unsafe min(word(source, index), 65407)
-    unsafe target[index] = UInt8(truncatingIfNeeded: (sample &+ 128) >> 8)
+    let sample = unsafe UInt32(min(word(source, index), scale.most))
+    unsafe target[index] = UInt8(truncatingIfNeeded: (sample &* scale.factor &+ scale.half) >> 16)
   }
 }

@@ -41,8 +41,8 @@ struct RawPicture {
     }
   }
 
-  /// Luma as it is in the source, 8 bits.
-  private func storedLuma(_ x: Int, _ y: Int) -> Int {
+  /// Luma in the range of the source, 8 bits.
+  private func storedLuma(_ x: Int, _ y: Int, _ range: Color.Range) -> Int {
     switch format.layout {
     case .packed422: return Int(planes[0][y][x * 2 + pairOrder.y])
     case .rgb:
@@ -51,7 +51,8 @@ struct RawPicture {
     case .planar, .semiPlanar420, .bayer, .jpeg:
       guard format.isDeep else { return Int(planes[0][y][x]) }
       let one = 1 << (format.bitsPerSample - 8)
-      return min((word(x, y) + one / 2) / one, 255)
+      let (scale, most) = range == .limited ? (256, 256 * one) : (255, 256 * one - 1)
+      return min((2 * scale * word(x, y) + most) / (2 * most), 255)
     }
   }
 
@@ -62,7 +63,7 @@ struct RawPicture {
   func luma(_ range: Color.Range) -> [[UInt8]] {
     (0..<height).map { y in
       (0..<width).map { x in
-        let stored = storedLuma(x, y)
+        let stored = storedLuma(x, y, range)
         guard range == .limited else { return UInt8(stored) }
         return UInt8(min(max((Double(stored - 16) * 255 / 219).rounded(), 0), 255))
       }

@@ -25,38 +25,32 @@ import Testing
     #expect(source.rows == target.rows && source.isPaddingIntact && target.isPaddingIntact)
   }
 
-  @Test func tenBitsAreRoundedForEverySample() {
-    let (source, target) = (words(0..<1024), TestPlane(1024, 1))
-    LumaConversion.tenBitsToEight(source.source, to: target.target, width: 1024, height: 1)
-    #expect(target.rows == TestPlane.expected(1024, 1) { v, _ in min((v + 2) >> 2, 255) })
-  }
-
-  @Test func sixteenBitsAreRoundedForEverySample() {
+  @Test(arguments: LumaConversion.WordBits.allCases, [false, true])
+  func wordsAreRoundedForEverySample(bits: LumaConversion.WordBits, isLimited: Bool) {
     let (source, target) = (words(0..<65536), TestPlane(65536, 1))
-    LumaConversion.sixteenBitsToEight(source.source, to: target.target, width: 65536, height: 1)
-    #expect(target.rows == TestPlane.expected(65536, 1) { v, _ in min((v + 128) >> 8, 255) })
+    LumaConversion.wordsToEightBits(
+      source.source, bits: bits, isLimited: isLimited, to: target.target, width: 65536, height: 1)
+    #expect(
+      target.rows == TestPlane.expected(65536, 1) { v, _ in eight(v, bits, isLimited: isLimited) })
   }
 
-  @Test(arguments: sizes) func deepSamplesMayLieAtOddAddresses(size: (Int, Int)) {
+  @Test(arguments: LumaConversion.WordBits.allCases, sizes)
+  func wordsMayLieAtOddAddresses(bits: LumaConversion.WordBits, size: (Int, Int)) {
     let (w, h) = size
-    let source = TestPlane(2 * w, h, .random, padding: 3)
-    let (ten, sixteen) = (TestPlane(w, h), TestPlane(w, h))
-    LumaConversion.sixteenBitsToEight(source.source, to: sixteen.target, width: w, height: h)
+    let (source, target) = (TestPlane(2 * w, h, .random, padding: 3), TestPlane(w, h))
+    LumaConversion.wordsToEightBits(
+      source.source, bits: bits, isLimited: false, to: target.target, width: w, height: h)
     #expect(
-      sixteen.rows
+      target.rows
         == TestPlane.expected(w, h) { x, y in
-          min((source[2 * x, y] + 256 * source[2 * x + 1, y] + 128) >> 8, 255)
+          eight(source[2 * x, y] + 256 * source[2 * x + 1, y], bits, isLimited: false)
         })
-    for y in 0..<h {
-      for x in 0..<w { source.set(2 * x + 1, y, UInt8(source[2 * x + 1, y] & 3)) }
-    }
-    LumaConversion.tenBitsToEight(source.source, to: ten.target, width: w, height: h)
-    #expect(
-      ten.rows
-        == TestPlane.expected(w, h) { x, y in
-          min((source[2 * x, y] + 256 * source[2 * x + 1, y] + 2) >> 2, 255)
-        })
-    #expect(ten.isPaddingIntact && sixteen.isPaddingIntact)
+    #expect(target.isPaddingIntact)
+  }
+
+  private func eight(_ word: Int, _ bits: LumaConversion.WordBits, isLimited: Bool) -> Int {
+    let largest = Double(1 << bits.rawValue) - (isLimited ? 0 : 1)
+    return Int(min((Double(word) * (isLimited ? 256 : 255) / largest).rounded(), 255))
   }
 
   @Test(arguments: [2, 4, 8], TestPattern.allCases)
