@@ -198,9 +198,14 @@ struct SinkChoice: Sendable {
   let values: [String: String]
 
   func make(_ requests: OutputRequests) throws(RunError) -> any Sink {
-    try kind.make(
-      argument: argument, values: values,
-      request: kind.name == MovieSink.kind.name ? requests.movie : requests.other)
+    do throws(RunError) {
+      return try kind.make(
+        argument: argument, values: values,
+        request: kind.name == MovieSink.kind.name ? requests.movie : requests.other)
+    } catch {
+      let own = Remedy(rawValue: String(option.dropFirst(2))) ?? .sink
+      throw RunError(error.code, error.description, error.remedies.map { $0 == .sink ? own : $0 })
+    }
   }
 
   /// The file that it writes, if any.

@@ -148,7 +148,6 @@ package final class ShareReaders {
       freeSlotCount <= (waits ? 1 : SharedMemory.slotCount - Self.mostHeld)
     tickets[slot] = ticket
     firstFrames[slot] = sharedCount - UInt64(frames)
-    self.sharedCount = sharedCount
     let notice = ShareNotice(
       slot: UInt32(slot), ticket: ticket, sharedCount: sharedCount, frames: UInt32(frames))
     for index in readers.indices {
@@ -167,6 +166,8 @@ package final class ShareReaders {
       }
       if result != 0, takesEvery || result != -EAGAIN { readers[index].isLeaving = true }
     }
+    // Only now: a layout that is sent with this notice counts the frames before it.
+    self.sharedCount = sharedCount
     countAcknowledged()
     removeLeaving()
   }

@@ -49,6 +49,8 @@ def test_its_inspector_knows_them():
     (["--source", "ramp:no"], ["ramp:no is not allowed"]),
     (["--source", "ramp:9", "--source-set", "step=0"], ["step=0 is not allowed", "1 to 255"]),
     (["--source", "ramp:9", "--sink", "bright:above=300"], ["above=300", "0 to 255", "(--sink)"]),
+    (["--source", "ramp:9", "--pipe", "rgb:fit=z"], ["fit=z is not allowed", "(--pipe)"]),
+    (["--source", "ramp:9", "--share", "x,batch=0"], ["batch=0 is not allowed", "(--share)"]),
     (["--source", "ramp:9", "--sink", "bright:abov=3"], ["did you mean `above`?"]),
     (["--source", "ramp:9", "--sink", "brigt"], ["did you mean `bright`?"]),
     (["--source", "ramp:9", "--sink", "movie"], ["movie:PATH"]),

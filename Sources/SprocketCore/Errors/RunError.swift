@@ -35,5 +35,7 @@ public enum Remedy: String, Sendable {
   case sourceSetting = "source-set"
   case sink
   case format, size, rate, duration
-  case stage, workers, memory, overwrite, pipe
+  case stage, workers, memory, overwrite
+  /// The sinks that have an option of their own.
+  case movie, stills, dump, reports, checksum, checksums, pipe, share
 }
