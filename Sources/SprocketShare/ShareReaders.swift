@@ -144,8 +144,7 @@ package final class ShareReaders {
     slot: Int, ticket: UInt64, sharedCount: UInt64, frames: Int, waits: Bool
   ) {
     let most = waits ? SharedMemory.slotCount : max(1, Self.mostHeld / max(everyCount, 1))
-    let isReserved =
-      freeSlotCount <= (waits ? 1 : SharedMemory.slotCount - Self.mostHeld)
+    let isReserved = freeSlotCount <= (waits ? 1 : SharedMemory.slotCount - Self.mostHeld)
     tickets[slot] = ticket
     firstFrames[slot] = sharedCount - UInt64(frames)
     let notice = ShareNotice(
