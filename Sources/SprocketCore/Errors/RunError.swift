@@ -36,6 +36,10 @@ public enum Remedy: String, Sendable {
   case sink
   case format, size, rate, duration
   case stage, workers, memory, overwrite
+  case microphone
+  case audioStage = "audio-stage"
+  case audioRate = "audio-rate"
+  case audioChannels = "audio-channels"
   /// The sinks that have an option of their own.
   case movie, stills, dump, reports, checksum, checksums, pipe, share
 }

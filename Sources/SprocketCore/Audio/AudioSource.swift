@@ -1,0 +1,83 @@
+/// Where sound comes from: a microphone, a file, the scene. Made and opened on the caller's thread, then
+/// used on one thread alone.
+public protocol AudioSource: AnyObject {
+  /// Opens the device or file.
+  func open() throws(RunError) -> AudioDescription
+  /// Waits for the next block, at most `timeout` nanoseconds, and fills `bytes` from the start with its
+  /// samples; `bytes` has room for `AudioDescription.blockSamples`.
+  func read(into bytes: inout MutableSpan<UInt8>, timeout: Int64) throws(RunError) -> AudioArrival
+  /// Asks `open` or `read` to return soon. Called from any thread, at any time.
+  func interrupt()
+  /// Stops the device. Called once.
+  func close() throws(RunError)
+  /// What a user should know of how the run went, each a sentence. Asked after `close`.
+  var notes: [String] { get }
+}
+
+extension AudioSource {
+  public func interrupt() {}
+  public var notes: [String] { [] }
+}
+
+/// What an audio source is, known once it is open.
+public struct AudioDescription: Sendable {
+  /// What to call it in a summary.
+  public var name: String
+  public var format: AudioFormat
+  /// Sound does not wait: a microphone, or anything at real pace.
+  public var isLive: Bool
+  /// Clock of its times.
+  public var clock: Timestamp.Clock
+  /// Most samples in a block.
+  public var blockSamples: Int
+  /// How the device was set up, for `--verbose` and the summary: such as its period and buffer.
+  public var setup: String?
+  /// A sentence that the user should know before the run.
+  public var note: String?
+
+  public init(
+    name: String, format: AudioFormat, isLive: Bool, clock: Timestamp.Clock, blockSamples: Int
+  ) {
+    self.name = name
+    self.format = format
+    self.isLive = isLive
+    self.clock = clock
+    self.blockSamples = blockSamples
+  }
+}
+
+/// What `AudioSource.read` found.
+public enum AudioArrival: Sendable {
+  case block(ArrivedSound)
+  /// Nothing within the time allowed.
+  case nothing
+  case end
+}
+
+/// A block that was read.
+public struct ArrivedSound: Sendable {
+  /// Samples that were read.
+  public var count: Int
+  /// Samples that were lost just before these; an estimate where the device does not count them. Any number
+  /// above 0 begins a new segment of the clock.
+  public var missing: UInt64
+  /// A new segment begins although nothing is known to be missing: the device was started again.
+  public var isRestarted = false
+  public var timing: Timing
+
+  public init(count: Int, missing: UInt64 = 0, timing: Timing) {
+    self.count = count
+    self.missing = missing
+    self.timing = timing
+  }
+
+  public enum Timing: Sendable {
+    /// The first sample was heard at this time (nanoseconds), exactly: of files and replays.
+    case exact(Int64)
+    /// The device's status: `ahead` samples after the block's first one (they may not have been read yet), it
+    /// was this time.
+    case status(ahead: Int, time: Int64)
+    /// The device says nothing of times.
+    case unknown
+  }
+}

@@ -1,0 +1,30 @@
+/// A sink's hand on the sound of one source. For one thread at a time.
+///
+/// Blocks come in order. Where sound is live the tap holds nobody up, and loses the oldest blocks when it is
+/// too slow or does not read; else the source waits for it.
+public protocol AudioTap: AnyObject {
+  /// The source as it was opened.
+  var description: AudioDescription { get }
+  /// Takes the next block, or waits for it, at most `timeout` nanoseconds.
+  func next(timeout: Int64) -> AudioStep
+  /// The block that `next` took, until `release`.
+  func withBlock<Result>(_ body: (AudioRecord, Span<UInt8>) -> Result) -> Result
+  /// The newest line of a segment of the clock: better than that of a block's own record, and placed once the
+  /// device has been observed for long enough. `nil` for a segment that is too long ago to be known.
+  func line(ofSegment segment: UInt32) -> AudioLine?
+  /// Gives the block back.
+  func release()
+  /// Adds samples to this tap's account. At the end, what it produced and did not account for is `flushed`.
+  func count(_ samples: UInt64, as fate: Fate)
+  /// Reads no more; the source does not wait for this tap any longer.
+  func close()
+}
+
+/// What `AudioTap.next` found.
+public enum AudioStep: Sendable {
+  case block
+  /// Nothing within the time allowed.
+  case nothing
+  /// There will be no more.
+  case end
+}
