@@ -31,7 +31,8 @@ public struct AudioFormat: Sendable, Hashable {
   public init(number: Number, rate: Int, channels: Int) {
     contract(
       Self.rates.contains(rate) && 1...Self.mostChannels ~= channels,
-      "makes a format of \(rate) Hz and \(channels) channels; give 8000 to 192000 Hz, and 1 to 8 channels")
+      "makes a format of \(rate) Hz and \(channels) channels; give 8000 to 192000 Hz, and 1 to 8 channels"
+    )
     (self.number, self.rate, self.channels) = (number, rate, channels)
   }
 

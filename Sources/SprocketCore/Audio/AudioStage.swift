@@ -52,8 +52,7 @@ public struct AudioPlugin: Sendable {
   /// One line: what it is for.
   public let text: String
   public let settings: [SettingDescription]
-  let makeStage:
-    @Sendable (_ values: [String: String]) throws(SettingError) -> any AudioStage
+  let makeStage: @Sendable (_ values: [String: String]) throws(SettingError) -> any AudioStage
 
   public init<S: AudioStage>(_ name: String, _ text: String, _ type: S.Type) {
     self.name = name
