@@ -5,12 +5,12 @@ internal import SprocketPixels
 /// Copies of a picture's planes in the layout that the JPEG encoder needs. A plane that already has
 /// this layout is not copied.
 ///
-/// If the width or height of luma is not a multiple of the chroma subsampling factor, the last
-/// column and row are repeated, so that the padding does not change the edge of the picture. If
-/// `expands` is true, limited range becomes full range: luma `round((y - 16) * 255 / 219)`, chroma
-/// `round((c - 128) * 255 / 224) + 128`, both clamped (ITU-R BT.601 and JFIF). Samples of more than
-/// 8 bits, little-endian words, are rounded to 8 in the same step; of full range `v * 255 / (2^bits - 1)`, and
-/// for chroma the same from its middle.
+/// If the width or height of luma is not a multiple of the chroma subsampling factor, the last column and
+/// row are repeated, so that the padding does not change the edge of the picture. If `expands` is true,
+/// limited range becomes full range: luma `round((y - 16) * 255 / 219)`, chroma `round((c - 128) * 255 /
+/// 224) + 128`, both clamped (ITU-R BT.601 and JFIF). Samples of more than 8 bits, little-endian words, are
+/// rounded to 8 in the same step; of full range `v * 255 / (2^bits - 1)`, and for chroma the same from its
+/// middle.
 ///
 /// This is a class because of a defect of Swift 6.3.1. Release builds release the arrays of a
 /// noncopyable structure with a throwing initializer once too often if a class stores the
