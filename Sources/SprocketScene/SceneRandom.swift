@@ -66,4 +66,7 @@ package enum SceneStream {
   package static let sensor: UInt64 = 4
   package static let faults: UInt64 = 5
   package static let corruption: UInt64 = 6
+  package static let sound: UInt64 = 7
+  package static let soundTimes: UInt64 = 8
+  package static let soundFaults: UInt64 = 9
 }

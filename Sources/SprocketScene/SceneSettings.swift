@@ -45,6 +45,7 @@ public struct SceneSettings: SourceSettings {
   public var lightStep = 0.0
   public var lightAt = 0.0
   public var lightFor = 0.0
+  public var flash = 0.0
   public var gamma = 0.0
   public var noise = 1.0
 
@@ -106,6 +107,9 @@ extension SceneSettings {
     Setting("lightstep", \.lightStep, range: -16...16, unit: "EV", "by which the light changes"),
     Setting("lightat", \.lightAt, range: 0...1e6, unit: "s", "when it does"),
     Setting("lightfor", \.lightFor, range: 0...1e6, unit: "s", "how long; 0 is for ever"),
+    Setting(
+      "flash", \.flash, range: 0...16, unit: "EV",
+      "by which it is brighter for 50 ms from each whole second on, when the microphone beeps"),
     Setting("gamma", \.gamma, range: 0...4, "of the camera, 1.8 to 2.6 are usual; 0 is sRGB"),
     Setting("noise", \.noise, range: 0...100, "of the sensor, times a usual one; 0 is none"),
   ]
@@ -239,9 +243,10 @@ extension SceneSettings {
     SceneLensDrive(position: lens, speed: lensSpeed, backlash: backlash)
   }
 
-  /// What the light step adds at that many seconds from the start, in EV.
+  /// What the light step and the flash add at that many seconds from the start, in EV.
   func lightStep(at seconds: Double) -> Double {
-    isOn(seconds, from: lightAt, for: lightFor) ? lightStep : 0
+    (isOn(seconds, from: lightAt, for: lightFor) ? lightStep : 0)
+      + (seconds - seconds.rounded(.down) < 0.05 ? flash : 0)
   }
 
   /// By how much the position of best focus has moved then.

@@ -27,6 +27,7 @@ public final class SceneSource: Source {
   // One of the two is used, by pace.
   private var timeline: SceneTimeline
   private var driver: SceneDriver
+  private let clock = SceneClock()
   /// CLOCK_MONOTONIC at the start.
   private var start: Int64 = 0
   /// The newest frame that was told of.
@@ -56,6 +57,11 @@ public final class SceneSource: Source {
     port = settings.cached == 0 ? ControlPort(controls: Self.controls, tellsWhatShows: true) : nil
   }
 
+  /// A microphone that hears this scene: at its pace, and in its time.
+  public func microphone(_ settings: SceneMicrophoneSettings) throws(RunError) -> SceneMicrophone {
+    try SceneMicrophone(settings, clock, pace: self.settings.pace)
+  }
+
   /// In the order of `SceneCamera.Control`.
   private static let controls = [
     ControlDescription(
@@ -75,7 +81,7 @@ public final class SceneSource: Source {
     }
     let description = try describe(isAlternate: false)
     // The clock starts after the texture is drawn; otherwise the first frames would be late.
-    start = monotonicNow()
+    start = clock.begin()
     return description
   }
 

@@ -1,3 +1,4 @@
+internal import SprocketCore
 internal import SprocketRing
 
 /// How a thread waits for a cursor to move.
@@ -50,6 +51,11 @@ struct Waiter {
 
   /// Waits like `park`, for a thread that wants no frame.
   mutating func parkIdle(_ ticket: WaitTicket?) { park(ticket, bound: Self.idleNanoseconds) }
+
+  /// Waits like `park`, at most until `end` on the monotonic clock.
+  mutating func park(_ ticket: WaitTicket?, until end: Int64) {
+    park(ticket, bound: min(max(end - monotonicNow(), 0), Self.boundNanoseconds))
+  }
 
   private mutating func park(_ ticket: WaitTicket?, bound: Int64) {
     guard let ticket else { return }

@@ -1,0 +1,190 @@
+public import SprocketCore
+internal import SprocketRing
+internal import Synchronization
+
+/// The sound of one source: a thread reads its blocks, passes them through stages, measures their levels, and
+/// publishes them in a ring of their own; sinks read through taps.
+///
+/// `init` opens the source. Taps are made before `start`. A live source holds nobody up: a tap that is too
+/// slow, or does not read, loses the oldest blocks after `held`. Any other source waits for its taps.
+///
+/// It keeps R1 to R10 as the ring of pictures does, without lanes: the source's thread does all the work, and
+/// the device's own buffer holds what it has not read.
+///
+/// Unchecked: the thread alone uses the source, the stages and the clock; what others may ask for is atomic or
+/// under a lock.
+public final class AudioEngine: @unchecked Sendable {
+  public let description: AudioDescription
+  /// For how long a live source keeps its blocks for a tap that does not read.
+  public let held: Duration
+  let shared: AudioShared
+  private let source: any AudioSource
+  private var stages: [any AudioStage] = []
+  private let thread: JobThread
+  private(set) var taps: [AudioRingTap] = []
+  private var clock: AudioClockKeeper
+  private var numbers: [Float]
+  private var next: UInt64 = 0
+  private var missing: UInt64 = 0
+  private var block: UInt64 = 0
+  private let hasStarted = Atomic<Bool>(false)
+
+  /// Opens the source and configures the stages. Larger `held`: taps may pause for longer, at the cost of
+  /// memory.
+  public init(
+    _ source: any AudioSource, stages choices: [AudioChoice] = [], held: Duration = .seconds(4)
+  ) throws(RunError) {
+    var stages: [any AudioStage] = []
+    for choice in choices { stages.append(try choice.make()) }
+    thread = try JobThread("sound")
+    let description = try source.open()
+    let format = description.format
+    let setup = AudioStageSetup(
+      rate: format.rate, channels: format.channels, blockSamples: description.blockSamples,
+      isLive: description.isLive)
+    for index in stages.indices {
+      do throws(StageError) {
+        try stages[index].configure(setup)
+      } catch {
+        try? source.close()
+        throw RunError(
+          .usage, "\(choices[index].plugin.name): \(error.description)", error.remedies)
+      }
+    }
+    self.source = source
+    self.stages = stages
+    self.description = description
+    self.held = held
+    clock = AudioClockKeeper(rate: format.rate)
+    shared = AudioShared(format)
+    numbers = Array(
+      repeating: 0, count: stages.isEmpty ? 0 : description.blockSamples * format.channels)
+  }
+
+  deinit {
+    if !hasStarted.load(ordering: .relaxed) { try? source.close() }
+  }
+
+  /// A tap for the sink of that name. Throws once the engine has started: its ring is laid out then.
+  public func makeTap(for sink: String) throws(RunError) -> any AudioTap {
+    guard !hasStarted.load(ordering: .acquiring) else {
+      throw RunError(
+        .usage, "the sound of \(description.name) has begun; give \(sink) its sound before the run")
+    }
+    let tap = AudioRingTap(sink: sink, index: taps.count, shared, description)
+    taps.append(tap)
+    return tap
+  }
+
+  /// Begins to read, on a thread of the engine's.
+  public func start() throws(RunError) {
+    guard !hasStarted.exchange(true, ordering: .acquiringAndReleasing) else {
+      throw RunError(.usage, "this sound was started before; make another AudioEngine")
+    }
+    let blocks = Double(description.format.rate) / Double(description.blockSamples)
+    let seconds = description.isLive ? Double(held.nanosecondCount) / 1e9 : 0
+    // One block is being filled.
+    let depth = 1 + min(max(Int((seconds * blocks).rounded(.up)), 4), 1 << 16)
+    let plan = RingPlan(
+      depth: depth, lanes: [],
+      taps: taps.map { _ in RingPlan.Tap(upstream: .source, gates: !description.isLive, parks: true)
+      })
+    let ring = Engine.makeRing(plan)
+    let memory = AudioMemory(
+      slotCount: ring.slotCount,
+      slotBytes: description.blockSamples * description.format.sampleBytes, line: clock.line)
+    for tap in taps { tap.open(ring, memory) }
+    shared.state.set(AudioShared.running)
+    thread.perform { self.run(ring, memory) }
+  }
+
+  /// Asks it to end: the source stops, and taps get what has been published. From any thread.
+  public func stop() {
+    shared.isStopping.store(true, ordering: .releasing)
+    source.interrupt()
+  }
+
+  /// Waits for the end, for `limit` at most. True when it is over; false for one that was not started.
+  public func wait(for limit: Duration) -> Bool {
+    hasStarted.load(ordering: .acquiring)
+      && thread.wait(until: deadline(in: limit.nanosecondCount))
+  }
+
+  // MARK: The thread
+
+  private func run(_ ring: Ring, _ memory: AudioMemory) {
+    var producer = ring.makeProducer()
+    do throws(RunError) {
+      while !shared.isStopping.load(ordering: .acquiring) {
+        guard let (_, slot) = producer.claim() else {
+          var waiter = Waiter(.park)
+          waiter.park(producer.prepareToWait())
+          continue
+        }
+        let arrival = try memory.fill(slot) { bytes throws(RunError) in
+          try source.read(into: &bytes, timeout: Self.attention)
+        }
+        guard case .block(let arrived) = arrival else {
+          if case .end = arrival { break }
+          continue
+        }
+        guard arrived.count > 0 || arrived.missing > 0 else { continue }
+        take(arrived, slot, memory)
+        producer.publish()
+      }
+    } catch {
+      if error.code != .interrupted { shared.fail(error) }
+    }
+    do throws(RunError) { try source.close() } catch { shared.fail(error) }
+    for index in stages.indices { stages[index].finish() }
+    shared.notes.withLock { notes in
+      notes += source.notes
+      for stage in stages { notes += stage.notes }
+    }
+    shared.state.set(AudioShared.ended)
+    producer.end()
+  }
+
+  /// Longest wait for a block, in nanoseconds. Larger: fewer wake-ups of a silent source, a later end.
+  private static let attention: Int64 = 100_000_000
+
+  private func take(_ arrived: ArrivedSound, _ slot: Int, _ memory: AudioMemory) {
+    let count = arrived.count
+    contract(
+      count >= 0 && count <= description.blockSamples,
+      "read \(count) samples into a block of \(description.blockSamples); say more in "
+        + "AudioDescription.blockSamples")
+    next &+= arrived.missing
+    missing &+= arrived.missing
+    clock.note(arrived, first: next, now: monotonicNow())
+    var record = AudioRecord(line: clock.line)
+    record.block = block
+    record.first = next
+    record.count = count
+    record.missing = missing
+    record.read = monotonicNow()
+    let format = description.format
+    let bytes = count * format.sampleBytes
+    if !stages.isEmpty, count > 0 { process(record, slot, bytes, memory) }
+    record.levels = memory.read(slot, count: bytes) { .of($0, count: count, format) }
+    memory.set(record, slot: slot)
+    next &+= UInt64(count)
+    block &+= 1
+    shared.note(record, produced: next)
+  }
+
+  private func process(_ record: AudioRecord, _ slot: Int, _ byteCount: Int, _ memory: AudioMemory)
+  {
+    let format = description.format
+    var all = numbers.mutableSpan
+    var samples = all._mutatingExtracting(first: record.count * format.channels)
+    memory.read(slot, count: byteCount) { decode($0, format.number, into: &samples) }
+    for index in stages.indices {
+      stages[index].process(&samples, record)
+    }
+    let clipped = memory.fill(slot, count: byteCount) { bytes in
+      encode(samples.span, format.number, into: &bytes)
+    }
+    if clipped > 0 { shared.clipped.wrappingAdd(UInt64(clipped), ordering: .relaxed) }
+  }
+}

@@ -1,0 +1,141 @@
+internal import SprocketCore
+
+// Numbers of sound from and to bytes, and their levels. `stride` is the bytes of a sample of all channels.
+
+extension AudioLevels {
+  /// Levels of `count` samples.
+  static func of(_ bytes: Span<UInt8>, count: Int, _ format: AudioFormat) -> AudioLevels {
+    var levels = AudioLevels()
+    guard count > 0 else { return levels }
+    for channel in 0..<format.channels {
+      let start = channel * format.number.bytes
+      let (peak, sum) =
+        switch format.number {
+        case .s16: levels16(bytes, count, from: start, stride: format.sampleBytes)
+        case .s24: levels24(bytes, count, from: start, stride: format.sampleBytes)
+        case .s32: levels32(bytes, count, from: start, stride: format.sampleBytes)
+        case .f32: levelsFloat(bytes, count, from: start, stride: format.sampleBytes)
+        }
+      levels.peak[channel] = peak
+      levels.meanSquare[channel] = sum / Float(count)
+    }
+    return levels
+  }
+}
+
+private func levels16(
+  _ bytes: Span<UInt8>, _ count: Int, from start: Int, stride: Int
+) -> (peak: Float, sum: Float) {
+  var peak: UInt16 = 0
+  var sum: UInt64 = 0
+  for index in 0..<count {
+    let number = number16(bytes, start &+ index &* stride)
+    peak = max(peak, number.magnitude)
+    sum &+= UInt64(UInt32(number.magnitude) &* UInt32(number.magnitude))
+  }
+  return (Float(peak) / 32768, Float(sum) / (32768 * 32768))
+}
+
+private func levels24(
+  _ bytes: Span<UInt8>, _ count: Int, from start: Int, stride: Int
+) -> (peak: Float, sum: Float) {
+  var (peak, sum): (Float, Float) = (0, 0)
+  for index in 0..<count {
+    let number = Float(number24(bytes, start &+ index &* stride)) * 0x1p-23
+    peak = max(peak, abs(number))
+    sum += number * number
+  }
+  return (peak, sum)
+}
+
+private func levels32(
+  _ bytes: Span<UInt8>, _ count: Int, from start: Int, stride: Int
+) -> (peak: Float, sum: Float) {
+  var (peak, sum): (Float, Float) = (0, 0)
+  for index in 0..<count {
+    let number = Float(Int32(bitPattern: word32(bytes, start &+ index &* stride))) * 0x1p-31
+    peak = max(peak, abs(number))
+    sum += number * number
+  }
+  return (peak, sum)
+}
+
+/// A number that is no number counts as full scale.
+private func levelsFloat(
+  _ bytes: Span<UInt8>, _ count: Int, from start: Int, stride: Int
+) -> (peak: Float, sum: Float) {
+  var (peak, sum): (Float, Float) = (0, 0)
+  for index in 0..<count {
+    let number = Float(bitPattern: word32(bytes, start &+ index &* stride))
+    let size = number.isNaN ? 1 : min(abs(number), 0x1p16)
+    peak = max(peak, size)
+    sum += size * size
+  }
+  return (peak, sum)
+}
+
+/// Numbers of `bytes` as parts of full scale.
+func decode(
+  _ bytes: Span<UInt8>, _ format: AudioFormat.Number, into numbers: inout MutableSpan<Float>
+) {
+  let count = min(numbers.count, bytes.count / format.bytes)
+  switch format {
+  case .s16:
+    for index in 0..<count { numbers[index] = Float(number16(bytes, 2 &* index)) * 0x1p-15 }
+  case .s24:
+    for index in 0..<count { numbers[index] = Float(number24(bytes, 3 &* index)) * 0x1p-23 }
+  case .s32:
+    for index in 0..<count {
+      numbers[index] = Float(Int32(bitPattern: word32(bytes, 4 &* index))) * 0x1p-31
+    }
+  case .f32:
+    for index in 0..<count {
+      let number = Float(bitPattern: word32(bytes, 4 &* index))
+      numbers[index] = number.isFinite ? number : 0
+    }
+  }
+}
+
+/// `numbers` in the format, rounded to nearest; returns how many were beyond full scale, and clipped.
+func encode(
+  _ numbers: Span<Float>, _ format: AudioFormat.Number, into bytes: inout MutableSpan<UInt8>
+) -> Int {
+  let count = min(numbers.count, bytes.count / format.bytes)
+  var clipped = 0
+  guard format != .f32 else {
+    for index in 0..<count { store(numbers[index].bitPattern, 4, &bytes, 4 &* index) }
+    return 0
+  }
+  let size = format.bytes
+  let scale = Double(sign: .plus, exponent: 8 * size - 1, significand: 1)
+  for index in 0..<count {
+    let number = numbers[index].isFinite ? Double(numbers[index]) * scale : 0
+    // A number of full scale is a unit too large for the format, and that is no clipping to speak of.
+    if number > scale || number < -scale { clipped &+= 1 }
+    let rounded = Int32(min(max(number.rounded(), -scale), scale - 1))
+    store(UInt32(bitPattern: rounded), size, &bytes, size &* index)
+  }
+  return clipped
+}
+
+@inline(__always)
+private func store(_ word: UInt32, _ size: Int, _ bytes: inout MutableSpan<UInt8>, _ at: Int) {
+  for byte in 0..<size { bytes[at &+ byte] = UInt8(truncatingIfNeeded: word >> UInt32(8 &* byte)) }
+}
+
+@inline(__always)
+private func number16(_ bytes: Span<UInt8>, _ at: Int) -> Int16 {
+  Int16(bitPattern: UInt16(bytes[at]) | UInt16(bytes[at &+ 1]) << 8)
+}
+
+@inline(__always)
+private func number24(_ bytes: Span<UInt8>, _ at: Int) -> Int32 {
+  let word = UInt32(bytes[at]) | UInt32(bytes[at &+ 1]) << 8 | UInt32(bytes[at &+ 2]) << 16
+  return Int32(bitPattern: word << 8) >> 8
+}
+
+@inline(__always)
+private func word32(_ bytes: Span<UInt8>, _ at: Int) -> UInt32 {
+  UInt32(bytes[at]) | UInt32(bytes[at &+ 1]) << 8 | UInt32(bytes[at &+ 2]) << 16
+    | UInt32(bytes[at &+ 3]) << 24
+}

@@ -1,0 +1,90 @@
+internal import SprocketCore
+internal import SprocketRing
+internal import Synchronization
+
+/// A tap of an audio engine's ring.
+final class AudioRingTap: AudioTap {
+  let sink: String
+  let description: AudioDescription
+  let account = AudioAccount()
+  private let index: Int
+  private let shared: AudioShared
+  private var memory: AudioMemory?
+  private var reader: Reader?
+  private var waiter = Waiter(.park)
+  private var slot: Int?
+  private var isClosed = false
+
+  init(sink: String, index: Int, _ shared: AudioShared, _ description: AudioDescription) {
+    self.sink = sink
+    self.index = index
+    self.shared = shared
+    self.description = description
+  }
+
+  /// Called once, before the engine's thread begins.
+  func open(_ ring: Ring, _ memory: AudioMemory) {
+    self.memory = memory
+    reader = ring.makeReader(tap: RingPlan.TapIndex(index))
+  }
+
+  func next(timeout: Int64) -> AudioStep {
+    contract(slot == nil, "takes a block before it has given the last one back; call release()")
+    guard !isClosed else { return .end }
+    let end = deadline(in: timeout)
+    guard shared.state.value != AudioShared.idle || shared.state.wait(while: 0, until: end) else {
+      return .nothing
+    }
+    while true {
+      switch reader?.next() ?? .end {
+      case .frame(_, let slot):
+        self.slot = slot
+        return .block
+      case .lapped, .skipped:
+        continue
+      case .end:
+        return .end
+      case .wait:
+        guard monotonicNow() < end else { return .nothing }
+        waiter.park(reader?.prepareToWait(), until: end)
+      }
+    }
+  }
+
+  func withBlock<Result>(_ body: (AudioRecord, Span<UInt8>) -> Result) -> Result {
+    guard let slot, let memory else {
+      contractBroken("reads a block without having taken one; call next() first")
+    }
+    let record = memory.record(slot)
+    return memory.read(slot, count: record.count * description.format.sampleBytes) {
+      body(record, $0)
+    }
+  }
+
+  func line(ofSegment segment: UInt32) -> AudioLine? { shared.line(ofSegment: segment) }
+
+  func release() {
+    guard slot != nil else { return }
+    slot = nil
+    reader?.release()
+  }
+
+  func count(_ samples: UInt64, as fate: Fate) { account.add(samples, as: fate) }
+
+  func close() {
+    guard !isClosed else { return }
+    release()
+    isClosed = true
+    // A parked tap does not hold the source up.
+    if let asked = reader?.askCount { _ = reader?.park(since: asked) }
+  }
+}
+
+/// The account of one tap, in samples. Any thread may read it.
+final class AudioAccount: Sendable {
+  private let cells = Mutex(FateCounts())
+
+  func add(_ samples: UInt64, as fate: Fate) { cells.withLock { $0[fate] += samples } }
+
+  var counts: FateCounts { cells.withLock { $0 } }
+}

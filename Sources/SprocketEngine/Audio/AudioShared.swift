@@ -1,0 +1,84 @@
+internal import SprocketCore
+internal import Synchronization
+
+/// What the threads of one audio engine and its taps share.
+final class AudioShared: Sendable {
+  // Values of `state`.
+  static let idle: UInt32 = 0
+  static let running: UInt32 = 1
+  static let ended: UInt32 = 2
+
+  let state = FutexWord()
+  let isStopping = Atomic<Bool>(false)
+  /// Samples that the source made so far, missing ones counted; and those that are missing.
+  let produced = Atomic<UInt64>(0)
+  let missing = Atomic<UInt64>(0)
+  /// Numbers beyond full scale behind the stages.
+  let clipped = Atomic<UInt64>(0)
+  let errors = Mutex<[RunError]>([])
+  let notes = Mutex<[String]>([])
+  /// The newest line of each of the latest segments, by segment modulo their number; and how many segments
+  /// there were.
+  private let lines: Mutex<(lines: [AudioLine], newest: AudioLine)>
+  private let meter: Mutex<AudioMeter>
+
+  /// Segments whose line is kept. Larger: a sink that is far behind finds the lines of more gaps.
+  private static let keptLines = 64
+
+  init(_ format: AudioFormat) {
+    let line = AudioLine(rate: Double(format.rate))
+    lines = Mutex((Array(repeating: line, count: Self.keptLines), line))
+    meter = Mutex(AudioMeter(format))
+  }
+
+  func fail(_ error: RunError) { errors.withLock { $0.append(error) } }
+
+  /// On the engine's thread, before the block is published.
+  func note(_ record: AudioRecord, produced count: UInt64) {
+    produced.store(count, ordering: .releasing)
+    missing.store(record.missing, ordering: .releasing)
+    lines.withLock { lines in
+      guard lines.newest != record.line else { return }
+      lines.newest = record.line
+      lines.lines[Int(record.line.segment) % Self.keptLines] = record.line
+    }
+    meter.withLock { $0.add(record.levels, count: record.count) }
+  }
+
+  func line(ofSegment segment: UInt32) -> AudioLine? {
+    lines.withLock { lines in
+      let line = lines.lines[Int(segment) % Self.keptLines]
+      return line.segment == segment ? line : nil
+    }
+  }
+
+  var line: AudioLine { lines.withLock { $0.newest } }
+
+  /// What a meter shows now.
+  var levels: AudioLevels { meter.withLock { $0.levels } }
+}
+
+/// A level meter: the peak falls by 20 dB a second, the mean square is that of 300 ms (as IEC 60268-17's VU
+/// meters integrate).
+struct AudioMeter {
+  private(set) var levels = AudioLevels()
+  private let rate: Float
+  private let channels: Int
+
+  init(_ format: AudioFormat) {
+    rate = Float(format.rate)
+    channels = format.channels
+  }
+
+  mutating func add(_ block: AudioLevels, count: Int) {
+    let seconds = Float(count) / rate
+    // 20 dB a second are a factor of 10 in amplitude: exp(-2.303 s), as the start of its series.
+    let time = 2.303 * seconds
+    let fall = 1 / (1 + time + time * time / 2)
+    let share = seconds / (0.3 + seconds)
+    for channel in 0..<channels {
+      levels.peak[channel] = max(block.peak[channel], levels.peak[channel] * fall)
+      levels.meanSquare[channel] += (block.meanSquare[channel] - levels.meanSquare[channel]) * share
+    }
+  }
+}

@@ -1,0 +1,47 @@
+public import SprocketCore
+internal import Synchronization
+
+/// How the sound of one source went. Counts are samples, before any resampling.
+public struct AudioSummary: Sendable {
+  public var source: AudioDescription
+  /// False while it goes on.
+  public var isOver: Bool
+  /// What the source made, missing ones counted; and per sink where they ended.
+  public var ledger: Ledger
+  /// Samples that never reached us: those of gaps.
+  public var missing: UInt64
+  /// Numbers that were beyond full scale behind the stages.
+  public var clipped: UInt64
+  /// The clock as it is known now: its segment counts the gaps.
+  public var line: AudioLine
+  /// What a meter shows now.
+  public var levels: AudioLevels
+  public var errors: [RunError]
+  public var notes: [String]
+
+  /// By how much the source's clock is faster than the picture's, in parts per million; `nil` if it was not
+  /// measured.
+  public var drift: Double? {
+    line.isMeasured ? (line.rate / Double(source.format.rate) - 1) * 1e6 : nil
+  }
+}
+
+extension AudioEngine {
+  /// How it goes, and in the end how it went: from any thread, at any time.
+  public var summary: AudioSummary {
+    // Read before the taps' counts, which are then not less than they were.
+    let isOver = shared.state.value == AudioShared.ended && wait(for: .zero)
+    let produced = shared.produced.load(ordering: .acquiring)
+    let entries = taps.map { tap in
+      var counts = tap.account.counts
+      // What a sink never took.
+      if isOver { counts[.flushed] += produced - min(produced, counts.sum) }
+      return Ledger.Entry(sink: tap.sink, counts: counts)
+    }
+    return AudioSummary(
+      source: description, isOver: isOver, ledger: Ledger(produced: produced, entries: entries),
+      missing: shared.missing.load(ordering: .relaxed),
+      clipped: shared.clipped.load(ordering: .relaxed), line: shared.line, levels: shared.levels,
+      errors: shared.errors.withLock { $0 }, notes: shared.notes.withLock { $0 })
+  }
+}
