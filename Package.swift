@@ -22,6 +22,7 @@ let stages = [
   "Debayer",
   "ExposureMeter",
   "FocusScore",
+  "Gain",
   "LateFrameDrop",
   "MotionDetector",
   "Negate",

@@ -18,10 +18,10 @@ extension Engine {
   /// Throws where the request is wrong (`.usage`) or the source cannot be opened, in one sentence. Costs
   /// what opening the source costs, and the memory of the frames.
   public convenience init(
-    source: any Source, stages: [StageChoice] = [], sinks: [any Sink],
+    source: any Source, stages: [StageChoice] = [], sinks: [any Sink], audio: [AudioEngine] = [],
     options: RunOptions = RunOptions()
   ) throws(RunError) {
-    try self.init(source: source, stages: stages, sinks: sinks, options: options) {
+    try self.init(source: source, stages: stages, sinks: sinks, options: options, audio: audio) {
       FrameUnpacker()
     }
   }

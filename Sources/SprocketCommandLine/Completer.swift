@@ -76,6 +76,8 @@ struct Completer {
     case "--stage": return named(stages, typed)
     case "--source": return named(sources, typed)
     case "--sink": return named(sinks, typed)
+    case "--microphone": return named(microphones, typed)
+    case "--audio-stage": return named(audioStages, typed)
     case "--source-set":
       let source = value(of: "--source", in: before) ?? RunCommand.usualSource
       let settings = registry.source(named: source)?.settings ?? []
@@ -107,7 +109,7 @@ struct Completer {
   // MARK: Names and settings
 
   /// A stage, source or sink, and what may follow its name and a colon.
-  private struct Item {
+  fileprivate struct Item {
     let name, text: String
     var argument: String?
     var isArgumentOptional = false
@@ -127,12 +129,11 @@ struct Completer {
     }
   }
 
-  private var sinks: [Item] {
-    registry.sinks.map {
-      Item(
-        name: $0.name, text: $0.text, argument: $0.argument,
-        isArgumentOptional: $0.isArgumentOptional, settings: $0.settings)
-    }
+  private var sinks: [Item] { registry.sinks.map(Item.init) }
+  private var microphones: [Item] { registry.audioSources.map(Item.init) }
+
+  private var audioStages: [Item] {
+    registry.audioStages.map { Item(name: $0.name, text: $0.text, settings: $0.settings) }
   }
 
   /// Completes `NAME`, `NAME:KEY=VALUE,...` or `NAME:ARGUMENT,KEY=VALUE,...`.
@@ -182,5 +183,13 @@ struct Completer {
     }
     let choices = settings.first { $0.name == typed[..<equals] }?.choices ?? []
     return Answer(head: head + typed[...equals], choices: choices.map { ($0, "") })
+  }
+}
+
+extension Completer.Item {
+  init<Made, Request>(_ kind: Kind<Made, Request>) {
+    self.init(
+      name: kind.name, text: kind.text, argument: kind.argument,
+      isArgumentOptional: kind.isArgumentOptional, settings: kind.settings)
   }
 }

@@ -5,14 +5,23 @@ struct Registry: Sendable {
   let stages: [Plugin]
   let sources: [SourceKind]
   let sinks: [SinkKind]
+  let audioStages: [AudioPlugin]
+  let audioSources: [AudioSourceKind]
 
-  init(stages: [Plugin], sources: [SourceKind], sinks: [SinkKind]) throws(RunError) {
+  init(
+    stages: [Plugin], sources: [SourceKind], sinks: [SinkKind], audioStages: [AudioPlugin],
+    audioSources: [AudioSourceKind]
+  ) throws(RunError) {
+    self.audioStages = audioStages.sorted { $0.name < $1.name }
+    self.audioSources = audioSources.sorted { $0.name < $1.name }
     self.stages = stages.sorted { $0.name < $1.name }
     self.sources = sources.sorted { $0.name < $1.name }
     self.sinks = sinks.sorted { $0.name < $1.name }
     try Self.refuseEqual(stages.map(\.name), "stages")
     try Self.refuseEqual(sources.map(\.name), "sources")
     try Self.refuseEqual(sinks.map(\.name), "sinks")
+    try Self.refuseEqual(audioStages.map(\.name), "audio stages")
+    try Self.refuseEqual(audioSources.map(\.name), "audio sources")
     for plugin in stages {
       guard let name = plugin.ambiguousSetting else { continue }
       throw RunError(
@@ -39,15 +48,33 @@ struct Registry: Sendable {
 
   /// `NAME[:KEY=VALUE,...]`.
   func choice(_ text: String) throws(RunError) -> StageChoice {
+    let (name, values) = try nameAndValues(text, option: "--stage")
+    return StageChoice(try stage(name), values: values)
+  }
+
+  /// `NAME[:KEY=VALUE,...]`, of an audio stage.
+  func audioChoice(_ text: String) throws(RunError) -> AudioChoice {
+    let (name, values) = try nameAndValues(text, option: "--audio-stage")
+    guard let found = audioStages.first(where: { $0.name == name }) else {
+      throw RunError(
+        .usage,
+        "there is no audio stage `\(name)`; " + knownNames(audioStages.map(\.name), near: name))
+    }
+    return AudioChoice(found, values: values)
+  }
+
+  private func nameAndValues(
+    _ text: String, option: String
+  ) throws(RunError) -> (name: String, values: [String: String]) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-    let plugin = try stage(String(parts[0]))
-    guard parts.count == 2 else { return StageChoice(plugin) }
+    let name = String(parts[0])
+    guard parts.count == 2 else { return (name, [:]) }
     let pairs = parts[1].split(separator: ",", omittingEmptySubsequences: true).map(String.init)
     guard !pairs.isEmpty else {
       throw RunError(
-        .usage, "--stage \(text): write KEY=VALUE behind the colon, or leave the colon out")
+        .usage, "\(option) \(text): write KEY=VALUE behind the colon, or leave the colon out")
     }
-    return StageChoice(plugin, values: try keyValues(pairs, option: "--stage \(plugin.name)"))
+    return (name, try keyValues(pairs, option: "\(option) \(name)"))
   }
 
   /// `NAME[:ARGUMENT][,KEY=VALUE...]`; without an argument `NAME:KEY=VALUE,...`.
@@ -67,10 +94,19 @@ struct Registry: Sendable {
           + (nearestName(to: name, among: sinks.map(\.name)).map { "did you mean `\($0)`? " } ?? "")
           + "there are: \(sinks.map(\.usage).joined(separator: ", "))")
     }
+    let (argument, values) = try argumentAndValues(
+      of: kind, parts.dropFirst().first ?? "", in: text, option: "--sink")
+    return SinkChoice(option: "--sink \(name)", kind: kind, argument: argument, values: values)
+  }
+
+  /// What follows the name of a kind and a colon: `[ARGUMENT][,KEY=VALUE...]`; without an argument
+  /// `KEY=VALUE,...`. `text` is all of it, for errors.
+  func argumentAndValues<Made, Request>(
+    of kind: Kind<Made, Request>, _ given: Substring, in text: String, option: String
+  ) throws(RunError) -> (argument: String, values: [String: String]) {
+    let noun = "the \(Request.noun) \(kind.name)"
     // Settings end the text; what comes before them may hold commas and equal signs itself.
-    var rest =
-      parts.dropFirst().first.map { $0.split(separator: ",", omittingEmptySubsequences: false) }
-      ?? []
+    var rest = given.isEmpty ? [] : given.split(separator: ",", omittingEmptySubsequences: false)
     var pairs: [String] = []
     while let last = rest.last,
       kind.argument == nil
@@ -84,22 +120,20 @@ struct Registry: Sendable {
     {
       throw RunError(
         .usage,
-        "--sink \(text): the sink \(name) has no setting `\(last[..<equals])`; did you mean `\(near)`?"
-      )
+        "\(option) \(text): \(noun) has no setting `\(last[..<equals])`; did you mean `\(near)`?")
     }
     let isSetting = { (part: Substring) in kind.settings.contains { part.hasPrefix("\($0.name)=") }
     }
     if let last = rest.last, rest.dropFirst().contains(where: isSetting) {
       throw RunError(
         .usage,
-        "--sink \(text): the sink \(name) has no setting `\(last.prefix { $0 != "=" })`; "
+        "\(option) \(text): \(noun) has no setting `\(last.prefix { $0 != "=" })`; "
           + knownNames(kind.settings.map(\.name), near: String(last.prefix { $0 != "=" }), "it has")
       )
     }
-    let argument = rest.joined(separator: ",")
-    return SinkChoice(
-      option: "--sink \(name)", kind: kind, argument: argument,
-      values: try keyValues(pairs, option: "--sink \(name)"))
+    return (
+      rest.joined(separator: ","), try keyValues(pairs, option: "\(option) \(kind.name)")
+    )
   }
 
   /// A sink that has an option of its own.

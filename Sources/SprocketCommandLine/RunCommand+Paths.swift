@@ -118,7 +118,9 @@ extension RunCommand {
     let named = [
       ("--source", sourcePath), ("--source-set truth", truth),
     ]
-    let written = sinks.map { ($0.option, $0.path) } + [("--summary", summary), ("--trace", trace)]
+    let written =
+      sinks.map { ($0.option, $0.path) } + [("--summary", summary), ("--trace", trace)]
+      + sound.paths
     return (named + written).compactMap { option, path in path.map { (option, $0) } }
   }
 

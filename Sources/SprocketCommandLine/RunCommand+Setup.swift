@@ -112,8 +112,16 @@ extension RunCommand {
       workers: workers ?? processorCount(), wait: wait, frameLimit: frames,
       durationLimit: duration, verifies: verify, memoryLimit: memory,
       traceLimit: trace == nil ? nil : TraceFile.limit)
+    let audio = try sound.engines(registry, beside: source, overwrite: overwrite)
+    if let empty = source as? EmptySource {
+      guard !audio.isEmpty else {
+        throw RunError(
+          .usage, "--source none is for sound alone; add --microphone NAME", change: .source)
+      }
+      empty.isOver = { audio.allSatisfy(\.isOver) }
+    }
     let engine = try Engine(
-      source: source, stages: chain, sinks: sinks, options: options)
+      source: source, stages: chain, sinks: sinks, audio: audio, options: options)
     try setControls(engine.description)
     let digest = sinks.lazy.compactMap { $0 as? ChecksumSink }.first
     let desk = RequestDesk(

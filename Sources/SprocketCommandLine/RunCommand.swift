@@ -15,7 +15,7 @@ struct RunCommand: ParsableCommand {
   @Option(
     help: ArgumentHelp(
       "Where frames come from; `\(programName) stages` lists every source.",
-      valueName: "camera[:NAME] | file:PATH | replay:PATH | scene"))
+      valueName: "camera[:NAME] | file:PATH | replay:PATH | scene | none"))
   var source: String?
 
   @Option(
@@ -53,6 +53,9 @@ struct RunCommand: ParsableCommand {
 
   @OptionGroup(title: "Recording")
   var recording: RecordingOptions
+
+  @OptionGroup(title: "Sound")
+  var sound: SoundOptions
 
   @OptionGroup(title: "Asking a run")
   var asking: AskingOptions
@@ -220,7 +223,7 @@ struct RunCommand: ParsableCommand {
   }
 
   private func knownFrames(_ engine: Engine) -> UInt64? {
-    guard duration == nil else { return nil }
+    guard duration == nil || engine.description.frameCount == 0 else { return nil }
     return engine.description.frameCount.map { UInt64($0) }
   }
 

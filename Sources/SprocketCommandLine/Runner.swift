@@ -60,7 +60,8 @@ struct Runner {
       // A service manager has its own line of status.
       if voice.wantsProgress(ticks: ticks), manager == nil || Console.errors.isTerminal {
         voice.tell(
-          progress: engine.progress, limit: frameLimit, behind: recordings(hasKeys: keyboard != nil)
+          progress: engine.progress, limit: frameLimit,
+          behind: levels + recordings(hasKeys: keyboard != nil)
         )
       }
     }
@@ -95,6 +96,11 @@ struct Runner {
     told = count
     // Errors are reported at the run's end.
     for record in records where record.reason != .error { voice.tell(recording: record) }
+  }
+
+  /// The part of the status line with the levels of sound.
+  private var levels: String {
+    engine.audio.map { " | \($0.summary.meter)" }.joined()
   }
 
   /// The part of the status line with recordings, free space and keys.

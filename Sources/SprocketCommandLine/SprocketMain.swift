@@ -14,7 +14,8 @@ public import Sprocket
 /// Errors are one sentence on standard error.
 public func sprocketMain(
   stages: [Plugin] = builtinStages, sources: [SourceKind] = builtinSources,
-  sinks: [SinkKind] = builtinSinks
+  sinks: [SinkKind] = builtinSinks, audioStages: [AudioPlugin] = builtinAudioStages,
+  audioSources: [AudioSourceKind] = builtinAudioSources
 ) -> Never {
   // Before anything else: from here on a signal stays pending until `take` reads it.
   var signals = StopSignals(
@@ -29,7 +30,10 @@ public func sprocketMain(
   Console.errors.start()
   do {
     try checkArguments()
-    try execute(try Registry(stages: stages, sources: sources, sinks: sinks), invocation, &signals)
+    let registry = try Registry(
+      stages: stages, sources: sources, sinks: sinks, audioStages: audioStages,
+      audioSources: audioSources)
+    try execute(registry, invocation, &signals)
     try finishOutput(&signals)
   } catch let code as ExitCode {
     try? finishOutput(&signals)

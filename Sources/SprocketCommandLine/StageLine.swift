@@ -60,6 +60,12 @@ struct StageLine: Encodable {
     reports = plugin.stages.flatMap(\.fields).map(Field.init)
   }
 
+  init(_ plugin: AudioPlugin) {
+    (kind, name, text, argument) = ("audio stage", plugin.name, plugin.text, nil)
+    (argumentOptional, parallel, reports) = (nil, nil, nil)
+    settings = plugin.settings.map(Setting.init)
+  }
+
   init<Made, Request>(_ found: Kind<Made, Request>) {
     (kind, name, text, argument) = (Request.noun, found.name, found.text, found.argument)
     argumentOptional = found.argument == nil ? nil : found.isArgumentOptional

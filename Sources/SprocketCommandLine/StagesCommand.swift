@@ -21,22 +21,26 @@ struct StagesCommand: ParsableCommand {
     }
     let all =
       registry.stages.map(StageLine.init) + registry.sources.map(StageLine.init)
-      + registry.sinks.map(StageLine.init)
+      + registry.sinks.map(StageLine.init) + registry.audioSources.map(StageLine.init)
+      + registry.audioStages.map(StageLine.init)
     try Console.output.say(encoding: all.filter { name == nil || $0.name == name })
   }
 
   private func lines(_ registry: Registry) throws(RunError) -> [String] {
     guard let name else { return overview(registry) }
+    let sound = soundLines(name, registry)
     if let source = registry.sources.first(where: { $0.name == name }) {
       return ["\(source.name): \(source.text)", "use: --source \(source.usage)"]
-        + lines(source.settings)
+        + lines(source.settings) + (sound.isEmpty ? [] : [""] + sound)
     }
+    if !sound.isEmpty { return sound }
     if let sink = registry.sinks.first(where: { $0.name == name }) {
       return ["\(sink.name): \(sink.text)", "use: --sink \(sink.usage)"] + lines(sink.settings)
     }
     guard let plugin = registry.stages.first(where: { $0.name == name }) else {
       let known =
         registry.stages.map(\.name) + registry.sources.map(\.name) + registry.sinks.map(\.name)
+        + registry.audioSources.map(\.name) + registry.audioStages.map(\.name)
       throw RunError(
         .usage, "there is no stage, source or sink `\(name)`; " + knownNames(known, near: name))
     }
@@ -47,9 +51,21 @@ struct StagesCommand: ParsableCommand {
     return ["\(plugin.name): \(plugin.text)"] + orders + lines(plugin.settings) + fields(plugin)
   }
 
+  /// What is called `name` among sources and stages of sound.
+  private func soundLines(_ name: String, _ registry: Registry) -> [String] {
+    if let source = registry.audioSources.first(where: { $0.name == name }) {
+      return ["\(source.name): \(source.text)", "use: --microphone \(source.usage)"]
+        + lines(source.settings)
+    }
+    guard let stage = registry.audioStages.first(where: { $0.name == name }) else { return [] }
+    return ["\(stage.name): \(stage.text)", "use: --audio-stage \(stage.name)"]
+      + lines(stage.settings)
+  }
+
   private func overview(_ registry: Registry) -> [String] {
     let names =
       registry.stages.map(\.name) + registry.sources.map(\.usage) + registry.sinks.map(\.usage)
+      + registry.audioSources.map(\.usage) + registry.audioStages.map(\.name)
     let width = names.reduce(14) { max($0, $1.count + 1) }
     return ["stages (--stage NAME:KEY=VALUE,...):"]
       + registry.stages.map { "  \(pad($0.name, width))\($0.text)" }
@@ -57,6 +73,10 @@ struct StagesCommand: ParsableCommand {
       + registry.sources.map { "  \(pad($0.usage, width))\($0.text)" }
       + ["sinks (--sink NAME, also with settings: NAME:ARGUMENT,KEY=VALUE,...):"]
       + registry.sinks.map { "  \(pad($0.usage, width))\($0.text)" }
+      + ["microphones (--microphone NAME,KEY=VALUE,..., or a device):"]
+      + registry.audioSources.map { "  \(pad($0.usage, width))\($0.text)" }
+      + ["audio stages (--audio-stage NAME:KEY=VALUE,...):"]
+      + registry.audioStages.map { "  \(pad($0.name, width))\($0.text)" }
   }
 
   private func lines(_ settings: [SettingDescription]) -> [String] {

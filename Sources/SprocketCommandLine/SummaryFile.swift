@@ -161,6 +161,9 @@ struct SummaryDocument: Encodable {
     if !recordings.isEmpty {
       try root.encode(recordings.map { RecordingDocument($0) }, forKey: Key("recordings"))
     }
+    if !summary.audio.isEmpty {
+      try root.encode(summary.audio.map { SoundDocument($0) }, forKey: Key("sound"))
+    }
     var stages = root.nestedContainer(keyedBy: Key.self, forKey: Key("stages"))
     for stage in summary.timedStages {
       try stages.encode(StageLine(stage, histogram: hasHistograms), forKey: Key(stage.name))

@@ -18,6 +18,11 @@ struct Voice {
   /// How lanes, ring and memory are laid out, as sums with a line per holder.
   func tell(plan: RunSummary) {
     let format = plan.source.format
+    for sound in plan.audio {
+      log.info("\(sound.source.line)")
+      if let note = sound.source.note { log.warning("\(note)") }
+    }
+    guard plan.source.frameCount != 0 || plan.audio.isEmpty else { return }
     log.info(
       """
       \(plan.source.name): \(format.pixelFormat.settingText) \(format.width)x\(format.height)\
@@ -69,8 +74,13 @@ struct Voice {
   func tell(refusal: RunError) { log.warning("\(refusal.told)") }
 
   /// `behind` is text at the line's end, such as the keys.
+  /// A `limit` of 0 is that of a run without pictures.
   func tell(progress: Progress, limit: UInt64?, behind: String = "") {
     let seconds = Double(progress.elapsed.nanosecondCount) / 1e9
+    guard limit != 0 else {
+      Console.errors.show(progress: "\(fixed(seconds, 1)) s" + behind)
+      return
+    }
     var line = "\(progress.produced)"
     if let limit { line += " of \(limit)" }
     line += " frames, \(fixed(seconds, 1)) s, "
@@ -84,6 +94,8 @@ struct Voice {
   /// The ledger, and what it took.
   func tell(end summary: RunSummary, digest: String?) {
     for note in summary.notes { log.info("\(note)") }
+    for line in summary.audio.flatMap(\.lines) { log.info("\(line)") }
+    guard summary.source.frameCount != 0 || summary.audio.isEmpty else { return }
     let seconds = Double(summary.producing.nanosecondCount) / 1e9
     let rate = seconds > 0 ? Double(summary.ledger.produced) / seconds : 0
     log.info(

@@ -1,4 +1,4 @@
-internal import SprocketCore
+public import SprocketCore
 internal import Synchronization
 
 /// When the scene's time began: the same for its camera and its microphone.
@@ -12,4 +12,15 @@ final class SceneClock: Sendable {
       expected: 0, desired: monotonicNow(), ordering: .acquiringAndReleasing)
     return isFirst ? start.load(ordering: .acquiring) : old
   }
+}
+
+/// Time and pace of a scene, for what shall share them.
+public struct SceneTime: Sendable {
+  let clock: SceneClock
+  let pace: SourcePace
+
+  init(_ clock: SceneClock, pace: SourcePace) { (self.clock, self.pace) = (clock, pace) }
+
+  /// A time of its own, which begins with the first sound.
+  public init(pace: SourcePace = .real) { self.init(SceneClock(), pace: pace) }
 }

@@ -31,19 +31,14 @@ public final class SceneMicrophone: AudioSource {
   /// Seconds of the card's buffer.
   private static let bufferSeconds = 0.5
 
-  /// At the pace of a scene of its own.
-  public convenience init(
-    _ settings: SceneMicrophoneSettings, pace: SourcePace = .real
+  /// Hears the scene whose time this is (`SceneSource.time`).
+  public init(
+    _ settings: SceneMicrophoneSettings, in time: SceneTime = SceneTime()
   ) throws(RunError) {
-    try self.init(settings, SceneClock(), pace: pace)
-  }
-
-  init(_ settings: SceneMicrophoneSettings, _ clock: SceneClock, pace: SourcePace) throws(RunError)
-  {
     try settings.check(of: "the scene's microphone")
     self.settings = settings
-    self.clock = clock
-    isReal = pace == .real
+    clock = time.clock
+    isReal = time.pace == .real
     format = AudioFormat(
       number: settings.number, rate: settings.rate, channels: settings.channels)
     trueRate = Double(settings.rate) * (1 + settings.drift * 1e-6)

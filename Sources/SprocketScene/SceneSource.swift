@@ -57,10 +57,8 @@ public final class SceneSource: Source {
     port = settings.cached == 0 ? ControlPort(controls: Self.controls, tellsWhatShows: true) : nil
   }
 
-  /// A microphone that hears this scene: at its pace, and in its time.
-  public func microphone(_ settings: SceneMicrophoneSettings) throws(RunError) -> SceneMicrophone {
-    try SceneMicrophone(settings, clock, pace: self.settings.pace)
-  }
+  /// For a microphone that hears this scene.
+  public var time: SceneTime { SceneTime(clock, pace: settings.pace) }
 
   /// In the order of `SceneCamera.Control`.
   private static let controls = [

@@ -4,6 +4,7 @@ internal import SprocketScene
 /// All sources that Sprocket brings, in alphabetical order. A source is its folder and its line here.
 public let builtinSources: [SourceKind] = [
   CameraSource.kind,
+  EmptySource.kind,
   FileSource.kind,
   ReplaySource.kind,
   SceneSource.kind,

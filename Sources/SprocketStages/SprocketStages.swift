@@ -6,6 +6,7 @@
 @_exported public import Debayer
 @_exported public import ExposureMeter
 @_exported public import FocusScore
+@_exported public import Gain
 @_exported public import LateFrameDrop
 @_exported public import MotionDetector
 @_exported public import Negate
@@ -30,4 +31,9 @@ public let builtinStages: [Plugin] = [
   Rotate.plugin,
   Stabilizer.plugin,
   Undistort.plugin,
+]
+
+/// The audio stages that `--audio-stage` knows.
+public let builtinAudioStages: [AudioPlugin] = [
+  Gain.plugin
 ]

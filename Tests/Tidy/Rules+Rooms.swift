@@ -11,7 +11,7 @@ extension Rules {
     ],
     "SprocketStages": [
       "SprocketCore", "AutoExposure", "AutoFocus", "Crop", "Debayer", "ExposureMeter", "FocusScore",
-      "LateFrameDrop", "MotionDetector", "Negate", "Resize", "Rotate", "Stabilizer", "Undistort",
+      "Gain", "LateFrameDrop", "MotionDetector", "Negate", "Resize", "Rotate", "Stabilizer", "Undistort",
     ],
     "Sprocket": [
       "SprocketEngine", "SprocketSources", "SprocketScene", "SprocketSinks", "SprocketFiles",

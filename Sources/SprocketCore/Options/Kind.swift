@@ -13,7 +13,7 @@ public struct Kind<Made, Request: KindRequest>: Sendable {
   private let makeIt: @Sendable (String, [String: String], Request) throws(RunError) -> Made
 
   /// `make` gets what follows the colon (empty where nothing does) and the settings.
-  init<Settings: KindSettings>(
+  package init<Settings: KindSettings>(
     _ name: String, _ text: String, _ argument: String?, isOptional: Bool, _ type: Settings.Type,
     _ make: @escaping @Sendable (String, Settings, Request) throws(RunError) -> Made
   ) {

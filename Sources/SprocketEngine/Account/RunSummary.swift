@@ -83,4 +83,6 @@ public struct RunSummary: Sendable {
   /// Sentences about what is no error, such as a reader that went away, and the notes of the
   /// source, the stages and the sinks.
   public var notes: [String]
+  /// The sound of each source of it.
+  public var audio: [AudioSummary] = []
 }

@@ -22,6 +22,7 @@ public final class AudioEngine: @unchecked Sendable {
   private var stages: [any AudioStage] = []
   private let thread: JobThread
   private(set) var taps: [AudioRingTap] = []
+  private var workers: [AudioSinkWorker] = []
   private var clock: AudioClockKeeper
   private var numbers: [Float]
   private var next: UInt64 = 0
@@ -29,10 +30,11 @@ public final class AudioEngine: @unchecked Sendable {
   private var block: UInt64 = 0
   private let hasStarted = Atomic<Bool>(false)
 
-  /// Opens the source and configures the stages. Larger `held`: taps may pause for longer, at the cost of
-  /// memory.
+  /// Opens the source, and configures stages and sinks. Larger `held`: taps may pause for longer, at the cost
+  /// of memory.
   public init(
-    _ source: any AudioSource, stages choices: [AudioChoice] = [], held: Duration = .seconds(4)
+    _ source: any AudioSource, stages choices: [AudioChoice] = [], sinks: [any AudioSink] = [],
+    held: Duration = .seconds(4)
   ) throws(RunError) {
     var stages: [any AudioStage] = []
     for choice in choices { stages.append(try choice.make()) }
@@ -59,6 +61,12 @@ public final class AudioEngine: @unchecked Sendable {
     shared = AudioShared(format)
     numbers = Array(
       repeating: 0, count: stages.isEmpty ? 0 : description.blockSamples * format.channels)
+    for sink in sinks {
+      try sink.configure(description)
+      let tap = AudioRingTap(sink: sink.name, index: taps.count, shared, description)
+      taps.append(tap)
+      workers.append(try AudioSinkWorker(sink, tap, shared))
+    }
   }
 
   deinit {
@@ -95,6 +103,7 @@ public final class AudioEngine: @unchecked Sendable {
       slotBytes: description.blockSamples * description.format.sampleBytes, line: clock.line)
     for tap in taps { tap.open(ring, memory) }
     shared.state.set(AudioShared.running)
+    for worker in workers { worker.start() }
     thread.perform { self.run(ring, memory) }
   }
 
@@ -106,9 +115,13 @@ public final class AudioEngine: @unchecked Sendable {
 
   /// Waits for the end, for `limit` at most. True when it is over; false for one that was not started.
   public func wait(for limit: Duration) -> Bool {
-    hasStarted.load(ordering: .acquiring)
-      && thread.wait(until: deadline(in: limit.nanosecondCount))
+    guard hasStarted.load(ordering: .acquiring) else { return false }
+    let end = deadline(in: limit.nanosecondCount)
+    return thread.wait(until: end) && workers.allSatisfy { $0.wait(until: end) }
   }
+
+  /// Whether the source has ended, and all sinks have finished.
+  public var isOver: Bool { wait(for: .zero) }
 
   // MARK: The thread
 

@@ -71,6 +71,9 @@ final class AudioRingTap: AudioTap {
 
   func count(_ samples: UInt64, as fate: Fate) { account.add(samples, as: fate) }
 
+  /// What the sink did not account for is lost with it.
+  func fail() { account.fail() }
+
   func close() {
     guard !isClosed else { return }
     release()
@@ -82,9 +85,20 @@ final class AudioRingTap: AudioTap {
 
 /// The account of one tap, in samples. Any thread may read it.
 final class AudioAccount: Sendable {
-  private let cells = Mutex(FateCounts())
+  private let cells = Mutex((counts: FateCounts(), rest: Fate.flushed))
 
-  func add(_ samples: UInt64, as fate: Fate) { cells.withLock { $0[fate] += samples } }
+  func add(_ samples: UInt64, as fate: Fate) { cells.withLock { $0.counts[fate] += samples } }
 
-  var counts: FateCounts { cells.withLock { $0 } }
+  func fail() { cells.withLock { $0.rest = .failed } }
+
+  var counts: FateCounts { cells.withLock { $0.counts } }
+
+  /// At the end: what was never accounted for is the rest.
+  func counts(of produced: UInt64) -> FateCounts {
+    cells.withLock { cells in
+      var counts = cells.counts
+      counts[cells.rest] += produced - min(produced, counts.sum)
+      return counts
+    }
+  }
 }

@@ -30,13 +30,11 @@ extension AudioEngine {
   /// How it goes, and in the end how it went: from any thread, at any time.
   public var summary: AudioSummary {
     // Read before the taps' counts, which are then not less than they were.
-    let isOver = shared.state.value == AudioShared.ended && wait(for: .zero)
+    let isOver = isOver
     let produced = shared.produced.load(ordering: .acquiring)
     let entries = taps.map { tap in
-      var counts = tap.account.counts
-      // What a sink never took.
-      if isOver { counts[.flushed] += produced - min(produced, counts.sum) }
-      return Ledger.Entry(sink: tap.sink, counts: counts)
+      Ledger.Entry(
+        sink: tap.sink, counts: isOver ? tap.account.counts(of: produced) : tap.account.counts)
     }
     return AudioSummary(
       source: description, isOver: isOver, ledger: Ledger(produced: produced, entries: entries),

@@ -7,6 +7,7 @@ extension Engine {
     let start = startTime.load(ordering: .relaxed)
     let pump = SourcePump(
       source: gate, isLive: epoch.source.isLive, options: options, shared: shared, start: start)
+    startAudio()
     pump.beginEpoch()
     while runEpoch(pump) {}
     shared.changes.close()
@@ -17,6 +18,7 @@ extension Engine {
     awaitLeaving()
     completeFiles(unused)
     collectAllLeft()
+    endAudio()
     seal()
     tellIfNothingCame(pump)
     elapsed = monotonicNow() - start

@@ -90,5 +90,7 @@ extension Engine {
 
   private static let advice = "check its cable, or choose another format, size or rate"
 
-  private var waitsInVain: Bool { epoch.source.isLive && shared.counters.produced.now == 0 }
+  private var waitsInVain: Bool {
+    epoch.source.isLive && epoch.source.frameCount != 0 && shared.counters.produced.now == 0
+  }
 }

@@ -106,6 +106,11 @@ extension Engine {
     summary.droppedEvents = shared.counters.droppedEvents.now
     summary.errors = shared.errors.withLock { $0 }
     summary.notes = shared.notes.withLock { $0 }
+    summary.audio = audio.map(\.summary)
+    for sound in summary.audio {
+      summary.errors += sound.errors
+      summary.notes += sound.notes
+    }
   }
 
   var ledger: Ledger {

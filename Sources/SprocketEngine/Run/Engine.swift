@@ -25,6 +25,8 @@ public final class Engine: @unchecked Sendable {
   /// The source, which a change of the run's shape may replace.
   var gate: SourceGate
   let options: RunOptions
+  /// The sound that goes with the pictures. It begins before them, and ends when all sinks have finished.
+  public let audio: [AudioEngine]
   /// What the stages were made of: for a change of the source alone.
   var choices: [StageChoice]
   var stages: [ChainStage]
@@ -81,10 +83,11 @@ public final class Engine: @unchecked Sendable {
 
   public init(
     source: any Source, stages choices: [StageChoice], sinks: [any Sink], options: RunOptions,
-    makeUnpacker: @escaping @Sendable () -> any Unpacker
+    audio: [AudioEngine] = [], makeUnpacker: @escaping @Sendable () -> any Unpacker
   ) throws(RunError) {
     gate = SourceGate(source)
     self.options = options
+    self.audio = audio
     self.makeUnpacker = makeUnpacker
     self.choices = choices
     (stages, reportBytes) = try Self.makeStages(choices, workers: options.workers)
@@ -151,6 +154,7 @@ public final class Engine: @unchecked Sendable {
     guard isSecond else { return }
     let current = current
     for state in current.epoch.sinks.map(\.state) + current.leaving { state.sink.interrupt() }
+    for engine in audio { engine.stop() }
   }
 
   /// Waits for the end, for `limit` at most. True when the run is over; false for one that was not started.
