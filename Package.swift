@@ -145,7 +145,9 @@ let package = Package(
       ["Sprocket", "SprocketCodecs", "SprocketCore", "SprocketTestMemory", "CSprocketAllocations"]),
 
     test("SprocketRingTests", ["SprocketRing", "CSprocketSystem"]),
-    test("SprocketCoreTests", ["SprocketCore", "SprocketTesting", "TestSupport"]),
+    test(
+      "SprocketCoreTests",
+      ["SprocketCore", "SprocketTesting", "TestSupport", "CSprocketAllocations"]),
     test(
       "SprocketTests",
       ["Sprocket", "SprocketTesting", "SprocketStages", "AutoFocus", "TestSupport"]),
