@@ -92,7 +92,8 @@ extension Rules {
         "Converter", "DecodedFrame", "Decoder", "Demuxer", "EncodedPacket", "FileInput",
         "InputFormats", "LentMedia", "LentPool", "MediaDisplay", "MediaError", "MediaInfo",
         "MediaReader",
-        "MovieContainer", "Muxer", "MuxerOutput", "Owned", "PixelFormat+Library",
+        "MovieContainer", "Muxer", "MuxerHandle", "MuxerOutput", "Owned", "PixelFormat+Library",
+        "SoundBlocks", "SoundTrack+Library",
       ], "wraps libavformat and libavcodec"),
     Permission(
       "Sources/SprocketMCAP",

@@ -96,9 +96,8 @@ final class MovieRecording: RecordingFile {
   func abandon() { output.abandonEmpty() }
 
   private func begin(_ captured: Timestamp) throws(MuxerError) {
-    guard var description else { preconditionFailure("a movie is written before `describe`") }
-    description.tags = captured.movieTags
-    muxer = try Muxer(container, description, output: output)
+    guard let description else { preconditionFailure("a movie is written before `describe`") }
+    muxer = try Muxer(container, description, tags: captured.movieTags, output: output)
   }
 
   private func nanoseconds(_ ticks: Int64) -> Int64 {
