@@ -61,7 +61,7 @@ public struct Muxer: ~Copyable {
     precondition(sound.isEmpty || container.holdsPCM, "an MP4 has no PCM")
     av_log_set_level(AV_LOG_QUIET)
     let bridge = MuxerBridge(output)
-    let handle = try MuxerHandle(container, bridge)
+    let handle = try MuxerHandle(container.muxerName, bridge)
     try handle.begin(container, picture, sound, tags)
     let header = container.isQuickTime ? try Header(bridge) : Header()
     guard bridge.flush() else { throw .output }

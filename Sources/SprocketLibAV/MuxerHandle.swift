@@ -7,10 +7,10 @@ struct MuxerHandle: ~Copyable {
   private let packetOwner: Owned<AVPacket>
   var packet: UnsafeMutablePointer<AVPacket> { unsafe packetOwner.pointer }
 
-  init(_ container: MovieContainer, _ bridge: MuxerBridge) throws(MuxerError) {
+  /// `name` is the library's for a kind of file.
+  init(_ name: String, _ bridge: MuxerBridge) throws(MuxerError) {
     var context: UnsafeMutablePointer<AVFormatContext>?
-    let status = unsafe avformat_alloc_output_context2(
-      &context, nil, container.muxerName, nil)
+    let status = unsafe avformat_alloc_output_context2(&context, nil, name, nil)
     guard status >= 0, let opened = unsafe context else {
       throw .refused(operation: "avformat_alloc_output_context2", status: status)
     }
@@ -50,11 +50,18 @@ struct MuxerHandle: ~Copyable {
       unsafe track.fill(stream)
       unsafe stream.pointee.time_base = AVRational(num: 1, den: Int32(track.format.rate))
     }
+    try writeHeader(tags, container.options)
+  }
+
+  /// The corresponding C function is `avformat_write_header`.
+  func writeHeader(
+    _ tags: [(name: String, value: String)], _ wishes: [(String, String)]
+  ) throws(MuxerError) {
     for tag in tags {
       unsafe av_dict_set(&context.pointee.metadata, tag.name, tag.value, 0)
     }
     var options: OpaquePointer?
-    for (name, value) in container.options { unsafe av_dict_set(&options, name, value, 0) }
+    for (name, value) in wishes { unsafe av_dict_set(&options, name, value, 0) }
     let status = unsafe avformat_write_header(context, &options)
     let unknown = unsafe av_dict_count(options)
     unsafe av_dict_free(&options)
@@ -64,7 +71,7 @@ struct MuxerHandle: ~Copyable {
     }
   }
 
-  private func addStream() throws(MuxerError) -> UnsafeMutablePointer<AVStream> {
+  func addStream() throws(MuxerError) -> UnsafeMutablePointer<AVStream> {
     guard let stream = unsafe avformat_new_stream(context, nil) else {
       throw .refused(operation: "avformat_new_stream", status: 0)
     }

@@ -89,7 +89,7 @@ extension Rules {
     Permission(
       "Sources/SprocketLibAV",
       [
-        "Converter", "DecodedFrame", "Decoder", "Demuxer", "EncodedPacket", "FileInput",
+        "Converter", "DecodedFrame", "Decoder", "Demuxer", "EncodedPacket", "FLACWriter", "FileInput",
         "InputFormats", "LentMedia", "LentPool", "MediaDisplay", "MediaError", "MediaInfo",
         "MediaReader",
         "MovieContainer", "Muxer", "MuxerHandle", "MuxerOutput", "Owned", "PixelFormat+Library",

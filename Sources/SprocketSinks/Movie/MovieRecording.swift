@@ -124,7 +124,7 @@ final class MovieRecording: RecordingFile {
   }
 }
 
-/// The file that a muxer writes.
+/// The file that a muxer writes: a movie, or sound.
 final class MovieOutput: MuxerOutput {
   private var file: PartialFile
   /// Why the muxer could not go on.
@@ -134,9 +134,12 @@ final class MovieOutput: MuxerOutput {
   private var nextEnd = 0
   private var syncedEnd: Int64 = 0
 
-  init(path: String, overwrite: Bool, isMadeUp: Bool) throws(RunError) {
+  /// `purpose` says in messages what was to be written.
+  init(
+    path: String, purpose: String = "movie", overwrite: Bool, isMadeUp: Bool
+  ) throws(RunError) {
     file = try PartialFile(
-      path: path, purpose: "movie", overwrite: overwrite, canBeDevice: false, isMadeUp: isMadeUp)
+      path: path, purpose: purpose, overwrite: overwrite, canBeDevice: false, isMadeUp: isMadeUp)
   }
 
   var isGone: Bool { file.isGone }
