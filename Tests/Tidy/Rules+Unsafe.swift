@@ -93,7 +93,7 @@ extension Rules {
         "InputFormats", "LentMedia", "LentPool", "MediaDisplay", "MediaError", "MediaInfo",
         "MediaReader",
         "MovieContainer", "Muxer", "MuxerHandle", "MuxerOutput", "Owned", "PixelFormat+Library",
-        "SoundBlocks", "SoundTrack+Library",
+        "SoundBlocks", "SoundFrame", "SoundReader", "SoundTrack+Library",
       ], "wraps libavformat and libavcodec"),
     Permission(
       "Sources/SprocketMCAP",

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import SprocketCore
+package import SprocketCore
 internal import SprocketFiles
 internal import SprocketLibAV
 
@@ -89,7 +89,7 @@ private final class FLACSound: AudioContents {
 /// One file of sound alone, from its first sample to its name: WAV, FLAC, MOV or MKV.
 ///
 /// Until it is complete it has a partial name (`PartialFile`), and can be played up to its last whole second.
-final class AudioFileWriter {
+package final class AudioFileWriter {
   private let name: String
   private let container: AudioContainer
   private let output: MovieOutput
@@ -97,10 +97,10 @@ final class AudioFileWriter {
   private var hasFailed = false
   /// Samples up to the last second that the kernel took.
   private var takenSamples: UInt64 = 0
-  private(set) var byteCount: UInt64 = 0
+  package private(set) var byteCount: UInt64 = 0
 
   /// Makes the file, empty and under its partial name.
-  init(path: String, overwrite: Bool, isMadeUp: Bool) throws(RunError) {
+  package init(path: String, overwrite: Bool, isMadeUp: Bool) throws(RunError) {
     container = try AudioContainer(path: path)
     output = try MovieOutput(
       path: path, purpose: "sound", overwrite: overwrite, isMadeUp: isMadeUp)
@@ -108,14 +108,14 @@ final class AudioFileWriter {
   }
 
   /// Samples that cannot be lost any more; none where somebody removed the file or the disk lost it.
-  var durableCount: UInt64 { output.isGone || output.isLost ? 0 : takenSamples }
-  var path: String { hasFailed ? output.partialPath ?? name : name }
-  var freeByteCount: UInt64? { output.freeByteCount }
-  var isEmpty: Bool { contents == nil && !hasFailed }
+  package var durableCount: UInt64 { output.isGone || output.isLost ? 0 : takenSamples }
+  package var path: String { hasFailed ? output.partialPath ?? name : name }
+  package var freeByteCount: UInt64? { output.freeByteCount }
+  package var isEmpty: Bool { contents == nil && !hasFailed }
 
   /// Writes the beginning of the file. `microphone` is what players call the sound; `tags` are names without
   /// spaces, and values. Throws for a format that the file does not hold.
-  func begin(
+  package func begin(
     _ format: AudioFormat, microphone: String, tags: [(name: String, value: String)]
   ) throws(RunError) {
     try container.check(format, path: name)
@@ -137,7 +137,7 @@ final class AudioFileWriter {
   }
 
   /// Adds whole samples, interleaved, of the format that it was begun with.
-  func write(_ samples: Span<UInt8>) throws(RunError) {
+  package func write(_ samples: Span<UInt8>) throws(RunError) {
     guard let contents else { preconditionFailure("sound is written before `begin`") }
     do throws(MuxerError) {
       try contents.write(samples)
@@ -150,7 +150,7 @@ final class AudioFileWriter {
 
   /// Completes the file and gives it its name. After a failure, of which nothing more is said, it keeps its
   /// partial name. A file that was not begun is removed.
-  func finish() throws(RunError) {
+  package func finish() throws(RunError) {
     guard !hasFailed else { return }
     guard let contents else { return abandon() }
     do throws(MuxerError) {
@@ -162,7 +162,7 @@ final class AudioFileWriter {
     try output.complete()
   }
 
-  func abandon() { output.abandonEmpty() }
+  package func abandon() { output.abandonEmpty() }
 
   /// Once per second: is it still of use to write here?
   private func noteDurable(_ contents: any AudioContents) throws(RunError) {
