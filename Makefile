@@ -66,10 +66,12 @@ run: release
 release: packages
 	swift build $(RELEASE) --product sprocket
 
-# Programs of the judges: makes the mistakes that docs/traps.md lists; has a source and a sink of its own.
+# Programs of the judges: makes the mistakes that docs/traps.md lists; has a source and a sink of its own;
+# writes and reads files with sound.
 traps: release
 	swift build $(RELEASE) --product SprocketTraps
 	swift build $(RELEASE) --product SprocketOwn
+	swift build $(RELEASE) --product SprocketSound
 
 # Two steps at a time, since most builds and judges keep one core busy; then what needs the machine to
 # itself. The longest come first. Tests/step tells how long each took.

@@ -190,6 +190,11 @@ let package = Package(
     .executableTarget(
       name: "SprocketOwn", dependencies: ["Sprocket", "SprocketCommandLine"], path: "Tests/Own",
       swiftSettings: settings),
+    // Writes and reads files with sound, for `make judge`, too.
+    .executableTarget(
+      name: "SprocketSound",
+      dependencies: ["SprocketCore", "SprocketLibAV", "SprocketSinks", "SprocketSources"],
+      path: "Tests/Sound", swiftSettings: settings),
     // Style as a test.
     .testTarget(name: "TidyTests", path: "Tests/Tidy", swiftSettings: settings),
   ]

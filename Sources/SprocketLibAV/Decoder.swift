@@ -58,6 +58,9 @@ struct Decoder: ~Copyable {
     return status >= 0 || status == SPROCKET_AVERROR_EOF
   }
 
+  /// Bits that count in a number of sound, as far as the codec says; 0 if it does not.
+  var soundBits: Int { unsafe Int(context.pointer.pointee.bits_per_raw_sample) }
+
   /// Forgets what it was handed: what comes next is from another place of the file.
   ///
   /// The corresponding C function is `avcodec_flush_buffers`.

@@ -1,6 +1,6 @@
 internal import CSprocketLibAV
 
-/// An open media file and its best video stream.
+/// An open media file and one stream of it.
 @safe
 struct Demuxer: ~Copyable {
   // Declared before the file that it reads, because it must be closed first: values are destroyed in this
@@ -10,12 +10,19 @@ struct Demuxer: ~Copyable {
   let stream: UnsafeMutablePointer<AVStream>
   private var packetCount: Int64 = 0
 
-  /// Opens a file and finds its video. Nothing but that file is opened, whatever it says.
+  /// What is wanted of a file: its best video, or its sound, the best or that of a stream.
+  enum Media: Equatable {
+    case video
+    case sound(stream: Int?)
+  }
+
+  /// Opens a file and finds its video or sound. Nothing but that file is opened, whatever it says.
   ///
   /// The corresponding C functions are `avformat_open_input`, `avformat_find_stream_info` and
   /// `av_find_best_stream`.
   init(
-    _ path: String, isInterrupted: @escaping @Sendable () -> Bool = { false }
+    _ path: String, _ media: Media = .video,
+    isInterrupted: @escaping @Sendable () -> Bool = { false }
   ) throws(MediaError) {
     func failure(_ code: MediaError.Code, _ operation: String, _ status: Int32) -> MediaError {
       MediaError(
@@ -24,7 +31,8 @@ struct Demuxer: ~Copyable {
     }
     var input = try FileInput(path, isInterrupted: isInterrupted)
     let isMovie = input.looksLikeMovie()
-    let format = unsafe try InputFormats.find(&input, isMovie: isMovie)
+    let format = unsafe try InputFormats.find(
+      &input, isMovie: isMovie, takesSound: media != .video)
     var context = unsafe input.makeContext()
     guard unsafe context != nil else { throw failure(.outOfMemory, "avformat_alloc_context", 0) }
     // This frees the context if it fails.
@@ -39,18 +47,48 @@ struct Demuxer: ~Copyable {
     guard status >= 0, !isInterrupted() else {
       throw failure(.notMedia, "avformat_find_stream_info", status)
     }
-    let index = unsafe av_find_best_stream(opened, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0)
-    guard index >= 0, let stream = unsafe opened.pointee.streams[Int(index)],
-      unsafe stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
-    else {
-      throw failure(.noVideo, "av_find_best_stream", min(index, 0))
+    let (index, missing) = unsafe Self.choose(media, in: opened)
+    guard index >= 0, let stream = unsafe opened.pointee.streams[index] else {
+      throw failure(missing, "av_find_best_stream", Int32(min(index, 0)))
     }
-    for other in unsafe 0..<Int(opened.pointee.nb_streams) where other != Int(index) {
+    for other in unsafe 0..<Int(opened.pointee.nb_streams) where other != index {
       unsafe opened.pointee.streams[other]?.pointee.discard = AVDISCARD_ALL
     }
     self.input = input
     unsafe self.owner = unsafe owner
     unsafe self.stream = unsafe stream
+  }
+
+  /// The stream's number, below 0 if it is not there, and the error that this is.
+  ///
+  /// The corresponding C function is `av_find_best_stream`.
+  private static func choose(
+    _ media: Media, in opened: UnsafeMutablePointer<AVFormatContext>
+  ) -> (index: Int, missing: MediaError.Code) {
+    switch media {
+    case .video:
+      let index = unsafe Int(av_find_best_stream(opened, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0))
+      let isCover =
+        unsafe index >= 0
+        && opened.pointee.streams[index]!.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0
+      return (isCover ? -1 : index, .noVideo)
+    case .sound(let asked):
+      let known = unsafe soundStreams(of: opened)
+      if let asked {
+        return (known.contains(asked) ? asked : -1, .noSoundThere(asked, known: known))
+      }
+      return unsafe (
+        Int(av_find_best_stream(opened, AVMEDIA_TYPE_AUDIO, -1, -1, nil, 0)), .noSound
+      )
+    }
+  }
+
+  /// The numbers of the streams that are sound.
+  private static func soundStreams(of opened: UnsafeMutablePointer<AVFormatContext>) -> [Int] {
+    unsafe (0..<Int(opened.pointee.nb_streams)).filter { index in
+      unsafe opened.pointee.streams[index]?.pointee.codecpar.pointee.codec_type
+        == AVMEDIA_TYPE_AUDIO
+    }
   }
 
   private var context: UnsafeMutablePointer<AVFormatContext> { unsafe owner.pointer }
@@ -80,7 +118,7 @@ struct Demuxer: ~Copyable {
   /// bytes again and again, without end.
   private var mostPackets: Int64 { 100_000 + byteCount }
 
-  /// Reads the video's next packet; returns whether there was one before the end.
+  /// Reads the stream's next packet; returns whether there was one before the end.
   ///
   /// The corresponding C function is `av_read_frame`.
   mutating func read(into packet: UnsafeMutablePointer<AVPacket>) throws(MediaError) -> Bool {
@@ -123,13 +161,11 @@ struct Demuxer: ~Copyable {
     return unsafe av_seek_frame(context, stream.pointee.index, ticks, AVSEEK_FLAG_BACKWARD) >= 0
   }
 
-  /// Whether there is sound beside the video.
-  var hasSound: Bool {
-    unsafe (0..<Int(context.pointee.nb_streams)).contains { index in
-      unsafe context.pointee.streams[index]?.pointee.codecpar.pointee.codec_type
-        == AVMEDIA_TYPE_AUDIO
-    }
-  }
+  /// The numbers of the streams that are sound.
+  var soundStreams: [Int] { unsafe Self.soundStreams(of: context) }
+
+  /// Whether the file says where its packets are; else a place is guessed, or read up to.
+  var hasIndex: Bool { unsafe context.pointee.iformat.pointee.flags & AVFMT_GENERIC_INDEX == 0 }
 
   /// In nanoseconds; `nil` if the file does not say.
   var durationNanoseconds: Int64? {

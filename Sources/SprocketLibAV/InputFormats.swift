@@ -10,11 +10,11 @@ enum MediaLimits {
   static let allocation = 1 << 30
 }
 
-/// The containers that are read: those that keep pictures in the file itself.
+/// The containers that are read: those that keep pictures or sound in the file itself.
 ///
 /// libavformat knows 350 more. Among them are playlists and lists of files, which name other files or
 /// addresses to be opened (`hls`, `dash`, `concat`, `imf`, `sdp`, `rtsp`, `image2`, `webm_dash_manifest`,
-/// `vobsub`), devices, containers of sound or text alone, and games' formats that nobody checks.
+/// `vobsub`), devices, containers of text alone, and games' formats that nobody checks.
 enum InputFormats {
   private static let containers: Set<String> = [
     "3dostr", "apng", "asf", "asf_o", "avi", "avs", "dv", "dxa", "ea", "film_cpk", "flic", "flv",
@@ -37,16 +37,19 @@ enum InputFormats {
     "sgi_pipe", "sunrast_pipe", "tiff_pipe", "webp_pipe", "xbm_pipe", "xpm_pipe", "xwd_pipe",
   ]
 
+  /// Pictures without a container for sound.
+  private static let images = streams.union(pictures)
+
   /// Sound alone, or with a picture of its cover.
   private static let sounds: Set<String> = [
-    "aac", "ac3", "aiff", "amr", "ape", "au", "caf", "flac", "mp3", "w64", "wav", "wv",
+    "aac", "ac3", "aiff", "amr", "ape", "au", "caf", "eac3", "flac", "mp3", "w64", "wav", "wv",
   ]
 
-  /// Finds out what the file is; throws what is not read.
+  /// Finds out what the file is; throws what is not read. Sound is taken from files of sound, too.
   ///
   /// The corresponding C function is `av_probe_input_buffer2`.
   static func find(
-    _ input: inout FileInput, isMovie: Bool
+    _ input: inout FileInput, isMovie: Bool, takesSound: Bool = false
   ) throws(MediaError) -> UnsafePointer<AVInputFormat> {
     func failure(_ code: MediaError.Code, _ status: Int32) -> MediaError {
       MediaError(
@@ -64,13 +67,11 @@ enum InputFormats {
       }
       // A format may have several names, separated by commas; the first is its own.
       let kind = unsafe String(String(cString: format.pointee.name).prefix { $0 != "," })
-      if isRead(kind) { return unsafe format }
-      refused = sounds.contains(kind) ? .noVideo : .otherContainer(kind)
+      let taken = takesSound ? containers.union(sounds) : containers.union(images)
+      if taken.contains(kind) { return unsafe format }
+      let isKnown = sounds.contains(kind) || images.contains(kind)
+      refused = isKnown ? takesSound ? .noSound : .noVideo : .otherContainer(kind)
     }
     throw failure(refused, 0)
-  }
-
-  private static func isRead(_ kind: String) -> Bool {
-    containers.contains(kind) || streams.contains(kind) || pictures.contains(kind)
   }
 }

@@ -16,6 +16,16 @@ public struct MediaError: Error, Equatable, Sendable {
     case unfinished
     /// A file without moving or still pictures.
     case noVideo
+    /// A file without sound.
+    case noSound
+    /// The stream of that number has no sound; those of the other numbers have.
+    case noSoundThere(Int, known: [Int])
+    /// Its sound cannot be decoded, not a single sample.
+    case noSamples
+    /// No decoder for the sound in it.
+    case unsupportedSound
+    /// From a place on its sound has another rate or other channels.
+    case changedSound(seconds: Int)
     /// A container that is not read, by libavformat's name: playlists, and what has no video.
     case otherContainer(String)
     /// Its pictures have more pixels than are taken.
@@ -78,6 +88,18 @@ extension MediaError: CustomStringConvertible {
       "\(path) has pictures of \(width)x\(height), more than the \(MediaLimits.pixels) pixels that "
         + "Sprocket takes; scale it down."
     case .noVideo: "\(path) has no video; name a file that has."
+    case .noSound: "\(path) has no sound; name a file that has."
+    case .noSoundThere(let stream, let known):
+      known.isEmpty
+        ? "\(path) has no sound; name a file that has."
+        : "\(path) has no sound in stream \(stream); give one of \(known.map { "\($0)" }.joined(separator: ", "))."
+    case .noSamples:
+      "\(path) has sound of which nothing can be decoded: it is damaged or empty; copy it anew."
+    case .unsupportedSound:
+      "\(path) has sound that this system's libavcodec cannot decode (\(reason)); convert it to WAV or FLAC."
+    case .changedSound(let seconds):
+      "\(path) has sound of another rate or with other channels from \(seconds) s on; convert it first, for "
+        + "example with ffmpeg."
     case .unsupportedCodec:
       "\(path) has video that this system's libavcodec cannot decode (\(reason)); convert it to "
         + "H.264 or Motion-JPEG."

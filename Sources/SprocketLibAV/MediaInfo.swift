@@ -62,6 +62,6 @@ public struct MediaInfo: Sendable {
     frameRate = rates.first { $0.num > 0 && $0.den > 0 }.map { MediaRational($0) }
     frameCount = unsafe stream.nb_frames > 0 ? Int(stream.nb_frames) : nil
     durationNanoseconds = demuxer.durationNanoseconds
-    hasSound = demuxer.hasSound
+    hasSound = !demuxer.soundStreams.isEmpty
   }
 }

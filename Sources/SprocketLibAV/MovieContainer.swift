@@ -14,6 +14,9 @@ public enum MovieContainer: String, CaseIterable, Sendable {
   /// Ticks of the file's clock in a second.
   public var ticksPerSecond: Int32 { self == .mkv ? 1000 : 90000 }
 
+  /// Whether it can hold ``SoundTrack``s: MP4 has no PCM that players know.
+  public var holdsPCM: Bool { self != .mp4 }
+
   /// Its end is made by ``MovieIndex``, and until then it is fragments.
   var isQuickTime: Bool { self != .mkv }
 
@@ -37,7 +40,7 @@ public enum MovieContainer: String, CaseIterable, Sendable {
   }
 }
 
-/// What is known of a movie before its first frame.
+/// What is known of a movie's pictures before the first.
 public struct MovieDescription: Sendable {
   /// In pixels.
   public var width: Int
@@ -51,14 +54,11 @@ public struct MovieDescription: Sendable {
   /// Gray rather than YUV.
   public var isGray: Bool
   public var display: MediaDisplay
-  /// Written into the file: names without spaces, and values.
-  public var tags: [(name: String, value: String)]
 
   public init(
     width: Int, height: Int, rate: MediaRational?, range: MediaColor.Range,
     matrix: MediaColor.Matrix, transfer: MediaColor.Transfer, isGray: Bool,
-    display: MediaDisplay = MediaDisplay(pixelAspect: nil, fieldOrder: .unknown),
-    tags: [(name: String, value: String)] = []
+    display: MediaDisplay = MediaDisplay(pixelAspect: nil, fieldOrder: .unknown)
   ) {
     self.width = width
     self.height = height
@@ -68,7 +68,6 @@ public struct MovieDescription: Sendable {
     self.transfer = transfer
     self.isGray = isGray
     self.display = display
-    self.tags = tags
   }
 
   /// The corresponding C type is `AVCodecParameters`.

@@ -5,50 +5,71 @@
 /// 14496-12, section 8.
 struct MovieIndex {
   private var bytes: [UInt8] = []
-  private let table: SampleTable
-  /// Of the track, in ticks of the movie's own clock.
-  private var movieDuration: UInt64 = 0
+  private let tables: [SampleTable]
+  /// Ticks per second of the movie's own clock.
+  private var movieScale: UInt64 = 0
+  /// Tracks that were copied.
+  private var trackCount = 0
 
-  /// The whole atom; `nil` if `initial` is no index.
-  static func make(from initial: Span<UInt8>, table: SampleTable, ticksPerSecond: Int32) -> [UInt8]?
-  {
+  /// The whole atom, with a table for each track, in order; `nil` if `initial` is no index.
+  static func make(from initial: Span<UInt8>, tables: [SampleTable]) -> [UInt8]? {
     guard let moov = Atom.first(in: initial, 0..<initial.count), moov.is("moov") else { return nil }
-    var index = MovieIndex(table: table)
-    let size = table.sizes.count * 4 + table.offsets.count * 8 + table.durations.count * 8
-    index.bytes.reserveCapacity(initial.count + size + table.chunks.count * 12 + 256)
+    var index = MovieIndex(tables: tables)
+    let size = tables.reduce(0) { sum, table in
+      sum + table.sizes.count * 4 + table.offsets.count * 8 + table.durations.count * 8
+        + table.chunks.count * 12
+    }
+    index.bytes.reserveCapacity(initial.count + size + 256)
     guard let movieScale = index.timeScale(of: "mvhd", in: initial, moov.contents) else {
       return nil
     }
-    let product = table.duration.multipliedFullWidth(by: UInt64(movieScale))
-    index.movieDuration = UInt64(ticksPerSecond).dividingFullWidth(product).quotient
-    index.copy(moov, of: initial)
+    index.movieScale = UInt64(movieScale)
+    index.copy(moov, of: initial, nil)
     return index.bytes
   }
 
-  private init(table: SampleTable) { self.table = table }
+  private init(tables: [SampleTable]) { self.tables = tables }
+
+  /// Of a track, in ticks of the movie's own clock.
+  private func movieDuration(_ table: SampleTable) -> UInt64 {
+    let product = table.duration.multipliedFullWidth(by: movieScale)
+    return UInt64(table.ticksPerSecond).dividingFullWidth(product).quotient
+  }
 
   private static let containers = ["moov", "trak", "mdia", "minf", "stbl"]
 
-  private mutating func copy(_ atom: Atom, of source: Span<UInt8>) {
-    // `mvex` says that fragments follow; tables without frames are replaced.
-    if ["mvex", "stts", "stsc", "stsz", "stco"].contains(where: { atom.is($0) }) { return }
-    if atom.is("mvhd") || atom.is("mdhd") {
-      return copyHeader(
-        atom, of: source, duration: atom.is("mvhd") ? movieDuration : table.duration, words: 1)
+  /// Copies an atom; `table` is that of the track that it belongs to.
+  private mutating func copy(_ atom: Atom, of source: Span<UInt8>, _ table: SampleTable?) {
+    if atom.is("mvex") { return }  // It says that fragments follow.
+    if atom.is("mvhd") {
+      let duration = tables.map { movieDuration($0) }.max() ?? 0
+      return copyHeader(atom, of: source, duration: duration, words: 1)
     }
-    if atom.is("tkhd") {
-      return copyHeader(atom, of: source, duration: movieDuration, words: 2)
+    if let table {
+      // Tables without samples are replaced.
+      if ["stts", "stsc", "stsz", "stco"].contains(where: { atom.is($0) }) { return }
+      if atom.is("mdhd") {
+        return copyHeader(atom, of: source, duration: table.duration, words: 1)
+      }
+      if atom.is("tkhd") {
+        return copyHeader(atom, of: source, duration: movieDuration(table), words: 2)
+      }
     }
     guard Self.containers.contains(where: { atom.is($0) }) else {
       return append(source.extracting(atom.range))
     }
+    var table = table
+    if atom.is("trak") {
+      table = trackCount < tables.count ? tables[trackCount] : nil
+      trackCount += 1
+    }
     let start = begin(atom.kind)
     var at = atom.contents.lowerBound
     while let child = Atom.first(in: source, at..<atom.contents.upperBound) {
-      copy(child, of: source)
+      copy(child, of: source, table)
       at = child.range.upperBound
     }
-    if atom.is("stbl") { appendTables() }
+    if atom.is("stbl"), let table { append(table) }
     end(start)
   }
 
@@ -79,7 +100,7 @@ struct MovieIndex {
     end(start)
   }
 
-  private mutating func appendTables() {
+  private mutating func append(_ table: SampleTable) {
     var start = beginTable("stts", count: table.durations.count)
     for run in table.durations {
       append(run.count)
@@ -96,8 +117,9 @@ struct MovieIndex {
     }
     end(start)
     start = begin(Atom.kind("stsz"))
-    append(UInt64(0))
-    append(UInt32(table.sizes.count))
+    append(UInt32(0))
+    append(table.sampleBytes)
+    append(UInt32(clamping: table.count))
     for size in table.sizes { append(size) }
     end(start)
     start = beginTable("co64", count: table.offsets.count)

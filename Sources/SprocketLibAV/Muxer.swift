@@ -1,6 +1,6 @@
 internal import CSprocketLibAV
 
-/// Writes a movie of JPEG images: MOV, MP4 or MKV.
+/// Writes a movie of JPEG images and sound, or of one of them: MOV, MP4 or MKV.
 ///
 /// While it grows, the file is fragments (MKV: clusters) of at most a second, so that what is cut off
 /// can be read up to its last whole fragment. ``finish(nominalTicks:)`` makes it a plain file with an
@@ -15,17 +15,30 @@ internal import CSprocketLibAV
 /// large `mdat`, in one write. Before that write readers find the first index and fragments, after it
 /// the last index. (OBS and FFmpeg 7 know such files as hybrid.)
 ///
-/// Cost: this module allocates nothing per frame but 4 bytes of index; libavformat allocates for every
-/// frame, and holds a fragment's frames until it is written.
+/// All tracks begin at tick 0, and sound has no gaps. In a fragment, the pictures are one behind the other,
+/// and then each track's sound: `mdat[picture picture ... sound sound ... sound ...]`. A track may have
+/// nothing in a fragment. Sound that is written before the picture of its time is in the same fragment as
+/// that, or in the one before. At the end of a fragment an MKV lacks the last 40 ms of sound at most, which
+/// the next has.
+///
+/// A track of more than 2^32 samples, a day at 48 kHz, has no place in an index: such a MOV stays fragments.
+///
+/// Cost: this module allocates nothing per frame or block but 4 bytes of index for a picture; libavformat
+/// allocates for each of them, and holds a fragment until it is written.
 @safe
 public struct Muxer: ~Copyable {
   private let handle: MuxerHandle
   private let bridge: MuxerBridge
   private let container: MovieContainer
   private let header: Header
-  private var table = SampleTable()
+  /// `nil` in a file of sound alone.
+  private var picture: SampleTable?
+  private var sounds: [SoundBlocks]
   private var fragmentStart: Int64?
-  private var frameCount: UInt64 = 0
+  /// Bytes of the fragment under way.
+  private var pendingBytes = 0
+  /// MKV: the block that the library was handed last, and holds until the next.
+  private var kept: (track: Int, samples: Int)?
 
   /// Of the frames written, how many of the first are in fragments that the output took whole.
   public private(set) var durableFrames: UInt64 = 0
@@ -36,24 +49,33 @@ public struct Muxer: ~Copyable {
   /// up to twice as much.
   static let fragmentBytes = 16 << 20
 
-  /// Writes the beginning of the file.
+  /// Writes the beginning of the file. `tags` are names without spaces, and values. Traps where there is
+  /// neither picture nor sound, and where the container does not hold PCM.
   ///
   /// The corresponding C functions are `avformat_alloc_output_context2` and `avformat_write_header`.
   public init(
-    _ container: MovieContainer, _ description: MovieDescription, output: any MuxerOutput
+    _ container: MovieContainer, _ picture: MovieDescription?, sound: [SoundTrack] = [],
+    tags: [(name: String, value: String)] = [], output: any MuxerOutput
   ) throws(MuxerError) {
+    precondition(picture != nil || !sound.isEmpty, "a movie has pictures or sound")
+    precondition(sound.isEmpty || container.holdsPCM, "an MP4 has no PCM")
     av_log_set_level(AV_LOG_QUIET)
     let bridge = MuxerBridge(output)
-    let handle = try MuxerHandle(container, bridge)
-    try handle.begin(container, description)
+    let handle = try MuxerHandle(container.muxerName, bridge)
+    try handle.begin(container, picture, sound, tags)
     let header = container.isQuickTime ? try Header(bridge) : Header()
     guard bridge.flush() else { throw .output }
     self.container = container
     self.bridge = bridge
     self.handle = handle
     self.header = header
+    self.picture = picture.map { _ in SampleTable(ticksPerSecond: container.ticksPerSecond) }
+    sounds = sound.map { SoundBlocks($0.format) }
     durableEnd = bridge.end
   }
+
+  /// Of the samples written to a track, how many of the first are in fragments that the output took whole.
+  public func durableSamples(ofTrack track: Int) -> UInt64 { sounds[track].durable }
 
   /// Adds an image; its tick is above that of the one before. `gap` is how many ticks it lasts, as far
   /// as is known by now.
@@ -62,38 +84,120 @@ public struct Muxer: ~Copyable {
   public mutating func write(
     _ image: Span<UInt8>, tick: Int64, gap: Int64
   ) throws(MuxerError) {
-    if let start = fragmentStart,
-      tick - start >= Int64(container.ticksPerSecond) || table.pendingBytes >= Self.fragmentBytes
-    {
-      try flush()
-    }
+    if let start = fragmentStart, tick - start >= Int64(container.ticksPerSecond) { try flush() }
+    try makeRoom()
     if fragmentStart == nil { fragmentStart = tick }
-    table.append(byteCount: image.count, tick: tick)
+    precondition(picture != nil, "a file of sound alone has no pictures")
+    picture?.append(byteCount: image.count, tick: tick)
+    try write(image, stream: 0, tick: tick, duration: gap)
+    kept = nil
+  }
+
+  /// Adds sound to a track, of any length, right behind what the track has: whole samples, interleaved.
+  ///
+  /// The corresponding C function is `av_write_frame`.
+  public mutating func write(audio: Span<UInt8>, track: Int) throws(MuxerError) {
+    precondition(audio.count % sounds[track].format.sampleBytes == 0, "give whole samples")
+    var done = 0
+    while done < audio.count {
+      let missing = sounds[track].missingBytes
+      let next = done..<min(done + missing, audio.count)
+      if sounds[track].holdsNothing, next.count == missing {
+        try writeBlock(audio.extracting(next), track)
+      } else {
+        sounds[track].hold(audio.extracting(next))
+        if next.count == missing {
+          let block = sounds[track].takeHeld()
+          defer { sounds[track].giveBack(block) }
+          try writeBlock(block.span, track)
+        }
+      }
+      done = next.upperBound
+    }
+  }
+
+  /// Ends the fragment if the block has no room in it.
+  private mutating func writeBlock(_ block: Span<UInt8>, _ track: Int) throws(MuxerError) {
+    let (format, pending) = (sounds[track].format, sounds[track].table.pendingCount)
+    if Int(pending) + block.count / format.sampleBytes > format.rate { try flush() }
+    try makeRoom()
+    try append(block, track)
+  }
+
+  private mutating func append(_ block: Span<UInt8>, _ track: Int) throws(MuxerError) {
+    let (format, first) = (sounds[track].format, sounds[track].table.count)
+    let samples = block.count / format.sampleBytes
+    let ticks = container.isQuickTime ? Int32(format.rate) : container.ticksPerSecond
+    let start = sounds[track].tick(of: first, per: ticks)
+    let end = sounds[track].tick(of: first + UInt64(samples), per: ticks)
+    sounds[track].table.append(samples: samples)
+    try write(block, stream: track + (picture == nil ? 0 : 1), tick: start, duration: end - start)
+    kept = container.isQuickTime ? nil : (track, samples)
+  }
+
+  private mutating func makeRoom() throws(MuxerError) {
+    if pendingBytes >= Self.fragmentBytes { try flush() }
+  }
+
+  private mutating func write(
+    _ bytes: Span<UInt8>, stream: Int, tick: Int64, duration: Int64
+  ) throws(MuxerError) {
+    pendingBytes += bytes.count
     let packet = unsafe handle.packet
-    let status = unsafe image.withUnsafeBufferPointer { bytes in
+    let status = unsafe bytes.withUnsafeBufferPointer { bytes in
       // The library does not change it: it has no other type for what is read.
       unsafe packet.pointee.data = unsafe UnsafeMutablePointer(mutating: bytes.baseAddress)
       unsafe packet.pointee.size = Int32(bytes.count)
+      unsafe packet.pointee.stream_index = Int32(stream)
       unsafe packet.pointee.pts = tick
       unsafe packet.pointee.dts = tick
-      unsafe packet.pointee.duration = gap
+      unsafe packet.pointee.duration = duration
       unsafe packet.pointee.flags = AV_PKT_FLAG_KEY
       return unsafe av_write_frame(handle.context, packet)
     }
     unsafe packet.pointee.data = nil
     try check(status, "av_write_frame")
-    frameCount += 1
   }
 
   /// Ends the fragment and hands it to the output.
   public mutating func flush() throws(MuxerError) {
-    guard table.pendingFrames > 0 else { return }
+    // A MOV has sound to the sample; in an MKV a block begins at a whole millisecond, so that no part of
+    // one can be written but the last.
+    if container.isQuickTime { try writeHeld() }
+    guard pendingBytes > 0 else { return }
+    pendingBytes = 0
     fragmentStart = nil
     let status = unsafe av_write_frame(handle.context, nil)
     try handOn(min(status, 0), "av_write_frame")
-    table.endChunk(at: UInt64(bridge.end))
-    durableFrames = frameCount
+    noteChunks()
+    for track in sounds.indices {
+      let keptSamples = kept?.track == track ? kept?.samples ?? 0 : 0
+      sounds[track].durable = sounds[track].table.count - UInt64(keptSamples)
+    }
+    durableFrames = picture?.count ?? 0
     durableEnd = bridge.end
+  }
+
+  /// Where the fragment's parts are, the last of which ends with the file.
+  private mutating func noteChunks() {
+    var end = UInt64(bridge.end)
+    for track in sounds.indices.reversed() {
+      if container.isQuickTime {
+        end = sounds[track].table.endChunk(at: end)
+      } else {
+        sounds[track].table.leaveOut()
+      }
+    }
+    if container.isQuickTime { picture?.endChunk(at: end) } else { picture?.leaveOut() }
+  }
+
+  /// Hands the library what is held of each track's next block.
+  private mutating func writeHeld() throws(MuxerError) {
+    for track in sounds.indices where !sounds[track].holdsNothing {
+      let block = sounds[track].takeHeld()
+      defer { sounds[track].giveBack(block) }
+      try append(block.span, track)
+    }
   }
 
   /// Ends the file and makes it plain. The last frame lasts `nominalTicks`, or as long as the one
@@ -101,21 +205,25 @@ public struct Muxer: ~Copyable {
   ///
   /// The corresponding C function, for MKV, is `av_write_trailer`.
   public mutating func finish(nominalTicks: Int64?) throws(MuxerError) {
+    try writeHeld()
     try flush()
     if container.isQuickTime {
       try finishQuickTime(nominalTicks)
     } else {
       let status = unsafe av_write_trailer(handle.context)
       try handOn(status, "av_write_trailer")
+      for track in sounds.indices { sounds[track].durable = sounds[track].table.count }
     }
   }
 
   private mutating func finishQuickTime(_ nominalTicks: Int64?) throws(MuxerError) {
-    table.close(nominal: nominalTicks.map { UInt32(clamping: $0) })
-    guard
-      let index = MovieIndex.make(
-        from: header.index.span, table: table, ticksPerSecond: container.ticksPerSecond)
-    else { throw .refused(operation: "avformat_write_header", status: 0) }
+    picture?.close(nominal: nominalTicks.map { UInt32(clamping: $0) })
+    for track in sounds.indices { sounds[track].table.close(nominal: nil) }
+    let tables = (picture.map { [$0] } ?? []) + sounds.map(\.table)
+    guard tables.allSatisfy(\.fitsIndex) else { return }
+    guard let index = MovieIndex.make(from: header.index.span, tables: tables) else {
+      throw .refused(operation: "avformat_write_header", status: 0)
+    }
     // On the disk in this order, too: the header of `mdat` hides the fragments.
     let end = bridge.end
     guard bridge.write(index.span, at: end), bridge.sync() else { throw .output }
@@ -168,63 +276,4 @@ public enum MuxerError: Error, Equatable, Sendable {
   case output
   /// libavformat would not.
   case refused(operation: String, status: Int32)
-}
-
-/// The library's context and packet.
-@safe
-struct MuxerHandle: ~Copyable {
-  let context: UnsafeMutablePointer<AVFormatContext>
-  private let packetOwner: Owned<AVPacket>
-  var packet: UnsafeMutablePointer<AVPacket> { unsafe packetOwner.pointer }
-
-  init(_ container: MovieContainer, _ bridge: MuxerBridge) throws(MuxerError) {
-    var context: UnsafeMutablePointer<AVFormatContext>?
-    let status = unsafe avformat_alloc_output_context2(
-      &context, nil, container.muxerName, nil)
-    guard status >= 0, let opened = unsafe context else {
-      throw .refused(operation: "avformat_alloc_output_context2", status: status)
-    }
-    unsafe opened.pointee.pb = bridge.makeContext()
-    guard let packet = unsafe Owned(av_packet_alloc(), free: av_packet_free),
-      unsafe opened.pointee.pb != nil
-    else {
-      unsafe avformat_free_context(opened)
-      throw .refused(operation: "av_packet_alloc", status: 0)
-    }
-    unsafe self.context = unsafe opened
-    unsafe packetOwner = unsafe packet
-  }
-
-  deinit {
-    var io = unsafe context.pointee.pb
-    if let io = unsafe io { unsafe av_freep(&io.pointee.buffer) }
-    unsafe avformat_free_context(context)
-    unsafe avio_context_free(&io)
-  }
-
-  /// Writes the header of one stream of JPEG images.
-  func begin(
-    _ container: MovieContainer, _ description: MovieDescription
-  ) throws(MuxerError) {
-    guard let stream = unsafe avformat_new_stream(context, nil) else {
-      throw .refused(operation: "avformat_new_stream", status: 0)
-    }
-    unsafe description.fill(stream)
-    guard unsafe description.display.fill(stream, writesMatrix: container.keepsOrientation) else {
-      throw .refused(operation: "av_stream_new_side_data", status: 0)
-    }
-    unsafe stream.pointee.time_base = AVRational(num: 1, den: container.ticksPerSecond)
-    for tag in description.tags {
-      unsafe av_dict_set(&context.pointee.metadata, tag.name, tag.value, 0)
-    }
-    var options: OpaquePointer?
-    for (name, value) in container.options { unsafe av_dict_set(&options, name, value, 0) }
-    let status = unsafe avformat_write_header(context, &options)
-    let unknown = unsafe av_dict_count(options)
-    unsafe av_dict_free(&options)
-    unsafe avio_flush(context.pointee.pb)
-    guard status >= 0, unknown == 0 else {
-      throw .refused(operation: "avformat_write_header", status: status)
-    }
-  }
 }

@@ -47,12 +47,10 @@ final class MuxerBridge {
       gatheredStart = position
     }
     let start = Int(position - gatheredStart)
-    for index in bytes.indices {
-      if start + index < gathered.count {
-        gathered[start + index] = bytes[index]
-      } else {
-        gathered.append(bytes[index])
-      }
+    let common = min(bytes.count, gathered.count - start)
+    for index in 0..<common { gathered[start + index] = bytes[index] }
+    unsafe bytes.extracting(common..<bytes.count).withUnsafeBufferPointer {
+      unsafe gathered.append(contentsOf: $0)
     }
     position += Int64(bytes.count)
     return true

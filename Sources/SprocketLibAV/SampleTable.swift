@@ -1,6 +1,7 @@
-/// Where each frame of a movie is and how long it lasts: what a plain MOV or MP4 has at its end.
+/// Where the samples of a track are and how long they last: what a plain MOV or MP4 has at its end. A picture
+/// is a sample, and so is one number of sound from each channel.
 ///
-/// Grows by 4 bytes per frame, and a little per fragment and per change of duration.
+/// Grows by 4 bytes per picture, and a little per fragment and per change of duration.
 struct SampleTable {
   /// Runs of equal values, as the files have them.
   struct Run: Equatable {
@@ -8,42 +9,69 @@ struct SampleTable {
     var value: UInt32
   }
 
+  let ticksPerSecond: Int32
+  /// Bytes of each sample of sound; 0 for pictures, which have a size each.
+  let sampleBytes: UInt32
   private(set) var sizes: [UInt32] = []
   private(set) var durations: [Run] = []
-  /// Frames per chunk; a chunk is a fragment's frames, one behind the other.
+  /// Samples per chunk; a chunk is the track's part of a fragment, one sample behind the other.
   private(set) var chunks: [Run] = []
   /// Where each chunk begins in the file.
   private(set) var offsets: [UInt64] = []
-  /// Of all frames, in ticks.
+  /// How many samples there are.
+  private(set) var count: UInt64 = 0
+  /// Of all samples, in ticks.
   private(set) var duration: UInt64 = 0
   private var lastTick: Int64?
 
-  /// Bytes of the frames that are in no chunk yet, and how many those are.
+  /// Bytes of the samples that are in no chunk yet, and how many those are.
   private(set) var pendingBytes = 0
-  private(set) var pendingFrames: UInt32 = 0
-  /// Ticks of the frame before the last, for the last.
+  private(set) var pendingCount: UInt32 = 0
+  /// Ticks of the picture before the last, for the last.
   private(set) var lastGap: UInt32 = 0
 
-  init() { sizes.reserveCapacity(4096) }
+  init(ticksPerSecond: Int32, sampleBytes: UInt32 = 0) {
+    (self.ticksPerSecond, self.sampleBytes) = (ticksPerSecond, sampleBytes)
+    if sampleBytes == 0 { sizes.reserveCapacity(4096) }
+  }
 
+  /// The file's tables count samples with 32 bits: more than a day of sound at 48 kHz has no index.
+  var fitsIndex: Bool { count <= UInt64(UInt32.max) }
+
+  /// Adds a picture.
   mutating func append(byteCount: Int, tick: Int64) {
     if let lastTick { appendDuration(UInt32(clamping: tick - lastTick)) }
     lastTick = tick
     sizes.append(UInt32(byteCount))
+    count += 1
     pendingBytes += byteCount
-    pendingFrames += 1
+    pendingCount += 1
   }
 
-  /// The frames since the last chunk are one, and end at `end` in the file.
-  mutating func endChunk(at end: UInt64) {
-    guard pendingFrames > 0 else { return }
-    offsets.append(end - UInt64(pendingBytes))
-    Self.append(pendingFrames, to: &chunks)
-    (pendingBytes, pendingFrames) = (0, 0)
+  /// Adds samples of sound, each of them a tick long.
+  mutating func append(samples: Int) {
+    count += UInt64(samples)
+    duration += UInt64(samples)
+    pendingBytes += samples * Int(sampleBytes)
+    pendingCount += UInt32(samples)
   }
 
-  /// Gives the last frame its duration; `nominal` if known, else as long as the one before.
+  /// The samples since the last chunk are one, and end at `end` in the file. Returns where they begin.
+  @discardableResult mutating func endChunk(at end: UInt64) -> UInt64 {
+    guard pendingCount > 0 else { return end }
+    let start = end - UInt64(pendingBytes)
+    offsets.append(start)
+    Self.append(pendingCount, to: &chunks)
+    leaveOut()
+    return start
+  }
+
+  /// The samples since the last chunk are in a file that says itself where they are.
+  mutating func leaveOut() { (pendingBytes, pendingCount) = (0, 0) }
+
+  /// Gives the last picture its duration; `nominal` if known, else as long as the one before.
   mutating func close(nominal: UInt32?) {
+    if sampleBytes > 0 { durations = [Run(count: UInt32(clamping: count), value: 1)] }
     guard lastTick != nil else { return }
     lastTick = nil
     appendDuration(nominal ?? max(lastGap, 1))

@@ -53,7 +53,7 @@ import Testing
 
 @Suite struct SampleTableTests {
   @Test func runsOfEqualDurationsAreOne() {
-    var table = SampleTable()
+    var table = SampleTable(ticksPerSecond: 90_000)
     for tick: Int64 in [0, 10, 20, 35, 50, 60] { table.append(byteCount: 7, tick: tick) }
     table.close(nominal: nil)
     #expect(
@@ -64,18 +64,18 @@ import Testing
   }
 
   @Test func theLastFrameLastsAsLongAsTheNominalRateSays() {
-    var table = SampleTable()
+    var table = SampleTable(ticksPerSecond: 90_000)
     for tick: Int64 in [0, 10] { table.append(byteCount: 7, tick: tick) }
     table.close(nominal: 3)
     #expect(table.duration == 13)
-    var single = SampleTable()
+    var single = SampleTable(ticksPerSecond: 90_000)
     single.append(byteCount: 1, tick: 0)
     single.close(nominal: nil)
     #expect(single.duration == 1)
   }
 
   @Test func aChunkIsAFragmentsFrames() {
-    var table = SampleTable()
+    var table = SampleTable(ticksPerSecond: 90_000)
     for tick: Int64 in 0..<3 { table.append(byteCount: 100, tick: tick) }
     table.endChunk(at: 1000)
     table.endChunk(at: 1000)

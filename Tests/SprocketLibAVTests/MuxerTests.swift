@@ -47,13 +47,14 @@ final class MemoryOutput: MuxerOutput {
 
   static let description = MovieDescription(
     width: 53, height: 37, rate: MediaRational(12, 1), range: .full, matrix: .bt601,
-    transfer: .unspecified, isGray: false, tags: [("captured_ns", "123")])
+    transfer: .unspecified, isGray: false)
 
   /// Writes all images, `gap` ticks apart.
   func write(_ container: MovieContainer, gap: Int64, to output: MemoryOutput) throws(MuxerError)
     -> UInt64
   {
-    var muxer = try Muxer(container, Self.description, output: output)
+    var muxer = try Muxer(
+      container, Self.description, tags: [("captured_ns", "123")], output: output)
     for (index, image) in images.enumerated() {
       try muxer.write(image.span, tick: Int64(index) * gap, gap: gap)
     }

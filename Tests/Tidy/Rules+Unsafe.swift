@@ -89,10 +89,11 @@ extension Rules {
     Permission(
       "Sources/SprocketLibAV",
       [
-        "Converter", "DecodedFrame", "Decoder", "Demuxer", "EncodedPacket", "FileInput",
+        "Converter", "DecodedFrame", "Decoder", "Demuxer", "EncodedPacket", "FLACWriter", "FileInput",
         "InputFormats", "LentMedia", "LentPool", "MediaDisplay", "MediaError", "MediaInfo",
         "MediaReader",
-        "MovieContainer", "Muxer", "MuxerOutput", "Owned", "PixelFormat+Library",
+        "MovieContainer", "Muxer", "MuxerHandle", "MuxerOutput", "Owned", "PixelFormat+Library",
+        "SoundBlocks", "SoundFrame", "SoundReader", "SoundTrack+Library",
       ], "wraps libavformat and libavcodec"),
     Permission(
       "Sources/SprocketMCAP",

@@ -96,9 +96,8 @@ final class MovieRecording: RecordingFile {
   func abandon() { output.abandonEmpty() }
 
   private func begin(_ captured: Timestamp) throws(MuxerError) {
-    guard var description else { preconditionFailure("a movie is written before `describe`") }
-    description.tags = captured.movieTags
-    muxer = try Muxer(container, description, output: output)
+    guard let description else { preconditionFailure("a movie is written before `describe`") }
+    muxer = try Muxer(container, description, tags: captured.movieTags, output: output)
   }
 
   private func nanoseconds(_ ticks: Int64) -> Int64 {
@@ -125,7 +124,7 @@ final class MovieRecording: RecordingFile {
   }
 }
 
-/// The file that a muxer writes.
+/// The file that a muxer writes: a movie, or sound.
 final class MovieOutput: MuxerOutput {
   private var file: PartialFile
   /// Why the muxer could not go on.
@@ -135,9 +134,12 @@ final class MovieOutput: MuxerOutput {
   private var nextEnd = 0
   private var syncedEnd: Int64 = 0
 
-  init(path: String, overwrite: Bool, isMadeUp: Bool) throws(RunError) {
+  /// `purpose` says in messages what was to be written.
+  init(
+    path: String, purpose: String = "movie", overwrite: Bool, isMadeUp: Bool
+  ) throws(RunError) {
     file = try PartialFile(
-      path: path, purpose: "movie", overwrite: overwrite, canBeDevice: false, isMadeUp: isMadeUp)
+      path: path, purpose: purpose, overwrite: overwrite, canBeDevice: false, isMadeUp: isMadeUp)
   }
 
   var isGone: Bool { file.isGone }

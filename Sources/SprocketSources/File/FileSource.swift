@@ -37,8 +37,12 @@ public final class FileSource: Source {
     var format: FrameFormat?
   }
 
-  private let path: String
-  private let settings: FileSettings
+  let path: String
+  let settings: FileSettings
+  /// At real pace: when the file's time 0 was.
+  let zero = FileZero()
+  /// A `FileAudioSource` plays the file's sound.
+  var isSoundTaken = false
   var reader: MediaReader?
   /// Packets are lent as they are, not decoded.
   private var staysEncoded = false
@@ -53,8 +57,6 @@ public final class FileSource: Source {
   /// Place of the held frame, or of the one to be read next.
   var place: UInt64 = 0
   var lastTime: Int64?
-  /// At real pace: on the monotonic clock, when the file's time 0 was.
-  private var start: Int64?
   /// At real pace: the time of the last frame that was due.
   private var lastDue: Int64?
   private var failure: RunError?
@@ -174,12 +176,9 @@ public final class FileSource: Source {
   /// At real pace waits until the frame is due; `nil` when `timeout` nanoseconds are over before.
   private func captureTime(_ frame: Held, timeout: Int64) -> Timestamp? {
     guard isReal else { return Timestamp(nanoseconds: frame.time, clock: .media) }
-    let now = monotonicNow()
     // A file may say anything: no arithmetic traps.
     let isTooLong = frame.time.clampedSum(-Self.longestPause) > lastDue ?? frame.time
-    let start = isTooLong ? now &- frame.time : self.start ?? now &- frame.time
-    self.start = start
-    let due = start &+ frame.time
+    let due = zero.monotonicTime(whenNowIs: frame.time, isAnew: isTooLong) &+ frame.time
     guard interruption.wait(until: due, timeout: timeout) else { return nil }
     lastDue = frame.time
     return Timestamp(nanoseconds: due, clock: .monotonic)
@@ -273,7 +272,9 @@ public final class FileSource: Source {
 
   public var notes: [String] {
     var notes: [String] = []
-    if hasSound { notes.append("the sound of \(path) is left out: only its pictures are taken") }
+    if hasSound, !isSoundTaken {
+      notes.append("the sound of \(path) is left out: only its pictures are taken")
+    }
     if hasOddAngle {
       notes.append(
         "\(path) says that its pictures are turned by an angle that is no quarter of a turn; they are "

@@ -1,0 +1,80 @@
+internal import CSprocketLibAV
+
+/// The library's context and packet.
+@safe
+struct MuxerHandle: ~Copyable {
+  let context: UnsafeMutablePointer<AVFormatContext>
+  private let packetOwner: Owned<AVPacket>
+  var packet: UnsafeMutablePointer<AVPacket> { unsafe packetOwner.pointer }
+
+  /// `name` is the library's for a kind of file.
+  init(_ name: String, _ bridge: MuxerBridge) throws(MuxerError) {
+    var context: UnsafeMutablePointer<AVFormatContext>?
+    let status = unsafe avformat_alloc_output_context2(&context, nil, name, nil)
+    guard status >= 0, let opened = unsafe context else {
+      throw .refused(operation: "avformat_alloc_output_context2", status: status)
+    }
+    unsafe opened.pointee.pb = bridge.makeContext()
+    guard let packet = unsafe Owned(av_packet_alloc(), free: av_packet_free),
+      unsafe opened.pointee.pb != nil
+    else {
+      unsafe avformat_free_context(opened)
+      throw .refused(operation: "av_packet_alloc", status: 0)
+    }
+    unsafe self.context = unsafe opened
+    unsafe packetOwner = unsafe packet
+  }
+
+  deinit {
+    var io = unsafe context.pointee.pb
+    if let io = unsafe io { unsafe av_freep(&io.pointee.buffer) }
+    unsafe avformat_free_context(context)
+    unsafe avio_context_free(&io)
+  }
+
+  /// Writes the header: a stream of JPEG images, and one for each track of sound.
+  func begin(
+    _ container: MovieContainer, _ picture: MovieDescription?, _ sound: [SoundTrack],
+    _ tags: [(name: String, value: String)]
+  ) throws(MuxerError) {
+    if let picture {
+      let stream = unsafe try addStream()
+      unsafe picture.fill(stream)
+      guard unsafe picture.display.fill(stream, writesMatrix: container.keepsOrientation) else {
+        throw .refused(operation: "av_stream_new_side_data", status: 0)
+      }
+      unsafe stream.pointee.time_base = AVRational(num: 1, den: container.ticksPerSecond)
+    }
+    for track in sound {
+      let stream = unsafe try addStream()
+      unsafe track.fill(stream)
+      unsafe stream.pointee.time_base = AVRational(num: 1, den: Int32(track.format.rate))
+    }
+    try writeHeader(tags, container.options)
+  }
+
+  /// The corresponding C function is `avformat_write_header`.
+  func writeHeader(
+    _ tags: [(name: String, value: String)], _ wishes: [(String, String)]
+  ) throws(MuxerError) {
+    for tag in tags {
+      unsafe av_dict_set(&context.pointee.metadata, tag.name, tag.value, 0)
+    }
+    var options: OpaquePointer?
+    for (name, value) in wishes { unsafe av_dict_set(&options, name, value, 0) }
+    let status = unsafe avformat_write_header(context, &options)
+    let unknown = unsafe av_dict_count(options)
+    unsafe av_dict_free(&options)
+    unsafe avio_flush(context.pointee.pb)
+    guard status >= 0, unknown == 0 else {
+      throw .refused(operation: "avformat_write_header", status: status)
+    }
+  }
+
+  func addStream() throws(MuxerError) -> UnsafeMutablePointer<AVStream> {
+    guard let stream = unsafe avformat_new_stream(context, nil) else {
+      throw .refused(operation: "avformat_new_stream", status: 0)
+    }
+    return unsafe stream
+  }
+}

@@ -1,0 +1,45 @@
+/// How sound lies in a file and in memory: interleaved little-endian numbers, uncompressed. A *sample* is one
+/// number of each channel.
+public struct PCMFormat: Hashable, Sendable {
+  /// How a number is stored.
+  public enum Number: String, CaseIterable, Sendable {
+    case s16
+    /// 24 bits in three bytes.
+    case s24
+    case s32
+    /// IEEE 754, full scale from -1 to 1.
+    case f32
+
+    public var bytes: Int {
+      switch self {
+      case .s16: 2
+      case .s24: 3
+      case .s32, .f32: 4
+      }
+    }
+  }
+
+  public var number: Number
+  /// Samples per second; above 0.
+  public var rate: Int
+  /// Above 0.
+  public var channels: Int
+
+  public init(number: Number, rate: Int, channels: Int) {
+    (self.number, self.rate, self.channels) = (number, rate, channels)
+  }
+
+  /// Of one sample, all channels.
+  public var sampleBytes: Int { number.bytes * channels }
+}
+
+/// A track of sound in a movie. It begins with the movie, at tick 0.
+public struct SoundTrack: Sendable {
+  public var format: PCMFormat
+  /// What players call the track, such as the microphone's name; empty for none.
+  public var name: String
+
+  public init(format: PCMFormat, name: String = "") {
+    (self.format, self.name) = (format, name)
+  }
+}

@@ -1,0 +1,58 @@
+/// Cuts one track's sound into the blocks that a file has.
+///
+/// Blocks are 1/50 s, and begin at multiples of that, to the nearest sample: those are whole milliseconds, so
+/// that the times of an MKV, which has no finer ones, say exactly what they are.
+struct SoundBlocks {
+  private static let blocksPerSecond: UInt64 = 50
+
+  let format: PCMFormat
+  /// Of the samples that the library was handed.
+  var table: SampleTable
+  /// How many of the first samples the output took.
+  var durable: UInt64 = 0
+  /// The beginning of the next block.
+  private var held: [UInt8] = []
+
+  init(_ format: PCMFormat) {
+    self.format = format
+    table = SampleTable(
+      ticksPerSecond: Int32(format.rate), sampleBytes: UInt32(format.sampleBytes))
+    held.reserveCapacity((format.rate / Int(Self.blocksPerSecond) + 1) * format.sampleBytes)
+  }
+
+  /// Bytes until the next block is whole.
+  var missingBytes: Int {
+    let rate = UInt64(format.rate)
+    var number = table.count * Self.blocksPerSecond / rate
+    var end = table.count
+    while end <= table.count {
+      end = (number * rate + Self.blocksPerSecond / 2) / Self.blocksPerSecond
+      number += 1
+    }
+    return Int(end - table.count) * format.sampleBytes - held.count
+  }
+
+  var holdsNothing: Bool { held.isEmpty }
+
+  mutating func hold(_ bytes: Span<UInt8>) {
+    unsafe bytes.withUnsafeBufferPointer { unsafe held.append(contentsOf: $0) }
+  }
+
+  /// What is held, which this value then has no more; `giveBack` returns the memory.
+  mutating func takeHeld() -> [UInt8] {
+    var taken: [UInt8] = []
+    swap(&taken, &held)
+    return taken
+  }
+
+  mutating func giveBack(_ taken: consuming [UInt8]) {
+    taken.removeAll(keepingCapacity: true)
+    held = taken
+  }
+
+  /// When a sample was heard, in ticks of a clock, to the nearest.
+  func tick(of sample: UInt64, per second: Int32) -> Int64 {
+    let rate = UInt64(format.rate)
+    return Int64((sample * UInt64(second) + rate / 2) / rate)
+  }
+}

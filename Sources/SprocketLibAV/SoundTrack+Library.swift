@@ -1,0 +1,47 @@
+internal import CSprocketLibAV
+
+extension SoundTrack {
+  /// Most bytes of a name: QuickTime counts them in one byte.
+  private static let nameBytes = 200
+
+  /// The corresponding C types are `AVStream` and `AVCodecParameters`.
+  func fill(_ stream: UnsafeMutablePointer<AVStream>) {
+    unsafe format.fill(stream.pointee.codecpar)
+    var text = name
+    while text.utf8.count > Self.nameBytes { text.removeLast() }
+    guard !text.isEmpty else { return }
+    // MKV writes `title`; QuickTime has a name in its handler, and MP4's readers know no other.
+    unsafe av_dict_set(&stream.pointee.metadata, "title", text, 0)
+    unsafe av_dict_set(&stream.pointee.metadata, "handler_name", text, 0)
+  }
+}
+
+extension PCMFormat {
+  func fill(_ parameters: UnsafeMutablePointer<AVCodecParameters>) {
+    unsafe parameters.pointee.codec_type = AVMEDIA_TYPE_AUDIO
+    unsafe parameters.pointee.codec_id =
+      switch number {
+      case .s16: AV_CODEC_ID_PCM_S16LE
+      case .s24: AV_CODEC_ID_PCM_S24LE
+      case .s32: AV_CODEC_ID_PCM_S32LE
+      case .f32: AV_CODEC_ID_PCM_F32LE
+      }
+    unsafe parameters.pointee.sample_rate = Int32(rate)
+    unsafe parameters.pointee.bits_per_coded_sample = Int32(number.bytes * 8)
+    unsafe parameters.pointee.block_align = Int32(sampleBytes)
+    unsafe parameters.pointee.bit_rate = Int64(rate * sampleBytes * 8)
+    unsafe Self.fill(&parameters.pointee.ch_layout, channels: channels)
+  }
+
+  /// Mono and stereo are called so. More channels are microphones of which nobody knows where they stand.
+  ///
+  /// The corresponding C function is `av_channel_layout_default`.
+  static func fill(_ layout: inout AVChannelLayout, channels: Int) {
+    if channels <= 2 {
+      unsafe av_channel_layout_default(&layout, Int32(channels))
+    } else {
+      unsafe layout.order = AV_CHANNEL_ORDER_UNSPEC
+      unsafe layout.nb_channels = Int32(channels)
+    }
+  }
+}
