@@ -23,7 +23,7 @@ public final class AudioEngine: @unchecked Sendable {
   private let thread: JobThread
   private(set) var taps: [AudioRingTap] = []
   private var workers: [AudioSinkWorker] = []
-  private var clock: AudioClockKeeper
+  private var clock: AudioClock
   private var numbers: [Float]
   private var next: UInt64 = 0
   private var missing: UInt64 = 0
@@ -57,7 +57,7 @@ public final class AudioEngine: @unchecked Sendable {
     self.stages = stages
     self.description = description
     self.held = held
-    clock = AudioClockKeeper(rate: format.rate)
+    clock = AudioClock(format)
     shared = AudioShared(format)
     numbers = Array(
       repeating: 0, count: stages.isEmpty ? 0 : description.blockSamples * format.channels)
@@ -169,13 +169,15 @@ public final class AudioEngine: @unchecked Sendable {
         + "AudioDescription.blockSamples")
     next &+= arrived.missing
     missing &+= arrived.missing
-    clock.note(arrived, first: next, now: monotonicNow())
+    let read = monotonicNow()
+    if arrived.missing > 0 || arrived.isRestarted, block > 0 { beginSegment() }
+    clock.observe(arrived.timing, first: next, count: count, read: read)
     var record = AudioRecord(line: clock.line)
     record.block = block
     record.first = next
     record.count = count
     record.missing = missing
-    record.read = monotonicNow()
+    record.read = read
     let format = description.format
     let bytes = count * format.sampleBytes
     if !stages.isEmpty, count > 0 { process(record, slot, bytes, memory) }
@@ -184,6 +186,13 @@ public final class AudioEngine: @unchecked Sendable {
     next &+= UInt64(count)
     block &+= 1
     shared.note(record, produced: next)
+  }
+
+  /// The clock of what follows a gap. What came before is placed now, if it was too short for that.
+  private func beginSegment() {
+    clock.settle()
+    shared.note(clock.line)
+    clock.begin(segment: clock.line.segment &+ 1, first: next)
   }
 
   private func process(_ record: AudioRecord, _ slot: Int, _ byteCount: Int, _ memory: AudioMemory)

@@ -37,12 +37,16 @@ final class AudioShared: Sendable {
   func note(_ record: AudioRecord, produced count: UInt64) {
     produced.store(count, ordering: .releasing)
     missing.store(record.missing, ordering: .releasing)
-    lines.withLock { lines in
-      guard lines.newest != record.line else { return }
-      lines.newest = record.line
-      lines.lines[Int(record.line.segment) % Self.keptLines] = record.line
-    }
+    note(record.line)
     meter.withLock { $0.add(record.levels, count: record.count) }
+  }
+
+  func note(_ line: AudioLine) {
+    lines.withLock { lines in
+      guard lines.newest != line else { return }
+      lines.newest = line
+      lines.lines[Int(line.segment) % Self.keptLines] = line
+    }
   }
 
   func line(ofSegment segment: UInt32) -> AudioLine? {
