@@ -336,7 +336,7 @@ private final class SlowPrepare: Recorder {
     return try inner.prepare(order)
   }
   func begin(_ file: any RecordingFile) throws(RunError) { try inner.begin(file) }
-  func end() { inner.end() }
+  func end(before next: Timestamp?) { inner.end(before: next) }
   func write(_ frame: borrowing PackedFrame) throws(RunError) { try inner.write(frame) }
   func account(_ lost: LostFrame) throws(RunError) { try inner.account(lost) }
   func finish() throws(RunError) { try inner.finish() }

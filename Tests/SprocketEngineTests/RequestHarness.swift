@@ -98,7 +98,7 @@ final class MemoryRecorder: Recorder, @unchecked Sendable {
     fileWidth = width
   }
 
-  func end() {
+  func end(before next: Timestamp?) {
     precondition(file != nil, "end without begin")
     file = nil
   }

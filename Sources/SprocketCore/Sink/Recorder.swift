@@ -15,9 +15,9 @@ public protocol Recorder: Sink {
   func prepare(_ order: RecordingOrder) throws(RunError) -> any RecordingFile
   /// Begins a recording: frames that follow belong to `file`, which `prepare` made.
   func begin(_ file: any RecordingFile) throws(RunError)
-  /// Ends the recording: its file has all frames. Then the engine calls `finish` of the file on another
-  /// thread.
-  func end()
+  /// Ends the recording: its file has all frames. `next` is when the first frame was captured that is not its
+  /// own; `nil` if that is not known. Then the engine calls `finish` of the file on another thread.
+  func end(before next: Timestamp?)
   /// Whether the file that was begun can hold frames of the format that was configured last.
   var fitsFile: Bool { get }
   /// Time by which a recording begins before the frame that was asked for; `nil`, the default, for none. With

@@ -18,6 +18,9 @@ public protocol Sink: AnyObject {
   /// Takes a frame. When this returns, the frame counts as delivered, unless the sink fails before
   /// `durableCount` has reached it.
   func write(_ frame: borrowing PackedFrame) throws(RunError)
+  /// Called live, some 20 times a second, while no frame comes: for what a sink writes beside frames. By
+  /// default does nothing.
+  func idle() throws(RunError)
   /// How many of the frames for which `write` returned have reached the kernel or the reader,
   /// counted from the first. `.max`, the default, means all: the sink does not buffer. Must also be
   /// correct after `write`, `account` or `finish` threw.
@@ -56,6 +59,7 @@ extension Sink {
   public func account(_ lost: LostFrame, frame: borrowing FrameView) throws(RunError) {
     try account(lost)
   }
+  public func idle() throws(RunError) {}
   public func finish() throws(RunError) {}
   public func seal(_ ledger: Ledger) throws(RunError) {}
   public var notes: [String] { [] }

@@ -43,6 +43,8 @@ final class SinkRecorder: @unchecked Sendable {
   /// When the free space was checked last, and when a split last found no place.
   var lastDiskCheck: Timestamp?
   var lastRefusal: Timestamp?
+  /// The frame that comes next, while requests and limits before it are looked at.
+  var upcoming: FrameRecord?
   /// Since when the next stamp waits and no frame has come.
   var waitingSince: Int64?
   /// Frames below this number are `flushed`: a recording ended without waiting for them.
@@ -209,7 +211,7 @@ final class SinkRecorder: @unchecked Sendable {
     if index == 0, isStamped { writeKept() }
     guard let index = jobs.firstIndex(where: { $0.record.id == id }) else { return }
     let job = jobs.remove(at: index)
-    if index == 0 { endFile() }
+    if index == 0 { endFile(at: number) }
     if !isStamped {
       // Added before the list accepts the next recording, so that the gate learns of the end first.
       let step = RequestPort.Step(sink: state.id, change: .ended(id))
@@ -247,15 +249,15 @@ final class SinkRecorder: @unchecked Sendable {
     // Writing kept frames may end the recording.
     if isStamped { writeKept() }
     guard let job = jobs.first, job.record.id == id else { return drop(next, .asked, at: number) }
-    endFile()
+    endFile(at: number)
     earlierBytes += job.file.byteCount
     give(job, reason, at: number)
     jobs[0] = next
     start(next, at: number, isFirst: false)
   }
 
-  private func endFile() {
-    if hasBegun { recorder.end() }
+  private func endFile(at number: UInt64) {
+    if hasBegun { recorder.end(before: upcoming?.number == number ? upcoming?.captured : nil) }
     hasBegun = false
   }
 

@@ -69,6 +69,7 @@ final class SinkWorker: @unchecked Sendable {
             waiter.parkIdle(ticket)
           } else if !waiter.spinsOn() {
             waiter.park(reader.prepareToWait())
+            idle()
           }
         case .end:
           break loop
@@ -89,8 +90,15 @@ final class SinkWorker: @unchecked Sendable {
     }
   }
 
+  /// A live sink may have other work while no frame comes.
+  private func idle() {
+    guard epoch.source.isLive, state.lossAfterFailure == nil else { return }
+    do throws(RunError) { try state.sink.idle() } catch { fail(error) }
+  }
+
   private func take(_ slot: UnsafeMutablePointer<FrameStorage>) {
     let record = unsafe slot.pointee.records[place.tap]
+    state.recordings?.upcoming = record
     account(upTo: record.number)
     state.nextNumber = record.number + 1
     let packed = unsafe slot.pointee.packedCounts[place.index]

@@ -52,7 +52,7 @@ extension MovieSink {
     }
   }
 
-  public func end() {
+  public func end(before next: Timestamp?) {
     movedFrames += recording?.movedFrames ?? 0
     recording = nil
   }

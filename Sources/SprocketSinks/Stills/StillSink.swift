@@ -166,7 +166,7 @@ extension StillSink {
   }
 
   /// Gives the photographs their names, on the sink's thread: one thread alone uses the folder.
-  public func end() {
+  public func end(before next: Timestamp?) {
     guard let batch, let folder else { return }
     do throws(RunError) { try folder.endBatch() } catch { batch.failure = error }
     batch.durableCount = folder.durableStills(since: batch.first)
