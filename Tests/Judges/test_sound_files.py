@@ -1,4 +1,4 @@
-"""Files with sound, against ffprobe, ffmpeg, GStreamer, Python's `wave` and NumPy: every sample, at its time."""
+"""Files with sound, against ffprobe, ffmpeg, GStreamer and Python's `wave`: every sample, at its time."""
 import json
 import pathlib
 import random
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from containers import complete_pieces
-from program import LIMIT, SPROCKET
+from program import LIMIT, SPROCKET, preloaded
 
 SOUND = str(pathlib.Path(SPROCKET).with_name("SprocketSound"))
 BYTES = {"s16": 2, "s24": 3, "s32": 4, "f32": 4}
@@ -296,6 +296,32 @@ def test_a_wav_beyond_four_gigabytes(tmp_path):
     assert int(ffprobe(path, "a", "-show_streams")["streams"][0]["duration_ts"]) == size // 4
 
 
+@pytest.fixture(scope="module")
+def counter(tmp_path_factory):
+    return preloaded("allocations.c", tmp_path_factory.mktemp("counter"))
+
+
+@pytest.mark.parametrize("ending", ["mov", "mkv", "wav", "flac"])
+def test_nothing_of_ours_is_allocated_per_block(ending, counter, still, tmp_path):
+    """The difference of a minute and ten seconds, by who allocated."""
+    counts = []
+    for seconds in (10, 60):
+        samples = noise("s16", 48000, 2, seconds)
+        path = tmp_path / f"{seconds}.{ending}"
+        log = tmp_path / "counts"
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("LD_PRELOAD", str(counter))
+            patch.setenv("ALLOCATIONS", str(log))
+            if ending in CONTAINERS:
+                movie(path, still, seconds, ("s16", 48000, 2, samples))
+            else:
+                alone(path, "s16", 48000, 2, samples)
+        lines = [line.rsplit(" ", 1) for line in log.read_text().splitlines()]
+        counts.append(sum(int(count) for name, count in lines if not name.startswith("libav")))
+    # 50 s have 2,500 blocks and 1,250 pictures; indexes grow.
+    assert counts[1] - counts[0] < 40, counts
+
+
 # What ffmpeg encodes, and the format in which nothing of it is lost.
 CODECS = {
     "aac.m4a": ("aac", 44100, 2, "f32"), "aac.mkv": ("aac", 48000, 1, "f32"),
@@ -361,8 +387,8 @@ def test_decodes_what_ffmpeg_does(name, tmp_path):
     assert abs(times - [block[3] for block in blocks]).max() < 2
 
 
-@pytest.mark.parametrize("name", ["aac.m4a", "aac.mkv", "lame.mp3", "opus.ogg", "flac.flac", "s16.avi", "s24.wav",
-                                  "s32.mkv"])
+@pytest.mark.parametrize("name", ["aac.m4a", "aac.mkv", "lame.mp3", "opus.ogg", "flac.flac", "s16.avi",
+                                  "s24.wav", "s32.mkv"])
 def test_from_a_time_on(name, tmp_path):
     _, rate, channels, number = CODECS[name]
     path = encoded(tmp_path, name, 6)
