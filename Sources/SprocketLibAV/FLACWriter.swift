@@ -29,7 +29,9 @@ public struct FLACWriter: ~Copyable {
   public static func holds(_ number: PCMFormat.Number) -> Bool { number == .s16 || number == .s24 }
 
   /// FLAC's header says a rate in Hz up to 65535, or in tens of them.
-  public static func holds(rate: Int) -> Bool { rate <= 65_535 || rate % 10 == 0 && rate <= 655_350 }
+  public static func holds(rate: Int) -> Bool {
+    rate <= 65_535 || rate % 10 == 0 && rate <= 655_350
+  }
 
   /// Writes the beginning of the file. `tags` are names without spaces, and values. Traps for a format that
   /// FLAC does not hold.

@@ -92,7 +92,8 @@ extension MediaError: CustomStringConvertible {
     case .noSoundThere(let stream, let known):
       known.isEmpty
         ? "\(path) has no sound; name a file that has."
-        : "\(path) has no sound in stream \(stream); give one of \(known.map { "\($0)" }.joined(separator: ", "))."
+        : "\(path) has no sound in stream \(stream); give one of "
+          + "\(known.map(String.init).joined(separator: ", "))."
     case .noSamples:
       "\(path) has sound of which nothing can be decoded: it is damaged or empty; copy it anew."
     case .unsupportedSound:

@@ -30,10 +30,11 @@ struct MovieIndex {
 
   private init(tables: [SampleTable]) { self.tables = tables }
 
-  /// Of a track, in ticks of the movie's own clock.
+  /// Of a track, in ticks of the movie's own clock; rounded up, since players end where it says.
   private func movieDuration(_ table: SampleTable) -> UInt64 {
     let product = table.duration.multipliedFullWidth(by: movieScale)
-    return UInt64(table.ticksPerSecond).dividingFullWidth(product).quotient
+    let (whole, rest) = UInt64(table.ticksPerSecond).dividingFullWidth(product)
+    return rest > 0 ? whole + 1 : whole
   }
 
   private static let containers = ["moov", "trak", "mdia", "minf", "stbl"]

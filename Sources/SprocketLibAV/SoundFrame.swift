@@ -1,7 +1,7 @@
 internal import CSprocketLibAV
 
-/// What the samples of decoded frames become: interleaved numbers, of the format that holds them exactly; what
-/// none does (doubles, 64 bits) becomes `f32`.
+/// What the samples of decoded frames become: interleaved numbers, of the format that holds them exactly.
+/// Doubles and 64 bits, which none holds, become `f32`.
 struct SoundConversion: Equatable {
   let format: PCMFormat
   private let source: AVSampleFormat
@@ -30,7 +30,8 @@ struct SoundConversion: Equatable {
 
   /// Stores the samples `range` of a frame at the start of `bytes`, which has room for them.
   func store(
-    _ frame: UnsafeMutablePointer<AVFrame>, _ range: Range<Int>, into bytes: inout MutableSpan<UInt8>
+    _ frame: UnsafeMutablePointer<AVFrame>, _ range: Range<Int>,
+    into bytes: inout MutableSpan<UInt8>
   ) {
     precondition(unsafe range.upperBound <= Int(frame.pointee.nb_samples), "the frame has fewer")
     precondition(bytes.count >= range.count * format.sampleBytes, "give room for the samples")

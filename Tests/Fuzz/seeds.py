@@ -32,6 +32,7 @@ def make(folder, sprocket):
     put(folder, "lz4", {"frame.lz4": lz4(content)})
     put(folder, "zstd", {"frame.zst": zstd(content), "bomb.zst": zstd(bytes(1 << 24))})
     put(folder, "movie-index", {"index": b"\x10\x20\x03\x04" + movie_index(scratch / "movie.mov")})
+    put(folder, "sound", sounds(scratch))
     put(folder, "values", {f"{index}": text.encode() for index, text in enumerate(VALUES)})
     shutil.rmtree(scratch)
 
@@ -57,6 +58,25 @@ def recorded(scratch, sprocket):
          "faults.mcap", "--movie", "movie.mp4"],
     ):
         subprocess.run([*run, *arguments], cwd=scratch, check=True)
+
+
+def sounds(scratch):
+    """A tenth of a second of a tone, in all kinds of files."""
+    made = []
+    for name, codec, rate in SOUNDS:
+        made.append(scratch / name)
+        subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"sine=d=0.1:r={rate}", "-c:a", codec,
+                        "-strict", "-2", made[-1]], check=True)
+    return made
+
+
+SOUNDS = [
+    ("s16.wav", "pcm_s16le", 8000), ("u8.avi", "pcm_u8", 8000), ("s24.mov", "pcm_s24le", 8000),
+    ("s32.mkv", "pcm_s32le", 8000), ("f64.au", "pcm_f64be", 8000), ("aac.m4a", "aac", 44100),
+    ("aac.aac", "aac", 44100), ("aac.ts", "aac", 44100), ("lame.mp3", "libmp3lame", 44100),
+    ("opus.ogg", "libopus", 48000), ("vorbis.mkv", "libvorbis", 44100), ("flac.flac", "flac", 44100),
+    ("alac.m4a", "alac", 44100), ("adpcm.wav", "adpcm_ima_wav", 8000), ("ac3.mkv", "ac3", 44100),
+]
 
 
 def json_lines(path):

@@ -4,7 +4,7 @@
 //   SprocketSound alone OUT finish|leave NUMBER:RATE:CHANNELS:RAW
 //   SprocketSound read FILE OUT [SETTING=VALUE ...]
 //
-// A movie shows one JPEG image RATE times a second; its sound is handed over LATE seconds behind the pictures.
+// A movie shows one JPEG image RATE times a second; its sound is handed over LATE seconds behind pictures.
 // What is left is as a process leaves it that is killed. `read` plays a file's sound, and says of each block
 // its samples, what is missing before, and its time.
 
@@ -27,34 +27,32 @@ struct Track {
     bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: parts[3])))
   }
 
-  /// The samples up to a time that were not taken before.
-  mutating func take(until seconds: Double) -> [UInt8] {
+  /// The place of the samples up to a time that were not taken before.
+  mutating func take(until seconds: Double) -> Range<Int> {
     let samples = Int(max(seconds, 0) * Double(format.rate) + 0.5)
-    let end = min(samples * format.sampleBytes, bytes.count)
-    defer { done = max(done, end) }
-    return end > done ? Array(bytes[done..<end]) : []
+    let end = max(min(samples * format.sampleBytes, bytes.count), done)
+    defer { done = end }
+    return done..<end
   }
 }
 
 /// A file on the disk.
 final class FileOutput: MuxerOutput {
-  private let file: FileHandle
+  private let descriptor: Int32
 
-  init(_ path: String) throws {
-    guard FileManager.default.createFile(atPath: path, contents: nil) else {
-      throw CocoaError(.fileWriteUnknown)
-    }
-    file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+  init(_ path: String) {
+    descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
   }
+
+  deinit { close(descriptor) }
 
   func write(_ bytes: Span<UInt8>, at offset: Int64) -> Bool {
-    var data = Data(capacity: bytes.count)
-    for index in bytes.indices { data.append(bytes[index]) }
-    return (try? file.seek(toOffset: UInt64(offset))) != nil
-      && (try? file.write(contentsOf: data)) != nil
+    unsafe bytes.withUnsafeBytes {
+      unsafe pwrite(descriptor, $0.baseAddress, $0.count, Int(offset)) == $0.count
+    }
   }
 
-  func sync() -> Bool { (try? file.synchronize()) != nil }
+  func sync() -> Bool { fsync(descriptor) == 0 }
 }
 
 func movie(_ arguments: [String]) throws {
@@ -67,13 +65,17 @@ func movie(_ arguments: [String]) throws {
   let description = MovieDescription(
     width: 64, height: 48, rate: MediaRational(Int(rate * 1000), 1000), range: .full,
     matrix: .bt601, transfer: .unspecified, isGray: false)
-  let sound = tracks.enumerated().map { SoundTrack(format: $1.format, name: "Microphone \($0 + 1)") }
-  let output = try FileOutput(arguments[0])
+  let sound = tracks.enumerated().map {
+    SoundTrack(format: $1.format, name: "Microphone \($0 + 1)")
+  }
+  let output = FileOutput(arguments[0])
   var muxer = try Muxer(
     container, image.isEmpty ? nil : description, sound: sound, output: output)
   func writeSound(until time: Double) throws {
     for index in tracks.indices {
-      try muxer.write(audio: tracks[index].take(until: time).span, track: index)
+      let range = tracks[index].take(until: time)
+      let bytes = tracks[index].bytes
+      try muxer.write(audio: bytes.span.extracting(range), track: index)
     }
   }
   let ticks = Double(container.ticksPerSecond)
@@ -99,7 +101,8 @@ func alone(_ arguments: [String]) throws {
   var time = 0.0
   while track.done < track.bytes.count {
     time += 0.011
-    try writer.write(track.take(until: time).span)
+    let range = track.take(until: time)
+    try writer.write(track.bytes.span.extracting(range))
   }
   if arguments[1] == "finish" { try writer.finish() }
 }

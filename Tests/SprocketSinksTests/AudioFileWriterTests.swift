@@ -18,7 +18,8 @@ import Testing
       for channel in 0..<format.channels {
         let value = Int32(truncatingIfNeeded: sample &* 7919 &+ channel &* 104_729)
         let number =
-          format.number == .f32 ? (Float(value & 0xFFFF) / 65_536).bitPattern : UInt32(bitPattern: value)
+          format.number == .f32
+          ? (Float(value & 0xFFFF) / 65_536).bitPattern : UInt32(bitPattern: value)
         for byte in 0..<format.number.bytes {
           bytes.append(UInt8(truncatingIfNeeded: number >> UInt32(8 * byte)))
         }
@@ -53,13 +54,10 @@ import Testing
   static let formats = [
     AudioFormat(number: .s16, rate: 48_000, channels: 2),
     AudioFormat(number: .s16, rate: 8000, channels: 1),
-    AudioFormat(number: .s24, rate: 44_100, channels: 1),
-    AudioFormat(number: .s24, rate: 48_000, channels: 8),
-    AudioFormat(number: .s16, rate: 96_000, channels: 5),
+    AudioFormat(number: .s24, rate: 16_000, channels: 8),
   ]
   static let wide = [
-    AudioFormat(number: .s32, rate: 192_000, channels: 2),
-    AudioFormat(number: .f32, rate: 48_000, channels: 1),
+    AudioFormat(number: .s32, rate: 44_100, channels: 1),
     AudioFormat(number: .f32, rate: 22_050, channels: 3),
   ]
 
@@ -80,7 +78,8 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: files.path("sound.partial.\(container)")))
   }
 
-  @Test(arguments: AudioContainer.allCases) func tagsAreInTheFile(container: AudioContainer) throws {
+  @Test(arguments: AudioContainer.allCases) func tagsAreInTheFile(container: AudioContainer) throws
+  {
     let path = files.path("tags.\(container.rawValue)")
     let format = Self.formats[0]
     try write(path, format, Self.ramp(format, samples: 48_000))
@@ -94,7 +93,7 @@ import Testing
   func canBePlayedUpToTheLastWholeSecond(container: AudioContainer) throws {
     let path = files.path("cut.\(container.rawValue)")
     let format = Self.formats[0]
-    let bytes = Self.ramp(format, samples: 48_000 * 3 + 100)
+    let bytes = Self.ramp(format, samples: 48_000 * 2 + 100)
     var looks = 0
     try write(path, format, bytes) { writer in
       looks += 1
@@ -108,7 +107,7 @@ import Testing
       #expect(found.count >= Int(writer.durableCount) * format.sampleBytes)
       #expect(found.count >= (looks * 480 - 48_000 - 4608) * format.sampleBytes)
     }
-    #expect(looks > 300)
+    #expect(looks > 200)
   }
 
   @Test func fourGigabytesAreAnRF64() throws {

@@ -89,7 +89,8 @@ extension Rules {
     Permission(
       "Sources/SprocketLibAV",
       [
-        "Converter", "DecodedFrame", "Decoder", "Demuxer", "EncodedPacket", "FLACWriter", "FileInput",
+        "Converter", "DecodedFrame", "Decoder", "Demuxer", "EncodedPacket", "FLACWriter",
+        "FileInput",
         "InputFormats", "LentMedia", "LentPool", "MediaDisplay", "MediaError", "MediaInfo",
         "MediaReader",
         "MovieContainer", "Muxer", "MuxerHandle", "MuxerOutput", "Owned", "PixelFormat+Library",
@@ -148,6 +149,7 @@ extension Rules {
     Permission("Tests/SprocketSinksTests", ["DurableCountTests", "SinkFrame"], "frames in memory"),
     Permission(
       "Tests/SprocketSourcesTests", ["SceneSourceTests", "SourceSlot"], "a slot and text in memory"),
+    Permission("Tests/Sound", ["main"], "writes a file"),
     Permission(
       "Tests/Traps", ["Probe", "TestMistakes"], "hands over, and writes, memory that it may not"),
     Permission("Tests/SprocketYUVTests", ["Planes"], "planes in memory"),

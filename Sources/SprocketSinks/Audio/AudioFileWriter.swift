@@ -18,7 +18,8 @@ enum AudioContainer: String, CaseIterable {
     let known = Self.allCases.map { ".\($0.rawValue)" }.joined(separator: ", ")
     throw RunError(
       .usage,
-      "cannot write sound to \(path): the ending says what kind of file it is; give one of \(known)")
+      "cannot write sound to \(path): the ending says what kind of file it is; give one of \(known)"
+    )
   }
 
   /// Throws for a format that such a file does not hold.
@@ -69,7 +70,9 @@ private final class MuxedSound: AudioContents {
 
   init(_ muxer: consuming Muxer) { self.muxer = muxer }
 
-  func write(_ samples: Span<UInt8>) throws(MuxerError) { try muxer.write(audio: samples, track: 0) }
+  func write(_ samples: Span<UInt8>) throws(MuxerError) {
+    try muxer.write(audio: samples, track: 0)
+  }
   func finish() throws(MuxerError) { try muxer.finish(nominalTicks: nil) }
   var durableSamples: UInt64 { muxer.durableSamples(ofTrack: 0) }
   var durableEnd: Int64 { muxer.durableEnd }

@@ -1,7 +1,7 @@
 internal import SprocketCore
 internal import SprocketLibAV
 
-/// Writes a WAV file, whose header is right at each second, so that what is cut off can be played up to there.
+/// Writes a WAV file, whose header is right at each second: what is cut off can be played up to there.
 ///
 /// Sound of 16 bits in one or two channels has the plain format that everything reads, all else
 /// `WAVE_FORMAT_EXTENSIBLE`. A file of 4 GB and more is an RF64 (EBU Tech 3306), for which the header has
@@ -97,7 +97,8 @@ struct WAVHeader {
     let size = UInt64(byteCount) - 8 + dataBytes + dataBytes % 2
     let isLong = size > UInt64(UInt32.max)
     let unknown = UInt32.max
-    var bytes = Array((isLong ? "RF64" : "RIFF").utf8) + Self.number(isLong ? unknown : UInt32(size))
+    var bytes =
+      Array((isLong ? "RF64" : "RIFF").utf8) + Self.number(isLong ? unknown : UInt32(size))
     bytes += Array("WAVE".utf8)
     if isLong {
       bytes += Self.chunk(

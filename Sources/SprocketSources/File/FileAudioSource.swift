@@ -2,7 +2,7 @@ public import SprocketCore
 internal import SprocketLibAV
 internal import Synchronization
 
-/// When a file's time 0 was on the monotonic clock: at real pace its pictures and its sound are due by the same.
+/// At real pace: when a file's time 0 was on the monotonic clock, for its pictures and its sound.
 final class FileZero: Sendable {
   private let start = Mutex<Int64?>(nil)
 
@@ -17,14 +17,14 @@ final class FileZero: Sendable {
   }
 }
 
-/// Plays the sound of a file: any codec that libavcodec decodes, in the format that holds its samples exactly.
+/// Plays the sound of a file: any codec that libavcodec decodes, in the format that holds it exactly.
 ///
 /// ## Time
 ///
 /// At fast pace times are the file's own, on the media clock, as `FileSource` has them for its pictures. At
-/// real pace sound comes when it has been heard; made of a `FileSource`, it is in step with its pictures there
-/// too. With `from` it begins at that time from the file's first picture, or from its first sound if it has
-/// none.
+/// real pace sound comes when it has been heard; made of a `FileSource`, it is in step with the pictures
+/// there too. With `from` it begins at that time from the file's first picture, or from its first sound if
+/// it has none.
 ///
 /// ## Damage
 ///

@@ -16,6 +16,7 @@ struct FuzzTarget: Sendable {
     FuzzTarget(name: "mcap", feed: feedMCAP),
     FuzzTarget(name: "movie-index", feed: feedMovieIndex),
     FuzzTarget(name: "replay", feed: feedReplay),
+    FuzzTarget(name: "sound", feed: feedFileAudioSource),
     FuzzTarget(name: "values", feed: feedValues),
     FuzzTarget(name: "zstd", feed: feedZstd),
   ]

@@ -6,6 +6,24 @@ func feedFileSource(_ input: [UInt8]) {
   feed(FileSource(path: InputFile.shared.path))
 }
 
+/// Plays a file's sound, from a time that its last byte says.
+func feedFileAudioSource(_ input: [UInt8]) {
+  InputFile.shared.hold(input)
+  var settings = FileSettings()
+  settings.from = .milliseconds(Int(input.last ?? 0) % 4 * 40)
+  let source = FileAudioSource(path: InputFile.shared.path, settings)
+  defer { source.close() }
+  guard let description = try? source.open() else { return }
+  let size = description.blockSamples * description.format.sampleBytes
+  var bytes = [UInt8](repeating: 0, count: size)
+  for _ in 0..<mostArrivals {
+    var span = bytes.mutableSpan
+    guard case .block(let block) = try? source.read(into: &span, timeout: 0) else { break }
+    expect(1...description.blockSamples ~= block.count, "a block has \(block.count) samples")
+  }
+  _ = source.notes
+}
+
 /// Frames and epochs that are taken of one source.
 private let mostArrivals = 64
 /// The largest slot that is made, in bytes: the engine's plan of memory refuses what is too large.
