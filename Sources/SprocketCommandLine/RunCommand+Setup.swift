@@ -102,8 +102,11 @@ extension RunCommand {
     let chain = try controllers.appended(
       to: stage.map { try registry.choice($0) }, needsFocus: recording.stillsSharpest != nil,
       registry)
+    let audio = try sound.engines(
+      registry, beside: source, isRecorded: choices.contains { $0.kind.name == MovieSink.kind.name },
+      held: heldSound, overwrite: overwrite)
     var sinks: [any Sink] = []
-    for choice in choices { sinks.append(try make(choice)) }
+    for choice in choices { sinks.append(try choice.make(outputRequests(audio))) }
     let trigger = try addTrigger(to: &sinks, voice)
 
     let summaryFile = try SummaryFile(path: summary, overwrite: overwrite)
@@ -112,7 +115,6 @@ extension RunCommand {
       workers: workers ?? processorCount(), wait: wait, frameLimit: frames,
       durationLimit: duration, verifies: verify, memoryLimit: memory,
       traceLimit: trace == nil ? nil : TraceFile.limit)
-    let audio = try sound.engines(registry, beside: source, overwrite: overwrite)
     if let empty = source as? EmptySource {
       guard !audio.isEmpty else {
         throw RunError(
@@ -127,7 +129,7 @@ extension RunCommand {
     let desk = RequestDesk(
       engine,
       RunParts(
-        registry, outputs: outputRequests, source: try sourceText(registry),
+        registry, outputs: outputRequests([]), source: try sourceText(registry),
         paths: paths(choices).filter { !$0.option.hasPrefix("--source") }.map(\.path)))
     if recording.recordsAtOnce { _ = try desk.record() }
     trigger?.connect(desk)
@@ -180,16 +182,25 @@ extension RunCommand {
     return choices
   }
 
-  private func make(_ choice: SinkChoice) throws(RunError) -> any Sink {
-    try choice.make(outputRequests)
+  /// For how long sound is kept: longer than pictures are on their way (look-ahead of a stage, a disk that pauses),
+  /// 10 s, and longer than a pre-roll.
+  private var heldSound: Duration {
+    let preRoll = recording.preRollLimits
+    return .seconds(10) + (preRoll?.duration ?? .zero) + (preRoll?.slack ?? .zero)
   }
 
-  private var outputRequests: OutputRequests {
+  private func outputRequests(_ audio: [AudioEngine]) -> OutputRequests {
     var other = OutputRequest()
     other.overwrite = overwrite
     other.limits = recording.limits
     other.preRoll = recording.preRollLimits
     other.isOnDemand = recording.onDemand
+    other.sound = sound.recorded
+    other.makeTaps = { (sink) throws(RunError) in
+      var taps: [any AudioTap] = []
+      for engine in audio { taps.append(try engine.makeTap(for: sink)) }
+      return taps
+    }
     var movie = other
     movie.isOnDemand = recording.isAsked || recording.recordsAtOnce
     return OutputRequests(movie: movie, other: other)

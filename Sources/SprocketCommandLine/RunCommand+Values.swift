@@ -96,3 +96,4 @@ func wholeNumber<Number: FixedWidthInteger & Sendable>(
 }
 
 extension WaitStrategy: ExpressibleByArgument {}
+extension AudioSync: ExpressibleByArgument {}

@@ -16,6 +16,32 @@ struct SoundOptions: ParsableArguments {
   var audioStage: [String] = []
 
   @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "Samples per second in files; default the microphone's. 22050, 44100.", valueName: "hz"),
+    transform: wholeNumber(AudioFormat.rates, example: 44100))
+  var audioRate: Int?
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "Channels in files; default the microphone's. 1 mixes them down.", valueName: "n"),
+    transform: wholeNumber(1...AudioFormat.mostChannels, example: 1))
+  var audioChannels: Int?
+
+  @Option(
+    help: ArgumentHelp(
+      "Whether a sound card's wrong clock is corrected in files: auto, once it is 3 ms off, or never.",
+      valueName: "auto | exact"))
+  var audioSync: AudioSync?
+
+  @Option(
+    help: ArgumentHelp(
+      "Writes the sound of the first microphone into a file of its own.",
+      valueName: "path.wav | .flac | .mov | .mkv"), completion: .file())
+  var sound: String?
+
+  @Option(
     help: ArgumentHelp(
       "Writes the levels of each block of sound as JSON Lines. `-` is standard output.",
       valueName: "path"), completion: .file())
@@ -26,29 +52,59 @@ struct SoundOptions: ParsableArguments {
       throw ValidationError(
         "--microphone none is for no sound at all; leave out the others, or none")
     }
-    if microphone.isEmpty || microphone == ["none"], levels != nil || !audioStage.isEmpty {
-      throw ValidationError(
-        "\(levels != nil ? "--levels" : "--audio-stage") is for sound; add --microphone NAME")
+    let given = [
+      ("--levels", levels != nil), ("--audio-stage", !audioStage.isEmpty),
+      ("--sound", sound != nil), ("--audio-rate", audioRate != nil),
+      ("--audio-channels", audioChannels != nil), ("--audio-sync", audioSync != nil),
+    ]
+    if microphone == ["none"], let option = given.first(where: \.1)?.0 {
+      throw ValidationError("\(option) is for sound; leave out --microphone none")
     }
   }
 
   /// Files that are written.
-  var paths: [(option: String, path: String?)] { [("--levels", levels)] }
+  var paths: [(option: String, path: String?)] { [("--levels", levels), ("--sound", sound)] }
 
-  /// The sound of a run whose pictures come from `source`.
+  /// How sound is written into files.
+  var recorded: RecordedSound {
+    var recorded = RecordedSound()
+    (recorded.rate, recorded.channels) = (audioRate, audioChannels)
+    recorded.sync = audioSync ?? .auto
+    return recorded
+  }
+
+  /// The sound of a run whose pictures come from `source`. A file's own is heard where nothing else is asked for
+  /// and `isRecorded` says that a file would hold it. `held` is for how long what was heard is kept.
   func engines(
-    _ registry: Registry, beside source: any Source, overwrite: Bool
+    _ registry: Registry, beside source: any Source, isRecorded: Bool, held: Duration,
+    overwrite: Bool
   ) throws(RunError) -> [AudioEngine] {
+    var sources: [any AudioSource] = []
+    var request = AudioRequest()
+    request.scene = (source as? SceneSource)?.time
+    for text in microphone where text != "none" {
+      sources.append(try registry.audioSource(text, request))
+    }
+    let wantsSound = isRecorded || sound != nil || levels != nil
+    if microphone.isEmpty, wantsSound, let file = source as? FileSource,
+      let sound = FileAudioSource.ifAny(of: file)
+    {
+      sources.append(sound)
+    }
+    if sources.isEmpty, sound != nil || levels != nil || !audioStage.isEmpty {
+      throw RunError(
+        .usage, "there is no sound to write; add --microphone NAME", change: .microphone)
+    }
     var engines: [AudioEngine] = []
-    for (index, text) in microphone.enumerated() where text != "none" {
-      var request = AudioRequest()
-      request.scene = (source as? SceneSource)?.time
-      let sound = try registry.audioSource(text, request)
+    for (index, source) in sources.enumerated() {
       var stages: [AudioChoice] = []
       for text in audioStage { stages.append(try registry.audioChoice(text)) }
       var sinks: [any AudioSink] = []
       if index == 0, let levels { sinks.append(LevelSink(path: levels, overwrite: overwrite)) }
-      engines.append(try AudioEngine(sound, stages: stages, sinks: sinks))
+      if index == 0, let sound {
+        sinks.append(try SoundSink(path: sound, overwrite: overwrite, recorded))
+      }
+      engines.append(try AudioEngine(source, stages: stages, sinks: sinks, held: held))
     }
     return engines
   }

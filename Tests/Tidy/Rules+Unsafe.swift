@@ -89,12 +89,10 @@ extension Rules {
     Permission(
       "Sources/SprocketLibAV",
       [
-        "Converter", "DecodedFrame", "Decoder", "Demuxer", "EncodedPacket", "FLACWriter",
-        "FileInput",
+        "ResamplerHandle", "Converter", "DecodedFrame", "Decoder", "Demuxer", "EncodedPacket", "FileInput",
         "InputFormats", "LentMedia", "LentPool", "MediaDisplay", "MediaError", "MediaInfo",
         "MediaReader",
-        "MovieContainer", "Muxer", "MuxerHandle", "MuxerOutput", "Owned", "PixelFormat+Library",
-        "SoundBlocks", "SoundFrame", "SoundReader", "SoundTrack+Library",
+        "MovieContainer", "Muxer", "MuxerOutput", "Owned", "PixelFormat+Library",
       ], "wraps libavformat and libavcodec"),
     Permission(
       "Sources/SprocketMCAP",
@@ -149,7 +147,6 @@ extension Rules {
     Permission("Tests/SprocketSinksTests", ["DurableCountTests", "SinkFrame"], "frames in memory"),
     Permission(
       "Tests/SprocketSourcesTests", ["SceneSourceTests", "SourceSlot"], "a slot and text in memory"),
-    Permission("Tests/Sound", ["main"], "writes a file"),
     Permission(
       "Tests/Traps", ["Probe", "TestMistakes"], "hands over, and writes, memory that it may not"),
     Permission("Tests/SprocketYUVTests", ["Planes"], "planes in memory"),

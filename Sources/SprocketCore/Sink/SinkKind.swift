@@ -14,6 +14,10 @@ public struct OutputRequest: KindRequest {
   /// Limits and pre-roll of recordings, for a sink that waits for requests.
   public var limits = RecordingLimits()
   public var preRoll: PreRoll?
+  /// Makes taps of all sound of the run, for the sink of that name.
+  public var makeTaps: @Sendable (_ sink: String) throws(RunError) -> [any AudioTap] = { _ in [] }
+  /// How sound is written into files.
+  public var sound = RecordedSound()
 
   public init() {}
 }

@@ -110,6 +110,9 @@ package final class AudioFileWriter {
     name = path
   }
 
+  /// Throws for a format that the file does not hold.
+  func check(_ format: AudioFormat) throws(RunError) { try container.check(format, path: name) }
+
   /// Samples that cannot be lost any more; none where somebody removed the file or the disk lost it.
   package var durableCount: UInt64 { output.isGone || output.isLost ? 0 : takenSamples }
   package var path: String { hasFailed ? output.partialPath ?? name : name }

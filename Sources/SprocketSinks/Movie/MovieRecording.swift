@@ -20,10 +20,20 @@ final class MovieRecording: RecordingFile {
   /// Frames in whole fragments that the kernel took.
   private var takenFrames: UInt64 = 0
   private var imageBytes: UInt64 = 0
+  /// What the file's sound is made of, and once the first picture is there, its tracks.
+  private let sound: MovieSound
+  private var tracks: [AudioTrack] = []
+  /// When the last picture was captured, and written (nanoseconds).
+  private var lastTime: Int64 = 0
+  private var lastWritten: Int64 = 0
 
-  init(path: String, container: MovieContainer, overwrite: Bool, isMadeUp: Bool) throws(RunError) {
+  init(
+    path: String, container: MovieContainer, overwrite: Bool, isMadeUp: Bool,
+    sound: MovieSound = MovieSound()
+  ) throws(RunError) {
     output = try MovieOutput(path: path, overwrite: overwrite, isMadeUp: isMadeUp)
     name = path
+    self.sound = container.holdsPCM ? sound : MovieSound()
     self.container = container
     clock = MovieClock(rate: container.ticksPerSecond)
   }
@@ -69,15 +79,65 @@ final class MovieRecording: RecordingFile {
     let tick = clock.tick(at: time)
     if tick > lastTick { lastGap = tick - lastTick }
     lastTick = tick
+    if muxer == nil { try begin(record.captured) }
+    // Sound up to the picture comes before it; what has not been heard yet comes with a later one.
+    try takeSound(upTo: time, deadline: sound.isLive ? 0 : monotonicNow() + Self.soundPatience)
     do throws(MuxerError) {
-      if muxer == nil { try begin(record.captured) }
       try muxer?.write(image, tick: tick, gap: nominalTicks ?? lastGap)
     } catch {
       throw fail(error)
     }
+    (lastTime, lastWritten) = (time, monotonicNow())
     imageBytes += UInt64(image.count)
     try noteDurable()
   }
+
+  /// Live, while no picture comes: sound goes on, as far behind its time as the last picture was.
+  func idle() throws(RunError) {
+    guard muxer != nil, !tracks.isEmpty, sound.isLive else { return }
+    let silent = monotonicNow() - lastWritten
+    guard silent > Self.pictureWait else { return }
+    try takeSound(upTo: lastTime.clampedSum(silent), deadline: 0)
+    try noteDurable()
+  }
+
+  /// Ends the sound where the picture ends: at `next`, or when the last picture has lasted as long as pictures
+  /// do. On the sink's thread, since the next file may begin with the sample behind.
+  func endSound(before next: Timestamp?) throws(RunError) {
+    guard !tracks.isEmpty, muxer != nil else { return }
+    let end = next?.nanoseconds ?? lastTime.clampedSum(nanoseconds(nominalTicks ?? lastGap))
+    let deadline = monotonicNow() + Self.soundPatience
+    for index in tracks.indices {
+      try tracks[index].finish(at: end, deadline: deadline) { (bytes) throws(RunError) in
+        try write(sound: bytes, index)
+      }
+    }
+    try noteDurable()
+  }
+
+  private func takeSound(upTo time: Int64, deadline: Int64) throws(RunError) {
+    for index in tracks.indices {
+      try tracks[index].take(upTo: time, deadline: deadline) { (bytes) throws(RunError) in
+        try write(sound: bytes, index)
+      }
+    }
+  }
+
+  private func write(sound bytes: Span<UInt8>, _ track: Int) throws(RunError) {
+    do throws(MuxerError) {
+      try muxer?.write(audio: bytes, track: track)
+    } catch {
+      throw fail(error)
+    }
+    imageBytes += UInt64(bytes.count)
+  }
+
+  /// Longest wait for sound at a file's end, and where pictures wait, nanoseconds. Larger: slower devices lose
+  /// no sound, and a stuck one delays the file for longer.
+  private static let soundPatience: Int64 = 1_000_000_000
+  /// Time without a picture after which sound goes on without it, nanoseconds. Larger: a fragment of a stuck
+  /// camera is longer without its sound. Pictures are rarely further apart.
+  private static let pictureWait: Int64 = 500_000_000
 
   /// Makes the file a plain one and gives it its name. After a failure, of which nothing more is said, it
   /// keeps its partial name. Without a frame there is no movie, and no file.
@@ -90,14 +150,28 @@ final class MovieRecording: RecordingFile {
       throw fail(error)
     }
     takenFrames = muxer?.durableFrames ?? takenFrames
+    settleSound(as: .delivered)
     try output.complete()
   }
 
   func abandon() { output.abandonEmpty() }
 
-  private func begin(_ captured: Timestamp) throws(MuxerError) {
+  private func begin(_ captured: Timestamp) throws(RunError) {
     guard let description else { preconditionFailure("a movie is written before `describe`") }
-    muxer = try Muxer(container, description, tags: captured.movieTags, output: output)
+    tracks = try sound.tracks(from: captured.nanoseconds)
+    let names = sound.readers.map(\.tap.description.name)
+    do throws(MuxerError) {
+      muxer = try Muxer(
+        container, description,
+        sound: zip(tracks, names).map { SoundTrack(format: PCMFormat($0.format), name: $1) },
+        tags: captured.movieTags, output: output)
+    } catch {
+      throw fail(error)
+    }
+  }
+
+  private func settleSound(as fate: Fate) {
+    for track in tracks { track.settle(as: fate) }
   }
 
   private func nanoseconds(_ ticks: Int64) -> Int64 {
@@ -108,6 +182,7 @@ final class MovieRecording: RecordingFile {
   private func noteDurable() throws(RunError) {
     guard let taken = muxer?.durableFrames, taken > takenFrames else { return }
     takenFrames = taken
+    settleSound(as: .delivered)
     if !output.noteFragment(at: muxer?.durableEnd ?? 0) { throw fail(.output) }
     if output.isGone {
       hasFailed = true
@@ -117,6 +192,7 @@ final class MovieRecording: RecordingFile {
 
   private func fail(_ error: MuxerError) -> RunError {
     hasFailed = true
+    settleSound(as: .failed)
     takenFrames = muxer?.durableFrames ?? 0
     let end = muxer?.durableEnd ?? 0
     muxer = nil
@@ -215,7 +291,7 @@ final class MovieOutput: MuxerOutput {
 
 extension Timestamp {
   /// When a movie's first frame was captured, as tags.
-  fileprivate var movieTags: [(name: String, value: String)] {
+  var movieTags: [(name: String, value: String)] {
     var tags = [
       (name: "captured_ns", value: "\(nanoseconds)"), (name: "captured_clock", value: "\(clock)"),
     ]

@@ -16,7 +16,7 @@ extension MovieSink {
     defer { made.withLock { _ = $0.insert(target) } }
     return try MovieRecording(
       path: target, container: container, overwrite: overwrite,
-      isMadeUp: order.isMadeUp || asked.contains(Self.place))
+      isMadeUp: order.isMadeUp || asked.contains(Self.place), sound: sound)
   }
 
   /// Throws if the first file could not be made: makes it, and removes it.
@@ -54,6 +54,8 @@ extension MovieSink {
 
   public func end(before next: Timestamp?) {
     movedFrames += recording?.movedFrames ?? 0
+    // An error is the file's, and its `finish` tells it.
+    try? recording?.endSound(before: next)
     recording = nil
   }
 }

@@ -31,6 +31,7 @@ public final class MovieSink: Recorder {
   public let isOnDemand: Bool
   public let limits: RecordingLimits
   public let preRoll: PreRoll?
+  let sound: MovieSound
   var format: FrameFormat?
   /// What frames are encoded with; `nil` where they are the camera's own bytes.
   var needs: JPEGPacker.Requirements?
@@ -49,11 +50,14 @@ public final class MovieSink: Recorder {
   public private(set) var notes: [String] = []
 
   /// The file is made when the run is set up; on demand, when a recording is asked for. `quality` is 1 to
-  /// 100, for frames that are encoded. `limits` and `preRoll` are for recordings on demand.
+  /// 100, for frames that are encoded. `limits` and `preRoll` are for recordings on demand. Each tap of `sound`
+  /// becomes a track.
   public init(
     path: String, quality: Int = 90, overwrite: Bool = false, isOnDemand: Bool = false,
-    limits: RecordingLimits = RecordingLimits(), preRoll: PreRoll? = nil
+    limits: RecordingLimits = RecordingLimits(), preRoll: PreRoll? = nil,
+    sound: [any AudioTap] = [], soundSettings: RecordedSound = RecordedSound()
   ) {
+    self.sound = MovieSound(sound, soundSettings)
     contract(1...100 ~= quality, "asks for a JPEG quality of \(quality); it is 1 to 100")
     self.path = path
     self.quality = quality
@@ -67,6 +71,10 @@ public final class MovieSink: Recorder {
     let container = try Self.container(path)
     let new = try declare(&setup)
     setup.backlog = setup.diskBacklog(of: setup.format)
+    if !sound.readers.isEmpty, !container.holdsPCM {
+      note(
+        "movie: the sound is left out, as .\(container.rawValue) files take no PCM; record a .mov or .mkv")
+    }
     if setup.format.presentation.orientation != .upright, !container.keepsOrientation {
       note(
         "movie: .\(container.rawValue) files do not say that pictures are turned, so they are shown as "
@@ -124,7 +132,10 @@ public final class MovieSink: Recorder {
     isOnDemand ? .max : keptFrames + (recording?.durableCount ?? 0)
   }
 
+  public func idle() throws(RunError) { try recording?.idle() }
+
   public func finish() throws(RunError) {
+    defer { sound.close() }
     try close()
     if let failure { throw failure }
     if !isOnDemand { noteLaterFiles() }
@@ -159,7 +170,7 @@ public final class MovieSink: Recorder {
     let target = target(path, number: &fileCount)
     if fileCount > 1 { note("movie: goes on in \(target), where the format changed") }
     let file = try MovieRecording(
-      path: target, container: container, overwrite: overwrite, isMadeUp: fileCount > 1)
+      path: target, container: container, overwrite: overwrite, isMadeUp: fileCount > 1, sound: sound)
     describe(file)
     recording = file
   }
@@ -188,6 +199,7 @@ public final class MovieSink: Recorder {
       movedFrames += recording.movedFrames
       self.recording = nil
     }
+    try recording.endSound(before: nil)
     try recording.finish()
   }
 
@@ -258,6 +270,7 @@ extension MovieSink {
   ) { (path, settings, request) throws(RunError) in
     MovieSink(
       path: path, quality: settings.quality, overwrite: request.overwrite,
-      isOnDemand: request.isOnDemand, limits: request.limits, preRoll: request.preRoll)
+      isOnDemand: request.isOnDemand, limits: request.limits, preRoll: request.preRoll,
+      sound: try request.makeTaps("movie"), soundSettings: request.sound)
   }
 }

@@ -1,3 +1,4 @@
+internal import Glibc
 public import SprocketCore
 internal import SprocketLibAV
 internal import Synchronization
@@ -59,6 +60,15 @@ public final class FileAudioSource: AudioSource {
   public convenience init(of pictures: FileSource, stream: Int? = nil) {
     pictures.isSoundTaken = true
     self.init(pictures.path, stream, pictures.settings, pictures.zero)
+  }
+
+  /// The same; `nil` if the file has no sound, or can be read once only (a pipe).
+  public static func ifAny(of pictures: FileSource) -> FileAudioSource? {
+    var status = stat()
+    guard unsafe stat(pictures.path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+      (try? SoundReader(path: pictures.path, stream: nil, isInterrupted: { false })) != nil
+    else { return nil }
+    return FileAudioSource(of: pictures)
   }
 
   private init(_ path: String, _ stream: Int?, _ settings: FileSettings, _ zero: FileZero) {

@@ -1,0 +1,95 @@
+public import SprocketCore
+
+/// `--sound`: a file of sound alone, WAV, FLAC, MOV or MKV, by the ending of its name.
+///
+/// It begins with the first sample and has no holes: what is missing is silence. When the first sample was heard is
+/// written into the file, as in movies. Until it is complete it has a partial name, and plays up to its last whole
+/// second.
+public final class SoundSink: AudioSink {
+  public let name = "sound"
+  private let settings: RecordedSound
+  private let file: AudioFileWriter
+  private var durable: UInt64 = 0
+  public private(set) var notes: [String] = []
+
+  /// The file is made at once, empty. An existing one is refused unless `overwrite` is set.
+  public init(
+    path: String, overwrite: Bool = false, _ settings: RecordedSound = RecordedSound()
+  ) throws(RunError) {
+    self.settings = settings
+    file = try AudioFileWriter(path: path, overwrite: overwrite, isMadeUp: false)
+  }
+
+  public func configure(_ sound: AudioDescription) throws(RunError) {
+    try file.check(settings.format(of: sound.format))
+  }
+
+  public func run(_ tap: any AudioTap) throws(RunError) {
+    let reader = AudioReader(tap)
+    defer {
+      reader.skip()
+      tap.close()
+    }
+    guard let start = firstTime(reader) else {
+      notes.append("sound: no sound came, so there is no \(file.path)")
+      return file.abandon()
+    }
+    let track = try AudioTrack(reader, settings, start: start)
+    do throws(RunError) {
+      let description = tap.description
+      try file.begin(
+        track.format, microphone: description.name,
+        tags: Timestamp(nanoseconds: start, clock: description.clock).movieTags)
+      try write(track, isLive: description.isLive)
+      try file.finish()
+    } catch {
+      track.settle(as: .failed)
+      throw error
+    }
+    track.settle(as: .delivered)
+  }
+
+  /// Until the tap ends. Live, what is heard is waited for in short steps, so that a stuck microphone becomes
+  /// silence in time.
+  private func write(_ track: AudioTrack, isLive: Bool) throws(RunError) {
+    var time = track.start
+    let reader = track.reader
+    while !reader.hasEnded {
+      let now = monotonicNow()
+      time = isLive ? now : time.clampedSum(Self.step)
+      try track.take(upTo: time, deadline: now + Self.step) { (bytes) throws(RunError) in
+        try file.write(bytes)
+      }
+      if file.durableCount > durable {
+        durable = file.durableCount
+        track.settle(as: .delivered)
+      }
+    }
+    // What came last may be behind the step that was wanted, or before it.
+    guard let last = reader.runs.indices.last, let line = reader.line(ofRun: last) else { return }
+    let end = line.time(of: reader.runs[last].first &+ UInt64(reader.runs[last].count))
+    try track.finish(at: end, deadline: 0) { (bytes) throws(RunError) in try file.write(bytes) }
+  }
+
+  /// When the first sample was heard.
+  private func firstTime(_ reader: AudioReader) -> Int64? {
+    while true {
+      if let run = reader.runs.first, let line = reader.line(ofRun: 0) {
+        return line.time(of: run.first)
+      }
+      if reader.hasEnded { return nil }
+      _ = reader.fetch(until: monotonicNow() + Self.step)
+    }
+  }
+
+  /// Nanoseconds of sound that are taken at once. Larger: fewer looks at the clock, and sound is written later.
+  private static let step: Int64 = 100_000_000
+}
+
+extension RecordedSound {
+  /// What sound of that format becomes in a file.
+  func format(of source: AudioFormat) -> AudioFormat {
+    AudioFormat(
+      number: source.number, rate: rate ?? source.rate, channels: channels ?? source.channels)
+  }
+}
