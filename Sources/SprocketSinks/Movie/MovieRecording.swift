@@ -55,6 +55,11 @@ final class MovieRecording: RecordingFile {
     }
   }
 
+  /// The same in nanoseconds, which a file's ticks may only come near to.
+  private var nominalLength: Int64? {
+    description?.rate.map { Int64((1e9 * Double($0.denominator) / Double($0.numerator)).rounded()) }
+  }
+
   /// Sets the pictures' format; called before the first picture.
   func describe(_ description: MovieDescription) { self.description = description }
 
@@ -105,7 +110,7 @@ final class MovieRecording: RecordingFile {
   /// do. On the sink's thread, since the next file may begin with the sample behind.
   func endSound(before next: Timestamp?) throws(RunError) {
     guard !tracks.isEmpty, muxer != nil else { return }
-    let end = next?.nanoseconds ?? lastTime.clampedSum(nanoseconds(nominalTicks ?? lastGap))
+    let end = next?.nanoseconds ?? lastTime.clampedSum(nominalLength ?? nanoseconds(lastGap))
     let deadline = monotonicNow() + Self.soundPatience
     for index in tracks.indices {
       try tracks[index].finish(at: end, deadline: deadline) { (bytes) throws(RunError) in

@@ -1,0 +1,199 @@
+"""Sound in recordings: in step with the pictures, without holes, and accounted for to the sample.
+
+The scene flashes at each whole second, and its microphone beeps then. Files are decoded by ffmpeg, whose
+timestamps are not used: picture n is at n / 30 s, sample n at n / rate.
+"""
+import subprocess
+
+import numpy as np
+import pytest
+
+from program import LIMIT, one_sentence, read_summary, sprocket
+
+RATE = 30
+SCENE = ["--source", "scene", "--size", "160x120", "--rate", RATE, "--source-set", "pace=fast",
+         "--source-set", "flash=4", "--source-set", "shake=0", "--source-set", "pan=0"]
+
+
+def brightness(path):
+    """Mean luma of each picture."""
+    raw = subprocess.run(
+        ["ffmpeg", "-v", "error", "-i", path, "-map", "0:v", "-fps_mode", "passthrough", "-f", "rawvideo",
+         "-pix_fmt", "gray", "-vf", "scale=16:16", "-"], capture_output=True, timeout=LIMIT, check=True).stdout
+    return np.frombuffer(raw, "u1").reshape(-1, 256).mean(axis=1)
+
+
+def samples(path, track=0, channels=2):
+    """Floating point numbers of a track: samples x channels."""
+    raw = subprocess.run(
+        ["ffmpeg", "-v", "error", "-i", path, "-map", f"0:a:{track}", "-f", "f32le", "-"],
+        capture_output=True, timeout=LIMIT, check=True).stdout
+    return np.frombuffer(raw, "<f4").reshape(-1, channels)
+
+
+def flashes(path):
+    """Times of the pictures in which a flash begins, seconds."""
+    light = brightness(path)
+    isLit = light > (light.min() + light.max()) / 2
+    return np.flatnonzero(isLit & ~np.concatenate([[False], isLit[:-1]])) / RATE
+
+
+def beeps(sound, rate=48000):
+    """Times at which a beep begins: the noise between has less than a tenth of full scale."""
+    loud = np.flatnonzero(np.abs(sound[:, 0]) > 0.15)
+    first = loud[np.concatenate([[True], np.diff(loud) > rate // 10])]
+    # The sine passes 0.15 after 48 us.
+    return first / rate
+
+
+def record(folder, name, *options, seconds=6, microphone="scene", check=True):
+    path = folder / name
+    sprocket("run", *SCENE, "--duration", f"{seconds}s", "--microphone", microphone, "--movie", path,
+             "--summary", folder / "summary.json", "--quiet", "--overwrite", *options, check=check)
+    return path, read_summary(folder / "summary.json")
+
+
+def assert_balanced(summary):
+    for sound in summary["sound"]:
+        for sink, counts in sound["sinks"].items():
+            assert sum(counts.values()) == sound["produced"], (sink, counts)
+
+
+def offsets(path):
+    """Of each beep to its flash, seconds."""
+    lit, heard = flashes(path), beeps(samples(path))
+    pairs = [(heard[np.abs(heard - time).argmin()] - time) for time in lit if len(heard)]
+    return np.array([offset for offset in pairs if abs(offset) < 0.3])
+
+
+@pytest.mark.parametrize("ending", ["mov", "mkv"])
+def test_sound_is_in_step_and_as_long_as_the_pictures(tmp_path, ending):
+    path, summary = record(tmp_path, f"a.{ending}")
+    found = offsets(path)
+    assert len(found) == 6 and np.abs(found).max() < 0.0005
+    assert len(samples(path)) == 6 * 48000 and len(brightness(path)) == 180
+    assert_balanced(summary)
+    assert summary["sound"][0]["sinks"]["movie"]["delivered"] == 6 * 48000
+
+
+@pytest.mark.parametrize("ending", ["mov", "mkv"])
+@pytest.mark.parametrize("drift", [200, -200])
+def test_a_sound_card_that_is_fast_or_slow_stays_in_step(tmp_path, ending, drift):
+    path, summary = record(tmp_path, f"a.{ending}", seconds=60,
+                           microphone=f"scene:drift={drift},jitter=2,outliers=8")
+    found = offsets(path)
+    assert len(found) == 60 and np.abs(found[1:]).max() < 0.008
+    assert abs(summary["sound"][0]["drift_ppm"] - drift) < 10
+    assert_balanced(summary)
+
+
+def test_a_card_that_is_right_is_copied_bit_for_bit(tmp_path):
+    path, _ = record(tmp_path, "a.mov", "--sound", tmp_path / "a.wav", seconds=12)
+    assert np.array_equal(samples(path), samples(tmp_path / "a.wav")[:12 * 48000])
+
+
+def test_a_late_microphone_is_silence_first(tmp_path):
+    path, summary = record(tmp_path, "a.mov", microphone="scene:begins=1.5")
+    sound = samples(path)
+    assert not sound[:int(1.4999 * 48000)].any() and sound[int(1.51 * 48000):].any()
+    assert len(sound) == 6 * 48000
+    found = beeps(sound)
+    assert np.abs(found - np.arange(2, 6)).max() < 0.0005
+    assert_balanced(summary)
+
+
+def test_a_gap_is_silence_and_what_follows_is_in_step(tmp_path):
+    path, summary = record(tmp_path, "a.mov", seconds=10, microphone="scene:gap=0.3,gapfor=700ms,seed=4")
+    sound = summary["sound"][0]
+    assert sound["gaps"] >= 2 and sound["missing"] == sound["gaps"] * 33600
+    assert len(samples(path)) == 10 * 48000
+    found = offsets(path)
+    assert len(found) >= 4 and np.abs(found).max() < 0.0005
+    assert_balanced(summary)
+
+
+@pytest.mark.parametrize("options", [
+    ["--stage", "stabilize:mode=cinematic"],
+    ["--source-set", "startup=10"],
+    ["--source-set", "drop=0.1", "--source-set", "seed=3"],
+])
+def test_what_pictures_wait_for_or_lose_does_not_shift_the_sound(tmp_path, options):
+    path, summary = record(tmp_path, "a.mov", *options)
+    shown = subprocess.run(
+        ["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "frame=pts_time", "-of", "csv=p=0",
+         path], capture_output=True, text=True, timeout=LIMIT, check=True).stdout.split()
+    times = np.array([float(text.strip(",")) for text in shown])
+    light = brightness(path)
+    isLit = light > (light.min() + light.max()) / 2
+    lit = times[np.flatnonzero(isLit & ~np.concatenate([[False], isLit[:-1]]))]
+    heard = beeps(samples(path))
+    lit = [time for time in lit if time > 0.1]
+    # A flash may be seen one picture late, where the first of it was lost.
+    pairs = np.array([time - heard[np.abs(heard - time).argmin()] for time in lit])
+    assert len(pairs) >= 4 and (pairs > -0.001).all() and (pairs < 1.5 / RATE).all()
+    assert np.median(pairs) < 0.5 / RATE
+    assert_balanced(summary)
+
+
+def test_rate_and_channels_are_what_is_asked_for(tmp_path):
+    path, summary = record(tmp_path, "a.mov", "--audio-rate", "22050", "--audio-channels", "1")
+    sound = samples(path, channels=1)
+    assert len(sound) == 6 * 22050
+    found = beeps(sound, 22050)
+    assert np.abs(found - np.arange(6)).max() < 0.0005
+    assert_balanced(summary)
+
+
+def test_each_microphone_has_a_track(tmp_path):
+    path, summary = record(tmp_path, "a.mov", "--microphone", "scene:channels=1,begins=0.5")
+    assert np.abs(beeps(samples(path)) - np.arange(6)).max() < 0.0005
+    second = samples(path, 1, channels=1)
+    assert len(second) == 6 * 48000 and np.abs(beeps(second) - np.arange(1, 6)).max() < 0.0005
+    assert_balanced(summary)
+
+
+@pytest.mark.parametrize("ending", ["wav", "flac", "mkv"])
+def test_sound_alone(tmp_path, ending):
+    path = tmp_path / f"a.{ending}"
+    sprocket("run", "--source", "none", "--microphone", "scene", "--duration", "3s", "--sound", path, "--quiet",
+             "--summary", tmp_path / "summary.json")
+    sound = samples(path)
+    assert 2.5 * 48000 < len(sound) < 3.5 * 48000
+    assert np.abs(np.diff(beeps(sound)) - 1).max() < 0.0005
+    assert_balanced(read_summary(tmp_path / "summary.json"))
+
+
+def test_a_files_sound_is_kept(tmp_path):
+    source, _ = record(tmp_path, "a.mov")
+    copy = tmp_path / "b.mkv"
+    sprocket("run", "--source", f"file:{source}", "--movie", copy, "--quiet")
+    assert np.array_equal(samples(copy), samples(source))
+    sprocket("run", "--source", f"file:{source}", "--microphone", "none", "--movie", copy, "--quiet",
+             "--overwrite")
+    with pytest.raises(ValueError):
+        samples(copy)
+
+
+def test_gain_is_gain(tmp_path):
+    path, _ = record(tmp_path, "a.mov", "--sound", tmp_path / "a.wav", "--audio-stage", "gain:db=-20")
+    assert abs(np.abs(samples(path)).max() - 0.05) < 0.005
+    loud, summary = record(tmp_path, "b.mov", "--audio-stage", "gain:db=12")
+    assert np.abs(samples(loud)).max() >= 0.9999 and summary["sound"][0]["clipped"] > 1000
+
+
+@pytest.mark.parametrize("options, says", [
+    (["--microphone", "scnee"], "no microphone"),
+    (["--microphone", "scene:drft=3"], "did you mean `drift`?"),
+    (["--microphone", "scene:rate=7"], "rate=7 is not allowed: give 8000 to 192000"),
+    (["--microphone", "scene", "--audio-stage", "gian"], "did you mean `gain`?"),
+    (["--microphone", "scene", "--audio-stage", "gain:db=1000"], "db=1000 is not allowed"),
+    (["--microphone", "scene", "--audio-rate", "100"], "--audio-rate"),
+    (["--microphone", "scene", "--sound", "a.mp3"], ".wav, .flac"),
+    (["--microphone", "scene:number=f32", "--sound", "a.flac"], "16 or 24 bits"),
+    (["--sound", "a.wav"], "add --microphone"),
+    (["--microphone", "none", "--levels", "-"], "--levels is for sound"),
+])
+def test_a_wrong_request_is_one_sentence(tmp_path, options, says):
+    result = sprocket("run", "--source", "scene", "--frames", "3", *options, check=False, cwd=tmp_path)
+    assert result.returncode == 2 and says in one_sentence(result.errors)
+    assert not list(tmp_path.iterdir())
