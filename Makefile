@@ -22,7 +22,8 @@ SHELL := /bin/bash
 # What Debian has to provide: to build and run, and on top of that to test and to measure.
 PACKAGES := pkg-config libturbojpeg0-dev libyuv-dev libxxhash-dev \
   liblz4-dev libdeflate-dev libzstd-dev \
-  libv4l-dev libavformat-dev libavcodec-dev libavutil-dev libswscale-dev
+  libv4l-dev libavformat-dev libavcodec-dev libavutil-dev libswscale-dev \
+  libswresample-dev
 INSTALL_PACKAGES := $(PACKAGES) python3
 TEST_PACKAGES := $(INSTALL_PACKAGES) ffmpeg git python3-venv gstreamer1.0-tools gstreamer1.0-plugins-good \
   man-db mandoc zsh fish qemu-user

@@ -1,14 +1,17 @@
 #pragma once
-// libavformat, libavcodec, libavutil and libswscale, and what of them Swift cannot import, each with its
-// reason.
+// libavformat, libavcodec, libavutil, libswscale and libswresample, and what of them Swift cannot import, each
+// with its reason.
 
 #include <errno.h>
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
 #include <libavutil/avutil.h>
+#include <libavutil/channel_layout.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/log.h>
+#include <libavutil/opt.h>
 #include <libavutil/pixdesc.h>
+#include <libswresample/swresample.h>
 #include <libswscale/swscale.h>
 
 // Macros made of other macros with arguments or casts are not imported.

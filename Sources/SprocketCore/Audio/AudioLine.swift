@@ -34,7 +34,7 @@ public struct AudioLine: Sendable, Hashable, BitwiseCopyable {
 
 extension Int64 {
   /// The nearest number; 0 for NaN.
-  init(clamping value: Double) {
+  package init(clamping value: Double) {
     self =
       value.isNaN
       ? 0 : value >= 0x1p63 ? .max : value <= -0x1p63 ? .min : Int64(value)

@@ -1,0 +1,196 @@
+internal import SprocketCore
+internal import SprocketLibAV
+
+/// What a file wants of its sound.
+struct AudioTrackSettings: Sendable {
+  var sync = AudioSync.auto
+  /// Samples per second; the source's if `nil`.
+  var rate: Int?
+  /// Fewer are means, more are copies of one or silent (``AudioResampler``); the source's if `nil`.
+  var channels: Int?
+
+  init() {}
+}
+
+/// Where a file's samples came from. Counted in samples of the device, but `samples`.
+struct AudioTrackCounts: Sendable, Hashable {
+  /// In the file, at its own rate.
+  var samples: UInt64 = 0
+  /// Of the device.
+  var delivered: UInt64 = 0
+  /// Written where there was none.
+  var silence: UInt64 = 0
+  /// More, or fewer, in the file than delivered and silence: what the correction made; of a file with another
+  /// rate, in its samples.
+  var corrected: Int64 = 0
+}
+
+/// What a file holds of one microphone: a contiguous stream of samples that begins at the time of the file's
+/// first picture. What is missing (a late microphone, a gap of any length, a tap that was lapped) is silence,
+/// and what came earlier is cut.
+///
+/// Each file has a track of its own, and those of one microphone share an ``AudioReader``. A file that begins at
+/// the very time at which the last one ended goes on with the sample at which that ended.
+///
+/// The sink calls `take` before it writes a picture, `finish` at the end, and ``settle(as:)`` when what it was
+/// given is stored, or lost.
+///
+/// Cost: copied, a copy into the reader's window; nothing is allocated after `init`.
+final class AudioTrack {
+  /// What the file holds.
+  let format: AudioFormat
+  let reader: AudioReader
+  let settings: AudioTrackSettings
+  /// Time of the first sample, nanoseconds.
+  let start: Int64
+  /// Goes on with the sample at which the last file ended.
+  private let isJoined: Bool
+
+  /// Samples that were given out.
+  var emitted: Int64 = 0
+  /// Samples of the device, and of silence, that were taken into the track, in the order of the file.
+  var fed: Int64 = 0
+  /// Of these, such that were given out.
+  var passed: Int64 = 0
+  /// Where the current segment of the clock lies in the track: its sample `number` was taken as that of the
+  /// number `fed`.
+  private var place: (segment: UInt32, number: UInt64, fed: Int64)?
+  /// What the resampler was fed and did not give out yet.
+  var pending = PendingSound()
+  /// The last sample that was taken is the device's.
+  var endsInSound = false
+  var correction: AudioCorrection?
+  /// How often the correction was looked at, and once more.
+  var updates: Int64 = 1
+  /// Delivered, and not accounted for.
+  var unsettled: UInt64 = 0
+  var (delivered, silence): (UInt64, UInt64) = (0, 0)
+  var output: [UInt8]
+  let zeros: [UInt8]
+
+  /// Throws where libswresample refuses a conversion.
+  init(
+    _ reader: AudioReader, _ settings: AudioTrackSettings, start: Int64
+  ) throws(RunError) {
+    let source = reader.format
+    (self.reader, self.settings, self.start) = (reader, settings, start)
+    isJoined = reader.fileEnd == start
+    format = AudioFormat(
+      number: source.number, rate: settings.rate ?? source.rate,
+      channels: settings.channels ?? source.channels)
+    output = [UInt8](repeating: 0, count: AudioResampler.most * format.sampleBytes)
+    zeros = [UInt8](repeating: 0, count: AudioResampler.most * source.sampleBytes)
+    if format != source || settings.sync == .auto {
+      correction = try AudioCorrection(from: source, to: format)
+    }
+  }
+
+  var counts: AudioTrackCounts {
+    var counts = AudioTrackCounts()
+    (counts.samples, counts.delivered, counts.silence) = (UInt64(emitted), delivered, silence)
+    let whole = Double(delivered + silence) * Double(format.rate) / Double(reader.format.rate)
+    counts.corrected = emitted - Int64(whole.rounded())
+    return counts
+  }
+
+  /// Whether the sound goes through the resampler.
+  var isConverted: Bool { correction?.isOn ?? false }
+
+  /// Gives out all samples up to `time` that are known by `deadline` (nanoseconds of the monotonic clock; 0:
+  /// does not wait). What is missing is silence as soon as that is known, and for live sound two seconds after
+  /// its time.
+  func take(
+    upTo time: Int64, deadline: Int64, emit: (Span<UInt8>) throws(RunError) -> Void
+  ) throws(RunError) {
+    let target = sample(at: time)
+    while emitted < target {
+      switch piece(until: deadline) {
+      case let piece?: try pass(piece, to: target, emit)
+      case nil:
+        let limit =
+          reader.hasEnded
+          ? target : reader.isLive ? sample(at: time.clampedSum(-Self.patience)) : 0
+        guard emitted < limit else { return }
+        try passSilence(to: limit, emit)
+      }
+    }
+  }
+
+  /// Ends the track at the sample that is nearest to `time`. What is not known by `deadline` is silence.
+  func finish(
+    at time: Int64, deadline: Int64, emit: (Span<UInt8>) throws(RunError) -> Void
+  ) throws(RunError) {
+    try take(upTo: time, deadline: deadline, emit: emit)
+    try passSilence(to: sample(at: time), emit)
+    reader.fileEnd = endsInSound ? time : nil
+  }
+
+  /// Accounts for the samples that were given out since the last call: `.delivered` once they are stored,
+  /// `.failed` where they cannot be.
+  func settle(as fate: Fate) {
+    if unsettled > 0 { reader.tap.count(unsettled, as: fate) }
+    unsettled = 0
+  }
+
+  /// The number of the track's sample that is nearest to a time; 0 before the first one.
+  private func sample(at time: Int64) -> Int64 {
+    let seconds = Double(time.clampedSum(-start)) / 1e9
+    return max(0, Int64(clamping: (seconds * Double(format.rate)).rounded()))
+  }
+
+  private func passSilence(
+    to target: Int64, _ emit: (Span<UInt8>) throws(RunError) -> Void
+  ) throws(RunError) {
+    while emitted < target { try pass(AudioPiece(kind: .silence, count: .max), to: target, emit) }
+  }
+
+  /// What comes next in the stream; `nil` if it is not known by `deadline`.
+  private func piece(until deadline: Int64) -> AudioPiece? {
+    while true {
+      if let (index, offset) = reader.locate(pending.sound) {
+        let run = reader.runs[index]
+        if let ahead = distance(to: index, offset) {
+          if run.behind > 0, offset == 0 {
+            reader.settleBehind(of: index, unselected: run.behind - behind(run, ahead))
+          }
+          let left = run.count - offset
+          if ahead > 0 { return AudioPiece(kind: .silence, count: Int(ahead)) }
+          if ahead < 0 { return AudioPiece(kind: .cut, count: Int(min(Int64(left), -ahead))) }
+          place = (run.line.segment, run.first &+ UInt64(offset), fed)
+          return AudioPiece(kind: .sound, count: left)
+        }
+      }
+      switch reader.fetch(until: deadline) {
+      case .block: continue
+      // The line of the first run is known by then.
+      case .end, .full: if reader.locate(pending.sound) == nil { return nil }
+      case .nothing: return nil
+      }
+    }
+  }
+
+  /// How many samples are missing in the track before that sample of a run; negative where it comes too late.
+  /// `nil` while its segment is not placed.
+  private func distance(to index: Int, _ offset: Int) -> Int64? {
+    let run = reader.runs[index]
+    let number = run.first + UInt64(offset)
+    if let place, place.segment == run.line.segment {
+      return place.fed + Int64(bitPattern: number &- place.number) - fed
+    }
+    guard let line = reader.line(ofRun: index) else { return nil }
+    if isJoined, fed == 0, !run.isBroken { return 0 }
+    let wanted = line.sample(at: nextTime) - Double(number)
+    // Silence is counted in samples of the track, of which the file holds so many in a second.
+    let factor = wanted > 0 ? 1 : fedRate / line.rate
+    return -Int64(clamping: (wanted * factor).rounded())
+  }
+
+  /// Of the samples that were lost before a run, those that belong to this file.
+  private func behind(_ run: AudioRun, _ ahead: Int64) -> UInt64 {
+    UInt64(clamping: min(Int64(clamping: run.behind), max(0, fed.clampedSum(ahead))))
+  }
+
+  /// After so long, in nanoseconds, live sound that did not come is silence. Larger: more of a movie's fragments
+  /// are without sound while a microphone is stuck, and more late sound is kept.
+  private static let patience: Int64 = 2_000_000_000
+}
