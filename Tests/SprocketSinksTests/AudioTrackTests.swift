@@ -28,7 +28,9 @@ let second: Int64 = 1_000_000_000
     return settings
   }
 
-  @Test(arguments: AudioSync.allCases) func copiesBitForBitWhereTheClocksAgree(sync: AudioSync) throws {
+  @Test(arguments: AudioSync.allCases) func copiesBitForBitWhereTheClocksAgree(sync: AudioSync)
+    throws
+  {
     for number in AudioFormat.Number.allCases {
       var card = SoundCard(seed: 4)
       (card.jitter, card.outlierShare, card.outlier) = (2e-3, 0.02, 8e-3)
@@ -51,7 +53,9 @@ let second: Int64 = 1_000_000_000
       for sample in first..<first + 80 + counts.samples {
         for channel in 0..<2 {
           let bits = tap.signal(sample, channel)
-          for byte in 0..<number.bytes { all.append(UInt8(truncatingIfNeeded: bits >> UInt32(8 * byte))) }
+          for byte in 0..<number.bytes {
+            all.append(UInt8(truncatingIfNeeded: bits >> UInt32(8 * byte)))
+          }
         }
       }
       let offset = (0..<80).first { offset in
@@ -232,11 +236,14 @@ let second: Int64 = 1_000_000_000
   }
 
   @Test func allocatesNothing() throws {
-    for (sync, rate) in [(AudioSync.exact, nil), (.auto, nil), (.auto, 44_100)] as [(AudioSync, Int?)] {
+    for (sync, rate) in [(AudioSync.exact, nil), (.auto, nil), (.auto, 44_100)]
+      as [(AudioSync, Int?)]
+    {
       for number in AudioFormat.Number.allCases {
         var card = SoundCard()
         (card.partsPerMillion, card.period) = (2000, 480)
-        let tap = FakeTap(AudioFormat(number: number, rate: 48_000, channels: 2), card) { number, _ in
+        let tap = FakeTap(AudioFormat(number: number, rate: 48_000, channels: 2), card) {
+          number, _ in
           UInt32(truncatingIfNeeded: number)
         }
         tap.gaps = [(60_000, 5000), (90_000, 50_000)]

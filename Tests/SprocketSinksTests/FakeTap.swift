@@ -3,8 +3,8 @@ import TestSupport
 
 @testable import SprocketSinks
 
-/// A tap on a simulated sound card: blocks with numbered samples, times that jitter, gaps, and a ring that may be
-/// lapped.
+/// A tap on a simulated sound card: blocks with numbered samples, times that jitter, gaps, and a ring
+/// that may be lapped.
 final class FakeTap: AudioTap {
   var description: AudioDescription
   var card: SoundCard
@@ -119,7 +119,9 @@ final class TrackFile {
   private(set) var end: Int64?
   private(set) var bytes: [UInt8] = []
 
-  init(_ reader: AudioReader, start: Int64, _ settings: AudioTrackSettings = AudioTrackSettings()) throws {
+  init(_ reader: AudioReader, start: Int64, _ settings: AudioTrackSettings = AudioTrackSettings())
+    throws
+  {
     self.start = start
     track = try AudioTrack(reader, settings, start: start)
   }

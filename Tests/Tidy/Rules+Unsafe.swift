@@ -89,7 +89,8 @@ extension Rules {
     Permission(
       "Sources/SprocketLibAV",
       [
-        "ResamplerHandle", "Converter", "DecodedFrame", "Decoder", "Demuxer", "EncodedPacket", "FileInput",
+        "ResamplerHandle", "Converter", "DecodedFrame", "Decoder", "Demuxer", "EncodedPacket",
+        "FileInput",
         "InputFormats", "LentMedia", "LentPool", "MediaDisplay", "MediaError", "MediaInfo",
         "MediaReader",
         "MovieContainer", "Muxer", "MuxerOutput", "Owned", "PixelFormat+Library",

@@ -3,10 +3,10 @@ internal import SprocketCore
 extension AudioReader {
   /// The clock's line for a run; `nil` if it may still be placed, and more should be fetched.
   ///
-  /// A block's own record may say that its segment is not placed. Then the first line of a later block of the
-  /// segment holds, not the tap's newest, so that a replay gives the same. A segment that ended before it was
-  /// placed has the tap's last word (``AudioClock/settle()``); without one it is placed by its neighbours, whose
-  /// lines count missing samples, too; without these by when its blocks were read.
+  /// A block's own record may say that its segment is not placed. Then the first line of a later block of
+  /// the segment holds, not the tap's newest, so that a replay gives the same. A segment that ended
+  /// before it was placed has the tap's last word (``AudioClock/settle()``); without one it is placed by
+  /// its neighbours, whose lines count missing samples, too; without these by when its blocks were read.
   func line(ofRun index: Int) -> AudioLine? {
     let run = runs[index]
     if run.line.isPlaced { return run.line }

@@ -3,9 +3,9 @@ internal import SprocketCore
 /// The sound that a tap gave and no file has taken yet. The files of one microphone share a reader: where one
 /// ends in the middle of a block the next begins, and nothing is lost or there twice.
 ///
-/// Blocks are copied into a window of memory and given back at once, so that the tap is not lapped while a
-/// segment of the clock is not placed. The samples that were consumed last stay in the window as long as there
-/// is room: a resampler begins with them.
+/// Blocks are copied into a window of memory and given back at once, so that the tap is not lapped while
+/// a segment of the clock is not placed. The samples that were consumed last stay in the window as long
+/// as there is room: a resampler begins with them.
 ///
 /// Each sample is accounted for when it is consumed, and what is missing when the block behind it is taken.
 /// Cost: a copy; nothing is allocated after `init`.
@@ -163,7 +163,8 @@ final class AudioReader {
     runs[run].behind = 0
   }
 
-  /// Passes over what came without waiting, while no file is open: all of it, or what was heard before `time`.
+  /// Passes over what came without waiting, while no file is open: all of it, or what was heard before
+  /// `time`.
   func skip(before time: Int64? = nil) {
     repeat {
       while runCount > 0 {
@@ -183,13 +184,13 @@ final class AudioReader {
 
   /// Longest time until a segment is placed, with some slack. Larger: more memory.
   private static let secondsToPlace = 1.5
-  /// Samples that stay in the window after they are consumed, for a resampler. Larger: more memory. From 192 to
-  /// 8 kHz its filter reaches 398 samples to each side.
+  /// Samples that stay in the window after they are consumed, for a resampler. Larger: more memory. From
+  /// 192 to 8 kHz its filter reaches 398 samples to each side.
   private static let kept = 512
   /// Samples that a resampler may have been fed ahead of what it gave. Larger: more memory.
   private static let mostAhead = 2048
-  /// Most runs in the window. Larger: more gaps in a row that can wait for their segments to be placed. More than
-  /// the 398 samples that a resampler is ahead, which may all be runs of their own.
+  /// Most runs in the window. Larger: more gaps in a row that can wait for their segments to be placed.
+  /// More than the 398 samples that a resampler is ahead, which may all be runs of their own.
   private static let mostRuns = 512
 }
 

@@ -129,7 +129,8 @@ struct PendingSound {
     if kind != .silence { sound += samples }
   }
 
-  /// Takes the oldest, at most `samples`; what is cut lasts no time, and is taken whole. `nil` if there is none.
+  /// Takes the oldest, at most `samples`; what is cut lasts no time, and is taken whole. `nil` if there
+  /// is none.
   mutating func take(_ samples: Int) -> AudioPiece? {
     guard count > 0, samples > 0 || pieces[0].kind == .cut else { return nil }
     var piece = pieces[0]
@@ -143,7 +144,7 @@ struct PendingSound {
     return piece
   }
 
-  /// A resampler is 398 samples ahead at most, and fed as many at a time; each may be a piece of its own, with
-  /// silence and a cut before it.
+  /// A resampler is 398 samples ahead at most, and fed as many at a time; each may be a piece of its own,
+  /// with silence and a cut before it.
   private static let most = 4096
 }
