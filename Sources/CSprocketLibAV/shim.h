@@ -1,6 +1,6 @@
 #pragma once
-// libavformat, libavcodec, libavutil, libswscale and libswresample, and what of them Swift cannot import, each
-// with its reason.
+// libavformat, libavcodec, libavutil, libswscale and libswresample, and what of them Swift cannot import,
+// each with its reason.
 
 #include <errno.h>
 #include <libavcodec/avcodec.h>

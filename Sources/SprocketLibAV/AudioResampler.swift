@@ -158,7 +158,9 @@ public final class AudioResampler {
     try handle.convert(sound, count, into: &unheard, most: min(most, Self.most))
   }
 
-  private func drop(_ sound: Span<UInt8>, _ count: Int, most: Int) throws(AudioResamplerError) -> Int {
+  private func drop(_ sound: Span<UInt8>, _ count: Int, most: Int) throws(AudioResamplerError)
+    -> Int
+  {
     try handle.convert(sound, count, into: &unheard, most: min(most, Self.most))
   }
 }

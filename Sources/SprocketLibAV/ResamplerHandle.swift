@@ -11,8 +11,10 @@ final class ResamplerHandle {
     var (input, output) = unsafe (AVChannelLayout(), AVChannelLayout())
     unsafe av_channel_layout_default(&input, Int32(from.channels))
     unsafe av_channel_layout_default(&output, Int32(to.channels))
+    av_log_set_level(AV_LOG_QUIET)
     let status = unsafe swr_alloc_set_opts2(
-      &made, &output, to.number.format, Int32(to.rate), &input, from.number.format, Int32(from.rate), 0,
+      &made, &output, to.number.format, Int32(to.rate), &input, from.number.format,
+      Int32(from.rate), 0,
       nil)
     guard status >= 0, let opened = unsafe made else {
       throw AudioResamplerError(operation: "swr_alloc_set_opts2", status: status)

@@ -16,8 +16,12 @@ struct RobustLine {
   private var next = 0
 
   init(capacity: Int) {
+    // Each has memory of its own: a copy would get it when it is first written.
     x = Array(repeating: 0, count: capacity)
-    (y, deviations, weights, scratch) = (x, x, x, x)
+    y = Array(repeating: 0, count: capacity)
+    deviations = Array(repeating: 0, count: capacity)
+    weights = Array(repeating: 0, count: capacity)
+    scratch = Array(repeating: 0, count: capacity)
   }
 
   mutating func removeAll() { (count, next) = (0, 0) }

@@ -3,29 +3,31 @@ internal import SprocketCore
 extension AudioReader {
   /// The clock's line for a run; `nil` if it may still be placed, and more should be fetched.
   ///
-  /// A block's own record may say that its segment is not placed. Then the first line of a later block of the
-  /// segment holds, not the tap's newest, so that a replay gives the same. A segment that ended before it was
-  /// placed has the tap's last word (``AudioClock/settle()``); without one it is placed by its neighbours, whose
-  /// lines count missing samples, too; without these by when its blocks were read.
+  /// A block's own record may say that its segment is not placed. Then the first line of a later block of
+  /// the segment holds, not the tap's newest, so that a replay gives the same. A segment that ended
+  /// before it was placed has the tap's last word (``AudioClock/settle()``); without one it is placed by
+  /// its neighbours, whose lines count missing samples, too; without these by when its blocks were read.
   func line(ofRun index: Int) -> AudioLine? {
     let run = runs[index]
     if run.line.isPlaced { return run.line }
     let segment = run.line.segment
-    for later in runs[index...] where later.line.segment == segment && later.line.isPlaced {
-      return later.line
+    var isOver = hasEnded || isFull
+    var after: AudioLine?
+    for later in index + 1..<max(index + 1, runCount) {
+      let line = runs[later].line
+      if line.segment != segment { isOver = true }
+      guard line.isPlaced else { continue }
+      if line.segment == segment { return line }
+      after = after ?? line
     }
-    let next = runs[index...].first { $0.line.segment != segment }
-    guard next != nil || hasEnded || isFull else { return nil }
+    guard isOver else { return nil }
     if let line = tap.line(ofSegment: segment), line.isPlaced { return line }
-    if let before = runs[..<index].last(where: { $0.line.isPlaced })?.line ?? lastLine {
-      return placed(run, by: before)
-    }
-    if let after = runs[index...].first(where: { $0.line.isPlaced })?.line {
-      return placed(run, by: after)
-    }
+    var before = lastLine
+    for earlier in 0..<index where runs[earlier].line.isPlaced { before = runs[earlier].line }
+    if let line = before ?? after { return placed(run, by: line) }
     guard hasEnded || isFull else { return nil }
     var line = run.line
-    (line.sample, line.time, line.isPlaced) = (run.first + UInt64(run.count), run.read, true)
+    (line.sample, line.time, line.isPlaced) = (run.first &+ UInt64(run.count), run.read, true)
     return line
   }
 

@@ -3,9 +3,9 @@ internal import SprocketCore
 /// The sound that a tap gave and no file has taken yet. The files of one microphone share a reader: where one
 /// ends in the middle of a block the next begins, and nothing is lost or there twice.
 ///
-/// Blocks are copied into a window of memory and given back at once, so that the tap is not lapped while a
-/// segment of the clock is not placed. The samples that were consumed last stay in the window as long as there
-/// is room: a resampler begins with them.
+/// Blocks are copied into a window of memory and given back at once, so that the tap is not lapped while
+/// a segment of the clock is not placed. The samples that were consumed last stay in the window as long
+/// as there is room: a resampler begins with them.
 ///
 /// Each sample is accounted for when it is consumed, and what is missing when the block behind it is taken.
 /// Cost: a copy; nothing is allocated after `init`.
@@ -18,9 +18,10 @@ final class AudioReader {
   /// When the last file ended; `nil` if samples were consumed since.
   var fileEnd: Int64?
 
-  /// What lies in the window and is not consumed, in order. Runs begin where samples are missing, and where the
-  /// clock's line changes: some in a second.
-  private(set) var runs: [AudioRun] = []
+  /// The first `runCount` say what lies in the window and is not consumed, in order. Runs begin where samples
+  /// are missing, and where the clock's line changes: some in a second.
+  private(set) var runs: [AudioRun]
+  private(set) var runCount = 0
   private var bytes: [UInt8]
   /// In samples, of `bytes`: the first that is not consumed, and behind the last.
   private var (start, end) = (0, 0)
@@ -46,7 +47,8 @@ final class AudioReader {
     let held = Int(Double(format.rate) * Self.secondsToPlace)
     let room = Self.kept + Self.mostAhead + held + 2 * blockSamples
     bytes = [UInt8](repeating: 0, count: room * format.sampleBytes)
-    runs.reserveCapacity(Self.mostRuns)
+    runs = Array(
+      repeating: AudioRun(line: AudioLine(rate: Double(format.rate))), count: Self.mostRuns)
   }
 
   enum Fetched { case block, nothing, end, full }
@@ -71,7 +73,7 @@ final class AudioReader {
 
   /// Whether another block has room; moves the window to the front of its memory for it.
   private func makeRoom() -> Bool {
-    guard runs.count < Self.mostRuns else { return false }
+    guard runCount < Self.mostRuns else { return false }
     let size = format.sampleBytes
     if (end + blockSamples) * size > bytes.count {
       let kept = min(consumed, Self.kept)
@@ -90,15 +92,14 @@ final class AudioReader {
     (taken, missing, segment) = (record.end, record.missing, record.line.segment)
     copy(sound, into: &bytes, at: end * format.sampleBytes)
     end += record.count
-    if !isBroken, let last = runs.indices.last, runs[last].line == record.line {
-      runs[last].count += record.count
-      runs[last].read = record.read
-    } else {
-      runs.append(
-        AudioRun(
-          first: record.first, count: record.count, behind: gap - lost, line: record.line,
-          read: record.read, isBroken: isBroken))
+    let isSame = !isBroken && runCount > 0 && runs[runCount - 1].line == record.line
+    if !isSame {
+      runs[runCount] = AudioRun(
+        first: record.first, behind: gap - lost, line: record.line, isBroken: isBroken)
+      runCount += 1
     }
+    runs[runCount - 1].count += record.count
+    runs[runCount - 1].read = record.read
   }
 
   /// The run in which the sample lies that is `ahead` samples behind the first one, and where in it; `nil` if
@@ -106,7 +107,7 @@ final class AudioReader {
   func locate(_ ahead: Int) -> (run: Int, offset: Int)? {
     var offset = ahead
     var index = 0
-    while index < runs.count {
+    while index < runCount {
       if offset < runs[index].count { return (index, offset) }
       offset -= runs[index].count
       index += 1
@@ -128,7 +129,7 @@ final class AudioReader {
   func withConsumed<Result, Failure: Error>(
     _ most: Int, _ body: (Span<UInt8>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    let isBroken = runs.first?.isBroken ?? false
+    let isBroken = runCount > 0 && runs[0].isBroken
     let count = isBroken ? 0 : min(most, consumed)
     return try withSound(-count, count, body)
   }
@@ -138,7 +139,7 @@ final class AudioReader {
     if let fate, count > 0 { tap.count(UInt64(count), as: fate) }
     if count > 0 { fileEnd = nil }
     var left = count
-    while left > 0, !runs.isEmpty {
+    while left > 0, runCount > 0 {
       if runs[0].isBroken { (consumed, runs[0].isBroken) = (0, false) }
       let some = min(left, runs[0].count)
       runs[0].first += UInt64(some)
@@ -146,7 +147,8 @@ final class AudioReader {
       (start, consumed, left, isFull) = (start + some, consumed + some, left - some, false)
       if runs[0].count == 0 {
         if runs[0].line.isPlaced { lastLine = runs[0].line }
-        runs.removeFirst()
+        runCount -= 1
+        for index in 0..<runCount { runs[index] = runs[index + 1] }
       }
     }
   }
@@ -161,10 +163,12 @@ final class AudioReader {
     runs[run].behind = 0
   }
 
-  /// Passes over what came without waiting, while no file is open: all of it, or what was heard before `time`.
+  /// Passes over what came without waiting, while no file is open: all of it, or what was heard before
+  /// `time`.
   func skip(before time: Int64? = nil) {
     repeat {
-      while let run = runs.first {
+      while runCount > 0 {
+        let run = runs[0]
         settleBehind(of: 0, unselected: run.behind)
         var count = run.count
         if let time {
@@ -180,29 +184,29 @@ final class AudioReader {
 
   /// Longest time until a segment is placed, with some slack. Larger: more memory.
   private static let secondsToPlace = 1.5
-  /// Samples that stay in the window after they are consumed, for a resampler. Larger: more memory. From 192 to
-  /// 8 kHz its filter reaches 398 samples to each side.
+  /// Samples that stay in the window after they are consumed, for a resampler. Larger: more memory. From
+  /// 192 to 8 kHz its filter reaches 398 samples to each side.
   private static let kept = 512
   /// Samples that a resampler may have been fed ahead of what it gave. Larger: more memory.
   private static let mostAhead = 2048
-  /// Most runs in the window. Larger: more gaps in a row that can wait for their segments to be placed. More than
-  /// the 398 samples that a resampler is ahead, which may all be runs of their own.
+  /// Most runs in the window. Larger: more gaps in a row that can wait for their segments to be placed.
+  /// More than the 398 samples that a resampler is ahead, which may all be runs of their own.
   private static let mostRuns = 512
 }
 
 /// Contiguous samples with one line of the clock.
 struct AudioRun {
   /// Number of the first sample that is not consumed.
-  var first: UInt64
-  var count: Int
+  var first: UInt64 = 0
+  var count = 0
   /// Samples just before the run that this tap lost, and that are not accounted for.
-  var behind: UInt64
+  var behind: UInt64 = 0
   /// As the newest block's record has it.
   var line: AudioLine
   /// When the newest block was read.
-  var read: Int64
+  var read: Int64 = 0
   /// The run does not follow what was consumed before it.
-  var isBroken: Bool
+  var isBroken = false
 }
 
 private func copy(_ sound: Span<UInt8>, into bytes: inout [UInt8], at offset: Int) {

@@ -22,23 +22,23 @@ struct AudioCorrection {
     isOn = format != source
   }
 
-  /// The next amount: what the device's rate asks for, and what leads an `error` (seconds; above 0 where sound
-  /// is heard before its time) back.
+  /// The next amount: what the device's rate asks for, and what leads an `error` (seconds; above 0 where
+  /// sound is heard before its time) back.
   static func next(after amount: Double, rateExcess: Double, error: Double) -> Double {
     let lead = max(-mostLead, min(mostLead, error / secondsToLead))
     return amount + max(-mostStep, min(mostStep, rateExcess - lead - amount))
   }
 
-  /// Changes of the correction in a second of the file. They are at certain numbers of samples, so that a replay
-  /// gives the same.
+  /// Changes of the correction in a second of the file. They are at certain numbers of samples, so that a
+  /// replay gives the same.
   static let updatesPerSecond = 2
-  /// Seconds off at which correction begins. Larger: more recordings stay bit for bit what came, and are further
-  /// off; 5 ms are heard by nobody (ITU-R BT.1359: 45 ms).
+  /// Seconds off at which correction begins. Larger: more recordings stay bit for bit what came, and are
+  /// further off; 5 ms are heard by nobody (ITU-R BT.1359: 45 ms).
   static let tolerance = 3e-3
   /// Seconds in which an error would go away. Larger: a steadier pitch, and errors that last.
   static let secondsToLead = 20.0
-  /// Most correction of an error, beyond the rate. Larger: errors go away sooner, and are heard sooner as a change
-  /// of pitch: 30 ppm are 0.05 cents.
+  /// Most correction of an error, beyond the rate. Larger: errors go away sooner, and are heard sooner as
+  /// a change of pitch: 30 ppm are 0.05 cents.
   static let mostLead = 30e-6
   /// Most change in half a second: 20 ppm in a second. Larger: the same.
   static let mostStep = 10e-6
@@ -74,24 +74,26 @@ extension AudioTrack {
     }
   }
 
-  /// Looks at how far the sound is off, and corrects it, where the file wants that. `piece` is what is taken next.
+  /// Looks at how far the sound is off, and corrects it, where the file wants that. `piece` is what is
+  /// taken next.
   func update(_ piece: AudioPiece) throws(RunError) {
     updates += 1
     guard settings.sync == .auto, var correction, pending.first ?? piece.kind == .sound,
-      let run = reader.runs.first, let line = reader.line(ofRun: 0)
+      reader.runCount > 0, let line = reader.line(ofRun: 0)
     else { return }
     // The next sample of the file lies between two of the device.
     let part =
       correction.isOn
       ? Double(correction.fedBefore) + correction.resampler.position - Double(passed) : 0
-    let heard = Double(line.time(of: run.first) &- start) / 1e9 + part / line.rate
+    let heard = Double(line.time(of: reader.runs[0].first) &- start) / 1e9 + part / line.rate
     let error = heard - Double(emitted) / Double(format.rate)
     guard correction.isCorrecting || abs(error) >= AudioCorrection.tolerance else { return }
     if !correction.isOn { try begin(piece) }
     correction.fedBefore = correction.isOn ? correction.fedBefore : fed
     (correction.isOn, correction.isCorrecting) = (true, true)
     correction.amount = AudioCorrection.next(
-      after: correction.amount, rateExcess: line.rate / Double(reader.format.rate) - 1, error: error)
+      after: correction.amount, rateExcess: line.rate / Double(reader.format.rate) - 1, error: error
+    )
     do throws(AudioResamplerError) {
       try correction.resampler.correct(by: correction.amount)
     } catch {
@@ -122,7 +124,8 @@ extension RunError {
     RunError(
       .failed,
       "libswresample cannot make sound of \(format.rate) Hz and \(format.channels) channels from such of "
-        + "\(source.rate) Hz and \(source.channels) (\(error.operation): \(error.status)); choose another rate, "
-        + "or leave the sound as it is", change: .audioRate, .audioChannels)
+        + "\(source.rate) Hz and \(source.channels) (\(error.operation): \(error.status)); choose "
+        + "another rate, or leave the sound as it is",
+      change: .audioRate, .audioChannels)
   }
 }

@@ -110,35 +110,41 @@ struct AudioPiece {
 /// What was taken into a track and not given out: what a resampler holds. In the reader its samples are not
 /// consumed, so that the next file can begin with them.
 struct PendingSound {
-  private var pieces: [AudioPiece] = []
+  private var pieces = [AudioPiece](
+    repeating: AudioPiece(kind: .silence, count: 0), count: most)
+  private var count = 0
   /// Samples of the device, those that are cut, too.
   private(set) var sound = 0
 
   /// Kind of the oldest one.
-  var first: AudioPiece.Kind? { pieces.first?.kind }
+  var first: AudioPiece.Kind? { count > 0 ? pieces[0].kind : nil }
 
-  init() { pieces.reserveCapacity(2048) }
-
-  mutating func add(_ count: Int, _ kind: AudioPiece.Kind) {
-    guard count > 0 else { return }
-    if let last = pieces.indices.last, pieces[last].kind == kind {
-      pieces[last].count += count
-    } else {
-      pieces.append(AudioPiece(kind: kind, count: count))
+  mutating func add(_ samples: Int, _ kind: AudioPiece.Kind) {
+    guard samples > 0 else { return }
+    if count == 0 || pieces[count - 1].kind != kind {
+      pieces[count] = AudioPiece(kind: kind, count: 0)
+      count += 1
     }
-    if kind != .silence { sound += count }
+    pieces[count - 1].count += samples
+    if kind != .silence { sound += samples }
   }
 
-  /// Takes the oldest, at most `count`; what is cut lasts no time, and is taken whole. `nil` if there is none.
-  mutating func take(_ count: Int) -> AudioPiece? {
-    guard var piece = pieces.first, count > 0 || piece.kind == .cut else { return nil }
-    if piece.kind != .cut { piece.count = min(piece.count, count) }
-    if pieces[0].count == piece.count {
-      pieces.removeFirst()
-    } else {
-      pieces[0].count -= piece.count
+  /// Takes the oldest, at most `samples`; what is cut lasts no time, and is taken whole. `nil` if there
+  /// is none.
+  mutating func take(_ samples: Int) -> AudioPiece? {
+    guard count > 0, samples > 0 || pieces[0].kind == .cut else { return nil }
+    var piece = pieces[0]
+    if piece.kind != .cut { piece.count = min(piece.count, samples) }
+    pieces[0].count -= piece.count
+    if pieces[0].count == 0 {
+      count -= 1
+      for index in 0..<count { pieces[index] = pieces[index + 1] }
     }
     if piece.kind != .silence { sound -= piece.count }
     return piece
   }
+
+  /// A resampler is 398 samples ahead at most, and fed as many at a time; each may be a piece of its own,
+  /// with silence and a cut before it.
+  private static let most = 4096
 }

@@ -18,11 +18,11 @@ struct AudioTrackCounts: Sendable, Hashable {
 /// first picture. What is missing (a late microphone, a gap of any length, a tap that was lapped) is silence,
 /// and what came earlier is cut.
 ///
-/// Each file has a track of its own, and those of one microphone share an ``AudioReader``. A file that begins at
-/// the very time at which the last one ended goes on with the sample at which that ended.
+/// Each file has a track of its own, and those of one microphone share an ``AudioReader``. A file that
+/// begins at the very time at which the last one ended goes on with the sample at which that ended.
 ///
-/// The sink calls `take` before it writes a picture, `finish` at the end, and ``settle(as:)`` when what it was
-/// given is stored, or lost.
+/// The sink calls `take` before it writes a picture, `finish` at the end, and ``settle(as:)`` when what
+/// it was given is stored, or lost.
 ///
 /// Cost: copied, a copy into the reader's window; nothing is allocated after `init`.
 final class AudioTrack {
@@ -85,9 +85,9 @@ final class AudioTrack {
   /// Whether the sound goes through the resampler.
   var isConverted: Bool { correction?.isOn ?? false }
 
-  /// Gives out all samples up to `time` that are known by `deadline` (nanoseconds of the monotonic clock; 0:
-  /// does not wait). What is missing is silence as soon as that is known, and for live sound two seconds after
-  /// its time.
+  /// Gives out all samples up to `time` that are known by `deadline` (nanoseconds of the monotonic clock;
+  /// 0: does not wait). What is missing is silence as soon as that is known, and for live sound two
+  /// seconds after its time.
   func take(
     upTo time: Int64, deadline: Int64, emit: (Span<UInt8>) throws(RunError) -> Void
   ) throws(RunError) {
@@ -179,7 +179,7 @@ final class AudioTrack {
     UInt64(clamping: min(Int64(clamping: run.behind), max(0, fed.clampedSum(ahead))))
   }
 
-  /// After so long, in nanoseconds, live sound that did not come is silence. Larger: more of a movie's fragments
-  /// are without sound while a microphone is stuck, and more late sound is kept.
+  /// After so long, in nanoseconds, live sound that did not come is silence. Larger: more of a movie's
+  /// fragments are without sound while a microphone is stuck, and more late sound is kept.
   private static let patience: Int64 = 2_000_000_000
 }
