@@ -24,12 +24,12 @@ package final class ShareReaders {
   private var memory: SharedMemory?
   private var requests: [pollfd] = []
   private var tickets = InlineArray<8, UInt64>(repeating: 0)
-  /// By slot, frames that were shared before those in it.
-  private var firstFrames = InlineArray<8, UInt64>(repeating: 0)
+  /// By slot, frames in it that wait for a first acknowledgement.
+  private var waiting = InlineArray<8, UInt64>(repeating: 0)
   private var sharedCount: UInt64 = 0
-  /// Number of frames, counted from the first, that readers of every frame have acknowledged. Frames that a
-  /// reader holds when it disconnects do not count.
-  package private(set) var acknowledgedCount: UInt64 = 0
+  /// Number of frames that waited for readers, and that no reader of every frame has acknowledged. Those whose
+  /// readers have left stay among them.
+  package private(set) var unacknowledgedCount: UInt64 = 0
   /// What a user should know of readers that were disconnected, each once.
   package private(set) var notes: [String] = []
 
@@ -79,6 +79,7 @@ package final class ShareReaders {
     self.layout = layout
     self.memory = memory
     tickets = InlineArray(repeating: 0)
+    waiting = InlineArray(repeating: 0)
     for index in readers.indices {
       readers[index].held = 0
       if readers[index].takesEvery != nil { sendLayout(to: &readers[index]) }
@@ -101,19 +102,7 @@ package final class ShareReaders {
     acceptReaders()
     let now = monotonicNow()
     for index in readers.indices { receive(&readers[index], now) }
-    countAcknowledged()
     removeLeaving()
-  }
-
-  /// Call this before `removeLeaving`: frames that a leaving reader holds are not acknowledged.
-  private func countAcknowledged() {
-    guard !readers.isEmpty else { return }
-    var count = sharedCount
-    let held = heldSlots
-    for slot in 0..<SharedMemory.slotCount where held & 1 << UInt64(slot) != 0 {
-      count = min(count, firstFrames[slot])
-    }
-    acknowledgedCount = max(acknowledgedCount, count)
   }
 
   // MARK: Slots
@@ -146,7 +135,8 @@ package final class ShareReaders {
     let most = waits ? SharedMemory.slotCount : max(1, Self.mostHeld / max(everyCount, 1))
     let isReserved = freeSlotCount <= (waits ? 1 : SharedMemory.slotCount - Self.mostHeld)
     tickets[slot] = ticket
-    firstFrames[slot] = sharedCount - UInt64(frames)
+    waiting[slot] = waits ? UInt64(frames) : 0
+    unacknowledgedCount += waiting[slot]
     let notice = ShareNotice(
       slot: UInt32(slot), ticket: ticket, sharedCount: sharedCount, frames: UInt32(frames))
     for index in readers.indices {
@@ -167,7 +157,6 @@ package final class ShareReaders {
     }
     // Only now: a layout that is sent with this notice counts the frames before it.
     self.sharedCount = sharedCount
-    countAcknowledged()
     removeLeaving()
   }
 
@@ -193,7 +182,6 @@ package final class ShareReaders {
         "it did not acknowledge a frame within \(patience.settingText): take frames faster, or give the "
           + "share more patience")
     }
-    countAcknowledged()
     removeLeaving()
   }
 
@@ -266,8 +254,11 @@ package final class ShareReaders {
     guard takesEvery, first == ShareHello.acknowledgement, second <= reader.lastSent else {
       return false
     }
-    for slot in 0..<SharedMemory.slotCount where tickets[slot] <= second {
+    for slot in 0..<SharedMemory.slotCount
+    where reader.held & 1 << UInt64(slot) != 0 && tickets[slot] <= second {
       reader.held &= ~(1 << UInt64(slot))
+      unacknowledgedCount -= waiting[slot]
+      waiting[slot] = 0
     }
     reader.progressed = monotonicNow()
     return true

@@ -40,6 +40,21 @@ def raw(run, every):
     return connection
 
 
+def tickets(connection, count):
+    """Of the next notices."""
+    found = []
+    while len(found) < count:
+        packet = connection.recv(1 << 18)
+        assert packet, "the share has ended"
+        if packet[:1] != b"{":
+            found.append(struct.unpack("<IIQQQ", packet)[2])
+    return found
+
+
+def acknowledge(connection, ticket):
+    connection.send(b"SPRKACK1" + struct.pack("<Q", ticket))
+
+
 def test_every_frame_arrives_with_the_pixels_that_a_pipe_has():
     settings = "size=64x48,type=f16,mean=0.5,std=0.25,exact=true"
     piped = np.frombuffer(sprocket("run", *FAST, "--frames", 50, "--pipe", f"tensor:{settings}",
@@ -156,6 +171,48 @@ def test_a_file_waits_for_two_readers_and_ends_although_one_goes():
         second.close()
         assert len(list(first)) == 195 and first.missed == 0
         assert delivered(run.end()) == 200
+
+
+@pytest.mark.parametrize("acknowledged", [0, 2])
+def test_frames_that_their_readers_left_with_are_not_delivered(acknowledged):
+    # At the end, with a reader of the latest frames beside it.
+    with shared(*FAST, "--frames", 5) as run:
+        first = raw(run, 1)
+        with run.connect() as latest:
+            found = tickets(first, 5)
+            if acknowledged:
+                acknowledge(first, found[acknowledged - 1])
+            first.close()
+            for _ in latest:
+                pass
+        summary = run.end()
+        sink = summary["sinks"]["share"]
+        assert (sink["delivered"], sink["flushed"]) == (acknowledged, 5 - acknowledged)
+        assert latest._start + latest.seen + latest.missed == 5
+        assert any(f"{5 - acknowledged} frames were not acknowledged" in note for note in summary["notes"])
+    # Before another reader comes.
+    with shared(*FAST, "--frames", 60) as run:
+        first = raw(run, 1)
+        found = tickets(first, 7)
+        if acknowledged:
+            acknowledge(first, found[acknowledged - 1])
+            tickets(first, acknowledged)
+        first.close()
+        numbers, seen, missed = read(run)
+        assert numbers == list(range(7 + acknowledged, 60)) and (seen, missed) == (len(numbers), 0)
+        sink = run.end()["sinks"]["share"]
+        assert (sink["delivered"], sink["flushed"]) == (seen + acknowledged, 7)
+
+
+def test_what_one_reader_acknowledged_is_delivered_although_another_left_with_it():
+    with shared(*FAST, "--frames", 40) as run, ThreadPoolExecutor() as pool:
+        lost = raw(run, 1)
+        honest = pool.submit(read, run)
+        tickets(lost, 7)
+        lost.close()
+        numbers, _, missed = honest.result()
+        assert numbers[-1] == 39 and missed == 0
+        assert delivered(run.end()) == len(numbers)
 
 
 @pytest.mark.parametrize("every", [False, True])
