@@ -153,6 +153,8 @@ package final class ShareReaders {
         if readers[index].held == 0 { readers[index].progressed = monotonicNow() }
         readers[index].held |= 1 << UInt64(slot)
       }
+      // A reader that has closed leaves once its acknowledgements are received.
+      if result == -EPIPE || result == -ECONNRESET { continue }
       if result != 0, takesEvery || result != -EAGAIN { readers[index].isLeaving = true }
     }
     // Only now: a layout that is sent with this notice counts the frames before it.
@@ -227,7 +229,8 @@ package final class ShareReaders {
       let count = unsafe withUnsafeMutableBytes(of: &words) { bytes in
         unsafe recv(reader.descriptor, bytes.baseAddress, bytes.count, Int32(MSG_DONTWAIT))
       }
-      if count < 0, errno == EINTR { continue }
+      // A reader that closed with packets unread: its acknowledgements are still there.
+      if count < 0, errno == EINTR || errno == ECONNRESET { continue }
       if count < 0, errno == EAGAIN { break }
       guard count > 0 else {
         reader.isLeaving = true

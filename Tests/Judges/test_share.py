@@ -204,6 +204,18 @@ def test_frames_that_their_readers_left_with_are_not_delivered(acknowledged):
         assert (sink["delivered"], sink["flushed"]) == (seen + acknowledged, 7)
 
 
+def test_what_a_reader_acknowledges_before_it_closes_is_delivered():
+    with shared(*FAST, "--frames", 5) as run:
+        first = raw(run, 1)
+        found = tickets(first, 3)
+        time.sleep(0.5)
+        # Two packets are unread: the writer gets ECONNRESET.
+        acknowledge(first, found[-1])
+        first.close()
+        sink = run.end()["sinks"]["share"]
+        assert (sink["delivered"], sink["flushed"]) == (3, 2)
+
+
 def test_what_one_reader_acknowledged_is_delivered_although_another_left_with_it():
     with shared(*FAST, "--frames", 40) as run, ThreadPoolExecutor() as pool:
         lost = raw(run, 1)
