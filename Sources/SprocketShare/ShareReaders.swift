@@ -260,10 +260,10 @@ package final class ShareReaders {
     for slot in 0..<SharedMemory.slotCount
     where reader.held & 1 << UInt64(slot) != 0 && tickets[slot] <= second {
       reader.held &= ~(1 << UInt64(slot))
+      reader.progressed = monotonicNow()
       unacknowledgedCount -= waiting[slot]
       waiting[slot] = 0
     }
-    reader.progressed = monotonicNow()
     return true
   }
 

@@ -122,6 +122,23 @@ def test_a_reader_beyond_patience_is_told_so_and_others_go_on():
         assert delivered(run.end()) == 40
 
 
+def test_acknowledgements_that_give_nothing_back_do_not_prolong_patience():
+    with shared(*FAST, "--frames", 60, pixels=":gray,size=64x48,patience=1s") as run:
+        busy = raw(run, 1)
+        found = tickets(busy, 7)
+        acknowledge(busy, found[0])
+        began = time.monotonic()
+        with contextlib.suppress(OSError):
+            while time.monotonic() < began + 20:
+                acknowledge(busy, found[0])
+                acknowledge(busy, 0)
+                time.sleep(0.05)
+        assert time.monotonic() < began + 10
+        numbers, _, missed = read(run)
+        assert numbers == list(range(8, 60)) and missed == 0
+        assert delivered(run.end()) == 53
+
+
 def test_a_share_whose_only_reader_stalls_does_not_seem_complete():
     with shared(*FAST, "--frames", 60, pixels=":gray,size=64x48,patience=1s") as run:
         with run.connect(every=True) as frames:
