@@ -19,6 +19,8 @@ package final class ShareReaders {
   private static let mostPackets = 64
 
   private let listener: ListeningSocket?
+  /// For how long a reader may hold slots and acknowledge none of them.
+  private let patience: Duration
   private var readers: [ShareReader] = []
   private var layout: [UInt8] = []
   private var memory: SharedMemory?
@@ -34,11 +36,13 @@ package final class ShareReaders {
   package private(set) var notes: [String] = []
 
   /// Readers connect at `listener`.
-  package init(_ listener: ListeningSocket) { self.listener = listener }
+  package init(_ listener: ListeningSocket, patience: Duration) {
+    (self.listener, self.patience) = (listener, patience)
+  }
 
   /// One reader, at the other end of a socket of packets that this program was started with.
-  package init(descriptor: Int32) throws(RunError) {
-    listener = nil
+  package init(descriptor: Int32, patience: Duration) throws(RunError) {
+    (listener, self.patience) = (nil, patience)
     var kind: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)
     let result = unsafe getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &kind, &length)
@@ -97,11 +101,21 @@ package final class ShareReaders {
   /// Replaces the layout that new readers get; the memory stays the same.
   package func refresh(_ layout: [UInt8]) { self.layout = layout }
 
-  /// Accepts new readers, and receives first packets and acknowledgements.
+  /// Accepts new readers, receives first packets and acknowledgements, and disconnects each reader that holds
+  /// slots and has acknowledged none of them for `patience`.
   package func serve() {
     acceptReaders()
     let now = monotonicNow()
-    for index in readers.indices { receive(&readers[index], now) }
+    for index in readers.indices {
+      receive(&readers[index], now)
+      guard readers[index].held != 0, !readers[index].isLeaving,
+        now - readers[index].progressed >= patience.nanosecondCount
+      else { continue }
+      dismiss(
+        &readers[index],
+        "it did not acknowledge a frame within \(patience.settingText): take frames faster, or give the "
+          + "share more patience")
+    }
     removeLeaving()
   }
 
@@ -122,18 +136,18 @@ package final class ShareReaders {
   /// A bit for each slot that a reader holds.
   private var heldSlots: UInt64 { readers.reduce(UInt64(0)) { $0 | $1.held } }
 
-  /// Slots that readers of every frame may hold together where frames do not wait for them. Larger: these
-  /// readers may pause for longer, and readers of the latest frames have less time before a frame is
-  /// overwritten.
+  /// Slots that readers of every frame may hold together where frames do not wait for them, and each of them
+  /// holds more than one. Larger: these readers may pause for longer, and readers of the latest frames have
+  /// less time before a frame is overwritten.
   private static let mostHeld = SharedMemory.slotCount / 2
 
-  /// Sends a notice of the slot to the readers. If `waits` is false (frames do not wait for readers), a
-  /// reader of every frame gets no notice while it holds its part of `mostHeld`.
+  /// Sends a notice of the slot to the readers; one slot stays free. If `waits` is false (frames do not wait
+  /// for readers), a reader of every frame that holds its part of `mostHeld` gets no notice.
   package func notify(
     slot: Int, ticket: UInt64, sharedCount: UInt64, frames: Int, waits: Bool
   ) {
     let most = waits ? SharedMemory.slotCount : max(1, Self.mostHeld / max(everyCount, 1))
-    let isReserved = freeSlotCount <= (waits ? 1 : SharedMemory.slotCount - Self.mostHeld)
+    let free = freeSlotCount
     tickets[slot] = ticket
     waiting[slot] = waits ? UInt64(frames) : 0
     unacknowledgedCount += waiting[slot]
@@ -143,7 +157,12 @@ package final class ShareReaders {
       guard let takesEvery = readers[index].takesEvery else { continue }
       if readers[index].needsLayout { sendLayout(to: &readers[index]) }
       if readers[index].needsLayout { continue }
-      if takesEvery, isReserved || readers[index].held.nonzeroBitCount >= most { continue }
+      if takesEvery {
+        let held = readers[index].held.nonzeroBitCount
+        // One that holds none may exceed `mostHeld`: others that are stuck must not keep it from all frames.
+        let reserve = waits || held == 0 ? 1 : SharedMemory.slotCount - Self.mostHeld
+        if free <= reserve || held >= most { continue }
+      }
       let result = unsafe withUnsafeBytes(of: notice.words) { bytes in
         unsafe sprocket_send_packet(
           readers[index].descriptor, bytes.baseAddress, bytes.count, -1)
@@ -172,19 +191,6 @@ package final class ShareReaders {
       requests.append(pollfd(fd: listener.descriptor, events: Int16(POLLIN), revents: 0))
     }
     _ = unsafe poll(&requests, nfds_t(requests.count), milliseconds)
-  }
-
-  /// Disconnects each reader that holds slots and has acknowledged none of them for `patience`.
-  package func dismissOverdue(after patience: Duration) {
-    let now = monotonicNow()
-    for index in readers.indices where readers[index].held != 0 {
-      guard now - readers[index].progressed >= patience.nanosecondCount else { continue }
-      dismiss(
-        &readers[index],
-        "it did not acknowledge a frame within \(patience.settingText): take frames faster, or give the "
-          + "share more patience")
-    }
-    removeLeaving()
   }
 
   // MARK: Single readers

@@ -106,6 +106,25 @@ def test_a_reader_that_never_acknowledges_takes_neither_slots_nor_time_from_othe
         held.close()
 
 
+def test_readers_that_are_stuck_do_not_keep_others_from_every_frame_of_a_live_source():
+    with shared(*FAST, "--rate", "40", "--duration", "20s", pixels=":gray,size=64x48,patience=2s") as run:
+        stuck = raw(run, 1)
+        tickets(stuck, 4)
+        began = time.monotonic()
+        with run.connect(every=True) as late:
+            # Before `patience` is over: one at a time, in a slot of its own.
+            for _, _ in zip(range(20), late):
+                pass
+            assert late.seen == 20 and time.monotonic() < began + 2
+            with contextlib.suppress(ConnectionResetError):
+                while packet := stuck.recv(1 << 18):
+                    last = packet
+            assert b"did not acknowledge a frame within 2s" in last and time.monotonic() < began + 10
+            for _, _ in zip(range(20), late):
+                pass
+        assert delivered(run.stop()) >= late.seen
+
+
 def test_a_reader_beyond_patience_is_told_so_and_others_go_on():
     with shared(*FAST, "--frames", 40, pixels=":gray,size=64x48,patience=1s") as run:
         slow, steady = run.connect(every=True), run.connect(every=True)

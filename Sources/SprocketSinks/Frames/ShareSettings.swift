@@ -10,7 +10,7 @@ public struct ShareSettings: KindSettings {
   public var take: FrameTaking?
   /// Frames in a slot.
   public var batch = 1
-  /// How long frames wait for a first reader, and for one that does not acknowledge.
+  /// How long frames wait for a first reader, and how long a reader may hold frames and acknowledge none.
   public var patience = Duration.seconds(60)
 
   public init() {}
@@ -29,7 +29,8 @@ public struct ShareSettings: KindSettings {
           "every frame or the latest; auto: every one where frames can wait, as those of files"),
         Setting("batch", \.batch, range: 1...256, unit: "frames", "that are handed on together"),
         Setting(
-          "patience", \.patience, "how long frames wait for a reader; later it is disconnected"),
+          "patience", \.patience,
+          "how long frames wait for a first reader, and a reader may hold frames"),
       ]
   }
 }

@@ -38,14 +38,15 @@ public final class ShareSink: Sink {
   public init(named name: String, _ settings: ShareSettings = ShareSettings()) throws(RunError) {
     self.settings = settings
     let path = try ShareFolder.path(of: name)
-    readers = ShareReaders(try ListeningSocket(path: path, .packets, option: "--share"))
+    let listener = try ListeningSocket(path: path, .packets, option: "--share")
+    readers = ShareReaders(listener, patience: settings.patience)
   }
 
   /// One reader, at the other end of a socket (`SOCK_SEQPACKET`) that this program was started with. The
   /// sink ends when the reader goes.
   public init(descriptor: Int32, _ settings: ShareSettings = ShareSettings()) throws(RunError) {
     self.settings = settings
-    readers = try ShareReaders(descriptor: descriptor)
+    readers = try ShareReaders(descriptor: descriptor, patience: settings.patience)
   }
 
   public var notes: [String] { (layout?.plan.notes(of: name) ?? []) + readers.notes }
@@ -243,13 +244,12 @@ public final class ShareSink: Sink {
     }
   }
 
-  /// Waits until so many slots are not read. A reader that gives none back for `patience` is disconnected.
+  /// Waits until so many slots are not read. `serve` disconnects a reader that gives none back for `patience`.
   private func waitForSlots(free count: Int) throws(RunError) {
     while readers.freeSlotCount < count {
       guard !isInterrupted.load(ordering: .relaxed) else { throw readerGone }
       readers.wait(milliseconds: Self.tick)
       readers.serve()
-      readers.dismissOverdue(after: settings.patience)
     }
   }
 
