@@ -25,13 +25,8 @@ package final class ShareReaders {
   private var layout: [UInt8] = []
   private var memory: SharedMemory?
   private var requests: [pollfd] = []
-  private var tickets = InlineArray<8, UInt64>(repeating: 0)
-  /// By slot, frames in it that wait for a first acknowledgement.
-  private var waiting = InlineArray<8, UInt64>(repeating: 0)
+  private var slots = ShareSlots()
   private var sharedCount: UInt64 = 0
-  /// Number of frames that waited for readers, and that no reader of every frame has acknowledged. Those whose
-  /// readers have left stay among them.
-  package private(set) var unacknowledgedCount: UInt64 = 0
   /// What a user should know of readers that were disconnected, each once.
   package private(set) var notes: [String] = []
 
@@ -57,13 +52,16 @@ package final class ShareReaders {
     readers.append(ShareReader(descriptor: descriptor, since: monotonicNow()))
   }
 
-  deinit { end() }
+  deinit { end(.failed) }
 
-  /// Disconnects all readers, and removes the name.
-  package func end() {
+  /// Disconnects all readers, which find `state` in their memory, and removes the name.
+  package func end(_ state: SharedMemory.State) {
     // Closing a socket with unread packets would give the reader ECONNRESET instead of the end.
     for index in readers.indices { receive(&readers[index], monotonicNow()) }
-    for reader in readers { close(reader.descriptor) }
+    for reader in readers {
+      reader.memory?.set(state)
+      close(reader.descriptor)
+    }
     readers.removeAll()
     listener?.removeName()
   }
@@ -74,25 +72,28 @@ package final class ShareReaders {
   /// Of these, those that take every frame.
   package var everyCount: Int { readers.reduce(0) { $0 + ($1.takesEvery == true ? 1 : 0) } }
 
+  /// Frames that waited for readers, and that no reader of every frame has acknowledged so far.
+  package var unacknowledgedCount: UInt64 { slots.unacknowledgedCount }
+
   /// Whether there is, or can still be, a reader.
   package var canHaveReaders: Bool { listener != nil || !readers.isEmpty }
 
   /// Sends `layout` and the memory to all readers, and later to each new one. `layout` is a JSON object
-  /// without `shared`.
-  package func publish(_ layout: [UInt8], _ memory: SharedMemory) {
+  /// without `shared`. `waits` is as in `notify`; then no slot is held.
+  package func publish(_ layout: [UInt8], _ memory: SharedMemory, waits: Bool) {
     self.layout = layout
     self.memory = memory
-    tickets = InlineArray(repeating: 0)
-    waiting = InlineArray(repeating: 0)
+    slots.replace()
     for index in readers.indices {
       readers[index].held = 0
-      if readers[index].takesEvery != nil { sendLayout(to: &readers[index]) }
+      guard let takesEvery = readers[index].takesEvery else { continue }
+      sendLayout(to: &readers[index], always: waits && takesEvery)
     }
     removeLeaving()
   }
 
-  /// Releases the memory before `publish` is given another, so that both never exist at once. Readers keep
-  /// what they have mapped.
+  /// Releases the memory before `publish` is given another, so that without readers both never exist at once.
+  /// It is kept for each reader until that has been sent the other.
   package func withdraw() {
     memory?.set(.replaced)
     memory = nil
@@ -108,6 +109,7 @@ package final class ShareReaders {
     let now = monotonicNow()
     for index in readers.indices {
       receive(&readers[index], now)
+      if readers[index].needsLayout { sendLayout(to: &readers[index]) }
       guard readers[index].held != 0, !readers[index].isLeaving,
         now - readers[index].progressed >= patience.nanosecondCount
       else { continue }
@@ -148,15 +150,14 @@ package final class ShareReaders {
   ) {
     let most = waits ? SharedMemory.slotCount : max(1, Self.mostHeld / max(everyCount, 1))
     let free = freeSlotCount
-    tickets[slot] = ticket
-    waiting[slot] = waits ? UInt64(frames) : 0
-    unacknowledgedCount += waiting[slot]
+    slots.fill(slot: slot, ticket: ticket, waiting: waits ? frames : 0)
     let notice = ShareNotice(
       slot: UInt32(slot), ticket: ticket, sharedCount: sharedCount, frames: UInt32(frames))
     for index in readers.indices {
-      guard let takesEvery = readers[index].takesEvery else { continue }
-      if readers[index].needsLayout { sendLayout(to: &readers[index]) }
-      if readers[index].needsLayout { continue }
+      if readers[index].needsLayout { readers[index].memory?.set(sharedCount: sharedCount) }
+      guard let takesEvery = readers[index].takesEvery, !readers[index].needsLayout else {
+        continue
+      }
       if takesEvery {
         let held = readers[index].held.nonzeroBitCount
         // One that holds none may exceed `mostHeld`: others that are stuck must not keep it from all frames.
@@ -263,26 +264,26 @@ package final class ShareReaders {
     guard takesEvery, first == ShareHello.acknowledgement, second <= reader.lastSent else {
       return false
     }
-    for slot in 0..<SharedMemory.slotCount
-    where reader.held & 1 << UInt64(slot) != 0 && tickets[slot] <= second {
-      reader.held &= ~(1 << UInt64(slot))
-      reader.progressed = monotonicNow()
-      unacknowledgedCount -= waiting[slot]
-      waiting[slot] = 0
-    }
+    let held = slots.held(reader.held, acknowledgedTo: second)
+    if held != reader.held { reader.progressed = monotonicNow() }
+    reader.held = held
     return true
   }
 
-  private func sendLayout(to reader: inout ShareReader) {
+  /// Unless `always`, waits until the reader has received all packets: a layout that it does not receive keeps
+  /// its memory from being freed.
+  private func sendLayout(to reader: inout ShareReader, always: Bool = false) {
     guard let memory else { return }
+    reader.needsLayout = !always && sprocket_unreceived(reader.descriptor) > 0
+    guard !reader.needsLayout else { return }
     // The reader counts from here: earlier frames are not missed ones.
     let text = Array(#"{"shared":\#(sharedCount),"#.utf8) + layout.dropFirst()
     let result = unsafe text.withUnsafeBytes {
       unsafe sprocket_send_packet(
         reader.descriptor, $0.baseAddress, $0.count, memory.descriptor)
     }
-    reader.needsLayout = result == -EAGAIN
-    if result != 0, result != -EAGAIN { reader.isLeaving = true }
+    reader.memory = memory
+    if result != 0 { reader.isLeaving = true }
   }
 
   private func dismiss(_ reader: inout ShareReader, _ reason: String) {

@@ -180,6 +180,59 @@ def test_a_slow_reader_of_the_latest_frames_outlives_a_change_of_layout():
         assert frames.seen + frames.missed + frames._start == delivered(run.end())
 
 
+CHANGING = ["--source", "scene", "--size", "320x240", "--rate", "400", "--source-set", "pace=real"]
+
+
+def crop(path, width):
+    subprocess.run([SPROCKET, "ask", path, "reconfigure", f"stage=crop:region=0/0/{width}/1"], check=True,
+                   capture_output=True, timeout=LIMIT)
+
+
+def test_readers_that_did_not_receive_another_layout_count_to_their_end():
+    with tempfile.TemporaryDirectory() as folder, \
+            shared(*CHANGING, "--control-socket", f"{folder}/control", pixels=":gray") as run:
+        slow, closed, steady = run.connect(), run.connect(), run.connect()
+        for frames in (slow, closed, steady):
+            next(frames)
+        # Notices fill their sockets.
+        time.sleep(1.5)
+        crop(f"{folder}/control", 0.5)
+        while next(steady).image.shape != (240, 160):
+            pass
+        time.sleep(0.2)
+        before = steady._memory.shared
+        closed.close()
+        assert before <= closed._start + closed.seen + closed.missed <= steady._memory.shared
+        summary = run.stop()
+        assert all(frame.image.shape == (240, 320) for frame in slow)
+        for _ in steady:
+            pass
+        for frames in (slow, steady):
+            assert frames._start + frames.seen + frames.missed == delivered(summary)
+
+
+def test_a_reader_that_receives_nothing_keeps_one_memory():
+    with tempfile.TemporaryDirectory() as folder, \
+            shared(*CHANGING, "--control-socket", f"{folder}/control", pixels=":gray") as run:
+        stalled = [raw(run, every) for every in (0, 1)]
+        for connection in stalled:
+            connection.recv(1, socket.MSG_PEEK)
+        with run.connect() as frames:
+            for width in (0.5, 0.25, 0.5, 0.25):
+                crop(f"{folder}/control", width)
+                while next(frames).image.shape != (240, 320 * width):
+                    pass
+        for connection in stalled:
+            layouts = []
+            while len(layouts) < 2:
+                packet, descriptors, _, _ = socket.recv_fds(connection, 1 << 18, 1)
+                layouts += [packet] * len(descriptors)
+                for descriptor in descriptors:
+                    os.close(descriptor)
+            assert b'"shape":[1,240,320,1]' in layouts[0] and b'"shape":[1,240,80,1]' in layouts[1]
+        assert run.stop()["errors"] == []
+
+
 def test_a_reader_that_leaves_early_counts_until_then_and_others_go_on():
     with shared(*LIVE, "--duration", "2s") as run, ThreadPoolExecutor() as pool:
         reader = pool.submit(read, run)

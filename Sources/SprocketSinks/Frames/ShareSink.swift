@@ -82,7 +82,7 @@ public final class ShareSink: Sink {
     memory = nil
     let memory = try SharedMemory(slotBytes: new.slotBytes)
     memory.set(sharedCount: sharedCount)
-    readers.publish(text, memory)
+    readers.publish(text, memory, waits: waits)
     (self.memory, layout, isGated) = (memory, new, waits)
     let packer = TensorPacker(new.plan)
     for slot in 0..<SharedMemory.slotCount {
@@ -143,10 +143,7 @@ public final class ShareSink: Sink {
   }
 
   public func finish() throws(RunError) {
-    defer {
-      memory?.set(hasFailed ? .failed : .ended)
-      readers.end()
-    }
+    defer { readers.end(hasFailed ? .failed : .ended) }
     guard !hasFailed else { return }
     try orFail { () throws(RunError) in
       try publishBatch()
@@ -155,7 +152,8 @@ public final class ShareSink: Sink {
     let lost = readers.unacknowledgedCount
     guard lost == 0 else {
       throw RunError(
-        .readerGone, "share: \(lost) frames were not acknowledged by the readers that left with them")
+        .readerGone,
+        "share: \(lost) frames were not acknowledged by the readers that left with them")
     }
   }
 
