@@ -271,6 +271,8 @@ def test_oblong_pixels_become_square_only_in_a_size_that_is_asked_for(folder):
 @pytest.mark.parametrize("layout, says", [
     ("y4m:size=64x64", "y4m is the picture as it is"),
     ("tensor:std=0", "give values from"),
+    ("tensor:type=f16,scale=1000,std=0.001", "f16 holds 65504 at most"),
+    ("tensor:type=f16,scale=1,std=1/1/0.003", "f16 holds 65504 at most"),
     ("tensor:size=0x4", "size=0x4 is not allowed"),
     ("tensor:size=16384x16384,regions=" + "+".join(["0/0/1/1"] * 8), "takes more than 1024 MB"),
     ("tensor:regions=0/0/1/1+0/0/0.5/1", "differ in size"),
