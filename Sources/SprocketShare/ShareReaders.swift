@@ -164,9 +164,8 @@ package final class ShareReaders {
         let reserve = waits || held == 0 ? 1 : SharedMemory.slotCount - Self.mostHeld
         if free <= reserve || held >= most { continue }
       }
-      let result = unsafe withUnsafeBytes(of: notice.words) { bytes in
-        unsafe sprocket_send_packet(
-          readers[index].descriptor, bytes.baseAddress, bytes.count, -1)
+      let result = unsafe withUnsafeBytes(of: notice.words) {
+        unsafe sprocket_send_packet(readers[index].descriptor, $0.baseAddress, $0.count, -1)
       }
       if result == 0 { readers[index].lastSent = ticket }
       if takesEvery {
