@@ -92,6 +92,24 @@ def test_a_program_that_is_killed_is_an_error():
         list(frames)
 
 
+def test_a_step_waits_for_the_end_of_a_run_no_longer_than_it_is_told(monkeypatch, tmp_path):
+    frames = package.run("scene", frames=3, image="rgb", timeout=20, **SCENE)
+    assert [next(frames).number for _ in range(3)] == [0, 1, 2]
+    # Its files are incomplete for as long as this program does not end.
+    process, frames._child._process = frames._child._process, subprocess.Popen(["sleep", "100"])
+    frames.timeout = 0.2
+    try:
+        for _ in range(2):
+            with pytest.raises(package.Timeout, match="within 0.2 s"):
+                next(frames)
+        monkeypatch.setattr(frames, "_last_moment", time.monotonic())
+        with pytest.raises(package.Error, match="has not completed its files within 300 s"):
+            next(frames)
+        assert next(frames, None) is None and frames.seen == 3
+    finally:
+        process.wait(LIMIT)
+
+
 def test_a_run_that_is_stopped_by_sigterm_ends_its_readers_loops(tmp_path):
     path = str(tmp_path / "cam")
     writer = subprocess.Popen([SPROCKET, "run", "--source", "scene", "--source-set", "pace=real", "--share",
