@@ -92,7 +92,7 @@ def test_a_program_that_is_killed_is_an_error():
         list(frames)
 
 
-def test_a_step_waits_for_the_end_of_a_run_no_longer_than_it_is_told(monkeypatch, tmp_path):
+def test_a_step_waits_for_the_end_of_a_run_no_longer_than_it_is_told(monkeypatch):
     frames = package.run("scene", frames=3, image="rgb", timeout=20, **SCENE)
     assert [next(frames).number for _ in range(3)] == [0, 1, 2]
     # Its files are incomplete for as long as this program does not end.

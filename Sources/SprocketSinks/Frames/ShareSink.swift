@@ -1,5 +1,5 @@
 internal import Glibc
-public import SprocketCodecs
+internal import SprocketCodecs
 public import SprocketCore
 internal import SprocketFiles
 internal import SprocketShare
