@@ -176,6 +176,30 @@ def test_a_clip_that_fails_ends_the_batch_with_its_sentence(clips):
             list(package.batch([clips[0], "nowhere.mov"], *function))
 
 
+def lingers_behind_the_first(frames):
+    if sum(1 for _ in frames) > 30:
+        folder = pathlib.Path(os.environ["SPROCKET_TEST_FOLDER"])
+        (folder / str(os.getpid())).touch()
+        time.sleep(30)
+        (folder / "finished").touch()
+
+
+@pytest.mark.parametrize("other", ["nowhere.mov", None])
+def test_a_batch_that_fails_or_is_left_does_not_wait_for_its_other_files(clips, tmp_path, monkeypatch, other):
+    monkeypatch.setenv("SPROCKET_TEST_FOLDER", str(tmp_path))
+    # One that fails is behind one that lingers.
+    batch = package.batch([clips[1], other] if other else clips[:2], lingers_behind_the_first, processes=2)
+    if other:
+        with pytest.raises(package.RunError, match="There is no file nowhere.mov"):
+            next(batch)
+    else:
+        next(batch)
+        batch.close()
+    workers = [int(path.name) for path in tmp_path.iterdir() if path.name != "finished"]
+    wait_for(lambda: not any(map(is_running, workers)))
+    assert not (tmp_path / "finished").exists()
+
+
 def test_a_dump_has_pictures_bytes_and_reports_by_number_and_time(tmp_path):
     path = tmp_path / "take.mcap"
     sprocket("run", *FAST, "--frames", 40, "--stage", "focus", "--source-set", "drop=0.1", "--source-set",
