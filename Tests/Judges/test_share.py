@@ -452,6 +452,26 @@ def mean(frame):
     return tensor.mean(dtype=np.float64)
 
 
+@pytest.mark.parametrize("session", ["/nowhere", "nowhere", "", None])
+def test_a_reader_in_c_looks_where_shares_are(session, tmp_path):
+    reader = tmp_path / "reader"
+    subprocess.run(["cc", "-O2", "-o", reader, ROOT / "Examples/Reader/reader.c", "-lm"], check=True)
+    if session is None:
+        session = str(tmp_path)
+    environment = {**os.environ, "XDG_RUNTIME_DIR": session}
+    name = f"test-{os.getpid()}"
+    with subprocess.Popen([SPROCKET, "run", *FAST, "--frames", "5", "--quiet", "--share", name],
+                          env=environment) as writer:
+        place = f"{session}/sprocket" if session == str(tmp_path) else f"/tmp/sprocket-{os.geteuid()}"
+        while not os.path.exists(f"{place}/{name}"):
+            assert writer.poll() is None
+            time.sleep(0.01)
+        lines = subprocess.run([reader, name, "every"], capture_output=True, text=True, timeout=LIMIT,
+                               env=environment).stdout.splitlines()
+        writer.terminate()
+    assert lines[-1:] == ["seen 5 missed 0"]
+
+
 def test_a_reader_in_c_takes_the_latest(tmp_path):
     reader = tmp_path / "reader"
     subprocess.run(["cc", "-O2", "-o", reader, ROOT / "Examples/Reader/reader.c", "-lm"], check=True)
