@@ -36,12 +36,12 @@ public struct TensorPlan: Sendable {
         "scale=\(settings.usedScale.settingText) and std=\(settings.deviation.settingText) make no "
           + "numbers that a tensor can hold; give values from 0.000001 to 1000000")
     }
-    let bounds = TensorColor(settings, format).channels.flatMap { [$0.least, $0.most] }
-    guard settings.usedElement != .f16 || bounds.allSatisfy({ abs($0) <= Self.mostHalf }) else {
+    let most = TensorColor(settings, format).channels.map { max(abs($0.least), abs($0.most)) }.max()
+    guard settings.usedElement != .f16 || (most ?? 0) <= Self.mostHalf else {
       throw RunError(
         .usage,
-        "scale, mean and std make numbers from \(bounds.min() ?? 0) to \(bounds.max() ?? 0), and f16 holds "
-          + "65504 at most; give a smaller scale, or type=f32")
+        "scale, mean and std make numbers as large as \(most ?? 0), and f16 holds 65504 at most; give a "
+          + "smaller scale, or type=f32")
     }
     let regions = settings.regions.regions.map { region in
       let (columns, rows) = region.pixels(width: format.width, height: format.height)
