@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,19 +65,22 @@ static double mean(const uint8_t *pixels, const struct layout *l) {
   return sum / (l->payload_bytes / width);
 }
 
-static int dial(const char *name) {
+static int attempt(const char *folder, const char *rest, const char *name) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
-  const char *session = getenv("XDG_RUNTIME_DIR");
-  char folder[64];
-  snprintf(folder, sizeof folder, "/tmp/sprocket-%u/", (unsigned)geteuid());
-  bool isPath = strchr(name, '/') != NULL;
-  const char *first = isPath ? "" : session ? session : folder;
-  const char *second = isPath || !session ? "" : "/sprocket/";
-  int length = snprintf(address.sun_path, sizeof address.sun_path, "%s%s%s", first, second, name);
-  if (length >= (int)sizeof address.sun_path) fail("the path of a socket is too long");
+  int room = sizeof address.sun_path;
+  if (snprintf(address.sun_path, room, "%s%s%s", folder, rest, name) >= room) return errno = ENAMETOOLONG, -1;
   int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-  if (connection < 0 || connect(connection, (struct sockaddr *)&address, sizeof address) != 0) fail(name);
-  return connection;
+  if (connect(connection, (struct sockaddr *)&address, sizeof address) == 0) return connection;
+  return close(connection), -1;
+}
+
+static int dial(const char *name) {
+  const char *session = getenv("XDG_RUNTIME_DIR");
+  char user[32];
+  snprintf(user, sizeof user, "-%u/", (unsigned)geteuid());
+  if (strchr(name, '/')) return attempt("", "", name);
+  int connection = session && *session == '/' ? attempt(session, "/sprocket/", name) : -1;
+  return connection < 0 ? attempt("/tmp/sprocket", user, name) : connection;
 }
 
 // A packet, and the descriptor that came with it or -1. Returns the packet's size, 0 at the end.
@@ -88,8 +90,7 @@ static ssize_t receive(int connection, char *packet, int *descriptor) {
   struct msghdr message = {
       .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
   ssize_t size = recvmsg(connection, &message, MSG_CMSG_CLOEXEC);
-  // The writer died; what it sent before can still be read.
-  if (size < 0 && errno == ECONNRESET) return receive(connection, packet, descriptor);
+  if (size < 0 && errno == ECONNRESET) return receive(connection, packet, descriptor);  // Packets remain.
   struct cmsghdr *header = size > 0 ? CMSG_FIRSTHDR(&message) : NULL;
   *descriptor = -1;
   if (header && header->cmsg_type == SCM_RIGHTS) memcpy(descriptor, CMSG_DATA(header), sizeof *descriptor);
@@ -98,18 +99,18 @@ static ssize_t receive(int connection, char *packet, int *descriptor) {
 
 int main(int count, char **arguments) {
   if (count < 2) fail("give the name of a share, and `every` for every frame");
-  bool every = count > 2 && strcmp(arguments[2], "every") == 0;
+  int every = count > 2 && strcmp(arguments[2], "every") == 0;
   int connection = dial(arguments[1]), descriptor;
-  uint64_t hello[2] = {0, every}, acknowledgement[2], seen = 0, missed = 0, before = 0;
-  memcpy(hello, "SPRKRDR1", 8), memcpy(acknowledgement, "SPRKACK1", 8);
+  if (connection < 0) fail(arguments[1]);
+  uint64_t hello[2] = {0, every}, answer[2], seen = 0, missed = 0, before = 0;
+  memcpy(hello, "SPRKRDR1", 8), memcpy(answer, "SPRKACK1", 8);
   send(connection, hello, sizeof hello, MSG_NOSIGNAL);
   static char packet[LONGEST + 1];
   struct layout l = {0};
   const uint8_t *memory = NULL;
   struct { uint32_t slot, frames; uint64_t ticket, shared, zero; } notice;
   for (ssize_t size; (size = receive(connection, packet, &descriptor)) > 0;) {
-    packet[size] = '\0';
-    errno = 0;
+    packet[size] = '\0', errno = 0;
     if (size != sizeof notice) {
       if (descriptor < 0) fail(packet);  // {"error": "..."}
       if (memory) munmap((void *)memory, l.memory_bytes);
@@ -138,8 +139,7 @@ int main(int count, char **arguments) {
       printf("%" PRIu64 " %" PRId64 " %" PRIu64 " %.6f\n", number, captured, place - before, level);
       missed += place - before, seen++, before = place + 1;
     }
-    acknowledgement[1] = notice.ticket;
-    if (every) send(connection, acknowledgement, sizeof acknowledgement, MSG_NOSIGNAL);
+    if (every) answer[1] = notice.ticket, send(connection, answer, sizeof answer, MSG_NOSIGNAL);
   }
   uint64_t state = 0, shared = before;
   if (memory) memcpy(&shared, memory + 64, sizeof shared), memcpy(&state, memory + 72, sizeof state);

@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 import pickle
 import select
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from itertools import islice
 from typing import (Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, TypeVar,
                     Union, overload)
@@ -36,7 +36,7 @@ def batch(paths: Paths, function: Optional[Callable[[Run[Frame]], Any]] = None, 
     frame stays as it is until the next step. With a `function`, yields `(path, function(frames))` in the
     order of `paths`; the function is called with the `Run` of each file, in a process of its own, and has to
     be one that `pickle` can name: `def` at the top of a module. All else is as in `run`. An error of one file
-    ends all (`RunError`).
+    (`RunError`) ends all at once, and so does leaving the loop.
 
     Results are those of single runs.
     """
@@ -67,14 +67,23 @@ def _source(path: Path) -> str:
 
 def _results(paths: List[Path], count: int, function: Callable[[Run[Frame]], Any], keys: Dict[str, Any]
              ) -> Iterator[Tuple[Path, Any]]:
-    with ProcessPoolExecutor(count) as pool:
+    pool = ProcessPoolExecutor(count)
+    try:
         jobs = [pool.submit(_call, function, _source(path), keys) for path in paths]
-        try:
-            for path, job in zip(paths, jobs):
-                yield path, job.result()
-        finally:
-            for job in jobs:
-                job.cancel()
+        waiting = set(jobs)
+        for path, job in zip(paths, jobs):
+            while job in waiting:
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                for ended in done:
+                    ended.result()
+            yield path, job.result()
+    except BaseException:
+        # Also where the loop is left. Programs end with the processes that started them.
+        for process in list(pool._processes.values()):
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _call(function: Callable[[Run[Frame]], Any], source: Source, keys: Dict[str, Any]) -> Any:

@@ -31,28 +31,44 @@ def connect(name: str, *, every: bool = False, batches: bool = False, timeout: O
     `batches` the stream has a `Batch` for each slot of a share that was started with `batch=N`.
 
     `name` is the path of a socket if it has a `/`. A share that is not there is waited for `wait` seconds,
-    then `NoSuchShare` is raised. `timeout` limits how many seconds a step waits for its frame (`Timeout`).
+    then `NoSuchShare` is raised, and says why the last attempts failed. `timeout` limits how many seconds a step waits for its frame (`Timeout`).
     """
+    if "/" in name:
+        _check(name)
     end = time.monotonic() + wait
     while True:
+        reasons = []
         for path in _paths(name):
             connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             # A writer that is stuck accepts nobody.
             connection.settimeout(max(end - time.monotonic(), _LEAST_WAIT))
             try:
                 connection.connect(path)
-            except OSError:
+            except OSError as error:
                 connection.close()
+                reasons.append(f"{path}: {error.strerror or error}")
                 continue
             connection.settimeout(None)
             if batches:
                 return Stream[Batch](connection, f"share {name}", every=every, batches=True, timeout=timeout)
             return Stream[Frame](connection, f"share {name}", every=every, batches=False, timeout=timeout)
         if time.monotonic() >= end:
-            raise NoSuchShare(f"no share is called {name}; start one with: sprocket run --share {name}")
+            why = f" ({', '.join(reasons)})" if reasons else ""
+            raise NoSuchShare(f"no share is called {name}{why}; start one with: sprocket run --share {name}")
         time.sleep(_TICK)
 
 
+def _check(path: str) -> None:
+    """Raises `NoSuchShare` for a path that no share will have."""
+    if len(os.fsencode(path)) > _LONGEST_PATH:
+        raise NoSuchShare(f"no share is called {path}: the path of a socket has {_LONGEST_PATH} bytes at most")
+    if os.path.isfile(path):
+        raise NoSuchShare(f"no share is called {path}: it is a file; give the path that the run was given with "
+                          "--share")
+
+
+# Longest path of a socket, in bytes: what `sockaddr_un` holds.
+_LONGEST_PATH = 107
 # Seconds for one attempt to connect, at the least.
 _LEAST_WAIT = 1.0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import time
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union, overload
 
 from ._errors import Error, RunError
@@ -39,6 +40,8 @@ class Run(Stream[Item]):
     def __init__(self, arguments: Sequence[str], pixels: str, *, every: bool, batches: bool,
                  timeout: Optional[float] = None) -> None:
         self._summary: Optional[Dict[str, Any]] = None
+        # When the program is ended if it has not ended by itself after its share has.
+        self._last_moment: Optional[float] = None
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             share = f"fd:{theirs.fileno()}{pixels},take={'every' if every else 'latest'}"
@@ -71,15 +74,24 @@ class Run(Stream[Item]):
             self._summary = json.loads(text) if text.strip() else {}
         return self._summary
 
-    def _end(self) -> Exception:
+    def _end(self, deadline: Optional[float]) -> Exception:
         is_over = self._memory is not None and self._memory.state == ENDED
         # A run that is over completes its files; one that has lost its reader may go on for other sinks.
-        code = self._child.wait(_FILES_LIMIT if is_over else _LOSS_LIMIT)
+        limit = _FILES_LIMIT if is_over else _LOSS_LIMIT
+        if self._last_moment is None:
+            self._last_moment = time.monotonic() + limit
+        end = self._last_moment if deadline is None else min(self._last_moment, deadline)
+        code = self._child.wait(max(end - time.monotonic(), 0))
         if code:
             return self._child.error(code)
+        if code is None and end != self._last_moment:
+            return self._late()
+        if code is None and is_over:
+            return Error(f"the run has not completed its files within {limit} s of its last frame, and was "
+                         "ended; files may be incomplete")
         if is_over or (self._memory is None and code == 0):
             return StopIteration()
-        return super()._end()
+        return super()._end(deadline)
 
     def _finish(self) -> None:
         if not self._is_closed:
@@ -111,7 +123,7 @@ def run(source: Source = "camera", *, stages: Sequence[str] = (), tensor: Option
     - `image`: `"rgb"` (the default), `"bgr"`, `"gray"`, or settings with `layout` among them.
     - `batch`: the run yields a `Batch` of so many frames at a time.
     - `every`: false leaves frames out while this process is busy, and gives the newest.
-    - `timeout`: seconds that a step waits for its frame.
+    - `timeout`: seconds that a step waits for its frame, or for the end of the run after the last one.
     - All else is an option of `sprocket run`: `frames=300`, `duration=3` (seconds, or `"500ms"`),
       `from_=10`, `movie="take.mov"`, `source_set=["shake=0"]`, `overwrite=True`.
 

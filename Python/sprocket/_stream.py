@@ -213,9 +213,13 @@ class Stream(Generic[Item], Iterator[Item]):
             notice = packet or notice
         if notice is not None:
             return notice
-        raise self._end()
+        raise self._end(deadline)
 
-    def _end(self) -> Exception:
+    def _late(self) -> Timeout:
+        return Timeout(f"no frame came from {self._name} within {self.timeout:g} s")
+
+    def _end(self, deadline: Optional[float]) -> Exception:
+        """Why there is no frame any more; a `Timeout` where that is not known before `deadline`."""
         if self._memory is None:
             return WriterGone(f"{self._name} ended before it had a frame for this reader: its run ended, or "
                               "its program died; start it again")
@@ -249,7 +253,7 @@ class Stream(Generic[Item], Iterator[Item]):
         if wait and deadline is not None:
             remaining = max(deadline - time.monotonic(), 0)
             if not self._poll.poll(remaining * 1000):
-                raise Timeout(f"no frame came from {self._name} within {self.timeout:g} s")
+                raise self._late()
         flags = socket.MSG_CMSG_CLOEXEC | (0 if wait else socket.MSG_DONTWAIT)
         for _ in range(2):
             try:

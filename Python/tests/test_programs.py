@@ -102,10 +102,30 @@ def test_a_run_that_fails_is_an_error_with_the_programs_sentence(monkeypatch, tm
 def test_without_a_share_one_sentence_says_how_to_start_one(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     with pytest.raises(sprocket.NoSuchShare,
-                       match="no share is called nobody; start one with: sprocket run --share nobody"):
+                       match="no share is called nobody.*; start one with: sprocket run --share nobody"):
         sprocket.connect("nobody")
-    with pytest.raises(sprocket.NoSuchShare):
-        sprocket.connect(f"{tmp_path}/{'x' * 200}")
+    (tmp_path / "sprocket").mkdir(mode=0o700)
+    with pytest.raises(sprocket.NoSuchShare, match="nobody .*No such file.* sprocket run --share nobody"):
+        sprocket.connect("nobody")
+
+
+@pytest.mark.parametrize("kind, says", [(socket.SOCK_SEQPACKET, "Connection refused"),
+                                        (socket.SOCK_STREAM, "Protocol wrong type")])
+def test_why_a_share_cannot_be_reached_is_told(tmp_path, kind, says):
+    with socket.socket(socket.AF_UNIX, kind) as other:
+        other.bind(str(tmp_path / "s"))
+        if kind == socket.SOCK_STREAM:
+            other.listen()
+        with pytest.raises(sprocket.NoSuchShare, match=says):
+            sprocket.connect(str(tmp_path / "s"), wait=0.1)
+
+
+def test_what_can_be_no_share_is_not_waited_for(tmp_path):
+    (tmp_path / "file").touch()
+    for name, says in (("file", "it is a file"), ("x" * 200, "107 bytes at most"), ("\u00fc" * 60, "107")):
+        # Only what is not waited for is told so.
+        with pytest.raises(sprocket.NoSuchShare, match=says):
+            sprocket.connect(f"{tmp_path}/{name}", wait=5)
 
 
 def test_a_control_socket_is_waited_for(tmp_path):

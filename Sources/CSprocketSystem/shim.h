@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -123,6 +124,12 @@ static inline int sprocket_send_packet(int to, const void *bytes, size_t count, 
     memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
   }
   return sendmsg(to, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+// ioctl is variadic. Bytes that the other end of a Unix socket has not received.
+static inline int sprocket_unreceived(int descriptor) {
+  int count = 0;
+  return ioctl(descriptor, TIOCOUTQ, &count) < 0 ? 0 : count;
 }
 
 // accept4 is a GNU extension. Returns a descriptor or -errno.

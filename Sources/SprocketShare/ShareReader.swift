@@ -9,9 +9,11 @@ struct ShareReader {
   var held: UInt64 = 0
   /// Ticket of its latest notice.
   var lastSent: UInt64 = 0
-  /// When it last began to hold slots, or acknowledged one, nanoseconds.
+  /// When it last began to hold slots, or gave one back, nanoseconds.
   var progressed: Int64 = 0
-  /// Its socket was full when the latest layout was to be sent.
+  /// That of the latest layout that it was sent.
+  var memory: SharedMemory?
+  /// Another layout waits until it has received all packets; until then it gets no notices.
   var needsLayout = false
   var isLeaving = false
 }

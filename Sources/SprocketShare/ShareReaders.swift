@@ -19,26 +19,25 @@ package final class ShareReaders {
   private static let mostPackets = 64
 
   private let listener: ListeningSocket?
+  /// For how long a reader may hold slots and acknowledge none of them.
+  private let patience: Duration
   private var readers: [ShareReader] = []
   private var layout: [UInt8] = []
   private var memory: SharedMemory?
   private var requests: [pollfd] = []
-  private var tickets = InlineArray<8, UInt64>(repeating: 0)
-  /// By slot, frames that were shared before those in it.
-  private var firstFrames = InlineArray<8, UInt64>(repeating: 0)
+  private var slots = ShareSlots()
   private var sharedCount: UInt64 = 0
-  /// Number of frames, counted from the first, that readers of every frame have acknowledged. Frames that a
-  /// reader holds when it disconnects do not count.
-  package private(set) var acknowledgedCount: UInt64 = 0
   /// What a user should know of readers that were disconnected, each once.
   package private(set) var notes: [String] = []
 
   /// Readers connect at `listener`.
-  package init(_ listener: ListeningSocket) { self.listener = listener }
+  package init(_ listener: ListeningSocket, patience: Duration) {
+    (self.listener, self.patience) = (listener, patience)
+  }
 
   /// One reader, at the other end of a socket of packets that this program was started with.
-  package init(descriptor: Int32) throws(RunError) {
-    listener = nil
+  package init(descriptor: Int32, patience: Duration) throws(RunError) {
+    (listener, self.patience) = (nil, patience)
     var kind: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)
     let result = unsafe getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &kind, &length)
@@ -53,13 +52,16 @@ package final class ShareReaders {
     readers.append(ShareReader(descriptor: descriptor, since: monotonicNow()))
   }
 
-  deinit { end() }
+  deinit { end(.failed) }
 
-  /// Disconnects all readers, and removes the name.
-  package func end() {
+  /// Disconnects all readers, which find `state` in their memory, and removes the name.
+  package func end(_ state: SharedMemory.State) {
     // Closing a socket with unread packets would give the reader ECONNRESET instead of the end.
     for index in readers.indices { receive(&readers[index], monotonicNow()) }
-    for reader in readers { close(reader.descriptor) }
+    for reader in readers {
+      reader.memory?.set(state)
+      close(reader.descriptor)
+    }
     readers.removeAll()
     listener?.removeName()
   }
@@ -70,24 +72,28 @@ package final class ShareReaders {
   /// Of these, those that take every frame.
   package var everyCount: Int { readers.reduce(0) { $0 + ($1.takesEvery == true ? 1 : 0) } }
 
+  /// Frames that waited for readers, and that no reader of every frame has acknowledged so far.
+  package var unacknowledgedCount: UInt64 { slots.unacknowledgedCount }
+
   /// Whether there is, or can still be, a reader.
   package var canHaveReaders: Bool { listener != nil || !readers.isEmpty }
 
   /// Sends `layout` and the memory to all readers, and later to each new one. `layout` is a JSON object
-  /// without `shared`.
-  package func publish(_ layout: [UInt8], _ memory: SharedMemory) {
+  /// without `shared`. `waits` is as in `notify`; then no slot is held.
+  package func publish(_ layout: [UInt8], _ memory: SharedMemory, waits: Bool) {
     self.layout = layout
     self.memory = memory
-    tickets = InlineArray(repeating: 0)
+    slots.replace()
     for index in readers.indices {
       readers[index].held = 0
-      if readers[index].takesEvery != nil { sendLayout(to: &readers[index]) }
+      guard let takesEvery = readers[index].takesEvery else { continue }
+      sendLayout(to: &readers[index], always: waits && takesEvery)
     }
     removeLeaving()
   }
 
-  /// Releases the memory before `publish` is given another, so that both never exist at once. Readers keep
-  /// what they have mapped.
+  /// Releases the memory before `publish` is given another, so that without readers both never exist at once.
+  /// It is kept for each reader until that has been sent the other.
   package func withdraw() {
     memory?.set(.replaced)
     memory = nil
@@ -96,24 +102,23 @@ package final class ShareReaders {
   /// Replaces the layout that new readers get; the memory stays the same.
   package func refresh(_ layout: [UInt8]) { self.layout = layout }
 
-  /// Accepts new readers, and receives first packets and acknowledgements.
+  /// Accepts new readers, receives first packets and acknowledgements, and disconnects each reader that holds
+  /// slots and has acknowledged none of them for `patience`.
   package func serve() {
     acceptReaders()
     let now = monotonicNow()
-    for index in readers.indices { receive(&readers[index], now) }
-    countAcknowledged()
-    removeLeaving()
-  }
-
-  /// Call this before `removeLeaving`: frames that a leaving reader holds are not acknowledged.
-  private func countAcknowledged() {
-    guard !readers.isEmpty else { return }
-    var count = sharedCount
-    let held = heldSlots
-    for slot in 0..<SharedMemory.slotCount where held & 1 << UInt64(slot) != 0 {
-      count = min(count, firstFrames[slot])
+    for index in readers.indices {
+      receive(&readers[index], now)
+      if readers[index].needsLayout { sendLayout(to: &readers[index]) }
+      guard readers[index].held != 0, !readers[index].isLeaving,
+        now - readers[index].progressed >= patience.nanosecondCount
+      else { continue }
+      dismiss(
+        &readers[index],
+        "it did not acknowledge a frame within \(patience.settingText): take frames faster, or give the "
+          + "share more patience")
     }
-    acknowledgedCount = max(acknowledgedCount, count)
+    removeLeaving()
   }
 
   // MARK: Slots
@@ -133,41 +138,46 @@ package final class ShareReaders {
   /// A bit for each slot that a reader holds.
   private var heldSlots: UInt64 { readers.reduce(UInt64(0)) { $0 | $1.held } }
 
-  /// Slots that readers of every frame may hold together where frames do not wait for them. Larger: these
-  /// readers may pause for longer, and readers of the latest frames have less time before a frame is
-  /// overwritten.
+  /// Slots that readers of every frame may hold together where frames do not wait for them, and each of them
+  /// holds more than one. Larger: these readers may pause for longer, and readers of the latest frames have
+  /// less time before a frame is overwritten.
   private static let mostHeld = SharedMemory.slotCount / 2
 
-  /// Sends a notice of the slot to the readers. If `waits` is false (frames do not wait for readers), a
-  /// reader of every frame gets no notice while it holds its part of `mostHeld`.
+  /// Sends a notice of the slot to the readers; one slot stays free. If `waits` is false (frames do not wait
+  /// for readers), a reader of every frame that holds its part of `mostHeld` gets no notice.
   package func notify(
     slot: Int, ticket: UInt64, sharedCount: UInt64, frames: Int, waits: Bool
   ) {
     let most = waits ? SharedMemory.slotCount : max(1, Self.mostHeld / max(everyCount, 1))
-    let isReserved = freeSlotCount <= (waits ? 1 : SharedMemory.slotCount - Self.mostHeld)
-    tickets[slot] = ticket
-    firstFrames[slot] = sharedCount - UInt64(frames)
+    let free = freeSlotCount
+    slots.fill(slot: slot, ticket: ticket, waiting: waits ? frames : 0)
     let notice = ShareNotice(
       slot: UInt32(slot), ticket: ticket, sharedCount: sharedCount, frames: UInt32(frames))
     for index in readers.indices {
-      guard let takesEvery = readers[index].takesEvery else { continue }
-      if readers[index].needsLayout { sendLayout(to: &readers[index]) }
-      if readers[index].needsLayout { continue }
-      if takesEvery, isReserved || readers[index].held.nonzeroBitCount >= most { continue }
-      let result = unsafe withUnsafeBytes(of: notice.words) { bytes in
-        unsafe sprocket_send_packet(
-          readers[index].descriptor, bytes.baseAddress, bytes.count, -1)
+      if readers[index].needsLayout { readers[index].memory?.set(sharedCount: sharedCount) }
+      guard let takesEvery = readers[index].takesEvery, !readers[index].needsLayout else {
+        continue
+      }
+      if takesEvery {
+        let held = readers[index].held.nonzeroBitCount
+        // One that holds none may exceed `mostHeld`: others that are stuck must not keep it from all frames.
+        let reserve = waits || held == 0 ? 1 : SharedMemory.slotCount - Self.mostHeld
+        if free <= reserve || held >= most { continue }
+      }
+      let result = unsafe withUnsafeBytes(of: notice.words) {
+        unsafe sprocket_send_packet(readers[index].descriptor, $0.baseAddress, $0.count, -1)
       }
       if result == 0 { readers[index].lastSent = ticket }
       if takesEvery {
         if readers[index].held == 0 { readers[index].progressed = monotonicNow() }
         readers[index].held |= 1 << UInt64(slot)
       }
+      // A reader that has closed leaves once its acknowledgements are received.
+      if result == -EPIPE || result == -ECONNRESET { continue }
       if result != 0, takesEvery || result != -EAGAIN { readers[index].isLeaving = true }
     }
     // Only now: a layout that is sent with this notice counts the frames before it.
     self.sharedCount = sharedCount
-    countAcknowledged()
     removeLeaving()
   }
 
@@ -181,20 +191,6 @@ package final class ShareReaders {
       requests.append(pollfd(fd: listener.descriptor, events: Int16(POLLIN), revents: 0))
     }
     _ = unsafe poll(&requests, nfds_t(requests.count), milliseconds)
-  }
-
-  /// Disconnects each reader that holds slots and has acknowledged none of them for `patience`.
-  package func dismissOverdue(after patience: Duration) {
-    let now = monotonicNow()
-    for index in readers.indices where readers[index].held != 0 {
-      guard now - readers[index].progressed >= patience.nanosecondCount else { continue }
-      dismiss(
-        &readers[index],
-        "it did not acknowledge a frame within \(patience.settingText): take frames faster, or give the "
-          + "share more patience")
-    }
-    countAcknowledged()
-    removeLeaving()
   }
 
   // MARK: Single readers
@@ -239,7 +235,8 @@ package final class ShareReaders {
       let count = unsafe withUnsafeMutableBytes(of: &words) { bytes in
         unsafe recv(reader.descriptor, bytes.baseAddress, bytes.count, Int32(MSG_DONTWAIT))
       }
-      if count < 0, errno == EINTR { continue }
+      // A reader that closed with packets unread: its acknowledgements are still there.
+      if count < 0, errno == EINTR || errno == ECONNRESET { continue }
       if count < 0, errno == EAGAIN { break }
       guard count > 0 else {
         reader.isLeaving = true
@@ -266,23 +263,26 @@ package final class ShareReaders {
     guard takesEvery, first == ShareHello.acknowledgement, second <= reader.lastSent else {
       return false
     }
-    for slot in 0..<SharedMemory.slotCount where tickets[slot] <= second {
-      reader.held &= ~(1 << UInt64(slot))
-    }
-    reader.progressed = monotonicNow()
+    let held = slots.held(reader.held, acknowledgedTo: second)
+    if held != reader.held { reader.progressed = monotonicNow() }
+    reader.held = held
     return true
   }
 
-  private func sendLayout(to reader: inout ShareReader) {
+  /// Unless `always`, waits until the reader has received all packets: a layout that it does not receive keeps
+  /// its memory from being freed.
+  private func sendLayout(to reader: inout ShareReader, always: Bool = false) {
     guard let memory else { return }
+    reader.needsLayout = !always && sprocket_unreceived(reader.descriptor) > 0
+    guard !reader.needsLayout else { return }
     // The reader counts from here: earlier frames are not missed ones.
     let text = Array(#"{"shared":\#(sharedCount),"#.utf8) + layout.dropFirst()
     let result = unsafe text.withUnsafeBytes {
       unsafe sprocket_send_packet(
         reader.descriptor, $0.baseAddress, $0.count, memory.descriptor)
     }
-    reader.needsLayout = result == -EAGAIN
-    if result != 0, result != -EAGAIN { reader.isLeaving = true }
+    reader.memory = memory
+    if result != 0 { reader.isLeaving = true }
   }
 
   private func dismiss(_ reader: inout ShareReader, _ reason: String) {

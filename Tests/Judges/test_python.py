@@ -92,6 +92,24 @@ def test_a_program_that_is_killed_is_an_error():
         list(frames)
 
 
+def test_a_step_waits_for_the_end_of_a_run_no_longer_than_it_is_told(monkeypatch):
+    frames = package.run("scene", frames=3, image="rgb", timeout=20, **SCENE)
+    assert [next(frames).number for _ in range(3)] == [0, 1, 2]
+    # Its files are incomplete for as long as this program does not end.
+    process, frames._child._process = frames._child._process, subprocess.Popen(["sleep", "100"])
+    frames.timeout = 0.2
+    try:
+        for _ in range(2):
+            with pytest.raises(package.Timeout, match="within 0.2 s"):
+                next(frames)
+        monkeypatch.setattr(frames, "_last_moment", time.monotonic())
+        with pytest.raises(package.Error, match="has not completed its files within 300 s"):
+            next(frames)
+        assert next(frames, None) is None and frames.seen == 3
+    finally:
+        process.wait(LIMIT)
+
+
 def test_a_run_that_is_stopped_by_sigterm_ends_its_readers_loops(tmp_path):
     path = str(tmp_path / "cam")
     writer = subprocess.Popen([SPROCKET, "run", "--source", "scene", "--source-set", "pace=real", "--share",
@@ -156,6 +174,30 @@ def test_a_clip_that_fails_ends_the_batch_with_its_sentence(clips):
     for function in ((), (count,)):
         with pytest.raises(package.RunError, match="There is no file nowhere.mov"):
             list(package.batch([clips[0], "nowhere.mov"], *function))
+
+
+def lingers_behind_the_first(frames):
+    if sum(1 for _ in frames) > 30:
+        folder = pathlib.Path(os.environ["SPROCKET_TEST_FOLDER"])
+        (folder / str(os.getpid())).touch()
+        time.sleep(30)
+        (folder / "finished").touch()
+
+
+@pytest.mark.parametrize("other", ["nowhere.mov", None])
+def test_a_batch_that_fails_or_is_left_does_not_wait_for_its_other_files(clips, tmp_path, monkeypatch, other):
+    monkeypatch.setenv("SPROCKET_TEST_FOLDER", str(tmp_path))
+    # One that fails is behind one that lingers.
+    batch = package.batch([clips[1], other] if other else clips[:2], lingers_behind_the_first, processes=2)
+    if other:
+        with pytest.raises(package.RunError, match="There is no file nowhere.mov"):
+            next(batch)
+    else:
+        next(batch)
+        batch.close()
+    workers = [int(path.name) for path in tmp_path.iterdir() if path.name != "finished"]
+    wait_for(lambda: not any(map(is_running, workers)))
+    assert not (tmp_path / "finished").exists()
 
 
 def test_a_dump_has_pictures_bytes_and_reports_by_number_and_time(tmp_path):

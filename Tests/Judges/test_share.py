@@ -3,6 +3,7 @@ import contextlib
 import mmap
 import os
 import random
+import select
 import signal
 import socket
 import struct
@@ -38,6 +39,21 @@ def raw(run, every):
     connection.connect(run.name)
     connection.send(b"SPRKRDR1" + struct.pack("<Q", every))
     return connection
+
+
+def tickets(connection, count):
+    """Of the next notices."""
+    found = []
+    while len(found) < count:
+        packet = connection.recv(1 << 18)
+        assert packet, "the share has ended"
+        if packet[:1] != b"{":
+            found.append(struct.unpack("<IIQQQ", packet)[2])
+    return found
+
+
+def acknowledge(connection, ticket):
+    connection.send(b"SPRKACK1" + struct.pack("<Q", ticket))
 
 
 def test_every_frame_arrives_with_the_pixels_that_a_pipe_has():
@@ -91,6 +107,21 @@ def test_a_reader_that_never_acknowledges_takes_neither_slots_nor_time_from_othe
         held.close()
 
 
+def test_readers_that_are_stuck_do_not_keep_others_from_every_frame_of_a_live_source():
+    with shared(*LIVE, pixels=":gray,size=64x48,patience=4s") as run:
+        stuck = raw(run, 1)
+        tickets(stuck, 4)
+        with run.connect(every=True) as late:
+            # Before `patience` is over: one at a time, in a slot of its own.
+            for _, _ in zip(range(20), late):
+                pass
+            assert not select.select([stuck], [], [], 0)[0]
+            assert b"did not acknowledge a frame within 4s" in stuck.recv(1 << 18)
+            for _, _ in zip(range(20), late):
+                pass
+        assert delivered(run.stop()) >= late.seen
+
+
 def test_a_reader_beyond_patience_is_told_so_and_others_go_on():
     with shared(*FAST, "--frames", 40, pixels=":gray,size=64x48,patience=1s") as run:
         slow, steady = run.connect(every=True), run.connect(every=True)
@@ -105,6 +136,21 @@ def test_a_reader_beyond_patience_is_told_so_and_others_go_on():
                     pass
             assert all_numbers.result() == list(range(40)) and steady.missed == 0
         assert delivered(run.end()) == 40
+
+
+def test_acknowledgements_that_give_nothing_back_do_not_prolong_patience():
+    with shared(*FAST, "--frames", 60, pixels=":gray,size=64x48,patience=1s") as run:
+        busy = raw(run, 1)
+        found = tickets(busy, 7)
+        acknowledge(busy, found[0])
+        with pytest.raises(OSError):
+            for _ in range(400):
+                acknowledge(busy, found[0])
+                acknowledge(busy, 0)
+                time.sleep(0.05)
+        numbers, _, missed = read(run)
+        assert numbers == list(range(8, 60)) and missed == 0
+        assert delivered(run.end()) == 53
 
 
 def test_a_share_whose_only_reader_stalls_does_not_seem_complete():
@@ -134,6 +180,59 @@ def test_a_slow_reader_of_the_latest_frames_outlives_a_change_of_layout():
         assert frames.seen + frames.missed + frames._start == delivered(run.end())
 
 
+CHANGING = ["--source", "scene", "--size", "320x240", "--rate", "400", "--source-set", "pace=real"]
+
+
+def crop(path, width):
+    subprocess.run([SPROCKET, "ask", path, "reconfigure", f"stage=crop:region=0/0/{width}/1"], check=True,
+                   capture_output=True, timeout=LIMIT)
+
+
+def test_readers_that_did_not_receive_another_layout_count_to_their_end():
+    with tempfile.TemporaryDirectory() as folder, \
+            shared(*CHANGING, "--control-socket", f"{folder}/control", pixels=":gray") as run:
+        slow, closed, steady = run.connect(), run.connect(), run.connect()
+        for frames in (slow, closed, steady):
+            next(frames)
+        # Notices fill their sockets.
+        time.sleep(1.5)
+        crop(f"{folder}/control", 0.5)
+        while next(steady).image.shape != (240, 160):
+            pass
+        time.sleep(0.2)
+        before = steady._memory.shared
+        closed.close()
+        assert before <= closed._start + closed.seen + closed.missed <= steady._memory.shared
+        summary = run.stop()
+        assert all(frame.image.shape == (240, 320) for frame in slow)
+        for _ in steady:
+            pass
+        for frames in (slow, steady):
+            assert frames._start + frames.seen + frames.missed == delivered(summary)
+
+
+def test_a_reader_that_receives_nothing_keeps_one_memory():
+    with tempfile.TemporaryDirectory() as folder, \
+            shared(*CHANGING, "--control-socket", f"{folder}/control", pixels=":gray") as run:
+        stalled = [raw(run, every) for every in (0, 1)]
+        for connection in stalled:
+            connection.recv(1, socket.MSG_PEEK)
+        with run.connect() as frames:
+            for width in (0.5, 0.25, 0.5, 0.25):
+                crop(f"{folder}/control", width)
+                while next(frames).image.shape != (240, 320 * width):
+                    pass
+        for connection in stalled:
+            layouts = []
+            while len(layouts) < 2:
+                packet, descriptors, _, _ = socket.recv_fds(connection, 1 << 18, 1)
+                layouts += [packet] * len(descriptors)
+                for descriptor in descriptors:
+                    os.close(descriptor)
+            assert b'"shape":[1,240,320,1]' in layouts[0] and b'"shape":[1,240,80,1]' in layouts[1]
+        assert run.stop()["errors"] == []
+
+
 def test_a_reader_that_leaves_early_counts_until_then_and_others_go_on():
     with shared(*LIVE, "--duration", "2s") as run, ThreadPoolExecutor() as pool:
         reader = pool.submit(read, run)
@@ -156,6 +255,60 @@ def test_a_file_waits_for_two_readers_and_ends_although_one_goes():
         second.close()
         assert len(list(first)) == 195 and first.missed == 0
         assert delivered(run.end()) == 200
+
+
+@pytest.mark.parametrize("acknowledged", [0, 2])
+def test_frames_that_their_readers_left_with_are_not_delivered(acknowledged):
+    # At the end, with a reader of the latest frames beside it.
+    with shared(*FAST, "--frames", 5) as run:
+        first = raw(run, 1)
+        with run.connect() as latest:
+            found = tickets(first, 5)
+            if acknowledged:
+                acknowledge(first, found[acknowledged - 1])
+            first.close()
+            for _ in latest:
+                pass
+        summary = run.end()
+        sink = summary["sinks"]["share"]
+        assert (sink["delivered"], sink["flushed"]) == (acknowledged, 5 - acknowledged)
+        assert latest._start + latest.seen + latest.missed == 5
+        assert any(f"{5 - acknowledged} frames were not acknowledged" in note for note in summary["notes"])
+    # Before another reader comes.
+    with shared(*FAST, "--frames", 60) as run:
+        first = raw(run, 1)
+        found = tickets(first, 7)
+        if acknowledged:
+            acknowledge(first, found[acknowledged - 1])
+            tickets(first, acknowledged)
+        first.close()
+        numbers, seen, missed = read(run)
+        assert numbers == list(range(7 + acknowledged, 60)) and (seen, missed) == (len(numbers), 0)
+        sink = run.end()["sinks"]["share"]
+        assert (sink["delivered"], sink["flushed"]) == (seen + acknowledged, 7)
+
+
+def test_what_a_reader_acknowledges_before_it_closes_is_delivered():
+    with shared(*FAST, "--frames", 5) as run:
+        first = raw(run, 1)
+        found = tickets(first, 3)
+        time.sleep(0.5)
+        # Two packets are unread: the writer gets ECONNRESET.
+        acknowledge(first, found[-1])
+        first.close()
+        sink = run.end()["sinks"]["share"]
+        assert (sink["delivered"], sink["flushed"]) == (3, 2)
+
+
+def test_what_one_reader_acknowledged_is_delivered_although_another_left_with_it():
+    with shared(*FAST, "--frames", 40) as run, ThreadPoolExecutor() as pool:
+        lost = raw(run, 1)
+        honest = pool.submit(read, run)
+        tickets(lost, 7)
+        lost.close()
+        numbers, _, missed = honest.result()
+        assert numbers[-1] == 39 and missed == 0
+        assert delivered(run.end()) == len(numbers)
 
 
 @pytest.mark.parametrize("every", [False, True])
@@ -297,6 +450,26 @@ def mean(frame):
     if frame.layout.type == "bf16":
         tensor = (tensor.astype(np.uint32) << 16).view(np.float32)
     return tensor.mean(dtype=np.float64)
+
+
+@pytest.mark.parametrize("session", ["/nowhere", "nowhere", "", None])
+def test_a_reader_in_c_looks_where_shares_are(session, tmp_path):
+    reader = tmp_path / "reader"
+    subprocess.run(["cc", "-O2", "-o", reader, ROOT / "Examples/Reader/reader.c", "-lm"], check=True)
+    if session is None:
+        session = str(tmp_path)
+    environment = {**os.environ, "XDG_RUNTIME_DIR": session}
+    name = f"test-{os.getpid()}"
+    with subprocess.Popen([SPROCKET, "run", *FAST, "--frames", "5", "--quiet", "--share", name],
+                          env=environment) as writer:
+        place = f"{session}/sprocket" if session == str(tmp_path) else f"/tmp/sprocket-{os.geteuid()}"
+        while not os.path.exists(f"{place}/{name}"):
+            assert writer.poll() is None
+            time.sleep(0.01)
+        lines = subprocess.run([reader, name, "every"], capture_output=True, text=True, timeout=LIMIT,
+                               env=environment).stdout.splitlines()
+        writer.terminate()
+    assert lines[-1:] == ["seen 5 missed 0"]
 
 
 def test_a_reader_in_c_takes_the_latest(tmp_path):

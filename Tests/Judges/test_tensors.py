@@ -59,11 +59,14 @@ def sources(folder):
                                             *lossless),
                                   "left", "bt601"),
         "grey": (converted(folder, "grey.mkv", odd, "-vf", "format=gray", *lossless), "center", "bt601"),
+        "jpeg 4:2:0, odd": (movie(folder, "odd.mov", "--size", "321x241"), "center", "bt601"),
+        "jpeg 4:2:2, odd": (movie(folder, "odd422.mov", "--size", "321x241", "--source-set",
+                                  "subsampling=422"), "center", "bt601"),
     }
 
 
 NAMES = ["jpeg 4:2:0", "jpeg 4:2:2", "jpeg 4:4:4", "h264", "odd", "709", "2020 deep",
-         "full 4:2:2 of 12 bits", "grey"]
+         "full 4:2:2 of 12 bits", "grey", "jpeg 4:2:0, odd", "jpeg 4:2:2, odd"]
 
 SHAPES = {
     "as it is": {},
@@ -118,7 +121,7 @@ def test_pictures_are_rounded_tensors(folder, name):
         expected = np.stack(expected).transpose(0, 2, 3, 1)
         found = np.frombuffer(sprocket(*run, layout).stdout, "u1").reshape(expected.shape)
         difference = np.abs(found - expected)
-        # libyuv makes colour pictures of JPEGs, in its fixed point.
+        # libyuv makes colour pictures of JPEGs of an even width, in its fixed point.
         if name in ("jpeg 4:2:0", "jpeg 4:2:2") and layout != "gray":
             assert difference.mean() < 0.5 and difference.max() <= 2
         # Luma as stages see it: rounded to 8 bits, then expanded.
@@ -268,6 +271,8 @@ def test_oblong_pixels_become_square_only_in_a_size_that_is_asked_for(folder):
 @pytest.mark.parametrize("layout, says", [
     ("y4m:size=64x64", "y4m is the picture as it is"),
     ("tensor:std=0", "give values from"),
+    ("tensor:type=f16,scale=1000,std=0.001", "f16 holds 65504 at most"),
+    ("tensor:type=f16,scale=1,std=1/1/0.003", "f16 holds 65504 at most"),
     ("tensor:size=0x4", "size=0x4 is not allowed"),
     ("tensor:size=16384x16384,regions=" + "+".join(["0/0/1/1"] * 8), "takes more than 1024 MB"),
     ("tensor:regions=0/0/1/1+0/0/0.5/1", "differ in size"),

@@ -27,6 +27,8 @@ final class ShareReader {
   private var lastShared: UInt64 = 0
   private(set) var seen: UInt64 = 0
   private(set) var missed: UInt64 = 0
+  /// It was told why it was disconnected.
+  private(set) var isRefused = false
 
   /// Connects to the socket at `path`; `nil` if no program listens there.
   init?(path: String, every: Bool) {
@@ -92,7 +94,10 @@ final class ShareReader {
     guard bytes[0] != UInt8(ascii: "{") else {
       let text = String(decoding: bytes[..<count], as: UTF8.self)
       // Why the connection ends.
-      if text.hasPrefix(#"{"error""#) { return receive() }
+      if text.hasPrefix(#"{"error""#) {
+        isRefused = true
+        return receive()
+      }
       map(text, Int32(truncatingIfNeeded: control[2]))
       return .layout
     }

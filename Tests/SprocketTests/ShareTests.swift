@@ -29,6 +29,8 @@ import Testing
     var seen: UInt64 = 0
     var every = false
     var saw: [UInt64] = []
+    var acknowledged: [UInt64] = []
+    var isRefused = false
     var hasLeft = false
     var lied = false
   }
@@ -49,7 +51,8 @@ import Testing
       case .end: break loop
       case .frames(let notice):
         packets += 1
-        if let frames = reader.read(notice) {
+        let frames = reader.read(notice)
+        if let frames {
           for frame in frames {
             account.saw.append(frame.number)
             let level = UInt8(truncatingIfNeeded: frame.number)
@@ -63,17 +66,22 @@ import Testing
           reader.acknowledge(notice.ticket + 1_000_000)
           account.lied = true
         }
-        if habit.every { reader.acknowledge(notice.ticket) }
+        if habit.every {
+          reader.acknowledge(notice.ticket)
+          account.acknowledged += (frames ?? []).map(\.number)
+        }
       }
     }
     account.hasLeft = packets == habit.leavesAfter
     account.isBalanced = reader.finish()
+    account.isRefused = reader.isRefused
     account.seen = reader.seen
     return account
   }
 
   /// Readers of every kind at once. What each has seen and missed is what was shared while it was there,
-  /// nothing is torn, and who takes every frame of a source that waits misses none.
+  /// nothing is torn, and who takes every frame of a source that waits misses none. Where frames wait, those
+  /// that a reader acknowledged are delivered, and no others.
   @Test(arguments: 1...24) func whatReadersSeeAndMissIsWhatWasShared(_ seed: Int) throws {
     var random = TestRandom(seed: UInt64(seed))
     let path = Self.path()
@@ -109,6 +117,12 @@ import Testing
       {
         #expect(account.seen == delivered)
       }
+    }
+    if settings.take != .latest {
+      let acknowledged = Set(accounts.flatMap(\.acknowledged))
+      // What a reader says after it was disconnected is not heard.
+      let isHeard = !accounts.contains { $0.isRefused || $0.lied }
+      #expect(isHeard ? delivered == acknowledged.count : delivered <= acknowledged.count)
     }
     #expect(engine.summary.ledger.isBalanced)
     #expect(!ShareReader.exists(path), "the name is removed")

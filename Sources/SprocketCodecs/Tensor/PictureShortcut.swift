@@ -4,7 +4,8 @@ internal import SprocketYUV
 
 /// Makes whole pictures of bytes by libyuv, several times faster than `RegionPacker`.
 ///
-/// Used for full-range luma, which is copied, and for RGB from JPEGs of 4:2:0 and 4:2:2.
+/// Used for full-range luma, which is copied, and for RGB from JPEGs of 4:2:0 and 4:2:2 whose width is even: the
+/// library is up to 7 levels off in the last column of others.
 struct PictureShortcut {
   private enum Way {
     case luma
@@ -26,7 +27,8 @@ struct PictureShortcut {
       return
     }
     let color = format.color
-    guard settings.usedOrder == .nhwc, color.range == .full, color.chromaSite == .center,
+    guard settings.usedOrder == .nhwc, format.width.isMultiple(of: 2), color.range == .full,
+      color.chromaSite == .center,
       TensorColor.matrix(settings.matrix, color.matrix) == .bt601,
       image.subsampling == .yuv420 || image.subsampling == .yuv422
     else { return nil }

@@ -22,6 +22,9 @@ public struct TensorPlan: Sendable {
   /// Most bytes of a frame's tensor, 1 GB. Larger: larger tensors, each in a slot of its own.
   static let mostBytes = 1 << 30
 
+  /// Largest number of half precision (IEEE 754).
+  private static let mostHalf: Float = 65_504
+
   /// Throws `.usage` for settings that these frames cannot have.
   public init(_ settings: TensorSettings, for format: FrameFormat) throws(RunError) {
     let image = try format.picture()
@@ -32,6 +35,13 @@ public struct TensorPlan: Sendable {
         .usage,
         "scale=\(settings.usedScale.settingText) and std=\(settings.deviation.settingText) make no "
           + "numbers that a tensor can hold; give values from 0.000001 to 1000000")
+    }
+    let most = TensorColor(settings, format).channels.map { max(abs($0.least), abs($0.most)) }.max()
+    guard settings.usedElement != .f16 || (most ?? 0) <= Self.mostHalf else {
+      throw RunError(
+        .usage,
+        "scale, mean and std make numbers as large as \(most ?? 0), and f16 holds 65504 at most; give a "
+          + "smaller scale, or type=f32")
     }
     let regions = settings.regions.regions.map { region in
       let (columns, rows) = region.pixels(width: format.width, height: format.height)

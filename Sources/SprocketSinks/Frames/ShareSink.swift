@@ -1,5 +1,5 @@
 internal import Glibc
-public import SprocketCodecs
+internal import SprocketCodecs
 public import SprocketCore
 internal import SprocketFiles
 internal import SprocketShare
@@ -24,8 +24,8 @@ public final class ShareSink: Sink {
   private var filled = 0
   /// Sum of `between` of the headers in that slot.
   private var batchBetween = InlineArray<12, UInt32>(repeating: 0)
-  /// Layout of the next epoch, and its JSON; `nil` if the layout does not change.
-  private var next: (layout: ShareLayout, text: [UInt8])?
+  /// Layout of the next epoch, its JSON, and its `isGated`; `nil` if the layout does not change.
+  private var next: (layout: ShareLayout, text: [UInt8], isGated: Bool)?
   private var hasFailed = false
   private var sharedCount: UInt64 = 0
   /// Whether frames wait for readers.
@@ -38,24 +38,25 @@ public final class ShareSink: Sink {
   public init(named name: String, _ settings: ShareSettings = ShareSettings()) throws(RunError) {
     self.settings = settings
     let path = try ShareFolder.path(of: name)
-    readers = ShareReaders(try ListeningSocket(path: path, .packets, option: "--share"))
+    let listener = try ListeningSocket(path: path, .packets, option: "--share")
+    readers = ShareReaders(listener, patience: settings.patience)
   }
 
   /// One reader, at the other end of a socket (`SOCK_SEQPACKET`) that this program was started with. The
   /// sink ends when the reader goes.
   public init(descriptor: Int32, _ settings: ShareSettings = ShareSettings()) throws(RunError) {
     self.settings = settings
-    readers = try ShareReaders(descriptor: descriptor)
+    readers = try ShareReaders(descriptor: descriptor, patience: settings.patience)
   }
 
   public var notes: [String] { (layout?.plan.notes(of: name) ?? []) + readers.notes }
 
-  /// Frames that were acknowledged, where frames wait for readers.
-  public var durableCount: UInt64 { isGated ? readers.acknowledgedCount + replacedCount : .max }
+  /// Frames that were shared, and acknowledged where they waited for readers.
+  public var durableCount: UInt64 { sharedCount - readers.unacknowledgedCount }
 
   public func configure(_ setup: inout SinkSetup) throws(RunError) {
     let takesEvery = settings.take.map { $0 == .every } ?? !setup.isLive
-    isGated = takesEvery && !setup.isLive
+    let waits = takesEvery && !setup.isLive
     let plan = try TensorPlan(settings.usedTensor, for: setup.format)
     try setup.reads(plan.parts)
     setup.takesLatest = !takesEvery
@@ -63,25 +64,26 @@ public final class ShareSink: Sink {
     setup.ownBytes = SharedMemory.byteCount(slotBytes: new.slotBytes)
     let text = new.text(setup, every: takesEvery)
     guard new.isSame(as: layout) else {
-      next = (new, text)
+      next = (new, text, waits)
       return
     }
     next = nil
+    isGated = waits
     readers.refresh(text)
   }
 
   /// Makes the memory of a new layout. Called with the epoch's first frame, because the engine checks the
   /// run's memory after `configure`.
   private func open() throws(RunError) {
-    guard let (new, text) = next.take() else { return }
+    guard let (new, text, waits) = next.take() else { return }
     try publishBatch()
     if isGated, memory != nil { try waitForSlots(free: SharedMemory.slotCount) }
     readers.withdraw()
     memory = nil
     let memory = try SharedMemory(slotBytes: new.slotBytes)
     memory.set(sharedCount: sharedCount)
-    readers.publish(text, memory)
-    (self.memory, layout) = (memory, new)
+    readers.publish(text, memory, waits: waits)
+    (self.memory, layout, isGated) = (memory, new, waits)
     let packer = TensorPacker(new.plan)
     for slot in 0..<SharedMemory.slotCount {
       for frame in 0..<settings.batch {
@@ -114,7 +116,12 @@ public final class ShareSink: Sink {
     try open()
     readers.serve()
     guard readers.canHaveReaders else { throw readerGone }
-    if isGated, readers.everyCount == 0 { try waitForReader() }
+    while isGated {
+      if readers.everyCount == 0 { try waitForReader() }
+      if filled == 0 { try waitForSlots(free: 2) }
+      // The last one may have been disconnected meanwhile.
+      if readers.everyCount > 0 { break }
+    }
     guard readers.count > 0 else {
       discardBatch()
       header.note(.unselected)
@@ -136,16 +143,17 @@ public final class ShareSink: Sink {
   }
 
   public func finish() throws(RunError) {
-    defer {
-      memory?.set(hasFailed ? .failed : .ended)
-      readers.end()
-    }
+    defer { readers.end(hasFailed ? .failed : .ended) }
     guard !hasFailed else { return }
     try orFail { () throws(RunError) in
       try publishBatch()
-      guard isGated, sharedCount > 0 else { return }
-      try waitForSlots(free: SharedMemory.slotCount)
-      guard readers.acknowledgedCount == sharedCount else { throw readerGone }
+      if isGated { try waitForSlots(free: SharedMemory.slotCount) }
+    }
+    let lost = readers.unacknowledgedCount
+    guard lost == 0 else {
+      throw RunError(
+        .readerGone,
+        "share: \(lost) frames were not acknowledged by the readers that left with them")
     }
   }
 
@@ -163,10 +171,8 @@ public final class ShareSink: Sink {
 
   // MARK: Slots
 
-  /// Chooses the next slot to fill: one that no reader holds. Where frames wait for readers, waits until one
-  /// is free.
+  /// Chooses the next slot to fill: one that no reader holds.
   private func takeSlot() throws(RunError) {
-    if isGated { try waitForSlots(free: 2) }
     // One slot is never held, see `ShareReaders.notify`.
     guard let free = readers.freeSlot(behind: slot) else { throw readerGone }
     slot = free
@@ -236,62 +242,14 @@ public final class ShareSink: Sink {
     }
   }
 
-  /// Waits until so many slots are not read. A reader that gives none back for `patience` is disconnected.
+  /// Waits until so many slots are not read. `serve` disconnects a reader that gives none back for `patience`.
   private func waitForSlots(free count: Int) throws(RunError) {
     while readers.freeSlotCount < count {
       guard !isInterrupted.load(ordering: .relaxed) else { throw readerGone }
       readers.wait(milliseconds: Self.tick)
       readers.serve()
-      readers.dismissOverdue(after: settings.patience)
     }
   }
 
   private var readerGone: RunError { RunError(.readerGone, "the reader of --share has gone") }
-}
-
-/// What a user may choose of a share.
-public struct ShareSettings: KindSettings {
-  public var tensor = TensorSettings()
-  /// `tensor.layout`.
-  public var layout = TensorSettings.Layout.rgb
-  /// `nil`: every frame where frames can wait, the latest where they are live.
-  public var take: FrameTaking?
-  /// Frames in a slot.
-  public var batch = 1
-  /// How long frames wait for a first reader, and for one that does not acknowledge.
-  public var patience = Duration.seconds(60)
-
-  public init() {}
-
-  var usedTensor: TensorSettings {
-    var tensor = tensor
-    tensor.layout = layout
-    return tensor
-  }
-
-  public static var settings: [Setting<Self>] {
-    [Setting("layout", \.layout, "pictures of bytes, or tensors of numbers from 0 to 1")]
-      + TensorSettings.settings.map { $0.within(\.tensor) } + [
-        Setting(
-          "take", \.take,
-          "every frame or the latest; auto: every one where frames can wait, as those of files"),
-        Setting("batch", \.batch, range: 1...256, unit: "frames", "that are handed on together"),
-        Setting(
-          "patience", \.patience, "how long frames wait for a reader; later it is disconnected"),
-      ]
-  }
-}
-
-extension ShareSink {
-  public static let kind = SinkKind(
-    "share", "frames for other programs, in shared memory", argument: "NAME", ShareSettings.self
-  ) { (name, settings, _) throws(RunError) in
-    guard name.hasPrefix("fd:") else { return try ShareSink(named: name, settings) }
-    guard let descriptor = Int32(name.dropFirst(3)), descriptor > 2 else {
-      throw RunError(
-        .usage,
-        "--share \(name): give the number of a socket that this program was started with, as fd:3")
-    }
-    return try ShareSink(descriptor: descriptor, settings)
-  }
 }

@@ -1,0 +1,50 @@
+public import SprocketCodecs
+public import SprocketCore
+
+/// What a user may choose of a share.
+public struct ShareSettings: KindSettings {
+  public var tensor = TensorSettings()
+  /// `tensor.layout`.
+  public var layout = TensorSettings.Layout.rgb
+  /// `nil`: every frame where frames can wait, the latest where they are live.
+  public var take: FrameTaking?
+  /// Frames in a slot.
+  public var batch = 1
+  /// How long frames wait for a first reader, and how long a reader may hold frames and acknowledge none.
+  public var patience = Duration.seconds(60)
+
+  public init() {}
+
+  var usedTensor: TensorSettings {
+    var tensor = tensor
+    tensor.layout = layout
+    return tensor
+  }
+
+  public static var settings: [Setting<Self>] {
+    [Setting("layout", \.layout, "pictures of bytes, or tensors of numbers from 0 to 1")]
+      + TensorSettings.settings.map { $0.within(\.tensor) } + [
+        Setting(
+          "take", \.take,
+          "every frame or the latest; auto: every one where frames can wait, as those of files"),
+        Setting("batch", \.batch, range: 1...256, unit: "frames", "that are handed on together"),
+        Setting(
+          "patience", \.patience,
+          "how long frames wait for a first reader, and a reader may hold frames"),
+      ]
+  }
+}
+
+extension ShareSink {
+  public static let kind = SinkKind(
+    "share", "frames for other programs, in shared memory", argument: "NAME", ShareSettings.self
+  ) { (name, settings, _) throws(RunError) in
+    guard name.hasPrefix("fd:") else { return try ShareSink(named: name, settings) }
+    guard let descriptor = Int32(name.dropFirst(3)), descriptor > 2 else {
+      throw RunError(
+        .usage,
+        "--share \(name): give the number of a socket that this program was started with, as fd:3")
+    }
+    return try ShareSink(descriptor: descriptor, settings)
+  }
+}
