@@ -64,7 +64,7 @@ extension Rules {
     Permission(
       "Sources/SprocketEngine",
       [
-        "Ask/PacketHistory", "Run/Engine+Epoch", "Plan/FrameMemory", "Lane/LaneWorker",
+        "Ask/PacketHistory", "Audio/AudioMemory", "Run/Engine+Epoch", "Plan/FrameMemory", "Lane/LaneWorker",
         "Lane/LaneWorker+Versions",
         "Sink/SinkWorker", "Sink/SinkWorker+Account", "Source/SourceGate", "Source/SourcePump+Fill",
         "Source/SourcePump+Loans", "Threads/StopSignals", "Threads/Threads", "Threads/Waiter",
@@ -89,10 +89,13 @@ extension Rules {
     Permission(
       "Sources/SprocketLibAV",
       [
-        "ResamplerHandle", "Converter", "DecodedFrame", "Decoder", "Demuxer", "EncodedPacket", "FileInput",
+        "Converter", "DecodedFrame", "Decoder", "Demuxer", "EncodedPacket", "FLACWriter",
+        "ResamplerHandle",
+        "FileInput",
         "InputFormats", "LentMedia", "LentPool", "MediaDisplay", "MediaError", "MediaInfo",
         "MediaReader",
-        "MovieContainer", "Muxer", "MuxerOutput", "Owned", "PixelFormat+Library",
+        "MovieContainer", "Muxer", "MuxerHandle", "MuxerOutput", "Owned", "PixelFormat+Library",
+        "SoundBlocks", "SoundFrame", "SoundReader", "SoundTrack+Library",
       ], "wraps libavformat and libavcodec"),
     Permission(
       "Sources/SprocketMCAP",
@@ -147,6 +150,7 @@ extension Rules {
     Permission("Tests/SprocketSinksTests", ["DurableCountTests", "SinkFrame"], "frames in memory"),
     Permission(
       "Tests/SprocketSourcesTests", ["SceneSourceTests", "SourceSlot"], "a slot and text in memory"),
+    Permission("Tests/Sound", ["main"], "writes a file"),
     Permission(
       "Tests/Traps", ["Probe", "TestMistakes"], "hands over, and writes, memory that it may not"),
     Permission("Tests/SprocketYUVTests", ["Planes"], "planes in memory"),
