@@ -103,7 +103,8 @@ extension RunCommand {
       to: stage.map { try registry.choice($0) }, needsFocus: recording.stillsSharpest != nil,
       registry)
     let audio = try sound.engines(
-      registry, beside: source, isRecorded: choices.contains { $0.kind.name == MovieSink.kind.name },
+      registry, beside: source,
+      isRecorded: choices.contains { $0.kind.name == MovieSink.kind.name },
       held: heldSound, overwrite: overwrite)
     var sinks: [any Sink] = []
     for choice in choices { sinks.append(try choice.make(outputRequests(audio))) }
@@ -182,8 +183,8 @@ extension RunCommand {
     return choices
   }
 
-  /// For how long sound is kept: longer than pictures are on their way (look-ahead of a stage, a disk that pauses),
-  /// 10 s, and longer than a pre-roll.
+  /// For how long sound is kept: longer than pictures are on their way (look-ahead of a stage, a disk that
+  /// pauses), 10 s, and longer than a pre-roll.
   private var heldSound: Duration {
     let preRoll = recording.preRollLimits
     return .seconds(10) + (preRoll?.duration ?? .zero) + (preRoll?.slack ?? .zero)

@@ -73,8 +73,9 @@ struct SoundOptions: ParsableArguments {
     return recorded
   }
 
-  /// The sound of a run whose pictures come from `source`. A file's own is heard where nothing else is asked for
-  /// and `isRecorded` says that a file would hold it. `held` is for how long what was heard is kept.
+  /// The sound of a run whose pictures come from `source`. A file's own is heard where nothing else is
+  /// asked for and `isRecorded` says that a file would hold it. `held` is for how long what was heard is
+  /// kept.
   func engines(
     _ registry: Registry, beside source: any Source, isRecorded: Bool, held: Duration,
     overwrite: Bool

@@ -3,12 +3,12 @@ public import SprocketCore
 
 /// The scene's microphone: a beep with each flash of the scene, and noise like distant speech.
 ///
-/// The beep (1 kHz, 50 ms, -6 dBFS) begins at each whole second of the scene's time, as a flash does. The noise
-/// has syllables of a quarter of a second, at -40 dBFS. Everything is decided by the settings.
+/// The beep (1 kHz, 50 ms, -6 dBFS) begins at each whole second of the scene's time, as a flash does. The
+/// noise has syllables of a quarter of a second, at -40 dBFS. Everything is decided by the settings.
 ///
-/// The sound card's clock may run fast or slow (`drift`), and say its times badly (`jitter`, `outliers`); sound
-/// may begin late and be lost. At real pace it behaves like a card with a buffer of half a second: what is not
-/// read in time is lost.
+/// The sound card's clock may run fast or slow (`drift`), and say its times badly (`jitter`, `outliers`);
+/// sound may begin late and be lost. At real pace it behaves like a card with a buffer of half a second:
+/// what is not read in time is lost.
 @safe
 public final class SceneMicrophone: AudioSource {
   private let settings: SceneMicrophoneSettings

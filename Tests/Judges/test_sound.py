@@ -19,7 +19,8 @@ def brightness(path):
     """Mean luma of each picture."""
     raw = subprocess.run(
         ["ffmpeg", "-v", "error", "-i", path, "-map", "0:v", "-fps_mode", "passthrough", "-f", "rawvideo",
-         "-pix_fmt", "gray", "-vf", "scale=16:16", "-"], capture_output=True, timeout=LIMIT, check=True).stdout
+         "-pix_fmt", "gray", "-vf", "scale=16:16", "-"],
+        capture_output=True, timeout=LIMIT, check=True).stdout
     return np.frombuffer(raw, "u1").reshape(-1, 256).mean(axis=1)
 
 
@@ -120,8 +121,8 @@ def test_a_gap_is_silence_and_what_follows_is_in_step(tmp_path):
 def test_what_pictures_wait_for_or_lose_does_not_shift_the_sound(tmp_path, options):
     path, summary = record(tmp_path, "a.mov", *options)
     shown = subprocess.run(
-        ["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "frame=pts_time", "-of", "csv=p=0",
-         path], capture_output=True, text=True, timeout=LIMIT, check=True).stdout.split()
+        ["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "frame=pts_time",
+         "-of", "csv=p=0", path], capture_output=True, text=True, timeout=LIMIT, check=True).stdout.split()
     times = np.array([float(text.strip(",")) for text in shown])
     light = brightness(path)
     isLit = light > (light.min() + light.max()) / 2
@@ -155,8 +156,8 @@ def test_each_microphone_has_a_track(tmp_path):
 @pytest.mark.parametrize("ending", ["wav", "flac", "mkv"])
 def test_sound_alone(tmp_path, ending):
     path = tmp_path / f"a.{ending}"
-    sprocket("run", "--source", "none", "--microphone", "scene", "--duration", "3s", "--sound", path, "--quiet",
-             "--summary", tmp_path / "summary.json")
+    sprocket("run", "--source", "none", "--microphone", "scene", "--duration", "3s", "--sound", path,
+             "--quiet", "--summary", tmp_path / "summary.json")
     sound = samples(path)
     assert 2.5 * 48000 < len(sound) < 3.5 * 48000
     assert np.abs(np.diff(beeps(sound)) - 1).max() < 0.0005

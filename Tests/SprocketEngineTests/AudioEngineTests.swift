@@ -203,6 +203,8 @@ private func readAll(_ tap: any AudioTap, limit: Int = .max) -> (samples: [UInt3
   }
 
   /// A square wave of half of full scale.
+  ///
+  /// Unchecked: the engine uses it on one thread at a time.
   private final class Square: AudioSource, @unchecked Sendable {
     let number: AudioFormat.Number
     private var left = 10

@@ -11,7 +11,8 @@ extension Rules {
     ],
     "SprocketStages": [
       "SprocketCore", "AutoExposure", "AutoFocus", "Crop", "Debayer", "ExposureMeter", "FocusScore",
-      "Gain", "LateFrameDrop", "MotionDetector", "Negate", "Resize", "Rotate", "Stabilizer", "Undistort",
+      "Gain", "LateFrameDrop", "MotionDetector", "Negate", "Resize", "Rotate", "Stabilizer",
+      "Undistort",
     ],
     "Sprocket": [
       "SprocketEngine", "SprocketSources", "SprocketScene", "SprocketSinks", "SprocketFiles",

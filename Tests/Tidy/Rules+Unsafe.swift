@@ -64,7 +64,8 @@ extension Rules {
     Permission(
       "Sources/SprocketEngine",
       [
-        "Ask/PacketHistory", "Audio/AudioMemory", "Run/Engine+Epoch", "Plan/FrameMemory", "Lane/LaneWorker",
+        "Ask/PacketHistory", "Audio/AudioMemory", "Run/Engine+Epoch", "Plan/FrameMemory",
+        "Lane/LaneWorker",
         "Lane/LaneWorker+Versions",
         "Sink/SinkWorker", "Sink/SinkWorker+Account", "Source/SourceGate", "Source/SourcePump+Fill",
         "Source/SourcePump+Loans", "Threads/StopSignals", "Threads/Threads", "Threads/Waiter",
@@ -109,7 +110,7 @@ extension Rules {
     Permission("Sources/SprocketScene", ["SceneFrameWriter"], "lends planes to libyuv"),
     Permission(
       "Sources/SprocketSinks/Dump", ["DumpContents", "DumpPacker"], "hands on text in memory"),
-    Permission("Sources/SprocketSinks/Movie", ["MovieRecording"], "asks for the date"),
+    Permission("Sources/SprocketSinks/Movie", ["MovieOutput"], "asks for the date"),
     Permission(
       "Sources/SprocketSinks/Stills", ["StillFolder", "StillFolder+Looks"],
       "wraps openat and readdir"),
@@ -150,6 +151,7 @@ extension Rules {
     Permission("Tests/SprocketSinksTests", ["DurableCountTests", "SinkFrame"], "frames in memory"),
     Permission(
       "Tests/SprocketSourcesTests", ["SceneSourceTests", "SourceSlot"], "a slot and text in memory"),
+    Permission("Sources/SprocketSources/File", ["FileAudioSource"], "asks what kind of file it is"),
     Permission("Tests/Sound", ["main"], "writes a file"),
     Permission(
       "Tests/Traps", ["Probe", "TestMistakes"], "hands over, and writes, memory that it may not"),
@@ -173,6 +175,7 @@ extension Rules {
         "Ask/RecordingJob", "Ask/RecordingList", "Ask/SinkRecorder",
         "Threads/BackgroundWork", "Plan/ChainStage", "Run/ChangePort", "Run/Engine",
         "Run/Engine+Leaving", "Run/Epoch", "Plan/FrameMemory",
+        "Audio/AudioEngine", "Audio/AudioMemory", "Audio/AudioSinkWorker",
         "Lane/LaneWorker",
         "Sink/SinkState", "Sink/SinkWorker", "Source/SourceGate",
         "Source/SourcePump", "Threads/Threads", "Account/Trace",
@@ -191,7 +194,8 @@ extension Rules {
     Permission(
       "Tests/SprocketEngineTests",
       [
-        "EngineHarness", "EventTests", "FrailSource", "NeighbourTests", "RequestHarness",
+        "AudioEngineTests", "EngineHarness", "EventTests", "FrailSource", "NeighbourTests",
+        "RequestHarness",
         "TapTests",
       ],
       "used on one thread at a time"),

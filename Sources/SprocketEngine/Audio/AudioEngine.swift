@@ -11,8 +11,8 @@ internal import Synchronization
 /// It keeps R1 to R10 as the ring of pictures does, without lanes: the source's thread does all the work, and
 /// the device's own buffer holds what it has not read.
 ///
-/// Unchecked: the thread alone uses the source, the stages and the clock; what others may ask for is atomic or
-/// under a lock.
+/// Unchecked: the thread alone uses the source, the stages and the clock; what others may ask for is atomic
+/// or under a lock.
 public final class AudioEngine: @unchecked Sendable {
   public let description: AudioDescription
   /// For how long a live source keeps its blocks for a tap that does not read.

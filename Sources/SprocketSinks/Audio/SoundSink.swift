@@ -2,9 +2,9 @@ public import SprocketCore
 
 /// `--sound`: a file of sound alone, WAV, FLAC, MOV or MKV, by the ending of its name.
 ///
-/// It begins with the first sample and has no holes: what is missing is silence. When the first sample was heard is
-/// written into the file, as in movies. Until it is complete it has a partial name, and plays up to its last whole
-/// second.
+/// It begins with the first sample and has no holes: what is missing is silence. When the first sample was
+/// heard is written into the file, as in movies. Until it is complete it has a partial name, and plays up
+/// to its last whole second.
 public final class SoundSink: AudioSink {
   public let name = "sound"
   private let settings: RecordedSound
@@ -82,7 +82,8 @@ public final class SoundSink: AudioSink {
     }
   }
 
-  /// Nanoseconds of sound that are taken at once. Larger: fewer looks at the clock, and sound is written later.
+  /// Nanoseconds of sound that are taken at once. Larger: fewer looks at the clock, and sound is written
+  /// later.
   private static let step: Int64 = 100_000_000
 }
 

@@ -50,8 +50,8 @@ public final class MovieSink: Recorder {
   public private(set) var notes: [String] = []
 
   /// The file is made when the run is set up; on demand, when a recording is asked for. `quality` is 1 to
-  /// 100, for frames that are encoded. `limits` and `preRoll` are for recordings on demand. Each tap of `sound`
-  /// becomes a track.
+  /// 100, for frames that are encoded. `limits` and `preRoll` are for recordings on demand. Each tap of
+  /// `sound` becomes a track.
   public init(
     path: String, quality: Int = 90, overwrite: Bool = false, isOnDemand: Bool = false,
     limits: RecordingLimits = RecordingLimits(), preRoll: PreRoll? = nil,
@@ -73,7 +73,8 @@ public final class MovieSink: Recorder {
     setup.backlog = setup.diskBacklog(of: setup.format)
     if !sound.readers.isEmpty, !container.holdsPCM {
       note(
-        "movie: the sound is left out, as .\(container.rawValue) files take no PCM; record a .mov or .mkv")
+        "movie: the sound is left out, as .\(container.rawValue) files take no PCM; record a .mov or .mkv"
+      )
     }
     if setup.format.presentation.orientation != .upright, !container.keepsOrientation {
       note(
@@ -170,7 +171,8 @@ public final class MovieSink: Recorder {
     let target = target(path, number: &fileCount)
     if fileCount > 1 { note("movie: goes on in \(target), where the format changed") }
     let file = try MovieRecording(
-      path: target, container: container, overwrite: overwrite, isMadeUp: fileCount > 1, sound: sound)
+      path: target, container: container, overwrite: overwrite, isMadeUp: fileCount > 1,
+      sound: sound)
     describe(file)
     recording = file
   }

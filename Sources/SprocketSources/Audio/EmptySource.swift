@@ -1,7 +1,8 @@
 public import SprocketCore
 internal import Synchronization
 
-/// `--source none`: no pictures, for a run of sound alone. It ends when it is stopped, or when `isOver` says so.
+/// `--source none`: no pictures, for a run of sound alone. It ends when it is stopped, or when `isOver`
+/// says so.
 public final class EmptySource: Source {
   private let interruption = SourceInterrupt()
   /// Asked some times a second, on the source's thread: whether the run has nothing more to wait for.

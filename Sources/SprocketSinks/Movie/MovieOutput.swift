@@ -1,0 +1,119 @@
+internal import Glibc
+internal import SprocketCore
+internal import SprocketFiles
+internal import SprocketLibAV
+
+/// The file that a muxer writes: a movie, or sound.
+final class MovieOutput: MuxerOutput {
+  private var file: PartialFile
+  /// Why the muxer could not go on.
+  private var failure: RunError?
+  /// Where the latest fragments end, and up to where the disk has the file.
+  private var ends = InlineArray<5, Int64>(repeating: 0)
+  private var nextEnd = 0
+  private var syncedEnd: Int64 = 0
+
+  /// `purpose` says in messages what was to be written.
+  init(
+    path: String, purpose: String = "movie", overwrite: Bool, isMadeUp: Bool
+  ) throws(RunError) {
+    file = try PartialFile(
+      path: path, purpose: purpose, overwrite: overwrite, canBeDevice: false, isMadeUp: isMadeUp)
+  }
+
+  var isGone: Bool { file.isGone }
+  var partialPath: String? { file.partialPath }
+  var freeByteCount: UInt64? { file.freeByteCount }
+  /// The disk did not take what the kernel had taken.
+  var isLost: Bool { file.isLost }
+
+  /// A fragment ends at `end`. The disk may be as far behind as five of them, which the kernel keeps; who
+  /// is further behind waits here, or a recording that is stopped would have too much left to sync.
+  /// False where the disk lost something.
+  func noteFragment(at end: Int64) -> Bool {
+    let old = ends[nextEnd]
+    ends[nextEnd] = end
+    nextEnd = (nextEnd + 1) % ends.count
+    let range = syncedEnd..<max(old, syncedEnd)
+    syncedEnd = range.upperBound
+    return succeeds { file throws(RunError) in
+      try file.beginSync()
+      if !range.isEmpty { try file.waitForSync(range) }
+    }
+  }
+
+  func complete() throws(RunError) { try file.complete() }
+
+  func write(_ bytes: Span<UInt8>, at offset: Int64) -> Bool {
+    succeeds { file throws(RunError) in try file.write(bytes, at: offset) }
+  }
+
+  func sync() -> Bool { succeeds { file throws(RunError) in try file.sync() } }
+
+  /// False where `body` throws, which is kept for `fail`.
+  private func succeeds(_ body: (inout PartialFile) throws(RunError) -> Void) -> Bool {
+    do throws(RunError) {
+      try body(&file)
+      return true
+    } catch {
+      failure = error
+      return false
+    }
+  }
+
+  /// What to tell the user. Keeps what is of use: whole fragments, up to `end`.
+  func fail(_ error: MuxerError, end: Int64, isOfUse: Bool) -> RunError {
+    let reason =
+      switch error {
+      case .output: failure
+      case .refused(let operation, let status):
+        RunError(
+          .failed,
+          "writing to \(file.name) failed: \(operation) of libavformat says \(status); try "
+            + "another kind of file")
+      }
+    file.cut(to: end)
+    file.abandon(isOfUse: isOfUse)
+    let text = reason?.description ?? "writing to \(file.name) failed; run again"
+    guard isOfUse, let partial = file.partialPath, !isGone else { return RunError(.failed, text) }
+    return RunError(
+      .failed,
+      text
+        + (isLost
+          ? "; \(partial) may lack what was recorded"
+          : "; what was recorded before is in \(partial)"))
+  }
+
+  func abandonEmpty() { file.abandon(isOfUse: false) }
+
+  func failGone() -> RunError {
+    file.abandon(isOfUse: true)
+    return .naming(file.name, partial: file.partialPath ?? file.name, ENOENT)
+  }
+}
+
+extension Timestamp {
+  /// When a movie's first frame was captured, as tags.
+  var movieTags: [(name: String, value: String)] {
+    var tags = [
+      (name: "captured_ns", value: "\(nanoseconds)"), (name: "captured_clock", value: "\(clock)"),
+    ]
+    if clock == .monotonic { tags.append((name: "creation_time", value: wallClockText)) }
+    return tags
+  }
+
+  /// A monotonic time on the clock on the wall, by how long ago it was: `2026-01-31T12:00:00.123456Z`.
+  /// The corresponding C function is `gmtime_r`.
+  private var wallClockText: String {
+    let age = monotonicNow() &- nanoseconds
+    let time = wallClockNow() &- age
+    var seconds = time_t(time / 1_000_000_000)
+    var parts = unsafe tm()
+    _ = unsafe gmtime_r(&seconds, &parts)
+    let digits = "\(1_000_000 + (time / 1000 % 1_000_000).magnitude)".dropFirst()
+    func two(_ number: Int32) -> Substring { "\(100 + number)".dropFirst() }
+    let date = unsafe "\(1900 + parts.tm_year)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
+    let clock = unsafe "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
+    return "\(date)T\(clock).\(digits)Z"
+  }
+}
