@@ -6,8 +6,8 @@ internal import SprocketFiles
 ///
 /// - `sample`: number of the block's first sample, missing ones counted; `count`: samples in the block.
 /// - `missing`: samples that were lost just before it.
-/// - `time_ns`: when the first sample was heard, on the clock of the pictures' `captured_ns`; `null` in the first
-///   second of a device, whose clock is being measured.
+/// - `time_ns`: when the first sample was heard, on the clock of the pictures' `captured_ns`; `null` in the
+///   first second of a device, whose clock is being measured.
 /// - `peak_dbfs`, `rms_dbfs`: a number per channel. 0 is full scale; a full-scale sine has an RMS of -3.01.
 ///   Silence is -200.
 ///
