@@ -269,8 +269,8 @@ package final class ShareReaders {
     return true
   }
 
-  /// Unless `always`, waits until the reader has received all packets: a layout that it does not receive keeps
-  /// its memory from being freed.
+  /// Unless `always`, waits until the reader has received all packets: a layout that it does not receive
+  /// keeps its memory from being freed.
   private func sendLayout(to reader: inout ShareReader, always: Bool = false) {
     guard let memory else { return }
     reader.needsLayout = !always && sprocket_unreceived(reader.descriptor) > 0

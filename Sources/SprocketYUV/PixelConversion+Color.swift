@@ -4,8 +4,8 @@ public import SprocketPixels
 extension PixelConversion {
   /// Three planes of 4:2:0 or 4:2:2 as JPEG has them (full range, BT.601, chroma in the middle of its luma)
   /// into pixels of three bytes. Chroma is interpolated. The library's fixed point is at most 2 levels from
-  /// the exact result where the width is even; it is further off for other matrices, for limited range, and in
-  /// the last column of an odd width (7 levels).
+  /// the exact result where the width is even; it is further off for other matrices, for limited range, and
+  /// in the last column of an odd width (7 levels).
   ///
   /// The corresponding C functions are `I420ToRGB24MatrixFilter` and `I422ToRGB24MatrixFilter`.
   public static func interleaveJPEG(
