@@ -103,14 +103,15 @@ package final class ShareReaders {
   package func refresh(_ layout: [UInt8]) { self.layout = layout }
 
   /// Accepts new readers, receives first packets and acknowledgements, and disconnects each reader that holds
-  /// slots and has acknowledged none of them for `patience`.
-  package func serve() {
+  /// slots and has acknowledged none of them for `patience`. One that is alone for good keeps nobody waiting
+  /// unless `waits`.
+  package func serve(waits: Bool = false) {
     acceptReaders()
     let now = monotonicNow()
     for index in readers.indices {
       receive(&readers[index], now)
       if readers[index].needsLayout { sendLayout(to: &readers[index]) }
-      guard readers[index].held != 0, !readers[index].isLeaving,
+      guard waits || listener != nil, readers[index].held != 0, !readers[index].isLeaving,
         now - readers[index].progressed >= patience.nanosecondCount
       else { continue }
       dismiss(

@@ -247,7 +247,7 @@ public final class ShareSink: Sink {
     while readers.freeSlotCount < count {
       guard !isInterrupted.load(ordering: .relaxed) else { throw readerGone }
       readers.wait(milliseconds: Self.tick)
-      readers.serve()
+      readers.serve(waits: true)
     }
   }
 
