@@ -79,7 +79,7 @@ package final class ShareReaders {
   package var canHaveReaders: Bool { listener != nil || !readers.isEmpty }
 
   /// Sends `layout` and the memory to all readers, and later to each new one. `layout` is a JSON object
-  /// without `shared`. `waits` is as in `notify`; then no slot is held.
+  /// without `shared`. Where frames wait, readers of every frame have received all, and get it at once.
   package func publish(_ layout: [UInt8], _ memory: SharedMemory, waits: Bool) {
     self.layout = layout
     self.memory = memory
