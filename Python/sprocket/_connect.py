@@ -62,11 +62,11 @@ def connect(name: str, *, every: bool = False, batches: bool = False, timeout: O
 def _check(path: str) -> None:
     """Raises `NoSuchShare` for a path that no share will have."""
     if len(os.fsencode(path)) > _LONGEST_PATH:
-        raise NoSuchShare(
-            f"no share is called {path}: the path of a socket has {_LONGEST_PATH} bytes at most")
+        raise NoSuchShare(f"no share is called {path}: the path of a socket has {_LONGEST_PATH} bytes at "
+                          "most; give a shorter one")
     if os.path.isfile(path):
-        raise NoSuchShare(
-            f"no share is called {path}: it is a file; give the path that the run was given with --share")
+        raise NoSuchShare(f"no share is called {path}: it is a file; give the path that the run was given "
+                          "with --share")
 
 
 # Longest path of a socket, in bytes: what `sockaddr_un` holds.

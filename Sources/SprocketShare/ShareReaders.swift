@@ -79,7 +79,7 @@ package final class ShareReaders {
   package var canHaveReaders: Bool { listener != nil || !readers.isEmpty }
 
   /// Sends `layout` and the memory to all readers, and later to each new one. `layout` is a JSON object
-  /// without `shared`. `waits` is as in `notify`; then no slot is held.
+  /// without `shared`. Where frames wait, readers of every frame have received all, and get it at once.
   package func publish(_ layout: [UInt8], _ memory: SharedMemory, waits: Bool) {
     self.layout = layout
     self.memory = memory
@@ -103,14 +103,14 @@ package final class ShareReaders {
   package func refresh(_ layout: [UInt8]) { self.layout = layout }
 
   /// Accepts new readers, receives first packets and acknowledgements, and disconnects each reader that holds
-  /// slots and has acknowledged none of them for `patience`.
-  package func serve() {
+  /// slots and has acknowledged none for `patience`; the reader of a descriptor only if frames wait (`waits`).
+  package func serve(waits: Bool = false) {
     acceptReaders()
     let now = monotonicNow()
     for index in readers.indices {
       receive(&readers[index], now)
       if readers[index].needsLayout { sendLayout(to: &readers[index]) }
-      guard readers[index].held != 0, !readers[index].isLeaving,
+      guard waits || listener != nil, readers[index].held != 0, !readers[index].isLeaving,
         now - readers[index].progressed >= patience.nanosecondCount
       else { continue }
       dismiss(

@@ -92,6 +92,20 @@ def test_a_program_that_is_killed_is_an_error():
         list(frames)
 
 
+@pytest.mark.parametrize("pace", ["real", "fast"])
+def test_who_keeps_a_frame_for_long_is_disconnected_only_where_frames_wait(pace):
+    image = {"layout": "gray", "patience": "1s"}
+    with package.run("scene", image=image, source_set=[f"pace={pace}"], **SCENE) as frames:
+        next(frames)
+        time.sleep(2.5)
+        if pace == "real":
+            assert [next(frames).number for _ in range(3)] == [1, 2, 3]
+        else:
+            with pytest.raises(package.ShareRefused, match="did not acknowledge a frame within 1s"):
+                for _ in frames:
+                    pass
+
+
 def test_a_step_waits_for_the_end_of_a_run_no_longer_than_it_is_told(monkeypatch):
     frames = package.run("scene", frames=3, image="rgb", timeout=20, **SCENE)
     assert [next(frames).number for _ in range(3)] == [0, 1, 2]

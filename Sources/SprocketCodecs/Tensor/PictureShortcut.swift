@@ -4,8 +4,8 @@ internal import SprocketYUV
 
 /// Makes whole pictures of bytes by libyuv, several times faster than `RegionPacker`.
 ///
-/// Used for full-range luma, which is copied, and for RGB from JPEGs of 4:2:0 and 4:2:2 whose width is
-/// even: the library is up to 7 levels off in the last column of others.
+/// Used for full-range luma, which is copied, and for RGB from JPEGs of 4:2:0 and 4:2:2 whose width is even:
+/// the library is up to 7 levels off in the last column of others.
 struct PictureShortcut {
   private enum Way {
     case luma

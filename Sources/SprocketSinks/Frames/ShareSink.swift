@@ -242,13 +242,12 @@ public final class ShareSink: Sink {
     }
   }
 
-  /// Waits until so many slots are not read. `serve` disconnects a reader that gives none back for
-  /// `patience`.
+  /// Waits until so many slots are not read. A reader that gives none back for `patience` is disconnected.
   private func waitForSlots(free count: Int) throws(RunError) {
     while readers.freeSlotCount < count {
       guard !isInterrupted.load(ordering: .relaxed) else { throw readerGone }
       readers.wait(milliseconds: Self.tick)
-      readers.serve()
+      readers.serve(waits: true)
     }
   }
 
