@@ -10,7 +10,7 @@ import wave
 import numpy as np
 import pytest
 
-from containers import complete_pieces
+from containers import boxes, complete_pieces
 from program import LIMIT, SPROCKET, preloaded
 
 SOUND = str(pathlib.Path(SPROCKET).with_name("SprocketSound"))
@@ -77,12 +77,32 @@ def movie(path, image, seconds, *sounds, end="finish", rate=PICTURE_RATE, late=0
     return path
 
 
+def sample_sizes(path):
+    """Of each track of a plain MOV: bytes per sample where all are equal, else 0, and how many samples."""
+    data, found = path.read_bytes(), []
+    def walk(start, end):
+        for kind, inner, stop in boxes(data, start, end):
+            if kind in (b"moov", b"trak", b"mdia", b"minf", b"stbl"):
+                walk(inner, stop)
+            elif kind == b"stsz":
+                found.append(struct.unpack_from(">II", data, inner + 4))
+    walk(0, len(data))
+    return found
+
+
+def wav_data(path):
+    """Where a WAV's samples begin, and how many bytes its header says that they are."""
+    data = path.read_bytes()
+    start = data.index(b"data") + 8
+    return start, struct.unpack_from("<I", data, start - 4)[0]
+
+
 # Each number with each rate and each count of channels at least once.
 FORMATS = [
     ("s16", 8000, 1), ("s24", 11025, 2), ("s32", 16000, 3), ("f32", 22050, 4), ("s16", 32000, 5),
     ("s24", 44100, 6), ("s32", 48000, 7), ("f32", 88200, 8), ("s16", 96000, 2), ("s24", 176400, 1),
     ("s32", 192000, 2), ("f32", 192000, 1), ("s16", 44100, 8), ("f32", 47999, 2), ("s24", 48000, 2),
-    ("s32", 12345, 1),
+    ("s32", 12345, 1), ("s24", 8010, 1),
 ]
 
 
@@ -113,6 +133,12 @@ def test_sound_and_pictures_are_what_was_written(container, number, rate, channe
     assert info["codec_name"] == f"pcm_{pcm(number)}"
     assert (int(info["sample_rate"]), info["channels"]) == (rate, channels)
     judge_blocks(path, container, 0, rate, len(samples) // channels // BYTES[number])
+    shown = run("ffmpeg", "-v", "error", "-i", path, "-map", "0:v", "-c", "copy", "-f", "mjpeg", "-")
+    count = int(seconds * PICTURE_RATE)
+    assert shown == still.read_bytes() * count
+    if container == "mov":
+        sample = channels * BYTES[number]
+        assert sample_sizes(path) == [(0, count), (sample, len(samples) // sample)]
     pictures = ffprobe(path, "v", "-show_entries", "packet=pts_time")["packets"]
     assert [float(packet["pts_time"]) for packet in pictures] == pytest.approx(
         [frame / PICTURE_RATE for frame in range(int(seconds * PICTURE_RATE))], abs=1e-6)
@@ -255,6 +281,9 @@ def test_files_of_sound(ending, number, rate, channels, tmp_path):
         # The checksum of all samples, which the decoder compares.
         assert run("ffmpeg", "-v", "warning", "-err_detect", "crccheck+explode", "-i", path, "-f", "null",
                    "-") == b""
+    if ending == "wav":
+        start, size = wav_data(path)
+        assert size == len(samples) and path.stat().st_size == start + size + size % 2
     if ending == "wav" and number == "s16" and channels <= 2:
         with wave.open(str(path)) as file:
             assert (file.getframerate(), file.getnchannels(), file.getsampwidth()) == (rate, channels, 2)
@@ -269,6 +298,9 @@ def test_a_killed_recording_of_sound_plays(ending, tmp_path):
     left = path.with_name(f"sound.partial.{ending}")
     assert not path.exists()
     data, draw = left.read_bytes(), random.Random(SEED)
+    if ending == "wav":
+        # ffmpeg would read on without.
+        assert 4 * rate * 6 <= wav_data(left)[1] <= len(data)
     for size in [len(data)] + [draw.randrange(len(data) // 2, len(data)) for _ in range(5)]:
         left.write_bytes(data[:size])
         found = run("ffmpeg", "-v", "quiet", "-i", left, "-f", "s24le", "-c:a", "pcm_s24le", "-", check=False)

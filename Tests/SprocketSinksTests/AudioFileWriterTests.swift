@@ -112,10 +112,10 @@ import Testing
 
   @Test func fourGigabytesAreAnRF64() throws {
     let format = Self.formats[0]
-    let header = WAVHeader(format, tags: [])
+    var header = WAVHeader(format, tags: [])
     for size: UInt64 in [4, 0xFFFF_FF00, 0xFFFF_FFF0, 1 << 32, 40 << 30] {
-      let bytes = header.bytes(dataBytes: size)
-      #expect(bytes.count == header.byteCount)
+      header.tell(dataBytes: size)
+      let bytes = header.bytes
       let isLong = UInt64(bytes.count) - 8 + size > UInt64(UInt32.max)
       #expect(String(decoding: bytes[..<4], as: UTF8.self) == (isLong ? "RF64" : "RIFF"))
       let path = try files.write("long.wav", bytes)

@@ -7,110 +7,87 @@ internal import SprocketLibAV
 /// `WAVE_FORMAT_EXTENSIBLE`. A file of 4 GB and more is an RF64 (EBU Tech 3306), for which the header has
 /// room from the start.
 final class WAVWriter: AudioContents {
-  private let header: WAVHeader
+  private var header: WAVHeader
   private let output: any MuxerOutput
-  /// What is not with the output yet.
-  private var gathered: [UInt8] = []
   /// Bytes of sound with the output, and of those how many the header tells of.
   private var written: UInt64 = 0
   private var told: UInt64 = 0
-  /// Bytes that are gathered at most. Larger: fewer writes, of more bytes.
-  private static let limit = 1 << 16
 
   init(
     _ format: AudioFormat, tags: [(name: String, value: String)], output: any MuxerOutput
   ) throws(MuxerError) {
     header = WAVHeader(format, tags: tags)
     self.output = output
-    gathered.reserveCapacity(Self.limit)
     try writeHeader()
   }
 
   var durableSamples: UInt64 { told / UInt64(header.format.sampleBytes) }
-  var durableEnd: Int64 { Int64(header.byteCount) + Int64(told) }
+  var durableEnd: Int64 { Int64(header.bytes.count) + Int64(told) }
 
   func write(_ samples: Span<UInt8>) throws(MuxerError) {
-    if gathered.count + samples.count > Self.limit { try flush() }
-    if samples.count > Self.limit {
-      try put(samples)
-    } else {
-      for index in samples.indices { gathered.append(samples[index]) }
-    }
-    let second = UInt64(header.format.rate * header.format.sampleBytes)
-    if written + UInt64(gathered.count) - told >= second {
-      try flush()
+    try put(samples)
+    if written - told >= UInt64(header.format.rate * header.format.sampleBytes) {
       try writeHeader()
     }
   }
 
   func finish() throws(MuxerError) {
-    try flush()
-    if written % 2 == 1 {
-      guard output.write([0].span, at: Int64(header.byteCount) + Int64(written)) else {
-        throw .output
-      }
-    }
+    let end = written
+    if end % 2 == 1 { try put([0].span) }
+    written = end
     try writeHeader()
   }
 
-  private func flush() throws(MuxerError) {
-    var taken: [UInt8] = []
-    swap(&taken, &gathered)
-    defer {
-      taken.removeAll(keepingCapacity: true)
-      swap(&taken, &gathered)
-    }
-    try put(taken.span)
-  }
-
   private func put(_ bytes: Span<UInt8>) throws(MuxerError) {
-    guard output.write(bytes, at: Int64(header.byteCount) + Int64(written)) else { throw .output }
+    guard output.write(bytes, at: Int64(header.bytes.count) + Int64(written)) else { throw .output }
     written += UInt64(bytes.count)
   }
 
   private func writeHeader() throws(MuxerError) {
-    guard output.write(header.bytes(dataBytes: written).span, at: 0) else { throw .output }
+    header.tell(dataBytes: written)
+    let bytes = header.bytes
+    guard output.write(bytes.span, at: 0) else { throw .output }
     told = written
   }
 }
 
-/// The beginning of a WAV file, up to its samples: `RIFF` or `RF64`, room for `ds64`, `fmt `, for floats
-/// `fact`, tags, `data`.
+/// The beginning of a WAV file, up to its samples: `RIFF` or `RF64`, room for `ds64`, `fmt `, tags, for
+/// floats `fact`, `data`.
 struct WAVHeader {
   let format: AudioFormat
-  /// `fmt ` and tags, which do not change.
-  private let fixed: [UInt8]
+  private(set) var bytes: [UInt8]
 
-  /// Bytes before the samples.
-  var byteCount: Int { 12 + 36 + fixed.count + (isFloat ? 12 : 0) + 8 }
-
-  private var isFloat: Bool { format.number == .f32 }
-
+  /// For a file without samples.
   init(_ format: AudioFormat, tags: [(name: String, value: String)]) {
     self.format = format
-    fixed = Self.chunk("fmt ", Self.description(format)) + Self.list(tags)
+    bytes = Array("RIFF____WAVE".utf8) + Self.chunk("JUNK", [UInt8](repeating: 0, count: 28))
+    bytes += Self.chunk("fmt ", Self.description(format)) + Self.list(tags)
+    if format.number == .f32 { bytes += Self.chunk("fact", [0, 0, 0, 0]) }
+    bytes += Self.chunk("data", [])
+    tell(dataBytes: 0)
   }
 
-  /// For a file that has so many bytes of samples.
-  func bytes(dataBytes: UInt64) -> [UInt8] {
+  /// Puts in the sizes of a file that has so many bytes of samples. Allocates nothing.
+  mutating func tell(dataBytes: UInt64) {
     let samples = dataBytes / UInt64(format.sampleBytes)
-    let size = UInt64(byteCount) - 8 + dataBytes + dataBytes % 2
+    let size = UInt64(bytes.count) - 8 + dataBytes + dataBytes % 2
     let isLong = size > UInt64(UInt32.max)
-    let unknown = UInt32.max
-    var bytes =
-      Array((isLong ? "RF64" : "RIFF").utf8) + Self.number(isLong ? unknown : UInt32(size))
-    bytes += Array("WAVE".utf8)
+    put(isLong ? 0x3436_4652 : 0x4646_4952 as UInt32, at: 0)  // RF64, RIFF
+    put(isLong ? .max : UInt32(size), at: 4)
+    put(isLong ? 0x3436_7364 : 0x4B4E_554A as UInt32, at: 12)  // ds64, JUNK
     if isLong {
-      bytes += Self.chunk(
-        "ds64",
-        Self.number(size) + Self.number(dataBytes) + Self.number(samples) + Self.number(UInt32(0)))
-    } else {
-      bytes += Self.chunk("JUNK", [UInt8](repeating: 0, count: 28))
+      put(size, at: 20)
+      put(dataBytes, at: 28)
+      put(samples, at: 36)
     }
-    bytes += fixed
-    if isFloat { bytes += Self.chunk("fact", Self.number(UInt32(clamping: samples))) }
-    bytes += Array("data".utf8) + Self.number(isLong ? unknown : UInt32(dataBytes))
-    return bytes
+    if format.number == .f32 { put(UInt32(clamping: samples), at: bytes.count - 12) }
+    put(isLong ? .max : UInt32(dataBytes), at: bytes.count - 4)
+  }
+
+  private mutating func put<Word: FixedWidthInteger>(_ word: Word, at place: Int) {
+    for index in 0..<Word.bitWidth / 8 {
+      bytes[place + index] = UInt8(truncatingIfNeeded: word >> Word(8 * index))
+    }
   }
 
   /// `WAVEFORMATEX`, or `WAVEFORMATEXTENSIBLE` where the plain one does not say enough.
