@@ -171,7 +171,7 @@ def test_a_files_sound_is_kept(tmp_path):
     assert np.array_equal(samples(copy), samples(source))
     sprocket("run", "--source", f"file:{source}", "--microphone", "none", "--movie", copy, "--quiet",
              "--overwrite")
-    with pytest.raises(ValueError):
+    with pytest.raises(subprocess.CalledProcessError):
         samples(copy)
 
 
