@@ -60,7 +60,7 @@ SWIFT_FILES := Package.swift Sources Plugins Tests \
 
 run: release
 	mkdir -p demo
-	$(SPROCKET) run --duration 10s --stage latedrop --stage meter --stage focus \
+	$(SPROCKET) run --duration 10s --microphone auto --stage latedrop --stage meter --stage focus \
 	  --movie demo/movie.mov --stills demo/stills --every 1s --dump demo/dump.mcap \
 	  --reports demo/reports.jsonl --summary demo/summary.json --checksum --overwrite
 

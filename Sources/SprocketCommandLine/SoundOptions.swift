@@ -5,9 +5,9 @@ internal import Sprocket
 struct SoundOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Where sound comes from, repeatable; `\(programName) devices` lists microphones. `none`: also not a "
-        + "file's own.",
-      valueName: "NAME | scene | none"))
+      "Where sound comes from, repeatable. `auto`: the scene's microphone where it is the source. `none`: "
+        + "also not a file's own.",
+      valueName: "scene | auto | none"))
   var microphone: [String] = []
 
   @Option(
@@ -83,11 +83,12 @@ struct SoundOptions: ParsableArguments {
     var sources: [any AudioSource] = []
     var request = AudioRequest()
     request.scene = (source as? SceneSource)?.time
-    for text in microphone where text != "none" {
+    let names = microphone == ["auto"] ? (request.scene == nil ? [] : ["scene"]) : microphone
+    for text in names where text != "none" {
       sources.append(try registry.audioSource(text, request))
     }
     let wantsSound = isRecorded || sound != nil || levels != nil
-    if microphone.isEmpty, wantsSound, let file = source as? FileSource,
+    if sources.isEmpty, microphone != ["none"], wantsSound, let file = source as? FileSource,
       let sound = FileAudioSource.ifAny(of: file)
     {
       sources.append(sound)
