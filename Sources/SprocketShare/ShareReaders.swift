@@ -103,7 +103,7 @@ package final class ShareReaders {
   package func refresh(_ layout: [UInt8]) { self.layout = layout }
 
   /// Accepts new readers, receives first packets and acknowledgements, and disconnects each reader that holds
-  /// slots and has acknowledged none for `patience`; the reader of a descriptor only if frames wait (`waits`).
+  /// slots and has acknowledged none for `patience`; one of a descriptor only if frames wait (`waits`).
   package func serve(waits: Bool = false) {
     acceptReaders()
     let now = monotonicNow()
