@@ -102,9 +102,8 @@ package final class ShareReaders {
   /// Replaces the layout that new readers get; the memory stays the same.
   package func refresh(_ layout: [UInt8]) { self.layout = layout }
 
-  /// Accepts new readers, receives first packets and acknowledgements, and disconnects each reader that
-  /// holds slots and has acknowledged none for `patience`; the reader of a descriptor only if frames wait
-  /// (`waits`).
+  /// Accepts new readers, receives first packets and acknowledgements, and disconnects each reader that holds
+  /// slots and has acknowledged none for `patience`; one of a descriptor only if frames wait (`waits`).
   package func serve(waits: Bool = false) {
     acceptReaders()
     let now = monotonicNow()
