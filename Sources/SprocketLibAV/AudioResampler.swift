@@ -70,14 +70,8 @@ public final class AudioResampler {
     unheard = [UInt8](repeating: 0, count: Self.most * output.wideBytes)
     if input.number == .s24 { (wideInput, wideOutput) = (zeros + [], unheard + []) }
     // The library allocates when it is first used, and when more waits in it than before.
-    try correct(by: 1e-6)
-    for most in [1, Self.most, Self.most] {
-      var (count, made) = (Self.most, most)
-      while made == most {
-        made = try drop(zeros, count, most: most)
-        count = 0
-      }
-    }
+    _ = try drop(zeros, Self.most, most: 1)
+    while try drop(zeros, 0, most: Self.most) > 0 {}
     try begin(with: Span())
   }
 
@@ -85,7 +79,7 @@ public final class AudioResampler {
   private static let cutoff = 0.97
 
   /// Where the next output lies among the inputs since ``begin(with:)``, counted in input samples. The first
-  /// output lies at 0, or half an output sample off at most.
+  /// output lies at 0, for odd pairs of rates near it.
   public var position: Double {
     let fine: Int64 = 1 << 20
     let delay = handle.delay(rate: input.rate, fine: fine)
@@ -114,12 +108,14 @@ public final class AudioResampler {
   public func begin(with before: Span<UInt8>) throws(AudioResamplerError) {
     try correct(by: 0)
     early = 0
-    var silence = 2 * reach
+    let count = before.count / input.bytes
+    fed = 0
+    var silence = 2 * reach + padding(for: -position + Double(2 * reach + count))
     while silence > 0 {
       _ = try drop(zeros, min(silence, Self.most), most: Self.most)
+      while try drop(zeros, 0, most: Self.most) > 0 {}
       silence -= Self.most
     }
-    let count = before.count / input.bytes
     if input.number == .s24 {
       widen(before, into: &wideInput)
       _ = try drop(wideInput, count, most: Self.most)
@@ -130,6 +126,20 @@ public final class AudioResampler {
     fed = 0
     early = max(0, Int((-position / step - 0.5).rounded(.up)))
   }
+
+  /// Samples that make a whole number of steps of `length` input samples, or nearly.
+  private func padding(for length: Double) -> Int {
+    var (best, least) = (0, Double.infinity)
+    for count in 0..<Self.mostPadding where least > 1e-4 {
+      let off = abs(((length + Double(count)) / step).rounded() * step - length - Double(count))
+      if off < least { (best, least) = (count, off) }
+    }
+    return best
+  }
+
+  /// Input samples of silence with which a beginning is put on an output. Larger: for more pairs of
+  /// rates, and more to convert. Common ones need 2,560 at most (192 kHz to 11,025 Hz).
+  private static let mostPadding = 2561
 
   /// Feeds all of `sound`, at most ``most`` samples, and gives up to `count` outputs, at most ``most``, for
   /// which `target` has room. Returns how many; more may come with the next calls.

@@ -52,7 +52,8 @@ extension AudioTrack {
       emitted += Int64(made)
     }
     let position = correction.map { Double($0.fedBefore) + resampler.position } ?? 0
-    advance(by: max(0, Int(position.rounded(.down)) - Int(passed)))
+    // Positions are rounded.
+    advance(by: max(0, Int((position + 1e-4).rounded(.down)) - Int(passed)))
   }
 
   /// Returns the number of samples in `output`.
