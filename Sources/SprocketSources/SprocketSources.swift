@@ -4,8 +4,8 @@ internal import SprocketScene
 /// All sources that Sprocket brings, in alphabetical order. A source is its folder and its line here.
 public let builtinSources: [SourceKind] = [
   CameraSource.kind,
-  EmptySource.kind,
   FileSource.kind,
+  EmptySource.kind,
   ReplaySource.kind,
   SceneSource.kind,
 ]

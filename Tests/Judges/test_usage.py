@@ -425,7 +425,9 @@ def test_stages_and_sources_can_be_inspected():
     assert "use: --sink movie:PATH\n" in sprocket("stages", "movie").stdout.decode()
     assert "use: --source camera[:NAME]\n" in sprocket("stages", "camera").stdout.decode()
     everything = json.loads(sprocket("stages", "--json").stdout)
-    assert {entry["kind"] for entry in everything} == {"stage", "source", "sink"}
+    assert {entry["kind"] for entry in everything} == {"stage", "source", "sink", "microphone", "audio stage"}
+    assert "use: --microphone scene\n" in sprocket("stages", "scene").stdout.decode()
+    assert "use: --audio-stage gain\n" in sprocket("stages", "gain").stdout.decode()
     movie, = json.loads(sprocket("stages", "movie", "--json").stdout)
     assert movie["argument"] == "PATH" and movie in everything
     assert movie["settings"] == [{"name": "quality", "text": "of JPEG that is encoded", "unit": "",
