@@ -71,6 +71,7 @@ let package = Package(
   ],
   targets: [
     // System libraries: a module map and a shim, no Swift.
+    .systemLibrary(name: "CSprocketALSA", pkgConfig: "alsa"),
     .systemLibrary(name: "CSprocketDeflate", pkgConfig: "libdeflate"),
     .systemLibrary(name: "CSprocketJPEG", pkgConfig: "libturbojpeg"),
     .systemLibrary(name: "CSprocketYUV"),
@@ -85,6 +86,7 @@ let package = Package(
     library("SprocketPixels"),
 
     // One thin wrapper each; they know nothing of frames.
+    library("SprocketALSA", ["CSprocketALSA"]),
     library("SprocketDeflate", ["CSprocketDeflate"]),
     library("SprocketJPEG", ["SprocketPixels", "CSprocketJPEG"]),
     library("SprocketYUV", ["SprocketPixels", "CSprocketYUV"]),
@@ -110,8 +112,8 @@ let package = Package(
     library(
       "SprocketSources",
       [
-        "SprocketCore", "SprocketCodecs", "SprocketLibAV", "SprocketMCAP", "SprocketPixels",
-        "SprocketScene", "SprocketV4L2",
+        "SprocketALSA", "SprocketCore", "SprocketCodecs", "SprocketLibAV", "SprocketMCAP",
+        "SprocketPixels", "SprocketScene", "SprocketV4L2",
       ]),
     library(
       "SprocketSinks",
@@ -152,6 +154,7 @@ let package = Package(
     test("SprocketEngineTests", ["SprocketEngine", "SprocketCore"]),
     test("SprocketJPEGTests", ["SprocketJPEG", "SprocketPixels", "TestSupport"]),
     test("SprocketLibAVTests", ["SprocketLibAV", "SprocketPixels", "TestSupport"]),
+    test("SprocketALSATests", ["SprocketALSA"]),
     test("SprocketV4L2Tests", ["SprocketV4L2"]),
     test("SprocketYUVTests", ["SprocketPixels", "SprocketYUV", "TestSupport"]),
     test("SprocketDeflateTests", ["SprocketDeflate", "TestSupport"]),
@@ -166,8 +169,9 @@ let package = Package(
     test(
       "SprocketSourcesTests",
       [
-        "SprocketSources", "SprocketScene", "SprocketCodecs", "SprocketCore", "SprocketFiles",
-        "SprocketJPEG", "SprocketMCAP", "SprocketPixels", "SprocketV4L2", "TestSupport",
+        "SprocketSources", "SprocketScene", "SprocketALSA", "SprocketCodecs", "SprocketCore",
+        "SprocketFiles", "SprocketJPEG", "SprocketMCAP", "SprocketPixels", "SprocketV4L2",
+        "TestSupport",
         "CSprocketAllocations",
       ]),
     .target(
@@ -187,6 +191,10 @@ let package = Package(
     .executableTarget(
       name: "SprocketOwn", dependencies: ["Sprocket", "SprocketCommandLine"], path: "Tests/Own",
       swiftSettings: settings),
+    // Reads a microphone, for `make lab`.
+    .executableTarget(
+      name: "SprocketMicrophone", dependencies: ["Sprocket", "CSprocketAllocations"],
+      path: "Tests/Microphone", swiftSettings: settings),
     // Style as a test.
     .testTarget(name: "TidyTests", path: "Tests/Tidy", swiftSettings: settings),
   ]
