@@ -22,12 +22,12 @@ SHELL := /bin/bash
 # What Debian has to provide: to build and run, and on top of that to test and to measure.
 PACKAGES := pkg-config libturbojpeg0-dev libyuv-dev libxxhash-dev \
   liblz4-dev libdeflate-dev libzstd-dev \
-  libv4l-dev libavformat-dev libavcodec-dev libavutil-dev libswscale-dev \
+  libasound2-dev libv4l-dev libavformat-dev libavcodec-dev libavutil-dev libswscale-dev \
   libswresample-dev
 INSTALL_PACKAGES := $(PACKAGES) python3
 TEST_PACKAGES := $(INSTALL_PACKAGES) ffmpeg git python3-venv gstreamer1.0-tools gstreamer1.0-plugins-good \
   man-db mandoc zsh fish qemu-user
-LAB_PACKAGES := $(TEST_PACKAGES) gcc libc6-dev linux-libc-dev v4l-utils cpio util-linux \
+LAB_PACKAGES := $(TEST_PACKAGES) gcc libc6-dev linux-libc-dev v4l-utils alsa-utils cpio util-linux \
   qemu-system-x86
 BENCH_PACKAGES := $(TEST_PACKAGES) g++ util-linux lz4 \
   gstreamer1.0-plugins-base python3-gi gir1.2-gst-plugins-base-1.0

@@ -72,6 +72,7 @@ let package = Package(
   ],
   targets: [
     // System libraries: a module map and a shim, no Swift.
+    .systemLibrary(name: "CSprocketALSA", pkgConfig: "alsa"),
     .systemLibrary(name: "CSprocketDeflate", pkgConfig: "libdeflate"),
     .systemLibrary(name: "CSprocketJPEG", pkgConfig: "libturbojpeg"),
     .systemLibrary(name: "CSprocketYUV"),
@@ -86,6 +87,7 @@ let package = Package(
     library("SprocketPixels"),
 
     // One thin wrapper each; they know nothing of frames.
+    library("SprocketALSA", ["CSprocketALSA"]),
     library("SprocketDeflate", ["CSprocketDeflate"]),
     library("SprocketJPEG", ["SprocketPixels", "CSprocketJPEG"]),
     library("SprocketYUV", ["SprocketPixels", "CSprocketYUV"]),
@@ -111,8 +113,8 @@ let package = Package(
     library(
       "SprocketSources",
       [
-        "SprocketCore", "SprocketCodecs", "SprocketLibAV", "SprocketMCAP", "SprocketPixels",
-        "SprocketScene", "SprocketV4L2",
+        "SprocketALSA", "SprocketCore", "SprocketCodecs", "SprocketLibAV", "SprocketMCAP",
+        "SprocketPixels", "SprocketScene", "SprocketV4L2",
       ]),
     library(
       "SprocketSinks",
@@ -155,6 +157,7 @@ let package = Package(
     test("SprocketEngineTests", ["SprocketEngine", "SprocketCore"]),
     test("SprocketJPEGTests", ["SprocketJPEG", "SprocketPixels", "TestSupport"]),
     test("SprocketLibAVTests", ["SprocketLibAV", "SprocketPixels", "TestSupport"]),
+    test("SprocketALSATests", ["SprocketALSA"]),
     test("SprocketV4L2Tests", ["SprocketV4L2"]),
     test("SprocketYUVTests", ["SprocketPixels", "SprocketYUV", "TestSupport"]),
     test("SprocketDeflateTests", ["SprocketDeflate", "TestSupport"]),
@@ -169,8 +172,9 @@ let package = Package(
     test(
       "SprocketSourcesTests",
       [
-        "SprocketSources", "SprocketScene", "SprocketCodecs", "SprocketCore", "SprocketFiles",
-        "SprocketJPEG", "SprocketMCAP", "SprocketPixels", "SprocketV4L2", "TestSupport",
+        "SprocketSources", "SprocketScene", "SprocketALSA", "SprocketCodecs", "SprocketCore",
+        "SprocketFiles", "SprocketJPEG", "SprocketMCAP", "SprocketPixels", "SprocketV4L2",
+        "TestSupport",
         "CSprocketAllocations",
       ]),
     .target(
@@ -195,6 +199,10 @@ let package = Package(
       name: "SprocketSound",
       dependencies: ["SprocketCore", "SprocketLibAV", "SprocketSinks", "SprocketSources"],
       path: "Tests/Sound", swiftSettings: settings),
+    // Reads a microphone, for `make lab`.
+    .executableTarget(
+      name: "SprocketMicrophone", dependencies: ["Sprocket", "CSprocketAllocations"],
+      path: "Tests/Microphone", swiftSettings: settings),
     // Style as a test.
     .testTarget(name: "TidyTests", path: "Tests/Tidy", swiftSettings: settings),
   ]

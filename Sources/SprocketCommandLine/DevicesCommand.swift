@@ -5,31 +5,39 @@ internal import Sprocket
 struct DevicesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "devices",
-    abstract: "Lists cameras: formats, sizes, rates, and controls with their ranges.")
+    abstract:
+      "Lists cameras and microphones: formats, sizes, rates, and controls with their ranges.")
 
   @Flag(help: "Prints a JSON list instead; README.md says what is in it.")
   var json = false
 
   func execute(_ signals: inout StopSignals) throws {
-    let cameras = try cameras(&signals)
+    let (cameras, microphones) = try devices(&signals)
     if json {
-      try Console.output.say(encoding: cameras.map(CameraLine.init))
-    } else if cameras.isEmpty {
-      Console.output.say("there is no camera; `\(programName) run` takes the built-in scene")
-    } else {
-      for line in cameras.map(lines).joined(separator: [""]) { Console.output.say(line) }
+      try Console.output.say(
+        encoding: cameras.map { DeviceLine.camera(CameraLine($0)) }
+          + microphones.map { DeviceLine.microphone(MicrophoneLine($0)) })
+      return
     }
+    let noCamera = "there is no camera; `\(programName) run` takes the built-in scene"
+    let listed =
+      (cameras.isEmpty ? [[noCamera]] : cameras.map(lines))
+      + (microphones.isEmpty ? [["there is no microphone"]] : microphoneLines(microphones))
+    for line in listed.joined(separator: [""]) { Console.output.say(line) }
   }
 
   /// Asks every device; one that does not answer is left alone at the first signal.
-  private func cameras(_ signals: inout StopSignals) throws -> [CameraInfo] {
+  private func devices(
+    _ signals: inout StopSignals
+  ) throws -> (cameras: [CameraInfo], microphones: [MicrophoneInfo]) {
     let stopped = RunError(.failed, "stopped before every device had answered")
     var isStopped = false
     do {
-      let found = try BackgroundWork("devices") { CameraInfo.all() }.value(&signals) {
-        isStopped = true
-        return .zero
-      }
+      let found = try BackgroundWork("devices") { (CameraInfo.all(), MicrophoneInfo.all()) }
+        .value(&signals) {
+          isStopped = true
+          return .zero
+        }
       // The devices may answer just when the signal comes: it ends the program all the same.
       guard !isStopped else { throw stopped }
       return found
@@ -100,6 +108,50 @@ struct DevicesCommand: ParsableCommand {
     lines.append(line)
     let margin = String(repeating: " ", count: indent)
     return [start + lines[0]] + lines.dropFirst().map { margin + $0 }
+  }
+
+  private func microphoneLines(_ microphones: [MicrophoneInfo]) -> [[String]] {
+    microphones.enumerated().map { index, microphone in
+      // A card's controls stand below its first device.
+      let isFirst = index == 0 || microphones[index - 1].id != microphone.id
+      return lines(microphone, controls: isFirst ? microphone.controls : [])
+    }
+  }
+
+  private func lines(_ microphone: MicrophoneInfo, controls: [MicrophoneControlInfo]) -> [String] {
+    let names = [microphone.card] + (microphone.device.isEmpty ? [] : [microphone.device])
+    var lines = ["\(names.joined(separator: ", ")) (\(microphone.address))"]
+    if !microphone.holders.isEmpty {
+      let count =
+        microphone.subdevices > 1 ? " \(microphone.holders.count) of \(microphone.subdevices)" : ""
+      lines += wrapped("  in use\(count): ", microphone.holders, indent: 4)
+    }
+    if let problem = microphone.problem {
+      lines.append("  \(problem)")
+    } else {
+      lines.append("  driver \(microphone.driver), \(microphone.place)")
+      lines += wrapped(
+        "  ", microphone.formats.map { "\($0.number.rawValue) (\($0.name))" }, indent: 4)
+      lines.append("  \(microphone.rateText)")
+      lines.append("  \(microphone.channelText)")
+    }
+    if !microphone.aliases.isEmpty {
+      lines += wrapped("  with conversions, or shared: ", microphone.aliases, indent: 4)
+    }
+    if !controls.isEmpty { lines.append("  Controls") }
+    return lines + controls.flatMap(self.lines)
+  }
+
+  private func lines(_ control: MicrophoneControlInfo) -> [String] {
+    var words = [control.description.allowed]
+    if let range = control.decibelRange {
+      words[0] += " (\(range.lowerBound.settingText) to \(range.upperBound.settingText) dB)"
+    }
+    if let value = control.value {
+      let decibels = control.decibels.map { " (\($0.settingText) dB)" } ?? ""
+      words.append("now \(control.description.text(of: value))\(decibels)")
+    }
+    return wrapped("    \(pad(control.description.name, 30))", words, indent: 34)
   }
 
   private func lines(_ control: CameraControlInfo) -> [String] {

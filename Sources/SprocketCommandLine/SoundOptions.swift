@@ -5,9 +5,9 @@ internal import Sprocket
 struct SoundOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Where sound comes from, repeatable. `auto`: the scene's microphone where it is the source. `none`: "
-        + "also not a file's own.",
-      valueName: "scene | auto | none"))
+      "Where sound comes from, repeatable; `\(programName) devices` lists microphones. `auto`: the scene's "
+        + "where the scene is the source, else the first. `none`: also not a file's own.",
+      valueName: "NAME | scene | auto | none"))
   var microphone: [String] = []
 
   @Option(
@@ -73,6 +73,12 @@ struct SoundOptions: ParsableArguments {
     return recorded
   }
 
+  /// What `auto` stands for.
+  private func automatic(_ source: any Source) -> [String] {
+    if source is SceneSource { return ["scene"] }
+    return source is CameraSource && MicrophoneSource.hasMicrophone ? ["device"] : []
+  }
+
   /// The sound of a run whose pictures come from `source`. A file's own is heard where nothing else is
   /// asked for and `isRecorded` says that a file would hold it. `held` is for how long what was heard is
   /// kept.
@@ -83,7 +89,7 @@ struct SoundOptions: ParsableArguments {
     var sources: [any AudioSource] = []
     var request = AudioRequest()
     request.scene = (source as? SceneSource)?.time
-    let names = microphone == ["auto"] ? (request.scene == nil ? [] : ["scene"]) : microphone
+    let names = microphone == ["auto"] ? automatic(source) : microphone
     for text in names where text != "none" {
       sources.append(try registry.audioSource(text, request))
     }
@@ -116,14 +122,17 @@ extension Registry {
   /// `NAME[:ARGUMENT][,KEY=VALUE...]`. A name that is none of the kinds' is a device's.
   func audioSource(_ text: String, _ request: AudioRequest) throws(RunError) -> any AudioSource {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-    guard let kind = audioSources.first(where: { $0.name == parts[0] }) else {
+    let named = audioSources.first { $0.name == parts[0] }
+    guard let kind = named ?? audioSources.first(where: { $0.name == MicrophoneSource.kind.name })
+    else {
       throw RunError(
         .usage,
         "there is no microphone `\(text)`; " + knownNames(audioSources.map(\.name), near: text),
         change: .microphone)
     }
     let (argument, values) = try argumentAndValues(
-      of: kind, parts.dropFirst().first ?? "", in: text, option: "--microphone")
+      of: kind, named == nil ? text[...] : parts.dropFirst().first ?? "", in: text,
+      option: "--microphone")
     return try kind.make(argument: argument, values: values, request: request)
   }
 }

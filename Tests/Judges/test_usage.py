@@ -409,11 +409,20 @@ def test_a_second_signal_ends_it_at_once():
 def test_without_a_camera_that_is_said():
     said = sprocket("devices")
     assert said.stdout.startswith(b"there is no camera") and said.errors == ""
-    assert json.loads(sprocket("devices", "--json").stdout) == []
+    found = json.loads(sprocket("devices", "--json").stdout)
+    assert not [device for device in found if device["kind"] == "camera"]
     for name in ("camera", "camera:webcam"):
         refused = sprocket("run", "--source", name, check=False)
         assert refused.returncode == 2
         assert "there is no camera" in one_sentence(refused.errors)
+
+
+@pytest.mark.skipif(os.path.exists("/dev/snd"), reason="this machine has a sound card")
+def test_without_a_microphone_that_is_said():
+    said = sprocket("devices")
+    assert said.stdout.endswith(b"there is no microphone\n") and said.errors == ""
+    found = json.loads(sprocket("devices", "--json").stdout)
+    assert not [device for device in found if device["kind"] == "microphone"]
 
 
 def test_stages_and_sources_can_be_inspected():

@@ -24,8 +24,8 @@ extension Rules {
     ],
     "SprocketEngine": ["SprocketCore", "SprocketRing", "CSprocketSystem", "Histogram"],
     "SprocketSources": [
-      "SprocketCore", "SprocketCodecs", "SprocketLibAV", "SprocketMCAP", "SprocketPixels",
-      "SprocketScene", "SprocketV4L2",
+      "SprocketALSA", "SprocketCore", "SprocketCodecs", "SprocketLibAV", "SprocketMCAP",
+      "SprocketPixels", "SprocketScene", "SprocketV4L2",
     ],
     "SprocketScene": [
       "SprocketCore", "SprocketCodecs", "SprocketFiles", "SprocketPixels", "SprocketYUV",
@@ -38,6 +38,7 @@ extension Rules {
     "SprocketShare": ["SprocketCore", "SprocketFiles", "CSprocketSystem"],
     "SprocketCodecs": ["SprocketCore", "SprocketJPEG", "SprocketPixels", "SprocketYUV"],
     "SprocketMCAP": ["SprocketDeflate", "SprocketLZ4", "SprocketZstd"],
+    "SprocketALSA": ["CSprocketALSA"],
     "SprocketDeflate": ["CSprocketDeflate"],
     "SprocketJPEG": ["SprocketPixels", "CSprocketJPEG"],
     "SprocketYUV": ["SprocketPixels", "CSprocketYUV"],

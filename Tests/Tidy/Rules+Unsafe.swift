@@ -27,6 +27,12 @@ extension Rules {
     Permission("Plugins/Undistort", ["CalibrationFile"], "reads a file"),
     Permission("Sources/Sprocket", ["FrameCopy"], "copies rows into an array"),
     Permission(
+      "Sources/SprocketALSA",
+      [
+        "ALSACapture+Parameters", "ALSACapture", "ALSACard", "ALSAError", "ALSAMixer", "ALSAName",
+        "SmallFile",
+      ], "wraps libasound and /proc"),
+    Permission(
       "Sources/SprocketCodecs",
       [
         "FrameUnpacker+Image", "FrameUnpacker+JPEG", "FrameUnpacker", "JPEGCompleter", "JPEGPacker",

@@ -36,5 +36,19 @@ extension SceneMicrophone {
   }
 }
 
-/// The audio sources that `--microphone` knows by name. All other names are devices.
-public let builtinAudioSources: [AudioSourceKind] = [SceneMicrophone.kind]
+extension MicrophoneSource {
+  /// `--microphone device:NAME`, or the name alone.
+  public static let kind = AudioSourceKind(
+    "device", "a microphone of this machine, by ALSA; its name alone will do", argument: "NAME",
+    isArgumentOptional: true, MicrophoneSettings.self
+  ) { (name, settings, _) throws(RunError) in MicrophoneSource(name: name, settings)
+  }
+
+  /// Whether this machine has a sound card that captures.
+  public static var hasMicrophone: Bool { !MicrophoneInfo.all().isEmpty }
+}
+
+/// The audio sources that `--microphone` knows by name. All other names are those of devices.
+public let builtinAudioSources: [AudioSourceKind] = [
+  MicrophoneSource.kind, SceneMicrophone.kind,
+]
