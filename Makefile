@@ -67,12 +67,13 @@ run: release
 release: packages
 	swift build $(RELEASE) --product sprocket
 
-# Programs of the judges: makes the mistakes that docs/traps.md lists; has a source and a sink of its own;
-# writes and reads files with sound.
+# Programs of the judges and the lab: makes the mistakes that docs/traps.md lists; has a source and a sink of
+# its own; writes and reads files with sound; reads a microphone.
 traps: release
 	swift build $(RELEASE) --product SprocketTraps
 	swift build $(RELEASE) --product SprocketOwn
 	swift build $(RELEASE) --product SprocketSound
+	swift build $(RELEASE) --product SprocketMicrophone
 
 # Two steps at a time, since most builds and judges keep one core busy; then what needs the machine to
 # itself. The longest come first. Tests/step tells how long each took.
@@ -199,7 +200,8 @@ fuzz: test-packages $(program)
 
 # The real binary and the kernel's own drivers; the machine takes 10 s to start, the tests a few
 # minutes. LAB passes on what pytest takes: make lab LAB='-k unplug'.
-lab: lab-packages $(program) .build/venv/installed .build/lab/dequeued.so
+lab: lab-packages $(program) $(if $(filter release,$(program)),traps) .build/venv/installed \
+  .build/lab/dequeued.so
 	SPROCKET=$(SPROCKET) Tests/Lab/lab --limit 1800 .build/venv/bin/python -u -m pytest -v \
 	  --no-header --tb=short -p no:cacheprovider --durations=5 Tests/Lab $(LAB)
 

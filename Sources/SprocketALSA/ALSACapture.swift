@@ -116,6 +116,8 @@ extension ALSACapture {
   public mutating func wait(milliseconds: Int32) throws(ALSAError) -> Bool {
     let result = unsafe snd_pcm_wait(pcm, milliseconds)
     if result == -EAGAIN || result == -EINTR { return false }
+    // What a device says that was stopped without an overrun: its state tells.
+    if result == -EIO { _ = try status() }
     try demand(result, "snd_pcm_wait")
     return result > 0
   }

@@ -136,7 +136,8 @@ struct DevicesCommand: ParsableCommand {
       lines.append("  \(microphone.channelText)")
     }
     if !microphone.aliases.isEmpty {
-      lines += wrapped("  with conversions, or shared: ", microphone.aliases, indent: 4)
+      lines.append("  with conversions, or shared:")
+      lines += wrapped("    ", microphone.aliases, indent: 4)
     }
     if !controls.isEmpty { lines.append("  Controls") }
     return lines + controls.flatMap(self.lines)

@@ -31,9 +31,11 @@ mount -t sysfs sys /new/sys
 mount -t tmpfs run /new/run
 mount -t 9p -o trans=virtio,version=9p2000.L,msize=1048576 out /new/out
 ip link set lo up
-# As udev has it: who is of this group may use cameras.
+# As udev has it: who is of these groups may use cameras, and sound.
 chgrp "$(awk -F: '$1 == "video" { print $3 }' /new/etc/group)" /dev/video*
 chmod 660 /dev/video*
+chgrp "$(awk -F: '$1 == "audio" { print $3 }' /new/etc/group)" /dev/snd/*
+chmod 660 /dev/snd/*
 
 cp /command /new/lab-command
 exec 3>/dev/ttyS1  # Kept open, so that the settings last.

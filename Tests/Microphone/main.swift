@@ -1,13 +1,14 @@
 // Reads a microphone, for Tests/Lab/test_microphones.py:
 //
-//     SprocketMicrophone NAME OUT SAMPLES [pause=BLOCK/MILLISECONDS] [control.NAME=VALUE]... [KEY=VALUE]...
+//     SprocketMicrophone NAME OUT SAMPLES [pause=BLOCK/MS] [control.NAME=VALUE]... [KEY=VALUE]...
 //
-// writes SAMPLES samples to the file OUT, and to standard output a line for the format, then one for each
-// block as it comes: its first sample's number, count, missing before it, restarted, samples ahead and time of
-// its status, when it was read, and allocations meanwhile. `pause` rests after a block. At the end it says the
-// notes.
+// writes SAMPLES samples, or those until SIGINT, to the file OUT as they come. It says the format, then for
+// each block: its first sample's number, count, missing before it, restarted, samples ahead and time of its
+// status, when it was read, and allocations meanwhile. `pause` rests for MS milliseconds after a block. At
+// the end it says the notes.
 
 import CSprocketAllocations
+import Dispatch
 import Foundation
 import Sprocket
 
@@ -34,6 +35,12 @@ func listen(_ arguments: [String]) throws {
     }
   }
   let source = MicrophoneSource(name: arguments[0], settings)
+  signal(SIGINT, SIG_IGN)
+  let interrupts = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
+  nonisolated(unsafe) let interrupted = source
+  interrupts.setEventHandler { unsafe interrupted.interrupt() }
+  interrupts.resume()
+  defer { interrupts.cancel() }
   let description = try source.open()
   for control in controls {
     if let note = try source.set(control.name, to: control.value) { say(["note", note]) }
@@ -44,10 +51,11 @@ func listen(_ arguments: [String]) throws {
     description.setup ?? "", description.note.map { "(\($0))" } ?? "",
   ])
   var block = [UInt8](repeating: 0, count: description.blockSamples * format.sampleBytes)
-  var sound: [UInt8] = []
-  sound.reserveCapacity(wanted * format.sampleBytes + block.count)
-  var (first, blocks) = (UInt64(0), 0)
-  reading: while sound.count < wanted * format.sampleBytes {
+  guard FileManager.default.createFile(atPath: arguments[1], contents: nil),
+    let out = FileHandle(forWritingAtPath: arguments[1])
+  else { throw RunError(.usage, "\(arguments[1]) cannot be written") }
+  var (first, blocks, written) = (UInt64(0), 0, 0)
+  reading: while written < wanted {
     var span = block.mutableSpan
     let before = sprocket_allocation_count()
     let arrival = try source.read(into: &span, timeout: 100_000_000)
@@ -63,7 +71,9 @@ func listen(_ arguments: [String]) throws {
         "\(time)", "\(monotonicNow())", "\(allocations)",
       ])
       first += UInt64(found.count)
-      sound += block[..<(found.count * format.sampleBytes)]
+      let count = min(found.count, wanted - written)
+      out.write(Data(block[..<(count * format.sampleBytes)]))
+      written += count
       blocks += 1
       if let pause, blocks == pause.block {
         Thread.sleep(forTimeInterval: Double(pause.milliseconds) / 1000)
@@ -71,7 +81,6 @@ func listen(_ arguments: [String]) throws {
     }
   }
   source.close()
-  try Data(sound.prefix(wanted * format.sampleBytes)).write(to: URL(fileURLWithPath: arguments[1]))
   for note in source.notes { say(["note", note]) }
 }
 

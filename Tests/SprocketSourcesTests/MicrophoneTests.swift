@@ -172,6 +172,14 @@ import Testing
     #expect(error?.remedies == [.microphone])
   }
 
+  @Test func aCardThatMayNotBeUsedIsNotSaidToBeMissing() {
+    let barred = ALSACard(index: 0, id: "PCH", driver: "", name: "HDA Intel", longName: "")
+    let known = MicrophoneName(devices: [], names: [], barred: barred)
+    let error = #expect(throws: RunError.self) { try known.resolve("") }
+    #expect(error?.description.contains("group audio") == true)
+    #expect(error?.description.contains("HDA Intel") == true)
+  }
+
   @Test func addressesTellTheirDevice() {
     #expect(Self.known.device(of: "hw:1,0")?.card.id == "C920")
     #expect(Self.known.device(of: "plughw:CARD=PCH,DEV=2")?.name == "ALC295 Alt Analog")

@@ -146,6 +146,7 @@ extension Rules {
       "Tests/Fuzz/Sources", ["Entry", "InputFile", "JPEGTargets", "SourceTargets"],
       "inputs, planes and a slot in memory"),
     Permission("Tests/SprocketCodecsTests", ["JPEGUnpackingTests"], "pictures in memory"),
+    Permission("Tests/Microphone", ["main"], "interrupts a source from another thread"),
     Permission(
       "Tests/SprocketEngineTests", ["EngineHarness", "RequestStormTests", "RequestTests"],
       "sources and sinks that look at slots; the environment"),

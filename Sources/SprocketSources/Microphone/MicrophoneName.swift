@@ -5,6 +5,8 @@ internal import SprocketCore
 struct MicrophoneName {
   let devices: [ALSADevice]
   let names: [ALSAName]
+  /// A card that this user may not use. It looks to ALSA as if it were not there.
+  var barred: ALSACard?
 
   /// What ALSA calls it.
   ///
@@ -16,6 +18,7 @@ struct MicrophoneName {
   /// - All else may be a name that the configuration has and does not list.
   func resolve(_ name: String) throws(RunError) -> String {
     if name.isEmpty {
+      if devices.isEmpty, let denied { throw denied }
       guard !devices.isEmpty || names.contains(where: { $0.name == "default" }) else {
         throw RunError(
           .usage, "there is no microphone; plug one in, or record without sound",
@@ -47,6 +50,13 @@ struct MicrophoneName {
     return devices.first { device in
       device.number == address.device
         && (device.card.id == address.card || "\(device.card.index)" == address.card)
+    }
+  }
+
+  /// The sentence for the card that may not be used.
+  var denied: RunError? {
+    barred.map { card in
+      RunError(ALSAError(.notPermitted, operation: "access", name: card.name), title: card.name)
     }
   }
 

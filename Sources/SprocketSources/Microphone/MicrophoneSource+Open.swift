@@ -109,7 +109,10 @@ extension MicrophoneSource {
 extension MicrophoneName {
   /// What this machine has at the moment.
   static func known() -> MicrophoneName {
-    MicrophoneName(devices: ALSACard.all().flatMap(\.devices), names: ALSAName.all())
+    let cards = ALSACard.all()
+    return MicrophoneName(
+      devices: cards.flatMap(\.devices), names: ALSAName.all(),
+      barred: cards.first { $0.problem?.code == .notPermitted })
   }
 }
 
@@ -131,19 +134,16 @@ extension RunError {
     }
   }
 
-  /// Why a microphone cannot be opened: busy ones with who has them, missing ones with what there is. Cards
-  /// that a user may not use look to ALSA as if they were not there.
+  /// Why a microphone cannot be opened: busy ones with who has them, missing ones with what there is.
   init(_ error: ALSAError, title: String, asked: String, known: MicrophoneName) {
-    let barred = ALSACard.all().first { $0.problem?.code == .notPermitted }
     let holders = known.device(of: error.name)?.holders ?? []
     switch error.code {
     case .busy where !holders.isEmpty:
       let list = holders.map { "\($0.name) (process \($0.process))" }.joined(separator: ", ")
       self.init(.failed, "\(title) is in use by \(list); close that", change: .microphone)
     case .notFound, .refused:
-      if let barred {
-        let denied = ALSAError(.notPermitted, operation: "access", name: barred.name)
-        self.init(denied, title: barred.name)
+      if let denied = known.denied {
+        self.init(denied.code, denied.description, denied.remedies)
         return
       }
       let list = known.list
