@@ -161,7 +161,8 @@ extension Rules {
     Permission("Sources/SprocketSources/File", ["FileAudioSource"], "asks what kind of file it is"),
     Permission("Tests/Sound", ["main"], "writes a file"),
     Permission(
-      "Tests/Traps", ["Probe", "TestMistakes"], "hands over, and writes, memory that it may not"),
+      "Tests/Traps", ["Probe", "SoundMistakes", "TestMistakes"],
+      "hands over, and writes, memory that it may not"),
     Permission("Tests/SprocketYUVTests", ["Planes"], "planes in memory"),
     Permission("Sources/SprocketTestMemory", ["TestBuffer", "TestSlot"], "frames in memory"),
     Permission(

@@ -17,6 +17,8 @@ enum Mistake: String, CaseIterable, SettingValue {
     preRoll, preRollSlack, preRollBytes, movieBegin, stillsBegin,
     unpacker,
     unpackerRange
+  // Of sound.
+  case audioFormat, audioBlock, audioTap, audioRead, emptyReclaim
   case copies, secondLoop, pushEncoded, pushRoom, pushBytes
   // Mistakes in tests.
   case testEncoded, testPlanes, testPlaneBytes, testEarlier, testLater, testFormat, testLuma,

@@ -26,6 +26,8 @@ func make(_ mistake: Mistake) throws {
   case .preRollBytes: _ = PreRoll(.seconds(1), bytes: 0)
   case .movieBegin: try MovieSink(path: "movie.mov", isOnDemand: true).begin(ProbeFile())
   case .stillsBegin: try StillSink(path: "stills", isOnDemand: true).begin(ProbeFile())
+  case .audioFormat: _ = AudioFormat(number: .s16, rate: 7, channels: 2)
+  case .audioBlock, .audioTap, .audioRead, .emptyReclaim: try makeOfSound(mistake)
   case .copies: _ = FrameCopies(keeping: .every(0))
   case .secondLoop:
     let copies = FrameCopies()

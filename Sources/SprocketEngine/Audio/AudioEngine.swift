@@ -165,7 +165,7 @@ public final class AudioEngine: @unchecked Sendable {
     let count = arrived.count
     contract(
       count >= 0 && count <= description.blockSamples,
-      "read \(count) samples into a block of \(description.blockSamples); say more in "
+      "reads \(count) samples into a block of \(description.blockSamples); say more in "
         + "AudioDescription.blockSamples")
     next &+= arrived.missing
     missing &+= arrived.missing
