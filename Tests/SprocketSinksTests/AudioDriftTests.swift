@@ -55,6 +55,21 @@ import Testing
     #expect(tap.counts[.delivered] == counts.delivered)
   }
 
+  /// A device that is off, and sound that is already late or early: the loop alone, every half second.
+  @Test(arguments: [-200e-6, 0, 200e-6], [-0.02, 0.004, 0.02])
+  func correctionLeadsAnErrorBackGently(rateExcess: Double, first: Double) {
+    var (error, amount) = (first, 0.0)
+    for _ in 0..<2400 {
+      let next = AudioCorrection.next(after: amount, rateExcess: rateExcess, error: error)
+      #expect(abs(next - amount) < 10.01e-6)
+      #expect(abs(next) < abs(rateExcess) + 30.01e-6)
+      amount = next
+      // What is consumed beyond what the device makes was heard later.
+      error += (amount - rateExcess) / 2
+    }
+    #expect(abs(error) < 10e-6 && abs(amount - rateExcess) < 1e-6)
+  }
+
   @Test(arguments: [(997.0, -85.0), (10_000, -70)], [200.0, -200])
   func sinesStaySines(sine: (frequency: Double, most: Double), off: Double) throws {
     let rate = 48_000
