@@ -16,33 +16,40 @@ func say(_ words: [String], to file: FileHandle = .standardOutput) {
   file.write(Data("\(words.joined(separator: " "))\n".utf8))
 }
 
-func listen(_ arguments: [String]) throws {
-  guard arguments.count >= 3, let wanted = Int(arguments[2]) else {
-    throw RunError(.usage, "give NAME OUT SAMPLES [KEY=VALUE]...")
-  }
+/// What the command line asks for.
+struct Wish {
+  let name: String
+  let out: FileHandle
+  let samples: Int
   var settings = MicrophoneSettings()
-  var pause: (block: Int, milliseconds: Int)?
   var controls: [(name: String, value: String)] = []
-  for pair in arguments.dropFirst(3) {
-    let (key, value) = (pair.prefix { $0 != "=" }, pair.drop { $0 != "=" }.dropFirst())
-    if key == "pause" {
-      let parts = value.split(separator: "/").compactMap { Int($0) }
-      pause = (parts[0], parts[1])
-    } else if key.hasPrefix("control.") {
-      controls.append((String(key.dropFirst(8)), String(value)))
-    } else if let setting = MicrophoneSettings.settings.first(where: { $0.name == key }) {
-      try setting.apply(String(value), to: &settings)
+  var pause: (block: Int, milliseconds: Int) = (0, 0)
+
+  init(_ arguments: [String]) throws {
+    guard arguments.count >= 3, let samples = Int(arguments[2]),
+      FileManager.default.createFile(atPath: arguments[1], contents: nil),
+      let out = FileHandle(forWritingAtPath: arguments[1])
+    else { throw RunError(.usage, "give NAME OUT SAMPLES [KEY=VALUE]...") }
+    (name, self.out, self.samples) = (arguments[0], out, samples)
+    for pair in arguments.dropFirst(3) {
+      let (key, value) = (pair.prefix { $0 != "=" }, pair.drop { $0 != "=" }.dropFirst())
+      if key == "pause" {
+        let parts = value.split(separator: "/").compactMap { Int($0) }
+        pause = (parts[0], parts[1])
+      } else if key.hasPrefix("control.") {
+        controls.append((String(key.dropFirst(8)), String(value)))
+      } else if let setting = MicrophoneSettings.settings.first(where: { $0.name == key }) {
+        try setting.apply(String(value), to: &settings)
+      } else {
+        throw RunError(.usage, "there is no setting `\(key)`")
+      }
     }
   }
-  let source = MicrophoneSource(name: arguments[0], settings)
-  signal(SIGINT, SIG_IGN)
-  let interrupts = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
-  nonisolated(unsafe) let interrupted = source
-  interrupts.setEventHandler { unsafe interrupted.interrupt() }
-  interrupts.resume()
-  defer { interrupts.cancel() }
+}
+
+func listen(_ wish: Wish, to source: MicrophoneSource) throws {
   let description = try source.open()
-  for control in controls {
+  for control in wish.controls {
     if let note = try source.set(control.name, to: control.value) { say(["note", note]) }
   }
   let format = description.format
@@ -51,33 +58,28 @@ func listen(_ arguments: [String]) throws {
     description.setup ?? "", description.note.map { "(\($0))" } ?? "",
   ])
   var block = [UInt8](repeating: 0, count: description.blockSamples * format.sampleBytes)
-  guard FileManager.default.createFile(atPath: arguments[1], contents: nil),
-    let out = FileHandle(forWritingAtPath: arguments[1])
-  else { throw RunError(.usage, "\(arguments[1]) cannot be written") }
   var (first, blocks, written) = (UInt64(0), 0, 0)
-  reading: while written < wanted {
+  while written < wish.samples {
     var span = block.mutableSpan
     let before = sprocket_allocation_count()
     let arrival = try source.read(into: &span, timeout: 100_000_000)
     let allocations = sprocket_allocation_count() - before
-    switch arrival {
-    case .nothing: continue
-    case .end: break reading
-    case .block(let found):
-      guard case .status(let ahead, let time) = found.timing else { continue }
-      first += found.missing
-      say([
-        "\(first)", "\(found.count)", "\(found.missing)", found.isRestarted ? "1" : "0", "\(ahead)",
-        "\(time)", "\(monotonicNow())", "\(allocations)",
-      ])
-      first += UInt64(found.count)
-      let count = min(found.count, wanted - written)
-      out.write(Data(block[..<(count * format.sampleBytes)]))
-      written += count
-      blocks += 1
-      if let pause, blocks == pause.block {
-        Thread.sleep(forTimeInterval: Double(pause.milliseconds) / 1000)
-      }
+    if case .end = arrival { break }
+    guard case .block(let found) = arrival, case .status(let ahead, let time) = found.timing else {
+      continue
+    }
+    first += found.missing
+    say([
+      "\(first)", "\(found.count)", "\(found.missing)", found.isRestarted ? "1" : "0", "\(ahead)",
+      "\(time)", "\(monotonicNow())", "\(allocations)",
+    ])
+    first += UInt64(found.count)
+    let count = min(found.count, wish.samples - written)
+    wish.out.write(Data(block[..<(count * format.sampleBytes)]))
+    written += count
+    blocks += 1
+    if blocks == wish.pause.block {
+      Thread.sleep(forTimeInterval: Double(wish.pause.milliseconds) / 1000)
     }
   }
   source.close()
@@ -85,7 +87,14 @@ func listen(_ arguments: [String]) throws {
 }
 
 do {
-  try listen(Array(CommandLine.arguments.dropFirst()))
+  let wish = try Wish(Array(CommandLine.arguments.dropFirst()))
+  let source = MicrophoneSource(name: wish.name, wish.settings)
+  signal(SIGINT, SIG_IGN)
+  let interrupts = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
+  nonisolated(unsafe) let interrupted = source
+  interrupts.setEventHandler { unsafe interrupted.interrupt() }
+  interrupts.resume()
+  try listen(wish, to: source)
 } catch {
   say(["\(error)"], to: .standardError)
   exit(1)
