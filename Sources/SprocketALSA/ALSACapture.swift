@@ -129,7 +129,7 @@ extension ALSACapture {
     try demand(unsafe snd_pcm_status(pcm, statusMemory), "snd_pcm_status")
     let result: Int32
     switch unsafe snd_pcm_status_get_state(statusMemory) {
-    case SND_PCM_STATE_RUNNING, SND_PCM_STATE_DRAINING, SND_PCM_STATE_PREPARED: result = 0
+    case SND_PCM_STATE_RUNNING, SND_PCM_STATE_DRAINING: result = 0
     case SND_PCM_STATE_SUSPENDED: result = -ESTRPIPE
     case SND_PCM_STATE_DISCONNECTED: result = -ENODEV
     default: result = -EPIPE

@@ -117,7 +117,9 @@ public final class MicrophoneSource: AudioSource {
     guard let available = try wait(until: end) else { return nil }
     let excess = tally.excess(available: available)
     guard excess == 0 else {
-      lose(try device!.skip(excess))
+      let count = try device!.skip(excess)
+      lose(count)
+      if count == 0 { sleep(until: min(end, monotonicNow() + Self.rest)) }
       return nil
     }
     let (ahead, time) = (tally.waiting, tally.time)
