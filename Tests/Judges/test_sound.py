@@ -4,11 +4,12 @@ The scene flashes at each whole second, and its microphone beeps then. Files are
 timestamps are not used: picture n is at n / 30 s, sample n at n / rate.
 """
 import subprocess
+import time
 
 import numpy as np
 import pytest
 
-from program import LIMIT, one_sentence, read_summary, sprocket
+from program import LIMIT, SPROCKET, one_sentence, read_summary, running, sprocket
 
 RATE = 30
 SCENE = ["--source", "scene", "--size", "160x120", "--rate", RATE, "--source-set", "pace=fast",
@@ -162,6 +163,47 @@ def test_sound_alone(tmp_path, ending):
     assert 2.5 * 48000 < len(sound) < 3.5 * 48000
     assert np.abs(np.diff(beeps(sound)) - 1).max() < 0.0005
     assert_balanced(read_summary(tmp_path / "summary.json"))
+
+
+def test_sound_by_itself_is_not_shorter_than_pictures_that_do_not_wait(tmp_path):
+    sprocket("run", *SCENE, "--frames", "300", "--microphone", "scene", "--sound", tmp_path / "a.wav",
+             "--quiet", "--summary", tmp_path / "summary.json")
+    assert len(samples(tmp_path / "a.wav")) >= 10 * 48000
+    assert_balanced(read_summary(tmp_path / "summary.json"))
+
+
+def test_recordings_that_are_asked_for_begin_and_end_to_the_sample(tmp_path):
+    (tmp_path / "script").write_text("""
+        {"request":"record","path":"a.mov","at_frame":100}
+        {"request":"next","at_frame":130}
+        {"request":"stop","at_frame":190}
+        {"request":"record","path":"b.mkv","at_frame":200}
+        {"request":"stop","at_frame":260}
+    """)
+    whole = samples(record(tmp_path, "whole.mov", seconds=9)[0])
+    sprocket("run", *SCENE, "--frames", "300", "--microphone", "scene", "--movie", "m.mov", "--on-demand",
+             "--script", "script", "--quiet", "--summary", "summary.json", "--overwrite", cwd=tmp_path)
+    for name, begin, end in [("a.mov", 100, 130), ("a-2.mov", 130, 190), ("b.mkv", 200, 260)]:
+        assert np.array_equal(samples(tmp_path / name), whole[1600 * begin:1600 * end]), name
+        assert len(brightness(tmp_path / name)) == end - begin
+    summary = read_summary(tmp_path / "summary.json")
+    assert summary["sound"][0]["sinks"]["movie"]["delivered"] == 150 * 1600
+    assert_balanced(summary)
+
+
+@pytest.mark.parametrize("ending", ["mov", "mkv"])
+def test_a_recording_that_is_killed_plays_in_step(tmp_path, ending):
+    path = tmp_path / f"a.{ending}"
+    command = [SPROCKET, "run", *[word if word != "pace=fast" else "pace=real" for word in SCENE],
+               "--microphone", "scene:begins=1.5", "--movie", path, "--quiet"]
+    with running(command) as process:
+        time.sleep(6.3)
+        process.kill()
+    partial = tmp_path / f"a.partial.{ending}"
+    found = offsets(partial)
+    assert len(found) >= 2 and np.ptp(found) < 0.001 and np.abs(found).max() < 1 / RATE + 0.001
+    pictures = len(brightness(partial)) / RATE
+    assert pictures >= 3.5 and abs(len(samples(partial)) / 48000 - pictures) < 1.2
 
 
 def test_a_files_sound_is_kept(tmp_path):

@@ -113,6 +113,13 @@ public final class AudioEngine: @unchecked Sendable {
     source.interrupt()
   }
 
+  /// Asks it to end when all sound before `time` (nanoseconds, on its clock) has been read. Live, or
+  /// without a time, as `stop`.
+  func stop(at time: Int64?) {
+    guard let time, !description.isLive else { return stop() }
+    shared.endTime.store(time, ordering: .releasing)
+  }
+
   /// Waits for the end, for `limit` at most. True when it is over; false for one that was not started.
   public func wait(for limit: Duration) -> Bool {
     guard hasStarted.load(ordering: .acquiring) else { return false }
@@ -144,6 +151,7 @@ public final class AudioEngine: @unchecked Sendable {
         guard arrived.count > 0 || arrived.missing > 0 else { continue }
         take(arrived, slot, memory)
         producer.publish()
+        if isAtEnd { break }
       }
     } catch {
       if error.code != .interrupted { shared.fail(error) }
@@ -156,6 +164,12 @@ public final class AudioEngine: @unchecked Sendable {
     }
     shared.state.set(AudioShared.ended)
     producer.end()
+  }
+
+  /// Whether all sound up to the time of `stop(at:)` has been read.
+  private var isAtEnd: Bool {
+    let end = shared.endTime.load(ordering: .acquiring)
+    return end != .max && clock.line.isPlaced && clock.line.time(of: next) >= end
   }
 
   /// Longest wait for a block, in nanoseconds. Larger: fewer wake-ups of a silent source, a later end.

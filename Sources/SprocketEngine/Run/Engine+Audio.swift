@@ -9,19 +9,36 @@ extension Engine {
     }
   }
 
-  /// Ends the sound when no sink needs it any more. A source that does not return is left behind.
-  func endAudio() {
-    for engine in audio { engine.stop() }
-    let limit =
-      shared.isFlushing ? EpochThreads.graceNanoseconds : options.drainLimit.nanosecondCount
-    let end = deadline(in: limit)
-    for engine in audio {
-      guard !engine.wait(for: .nanoseconds(max(end - monotonicNow(), 0))) else { continue }
+  /// Ends the sound when no sink of pictures needs it any more: live at once, else not before the last
+  /// picture ends, since sound that waits may be far behind. A source that does not return is left behind.
+  func endAudio(_ pump: SourcePump) {
+    let rate = epoch.source.format.rate.framesPerSecond
+    let length = rate > 0 ? Int64(1e9 / rate) : 0
+    let end = pump.lastCaptured?.nanoseconds.clampedSum(length)
+    for engine in audio { engine.stop(at: end) }
+    for engine in audio where !awaitEnd(of: engine) {
       shared.fail(
         RunError(
           .failed,
           "the sound of \(engine.description.name) did not come to an end; look at what it waits for"
         ))
     }
+  }
+
+  /// Waits while the sound goes on: without progress for the drain limit at most, and after a flush for less.
+  private func awaitEnd(of engine: AudioEngine) -> Bool {
+    var produced = engine.summary.ledger.produced
+    var limit = deadline(in: options.drainLimit.nanosecondCount)
+    while !engine.wait(for: .nanoseconds(Waiter.boundNanoseconds)) {
+      let now = engine.summary.ledger.produced
+      if now != produced {
+        produced = now
+        limit = deadline(in: options.drainLimit.nanosecondCount)
+      }
+      guard shared.isFlushing || monotonicNow() >= limit else { continue }
+      engine.stop()
+      return engine.wait(for: .nanoseconds(EpochThreads.graceNanoseconds))
+    }
+    return true
   }
 }

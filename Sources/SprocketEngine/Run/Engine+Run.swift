@@ -18,7 +18,7 @@ extension Engine {
     awaitLeaving()
     completeFiles(unused)
     collectAllLeft()
-    endAudio()
+    endAudio(pump)
     seal()
     tellIfNothingCame(pump)
     elapsed = monotonicNow() - start

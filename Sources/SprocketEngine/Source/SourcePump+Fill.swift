@@ -16,6 +16,7 @@ extension SourcePump {
     record.epoch = epoch.index
     record.isDiscontinuity = isFirst
     record.captured = frame.captured
+    lastCaptured = frame.captured
     record.capturePoint = frame.capturePoint
     record.inForce = frame.inForce
     record.driverFlags = frame.driverFlags

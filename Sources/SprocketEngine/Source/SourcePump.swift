@@ -43,6 +43,7 @@ final class SourcePump: @unchecked Sendable {
   /// Nanoseconds from the first frame's capture to the end, where frames wait.
   private var mediaLimit: Int64?
   private(set) var firstCaptured: Timestamp?
+  var lastCaptured: Timestamp?
   /// The ring of the epoch, as the source sees it.
   private(set) var producer: ProducerHand?
   private(set) var outcome = Outcome.end

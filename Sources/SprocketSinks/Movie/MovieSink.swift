@@ -121,10 +121,16 @@ public final class MovieSink: Recorder {
   }
 
   public func write(_ frame: borrowing PackedFrame) throws(RunError) {
-    if needs == nil {
-      try write(held: frame.view.encoded, frame.record)
-    } else {
-      try write(held: frame.packed, frame.record)
+    do throws(RunError) {
+      if needs == nil {
+        try write(held: frame.view.encoded, frame.record)
+      } else {
+        try write(held: frame.packed, frame.record)
+      }
+    } catch {
+      // Nothing more is written; the sound does not wait for this sink any longer.
+      if !isOnDemand { sound.close() }
+      throw error
     }
   }
 
