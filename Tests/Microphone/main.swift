@@ -27,7 +27,8 @@ struct Wish {
 
   init(_ arguments: [String]) throws {
     guard arguments.count >= 3, let samples = Int(arguments[2]),
-      FileManager.default.createFile(atPath: arguments[1], contents: nil),
+      FileManager.default.fileExists(atPath: arguments[1])
+        || FileManager.default.createFile(atPath: arguments[1], contents: nil),
       let out = FileHandle(forWritingAtPath: arguments[1])
     else { throw RunError(.usage, "give NAME OUT SAMPLES [KEY=VALUE]...") }
     (name, self.out, self.samples) = (arguments[0], out, samples)
@@ -86,15 +87,20 @@ func listen(_ wish: Wish, to source: MicrophoneSource) throws {
   for note in source.notes { say(["note", note]) }
 }
 
-do {
-  let wish = try Wish(Array(CommandLine.arguments.dropFirst()))
+/// SIGINT ends it as it does a run.
+func listen(_ wish: Wish) throws {
   let source = MicrophoneSource(name: wish.name, wish.settings)
   signal(SIGINT, SIG_IGN)
   let interrupts = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
   nonisolated(unsafe) let interrupted = source
   interrupts.setEventHandler { unsafe interrupted.interrupt() }
   interrupts.resume()
+  defer { interrupts.cancel() }
   try listen(wish, to: source)
+}
+
+do {
+  try listen(Wish(Array(CommandLine.arguments.dropFirst())))
 } catch {
   say(["\(error)"], to: .standardError)
   exit(1)
