@@ -104,7 +104,9 @@ extension RunCommand {
       registry)
     let audio = try sound.engines(
       registry, beside: source,
-      isRecorded: choices.contains { $0.kind.name == MovieSink.kind.name },
+      isRecorded: choices.contains {
+        [MovieSink.kind.name, DumpSink.kind.name].contains($0.kind.name)
+      },
       held: heldSound, overwrite: overwrite)
     var sinks: [any Sink] = []
     for choice in choices { sinks.append(try choice.make(outputRequests(audio))) }
@@ -125,7 +127,7 @@ extension RunCommand {
     }
     let engine = try Engine(
       source: source, stages: chain, sinks: sinks, audio: audio, options: options)
-    try setControls(engine.description)
+    try setControls(engine, voice)
     let digest = sinks.lazy.compactMap { $0 as? ChecksumSink }.first
     let desk = RequestDesk(
       engine,
@@ -236,13 +238,15 @@ extension RunCommand {
     return SourceText(name: name, values: values, request: request)
   }
 
-  private func setControls(_ description: SourceDescription) throws {
+  private func setControls(_ engine: Engine, _ voice: Voice) throws {
     let values = try keyValues(control, option: "--control")
     // As given: automatic exposure has to be off before exposure can be set.
     let names = control.map { String($0.prefix { $0 != "=" }) }
     for name in names {
       do throws(RunError) {
-        try description.write(control: name, values[name] ?? "")
+        if let note = try engine.write(control: name, values[name] ?? "") {
+          voice.tell(notice: note)
+        }
       } catch {
         throw RunError(error.code, "--control: \(error.description)", error.remedies)
       }

@@ -99,6 +99,9 @@ struct SoundOptions: ParsableArguments {
     {
       sources.append(sound)
     }
+    if sources.isEmpty, microphone != ["none"], wantsSound, let replay = source as? ReplaySource {
+      sources += ReplayAudioSource.all(of: replay)
+    }
     if sources.isEmpty, sound != nil || levels != nil || !audioStage.isEmpty {
       throw RunError(
         .usage, "there is no sound to write; add --microphone NAME", change: .microphone)

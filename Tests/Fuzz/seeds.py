@@ -52,7 +52,8 @@ def recorded(scratch, sprocket):
     everything = ["--dump", "mjpg.mcap", "--movie", "movie.mov", "--reports", "reports.jsonl"]
     for arguments in (
         ["--format", "MJPG", "--stage", "meter", *everything, "--stills", "stills"],
-        ["--format", "YUYV", "--dump", "yuyv.mcap", "--movie", "movie.mkv"],
+        ["--format", "YUYV", "--dump", "yuyv.mcap", "--movie", "movie.mkv", "--microphone",
+         "scene:rate=8000,channels=1"],
         ["--format", "pgAA", "--stage", "debayer", "--dump", "mosaic.mcap"],
         ["--format", "MJPG", "--source-set", "corrupt=0.5", "--source-set", "drop=0.3", "--dump",
          "faults.mcap", "--movie", "movie.mp4"],

@@ -51,7 +51,9 @@ struct Wish {
 func listen(_ wish: Wish, to source: MicrophoneSource) throws {
   let description = try source.open()
   for control in wish.controls {
-    if let note = try source.set(control.name, to: control.value) { say(["note", note]) }
+    if let note = try description.controls?.set(control.name, to: control.value) {
+      say(["note", note])
+    }
   }
   let format = description.format
   say([

@@ -95,7 +95,7 @@ private func readAll(_ tap: any AudioTap, limit: Int = .max) -> (samples: [UInt3
   }
 
   @Test func soundThatWaitsReachesEachTapWhole() throws {
-    let source = ScriptedSound(blocks(100))
+    let source = ScriptedSound(blocks(1000))
     let engine = try AudioEngine(source)
     let taps = try (0..<3).map { try engine.makeTap(for: "tap\($0)") }
     try engine.start()
@@ -108,7 +108,7 @@ private func readAll(_ tap: any AudioTap, limit: Int = .max) -> (samples: [UInt3
       }
     }
     for thread in threads { #expect(thread.wait(for: .seconds(20))) }
-    let total = (0..<100).reduce(0) { $0 + 400 + $1 % 80 }
+    let total = (0..<1000).reduce(0) { $0 + 400 + $1 % 80 }
     #expect(results.withLock { $0 }.allSatisfy { $0 == (0..<UInt32(total)).map { $0 & 0xFFFF } })
     #expect(engine.wait(for: .seconds(5)) && source.isClosed)
     let summary = engine.summary
@@ -161,7 +161,7 @@ private func readAll(_ tap: any AudioTap, limit: Int = .max) -> (samples: [UInt3
   }
 
   @Test func aStopEndsSoundThatNobodyReads() throws {
-    let engine = try AudioEngine(ScriptedSound(blocks(100)))
+    let engine = try AudioEngine(ScriptedSound(blocks(1000)))
     _ = try engine.makeTap(for: "tap")
     try engine.start()
     #expect(!engine.wait(for: .milliseconds(50)))

@@ -80,6 +80,7 @@ struct RequestAnswerer: Sendable {
   private struct Answer: Encodable {
     var ok: Bool? = true
     var error: String?
+    var note: String?
     var recording: UInt64?
     var status: StatusDocument?
     var recordings: [RecordingDocument]?
@@ -205,8 +206,7 @@ struct RequestAnswerer: Sendable {
       guard let name = request.name, let value = request.value else {
         throw RunError(.usage, "`control` has a name and a value")
       }
-      try desk.control(name, value)
-      return Answer()
+      return Answer(note: try desk.control(name, value))
     case "set":
       guard let stage = request.stage, let settings = request.settings else {
         throw RunError(.usage, "`set` has a stage and its settings")

@@ -69,9 +69,9 @@ final class RequestDesk: Sendable {
   /// Changes source, stages and sinks. Waits until the change holds.
   func reconfigure(_ texts: RunParts.Texts) throws(RunError) { try parts.change(engine, texts) }
 
-  /// Writes a control of the source.
-  func control(_ name: String, _ text: String) throws(RunError) {
-    try engine.description.write(control: name, text)
+  /// Writes a control of the source, or of the microphones that have it. Returns what a person should know.
+  func control(_ name: String, _ text: String) throws(RunError) -> String? {
+    try engine.write(control: name, text)
   }
 
   private func known(_ id: RecordingID?) throws(RunError) -> RecordingID {
@@ -82,22 +82,39 @@ final class RequestDesk: Sendable {
   }
 }
 
-extension SourceDescription {
-  /// Writes a control by its name, from the text that a user gave.
-  func write(control name: String, _ text: String) throws(RunError) {
-    guard let port = controls else {
-      throw RunError(.usage, "\(self.name) has no controls")
+extension Engine {
+  /// Writes a control by its name, from the text that a user gave: of the source, or of each microphone that
+  /// has it. Returns what they should know of it.
+  func write(control name: String, _ text: String) throws(RunError) -> String? {
+    let port = description.controls
+    if let port, let index = port.control(name) {
+      try port.write(index, name, text)
+      return nil
     }
-    guard let index = port.control(name) else {
-      throw RunError(
-        .usage,
-        "there is no control `\(name)`; " + knownNames(port.controls.map(\.name), near: name))
+    let microphones = audio.compactMap(\.description.controls)
+    let names = microphones.map { $0.controls.map(\.name) }
+    guard names.contains(where: { $0.contains(name) }) else {
+      let known = (port?.controls.map(\.name) ?? []) + names.joined()
+      guard !known.isEmpty else {
+        throw RunError(.usage, "\(description.name) has no controls")
+      }
+      throw RunError(.usage, "there is no control `\(name)`; " + knownNames(known, near: name))
     }
-    let control = port.controls[Int(index)]
+    var notes: [String] = []
+    for (microphone, names) in zip(microphones, names) where names.contains(name) {
+      if let note = try microphone.set(name, to: text) { notes.append(note) }
+    }
+    return notes.isEmpty ? nil : notes.joined(separator: "; ")
+  }
+}
+
+extension ControlPort {
+  fileprivate func write(_ index: UInt16, _ name: String, _ text: String) throws(RunError) {
+    let control = controls[Int(index)]
     guard let value = control.value(text) else {
       throw RunError(.usage, "\(name)=\(text) is not allowed: give \(control.allowed)")
     }
-    guard port.write(index, value) != nil else {
+    guard write(index, value) != nil else {
       throw RunError(
         .usage, "at most \(ControlPort.capacity) controls can be given at once; ask again")
     }

@@ -9,8 +9,10 @@ public struct AudioRecord: Sendable, BitwiseCopyable {
   public var count = 0
   /// Samples that are missing between the run's begin and this block: those of gaps.
   public var missing: UInt64 = 0
-  /// When the block was read, nanoseconds on the monotonic clock.
+  /// When the block was read, nanoseconds on the monotonic clock; in a replay, when it was read then.
   public var read: Int64 = 0
+  /// What the source said of the block's time. The clock's line is made of it.
+  public var timing = ArrivedSound.Timing.unknown
   /// What was known of the clock with this block. It holds for earlier blocks of the same segment, too.
   public var line: AudioLine
   public var levels = AudioLevels()

@@ -34,6 +34,8 @@ public struct AudioDescription: Sendable {
   public var setup: String?
   /// A sentence that the user should know before the run.
   public var note: String?
+  /// What can be set: volume, switches; `nil` where there is nothing.
+  public var controls: (any AudioControls)?
 
   public init(
     name: String, format: AudioFormat, isLive: Bool, clock: Timestamp.Clock, blockSamples: Int
@@ -44,6 +46,15 @@ public struct AudioDescription: Sendable {
     self.clock = clock
     self.blockSamples = blockSamples
   }
+}
+
+/// Controls of a source of sound. They may be used from any thread, before, in and after a run.
+public protocol AudioControls: Sendable {
+  /// Asks the device.
+  var controls: [ControlDescription] { get }
+  /// Sets a control to what a person writes, all channels of it; returns what they should know of it. Throws
+  /// for one that there is not, and for a value that is not allowed.
+  func set(_ name: String, to text: String) throws(RunError) -> String?
 }
 
 /// What `AudioSource.read` found.
@@ -64,6 +75,8 @@ public struct ArrivedSound: Sendable {
   /// A new segment begins although nothing is known to be missing: the device was started again.
   public var isRestarted = false
   public var timing: Timing
+  /// When the block was read, nanoseconds on the monotonic clock; `nil`: now. Replays say when it was then.
+  public var read: Int64?
 
   public init(count: Int, missing: UInt64 = 0, timing: Timing) {
     self.count = count
@@ -71,7 +84,7 @@ public struct ArrivedSound: Sendable {
     self.timing = timing
   }
 
-  public enum Timing: Sendable {
+  public enum Timing: Sendable, BitwiseCopyable {
     /// The first sample was heard at this time (nanoseconds), exactly: of files and replays.
     case exact(Int64)
     /// The device's status: `ahead` samples after the block's first one (they may not have been read yet), it

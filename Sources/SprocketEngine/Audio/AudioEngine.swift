@@ -6,7 +6,8 @@ internal import Synchronization
 /// publishes them in a ring of their own; sinks read through taps.
 ///
 /// `init` opens the source. Taps are made before `start`. A live source holds nobody up: a tap that is too
-/// slow, or does not read, loses the oldest blocks after `held`. Any other source waits for its taps.
+/// slow, or does not read, loses the oldest blocks after `held`. Any other source waits for its taps, once it
+/// is some seconds ahead of one.
 ///
 /// It keeps R1 to R10 as the ring of pictures does, without lanes: the source's thread does all the work, and
 /// the device's own buffer holds what it has not read.
@@ -90,7 +91,7 @@ public final class AudioEngine: @unchecked Sendable {
       throw RunError(.usage, "this sound was started before; make another AudioEngine")
     }
     let blocks = Double(description.format.rate) / Double(description.blockSamples)
-    let seconds = description.isLive ? Double(held.nanosecondCount) / 1e9 : 0
+    let seconds = description.isLive ? Double(held.nanosecondCount) / 1e9 : Self.secondsAhead
     // One block is being filled.
     let depth = 1 + min(max(Int((seconds * blocks).rounded(.up)), 4), 1 << 16)
     let plan = RingPlan(
@@ -172,6 +173,11 @@ public final class AudioEngine: @unchecked Sendable {
     return end != .max && clock.line.isPlaced && clock.line.time(of: next) >= end
   }
 
+  /// Seconds by which a source that is not live may be ahead of a tap. Larger: more memory. Taps keep in step
+  /// with the pictures, and one may wait for sound that another leaves for later: a movie for 1.5 s, which it
+  /// takes to place a segment of the clock.
+  private static let secondsAhead = 3.0
+
   /// Longest wait for a block, in nanoseconds. Larger: fewer wake-ups of a silent source, a later end.
   private static let attention: Int64 = 100_000_000
 
@@ -183,7 +189,7 @@ public final class AudioEngine: @unchecked Sendable {
         + "AudioDescription.blockSamples")
     next &+= arrived.missing
     missing &+= arrived.missing
-    let read = monotonicNow()
+    let read = arrived.read ?? monotonicNow()
     if arrived.missing > 0 || arrived.isRestarted, block > 0 { beginSegment() }
     clock.observe(arrived.timing, first: next, count: count, read: read)
     var record = AudioRecord(line: clock.line)
@@ -192,6 +198,7 @@ public final class AudioEngine: @unchecked Sendable {
     record.count = count
     record.missing = missing
     record.read = read
+    record.timing = arrived.timing
     let format = description.format
     let bytes = count * format.sampleBytes
     if !stages.isEmpty, count > 0 { process(record, slot, bytes, memory) }

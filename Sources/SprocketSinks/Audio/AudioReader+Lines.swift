@@ -31,6 +31,13 @@ extension AudioReader {
     return line
   }
 
+  /// When the last sample ended that was fetched; `nil` if it is consumed, or its time may still be known
+  /// better.
+  var knownEnd: Int64? {
+    guard runCount > 0, let line = line(ofRun: runCount - 1) else { return nil }
+    return line.time(of: runs[runCount - 1].first &+ UInt64(runs[runCount - 1].count))
+  }
+
   private func placed(_ run: AudioRun, by neighbour: AudioLine) -> AudioLine {
     var line = neighbour
     (line.segment, line.first) = (run.line.segment, run.line.first)

@@ -52,23 +52,29 @@ public final class SoundSink: AudioSink {
   /// Until the tap ends. Live, what is heard is waited for in short steps, so that a stuck microphone becomes
   /// silence in time.
   private func write(_ track: AudioTrack, isLive: Bool) throws(RunError) {
-    var time = track.start
     let reader = track.reader
-    while !reader.hasEnded {
+    var (time, end) = (track.start, track.start)
+    while true {
       let now = monotonicNow()
       time = isLive ? now : time.clampedSum(Self.step)
-      try track.take(upTo: time, deadline: now + Self.step) { (bytes) throws(RunError) in
-        try file.write(bytes)
-      }
+      end = max(end, fetch(reader, upTo: time, deadline: now + Self.step) ?? end)
+      if reader.hasEnded, isLive || end <= time { break }
+      try track.take(upTo: time, deadline: 0) { (bytes) throws(RunError) in try file.write(bytes) }
       if file.durableCount > durable {
         durable = file.durableCount
         track.settle(as: .delivered)
       }
     }
-    // What came last may be behind the step that was wanted, or before it.
-    guard let last = reader.runs.indices.last, let line = reader.line(ofRun: last) else { return }
-    let end = line.time(of: reader.runs[last].first &+ UInt64(reader.runs[last].count))
     try track.finish(at: end, deadline: 0) { (bytes) throws(RunError) in try file.write(bytes) }
+  }
+
+  /// Fetches sound up to `time`, or up to the end. Returns when the last sample ended that is known.
+  private func fetch(_ reader: AudioReader, upTo time: Int64, deadline: Int64) -> Int64? {
+    while true {
+      let end = reader.knownEnd
+      if end ?? .min >= time || reader.hasEnded { return end }
+      guard case .block = reader.fetch(until: deadline) else { return reader.knownEnd }
+    }
   }
 
   /// When the first sample was heard.

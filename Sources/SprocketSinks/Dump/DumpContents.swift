@@ -16,6 +16,8 @@ struct DumpContents: ~Copyable {
   var changedSettings: SettingsLookup = { _ in nil }
   private var writer: MCAPWriter<PartialFile>?
   private var images = MCAPChunk(capacity: chunkBytes)
+  /// What sound came with the pictures.
+  var sound = DumpedSound()
   private var records = MCAPChunk(capacity: recordBytes)
   private var text = TextBuffer()
   private var image: DumpImage?
@@ -144,6 +146,42 @@ struct DumpContents: ~Copyable {
     if records.contentCount > Self.recordBytes { try flush() }
   }
 
+  // MARK: Sound
+
+  /// A block of sound.
+  mutating func add(_ block: DumpedBlock, _ bytes: Span<UInt8>) throws(RunError) {
+    if let chunkDequeued, block.record.read - chunkDequeued >= Self.chunkDuration { try flush() }
+    if sound.blocks.contentCount + bytes.count > Self.chunkBytes { try flush() }
+    chunkDequeued = chunkDequeued ?? block.record.read
+    try tellSession()
+    try tellMicrophones()
+    text.removeAll()
+    try text.append(block)
+    let time = UInt64(max(block.time, 0))
+    let number = UInt64(truncatingIfNeeded: block.record.block)
+    add(on: DumpChannel.block, sequence: number, logTime: time)
+    text.removeAll()
+    try sound.appendStart(block, count: bytes.count, to: &text)
+    text.append(bytes)
+    let message = MCAPMessage(
+      channel: DumpChannel.rawAudio + UInt16(block.microphone),
+      sequence: UInt32(truncatingIfNeeded: number), logTime: time)
+    sound.blocks.add(message, gathering: unsafe Span(_unsafeElements: text.elements))
+    sound.count(block)
+  }
+
+  private mutating func tellMicrophones() throws(RunError) {
+    guard let told = sound.takeUntold() else { return }
+    let kinds = DumpChannel.sound(told.count)
+    for schema in kinds.schemas { try writer?.add(schema) }
+    for channel in kinds.channels { try writer?.add(channel) }
+    for (index, description) in told.enumerated() {
+      text.removeAll()
+      text.append(description.dumped(index).span)
+      add(on: DumpChannel.microphone, sequence: UInt64(index))
+    }
+  }
+
   // MARK: The file
 
   /// What the text holds becomes a message.
@@ -184,6 +222,8 @@ struct DumpContents: ~Copyable {
     try writer?.write(&records)
     durableFates += pendingFates
     pendingFates = 0
+    try writer?.write(&sound.blocks)
+    sound.noteDurable()
     try writer?.write(&images)
     durableFrames += pendingFrames
     pendingFrames = 0

@@ -70,6 +70,21 @@ final class DumpFile: @unchecked Sendable {
     try add { contents throws(RunError) in try contents.add(fate, line) }
   }
 
+  /// Sets what sound is to come; before the first block.
+  func describe(sound: [AudioDescription]) {
+    lock.withLock { _ in contents.sound = DumpedSound(sound) }
+  }
+
+  /// A block of sound.
+  func add(_ block: DumpedBlock, _ bytes: Span<UInt8>) throws(RunError) {
+    try add { contents throws(RunError) in try contents.add(block, bytes) }
+  }
+
+  /// Samples of each microphone that have reached the kernel.
+  func durableSamples(_ microphone: Int) -> UInt64 {
+    lock.withLock { _ in contents.sound.durable(microphone) }
+  }
+
   /// Hands everything to the kernel.
   func flush() throws(RunError) {
     try write { contents throws(RunError) in

@@ -70,19 +70,26 @@ struct DumpImage {
   func appendStart(_ captured: Timestamp, count: Int, to text: inout TextBuffer)
     throws(RunError)
   {
-    let (seconds, nanoseconds) = captured.nanoseconds.secondsAndNanoseconds
+    try text.append(protobufTime: captured.nanoseconds)
+    text.append(fields.span)
+    try text.append(varint: UInt64(count))
+  }
+}
+
+extension TextTarget where Self: ~Copyable {
+  /// Appends field 1 of a message: a `google.protobuf.Timestamp`.
+  mutating func append(protobufTime time: Int64) throws(RunError) {
+    let (seconds, nanoseconds) = time.secondsAndNanoseconds
     // A message within: its tag and length, then two numbers with one byte of tag each.
     let length =
       1 + ProtobufMessage.length(UInt64(bitPattern: seconds)) + 1
       + ProtobufMessage.length(UInt64(nanoseconds))
-    try text.append(ProtobufMessage.tagByte(1, .bytes))
-    try text.append(UInt8(length))
-    try text.append(ProtobufMessage.tagByte(1, .number))
-    try text.append(varint: UInt64(bitPattern: seconds))
-    try text.append(ProtobufMessage.tagByte(2, .number))
-    try text.append(varint: UInt64(nanoseconds))
-    text.append(fields.span)
-    try text.append(varint: UInt64(count))
+    try append(ProtobufMessage.tagByte(1, .bytes))
+    try append(UInt8(length))
+    try append(ProtobufMessage.tagByte(1, .number))
+    try append(varint: UInt64(bitPattern: seconds))
+    try append(ProtobufMessage.tagByte(2, .number))
+    try append(varint: UInt64(nanoseconds))
   }
 }
 

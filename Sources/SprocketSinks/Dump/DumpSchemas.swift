@@ -138,7 +138,7 @@ enum DumpSchemas {
     return keys
   }()
 
-  private static let clocks = ["monotonic", "media", "recorded"]
+  static let clocks = ["monotonic", "media", "recorded"]
 
   private static func addControls(_ keys: inout JSONProperties) {
     keys.add("exposure_us", "number", "us, in force where known", isRequired: false)

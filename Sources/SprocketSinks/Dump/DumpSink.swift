@@ -9,6 +9,8 @@ internal import SprocketMCAP
 /// adds what became of it at the chain's end. What a run dropped, why, and what stages saw can be
 /// played again with `--source replay:PATH`. `docs/dump.md` describes the file.
 ///
+/// Sound is in it as it came, in blocks with their times.
+///
 /// Pictures that are not compressed are, by LZ4, on several threads; JPEGs are stored as they are.
 /// A chunk of the file is written when it holds 8 MB or lasted 1 s, and a file that is cut off can be
 /// read up to its last whole chunk. The file has its name when it is complete; before that it is
@@ -19,12 +21,15 @@ public final class DumpSink: Sink {
   let fates: DumpFateSink
   public var companions: [any Sink] { [fates] }
   private let file: DumpFile
+  private let sound: DumpSound
   private var image: DumpImage?
 
   /// The file is created when the run is set up. An existing one is refused unless `overwrite` is set.
-  public init(path: String, overwrite: Bool = false) {
+  /// `taps` are of the run's sound.
+  public init(path: String, overwrite: Bool = false, sound taps: [any AudioTap] = []) {
     file = DumpFile(path: path, overwrite: overwrite)
     fates = DumpFateSink(file)
+    sound = DumpSound(taps, file)
   }
 
   public func configure(_ setup: inout SinkSetup) throws(RunError) {
@@ -36,6 +41,8 @@ public final class DumpSink: Sink {
     self.image = image
     try file.open()
     file.begin(DumpSession(setup), image)
+    let rate = setup.source.format.rate.framesPerSecond
+    sound.pictureLength = rate > 0 ? Int64(1e9 / rate) : 0
   }
 
   public func makePacker() -> (any Packer)? {
@@ -43,6 +50,17 @@ public final class DumpSink: Sink {
   }
 
   public func write(_ frame: borrowing PackedFrame) throws(RunError) {
+    do throws(RunError) {
+      try sound.take(upTo: frame.record.captured.nanoseconds)
+      try add(frame)
+    } catch {
+      // Nothing more is written; the sound does not wait for this sink any longer.
+      sound.close()
+      throw error
+    }
+  }
+
+  private func add(_ frame: borrowing PackedFrame) throws(RunError) {
     if image?.isStored == true {
       try file.add(frame.view, stored: frame.view.encoded)
     } else {
@@ -55,7 +73,14 @@ public final class DumpSink: Sink {
 
   public func account(_ lost: LostFrame) throws(RunError) { try file.add(lost) }
 
-  public func finish() throws(RunError) { try file.flush() }
+  public func idle() throws(RunError) { try sound.takeWhatCame() }
+
+  public func finish() throws(RunError) {
+    defer { sound.close() }
+    try sound.finish()
+    try file.flush()
+    sound.settle()
+  }
 
   /// Writes the ledger and the summary, syncs the file and gives it its name.
   public func seal(_ ledger: Ledger) throws(RunError) { try file.complete(ledger) }
@@ -101,6 +126,7 @@ extension DumpSink {
   public static let kind = SinkKind(
     "dump", "all that the source delivers, as MCAP, to be replayed or read", argument: "PATH"
   ) { (path, request) throws(RunError) in
-    DumpSink(path: path, overwrite: request.overwrite)
+    DumpSink(
+      path: path, overwrite: request.overwrite, sound: try request.makeTaps("dump"))
   }
 }

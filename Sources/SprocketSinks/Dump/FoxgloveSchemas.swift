@@ -16,6 +16,13 @@ enum FoxgloveSchemas {
       ("format", 3, .string),
     ])
 
+  static let rawAudio = set(
+    "RawAudio",
+    [
+      ("timestamp", 1, .message), ("data", 2, .bytes), ("format", 3, .string),
+      ("sample_rate", 4, .fixed32), ("number_of_channels", 5, .fixed32),
+    ])
+
   /// `google.protobuf.FieldDescriptorProto.Type`.
   private enum FieldType: UInt64 {
     case int64 = 3
@@ -76,7 +83,13 @@ enum FoxgloveSchemas {
     descriptor.add(4, 1)
     descriptor.add(5, field.type.rawValue)
     if field.type == .message { descriptor.add(6, ".google.protobuf.Timestamp") }
-    descriptor.add(10, field.name == "frame_id" ? "frameId" : field.name)
+    descriptor.add(10, jsonName(of: field.name))
     return descriptor
+  }
+
+  /// `frame_id` becomes `frameId`.
+  private static func jsonName(of name: String) -> String {
+    let words = name.split(separator: "_")
+    return words[0] + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
   }
 }

@@ -48,7 +48,68 @@ extension MicrophoneSource {
   public static var hasMicrophone: Bool { !MicrophoneInfo.all().isEmpty }
 }
 
+/// What a user may choose about the sound of a file.
+public struct FileSoundSettings: KindSettings {
+  public var pace = SourcePace.fast
+  public var from = Duration.zero
+  /// Number of a stream of the file, as ffprobe counts; -1: the best.
+  public var stream = -1
+
+  public init() {}
+
+  public static var settings: [Setting<FileSoundSettings>] {
+    [
+      Setting("pace", \.pace, "fast: as fast as sound is taken; real: each block at its time"),
+      Setting("from", \.from, "begins at this time from the file's first picture, or else sound"),
+      Setting(
+        "stream", \.stream, range: -1...1_000_000,
+        "number of a stream as ffprobe counts; -1: the best"),
+    ]
+  }
+}
+
+extension FileAudioSource {
+  /// `--microphone file:PATH`.
+  public static let kind = AudioSourceKind(
+    "file", "the sound of a file, at its own times", argument: "PATH", FileSoundSettings.self
+  ) { (path, settings, _) throws(RunError) in
+    var file = FileSettings()
+    (file.pace, file.from) = (settings.pace, settings.from)
+    return FileAudioSource(
+      path: path, stream: settings.stream < 0 ? nil : settings.stream, file)
+  }
+}
+
+/// What a user may choose about the sound of a dump.
+public struct ReplaySoundSettings: KindSettings {
+  public var live = false
+  public var from = Duration.zero
+  public var number = 1
+
+  public init() {}
+
+  public static var settings: [Setting<ReplaySoundSettings>] {
+    [
+      Setting(
+        "number", \.number, range: 1...64, "which of the dump's sources of sound, in their order"),
+      Setting("from", \.from, "begins at this time from the dump's first picture, or else sound"),
+      Setting("live", \.live, "true: blocks come when they came"),
+    ]
+  }
+}
+
+extension ReplayAudioSource {
+  /// `--microphone replay:PATH`.
+  public static let kind = AudioSourceKind(
+    "replay", "the sound of a dump", argument: "PATH", ReplaySoundSettings.self
+  ) { (path, settings, _) throws(RunError) in
+    var replay = ReplaySettings()
+    (replay.live, replay.from) = (settings.live, settings.from)
+    return ReplayAudioSource(path: path, microphone: settings.number, replay)
+  }
+}
+
 /// The audio sources that `--microphone` knows by name. All other names are those of devices.
 public let builtinAudioSources: [AudioSourceKind] = [
-  MicrophoneSource.kind, SceneMicrophone.kind,
+  MicrophoneSource.kind, SceneMicrophone.kind, FileAudioSource.kind, ReplayAudioSource.kind,
 ]

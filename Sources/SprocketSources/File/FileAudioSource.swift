@@ -3,7 +3,7 @@ public import SprocketCore
 internal import SprocketLibAV
 internal import Synchronization
 
-/// At real pace: when a file's time 0 was on the monotonic clock, for its pictures and its sound.
+/// At real pace: when time 0 of a file or a dump was on the monotonic clock, for its pictures and its sound.
 final class FileZero: Sendable {
   private let start = Mutex<Int64?>(nil)
 

@@ -36,20 +36,14 @@ public struct MicrophoneControlInfo: Sendable {
   }
 }
 
-extension MicrophoneSource {
-  /// The controls of the card; none before `open`, and for what belongs to no card.
-  public var controls: [MicrophoneControlInfo] {
-    card.map { MicrophoneControlInfo.all(of: $0) } ?? []
-  }
+/// The mixer of the card that a microphone belongs to.
+struct MicrophoneMixer: AudioControls {
+  let card: ALSACard
+  let title: String
 
-  /// Sets a control to what a person writes, all channels of it; returns what they should know of it. Throws
-  /// for one that the card does not have, and for a value that is not allowed. Called after `open`.
-  public func set(_ name: String, to text: String) throws(RunError) -> String? {
-    guard let card else {
-      throw RunError(
-        .usage, "\(title) belongs to no card, and has no controls; name a card's device",
-        change: .microphone)
-    }
+  var controls: [ControlDescription] { MicrophoneControlInfo.all(of: card).map(\.description) }
+
+  func set(_ name: String, to text: String) throws(RunError) -> String? {
     let known = try ofCard { () throws(ALSAError) in try ALSAMixer(card).controls() }
     guard let control = known.first(where: { $0.settingName == name }) else {
       throw RunError(

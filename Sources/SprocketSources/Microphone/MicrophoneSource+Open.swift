@@ -40,6 +40,7 @@ extension MicrophoneSource {
       name: title, format: mode.audioFormat, isLive: true, clock: .monotonic,
       blockSamples: blockSamples)
     description.setup = MicrophoneSource.text(setup, mode)
+    description.controls = card.map { MicrophoneMixer(card: $0, title: title) }
     if !setup.isMonotonic {
       description.note =
         "\(title) tells no times of the monotonic clock: its sound has the times at which it was read"

@@ -17,26 +17,15 @@ struct ReplayImage {
   /// `nil` where the fields make no sense.
   init?(_ bytes: Span<UInt8>, isCompressed: Bool) {
     self.isCompressed = isCompressed
-    var position = 0
-    while position < bytes.count {
-      guard let tag = Self.varint(bytes, &position) else { return nil }
-      switch tag & 7 {
-      case 0: guard Self.varint(bytes, &position) != nil else { return nil }
-      case 1: position += 8
-      case 5:
-        guard let number = Self.fixed32(bytes, position) else { return nil }
-        position += 4
-        take(tag >> 3, Int(number))
-      case 2:
-        guard let count = Self.varint(bytes, &position), position <= bytes.count,
-          count <= UInt64(bytes.count - position)
-        else { return nil }
-        take(tag >> 3, position..<position + Int(count))
-        position += Int(count)
-      default: return nil
+    var fields = ProtobufFields()
+    while let field = fields.next(bytes) {
+      switch field.value {
+      case .fixed32(let number): take(field.number, Int(number))
+      case .bytes(let range): take(field.number, range)
+      case .other: break
       }
     }
-    if position > bytes.count { return nil }
+    if !fields.isWhole { return nil }
   }
 
   private mutating func take(_ field: UInt64, _ number: Int) {
@@ -51,23 +40,6 @@ struct ReplayImage {
   private mutating func take(_ field: UInt64, _ range: Range<Int>) {
     if field == (isCompressed ? 2 : 6) { data = range }
     if field == (isCompressed ? 3 : 4) { name = range }
-  }
-
-  private static func varint(_ bytes: Span<UInt8>, _ position: inout Int) -> UInt64? {
-    var number: UInt64 = 0
-    for shift in stride(from: UInt64(0), to: 64, by: 7) {
-      guard position < bytes.count else { return nil }
-      let byte = bytes[position]
-      position += 1
-      number |= UInt64(byte & 0x7F) << shift
-      if byte < 0x80 { return number }
-    }
-    return nil
-  }
-
-  private static func fixed32(_ bytes: Span<UInt8>, _ position: Int) -> UInt32? {
-    guard position <= bytes.count - 4 else { return nil }
-    return (0..<4).reduce(0) { $0 | UInt32(bytes[position + $1]) << UInt32(8 * $1) }
   }
 
   /// Bytes without padding, where rows of a picture have `row` of them.

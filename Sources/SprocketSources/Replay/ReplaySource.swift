@@ -40,6 +40,7 @@ public final class ReplaySource: Source {
   let damaged = Mutex<[UInt64]>([])
   /// On the monotonic clock, when the recording's time 0 was.
   private var start: Int64?
+  let zero = FileZero()
   private var damage = EncodedDamage()
   let interruption = SourceInterrupt()
 
@@ -206,9 +207,8 @@ public final class ReplaySource: Source {
   /// Live, waits until the frame is due; false when `timeout` nanoseconds are over before.
   private func waits(until frame: ReplayFrame, _ timeout: Int64) -> Bool {
     guard settings.live else { return true }
-    let now = monotonicNow()
     // A file may say anything: no arithmetic traps.
-    let start = self.start ?? now &- frame.dequeued
+    let start = zero.monotonicTime(whenNowIs: frame.dequeued, isAnew: false)
     self.start = start
     let due = start &+ frame.dequeued
     return interruption.wait(until: due, timeout: timeout)

@@ -29,10 +29,13 @@ func feedMCAP(_ input: [UInt8]) {
 func feedReplay(_ input: [UInt8]) {
   InputFile.shared.hold(input)
   feed(ReplaySource(path: InputFile.shared.path))
+  feed(ReplayAudioSource(path: InputFile.shared.path))
 }
 
 func feedJSON(_ input: [UInt8]) {
   let bytes = input.span
+  _ = ReplayRecord.block(bytes)
+  _ = ReplayRecord.microphone(bytes)
   var events = ReplayEvents()
   if let frame = ReplayRecord.frame(bytes, events: &events) {
     expect(

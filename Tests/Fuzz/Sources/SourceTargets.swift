@@ -11,15 +11,23 @@ func feedFileAudioSource(_ input: [UInt8]) {
   InputFile.shared.hold(input)
   var settings = FileSettings()
   settings.from = .milliseconds(Int(input.last ?? 0) % 4 * 40)
-  let source = FileAudioSource(path: InputFile.shared.path, settings)
-  defer { source.close() }
+  feed(FileAudioSource(path: InputFile.shared.path, settings))
+}
+
+/// Plays a source of sound.
+func feed(_ source: any AudioSource) {
+  defer { try? source.close() }
   guard let description = try? source.open() else { return }
   let size = description.blockSamples * description.format.sampleBytes
   var bytes = [UInt8](repeating: 0, count: size)
   for _ in 0..<mostArrivals {
     var span = bytes.mutableSpan
-    guard case .block(let block) = try? source.read(into: &span, timeout: 0) else { break }
-    expect(1...description.blockSamples ~= block.count, "a block has \(block.count) samples")
+    switch try? source.read(into: &span, timeout: 0) {
+    case .block(let block):
+      expect(1...description.blockSamples ~= block.count, "a block has \(block.count) samples")
+    case .nothing: continue
+    case .end, nil: return
+    }
   }
   _ = source.notes
 }
