@@ -132,7 +132,7 @@ extension RunCommand {
     let desk = RequestDesk(
       engine,
       RunParts(
-        registry, outputs: outputRequests([]), source: try sourceText(registry),
+        registry, outputs: outputRequests(audio), source: try sourceText(registry),
         paths: paths(choices).filter { !$0.option.hasPrefix("--source") }.map(\.path)))
     if recording.recordsAtOnce { _ = try desk.record() }
     trigger?.connect(desk)

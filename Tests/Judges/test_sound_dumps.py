@@ -14,8 +14,9 @@ from mcap.reader import NonSeekingReader, make_reader
 from mcap.stream_reader import StreamReader
 from mcap_protobuf.decoder import DecoderFactory
 
-from program import LIMIT, SPROCKET, one_sentence, read_summary, sprocket
-from test_sound import assert_balanced, beeps, flashes, samples
+from program import LIMIT, SPROCKET, one_sentence, read_summary, running, sprocket
+from test_on_demand import Client, finish, wait_for
+from test_sound import assert_balanced, beeps, brightness, flashes, samples
 
 SCENE = ["--source", "scene", "--size", "160x120", "--rate", 30, "--source-set", "flash=4", "--source-set",
          "shake=0", "--source-set", "pan=0"]
@@ -221,3 +222,29 @@ def test_a_damaged_chunk_of_sound_is_missing_sound_and_nothing_else(tmp_path):
     assert not mended[other[0]:other[-1] + 1].any()
     # The scene's sound has zeros of its own at the ends.
     assert sound["missing"] - 100 < other[-1] - other[0] <= sound["missing"]
+
+
+def test_sinks_that_come_later_have_sound(tmp_path):
+    """A dump, again a dump, and a movie, attached to a run that goes on: with the sound from then on."""
+    path = tmp_path / "control"
+    with running([SPROCKET, "run", *SCENE, "--microphone", "scene", "--reports", tmp_path / "r.jsonl",
+                  "--control-socket", path, "--summary", tmp_path / "s.json", "--quiet"]) as process:
+        wait_for(path.exists)
+        client = Client(path)
+        client.wait(45)
+        for name in ("a", "b"):
+            assert client.ask("reconfigure", attach=[f"dump:{tmp_path}/{name}.mcap"])["ok"]
+            client.wait(90)
+            assert client.ask("reconfigure", detach=["dump"])["ok"]
+        assert client.ask("reconfigure", attach=[f"movie:{tmp_path}/m.mov"])["ok"]
+        client.wait(150)
+        finish(client, process)
+        client.close()
+    assert_balanced(read_summary(tmp_path / "s.json"))
+    for name in ("a", "b"):
+        replay(tmp_path, tmp_path / f"{name}.mcap", name=name)
+    for name in ("a", "b", "m"):
+        found = timed_offsets(tmp_path / f"{name}.mov")
+        assert len(found) >= 2 and np.abs(found).max() < 0.07 and np.median(np.abs(found)) < 0.001
+        frames = len(brightness(tmp_path / f"{name}.mov"))
+        assert len(samples(tmp_path / f"{name}.mov")) >= (frames - 2) * 1600

@@ -178,9 +178,42 @@ private func readAll(_ tap: any AudioTap, limit: Int = .max) -> (samples: [UInt3
     #expect(engine.summary.errors.map(\.description) == ["the script fails"])
   }
 
-  @Test func aTapIsMadeBeforeTheSoundBegins() throws {
+  @Test func tapsThatComeLaterBeginWithTheNextBlock() throws {
+    // A block each millisecond, for as long as this takes.
+    let steps: [ScriptedSound.Step] = [
+      .pause(nanoseconds: 1_000_000), .block(count: 480), .block(count: 10, missing: 7),
+    ]
+    let engine = try AudioEngine(ScriptedSound(Array(repeating: steps, count: 20_000).flatMap { $0 }))
+    try engine.start()
+    // More than there are at a time: each is given back.
+    for _ in 0..<2 * AudioEngine.spareTaps {
+      let tap = try engine.makeTap(for: "later")
+      let before = tap.before
+      guard case .block = tap.next(timeout: 5_000_000_000) else {
+        Issue.record("no block came")
+        return
+      }
+      let record = tap.withBlock { record, _ in record }
+      #expect(record.first - before.produced == record.missing - before.missing)
+      #expect(record.missing - before.missing <= 7)
+      tap.count(record.missing - before.missing, as: .missing)
+      tap.count(UInt64(record.count), as: .delivered)
+      tap.close()
+    }
+    let taps = try (0..<AudioEngine.spareTaps).map { try engine.makeTap(for: "held\($0)") }
+    #expect(throws: RunError.self) { try engine.makeTap(for: "more") }
+    engine.stop()
+    #expect(engine.wait(for: .seconds(5)) && engine.summary.ledger.isBalanced)
+    let counts = engine.summary.ledger.entries[0].counts
+    #expect(counts[.delivered] == 480 || counts[.delivered] == 10)
+    #expect(counts[.unselected] > 0 && counts[.flushed] == 0)
+    #expect(taps.count == AudioEngine.spareTaps)
+  }
+
+  @Test func noTapIsMadeWhenTheSoundIsOver() throws {
     let engine = try AudioEngine(ScriptedSound([]))
     try engine.start()
+    #expect(engine.wait(for: .seconds(5)))
     #expect(throws: RunError.self) { try engine.makeTap(for: "late") }
     #expect(throws: RunError.self) { try engine.start() }
     #expect(engine.wait(for: .seconds(5)))

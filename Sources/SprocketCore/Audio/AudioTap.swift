@@ -5,6 +5,9 @@
 public protocol AudioTap: AnyObject {
   /// The source as it was opened.
   var description: AudioDescription { get }
+  /// What came before this tap's first block: nothing, unless it was made while the sound went on. It is
+  /// accounted for.
+  var before: AudioPast { get }
   /// Takes the next block, or waits for it, at most `timeout` nanoseconds.
   func next(timeout: Int64) -> AudioStep
   /// The block that `next` took, until `release`.
@@ -18,6 +21,21 @@ public protocol AudioTap: AnyObject {
   func count(_ samples: UInt64, as fate: Fate)
   /// Reads no more; the source does not wait for this tap any longer.
   func close()
+}
+
+extension AudioTap {
+  public var before: AudioPast { AudioPast() }
+}
+
+/// Samples of a run up to some block.
+public struct AudioPast: Sendable, BitwiseCopyable {
+  /// All that the source made, missing ones counted.
+  public var produced: UInt64 = 0
+  public var missing: UInt64 = 0
+
+  public init(produced: UInt64 = 0, missing: UInt64 = 0) {
+    (self.produced, self.missing) = (produced, missing)
+  }
 }
 
 /// What `AudioTap.next` found.

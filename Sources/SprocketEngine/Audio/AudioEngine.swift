@@ -5,7 +5,7 @@ internal import Synchronization
 /// The sound of one source: a thread reads its blocks, passes them through stages, measures their levels, and
 /// publishes them in a ring of their own; sinks read through taps.
 ///
-/// `init` opens the source. Taps are made before `start`. A live source holds nobody up: a tap that is too
+/// `init` opens the source. Taps are made before `start`, and some while it runs. A live source holds nobody up: a tap that is too
 /// slow, or does not read, loses the oldest blocks after `held`. Any other source waits for its taps, once it
 /// is some seconds ahead of one.
 ///
@@ -22,7 +22,10 @@ public final class AudioEngine: @unchecked Sendable {
   private let source: any AudioSource
   private var stages: [any AudioStage] = []
   private let thread: JobThread
-  private(set) var taps: [AudioRingTap] = []
+  /// Those that were made before the start.
+  private var taps: [AudioRingTap] = []
+  /// Once it has started: for taps that are made then.
+  private let spares = Mutex<(taps: [AudioSpare], memory: AudioMemory?)>(([], nil))
   private var workers: [AudioSinkWorker] = []
   private var clock: AudioClock
   private var numbers: [Float]
@@ -74,11 +77,16 @@ public final class AudioEngine: @unchecked Sendable {
     if !hasStarted.load(ordering: .relaxed) { try? source.close() }
   }
 
-  /// A tap for the sink of that name. Throws once the engine has started: its ring is laid out then.
+  /// A tap for the sink of that name. Once the engine has started, its first block is the next one, and
+  /// `spareTaps` may be there at the same time, at most.
   public func makeTap(for sink: String) throws(RunError) -> any AudioTap {
     guard !hasStarted.load(ordering: .acquiring) else {
+      let (spares, memory) = spares.withLock { $0 }
+      if let tap = AudioRingTap(sink: sink, spares, memory, shared, description) { return tap }
       throw RunError(
-        .usage, "the sound of \(description.name) has begun; give \(sink) its sound before the run")
+        .failed,
+        "the sound of \(description.name) cannot be given to \(sink): it is over, or "
+          + "\(Self.spareTaps) sinks that came later have it; take one of them away")
     }
     let tap = AudioRingTap(sink: sink, index: taps.count, shared, description)
     taps.append(tap)
@@ -96,16 +104,19 @@ public final class AudioEngine: @unchecked Sendable {
     let depth = 1 + min(max(Int((seconds * blocks).rounded(.up)), 4), 1 << 16)
     let plan = RingPlan(
       depth: depth, lanes: [],
-      taps: taps.map { _ in RingPlan.Tap(upstream: .source, gates: !description.isLive, parks: true)
-      })
+      taps: Array(
+        repeating: RingPlan.Tap(upstream: .source, gates: !description.isLive, parks: true),
+        count: taps.count + Self.spareTaps))
     let ring = Engine.makeRing(plan)
     let memory = AudioMemory(
       slotCount: ring.slotCount,
       slotBytes: description.blockSamples * description.format.sampleBytes, line: clock.line)
     for tap in taps { tap.open(ring, memory) }
+    let later = (taps.count..<taps.count + Self.spareTaps).map { AudioSpare(ring, $0) }
+    spares.withLock { $0 = (later, memory) }
     shared.state.set(AudioShared.running)
     for worker in workers { worker.start() }
-    thread.perform { self.run(ring, memory) }
+    thread.perform { self.run(ring, memory, later) }
   }
 
   /// Asks it to end: the source stops, and taps get what has been published. From any thread.
@@ -133,10 +144,12 @@ public final class AudioEngine: @unchecked Sendable {
 
   // MARK: The thread
 
-  private func run(_ ring: Ring, _ memory: AudioMemory) {
+  private func run(_ ring: Ring, _ memory: AudioMemory, _ spares: [AudioSpare]) {
     var producer = ring.makeProducer()
     do throws(RunError) {
       while !shared.isStopping.load(ordering: .acquiring) {
+        let past = AudioPast(produced: next, missing: missing)
+        for spare in spares { spare.answer(&producer, past) }
         guard let (_, slot) = producer.claim() else {
           var waiter = Waiter(.park)
           waiter.park(producer.prepareToWait())
@@ -172,6 +185,10 @@ public final class AudioEngine: @unchecked Sendable {
     let end = shared.endTime.load(ordering: .acquiring)
     return end != .max && clock.line.isPlaced && clock.line.time(of: next) >= end
   }
+
+  /// Taps for sinks that come while the sound goes on, at the same time. Larger: more of them, and a few bytes
+  /// and instructions per block each.
+  public static let spareTaps = 8
 
   /// Seconds by which a source that is not live may be ahead of a tap. Larger: more memory. Taps keep in step
   /// with the pictures, and one may wait for sound that another leaves for later: a movie for 1.5 s, which it

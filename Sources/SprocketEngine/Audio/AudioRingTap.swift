@@ -6,8 +6,11 @@ internal import Synchronization
 final class AudioRingTap: AudioTap {
   let sink: String
   let description: AudioDescription
-  let account = AudioAccount()
-  private let index: Int
+  let account: AudioAccount
+  private(set) var before = AudioPast()
+  private var index = 0
+  /// Where the reader comes from, and goes back to, if it is lent for a part of the run.
+  private var spare: AudioSpare?
   private let shared: AudioShared
   private var memory: AudioMemory?
   private var reader: Reader?
@@ -20,7 +23,34 @@ final class AudioRingTap: AudioTap {
     self.index = index
     self.shared = shared
     self.description = description
+    account = shared.makeAccount(sink)
   }
+
+  /// A tap for a sink that comes while the sound goes on; `nil` if none is left, or the engine does not
+  /// answer within a second.
+  init?(
+    sink: String, _ spares: [AudioSpare], _ memory: AudioMemory?, _ shared: AudioShared,
+    _ description: AudioDescription
+  ) {
+    guard shared.state.value != AudioShared.ended else { return nil }
+    let end = deadline(in: Self.patience)
+    for spare in spares {
+      guard let reader = spare.take(until: end) else { continue }
+      (self.sink, self.spare, self.shared) = (sink, spare, shared)
+      (self.description, self.memory, before) = (description, memory, spare.before)
+      self.reader = consume reader
+      account = shared.makeAccount(sink)
+      account.add(before.produced, as: .unselected)
+      return
+    }
+    return nil
+  }
+
+  deinit { close() }
+
+  /// Longest wait for the engine's thread, nanoseconds: it looks ten times a second. Larger: a slower machine
+  /// can attach sinks, and one whose sound is stuck says so later.
+  private static let patience: Int64 = 1_000_000_000
 
   /// Called once, before the engine's thread begins.
   func open(_ ring: Ring, _ memory: AudioMemory) {
@@ -78,6 +108,10 @@ final class AudioRingTap: AudioTap {
     guard !isClosed else { return }
     release()
     isClosed = true
+    if let spare, let reader = reader.take() {
+      if shared.state.value == AudioShared.running { account.leave() }
+      return spare.put(reader)
+    }
     // A parked tap does not hold the source up.
     if let asked = reader?.askCount { _ = reader?.park(since: asked) }
   }
@@ -90,6 +124,9 @@ final class AudioAccount: Sendable {
   func add(_ samples: UInt64, as fate: Fate) { cells.withLock { $0.counts[fate] += samples } }
 
   func fail() { cells.withLock { $0.rest = .failed } }
+
+  /// The sink leaves the run: what comes later is not for it.
+  func leave() { cells.withLock { if $0.rest == .flushed { $0.rest = .unselected } } }
 
   var counts: FateCounts { cells.withLock { $0.counts } }
 

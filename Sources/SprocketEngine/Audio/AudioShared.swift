@@ -19,6 +19,8 @@ final class AudioShared: Sendable {
   let clipped = Atomic<UInt64>(0)
   let errors = Mutex<[RunError]>([])
   let notes = Mutex<[String]>([])
+  /// Of all taps that were made, by their sinks.
+  let accounts = Mutex<[(sink: String, account: AudioAccount)]>([])
   /// The newest line of each of the latest segments, by segment modulo their number; and how many segments
   /// there were.
   private let lines: Mutex<(lines: [AudioLine], newest: AudioLine)>
@@ -31,6 +33,12 @@ final class AudioShared: Sendable {
     let line = AudioLine(rate: Double(format.rate))
     lines = Mutex((Array(repeating: line, count: Self.keptLines), line))
     meter = Mutex(AudioMeter(format))
+  }
+
+  func makeAccount(_ sink: String) -> AudioAccount {
+    let account = AudioAccount()
+    accounts.withLock { $0.append((sink, account)) }
+    return account
   }
 
   func fail(_ error: RunError) { errors.withLock { $0.append(error) } }

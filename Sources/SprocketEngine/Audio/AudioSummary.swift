@@ -32,9 +32,8 @@ extension AudioEngine {
     // Read before the taps' counts, which are then not less than they were.
     let isOver = isOver
     let produced = shared.produced.load(ordering: .acquiring)
-    let entries = taps.map { tap in
-      Ledger.Entry(
-        sink: tap.sink, counts: isOver ? tap.account.counts(of: produced) : tap.account.counts)
+    let entries = shared.accounts.withLock { $0 }.map { sink, account in
+      Ledger.Entry(sink: sink, counts: isOver ? account.counts(of: produced) : account.counts)
     }
     return AudioSummary(
       source: description, isOver: isOver, ledger: Ledger(produced: produced, entries: entries),

@@ -42,6 +42,7 @@ final class AudioReader {
   init(_ tap: any AudioTap) {
     self.tap = tap
     let description = tap.description
+    (taken, missing) = (tap.before.produced, tap.before.missing)
     (format, isLive) = (description.format, description.isLive)
     blockSamples = max(1, description.blockSamples)
     let held = Int(Double(format.rate) * Self.secondsToPlace)

@@ -28,7 +28,9 @@ final class DumpSound {
   }
 
   init(_ taps: [any AudioTap], _ file: DumpFile) {
-    microphones = taps.map { Microphone(tap: $0) }
+    microphones = taps.map {
+      Microphone(tap: $0, end: $0.before.produced, missing: $0.before.missing)
+    }
     self.file = file
     if !taps.isEmpty { file.describe(sound: taps.map(\.description)) }
   }
