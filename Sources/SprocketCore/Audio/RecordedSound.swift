@@ -5,6 +5,8 @@ public struct RecordedSound: Sendable, Hashable {
   public var rate: Int?
   /// Number of channels: fewer are means, more are copies of one, or silent; `nil`: those of the source.
   public var channels: Int?
+  /// A file that holds no PCM (MP4) is recorded without the sound, and a note says so; else it is refused.
+  public var mayBeLeftOut = false
 
   public init() {}
 }
