@@ -11,6 +11,28 @@ public struct RecordedSound: Sendable, Hashable {
   public init() {}
 }
 
+/// What a complete file holds of one source: `samples` are `delivered`, `silence` and `corrected` together.
+public struct AudioFileAccount: Sendable, Hashable {
+  public var path: String
+  /// In the file, at its own rate.
+  public var samples: UInt64
+  /// Of the source, in its samples.
+  public var delivered: UInt64
+  /// Written where there was no sound, in samples of the source.
+  public var silence: UInt64
+  /// What the correction of the clock added, below 0 what it left out. In a file with another rate, in its
+  /// samples.
+  public var corrected: Int64
+
+  public init(
+    path: String, samples: UInt64, delivered: UInt64, silence: UInt64, corrected: Int64
+  ) {
+    self.path = path
+    (self.samples, self.delivered, self.silence) = (samples, delivered, silence)
+    self.corrected = corrected
+  }
+}
+
 /// How a file's sound follows the picture's clock.
 public enum AudioSync: String, Sendable, CaseIterable, SettingValue {
   /// Bit for bit until it is 3 ms off, then corrected to the file's end.

@@ -8,6 +8,8 @@ public struct AudioSummary: Sendable {
   public var isOver: Bool
   /// What the source made, missing ones counted; and per sink where they ended.
   public var ledger: Ledger
+  /// Files that are complete, and the sinks that wrote them.
+  public var files: [(sink: String, file: AudioFileAccount)]
   /// Samples that never reached us: those of gaps.
   public var missing: UInt64
   /// Numbers that were beyond full scale behind the stages.
@@ -38,6 +40,7 @@ extension AudioEngine {
     }
     return AudioSummary(
       source: description, isOver: isOver, ledger: Ledger(produced: produced, entries: entries),
+      files: taps.flatMap { tap in tap.account.files.map { (tap.sink, $0) } },
       missing: shared.missing.load(ordering: .relaxed),
       clipped: shared.clipped.load(ordering: .relaxed), line: shared.line, levels: shared.levels,
       errors: shared.errors.withLock { $0 }, notes: shared.notes.withLock { $0 })
