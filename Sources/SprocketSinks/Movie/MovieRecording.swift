@@ -213,7 +213,8 @@ final class MovieRecording: RecordingFile {
     settleTakenSound()
     if !output.noteFragment(at: end) { throw fail(.output) }
     if output.isGone {
-      (hasFailed, muxer) = (true, nil)
+      hasFailed = true
+      muxer = nil
       settleSound(as: .failed)
       throw output.failGone()
     }
