@@ -103,7 +103,11 @@ struct SoundFaults {
 struct StormRandom: RandomNumberGenerator {
   private var state: UInt64
 
-  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
+  init(seed: UInt64) {
+    state = seed
+    // Else the numbers of one seed are those of the next, one later.
+    state = next()
+  }
 
   mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15

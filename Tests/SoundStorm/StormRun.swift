@@ -78,7 +78,7 @@ extension Storm {
     return "{\"produced\":\(sound.ledger.produced),\"missing\":\(sound.missing),"
       + "\"rate\":\(format.rate),\"channels\":\(format.channels),"
       + "\"number\":\"\(format.number.rawValue)\",\"is_copied\":\(isCopied),"
-      + "\"is_over\":\(sound.isOver),\"errors\":\(sound.errors.count),"
+      + "\"is_limited\":\(fileLimit != nil),\"is_over\":\(sound.isOver),\"errors\":\(sound.errors.count),"
       + "\"sinks\":{\(entries.joined(separator: ","))},\"files\":[\(files.joined(separator: ","))]}"
   }
 }
