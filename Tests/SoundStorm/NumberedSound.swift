@@ -1,4 +1,3 @@
-import Glibc
 import Sprocket
 
 /// A source whose every sample is its own number, counted from 1, in all channels: what a file holds says then
@@ -17,6 +16,8 @@ final class NumberedSound: AudioSource, @unchecked Sendable {
   private var position: UInt64 = 0
   private var owed: UInt64 = 0
   private var isRestarted = false
+  /// Blocks until the device is plugged in again.
+  private var away = 0
 
   init(_ scene: SceneMicrophone, _ faults: SoundFaults, seed: UInt64) {
     (self.scene, self.faults) = (scene, faults)
@@ -38,17 +39,15 @@ final class NumberedSound: AudioSource, @unchecked Sendable {
     guard case .block(var block) = arrival, let format else { return arrival }
     owed += block.missing
     isRestarted = isRestarted || block.isRestarted
-    if random.chance(faults.lost) {
-      // What the device made is lost, and told of with the next block.
-      owed += UInt64(block.count)
+    if random.chance(faults.unplugged) { (away, isRestarted) = (1 + random.below(100), true) }
+    if away > 0 || random.chance(faults.lost) {
+      // What the device made is lost, and told of with the next block; of one that was away, nearly.
+      let error = away > 0 ? random.below(3) - 1 : 0
+      owed += UInt64(max(0, block.count + error))
+      away = max(0, away - 1)
       return .nothing
     }
     if random.chance(faults.restarted) { isRestarted = true }
-    if random.chance(faults.unplugged) {
-      usleep(UInt32(random.below(20_000)))
-      owed += UInt64(random.below(2 * format.rate))
-      isRestarted = true
-    }
     if random.chance(faults.empty) {
       position += owed
       let gap = ArrivedSound(count: 0, missing: owed, timing: .unknown)
@@ -85,7 +84,7 @@ struct SoundFaults {
   var (lost, restarted, unplugged, empty, untimed) = (0, 0, 0, 0, 0)
   var (failsAt, endsAt) = (UInt64.max, UInt64.max)
 
-  init(_ random: inout StormRandom) {
+  init(_ random: inout StormRandom, isLive: Bool) {
     func often(_ random: inout StormRandom, _ most: Int) -> Int {
       random.chance(300_000) ? random.below(most) : 0
     }
@@ -93,7 +92,8 @@ struct SoundFaults {
     restarted = often(&random, 20_000)
     unplugged = often(&random, 20_000)
     empty = often(&random, 50_000)
-    untimed = random.chance(100_000) ? 1_000_000 : often(&random, 200_000)
+    // A device without times is live: its sound has the time at which it was read.
+    if isLive { untimed = random.chance(100_000) ? 1_000_000 : often(&random, 200_000) }
     if random.chance(80_000) { failsAt = UInt64(random.below(400_000)) }
     if random.chance(80_000) { endsAt = UInt64(random.below(400_000)) }
   }

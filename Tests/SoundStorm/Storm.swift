@@ -72,7 +72,8 @@ final class Storm {
       settings.gapLength = .milliseconds(1 + random.below(3000))
     }
     let microphone = NumberedSound(
-      try SceneMicrophone(settings, in: source.time), SoundFaults(&random), seed: random.next())
+      try SceneMicrophone(settings, in: source.time), SoundFaults(&random, isLive: isLive),
+      seed: random.next())
     var sinks: [any AudioSink] = []
     if random.chance(400_000) {
       let kinds = settings.number == .s32 ? ["wav", "mov", "mkv"] : ["wav", "flac", "mov", "mkv"]
