@@ -90,6 +90,8 @@ def file_faults(folder, file, microphone, track, heard):
         yield f"{name} is not there"
         return
     numbers = decoded(path, track if file["sink"] == "movie" else 0, microphone)
+    if numbers is None and file["samples"] == 0:
+        return  # Containers differ in what they say of a track without samples.
     if numbers is None or len(numbers) != file["samples"]:
         yield f"{name}: ffmpeg finds {None if numbers is None else len(numbers)} of {file['samples']} samples"
         return

@@ -49,10 +49,10 @@ final class NumberedSound: AudioSource, @unchecked Sendable {
     }
     if random.chance(faults.restarted) { isRestarted = true }
     if random.chance(faults.empty) {
-      position += owed
-      let gap = ArrivedSound(count: 0, missing: owed, timing: .unknown)
+      let gap = owed + UInt64(block.count)
+      position += gap
       owed = 0
-      return .block(gap)
+      return .block(ArrivedSound(count: 0, missing: gap, timing: block.timing))
     }
     (block.missing, block.isRestarted) = (owed, isRestarted)
     if random.chance(faults.untimed) { block.timing = .unknown }
