@@ -17,6 +17,8 @@ final class Storm {
   /// Paths of sound that is recorded alone.
   private var sinks: [any Sink] = []
   private(set) var isOnDemand = false
+  /// The storm in words.
+  private(set) var told: [String] = []
 
   init(seed: UInt64) throws {
     random = StormRandom(seed: seed)
@@ -71,9 +73,10 @@ final class Storm {
       settings.gap = Double(random.below(1000)) / 1000
       settings.gapLength = .milliseconds(1 + random.below(3000))
     }
+    let faults = SoundFaults(&random, isLive: isLive)
+    told.append("live: \(isLive), \(sound), \(settings), \(faults)")
     let microphone = NumberedSound(
-      try SceneMicrophone(settings, in: source.time), SoundFaults(&random, isLive: isLive),
-      seed: random.next())
+      try SceneMicrophone(settings, in: source.time), faults, seed: random.next())
     var sinks: [any AudioSink] = []
     if random.chance(400_000) {
       let kinds = settings.number == .s32 ? ["wav", "mov", "mkv"] : ["wav", "flac", "mov", "mkv"]
