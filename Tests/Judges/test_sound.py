@@ -172,6 +172,14 @@ def test_sound_by_itself_is_not_shorter_than_pictures_that_do_not_wait(tmp_path)
     assert_balanced(read_summary(tmp_path / "summary.json"))
 
 
+def test_sound_with_a_gap_in_each_second_ends(tmp_path):
+    # No segment of the clock is placed before it is over.
+    _, summary = record(tmp_path, "a.mov", "--sound", tmp_path / "a.wav", seconds=3,
+                        microphone="scene:jitter=1,gap=1,gapfor=100ms")
+    assert summary["sound"][0]["gaps"] >= 2 and summary["sound"][0]["produced"] < 5 * 48000
+    assert_balanced(summary)
+
+
 def test_recordings_that_are_asked_for_begin_and_end_to_the_sample(tmp_path):
     (tmp_path / "script").write_text("""
         {"request":"record","path":"a.mov","at_frame":100}

@@ -24,6 +24,8 @@ public final class AudioEngine: @unchecked Sendable {
   private(set) var taps: [AudioRingTap] = []
   private var workers: [AudioSinkWorker] = []
   private var clock: AudioClock
+  /// Of the latest segment that is over.
+  private var placed: AudioLine?
   private var numbers: [Float]
   private var next: UInt64 = 0
   private var missing: UInt64 = 0
@@ -169,7 +171,9 @@ public final class AudioEngine: @unchecked Sendable {
   /// Whether all sound up to the time of `stop(at:)` has been read.
   private var isAtEnd: Bool {
     let end = shared.endTime.load(ordering: .acquiring)
-    return end != .max && clock.line.isPlaced && clock.line.time(of: next) >= end
+    // Where gaps follow closely, a segment is placed only when it is over.
+    guard end != .max, let line = clock.line.isPlaced ? clock.line : placed else { return false }
+    return line.time(of: next) >= end
   }
 
   /// Longest wait for a block, in nanoseconds. Larger: fewer wake-ups of a silent source, a later end.
@@ -206,6 +210,7 @@ public final class AudioEngine: @unchecked Sendable {
   private func beginSegment() {
     clock.settle()
     shared.note(clock.line)
+    if clock.line.isPlaced { placed = clock.line }
     clock.begin(segment: clock.line.segment &+ 1, first: next)
   }
 
