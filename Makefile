@@ -56,7 +56,7 @@ SWIFT_FILES := Package.swift Sources Plugins Tests \
 .PHONY: run test fuzz long lab bench soak plot full-prefix install uninstall wheel format clean release copy
 .PHONY: packages install-packages test-packages lab-packages bench-packages plot-packages
 .PHONY: venv lint unit threads threads-program addresses addresses-program readme storms
-.PHONY: traps judge judge-most judge-motion judge-alone python lab-kernel
+.PHONY: sound-storms traps judge judge-most judge-motion judge-alone python lab-kernel
 
 run: release
 	mkdir -p demo
@@ -68,11 +68,12 @@ release: packages
 	swift build $(RELEASE) --product sprocket
 
 # Programs of the judges and the lab: makes the mistakes that docs/traps.md lists; has a source and a sink of
-# its own; writes and reads files with sound; reads a microphone.
+# its own; writes and reads files with sound; runs storms with sound; reads a microphone.
 traps: release
 	swift build $(RELEASE) --product SprocketTraps
 	swift build $(RELEASE) --product SprocketOwn
 	swift build $(RELEASE) --product SprocketSound
+	swift build $(RELEASE) --product SprocketSoundStorm
 	swift build $(RELEASE) --product SprocketMicrophone
 
 # Two steps at a time, since most builds and judges keep one core busy; then what needs the machine to
@@ -140,9 +141,11 @@ addresses: .build/venv/installed
 
 threads-program:
 	swift build $(THREADS) $(CHECK) --product sprocket
+	swift build $(THREADS) $(CHECK) --product SprocketSoundStorm
 
 addresses-program:
 	swift build $(ADDRESSES) $(CHECK) --product sprocket
+	swift build $(ADDRESSES) $(CHECK) --product SprocketSoundStorm
 
 # Results against NumPy, OpenCV, ffmpeg and xxhash; usage as a person would. In three parts: pictures
 # that move, most, and what runs live.
@@ -168,14 +171,22 @@ python: .build/venv/installed
 # ThreadSanitizer. SEEDS=17 for one.
 STORMS = SPROCKET=$(SPROCKET) SPROCKET_THREAD=$(CURDIR)/.build/thread/release/sprocket \
   $(STORM_ADDRESSES) .build/venv/bin/python Tests/Judges/storms.py
-storms: $(program) threads-program .build/venv/installed
+SOUND_STORMS = $(subst storms.py,sound_storms.py,$(STORMS))
+storms: $(program) $(if $(filter release,$(program)),traps) threads-program .build/venv/installed
 	$(STORMS) $(or $(SEEDS),1-200)
+	$(SOUND_STORMS) $(or $(SEEDS),1-60)
+
+# Pictures and sound, and every sample accounted for; a tenth under each sanitizer.
+sound-storms: STORM_ADDRESSES = SPROCKET_ADDRESS=$(CURDIR)/.build/address/debug/sprocket
+sound-storms: traps threads-program addresses-program .build/venv/installed
+	$(SOUND_STORMS) $(or $(SEEDS),1-2000)
 
 # What takes too long for every change. Storms that were good are not run again by the next one, until
 # the program or the storms change.
 long: STORM_ADDRESSES = SPROCKET_ADDRESS=$(CURDIR)/.build/address/debug/sprocket
 long: test-packages release threads-program addresses-program .build/venv/installed
 	$(STORMS) 1-10000 --state .build/storms.jsonl
+	$(MAKE) --no-print-directory sound-storms
 	$(MAKE) --no-print-directory soak
 	$(MAKE) --no-print-directory fuzz SECONDS=600
 	SPROCKET_STRESS=10 $(PYTEST) Tests/Judges/test_kills.py

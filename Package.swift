@@ -199,6 +199,10 @@ let package = Package(
       name: "SprocketSound",
       dependencies: ["SprocketCore", "SprocketLibAV", "SprocketSinks", "SprocketSources"],
       path: "Tests/Sound", swiftSettings: settings),
+    // Runs with pictures and sound in which all goes wrong, for `make storms`.
+    .executableTarget(
+      name: "SprocketSoundStorm", dependencies: ["Sprocket", "SprocketStages"],
+      path: "Tests/SoundStorm", swiftSettings: settings),
     // Reads a microphone, for `make lab`.
     .executableTarget(
       name: "SprocketMicrophone", dependencies: ["Sprocket", "CSprocketAllocations"],

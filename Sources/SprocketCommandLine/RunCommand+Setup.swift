@@ -99,6 +99,7 @@ extension RunCommand {
     try checkPaths(choices)
     let source = try makeSource(registry)
     interrupter.watch(source)
+    if source is EmptySource { try checkSoundAlone(choices) }
     let chain = try controllers.appended(
       to: stage.map { try registry.choice($0) }, needsFocus: recording.stillsSharpest != nil,
       registry)

@@ -45,7 +45,8 @@ extension AudioSummary {
 /// The summary's keys of one source of sound; counts are samples.
 struct SoundDocument: Encodable {
   enum CodingKeys: String, CodingKey {
-    case name, rate, channels, number, live, produced, missing, gaps, clipped, sinks
+    case name, rate, channels, number, live, produced, missing, gaps, clipped, sinks,
+      files
     case drift = "drift_ppm"
   }
   let name, number: String
@@ -55,6 +56,13 @@ struct SoundDocument: Encodable {
   let gaps: UInt32
   let drift: Double?
   let sinks: [String: [String: UInt64]]
+  let files: [File]
+
+  struct File: Encodable {
+    let sink, path: String
+    let samples, delivered, silence: UInt64
+    let corrected: Int64
+  }
 
   init(_ sound: AudioSummary) {
     let format = sound.source.format
@@ -63,6 +71,11 @@ struct SoundDocument: Encodable {
     (produced, missing, clipped) = (sound.ledger.produced, sound.missing, sound.clipped)
     gaps = sound.line.segment
     drift = sound.drift
+    files = sound.files.map { sink, file in
+      File(
+        sink: sink, path: file.path, samples: file.samples, delivered: file.delivered,
+        silence: file.silence, corrected: file.corrected)
+    }
     sinks = Dictionary(
       sound.ledger.entries.map { entry in
         (

@@ -52,14 +52,21 @@ struct SoundOptions: ParsableArguments {
       throw ValidationError(
         "--microphone none is for no sound at all; leave out the others, or none")
     }
-    let given = [
+    if let twice = microphone.first(where: { name in microphone.count { $0 == name } > 1 }) {
+      throw ValidationError("--microphone \(twice) is given twice; give each microphone once")
+    }
+    if microphone == ["none"], let option = given {
+      throw ValidationError("\(option) is for sound; leave out --microphone none")
+    }
+  }
+
+  /// An option that is about sound and was given.
+  private var given: String? {
+    [
       ("--levels", levels != nil), ("--audio-stage", !audioStage.isEmpty),
       ("--sound", sound != nil), ("--audio-rate", audioRate != nil),
       ("--audio-channels", audioChannels != nil), ("--audio-sync", audioSync != nil),
-    ]
-    if microphone == ["none"], let option = given.first(where: \.1)?.0 {
-      throw ValidationError("\(option) is for sound; leave out --microphone none")
-    }
+    ].first(where: \.1)?.0
   }
 
   /// Files that are written.
@@ -70,6 +77,8 @@ struct SoundOptions: ParsableArguments {
     var recorded = RecordedSound()
     (recorded.rate, recorded.channels) = (audioRate, audioChannels)
     recorded.sync = audioSync ?? .auto
+    // Of a microphone that is named, somebody wants the sound.
+    recorded.mayBeLeftOut = microphone.isEmpty || microphone == ["auto"]
     return recorded
   }
 
@@ -102,9 +111,10 @@ struct SoundOptions: ParsableArguments {
     if sources.isEmpty, microphone != ["none"], wantsSound, let replay = source as? ReplaySource {
       sources += ReplayAudioSource.all(of: replay)
     }
-    if sources.isEmpty, sound != nil || levels != nil || !audioStage.isEmpty {
+    if sources.isEmpty, let given {
       throw RunError(
-        .usage, "there is no sound to write; add --microphone NAME", change: .microphone)
+        .usage, "\(given) is for sound, and there is none; add --microphone NAME",
+        change: .microphone)
     }
     var engines: [AudioEngine] = []
     for (index, source) in sources.enumerated() {
@@ -118,6 +128,29 @@ struct SoundOptions: ParsableArguments {
       engines.append(try AudioEngine(source, stages: stages, sinks: sinks, held: held))
     }
     return engines
+  }
+}
+
+extension RunCommand {
+  /// Throws for what `--source none` has no pictures for.
+  func checkSoundAlone(_ choices: [SinkChoice]) throws(RunError) {
+    let names = [MovieSink.kind.name, StillSink.kind.name]
+    if let choice = choices.first(where: { names.contains($0.kind.name) }) {
+      throw RunError(
+        .usage,
+        "\(choice.option) is for pictures, and --source none has none; record sound alone with --sound PATH",
+        change: .source)
+    }
+    if frames != nil {
+      throw RunError(
+        .usage, "--frames counts pictures, and --source none has none; give --duration",
+        change: .source)
+    }
+    if !stage.isEmpty {
+      throw RunError(
+        .usage, "--stage is for pictures, and --source none has none; give --audio-stage",
+        change: .source)
+    }
   }
 }
 

@@ -172,6 +172,14 @@ def test_sound_by_itself_is_not_shorter_than_pictures_that_do_not_wait(tmp_path)
     assert_balanced(read_summary(tmp_path / "summary.json"))
 
 
+def test_sound_with_a_gap_in_each_second_ends(tmp_path):
+    # No segment of the clock is placed before it is over.
+    _, summary = record(tmp_path, "a.mov", "--sound", tmp_path / "a.wav", seconds=3,
+                        microphone="scene:jitter=1,gap=1,gapfor=100ms")
+    assert summary["sound"][0]["gaps"] >= 2 and summary["sound"][0]["produced"] < 5 * 48000
+    assert_balanced(summary)
+
+
 def test_recordings_that_are_asked_for_begin_and_end_to_the_sample(tmp_path):
     (tmp_path / "script").write_text("""
         {"request":"record","path":"a.mov","at_frame":100}
@@ -224,19 +232,93 @@ def test_gain_is_gain(tmp_path):
     assert np.abs(samples(loud)).max() >= 0.9999 and summary["sound"][0]["clipped"] > 1000
 
 
-@pytest.mark.parametrize("options, says", [
+def test_mp4_has_a_files_sound_left_out(tmp_path):
+    source, _ = record(tmp_path, "a.mov")
+    for path, options in [(tmp_path / "b.mp4", ["--source", f"file:{source}"]),
+                          (tmp_path / "c.mp4", [*SCENE, "--frames", 3, "--microphone", "auto"])]:
+        result = sprocket("run", *options, "--movie", path)
+        assert "the sound is left out, as .mp4 files take no PCM" in result.errors
+        assert len(brightness(path)) > 0
+        with pytest.raises(subprocess.CalledProcessError):
+            samples(path)
+
+
+def test_a_recording_into_mp4_is_refused_while_a_microphone_is_recorded(tmp_path):
+    (tmp_path / "script").write_text('{"request":"record","path":"a.mp4","at_frame":3}')
+    result = sprocket("run", *SCENE, "--frames", "9", "--microphone", "scene", "--movie", "m.mov", "--on-demand",
+                      "--script", "script", "--quiet", check=False, cwd=tmp_path)
+    assert result.returncode == 2 and "a.mp4: .mp4 files take no PCM" in one_sentence(result.errors)
+    assert [path.name for path in tmp_path.iterdir()] == ["script"]
+
+
+WRONG = [
     (["--microphone", "scnee"], "no microphone"),
+    (["--microphone", "hw:29,0"], "no microphone `hw:29,0`"),
+    (["--microphone", "scene", "--microphone", "hw:29,0", "--levels", "l.jsonl"], "no microphone"),
+    (["--microphone", "scene", "--microphone", "scene"], "given twice"),
+    (["--microphone", "scene", "--microphone", "none"], "--microphone none is for no sound at all"),
     (["--microphone", "scene:drft=3"], "did you mean `drift`?"),
     (["--microphone", "scene:rate=7"], "rate=7 is not allowed: give 8000 to 192000"),
+    (["--microphone", "scene:rate=192001"], "give 8000 to 192000"),
+    (["--microphone", "scene:channels=0"], "give 1 to 8"),
+    (["--microphone", "scene:channels=9"], "give 1 to 8"),
+    (["--microphone", "scene:number=u8"], "give s16, s24, s32, f32"),
+    (["--microphone", "scene:gap=2"], "give 0 to 1"),
+    (["--microphone", "scene", "--movie", "a.mp4"], "a.mp4: .mp4 files take no PCM; record a .mov or .mkv"),
+    (["--microphone", "scene", "--movie", "a.mp4", "--sound", "a.wav", "--levels", "l"], "take no PCM"),
     (["--microphone", "scene", "--audio-stage", "gian"], "did you mean `gain`?"),
-    (["--microphone", "scene", "--audio-stage", "gain:db=1000"], "db=1000 is not allowed"),
+    (["--microphone", "scene", "--audio-stage", "gain:db=1000"], "db=1000 is not allowed: give -96 to 96"),
+    (["--microphone", "scene", "--audio-stage", "gain:db=loud"], "db=loud is not allowed"),
+    (["--microphone", "scene", "--audio-stage", "gain:dB=1"], "has no setting `dB`"),
     (["--microphone", "scene", "--audio-rate", "100"], "--audio-rate"),
+    (["--microphone", "scene", "--audio-rate", "22050.5"], "a whole number, 8000 to 192000"),
+    (["--microphone", "scene", "--audio-channels", "9"], "a whole number, 1 to 8"),
+    (["--microphone", "scene", "--audio-sync", "maybe"], "'auto' and 'exact'"),
     (["--microphone", "scene", "--sound", "a.mp3"], ".wav, .flac"),
+    (["--microphone", "scene", "--sound", "a.mp4"], ".wav, .flac"),
+    (["--microphone", "scene", "--sound", "-"], ".wav, .flac"),
+    (["--microphone", "scene", "--sound", "no/a.wav"], "the directory no does not exist"),
+    (["--microphone", "scene", "--sound", "a.wav", "--levels", "no/l"], "the directory no does not exist"),
+    (["--microphone", "scene", "--sound", "a.mov", "--movie", "a.mov"], "name the same file"),
+    (["--microphone", "scene", "--sound", "a.wav", "--sound", "b.wav"], "--sound is given twice"),
+    (["--microphone", "scene", "--sound", "a.wav", "--control", "volume=1"], "no control `volume`"),
+    (["--microphone", "scene", "--levels", "-", "--pipe", "y4m"], "both write to standard output"),
     (["--microphone", "scene:number=f32", "--sound", "a.flac"], "16 or 24 bits"),
+    (["--microphone", "scene:number=s32", "--sound", "a.flac"], "16 or 24 bits"),
     (["--sound", "a.wav"], "add --microphone"),
+    (["--levels", "l.jsonl"], "--levels is for sound, and there is none"),
+    (["--audio-stage", "gain:db=1"], "--audio-stage is for sound, and there is none"),
+    (["--audio-rate", "44100", "--movie", "a.mov"], "--audio-rate is for sound, and there is none"),
+    (["--audio-channels", "1"], "--audio-channels is for sound, and there is none"),
+    (["--audio-sync", "exact"], "--audio-sync is for sound, and there is none"),
     (["--microphone", "none", "--levels", "-"], "--levels is for sound"),
+    (["--microphone", "none", "--audio-rate", "44100"], "--audio-rate is for sound"),
+]
+WRONG_ALONE = [
+    ([], "add --microphone NAME"),
+    (["--microphone", "none"], "add --microphone NAME"),
+    (["--microphone", "scene", "--movie", "a.mov"], "--movie is for pictures"),
+    (["--microphone", "scene", "--stills", "s"], "--stills is for pictures"),
+    (["--microphone", "scene", "--stage", "meter"], "--stage is for pictures"),
+    (["--microphone", "scene", "--sound", "a.wav", "--frames", "3"], "--frames counts pictures"),
+]
+
+
+@pytest.mark.parametrize("source, options, says", [
+    *[(["--source", "scene", "--frames", "3"], *wrong) for wrong in WRONG],
+    *[(["--source", "none", "--duration", "1s"], *wrong) for wrong in WRONG_ALONE],
 ])
-def test_a_wrong_request_is_one_sentence(tmp_path, options, says):
-    result = sprocket("run", "--source", "scene", "--frames", "3", *options, check=False, cwd=tmp_path)
+def test_a_wrong_request_is_one_sentence(tmp_path, source, options, says):
+    result = sprocket("run", *source, *options, check=False, cwd=tmp_path)
     assert result.returncode == 2 and says in one_sentence(result.errors)
-    assert not list(tmp_path.iterdir())
+    assert not list(tmp_path.iterdir()) and not result.stdout
+
+
+def test_a_file_that_is_there_is_kept(tmp_path):
+    for name, option in [("a.wav", "--sound"), ("a.jsonl", "--levels"), ("a.mov", "--movie")]:
+        (tmp_path / name).write_text("dear")
+        result = sprocket("run", "--source", "scene", "--frames", "3", "--microphone", "scene", option, name,
+                          check=False, cwd=tmp_path)
+        assert result.returncode == 2 and name in one_sentence(result.errors)
+        assert (tmp_path / name).read_text() == "dear"
+    assert len(list(tmp_path.iterdir())) == 3

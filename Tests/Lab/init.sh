@@ -8,7 +8,7 @@ mount -t devtmpfs dev /dev
 
 # vivid: two webcams, the second with its planes in memory of their own, and an HDMI grabber.
 vivid='n_devs=3 node_types=0x1,0x1,0x1 num_inputs=1,1,1 input_types=0,0,3 multiplanar=1,2,1'
-loopback='video_nr=10 card_label=Loopback exclusive_caps=0 max_buffers=8'
+loopback='devices=2 video_nr=10,11 card_label=Loopback,Rig exclusive_caps=0,0 max_buffers=8'
 while read -r driver; do
   case $driver in
     vivid.ko) settings=$vivid ;;

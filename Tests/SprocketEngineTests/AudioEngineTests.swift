@@ -183,7 +183,8 @@ private func readAll(_ tap: any AudioTap, limit: Int = .max) -> (samples: [UInt3
     let steps: [ScriptedSound.Step] = [
       .pause(nanoseconds: 1_000_000), .block(count: 480), .block(count: 10, missing: 7),
     ]
-    let engine = try AudioEngine(ScriptedSound(Array(repeating: steps, count: 20_000).flatMap { $0 }))
+    let engine = try AudioEngine(
+      ScriptedSound(Array(repeating: steps, count: 20_000).flatMap { $0 }))
     try engine.start()
     // More than there are at a time: each is given back.
     for _ in 0..<2 * AudioEngine.spareTaps {

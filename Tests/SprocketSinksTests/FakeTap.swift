@@ -109,6 +109,12 @@ final class FakeTap: AudioTap {
   func line(ofSegment segment: UInt32) -> AudioLine? { lines[segment] }
   func release() { head += 1 }
   func count(_ samples: UInt64, as fate: Fate) { counts[fate] += samples }
+  func recount(_ samples: UInt64, _ old: Fate, as new: Fate) {
+    counts[old] -= samples
+    counts[new] += samples
+  }
+  func note(_ file: AudioFileAccount) { files.append(file) }
+  private(set) var files: [AudioFileAccount] = []
   func close() {}
 }
 

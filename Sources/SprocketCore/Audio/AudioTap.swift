@@ -19,6 +19,10 @@ public protocol AudioTap: AnyObject {
   func release()
   /// Adds samples to this tap's account. At the end, what it produced and did not account for is `flushed`.
   func count(_ samples: UInt64, as fate: Fate)
+  /// Moves samples that were counted as `old` to another fate: a file that was lost later, for example.
+  func recount(_ samples: UInt64, _ old: Fate, as new: Fate)
+  /// Adds a file that is complete to this tap's account.
+  func note(_ file: AudioFileAccount)
   /// Reads no more; the source does not wait for this tap any longer.
   func close()
 }

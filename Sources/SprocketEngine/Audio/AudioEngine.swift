@@ -28,6 +28,8 @@ public final class AudioEngine: @unchecked Sendable {
   private let spares = Mutex<(taps: [AudioSpare], memory: AudioMemory?)>(([], nil))
   private var workers: [AudioSinkWorker] = []
   private var clock: AudioClock
+  /// Of the latest segment that is over.
+  private var placed: AudioLine?
   private var numbers: [Float]
   private var next: UInt64 = 0
   private var missing: UInt64 = 0
@@ -183,7 +185,9 @@ public final class AudioEngine: @unchecked Sendable {
   /// Whether all sound up to the time of `stop(at:)` has been read.
   private var isAtEnd: Bool {
     let end = shared.endTime.load(ordering: .acquiring)
-    return end != .max && clock.line.isPlaced && clock.line.time(of: next) >= end
+    // Where gaps follow closely, a segment is placed only when it is over.
+    guard end != .max, let line = clock.line.isPlaced ? clock.line : placed else { return false }
+    return line.time(of: next) >= end
   }
 
   /// Taps for sinks that come while the sound goes on, at the same time. Larger: more of them, and a few bytes
@@ -230,6 +234,7 @@ public final class AudioEngine: @unchecked Sendable {
   private func beginSegment() {
     clock.settle()
     shared.note(clock.line)
+    if clock.line.isPlaced { placed = clock.line }
     clock.begin(segment: clock.line.segment &+ 1, first: next)
   }
 

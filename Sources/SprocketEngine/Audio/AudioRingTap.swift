@@ -101,6 +101,12 @@ final class AudioRingTap: AudioTap {
 
   func count(_ samples: UInt64, as fate: Fate) { account.add(samples, as: fate) }
 
+  func recount(_ samples: UInt64, _ old: Fate, as new: Fate) {
+    account.move(samples, old, to: new)
+  }
+
+  func note(_ file: AudioFileAccount) { account.add(file) }
+
   /// What the sink did not account for is lost with it.
   func fail() { account.fail() }
 
@@ -120,8 +126,20 @@ final class AudioRingTap: AudioTap {
 /// The account of one tap, in samples. Any thread may read it.
 final class AudioAccount: Sendable {
   private let cells = Mutex((counts: FateCounts(), rest: Fate.flushed))
+  private let complete = Mutex<[AudioFileAccount]>([])
 
   func add(_ samples: UInt64, as fate: Fate) { cells.withLock { $0.counts[fate] += samples } }
+
+  func move(_ samples: UInt64, _ old: Fate, to new: Fate) {
+    cells.withLock { cells in
+      cells.counts[old] -= samples
+      cells.counts[new] += samples
+    }
+  }
+
+  func add(_ file: AudioFileAccount) { complete.withLock { $0.append(file) } }
+
+  var files: [AudioFileAccount] { complete.withLock { $0 } }
 
   func fail() { cells.withLock { $0.rest = .failed } }
 

@@ -35,13 +35,11 @@ final class AudioSpare: Sendable {
   /// For a sink: the reader; `nil` if a sink has it, or the engine does not answer in time.
   func take(until deadline: Int64) -> Reader? {
     guard state.exchange(Self.idle, for: Self.asked) else { return nil }
-    while state.wait(while: Self.asked, until: deadline) || !state.exchange(Self.asked, for: Self.idle)
-    {
-      // Between `waking` and `woken` the engine's thread waits for nobody.
-      guard state.value == Self.woken || state.wait(while: Self.waking, until: .max) else { continue }
-      return cells.withLock { $0.reader.take() }
-    }
-    return nil
+    let isAnswered = state.wait(while: Self.asked, until: deadline)
+    if !isAnswered, state.exchange(Self.asked, for: Self.idle) { return nil }
+    // Between `waking` and `woken` the engine's thread waits for nobody.
+    _ = state.wait(while: Self.waking, until: .max)
+    return cells.withLock { $0.reader.take() }
   }
 
   /// What came before the tap was woken.

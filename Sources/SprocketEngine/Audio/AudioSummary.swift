@@ -8,6 +8,8 @@ public struct AudioSummary: Sendable {
   public var isOver: Bool
   /// What the source made, missing ones counted; and per sink where they ended.
   public var ledger: Ledger
+  /// Files that are complete, and the sinks that wrote them.
+  public var files: [(sink: String, file: AudioFileAccount)]
   /// Samples that never reached us: those of gaps.
   public var missing: UInt64
   /// Numbers that were beyond full scale behind the stages.
@@ -32,11 +34,13 @@ extension AudioEngine {
     // Read before the taps' counts, which are then not less than they were.
     let isOver = isOver
     let produced = shared.produced.load(ordering: .acquiring)
-    let entries = shared.accounts.withLock { $0 }.map { sink, account in
+    let accounts = shared.accounts.withLock { $0 }
+    let entries = accounts.map { sink, account in
       Ledger.Entry(sink: sink, counts: isOver ? account.counts(of: produced) : account.counts)
     }
     return AudioSummary(
       source: description, isOver: isOver, ledger: Ledger(produced: produced, entries: entries),
+      files: accounts.flatMap { sink, account in account.files.map { (sink, $0) } },
       missing: shared.missing.load(ordering: .relaxed),
       clipped: shared.clipped.load(ordering: .relaxed), line: shared.line, levels: shared.levels,
       errors: shared.errors.withLock { $0 }, notes: shared.notes.withLock { $0 })

@@ -91,12 +91,12 @@ extension AudioTrack {
       case .sound:
         reader.consume(next.count, as: nil)
         delivered += UInt64(next.count)
-        unsettled += UInt64(next.count)
       case .silence: silence += UInt64(next.count)
       case .cut: reader.consume(next.count, as: .unselected)
       }
       if next.kind != .cut { left -= next.count }
     }
+    settled.mark(emitted, delivered, spacing: Int64(format.rate / Self.marksPerSecond))
   }
 }
 

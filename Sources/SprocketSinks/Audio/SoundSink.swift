@@ -43,10 +43,12 @@ public final class SoundSink: AudioSink {
       try write(track, isLive: description.isLive)
       try file.finish()
     } catch {
+      if file.durableCount > 0 { track.settle(upTo: file.durableCount) } else { track.revoke() }
       track.settle(as: .failed)
       throw error
     }
     track.settle(as: .delivered)
+    track.note(path: file.path)
   }
 
   /// Until the tap ends. Live, what is heard is waited for in short steps, so that a stuck microphone becomes
@@ -62,7 +64,7 @@ public final class SoundSink: AudioSink {
       try track.take(upTo: time, deadline: 0) { (bytes) throws(RunError) in try file.write(bytes) }
       if file.durableCount > durable {
         durable = file.durableCount
-        track.settle(as: .delivered)
+        track.settle(upTo: durable)
       }
     }
     try track.finish(at: end, deadline: 0) { (bytes) throws(RunError) in try file.write(bytes) }

@@ -17,8 +17,9 @@ final class MovieRecording: RecordingFile {
   private var lastGap: Int64 = 1
   private var startsAnew = false
   private var hasFailed = false
-  /// Frames in whole fragments that the kernel took.
+  /// Frames in whole fragments that the kernel took, and where the last of these ends.
   private var takenFrames: UInt64 = 0
+  private var takenEnd: Int64 = 0
   private var imageBytes: UInt64 = 0
   /// What the file's sound is made of, and once the first picture is there, its tracks.
   private let sound: MovieSound
@@ -155,8 +156,14 @@ final class MovieRecording: RecordingFile {
       throw fail(error)
     }
     takenFrames = muxer?.durableFrames ?? takenFrames
+    do throws(RunError) {
+      try output.complete()
+    } catch {
+      settleSound(as: isKept ? .delivered : .failed)
+      throw error
+    }
     settleSound(as: .delivered)
-    try output.complete()
+    for track in tracks { track.note(path: name) }
   }
 
   func abandon() { output.abandonEmpty() }
@@ -170,13 +177,28 @@ final class MovieRecording: RecordingFile {
         container, description,
         sound: zip(tracks, names).map { SoundTrack(format: PCMFormat($0.format), name: $1) },
         tags: captured.movieTags, output: output)
+      takenEnd = muxer?.durableEnd ?? 0
     } catch {
       throw fail(error)
     }
   }
 
+  /// What was written stays, as far as anybody knows.
+  private var isKept: Bool { !output.isGone && !output.isLost }
+
+  /// Accounts for all sound that the file was given.
   private func settleSound(as fate: Fate) {
-    for track in tracks { track.settle(as: fate) }
+    for track in tracks {
+      if fate == .failed, !isKept || takenFrames == 0 { track.revoke() }
+      track.settle(as: fate)
+    }
+  }
+
+  /// Accounts for the sound in whole fragments.
+  private func settleTakenSound() {
+    for index in tracks.indices {
+      tracks[index].settle(upTo: muxer?.durableSamples(ofTrack: index) ?? 0)
+    }
   }
 
   private func nanoseconds(_ ticks: Int64) -> Int64 {
@@ -185,22 +207,27 @@ final class MovieRecording: RecordingFile {
 
   /// Once per fragment: is it still of use to write here?
   private func noteDurable() throws(RunError) {
-    guard let taken = muxer?.durableFrames, taken > takenFrames else { return }
-    takenFrames = taken
-    settleSound(as: .delivered)
-    if !output.noteFragment(at: muxer?.durableEnd ?? 0) { throw fail(.output) }
+    guard let end = muxer?.durableEnd, end > takenEnd else { return }
+    takenEnd = end
+    takenFrames = muxer?.durableFrames ?? takenFrames
+    settleTakenSound()
+    if !output.noteFragment(at: end) { throw fail(.output) }
     if output.isGone {
       hasFailed = true
+      muxer = nil
+      settleSound(as: .failed)
       throw output.failGone()
     }
   }
 
   private func fail(_ error: MuxerError) -> RunError {
     hasFailed = true
-    settleSound(as: .failed)
     takenFrames = muxer?.durableFrames ?? 0
+    settleTakenSound()
     let end = muxer?.durableEnd ?? 0
     muxer = nil
-    return output.fail(error, end: end, isOfUse: takenFrames > 0)
+    let failure = output.fail(error, end: end, isOfUse: takenFrames > 0)
+    settleSound(as: .failed)
+    return failure
   }
 }

@@ -9,6 +9,7 @@ extension MovieSink {
     let asked = order.path ?? path
     var number = order.index
     let container = try Self.container(asked)
+    try checkSound(container, asked)
     let target = target(asked, number: &number)
     guard made.withLock({ !$0.contains(target) }) else {
       throw RunError(.usage, "\(target) was recorded by this run; give another name")

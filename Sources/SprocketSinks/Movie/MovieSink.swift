@@ -71,6 +71,7 @@ public final class MovieSink: Recorder {
     let container = try Self.container(path)
     let new = try declare(&setup)
     setup.backlog = setup.diskBacklog(of: setup.format)
+    try checkSound(container, path)
     if !sound.readers.isEmpty, !container.holdsPCM {
       note(
         "movie: the sound is left out, as .\(container.rawValue) files take no PCM; record a .mov or .mkv"
@@ -95,6 +96,15 @@ public final class MovieSink: Recorder {
       // A name that cannot be used is an error before the run.
       try checkName(container)
     }
+  }
+
+  /// Throws where sound was asked for that such a file does not hold.
+  func checkSound(_ container: MovieContainer, _ path: String) throws(RunError) {
+    guard !container.holdsPCM, !sound.readers.isEmpty, !sound.settings.mayBeLeftOut else { return }
+    throw RunError(
+      .usage,
+      "cannot record sound into \(path): .\(container.rawValue) files take no PCM; record a .mov or .mkv, "
+        + "or leave out the sound", change: .microphone)
   }
 
   static func container(_ path: String) throws(RunError) -> MovieContainer {
