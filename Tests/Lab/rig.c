@@ -1,8 +1,9 @@
 // A rig for sound beside pictures, of the kernel's own loopbacks.
 //
 // `rig feed SECONDS PPM SOUND CAMERA...` plays: every camera gets 25 pictures a second of the monotonic
-// clock, bright for two pictures each second; the sound device gets a beep each second of the monotonic clock,
-// though its card's clock is PPM too fast. So flash and beep keep their distance, whatever the card's clock.
+// clock, bright for two pictures each second; the sound device gets a beep each second of the monotonic
+// clock, though its card's clock is PPM too fast. So flash and beep keep their distance, whatever the card's
+// clock.
 //
 // `rig watch SECONDS SOUND CAMERA SAMPLES` is a witness: it writes the samples that it reads into a file, and
 // says `picture TIME MEAN` for each picture, and `sound SAMPLE TIME` for what the card's status said: at that
@@ -42,7 +43,7 @@ static snd_pcm_t *open_sound(const char *name, snd_pcm_stream_t stream, int chan
   snd_pcm_hw_params_t *hardware;
   snd_pcm_hw_params_alloca(&hardware);
   snd_pcm_hw_params_any(pcm, hardware);
-  snd_pcm_uframes_t period = 1024, buffer = 24576;
+  snd_pcm_uframes_t period = 1024, buffer = 96000;
   if (snd_pcm_hw_params_set_access(pcm, hardware, SND_PCM_ACCESS_RW_INTERLEAVED) < 0 ||
       snd_pcm_hw_params_set_format(pcm, hardware, SND_PCM_FORMAT_S16_LE) < 0 ||
       snd_pcm_hw_params_set_channels(pcm, hardware, channels) < 0 ||
@@ -56,7 +57,7 @@ static snd_pcm_t *open_sound(const char *name, snd_pcm_stream_t stream, int chan
   snd_pcm_sw_params_current(pcm, software);
   snd_pcm_sw_params_set_tstamp_mode(pcm, software, SND_PCM_TSTAMP_ENABLE);
   snd_pcm_sw_params_set_tstamp_type(pcm, software, SND_PCM_TSTAMP_TYPE_MONOTONIC);
-  if (stream == SND_PCM_STREAM_PLAYBACK) snd_pcm_sw_params_set_start_threshold(pcm, software, 8192);
+  if (stream == SND_PCM_STREAM_PLAYBACK) snd_pcm_sw_params_set_start_threshold(pcm, software, 48000);
   need(snd_pcm_sw_params(pcm, software) >= 0, name);
   return pcm;
 }
@@ -126,7 +127,7 @@ static void *listen(void *unused) {
   snd_pcm_t *pcm = open_sound(sound, SND_PCM_STREAM_CAPTURE, 2);
   FILE *file = fopen(samples, "wb");
   need(file != NULL, samples);
-  static int16_t block[65536];
+  static int16_t block[2 * 32768];
   snd_pcm_status_t *status;
   snd_pcm_status_alloca(&status);
   int64_t taken = 0, end = now() + (int64_t)(duration * 1e9);

@@ -5,9 +5,9 @@ internal import Synchronization
 /// The sound of one source: a thread reads its blocks, passes them through stages, measures their levels, and
 /// publishes them in a ring of their own; sinks read through taps.
 ///
-/// `init` opens the source. Taps are made before `start`, and some while it runs. A live source holds nobody up: a tap that is too
-/// slow, or does not read, loses the oldest blocks after `held`. Any other source waits for its taps, once it
-/// is some seconds ahead of one.
+/// `init` opens the source. Taps are made before `start`, and some while it runs. A live source holds nobody
+/// up: a tap that is too slow, or does not read, loses the oldest blocks after `held`. Any other source waits
+/// for its taps, once it is some seconds ahead of one.
 ///
 /// It keeps R1 to R10 as the ring of pictures does, without lanes: the source's thread does all the work, and
 /// the device's own buffer holds what it has not read.
@@ -190,8 +190,8 @@ public final class AudioEngine: @unchecked Sendable {
     return line.time(of: next) >= end
   }
 
-  /// Taps for sinks that come while the sound goes on, at the same time. Larger: more of them, and a few bytes
-  /// and instructions per block each.
+  /// Taps for sinks that come while the sound goes on, at the same time. Larger: more of them, and a few
+  /// bytes and instructions per block each.
   public static let spareTaps = 8
 
   /// Seconds by which a source that is not live may be ahead of a tap. Larger: more memory. Taps keep in step
