@@ -132,7 +132,8 @@ def playing_again_and_again(path, *sound):
             os.killpg(loop.pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("format, rate, channels", PAIRS, ids=str)
+# All of them: test_sound_runs.py.
+@pytest.mark.parametrize("format, rate, channels", PAIRS[::7], ids=str)
 def test_what_was_played_is_read_bit_for_bit(format, rate, channels, tmp_path):
     path, data = made_up(tmp_path, format, channels, rate // 16)
     sound = (format, rate, channels)
