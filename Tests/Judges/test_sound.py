@@ -43,7 +43,7 @@ def flashes(path):
 def beeps(sound, rate=48000):
     """Times at which a beep begins: the noise between has less than a tenth of full scale."""
     loud = np.flatnonzero(np.abs(sound[:, 0]) > 0.15)
-    first = loud[np.concatenate([[True], np.diff(loud) > rate // 10])]
+    first = loud[np.diff(loud, prepend=-rate) > rate // 10]
     # The sine passes 0.15 after 48 us.
     return first / rate
 
