@@ -107,9 +107,10 @@ public struct Muxer: ~Copyable {
       } else {
         sounds[track].hold(audio.extracting(next))
         if next.count == missing {
+          // Not given back by `defer`: that holds a second reference, and the memory would be copied.
           let block = sounds[track].takeHeld()
-          defer { sounds[track].giveBack(block) }
           try writeBlock(block.span, track)
+          sounds[track].giveBack(block)
         }
       }
       done = next.upperBound
@@ -195,8 +196,8 @@ public struct Muxer: ~Copyable {
   private mutating func writeHeld() throws(MuxerError) {
     for track in sounds.indices where !sounds[track].holdsNothing {
       let block = sounds[track].takeHeld()
-      defer { sounds[track].giveBack(block) }
       try append(block.span, track)
+      sounds[track].giveBack(block)
     }
   }
 

@@ -41,7 +41,7 @@ def counted(program, folder, seconds, options):
     def of(pattern):
         found = [pattern.match(line) for line in text.splitlines()]
         return max((int(match[1].replace(",", "")) for match in found if match), default=0)
-    sound = read_summary(summary)["sound"]
+    sound = read_summary(summary).get("sound")
     return of(ALL) - of(MADE), sound[0]["produced"] / 48000 if sound else 0
 
 
