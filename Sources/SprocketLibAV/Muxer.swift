@@ -107,10 +107,10 @@ public struct Muxer: ~Copyable {
       } else {
         sounds[track].hold(audio.extracting(next))
         if next.count == missing {
-          // Not given back by `defer`: that holds a second reference, and the memory would be copied.
-          let block = sounds[track].takeHeld()
+          var block: [UInt8] = []
+          sounds[track].takeHeld(&block)
           try writeBlock(block.span, track)
-          sounds[track].giveBack(block)
+          sounds[track].giveBack(&block)
         }
       }
       done = next.upperBound
@@ -195,9 +195,10 @@ public struct Muxer: ~Copyable {
   /// Hands the library what is held of each track's next block.
   private mutating func writeHeld() throws(MuxerError) {
     for track in sounds.indices where !sounds[track].holdsNothing {
-      let block = sounds[track].takeHeld()
+      var block: [UInt8] = []
+      sounds[track].takeHeld(&block)
       try append(block.span, track)
-      sounds[track].giveBack(block)
+      sounds[track].giveBack(&block)
     }
   }
 
