@@ -3,21 +3,21 @@ library; and how late a level is told.
 
 The sound is stereo of 16 bits at 48 kHz. What the scene takes to make it is left out.
 """
-import json
 import os
-import pathlib
 import re
 import shutil
 import subprocess
 
 import pytest
 
-from program import LIMIT, SPROCKET, preloaded, read_lines, read_summary, sprocket
+from program import LIMIT, SPROCKET, preloaded, read_summary
 from test_allocations import FOREIGN
 
 SCENE = ["run", "--source", "scene", "--size", "64x48", "--rate", "5", "--source-set", "pace=fast", "--source-set",
          "cached=8", "--quiet", "--overwrite"]
+# Functions of the program in callgrind's list: what makes the sound, the thread that reads it and measures levels.
 MADE = re.compile(r"^ *([0-9,]+) .*SprocketScene0B10MicrophoneC4read")
+READ = re.compile(r"^ *([0-9,]+) .*SprocketEngine05AudioB0C3run")
 ALL = re.compile(r"^ *([0-9,]+) .*PROGRAM TOTALS")
 
 
@@ -30,7 +30,8 @@ def stripped(tmp_path_factory):
 
 
 def counted(program, folder, seconds, options):
-    """Instructions of a run without those that make the sound, and seconds of sound."""
+    """Instructions of a run: of the thread that reads sound, but for those that make it, and of all else. Seconds
+    of sound that were read, and recorded: behind the last picture, sound that waits goes on for a while."""
     out, summary = folder / "callgrind", folder / "summary.json"
     subprocess.run(
         ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", program, *SCENE, "--duration",
@@ -42,14 +43,19 @@ def counted(program, folder, seconds, options):
         found = [pattern.match(line) for line in text.splitlines()]
         return max((int(match[1].replace(",", "")) for match in found if match), default=0)
     sound = read_summary(summary).get("sound")
-    return of(ALL) - of(MADE), sound[0]["produced"] / 48000 if sound else 0
+    if not sound:
+        return of(ALL), 0, 0, 0
+    assert of(READ) > of(MADE) > 0
+    return (of(ALL) - of(READ), of(READ) - of(MADE), sound[0]["produced"] / 48000,
+            sound[0]["sinks"]["movie"]["delivered"] / 48000)
 
 
 def per_second(program, folder, options, first, last):
     """Millions of instructions per second of sound, between two lengths of a run."""
     none = [counted(program, folder, seconds, ["--microphone", "none"])[0] for seconds in (first, last)]
-    (early, before), (late, after) = (counted(program, folder, seconds, options) for seconds in (first, last))
-    return (late - early - (none[1] - none[0])) / (after - before) / 1e6
+    early, late = (counted(program, folder, seconds, options) for seconds in (first, last))
+    others, read, produced, delivered = (after - before for before, after in zip(early, late))
+    return (read / produced + (others - (none[1] - none[0])) / delivered) / 1e6
 
 
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
