@@ -1,5 +1,5 @@
-"""What recording sound costs: instructions per second of sound, counted by callgrind; allocations per block, by
-library; and how late a level is told.
+"""What recording sound costs: instructions per second of sound, counted by callgrind; allocations per block,
+by library; and how late a level is told.
 
 The sound is stereo of 16 bits at 48 kHz. What the scene takes to make it is left out.
 """
@@ -13,9 +13,9 @@ import pytest
 from program import LIMIT, SPROCKET, preloaded, read_summary
 from test_allocations import FOREIGN
 
-SCENE = ["run", "--source", "scene", "--size", "64x48", "--rate", "5", "--source-set", "pace=fast", "--source-set",
-         "cached=8", "--quiet", "--overwrite"]
-# Functions of the program in callgrind's list: what makes the sound, the thread that reads it and measures levels.
+SCENE = ["run", "--source", "scene", "--size", "64x48", "--rate", "5", "--source-set", "pace=fast",
+         "--source-set", "cached=8", "--quiet", "--overwrite"]
+# Functions of the program in callgrind's list: what makes the sound, the thread that reads it.
 MADE = re.compile(r"^ *([0-9,]+) .*SprocketScene0B10MicrophoneC4read")
 READ = re.compile(r"^ *([0-9,]+) .*SprocketEngine05AudioB0C3run")
 ALL = re.compile(r"^ *([0-9,]+) .*PROGRAM TOTALS")
@@ -30,15 +30,15 @@ def stripped(tmp_path_factory):
 
 
 def counted(program, folder, seconds, options):
-    """Instructions of a run: of the thread that reads sound, but for those that make it, and of all else. Seconds
-    of sound that were read, and recorded: behind the last picture, sound that waits goes on for a while."""
+    """Instructions of a run: of all but the thread that reads sound, and of that, without what makes it.
+    Seconds of sound that were read, and recorded: behind the last picture, sound goes on for a while."""
     out, summary = folder / "callgrind", folder / "summary.json"
     subprocess.run(
         ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", program, *SCENE, "--duration",
          f"{seconds}s", "--movie", folder / "m.mov", "--summary", summary, *options], capture_output=True,
         timeout=LIMIT, check=True)
-    text = subprocess.run(["callgrind_annotate", "--inclusive=yes", "--threshold=100", out], capture_output=True,
-                          text=True, timeout=LIMIT, check=True).stdout
+    text = subprocess.run(["callgrind_annotate", "--inclusive=yes", "--threshold=100", out],
+                          capture_output=True, text=True, timeout=LIMIT, check=True).stdout
     def of(pattern):
         found = [pattern.match(line) for line in text.splitlines()]
         return max((int(match[1].replace(",", "")) for match in found if match), default=0)
@@ -59,7 +59,8 @@ def per_second(program, folder, options, first, last):
 
 
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
-@pytest.mark.parametrize("microphone, most", [("scene", 3), ("scene:drift=200", 12)], ids=["copied", "corrected"])
+@pytest.mark.parametrize("microphone, most", [("scene", 3), ("scene:drift=200", 12)],
+                         ids=["copied", "corrected"])
 def test_recording_takes_few_instructions(microphone, most, stripped, tmp_path):
     # A clock that is off by 200 ppm is corrected from 15 s on.
     found = per_second(stripped, tmp_path, ["--microphone", microphone], 20, 60)
@@ -74,9 +75,9 @@ def counter(tmp_path_factory):
 
 def allocations(counter, folder, seconds, options):
     path = folder / "counts"
-    subprocess.run([SPROCKET, *SCENE, "--duration", f"{seconds}s", *options, "--summary", folder / "summary.json"],
-                   env={**os.environ, "LD_PRELOAD": str(counter), "ALLOCATIONS": str(path)}, check=True,
-                   capture_output=True, timeout=LIMIT)
+    subprocess.run([SPROCKET, *SCENE, "--duration", f"{seconds}s", *options, "--summary",
+                    folder / "summary.json"], env={**os.environ, "LD_PRELOAD": str(counter), "ALLOCATIONS": str(path)},
+                   check=True, capture_output=True, timeout=LIMIT)
     counts = {}
     for line in path.read_text().splitlines():
         name, count = line.rsplit(" ", 1)
@@ -85,7 +86,8 @@ def allocations(counter, folder, seconds, options):
 
 
 @pytest.mark.parametrize("ending", ["mov", "mkv"])
-@pytest.mark.parametrize("microphone", ["scene", "scene:drift=300,jitter=1,gap=0.2", "scene:number=s24,channels=3"])
+@pytest.mark.parametrize("microphone", ["scene", "scene:drift=300,jitter=1,gap=0.2",
+                                        "scene:number=s24,channels=3"])
 def test_no_block_allocates(microphone, ending, counter, tmp_path):
     options = ["--microphone", microphone, "--movie", tmp_path / f"m.{ending}", "--sound", tmp_path / "s.wav",
                "--levels", tmp_path / "l.jsonl", "--audio-stage", "gain:db=-3"]
@@ -107,7 +109,8 @@ def test_a_level_is_told_within_two_periods(tmp_path):
                       "    print(now - line['time_ns'] - line['count'] * 10**9 // 48000, flush=True)\n")
     command = (f"{SPROCKET} run --source none --microphone scene --duration 4s --levels - --quiet | "
                f"python3 {script}")
-    out = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=LIMIT, check=True).stdout
+    out = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=LIMIT,
+                         check=True).stdout
     late = sorted(int(line) for line in out.split())
     assert len(late) > 300
     # From a block's last sample; a period is 10 ms, and the block's first sample is one more before.

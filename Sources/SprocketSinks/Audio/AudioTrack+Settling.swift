@@ -50,8 +50,8 @@ struct SettledSound {
   private var marks = [(emitted: Int64, delivered: UInt64)](repeating: (0, 0), count: most)
   private var (first, markCount) = (0, 0)
 
-  /// The file has `emitted` samples, and `delivered` ones of the device in them. Only the newest mark is moved
-  /// while there is no room for another.
+  /// The file has `emitted` samples, and `delivered` ones of the device in them. Only the newest mark is
+  /// moved while there is no room for another.
   mutating func mark(_ emitted: Int64, _ delivered: UInt64, spacing: Int64) {
     let newest = (first + markCount + Self.most - 1) % Self.most
     if markCount > 0, emitted < marks[newest].emitted + spacing { return }
