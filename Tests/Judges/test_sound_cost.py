@@ -76,8 +76,9 @@ def counter(tmp_path_factory):
 def allocations(counter, folder, seconds, options):
     path = folder / "counts"
     subprocess.run([SPROCKET, *SCENE, "--duration", f"{seconds}s", *options, "--summary",
-                    folder / "summary.json"], env={**os.environ, "LD_PRELOAD": str(counter), "ALLOCATIONS": str(path)},
-                   check=True, capture_output=True, timeout=LIMIT)
+                    folder / "summary.json"],
+                   env={**os.environ, "LD_PRELOAD": str(counter), "ALLOCATIONS": str(path)}, check=True,
+                   capture_output=True, timeout=LIMIT)
     counts = {}
     for line in path.read_text().splitlines():
         name, count = line.rsplit(" ", 1)
