@@ -67,8 +67,8 @@ def lines(found, table):
     yield "## Sound"
     yield ""
     yield (f"Stereo of 16 bits at 48 kHz. A movie of {found['length'] // 60} minutes with small pictures is "
-           "recorded into a MOV in memory; ours is in fragments until it ends, theirs is not. CPU is user and "
-           "system time of the process, its start included, per second of sound.")
+           "recorded into a MOV in memory; ours is in fragments until it ends, theirs is not. CPU is user "
+           "and system time of the process, its start included, per second of sound.")
     for key, text in [("copied", "Copied; ours measures levels:"),
                       ("resampled", "Resampled to 44.1 kHz, each by its own resampler's usual quality:"),
                       ("alone", f"A source at real pace with blocks of 10 ms, {found['live']} s into a WAV. "
