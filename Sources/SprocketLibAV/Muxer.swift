@@ -107,9 +107,10 @@ public struct Muxer: ~Copyable {
       } else {
         sounds[track].hold(audio.extracting(next))
         if next.count == missing {
-          let block = sounds[track].takeHeld()
-          defer { sounds[track].giveBack(block) }
+          var block: [UInt8] = []
+          sounds[track].takeHeld(&block)
           try writeBlock(block.span, track)
+          sounds[track].giveBack(&block)
         }
       }
       done = next.upperBound
@@ -194,9 +195,10 @@ public struct Muxer: ~Copyable {
   /// Hands the library what is held of each track's next block.
   private mutating func writeHeld() throws(MuxerError) {
     for track in sounds.indices where !sounds[track].holdsNothing {
-      let block = sounds[track].takeHeld()
-      defer { sounds[track].giveBack(block) }
+      var block: [UInt8] = []
+      sounds[track].takeHeld(&block)
       try append(block.span, track)
+      sounds[track].giveBack(&block)
     }
   }
 

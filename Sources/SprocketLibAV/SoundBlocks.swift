@@ -38,16 +38,13 @@ struct SoundBlocks {
     unsafe bytes.withUnsafeBufferPointer { unsafe held.append(contentsOf: $0) }
   }
 
-  /// What is held, which this value then has no more; `giveBack` returns the memory.
-  mutating func takeHeld() -> [UInt8] {
-    var taken: [UInt8] = []
-    swap(&taken, &held)
-    return taken
-  }
+  /// Swaps what is held into `block`, which is empty; `giveBack` returns the memory. A value that is returned
+  /// has a second reference for a while, and its memory would be allocated anew each time.
+  mutating func takeHeld(_ block: inout [UInt8]) { swap(&block, &held) }
 
-  mutating func giveBack(_ taken: consuming [UInt8]) {
-    taken.removeAll(keepingCapacity: true)
-    held = taken
+  mutating func giveBack(_ block: inout [UInt8]) {
+    block.removeAll(keepingCapacity: true)
+    swap(&block, &held)
   }
 
   /// When a sample was heard, in ticks of a clock, to the nearest.

@@ -63,8 +63,8 @@ def remains(tmp_path_factory):
 
 def picture_times(path):
     shown = subprocess.run(
-        ["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "packet=pts_time", "-of", "csv=p=0",
-         path], capture_output=True, text=True, timeout=LIMIT).stdout.split()
+        ["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "packet=pts_time", "-of",
+         "csv=p=0", path], capture_output=True, text=True, timeout=LIMIT).stdout.split()
     return np.array([float(text.strip(",")) for text in shown])
 
 

@@ -1,7 +1,7 @@
 import Sprocket
 
-/// A source whose every sample is its own number, counted from 1, in all channels: what a file holds says then
-/// where it came from.
+/// A source whose every sample is its own number, counted from 1, in all channels: what a file holds says
+/// then where it came from.
 ///
 /// Blocks, times and losses are the scene's microphone's. On top of that the device is overrun, unplugged and
 /// started again, delivers nothing, fails, or ends.

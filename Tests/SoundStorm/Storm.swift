@@ -42,8 +42,10 @@ final class Storm {
     (settings.seed, settings.cached) = (random.next() >> 1, 8)
     settings.pace = isLive ? .real : .fast
     settings.startup = random.chance(200_000) ? random.below(10) : 0
-    let faults = ["drop": 0.2, "corrupt": 0.1, "formatchange": 0.02, "backwards": 0.05, "late": 0.1]
-    for (name, most) in faults.sorted(by: { $0.key < $1.key }) where random.chance(200_000) {
+    let faults = [
+      ("backwards", 0.05), ("corrupt", 0.1), ("drop", 0.2), ("formatchange", 0.02), ("late", 0.1),
+    ]
+    for (name, most) in faults where random.chance(200_000) {
       let value = Double(random.below(1000)) / 1000 * most
       for setting in SceneSettings.settings where setting.name == name {
         try? setting.apply("\(value)", to: &settings)

@@ -160,6 +160,7 @@ extension Rules {
       "Tests/SprocketSourcesTests", ["SceneSourceTests", "SourceSlot"], "a slot and text in memory"),
     Permission("Sources/SprocketSources/File", ["FileAudioSource"], "asks what kind of file it is"),
     Permission("Tests/Sound", ["main"], "writes a file"),
+    Permission("Tests/SoundStorm", ["StormRun"], "a limit of the process"),
     Permission(
       "Tests/Traps", ["Probe", "SoundMistakes", "TestMistakes"],
       "hands over, and writes, memory that it may not"),

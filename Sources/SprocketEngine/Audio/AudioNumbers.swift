@@ -26,14 +26,21 @@ extension AudioLevels {
 private func levels16(
   _ bytes: Span<UInt8>, _ count: Int, from start: Int, stride: Int
 ) -> (peak: Float, sum: Float) {
-  var peak: UInt16 = 0
+  var (least, most): (Int32, Int32) = (0, 0)
   var sum: UInt64 = 0
-  for index in 0..<count {
-    let number = number16(bytes, start &+ index &* stride)
-    peak = max(peak, number.magnitude)
-    sum &+= UInt64(UInt32(number.magnitude) &* UInt32(number.magnitude))
+  // Checked once: the loop has no checks of bounds then.
+  guard count > 0, start >= 0, stride >= 2, start + (count - 1) * stride + 2 <= bytes.count else {
+    return (0, 0)
   }
-  return (Float(peak) / 32768, Float(sum) / (32768 * 32768))
+  var at = start
+  for _ in 0..<count {
+    let number = Int32(number16(bytes, at))
+    least = min(least, number)
+    most = max(most, number)
+    sum &+= UInt64(UInt32(bitPattern: number &* number))
+    at &+= stride
+  }
+  return (Float(max(-least, most)) / 32768, Float(sum) / (32768 * 32768))
 }
 
 private func levels24(
