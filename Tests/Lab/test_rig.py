@@ -53,7 +53,8 @@ def shifted(ppm):
                 subprocess.run(["amixer", "-q", "-c", "Loopback", "cset", "iface=PCM,name='PCM Rate Shift "
                                 f"100000',device={device},subdevice={number}", str(value)],
                                check=True, timeout=60)
-    shift(100_000 + ppm // 10)
+    # A larger number is a slower clock.
+    shift(100_000 - ppm // 10)
     try:
         yield
     finally:

@@ -5,9 +5,7 @@ import Sprocket
 ///
 /// Blocks, times and losses are the scene's microphone's. On top of that the device is overrun, unplugged and
 /// started again, delivers nothing, fails, or ends.
-///
-/// Unchecked: the engine uses it on one thread at a time.
-final class NumberedSound: AudioSource, @unchecked Sendable {
+final class NumberedSound: AudioSource {
   private let scene: SceneMicrophone
   private var random: StormRandom
   private let faults: SoundFaults

@@ -55,7 +55,7 @@ public final class DumpSink: Sink {
       try add(frame)
     } catch {
       // Nothing more is written; the sound does not wait for this sink any longer.
-      sound.close()
+      sound.fail()
       throw error
     }
   }
@@ -76,10 +76,15 @@ public final class DumpSink: Sink {
   public func idle() throws(RunError) { try sound.takeWhatCame() }
 
   public func finish() throws(RunError) {
-    defer { sound.close() }
-    try sound.finish()
-    try file.flush()
+    do throws(RunError) {
+      try sound.finish()
+      try file.flush()
+    } catch {
+      sound.fail()
+      throw error
+    }
     sound.settle()
+    sound.close()
   }
 
   /// Writes the ledger and the summary, syncs the file and gives it its name.

@@ -21,9 +21,10 @@ final class DumpSound {
     /// Number behind the newest block, and how many samples are missing before that.
     var end: UInt64 = 0
     var missing: UInt64 = 0
-    /// The newest block's time is known.
-    var isPlaced = true
-    /// Samples that are accounted for as delivered.
+    /// When the newest block ended; `nil` while that is not known.
+    var endTime: Int64? = .min
+    /// Samples that were given to the file, and those that are accounted for.
+    var written: UInt64 = 0
     var settled: UInt64 = 0
   }
 
@@ -50,19 +51,20 @@ final class DumpSound {
     settle()
   }
 
-  /// Behind the last picture: waits for its sound, as long as some comes. Live, waits until the clock is
-  /// known that places the last sound, as movies do.
+  /// Behind the last picture: waits for its sound, and until the clock is known that places it, as movies do.
+  /// Live, for `patience` at most, else as long as some comes.
   func finish() throws(RunError) {
     guard !isClosed else { return }
-    let end = monotonicNow() + Self.patience
+    let deadline = monotonicNow() + Self.patience
+    let end = lastTime?.clampedSum(pictureLength)
     for index in microphones.indices {
       if microphones[index].tap.description.isLive {
         try drain(index, upTo: .max, patience: 0)
-        while !microphones[index].isPlaced,
-          try takeBlock(index, upTo: .max, patience: end - monotonicNow())
+        while microphones[index].endTime ?? .min < end ?? .min,
+          try takeBlock(index, upTo: .max, patience: deadline - monotonicNow())
         {}
-      } else if let lastTime {
-        try drain(index, upTo: lastTime.clampedSum(pictureLength), patience: Self.patience)
+      } else if let end {
+        try drain(index, upTo: end, patience: Self.patience)
       }
     }
   }
@@ -76,7 +78,16 @@ final class DumpSound {
     }
   }
 
-  /// At the run's end, or after a failure: reads no more.
+  /// After a failure: what is not in the file never will be. Reads no more.
+  func fail() {
+    for index in microphones.indices where !isClosed {
+      let lost = microphones[index].written - microphones[index].settled
+      microphones[index].tap.count(lost, as: .failed)
+    }
+    close()
+  }
+
+  /// At the run's end: reads no more.
   func close() {
     guard !isClosed else { return }
     isClosed = true
@@ -122,7 +133,8 @@ final class DumpSound {
     tap.count(lost, as: .missing)
     tap.count(gap - min(gap, lost), as: .behind)
     (microphones[index].end, microphones[index].missing) = (record.end, record.missing)
-    microphones[index].isPlaced = record.line.isPlaced
+    let isPlaced = record.line.isPlaced
+    microphones[index].endTime = isPlaced ? record.line.time(of: record.end) : nil
     let block = DumpedBlock(
       microphone: index, record: record, line: line, format: tap.description.format,
       missing: lost, behind: gap - min(gap, lost))
@@ -130,7 +142,10 @@ final class DumpSound {
     tap.withBlock { _, bytes in
       do throws(RunError) { try file.add(block, bytes) } catch { failure = error }
     }
-    guard let failure else { return }
+    guard let failure else {
+      microphones[index].written += UInt64(record.count)
+      return
+    }
     tap.count(UInt64(record.count), as: .failed)
     throw failure
   }

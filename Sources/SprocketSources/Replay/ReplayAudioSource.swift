@@ -31,7 +31,7 @@ public final class ReplayAudioSource: AudioSource {
   /// All sound of a dump whose pictures are played, too: in step with them. None if it has none.
   public static func all(of pictures: ReplaySource) -> [ReplayAudioSource] {
     guard let reader = try? MCAPReader.open(pictures.path) else { return [] }
-    return (0..<ReplaySoundIndex.microphoneCount(reader)).map {
+    return (0..<reader.microphoneCount).map {
       ReplayAudioSource(pictures.path, $0 + 1, pictures.settings, pictures.zero)
     }
   }
@@ -48,7 +48,7 @@ public final class ReplayAudioSource: AudioSource {
       let index = try ReplaySoundIndex(number - 1, &opened)
       (blocks, microphone) = (index.blocks, index.microphone)
       if blocks.isEmpty || microphone == nil {
-        throw MCAPError(.format, noSound(ReplaySoundIndex.microphoneCount(opened)))
+        throw MCAPError(.format, noSound(opened.microphoneCount))
       }
       if settings.from > .zero { try begin(&opened) }
       reader = consume opened

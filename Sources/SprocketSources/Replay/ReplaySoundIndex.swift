@@ -73,14 +73,8 @@ struct ReplaySoundIndex {
     dropJumps()
   }
 
-  /// How many sources of sound the file has.
-  static func microphoneCount(_ reader: borrowing MCAPReader) -> Int {
-    let (records, audio) = channels(reader)
-    return records.isEmpty ? 0 : audio.count
-  }
-
   /// The channels of records, and whether they are of blocks; and those of samples.
-  private static func channels(
+  fileprivate static func channels(
     _ reader: borrowing MCAPReader
   ) -> (records: [UInt16: Bool], audio: [(microphone: Int, channel: UInt16)]) {
     var records: [UInt16: Bool] = [:]
@@ -147,6 +141,14 @@ struct ReplaySoundIndex {
       kept.append(block)
     }
     blocks = kept
+  }
+}
+
+extension MCAPReader {
+  /// How many sources of sound the file has.
+  var microphoneCount: Int {
+    let (records, audio) = ReplaySoundIndex.channels(self)
+    return records.isEmpty ? 0 : audio.count
   }
 }
 

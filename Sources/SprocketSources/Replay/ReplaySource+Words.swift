@@ -6,6 +6,12 @@ internal import Synchronization
 
 extension ReplaySource {
   func nothingToPlay() -> RunError {
+    if reader?.microphoneCount ?? 0 > 0 {
+      return RunError(
+        .usage,
+        "\(path) has sound alone; play it with --source none --microphone replay:\(path)",
+        change: .source)
+    }
     if index?.sessions.isEmpty == false {
       return RunError(
         .usage,
