@@ -69,14 +69,13 @@ def decoded(path, track, microphone):
     probe = subprocess.run(
         ["ffprobe", "-v", "error", "-select_streams", f"a:{track}", "-show_entries", "stream=channels",
          "-of", "csv=p=0", path], capture_output=True, timeout=LIMIT)
-    channels = probe.stdout.split()
-    if not channels:
+    count = int(probe.stdout.split()[0].strip(b",")) if probe.stdout.split() else 0
+    if count == 0:
         return None
     result = subprocess.run(
         ["ffmpeg", "-v", "error", "-i", path, "-map", f"0:a:{track}", "-c:a", "pcm_s32le", "-f", "s32le",
          "-"], capture_output=True, timeout=LIMIT)
     numbers = np.frombuffer(result.stdout[:len(result.stdout) // 4 * 4], "<i4")
-    count = int(channels[0].strip(b","))
     first = numbers[:len(numbers) // count * count].reshape(-1, count)[:, 0]
     return first >> (32 - BITS[microphone["number"]])
 
