@@ -26,7 +26,7 @@ final class Storm {
     source = try SceneSource(Self.scene(&random, isLive: isLive))
     isCopied = random.chance(600_000)
     sound.sync = isCopied ? .exact : .auto
-    fileLimit = random.chance(250_000) ? random.below(3_000_000) : nil
+    fileLimit = random.chance(300_000) ? random.below(4096 << random.below(10)) : nil
     if !isCopied, random.chance(500_000) {
       sound.rate = random.pick([8000, 22_050, 44_100, 96_000])
       if random.chance(500_000) { sound.channels = 1 + random.below(4) }
