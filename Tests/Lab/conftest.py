@@ -17,7 +17,8 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "Judges"))
 from program import LIMIT, ROOT, SPROCKET, read_lines, read_summary  # noqa: E402
 
 # vivid, a webcam of 320x180 and up; another, whose planes lie apart; an HDMI grabber; v4l2loopback.
-CAMERA, PLANES, GRABBER, LOOPBACK = (f"/dev/video{number}" for number in (0, 1, 2, 10))
+CAMERA, PLANES, GRABBER, LOOPBACK, LOOPBACK_2 = (
+    f"/dev/video{number}" for number in (0, 1, 2, 10, 11))
 SIZE = (320, 180)  # The smallest that vivid's webcam has.
 WITNESS = ROOT / ".build/lab/dequeued.so"
 

@@ -2,7 +2,7 @@
 import json
 import re
 
-from conftest import CAMERA, GRABBER, LOOPBACK, PLANES, Run, read_control, tool
+from conftest import CAMERA, GRABBER, LOOPBACK, LOOPBACK_2, PLANES, Run, read_control, tool
 from program import sprocket
 
 
@@ -68,7 +68,7 @@ def listed_controls(device):
 def test_devices_lists_what_the_drivers_list(camera):
     cameras = {device["node"]: device for device in json.loads(sprocket("devices", "--json").stdout)
                if device["kind"] == "camera"}
-    assert list(cameras) == [CAMERA, PLANES, GRABBER, LOOPBACK]
+    assert list(cameras) == [CAMERA, PLANES, GRABBER, LOOPBACK, LOOPBACK_2]
     device = cameras[CAMERA]
     assert (device["name"], device["driver"]) == ("vivid", "vivid")
     theirs = listed_formats(camera)

@@ -14,11 +14,11 @@ import subprocess
 import numpy as np
 import pytest
 
-from conftest import wait_until
+from conftest import LOOPBACK, LOOPBACK_2, wait_until
 from program import SPROCKET, read_summary
 
 SECONDS = int(os.environ.get("SPROCKET_RIG", "15"))
-CAMERAS = ["/dev/video10", "/dev/video11"]
+CAMERAS = [LOOPBACK, LOOPBACK_2]
 MICROPHONES = [f"hw:CARD=Loopback,DEV=1,SUBDEV={number}" for number in (0, 1)]
 PICTURES, RATE = 25, 48000
 # ALSA's `multi` makes one device with four channels of two substreams.
