@@ -120,7 +120,7 @@ let package = Package(
       "SprocketSinks",
       [
         "SprocketCore", "SprocketCodecs", "SprocketFiles", "SprocketLibAV", "SprocketMCAP",
-        "SprocketShare", "SprocketXXHash",
+        "SprocketPixels", "SprocketShare", "SprocketXXHash",
       ]),
     library(
       "Sprocket",

@@ -11,6 +11,13 @@ struct RecordingOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
+      "How --movie holds pictures: mjpeg (the default), h264, hevc, av1, or an encoder of libavcodec, and "
+        + "its settings, such as h264:crf=20,preset=medium; `\(programName) stages movie` lists them.",
+      valueName: "name[:key=value,...]"))
+  var codec: String?
+
+  @Option(
+    help: ArgumentHelp(
       "Writes a JPEG file per frame into a folder, which is made.", valueName: "folder"),
     completion: .directory)
   var stills: String?
@@ -182,6 +189,9 @@ struct RecordingOptions: ParsableArguments {
     if quality != nil, stills == nil, movie == nil {
       throw ValidationError("--quality is for --movie and --stills; add one of them")
     }
+    if codec != nil, movie == nil {
+      throw ValidationError("--codec is for --movie; add --movie PATH")
+    }
     if onDemand, movie == nil, stills == nil {
       throw ValidationError("--on-demand is for --movie and --stills; add one of them")
     }
@@ -209,8 +219,9 @@ struct RecordingOptions: ParsableArguments {
     var sinks: [SinkChoice] = []
     let quality = quality?.settingText
     if let movie {
-      sinks.append(
-        try registry.sink(option: "--movie", "movie", movie, ["quality": quality]))
+      var values = try codecValues
+      values["quality"] = quality
+      sinks.append(try registry.sink(option: "--movie", "movie", movie, values))
     }
     if let stills {
       sinks.append(
@@ -223,5 +234,17 @@ struct RecordingOptions: ParsableArguments {
     }
     if let dump { sinks.append(try registry.sink(option: "--dump", "dump", dump)) }
     return sinks
+  }
+
+  /// Settings of the movie that --codec gives.
+  private var codecValues: [String: String] {
+    get throws(RunError) {
+      guard let codec else { return [:] }
+      let parts = codec.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      let pairs = parts.dropFirst().first?.split(separator: ",").map(String.init) ?? []
+      var values = try keyValues(pairs, option: "--codec")
+      values["codec"] = String(parts[0])
+      return values
+    }
   }
 }

@@ -97,3 +97,14 @@ func wholeNumber<Number: FixedWidthInteger & Sendable>(
 
 extension WaitStrategy: ExpressibleByArgument {}
 extension AudioSync: ExpressibleByArgument {}
+extension AudioCodec: ExpressibleByArgument {}
+
+extension BitRate {
+  @Sendable
+  static func parse(_ text: String) throws -> BitRate {
+    guard let rate = BitRate(settingText: text) else {
+      throw ValidationError("give \(BitRate.allowed)")
+    }
+    return rate
+  }
+}

@@ -31,6 +31,18 @@ struct SoundOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
+      "How movies hold sound; default pcm, in .mp4 aac.", valueName: "pcm | aac | opus | flac"))
+  var audioCodec: AudioCodec?
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "Of aac and opus, all channels together; default 64k and 48k per channel.",
+      valueName: "bits/s"), transform: BitRate.parse)
+  var audioBitrate: BitRate?
+
+  @Option(
+    help: ArgumentHelp(
       "Whether a sound card's wrong clock is corrected in files: auto, once it is 3 ms off, or never.",
       valueName: "auto | exact"))
   var audioSync: AudioSync?
@@ -66,6 +78,7 @@ struct SoundOptions: ParsableArguments {
       ("--levels", levels != nil), ("--audio-stage", !audioStage.isEmpty),
       ("--sound", sound != nil), ("--audio-rate", audioRate != nil),
       ("--audio-channels", audioChannels != nil), ("--audio-sync", audioSync != nil),
+      ("--audio-codec", audioCodec != nil), ("--audio-bitrate", audioBitrate != nil),
     ].first(where: \.1)?.0
   }
 
@@ -77,8 +90,7 @@ struct SoundOptions: ParsableArguments {
     var recorded = RecordedSound()
     (recorded.rate, recorded.channels) = (audioRate, audioChannels)
     recorded.sync = audioSync ?? .auto
-    // Of a microphone that is named, somebody wants the sound.
-    recorded.mayBeLeftOut = microphone.isEmpty || microphone == ["auto"]
+    (recorded.codec, recorded.bitRate) = (audioCodec, audioBitrate)
     return recorded
   }
 

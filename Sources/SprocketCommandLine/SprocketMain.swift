@@ -26,6 +26,8 @@ public func sprocketMain(
   signal(SIGPIPE, SIG_IGN)
   // The same for a file that reaches the size limit (ulimit -f).
   signal(SIGXFSZ, SIG_IGN)
+  // SVT-AV1 tells of itself on standard error; 1 is for errors. Before any thread may read the environment.
+  _ = unsafe setenv("SVT_LOG", "1", 0)
   shareHeapIfLimited()
   Console.errors.start()
   do {

@@ -49,17 +49,20 @@ public struct MediaError: Error, Equatable, Sendable {
   public let path: String
 
   /// The library's words for ``status``.
-  ///
-  /// The corresponding C function is `av_strerror`.
-  public var reason: String {
-    var text = [CChar](repeating: 0, count: Int(AV_ERROR_MAX_STRING_SIZE))
-    let count = text.count
-    _ = unsafe text.withUnsafeMutableBufferPointer { buffer in
-      unsafe av_strerror(status, buffer.baseAddress, count)
-    }
-    return String(
-      decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  public var reason: String { libraryText(status) }
+}
+
+/// The library's words for a status.
+///
+/// The corresponding C function is `av_strerror`.
+func libraryText(_ status: Int32) -> String {
+  var text = [CChar](repeating: 0, count: Int(AV_ERROR_MAX_STRING_SIZE))
+  let count = text.count
+  _ = unsafe text.withUnsafeMutableBufferPointer { buffer in
+    unsafe av_strerror(status, buffer.baseAddress, count)
   }
+  return String(
+    decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
 extension MediaError: CustomStringConvertible {

@@ -30,11 +30,19 @@ public enum MovieContainer: String, CaseIterable, Sendable {
   ///
   /// - MOV, MP4: an index that has no frames, then a fragment whenever we say so. Positions count from
   ///   the fragment, so that it does not matter where in the file it lies.
+  ///   Encoded pictures may be shown before they are decoded.
   /// - MKV: clusters of 1 s at most. No checksums: they cost as much as all else together.
-  var options: [(String, String)] {
+  func options(isEncoded: Bool) -> [(String, String)] {
     switch self {
     case .mov, .mp4:
-      [("movflags", "frag_custom+empty_moov+default_base_moof+use_metadata_tags+write_colr")]
+      // Of FLAC and Opus in MP4 libavformat says that they are experimental; players have them since 2018.
+      [
+        (
+          "movflags",
+          "frag_custom+empty_moov+default_base_moof+use_metadata_tags+write_colr"
+            + (isEncoded ? "+negative_cts_offsets" : "")
+        ), ("strict", "-2"), ("avoid_negative_ts", "disabled"),
+      ]
     case .mkv: [("cluster_time_limit", "1000"), ("write_crc32", "0")]
     }
   }
@@ -77,34 +85,42 @@ public struct MovieDescription: Sendable {
     unsafe parameters.pointee.codec_id = AV_CODEC_ID_MJPEG
     unsafe parameters.pointee.width = Int32(width)
     unsafe parameters.pointee.height = Int32(height)
-    unsafe parameters.pointee.color_range =
-      switch range {
-      case .unspecified: AVCOL_RANGE_UNSPECIFIED
-      case .limited: AVCOL_RANGE_MPEG
-      case .full: AVCOL_RANGE_JPEG
-      }
-    // BT.601 as libavcodec's own Motion-JPEG has it.
-    unsafe parameters.pointee.color_space =
-      switch matrix {
-      case .bt601: AVCOL_SPC_BT470BG
-      case .bt709: AVCOL_SPC_BT709
-      case .bt2020: AVCOL_SPC_BT2020_NCL
-      default: AVCOL_SPC_UNSPECIFIED
-      }
-    unsafe parameters.pointee.color_trc =
-      switch transfer {
-      case .bt709: AVCOL_TRC_BT709
-      case .srgb: AVCOL_TRC_IEC61966_2_1
-      case .linear: AVCOL_TRC_LINEAR
-      case .gamma22: AVCOL_TRC_GAMMA22
-      case .gamma28: AVCOL_TRC_GAMMA28
-      case .pq: AVCOL_TRC_SMPTE2084
-      case .hlg: AVCOL_TRC_ARIB_STD_B67
-      default: AVCOL_TRC_UNSPECIFIED
-      }
+    unsafe parameters.pointee.color_range = libraryRange
+    unsafe parameters.pointee.color_space = libraryMatrix
+    unsafe parameters.pointee.color_trc = libraryTransfer
     if let rate {
       let value = AVRational(num: Int32(rate.numerator), den: Int32(rate.denominator))
       unsafe stream.pointee.avg_frame_rate = value
+    }
+  }
+  var libraryRange: AVColorRange {
+    switch range {
+    case .unspecified: AVCOL_RANGE_UNSPECIFIED
+    case .limited: AVCOL_RANGE_MPEG
+    case .full: AVCOL_RANGE_JPEG
+    }
+  }
+
+  /// BT.601 as libavcodec's own Motion-JPEG has it.
+  var libraryMatrix: AVColorSpace {
+    switch matrix {
+    case .bt601: AVCOL_SPC_BT470BG
+    case .bt709: AVCOL_SPC_BT709
+    case .bt2020: AVCOL_SPC_BT2020_NCL
+    default: AVCOL_SPC_UNSPECIFIED
+    }
+  }
+
+  var libraryTransfer: AVColorTransferCharacteristic {
+    switch transfer {
+    case .bt709: AVCOL_TRC_BT709
+    case .srgb: AVCOL_TRC_IEC61966_2_1
+    case .linear: AVCOL_TRC_LINEAR
+    case .gamma22: AVCOL_TRC_GAMMA22
+    case .gamma28: AVCOL_TRC_GAMMA28
+    case .pq: AVCOL_TRC_SMPTE2084
+    case .hlg: AVCOL_TRC_ARIB_STD_B67
+    default: AVCOL_TRC_UNSPECIFIED
     }
   }
 }

@@ -48,7 +48,9 @@ struct MovieIndex {
     }
     if let table {
       // Tables without samples are replaced.
-      if ["stts", "stsc", "stsz", "stco"].contains(where: { atom.is($0) }) { return }
+      if ["stts", "ctts", "stss", "stsc", "stsz", "stco"].contains(where: { atom.is($0) }) {
+        return
+      }
       if atom.is("mdhd") {
         return copyHeader(atom, of: source, duration: table.duration, words: 1)
       }
@@ -108,6 +110,19 @@ struct MovieIndex {
       append(run.value)
     }
     end(start)
+    if table.isReordered {
+      start = beginTable("ctts", count: table.shifts.count, version: 1)
+      for run in table.shifts {
+        append(run.count)
+        append(run.value)
+      }
+      end(start)
+    }
+    if table.hasReferences {
+      start = beginTable("stss", count: table.keys.count)
+      for number in table.keys { append(number) }
+      end(start)
+    }
     start = beginTable("stsc", count: table.chunks.count)
     var chunk: UInt32 = 1
     for run in table.chunks {
@@ -128,9 +143,9 @@ struct MovieIndex {
     end(start)
   }
 
-  private mutating func beginTable(_ kind: String, count: Int) -> Int {
+  private mutating func beginTable(_ kind: String, count: Int, version: UInt32 = 0) -> Int {
     let start = begin(Atom.kind(kind))
-    append(UInt32(0))
+    append(version << 24)
     append(UInt32(count))
     return start
   }

@@ -1,6 +1,7 @@
 internal import CSprocketLibAV
 
-/// Writes a movie of JPEG images and sound, or of one of them: MOV, MP4 or MKV.
+/// Writes a movie of pictures and sound, or of one of them: MOV, MP4 or MKV. Pictures are JPEG images, or
+/// what a ``VideoEncoder`` makes; sound is PCM, or what a ``SoundEncoder`` makes.
 ///
 /// While it grows, the file is fragments (MKV: clusters) of at most a second, so that what is cut off
 /// can be read up to its last whole fragment. ``finish(nominalTicks:)`` makes it a plain file with an
@@ -15,6 +16,10 @@ internal import CSprocketLibAV
 /// large `mdat`, in one write. Before that write readers find the first index and fragments, after it
 /// the last index. (OBS and FFmpeg 7 know such files as hybrid.)
 ///
+/// Of pictures that are encoded in another order than they are shown, the first is shown and decoded at
+/// tick 0; some of the others are shown before they would be decoded (`ctts` of version 1). So no edit
+/// list is needed, and a file that was cut off is in step.
+///
 /// All tracks begin at tick 0, and sound has no gaps. In a fragment, the pictures are one behind the other,
 /// and then each track's sound: `mdat[picture picture ... sound sound ... sound ...]`. A track may have
 /// nothing in a fragment. Sound that is written before the picture of its time is in the same fragment as
@@ -23,22 +28,27 @@ internal import CSprocketLibAV
 ///
 /// A track of more than 2^32 samples, a day at 48 kHz, has no place in an index: such a MOV stays fragments.
 ///
-/// Cost: this module allocates nothing per frame or block but 4 bytes of index for a picture; libavformat
+/// Cost: this module allocates nothing per frame or block but the index, see ``SampleTable``; libavformat
 /// allocates for each of them, and holds a fragment until it is written.
 @safe
 public struct Muxer: ~Copyable {
-  private let handle: MuxerHandle
-  private let bridge: MuxerBridge
-  private let container: MovieContainer
+  let handle: MuxerHandle
+  let bridge: MuxerBridge
+  let container: MovieContainer
   private let header: Header
   /// `nil` in a file of sound alone.
-  private var picture: SampleTable?
-  private var sounds: [SoundBlocks]
-  private var fragmentStart: Int64?
+  var picture: SampleTable?
+  var sounds: [SoundBlocks]
+  let encoder: VideoEncoder?
+  /// Ticks by which pictures are decoded later than the encoder says, so that the first is at 0.
+  var delay: Int64?
+  var fragmentStart: Int64?
   /// Bytes of the fragment under way.
-  private var pendingBytes = 0
+  var pendingBytes = 0
+  /// Bytes of pictures and sound that were added, as they are stored.
+  public internal(set) var byteCount: UInt64 = 0
   /// MKV: the block that the library was handed last, and holds until the next.
-  private var kept: (track: Int, samples: Int)?
+  var kept: (track: Int, samples: Int)?
 
   /// Of the frames written, how many of the first are in fragments that the output took whole.
   public private(set) var durableFrames: UInt64 = 0
@@ -54,15 +64,17 @@ public struct Muxer: ~Copyable {
   ///
   /// The corresponding C functions are `avformat_alloc_output_context2` and `avformat_write_header`.
   public init(
-    _ container: MovieContainer, _ picture: MovieDescription?, sound: [SoundTrack] = [],
-    tags: [(name: String, value: String)] = [], output: any MuxerOutput
+    _ container: MovieContainer, _ picture: MovieDescription?, encoder: VideoEncoder? = nil,
+    sound: [SoundTrack] = [], tags: [(name: String, value: String)] = [],
+    output: any MuxerOutput
   ) throws(MuxerError) {
     precondition(picture != nil || !sound.isEmpty, "a movie has pictures or sound")
-    precondition(sound.isEmpty || container.holdsPCM, "an MP4 has no PCM")
+    precondition(
+      container.holdsPCM || sound.allSatisfy { $0.encoder != nil }, "an MP4 has no PCM")
     av_log_set_level(AV_LOG_QUIET)
     let bridge = MuxerBridge(output)
     let handle = try MuxerHandle(container.muxerName, bridge)
-    try handle.begin(container, picture, sound, tags)
+    try handle.begin(container, picture, encoder, sound, tags)
     let header = container.isQuickTime ? try Header(bridge) : Header()
     guard bridge.flush() else { throw .output }
     self.container = container
@@ -70,9 +82,13 @@ public struct Muxer: ~Copyable {
     self.handle = handle
     self.header = header
     self.picture = picture.map { _ in SampleTable(ticksPerSecond: container.ticksPerSecond) }
-    sounds = sound.map { SoundBlocks($0.format) }
+    sounds = sound.map { SoundBlocks($0) }
+    self.encoder = encoder
     durableEnd = bridge.end
   }
+
+  /// Tick at which the picture that was written last is decoded; `nil` before the first.
+  public var pictureTick: Int64? { picture?.lastTick }
 
   /// Of the samples written to a track, how many of the first are in fragments that the output took whole.
   public func durableSamples(ofTrack track: Int) -> UInt64 { sounds[track].durable }
@@ -87,7 +103,7 @@ public struct Muxer: ~Copyable {
     if let start = fragmentStart, tick - start >= Int64(container.ticksPerSecond) { try flush() }
     try makeRoom()
     if fragmentStart == nil { fragmentStart = tick }
-    precondition(picture != nil, "a file of sound alone has no pictures")
+    precondition(picture != nil && encoder == nil, "this file has no JPEG images")
     picture?.append(byteCount: image.count, tick: tick)
     try write(image, stream: 0, tick: tick, duration: gap)
     kept = nil
@@ -98,6 +114,11 @@ public struct Muxer: ~Copyable {
   /// The corresponding C function is `av_write_frame`.
   public mutating func write(audio: Span<UInt8>, track: Int) throws(MuxerError) {
     precondition(audio.count % sounds[track].format.sampleBytes == 0, "give whole samples")
+    if let encoder = sounds[track].encoder {
+      return unsafe try encoder.write(audio) { packet, first throws(MuxerError) in
+        unsafe try append(packet, at: first, track)
+      }
+    }
     var done = 0
     while done < audio.count {
       let missing = sounds[track].missingBytes
@@ -136,7 +157,7 @@ public struct Muxer: ~Copyable {
     kept = container.isQuickTime ? nil : (track, samples)
   }
 
-  private mutating func makeRoom() throws(MuxerError) {
+  mutating func makeRoom() throws(MuxerError) {
     if pendingBytes >= Self.fragmentBytes { try flush() }
   }
 
@@ -144,6 +165,7 @@ public struct Muxer: ~Copyable {
     _ bytes: Span<UInt8>, stream: Int, tick: Int64, duration: Int64
   ) throws(MuxerError) {
     pendingBytes += bytes.count
+    byteCount += UInt64(bytes.count)
     let packet = unsafe handle.packet
     let status = unsafe bytes.withUnsafeBufferPointer { bytes in
       // The library does not change it: it has no other type for what is read.
@@ -168,14 +190,18 @@ public struct Muxer: ~Copyable {
     guard pendingBytes > 0 else { return }
     pendingBytes = 0
     fragmentStart = nil
+    if encoder != nil, container.isQuickTime { bridge.keepNext() }
     let status = unsafe av_write_frame(handle.context, nil)
     try handOn(min(status, 0), "av_write_frame")
+    try noteSizes()
     noteChunks()
     for track in sounds.indices {
       let keptSamples = kept?.track == track ? kept?.samples ?? 0 : 0
-      sounds[track].durable = sounds[track].table.count - UInt64(keptSamples)
+      sounds[track].durable = sounds[track].samples - UInt64(keptSamples)
     }
-    durableFrames = picture?.count ?? 0
+    // A picture that is shown before others may come behind them.
+    let later = encoder?.reorderedFrames ?? 0
+    durableFrames = max(durableFrames, (picture?.count ?? 0) - min(later, picture?.count ?? 0))
     durableEnd = bridge.end
   }
 
@@ -194,7 +220,7 @@ public struct Muxer: ~Copyable {
 
   /// Hands the library what is held of each track's next block.
   private mutating func writeHeld() throws(MuxerError) {
-    for track in sounds.indices where !sounds[track].holdsNothing {
+    for track in sounds.indices where sounds[track].encoder == nil && !sounds[track].holdsNothing {
       var block: [UInt8] = []
       sounds[track].takeHeld(&block)
       try append(block.span, track)
@@ -207,20 +233,28 @@ public struct Muxer: ~Copyable {
   ///
   /// The corresponding C function, for MKV, is `av_write_trailer`.
   public mutating func finish(nominalTicks: Int64?) throws(MuxerError) {
+    for track in sounds.indices {
+      unsafe try sounds[track].encoder?.finish { packet, first throws(MuxerError) in
+        unsafe try append(packet, at: first, track)
+      }
+    }
     try writeHeld()
     try flush()
+    durableFrames = picture?.count ?? 0
     if container.isQuickTime {
       try finishQuickTime(nominalTicks)
     } else {
       let status = unsafe av_write_trailer(handle.context)
       try handOn(status, "av_write_trailer")
-      for track in sounds.indices { sounds[track].durable = sounds[track].table.count }
+      for track in sounds.indices { sounds[track].durable = sounds[track].samples }
     }
   }
 
   private mutating func finishQuickTime(_ nominalTicks: Int64?) throws(MuxerError) {
     picture?.close(nominal: nominalTicks.map { UInt32(clamping: $0) })
-    for track in sounds.indices { sounds[track].table.close(nominal: nil) }
+    for track in sounds.indices {
+      sounds[track].table.close(nominal: UInt32(clamping: sounds[track].lastLength))
+    }
     let tables = (picture.map { [$0] } ?? []) + sounds.map(\.table)
     guard tables.allSatisfy(\.fitsIndex) else { return }
     guard let index = MovieIndex.make(from: header.index.span, tables: tables) else {
@@ -242,33 +276,9 @@ public struct Muxer: ~Copyable {
     try check(status, operation)
   }
 
-  private func check(_ status: Int32, _ operation: String) throws(MuxerError) {
+  func check(_ status: Int32, _ operation: String) throws(MuxerError) {
     if bridge.hasFailed { throw .output }
     if status < 0 { throw .refused(operation: operation, status: status) }
-  }
-}
-
-/// What a MOV or MP4 begins with while it is recorded.
-struct Header {
-  /// The index that it is recorded with.
-  let index: [UInt8]
-  /// Where `free` is in the file.
-  let freeOffset: Int
-
-  /// For an MKV, which needs none.
-  init() { (index, freeOffset) = ([], 0) }
-
-  /// Writes what the library made the file begin with, and 16 bytes of `free` before its index.
-  init(_ bridge: MuxerBridge) throws(MuxerError) {
-    let free = [0, 0, 0, 16] + Array("free".utf8) + [UInt8](repeating: 0, count: 8)
-    let made = bridge.takeBack(growth: free.count)
-    guard let kind = Atom.first(in: made.span, 0..<made.count), kind.is("ftyp") else {
-      throw .refused(operation: "avformat_write_header", status: 0)
-    }
-    freeOffset = kind.range.upperBound
-    index = Array(made[freeOffset...])
-    let all = made[..<freeOffset] + free + index
-    guard bridge.write(all.span, at: 0) else { throw .output }
   }
 }
 
@@ -278,4 +288,6 @@ public enum MuxerError: Error, Equatable, Sendable {
   case output
   /// libavformat would not.
   case refused(operation: String, status: Int32)
+  /// An encoder would not.
+  case encoder(EncoderError)
 }

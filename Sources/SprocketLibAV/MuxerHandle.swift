@@ -32,14 +32,15 @@ struct MuxerHandle: ~Copyable {
     unsafe avio_context_free(&io)
   }
 
-  /// Writes the header: a stream of JPEG images, and one for each track of sound.
+  /// Writes the header: a stream of JPEG images, or of what `encoder` makes, and one for each track of sound.
   func begin(
-    _ container: MovieContainer, _ picture: MovieDescription?, _ sound: [SoundTrack],
-    _ tags: [(name: String, value: String)]
+    _ container: MovieContainer, _ picture: MovieDescription?, _ encoder: VideoEncoder?,
+    _ sound: [SoundTrack], _ tags: [(name: String, value: String)]
   ) throws(MuxerError) {
     if let picture {
       let stream = unsafe try addStream()
       unsafe picture.fill(stream)
+      if let encoder { unsafe try encoder.fill(stream, container) }
       guard unsafe picture.display.fill(stream, writesMatrix: container.keepsOrientation) else {
         throw .refused(operation: "av_stream_new_side_data", status: 0)
       }
@@ -47,10 +48,10 @@ struct MuxerHandle: ~Copyable {
     }
     for track in sound {
       let stream = unsafe try addStream()
-      unsafe track.fill(stream)
+      unsafe try track.fill(stream)
       unsafe stream.pointee.time_base = AVRational(num: 1, den: Int32(track.format.rate))
     }
-    try writeHeader(tags, container.options)
+    try writeHeader(tags, container.options(isEncoded: encoder != nil))
   }
 
   /// The corresponding C function is `avformat_write_header`.

@@ -27,6 +27,9 @@ final class MuxerBridge {
   private var gatheredStart: Int64 = 0
   /// Bytes that are gathered at most; more are handed on.
   private static let limit = 1 << 16
+  /// What is handed on next is kept, too: `kept`.
+  private var keepsNext = false
+  private(set) var kept: [UInt8] = []
 
   init(_ output: any MuxerOutput) {
     self.output = output
@@ -59,9 +62,19 @@ final class MuxerBridge {
   /// Hands on what was gathered.
   func flush() -> Bool {
     guard !gathered.isEmpty else { return !hasFailed }
+    if keepsNext {
+      keepsNext = false
+      kept.append(contentsOf: gathered)
+    }
     let isWritten = write(gathered.span, at: gatheredStart + shift)
     gathered.removeAll(keepingCapacity: true)
     return isWritten
+  }
+
+  /// The small pieces that the library writes next, up to the first large one, are kept in `kept`.
+  func keepNext() {
+    keepsNext = true
+    kept.removeAll(keepingCapacity: true)
   }
 
   /// What was gathered since the file began, which is then forgotten: what is to be written instead is

@@ -34,12 +34,14 @@ public struct PCMFormat: Hashable, Sendable {
 }
 
 /// A track of sound in a movie. It begins with the movie, at tick 0.
-public struct SoundTrack: Sendable {
+public struct SoundTrack {
   public var format: PCMFormat
   /// What players call the track, such as the microphone's name; empty for none.
   public var name: String
+  /// What encodes it; `nil` for PCM.
+  public var encoder: SoundEncoder?
 
-  public init(format: PCMFormat, name: String = "") {
-    (self.format, self.name) = (format, name)
+  public init(format: PCMFormat, name: String = "", encoder: SoundEncoder? = nil) {
+    (self.format, self.name, self.encoder) = (format, name, encoder)
   }
 }

@@ -51,6 +51,9 @@ extension PixelFormat {
     }
   }
 
+  /// The library's number for the layout.
+  var libraryFormat: AVPixelFormat? { libraryFormats.first }
+
   /// From the library's number for a format with the same layout.
   private static let byNumber: [Int32: PixelFormat] = {
     var found: [Int32: PixelFormat] = [:]

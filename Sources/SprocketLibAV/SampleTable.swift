@@ -1,7 +1,8 @@
 /// Where the samples of a track are and how long they last: what a plain MOV or MP4 has at its end. A picture
 /// is a sample, and so is one number of sound from each channel.
 ///
-/// Grows by 4 bytes per picture, and a little per fragment and per change of duration.
+/// Grows by 4 bytes per picture, 8 where it is shown at another time than it is decoded, and a little per
+/// fragment and per change of duration.
 struct SampleTable {
   /// Runs of equal values, as the files have them.
   struct Run: Equatable {
@@ -16,13 +17,22 @@ struct SampleTable {
   private(set) var durations: [Run] = []
   /// Samples per chunk; a chunk is the track's part of a fragment, one sample behind the other.
   private(set) var chunks: [Run] = []
+  /// Ticks from when a picture is decoded to when it is shown, as runs; below 0 where it is shown before.
+  /// Empty while all are 0.
+  private(set) var shifts: [Run] = []
+  /// Numbers of the pictures that refer to no other, from 1; empty where all are such.
+  private(set) var keys: [UInt32] = []
   /// Where each chunk begins in the file.
   private(set) var offsets: [UInt64] = []
   /// How many samples there are.
   private(set) var count: UInt64 = 0
   /// Of all samples, in ticks.
   private(set) var duration: UInt64 = 0
-  private var lastTick: Int64?
+  /// Of the last picture, when it is decoded.
+  private(set) var lastTick: Int64?
+  /// The latest tick at which a picture is shown.
+  private var lastShown: Int64 = 0
+  private var hasShifts = false
 
   /// Bytes of the samples that are in no chunk yet, and how many those are.
   private(set) var pendingBytes = 0
@@ -38,14 +48,33 @@ struct SampleTable {
   /// The file's tables count samples with 32 bits: more than a day of sound at 48 kHz has no index.
   var fitsIndex: Bool { count <= UInt64(UInt32.max) }
 
-  /// Adds a picture.
-  mutating func append(byteCount: Int, tick: Int64) {
+  /// Adds a picture, or a packet of sound, at the tick at which it is decoded. `shown` is the tick at which
+  /// it is shown, if another. A table that has one picture that refers to others is told of all such.
+  mutating func append(byteCount: Int, tick: Int64, shown: Int64? = nil, isKey: Bool = true) {
     if let lastTick { appendDuration(UInt32(clamping: tick - lastTick)) }
     lastTick = tick
+    let shown = shown ?? tick
+    lastShown = max(lastShown, shown)
+    hasShifts = hasShifts || shown != tick
+    Self.append(UInt32(bitPattern: Int32(clamping: shown - tick)), to: &shifts)
     sizes.append(UInt32(byteCount))
     count += 1
+    if isKey { keys.append(UInt32(clamping: count)) }
     pendingBytes += byteCount
     pendingCount += 1
+  }
+
+  /// Whether a reader has to be told when pictures are shown, and which refer to no other.
+  var isReordered: Bool { hasShifts }
+  var hasReferences: Bool { keys.count < Int(count) }
+
+  /// The sizes of the samples since the last chunk, which were not known when they were added. False if there
+  /// are others.
+  mutating func setPendingSizes(_ new: [UInt32]) -> Bool {
+    guard new.count == Int(pendingCount) else { return false }
+    for (index, size) in new.enumerated() { sizes[sizes.count - new.count + index] = size }
+    pendingBytes = new.reduce(0) { $0 + Int($1) }
+    return true
   }
 
   /// Adds samples of sound, each of them a tick long.
@@ -72,9 +101,10 @@ struct SampleTable {
   /// Gives the last picture its duration; `nominal` if known, else as long as the one before.
   mutating func close(nominal: UInt32?) {
     if sampleBytes > 0 { durations = [Run(count: UInt32(clamping: count), value: 1)] }
-    guard lastTick != nil else { return }
+    guard let last = lastTick else { return }
     lastTick = nil
-    appendDuration(nominal ?? max(lastGap, 1))
+    let length = Int64(nominal ?? max(lastGap, 1))
+    appendDuration(UInt32(clamping: max(1, lastShown - last + length)))
   }
 
   private mutating func appendDuration(_ ticks: UInt32) {

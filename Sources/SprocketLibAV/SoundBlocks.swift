@@ -1,4 +1,4 @@
-/// Cuts one track's sound into the blocks that a file has.
+/// One track's sound: what of it the file has, and the blocks into which PCM is cut.
 ///
 /// Blocks are 1/50 s, and begin at multiples of that, to the nearest sample: those are whole milliseconds, so
 /// that the times of an MKV, which has no finer ones, say exactly what they are.
@@ -6,6 +6,10 @@ struct SoundBlocks {
   private static let blocksPerSecond: UInt64 = 50
 
   let format: PCMFormat
+  /// What makes packets of the samples; `nil` for PCM.
+  let encoder: SoundEncoder?
+  /// Samples of the last packet.
+  var lastLength: Int64 = 0
   /// Of the samples that the library was handed.
   var table: SampleTable
   /// How many of the first samples the output took.
@@ -13,12 +17,18 @@ struct SoundBlocks {
   /// The beginning of the next block.
   private var held: [UInt8] = []
 
-  init(_ format: PCMFormat) {
-    self.format = format
+  init(_ track: SoundTrack) {
+    (format, encoder) = (track.format, track.encoder)
     table = SampleTable(
-      ticksPerSecond: Int32(format.rate), sampleBytes: UInt32(format.sampleBytes))
-    held.reserveCapacity((format.rate / Int(Self.blocksPerSecond) + 1) * format.sampleBytes)
+      ticksPerSecond: Int32(format.rate),
+      sampleBytes: encoder == nil ? UInt32(format.sampleBytes) : 0)
+    if encoder == nil {
+      held.reserveCapacity((format.rate / Int(Self.blocksPerSecond) + 1) * format.sampleBytes)
+    }
   }
+
+  /// Samples that the library was handed.
+  var samples: UInt64 { encoder?.encoded ?? table.count }
 
   /// Bytes until the next block is whole.
   var missingBytes: Int {

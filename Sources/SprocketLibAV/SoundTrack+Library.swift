@@ -5,14 +5,28 @@ extension SoundTrack {
   private static let nameBytes = 200
 
   /// The corresponding C types are `AVStream` and `AVCodecParameters`.
-  func fill(_ stream: UnsafeMutablePointer<AVStream>) {
-    unsafe format.fill(stream.pointee.codecpar)
+  func fill(_ stream: UnsafeMutablePointer<AVStream>) throws(MuxerError) {
+    if let encoder {
+      unsafe try encoder.fill(stream)
+    } else {
+      unsafe format.fill(stream.pointee.codecpar)
+    }
     var text = name
     while text.utf8.count > Self.nameBytes { text.removeLast() }
     guard !text.isEmpty else { return }
     // MKV writes `title`; QuickTime has a name in its handler, and MP4's readers know no other.
     unsafe av_dict_set(&stream.pointee.metadata, "title", text, 0)
     unsafe av_dict_set(&stream.pointee.metadata, "handler_name", text, 0)
+  }
+}
+
+extension SoundEncoder {
+  /// The corresponding C function is `avcodec_parameters_from_context`.
+  func fill(_ stream: UnsafeMutablePointer<AVStream>) throws(MuxerError) {
+    let status = unsafe avcodec_parameters_from_context(stream.pointee.codecpar, context.pointer)
+    guard status >= 0 else {
+      throw .refused(operation: "avcodec_parameters_from_context", status: status)
+    }
   }
 }
 

@@ -32,7 +32,7 @@ extension Rules {
     ],
     "SprocketSinks": [
       "SprocketCore", "SprocketCodecs", "SprocketFiles", "SprocketLibAV", "SprocketMCAP",
-      "SprocketShare", "SprocketXXHash",
+      "SprocketPixels", "SprocketShare", "SprocketXXHash",
     ],
     "SprocketFiles": ["SprocketCore", "CSprocketSystem"],
     "SprocketShare": ["SprocketCore", "SprocketFiles", "CSprocketSystem"],

@@ -35,8 +35,8 @@ extension Rules {
     Permission(
       "Sources/SprocketCodecs",
       [
-        "FrameUnpacker+Image", "FrameUnpacker+JPEG", "FrameUnpacker", "JPEGCompleter", "JPEGPacker",
-        "JPEGWorker",
+        "FrameUnpacker+Image", "FrameUnpacker+JPEG", "FrameUnpacker", "ImageView+Planes",
+        "JPEGCompleter", "JPEGPacker", "JPEGPicture", "JPEGWorker",
         "LumaSource", "LumaWriter", "PlaneCopies", "PlaneStorage+Libraries",
         "Tensor/PictureShortcut",
         "Tensor/TensorPacker",
@@ -96,13 +96,16 @@ extension Rules {
     Permission(
       "Sources/SprocketLibAV",
       [
-        "Converter", "DecodedFrame", "Decoder", "Demuxer", "EncodedPacket", "FLACWriter",
+        "Converter", "DecodedFrame", "Decoder", "Demuxer", "EncodedPacket", "EncoderConverter",
+        "FLACWriter",
         "ResamplerHandle",
         "FileInput",
         "InputFormats", "LentMedia", "LentPool", "MediaDisplay", "MediaError", "MediaInfo",
         "MediaReader",
-        "MovieContainer", "Muxer", "MuxerHandle", "MuxerOutput", "Owned", "PixelFormat+Library",
-        "SoundBlocks", "SoundFrame", "SoundReader", "SoundTrack+Library",
+        "MovieContainer", "Muxer", "Muxer+Encoded", "MuxerHandle", "MuxerOutput", "Owned",
+        "PixelFormat+Library",
+        "SoundBlocks", "SoundEncoder", "SoundFrame", "SoundReader", "SoundTrack+Library",
+        "VideoEncoder",
       ], "wraps libavformat and libavcodec"),
     Permission(
       "Sources/SprocketMCAP",

@@ -5,10 +5,45 @@ public struct RecordedSound: Sendable, Hashable {
   public var rate: Int?
   /// Number of channels: fewer are means, more are copies of one, or silent; `nil`: those of the source.
   public var channels: Int?
-  /// A file that holds no PCM (MP4) is recorded without the sound, and a note says so; else it is refused.
-  public var mayBeLeftOut = false
+  /// `nil`: PCM where the file holds it, else AAC. In movies alone.
+  public var codec: AudioCodec?
+  /// Bits per second of AAC or Opus, all channels together; `nil`: 64,000 and 48,000 per channel.
+  public var bitRate: BitRate?
 
   public init() {}
+}
+
+/// How sound is stored in movies.
+public enum AudioCodec: String, Sendable, CaseIterable, SettingValue {
+  case pcm, aac, opus, flac
+}
+
+/// Bits per second, spelled `8M`, `500k` or `128000`; above 0, up to 1 G.
+public struct BitRate: Sendable, Hashable, SettingValue {
+  public var bitsPerSecond: Int
+
+  public init(bitsPerSecond: Int) { self.bitsPerSecond = bitsPerSecond }
+
+  public init?(settingText: String) {
+    let units: [(suffix: String, bits: Double)] = [("k", 1e3), ("M", 1e6), ("G", 1e9), ("", 1)]
+    for unit in units where settingText.hasSuffix(unit.suffix) {
+      guard let value = Double(settingText.dropLast(unit.suffix.count)),
+        value > 0, value * unit.bits >= 1, value * unit.bits <= 1e9
+      else { return nil }
+      bitsPerSecond = Int((value * unit.bits).rounded())
+      return
+    }
+    return nil
+  }
+
+  public var settingText: String {
+    for (suffix, bits) in [("M", 1_000_000), ("k", 1000)] where bitsPerSecond % bits == 0 {
+      return "\(bitsPerSecond / bits)\(suffix)"
+    }
+    return "\(bitsPerSecond)"
+  }
+
+  public static var allowed: String { "bits per second, such as 8M or 128k" }
 }
 
 /// What a complete file holds of one source: `samples` are `delivered`, `silence` and `corrected` together.

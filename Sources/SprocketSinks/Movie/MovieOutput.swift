@@ -71,6 +71,8 @@ final class MovieOutput: MuxerOutput {
           .failed,
           "writing to \(file.name) failed: \(operation) of libavformat says \(status); try "
             + "another kind of file")
+      case .encoder(let error):
+        RunError(.failed, "writing to \(file.name) failed: \(error); try --codec mjpeg")
       }
     file.cut(to: end)
     file.abandon(isOfUse: isOfUse)

@@ -7,14 +7,14 @@ internal import SprocketLibAV
 /// One movie file, from its first frame to its name.
 final class MovieRecording: RecordingFile {
   private let name: String
-  private let container: MovieContainer
+  let container: MovieContainer
   private var description: MovieDescription?
   private let output: MovieOutput
-  private var muxer: Muxer?
+  var muxer: Muxer?
   private var clock: MovieClock
   private var completer = JPEGCompleter()
   private var lastTick: Int64 = 0
-  private var lastGap: Int64 = 1
+  var lastGap: Int64 = 1
   private var startsAnew = false
   private var hasFailed = false
   /// Frames in whole fragments that the kernel took, and where the last of these ends.
@@ -23,7 +23,12 @@ final class MovieRecording: RecordingFile {
   private var imageBytes: UInt64 = 0
   /// What the file's sound is made of, and once the first picture is there, its tracks.
   private let sound: MovieSound
-  private var tracks: [AudioTrack] = []
+  private(set) var tracks: [AudioTrack] = []
+  /// Where pictures are encoded: of each track, what waits for them.
+  var backlogs: [SoundBacklog] = []
+  /// What encodes the pictures; `nil` where they are JPEG images.
+  var encoding: MovieEncoding?
+  var encoder: VideoEncoder?
   /// When the last picture was captured, and written (nanoseconds).
   private var lastTime: Int64 = 0
   private var lastWritten: Int64 = 0
@@ -34,7 +39,7 @@ final class MovieRecording: RecordingFile {
   ) throws(RunError) {
     output = try MovieOutput(path: path, overwrite: overwrite, isMadeUp: isMadeUp)
     name = path
-    self.sound = container.holdsPCM ? sound : MovieSound()
+    self.sound = sound
     self.container = container
     clock = MovieClock(rate: container.ticksPerSecond)
   }
@@ -49,7 +54,7 @@ final class MovieRecording: RecordingFile {
   var isEmpty: Bool { muxer == nil && !hasFailed }
 
   /// How long a frame lasts at the nominal rate, in ticks.
-  private var nominalTicks: Int64? {
+  var nominalTicks: Int64? {
     description?.rate.map { rate in
       let ticks = Double(container.ticksPerSecond) * Double(rate.denominator)
       return max(1, Int64((ticks / Double(rate.numerator)).rounded()))
@@ -62,7 +67,9 @@ final class MovieRecording: RecordingFile {
   }
 
   /// Sets the pictures' format; called before the first picture.
-  func describe(_ description: MovieDescription) { self.description = description }
+  func describe(_ description: MovieDescription, _ encoding: MovieEncoding?) {
+    (self.description, self.encoding) = (description, encoding)
+  }
 
   /// The next frame may be timed by a clock that began anew.
   func beginEpoch() { startsAnew = true }
@@ -77,6 +84,18 @@ final class MovieRecording: RecordingFile {
   }
 
   func write(_ image: Span<UInt8>, _ record: FrameRecord) throws(RunError) {
+    let tick = try advance(record)
+    do throws(MuxerError) {
+      try muxer?.write(image, tick: tick, gap: nominalTicks ?? lastGap)
+    } catch {
+      throw fail(error)
+    }
+    try noteWritten()
+  }
+
+  /// The frame's tick. Begins the file with the first, and writes the sound up to the picture before it; what
+  /// has not been heard yet comes with a later one.
+  func advance(_ record: FrameRecord) throws(RunError) -> Int64 {
     let time = record.captured.nanoseconds
     if startsAnew {
       startsAnew = false
@@ -86,15 +105,14 @@ final class MovieRecording: RecordingFile {
     if tick > lastTick { lastGap = tick - lastTick }
     lastTick = tick
     if muxer == nil { try begin(record.captured) }
-    // Sound up to the picture comes before it; what has not been heard yet comes with a later one.
     try takeSound(upTo: time, deadline: sound.isLive ? 0 : monotonicNow() + Self.soundPatience)
-    do throws(MuxerError) {
-      try muxer?.write(image, tick: tick, gap: nominalTicks ?? lastGap)
-    } catch {
-      throw fail(error)
-    }
-    (lastTime, lastWritten) = (time, monotonicNow())
-    imageBytes += UInt64(image.count)
+    lastTime = time
+    return tick
+  }
+
+  func noteWritten() throws(RunError) {
+    lastWritten = monotonicNow()
+    imageBytes = muxer?.byteCount ?? imageBytes
     try noteDurable()
   }
 
@@ -130,12 +148,17 @@ final class MovieRecording: RecordingFile {
   }
 
   private func write(sound bytes: Span<UInt8>, _ track: Int) throws(RunError) {
+    guard encoder == nil else { return backlogs[track].add(bytes) }
+    try add(sound: bytes, track)
+  }
+
+  func add(sound bytes: Span<UInt8>, _ track: Int) throws(RunError) {
     do throws(MuxerError) {
       try muxer?.write(audio: bytes, track: track)
     } catch {
       throw fail(error)
     }
-    imageBytes += UInt64(bytes.count)
+    imageBytes = muxer?.byteCount ?? imageBytes
   }
 
   /// Longest wait for sound at a file's end, and where pictures wait, nanoseconds. Larger: slower devices
@@ -150,6 +173,7 @@ final class MovieRecording: RecordingFile {
   func finish() throws(RunError) {
     guard !hasFailed else { return }
     guard muxer != nil else { return abandon() }
+    try drainEncoder()
     do throws(MuxerError) {
       try muxer?.finish(nominalTicks: nominalTicks)
     } catch {
@@ -170,12 +194,17 @@ final class MovieRecording: RecordingFile {
 
   private func begin(_ captured: Timestamp) throws(RunError) {
     guard let description else { preconditionFailure("a movie is written before `describe`") }
-    tracks = try sound.tracks(from: captured.nanoseconds)
+    let made = try sound.tracks(from: captured.nanoseconds, in: container)
+    tracks = made.map(\.track)
+    backlogs = made.map { _ in SoundBacklog() }
+    encoder = try encoding.map { (encoding) throws(RunError) in try encoding.take(container) }
     let names = sound.readers.map(\.tap.description.name)
     do throws(MuxerError) {
       muxer = try Muxer(
-        container, description,
-        sound: zip(tracks, names).map { SoundTrack(format: PCMFormat($0.format), name: $1) },
+        container, description, encoder: encoder,
+        sound: zip(made, names).map {
+          SoundTrack(format: PCMFormat($0.track.format), name: $1, encoder: $0.encoder)
+        },
         tags: captured.movieTags, output: output)
       takenEnd = muxer?.durableEnd ?? 0
     } catch {
@@ -220,7 +249,7 @@ final class MovieRecording: RecordingFile {
     }
   }
 
-  private func fail(_ error: MuxerError) -> RunError {
+  func fail(_ error: MuxerError) -> RunError {
     hasFailed = true
     takenFrames = muxer?.durableFrames ?? 0
     settleTakenSound()

@@ -9,7 +9,7 @@ extension MovieSink {
     let asked = order.path ?? path
     var number = order.index
     let container = try Self.container(asked)
-    try checkSound(container, asked)
+    try sound.check(container, asked)
     let target = target(asked, number: &number)
     guard made.withLock({ !$0.contains(target) }) else {
       throw RunError(.usage, "\(target) was recorded by this run; give another name")
@@ -45,7 +45,9 @@ extension MovieSink {
   /// Writes the camera's own bytes, or those that a packer made.
   public func write(held bytes: Span<UInt8>, _ record: FrameRecord) throws(RunError) {
     if !isOnDemand, !fitsFile { try goOn() }
-    if needs == nil {
+    if encoding != nil {
+      try recording?.write(kept: bytes, record)
+    } else if needs == nil {
       try recording?.write(
         complete: bytes, hasFieldImages: format?.hasFieldImages ?? false, record)
     } else {

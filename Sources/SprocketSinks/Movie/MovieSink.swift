@@ -6,7 +6,10 @@ internal import Synchronization
 
 /// `--movie`: MOV, MP4 or MKV, by the ending of the file's name.
 ///
-/// Frames of Motion-JPEG that no stage changes are recorded as the camera's own bytes; those without
+/// With a codec (`MovieCodec`) pictures are encoded by libavcodec, on the sink's thread and the encoder's
+/// own; live so that no frame refers to a later one.
+///
+/// Without, frames of Motion-JPEG that no stage changes are recorded as the camera's own bytes; those without
 /// Huffman tables get them. All others are encoded as JPEG, in parallel, with the planes and the
 /// subsampling that they have; what has limited range becomes full range, as JPEG is (`JPEGPacker`). Grey
 /// of more than 8 bits is reduced to 8.
@@ -27,14 +30,17 @@ public final class MovieSink: Recorder {
   public let name = "movie"
   let path: String
   private let quality: Int
+  let codec: MovieCodec
   let overwrite: Bool
   public let isOnDemand: Bool
   public let limits: RecordingLimits
   public let preRoll: PreRoll?
   let sound: MovieSound
   var format: FrameFormat?
-  /// What frames are encoded with; `nil` where they are the camera's own bytes.
+  /// What JPEGs are made with; `nil` where they are the camera's own bytes, or none.
   var needs: JPEGPacker.Requirements?
+  /// What encodes pictures that are no JPEGs.
+  private(set) var encoding: MovieEncoding?
   var recording: MovieRecording?
   /// Pictures of the file under way, and whether they are encoded here.
   private var fileFormat: (format: FrameFormat, isEncoded: Bool)?
@@ -53,7 +59,8 @@ public final class MovieSink: Recorder {
   /// 100, for frames that are encoded. `limits` and `preRoll` are for recordings on demand. Each tap of
   /// `sound` becomes a track.
   public init(
-    path: String, quality: Int = 90, overwrite: Bool = false, isOnDemand: Bool = false,
+    path: String, quality: Int = 90, codec: MovieCodec = MovieCodec(), overwrite: Bool = false,
+    isOnDemand: Bool = false,
     limits: RecordingLimits = RecordingLimits(), preRoll: PreRoll? = nil,
     sound: [any AudioTap] = [], soundSettings: RecordedSound = RecordedSound()
   ) {
@@ -61,6 +68,7 @@ public final class MovieSink: Recorder {
     contract(1...100 ~= quality, "asks for a JPEG quality of \(quality); it is 1 to 100")
     self.path = path
     self.quality = quality
+    self.codec = codec
     self.overwrite = overwrite
     self.isOnDemand = isOnDemand
     self.limits = limits
@@ -69,22 +77,18 @@ public final class MovieSink: Recorder {
 
   public func configure(_ setup: inout SinkSetup) throws(RunError) {
     let container = try Self.container(path)
-    let new = try declare(&setup)
+    let (new, newEncoding) = try declare(&setup, container)
     setup.backlog = setup.diskBacklog(of: setup.format)
-    try checkSound(container, path)
-    if !sound.readers.isEmpty, !container.holdsPCM {
-      note(
-        "movie: the sound is left out, as .\(container.rawValue) files take no PCM; record a .mov or .mkv"
-      )
-    }
+    try sound.check(container, path)
     if setup.format.presentation.orientation != .upright, !container.keepsOrientation {
       note(
         "movie: .\(container.rawValue) files do not say that pictures are turned, so they are shown as "
           + "they lie; record a .mov or .mp4")
     }
     let isFirst = format == nil
-    (format, needs) = (setup.format, new)
+    (format, needs, encoding) = (setup.format, new, newEncoding)
     if let recording {
+      // An encoder is told the format once.
       fitsFile =
         fileFormat.map { $0.isEncoded == (new != nil) && $0.format.hasPictures(like: setup.format) }
         ?? true
@@ -98,15 +102,6 @@ public final class MovieSink: Recorder {
     }
   }
 
-  /// Throws where sound was asked for that such a file does not hold.
-  func checkSound(_ container: MovieContainer, _ path: String) throws(RunError) {
-    guard !container.holdsPCM, !sound.readers.isEmpty, !sound.settings.mayBeLeftOut else { return }
-    throw RunError(
-      .usage,
-      "cannot record sound into \(path): .\(container.rawValue) files take no PCM; record a .mov or .mkv, "
-        + "or leave out the sound", change: .microphone)
-  }
-
   static func container(_ path: String) throws(RunError) -> MovieContainer {
     if let container = MovieContainer(path: path) { return container }
     let known = MovieContainer.allCases.map { ".\($0.rawValue)" }.joined(separator: ", ")
@@ -117,22 +112,31 @@ public final class MovieSink: Recorder {
   }
 
   /// Declares what of each frame is read, and how it gets into the file.
-  private func declare(_ setup: inout SinkSetup) throws(RunError) -> JPEGPacker.Requirements? {
+  private func declare(
+    _ setup: inout SinkSetup, _ container: MovieContainer
+  ) throws(RunError) -> (JPEGPacker.Requirements?, MovieEncoding?) {
+    guard codec.isJPEG else { return try declareEncoded(&setup, container) }
     let needs = try setup.readsJPEGs(name, note)
     if let matrix = setup.format.color.matrixUnknownToJPEG, needs?.isGray == false {
       note("movie: colours are \(matrix)'s, and marked so; most players take BT.601's for granted")
     }
-    return needs
+    return (needs, nil)
   }
 
   public func makePacker() throws(RunError) -> (any Packer)? {
     guard let needs else { return nil }
-    return try JPEGPacker(needs, quality: quality)
+    return try JPEGPacker(needs, quality: encoding == nil ? quality : Self.keptQuality)
   }
+
+  /// Quality of JPEGs that are encoded once more. Larger: finer pictures, and more memory of a pre-roll.
+  private static let keptQuality = 97
 
   public func write(_ frame: borrowing PackedFrame) throws(RunError) {
     do throws(RunError) {
-      if needs == nil {
+      if encoding != nil, needs == nil {
+        if !isOnDemand, !fitsFile { try goOn() }
+        try recording?.write(picture: frame.view.image, frame.record)
+      } else if needs == nil {
         try write(held: frame.view.encoded, frame.record)
       } else {
         try write(held: frame.packed, frame.record)
@@ -177,7 +181,7 @@ public final class MovieSink: Recorder {
   /// Tells a file that is empty of the present format.
   func describe(_ file: MovieRecording) {
     guard let format else { return }
-    file.describe(description(format))
+    file.describe(description(format), encoding)
     fileFormat = (format, needs != nil)
     fitsFile = true
   }
@@ -261,34 +265,12 @@ public final class MovieSink: Recorder {
   func description(_ format: FrameFormat) -> MovieDescription {
     // JPEG is full range; the camera's own bytes are what they are.
     MovieDescription(
-      format, isGray: needs?.isGray ?? (format.image == .grey),
-      range: needs == nil ? format.color.range : .full)
+      format, isGray: encoding == nil && (needs?.isGray ?? (format.image == .grey)),
+      range: needs == nil || encoding != nil ? format.color.range : .full)
   }
 
   /// Once, however many epochs there are.
-  private func note(_ text: String) {
+  func note(_ text: String) {
     if !notes.contains(text) { notes.append(text) }
-  }
-}
-
-/// What a user may choose about a movie.
-public struct MovieSettings: KindSettings {
-  public var quality = 90
-
-  public init() {}
-
-  public static var settings: [Setting<MovieSettings>] {
-    [Setting("quality", \.quality, range: 1...100, "of JPEG that is encoded")]
-  }
-}
-
-extension MovieSink {
-  public static let kind = SinkKind(
-    "movie", "a movie: .mov, .mp4 or .mkv", argument: "PATH", MovieSettings.self
-  ) { (path, settings, request) throws(RunError) in
-    MovieSink(
-      path: path, quality: settings.quality, overwrite: request.overwrite,
-      isOnDemand: request.isOnDemand, limits: request.limits, preRoll: request.preRoll,
-      sound: try request.makeTaps("movie"), soundSettings: request.sound)
   }
 }

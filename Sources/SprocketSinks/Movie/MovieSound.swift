@@ -1,4 +1,5 @@
 internal import SprocketCore
+internal import SprocketLibAV
 
 /// The sound that goes into a sink's movies: a track for each microphone.
 struct MovieSound {
@@ -15,10 +16,80 @@ struct MovieSound {
   /// Sound does not wait.
   var isLive: Bool { readers.contains { $0.isLive } }
 
-  /// Tracks of a file that begins at `time` (nanoseconds).
-  func tracks(from time: Int64) throws(RunError) -> [AudioTrack] {
-    var tracks: [AudioTrack] = []
-    for reader in readers { tracks.append(try AudioTrack(reader, settings, start: time)) }
+  /// How sound is stored in such a file; `nil` for PCM.
+  func codec(_ container: MovieContainer) -> SoundCodec? {
+    switch settings.codec {
+    case nil: container.holdsPCM ? nil : .aac
+    case .pcm: nil
+    case .aac: .aac
+    case .opus: .opus
+    case .flac: .flac
+    }
+  }
+
+  /// Throws where such a file does not hold the sound.
+  func check(_ container: MovieContainer, _ path: String) throws(RunError) {
+    guard !readers.isEmpty else { return }
+    guard let codec = codec(container) else {
+      if container.holdsPCM { return }
+      throw RunError(
+        .usage,
+        "cannot record PCM into \(path): .\(container.rawValue) files have none; record a .mov or .mkv, or "
+          + "leave out --audio-codec pcm", change: .microphone)
+    }
+    guard container.holds(codec) else {
+      throw RunError(
+        .usage,
+        "cannot record \(codec.rawValue) into \(path): .\(container.rawValue) files do not hold it; record a "
+          + ".mp4 or .mkv, or choose --audio-codec aac", change: .microphone)
+    }
+    for reader in readers {
+      _ = try encoder(codec, settings(codec, reader.format).format(of: reader.format))
+    }
+  }
+
+  /// The settings, with a rate that the codec has.
+  private func settings(_ codec: SoundCodec?, _ source: AudioFormat) -> RecordedSound {
+    var settings = settings
+    let rate = settings.rate ?? source.rate
+    if let known = codec?.rate(for: rate), known != rate { settings.rate = known }
+    return settings
+  }
+
+  private func encoder(_ codec: SoundCodec, _ format: AudioFormat) throws(RunError) -> SoundEncoder
+  {
+    let pcm = PCMFormat(format)
+    if codec == .flac, !SoundEncoder.holds(pcm.number) {
+      throw RunError(
+        .usage,
+        "movie: FLAC has whole numbers of 16 or 24 bits, and this sound is \(format.number.settingText); "
+          + "choose --audio-codec pcm, or s16 or s24 for the microphone", change: .microphone)
+    }
+    guard format.channels <= codec.mostChannels else {
+      throw RunError(
+        .usage,
+        "movie: \(codec.rawValue) has \(codec.mostChannels) channels at most, and this sound "
+          + "\(format.channels); choose --audio-channels \(codec.mostChannels), or --audio-codec pcm",
+        change: .audioChannels)
+    }
+    do throws(EncoderError) {
+      return try SoundEncoder(codec, pcm, bitRate: settings.bitRate?.bitsPerSecond)
+    } catch {
+      throw .encoder(error, "choose --audio-codec pcm, or another rate")
+    }
+  }
+
+  /// Tracks of a file that begins at `time` (nanoseconds), and what encodes them.
+  func tracks(
+    from time: Int64, in container: MovieContainer
+  ) throws(RunError) -> [(track: AudioTrack, encoder: SoundEncoder?)] {
+    let codec = codec(container)
+    var tracks: [(track: AudioTrack, encoder: SoundEncoder?)] = []
+    for reader in readers {
+      let track = try AudioTrack(reader, settings(codec, reader.format), start: time)
+      tracks.append(
+        (track, try codec.map { (codec) throws(RunError) in try encoder(codec, track.format) }))
+    }
     return tracks
   }
 

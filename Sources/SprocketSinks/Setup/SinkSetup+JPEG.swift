@@ -12,6 +12,13 @@ extension SinkSetup {
       try reads(.encoded)
       return nil
     }
+    return try packsJPEGs(sink, format, note)
+  }
+
+  /// Declares packers of JPEGs of `format`, the setup's own but for what is said of its samples.
+  mutating func packsJPEGs(
+    _ sink: String, _ format: FrameFormat, _ note: (String) -> Void
+  ) throws(RunError) -> JPEGPacker.Requirements {
     try reads(.image)
     guard let needs = JPEGPacker.requirements(format) else {
       throw RunError(
@@ -25,6 +32,15 @@ extension SinkSetup {
       note("\(sink): \(format.pixelFormat.settingText) pictures are reduced to 8 bits")
     }
     return needs
+  }
+}
+
+extension FrameFormat {
+  /// As if samples had full range, so that JPEGs keep them as they are.
+  var withFullRange: FrameFormat {
+    var format = self
+    format.color.range = .full
+    return format
   }
 }
 

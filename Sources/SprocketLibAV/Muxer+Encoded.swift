@@ -1,0 +1,88 @@
+internal import CSprocketLibAV
+
+// Packets of encoders.
+extension Muxer {
+  /// Adds the pictures that the encoder has ready. `gap` is how many ticks the last one lasts, as far as is
+  /// known by now.
+  ///
+  /// The corresponding C function is `av_write_frame`.
+  public mutating func writeEncoded(gap: Int64) throws(MuxerError) {
+    guard let encoder else { preconditionFailure("this file has no encoder") }
+    // Not the muxer's own, with which held sound may be written meanwhile.
+    let packet = unsafe encoder.packet.pointer
+    while true {
+      do throws(EncoderError) {
+        guard try encoder.receive() else { return }
+      } catch {
+        throw .encoder(error)
+      }
+      defer { unsafe av_packet_unref(packet) }
+      let shown = unsafe packet.pointee.pts
+      var tick = unsafe packet.pointee.dts
+      if container.isQuickTime {
+        let delay = delay ?? shown - tick
+        // The library does the same, and takes no picture that is shown before it is decoded.
+        self.delay = delay
+        tick += delay
+      }
+      if let start = fragmentStart,
+        tick - start >= Int64(container.ticksPerSecond)
+          || picture?.pendingCount ?? 0 >= Self.fragmentPictures
+      {
+        try flush()
+      }
+      try makeRoom()
+      if fragmentStart == nil { fragmentStart = tick }
+      unsafe packet.pointee.stream_index = 0
+      unsafe packet.pointee.duration = gap
+      unsafe picture?.append(
+        byteCount: Int(packet.pointee.size), tick: tick, shown: shown,
+        isKey: packet.pointee.flags & AV_PKT_FLAG_KEY != 0)
+      unsafe try write(packet)
+      kept = nil
+    }
+  }
+
+  /// Most encoded pictures of a fragment: its header has to fit into what ``MuxerBridge`` gathers.
+  static let fragmentPictures: UInt32 = 2000
+
+  private mutating func write(_ packet: UnsafeMutablePointer<AVPacket>) throws(MuxerError) {
+    let size = unsafe Int(packet.pointee.size)
+    pendingBytes += size
+    byteCount += UInt64(size)
+    try check(unsafe av_write_frame(handle.context, packet), "av_write_frame")
+  }
+
+  /// Adds a packet that begins with the sample `first`. Ends the fragment if it has no room in it.
+  mutating func append(
+    _ packet: UnsafeMutablePointer<AVPacket>, at first: Int64, _ track: Int
+  ) throws(MuxerError) {
+    guard unsafe packet.pointee.size > 0 else { return }
+    let sound = sounds[track]
+    let length = unsafe packet.pointee.duration
+    let pending = Int(sound.table.pendingCount) * (sound.encoder?.packetSamples ?? 1)
+    if pending + Int(length) > sound.format.rate { try flush() }
+    try makeRoom()
+    unsafe sounds[track].table.append(byteCount: Int(packet.pointee.size), tick: first)
+    sounds[track].lastLength = length
+    let ticks = container.isQuickTime ? Int32(sound.format.rate) : container.ticksPerSecond
+    let start = sound.tick(of: UInt64(first), per: ticks)
+    let end = sound.tick(of: UInt64(first + length), per: ticks)
+    unsafe packet.pointee.stream_index = Int32(track + (picture == nil ? 0 : 1))
+    unsafe (packet.pointee.pts, packet.pointee.dts) = (start, start)
+    unsafe packet.pointee.duration = end - start
+    unsafe packet.pointee.flags |= AV_PKT_FLAG_KEY
+    unsafe try write(packet)
+    kept = container.isQuickTime ? nil : (track, Int(length))
+  }
+
+  /// Of a fragment that was written: the sizes of its pictures, which the library may have changed.
+  mutating func noteSizes() throws(MuxerError) {
+    guard encoder != nil, container.isQuickTime, picture?.pendingCount ?? 0 > 0 else { return }
+    let header = bridge.kept
+    let sizes = FragmentSizes.read(header.span) ?? []
+    guard picture?.setPendingSizes(sizes) == true else {
+      throw .refused(operation: "av_write_frame", status: 0)
+    }
+  }
+}

@@ -1,0 +1,279 @@
+internal import CSprocketLibAV
+
+/// How sound is stored in a movie, when it is not PCM.
+public enum SoundCodec: String, CaseIterable, Sendable {
+  case aac, opus, flac
+
+  /// The library's encoder.
+  var encoderName: String {
+    switch self {
+    case .aac: "aac"
+    case .opus: "libopus"
+    case .flac: "flac"
+    }
+  }
+
+  /// Rates that it has, in Hz; `nil` for FLAC, see ``SoundEncoder/holds(rate:)``.
+  private var rates: [Int]? {
+    switch self {
+    case .aac:
+      [
+        8000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 64_000, 88_200,
+        96_000,
+      ]
+    // All others would be resampled by the encoder, and its files say 48 kHz anyway.
+    case .opus: [48_000]
+    case .flac: nil
+    }
+  }
+
+  /// The rate that a file has of sound of `rate`: the same where the codec has it, else the next above.
+  public func rate(for rate: Int) -> Int {
+    guard let rates else { return SoundEncoder.holds(rate: rate) ? rate : 48_000 }
+    return rates.first { $0 >= rate } ?? rates.last ?? rate
+  }
+
+  /// Most channels.
+  public var mostChannels: Int { 8 }
+
+  /// Bits per second for each channel where nothing is asked for: what listeners seldom tell from the
+  /// original. Larger: larger files.
+  var usualBitRate: Int? {
+    switch self {
+    case .aac: 64_000
+    case .opus: 48_000
+    case .flac: nil
+    }
+  }
+}
+
+/// Encodes sound for a track that begins with the first sample, without an edit list.
+///
+/// Encoders give out sound late: of AAC the first packet has nothing of the first sample. What is fed before
+/// (zeros) makes the delay a whole number of packets, and these are left out. So each packet is where its
+/// samples are, at the price that the first 20 ms fade in.
+///
+/// Cost: this module allocates nothing per block; libavcodec does.
+@safe
+public final class SoundEncoder {
+  let format: PCMFormat
+  let context: Owned<AVCodecContext>
+  /// The samples of the next block.
+  private let block: Owned<AVFrame>
+  private let packet: Owned<AVPacket>
+  private let name: String
+  /// Samples of a packet.
+  let packetSamples: Int
+  private var filled = 0
+  /// Samples that were sent, zeros counted.
+  private var sent: Int64 = 0
+  /// Zeros before the first sample.
+  private let lead: Int
+  /// Packets that are still to be left out.
+  private var leftOut: Int
+  /// Samples in the packets that were given out.
+  private(set) var encoded: UInt64 = 0
+  /// Samples that were written.
+  private var written: UInt64 = 0
+
+  /// FLAC has whole numbers of up to 24 bits here.
+  public static func holds(_ number: PCMFormat.Number) -> Bool { number == .s16 || number == .s24 }
+
+  /// FLAC's header says a rate in Hz up to 65535, or in tens of them.
+  public static func holds(rate: Int) -> Bool {
+    rate <= 65_535 || rate % 10 == 0 && rate <= 655_350
+  }
+
+  /// `bitRate` is for all channels together; `nil` for the usual one.
+  ///
+  /// The corresponding C function is `avcodec_open2`.
+  public init(
+    _ codec: SoundCodec, _ format: PCMFormat, bitRate: Int? = nil
+  ) throws(EncoderError) {
+    av_log_set_level(AV_LOG_QUIET)
+    let name = codec.encoderName
+    guard let found = unsafe avcodec_find_encoder_by_name(name) else { throw .missing([name]) }
+    guard let owner = unsafe Owned(avcodec_alloc_context3(found), free: avcodec_free_context),
+      let block = unsafe Owned(av_frame_alloc(), free: av_frame_free),
+      let packet = unsafe Owned(av_packet_alloc(), free: av_packet_free)
+    else { throw .refused(encoder: name, operation: "avcodec_alloc_context3", status: 0) }
+    let context = unsafe owner.pointer
+    unsafe context.pointee.sample_rate = Int32(format.rate)
+    unsafe context.pointee.sample_fmt = Self.sampleFormat(codec, format.number)
+    unsafe context.pointee.time_base = AVRational(num: 1, den: Int32(format.rate))
+    unsafe context.pointee.flags |= AV_CODEC_FLAG_GLOBAL_HEADER
+    if codec == .flac {
+      unsafe context.pointee.bits_per_raw_sample = Int32(format.number.bytes * 8)
+      unsafe PCMFormat.fill(&context.pointee.ch_layout, channels: format.channels)
+    } else {
+      unsafe av_channel_layout_default(&context.pointee.ch_layout, Int32(format.channels))
+    }
+    if let rate = bitRate ?? codec.usualBitRate.map({ $0 * format.channels }) {
+      unsafe context.pointee.bit_rate = Int64(rate)
+    }
+    var status = unsafe avcodec_open2(context, found, nil)
+    guard status >= 0 else {
+      throw .refused(encoder: name, operation: "avcodec_open2", status: status)
+    }
+    packetSamples = unsafe max(1, Int(context.pointee.frame_size))
+    let delay = unsafe Int(context.pointee.initial_padding)
+    lead = (packetSamples - delay % packetSamples) % packetSamples
+    leftOut = (lead + delay) / packetSamples
+    let frame = unsafe block.pointer
+    unsafe frame.pointee.nb_samples = Int32(packetSamples)
+    unsafe frame.pointee.format = unsafe context.pointee.sample_fmt.rawValue
+    unsafe frame.pointee.sample_rate = Int32(format.rate)
+    status = unsafe av_channel_layout_copy(&frame.pointee.ch_layout, &context.pointee.ch_layout)
+    if status >= 0 { status = unsafe av_frame_get_buffer(frame, 0) }
+    guard status >= 0 else {
+      throw .refused(encoder: name, operation: "av_frame_get_buffer", status: status)
+    }
+    (self.name, self.format) = (name, format)
+    unsafe self.block = unsafe block
+    unsafe self.packet = unsafe packet
+    unsafe self.context = unsafe owner
+    // Files say how much of the first packet is to be left out; of ours nothing is.
+    unsafe context.pointee.initial_padding = 0
+    if codec == .opus, unsafe context.pointee.extradata_size >= 12,
+      let header = unsafe context.pointee.extradata
+    {
+      unsafe (header[10], header[11]) = (0, 0)
+    }
+    if lead > 0 {
+      unsafe av_samples_set_silence(
+        frame.pointee.extended_data, 0, Int32(lead), Int32(format.channels),
+        context.pointee.sample_fmt)
+      filled = lead
+    }
+  }
+
+  private static func sampleFormat(_ codec: SoundCodec, _ number: PCMFormat.Number)
+    -> AVSampleFormat
+  {
+    switch codec {
+    case .aac: AV_SAMPLE_FMT_FLTP
+    case .opus: number == .s16 ? AV_SAMPLE_FMT_S16 : AV_SAMPLE_FMT_FLT
+    case .flac: number == .s16 ? AV_SAMPLE_FMT_S16 : AV_SAMPLE_FMT_S32
+    }
+  }
+
+  /// Adds samples, whole ones, interleaved. Packets that are complete go to `take`.
+  func write(
+    _ samples: Span<UInt8>,
+    _ take: (UnsafeMutablePointer<AVPacket>, Int64) throws(MuxerError) -> Void
+  ) throws(MuxerError) {
+    let count = samples.count / format.sampleBytes
+    written += UInt64(count)
+    var done = 0
+    while done < count {
+      let next = min(count - done, packetSamples - filled)
+      fill(samples.extracting(done * format.sampleBytes..<(done + next) * format.sampleBytes))
+      filled += next
+      done += next
+      if filled == packetSamples { unsafe try encode(take) }
+    }
+  }
+
+  /// Gives out what waits.
+  func finish(
+    _ take: (UnsafeMutablePointer<AVPacket>, Int64) throws(MuxerError) -> Void
+  ) throws(MuxerError) {
+    if filled > 0 { unsafe try encode(take) }
+    unsafe try send(nil, take)
+  }
+
+  /// Encodes the block, however full it is.
+  private func encode(
+    _ take: (UnsafeMutablePointer<AVPacket>, Int64) throws(MuxerError) -> Void
+  ) throws(MuxerError) {
+    let frame = unsafe block.pointer
+    unsafe frame.pointee.nb_samples = Int32(filled)
+    unsafe frame.pointee.pts = sent
+    sent += Int64(filled)
+    filled = 0
+    unsafe try send(frame, take)
+    // The encoder may have kept the memory.
+    unsafe frame.pointee.nb_samples = Int32(packetSamples)
+    let status = unsafe av_frame_make_writable(frame)
+    guard status >= 0 else {
+      throw .refused(operation: "av_frame_make_writable", status: status)
+    }
+  }
+
+  /// Encodes a frame, or with none what the encoder still has. `take` gets the packets, each with the
+  /// number of the sample that it begins with.
+  ///
+  /// The corresponding C functions are `avcodec_send_frame` and `avcodec_receive_packet`.
+  private func send(
+    _ frame: UnsafeMutablePointer<AVFrame>?,
+    _ take: (UnsafeMutablePointer<AVPacket>, Int64) throws(MuxerError) -> Void
+  ) throws(MuxerError) {
+    let packet = unsafe packet.pointer
+    var status = unsafe avcodec_send_frame(context.pointer, frame)
+    guard status >= 0 else { throw .refused(operation: "avcodec_send_frame", status: status) }
+    while true {
+      status = unsafe avcodec_receive_packet(context.pointer, packet)
+      if status == SPROCKET_AVERROR_EAGAIN || status == SPROCKET_AVERROR_EOF { return }
+      guard status >= 0 else {
+        throw .refused(operation: "avcodec_receive_packet", status: status)
+      }
+      defer { unsafe av_packet_unref(packet) }
+      if leftOut > 0 {
+        leftOut -= 1
+        continue
+      }
+      // At the end encoders give more than was written; FLAC's, what its file is to begin with.
+      let length = min(written - encoded, UInt64(packetSamples))
+      guard unsafe length > 0 || packet.pointee.size == 0 else { continue }
+      unsafe packet.pointee.duration = Int64(length)
+      let first = Int64(encoded)
+      encoded += length
+      unsafe try take(packet, first)
+    }
+  }
+
+  /// Puts samples into the block, as the encoder takes them.
+  private func fill(_ samples: Span<UInt8>) {
+    let frame = unsafe block.pointer
+    let type = unsafe AVSampleFormat(frame.pointee.format)
+    let isPlanar = av_sample_fmt_is_planar(type) != 0
+    let count = samples.count / format.number.bytes
+    for index in 0..<count {
+      let plane = isPlanar ? index % format.channels : 0
+      let at = isPlanar ? filled + index / format.channels : filled * format.channels + index
+      guard let data = unsafe frame.pointee.extended_data[plane] else { return }
+      let target = UnsafeMutableRawPointer(data)
+      let bits = number(samples, index)
+      switch type {
+      case AV_SAMPLE_FMT_S16:
+        unsafe target.storeBytes(
+          of: UInt16(truncatingIfNeeded: bits), toByteOffset: 2 * at, as: UInt16.self)
+      case AV_SAMPLE_FMT_S32:
+        // Of 24 bits the upper ones of 32.
+        unsafe target.storeBytes(of: bits << 8, toByteOffset: 4 * at, as: UInt32.self)
+      default:
+        unsafe target.storeBytes(of: float(bits), toByteOffset: 4 * at, as: Float.self)
+      }
+    }
+  }
+
+  private func number(_ samples: Span<UInt8>, _ index: Int) -> UInt32 {
+    let bytes = format.number.bytes
+    var bits: UInt32 = 0
+    for byte in 0..<bytes { bits |= UInt32(samples[index * bytes + byte]) << UInt32(8 * byte) }
+    return bits
+  }
+
+  /// Full scale is from -1 to 1. What is no number is silence, and what is louder is clipped: encoders fail
+  /// otherwise.
+  private func float(_ bits: UInt32) -> Float {
+    switch format.number {
+    case .s16: return Float(Int16(truncatingIfNeeded: bits)) * 0x1p-15
+    case .s24: return Float(Int32(bitPattern: bits << 8)) * 0x1p-31
+    case .s32: return Float(Int32(bitPattern: bits)) * 0x1p-31
+    case .f32:
+      let value = Float(bitPattern: bits)
+      return value.isFinite ? max(-1, min(1, value)) : 0
+    }
+  }
+}

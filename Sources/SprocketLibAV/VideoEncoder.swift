@@ -1,0 +1,256 @@
+internal import CSprocketLibAV
+public import SprocketPixels
+
+/// Encodes pictures, for a ``Muxer`` to write.
+///
+/// Planes are read where they are: encoders copy what they keep. They are converted only where the encoder
+/// has no such format (libswscale), and grey gets chroma that is constant.
+///
+/// Cost: this module allocates nothing per frame; libavcodec does.
+@safe
+public final class VideoEncoder {
+  /// What the encoder is called in libavcodec.
+  public let name: String
+  /// Size of the encoded picture: even, so that a last column or row may be missing.
+  public let width: Int
+  public let height: Int
+  /// Frames that it was sent, and that it gave out.
+  private(set) var sentFrames: UInt64 = 0
+  private(set) var takenFrames: UInt64 = 0
+  let context: Owned<AVCodecContext>
+  private let frame: Owned<AVFrame>
+  /// What was received last.
+  let packet: Owned<AVPacket>
+  private let converter: EncoderConverter
+  /// The encoder has copied a picture when it has given out what it can.
+  private let copies: Bool
+
+  /// Opens an encoder for pictures of that description, whose planes have the format `input`: a planar one.
+  /// Times are counted in ticks.
+  ///
+  /// The corresponding C function is `avcodec_open2`.
+  public init(
+    _ description: MovieDescription, _ input: PixelFormat, _ settings: VideoEncoderSettings,
+    ticksPerSecond: Int32
+  ) throws(EncoderError) {
+    av_log_set_level(AV_LOG_QUIET)
+    let names = VideoEncoderSettings.encoderNames(settings.codec)
+    guard
+      let codec = unsafe names.lazy.compactMap({ unsafe avcodec_find_encoder_by_name($0) }).first,
+      unsafe codec.pointee.type == AVMEDIA_TYPE_VIDEO
+    else { throw .missing(names) }
+    let name = unsafe String(cString: codec.pointee.name)
+    self.name = name
+    (width, height) = (description.width & ~1, description.height & ~1)
+    guard width > 0, height > 0,
+      let context = unsafe Owned(avcodec_alloc_context3(codec), free: avcodec_free_context),
+      let frame = unsafe Owned(av_frame_alloc(), free: av_frame_free),
+      let packet = unsafe Owned(av_packet_alloc(), free: av_packet_free)
+    else { throw .refused(encoder: name, operation: "avcodec_alloc_context3", status: 0) }
+    let output = unsafe EncoderConverter.output(of: codec, for: input, settings)
+    converter = try EncoderConverter(
+      input, to: output, width: width, height: height, encoder: name)
+    unsafe description.fill(context.pointer, width: width, height: height)
+    unsafe context.pointer.pointee.pix_fmt = output
+    unsafe context.pointer.pointee.time_base = AVRational(num: 1, den: ticksPerSecond)
+    unsafe try settings.fill(context.pointer, name, description)
+    let status = unsafe avcodec_open2(context.pointer, codec, nil)
+    guard status >= 0 else {
+      throw .refused(encoder: name, operation: "avcodec_open2", status: status)
+    }
+    copies = Self.copying.contains(name)
+    unsafe self.context = unsafe context
+    unsafe self.frame = unsafe frame
+    unsafe self.packet = unsafe packet
+  }
+
+  deinit {
+    // SVT-AV1 waits for ever when it is closed without a picture, or before it was told of the end.
+    guard name == "libsvtav1" else { return }
+    if sentFrames == 0 {
+      unsafe frame.pointer.pointee.width = Int32(width)
+      unsafe frame.pointer.pointee.height = Int32(height)
+      unsafe frame.pointer.pointee.format = unsafe context.pointer.pointee.pix_fmt.rawValue
+      guard unsafe av_frame_get_buffer(frame.pointer, 0) >= 0 else { return }
+      _ = unsafe avcodec_send_frame(context.pointer, frame.pointer)
+    }
+    _ = unsafe avcodec_send_frame(context.pointer, nil)
+    while unsafe avcodec_receive_packet(context.pointer, packet.pointer) >= 0 {}
+  }
+
+  /// Encoders that are known to copy.
+  private static let copying: Set<String> = ["libx264", "libx265", "libsvtav1", "libopenh264"]
+
+  /// Frames by which the encoder may be behind, and gives them out when it is finished.
+  public var waitingFrames: UInt64 { sentFrames - takenFrames }
+
+  /// By how many pictures one may come out behind those that are shown after it.
+  var reorderedFrames: UInt64 { unsafe UInt64(max(0, context.pointer.pointee.has_b_frames)) }
+
+  /// Memory that an encoder of such pictures takes, in bytes, as far as it grows with them.
+  public static func memory(width: Int, height: Int, _ settings: VideoEncoderSettings) -> Int {
+    // Pictures that wait to be looked at, references, and what the encoder makes of each: measured with
+    // x264 at 1080p, 55 (live) and 110 pictures of 1.5 bytes per pixel; SVT-AV1 has twice as many.
+    let pictures = (settings.isLive ? 60 : 120) * (settings.codec.contains("av1") ? 2 : 1)
+    return pictures * width * height * 3 / 2
+  }
+
+  /// Sends a picture: its planes, or luma alone where it is grey. Ticks rise.
+  ///
+  /// The corresponding C function is `avcodec_send_frame`.
+  public func send(
+    _ luma: PlaneBytes, _ blue: PlaneBytes?, _ red: PlaneBytes?, tick: Int64, gap: Int64
+  ) throws(EncoderError) {
+    let frame = unsafe frame.pointer
+    let size = unsafe converter.fill(frame, luma, blue, red)
+    unsafe frame.pointee.pts = tick
+    unsafe frame.pointee.pkt_duration = gap
+    let context = unsafe context.pointer
+    unsafe frame.pointee.color_range = unsafe context.pointee.color_range
+    unsafe frame.pointee.colorspace = unsafe context.pointee.colorspace
+    if copies, let data = unsafe frame.pointee.data.0 {
+      // Without a buffer libavcodec would copy the picture, and so would the encoder after it.
+      unsafe frame.pointee.buf.0 = unsafe av_buffer_create(data, size, { _, _ in }, nil, 0)
+    }
+    let status = unsafe avcodec_send_frame(context, frame)
+    unsafe av_frame_unref(frame)
+    guard status >= 0 else {
+      throw .refused(encoder: name, operation: "avcodec_send_frame", status: status)
+    }
+    sentFrames += 1
+  }
+
+  /// No picture follows: what waits can be received.
+  public func end() throws(EncoderError) {
+    let status = unsafe avcodec_send_frame(context.pointer, nil)
+    guard status >= 0 || status == SPROCKET_AVERROR_EOF else {
+      throw .refused(encoder: name, operation: "avcodec_send_frame", status: status)
+    }
+  }
+
+  /// Receives the next encoded picture into ``packet``; false where there is none by now. After `send` it is called until it
+  /// returns false: up to then the encoder may read the planes.
+  ///
+  /// The corresponding C function is `avcodec_receive_packet`.
+  func receive() throws(EncoderError) -> Bool {
+    let status = unsafe avcodec_receive_packet(context.pointer, packet.pointer)
+    if status == SPROCKET_AVERROR_EAGAIN || status == SPROCKET_AVERROR_EOF { return false }
+    guard status >= 0 else {
+      throw .refused(encoder: name, operation: "avcodec_receive_packet", status: status)
+    }
+    takenFrames += 1
+    return true
+  }
+
+  /// The corresponding C function is `avcodec_parameters_from_context`.
+  func fill(
+    _ stream: UnsafeMutablePointer<AVStream>, _ container: MovieContainer
+  ) throws(MuxerError) {
+    let parameters = unsafe stream.pointee.codecpar!
+    let status = unsafe avcodec_parameters_from_context(parameters, context.pointer)
+    guard status >= 0 else {
+      throw .refused(operation: "avcodec_parameters_from_context", status: status)
+    }
+    if container.isQuickTime, unsafe parameters.pointee.codec_id == AV_CODEC_ID_HEVC {
+      // Apple's players take no other tag: "hvc1".
+      unsafe parameters.pointee.codec_tag = 0x3163_7668
+    }
+  }
+}
+
+extension MovieContainer {
+  /// The corresponding C function is `avformat_query_codec`.
+  public func holds(_ encoder: VideoEncoder) -> Bool {
+    holds(unsafe encoder.context.pointer.pointee.codec_id)
+  }
+
+  /// The corresponding C function is `avformat_query_codec`.
+  public func holds(_ codec: SoundCodec) -> Bool {
+    guard let found = unsafe avcodec_find_encoder_by_name(codec.encoderName) else { return true }
+    return holds(unsafe found.pointee.id)
+  }
+
+  private func holds(_ codec: AVCodecID) -> Bool {
+    // The library says that a MOV holds these, and then refuses them.
+    if self == .mov, [AV_CODEC_ID_AV1, AV_CODEC_ID_OPUS, AV_CODEC_ID_FLAC].contains(codec) {
+      return false
+    }
+    guard let format = unsafe av_guess_format(muxerName, nil, nil) else { return false }
+    return unsafe avformat_query_codec(format, codec, FF_COMPLIANCE_EXPERIMENTAL) == 1
+  }
+}
+
+extension VideoEncoderSettings {
+  /// The corresponding C type is `AVCodecContext`.
+  fileprivate func fill(
+    _ context: UnsafeMutablePointer<AVCodecContext>, _ encoder: String,
+    _ description: MovieDescription
+  ) throws(EncoderError) {
+    let rate = description.rate.map { Double($0.numerator) / Double($0.denominator) } ?? 30
+    unsafe context.pointee.flags |= AV_CODEC_FLAG_GLOBAL_HEADER
+    unsafe context.pointee.gop_size = Int32(clamping: Int(min(max(rate * keySeconds, 1), 1e6)))
+    unsafe context.pointee.thread_count = Int32(clamping: threads)
+    if isLive { unsafe context.pointee.max_b_frames = 0 }
+    let quality = quality ?? (bitRate == nil ? Self.usualQuality(encoder) : nil)
+    try check(encoder)
+    if let quality {
+      unsafe try set(context, encoder, "crf", "\(quality)")
+      if let bitRate {
+        unsafe context.pointee.rc_max_rate = Int64(bitRate)
+        unsafe context.pointee.rc_buffer_size = Int32(clamping: bitRate)
+      }
+    } else {
+      let pixels = Double(description.width * description.height)
+      unsafe context.pointee.bit_rate =
+        bitRate.map { Int64($0) } ?? Int64(pixels * 30 * Self.usualBitsPerPixel)
+    }
+    if let preset = preset ?? Self.usualPreset(encoder, isLive: isLive) {
+      unsafe try set(context, encoder, "preset", preset)
+    }
+    if let tune { unsafe try set(context, encoder, "tune", tune) }
+    if let profile { unsafe try set(context, encoder, "profile", profile) }
+    if let level { unsafe try set(context, encoder, "level", level) }
+    if pass > 0 {
+      unsafe context.pointee.flags |= pass == 1 ? AV_CODEC_FLAG_PASS1 : AV_CODEC_FLAG_PASS2
+    }
+    switch encoder {
+    case "libx264" where pass > 0: unsafe try set(context, encoder, "stats", statistics)
+    case "libx265":
+      let stats = pass > 0 ? ":pass=\(pass):stats=\(statistics)" : ""
+      unsafe try set(context, encoder, "x265-params", "log-level=none" + stats)
+    case "libsvtav1" where isLive:
+      unsafe try set(context, encoder, "svtav1-params", "pred-struct=1")
+    default: break
+    }
+  }
+
+  /// The corresponding C function is `av_opt_set`.
+  private func set(
+    _ context: UnsafeMutablePointer<AVCodecContext>, _ encoder: String, _ name: String,
+    _ value: String
+  ) throws(EncoderError) {
+    guard unsafe av_opt_set(context, name, value, AV_OPT_SEARCH_CHILDREN) >= 0 else {
+      throw .setting(encoder: encoder, name: name, value: value, allowed: "")
+    }
+  }
+}
+
+extension MovieDescription {
+  fileprivate func fill(
+    _ context: UnsafeMutablePointer<AVCodecContext>, width: Int, height: Int
+  ) {
+    unsafe context.pointee.width = Int32(width)
+    unsafe context.pointee.height = Int32(height)
+    unsafe context.pointee.color_range = libraryRange
+    unsafe context.pointee.colorspace = libraryMatrix
+    unsafe context.pointee.color_trc = libraryTransfer
+    if let pixelAspect = display.pixelAspect {
+      unsafe context.pointee.sample_aspect_ratio = AVRational(
+        num: Int32(clamping: pixelAspect.numerator), den: Int32(clamping: pixelAspect.denominator))
+    }
+    if let rate {
+      unsafe context.pointee.framerate = AVRational(
+        num: Int32(clamping: rate.numerator), den: Int32(clamping: rate.denominator))
+    }
+  }
+}

@@ -1,0 +1,125 @@
+internal import SprocketCodecs
+public import SprocketCore
+internal import SprocketLibAV
+
+/// How a movie's pictures are stored: as JPEG, or by an encoder of libavcodec.
+public struct MovieCodec: Sendable, Hashable {
+  /// `mjpeg`, `h264`, `hevc`, `av1`, or an encoder of libavcodec by its name.
+  public var name = "mjpeg"
+  /// Constant quality, lower is better; `nil`: the usual one of the encoder, 23 for H.264, where no bit rate
+  /// is given.
+  public var crf: Double?
+  /// Mean, or with `crf` the most over a second.
+  public var bitRate: BitRate?
+  public var preset: String?
+  public var tune: String?
+  public var profile: String?
+  public var level: String?
+  /// Longest time from a key frame to the next.
+  public var keyFrames = Duration.seconds(1)
+  /// 0: as many as the machine has processors.
+  public var threads = 0
+  public var samples = SampleChoice.common
+
+  public init() {}
+
+  /// Whether pictures are stored as JPEG.
+  public var isJPEG: Bool { name == "mjpeg" }
+
+  /// Whether chroma and depth are reduced.
+  public enum SampleChoice: String, CaseIterable, SettingValue {
+    /// To 4:2:0 and for H.264 8 bits, which every player knows.
+    case common
+    /// Only where the encoder has no other.
+    case same
+  }
+
+  func settings(isLive: Bool) -> VideoEncoderSettings {
+    VideoEncoderSettings(
+      codec: name, quality: crf, bitRate: bitRate?.bitsPerSecond, preset: preset, tune: tune,
+      profile: profile, level: level, keySeconds: Double(keyFrames.nanosecondCount) / 1e9,
+      isLive: isLive, threads: threads, keepsSamples: samples == .same)
+  }
+
+  static var settings: [Setting<MovieCodec>] {
+    [
+      Setting(
+        "codec", \.name,
+        "of pictures: mjpeg, h264, hevc, av1, or an encoder of libavcodec by its name"),
+      Setting(
+        "crf", \.crf, "quality of an encoder, lower is better: h264 23, hevc 28, av1 35"),
+      Setting(
+        "bitrate", \.bitRate, "mean bits per second, such as 8M; with crf the most in a second"),
+      Setting("preset", \.preset, "of the encoder: veryfast, medium, slow; of av1 0 to 13"),
+      Setting("tune", \.tune, "of the encoder: zerolatency, film, animation"),
+      Setting("profile", \.profile, "of the encoder: baseline, main, high, high10"),
+      Setting("level", \.level, "of the encoder: 4.1"),
+      Setting("keyframes", \.keyFrames, "longest time from a key frame to the next"),
+      Setting("threads", \.threads, range: 0...64, "of the encoder; 0: one per processor"),
+      Setting(
+        "samples", \.samples, "common: 4:2:0, h264 of 8 bits; same: as fine and deep as they are"),
+    ]
+  }
+}
+
+extension RunError {
+  /// Why pictures or sound cannot be encoded, and what to do.
+  static func encoder(_ error: EncoderError, _ remedy: String) -> RunError {
+    RunError(.usage, "movie: \(error); \(remedy)", change: .sink)
+  }
+}
+
+/// Encodes the pictures of one format for one file after another.
+final class MovieEncoding {
+  let settings: VideoEncoderSettings
+  private let description: MovieDescription
+  private let image: PixelFormat
+  /// What was opened to see whether it can be, and for what.
+  private var first: (encoder: VideoEncoder, container: MovieContainer)?
+  /// For frames that are kept as JPEG.
+  let kept: JPEGPicture?
+
+  /// `opens`: the encoder of the first file is kept. On demand it would take memory until it is asked for.
+  init(
+    _ settings: VideoEncoderSettings, _ description: MovieDescription, _ image: PixelFormat,
+    _ container: MovieContainer, kept: JPEGPicture?, opens: Bool
+  ) throws(RunError) {
+    (self.settings, self.description, self.kept) = (settings, description, kept)
+    self.image = kept?.image ?? image
+    let encoder = try open(container)
+    if opens { first = (encoder, container) }
+  }
+
+  /// The encoder of the next file.
+  func take(_ container: MovieContainer) throws(RunError) -> VideoEncoder {
+    defer { first = nil }
+    if let first, first.container == container { return first.encoder }
+    return try open(container)
+  }
+
+  /// Pictures are cut to even sizes.
+  var cuts: Bool { description.width % 2 != 0 || description.height % 2 != 0 }
+
+  private func open(_ container: MovieContainer) throws(RunError) -> VideoEncoder {
+    let encoder: VideoEncoder
+    do throws(EncoderError) {
+      encoder = try VideoEncoder(
+        description, image, settings, ticksPerSecond: container.ticksPerSecond)
+    } catch {
+      let remedy =
+        switch error {
+        case .missing: "install Debian's libavcodec-extra, or record with --codec mjpeg"
+        case .setting: "change --codec"
+        case .refused: "change --codec, or record with --codec mjpeg"
+        }
+      throw .encoder(error, remedy)
+    }
+    guard container.holds(encoder) else {
+      throw RunError(
+        .usage,
+        "movie: .\(container.rawValue) files do not hold what the encoder \(encoder.name) makes; record a "
+          + ".mkv", change: .sink)
+    }
+    return encoder
+  }
+}

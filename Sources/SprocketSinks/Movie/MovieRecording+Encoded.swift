@@ -1,0 +1,71 @@
+internal import SprocketCodecs
+internal import SprocketCore
+internal import SprocketLibAV
+internal import SprocketPixels
+
+// Pictures that an encoder makes.
+extension MovieRecording {
+  /// Encodes the frame's picture.
+  func write(picture: borrowing ImageView, _ record: FrameRecord) throws(RunError) {
+    let tick = try advance(record)
+    try picture.withPlanes { (luma, blue, red) throws(RunError) in
+      try encode(luma, blue, red, tick)
+    }
+    try noteWritten()
+  }
+
+  /// Encodes a picture that was kept as JPEG.
+  func write(kept image: Span<UInt8>, _ record: FrameRecord) throws(RunError) {
+    let tick = try advance(record)
+    let isWhole = try encoding?.kept?.withPlanes(of: image) { (luma, blue, red) throws(RunError) in
+      try encode(luma, blue, red, tick)
+    }
+    contract(isWhole == true, "writes a JPEG that no packer of this sink made")
+    try noteWritten()
+  }
+
+  private func encode(
+    _ luma: PlaneBytes, _ blue: PlaneBytes?, _ red: PlaneBytes?, _ tick: Int64
+  ) throws(RunError) {
+    let gap = nominalTicks ?? lastGap
+    do throws(EncoderError) {
+      try encoder?.send(luma, blue, red, tick: tick, gap: gap)
+    } catch {
+      throw fail(.encoder(error))
+    }
+    do throws(MuxerError) {
+      try muxer?.writeEncoded(gap: gap)
+    } catch {
+      throw fail(error)
+    }
+    try addSound()
+  }
+
+  /// Adds the sound up to the last picture that the encoder gave out.
+  private func addSound() throws(RunError) {
+    guard let tick = muxer?.pictureTick else { return }
+    for index in backlogs.indices {
+      let format = tracks[index].format
+      let sample = Double(tick) / Double(container.ticksPerSecond) * Double(format.rate)
+      let due = Int(sample) * format.sampleBytes - backlogs[index].takenCount
+      try backlogs[index].take(max(0, due)) { (bytes) throws(RunError) in
+        try add(sound: bytes, index)
+      }
+    }
+  }
+
+  /// Writes the pictures that the encoder still has.
+  func drainEncoder() throws(RunError) {
+    guard let encoder else { return }
+    do throws(EncoderError) { try encoder.end() } catch { throw fail(.encoder(error)) }
+    do throws(MuxerError) {
+      try muxer?.writeEncoded(gap: nominalTicks ?? lastGap)
+    } catch {
+      throw fail(error)
+    }
+    self.encoder = nil
+    for index in backlogs.indices {
+      try backlogs[index].take(.max) { (bytes) throws(RunError) in try add(sound: bytes, index) }
+    }
+  }
+}

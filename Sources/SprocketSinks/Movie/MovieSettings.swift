@@ -1,0 +1,53 @@
+internal import SprocketCodecs
+public import SprocketCore
+internal import SprocketLibAV
+
+/// What a user may choose about a movie.
+public struct MovieSettings: KindSettings {
+  public var quality = 90
+  public var codec = MovieCodec()
+
+  public init() {}
+
+  public static var settings: [Setting<MovieSettings>] {
+    [Setting("quality", \.quality, range: 1...100, "of JPEG that is encoded")]
+      + MovieCodec.settings.map { $0.within(\.codec) }
+  }
+}
+
+extension MovieSink {
+  public static let kind = SinkKind(
+    "movie", "a movie: .mov, .mp4 or .mkv", argument: "PATH", MovieSettings.self
+  ) { (path, settings, request) throws(RunError) in
+    MovieSink(
+      path: path, quality: settings.quality, codec: settings.codec, overwrite: request.overwrite,
+      isOnDemand: request.isOnDemand, limits: request.limits, preRoll: request.preRoll,
+      sound: try request.makeTaps("movie"), soundSettings: request.sound)
+  }
+}
+
+// Pictures that an encoder makes.
+extension MovieSink {
+  func declareEncoded(
+    _ setup: inout SinkSetup, _ container: MovieContainer
+  ) throws(RunError) -> (JPEGPacker.Requirements?, MovieEncoding?) {
+    let format = setup.format
+    try setup.reads(.image)
+    guard let image = format.image else {
+      throw RunError(.usage, "movie: these frames have no picture to encode", change: .stage)
+    }
+    let settings = codec.settings(isLive: setup.isLive)
+    setup.ownBytes = VideoEncoder.memory(width: format.width, height: format.height, settings)
+    // A pre-roll keeps pictures as JPEG, with their samples as they are, whatever their range.
+    let needs =
+      preRoll == nil ? nil : try setup.packsJPEGs(name, format.withFullRange, note)
+    let encoding = try MovieEncoding(
+      settings, MovieDescription(format, isGray: false, range: format.color.range), image,
+      container, kept: try needs.map { (needs) throws(RunError) in try JPEGPicture(needs) },
+      opens: !isOnDemand && recording?.isEmpty ?? true)
+    if encoding.cuts {
+      note("movie: encoders take even sizes, so the last column or row is left out")
+    }
+    return (needs, encoding)
+  }
+}
