@@ -9,7 +9,7 @@ public struct AudioRecord: Sendable, BitwiseCopyable {
   public var count = 0
   /// Samples that are missing between the run's begin and this block: those of gaps.
   public var missing: UInt64 = 0
-  /// When the block was read, nanoseconds on the monotonic clock; in a replay, when it was read then.
+  /// When the block was read, nanoseconds on the source's clock; in a replay, when it was read then.
   public var read: Int64 = 0
   /// What the source said of the block's time. The clock's line is made of it.
   public var timing = ArrivedSound.Timing.unknown

@@ -75,7 +75,8 @@ public struct ArrivedSound: Sendable {
   /// A new segment begins although nothing is known to be missing: the device was started again.
   public var isRestarted = false
   public var timing: Timing
-  /// When the block was read, nanoseconds on the monotonic clock; `nil`: now. Replays say when it was then.
+  /// When the block was read, nanoseconds on the source's clock; `nil`: now, or of another clock than the
+  /// monotonic one, when its last sample was heard. Replays say when it was then.
   public var read: Int64?
 
   public init(count: Int, missing: UInt64 = 0, timing: Timing) {

@@ -34,6 +34,8 @@ public final class AudioEngine: @unchecked Sendable {
   private var next: UInt64 = 0
   private var missing: UInt64 = 0
   private var block: UInt64 = 0
+  /// When the last block was read.
+  private var lastRead: Int64 = 0
   private let hasStarted = Atomic<Bool>(false)
 
   /// Opens the source, and configures stages and sinks. Larger `held`: taps may pause for longer, at the cost
@@ -210,7 +212,8 @@ public final class AudioEngine: @unchecked Sendable {
         + "AudioDescription.blockSamples")
     next &+= arrived.missing
     missing &+= arrived.missing
-    let read = arrived.read ?? monotonicNow()
+    let read = arrived.read ?? readTime(arrived)
+    lastRead = read
     if arrived.missing > 0 || arrived.isRestarted, block > 0 { beginSegment() }
     clock.observe(arrived.timing, first: next, count: count, read: read)
     var record = AudioRecord(line: clock.line)
@@ -228,6 +231,18 @@ public final class AudioEngine: @unchecked Sendable {
     next &+= UInt64(count)
     block &+= 1
     shared.note(record, produced: next)
+  }
+
+  /// When a block was read of which its source does not say it, on the source's clock: of another clock than
+  /// the monotonic one, when its last sample was heard.
+  private func readTime(_ arrived: ArrivedSound) -> Int64 {
+    if description.clock == .monotonic { return monotonicNow() }
+    let length = Double(arrived.count) / Double(description.format.rate) * 1e9
+    switch arrived.timing {
+    case .exact(let time): return time.clampedSum(Int64(length))
+    case .status(_, let time): return time
+    case .unknown: return lastRead.clampedSum(Int64(length))
+    }
   }
 
   /// The clock of what follows a gap. What came before is placed now, if it was too short for that.
