@@ -68,6 +68,11 @@ private func execute(
       try bench.execute(registry, &signals)
     case let ask as AskCommand: try ask.execute(registry, &signals)
     case let top as TopCommand: try top.execute(&signals)
+    case let export as ExportCommand:
+      try refuseRepetitions()
+      try export.execute(registry, invocation, &signals)
+    case let look as InspectCommand: try look.execute(&signals)
+    case let recover as RecoverCommand: try recover.execute(registry, invocation, &signals)
     case let list as DevicesCommand: try list.execute(&signals)
     case let inspect as StagesCommand: try inspect.execute(registry)
     case let completions as CompletionsCommand: completions.execute()
@@ -179,8 +184,9 @@ struct SprocketCommand: ParsableCommand {
       abstract: "Captures frames, processes them, and accounts for every one.",
       version: "Sprocket \(sprocketVersion)",
       subcommands: [
-        RunCommand.self, AskCommand.self, TopCommand.self, BenchCommand.self,
-        DevicesCommand.self, StagesCommand.self, CompletionsCommand.self,
+        RunCommand.self, AskCommand.self, TopCommand.self, ExportCommand.self,
+        InspectCommand.self, RecoverCommand.self, BenchCommand.self, DevicesCommand.self,
+        StagesCommand.self, CompletionsCommand.self,
       ])
   }
 }

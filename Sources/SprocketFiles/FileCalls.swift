@@ -123,6 +123,12 @@ package enum FileCalls {
     return unsafe fstatvfs(descriptor, &status) == 0 ? freeByteCount(status) : nil
   }
 
+  /// The corresponding C function is `stat`.
+  package static func isFolder(_ path: String) -> Bool {
+    var status = stat()
+    return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+  }
+
   /// The same for the file system of a path. The corresponding C function is `statvfs`.
   package static func freeByteCount(at path: String) -> UInt64? {
     var status = statvfs()

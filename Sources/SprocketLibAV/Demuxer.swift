@@ -3,10 +3,7 @@ internal import CSprocketLibAV
 /// An open media file and one stream of it.
 @safe
 struct Demuxer: ~Copyable {
-  // Declared before the file that it reads, because it must be closed first: values are destroyed in this
-  // order.
-  private let owner: Owned<AVFormatContext>
-  private let input: FileInput
+  private let media: OpenedMedia
   let stream: UnsafeMutablePointer<AVStream>
   private var packetCount: Int64 = 0
 
@@ -24,39 +21,18 @@ struct Demuxer: ~Copyable {
     _ path: String, _ media: Media = .video,
     isInterrupted: @escaping @Sendable () -> Bool = { false }
   ) throws(MediaError) {
-    func failure(_ code: MediaError.Code, _ operation: String, _ status: Int32) -> MediaError {
-      MediaError(
-        code: isInterrupted() ? .interrupted : code, operation: operation, status: status,
-        path: path)
-    }
-    var input = try FileInput(path, isInterrupted: isInterrupted)
-    let isMovie = input.looksLikeMovie()
-    let format = unsafe try InputFormats.find(
-      &input, isMovie: isMovie, takesSound: media != .video)
-    var context = unsafe input.makeContext()
-    guard unsafe context != nil else { throw failure(.outOfMemory, "avformat_alloc_context", 0) }
-    // This frees the context if it fails.
-    var status = unsafe avformat_open_input(&context, path, format, nil)
-    guard status >= 0,
-      let owner = unsafe Owned(context, free: avformat_close_input)
-    else {
-      throw failure(isMovie ? .unfinished : .notMedia, "avformat_open_input", status)
-    }
-    let opened = unsafe owner.pointer
-    status = unsafe Self.findStreams(opened)
-    guard status >= 0, !isInterrupted() else {
-      throw failure(.notMedia, "avformat_find_stream_info", status)
-    }
+    let file = try OpenedMedia(
+      path, media == .video ? .pictures : .sound, isInterrupted: isInterrupted)
+    let opened = unsafe file.context
     let (index, missing) = unsafe Self.choose(media, in: opened)
     guard index >= 0, let stream = unsafe opened.pointee.streams[index] else {
-      throw failure(missing, "av_find_best_stream", Int32(min(index, 0)))
+      throw file.failure(missing, "av_find_best_stream", Int32(min(index, 0)))
     }
     for other in unsafe 0..<Int(opened.pointee.nb_streams) where other != index {
       unsafe opened.pointee.streams[other]?.pointee.discard = AVDISCARD_ALL
     }
-    self.input = input
-    unsafe self.owner = unsafe owner
     unsafe self.stream = unsafe stream
+    self.media = file
   }
 
   /// The stream's number, below 0 if it is not there, and the error that this is.
@@ -91,65 +67,32 @@ struct Demuxer: ~Copyable {
     }
   }
 
-  private var context: UnsafeMutablePointer<AVFormatContext> { unsafe owner.pointer }
-
-  /// Reads as far as needed to know the streams, with the limit on pictures that ``Decoder`` has.
-  ///
-  /// The corresponding C function is `avformat_find_stream_info`.
-  private static func findStreams(_ opened: UnsafeMutablePointer<AVFormatContext>) -> Int32 {
-    let count = unsafe Int(opened.pointee.nb_streams)
-    var options = unsafe [OpaquePointer?](repeating: nil, count: count)
-    for index in unsafe options.indices {
-      unsafe av_dict_set_int(&options[index], "max_pixels", MediaLimits.pixels, 0)
-    }
-    let status = unsafe avformat_find_stream_info(opened, &options)
-    for index in unsafe options.indices { unsafe av_dict_free(&options[index]) }
-    return status
-  }
+  private var context: UnsafeMutablePointer<AVFormatContext> { unsafe media.context }
 
   /// The file.
-  var path: String { input.path }
+  var path: String { media.path }
   /// Bytes of the file, when it was opened.
-  var byteCount: Int64 { input.byteCount }
+  var byteCount: Int64 { media.byteCount }
   /// Throws when somebody asked to stop.
-  func checkInterruption() throws(MediaError) { try input.checkInterruption() }
+  func checkInterruption() throws(MediaError) { try media.checkInterruption() }
 
   /// A frame takes a byte of its file at least. More than that, an index of a few bytes tells of the same
   /// bytes again and again, without end.
   private var mostPackets: Int64 { 100_000 + byteCount }
 
   /// Reads the stream's next packet; returns whether there was one before the end.
-  ///
-  /// The corresponding C function is `av_read_frame`.
   mutating func read(into packet: UnsafeMutablePointer<AVPacket>) throws(MediaError) -> Bool {
-    while true {
-      try checkInterruption()
-      let status = unsafe av_read_frame(context, packet)
-      if status == SPROCKET_AVERROR_EOF {
-        // The end, or a disk that fails: the library says so in the file's own handle alone.
-        let failure = unsafe context.pointee.pb?.pointee.error ?? 0
-        guard failure < 0, failure != SPROCKET_AVERROR_EOF else { return false }
-        try checkInterruption()
-        throw MediaError(
-          code: .readFailed, operation: "av_read_frame", status: failure, path: path)
-      }
-      if status == SPROCKET_AVERROR_EAGAIN { continue }
-      guard status >= 0 else {
-        try checkInterruption()
-        throw MediaError(
-          code: status == -ENOMEM ? .outOfMemory : .readFailed, operation: "av_read_frame",
-          status: status, path: path)
-      }
+    while unsafe try media.read(into: packet) {
       if unsafe packet.pointee.stream_index == stream.pointee.index {
         packetCount += 1
         guard packetCount <= mostPackets else {
-          throw MediaError(
-            code: .tooManyFrames, operation: "av_read_frame", status: 0, path: path)
+          throw media.failure(.tooManyFrames, "av_read_frame", 0)
         }
         return true
       }
       unsafe av_packet_unref(packet)
     }
+    return false
   }
 
   /// Goes to the last key frame at or before a time; returns whether the file could.

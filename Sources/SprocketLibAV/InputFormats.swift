@@ -45,11 +45,14 @@ enum InputFormats {
     "aac", "ac3", "aiff", "amr", "ape", "au", "caf", "eac3", "flac", "mp3", "w64", "wav", "wv",
   ]
 
+  /// What a file may be.
+  enum Taken { case pictures, sound, any }
+
   /// Finds out what the file is; throws what is not read. Sound is taken from files of sound, too.
   ///
   /// The corresponding C function is `av_probe_input_buffer2`.
   static func find(
-    _ input: inout FileInput, isMovie: Bool, takesSound: Bool = false
+    _ input: inout FileInput, isMovie: Bool, _ wanted: Taken = .pictures
   ) throws(MediaError) -> UnsafePointer<AVInputFormat> {
     func failure(_ code: MediaError.Code, _ status: Int32) -> MediaError {
       MediaError(
@@ -67,10 +70,15 @@ enum InputFormats {
       }
       // A format may have several names, separated by commas; the first is its own.
       let kind = unsafe String(String(cString: format.pointee.name).prefix { $0 != "," })
-      let taken = takesSound ? containers.union(sounds) : containers.union(images)
+      let taken =
+        switch wanted {
+        case .pictures: containers.union(images)
+        case .sound: containers.union(sounds)
+        case .any: containers.union(sounds).union(images)
+        }
       if taken.contains(kind) { return unsafe format }
       let isKnown = sounds.contains(kind) || images.contains(kind)
-      refused = isKnown ? takesSound ? .noSound : .noVideo : .otherContainer(kind)
+      refused = isKnown ? wanted == .sound ? .noSound : .noVideo : .otherContainer(kind)
     }
     throw failure(refused, 0)
   }

@@ -23,6 +23,9 @@ public enum MovieContainer: String, CaseIterable, Sendable {
   /// It can say that pictures are turned. (This version of libavformat writes no projection into MKV.)
   public var keepsOrientation: Bool { isQuickTime }
 
+  /// What HEVC is called in a MOV or MP4, "hvc1": Apple's players take no other.
+  static let hevcTag: UInt32 = 0x3163_7668
+
   /// The library's name for it.
   var muxerName: String { self == .mkv ? "matroska" : rawValue }
 

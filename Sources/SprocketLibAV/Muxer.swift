@@ -288,6 +288,8 @@ public enum MuxerError: Error, Equatable, Sendable {
   case output
   /// libavformat would not.
   case refused(operation: String, status: Int32)
+  /// Such a file does not hold what this codec makes.
+  case unheld(codec: String)
   /// An encoder would not.
   case encoder(EncoderError)
 }

@@ -152,8 +152,7 @@ public final class VideoEncoder {
       throw .refused(operation: "avcodec_parameters_from_context", status: status)
     }
     if container.isQuickTime, unsafe parameters.pointee.codec_id == AV_CODEC_ID_HEVC {
-      // Apple's players take no other tag: "hvc1".
-      unsafe parameters.pointee.codec_tag = 0x3163_7668
+      unsafe parameters.pointee.codec_tag = MovieContainer.hevcTag
     }
   }
 }
@@ -170,7 +169,7 @@ extension MovieContainer {
     return holds(unsafe found.pointee.id)
   }
 
-  private func holds(_ codec: AVCodecID) -> Bool {
+  func holds(_ codec: AVCodecID) -> Bool {
     // The library says that a MOV holds these, and then refuses them.
     if self == .mov, [AV_CODEC_ID_AV1, AV_CODEC_ID_OPUS, AV_CODEC_ID_FLAC].contains(codec) {
       return false

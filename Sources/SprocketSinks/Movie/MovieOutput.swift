@@ -71,6 +71,9 @@ final class MovieOutput: MuxerOutput {
           .failed,
           "writing to \(file.name) failed: \(operation) of libavformat says \(status); try "
             + "another kind of file")
+      case .unheld(let codec):
+        RunError(
+          .usage, "\(file.name) cannot hold \(codec); choose another ending, such as .mkv or .mov")
       case .encoder(let error):
         RunError(.failed, "writing to \(file.name) failed: \(error); try --codec mjpeg")
       }

@@ -1,0 +1,197 @@
+internal import ArgumentParser
+internal import Sprocket
+
+/// `export`: a movie, a dump or a folder of pictures into a movie to be handed on.
+///
+/// It is `run` over a file, offline, with other names and defaults; with `--copy` it is ``MovieCopy``.
+struct ExportCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "export",
+    abstract: "Makes a movie to be handed on: trimmed, cropped, smaller, in H.264.",
+    discussion: """
+      Takes movies and dumps (.mcap), and writes .mp4, .mov or .mkv. Several files, or one and a folder, are a \
+      batch: each becomes FOLDER/NAME.mp4. The picture passes --stage, then --rotate, --crop, --aspect and \
+      --scale, in this order.
+      """)
+
+  @Argument(help: "Files, and then the new file, or a folder.", completion: .file())
+  var paths: [String]
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Begins with the first frame at or after this time.", valueName: "duration"),
+    transform: Duration.parse)
+  var from: Duration?
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Ends before the first frame at or after this time.", valueName: "duration"),
+    transform: Duration.parsePositive)
+  var to: Duration?
+
+  @Option(help: ArgumentHelp("A stage, such as stabilize.", valueName: "name[:key=value,...]"))
+  var stage: [String] = []
+
+  @Option(
+    help: ArgumentHelp("Turns the picture clockwise, in degrees.", valueName: "90 | 180 | 270"))
+  var rotate: String?
+
+  @Option(help: ArgumentHelp("The part that is kept, in pixels.", valueName: "x/y/width/height"))
+  var crop: String?
+
+  @Option(
+    help: ArgumentHelp("The largest part of that aspect in the middle.", valueName: "1:1 | 4:3"))
+  var aspect: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The new size; of one side, the other by the aspect.", valueName: "1280x | WxH"))
+  var scale: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "How pictures are encoded: h264 (the default), hevc, av1, mjpeg, and settings, such as h264:crf=20; "
+        + "`\(programName) stages movie` lists them.", valueName: "name[:key=value,...]"))
+  var codec: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "How sound is: aac (the default), opus, flac, pcm; none leaves it out.",
+      valueName: "aac | opus | flac | pcm | none"))
+  var audio: String?
+
+  @Flag(help: "Copies without encoding; begins with the key frame at or before --from.")
+  var copy = false
+
+  @Flag(help: "Replaces files that exist.")
+  var overwrite = false
+
+  @Flag(help: "Prints errors alone.")
+  var quiet = false
+
+  func validate() throws {
+    guard paths.count > 1 else {
+      throw ValidationError(
+        "give a file to read and one to write: \(programName) export in.mov out.mp4")
+    }
+    if let from, let to, from >= to {
+      throw ValidationError("--to \(to.settingText) is not after --from \(from.settingText)")
+    }
+    let changes = [
+      ("--stage", !stage.isEmpty), ("--rotate", rotate != nil), ("--crop", crop != nil),
+      ("--aspect", aspect != nil), ("--scale", scale != nil), ("--codec", codec != nil),
+      ("--audio", audio != nil),
+    ]
+    if copy, let option = changes.first(where: \.1)?.0 {
+      throw ValidationError("\(option) changes pictures or sound, which --copy leaves as they are")
+    }
+  }
+
+  func execute(
+    _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
+  ) throws {
+    let jobs = try self.jobs
+    var failures = 0
+    for (index, job) in jobs.enumerated() {
+      if jobs.count > 1, !quiet {
+        Console.errors.say("\(index + 1) of \(jobs.count): \(job.input) to \(job.output)")
+      }
+      do {
+        try export(job, registry, invocation, &signals)
+      } catch let error as RunError where jobs.count > 1 && error.code == .failed {
+        // The others are exported all the same.
+        tellError(error.told)
+        failures += 1
+      }
+      if signals.take() {
+        throw RunError(.failed, "stopped; files before \(job.output) are complete")
+      }
+    }
+    if failures > 0 {
+      throw RunError(.failed, "\(failures) of \(jobs.count) files were not exported")
+    }
+  }
+
+  /// One file.
+  private func export(
+    _ job: Job, _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
+  ) throws {
+    guard copy else {
+      return try RunCommand.parse(try arguments(job)).execute(registry, invocation, &signals)
+    }
+    if job.isDump {
+      throw RunError(.usage, "--copy is for movies, and \(job.input) is a dump; leave it out")
+    }
+    let (from, to, overwrite) = (from, to, overwrite)
+    let contents = try interruptible(&signals) { (isInterrupted) throws(RunError) in
+      try MovieCopy.copy(
+        job.input, to: job.output, from: from?.nanosecondCount ?? 0,
+        until: to?.nanosecondCount ?? .max, overwrite: overwrite, isInterrupted: isInterrupted)
+    }
+    guard !quiet else { return }
+    for line in FileEntry(file: job.output, contents).lines { Console.errors.say(line) }
+  }
+
+  struct Job: Sendable {
+    var input: String
+    var output: String
+
+    var isDump: Bool { input.lowercased().hasSuffix(".mcap") }
+  }
+
+  /// What becomes what.
+  private var jobs: [Job] {
+    get throws(RunError) {
+      let inputs = paths.dropLast()
+      let target = paths[paths.count - 1]
+      guard inputs.count > 1 || target.hasSuffix("/") || FileCalls.isFolder(target) else {
+        return [Job(input: inputs[0], output: target)]
+      }
+      guard FileCalls.isFolder(target) else {
+        throw RunError(
+          .usage, "\(target) is not a folder, and several files need one; make it: mkdir \(target)")
+      }
+      var jobs: [Job] = []
+      for input in inputs {
+        let name = input.split(separator: "/").last ?? ""
+        let stem = name.lastIndex(of: ".").map { name[..<$0] } ?? name
+        let ending = copy ? name.dropFirst(stem.count) : ".mp4"
+        let folder = target.hasSuffix("/") ? target : target + "/"
+        let output = "\(folder)\(stem)\(ending)"
+        if let other = jobs.first(where: { $0.output == output }) {
+          throw RunError(
+            .usage, "\(other.input) and \(input) would both become \(output); export them apart")
+        }
+        jobs.append(Job(input: input, output: output))
+      }
+      return jobs
+    }
+  }
+
+  /// The same for `run`.
+  private func arguments(_ job: Job) throws(RunError) -> [String] {
+    var all = ["--source", job.isDump ? "replay:\(job.input)" : "file:\(job.input)"]
+    all += ["--movie", job.output, "--codec", codec ?? "h264"]
+    if let from { all += ["--from", from.settingText] }
+    if let to {
+      let length = to.nanosecondCount - (from?.nanosecondCount ?? 0)
+      all += ["--duration", Duration.nanoseconds(length).settingText]
+    }
+    if audio == "none" {
+      all += ["--microphone", "none"]
+    } else if let audio {
+      all += ["--audio-codec", audio]
+    } else if !job.isDump, try MovieCopy.hasSound(job.input) {
+      all += ["--audio-codec", "aac"]
+    }
+    var stages = stage
+    if let rotate { stages.append("rotate:turn=\(rotate)") }
+    if let crop { stages.append("crop:pixels=\(crop)") }
+    if let aspect { stages.append("crop:aspect=\(aspect)") }
+    if let scale { stages.append("resize:size=\(scale)") }
+    for stage in stages { all += ["--stage", stage] }
+    if overwrite { all.append("--overwrite") }
+    if quiet { all.append("--quiet") }
+    return all
+  }
+}

@@ -1,0 +1,200 @@
+internal import CSprocketLibAV
+
+extension MediaContents.Track {
+  /// `nil` for what is neither pictures nor sound, and for covers.
+  init?(_ stream: UnsafeMutablePointer<AVStream>) {
+    let parameters = unsafe stream.pointee.codecpar.pointee
+    let kind = unsafe parameters.codec_type
+    guard kind == AVMEDIA_TYPE_VIDEO || kind == AVMEDIA_TYPE_AUDIO,
+      unsafe stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
+    else { return nil }
+    isVideo = kind == AVMEDIA_TYPE_VIDEO
+    index = unsafe Int(stream.pointee.index)
+    codec = unsafe String(cString: avcodec_get_name(parameters.codec_id))
+    (width, height) = unsafe (Int(parameters.width), Int(parameters.height))
+    (rate, channels) = unsafe (
+      Int(parameters.sample_rate), Int(parameters.ch_layout.nb_channels)
+    )
+    guard isVideo else { return }
+    // The rate that all times are multiples of, unless it is far from the mean.
+    let mean = unsafe av_q2d(stream.pointee.avg_frame_rate)
+    let base = unsafe av_q2d(stream.pointee.r_frame_rate)
+    let frames = base >= mean && base <= 2 * mean ? base : mean
+    if frames > 0.001, frames < 1e6 { usual = Int64(1e9 / frames) }
+  }
+
+  /// Counts a packet, whose times are in nanoseconds; `decoded` rises within a file.
+  mutating func note(
+    shown: Int64, decoded: Int64, length: Int64, byteCount: Int, isKey: Bool
+  ) {
+    packets += 1
+    if isKey { keys += 1 }
+    bytes += UInt64(byteCount)
+    start = min(start ?? shown, shown)
+    // Of pictures files say that each lasts until the next, however late that is.
+    let length = isVideo && usual > 0 ? usual : length
+    if let lastEnd {
+      let late = decoded.clampedSubtracting(lastEnd)
+      if late > (isVideo ? usual / 2 : Self.soundGap) {
+        gaps += 1
+        missing = missing.clampedAdding(late)
+      }
+    }
+    lastEnd = decoded.clampedAdding(length)
+    end = max(end ?? shown, shown.clampedAdding(length))
+  }
+
+  /// Nanoseconds by which sound may come late without a gap: files of whole milliseconds round. Larger:
+  /// smaller gaps are not told.
+  private static let soundGap: Int64 = 2_000_000
+}
+
+extension Int64 {
+  /// The sum, or the nearest that there is: a file may say anything.
+  func clampedAdding(_ other: Int64) -> Int64 {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? (other > 0 ? .max : .min) : sum
+  }
+
+  func clampedSubtracting(_ other: Int64) -> Int64 {
+    let (difference, overflow) = subtractingReportingOverflow(other)
+    return overflow ? (other > 0 ? .min : .max) : difference
+  }
+}
+
+extension MediaCopy {
+  /// The stream that a packet belongs to.
+  private func stream(of packet: UnsafeMutablePointer<AVPacket>) -> UnsafeMutablePointer<AVStream> {
+    // The library checks the number.
+    unsafe media.context.pointee.streams[Int(packet.pointee.stream_index)]!
+  }
+
+  /// When a packet is decoded or shown, nanoseconds; of one that says only one of these, that.
+  func times(of packet: UnsafeMutablePointer<AVPacket>) -> (shown: Int64, decoded: Int64)? {
+    let (pts, dts) = unsafe (packet.pointee.pts, packet.pointee.dts)
+    let none = SPROCKET_AV_NOPTS_VALUE
+    guard pts != none || dts != none else { return nil }
+    let base = unsafe stream(of: packet).pointee.time_base
+    return (
+      nanoseconds(pts == none ? dts : pts, of: base), nanoseconds(dts == none ? pts : dts, of: base)
+    )
+  }
+
+  mutating func note(_ packet: UnsafeMutablePointer<AVPacket>) {
+    let number = unsafe Int(packet.pointee.stream_index)
+    guard let place = contents.tracks.firstIndex(where: { $0.index == number }) else { return }
+    let times =
+      unsafe times(of: packet) ?? (contents.tracks[place].end ?? 0, contents.tracks[place].end ?? 0)
+    let length = unsafe nanoseconds(
+      max(0, packet.pointee.duration), of: stream(of: packet).pointee.time_base)
+    unsafe contents.tracks[place].note(
+      shown: times.0, decoded: times.1, length: length, byteCount: Int(packet.pointee.size),
+      isKey: packet.pointee.flags & AV_PKT_FLAG_KEY != 0)
+  }
+
+  /// The time of the key frame at or before `time` (nanoseconds), to which the file is left set; `nil` if there
+  /// is none.
+  ///
+  /// The corresponding C function is `av_seek_frame`.
+  mutating func seekKey(before time: Int64) -> Int64? {
+    var found: Int64?
+    // Twice: sound of the same time may lie before the picture.
+    for _ in 0..<2 {
+      guard unsafe av_seek_frame(media.context, -1, time / 1000, AVSEEK_FLAG_BACKWARD) >= 0 else {
+        return nil
+      }
+      while found == nil, (try? unsafe media.read(into: packet.pointer)) == true {
+        defer { unsafe av_packet_unref(packet.pointer) }
+        let number = unsafe Int(packet.pointer.pointee.stream_index)
+        if unsafe packet.pointer.pointee.flags & AV_PKT_FLAG_KEY != 0,
+          contents.tracks.contains(where: { $0.index == number && $0.isVideo })
+        {
+          found = unsafe times(of: packet.pointer)?.shown
+        }
+      }
+    }
+    return found
+  }
+
+  /// Whether a packet belongs to a copy that begins at `start` and ends before `end` (nanoseconds).
+  func belongs(
+    _ packet: UnsafeMutablePointer<AVPacket>, from start: Int64, until end: Int64
+  ) -> Bool {
+    let number = unsafe Int(packet.pointee.stream_index)
+    guard let track = contents.tracks.first(where: { $0.index == number }),
+      let (shown, decoded) = unsafe times(of: packet), decoded < end
+    else { return false }
+    let length = unsafe nanoseconds(
+      max(0, packet.pointee.duration), of: stream(of: packet).pointee.time_base)
+    return shown >= start || !track.isVideo && shown.clampedAdding(length) > start
+  }
+
+  /// Adds a stream for each track; by the number of the input's.
+  ///
+  /// The corresponding C function is `avcodec_parameters_copy`.
+  func addStreams(
+    to handle: borrowing MuxerHandle, _ container: MovieContainer
+  ) throws(MuxerError) -> [Int: Int] {
+    var numbers: [Int: Int] = [:]
+    for track in contents.tracks {
+      guard let from = unsafe media.context.pointee.streams[track.index] else { continue }
+      guard container.holds(unsafe from.pointee.codecpar.pointee.codec_id) else {
+        throw .unheld(codec: track.codec)
+      }
+      let to = unsafe try handle.addStream()
+      var status = unsafe avcodec_parameters_copy(to.pointee.codecpar, from.pointee.codecpar)
+      unsafe to.pointee.codecpar.pointee.codec_tag =
+        container.isQuickTime && from.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_HEVC
+        ? MovieContainer.hevcTag : 0
+      unsafe to.pointee.time_base = unsafe from.pointee.time_base
+      unsafe to.pointee.avg_frame_rate = unsafe from.pointee.avg_frame_rate
+      unsafe to.pointee.sample_aspect_ratio = unsafe from.pointee.sample_aspect_ratio
+      unsafe to.pointee.disposition = unsafe from.pointee.disposition
+      if status >= 0 {
+        status = unsafe av_dict_copy(&to.pointee.metadata, from.pointee.metadata, 0)
+      }
+      var size = 0
+      if status >= 0,
+        let matrix = unsafe av_stream_get_side_data(from, AV_PKT_DATA_DISPLAYMATRIX, &size)
+      {
+        guard let copy = unsafe av_stream_new_side_data(to, AV_PKT_DATA_DISPLAYMATRIX, size) else {
+          throw .refused(operation: "av_stream_new_side_data", status: 0)
+        }
+        unsafe copy.update(from: matrix, count: size)
+      }
+      guard status >= 0 else {
+        throw .refused(operation: "avcodec_parameters_copy", status: status)
+      }
+      numbers[track.index] = unsafe Int(to.pointee.index)
+    }
+    guard
+      unsafe av_dict_copy(&handle.context.pointee.metadata, media.context.pointee.metadata, 0) >= 0
+    else { throw .refused(operation: "av_dict_copy", status: 0) }
+    return numbers
+  }
+
+  /// Writes a packet into the stream of that number, `start` nanoseconds earlier.
+  ///
+  /// The corresponding C function is `av_interleaved_write_frame`.
+  func write(
+    _ packet: UnsafeMutablePointer<AVPacket>, to number: Int, _ handle: borrowing MuxerHandle,
+    from start: Int64
+  ) throws(MuxerError) {
+    guard let to = unsafe handle.context.pointee.streams[number] else { return }
+    let from = unsafe stream(of: packet)
+    let shift = unsafe av_rescale_q(
+      start, AVRational(num: 1, den: 1_000_000_000), from.pointee.time_base)
+    let none = SPROCKET_AV_NOPTS_VALUE
+    if unsafe packet.pointee.pts == none { unsafe packet.pointee.pts = unsafe packet.pointee.dts }
+    if unsafe packet.pointee.dts == none { unsafe packet.pointee.dts = unsafe packet.pointee.pts }
+    unsafe packet.pointee.pts &-= shift
+    unsafe packet.pointee.dts &-= shift
+    unsafe av_packet_rescale_ts(packet, from.pointee.time_base, to.pointee.time_base)
+    unsafe packet.pointee.stream_index = Int32(number)
+    unsafe packet.pointee.pos = -1
+    let status = unsafe av_interleaved_write_frame(handle.context, packet)
+    guard status >= 0 else {
+      throw .refused(operation: "av_interleaved_write_frame", status: status)
+    }
+  }
+}

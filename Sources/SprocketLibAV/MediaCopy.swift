@@ -1,0 +1,129 @@
+internal import CSprocketLibAV
+
+/// What a file holds, found by reading all of it without decoding.
+public struct MediaContents: Sendable {
+  public struct Track: Sendable {
+    /// The number of the stream in its file, as ffprobe counts.
+    public var index: Int
+    /// Pictures, or sound.
+    public var isVideo: Bool
+    /// The codec's short name: "h264".
+    public var codec: String
+    /// In pixels; 0 for sound.
+    public var (width, height): (Int, Int)
+    /// Of sound, in Hz, and its channels; 0 for pictures.
+    public var (rate, channels): (Int, Int)
+    public var packets: UInt64 = 0
+    /// Pictures that refer to no other.
+    public var keys: UInt64 = 0
+    public var bytes: UInt64 = 0
+    /// When the first is shown or heard, and when the last ends, nanoseconds; `nil` where nothing came.
+    public var start: Int64?
+    public var end: Int64?
+    /// Places where the next packet comes later than the last one lasts, and time that is missing there,
+    /// nanoseconds. Of pictures half a frame more is no gap.
+    public var gaps: UInt64 = 0
+    public var missing: Int64 = 0
+    var lastEnd: Int64?
+    /// Of pictures, how long one usually lasts, nanoseconds; 0 where nothing says it.
+    var usual: Int64 = 0
+  }
+
+  /// The container, by libavformat's name.
+  public var container: String
+  public var tracks: [Track]
+  /// Why reading ended before the file's end; `nil` if it did not.
+  public var failure: MediaError?
+}
+
+/// Reads a media file packet by packet, and writes the packets into another one, as they are.
+@safe
+public struct MediaCopy: ~Copyable {
+  let media: OpenedMedia
+  let packet: Owned<AVPacket>
+  /// What was read by now.
+  public internal(set) var contents: MediaContents
+
+  /// Opens a file of pictures or sound.
+  public init(
+    _ path: String, isInterrupted: @escaping @Sendable () -> Bool = { false }
+  ) throws(MediaError) {
+    av_log_set_level(AV_LOG_QUIET)
+    let media = try OpenedMedia(path, .any, isInterrupted: isInterrupted)
+    guard let packet = unsafe Owned(av_packet_alloc(), free: av_packet_free) else {
+      throw media.failure(.outOfMemory, "av_packet_alloc", 0)
+    }
+    let context = unsafe media.context
+    var tracks: [MediaContents.Track] = []
+    for index in unsafe 0..<Int(context.pointee.nb_streams) {
+      guard let stream = unsafe context.pointee.streams[index],
+        let track = unsafe MediaContents.Track(stream)
+      else { continue }
+      tracks.append(track)
+    }
+    guard !tracks.isEmpty else { throw media.failure(.noVideo, "avformat_find_stream_info", 0) }
+    contents = MediaContents(
+      container: unsafe String(cString: context.pointee.iformat.pointee.name), tracks: tracks)
+    unsafe self.packet = unsafe packet
+    self.media = media
+  }
+
+  /// Reads to the end, or to what cannot be read; `contents` has then all that is there.
+  public mutating func scan() {
+    do throws(MediaError) {
+      while unsafe try media.read(into: packet.pointer) {
+        unsafe note(packet.pointer)
+        unsafe av_packet_unref(packet.pointer)
+      }
+    } catch {
+      contents.failure = error
+    }
+  }
+
+  /// Copies pictures and sound from the key frame at or before `from` until `end` (nanoseconds from the file's
+  /// beginning), into a plain file that begins with that picture. What cannot be read ends the copy, and
+  /// `contents.failure` says why.
+  ///
+  /// The corresponding C function is `av_interleaved_write_frame`.
+  public mutating func copy(
+    into container: MovieContainer, from: Int64 = 0, until end: Int64 = .max,
+    output: any MuxerOutput
+  ) throws(MuxerError) {
+    let bridge = MuxerBridge(output)
+    let handle = try MuxerHandle(container.muxerName, bridge)
+    let streams = try addStreams(to: handle, container)
+    try handle.writeHeader(
+      [],
+      container.isQuickTime ? [("movflags", "use_metadata_tags+write_colr"), ("strict", "-2")] : [])
+    let begin = unsafe media.context.pointee.start_time
+    let zero =
+      begin == SPROCKET_AV_NOPTS_VALUE
+      ? 0 : nanoseconds(begin, of: AVRational(num: 1, den: 1_000_000))
+    let asked = zero.clampedAdding(from)
+    var start = zero
+    if from > 0 {
+      let isMovie = contents.tracks.contains(where: \.isVideo)
+      start = seekKey(before: asked) ?? (isMovie ? zero : asked)
+    }
+    let last = end == .max ? end : zero.clampedAdding(end)
+    while true {
+      do throws(MediaError) {
+        guard unsafe try media.read(into: packet.pointer) else { break }
+      } catch {
+        contents.failure = error
+        break
+      }
+      defer { unsafe av_packet_unref(packet.pointer) }
+      guard unsafe belongs(packet.pointer, from: start, until: last),
+        let target = streams[unsafe Int(packet.pointer.pointee.stream_index)]
+      else { continue }
+      unsafe note(packet.pointer)
+      unsafe try write(packet.pointer, to: target, handle, from: start)
+      if bridge.hasFailed { throw .output }
+    }
+    let status = unsafe av_write_trailer(handle.context)
+    unsafe avio_flush(handle.context.pointee.pb)
+    guard bridge.flush() else { throw .output }
+    guard status >= 0 else { throw .refused(operation: "av_write_trailer", status: status) }
+  }
+}

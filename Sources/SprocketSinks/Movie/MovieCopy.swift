@@ -1,0 +1,108 @@
+public import SprocketCore
+internal import SprocketLibAV
+
+/// What a movie or a file of sound holds.
+public struct MovieContents: Sendable {
+  public struct Track: Sendable {
+    /// `video` or `audio`.
+    public var kind: String
+    /// As ffprobe calls it.
+    public var codec: String
+    /// In pixels; 0 for sound.
+    public var width = 0
+    public var height = 0
+    /// Of sound, in Hz, and its channels; 0 for pictures.
+    public var rate = 0
+    public var channels = 0
+    /// Packets: of pictures one each.
+    public var packets: UInt64
+    /// Pictures that refer to no other.
+    public var keys: UInt64
+    public var bytes: UInt64
+    /// From the first to the end of the last, seconds.
+    public var start: Double
+    public var duration: Double
+    /// Places where time goes on without a picture, or sound, and how much is missing there.
+    public var gaps: UInt64
+    public var missing: Double
+  }
+
+  /// As libavformat calls it.
+  public var container: String
+  public var tracks: [Track]
+  /// Why it could not be read to its end.
+  public var damage: String?
+}
+
+/// Reads movies and sound without decoding them, and copies them into plain files.
+public enum MovieCopy {
+  /// What is in a file: reads all of it. Throws where nothing can be read. Cost: as reading it from the disk.
+  public static func contents(
+    of path: String, isInterrupted: @escaping @Sendable () -> Bool = { false }
+  ) throws(RunError) -> MovieContents {
+    var copy = try open(path, isInterrupted)
+    copy.scan()
+    return MovieContents(copy.contents)
+  }
+
+  /// Copies a file's pictures and sound as they are into a plain .mov, .mp4 or .mkv: what a crash left, or a
+  /// part. The copy begins with the key frame at or before `from`, nanoseconds from the file's beginning, and
+  /// ends before `end`. Returns what is in it.
+  public static func copy(
+    _ path: String, to target: String, from: Int64 = 0, until end: Int64 = .max,
+    overwrite: Bool = false, isInterrupted: @escaping @Sendable () -> Bool = { false }
+  ) throws(RunError) -> MovieContents {
+    let container = try MovieSink.container(target)
+    var copy = try open(path, isInterrupted)
+    let output = try MovieOutput(path: target, overwrite: overwrite, isMadeUp: false)
+    do throws(MuxerError) {
+      try copy.copy(into: container, from: from, until: end, output: output)
+    } catch {
+      let failure = output.fail(error, end: 0, isOfUse: false)
+      if case .unheld = error { throw RunError(.usage, failure.description) }
+      throw failure
+    }
+    if let failure = copy.contents.failure, failure.code == .interrupted {
+      output.abandonEmpty()
+      throw RunError(.interrupted, "stopped: \(target) was not written")
+    }
+    guard copy.contents.tracks.contains(where: { $0.packets > 0 }) else {
+      output.abandonEmpty()
+      throw RunError(
+        .failed, "\(path) has nothing that can be copied there; look at it with inspect")
+    }
+    try output.complete()
+    return MovieContents(copy.contents)
+  }
+
+  /// Whether a file has sound.
+  public static func hasSound(_ path: String) throws(RunError) -> Bool {
+    try open(path) { false }.contents.tracks.contains { !$0.isVideo }
+  }
+
+  private static func open(
+    _ path: String, _ isInterrupted: @escaping @Sendable () -> Bool
+  ) throws(RunError) -> MediaCopy {
+    do throws(MediaError) {
+      return try MediaCopy(path, isInterrupted: isInterrupted)
+    } catch {
+      throw RunError(error.code == .interrupted ? .interrupted : .failed, "\(error)")
+    }
+  }
+}
+
+extension MovieContents {
+  init(_ contents: MediaContents) {
+    container = contents.container
+    tracks = contents.tracks.map { track in
+      let start = Double(track.start ?? 0) / 1e9
+      return Track(
+        kind: track.isVideo ? "video" : "audio", codec: track.codec, width: track.width,
+        height: track.height, rate: track.rate, channels: track.channels, packets: track.packets,
+        keys: track.keys, bytes: track.bytes, start: start,
+        duration: max(0, Double(track.end ?? 0) / 1e9 - start), gaps: track.gaps,
+        missing: Double(track.missing) / 1e9)
+    }
+    damage = contents.failure.map { "\($0)" }
+  }
+}

@@ -1,0 +1,206 @@
+"""export, inspect and recover: what ffprobe, ffmpeg and NumPy find in their files."""
+import json
+import random
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+from program import DATA, LIMIT, SPROCKET, one_sentence, running, sprocket
+from test_codecs import assert_decodes, probe, streams, times
+from test_sound import beeps, offsets, samples
+
+RATE = 30
+
+
+@pytest.fixture(scope="session")
+def movie(tmp_path_factory):
+    """Eight seconds of JPEG and PCM, with a flash and a beep at each whole second."""
+    path = tmp_path_factory.mktemp("files") / "in.mov"
+    sprocket("run", "--source", "scene", "--size", "320x240", "--rate", RATE, "--source-set", "flash=4",
+             "--source-set", "pan=30", "--frames", 8 * RATE, "--microphone", "scene", "--movie", path, "--quiet")
+    return path
+
+
+def planes(path, *options):
+    """Luma of each picture."""
+    width, height = (streams(path)["video"][key] for key in ("width", "height"))
+    raw = subprocess.run(["ffmpeg", "-v", "error", "-i", path, "-map", "0:v", *options, "-fps_mode",
+                          "passthrough", "-pix_fmt", "gray", "-f", "rawvideo", "-"], capture_output=True,
+                         check=True, timeout=LIMIT).stdout
+    return np.frombuffer(raw, "u1").reshape(-1, height, width)
+
+
+@pytest.mark.parametrize("ending", ["mp4", "mov", "mkv"])
+def test_a_part_is_exact(tmp_path, movie, ending):
+    out = tmp_path / f"out.{ending}"
+    sprocket("export", movie, out, "--from", "2s", "--to", "5s", "--quiet")
+    found = streams(out)
+    assert int(found["video"]["nb_read_frames"]) == 90 and found["video"]["codec_name"] == "h264"
+    assert found["audio"]["codec_name"] == "aac"
+    assert_decodes(out)
+    assert np.abs(times(out) - np.arange(90) / RATE).max() < 0.001
+    # Those pictures and no others.
+    theirs = planes(movie)[60:150].astype(int)
+    ours = planes(out).astype(int)
+    for n in range(1, 89):
+        apart = [np.abs(ours[n] - theirs[n + k]).mean() for k in (-1, 0, 1)]
+        assert apart[1] < 4 and apart[1] == min(apart), (n, apart)
+    found = offsets(out)
+    assert len(found) == 3 and np.abs(found[1:]).max() < 0.001
+
+
+def test_a_copy_begins_with_a_key_frame_and_is_in_step(tmp_path, movie):
+    source, out = tmp_path / "a.mp4", tmp_path / "b.mov"
+    sprocket("export", movie, source, "--quiet")
+    sprocket("export", source, out, "--copy", "--from", "2500ms", "--to", "6s", "--quiet")
+    found = streams(out)
+    # The key frame at 2 s.
+    assert int(found["video"]["nb_read_frames"]) in range(120, 125)
+    assert_decodes(out)
+    apart = offsets(out)
+    assert len(apart) in (4, 5) and np.abs(apart[1:]).max() < 0.001
+    # As they are: the packets are the same bytes.
+    hashes = [[packet["data_hash"] for packet in probe(
+        path, "-select_streams", "v", "-show_packets", "-show_data_hash", "md5")["packets"]]
+        for path in (source, out)]
+    assert hashes[1] == hashes[0][60:60 + len(hashes[1])]
+
+
+def test_crop_scale_and_turn_are_ffmpegs(tmp_path, movie):
+    out = tmp_path / "out.mp4"
+    sprocket("export", movie, out, "--crop", "40/20/240/200", "--scale", "120x100", "--codec", "h264:crf=4",
+             "--quiet", "--audio", "none")
+    theirs = planes(movie)[:, 20:220, 40:280].reshape(-1, 100, 2, 120, 2).mean(axis=(2, 4))
+    assert np.abs(planes(out) - theirs).mean() < 1
+    with pytest.raises(KeyError):
+        streams(out)["audio"]
+    sprocket("export", movie, out, "--rotate", "90", "--aspect", "1:1", "--overwrite", "--quiet")
+    pictures = streams(out)["video"]
+    assert (pictures["width"], pictures["height"]) == (240, 240)
+
+
+def test_a_batch_is_a_folder_of_movies(tmp_path, movie):
+    second = tmp_path / "second.mkv"
+    shutil.copy(movie, tmp_path / "first.mov")
+    sprocket("export", movie, second, "--to", "1s", "--quiet")
+    (tmp_path / "torn.mov").write_bytes(b"no movie")
+    (tmp_path / "out").mkdir()
+    said = sprocket("export", tmp_path / "first.mov", tmp_path / "torn.mov", second, tmp_path / "out",
+                    "--to", "1s", check=False)
+    assert said.returncode == 1 and "1 of 3 files were not exported" in said.errors
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["first.mp4", "second.mp4"]
+    for path in (tmp_path / "out").iterdir():
+        assert int(streams(path)["video"]["nb_read_frames"]) == 30
+
+
+def test_a_dump_is_exported(tmp_path):
+    dump, out = tmp_path / "a.mcap", tmp_path / "a.mp4"
+    sprocket("run", "--source", "scene", "--size", "160x120", "--frames", 90, "--microphone", "scene",
+             "--dump", dump, "--quiet")
+    sprocket("export", dump, out, "--quiet")
+    assert int(streams(out)["video"]["nb_read_frames"]) == 90 and "audio" in streams(out)
+    said = sprocket("inspect", dump).stdout.decode()
+    assert "90 frames" in said and "audio s16 48000 Hz, 2 channels" in said
+
+
+def test_real_clips_are_exported(tmp_path):
+    clips = [path for path in sorted(DATA.glob("generic/*.*")) if path.suffix != ".md"]
+    if not clips:
+        pytest.skip("no test data")
+    for clip in clips:
+        out = tmp_path / f"{clip.stem}.mp4"
+        sprocket("export", clip, out, "--to", "3s", "--codec", "h264:preset=ultrafast", "--quiet")
+        frames = probe(clip, "-select_streams", "v", "-show_entries", "frame=best_effort_timestamp_time")
+        shown = np.array([float(f["best_effort_timestamp_time"]) for f in frames["frames"]])
+        due = [t for t in shown - shown[0] if t < 2.9995]
+        assert int(streams(out)["video"]["nb_read_frames"]) == len(due), clip
+        assert_decodes(out)
+
+
+def test_inspect_counts_as_ffprobe(tmp_path, movie):
+    entry, = json.loads(sprocket("inspect", "--json", movie).stdout)
+    video, audio = entry["tracks"]
+    assert (video["codec"], video["count"], video["width"], video["height"]) == ("mjpeg", 240, 320, 240)
+    assert video["duration_s"] == pytest.approx(8, abs=0.001) and video["gaps"] == 0
+    assert (audio["codec"], audio["rate"], audio["channels"]) == ("pcm_s16le", 48000, 2)
+    assert entry["damage"] == []
+    out = tmp_path / "gaps.mov"
+    sprocket("run", "--source", "scene", "--size", "160x120", "--frames", 200, "--source-set", "drop=0.05",
+             "--movie", out, "--quiet", "--microphone", "none")
+    track, = json.loads(sprocket("inspect", "--json", out).stdout)[0]["tracks"]
+    shown = times(out)
+    late = np.diff(shown) - 1 / 30
+    assert track["count"] == len(shown) and track["gaps"] == (late > 0.01).sum() > 0
+    assert track["missing_s"] == pytest.approx(late[late > 0.01].sum(), abs=0.002)
+
+
+@pytest.mark.parametrize("ending", ["mp4", "mov", "mkv", "mcap"])
+def test_what_a_crash_left_is_recovered(tmp_path, ending):
+    draw = random.Random(ending)
+    for turn in range(3):
+        broken, out = tmp_path / f"a{turn}.partial.{ending}", tmp_path / f"b{turn}.{ending}"
+        where = ["--dump", tmp_path / f"a{turn}.mcap"] if ending == "mcap" else [
+            "--movie", tmp_path / f"a{turn}.{ending}", "--codec", "h264"]
+        with running([SPROCKET, "run", "--source", "scene", "--size", "320x180", "--source-set", "flash=4",
+                      "--microphone", "scene", "--quiet", *where]) as process:
+            end = time.monotonic() + 60
+            while (not broken.exists() or broken.stat().st_size < 50_000) and time.monotonic() < end:
+                time.sleep(0.02)
+            time.sleep(1 + 1.5 * draw.random())
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        sprocket("recover", broken, out, "--quiet")
+        if ending == "mcap":
+            entry, = json.loads(sprocket("inspect", "--json", out).stdout)
+            assert entry["tracks"][0]["count"] >= 20
+            continue
+        assert_decodes(out)
+        ours, theirs = streams(out), streams(broken)
+        assert int(ours["video"]["nb_read_frames"]) == int(theirs["video"]["nb_read_frames"]) >= 20
+        assert len(samples(out)) == len(samples(broken)) > 30_000
+        # A plain file: players find its end at once.
+        assert float(probe(out, "-show_format")["format"]["duration"]) > 0.6
+        heard = beeps(samples(out))
+        assert np.abs(heard - heard.round())[1:].max(initial=0) < 0.001
+
+
+def test_bad_files_are_one_sentence(tmp_path, movie):
+    data = movie.read_bytes()
+    draw = random.Random(16)
+    for turn in range(40):
+        torn = bytearray(data[:draw.randrange(1, len(data))])
+        for _ in range(draw.choice([0, 1, 10, 1000])):
+            torn[draw.randrange(len(torn))] = draw.randrange(256)
+        path = tmp_path / f"t{turn}.mov"
+        path.write_bytes(torn)
+        for arguments in (["inspect", path], ["recover", path, tmp_path / "r.mov", "--overwrite", "--quiet"],
+                          ["export", path, tmp_path / "e.mp4", "--overwrite", "--quiet", "--codec",
+                           "h264:preset=ultrafast"]):
+            result = sprocket(*arguments, check=False)
+            assert result.returncode in (0, 1, 2), (turn, arguments)
+            assert result.returncode == 0 or result.errors.startswith("sprocket: ")
+
+
+REFUSED = [
+    (["in.mov"], "give a file to read and one to write"), (["in.mov", "in.mov"], "in.mov"),
+    (["in.mov", "a.avi"], ".mov, .mp4, .mkv"), (["nosuch.mov", "a.mp4"], "There is no file nosuch.mov"),
+    (["in.mov", "a.mp4", "--from", "5s", "--to", "2s"], "--to 2s is not after --from 5s"),
+    (["in.mov", "in.mov", "a.mp4"], "not a folder"), (["in.mov", "a.mp4", "--copy"], "cannot hold pcm_s16le"),
+    (["in.mov", "a.mp4", "--copy", "--scale", "10x"], "--copy leaves"),
+    (["in.mov", "a.mp4", "--rotate", "45"], "turn=45"), (["in.mov", "a.mp4", "--codec", "xyz"], "no encoder"),
+    (["in.mov", "a.mp4", "--crop", "0/0/9999/2"], "crop"), (["in.mov", "a.mp4", "--audio", "mp3"], "mp3"),
+]
+
+
+@pytest.mark.parametrize("arguments, words", REFUSED)
+def test_a_wrong_export_is_one_sentence(tmp_path, movie, arguments, words):
+    shutil.copy(movie, tmp_path / "in.mov")
+    result = sprocket("export", *arguments, check=False, cwd=tmp_path)
+    assert result.returncode in (1, 2) and words in one_sentence(result.errors)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.mov"]
+    assert (tmp_path / "in.mov").read_bytes() == movie.read_bytes()
