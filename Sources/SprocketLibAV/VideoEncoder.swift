@@ -11,6 +11,8 @@ public import SprocketPixels
 public final class VideoEncoder {
   /// What the encoder is called in libavcodec.
   public let name: String
+  /// How much it tries, as it calls that; `nil` where it has no word for it.
+  public let preset: String?
   /// Size of the encoded picture: even, so that a last column or row may be missing.
   public let width: Int
   public let height: Int
@@ -41,6 +43,8 @@ public final class VideoEncoder {
     else { throw .missing(names) }
     let name = unsafe String(cString: codec.pointee.name)
     self.name = name
+    preset =
+      settings.preset ?? VideoEncoderSettings.usualPreset(name, isLive: settings.isLive)
     (width, height) = (description.width & ~1, description.height & ~1)
     guard width > 0, height > 0,
       let context = unsafe Owned(avcodec_alloc_context3(codec), free: avcodec_free_context),

@@ -108,9 +108,14 @@ final class Storm {
     let ending = random.pick(["mov", "mkv"])
     var taps: [any AudioTap] = []
     for engine in audio { taps.append(try engine.makeTap(for: "movie")) }
+    var codec = MovieCodec()
+    if random.chance(400_000) {
+      codec.name = "h264"
+      codec.preset = random.pick(["ultrafast", "veryfast"])
+    }
     sinks.append(
       MovieSink(
-        path: "movie.\(ending)", isOnDemand: isOnDemand,
+        path: "movie.\(ending)", codec: codec, isOnDemand: isOnDemand,
         limits: isOnDemand ? limits : RecordingLimits(), preRoll: isOnDemand ? preRoll : nil,
         sound: taps, soundSettings: sound))
     if random.chance(300_000) { sinks.append(NullSink()) }

@@ -97,6 +97,9 @@ final class MovieEncoding {
     return try open(container)
   }
 
+  /// What encoders call how much they try.
+  private(set) var preset: String?
+
   /// Pictures are cut to even sizes.
   var cuts: Bool { description.width % 2 != 0 || description.height % 2 != 0 }
 
@@ -114,6 +117,7 @@ final class MovieEncoding {
         }
       throw .encoder(error, remedy)
     }
+    preset = encoder.preset
     guard container.holds(encoder) else {
       throw RunError(
         .usage,

@@ -20,7 +20,9 @@ extension MovieRecording {
     let isWhole = try encoding?.kept?.withPlanes(of: image) { (luma, blue, red) throws(RunError) in
       try encode(luma, blue, red, tick)
     }
-    contract(isWhole == true, "writes a JPEG that no packer of this sink made")
+    guard isWhole == true else {
+      throw RunError(.failed, "movie: a picture of the pre-roll is damaged; record again")
+    }
     try noteWritten()
   }
 

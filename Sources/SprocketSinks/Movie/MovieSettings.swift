@@ -50,4 +50,13 @@ extension MovieSink {
     }
     return (needs, encoding)
   }
+
+  /// What helps where the encoder was too slow for a camera.
+  func noteSlowness() {
+    guard framesBehind > 0, let encoding else { return }
+    let preset = encoding.preset.map { " (now \($0))" } ?? ""
+    note(
+      "movie: the encoder was too slow for \(framesBehind) frames; give --codec a faster preset\(preset), or "
+        + "choose a smaller size or rate")
+  }
 }

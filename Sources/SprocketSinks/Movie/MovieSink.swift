@@ -49,6 +49,8 @@ public final class MovieSink: Recorder {
   private var keptFrames: UInt64 = 0
   private var fileCount = 0
   var movedFrames: UInt64 = 0
+  /// Frames that were lost because this sink was too slow.
+  private(set) var framesBehind: UInt64 = 0
   /// The error of the first file that could not be completed when the next one began.
   private var failure: RunError?
   /// Paths of the files that this run has made on demand. A mutex, since any thread may call `prepare`.
@@ -155,8 +157,13 @@ public final class MovieSink: Recorder {
 
   public func idle() throws(RunError) { try recording?.idle() }
 
+  public func account(_ lost: LostFrame) throws(RunError) {
+    if lost.fate == .behind { framesBehind += 1 }
+  }
+
   public func finish() throws(RunError) {
     defer { sound.close() }
+    noteSlowness()
     try close()
     if let failure { throw failure }
     if !isOnDemand { noteLaterFiles() }
