@@ -92,8 +92,8 @@ extension MediaCopy {
       isKey: packet.pointee.flags & AV_PKT_FLAG_KEY != 0)
   }
 
-  /// The time of the key frame at or before `time` (nanoseconds), to which the file is left set; `nil` if there
-  /// is none.
+  /// The time of the key frame at or before `time` (nanoseconds), to which the file is left set; `nil` if
+  /// there is none.
   ///
   /// The corresponding C function is `av_seek_frame`.
   mutating func seekKey(before time: Int64) -> Int64? {

@@ -80,9 +80,9 @@ public struct MediaCopy: ~Copyable {
     }
   }
 
-  /// Copies pictures and sound from the key frame at or before `from` until `end` (nanoseconds from the file's
-  /// beginning), into a plain file that begins with that picture. What cannot be read ends the copy, and
-  /// `contents.failure` says why.
+  /// Copies pictures and sound from the key frame at or before `from` until `end` (nanoseconds from the
+  /// file's beginning), into a plain file that begins with that picture. What cannot be read ends the copy,
+  /// and `contents.failure` says why.
   ///
   /// The corresponding C function is `av_interleaved_write_frame`.
   public mutating func copy(

@@ -132,8 +132,8 @@ public final class VideoEncoder {
     }
   }
 
-  /// Receives the next encoded picture into ``packet``; false where there is none by now. After `send` it is called until it
-  /// returns false: up to then the encoder may read the planes.
+  /// Receives the next encoded picture into ``packet``; false where there is none by now. After `send` it is
+  /// called until it returns false: up to then the encoder may read the planes.
   ///
   /// The corresponding C function is `avcodec_receive_packet`.
   func receive() throws(EncoderError) -> Bool {

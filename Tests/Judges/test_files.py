@@ -22,7 +22,8 @@ def movie(tmp_path_factory):
     """Eight seconds of JPEG and PCM, with a flash and a beep at each whole second."""
     path = tmp_path_factory.mktemp("files") / "in.mov"
     sprocket("run", "--source", "scene", "--size", "320x240", "--rate", RATE, "--source-set", "flash=4",
-             "--source-set", "pan=30", "--frames", 8 * RATE, "--microphone", "scene", "--movie", path, "--quiet")
+             "--source-set", "pan=30",
+             "--frames", 8 * RATE, "--microphone", "scene", "--movie", path, "--quiet")
     return path
 
 

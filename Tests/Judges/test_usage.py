@@ -69,8 +69,8 @@ WRONG = [
     (["run", "--reports", "."], "director"),
     (["run", "--summary", "no/such/folder/x.json"], "no/such/folder"),
     (["run", "--nope"], "--nope"),
-    (["fly"], "there is no command `fly`; there are: run, ask, top, export, inspect, recover, bench, devices, "
-              "stages, completions"),
+    (["fly"], "there is no command `fly`; there are: run, ask, top, export, inspect, recover, bench, "
+              "devices, stages, completions"),
     (["stages", "metr"], "metr"),
     (["run", "--stage", "metr"], "did you mean `meter`?"),
     (["run", "--stage", "focus:windw=0/0/1/1"], "did you mean `window`?"),

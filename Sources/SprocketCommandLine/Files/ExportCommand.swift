@@ -9,8 +9,8 @@ struct ExportCommand: ParsableCommand {
     commandName: "export",
     abstract: "Makes a movie to be handed on: trimmed, cropped, smaller, in H.264.",
     discussion: """
-      Takes movies and dumps (.mcap), and writes .mp4, .mov or .mkv. Several files, or one and a folder, are a \
-      batch: each becomes FOLDER/NAME.mp4. The picture passes --stage, then --rotate, --crop, --aspect and \
+      Takes movies and dumps (.mcap), and writes .mp4, .mov or .mkv. Several files, or one and a folder, are \
+      a batch: each becomes FOLDER/NAME.mp4. The picture passes --stage, then --rotate, --crop, --aspect and \
       --scale, in this order.
       """)
 

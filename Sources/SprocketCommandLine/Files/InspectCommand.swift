@@ -57,13 +57,22 @@ struct FileEntry: Encodable, Sendable {
     var channels: Int?
     /// Pictures, or packets of sound.
     var count: UInt64
-    var key_frames: UInt64?
+    var keyFrames: UInt64?
     var bytes: UInt64?
-    var start_s: Double
-    var duration_s: Double
-    var frames_per_second: Double?
+    var startSeconds: Double
+    var durationSeconds: Double
+    var framesPerSecond: Double?
     var gaps: UInt64
-    var missing_s: Double
+    var missingSeconds: Double
+
+    enum CodingKeys: String, CodingKey {
+      case kind, codec, width, height, rate, channels, count, bytes, gaps
+      case keyFrames = "key_frames"
+      case startSeconds = "start_s"
+      case durationSeconds = "duration_s"
+      case framesPerSecond = "frames_per_second"
+      case missingSeconds = "missing_s"
+    }
   }
 
   var file: String
@@ -83,9 +92,9 @@ struct FileEntry: Encodable, Sendable {
         kind: track.kind, codec: track.codec, width: isVideo ? track.width : nil,
         height: isVideo ? track.height : nil, rate: isVideo ? nil : track.rate,
         channels: isVideo ? nil : track.channels, count: track.packets,
-        key_frames: isVideo ? track.keys : nil, bytes: track.bytes, start_s: track.start,
-        duration_s: track.duration, frames_per_second: isVideo ? rate : nil, gaps: track.gaps,
-        missing_s: track.missing)
+        keyFrames: isVideo ? track.keys : nil, bytes: track.bytes, startSeconds: track.start,
+        durationSeconds: track.duration, framesPerSecond: isVideo ? rate : nil, gaps: track.gaps,
+        missingSeconds: track.missing)
     }
   }
 
@@ -100,16 +109,17 @@ struct FileEntry: Encodable, Sendable {
     tracks = [
       Track(
         kind: "video", codec: found.format.pixelFormat.settingText, width: found.format.width,
-        height: found.format.height, count: count, start_s: 0,
-        duration_s: rate > 0 ? Double(count) / rate : 0, frames_per_second: rate, gaps: 0,
-        missing_s: 0)
+        height: found.format.height, count: count, startSeconds: 0,
+        durationSeconds: rate > 0 ? Double(count) / rate : 0, framesPerSecond: rate, gaps: 0,
+        missingSeconds: 0)
     ]
     for sound in ReplayAudioSource.all(of: source) {
       let format = try sound.open().format
       tracks.append(
         Track(
           kind: "audio", codec: format.number.settingText, rate: format.rate,
-          channels: format.channels, count: 0, start_s: 0, duration_s: 0, gaps: 0, missing_s: 0))
+          channels: format.channels, count: 0, startSeconds: 0, durationSeconds: 0, gaps: 0,
+          missingSeconds: 0))
       sound.close()
     }
     source.close()
@@ -126,17 +136,20 @@ struct FileEntry: Encodable, Sendable {
       }
       if track.count > 0 {
         line += ", \(track.count) \(track.kind == "video" ? "frames" : "packets")"
-        if let keys = track.key_frames, keys < track.count { line += " (\(keys) key)" }
-        line += ", \(fixed(track.duration_s, 3)) s"
+        if let keys = track.keyFrames, keys < track.count { line += " (\(keys) key)" }
+        line += ", \(fixed(track.durationSeconds, 3)) s"
       }
-      if let rate = track.frames_per_second, rate > 0 { line += ", \(fixed(rate, 2)) frames/s" }
-      if let bytes = track.bytes, track.duration_s > 0 {
-        line += ", \(fixed(Double(bytes) * 8 / track.duration_s / 1e6, 2)) Mbit/s"
+      if let rate = track.framesPerSecond, rate > 0 { line += ", \(fixed(rate, 2)) frames/s" }
+      if let bytes = track.bytes, track.durationSeconds > 0 {
+        line += ", \(fixed(Double(bytes) * 8 / track.durationSeconds / 1e6, 2)) Mbit/s"
       }
-      if abs(track.start_s) > 0.0005 { line += ", begins at \(fixed(track.start_s, 3)) s" }
+      if abs(track.startSeconds) > 0.0005 {
+        line += ", begins at \(fixed(track.startSeconds, 3)) s"
+      }
       lines.append(line)
       if track.gaps > 0 {
-        lines.append("    \(track.gaps) gaps, in which \(fixed(track.missing_s, 3)) s are missing")
+        lines.append(
+          "    \(track.gaps) gaps, in which \(fixed(track.missingSeconds, 3)) s are missing")
       }
     }
     return lines + damage.map { "  damaged: \($0)" }

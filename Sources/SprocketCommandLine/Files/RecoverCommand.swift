@@ -7,8 +7,8 @@ struct RecoverCommand: ParsableCommand {
     commandName: "recover",
     abstract: "Makes a plain file of what a crash or a full disk left: all that is there, in step.",
     discussion: """
-      Movies (.mov, .mp4, .mkv) and sound are copied without being decoded; the ending of the new name says of \
-      which kind it is. Of a dump (.mcap) all whole frames are written into a new one.
+      Movies (.mov, .mp4, .mkv) and sound are copied without being decoded; the ending of the new name says \
+      of which kind it is. Of a dump (.mcap) all whole frames are written into a new one.
       """)
 
   @Argument(help: "The broken file, such as take.partial.mov.", completion: .file())

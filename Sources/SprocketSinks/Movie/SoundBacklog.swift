@@ -1,5 +1,5 @@
-/// Sound that waits until the encoder has given out the pictures of its time, so that both lie side by side in
-/// the file: players stop where they have to read far ahead for one of them.
+/// Sound that waits until the encoder has given out the pictures of its time, so that both lie side by side
+/// in the file: players stop where they have to read far ahead for one of them.
 ///
 /// Grows to what comes in the time by which the encoder is behind, and allocates nothing from then on.
 struct SoundBacklog {
