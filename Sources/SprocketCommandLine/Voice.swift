@@ -84,7 +84,11 @@ struct Voice {
     var line = "\(progress.produced)"
     if let limit { line += " of \(limit)" }
     line += " frames, \(fixed(seconds, 1)) s, "
-    line += "\(fixed(seconds > 0 ? Double(progress.produced) / seconds : 0, 1)) frames/s"
+    let rate = seconds > 0 ? Double(progress.produced) / seconds : 0
+    line += "\(fixed(rate, 1)) frames/s"
+    if let limit, rate > 0, limit > progress.produced {
+      line += ", \(fixed(Double(limit - progress.produced) / rate, 0)) s left"
+    }
     for fate in Fate.allCases where progress.lost[fate] > 0 {
       line += ", \(progress.lost[fate]) \(fate.name)"
     }

@@ -123,6 +123,27 @@ package enum FileCalls {
     return unsafe fstatvfs(descriptor, &status) == 0 ? freeByteCount(status) : nil
   }
 
+  /// Bytes of a file; `nil` if there is none. The corresponding C function is `stat`.
+  package static func byteCount(at path: String) -> Int64? {
+    var status = stat()
+    return unsafe stat(path, &status) == 0 ? Int64(status.st_size) : nil
+  }
+
+  /// Removes a file, or an empty folder, if it is there. The corresponding C function is `remove`.
+  package static func remove(_ path: String) { _ = unsafe Glibc.remove(path) }
+
+  /// Makes a folder that nobody else may look into, in the one for temporary files; `nil` where that cannot
+  /// be. The corresponding C function is `mkdtemp`.
+  package static func makeTemporaryFolder() -> String? {
+    var name = Array("/tmp/sprocket-XXXXXX".utf8CString)
+    return unsafe name.withUnsafeMutableBufferPointer { name in
+      guard let start = name.baseAddress, let made = unsafe mkdtemp(start) else {
+        return nil
+      }
+      return unsafe String(cString: made)
+    }
+  }
+
   /// The corresponding C function is `stat`.
   package static func isFolder(_ path: String) -> Bool {
     var status = stat()

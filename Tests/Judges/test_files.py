@@ -85,6 +85,20 @@ def test_crop_scale_and_turn_are_ffmpegs(tmp_path, movie):
     assert (pictures["width"], pictures["height"]) == (240, 240)
 
 
+@pytest.mark.parametrize("codec", ["h264:preset=veryfast", "hevc:preset=ultrafast"])
+def test_a_size_is_met(tmp_path, codec):
+    source, out = tmp_path / "in.mov", tmp_path / "out.mp4"
+    sprocket("run", "--source", "scene", "--size", "320x240", "--frames", 360, "--microphone", "scene",
+             "--movie", source, "--quiet")
+    sprocket("export", source, out, "--target-size", "600K", "--codec", codec, "--quiet")
+    assert abs(out.stat().st_size / (600 << 10) - 1) < 0.05
+    assert_decodes(out)
+    result = sprocket("export", source, out, "--target-size", "1K", "--overwrite", "--codec", codec,
+                      "--quiet", check=False)
+    assert result.returncode == 1 and "the least that it can have" in one_sentence(result.errors)
+    assert str(out.stat().st_size) in result.errors
+
+
 def test_a_batch_is_a_folder_of_movies(tmp_path, movie):
     second = tmp_path / "second.mkv"
     shutil.copy(movie, tmp_path / "first.mov")
@@ -192,7 +206,10 @@ REFUSED = [
     (["in.mov", "a.avi"], ".mov, .mp4, .mkv"), (["nosuch.mov", "a.mp4"], "There is no file nosuch.mov"),
     (["in.mov", "a.mp4", "--from", "5s", "--to", "2s"], "--to 2s is not after --from 5s"),
     (["in.mov", "in.mov", "a.mp4"], "not a folder"), (["in.mov", "a.mp4", "--copy"], "cannot hold pcm_s16le"),
-    (["in.mov", "a.mp4", "--copy", "--scale", "10x"], "--copy leaves"),
+    (["in.mov", "a.mp4", "--copy", "--scale", "10x"], "which --copy leaves"),
+    (["in.mov", "a.mp4", "--target-size", "1M", "--codec", "av1"], "h264 or hevc"),
+    (["in.mov", "a.mp4", "--target-size", "1M", "--codec", "h264:crf=3"], "leave out"),
+    (["in.mov", "a.mp4", "--target-size", "1M", "--from", "1m"], "ends at 8.000 s"),
     (["in.mov", "a.mp4", "--rotate", "45"], "turn=45"), (["in.mov", "a.mp4", "--codec", "xyz"], "no encoder"),
     (["in.mov", "a.mp4", "--crop", "0/0/9999/2"], "crop"), (["in.mov", "a.mp4", "--audio", "mp3"], "mp3"),
 ]

@@ -60,6 +60,14 @@ struct ExportCommand: ParsableCommand {
       valueName: "aac | opus | flac | pcm | none"))
   var audio: String?
 
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "Makes a file of that size, in two passes: 10M. Short ones come less near.", valueName: "size"
+    ),
+    transform: byteCount)
+  var targetSize: Int?
+
   @Flag(help: "Copies without encoding; begins with the key frame at or before --from.")
   var copy = false
 
@@ -80,7 +88,7 @@ struct ExportCommand: ParsableCommand {
     let changes = [
       ("--stage", !stage.isEmpty), ("--rotate", rotate != nil), ("--crop", crop != nil),
       ("--aspect", aspect != nil), ("--scale", scale != nil), ("--codec", codec != nil),
-      ("--audio", audio != nil),
+      ("--audio", audio != nil), ("--target-size", targetSize != nil),
     ]
     if copy, let option = changes.first(where: \.1)?.0 {
       throw ValidationError("\(option) changes pictures or sound, which --copy leaves as they are")
@@ -116,6 +124,9 @@ struct ExportCommand: ParsableCommand {
   private func export(
     _ job: Job, _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
   ) throws {
+    if let targetSize {
+      return try SizedExport(self, job, size: targetSize).execute(registry, invocation, &signals)
+    }
     guard copy else {
       return try RunCommand.parse(try arguments(job)).execute(registry, invocation, &signals)
     }
@@ -169,7 +180,7 @@ struct ExportCommand: ParsableCommand {
   }
 
   /// The same for `run`.
-  private func arguments(_ job: Job) throws(RunError) -> [String] {
+  func arguments(_ job: Job) throws(RunError) -> [String] {
     var all = ["--source", job.isDump ? "replay:\(job.input)" : "file:\(job.input)"]
     all += ["--movie", job.output, "--codec", codec ?? "h264"]
     if let from { all += ["--from", from.settingText] }

@@ -20,6 +20,11 @@ public struct MovieCodec: Sendable, Hashable {
   /// 0: as many as the machine has processors.
   public var threads = 0
   public var samples = SampleChoice.common
+  /// 1 writes what it learns of the pictures into ``statistics``, 2 reads that to meet the bit rate; 0: in
+  /// one pass.
+  public var pass = 0
+  /// Path of a file, of which the names of others are made.
+  public var statistics = ""
 
   public init() {}
 
@@ -38,7 +43,8 @@ public struct MovieCodec: Sendable, Hashable {
     VideoEncoderSettings(
       codec: name, quality: crf, bitRate: bitRate?.bitsPerSecond, preset: preset, tune: tune,
       profile: profile, level: level, keySeconds: Double(keyFrames.nanosecondCount) / 1e9,
-      isLive: isLive, threads: threads, keepsSamples: samples == .same)
+      isLive: isLive, threads: threads, keepsSamples: samples == .same, pass: pass,
+      statistics: statistics)
   }
 
   static var settings: [Setting<MovieCodec>] {
@@ -56,6 +62,9 @@ public struct MovieCodec: Sendable, Hashable {
       Setting("level", \.level, "of the encoder: 4.1"),
       Setting("keyframes", \.keyFrames, "longest time from a key frame to the next"),
       Setting("threads", \.threads, range: 0...64, "of the encoder; 0: one per processor"),
+      Setting(
+        "pass", \.pass, range: 0...2, "of two passes, which meet a bit rate better; 0: in one"),
+      Setting("statistics", \.statistics, "file of two passes, which the first one writes"),
       Setting(
         "samples", \.samples, "common: 4:2:0, h264 of 8 bits; same: as fine and deep as they are"),
     ]

@@ -75,6 +75,11 @@ public enum MovieCopy {
     return MovieContents(copy.contents)
   }
 
+  /// What kind of movie a name says: `mov`, `mp4` or `mkv`. Throws for others.
+  public static func ending(of path: String) throws(RunError) -> String {
+    try MovieSink.container(path).rawValue
+  }
+
   /// Whether a file has sound.
   public static func hasSound(_ path: String) throws(RunError) -> Bool {
     try open(path) { false }.contents.tracks.contains { !$0.isVideo }

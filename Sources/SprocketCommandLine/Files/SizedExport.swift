@@ -1,0 +1,109 @@
+internal import ArgumentParser
+internal import Sprocket
+
+/// `export --target-size`: two passes, and more second ones while the file has another size.
+struct SizedExport {
+  private let command: ExportCommand
+  private let job: ExportCommand.Job
+  private let size: Int
+  /// Seconds of the new file.
+  private let seconds: Double
+  /// Bytes that are not pictures: sound, and what a file says of each.
+  private let otherBytes: Double
+
+  init(_ command: ExportCommand, _ job: ExportCommand.Job, size: Int) throws(RunError) {
+    guard !job.isDump else {
+      throw RunError(.usage, "--target-size is for movies; export \(job.input) first")
+    }
+    let codec = command.codec ?? "h264"
+    let name = codec.prefix { $0 != ":" }
+    guard name == "h264" || name == "hevc", !codec.contains("crf="), !codec.contains("bitrate=")
+    else {
+      throw RunError(
+        .usage,
+        "--target-size finds the bit rate of h264 or hevc; leave out what --codec says of it")
+    }
+    let contents = try MovieCopy.contents(of: job.input)
+    guard let video = contents.tracks.first(where: { $0.kind == "video" }), video.duration > 0
+    else {
+      throw RunError(.failed, "\(job.input) has no moving pictures; name a movie")
+    }
+    let from = Double(command.from?.nanosecondCount ?? 0) / 1e9
+    let to = min(video.duration, command.to.map { Double($0.nanosecondCount) / 1e9 } ?? .infinity)
+    guard to > from else {
+      throw RunError(
+        .usage, "\(job.input) ends at \(fixed(video.duration, 3)) s; give an earlier --from")
+    }
+    let seconds = to - from
+    let sound = command.audio == "none" ? nil : contents.tracks.first { $0.kind == "audio" }
+    let soundBytes = sound.map { Double($0.channels) * Self.soundRate / 8 * seconds } ?? 0
+    let frames = Double(video.packets) * seconds / video.duration
+    otherBytes =
+      soundBytes + frames * Self.frameBytes + seconds
+      * (Self.secondBytes + (sound == nil ? 0 : 800))
+    (self.command, self.job, self.size, self.seconds) = (command, job, size, seconds)
+  }
+
+  /// Bits per second of a channel of AAC.
+  private static let soundRate = 64_000.0
+  /// Bytes that a file says of a picture, and of a second: measured of MP4 files that this program wrote.
+  private static let frameBytes = 32.0
+  private static let secondBytes = 350.0
+  /// Least bits per second of pictures. Smaller: encoders take no less.
+  private static let least = 20_000
+  /// How far the size may be off, as a part of it.
+  private static let tolerance = 0.04
+
+  func execute(
+    _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
+  ) throws {
+    var rate = max(Self.least, Int((Double(size) - otherBytes) * 8 / seconds))
+    if FileCalls.byteCount(at: job.output) != nil, !command.overwrite {
+      throw RunError(.usage, "\(job.output) exists; give another name, or --overwrite")
+    }
+    guard let folder = FileCalls.makeTemporaryFolder() else {
+      throw RunError(
+        .failed, "no folder can be made in /tmp, where two passes keep notes; make room there")
+    }
+    // Both passes count the same ticks.
+    let draft = "/draft.\(try MovieCopy.ending(of: job.output))"
+    defer {
+      for name in ["/pass", "/pass.mbtree", "/pass.cutree", draft, ""] {
+        FileCalls.remove(folder + name)
+      }
+    }
+    try run(1, rate, folder, to: folder + draft, registry, invocation, &signals)
+    for turn in 0..<3 {
+      try run(2, rate, folder, to: job.output, registry, invocation, &signals)
+      let made = Double(FileCalls.byteCount(at: job.output) ?? 0)
+      let off = made / Double(size) - 1
+      if abs(off) <= Self.tolerance { return }
+      let next = Double(rate) * (Double(size) - otherBytes) / max(1, made - otherBytes)
+      let isLast = turn == 2 || next < Double(Self.least) && rate == Self.least
+      if isLast {
+        guard off > 0 else { return }
+        throw RunError(
+          .failed,
+          "\(job.output) has \(Int(made)) bytes, the least that it can have; choose a smaller --scale"
+        )
+      }
+      rate = max(Self.least, Int(min(next, 1e9)))
+    }
+  }
+
+  private func run(
+    _ pass: Int, _ rate: Int, _ folder: String, to path: String, _ registry: Registry,
+    _ invocation: Invocation,
+    _ signals: inout StopSignals
+  ) throws {
+    var command = command
+    let codec = command.codec ?? "h264"
+    command.codec =
+      codec + (codec.contains(":") ? "," : ":")
+      + "bitrate=\(rate),pass=\(pass),statistics=\(folder)/pass"
+    command.overwrite = command.overwrite || pass == 2
+    if pass == 1 { (command.audio, command.overwrite) = ("none", true) }
+    let arguments = try command.arguments(ExportCommand.Job(input: job.input, output: path))
+    try RunCommand.parse(arguments).execute(registry, invocation, &signals)
+  }
+}
