@@ -135,7 +135,7 @@ package enum FileCalls {
   /// Makes a folder that nobody else may look into, in the one for temporary files; `nil` where that cannot
   /// be. The corresponding C function is `mkdtemp`.
   package static func makeTemporaryFolder() -> String? {
-    var name = Array("/tmp/sprocket-XXXXXX".utf8CString)
+    var name = Array(("/tmp/sprocket-" + String(repeating: "X", count: 6)).utf8CString)
     return unsafe name.withUnsafeMutableBufferPointer { name in
       guard let start = name.baseAddress, let made = unsafe mkdtemp(start) else {
         return nil
