@@ -3,9 +3,8 @@ internal import CSprocketLibAV
 /// An open media file and one stream of it.
 @safe
 struct Demuxer: ~Copyable {
-  private let media: OpenedMedia
+  private var media: OpenedMedia
   let stream: UnsafeMutablePointer<AVStream>
-  private var packetCount: Int64 = 0
 
   /// What is wanted of a file: its best video, or its sound, the best or that of a stream.
   enum Media: Equatable {
@@ -76,20 +75,10 @@ struct Demuxer: ~Copyable {
   /// Throws when somebody asked to stop.
   func checkInterruption() throws(MediaError) { try media.checkInterruption() }
 
-  /// A frame takes a byte of its file at least. More than that, an index of a few bytes tells of the same
-  /// bytes again and again, without end.
-  private var mostPackets: Int64 { 100_000 + byteCount }
-
   /// Reads the stream's next packet; returns whether there was one before the end.
   mutating func read(into packet: UnsafeMutablePointer<AVPacket>) throws(MediaError) -> Bool {
     while unsafe try media.read(into: packet) {
-      if unsafe packet.pointee.stream_index == stream.pointee.index {
-        packetCount += 1
-        guard packetCount <= mostPackets else {
-          throw media.failure(.tooManyFrames, "av_read_frame", 0)
-        }
-        return true
-      }
+      if unsafe packet.pointee.stream_index == stream.pointee.index { return true }
       unsafe av_packet_unref(packet)
     }
     return false

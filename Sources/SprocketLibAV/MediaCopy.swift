@@ -39,7 +39,7 @@ public struct MediaContents: Sendable {
 /// Reads a media file packet by packet, and writes the packets into another one, as they are.
 @safe
 public struct MediaCopy: ~Copyable {
-  let media: OpenedMedia
+  var media: OpenedMedia
   let packet: Owned<AVPacket>
   /// What was read by now.
   public internal(set) var contents: MediaContents

@@ -19,6 +19,11 @@ extension Muxer {
       defer { unsafe av_packet_unref(packet) }
       let shown = unsafe packet.pointee.pts
       var tick = unsafe packet.pointee.dts
+      if tick == SPROCKET_AV_NOPTS_VALUE {
+        // An encoder that does not say when: it keeps the order.
+        tick = shown
+        unsafe packet.pointee.dts = shown
+      }
       if container.isQuickTime {
         let delay = delay ?? shown - tick
         // The library does the same, and takes no picture that is shown before it is decoded.

@@ -7,6 +7,7 @@ struct OpenedMedia: ~Copyable {
   // order.
   private let owner: Owned<AVFormatContext>
   private let input: FileInput
+  private var packetCount: Int64 = 0
 
   var context: UnsafeMutablePointer<AVFormatContext> { unsafe owner.pointer }
   var path: String { input.path }
@@ -67,7 +68,7 @@ struct OpenedMedia: ~Copyable {
   /// Reads the next packet of any stream; returns whether there was one before the end.
   ///
   /// The corresponding C function is `av_read_frame`.
-  func read(into packet: UnsafeMutablePointer<AVPacket>) throws(MediaError) -> Bool {
+  mutating func read(into packet: UnsafeMutablePointer<AVPacket>) throws(MediaError) -> Bool {
     while true {
       try checkInterruption()
       let status = unsafe av_read_frame(context, packet)
@@ -83,7 +84,13 @@ struct OpenedMedia: ~Copyable {
         try checkInterruption()
         throw failure(status == -ENOMEM ? .outOfMemory : .readFailed, "av_read_frame", status)
       }
+      packetCount += 1
+      guard packetCount <= mostPackets else { throw failure(.tooManyFrames, "av_read_frame", 0) }
       return true
     }
   }
+
+  /// A packet takes a byte of its file at least. More than that, an index of a few bytes tells of the same
+  /// bytes again and again, without end.
+  private var mostPackets: Int64 { 100_000 + byteCount }
 }

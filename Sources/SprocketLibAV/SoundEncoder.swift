@@ -33,8 +33,8 @@ public enum SoundCodec: String, CaseIterable, Sendable {
     return rates.first { $0 >= rate } ?? rates.last ?? rate
   }
 
-  /// Most channels.
-  public var mostChannels: Int { 8 }
+  /// Most channels. Of more than two, libopus and its decoders put some in each other's places.
+  public var mostChannels: Int { self == .opus ? 2 : 8 }
 
   /// Bits per second for each channel where nothing is asked for: what listeners seldom tell from the
   /// original. Larger: larger files.

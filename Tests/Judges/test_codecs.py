@@ -112,6 +112,20 @@ def test_flac_in_a_movie_is_the_sound_bit_for_bit(tmp_path):
     assert np.array_equal(found, samples(tmp_path / "a.wav")[:len(found)]) and len(found) == 120_000
 
 
+@pytest.mark.parametrize("sound, most", [("aac", 8), ("opus", 2), ("flac", 8)])
+def test_channels_stay_where_they_are(tmp_path, sound, most):
+    for channels in range(1, most + 1):
+        path = tmp_path / f"{channels}.mkv"
+        sprocket("run", *SCENE, "--microphone", f"scene:channels={channels}", "--movie", path,
+                 "--audio-codec", sound, "--sound", tmp_path / "a.wav", "--overwrite")
+        assert streams(path)["audio"]["channels"] == channels
+        ours, theirs = samples(path, channels=channels), samples(tmp_path / "a.wav", channels=channels)
+        # Noise differs from channel to channel, and is between the beeps.
+        part = slice(24_000, 46_000)
+        alike = np.corrcoef(ours[part].T, theirs[part].T)[:channels, channels:]
+        assert (alike.argmax(axis=1) == np.arange(channels)).all(), alike
+
+
 def test_a_rate_that_the_codec_has_not_is_resampled(tmp_path):
     sprocket("run", *SCENE, "--microphone", "scene:rate=44100", "--movie", tmp_path / "a.mkv",
              "--audio-codec", "opus")
