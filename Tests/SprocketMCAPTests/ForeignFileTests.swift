@@ -205,6 +205,22 @@ import Testing
     #expect(contents.isComplete && contents.channels.map(\.messageCount) == [1])
   }
 
+  /// A chunk one of whose indexes makes no sense is looked through: no message is missing.
+  @Test func aBrokenIndexHidesNoMessage() throws {
+    let recording = try TestRecording(chunkCount: 2, packedSize: 3000, storedSize: 2000)
+    var bytes = recording.bytes
+    // The first index of a single message.
+    let second = try #require(
+      bytes.indices.dropLast(20).first {
+        Array(bytes[$0..<$0 + 9]) == [0x07, 22, 0, 0, 0, 0, 0, 0, 0]
+      })
+    // The length of its entries, beyond the record.
+    bytes[second + 11] = 0xF0
+    let file = try TestFile(bytes, ending: "mcap")
+    let contents = try MCAPContents.read(file.path)
+    #expect(contents.channels.map(\.messageCount) == [10, 2, 2])
+  }
+
   /// Lengths that are not true take neither memory nor time.
   @Test func falseLengthsAreRefused() throws {
     let magic = [0x89] + Array("MCAP0\r\n".utf8)
