@@ -107,27 +107,6 @@ struct MCAPBytes: ~Copyable {
 }
 
 extension MCAPBytes {
-  mutating func append(_ schema: MCAPSchema) {
-    let start = beginRecord(MCAPOpcode.schema)
-    append(schema.id)
-    append(schema.name)
-    append(schema.encoding)
-    append(UInt32(schema.data.count))
-    append(schema.data)
-    endRecord(start)
-  }
-
-  mutating func append(_ channel: MCAPChannel) {
-    let start = beginRecord(MCAPOpcode.channel)
-    append(channel.id)
-    append(channel.schema)
-    append(channel.topic)
-    append(channel.encoding)
-    // No metadata.
-    append(UInt32(0))
-    endRecord(start)
-  }
-
   /// The record of a message with so many bytes of data, up to those.
   mutating func append(_ message: MCAPMessage, dataCount: Int) {
     append(MCAPOpcode.message)

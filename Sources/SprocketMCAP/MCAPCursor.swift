@@ -40,6 +40,39 @@ struct MCAPCursor {
     return String(decoding: Array(copying: bytes.extracting(range)), as: UTF8.self)
   }
 
+  /// A map of text to text. Of a key that is there twice, the first value counts.
+  mutating func takeMap(of bytes: Span<UInt8>) -> [String: String]? {
+    guard let range = takeArray(of: bytes) else { return nil }
+    var part = MCAPCursor(range)
+    var map: [String: String] = [:]
+    while part.rest > 0 {
+      guard let key = part.takeString(of: bytes), let value = part.takeString(of: bytes)
+      else { return nil }
+      map[key] = map[key] ?? value
+    }
+    return map
+  }
+
+  /// Pairs of numbers with their length before them.
+  mutating func takePairs<Key: FixedWidthInteger>(
+    of bytes: Span<UInt8>, _ visit: (Key, UInt64) -> Void
+  ) -> Bool {
+    guard let range = takeArray(of: bytes) else { return false }
+    var part = MCAPCursor(range)
+    while part.rest > 0 {
+      guard let key = part.take(Key.self, of: bytes), let value = part.take(UInt64.self, of: bytes)
+      else { return false }
+      visit(key, value)
+    }
+    return true
+  }
+
+  /// An array, a map, or bytes, with their length of 32 bits before them: where they are.
+  mutating func takeArray(of bytes: Span<UInt8>) -> Range<Int>? {
+    guard let count = take(UInt32.self, of: bytes) else { return nil }
+    return take(UInt64(count), of: bytes)
+  }
+
   /// The next record: its opcode and where its content lies.
   mutating func takeRecord(of bytes: Span<UInt8>) -> (opcode: UInt8, content: Range<Int>)? {
     guard let opcode = take(UInt8.self, of: bytes), let count = take(UInt64.self, of: bytes),
@@ -77,9 +110,9 @@ extension MCAPChannel {
     var cursor = MCAPCursor(content)
     guard let id = cursor.take(UInt16.self, of: bytes),
       let schema = cursor.take(UInt16.self, of: bytes), let topic = cursor.takeString(of: bytes),
-      let encoding = cursor.takeString(of: bytes)
+      let encoding = cursor.takeString(of: bytes), let metadata = cursor.takeMap(of: bytes)
     else { return nil }
-    self.init(id: id, schema: schema, topic: topic, encoding: encoding)
+    self.init(id: id, schema: schema, topic: topic, encoding: encoding, metadata: metadata)
   }
 }
 

@@ -11,7 +11,11 @@ enum MCAPOpcode {
   static let chunk: UInt8 = 0x06
   static let messageIndex: UInt8 = 0x07
   static let chunkIndex: UInt8 = 0x08
+  static let attachment: UInt8 = 0x09
+  static let attachmentIndex: UInt8 = 0x0A
   static let statistics: UInt8 = 0x0B
+  static let metadata: UInt8 = 0x0C
+  static let metadataIndex: UInt8 = 0x0D
   static let summaryOffset: UInt8 = 0x0E
   static let dataEnd: UInt8 = 0x0F
 }
@@ -52,12 +56,16 @@ public struct MCAPChannel: Sendable, Hashable {
   public var topic: String
   /// `protobuf`, `json` or another of the registry.
   public var encoding: String
+  public var metadata: [String: String]
 
-  public init(id: UInt16, schema: UInt16, topic: String, encoding: String) {
+  public init(
+    id: UInt16, schema: UInt16, topic: String, encoding: String, metadata: [String: String] = [:]
+  ) {
     self.id = id
     self.schema = schema
     self.topic = topic
     self.encoding = encoding
+    self.metadata = metadata
   }
 }
 
@@ -78,7 +86,7 @@ public struct MCAPMessage: Sendable, Hashable, BitwiseCopyable {
     publishTime = logTime
   }
 
-  init(channel: UInt16, sequence: UInt32, logTime: UInt64, publishTime: UInt64) {
+  public init(channel: UInt16, sequence: UInt32, logTime: UInt64, publishTime: UInt64) {
     self.init(channel: channel, sequence: sequence, logTime: logTime)
     self.publishTime = publishTime
   }

@@ -36,6 +36,10 @@ struct MCAPInput: ~Copyable {
 
   deinit { close(descriptor) }
 
+  var notMCAP: MCAPError {
+    MCAPError(.format, "\(path) is no MCAP file; give a file that begins as MCAP files do")
+  }
+
   /// Makes `bytes` so many bytes of the file. The corresponding C function is `pread`.
   func read(_ offset: UInt64, _ count: Int, into bytes: inout MCAPBytes) throws(MCAPError) {
     if isInterrupted() { throw MCAPError(.interrupted, "reading \(path) was ended") }

@@ -1,8 +1,3 @@
-internal import Glibc
-internal import SprocketDeflate
-internal import SprocketLZ4
-internal import SprocketZstd
-
 /// A chunk of a file, or a message that lies in none: where it is, and what is in it.
 public struct MCAPChunkPlace: Sendable {
   enum Compression: Sendable { case none, lz4, zstd, other }
@@ -14,6 +9,10 @@ public struct MCAPChunkPlace: Sendable {
   var checksum: UInt32
   /// Bytes once decompressed.
   public internal(set) var size: Int
+  /// One of these makes no sense, so that none is used.
+  var hasBrokenIndex = false
+  /// It is a message that lies in no chunk.
+  var isMessage = false
   /// Upper bound of the decompressed size, in bytes. It is needed because a damaged file may give
   /// any `size`.
   public var largestSize: Int {
@@ -50,11 +49,20 @@ public struct MCAPReader: ~Copyable {
   let input: MCAPInput
   public internal(set) var schemas: [UInt16: MCAPSchema] = [:]
   public internal(set) var channels: [UInt16: MCAPChannel] = [:]
-  /// Bytes of the schemas and channels that are kept.
+  /// What the file says of itself, if its first record was whole.
+  public internal(set) var header: MCAPHeader?
+  /// Where attachments and metadata are, whether the summary has an index of them or not.
+  public internal(set) var attachments: [MCAPAttachmentIndex] = []
+  public internal(set) var metadata: [MCAPMetadataIndex] = []
+  /// Bytes of definitions, and of names of attachments and metadata, that are kept.
   var definitionBytes = 0
   public internal(set) var chunks: [MCAPChunkPlace] = []
   /// The file has its footer.
   public internal(set) var isComplete = false
+  /// The walk is behind the end of the data, and what the summary repeats.
+  var isInSummary = false
+  var repeatsSchemas = false
+  var repeatsChannels = false
   /// Where in the file something is broken, so that all that follows is left out; `nil` for a file that
   /// is whole or was merely cut off.
   public internal(set) var damagedAt: UInt64?
@@ -74,14 +82,14 @@ public struct MCAPReader: ~Copyable {
   private var lot: UInt64 = 1
   /// Times that a chunk was read and decompressed.
   private(set) var loadCount = 0
-  private var decoders = Decoders()
+  private var decoders = MCAPDecoders()
 
   /// Largest chunk and record that are read, in bytes. Larger: hostile files take more memory. A frame of
   /// 16,384 x 16,384 pixels in RGB has less.
   static let limit = 1 << 30
   /// Largest ratio of decompressed to compressed size that is accepted. LZ4 reaches 255 at most;
   /// Zstandard exceeds the limit only for content that is all zeros.
-  fileprivate static let largestRatio = 20_000
+  static let largestRatio = 20_000
 
   // Not private: code in other modules that stores a reader needs this type's layout, and Swift 6.3
   // does not link the layout of a private type across modules.
@@ -100,23 +108,6 @@ public struct MCAPReader: ~Copyable {
   /// first is kept.
   private var mostKept = 0
 
-  private struct Decoders: ~Copyable {
-    var lz4 = LZ4FrameDecoder()
-    var zstd = ZstdDecoder()
-
-    /// How many bytes were written into `output`; 0 where `bytes` are damaged.
-    mutating func decode(
-      _ compression: MCAPChunkPlace.Compression, _ bytes: Span<UInt8>,
-      into output: inout MutableSpan<UInt8>
-    ) -> Int {
-      switch compression {
-      case .lz4: (try? lz4.decode(bytes, into: &output)) ?? 0
-      case .zstd: zstd.decode(bytes, into: &output) ?? 0
-      case .none, .other: 0
-      }
-    }
-  }
-
   /// Opens the file and walks over it. When `isInterrupted` says so, this and all else that reads the
   /// file throws ``MCAPError/Code/interrupted`` at the next opportunity.
   public static func open(
@@ -133,6 +124,11 @@ public struct MCAPReader: ~Copyable {
   /// Bytes of the file.
   public var size: UInt64 { input.size }
 
+  /// The record at a place that an index names.
+  public mutating func record(at offset: UInt64) throws(MCAPError) -> MCAPRecord {
+    try input.record(at: offset, &raw)
+  }
+
   /// Decompresses a chunk, unless it is still kept from an earlier call. Chunks of up to 16 MiB are
   /// kept: 64 MiB of them, and at least 3. Memory grows to the largest chunk.
   public mutating func load(_ index: Int) throws(MCAPError) {
@@ -147,21 +143,7 @@ public struct MCAPReader: ~Copyable {
     keep(before: place)
     loaded = nil
     loadCount += 1
-    try checkSizes(place)
-    if place.compression == .none {
-      try input.read(place.offset, place.size, into: &content)
-    } else {
-      try input.read(place.offset, place.compressedSize, into: &raw)
-      content.removeAll()
-      guard content.reserve(place.size) else { throw .system(path, ENOMEM) }
-      let isWhole = Self.decompress(raw, place, &decoders, into: &content)
-      if !isWhole { throw damaged(place) }
-    }
-    if place.checksum != 0 {
-      var found = CRC32()
-      found.update(unsafe Span(_unsafeElements: content.elements))
-      if found.value != place.checksum { throw damaged(place) }
-    }
+    try input.load(place, &decoders, raw: &raw, into: &content)
     loaded = index
   }
 
@@ -186,34 +168,5 @@ public struct MCAPReader: ~Copyable {
     for other in 0..<mostKept where kept[other].chunk == nil { place = other }
     swap(&content, &kept[place].content)
     kept[place].chunk = loaded
-  }
-
-  private func checkSizes(_ place: MCAPChunkPlace) throws(MCAPError) {
-    if place.compression == .other {
-      throw MCAPError(
-        .format,
-        "\(path) is compressed in a way that MCAP does not name; convert it with mcap compress")
-    }
-    let most = place.compression == .none ? 1 : Self.largestRatio
-    let isPossible =
-      place.size <= Self.limit && place.size / most <= place.compressedSize
-      && (place.compression != .none || place.size == place.compressedSize)
-    if !isPossible { throw damaged(place) }
-  }
-
-  private func damaged(_ place: MCAPChunkPlace) -> MCAPError {
-    MCAPError(.damaged, "\(path) is damaged in the chunk at byte \(place.offset); copy it anew")
-  }
-
-  private static func decompress(
-    _ raw: borrowing MCAPBytes, _ place: MCAPChunkPlace, _ decoders: inout Decoders,
-    into content: inout MCAPBytes
-  ) -> Bool {
-    let bytes = unsafe Span(_unsafeElements: raw.elements)
-    content.fill(place.size) { room in
-      var target = room._mutatingExtracting(0..<place.size)
-      return decoders.decode(place.compression, bytes, into: &target)
-    }
-    return content.count == place.size
   }
 }

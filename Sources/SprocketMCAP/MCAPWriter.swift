@@ -1,10 +1,31 @@
 internal import SprocketDeflate
-internal import SprocketLZ4
 
 /// Where a file's bytes go, one behind the other.
 public protocol MCAPOutput: ~Copyable {
   associatedtype Failure: Error
   mutating func write(_ bytes: Span<UInt8>) throws(Failure)
+}
+
+/// What a file has besides its data.
+public struct MCAPOptions: Sendable, Hashable {
+  /// Schemas, channels and single messages go into chunks, which are not compressed.
+  public var isChunked = false
+  /// Behind each chunk, where its messages are.
+  public var hasMessageIndexes = true
+  // In the summary.
+  public var hasChunkIndexes = true
+  public var hasAttachmentIndexes = true
+  public var hasMetadataIndexes = true
+  public var repeatsSchemas = true
+  public var repeatsChannels = true
+  public var hasStatistics = true
+  public var hasSummaryOffsets = true
+  /// A checksum of all bytes up to the end of the data. Dumps have none: their chunks have their own.
+  public var hasDataChecksum = false
+  /// Bytes behind the last field of records. Readers ignore them: later versions may add fields there.
+  public var padding: [UInt8] = []
+
+  public init() {}
 }
 
 /// Writes an MCAP file: schemas and channels as they are told, whole chunks each followed by its
@@ -15,28 +36,36 @@ public protocol MCAPOutput: ~Copyable {
 public struct MCAPWriter<Output: MCAPOutput & ~Copyable>: ~Copyable {
   public var output: Output
   /// Bytes written so far, all of them whole records.
-  public private(set) var offset: UInt64 = 0
-  private var scratch = MCAPBytes(capacity: 4096)
-  private var schemas: [MCAPSchema] = []
-  private var channels: [MCAPChannel] = []
-  private var chunkIndexes = MCAPBytes(capacity: 1 << 16)
-  private var chunkCount: UInt32 = 0
+  public internal(set) var offset: UInt64 = 0
+  let options: MCAPOptions
+  var scratch = MCAPBytes(capacity: 4096)
+  var checksum = CRC32()
+  var schemas: [MCAPSchema] = []
+  var channels: [MCAPChannel] = []
+  var chunkIndexes = MCAPBytes(capacity: 1 << 16)
+  var attachmentIndexes: [MCAPAttachmentIndex] = []
+  var metadataIndexes: [MCAPMetadataIndex] = []
+  var chunkCount: UInt32 = 0
+  var attachmentCount: UInt32 = 0
+  var metadataCount: UInt32 = 0
   /// By place in `channels`.
-  private var messageCounts: [UInt64] = []
-  private var startTime: UInt64?
-  private var endTime: UInt64 = 0
+  var messageCounts: [UInt64] = []
+  var startTime: UInt64?
+  var endTime: UInt64 = 0
+  /// The chunk of single messages.
+  var plain = MCAPPlainChunk()
 
-  public init(output: consuming Output) { self.output = output }
+  public init(output: consuming Output, options: MCAPOptions = MCAPOptions()) {
+    self.output = output
+    self.options = options
+  }
 
   /// Begins the file; `library` says what wrote it.
-  public mutating func begin(library: String) throws(Output.Failure) {
+  public mutating func begin(profile: String = "", library: String) throws(Output.Failure) {
     scratch.removeAll()
     scratch.append(MCAPFormat.magic)
-    let start = scratch.beginRecord(MCAPOpcode.header)
-    // No profile.
-    scratch.append("")
-    scratch.append(library)
-    scratch.endRecord(start)
+    scratch.append(
+      .header(MCAPHeader(profile: profile, library: library)), padding: options.padding)
     try writeScratch()
   }
 
@@ -45,9 +74,7 @@ public struct MCAPWriter<Output: MCAPOutput & ~Copyable>: ~Copyable {
     precondition(
       schema.id > 0 && !schemas.contains { $0.id == schema.id }, "a schema has an id of its own")
     schemas.append(schema)
-    scratch.removeAll()
-    scratch.append(schema)
-    try writeScratch()
+    try add(definition: .schema(schema))
   }
 
   /// Tells of a channel, before the first message on it.
@@ -60,8 +87,16 @@ public struct MCAPWriter<Output: MCAPOutput & ~Copyable>: ~Copyable {
     let place = channels.firstIndex { $0.id > channel.id } ?? channels.endIndex
     channels.insert(channel, at: place)
     messageCounts.insert(0, at: place)
+    try add(definition: .channel(channel))
+  }
+
+  private mutating func add(definition record: MCAPRecord) throws(Output.Failure) {
+    if options.isChunked {
+      plain.records.append(record)
+      return
+    }
     scratch.removeAll()
-    scratch.append(channel)
+    scratch.append(record, padding: options.padding)
     try writeScratch()
   }
 
@@ -73,6 +108,9 @@ public struct MCAPWriter<Output: MCAPOutput & ~Copyable>: ~Copyable {
     let indexLength = chunk.record.count - sizes.record
     note(chunk, sizes.record, compressed: sizes.frame, indexLength: indexLength)
     try output.write(unsafe Span(_unsafeElements: chunk.record.elements))
+    if options.hasDataChecksum {
+      checksum.update(unsafe Span(_unsafeElements: chunk.record.elements))
+    }
     offset += UInt64(chunk.record.count)
     chunk.reset()
   }
@@ -102,84 +140,21 @@ public struct MCAPWriter<Output: MCAPOutput & ~Copyable>: ~Copyable {
     chunkIndexes.append(MCAPChunk.compression)
     chunkIndexes.append(UInt64(compressed))
     chunkIndexes.append(UInt64(chunk.contentCount))
+    chunkIndexes.append(options.padding)
     chunkIndexes.endRecord(start)
     chunkCount += 1
-    startTime = min(startTime ?? chunk.startTime, chunk.startTime)
-    endTime = max(endTime, chunk.endTime)
+    note(times: chunk.startTime, chunk.endTime)
   }
 
-  /// Ends the file: what it holds, and where.
-  public mutating func end() throws(Output.Failure) {
-    scratch.removeAll()
-    let end = scratch.beginRecord(MCAPOpcode.dataEnd)
-    // No checksum of all bytes: the chunks have their own.
-    scratch.append(UInt32(0))
-    scratch.endRecord(end)
-    let summary = scratch.count
-    let groups = appendSummary()
-    let offsets = appendOffsets(groups)
-    let footer = scratch.beginRecord(MCAPOpcode.footer)
-    scratch.append(offset + UInt64(summary))
-    scratch.append(offset + UInt64(offsets))
-    var checksum = CRC32()
-    let elements = unsafe scratch.elements
-    checksum.update(unsafe Span(_unsafeElements: elements).extracting(summary..<elements.count))
-    scratch.append(checksum.value)
-    scratch.endRecord(footer, length: MCAPFormat.footerSize)
-    scratch.append(MCAPFormat.magic)
-    try writeScratch()
+  mutating func note(times start: UInt64, _ end: UInt64) {
+    startTime = min(startTime ?? start, start)
+    endTime = max(endTime, end)
   }
 
-  private mutating func writeScratch() throws(Output.Failure) {
-    try output.write(unsafe Span(_unsafeElements: scratch.elements))
+  mutating func writeScratch() throws(Output.Failure) {
+    let bytes = unsafe scratch.elements
+    try output.write(unsafe Span(_unsafeElements: bytes))
+    if options.hasDataChecksum { checksum.update(unsafe Span(_unsafeElements: bytes)) }
     offset += UInt64(scratch.count)
-  }
-
-  /// Where each kind of records begins, in `scratch`; the last entry is where they end.
-  private mutating func appendSummary() -> [(opcode: UInt8, start: Int)] {
-    var groups: [(opcode: UInt8, start: Int)] = []
-    func begin(_ opcode: UInt8, at start: Int) { groups.append((opcode, start)) }
-    begin(MCAPOpcode.schema, at: scratch.count)
-    for schema in schemas { scratch.append(schema) }
-    begin(MCAPOpcode.channel, at: scratch.count)
-    for channel in channels { scratch.append(channel) }
-    begin(MCAPOpcode.statistics, at: scratch.count)
-    appendStatistics()
-    begin(MCAPOpcode.chunkIndex, at: scratch.count)
-    scratch.append(unsafe Span(_unsafeElements: chunkIndexes.elements))
-    begin(0, at: scratch.count)
-    return groups
-  }
-
-  private mutating func appendStatistics() {
-    let start = scratch.beginRecord(MCAPOpcode.statistics)
-    scratch.append(messageCounts.reduce(0, +))
-    scratch.append(UInt16(schemas.count))
-    scratch.append(UInt32(channels.count))
-    // No attachments, no metadata.
-    scratch.append(UInt32(0))
-    scratch.append(UInt32(0))
-    scratch.append(chunkCount)
-    scratch.append(startTime ?? 0)
-    scratch.append(endTime)
-    scratch.append(UInt32(messageCounts.count * 10))
-    for (channel, count) in zip(channels, messageCounts) {
-      scratch.append(channel.id)
-      scratch.append(count)
-    }
-    scratch.endRecord(start)
-  }
-
-  /// Returns where the section begins.
-  private mutating func appendOffsets(_ groups: [(opcode: UInt8, start: Int)]) -> Int {
-    let section = scratch.count
-    for (group, next) in zip(groups, groups.dropFirst()) where next.start > group.start {
-      let start = scratch.beginRecord(MCAPOpcode.summaryOffset)
-      scratch.append(group.opcode)
-      scratch.append(offset + UInt64(group.start))
-      scratch.append(UInt64(next.start - group.start))
-      scratch.endRecord(start)
-    }
-    return section
   }
 }

@@ -27,7 +27,7 @@ def make(folder, sprocket):
     put(folder, "file", {"huge.jpg": huge(still), "list.mp4": PLAYLIST, "concat.mp4": CONCAT})
     put(folder, "file", {"scans.mjpeg": many_scans(2000)})
     put(folder, "replay", {"ranges.mcap": many_ranges(10_000)})
-    put(folder, "mcap", {"overlapping.mcap": overlapping(40)})
+    put(folder, "mcap", {"overlapping.mcap": overlapping(40), "everything.mcap": everything()})
     content = still + bytes(2000) + still
     put(folder, "lz4", {"frame.lz4": lz4(content)})
     put(folder, "zstd", {"frame.zst": zstd(content), "bomb.zst": zstd(bytes(1 << 24))})
@@ -189,6 +189,34 @@ def overlapping(count):
         start = struct.pack("<QQQI", chunk, count * 20, len(content), 0) + text("lz4")
         records.append(record(6, start + struct.pack("<Q", len(packed)) + packed))
     return mcap(records)
+
+
+def everything():
+    """Every kind of record, and a summary that names all."""
+    magic = b"\x89MCAP0\r\n"
+    data = magic + record(1, text("") + text("foreign"))
+    chunk = len(data)
+    content = channel(1, "a", "json") + message(1, 5, b"{}")
+    start = struct.pack("<QQQI", 5, 5, len(content), 0) + text("") + struct.pack("<Q", len(content))
+    data += record(6, start + content)
+    index = len(data)
+    data += record(7, struct.pack("<HIQQ", 1, 16, 5, len(content) - 33))
+    attachment = len(data)
+    held = struct.pack("<QQ", 7, 8) + text("name") + text("text/plain") + struct.pack("<Q", 3) + b"abc"
+    data += record(9, held + bytes(4))
+    metadata = len(data)
+    data += record(12, text("name") + struct.pack("<I", 10) + text("a") + text("b"))
+    data += record(0x80, b"unknown") + record(15, bytes(4))
+    summary = len(data)
+    data += record(11, struct.pack("<QHIIIIQQIHQ", 1, 1, 1, 1, 1, 1, 5, 5, 10, 1, 1))
+    offsets = struct.pack("<QQQQIHQQ", 5, 5, chunk, index - chunk, 10, 1, index, attachment - index)
+    data += record(8, offsets + text("") + struct.pack("<QQ", len(content), len(content)))
+    place = struct.pack("<QQQQQ", attachment, metadata - attachment, 7, 8, 3)
+    data += record(10, place + text("name") + text("text/plain"))
+    data += record(13, struct.pack("<QQ", metadata, 40) + text("name"))
+    end = len(data)
+    data += record(14, struct.pack("<BQQ", 11, summary, 67))
+    return data + record(2, struct.pack("<QQI", summary, end, 0)) + magic
 
 
 # Compression, by the libraries that the program uses.

@@ -112,8 +112,10 @@ extension Rules {
     Permission(
       "Sources/SprocketMCAP",
       [
-        "MCAPBytes", "MCAPChunk", "MCAPError", "MCAPInput", "MCAPMessagePacker",
-        "MCAPReader+Messages", "MCAPReader+Walk", "MCAPReader", "MCAPWriter",
+        "MCAPBytes", "MCAPChunk", "MCAPError", "MCAPInput", "MCAPInput+Chunk",
+        "MCAPInput+Record", "MCAPMessagePacker", "MCAPRecord+Writing", "MCAPRecordReader",
+        "MCAPReader+Messages", "MCAPReader+Walk", "MCAPWriter", "MCAPWriter+End",
+        "MCAPWriter+Records",
       ], "memory that grows, and spans over it; reads a file"),
     Permission("Sources/SprocketPixels", ["PlaneBytes"], "planes in memory"),
     Permission(

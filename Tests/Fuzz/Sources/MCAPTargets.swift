@@ -5,6 +5,7 @@ internal import SprocketMCAP
 
 func feedMCAP(_ input: [UInt8]) {
   InputFile.shared.hold(input)
+  feedRecords()
   guard var reader = try? MCAPReader.open(InputFile.shared.path) else { return }
   expect(reader.wholeSize <= reader.size, "more of the file is whole than there is")
   let channels = Set(reader.channels.keys)
@@ -22,6 +23,35 @@ func feedMCAP(_ input: [UInt8]) {
     guard (try? reader.load(Int(place.chunk))) != nil else { continue }
     _ = reader.withMessage(at: place) { _, data in
       for index in data.indices { sum &+= Int(data[index]) }
+    }
+  }
+}
+
+/// What reads record by record, and by the summary.
+private func feedRecords() {
+  let path = InputFile.shared.path
+  if let contents = try? MCAPContents.read(path, verify: true) {
+    expect(contents.wholeSize <= contents.size, "more of the file is whole than there is")
+  }
+  guard var reader = try? MCAPRecordReader.open(path) else { return }
+  while let record = try? reader.next() {
+    expect(reader.position <= reader.size, "a record reaches beyond the file")
+    // What was read is written, and read again.
+    if case .attachment = record { _ = record.bytes }
+    if case .channel = record { _ = record.bytes }
+  }
+  // Indexes may name any place.
+  guard let summary = (try? reader.summary()) ?? nil else { return }
+  for record in summary.prefix(100) {
+    switch record {
+    case .chunkIndex(let index):
+      _ = try? reader.records(inChunkAt: index.offset)
+      for offset in index.messageIndexOffsets.values.prefix(10) {
+        _ = try? reader.record(at: offset)
+      }
+    case .attachmentIndex(let index): _ = try? reader.record(at: index.offset)
+    case .metadataIndex(let index): _ = try? reader.record(at: index.offset)
+    default: break
     }
   }
 }
