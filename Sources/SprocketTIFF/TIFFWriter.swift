@@ -1,5 +1,5 @@
-/// Writes TIFF's structure, little endian: a header, directories of fields, and the values that do not fit into
-/// their fields.
+/// Writes TIFF's structure, little endian: a header, directories of fields, and the values that do not fit
+/// into their fields.
 ///
 /// A directory is written in one pass: `beginDirectory` says how many fields it has at most, fields follow
 /// with rising tags, `endDirectory` counts them. Where a directory is linked from is an offset that earlier
@@ -85,7 +85,8 @@ public struct TIFFWriter: Sendable {
     }
     let denominator = isSigned ? 10_000.0 : 1_000_000.0
     for index in fractions.indices {
-      let number = min(max((fractions[index] * denominator).rounded(), -2_147_483_648), 2_147_483_647)
+      let number = min(
+        max((fractions[index] * denominator).rounded(), -2_147_483_648), 2_147_483_647)
       put(UInt32(bitPattern: Int32(number)), bytes: 4, at: place + 8 * index)
       put(UInt32(denominator), bytes: 4, at: place + 8 * index + 4)
     }

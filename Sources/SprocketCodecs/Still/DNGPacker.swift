@@ -108,7 +108,7 @@ final class DNGPacker: Packer {
     // D65.
     tiff.add(.calibrationIlluminant1, short: 21)
     tiff.endDirectory()
-    exif.addExif(frame, &tiff, linkedAt: links.exif, isJPEG: false)
+    exif.addExif(frame, &tiff, linkedAt: links.exif, .dng)
     writeMosaic(linkedAt: links.subIFD)
     if let place = tiff.append(preview.span) { exif.setStrip(UInt32(place), &tiff) }
   }

@@ -31,13 +31,19 @@ struct ExifWriter {
 
   private let facts: StillFacts
   private var text = ASCIIText(capacity: 512)
-  private var now = CalendarTime(nanoseconds: 0)
+  /// `nil` where only a file's own time line is known: then no time is written, and runs over the same file
+  /// make the same stills.
   private var captured: CalendarTime?
 
   /// Where the offset of the strip stands.
   private var stripPlace = 0
 
-  init(_ facts: StillFacts) { self.facts = facts }
+  init(_ facts: StillFacts) {
+    self.facts = facts
+    // What is made at the first use shall not be made at the first frame.
+    _ = WallClock.shared
+    _ = CalendarTime(nanoseconds: 0)
+  }
 
   /// Says where the pixels of the picture are that `begin` described.
   func setStrip(_ offset: UInt32, _ tiff: inout TIFFWriter) { tiff.set(offset, at: stripPlace) }
@@ -45,10 +51,13 @@ struct ExifWriter {
   /// Begins a structure with its first directory, which the caller ends. `own` is what a camera's own EXIF
   /// says of itself, in `bytes`.
   mutating func begin(
-    _ frame: borrowing FrameView, _ tiff: inout TIFFWriter, strip: Strip? = nil, hasSubIFD: Bool = false,
+    _ frame: borrowing FrameView, _ tiff: inout TIFFWriter, strip: Strip? = nil,
+    hasSubIFD: Bool = false,
     own: TIFFHeader? = nil, in bytes: Span<UInt8> = Span()
   ) -> Links {
-    read(frame)
+    captured = WallClock.shared.time(of: frame.record.captured).map {
+      CalendarTime(nanoseconds: $0)
+    }
     let link = tiff.begin()
     tiff.beginDirectory(room: 30, linkedAt: link)
     if let strip { addPicture(strip, &tiff) }
@@ -68,23 +77,16 @@ struct ExifWriter {
     if strip != nil { tiff.add(.planarConfiguration, short: 1) }
     tiff.add(.resolutionUnit, short: 2)
     tiff.add(.software, text: Self.software.span)
-    text.removeAll()
-    text.appendDate(captured ?? now)
-    tiff.add(.dateTime, text: text.bytes.span)
+    if let captured {
+      text.removeAll()
+      text.appendDate(captured)
+      tiff.add(.dateTime, text: text.bytes.span)
+    }
     var links = Links()
     if hasSubIFD { links.subIFD = tiff.add(.subIFDs, long: 0) }
     if strip == nil { tiff.add(.ycbcrPositioning, short: 1) }
     links.exif = tiff.add(.exifIFD, long: 0)
     return links
-  }
-
-  private mutating func read(_ frame: borrowing FrameView) {
-    let clock = WallClock.shared
-    let wall = clock.time(of: frame.record.captured)
-    captured = wall.map { CalendarTime(nanoseconds: $0) }
-    if captured == nil {
-      now = CalendarTime(nanoseconds: clock.time(of: frame.now) ?? 0)
-    }
   }
 
   private func addPicture(_ strip: Strip, _ tiff: inout TIFFWriter) {
@@ -113,7 +115,7 @@ struct ExifWriter {
 
   /// Writes the directory of EXIF's own fields.
   mutating func addExif(
-    _ frame: borrowing FrameView, _ tiff: inout TIFFWriter, linkedAt link: Int, isJPEG: Bool
+    _ frame: borrowing FrameView, _ tiff: inout TIFFWriter, linkedAt link: Int, _ kind: StillFormat
   ) {
     let state = frame.record.inForce
     tiff.beginDirectory(room: 20, linkedAt: link)
@@ -127,7 +129,7 @@ struct ExifWriter {
     }
     addVersion(.exifVersion, "0232", &tiff)
     addTimes(&tiff)
-    if isJPEG {
+    if kind == .jpeg {
       text.removeAll()
       text.append(facts.isGrey ? "\u{1}\u{0}\u{0}\u{0}" : "\u{1}\u{2}\u{3}\u{0}")
       tiff.add(.componentsConfiguration, bytes: text.bytes.span)
@@ -138,8 +140,10 @@ struct ExifWriter {
     addVersion(.flashpixVersion, "0100", &tiff)
     // sRGB, or not calibrated.
     tiff.add(.colorSpace, short: facts.isSRGB ? 1 : 65_535)
-    tiff.add(.pixelXDimension, long: UInt32(facts.width))
-    tiff.add(.pixelYDimension, long: UInt32(facts.height))
+    if kind == .jpeg || kind == .png {
+      tiff.add(.pixelXDimension, long: UInt32(facts.width))
+      tiff.add(.pixelYDimension, long: UInt32(facts.height))
+    }
     tiff.endDirectory()
   }
 
@@ -152,16 +156,14 @@ struct ExifWriter {
   }
 
   private mutating func addTimes(_ tiff: inout TIFFWriter) {
-    if let captured {
-      text.removeAll()
-      text.appendDate(captured)
-      tiff.add(.dateTimeOriginal, text: text.bytes.span)
-      tiff.add(.dateTimeDigitized, text: text.bytes.span)
-    }
+    guard let captured else { return }
     text.removeAll()
-    text.appendOffset(captured ?? now)
+    text.appendDate(captured)
+    tiff.add(.dateTimeOriginal, text: text.bytes.span)
+    tiff.add(.dateTimeDigitized, text: text.bytes.span)
+    text.removeAll()
+    text.appendOffset(captured)
     tiff.add(.offsetTime, text: text.bytes.span)
-    guard captured != nil else { return }
     tiff.add(.offsetTimeOriginal, text: text.bytes.span)
     tiff.add(.offsetTimeDigitized, text: text.bytes.span)
   }

@@ -50,7 +50,7 @@ public final class JPEGStillPacker: Packer {
     let header = TIFFHeader(own)
     let links = exif.begin(frame, &tiff, own: header, in: own)
     let link = tiff.endDirectory()
-    exif.addExif(frame, &tiff, linkedAt: links.exif, isJPEG: true)
+    exif.addExif(frame, &tiff, linkedAt: links.exif, .jpeg)
     thumbnail?.make(of: jpeg) { small in addThumbnail(small, linkedAt: link) }
   }
 

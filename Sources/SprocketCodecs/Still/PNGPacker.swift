@@ -3,7 +3,9 @@ internal import SprocketCore
 internal import SprocketDeflate
 internal import SprocketTIFF
 
-/// Makes PNG files with EXIF (`eXIf`) and the number of significant bits (`sBIT`). Source: PNG, third edition.
+/// Makes PNG files with EXIF (`eXIf`) and the number of significant bits (`sBIT`).
+///
+/// Source: W3C, Portable Network Graphics (PNG) Specification, third edition.
 ///
 /// One instance serves one thread. Memory is allocated when it is made.
 @safe
@@ -62,7 +64,7 @@ final class PNGPacker: Packer {
     filter()
     let links = exif.begin(frame, &tiff)
     tiff.endDirectory()
-    exif.addExif(frame, &tiff, linkedAt: links.exif, isJPEG: false)
+    exif.addExif(frame, &tiff, linkedAt: links.exif, .png)
     return writeFile(&bytes)
   }
 

@@ -4,8 +4,8 @@ internal import SprocketPixels
 
 /// The pixels of a PNG or TIFF: grey or red, green and blue, 8 bits or 16-bit words.
 ///
-/// What a frame's samples become stands in `docs/stills.md`: RGB of the source and grey of full range keep every
-/// bit; YUV becomes what `--pipe rgb` writes, of more than 8 bits the same in 16.
+/// What a frame's samples become stands in `docs/stills.md`: RGB of the source and grey of full range keep
+/// every bit; YUV becomes what `--pipe rgb` writes, of more than 8 bits the same in 16.
 struct StillRaster: Sendable {
   enum Way: Sendable {
     /// The source's own bytes, which no stage changed.
@@ -113,7 +113,8 @@ final class StillRasterWriter {
       var memory = unsafe MutableSpan(_unsafeStart: numbers, count: numberBytes)
       guard packer.pack(frame, into: &memory) != nil else { return false }
       unsafe numbers.withMemoryRebound(to: Float.self, capacity: numberBytes / 4) { floats in
-        unsafe round(Span(_unsafeStart: UnsafePointer(floats), count: numberBytes / 4), into: &bytes)
+        unsafe round(
+          Span(_unsafeStart: UnsafePointer(floats), count: numberBytes / 4), into: &bytes)
       }
       return true
     }

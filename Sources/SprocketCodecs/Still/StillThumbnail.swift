@@ -130,7 +130,8 @@ final class StillThumbnail {
 
   /// Means of squares; those at the edges end where the plane does.
   private func reduce(
-    _ source: MutablePlaneBytes, to target: MutablePlaneBytes, _ index: Int, _ width: Int, _ height: Int
+    _ source: MutablePlaneBytes, to target: MutablePlaneBytes, _ index: Int, _ width: Int,
+    _ height: Int
   ) {
     let columns = subsampling.planeWidth(index, imageWidth: width)
     let rows = subsampling.planeHeight(index, imageHeight: height)

@@ -29,7 +29,7 @@ final class TIFFPacker: Packer {
       offset: Self.start)
     let links = exif.begin(frame, &tiff, strip: strip)
     tiff.endDirectory()
-    exif.addExif(frame, &tiff, linkedAt: links.exif, isJPEG: false)
+    exif.addExif(frame, &tiff, linkedAt: links.exif, .tiff)
     tiff.copy(to: &bytes, filledUpTo: Self.start)
     return Self.start + raster.byteCount
   }

@@ -43,7 +43,9 @@ package struct CalendarTime: Equatable, Sendable {
     if rest < 0 { (seconds, rest) = (seconds - 1, rest + billion) }
     var time = time_t(seconds)
     let parts = unsafe Self.local(&time)
-    (year, month, day) = unsafe (Int(parts.tm_year) + 1900, Int(parts.tm_mon) + 1, Int(parts.tm_mday))
+    (year, month, day) = unsafe (
+      Int(parts.tm_year) + 1900, Int(parts.tm_mon) + 1, Int(parts.tm_mday)
+    )
     (hour, minute, second) = unsafe (Int(parts.tm_hour), Int(parts.tm_min), Int(parts.tm_sec))
     nanosecond = Int(rest)
     offset = unsafe Int(parts.tm_gmtoff) / 60

@@ -50,6 +50,7 @@ final class StillFolder {
     self.naming = naming
     self.overwrite = overwrite
     text = ASCIIText(capacity: naming.mostBytes)
+    _ = WallClock.shared
     if path.isEmpty {
       throw RunError(
         .usage, "cannot write stills to an empty path: give the name of a folder")
@@ -119,6 +120,7 @@ final class StillFolder {
     }
     let mark = StillMark(record)
     setNames(mark)
+    if naming.isPattern, !overwrite, isThere { throw fail(refusal) }
     let file = openPartial(record.number)
     guard file >= 0 else {
       throw fail(
@@ -144,6 +146,18 @@ final class StillFolder {
     lastTime = time
   }
 
+  /// Whether there is a file of the name that is set. The corresponding C function is `faccessat`.
+  private var isThere: Bool {
+    unsafe faccessat(descriptor, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0
+  }
+
+  private var refusal: RunError {
+    RunError(
+      .failed,
+      "cannot write a still to \(current), which exists: add {time} to the name, choose another folder, or "
+        + "let files be overwritten", change: .overwrite)
+  }
+
   private static func write(_ bytes: Span<UInt8>, to file: Int32) -> Int32 {
     var done = 0
     return unsafe bytes.withUnsafeBytes {
@@ -158,11 +172,8 @@ final class StillFolder {
     var access: FileAccess?
     if overwrite {
       _ = unsafe unlinkat(descriptor, partialName, 0)
-      let isThere =
-        naming.isPattern
-        ? unsafe faccessat(descriptor, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0
-        : !old.isEmpty && old.contains(number)
-      if isThere { access = FileAccess(of: current) }
+      let isOld = naming.isPattern ? isThere : !old.isEmpty && old.contains(number)
+      if isOld { access = FileAccess(of: current) }
     }
     let file = unsafe FileCalls.open(
       descriptor, partialName, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
@@ -282,6 +293,7 @@ final class StillFolder {
   /// `still-00000123`.
   static func text(_ number: UInt64) -> String {
     let digits = "\(number)"
-    return "still-" + String(repeating: "0", count: max(0, StillName.digits - digits.count)) + digits
+    return "still-" + String(repeating: "0", count: max(0, StillName.digits - digits.count))
+      + digits
   }
 }

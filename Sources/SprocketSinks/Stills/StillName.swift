@@ -46,7 +46,8 @@ struct StillName: Sendable {
     guard let format else {
       throw RunError(
         .usage,
-        "stills cannot be named \(name): the ending says what they are; use .jpg, .png, .tif or .dng")
+        "stills cannot be named \(name): the ending says what they are; use .jpg, .png, .tif or .dng"
+      )
     }
     guard !parent.contains("{") else {
       throw RunError(
@@ -54,7 +55,10 @@ struct StillName: Sendable {
     }
     let point = name.lastIndex(of: ".") ?? name.endIndex
     parts = try Self.parts(of: name[..<point])
-    guard parts.contains(where: { if case .number = $0 { true } else if case .time = $0 { true } else { false } })
+    guard
+      parts.contains(where: {
+        if case .number = $0 { true } else if case .time = $0 { true } else { false }
+      })
     else {
       throw RunError(
         .usage,

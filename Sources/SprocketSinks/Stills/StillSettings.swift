@@ -35,7 +35,8 @@ public struct StillSettings: KindSettings {
 
 extension StillSink {
   public static let kind = SinkKind(
-    "stills", "a JPEG, PNG, TIFF or DNG file per frame", argument: "FOLDER|PATTERN", StillSettings.self
+    "stills", "a JPEG, PNG, TIFF or DNG file per frame", argument: "FOLDER|PATTERN",
+    StillSettings.self
   ) { (path, settings, request) throws(RunError) in
     let every = settings.every > .zero ? settings.every : nil
     let sharpest = settings.sharpest > .zero ? settings.sharpest : nil

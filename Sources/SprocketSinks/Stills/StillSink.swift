@@ -8,9 +8,9 @@ internal import SprocketFiles
 /// among all produced: the line of `--reports`, counted from 0. Or it names the files by a pattern, whose
 /// ending says what they are (`StillName`, `StillFormat`). What the files hold stands in `docs/stills.md`.
 ///
-/// JPEGs of Motion-JPEG that no stage changes are the camera's own bytes, with EXIF before them; those without
-/// Huffman tables get them. All others, and two fields that come as an image each, are encoded, in parallel,
-/// and what has limited range becomes full range, as every viewer expects (`JPEGPacker`).
+/// JPEGs of Motion-JPEG that no stage changes are the camera's own bytes, with EXIF before them; those
+/// without Huffman tables get them. All others, and two fields that come as an image each, are encoded, in
+/// parallel, and what has limited range becomes full range, as every viewer expects (`JPEGPacker`).
 ///
 /// A missing folder is made. A folder with stills is refused unless `overwrite` is set. Then the
 /// stills of the earlier run that this run did not replace are removed at its end: a run that is
