@@ -115,7 +115,7 @@ unit: .build/venv/installed
 # and what these need. Nothing is imported that Package.swift does not declare.
 comma := ,
 empty :=
-ADDRESS_TESTS := $(patsubst %,Sprocket%Tests,JPEG LibAV LZ4 MCAP Codecs Sources Sinks)
+ADDRESS_TESTS := $(patsubst %,Sprocket%Tests,JPEG LibAV LZ4 MCAP TIFF Codecs Sources Sinks)
 THREAD_TESTS := TidyTests $(patsubst Plugins/%,%Tests,$(wildcard Plugins/*)) \
   $(filter-out $(ADDRESS_TESTS),$(notdir $(wildcard Tests/Sprocket*Tests)))
 # Whole modules take a quarter less to compile, and longer to compile again; two threads, because one
