@@ -44,9 +44,10 @@ extension Plane {
   fileprivate func mean(
     _ columns: (Int, Int), _ rows: (Int, Int), _ isDeep: Bool, _ shift: Int
   ) -> UInt8 {
-    let sum =
-      Int(sample(columns.0, rows.0, isDeep, shift)) + Int(sample(columns.1, rows.0, isDeep, shift))
-      + Int(sample(columns.0, rows.1, isDeep, shift)) + Int(sample(columns.1, rows.1, isDeep, shift))
+    func row(_ y: Int) -> Int {
+      Int(sample(columns.0, y, isDeep, shift)) + Int(sample(columns.1, y, isDeep, shift))
+    }
+    let sum = row(rows.0) + row(rows.1)
     return UInt8((sum + 2) / 4)
   }
 }

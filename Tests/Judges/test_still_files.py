@@ -1,4 +1,4 @@
-"""What stills are and say, read by programs that are not ours: exiftool, LibRaw (rawpy), OpenCV."""
+"""What stills are and say, read by programs that are not ours: exiftool, LibRaw (rawpy), OpenCV, Pillow."""
 import datetime
 import json
 import re
@@ -6,6 +6,8 @@ import subprocess
 
 import cv2
 import numpy as np
+import PIL.Image
+import PIL.ImageOps
 import pytest
 import rawpy
 
@@ -152,9 +154,13 @@ def test_turned_pictures_say_so(ending, tmp_path):
                     str(turned)], check=True, timeout=LIMIT)
     result = sprocket("run", "--source", f"file:{turned}", "--stills", tmp_path / "s" / ("{n}." + ending))
     assert "are turned" not in result.errors
-    for path in files(tmp_path / "s"):
-        assert tags(path)["IFD0:Orientation"] == 6
-        assert cv2.imread(str(path)).shape[:2] == (96, 64)
+    # FFmpeg turns the film as it says, Pillow the stills as EXIF says.
+    shown = subprocess.run(["ffmpeg", "-v", "error", "-i", str(turned), "-pix_fmt", "bgr24", "-f",
+                            "rawvideo", "-"], capture_output=True, check=True, timeout=LIMIT).stdout
+    for path, data in zip(files(tmp_path / "s"), np.frombuffer(shown, np.uint8).reshape(2, 96, 64, 3)):
+        upright = np.array(PIL.ImageOps.exif_transpose(PIL.Image.open(path)).convert("RGB"))[:, :, ::-1]
+        assert upright.shape == data.shape
+        assert np.abs(upright.astype(int) - data).mean() < 4
 
 
 # PNG and TIFF: every bit.
@@ -326,7 +332,7 @@ def test_a_curve_is_undone(tmp_path):
     data = exiftool("-b", "-ThumbnailTIFF", *files(tmp_path / "d"))
     preview = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)[:, :, ::-1]
     small = cv2.resize(expected, preview.shape[1::-1], interpolation=cv2.INTER_AREA)
-    assert np.abs(preview.astype(int) - small).mean() < 6
+    assert np.abs(cv2.blur(preview, (4, 4)).astype(int) - cv2.blur(small, (4, 4))).mean() < 3
 
 
 # Names.
