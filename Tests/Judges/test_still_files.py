@@ -3,6 +3,7 @@ import datetime
 import json
 import re
 import subprocess
+import time
 
 import cv2
 import numpy as np
@@ -82,7 +83,9 @@ def test_exif_says_how_a_frame_was_taken(ending, picture, tmp_path):
 def test_times_of_a_live_source_are_the_walls(zone, offset, tmp_path):
     before = datetime.datetime.now(datetime.timezone.utc)
     sprocket(*SCENE, "--size", "64x48", "--frames", 6, "--source-set", "pace=real", "--stills",
-             tmp_path / "s" / "{time}-{n}.jpg", env={"TZ": zone, "PATH": "/usr/bin:/bin"})
+             tmp_path / "s" / "{time}-{n}.jpg", "--reports", tmp_path / "r.jsonl",
+             env={"TZ": zone, "PATH": "/usr/bin:/bin"})
+    monotonic_to_wall = time.time_ns() - time.monotonic_ns()
     after = datetime.datetime.now(datetime.timezone.utc)
     times = []
     for path in files(tmp_path / "s"):
@@ -96,6 +99,9 @@ def test_times_of_a_live_source_are_the_walls(zone, offset, tmp_path):
         assert times[-1].strftime("%Y%m%d-%H%M%S") == name.group(1)
         assert times[-1].microsecond // 1000 == int(name.group(2))
     assert before - datetime.timedelta(milliseconds=200) <= times[0] and times[-1] <= after
+    # By the clock of the reports, and the difference of the two clocks, read here.
+    for found, line in zip(times, read_lines(tmp_path / "r.jsonl"), strict=True):
+        assert found.timestamp() == pytest.approx((line["captured_ns"] + monotonic_to_wall) / 1e9, abs=1e-3)
     # 30 frames a second; captured times, and not those of writing.
     steps = [(b - a).total_seconds() for a, b in zip(times, times[1:])]
     assert all(step == pytest.approx(1 / 30, abs=2e-6) for step in steps)
