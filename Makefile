@@ -26,7 +26,7 @@ PACKAGES := pkg-config libturbojpeg0-dev libyuv-dev libxxhash-dev \
   libswresample-dev
 INSTALL_PACKAGES := $(PACKAGES) python3
 TEST_PACKAGES := $(INSTALL_PACKAGES) ffmpeg git python3-venv gstreamer1.0-tools gstreamer1.0-plugins-good \
-  man-db mandoc zsh fish qemu-user valgrind
+  man-db mandoc zsh fish qemu-user valgrind libimage-exiftool-perl
 LAB_PACKAGES := $(TEST_PACKAGES) gcc libc6-dev linux-libc-dev v4l-utils alsa-utils cpio util-linux \
   qemu-system-x86
 BENCH_PACKAGES := $(TEST_PACKAGES) g++ util-linux lz4 \
@@ -115,7 +115,7 @@ unit: .build/venv/installed
 # and what these need. Nothing is imported that Package.swift does not declare.
 comma := ,
 empty :=
-ADDRESS_TESTS := $(patsubst %,Sprocket%Tests,JPEG LibAV LZ4 MCAP Codecs Sources Sinks)
+ADDRESS_TESTS := $(patsubst %,Sprocket%Tests,JPEG LibAV LZ4 MCAP TIFF Codecs Sources Sinks)
 THREAD_TESTS := TidyTests $(patsubst Plugins/%,%Tests,$(wildcard Plugins/*)) \
   $(filter-out $(ADDRESS_TESTS),$(notdir $(wildcard Tests/Sprocket*Tests)))
 # Whole modules take a quarter less to compile, and longer to compile again; two threads, because one

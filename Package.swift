@@ -97,7 +97,8 @@ let package = Package(
     library("SprocketXXHash", ["CSprocketXXHash"]),
     library("SprocketZstd", ["CSprocketZstd"]),
 
-    // A file format; it knows nothing of frames either.
+    // File formats; they know nothing of frames either.
+    library("SprocketTIFF"),
     library("SprocketMCAP", ["SprocketDeflate", "SprocketLZ4", "SprocketZstd"]),
 
     // The engine's rooms.
@@ -106,7 +107,12 @@ let package = Package(
     library("SprocketEngine", ["SprocketCore", "SprocketRing", "CSprocketSystem", histogram]),
     library("SprocketFiles", ["SprocketCore", "CSprocketSystem"]),
     library("SprocketShare", ["SprocketCore", "SprocketFiles", "CSprocketSystem"]),
-    library("SprocketCodecs", ["SprocketCore", "SprocketJPEG", "SprocketPixels", "SprocketYUV"]),
+    library(
+      "SprocketCodecs",
+      [
+        "SprocketCore", "SprocketDeflate", "SprocketJPEG", "SprocketPixels", "SprocketTIFF",
+        "SprocketYUV",
+      ]),
     library(
       "SprocketScene",
       ["SprocketCore", "SprocketCodecs", "SprocketFiles", "SprocketPixels", "SprocketYUV"]),
@@ -160,6 +166,7 @@ let package = Package(
     test("SprocketALSATests", ["SprocketALSA"]),
     test("SprocketV4L2Tests", ["SprocketV4L2"]),
     test("SprocketYUVTests", ["SprocketPixels", "SprocketYUV", "TestSupport"]),
+    test("SprocketTIFFTests", ["SprocketTIFF"]),
     test("SprocketDeflateTests", ["SprocketDeflate", "TestSupport"]),
     test("SprocketLZ4Tests", ["SprocketLZ4", "TestSupport"]),
     test("SprocketMCAPTests", ["SprocketMCAP", "TestSupport"]),
@@ -234,7 +241,7 @@ if Context.environment["SPROCKET_FUZZ"] != nil {
       name: "SprocketFuzz",
       dependencies: [
         "SprocketSources", "SprocketCodecs", "SprocketCore", "SprocketJPEG", "SprocketLibAV",
-        "SprocketLZ4", "SprocketMCAP", "SprocketPixels", "SprocketZstd",
+        "SprocketLZ4", "SprocketMCAP", "SprocketPixels", "SprocketTIFF", "SprocketZstd",
       ],
       path: "Tests/Fuzz/Sources", swiftSettings: settings))
 }

@@ -1,3 +1,4 @@
+internal import SprocketCodecs
 public import SprocketCore
 internal import SprocketEngine
 internal import Synchronization
@@ -33,6 +34,8 @@ public final class FrameCopies: Sink, AsyncSequence, Sendable {
     /// `write` waits no longer.
     var isInterrupted = false
     var replaced: UInt64 = 0
+    /// For `.bgra`.
+    var plan: TensorPlan?
   }
 
   public let name: String
@@ -57,12 +60,23 @@ public final class FrameCopies: Sink, AsyncSequence, Sendable {
   public func configure(_ setup: inout SinkSetup) throws(RunError) {
     try setup.reads(content.parts)
     setup.takesLatest = keeping == .newest
+    guard content == .bgra else { return }
+    var settings = TensorSettings()
+    settings.layout = .bgr
+    settings.isExact = true
+    let plan = try TensorPlan(settings, for: setup.format)
+    setup.packs(capacity: plan.byteCount, packerBytes: TensorPacker.workingBytes(plan))
+    state.withLock { $0.plan = plan }
+  }
+
+  public func makePacker() throws(RunError) -> (any Packer)? {
+    state.withLock { $0.plan }.map { TensorPacker($0) }
   }
 
   public func write(_ frame: borrowing PackedFrame) throws(RunError) {
     // Until there is room, or `interrupt`, which the engine calls where it drains no longer.
     while !room.wait(while: 0, until: deadline(in: 1_000_000_000)) {}
-    let copy = FrameCopy(frame.view, content)
+    let copy = FrameCopy(frame.view, content, packed: content == .bgra ? frame.packed : Span())
     let (reader, isKept) = state.withLock { state in
       let isKept = state.reader != nil || (!state.isLeft && keep(copy, &state))
       return (state.reader.take(), isKept)

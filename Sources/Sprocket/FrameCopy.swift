@@ -10,10 +10,15 @@ public struct FrameCopy: Sendable {
     case luma(LumaScale)
     /// The source's own bytes, such as a JPEG.
     case encoded
+    /// Luma, and a plane of interleaved chroma for each 2x2 pixels, 8 bits, in the range and matrix of
+    /// `format.color`. Chroma that is finer is averaged, samples of more than 8 bits lose the lower ones.
+    case nv12
+    /// Blue, green, red and 255, a byte each: what `--pipe bgr` makes of the picture.
+    case bgra
 
     var parts: FrameParts {
       switch self {
-      case .image: .image
+      case .image, .nv12, .bgra: .image
       case .luma(let scale): .luma(scale)
       case .encoded: .encoded
       }
@@ -33,7 +38,8 @@ public struct FrameCopy: Sendable {
   /// The planes of `pixels` one behind the other, rows without padding; `pixels.plane` has their sizes.
   public let bytes: [UInt8]
 
-  package init(_ frame: borrowing FrameView, _ content: Content) {
+  /// `packed` is the picture as blue, green and red, for `.bgra`.
+  package init(_ frame: borrowing FrameView, _ content: Content, packed: Span<UInt8> = Span()) {
     record = frame.record
     format = frame.format
     sensorMap = frame.sensorMap
@@ -54,6 +60,16 @@ public struct FrameCopy: Sendable {
       (width, height) = (format.width, format.height)
       bytes.reserveCapacity(record.byteCount)
       for plane in 0..<pixels.planeCount { bytes.append(frame.sourcePlane(plane)) }
+    case .nv12:
+      pixels = .nv12
+      (width, height) = (format.width, format.height)
+      bytes.reserveCapacity(pixels.byteCount(width: width, height: height))
+      bytes.appendNV12(frame.image, format)
+    case .bgra:
+      pixels = .bgr32
+      (width, height) = (format.width, format.height)
+      bytes.reserveCapacity(pixels.byteCount(width: width, height: height))
+      bytes.appendBGRA(packed)
     }
     self.bytes = bytes
   }

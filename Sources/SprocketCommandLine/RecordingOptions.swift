@@ -18,7 +18,9 @@ struct RecordingOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Writes a JPEG file per frame into a folder, which is made.", valueName: "folder"),
+      "Writes a JPEG file per frame into a folder, which is made; or names the files, with {n}, {time} and "
+        + "{name}, and says by the ending what they are: shots/{time}-{n}.jpg, .png, .tif, .dng.",
+      valueName: "folder | pattern"),
     completion: .directory)
   var stills: String?
 
@@ -170,7 +172,7 @@ struct RecordingOptions: ParsableArguments {
   /// Folder of the movies, or of the stills: the status line shows the free space of its disk.
   var movieFolder: String? {
     guard isAsked || recordsAtOnce, let path = movie ?? stills else { return nil }
-    guard movie != nil else { return path }
+    guard movie != nil else { return StillSink.folder(of: path) }
     return path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
   }
 

@@ -23,6 +23,7 @@ def make(folder, sprocket):
     for target in ("jpeg-structure", "jpeg-decoder"):
         put(folder, target, jpegs)
         put(folder, target, {"gray.jpg": still[: len(still) // 2], "scans.jpg": many_scans(60_000)})
+    put(folder, "exif", {"still.jpg": still[:600], "exif.tif": still[12:600]})
     put(folder, "jpeg-structure", {"huge.jpg": huge(still)})
     put(folder, "file", {"huge.jpg": huge(still), "list.mp4": PLAYLIST, "concat.mp4": CONCAT})
     put(folder, "file", {"scans.mjpeg": many_scans(2000)})

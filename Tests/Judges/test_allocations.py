@@ -154,6 +154,13 @@ def test_no_still_allocates_per_frame(name, counter, tmp_path):
     judge(per_frame(counter, tmp_path, [*scene, "--stills", tmp_path / "stills"]))
 
 
+@pytest.mark.parametrize("name, ending", [("MJPG", "jpg"), ("YUYV", "png"), ("Y16", "png"), ("RGB24", "tif"),
+                                          ("GRBG", "dng"), ("pRCC", "dng")])
+def test_no_still_of_any_kind_allocates_per_frame(name, ending, counter, tmp_path):
+    scene = ["run", "--source", "scene", "--size", "161x121", "--format", name]
+    judge(per_frame(counter, tmp_path, [*scene, "--stills", tmp_path / "stills" / ("{time}-{n}." + ending)]))
+
+
 @pytest.mark.parametrize("name", ["MJPG", "YUYV"])
 def test_no_sharpest_still_allocates_per_frame(name, counter, tmp_path):
     scene = ["run", "--source", "scene", "--size", "161x121", "--format", name]

@@ -36,7 +36,11 @@ extension Rules {
     ],
     "SprocketFiles": ["SprocketCore", "CSprocketSystem"],
     "SprocketShare": ["SprocketCore", "SprocketFiles", "CSprocketSystem"],
-    "SprocketCodecs": ["SprocketCore", "SprocketJPEG", "SprocketPixels", "SprocketYUV"],
+    "SprocketCodecs": [
+      "SprocketCore", "SprocketDeflate", "SprocketJPEG", "SprocketPixels", "SprocketTIFF",
+      "SprocketYUV",
+    ],
+    "SprocketTIFF": [],
     "SprocketMCAP": ["SprocketDeflate", "SprocketLZ4", "SprocketZstd"],
     "SprocketALSA": ["CSprocketALSA"],
     "SprocketDeflate": ["CSprocketDeflate"],

@@ -37,6 +37,8 @@ extension Rules {
       [
         "FrameUnpacker+Image", "FrameUnpacker+JPEG", "FrameUnpacker", "ImageView+Planes",
         "JPEGCompleter", "JPEGPacker", "JPEGPicture", "JPEGWorker",
+        "Still/ASCIIText", "Still/PNGPacker", "Still/StillRaster", "Still/StillThumbnail",
+        "Still/WallClock",
         "LumaSource", "LumaWriter", "PlaneCopies", "PlaneStorage+Libraries",
         "Tensor/PictureShortcut",
         "Tensor/TensorPacker",
@@ -66,7 +68,7 @@ extension Rules {
       "Sources/SprocketShare",
       ["ListeningSocket", "ShareFolder", "ShareReaders", "SharedMemory", "SocketAddress"],
       "sockets, and memory that several programs see"),
-    Permission("Sources/SprocketDeflate", ["CRC32"], "wraps libdeflate"),
+    Permission("Sources/SprocketDeflate", ["CRC32", "ZlibCompressor"], "wraps libdeflate"),
     Permission(
       "Sources/SprocketEngine",
       [

@@ -78,20 +78,25 @@ struct KeptStill {
   /// `nil` if none is kept.
   private(set) var record: FrameRecord?
 
-  mutating func store(_ image: Span<UInt8>, _ record: FrameRecord) {
+  /// Stores a still that is in three pieces.
+  mutating func store(
+    _ first: Span<UInt8>, _ second: Span<UInt8>, _ third: Span<UInt8>, _ record: FrameRecord
+  ) {
     self.record = record
-    count = image.count
+    count = first.count + second.count + third.count
     if bytes.count < count {
       var size = 4096
       while size < count { size *= 2 }
       bytes = [UInt8](repeating: 0, count: size)
     }
-    copy(image)
+    copy(first, to: 0)
+    copy(second, to: first.count)
+    copy(third, to: first.count + second.count)
   }
 
-  private mutating func copy(_ image: Span<UInt8>) {
+  private mutating func copy(_ piece: Span<UInt8>, to start: Int) {
     var target = bytes.mutableSpan
-    for index in 0..<image.count { target[index] = image[index] }
+    for index in 0..<piece.count { target[start + index] = piece[index] }
   }
 
   /// Returns the record of the kept frame, and keeps it no longer. Its bytes stay until the next `store`.

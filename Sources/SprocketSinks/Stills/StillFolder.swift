@@ -1,4 +1,5 @@
 internal import Glibc
+internal import SprocketCodecs
 internal import SprocketCore
 internal import SprocketFiles
 
@@ -12,6 +13,7 @@ internal import SprocketFiles
 @safe
 final class StillFolder {
   private let path: String
+  private let naming: StillName
   private let descriptor: Int32
   private let overwrite: Bool
   /// Made by this run.
@@ -21,7 +23,7 @@ final class StillFolder {
   /// Numbers of stills that an earlier run left.
   private var old: Set<UInt64>
   private var waiting: [Waiting] = []
-  /// Room for a name: `still-`, 20 digits, `.partial.jpg`.
+  private var text: ASCIIText
   private let name: UnsafeMutablePointer<CChar>
   private let partialName: UnsafeMutablePointer<CChar>
   private var namedStills: UInt64 = 0
@@ -33,23 +35,22 @@ final class StillFolder {
   private var isLost = false
 
   private struct Waiting {
-    let number: UInt64
+    let mark: StillMark
     let descriptor: Int32
-    /// When it was captured, in nanoseconds.
-    let time: Int64
   }
 
   /// Most stills that wait to be synced and named together, and nanoseconds after which the first one does
   /// not wait. Larger: fewer syncs, and a crash loses more stills.
   private static let most = 16
   private static let longest: Int64 = 1_000_000_000
-  /// Digits of a number in a name. Larger: names sort for longer: 8 digits last 19 days at 60 frames/s.
-  private static let digits = 8
 
   /// Opens the folder, or makes it. The corresponding C functions are `mkdir`, `open` and `flock`.
-  init(path: String, overwrite: Bool) throws(RunError) {
-    self.path = path
+  init(_ naming: StillName, overwrite: Bool) throws(RunError) {
+    path = naming.folder
+    self.naming = naming
     self.overwrite = overwrite
+    text = ASCIIText(capacity: naming.mostBytes)
+    _ = WallClock.shared
     if path.isEmpty {
       throw RunError(
         .usage, "cannot write stills to an empty path: give the name of a folder")
@@ -67,10 +68,10 @@ final class StillFolder {
         : .opening(path, purpose: "stills", -result)
     }
     descriptor = result
-    unsafe name = .allocate(capacity: 48)
-    unsafe partialName = .allocate(capacity: 48)
+    unsafe name = .allocate(capacity: naming.mostBytes + 1)
+    unsafe partialName = .allocate(capacity: naming.mostBytes + 1)
     waiting.reserveCapacity(Self.most)
-    old = isMade ? [] : Self.numbers(in: descriptor)
+    old = isMade || naming.isPattern ? [] : Self.numbers(in: descriptor)
     if flock(descriptor, LOCK_EX | LOCK_NB) < 0, errno == EWOULDBLOCK {
       throw .inUse(path, purpose: "stills")
     }
@@ -106,14 +107,20 @@ final class StillFolder {
     return unsafe fstat(descriptor, &status) == 0 && status.st_nlink == 0
   }
 
-  /// Writes a still under its partial name; names it and those before it when it is time.
+  /// Writes a still, in three pieces, under its partial name; names it and those before it when it is time.
   /// The corresponding C functions are `openat` and `write`.
-  func write(_ image: Span<UInt8>, _ record: FrameRecord) throws(RunError) {
+  func write(
+    _ first: Span<UInt8>, _ second: Span<UInt8>, _ third: Span<UInt8>, _ record: FrameRecord
+  ) throws(RunError) {
     let time = record.captured.nanoseconds
-    if let first = waiting.first, waiting.count == Self.most || time &- first.time >= Self.longest {
+    if let first = waiting.first,
+      waiting.count == Self.most || time &- first.mark.captured >= Self.longest
+    {
       try nameAll()
     }
-    setNames(record.number)
+    let mark = StillMark(record)
+    setNames(mark)
+    if naming.isPattern, !overwrite, isThere { throw fail(refusal) }
     let file = openPartial(record.number)
     guard file >= 0 else {
       throw fail(
@@ -121,10 +128,9 @@ final class StillFolder {
           ? .naming(path, partial: path, ENOENT) : .opening(current, purpose: "stills", -file))
     }
     isNew = false
-    var done = 0
-    var code = unsafe image.withUnsafeBytes {
-      unsafe FileCalls.write(file, $0, at: nil, done: &done)
-    }
+    var code = Self.write(first, to: file)
+    if code == 0 { code = Self.write(second, to: file) }
+    if code == 0 { code = Self.write(third, to: file) }
     if code == 0 { code = FileCalls.beginSync(file) }
     if code != 0 {
       close(file)
@@ -134,10 +140,29 @@ final class StillFolder {
       try? nameAll()
       throw fail(failure)
     }
-    waiting.append(Waiting(number: record.number, descriptor: file, time: time))
+    waiting.append(Waiting(mark: mark, descriptor: file))
     // A still by itself does not wait.
     if waiting.count == 1, isSparse(time) { try nameAll() }
     lastTime = time
+  }
+
+  /// Whether there is a file of the name that is set. The corresponding C function is `faccessat`.
+  private var isThere: Bool {
+    unsafe faccessat(descriptor, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0
+  }
+
+  private var refusal: RunError {
+    RunError(
+      .failed,
+      "cannot write a still to \(current), which exists: add {time} to the name, choose another folder, or "
+        + "let files be overwritten", change: .overwrite)
+  }
+
+  private static func write(_ bytes: Span<UInt8>, to file: Int32) -> Int32 {
+    var done = 0
+    return unsafe bytes.withUnsafeBytes {
+      unsafe FileCalls.write(file, $0, at: nil, done: &done)
+    }
   }
 
   /// Makes the file that a still is until it is complete. What an earlier run left there is removed, for
@@ -147,7 +172,8 @@ final class StillFolder {
     var access: FileAccess?
     if overwrite {
       _ = unsafe unlinkat(descriptor, partialName, 0)
-      if !old.isEmpty, old.contains(number) { access = FileAccess(of: current) }
+      let isOld = naming.isPattern ? isThere : !old.isEmpty && old.contains(number)
+      if isOld { access = FileAccess(of: current) }
     }
     let file = unsafe FileCalls.open(
       descriptor, partialName, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
@@ -179,7 +205,10 @@ final class StillFolder {
   }
 
   /// The path of a still.
-  func path(of number: UInt64) -> String { "\(path)/\(Self.text(number)).jpg" }
+  func path(of record: FrameRecord) -> String {
+    setNames(StillMark(record))
+    return current
+  }
 
   /// Bytes that this user may still write to its file system; `nil` if that is unknown.
   var freeByteCount: UInt64? { FileCalls.freeByteCount(descriptor) }
@@ -191,7 +220,9 @@ final class StillFolder {
     try nameAll()
     keepsOld = namedStills == 0 && !old.isEmpty
     for number in old where !keepsOld {
-      setNames(number)
+      var record = FrameRecord()
+      record.number = number
+      setNames(StillMark(record))
       let isRemoved = unsafe unlinkat(descriptor, name, 0) == 0
       let isPartRemoved = unsafe unlinkat(descriptor, partialName, 0) == 0
       if isRemoved || isPartRemoved { removedStills += 1 }
@@ -223,7 +254,7 @@ final class StillFolder {
   }
 
   private func complete(_ still: Waiting) -> RunError? {
-    setNames(still.number)
+    setNames(still.mark)
     var code = FileCalls.sync(still.descriptor)
     if code != 0 { return .writing(current, code) }
     code = unsafe FileCalls.rename(descriptor, partialName, to: name, replaces: overwrite)
@@ -231,7 +262,7 @@ final class StillFolder {
       let partial = unsafe "\(path)/\(String(cString: partialName))"
       return .naming(current, partial: partial, code, still.descriptor)
     }
-    if !old.isEmpty { old.remove(still.number) }
+    if !old.isEmpty { old.remove(still.mark.number) }
     namedStills += 1
     return nil
   }
@@ -247,39 +278,22 @@ final class StillFolder {
 
   // MARK: Names
 
-  private func setNames(_ number: UInt64) {
-    unsafe Self.write(number, ending: ".jpg", to: name)
-    unsafe Self.write(number, ending: ".partial.jpg", to: partialName)
+  private func setNames(_ still: StillMark) {
+    naming.write(still, isPartial: false, into: &text)
+    unsafe Self.copy(text.bytes, to: name)
+    naming.write(still, isPartial: true, into: &text)
+    unsafe Self.copy(text.bytes, to: partialName)
   }
 
-  private static func write(
-    _ number: UInt64, ending: StaticString, to text: UnsafeMutablePointer<CChar>
-  ) {
-    let start: StaticString = "still-"
-    var at = start.utf8CodeUnitCount
-    for index in 0..<at { unsafe text[index] = CChar(bitPattern: start.utf8Start[index]) }
-    var count = 1
-    var rest = number
-    while rest >= 10 {
-      rest /= 10
-      count += 1
-    }
-    count = max(count, digits)
-    rest = number
-    for index in stride(from: at + count - 1, through: at, by: -1) {
-      unsafe text[index] = CChar(UInt8(ascii: "0") + UInt8(rest % 10))
-      rest /= 10
-    }
-    at += count
-    for index in 0..<ending.utf8CodeUnitCount {
-      unsafe text[at + index] = CChar(bitPattern: ending.utf8Start[index])
-    }
-    unsafe text[at + ending.utf8CodeUnitCount] = 0
+  private static func copy(_ text: [UInt8], to name: UnsafeMutablePointer<CChar>) {
+    for index in text.indices { unsafe name[index] = CChar(bitPattern: text[index]) }
+    unsafe name[text.count] = 0
   }
 
   /// `still-00000123`.
   static func text(_ number: UInt64) -> String {
     let digits = "\(number)"
-    return "still-" + String(repeating: "0", count: max(0, Self.digits - digits.count)) + digits
+    return "still-" + String(repeating: "0", count: max(0, StillName.digits - digits.count))
+      + digits
   }
 }

@@ -1,18 +1,21 @@
-internal import SprocketCodecs
+public import SprocketCodecs
 public import SprocketCore
 internal import SprocketFiles
 
-/// `--stills`: a JPEG file per frame, or one per so much time: the first frame, or the sharpest.
+/// `--stills`: a file per frame, or one per so much time: the first frame, or the sharpest.
 ///
-/// Files are called `still-00000123.jpg`, by the running number of the frame among all produced: the line
-/// of `--reports`, counted from 0. Frames of Motion-JPEG that no stage changes are the camera's own
-/// bytes; those without Huffman tables get them. All others, and two fields that come as an image each, are
-/// encoded, in parallel, and what has limited
-/// range becomes full range, as every viewer expects (`JPEGPacker`).
+/// `path` is a folder, in which files are called `still-00000123.jpg`, by the running number of the frame
+/// among all produced: the line of `--reports`, counted from 0. Or it names the files by a pattern, whose
+/// ending says what they are (`StillName`, `StillFormat`). What the files hold stands in `docs/stills.md`.
+///
+/// JPEGs of Motion-JPEG that no stage changes are the camera's own bytes, with EXIF before them; those
+/// without Huffman tables get them. All others, and two fields that come as an image each, are encoded, in
+/// parallel, and what has limited range becomes full range, as every viewer expects (`JPEGPacker`).
 ///
 /// A missing folder is made. A folder with stills is refused unless `overwrite` is set. Then the
 /// stills of the earlier run that this run did not replace are removed at its end: a run that is
-/// killed leaves stills of both, and a run without a still leaves the old ones.
+/// killed leaves stills of both, and a run without a still leaves the old ones. With a pattern no other files
+/// are looked at: one of the same name is an error, or replaced with `overwrite`.
 ///
 /// The sharpest frame of a period is known only when the period is over. Until then the bytes of the sharpest
 /// one so far are kept, and no slot; a sharper one replaces them. The last period ends with the run.
@@ -29,8 +32,16 @@ public final class StillSink: Recorder {
   private let sharpest: SharpestSelector?
   private var kept = KeptStill()
   public private(set) var replacedCount: UInt64 = 0
-  /// What frames are encoded with; `nil` where they are the camera's own bytes.
-  private var needs: JPEGPacker.Requirements?
+  private let hasThumbnail: Bool
+  private let mosaic: MosaicLevels
+  private enum Content {
+    /// The camera's own bytes.
+    case own(FrameFormat)
+    case encoded(JPEGPacker.Requirements, FrameFormat)
+    case plan(StillPlan)
+  }
+  private var content: Content?
+  private var device = ""
   private var completer = JPEGCompleter()
   private var folder: StillFolder?
   private var keptFrames: UInt64 = 0
@@ -40,10 +51,12 @@ public final class StillSink: Recorder {
 
   /// Takes the first frame at or after each multiple of `interval` since the first frame; without one,
   /// every frame. With `sharpestOf` it takes the sharpest frame of each such interval instead, which needs
-  /// the stage `focus` in the chain. `quality` is 1 to 100, for frames that are encoded.
+  /// the stage `focus` in the chain. `quality` is 1 to 100, for frames that are encoded. `mosaic` is for
+  /// DNG.
   public init(
     path: String, every interval: Duration? = nil, sharpestOf period: Duration? = nil,
-    quality: Int = 90, overwrite: Bool = false, isOnDemand: Bool = false
+    quality: Int = 90, overwrite: Bool = false, isOnDemand: Bool = false, hasThumbnail: Bool = true,
+    mosaic: MosaicLevels = MosaicLevels()
   ) {
     contract(
       period == nil || interval == nil && !isOnDemand,
@@ -53,6 +66,8 @@ public final class StillSink: Recorder {
     self.quality = quality
     self.overwrite = overwrite
     self.isOnDemand = isOnDemand
+    self.hasThumbnail = hasThumbnail
+    self.mosaic = mosaic
     sharpest = period.map { SharpestSelector($0) }
     selector = sharpest ?? interval.map { IntervalSelector($0) }
   }
@@ -65,16 +80,41 @@ public final class StillSink: Recorder {
           + "it", change: .stage)
     }
     setup.backlog = setup.diskBacklog(of: setup.format)
+    let naming = try StillName(path: path).of(setup.source.name)
+    device = setup.source.name
+    if naming.format == .jpeg {
+      try configureJPEG(&setup)
+    } else {
+      let plan = try StillPlan(
+        naming.format, setup.format, of: setup.source, isUntouched: setup.isUntouched,
+        mosaic: mosaic)
+      try setup.reads(plan.parts)
+      setup.packs(capacity: plan.capacity, packerBytes: plan.packerBytes)
+      content = .plan(plan)
+    }
+    if folder == nil { folder = try StillFolder(naming, overwrite: overwrite) }
+  }
+
+  private func configureJPEG(_ setup: inout SinkSetup) throws(RunError) {
     // A file of two images, a field each, is half a picture to every viewer.
-    needs = try setup.readsJPEGs(
+    let needs = try setup.readsJPEGs(
       name, passesOn: !setup.source.format.hasFieldImages, note)
-    if setup.format.presentation.orientation != .upright {
-      note("stills: pictures are turned, which the files do not say yet; they lie as they are")
+    let head = JPEGStillPacker.headRoom
+    setup.packs(
+      capacity: head + (needs?.capacity ?? 0), packerBytes: 8 * head + (needs?.packerBytes ?? 0))
+    if let needs {
+      content = .encoded(needs, setup.format)
+    } else {
+      content = .own(setup.format)
     }
     if let matrix = setup.format.color.matrixUnknownToJPEG, needs?.isGray == false {
       note("stills: colours are \(matrix)'s; viewers take BT.601's for granted")
     }
-    if folder == nil { folder = try StillFolder(path: path, overwrite: overwrite) }
+  }
+
+  /// The folder that stills of a path go into.
+  public static func folder(of path: String) -> String {
+    (try? StillName(path: path).folder) ?? path
   }
 
   /// Whether a file of that name in the folder is a still, whole or partial.
@@ -83,44 +123,59 @@ public final class StillSink: Recorder {
   public func makeSelector() -> (any FrameSelector)? { selector }
 
   public func makePacker() throws(RunError) -> (any Packer)? {
-    guard let needs else { return nil }
-    return try JPEGPacker(needs, quality: quality)
+    switch content {
+    case nil: return nil
+    case .own(let format):
+      return try JPEGStillPacker(
+        nil, quality: quality, device: device, format, hasThumbnail: hasThumbnail)
+    case .encoded(let needs, let format):
+      return try JPEGStillPacker(
+        needs, quality: quality, device: device, format, hasThumbnail: hasThumbnail)
+    case .plan(let plan): return try plan.makePacker()
+    }
   }
 
   public func write(_ frame: borrowing PackedFrame) throws(RunError) {
     let record = frame.record
-    if needs != nil {
-      try write(frame.packed, record)
-    } else {
-      try completer.complete(frame.view.encoded) { image throws(RunError) in
-        try write(image, record)
-      }
+    guard case .own = content else {
+      return try write(frame.packed, Span(), Span(), record)
+    }
+    // What was packed begins the file in place of the first two bytes, and of EXIF that the camera wrote.
+    try completer.complete(frame.view.encoded) { image throws(RunError) in
+      let start = min(2, image.count)
+      let cut = CameraStill.exif(in: image) ?? start..<start
+      try write(
+        frame.packed, image.extracting(start..<cut.lowerBound),
+        image.extracting(cut.upperBound..<image.count), record)
     }
   }
 
-  private func write(_ image: Span<UInt8>, _ record: FrameRecord) throws(RunError) {
-    if let sharpest { return try keep(image, record, sharpest.starts) }
-    if batch?.byteCount == 0, let folder { batch?.path = folder.path(of: record.number) }
-    try folder?.write(image, record)
-    batch?.byteCount += UInt64(image.count)
+  private func write(
+    _ first: Span<UInt8>, _ second: Span<UInt8>, _ third: Span<UInt8>, _ record: FrameRecord
+  ) throws(RunError) {
+    if let sharpest { return try keep(first, second, third, record, sharpest.starts) }
+    if batch?.byteCount == 0, let folder { batch?.path = folder.path(of: record) }
+    try folder?.write(first, second, third, record)
+    batch?.byteCount += UInt64(first.count + second.count + third.count)
   }
 
   /// Keeps a frame that is sharper than the kept one, or the first of the next period.
   private func keep(
-    _ image: Span<UInt8>, _ record: FrameRecord, _ starts: PeriodStarts
+    _ first: Span<UInt8>, _ second: Span<UInt8>, _ third: Span<UInt8>, _ record: FrameRecord,
+    _ starts: PeriodStarts
   ) throws(RunError) {
     if starts.take(upTo: record.number) {
       try writeKept()
     } else if kept.record != nil {
       replacedCount += 1
     }
-    kept.store(image, record)
+    kept.store(first, second, third, record)
   }
 
   private func writeKept() throws(RunError) {
     guard let record = kept.take() else { return }
     let bytes = kept.bytes
-    try folder?.write(bytes.span.extracting(0..<kept.count), record)
+    try folder?.write(bytes.span.extracting(0..<kept.count), Span(), Span(), record)
   }
 
   /// Of the whole run. On demand the engine asks each recording instead.
@@ -153,7 +208,7 @@ extension StillSink {
     guard order.path == nil else {
       throw RunError(.usage, "photographs go into \(path); ask for them without a path")
     }
-    return StillBatch(path)
+    return StillBatch(Self.folder(of: path))
   }
 
   public func begin(_ file: any RecordingFile) throws(RunError) {
@@ -192,71 +247,4 @@ private final class StillBatch: RecordingFile {
 
   func finish() throws(RunError) { if let failure { throw failure } }
   func abandon() {}
-}
-
-/// Picks the first frame at or after each multiple of an interval, counted from the first frame.
-final class IntervalSelector: FrameSelector {
-  private let interval: UInt64
-  private var origin: Int64?
-  /// The multiple that the last frame picked stands for.
-  private var last: UInt64 = 0
-
-  init(_ interval: Duration) { self.interval = UInt64(max(1, interval.nanosecondCount)) }
-
-  func selects(_ frame: borrowing FrameView) -> Bool {
-    selects(at: frame.record.captured.nanoseconds)
-  }
-
-  /// `time` in nanoseconds. A clock that goes back, as after a replug, begins anew.
-  func selects(at time: Int64) -> Bool {
-    // Also a difference that no signed number holds.
-    let multiple = origin.map { UInt64(bitPattern: time &- $0) / interval }
-    guard let start = origin, let multiple, time >= start, multiple >= last else {
-      (origin, last) = (time, 0)
-      return true
-    }
-    guard multiple > last else { return false }
-    last = multiple
-    return true
-  }
-}
-
-/// What a user may choose about stills.
-public struct StillSettings: KindSettings {
-  /// Zero for a still of every frame.
-  public var every = Duration.zero
-  /// Zero for none.
-  public var sharpest = Duration.zero
-  public var quality = 90
-
-  public init() {}
-
-  public static var settings: [Setting<StillSettings>] {
-    [
-      Setting("every", \.every, "one per so much time, the first frame at or after each; 0s: all"),
-      Setting(
-        "sharpest", \.sharpest,
-        "one per so much time, the sharpest frame, by the stage focus; 0s: none"),
-      Setting("quality", \.quality, range: 1...100, "of JPEG that is encoded"),
-    ]
-  }
-}
-
-extension StillSink {
-  public static let kind = SinkKind(
-    "stills", "a JPEG file per frame", argument: "FOLDER", StillSettings.self
-  ) { (path, settings, request) throws(RunError) in
-    let every = settings.every > .zero ? settings.every : nil
-    let sharpest = settings.sharpest > .zero ? settings.sharpest : nil
-    if sharpest != nil, every != nil || request.isOnDemand {
-      throw RunError(
-        .usage,
-        "stills: the sharpest are not taken together with every, nor on demand; leave one out",
-        change: .sink)
-    }
-    return StillSink(
-      path: path, every: every, sharpestOf: sharpest, quality: settings.quality,
-      overwrite: request.overwrite,
-      isOnDemand: request.isOnDemand)
-  }
 }

@@ -8,6 +8,7 @@ struct FuzzTarget: Sendable {
   let feed: @Sendable ([UInt8]) -> Void
 
   static let all = [
+    FuzzTarget(name: "exif", feed: feedEXIF),
     FuzzTarget(name: "file", feed: feedFileSource),
     FuzzTarget(name: "jpeg-decoder", feed: feedJPEGDecoder),
     FuzzTarget(name: "jpeg-structure", feed: feedJPEGStructure),

@@ -1,0 +1,172 @@
+internal import Glibc
+internal import SprocketCodecs
+internal import SprocketCore
+
+/// How stills are named: the folder, and a pattern with places for what tells them apart.
+///
+/// `FOLDER` is short for `FOLDER/still-{n}.jpg`.
+struct StillName: Sendable {
+  private enum Part: Sendable {
+    case text([UInt8])
+    case number
+    case time
+    case source
+  }
+
+  private static let places: [(String, Part)] = [
+    ("{n}", .number), ("{time}", .time), ("{name}", .source),
+  ]
+
+  let folder: String
+  let format: StillFormat
+  /// The user gave a pattern.
+  let isPattern: Bool
+  private var parts: [Part]
+  private let ending: [UInt8]
+
+  /// Digits of a number in a name. Larger: names sort for longer: 8 digits last 19 days at 60 frames/s.
+  static let digits = 8
+  /// What a name has before its ending until it is complete.
+  private static let partial = Array(".partial".utf8)
+  /// Bytes of a name and of what it has until it is complete; Linux allows 255.
+  static let most = 255
+
+  /// Throws for names that cannot be those of stills.
+  init(path: String) throws(RunError) {
+    let cut = path.lastIndex(of: "/")
+    let name = cut.map { path[path.index(after: $0)...] } ?? path[...]
+    let parent = cut.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    let format = StillFormat(ending: String(name))
+    guard name.contains("{") || format != nil else {
+      (folder, self.format, isPattern) = (path, .jpeg, false)
+      parts = [.text(Array("still-".utf8)), .number]
+      ending = Array(".jpg".utf8)
+      return
+    }
+    guard let format else {
+      throw RunError(
+        .usage,
+        "stills cannot be named \(name): the ending says what they are; use .jpg, .png, .tif or .dng"
+      )
+    }
+    guard !parent.contains("{") else {
+      throw RunError(
+        .usage, "stills cannot be named \(path): only the file's name has places such as {n}")
+    }
+    let point = name.lastIndex(of: ".") ?? name.endIndex
+    parts = try Self.parts(of: name[..<point])
+    guard
+      parts.contains(where: {
+        if case .number = $0 { true } else if case .time = $0 { true } else { false }
+      })
+    else {
+      throw RunError(
+        .usage,
+        "stills cannot all be named \(name): add {n}, the frame's number, or {time}, such as "
+          + "still-{n}\(name[point...])")
+    }
+    (folder, self.format, isPattern) = (parent, format, true)
+    ending = Array(name[point...].utf8)
+  }
+
+  private static func parts(of name: Substring) throws(RunError) -> [Part] {
+    var parts: [Part] = []
+    var rest = name
+    while let open = rest.firstIndex(of: "{") {
+      if open > rest.startIndex { parts.append(.text(Array(rest[..<open].utf8))) }
+      guard let place = places.first(where: { rest[open...].hasPrefix($0.0) }) else {
+        let known = places.map(\.0).joined(separator: ", ")
+        throw RunError(
+          .usage, "stills cannot be named \(name): the places of a name are \(known)")
+      }
+      parts.append(place.1)
+      rest = rest[rest.index(open, offsetBy: place.0.count)...]
+    }
+    if !rest.isEmpty { parts.append(.text(Array(rest.utf8))) }
+    return parts
+  }
+
+  /// The name with `{name}` filled in: what is no letter, digit, point or sign of a device's or file's name
+  /// becomes a hyphen.
+  func of(_ source: String) -> StillName {
+    let base = source.split(separator: "/").last ?? "source"
+    let letters = base.utf8.prefix(100).map { letter -> UInt8 in
+      switch letter {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"):
+        letter
+      default: UInt8(ascii: "-")
+      }
+    }
+    var name = self
+    name.parts = parts.map { if case .source = $0 { .text(letters) } else { $0 } }
+    return name
+  }
+
+  /// Bytes that the longest name takes.
+  var mostBytes: Int {
+    parts.reduce(ending.count + Self.partial.count) { sum, part in
+      switch part {
+      case .text(let text): sum + text.count
+      case .number: sum + 20
+      case .time: sum + 24
+      case .source: sum + 100
+      }
+    }
+  }
+
+  /// Writes the name of a frame's still into `text`. Allocates nothing.
+  func write(_ still: StillMark, isPartial: Bool, into text: inout ASCIIText) {
+    text.removeAll()
+    for part in parts {
+      switch part {
+      case .text(let bytes): text.append(bytes)
+      case .number: text.append(still.number, digits: Self.digits)
+      case .time: text.append(still)
+      case .source: break
+      }
+    }
+    if isPartial { text.append(Self.partial) }
+    text.append(ending)
+  }
+}
+
+/// What a still's name is made of.
+struct StillMark: Sendable {
+  /// Running number of the frame.
+  let number: UInt64
+  /// When it was captured, in nanoseconds on the source's clock.
+  let captured: Int64
+  /// The same since 1970; `nil` where that is not known.
+  let wall: Int64?
+
+  init(_ record: FrameRecord) {
+    (number, captured) = (record.number, record.captured.nanoseconds)
+    wall = WallClock.shared.time(of: record.captured)
+  }
+}
+
+extension ASCIIText {
+  /// `20261125-123048-123`: date, time and milliseconds. Where only a file's own time line is known, hours,
+  /// minutes and seconds on that, and milliseconds: `000048-123`.
+  fileprivate mutating func append(_ still: StillMark) {
+    guard let wall = still.wall else {
+      let milliseconds = UInt64(max(0, still.captured)) / 1_000_000
+      append(milliseconds / 3_600_000, digits: 2)
+      append(milliseconds / 60_000 % 60, digits: 2)
+      append(milliseconds / 1000 % 60, digits: 2)
+      append("-")
+      return append(milliseconds % 1000, digits: 3)
+    }
+    let time = CalendarTime(nanoseconds: wall)
+    append(UInt64(max(0, time.year)), digits: 4)
+    append(UInt64(time.month), digits: 2)
+    append(UInt64(time.day), digits: 2)
+    append("-")
+    append(UInt64(time.hour), digits: 2)
+    append(UInt64(time.minute), digits: 2)
+    append(UInt64(time.second), digits: 2)
+    append("-")
+    append(UInt64(time.nanosecond / 1_000_000), digits: 3)
+  }
+}

@@ -1,0 +1,55 @@
+internal import SprocketCodecs
+public import SprocketCore
+
+/// What a user may choose about stills.
+public struct StillSettings: KindSettings {
+  /// Zero for a still of every frame.
+  public var every = Duration.zero
+  /// Zero for none.
+  public var sharpest = Duration.zero
+  public var quality = 90
+  public var thumbnail = true
+  /// For DNG; named as the settings of the stage `debayer`.
+  public var red = 1.0
+  public var blue = 1.0
+  public var black = 0.0
+
+  public init() {}
+
+  public static var settings: [Setting<StillSettings>] {
+    [
+      Setting("every", \.every, "one per so much time, the first frame at or after each; 0s: all"),
+      Setting(
+        "sharpest", \.sharpest,
+        "one per so much time, the sharpest frame, by the stage focus; 0s: none"),
+      Setting("quality", \.quality, range: 1...100, "of JPEG that is encoded"),
+      Setting("thumbnail", \.thumbnail, "a small picture within a JPEG's EXIF"),
+      Setting("red", \.red, range: 0.1...8, "white balance of a DNG: what red is multiplied by"),
+      Setting("blue", \.blue, range: 0.1...8, "white balance of a DNG: what blue is multiplied by"),
+      Setting(
+        "black", \.black, range: 0...0.5, unit: "fraction of full scale",
+        "the sensor's level of black, of a DNG"),
+    ]
+  }
+}
+
+extension StillSink {
+  public static let kind = SinkKind(
+    "stills", "a JPEG, PNG, TIFF or DNG file per frame", argument: "FOLDER|PATTERN",
+    StillSettings.self
+  ) { (path, settings, request) throws(RunError) in
+    let every = settings.every > .zero ? settings.every : nil
+    let sharpest = settings.sharpest > .zero ? settings.sharpest : nil
+    if sharpest != nil, every != nil || request.isOnDemand {
+      throw RunError(
+        .usage,
+        "stills: the sharpest are not taken together with every, nor on demand; leave one out",
+        change: .sink)
+    }
+    return StillSink(
+      path: path, every: every, sharpestOf: sharpest, quality: settings.quality,
+      overwrite: request.overwrite,
+      isOnDemand: request.isOnDemand, hasThumbnail: settings.thumbnail,
+      mosaic: MosaicLevels(red: settings.red, blue: settings.blue, black: settings.black))
+  }
+}
