@@ -10,7 +10,7 @@ internal import SprocketTIFF
 /// One instance serves one thread. Memory is allocated when it is made.
 @safe
 final class PNGPacker: Packer {
-  /// Of 12; 6 is zlib's usual. Larger: smaller files, and slower (measured on 1080p: see docs/stills.md).
+  /// Of 12; 6 is zlib's usual. Larger: smaller files, and slower.
   private static let level: Int32 = 4
   /// Bytes of a file besides its pixels.
   private static let room = 8192
