@@ -89,7 +89,8 @@ def bomb(folder):
     sprocket("run", "--source", "scene", "--size", "16x16", "--frames", "1", "--quiet", "--stills",
              folder / "stills")
     data = bytearray(next((folder / "stills").glob("*.jpg")).read_bytes())
-    frame = data.index(b"\xff\xc0")
+    # The last: a thumbnail comes before it.
+    frame = data.rindex(b"\xff\xc0")
     data[frame + 5:frame + 9] = (65500).to_bytes(2, "big") * 2
     path = folder / "bomb.jpg"
     path.write_bytes(data)
