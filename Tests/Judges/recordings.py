@@ -129,6 +129,12 @@ def has_huffman_tables(data):
     return any(marker == 0xC4 for marker, _ in jpeg_segments(data)[0])
 
 
+def without_exif(jpeg):
+    """A JPEG without its first segment, which is EXIF's (CIPA DC-008, 4.5.5)."""
+    assert jpeg[:4] == b"\xff\xd8\xff\xe1" and jpeg[6:12] == b"Exif\0\0"
+    return jpeg[:2] + jpeg[4 + int.from_bytes(jpeg[4:6], "big"):]
+
+
 def whole_jpeg(data):
     """The JPEG without what stands behind its end."""
     return data[:data.rindex(b"\xff\xd9") + 2]

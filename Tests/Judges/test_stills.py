@@ -9,6 +9,7 @@ import pytest
 
 from conftest import clip, read_lines, sprocket
 from program import read_summary
+from recordings import without_exif
 from test_movies import images, run, stream
 
 
@@ -26,12 +27,6 @@ def stills(folder):
     numbers = [int(re.fullmatch(r"still-(\d{8})\.jpg", name).group(1)) for name in names]
     assert numbers == sorted(numbers)
     return numbers, [folder / name for name in names]
-
-
-def without_exif(jpeg):
-    """A JPEG without its first segment, which is EXIF's (CIPA DC-008, 4.5.5)."""
-    assert jpeg[:4] == b"\xff\xd8\xff\xe1" and jpeg[6:12] == b"Exif\0\0"
-    return jpeg[:2] + jpeg[4 + int.from_bytes(jpeg[4:6], "big"):]
 
 
 def test_untouched_frames_are_the_cameras_own(mjpeg, tmp_path):
