@@ -242,10 +242,8 @@ struct RecordingOptions: ParsableArguments {
   private var codecValues: [String: String] {
     get throws(RunError) {
       guard let codec else { return [:] }
-      let parts = codec.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-      let pairs = parts.dropFirst().first?.split(separator: ",").map(String.init) ?? []
-      var values = try keyValues(pairs, option: "--codec")
-      values["codec"] = String(parts[0])
+      var (name, values) = try nameAndValues(codec, option: "--codec")
+      values["codec"] = name
       return values
     }
   }

@@ -63,20 +63,6 @@ struct Registry: Sendable {
     return AudioChoice(found, values: values)
   }
 
-  private func nameAndValues(
-    _ text: String, option: String
-  ) throws(RunError) -> (name: String, values: [String: String]) {
-    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-    let name = String(parts[0])
-    guard parts.count == 2 else { return (name, [:]) }
-    let pairs = parts[1].split(separator: ",", omittingEmptySubsequences: true).map(String.init)
-    guard !pairs.isEmpty else {
-      throw RunError(
-        .usage, "\(option) \(text): write KEY=VALUE behind the colon, or leave the colon out")
-    }
-    return (name, try keyValues(pairs, option: "\(option) \(name)"))
-  }
-
   /// `NAME[:ARGUMENT][,KEY=VALUE...]`; without an argument `NAME:KEY=VALUE,...`.
   func sink(_ text: String) throws(RunError) -> SinkChoice {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
@@ -155,11 +141,9 @@ struct Registry: Sendable {
   func sink(option: String, _ name: String, layout text: String, header: Bool) throws(RunError)
     -> SinkChoice
   {
-    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-    let pairs = parts.dropFirst().first?.split(separator: ",").map(String.init) ?? []
-    var values = try keyValues(pairs, option: option)
+    var (path, values) = try nameAndValues(text, option: option)
     if header { values["header"] = "true" }
-    return try sink(option: option, name, String(parts[0]), values)
+    return try sink(option: option, name, path, values)
   }
 
   /// `NAME[:LAYOUT][,KEY=VALUE...]`, of a share; `fd:3` is a name.
@@ -244,6 +228,21 @@ struct SinkChoice: Sendable {
 
   /// The file that it writes, if any.
   var path: String? { kind.argument == "PATH" && !argument.isEmpty ? argument : nil }
+}
+
+/// `NAME[:KEY=VALUE,KEY=VALUE...]`, split at the first colon.
+func nameAndValues(
+  _ text: String, option: String
+) throws(RunError) -> (name: String, values: [String: String]) {
+  let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+  let name = String(parts[0])
+  guard parts.count == 2 else { return (name, [:]) }
+  let pairs = parts[1].split(separator: ",", omittingEmptySubsequences: true).map(String.init)
+  guard !pairs.isEmpty else {
+    throw RunError(
+      .usage, "\(option) \(text): write KEY=VALUE behind the colon, or leave the colon out")
+  }
+  return (name, try keyValues(pairs, option: "\(option) \(name)"))
 }
 
 /// `KEY=VALUE` each; a key given twice is an error.

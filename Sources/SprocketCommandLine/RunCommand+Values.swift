@@ -30,17 +30,17 @@ extension PixelFormat {
   }
 }
 
-extension Duration {
-  /// `10s`, `500ms`, as settings have it.
+extension SettingValue {
+  /// The value as settings spell it.
   @Sendable
-  static func parse(_ text: String) throws -> Duration {
-    guard let duration = Duration(settingText: text) else {
-      throw ValidationError("give \(allowed)")
-    }
-    return duration
+  static func parse(_ text: String) throws -> Self {
+    guard let value = Self(settingText: text) else { throw ValidationError("give \(allowed)") }
+    return value
   }
+}
 
-  /// The same, and more than nothing.
+extension Duration {
+  /// A duration above 0.
   @Sendable
   static func parsePositive(_ text: String) throws -> Duration {
     let duration = try parse(text)
@@ -98,13 +98,3 @@ func wholeNumber<Number: FixedWidthInteger & Sendable>(
 extension WaitStrategy: ExpressibleByArgument {}
 extension AudioSync: ExpressibleByArgument {}
 extension AudioCodec: ExpressibleByArgument {}
-
-extension BitRate {
-  @Sendable
-  static func parse(_ text: String) throws -> BitRate {
-    guard let rate = BitRate(settingText: text) else {
-      throw ValidationError("give \(BitRate.allowed)")
-    }
-    return rate
-  }
-}

@@ -110,7 +110,7 @@ package enum FileCalls {
   /// Makes names in a folder, looked up in `start`, durable. The corresponding C function is `fsync`.
   package static func sync(folder: UnsafePointer<CChar>, in start: Int32 = AT_FDCWD) -> Int32 {
     let descriptor = unsafe open(start, folder, O_RDONLY | O_DIRECTORY)
-    // Of a folder that one may write but not read the names cannot be synced by hand.
+    // A folder without read permission cannot be opened, and so not synced.
     guard descriptor >= 0 else { return descriptor == -EACCES ? 0 : -descriptor }
     defer { close(descriptor) }
     return sync(descriptor)
@@ -132,8 +132,8 @@ package enum FileCalls {
   /// Removes a file, or an empty folder, if it is there. The corresponding C function is `remove`.
   package static func remove(_ path: String) { _ = unsafe Glibc.remove(path) }
 
-  /// Makes a folder that nobody else may look into, in the one for temporary files; `nil` where that cannot
-  /// be. The corresponding C function is `mkdtemp`.
+  /// Makes a temporary folder in `/tmp` that only this user can read; `nil` if that fails.
+  /// The corresponding C function is `mkdtemp`.
   package static func makeTemporaryFolder() -> String? {
     var name = Array(("/tmp/sprocket-" + String(repeating: "X", count: 6)).utf8CString)
     return unsafe name.withUnsafeMutableBufferPointer { name in
@@ -142,12 +142,6 @@ package enum FileCalls {
       }
       return unsafe String(cString: made)
     }
-  }
-
-  /// The corresponding C function is `stat`.
-  package static func isFolder(_ path: String) -> Bool {
-    var status = stat()
-    return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
   }
 
   /// The same for the file system of a path. The corresponding C function is `statvfs`.

@@ -14,6 +14,9 @@ extension PartialFile {
 
   enum Kind { case nothing, file, folder, device }
 
+  /// Whether a folder, or a link to one, has that name.
+  package static func isFolder(_ path: String) -> Bool { kind(of: path) == .folder }
+
   /// The corresponding C functions are `stat` and `lstat`.
   static func kind(of path: String, followsLink: Bool = true) -> Kind {
     var status = stat()
@@ -50,7 +53,7 @@ extension PartialFile {
   private static let patience = 300
   private static let pause: UInt32 = 10_000
 
-  /// Opens a device or pipe as it is. A pipe that nobody reads is waited for, but not for ever.
+  /// Opens a device or pipe. Waits a bounded time for a reader of the pipe.
   /// The corresponding C functions are `open` and `fcntl`.
   static func open(device path: String, _ purpose: String) throws(RunError) -> Int32 {
     // Behind what is there: standard output may be a file that others write to.
@@ -77,8 +80,8 @@ extension PartialFile {
       && named.st_dev == opened.st_dev && named.st_ino == opened.st_ino
   }
 
-  /// Why what was found under a partial name is not written; `nil` where an earlier run left it. `owner`
-  /// is whose file is replaced. The corresponding C function is `fstat`.
+  /// Why the file that has the partial name must not be overwritten; `nil` if an earlier run left it there.
+  /// `owner` owns the file that is replaced. The corresponding C function is `fstat`.
   static func obstacle(_ descriptor: Int32, owner: uid_t?) -> StaticString? {
     var status = stat()
     guard unsafe fstat(descriptor, &status) == 0 else { return "not to be looked at" }

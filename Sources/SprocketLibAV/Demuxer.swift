@@ -72,7 +72,7 @@ struct Demuxer: ~Copyable {
   var path: String { media.path }
   /// Bytes of the file, when it was opened.
   var byteCount: Int64 { media.byteCount }
-  /// Throws when somebody asked to stop.
+  /// Throws if a stop was requested.
   func checkInterruption() throws(MediaError) { try media.checkInterruption() }
 
   /// Reads the stream's next packet; returns whether there was one before the end.

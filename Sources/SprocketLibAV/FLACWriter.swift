@@ -2,8 +2,8 @@ internal import CSprocketLibAV
 
 /// Encodes sound as FLAC, without loss, into a file of its own.
 ///
-/// What is cut off can be read up to its last whole second: only the end of the recording writes its length
-/// and checksum into the file's beginning.
+/// A file that was cut off is readable up to its last whole second. Its length and checksum are written into
+/// the file's beginning when the recording ends.
 ///
 /// Cost: this module allocates nothing per block; libavcodec and libavformat do.
 @safe
@@ -13,7 +13,7 @@ public struct FLACWriter: ~Copyable {
   private let encoder: SoundEncoder
   private let format: PCMFormat
 
-  /// Of the samples written, how many of the first the output took.
+  /// How many of the written samples the output has taken.
   public private(set) var durableSamples: UInt64 = 0
   /// The file's length up to there, in bytes.
   public private(set) var durableEnd: Int64 = 0

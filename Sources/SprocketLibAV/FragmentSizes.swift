@@ -1,6 +1,6 @@
 /// The sizes of samples in a fragment, as its header (`moof`) says them.
 ///
-/// Of H.264 and its like libavformat stores other bytes than it is given: lengths instead of start codes.
+/// libavformat changes the bytes of H.264 and HEVC: it writes lengths instead of start codes.
 /// Boxes are those of ISO/IEC 14496-12, 8.8.
 enum FragmentSizes {
   /// Sizes of the first track's samples; `nil` where `bytes` do not begin with a whole header.

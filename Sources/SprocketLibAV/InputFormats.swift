@@ -14,7 +14,7 @@ enum MediaLimits {
 ///
 /// libavformat knows 350 more. Among them are playlists and lists of files, which name other files or
 /// addresses to be opened (`hls`, `dash`, `concat`, `imf`, `sdp`, `rtsp`, `image2`, `webm_dash_manifest`,
-/// `vobsub`), devices, containers of text alone, and games' formats that nobody checks.
+/// `vobsub`), devices, containers of text alone, and games' formats that are hardly tested.
 enum InputFormats {
   private static let containers: Set<String> = [
     "3dostr", "apng", "asf", "asf_o", "avi", "avs", "dv", "dxa", "ea", "film_cpk", "flic", "flv",

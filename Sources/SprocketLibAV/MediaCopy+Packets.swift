@@ -31,35 +31,22 @@ extension MediaContents.Track {
     if isKey { keys += 1 }
     bytes += UInt64(byteCount)
     start = min(start ?? shown, shown)
-    // Of pictures files say that each lasts until the next, however late that is.
+    // A file says that a picture lasts until the next one, even after a gap.
     let length = isVideo && usual > 0 ? usual : length
     if let lastEnd {
-      let late = decoded.clampedSubtracting(lastEnd)
+      let late = decoded.clampedDifference(lastEnd)
       if late > (isVideo ? usual / 2 : Self.soundGap) {
         gaps += 1
-        missing = missing.clampedAdding(late)
+        missing = missing.clampedSum(late)
       }
     }
-    lastEnd = decoded.clampedAdding(length)
-    end = max(end ?? shown, shown.clampedAdding(length))
+    lastEnd = decoded.clampedSum(length)
+    end = max(end ?? shown, shown.clampedSum(length))
   }
 
   /// Nanoseconds by which sound may come late without a gap: files of whole milliseconds round. Larger:
   /// smaller gaps are not told.
   private static let soundGap: Int64 = 2_000_000
-}
-
-extension Int64 {
-  /// The sum, or the nearest that there is: a file may say anything.
-  func clampedAdding(_ other: Int64) -> Int64 {
-    let (sum, overflow) = addingReportingOverflow(other)
-    return overflow ? (other > 0 ? .max : .min) : sum
-  }
-
-  func clampedSubtracting(_ other: Int64) -> Int64 {
-    let (difference, overflow) = subtractingReportingOverflow(other)
-    return overflow ? (other > 0 ? .min : .max) : difference
-  }
 }
 
 extension MediaCopy {
@@ -126,7 +113,7 @@ extension MediaCopy {
     else { return false }
     let length = unsafe nanoseconds(
       max(0, packet.pointee.duration), of: stream(of: packet).pointee.time_base)
-    return shown >= start || !track.isVideo && shown.clampedAdding(length) > start
+    return shown >= start || !track.isVideo && shown.clampedSum(length) > start
   }
 
   /// Adds a stream for each track; by the number of the input's.

@@ -99,13 +99,13 @@ public struct MediaCopy: ~Copyable {
     let zero =
       begin == SPROCKET_AV_NOPTS_VALUE
       ? 0 : nanoseconds(begin, of: AVRational(num: 1, den: 1_000_000))
-    let asked = zero.clampedAdding(from)
+    let asked = zero.clampedSum(from)
     var start = zero
     if from > 0 {
       let isMovie = contents.tracks.contains(where: \.isVideo)
       start = seekKey(before: asked) ?? (isMovie ? zero : asked)
     }
-    let last = end == .max ? end : zero.clampedAdding(end)
+    let last = end == .max ? end : zero.clampedSum(end)
     while true {
       do throws(MediaError) {
         guard unsafe try media.read(into: packet.pointer) else { break }

@@ -23,6 +23,20 @@ func nanoseconds(_ count: Int64, of base: AVRational) -> Int64 {
   av_rescale_q(count, base, AVRational(num: 1, den: 1_000_000_000))
 }
 
+extension Int64 {
+  /// The sum, clamped to the range of `Int64`: files may contain any time.
+  func clampedSum(_ other: Int64) -> Int64 {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? (other < 0 ? .min : .max) : sum
+  }
+
+  /// The difference, clamped to the range of `Int64`.
+  func clampedDifference(_ other: Int64) -> Int64 {
+    let (difference, overflow) = subtractingReportingOverflow(other)
+    return overflow ? (self < other ? .min : .max) : difference
+  }
+}
+
 /// Gives every frame a time: the file's, or one made from the frame rate where the file has none.
 struct MediaClock {
   /// Seconds per frame.
@@ -55,9 +69,8 @@ struct MediaClock {
     }
     if hasBegun { framesSince += 1 }
     let since = SprocketLibAV.nanoseconds(framesSince, of: frameDuration)
-    // A file may say anything: no arithmetic traps.
-    let (time, overflow) = base.addingReportingOverflow(since)
-    made = overflow ? .max : time
-    return (made ?? .max, true)
+    let time = base.clampedSum(since)
+    made = time
+    return (time, true)
   }
 }

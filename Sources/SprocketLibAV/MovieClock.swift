@@ -28,7 +28,7 @@ public struct MovieClock: Sendable {
   public mutating func tick(at time: Int64) -> Int64 {
     let start = origin ?? time
     origin = start
-    var tick = ticks(Self.difference(time, start))
+    var tick = ticks(time.clampedDifference(start))
     if tick <= last {
       tick = last + 1
       movedFrames += 1
@@ -40,14 +40,8 @@ public struct MovieClock: Sendable {
   /// The source began anew. If its clock did too, `time` is put `gap` nanoseconds behind the last
   /// frame; if it goes on, so does the movie.
   public mutating func resume(at time: Int64, gap: Int64) {
-    guard let start = origin, ticks(Self.difference(time, start)) <= last else { return }
+    guard let start = origin, ticks(time.clampedDifference(start)) <= last else { return }
     let end = av_rescale(last, 1_000_000_000, Int64(rate))
-    origin = Self.difference(Self.difference(time, end), gap)
-  }
-
-  /// `time - start`, or the nearest that there is: a file may say anything, and no arithmetic traps.
-  private static func difference(_ time: Int64, _ start: Int64) -> Int64 {
-    let (difference, overflow) = time.subtractingReportingOverflow(start)
-    return overflow ? (time < start ? .min : .max) : difference
+    origin = time.clampedDifference(end).clampedDifference(gap)
   }
 }

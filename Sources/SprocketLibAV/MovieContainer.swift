@@ -38,7 +38,7 @@ public enum MovieContainer: String, CaseIterable, Sendable {
   func options(isEncoded: Bool) -> [(String, String)] {
     switch self {
     case .mov, .mp4:
-      // Of FLAC and Opus in MP4 libavformat says that they are experimental; players have them since 2018.
+      // libavformat calls FLAC and Opus in MP4 experimental; players support them since 2018.
       [
         (
           "movflags",

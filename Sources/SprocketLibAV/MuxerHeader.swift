@@ -8,7 +8,7 @@ struct Header {
   /// For an MKV, which needs none.
   init() { (index, freeOffset) = ([], 0) }
 
-  /// Writes what the library made the file begin with, and 16 bytes of `free` before its index.
+  /// Writes the header that the library made, and 16 bytes of `free` before its index.
   init(_ bridge: MuxerBridge) throws(MuxerError) {
     let free = [0, 0, 0, 16] + Array("free".utf8) + [UInt8](repeating: 0, count: 8)
     let made = bridge.takeBack(growth: free.count)

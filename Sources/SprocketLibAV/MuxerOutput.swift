@@ -25,9 +25,9 @@ final class MuxerBridge {
   /// What was gathered, and where it belongs.
   private var gathered: [UInt8] = []
   private var gatheredStart: Int64 = 0
-  /// Bytes that are gathered at most; more are handed on.
+  /// Bytes that are gathered before they are written to the file.
   private static let limit = 1 << 16
-  /// What is handed on next is kept, too: `kept`.
+  /// Whether the next bytes that are written are also copied to `kept`.
   private var keepsNext = false
   private(set) var kept: [UInt8] = []
 

@@ -1,6 +1,6 @@
 internal import CSprocketLibAV
 
-/// An open media file, whose streams are known.
+/// An open media file. Its streams are known.
 @safe
 struct OpenedMedia: ~Copyable {
   // Declared before the file that it reads, because it must be closed first: values are destroyed in this

@@ -18,9 +18,9 @@ struct SampleTable {
   /// Samples per chunk; a chunk is the track's part of a fragment, one sample behind the other.
   private(set) var chunks: [Run] = []
   /// Ticks from when a picture is decoded to when it is shown, as runs; below 0 where it is shown before.
-  /// Empty while all are 0.
+  /// One run of zeros while none is reordered.
   private(set) var shifts: [Run] = []
-  /// Numbers of the pictures that refer to no other, from 1; empty where all are such.
+  /// Numbers of the key pictures, from 1. Empty while all pictures are keys.
   private(set) var keys: [UInt32] = []
   /// Where each chunk begins in the file.
   private(set) var offsets: [UInt64] = []
@@ -33,6 +33,8 @@ struct SampleTable {
   /// The latest tick at which a picture is shown.
   private var lastShown: Int64 = 0
   private var hasShifts = false
+  /// Whether some pictures are not keys: the file then needs `stss`.
+  private(set) var hasReferences = false
 
   /// Bytes of the samples that are in no chunk yet, and how many those are.
   private(set) var pendingBytes = 0
@@ -49,7 +51,7 @@ struct SampleTable {
   var fitsIndex: Bool { count <= UInt64(UInt32.max) }
 
   /// Adds a picture, or a packet of sound, at the tick at which it is decoded. `shown` is the tick at which
-  /// it is shown, if another. A table that has one picture that refers to others is told of all such.
+  /// it is shown, if another.
   mutating func append(byteCount: Int, tick: Int64, shown: Int64? = nil, isKey: Bool = true) {
     if let lastTick { appendDuration(UInt32(clamping: tick - lastTick)) }
     lastTick = tick
@@ -59,14 +61,19 @@ struct SampleTable {
     Self.append(UInt32(bitPattern: Int32(clamping: shown - tick)), to: &shifts)
     sizes.append(UInt32(byteCount))
     count += 1
-    if isKey { keys.append(UInt32(clamping: count)) }
+    let number = UInt32(clamping: count)
+    if !isKey, !hasReferences {
+      hasReferences = true
+      if number > 1 { keys = Array(1..<number) }
+    } else if isKey, hasReferences {
+      keys.append(number)
+    }
     pendingBytes += byteCount
     pendingCount += 1
   }
 
-  /// Whether a reader has to be told when pictures are shown, and which refer to no other.
+  /// Whether pictures are shown in another order than they are decoded: the file then needs `ctts`.
   var isReordered: Bool { hasShifts }
-  var hasReferences: Bool { keys.count < Int(count) }
 
   /// The sizes of the samples since the last chunk, which were not known when they were added. False if there
   /// are others.

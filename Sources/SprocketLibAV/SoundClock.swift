@@ -46,9 +46,9 @@ struct SoundClock {
       self.base = given ?? 0
       return Place(time: given ?? 0)
     }
-    let expected = Self.sum(base, nanoseconds(since))
-    let off = given.map { Self.sum($0, expected == .min ? .max : -expected) } ?? 0
-    let most = max(min(nanoseconds(lastCount) / 2, Self.tolerance), Self.sum(tick, tick))
+    let expected = base.clampedSum(nanoseconds(since))
+    let off = given?.clampedDifference(expected) ?? 0
+    let most = max(min(nanoseconds(lastCount) / 2, Self.tolerance), tick.clampedSum(tick))
     if (-most...most).contains(off) { return Place(time: expected) }
     guard 0...Self.longestHole ~= off else {
       self.base = given
@@ -57,7 +57,7 @@ struct SoundClock {
     }
     let missing = missingSamples(off)
     since += missing
-    return Place(time: Self.sum(base, nanoseconds(since)), missing: UInt64(missing))
+    return Place(time: base.clampedSum(nanoseconds(since)), missing: UInt64(missing))
   }
 
   /// Samples in that time; a number of whole blocks where the file's times cannot tell the difference.
@@ -72,11 +72,5 @@ struct SoundClock {
 
   private func nanoseconds(_ samples: Int64) -> Int64 {
     av_rescale(samples, 1_000_000_000, Int64(rate))
-  }
-
-  /// The sum, or the nearest that there is: a file may say anything.
-  private static func sum(_ one: Int64, _ other: Int64) -> Int64 {
-    let (sum, overflow) = one.addingReportingOverflow(other)
-    return overflow ? (other < 0 ? .min : .max) : sum
   }
 }

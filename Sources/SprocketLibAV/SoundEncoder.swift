@@ -49,9 +49,9 @@ public enum SoundCodec: String, CaseIterable, Sendable {
 
 /// Encodes sound for a track that begins with the first sample, without an edit list.
 ///
-/// Encoders give out sound late: of AAC the first packet has nothing of the first sample. What is fed before
-/// (zeros) makes the delay a whole number of packets, and these are left out. So each packet is where its
-/// samples are, at the price that the first 20 ms fade in.
+/// Encoders delay sound: the first packet of AAC holds silence only. Zeros are fed first, so that the delay
+/// is a whole number of packets, and these packets are left out. Each packet then has the time of its
+/// samples. The price: the first 20 ms fade in.
 ///
 /// Cost: this module allocates nothing per block; libavcodec does.
 @safe

@@ -112,8 +112,8 @@ public struct SoundReader: ~Copyable {
   /// what comes next is then anywhere.
   public mutating func seek(toNanoseconds time: Int64) -> Bool {
     // What decoders need of the sound before: two blocks of AAC, ten of MP3, 80 ms of Opus.
-    let (early, overflow) = time.subtractingReportingOverflow(1_000_000_000)
-    guard demuxer.hasIndex, demuxer.seek(toNanoseconds: overflow ? .min : early) else {
+    let early = time.clampedDifference(1_000_000_000)
+    guard demuxer.hasIndex, demuxer.seek(toNanoseconds: early) else {
       return false
     }
     decoder.flush()
@@ -143,9 +143,8 @@ public struct SoundReader: ~Copyable {
     let isFirst = taken == 0
     let later = nanoseconds(
       Int64(taken), of: AVRational(num: 1, den: Int32(info.format.rate)))
-    let (time, overflow) = place.time.addingReportingOverflow(later)
     return SoundBlock(
-      count: min(limit, count - taken), timeNanoseconds: overflow ? .max : time,
+      count: min(limit, count - taken), timeNanoseconds: place.time.clampedSum(later),
       missing: isFirst ? place.missing : 0, isRestarted: isFirst && place.isRestarted)
   }
 

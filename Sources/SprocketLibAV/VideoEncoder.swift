@@ -16,9 +16,7 @@ public final class VideoEncoder {
   /// Size of the encoded picture: even, so that a last column or row may be missing.
   public let width: Int
   public let height: Int
-  /// Frames that it was sent, and that it gave out.
-  private(set) var sentFrames: UInt64 = 0
-  private(set) var takenFrames: UInt64 = 0
+  private var hasFrames = false
   let context: Owned<AVCodecContext>
   private let frame: Owned<AVFrame>
   /// What was received last.
@@ -71,7 +69,7 @@ public final class VideoEncoder {
   deinit {
     // SVT-AV1 waits for ever when it is closed without a picture, or before it was told of the end.
     guard name == "libsvtav1" else { return }
-    if sentFrames == 0 {
+    if !hasFrames {
       unsafe frame.pointer.pointee.width = Int32(width)
       unsafe frame.pointer.pointee.height = Int32(height)
       unsafe frame.pointer.pointee.format = unsafe context.pointer.pointee.pix_fmt.rawValue
@@ -84,9 +82,6 @@ public final class VideoEncoder {
 
   /// Encoders that are known to copy.
   private static let copying: Set<String> = ["libx264", "libx265", "libsvtav1", "libopenh264"]
-
-  /// Frames by which the encoder may be behind, and gives them out when it is finished.
-  public var waitingFrames: UInt64 { sentFrames - takenFrames }
 
   /// By how many pictures one may come out behind those that are shown after it.
   var reorderedFrames: UInt64 { unsafe UInt64(max(0, context.pointer.pointee.has_b_frames)) }
@@ -121,7 +116,7 @@ public final class VideoEncoder {
     guard status >= 0 else {
       throw .refused(encoder: name, operation: "avcodec_send_frame", status: status)
     }
-    sentFrames += 1
+    hasFrames = true
   }
 
   /// No picture follows: what waits can be received.
@@ -142,7 +137,6 @@ public final class VideoEncoder {
     guard status >= 0 else {
       throw .refused(encoder: name, operation: "avcodec_receive_packet", status: status)
     }
-    takenFrames += 1
     return true
   }
 

@@ -59,7 +59,8 @@ public struct VideoEncoderSettings: Hashable, Sendable {
     }
   }
 
-  /// Presets that keep up with a camera on two processors, and those that are worth waiting for.
+  /// The default preset. Live: one that keeps up with a 1080p camera on two processors. Else: a slower one
+  /// that makes smaller files.
   static func usualPreset(_ encoder: String, isLive: Bool) -> String? {
     switch encoder {
     case "libx264": isLive ? "veryfast" : "medium"
@@ -69,7 +70,7 @@ public struct VideoEncoderSettings: Hashable, Sendable {
     }
   }
 
-  /// Throws for values of which the encoders themselves would tell on standard error, or take others.
+  /// Throws for values that the encoder would report only on standard error, or replace silently.
   func check(_ encoder: String) throws(EncoderError) {
     let isX = encoder == "libx264" || encoder == "libx265"
     let range = encoder == "libsvtav1" ? 0.0...63 : 0.0...51

@@ -1,8 +1,8 @@
-/// What is in an MCAP file, whoever wrote it, and whether it is whole or not.
+/// The contents of an MCAP file of any writer, complete or cut off.
 public struct MCAPContents: Sendable {
   public struct Channel: Sendable {
     public var channel: MCAPChannel
-    /// `nil` for a channel without one, or whose schema is not in the file.
+    /// `nil` if the channel has no schema, or the file does not contain it.
     public var schema: MCAPSchema?
     public var messageCount: UInt64 = 0
     /// The earliest and the latest log time, in nanoseconds; 0 without messages.

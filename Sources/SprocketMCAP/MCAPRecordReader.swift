@@ -1,9 +1,9 @@
 internal import SprocketDeflate
 
-/// Reads an MCAP file record by record, from front to back, or at places that its summary names.
+/// Reads an MCAP file record by record: from front to back, or at offsets that its summary gives.
 ///
-/// Files may be foreign or damaged: every length is checked against what is there, every checksum is
-/// verified, and no record or chunk of more than 1 GiB is read.
+/// Files may be damaged or written by other programs. Every length is checked against the bytes that are
+/// left, every checksum is verified, and records and chunks of more than 1 GiB are refused.
 @safe
 public struct MCAPRecordReader: ~Copyable {
   private let input: MCAPInput
@@ -12,11 +12,11 @@ public struct MCAPRecordReader: ~Copyable {
   /// Whether `next` came to the footer and the end of the file. If it returned `nil` before, the file
   /// was cut off at `position`.
   public private(set) var isComplete = false
-  /// Of all bytes up to the end of the data, and then of the summary.
+  /// Checksum of the data section, then of the summary section.
   private var checksum = CRC32()
   private var raw = MCAPBytes(capacity: 1 << 12)
   private var content = MCAPBytes(capacity: 1 << 12)
-  /// What is still to be given out of the chunk in `content`.
+  /// The part of the chunk in `content` that was not returned yet.
   private var rest = MCAPCursor(0..<0)
   private var chunkOffset: UInt64 = 0
   private var decoders = MCAPDecoders()
@@ -124,7 +124,7 @@ public struct MCAPRecordReader: ~Copyable {
 }
 
 extension MCAPRecordReader {
-  /// Adds the record in `raw` to the checksum, unless it ends what the checksum is of.
+  /// Adds the record in `raw` to the checksum, unless it is the record that holds the checksum.
   private mutating func note(_ opcode: UInt8) {
     let bytes = unsafe Span(_unsafeElements: raw.elements)
     switch opcode {

@@ -37,28 +37,35 @@ extension MCAPWriter where Output: ~Copyable {
   }
 
   public mutating func add(_ attachment: MCAPAttachment) throws(Output.Failure) {
-    scratch.removeAll()
-    scratch.append(.attachment(attachment), padding: options.padding)
+    let place = try write(.attachment(attachment))
     attachmentCount += 1
     if options.hasAttachmentIndexes {
       attachmentIndexes.append(
         MCAPAttachmentIndex(
-          offset: offset, length: UInt64(scratch.count), logTime: attachment.logTime,
+          offset: place.offset, length: place.length, logTime: attachment.logTime,
           createTime: attachment.createTime, dataSize: UInt64(attachment.data.count),
           name: attachment.name, mediaType: attachment.mediaType))
     }
-    try writeScratch()
   }
 
   public mutating func add(_ metadata: MCAPMetadata) throws(Output.Failure) {
-    scratch.removeAll()
-    scratch.append(.metadata(metadata), padding: options.padding)
+    let place = try write(.metadata(metadata))
     metadataCount += 1
     if options.hasMetadataIndexes {
       metadataIndexes.append(
-        MCAPMetadataIndex(offset: offset, length: UInt64(scratch.count), name: metadata.name))
+        MCAPMetadataIndex(offset: place.offset, length: place.length, name: metadata.name))
     }
+  }
+
+  /// Writes a record outside of chunks. Returns its place in the file.
+  private mutating func write(
+    _ record: MCAPRecord
+  ) throws(Output.Failure) -> (offset: UInt64, length: UInt64) {
+    scratch.removeAll()
+    scratch.append(record, padding: options.padding)
+    let place = (offset: offset, length: UInt64(scratch.count))
     try writeScratch()
+    return place
   }
 
   /// Ends the chunk of single messages and writes it, unless it is empty.

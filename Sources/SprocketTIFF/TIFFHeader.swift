@@ -1,5 +1,5 @@
-/// What the first directory of a TIFF structure says, such as that of a JPEG's EXIF segment. No offset and no
-/// length is believed: what lies outside of the bytes is not there.
+/// The first directory of a TIFF structure, such as a JPEG's EXIF segment. All offsets and lengths are
+/// checked: entries outside of the bytes are left out.
 public struct TIFFHeader: Equatable, Sendable {
   /// EXIF's orientation, 1 to 8; `nil` where there is none.
   public let orientation: UInt8?

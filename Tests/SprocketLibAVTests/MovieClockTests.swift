@@ -63,6 +63,21 @@ import Testing
     #expect(table.duration == 70)
   }
 
+  /// Files of key pictures alone, and tracks of sound, need no list of keys.
+  @Test func keysAreListedOnlyBesideOtherPictures() {
+    var keys = SampleTable(ticksPerSecond: 90_000)
+    for tick: Int64 in 0..<3 { keys.append(byteCount: 7, tick: tick) }
+    #expect(!keys.hasReferences && keys.keys.isEmpty)
+    var sound = SampleTable(ticksPerSecond: 48_000, sampleBytes: 2)
+    sound.append(samples: 480)
+    #expect(!sound.hasReferences)
+    for tick: Int64 in 3..<6 { keys.append(byteCount: 7, tick: tick, isKey: tick == 5) }
+    #expect(keys.hasReferences && keys.keys == [1, 2, 3, 6])
+    var late = SampleTable(ticksPerSecond: 90_000)
+    for tick: Int64 in 0..<3 { late.append(byteCount: 7, tick: tick, isKey: tick == 1) }
+    #expect(late.keys == [2])
+  }
+
   @Test func theLastFrameLastsAsLongAsTheNominalRateSays() {
     var table = SampleTable(ticksPerSecond: 90_000)
     for tick: Int64 in [0, 10] { table.append(byteCount: 7, tick: tick) }

@@ -205,7 +205,7 @@ import Testing
     #expect(contents.isComplete && contents.channels.map(\.messageCount) == [1])
   }
 
-  /// A chunk one of whose indexes makes no sense is looked through: no message is missing.
+  /// If one message index of a chunk is invalid, the reader reads the whole chunk: no message is missing.
   @Test func aBrokenIndexHidesNoMessage() throws {
     let recording = try TestRecording(chunkCount: 2, packedSize: 3000, storedSize: 2000)
     var bytes = recording.bytes

@@ -6,7 +6,8 @@ import Testing
 
 @testable import SprocketSinks
 
-/// Under names that the program makes up nothing of others is written into, and what is private stays so.
+/// The program makes up some names. It must not write into other users' files of such a name, and private
+/// files must stay private.
 @Suite struct MadeUpNameTests {
   let scratch: Scratch
 

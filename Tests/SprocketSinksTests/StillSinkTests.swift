@@ -14,8 +14,8 @@ import Testing
     pixelFormat: .mjpeg, image: .i420, width: 8, height: 8, color: .jpeg,
     rate: FrameRate(frames: 10))
 
-  /// Frames of bytes that are no JPEG are handed on as they are, but for their first two bytes: a file begins
-  /// with what the packer made, and here that is nothing.
+  /// The bytes are no JPEG. They are written unchanged, except for the first two: the packer replaces them
+  /// by the start of the file, which is empty here.
   static func frame(_ number: UInt64, _ seconds: Double, byte: UInt8 = 1) -> SinkFrame {
     let bayer = FrameFormat(
       pixelFormat: .bayerRGGB, width: 8, height: 8, color: .jpeg, rate: .unknown)

@@ -125,7 +125,6 @@ extension Rules {
     Permission("Sources/SprocketScene", ["SceneFrameWriter"], "lends planes to libyuv"),
     Permission(
       "Sources/SprocketSinks/Dump", ["DumpContents", "DumpPacker"], "hands on text in memory"),
-    Permission("Sources/SprocketSinks/Movie", ["MovieOutput"], "asks for the date"),
     Permission(
       "Sources/SprocketSinks/Stills", ["StillFolder", "StillFolder+Looks"],
       "wraps openat and readdir"),

@@ -6,7 +6,7 @@ internal import SprocketTIFF
 ///
 /// One instance serves one thread. Memory is allocated when it is made.
 public final class JPEGStillPacker: Packer {
-  /// Bytes that the start of a file takes at most: two markers, a length, and what a length can say.
+  /// Most bytes before the image: two markers (4) and the largest segment (65,535), rounded up to even.
   public static let headRoom = 2 + 2 + 65_535 + 1
 
   private let packer: JPEGPacker?

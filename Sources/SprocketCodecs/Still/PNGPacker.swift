@@ -182,6 +182,6 @@ struct PNGFile {
     for index in 0..<4 { append(UInt8(truncatingIfNeeded: number >> (24 - 8 * index)), &bytes) }
   }
 
-  /// Passes over bytes that somebody else wrote.
+  /// Skips bytes that the caller wrote.
   mutating func skip(_ bytes: Int) { count += bytes }
 }

@@ -17,7 +17,7 @@ public enum StillFormat: String, Sendable, CaseIterable {
   }
 }
 
-/// What a user says of a sensor's mosaic, for DNG. Names and units are those of the stage `debayer`.
+/// A sensor's levels and white balance, for DNG. Names and units are those of the stage `debayer`.
 public struct MosaicLevels: Sendable, Hashable {
   /// Red and blue are multiplied by these for white balance.
   public var red: Double

@@ -2,11 +2,11 @@ internal import Glibc
 package import SprocketCore
 internal import Synchronization
 
-/// The time on the wall at which frames were captured.
+/// Converts capture times to the system's real-time clock (nanoseconds since 1970).
 ///
-/// Both clocks run at one rate, which the system adjusts for both; their difference changes only where the
-/// wall's is set. So it is kept, and measured again for each still: a difference of less than `tolerance` is
-/// that of two readings and is not taken over. Names and EXIF of one frame then have the same time.
+/// The monotonic and the real-time clock run at the same rate. Their difference changes only when the
+/// real-time clock is set. `WallClock` keeps the difference and measures it again at each call. Changes below
+/// `tolerance` are measurement noise and are ignored, so that the name and the EXIF of a frame agree.
 package final class WallClock: Sendable {
   /// 10 ms. Larger: smaller corrections of the system's time are not followed.
   private static let tolerance: Int64 = 10_000_000
@@ -16,33 +16,37 @@ package final class WallClock: Sendable {
 
   private init() { difference = Atomic(wallClockNow() - monotonicNow()) }
 
-  /// Nanoseconds since 1970; `nil` for times that are on no clock of this machine.
+  /// Nanoseconds since 1970; `nil` for times that are not on this machine's monotonic clock.
   package func time(of captured: Timestamp) -> Int64? {
     guard captured.clock == .monotonic else { return nil }
     let measured = wallClockNow() - monotonicNow()
     let kept = difference.load(ordering: .relaxed)
-    guard abs(measured - kept) >= Self.tolerance else { return captured.nanoseconds + kept }
+    guard abs(measured - kept) >= Self.tolerance else {
+      return captured.nanoseconds.clampedSum(kept)
+    }
     difference.store(measured, ordering: .relaxed)
-    return captured.nanoseconds + measured
+    return captured.nanoseconds.clampedSum(measured)
   }
 }
 
-/// Date and time of day in the system's time zone.
+/// Date and time of day.
 package struct CalendarTime: Equatable, Sendable {
   package let year, month, day, hour, minute, second: Int
-  /// Of a second.
+  /// 0 to 999,999,999.
   package let nanosecond: Int
-  /// East of Greenwich, in minutes.
+  /// From UTC, in minutes; positive in the east.
   package let offset: Int
 
-  /// The corresponding C function is `localtime_r`.
-  package init(nanoseconds: Int64) {
+  /// In the system's time zone, or in UTC. `nanoseconds` are since 1970.
+  /// The corresponding C functions are `localtime_r` and `gmtime_r`.
+  package init(nanoseconds: Int64, inUTC: Bool = false) {
     let billion: Int64 = 1_000_000_000
     var seconds = nanoseconds / billion
     var rest = nanoseconds % billion
     if rest < 0 { (seconds, rest) = (seconds - 1, rest + billion) }
     var time = time_t(seconds)
-    let parts = unsafe Self.local(&time)
+    var parts = unsafe tm()
+    _ = unsafe inUTC ? gmtime_r(&time, &parts) : localtime_r(&time, &parts)
     (year, month, day) = unsafe (
       Int(parts.tm_year) + 1900, Int(parts.tm_mon) + 1, Int(parts.tm_mday)
     )
@@ -50,23 +54,27 @@ package struct CalendarTime: Equatable, Sendable {
     nanosecond = Int(rest)
     offset = unsafe Int(parts.tm_gmtoff) / 60
   }
-
-  private static func local(_ time: inout time_t) -> tm {
-    var parts = unsafe tm()
-    unsafe localtime_r(&time, &parts)
-    return unsafe parts
-  }
 }
 
 extension ASCIIText {
-  /// `2026:11:25 12:30:48`, as EXIF has it.
-  package mutating func appendDate(_ time: CalendarTime) {
+  /// `2026:11:25 12:30:48`, as EXIF has it, or with other separators.
+  package mutating func appendDate(
+    _ time: CalendarTime, separator: StaticString = ":", middle: StaticString = " "
+  ) {
     append(UInt64(max(0, time.year)), digits: 4)
-    appendPair(":", time.month)
-    appendPair(":", time.day)
-    appendPair(" ", time.hour)
+    appendPair(separator, time.month)
+    appendPair(separator, time.day)
+    appendPair(middle, time.hour)
     appendPair(":", time.minute)
     appendPair(":", time.second)
+  }
+
+  /// `2026-11-25T12:30:48.123456Z`, ISO 8601; the time must be in UTC.
+  package mutating func appendISODate(_ time: CalendarTime) {
+    appendDate(time, separator: "-", middle: "T")
+    append(".")
+    append(UInt64(time.nanosecond / 1000), digits: 6)
+    append("Z")
   }
 
   /// `+01:00`.

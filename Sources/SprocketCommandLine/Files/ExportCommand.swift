@@ -1,13 +1,13 @@
 internal import ArgumentParser
 internal import Sprocket
 
-/// `export`: a movie, a dump or a folder of pictures into a movie to be handed on.
+/// `export`: converts movies and dumps into movies for other programs.
 ///
 /// It is `run` over a file, offline, with other names and defaults; with `--copy` it is ``MovieCopy``.
 struct ExportCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
-    abstract: "Makes a movie to be handed on: trimmed, cropped, smaller, in H.264.",
+    abstract: "Converts a movie or a dump: trims, crops, scales, encodes as H.264.",
     discussion: """
       Takes movies and dumps (.mcap), and writes .mp4, .mov or .mkv. Several files, or one and a folder, are \
       a batch: each becomes FOLDER/NAME.mp4. The picture passes --stage, then --rotate, --crop, --aspect and \
@@ -155,10 +155,10 @@ struct ExportCommand: ParsableCommand {
     get throws(RunError) {
       let inputs = paths.dropLast()
       let target = paths[paths.count - 1]
-      guard inputs.count > 1 || target.hasSuffix("/") || FileCalls.isFolder(target) else {
+      guard inputs.count > 1 || target.hasSuffix("/") || PartialFile.isFolder(target) else {
         return [Job(input: inputs[0], output: target)]
       }
-      guard FileCalls.isFolder(target) else {
+      guard PartialFile.isFolder(target) else {
         throw RunError(
           .usage, "\(target) is not a folder, and several files need one; make it: mkdir \(target)")
       }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Sprocket
 
-/// `recover`: a plain file out of what a crash left.
+/// `recover`: makes a plain file from one that a crash cut off.
 struct RecoverCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "recover",

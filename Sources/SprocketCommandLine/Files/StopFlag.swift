@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Whether somebody asked to stop, for any thread.
+/// Whether the user asked to stop. Any thread may set and read it.
 final class StopFlag: Sendable {
   private let value = Atomic(false)
 

@@ -1,7 +1,7 @@
 /// A sink's hand on the sound of one source. For one thread at a time.
 ///
-/// Blocks come in order. Where sound is live the tap holds nobody up, and loses the oldest blocks when it is
-/// too slow or does not read; else the source waits for it.
+/// Blocks come in order. A live source does not wait for the tap: a tap that is too slow, or does not read,
+/// loses the oldest blocks. Any other source waits for it.
 public protocol AudioTap: AnyObject {
   /// The source as it was opened.
   var description: AudioDescription { get }

@@ -5,9 +5,9 @@ internal import Synchronization
 /// The sound of one source: a thread reads its blocks, passes them through stages, measures their levels, and
 /// publishes them in a ring of their own; sinks read through taps.
 ///
-/// `init` opens the source. Taps are made before `start`, and some while it runs. A live source holds nobody
-/// up: a tap that is too slow, or does not read, loses the oldest blocks after `held`. Any other source waits
-/// for its taps, once it is some seconds ahead of one.
+/// `init` opens the source. Taps are made before `start`, and some while it runs. A live source
+/// never waits for its taps: a tap that is too slow, or does not read, loses the oldest blocks after `held`.
+/// Any other source waits for its taps, once it is some seconds ahead of one.
 ///
 /// It keeps R1 to R10 as the ring of pictures does, without lanes: the source's thread does all the work, and
 /// the device's own buffer holds what it has not read.
@@ -233,8 +233,8 @@ public final class AudioEngine: @unchecked Sendable {
     shared.note(record, produced: next)
   }
 
-  /// When a block was read of which its source does not say it, on the source's clock: of another clock than
-  /// the monotonic one, when its last sample was heard.
+  /// When the block was read, for sources that do not tell it: now, if their clock is the monotonic one, else
+  /// the time of the block's last sample.
   private func readTime(_ arrived: ArrivedSound) -> Int64 {
     if description.clock == .monotonic { return monotonicNow() }
     let length = Double(arrived.count) / Double(description.format.rate) * 1e9

@@ -48,8 +48,8 @@ final class AudioRingTap: AudioTap {
 
   deinit { close() }
 
-  /// Longest wait for the engine's thread, nanoseconds: it looks ten times a second. Larger: a slower machine
-  /// can attach sinks, and one whose sound is stuck says so later.
+  /// Longest wait for the engine's thread, nanoseconds: it looks ten times a second. Larger: attaching works
+  /// on slower machines, and the error for a microphone that delivers nothing comes later.
   private static let patience: Int64 = 1_000_000_000
 
   /// Called once, before the engine's thread begins.

@@ -3,7 +3,7 @@ internal import SprocketRing
 internal import Synchronization
 
 /// A tap of an audio engine's ring for a sink that comes while the sound goes on. It is parked while no sink
-/// has it, and holds nobody up.
+/// has it: a parked tap never makes the source wait.
 ///
 /// A sink asks for it (`asked`); the engine's thread wakes it between two blocks (`waking`, `woken`), and the
 /// sink gives it back.
@@ -37,7 +37,7 @@ final class AudioSpare: Sendable {
     guard state.exchange(Self.idle, for: Self.asked) else { return nil }
     let isAnswered = state.wait(while: Self.asked, until: deadline)
     if !isAnswered, state.exchange(Self.asked, for: Self.idle) { return nil }
-    // Between `waking` and `woken` the engine's thread waits for nobody.
+    // The engine's thread goes from `waking` to `woken` without any wait.
     _ = state.wait(while: Self.waking, until: .max)
     return cells.withLock { $0.reader.take() }
   }

@@ -113,7 +113,7 @@ package final class AudioFileWriter {
   /// Throws for a format that the file does not hold.
   func check(_ format: AudioFormat) throws(RunError) { try container.check(format, path: name) }
 
-  /// Samples that cannot be lost any more; none where somebody removed the file or the disk lost it.
+  /// Samples that are safe in the file; 0 if the file was removed or the disk lost it.
   package var durableCount: UInt64 { output.isGone || output.isLost ? 0 : takenSamples }
   package var path: String { hasFailed ? output.partialPath ?? name : name }
   package var freeByteCount: UInt64? { output.freeByteCount }
@@ -154,8 +154,8 @@ package final class AudioFileWriter {
     try noteDurable(contents)
   }
 
-  /// Completes the file and gives it its name. After a failure, of which nothing more is said, it keeps its
-  /// partial name. A file that was not begun is removed.
+  /// Completes the file and gives it its name. After a failure, which was already reported, it
+  /// keeps its partial name. An empty file is removed.
   package func finish() throws(RunError) {
     guard !hasFailed else { return }
     guard let contents else { return abandon() }

@@ -135,7 +135,7 @@ final class AudioReader {
     return try withSound(-count, count, body)
   }
 
-  /// Passes over the next samples. Accounts for them, unless somebody else does.
+  /// Skips the next samples. Counts them as `fate`; `nil`: the caller counts them.
   func consume(_ count: Int, as fate: Fate?) {
     if let fate, count > 0 { tap.count(UInt64(count), as: fate) }
     if count > 0 { fileEnd = nil }

@@ -20,10 +20,10 @@ public struct MovieCodec: Sendable, Hashable {
   /// 0: as many as the machine has processors.
   public var threads = 0
   public var samples = SampleChoice.common
-  /// 1 writes what it learns of the pictures into ``statistics``, 2 reads that to meet the bit rate; 0: in
-  /// one pass.
+  /// 0: one pass. 1: writes statistics of the pictures to ``statistics``. 2: reads them, to meet the bit
+  /// rate.
   public var pass = 0
-  /// Path of a file, of which the names of others are made.
+  /// Path of the statistics file of two passes. Encoders add endings to it.
   public var statistics = ""
 
   public init() {}
@@ -80,10 +80,10 @@ extension RunError {
 
 /// Encodes the pictures of one format for one file after another.
 final class MovieEncoding {
-  let settings: VideoEncoderSettings
+  private let settings: VideoEncoderSettings
   private let description: MovieDescription
   private let image: PixelFormat
-  /// What was opened to see whether it can be, and for what.
+  /// The encoder that `init` opened to check the settings, and the container that it is for.
   private var first: (encoder: VideoEncoder, container: MovieContainer)?
   /// For frames that are kept as JPEG.
   let kept: JPEGPicture?
@@ -106,7 +106,7 @@ final class MovieEncoding {
     return try open(container)
   }
 
-  /// What encoders call how much they try.
+  /// The speed preset that the last opened encoder uses.
   private(set) var preset: String?
 
   /// Pictures are cut to even sizes.

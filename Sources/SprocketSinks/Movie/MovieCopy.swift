@@ -45,9 +45,9 @@ public enum MovieCopy {
     return MovieContents(copy.contents)
   }
 
-  /// Copies a file's pictures and sound as they are into a plain .mov, .mp4 or .mkv: what a crash left, or a
-  /// part. The copy begins with the key frame at or before `from`, nanoseconds from the file's beginning, and
-  /// ends before `end`. Returns what is in it.
+  /// Copies pictures and sound without decoding into a plain .mov, .mp4 or .mkv. The input may be cut off by
+  /// a crash. The copy begins with the key frame at or before `from`, nanoseconds from the file's beginning,
+  /// and ends before `end`. Returns the contents of the copy.
   public static func copy(
     _ path: String, to target: String, from: Int64 = 0, until end: Int64 = .max,
     overwrite: Bool = false, isInterrupted: @escaping @Sendable () -> Bool = { false }

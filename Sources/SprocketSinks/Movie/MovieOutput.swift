@@ -1,4 +1,5 @@
 internal import Glibc
+internal import SprocketCodecs
 internal import SprocketCore
 internal import SprocketFiles
 internal import SprocketLibAV
@@ -103,22 +104,11 @@ extension Timestamp {
     var tags = [
       (name: "captured_ns", value: "\(nanoseconds)"), (name: "captured_clock", value: "\(clock)"),
     ]
-    if clock == .monotonic { tags.append((name: "creation_time", value: wallClockText)) }
+    if let time = WallClock.shared.time(of: self) {
+      var text = ASCIIText(capacity: 32)
+      text.appendISODate(CalendarTime(nanoseconds: time, inUTC: true))
+      tags.append((name: "creation_time", value: String(decoding: text.bytes, as: UTF8.self)))
+    }
     return tags
-  }
-
-  /// A monotonic time on the clock on the wall, by how long ago it was: `2026-01-31T12:00:00.123456Z`.
-  /// The corresponding C function is `gmtime_r`.
-  private var wallClockText: String {
-    let age = monotonicNow() &- nanoseconds
-    let time = wallClockNow() &- age
-    var seconds = time_t(time / 1_000_000_000)
-    var parts = unsafe tm()
-    _ = unsafe gmtime_r(&seconds, &parts)
-    let digits = "\(1_000_000 + (time / 1000 % 1_000_000).magnitude)".dropFirst()
-    func two(_ number: Int32) -> Substring { "\(100 + number)".dropFirst() }
-    let date = unsafe "\(1900 + parts.tm_year)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
-    let clock = unsafe "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
-    return "\(date)T\(clock).\(digits)Z"
   }
 }

@@ -44,8 +44,7 @@ final class MovieRecording: RecordingFile {
     clock = MovieClock(rate: container.ticksPerSecond)
   }
 
-  /// Frames in whole fragments that the kernel has; none where somebody removed the file or the disk
-  /// lost it.
+  /// Frames in whole fragments that the kernel has; 0 if the file was removed or the disk lost it.
   var durableCount: UInt64 { output.isGone || output.isLost ? 0 : takenFrames }
   var path: String { hasFailed ? output.partialPath ?? name : name }
   var byteCount: UInt64 { imageBytes }
@@ -168,7 +167,7 @@ final class MovieRecording: RecordingFile {
   /// camera is longer without its sound. Pictures are rarely further apart.
   private static let pictureWait: Int64 = 500_000_000
 
-  /// Makes the file a plain one and gives it its name. After a failure, of which nothing more is said, it
+  /// Makes the file a plain one and gives it its name. After a failure, which was already reported, it
   /// keeps its partial name. Without a frame there is no movie, and no file.
   func finish() throws(RunError) {
     guard !hasFailed else { return }
@@ -212,7 +211,7 @@ final class MovieRecording: RecordingFile {
     }
   }
 
-  /// What was written stays, as far as anybody knows.
+  /// Whether the written part of the file is still there.
   private var isKept: Bool { !output.isGone && !output.isLost }
 
   /// Accounts for all sound that the file was given.

@@ -165,8 +165,8 @@ final class StillFolder {
     }
   }
 
-  /// Makes the file that a still is until it is complete. What an earlier run left there is removed, for
-  /// it may be a link; a still that is replaced hands down who may read it.
+  /// Makes the partial file of a still. A file of that name from an earlier run is removed, for it may be a
+  /// link. The new file gets the permissions of the still that it replaces.
   /// The corresponding C functions are `unlinkat` and `openat`.
   private func openPartial(_ number: UInt64) -> Int32 {
     var access: FileAccess?

@@ -56,7 +56,8 @@ public final class FileAudioSource: AudioSource {
     self.init(path, stream, settings, FileZero())
   }
 
-  /// The sound of a file whose pictures are played, too: in step with them. Make it before they are opened.
+  /// The sound of a file that `pictures` also plays; both keep the same times. Make it before `pictures` is
+  /// opened.
   public convenience init(of pictures: FileSource, stream: Int? = nil) {
     pictures.isSoundTaken = true
     self.init(pictures.path, stream, pictures.settings, pictures.zero)

@@ -8,8 +8,7 @@ extension FileSource {
   /// none.
   func begin(at from: Duration) throws(MediaError) {
     guard let first = held?.time else { return }
-    let (sum, overflow) = first.addingReportingOverflow(from.nanosecondCount)
-    let target = overflow ? .max : sum
+    let target = first.clampedSum(from.nanosecondCount)
     if isTimeGiven {
       let isSought = reader?.seek(toNanoseconds: target) == true
       if isSought {

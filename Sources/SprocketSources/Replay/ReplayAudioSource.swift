@@ -28,7 +28,8 @@ public final class ReplayAudioSource: AudioSource {
     self.init(path, microphone, settings, FileZero())
   }
 
-  /// All sound of a dump whose pictures are played, too: in step with them. None if it has none.
+  /// The sources of sound of a dump that `pictures` also replays; both keep the same times. Empty if the dump
+  /// has no sound.
   public static func all(of pictures: ReplaySource) -> [ReplayAudioSource] {
     guard let reader = try? MCAPReader.open(pictures.path) else { return [] }
     return (0..<reader.microphoneCount).map {

@@ -128,7 +128,7 @@ struct ReplaySoundIndex {
     blocks.removeAll { $0.place == nil }
   }
 
-  /// Leaves out blocks that overlap the one before, or whose times are out of all reason.
+  /// Leaves out blocks that overlap the block before them, and blocks with implausible times.
   private mutating func dropJumps() {
     var kept: [ReplayBlock] = []
     for block in blocks {
