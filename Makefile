@@ -82,8 +82,8 @@ STEPS := venv copy lint threads judge-motion judge-most python $(MORE_STEPS) add
 test: test-packages
 	rm -rf .build/steps
 	[ -f Package.resolved ] || swift package resolve
-	$(MAKE) --no-print-directory --jobs=2 program=copy $(STEPS:%=step-%)
-	$(MAKE) --no-print-directory program=copy step-judge-alone
+	$(MAKE) --no-print-directory --jobs=2 program=copy $(STEPS:%=step-%) || { Tests/step --failures; exit 1; }
+	$(MAKE) --no-print-directory program=copy step-judge-alone || { Tests/step --failures; exit 1; }
 	Tests/step --table
 
 # The copy is made once, by the step of its own: others run in it.

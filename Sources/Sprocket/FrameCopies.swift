@@ -1,7 +1,6 @@
 internal import SprocketCodecs
 public import SprocketCore
 internal import SprocketEngine
-internal import Synchronization
 
 /// A sink whose frames are read by `for await`, as copies.
 ///
@@ -41,7 +40,7 @@ public final class FrameCopies: Sink, AsyncSequence, Sendable {
   public let name: String
   private let content: FrameCopy.Content
   private let keeping: Keeping
-  private let state = Mutex(State())
+  private let state = Locked(State())
   /// 0 while no further copy may be kept.
   private let room = FutexWord()
 

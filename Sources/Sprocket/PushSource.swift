@@ -1,7 +1,6 @@
 internal import Glibc
 public import SprocketCore
 internal import SprocketEngine
-internal import Synchronization
 
 /// A source whose frames come from the program itself: drawn, computed, received.
 ///
@@ -42,7 +41,7 @@ public final class PushSource: Source, Sendable {
   private let format: FrameFormat
   private let isLive: Bool
   private let frameBytes: Int
-  private let state: Mutex<State>
+  private let state: Locked<State>
   /// Counts what happened, so that each side can wait for the other.
   private let changes = FutexWord()
 
@@ -64,7 +63,7 @@ public final class PushSource: Source, Sendable {
     self.isLive = isLive
     frameBytes = format.pixelFormat.byteCount(width: format.width, height: format.height)
     let bytes = [UInt8](repeating: 0, count: frameBytes)
-    state = Mutex(State(free: Array(0..<room), bytes: Array(repeating: bytes, count: room)))
+    state = Locked(State(free: Array(0..<room), bytes: Array(repeating: bytes, count: room)))
   }
 
   /// Hands over a frame: its planes one behind the other, rows without padding.

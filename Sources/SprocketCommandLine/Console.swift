@@ -1,6 +1,5 @@
 internal import Glibc
 internal import Sprocket
-internal import Synchronization
 
 /// Writes lines to standard output or standard error.
 ///
@@ -60,7 +59,7 @@ final class Console: Sendable {
 
   let isTerminal: Bool
   private let descriptor: Int32
-  private let state = Mutex(State())
+  private let state = Locked(State())
   /// Signalled for each line, and at the end.
   private let bell = Bell()
 

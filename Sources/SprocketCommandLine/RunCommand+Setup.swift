@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
 internal import Sprocket
-internal import Synchronization
 
 // From the request to a run that is ready: on a thread of its own, since opening may take long.
 
@@ -37,7 +36,7 @@ private struct Interruptible: @unchecked Sendable {
 
 /// Interrupts a source that is being opened, or will be.
 private final class Interrupter: Sendable {
-  private let state = Mutex<(source: Interruptible?, isInterrupted: Bool)>((nil, false))
+  private let state = Locked<(source: Interruptible?, isInterrupted: Bool)>((nil, false))
 
   func watch(_ source: any Source) {
     let found = Interruptible(source: source)

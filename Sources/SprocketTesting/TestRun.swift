@@ -1,6 +1,5 @@
 public import Sprocket
 internal import SprocketCore
-internal import Synchronization
 
 /// A complete run of the engine inside a test: the fate and the reports of each frame.
 ///
@@ -145,7 +144,7 @@ private final class CollectingSink: Sink {
   let name = "test"
   private let pictures: Bool
   private var layouts: [ReportLayout] = []
-  let frames = Mutex<[TestRun.Frame]>([])
+  let frames = Locked<[TestRun.Frame]>([])
 
   init(pictures: Bool) { self.pictures = pictures }
 

@@ -99,7 +99,7 @@ private func readAll(_ tap: any AudioTap, limit: Int = .max) -> (samples: [UInt3
     let engine = try AudioEngine(source)
     let taps = try (0..<3).map { try engine.makeTap(for: "tap\($0)") }
     try engine.start()
-    let results = Mutex<[[UInt32]]>([])
+    let results = Locked<[[UInt32]]>([])
     let threads = try taps.map { tap in
       let tap = Unshared(tap)
       return try BackgroundWork("tap") {

@@ -170,7 +170,7 @@ struct LiveSettingTests {
 
   @Test func a15WrongRequestsAreRefused() throws {
     let asker = Asker()
-    let sentences = Mutex<[String]>([])
+    let sentences = Locked<[String]>([])
     @Sendable func refused(_ stage: String, _ values: [String: String]) {
       var sentence = "accepted"
       do throws(RunError) {

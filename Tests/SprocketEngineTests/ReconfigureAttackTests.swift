@@ -277,7 +277,7 @@ private final class Gate: Sendable {
 /// Keeps the numbers of frames that are discontinuities.
 private struct Breaks: PlainStage {
   static let order = Order.any
-  static let numbers = Mutex<[UInt64]>([])
+  static let numbers = Locked<[UInt64]>([])
   mutating func process(_ frame: inout FrameView) -> Verdict {
     if frame.record.isDiscontinuity {
       let number = frame.record.number

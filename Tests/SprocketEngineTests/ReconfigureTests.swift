@@ -253,7 +253,7 @@ struct ReconfigureTests {
 
   @Test func a18WhoeverTheRunWaitsForCannotAsk() throws {
     let asker = Asker()
-    let refusals = Mutex<[String]>([])
+    let refusals = Locked<[String]>([])
     let ask: @Sendable () -> Void = {
       do throws(RunError) {
         try asker.engine?.reconfigure(Reconfiguration())
@@ -353,8 +353,8 @@ struct ReconfigureTests {
 /// Counts calls of `configure`, and keeps the numbers of frames that are discontinuities.
 struct ConfigureCount: Stage {
   static let order = Order.any
-  static let count = Mutex(0)
-  static let breaks = Mutex<[UInt64]>([])
+  static let count = Locked(0)
+  static let breaks = Locked<[UInt64]>([])
   mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
     Self.count.withLock { $0 += 1 }
     Self.breaks.withLock { $0 = [] }
@@ -408,7 +408,7 @@ final class DeviceSource: Source {
   private let frames: ScriptedSource
 
   final class Log: Sendable {
-    let lines = Mutex<[String]>([])
+    let lines = Locked<[String]>([])
   }
 
   init(_ log: Log, _ width: Int) {

@@ -1,7 +1,6 @@
 import Glibc
 import SprocketCore
 import SprocketEngine
-import Synchronization
 import Testing
 
 /// What a hostile reviewer found in requests to a running engine: each of these failed once.
@@ -90,7 +89,7 @@ struct RequestAttackTests {
 
   @Test func a4ManyRequestsTogetherAreRefused() throws {
     let (asker, sink) = (Asker(), MemoryRecorder())
-    let refused = Mutex<RunError?>(nil)
+    let refused = Locked<RunError?>(nil)
     try run(
       asker,
       [.call { asker.ask(.record(sink: "movie")) }] + .frames(0..<1) + [
@@ -323,7 +322,7 @@ struct MoreRequestAttackTests {
   @Test func a3AStallEndsAStopBehindASplit() throws {
     let (asker, sink) = (Asker(), MemoryRecorder())
     let pauses = [ScriptedSource.Step](repeating: .pause(nanoseconds: 10_000_000), count: 100)
-    let reasons = Mutex<[RecordingEnd?]>([])
+    let reasons = Locked<[RecordingEnd?]>([])
     try run(
       asker,
       [.call { asker.ask(.record(sink: "movie")) }] + .frames(0..<20)

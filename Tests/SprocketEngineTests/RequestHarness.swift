@@ -39,7 +39,7 @@ final class MemoryRecorder: Recorder, @unchecked Sendable {
   let isOnDemand = true
   var limits = RecordingLimits()
   var preRoll: PreRoll?
-  let files = Mutex<[MemoryFile]>([])
+  let files = Locked<[MemoryFile]>([])
   let packs = Atomic<Int>(0)
   private let reads: FrameParts
   private let usesPacker: Bool

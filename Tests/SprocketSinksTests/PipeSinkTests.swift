@@ -1,7 +1,6 @@
 import Foundation
 import SprocketCore
 import SprocketSinks
-import Synchronization
 import TestSupport
 import Testing
 
@@ -219,7 +218,7 @@ import Testing
 
 /// Reads a pipe to its end on a thread of its own, pausing now and then.
 final class Reader: Sendable {
-  private let bytes = Mutex<[UInt8]>([])
+  private let bytes = Locked<[UInt8]>([])
   private let done = DispatchSemaphore(value: 0)
 
   init(_ handle: FileHandle) {

@@ -1,7 +1,6 @@
 import Glibc
 import SprocketStages
 import SprocketTesting
-import Synchronization
 import TestSupport
 import Testing
 
@@ -140,7 +139,7 @@ import Testing
   // MARK: Closures as sinks
 
   @Test func aClosureGetsFramesWithTheirReports() throws {
-    let seen = Mutex<[(number: UInt64, luminance: Double?, mean: Int)]>([])
+    let seen = Locked<[(number: UInt64, luminance: Double?, mean: Int)]>([])
     let sink = ClosureSink(reading: .luma(.eighth)) { frame in
       let row = frame.luma(.eighth)[row: 0]
       var sum = 0
@@ -255,8 +254,8 @@ import Testing
 
   @Test func pushedFramesAreTheRunsFrames() throws {
     let source = PushSource(format: Self.small, room: 2)
-    let sums = Mutex<[Int]>([])
-    let times = Mutex<[Int64]>([])
+    let sums = Locked<[Int]>([])
+    let times = Locked<[Int64]>([])
     let sink = ClosureSink(reading: .encoded) { frame in
       times.withLock { $0.append(frame.record.captured.nanoseconds) }
       let plane = frame.sourcePlane(0)
@@ -298,7 +297,7 @@ import Testing
     let format = FrameFormat(
       pixelFormat: .bayerRGGB, width: 4, height: 2, color: .jpeg, rate: FrameRate(frames: 30))
     let source = PushSource(format: format)
-    let found = Mutex<[UInt8]>([])
+    let found = Locked<[UInt8]>([])
     let sink = ClosureSink(reading: .image) { frame in
       let luma = frame.image[plane: 0]
       found.withLock { found in

@@ -34,10 +34,10 @@ final class ControlSocket: Sendable {
   private let path: String
   private let socket: ListeningSocket
   /// The folder in which `top` finds this socket.
-  private let folder = Mutex<String?>(nil)
+  private let folder = Locked<String?>(nil)
   private let answerer: RequestAnswerer
   private let isEnding = Atomic<Bool>(false)
-  private let work = Mutex<BackgroundWork<Void>?>(nil)
+  private let work = Locked<BackgroundWork<Void>?>(nil)
 
   /// Makes the socket.
   init(path: String, _ desk: RequestDesk) throws(RunError) {

@@ -1,11 +1,11 @@
 internal import Glibc
-internal import Synchronization
+internal import Sprocket
 
 /// Reads single keys from the terminal, without echo. Restores the terminal when it is destroyed, or when the
 /// program ends early (`restore`).
 struct Keyboard: ~Copyable {
   /// The terminal's settings before the run; `nil` if there is nothing to restore.
-  private static let before = Mutex<Settings?>(nil)
+  private static let before = Locked<Settings?>(nil)
 
   private struct Settings: Sendable {
     var terminal: termios

@@ -1,12 +1,11 @@
 internal import Sprocket
-internal import Synchronization
 
 /// Makes requests to the engine for keys, signals, the control socket, scripts and conditions.
 final class RequestDesk: Sendable {
   let engine: Engine
   private let parts: RunParts
   /// The recording that was asked for last: requests that name none are about it.
-  private let latest = Mutex<RecordingID?>(nil)
+  private let latest = Locked<RecordingID?>(nil)
 
   init(_ engine: Engine, _ parts: RunParts) {
     self.engine = engine

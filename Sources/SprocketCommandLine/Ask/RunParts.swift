@@ -1,5 +1,4 @@
 internal import Sprocket
-internal import Synchronization
 
 /// Makes sources, stages and sinks for a change of a run, from texts as on the command line.
 final class RunParts: Sendable {
@@ -23,14 +22,14 @@ final class RunParts: Sendable {
     /// A change is under way.
     var isBusy = false
   }
-  private let state: Mutex<State>
+  private let state: Locked<State>
 
   /// `paths` are files that the run writes, beside those of its source.
   init(_ registry: Registry, outputs: OutputRequests, source: SourceText, paths: [String]) {
     self.registry = registry
     self.outputs = outputs
     let own = Self.files(of: source).map { (Self.sourceKey, $0) }
-    state = Mutex(State(source: source, paths: paths.map { (nil, $0) } + own))
+    state = Locked(State(source: source, paths: paths.map { (nil, $0) } + own))
   }
 
   /// Changes the run; throws if it stays as it was.

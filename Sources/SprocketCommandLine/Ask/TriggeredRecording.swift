@@ -1,5 +1,4 @@
 internal import Sprocket
-internal import Synchronization
 
 /// `--record-when`: records while a condition on the frames' reports holds, and for `keep` after it.
 final class TriggeredRecording: Sendable {
@@ -14,9 +13,9 @@ final class TriggeredRecording: Sendable {
 
   /// Time for which the recording goes on after the condition.
   private let keep: Duration
-  private let state = Mutex(State())
+  private let state = Locked(State())
   private let tell: @Sendable (RunError) -> Void
-  private let refusals = Mutex<[RunError]>([])
+  private let refusals = Locked<[RunError]>([])
 
   /// The first ten different errors of requests that were refused.
   var errors: [RunError] { refusals.withLock { $0 } }

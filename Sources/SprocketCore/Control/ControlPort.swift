@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A control that a source lets others write.
 public struct ControlDescription: Sendable, Hashable {
   /// What its number stands for.
@@ -124,14 +122,14 @@ public final class ControlPort: Sendable {
   /// with the scene. False for a driver: it reports when it took the value, and the sensor shows it
   /// some frames later.
   public let tellsWhatShows: Bool
-  let queue: Mutex<Queue>
+  let queue: Locked<Queue>
 
   public init(controls: [ControlDescription], tellsWhatShows: Bool = false) {
     self.controls = controls
     self.tellsWhatShows = tellsWhatShows
     var queue = Queue()
     queue.waiting.reserveCapacity(Self.capacity)
-    self.queue = Mutex(queue)
+    self.queue = Locked(queue)
   }
 
   /// The control of that name, if the source has it.

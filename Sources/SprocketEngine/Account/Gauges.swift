@@ -55,7 +55,7 @@ final class StepGauges: Sendable {
     let gauges: [StepGauge]
   }
 
-  private let lines = Mutex<[Line]>([])
+  private let lines = Locked<[Line]>([])
 
   /// Finds or makes the gauges of the thread with that name. Allocates if it is new.
   func thread(_ name: String, steps: [String]) -> [StepGauge] {

@@ -63,7 +63,7 @@ public final class TraceThread: @unchecked Sendable {
 public final class Trace: Sendable {
   /// Slices kept per thread.
   public let limit: Int
-  private let state = Mutex<(steps: [String], threads: [TraceThread])>(([], []))
+  private let state = Locked<(steps: [String], threads: [TraceThread])>(([], []))
 
   init(limit: Int) { self.limit = limit }
 

@@ -1,5 +1,4 @@
 internal import SprocketCore
-internal import Synchronization
 
 /// A thread that completes files: writes their index, syncs, renames.
 ///
@@ -16,7 +15,7 @@ final class Finisher: Sendable {
     var isClosed = false
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
   private let thread: JobThread
   private let list: RecordingList
   private let shared: RunShared

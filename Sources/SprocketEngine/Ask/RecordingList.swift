@@ -1,5 +1,4 @@
 internal import SprocketCore
-internal import Synchronization
 
 /// The recordings of a run: asked for, under way, and ended.
 ///
@@ -70,7 +69,7 @@ final class RecordingList: Sendable {
     var isClosed = false
   }
 
-  let state = Mutex(State())
+  let state = Locked(State())
   let port: RequestPort
 
   init(_ port: RequestPort) { self.port = port }

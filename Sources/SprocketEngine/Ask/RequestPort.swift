@@ -38,7 +38,7 @@ final class RequestPort: Sendable {
     var isClosed = false
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
   /// Number of entries ever added. The source's thread takes the lock only if it has changed.
   private let count = Atomic<UInt64>(0)
   /// Entries that the source's thread took and that wait for their frame.

@@ -34,7 +34,7 @@ final class SettingJournal: Sendable {
     var chain = 0
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// Number of stages of the chain that runs.
   var stageCount: Int { state.withLock(\.stages.count) }

@@ -25,7 +25,7 @@ public final class AudioEngine: @unchecked Sendable {
   /// Those that were made before the start.
   private var taps: [AudioRingTap] = []
   /// Once it has started: for taps that are made then.
-  private let spares = Mutex<(taps: [AudioSpare], memory: AudioMemory?)>(([], nil))
+  private let spares = Locked<(taps: [AudioSpare], memory: AudioMemory?)>(([], nil))
   private var workers: [AudioSinkWorker] = []
   private var clock: AudioClock
   /// Of the latest segment that is over.

@@ -1,6 +1,5 @@
 internal import SprocketCore
 internal import SprocketRing
-internal import Synchronization
 
 /// A tap of an audio engine's ring.
 final class AudioRingTap: AudioTap {
@@ -125,8 +124,8 @@ final class AudioRingTap: AudioTap {
 
 /// The account of one tap, in samples. Any thread may read it.
 final class AudioAccount: Sendable {
-  private let cells = Mutex((counts: FateCounts(), rest: Fate.flushed))
-  private let complete = Mutex<[AudioFileAccount]>([])
+  private let cells = Locked((counts: FateCounts(), rest: Fate.flushed))
+  private let complete = Locked<[AudioFileAccount]>([])
 
   func add(_ samples: UInt64, as fate: Fate) { cells.withLock { $0.counts[fate] += samples } }
 

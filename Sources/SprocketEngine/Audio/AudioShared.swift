@@ -17,22 +17,22 @@ final class AudioShared: Sendable {
   let missing = Atomic<UInt64>(0)
   /// Numbers beyond full scale behind the stages.
   let clipped = Atomic<UInt64>(0)
-  let errors = Mutex<[RunError]>([])
-  let notes = Mutex<[String]>([])
+  let errors = Locked<[RunError]>([])
+  let notes = Locked<[String]>([])
   /// Of all taps that were made, by their sinks.
-  let accounts = Mutex<[(sink: String, account: AudioAccount)]>([])
+  let accounts = Locked<[(sink: String, account: AudioAccount)]>([])
   /// The newest line of each of the latest segments, by segment modulo their number; and how many segments
   /// there were.
-  private let lines: Mutex<(lines: [AudioLine], newest: AudioLine)>
-  private let meter: Mutex<AudioMeter>
+  private let lines: Locked<(lines: [AudioLine], newest: AudioLine)>
+  private let meter: Locked<AudioMeter>
 
   /// Segments whose line is kept. Larger: a sink that is far behind finds the lines of more gaps.
   private static let keptLines = 64
 
   init(_ format: AudioFormat) {
     let line = AudioLine(rate: Double(format.rate))
-    lines = Mutex((Array(repeating: line, count: Self.keptLines), line))
-    meter = Mutex(AudioMeter(format))
+    lines = Locked((Array(repeating: line, count: Self.keptLines), line))
+    meter = Locked(AudioMeter(format))
   }
 
   func makeAccount(_ sink: String) -> AudioAccount {

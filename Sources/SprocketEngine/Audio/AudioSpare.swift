@@ -1,6 +1,5 @@
 internal import SprocketCore
 internal import SprocketRing
-internal import Synchronization
 
 /// A tap of an audio engine's ring for a sink that comes while the sound goes on. It is parked while no sink
 /// has it: a parked tap never makes the source wait.
@@ -15,7 +14,7 @@ final class AudioSpare: Sendable {
 
   let index: RingPlan.TapIndex
   private let state = FutexWord()
-  private let cells: Mutex<Cells>
+  private let cells: Locked<Cells>
 
   private struct Cells: ~Copyable {
     /// `nil` while a sink has it.
@@ -29,7 +28,7 @@ final class AudioSpare: Sendable {
     self.index = RingPlan.TapIndex(index)
     var reader = ring.makeReader(tap: self.index)
     _ = reader.park(since: reader.askCount)
-    cells = Mutex(Cells(reader: consume reader))
+    cells = Locked(Cells(reader: consume reader))
   }
 
   /// For a sink: the reader; `nil` if a sink has it, or the engine does not answer in time.

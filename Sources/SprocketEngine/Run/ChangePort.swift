@@ -47,7 +47,7 @@ final class ShapeChange: @unchecked Sendable {
   private static let taken = 1
   private static let withdrawn = 2
   private let state = Atomic<Int>(asked)
-  private let answer = Mutex<Answer?>(nil)
+  private let answer = Locked<Answer?>(nil)
   private let done = FutexWord()
 
   init(_ base: Epoch) { self.base = base }
@@ -86,7 +86,7 @@ final class ChangePort: Sendable {
     var isClosed = false
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
   private let asked = Atomic<Bool>(false)
 
   /// Whether a change waits. The source's thread then ends the epoch.

@@ -1,5 +1,4 @@
 internal import SprocketCore
-internal import Synchronization
 
 /// What the run's thread does for a change of the run's shape, between two epochs.
 ///
@@ -92,7 +91,7 @@ extension Engine {
 
   /// Carries the result of `open` from the source's thread to the run's.
   private final class OpenedSource: Sendable {
-    let result = Mutex<Result<SourceDescription, RunError>>(.failure(sourceIsStuck))
+    let result = Locked<Result<SourceDescription, RunError>>(.failure(sourceIsStuck))
 
     func open(_ gate: SourceGate) {
       var found: Result<SourceDescription, RunError> = .failure(sourceIsStuck)

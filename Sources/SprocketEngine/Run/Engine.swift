@@ -39,7 +39,7 @@ public final class Engine: @unchecked Sendable {
   let shared: RunShared
   let recordings: RecordingList
   /// Holds `nil` in a run that never had an on-demand sink.
-  let finishing = Mutex<Finisher?>(nil)
+  let finishing = Locked<Finisher?>(nil)
   var finisher: Finisher? { finishing.withLock { $0 } }
   let makeUnpacker: @Sendable () -> any Unpacker
   var reportBytes: Int
@@ -70,7 +70,7 @@ public final class Engine: @unchecked Sendable {
   var stageNotes: [String] = []
   /// How the run is laid out and what has been measured. Set by the run's thread, at each epoch and at the
   /// end.
-  private let published: Mutex<PublishedSummary>
+  private let published: Locked<PublishedSummary>
   private let publications = Atomic<Int>(0)
   /// 1 once the summary is complete.
   let isOver = FutexWord()
@@ -123,7 +123,7 @@ public final class Engine: @unchecked Sendable {
       try? source.close()
       throw error
     }
-    published = Mutex(PublishedSummary(epoch, gate, choices, epochs: 1, timers))
+    published = Locked(PublishedSummary(epoch, gate, choices, epochs: 1, timers))
   }
 
   deinit {

@@ -15,13 +15,13 @@ final class RunShared: Sendable {
   let stopLevel = Atomic<Int>(0)
   /// Number of running sinks with `lasts`.
   private let lastingSinks: Atomic<Int>
-  let errors = Mutex<[RunError]>([])
+  let errors = Locked<[RunError]>([])
   /// Remarks that are not errors, for example that a reader closed its pipe.
-  let notes = Mutex<[String]>([])
+  let notes = Locked<[String]>([])
   /// Whether the source failed: recordings then end with the reason `device`.
   let sourceHasFailed = Atomic<Bool>(false)
   /// A message for the user while the run continues.
-  let notice = Mutex<String?>(nil)
+  let notice = Locked<String?>(nil)
   /// `nil` if the run is not traced.
   let trace: Trace?
 

@@ -63,7 +63,7 @@ final class SinkState: @unchecked Sendable {
 
   /// Makes what an on-demand sink needs to record, and the run's finisher if there is none yet.
   func makeRecordings(
-    _ list: RecordingList, _ shared: RunShared, _ finishing: borrowing Mutex<Finisher?>
+    _ list: RecordingList, _ shared: RunShared, _ finishing: borrowing Locked<Finisher?>
   ) throws(RunError) {
     guard let recorder, let stamped else { return }
     let known = finishing.withLock { $0 }

@@ -1,5 +1,4 @@
 internal import SprocketCore
-internal import Synchronization
 
 /// A thread that runs jobs one after the other. It is made before the run, so that sinks can be
 /// finished and sealed, and the run ended, even if no further thread can be started.
@@ -13,7 +12,7 @@ final class JobThread: Sendable {
   private static let ended: UInt32 = 2
 
   private final class Bench: Sendable {
-    let job = Mutex<(@Sendable () -> Void)?>(nil)
+    let job = Locked<(@Sendable () -> Void)?>(nil)
     let state = FutexWord()
 
     /// True when there was a job.

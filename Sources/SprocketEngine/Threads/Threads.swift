@@ -93,7 +93,7 @@ final class EngineThread: Sendable {
   static let stackBytes = 4 << 20
 
   /// Tests put the names of threads here that shall not start, as at a limit of the system.
-  static let refused = Mutex<Set<String>>([])
+  static let refused = Locked<Set<String>>([])
 
   let name: String
   private let handle: pthread_t

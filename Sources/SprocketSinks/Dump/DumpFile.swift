@@ -1,7 +1,6 @@
 internal import SprocketCore
 internal import SprocketFiles
 internal import SprocketMCAP
-internal import Synchronization
 
 /// The file of a dump, which two sinks write, each on its thread.
 ///
@@ -14,7 +13,7 @@ internal import Synchronization
 final class DumpFile: @unchecked Sendable {
   private let path: String
   private let overwrite: Bool
-  private let lock = Mutex<Void>(())
+  private let lock = Locked<Void>(())
   private var contents = DumpContents()
 
   init(path: String, overwrite: Bool) {

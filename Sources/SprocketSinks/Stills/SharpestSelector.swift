@@ -1,5 +1,4 @@
 internal import SprocketCore
-internal import Synchronization
 
 /// Selects each frame that is sharper than all before it in its period, by the report of the stage `focus`.
 /// So the latest frame selected in a period is its sharpest, and frames that are not selected are not packed.
@@ -48,7 +47,7 @@ final class PeriodStarts: Sendable {
   /// is never dropped. 32 kB.
   private static let capacity = 4096
 
-  private let numbers = Mutex<[UInt64]>([])
+  private let numbers = Locked<[UInt64]>([])
 
   init() { numbers.withLock { $0.reserveCapacity(Self.capacity) } }
 

@@ -1,11 +1,10 @@
 internal import Glibc
 public import SprocketCore
 internal import SprocketLibAV
-internal import Synchronization
 
 /// At real pace: when time 0 of a file or a dump was on the monotonic clock, for its pictures and its sound.
 final class FileZero: Sendable {
-  private let start = Mutex<Int64?>(nil)
+  private let start = Locked<Int64?>(nil)
 
   /// Time 0. Who asks first sets it, so that its time `time` is now; anew if `isAnew`.
   func monotonicTime(whenNowIs time: Int64, isAnew: Bool) -> Int64 {

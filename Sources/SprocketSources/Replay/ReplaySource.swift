@@ -2,7 +2,6 @@ internal import SprocketCodecs
 public import SprocketCore
 internal import SprocketMCAP
 internal import SprocketPixels
-internal import Synchronization
 
 /// Plays a dump: the same bytes, sequence numbers, times, settings in force and events.
 ///
@@ -37,7 +36,7 @@ public final class ReplaySource: Source {
   private var room = 0
   /// Chunks of images that turned out to be damaged, by where in the file they are. Asked for on
   /// another thread.
-  let damaged = Mutex<[UInt64]>([])
+  let damaged = Locked<[UInt64]>([])
   /// On the monotonic clock, when the recording's time 0 was.
   private var start: Int64?
   let zero = FileZero()
