@@ -62,24 +62,6 @@ func byteCount(_ text: String) throws -> Int {
   return Int(value * Double(1 << shift))
 }
 
-extension FrameRate {
-  /// `30`, `29.97`, `30000/1001`, `30fps`.
-  @Sendable
-  static func parse(_ text: String) throws -> FrameRate {
-    let number = text.lowercased().hasSuffix("fps") ? String(text.dropLast(3)) : text
-    let parts = number.split(separator: "/", omittingEmptySubsequences: false)
-    if parts.count == 2, let frames = Int32(parts[0]), let seconds = Int32(parts[1]), frames > 0,
-      seconds > 0
-    {
-      return FrameRate(frames: frames, seconds: seconds)
-    }
-    guard parts.count == 1, let value = Double(number), value > 0, value <= 1e6 else {
-      throw ValidationError("give frames per second, such as 30, 29.97 or 30000/1001")
-    }
-    return FrameRate(framesPerSecond: value)
-  }
-}
-
 /// A whole number in a range; `example` is one that is allowed.
 func wholeNumber<Number: FixedWidthInteger & Sendable>(
   _ range: ClosedRange<Number>, example: Number

@@ -17,6 +17,8 @@ extension PartialFile {
   /// Whether a folder, or a link to one, has that name.
   package static func isFolder(_ path: String) -> Bool { kind(of: path) == .folder }
 
+  package static func isThere(_ path: String) -> Bool { kind(of: path) != .nothing }
+
   /// The corresponding C functions are `stat` and `lstat`.
   static func kind(of path: String, followsLink: Bool = true) -> Kind {
     var status = stat()

@@ -65,7 +65,7 @@ final class EncoderConverter {
   /// A frame with memory.
   ///
   /// The corresponding C function is `av_frame_get_buffer`.
-  private static func frame(
+  static func frame(
     _ format: AVPixelFormat, width: Int, height: Int, _ encoder: String
   ) throws(EncoderError) -> Owned<AVFrame> {
     guard let owner = unsafe Owned(av_frame_alloc(), free: av_frame_free) else {

@@ -19,6 +19,8 @@ public final class VideoEncoder {
   private var hasFrames = false
   let context: Owned<AVCodecContext>
   private let frame: Owned<AVFrame>
+  /// The copy that ``hold(_:_:_:)`` made.
+  private var held: Owned<AVFrame>?
   /// What was received last.
   let packet: Owned<AVPacket>
   private let converter: EncoderConverter
@@ -102,17 +104,51 @@ public final class VideoEncoder {
   ) throws(EncoderError) {
     let frame = unsafe frame.pointer
     let size = unsafe converter.fill(frame, luma, blue, red)
-    unsafe frame.pointee.pts = tick
-    unsafe frame.pointee.pkt_duration = gap
-    let context = unsafe context.pointer
-    unsafe frame.pointee.color_range = unsafe context.pointee.color_range
-    unsafe frame.pointee.colorspace = unsafe context.pointee.colorspace
     if copies, let data = unsafe frame.pointee.data.0 {
       // Without a buffer libavcodec would copy the picture, and so would the encoder after it.
       unsafe frame.pointee.buf.0 = unsafe av_buffer_create(data, size, { _, _ in }, nil, 0)
     }
+    defer { unsafe av_frame_unref(frame) }
+    unsafe try send(frame, tick, gap)
+  }
+
+  /// Keeps a copy of a picture, for ``sendHeld(tick:gap:)``.
+  ///
+  /// The corresponding C function is `av_frame_copy`.
+  public func hold(
+    _ luma: PlaneBytes, _ blue: PlaneBytes?, _ red: PlaneBytes?
+  ) throws(EncoderError) {
+    let frame = unsafe frame.pointer
+    _ = unsafe converter.fill(frame, luma, blue, red)
+    defer { unsafe av_frame_unref(frame) }
+    if unsafe held == nil {
+      unsafe held = unsafe try EncoderConverter.frame(
+        AVPixelFormat(frame.pointee.format), width: width, height: height, name)
+    }
+    guard let held = unsafe held?.pointer else { return }
+    // An encoder may still read the picture that was held before.
+    var status = unsafe av_frame_make_writable(held)
+    if status >= 0 { status = unsafe av_frame_copy(held, frame) }
+    guard status >= 0 else {
+      throw .refused(encoder: name, operation: "av_frame_copy", status: status)
+    }
+  }
+
+  /// Sends the picture that is held, as often as wanted. Traps if there is none.
+  public func sendHeld(tick: Int64, gap: Int64) throws(EncoderError) {
+    guard let held = unsafe held?.pointer else { preconditionFailure("no picture is held") }
+    unsafe try send(held, tick, gap)
+  }
+
+  private func send(
+    _ frame: UnsafeMutablePointer<AVFrame>, _ tick: Int64, _ gap: Int64
+  ) throws(EncoderError) {
+    let context = unsafe context.pointer
+    unsafe frame.pointee.pts = tick
+    unsafe frame.pointee.pkt_duration = gap
+    unsafe frame.pointee.color_range = unsafe context.pointee.color_range
+    unsafe frame.pointee.colorspace = unsafe context.pointee.colorspace
     let status = unsafe avcodec_send_frame(context, frame)
-    unsafe av_frame_unref(frame)
     guard status >= 0 else {
       throw .refused(encoder: name, operation: "avcodec_send_frame", status: status)
     }

@@ -113,6 +113,70 @@ def test_a_batch_is_a_folder_of_movies(tmp_path, movie):
         assert int(streams(path)["video"]["nb_read_frames"]) == 30
 
 
+def expected_pictures(stamps, rate, tick):
+    """Which frame each picture of a movie of constant rate shows, how many are doubled and left out.
+
+    The nearest picture; in the middle, to a tick of the file, the earlier one."""
+    shown, doubled, left_out, last = [], 0, 0, 0
+    for frame, stamp in enumerate(stamps):
+        picture = max(0, int(np.ceil(stamp * rate - 0.5 - min(0.25, tick * rate))))
+        if picture < len(shown):
+            left_out += 1
+        else:
+            doubled += picture - len(shown)
+            shown += [last] * (picture - len(shown)) + [frame]
+        # A later picture without a frame repeats this one.
+        last = frame
+    return shown, doubled, left_out
+
+
+@pytest.mark.parametrize("ending, codec", [("mp4", "h264:crf=0,preset=ultrafast"), ("mov", "mjpeg"),
+                                           ("mkv", "ffv1"), ("mp4", "hevc:preset=ultrafast,crf=4")])
+@pytest.mark.parametrize("rate", ["30", "10", "30000/1001", "75"])
+def test_a_rate_is_made_constant(tmp_path, movie, ending, codec, rate):
+    """A movie with gaps and bursts, against the rule in NumPy."""
+    source, out = tmp_path / "in.mkv", tmp_path / f"out.{ending}"
+    keep = "not(between(n,40,52))*not(eq(mod(n,7),3))"
+    subprocess.run(["ffmpeg", "-v", "error", "-i", movie, "-an", "-vf", f"select='{keep}'", "-t", "4",
+                    "-fps_mode", "vfr", "-c:v", "ffv1", "-pix_fmt", "yuv420p", source], check=True,
+                   timeout=LIMIT)
+    said = sprocket("export", source, out, "--rate", rate, "--codec", codec, "--overwrite")
+    numerator, _, denominator = rate.partition("/")
+    rate = int(numerator) / int(denominator or 1)
+    stamps = times(source)
+    tick = 1e-3 if ending == "mkv" else 1 / 90_000
+    shown, doubled, left_out = expected_pictures(stamps - stamps[0], rate, tick)
+    assert doubled > 0 and (rate > 20 or left_out > 0)
+    assert f"{doubled} frames are doubled and {left_out} left out" in said.errors
+    assert np.abs(times(out) - np.arange(len(shown)) / rate).max() < 1.1 * tick
+    theirs, ours = planes(source).astype(int), planes(out).astype(int)
+    assert len(ours) == len(shown)
+    bound = 0 if codec.startswith(("h264", "ffv1")) else 4
+    for picture, frame in enumerate(shown):
+        assert np.abs(ours[picture] - theirs[frame]).mean() <= bound, (picture, frame)
+    assert_decodes(out)
+
+
+def test_sound_stays_in_step_at_a_constant_rate(tmp_path, movie):
+    source, out = tmp_path / "in.mkv", tmp_path / "out.mp4"
+    subprocess.run(["ffmpeg", "-v", "error", "-i", movie, "-vf", "select='not(eq(mod(n,5),2))'",
+                    "-fps_mode", "vfr", "-c:v", "ffv1", "-c:a", "copy", source], check=True, timeout=LIMIT)
+    sprocket("export", source, out, "--rate", RATE, "--quiet")
+    assert int(streams(out)["video"]["nb_read_frames"]) == 8 * RATE
+    assert np.abs(offsets(out)[1:]).max() < 0.02
+
+
+def test_a_gap_too_long_for_a_constant_rate_is_one_sentence(tmp_path, movie):
+    source, out = tmp_path / "in.mkv", tmp_path / "out.mp4"
+    subprocess.run(["ffmpeg", "-v", "error", "-i", movie, "-an", "-frames:v", "60", "-vf",
+                    "setpts='PTS+gt(N,40)*9000/TB'", "-fps_mode", "vfr", "-c:v", "ffv1", source], check=True,
+                   timeout=LIMIT)
+    result = sprocket("export", source, out, "--rate", "30", "--quiet", check=False)
+    assert result.returncode == 1 and "leave the rate out" in one_sentence(result.errors)
+    sprocket("export", source, out, "--quiet")
+    assert len(times(out)) == 60
+
+
 def test_a_dump_is_exported(tmp_path):
     dump, out = tmp_path / "a.mcap", tmp_path / "a.mp4"
     sprocket("run", "--source", "scene", "--size", "160x120", "--frames", 90, "--microphone", "scene",
@@ -207,6 +271,8 @@ REFUSED = [
     (["in.mov", "a.mp4", "--from", "5s", "--to", "2s"], "--to 2s is not after --from 5s"),
     (["in.mov", "in.mov", "a.mp4"], "not a folder"), (["in.mov", "a.mp4", "--copy"], "cannot hold pcm_s16le"),
     (["in.mov", "a.mp4", "--copy", "--scale", "10x"], "which --copy leaves"),
+    (["in.mov", "a.mp4", "--copy", "--rate", "30"], "which --copy leaves"),
+    (["in.mov", "a.mp4", "--rate", "0"], "frames per second"),
     (["in.mov", "a.mp4", "--target-size", "1M", "--codec", "av1"], "h264 or hevc"),
     (["in.mov", "a.mp4", "--target-size", "1M", "--codec", "h264:crf=3"], "leave out"),
     (["in.mov", "a.mp4", "--target-size", "1M", "--from", "1m"], "ends at 8.000 s"),

@@ -50,6 +50,13 @@ struct ExportCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
+      "Makes the frame rate constant: frames are doubled and left out, and counted.",
+      valueName: "frames/s"),
+    transform: FrameRate.parse)
+  var rate: FrameRate?
+
+  @Option(
+    help: ArgumentHelp(
       "How pictures are encoded: h264 (the default), hevc, av1, mjpeg, and settings, such as h264:crf=20; "
         + "`\(programName) stages movie` lists them.", valueName: "name[:key=value,...]"))
   var codec: String?
@@ -88,7 +95,7 @@ struct ExportCommand: ParsableCommand {
     let changes = [
       ("--stage", !stage.isEmpty), ("--rotate", rotate != nil), ("--crop", crop != nil),
       ("--aspect", aspect != nil), ("--scale", scale != nil), ("--codec", codec != nil),
-      ("--audio", audio != nil), ("--target-size", targetSize != nil),
+      ("--audio", audio != nil), ("--rate", rate != nil), ("--target-size", targetSize != nil),
     ]
     if copy, let option = changes.first(where: \.1)?.0 {
       throw ValidationError("\(option) changes pictures or sound, which --copy leaves as they are")
@@ -182,7 +189,9 @@ struct ExportCommand: ParsableCommand {
   /// The same for `run`.
   func arguments(_ job: Job) throws(RunError) -> [String] {
     var all = ["--source", job.isDump ? "replay:\(job.input)" : "file:\(job.input)"]
-    all += ["--movie", job.output, "--codec", codec ?? "h264"]
+    let codec = codec ?? "h264"
+    let rate = rate.map { (codec.contains(":") ? "," : ":") + "rate=\($0.settingText)" } ?? ""
+    all += ["--movie", job.output, "--codec", codec + rate]
     if let from { all += ["--from", from.settingText] }
     if let to {
       let length = to.nanosecondCount - (from?.nanosecondCount ?? 0)

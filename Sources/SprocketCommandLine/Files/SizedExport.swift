@@ -58,7 +58,7 @@ struct SizedExport {
     _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
   ) throws {
     var rate = max(Self.least, Int((Double(size) - otherBytes) * 8 / seconds))
-    if PartialFile.isTaken(job.output), !command.overwrite {
+    if PartialFile.isThere(job.output), !command.overwrite {
       throw RunError(.usage, "\(job.output) exists; give another name, or --overwrite")
     }
     guard let folder = FileCalls.makeTemporaryFolder() else {

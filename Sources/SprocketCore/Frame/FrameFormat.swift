@@ -95,6 +95,26 @@ public struct FrameRate: Sendable, Hashable, BitwiseCopyable {
   }
 }
 
+extension FrameRate: SettingValue {
+  /// `30`, `29.97`, `30000/1001`, `30fps`.
+  public init?(settingText text: String) {
+    let number = text.lowercased().hasSuffix("fps") ? String(text.dropLast(3)) : text
+    let parts = number.split(separator: "/", omittingEmptySubsequences: false)
+    if parts.count == 2, let frames = Int32(parts[0]), let seconds = Int32(parts[1]), frames > 0,
+      seconds > 0
+    {
+      self.init(frames: frames, seconds: seconds)
+      return
+    }
+    guard parts.count == 1, let value = Double(number), value > 0, value <= 1e6 else { return nil }
+    self.init(framesPerSecond: value)
+  }
+
+  public var settingText: String { seconds == 1 ? "\(frames)" : "\(frames)/\(seconds)" }
+
+  public static var allowed: String { "frames per second, such as 30, 29.97 or 30000/1001" }
+}
+
 /// By how much luma is reduced in both directions.
 public enum LumaScale: UInt8, Sendable, CaseIterable, BitwiseCopyable {
   case full, half, quarter, eighth

@@ -1,3 +1,4 @@
+internal import SprocketCodecs
 internal import SprocketCore
 internal import SprocketLibAV
 
@@ -6,6 +7,17 @@ extension FrameFormat {
   func hasPictures(like other: FrameFormat) -> Bool {
     width == other.width && height == other.height && image == other.image && color == other.color
       && presentation == other.presentation && hasFieldImages == other.hasFieldImages
+  }
+}
+
+extension MovieSink {
+  func description(_ format: FrameFormat, isEncoded: Bool) -> MovieDescription {
+    var format = format
+    if let constantRate { format.rate = constantRate }
+    // JPEG is full range; the camera's own bytes are what they are.
+    return MovieDescription(
+      format, isGray: !isEncoded && (needs?.isGray ?? (format.image == .grey)),
+      range: needs == nil || isEncoded ? format.color.range : .full)
   }
 }
 

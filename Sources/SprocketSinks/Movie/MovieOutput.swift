@@ -62,29 +62,37 @@ final class MovieOutput: MuxerOutput {
     }
   }
 
-  /// What to tell the user. Keeps what is of use: whole fragments, up to `end`.
   func fail(_ error: MuxerError, end: Int64, isOfUse: Bool) -> RunError {
-    let reason =
-      switch error {
-      case .output: failure
-      case .refused(let operation, let status):
-        RunError(
-          .failed,
-          "writing to \(file.name) failed: \(operation) of libavformat says \(status); try "
-            + "another kind of file")
-      case .unheld(let codec):
-        RunError(
-          .usage, "\(file.name) cannot hold \(codec); choose another ending, such as .mkv or .mov")
-      case .encoder(let error):
-        RunError(.failed, "writing to \(file.name) failed: \(error); try --codec mjpeg")
-      }
+    fail(reason(error), end: end, isOfUse: isOfUse)
+  }
+
+  /// Why the file cannot go on.
+  func reason(_ error: MuxerError) -> RunError {
+    switch error {
+    case .output: failure ?? RunError(.failed, "writing to \(file.name) failed; run again")
+    case .refused(let operation, let status):
+      RunError(
+        .failed,
+        "writing to \(file.name) failed: \(operation) of libavformat says \(status); try "
+          + "another kind of file")
+    case .unheld(let codec):
+      RunError(
+        .usage, "\(file.name) cannot hold \(codec); choose another ending, such as .mkv or .mov")
+    case .encoder(let error):
+      RunError(.failed, "writing to \(file.name) failed: \(error); try --codec mjpeg")
+    }
+  }
+
+  /// Ends the file after a failure. Keeps its whole fragments, up to `end`. Returns the error for the user.
+  func fail(_ reason: RunError, end: Int64, isOfUse: Bool) -> RunError {
     file.cut(to: end)
     file.abandon(isOfUse: isOfUse)
-    let text = reason?.description ?? "writing to \(file.name) failed; run again"
-    guard isOfUse, let partial = file.partialPath, !isGone else { return RunError(.failed, text) }
+    guard isOfUse, let partial = file.partialPath, !isGone else {
+      return RunError(.failed, reason.description)
+    }
     return RunError(
       .failed,
-      text
+      reason.description
         + (isLost
           ? "; \(partial) may lack what was recorded"
           : "; what was recorded before is in \(partial)"))

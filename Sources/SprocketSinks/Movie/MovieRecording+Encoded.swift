@@ -29,14 +29,37 @@ extension MovieRecording {
   private func encode(
     _ luma: PlaneBytes, _ blue: PlaneBytes?, _ red: PlaneBytes?, _ tick: Int64
   ) throws(RunError) {
-    let gap = nominalTicks ?? lastGap
+    if let place = try place(tick) {
+      for picture in place.repeats { try encodeHeld(picture) }
+      do throws(EncoderError) { try encoder?.hold(luma, blue, red) } catch {
+        throw fail(.encoder(error))
+      }
+      if let picture = place.picture { try encodeHeld(picture) }
+    } else {
+      let gap = nominalTicks ?? lastGap
+      do throws(EncoderError) {
+        try encoder?.send(luma, blue, red, tick: tick, gap: gap)
+      } catch {
+        throw fail(.encoder(error))
+      }
+      try writeEncoded()
+    }
+  }
+
+  /// Encodes the picture that the encoder holds, as that picture of a movie of constant rate.
+  private func encodeHeld(_ picture: Int64) throws(RunError) {
     do throws(EncoderError) {
-      try encoder?.send(luma, blue, red, tick: tick, gap: gap)
+      try encoder?.sendHeld(
+        tick: constant?.tick(of: picture) ?? picture, gap: nominalTicks ?? lastGap)
     } catch {
       throw fail(.encoder(error))
     }
+    try writeEncoded()
+  }
+
+  private func writeEncoded() throws(RunError) {
     do throws(MuxerError) {
-      try muxer?.writeEncoded(gap: gap)
+      try muxer?.writeEncoded(gap: nominalTicks ?? lastGap)
     } catch {
       throw fail(error)
     }

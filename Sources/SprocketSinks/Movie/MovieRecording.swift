@@ -29,19 +29,23 @@ final class MovieRecording: RecordingFile {
   /// What encodes the pictures; `nil` where they are JPEG images.
   var encoding: MovieEncoding?
   var encoder: VideoEncoder?
+  /// Where the movie has a constant rate: its pictures, and the frame before, for JPEG.
+  var constant: ConstantRate?
+  private var lastImage: [UInt8] = []
   /// When the last picture was captured, and written (nanoseconds).
   private var lastTime: Int64 = 0
   private var lastWritten: Int64 = 0
 
   init(
     path: String, container: MovieContainer, overwrite: Bool, isMadeUp: Bool,
-    sound: MovieSound = MovieSound()
+    sound: MovieSound = MovieSound(), constantRate: FrameRate? = nil
   ) throws(RunError) {
     output = try MovieOutput(path: path, overwrite: overwrite, isMadeUp: isMadeUp)
     name = path
     self.sound = sound
     self.container = container
     clock = MovieClock(rate: container.ticksPerSecond)
+    constant = constantRate.map { ConstantRate($0, ticksPerSecond: container.ticksPerSecond) }
   }
 
   /// Frames in whole fragments that the kernel has; 0 if the file was removed or the disk lost it.
@@ -84,12 +88,30 @@ final class MovieRecording: RecordingFile {
 
   func write(_ image: Span<UInt8>, _ record: FrameRecord) throws(RunError) {
     let tick = try advance(record)
+    if let place = try place(tick) {
+      if !place.repeats.isEmpty {
+        let last = lastImage
+        for picture in place.repeats { try add(last.span, picture) }
+      }
+      if let picture = place.picture { try add(image, picture) }
+      lastImage.removeAll(keepingCapacity: true)
+      for index in image.indices { lastImage.append(image[index]) }
+    } else {
+      try add(image, tick: tick)
+    }
+    try noteWritten()
+  }
+
+  private func add(_ image: Span<UInt8>, _ picture: Int64) throws(RunError) {
+    try add(image, tick: constant?.tick(of: picture) ?? picture)
+  }
+
+  private func add(_ image: Span<UInt8>, tick: Int64) throws(RunError) {
     do throws(MuxerError) {
       try muxer?.write(image, tick: tick, gap: nominalTicks ?? lastGap)
     } catch {
       throw fail(error)
     }
-    try noteWritten()
   }
 
   /// The frame's tick. Begins the file with the first, and writes the sound up to the picture before it; what
@@ -178,7 +200,7 @@ final class MovieRecording: RecordingFile {
     } catch {
       throw fail(error)
     }
-    takenFrames = muxer?.durableFrames ?? takenFrames
+    takenFrames = durableFrames ?? takenFrames
     do throws(RunError) {
       try output.complete()
     } catch {
@@ -211,6 +233,12 @@ final class MovieRecording: RecordingFile {
     }
   }
 
+  /// Frames in whole fragments; `nil` if there is no file by now.
+  private var durableFrames: UInt64? {
+    guard let pictures = muxer?.durableFrames else { return nil }
+    return constant?.frames(in: pictures) ?? pictures
+  }
+
   /// Whether the written part of the file is still there.
   private var isKept: Bool { !output.isGone && !output.isLost }
 
@@ -237,7 +265,7 @@ final class MovieRecording: RecordingFile {
   private func noteDurable() throws(RunError) {
     guard let end = muxer?.durableEnd, end > takenEnd else { return }
     takenEnd = end
-    takenFrames = muxer?.durableFrames ?? takenFrames
+    takenFrames = durableFrames ?? takenFrames
     settleTakenSound()
     if !output.noteFragment(at: end) { throw fail(.output) }
     if output.isGone {
@@ -248,13 +276,15 @@ final class MovieRecording: RecordingFile {
     }
   }
 
-  func fail(_ error: MuxerError) -> RunError {
+  func fail(_ error: MuxerError) -> RunError { fail(output.reason(error)) }
+
+  func fail(_ reason: RunError) -> RunError {
     hasFailed = true
-    takenFrames = muxer?.durableFrames ?? 0
+    takenFrames = durableFrames ?? 0
     settleTakenSound()
     let end = muxer?.durableEnd ?? 0
     muxer = nil
-    let failure = output.fail(error, end: end, isOfUse: takenFrames > 0)
+    let failure = output.fail(reason, end: end, isOfUse: takenFrames > 0)
     settleSound(as: .failed)
     return failure
   }

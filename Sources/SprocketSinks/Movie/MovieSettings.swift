@@ -6,11 +6,17 @@ internal import SprocketLibAV
 public struct MovieSettings: KindSettings {
   public var quality = 90
   public var codec = MovieCodec()
+  /// Constant rate of the movie; `nil`: the frames' own times.
+  public var rate: FrameRate?
 
   public init() {}
 
   public static var settings: [Setting<MovieSettings>] {
-    [Setting("quality", \.quality, range: 1...100, "of JPEG that is encoded")]
+    [
+      Setting("quality", \.quality, range: 1...100, "of JPEG that is encoded"),
+      Setting(
+        "rate", \.rate, "constant frames per second: frames are doubled and left out, and counted"),
+    ]
       + MovieCodec.settings.map { $0.within(\.codec) }
   }
 }
@@ -20,8 +26,9 @@ extension MovieSink {
     "movie", "a movie: .mov, .mp4 or .mkv", argument: "PATH", MovieSettings.self
   ) { (path, settings, request) throws(RunError) in
     MovieSink(
-      path: path, quality: settings.quality, codec: settings.codec, overwrite: request.overwrite,
-      isOnDemand: request.isOnDemand, limits: request.limits, preRoll: request.preRoll,
+      path: path, quality: settings.quality, codec: settings.codec, constantRate: settings.rate,
+      overwrite: request.overwrite, isOnDemand: request.isOnDemand, limits: request.limits,
+      preRoll: request.preRoll,
       sound: try request.makeTaps("movie"), soundSettings: request.sound)
   }
 }
@@ -42,7 +49,7 @@ extension MovieSink {
     let needs =
       preRoll == nil ? nil : try setup.packsJPEGs(name, format.withFullRange, note)
     let encoding = try MovieEncoding(
-      settings, MovieDescription(format, isGray: false, range: format.color.range), image,
+      settings, description(format, isEncoded: true), image,
       container, kept: try needs.map { (needs) throws(RunError) in try JPEGPicture(needs) },
       opens: !isOnDemand && recording?.isEmpty ?? true)
     if encoding.cuts {

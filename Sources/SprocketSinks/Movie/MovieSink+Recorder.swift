@@ -1,6 +1,5 @@
 public import SprocketCore
 internal import SprocketLibAV
-internal import Synchronization
 
 // Recordings on demand.
 extension MovieSink {
@@ -17,7 +16,8 @@ extension MovieSink {
     defer { made.withLock { _ = $0.insert(target) } }
     return try MovieRecording(
       path: target, container: container, overwrite: overwrite,
-      isMadeUp: order.isMadeUp || asked.contains(Self.place), sound: sound)
+      isMadeUp: order.isMadeUp || asked.contains(Self.place), sound: sound,
+      constantRate: constantRate)
   }
 
   /// Throws if the first file could not be made: makes it, and removes it.
@@ -56,7 +56,7 @@ extension MovieSink {
   }
 
   public func end(before next: Timestamp?) {
-    movedFrames += recording?.movedFrames ?? 0
+    if let recording { count(recording) }
     // An error is the file's, and its `finish` tells it.
     try? recording?.endSound(before: next)
     recording = nil

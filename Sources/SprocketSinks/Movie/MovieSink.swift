@@ -2,7 +2,6 @@ internal import SprocketCodecs
 public import SprocketCore
 internal import SprocketFiles
 internal import SprocketLibAV
-internal import Synchronization
 
 /// `--movie`: MOV, MP4 or MKV, by the ending of the file's name.
 ///
@@ -31,6 +30,7 @@ public final class MovieSink: Recorder {
   let path: String
   private let quality: Int
   let codec: MovieCodec
+  let constantRate: FrameRate?
   let overwrite: Bool
   public let isOnDemand: Bool
   public let limits: RecordingLimits
@@ -49,20 +49,23 @@ public final class MovieSink: Recorder {
   private var keptFrames: UInt64 = 0
   private var fileCount = 0
   var movedFrames: UInt64 = 0
+  var repeatedPictures: UInt64 = 0
+  var leftOutFrames: UInt64 = 0
   /// Frames that were lost because this sink was too slow.
   private(set) var framesBehind: UInt64 = 0
   /// The error of the first file that could not be completed when the next one began.
   private var failure: RunError?
   /// Paths of the files that this run has made on demand. A mutex, since any thread may call `prepare`.
-  let made = Mutex<Set<String>>([])
+  let made = Locked<Set<String>>([])
   public private(set) var notes: [String] = []
 
   /// The file is made when the run is set up; on demand, when a recording is asked for. `quality` is 1 to
   /// 100, for frames that are encoded. `limits` and `preRoll` are for recordings on demand. Each tap of
-  /// `sound` becomes a track.
+  /// `sound` becomes a track. With `constantRate` the movie has that rate: pictures are repeated or left out
+  /// (`ConstantRate`), and a note tells how many. Cost: one copy of each picture.
   public init(
-    path: String, quality: Int = 90, codec: MovieCodec = MovieCodec(), overwrite: Bool = false,
-    isOnDemand: Bool = false,
+    path: String, quality: Int = 90, codec: MovieCodec = MovieCodec(),
+    constantRate: FrameRate? = nil, overwrite: Bool = false, isOnDemand: Bool = false,
     limits: RecordingLimits = RecordingLimits(), preRoll: PreRoll? = nil,
     sound: [any AudioTap] = [], soundSettings: RecordedSound = RecordedSound()
   ) {
@@ -71,6 +74,7 @@ public final class MovieSink: Recorder {
     self.path = path
     self.quality = quality
     self.codec = codec
+    self.constantRate = constantRate
     self.overwrite = overwrite
     self.isOnDemand = isOnDemand
     self.limits = limits
@@ -171,6 +175,11 @@ public final class MovieSink: Recorder {
       note(
         "movie: \(movedFrames) frames were not later than the one before; each is a tick after it")
     }
+    if let constantRate {
+      note(
+        "movie: at \(constantRate.settingText) frames/s \(repeatedPictures) frames are doubled and "
+          + "\(leftOutFrames) left out")
+    }
   }
 
   /// Begins the file that holds pictures of the present format.
@@ -188,7 +197,7 @@ public final class MovieSink: Recorder {
   /// Tells a file that is empty of the present format.
   func describe(_ file: MovieRecording) {
     guard let format else { return }
-    file.describe(description(format), encoding)
+    file.describe(description(format, isEncoded: encoding != nil), encoding)
     fileFormat = (format, needs != nil)
     fitsFile = true
   }
@@ -199,7 +208,7 @@ public final class MovieSink: Recorder {
     if fileCount > 1 { note("movie: goes on in \(target), where the format changed") }
     let file = try MovieRecording(
       path: target, container: container, overwrite: overwrite, isMadeUp: fileCount > 1,
-      sound: sound)
+      sound: sound, constantRate: constantRate)
     describe(file)
     recording = file
   }
@@ -225,11 +234,18 @@ public final class MovieSink: Recorder {
     if recording.isEmpty { note("movie: no frame came, so there is no \(recording.path)") }
     defer {
       keptFrames += recording.durableCount
-      movedFrames += recording.movedFrames
+      count(recording)
       self.recording = nil
     }
     try recording.endSound(before: nil)
     try recording.finish()
+  }
+
+  /// Adds what a file tells of its times.
+  func count(_ recording: MovieRecording) {
+    movedFrames += recording.movedFrames
+    repeatedPictures += recording.constant?.repeated ?? 0
+    leftOutFrames += recording.constant?.leftOut ?? 0
   }
 
   /// What replaces a movie may have fewer files than that had: the others do not belong to it.
@@ -267,13 +283,6 @@ public final class MovieSink: Recorder {
     guard number > 1 else { return path }
     guard let point = path.lastIndex(of: ".") else { return "\(path)-\(number)" }
     return path[..<point] + "-\(number)" + path[point...]
-  }
-
-  func description(_ format: FrameFormat) -> MovieDescription {
-    // JPEG is full range; the camera's own bytes are what they are.
-    MovieDescription(
-      format, isGray: encoding == nil && (needs?.isGray ?? (format.image == .grey)),
-      range: needs == nil || encoding != nil ? format.color.range : .full)
   }
 
   /// Once, however many epochs there are.
