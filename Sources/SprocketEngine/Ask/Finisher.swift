@@ -83,16 +83,17 @@ final class Finisher: Sendable {
     var isHurried = false
     while true {
       let seen = done.value
-      let left = state.withLock { $0.jobs }
-      if left.isEmpty { return [] }
+      if state.withLock({ $0.jobs.isEmpty }) { return [] }
       let now = monotonicNow()
       if shared.isFlushing, !isHurried {
         isHurried = true
         end = min(end, now + EpochThreads.graceNanoseconds)
       }
       guard now < end else {
-        state.withLock { $0.isClosed = true }
-        return left
+        return state.withLock { state in
+          state.isClosed = true
+          return state.jobs
+        }
       }
       if done.wait(while: seen, until: min(end, now + Waiter.boundNanoseconds)), !isHurried {
         end = deadline(in: limit)
