@@ -113,6 +113,38 @@ def test_a_batch_is_a_folder_of_movies(tmp_path, movie):
         assert int(streams(path)["video"]["nb_read_frames"]) == 30
 
 
+def test_a_wrong_batch_is_one_sentence(tmp_path, movie):
+    """Though its files are exported at the same time."""
+    for name in ["a.mov", "b.mov", "c.mov"]:
+        shutil.copy(movie, tmp_path / name)
+    (tmp_path / "out").mkdir()
+    said = sprocket("export", "a.mov", "b.mov", "c.mov", "out", "--crop", "0/0/9999/2", check=False,
+                    cwd=tmp_path)
+    assert said.returncode == 2 and "crop" in one_sentence(said.errors)
+    assert not list((tmp_path / "out").iterdir())
+
+
+def test_a_batch_stops(tmp_path, movie):
+    """Files that were begun end whole; none is left under a partial name, and no process."""
+    names = [tmp_path / f"{n}.mov" for n in range(8)]
+    for name in names:
+        shutil.copy(movie, name)
+    (tmp_path / "out").mkdir()
+    command = [SPROCKET, "export", *names, tmp_path / "out", "--codec", "h264:preset=veryslow"]
+    with running(command) as program:
+        deadline = time.monotonic() + LIMIT
+        while not list((tmp_path / "out").iterdir()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        program.send_signal(signal.SIGINT)
+        _, errors = program.communicate(timeout=LIMIT)
+    assert program.returncode == 1 and b"stopped" in errors
+    made = list((tmp_path / "out").iterdir())
+    assert len(made) < 8 and not [path for path in made if "partial" in path.name]
+    for path in made:
+        assert_decodes(path)
+    assert subprocess.run(["pgrep", "-f", str(tmp_path / "out")], capture_output=True).returncode == 1
+
+
 def expected_pictures(stamps, rate, tick):
     """Which frame each picture of a movie of constant rate shows, how many are doubled and left out.
 

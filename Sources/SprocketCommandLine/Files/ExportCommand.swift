@@ -106,25 +106,8 @@ struct ExportCommand: ParsableCommand {
     _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
   ) throws {
     let jobs = try self.jobs
-    var failures = 0
-    for (index, job) in jobs.enumerated() {
-      if jobs.count > 1, !quiet {
-        Console.errors.say("\(index + 1) of \(jobs.count): \(job.input) to \(job.output)")
-      }
-      do {
-        try export(job, registry, invocation, &signals)
-      } catch let error as RunError where jobs.count > 1 && error.code == .failed {
-        // The others are exported all the same.
-        tellError(error.told)
-        failures += 1
-      }
-      if signals.take() {
-        throw RunError(.failed, "stopped; files before \(job.output) are complete")
-      }
-    }
-    if failures > 0 {
-      throw RunError(.failed, "\(failures) of \(jobs.count) files were not exported")
-    }
+    if jobs.count > 1 { return try BatchExport(command: self, jobs: jobs).execute(&signals) }
+    try export(jobs[0], registry, invocation, &signals)
   }
 
   /// One file.
@@ -186,12 +169,34 @@ struct ExportCommand: ParsableCommand {
     }
   }
 
+  /// The same for a process that exports one file of a batch, with so many threads of the encoder.
+  func arguments(alone job: Job, threads: Int) -> [String] {
+    var all = ["export", "--quiet"]
+    let options = [
+      ("--from", from?.settingText), ("--to", to?.settingText), ("--rotate", rotate),
+      ("--crop", crop), ("--aspect", aspect), ("--scale", scale), ("--audio", audio),
+      ("--rate", rate?.settingText),
+      ("--target-size", targetSize.map { "\(Double($0) / Double(1 << 30))G" }),
+    ]
+    for (name, value) in options { if let value { all += [name, value] } }
+    for stage in stage { all += ["--stage", stage] }
+    if copy { all.append("--copy") }
+    if overwrite { all.append("--overwrite") }
+    let codec = codec ?? "h264"
+    if !copy {
+      let isOwn = codec.contains("threads=")
+      all += ["--codec", isOwn ? codec : codec.adding(setting: "threads=\(max(1, threads))")]
+    }
+    // Names may begin with a hyphen.
+    return all + ["--", job.input, job.output]
+  }
+
   /// The same for `run`.
   func arguments(_ job: Job) throws(RunError) -> [String] {
     var all = ["--source", job.isDump ? "replay:\(job.input)" : "file:\(job.input)"]
     let codec = codec ?? "h264"
-    let rate = rate.map { (codec.contains(":") ? "," : ":") + "rate=\($0.settingText)" } ?? ""
-    all += ["--movie", job.output, "--codec", codec + rate]
+    let constant = rate.map { codec.adding(setting: "rate=\($0.settingText)") }
+    all += ["--movie", job.output, "--codec", constant ?? codec]
     if let from { all += ["--from", from.settingText] }
     if let to {
       let length = to.nanosecondCount - (from?.nanosecondCount ?? 0)
@@ -214,4 +219,9 @@ struct ExportCommand: ParsableCommand {
     if quiet { all.append("--quiet") }
     return all
   }
+}
+
+extension String {
+  /// `NAME[:KEY=VALUE,...]` with another setting at its end.
+  func adding(setting: String) -> String { self + (contains(":") ? "," : ":") + setting }
 }

@@ -98,9 +98,8 @@ struct SizedExport {
   ) throws {
     var command = command
     let codec = command.codec ?? "h264"
-    command.codec =
-      codec + (codec.contains(":") ? "," : ":")
-      + "bitrate=\(rate),pass=\(pass),statistics=\(folder)/pass"
+    command.codec = codec.adding(
+      setting: "bitrate=\(rate),pass=\(pass),statistics=\(folder)/pass")
     command.overwrite = command.overwrite || pass == 2
     if pass == 1 { (command.audio, command.overwrite) = ("none", true) }
     let arguments = try command.arguments(ExportCommand.Job(input: job.input, output: path))
