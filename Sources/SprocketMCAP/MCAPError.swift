@@ -9,7 +9,7 @@ public struct MCAPError: Error, Sendable, CustomStringConvertible {
     case format
     /// It was an MCAP file, and is damaged.
     case damaged
-    /// Somebody asked to stop; nothing is wrong.
+    /// A stop was requested. The file is not at fault.
     case interrupted
   }
   public let code: Code

@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from mcap.writer import Writer
 
 from program import DATA, LIMIT, SPROCKET, one_sentence, running, sprocket
 from test_codecs import assert_decodes, probe, streams, times
@@ -248,6 +249,38 @@ def test_inspect_counts_as_ffprobe(tmp_path, movie):
     late = np.diff(shown) - 1 / 30
     assert track["count"] == len(shown) and track["gaps"] == (late > 0.01).sum() > 0
     assert track["missing_s"] == pytest.approx(late[late > 0.01].sum(), abs=0.002)
+
+
+def test_inspect_lists_an_mcap_of_any_writer(tmp_path):
+    """Written by the mcap package: JSON, no pictures. Whole, and cut off in the last chunk."""
+    path = tmp_path / "foreign.mcap"
+    with path.open("wb") as file:
+        writer = Writer(file, chunk_size=1000)
+        writer.start()
+        schema = writer.register_schema("Pose", "jsonschema", b"{}")
+        channels = [writer.register_channel("/pose", "json", schema),
+                    writer.register_channel("/raw", "json", 0)]
+        for n in range(300):
+            stamp = 1_000_000_000 + n * 10_000_000
+            writer.add_message(channels[n % 3 == 2], stamp, json.dumps({"n": n}).encode(), stamp)
+        writer.add_attachment(1, 1, "notes.txt", "text/plain", b"hello")
+        writer.add_metadata("site", {"city": "Bern"})
+        writer.finish()
+    entry, = json.loads(sprocket("inspect", "--json", path).stdout)
+    pose, raw = entry["topics"]
+    assert (pose["name"], pose["schema"], pose["encoding"], pose["messages"]) == ("/pose", "Pose", "json", 200)
+    assert (raw["name"], raw["schema"], raw["messages"]) == ("/raw", "", 100)
+    assert (pose["start_ns"], raw["end_ns"]) == (1_000_000_000, 3_990_000_000)
+    assert entry["attachments"] == ["notes.txt"] and entry["metadata"] == ["site"]
+    assert entry["tracks"] == entry["damage"] == []
+    assert "topic /pose Pose (json): 200 messages" in sprocket("inspect", path).stdout.decode()
+    torn = tmp_path / "torn.mcap"
+    torn.write_bytes(path.read_bytes()[:6000])
+    entry, = json.loads(sprocket("inspect", "--json", torn).stdout)
+    assert 0 < entry["topics"][0]["messages"] < 200 and "cut off" in entry["damage"][0]
+    torn.write_bytes(b"no mcap at all")
+    result = sprocket("inspect", torn, check=False)
+    assert result.returncode in (1, 2) and "torn.mcap" in one_sentence(result.errors)
 
 
 @pytest.mark.parametrize("ending", ["mp4", "mov", "mkv", "mcap"])

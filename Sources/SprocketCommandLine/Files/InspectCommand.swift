@@ -39,7 +39,9 @@ struct InspectCommand: ParsableCommand {
   private func inspected(_ file: String, _ signals: inout StopSignals) throws(RunError) -> FileEntry
   {
     try interruptible(&signals) { (isInterrupted) throws(RunError) in
-      if file.lowercased().hasSuffix(".mcap") { return try FileEntry(dump: file) }
+      if file.lowercased().hasSuffix(".mcap") {
+        return try FileEntry(dump: file, MCAPListing.read(file, isInterrupted: isInterrupted))
+      }
       return FileEntry(
         file: file, try MovieCopy.contents(of: file, isInterrupted: isInterrupted))
     }
@@ -75,9 +77,30 @@ struct FileEntry: Encodable, Sendable {
     }
   }
 
+  /// A channel of an MCAP file.
+  struct Topic: Encodable, Sendable {
+    var name: String
+    var schema: String
+    var encoding: String
+    var messages: UInt64
+    /// Log times of the first and the last message.
+    var startNanoseconds: UInt64
+    var endNanoseconds: UInt64
+
+    enum CodingKeys: String, CodingKey {
+      case name, schema, encoding, messages
+      case startNanoseconds = "start_ns"
+      case endNanoseconds = "end_ns"
+    }
+  }
+
   var file: String
   var container: String
   var tracks: [Track]
+  /// Of MCAP files; `nil` for others.
+  var topics: [Topic]?
+  var attachments: [String]?
+  var metadata: [String]?
   /// Why it could not be read to its end, and whatever else is odd.
   var damage: [String]
 
@@ -98,12 +121,21 @@ struct FileEntry: Encodable, Sendable {
     }
   }
 
-  /// Of a dump: by what its index, or a walk over it, says.
-  init(dump: String) throws(RunError) {
+  /// Of an MCAP file: its topics, and the pictures and sound that can be replayed.
+  init(dump: String, _ listing: MCAPListing) throws(RunError) {
     file = dump
     container = "mcap"
+    topics = listing.topics.map {
+      Topic(
+        name: $0.name, schema: $0.schema, encoding: $0.encoding, messages: $0.messages,
+        startNanoseconds: $0.start, endNanoseconds: $0.end)
+    }
+    (attachments, metadata) = (listing.attachments, listing.metadata)
+    damage = listing.damage.map { [$0] } ?? []
+    tracks = []
     let source = ReplaySource(path: dump)
-    let found = try source.open()
+    // Files of other programs may have no pictures.
+    guard let found = try? source.open() else { return }
     let rate = found.format.rate.framesPerSecond
     let count = UInt64(found.frameCount ?? 0)
     tracks = [
@@ -124,6 +156,13 @@ struct FileEntry: Encodable, Sendable {
     }
     source.close()
     damage = source.notes
+  }
+
+  private func line(_ topic: Topic) -> String {
+    let seconds = Double(topic.endNanoseconds &- topic.startNanoseconds) / 1e9
+    let schema = topic.schema.isEmpty ? "" : " \(topic.schema)"
+    return "  topic \(topic.name)\(schema) (\(topic.encoding)): \(topic.messages) messages, "
+      + "\(fixed(seconds, 3)) s"
   }
 
   var lines: [String] {
@@ -152,6 +191,9 @@ struct FileEntry: Encodable, Sendable {
           "    \(track.gaps) gaps, in which \(fixed(track.missingSeconds, 3)) s are missing")
       }
     }
+    lines += topics?.map(line) ?? []
+    lines += attachments?.map { "  attachment \($0)" } ?? []
+    lines += metadata?.map { "  metadata \($0)" } ?? []
     return lines + damage.map { "  damaged: \($0)" }
   }
 }
