@@ -1,4 +1,5 @@
 """Movies, against ffprobe, ffmpeg and GStreamer: every frame, its bytes, its time, its colour."""
+import datetime
 import json
 import os
 import resource
@@ -423,6 +424,22 @@ def test_when_it_began_is_in_the_file(tmp_path):
         first = next(line for line in reports if line["fate"] == "delivered")
         assert int(tags["captured_ns"]) == first["captured_ns"]
         assert tags["captured_clock"] == first["clock"]
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_a_live_movie_has_its_date_in_utc(tmp_path, container, monkeypatch):
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    before = time.time()
+    movie, _, _ = recorded(tmp_path, "scene", container, "--size", "64x48", "--rate", "50", "--source-set",
+                           "pace=real", "--duration", "300ms")
+    tags = {name.lower(): value for name, value in
+            ffprobe(movie, "-show_format")["format"]["tags"].items()}
+    created = datetime.datetime.fromisoformat(tags["creation_time"].replace("Z", "+00:00")).timestamp()
+    assert before - 0.001 <= created <= time.time()
+    tag = "DateTimeOriginal" if container == "mkv" else "CreateDate"
+    said = subprocess.run(["exiftool", "-s3", "-api", "QuickTimeUTC=0", f"-{tag}", movie], capture_output=True,
+                          text=True, check=True, timeout=LIMIT).stdout.strip()
+    assert said[:19] == tags["creation_time"][:19].replace("-", ":").replace("T", " ")
 
 
 def test_movie_stills_and_reports_at_once(mjpeg, tmp_path):
