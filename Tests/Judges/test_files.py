@@ -268,7 +268,7 @@ def test_inspect_lists_an_mcap_of_any_writer(tmp_path):
         writer.finish()
     entry, = json.loads(sprocket("inspect", "--json", path).stdout)
     pose, raw = entry["topics"]
-    assert (pose["name"], pose["schema"], pose["encoding"], pose["messages"]) == ("/pose", "Pose", "json", 200)
+    assert [pose[key] for key in ("name", "schema", "encoding", "messages")] == ["/pose", "Pose", "json", 200]
     assert (raw["name"], raw["schema"], raw["messages"]) == ("/raw", "", 100)
     assert (pose["start_ns"], raw["end_ns"]) == (1_000_000_000, 3_990_000_000)
     assert entry["attachments"] == ["notes.txt"] and entry["metadata"] == ["site"]

@@ -437,8 +437,8 @@ def test_a_live_movie_has_its_date_in_utc(tmp_path, container, monkeypatch):
     created = datetime.datetime.fromisoformat(tags["creation_time"].replace("Z", "+00:00")).timestamp()
     assert before - 0.001 <= created <= time.time()
     tag = "DateTimeOriginal" if container == "mkv" else "CreateDate"
-    said = subprocess.run(["exiftool", "-s3", "-api", "QuickTimeUTC=0", f"-{tag}", movie], capture_output=True,
-                          text=True, check=True, timeout=LIMIT).stdout.strip()
+    said = subprocess.run(["exiftool", "-s3", "-api", "QuickTimeUTC=0", f"-{tag}", movie],
+                          capture_output=True, text=True, check=True, timeout=LIMIT).stdout.strip()
     assert said[:19] == tags["creation_time"][:19].replace("-", ":").replace("T", " ")
 
 
