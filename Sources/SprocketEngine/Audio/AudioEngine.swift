@@ -7,7 +7,7 @@ internal import Synchronization
 ///
 /// `init` opens the source. Taps are made before `start`, and some while it runs. A live source
 /// never waits for its taps: a tap that is too slow, or does not read, loses the oldest blocks after `held`.
-/// Any other source waits for its taps, once it is some seconds ahead of one.
+/// Any other source waits for its taps, and for the pictures of its run, once it is some seconds ahead.
 ///
 /// It keeps R1 to R10 as the ring of pictures does, without lanes: the source's thread does all the work, and
 /// the device's own buffer holds what it has not read.
@@ -71,7 +71,9 @@ public final class AudioEngine: @unchecked Sendable {
       repeating: 0, count: stages.isEmpty ? 0 : description.blockSamples * format.channels)
     for sink in sinks {
       try sink.configure(description)
-      let tap = AudioRingTap(sink: sink.name, index: taps.count, shared, description)
+      let tap = AudioRingTap(
+        sink: sink.name, index: taps.count, shared, description,
+        keepsToPictures: !description.isLive)
       taps.append(tap)
       workers.append(try AudioSinkWorker(sink, tap, shared))
     }
@@ -127,13 +129,15 @@ public final class AudioEngine: @unchecked Sendable {
   public func stop() {
     shared.isStopping.store(true, ordering: .releasing)
     source.interrupt()
+    shared.pictures.end()
   }
 
-  /// Asks it to end when all sound before `time` (nanoseconds, on its clock) has been read. Live, or
-  /// without a time, as `stop`.
+  /// Asks it to end when all sound before `time` (nanoseconds, on its clock) has been read; without a time,
+  /// at once.
   func stop(at time: Int64?) {
-    guard let time, !description.isLive else { return stop() }
+    guard let time else { return stop() }
     shared.endTime.store(time, ordering: .releasing)
+    shared.pictures.end()
   }
 
   /// Waits for the end, for `limit` at most. True when it is over; false for one that was not started.
@@ -154,6 +158,11 @@ public final class AudioEngine: @unchecked Sendable {
       while !shared.isStopping.load(ordering: .acquiring) {
         let past = AudioPast(produced: next, missing: missing)
         for spare in spares { spare.answer(&producer, past) }
+        if let time = line?.time(of: next).clampedSum(-Self.nanosecondsAhead),
+          !shared.pictures.wait(for: time, until: deadline(in: Self.attention))
+        {
+          continue
+        }
         guard let (_, slot) = producer.claim() else {
           var waiter = Waiter(.park)
           waiter.park(producer.prepareToWait())
@@ -187,19 +196,26 @@ public final class AudioEngine: @unchecked Sendable {
   /// Whether all sound up to the time of `stop(at:)` has been read.
   private var isAtEnd: Bool {
     let end = shared.endTime.load(ordering: .acquiring)
-    // Where gaps follow closely, a segment is placed only when it is over.
-    guard end != .max, let line = clock.line.isPlaced ? clock.line : placed else { return false }
-    return line.time(of: next) >= end
+    guard end != .max, let line else { return false }
+    return line.time(of: next) >= end.clampedSum(Self.beyond)
   }
+
+  /// Where gaps follow closely, a segment is placed only when it is over.
+  private var line: AudioLine? { clock.line.isPlaced ? clock.line : placed }
+
+  /// Nanoseconds of sound that are read behind the end of the last picture, for the resamplers of movies:
+  /// from 192 to 8 kHz they reach 398 samples, 50 ms, to each side. Larger: ends take longer.
+  private static let beyond: Int64 = 60_000_000
 
   /// Taps for sinks that come while the sound goes on, at the same time. Larger: more of them, and a few
   /// bytes and instructions per block each.
   public static let spareTaps = 8
 
-  /// Seconds by which a source that is not live may be ahead of a tap. Larger: more memory. Taps keep in step
-  /// with the pictures, and one may wait for sound that another leaves for later: a movie for 1.5 s, which it
-  /// takes to place a segment of the clock.
+  /// Seconds by which a source that is not live may be ahead of a tap, and of the pictures. Larger: more
+  /// memory. Taps keep in step with the pictures, and one may wait for sound that another leaves for later: a
+  /// movie for 1.5 s, which it takes to place a segment of the clock.
   private static let secondsAhead = 3.0
+  private static let nanosecondsAhead = Int64(secondsAhead * 1e9)
 
   /// Longest wait for a block, in nanoseconds. Larger: fewer wake-ups of a silent source, a later end.
   private static let attention: Int64 = 100_000_000

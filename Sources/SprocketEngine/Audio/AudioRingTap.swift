@@ -1,5 +1,6 @@
 internal import SprocketCore
 internal import SprocketRing
+internal import Synchronization
 
 /// A tap of an audio engine's ring.
 final class AudioRingTap: AudioTap {
@@ -15,9 +16,17 @@ final class AudioRingTap: AudioTap {
   private var reader: Reader?
   private var waiter = Waiter(.park)
   private var slot: Int?
+  /// Gives no block before the pictures have come to it, and none behind their end.
+  private let keepsToPictures: Bool
+  /// A block whose pictures have not come yet.
+  private var early: Int?
   private var isClosed = false
 
-  init(sink: String, index: Int, _ shared: AudioShared, _ description: AudioDescription) {
+  init(
+    sink: String, index: Int, _ shared: AudioShared, _ description: AudioDescription,
+    keepsToPictures: Bool = false
+  ) {
+    self.keepsToPictures = keepsToPictures
     self.sink = sink
     self.index = index
     self.shared = shared
@@ -38,6 +47,7 @@ final class AudioRingTap: AudioTap {
       (self.sink, self.spare, self.shared) = (sink, spare, shared)
       (self.description, self.memory, before) = (description, memory, spare.before)
       self.reader = consume reader
+      keepsToPictures = false
       account = shared.makeAccount(sink)
       account.add(before.produced, as: .unselected)
       return
@@ -65,10 +75,17 @@ final class AudioRingTap: AudioTap {
       return .nothing
     }
     while true {
+      if let early {
+        guard let isWanted = isWanted(early, by: end) else { return .nothing }
+        self.early = nil
+        slot = early
+        if isWanted { return .block }
+        account.leave()
+        release()
+      }
       switch reader?.next() ?? .end {
       case .frame(_, let slot):
-        self.slot = slot
-        return .block
+        early = slot
       case .lapped, .skipped:
         continue
       case .end:
@@ -78,6 +95,16 @@ final class AudioRingTap: AudioTap {
         waiter.park(reader?.prepareToWait(), until: end)
       }
     }
+  }
+
+  /// Whether pictures go with the block; `nil` if that is not known by `end`.
+  private func isWanted(_ slot: Int, by end: Int64) -> Bool? {
+    guard keepsToPictures, let record = memory?.record(slot), record.line.isPlaced else {
+      return true
+    }
+    let time = record.line.time(of: record.first)
+    guard shared.pictures.wait(for: time, until: end) else { return nil }
+    return time < shared.endTime.load(ordering: .acquiring)
   }
 
   func withBlock<Result>(_ body: (AudioRecord, Span<UInt8>) -> Result) -> Result {
@@ -111,8 +138,15 @@ final class AudioRingTap: AudioTap {
 
   func close() {
     guard !isClosed else { return }
+    slot = slot ?? early
     release()
     isClosed = true
+    // Of a run that comes to its own end, sound behind the pictures is left.
+    if shared.endTime.load(ordering: .acquiring) != .max,
+      !shared.isStopping.load(ordering: .acquiring)
+    {
+      account.leave()
+    }
     if let spare, let reader = reader.take() {
       if shared.state.value == AudioShared.running { account.leave() }
       return spare.put(reader)

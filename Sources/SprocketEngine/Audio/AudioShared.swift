@@ -10,6 +10,7 @@ final class AudioShared: Sendable {
 
   let state = FutexWord()
   let isStopping = Atomic<Bool>(false)
+  let pictures = PictureClock()
   /// Time of the first sample that is not wanted; the largest number while there is none.
   let endTime = Atomic<Int64>(.max)
   /// Samples that the source made so far, missing ones counted; and those that are missing.

@@ -3,19 +3,29 @@ internal import SprocketCore
 // The sound of a run.
 extension Engine {
   /// Begins the sound. Sound that cannot begin is an error of the run, and the pictures go on.
-  func startAudio() {
+  func startAudio(_ pump: SourcePump) {
+    if !epoch.source.isLive {
+      pump.sounds = audio.filter { !$0.description.isLive }.map(\.shared.pictures)
+      for sound in pump.sounds { sound.begin() }
+    }
     for engine in audio {
       do throws(RunError) { try engine.start() } catch { shared.fail(error) }
     }
   }
 
-  /// Ends the sound when no sink of pictures needs it any more: live at once, else not before the last
-  /// picture ends, since sound that waits may be far behind. A source that does not return is left behind.
-  func endAudio(_ pump: SourcePump) {
+  /// Sound that is not live ends where the pictures do. Live sound goes on while sinks may need it.
+  func limitAudio(_ pump: SourcePump) {
     let rate = epoch.source.format.rate.framesPerSecond
-    let length = rate > 0 ? Int64(1e9 / rate) : 0
+    // Of the last picture, as movies have it.
+    let length = rate > 0 ? Int64(1e9 / rate) : max(0, pump.lastGap)
     let end = pump.lastCaptured?.nanoseconds.clampedSum(length)
-    for engine in audio { engine.stop(at: end) }
+    for engine in audio where !engine.description.isLive { engine.stop(at: end) }
+  }
+
+  /// Ends the sound when no sink of pictures needs it any more. A source that does not return is left behind.
+  func endAudio(_ pump: SourcePump) {
+    limitAudio(pump)
+    for engine in audio where engine.description.isLive { engine.stop() }
     for engine in audio where !awaitEnd(of: engine) {
       shared.fail(
         RunError(

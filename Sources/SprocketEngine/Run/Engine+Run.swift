@@ -7,7 +7,7 @@ extension Engine {
     let start = startTime.load(ordering: .relaxed)
     let pump = SourcePump(
       source: gate, isLive: epoch.source.isLive, options: options, shared: shared, start: start)
-    startAudio()
+    startAudio(pump)
     pump.beginEpoch()
     while runEpoch(pump) {}
     shared.changes.close()
@@ -53,6 +53,7 @@ extension Engine {
     do throws(RunError) {
       try threads.start(options, makeUnpacker: makeUnpacker)
       next = produce(pump)
+      if next.kind.isEnd { limitAudio(pump) }
     } catch {
       shared.fail(error)
     }

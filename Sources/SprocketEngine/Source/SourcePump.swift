@@ -44,6 +44,8 @@ final class SourcePump: @unchecked Sendable {
   private var mediaLimit: Int64?
   private(set) var firstCaptured: Timestamp?
   var lastCaptured: Timestamp?
+  var lastGap: Int64 = 0
+  var sounds: [PictureClock] = []
   /// The ring of the epoch, as the source sees it.
   private(set) var producer: ProducerHand?
   private(set) var outcome = Outcome.end
