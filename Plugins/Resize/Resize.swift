@@ -11,6 +11,7 @@ public struct Resize: Stage {
   public static var settings: [Setting<Self>] {
     [
       Setting("size", \.size, "the new size in pixels; of one side, the other by the aspect"),
+      Setting("square", \.square, "instead of a size: makes oblong pixels square"),
       Setting("mode", \.mode, "what becomes of a picture of another aspect"),
       Setting("filter", \.filter, "how samples are made"),
       Setting("pad", \.pad, range: 0...255, unit: "level", "grey of letterbox's bars"),
@@ -29,6 +30,8 @@ public struct Resize: Stage {
   }
 
   public var size = TargetSize.none
+  /// The picture becomes as wide as it is shown, to an even number of pixels; one with square pixels stays.
+  public var square = false
   public var mode = Mode.fit
   /// The default is the mean of the area where the picture becomes smaller, and bilinear where it becomes
   /// larger.
@@ -43,9 +46,25 @@ public struct Resize: Stage {
   public init() {}
 
   public mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+    let format = setup.format
+    var (size, mode) = (size, mode)
+    if square {
+      guard size == .none else {
+        throw StageError("takes a size or square=true; leave out one of them", change: .stage)
+      }
+      guard format.presentation.pixelAspect.isOblong else {
+        (planes, writer, mixesFields) = ([], nil, false)
+        return format
+      }
+      (size, mode) = (TargetSize(width: format.shownWidth, height: format.height), .stretch)
+      guard size.width <= TargetSize.longest else {
+        throw StageError(
+          "cannot make a picture \(size.width) pixels wide, as it is shown; give a size",
+          change: .stage)
+      }
+    }
     try setup.writes(.nextImage, depth: .any)
     writer = setup.report(GeometryReport.self)
-    let format = setup.format
     guard size != .none else {
       throw StageError("needs a size, such as size=640x640 or size=640x", change: .stage)
     }
@@ -57,6 +76,7 @@ public struct Resize: Stage {
       resized.presentation.pixelAspect = format.presentation.pixelAspect.stretched(
         from: (format.width, format.height), to: (place.width, place.height))
     }
+    if square { resized.presentation.pixelAspect = .square }
     mixesFields = format.presentation.fieldOrder.isInterlaced && place.changesRows
     if mixesFields { resized.presentation.fieldOrder = .unknown }
     planes = (0..<(format.image?.planeCount ?? 0)).map { plane in
@@ -87,6 +107,13 @@ public struct Resize: Stage {
 }
 
 extension FrameFormat {
+  /// The width in square pixels, even, since most encoders want that.
+  fileprivate var shownWidth: Int {
+    let aspect = presentation.pixelAspect
+    let shown = Double(width) * Double(aspect.width) / Double(aspect.height)
+    return max(2, 2 * Int((min(shown, 1e9) / 2).rounded()))
+  }
+
   /// The sample of a plane that shows a grey of 0 to 255: luma in the picture's range and depth, and neutral
   /// chroma.
   fileprivate func level(ofGrey grey: Int, plane: Int) -> UInt16 {

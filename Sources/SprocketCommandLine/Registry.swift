@@ -56,6 +56,12 @@ struct Registry: Sendable {
   func audioChoice(_ text: String) throws(RunError) -> AudioChoice {
     let (name, values) = try nameAndValues(text, option: "--audio-stage")
     guard let found = audioStages.first(where: { $0.name == name }) else {
+      if let known = audioStages.first(where: { name.hasPrefix("\($0.name)=") }) {
+        throw RunError(
+          .usage,
+          "--audio-stage \(text): settings follow a colon, such as "
+            + "\(known.name):\(known.settings.first?.name ?? "key")=VALUE")
+      }
       throw RunError(
         .usage,
         "there is no audio stage `\(name)`; " + knownNames(audioStages.map(\.name), near: name))

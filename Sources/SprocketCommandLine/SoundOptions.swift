@@ -7,7 +7,7 @@ struct SoundOptions: ParsableArguments {
     help: ArgumentHelp(
       "Where sound comes from, repeatable; `\(programName) devices` lists microphones. `auto`: the scene's "
         + "where the scene is the source, else the first. `none`: also not a file's own.",
-      valueName: "NAME | scene | auto | none"))
+      valueName: "NAME | scene | file:PATH | replay:PATH | auto | none"))
   var microphone: [String] = []
 
   @Option(
@@ -67,10 +67,18 @@ struct SoundOptions: ParsableArguments {
     if let twice = microphone.first(where: { name in microphone.count { $0 == name } > 1 }) {
       throw ValidationError("--microphone \(twice) is given twice; give each microphone once")
     }
+    if let rate = audioBitrate, rate.bitsPerSecond < Self.leastBitRate {
+      throw ValidationError(
+        "--audio-bitrate \(rate.settingText) is less than \(Self.leastBitRate) bits per second; give, for "
+          + "example, 128k")
+    }
     if microphone == ["none"], let option = given {
       throw ValidationError("\(option) is for sound; leave out --microphone none")
     }
   }
+
+  /// Below it no encoder gives what can be understood (Opus: 6 kbit/s, RFC 6716, section 2.1.1).
+  private static let leastBitRate = 6000
 
   /// An option that is about sound and was given.
   private var given: String? {
@@ -125,7 +133,10 @@ struct SoundOptions: ParsableArguments {
     }
     if sources.isEmpty, let given {
       throw RunError(
-        .usage, "\(given) is for sound, and there is none; add --microphone NAME",
+        .usage,
+        microphone == ["auto"]
+          ? "\(given) is for sound, and this machine has no microphone; plug one in, or name another source"
+          : "\(given) is for sound, and there is none; add --microphone NAME",
         change: .microphone)
     }
     var engines: [AudioEngine] = []
@@ -171,6 +182,7 @@ extension Registry {
   func audioSource(_ text: String, _ request: AudioRequest) throws(RunError) -> any AudioSource {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let named = audioSources.first { $0.name == parts[0] }
+    if named == nil { try checkName(text) }
     guard let kind = named ?? audioSources.first(where: { $0.name == MicrophoneSource.kind.name })
     else {
       throw RunError(
@@ -182,5 +194,30 @@ extension Registry {
       of: kind, named == nil ? text[...] : parts.dropFirst().first ?? "", in: text,
       option: "--microphone")
     return try kind.make(argument: argument, values: values, request: request)
+  }
+
+  /// Throws for what is no device's name, but nearly that of another source.
+  private func checkName(_ text: String) throws(RunError) {
+    let kinds = audioSources.map(\.name)
+    let parts = text.split(separator: ",", maxSplits: 1)
+    let name = String(parts.first ?? "")
+    if parts.count == 2, kinds.contains(name) {
+      throw RunError(
+        .usage, "--microphone \(text): settings follow a colon; write \(name):\(parts[1])",
+        change: .microphone)
+    }
+    if PartialFile.isFile(name) {
+      let kind = name.lowercased().hasSuffix(".mcap") ? "replay" : "file"
+      throw RunError(
+        .usage, "--microphone \(text): to hear a file, write \(kind):\(text)", change: .microphone)
+    }
+    let word = String(text.prefix { $0 != ":" && $0 != "," })
+    // Names of devices have a colon, or are a word of ALSA's.
+    if !word.contains(":"), let near = nearestName(to: word, among: kinds + ["auto", "none"]),
+      !MicrophoneInfo.isNamed(word)
+    {
+      throw RunError(
+        .usage, "there is no microphone `\(text)`; did you mean `\(near)`?", change: .microphone)
+    }
   }
 }

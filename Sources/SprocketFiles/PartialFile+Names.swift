@@ -17,6 +17,8 @@ extension PartialFile {
   /// Whether a folder, or a link to one, has that name.
   package static func isFolder(_ path: String) -> Bool { kind(of: path) == .folder }
 
+  package static func isFile(_ path: String) -> Bool { kind(of: path) == .file }
+
   package static func isThere(_ path: String) -> Bool { kind(of: path) != .nothing }
 
   /// The corresponding C functions are `stat` and `lstat`.

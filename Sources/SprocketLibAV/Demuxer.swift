@@ -72,6 +72,7 @@ struct Demuxer: ~Copyable {
   var path: String { media.path }
   /// Bytes of the file, when it was opened.
   var byteCount: Int64 { media.byteCount }
+  var isStream: Bool { media.isStream }
   /// Throws if a stop was requested.
   func checkInterruption() throws(MediaError) { try media.checkInterruption() }
 

@@ -8,6 +8,10 @@ struct FileInput: ~Copyable {
   let handle: UnsafeMutablePointer<AVIOContext>
   let path: String
 
+  /// The path that means standard input, which may be a pipe.
+  static let standardInput = "-"
+  static let standardInputText = "standard input"
+
   /// Opens a file and checks that it is one, and has contents. Reading ends early when
   /// `isInterrupted`, which is asked on the reader's thread, says so.
   ///
@@ -19,8 +23,11 @@ struct FileInput: ~Copyable {
     }
     self.bridge = bridge
     unsafe self.handle = unsafe handle
-    self.path = path
+    self.path = bridge.path
   }
+
+  /// It is a pipe, which is read once, from its start to its end.
+  var isStream: Bool { bridge.isStream }
 
   deinit {
     var handle: UnsafeMutablePointer<AVIOContext>? = unsafe handle
@@ -29,7 +36,7 @@ struct FileInput: ~Copyable {
     unsafe avio_context_free(&handle)
   }
 
-  /// Bytes of the file, when it was opened.
+  /// Bytes of the file, when it was opened; of a pipe, those that came.
   var byteCount: Int64 { bridge.byteCount }
 
   func checkInterruption() throws(MediaError) {
@@ -71,8 +78,10 @@ struct FileInput: ~Copyable {
 /// Reads a file for libavformat. Reading stops when `isInterrupted` returns true.
 @safe
 private final class InputBridge {
+  let path: String
+  let isStream: Bool
   private let descriptor: Int32
-  let byteCount: Int64
+  private let size: Int64
   let isInterrupted: @Sendable () -> Bool
   private var position: Int64 = 0
   /// Bytes per read of the library. Larger: fewer reads, more unused data after a seek. The library's own
@@ -81,8 +90,12 @@ private final class InputBridge {
 
   /// The corresponding C functions are `open` and `fstat`.
   init(_ path: String, isInterrupted: @escaping @Sendable () -> Bool) throws(MediaError) {
+    let isStandard = path == FileInput.standardInput
+    let path = isStandard ? FileInput.standardInputText : path
     // Without waiting: a named pipe that nobody writes to would hold us here for ever.
-    let opened = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    let opened =
+      unsafe isStandard
+      ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard opened >= 0 else {
       let code: MediaError.Code =
         switch errno {
@@ -97,7 +110,8 @@ private final class InputBridge {
     }
     var status = stat()
     let kind = unsafe fstat(opened, &status) < 0 ? 0 : status.st_mode & S_IFMT
-    guard kind == S_IFREG, status.st_size > 0 else {
+    isStream = isStandard && [S_IFIFO, S_IFSOCK].contains(kind)
+    guard isStream || kind == S_IFREG && status.st_size > 0 else {
       close(opened)
       let code: MediaError.Code =
         switch kind {
@@ -108,11 +122,14 @@ private final class InputBridge {
       throw MediaError(code: code, operation: "fstat", status: 0, path: path)
     }
     descriptor = opened
-    byteCount = Int64(status.st_size)
+    self.path = path
+    size = Int64(status.st_size)
     self.isInterrupted = isInterrupted
   }
 
   deinit { close(descriptor) }
+
+  var byteCount: Int64 { isStream ? position : size }
 
   /// The library's name for this object, which it does not keep alive.
   var opaque: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
@@ -121,7 +138,9 @@ private final class InputBridge {
   private func read(_ data: UnsafeMutablePointer<UInt8>, _ count: Int32) -> Int32 {
     while true {
       if isInterrupted() { return SPROCKET_AVERROR_EXIT }
-      let result = unsafe pread(descriptor, data, Int(count), Int(position))
+      let result =
+        unsafe isStream
+        ? readStream(data, Int(count)) : pread(descriptor, data, Int(count), Int(position))
       if result > 0 {
         position += Int64(result)
         return Int32(result)
@@ -130,6 +149,26 @@ private final class InputBridge {
       if errno != EINTR { return -errno }
     }
   }
+
+  /// Waits for bytes of a pipe. For the first ones 60 s at most; later ones may take any time, which the
+  /// engine tells of.
+  ///
+  /// The corresponding C functions are `poll` and `read`.
+  private func readStream(_ data: UnsafeMutablePointer<UInt8>, _ count: Int) -> Int {
+    var waits = 0
+    var asked = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    while unsafe poll(&asked, 1, Self.pollMilliseconds) == 0 {
+      waits += 1
+      errno = isInterrupted() ? EINTR : ETIMEDOUT
+      if isInterrupted() || position == 0 && waits >= Self.mostFirstWaits { return -1 }
+    }
+    return unsafe Glibc.read(descriptor, data, count)
+  }
+
+  /// Larger: an end takes longer.
+  private static let pollMilliseconds: Int32 = 50
+  /// Larger: a program that delivers nothing is noticed later.
+  private static let mostFirstWaits = 1200
 
   /// As lseek(2), and the length where `whence` is `AVSEEK_SIZE`.
   private func seek(_ offset: Int64, _ whence: Int32) -> Int64 {
@@ -157,11 +196,13 @@ private final class InputBridge {
         let bridge = unsafe Unmanaged<InputBridge>.fromOpaque(opaque).takeUnretainedValue()
         return unsafe bridge.read(data, count)
       }, nil,
-      { opaque, offset, whence in
-        guard let opaque = unsafe opaque else { return Int64(-EINVAL) }
-        let bridge = unsafe Unmanaged<InputBridge>.fromOpaque(opaque).takeUnretainedValue()
-        return bridge.seek(offset, whence)
-      })
+      isStream
+        ? nil
+        : { opaque, offset, whence in
+          guard let opaque = unsafe opaque else { return Int64(-EINVAL) }
+          let bridge = unsafe Unmanaged<InputBridge>.fromOpaque(opaque).takeUnretainedValue()
+          return bridge.seek(offset, whence)
+        })
     if unsafe context == nil { unsafe av_free(buffer) }
     return unsafe context
   }

@@ -66,7 +66,7 @@ enum InputFormats {
       let status = unsafe av_probe_input_buffer2(input.handle, &found, name, nil, 0, 0)
       try input.checkInterruption()
       guard status >= 0, let format = unsafe found else {
-        throw failure(isMovie ? .unfinished : refused, status)
+        throw failure(isMovie ? input.isStream ? .needsSeeking : .unfinished : refused, status)
       }
       // A format may have several names, separated by commas; the first is its own.
       let kind = unsafe String(String(cString: format.pointee.name).prefix { $0 != "," })

@@ -1,4 +1,5 @@
 internal import CSprocketLibAV
+internal import Glibc
 
 /// Why a media file cannot be read.
 public struct MediaError: Error, Equatable, Sendable {
@@ -14,6 +15,8 @@ public struct MediaError: Error, Equatable, Sendable {
     case notMedia
     /// A movie whose index was never written: the recording was cut off.
     case unfinished
+    /// A movie that cannot be read from a pipe, since its index lies at its end.
+    case needsSeeking
     /// A file without moving or still pictures.
     case noVideo
     /// A file without sound.
@@ -76,6 +79,10 @@ extension MediaError: CustomStringConvertible {
     case .notPermitted:
       "You may not read \(path); change its permissions, or run as a user who may."
     case .isDirectory: "\(path) is a folder; name a file in it."
+    case .notAFile where path == FileInput.standardInputText:
+      "\(path) is a terminal or a device; pipe a stream into it, or give a file's name."
+    case .notMedia where status == -ETIMEDOUT:
+      "\(path) gave nothing for a minute; look at the program that writes to it."
     case .notAFile:
       "\(path) is a pipe or a device, and a video is read from a file alone; copy it into one."
     case .emptyFile: "\(path) is empty; record or copy it anew."
@@ -84,6 +91,9 @@ extension MediaError: CustomStringConvertible {
     case .unfinished:
       "\(path) has no index: its recording or copying was cut off; copy it anew, or record with "
         + "fragments."
+    case .needsSeeking:
+      "\(path) is a movie that cannot be read from a pipe, for example because its index lies at its end: "
+        + "give the file's name, or pipe MKV or MPEG-TS."
     case .otherContainer(let name):
       "\(path) is of the kind \(name), which Sprocket does not open: playlists and lists of files are "
         + "not followed; name a file that has the video in it, such as MOV, MP4, MKV or AVI."

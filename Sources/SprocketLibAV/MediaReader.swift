@@ -76,6 +76,14 @@ public struct MediaReader: ~Copyable {
   /// Bytes of the file.
   public var byteCount: Int64 { demuxer.byteCount }
 
+  /// It is a pipe, which is read once, from its start to its end.
+  public var isStream: Bool { demuxer.isStream }
+
+  /// The error for a pipe from which a file has to be read a second time.
+  public var needsSeeking: MediaError {
+    MediaError(code: .needsSeeking, operation: "seek", status: 0, path: demuxer.path)
+  }
+
   /// The next packet, `nil` at the end. A file that cannot be read any further throws; ask no more
   /// after that.
   public mutating func nextPacket() throws(MediaError) -> EncodedPacket? {

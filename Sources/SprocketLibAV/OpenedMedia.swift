@@ -7,12 +7,14 @@ struct OpenedMedia: ~Copyable {
   // order.
   private let owner: Owned<AVFormatContext>
   private let input: FileInput
+  private let isMovie: Bool
   private var packetCount: Int64 = 0
 
   var context: UnsafeMutablePointer<AVFormatContext> { unsafe owner.pointer }
   var path: String { input.path }
-  /// Bytes of the file, when it was opened.
+  /// Bytes of the file, when it was opened; of a pipe, those that came.
   var byteCount: Int64 { input.byteCount }
+  var isStream: Bool { input.isStream }
   /// Throws when somebody asked to stop.
   func checkInterruption() throws(MediaError) { try input.checkInterruption() }
 
@@ -37,13 +39,16 @@ struct OpenedMedia: ~Copyable {
     guard status >= 0,
       let owner = unsafe Owned(context, free: avformat_close_input)
     else {
-      throw failure(isMovie ? .unfinished : .notMedia, "avformat_open_input", status)
+      throw failure(
+        isMovie ? input.isStream ? .needsSeeking : .unfinished : .notMedia, "avformat_open_input",
+        status)
     }
     status = unsafe Self.findStreams(owner.pointer)
     guard status >= 0, !isInterrupted() else {
       throw failure(.notMedia, "avformat_find_stream_info", status)
     }
     self.input = input
+    self.isMovie = isMovie
     unsafe self.owner = unsafe owner
   }
 
@@ -82,7 +87,10 @@ struct OpenedMedia: ~Copyable {
       if status == SPROCKET_AVERROR_EAGAIN { continue }
       guard status >= 0 else {
         try checkInterruption()
-        throw failure(status == -ENOMEM ? .outOfMemory : .readFailed, "av_read_frame", status)
+        let isLate = input.isStream && isMovie && packetCount == 0
+        throw failure(
+          status == -ENOMEM ? .outOfMemory : isLate ? .needsSeeking : .readFailed, "av_read_frame",
+          status)
       }
       packetCount += 1
       guard packetCount <= mostPackets else { throw failure(.tooManyFrames, "av_read_frame", 0) }

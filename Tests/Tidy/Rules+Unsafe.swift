@@ -105,7 +105,7 @@ extension Rules {
         "FileInput",
         "InputFormats", "LentMedia", "LentPool", "MediaCopy", "MediaCopy+Packets",
         "MediaDisplay", "MediaError", "MediaInfo",
-        "MediaReader",
+        "MediaReader", "WholeFile",
         "MovieContainer", "Muxer", "Muxer+Encoded", "MuxerHandle", "MuxerOutput", "OpenedMedia",
         "Owned",
         "PixelFormat+Library",
@@ -133,7 +133,7 @@ extension Rules {
       "Sources/SprocketSources/Camera",
       ["CameraSource+Memory", "CameraSource+Open", "CameraSource"], "lends the driver's memory"),
     Permission(
-      "Sources/SprocketSources/File", ["FileFormat", "FileSource"],
+      "Sources/SprocketSources/File", ["FileFormat", "FileSource", "PictureSource"],
       "lends libavformat's and libavcodec's memory"),
     Permission("Sources/SprocketSources/Replay", ["JSONScanner"], "makes text of bytes"),
     Permission(
@@ -167,7 +167,9 @@ extension Rules {
     Permission("Tests/SprocketSinksTests", ["DurableCountTests", "SinkFrame"], "frames in memory"),
     Permission(
       "Tests/SprocketSourcesTests", ["SceneSourceTests", "SourceSlot"], "a slot and text in memory"),
-    Permission("Sources/SprocketSources/File", ["FileAudioSource"], "asks what kind of file it is"),
+    Permission(
+      "Sources/SprocketSources/File", ["FileAudioSource", "PictureNames"],
+      "asks what kind of file it is; folders"),
     Permission("Tests/Sound", ["main"], "writes a file"),
     Permission("Tests/SoundStorm", ["StormRun"], "a limit of the process"),
     Permission(

@@ -9,9 +9,10 @@ struct ExportCommand: ParsableCommand {
     commandName: "export",
     abstract: "Converts a movie or a dump: trims, crops, scales, encodes as H.264.",
     discussion: """
-      Takes movies and dumps (.mcap), and writes .mp4, .mov or .mkv. Several files, or one and a folder, are \
-      a batch: each becomes FOLDER/NAME.mp4. The picture passes --stage, then --rotate, --crop, --aspect and \
-      --scale, in this order.
+      Takes movies, dumps (.mcap), pictures (a folder, 'shots/*.jpg' or Z-%03d.png, with --rate) and \
+      standard input (-). Writes .mp4, .mov or .mkv, or sound alone (.wav, .flac). Several files, or one and \
+      a folder, are a batch: each becomes FOLDER/NAME.mp4. The picture passes --stage, then --upright, \
+      --rotate, --crop, --aspect and --scale, in this order.
       """)
 
   @Argument(help: "Files, and then the new file, or a folder.", completion: .file())
@@ -32,6 +33,9 @@ struct ExportCommand: ParsableCommand {
   @Option(help: ArgumentHelp("A stage, such as stabilize.", valueName: "name[:key=value,...]"))
   var stage: [String] = []
 
+  @Flag(help: "Turns the picture as its file says, and makes oblong pixels square.")
+  var upright = false
+
   @Option(
     help: ArgumentHelp("Turns the picture clockwise, in degrees.", valueName: "90 | 180 | 270"))
   var rotate: String?
@@ -50,7 +54,7 @@ struct ExportCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Makes the frame rate constant: frames are doubled and left out, and counted.",
+      "Makes the frame rate constant: frames are doubled and left out, and counted. Of pictures, theirs.",
       valueName: "frames/s"),
     transform: FrameRate.parse)
   var rate: FrameRate?
@@ -92,14 +96,19 @@ struct ExportCommand: ParsableCommand {
     if let from, let to, from >= to {
       throw ValidationError("--to \(to.settingText) is not after --from \(from.settingText)")
     }
-    let changes = [
-      ("--stage", !stage.isEmpty), ("--rotate", rotate != nil), ("--crop", crop != nil),
-      ("--aspect", aspect != nil), ("--scale", scale != nil), ("--codec", codec != nil),
-      ("--audio", audio != nil), ("--rate", rate != nil), ("--target-size", targetSize != nil),
-    ]
-    if copy, let option = changes.first(where: \.1)?.0 {
+    if copy, let option = changes.first(where: \.isGiven)?.option {
       throw ValidationError("\(option) changes pictures or sound, which --copy leaves as they are")
     }
+  }
+
+  /// Options that change pictures or sound.
+  private var changes: [(option: String, isGiven: Bool)] {
+    [
+      ("--stage", !stage.isEmpty), ("--rotate", rotate != nil), ("--crop", crop != nil),
+      ("--aspect", aspect != nil), ("--scale", scale != nil), ("--codec", codec != nil),
+      ("--upright", upright), ("--audio", audio != nil), ("--rate", rate != nil),
+      ("--target-size", targetSize != nil),
+    ]
   }
 
   func execute(
@@ -114,6 +123,9 @@ struct ExportCommand: ParsableCommand {
   private func export(
     _ job: Job, _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
   ) throws {
+    if SoundSink.isAlone(job.output) {
+      return try RunCommand.parse(try soundArguments(job)).execute(registry, invocation, &signals)
+    }
     if let targetSize {
       return try SizedExport(self, job, size: targetSize).execute(registry, invocation, &signals)
     }
@@ -138,6 +150,8 @@ struct ExportCommand: ParsableCommand {
     var output: String
 
     var isDump: Bool { input.lowercased().hasSuffix(".mcap") }
+    /// Files of pictures, which have neither times nor sound.
+    var isPictures: Bool { !isDump && FileSource.namesPictures(input) }
   }
 
   /// What becomes what.
@@ -181,6 +195,7 @@ struct ExportCommand: ParsableCommand {
     for (name, value) in options { if let value { all += [name, value] } }
     for stage in stage { all += ["--stage", stage] }
     if copy { all.append("--copy") }
+    if upright { all.append("--upright") }
     if overwrite { all.append("--overwrite") }
     let codec = codec ?? "h264"
     if !copy {
@@ -191,26 +206,47 @@ struct ExportCommand: ParsableCommand {
     return all + ["--", job.input, job.output]
   }
 
+  /// For sound alone.
+  private func soundArguments(_ job: Job) throws(RunError) -> [String] {
+    let pictures = changes.first { $0.isGiven && $0.option != "--audio" }?.option
+    guard let option = copy ? "--copy" : audio != nil ? "--audio" : pictures else {
+      var microphone = "\(job.isDump ? "replay" : "file"):\(job.input)"
+      if let from { microphone += ",from=\(from.settingText)" }
+      var all = ["--source", "none", "--microphone", microphone, "--sound", job.output]
+      all += length.map { ["--duration", $0.settingText] } ?? []
+      if overwrite { all.append("--overwrite") }
+      if quiet { all.append("--quiet") }
+      return all
+    }
+    throw RunError(.usage, "\(job.output) is a file of sound alone: leave out \(option)")
+  }
+
+  private var length: Duration? {
+    to.map { .nanoseconds($0.nanosecondCount - (from?.nanosecondCount ?? 0)) }
+  }
+
   /// The same for `run`.
   func arguments(_ job: Job) throws(RunError) -> [String] {
     var all = ["--source", job.isDump ? "replay:\(job.input)" : "file:\(job.input)"]
     let codec = codec ?? "h264"
     let constant = rate.map { codec.adding(setting: "rate=\($0.settingText)") }
-    all += ["--movie", job.output, "--codec", constant ?? codec]
+    let isPictures = job.isPictures
+    if isPictures, let rate { all += ["--rate", rate.settingText] }
+    all += ["--movie", job.output, "--codec", isPictures ? codec : constant ?? codec]
     if let from { all += ["--from", from.settingText] }
-    if let to {
-      let length = to.nanosecondCount - (from?.nanosecondCount ?? 0)
-      all += ["--duration", Duration.nanoseconds(length).settingText]
-    }
+    all += length.map { ["--duration", $0.settingText] } ?? []
     if audio == "none" {
       all += ["--microphone", "none"]
     } else if let audio {
       all += ["--audio-codec", audio]
-    } else if !job.isDump, try MovieCopy.hasSound(job.input) {
+    } else if !job.isDump, !isPictures, job.input != "-", try MovieCopy.hasSound(job.input) {
       all += ["--audio-codec", "aac"]
     }
     var stages = stage
-    if let rotate { stages.append("rotate:turn=\(rotate)") }
+    if upright || rotate != nil {
+      stages.append("rotate:upright=\(upright)" + (rotate.map { ",turn=\($0)" } ?? ""))
+    }
+    if upright { stages.append("resize:square=true") }
     if let crop { stages.append("crop:pixels=\(crop)") }
     if let aspect { stages.append("crop:aspect=\(aspect)") }
     if let scale { stages.append("resize:size=\(scale)") }

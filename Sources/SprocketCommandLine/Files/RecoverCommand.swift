@@ -7,8 +7,9 @@ struct RecoverCommand: ParsableCommand {
     commandName: "recover",
     abstract: "Makes a plain file of what a crash or a full disk left: all that is there, in step.",
     discussion: """
-      Movies (.mov, .mp4, .mkv) and sound are copied without being decoded; the ending of the new name says \
-      of which kind it is. Of a dump (.mcap) all whole frames are written into a new one.
+      Movies (.mov, .mp4, .mkv) are copied without being decoded; the ending of the new name says of which \
+      kind it is. With .wav or .flac it is the sound alone. Of a dump (.mcap) all whole frames are written \
+      into a new one.
       """)
 
   @Argument(help: "The broken file, such as take.partial.mov.", completion: .file())
@@ -28,6 +29,12 @@ struct RecoverCommand: ParsableCommand {
   ) throws {
     if broken.lowercased().hasSuffix(".mcap") {
       var arguments = ["--source", "replay:\(broken)", "--dump", out]
+      if overwrite { arguments.append("--overwrite") }
+      if quiet { arguments.append("--quiet") }
+      return try RunCommand.parse(arguments).execute(registry, invocation, &signals)
+    }
+    if SoundSink.isAlone(out) {
+      var arguments = ["--source", "none", "--microphone", "file:\(broken)", "--sound", out]
       if overwrite { arguments.append("--overwrite") }
       if quiet { arguments.append("--quiet") }
       return try RunCommand.parse(arguments).execute(registry, invocation, &signals)

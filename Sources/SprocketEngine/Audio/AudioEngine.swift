@@ -36,6 +36,8 @@ public final class AudioEngine: @unchecked Sendable {
   private var block: UInt64 = 0
   /// When the last block was read.
   private var lastRead: Int64 = 0
+  /// Samples to read at most, missing ones counted.
+  private var sampleLimit = UInt64.max
   private let hasStarted = Atomic<Bool>(false)
 
   /// Opens the source, and configures stages and sinks. Larger `held`: taps may pause for longer, at the cost
@@ -97,6 +99,12 @@ public final class AudioEngine: @unchecked Sendable {
     let tap = AudioRingTap(sink: sink, index: taps.count, shared, description)
     taps.append(tap)
     return tap
+  }
+
+  /// For sound without pictures that does not come by itself: ends after that time. Before `start`.
+  func limit(to length: Duration) {
+    let samples = Double(length.nanosecondCount) / 1e9 * Double(description.format.rate)
+    sampleLimit = UInt64(max(1, samples.rounded()))
   }
 
   /// Begins to read, on a thread of the engine's.
@@ -171,14 +179,16 @@ public final class AudioEngine: @unchecked Sendable {
         let arrival = try memory.fill(slot) { bytes throws(RunError) in
           try source.read(into: &bytes, timeout: Self.attention)
         }
-        guard case .block(let arrived) = arrival else {
+        guard case .block(var arrived) = arrival else {
           if case .end = arrival { break }
           continue
         }
+        arrived.missing = min(arrived.missing, sampleLimit - next)
+        arrived.count = min(arrived.count, Int(clamping: sampleLimit - next - arrived.missing))
         guard arrived.count > 0 || arrived.missing > 0 else { continue }
         take(arrived, slot, memory)
         producer.publish()
-        if isAtEnd { break }
+        if next >= sampleLimit || isAtEnd { break }
       }
     } catch {
       if error.code != .interrupted { shared.fail(error) }

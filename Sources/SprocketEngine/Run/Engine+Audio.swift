@@ -8,6 +8,9 @@ extension Engine {
       pump.sounds = audio.filter { !$0.description.isLive }.map(\.shared.pictures)
       for sound in pump.sounds { sound.begin() }
     }
+    if let limit = options.durationLimit, epoch.source.frameCount == 0 {
+      for engine in audio where !engine.description.isLive { engine.limit(to: limit) }
+    }
     for engine in audio {
       do throws(RunError) { try engine.start() } catch { shared.fail(error) }
     }
@@ -20,6 +23,23 @@ extension Engine {
     let length = rate > 0 ? Int64(1e9 / rate) : max(0, pump.lastGap)
     let end = pump.lastCaptured?.nanoseconds.clampedSum(length)
     for engine in audio where !engine.description.isLive { engine.stop(at: end) }
+  }
+
+  /// Throws where pictures come live and sound does not, or the reverse: nothing tells which belong together.
+  static func checkPace(
+    of audio: [AudioEngine], beside source: SourceDescription
+  ) throws(RunError) {
+    guard source.frameCount != 0,
+      let other = audio.first(where: { $0.description.isLive != source.isLive })?.description
+    else { return }
+    throw RunError(
+      .usage,
+      source.isLive
+        ? "the pictures of \(source.name) come live, and the sound of \(other.name) as fast as it is read: "
+          + "they would not be in step; let both come live, such as by the microphone's setting pace=real"
+        : "the sound of \(other.name) comes live, and the pictures of \(source.name) as fast as they are "
+          + "read: they would not be in step; let both come live, such as by the source's setting pace=real",
+      change: .microphone)
   }
 
   /// Ends the sound when no sink of pictures needs it any more. A source that does not return is left behind.

@@ -21,6 +21,7 @@ extension Engine {
         hasClosed = true
         description = try exchangeSource(for: new.gate, pump)
       }
+      if let description { try Self.checkPace(of: audio, beside: description) }
       var request = request(
         for: change, description ?? epoch.source, isConfigured: !hasClosed)
       if change.source != nil { request.firstNumber = pump.nextNumber }

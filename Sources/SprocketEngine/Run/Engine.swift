@@ -113,6 +113,7 @@ public final class Engine: @unchecked Sendable {
     memoryLimit = MemoryLimit(asked: options.memoryLimit)
     let description = try source.open()
     do throws(RunError) {
+      try Self.checkPace(of: audio, beside: description)
       epoch = try Self.makeEpoch(
         EpochRequest(
           index: 0, generation: 0, source: description, firstNumber: 0, stages: stages,

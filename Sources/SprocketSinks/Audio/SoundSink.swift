@@ -20,6 +20,11 @@ public final class SoundSink: AudioSink {
     file = try AudioFileWriter(path: path, overwrite: overwrite, isMadeUp: false)
   }
 
+  /// Whether a file of that name holds sound alone.
+  public static func isAlone(_ path: String) -> Bool {
+    [".wav", ".flac"].contains { path.lowercased().hasSuffix($0) }
+  }
+
   public func configure(_ sound: AudioDescription) throws(RunError) {
     try file.check(settings.format(of: sound.format))
   }

@@ -31,7 +31,15 @@ struct MovieSound {
   func check(_ container: MovieContainer, _ path: String) throws(RunError) {
     guard !readers.isEmpty else { return }
     guard let codec = codec(container) else {
-      if container.holdsPCM { return }
+      if container.holdsPCM {
+        guard settings.bitRate == nil else {
+          throw RunError(
+            .usage,
+            "the sound of \(path) is PCM, which has no bit rate to choose; leave out --audio-bitrate, or add "
+              + "--audio-codec aac", change: .microphone)
+        }
+        return
+      }
       throw RunError(
         .usage,
         "cannot record PCM into \(path): .\(container.rawValue) files have none; record a .mov or .mkv, or "

@@ -40,6 +40,10 @@ public final class FileAudioSource: AudioSource {
   /// At real pace: the time of the last block that was due.
   private var lastDue: Int64?
   private var damagedPackets: UInt64 = 0
+  /// Of those, packets before the place where it begins.
+  private var damageBefore: UInt64 = 0
+  /// It may end before the pictures that are played, too.
+  private var isBesidePictures = false
   private let interruption = SourceInterrupt()
 
   /// Most of a second that a block has. Larger: fewer blocks; at real pace, sound comes later.
@@ -60,6 +64,7 @@ public final class FileAudioSource: AudioSource {
   public convenience init(of pictures: FileSource, stream: Int? = nil) {
     pictures.isSoundTaken = true
     self.init(pictures.path, stream, pictures.settings, pictures.zero)
+    isBesidePictures = true
   }
 
   /// The same; `nil` if the file has no sound, or can be read once only (a pipe).
@@ -123,17 +128,18 @@ public final class FileAudioSource: AudioSource {
     do throws(MediaError) {
       guard let first = try reader?.next(atMost: 1)?.timeNanoseconds else { return }
       let target = (firstPicture ?? first).clampedSum(from.nanosecondCount)
-      if reader?.seek(toNanoseconds: target) == true {
-        // Read from the start if the file's index led to a later place.
-        let place = try reader?.next(atMost: 1)
-        if place.map({ $0.timeNanoseconds > target }) ?? true { _ = try openReader() }
-      }
+      // Read from the start if the file could not seek, or if its index led to a later place.
+      let isSought = reader?.seek(toNanoseconds: target) == true
+      let place = isSought ? try reader?.next(atMost: 1) : nil
+      if place.map({ $0.timeNanoseconds > target }) ?? true { _ = try openReader() }
       try skip(to: target)
+      // The decoder begins in the middle of a stream: what it misses lies before.
+      damageBefore = reader?.damagedPackets ?? 0
       isEmpty = try reader?.next(atMost: 1) == nil
     } catch {
       throw RunError(opening: error)
     }
-    if isEmpty, firstPicture == nil {
+    if isEmpty, !isBesidePictures {
       throw RunError(
         .usage, "\(path) has no sound at \(from.settingText) or later; begin earlier")
     }
@@ -144,7 +150,8 @@ public final class FileAudioSource: AudioSource {
       let rate = reader?.info.format.rate
     {
       let early = Double(target.clampedSum(-max(block.timeNanoseconds, -.max)))
-      let samples = (early * Double(rate) / 1e9).rounded(.up)
+      // Times are whole nanoseconds: a hundredth of a sample is none.
+      let samples = (early * Double(rate) / 1e9 - 0.01).rounded(.up)
       reader?.leave(samples < Double(block.count) ? Int(samples) : block.count)
     }
   }
@@ -192,9 +199,13 @@ public final class FileAudioSource: AudioSource {
   }
 
   public var notes: [String] {
-    let damaged = reader?.damagedPackets ?? damagedPackets
+    let damaged = (reader?.damagedPackets ?? damagedPackets) - damageBefore
     guard damaged > 0 else { return [] }
-    return ["\(path): \(damaged) packets of sound are damaged"]
+    return [
+      damaged == 1
+        ? "\(path): a packet of sound is damaged"
+        : "\(path): \(damaged) packets of sound are damaged"
+    ]
   }
 
   public func interrupt() { interruption.set() }

@@ -5,8 +5,20 @@ public struct FileSettings: SourceSettings {
   public var pace = SourcePace.fast
   public var startup = 0
   public var from = Duration.zero
+  /// Of pictures in files of their own, such as a folder's; `nil`: 25 frames per second. A movie has times of
+  /// its own.
+  public var rate: FrameRate?
 
   public init() {}
+
+  public mutating func request(_ request: FormatRequest) throws(RunError) {
+    guard request.format == nil, request.size == nil else {
+      throw RunError(
+        .usage, "this source gives frames as they are: leave out format and size", change: .format,
+        .size)
+    }
+    rate = request.rate
+  }
 
   public static var settings: [Setting<FileSettings>] {
     [
@@ -22,7 +34,25 @@ public struct FileSettings: SourceSettings {
 }
 
 extension FileSource {
+  /// Whether `path` is that of pictures in files of their own.
+  public static func namesPictures(_ path: String) -> Bool {
+    path != "-" && (try? PictureNames(path)) != nil
+  }
+
   public static let kind = SourceKind(
-    "file", "a video file of this machine, at its own times", argument: "PATH", FileSettings.self
-  ) { (path, settings) throws(RunError) in FileSource(path: path, settings) }
+    "file", "a movie at its own times, or pictures: a folder, shots/*.jpg or Z-%03d.png",
+    argument: "PATH",
+    FileSettings.self
+  ) { (path, settings) throws(RunError) in
+    if path != "-", let names = try PictureNames(path) {
+      return PictureSource(names, name: path, settings)
+    }
+    guard settings.rate == nil else {
+      throw RunError(
+        .usage,
+        "\(path) is no folder or pattern of pictures, and a movie has times of its own: leave out rate",
+        change: .rate)
+    }
+    return FileSource(path: path, settings)
+  }
 }

@@ -9,7 +9,7 @@ extension FileSource {
   func begin(at from: Duration) throws(MediaError) {
     guard let first = held?.time else { return }
     let target = first.clampedSum(from.nanosecondCount)
-    if isTimeGiven {
+    if isTimeGiven, !isPipe {
       let isSought = reader?.seek(toNanoseconds: target) == true
       if isSought {
         discard()

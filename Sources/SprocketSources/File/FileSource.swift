@@ -66,12 +66,15 @@ public final class FileSource: Source {
   private let interruption = SourceInterrupt()
 
   /// Opens nothing yet.
+  ///
+  /// The path `-` is standard input, which may be a pipe: for streams that are read from start to end.
   public init(path: String, _ settings: FileSettings = FileSettings()) {
     self.path = path
     self.settings = settings
   }
 
   private var isReal: Bool { settings.pace == .real }
+  var isPipe: Bool { reader?.isStream ?? false }
 
   /// Reads as far as the first frame, whose format is the file's.
   public func open() throws(RunError) -> SourceDescription {
@@ -89,6 +92,7 @@ public final class FileSource: Source {
         // A JPEG in order, of a kind that libavcodec alone unpacks: RGB, CMYK, rare subsamplings.
         staysEncoded = false
         packet = nil
+        if isPipe, let error = reader?.needsSeeking { throw error }
         _ = try openReader()
         place = 0
         try read()
@@ -124,7 +128,8 @@ public final class FileSource: Source {
 
   private func description(_ format: FrameFormat, count: Int? = nil) -> SourceDescription {
     SourceDescription(
-      name: path, format: format, isLive: isReal, clock: isReal ? .monotonic : .media,
+      name: path == "-" ? "standard input" : path, format: format, isLive: isReal,
+      clock: isReal ? .monotonic : .media,
       capacity: 0, frameCount: count)
   }
 

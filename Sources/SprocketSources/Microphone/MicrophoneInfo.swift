@@ -52,6 +52,16 @@ public struct MicrophoneInfo: Sendable {
     }
   }
 
+  /// Whether a card or a device of this machine has `word` in its name, or ALSA knows it by that name.
+  package static func isNamed(_ word: String) -> Bool {
+    let lower = word.lowercased()
+    let found = ALSACard.all().contains { card in
+      [card.name, card.id].contains { $0.lowercased().contains(lower) }
+        || card.devices.contains { $0.name.lowercased().contains(lower) }
+    }
+    return found || ALSAName.all().contains { $0.name == word }
+  }
+
   /// A card that cannot be asked; whether it has a microphone is not known.
   private init(_ card: ALSACard, _ problem: ALSAError) {
     self.init(

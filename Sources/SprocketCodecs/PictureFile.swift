@@ -1,0 +1,48 @@
+public import SprocketCore
+internal import SprocketTIFF
+
+/// What the bytes of a picture's file say of it, without decoding.
+public enum PictureFile {
+  public static func isJPEG(_ bytes: Span<UInt8>) -> Bool { begins(bytes, [0xFF, 0xD8, 0xFF]) }
+
+  /// What makes the picture upright, from EXIF in a JPEG or a PNG (`eXIf`), or from a TIFF's own directory;
+  /// upright where nothing is said.
+  ///
+  /// Cost: segments are skipped; nothing is allocated.
+  public static func orientation(of bytes: Span<UInt8>) -> Orientation {
+    guard let header = tiff(in: bytes) else { return .upright }
+    return header.orientation.flatMap { Orientation(rawValue: $0) } ?? .upright
+  }
+
+  private static func tiff(in bytes: Span<UInt8>) -> TIFFHeader? {
+    if isJPEG(bytes) {
+      // Behind the marker, the length, "Exif" and two zeros.
+      guard let segment = CameraStill.exif(in: bytes), segment.count > 10 else { return nil }
+      return TIFFHeader(bytes.extracting(segment.lowerBound + 10..<segment.upperBound))
+    }
+    if begins(bytes, [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
+      return exifChunk(bytes).flatMap { TIFFHeader(bytes.extracting($0)) }
+    }
+    return TIFFHeader(bytes)
+  }
+
+  /// Where the contents of a PNG's `eXIf` lie. A chunk has a length, four letters, contents and a checksum of
+  /// four bytes (PNG, third edition, 5.3 and 11.3.4.6).
+  private static func exifChunk(_ bytes: Span<UInt8>) -> Range<Int>? {
+    var place = 8
+    while place <= bytes.count - 12 {
+      let length = (0..<4).reduce(0) { $0 << 8 | Int(bytes[place + $1]) }
+      guard length <= bytes.count - place - 12 else { return nil }
+      let start = place + 8
+      if begins(bytes.extracting(place + 4..<start), [0x65, 0x58, 0x49, 0x66]) {
+        return start..<start + length
+      }
+      place = start + length + 4
+    }
+    return nil
+  }
+
+  private static func begins(_ bytes: Span<UInt8>, _ start: [UInt8]) -> Bool {
+    bytes.count >= start.count && start.indices.allSatisfy { bytes[$0] == start[$0] }
+  }
+}

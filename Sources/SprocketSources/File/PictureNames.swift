@@ -1,0 +1,165 @@
+internal import Glibc
+internal import SprocketCore
+
+/// Files of pictures that one argument names, in the order in which they are shown.
+struct PictureNames: Equatable {
+  /// A picture's file, and its place from 0: numbers that a pattern leaves out are missing frames.
+  struct Entry: Equatable {
+    var path: String
+    var place: UInt64
+  }
+
+  var entries: [Entry]
+
+  /// Endings of pictures' files, in lower case. A file of another name may be one, too, if it is named.
+  static let endings: Set<String> = [
+    "bmp", "dpx", "exr", "jp2", "jpe", "jpeg", "jpg", "pam", "pbm", "pgm", "png", "pnm", "ppm",
+    "qoi",
+    "tga", "tif", "tiff", "webp",
+  ]
+
+  /// What `text` names: a folder's pictures, those that match `*`, `?` or `[...]`, those numbered by `%d` or
+  /// `%03d`, or a single picture by its ending. `nil` for any other file. A file of that very name goes
+  /// first. Throws where nothing is found.
+  init?(_ text: String) throws(RunError) {
+    let kind = fileKind(text)
+    if kind == .folder {
+      let found = namesMatching(escaped(text) + "/*").filter { Self.isPicture($0) }
+      guard !found.isEmpty else {
+        throw RunError(
+          .usage,
+          "the folder \(text) has no pictures, of which the names end in "
+            + Self.endings.sorted().map { ".\($0)" }.joined(separator: ", ") + "; name another one",
+          change: .source)
+      }
+      self.init(inOrder: found)
+    } else if kind == .other {
+      guard Self.isPicture(text) else { return nil }
+      self.init(inOrder: [text])
+    } else if let pattern = NumberPattern(text) {
+      try self.init(pattern, text)
+    } else if text.contains(where: { "*?[".contains($0) }) {
+      let found = namesMatching(text).filter { fileKind($0) == .other }
+      guard !found.isEmpty else {
+        throw RunError(
+          .usage, "no file matches \(text); check the spelling, and quote it for the shell",
+          change: .source)
+      }
+      self.init(inOrder: found)
+    } else {
+      return nil
+    }
+  }
+
+  private init(inOrder paths: [String]) {
+    // Numbers within names count as numbers: Z-9 comes before Z-10.
+    let sorted = paths.sorted { comesBefore(Array($0.utf8), Array($1.utf8)) }
+    entries = sorted.enumerated().map { Entry(path: $1, place: UInt64($0)) }
+  }
+
+  private init(_ pattern: NumberPattern, _ text: String) throws(RunError) {
+    let found = namesMatching(escaped(pattern.before) + "*" + escaped(pattern.after))
+      .filter { fileKind($0) == .other }
+      .compactMap { path in pattern.number(of: path).map { (path, $0) } }
+      .sorted { $0.1 < $1.1 }
+    guard let first = found.first?.1 else {
+      throw RunError(
+        .usage, "no file is named \(text) with a number; check the spelling and the digits",
+        change: .source)
+    }
+    entries = found.map { Entry(path: $0.0, place: $0.1 - first) }
+  }
+
+  private static func isPicture(_ path: String) -> Bool {
+    guard let dot = path.lastIndex(of: "."), fileKind(path) == .other else { return false }
+    return endings.contains(path[path.index(after: dot)...].lowercased())
+  }
+}
+
+/// A name with a number in it: `Z-%03d.png`.
+struct NumberPattern: Equatable {
+  let before: String
+  let after: String
+  /// Digits at least; 0: no zeros in front.
+  let digits: Int
+
+  /// `nil` where there is no `%d` or `%0Nd`, or more than one.
+  init?(_ text: String) {
+    let parts = text.split(separator: "%", maxSplits: 2, omittingEmptySubsequences: false)
+    guard parts.count == 2, let end = parts[1].firstIndex(of: "d") else { return nil }
+    let width = parts[1][..<end]
+    guard width.isEmpty || width.first == "0" && width.count <= 3,
+      let digits = width.isEmpty ? 0 : Int(width)
+    else { return nil }
+    before = String(parts[0])
+    after = String(parts[1][parts[1].index(after: end)...])
+    self.digits = digits
+  }
+
+  /// The number in a name; `nil` if it does not match.
+  func number(of name: String) -> UInt64? {
+    guard name.hasPrefix(before), name.hasSuffix(after),
+      name.utf8.count > before.utf8.count + after.utf8.count
+    else { return nil }
+    let text = name.utf8.dropFirst(before.utf8.count).dropLast(after.utf8.count)
+    // As printf writes it: zeros in front only up to the width.
+    guard text.allSatisfy({ 0x30...0x39 ~= $0 }), text.count >= digits, text.count <= 18,
+      text.count == max(digits, 1) || text.first != 0x30
+    else { return nil }
+    return UInt64(String(text) ?? "")
+  }
+}
+
+/// By bytes, but numbers by their value.
+private func comesBefore(_ one: [UInt8], _ other: [UInt8]) -> Bool {
+  var (left, right) = (one[...], other[...])
+  while let a = left.first, let b = right.first {
+    let (first, second) = (digits(left), digits(right))
+    guard first.isEmpty || second.isEmpty else {
+      let (x, y) = (first.drop { $0 == zero }, second.drop { $0 == zero })
+      if x.count != y.count { return x.count < y.count }
+      if x != y { return x.lexicographicallyPrecedes(y) }
+      (left, right) = (left.dropFirst(first.count), right.dropFirst(second.count))
+      continue
+    }
+    if a != b { return a < b }
+    (left, right) = (left.dropFirst(), right.dropFirst())
+  }
+  if left.count != right.count { return left.count < right.count }
+  return one.lexicographicallyPrecedes(other)
+}
+
+private let zero: UInt8 = 0x30
+
+private func digits(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+  text.prefix { zero...0x39 ~= $0 }
+}
+
+private enum FileKind { case none, folder, other }
+
+/// The corresponding C function is `stat`.
+private func fileKind(_ path: String) -> FileKind {
+  var status = stat()
+  guard unsafe stat(path, &status) == 0 else { return .none }
+  return status.st_mode & S_IFMT == S_IFDIR ? .folder : .other
+}
+
+/// Files that match; hidden ones only where the pattern has the dot.
+///
+/// The corresponding C function is `glob`.
+private func namesMatching(_ pattern: String) -> [String] {
+  var found = unsafe glob_t()
+  defer { unsafe globfree(&found) }
+  guard unsafe glob(pattern, GLOB_NOSORT, nil, &found) == 0 else { return [] }
+  return unsafe (0..<Int(found.gl_pathc)).compactMap { index in
+    unsafe found.gl_pathv[index].map { unsafe String(cString: $0) }
+  }
+}
+
+/// `text` with what `glob` takes for more than itself made plain.
+private func escaped(_ text: String) -> String {
+  text.reduce(into: "") { result, letter in
+    if "*?[\\".contains(letter) { result.append("\\") }
+    result.append(letter)
+  }
+}

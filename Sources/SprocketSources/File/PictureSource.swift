@@ -1,0 +1,234 @@
+internal import SprocketCodecs
+public import SprocketCore
+internal import SprocketLibAV
+
+/// Shows files of pictures one after the other: a folder, `shots/*.jpg`, `Z-%03d.png`, or a single one.
+///
+/// A JPEG stays encoded, its structure checked, and is lent as it was read; all else is decoded by
+/// libavcodec. Orientation is what a JPEG's EXIF, a TIFF or a PNG's `eXIf` says. Where size, layout, colour
+/// or orientation change, an epoch begins.
+///
+/// ## Time and number
+///
+/// A frame's sequence number is its place in the list, from 0. With a pattern of numbers it is the file's
+/// number less the first one's, so that a number that is not there is a frame that is missing. `captured` is
+/// that number times the chosen time per frame, 1/25 s by default; at real pace frames appear when they are
+/// due. With `from` the frames before that time are left out.
+///
+/// ## Damage
+///
+/// A file that cannot be read, or not be decoded, is a frame that is `corrupt`, without bytes where that was
+/// not a JPEG, and told in a note.
+public final class PictureSource: Source {
+  /// The frame that `next` announced.
+  private struct Held {
+    var isCorrupt = false
+    /// `nil` where the file is too damaged to say.
+    var format: FrameFormat?
+  }
+
+  /// What was given, for messages.
+  private let name: String
+  private let settings: FileSettings
+  private let rate: FrameRate
+  private var entries: [PictureNames.Entry]
+  private let zero = FileZero()
+  private let files = WholeFileReader()
+  /// Of the next file.
+  private var index = 0
+  private var held: Held?
+  // The held frame's memory: one of the two, or neither.
+  private var packet: EncodedPacket?
+  private var picture: DecodedFrame?
+  private var format: FrameFormat?
+  /// Of the file that is read.
+  private var orientation = Orientation.upright
+  private var damage = EncodedDamage()
+  /// What is wrong with files, for the first of them.
+  private var faults: [String] = []
+  private var faultCount = 0
+  private let interruption = SourceInterrupt()
+
+  /// Frames per second where none are chosen, as FFmpeg has it.
+  private static let usualRate = FrameRate(frames: 25)
+  /// Faults that are told one by one. Larger: longer summaries.
+  private static let toldFaults = 5
+
+  init(_ names: PictureNames, name: String, _ settings: FileSettings) {
+    (entries, self.name, self.settings) = (names.entries, name, settings)
+    rate = settings.rate ?? Self.usualRate
+  }
+
+  private var isReal: Bool { settings.pace == .real }
+
+  /// Reads as far as the first picture that is whole, whose format is that of the first frame.
+  public func open() throws(RunError) -> SourceDescription {
+    try settings.check(of: "the source file")
+    guard rate.frames > 0, rate.seconds > 0 else {
+      throw RunError(.usage, "pictures need a rate above 0 frames per second", change: .rate)
+    }
+    entries.removeAll { time(of: $0.place) < settings.from.nanosecondCount }
+    guard let first = entries.first?.place else {
+      throw RunError(
+        .usage, "\(name) has no picture at \(settings.from.settingText) or later; begin earlier")
+    }
+    for index in entries.indices { entries[index].place -= first }
+    while held?.format == nil, index < entries.count { try read() }
+    guard let found = held?.format else {
+      throw RunError(.usage, faults.first ?? damage.refusal(of: name))
+    }
+    format = found
+    if index > 1 {
+      // Damaged files before it come as corrupt frames.
+      release()
+      (index, damage) = (0, EncodedDamage())
+      (faults, faultCount) = ([], 0)
+    }
+    return description(found)
+  }
+
+  private func description(_ format: FrameFormat) -> SourceDescription {
+    SourceDescription(
+      name: name, format: format, isLive: isReal, clock: isReal ? .monotonic : .media,
+      capacity: 0, frameCount: entries.count)
+  }
+
+  /// Nanoseconds from the first frame.
+  private func time(of place: UInt64) -> Int64 {
+    Int64(
+      clamping: Int128(place) * Int128(rate.seconds) * 1_000_000_000 / Int128(max(1, rate.frames)))
+  }
+
+  public func next(timeout: Int64) throws(RunError) -> Arrival {
+    if held == nil, !interruption.isSet { try read() }
+    guard !interruption.isSet, let held else { return .end }
+    if let found = held.format, found != format {
+      format = found
+      return .epoch(description(found), .formatChange)
+    }
+    let place = entries[index - 1].place
+    guard let captured = captureTime(time(of: place), timeout: timeout) else { return .nothing }
+    return .frame(
+      ArrivedFrame(
+        sequence: place, captured: captured, isCorrupt: held.isCorrupt,
+        isStartup: place < UInt64(settings.startup)))
+  }
+
+  /// At real pace waits until the frame is due; `nil` when `timeout` nanoseconds are over before.
+  private func captureTime(_ time: Int64, timeout: Int64) -> Timestamp? {
+    guard isReal else { return Timestamp(nanoseconds: time, clock: .media) }
+    let due = zero.monotonicTime(whenNowIs: time, isAnew: false).clampedSum(time)
+    guard interruption.wait(until: due, timeout: timeout) else { return nil }
+    return Timestamp(nanoseconds: due, clock: .monotonic)
+  }
+
+  // MARK: Reading
+
+  /// Reads the next file, so that its frame is held; at the end, none is.
+  private func read() throws(RunError) {
+    release()
+    guard index < entries.count else { return }
+    let path = entries[index].path
+    index += 1
+    var frame = Held(isCorrupt: true)
+    do throws(MediaError) {
+      frame.format = try readWhole(path)
+      if frame.format == nil, packet == nil { frame.format = try decode(path) }
+      frame.isCorrupt = frame.format == nil
+    } catch {
+      switch error.code {
+      case .interrupted: return
+      case .outOfMemory: throw RunError(.failed, error.description)
+      default: note(error.description)
+      }
+    }
+    held = frame
+  }
+
+  /// Takes a JPEG as it is. `nil` without `packet` for what has to be decoded here, and with it for a damaged
+  /// one.
+  private func readWhole(_ path: String) throws(MediaError) -> FrameFormat? {
+    let interruption = interruption
+    orientation = .upright
+    guard let file = try files.read(path: path, isInterrupted: { interruption.isSet }) else {
+      return nil
+    }
+    let bytes = unsafe Span(_unsafeElements: file.bytes)
+    orientation = PictureFile.orientation(of: bytes)
+    guard PictureFile.isJPEG(bytes) else { return nil }
+    guard let header = damage.check(bytes), !file.isCorrupt else {
+      note("\(path) is damaged: its JPEG is not whole; copy it anew.")
+      packet = consume file
+      return nil
+    }
+    guard let image = header.image, EncodedFrame.isUnpackable(bytes) else { return nil }
+    packet = consume file
+    return header.described(
+      FrameFormat(
+        pixelFormat: .mjpeg, image: image, width: header.width, height: header.height,
+        color: .jpeg, rate: rate, presentation: Presentation(orientation: orientation)))
+  }
+
+  private func decode(_ path: String) throws(MediaError) -> FrameFormat? {
+    let interruption = interruption
+    var reader = try MediaReader(path: path, threadCount: 1) { interruption.isSet }
+    let isMJPEG = reader.info.isMJPEG
+    guard
+      case .frame(let frame) = try reader.nextFrame(unless: { isMJPEG && !damage.isDecodable($0) })
+    else {
+      note("\(path) has no picture that can be decoded; save it anew.")
+      return nil
+    }
+    var presentation = Presentation(orientation: orientation)
+    presentation.pixelAspect = PixelAspect(reader.info.display.pixelAspect)
+    let format = FrameFormat(
+      pixelFormat: frame.format, width: frame.width, height: frame.height,
+      color: Color(frame.color, frame.format), rate: rate, presentation: presentation)
+    picture = consume frame
+    return format
+  }
+
+  private func note(_ fault: String) {
+    faultCount += 1
+    if faults.count < Self.toldFaults { faults.append(fault) }
+  }
+
+  // MARK: Lending
+
+  public func take(into slot: inout CaptureSlot) {
+    if let packet = packet.take() {
+      let image = unsafe ImageStorage(packet)
+      let count = unsafe packet.bytes.count
+      unsafe slot.lend(image, byteCount: count, handle: packet.leak())
+    } else if let picture = picture.take() {
+      let image = unsafe ImageStorage(picture)
+      let count = slot.format.pixelFormat.byteCount(width: picture.width, height: picture.height)
+      unsafe slot.lend(image, byteCount: count, handle: picture.leak())
+    } else {
+      slot.filled(0)
+    }
+    held = nil
+  }
+
+  public func discard() { release() }
+
+  private func release() {
+    packet = nil
+    picture = nil
+    held = nil
+  }
+
+  public func reclaim(_ lent: UnsafeMutableRawPointer) {
+    unsafe releaseLent(lent)
+  }
+
+  public var notes: [String] {
+    faults + (faultCount > faults.count ? ["\(faultCount) files of \(name) are damaged"] : [])
+  }
+
+  public func interrupt() { interruption.set() }
+
+  public var counts: [(name: String, value: UInt64)] { damage.counts }
+
+  public func close() { release() }
+}
