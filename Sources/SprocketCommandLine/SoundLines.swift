@@ -36,7 +36,8 @@ extension AudioSummary {
   var meter: String {
     let peaks = (0..<source.format.channels).map { channel -> String in
       let peak = levels.peak[channel]
-      return peak >= 1 ? "CLIP" : fixed(max(20 * log10(Double(peak)), -99), 0)
+      // The largest whole number of 16 bits is a unit below 1.
+      return peak >= 1 - 0x1p-15 ? "CLIP" : fixed(max(20 * log10(Double(peak)), -99), 0)
     }
     return peaks.joined(separator: " ") + " dB"
   }
@@ -76,12 +77,14 @@ struct SoundDocument: Encodable {
         sink: sink, path: file.path, samples: file.samples, delivered: file.delivered,
         silence: file.silence, corrected: file.corrected)
     }
-    sinks = Dictionary(
-      sound.ledger.entries.map { entry in
-        (
-          entry.sink,
-          Dictionary(uniqueKeysWithValues: Fate.allCases.map { ($0.name, entry.counts[$0]) })
-        )
-      }, uniquingKeysWith: { first, _ in first })
+    var sinks: [String: [String: UInt64]] = [:]
+    for entry in sound.ledger.entries {
+      // Sinks that were attached one after the other may have the same name.
+      let earlier = sinks.keys.count { $0 == entry.sink || $0.hasPrefix(entry.sink + "-") }
+      let name = earlier == 0 ? entry.sink : "\(entry.sink)-\(earlier + 1)"
+      sinks[name] = Dictionary(
+        uniqueKeysWithValues: Fate.allCases.map { ($0.name, entry.counts[$0]) })
+    }
+    self.sinks = sinks
   }
 }

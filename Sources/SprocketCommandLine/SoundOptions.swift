@@ -118,7 +118,7 @@ struct SoundOptions: ParsableArguments {
     var sources: [any AudioSource] = []
     var request = AudioRequest()
     request.scene = (source as? SceneSource)?.time
-    let names = microphone == ["auto"] ? automatic(source) : microphone
+    let names = microphone.flatMap { $0 == "auto" ? automatic(source) : [$0] }
     for text in names where text != "none" {
       sources.append(try registry.audioSource(text, request))
     }

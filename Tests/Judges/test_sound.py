@@ -65,9 +65,9 @@ def assert_balanced(summary):
             assert sum(counts.values()) == sound["produced"], (sink, counts)
 
 
-def offsets(path):
+def offsets(path, rate=48000):
     """Of each beep to its flash, seconds."""
-    lit, heard = flashes(path), beeps(samples(path))
+    lit, heard = flashes(path), beeps(samples(path), rate)
     pairs = [(heard[np.abs(heard - time).argmin()] - time) for time in lit if len(heard)]
     return np.array([offset for offset in pairs if abs(offset) < 0.3])
 
@@ -185,6 +185,87 @@ def test_sound_by_itself_ends_with_pictures_that_do_not_wait(tmp_path, card):
     assert sound["produced"] < 13.1 * 48000
     for name, account in sound["sinks"].items():
         assert account["delivered"] + account["unselected"] == sound["produced"], name
+
+
+def test_sound_ends_with_the_pictures_before_its_clock_is_known(tmp_path):
+    sprocket("run", *SCENE, "--frames", "9", "--microphone", "scene:jitter=1", "--sound", tmp_path / "a.wav",
+             "--levels", tmp_path / "levels.jsonl", "--quiet", "--summary", tmp_path / "summary.json")
+    assert 0.3 <= len(samples(tmp_path / "a.wav")) / 48000 < 0.315
+    assert len(read_lines(tmp_path / "levels.jsonl")) in (30, 31)
+    assert_balanced(read_summary(tmp_path / "summary.json"))
+
+
+def test_without_sound_no_file_is_replaced(tmp_path):
+    (tmp_path / "keep.wav").write_bytes(b"before")
+    result = sprocket("run", "--source", "none", "--microphone", "scene:begins=100", "--duration", "500ms",
+                      "--sound", tmp_path / "keep.wav", "--overwrite")
+    assert "no sound came" in result.errors and (tmp_path / "keep.wav").read_bytes() == b"before"
+
+
+@pytest.mark.parametrize("card, rate", [("scene:drift=200,jitter=0.2", 48000),
+                                        ("scene:drift=-200,jitter=0.2", 44100)])
+def test_files_that_follow_each_other_are_corrected_as_one(tmp_path, card, rate):
+    sprocket("run", *SCENE, "--duration", "120s", "--microphone", card, "--movie", tmp_path / "a.mov",
+             "--split", "3s", "--audio-rate", rate, "--quiet")
+    for number in (1, 5, 20, 40):
+        path = tmp_path / ("a.mov" if number == 1 else f"a-{number}.mov")
+        assert np.abs(offsets(path, rate)).max() <= 0.008, number
+
+
+@pytest.mark.parametrize("rate", ["0.25", "1", "30"])
+def test_a_dump_does_not_hold_up_a_movie(tmp_path, rate):
+    begin = time.monotonic()
+    sprocket("run", "--source", "scene", "--source-set", "pace=fast", "--size", "64x48", "--rate", rate,
+             "--duration", "40s", "--microphone", "scene", "--movie", tmp_path / "a.mov", "--dump",
+             tmp_path / "a.mcap", "--quiet", "--summary", tmp_path / "summary.json")
+    # A second was lost at each picture.
+    assert time.monotonic() - begin < 8
+    sinks = read_summary(tmp_path / "summary.json")["sound"][0]["sinks"]
+    assert sinks["movie"]["delivered"] == sinks["dump"]["delivered"] == 40 * 48000
+
+
+@pytest.mark.alone
+def test_a_microphone_that_delivers_nothing_costs_no_picture(tmp_path):
+    sprocket("run", "--source", "scene", "--size", "64x48", "--duration", "7s", "--microphone",
+             "scene:begins=60", "--movie", tmp_path / "a.mov", "--split", "2s", "--quiet", "--summary",
+             tmp_path / "summary.json")
+    # Each file waited for a second, which was more than the backlog holds.
+    assert read_summary(tmp_path / "summary.json")["sinks"]["movie"]["behind"] == 0
+
+
+def test_paces_that_differ_are_refused(tmp_path):
+    sprocket("run", *SCENE, "--frames", "30", "--microphone", "scene", "--movie", tmp_path / "a.mov",
+             "--quiet")
+    for options in (["--source", "scene", "--microphone", f"file:{tmp_path}/a.mov"],
+                    ["--source", f"file:{tmp_path}/a.mov", "--microphone", "scene"]):
+        failed = sprocket("run", *options, "--movie", tmp_path / "b.mov", check=False)
+        assert failed.returncode != 0 and "pace=real" in one_sentence(failed.errors)
+
+
+def test_parts_of_sound_alone_are_exact(tmp_path):
+    sprocket("run", *SCENE, "--frames", "150", "--microphone", "scene", "--movie", tmp_path / "a.mov",
+             "--dump", tmp_path / "a.mcap", "--quiet")
+    whole = samples(tmp_path / "a.mov")
+    sprocket("export", tmp_path / "a.mov", tmp_path / "b.wav", "--from", "1s", "--to", "3s", "--quiet")
+    assert np.array_equal(samples(tmp_path / "b.wav"), whole[48000:3 * 48000])
+    sprocket("export", tmp_path / "b.wav", tmp_path / "c.flac", "--from", "1s", "--quiet")
+    assert np.array_equal(samples(tmp_path / "c.flac"), whole[2 * 48000:3 * 48000])
+    sprocket("recover", tmp_path / "b.wav", tmp_path / "d.wav", "--quiet")
+    assert np.array_equal(samples(tmp_path / "d.wav"), samples(tmp_path / "b.wav"))
+    for source in (f"file:{tmp_path}/a.mov", f"replay:{tmp_path}/a.mcap"):
+        sprocket("run", "--source", "none", "--microphone", source, "--duration", "2s", "--sound",
+                 tmp_path / "e.wav", "--overwrite", "--quiet")
+        assert np.array_equal(samples(tmp_path / "e.wav"), whole[:2 * 48000])
+
+
+def test_a_film_that_was_dumped_is_replayed_live(tmp_path):
+    sprocket("run", *SCENE, "--frames", "60", "--microphone", "scene", "--dump", tmp_path / "a.mcap",
+             "--quiet")
+    begin = time.monotonic()
+    sprocket("run", "--source", f"replay:{tmp_path}/a.mcap", "--source-set", "live=true", "--movie",
+             tmp_path / "a.mov", "--quiet")
+    assert 1.5 < time.monotonic() - begin < 30
+    assert np.abs(offsets(tmp_path / "a.mov")).max() <= 0.008
 
 
 def test_sound_with_a_gap_in_each_second_ends(tmp_path):

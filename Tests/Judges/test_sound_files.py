@@ -459,7 +459,8 @@ def test_lost_packets_are_missing_samples(tmp_path):
         if packet:
             assert missing == [2 * packet, packet]
         # With the missing ones counted, each sample is where it was.
-        assert blocks[-1][3] == pytest.approx(intact[-1][3], abs=1e9 / rate)
+        ends = [part[-1][3] + part[-1][0] * 1e9 / rate for part in (blocks, intact)]
+        assert ends[0] == pytest.approx(ends[1], abs=1e9 / rate)
 
 
 def test_damaged_packets_are_told(tmp_path):

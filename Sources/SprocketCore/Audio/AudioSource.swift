@@ -30,6 +30,9 @@ public struct AudioDescription: Sendable {
   public var clock: Timestamp.Clock
   /// Most samples in a block.
   public var blockSamples: Int
+  /// Samples in a usual block, by which the engine knows how many blocks a second has. Blocks that are much
+  /// smaller are kept for a shorter time.
+  public var usualSamples: Int
   /// How the device was set up, for `--verbose` and the summary: such as its period and buffer.
   public var setup: String?
   /// A sentence that the user should know before the run.
@@ -45,6 +48,7 @@ public struct AudioDescription: Sendable {
     self.isLive = isLive
     self.clock = clock
     self.blockSamples = blockSamples
+    usualSamples = blockSamples
   }
 }
 

@@ -112,10 +112,10 @@ public final class AudioEngine: @unchecked Sendable {
     guard !hasStarted.exchange(true, ordering: .acquiringAndReleasing) else {
       throw RunError(.usage, "this sound was started before; make another AudioEngine")
     }
-    let blocks = Double(description.format.rate) / Double(description.blockSamples)
+    let blocks = Double(description.format.rate) / Double(max(1, description.usualSamples))
     let seconds = description.isLive ? Double(held.nanosecondCount) / 1e9 : Self.secondsAhead
     // One block is being filled.
-    let depth = 1 + min(max(Int((seconds * blocks).rounded(.up)), 4), 1 << 16)
+    let depth = 1 + min(max(Int((seconds * blocks).rounded(.up)), 4), 1 << 20)
     let plan = RingPlan(
       depth: depth, lanes: [],
       taps: Array(

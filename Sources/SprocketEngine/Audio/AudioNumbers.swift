@@ -103,15 +103,19 @@ func decode(
   }
 }
 
-/// `numbers` in the format, rounded to nearest; returns how many were beyond full scale, and clipped.
+/// `numbers` in the format, rounded to nearest; returns how many were beyond full scale, and clipped: in
+/// floating point they stay as they are, and players clip them.
 func encode(
   _ numbers: Span<Float>, _ format: AudioFormat.Number, into bytes: inout MutableSpan<UInt8>
 ) -> Int {
   let count = min(numbers.count, bytes.count / format.bytes)
   var clipped = 0
   guard format != .f32 else {
-    for index in 0..<count { store(numbers[index].bitPattern, 4, &bytes, 4 &* index) }
-    return 0
+    for index in 0..<count {
+      if numbers[index].magnitude > 1 { clipped &+= 1 }
+      store(numbers[index].bitPattern, 4, &bytes, 4 &* index)
+    }
+    return clipped
   }
   let size = format.bytes
   let scale = Double(sign: .plus, exponent: 8 * size - 1, significand: 1)

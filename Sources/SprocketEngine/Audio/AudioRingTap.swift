@@ -20,7 +20,10 @@ final class AudioRingTap: AudioTap {
   private let keepsToPictures: Bool
   /// A block whose pictures have not come yet.
   private var early: Int?
+  /// The pictures' end is reached.
+  private var isPast = false
   private var isClosed = false
+  private var hasAsked = false
 
   init(
     sink: String, index: Int, _ shared: AudioShared, _ description: AudioDescription,
@@ -69,7 +72,8 @@ final class AudioRingTap: AudioTap {
 
   func next(timeout: Int64) -> AudioStep {
     contract(slot == nil, "takes a block before it has given the last one back; call release()")
-    guard !isClosed else { return .end }
+    guard !isClosed, !isPast else { return .end }
+    hasAsked = true
     let end = deadline(in: timeout)
     guard shared.state.value != AudioShared.idle || shared.state.wait(while: 0, until: end) else {
       return .nothing
@@ -80,8 +84,11 @@ final class AudioRingTap: AudioTap {
         self.early = nil
         slot = early
         if isWanted { return .block }
+        // Later ones are not either, whatever their times.
+        isPast = true
         account.leave()
         release()
+        return .end
       }
       switch reader?.next() ?? .end {
       case .frame(_, let slot):
@@ -99,13 +106,26 @@ final class AudioRingTap: AudioTap {
 
   /// Whether pictures go with the block; `nil` if that is not known by `end`.
   private func isWanted(_ slot: Int, by end: Int64) -> Bool? {
-    guard keepsToPictures, let record = memory?.record(slot), record.line.isPlaced else {
-      return true
+    guard keepsToPictures, let record = memory?.record(slot) else { return true }
+    var line = record.line
+    while !line.isPlaced {
+      // The engine reads on until it can place the segment.
+      let isOver = shared.state.value == AudioShared.ended
+      line = shared.line(ofSegment: record.line.segment) ?? line
+      guard !line.isPlaced, !isOver else { break }
+      let now = monotonicNow()
+      guard now < end else { return nil }
+      _ = shared.state.wait(while: AudioShared.running, until: min(end, now + Self.placing))
     }
-    let time = record.line.time(of: record.first)
+    guard line.isPlaced else { return true }
+    let time = line.time(of: record.first)
     guard shared.pictures.wait(for: time, until: end) else { return nil }
     return time < shared.endTime.load(ordering: .acquiring)
   }
+
+  /// Time between two looks whether a segment is placed, nanoseconds, while it is not. Larger: fewer looks,
+  /// and a later begin.
+  private static let placing: Int64 = 2_000_000
 
   func withBlock<Result>(_ body: (AudioRecord, Span<UInt8>) -> Result) -> Result {
     guard let slot, let memory else {
@@ -147,6 +167,8 @@ final class AudioRingTap: AudioTap {
     {
       account.leave()
     }
+    // It was made for a sink that was refused.
+    if spare != nil, !hasAsked { shared.forget(account) }
     if let spare, let reader = reader.take() {
       if shared.state.value == AudioShared.running { account.leave() }
       return spare.put(reader)

@@ -42,6 +42,10 @@ final class AudioShared: Sendable {
     return account
   }
 
+  func forget(_ account: AudioAccount) {
+    accounts.withLock { $0.removeAll { $0.account === account } }
+  }
+
   func fail(_ error: RunError) { errors.withLock { $0.append(error) } }
 
   /// On the engine's thread, before the block is published.

@@ -17,6 +17,10 @@ final class AudioReader {
   private(set) var hasEnded = false
   /// When the last file ended; `nil` if samples were consumed since.
   var fileEnd: Int64?
+  /// By how much that file's sound was corrected at its end; `nil` if it was not.
+  var fileCorrection: Double?
+  /// When the last block came, or this was made, on the monotonic clock.
+  private var lastCame = monotonicNow()
 
   /// The first `runCount` say what lies in the window and is not consumed, in order. Runs begin where samples
   /// are missing, and where the clock's line changes: some in a second.
@@ -66,11 +70,19 @@ final class AudioReader {
       hasEnded = true
       return .end
     case .block:
+      lastCame = monotonicNow()
       tap.withBlock { record, sound in append(record, sound) }
       tap.release()
       return .block
     }
   }
+
+  /// No live sound has come for so long that it is not worth waiting for.
+  var isStuck: Bool { isLive && lastCame.clampedSum(Self.longestPeriod) < monotonicNow() }
+
+  /// Longest period of a device, nanoseconds, with some slack: its blocks come once in it. Larger: each file
+  /// that ends while a microphone is stuck waits longer for it once.
+  private static let longestPeriod: Int64 = 1_200_000_000
 
   /// Whether another block has room; moves the window to the front of its memory for it.
   private func makeRoom() -> Bool {

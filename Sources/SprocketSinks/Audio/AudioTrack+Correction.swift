@@ -22,6 +22,11 @@ struct AudioCorrection {
     isOn = format != source
   }
 
+  /// Corrects from the first sample on, as the file before did at its end.
+  mutating func goOn(with amount: Double) {
+    (self.amount, isOn, isCorrecting) = (amount, true, true)
+  }
+
   /// The next amount: what the device's rate asks for, and what leads an `error` (seconds; above 0 where
   /// sound is heard before its time) back.
   static func next(after amount: Double, rateExcess: Double, error: Double) -> Double {
@@ -69,6 +74,7 @@ extension AudioTrack {
       try reader.withConsumed(piece.kind == .sound ? AudioResampler.most : 0) {
         (before) throws(AudioResamplerError) in try resampler.begin(with: before)
       }
+      if let amount = correction?.amount, amount != 0 { try resampler.correct(by: amount) }
     } catch {
       throw .resampling(error, from: reader.format, to: format)
     }

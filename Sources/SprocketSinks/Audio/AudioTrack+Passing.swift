@@ -92,7 +92,9 @@ extension AudioTrack {
         reader.consume(next.count, as: nil)
         delivered += UInt64(next.count)
       case .silence: silence += UInt64(next.count)
-      case .cut: reader.consume(next.count, as: .unselected)
+      case .cut:
+        reader.consume(next.count, as: .unselected)
+        cut += UInt64(next.count)
       }
       if next.kind != .cut { left -= next.count }
     }

@@ -55,6 +55,8 @@ final class AudioTrack {
   /// Of the delivered ones, those that are accounted for.
   var settled = SettledSound()
   var (delivered, silence): (UInt64, UInt64) = (0, 0)
+  /// Samples that came when their time was over.
+  var cut: UInt64 = 0
   var output: [UInt8]
   let zeros: [UInt8]
 
@@ -72,6 +74,9 @@ final class AudioTrack {
     zeros = [UInt8](repeating: 0, count: AudioResampler.most * source.sampleBytes)
     if format != source || settings.sync == .auto {
       correction = try AudioCorrection(from: source, to: format)
+      if isJoined, settings.sync == .auto, let amount = reader.fileCorrection {
+        correction?.goOn(with: amount)
+      }
     }
   }
 
@@ -114,6 +119,7 @@ final class AudioTrack {
     try take(upTo: time, deadline: deadline, emit: emit)
     try passSilence(to: sample(at: time), emit)
     reader.fileEnd = endsInSound ? time : nil
+    reader.fileCorrection = correction.flatMap { $0.isCorrecting ? $0.amount : nil }
   }
 
   /// The number of the track's sample that is nearest to a time; 0 before the first one.

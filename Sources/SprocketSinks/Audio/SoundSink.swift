@@ -54,6 +54,10 @@ public final class SoundSink: AudioSink {
     }
     track.settle(as: .delivered)
     track.note(path: file.path)
+    if track.cut > 0 {
+      notes.append(
+        "sound: \(track.cut) samples whose times lie before those of earlier ones are left out")
+    }
   }
 
   /// Until the tap ends. Live, what is heard is waited for in short steps, so that a stuck microphone becomes
@@ -87,8 +91,8 @@ public final class SoundSink: AudioSink {
   /// When the first sample was heard.
   private func firstTime(_ reader: AudioReader) -> Int64? {
     while true {
-      if let run = reader.runs.first, let line = reader.line(ofRun: 0) {
-        return line.time(of: run.first)
+      if reader.runCount > 0, let line = reader.line(ofRun: 0) {
+        return line.time(of: reader.runs[0].first)
       }
       if reader.hasEnded { return nil }
       _ = reader.fetch(until: monotonicNow() + Self.step)

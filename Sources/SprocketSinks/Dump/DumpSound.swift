@@ -36,9 +36,13 @@ final class DumpSound {
     if !taps.isEmpty { file.describe(sound: taps.map(\.description)) }
   }
 
-  /// Before a picture of that time.
+  /// Before a picture of that time. Sound that is not live is waited for: what stays in the tap would hold up
+  /// the source, and a movie that needs more of it.
   func take(upTo time: Int64) throws(RunError) {
-    for index in microphones.indices { try drain(index, upTo: time, patience: 0) }
+    for index in microphones.indices {
+      let isLive = microphones[index].tap.description.isLive
+      try drain(index, upTo: time, patience: isLive ? 0 : Self.patience)
+    }
     lastTime = time
     settle()
   }

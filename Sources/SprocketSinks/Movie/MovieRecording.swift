@@ -153,7 +153,9 @@ final class MovieRecording: RecordingFile {
     let end = next?.nanoseconds ?? lastTime.clampedSum(nominalLength ?? nanoseconds(lastGap))
     let deadline = monotonicNow() + Self.soundPatience
     for index in tracks.indices {
-      try tracks[index].finish(at: end, deadline: deadline) { (bytes) throws(RunError) in
+      let isStuck = tracks[index].reader.isStuck
+      try tracks[index].finish(at: end, deadline: isStuck ? 0 : deadline) {
+        (bytes) throws(RunError) in
         try write(sound: bytes, index)
       }
     }

@@ -103,6 +103,9 @@ public final class FileAudioSource: AudioSource {
     var description = AudioDescription(
       name: path, format: format, isLive: isReal, clock: isReal ? .monotonic : .media,
       blockSamples: blockSamples)
+    if isReal, let next = try? reader?.next(atMost: blockSamples) {
+      description.usualSamples = max(1, next.count)
+    }
     description.setup = "\(info.codecName), stream \(info.streamIndex)"
     if info.streams.count > 1, stream == nil {
       let numbers = info.streams.map(String.init).joined(separator: ", ")
@@ -175,13 +178,30 @@ public final class FileAudioSource: AudioSource {
         return interruption.isSet ? .end : .nothing
       }
       reader?.take(block.count, into: &bytes)
-      var sound = ArrivedSound(count: block.count, missing: block.missing, timing: .exact(time))
+      let count = isReal ? block.count : fill(&bytes, behind: block)
+      var sound = ArrivedSound(count: count, missing: block.missing, timing: .exact(time))
       sound.isRestarted = block.isRestarted
       return .block(sound)
     } catch {
       if error.code == .interrupted { return .end }
       throw RunError(.failed, error.description)
     }
+  }
+
+  /// Takes what follows without a gap, until the block is full: the ring has so many blocks for a second.
+  /// Returns the number of samples in the block.
+  /// What fails here fails at the next block again.
+  private func fill(_ bytes: inout MutableSpan<UInt8>, behind block: SoundBlock) -> Int {
+    guard let size = reader?.info.format.sampleBytes else { return block.count }
+    var count = block.count
+    while count < blockSamples, let next = try? reader?.next(atMost: blockSamples - count),
+      next.missing == 0, !next.isRestarted
+    {
+      var rest = bytes._mutatingExtracting(droppingFirst: count * size)
+      reader?.take(next.count, into: &rest)
+      count += next.count
+    }
+    return count
   }
 
   /// When the block was heard. At real pace waits until its end; `nil` when `timeout` nanoseconds are over

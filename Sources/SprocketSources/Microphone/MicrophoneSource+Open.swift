@@ -39,6 +39,7 @@ extension MicrophoneSource {
     var description = AudioDescription(
       name: title, format: mode.audioFormat, isLive: true, clock: .monotonic,
       blockSamples: blockSamples)
+    description.usualSamples = max(1, min(setup.periodSamples, blockSamples))
     description.setup = MicrophoneSource.text(setup, mode)
     description.controls = card.map { MicrophoneMixer(card: $0, title: title) }
     if !setup.isMonotonic {

@@ -64,6 +64,8 @@ public final class ReplayAudioSource: AudioSource {
       name: microphone.name, format: microphone.format, isLive: settings.live,
       clock: settings.live ? .monotonic : .recorded,
       blockSamples: blocks.reduce(1) { max($0, $1.count) })
+    let samples = blocks.reduce(0) { $0 + $1.count }
+    description.usualSamples = max(1, samples / max(1, blocks.count))
     description.setup = "replay of \(path)"
     return description
   }

@@ -134,6 +134,7 @@ private struct SessionFields {
     found.format.hasFieldImages = hasFieldImages && format.isEncoded && height > 1
     found.epoch = epoch
     found.isMonotonic = clock == "monotonic"
+    found.isMedia = clock == "media"
     return found
   }
 }

@@ -55,6 +55,8 @@ struct ReplaySession: Sendable {
   var format: FrameFormat
   /// `captured` is on the monotonic clock of the machine that recorded the dump.
   var isMonotonic = false
+  /// Frames waited, and their times are those of a film.
+  var isMedia = false
 }
 
 /// Reads the records of a dump; `docs/dump.md` lists their keys. An invalid record is `nil`.

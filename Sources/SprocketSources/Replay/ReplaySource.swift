@@ -199,17 +199,23 @@ public final class ReplaySource: Source {
     guard settings.live, let start else {
       return Timestamp(nanoseconds: frame.captured, clock: .recorded)
     }
-    let recorded = session?.isMonotonic == true ? frame.captured : frame.dequeued
+    let recorded = session?.isMonotonic == true ? frame.captured : dueTime(of: frame)
     return Timestamp(nanoseconds: start &+ recorded, clock: .monotonic)
+  }
+
+  /// When the frame came; of a film, which came as fast as it could, when it is shown. Sound has the same.
+  private func dueTime(of frame: ReplayFrame) -> Int64 {
+    session?.isMedia == true ? frame.captured : frame.dequeued
   }
 
   /// Live, waits until the frame is due; false when `timeout` nanoseconds are over before.
   private func waits(until frame: ReplayFrame, _ timeout: Int64) -> Bool {
     guard settings.live else { return true }
     // A file may say anything: no arithmetic traps.
-    let start = zero.monotonicTime(whenNowIs: frame.dequeued, isAnew: false)
+    let time = dueTime(of: frame)
+    let start = zero.monotonicTime(whenNowIs: time, isAnew: false)
     self.start = start
-    let due = start &+ frame.dequeued
+    let due = start &+ time
     return interruption.wait(until: due, timeout: timeout)
   }
 
