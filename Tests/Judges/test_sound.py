@@ -3,6 +3,7 @@
 The scene flashes at each whole second, and its microphone beeps then. Files are decoded by ffmpeg, whose
 timestamps are not used: picture n is at n / 30 s, sample n at n / rate.
 """
+import json
 import subprocess
 import time
 
@@ -266,6 +267,21 @@ def test_a_film_that_was_dumped_is_replayed_live(tmp_path):
              tmp_path / "a.mov", "--quiet")
     assert 1.5 < time.monotonic() - begin < 30
     assert np.abs(offsets(tmp_path / "a.mov")).max() <= 0.008
+
+
+def test_a_run_says_how_its_sound_goes(tmp_path):
+    command = [SPROCKET, "run", "--source", "scene", "--size", "64x48", "--movie", tmp_path / "a.mov", "--quiet",
+               "--microphone", "scene:gap=1,gapfor=50ms", "--control-socket", tmp_path / "s"]
+    with running(command) as process:
+        time.sleep(3)
+        sound, = json.loads(sprocket("ask", tmp_path / "s", "status").stdout)["status"]["sound"]
+        top = sprocket("top", "--once", tmp_path / "s").stdout.decode()
+        process.terminate()
+        process.wait(LIMIT)
+    assert sound["name"] == "scene" and sound["produced"] > 48000
+    assert sound["missing"] == 2400 * sound["gaps"] > 0
+    assert all(-60 < rms < peak <= -5.9 for peak, rms in zip(sound["peak_dbfs"], sound["rms_dbfs"]))
+    assert "sound scene" in top and "missing in" in top
 
 
 def test_sound_with_a_gap_in_each_second_ends(tmp_path):

@@ -56,11 +56,13 @@ struct StatusDocument: Codable {
   let sinks: [String: [String: UInt64]]
   let sinkLoads: [SinkLoad]
   let recording: [RecordingDocument]
+  /// `nil` in a run without sound.
+  let sound: [SoundState]?
   let errors, notes: [String]
 
   enum CodingKeys: String, CodingKey {
     case `protocol`, version, program, name, pid, source, format, width, height, epochs, live
-    case produced, lost, ring, lanes, sinks, recording, errors, notes
+    case produced, lost, ring, lanes, sinks, recording, sound, errors, notes
     case elapsed = "elapsed_s"
     case rate = "frames_per_s"
     case sinkLoads = "sink_loads"
@@ -97,6 +99,7 @@ struct StatusDocument: Codable {
         behind: sink.behind)
     }
     recording = engine.recordingRecords.filter { $0.reason == nil }.map { RecordingDocument($0) }
+    sound = engine.audio.isEmpty ? nil : engine.audio.map { SoundState($0.summary) }
     errors = summary.errors.map(\.told)
     notes = summary.notes
   }

@@ -61,11 +61,12 @@ struct RunFigures: Encodable {
   let lanes: [Lane]
   let sinks: [Sink]
   let recording: [RecordingDocument]
+  let sound: [SoundState]?
 
   enum CodingKeys: String, CodingKey {
     case socket, program, name, pid, source, format, width, height, live, produced, lost, ring,
       lanes
-    case sinks, recording
+    case sinks, recording, sound
     case elapsed = "elapsed_s"
     case interval = "interval_s"
     case rate = "frames_per_s"
@@ -99,6 +100,7 @@ struct RunFigures: Encodable {
         frames: last.sinks[sink.name] ?? [:])
     }
     recording = last.recording
+    sound = last.sound
   }
 }
 

@@ -13,6 +13,7 @@ struct TopTable {
   static func lines(_ run: RunFigures) -> [String] {
     let columns = row("LANE", ["WORK", "WAIT", "BUSY", "BEHIND", "FRAMES", "LOST"])
     return [head(run), columns] + run.lanes.flatMap(lines) + run.sinks.map(line)
+      + (run.sound ?? []).map(line)
   }
 
   /// For a run without an answer.
@@ -73,6 +74,14 @@ struct TopTable {
         milliseconds(sink.work), milliseconds(sink.wait), percent(sink.busy), grouped(sink.behind),
         grouped(sink.frames[Fate.delivered.name] ?? 0), grouped(lost),
       ])
+  }
+
+  private static func line(_ sound: SoundState) -> String {
+    let name = printable("sound \(sound.name)")
+    let peaks = sound.peak.map { fixed(max($0, -99), 0) }.joined(separator: " ")
+    let gaps = sound.gaps > 0 ? " in \(sound.gaps) gap\(sound.gaps == 1 ? "" : "s")" : ""
+    return "  " + pad(name, nameWidth) + padLeft("\(peaks) dB", 12)
+      + "  \(grouped(sound.produced)) samples, \(grouped(sound.missing)) missing\(gaps)"
   }
 
   private static func row(_ name: String, _ values: [String]) -> String {
