@@ -270,8 +270,8 @@ def test_a_film_that_was_dumped_is_replayed_live(tmp_path):
 
 
 def test_a_run_says_how_its_sound_goes(tmp_path):
-    command = [SPROCKET, "run", "--source", "scene", "--size", "64x48", "--movie", tmp_path / "a.mov", "--quiet",
-               "--microphone", "scene:gap=1,gapfor=50ms", "--control-socket", tmp_path / "s"]
+    command = [SPROCKET, "run", "--source", "scene", "--size", "64x48", "--movie", tmp_path / "a.mov",
+               "--quiet", "--microphone", "scene:gap=1,gapfor=50ms", "--control-socket", tmp_path / "s"]
     with running(command) as process:
         time.sleep(3)
         sound, = json.loads(sprocket("ask", tmp_path / "s", "status").stdout)["status"]["sound"]
