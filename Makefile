@@ -110,20 +110,17 @@ unit: .build/venv/installed
 	swift build --build-tests $(CHECK)
 	PATH="$(CURDIR)/.build/venv/bin:$$PATH" swift test --skip-build
 
-# Those that read and write bytes from outside, in a debug build with AddressSanitizer; all others in a
-# release build with ThreadSanitizer. Each has a place of its own, and builds only the tests that it runs,
-# and what these need. Nothing is imported that Package.swift does not declare.
+# Those that read and write bytes from outside, with AddressSanitizer; all others with ThreadSanitizer.
+# Both in release builds: unoptimised code takes several times as long, and hides values that end too
+# early. Each has a place of its own, and builds only the tests that it runs, and what these need. Nothing
+# is imported that Package.swift does not declare.
 comma := ,
 empty :=
 ADDRESS_TESTS := $(patsubst %,Sprocket%Tests,JPEG LibAV LZ4 MCAP TIFF Codecs Sources Sinks)
 THREAD_TESTS := TidyTests $(patsubst Plugins/%,%Tests,$(wildcard Plugins/*)) \
   $(filter-out $(ADDRESS_TESTS),$(notdir $(wildcard Tests/Sprocket*Tests)))
-# Whole modules take a quarter less to compile, and longer to compile again; two threads, because one
-# makes one object, and the compiler's index wants one per file.
-WHOLE_MODULES := -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 2
-# Optimised, since unoptimised code takes four times as long.
 THREADS := $(OPTIMIZED) -Xswiftc -enable-testing --sanitize=thread --scratch-path .build/thread
-ADDRESSES := $(WHOLE_MODULES) --sanitize=address --scratch-path .build/address
+ADDRESSES := $(OPTIMIZED) -Xswiftc -enable-testing --sanitize=address --scratch-path .build/address
 threads threads-program: export SPROCKET_TESTS = $(subst $(empty) $(empty),$(comma),$(THREAD_TESTS))
 addresses addresses-program: \
   export SPROCKET_TESTS = $(subst $(empty) $(empty),$(comma),$(ADDRESS_TESTS))
@@ -177,13 +174,13 @@ storms: $(program) $(if $(filter release,$(program)),traps) threads-program .bui
 	$(SOUND_STORMS) $(or $(SEEDS),1-60)
 
 # Pictures and sound, and every sample accounted for; a tenth under each sanitizer.
-sound-storms: STORM_ADDRESSES = SPROCKET_ADDRESS=$(CURDIR)/.build/address/debug/sprocket
+sound-storms: STORM_ADDRESSES = SPROCKET_ADDRESS=$(CURDIR)/.build/address/release/sprocket
 sound-storms: traps threads-program addresses-program .build/venv/installed
 	$(SOUND_STORMS) $(or $(SEEDS),1-2000)
 
 # What takes too long for every change. Storms that were good are not run again by the next one, until
 # the program or the storms change.
-long: STORM_ADDRESSES = SPROCKET_ADDRESS=$(CURDIR)/.build/address/debug/sprocket
+long: STORM_ADDRESSES = SPROCKET_ADDRESS=$(CURDIR)/.build/address/release/sprocket
 long: test-packages release threads-program addresses-program .build/venv/installed
 	$(STORMS) 1-10000 --state .build/storms.jsonl
 	$(MAKE) --no-print-directory sound-storms

@@ -11,7 +11,7 @@ public struct Resize: Stage {
   public static var settings: [Setting<Self>] {
     [
       Setting("size", \.size, "the new size in pixels; of one side, the other by the aspect"),
-      Setting("square", \.square, "instead of a size: makes oblong pixels square"),
+      Setting("square", \.square, "makes oblong pixels square, also without a size"),
       Setting("mode", \.mode, "what becomes of a picture of another aspect"),
       Setting("filter", \.filter, "how samples are made"),
       Setting("pad", \.pad, range: 0...255, unit: "level", "grey of letterbox's bars"),
@@ -49,14 +49,23 @@ public struct Resize: Stage {
     let format = setup.format
     var (size, mode) = (size, mode)
     if square {
-      guard size == .none else {
-        throw StageError("takes a size or square=true; leave out one of them", change: .stage)
+      guard mode == .fit || mode == .stretch else {
+        throw StageError(
+          "makes pixels square in the modes fit and stretch; choose one", change: .stage)
       }
-      guard format.presentation.pixelAspect.isOblong else {
+      let isOblong = format.presentation.pixelAspect.isOblong
+      guard isOblong || size != .none else {
         (planes, writer, mixesFields) = ([], nil, false)
         return format
       }
-      (size, mode) = (TargetSize(width: format.shownWidth, height: format.height), .stretch)
+      if isOblong {
+        var shown = format
+        shown.width = format.shownWidth
+        let place = Placement(
+          size == .none ? TargetSize(width: shown.width, height: shown.height) : size, mode,
+          of: shown)
+        (size, mode) = (TargetSize(width: place.width, height: place.height), .stretch)
+      }
       guard size.width <= TargetSize.longest else {
         throw StageError(
           "cannot make a picture \(size.width) pixels wide, as it is shown; give a size",
@@ -76,7 +85,9 @@ public struct Resize: Stage {
       resized.presentation.pixelAspect = format.presentation.pixelAspect.stretched(
         from: (format.width, format.height), to: (place.width, place.height))
     }
-    if square { resized.presentation.pixelAspect = .square }
+    if square, format.presentation.pixelAspect.isOblong {
+      resized.presentation.pixelAspect = .square
+    }
     mixesFields = format.presentation.fieldOrder.isInterlaced && place.changesRows
     if mixesFields { resized.presentation.fieldOrder = .unknown }
     planes = (0..<(format.image?.planeCount ?? 0)).map { plane in

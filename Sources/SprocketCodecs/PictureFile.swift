@@ -10,20 +10,23 @@ public enum PictureFile {
   ///
   /// Cost: segments are skipped; nothing is allocated.
   public static func orientation(of bytes: Span<UInt8>) -> Orientation {
-    guard let header = tiff(in: bytes) else { return .upright }
+    guard let header = tiffRange(in: bytes).flatMap({ TIFFHeader(bytes.extracting($0)) }) else {
+      return .upright
+    }
     return header.orientation.flatMap { Orientation(rawValue: $0) } ?? .upright
   }
 
-  private static func tiff(in bytes: Span<UInt8>) -> TIFFHeader? {
+  /// Where a TIFF structure lies: EXIF's, or the whole file.
+  static func tiffRange(in bytes: Span<UInt8>) -> Range<Int>? {
     if isJPEG(bytes) {
       // Behind the marker, the length, "Exif" and two zeros.
       guard let segment = CameraStill.exif(in: bytes), segment.count > 10 else { return nil }
-      return TIFFHeader(bytes.extracting(segment.lowerBound + 10..<segment.upperBound))
+      return segment.lowerBound + 10..<segment.upperBound
     }
     if begins(bytes, [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
-      return exifChunk(bytes).flatMap { TIFFHeader(bytes.extracting($0)) }
+      return exifChunk(bytes)
     }
-    return TIFFHeader(bytes)
+    return 0..<bytes.count
   }
 
   /// Where the contents of a PNG's `eXIf` lie. A chunk has a length, four letters, contents and a checksum of

@@ -199,6 +199,7 @@ extension RunCommand {
     other.preRoll = recording.preRollLimits
     other.isOnDemand = recording.onDemand
     other.sound = sound.recorded
+    other.frameLimit = frames
     other.makeTaps = { (sink) throws(RunError) in
       var taps: [any AudioTap] = []
       for engine in audio { taps.append(try engine.makeTap(for: sink)) }

@@ -71,7 +71,7 @@ private func execute(
     case let export as ExportCommand:
       try refuseRepetitions()
       try export.execute(registry, invocation, &signals)
-    case let look as InspectCommand: try look.execute(&signals)
+    case let look as InspectCommand: try look.execute(registry, invocation, &signals)
     case let recover as RecoverCommand: try recover.execute(registry, invocation, &signals)
     case let list as DevicesCommand: try list.execute(&signals)
     case let inspect as StagesCommand: try inspect.execute(registry)

@@ -1,5 +1,6 @@
 """Pictures in files of their own, streams on standard input, and pictures that are made upright, against
 Pillow, OpenCV and ffmpeg."""
+import json
 import signal
 import subprocess
 import time
@@ -212,3 +213,33 @@ def test_a_folder_becomes_a_movie_at_its_rate(tmp_path, shots):
     sprocket("export", shots, tmp_path / "a.mp4", "--rate", "5", "--quiet")
     told = entries(tmp_path / "a.mp4", "r_frame_rate,nb_frames,duration")
     assert told == "5/1,1.400000,7"
+
+
+@pytest.mark.parametrize("ending", ["jpg", "png", "tif"])
+def test_inspect_says_what_exiftool_says(tmp_path, ending):
+    sprocket("run", "--source", "scene", "--source-set", "pace=fast", "--frames", 1, "--stills",
+             tmp_path / f"a.{ending}", "--stage", "meter", "--quiet")
+    entry, = json.loads(sprocket("inspect", "--json", tmp_path / f"a.{ending}").stdout)
+    tags, = json.loads(subprocess.run(
+        ["exiftool", "-j", "-n", tmp_path / f"a.{ending}"], capture_output=True, check=True,
+        timeout=LIMIT).stdout)
+    picture = entry["picture"]
+    assert (entry["tracks"][0]["width"], entry["tracks"][0]["height"]) == (1280, 720)
+    assert picture["exposure_s"] == pytest.approx(tags["ExposureTime"]) and picture["iso"] == tags["ISO"]
+    assert picture["model"] == tags["Model"] and picture["orientation"] == tags["Orientation"]
+    assert json.loads(picture["comment"])["metered_ev"] == json.loads(tags["UserComment"])["metered_ev"]
+    assert "exposed for 1/100 s, ISO 100" in sprocket("inspect", tmp_path / f"a.{ending}").stdout.decode()
+
+
+@pytest.mark.parametrize("ending", ["jpg", "png"])
+def test_a_thumbnail_is_upright_and_small(tmp_path, clip, ending):
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    Image.new("RGB", (640, 480), (200, 30, 30)).save(tmp_path / "a.jpg", exif=exif)
+    for source, size in [(clip, (320, 240)), (tmp_path / "a.jpg", (320, 427))]:
+        thumbnail = tmp_path / f"thumbnail.{ending}"
+        sprocket("inspect", source, "--thumbnail", thumbnail, "--overwrite")
+        assert Image.open(thumbnail).size == size
+    assert Image.open(thumbnail).convert("RGB").getpixel((5, 5))[0] > 180
+    failed = sprocket("inspect", clip, "--thumbnail", thumbnail, check=False)
+    assert failed.returncode != 0 and one_sentence(failed.errors)

@@ -63,6 +63,7 @@ import Testing
           subsampling.planeWidth(plane, imageWidth: width)
             * subsampling.planeHeight(plane, imageHeight: height), seed: UInt64(plane + 3)))
     }
+    defer { withExtendedLifetime(buffers) {} }
     let planes = buffers.enumerated().map { index, buffer in
       unsafe PlaneBytes(
         UnsafeBufferPointer(buffer.memory),

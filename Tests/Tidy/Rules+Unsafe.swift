@@ -133,7 +133,8 @@ extension Rules {
       "Sources/SprocketSources/Camera",
       ["CameraSource+Memory", "CameraSource+Open", "CameraSource"], "lends the driver's memory"),
     Permission(
-      "Sources/SprocketSources/File", ["FileFormat", "FileSource", "PictureSource"],
+      "Sources/SprocketSources/File",
+      ["FileFormat", "FileSource", "PictureNotes+File", "PictureSource"],
       "lends libavformat's and libavcodec's memory"),
     Permission("Sources/SprocketSources/Replay", ["JSONScanner"], "makes text of bytes"),
     Permission(

@@ -6,8 +6,11 @@ struct InspectCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "inspect",
     abstract:
-      "Says what is in a movie, a file of sound, or a dump: how much, when, and what is missing.",
-    discussion: "Reads the whole file, without decoding it.")
+      "Says what is in a movie, a picture, a file of sound, or a dump: how much, when, what is missing.",
+    discussion: """
+      Reads the whole file, without decoding it. A gap is a longer pause between two pictures than their \
+      rate has; of sound, a hole of 2 ms and more. What a recording filled with silence is in its summary alone.
+      """)
 
   @Argument(help: "Files to look at.", completion: .file())
   var files: [String]
@@ -15,7 +18,43 @@ struct InspectCommand: ParsableCommand {
   @Flag(help: "Prints a JSON list instead: an entry for each file.")
   var json = false
 
-  func execute(_ signals: inout StopSignals) throws {
+  @Option(
+    help: ArgumentHelp(
+      "Writes a small picture of the file: upright, 320 pixels wide, from a tenth of its time on.",
+      valueName: "path.jpg | .png"), completion: .file())
+  var thumbnail: String?
+
+  @Flag(help: "Replaces a picture that exists.")
+  var overwrite = false
+
+  func validate() throws {
+    if thumbnail != nil, files.count > 1 {
+      throw ValidationError("--thumbnail is of one file; give one")
+    }
+    if thumbnail == nil, overwrite {
+      throw ValidationError("--overwrite is for --thumbnail; inspect writes nothing else")
+    }
+  }
+
+  func execute(
+    _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
+  ) throws {
+    let entries = try inspect(&signals)
+    guard let thumbnail, let entry = entries.first else { return }
+    guard let video = entry.tracks.first(where: { $0.kind == "video" }) else {
+      throw RunError(.usage, "\(entry.file) has no pictures to make a thumbnail of")
+    }
+    let begin = Duration.nanoseconds(Int64(clamping: Int(video.durationSeconds * 1e8)))
+    var arguments = ["--source", (entry.topics == nil ? "file:" : "replay:") + entry.file]
+    arguments += ["--frames", "1", "--stills", thumbnail, "--quiet", "--microphone", "none"]
+    if video.count > 10, begin > .zero { arguments += ["--from", begin.settingText] }
+    let stages = ["rotate:upright=true", "resize:square=true,size=320x"]
+    arguments += stages.flatMap { ["--stage", $0] }
+    if overwrite { arguments.append("--overwrite") }
+    try RunCommand.parse(arguments).execute(registry, invocation, &signals)
+  }
+
+  private func inspect(_ signals: inout StopSignals) throws -> [FileEntry] {
     var failure: RunError?
     var entries: [FileEntry] = []
     for file in files {
@@ -34,6 +73,7 @@ struct InspectCommand: ParsableCommand {
     }
     if json { try Console.output.say(encoding: entries) }
     if failure != nil { throw ExitCode(1) }
+    return entries
   }
 
   private func inspected(_ file: String, _ signals: inout StopSignals) throws(RunError) -> FileEntry
@@ -42,159 +82,13 @@ struct InspectCommand: ParsableCommand {
       if file.lowercased().hasSuffix(".mcap") {
         return try FileEntry(dump: file, MCAPListing.read(file, isInterrupted: isInterrupted))
       }
-      return FileEntry(
+      var entry = FileEntry(
         file: file, try MovieCopy.contents(of: file, isInterrupted: isInterrupted))
-    }
-  }
-}
-
-/// What `inspect` says of a file.
-struct FileEntry: Encodable, Sendable {
-  struct Track: Encodable, Sendable {
-    var kind: String
-    var codec: String
-    var width: Int?
-    var height: Int?
-    var rate: Int?
-    var channels: Int?
-    /// Pictures, or packets of sound.
-    var count: UInt64
-    var keyFrames: UInt64?
-    var bytes: UInt64?
-    var startSeconds: Double
-    var durationSeconds: Double
-    var framesPerSecond: Double?
-    var gaps: UInt64
-    var missingSeconds: Double
-
-    enum CodingKeys: String, CodingKey {
-      case kind, codec, width, height, rate, channels, count, bytes, gaps
-      case keyFrames = "key_frames"
-      case startSeconds = "start_s"
-      case durationSeconds = "duration_s"
-      case framesPerSecond = "frames_per_second"
-      case missingSeconds = "missing_s"
-    }
-  }
-
-  /// A channel of an MCAP file.
-  struct Topic: Encodable, Sendable {
-    var name: String
-    var schema: String
-    var encoding: String
-    var messages: UInt64
-    /// Log times of the first and the last message.
-    var startNanoseconds: UInt64
-    var endNanoseconds: UInt64
-
-    enum CodingKeys: String, CodingKey {
-      case name, schema, encoding, messages
-      case startNanoseconds = "start_ns"
-      case endNanoseconds = "end_ns"
-    }
-  }
-
-  var file: String
-  var container: String
-  var tracks: [Track]
-  /// Of MCAP files; `nil` for others.
-  var topics: [Topic]?
-  var attachments: [String]?
-  var metadata: [String]?
-  /// Why it could not be read to its end, and whatever else is odd.
-  var damage: [String]
-
-  init(file: String, _ contents: MovieContents) {
-    self.file = file
-    container = contents.container
-    damage = contents.damage.map { [$0] } ?? []
-    tracks = contents.tracks.map { track in
-      let isVideo = track.kind == "video"
-      let rate = track.duration > 0 ? Double(track.packets) / track.duration : 0
-      return Track(
-        kind: track.kind, codec: track.codec, width: isVideo ? track.width : nil,
-        height: isVideo ? track.height : nil, rate: isVideo ? nil : track.rate,
-        channels: isVideo ? nil : track.channels, count: track.packets,
-        keyFrames: isVideo ? track.keys : nil, bytes: track.bytes, startSeconds: track.start,
-        durationSeconds: track.duration, framesPerSecond: isVideo ? rate : nil, gaps: track.gaps,
-        missingSeconds: track.missing)
-    }
-  }
-
-  /// Of an MCAP file: its topics, and the pictures and sound that can be replayed.
-  init(dump: String, _ listing: MCAPListing) throws(RunError) {
-    file = dump
-    container = "mcap"
-    topics = listing.topics.map {
-      Topic(
-        name: $0.name, schema: $0.schema, encoding: $0.encoding, messages: $0.messages,
-        startNanoseconds: $0.start, endNanoseconds: $0.end)
-    }
-    (attachments, metadata) = (listing.attachments, listing.metadata)
-    damage = listing.damage.map { [$0] } ?? []
-    tracks = []
-    let source = ReplaySource(path: dump)
-    // Files of other programs may have no pictures.
-    guard let found = try? source.open() else { return }
-    let rate = found.format.rate.framesPerSecond
-    let count = UInt64(found.frameCount ?? 0)
-    tracks = [
-      Track(
-        kind: "video", codec: found.format.pixelFormat.settingText, width: found.format.width,
-        height: found.format.height, count: count, startSeconds: 0,
-        durationSeconds: rate > 0 ? Double(count) / rate : 0, framesPerSecond: rate, gaps: 0,
-        missingSeconds: 0)
-    ]
-    for sound in ReplayAudioSource.all(of: source) {
-      let format = try sound.open().format
-      tracks.append(
-        Track(
-          kind: "audio", codec: format.number.settingText, rate: format.rate,
-          channels: format.channels, count: 0, startSeconds: 0, durationSeconds: 0, gaps: 0,
-          missingSeconds: 0))
-      sound.close()
-    }
-    source.close()
-    damage = source.notes
-  }
-
-  private func line(_ topic: Topic) -> String {
-    let seconds = Double(topic.endNanoseconds &- topic.startNanoseconds) / 1e9
-    let schema = topic.schema.isEmpty ? "" : " \(topic.schema)"
-    return "  topic \(topic.name)\(schema) (\(topic.encoding)): \(topic.messages) messages, "
-      + "\(fixed(seconds, 3)) s"
-  }
-
-  var lines: [String] {
-    var lines = ["\(file): \(container)"]
-    for track in tracks {
-      var line = "  \(track.kind) \(track.codec)"
-      if let width = track.width, let height = track.height { line += " \(width)x\(height)" }
-      if let rate = track.rate, let channels = track.channels {
-        line += " \(rate) Hz, \(channels) channel\(channels == 1 ? "" : "s")"
+      entry.picture = try PictureNotes.read(path: file, isInterrupted: isInterrupted).map {
+        FileEntry.Picture($0)
       }
-      if track.count > 0 {
-        line += ", \(track.count) \(track.kind == "video" ? "frames" : "packets")"
-        if let keys = track.keyFrames, keys < track.count { line += " (\(keys) key)" }
-        line += ", \(fixed(track.durationSeconds, 3)) s"
-      }
-      if let rate = track.framesPerSecond, rate > 0 { line += ", \(fixed(rate, 2)) frames/s" }
-      if let bytes = track.bytes, track.durationSeconds > 0 {
-        line += ", \(fixed(Double(bytes) * 8 / track.durationSeconds / 1e6, 2)) Mbit/s"
-      }
-      if abs(track.startSeconds) > 0.0005 {
-        line += ", begins at \(fixed(track.startSeconds, 3)) s"
-      }
-      lines.append(line)
-      if track.gaps > 0 {
-        lines.append(
-          "    \(track.gaps) gaps, in which \(fixed(track.missingSeconds, 3)) s are missing")
-      }
+      return entry
     }
-    lines += topics?.map(line) ?? []
-    lines += attachments?.map { "  attachment \($0)" } ?? []
-    lines += metadata?.map { "  metadata \($0)" } ?? []
-    return lines + damage.map { "  damaged: \($0)" }
   }
 }
 

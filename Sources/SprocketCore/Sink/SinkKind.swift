@@ -18,6 +18,8 @@ public struct OutputRequest: KindRequest {
   public var makeTaps: @Sendable (_ sink: String) throws(RunError) -> [any AudioTap] = { _ in [] }
   /// How sound is written into files.
   public var sound = RecordedSound()
+  /// Frames of the run at most; `nil` without a limit.
+  public var frameLimit: UInt64?
 
   public init() {}
 }

@@ -31,8 +31,8 @@ struct StillName: Sendable {
   /// Bytes of a name and of what it has until it is complete; Linux allows 255.
   static let most = 255
 
-  /// Throws for names that cannot be those of stills.
-  init(path: String) throws(RunError) {
+  /// Throws for names that cannot be those of stills. A single one needs no number.
+  init(path: String, isSingle: Bool = false) throws(RunError) {
     let cut = path.lastIndex(of: "/")
     let name = cut.map { path[path.index(after: $0)...] } ?? path[...]
     let parent = cut.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
@@ -56,9 +56,10 @@ struct StillName: Sendable {
     let point = name.lastIndex(of: ".") ?? name.endIndex
     parts = try Self.parts(of: name[..<point])
     guard
-      parts.contains(where: {
-        if case .number = $0 { true } else if case .time = $0 { true } else { false }
-      })
+      isSingle
+        || parts.contains(where: {
+          if case .number = $0 { true } else if case .time = $0 { true } else { false }
+        })
     else {
       throw RunError(
         .usage,

@@ -50,6 +50,7 @@ extension StillSink {
       path: path, every: every, sharpestOf: sharpest, quality: settings.quality,
       overwrite: request.overwrite,
       isOnDemand: request.isOnDemand, hasThumbnail: settings.thumbnail,
-      mosaic: MosaicLevels(red: settings.red, blue: settings.blue, black: settings.black))
+      mosaic: MosaicLevels(red: settings.red, blue: settings.blue, black: settings.black),
+      isSingle: request.frameLimit == 1 && !request.isOnDemand)
   }
 }

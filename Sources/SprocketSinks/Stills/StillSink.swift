@@ -47,16 +47,17 @@ public final class StillSink: Recorder {
   private var keptFrames: UInt64 = 0
   /// The photographs of the recording under way, on demand.
   private var batch: StillBatch?
+  private let isSingle: Bool
   public private(set) var notes: [String] = []
 
   /// Takes the first frame at or after each multiple of `interval` since the first frame; without one,
   /// every frame. With `sharpestOf` it takes the sharpest frame of each such interval instead, which needs
   /// the stage `focus` in the chain. `quality` is 1 to 100, for frames that are encoded. `mosaic` is for
-  /// DNG.
+  /// DNG. `isSingle`: there will be one frame, so that a name without a place for its number will do.
   public init(
     path: String, every interval: Duration? = nil, sharpestOf period: Duration? = nil,
     quality: Int = 90, overwrite: Bool = false, isOnDemand: Bool = false, hasThumbnail: Bool = true,
-    mosaic: MosaicLevels = MosaicLevels()
+    mosaic: MosaicLevels = MosaicLevels(), isSingle: Bool = false
   ) {
     contract(
       period == nil || interval == nil && !isOnDemand,
@@ -68,6 +69,7 @@ public final class StillSink: Recorder {
     self.isOnDemand = isOnDemand
     self.hasThumbnail = hasThumbnail
     self.mosaic = mosaic
+    self.isSingle = isSingle
     sharpest = period.map { SharpestSelector($0) }
     selector = sharpest ?? interval.map { IntervalSelector($0) }
   }
@@ -80,7 +82,7 @@ public final class StillSink: Recorder {
           + "it", change: .stage)
     }
     setup.backlog = setup.diskBacklog(of: setup.format)
-    let naming = try StillName(path: path).of(setup.source.name)
+    let naming = try StillName(path: path, isSingle: isSingle).of(setup.source.name)
     device = setup.source.name
     if naming.format == .jpeg {
       try configureJPEG(&setup)
@@ -114,7 +116,7 @@ public final class StillSink: Recorder {
 
   /// The folder that stills of a path go into.
   public static func folder(of path: String) -> String {
-    (try? StillName(path: path).folder) ?? path
+    (try? StillName(path: path, isSingle: true).folder) ?? path
   }
 
   /// Whether a file of that name in the folder is a still, whole or partial.

@@ -1,0 +1,206 @@
+internal import Sprocket
+
+/// What `inspect` says of a file.
+struct FileEntry: Encodable, Sendable {
+  struct Track: Encodable, Sendable {
+    var kind: String
+    var codec: String
+    var width: Int?
+    var height: Int?
+    var rate: Int?
+    var channels: Int?
+    /// Pictures, or packets of sound.
+    var count: UInt64
+    var keyFrames: UInt64?
+    var bytes: UInt64?
+    var startSeconds: Double
+    var durationSeconds: Double
+    var framesPerSecond: Double?
+    var gaps: UInt64
+    var missingSeconds: Double
+
+    enum CodingKeys: String, CodingKey {
+      case kind, codec, width, height, rate, channels, count, bytes, gaps
+      case keyFrames = "key_frames"
+      case startSeconds = "start_s"
+      case durationSeconds = "duration_s"
+      case framesPerSecond = "frames_per_second"
+      case missingSeconds = "missing_s"
+    }
+  }
+
+  /// A channel of an MCAP file.
+  struct Topic: Encodable, Sendable {
+    var name: String
+    var schema: String
+    var encoding: String
+    var messages: UInt64
+    /// Log times of the first and the last message.
+    var startNanoseconds: UInt64
+    var endNanoseconds: UInt64
+
+    enum CodingKeys: String, CodingKey {
+      case name, schema, encoding, messages
+      case startNanoseconds = "start_ns"
+      case endNanoseconds = "end_ns"
+    }
+  }
+
+  /// What a picture's file says of when and how it was taken.
+  struct Picture: Encodable, Sendable {
+    var orientation: Int
+    var make, model, software, taken: String?
+    var exposureTime: Double?
+    var iso: Int?
+    var comment: String?
+
+    enum CodingKeys: String, CodingKey {
+      case orientation, make, model, software, taken, iso, comment
+      case exposureTime = "exposure_s"
+    }
+
+    init(_ notes: PictureNotes) {
+      orientation = Int(notes.orientation.rawValue)
+      (make, model, software, taken) = (notes.make, notes.model, notes.software, notes.taken)
+      (exposureTime, iso, comment) = (notes.exposureTime, notes.sensitivity, notes.comment)
+    }
+
+    var lines: [String] {
+      var parts: [String] = []
+      if let taken { parts.append("taken \(taken)") }
+      if let exposureTime, exposureTime > 0 {
+        parts.append(
+          exposureTime < 0.5
+            ? "exposed for 1/\(fixed(1 / exposureTime, 0)) s"
+            : "exposed for \(fixed(exposureTime, 1)) s")
+      }
+      if let iso { parts.append("ISO \(iso)") }
+      if orientation != 1 { parts.append("orientation \(orientation)") }
+      var lines = parts.isEmpty ? [] : ["  " + parts.joined(separator: ", ")]
+      let device = [make, model].compactMap(\.self).joined(separator: " ")
+      if !device.isEmpty || software != nil {
+        lines.append(
+          "  by \(([device] + [software].compactMap(\.self)).filter { !$0.isEmpty }.joined(separator: ", "))"
+        )
+      }
+      if let comment { lines.append("  comment \(comment)") }
+      return lines
+    }
+  }
+
+  enum CodingKeys: CodingKey {
+    case file, container, picture, tracks, topics, attachments, metadata, damage
+  }
+
+  var file: String
+  var container: String
+  private var isPicture: Bool
+  /// Of pictures; `nil` for others, and where nothing is said.
+  var picture: Picture?
+  var tracks: [Track]
+  /// Of MCAP files; `nil` for others.
+  var topics: [Topic]?
+  var attachments: [String]?
+  var metadata: [String]?
+  /// Why it could not be read to its end, and whatever else is odd.
+  var damage: [String]
+
+  init(file: String, _ contents: MovieContents) {
+    self.file = file
+    // libavformat's demuxers of pictures are called png_pipe, jpeg_pipe and so on.
+    isPicture = contents.container.hasSuffix("_pipe")
+    container = isPicture ? String(contents.container.dropLast(5)) : contents.container
+    damage = contents.damage.map { [$0] } ?? []
+    tracks = contents.tracks.map { track in
+      let isVideo = track.kind == "video"
+      let rate = track.duration > 0 ? Double(track.packets) / track.duration : 0
+      return Track(
+        kind: track.kind, codec: track.codec, width: isVideo ? track.width : nil,
+        height: isVideo ? track.height : nil, rate: isVideo ? nil : track.rate,
+        channels: isVideo ? nil : track.channels, count: track.packets,
+        keyFrames: isVideo ? track.keys : nil, bytes: track.bytes, startSeconds: track.start,
+        durationSeconds: track.duration, framesPerSecond: isVideo ? rate : nil, gaps: track.gaps,
+        missingSeconds: track.missing)
+    }
+  }
+
+  /// Of an MCAP file: its topics, and the pictures and sound that can be replayed.
+  init(dump: String, _ listing: MCAPListing) throws(RunError) {
+    file = dump
+    isPicture = false
+    container = "mcap"
+    topics = listing.topics.map {
+      Topic(
+        name: $0.name, schema: $0.schema, encoding: $0.encoding, messages: $0.messages,
+        startNanoseconds: $0.start, endNanoseconds: $0.end)
+    }
+    (attachments, metadata) = (listing.attachments, listing.metadata)
+    damage = listing.damage.map { [$0] } ?? []
+    tracks = []
+    let source = ReplaySource(path: dump)
+    // Files of other programs may have no pictures.
+    guard let found = try? source.open() else { return }
+    let rate = found.format.rate.framesPerSecond
+    let count = UInt64(found.frameCount ?? 0)
+    tracks = [
+      Track(
+        kind: "video", codec: found.format.pixelFormat.settingText, width: found.format.width,
+        height: found.format.height, count: count, startSeconds: 0,
+        durationSeconds: rate > 0 ? Double(count) / rate : 0, framesPerSecond: rate, gaps: 0,
+        missingSeconds: 0)
+    ]
+    for sound in ReplayAudioSource.all(of: source) {
+      let format = try sound.open().format
+      tracks.append(
+        Track(
+          kind: "audio", codec: format.number.settingText, rate: format.rate,
+          channels: format.channels, count: 0, startSeconds: 0, durationSeconds: 0, gaps: 0,
+          missingSeconds: 0))
+      sound.close()
+    }
+    source.close()
+    damage = source.notes
+  }
+
+  private func line(_ topic: Topic) -> String {
+    let seconds = Double(topic.endNanoseconds &- topic.startNanoseconds) / 1e9
+    let schema = topic.schema.isEmpty ? "" : " \(topic.schema)"
+    return "  topic \(topic.name)\(schema) (\(topic.encoding)): \(topic.messages) messages, "
+      + "\(fixed(seconds, 3)) s"
+  }
+
+  var lines: [String] {
+    var lines = ["\(file): \(container)"]
+    for track in tracks {
+      var line = "  \(track.kind) \(track.codec)"
+      if let width = track.width, let height = track.height { line += " \(width)x\(height)" }
+      if let rate = track.rate, let channels = track.channels {
+        line += " \(rate) Hz, \(channels) channel\(channels == 1 ? "" : "s")"
+      }
+      if track.count > 0, !isPicture {
+        line += ", \(track.count) \(track.kind == "video" ? "frames" : "packets")"
+        if let keys = track.keyFrames, keys < track.count { line += " (\(keys) key)" }
+        line += ", \(fixed(track.durationSeconds, 3)) s"
+      }
+      if let rate = track.framesPerSecond, rate > 0, !isPicture {
+        line += ", \(fixed(rate, 2)) frames/s"
+      }
+      if let bytes = track.bytes, track.durationSeconds > 0, !isPicture {
+        line += ", \(fixed(Double(bytes) * 8 / track.durationSeconds / 1e6, 2)) Mbit/s"
+      }
+      if abs(track.startSeconds) > 0.0005 {
+        line += ", begins at \(fixed(track.startSeconds, 3)) s"
+      }
+      lines.append(line)
+      if track.gaps > 0 {
+        lines.append(
+          "    \(track.gaps) gaps, in which \(fixed(track.missingSeconds, 3)) s are missing")
+      }
+    }
+    lines += picture?.lines ?? []
+    lines += topics?.map(line) ?? []
+    lines += attachments?.map { "  attachment \($0)" } ?? []
+    lines += metadata?.map { "  metadata \($0)" } ?? []
+    return lines + damage.map { "  damaged: \($0)" }
+  }
+}
