@@ -9,7 +9,7 @@ struct InspectCommand: ParsableCommand {
       "Says what is in a movie, a picture, a file of sound, or a dump: how much, when, what is missing.",
     discussion: """
       Reads the whole file, without decoding it. A gap is a longer pause between two pictures than their \
-      rate has; of sound, a hole of 2 ms and more. What a recording filled with silence is in its summary alone.
+      rate has; of sound, a hole of 2 ms and more. What was filled with silence is in a run's summary alone.
       """)
 
   @Argument(help: "Files to look at.", completion: .file())
