@@ -1,5 +1,6 @@
 """export, inspect and recover: what ffprobe, ffmpeg and NumPy find in their files."""
 import json
+import os
 import random
 import re
 import shutil
@@ -9,7 +10,8 @@ import time
 
 import numpy as np
 import pytest
-from mcap.writer import Writer
+from mcap.reader import make_reader
+from mcap.writer import CompressionType, Writer
 
 from program import DATA, LIMIT, SPROCKET, one_sentence, running, sprocket
 from test_codecs import assert_decodes, probe, streams, times
@@ -313,21 +315,39 @@ def test_what_a_crash_left_is_recovered(tmp_path, ending):
         assert np.abs(heard - heard.round())[1:].max(initial=0) < 0.001
 
 
-def test_bad_files_are_one_sentence(tmp_path, movie):
-    data = movie.read_bytes()
-    draw = random.Random(16)
-    for turn in range(40):
-        torn = bytearray(data[:draw.randrange(1, len(data))])
+# SPROCKET_MUTATIONS=500 for as many of each kind; the first seed is SPROCKET_SEED.
+MUTATIONS = int(os.environ.get("SPROCKET_MUTATIONS", 12))
+
+
+@pytest.mark.parametrize("kind", ["mov", "mcap", "foreign.mcap", "jpg", "wav"])
+def test_bad_files_are_one_sentence(tmp_path, movie, kind):
+    whole = tmp_path / f"whole.{kind}"
+    if kind == "mov":
+        shutil.copy(movie, whole)
+    elif kind == "foreign.mcap":
+        foreign(whole, CompressionType.LZ4)
+    elif kind == "jpg":
+        sprocket("run", "--source", "scene", "--source-set", "pace=fast", "--frames", 1, "--size", "320x180",
+                 "--stills", whole, "--quiet")
+    else:
+        option = "--dump" if kind == "mcap" else "--sound"
+        sprocket("run", "--source", "scene", "--source-set", "pace=fast", "--frames", 30, "--size", "160x120",
+                 "--microphone", "scene", option, whole, "--quiet")
+    data, ending = whole.read_bytes(), kind.split(".")[-1]
+    target = {"jpg": "mp4", "mcap": "mcap"}.get(ending, ending)
+    for turn in range(MUTATIONS):
+        draw = random.Random(1000 * int(os.environ.get("SPROCKET_SEED", 16)) + turn)
+        torn = bytearray(data[:draw.choice([len(data), draw.randrange(1, len(data))])])
         for _ in range(draw.choice([0, 1, 10, 1000])):
             torn[draw.randrange(len(torn))] = draw.randrange(256)
-        path = tmp_path / f"t{turn}.mov"
+        path = tmp_path / f"torn.{ending}"
         path.write_bytes(torn)
-        for arguments in (["inspect", path], ["recover", path, tmp_path / "r.mov", "--overwrite", "--quiet"],
-                          ["export", path, tmp_path / "e.mp4", "--overwrite", "--quiet", "--codec",
-                           "h264:preset=ultrafast"]):
+        fast = ["--codec", "h264:preset=ultrafast"]
+        for arguments in (["inspect", path], ["recover", path, tmp_path / f"r.{target}", "--overwrite"],
+                          ["export", path, tmp_path / "e.mp4", "--overwrite", "--quiet", *fast]):
             result = sprocket(*arguments, check=False)
-            assert result.returncode in (0, 1, 2), (turn, arguments)
-            assert result.returncode == 0 or result.errors.startswith("sprocket: ")
+            assert result.returncode in (0, 1, 2), (turn, arguments, result.errors)
+            assert result.returncode == 0 or "sprocket: " in result.errors
 
 
 REFUSED = [
@@ -353,3 +373,66 @@ def test_a_wrong_export_is_one_sentence(tmp_path, movie, arguments, words):
     assert result.returncode in (1, 2) and words in one_sentence(result.errors)
     assert [path.name for path in tmp_path.iterdir()] == ["in.mov"]
     assert (tmp_path / "in.mov").read_bytes() == movie.read_bytes()
+
+
+def foreign(path, compression, count=300):
+    """An MCAP file of the mcap package: two channels, JSON and without a schema; attachments, metadata."""
+    with path.open("wb") as file:
+        writer = Writer(file, chunk_size=2000, compression=compression)
+        writer.start(profile="x", library="other")
+        schema = writer.register_schema("thing", "jsonschema", b'{"type":"object"}')
+        one = writer.register_channel("/one", "json", schema, {"a": "b"})
+        two = writer.register_channel("/two", "raw", 0)
+        writer.add_attachment(1, 2, "note.txt", "text/plain", b"hello")
+        writer.add_metadata("about", {"k": "v"})
+        for number in range(count):
+            data = json.dumps({"n": number, "pad": "x" * (number % 90)}).encode()
+            writer.add_message(one if number % 3 else two, 1000 * number, data, 1000 * number + 5, number)
+        writer.finish()
+
+
+def contents(path):
+    with path.open("rb") as file:
+        reader = make_reader(file)
+        messages = [(schema and schema.name, channel.topic, channel.message_encoding, dict(channel.metadata),
+                     message.log_time, message.publish_time, message.sequence, message.data)
+                    for schema, channel, message in reader.iter_messages(log_time_order=False)]
+        attachments = [(item.name, item.media_type, item.data) for item in reader.iter_attachments()]
+        metadata = [(item.name, item.metadata) for item in reader.iter_metadata()]
+        return messages, attachments, metadata, reader.get_header().profile
+
+
+@pytest.mark.parametrize("compression", [CompressionType.NONE, CompressionType.LZ4, CompressionType.ZSTD])
+def test_recover_keeps_all_of_an_mcap_of_any_writer(tmp_path, compression):
+    whole, out = tmp_path / "whole.mcap", tmp_path / "out.mcap"
+    foreign(whole, compression)
+    sprocket("recover", whole, out)
+    assert contents(out) == contents(whole)
+    # Cut off: what lies in whole chunks is there, in order.
+    data = whole.read_bytes()
+    for part in (0.2, 0.3, 0.4):
+        torn = tmp_path / "torn.mcap"
+        torn.write_bytes(data[:int(len(data) * part)])
+        told = sprocket("recover", torn, out, "--overwrite").errors
+        found = contents(out)
+        assert "cut off" in told and 0 < len(found[0]) < 300
+        assert found[0] == contents(whole)[0][:len(found[0])] and found[1:] == contents(whole)[1:]
+    # A damaged chunk alone is lost, whether its length is right or not.
+    with whole.open("rb") as file:
+        chunks = make_reader(file).get_summary().chunk_indexes
+    assert len(chunks) > 5
+    expected = contents(whole)[0]
+    for place in (chunks[2].chunk_start_offset + 1, chunks[2].chunk_start_offset + 60):
+        wrong = bytes(byte ^ 0x55 for byte in data[place:place + 20])
+        torn.write_bytes(data[:place] + wrong + data[place + 20:])
+        told = sprocket("recover", torn, out, "--overwrite").errors
+        found = contents(out)[0]
+        assert "damaged" in told and 200 < len(found) < 300 and all(one in expected for one in found)
+
+
+@pytest.mark.parametrize("data, says", [(b"", "empty"), (b"\x89MCAP0\r\n", "nothing to recover")])
+def test_recover_refuses_what_holds_nothing(tmp_path, data, says):
+    (tmp_path / "a.mcap").write_bytes(data)
+    failed = sprocket("recover", tmp_path / "a.mcap", tmp_path / "b.mcap", check=False)
+    assert failed.returncode != 0 and one_sentence(failed.errors)
+    assert not (tmp_path / "b.mcap").exists()
