@@ -1,0 +1,71 @@
+"""What headless Chromium's <video> makes of our movies: number and size of pictures, duration, sound."""
+import http.server
+import json
+import shutil
+import subprocess
+import threading
+
+import pytest
+
+from program import sprocket
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+PAGE = """<!doctype html><body><video id="v" muted></video><script>
+const video = document.getElementById("v");
+function tell() {
+  const quality = video.getVideoPlaybackQuality();
+  fetch("http://127.0.0.1:PORT/", {method: "POST", mode: "no-cors", body: JSON.stringify({
+    frames: quality.totalVideoFrames, duration: video.duration, width: video.videoWidth,
+    height: video.videoHeight, error: video.error && video.error.message,
+    sound: video.webkitAudioDecodedByteCount})});
+}
+video.onended = tell; video.onerror = tell; video.src = "FILE"; video.play();
+</script>"""
+
+
+def played(path, patience=60):
+    """Plays a file to its end; what the page tells."""
+    found, came = [], threading.Event()
+
+    class Ear(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            found.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+            came.set()
+
+        def log_message(self, *arguments):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Ear) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = path.with_suffix(".html")
+        page.write_text(PAGE.replace("PORT", str(server.server_port)).replace("FILE", path.name))
+        browser = subprocess.Popen(
+            [BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", "--mute-audio",
+             "--autoplay-policy=no-user-gesture-required", f"--user-data-dir={path.parent}/profile",
+             "--remote-debugging-port=0", page.as_uri()],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        try:
+            assert came.wait(patience), "the page told nothing"
+        finally:
+            browser.kill()
+            browser.wait()
+            subprocess.run(["pkill", "-KILL", "-f", f"user-data-dir={path.parent}/profile"])
+            server.shutdown()
+    return found[0]
+
+
+@pytest.mark.alone
+@pytest.mark.skipif(not BROWSER, reason="chromium is not installed")
+@pytest.mark.parametrize("ending, codec, sound", [
+    ("mp4", "h264", "aac"), ("mov", "h264:preset=ultrafast,crf=30", "aac"), ("mp4", "h264", "opus"),
+    ("mp4", "av1", "aac")])
+def test_a_browser_plays_every_picture(tmp_path, ending, codec, sound):
+    path = tmp_path / f"a.{ending}"
+    sprocket("run", "--source", "scene", "--source-set", "pace=fast", "--size", "320x180", "--frames", 60,
+             "--microphone", "scene", "--movie", path, "--codec", codec, "--audio-codec", sound, "--quiet")
+    found = played(path)
+    assert found["error"] is None and found["frames"] == 60
+    assert (found["width"], found["height"]) == (320, 180) and abs(found["duration"] - 2) < 0.03
+    assert found["sound"] > 0
