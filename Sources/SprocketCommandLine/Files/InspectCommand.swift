@@ -44,7 +44,9 @@ struct InspectCommand: ParsableCommand {
     guard let video = entry.tracks.first(where: { $0.kind == "video" }) else {
       throw RunError(.usage, "\(entry.file) has no pictures to make a thumbnail of")
     }
-    let begin = Duration.nanoseconds(Int64(clamping: Int(video.durationSeconds * 1e8)))
+    // A file may say anything.
+    let seconds = video.durationSeconds.isFinite ? min(max(video.durationSeconds, 0), 1e9) : 0
+    let begin = Duration.nanoseconds(Int64(seconds * 1e8))
     var arguments = ["--source", (entry.topics == nil ? "file:" : "replay:") + entry.file]
     arguments += ["--frames", "1", "--stills", thumbnail, "--quiet", "--microphone", "none"]
     if video.count > 10, begin > .zero { arguments += ["--from", begin.settingText] }

@@ -20,6 +20,8 @@ final class AudioRingTap: AudioTap {
   private let keepsToPictures: Bool
   /// A block whose pictures have not come yet.
   private var early: Int?
+  /// When that was, on the monotonic clock.
+  private var earlySince: Int64 = 0
   /// The pictures' end is reached.
   private var isPast = false
   private var isClosed = false
@@ -92,7 +94,7 @@ final class AudioRingTap: AudioTap {
       }
       switch reader?.next() ?? .end {
       case .frame(_, let slot):
-        early = slot
+        (early, earlySince) = (slot, monotonicNow())
       case .lapped, .skipped:
         continue
       case .end:
@@ -114,6 +116,8 @@ final class AudioRingTap: AudioTap {
       line = shared.line(ofSegment: record.line.segment) ?? line
       guard !line.isPlaced, !isOver else { break }
       let now = monotonicNow()
+      // Blocks may be so small that the ring is full before it can.
+      guard now < earlySince.clampedSum(Self.longestPlacing) else { return true }
       guard now < end else { return nil }
       _ = shared.state.wait(while: AudioShared.running, until: min(end, now + Self.placing))
     }
@@ -126,6 +130,8 @@ final class AudioRingTap: AudioTap {
   /// Time between two looks whether a segment is placed, nanoseconds, while it is not. Larger: fewer looks,
   /// and a later begin.
   private static let placing: Int64 = 2_000_000
+  /// Longest wait for that, nanoseconds. Larger: sound of many tiny blocks takes longer.
+  private static let longestPlacing: Int64 = 1_000_000_000
 
   func withBlock<Result>(_ body: (AudioRecord, Span<UInt8>) -> Result) -> Result {
     guard let slot, let memory else {
