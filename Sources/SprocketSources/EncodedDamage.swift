@@ -3,7 +3,7 @@ internal import SprocketCodecs
 /// Checks encoded frames, and counts those that are not whole by what is wrong with them.
 struct EncodedDamage {
   private var broken: UInt64 = 0
-  private var impossibleSizes: UInt64 = 0
+  private(set) var impossibleSizes: UInt64 = 0
   private var excessiveScans: UInt64 = 0
 
   /// What the frame says of itself; `nil` where it is damaged. `fullHeight` is as in `EncodedFrame`.

@@ -156,8 +156,11 @@ public final class PictureSource: Source {
     let bytes = unsafe Span(_unsafeElements: file.bytes)
     orientation = PictureFile.orientation(of: bytes)
     guard PictureFile.isJPEG(bytes) else { return nil }
+    let before = damage.impossibleSizes
     guard let header = damage.check(bytes), !file.isCorrupt else {
-      note("\(path) is damaged: its JPEG is not whole; copy it anew.")
+      note(
+        damage.impossibleSizes > before
+          ? damage.refusal(of: path) : "\(path) is damaged: its JPEG is not whole; copy it anew.")
       packet = consume file
       return nil
     }
