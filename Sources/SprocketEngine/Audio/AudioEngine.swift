@@ -166,11 +166,12 @@ public final class AudioEngine: @unchecked Sendable {
       while !shared.isStopping.load(ordering: .acquiring) {
         let past = AudioPast(produced: next, missing: missing)
         for spare in spares { spare.answer(&producer, past) }
-        if let time = line?.time(of: next).clampedSum(-Self.nanosecondsAhead),
-          !shared.pictures.wait(for: time, until: deadline(in: Self.attention))
-        {
-          continue
-        }
+        // While a segment is not placed, its time is not known, and a movie may need more to place it.
+        let time = clock.line.time(of: next).clampedSum(-Self.nanosecondsAhead)
+        guard
+          !clock.line.isPlaced
+            || shared.pictures.wait(for: time, until: deadline(in: Self.attention))
+        else { continue }
         guard let (_, slot) = producer.claim() else {
           var waiter = Waiter(.park)
           waiter.park(producer.prepareToWait())
