@@ -30,7 +30,8 @@ public struct Resize: Stage {
   }
 
   public var size = TargetSize.none
-  /// The picture becomes as wide as it is shown, to an even number of pixels; one with square pixels stays.
+  /// Makes oblong pixels square. Without a size the picture becomes as wide as it is shown, rounded to an
+  /// even number of pixels.
   public var square = false
   public var mode = Mode.fit
   /// The default is the mean of the area where the picture becomes smaller, and bilinear where it becomes

@@ -1,7 +1,7 @@
 public import SprocketCore
 internal import SprocketTIFF
 
-/// What the bytes of a picture's file say of it, without decoding.
+/// Reads kind and orientation from the bytes of a picture's file, without decoding it.
 public enum PictureFile {
   public static func isJPEG(_ bytes: Span<UInt8>) -> Bool { begins(bytes, [0xFF, 0xD8, 0xFF]) }
 

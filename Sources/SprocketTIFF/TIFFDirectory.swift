@@ -62,7 +62,8 @@ public struct TIFFDirectory: Sendable {
     return range
   }
 
-  /// Type and place of a field's values, of which there is at least one.
+  /// The type of a field and the bytes of its values, at least one value; `nil` if the directory does not
+  /// have the field.
   private func values(_ tag: TIFFTag, _ bytes: Span<UInt8>) -> (TIFFType, Range<Int>)? {
     for index in 0..<count {
       let place = start + 2 + 12 * index

@@ -1,7 +1,7 @@
 public import SprocketCore
 internal import SprocketTIFF
 
-/// What a picture's file says of when and how it was taken, in EXIF or a TIFF's own fields.
+/// Time, exposure and device of a picture, read from its file: from EXIF, or from a TIFF's own fields.
 public struct PictureNotes: Sendable, Equatable {
   public var orientation = Orientation.upright
   public var make, model, software: String?
@@ -10,10 +10,10 @@ public struct PictureNotes: Sendable, Equatable {
   /// Seconds.
   public var exposureTime: Double?
   public var sensitivity: Int?
-  /// What EXIF has no field for; Sprocket writes JSON ([docs/stills.md]).
+  /// EXIF's `UserComment`. Sprocket writes JSON into it (docs/stills.md).
   public var comment: String?
 
-  /// `nil` where the file says nothing.
+  /// `nil` if the file has neither.
   public init?(file bytes: Span<UInt8>) {
     guard let range = PictureFile.tiffRange(in: bytes) else { return nil }
     let bytes = bytes.extracting(range)
@@ -22,9 +22,7 @@ public struct PictureNotes: Sendable, Equatable {
       directory?.text(tag, in: bytes).flatMap { Self.text(bytes, $0) }
     }
     let exif = directory.directory(.exifIFD, in: bytes)
-    orientation =
-      directory.integer(.orientation, in: bytes).flatMap { UInt8(exactly: $0) }
-      .flatMap { Orientation(rawValue: $0) } ?? .upright
+    orientation = PictureFile.orientation(of: bytes)
     (make, model, software) = (
       text(.make, directory), text(.model, directory), text(.software, directory)
     )

@@ -16,13 +16,13 @@ final class AudioRingTap: AudioTap {
   private var reader: Reader?
   private var waiter = Waiter(.park)
   private var slot: Int?
-  /// Gives no block before the pictures have come to it, and none behind their end.
+  /// The tap returns a block only after the pictures have reached its time, and no block after their end.
   private let keepsToPictures: Bool
-  /// A block whose pictures have not come yet.
+  /// A block that the tap holds back, because the pictures have not reached its time.
   private var early: Int?
-  /// When that was, on the monotonic clock.
+  /// When the tap began to hold it back, on the monotonic clock.
   private var earlySince: Int64 = 0
-  /// The pictures' end is reached.
+  /// The tap came to a block after the end of the pictures.
   private var isPast = false
   private var isClosed = false
   private var hasAsked = false
@@ -86,7 +86,7 @@ final class AudioRingTap: AudioTap {
         self.early = nil
         slot = early
         if isWanted { return .block }
-        // Later ones are not either, whatever their times.
+        // Later blocks are not wanted either, even if their times go back.
         isPast = true
         account.leave()
         release()
@@ -106,17 +106,17 @@ final class AudioRingTap: AudioTap {
     }
   }
 
-  /// Whether pictures go with the block; `nil` if that is not known by `end`.
+  /// Whether the block begins before the end of the pictures; `nil` if that is not known by `end`.
   private func isWanted(_ slot: Int, by end: Int64) -> Bool? {
     guard keepsToPictures, let record = memory?.record(slot) else { return true }
     var line = record.line
     while !line.isPlaced {
-      // The engine reads on until it can place the segment.
+      // The engine places the segment when it has read some more sound.
       let isOver = shared.state.value == AudioShared.ended
       line = shared.line(ofSegment: record.line.segment) ?? line
       guard !line.isPlaced, !isOver else { break }
       let now = monotonicNow()
-      // Blocks may be so small that the ring is full before it can.
+      // With very small blocks the ring can be full before that.
       guard now < earlySince.clampedSum(Self.longestPlacing) else { return true }
       guard now < end else { return nil }
       _ = shared.state.wait(while: AudioShared.running, until: min(end, now + Self.placing))
@@ -167,13 +167,13 @@ final class AudioRingTap: AudioTap {
     slot = slot ?? early
     release()
     isClosed = true
-    // Of a run that comes to its own end, sound behind the pictures is left.
+    // Sound after the last picture is not recorded. It is not lost.
     if shared.endTime.load(ordering: .acquiring) != .max,
       !shared.isStopping.load(ordering: .acquiring)
     {
       account.leave()
     }
-    // It was made for a sink that was refused.
+    // The sink was refused before it read: it has no account.
     if spare != nil, !hasAsked { shared.forget(account) }
     if let spare, let reader = reader.take() {
       if shared.state.value == AudioShared.running { account.leave() }

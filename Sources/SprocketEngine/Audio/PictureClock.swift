@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// How far a run's pictures have come: sound that does not come by itself waits for them. One thread advances
-/// it; any thread may wait.
+/// The capture time that a run's pictures have reached. Sound that is not live waits for it, so that it is
+/// not read far ahead of the pictures. One thread advances the clock; any thread may wait.
 final class PictureClock: Sendable {
   /// Capture time of the latest picture, in nanoseconds: the smallest number before the first one, and the
   /// largest one while there is nothing to wait for.

@@ -25,7 +25,7 @@ extension Engine {
     for engine in audio where !engine.description.isLive { engine.stop(at: end) }
   }
 
-  /// Throws where pictures come live and sound does not, or the reverse: nothing tells which belong together.
+  /// Throws if the pictures are live and the sound is not, or the reverse: their times have different clocks.
   static func checkPace(
     of audio: [AudioEngine], beside source: SourceDescription
   ) throws(RunError) {

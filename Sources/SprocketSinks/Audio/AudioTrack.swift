@@ -55,7 +55,7 @@ final class AudioTrack {
   /// Of the delivered ones, those that are accounted for.
   var settled = SettledSound()
   var (delivered, silence): (UInt64, UInt64) = (0, 0)
-  /// Samples that came when their time was over.
+  /// Samples that were left out, because their time lies before that of the sample before them.
   var cut: UInt64 = 0
   var output: [UInt8]
   let zeros: [UInt8]

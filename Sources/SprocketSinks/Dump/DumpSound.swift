@@ -36,8 +36,8 @@ final class DumpSound {
     if !taps.isEmpty { file.describe(sound: taps.map(\.description)) }
   }
 
-  /// Before a picture of that time. Sound that is not live is waited for: what stays in the tap would hold up
-  /// the source, and a movie that needs more of it.
+  /// Writes the sound up to a picture's time, before that picture. Waits for sound that is not live: blocks
+  /// that stay in the tap stop the source of sound, and a movie may need more of it.
   func take(upTo time: Int64) throws(RunError) {
     for index in microphones.indices {
       let isLive = microphones[index].tap.description.isLive

@@ -2,22 +2,24 @@ public import SprocketCore
 internal import SprocketFiles
 internal import SprocketMCAP
 
-/// Makes a whole MCAP file of what a damaged or cut off one holds, whoever wrote it: schemas, channels,
-/// messages, attachments and metadata, in their order. Chunks are compressed anew with LZ4.
+/// Copies all readable records of a damaged or truncated MCAP file into a new, complete file: schemas,
+/// channels, messages, attachments and metadata, in their order. Any program may have written the file.
+/// Chunks are compressed with LZ4.
 ///
-/// A record or chunk that is damaged is passed over. Memory: a chunk of each file.
+/// A damaged record or chunk is skipped. Memory: one chunk of each file.
 public struct MCAPRecovery: Sendable {
   public var messages: UInt64 = 0
   public var attachments: UInt64 = 0
   public var metadata: UInt64 = 0
   /// Records and chunks that could not be read.
   public var damaged: UInt64 = 0
-  /// Messages on channels of which the file does not tell.
+  /// Messages whose channel has no channel record in the file.
   public var strayMessages: UInt64 = 0
   /// The file ends within a record, or without its end.
   public var isCutOff = false
 
-  /// By the file's numbers: a channel that is told of anew, as another one, gets another number.
+  /// Keys are the numbers in the damaged file. A number that is defined a second time, differently, gets a
+  /// new number in the copy.
   private var channels: [UInt16: (channel: MCAPChannel, number: UInt16)] = [:]
   private var schemas: [UInt16: (schema: MCAPSchema, number: UInt16)] = [:]
   private var takenChannels: Set<UInt16> = []
@@ -69,8 +71,8 @@ public struct MCAPRecovery: Sendable {
     return recovery
   }
 
-  /// Where a length is damaged, nothing says where the next record begins, but for the summary at the end of
-  /// the file, if that is whole.
+  /// Copies what follows a record whose length is damaged. The summary at the end of the file, if it can be
+  /// read, has the offsets of the records that follow.
   private mutating func takeRest(
     _ reader: inout MCAPRecordReader, _ writer: inout MCAPWriter<PartialFile>,
     _ chunk: inout MCAPChunk

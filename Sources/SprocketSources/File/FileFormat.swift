@@ -117,6 +117,24 @@ extension RunError {
   }
 }
 
+extension CaptureSlot {
+  /// Lends the memory of the frame that a source holds: the packet or the picture. Without either, the frame
+  /// has no bytes.
+  mutating func lend(_ packet: inout EncodedPacket?, _ picture: inout DecodedFrame?) {
+    if let packet = packet.take() {
+      let image = unsafe ImageStorage(packet)
+      let count = unsafe packet.bytes.count
+      unsafe lend(image, byteCount: count, handle: packet.leak())
+    } else if let picture = picture.take() {
+      let image = unsafe ImageStorage(picture)
+      let count = format.pixelFormat.byteCount(width: picture.width, height: picture.height)
+      unsafe lend(image, byteCount: count, handle: picture.leak())
+    } else {
+      filled(0)
+    }
+  }
+}
+
 extension ImageStorage {
   /// The planes of a decoded frame, in libavcodec's memory: read only.
   init(_ picture: borrowing DecodedFrame) {

@@ -245,17 +245,7 @@ public final class FileSource: Source {
   }
 
   public func take(into slot: inout CaptureSlot) {
-    if let packet = packet.take() {
-      let image = unsafe ImageStorage(packet)
-      let count = unsafe packet.bytes.count
-      unsafe slot.lend(image, byteCount: count, handle: packet.leak())
-    } else if let picture = picture.take() {
-      let image = unsafe ImageStorage(picture)
-      let count = slot.format.pixelFormat.byteCount(width: picture.width, height: picture.height)
-      unsafe slot.lend(image, byteCount: count, handle: picture.leak())
-    } else {
-      slot.filled(0)
-    }
+    slot.lend(&packet, &picture)
     advance()
   }
 

@@ -44,7 +44,7 @@ public final class PictureSource: Source {
   /// Of the file that is read.
   private var orientation = Orientation.upright
   private var damage = EncodedDamage()
-  /// What is wrong with files, for the first of them.
+  /// Sentences about the first damaged files.
   private var faults: [String] = []
   private var faultCount = 0
   private let interruption = SourceInterrupt()
@@ -61,7 +61,7 @@ public final class PictureSource: Source {
 
   private var isReal: Bool { settings.pace == .real }
 
-  /// Reads as far as the first picture that is whole, whose format is that of the first frame.
+  /// Reads files until one can be decoded. Its format is the format of the first frame.
   public func open() throws(RunError) -> SourceDescription {
     try settings.check(of: "the source file")
     guard rate.frames > 0, rate.seconds > 0 else {
@@ -79,7 +79,7 @@ public final class PictureSource: Source {
     }
     format = found
     if index > 1 {
-      // Damaged files before it come as corrupt frames.
+      // Reads again from the start: the damaged files before it are delivered as corrupt frames.
       release()
       (index, damage) = (0, EncodedDamage())
       (faults, faultCount) = ([], 0)
@@ -145,8 +145,8 @@ public final class PictureSource: Source {
     held = frame
   }
 
-  /// Takes a JPEG as it is. `nil` without `packet` for what has to be decoded here, and with it for a damaged
-  /// one.
+  /// Keeps a JPEG as it is in `packet`, and returns its format; `nil` for a damaged one. For a file that has
+  /// to be decoded here it returns `nil` and sets no `packet`.
   private func readWhole(_ path: String) throws(MediaError) -> FrameFormat? {
     let interruption = interruption
     orientation = .upright
@@ -199,17 +199,7 @@ public final class PictureSource: Source {
   // MARK: Lending
 
   public func take(into slot: inout CaptureSlot) {
-    if let packet = packet.take() {
-      let image = unsafe ImageStorage(packet)
-      let count = unsafe packet.bytes.count
-      unsafe slot.lend(image, byteCount: count, handle: packet.leak())
-    } else if let picture = picture.take() {
-      let image = unsafe ImageStorage(picture)
-      let count = slot.format.pixelFormat.byteCount(width: picture.width, height: picture.height)
-      unsafe slot.lend(image, byteCount: count, handle: picture.leak())
-    } else {
-      slot.filled(0)
-    }
+    slot.lend(&packet, &picture)
     held = nil
   }
 
