@@ -253,7 +253,7 @@ public final class AudioEngine: @unchecked Sendable {
     let format = description.format
     let bytes = count * format.sampleBytes
     if !stages.isEmpty, count > 0 { process(record, slot, bytes, memory) }
-    record.levels = memory.read(slot, count: bytes) { .of($0, count: count, format) }
+    record.levels = memory.levels(slot, count: count, format)
     memory.set(record, slot: slot)
     next &+= UInt64(count)
     block &+= 1

@@ -12,10 +12,11 @@ final class AudioMemory: @unchecked Sendable {
 
   init(slotCount: Int, slotBytes: Int, line: AudioLine) {
     self.slotCount = slotCount
-    self.slotBytes = slotBytes
+    // So that words of 32 bits are aligned.
+    self.slotBytes = (slotBytes + 3) / 4 * 4
     unsafe records = .allocate(capacity: slotCount)
     unsafe records.initialize(repeating: AudioRecord(line: line), count: slotCount)
-    unsafe bytes = .allocate(capacity: slotCount * slotBytes)
+    unsafe bytes = .allocate(capacity: slotCount * self.slotBytes)
   }
 
   deinit {
@@ -49,5 +50,14 @@ final class AudioMemory: @unchecked Sendable {
     precondition(slot < slotCount && count <= slotBytes)
     let start = unsafe UnsafePointer(bytes + slot * slotBytes)
     return unsafe body(Span(_unsafeStart: start, count: count))
+  }
+
+  /// Calls `body` with the first `count` words of 32 bits of a slot: loops over bytes are not vectorized.
+  func readWords<Result>(_ slot: Int, count: Int, _ body: (Span<UInt32>) -> Result) -> Result {
+    precondition(slot < slotCount && count <= slotBytes / 4)
+    let start = unsafe UnsafePointer(bytes + slot * slotBytes)
+    return unsafe start.withMemoryRebound(to: UInt32.self, capacity: count) {
+      unsafe body(Span(_unsafeStart: $0, count: count))
+    }
   }
 }

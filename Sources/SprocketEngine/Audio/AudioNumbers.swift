@@ -2,6 +2,16 @@ internal import SprocketCore
 
 // Numbers of sound from and to bytes, and their levels. `stride` is the bytes of a sample of all channels.
 
+extension AudioMemory {
+  /// Levels of the first `count` samples of a slot.
+  func levels(_ slot: Int, count: Int, _ format: AudioFormat) -> AudioLevels {
+    if format.number == .s16, format.channels == 2 {
+      return readWords(slot, count: count) { .ofStereo16($0) }
+    }
+    return read(slot, count: count * format.sampleBytes) { .of($0, count: count, format) }
+  }
+}
+
 extension AudioLevels {
   /// Levels of `count` samples.
   static func of(_ bytes: Span<UInt8>, count: Int, _ format: AudioFormat) -> AudioLevels {
@@ -19,6 +29,33 @@ extension AudioLevels {
       levels.peak[channel] = peak
       levels.meanSquare[channel] = sum / Float(count)
     }
+    return levels
+  }
+}
+
+extension AudioLevels {
+  /// Levels of stereo of 16 bits, one sample per word. Cost: about 4 instructions per sample; other formats
+  /// take 20 per number.
+  static func ofStereo16(_ words: Span<UInt32>) -> AudioLevels {
+    var levels = AudioLevels()
+    guard !words.isEmpty else { return levels }
+    var (leastLeft, mostLeft, leastRight, mostRight): (Int32, Int32, Int32, Int32) = (0, 0, 0, 0)
+    var (sumLeft, sumRight): (UInt64, UInt64) = (0, 0)
+    for index in words.indices {
+      let word = Int32(bitPattern: UInt32(littleEndian: words[index]))
+      let (left, right) = ((word << 16) >> 16, word >> 16)
+      leastLeft = min(leastLeft, left)
+      mostLeft = max(mostLeft, left)
+      leastRight = min(leastRight, right)
+      mostRight = max(mostRight, right)
+      sumLeft &+= UInt64(UInt32(bitPattern: left &* left))
+      sumRight &+= UInt64(UInt32(bitPattern: right &* right))
+    }
+    let full = Float(32768 * 32768 * words.count)
+    levels.peak[0] = Float(max(-leastLeft, mostLeft)) / 32768
+    levels.peak[1] = Float(max(-leastRight, mostRight)) / 32768
+    levels.meanSquare[0] = Float(sumLeft) / full
+    levels.meanSquare[1] = Float(sumRight) / full
     return levels
   }
 }
