@@ -16,6 +16,12 @@ struct RecordingOptions: ParsableArguments {
       valueName: "name[:key=value,...]"))
   var codec: String?
 
+  @Flag(
+    help: """
+      --movie has one more track: the lines that --reports writes, each at its frame's time.
+      """)
+  var movieReports = false
+
   @Option(
     help: ArgumentHelp(
       "Writes a JPEG file per frame into a folder, which is made; or names the files, with {n}, {time} and "
@@ -194,6 +200,9 @@ struct RecordingOptions: ParsableArguments {
     if codec != nil, movie == nil {
       throw ValidationError("--codec is for --movie; add --movie PATH")
     }
+    if movieReports, movie == nil {
+      throw ValidationError("--movie-reports is for --movie; add --movie PATH")
+    }
     if onDemand, movie == nil, stills == nil {
       throw ValidationError("--on-demand is for --movie and --stills; add one of them")
     }
@@ -223,6 +232,7 @@ struct RecordingOptions: ParsableArguments {
     if let movie {
       var values = try codecValues
       values["quality"] = quality
+      if movieReports { values["reports"] = true.settingText }
       sinks.append(try registry.sink(option: "--movie", "movie", movie, values))
     }
     if let stills {

@@ -29,6 +29,13 @@ package struct TextBuffer: ~Copyable, TextTarget {
     unsafe UnsafeBufferPointer(start: buffer.assumingMemoryBound(to: UInt8.self), count: used)
   }
 
+  /// Calls `body` with what was appended.
+  package func withBytes<Failure: Error>(
+    _ body: (Span<UInt8>) throws(Failure) -> Void
+  ) throws(Failure) {
+    try unsafe body(Span(_unsafeElements: elements))
+  }
+
   package mutating func removeAll() { used = 0 }
 
   package mutating func reserve(_ count: Int) {

@@ -1,16 +1,22 @@
 internal import CSprocketLibAV
 
 extension MediaContents.Track {
-  /// `nil` for what is neither pictures nor sound, and for covers.
+  /// `nil` for what is neither pictures nor sound nor reports, and for covers.
   init?(_ stream: UnsafeMutablePointer<AVStream>) {
     let parameters = unsafe stream.pointee.codecpar.pointee
     let kind = unsafe parameters.codec_type
-    guard kind == AVMEDIA_TYPE_VIDEO || kind == AVMEDIA_TYPE_AUDIO,
-      unsafe stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
-    else { return nil }
-    isVideo = kind == AVMEDIA_TYPE_VIDEO
+    switch kind {
+    case AVMEDIA_TYPE_VIDEO: self.kind = .video
+    case AVMEDIA_TYPE_AUDIO: self.kind = .audio
+    default:
+      guard unsafe TextTrack.matches(stream) else { return nil }
+      self.kind = .reports
+    }
+    guard unsafe stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0 else { return nil }
     index = unsafe Int(stream.pointee.index)
-    codec = unsafe String(cString: avcodec_get_name(parameters.codec_id))
+    codec =
+      self.kind == .reports
+      ? "json" : unsafe String(cString: avcodec_get_name(parameters.codec_id))
     (width, height) = unsafe (Int(parameters.width), Int(parameters.height))
     (rate, channels) = unsafe (
       Int(parameters.sample_rate), Int(parameters.ch_layout.nb_channels)
@@ -23,26 +29,49 @@ extension MediaContents.Track {
     if frames > 0.001, frames < 1e6 { usual = Int64(1e9 / frames) }
   }
 
-  /// Counts a packet, whose times are in nanoseconds; `decoded` rises within a file.
-  mutating func note(
-    shown: Int64, decoded: Int64, length: Int64, byteCount: Int, isKey: Bool
-  ) {
+  /// Counts a packet, whose times are in nanoseconds.
+  mutating func note(shown: Int64, length: Int64, byteCount: Int, isKey: Bool) {
     packets += 1
     if isKey { keys += 1 }
     bytes += UInt64(byteCount)
     start = min(start ?? shown, shown)
     // A file says that a picture lasts until the next one, even after a gap.
     let length = isVideo && usual > 0 ? usual : length
+    end = max(end ?? shown, shown.clampedSum(length))
+    switch kind {
+    case .video:
+      waiting.insert((shown, length), at: waiting.firstIndex { $0.shown > shown } ?? waiting.count)
+      if waiting.count > Self.mostReordered { noteOrdered() }
+    case .audio: noteGap(before: shown, length, tolerance: Self.soundGap)
+    case .reports: break
+    }
+  }
+
+  /// At the end: looks at the pictures that wait.
+  mutating func finish() {
+    while !waiting.isEmpty { noteOrdered() }
+  }
+
+  /// Pictures are decoded in another order than they are shown.
+  private mutating func noteOrdered() {
+    let (shown, length) = waiting.removeFirst()
+    noteGap(before: shown, length, tolerance: usual / 2)
+  }
+
+  private mutating func noteGap(before shown: Int64, _ length: Int64, tolerance: Int64) {
     if let lastEnd {
-      let late = decoded.clampedDifference(lastEnd)
-      if late > (isVideo ? usual / 2 : Self.soundGap) {
+      let late = shown.clampedDifference(lastEnd)
+      if late > tolerance {
         gaps += 1
         missing = missing.clampedSum(late)
       }
     }
-    lastEnd = decoded.clampedSum(length)
-    end = max(end ?? shown, shown.clampedSum(length))
+    lastEnd = shown.clampedSum(length)
   }
+
+  /// Pictures that may be decoded before one that is shown earlier: H.264 and HEVC have 16 at most. Larger:
+  /// more time per picture.
+  private static let mostReordered = 16
 
   /// Nanoseconds by which sound may come late without a gap: files of whole milliseconds round. Larger:
   /// smaller gaps are not told.
@@ -75,7 +104,7 @@ extension MediaCopy {
     let length = unsafe nanoseconds(
       max(0, packet.pointee.duration), of: stream(of: packet).pointee.time_base)
     unsafe contents.tracks[place].note(
-      shown: times.0, decoded: times.1, length: length, byteCount: Int(packet.pointee.size),
+      shown: times.0, length: length, byteCount: Int(packet.pointee.size),
       isKey: packet.pointee.flags & AV_PKT_FLAG_KEY != 0)
   }
 
@@ -113,7 +142,7 @@ extension MediaCopy {
     else { return false }
     let length = unsafe nanoseconds(
       max(0, packet.pointee.duration), of: stream(of: packet).pointee.time_base)
-    return shown >= start || !track.isVideo && shown.clampedSum(length) > start
+    return shown >= start || track.kind == .audio && shown.clampedSum(length) > start
   }
 
   /// Adds a stream for each track; by the number of the input's.
@@ -125,6 +154,12 @@ extension MediaCopy {
     var numbers: [Int: Int] = [:]
     for track in contents.tracks {
       guard let from = unsafe media.context.pointee.streams[track.index] else { continue }
+      if track.kind == .reports {
+        let to = unsafe try handle.addStream()
+        unsafe TextTrack.fill(to, container)
+        numbers[track.index] = unsafe Int(to.pointee.index)
+        continue
+      }
       guard container.holds(unsafe from.pointee.codecpar.pointee.codec_id) else {
         throw .unheld(codec: track.codec)
       }
@@ -160,10 +195,27 @@ extension MediaCopy {
     return numbers
   }
 
+  /// When a packet is decoded that does not say it: the first ones of an MKV, whose pictures are shown in
+  /// another order, come so many pictures before the first is shown. In ticks of its stream.
+  private mutating func decodeTime(of packet: UnsafeMutablePointer<AVPacket>) -> Int64 {
+    let from = unsafe stream(of: packet)
+    let (index, shown) = unsafe (Int(from.pointee.index), packet.pointee.pts)
+    let delay = unsafe Int64(from.pointee.codecpar.pointee.video_delay)
+    guard delay > 0, let track = contents.tracks.first(where: { $0.index == index }) else {
+      return shown
+    }
+    let base = unsafe from.pointee.time_base
+    let length = max(
+      1, av_rescale_q(track.usual, AVRational(num: 1, den: 1_000_000_000), base))
+    let (first, count) = undecoded[index] ?? (shown, 0)
+    undecoded[index] = (first, count + 1)
+    return min(shown, first + (count - delay) * length)
+  }
+
   /// Writes a packet into the stream of that number, `start` nanoseconds earlier.
   ///
   /// The corresponding C function is `av_interleaved_write_frame`.
-  func write(
+  mutating func write(
     _ packet: UnsafeMutablePointer<AVPacket>, to number: Int, _ handle: borrowing MuxerHandle,
     from start: Int64
   ) throws(MuxerError) {
@@ -171,9 +223,12 @@ extension MediaCopy {
     let from = unsafe stream(of: packet)
     let shift = unsafe av_rescale_q(
       start, AVRational(num: 1, den: 1_000_000_000), from.pointee.time_base)
+    if unsafe to.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_BIN_DATA {
+      unsafe try TextTrack.endLine(packet)
+    }
     let none = SPROCKET_AV_NOPTS_VALUE
     if unsafe packet.pointee.pts == none { unsafe packet.pointee.pts = unsafe packet.pointee.dts }
-    if unsafe packet.pointee.dts == none { unsafe packet.pointee.dts = unsafe packet.pointee.pts }
+    if unsafe packet.pointee.dts == none { unsafe packet.pointee.dts = decodeTime(of: packet) }
     unsafe packet.pointee.pts &-= shift
     unsafe packet.pointee.dts &-= shift
     unsafe av_packet_rescale_ts(packet, from.pointee.time_base, to.pointee.time_base)

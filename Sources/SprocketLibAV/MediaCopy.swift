@@ -5,8 +5,13 @@ public struct MediaContents: Sendable {
   public struct Track: Sendable {
     /// The number of the stream in its file, as ffprobe counts.
     public var index: Int
-    /// Pictures, or sound.
-    public var isVideo: Bool
+    public enum Kind: String, Sendable {
+      case video, audio
+      /// A ``TextTrack``.
+      case reports
+    }
+    public var kind: Kind
+    var isVideo: Bool { kind == .video }
     /// The codec's short name: "h264".
     public var codec: String
     /// In pixels; 0 for sound.
@@ -25,6 +30,8 @@ public struct MediaContents: Sendable {
     public var gaps: UInt64 = 0
     public var missing: Int64 = 0
     var lastEnd: Int64?
+    /// The latest pictures, in the order in which they are shown.
+    var waiting: [(shown: Int64, length: Int64)] = []
     /// Of pictures, how long one usually lasts, nanoseconds; 0 where nothing says it.
     var usual: Int64 = 0
   }
@@ -41,8 +48,11 @@ public struct MediaContents: Sendable {
 public struct MediaCopy: ~Copyable {
   var media: OpenedMedia
   let packet: Owned<AVPacket>
+  /// By stream: when the first packet is shown, of those that do not say when they are decoded, and how many
+  /// came.
+  var undecoded: [Int: (first: Int64, count: Int64)] = [:]
   /// What was read by now.
-  public internal(set) var contents: MediaContents
+  public var contents: MediaContents
 
   /// Opens a file of pictures or sound.
   public init(
@@ -78,9 +88,10 @@ public struct MediaCopy: ~Copyable {
     } catch {
       contents.failure = error
     }
+    for place in contents.tracks.indices { contents.tracks[place].finish() }
   }
 
-  /// Copies pictures and sound from the key frame at or before `from` until `end` (nanoseconds from the
+  /// Copies pictures, sound and reports from the key frame at or before `from` until `end` (nanoseconds from the
   /// file's beginning), into a plain file that begins with that picture. What cannot be read ends the copy,
   /// and `contents.failure` says why.
   ///
@@ -121,8 +132,13 @@ public struct MediaCopy: ~Copyable {
       unsafe try write(packet.pointer, to: target, handle, from: start)
       if bridge.hasFailed { throw .output }
     }
+    for place in contents.tracks.indices { contents.tracks[place].finish() }
+    guard bridge.gatherAll() else { throw .output }
     let status = unsafe av_write_trailer(handle.context)
     unsafe avio_flush(handle.context.pointee.pb)
+    if container.isQuickTime {
+      bridge.changeGathered { MovieIndex.describe(text: TextTrack.type, in: $0) }
+    }
     guard bridge.flush() else { throw .output }
     guard status >= 0 else { throw .refused(operation: "av_write_trailer", status: status) }
   }

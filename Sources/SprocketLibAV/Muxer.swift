@@ -21,7 +21,7 @@ internal import CSprocketLibAV
 /// list is needed, and a file that was cut off is in step.
 ///
 /// All tracks begin at tick 0, and sound has no gaps. In a fragment, the pictures are one behind the other,
-/// and then each track's sound: `mdat[picture picture ... sound sound ... sound ...]`. A track may have
+/// and then each track's sound, and text: `mdat[picture picture ... sound sound ... sound ...]`. A track may have
 /// nothing in a fragment. Sound that is written before the picture of its time is in the same fragment as
 /// that, or in the one before. At the end of a fragment an MKV lacks the last 40 ms of sound at most, which
 /// the next has.
@@ -39,6 +39,7 @@ public struct Muxer: ~Copyable {
   /// `nil` in a file of sound alone.
   var picture: SampleTable?
   var sounds: [SoundBlocks]
+  var text: TextTrack?
   let encoder: VideoEncoder?
   /// Ticks by which pictures are decoded later than the encoder says, so that the first is at 0.
   var delay: Int64?
@@ -59,14 +60,14 @@ public struct Muxer: ~Copyable {
   /// up to twice as much.
   static let fragmentBytes = 16 << 20
 
-  /// Writes the beginning of the file. `tags` are names without spaces, and values. Traps where there is
-  /// neither picture nor sound, and where the container does not hold PCM.
+  /// Writes the beginning of the file. `hasText`: with a ``TextTrack``. `tags` are names without spaces, and
+  /// values. Traps where there is neither picture nor sound, and where the container does not hold PCM.
   ///
   /// The corresponding C functions are `avformat_alloc_output_context2` and `avformat_write_header`.
   public init(
     _ container: MovieContainer, _ picture: MovieDescription?, encoder: VideoEncoder? = nil,
-    sound: [SoundTrack] = [], tags: [(name: String, value: String)] = [],
-    output: any MuxerOutput
+    sound: [SoundTrack] = [], hasText: Bool = false,
+    tags: [(name: String, value: String)] = [], output: any MuxerOutput
   ) throws(MuxerError) {
     precondition(picture != nil || !sound.isEmpty, "a movie has pictures or sound")
     precondition(
@@ -74,7 +75,7 @@ public struct Muxer: ~Copyable {
     av_log_set_level(AV_LOG_QUIET)
     let bridge = MuxerBridge(output)
     let handle = try MuxerHandle(container.muxerName, bridge)
-    try handle.begin(container, picture, encoder, sound, tags)
+    try handle.begin(container, picture, encoder, sound, hasText: hasText, tags)
     let header = container.isQuickTime ? try Header(bridge) : Header()
     guard bridge.flush() else { throw .output }
     self.container = container
@@ -83,6 +84,7 @@ public struct Muxer: ~Copyable {
     self.header = header
     self.picture = picture.map { _ in SampleTable(ticksPerSecond: container.ticksPerSecond) }
     sounds = sound.map { SoundBlocks($0) }
+    text = hasText ? TextTrack(container) : nil
     self.encoder = encoder
     durableEnd = bridge.end
   }
@@ -161,7 +163,7 @@ public struct Muxer: ~Copyable {
     if pendingBytes >= Self.fragmentBytes { try flush() }
   }
 
-  private mutating func write(
+  mutating func write(
     _ bytes: Span<UInt8>, stream: Int, tick: Int64, duration: Int64
   ) throws(MuxerError) {
     pendingBytes += bytes.count
@@ -208,6 +210,11 @@ public struct Muxer: ~Copyable {
   /// Where the fragment's parts are, the last of which ends with the file.
   private mutating func noteChunks() {
     var end = UInt64(bridge.end)
+    if container.isQuickTime {
+      end = text?.table.endChunk(at: end) ?? end
+    } else {
+      text?.table.leaveOut()
+    }
     for track in sounds.indices.reversed() {
       if container.isQuickTime {
         end = sounds[track].table.endChunk(at: end)
@@ -255,7 +262,9 @@ public struct Muxer: ~Copyable {
     for track in sounds.indices {
       sounds[track].table.close(nominal: UInt32(clamping: sounds[track].lastLength))
     }
-    let tables = (picture.map { [$0] } ?? []) + sounds.map(\.table)
+    text?.table.close(nominal: nil)
+    let tables =
+      (picture.map { [$0] } ?? []) + sounds.map(\.table) + (text.map { [$0.table] } ?? [])
     guard tables.allSatisfy(\.fitsIndex) else { return }
     guard let index = MovieIndex.make(from: header.index.span, tables: tables) else {
       throw .refused(operation: "avformat_write_header", status: 0)
@@ -280,16 +289,4 @@ public struct Muxer: ~Copyable {
     if bridge.hasFailed { throw .output }
     if status < 0 { throw .refused(operation: operation, status: status) }
   }
-}
-
-/// Why a movie cannot be written.
-public enum MuxerError: Error, Equatable, Sendable {
-  /// The output could not: it knows why.
-  case output
-  /// libavformat would not.
-  case refused(operation: String, status: Int32)
-  /// Such a file does not hold what this codec makes.
-  case unheld(codec: String)
-  /// An encoder would not.
-  case encoder(EncoderError)
 }

@@ -32,10 +32,11 @@ struct MuxerHandle: ~Copyable {
     unsafe avio_context_free(&io)
   }
 
-  /// Writes the header: a stream of JPEG images, or of what `encoder` makes, and one for each track of sound.
+  /// Writes the header: a stream of JPEG images, or of what `encoder` makes, one for each track of sound, and
+  /// one of text.
   func begin(
     _ container: MovieContainer, _ picture: MovieDescription?, _ encoder: VideoEncoder?,
-    _ sound: [SoundTrack], _ tags: [(name: String, value: String)]
+    _ sound: [SoundTrack], hasText: Bool, _ tags: [(name: String, value: String)]
   ) throws(MuxerError) {
     if let picture {
       let stream = unsafe try addStream()
@@ -51,6 +52,7 @@ struct MuxerHandle: ~Copyable {
       unsafe try track.fill(stream)
       unsafe stream.pointee.time_base = AVRational(num: 1, den: Int32(track.format.rate))
     }
+    if hasText { unsafe TextTrack.fill(try addStream(), container) }
     try writeHeader(tags, container.options(isEncoded: encoder != nil))
   }
 

@@ -26,23 +26,23 @@ final class MuxerBridge {
   private var gathered: [UInt8] = []
   private var gatheredStart: Int64 = 0
   /// Bytes that are gathered before they are written to the file.
-  private static let limit = 1 << 16
+  private var limit = 1 << 16
   /// Whether the next bytes that are written are also copied to `kept`.
   private var keepsNext = false
   private(set) var kept: [UInt8] = []
 
   init(_ output: any MuxerOutput) {
     self.output = output
-    gathered.reserveCapacity(Self.limit)
+    gathered.reserveCapacity(limit)
   }
 
   /// Takes what the library writes at `position`.
   func take(_ bytes: Span<UInt8>) -> Bool {
     let offset = Int(position - gatheredStart)
-    let fits = offset >= 0 && offset <= gathered.count && offset + bytes.count <= Self.limit
+    let fits = offset >= 0 && offset <= gathered.count && bytes.count <= limit - offset
     if !fits || gathered.isEmpty {
       guard flush() else { return false }
-      if bytes.count >= Self.limit {
+      if bytes.count >= limit {
         guard write(bytes, at: position + shift) else { return false }
         position += Int64(bytes.count)
         return true
@@ -77,12 +77,24 @@ final class MuxerBridge {
     kept.removeAll(keepingCapacity: true)
   }
 
-  /// What was gathered since the file began, which is then forgotten: what is to be written instead is
-  /// `growth` bytes longer.
-  func takeBack(growth: Int) -> [UInt8] {
-    defer { gathered.removeAll(keepingCapacity: true) }
-    shift = Int64(growth)
-    return gathered
+  /// From now on all that is written, one piece behind the other, is gathered.
+  func gatherAll() -> Bool {
+    guard flush() else { return false }
+    limit = .max
+    return true
+  }
+
+  /// Changes what was gathered and is written next: the file's end.
+  func changeGathered(_ change: ([UInt8]) -> [UInt8]) { gathered = change(gathered) }
+
+  /// What was gathered since the file began, for ``writeInstead(_:)`` to change.
+  func takeBack() -> [UInt8] { gathered }
+
+  /// Writes that instead of what was gathered since the file began.
+  func writeInstead(_ bytes: [UInt8]) -> Bool {
+    shift = Int64(bytes.count - gathered.count)
+    gathered.removeAll(keepingCapacity: true)
+    return write(bytes.span, at: 0)
   }
 
   /// Writes at a place of the file, whatever the library does.

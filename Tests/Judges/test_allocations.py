@@ -141,7 +141,8 @@ def test_no_replay_allocates_per_frame(name, counter, tmp_path):
                     ["run", "--source", f"replay:{path}", *CHAINS["all"], "--checksum"]))
 
 
-@pytest.mark.parametrize("stage", [[], ["--stage", "negate"]], ids=["own", "encoded"])
+@pytest.mark.parametrize("stage", [[], ["--stage", "negate", "--stage", "meter", "--movie-reports"]],
+                         ids=["own", "encoded with reports"])
 @pytest.mark.parametrize("container", ["mov", "mp4", "mkv"])
 def test_no_movie_allocates_per_frame(container, stage, counter, tmp_path):
     scene = ["run", "--source", "scene", "--size", "160x120", "--format", "MJPG"]

@@ -112,12 +112,12 @@ struct FileEntry: Encodable, Sendable {
     container = isPicture ? String(contents.container.dropLast(5)) : contents.container
     damage = contents.damage.map { [$0] } ?? []
     tracks = contents.tracks.map { track in
-      let isVideo = track.kind == "video"
+      let (isVideo, isSound) = (track.kind == "video", track.kind == "audio")
       let rate = track.duration > 0 ? Double(track.packets) / track.duration : 0
       return Track(
         kind: track.kind, codec: track.codec, width: isVideo ? track.width : nil,
-        height: isVideo ? track.height : nil, rate: isVideo ? nil : track.rate,
-        channels: isVideo ? nil : track.channels, count: track.packets,
+        height: isVideo ? track.height : nil, rate: isSound ? track.rate : nil,
+        channels: isSound ? track.channels : nil, count: track.packets,
         keyFrames: isVideo ? track.keys : nil, bytes: track.bytes, startSeconds: track.start,
         durationSeconds: track.duration, framesPerSecond: isVideo ? rate : nil, gaps: track.gaps,
         missingSeconds: track.missing)

@@ -4,7 +4,7 @@ internal import SprocketLibAV
 /// What a movie or a file of sound holds.
 public struct MovieContents: Sendable {
   public struct Track: Sendable {
-    /// `video` or `audio`.
+    /// `video`, `audio`, or `reports`: lines of JSON about the frames.
     public var kind: String
     /// As ffprobe calls it.
     public var codec: String
@@ -72,6 +72,7 @@ public enum MovieCopy {
         .failed, "\(path) has nothing that can be copied there; look at it with inspect")
     }
     try output.complete()
+    copy.contents.container = container.rawValue
     return MovieContents(copy.contents)
   }
 
@@ -82,7 +83,7 @@ public enum MovieCopy {
 
   /// Whether a file has sound.
   public static func hasSound(_ path: String) throws(RunError) -> Bool {
-    try open(path) { false }.contents.tracks.contains { !$0.isVideo }
+    try open(path) { false }.contents.tracks.contains { $0.kind == .audio }
   }
 
   private static func open(
@@ -102,7 +103,7 @@ extension MovieContents {
     tracks = contents.tracks.map { track in
       let start = Double(track.start ?? 0) / 1e9
       return Track(
-        kind: track.isVideo ? "video" : "audio", codec: track.codec, width: track.width,
+        kind: track.kind.rawValue, codec: track.codec, width: track.width,
         height: track.height, rate: track.rate, channels: track.channels, packets: track.packets,
         keys: track.keys, bytes: track.bytes, start: start,
         duration: max(0, Double(track.end ?? 0) / 1e9 - start), gaps: track.gaps,

@@ -69,6 +69,7 @@ extension MovieRecording {
   /// Adds the sound up to the last picture that the encoder gave out.
   private func addSound() throws(RunError) {
     guard let tick = muxer?.pictureTick else { return }
+    try addLines(upTo: tick)
     for index in backlogs.indices {
       let format = tracks[index].format
       let sample = Double(tick) / Double(container.ticksPerSecond) * Double(format.rate)
@@ -89,6 +90,7 @@ extension MovieRecording {
       throw fail(error)
     }
     self.encoder = nil
+    try addLines()
     for index in backlogs.indices {
       try backlogs[index].take(.max) { (bytes) throws(RunError) in try add(sound: bytes, index) }
     }

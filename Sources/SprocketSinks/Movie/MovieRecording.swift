@@ -13,16 +13,16 @@ final class MovieRecording: RecordingFile {
   var muxer: Muxer?
   private var clock: MovieClock
   private var completer = JPEGCompleter()
-  private var lastTick: Int64 = 0
+  var lastTick: Int64 = 0
   var lastGap: Int64 = 1
   private var startsAnew = false
   private var hasFailed = false
   /// Frames in whole fragments that the kernel took, and where the last of these ends.
   private var takenFrames: UInt64 = 0
   private var takenEnd: Int64 = 0
-  private var imageBytes: UInt64 = 0
+  var imageBytes: UInt64 = 0
   /// What the file's sound is made of, and once the first picture is there, its tracks.
-  private let sound: MovieSound
+  let sound: MovieSound
   private(set) var tracks: [AudioTrack] = []
   /// Where pictures are encoded: of each track, what waits for them.
   var backlogs: [SoundBacklog] = []
@@ -32,17 +32,23 @@ final class MovieRecording: RecordingFile {
   /// Where the movie has a constant rate: its pictures, and the frame before, for JPEG.
   var constant: ConstantRate?
   private var lastImage: [UInt8] = []
+  let hasReports: Bool
+  /// Where pictures are encoded: lines of frames that wait for them, and how many bytes belong to which tick.
+  var lines = SoundBacklog()
+  var lineTicks: [(tick: Int64, count: Int)] = []
+  var nextLineTick: Int64 = 0
   /// When the last picture was captured, and written (nanoseconds).
-  private var lastTime: Int64 = 0
-  private var lastWritten: Int64 = 0
+  var lastTime: Int64 = 0
+  var lastWritten: Int64 = 0
 
   init(
     path: String, container: MovieContainer, overwrite: Bool, isMadeUp: Bool,
-    sound: MovieSound = MovieSound(), constantRate: FrameRate? = nil
+    sound: MovieSound = MovieSound(), constantRate: FrameRate? = nil, hasReports: Bool = false
   ) throws(RunError) {
     output = try MovieOutput(path: path, overwrite: overwrite, isMadeUp: isMadeUp)
     name = path
     self.sound = sound
+    self.hasReports = hasReports
     self.container = container
     clock = MovieClock(rate: container.ticksPerSecond)
     constant = constantRate.map { ConstantRate($0, ticksPerSecond: container.ticksPerSecond) }
@@ -65,7 +71,7 @@ final class MovieRecording: RecordingFile {
   }
 
   /// The same in nanoseconds, which a file's ticks may only come near to.
-  private var nominalLength: Int64? {
+  var nominalLength: Int64? {
     description?.rate.map { Int64((1e9 * Double($0.denominator) / Double($0.numerator)).rounded()) }
   }
 
@@ -137,60 +143,6 @@ final class MovieRecording: RecordingFile {
     try noteDurable()
   }
 
-  /// Live, while no picture comes: sound goes on, as far behind its time as the last picture was.
-  func idle() throws(RunError) {
-    guard muxer != nil, !tracks.isEmpty, sound.isLive else { return }
-    let silent = monotonicNow() - lastWritten
-    guard silent > Self.pictureWait else { return }
-    try takeSound(upTo: lastTime.clampedSum(silent), deadline: 0)
-    try noteDurable()
-  }
-
-  /// Ends the sound where the picture ends: at `next`, or when the last picture has lasted as long as
-  /// pictures do. On the sink's thread, since the next file may begin with the sample behind.
-  func endSound(before next: Timestamp?) throws(RunError) {
-    guard !tracks.isEmpty, muxer != nil else { return }
-    let end = next?.nanoseconds ?? lastTime.clampedSum(nominalLength ?? nanoseconds(lastGap))
-    let deadline = monotonicNow() + Self.soundPatience
-    for index in tracks.indices {
-      let isStuck = tracks[index].reader.isStuck
-      try tracks[index].finish(at: end, deadline: isStuck ? 0 : deadline) {
-        (bytes) throws(RunError) in
-        try write(sound: bytes, index)
-      }
-    }
-    try noteDurable()
-  }
-
-  private func takeSound(upTo time: Int64, deadline: Int64) throws(RunError) {
-    for index in tracks.indices {
-      try tracks[index].take(upTo: time, deadline: deadline) { (bytes) throws(RunError) in
-        try write(sound: bytes, index)
-      }
-    }
-  }
-
-  private func write(sound bytes: Span<UInt8>, _ track: Int) throws(RunError) {
-    guard encoder == nil else { return backlogs[track].add(bytes) }
-    try add(sound: bytes, track)
-  }
-
-  func add(sound bytes: Span<UInt8>, _ track: Int) throws(RunError) {
-    do throws(MuxerError) {
-      try muxer?.write(audio: bytes, track: track)
-    } catch {
-      throw fail(error)
-    }
-    imageBytes = muxer?.byteCount ?? imageBytes
-  }
-
-  /// Longest wait for sound at a file's end, and where pictures wait, nanoseconds. Larger: slower devices
-  /// lose no sound, and a stuck one delays the file for longer.
-  private static let soundPatience: Int64 = 1_000_000_000
-  /// Time without a picture after which sound goes on without it, nanoseconds. Larger: a fragment of a stuck
-  /// camera is longer without its sound. Pictures are rarely further apart.
-  private static let pictureWait: Int64 = 500_000_000
-
   /// Makes the file a plain one and gives it its name. After a failure, which was already reported, it
   /// keeps its partial name. Without a frame there is no movie, and no file.
   func finish() throws(RunError) {
@@ -228,7 +180,7 @@ final class MovieRecording: RecordingFile {
         sound: zip(made, names).map {
           SoundTrack(format: PCMFormat($0.track.format), name: $1, encoder: $0.encoder)
         },
-        tags: captured.movieTags, output: output)
+        hasText: hasReports, tags: captured.movieTags, output: output)
       takenEnd = muxer?.durableEnd ?? 0
     } catch {
       throw fail(error)
@@ -259,12 +211,12 @@ final class MovieRecording: RecordingFile {
     }
   }
 
-  private func nanoseconds(_ ticks: Int64) -> Int64 {
+  func nanoseconds(_ ticks: Int64) -> Int64 {
     Int64(exactly: (Double(ticks) * 1e9 / Double(container.ticksPerSecond)).rounded()) ?? .max
   }
 
   /// Once per fragment: is it still of use to write here?
-  private func noteDurable() throws(RunError) {
+  func noteDurable() throws(RunError) {
     guard let end = muxer?.durableEnd, end > takenEnd else { return }
     takenEnd = end
     takenFrames = durableFrames ?? takenFrames

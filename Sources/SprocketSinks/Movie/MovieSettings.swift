@@ -8,6 +8,8 @@ public struct MovieSettings: KindSettings {
   public var codec = MovieCodec()
   /// Constant rate of the movie; `nil`: the frames' own times.
   public var rate: FrameRate?
+  /// Whether the file has a track of the lines that `--reports` writes.
+  public var reports = false
 
   public init() {}
 
@@ -16,6 +18,8 @@ public struct MovieSettings: KindSettings {
       Setting("quality", \.quality, range: 1...100, "of JPEG that is encoded"),
       Setting(
         "rate", \.rate, "constant frames per second: frames are doubled and left out, and counted"),
+      Setting(
+        "reports", \.reports, "a track with a line of JSON per frame, as --reports writes them"),
     ]
       + MovieCodec.settings.map { $0.within(\.codec) }
   }
@@ -29,7 +33,8 @@ extension MovieSink {
       path: path, quality: settings.quality, codec: settings.codec, constantRate: settings.rate,
       overwrite: request.overwrite, isOnDemand: request.isOnDemand, limits: request.limits,
       preRoll: request.preRoll,
-      sound: try request.makeTaps("movie"), soundSettings: request.sound)
+      sound: try request.makeTaps("movie"), soundSettings: request.sound,
+      hasReports: settings.reports)
   }
 }
 

@@ -17,7 +17,7 @@ extension MovieSink {
     return try MovieRecording(
       path: target, container: container, overwrite: overwrite,
       isMadeUp: order.isMadeUp || asked.contains(Self.place), sound: sound,
-      constantRate: constantRate)
+      constantRate: constantRate, hasReports: reports != nil)
   }
 
   /// Throws if the first file could not be made: makes it, and removes it.
@@ -34,17 +34,28 @@ extension MovieSink {
     guard let file = file as? MovieRecording else {
       contractBroken("begins a movie that its `prepare` did not make; begin what it returned")
     }
+    // Of frames that no recording has.
+    reports?.removeAll()
     describe(file)
     recording = file
   }
 
   public func withHeldBytes(of frame: borrowing PackedFrame, _ body: (Span<UInt8>) -> Void) {
-    if needs == nil { body(frame.view.encoded) } else { body(frame.packed) }
+    let bytes = needs == nil ? frame.view.encoded : frame.packed
+    // A text in memory takes every line.
+    if reports != nil { try? reports?.keep(frame, bytes, body) } else { body(bytes) }
+  }
+
+  public func write(held bytes: Span<UInt8>, _ record: FrameRecord) throws(RunError) {
+    guard reports != nil else { return try write(image: bytes, record) }
+    let parts = MovieReports.parts(of: bytes)
+    try write(image: bytes.extracting(parts.frame), record)
+    reports?.add(lines: bytes.extracting(parts.lines))
+    try writeReports()
   }
 
   /// Writes the camera's own bytes, or those that a packer made.
-  public func write(held bytes: Span<UInt8>, _ record: FrameRecord) throws(RunError) {
-    if !isOnDemand, !fitsFile { try goOn() }
+  func write(image bytes: Span<UInt8>, _ record: FrameRecord) throws(RunError) {
     if encoding != nil {
       try recording?.write(kept: bytes, record)
     } else if needs == nil {

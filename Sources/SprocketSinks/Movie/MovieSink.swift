@@ -13,6 +13,8 @@ internal import SprocketLibAV
 /// subsampling that they have; what has limited range becomes full range, as JPEG is (`JPEGPacker`). Grey
 /// of more than 8 bits is reduced to 8.
 ///
+/// With `hasReports` the file has one more track, of the lines that `--reports` writes: `docs/files.md`.
+///
 /// Times are the frames' own `captured`, the first at 0, in ticks of 1/90000 s (MKV: 1/1000). A frame
 /// that is not later than the one before it comes one tick after it, and is counted in a note. When the
 /// first was captured is written into the file: `captured_ns` and `captured_clock`, and for a clock that
@@ -36,6 +38,8 @@ public final class MovieSink: Recorder {
   public let limits: RecordingLimits
   public let preRoll: PreRoll?
   let sound: MovieSound
+  /// Lines of frames; `nil` where the movie has none.
+  var reports: MovieReports?
   var format: FrameFormat?
   /// What JPEGs are made with; `nil` where they are the camera's own bytes, or none.
   var needs: JPEGPacker.Requirements?
@@ -47,7 +51,7 @@ public final class MovieSink: Recorder {
   public internal(set) var fitsFile = true
   /// Frames in files that are closed, and how many of these there are.
   private var keptFrames: UInt64 = 0
-  private var fileCount = 0
+  private(set) var fileCount = 0
   var movedFrames: UInt64 = 0
   var repeatedPictures: UInt64 = 0
   var leftOutFrames: UInt64 = 0
@@ -67,8 +71,10 @@ public final class MovieSink: Recorder {
     path: String, quality: Int = 90, codec: MovieCodec = MovieCodec(),
     constantRate: FrameRate? = nil, overwrite: Bool = false, isOnDemand: Bool = false,
     limits: RecordingLimits = RecordingLimits(), preRoll: PreRoll? = nil,
-    sound: [any AudioTap] = [], soundSettings: RecordedSound = RecordedSound()
+    sound: [any AudioTap] = [], soundSettings: RecordedSound = RecordedSound(),
+    hasReports: Bool = false
   ) {
+    reports = hasReports ? MovieReports() : nil
     self.sound = MovieSound(sound, soundSettings)
     contract(1...100 ~= quality, "asks for a JPEG quality of \(quality); it is 1 to 100")
     self.path = path
@@ -91,6 +97,7 @@ public final class MovieSink: Recorder {
         "movie: .\(container.rawValue) files do not say that pictures are turned, so they are shown as "
           + "they lie; record a .mov or .mp4")
     }
+    reports?.describe(setup)
     let isFirst = format == nil
     (format, needs, encoding) = (setup.format, new, newEncoding)
     if let recording {
@@ -139,14 +146,16 @@ public final class MovieSink: Recorder {
 
   public func write(_ frame: borrowing PackedFrame) throws(RunError) {
     do throws(RunError) {
+      try reports?.add(frame)
+      if !isOnDemand, !fitsFile { try goOn() }
       if encoding != nil, needs == nil {
-        if !isOnDemand, !fitsFile { try goOn() }
         try recording?.write(picture: frame.view.image, frame.record)
       } else if needs == nil {
-        try write(held: frame.view.encoded, frame.record)
+        try write(image: frame.view.encoded, frame.record)
       } else {
-        try write(held: frame.packed, frame.record)
+        try write(image: frame.packed, frame.record)
       }
+      try writeReports()
     } catch {
       // Nothing more is written; the sound does not wait for this sink any longer.
       if !isOnDemand { sound.close() }
@@ -159,10 +168,27 @@ public final class MovieSink: Recorder {
     isOnDemand ? .max : keptFrames + (recording?.durableCount ?? 0)
   }
 
+  /// Hands the lines of frames to the file.
+  func writeReports() throws(RunError) {
+    guard reports?.isEmpty == false, let recording else { return }
+    try reports?.take { (lines) throws(RunError) in try recording.write(lines: lines) }
+  }
+
   public func idle() throws(RunError) { try recording?.idle() }
 
   public func account(_ lost: LostFrame) throws(RunError) {
     if lost.fate == .behind { framesBehind += 1 }
+    if isReported(lost) { try reports?.add(lost) }
+  }
+
+  public func account(_ lost: LostFrame, frame: borrowing FrameView) throws(RunError) {
+    if lost.fate == .behind { framesBehind += 1 }
+    if isReported(lost) { try reports?.add(lost, frame) }
+  }
+
+  /// On demand, what is lost between recordings belongs to none.
+  private func isReported(_ lost: LostFrame) -> Bool {
+    lost.fate != .unselected && (!isOnDemand || recording != nil)
   }
 
   public func finish() throws(RunError) {
@@ -208,24 +234,9 @@ public final class MovieSink: Recorder {
     if fileCount > 1 { note("movie: goes on in \(target), where the format changed") }
     let file = try MovieRecording(
       path: target, container: container, overwrite: overwrite, isMadeUp: fileCount > 1,
-      sound: sound, constantRate: constantRate)
+      sound: sound, constantRate: constantRate, hasReports: reports != nil)
     describe(file)
     recording = file
-  }
-
-  /// The path of the file of that number. If a derived path is taken, the next number is tried, so that no
-  /// recording is lost. A file of this run is never replaced, and a path with `{n}` never replaces a file.
-  func target(_ path: String, number: inout Int) -> String {
-    let isMadeUp = number > 1 || path.contains(Self.place)
-    let replaces = overwrite && !path.contains(Self.place)
-    var target = numbered(path, number)
-    while isMadeUp,
-      made.withLock({ $0.contains(target) }) || !replaces && PartialFile.isTaken(target)
-    {
-      number += 1
-      target = numbered(path, number)
-    }
-    return target
   }
 
   /// What is in the file at its end counts; what is not is lost, and said.
@@ -237,6 +248,7 @@ public final class MovieSink: Recorder {
       count(recording)
       self.recording = nil
     }
+    try writeReports()
     try recording.endSound(before: nil)
     try recording.finish()
   }
@@ -246,43 +258,6 @@ public final class MovieSink: Recorder {
     movedFrames += recording.movedFrames
     repeatedPictures += recording.constant?.repeated ?? 0
     leftOutFrames += recording.constant?.leftOut ?? 0
-  }
-
-  /// What replaces a movie may have fewer files than that had: the others do not belong to it.
-  private func noteLaterFiles() {
-    guard overwrite, fileCount > 0 else { return }
-    let others = (fileCount + 1...fileCount + 1000).lazy.map { [path] in self.numbered(path, $0) }
-      .prefix { PartialFile.isTaken($0) }
-    if others.isEmpty { return }
-    note(
-      "movie: of an earlier run, and no part of \(path): \(Array(others).joined(separator: ", "))")
-  }
-
-  /// Whether a movie at `path` may go on in a file called `name`, in its folder.
-  public static func mayContinue(_ path: String, in name: String) -> Bool {
-    let parts = [path, name].map { path in
-      let start = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
-      let end = path.lastIndex(of: ".") ?? path.endIndex
-      return (stem: path[start..<max(start, end)], ending: path[end...])
-    }
-    guard parts[0].ending == parts[1].ending else { return false }
-    let stem = parts[1].stem.hasSuffix(".partial") ? parts[1].stem.dropLast(8) : parts[1].stem
-    guard stem.hasPrefix(parts[0].stem + "-") else { return false }
-    return Int(stem.dropFirst(parts[0].stem.count + 1)).map { $0 > 1 } ?? false
-  }
-
-  /// This part of a path is replaced by the file's number.
-  public static let place = "{n}"
-
-  /// The path of a numbered file: `movie.mov`, `movie-2.mov`; `take-1.mov` for `take-{n}.mov`.
-  private func numbered(_ path: String, _ number: Int) -> String {
-    if path.contains(Self.place) {
-      return path.split(separator: Self.place, omittingEmptySubsequences: false)
-        .joined(separator: "\(number)")
-    }
-    guard number > 1 else { return path }
-    guard let point = path.lastIndex(of: ".") else { return "\(path)-\(number)" }
-    return path[..<point] + "-\(number)" + path[point...]
   }
 
   /// Once, however many epochs there are.

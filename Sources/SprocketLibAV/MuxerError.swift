@@ -1,0 +1,11 @@
+/// Why a movie cannot be written.
+public enum MuxerError: Error, Equatable, Sendable {
+  /// The output could not: it knows why.
+  case output
+  /// libavformat would not.
+  case refused(operation: String, status: Int32)
+  /// Such a file does not hold what this codec makes.
+  case unheld(codec: String)
+  /// An encoder would not.
+  case encoder(EncoderError)
+}

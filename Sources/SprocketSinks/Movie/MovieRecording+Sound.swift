@@ -1,0 +1,85 @@
+internal import SprocketCore
+internal import SprocketLibAV
+
+// Sound, and lines of frames.
+extension MovieRecording {
+  /// Live, while no picture comes: sound goes on, as far behind its time as the last picture was.
+  func idle() throws(RunError) {
+    guard muxer != nil, !tracks.isEmpty, sound.isLive else { return }
+    let silent = monotonicNow() - lastWritten
+    guard silent > Self.pictureWait else { return }
+    try takeSound(upTo: lastTime.clampedSum(silent), deadline: 0)
+    try noteDurable()
+  }
+
+  /// Ends the sound where the picture ends: at `next`, or when the last picture has lasted as long as
+  /// pictures do. On the sink's thread, since the next file may begin with the sample behind.
+  func endSound(before next: Timestamp?) throws(RunError) {
+    guard !tracks.isEmpty, muxer != nil else { return }
+    let end = next?.nanoseconds ?? lastTime.clampedSum(nominalLength ?? nanoseconds(lastGap))
+    let deadline = monotonicNow() + Self.soundPatience
+    for index in tracks.indices {
+      let isStuck = tracks[index].reader.isStuck
+      try tracks[index].finish(at: end, deadline: isStuck ? 0 : deadline) {
+        (bytes) throws(RunError) in
+        try write(sound: bytes, index)
+      }
+    }
+    try noteDurable()
+  }
+
+  func takeSound(upTo time: Int64, deadline: Int64) throws(RunError) {
+    for index in tracks.indices {
+      try tracks[index].take(upTo: time, deadline: deadline) { (bytes) throws(RunError) in
+        try write(sound: bytes, index)
+      }
+    }
+  }
+
+  private func write(sound bytes: Span<UInt8>, _ track: Int) throws(RunError) {
+    guard encoder == nil else { return backlogs[track].add(bytes) }
+    try add(sound: bytes, track)
+  }
+
+  func add(sound bytes: Span<UInt8>, _ track: Int) throws(RunError) {
+    do throws(MuxerError) {
+      try muxer?.write(audio: bytes, track: track)
+    } catch {
+      throw fail(error)
+    }
+    imageBytes = muxer?.byteCount ?? imageBytes
+  }
+
+  /// Longest wait for sound at a file's end, and where pictures wait, nanoseconds. Larger: slower devices
+  /// lose no sound, and a stuck one delays the file for longer.
+  static let soundPatience: Int64 = 1_000_000_000
+  /// Time without a picture after which sound goes on without it, nanoseconds. Larger: a fragment of a stuck
+  /// camera is longer without its sound. Pictures are rarely further apart.
+  private static let pictureWait: Int64 = 500_000_000
+
+  /// Adds the lines of the frame that was written last.
+  func write(lines: Span<UInt8>) throws(RunError) {
+    guard hasReports, muxer != nil else { return }
+    let tick = max(lastTick, nextLineTick)
+    nextLineTick = tick + 1
+    guard encoder != nil else { return try add(lines: lines, tick) }
+    self.lines.add(lines)
+    lineTicks.append((tick, lines.count))
+  }
+
+  /// Adds lines up to that tick, which waited for the encoder.
+  func addLines(upTo last: Int64 = .max) throws(RunError) {
+    while let (tick, count) = lineTicks.first, tick <= last {
+      lineTicks.removeFirst()
+      try lines.take(count) { (bytes) throws(RunError) in try add(lines: bytes, tick) }
+    }
+  }
+
+  private func add(lines: Span<UInt8>, _ tick: Int64) throws(RunError) {
+    do throws(MuxerError) {
+      try muxer?.write(text: lines, tick: tick, gap: nominalTicks ?? lastGap)
+    } catch {
+      throw fail(error)
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import SprocketCore
+internal import SprocketFiles
+
+// The names of a movie's files.
+extension MovieSink {
+  /// The path of the file of that number. If a derived path is taken, the next number is tried, so that no
+  /// recording is lost. A file of this run is never replaced, and a path with `{n}` never replaces a file.
+  func target(_ path: String, number: inout Int) -> String {
+    let isMadeUp = number > 1 || path.contains(Self.place)
+    let replaces = overwrite && !path.contains(Self.place)
+    var target = numbered(path, number)
+    while isMadeUp,
+      made.withLock({ $0.contains(target) }) || !replaces && PartialFile.isTaken(target)
+    {
+      number += 1
+      target = numbered(path, number)
+    }
+    return target
+  }
+
+  /// What replaces a movie may have fewer files than that had: the others do not belong to it.
+  func noteLaterFiles() {
+    guard overwrite, fileCount > 0 else { return }
+    let others = (fileCount + 1...fileCount + 1000).lazy.map { [path] in self.numbered(path, $0) }
+      .prefix { PartialFile.isTaken($0) }
+    if others.isEmpty { return }
+    note(
+      "movie: of an earlier run, and no part of \(path): \(Array(others).joined(separator: ", "))")
+  }
+
+  /// Whether a movie at `path` may go on in a file called `name`, in its folder.
+  public static func mayContinue(_ path: String, in name: String) -> Bool {
+    let parts = [path, name].map { path in
+      let start = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+      let end = path.lastIndex(of: ".") ?? path.endIndex
+      return (stem: path[start..<max(start, end)], ending: path[end...])
+    }
+    guard parts[0].ending == parts[1].ending else { return false }
+    let stem = parts[1].stem.hasSuffix(".partial") ? parts[1].stem.dropLast(8) : parts[1].stem
+    guard stem.hasPrefix(parts[0].stem + "-") else { return false }
+    return Int(stem.dropFirst(parts[0].stem.count + 1)).map { $0 > 1 } ?? false
+  }
+
+  /// This part of a path is replaced by the file's number.
+  public static let place = "{n}"
+
+  /// The path of a numbered file: `movie.mov`, `movie-2.mov`; `take-1.mov` for `take-{n}.mov`.
+  private func numbered(_ path: String, _ number: Int) -> String {
+    if path.contains(Self.place) {
+      return path.split(separator: Self.place, omittingEmptySubsequences: false)
+        .joined(separator: "\(number)")
+    }
+    guard number > 1 else { return path }
+    guard let point = path.lastIndex(of: ".") else { return "\(path)-\(number)" }
+    return path[..<point] + "-\(number)" + path[point...]
+  }
+}
