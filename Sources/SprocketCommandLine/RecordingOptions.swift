@@ -91,6 +91,20 @@ struct RecordingOptions: ParsableArguments {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
+      "What --movie, --dump, --sound and --reports write is on the disk so much later at most, 100ms or more: "
+        + "what a power cut costs. Default: as the kernel does it.", valueName: "duration"),
+    transform: { text in
+      let time = try Duration.parsePositive(text)
+      guard time >= .milliseconds(100) else {
+        throw ValidationError("give 100ms or more, such as 1s")
+      }
+      return time
+    })
+  var sync: Duration?
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
       "With --on-demand or --record-when: a recording begins so long before it was asked for.",
       valueName: "duration"
     ),

@@ -107,7 +107,7 @@ extension RunCommand {
       isRecorded: choices.contains {
         [MovieSink.kind.name, DumpSink.kind.name].contains($0.kind.name)
       },
-      held: heldSound, overwrite: overwrite)
+      held: heldSound, overwrite: overwrite, sync: recording.sync)
     var sinks: [any Sink] = []
     for choice in choices { sinks.append(try choice.make(outputRequests(audio))) }
     let trigger = try addTrigger(to: &sinks, voice)
@@ -195,6 +195,7 @@ extension RunCommand {
   private func outputRequests(_ audio: [AudioEngine]) -> OutputRequests {
     var other = OutputRequest()
     other.overwrite = overwrite
+    other.sync = recording.sync
     other.limits = recording.limits
     other.preRoll = recording.preRollLimits
     other.isOnDemand = recording.onDemand

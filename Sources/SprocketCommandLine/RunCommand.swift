@@ -172,6 +172,11 @@ struct RunCommand: ParsableCommand {
     if histograms, summary == nil {
       throw ValidationError("--histograms is for --summary; add --summary PATH")
     }
+    if recording.sync != nil, recording.movie == nil, recording.dump == nil, sound.sound == nil,
+      reports == nil
+    {
+      throw ValidationError("--sync is for --movie, --dump, --sound and --reports; add one of them")
+    }
   }
 
   func execute(_ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals) throws

@@ -113,7 +113,7 @@ struct SoundOptions: ParsableArguments {
   /// kept.
   func engines(
     _ registry: Registry, beside source: any Source, isRecorded: Bool, held: Duration,
-    overwrite: Bool
+    overwrite: Bool, sync: Duration?
   ) throws(RunError) -> [AudioEngine] {
     var sources: [any AudioSource] = []
     var request = AudioRequest()
@@ -146,7 +146,7 @@ struct SoundOptions: ParsableArguments {
       var sinks: [any AudioSink] = []
       if index == 0, let levels { sinks.append(LevelSink(path: levels, overwrite: overwrite)) }
       if index == 0, let sound {
-        sinks.append(try SoundSink(path: sound, overwrite: overwrite, recorded))
+        sinks.append(try SoundSink(path: sound, overwrite: overwrite, recorded, sync: sync))
       }
       engines.append(try AudioEngine(source, stages: stages, sinks: sinks, held: held))
     }

@@ -18,6 +18,11 @@ package struct FileWriter: ~Copyable {
   /// 64 KiB, what a pipe holds by default; a text that is appended in one piece fits in.
   package static let capacity = 65536
 
+  /// Longest time that written bytes stay off the disk, nanoseconds; `nil`: as long as the kernel likes.
+  /// For `syncIfDue`.
+  package var syncInterval: Int64?
+  private var lastSync: Int64 = 0
+
   /// Creates the partial file of `path`, or opens a device or named pipe as it is; `-` is standard
   /// output, as the command line has it.
   package init(path: String, purpose: String, overwrite: Bool) throws(RunError) {
@@ -69,6 +74,16 @@ package struct FileWriter: ~Copyable {
 
   /// Marks the end of a frame. `keptFrames` counts the frame once its bytes have been written.
   package mutating func endFrame() { frameEnds.append(used) }
+
+  /// Syncs what was written, if it is time.
+  package mutating func syncIfDue() throws(RunError) {
+    guard let syncInterval else { return }
+    let now = monotonicNow()
+    guard now - lastSync >= syncInterval / 2 else { return }
+    lastSync = now
+    try flush()
+    try file.syncWithName()
+  }
 
   /// Appends `bytes`; what exceeds the buffer is written without being copied.
   package mutating func append(_ bytes: Span<UInt8>) throws(RunError) {

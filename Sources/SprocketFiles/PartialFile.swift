@@ -34,6 +34,8 @@ package struct PartialFile: ~Copyable {
   private var state: State
   /// A sync failed: bytes that the kernel has taken may not be on the disk.
   package private(set) var isLost = false
+  /// The disk has the partial name.
+  private var hasDurableName = false
 
   private enum State {
     /// Made by this run and empty; found and not yet emptied.
@@ -206,6 +208,15 @@ package struct PartialFile: ~Copyable {
   /// Waits until what was written is durable. The corresponding C function is `fsync`.
   package mutating func sync() throws(RunError) {
     let code = FileCalls.sync(descriptor)
+    if code != 0 { throw lose(code) }
+  }
+
+  /// The same, and of the partial name, too.
+  package mutating func syncWithName() throws(RunError) {
+    try sync()
+    guard let partialPath, !hasDurableName else { return }
+    hasDurableName = true
+    let code = unsafe FileCalls.sync(folder: RunError.parent(of: partialPath))
     if code != 0 { throw lose(code) }
   }
 

@@ -12,18 +12,21 @@ public struct FLACWriter: ~Copyable {
   private let bridge: MuxerBridge
   private let encoder: SoundEncoder
   private let format: PCMFormat
+  /// Samples that are handed on at once.
+  private let pieceSamples: UInt64
 
   /// How many of the written samples the output has taken.
   public private(set) var durableSamples: UInt64 = 0
   /// The file's length up to there, in bytes.
   public private(set) var durableEnd: Int64 = 0
 
-  /// Writes the beginning of the file. `tags` are names without spaces, and values. Traps for a format that
-  /// FLAC does not hold.
+  /// Writes the beginning of the file. `tags` are names without spaces, and values. The output gets what
+  /// `fragment` seconds are. Traps for a format that FLAC does not hold.
   ///
   /// The corresponding C function is `avformat_write_header`.
   public init(
-    _ format: PCMFormat, tags: [(name: String, value: String)] = [], output: any MuxerOutput
+    _ format: PCMFormat, tags: [(name: String, value: String)] = [], fragment: Double = 1,
+    output: any MuxerOutput
   ) throws(MuxerError) {
     precondition(
       SoundEncoder.holds(format.number) && SoundEncoder.holds(rate: format.rate),
@@ -45,6 +48,7 @@ public struct FLACWriter: ~Copyable {
     self.bridge = bridge
     self.handle = handle
     self.format = format
+    pieceSamples = UInt64(max(1, fragment * Double(format.rate)))
     durableEnd = bridge.end
   }
 
@@ -52,7 +56,7 @@ public struct FLACWriter: ~Copyable {
   public mutating func write(_ samples: Span<UInt8>) throws(MuxerError) {
     precondition(samples.count % format.sampleBytes == 0, "give whole samples")
     unsafe try encoder.write(samples) { packet, _ throws(MuxerError) in unsafe try write(packet) }
-    if encoder.encoded - durableSamples >= UInt64(format.rate) { try handOn() }
+    if encoder.encoded - durableSamples >= pieceSamples { try handOn() }
   }
 
   /// The corresponding C function is `av_write_frame`.

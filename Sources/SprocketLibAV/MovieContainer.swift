@@ -34,8 +34,8 @@ public enum MovieContainer: String, CaseIterable, Sendable {
   /// - MOV, MP4: an index that has no frames, then a fragment whenever we say so. Positions count from
   ///   the fragment, so that it does not matter where in the file it lies.
   ///   Encoded pictures may be shown before they are decoded.
-  /// - MKV: clusters of 1 s at most. No checksums: they cost as much as all else together.
-  func options(isEncoded: Bool) -> [(String, String)] {
+  /// - MKV: clusters of a fragment's length at most. No checksums: they cost as much as all else together.
+  func options(isEncoded: Bool, fragment: Double) -> [(String, String)] {
     switch self {
     case .mov, .mp4:
       // libavformat calls FLAC and Opus in MP4 experimental; players support them since 2018.
@@ -46,7 +46,8 @@ public enum MovieContainer: String, CaseIterable, Sendable {
             + (isEncoded ? "+negative_cts_offsets" : "")
         ), ("strict", "-2"), ("avoid_negative_ts", "disabled"),
       ]
-    case .mkv: [("cluster_time_limit", "1000"), ("write_crc32", "0")]
+    case .mkv:
+      [("cluster_time_limit", "\(max(1, Int(fragment * 1000)))"), ("write_crc32", "0")]
     }
   }
 }

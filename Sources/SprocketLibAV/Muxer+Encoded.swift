@@ -31,7 +31,7 @@ extension Muxer {
         tick += delay
       }
       if let start = fragmentStart,
-        tick - start >= Int64(container.ticksPerSecond)
+        tick - start >= fragmentTicks
           || picture?.pendingCount ?? 0 >= Self.fragmentPictures
       {
         try flush()
@@ -66,7 +66,7 @@ extension Muxer {
     let sound = sounds[track]
     let length = unsafe packet.pointee.duration
     let pending = Int(sound.table.pendingCount) * (sound.encoder?.packetSamples ?? 1)
-    if pending + Int(length) > sound.format.rate { try flush() }
+    if pending + Int(length) > fragmentSamples(sound.format) { try flush() }
     try makeRoom()
     unsafe sounds[track].table.append(byteCount: Int(packet.pointee.size), tick: first)
     sounds[track].lastLength = length

@@ -56,28 +56,39 @@ public struct Muxer: ~Copyable {
   /// The file's length up to the end of the last whole fragment, in bytes.
   public private(set) var durableEnd: Int64 = 0
 
+  /// Seconds of a fragment.
+  private let fragment: Double
+  /// The same in ticks.
+  var fragmentTicks: Int64 { Int64(fragment * Double(container.ticksPerSecond)) }
+
+  /// Most samples of a fragment.
+  func fragmentSamples(_ format: PCMFormat) -> Int { Int(fragment * Double(format.rate)) }
+
   /// Bytes of a fragment after which the next begins early. Larger: more memory. libavformat takes
   /// up to twice as much.
   static let fragmentBytes = 16 << 20
 
   /// Writes the beginning of the file. `hasText`: with a ``TextTrack``. `tags` are names without spaces, and
-  /// values. Traps where there is neither picture nor sound, and where the container does not hold PCM.
+  /// values. `fragment` is the length of a fragment, in seconds. Traps where there is neither picture nor sound, and where the container does not hold PCM.
   ///
   /// The corresponding C functions are `avformat_alloc_output_context2` and `avformat_write_header`.
   public init(
     _ container: MovieContainer, _ picture: MovieDescription?, encoder: VideoEncoder? = nil,
     sound: [SoundTrack] = [], hasText: Bool = false,
-    tags: [(name: String, value: String)] = [], output: any MuxerOutput
+    tags: [(name: String, value: String)] = [], fragment: Double = 1, output: any MuxerOutput
   ) throws(MuxerError) {
+    precondition(fragment > 0 && fragment <= 1, "a fragment is a second at most")
     precondition(picture != nil || !sound.isEmpty, "a movie has pictures or sound")
     precondition(
       container.holdsPCM || sound.allSatisfy { $0.encoder != nil }, "an MP4 has no PCM")
     av_log_set_level(AV_LOG_QUIET)
     let bridge = MuxerBridge(output)
     let handle = try MuxerHandle(container.muxerName, bridge)
-    try handle.begin(container, picture, encoder, sound, hasText: hasText, tags)
+    try handle.begin(
+      container, picture, encoder, sound, hasText: hasText, tags, fragment: fragment)
     let header = container.isQuickTime ? try Header(bridge) : Header()
     guard bridge.flush() else { throw .output }
+    self.fragment = fragment
     self.container = container
     self.bridge = bridge
     self.handle = handle
@@ -102,7 +113,7 @@ public struct Muxer: ~Copyable {
   public mutating func write(
     _ image: Span<UInt8>, tick: Int64, gap: Int64
   ) throws(MuxerError) {
-    if let start = fragmentStart, tick - start >= Int64(container.ticksPerSecond) { try flush() }
+    if let start = fragmentStart, tick - start >= fragmentTicks { try flush() }
     try makeRoom()
     if fragmentStart == nil { fragmentStart = tick }
     precondition(picture != nil && encoder == nil, "this file has no JPEG images")
@@ -143,7 +154,9 @@ public struct Muxer: ~Copyable {
   /// Ends the fragment if the block has no room in it.
   private mutating func writeBlock(_ block: Span<UInt8>, _ track: Int) throws(MuxerError) {
     let (format, pending) = (sounds[track].format, sounds[track].table.pendingCount)
-    if Int(pending) + block.count / format.sampleBytes > format.rate { try flush() }
+    if Int(pending) + block.count / format.sampleBytes > fragmentSamples(format) {
+      try flush()
+    }
     try makeRoom()
     try append(block, track)
   }

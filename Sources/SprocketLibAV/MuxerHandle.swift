@@ -36,7 +36,8 @@ struct MuxerHandle: ~Copyable {
   /// one of text.
   func begin(
     _ container: MovieContainer, _ picture: MovieDescription?, _ encoder: VideoEncoder?,
-    _ sound: [SoundTrack], hasText: Bool, _ tags: [(name: String, value: String)]
+    _ sound: [SoundTrack], hasText: Bool, _ tags: [(name: String, value: String)],
+    fragment: Double
   ) throws(MuxerError) {
     if let picture {
       let stream = unsafe try addStream()
@@ -53,7 +54,7 @@ struct MuxerHandle: ~Copyable {
       unsafe stream.pointee.time_base = AVRational(num: 1, den: Int32(track.format.rate))
     }
     if hasText { unsafe TextTrack.fill(try addStream(), container) }
-    try writeHeader(tags, container.options(isEncoded: encoder != nil))
+    try writeHeader(tags, container.options(isEncoded: encoder != nil, fragment: fragment))
   }
 
   /// The corresponding C function is `avformat_write_header`.

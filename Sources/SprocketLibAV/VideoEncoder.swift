@@ -24,6 +24,8 @@ public final class VideoEncoder {
   /// What was received last.
   let packet: Owned<AVPacket>
   private let converter: EncoderConverter
+  /// Where pictures go, for encoders of graphics devices.
+  private let hardware: HardwareFrames?
   /// The encoder has copied a picture when it has given out what it can.
   private let copies: Bool
 
@@ -51,11 +53,15 @@ public final class VideoEncoder {
       let frame = unsafe Owned(av_frame_alloc(), free: av_frame_free),
       let packet = unsafe Owned(av_packet_alloc(), free: av_packet_free)
     else { throw .refused(encoder: name, operation: "avcodec_alloc_context3", status: 0) }
-    let output = unsafe EncoderConverter.output(of: codec, for: input, settings)
+    hardware = unsafe try HardwareFrames(
+      codec, isDeep: input.isDeep && !name.hasPrefix("h264"), width: width, height: height)
+    let output =
+      unsafe hardware?.uploaded ?? EncoderConverter.output(of: codec, for: input, settings)
     converter = try EncoderConverter(
       input, to: output, width: width, height: height, encoder: name)
     unsafe description.fill(context.pointer, width: width, height: height)
     unsafe context.pointer.pointee.pix_fmt = output
+    unsafe try hardware?.prepare(context.pointer)
     unsafe context.pointer.pointee.time_base = AVRational(num: 1, den: ticksPerSecond)
     unsafe try settings.fill(context.pointer, name, description)
     let status = unsafe avcodec_open2(context.pointer, codec, nil)
@@ -148,7 +154,15 @@ public final class VideoEncoder {
     unsafe frame.pointee.pkt_duration = gap
     unsafe frame.pointee.color_range = unsafe context.pointee.color_range
     unsafe frame.pointee.colorspace = unsafe context.pointee.colorspace
-    let status = unsafe avcodec_send_frame(context, frame)
+    if let hardware {
+      unsafe try hardware.upload(frame) { frame throws(EncoderError) in unsafe try push(frame) }
+    } else {
+      unsafe try push(frame)
+    }
+  }
+
+  private func push(_ frame: UnsafeMutablePointer<AVFrame>) throws(EncoderError) {
+    let status = unsafe avcodec_send_frame(context.pointer, frame)
     guard status >= 0 else {
       throw .refused(encoder: name, operation: "avcodec_send_frame", status: status)
     }

@@ -112,6 +112,8 @@ public enum EncoderError: Error, Equatable, Sendable {
   /// The encoder has no setting of that name, or not that value; `allowed` are those that it has, where they
   /// are known.
   case setting(encoder: String, name: String, value: String, allowed: String)
+  /// There is no device of that kind (vaapi, qsv), or none that this user may use.
+  case noDevice(encoder: String, kind: String, status: Int32)
   /// The library would not.
   case refused(encoder: String, operation: String, status: Int32)
 }
@@ -125,6 +127,8 @@ extension EncoderError: CustomStringConvertible {
     case .setting(let encoder, let name, let value, let allowed):
       "the encoder \(encoder) does not take \(name)=\(value)"
         + (allowed.isEmpty ? "" : ": give \(allowed)")
+    case .noDevice(let encoder, let kind, let status):
+      "the encoder \(encoder) needs a \(kind) device, and none can be opened (\(libraryText(status)))"
     case .refused(let encoder, let operation, let status):
       "the encoder \(encoder) does not start (\(operation): \(libraryText(status)))"
     }

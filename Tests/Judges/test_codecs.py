@@ -247,8 +247,8 @@ def test_gstreamer_counts_the_same(tmp_path, ending):
 
 REFUSED = [
     (["--codec", "h265x"], "no encoder"), (["--codec", "h264:crf=99"], "crf=99.0: give 0 to 51"),
-    (["--codec", "h264:preset=fastest"], "give ultrafast"), (["--codec", "h264_vaapi"], "h264_vaapi"),
-    (["--codec", "h264_v4l2m2m"], "h264_v4l2m2m"), (["--codec", "h264:wrong=1"], "wrong"),
+    (["--codec", "h264:preset=fastest"], "give ultrafast"), (["--codec", "h264_vaapi"], "vaapi device"),
+    (["--codec", "h264_v4l2m2m"], "no such device"), (["--codec", "h264:wrong=1"], "wrong"),
     (["--codec", "h264:bitrate=fast"], "bits per second"), (["--codec", ""], "codec"),
 ]
 

@@ -41,7 +41,7 @@ disk=$work/disk
 mkdir -p "$disk"/{bin,dev,drivers,host,layer,new,proc,sys}
 find "$work/busybox" -name busybox -type f -perm /111 -exec cp {} "$disk/bin/busybox" \;
 # Each after those that it needs.
-for driver in virtio_pci 9pnet_virtio 9p overlay vivid v4l2loopback snd-aloop snd-dummy; do
+for driver in virtio_pci 9pnet_virtio 9p overlay vivid v4l2loopback snd-aloop snd-dummy loop ext4; do
   modprobe --set-version "$version" --dirname "$work/kernel" --show-depends "$driver"
 done | awk '/^insmod/ && !seen[$2]++ { print $2 }' | while read -r file; do
   cp "$file" "$disk/drivers/"

@@ -9,6 +9,8 @@ public struct OutputRequest: KindRequest {
 
   /// Files that exist may be replaced.
   public var overwrite = false
+  /// Longest time that what was recorded stays off the disk; `nil`: as long as the kernel likes.
+  public var sync: Duration?
   /// Whether a sink that is a `Recorder` waits for requests.
   public var isOnDemand = false
   /// Limits and pre-roll of recordings, for a sink that waits for requests.

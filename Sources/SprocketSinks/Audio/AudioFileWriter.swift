@@ -103,10 +103,13 @@ package final class AudioFileWriter {
   package private(set) var byteCount: UInt64 = 0
 
   /// Makes the file, empty and under its partial name.
-  package init(path: String, overwrite: Bool, isMadeUp: Bool) throws(RunError) {
+  /// With `sync` nothing that was written is off the disk for longer.
+  package init(
+    path: String, overwrite: Bool, isMadeUp: Bool, sync: Duration? = nil
+  ) throws(RunError) {
     container = try AudioContainer(path: path)
     output = try MovieOutput(
-      path: path, purpose: "sound", overwrite: overwrite, isMadeUp: isMadeUp)
+      path: path, purpose: "sound", overwrite: overwrite, isMadeUp: isMadeUp, sync: sync)
     name = path
   }
 
@@ -132,10 +135,15 @@ package final class AudioFileWriter {
       let track = SoundTrack(format: sound, name: microphone)
       contents =
         switch container {
-        case .wav: try WAVWriter(format, tags: tags, output: output)
-        case .flac: FLACSound(try FLACWriter(sound, tags: tags, output: output))
-        case .mov: MuxedSound(try Muxer(.mov, nil, sound: [track], tags: tags, output: output))
-        case .mkv: MuxedSound(try Muxer(.mkv, nil, sound: [track], tags: tags, output: output))
+        case .wav: try WAVWriter(format, tags: tags, fragment: output.fragment, output: output)
+        case .flac:
+          FLACSound(
+            try FLACWriter(sound, tags: tags, fragment: output.fragment, output: output))
+        case .mov, .mkv:
+          MuxedSound(
+            try Muxer(
+              container == .mov ? .mov : .mkv, nil, sound: [track], tags: tags,
+              fragment: output.fragment, output: output))
         }
     } catch {
       throw fail(error)

@@ -13,11 +13,13 @@ public final class SoundSink: AudioSink {
   public private(set) var notes: [String] = []
 
   /// The file is made at once, empty. An existing one is refused unless `overwrite` is set.
+  /// With `sync` nothing that was recorded is off the disk for longer.
   public init(
-    path: String, overwrite: Bool = false, _ settings: RecordedSound = RecordedSound()
+    path: String, overwrite: Bool = false, _ settings: RecordedSound = RecordedSound(),
+    sync: Duration? = nil
   ) throws(RunError) {
     self.settings = settings
-    file = try AudioFileWriter(path: path, overwrite: overwrite, isMadeUp: false)
+    file = try AudioFileWriter(path: path, overwrite: overwrite, isMadeUp: false, sync: sync)
   }
 
   /// Whether a file of that name holds sound alone.

@@ -12,12 +12,16 @@ final class WAVWriter: AudioContents {
   /// Bytes of sound with the output, and of those how many the header tells of.
   private var written: UInt64 = 0
   private var told: UInt64 = 0
+  /// Bytes after which the header is made right.
+  private let pieceBytes: UInt64
 
   init(
-    _ format: AudioFormat, tags: [(name: String, value: String)], output: any MuxerOutput
+    _ format: AudioFormat, tags: [(name: String, value: String)], fragment: Double = 1,
+    output: any MuxerOutput
   ) throws(MuxerError) {
     header = WAVHeader(format, tags: tags)
     self.output = output
+    pieceBytes = UInt64(fragment * Double(format.rate * format.sampleBytes))
     try writeHeader()
   }
 
@@ -26,7 +30,7 @@ final class WAVWriter: AudioContents {
 
   func write(_ samples: Span<UInt8>) throws(MuxerError) {
     try put(samples)
-    if written - told >= UInt64(header.format.rate * header.format.sampleBytes) {
+    if written - told >= pieceBytes {
       try writeHeader()
     }
   }

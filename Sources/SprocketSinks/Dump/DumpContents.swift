@@ -8,7 +8,9 @@ struct DumpContents: ~Copyable {
   /// Most bytes of messages in a chunk, unless one alone has more, and most nanoseconds that it lasts.
   /// Larger: smaller files, more memory, and more is lost in a crash.
   static let chunkBytes = 8_000_000
-  static let chunkDuration: Int64 = 1_000_000_000
+  private var chunkDuration: Int64 = 1_000_000_000
+  /// Whether each chunk is on the disk before the next is begun.
+  private var isSynced = false
   /// Most bytes of records in a chunk that has no images. Larger: fewer chunks; a crash loses more of them.
   static let recordBytes = 1 << 20
 
@@ -46,6 +48,12 @@ struct DumpContents: ~Copyable {
   var isLost: Bool { mutating get { writer?.output.isLost ?? false } }
 
   mutating func open(_ file: consuming PartialFile) { writer = MCAPWriter(output: file) }
+
+  /// Nothing in the file is to be off the disk for longer: a chunk lasts half as long.
+  mutating func sync(every time: Duration) {
+    isSynced = true
+    chunkDuration = min(chunkDuration, time.nanosecondCount / 2)
+  }
 
   mutating func begin(_ session: DumpSession, _ image: DumpImage) {
     self.session = session
@@ -94,7 +102,7 @@ struct DumpContents: ~Copyable {
   private var isOld: Bool {
     guard let chunkLogTime, let chunkDequeued else { return false }
     let span = max(logTime, chunkLogTime) - min(logTime, chunkLogTime)
-    return span >= UInt64(Self.chunkDuration) || newest - chunkDequeued >= Self.chunkDuration
+    return span >= UInt64(chunkDuration) || newest - chunkDequeued >= chunkDuration
   }
 
   mutating func add(_ lost: LostFrame) throws(RunError) {
@@ -150,7 +158,7 @@ struct DumpContents: ~Copyable {
 
   /// A block of sound.
   mutating func add(_ block: DumpedBlock, _ bytes: Span<UInt8>) throws(RunError) {
-    if let chunkDequeued, block.record.read - chunkDequeued >= Self.chunkDuration { try flush() }
+    if let chunkDequeued, block.record.read - chunkDequeued >= chunkDuration { try flush() }
     if sound.blocks.contentCount + bytes.count > Self.chunkBytes { try flush() }
     chunkDequeued = chunkDequeued ?? block.record.read
     try tellSession()
@@ -227,7 +235,7 @@ struct DumpContents: ~Copyable {
     try writer?.write(&images)
     durableFrames += pendingFrames
     pendingFrames = 0
-    try writer?.output.beginSync()
+    if isSynced { try writer?.output.syncWithName() } else { try writer?.output.beginSync() }
     chunkLogTime = nil
     chunkDequeued = nil
   }

@@ -16,8 +16,9 @@ final class DumpFile: @unchecked Sendable {
   private let lock = Locked<Void>(())
   private var contents = DumpContents()
 
-  init(path: String, overwrite: Bool) {
+  init(path: String, overwrite: Bool, sync: Duration?) {
     self.path = path
+    if let sync { contents.sync(every: sync) }
     self.overwrite = overwrite
   }
 

@@ -25,9 +25,11 @@ public final class DumpSink: Sink {
   private var image: DumpImage?
 
   /// The file is created when the run is set up. An existing one is refused unless `overwrite` is set.
-  /// `taps` are of the run's sound.
-  public init(path: String, overwrite: Bool = false, sound taps: [any AudioTap] = []) {
-    file = DumpFile(path: path, overwrite: overwrite)
+  /// `taps` are of the run's sound. With `sync` nothing that was recorded is off the disk for longer.
+  public init(
+    path: String, overwrite: Bool = false, sound taps: [any AudioTap] = [], sync: Duration? = nil
+  ) {
+    file = DumpFile(path: path, overwrite: overwrite, sync: sync)
     fates = DumpFateSink(file)
     sound = DumpSound(taps, file)
   }
@@ -132,6 +134,7 @@ extension DumpSink {
     "dump", "all that the source delivers, as MCAP, to be replayed or read", argument: "PATH"
   ) { (path, request) throws(RunError) in
     DumpSink(
-      path: path, overwrite: request.overwrite, sound: try request.makeTaps("dump"))
+      path: path, overwrite: request.overwrite, sound: try request.makeTaps("dump"),
+      sync: request.sync)
   }
 }

@@ -122,6 +122,11 @@ final class MovieEncoding {
         switch error {
         case .missing: "install Debian's libavcodec-extra, or record with --codec mjpeg"
         case .setting: "change --codec"
+        case .noDevice: "look at what `vainfo` says, or record with --codec h264"
+        case .refused(let encoder, _, _) where encoder.contains("_"):
+          // h264_v4l2m2m, h264_nvenc and so on.
+          "this machine may have no such device, or you may not use it (groups video and render); record "
+            + "with --codec h264"
         case .refused: "change --codec, or record with --codec mjpeg"
         }
       throw .encoder(error, remedy)

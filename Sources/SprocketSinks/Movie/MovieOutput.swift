@@ -13,11 +13,18 @@ final class MovieOutput: MuxerOutput {
   private var ends = InlineArray<5, Int64>(repeating: 0)
   private var nextEnd = 0
   private var syncedEnd: Int64 = 0
+  /// Whether each fragment is on the disk before the next is begun.
+  private let isSynced: Bool
+  /// Seconds of a fragment.
+  let fragment: Double
 
-  /// `purpose` says in messages what was to be written.
+  /// `purpose` says in messages what was to be written. With `sync` nothing that was written is to be off the
+  /// disk for longer: a fragment lasts half as long.
   init(
-    path: String, purpose: String = "movie", overwrite: Bool, isMadeUp: Bool
+    path: String, purpose: String = "movie", overwrite: Bool, isMadeUp: Bool, sync: Duration? = nil
   ) throws(RunError) {
+    isSynced = sync != nil
+    fragment = min(1, sync.map { Double($0.nanosecondCount) / 2e9 } ?? 1)
     file = try PartialFile(
       path: path, purpose: purpose, overwrite: overwrite, canBeDevice: false, isMadeUp: isMadeUp)
   }
@@ -32,6 +39,7 @@ final class MovieOutput: MuxerOutput {
   /// is further behind waits here, or a recording that is stopped would have too much left to sync.
   /// False where the disk lost something.
   func noteFragment(at end: Int64) -> Bool {
+    if isSynced { return succeeds { file throws(RunError) in try file.syncWithName() } }
     let old = ends[nextEnd]
     ends[nextEnd] = end
     nextEnd = (nextEnd + 1) % ends.count

@@ -43,9 +43,10 @@ final class MovieRecording: RecordingFile {
 
   init(
     path: String, container: MovieContainer, overwrite: Bool, isMadeUp: Bool,
-    sound: MovieSound = MovieSound(), constantRate: FrameRate? = nil, hasReports: Bool = false
+    sound: MovieSound = MovieSound(), constantRate: FrameRate? = nil, hasReports: Bool = false,
+    sync: Duration? = nil
   ) throws(RunError) {
-    output = try MovieOutput(path: path, overwrite: overwrite, isMadeUp: isMadeUp)
+    output = try MovieOutput(path: path, overwrite: overwrite, isMadeUp: isMadeUp, sync: sync)
     name = path
     self.sound = sound
     self.hasReports = hasReports
@@ -180,7 +181,7 @@ final class MovieRecording: RecordingFile {
         sound: zip(made, names).map {
           SoundTrack(format: PCMFormat($0.track.format), name: $1, encoder: $0.encoder)
         },
-        hasText: hasReports, tags: captured.movieTags, output: output)
+        hasText: hasReports, tags: captured.movieTags, fragment: output.fragment, output: output)
       takenEnd = muxer?.durableEnd ?? 0
     } catch {
       throw fail(error)

@@ -34,7 +34,7 @@ extension MovieSink {
       overwrite: request.overwrite, isOnDemand: request.isOnDemand, limits: request.limits,
       preRoll: request.preRoll,
       sound: try request.makeTaps("movie"), soundSettings: request.sound,
-      hasReports: settings.reports)
+      hasReports: settings.reports, sync: request.sync)
   }
 }
 

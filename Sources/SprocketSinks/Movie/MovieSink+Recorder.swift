@@ -17,7 +17,7 @@ extension MovieSink {
     return try MovieRecording(
       path: target, container: container, overwrite: overwrite,
       isMadeUp: order.isMadeUp || asked.contains(Self.place), sound: sound,
-      constantRate: constantRate, hasReports: reports != nil)
+      constantRate: constantRate, hasReports: reports != nil, sync: sync)
   }
 
   /// Throws if the first file could not be made: makes it, and removes it.

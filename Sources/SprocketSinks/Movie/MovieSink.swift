@@ -38,6 +38,7 @@ public final class MovieSink: Recorder {
   public let limits: RecordingLimits
   public let preRoll: PreRoll?
   let sound: MovieSound
+  let sync: Duration?
   /// Lines of frames; `nil` where the movie has none.
   var reports: MovieReports?
   var format: FrameFormat?
@@ -66,14 +67,16 @@ public final class MovieSink: Recorder {
   /// The file is made when the run is set up; on demand, when a recording is asked for. `quality` is 1 to
   /// 100, for frames that are encoded. `limits` and `preRoll` are for recordings on demand. Each tap of
   /// `sound` becomes a track. With `constantRate` the movie has that rate: pictures are repeated or left out
-  /// (`ConstantRate`), and a note tells how many. Cost: one copy of each picture.
+  /// (`ConstantRate`), and a note tells how many. Cost: one copy of each picture. With `sync` nothing that was
+  /// recorded is off the disk for longer.
   public init(
     path: String, quality: Int = 90, codec: MovieCodec = MovieCodec(),
     constantRate: FrameRate? = nil, overwrite: Bool = false, isOnDemand: Bool = false,
     limits: RecordingLimits = RecordingLimits(), preRoll: PreRoll? = nil,
     sound: [any AudioTap] = [], soundSettings: RecordedSound = RecordedSound(),
-    hasReports: Bool = false
+    hasReports: Bool = false, sync: Duration? = nil
   ) {
+    self.sync = sync
     reports = hasReports ? MovieReports() : nil
     self.sound = MovieSound(sound, soundSettings)
     contract(1...100 ~= quality, "asks for a JPEG quality of \(quality); it is 1 to 100")
@@ -234,7 +237,7 @@ public final class MovieSink: Recorder {
     if fileCount > 1 { note("movie: goes on in \(target), where the format changed") }
     let file = try MovieRecording(
       path: target, container: container, overwrite: overwrite, isMadeUp: fileCount > 1,
-      sound: sound, constantRate: constantRate, hasReports: reports != nil)
+      sound: sound, constantRate: constantRate, hasReports: reports != nil, sync: sync)
     describe(file)
     recording = file
   }

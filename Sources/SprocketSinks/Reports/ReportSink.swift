@@ -28,14 +28,17 @@ public final class ReportSink: Sink {
   public let name = "reports"
   private let path: String
   private let overwrite: Bool
+  private let sync: Duration?
   private var file: FileWriter?
   private var framesOfClosedFile: UInt64 = 0
   private var line = ReportLine()
   private var isLive = false
 
   /// The file is opened when the run is set up. An existing one is refused unless `overwrite` is set.
-  public init(path: String, overwrite: Bool = false) {
+  /// With `sync` no line is off the disk for longer, unless none follows.
+  public init(path: String, overwrite: Bool = false, sync: Duration? = nil) {
     self.path = path
+    self.sync = sync
     self.overwrite = overwrite
   }
 
@@ -44,6 +47,7 @@ public final class ReportSink: Sink {
     isLive = setup.isLive
     if file == nil {
       file = try FileWriter(path: path, purpose: "reports", overwrite: overwrite)
+      file?.syncInterval = sync?.nanosecondCount
     }
   }
 
@@ -73,6 +77,7 @@ public final class ReportSink: Sink {
     try file?.append("}\n")
     if isDelivered { file?.endFrame() }
     if isLive { try file?.flush() }
+    try file?.syncIfDue()
   }
 
   public func finish() throws(RunError) { try file.close(keeping: &framesOfClosedFile) }
@@ -81,5 +86,7 @@ public final class ReportSink: Sink {
 extension ReportSink {
   public static let kind = SinkKind(
     "reports", "JSON Lines: one per produced frame; - is standard output", argument: "PATH"
-  ) { (path, request) throws(RunError) in ReportSink(path: path, overwrite: request.overwrite) }
+  ) { (path, request) throws(RunError) in
+    ReportSink(path: path, overwrite: request.overwrite, sync: request.sync)
+  }
 }
