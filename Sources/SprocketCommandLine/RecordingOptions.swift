@@ -91,8 +91,8 @@ struct RecordingOptions: ParsableArguments {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "What --movie, --dump, --sound and --reports write is on the disk so much later at most, 100ms or more: "
-        + "what a power cut costs. Default: as the kernel does it.", valueName: "duration"),
+      "What --movie, --dump, --sound and --reports write is on the disk so much later at most: what a power "
+        + "cut costs, 100ms or more. Default: as the kernel does it.", valueName: "duration"),
     transform: { text in
       let time = try Duration.parsePositive(text)
       guard time >= .milliseconds(100) else {

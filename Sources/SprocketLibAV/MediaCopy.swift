@@ -91,9 +91,9 @@ public struct MediaCopy: ~Copyable {
     for place in contents.tracks.indices { contents.tracks[place].finish() }
   }
 
-  /// Copies pictures, sound and reports from the key frame at or before `from` until `end` (nanoseconds from the
-  /// file's beginning), into a plain file that begins with that picture. What cannot be read ends the copy,
-  /// and `contents.failure` says why.
+  /// Copies pictures, sound and reports from the key frame at or before `from` until `end` (nanoseconds from
+  /// the file's beginning), into a plain file that begins with that picture. What cannot be read ends the
+  /// copy, and `contents.failure` says why.
   ///
   /// The corresponding C function is `av_interleaved_write_frame`.
   public mutating func copy(

@@ -21,9 +21,9 @@ internal import CSprocketLibAV
 /// list is needed, and a file that was cut off is in step.
 ///
 /// All tracks begin at tick 0, and sound has no gaps. In a fragment, the pictures are one behind the other,
-/// and then each track's sound, and text: `mdat[picture picture ... sound sound ... sound ...]`. A track may have
-/// nothing in a fragment. Sound that is written before the picture of its time is in the same fragment as
-/// that, or in the one before. At the end of a fragment an MKV lacks the last 40 ms of sound at most, which
+/// and then each track's sound, and text: `mdat[picture picture ... sound sound ... sound ...]`. A track may
+/// have nothing in a fragment. Sound that is written before the picture of its time is in the same fragment
+/// as that, or in the one before. At the end of a fragment an MKV lacks the last 40 ms of sound at most, which
 /// the next has.
 ///
 /// A track of more than 2^32 samples, a day at 48 kHz, has no place in an index: such a MOV stays fragments.
@@ -35,7 +35,7 @@ public struct Muxer: ~Copyable {
   let handle: MuxerHandle
   let bridge: MuxerBridge
   let container: MovieContainer
-  private let header: Header
+  let header: Header
   /// `nil` in a file of sound alone.
   var picture: SampleTable?
   var sounds: [SoundBlocks]
@@ -69,7 +69,8 @@ public struct Muxer: ~Copyable {
   static let fragmentBytes = 16 << 20
 
   /// Writes the beginning of the file. `hasText`: with a ``TextTrack``. `tags` are names without spaces, and
-  /// values. `fragment` is the length of a fragment, in seconds. Traps where there is neither picture nor sound, and where the container does not hold PCM.
+  /// values. `fragment` is the length of a fragment, in seconds. Traps where there is neither picture nor
+  /// sound, and where the container does not hold PCM.
   ///
   /// The corresponding C functions are `avformat_alloc_output_context2` and `avformat_write_header`.
   public init(
@@ -268,27 +269,6 @@ public struct Muxer: ~Copyable {
       try handOn(status, "av_write_trailer")
       for track in sounds.indices { sounds[track].durable = sounds[track].samples }
     }
-  }
-
-  private mutating func finishQuickTime(_ nominalTicks: Int64?) throws(MuxerError) {
-    picture?.close(nominal: nominalTicks.map { UInt32(clamping: $0) })
-    for track in sounds.indices {
-      sounds[track].table.close(nominal: UInt32(clamping: sounds[track].lastLength))
-    }
-    text?.table.close(nominal: nil)
-    let tables =
-      (picture.map { [$0] } ?? []) + sounds.map(\.table) + (text.map { [$0.table] } ?? [])
-    guard tables.allSatisfy(\.fitsIndex) else { return }
-    guard let index = MovieIndex.make(from: header.index.span, tables: tables) else {
-      throw .refused(operation: "avformat_write_header", status: 0)
-    }
-    // On the disk in this order, too: the header of `mdat` hides the fragments.
-    let end = bridge.end
-    guard bridge.write(index.span, at: end), bridge.sync() else { throw .output }
-    var patch: [UInt8] = [0, 0, 0, 1] + Array("mdat".utf8)
-    let size = UInt64(end - Int64(header.freeOffset))
-    patch += (0..<8).map { UInt8(truncatingIfNeeded: size >> (56 - 8 * $0)) }
-    guard bridge.write(patch.span, at: Int64(header.freeOffset)) else { throw .output }
   }
 
   /// Hands on what the library has written so far.

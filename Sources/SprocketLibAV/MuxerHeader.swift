@@ -21,3 +21,27 @@ struct Header {
     guard bridge.writeInstead(all) else { throw .output }
   }
 }
+
+extension Muxer {
+  /// Makes a MOV or MP4 a plain file.
+  mutating func finishQuickTime(_ nominalTicks: Int64?) throws(MuxerError) {
+    picture?.close(nominal: nominalTicks.map { UInt32(clamping: $0) })
+    for track in sounds.indices {
+      sounds[track].table.close(nominal: UInt32(clamping: sounds[track].lastLength))
+    }
+    text?.table.close(nominal: nil)
+    let tables =
+      (picture.map { [$0] } ?? []) + sounds.map(\.table) + (text.map { [$0.table] } ?? [])
+    guard tables.allSatisfy(\.fitsIndex) else { return }
+    guard let index = MovieIndex.make(from: header.index.span, tables: tables) else {
+      throw .refused(operation: "avformat_write_header", status: 0)
+    }
+    // On the disk in this order, too: the header of `mdat` hides the fragments.
+    let end = bridge.end
+    guard bridge.write(index.span, at: end), bridge.sync() else { throw .output }
+    var patch: [UInt8] = [0, 0, 0, 1] + Array("mdat".utf8)
+    let size = UInt64(end - Int64(header.freeOffset))
+    patch += (0..<8).map { UInt8(truncatingIfNeeded: size >> (56 - 8 * $0)) }
+    guard bridge.write(patch.span, at: Int64(header.freeOffset)) else { throw .output }
+  }
+}

@@ -205,28 +205,6 @@ public final class VideoEncoder {
   }
 }
 
-extension MovieContainer {
-  /// The corresponding C function is `avformat_query_codec`.
-  public func holds(_ encoder: VideoEncoder) -> Bool {
-    holds(unsafe encoder.context.pointer.pointee.codec_id)
-  }
-
-  /// The corresponding C function is `avformat_query_codec`.
-  public func holds(_ codec: SoundCodec) -> Bool {
-    guard let found = unsafe avcodec_find_encoder_by_name(codec.encoderName) else { return true }
-    return holds(unsafe found.pointee.id)
-  }
-
-  func holds(_ codec: AVCodecID) -> Bool {
-    // The library says that a MOV holds these, and then refuses them.
-    if self == .mov, [AV_CODEC_ID_AV1, AV_CODEC_ID_OPUS, AV_CODEC_ID_FLAC].contains(codec) {
-      return false
-    }
-    guard let format = unsafe av_guess_format(muxerName, nil, nil) else { return false }
-    return unsafe avformat_query_codec(format, codec, FF_COMPLIANCE_EXPERIMENTAL) == 1
-  }
-}
-
 extension VideoEncoderSettings {
   /// The corresponding C type is `AVCodecContext`.
   fileprivate func fill(

@@ -84,7 +84,7 @@ def test_a_crash_leaves_them(tmp_path, ending, codec):
     pictures = int(streams(out)["video"]["nb_read_frames"])
     numbers = [line["sequence"] for line in track(out)[1]]
     assert numbers == list(range(len(numbers)))
-    # An encoder gives out pictures later than their lines; a file that was cut off may lack the last of these.
+    # An encoder gives out pictures later than their lines; what was cut off may lack the last of these.
     assert pictures >= 30 and abs(len(numbers) - pictures) <= 3
 
 

@@ -85,8 +85,8 @@ def test_sound_loses_a_second_at_most(tmp_path, library, name):
     newest = cut(tmp_path, library, ["--sound", name, "--sync", f"{SYNC}s"], 2.7)
     left = tmp_path / "after" / name.replace(".", ".partial.")
     found = json.loads(subprocess.run(
-        ["ffprobe", "-v", "error", "-show_entries", "format_tags:packet=pts_time,duration_time", "-of", "json",
-         left], capture_output=True, check=True, timeout=LIMIT).stdout)
+        ["ffprobe", "-v", "error", "-show_entries", "format_tags:packet=pts_time,duration_time", "-of",
+         "json", left], capture_output=True, check=True, timeout=LIMIT).stdout)
     tags = " ".join(f"{key}={value}" for key, value in found["format"]["tags"].items())
     start = int(tags.lower().split("captured_ns=")[1].split()[0])
     last = found["packets"][-1]

@@ -100,7 +100,7 @@ extension Rules {
       "Sources/SprocketLibAV",
       [
         "Converter", "DecodedFrame", "Decoder", "Demuxer", "EncodedPacket", "EncoderConverter",
-        "FLACWriter",
+        "FLACWriter", "HardwareFrames", "TextTrack",
         "ResamplerHandle",
         "FileInput",
         "InputFormats", "LentMedia", "LentPool", "MediaCopy", "MediaCopy+Packets",

@@ -67,8 +67,8 @@ public final class MovieSink: Recorder {
   /// The file is made when the run is set up; on demand, when a recording is asked for. `quality` is 1 to
   /// 100, for frames that are encoded. `limits` and `preRoll` are for recordings on demand. Each tap of
   /// `sound` becomes a track. With `constantRate` the movie has that rate: pictures are repeated or left out
-  /// (`ConstantRate`), and a note tells how many. Cost: one copy of each picture. With `sync` nothing that was
-  /// recorded is off the disk for longer.
+  /// (`ConstantRate`), and a note tells how many. Cost: one copy of each picture. With `sync` nothing that
+  /// was recorded is off the disk for longer.
   public init(
     path: String, quality: Int = 90, codec: MovieCodec = MovieCodec(),
     constantRate: FrameRate? = nil, overwrite: Bool = false, isOnDemand: Bool = false,

@@ -1,0 +1,114 @@
+"""Encoding H.264, exporting, and reading photographs, beside ffmpeg and libturbojpeg."""
+
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+PRESETS = ["veryfast", "medium"]
+# libx264's own distance of key frames in ffmpeg, in pictures; ours is a time.
+KEYS, RATE = 250, 30
+PHOTOGRAPHS = 200
+
+
+def encoding(sprocket, clip, tools):
+    """`tools`: measured, rounds, said, frame_count and the number of rounds, from `run`."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        frames = tools.frame_count(clip)
+        results = {"frames": frames, "presets": {}}
+        for preset in PRESETS:
+            ours, theirs = folder / f"ours-{preset}.mp4", folder / f"theirs-{preset}.mp4"
+            times = tools.rounds(tools.count, {
+                "sprocket": lambda: tools.measured(
+                    [sprocket, "export", clip, ours, "--codec",
+                     f"h264:preset={preset},keyframes={KEYS * 1000 // RATE}ms", "--overwrite",
+                     "--quiet"], frames),
+                "ffmpeg": lambda: tools.measured(
+                    ["ffmpeg", "-v", "error", "-y", "-i", clip, "-c:v", "libx264", "-preset", preset,
+                     "-crf", "23", "-pix_fmt", "yuv420p", theirs], frames)})
+            for who, path in (("sprocket", ours), ("ffmpeg", theirs)):
+                times[who] |= {"ssim": ssim(clip, path), "kilobytes": path.stat().st_size / 1e3}
+            results["presets"][preset] = times
+        out = folder / "out.mp4"
+        results["export"] = tools.rounds(tools.count, {
+            "sprocket": lambda: tools.measured(
+                [sprocket, "export", clip, out, "--from", "2s", "--to", "8s", "--crop",
+                 "420/0/1080/1080", "--scale", "720x720", "--codec", "h264:preset=veryfast",
+                 "--overwrite", "--quiet"], 180),
+            "ffmpeg": lambda: tools.measured(
+                ["ffmpeg", "-v", "error", "-y", "-ss", "2", "-t", "6", "-i", clip, "-vf",
+                 "crop=1080:1080:420:0,scale=720:720", "-c:v", "libx264", "-preset", "veryfast", "-crf",
+                 "23", "-g", "30", "-pix_fmt", "yuv420p", out], 180)})
+        results["photographs"] = photographs(sprocket, clip, folder, tools)
+        return results
+
+
+def ssim(clip, path):
+    said = subprocess.run(
+        ["ffmpeg", "-i", path, "-i", clip, "-lavfi",
+         "[0:v]scale=in_range=auto:out_range=pc,format=yuv420p[a];"
+         "[1:v]scale=in_range=auto:out_range=pc,format=yuv420p[b];[a][b]ssim", "-f", "null", "-"],
+        capture_output=True, text=True, check=True).stderr
+    return float(re.search(r"SSIM .*All:([0-9.]+)", said)[1])
+
+
+def photographs(sprocket, clip, folder, tools):
+    """A folder of the clip's pictures, metered by one process; libturbojpeg decodes their luma."""
+    pictures = folder / "photographs"
+    pictures.mkdir()
+    tools.said("ffmpeg", "-v", "error", "-i", clip, "-frames:v", str(PHOTOGRAPHS), "-c", "copy",
+               pictures / "%03d.jpg")
+    program = HERE / ".build/turbojpeg"
+    program.parent.mkdir(exist_ok=True)
+    tools.said("cc", "-O2", "-Wall", "-o", program, HERE / "Peers/turbojpeg.c", "-lturbojpeg", "-lpthread")
+    ours = [sprocket, "run", "--source", f"file:{pictures}", "--stage", "meter", "--workers", "2",
+            "--reports", folder / "reports.jsonl", "--overwrite", "--quiet"]
+    found = tools.rounds(tools.count, {
+        "sprocket, metered": lambda: tools.measured(ours, PHOTOGRAPHS),
+        "libturbojpeg, decoded": lambda: tools.measured(
+            [program, *sorted(pictures.iterdir())], PHOTOGRAPHS)})
+    assert len((folder / "reports.jsonl").read_text().splitlines()) == PHOTOGRAPHS
+    shutil.rmtree(pictures)
+    return found
+
+
+def lines(found, table):
+    def rows(results, *more):
+        return [[name, f"{r['frames_per_second']:.1f}", f"{r['cpu_ms_per_frame']:.2f}",
+                 f"{r['cores_busy']:.2f}", f"{r['peak_mb']:.1f}", *(text(r) for text in more),
+                 f"{r['spread']:.0%}"]
+                for name, r in results.items()]
+
+    def ratio(results):
+        one, other = (r["frames_per_second"] for r in results.values())
+        return f"{one / other:.3f} times"
+
+    heads = ["", "frames/s", "CPU ms/frame", "cores busy", "peak MB"]
+    yield "## H.264"
+    yield ""
+    yield (f"{found['frames']} frames of the clip into an MP4 by libx264, CRF 23, a key frame each {KEYS} "
+           "pictures, decoding included; each contestant is a process on two cores. SSIM against the clip, "
+           "by ffmpeg.")
+    for preset, results in found["presets"].items():
+        yield ""
+        yield f"Preset {preset}, {ratio(results)} ffmpeg's speed:"
+        yield ""
+        yield from table([*heads, "SSIM", "kB", "spread"],
+                         rows(results, lambda r: f"{r['ssim']:.4f}", lambda r: f"{r['kilobytes']:.0f}"))
+    yield ""
+    yield ("Seconds 2 to 8, cropped to a square and scaled to 720x720, preset veryfast, key frames each "
+           f"second; {ratio(found['export'])} ffmpeg's speed:")
+    yield ""
+    yield from table([*heads, "spread"], rows(found["export"]))
+    yield ""
+    yield "## Photographs"
+    yield ""
+    yield (f"{PHOTOGRAPHS} JPEGs of the clip's size in a folder, analysed by `meter`, beside libturbojpeg "
+           "that decodes their luma in two threads and does nothing with it; "
+           f"{ratio(found['photographs'])} its speed:")
+    yield ""
+    yield from table([*heads, "spread"], rows(found["photographs"]))
