@@ -55,7 +55,7 @@ SWIFT_FILES := Package.swift Sources Plugins Tests \
 
 .PHONY: run test fuzz long lab bench soak plot full-prefix install uninstall wheel format clean release copy
 .PHONY: packages install-packages test-packages lab-packages bench-packages plot-packages
-.PHONY: venv lint unit threads threads-program addresses addresses-program readme storms
+.PHONY: judge-files venv lint unit threads threads-program addresses addresses-program readme storms
 .PHONY: sound-storms traps judge judge-most judge-motion judge-alone python lab-kernel
 
 run: release
@@ -76,13 +76,14 @@ traps: release
 	swift build $(RELEASE) --product SprocketSoundStorm
 	swift build $(RELEASE) --product SprocketMicrophone
 
-# Two steps at a time, since most builds and judges keep one core busy; then what needs the machine to
-# itself. The longest come first. Tests/step tells how long each took.
-STEPS := venv copy lint threads judge-motion judge-most python $(MORE_STEPS) addresses storms readme
+# Three steps at a time: most builds and judges keep one core busy, and some wait for what comes in time; then
+# what needs the machine to itself. The longest come first. Tests/step tells how long each took.
+STEPS := venv copy lint threads judge-motion judge-files judge-most python $(MORE_STEPS) addresses storms \
+  readme
 test: test-packages
 	rm -rf .build/steps
 	[ -f Package.resolved ] || swift package resolve
-	$(MAKE) --no-print-directory --jobs=2 program=copy $(STEPS:%=step-%) || { Tests/step --failures; exit 1; }
+	$(MAKE) --no-print-directory --jobs=3 program=copy $(STEPS:%=step-%) || { Tests/step --failures; exit 1; }
 	$(MAKE) --no-print-directory program=copy step-judge-alone || { Tests/step --failures; exit 1; }
 	Tests/step --table
 
@@ -91,7 +92,7 @@ step-%:
 	@Tests/step $* $(MAKE) --no-print-directory $(if $(filter-out copy,$*),--assume-old=copy) $*
 
 step-addresses: step-venv
-step-judge-motion step-judge-most: step-venv step-copy
+step-judge-motion step-judge-files step-judge-most: step-venv step-copy
 step-python: step-venv
 step-storms: step-venv step-copy step-threads
 step-readme: step-copy
@@ -144,17 +145,22 @@ addresses-program:
 	swift build $(ADDRESSES) $(CHECK) --product sprocket
 	swift build $(ADDRESSES) $(CHECK) --product SprocketSoundStorm
 
-# Results against NumPy, OpenCV, ffmpeg and xxhash; usage as a person would. In three parts: pictures
-# that move, most, and what runs live.
-judge: judge-motion judge-most judge-alone
+# Results against NumPy, OpenCV, ffmpeg and xxhash; usage as a person would. In four parts: pictures
+# that move, files, most, and what runs live.
+judge: judge-motion judge-files judge-most judge-alone
 
 PYTEST = SPROCKET=$(SPROCKET) .build/venv/bin/python -m pytest -q -p no:cacheprovider --durations=5
 MOTION_JUDGES := Tests/Judges/test_motion.py Tests/Judges/test_stabilizer.py
 judge-motion: $(program) .build/venv/installed
 	$(PYTEST) $(MOTION_JUDGES)
 
+FILE_JUDGES := $(wildcard $(patsubst %,Tests/Judges/test_%.py,codecs disk* dump files kills movie* \
+  picture_files power sound* still*))
+judge-files: $(program) $(if $(filter release,$(program)),traps) .build/venv/installed
+	$(PYTEST) -m 'not alone' $(FILE_JUDGES)
+
 judge-most: $(program) $(if $(filter release,$(program)),traps) .build/venv/installed
-	$(PYTEST) -m 'not alone' $(MOTION_JUDGES:%=--ignore=%) Tests/Judges
+	$(PYTEST) -m 'not alone' $(patsubst %,--ignore=%,$(MOTION_JUDGES) $(FILE_JUDGES)) Tests/Judges
 
 judge-alone: $(program) .build/venv/installed
 	$(PYTEST) -m alone Tests/Judges

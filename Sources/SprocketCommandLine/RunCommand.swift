@@ -172,6 +172,14 @@ struct RunCommand: ParsableCommand {
     if histograms, summary == nil {
       throw ValidationError("--histograms is for --summary; add --summary PATH")
     }
+    // Sinks of others may take sound, too, and a movie may be asked for later.
+    if recording.movie == nil, sink.isEmpty, asking.controlSocket == nil, asking.script == nil {
+      if let option = sound.formatting(ofMoviesAlone: sound.sound != nil) {
+        throw ValidationError(
+          "\(option) says how \(sound.sound == nil ? "files hold sound" : "movies hold sound"); add --movie "
+            + "PATH\(sound.sound == nil ? ", or --sound PATH" : "")")
+      }
+    }
     if recording.sync != nil, recording.movie == nil, recording.dump == nil, sound.sound == nil,
       reports == nil
     {

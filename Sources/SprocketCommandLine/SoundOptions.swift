@@ -90,6 +90,16 @@ struct SoundOptions: ParsableArguments {
     ].first(where: \.1)?.0
   }
 
+  /// An option that was given and says how files hold sound: those that only movies take, or all.
+  func formatting(ofMoviesAlone: Bool) -> String? {
+    let movies = [("--audio-codec", audioCodec != nil), ("--audio-bitrate", audioBitrate != nil)]
+    let all = [
+      ("--audio-rate", audioRate != nil), ("--audio-channels", audioChannels != nil),
+      ("--audio-sync", audioSync != nil),
+    ]
+    return (ofMoviesAlone ? movies : movies + all).first(where: \.1)?.0
+  }
+
   /// Files that are written.
   var paths: [(option: String, path: String?)] { [("--levels", levels), ("--sound", sound)] }
 

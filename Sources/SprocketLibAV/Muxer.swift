@@ -23,8 +23,8 @@ internal import CSprocketLibAV
 /// All tracks begin at tick 0, and sound has no gaps. In a fragment, the pictures are one behind the other,
 /// and then each track's sound, and text: `mdat[picture picture ... sound sound ... sound ...]`. A track may
 /// have nothing in a fragment. Sound that is written before the picture of its time is in the same fragment
-/// as that, or in the one before. At the end of a fragment an MKV lacks the last 40 ms of sound at most, which
-/// the next has.
+/// as that, or in the one before. At the end of a fragment an MKV lacks the last 40 ms of sound at most,
+/// which the next has.
 ///
 /// A track of more than 2^32 samples, a day at 48 kHz, has no place in an index: such a MOV stays fragments.
 ///

@@ -135,7 +135,9 @@ public final class SceneMicrophone: AudioSource {
   // MARK: Samples
 
   private func make(from first: UInt64) {
-    let channels = format.channels
+    let (channels, seed) = (format.channels, settings.seed)
+    // One access of the class for all of them.
+    var numbers = numbers.mutableSpan
     for index in 0..<blockSamples {
       let sample = first &+ UInt64(index)
       let time = seconds(sample)
@@ -143,7 +145,7 @@ public final class SceneMicrophone: AudioSource {
       let loudness = Self.speech * Float(0.5 - 0.5 * cos(2 * .pi * 4 * time))
       for channel in 0..<channels {
         let word = SceneRandom.mix(
-          settings.seed &+ sample &* 8 &+ UInt64(channel) &+ SceneStream.sound << 60)
+          seed &+ sample &* 8 &+ UInt64(channel) &+ SceneStream.sound << 60)
         let noise = Float(Int32(truncatingIfNeeded: word)) * 0x1p-31
         numbers[index * channels + channel] = beep + noise * loudness
       }
@@ -160,6 +162,7 @@ public final class SceneMicrophone: AudioSource {
 
   private func store(_ bytes: inout MutableSpan<UInt8>) {
     let size = format.number.bytes
+    let numbers = numbers
     guard format.number != .f32 else {
       for index in numbers.indices { bytes.store(numbers[index].bitPattern, 4, at: 4 * index) }
       return

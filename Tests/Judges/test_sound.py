@@ -402,8 +402,11 @@ WRONG = [
     (["--levels", "l.jsonl"], "--levels is for sound, and there is none"),
     (["--audio-stage", "gain:db=1"], "--audio-stage is for sound, and there is none"),
     (["--audio-rate", "44100", "--movie", "a.mov"], "--audio-rate is for sound, and there is none"),
-    (["--audio-channels", "1"], "--audio-channels is for sound, and there is none"),
-    (["--audio-sync", "exact"], "--audio-sync is for sound, and there is none"),
+    (["--audio-channels", "1", "--movie", "a.mov"], "--audio-channels is for sound, and there is none"),
+    (["--audio-sync", "exact", "--movie", "a.mov"], "--audio-sync is for sound, and there is none"),
+    (["--microphone", "scene", "--levels", "l", "--audio-rate", "44100"], "add --movie PATH, or --sound PATH"),
+    (["--microphone", "scene", "--dump", "d", "--audio-sync", "exact"], "add --movie PATH, or --sound PATH"),
+    (["--microphone", "scene", "--sound", "a.wav", "--audio-codec", "aac"], "add --movie PATH"),
     (["--microphone", "none", "--levels", "-"], "--levels is for sound"),
     (["--microphone", "none", "--audio-rate", "44100"], "--audio-rate is for sound"),
 ]
