@@ -1,4 +1,3 @@
-internal import Glibc
 internal import Sprocket
 
 // What a person, and a summary, are told of sound.
@@ -37,7 +36,7 @@ extension AudioSummary {
     let peaks = (0..<source.format.channels).map { channel -> String in
       let peak = levels.peak[channel]
       // The largest whole number of 16 bits is a unit below 1.
-      return peak >= 1 - 0x1p-15 ? "CLIP" : fixed(max(20 * log10(Double(peak)), -99), 0)
+      return peak >= 1 - 0x1p-15 ? "CLIP" : fixed(max(levels.peakDecibels(channel), -99), 0)
     }
     return peaks.joined(separator: " ") + " dB"
   }

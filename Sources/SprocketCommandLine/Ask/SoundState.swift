@@ -1,4 +1,3 @@
-internal import Glibc
 internal import Sprocket
 
 /// A source of sound in a run's state.
@@ -25,12 +24,7 @@ struct SoundState: Codable {
     (produced, missing, clipped) = (sound.ledger.produced, sound.missing, sound.clipped)
     (gaps, drift) = (sound.line.segment, sound.drift)
     let levels = sound.levels
-    peak = (0..<channels).map { Self.decibels(20 * log10(Double(levels.peak[$0]))) }
-    rms = (0..<channels).map { Self.decibels(10 * log10(Double(levels.meanSquare[$0]))) }
-  }
-
-  /// In hundredths; silence is -200.
-  private static func decibels(_ value: Double) -> Double {
-    (max(value, -200) * 100).rounded() / 100
+    peak = (0..<channels).map { (levels.peakDecibels($0) * 100).rounded() / 100 }
+    rms = (0..<channels).map { (levels.rmsDecibels($0) * 100).rounded() / 100 }
   }
 }

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// How sound lies in memory: interleaved little-endian numbers. A *sample* is one number of each channel.
 public struct AudioFormat: Sendable, Hashable {
   /// How a number is stored.
@@ -52,4 +54,17 @@ public struct AudioLevels: Sendable, BitwiseCopyable {
   public var meanSquare = InlineArray<8, Float>(repeating: 0)
 
   public init() {}
+
+  /// What is told of silence, and of all that is quieter, in dBFS.
+  public static let silence = -200.0
+
+  /// Peak of a channel in dBFS: 0 is full scale, and only floating point is above.
+  public func peakDecibels(_ channel: Int) -> Double {
+    max(20 * log10(Double(peak[channel])), Self.silence)
+  }
+
+  /// RMS of a channel in dBFS; a full-scale sine has -3.01.
+  public func rmsDecibels(_ channel: Int) -> Double {
+    max(10 * log10(Double(meanSquare[channel])), Self.silence)
+  }
 }

@@ -1,4 +1,3 @@
-internal import Glibc
 public import SprocketCore
 internal import SprocketFiles
 
@@ -72,20 +71,19 @@ public final class LevelSink: AudioSink {
     } else {
       try file?.append("null")
     }
-    try append(",\"peak_dbfs\":[", record.levels.peak) { 20 * log10($0) }
-    try append(",\"rms_dbfs\":[", record.levels.meanSquare) { 10 * log10($0) }
+    try append(",\"peak_dbfs\":[", record.levels.peakDecibels)
+    try append(",\"rms_dbfs\":[", record.levels.rmsDecibels)
     try file?.append("}\n")
     if isLive { try file?.flush() }
   }
 
   private func append(
-    _ key: StaticString, _ values: InlineArray<8, Float>, _ decibels: (Double) -> Double
+    _ key: StaticString, _ decibels: (Int) -> Double
   ) throws(RunError) {
     try file?.append(key)
     for channel in 0..<channels {
       if channel > 0 { try file?.append(",") }
-      let level = max(decibels(Double(values[channel])), -200)
-      try file?.append(hundredths: Int64((level * 100).rounded()))
+      try file?.append(hundredths: Int64((decibels(channel) * 100).rounded()))
     }
     try file?.append("]")
   }
