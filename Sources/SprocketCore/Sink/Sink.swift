@@ -132,7 +132,7 @@ public struct SinkSetup {
   /// alone, and has packers but no selector.
   public var tapsSource = false
   /// Live: frames that may wait for this sink before it loses the oldest. Larger: a longer pause of its
-  /// device loses nothing; costs as many slots.
+  /// device loses nothing; costs as many slots. Else, up to 4: threads work in longer batches.
   public var backlog = 8
 
   public init(

@@ -28,7 +28,7 @@ struct EpochRequest {
 }
 
 extension Engine {
-  /// Extra slots where sinks gate. Larger: threads work in longer batches, at the cost of memory.
+  /// Most extra slots where sinks gate. Larger: threads work in longer batches, at the cost of memory.
   static let offlineBacklog = 4
   /// Frames by which a source that waits may lead the lane that steers it. Larger: faster, but a write
   /// would reach the source after a number of frames that depends on the threads. At 1, before the next
@@ -158,7 +158,7 @@ extension Engine {
       if lane.history > 0 { lines.append(("lane \(index), history", lane.history)) }
     }
     if !sinks.isEmpty {
-      lines.append(("backlog of sinks", isLive ? sinks.longestBacklog : offlineBacklog))
+      lines.append(("backlog of sinks", isLive ? sinks.longestBacklog : min(sinks.longestBacklog, offlineBacklog)))
     }
     let taps = sinks.map { state in
       let latest = state.setup?.takesLatest ?? false

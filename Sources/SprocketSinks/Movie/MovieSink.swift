@@ -93,7 +93,9 @@ public final class MovieSink: Recorder {
   public func configure(_ setup: inout SinkSetup) throws(RunError) {
     let container = try Self.container(path)
     let (new, newEncoding) = try declare(&setup, container)
-    setup.backlog = setup.diskBacklog(of: setup.format)
+    // An encoder takes longer for a picture than threads to wake up.
+    setup.backlog =
+      newEncoding != nil && !setup.isLive ? 1 : setup.diskBacklog(of: setup.format)
     try sound.check(container, path)
     if setup.format.presentation.orientation != .upright, !container.keepsOrientation {
       note(
