@@ -76,14 +76,14 @@ traps: release
 	swift build $(RELEASE) --product SprocketSoundStorm
 	swift build $(RELEASE) --product SprocketMicrophone
 
-# Three steps at a time: most builds and judges keep one core busy, and some wait for what comes in time; then
-# what needs the machine to itself. The longest come first. Tests/step tells how long each took.
+# Two steps at a time, since most builds and judges keep one core busy; then what needs the machine to
+# itself. The longest come first. Tests/step tells how long each took.
 STEPS := venv copy lint threads judge-motion judge-files judge-most python $(MORE_STEPS) addresses storms \
   readme
 test: test-packages
 	rm -rf .build/steps
 	[ -f Package.resolved ] || swift package resolve
-	$(MAKE) --no-print-directory --jobs=3 program=copy $(STEPS:%=step-%) || { Tests/step --failures; exit 1; }
+	$(MAKE) --no-print-directory --jobs=2 program=copy $(STEPS:%=step-%) || { Tests/step --failures; exit 1; }
 	$(MAKE) --no-print-directory program=copy step-judge-alone || { Tests/step --failures; exit 1; }
 	Tests/step --table
 
