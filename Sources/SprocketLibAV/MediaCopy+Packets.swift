@@ -108,28 +108,53 @@ extension MediaCopy {
       isKey: packet.pointee.flags & AV_PKT_FLAG_KEY != 0)
   }
 
-  /// The time of the key frame at or before `time` (nanoseconds), to which the file is left set; `nil` if
-  /// there is none.
+  /// The time of the last key frame at or before `time` (nanoseconds), at which or before which the file is
+  /// left set; `nil` if there is none from `begin` on.
   ///
   /// The corresponding C function is `av_seek_frame`.
-  mutating func seekKey(before time: Int64) -> Int64? {
-    var found: Int64?
-    // Twice: sound of the same time may lie before the picture.
-    for _ in 0..<2 {
-      guard unsafe av_seek_frame(media.context, -1, time / 1000, AVSEEK_FLAG_BACKWARD) >= 0 else {
-        return nil
+  mutating func seekKey(before time: Int64, from begin: Int64) -> Int64? {
+    var back: Int64 = 0
+    while true {
+      let target = time.clampedSum(-back)
+      guard seek(to: target) else { return nil }
+      // Files without an index are set to any packet, and its next key frame may be later than `time`.
+      let found = lastKey(upTo: time)
+      guard found != nil || target <= begin else {
+        back = max(1_000_000_000, back.clampedSum(back))
+        continue
       }
-      while found == nil, (try? unsafe media.read(into: packet.pointer)) == true {
-        defer { unsafe av_packet_unref(packet.pointer) }
-        let number = unsafe Int(packet.pointer.pointee.stream_index)
-        if unsafe packet.pointer.pointee.flags & AV_PKT_FLAG_KEY != 0,
-          contents.tracks.contains(where: { $0.index == number && $0.isVideo })
-        {
-          found = unsafe times(of: packet.pointer)?.shown
-        }
+      // Once more: sound of the same time may lie before the picture.
+      return seek(to: target) ? found : nil
+    }
+  }
+
+  private func seek(to time: Int64) -> Bool {
+    unsafe av_seek_frame(media.context, -1, time / 1000, AVSEEK_FLAG_BACKWARD) >= 0
+  }
+
+  /// The time of the last key frame at or before `time`, from where the file is set.
+  private mutating func lastKey(upTo time: Int64) -> Int64? {
+    var found: Int64?
+    while (try? unsafe media.read(into: packet.pointer)) == true {
+      defer { unsafe av_packet_unref(packet.pointer) }
+      let number = unsafe Int(packet.pointer.pointee.stream_index)
+      guard contents.tracks.contains(where: { $0.index == number && $0.isVideo }),
+        let times = unsafe times(of: packet.pointer)
+      else { continue }
+      if times.decoded > time { break }
+      if unsafe packet.pointer.pointee.flags & AV_PKT_FLAG_KEY != 0, times.shown <= time {
+        found = times.shown
       }
     }
     return found
+  }
+
+  /// Whether a packet is a key frame of pictures that an edit list hides.
+  func isHiddenKey(_ packet: UnsafeMutablePointer<AVPacket>) -> Bool {
+    let both = AV_PKT_FLAG_KEY | AV_PKT_FLAG_DISCARD
+    let number = unsafe Int(packet.pointee.stream_index)
+    return unsafe packet.pointee.flags & both == both
+      && contents.tracks.contains { $0.index == number && $0.isVideo }
   }
 
   /// Whether a packet belongs to a copy that begins at `start` and ends before `end` (nanoseconds).

@@ -41,6 +41,8 @@ public struct MediaContents: Sendable {
   public var tracks: [Track]
   /// Why reading ended before the file's end; `nil` if it did not.
   public var failure: MediaError?
+  /// Whether a copy has something of the time at which it was to begin, or later.
+  public var reachesStart = false
 }
 
 /// Reads a media file packet by packet, and writes the packets into another one, as they are.
@@ -114,7 +116,7 @@ public struct MediaCopy: ~Copyable {
     var start = zero
     if from > 0 {
       let isMovie = contents.tracks.contains(where: \.isVideo)
-      start = seekKey(before: asked) ?? (isMovie ? zero : asked)
+      start = seekKey(before: asked, from: zero) ?? (isMovie ? zero : asked)
     }
     let last = end == .max ? end : zero.clampedSum(end)
     while true {
@@ -125,11 +127,24 @@ public struct MediaCopy: ~Copyable {
         break
       }
       defer { unsafe av_packet_unref(packet.pointer) }
+      // The pictures that an edit list shows need the hidden key frame before them.
+      if from == 0, unsafe isHiddenKey(packet.pointer), !contents.reachesStart,
+        let times = unsafe times(of: packet.pointer)
+      {
+        start = min(start, times.shown)
+      }
+      unsafe packet.pointer.pointee.flags &= ~AV_PKT_FLAG_DISCARD
       guard unsafe belongs(packet.pointer, from: start, until: last),
         let target = streams[unsafe Int(packet.pointer.pointee.stream_index)]
       else { continue }
       unsafe note(packet.pointer)
-      unsafe try write(packet.pointer, to: target, handle, from: start)
+      let isLate = unsafe times(of: packet.pointer).map { $0.shown >= asked } ?? false
+      contents.reachesStart = contents.reachesStart || isLate
+      do throws(MuxerError) {
+        unsafe try write(packet.pointer, to: target, handle, from: start)
+      } catch {
+        throw bridge.hasFailed ? .output : error
+      }
       if bridge.hasFailed { throw .output }
     }
     for place in contents.tracks.indices { contents.tracks[place].finish() }

@@ -436,3 +436,77 @@ def test_recover_refuses_what_holds_nothing(tmp_path, data, says):
     failed = sprocket("recover", tmp_path / "a.mcap", tmp_path / "b.mcap", check=False)
     assert failed.returncode != 0 and one_sentence(failed.errors)
     assert not (tmp_path / "b.mcap").exists()
+
+
+@pytest.fixture(scope="module")
+def ordinary(tmp_path_factory):
+    """H.264 with reordered pictures, a key frame each 2 s, and AAC, as ffmpeg writes them."""
+    path = tmp_path_factory.mktemp("ordinary") / "in.mp4"
+    subprocess.run(
+        ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25:duration=6", "-f",
+         "lavfi", "-i", "sine=d=6", "-c:v", "libx264", "-bf", "3", "-g", "50", "-c:a", "aac", path], check=True,
+        timeout=LIMIT)
+    return path
+
+
+def converted(path, out, *options):
+    subprocess.run(["ffmpeg", "-v", "error", *options, "-i", path, "-c", "copy", out], check=True,
+                   timeout=LIMIT)
+    return out
+
+
+@pytest.mark.parametrize("ending", ["mp4", "mov", "mkv"])
+def test_a_copy_has_the_key_frame_that_an_edit_list_hides(tmp_path, ordinary, ending):
+    edited = converted(ordinary, tmp_path / "edited.mp4", "-ss", "1")
+    out = tmp_path / f"out.{ending}"
+    sprocket("export", edited, out, "--copy", "--quiet")
+    first = probe(out, "-select_streams", "v", "-show_entries", "packet=flags,pts_time")["packets"][0]
+    assert first["flags"].startswith("K") and float(first["pts_time"]) == 0
+    assert int(streams(out)["video"]["nb_read_frames"]) == 150
+    assert_decodes(out)
+
+
+@pytest.mark.parametrize("ending", ["mp4", "ts", "mkv"])
+def test_a_copied_part_begins_at_the_last_key_frame(tmp_path, ordinary, ending):
+    source = converted(ordinary, tmp_path / f"in.{ending}")
+    out = tmp_path / "out.mp4"
+    sprocket("export", source, out, "--copy", "--from", "2500ms", "--to", "4s", "--quiet")
+    # From 2 s on; some that are decoded before 4 s are shown after it.
+    assert 50 <= int(streams(out)["video"]["nb_read_frames"]) <= 54
+    failed = sprocket("export", source, tmp_path / "none.mp4", "--copy", "--from", "100s", check=False)
+    assert failed.returncode == 2 and "nothing at 100s" in one_sentence(failed.errors)
+
+
+def test_nothing_is_written_over_itself(tmp_path, ordinary):
+    own = tmp_path / "own.mp4"
+    shutil.copy(ordinary, own)
+    for command in (["export", own, own, "--copy"], ["recover", own, own]):
+        failed = sprocket(*command, "--overwrite", check=False)
+        assert failed.returncode == 2 and "the same file" in one_sentence(failed.errors)
+    assert own.read_bytes() == ordinary.read_bytes()
+
+
+def test_a_full_disk_is_told_while_copying(tmp_path, ordinary):
+    failed = subprocess.run(
+        ["bash", "-c", f"ulimit -f 20; {SPROCKET} export {ordinary} {tmp_path}/a.mp4 --copy"],
+        capture_output=True, text=True, timeout=LIMIT)
+    assert failed.returncode == 1 and "ulimit -f" in one_sentence(failed.stderr)
+
+
+@pytest.mark.parametrize("name", ["folder", "a.bmp", "a{n}.jpg"])
+def test_a_thumbnail_is_a_picture_and_nothing_else_is_removed(tmp_path, ordinary, name):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/still-00000001.jpg").write_text("kept")
+    failed = sprocket("inspect", ordinary, "--thumbnail", tmp_path / name, "--overwrite", check=False)
+    assert failed.returncode == 2 and "not the name of a picture" in one_sentence(failed.errors)
+    assert [path.name for path in (tmp_path / "folder").iterdir()] == ["still-00000001.jpg"]
+
+
+@pytest.mark.parametrize("options, says", [
+    (["a{n}.mp4"], "leave {n} out"), (["a.mov", "--codec", "mjpeg:crf=3"], "mjpeg has no crf"),
+    (["a.mov", "--codec", "mjpeg:bitrate=1M"], "mjpeg has no bitrate"),
+])
+def test_what_would_be_ignored_is_refused(tmp_path, ordinary, options, says):
+    failed = sprocket("export", ordinary, *options, check=False, cwd=tmp_path)
+    assert failed.returncode == 2 and says in one_sentence(failed.errors)
+    assert not list(tmp_path.iterdir())

@@ -115,6 +115,11 @@ struct ExportCommand: ParsableCommand {
     _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
   ) throws {
     let jobs = try self.jobs
+    if let job = jobs.first(where: { $0.output.contains(MovieSink.place) }) {
+      throw RunError(
+        .usage,
+        "export writes one file of each, so \(job.output) cannot have a number; leave {n} out")
+    }
     if jobs.count > 1 { return try BatchExport(command: self, jobs: jobs).execute(&signals) }
     try export(jobs[0], registry, invocation, &signals)
   }
@@ -135,6 +140,7 @@ struct ExportCommand: ParsableCommand {
     if job.isDump {
       throw RunError(.usage, "--copy is for movies, and \(job.input) is a dump; leave it out")
     }
+    try refuseSame(job.input, job.output)
     let (from, to, overwrite) = (from, to, overwrite)
     let contents = try interruptible(&signals) { (isInterrupted) throws(RunError) in
       try MovieCopy.copy(
@@ -260,4 +266,11 @@ struct ExportCommand: ParsableCommand {
 extension String {
   /// `NAME[:KEY=VALUE,...]` with another setting at its end.
   func adding(setting: String) -> String { self + (contains(":") ? "," : ":") + setting }
+}
+
+/// Throws where a file would be written over itself.
+func refuseSame(_ input: String, _ output: String) throws(RunError) {
+  guard PartialFile.isThere(input), PartialFile.isThere(output), RunCommand.isSame(input, output)
+  else { return }
+  throw RunError(.usage, "\(input) and \(output) are the same file; give another name")
 }

@@ -31,6 +31,16 @@ struct InspectCommand: ParsableCommand {
     if thumbnail != nil, files.count > 1 {
       throw ValidationError("--thumbnail is of one file; give one")
     }
+    if let thumbnail {
+      let ending = thumbnail.lowercased()
+      guard ending.hasSuffix(".jpg") || ending.hasSuffix(".jpeg") || ending.hasSuffix(".png"),
+        !thumbnail.contains("{")
+      else {
+        throw ValidationError(
+          "--thumbnail \(thumbnail) is not the name of a picture; give one that ends in .jpg or .png, without "
+            + "braces")
+      }
+    }
     if thumbnail == nil, overwrite {
       throw ValidationError("--overwrite is for --thumbnail; inspect writes nothing else")
     }

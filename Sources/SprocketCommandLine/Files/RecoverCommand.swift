@@ -27,6 +27,7 @@ struct RecoverCommand: ParsableCommand {
   func execute(
     _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
   ) throws {
+    try refuseSame(broken, out)
     if broken.lowercased().hasSuffix(".mcap"), try !isOwnDump(&signals) {
       return try recoverRecords(&signals)
     }

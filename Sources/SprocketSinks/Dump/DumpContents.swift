@@ -240,6 +240,13 @@ struct DumpContents: ~Copyable {
     chunkDequeued = nil
   }
 
+  mutating func syncIfDue() throws(RunError) {
+    guard isSynced, let chunkDequeued, monotonicNow() - chunkDequeued >= chunkDuration else {
+      return
+    }
+    try flush()
+  }
+
   /// Ends the file where it broke: whole chunks stay, under the partial name. Says why, once for both
   /// sinks.
   mutating func fail(_ error: RunError) -> RunError {

@@ -93,6 +93,13 @@ final class DumpFile: @unchecked Sendable {
     }
   }
 
+  /// Writes and syncs the chunks that are to be on the disk by now, if no frame comes.
+  func syncIfDue() throws(RunError) {
+    try write { contents throws(RunError) in
+      if !contents.isClosed { try contents.syncIfDue() }
+    }
+  }
+
   /// Ends the file and gives it its final name. Both sinks of the dump call this, in any order. The
   /// second call does nothing, or throws the error of the first.
   func complete(_ ledger: Ledger) throws(RunError) {

@@ -75,7 +75,10 @@ public final class DumpSink: Sink {
 
   public func account(_ lost: LostFrame) throws(RunError) { try file.add(lost) }
 
-  public func idle() throws(RunError) { try sound.takeWhatCame() }
+  public func idle() throws(RunError) {
+    try sound.takeWhatCame()
+    try file.syncIfDue()
+  }
 
   public func finish() throws(RunError) {
     do throws(RunError) {

@@ -39,9 +39,20 @@ public struct MovieCodec: Sendable, Hashable {
     case same
   }
 
-  func settings(isLive: Bool) -> VideoEncoderSettings {
-    VideoEncoderSettings(
-      codec: name, quality: crf, bitRate: bitRate?.bitsPerSecond, preset: preset, tune: tune,
+  /// A setting that was given and that JPEG has not.
+  var encoderSetting: String? {
+    [
+      ("crf", crf != nil), ("bitrate", bitRate != nil), ("preset", preset != nil),
+      ("tune", tune != nil), ("profile", profile != nil), ("level", level != nil),
+    ].first(where: \.1)?.0
+  }
+
+  /// `isSynced`: no picture is to wait in the encoder, if it can do without.
+  func settings(isLive: Bool, isSynced: Bool) -> VideoEncoderSettings {
+    let isPrompt = isLive && isSynced && ["h264", "libx264", "hevc", "libx265"].contains(name)
+    return VideoEncoderSettings(
+      codec: name, quality: crf, bitRate: bitRate?.bitsPerSecond, preset: preset,
+      tune: tune ?? (isPrompt ? "zerolatency" : nil),
       profile: profile, level: level, keySeconds: Double(keyFrames.nanosecondCount) / 1e9,
       isLive: isLive, threads: threads, keepsSamples: samples == .same, pass: pass,
       statistics: statistics)

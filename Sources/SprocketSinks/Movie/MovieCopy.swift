@@ -66,6 +66,13 @@ public enum MovieCopy {
       output.abandonEmpty()
       throw RunError(.interrupted, "stopped: \(target) was not written")
     }
+    guard copy.contents.reachesStart || from == 0 else {
+      output.abandonEmpty()
+      throw RunError(
+        .usage,
+        "\(path) has nothing at \(Duration.nanoseconds(from).settingText) or later; give an earlier --from"
+      )
+    }
     guard copy.contents.tracks.contains(where: { $0.packets > 0 }) else {
       output.abandonEmpty()
       throw RunError(

@@ -14,7 +14,7 @@ final class MovieOutput: MuxerOutput {
   private var nextEnd = 0
   private var syncedEnd: Int64 = 0
   /// Whether each fragment is on the disk before the next is begun.
-  private let isSynced: Bool
+  let isSynced: Bool
   /// Seconds of a fragment.
   let fragment: Double
 
@@ -85,7 +85,7 @@ final class MovieOutput: MuxerOutput {
           + "another kind of file")
     case .unheld(let codec):
       RunError(
-        .usage, "\(file.name) cannot hold \(codec); choose another ending, such as .mkv or .mov")
+        .usage, "\(file.name) cannot hold \(codec); choose another ending, such as .mkv")
     case .encoder(let error):
       RunError(.failed, "writing to \(file.name) failed: \(error); try --codec mjpeg")
     }

@@ -3,12 +3,17 @@ internal import SprocketLibAV
 
 // Sound, and lines of frames.
 extension MovieRecording {
-  /// Live, while no picture comes: sound goes on, as far behind its time as the last picture was.
+  /// Live, while no picture comes: sound goes on, as far behind its time as the last picture was; and what was
+  /// written is synced in time, if that is asked for.
   func idle() throws(RunError) {
-    guard muxer != nil, !tracks.isEmpty, sound.isLive else { return }
+    guard muxer != nil else { return }
     let silent = monotonicNow() - lastWritten
-    guard silent > Self.pictureWait else { return }
-    try takeSound(upTo: lastTime.clampedSum(silent), deadline: 0)
+    if !tracks.isEmpty, sound.isLive, silent > Self.pictureWait {
+      try takeSound(upTo: lastTime.clampedSum(silent), deadline: 0)
+    }
+    if output.isSynced, Double(silent) > output.fragment * 1e9 {
+      do throws(MuxerError) { try muxer?.flush() } catch { throw fail(error) }
+    }
     try noteDurable()
   }
 

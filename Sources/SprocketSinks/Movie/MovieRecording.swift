@@ -9,7 +9,7 @@ final class MovieRecording: RecordingFile {
   private let name: String
   let container: MovieContainer
   private var description: MovieDescription?
-  private let output: MovieOutput
+  let output: MovieOutput
   var muxer: Muxer?
   private var clock: MovieClock
   private var completer = JPEGCompleter()

@@ -29,7 +29,12 @@ extension MovieSink {
   public static let kind = SinkKind(
     "movie", "a movie: .mov, .mp4 or .mkv", argument: "PATH", MovieSettings.self
   ) { (path, settings, request) throws(RunError) in
-    MovieSink(
+    if settings.codec.isJPEG, let name = settings.codec.encoderSetting {
+      throw RunError(
+        .usage, "movie: mjpeg has no \(name); set quality (--quality), or choose another --codec",
+        change: .sink)
+    }
+    return MovieSink(
       path: path, quality: settings.quality, codec: settings.codec, constantRate: settings.rate,
       overwrite: request.overwrite, isOnDemand: request.isOnDemand, limits: request.limits,
       preRoll: request.preRoll,
@@ -48,7 +53,7 @@ extension MovieSink {
     guard let image = format.image else {
       throw RunError(.usage, "movie: these frames have no picture to encode", change: .stage)
     }
-    let settings = codec.settings(isLive: setup.isLive)
+    let settings = codec.settings(isLive: setup.isLive, isSynced: sync != nil)
     setup.ownBytes = VideoEncoder.memory(width: format.width, height: format.height, settings)
     // A pre-roll keeps pictures as JPEG, with their samples as they are, whatever their range.
     let needs =

@@ -68,6 +68,8 @@ extension MovieSink {
 
   public func end(before next: Timestamp?) {
     if let recording { count(recording) }
+    // Of frames that were lost behind the last one; an error is the file's.
+    try? writeReports()
     // An error is the file's, and its `finish` tells it.
     try? recording?.endSound(before: next)
     recording = nil
