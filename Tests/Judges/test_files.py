@@ -444,8 +444,8 @@ def ordinary(tmp_path_factory):
     path = tmp_path_factory.mktemp("ordinary") / "in.mp4"
     subprocess.run(
         ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25:duration=6", "-f",
-         "lavfi", "-i", "sine=d=6", "-c:v", "libx264", "-bf", "3", "-g", "50", "-c:a", "aac", path], check=True,
-        timeout=LIMIT)
+         "lavfi", "-i", "sine=d=6", "-c:v", "libx264", "-bf", "3", "-g", "50", "-c:a", "aac", path],
+        check=True, timeout=LIMIT)
     return path
 
 

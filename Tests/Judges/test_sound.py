@@ -404,7 +404,7 @@ WRONG = [
     (["--audio-rate", "44100", "--movie", "a.mov"], "--audio-rate is for sound, and there is none"),
     (["--audio-channels", "1", "--movie", "a.mov"], "--audio-channels is for sound, and there is none"),
     (["--audio-sync", "exact", "--movie", "a.mov"], "--audio-sync is for sound, and there is none"),
-    (["--microphone", "scene", "--levels", "l", "--audio-rate", "44100"], "add --movie PATH, or --sound PATH"),
+    (["--microphone", "scene", "--levels", "l", "--audio-rate", "44100"], "add --movie PATH, or --sound"),
     (["--microphone", "scene", "--dump", "d", "--audio-sync", "exact"], "add --movie PATH, or --sound PATH"),
     (["--microphone", "scene", "--sound", "a.wav", "--audio-codec", "aac"], "add --movie PATH"),
     (["--microphone", "none", "--levels", "-"], "--levels is for sound"),

@@ -158,7 +158,8 @@ extension Engine {
       if lane.history > 0 { lines.append(("lane \(index), history", lane.history)) }
     }
     if !sinks.isEmpty {
-      lines.append(("backlog of sinks", isLive ? sinks.longestBacklog : min(sinks.longestBacklog, offlineBacklog)))
+      let backlog = sinks.longestBacklog
+      lines.append(("backlog of sinks", isLive ? backlog : min(backlog, offlineBacklog)))
     }
     let taps = sinks.map { state in
       let latest = state.setup?.takesLatest ?? false

@@ -3,8 +3,8 @@ internal import SprocketLibAV
 
 // Sound, and lines of frames.
 extension MovieRecording {
-  /// Live, while no picture comes: sound goes on, as far behind its time as the last picture was; and what was
-  /// written is synced in time, if that is asked for.
+  /// Live, while no picture comes: sound goes on, as far behind its time as the last picture was; and what
+  /// was written is synced in time, if that is asked for.
   func idle() throws(RunError) {
     guard muxer != nil else { return }
     let silent = monotonicNow() - lastWritten
