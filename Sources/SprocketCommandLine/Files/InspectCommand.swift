@@ -37,8 +37,8 @@ struct InspectCommand: ParsableCommand {
         !thumbnail.contains("{")
       else {
         throw ValidationError(
-          "--thumbnail \(thumbnail) is not the name of a picture; give one that ends in .jpg or .png, and has "
-            + "no braces")
+          "--thumbnail \(thumbnail) is not the name of a picture; give one that ends in .jpg or .png, "
+            + "and has no braces")
       }
     }
     if thumbnail == nil, overwrite {
