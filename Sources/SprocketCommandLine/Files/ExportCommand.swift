@@ -137,8 +137,9 @@ struct ExportCommand: ParsableCommand {
     guard copy else {
       return try RunCommand.parse(try arguments(job)).execute(registry, invocation, &signals)
     }
-    if job.isDump {
-      throw RunError(.usage, "--copy is for movies, and \(job.input) is a dump; leave it out")
+    if job.isDump || job.isPictures {
+      let what = job.isDump ? "a dump" : "pictures"
+      throw RunError(.usage, "--copy is for movies, and \(job.input) is \(what); leave it out")
     }
     try refuseSame(job.input, job.output)
     let (from, to, overwrite) = (from, to, overwrite)

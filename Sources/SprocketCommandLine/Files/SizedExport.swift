@@ -12,7 +12,7 @@ struct SizedExport {
   private let otherBytes: Double
 
   init(_ command: ExportCommand, _ job: ExportCommand.Job, size: Int) throws(RunError) {
-    guard !job.isDump else {
+    guard !job.isDump, !job.isPictures else {
       throw RunError(.usage, "--target-size is for movies; export \(job.input) first")
     }
     let codec = command.codec ?? "h264"
