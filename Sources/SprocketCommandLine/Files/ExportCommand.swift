@@ -138,8 +138,8 @@ struct ExportCommand: ParsableCommand {
       return try RunCommand.parse(try arguments(job)).execute(registry, invocation, &signals)
     }
     if job.isDump || job.isPictures {
-      let what = job.isDump ? "a dump" : "pictures"
-      throw RunError(.usage, "--copy is for movies, and \(job.input) is \(what); leave it out")
+      let what = job.isDump ? "is a dump" : "names pictures"
+      throw RunError(.usage, "--copy is for movies, and \(job.input) \(what); leave it out")
     }
     try refuseSame(job.input, job.output)
     let (from, to, overwrite) = (from, to, overwrite)
