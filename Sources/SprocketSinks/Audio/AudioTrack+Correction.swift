@@ -45,8 +45,9 @@ struct AudioCorrection {
   /// Most correction of an error, beyond the rate. Larger: errors go away sooner, and are heard sooner as
   /// a change of pitch: 30 ppm are 0.05 cents.
   static let mostLead = 30e-6
-  /// Most change in half a second: 20 ppm in a second. Larger: the same.
-  static let mostStep = 10e-6
+  /// Most change in half a second: 19 ppm in a second, to which the library's own steps add 0.95. Larger: the
+  /// same.
+  static let mostStep = 9.5e-6
 }
 
 extension AudioTrack {
