@@ -1,6 +1,6 @@
 """Encoding H.264, exporting, and reading photographs, beside ffmpeg and libturbojpeg."""
 
-import json
+import itertools
 import pathlib
 import re
 import shutil
@@ -29,7 +29,7 @@ def encoding(sprocket, clip, tools):
                      "--quiet"], frames),
                 "ffmpeg": lambda: tools.measured(
                     ["ffmpeg", "-v", "error", "-y", "-i", clip, "-c:v", "libx264", "-preset", preset,
-                     "-crf", "23", "-pix_fmt", "yuv420p", theirs], frames)})
+                     "-crf", "23", "-pix_fmt", "yuvj420p", theirs], frames)})
             for who, path in (("sprocket", ours), ("ffmpeg", theirs)):
                 times[who] |= {"ssim": ssim(clip, path), "kilobytes": path.stat().st_size / 1e3}
             results["presets"][preset] = times
@@ -42,7 +42,7 @@ def encoding(sprocket, clip, tools):
             "ffmpeg": lambda: tools.measured(
                 ["ffmpeg", "-v", "error", "-y", "-ss", "2", "-t", "6", "-i", clip, "-vf",
                  "crop=1080:1080:420:0,scale=720:720", "-c:v", "libx264", "-preset", "veryfast", "-crf",
-                 "23", "-g", "30", "-pix_fmt", "yuv420p", out], 180)})
+                 "23", "-g", "30", "-pix_fmt", "yuvj420p", out], 180)})
         results["photographs"] = photographs(sprocket, clip, folder, tools)
         return results
 
@@ -50,18 +50,19 @@ def encoding(sprocket, clip, tools):
 def ssim(clip, path):
     said = subprocess.run(
         ["ffmpeg", "-i", path, "-i", clip, "-lavfi",
-         "[0:v]scale=in_range=auto:out_range=pc,format=yuv420p[a];"
-         "[1:v]scale=in_range=auto:out_range=pc,format=yuv420p[b];[a][b]ssim", "-f", "null", "-"],
+         "[0:v]format=yuvj420p[a];[1:v]format=yuvj420p[b];[a][b]ssim", "-f", "null", "-"],
         capture_output=True, text=True, check=True).stderr
     return float(re.search(r"SSIM .*All:([0-9.]+)", said)[1])
 
 
 def photographs(sprocket, clip, folder, tools):
-    """A folder of the clip's pictures, metered by one process; libturbojpeg decodes their luma."""
+    """A folder of pictures of 3264x2448, metered by one process; libturbojpeg decodes their luma."""
     pictures = folder / "photographs"
     pictures.mkdir()
-    tools.said("ffmpeg", "-v", "error", "-i", clip, "-frames:v", str(PHOTOGRAPHS), "-c", "copy",
+    tools.said("ffmpeg", "-v", "error", "-i", clip, "-vf", "scale=3264:2448", "-frames:v", "20", "-q:v", "3",
                pictures / "%03d.jpg")
+    for number, path in zip(range(20, PHOTOGRAPHS), itertools.cycle(sorted(pictures.iterdir()))):
+        shutil.copy(path, pictures / f"{number + 1:03}.jpg")
     program = HERE / ".build/turbojpeg"
     program.parent.mkdir(exist_ok=True)
     tools.said("cc", "-O2", "-Wall", "-o", program, HERE / "Peers/turbojpeg.c", "-lturbojpeg", "-lpthread")
@@ -107,7 +108,7 @@ def lines(found, table):
     yield ""
     yield "## Photographs"
     yield ""
-    yield (f"{PHOTOGRAPHS} JPEGs of the clip's size in a folder, analysed by `meter`, beside libturbojpeg "
+    yield (f"{PHOTOGRAPHS} JPEGs of 3264x2448 in a folder, analysed by `meter`, beside libturbojpeg "
            "that decodes their luma in two threads and does nothing with it; "
            f"{ratio(found['photographs'])} its speed:")
     yield ""
