@@ -146,12 +146,12 @@ class Run:
         return read_summary(self.folder / "summary.json")
 
 
-def expected_frames(buffers):
+def expected_frames(buffers, torn=()):
     """What the driver's own numbers and flags say became of each frame, as far as the source knows:
     (number, fate, time), with None for a frame that arrived whole, and no time for one that did not.
 
     Numbers go on counting after 32 bits. vivid gives its first two frames one number when it starts
-    slowly: that is a frame more."""
+    slowly: that is a frame more. `torn` are numbers of frames whose bytes were overwritten."""
     frames = []
     for buffer in buffers:
         if frames:
@@ -159,16 +159,17 @@ def expected_frames(buffers):
             frames += [(lost, "missing", None) for lost in range(frames[-1][0] + 1, number)]
         else:
             number = buffer.sequence
-        frames.append((number, "corrupt" if buffer.flags & FLAG_ERROR else None, buffer.time))
+        is_damaged = buffer.flags & FLAG_ERROR or number in torn
+        frames.append((number, "corrupt" if is_damaged else None, buffer.time))
         last = buffer
     return frames
 
 
-def assert_ledger_is_the_drivers(run):
+def assert_ledger_is_the_drivers(run, torn=()):
     """Frame for frame, what the program reports is what the driver handed out; returns that."""
     summary, reports = run.summary, run.reports
     assert summary["produced"] == len(reports)
-    expected = expected_frames(run.buffers())[:len(reports)]
+    expected = expected_frames(run.buffers(), torn)[:len(reports)]
     assert [(line["sequence"], None if line["fate"] in ARRIVED else line["fate"])
             for line in reports] == [(number, fate) for number, fate, _ in expected]
     for line, (_, _, time_given) in zip(reports, expected):

@@ -29,6 +29,14 @@ def is_fed():
     return b"MJPG" in said
 
 
+def torn_frames(run, dump, originals):
+    """The numbers of frames that the program calls corrupt and that the clip does not have: v4l2loopback's
+    writer overwrites buffers that a slow reader still holds."""
+    corrupt = {line["sequence"] for line in run.reports if line["fate"] == "corrupt"}
+    return {image.sequence for image in dump_images(dump) if image.sequence in corrupt
+            and not any(image.message.data.startswith(data) for data in originals)}
+
+
 @pytest.fixture
 def played(request):
     """The clip, over and over, as a camera."""
@@ -50,15 +58,18 @@ def test_a_recording_has_the_clips_own_pictures(played, tmp_path):
     with Run(tmp_path, LOOPBACK, "--format", "MJPG", "--frames", FRAMES, "--movie", movie, "--dump",
              dump, "--stills", tmp_path / "stills") as run:
         run.end()
-    assert_ledger_is_the_drivers(run)
     originals = [whole_jpeg(data) for data in pictures(played, tmp_path / "clip")]
+    torn = torn_frames(run, dump, originals)
+    assert len(torn) <= FRAMES // 10
+    assert_ledger_is_the_drivers(run, torn)
     shown = [whole_jpeg(packet.data) for packet in movie_packets(movie)]
     stills = [whole_jpeg(without_exif(path.read_bytes()))
               for path in sorted((tmp_path / "stills").iterdir())]
-    images = [whole_jpeg(image.message.data) for image in dump_images(dump)]
+    images = [whole_jpeg(image.message.data) for image in dump_images(dump)
+              if image.sequence not in torn]
     sinks = run.summary["sinks"]
     assert [sinks[name]["delivered"] for name in ("movie", "stills", "dump")] \
-        == [len(shown), len(stills), len(images)]
+        == [len(shown), len(stills), len(images) + len(torn)]
     assert len(images) >= FRAMES // 2
 
     assert set(images) <= set(originals)  # The dump has what the driver sent.
@@ -77,8 +88,9 @@ def test_a_recording_has_the_clips_own_pictures(played, tmp_path):
 
 @pytest.mark.parametrize("played", ["mjpeg/100_0306.AVI"], indirect=True)
 def test_a_camera_that_falls_silent_is_waited_for_and_can_be_stopped(played, tmp_path, request):
-    player = request.node.player
-    with Run(tmp_path, LOOPBACK, "--format", "MJPG", "--null") as run:
+    player, dump = request.node.player, tmp_path / "dump.mcap"
+    originals = [whole_jpeg(data) for data in pictures(played, tmp_path / "clip")]
+    with Run(tmp_path, LOOPBACK, "--format", "MJPG", "--dump", dump) as run:
         run.wait_for_frames(5)
         player.send_signal(signal.SIGSTOP)
         time.sleep(2)  # Longer than any pause between two frames.
@@ -88,7 +100,8 @@ def test_a_camera_that_falls_silent_is_waited_for_and_can_be_stopped(played, tmp
         player.send_signal(signal.SIGSTOP)
         run.stop()
     player.send_signal(signal.SIGCONT)
-    assert_ledger_is_the_drivers(run)
+    # After its pause the player writes all that it owes at once.
+    assert_ledger_is_the_drivers(run, torn_frames(run, dump, originals))
     stalls = [event for line in run.reports for event in line.get("events", [])
               if event["kind"] == "stalled"]
     assert max(stall["wait_us"] for stall in stalls) > 1e6
