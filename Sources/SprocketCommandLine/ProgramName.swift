@@ -13,7 +13,10 @@ let programName: String = {
 extension RunError {
   /// The sentence, and the options that it is about.
   var told: String {
-    if remedies.isEmpty { return description }
-    return "\(description) (\(remedies.map { "--\($0.rawValue)" }.joined(separator: ", ")))"
+    let isExport = CommandLine.arguments.dropFirst().first == "export"
+    let (sentence, options) =
+      isExport ? OptionHints.inExport(self) : (description, remedies.map(\.rawValue))
+    if options.isEmpty { return sentence }
+    return "\(sentence) (\(options.map { "--\($0)" }.joined(separator: ", ")))"
   }
 }

@@ -267,6 +267,12 @@ struct RecordingOptions: ParsableArguments {
     get throws(RunError) {
       guard let codec else { return [:] }
       var (name, values) = try nameAndValues(codec, option: "--codec")
+      if name != "mjpeg", values["quality"] != nil {
+        throw RunError(
+          .usage,
+          "--codec \(codec): quality is for mjpeg; \(name) has crf, lower is better: \(name):crf=20"
+        )
+      }
       values["codec"] = name
       return values
     }

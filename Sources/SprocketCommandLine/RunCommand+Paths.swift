@@ -9,7 +9,7 @@ extension RunCommand {
     var options: [String: (index: Int, option: String, path: String)] = [:]
     for (index, (option, path)) in paths(sinks).enumerated() where !Self.isStandardOutput(path) {
       guard let file = Self.resolved(file: path) else { continue }
-      let partial = option == "--source" ? nil : OutputFile.partialPath(of: file)
+      let partial = !isWritten(option) ? nil : OutputFile.partialPath(of: file)
       for (name, isPartial) in [(file, false)] + (partial.map { [($0, true)] } ?? []) {
         let other = options.updateValue((index, option, path), forKey: Self.identity(name))
         guard let other, other.index != index else { continue }
@@ -26,7 +26,7 @@ extension RunCommand {
 
   /// Throws where several options would write to standard output, or it is closed.
   func checkStandardOutput(_ sinks: [SinkChoice], isClosed: Bool) throws(RunError) {
-    let named = paths(sinks).filter { $0.option != "--source" && Self.isStandardOutput($0.path) }
+    let named = paths(sinks).filter { isWritten($0.option) && Self.isStandardOutput($0.path) }
     let pipes = sinks.filter { $0.kind.name == PipeSink.kind.name }
     let writers =
       pipes.map { "\($0.option) \($0.argument)" } + named.map { "\($0.option) \($0.path)" }
@@ -49,7 +49,7 @@ extension RunCommand {
   /// that this process has open.
   func removeEmptyFiles(_ registry: Registry) {
     let sinks = (try? sinkChoices(registry)) ?? []
-    for (option, path) in paths(sinks) where option != "--source" && !Self.isStandardOutput(path) {
+    for (option, path) in paths(sinks) where isWritten(option) && !Self.isStandardOutput(path) {
       guard let partial = Self.resolved(file: path).map({ OutputFile.partialPath(of: $0) }) else {
         continue
       }
@@ -104,7 +104,26 @@ extension RunCommand {
     }
   }
 
+  /// Whether a file of that option is written, and not read.
+  private func isWritten(_ option: String) -> Bool {
+    option != "--source" && option != "--microphone"
+  }
+
   private var sourcePath: String? { source.flatMap(Self.path(ofSource:)) }
+
+  /// Files that sound is read from; one of pictures' own sound is there once.
+  private var soundPaths: [String] {
+    sound.microphone.compactMap(Self.path(ofSource:))
+      .map { text in
+        // Settings follow behind commas, which names may have, too.
+        var name = text[...]
+        while !PartialFile.isFile(String(name)), let comma = name.lastIndex(of: ",") {
+          name = name[..<comma]
+        }
+        return String(name)
+      }
+      .filter { path in sourcePath.map { !Self.isSame($0, path) } ?? true }
+  }
 
   /// The path in `file:PATH` and `replay:PATH`.
   static func path(ofSource source: String) -> String? {
@@ -118,10 +137,18 @@ extension RunCommand {
     let named = [
       ("--source", sourcePath), ("--source-set truth", truth),
     ]
+    let heard = soundPaths.map { ("--microphone", Optional($0)) }
     let written =
       sinks.map { ($0.option, $0.path) } + [("--summary", summary), ("--trace", trace)]
       + sound.paths
-    return (named + written).compactMap { option, path in path.map { (option, $0) } }
+    return (named + heard + written).compactMap { option, path in path.map { (option, $0) } }
+  }
+
+  /// Whether `input` is a file that has the name of `output` until that is complete.
+  static func isPartial(_ input: String, of output: String) -> Bool {
+    PartialFile.isThere(input)
+      && resolved(file: output).map { identity(OutputFile.partialPath(of: $0)) }
+        == resolved(file: input).map(identity)
   }
 
   static func isSame(_ one: String, _ other: String) -> Bool {

@@ -1,4 +1,5 @@
 public import ArgumentParser
+internal import Glibc
 public import Sprocket
 
 // Parsers for option values, with the error sentences for values that are not allowed.
@@ -49,17 +50,22 @@ extension Duration {
   }
 }
 
-/// `4G`, `512M`, `1.5G`: in powers of 1024.
+/// `4G`, `512M`, `1.5GiB`: in powers of 1024; `10MB`, `800kB`: in powers of 1000.
 @Sendable
 func byteCount(_ text: String) throws -> Int {
-  let shifts: [Character: Int] = ["K": 10, "M": 20, "G": 30, "T": 40]
+  let unit = String(text.drop { $0.isNumber || $0 == "." })
+  let value = Double(text.dropLast(unit.count)) ?? 0
+  let powers = ["K": 1.0, "M": 2, "G": 3, "T": 4]
   // A bare number might be meant as bytes or as megabytes.
-  guard let shift = text.last.flatMap({ shifts[$0] }), let value = Double(text.dropLast()),
-    value > 0, value < 1e6, value * Double(1 << shift) >= 1
+  let base = unit.uppercased().dropFirst() == "B" ? 1000.0 : 1024
+  let isKnown = ["", "B", "IB"].contains(unit.uppercased().dropFirst())
+  guard isKnown, let power = unit.first.flatMap({ powers[$0.uppercased()] }), value > 0,
+    value < 1e6, value * pow(base, power) >= 1
   else {
-    throw ValidationError("give an amount of memory, such as 4G or 512M")
+    throw ValidationError(
+      "give a number and a unit, such as 512M or 4G (of 1024), or 10MB (of 1000)")
   }
-  return Int(value * Double(1 << shift))
+  return Int(value * pow(base, power))
 }
 
 /// A whole number in a range; `example` is one that is allowed.

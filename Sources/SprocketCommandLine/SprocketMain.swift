@@ -93,7 +93,8 @@ private func execute(
     }
     try refuseUnknownCommand()
     let lines = SprocketCommand.message(for: error).split(whereSeparator: \.isNewline)
-    let sentence = lines.joined(separator: " ")
+    let sentence = OptionHints.improved(
+      lines.joined(separator: " "), command: arguments.first)
     // An argument without an option is most often the name of a file.
     let isStray = sentence.hasPrefix("Unexpected argument")
     throw RunError(

@@ -1,15 +1,30 @@
 internal import Glibc
-internal import SprocketCore
+package import SprocketCore
 
 extension PartialFile {
   /// `movie.partial.mov` of `movie.mov`, and `sums.partial` of `sums`.
-  package static func partialName(of path: String) -> String {
+  package static func partialName(of path: String) -> String { name(path, with: ".partial") }
+
+  /// The name with a word before its ending.
+  package static func name(_ path: String, with word: String) -> String {
     let name = path[(path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex)...]
     // A point at the start hides a file and ends no name.
     guard let point = name.lastIndex(of: "."), point != name.startIndex else {
-      return path + ".partial"
+      return path + word
     }
-    return path[..<point] + ".partial" + path[point...]
+    return path[..<point] + word + path[point...]
+  }
+
+  /// Gives a complete file another name; throws where that is taken, unless it `replaces`.
+  /// The corresponding C function is `renameat2`.
+  package static func rename(
+    _ path: String, to name: String, replaces: Bool
+  ) throws(RunError) {
+    let final = target(of: name)
+    var code = unsafe FileCalls.rename(AT_FDCWD, path, to: final, replaces: replaces)
+    if code != 0 { throw .naming(name, partial: path, code) }
+    code = unsafe FileCalls.sync(folder: RunError.parent(of: final))
+    if code != 0 { throw .writing(name, code) }
   }
 
   enum Kind { case nothing, file, folder, device }

@@ -92,10 +92,14 @@ extension RunError {
 
   /// What an earlier run left lies where this one would write.
   static func leftOver(_ path: String, partial: String, purpose: String) -> RunError {
-    RunError(
+    let isMedia = [".mov", ".mp4", ".mkv", ".wav", ".flac", ".mcap"].contains {
+      partial.lowercased().hasSuffix($0)
+    }
+    return RunError(
       .usage,
-      "cannot write \(purpose) to \(path): a run that did not end left \(partial); move it "
-        + "away to keep it, or let it be overwritten", change: .overwrite)
+      "cannot write \(purpose) to \(path): a run that did not end left \(partial); "
+        + (isMedia ? "make a whole file of it (sprocket recover \(partial) NAME), " : "")
+        + "move it away to keep it, or let it be overwritten", change: .overwrite)
   }
 
   static func noReader(_ path: String, purpose: String) -> RunError {

@@ -73,6 +73,7 @@ struct Demuxer: ~Copyable {
   /// Bytes of the file, when it was opened.
   var byteCount: Int64 { media.byteCount }
   var isStream: Bool { media.isStream }
+  func missingByteCount() -> Int64 { media.missingByteCount() }
   /// Throws if a stop was requested.
   func checkInterruption() throws(MediaError) { try media.checkInterruption() }
 

@@ -1,6 +1,7 @@
 internal import CSprocketLibAV
 
-/// Encodes sound as FLAC, without loss, into a file of its own.
+/// Encodes sound as FLAC into a file of its own: without loss, except that it has 24 bits of samples of 32,
+/// and of those that are floats.
 ///
 /// A file that was cut off is readable up to its last whole second. Its length and checksum are written into
 /// the file's beginning when the recording ends.
@@ -21,16 +22,14 @@ public struct FLACWriter: ~Copyable {
   public private(set) var durableEnd: Int64 = 0
 
   /// Writes the beginning of the file. `tags` are names without spaces, and values. The output gets what
-  /// `fragment` seconds are. Traps for a format that FLAC does not hold.
+  /// `fragment` seconds are. Traps for a rate that FLAC does not have.
   ///
   /// The corresponding C function is `avformat_write_header`.
   public init(
     _ format: PCMFormat, tags: [(name: String, value: String)] = [], fragment: Double = 1,
     output: any MuxerOutput
   ) throws(MuxerError) {
-    precondition(
-      SoundEncoder.holds(format.number) && SoundEncoder.holds(rate: format.rate),
-      "ask `holds` before")
+    precondition(SoundEncoder.holds(rate: format.rate), "ask `holds` before")
     let encoder: SoundEncoder
     do throws(EncoderError) {
       encoder = try SoundEncoder(.flac, format)

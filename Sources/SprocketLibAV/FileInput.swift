@@ -39,6 +39,9 @@ struct FileInput: ~Copyable {
   /// Bytes of the file, when it was opened; of a pipe, those that came.
   var byteCount: Int64 { bridge.byteCount }
 
+  /// 16 bytes from `offset`, zeros where they are beyond the end; `nil` where the first eight are.
+  func bytes(at offset: Int64) -> [UInt8]? { bridge.bytes(at: offset) }
+
   func checkInterruption() throws(MediaError) {
     guard bridge.isInterrupted() else { return }
     throw MediaError(code: .interrupted, operation: "read", status: 0, path: path)
@@ -148,6 +151,16 @@ private final class InputBridge {
       if result == 0 { return SPROCKET_AVERROR_EOF }
       if errno != EINTR { return -errno }
     }
+  }
+
+  /// The corresponding C function is `pread`.
+  func bytes(at offset: Int64) -> [UInt8]? {
+    guard offset >= 0 else { return nil }
+    var bytes = [UInt8](repeating: 0, count: 16)
+    let count = unsafe bytes.withUnsafeMutableBytes {
+      unsafe pread(descriptor, $0.baseAddress, $0.count, Int(offset))
+    }
+    return count >= 8 ? bytes : nil
   }
 
   /// Waits for bytes of a pipe. For the first ones 60 s at most; later ones may take any time, which the

@@ -59,14 +59,14 @@ extension MediaContents.Track {
   }
 
   private mutating func noteGap(before shown: Int64, _ length: Int64, tolerance: Int64) {
-    if let lastEnd {
+    if let lastEnd, lastEnd > lastStart {
       let late = shown.clampedDifference(lastEnd)
       if late > tolerance {
         gaps += 1
         missing = missing.clampedSum(late)
       }
     }
-    lastEnd = shown.clampedSum(length)
+    (lastStart, lastEnd) = (shown, shown.clampedSum(length))
   }
 
   /// Pictures that may be decoded before one that is shown earlier: H.264 and HEVC have 16 at most. Larger:
@@ -248,8 +248,13 @@ extension MediaCopy {
     let from = unsafe stream(of: packet)
     let shift = unsafe av_rescale_q(
       start, AVRational(num: 1, den: 1_000_000_000), from.pointee.time_base)
-    if unsafe to.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_BIN_DATA {
-      unsafe try TextTrack.endLine(packet)
+    let kind = unsafe to.pointee.codecpar.pointee.codec_id
+    if kind == AV_CODEC_ID_BIN_DATA { unsafe try TextTrack.endLine(packet) }
+    // Fragments do not say how long the last lines hold, and readers leave out a sample of no length.
+    if kind == AV_CODEC_ID_BIN_DATA, unsafe packet.pointee.duration <= 0 {
+      let usual = contents.tracks.lazy.map(\.usual).first { $0 > 0 } ?? 1_000_000
+      unsafe packet.pointee.duration = unsafe max(
+        1, av_rescale_q(usual, AVRational(num: 1, den: 1_000_000_000), from.pointee.time_base))
     }
     let none = SPROCKET_AV_NOPTS_VALUE
     if unsafe packet.pointee.pts == none { unsafe packet.pointee.pts = unsafe packet.pointee.dts }

@@ -29,6 +29,8 @@ public struct MediaContents: Sendable {
     /// nanoseconds. Of pictures half a frame more is no gap.
     public var gaps: UInt64 = 0
     public var missing: Int64 = 0
+    /// Of the latest, in the order of time; the same where its length is not told.
+    var lastStart: Int64 = 0
     var lastEnd: Int64?
     /// The latest pictures, in the order in which they are shown.
     var waiting: [(shown: Int64, length: Int64)] = []
@@ -41,6 +43,8 @@ public struct MediaContents: Sendable {
   public var tracks: [Track]
   /// Why reading ended before the file's end; `nil` if it did not.
   public var failure: MediaError?
+  /// Bytes that the file lacks at its end of those that its headers tell of.
+  public var missingByteCount: Int64 = 0
   /// Whether a copy has something of the time at which it was to begin, or later.
   public var reachesStart = false
 }
@@ -76,6 +80,7 @@ public struct MediaCopy: ~Copyable {
     guard !tracks.isEmpty else { throw media.failure(.noVideo, "avformat_find_stream_info", 0) }
     contents = MediaContents(
       container: unsafe String(cString: context.pointee.iformat.pointee.name), tracks: tracks)
+    contents.missingByteCount = media.missingByteCount()
     unsafe self.packet = unsafe packet
     self.media = media
   }
@@ -134,6 +139,12 @@ public struct MediaCopy: ~Copyable {
         start = min(start, times.shown)
       }
       unsafe packet.pointer.pointee.flags &= ~AV_PKT_FLAG_DISCARD
+      // The library hands on what is there of the packet that the file's end cuts off.
+      if contents.missingByteCount > 0,
+        unsafe packet.pointer.pointee.flags & AV_PKT_FLAG_CORRUPT != 0
+      {
+        continue
+      }
       guard unsafe belongs(packet.pointer, from: start, until: last),
         let target = streams[unsafe Int(packet.pointer.pointee.stream_index)]
       else { continue }

@@ -32,6 +32,8 @@ public struct MediaInfo: Sendable {
   public let durationNanoseconds: Int64?
   /// Whether there is sound beside the video.
   public let hasSound: Bool
+  /// Bytes that the file lacks at its end of those that its headers tell of.
+  public let missingByteCount: Int64
 
   /// The corresponding C types are `AVStream` and `AVCodecParameters`.
   init(_ demuxer: borrowing Demuxer) {
@@ -63,5 +65,6 @@ public struct MediaInfo: Sendable {
     frameCount = unsafe stream.nb_frames > 0 ? Int(stream.nb_frames) : nil
     durationNanoseconds = demuxer.durationNanoseconds
     hasSound = !demuxer.soundStreams.isEmpty
+    missingByteCount = demuxer.missingByteCount()
   }
 }

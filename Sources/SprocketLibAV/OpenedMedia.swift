@@ -15,6 +15,8 @@ struct OpenedMedia: ~Copyable {
   /// Bytes of the file, when it was opened; of a pipe, those that came.
   var byteCount: Int64 { input.byteCount }
   var isStream: Bool { input.isStream }
+  /// See ``FileInput/missingByteCount()``.
+  func missingByteCount() -> Int64 { input.missingByteCount() }
   /// Throws when somebody asked to stop.
   func checkInterruption() throws(MediaError) { try input.checkInterruption() }
 

@@ -76,9 +76,6 @@ public final class SoundEncoder {
   /// Samples that were written.
   private var written: UInt64 = 0
 
-  /// FLAC has whole numbers of up to 24 bits here.
-  public static func holds(_ number: PCMFormat.Number) -> Bool { number == .s16 || number == .s24 }
-
   /// FLAC's header says a rate in Hz up to 65535, or in tens of them.
   public static func holds(rate: Int) -> Bool {
     rate <= 65_535 || rate % 10 == 0 && rate <= 655_350
@@ -103,7 +100,7 @@ public final class SoundEncoder {
     unsafe context.pointee.time_base = AVRational(num: 1, den: Int32(format.rate))
     unsafe context.pointee.flags |= AV_CODEC_FLAG_GLOBAL_HEADER
     if codec == .flac {
-      unsafe context.pointee.bits_per_raw_sample = Int32(format.number.bytes * 8)
+      unsafe context.pointee.bits_per_raw_sample = Int32(min(24, format.number.bytes * 8))
       unsafe PCMFormat.fill(&context.pointee.ch_layout, channels: format.channels)
     } else {
       unsafe av_channel_layout_default(&context.pointee.ch_layout, Int32(format.channels))
@@ -250,7 +247,8 @@ public final class SoundEncoder {
           of: UInt16(truncatingIfNeeded: bits), toByteOffset: 2 * at, as: UInt16.self)
       case AV_SAMPLE_FMT_S32:
         // Of 24 bits the upper ones of 32.
-        unsafe target.storeBytes(of: bits << 8, toByteOffset: 4 * at, as: UInt32.self)
+        unsafe target.storeBytes(
+          of: whole(bits) << 8, toByteOffset: 4 * at, as: UInt32.self)
       default:
         unsafe target.storeBytes(of: float(bits), toByteOffset: 4 * at, as: Float.self)
       }
@@ -262,6 +260,17 @@ public final class SoundEncoder {
     var bits: UInt32 = 0
     for byte in 0..<bytes { bits |= UInt32(samples[index * bytes + byte]) << UInt32(8 * byte) }
     return bits
+  }
+
+  /// The nearest number of 24 bits, which FLAC has at most here.
+  private func whole(_ bits: UInt32) -> UInt32 {
+    let nearest: Int64
+    switch format.number {
+    case .s16, .s24: return bits
+    case .s32: nearest = (Int64(Int32(bitPattern: bits)) + 128) >> 8
+    case .f32: nearest = Int64((float(bits) * 0x1p23).rounded())
+    }
+    return UInt32(truncatingIfNeeded: min(nearest, 0x7F_FFFF))
   }
 
   /// Full scale is from -1 to 1. What is no number is silence, and what is louder is clipped: encoders fail

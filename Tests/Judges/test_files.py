@@ -361,7 +361,7 @@ REFUSED = [
     (["in.mov", "a.mp4", "--target-size", "1M", "--codec", "av1"], "h264 or hevc"),
     (["in.mov", "a.mp4", "--target-size", "1M", "--codec", "h264:crf=3"], "leave out"),
     (["in.mov", "a.mp4", "--target-size", "1M", "--from", "1m"], "ends at 8.000 s"),
-    (["in.mov", "a.mp4", "--rotate", "45"], "turn=45"), (["in.mov", "a.mp4", "--codec", "xyz"], "no encoder"),
+    (["in.mov", "a.mp4", "--rotate", "45"], "--rotate 45 is not"), (["in.mov", "a.mp4", "--codec", "xyz"], "no encoder"),
     (["in.mov", "a.mp4", "--crop", "0/0/9999/2"], "crop"), (["in.mov", "a.mp4", "--audio", "mp3"], "mp3"),
 ]
 
@@ -486,6 +486,124 @@ def test_nothing_is_written_over_itself(tmp_path, ordinary):
     assert own.read_bytes() == ordinary.read_bytes()
 
 
+@pytest.mark.parametrize("kind", ["mov", "mp4", "mkv", "wav", "flac", "mcap", "foreign.mcap"])
+def test_a_broken_file_gets_the_name_that_it_was_to_have(tmp_path, ordinary, kind):
+    """As the documents say it: `recover take.partial.mov take.mov`. It is not touched."""
+    is_foreign, kind = kind.startswith("foreign"), kind.split(".")[-1]
+    broken, out = tmp_path / f"take.partial.{kind}", tmp_path / f"take.{kind}"
+    if is_foreign:
+        foreign(broken, CompressionType.LZ4)
+    elif kind == "mcap":
+        sprocket("run", "--source", "scene", "--source-set", "pace=fast", "--frames", 30, "--size", "160x120",
+                 "--dump", broken, "--quiet")
+    else:
+        codecs = [] if kind in ("wav", "flac") else ["-c", "copy"]
+        subprocess.run(["ffmpeg", "-v", "error", "-i", ordinary, *codecs, broken], check=True, timeout=LIMIT)
+    data = broken.read_bytes()
+    result = sprocket("recover", broken, out)
+    assert "recovered" not in result.errors
+    failed = sprocket("recover", broken, out, check=False)
+    assert failed.returncode == 2 and "exists" in one_sentence(failed.errors)
+    out.write_bytes(b"old")
+    sprocket("recover", broken, out, "--overwrite", "--quiet")
+    assert out.stat().st_size > 1000 and broken.read_bytes() == data
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([broken.name, out.name])
+    out.unlink()
+    # No other command destroys it either.
+    for command in [["export", broken, out, "--overwrite"], ["export", broken, out, "--copy", "--overwrite"],
+                    ["run", "--source", "none", "--microphone", f"file:{broken},from=1s", "--sound", out,
+                     "--overwrite", "--duration", "1s"]]:
+        failed = sprocket(*command, check=False)
+        assert failed.returncode == 2 and one_sentence(failed.errors)
+        assert broken.read_bytes() == data and not out.exists()
+    where = {"wav": "--sound", "flac": "--sound", "mcap": "--dump"}.get(kind, "--movie")
+    failed = sprocket("run", "--source", "scene", "--frames", 2, "--microphone", "scene", where, out,
+                      check=False)
+    assert failed.returncode == 2 and f"(sprocket recover {broken} NAME)" in one_sentence(failed.errors)
+
+
+@pytest.mark.parametrize("one, other, says", [
+    ("a.mcap", "b.mp4", "export a.mcap b.mp4"), ("a.mov", "b.mcap", "another ending"),
+    ("a.mcap", "b.wav", "export a.mcap b.wav")])
+def test_recover_changes_no_kind(tmp_path, one, other, says):
+    (tmp_path / one).write_text("something")
+    failed = sprocket("recover", one, other, check=False, cwd=tmp_path)
+    assert failed.returncode == 2 and says in one_sentence(failed.errors)
+    assert not (tmp_path / other).exists()
+
+
+@pytest.mark.parametrize("kind", ["mov", "mp4", "mkv", "avi", "wav", "fragments"])
+def test_a_file_that_is_cut_off_is_told(tmp_path, ordinary, kind):
+    ending = {"fragments": "mp4"}.get(kind, kind)
+    whole, cut, out = (tmp_path / f"{name}.{ending}" for name in ("whole", "cut", "out"))
+    options = {"mov": ["-c", "copy", "-movflags", "faststart"], "mp4": ["-c", "copy", "-movflags", "faststart"],
+               "mkv": ["-c", "copy"], "avi": ["-c:v", "mjpeg"],
+               "fragments": ["-c", "copy", "-movflags", "frag_keyframe+empty_moov"]}.get(kind, [])
+    subprocess.run(["ffmpeg", "-v", "error", "-i", ordinary, *options, whole], check=True, timeout=LIMIT)
+    entry, = json.loads(sprocket("inspect", "--json", whole).stdout)
+    assert entry["damage"] == []
+    data = whole.read_bytes()
+    cut.write_bytes(data[:len(data) * 2 // 3])
+    lacks = len(data) - len(data) * 2 // 3
+    entry, = json.loads(sprocket("inspect", "--json", cut).stdout)
+    damage, = entry["damage"]
+    missing = int(re.fullmatch(r"(\d+) bytes are missing at its end", damage)[1])
+    # Fragments tell of themselves alone.
+    assert 0 < missing < lacks if kind == "fragments" else abs(missing - lacks) <= 1
+    if kind not in ("avi", "wav"):  # Which recover does not write, or writes as sound.
+        result = sprocket("recover", cut, out)
+        assert f"{cut}: {damage}" in result.errors
+        assert_decodes(out)
+        # Less than ffmpeg finds, which hands on the packet that is cut in two.
+        assert int(streams(out)["video"]["nb_read_frames"]) > 50
+    if kind != "wav":
+        result = sprocket("export", cut, tmp_path / "new.mp4")
+        assert f"cut.{ending} is cut off: {damage}" in result.errors
+        assert_decodes(tmp_path / "new.mp4")
+
+
+def test_flac_of_decoded_sound_is_the_nearest_24_bits(tmp_path, ordinary):
+    for out, options in ((tmp_path / "a.flac", []), (tmp_path / "a.mp4", ["--audio", "flac"])):
+        sprocket("export", ordinary, out, *options, "--quiet")
+        decoded = [np.frombuffer(subprocess.run(
+            ["ffmpeg", "-v", "error", "-i", path, "-map", "0:a", "-f", "f64le", "-"], capture_output=True,
+            check=True, timeout=LIMIT).stdout, "<f8") for path in (out, ordinary)]
+        count = min(map(len, decoded))
+        assert count > 5 * 44_100
+        assert np.abs(decoded[0][:count] - decoded[1][:count]).max() <= 2.0 ** -24
+        assert streams(out)["audio"]["bits_per_raw_sample"] == "24"
+
+
+def test_upright_pixels_have_the_size_that_is_asked_for(tmp_path, ordinary):
+    oblong, out = tmp_path / "oblong.mp4", tmp_path / "out.mp4"
+    subprocess.run(["ffmpeg", "-v", "error", "-i", ordinary, "-c:v", "libx264", "-vf", "setsar=12/11", "-t", "1",
+                    oblong], check=True, timeout=LIMIT)
+    sprocket("export", oblong, out, "--upright", "--aspect", "1:1", "--scale", "80x", "--quiet")
+    found = streams(out)["video"]
+    assert (found["width"], found["height"]) == (80, 80)
+    assert found.get("sample_aspect_ratio", "1:1") in ("1:1", "N/A")
+
+
+def test_a_folder_of_movies_is_a_batch(tmp_path, ordinary):
+    for folder in ("in", "out"):
+        (tmp_path / folder).mkdir()
+    for name in ("a.mp4", "b.mov", "c.partial.mp4", "notes.txt", ".d.mp4"):
+        shutil.copy(ordinary, tmp_path / "in" / name)
+    sprocket("export", tmp_path / "in", tmp_path / "out", "--to", "1s", "--codec", "h264:preset=ultrafast",
+             "--quiet")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.mp4", "b.mp4"]
+    listed = json.loads(sprocket("inspect", "--json", tmp_path / "in").stdout)
+    assert [entry["file"] for entry in listed] == [str(tmp_path / "in" / name) for name in ("a.mp4", "b.mov")]
+
+
+@pytest.mark.parametrize("size, most", [("200kB", 200_000), ("200K", 204_800), ("0.2MB", 200_000)])
+def test_sizes_have_units(tmp_path, ordinary, size, most):
+    result = sprocket("export", ordinary, tmp_path / "a.mp4", "--target-size", size, "--to", "3s", "--codec",
+                      "h264:preset=ultrafast")
+    assert 0.9 * most < (tmp_path / "a.mp4").stat().st_size < 1.05 * most
+    assert "pass 1 of 2" in result.errors and "left out" not in result.errors
+
+
 def test_a_full_disk_is_told_while_copying(tmp_path, ordinary):
     failed = subprocess.run(
         ["bash", "-c", f"ulimit -f 20; {SPROCKET} export {ordinary} {tmp_path}/a.mp4 --copy"],
@@ -505,6 +623,10 @@ def test_a_thumbnail_is_a_picture_and_nothing_else_is_removed(tmp_path, ordinary
 @pytest.mark.parametrize("options, says", [
     (["a{n}.mp4"], "leave {n} out"), (["a.mov", "--codec", "mjpeg:crf=3"], "mjpeg has no crf"),
     (["a.mov", "--codec", "mjpeg:bitrate=1M"], "mjpeg has no bitrate"),
+    (["a.mov", "--codec", "h264:quality=20"], "h264:crf=20"), (["a.mov", "--codec", "x264"], "did you mean h264"),
+    (["a.mov", "--fps", "30"], "here it is --rate"), (["a.mov", "--size", "2x2"], "here it is --scale"),
+    (["a.mov", "--duration", "2s"], "here it is --to"), (["a.mov", "--crf", "2"], "h264:crf=20"),
+    (["a.mov", "--target-size", "500000"], "10MB (of 1000)"), (["a.mov", "--target-size", "5X"], "512M"),
 ])
 def test_what_would_be_ignored_is_refused(tmp_path, ordinary, options, says):
     failed = sprocket("export", ordinary, *options, check=False, cwd=tmp_path)

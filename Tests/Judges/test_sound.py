@@ -396,8 +396,6 @@ WRONG = [
     (["--microphone", "scene", "--sound", "a.wav", "--sound", "b.wav"], "--sound is given twice"),
     (["--microphone", "scene", "--sound", "a.wav", "--control", "volume=1"], "no control `volume`"),
     (["--microphone", "scene", "--levels", "-", "--pipe", "y4m"], "both write to standard output"),
-    (["--microphone", "scene:number=f32", "--sound", "a.flac"], "16 or 24 bits"),
-    (["--microphone", "scene:number=s32", "--sound", "a.flac"], "16 or 24 bits"),
     (["--sound", "a.wav"], "add --microphone"),
     (["--levels", "l.jsonl"], "--levels is for sound, and there is none"),
     (["--audio-stage", "gain:db=1"], "--audio-stage is for sound, and there is none"),

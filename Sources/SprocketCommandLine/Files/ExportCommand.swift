@@ -10,9 +10,10 @@ struct ExportCommand: ParsableCommand {
     abstract: "Converts a movie or a dump: trims, crops, scales, encodes as H.264.",
     discussion: """
       Takes movies, dumps (.mcap), pictures (a folder, 'shots/*.jpg' or Z-%03d.png, with --rate) and \
-      standard input (-). Writes .mp4, .mov or .mkv, or sound alone (.wav, .flac). Several files, or one and \
-      a folder, are a batch: each becomes FOLDER/NAME.mp4. The picture passes --stage, then --upright, \
-      --rotate, --crop, --aspect and --scale, in this order.
+      standard input (-). Writes .mp4, .mov or .mkv, or sound alone (.wav, .flac). Several files, a folder of \
+      movies, or one and a folder, are a batch: each becomes FOLDER/NAME.mp4. The picture passes --stage, \
+      then --upright, --rotate, --crop, --aspect and --scale, in this order; oblong pixels become square in \
+      the last step.
       """)
 
   @Argument(help: "Files, and then the new file, or a folder.", completion: .file())
@@ -74,8 +75,8 @@ struct ExportCommand: ParsableCommand {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "Makes a file of that size, in two passes: 10M. Short ones come less near.", valueName: "size"
-    ),
+      "Makes a file of that size, in two passes: 10M, 10MB. Short ones come less near.",
+      valueName: "size"),
     transform: byteCount)
   var targetSize: Int?
 
@@ -148,46 +149,7 @@ struct ExportCommand: ParsableCommand {
         job.input, to: job.output, from: from?.nanosecondCount ?? 0,
         until: to?.nanosecondCount ?? .max, overwrite: overwrite, isInterrupted: isInterrupted)
     }
-    guard !quiet else { return }
-    for line in FileEntry(file: job.output, contents).lines { Console.errors.say(line) }
-  }
-
-  struct Job: Sendable {
-    var input: String
-    var output: String
-
-    var isDump: Bool { input.lowercased().hasSuffix(".mcap") }
-    /// Files of pictures, which have neither times nor sound.
-    var isPictures: Bool { !isDump && FileSource.namesPictures(input) }
-  }
-
-  /// What becomes what.
-  private var jobs: [Job] {
-    get throws(RunError) {
-      let inputs = paths.dropLast()
-      let target = paths[paths.count - 1]
-      guard inputs.count > 1 || target.hasSuffix("/") || PartialFile.isFolder(target) else {
-        return [Job(input: inputs[0], output: target)]
-      }
-      guard PartialFile.isFolder(target) else {
-        throw RunError(
-          .usage, "\(target) is not a folder, and several files need one; make it: mkdir \(target)")
-      }
-      var jobs: [Job] = []
-      for input in inputs {
-        let name = input.split(separator: "/").last ?? ""
-        let stem = name.lastIndex(of: ".").map { name[..<$0] } ?? name
-        let ending = copy ? name.dropFirst(stem.count) : ".mp4"
-        let folder = target.hasSuffix("/") ? target : target + "/"
-        let output = "\(folder)\(stem)\(ending)"
-        if let other = jobs.first(where: { $0.output == output }) {
-          throw RunError(
-            .usage, "\(other.input) and \(input) would both become \(output); export them apart")
-        }
-        jobs.append(Job(input: input, output: output))
-      }
-      return jobs
-    }
+    if !quiet { FileEntry(file: job.output, contents).tell(copyOf: job.input) }
   }
 
   /// The same for a process that exports one file of a batch, with so many threads of the encoder.
@@ -253,10 +215,10 @@ struct ExportCommand: ParsableCommand {
     if upright || rotate != nil {
       stages.append("rotate:upright=\(upright)" + (rotate.map { ",turn=\($0)" } ?? ""))
     }
-    if upright { stages.append("resize:square=true") }
     if let crop { stages.append("crop:pixels=\(crop)") }
     if let aspect { stages.append("crop:aspect=\(aspect)") }
-    if let scale { stages.append("resize:size=\(scale)") }
+    let resize = [upright ? "square=true" : nil, scale.map { "size=\($0)" }].compactMap(\.self)
+    if !resize.isEmpty { stages.append("resize:" + resize.joined(separator: ",")) }
     for stage in stages { all += ["--stage", stage] }
     if overwrite { all.append("--overwrite") }
     if quiet { all.append("--quiet") }
@@ -267,11 +229,4 @@ struct ExportCommand: ParsableCommand {
 extension String {
   /// `NAME[:KEY=VALUE,...]` with another setting at its end.
   func adding(setting: String) -> String { self + (contains(":") ? "," : ":") + setting }
-}
-
-/// Throws where a file would be written over itself.
-func refuseSame(_ input: String, _ output: String) throws(RunError) {
-  guard PartialFile.isThere(input), PartialFile.isThere(output), RunCommand.isSame(input, output)
-  else { return }
-  throw RunError(.usage, "\(input) and \(output) are the same file; give another name")
 }

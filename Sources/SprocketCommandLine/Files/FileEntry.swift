@@ -169,6 +169,13 @@ struct FileEntry: Encodable, Sendable {
       + "\(fixed(seconds, 3)) s"
   }
 
+  /// Says what a copy holds, and what its original lacks.
+  func tell(copyOf original: String) {
+    var copy = self
+    copy.damage = []
+    for line in copy.lines + damage.map({ "  \(original): \($0)" }) { Console.errors.say(line) }
+  }
+
   var lines: [String] {
     var lines = ["\(file): \(container)"]
     for track in tracks {

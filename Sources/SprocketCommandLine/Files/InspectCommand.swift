@@ -12,7 +12,7 @@ struct InspectCommand: ParsableCommand {
       rate has; of sound, a hole of 2 ms and more. What was filled with silence is in a run's summary alone.
       """)
 
-  @Argument(help: "Files to look at.", completion: .file())
+  @Argument(help: "Files to look at, and folders.", completion: .file())
   var files: [String]
 
   @Flag(help: "Prints a JSON list instead: an entry for each file.")
@@ -28,7 +28,7 @@ struct InspectCommand: ParsableCommand {
   var overwrite = false
 
   func validate() throws {
-    if thumbnail != nil, files.count > 1 {
+    if thumbnail != nil, files.count > 1 || PartialFile.isFolder(files[0]) {
       throw ValidationError("--thumbnail is of one file; give one")
     }
     if let thumbnail {
@@ -66,7 +66,27 @@ struct InspectCommand: ParsableCommand {
     try RunCommand.parse(arguments).execute(registry, invocation, &signals)
   }
 
+  /// What is given; of folders what is in them.
+  private var paths: [String] {
+    get throws(RunError) {
+      var paths: [String] = []
+      for file in files {
+        guard PartialFile.isFolder(file) else {
+          paths.append(file)
+          continue
+        }
+        let found = MediaFolder.files(in: file, alsoPictures: true)
+        guard !found.isEmpty else {
+          throw RunError(.usage, "\(file) is a folder without movies, pictures, sound or dumps")
+        }
+        paths += found
+      }
+      return paths
+    }
+  }
+
   private func inspect(_ signals: inout StopSignals) throws -> [FileEntry] {
+    let files = try paths
     var failure: RunError?
     var entries: [FileEntry] = []
     for file in files {

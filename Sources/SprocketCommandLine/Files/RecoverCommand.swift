@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Glibc
 internal import Sprocket
 
 /// `recover`: makes a plain file from one that a crash cut off.
@@ -27,28 +28,51 @@ struct RecoverCommand: ParsableCommand {
   func execute(
     _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
   ) throws {
-    try refuseSame(broken, out)
-    if broken.lowercased().hasSuffix(".mcap"), try !isOwnDump(&signals) {
-      return try recoverRecords(&signals)
+    guard !PartialFile.isThere(out) || !RunCommand.isSame(broken, out) else {
+      throw RunError(.usage, "\(broken) and \(out) are the same file; give another name")
     }
-    if broken.lowercased().hasSuffix(".mcap") {
-      var arguments = ["--source", "replay:\(broken)", "--dump", out]
-      if overwrite { arguments.append("--overwrite") }
-      if quiet { arguments.append("--quiet") }
+    if isDump != out.lowercased().hasSuffix(".mcap") {
+      throw RunError(
+        .usage,
+        isDump
+          ? "\(broken) is a dump, and recover makes no movies; give a name in .mcap, or make a movie of it: "
+            + "\(programName) export \(broken) \(out)"
+          : "recover makes dumps of dumps alone; give \(broken) another ending, such as .mov")
+    }
+    guard RunCommand.isPartial(broken, of: out) else {
+      return try recover(to: out, registry, invocation, &signals)
+    }
+    // Until the new file is complete it needs a name that the broken one has not.
+    let other = PartialFile.name(out, with: ".recovered")
+    if PartialFile.isThere(out), !overwrite {
+      throw RunError.opening(out, purpose: "a recovered file", EEXIST)
+    }
+    try recover(to: other, registry, invocation, &signals)
+    try PartialFile.rename(other, to: out, replaces: overwrite)
+  }
+
+  private var isDump: Bool { broken.lowercased().hasSuffix(".mcap") }
+
+  private func recover(
+    to path: String, _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
+  ) throws {
+    let common = [overwrite ? "--overwrite" : nil, quiet ? "--quiet" : nil].compactMap(\.self)
+    if isDump {
+      guard try isOwnDump(&signals) else { return try recoverRecords(to: path, &signals) }
+      let arguments = ["--source", "replay:\(broken)", "--dump", path] + common
       return try RunCommand.parse(arguments).execute(registry, invocation, &signals)
     }
-    if SoundSink.isAlone(out) {
-      var arguments = ["--source", "none", "--microphone", "file:\(broken)", "--sound", out]
-      if overwrite { arguments.append("--overwrite") }
-      if quiet { arguments.append("--quiet") }
-      return try RunCommand.parse(arguments).execute(registry, invocation, &signals)
+    if SoundSink.isAlone(path) {
+      let arguments = [
+        "--source", "none", "--microphone", "file:\(broken)", "--sound", path,
+      ]
+      return try RunCommand.parse(arguments + common).execute(registry, invocation, &signals)
     }
-    let (broken, out, overwrite) = (broken, out, overwrite)
+    let (broken, overwrite) = (broken, overwrite)
     let contents = try interruptible(&signals) { (isInterrupted) throws(RunError) in
-      try MovieCopy.copy(broken, to: out, overwrite: overwrite, isInterrupted: isInterrupted)
+      try MovieCopy.copy(broken, to: path, overwrite: overwrite, isInterrupted: isInterrupted)
     }
-    guard !quiet else { return }
-    for line in FileEntry(file: out, contents).lines { Console.errors.say(line) }
+    if !quiet { FileEntry(file: out, contents).tell(copyOf: broken) }
   }
 
   /// Whether Sprocket wrote the file.
@@ -60,10 +84,10 @@ struct RecoverCommand: ParsableCommand {
     return listing.topics.contains { $0.schema == "sprocket.session" && $0.messages > 0 }
   }
 
-  private func recoverRecords(_ signals: inout StopSignals) throws {
-    let (broken, out, overwrite) = (broken, out, overwrite)
+  private func recoverRecords(to path: String, _ signals: inout StopSignals) throws {
+    let (broken, overwrite) = (broken, overwrite)
     let found = try interruptible(&signals) { (isInterrupted) throws(RunError) in
-      try MCAPRecovery.recover(broken, to: out, overwrite: overwrite, isInterrupted: isInterrupted)
+      try MCAPRecovery.recover(broken, to: path, overwrite: overwrite, isInterrupted: isInterrupted)
     }
     guard !quiet else { return }
     Console.errors.say(

@@ -101,7 +101,8 @@ struct SizedExport {
     command.codec = codec.adding(
       setting: "bitrate=\(rate),pass=\(pass),statistics=\(folder)/pass")
     command.overwrite = command.overwrite || pass == 2
-    if pass == 1 { (command.audio, command.overwrite) = ("none", true) }
+    if pass == 1 { (command.audio, command.overwrite, command.quiet) = ("none", true, true) }
+    if !self.command.quiet { Console.errors.say("pass \(pass) of 2, \(rate / 1000) kbit/s") }
     let arguments = try command.arguments(ExportCommand.Job(input: job.input, output: path))
     try RunCommand.parse(arguments).execute(registry, invocation, &signals)
   }

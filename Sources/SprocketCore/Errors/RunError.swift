@@ -40,6 +40,8 @@ public enum Remedy: String, Sendable {
   case audioStage = "audio-stage"
   case audioRate = "audio-rate"
   case audioChannels = "audio-channels"
+  case audioCodec = "audio-codec"
+  case codec
   /// The sinks that have an option of their own.
   case movie, stills, dump, reports, checksum, checksums, pipe, share
 }

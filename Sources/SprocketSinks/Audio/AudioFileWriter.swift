@@ -25,13 +25,6 @@ enum AudioContainer: String, CaseIterable {
   /// Throws for a format that such a file does not hold.
   func check(_ format: AudioFormat, path: String) throws(RunError) {
     guard self == .flac else { return }
-    if !SoundEncoder.holds(PCMFormat(format).number) {
-      throw RunError(
-        .usage,
-        "cannot write sound to \(path): FLAC has whole numbers of 16 or 24 bits, and this sound is "
-          + "\(format.number.settingText); record a .wav, or choose s16 or s24 for the microphone",
-        change: .microphone)
-    }
     if !SoundEncoder.holds(rate: format.rate) {
       throw RunError(
         .usage,

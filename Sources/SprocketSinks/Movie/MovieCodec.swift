@@ -85,7 +85,7 @@ public struct MovieCodec: Sendable, Hashable {
 extension RunError {
   /// Why pictures or sound cannot be encoded, and what to do.
   static func encoder(_ error: EncoderError, _ remedy: String) -> RunError {
-    RunError(.usage, "movie: \(error); \(remedy)", change: .sink)
+    RunError(.usage, "movie: \(error); \(remedy)", change: .codec)
   }
 }
 
@@ -123,6 +123,18 @@ final class MovieEncoding {
   /// Pictures are cut to even sizes.
   var cuts: Bool { description.width % 2 != 0 || description.height % 2 != 0 }
 
+  /// The codec that another common name stands for, or a misspelled one.
+  private static func codec(like name: String) -> String? {
+    switch name.lowercased() {
+    case "x264", "h.264", "avc", "avc1": "h264"
+    case "x265", "h265", "h.265", "hvc1": "hevc"
+    case "svtav1", "svt-av1", "aom", "rav1e": "av1"
+    case "jpeg", "mjpg", "jpg": "mjpeg"
+    case let name:
+      nearestName(to: name, among: ["h264", "hevc", "av1", "mjpeg"].filter { $0 != name })
+    }
+  }
+
   private func open(_ container: MovieContainer) throws(RunError) -> VideoEncoder {
     let encoder: VideoEncoder
     do throws(EncoderError) {
@@ -131,14 +143,16 @@ final class MovieEncoding {
     } catch {
       let remedy =
         switch error {
-        case .missing: "install Debian's libavcodec-extra, or record with --codec mjpeg"
-        case .setting: "change --codec"
-        case .noDevice: "look at what `vainfo` says, or record with --codec h264"
+        case .missing where Self.codec(like: settings.codec) != nil:
+          "did you mean \(Self.codec(like: settings.codec) ?? "")?"
+        case .missing: "install Debian's libavcodec-extra, or choose mjpeg"
+        case .setting: "give others"
+        case .noDevice: "look at what `vainfo` says, or choose h264"
         case .refused(let encoder, _, _) where encoder.contains("_"):
           // h264_v4l2m2m, h264_nvenc and so on.
-          "this machine may have no such device, or you may not use it (groups video and render); record "
-            + "with --codec h264"
-        case .refused: "change --codec, or record with --codec mjpeg"
+          "this machine may have no such device, or you may not use it (groups video and render); choose "
+            + "h264"
+        case .refused: "give other settings, or choose mjpeg"
         }
       throw .encoder(error, remedy)
     }
@@ -147,7 +161,7 @@ final class MovieEncoding {
       throw RunError(
         .usage,
         "movie: .\(container.rawValue) files do not hold what the encoder \(encoder.name) makes; record a "
-          + ".mkv", change: .sink)
+          + ".mkv", change: .codec)
     }
     return encoder
   }

@@ -30,7 +30,7 @@ public struct MovieContents: Sendable {
   /// As libavformat calls it.
   public var container: String
   public var tracks: [Track]
-  /// Why it could not be read to its end.
+  /// Why it could not be read to its end; of a copy, the file that was copied.
   public var damage: String?
 }
 
@@ -116,6 +116,9 @@ extension MovieContents {
         duration: max(0, Double(track.end ?? 0) / 1e9 - start), gaps: track.gaps,
         missing: Double(track.missing) / 1e9)
     }
-    damage = contents.failure.map { "\($0)" }
+    let missing = contents.missingByteCount
+    damage =
+      contents.failure.map { "\($0)" }
+      ?? (missing > 0 ? "\(missing) bytes are missing at its end" : nil)
   }
 }

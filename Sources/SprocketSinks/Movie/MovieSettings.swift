@@ -31,8 +31,8 @@ extension MovieSink {
   ) { (path, settings, request) throws(RunError) in
     if settings.codec.isJPEG, let name = settings.codec.encoderSetting {
       throw RunError(
-        .usage, "movie: mjpeg has no \(name); set quality (--quality), or choose another --codec",
-        change: .sink)
+        .usage, "movie: mjpeg has no \(name); set quality (--quality), or choose another codec",
+        change: .codec)
     }
     return MovieSink(
       path: path, quality: settings.quality, codec: settings.codec, constantRate: settings.rate,

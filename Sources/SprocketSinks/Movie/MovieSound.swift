@@ -35,21 +35,21 @@ struct MovieSound {
         guard settings.bitRate == nil else {
           throw RunError(
             .usage,
-            "the sound of \(path) is PCM, which has no bit rate to choose; leave out --audio-bitrate, or add "
-              + "--audio-codec aac", change: .microphone)
+            "the sound of \(path) is PCM, which has no bit rate to choose; leave out --audio-bitrate, or "
+              + "choose aac", change: .audioCodec)
         }
         return
       }
       throw RunError(
         .usage,
         "cannot record PCM into \(path): .\(container.rawValue) files have none; record a .mov or .mkv, or "
-          + "leave out --audio-codec pcm", change: .microphone)
+          + "choose aac", change: .audioCodec)
     }
     guard container.holds(codec) else {
       throw RunError(
         .usage,
         "cannot record \(codec.rawValue) into \(path): .\(container.rawValue) files do not hold it; record a "
-          + ".mp4 or .mkv, or choose --audio-codec aac", change: .microphone)
+          + ".mp4 or .mkv, or choose aac", change: .audioCodec)
     }
     for reader in readers {
       _ = try encoder(codec, settings(codec, reader.format).format(of: reader.format))
@@ -66,24 +66,18 @@ struct MovieSound {
 
   private func encoder(_ codec: SoundCodec, _ format: AudioFormat) throws(RunError) -> SoundEncoder
   {
-    let pcm = PCMFormat(format)
-    if codec == .flac, !SoundEncoder.holds(pcm.number) {
-      throw RunError(
-        .usage,
-        "movie: FLAC has whole numbers of 16 or 24 bits, and this sound is \(format.number.settingText); "
-          + "choose --audio-codec pcm, or s16 or s24 for the microphone", change: .microphone)
-    }
     guard format.channels <= codec.mostChannels else {
       throw RunError(
         .usage,
         "movie: \(codec.rawValue) has \(codec.mostChannels) channels at most, and this sound "
-          + "\(format.channels); choose --audio-channels \(codec.mostChannels), or --audio-codec pcm",
-        change: .audioChannels)
+          + "\(format.channels); choose \(codec.mostChannels), or pcm",
+        change: .audioChannels, .audioCodec)
     }
     do throws(EncoderError) {
-      return try SoundEncoder(codec, pcm, bitRate: settings.bitRate?.bitsPerSecond)
+      return try SoundEncoder(codec, PCMFormat(format), bitRate: settings.bitRate?.bitsPerSecond)
     } catch {
-      throw .encoder(error, "choose --audio-codec pcm, or another rate")
+      throw RunError(
+        .usage, "movie: \(error); choose pcm, or another rate", change: .audioCodec, .audioRate)
     }
   }
 

@@ -62,6 +62,7 @@ public final class FileSource: Source {
   private var failure: RunError?
   private var hasSound = false
   private var hasOddAngle = false
+  private var missingByteCount: Int64 = 0
   private var damage = EncodedDamage()
   private let interruption = SourceInterrupt()
 
@@ -122,6 +123,7 @@ public final class FileSource: Source {
     let opened = try MediaReader(path: path) { [interruption] in interruption.isSet }
     let info = opened.info
     hasSound = info.hasSound
+    missingByteCount = info.missingByteCount
     reader = consume opened
     return info
   }
@@ -269,6 +271,9 @@ public final class FileSource: Source {
     var notes: [String] = []
     if hasSound, !isSoundTaken {
       notes.append("the sound of \(path) is left out: only its pictures are taken")
+    }
+    if missingByteCount > 0 {
+      notes.append("\(path) is cut off: \(missingByteCount) bytes are missing at its end")
     }
     if hasOddAngle {
       notes.append(

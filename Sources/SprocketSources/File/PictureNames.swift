@@ -52,9 +52,7 @@ struct PictureNames: Equatable {
   }
 
   private init(inOrder paths: [String]) {
-    // Numbers within names count as numbers: Z-9 comes before Z-10.
-    let sorted = paths.sorted { comesBefore(Array($0.utf8), Array($1.utf8)) }
-    entries = sorted.enumerated().map { Entry(path: $1, place: UInt64($0)) }
+    entries = inOrder(paths).enumerated().map { Entry(path: $1, place: UInt64($0)) }
   }
 
   private init(_ pattern: NumberPattern, _ text: String) throws(RunError) {
@@ -108,6 +106,18 @@ struct NumberPattern: Equatable {
     else { return nil }
     return UInt64(String(text) ?? "")
   }
+}
+
+extension FileSource {
+  /// Paths of the files in a folder, by name; not the hidden ones.
+  package static func files(in folder: String) -> [String] {
+    inOrder(namesMatching(escaped(folder) + "/*").filter { fileKind($0) == .other })
+  }
+}
+
+/// Numbers within names count as numbers: Z-9 comes before Z-10.
+private func inOrder(_ paths: [String]) -> [String] {
+  paths.sorted { comesBefore(Array($0.utf8), Array($1.utf8)) }
 }
 
 /// By bytes, but numbers by their value.

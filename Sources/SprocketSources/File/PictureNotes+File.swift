@@ -7,7 +7,8 @@ extension PictureNotes {
   public static func read(
     path: String, isInterrupted: @escaping @Sendable () -> Bool = { false }
   ) throws(RunError) -> PictureNotes? {
-    guard let names = try PictureNames(path), names.entries.map(\.path) == [path] else {
+    let names = try PictureNames(path)
+    guard names?.entries.map(\.path) == [path] || path.lowercased().hasSuffix(".dng") else {
       return nil
     }
     do throws(MediaError) {

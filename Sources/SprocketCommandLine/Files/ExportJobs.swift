@@ -1,0 +1,84 @@
+internal import Sprocket
+
+extension ExportCommand {
+  /// What becomes what.
+  struct Job: Sendable {
+    var input: String
+    var output: String
+
+    var isDump: Bool { input.lowercased().hasSuffix(".mcap") }
+    /// Files of pictures, which have neither times nor sound.
+    var isPictures: Bool { !isDump && FileSource.namesPictures(input) }
+  }
+
+  var jobs: [Job] {
+    get throws(RunError) {
+      let target = paths[paths.count - 1]
+      let isBatch = target.hasSuffix("/") || PartialFile.isFolder(target)
+      var inputs: [String] = []
+      for input in paths.dropLast() {
+        let isMovies = PartialFile.isFolder(input) && !FileSource.namesPictures(input)
+        let movies = isMovies ? MediaFolder.files(in: input) : []
+        inputs += movies.isEmpty ? [input] : movies
+      }
+      guard inputs.count > 1 || isBatch else {
+        return [Job(input: inputs[0], output: target)]
+      }
+      guard PartialFile.isFolder(target) else {
+        if !isBatch, inputs.allSatisfy(FileSource.namesPictures) {
+          throw RunError(
+            .usage,
+            "for one movie of \(inputs.count) pictures give their folder, or the pattern in quotes, such as "
+              + "'shots/*.jpg'")
+        }
+        throw RunError(
+          .usage, "\(target) is not a folder, and several files need one; make it: mkdir \(target)")
+      }
+      var jobs: [Job] = []
+      for input in inputs {
+        let name = input.split(separator: "/").last ?? ""
+        let stem = name.lastIndex(of: ".").map { name[..<$0] } ?? name
+        let ending = copy ? name.dropFirst(stem.count) : ".mp4"
+        let folder = target.hasSuffix("/") ? target : target + "/"
+        let output = "\(folder)\(stem)\(ending)"
+        if let other = jobs.first(where: { $0.output == output }) {
+          throw RunError(
+            .usage, "\(other.input) and \(input) would both become \(output); export them apart")
+        }
+        jobs.append(Job(input: input, output: output))
+      }
+      return jobs
+    }
+  }
+}
+
+/// A folder of movies, dumps and sound.
+enum MediaFolder {
+  /// Paths of the files that `export` and `inspect` read, by name; pictures only where asked. Those that a run is still writing, or that
+  /// a crash left, are not among them.
+  static func files(in folder: String, alsoPictures: Bool = false) -> [String] {
+    let path = folder.hasSuffix("/") && folder.count > 1 ? String(folder.dropLast()) : folder
+    return FileSource.files(in: path).filter { file in
+      let lower = file.lowercased()
+      return endings.contains { lower.hasSuffix($0) && !lower.hasSuffix(".partial" + $0) }
+        || alsoPictures && (FileSource.namesPictures(file) || lower.hasSuffix(".dng"))
+    }
+  }
+
+  private static let endings = [
+    ".mov", ".mp4", ".m4v", ".mkv", ".webm", ".avi", ".mcap", ".ts", ".mts", ".mpg", ".mjpeg",
+    ".wav", ".flac", ".m4a", ".mp3", ".ogg", ".opus",
+  ]
+}
+
+/// Throws where a file would be written over itself.
+func refuseSame(_ input: String, _ output: String) throws(RunError) {
+  if PartialFile.isThere(input), PartialFile.isThere(output), RunCommand.isSame(input, output) {
+    throw RunError(.usage, "\(input) and \(output) are the same file; give another name")
+  }
+  if RunCommand.isPartial(input, of: output) {
+    throw RunError(
+      .usage,
+      "\(output) is called \(input) until it is complete, which would be lost; give another name")
+  }
+}

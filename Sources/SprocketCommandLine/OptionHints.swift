@@ -1,0 +1,70 @@
+internal import Sprocket
+
+/// Says what an option of other programs is called here.
+enum OptionHints {
+  /// The parser's sentence about an unknown option of `command`, with the option that does what the other
+  /// one does elsewhere, where that is known.
+  static func improved(_ sentence: String, command: String?) -> String {
+    let start = "Unknown option '"
+    guard sentence.hasPrefix(start) else { return sentence }
+    let option = String(sentence.dropFirst(start.count).prefix { $0 != "'" })
+    let known = command == "export" ? export : command == "run" ? run : [:]
+    guard let here = known[String(option.drop { $0 == "-" })] else { return sentence }
+    return "\(start)\(option)'; here it is \(here)"
+  }
+
+  private static let codec = "a setting of --codec, such as h264:crf=20,preset=veryfast"
+
+  private static let both = [
+    "fps": "--rate", "framerate": "--rate", "frame-rate": "--rate", "r": "--rate",
+    "crf": codec, "preset": codec, "bitrate": codec, "b:v": codec, "profile": codec,
+    "vcodec": "--codec", "c:v": "--codec", "video-codec": "--codec", "encoder": "--codec",
+    "y": "--overwrite", "force": "--overwrite",
+  ]
+  private static let export = both.merging([
+    "size": "--scale", "resize": "--scale", "width": "--scale 640x", "height": "--scale x480",
+    "s": "--scale", "start": "--from", "ss": "--from", "end": "--to", "stop": "--to",
+    "duration": "--to, a time of the file and not a length", "time": "--to",
+    "t": "--to, a time of the file and not a length",
+    "no-audio": "--audio none", "an": "--audio none", "mute": "--audio none",
+    "acodec": "--audio", "c:a": "--audio", "audio-codec": "--audio", "microphone": "--audio",
+    "input": "the first argument: export in.mov out.mp4",
+    "i": "the first argument: export in.mov out.mp4",
+    "output": "the last argument: export in.mov out.mp4",
+    "o": "the last argument: export in.mov out.mp4", "quality": codec,
+    "movie": "the last argument: export in.mov out.mp4",
+    "square": "--upright", "deinterlace": "none: deinterlace before",
+  ]) { $1 }
+  private static let run = both.merging([
+    "input": "--source file:PATH", "i": "--source file:PATH", "device": "--source camera:PATH",
+    "output": "--movie PATH", "o": "--movie PATH", "time": "--duration", "t": "--duration",
+    "length": "--duration", "resolution": "--size", "scale": "--stage resize:size=640x",
+    "crop": "--stage crop:pixels=0/0/640/480", "audio": "--microphone", "mic": "--microphone",
+    "acodec": "--audio-codec", "c:a": "--audio-codec",
+  ]) { $1 }
+
+  /// What `run` says, in the options of `export`.
+  static func inExport(_ error: RunError) -> (sentence: String, options: [String]) {
+    var (text, remedies) = (error.description, error.remedies)
+    for (stage, option) in [
+      ("the stage resize: size=", "--scale "), ("the stage crop: aspect=", "--aspect "),
+      ("the stage crop: pixels=", "--crop "), ("the stage rotate: turn=", "--rotate "),
+    ] where text.hasPrefix(stage) {
+      text = option + text.dropFirst(stage.count)
+      remedies.removeAll { $0 == .stage }
+    }
+    var options: [String] = []
+    for remedy in remedies {
+      let option: String? =
+        switch remedy {
+        case .audioCodec, .audioRate, .audioChannels, .microphone: "audio"
+        case .duration: "to"
+        case .size: "scale"
+        case .source, .sourceSetting, .sink, .movie: nil
+        default: remedy.rawValue
+        }
+      if let option, !options.contains(option) { options.append(option) }
+    }
+    return (text, options)
+  }
+}
