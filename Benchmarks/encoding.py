@@ -18,6 +18,9 @@ def encoding(sprocket, clip, tools):
     """`tools`: measured, rounds, said, frame_count and the number of rounds, from `run`."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
+        # An AVI of Motion JPEG has 60 fields in a second for ffmpeg, which makes 60 pictures of them.
+        avi, clip = clip, folder / "clip.mov"
+        tools.said("ffmpeg", "-v", "error", "-r", str(RATE), "-i", avi, "-c", "copy", clip)
         frames = tools.frame_count(clip)
         results = {"frames": frames, "presets": {}}
         for preset in PRESETS:
@@ -29,7 +32,8 @@ def encoding(sprocket, clip, tools):
                      "--quiet"], frames),
                 "ffmpeg": lambda: tools.measured(
                     ["ffmpeg", "-v", "error", "-y", "-i", clip, "-c:v", "libx264", "-preset", preset,
-                     "-crf", "23", "-pix_fmt", "yuvj420p", theirs], frames)})
+                     "-crf", "23", "-pix_fmt", "yuvj420p", "-fps_mode", "passthrough", theirs],
+                    frames)})
             for who, path in (("sprocket", ours), ("ffmpeg", theirs)):
                 times[who] |= {"ssim": ssim(clip, path), "kilobytes": path.stat().st_size / 1e3}
             results["presets"][preset] = times
@@ -42,7 +46,7 @@ def encoding(sprocket, clip, tools):
             "ffmpeg": lambda: tools.measured(
                 ["ffmpeg", "-v", "error", "-y", "-ss", "2", "-t", "6", "-i", clip, "-vf",
                  "crop=1080:1080:420:0,scale=720:720", "-c:v", "libx264", "-preset", "veryfast", "-crf",
-                 "23", "-g", "30", "-pix_fmt", "yuvj420p", out], 180)})
+                 "23", "-g", "30", "-pix_fmt", "yuvj420p", "-fps_mode", "passthrough", out], 180)})
         results["photographs"] = photographs(sprocket, clip, folder, tools)
         return results
 
@@ -50,7 +54,8 @@ def encoding(sprocket, clip, tools):
 def ssim(clip, path):
     said = subprocess.run(
         ["ffmpeg", "-i", path, "-i", clip, "-lavfi",
-         "[0:v]format=yuvj420p[a];[1:v]format=yuvj420p[b];[a][b]ssim", "-f", "null", "-"],
+         "[0:v]format=yuvj420p,settb=1/30,setpts=N[a];[1:v]format=yuvj420p,settb=1/30,setpts=N[b];[a][b]ssim",
+         "-f", "null", "-"],
         capture_output=True, text=True, check=True).stderr
     return float(re.search(r"SSIM .*All:([0-9.]+)", said)[1])
 

@@ -162,7 +162,10 @@ extension MediaCopy {
     _ packet: UnsafeMutablePointer<AVPacket>, from start: Int64, until end: Int64
   ) -> Bool {
     let number = unsafe Int(packet.pointee.stream_index)
-    guard let track = contents.tracks.first(where: { $0.index == number }),
+    // The library hands on what is there of the packet that the file's end cuts off.
+    let isTorn =
+      unsafe contents.missingByteCount > 0 && packet.pointee.flags & AV_PKT_FLAG_CORRUPT != 0
+    guard !isTorn, let track = contents.tracks.first(where: { $0.index == number }),
       let (shown, decoded) = unsafe times(of: packet), decoded < end
     else { return false }
     let length = unsafe nanoseconds(

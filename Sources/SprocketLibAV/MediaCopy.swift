@@ -139,12 +139,6 @@ public struct MediaCopy: ~Copyable {
         start = min(start, times.shown)
       }
       unsafe packet.pointer.pointee.flags &= ~AV_PKT_FLAG_DISCARD
-      // The library hands on what is there of the packet that the file's end cuts off.
-      if contents.missingByteCount > 0,
-        unsafe packet.pointer.pointee.flags & AV_PKT_FLAG_CORRUPT != 0
-      {
-        continue
-      }
       guard unsafe belongs(packet.pointer, from: start, until: last),
         let target = streams[unsafe Int(packet.pointer.pointee.stream_index)]
       else { continue }

@@ -361,7 +361,8 @@ REFUSED = [
     (["in.mov", "a.mp4", "--target-size", "1M", "--codec", "av1"], "h264 or hevc"),
     (["in.mov", "a.mp4", "--target-size", "1M", "--codec", "h264:crf=3"], "leave out"),
     (["in.mov", "a.mp4", "--target-size", "1M", "--from", "1m"], "ends at 8.000 s"),
-    (["in.mov", "a.mp4", "--rotate", "45"], "--rotate 45 is not"), (["in.mov", "a.mp4", "--codec", "xyz"], "no encoder"),
+    (["in.mov", "a.mp4", "--rotate", "45"], "--rotate 45 is not"),
+    (["in.mov", "a.mp4", "--codec", "xyz"], "no encoder"),
     (["in.mov", "a.mp4", "--crop", "0/0/9999/2"], "crop"), (["in.mov", "a.mp4", "--audio", "mp3"], "mp3"),
 ]
 
@@ -536,7 +537,8 @@ def test_recover_changes_no_kind(tmp_path, one, other, says):
 def test_a_file_that_is_cut_off_is_told(tmp_path, ordinary, kind):
     ending = {"fragments": "mp4"}.get(kind, kind)
     whole, cut, out = (tmp_path / f"{name}.{ending}" for name in ("whole", "cut", "out"))
-    options = {"mov": ["-c", "copy", "-movflags", "faststart"], "mp4": ["-c", "copy", "-movflags", "faststart"],
+    first = ["-c", "copy", "-movflags", "faststart"]
+    options = {"mov": first, "mp4": first,
                "mkv": ["-c", "copy"], "avi": ["-c:v", "mjpeg"],
                "fragments": ["-c", "copy", "-movflags", "frag_keyframe+empty_moov"]}.get(kind, [])
     subprocess.run(["ffmpeg", "-v", "error", "-i", ordinary, *options, whole], check=True, timeout=LIMIT)
@@ -576,8 +578,8 @@ def test_flac_of_decoded_sound_is_the_nearest_24_bits(tmp_path, ordinary):
 
 def test_upright_pixels_have_the_size_that_is_asked_for(tmp_path, ordinary):
     oblong, out = tmp_path / "oblong.mp4", tmp_path / "out.mp4"
-    subprocess.run(["ffmpeg", "-v", "error", "-i", ordinary, "-c:v", "libx264", "-vf", "setsar=12/11", "-t", "1",
-                    oblong], check=True, timeout=LIMIT)
+    subprocess.run(["ffmpeg", "-v", "error", "-i", ordinary, "-c:v", "libx264", "-vf", "setsar=12/11", "-t",
+                    "1", oblong], check=True, timeout=LIMIT)
     sprocket("export", oblong, out, "--upright", "--aspect", "1:1", "--scale", "80x", "--quiet")
     found = streams(out)["video"]
     assert (found["width"], found["height"]) == (80, 80)
@@ -623,7 +625,8 @@ def test_a_thumbnail_is_a_picture_and_nothing_else_is_removed(tmp_path, ordinary
 @pytest.mark.parametrize("options, says", [
     (["a{n}.mp4"], "leave {n} out"), (["a.mov", "--codec", "mjpeg:crf=3"], "mjpeg has no crf"),
     (["a.mov", "--codec", "mjpeg:bitrate=1M"], "mjpeg has no bitrate"),
-    (["a.mov", "--codec", "h264:quality=20"], "h264:crf=20"), (["a.mov", "--codec", "x264"], "did you mean h264"),
+    (["a.mov", "--codec", "h264:quality=20"], "h264:crf=20"),
+    (["a.mov", "--codec", "x264"], "did you mean h264"),
     (["a.mov", "--fps", "30"], "here it is --rate"), (["a.mov", "--size", "2x2"], "here it is --scale"),
     (["a.mov", "--duration", "2s"], "here it is --to"), (["a.mov", "--crf", "2"], "h264:crf=20"),
     (["a.mov", "--target-size", "500000"], "10MB (of 1000)"), (["a.mov", "--target-size", "5X"], "512M"),

@@ -64,6 +64,8 @@ def test_a_copy_keeps_them(tmp_path, first, second):
     entry, = json.loads(sprocket("inspect", "--json", out).stdout)
     assert [(one["kind"], one["count"], one["gaps"]) for one in entry["tracks"]] == [
         ("video", 90, 0), ("reports", 90, 0)]
+    said = sprocket("export", movie, tmp_path / "c.mp4", "--codec", "h264:preset=ultrafast").errors
+    assert f"the reports of {movie} are left out" in said
     # A part has the lines of its own pictures.
     sprocket("export", movie, out, "--copy", "--from", "1s", "--overwrite", "--quiet")
     assert [line["sequence"] for line in track(out)[1]] == list(range(30, 90))

@@ -66,16 +66,23 @@ import Testing
     let path = files.path("sound.\(container.rawValue)")
     // An odd number of samples, and more than a second.
     let bytes = Self.ramp(format, samples: format.rate * 5 / 4 + 1)
-    guard container != .flac || Self.formats.contains(format) else {
-      #expect(throws: RunError.self) { try write(path, format, bytes) }
-      return
-    }
     try write(path, format, bytes)
-    #expect(try decoded(path, format) == bytes)
+    #expect(try decoded(path, format) == (container == .flac ? Self.rounded(format, bytes) : bytes))
     let (rate, channels) = (format.rate, format.channels)
     #expect(
       try Tool.probe(path, "stream=sample_rate,channels", "a:0") == ["\(rate),\(channels)"])
     #expect(!FileManager.default.fileExists(atPath: files.path("sound.partial.\(container)")))
+  }
+
+  /// The nearest samples of 24 bits, which a FLAC has of samples of 32. The ramp's floats have no more.
+  static func rounded(_ format: AudioFormat, _ bytes: [UInt8]) -> [UInt8] {
+    guard format.number == .s32 else { return bytes }
+    return stride(from: 0, to: bytes.count, by: 4).flatMap { at -> [UInt8] in
+      let bits = (0..<4).reduce(UInt32(0)) { $0 | UInt32(bytes[at + $1]) << UInt32(8 * $1) }
+      let nearest = (Double(Int32(bitPattern: bits)) / 256 + 0.5).rounded(.down)
+      let result = UInt32(bitPattern: Int32(min(nearest, 0x7F_FFFF))) << 8
+      return (0..<4).map { UInt8(truncatingIfNeeded: result >> UInt32(8 * $0)) }
+    }
   }
 
   @Test(arguments: AudioContainer.allCases) func tagsAreInTheFile(container: AudioContainer) throws

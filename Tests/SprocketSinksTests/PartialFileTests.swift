@@ -94,7 +94,8 @@ import Testing
     #expect(
       error?.description
         == "cannot write movie to \(scratch.path("m.mov")): a run that did not end "
-        + "left \(scratch.path("m.partial.mov")); move it away to keep it, "
+        + "left \(scratch.path("m.partial.mov")); make a whole file of it "
+        + "(sprocket recover \(scratch.path("m.partial.mov")) NAME), move it away to keep it, "
         + "or let it be overwritten")
     // A start that fails later does not destroy it either.
     #expect(failure("m.mov", overwrite: true) == nil)

@@ -10,8 +10,8 @@ struct ExportCommand: ParsableCommand {
     abstract: "Converts a movie or a dump: trims, crops, scales, encodes as H.264.",
     discussion: """
       Takes movies, dumps (.mcap), pictures (a folder, 'shots/*.jpg' or Z-%03d.png, with --rate) and \
-      standard input (-). Writes .mp4, .mov or .mkv, or sound alone (.wav, .flac). Several files, a folder of \
-      movies, or one and a folder, are a batch: each becomes FOLDER/NAME.mp4. The picture passes --stage, \
+      standard input (-). Writes .mp4, .mov or .mkv, or sound alone (.wav, .flac). Several files, a folder \
+      of movies, or one and a folder, are a batch: each becomes FOLDER/NAME.mp4. The picture passes --stage, \
       then --upright, --rotate, --crop, --aspect and --scale, in this order; oblong pixels become square in \
       the last step.
       """)
@@ -200,6 +200,8 @@ struct ExportCommand: ParsableCommand {
     let codec = codec ?? "h264"
     let constant = rate.map { codec.adding(setting: "rate=\($0.settingText)") }
     let isPictures = job.isPictures
+    let isMovie = !job.isDump && !isPictures && job.input != "-"
+    let kinds: Set<String> = isMovie ? try MovieCopy.kinds(of: job.input) : []
     if isPictures, let rate { all += ["--rate", rate.settingText] }
     all += ["--movie", job.output, "--codec", isPictures ? codec : constant ?? codec]
     if let from { all += ["--from", from.settingText] }
@@ -208,8 +210,11 @@ struct ExportCommand: ParsableCommand {
       all += ["--microphone", "none"]
     } else if let audio {
       all += ["--audio-codec", audio]
-    } else if !job.isDump, !isPictures, job.input != "-", try MovieCopy.hasSound(job.input) {
+    } else if kinds.contains("audio") {
       all += ["--audio-codec", "aac"]
+    }
+    if kinds.contains("reports"), !quiet {
+      Console.errors.say("the reports of \(job.input) are left out: --copy keeps them")
     }
     var stages = stage
     if upright || rotate != nil {

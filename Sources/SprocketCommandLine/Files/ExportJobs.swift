@@ -54,8 +54,8 @@ extension ExportCommand {
 
 /// A folder of movies, dumps and sound.
 enum MediaFolder {
-  /// Paths of the files that `export` and `inspect` read, by name; pictures only where asked. Those that a run is still writing, or that
-  /// a crash left, are not among them.
+  /// Paths of the files that `export` and `inspect` read, by name; pictures only where asked. Those that a
+  /// run is still writing, or that a crash left, are not among them.
   static func files(in folder: String, alsoPictures: Bool = false) -> [String] {
     let path = folder.hasSuffix("/") && folder.count > 1 ? String(folder.dropLast()) : folder
     return FileSource.files(in: path).filter { file in

@@ -88,9 +88,9 @@ public enum MovieCopy {
     try MovieSink.container(path).rawValue
   }
 
-  /// Whether a file has sound.
-  public static func hasSound(_ path: String) throws(RunError) -> Bool {
-    try open(path) { false }.contents.tracks.contains { $0.kind == .audio }
+  /// The kinds of tracks that a file has: `video`, `audio`, `reports`. It is not read to its end.
+  public static func kinds(of path: String) throws(RunError) -> Set<String> {
+    Set(try open(path) { false }.contents.tracks.map(\.kind.rawValue))
   }
 
   private static func open(
