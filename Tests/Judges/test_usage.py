@@ -732,3 +732,11 @@ def test_sound_that_is_left_out_is_told(tmp_path):
         told = json.loads((tmp_path / "s").read_text())["notes"]
         assert len([note for note in told if "sound" in note]) == notes
         assert said.errors.count("the sound of") == notes
+
+
+def test_a_second_of_a_camera_has_no_frame_of_the_next(tmp_path):
+    reports = tmp_path / "reports.jsonl"
+    sprocket("run", *SCENE, "--source-set", "pace=real", "--rate", "25", "--duration", "1s", "--reports",
+             reports, "--quiet")
+    times = [line["captured_ns"] for line in read_lines(reports) if line["fate"] == "delivered"]
+    assert 10 <= len(times) <= 25 and times[-1] - times[0] < 1e9

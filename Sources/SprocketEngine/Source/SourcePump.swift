@@ -40,7 +40,7 @@ final class SourcePump: @unchecked Sendable {
   let shared: RunShared
   /// On the monotonic clock, where frames do not wait.
   private var deadline: Int64?
-  /// Nanoseconds from the first frame's capture to the end, where frames wait.
+  /// Nanoseconds from the first frame's capture to the end.
   private var mediaLimit: Int64?
   private(set) var firstCaptured: Timestamp?
   var lastCaptured: Timestamp?
@@ -98,7 +98,7 @@ final class SourcePump: @unchecked Sendable {
   private func setLimits(isLive: Bool) {
     let limit = options.durationLimit?.nanosecondCount
     deadline = isLive ? limit.map { SprocketEngine.deadline($0, after: start) } : nil
-    mediaLimit = isLive ? nil : limit
+    mediaLimit = limit
   }
 
   /// Replaces the source. The new source has sequence numbers and times of its own. `first` is the capture
