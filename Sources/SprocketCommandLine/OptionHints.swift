@@ -49,7 +49,8 @@ enum OptionHints {
     for (stage, option) in [
       ("the stage resize: size=", "--scale "), ("the stage crop: aspect=", "--aspect "),
       ("the stage crop: pixels=", "--crop "), ("the stage rotate: turn=", "--rotate "),
-    ] where text.hasPrefix(stage) {
+    ]
+    where text.hasPrefix(stage) && CommandLine.arguments.contains(String(option.dropLast())) {
       text = option + text.dropFirst(stage.count)
       remedies.removeAll { $0 == .stage }
     }

@@ -151,6 +151,9 @@ extension RunCommand {
         == resolved(file: input).map(identity)
   }
 
+  /// The same text for every name of a regular file; `nil` for all else.
+  static func file(_ path: String) -> String? { resolved(file: path).map(identity) }
+
   static func isSame(_ one: String, _ other: String) -> Bool {
     resolved(file: one).map(identity) == resolved(file: other).map(identity)
   }

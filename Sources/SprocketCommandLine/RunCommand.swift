@@ -187,8 +187,11 @@ struct RunCommand: ParsableCommand {
     }
   }
 
-  func execute(_ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals) throws
-  {
+  /// Whether somebody stopped it.
+  @discardableResult
+  func execute(
+    _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
+  ) throws -> Bool {
     let voice = Voice(isQuiet: quiet, isVerbose: verbose)
     let run = try open(registry, invocation, voice, &signals)
     let engine = run.engine
@@ -233,6 +236,7 @@ struct RunCommand: ParsableCommand {
       }
     }
     try judge(result, others + (run.trigger?.errors ?? []))
+    return stops > 0
   }
 
   private func knownFrames(_ engine: Engine) -> UInt64? {

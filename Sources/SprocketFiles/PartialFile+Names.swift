@@ -15,12 +15,35 @@ extension PartialFile {
     return path[..<point] + word + path[point...]
   }
 
-  /// Gives a complete file another name; throws where that is taken, unless it `replaces`.
-  /// The corresponding C function is `renameat2`.
+  /// A name with that word, and a number if need be, under which there is neither a file nor a partial one.
+  package static func freeName(_ path: String, with word: String) -> String {
+    (1..<10_000).lazy.map { name(path, with: $0 == 1 ? word : "\(word)-\($0)") }
+      .first { !isTaken($0) } ?? name(path, with: word)
+  }
+
+  /// Keeps a file from being written by a run for as long as the result is open. Throws where a run is
+  /// writing it. The corresponding C functions are `open` and `flock`.
+  package static func openUnwritten(_ path: String) throws(RunError) -> Int32 {
+    let descriptor = unsafe FileCalls.open(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
+    guard descriptor >= 0 else { return descriptor }  // Whoever reads it says why.
+    if flock(descriptor, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK {
+      close(descriptor)
+      throw RunError(.usage, "\(path) is still being written; wait for the end of that run")
+    }
+    return descriptor
+  }
+
+  /// Gives a complete file another name, and the owner and mode of what has that name; throws where it is
+  /// taken, unless it `replaces`. The corresponding C function is `renameat2`.
   package static func rename(
     _ path: String, to name: String, replaces: Bool
   ) throws(RunError) {
     let final = target(of: name)
+    let descriptor = unsafe replaces ? FileCalls.open(AT_FDCWD, path, O_WRONLY) : -1
+    if descriptor >= 0 {
+      FileAccess(of: final)?.give(to: descriptor)
+      close(descriptor)
+    }
     var code = unsafe FileCalls.rename(AT_FDCWD, path, to: final, replaces: replaces)
     if code != 0 { throw .naming(name, partial: path, code) }
     code = unsafe FileCalls.sync(folder: RunError.parent(of: final))
@@ -53,8 +76,9 @@ extension PartialFile {
     }
   }
 
+  /// What a name stands for, links followed.
   /// The corresponding C function is `realpath`.
-  static func target(of path: String) -> String {
+  package static func target(of path: String) -> String {
     guard let text = unsafe realpath(path, nil) else { return path }
     defer { unsafe free(text) }
     return unsafe String(cString: text)

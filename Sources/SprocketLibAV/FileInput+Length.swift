@@ -1,6 +1,7 @@
 extension FileInput {
   /// Bytes that the file lacks at its end of those that its own headers tell of. 0 where they do not tell:
-  /// of pipes, of kinds other than MOV, MP4, AVI, WAV and MKV, and while a recording grows.
+  /// of pipes, of kinds other than MOV, MP4, AVI, WAV and MKV. What another program is still writing may look
+  /// cut off for a moment.
   ///
   /// libavformat ends such a file as if it were whole.
   func missingByteCount() -> Int64 {
@@ -21,11 +22,18 @@ extension FileInput {
     }
   }
 
+  /// Atoms of the top level. What is none of them is something that another program put behind the movie.
+  private static let atoms = [
+    "ftyp", "styp", "moov", "moof", "mdat", "mfra", "sidx", "ssix", "prft", "emsg", "meta", "uuid",
+    "free", "skip", "wide", "udta", "pdin", "pnot", "PICT",
+  ]
+
   /// A MOV or MP4 is atoms, one behind the other: ISO/IEC 14496-12, 4.2.
   private func missingOfMovie() -> Int64 {
     var at: Int64 = 0
     for _ in 0..<Self.mostParts {
-      guard let bytes = bytes(at: at), bytes[4..<8].allSatisfy({ 0x20..<0x7F ~= $0 || $0 == 0xA9 })
+      guard let bytes = bytes(at: at),
+        Self.atoms.contains(where: { bytes[4..<8].elementsEqual($0.utf8) })
       else { return 0 }
       var length = Self.number(bytes[0..<4])
       if length == 1 { length = Self.number(bytes[8..<16]) }
@@ -42,10 +50,12 @@ extension FileInput {
     for _ in 0..<Self.mostParts {
       guard let bytes = bytes(at: at), bytes.prefix(4).elementsEqual("RIFF".utf8) else { return 0 }
       let length = Self.number(bytes[4..<8].reversed())
-      // Recorders that cannot go back write one of these.
-      guard length != 0, length != 0xFFFF_FFFF else { return 0 }
+      // Recorders that cannot go back write 0, or about the most that fits: sox 7FFFF024 (hexadecimal),
+      // arecord 80000024, ffmpeg FFFFFFFF.
+      guard length != 0, length < 0x7FFF_F000 else { return 0 }
       at = at.clampedSum(8 + length)
-      if at >= byteCount { return missing(upTo: at) }
+      // Some count the header, too.
+      if at >= byteCount { return missing(upTo: at) > 8 ? missing(upTo: at) : 0 }
       at = at.clampedSum(length & 1)
     }
     return 0

@@ -157,15 +157,24 @@ extension MediaCopy {
       && contents.tracks.contains { $0.index == number && $0.isVideo }
   }
 
+  /// Whether a packet is what is there of the one that the file's end cuts off. Of PCM whole samples stay.
+  private func isTorn(_ packet: UnsafeMutablePointer<AVPacket>) -> Bool {
+    guard contents.missingByteCount > 0, unsafe packet.pointee.flags & AV_PKT_FLAG_CORRUPT != 0
+    else { return false }
+    let parameters = unsafe stream(of: packet).pointee.codecpar.pointee
+    let sample = unsafe Int(
+      av_get_exact_bits_per_sample(parameters.codec_id) / 8 * parameters.ch_layout.nb_channels)
+    guard sample > 0 else { return true }
+    unsafe av_shrink_packet(packet, packet.pointee.size / Int32(sample) * Int32(sample))
+    return unsafe packet.pointee.size == 0
+  }
+
   /// Whether a packet belongs to a copy that begins at `start` and ends before `end` (nanoseconds).
   func belongs(
     _ packet: UnsafeMutablePointer<AVPacket>, from start: Int64, until end: Int64
   ) -> Bool {
     let number = unsafe Int(packet.pointee.stream_index)
-    // The library hands on what is there of the packet that the file's end cuts off.
-    let isTorn =
-      unsafe contents.missingByteCount > 0 && packet.pointee.flags & AV_PKT_FLAG_CORRUPT != 0
-    guard !isTorn, let track = contents.tracks.first(where: { $0.index == number }),
+    guard unsafe !isTorn(packet), let track = contents.tracks.first(where: { $0.index == number }),
       let (shown, decoded) = unsafe times(of: packet), decoded < end
     else { return false }
     let length = unsafe nanoseconds(

@@ -635,3 +635,145 @@ def test_what_would_be_ignored_is_refused(tmp_path, ordinary, options, says):
     failed = sprocket("export", ordinary, *options, check=False, cwd=tmp_path)
     assert failed.returncode == 2 and says in one_sentence(failed.errors)
     assert not list(tmp_path.iterdir())
+
+
+def refused(*arguments, says, cwd, status=2):
+    failed = sprocket(*arguments, check=False, cwd=cwd)
+    assert failed.returncode == status and says in one_sentence(failed.errors), failed.errors
+
+
+@pytest.mark.parametrize("options", [[], ["--copy"]])
+def test_a_batch_writes_over_no_input_of_another(tmp_path, ordinary, options):
+    for name in ("a/x.mov", "c/x.partial.mp4", "b/1.mov", "c/1.mp4"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ordinary, tmp_path / name)
+    (tmp_path / "l").mkdir()
+    (tmp_path / "l/z1.mp4").symlink_to("../c/1.mp4")
+    if options:  # Which keep the ending.
+        (tmp_path / "b/1.mov").rename(tmp_path / "b/1.mp4")
+        (tmp_path / "a/x.mov").rename(tmp_path / "a/x.mp4")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.m*") if path.is_file()}
+    for inputs in (["a", "c/x.partial.mp4"], ["b", "l"]):
+        refused("export", *inputs, "c", "--overwrite", *options, says="choose another folder", cwd=tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.m*") if path.is_file()} == before
+
+
+def test_what_is_still_recorded_is_not_given_its_name(tmp_path):
+    broken = tmp_path / "a.partial.mov"
+    with running([SPROCKET, "run", "--source", "scene", "--size", "160x120", "--movie", tmp_path / "a.mov",
+                  "--quiet"]) as process:
+        end = time.monotonic() + 60
+        while (not broken.exists() or broken.stat().st_size < 20_000) and time.monotonic() < end:
+            time.sleep(0.02)
+        for options in ([], ["--overwrite"]):
+            refused("recover", broken, tmp_path / "a.mov", *options, says="still being written", cwd=tmp_path)
+        sprocket("recover", broken, tmp_path / "b.mov", "--quiet")  # A look at it is allowed.
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 0
+    assert (tmp_path / "a.mov").exists() and not broken.exists()
+
+
+def test_recover_replaces_what_is_named_alone(tmp_path, ordinary):
+    broken, out = tmp_path / "take.partial.mov", tmp_path / "take.mov"
+    converted(ordinary, broken)
+    others = [tmp_path / name for name in ("take.recovered.mov", "take.recovered-2.partial.mov")]
+    for path in (out, *others):
+        path.write_bytes(b"old")
+    out.chmod(0o600)
+    sprocket("recover", broken, out, "--overwrite", "--quiet")
+    assert [path.read_bytes() for path in others] == [b"old"] * 2
+    assert out.stat().st_mode & 0o777 == 0o600 and out.stat().st_size > 1000
+    link = tmp_path / "elsewhere/link.mov"
+    link.parent.mkdir()
+    link.symlink_to(out)
+    sprocket("recover", broken, link, "--overwrite", "--quiet")
+    assert link.is_symlink() and [path.name for path in link.parent.iterdir()] == ["link.mov"]
+    assert len(list(tmp_path.iterdir())) == 5
+
+
+def test_two_passes_keep_what_a_crash_left(tmp_path, ordinary):
+    (tmp_path / "o.partial.mp4").write_bytes(b"precious")
+    refused("export", ordinary, "o.mp4", "--target-size", "100K", says="move it away", cwd=tmp_path)
+    assert (tmp_path / "o.partial.mp4").read_bytes() == b"precious"
+
+
+@pytest.mark.parametrize("kind", ["wav", "size"])
+def test_what_is_stopped_is_not_called_whole(tmp_path, movie, kind):
+    if kind == "wav":
+        broken, out = tmp_path / "big.partial.wav", tmp_path / "big.wav"
+        with broken.open("wb") as file:
+            subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "anullsrc=r=192000:cl=7.1", "-t", "300",
+                            "-f", "wav", "-"], stdout=file, check=True, timeout=LIMIT)
+        command = ["recover", broken, out, "--overwrite"]
+        out.write_bytes(b"old")
+    else:
+        out = tmp_path / "out.mp4"
+        command = ["export", movie, out, "--target-size", "1M", "--codec", "h264:preset=placebo"]
+    with running([SPROCKET, *command], stderr=subprocess.PIPE) as process:
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=LIMIT)
+    assert process.returncode == 1 and "stopped" in said
+    assert out.read_bytes() == b"old" if kind == "wav" else not list(tmp_path.iterdir())
+
+
+def wav(path, riff, data, samples=88_200):
+    """A WAV of two channels and a ramp, whose header says those lengths."""
+    ramp = np.arange(2 * samples, dtype="<u2").tobytes()
+    head = b"RIFF" + riff.to_bytes(4, "little") + b"WAVEfmt " + (16).to_bytes(4, "little")
+    head += b"\1\0\2\0" + (44_100).to_bytes(4, "little") + (176_400).to_bytes(4, "little") + b"\4\0\20\0"
+    path.write_bytes(head + b"data" + data.to_bytes(4, "little") + ramp)
+    return path
+
+
+@pytest.mark.parametrize("riff, data", [(0x7FFFF024, 0x7FFFF000), (0x80000024, 0x80000000), (0xFFFFFFFF,) * 2,
+                                        (352_844, 352_800), (352_836, 352_800)])
+def test_a_whole_wav_is_whole_whatever_its_header_says(tmp_path, riff, data):
+    path, out = wav(tmp_path / "a.wav", riff, data), tmp_path / "a.mkv"
+    entry, = json.loads(sprocket("inspect", "--json", path).stdout)
+    assert entry["damage"] == []
+    sprocket("recover", path, out, "--quiet")
+    assert len(samples(out)) == 88_200
+
+
+def test_whole_samples_of_a_torn_wav_are_kept(tmp_path):
+    path, out = wav(tmp_path / "a.wav", 352_836, 352_800), tmp_path / "a.mkv"
+    path.write_bytes(path.read_bytes()[:-102])
+    sprocket("recover", path, out, "--quiet")
+    assert len(samples(out)) == 88_200 - 26
+
+
+@pytest.mark.parametrize("tail", [b"hello this is text", b"TAGMy Title" + bytes(117), b"PK\3\4xxxxxxxxxxxx"])
+def test_what_stands_behind_a_movie_does_not_make_it_cut_off(tmp_path, ordinary, tail):
+    path = tmp_path / "a.mp4"
+    path.write_bytes(ordinary.read_bytes() + tail)
+    entry, = json.loads(sprocket("inspect", "--json", path).stdout)
+    assert entry["damage"] == []
+
+
+def test_a_folder_with_sound_beside_the_movies_is_exported(tmp_path, ordinary):
+    for name in ("in", "out", "copies"):
+        (tmp_path / name).mkdir()
+    shutil.copy(ordinary, tmp_path / "in/a.mp4")
+    wav(tmp_path / "in/a.wav", 352_836, 352_800)
+    sprocket("run", "--source", "scene", "--source-set", "pace=fast", "--frames", 5, "--size", "64x48", "--dump",
+             tmp_path / "in/d.mcap", "--quiet")
+    sprocket("export", tmp_path / "in", tmp_path / "out", "--codec", "h264:preset=ultrafast", "--quiet")
+    sprocket("export", tmp_path / "in", tmp_path / "copies", "--copy", "--quiet")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.mp4", "d.mp4"]
+    assert [path.name for path in (tmp_path / "copies").iterdir()] == ["a.mp4"]
+
+
+@pytest.mark.parametrize("kind", ["wav", "mcap", "mp4"])
+def test_names_may_begin_with_a_hyphen(tmp_path, ordinary, kind):
+    if kind == "wav":
+        wav(tmp_path / "-x.partial.wav", 352_836, 352_800)
+    elif kind == "mcap":
+        sprocket("run", "--source", "scene", "--source-set", "pace=fast", "--frames", 5, "--size", "64x48",
+                 "--dump", tmp_path / "-x.partial.mcap", "--quiet")
+    else:
+        shutil.copy(ordinary, tmp_path / "-x.partial.mp4")
+    sprocket("recover", "--quiet", "--", f"-x.partial.{kind}", f"-x.{kind}", cwd=tmp_path)
+    if kind == "mp4":
+        sprocket("export", "--quiet", "--", "-x.mp4", "-y.mp4", cwd=tmp_path)
+    assert (tmp_path / f"-x.{kind}").stat().st_size > 1000

@@ -130,13 +130,15 @@ struct ExportCommand: ParsableCommand {
     _ job: Job, _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
   ) throws {
     if SoundSink.isAlone(job.output) {
-      return try RunCommand.parse(try soundArguments(job)).execute(registry, invocation, &signals)
+      return try RunCommand.parse(try soundArguments(job)).makeWhole(
+        job.output, registry, invocation, &signals)
     }
     if let targetSize {
       return try SizedExport(self, job, size: targetSize).execute(registry, invocation, &signals)
     }
     guard copy else {
-      return try RunCommand.parse(try arguments(job)).execute(registry, invocation, &signals)
+      return try RunCommand.parse(try arguments(job)).makeWhole(
+        job.output, registry, invocation, &signals)
     }
     if job.isDump || job.isPictures {
       let what = job.isDump ? "is a dump" : "names pictures"
@@ -181,7 +183,7 @@ struct ExportCommand: ParsableCommand {
     guard let option = copy ? "--copy" : audio != nil ? "--audio" : pictures else {
       var microphone = "\(job.isDump ? "replay" : "file"):\(job.input)"
       if let from { microphone += ",from=\(from.settingText)" }
-      var all = ["--source", "none", "--microphone", microphone, "--sound", job.output]
+      var all = ["--source", "none", "--microphone", microphone, "--sound=\(job.output)"]
       all += length.map { ["--duration", $0.settingText] } ?? []
       if overwrite { all.append("--overwrite") }
       if quiet { all.append("--quiet") }
@@ -203,7 +205,7 @@ struct ExportCommand: ParsableCommand {
     let isMovie = !job.isDump && !isPictures && job.input != "-"
     let kinds: Set<String> = isMovie ? try MovieCopy.kinds(of: job.input) : []
     if isPictures, let rate { all += ["--rate", rate.settingText] }
-    all += ["--movie", job.output, "--codec", isPictures ? codec : constant ?? codec]
+    all += ["--movie=\(job.output)", "--codec", isPictures ? codec : constant ?? codec]
     if let from { all += ["--from", from.settingText] }
     all += length.map { ["--duration", $0.settingText] } ?? []
     if audio == "none" {

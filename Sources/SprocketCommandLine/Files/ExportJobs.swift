@@ -18,7 +18,7 @@ extension ExportCommand {
       var inputs: [String] = []
       for input in paths.dropLast() {
         let isMovies = PartialFile.isFolder(input) && !FileSource.namesPictures(input)
-        let movies = isMovies ? MediaFolder.files(in: input) : []
+        let movies = isMovies ? MediaFolder.files(in: input).filter(isExported) : []
         inputs += movies.isEmpty ? [input] : movies
       }
       guard inputs.count > 1 || isBatch else {
@@ -47,7 +47,39 @@ extension ExportCommand {
         }
         jobs.append(Job(input: input, output: output))
       }
+      try Self.check(jobs)
       return jobs
+    }
+  }
+
+  /// Of a folder's files: sound alone is left out, and dumps where nothing is encoded.
+  private func isExported(_ path: String) -> Bool {
+    let name = path.lowercased()
+    return !MediaFolder.soundEndings.contains { name.hasSuffix($0) }
+      && !(copy && name.hasSuffix(".mcap"))
+  }
+
+  /// Throws where a job would write over what another one reads or writes.
+  private static func check(_ jobs: [Job]) throws(RunError) {
+    var read: [String: String] = [:]
+    for job in jobs { if let file = RunCommand.file(job.input) { read[file] = job.input } }
+    var written: [String: Job] = [:]
+    for job in jobs {
+      let names = [job.output, OutputFile.partialPath(of: PartialFile.target(of: job.output))]
+      for file in names.compactMap(RunCommand.file) {
+        if let input = read[file] {
+          throw RunError(
+            .usage,
+            "\(job.input) would become \(job.output), and that, or its partial file, is \(input), which would "
+              + "be lost; choose another folder")
+        }
+        if let other = written.updateValue(job, forKey: file) {
+          throw RunError(
+            .usage,
+            "\(other.input) and \(job.input) would be written over each other in \(job.output); export them "
+              + "apart")
+        }
+      }
     }
   }
 }
@@ -65,10 +97,22 @@ enum MediaFolder {
     }
   }
 
-  private static let endings = [
-    ".mov", ".mp4", ".m4v", ".mkv", ".webm", ".avi", ".mcap", ".ts", ".mts", ".mpg", ".mjpeg",
-    ".wav", ".flac", ".m4a", ".mp3", ".ogg", ".opus",
-  ]
+  private static let endings =
+    soundEndings + [
+      ".mov", ".mp4", ".m4v", ".mkv", ".webm", ".avi", ".mcap", ".ts", ".mts", ".mpg", ".mjpeg",
+    ]
+  static let soundEndings = [".wav", ".flac", ".m4a", ".mp3", ".ogg", ".opus"]
+}
+
+extension RunCommand {
+  /// Runs; throws where somebody stopped it, and `path` has a part only. `nil`: what it made is no output.
+  func makeWhole(
+    _ path: String?, _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
+  ) throws {
+    guard try execute(registry, invocation, &signals) else { return }
+    throw RunError(
+      .failed, path.map { "stopped: \($0) has only what was read until then" } ?? "stopped")
+  }
 }
 
 /// Throws where a file would be written over itself.

@@ -37,16 +37,19 @@ struct RecoverCommand: ParsableCommand {
         isDump
           ? "\(broken) is a dump, and recover makes no movies; give a name in .mcap, or make a movie of it: "
             + "\(programName) export \(broken) \(out)"
-          : "recover makes dumps of dumps alone; give \(broken) another ending, such as .mov")
+          : "recover makes dumps of dumps alone, whose names end in .mcap; give \(out) another ending"
+      )
     }
     guard RunCommand.isPartial(broken, of: out) else {
       return try recover(to: out, registry, invocation, &signals)
     }
-    // Until the new file is complete it needs a name that the broken one has not.
-    let other = PartialFile.name(out, with: ".recovered")
     if PartialFile.isThere(out), !overwrite {
       throw RunError.opening(out, purpose: "a recovered file", EEXIST)
     }
+    let lock = try PartialFile.openUnwritten(broken)
+    defer { close(lock) }
+    // Until the new file is complete it needs a name that the broken one has not.
+    let other = PartialFile.freeName(PartialFile.target(of: out), with: ".recovered")
     try recover(to: other, registry, invocation, &signals)
     try PartialFile.rename(other, to: out, replaces: overwrite)
   }
@@ -56,19 +59,21 @@ struct RecoverCommand: ParsableCommand {
   private func recover(
     to path: String, _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
   ) throws {
+    let overwrite = overwrite && path == out
     let common = [overwrite ? "--overwrite" : nil, quiet ? "--quiet" : nil].compactMap(\.self)
     if isDump {
       guard try isOwnDump(&signals) else { return try recoverRecords(to: path, &signals) }
-      let arguments = ["--source", "replay:\(broken)", "--dump", path] + common
-      return try RunCommand.parse(arguments).execute(registry, invocation, &signals)
+      let arguments = ["--source", "replay:\(broken)", "--dump=\(path)"] + common
+      return try RunCommand.parse(arguments).makeWhole(path, registry, invocation, &signals)
     }
     if SoundSink.isAlone(path) {
       let arguments = [
-        "--source", "none", "--microphone", "file:\(broken)", "--sound", path,
+        "--source", "none", "--microphone", "file:\(broken)", "--sound=\(path)",
       ]
-      return try RunCommand.parse(arguments + common).execute(registry, invocation, &signals)
+      return try RunCommand.parse(arguments + common).makeWhole(
+        path, registry, invocation, &signals)
     }
-    let (broken, overwrite) = (broken, overwrite)
+    let broken = broken
     let contents = try interruptible(&signals) { (isInterrupted) throws(RunError) in
       try MovieCopy.copy(broken, to: path, overwrite: overwrite, isInterrupted: isInterrupted)
     }
@@ -85,7 +90,7 @@ struct RecoverCommand: ParsableCommand {
   }
 
   private func recoverRecords(to path: String, _ signals: inout StopSignals) throws {
-    let (broken, overwrite) = (broken, overwrite)
+    let (broken, overwrite) = (broken, overwrite && path == out)
     let found = try interruptible(&signals) { (isInterrupted) throws(RunError) in
       try MCAPRecovery.recover(broken, to: path, overwrite: overwrite, isInterrupted: isInterrupted)
     }

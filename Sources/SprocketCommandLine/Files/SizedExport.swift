@@ -61,6 +61,14 @@ struct SizedExport {
     if PartialFile.isThere(job.output), !command.overwrite {
       throw RunError(.usage, "\(job.output) exists; give another name, or --overwrite")
     }
+    // The first pass takes long, and the second may overwrite.
+    let partial = OutputFile.partialPath(of: job.output)
+    if PartialFile.isThere(partial), !command.overwrite {
+      throw RunError(
+        .usage,
+        "a run that did not end left \(partial); move it away to keep it, or give --overwrite")
+    }
+    try refuseSame(job.input, job.output)
     guard let folder = FileCalls.makeTemporaryFolder() else {
       throw RunError(
         .failed, "no folder can be made in /tmp, where two passes keep notes; make room there")
@@ -104,6 +112,7 @@ struct SizedExport {
     if pass == 1 { (command.audio, command.overwrite, command.quiet) = ("none", true, true) }
     if !self.command.quiet { Console.errors.say("pass \(pass) of 2, \(rate / 1000) kbit/s") }
     let arguments = try command.arguments(ExportCommand.Job(input: job.input, output: path))
-    try RunCommand.parse(arguments).execute(registry, invocation, &signals)
+    try RunCommand.parse(arguments).makeWhole(
+      pass == 1 ? nil : path, registry, invocation, &signals)
   }
 }
