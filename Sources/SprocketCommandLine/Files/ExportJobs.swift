@@ -70,7 +70,7 @@ extension ExportCommand {
         if let input = read[file] {
           throw RunError(
             .usage,
-            "\(job.input) would become \(job.output), and that, or its partial file, is \(input), which would "
+            "\(job.input) would become \(job.output), and that or its partial file is \(input), which would "
               + "be lost; choose another folder")
         }
         if let other = written.updateValue(job, forKey: file) {
