@@ -1,9 +1,9 @@
 internal import Sprocket
 
-/// Says what an option of other programs is called here.
+/// Translates options: from other programs to Sprocket, and from `run` to `export`.
 enum OptionHints {
-  /// The parser's sentence about an unknown option of `command`, with the option that does what the other
-  /// one does elsewhere, where that is known.
+  /// Adds to the parser's error about an unknown option the Sprocket option that has the same effect, if the
+  /// unknown option is known from another program.
   static func improved(_ sentence: String, command: String?) -> String {
     let start = "Unknown option '"
     guard sentence.hasPrefix(start) else { return sentence }
@@ -43,7 +43,7 @@ enum OptionHints {
     "acodec": "--audio-codec", "c:a": "--audio-codec",
   ]) { $1 }
 
-  /// What `run` says, in the options of `export`.
+  /// An error of `run`, with the options of `export` in place of those of `run`.
   static func inExport(_ error: RunError) -> (sentence: String, options: [String]) {
     var (text, remedies) = (error.description, error.remedies)
     for (stage, option) in [

@@ -104,18 +104,18 @@ extension RunCommand {
     }
   }
 
-  /// Whether a file of that option is written, and not read.
+  /// Whether the run writes the file of that option. The others are inputs.
   private func isWritten(_ option: String) -> Bool {
     option != "--source" && option != "--microphone"
   }
 
   private var sourcePath: String? { source.flatMap(Self.path(ofSource:)) }
 
-  /// Files that sound is read from; one of pictures' own sound is there once.
+  /// Input files of `--microphone`, without the file of `--source`.
   private var soundPaths: [String] {
     sound.microphone.compactMap(Self.path(ofSource:))
       .map { text in
-        // Settings follow behind commas, which names may have, too.
+        // Settings follow the name after a comma. A name may contain commas, too.
         var name = text[...]
         while !PartialFile.isFile(String(name)), let comma = name.lastIndex(of: ",") {
           name = name[..<comma]
@@ -144,18 +144,18 @@ extension RunCommand {
     return (named + heard + written).compactMap { option, path in path.map { (option, $0) } }
   }
 
-  /// Whether `input` is a file that has the name of `output` until that is complete.
+  /// Whether `input` is an existing file with the partial name of `output`.
   static func isPartial(_ input: String, of output: String) -> Bool {
-    PartialFile.isThere(input)
-      && resolved(file: output).map { identity(OutputFile.partialPath(of: $0)) }
-        == resolved(file: input).map(identity)
+    guard PartialFile.isThere(input), let read = file(input) else { return false }
+    return file(OutputFile.partialPath(of: PartialFile.target(of: output))) == read
   }
 
-  /// The same text for every name of a regular file; `nil` for all else.
+  /// Device and inode of an existing regular file, else its canonical path. `nil` for devices, pipes and
+  /// folders.
   static func file(_ path: String) -> String? { resolved(file: path).map(identity) }
 
   static func isSame(_ one: String, _ other: String) -> Bool {
-    resolved(file: one).map(identity) == resolved(file: other).map(identity)
+    file(one) == file(other)
   }
 
   /// The folder and the name within.

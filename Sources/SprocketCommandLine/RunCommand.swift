@@ -187,7 +187,7 @@ struct RunCommand: ParsableCommand {
     }
   }
 
-  /// Whether somebody stopped it.
+  /// Executes the run. Returns true if the user stopped it by a signal or a key.
   @discardableResult
   func execute(
     _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals

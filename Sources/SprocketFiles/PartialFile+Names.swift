@@ -5,7 +5,7 @@ extension PartialFile {
   /// `movie.partial.mov` of `movie.mov`, and `sums.partial` of `sums`.
   package static func partialName(of path: String) -> String { name(path, with: ".partial") }
 
-  /// The name with a word before its ending.
+  /// Inserts `word` before the ending of a file's name.
   package static func name(_ path: String, with word: String) -> String {
     let name = path[(path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex)...]
     // A point at the start hides a file and ends no name.
@@ -15,17 +15,19 @@ extension PartialFile {
     return path[..<point] + word + path[point...]
   }
 
-  /// A name with that word, and a number if need be, under which there is neither a file nor a partial one.
+  /// An unused name: `path` with `word`, and a number if that is taken. Neither the name nor its partial name
+  /// exists.
   package static func freeName(_ path: String, with word: String) -> String {
     (1..<10_000).lazy.map { name(path, with: $0 == 1 ? word : "\(word)-\($0)") }
       .first { !isTaken($0) } ?? name(path, with: word)
   }
 
-  /// Keeps a file from being written by a run for as long as the result is open. Throws where a run is
-  /// writing it. The corresponding C functions are `open` and `flock`.
+  /// Opens a file and takes a shared lock, so that no run writes to it until the caller closes the returned
+  /// descriptor. Throws if a run is writing to it. The result is negative if the file cannot be opened.
+  /// The corresponding C functions are `open` and `flock`.
   package static func openUnwritten(_ path: String) throws(RunError) -> Int32 {
     let descriptor = unsafe FileCalls.open(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
-    guard descriptor >= 0 else { return descriptor }  // Whoever reads it says why.
+    guard descriptor >= 0 else { return descriptor }  // The caller's reader reports it.
     if flock(descriptor, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK {
       close(descriptor)
       throw RunError(.usage, "\(path) is still being written; wait for the end of that run")
@@ -33,8 +35,8 @@ extension PartialFile {
     return descriptor
   }
 
-  /// Gives a complete file another name, and the owner and mode of what has that name; throws where it is
-  /// taken, unless it `replaces`. The corresponding C function is `renameat2`.
+  /// Renames a complete file to `name`. An existing file of that name is an error unless `replaces` is set;
+  /// then the new file gets its owner, group and mode. The corresponding C function is `renameat2`.
   package static func rename(
     _ path: String, to name: String, replaces: Bool
   ) throws(RunError) {
@@ -76,7 +78,7 @@ extension PartialFile {
     }
   }
 
-  /// What a name stands for, links followed.
+  /// The canonical path of a file, with symbolic links followed; `path` itself if it does not exist.
   /// The corresponding C function is `realpath`.
   package static func target(of path: String) -> String {
     guard let text = unsafe realpath(path, nil) else { return path }

@@ -91,7 +91,7 @@ extension RunError {
   }
 
   /// What an earlier run left lies where this one would write.
-  static func leftOver(_ path: String, partial: String, purpose: String) -> RunError {
+  package static func leftOver(_ path: String, partial: String, purpose: String) -> RunError {
     let isMedia = [".mov", ".mp4", ".mkv", ".wav", ".flac", ".mcap"].contains {
       partial.lowercased().hasSuffix($0)
     }

@@ -1,7 +1,7 @@
 internal import CSprocketLibAV
 
-/// Encodes sound as FLAC into a file of its own: without loss, except that it has 24 bits of samples of 32,
-/// and of those that are floats.
+/// Encodes sound as FLAC into a file of its own. 16-bit and 24-bit samples are stored without loss. 32-bit
+/// and float samples are rounded to 24 bits.
 ///
 /// A file that was cut off is readable up to its last whole second. Its length and checksum are written into
 /// the file's beginning when the recording ends.

@@ -1,34 +1,29 @@
 extension FileInput {
-  /// Bytes that the file lacks at its end of those that its own headers tell of. 0 where they do not tell:
-  /// of pipes, of kinds other than MOV, MP4, AVI, WAV and MKV. What another program is still writing may look
-  /// cut off for a moment.
+  /// Number of bytes missing at the end of a truncated file: the length in its headers minus its real length.
+  /// 0 if the file is complete, or if its headers do not give a length (pipes, and formats other than MOV,
+  /// MP4, AVI, WAV and MKV). A file that is still being written may appear truncated.
   ///
-  /// libavformat ends such a file as if it were whole.
+  /// Needed because libavformat reports a normal end of file for truncated files.
   func missingByteCount() -> Int64 {
     guard !isStream, let start = bytes(at: 0) else { return 0 }
     if start.prefix(4).elementsEqual("RIFF".utf8) { return missingOfRIFF() }
     if start.prefix(4).elementsEqual([0x1A, 0x45, 0xDF, 0xA3]) { return missingOfMatroska(start) }
-    return looksLikeMovie(start) ? missingOfMovie() : 0
+    return missingOfMovie()
   }
 
-  /// Parts of a file that are looked at. Larger: damaged files take longer.
+  /// Maximum number of atoms or chunks read. Larger: damaged files take longer to check.
   private static let mostParts = 1_000_000
 
   private func missing(upTo end: Int64) -> Int64 { max(0, end.clampedDifference(byteCount)) }
 
-  private func looksLikeMovie(_ start: [UInt8]) -> Bool {
-    ["ftyp", "moov", "mdat", "wide", "free", "skip"].contains {
-      start[4..<8].elementsEqual($0.utf8)
-    }
-  }
-
-  /// Atoms of the top level. What is none of them is something that another program put behind the movie.
+  /// Atom types of the top level. The check ends at any other type: it is data that another program appended
+  /// to the movie, or the file is no movie.
   private static let atoms = [
     "ftyp", "styp", "moov", "moof", "mdat", "mfra", "sidx", "ssix", "prft", "emsg", "meta", "uuid",
     "free", "skip", "wide", "udta", "pdin", "pnot", "PICT",
   ]
 
-  /// A MOV or MP4 is atoms, one behind the other: ISO/IEC 14496-12, 4.2.
+  /// A MOV or MP4 file is a sequence of atoms: ISO/IEC 14496-12, 4.2.
   private func missingOfMovie() -> Int64 {
     var at: Int64 = 0
     for _ in 0..<Self.mostParts {
@@ -44,24 +39,24 @@ extension FileInput {
     return 0
   }
 
-  /// An AVI or WAV is a chunk; a long AVI several.
+  /// A WAV file is one RIFF chunk, an AVI file one or several.
   private func missingOfRIFF() -> Int64 {
     var at: Int64 = 0
     for _ in 0..<Self.mostParts {
       guard let bytes = bytes(at: at), bytes.prefix(4).elementsEqual("RIFF".utf8) else { return 0 }
       let length = Self.number(bytes[4..<8].reversed())
-      // Recorders that cannot go back write 0, or about the most that fits: sox 7FFFF024 (hexadecimal),
-      // arecord 80000024, ffmpeg FFFFFFFF.
+      // Programs that write to a pipe use these lengths: 0, 0x7FFFF024 (sox), 0x80000024 (arecord),
+      // 0xFFFFFFFF (ffmpeg).
       guard length != 0, length < 0x7FFF_F000 else { return 0 }
       at = at.clampedSum(8 + length)
-      // Some count the header, too.
+      // Some programs include the 8 bytes of the chunk's header in its length.
       if at >= byteCount { return missing(upTo: at) > 8 ? missing(upTo: at) : 0 }
       at = at.clampedSum(length & 1)
     }
     return 0
   }
 
-  /// An MKV is a header and a segment: RFC 8794, 4 and RFC 9559, 5.1.
+  /// An MKV file is an EBML header and a segment: RFC 8794, 4 and RFC 9559, 5.1.
   private func missingOfMatroska(_ start: [UInt8]) -> Int64 {
     guard let (length, count) = Self.matroskaLength(start[4...]), length >= 0 else { return 0 }
     let at = Int64(4 + count).clampedSum(length)
@@ -71,7 +66,7 @@ extension FileInput {
     return missing(upTo: at.clampedSum(Int64(4 + bytesOfLength)).clampedSum(segment))
   }
 
-  /// A length and how many bytes say it; -1: not known.
+  /// Decodes an EBML length. Returns the value, -1 if it is unknown, and the number of bytes it takes.
   private static func matroskaLength(_ bytes: ArraySlice<UInt8>) -> (Int64, Int)? {
     guard let first = bytes.first, first != 0, first.leadingZeroBitCount < bytes.count else {
       return nil
@@ -82,7 +77,7 @@ extension FileInput {
     return (value == (1 << Int64(bits)) - 1 ? -1 : value, count)
   }
 
-  /// Of up to 8 bytes, the first one the highest.
+  /// A big-endian number of up to 8 bytes.
   private static func number(_ bytes: some Sequence<UInt8>) -> Int64 {
     bytes.reduce(0) { $0 << 8 | Int64($1) }
   }

@@ -39,7 +39,7 @@ struct FileInput: ~Copyable {
   /// Bytes of the file, when it was opened; of a pipe, those that came.
   var byteCount: Int64 { bridge.byteCount }
 
-  /// 16 bytes from `offset`, zeros where they are beyond the end; `nil` where the first eight are.
+  /// Reads 16 bytes at `offset`. Bytes beyond the end of the file are zero; `nil` if fewer than 8 exist.
   func bytes(at offset: Int64) -> [UInt8]? { bridge.bytes(at: offset) }
 
   func checkInterruption() throws(MediaError) {

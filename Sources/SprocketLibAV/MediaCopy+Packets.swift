@@ -157,7 +157,8 @@ extension MediaCopy {
       && contents.tracks.contains { $0.index == number && $0.isVideo }
   }
 
-  /// Whether a packet is what is there of the one that the file's end cuts off. Of PCM whole samples stay.
+  /// Whether a packet is incomplete because the file is truncated. A PCM packet is cut to whole samples and
+  /// kept.
   private func isTorn(_ packet: UnsafeMutablePointer<AVPacket>) -> Bool {
     guard contents.missingByteCount > 0, unsafe packet.pointee.flags & AV_PKT_FLAG_CORRUPT != 0
     else { return false }
@@ -262,7 +263,7 @@ extension MediaCopy {
       start, AVRational(num: 1, den: 1_000_000_000), from.pointee.time_base)
     let kind = unsafe to.pointee.codecpar.pointee.codec_id
     if kind == AV_CODEC_ID_BIN_DATA { unsafe try TextTrack.endLine(packet) }
-    // Fragments do not say how long the last lines hold, and readers leave out a sample of no length.
+    // Fragments do not store the duration of the last sample, and readers drop a sample of duration 0.
     if kind == AV_CODEC_ID_BIN_DATA, unsafe packet.pointee.duration <= 0 {
       let usual = contents.tracks.lazy.map(\.usual).first { $0 > 0 } ?? 1_000_000
       unsafe packet.pointee.duration = unsafe max(

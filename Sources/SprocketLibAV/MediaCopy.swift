@@ -29,7 +29,8 @@ public struct MediaContents: Sendable {
     /// nanoseconds. Of pictures half a frame more is no gap.
     public var gaps: UInt64 = 0
     public var missing: Int64 = 0
-    /// Of the latest, in the order of time; the same where its length is not told.
+    /// Start and end of the latest packet in presentation order, nanoseconds. They are equal if the file does
+    /// not give its duration.
     var lastStart: Int64 = 0
     var lastEnd: Int64?
     /// The latest pictures, in the order in which they are shown.
@@ -43,7 +44,7 @@ public struct MediaContents: Sendable {
   public var tracks: [Track]
   /// Why reading ended before the file's end; `nil` if it did not.
   public var failure: MediaError?
-  /// Bytes that the file lacks at its end of those that its headers tell of.
+  /// Number of bytes missing at the end of a truncated file; 0 if it is complete or cannot tell.
   public var missingByteCount: Int64 = 0
   /// Whether a copy has something of the time at which it was to begin, or later.
   public var reachesStart = false

@@ -32,7 +32,7 @@ public struct MediaInfo: Sendable {
   public let durationNanoseconds: Int64?
   /// Whether there is sound beside the video.
   public let hasSound: Bool
-  /// Bytes that the file lacks at its end of those that its headers tell of.
+  /// Number of bytes missing at the end of a truncated file; 0 if it is complete or cannot tell.
   public let missingByteCount: Int64
 
   /// The corresponding C types are `AVStream` and `AVCodecParameters`.

@@ -262,7 +262,7 @@ public final class SoundEncoder {
     return bits
   }
 
-  /// The nearest number of 24 bits, which FLAC has at most here.
+  /// A sample rounded to 24 bits, the most that this FLAC encoder takes.
   private func whole(_ bits: UInt32) -> UInt32 {
     let nearest: Int64
     switch format.number {

@@ -145,6 +145,7 @@ struct ExportCommand: ParsableCommand {
       throw RunError(.usage, "--copy is for movies, and \(job.input) \(what); leave it out")
     }
     try refuseSame(job.input, job.output)
+    try refusePartial(job.input, of: job.output)
     let (from, to, overwrite) = (from, to, overwrite)
     let contents = try interruptible(&signals) { (isInterrupted) throws(RunError) in
       try MovieCopy.copy(

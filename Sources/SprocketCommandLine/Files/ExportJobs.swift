@@ -1,7 +1,7 @@
 internal import Sprocket
 
 extension ExportCommand {
-  /// What becomes what.
+  /// One input and the output that is made of it.
   struct Job: Sendable {
     var input: String
     var output: String
@@ -40,26 +40,22 @@ extension ExportCommand {
         let stem = name.lastIndex(of: ".").map { name[..<$0] } ?? name
         let ending = copy ? name.dropFirst(stem.count) : ".mp4"
         let folder = target.hasSuffix("/") ? target : target + "/"
-        let output = "\(folder)\(stem)\(ending)"
-        if let other = jobs.first(where: { $0.output == output }) {
-          throw RunError(
-            .usage, "\(other.input) and \(input) would both become \(output); export them apart")
-        }
-        jobs.append(Job(input: input, output: output))
+        jobs.append(Job(input: input, output: "\(folder)\(stem)\(ending)"))
       }
       try Self.check(jobs)
       return jobs
     }
   }
 
-  /// Of a folder's files: sound alone is left out, and dumps where nothing is encoded.
+  /// Whether a file that a folder contains is exported. Files of sound alone are not; with `--copy`, dumps
+  /// are not either.
   private func isExported(_ path: String) -> Bool {
     let name = path.lowercased()
     return !MediaFolder.soundEndings.contains { name.hasSuffix($0) }
       && !(copy && name.hasSuffix(".mcap"))
   }
 
-  /// Throws where a job would write over what another one reads or writes.
+  /// Throws if a job would overwrite an input or an output of another job, under its final or partial name.
   private static func check(_ jobs: [Job]) throws(RunError) {
     var read: [String: String] = [:]
     for job in jobs { if let file = RunCommand.file(job.input) { read[file] = job.input } }
@@ -76,18 +72,18 @@ extension ExportCommand {
         if let other = written.updateValue(job, forKey: file) {
           throw RunError(
             .usage,
-            "\(other.input) and \(job.input) would be written over each other in \(job.output); export them "
-              + "apart")
+            "\(other.input) and \(job.input) would both become \(job.output) or its partial file; export "
+              + "them apart")
         }
       }
     }
   }
 }
 
-/// A folder of movies, dumps and sound.
+/// The files of a folder that Sprocket can read.
 enum MediaFolder {
-  /// Paths of the files that `export` and `inspect` read, by name; pictures only where asked. Those that a
-  /// run is still writing, or that a crash left, are not among them.
+  /// Paths of the movies, dumps and files of sound in a folder, sorted by name, and of its pictures if
+  /// `alsoPictures` is set. Partial files (`NAME.partial.EXT`) are left out.
   static func files(in folder: String, alsoPictures: Bool = false) -> [String] {
     let path = folder.hasSuffix("/") && folder.count > 1 ? String(folder.dropLast()) : folder
     return FileSource.files(in: path).filter { file in
@@ -105,7 +101,8 @@ enum MediaFolder {
 }
 
 extension RunCommand {
-  /// Runs; throws where somebody stopped it, and `path` has a part only. `nil`: what it made is no output.
+  /// Executes a run that has to reach the end of its input. Throws an error if the user stops it, because the
+  /// output `path` is then incomplete. `path` is `nil` if the output is temporary.
   func makeWhole(
     _ path: String?, _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
   ) throws {
@@ -115,11 +112,15 @@ extension RunCommand {
   }
 }
 
-/// Throws where a file would be written over itself.
+/// Throws if input and output are the same file.
 func refuseSame(_ input: String, _ output: String) throws(RunError) {
   if PartialFile.isThere(input), PartialFile.isThere(output), RunCommand.isSame(input, output) {
     throw RunError(.usage, "\(input) and \(output) are the same file; give another name")
   }
+}
+
+/// Throws if the input has the partial name of the output, and would be overwritten.
+func refusePartial(_ input: String, of output: String) throws(RunError) {
   if RunCommand.isPartial(input, of: output) {
     throw RunError(
       .usage,

@@ -169,7 +169,7 @@ struct FileEntry: Encodable, Sendable {
       + "\(fixed(seconds, 3)) s"
   }
 
-  /// Says what a copy holds, and what its original lacks.
+  /// Prints the contents of a copy, and the damage of its original.
   func tell(copyOf original: String) {
     var copy = self
     copy.damage = []

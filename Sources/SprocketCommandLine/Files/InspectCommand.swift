@@ -66,7 +66,7 @@ struct InspectCommand: ParsableCommand {
     try RunCommand.parse(arguments).execute(registry, invocation, &signals)
   }
 
-  /// What is given; of folders what is in them.
+  /// The given files. A folder is replaced by the files that it contains.
   private var paths: [String] {
     get throws(RunError) {
       var paths: [String] = []

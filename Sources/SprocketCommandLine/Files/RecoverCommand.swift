@@ -28,9 +28,7 @@ struct RecoverCommand: ParsableCommand {
   func execute(
     _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
   ) throws {
-    guard !PartialFile.isThere(out) || !RunCommand.isSame(broken, out) else {
-      throw RunError(.usage, "\(broken) and \(out) are the same file; give another name")
-    }
+    try refuseSame(broken, out)
     if isDump != out.lowercased().hasSuffix(".mcap") {
       throw RunError(
         .usage,
@@ -48,18 +46,21 @@ struct RecoverCommand: ParsableCommand {
     }
     let lock = try PartialFile.openUnwritten(broken)
     defer { close(lock) }
-    // Until the new file is complete it needs a name that the broken one has not.
+    // The partial name of the new file is taken by the broken one.
     let other = PartialFile.freeName(PartialFile.target(of: out), with: ".recovered")
     try recover(to: other, registry, invocation, &signals)
     try PartialFile.rename(other, to: out, replaces: overwrite)
   }
+
+  /// The user named `out`. No other file is replaced.
+  private func mayReplace(_ path: String) -> Bool { overwrite && path == out }
 
   private var isDump: Bool { broken.lowercased().hasSuffix(".mcap") }
 
   private func recover(
     to path: String, _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
   ) throws {
-    let overwrite = overwrite && path == out
+    let overwrite = mayReplace(path)
     let common = [overwrite ? "--overwrite" : nil, quiet ? "--quiet" : nil].compactMap(\.self)
     if isDump {
       guard try isOwnDump(&signals) else { return try recoverRecords(to: path, &signals) }
@@ -90,7 +91,7 @@ struct RecoverCommand: ParsableCommand {
   }
 
   private func recoverRecords(to path: String, _ signals: inout StopSignals) throws {
-    let (broken, overwrite) = (broken, overwrite && path == out)
+    let (broken, overwrite) = (broken, mayReplace(path))
     let found = try interruptible(&signals) { (isInterrupted) throws(RunError) in
       try MCAPRecovery.recover(broken, to: path, overwrite: overwrite, isInterrupted: isInterrupted)
     }

@@ -61,14 +61,13 @@ struct SizedExport {
     if PartialFile.isThere(job.output), !command.overwrite {
       throw RunError(.usage, "\(job.output) exists; give another name, or --overwrite")
     }
-    // The first pass takes long, and the second may overwrite.
+    // The second pass replaces the file of an earlier second pass, and would replace a partial file, too.
     let partial = OutputFile.partialPath(of: job.output)
-    if PartialFile.isThere(partial), !command.overwrite {
-      throw RunError(
-        .usage,
-        "a run that did not end left \(partial); move it away to keep it, or give --overwrite")
+    if !command.overwrite, FileCalls.byteCount(at: partial) ?? 0 > 0 {
+      throw RunError.leftOver(job.output, partial: partial, purpose: "movie")
     }
     try refuseSame(job.input, job.output)
+    try refusePartial(job.input, of: job.output)
     guard let folder = FileCalls.makeTemporaryFolder() else {
       throw RunError(
         .failed, "no folder can be made in /tmp, where two passes keep notes; make room there")

@@ -123,7 +123,7 @@ final class MovieEncoding {
   /// Pictures are cut to even sizes.
   var cuts: Bool { description.width % 2 != 0 || description.height % 2 != 0 }
 
-  /// The codec that another common name stands for, or a misspelled one.
+  /// The codec that is meant by another common name (`x264`) or by a misspelled one; `nil` if none is near.
   private static func codec(like name: String) -> String? {
     switch name.lowercased() {
     case "x264", "h.264", "avc", "avc1": "h264"
@@ -143,9 +143,9 @@ final class MovieEncoding {
     } catch {
       let remedy =
         switch error {
-        case .missing where Self.codec(like: settings.codec) != nil:
-          "did you mean \(Self.codec(like: settings.codec) ?? "")?"
-        case .missing: "install Debian's libavcodec-extra, or choose mjpeg"
+        case .missing:
+          Self.codec(like: settings.codec).map { "did you mean \($0)?" }
+            ?? "install Debian's libavcodec-extra, or choose mjpeg"
         case .setting: "give others"
         case .noDevice: "look at what `vainfo` says, or choose h264"
         case .refused(let encoder, _, _) where encoder.contains("_"):

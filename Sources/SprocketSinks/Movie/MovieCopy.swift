@@ -30,7 +30,7 @@ public struct MovieContents: Sendable {
   /// As libavformat calls it.
   public var container: String
   public var tracks: [Track]
-  /// Why it could not be read to its end; of a copy, the file that was copied.
+  /// Why the file could not be read to its end. For a copy, this describes the original.
   public var damage: String?
 }
 
@@ -88,7 +88,7 @@ public enum MovieCopy {
     try MovieSink.container(path).rawValue
   }
 
-  /// The kinds of tracks that a file has: `video`, `audio`, `reports`. It is not read to its end.
+  /// The kinds of tracks in a file: `video`, `audio`, `reports`. Reads its headers only.
   public static func kinds(of path: String) throws(RunError) -> Set<String> {
     Set(try open(path) { false }.contents.tracks.map(\.kind.rawValue))
   }

@@ -109,13 +109,13 @@ struct NumberPattern: Equatable {
 }
 
 extension FileSource {
-  /// Paths of the files in a folder, by name; not the hidden ones.
+  /// Paths of the files in a folder, sorted by name, without hidden files.
   package static func files(in folder: String) -> [String] {
     inOrder(namesMatching(escaped(folder) + "/*").filter { fileKind($0) == .other })
   }
 }
 
-/// Numbers within names count as numbers: Z-9 comes before Z-10.
+/// Sorts paths by name. Numbers within names are compared by value: Z-9 comes before Z-10.
 private func inOrder(_ paths: [String]) -> [String] {
   paths.sorted { comesBefore(Array($0.utf8), Array($1.utf8)) }
 }
