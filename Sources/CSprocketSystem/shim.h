@@ -46,6 +46,9 @@ static inline int sprocket_format_double(char *out, size_t size, int digits, dou
 // prctl is variadic. Names the calling thread; the kernel keeps 15 bytes.
 static inline void sprocket_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 
+// prctl is variadic. No memory of this process is put into huge pages, whoever asks for it.
+static inline void sprocket_refuse_huge_pages(void) { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }
+
 // Swift's Glibc leaves out <malloc.h>. Gives all threads to come one heap instead of 64 MB of address
 // space each.
 static inline void sprocket_share_heap(void) { mallopt(M_ARENA_MAX, 1); }

@@ -29,6 +29,7 @@ public func sprocketMain(
   // SVT-AV1 tells of itself on standard error; 1 is for errors. Before any thread may read the environment.
   _ = unsafe setenv("SVT_LOG", "1", 0)
   shareHeapIfLimited()
+  refuseHugePages()
   Console.errors.start()
   do {
     try checkArguments()

@@ -2,8 +2,10 @@
 Every run ends by itself with one sentence, and what was recorded is complete."""
 import json
 import os
+import pathlib
 import resource
 import subprocess
+import time
 
 import pytest
 
@@ -128,6 +130,17 @@ def test_a_readers_end_is_the_pipes_and_not_the_movies(tmp_path):
     assert told["sinks"]["movie"]["delivered"] == 180
     assert told["sinks"]["pipe"]["flushed"] > 0
     assert told["notes"] and all(note in errors for note in told["notes"])
+
+
+def test_no_memory_is_in_huge_pages():
+    """libx264 asks for them, and the kernel fills what is left of them minutes later: memory would grow."""
+    with subprocess.Popen([SPROCKET, *SCENE, "--duration", "30s", "--null"]) as run:
+        status = pathlib.Path(f"/proc/{run.pid}/status")
+        while "THP_enabled:\t0" not in status.read_text():
+            assert run.poll() is None, "it ended before it refused huge pages"
+            time.sleep(0.02)
+        run.terminate()
+        assert run.wait(LIMIT) == 0
 
 
 def test_figures_say_whose_they_are(tmp_path):
