@@ -67,6 +67,8 @@ struct CameraLine: Encodable {
 
   let kind = "camera"
   let node, name, driver, bus: String
+  let identity, place, unit, position: String?
+  let holders: [String]
   let problem: String?
   let formats: [Format]
   let controls: [Control]
@@ -76,6 +78,11 @@ struct CameraLine: Encodable {
     name = camera.card
     driver = camera.driver
     bus = camera.bus
+    identity = camera.identity?.name
+    place = camera.identity?.place
+    unit = camera.identity?.unit
+    position = camera.position?.rawValue
+    holders = camera.holders
     problem = camera.problem
     formats = camera.formats.map { format in
       Format(

@@ -8,10 +8,18 @@ struct DevicesCommand: ParsableCommand {
     abstract:
       "Lists cameras and microphones: formats, sizes, rates, and controls with their ranges.")
 
-  @Flag(help: "Prints a JSON list instead; README.md says what is in it.")
+  @Flag(help: "Prints a JSON list instead; docs/cameras.md says what is in it.")
   var json = false
 
+  @Flag(
+    help: """
+      Goes on until Ctrl-C: tells of what is there, then of what comes and goes, a line each. With --json, \
+      each line is an object: `event` is present, added or removed, `device` as without --watch.
+      """)
+  var watch = false
+
   func execute(_ signals: inout StopSignals) throws {
+    if watch { return try follow(&signals) }
     let (cameras, microphones) = try devices(&signals)
     if json {
       try Console.output.say(
@@ -21,9 +29,47 @@ struct DevicesCommand: ParsableCommand {
     }
     let noCamera = "there is no camera; `\(programName) run` takes the built-in scene"
     let listed =
-      (cameras.isEmpty ? [[noCamera]] : cameras.map(lines))
+      (cameras.isEmpty ? [[noCamera]] : cameras.map { lines($0, microphones) })
       + (microphones.isEmpty ? [["there is no microphone"]] : microphoneLines(microphones))
     for line in listed.joined(separator: [""]) { Console.output.say(line) }
+  }
+
+  /// Tells of changes until a signal comes or nobody reads any more.
+  private func follow(_ signals: inout StopSignals) throws {
+    let watch = try DeviceWatch()
+    let isOver = Locked(false)
+    let json = json
+    let work = try BackgroundWork("devices") {
+      while !isOver.withLock({ $0 }), Console.output.failure == 0 {
+        for change in watch.next(timeout: 100_000_000) {
+          if json {
+            Console.output.say(json: try jsonText(ChangeLine(change), isOneLine: true))
+          } else {
+            Console.output.say(line(change))
+          }
+        }
+      }
+    }
+    // A device that does not answer is left alone at the second signal.
+    do {
+      try work.value(&signals) {
+        defer { isOver.withLock { $0 = true } }
+        return isOver.withLock { $0 } ? .zero : .seconds(2)
+      }
+    } catch is Abandoned {}
+  }
+
+  private func line(_ change: DeviceChange) -> String {
+    let start = "\(change.event.rawValue) "
+    switch change.device {
+    case .camera(let camera):
+      let identity = camera.identity.map { ", \($0.name)" } ?? ""
+      let problem = camera.problem.map { ": \($0)" } ?? ""
+      return start + "camera \(camera.card) (\(camera.path))\(identity)\(problem)"
+    case .microphone(let microphone):
+      return start + "microphone \(microphone.card) (\(microphone.address))"
+        + (microphone.problem.map { ": \($0)" } ?? "")
+    }
   }
 
   /// Asks every device; one that does not answer is left alone at the first signal.
@@ -46,8 +92,16 @@ struct DevicesCommand: ParsableCommand {
     }
   }
 
-  private func lines(_ camera: CameraInfo) -> [String] {
+  private func lines(_ camera: CameraInfo, _ microphones: [MicrophoneInfo]) -> [String] {
     var lines = ["\(camera.card) (\(camera.path))"]
+    if let identity = camera.identity {
+      lines.append("  identity \(identity.name)")
+      if identity.place != identity.name { lines.append("  in this port \(identity.place)") }
+    }
+    if let position = camera.position { lines.append("  position \(position.rawValue)") }
+    let together = microphones.filter { $0.unit != nil && $0.unit == camera.identity?.unit }
+    if !together.isEmpty { lines += wrapped("  microphone ", together.map(\.address), indent: 4) }
+    if !camera.holders.isEmpty { lines += wrapped("  open in ", camera.holders, indent: 4) }
     if let problem = camera.problem { return lines + ["  \(problem)"] }
     lines.append("  driver \(camera.driver), bus \(camera.bus)")
     if camera.formats.isEmpty { lines.append("  offers no format at the moment: nothing feeds it") }

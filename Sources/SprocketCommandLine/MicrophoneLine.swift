@@ -21,7 +21,7 @@ struct MicrophoneLine: Encodable {
 
   let kind = "microphone"
   let address, name, id, device, driver, place: String
-  let problem: String?
+  let unit, problem: String?
   let subdevices: Int
   let holders: [String]
   let formats: [Format]
@@ -32,8 +32,8 @@ struct MicrophoneLine: Encodable {
   let aliases: [String]
 
   enum CodingKeys: String, CodingKey {
-    case kind, address, name, id, device, driver, place, problem, subdevices, holders, formats,
-      rates
+    case kind, address, name, id, device, driver, place, unit, problem, subdevices, holders, formats
+    case rates
     case channels, controls, aliases
     case rateRange = "rate_range"
   }
@@ -45,6 +45,7 @@ struct MicrophoneLine: Encodable {
     device = microphone.device
     driver = microphone.driver
     place = microphone.place
+    unit = microphone.unit
     problem = microphone.problem
     subdevices = microphone.subdevices
     holders = microphone.holders
@@ -75,6 +76,20 @@ enum DeviceLine: Encodable {
     switch self {
     case .camera(let line): try line.encode(to: encoder)
     case .microphone(let line): try line.encode(to: encoder)
+    }
+  }
+}
+
+/// A line of `devices --watch`, in JSON.
+struct ChangeLine: Encodable {
+  let event: String
+  let device: DeviceLine
+
+  init(_ change: DeviceChange) {
+    event = change.event.rawValue
+    switch change.device {
+    case .camera(let camera): device = .camera(CameraLine(camera))
+    case .microphone(let microphone): device = .microphone(MicrophoneLine(microphone))
     }
   }
 }

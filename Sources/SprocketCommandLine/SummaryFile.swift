@@ -186,8 +186,9 @@ extension DurationSummary {
 }
 
 /// JSON as people read it, keys in order.
-func jsonText(_ value: some Encodable) throws -> String {
+func jsonText(_ value: some Encodable, isOneLine: Bool = false) throws -> String {
   let encoder = JSONEncoder()
-  encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+  encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+  if !isOneLine { encoder.outputFormatting.insert(.prettyPrinted) }
   return String(decoding: try encoder.encode(value), as: UTF8.self)
 }

@@ -140,7 +140,6 @@ def test_no_memory_is_in_huge_pages():
             assert run.poll() is None, "it ended before it refused huge pages"
             time.sleep(0.02)
         run.terminate()
-        assert run.wait(LIMIT) == 0
 
 
 def test_figures_say_whose_they_are(tmp_path):

@@ -170,6 +170,43 @@ import Testing
     #expect(none?.code == .usage)
   }
 
+  @Test func camerasAreFoundByIdentity() throws {
+    var nodes = [node(0, "C270"), node(2, "C270"), node(4, "C270")]
+    func identity(_ name: String, _ place: String) -> DeviceIdentity {
+      DeviceIdentity(name: name, place: place, unit: nil, position: nil)
+    }
+    nodes[0].identity = identity("usb:1:2@a-1#0", "usb:1:2@a-1#0")
+    nodes[1].identity = identity("usb:1:2:S#0", "usb:1:2@a-2#0")
+    nodes[2].identity = identity("usb:1:2:S#2", "usb:1:2@a-2#2")
+    func path(_ name: String) throws -> String { try CameraNode.find(name, among: nodes).path }
+    #expect(try path("usb:1:2@a-1") == "/dev/video0")
+    #expect(try path("usb:1:2:S#2") == "/dev/video4")
+    #expect(try path("usb:1:2@a-2#0") == "/dev/video2")
+    let both = #expect(throws: RunError.self) { try path("usb:1:2:S") }
+    #expect(both?.description.contains("/dev/video2") == true)
+    #expect(throws: RunError.self) { try path("usb:1:2") }
+  }
+
+  @Test func aWishCompletesWhatIsAsked() throws {
+    #expect(try CameraWish("size=640x480") == nil)
+    let wish = try #require(try CameraWish("?size=640x480,rate=15,format=MJPG,position=back"))
+    let all = wish.completing(FormatRequest())
+    #expect(all.size?.width == 640 && all.size?.height == 480 && all.format == .mjpeg)
+    #expect(all.rate?.framesPerSecond == 15 && wish.position == .back)
+    #expect(wish.completing(FormatRequest(size: (320, 240))).size?.width == 320)
+    let missing = #expect(throws: RunError.self) { try wish.find(among: [node(0, "a")]) }
+    #expect(missing?.description.hasPrefix("no camera fits `?size=640x480") == true)
+    #expect(missing?.description.contains("/dev/video0") == true)
+  }
+
+  @Test(arguments: [
+    "?", "?size=640", "?size=0x4", "?rate=x", "?position=left", "?format=none", "?a=b", "?size",
+  ])
+  func wishesThatSayNothingAreRefused(_ text: String) {
+    let error = #expect(throws: RunError.self) { try CameraWish(text) }
+    #expect(error?.code == .usage && error?.description.contains("?size=1920x1080") == true)
+  }
+
   /// A link is followed: if its target is no camera, the error names the target.
   @Test func pathsAreFollowed() throws {
     let link = NSTemporaryDirectory() + "sprocket-camera-\(UUID().uuidString)"

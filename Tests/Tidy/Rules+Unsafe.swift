@@ -136,6 +136,8 @@ extension Rules {
       "Sources/SprocketSources/File",
       ["FileFormat", "FileSource", "PictureNotes+File", "PictureSource"],
       "lends libavformat's and libavcodec's memory"),
+    Permission(
+      "Sources/SprocketSources/Devices", ["DeviceTree", "NodeWatch"], "reads folders, and inotify"),
     Permission("Sources/SprocketSources/Replay", ["JSONScanner"], "makes text of bytes"),
     Permission(
       "Sources/SprocketV4L2",

@@ -95,8 +95,6 @@ struct TopCommand: ParsableCommand {
   }
 
   private func say(_ value: some Encodable) throws {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    Console.output.say(json: String(decoding: try encoder.encode(value), as: UTF8.self))
+    Console.output.say(json: try jsonText(value, isOneLine: true))
   }
 }

@@ -213,9 +213,10 @@ func yieldProcessor() { sched_yield() }
 
 /// Keeps the memory of this process in small pages.
 ///
-/// libx264 asks for huge pages (2 MB), and a kernel may give them to all. The kernel fills what is left of them in
-/// the background, up to some minutes later: a recording of 1080p grew by 7 MB in ten minutes, and its encoder took
-/// 17 to 33 MB more. Encoding and stages are no slower without (`Benchmarks/Results`, 2026-11-26).
+/// libx264 asks for huge pages (2 MB), and a kernel may give them to all. The kernel fills what is left of
+/// them in the background, up to some minutes later: a recording of 1080p grew by 7 MB in ten minutes, and
+/// its encoder took 17 to 33 MB more. Encoding and stages are no slower without (`Benchmarks/Results`,
+/// 2026-11-26).
 package func refuseHugePages() { sprocket_refuse_huge_pages() }
 
 /// Makes all threads share one heap if `ulimit -v` bounds the address space: the C library gives each thread

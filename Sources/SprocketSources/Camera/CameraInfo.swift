@@ -9,6 +9,12 @@ public struct CameraInfo: Sendable {
   public let card: String
   public let driver: String
   public let bus: String
+  /// The name that it keeps; `nil` where the kernel lists no such device.
+  public let identity: DeviceIdentity?
+  /// Where it looks: what its driver says, else ``DeviceIdentity/position``.
+  public let position: DevicePosition?
+  /// Who has it open, as in `cheese (process 2156)`, as far as this user may see.
+  public let holders: [String]
   /// Why it could not be asked; `nil` where all is well.
   public let problem: String?
   public let formats: [CameraFormat]
@@ -21,23 +27,58 @@ public struct CameraInfo: Sendable {
     CameraNode.all().map { CameraInfo($0) }
   }
 
+  /// The camera with that node; `nil` where there is none.
+  init?(at path: String) {
+    guard let node = V4L2Node.at(path) else { return nil }
+    let camera = CameraNode(node, DeviceTree.system.identities(in: "video4linux"))
+    guard camera.mayBeCamera else { return nil }
+    self.init(camera)
+  }
+
   private init(_ node: CameraNode) {
     path = node.path
     card = node.card
     driver = node.driver
     bus = node.bus
+    identity = node.identity
+    holders = V4L2Holder.all(of: node.path).map(\.text)
+    var position = node.identity?.position
     do throws(V4L2Error) {
       if let problem = node.problem { throw problem }
       let device = try V4L2Device(path: node.path)
       formats = CameraFormat.all(of: device)
-      controls = device.controls().map { CameraControlInfo($0, of: device) }
+      let known = device.controls()
+      controls = known.map { CameraControlInfo($0, of: device) }
+      position = DevicePosition(of: device, known) ?? position
       problem = nil
     } catch {
       problem = error.description
       formats = []
       controls = []
     }
+    self.position = position
   }
+}
+
+extension DevicePosition {
+  /// What the driver says, by `V4L2_CID_CAMERA_ORIENTATION` (the kernel's "Camera Control Reference");
+  /// `nil` where it says nothing.
+  init?(of device: borrowing V4L2Device, _ controls: [V4L2Control]) {
+    guard let told = controls.first(where: { $0.id == V4L2Control.cameraOrientation }) else {
+      return nil
+    }
+    switch try? device.value(of: told) {
+    case 0: self = .front
+    case 1: self = .back
+    case 2: self = .external
+    default: return nil
+    }
+  }
+}
+
+extension V4L2Holder {
+  /// As in `cheese (process 2156)`.
+  var text: String { "\(name) (process \(process))" }
 }
 
 /// A control of a camera, with the value that it has at the moment.

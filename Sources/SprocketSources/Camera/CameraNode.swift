@@ -11,10 +11,13 @@ struct CameraNode: Sendable {
   var problem: V4L2Error?
   /// It offers no format: a loopback that nobody feeds.
   var isIdle = false
+  /// `nil` where the kernel lists no such device.
+  var identity: DeviceIdentity?
 
   /// The cameras of this machine by number.
   static func all() -> [CameraNode] {
-    V4L2Node.all().map { CameraNode($0) }.filter(\.mayBeCamera)
+    let identities = DeviceTree.system.identities(in: "video4linux")
+    return V4L2Node.all().map { CameraNode($0, identities) }.filter(\.mayBeCamera)
   }
 
   /// Nodes that give metadata, radios, converters and parts of pipelines are none, nor are those that
@@ -47,15 +50,18 @@ struct CameraNode: Sendable {
   /// As in `vivid (/dev/video0)`.
   var title: String { "\(card) (\(path))" }
 
-  /// The one that the user means: by node, by a link to one, or by name.
+  /// The one that the user means: by node, by a link to one, by identity, by name, or by a wish.
   static func named(_ name: String) throws(RunError) -> CameraNode {
     let path = name.contains("/") ? name : name.hasPrefix("video") ? "/dev/\(name)" : nil
-    if let node = path.flatMap({ V4L2Node.at($0) }) { return CameraNode(node) }
+    if let node = path.flatMap({ V4L2Node.at($0) }) {
+      return CameraNode(node, DeviceTree.system.identities(in: "video4linux"))
+    }
+    if let wish = try CameraWish(name) { return try wish.find(among: all()) }
     return try find(name, among: all())
   }
 
-  /// The one of that name, or of a part of a name that only one has, in any case. Without a name the
-  /// first that may be opened and offers something, else the first. Pure.
+  /// The one of that identity, or of that name, or of a part of a name that only one has, in any case.
+  /// Without a name the first that may be opened and offers something, else the first. Pure.
   static func find(_ name: String, among nodes: [CameraNode]) throws(RunError) -> CameraNode {
     guard !nodes.isEmpty else {
       throw RunError(
@@ -65,7 +71,8 @@ struct CameraNode: Sendable {
     if name.isEmpty { return nodes.first { $0.problem == nil && !$0.isIdle } ?? nodes[0] }
     let list = nodes.map(\.title).joined(separator: ", ")
     let lower = name.lowercased()
-    let exact = nodes.filter { $0.card == name }
+    let same = nodes.filter { $0.identity?.answers(to: name) == true }
+    let exact = same.isEmpty ? nodes.filter { $0.card == name } : same
     let near = exact.isEmpty ? nodes.filter { $0.card.lowercased().contains(lower) } : exact
     guard let found = near.first else {
       throw RunError(.usage, "there is no camera `\(name)`; there are: \(list)")
@@ -81,12 +88,15 @@ struct CameraNode: Sendable {
 }
 
 extension CameraNode {
-  init(_ node: V4L2Node) {
+  /// `identities`: of all nodes, by their names.
+  init(_ node: V4L2Node, _ identities: [String: DeviceIdentity]) {
+    let identity = node.path.split(separator: "/").last.flatMap { identities[String($0)] }
     guard let found = node.capabilities else {
-      self.init(path: node.path, card: node.name, problem: node.problem)
+      self.init(path: node.path, card: node.name, problem: node.problem, identity: identity)
       return
     }
-    self.init(path: node.path, card: found.card, driver: found.driver, bus: found.bus)
+    self.init(
+      path: node.path, card: found.card, driver: found.driver, bus: found.bus, identity: identity)
     if !found.isCamera {
       problem = V4L2Error(.notACamera, operation: "VIDIOC_QUERYCAP", path: path)
     } else if found.needsPipeline {
@@ -110,7 +120,7 @@ extension RunError {
       self.init(code, error.description)
       return
     }
-    let list = holders.map { "\($0.name) (process \($0.process))" }.joined(separator: ", ")
+    let list = holders.map(\.text).joined(separator: ", ")
     self.init(code, "\(name) is in use by \(list); close that")
   }
 }

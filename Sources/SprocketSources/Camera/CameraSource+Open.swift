@@ -7,6 +7,7 @@ internal import SprocketV4L2
 extension CameraSource {
   public func open() throws(RunError) -> SourceDescription {
     try settings.check(of: "the source camera")
+    wanted = try CameraWish(name)?.completing(settings.wanted) ?? settings.wanted
     let node = try CameraNode.named(name)
     title = node.title
     try asking { () throws(V4L2Error) in
@@ -39,7 +40,7 @@ extension CameraSource {
     let negotiation = CameraNegotiation(name: title, formats: formats) { fourCC, size in
       CameraRates(self.device!.intervals(of: V4L2FourCC(fourCC), V4L2Size(size)))
     }
-    let mode = try negotiation.choose(settings.wanted)
+    let mode = try negotiation.choose(wanted)
     let found = try set(mode)
     let rate = try setRate(mode)
     try makeBuffers(found, mode.pixelFormat)
@@ -83,7 +84,7 @@ extension CameraSource {
     }
     // A size that nobody asked for may become another: not every driver keeps to the range it tells.
     guard found.fourCC == wanted,
-      settings.wanted.size == nil || CameraSize(found.size) == mode.size
+      self.wanted.size == nil || CameraSize(found.size) == mode.size
     else {
       throw RunError(
         .usage,
@@ -112,7 +113,7 @@ extension CameraSource {
       try device!.setInterval(V4L2Interval(UInt32(rate.seconds), UInt32(rate.frames)))
     }
     let found = made.flatMap { FrameRate($0) }
-    if let asked = settings.wanted.rate,
+    if let asked = wanted.rate,
       found.map({ !CameraNegotiation.isSame($0, asked.framesPerSecond) }) ?? true
     {
       throw RunError(

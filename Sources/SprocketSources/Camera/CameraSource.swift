@@ -4,9 +4,10 @@ internal import SprocketV4L2
 
 /// A camera of this machine, by V4L2's memory-mapped streaming.
 ///
-/// The name is a node (`/dev/video0`, `video0`), a link to one (`/dev/v4l/by-id/...`), a card's name, or
-/// a part of it that only one has; none is the first camera. ``CameraNegotiation`` says how format, size
-/// and rate are chosen.
+/// The name is a node (`/dev/video0`, `video0`), a link to one (`/dev/v4l/by-id/...`), an identity
+/// (``DeviceIdentity``), a card's name, or a part of it that only one has, or a wish (`?size=1920x1080`,
+/// ``CameraWish``); none is the first camera. ``CameraNegotiation`` says how format, size and rate are
+/// chosen.
 ///
 /// ## Memory
 ///
@@ -42,6 +43,8 @@ public final class CameraSource: Source {
 
   let name: String
   let settings: CameraSettings
+  /// What is asked for, the wish's part with it.
+  var wanted = FormatRequest()
   var title = ""
   var device: V4L2Device?
   var format: FrameFormat?

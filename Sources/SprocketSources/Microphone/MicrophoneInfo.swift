@@ -13,6 +13,8 @@ public struct MicrophoneInfo: Sendable {
   public let driver: String
   /// Name and place of the card, such as the port of a USB device.
   public let place: String
+  /// That of a camera in the same case is the same: ``DeviceIdentity/unit``.
+  public let unit: String?
   /// How many programs can capture from it at a time, without a plug-in of ALSA's that shares it.
   public let subdevices: Int
   /// Who does, as in `arecord (process 2156)`.
@@ -41,13 +43,28 @@ public struct MicrophoneInfo: Sendable {
   ///
   /// Each of these is opened and asked, for some milliseconds, in which no other program can have it. One
   /// that is in use is left alone.
-  public static func all() -> [MicrophoneInfo] {
+  public static func all() -> [MicrophoneInfo] { all { _, _ in true } }
+
+  /// The microphone with a node such as `snd/pcmC1D0c`; `nil` where there is none.
+  init?(node: String) {
+    let found = Self.all { card, device in node == "snd/pcmC\(card.index)D\(device)c" }
+    guard let first = found.first else { return nil }
+    self = first
+  }
+
+  /// Those cards and devices that are wanted; no other is asked.
+  private static func all(where isWanted: (ALSACard, Int) -> Bool) -> [MicrophoneInfo] {
     let names = ALSAName.all()
+    let identities = DeviceTree.system.identities(in: "sound")
     return ALSACard.all().flatMap { card -> [MicrophoneInfo] in
-      if let problem = card.problem { return [MicrophoneInfo(card, problem)] }
-      let controls = MicrophoneControlInfo.all(of: card)
-      return card.devices.map { device in
-        MicrophoneInfo(device, controls, names.filter { $0.card == card.id }.map(\.name))
+      let unit = identities["card\(card.index)"]?.unit
+      if let problem = card.problem {
+        return isWanted(card, 0) ? [MicrophoneInfo(card, unit, problem)] : []
+      }
+      let devices = card.devices.filter { isWanted(card, $0.number) }
+      let controls = devices.isEmpty ? [] : MicrophoneControlInfo.all(of: card)
+      return devices.map { device in
+        MicrophoneInfo(device, unit, controls, names.filter { $0.card == card.id }.map(\.name))
       }
     }
   }
@@ -63,14 +80,14 @@ public struct MicrophoneInfo: Sendable {
   }
 
   /// A card that cannot be asked; whether it has a microphone is not known.
-  private init(_ card: ALSACard, _ problem: ALSAError) {
+  private init(_ card: ALSACard, _ unit: String?, _ problem: ALSAError) {
     self.init(
-      ALSADevice(card: card, number: 0, name: ""), controls: [], aliases: [],
+      ALSADevice(card: card, number: 0, name: ""), unit: unit, controls: [], aliases: [],
       problem: problem.description, offer: nil)
   }
 
   private init(
-    _ device: ALSADevice, _ controls: [MicrophoneControlInfo], _ names: [String]
+    _ device: ALSADevice, _ unit: String?, _ controls: [MicrophoneControlInfo], _ names: [String]
   ) {
     let aliases = names.filter { name in
       let found = MicrophoneAddress(name)
@@ -87,12 +104,13 @@ public struct MicrophoneInfo: Sendable {
     } else {
       problem = "in use: what it offers can be asked when it is free"
     }
-    self.init(device, controls: controls, aliases: aliases, problem: problem, offer: offer)
+    self.init(
+      device, unit: unit, controls: controls, aliases: aliases, problem: problem, offer: offer)
   }
 
   private init(
-    _ device: ALSADevice, controls: [MicrophoneControlInfo], aliases: [String], problem: String?,
-    offer: Offer?
+    _ device: ALSADevice, unit: String?, controls: [MicrophoneControlInfo], aliases: [String],
+    problem: String?, offer: Offer?
   ) {
     address = device.address
     card = device.card.name
@@ -100,6 +118,7 @@ public struct MicrophoneInfo: Sendable {
     self.device = device.name
     driver = device.card.driver
     place = device.card.longName
+    self.unit = unit
     subdevices = device.subdevices
     holders = device.holders.map { "\($0.name) (process \($0.process))" }
     self.problem = problem

@@ -1,0 +1,105 @@
+internal import SprocketCore
+internal import SprocketV4L2
+
+/// What a camera should be like, where the user does not name one: `?size=1920x1080,position=front`.
+///
+/// The first camera that fits is taken. Format, size and rate of the wish are asked for where nothing else
+/// asks for them.
+struct CameraWish {
+  private(set) var request = FormatRequest()
+  private(set) var position: DevicePosition?
+  private let text: String
+
+  /// `nil` for a name that does not begin with `?`.
+  init?(_ name: String) throws(RunError) {
+    guard name.hasPrefix("?") else { return nil }
+    text = name
+    for part in name.dropFirst().split(separator: ",", omittingEmptySubsequences: false) {
+      let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard pair.count == 2, take(String(pair[0]), String(pair[1])) else {
+        throw RunError(
+          .usage,
+          "`\(name)`: a wish has the form ?size=1920x1080,rate=30,format=MJPG,position=front; each "
+            + "part may be left out; position is "
+            + DevicePosition.allCases.map(\.rawValue).joined(separator: ", "), change: .source)
+      }
+    }
+  }
+
+  /// False for a part that says nothing.
+  private mutating func take(_ key: String, _ value: String) -> Bool {
+    switch key {
+    case "size":
+      let sides = value.split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
+      guard sides.count == 2, let width = sides[0], let height = sides[1], width > 0, height > 0
+      else { return false }
+      request.size = (width, height)
+    case "rate":
+      guard let rate = Double(value), rate > 0, rate <= 1000 else { return false }
+      request.rate = FrameRate(framesPerSecond: rate)
+    case "format":
+      guard let format = PixelFormat(settingText: value) else { return false }
+      request.format = format
+    case "position":
+      guard let found = DevicePosition(rawValue: value) else { return false }
+      position = found
+    default: return false
+    }
+    return true
+  }
+
+  /// What is asked for, with the wish's where `asked` leaves a choice.
+  func completing(_ asked: FormatRequest) -> FormatRequest {
+    FormatRequest(
+      format: asked.format ?? request.format, size: asked.size ?? request.size,
+      rate: asked.rate ?? request.rate)
+  }
+
+  /// The first camera that fits.
+  ///
+  /// Cost: opens cameras until one fits.
+  func find(among nodes: [CameraNode]) throws(RunError) -> CameraNode {
+    guard !nodes.isEmpty else { return try CameraNode.find("", among: nodes) }
+    var refusals: [String] = []
+    for node in nodes {
+      if let refusal = refusal(of: node) { refusals.append(refusal) } else { return node }
+    }
+    throw RunError(
+      .usage, "no camera fits `\(text)`: \(refusals.joined(separator: "; "))", change: .source)
+  }
+
+  /// Why a camera does not fit.
+  private func refusal(of node: CameraNode) -> String? {
+    do throws(V4L2Error) {
+      if let problem = node.problem { throw problem }
+      let device = try V4L2Device(path: node.path)
+      let found = DevicePosition(of: device, device.controls()) ?? node.identity?.position
+      if let position, found != position {
+        return "\(node.title) has the position \(found?.rawValue ?? "unknown")"
+      }
+      let negotiation = CameraNegotiation(
+        name: node.title, formats: CameraFormat.all(of: device)
+      ) { fourCC, size in CameraRates(of: node, fourCC, size) }
+      do throws(RunError) {
+        _ = try negotiation.choose(request)
+        return nil
+      } catch {
+        return error.description
+      }
+    } catch {
+      return RunError(error, name: node.title).description
+    }
+  }
+}
+
+extension CameraRates {
+  /// Those of a camera that nothing holds open at the moment; none where it does not tell.
+  fileprivate init(of node: CameraNode, _ fourCC: String, _ size: CameraSize) {
+    do throws(V4L2Error) {
+      let device = try V4L2Device(path: node.path)
+      self.init(device.intervals(of: V4L2FourCC(fourCC), V4L2Size(size)))
+    } catch {
+      self = .these([])
+    }
+  }
+}

@@ -1,0 +1,138 @@
+internal import Glibc
+internal import SprocketCore
+
+/// Watches the nodes of cameras and microphones in a folder: `/dev`.
+///
+/// After a change it waits until nothing has changed for a while: a device's nodes come one after another,
+/// and their rights after them. Changes of rights are changes, too.
+struct NodeWatch: ~Copyable {
+  /// A node as far as it can be told without opening it. A device that was plugged in again has another.
+  struct Node: Hashable {
+    var inode: UInt64
+    var isPermitted: Bool
+  }
+
+  /// Nanoseconds without a change after which nodes are looked at. Longer: later, and fewer half-made
+  /// devices. udev gives rights within some 50 ms.
+  static let quiet: Int64 = 200_000_000
+  /// Nanoseconds after which they are looked at even if changes go on.
+  static let patience: Int64 = 1_000_000_000
+
+  let folder: String
+  private let descriptor: Int32
+  private(set) var nodes: [String: Node] = [:]
+
+  /// The corresponding C functions are `inotify_init1` and `inotify_add_watch`.
+  init(folder: String = "/dev") throws(RunError) {
+    self.folder = folder
+    descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
+    guard descriptor >= 0, Self.watch(folder, descriptor) else {
+      let reason = Self.reason(errno)
+      if descriptor >= 0 { close(descriptor) }
+      throw RunError(
+        .failed, "\(folder) cannot be watched (\(reason)); close other programs that watch")
+    }
+    // A machine without sound has no such folder until a card comes.
+    _ = Self.watch(folder + "/snd", descriptor)
+    nodes = list()
+  }
+
+  deinit { close(descriptor) }
+
+  private static func reason(_ error: Int32) -> String {
+    unsafe strerror(error).map { unsafe String(cString: $0) } ?? "no error"
+  }
+
+  private static func watch(_ path: String, _ descriptor: Int32) -> Bool {
+    let mask = IN_CREATE | IN_DELETE | IN_ATTRIB | IN_MOVED_TO | IN_MOVED_FROM
+    return unsafe inotify_add_watch(descriptor, path, UInt32(mask)) >= 0
+  }
+
+  /// True once nodes have changed and are quiet again; false after `timeout` nanoseconds without a change.
+  ///
+  /// The corresponding C functions are `poll` and `read`.
+  mutating func wait(timeout: Int64) -> Bool {
+    guard hears(within: timeout) else { return false }
+    let end = monotonicNow() + Self.patience
+    while monotonicNow() < end, hears(within: Self.quiet) {}
+    _ = Self.watch(folder + "/snd", descriptor)
+    return true
+  }
+
+  /// Whether a camera's or a microphone's node changes within so many nanoseconds.
+  private func hears(within timeout: Int64) -> Bool {
+    let end = monotonicNow() + timeout
+    while true {
+      let left = max(0, end - monotonicNow())
+      var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      guard unsafe poll(&entry, 1, Int32(clamping: (left + 999_999) / 1_000_000)) > 0 else {
+        if monotonicNow() >= end { return false }
+        continue
+      }
+      if readsRelevant() { return true }
+    }
+  }
+
+  /// Takes what has happened; whether some of it is about a camera or a microphone.
+  private func readsRelevant() -> Bool {
+    var isRelevant = false
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    while true {
+      let count = unsafe bytes.withUnsafeMutableBytes {
+        unsafe read(descriptor, $0.baseAddress, $0.count)
+      }
+      guard count > 0 else { return isRelevant }
+      // struct inotify_event: watch, mask, cookie, length, then the name with zeros behind it.
+      var offset = 0
+      while offset + 16 <= count {
+        let mask = word(bytes, offset + 4)
+        let length = Int(word(bytes, offset + 12))
+        let name = String(
+          decoding: bytes[(offset + 16)..<min(count, offset + 16 + length)].prefix { $0 != 0 },
+          as: UTF8.self)
+        if Self.isRelevant(name) || mask & UInt32(IN_Q_OVERFLOW) != 0 { isRelevant = true }
+        offset += 16 + length
+      }
+    }
+  }
+
+  private func word(_ bytes: [UInt8], _ offset: Int) -> UInt32 {
+    (0..<4).reduce(0) { $0 | UInt32(bytes[offset + $1]) << UInt32(8 * $1) }
+  }
+
+  /// `video0`; `pcmC1D0c`, from which sound is captured; the folder `snd`.
+  static func isRelevant(_ name: String) -> Bool {
+    isCamera(name) || isMicrophone(name) || name == "snd"
+  }
+
+  static func isCamera(_ name: String) -> Bool {
+    name.hasPrefix("video") && Int(name.dropFirst(5)) != nil
+  }
+
+  static func isMicrophone(_ name: String) -> Bool { name.hasPrefix("pcmC") && name.hasSuffix("c") }
+
+  /// Names below the folder that are new, or are another device's, or may be opened now and might not
+  /// before, and those that are gone or may not be opened any more. One can be both.
+  mutating func changes() -> (gone: [String], new: [String]) {
+    let found = list()
+    let gone = nodes.filter { found[$0.key] != $0.value }.keys.sorted()
+    let new = found.filter { nodes[$0.key] != $0.value }.keys.sorted()
+    nodes = found
+    return (gone, new)
+  }
+
+  /// The corresponding C functions are `readdir`, `stat` and `access`.
+  private func list() -> [String: Node] {
+    let cameras = DeviceTree.names(in: folder).filter(Self.isCamera)
+    let microphones = DeviceTree.names(in: folder + "/snd").filter(Self.isMicrophone)
+    var nodes: [String: Node] = [:]
+    for name in cameras + microphones.map({ "snd/\($0)" }) {
+      var status = stat()
+      let path = "\(folder)/\(name)"
+      guard unsafe stat(path, &status) == 0 else { continue }
+      nodes[name] = Node(
+        inode: UInt64(status.st_ino), isPermitted: unsafe access(path, R_OK | W_OK) == 0)
+    }
+    return nodes
+  }
+}
