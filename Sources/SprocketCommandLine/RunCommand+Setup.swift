@@ -234,6 +234,16 @@ extension RunCommand {
         throw RunError(.usage, "--from and --source-set from are the same; give one of them")
       }
     }
+    if name.split(separator: ":").first == "camera" {
+      let records = recording.movie ?? recording.stills ?? recording.dump ?? sound.sound
+      if let wait = onUnplug ?? (records == nil ? nil : CameraSettings.longestReplug),
+        values["replug"] == nil
+      {
+        values["replug"] = wait.settingText
+      }
+    } else if onUnplug != nil {
+      throw RunError(.usage, "--on-unplug is for a camera, and \(name) is none; leave it out")
+    }
     let pixelFormat = try format.map { text throws(RunError) in try PixelFormat(option: text) }
     let request = FormatRequest(
       format: pixelFormat, size: size.map { ($0.width, $0.height) }, rate: rate)

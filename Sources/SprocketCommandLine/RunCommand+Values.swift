@@ -41,6 +41,20 @@ extension SettingValue {
 }
 
 extension Duration {
+  /// Time that `--on-unplug` waits: `wait` is the longest that can be, `stop` none.
+  @Sendable
+  static func parseUnplug(_ text: String) throws -> Duration {
+    switch text {
+    case "wait": return CameraSettings.longestReplug
+    case "stop": return .zero
+    default:
+      guard let duration = Duration(settingText: text) ?? UInt32(text).map({ .seconds($0) }),
+        .zero...CameraSettings.longestReplug ~= duration
+      else { throw ValidationError("give wait, stop, or a time of up to 24 hours, such as 30s") }
+      return duration
+    }
+  }
+
   /// A duration above 0.
   @Sendable
   static func parsePositive(_ text: String) throws -> Duration {

@@ -44,6 +44,13 @@ struct RunCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
+      "When the camera is unplugged: waits for it, stops, or waits for so long. Recordings wait, all else "
+        + "stops, where it is not given.", valueName: "wait | stop | duration"),
+    transform: Duration.parseUnplug)
+  var onUnplug: Duration?
+
+  @Option(
+    help: ArgumentHelp(
       "A stage of the chain; the order given is the chain's order.",
       valueName: "name[:key=value,...]"))
   var stage: [String] = []

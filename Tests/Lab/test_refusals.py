@@ -72,7 +72,7 @@ def test_a_control_that_the_device_does_not_have(camera):
 
 def test_unplugged_while_it_runs_and_there_again_for_the_next(camera, tmp_path):
     run = Run(tmp_path, camera, "--size", "320x180", "--format", "GREY", "--checksum", "--dump",
-              tmp_path / "dump.mcap")
+              tmp_path / "dump.mcap", "--on-unplug", "stop")
     with run:
         run.wait_for_frames(20)
         control(camera, disconnect=1)  # vivid plugs itself in when nobody has it open any more.

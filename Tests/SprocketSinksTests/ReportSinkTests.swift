@@ -115,12 +115,13 @@ extension ReportLayout {
   @Test func tellsTheEventsOfAFrameThatNeverCame() throws {
     let sink = try sink()
     var lost = LostFrame(number: 1, sequence: 6, epoch: 0, fate: .behind)
-    lost.events = [Event(kind: .replugged), Event(kind: .stalled, value: 2)]
+    lost.events = [Event(kind: .replugged, value: 1), Event(kind: .stalled, value: 2)]
     try sink.account(lost)
     try sink.finish()
     #expect(
       try scratch.text("r.jsonl").hasSuffix(
-        #","events":[{"kind":"replugged"},{"kind":"stalled","wait_us":2000}]}"# + "\n"))
+        #","events":[{"kind":"replugged","wait_us":1000},{"kind":"stalled","wait_us":2000}]}"#
+          + "\n"))
   }
 
   @Test func measuresLatencyFromTheHandOverWhereCaptureHasAnotherClock() throws {

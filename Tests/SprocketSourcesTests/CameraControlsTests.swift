@@ -39,6 +39,26 @@ import Testing
     #expect(changed.inForce.lensPosition == 0 && changed.inForce.gain == 1.5)
   }
 
+  /// In the order of the last writes; what the camera has no more is left out, what was refused too.
+  @Test func whatWasWrittenIsWrittenAgain() throws {
+    var before = controls()
+    func write(_ name: String, _ value: Int64, isRefused: Bool = false) throws {
+      let index = try #require(before.port.controls.firstIndex { $0.name == name })
+      _ = before.port.write(UInt16(index), Double(value))
+      before.wrote(try #require(before.port.take()), result: isRefused ? nil : value, flags: 0, at: 0)
+    }
+    try write("gain", 10)
+    try write("focus_absolute", 5)
+    try write("exposure_time_absolute", 100)
+    try write("gain", 30)
+    try write("focus_absolute", 250, isRefused: true)
+    var (again, writes) = before.again([Self.focus, Self.exposure, Self.gain])
+    #expect(writes.map(\.1) == [5, 100, 30] && again.refusedWrites == 1)
+    #expect(writes.map(\.0) == [Self.focus, Self.exposure, Self.gain])
+    (again, writes) = again.again([Self.gain])
+    #expect(writes.map(\.1) == [30] && again.written.count == 3)
+  }
+
   /// A frame's record has the value that a control loop requested, also if a gain has no usable default.
   @Test(arguments: [64, 0, -3] as [Int64]) func framesHaveTheUnitThatLoopsWriteIn(
     base: Int64

@@ -4,7 +4,8 @@ import Testing
 
 @testable import SprocketSources
 
-/// Names of devices, from trees of sysfs as they were published: each file of `Listings` names its source.
+/// Names of devices, from trees of sysfs as they were published: each section of `sysfs.txt` names its
+/// source.
 @Suite struct DeviceIdentityTests {
   /// A listing, made into folders and links as sysfs has them.
   private struct Listing {
@@ -14,12 +15,17 @@ import Testing
     init(_ names: String...) throws {
       scratch = try Scratch()
       tree = DeviceTree(root: scratch.path("sys"))
-      let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Listings")
-      for name in names {
-        let text = try String(contentsOf: folder.appending(path: "\(name).txt"), encoding: .utf8)
-        var device = ""
-        for line in text.split(separator: "\n") where !line.hasPrefix("#") {
-          if line.hasPrefix("/") { device = String(line) } else { try add(line, to: device) }
+      let file = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../Listings/sysfs.txt")
+      var isWanted = false
+      var device = ""
+      for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
+        if line.hasPrefix("= ") {
+          isWanted = names.contains(String(line.dropFirst(2)))
+        } else if isWanted, line.hasPrefix("/") {
+          device = String(line)
+        } else if isWanted, line.hasPrefix(" ") {
+          try add(line, to: device)
         }
       }
     }

@@ -10,7 +10,8 @@ public struct Event: Sendable, Hashable, BitwiseCopyable {
     case controlApplied
     /// The device refused a control write.
     case controlRefused
-    /// The device was gone and is back.
+    /// The device was gone and is back; `value` is the time without it in milliseconds, 0 where that is not
+    /// known.
     case replugged
     /// Nothing arrived for longer than a frame should take; `value` is the wait in milliseconds.
     case stalled

@@ -247,9 +247,13 @@ extension TextTarget where Self: ~Copyable {
     switch event.kind {
     case .controlApplied: try append("{\"kind\":\"control_applied\"")
     case .controlRefused: try append("{\"kind\":\"control_refused\"")
-    case .replugged: return try append("{\"kind\":\"replugged\"}")
-    case .stalled:
-      try append("{\"kind\":\"stalled\",\"wait_us\":")
+    case .replugged where event.value == 0: return try append("{\"kind\":\"replugged\"}")
+    case .replugged, .stalled:
+      if event.kind == .stalled {
+        try append("{\"kind\":\"stalled\",\"wait_us\":")
+      } else {
+        try append("{\"kind\":\"replugged\",\"wait_us\":")
+      }
       try append(event.value * 1000, digits: digits)
       return try append(UInt8(ascii: "}"))
     case .settingsChanged: return

@@ -19,7 +19,7 @@ internal import SprocketFiles
 ///
 /// An event has a `kind`: `control_applied` and `control_refused` come with `control`, `ticket` and
 /// `value`, `stalled` with `wait_us`, `settings_changed` with `stage` and `settings` (texts by name),
-/// `replugged` with nothing. Real numbers have 12 significant
+/// `replugged` with `wait_us` or nothing. Real numbers have 12 significant
 /// digits, single precision 9; what is not finite is `null`. Keys are only ever added.
 ///
 /// A live run writes each line at once, else 64 KiB are collected. The file has its name when the run

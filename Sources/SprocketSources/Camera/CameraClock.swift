@@ -53,6 +53,13 @@ struct CameraClock: Sendable {
     return (Timestamp(nanoseconds: time, clock: .monotonic), point)
   }
 
+  /// The stream begins anew: its stamps may be those of another clock.
+  mutating func restart() {
+    trustsUnnamed = nil
+    lastStamp = .min
+    lag = 0
+  }
+
   /// What the user should know at the end.
   func note(_ title: String) -> String? {
     guard replaced > 0 else { return nil }

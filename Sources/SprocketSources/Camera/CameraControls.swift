@@ -53,6 +53,9 @@ struct CameraControls {
   private(set) var inForce = ControlState()
   /// Writes that the driver did not take.
   private(set) var refusedWrites: UInt64 = 0
+  /// What was written and taken, in the order of the last writes: by the control's name, for a camera that
+  /// was unplugged may come back with others.
+  private(set) var written: [(name: String, value: Int64)] = []
 
   init(_ controls: [V4L2Control]) {
     writable = controls.filter { !$0.isReadOnly }
@@ -69,6 +72,18 @@ struct CameraControls {
     changes.reserveCapacity(Self.capacity)
   }
 
+  /// The same camera's after it was plugged in again. Tells what has to be written again.
+  func again(_ controls: [V4L2Control]) -> (CameraControls, [(V4L2Control, Int64)]) {
+    var again = CameraControls(controls)
+    again.refusedWrites = refusedWrites
+    again.written = written
+    again.ready = ready
+    let writes = written.compactMap { name, value in
+      again.writable.first { $0.name == name && $0.kind != .button }.map { ($0, value) }
+    }
+    return (again, writes)
+  }
+
   /// The controls that frames tell of.
   var watched: [V4L2Control] { [exposure, gain, lens].compactMap { $0?.control } }
 
@@ -79,7 +94,13 @@ struct CameraControls {
 
   /// A write was made at `time`; `result` is what the driver made of it, `nil` if it refused.
   mutating func wrote(_ write: ControlPort.Write, result: Int64?, flags: UInt32?, at time: Int64) {
-    if result == nil { refusedWrites += 1 }
+    if let result {
+      let name = port.controls[Int(write.control)].name
+      written.removeAll { $0.name == name }
+      written.append((name, result))
+    } else {
+      refusedWrites += 1
+    }
     let event = Event(
       kind: result == nil ? .controlRefused : .controlApplied, control: write.control,
       ticket: write.ticket, value: result.map { Double($0) } ?? write.value)

@@ -8,6 +8,9 @@ struct CameraSequence: Sendable {
   /// Frames that had the number of the one before.
   private(set) var repeated: UInt64 = 0
 
+  /// The driver counts anew.
+  mutating func restart() { last = nil }
+
   /// The number of the next frame; `given` is what the driver says.
   mutating func extend(_ given: UInt32) -> UInt64 {
     guard let last else {

@@ -6,6 +6,9 @@ public struct CameraSettings: SourceSettings {
   public var startup = 0
   public var buffers = 8
   public var timeout = Duration.seconds(10)
+  public var replug = Duration.zero
+  /// The longest that `replug` can be.
+  public static let longestReplug = Duration.seconds(86_400)
   var wanted = FormatRequest()
 
   public init() {}
@@ -21,7 +24,10 @@ public struct CameraSettings: SourceSettings {
         "asked of the driver; all but three can be lent"),
       Setting(
         "timeout", \.timeout, range: .milliseconds(100)...Duration.seconds(3600),
-        "without a frame for so long the run fails"),
+        "without a frame for so long the run fails, or the camera counts as unplugged"),
+      Setting(
+        "replug", \.replug, range: .zero...Self.longestReplug,
+        "a camera that was unplugged is waited for so long"),
     ]
   }
 

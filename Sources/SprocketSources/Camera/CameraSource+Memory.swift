@@ -28,9 +28,8 @@ extension CameraSource {
 
   private func lend(_ frame: V4L2Frame, _ layout: CameraLayout, to slot: inout CaptureSlot) {
     let bytes = unsafe self.bytes(of: frame)
-    // One more, for an address cannot be 0.
     guard let start = bytes.baseAddress,
-      let handle = unsafe UnsafeMutableRawPointer(bitPattern: frame.index + 1)
+      let handle = unsafe UnsafeMutableRawPointer(bitPattern: opening << 8 | frame.index)
     else { preconditionFailure("a buffer that holds a frame has an address") }
     var image = unsafe ImageStorage()
     for (index, place) in layout.planes.enumerated() {
@@ -84,7 +83,12 @@ extension CameraSource {
   }
 
   public func reclaim(_ lent: UnsafeMutableRawPointer) {
-    let index = Int(bitPattern: lent) - 1
+    let index = Int(bitPattern: lent) & 0xFF
+    guard Int(bitPattern: lent) >> 8 == opening else {
+      retiredLoans.didReturn(index)
+      if !retiredLoans.hasLent { retired = nil }
+      return
+    }
     loans.didReturn(index)
     giveBack(index)
   }

@@ -10,6 +10,7 @@ extension CameraSource {
     wanted = try CameraWish(name)?.completing(settings.wanted) ?? settings.wanted
     let node = try CameraNode.named(name)
     title = node.title
+    (identity, path) = (node.identity, node.path)
     try asking { () throws(V4L2Error) in
       if let problem = node.problem { throw problem }
       device = try V4L2Device(path: node.path, converts: settings.conversion)
@@ -31,20 +32,24 @@ extension CameraSource {
     do throws(V4L2Error) {
       return try body()
     } catch {
+      isGone = error.code == .gone
       throw RunError(error, name: title)
     }
   }
 
-  private func prepare() throws(RunError) -> SourceDescription {
+  /// Agrees on a format with the device that was opened, and makes its buffers. `before`: of a camera that
+  /// was plugged in again, which is to have the same mode and the same controls.
+  func prepare(before: CameraControls? = nil) throws(RunError) -> SourceDescription {
     let formats = CameraFormat.all(of: device!)
     let negotiation = CameraNegotiation(name: title, formats: formats) { fourCC, size in
       CameraRates(self.device!.intervals(of: V4L2FourCC(fourCC), V4L2Size(size)))
     }
-    let mode = try negotiation.choose(wanted)
+    let mode = try before == nil ? negotiation.choose(wanted) : chooseAgain(negotiation)
+    self.mode = mode
     let found = try set(mode)
     let rate = try setRate(mode)
     try makeBuffers(found, mode.pixelFormat)
-    controls = CameraControls(device!.controls())
+    if let before { writeAgain(before) } else { controls = CameraControls(device!.controls()) }
     for control in controls.watched { _ = device!.subscribe(to: control.id) }
     _ = device!.subscribeToSource()
     let format = FrameFormat(
@@ -64,6 +69,23 @@ extension CameraSource {
         "\(title) gives interlaced frames: what moves has combs, for their lines are of two moments"
     }
     return description
+  }
+
+  /// The mode from before, or if there is none like it now, any that was asked for.
+  private func chooseAgain(_ negotiation: CameraNegotiation) throws(RunError) -> CameraMode {
+    if let mode {
+      let same = FormatRequest(
+        format: mode.pixelFormat, size: (mode.size.width, mode.size.height), rate: mode.rate)
+      do throws(RunError) { return try negotiation.choose(same) } catch {}
+    }
+    return try negotiation.choose(wanted)
+  }
+
+  /// Writes what was written before. What the camera does not take any more is left as it is.
+  private func writeAgain(_ before: CameraControls) {
+    let writes: [(V4L2Control, Int64)]
+    (controls, writes) = before.again(device!.controls())
+    for (control, value) in writes { _ = try? device!.set(control, to: value) }
   }
 
   func description(_ format: FrameFormat) -> SourceDescription {

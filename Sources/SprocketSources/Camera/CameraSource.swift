@@ -29,11 +29,16 @@ internal import SprocketV4L2
 /// one, and stops it again: what comes before the first `next` would be old. When a later frame has
 /// another size or subsampling an epoch begins.
 ///
+/// ## Unplugged
+///
+/// With the setting `replug` a camera that was unplugged is waited for: ``CameraAbsence``.
+///
 /// ## Trouble
 ///
 /// When nothing has come for four frame periods, and at least half a second, the frame that ends the pause
-/// has the event `.stalled`; after the setting `timeout` the run fails. It fails, too, when the device is
-/// unplugged. A read that fails otherwise (`EIO`) is counted and tried again, until then.
+/// has the event `.stalled`. After each third of the setting `timeout` without a frame the stream is stopped
+/// and started again, which ends the stall of many cameras; after `timeout` the run fails. A read that fails
+/// (`EIO`) is counted and tried again, until then; a queue that the driver has stopped is started again.
 public final class CameraSource: Source {
   /// The frame that `next` announced.
   struct Held {
@@ -47,18 +52,38 @@ public final class CameraSource: Source {
   var wanted = FormatRequest()
   var title = ""
   var device: V4L2Device?
+  var mode: CameraMode?
   var format: FrameFormat?
   var layout: CameraLayout?
   var loans = CameraLoans(count: 0, mayLend: false)
   var controls = CameraControls([])
   var held: Held?
-  private var sequence = CameraSequence()
-  private var clock = CameraClock()
-  private var firstNumber: UInt64?
-  private var isStreaming = false
+  var sequence = CameraSequence()
+  var clock = CameraClock()
+  var firstNumber: UInt64?
+  var isStreaming = false
   /// On CLOCK_MONOTONIC: when the last frame came or streaming began.
-  private var lastArrival: Int64 = 0
-  private var isStalled = false
+  var lastArrival: Int64 = 0
+  var isStalled = false
+  /// Times that the stream was started again since then.
+  var restartsInStall: Int64 = 0
+  var restarts: UInt64 = 0
+  var lastRestart: Int64 = 0
+  /// What it is looked for by when it was unplugged.
+  var identity: DeviceIdentity?
+  var path = ""
+  /// The camera is unplugged.
+  var absence: CameraAbsence?
+  /// What was unplugged, while frames in its memory are still lent.
+  var retired: V4L2Device?
+  var retiredLoans = CameraLoans(count: 0, mayLend: false)
+  /// How often it was opened; tells the buffers of one opening from those of the next.
+  var opening = 1
+  var unplugs: UInt64 = 0
+  /// Nanoseconds without the camera.
+  var away: Int64 = 0
+  /// The last request failed because the device is gone.
+  var isGone = false
   var failure: RunError?
   /// What was found out before the first frame.
   var firstNotes: [String] = []
@@ -98,12 +123,17 @@ public final class CameraSource: Source {
     if interruption.isSet { return .end }
     if let held { return .frame(held.arrived) }
     do throws(RunError) {
+      if absence != nil { return try look(within: timeout) }
       if !isStreaming { try begin() }
       takeWrites()
       giveBackIdle()
       return try asking { () throws(V4L2Error) in try wait(timeout) }
     } catch {
       if error.code == .interrupted { return .end }
+      if isGone, settings.replug > .zero {
+        leave()
+        return .nothing
+      }
       failure = error
       throw error
     }
@@ -117,13 +147,15 @@ public final class CameraSource: Source {
     try asking { () throws(V4L2Error) in try startStream() }
     isStreaming = true
     lastArrival = monotonicNow()
+    restartsInStall = 0
   }
 
-  /// Queues every buffer and lets the device stream. A buffer that is refused now is tried again with
-  /// the first frame, unless all are.
+  /// Queues every buffer that is not lent and lets the device stream. A buffer that is refused now is tried
+  /// again with the first frame, unless all are.
   func startStream() throws(V4L2Error) {
     var refusal: V4L2Error?
-    for index in 0..<loans.count {
+    let idle = loans.idle
+    for index in 0..<loans.count where idle & 1 << UInt64(index) != 0 {
       do throws(V4L2Error) {
         try device!.queue(index)
         loans.didQueue(index)
@@ -158,23 +190,15 @@ public final class CameraSource: Source {
     do throws(V4L2Error) {
       return try device!.dequeue()
     } catch {
-      // The driver lost this one; it says so, too, when it has stopped for good.
-      guard error.code == .failed, !ready.contains(.failure) else { throw error }
+      guard error.code != .gone else { throw error }
+      // The driver lost this one, or its queue has stopped: then it is started again.
       readErrors += 1
+      let now = monotonicNow()
+      if ready.contains(.failure), isStreaming, now - lastRestart > Self.restartInterval {
+        try restart()
+      }
       return nil
     }
-  }
-
-  private func checkPatience(_ now: Int64) throws(V4L2Error) {
-    let waited = now - lastArrival
-    let period = format?.rate.frameNanoseconds ?? 0
-    if firstNumber != nil, waited > max(4 * period, 500_000_000) { isStalled = true }
-    guard waited > max(settings.timeout.nanosecondCount, 4 * period) else { return }
-    let seconds = Double(waited / 100_000_000) / 10
-    failure = RunError(
-      .failed,
-      "\(title) has given no frame for \(seconds.settingText) s: check its cable, or the program that "
-        + "feeds it")
   }
 
   private func announce(_ frame: V4L2Frame, now: Int64) -> Arrival {
@@ -184,6 +208,7 @@ public final class CameraSource: Source {
       isStalled = false
     }
     lastArrival = now
+    restartsInStall = 0
     let (captured, point) = clock.stamp(frame, now: now)
     let number = sequence.extend(frame.sequence)
     let first = firstNumber ?? number
@@ -225,11 +250,12 @@ public final class CameraSource: Source {
       ("borrowed", borrowed), ("copied", copied), ("read_errors", readErrors),
       ("refused_controls", controls.refusedWrites), ("repeated_sequences", sequence.repeated),
       ("replaced_timestamps", clock.replaced), ("frames_without_signal", signal.frames),
+      ("restarts", restarts), ("unplugs", unplugs), ("unplugged_ms", UInt64(away / 1_000_000)),
     ] + damage.counts
   }
 
   public var notes: [String] {
-    firstNotes + [clock.note(title), signal.note(title)].compactMap { $0 }
+    firstNotes + [clock.note(title), signal.note(title), absenceNote].compactMap { $0 }
   }
 
   public func close() {
@@ -237,5 +263,7 @@ public final class CameraSource: Source {
     if isStreaming { device?.stop() }
     if loans.hasLent { device?.leaveMemoryMapped() }
     device = nil
+    if retiredLoans.hasLent { retired?.leaveMemoryMapped() }
+    retired = nil
   }
 }

@@ -1,0 +1,149 @@
+"""Cameras that are unplugged and plugged in again while a run goes on."""
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+from conftest import (CAMERA, LOOPBACK, PLANES, Run, assert_epochs_are_the_drivers, control, read_control,
+                      wait_until)
+from program import SPROCKET, one_sentence
+
+SMALL = ["--size", "320x180", "--format", "GREY"]
+# How often the camera is unplugged in one recording; 50 in `make long`.
+TIMES = int(os.environ.get("SPROCKET_REPLUGS", 3))
+
+
+def bind(action):
+    pathlib.Path(f"/sys/bus/platform/drivers/vivid/{action}").write_text("vivid.0")
+
+
+def files_of(process):
+    """What the process has open, and its threads."""
+    folder = pathlib.Path(f"/proc/{process}")
+    names = []
+    for link in (folder / "fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            names.append(os.readlink(link))
+    return sorted(name for name in names if "/dev/video" in name), len(list((folder / "task").iterdir()))
+
+
+def frames_in(path):
+    found = subprocess.run(
+        ["ffprobe", "-v", "error", "-count_packets", "-select_streams", "v", "-show_entries",
+         "stream=nb_read_packets", "-of", "csv=p=0", path], capture_output=True, text=True, timeout=120)
+    assert found.returncode == 0 and not found.stderr, (path, found.stderr)
+    return int(found.stdout)
+
+
+def test_a_recording_goes_on_when_the_camera_is_back(camera, tmp_path):
+    """vivid plugs itself in when nobody has it open any more."""
+    with Run(tmp_path, camera, *SMALL, "--movie", tmp_path / "movie.mov", "--dump", tmp_path / "dump.mcap",
+             "--checksum") as run:
+        run.wait_for_frames(8)
+        before = files_of(run.process.pid)
+        for time in range(TIMES):
+            began = len(run.streams())
+            control(camera, disconnect=1)
+            wait_until(lambda: len(run.streams()) > began, 60)
+            run.wait_for_frames(8)
+        assert files_of(run.process.pid) == before
+        run.stop()
+    counts = run.summary["source"]["counts"]
+    assert counts["unplugs"] == TIMES and counts["unplugged_ms"] > 0
+    assert any("unplugged" in note for note in run.summary["notes"])
+    assert_epochs_are_the_drivers(run)
+    events = [event for line in run.reports for event in line.get("events", [])]
+    lost = [event["wait_us"] for event in events if event["kind"] == "replugged"]
+    assert len(lost) == TIMES and abs(sum(lost) / 1000 - counts["unplugged_ms"]) < 1
+    # One film, for the format is the same; the frames have the times at which they were captured.
+    assert [path.name for path in tmp_path.glob("movie*")] == ["movie.mov"]
+    assert frames_in(tmp_path / "movie.mov") == run.summary["sinks"]["movie"]["delivered"]
+
+
+def test_what_was_set_is_set_again(camera, tmp_path):
+    """A camera forgets it without power. vivid does not, so it is made to."""
+    with Run(tmp_path, camera, *SMALL, "--on-unplug", "60s", "--control", "contrast=77") as run:
+        run.wait_for_frames(5)
+        control(camera, contrast=11)
+        control(camera, disconnect=1)
+        wait_until(lambda: len(run.streams()) > 1, 60)
+        run.wait_for_frames(5)
+        assert read_control(camera, "contrast") == "77"
+        run.stop()
+
+
+def test_a_driver_that_goes_and_comes_is_waited_for(camera, tmp_path):
+    """The node goes, too, and comes again; the planes of the second camera lie in memory of their own."""
+    watch = subprocess.Popen([SPROCKET, "devices", "--watch", "--json"], stdout=subprocess.PIPE, text=True)
+    with Run(tmp_path, PLANES, "--size", "320x180", "--format", "NV12", "--movie", tmp_path / "m.mov") as run:
+        run.wait_for_frames(5)
+        bind("unbind")
+        try:
+            wait_until(lambda: not os.path.exists(PLANES), 60)
+        finally:
+            bind("bind")
+        wait_until(lambda: len(run.streams()) > 1, 60)
+        run.wait_for_frames(5)
+        run.stop()
+    assert_epochs_are_the_drivers(run)
+    watch.terminate()
+    lines = [json.loads(line) for line in watch.communicate(timeout=60)[0].splitlines()]
+    assert watch.returncode == 0
+    told = [line["event"] for line in lines
+            if line["device"].get("identity", "").startswith("platform:vivid.0:vivid-001-vid-cap")]
+    assert told == ["present", "removed", "added"]
+    nodes = {line["device"].get("node") for line in lines if line["event"] == "present"}
+    assert {CAMERA, PLANES, LOOPBACK} <= nodes
+
+
+@pytest.mark.parametrize("patience", ["stop", "1s"])
+def test_it_is_not_waited_for_longer_than_asked(camera, tmp_path, patience):
+    with Run(tmp_path, camera, *SMALL, "--on-unplug", patience) as run:
+        run.wait_for_frames(5)
+        bind("unbind")
+        try:
+            sentence = one_sentence(run.end(status=1, seconds=60))
+        finally:
+            bind("bind")
+    assert camera in sentence and "unplugged" in sentence
+
+
+def test_an_interrupt_ends_the_wait(camera, tmp_path):
+    with Run(tmp_path, camera, *SMALL, "--movie", tmp_path / "m.mov") as run:
+        run.wait_for_frames(5)
+        bind("unbind")
+        try:
+            wait_until(lambda: not files_of(run.process.pid)[0], 60)
+            run.stop()
+        finally:
+            bind("bind")
+    assert frames_in(tmp_path / "m.mov") == run.summary["sinks"]["movie"]["delivered"] >= 5
+
+
+def feed(device, seconds):
+    return subprocess.Popen(
+        ["ffmpeg", "-v", "error", "-re", "-f", "lavfi", "-i", "testsrc2=size=320x180:rate=10", "-t",
+         str(seconds), "-pix_fmt", "yuv420p", "-f", "v4l2", device])
+
+
+def test_a_loopback_whose_program_ends_is_waited_for(tmp_path):
+    first = feed(LOOPBACK, 60)
+    wait_until(lambda: "YU12" in subprocess.run(
+        ["v4l2-ctl", "-d", LOOPBACK, "--list-formats"], capture_output=True, text=True).stdout)
+    with Run(tmp_path, LOOPBACK, "--source-set", "timeout=2s", "--movie", tmp_path / "m.mov") as run:
+        run.wait_for_frames(5)
+        first.kill()
+        first.wait()
+        second = feed(LOOPBACK, 60)
+        try:
+            done = len(run.buffers())
+            wait_until(lambda: len(run.streams()) > 1 or len(run.buffers()) > done + 5, 60)
+            run.stop()
+        finally:
+            second.kill()
+            second.wait()
+    movies = sorted(tmp_path.glob("m*.mov"))
+    assert sum(map(frames_in, movies)) == run.summary["sinks"]["movie"]["delivered"]
