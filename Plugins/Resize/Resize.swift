@@ -14,6 +14,7 @@ public struct Resize: Stage {
       Setting("square", \.square, "makes oblong pixels square, also without a size"),
       Setting("mode", \.mode, "what becomes of a picture of another aspect"),
       Setting("filter", \.filter, "how samples are made"),
+      Setting("hold", \.hold, "keeps the first picture's new size; others are fitted into it, with bars"),
       Setting("pad", \.pad, range: 0...255, unit: "level", "grey of letterbox's bars"),
     ]
   }
@@ -37,6 +38,11 @@ public struct Resize: Stage {
   /// The default is the mean of the area where the picture becomes smaller, and bilinear where it becomes
   /// larger.
   public var filter = ResamplingFilter.area
+  /// Keeps the size that the first pictures become when later ones have another size: these are made as `letterbox`
+  /// makes them. Without a size it is that of the first pictures.
+  public var hold = false
+  /// The size that is kept; `none` before the first pictures.
+  private var held = TargetSize.none
   /// Of 255, in full range, 114 as detectors are trained with (Ultralytics' `LetterBox`).
   public var pad = 114
   private var planes: [PlaneResize] = []
@@ -73,12 +79,22 @@ public struct Resize: Stage {
           change: .stage)
       }
     }
+    if hold {
+      let whole = TargetSize(width: format.width, height: format.height)
+      if held != .none { (size, mode) = (held, .letterbox) }
+      guard size != .none, size != whole else {
+        held = whole
+        (planes, writer, mixesFields) = ([], nil, false)
+        return format
+      }
+    }
     try setup.writes(.nextImage, depth: .any)
     writer = setup.report(GeometryReport.self)
     guard size != .none else {
       throw StageError("needs a size, such as size=640x640 or size=640x", change: .stage)
     }
     let place = Placement(size, mode, of: format)
+    if hold { held = TargetSize(width: place.width, height: place.height) }
     map = place.sourceFromPicture
     var resized = format
     (resized.width, resized.height) = (place.width, place.height)

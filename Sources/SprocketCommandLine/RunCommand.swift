@@ -197,7 +197,8 @@ struct RunCommand: ParsableCommand {
   /// Executes the run. Returns true if the user stopped it by a signal or a key.
   @discardableResult
   func execute(
-    _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
+    _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals,
+    mustBeWhole: Bool = false
   ) throws -> Bool {
     let voice = Voice(isQuiet: quiet, isVerbose: verbose)
     let run = try open(registry, invocation, voice, &signals)
@@ -206,7 +207,7 @@ struct RunCommand: ParsableCommand {
     let runner = Runner(
       desk: run.desk, voice: voice, frameLimit: frames ?? knownFrames(engine),
       usesKeys: recording.onDemand && !quiet, endsWithRecording: recording.recordsAtOnce,
-      folder: recording.movieFolder)
+      folder: recording.movieFolder, mustBeWhole: mustBeWhole)
     try run.controlSocket?.start()
     defer { run.controlSocket?.finish() }
     let stops = try runner.run(&signals)

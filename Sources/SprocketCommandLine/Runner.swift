@@ -13,6 +13,9 @@ struct Runner {
   /// The status line shows the free space of this folder's disk; `nil` for none.
   var folder: String?
 
+  /// Whether a run that is stopped is of no use: it replaces no older file then.
+  var mustBeWhole = false
+
   private var engine: Engine { desk.engine }
 
   /// Time between two checks of signals and progress.
@@ -71,6 +74,7 @@ struct Runner {
   }
 
   private func stop(_ stops: inout Int) {
+    if mustBeWhole { PartialFile.keepOlderFiles() }
     engine.stop()
     stops += 1
     if stops == 1 { voice.tellStopping() }

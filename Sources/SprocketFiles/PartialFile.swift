@@ -1,5 +1,6 @@
 internal import Glibc
 package import SprocketCore
+internal import Synchronization
 
 /// An output that has its final name only when it is complete and synced.
 ///
@@ -45,6 +46,12 @@ package struct PartialFile: ~Copyable {
     case failed
     case completed
   }
+
+  private static let keepsOlder = Atomic(false)
+
+  /// From here on this process replaces no file: what it writes in place of one keeps its partial name. For work
+  /// that is of use as a whole only, when it is stopped.
+  package static func keepOlderFiles() { keepsOlder.store(true, ordering: .relaxed) }
 
   /// Creates the partial file of `path`. `purpose` says in messages what was to be written; unless it
   /// `canBeDevice`, a device or pipe is refused, where nothing can be gone back to. A `path` that
@@ -253,6 +260,11 @@ package struct PartialFile: ~Copyable {
     var code = prepare()
     if code != 0 { throw fail(code) }
     try sync()
+    if replaces, Self.keepsOlder.load(ordering: .relaxed), Self.kind(of: finalPath, followsLink: false) == .file {
+      state = .failed
+      throw RunError(
+        .failed, "stopped: \(name) is as it was; what was read until then is in \(partialPath)")
+    }
     takeAccess()
     // What lies there by now may be another's.
     let isThere = Self.isNamed(partialPath, descriptor)

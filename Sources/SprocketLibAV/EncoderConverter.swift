@@ -5,8 +5,8 @@ internal import SprocketPixels
 @safe
 final class EncoderConverter {
   private let (width, height): (Int, Int)
-  private let input: PixelFormat
-  private let output: AVPixelFormat
+  let input: PixelFormat
+  let output: AVPixelFormat
   private var context: OpaquePointer?
   /// What is converted, with memory of its own.
   private var converted: Owned<AVFrame>?

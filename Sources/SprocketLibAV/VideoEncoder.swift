@@ -23,7 +23,7 @@ public final class VideoEncoder {
   private var held: Owned<AVFrame>?
   /// What was received last.
   let packet: Owned<AVPacket>
-  private let converter: EncoderConverter
+  private var converter: EncoderConverter
   /// Where pictures go, for encoders of graphics devices.
   private let hardware: HardwareFrames?
   /// The encoder has copied a picture when it has given out what it can.
@@ -86,6 +86,15 @@ public final class VideoEncoder {
     }
     _ = unsafe avcodec_send_frame(context.pointer, nil)
     while unsafe avcodec_receive_packet(context.pointer, packet.pointer) >= 0 {}
+  }
+
+  /// The next pictures have the format `input`, a planar one, and the same size and range as those before.
+  ///
+  /// The corresponding C function is `sws_getContext`.
+  public func take(_ input: PixelFormat) throws(EncoderError) {
+    guard input != converter.input else { return }
+    converter = try EncoderConverter(
+      input, to: converter.output, width: width, height: height, encoder: name)
   }
 
   /// Encoders that are known to copy.

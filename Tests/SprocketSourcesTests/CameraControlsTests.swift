@@ -45,7 +45,8 @@ import Testing
     func write(_ name: String, _ value: Int64, isRefused: Bool = false) throws {
       let index = try #require(before.port.controls.firstIndex { $0.name == name })
       _ = before.port.write(UInt16(index), Double(value))
-      before.wrote(try #require(before.port.take()), result: isRefused ? nil : value, flags: 0, at: 0)
+      before.wrote(
+        try #require(before.port.take()), result: isRefused ? nil : value, flags: 0, at: 0)
     }
     try write("gain", 10)
     try write("focus_absolute", 5)

@@ -162,7 +162,7 @@ struct ExportCommand: ParsableCommand {
       ("--from", from?.settingText), ("--to", to?.settingText), ("--rotate", rotate),
       ("--crop", crop), ("--aspect", aspect), ("--scale", scale), ("--audio", audio),
       ("--rate", rate?.settingText),
-      ("--target-size", targetSize.map { "\(Double($0) / Double(1 << 30))G" }),
+      ("--target-size", targetSize.map { $0 < 1 << 29 ? "\(Double($0) / 1024)K" : "\(Double($0) / 1048576)M" }),
     ]
     for (name, value) in options { if let value { all += [name, value] } }
     for stage in stage { all += ["--stage", stage] }
@@ -220,12 +220,16 @@ struct ExportCommand: ParsableCommand {
       Console.errors.say("the reports of \(job.input) are left out: --copy keeps them")
     }
     var stages = stage
+    // Pictures of one film may have been taken upright and across.
+    let upright = upright || isPictures
     if upright || rotate != nil {
       stages.append("rotate:upright=\(upright)" + (rotate.map { ",turn=\($0)" } ?? ""))
     }
     if let crop { stages.append("crop:pixels=\(crop)") }
     if let aspect { stages.append("crop:aspect=\(aspect)") }
-    let resize = [upright ? "square=true" : nil, scale.map { "size=\($0)" }].compactMap(\.self)
+    let resize = [
+      self.upright ? "square=true" : nil, scale.map { "size=\($0)" }, isPictures ? "hold=true" : nil,
+    ].compactMap(\.self)
     if !resize.isEmpty { stages.append("resize:" + resize.joined(separator: ",")) }
     for stage in stages { all += ["--stage", stage] }
     if overwrite { all.append("--overwrite") }

@@ -106,7 +106,7 @@ extension RunCommand {
   func makeWhole(
     _ path: String?, _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
   ) throws {
-    guard try execute(registry, invocation, &signals) else { return }
+    guard try execute(registry, invocation, &signals, mustBeWhole: true) else { return }
     throw RunError(
       .failed, path.map { "stopped: \($0) has only what was read until then" } ?? "stopped")
   }

@@ -51,13 +51,18 @@ struct SizedExport {
   private static let secondBytes = 350.0
   /// Least bits per second of pictures. Smaller: encoders take no less.
   private static let least = 20_000
-  /// How far the size may be off, as a part of it.
-  private static let tolerance = 0.04
+  /// How much smaller than asked the file may be, as a part of that size, and what is aimed at. A file that is larger
+  /// is tried again, for sizes are often limits. Smaller values: more passes.
+  private static let tolerance = 0.045
+  private static let aim = 0.98
+  /// Second passes at most.
+  private static let turns = 4
 
   func execute(
     _ registry: Registry, _ invocation: Invocation, _ signals: inout StopSignals
   ) throws {
-    var rate = max(Self.least, Int((Double(size) - otherBytes) * 8 / seconds))
+    let aim = Double(size) * Self.aim - otherBytes
+    var rate = max(Self.least, Int(aim * 8 / seconds))
     if PartialFile.isThere(job.output), !command.overwrite {
       throw RunError(.usage, "\(job.output) exists; give another name, or --overwrite")
     }
@@ -80,15 +85,15 @@ struct SizedExport {
       }
     }
     try run(1, rate, folder, to: folder + draft, registry, invocation, &signals)
-    for turn in 0..<3 {
+    for turn in 0..<Self.turns {
       try run(2, rate, folder, to: job.output, registry, invocation, &signals)
       let made = Double(FileCalls.byteCount(at: job.output) ?? 0)
       let off = made / Double(size) - 1
-      if abs(off) <= Self.tolerance { return }
-      let next = Double(rate) * (Double(size) - otherBytes) / max(1, made - otherBytes)
-      let isLast = turn == 2 || next < Double(Self.least) && rate == Self.least
+      if off <= 0, -off <= Self.tolerance { return }
+      let next = Double(rate) * aim / max(1, made - otherBytes)
+      let isLast = turn == Self.turns - 1 || next < Double(Self.least) && rate == Self.least
       if isLast {
-        guard off > 0 else { return }
+        guard off > Self.tolerance else { return }
         throw RunError(
           .failed,
           "\(job.output) has \(Int(made)) bytes, the least that it can have; choose a smaller --scale"

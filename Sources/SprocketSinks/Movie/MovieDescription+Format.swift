@@ -3,10 +3,18 @@ internal import SprocketCore
 internal import SprocketLibAV
 
 extension FrameFormat {
-  /// Whether one file can hold pictures of both formats.
-  func hasPictures(like other: FrameFormat) -> Bool {
-    width == other.width && height == other.height && image == other.image && color == other.color
-      && presentation == other.presentation && hasFieldImages == other.hasFieldImages
+  /// Whether one file can hold pictures of both formats. An encoder converts the samples of pictures, `isEncoded`,
+  /// to those of the first.
+  func hasPictures(like other: FrameFormat, isEncoded: Bool) -> Bool {
+    guard width == other.width, height == other.height else { return false }
+    let (mine, others) = (presentation, other.presentation)
+    return isEncoded
+      ? color.range == other.color.range && color.matrix == other.color.matrix
+        && mine.orientation == others.orientation && mine.fieldOrder == others.fieldOrder
+        && (mine.pixelAspect == others.pixelAspect
+          || !mine.pixelAspect.isOblong && !others.pixelAspect.isOblong)
+      : image == other.image && color == other.color && mine == others
+        && hasFieldImages == other.hasFieldImages
   }
 }
 

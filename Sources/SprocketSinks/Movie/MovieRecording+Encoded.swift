@@ -5,6 +5,11 @@ internal import SprocketPixels
 
 // Pictures that an encoder makes.
 extension MovieRecording {
+  /// The next pictures have that format.
+  func take(pictures image: PixelFormat) throws(RunError) {
+    do throws(EncoderError) { try encoder?.take(image) } catch { throw fail(.encoder(error)) }
+  }
+
   /// Encodes the frame's picture.
   func write(picture: borrowing ImageView, _ record: FrameRecord) throws(RunError) {
     let tick = try advance(record)

@@ -108,8 +108,11 @@ public final class MovieSink: Recorder {
     if let recording {
       // An encoder is told the format once.
       fitsFile =
-        fileFormat.map { $0.isEncoded == (new != nil) && $0.format.hasPictures(like: setup.format) }
-        ?? true
+        fileFormat.map {
+          $0.isEncoded == (new != nil)
+            && $0.format.hasPictures(like: setup.format, isEncoded: newEncoding != nil)
+        } ?? true
+      if fitsFile, let image = setup.format.image { try recording.take(pictures: image) }
       // The next file begins with its first frame: the run may go back to the format from before.
       recording.beginEpoch()
     } else if !isOnDemand {
