@@ -14,7 +14,8 @@ public struct Resize: Stage {
       Setting("square", \.square, "makes oblong pixels square, also without a size"),
       Setting("mode", \.mode, "what becomes of a picture of another aspect"),
       Setting("filter", \.filter, "how samples are made"),
-      Setting("hold", \.hold, "keeps the first picture's new size; others are fitted into it, with bars"),
+      Setting(
+        "hold", \.hold, "keeps the first picture's new size; others are fitted into it, with bars"),
       Setting("pad", \.pad, range: 0...255, unit: "level", "grey of letterbox's bars"),
     ]
   }
@@ -38,8 +39,8 @@ public struct Resize: Stage {
   /// The default is the mean of the area where the picture becomes smaller, and bilinear where it becomes
   /// larger.
   public var filter = ResamplingFilter.area
-  /// Keeps the size that the first pictures become when later ones have another size: these are made as `letterbox`
-  /// makes them. Without a size it is that of the first pictures.
+  /// Keeps the size that the first pictures become when later ones have another size: these are made as
+  /// `letterbox` makes them. Without a size it is that of the first pictures.
   public var hold = false
   /// The size that is kept; `none` before the first pictures.
   private var held = TargetSize.none
@@ -55,38 +56,13 @@ public struct Resize: Stage {
   public mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
     let format = setup.format
     var (size, mode) = (size, mode)
-    if square {
-      guard mode == .fit || mode == .stretch else {
-        throw StageError(
-          "makes pixels square in the modes fit and stretch; choose one", change: .stage)
-      }
-      let isOblong = format.presentation.pixelAspect.isOblong
-      guard isOblong || size != .none else {
-        (planes, writer, mixesFields) = ([], nil, false)
-        return format
-      }
-      if isOblong {
-        var shown = format
-        shown.width = format.shownWidth
-        let place = Placement(
-          size == .none ? TargetSize(width: shown.width, height: shown.height) : size, mode,
-          of: shown)
-        (size, mode) = (TargetSize(width: place.width, height: place.height), .stretch)
-      }
-      guard size.width <= TargetSize.longest else {
-        throw StageError(
-          "cannot make a picture \(size.width) pixels wide, as it is shown; give a size",
-          change: .stage)
-      }
-    }
-    if hold {
-      let whole = TargetSize(width: format.width, height: format.height)
-      if held != .none { (size, mode) = (held, .letterbox) }
-      guard size != .none, size != whole else {
-        held = whole
-        (planes, writer, mixesFields) = ([], nil, false)
-        return format
-      }
+    if square { try makeSquare(format, &size, &mode) }
+    let whole = TargetSize(width: format.width, height: format.height)
+    if hold, held != .none { (size, mode) = (held, .letterbox) }
+    guard !(square || hold) || size != .none && !(hold && size == whole) else {
+      held = whole
+      (planes, writer, mixesFields) = ([], nil, false)
+      return format
     }
     try setup.writes(.nextImage, depth: .any)
     writer = setup.report(GeometryReport.self)
@@ -113,6 +89,27 @@ public struct Resize: Stage {
         padding: format.level(ofGrey: pad, plane: plane))
     }
     return resized
+  }
+
+  /// The size and the mode that make oblong pixels square.
+  private func makeSquare(
+    _ format: FrameFormat, _ size: inout TargetSize, _ mode: inout Mode
+  ) throws(StageError) {
+    guard mode == .fit || mode == .stretch else {
+      throw StageError(
+        "makes pixels square in the modes fit and stretch; choose one", change: .stage)
+    }
+    guard format.presentation.pixelAspect.isOblong else { return }
+    var shown = format
+    shown.width = format.shownWidth
+    let place = Placement(
+      size == .none ? TargetSize(width: shown.width, height: shown.height) : size, mode, of: shown)
+    (size, mode) = (TargetSize(width: place.width, height: place.height), .stretch)
+    guard size.width <= TargetSize.longest else {
+      throw StageError(
+        "cannot make a picture \(size.width) pixels wide, as it is shown; give a size",
+        change: .stage)
+    }
   }
 
   public mutating func process(_ frame: inout FrameView) -> Verdict {

@@ -21,6 +21,7 @@ enum OptionHints {
     "vcodec": "--codec", "c:v": "--codec", "video-codec": "--codec", "encoder": "--codec",
     "y": "--overwrite", "force": "--overwrite",
   ]
+  private static let filters = "--crop, --aspect, --scale, --rotate or --stage"
   private static let export = both.merging([
     "size": "--scale", "resize": "--scale", "width": "--scale 640x", "height": "--scale x480",
     "s": "--scale", "start": "--from", "ss": "--from", "end": "--to", "stop": "--to",
@@ -33,6 +34,7 @@ enum OptionHints {
     "output": "the last argument: export in.mov out.mp4",
     "o": "the last argument: export in.mov out.mp4", "quality": codec,
     "movie": "the last argument: export in.mov out.mp4",
+    "vf": filters, "filter:v": filters, "fs": "--target-size", "c": "--codec, or --copy",
     "square": "--upright", "deinterlace": "none: deinterlace before",
   ]) { $1 }
   private static let run = both.merging([

@@ -48,9 +48,7 @@ package struct PartialFile: ~Copyable {
   }
 
   private static let keepsOlder = Atomic(false)
-
-  /// From here on this process replaces no file: what it writes in place of one keeps its partial name. For work
-  /// that is of use as a whole only, when it is stopped.
+  /// From here on this process replaces no file: what it writes in place of one keeps its partial name.
   package static func keepOlderFiles() { keepsOlder.store(true, ordering: .relaxed) }
 
   /// Creates the partial file of `path`. `purpose` says in messages what was to be written; unless it
@@ -260,7 +258,9 @@ package struct PartialFile: ~Copyable {
     var code = prepare()
     if code != 0 { throw fail(code) }
     try sync()
-    if replaces, Self.keepsOlder.load(ordering: .relaxed), Self.kind(of: finalPath, followsLink: false) == .file {
+    if replaces, Self.keepsOlder.load(ordering: .relaxed),
+      Self.kind(of: finalPath, followsLink: false) == .file
+    {
       state = .failed
       throw RunError(
         .failed, "stopped: \(name) is as it was; what was read until then is in \(partialPath)")

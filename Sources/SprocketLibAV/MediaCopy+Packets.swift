@@ -22,6 +22,7 @@ extension MediaContents.Track {
       Int(parameters.sample_rate), Int(parameters.ch_layout.nb_channels)
     )
     guard isVideo else { return }
+    orientation = unsafe MediaDisplay(stream).orientation
     // The rate that all times are multiples of, unless it is far from the mean.
     let mean = unsafe av_q2d(stream.pointee.avg_frame_rate)
     let base = unsafe av_q2d(stream.pointee.r_frame_rate)
@@ -80,7 +81,7 @@ extension MediaContents.Track {
 
 extension MediaCopy {
   /// The stream that a packet belongs to.
-  private func stream(of packet: UnsafeMutablePointer<AVPacket>) -> UnsafeMutablePointer<AVStream> {
+  func stream(of packet: UnsafeMutablePointer<AVPacket>) -> UnsafeMutablePointer<AVStream> {
     // The library checks the number.
     unsafe media.context.pointee.streams[Int(packet.pointee.stream_index)]!
   }
@@ -159,7 +160,7 @@ extension MediaCopy {
 
   /// Whether a packet is incomplete because the file is truncated. A PCM packet is cut to whole samples and
   /// kept.
-  private func isTorn(_ packet: UnsafeMutablePointer<AVPacket>) -> Bool {
+  func isTorn(_ packet: UnsafeMutablePointer<AVPacket>) -> Bool {
     guard contents.missingByteCount > 0, unsafe packet.pointee.flags & AV_PKT_FLAG_CORRUPT != 0
     else { return false }
     let parameters = unsafe stream(of: packet).pointee.codecpar.pointee
@@ -168,19 +169,6 @@ extension MediaCopy {
     guard sample > 0 else { return true }
     unsafe av_shrink_packet(packet, packet.pointee.size / Int32(sample) * Int32(sample))
     return unsafe packet.pointee.size == 0
-  }
-
-  /// Whether a packet belongs to a copy that begins at `start` and ends before `end` (nanoseconds).
-  func belongs(
-    _ packet: UnsafeMutablePointer<AVPacket>, from start: Int64, until end: Int64
-  ) -> Bool {
-    let number = unsafe Int(packet.pointee.stream_index)
-    guard unsafe !isTorn(packet), let track = contents.tracks.first(where: { $0.index == number }),
-      let (shown, decoded) = unsafe times(of: packet), decoded < end
-    else { return false }
-    let length = unsafe nanoseconds(
-      max(0, packet.pointee.duration), of: stream(of: packet).pointee.time_base)
-    return shown >= start || track.kind == .audio && shown.clampedSum(length) > start
   }
 
   /// Adds a stream for each track; by the number of the input's.

@@ -16,6 +16,8 @@ public struct MediaContents: Sendable {
     public var codec: String
     /// In pixels; 0 for sound.
     public var (width, height): (Int, Int)
+    /// Of pictures, what makes them upright, as EXIF numbers it; `nil` for turns by other angles.
+    public var orientation: Int? = 1
     /// Of sound, in Hz, and its channels; 0 for pictures.
     public var (rate, channels): (Int, Int)
     public var packets: UInt64 = 0
@@ -37,6 +39,9 @@ public struct MediaContents: Sendable {
     var waiting: [(shown: Int64, length: Int64)] = []
     /// Of pictures, how long one usually lasts, nanoseconds; 0 where nothing says it.
     var usual: Int64 = 0
+    /// Of pictures that are copied: when the last is shown, and whether no more belong to the copy.
+    var newest: Int64?
+    var isOver = false
   }
 
   /// The container, by libavformat's name.

@@ -78,7 +78,7 @@ extension MediaError: CustomStringConvertible {
     case .notFound: "There is no file \(path); check the spelling."
     case .notPermitted:
       "You may not read \(path); change its permissions, or run as a user who may."
-    case .isDirectory: "\(path) is a folder; name a file in it."
+    case .isDirectory: "\(path) is a folder without pictures; name a file in it."
     case .notAFile where path == FileInput.standardInputText:
       "\(path) is a terminal or a device; pipe a stream into it, or give a file's name."
     case .notMedia where status == -ETIMEDOUT:

@@ -111,10 +111,17 @@ struct MovieIndex {
     }
     end(start)
     if table.isReordered {
-      start = beginTable("ctts", count: table.shifts.count, version: 1)
+      // libavformat learns from all entries but the last two how early pictures are shown. Without these it
+      // calls the times of some short files invalid; empty ones end the table.
+      let empty = 2
+      start = beginTable("ctts", count: table.shifts.count + empty, version: 1)
       for run in table.shifts {
         append(run.count)
         append(run.value)
+      }
+      for _ in 0..<empty {
+        append(UInt32(0))
+        append(UInt32(0))
       }
       end(start)
     }

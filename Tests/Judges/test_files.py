@@ -472,8 +472,10 @@ def test_a_copied_part_begins_at_the_last_key_frame(tmp_path, ordinary, ending):
     source = converted(ordinary, tmp_path / f"in.{ending}")
     out = tmp_path / "out.mp4"
     sprocket("export", source, out, "--copy", "--from", "2500ms", "--to", "4s", "--quiet")
-    # From 2 s on; some that are decoded before 4 s are shown after it.
-    assert 50 <= int(streams(out)["video"]["nb_read_frames"]) <= 54
+    # From 2 s on; some that are shown after 4 s are needed for those before, and come with all between.
+    shown = np.sort(times(out))
+    assert 50 <= len(shown) <= 54 and np.ptp(np.diff(shown)) < 0.002
+    assert json.loads(sprocket("inspect", "--json", out).stdout)[0]["tracks"][0]["gaps"] == 0
     failed = sprocket("export", source, tmp_path / "none.mp4", "--copy", "--from", "100s", check=False)
     assert failed.returncode == 2 and "nothing at 100s" in one_sentence(failed.errors)
 
@@ -604,6 +606,83 @@ def test_sizes_have_units(tmp_path, ordinary, size, most):
                       "h264:preset=ultrafast")
     assert 0.9 * most < (tmp_path / "a.mp4").stat().st_size < 1.05 * most
     assert "pass 1 of 2" in result.errors and "left out" not in result.errors
+
+
+def test_a_size_is_a_limit_in_a_batch_too(tmp_path, ordinary):
+    for name in ("a.mp4", "b.mp4"):
+        shutil.copy(ordinary, tmp_path / name)
+    (tmp_path / "out").mkdir()
+    sprocket("export", tmp_path / "a.mp4", tmp_path / "b.mp4", tmp_path / "out", "--target-size", "90K",
+             "--codec", "h264:preset=ultrafast", "--scale", "160x", "--quiet")
+    for made in (tmp_path / "out").iterdir():
+        assert 0.9 < made.stat().st_size / (90 << 10) <= 1
+
+
+@pytest.mark.parametrize("options, size", [([], (96, 64)), (["--scale", "48x"], (48, 32)),
+                                           (["--scale", "40x40", "--aspect", "1:1"], (40, 40))])
+def test_unlike_photographs_are_one_film(tmp_path, options, size):
+    """Sizes, chroma, kinds of files and the way up differ. The first decides; others are fitted into it."""
+    folder = tmp_path / "shots"
+    folder.mkdir()
+    for name, made, colour in [("1.jpg", "96x64", "yuvj444p"), ("2.jpg", "64x96", "yuvj420p"),
+                               ("3.png", "80x20", "rgb24"), ("4.jpg", "64x96", "yuvj422p"),
+                               ("5.png", "30x30", "gray")]:
+        subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", f"color=white:s={made}", "-frames:v",
+                        "1", "-pix_fmt", colour, folder / name], check=True)
+    subprocess.run(["exiftool", "-q", "-overwrite_original", "-n", "-Orientation=6", folder / "2.jpg"],
+                   check=True)
+    for path in list(folder.iterdir()):
+        shutil.copy(path, folder / f"1{path.name}")
+    (tmp_path / "film-2.mp4").write_text("kept")
+    sprocket("export", folder, tmp_path / "film.mp4", "--rate", 5, "--quiet", "--overwrite", *options)
+    found = streams(tmp_path / "film.mp4")["video"]
+    assert (found["width"], found["height"]) == size and int(found["nb_read_frames"]) == 10
+    assert (tmp_path / "film-2.mp4").read_text() == "kept"
+    assert_decodes(tmp_path / "film.mp4")
+    means = planes(tmp_path / "film.mp4").mean(axis=(1, 2))
+    # 2.jpg, turned, fills the picture; 3.png is a strip, 4.jpg a third, with grey beside them.
+    if not options:
+        expected = [255, 255, *(114 + 141 * part for part in (24 / 64, 43 / 96, 64 / 96))]
+        assert np.abs(means - expected * 2).max() < 4
+
+
+def test_movies_among_photographs_are_named(tmp_path, ordinary):
+    folder = tmp_path / "camera"
+    folder.mkdir()
+    shutil.copy(DATA / "photos/china.jpg", folder)
+    shutil.copy(ordinary, folder / "clip.mp4")
+    result = sprocket("export", folder, tmp_path / "film.mp4")
+    assert "1 movie in" in result.errors and "left out" in result.errors
+
+
+def test_a_movie_that_is_shown_turned_says_so(tmp_path, ordinary):
+    turned = tmp_path / "turned.mp4"
+    subprocess.run(["ffmpeg", "-v", "error", "-i", ordinary, "-c", "copy", "-metadata:s:v", "rotate=90",
+                    turned], check=True)
+    entry = json.loads(sprocket("inspect", "--json", turned).stdout)[0]["tracks"][0]
+    assert entry["orientation"] in (6, 8)
+    assert b"shown turned by" in sprocket("inspect", turned).stdout
+    for more, isTold in [([], True), (["--upright"], False)]:
+        result = sprocket("export", turned, tmp_path / "part.mp4", "--aspect", "1:1", "--to", "500ms",
+                          "--overwrite", *more)
+        assert ("add --upright" in result.errors) == isTold
+
+
+def test_an_export_that_is_stopped_replaces_nothing(tmp_path, movie):
+    old = tmp_path / "old.mp4"
+    sprocket("export", movie, old, "--to", "1s", "--quiet")
+    kept = old.read_bytes()
+    process = subprocess.Popen(
+        [SPROCKET, "export", movie, old, "--overwrite", "--codec", "h264:preset=slower", "--scale", "960x"],
+        stderr=subprocess.PIPE)
+    partial = tmp_path / "old.partial.mp4"
+    while not partial.exists():
+        time.sleep(0.02)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    errors = process.communicate(timeout=LIMIT)[1].decode()
+    assert process.returncode == 1 and "old.mp4 is as it was" in errors
+    assert old.read_bytes() == kept and partial.exists()
 
 
 def test_a_full_disk_is_told_while_copying(tmp_path, ordinary):

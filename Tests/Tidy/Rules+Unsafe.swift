@@ -103,7 +103,7 @@ extension Rules {
         "FLACWriter", "HardwareFrames", "TextTrack",
         "ResamplerHandle",
         "FileInput",
-        "InputFormats", "LentMedia", "LentPool", "MediaCopy", "MediaCopy+Packets",
+        "InputFormats", "LentMedia", "LentPool", "MediaCopy", "MediaCopy+Packets", "MediaCopy+Part",
         "MediaDisplay", "MediaError", "MediaInfo",
         "MediaReader", "WholeFile",
         "MovieContainer", "Muxer", "Muxer+Encoded", "MuxerHandle", "MuxerOutput", "OpenedMedia",

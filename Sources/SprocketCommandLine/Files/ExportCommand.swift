@@ -162,7 +162,10 @@ struct ExportCommand: ParsableCommand {
       ("--from", from?.settingText), ("--to", to?.settingText), ("--rotate", rotate),
       ("--crop", crop), ("--aspect", aspect), ("--scale", scale), ("--audio", audio),
       ("--rate", rate?.settingText),
-      ("--target-size", targetSize.map { $0 < 1 << 29 ? "\(Double($0) / 1024)K" : "\(Double($0) / 1048576)M" }),
+      (
+        "--target-size",
+        targetSize.map { $0 < 1 << 29 ? "\(Double($0) / 1024)K" : "\(Double($0) / 1_048_576)M" }
+      ),
     ]
     for (name, value) in options { if let value { all += [name, value] } }
     for stage in stage { all += ["--stage", stage] }
@@ -204,7 +207,8 @@ struct ExportCommand: ParsableCommand {
     let constant = rate.map { codec.adding(setting: "rate=\($0.settingText)") }
     let isPictures = job.isPictures
     let isMovie = !job.isDump && !isPictures && job.input != "-"
-    let kinds: Set<String> = isMovie ? try MovieCopy.kinds(of: job.input) : []
+    let tracks = isMovie ? try MovieCopy.tracks(of: job.input) : []
+    let kinds = Set(tracks.map(\.kind))
     if isPictures, let rate { all += ["--rate", rate.settingText] }
     all += ["--movie=\(job.output)", "--codec", isPictures ? codec : constant ?? codec]
     if let from { all += ["--from", from.settingText] }
@@ -216,25 +220,49 @@ struct ExportCommand: ParsableCommand {
     } else if kinds.contains("audio") {
       all += ["--audio-codec", "aac"]
     }
-    if kinds.contains("reports"), !quiet {
-      Console.errors.say("the reports of \(job.input) are left out: --copy keeps them")
-    }
+    if !quiet { for note in notes(job, tracks) { Console.errors.say(note) } }
     var stages = stage
     // Pictures of one film may have been taken upright and across.
     let upright = upright || isPictures
     if upright || rotate != nil {
       stages.append("rotate:upright=\(upright)" + (rotate.map { ",turn=\($0)" } ?? ""))
     }
-    if let crop { stages.append("crop:pixels=\(crop)") }
-    if let aspect { stages.append("crop:aspect=\(aspect)") }
+    let part = [crop.map { "pixels=\($0)" }, aspect.map { "aspect=\($0)" }].compactMap(\.self)
+    if !part.isEmpty { stages.append("crop:" + part.joined(separator: ",")) }
     let resize = [
-      self.upright ? "square=true" : nil, scale.map { "size=\($0)" }, isPictures ? "hold=true" : nil,
+      self.upright ? "square=true" : nil, scale.map { "size=\($0)" },
+      isPictures ? "hold=true" : nil,
     ].compactMap(\.self)
     if !resize.isEmpty { stages.append("resize:" + resize.joined(separator: ",")) }
     for stage in stages { all += ["--stage", stage] }
     if overwrite { all.append("--overwrite") }
     if quiet { all.append("--quiet") }
     return all
+  }
+
+  /// What the user should know before.
+  private func notes(_ job: Job, _ tracks: [MovieContents.Track]) -> [String] {
+    var notes: [String] = []
+    if tracks.contains(where: { $0.kind == "reports" }) {
+      notes.append("the reports of \(job.input) are left out: --copy keeps them")
+    }
+    let isShaped = crop != nil || aspect != nil || scale != nil
+    if let video = tracks.first(where: { $0.kind == "video" }), video.orientation != 1, isShaped,
+      !upright
+    {
+      notes.append(
+        "\(job.input) is shown turned or mirrored, and --crop, --aspect and --scale are about the picture as "
+          + "it lies; add --upright for the picture as it is shown")
+    }
+    if job.isPictures, PartialFile.isFolder(job.input) {
+      let others = MediaFolder.files(in: job.input).filter(isExported).count
+      if others > 0 {
+        notes.append(
+          "\(others) movie\(others == 1 ? "" : "s") in \(job.input) are left out: the film is of its "
+            + "pictures; export them by name")
+      }
+    }
+    return notes
   }
 }
 

@@ -49,7 +49,7 @@ extension ExportCommand {
 
   /// Whether a file that a folder contains is exported. Files of sound alone are not; with `--copy`, dumps
   /// are not either.
-  private func isExported(_ path: String) -> Bool {
+  func isExported(_ path: String) -> Bool {
     let name = path.lowercased()
     return !MediaFolder.soundEndings.contains { name.hasSuffix($0) }
       && !(copy && name.hasSuffix(".mcap"))

@@ -7,6 +7,9 @@ struct FileEntry: Encodable, Sendable {
     var codec: String
     var width: Int?
     var height: Int?
+    /// Of pictures that are shown turned or mirrored, what makes them upright, as EXIF numbers it; 0 for
+    /// other angles.
+    var orientation: Int?
     var rate: Int?
     var channels: Int?
     /// Pictures, or packets of sound.
@@ -20,7 +23,7 @@ struct FileEntry: Encodable, Sendable {
     var missingSeconds: Double
 
     enum CodingKeys: String, CodingKey {
-      case kind, codec, width, height, rate, channels, count, bytes, gaps
+      case kind, codec, width, height, orientation, rate, channels, count, bytes, gaps
       case keyFrames = "key_frames"
       case startSeconds = "start_s"
       case durationSeconds = "duration_s"
@@ -116,7 +119,9 @@ struct FileEntry: Encodable, Sendable {
       let rate = track.duration > 0 ? Double(track.packets) / track.duration : 0
       return Track(
         kind: track.kind, codec: track.codec, width: isVideo ? track.width : nil,
-        height: isVideo ? track.height : nil, rate: isSound ? track.rate : nil,
+        height: isVideo ? track.height : nil,
+        orientation: isVideo && track.orientation != 1 ? track.orientation : nil,
+        rate: isSound ? track.rate : nil,
         channels: isSound ? track.channels : nil, count: track.packets,
         keyFrames: isVideo ? track.keys : nil, bytes: track.bytes, startSeconds: track.start,
         durationSeconds: track.duration, framesPerSecond: isVideo ? rate : nil, gaps: track.gaps,
@@ -154,12 +159,24 @@ struct FileEntry: Encodable, Sendable {
       tracks.append(
         Track(
           kind: "audio", codec: format.number.settingText, rate: format.rate,
-          channels: format.channels, count: 0, startSeconds: 0, durationSeconds: 0, gaps: 0,
+          channels: format.channels, count: UInt64(sound.blockCount), startSeconds: 0,
+          durationSeconds: Double(sound.sampleCount) / Double(max(1, format.rate)), gaps: 0,
           missingSeconds: 0))
       sound.close()
     }
     source.close()
     damage = source.notes
+  }
+
+  /// What is done to a picture before it is shown.
+  private static func turn(_ orientation: Int) -> String {
+    switch orientation {
+    case 3: ", shown turned by 180 degrees"
+    case 6: ", shown turned by 90 degrees"
+    case 8: ", shown turned by 270 degrees"
+    case 2, 4, 5, 7: ", shown mirrored (EXIF orientation \(orientation))"
+    default: ", shown turned by another angle"
+    }
   }
 
   private func line(_ topic: Topic) -> String {
@@ -181,6 +198,7 @@ struct FileEntry: Encodable, Sendable {
     for track in tracks {
       var line = "  \(track.kind) \(track.codec)"
       if let width = track.width, let height = track.height { line += " \(width)x\(height)" }
+      if let orientation = track.orientation { line += Self.turn(orientation) }
       if let rate = track.rate, let channels = track.channels {
         line += " \(rate) Hz, \(channels) channel\(channels == 1 ? "" : "s")"
       }

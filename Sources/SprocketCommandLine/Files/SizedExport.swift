@@ -51,8 +51,8 @@ struct SizedExport {
   private static let secondBytes = 350.0
   /// Least bits per second of pictures. Smaller: encoders take no less.
   private static let least = 20_000
-  /// How much smaller than asked the file may be, as a part of that size, and what is aimed at. A file that is larger
-  /// is tried again, for sizes are often limits. Smaller values: more passes.
+  /// How much smaller than asked the file may be, as a part of that size, and what is aimed at. A file that
+  /// is larger is tried again, for sizes are often limits. Smaller values: more passes.
   private static let tolerance = 0.045
   private static let aim = 0.98
   /// Second passes at most.

@@ -11,6 +11,8 @@ public struct MovieContents: Sendable {
     /// In pixels; 0 for sound.
     public var width = 0
     public var height = 0
+    /// Of pictures, what makes them upright, as EXIF numbers it: 1 is upright, 0 a turn by another angle.
+    public var orientation = 1
     /// Of sound, in Hz, and its channels; 0 for pictures.
     public var rate = 0
     public var channels = 0
@@ -88,9 +90,9 @@ public enum MovieCopy {
     try MovieSink.container(path).rawValue
   }
 
-  /// The kinds of tracks in a file: `video`, `audio`, `reports`. Reads its headers only.
-  public static func kinds(of path: String) throws(RunError) -> Set<String> {
-    Set(try open(path) { false }.contents.tracks.map(\.kind.rawValue))
+  /// The tracks of a file, without what only all of it tells, such as lengths. Reads its headers only.
+  public static func tracks(of path: String) throws(RunError) -> [MovieContents.Track] {
+    MovieContents(try open(path) { false }.contents).tracks
   }
 
   private static func open(
@@ -111,7 +113,8 @@ extension MovieContents {
       let start = Double(track.start ?? 0) / 1e9
       return Track(
         kind: track.kind.rawValue, codec: track.codec, width: track.width,
-        height: track.height, rate: track.rate, channels: track.channels, packets: track.packets,
+        height: track.height, orientation: track.orientation ?? 0, rate: track.rate,
+        channels: track.channels, packets: track.packets,
         keys: track.keys, bytes: track.bytes, start: start,
         duration: max(0, Double(track.end ?? 0) / 1e9 - start), gaps: track.gaps,
         missing: Double(track.missing) / 1e9)

@@ -41,6 +41,12 @@ public final class ReplayAudioSource: AudioSource {
     (self.path, self.number, self.settings, self.zero) = (path, number, settings, zero)
   }
 
+  /// Blocks of sound, and samples from the first to the last, lost ones counted; 0 before `open`.
+  public var blockCount: Int { blocks.count }
+  public var sampleCount: UInt64 {
+    blocks.last.flatMap { last in blocks.first.map { last.end &- $0.sample } } ?? 0
+  }
+
   /// Reads what the file tells of all blocks, so that it takes a while with a long one.
   public func open() throws(RunError) -> AudioDescription {
     try settings.check(of: "the sound of a replay")

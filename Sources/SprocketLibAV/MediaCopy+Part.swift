@@ -1,0 +1,37 @@
+internal import CSprocketLibAV
+
+// Which packets belong to a part of a file.
+
+extension MediaCopy {
+  /// Whether a packet belongs to a copy that begins at `start` and ends before `end` (nanoseconds).
+  ///
+  /// Pictures that are shown later may be needed for those before `end`. They are copied with all that are
+  /// shown before them, so that the copy has no gap and may end some pictures late; sound goes on as long.
+  mutating func belongs(
+    _ packet: UnsafeMutablePointer<AVPacket>, from start: Int64, until end: Int64
+  ) -> Bool {
+    let number = unsafe Int(packet.pointee.stream_index)
+    guard unsafe !isTorn(packet),
+      let place = contents.tracks.firstIndex(where: { $0.index == number }),
+      let (shown, decoded) = unsafe times(of: packet)
+    else { return false }
+    let track = contents.tracks[place]
+    if track.isVideo {
+      let newest = track.newest ?? .min
+      let isComplete = shown > newest && newest.clampedSum(track.usual) >= end || decoded >= end
+      if track.isOver || shown >= end && isComplete {
+        contents.tracks[place].isOver = true
+        return false
+      }
+      contents.tracks[place].newest = max(newest, shown)
+    } else {
+      let pictures = contents.tracks.compactMap { track in
+        track.newest.map { $0.clampedSum(track.usual) }
+      }
+      guard shown < max(end, pictures.max() ?? end) else { return false }
+    }
+    let length = unsafe nanoseconds(
+      max(0, packet.pointee.duration), of: stream(of: packet).pointee.time_base)
+    return shown >= start || track.kind == .audio && shown.clampedSum(length) > start
+  }
+}
