@@ -156,9 +156,10 @@ class Frame(Pixels):
 
     @property
     def capture_point(self) -> str:
-        """What `captured_ns` stands for: `unknown`, `start_of_exposure` or `end_of_frame`."""
+        """What `captured_ns` stands for: `unknown`, `start_of_exposure`, `end_of_frame` or `estimated`."""
         code = self._value("B", 45)
-        return ("unknown", "start_of_exposure", "end_of_frame")[code] if code < 3 else "unknown"
+        points = ("unknown", "start_of_exposure", "end_of_frame", "estimated")
+        return points[code] if code < len(points) else "unknown"
 
     @property
     def dequeued_ns(self) -> int:

@@ -50,6 +50,10 @@ package struct SceneFaults: Sendable {
     package var stallDuration = Duration.milliseconds(200)
     package var lateDuration = Duration.milliseconds(50)
     package var backwardsDuration = Duration.milliseconds(40)
+    package var stamps = SceneStamps.good
+    package var stampsAt = 0.0
+    package var stampsFor = 0.0
+    package var jitter = 0.0
     package var unplugDuration = Duration.milliseconds(500)
 
     package init() {}
@@ -93,6 +97,16 @@ package struct SceneFaults: Sendable {
   package func dropLength(at number: UInt64) -> UInt64 {
     let longest = Double(max(1, settings.longestDrop))
     return 1 + UInt64(draw(8, number) * longest)
+  }
+
+  /// Nanoseconds by which the hand-over of frame `number` is late.
+  package func lateness(of number: UInt64) -> Int64 {
+    settings.jitter > 0 ? Int64(draw(9, number) * settings.jitter * 1e6) : 0
+  }
+
+  /// Nanoseconds by which its stamp is off, if stamps jitter.
+  package func stampError(of number: UInt64) -> Int64 {
+    Int64((2 * draw(10, number) - 1) * settings.jitter * 1e6)
   }
 
   /// Uniform in 0..<1.

@@ -132,6 +132,12 @@ extension SceneSettings {
     Setting("latefor", \.faults.lateDuration, "by how much"),
     Setting("backwards", \.faults.backwards, range: 0...1, "probability: time goes backwards"),
     Setting("backwardsby", \.faults.backwardsDuration, "by how much"),
+    Setting("stamps", \.faults.stamps, "how the driver stamps frames; what is wrong is repaired"),
+    Setting("stampsat", \.faults.stampsAt, range: 0...1e6, unit: "s", "when it begins to do so"),
+    Setting("stampsfor", \.faults.stampsFor, range: 0...1e6, unit: "s", "how long; 0 is for ever"),
+    Setting(
+      "jitter", \.faults.jitter, range: 0...1000, unit: "ms",
+      "by up to which frames are handed over late, and jittered stamps are off"),
     Setting("unplug", \.faults.unplug, range: 0...1, "probability: unplugged and replugged"),
     Setting("unplugfor", \.faults.unplugDuration, "how long it is gone"),
     Setting("formatchange", \.faults.formatChange, range: 0...1, "probability: another size"),

@@ -27,6 +27,7 @@ public final class SceneSource: Source {
   // One of the two is used, by pace.
   private var timeline: SceneTimeline
   private var driver: SceneDriver
+  private var stamper: SceneStamper
   private let clock = SceneClock()
   /// CLOCK_MONOTONIC at the start.
   private var start: Int64 = 0
@@ -50,9 +51,9 @@ public final class SceneSource: Source {
     try settings.check()
     self.settings = settings
     frames = SceneFrames(settings, interruption)
-    timeline = SceneTimeline(
-      SceneFaults(settings.faults, seed: settings.seed), rate: settings.rate,
-      startupFrames: settings.startup)
+    let faults = SceneFaults(settings.faults, seed: settings.seed)
+    stamper = SceneStamper(faults)
+    timeline = SceneTimeline(faults, rate: settings.rate, startupFrames: settings.startup)
     driver = SceneDriver(timeline)
     port = settings.cached == 0 ? ControlPort(controls: Self.controls, tellsWhatShows: true) : nil
   }
@@ -164,13 +165,28 @@ public final class SceneSource: Source {
     inForce.exposureMicroseconds = Float(truth.moment.exposureMicroseconds)
     inForce.gain = Float(truth.moment.gain)
     inForce.lensPosition = Float(frames.lensTarget)
+    let (time, isRepaired) =
+      stamper.isNeeded ? stamp(capture) : (capture.stamped, false)
     let captured =
       isReal
-      ? Timestamp(nanoseconds: start.clampedSum(capture.stamped), clock: .monotonic)
-      : Timestamp(nanoseconds: capture.stamped, clock: .media)
+      ? Timestamp(nanoseconds: start.clampedSum(time), clock: .monotonic)
+      : Timestamp(nanoseconds: time, clock: .media)
     return ArrivedFrame(
-      sequence: capture.sequence, captured: captured, capturePoint: .startOfExposure,
+      sequence: capture.sequence, captured: captured,
+      capturePoint: isRepaired ? .estimated : .startOfExposure,
       isCorrupt: frames.isCorrupt, isStartup: capture.isStartup, inForce: inForce)
+  }
+
+  /// When the driver, repaired, says that a frame was captured, nanoseconds since the start.
+  private func stamp(_ capture: SceneCapture) -> (nanoseconds: Int64, isRepaired: Bool) {
+    // At fast pace the machine has run for an hour: 0 is no time of it.
+    let start = isReal ? start : 3_600_000_000_000
+    return stamper.time(
+      of: capture, arrival: isReal ? monotonicNow() - start : capture.due, start: start)
+  }
+
+  public var counts: [(name: String, value: UInt64)] {
+    stamper.isNeeded ? [("replaced_timestamps", stamper.repaired)] : []
   }
 
   public func takeEvents(into events: inout EventQueue) { events.take(from: &frames.events) }

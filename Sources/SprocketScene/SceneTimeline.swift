@@ -122,7 +122,8 @@ package struct SceneTimeline: Sendable {
       capture.stamped = lastStamp.clampedSum(-settings.backwardsDuration.nanosecondCount)
     }
     lastStamp = capture.stamped
-    let wait = due.contains(.late) ? settings.lateDuration.nanosecondCount : 0
+    let wait = (due.contains(.late) ? settings.lateDuration.nanosecondCount : 0)
+      .clampedSum(faults.lateness(of: number))
     // Frames are handed over in order: one behind a late frame is late as well.
     capture.due = max(capture.taken.clampedSum(wait), lastDue)
     lastDue = capture.due

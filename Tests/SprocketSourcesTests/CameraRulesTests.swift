@@ -43,22 +43,22 @@ import Testing
 
   @Test func monotonicStampsAreTakenWithTheirPoint() {
     var clock = CameraClock()
-    let end = clock.stamp(frame(now - 1000, flags: monotonic), now: now)
+    let end = clock.stamp(frame(now - 1000, flags: monotonic), sequence: 0, now: now)
     #expect(end.captured == Timestamp(nanoseconds: now - 1000, clock: .monotonic))
     #expect(end.point == .endOfFrame)
-    let start = clock.stamp(frame(now - 1000, flags: monotonic | startOfExposure), now: now)
+    let flags = monotonic | startOfExposure
+    let start = clock.stamp(frame(now - 999, flags: flags), sequence: 1, now: now)
     #expect(start.point == .startOfExposure)
-    #expect(clock.replaced == 0)
+    #expect(clock.repaired == 0)
   }
 
   @Test(arguments: [Int64.min, Int64.max, 0])
   func stampsThatCannotBeAreReplaced(_ stamp: Int64) {
     var clock = CameraClock()
-    let later = now + 2 * CameraClock.past
-    let found = clock.stamp(frame(stamp, flags: monotonic), now: later)
-    #expect(found.captured.nanoseconds == later)
-    #expect(found.point == .unknown)
-    #expect(clock.replaced == 1)
+    let found = clock.stamp(frame(stamp, flags: monotonic), sequence: 0, now: now)
+    #expect(found.captured.nanoseconds == now)
+    #expect(found.point == .estimated)
+    #expect(clock.repaired == 1)
   }
 
   @Test func timesGoOnWhereADriversClockWraps() {
@@ -67,11 +67,14 @@ import Testing
       (now - 10, now), (now + 4_294_967_280_000_000_000, now + 100),
       (now + 95, now + 200), (now + 290, now + 300),
     ]
-    let found = frames.map {
-      clock.stamp(frame($0.given, flags: monotonic), now: $0.arrived).captured.nanoseconds - now
+    let found = frames.enumerated().map { number, stamp in
+      clock.stamp(
+        frame(stamp.given, flags: monotonic), sequence: UInt64(number), now: stamp.arrived
+      )
+      .captured.nanoseconds - now
     }
     #expect(found == [-10, 90, 95, 290])
-    #expect(clock.replaced == 1)
+    #expect(clock.repaired == 1)
     #expect(clock.note("x")?.hasPrefix("1 frame of x has") == true)
   }
 
@@ -81,11 +84,13 @@ import Testing
     var clock = CameraClock()
     let found = (0..<6).map { number in
       let stamp = number == 2 ? now - 1_000_000 : now + 33 * Int64(number)
-      return clock.stamp(frame(stamp, flags: monotonic), now: now + 33 * Int64(number) + 50)
-        .captured.nanoseconds - now
+      let found = clock.stamp(
+        frame(stamp, flags: monotonic), sequence: UInt64(number), now: now + 33 * Int64(number) + 50
+      )
+      return found.captured.nanoseconds - now
     }
     #expect(found == [0, 33, 66, 99, 132, 165])
-    #expect(clock.replaced == 1)
+    #expect(clock.repaired == 1)
   }
 
   @Test func picturesWithoutASignalAreCondemned() {
@@ -110,18 +115,18 @@ import Testing
     // First stamp within a second of arrival: the clock counts as monotonic from then on.
     var near = CameraClock()
     #expect(
-      near.stamp(frame(now - 900_000_000, flags: flags), now: now).captured.nanoseconds
+      near.stamp(frame(now - 900_000_000, flags: flags), sequence: 0, now: now).captured.nanoseconds
         == now - 900_000_000)
     #expect(
-      near.stamp(frame(now - 20_000_000, flags: flags), now: now).captured.nanoseconds
+      near.stamp(frame(now - 20_000_000, flags: flags), sequence: 1, now: now).captured.nanoseconds
         == now - 20_000_000)
-    #expect(near.stamp(frame(now, flags: flags), now: now).point == .unknown)
+    #expect(near.stamp(frame(now, flags: flags), sequence: 2, now: now).point == .unknown)
     // First stamp far from arrival: another clock, even if a later stamp is near by chance.
     var far = CameraClock()
-    _ = far.stamp(frame(now + 1_700_000_000_000, flags: flags), now: now)
-    let chance = far.stamp(frame(now - 7, flags: flags), now: now)
+    _ = far.stamp(frame(now + 1_700_000_000_000, flags: flags), sequence: 0, now: now)
+    let chance = far.stamp(frame(now - 7, flags: flags), sequence: 1, now: now)
     #expect(chance.captured.nanoseconds == now)
-    #expect(far.replaced == 2)
+    #expect(far.repaired == 2)
   }
 
   @Test func threeBuffersStayWithTheDriver() {

@@ -29,4 +29,6 @@ public struct Timestamp: Sendable, Hashable, BitwiseCopyable {
 /// The moment within a frame that its `captured` time stands for (`V4L2_BUF_FLAG_TSTAMP_SRC_*`).
 public enum CapturePoint: UInt8, Sendable, BitwiseCopyable {
   case unknown, startOfExposure, endOfFrame
+  /// The driver's stamp could not be right: the time is an estimate.
+  case estimated
 }

@@ -57,7 +57,8 @@ enum DumpSchemas {
     keys.add("captured_ns", "integer", "ns, when light became this frame")
     keys.add("clock", of: clocks, "of captured_ns")
     keys.add(
-      "point", of: ["unknown", "start_of_exposure", "end_of_frame"], "what captured_ns stands for")
+      "point", of: ["unknown", "start_of_exposure", "end_of_frame", "estimated"],
+      "what captured_ns stands for")
     keys.add("dequeued_ns", "integer", "ns on the monotonic clock, when the source handed it over")
     keys.add("bytes", "integer", "of the image; 0 where nothing arrived and there is no image")
     keys.add("driver_flags", "integer", "v4l2_buffer.flags; 0 where there is no driver")

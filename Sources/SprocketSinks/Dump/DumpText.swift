@@ -24,6 +24,7 @@ extension TextTarget where Self: ~Copyable {
     case .unknown: try append("\"unknown\"")
     case .startOfExposure: try append("\"start_of_exposure\"")
     case .endOfFrame: try append("\"end_of_frame\"")
+    case .estimated: try append("\"estimated\"")
     }
     try append(",\"dequeued_ns\":")
     try append(decimal: record.dequeued)

@@ -209,8 +209,8 @@ public final class CameraSource: Source {
     }
     lastArrival = now
     restartsInStall = 0
-    let (captured, point) = clock.stamp(frame, now: now)
     let number = sequence.extend(frame.sequence)
+    let (captured, point) = clock.stamp(frame, sequence: number, now: now)
     let first = firstNumber ?? number
     firstNumber = first
     controls.advance(to: captured.nanoseconds)
@@ -249,7 +249,8 @@ public final class CameraSource: Source {
     [
       ("borrowed", borrowed), ("copied", copied), ("read_errors", readErrors),
       ("refused_controls", controls.refusedWrites), ("repeated_sequences", sequence.repeated),
-      ("replaced_timestamps", clock.replaced), ("frames_without_signal", signal.frames),
+      ("replaced_timestamps", clock.repaired), ("jitter_us", UInt64(clock.jitter / 1000)),
+      ("frames_without_signal", signal.frames),
       ("restarts", restarts), ("unplugs", unplugs), ("unplugged_ms", UInt64(away / 1_000_000)),
     ] + damage.counts
   }

@@ -91,6 +91,7 @@ enum ReplayRecord {
           switch try json.string(bytes) {
           case "start_of_exposure": frame.capturePoint = .startOfExposure
           case "end_of_frame": frame.capturePoint = .endOfFrame
+          case "estimated": frame.capturePoint = .estimated
           default: break
           }
         case bytes.equals("fate", key):
