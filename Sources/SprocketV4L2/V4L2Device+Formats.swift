@@ -115,13 +115,15 @@ extension V4L2Device {
       unsafe wanted.fmt.pix.priv = V4L2_PIX_FMT_PRIV_MAGIC
     }
     unsafe try demand(SPROCKET_VIDIOC_S_FMT, &wanted, "VIDIOC_S_FMT")
-    return unsafe described(wanted)
+    let made = unsafe described(wanted)
+    pieceCount = max(1, min(made.memoryPlanes, 3))
+    return made
   }
 
   private func described(_ found: v4l2_format) -> V4L2Format {
     if capabilities.isMultiplanar {
       let pixels = unsafe found.fmt.pix_mp
-      return V4L2Format(
+      var format = V4L2Format(
         fourCC: V4L2FourCC(rawValue: pixels.pixelformat),
         size: V4L2Size(width: Int(pixels.width), height: Int(pixels.height)),
         bytesPerLine: Int(pixels.plane_fmt.0.bytesperline),
@@ -129,6 +131,9 @@ extension V4L2Device {
         memoryPlanes: Int(pixels.num_planes),
         colorspace: pixels.colorspace, transfer: UInt32(pixels.xfer_func),
         encoding: UInt32(pixels.ycbcr_enc), quantization: UInt32(pixels.quantization))
+      let others = [pixels.plane_fmt.1.bytesperline, pixels.plane_fmt.2.bytesperline]
+      format.otherBytesPerLine = others.prefix(max(0, format.memoryPlanes - 1)).map { Int($0) }
+      return format
     }
     let pixels = unsafe found.fmt.pix
     // A driver from before these fields leaves anything in them.

@@ -3,10 +3,16 @@ internal import Glibc
 
 // Buffers in the driver's memory, mapped: asking for them, filling, taking.
 
-/// A buffer's memory, mapped for reading.
+/// A piece of a buffer's memory, mapped for reading. With some formats of the multi-planar interface each
+/// plane has one.
 @safe
-struct V4L2Buffer {
+struct V4L2Piece {
   let memory: UnsafeMutableRawBufferPointer
+}
+
+/// A buffer in the driver's memory.
+struct V4L2Buffer {
+  let pieces: [V4L2Piece]
 }
 
 /// A buffer that the driver filled.
@@ -19,9 +25,22 @@ public struct V4L2Frame: Sendable, Hashable, BitwiseCopyable {
   public var nanoseconds: Int64
   /// `V4L2_BUF_FLAG_*`.
   public var flags: UInt32
-  /// Where in the buffer the frame begins, and how many bytes it has; within the buffer.
+  /// Where in the buffer the frame begins, and how many bytes it has; within the buffer. Of one in several
+  /// pieces of memory, the first.
   public var offset: Int
   public var byteCount: Int
+  /// The same of the second and the third piece; 0 where there is none.
+  public var (secondOffset, secondByteCount) = (0, 0)
+  public var (thirdOffset, thirdByteCount) = (0, 0)
+
+  /// Where in a piece of memory the frame lies.
+  public func range(_ piece: Int) -> Range<Int> {
+    switch piece {
+    case 0: offset..<offset + byteCount
+    case 1: secondOffset..<secondOffset + secondByteCount
+    default: thirdOffset..<thirdOffset + thirdByteCount
+    }
+  }
 
   /// Whether the driver says that its time is on CLOCK_MONOTONIC.
   public var isMonotonic: Bool {
@@ -62,10 +81,9 @@ public struct V4L2Readiness: OptionSet, Sendable {
 extension V4L2Device {
   public var bufferCount: Int { buffers.count }
 
-  /// The memory of a buffer; valid as long as the device, or for ever after
-  /// ``leaveMemoryMapped()``.
-  public func memory(_ index: Int) -> UnsafeMutableRawBufferPointer {
-    unsafe buffers[index].memory
+  /// A piece of a buffer's memory; valid as long as the device, or for ever after ``leaveMemoryMapped()``.
+  public func memory(_ index: Int, piece: Int = 0) -> UnsafeMutableRawBufferPointer {
+    unsafe buffers[index].pieces[piece].memory
   }
 
   /// The memory stays mapped when the device is closed, for somebody still reads it.
@@ -85,20 +103,30 @@ extension V4L2Device {
   }
 
   private func map(_ index: UInt32) throws(V4L2Error) -> V4L2Buffer {
-    let (length, offset) = try place(index)
-    let memory = unsafe v4l2_mmap(nil, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset)
-    guard let memory = unsafe memory, unsafe memory != MAP_FAILED else { throw failure("mmap") }
-    return unsafe V4L2Buffer(
-      memory: UnsafeMutableRawBufferPointer(start: memory, count: length))
+    var pieces: [V4L2Piece] = []
+    for (length, offset) in try places(index) {
+      let memory = unsafe v4l2_mmap(nil, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset)
+      guard let memory = unsafe memory, unsafe memory != MAP_FAILED else {
+        let error = failure("mmap")
+        for piece in pieces { unsafe v4l2_munmap(piece.memory.baseAddress, piece.memory.count) }
+        throw error
+      }
+      pieces.append(
+        unsafe V4L2Piece(memory: UnsafeMutableRawBufferPointer(start: memory, count: length)))
+    }
+    return V4L2Buffer(pieces: pieces)
   }
 
-  private func place(_ index: UInt32) throws(V4L2Error) -> (length: Int, offset: Int64) {
+  private func places(_ index: UInt32) throws(V4L2Error) -> [(length: Int, offset: Int64)] {
     let found = unsafe try withBuffer(index) { (buffer) throws(V4L2Error) in
       unsafe try demand(SPROCKET_VIDIOC_QUERYBUF, &buffer, "VIDIOC_QUERYBUF")
     }
-    return capabilities.isMultiplanar
-      ? unsafe (Int(found.plane.length), Int64(found.plane.m.mem_offset))
-      : unsafe (Int(found.buffer.length), Int64(found.buffer.m.offset))
+    guard capabilities.isMultiplanar else {
+      return unsafe [(Int(found.buffer.length), Int64(found.buffer.m.offset))]
+    }
+    return (0..<pieceCount).map { piece in
+      unsafe (Int(found.planes[piece].length), Int64(found.planes[piece].m.mem_offset))
+    }
   }
 
   /// Gives a buffer to the driver, to be filled.
@@ -154,18 +182,23 @@ extension V4L2Device {
     guard index < buffers.count else {
       throw V4L2Error(.failed, operation: "VIDIOC_DQBUF, buffer \(index)", path: path)
     }
-    let room = unsafe buffers[index].memory.count
-    var offset = 0
-    var count = unsafe Int(buffer.bytesused)
-    if capabilities.isMultiplanar {
+    func place(_ piece: Int) -> (offset: Int, byteCount: Int) {
+      guard piece < pieceCount else { return (0, 0) }
+      let room = unsafe buffers[index].pieces[piece].memory.count
+      guard capabilities.isMultiplanar else { return unsafe (0, min(Int(buffer.bytesused), room)) }
+      let plane = unsafe found.planes[piece]
       // A plane's bytes count its offset.
-      offset = unsafe min(Int(found.plane.data_offset), room)
-      count = unsafe max(0, Int(found.plane.bytesused) - offset)
+      let offset = min(Int(plane.data_offset), room)
+      return (offset, min(max(0, Int(plane.bytesused) - offset), room - offset))
     }
-    return V4L2Frame(
+    let first = place(0)
+    var frame = V4L2Frame(
       index: index, sequence: unsafe buffer.sequence,
       nanoseconds: unsafe nanoseconds(buffer.timestamp),
-      flags: unsafe buffer.flags, offset: offset, byteCount: min(count, room - offset))
+      flags: unsafe buffer.flags, offset: first.offset, byteCount: first.byteCount)
+    (frame.secondOffset, frame.secondByteCount) = place(1)
+    (frame.thirdOffset, frame.thirdByteCount) = place(2)
+    return frame
   }
 
   private func nanoseconds(_ time: timeval) -> Int64 {
@@ -175,24 +208,25 @@ extension V4L2Device {
     return isOver ? .max : sum
   }
 
-  /// Fills in a buffer's description with one plane behind it, as the device wants it.
+  /// Fills in a buffer's description with its planes behind it, as the device wants it.
   private func withBuffer(
     _ index: UInt32, _ body: (inout v4l2_buffer) throws(V4L2Error) -> Void
-  ) throws(V4L2Error) -> (buffer: v4l2_buffer, plane: v4l2_plane) {
+  ) throws(V4L2Error) -> (buffer: v4l2_buffer, planes: InlineArray<3, v4l2_plane>) {
     var buffer = unsafe v4l2_buffer()
     unsafe buffer.index = index
     unsafe buffer.type = bufferType
     unsafe buffer.memory = V4L2_MEMORY_MMAP.rawValue
+    var planes = InlineArray<3, v4l2_plane>(repeating: v4l2_plane())
     guard capabilities.isMultiplanar else {
       unsafe try body(&buffer)
-      return unsafe (buffer, v4l2_plane())
+      return unsafe (buffer, planes)
     }
-    var plane = v4l2_plane()
-    unsafe try withUnsafeMutablePointer(to: &plane) { (pointer) throws(V4L2Error) in
-      unsafe buffer.m.planes = unsafe pointer
-      unsafe buffer.length = 1
+    unsafe try withUnsafeMutablePointer(to: &planes) { (pointer) throws(V4L2Error) in
+      unsafe buffer.m.planes = unsafe UnsafeMutableRawPointer(pointer)
+        .assumingMemoryBound(to: v4l2_plane.self)
+      unsafe buffer.length = UInt32(pieceCount)
       unsafe try body(&buffer)
     }
-    return unsafe (buffer, plane)
+    return unsafe (buffer, planes)
   }
 }

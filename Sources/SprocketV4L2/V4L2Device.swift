@@ -17,6 +17,8 @@ public struct V4L2Device: ~Copyable {
   /// libv4l2 converts formats.
   public let converts: Bool
   var buffers: [V4L2Buffer] = []
+  /// Pieces of memory that a frame lies in, 1 to 3.
+  var pieceCount = 1
   /// Memory that outlives the device, because somebody may still read it.
   var isMemoryLeftMapped = false
 
@@ -52,7 +54,9 @@ public struct V4L2Device: ~Copyable {
   /// The corresponding C functions are `v4l2_munmap` and `v4l2_close`.
   deinit {
     if !isMemoryLeftMapped {
-      for buffer in buffers { unsafe v4l2_munmap(buffer.memory.baseAddress, buffer.memory.count) }
+      for piece in buffers.flatMap(\.pieces) {
+        unsafe v4l2_munmap(piece.memory.baseAddress, piece.memory.count)
+      }
     }
     v4l2_close(fd)
   }

@@ -63,11 +63,13 @@ public struct V4L2Format: Hashable, Sendable {
   public var size: V4L2Size
   /// From one row of the first plane to the next; 0 for encoded frames.
   public var bytesPerLine: Int
+  /// The same for the second and third piece of memory, where a frame lies in several.
+  public var otherBytesPerLine: [Int] = []
   /// The most that one frame takes.
   public var imageBytes: Int
   /// How the lines of a frame were taken.
   public var field: V4L2Field
-  /// Planes of memory: 1 but with some drivers of the multi-planar interface.
+  /// Pieces of memory: 1 but with some formats of the multi-planar interface.
   public var memoryPlanes: Int
   /// `V4L2_COLORSPACE_*`, `V4L2_XFER_FUNC_*`, `V4L2_YCBCR_ENC_*`, `V4L2_QUANTIZATION_*`; 0 is the
   /// default.

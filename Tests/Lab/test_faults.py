@@ -67,7 +67,7 @@ def test_times_go_on_where_the_drivers_clock_wraps(camera, tmp_path):
     assert {line["epoch"] for line in run.reports} == {0}
     arrived = sum(line["fate"] != "missing" for line in run.reports)
     assert run.summary["source"]["counts"]["replaced_timestamps"] == arrived
-    assert any("time of arrival" in note for note in run.summary["notes"])
+    assert any("estimated time" in note for note in run.summary["notes"])
 
 
 def test_planes_that_lie_apart_may_be_unplugged_too(tmp_path):

@@ -9,8 +9,8 @@ FORMATS = [("YUYV", 2), ("NV12", 1.5), ("RGB3", 3), ("GREY", 1), ("RGGB", 1), ("
 
 
 def dumped(device, fourcc, folder, *more):
-    with Run(folder, device, "--format", fourcc.strip(), "--size", "x".join(map(str, SIZE)),
-             "--frames", 5, "--dump", folder / "dump.mcap", *more) as run:
+    with Run(folder, device, *(["--format", fourcc.strip()] if fourcc else []), "--size",
+             "x".join(map(str, SIZE)), "--frames", 5, "--dump", folder / "dump.mcap", *more) as run:
         run.end()
     images = dump_images(folder / "dump.mcap")
     # On a busy machine one may be lost on the way, and the ledger says so.
@@ -33,6 +33,16 @@ def test_planes_in_memory_of_their_own_are_the_same_picture(camera, tmp_path):
     control(PLANES, osd_text_mode=2)
     expected = captured(PLANES, "NV12", tmp_path, 2)[1]
     assert all(image.message.data == expected for image in dumped(PLANES, "NV12", tmp_path))
+
+
+@pytest.mark.parametrize("fourcc, bytes_per_pixel", [
+    ("NM12", 1.5), ("NM21", 1.5), ("YM12", 1.5), ("YM21", 1.5), ("YM16", 2), ("YM24", 3)])
+def test_pieces_of_memory_are_the_same_picture(camera, tmp_path, fourcc, bytes_per_pixel):
+    control(PLANES, osd_text_mode=2)
+    expected = captured(PLANES, fourcc, tmp_path, 2)[1]
+    assert len(expected) == SIZE[0] * SIZE[1] * bytes_per_pixel
+    images = dumped(PLANES, None, tmp_path, "--source-set", f"fourcc={fourcc}")
+    assert all(image.message.data == expected for image in images)
 
 
 def test_what_the_driver_converts_is_not_touched_again(camera, tmp_path):

@@ -83,12 +83,20 @@ import Testing
         .init(offset: 0, stride: 16, bytesPerRow: 6, rows: 4),
         .init(offset: 64, stride: 16, bytesPerRow: 6, rows: 2),
       ])
-    #expect(nv12.byteCount == 64 + 16 + 6)
+    #expect(nv12.byteCounts == [64 + 16 + 6])
     let i420 = CameraLayout(.i420, width: 6, height: 4, bytesPerLine: 16)
     #expect(i420.planes.map(\.offset) == [0, 64, 80])
     #expect(i420.planes.map(\.stride) == [16, 8, 8])
     let yuyv = CameraLayout(.yuyv, width: 6, height: 4, bytesPerLine: 0)
     #expect(yuyv.planes == [.init(offset: 0, stride: 12, bytesPerRow: 12, rows: 4)])
-    #expect(yuyv.byteCount == PixelFormat.yuyv.byteCount(width: 6, height: 4))
+    #expect(yuyv.byteCounts == [PixelFormat.yuyv.byteCount(width: 6, height: 4)])
+    let apart = CameraLayout(.i420, width: 6, height: 4, bytesPerLine: [16, 0, 8])
+    #expect(
+      apart.planes == [
+        .init(piece: 0, stride: 16, bytesPerRow: 6, rows: 4),
+        .init(piece: 1, stride: 3, bytesPerRow: 3, rows: 2),
+        .init(piece: 2, stride: 8, bytesPerRow: 3, rows: 2),
+      ])
+    #expect(apart.byteCounts == [54, 6, 11])
   }
 }

@@ -1,9 +1,9 @@
 /// Makes capture times of a driver's stamps, and repairs those that cannot be right. Pure: the caller gives
 /// the time of arrival.
 ///
-/// - A stamp on CLOCK_MONOTONIC is trusted if it is later than the one before, not later than its arrival,
-///   and either less than two seconds before it or where the line through the trusted stamps before has
-///   that frame.
+/// - A stamp on CLOCK_MONOTONIC is trusted if it is later than the one before, less than a second after its
+///   arrival, and either less than two seconds before it or where the line through the trusted stamps
+///   before has that frame.
 /// - A stamp of another clock that runs (CLOCK_REALTIME, a camera's own, one that has wrapped) is moved by
 ///   its distance to arrivals: the least of the last frames, less the transfer's duration.
 /// - A frame without a stamp, or with one that stands still or goes back, gets its time by its sequence
@@ -40,8 +40,9 @@ package struct StampClock: Sendable {
   /// Nanoseconds from capture to arrival at most, where no line says otherwise. Longer: the stamps of
   /// clocks that began lately are believed.
   package static let longest: Int64 = 2_000_000_000
-  /// Nanoseconds by which a stamp may lie in the future: clocks are read one after the other.
-  package static let future: Int64 = 10_000_000
+  /// Nanoseconds by which a stamp may lie in the future: drivers that count their frames run ahead of the
+  /// clock. Larger: stamps of other clocks are believed.
+  package static let future: Int64 = 1_000_000_000
 
   private var frames: [Frame] = []
   private var next = 0
@@ -90,11 +91,12 @@ package struct StampClock: Sendable {
     if let newest, sequence <= newest.sequence { restart() }
     if isTrusted(stamp, sequence, now) {
       noteInterval(stamp.nanoseconds, sequence)
+      // Not later than now, or after a stamp in the future the right ones would be rejected as earlier.
       lastTrusted = min(stamp.nanoseconds, now)
       foreign = nil
-      add(Frame(sequence: sequence, arrival: now, captured: lastTrusted))
+      add(Frame(sequence: sequence, arrival: now, captured: stamp.nanoseconds))
       last = max(lastTrusted, last)
-      return (last, false)
+      return (max(stamp.nanoseconds, last), false)
     }
     repaired += 1
     learnTransfer()

@@ -13,6 +13,13 @@ extension PixelFormat {
       case "JPEG": .mjpeg
       case "XR24", "AR24": .bgr32
       case "BX24", "BA24": .rgb32
+      // With each plane in memory of its own.
+      case "NM12": .nv12
+      case "NM21": .nv21
+      case "YM12": .i420
+      case "YM21": .yv12
+      case "YM16": .yuv422p
+      case "YM24": .yuv444p
       default: nil
       }
     // Formats that V4L2 has no code for have longer names.
@@ -138,15 +145,18 @@ extension Color.Transfer {
 /// Where the planes of a raw frame lie in the driver's buffer.
 struct CameraLayout: Hashable, Sendable {
   struct Place: Hashable, Sendable {
+    /// Which piece of the buffer's memory, and where in it.
+    var piece = 0
     var offset = 0
     var stride = 0
     var bytesPerRow = 0
     var rows = 0
+    var end: Int { offset + stride * (rows - 1) + bytesPerRow }
   }
 
   let planes: [Place]
-  /// Bytes that a whole frame has, without the padding behind its last row.
-  let byteCount: Int
+  /// Bytes that a whole frame has in each piece of memory, without the padding behind its last row.
+  let byteCounts: [Int]
 
   /// Planes follow each other; the chroma of planar formats has a fraction of the first plane's stride,
   /// as the kernel's "Image Formats" chapter has it.
@@ -165,6 +175,17 @@ struct CameraLayout: Hashable, Sendable {
       offset += padded * size.rows
     }
     self.planes = planes
-    byteCount = planes.last.map { $0.offset + $0.stride * ($0.rows - 1) + $0.bytesPerRow } ?? 0
+    byteCounts = planes.last.map { [$0.end] } ?? []
+  }
+
+  /// Each plane in memory of its own, with these bytes from row to row.
+  init(_ pixels: PixelFormat, width: Int, height: Int, bytesPerLine: [Int]) {
+    planes = bytesPerLine.prefix(pixels.planeCount).enumerated().map { index, stride in
+      let size = pixels.plane(index, width: width, height: height)
+      return Place(
+        piece: index, stride: max(stride, size.bytesPerRow), bytesPerRow: size.bytesPerRow,
+        rows: size.rows)
+    }
+    byteCounts = planes.map(\.end)
   }
 }

@@ -3,6 +3,7 @@ public import SprocketCore
 /// What a user may choose about a camera.
 public struct CameraSettings: SourceSettings {
   public var conversion = false
+  public var fourcc = ""
   public var startup = 0
   public var buffers = 8
   public var timeout = Duration.seconds(10)
@@ -17,6 +18,9 @@ public struct CameraSettings: SourceSettings {
     [
       Setting(
         "conversion", \.conversion, "lets libv4l2 make formats that the camera does not have"),
+      Setting(
+        "fourcc", \.fourcc,
+        "V4L2's code of the format, where the camera has several of the same pixels"),
       Setting(
         "startup", \.startup, range: 0...1_000_000, unit: "frames", "marked as not to be used"),
       Setting(

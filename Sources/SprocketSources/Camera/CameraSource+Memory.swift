@@ -27,12 +27,13 @@ extension CameraSource {
   }
 
   private func lend(_ frame: V4L2Frame, _ layout: CameraLayout, to slot: inout CaptureSlot) {
-    let bytes = unsafe self.bytes(of: frame)
-    guard let start = bytes.baseAddress,
-      let handle = unsafe UnsafeMutableRawPointer(bitPattern: opening << 8 | frame.index)
-    else { preconditionFailure("a buffer that holds a frame has an address") }
+    guard let handle = unsafe UnsafeMutableRawPointer(bitPattern: opening << 8 | frame.index)
+    else { preconditionFailure("openings are counted from 1") }
     var image = unsafe ImageStorage()
     for (index, place) in layout.planes.enumerated() {
+      guard let start = unsafe bytes(of: frame, piece: place.piece).baseAddress else {
+        preconditionFailure("a buffer that holds a frame has an address")
+      }
       unsafe image.planes[index] = unsafe PlaneStorage(
         base: start + place.offset, stride: place.stride, bytesPerRow: place.bytesPerRow,
         rows: place.rows)
@@ -49,24 +50,29 @@ extension CameraSource {
   /// Copies the frame, of a raw one the rows without what lies between them; of one that is too short,
   /// what there is.
   private func copy(_ frame: V4L2Frame, into slot: inout CaptureSlot) {
-    let source = unsafe bytes(of: frame)
     var count = 0
     let places = layout?.planes ?? []
     var memory = slot.bytes
     unsafe memory.withUnsafeMutableBytes { target in
-      func add(_ offset: Int, _ length: Int) {
+      func add(_ source: UnsafeMutableBufferPointer<UInt8>, _ offset: Int, _ length: Int) {
         let room = min(length, source.count - offset, target.count - count)
         guard room > 0, let to = target.baseAddress, let from = source.baseAddress
         else { return }
         unsafe memcpy(to + count, from + offset, room)
         count += room
       }
-      guard !places.isEmpty else { return add(0, source.count) }
+      guard !places.isEmpty else {
+        let source = unsafe bytes(of: frame)
+        return unsafe add(source, 0, source.count)
+      }
       for place in places {
+        let source = unsafe bytes(of: frame, piece: place.piece)
         if place.stride == place.bytesPerRow {
-          add(place.offset, place.bytesPerRow * place.rows)
+          unsafe add(source, place.offset, place.bytesPerRow * place.rows)
         } else {
-          for row in 0..<place.rows { add(place.offset + row * place.stride, place.bytesPerRow) }
+          for row in 0..<place.rows {
+            unsafe add(source, place.offset + row * place.stride, place.bytesPerRow)
+          }
         }
       }
     }
@@ -74,11 +80,10 @@ extension CameraSource {
     copied += 1
   }
 
-  /// The frame's bytes, in the driver's memory.
-  func bytes(of frame: V4L2Frame) -> UnsafeMutableBufferPointer<UInt8> {
-    let buffer = unsafe device!.memory(frame.index)
-    let part = unsafe UnsafeMutableRawBufferPointer(
-      rebasing: buffer[frame.offset..<frame.offset + frame.byteCount])
+  /// The frame's bytes in a piece of the driver's memory.
+  func bytes(of frame: V4L2Frame, piece: Int = 0) -> UnsafeMutableBufferPointer<UInt8> {
+    let buffer = unsafe device!.memory(frame.index, piece: piece)
+    let part = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[frame.range(piece)])
     return unsafe part.assumingMemoryBound(to: UInt8.self)
   }
 

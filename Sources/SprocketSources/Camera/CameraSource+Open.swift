@@ -40,7 +40,14 @@ extension CameraSource {
   /// Agrees on a format with the device that was opened, and makes its buffers. `before`: of a camera that
   /// was plugged in again, which is to have the same mode and the same controls.
   func prepare(before: CameraControls? = nil) throws(RunError) -> SourceDescription {
-    let formats = CameraFormat.all(of: device!)
+    let all = CameraFormat.all(of: device!)
+    let formats = settings.fourcc.isEmpty ? all : all.filter { $0.fourCC == settings.fourcc }
+    guard !formats.isEmpty || all.isEmpty else {
+      throw RunError(
+        .usage,
+        "\(title) does not offer \(settings.fourcc); it offers "
+          + all.map(\.fourCC).joined(separator: ", "), change: .sourceSetting)
+    }
     let negotiation = CameraNegotiation(name: title, formats: formats) { fourCC, size in
       CameraRates(self.device!.intervals(of: V4L2FourCC(fourCC), V4L2Size(size)))
     }
@@ -113,7 +120,7 @@ extension CameraSource {
         "\(title) makes \(found.fourCC.text) \(CameraSize(found.size).text) of \(mode.fourCC) "
           + "\(mode.size.text); ask for that", change: .format, .size)
     }
-    guard found.memoryPlanes == 1 else {
+    guard found.memoryPlanes == 1 || found.memoryPlanes == mode.pixelFormat.planeCount else {
       throw RunError(
         .usage,
         "\(title) gives \(mode.fourCC) in \(found.memoryPlanes) pieces of memory, which Sprocket does "
@@ -151,15 +158,22 @@ extension CameraSource {
   private func makeBuffers(_ found: V4L2Format, _ pixels: PixelFormat) throws(RunError) {
     try asking { () throws(V4L2Error) in try device!.makeBuffers(settings.buffers) }
     let count = device?.bufferCount ?? 0
-    let place = CameraLayout(
-      pixels, width: found.size.width, height: found.size.height, bytesPerLine: found.bytesPerLine)
-    let smallest = (0..<count).reduce(Int.max) { least, index in
-      min(least, unsafe device!.memory(index).count)
+    let (width, height) = (found.size.width, found.size.height)
+    let place =
+      found.memoryPlanes > 1
+      ? CameraLayout(
+        pixels, width: width, height: height,
+        bytesPerLine: [found.bytesPerLine] + found.otherBytesPerLine)
+      : CameraLayout(pixels, width: width, height: height, bytesPerLine: found.bytesPerLine)
+    let isRoomy = (0..<count).allSatisfy { index in
+      place.byteCounts.indices.allSatisfy { piece in
+        unsafe device!.memory(index, piece: piece).count >= place.byteCounts[piece]
+      }
     }
-    guard count >= 2, pixels.isEncoded || smallest >= place.byteCount else {
+    guard count >= 2, pixels.isEncoded || isRoomy else {
       throw RunError(
         .failed,
-        "\(title) gives \(count) buffers of \(smallest) bytes, too little for "
+        "\(title) gives \(count) buffers that are too small for "
           + "\(CameraSize(found.size).text) \(found.fourCC.text); its driver is at fault: choose another "
           + "format or size", change: .format, .size)
     }

@@ -233,7 +233,12 @@ public final class CameraSource: Source {
 
   /// Whether the frame is broken, and what format it has itself, if it says so.
   private func check(_ frame: V4L2Frame) -> (isBroken: Bool, found: FrameFormat?) {
-    if let layout { return (frame.byteCount < layout.byteCount, nil) }
+    if let layout {
+      let isShort = layout.byteCounts.indices.contains {
+        frame.range($0).count < layout.byteCounts[$0]
+      }
+      return (isShort, nil)
+    }
     let bytes = unsafe Span(_unsafeElements: bytes(of: frame))
     guard let header = damage.check(bytes, fullHeight: format?.height) else { return (true, nil) }
     // If frames of this kind cannot be unpacked, each is accepted as it is.
