@@ -39,6 +39,8 @@ extension V4L2Control {
   public static let gain = UInt32(V4L2_CID_GAIN)
   public static let analogueGain = UInt32(V4L2_CID_ANALOGUE_GAIN)
   public static let focusAbsolute = UInt32(V4L2_CID_FOCUS_ABSOLUTE)
+  /// Whether automatic exposure may lower the frame rate.
+  public static let exposurePriority = UInt32(V4L2_CID_EXPOSURE_AUTO_PRIORITY)
   /// Where the camera looks: 0 to the front, 1 to the back, 2 is external.
   public static let cameraOrientation = UInt32(V4L2_CID_CAMERA_ORIENTATION)
 }

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from conftest import (FLAG_ERROR, LOOPBACK, Run, assert_ledger_is_the_drivers, control,
-                      wait_until)
+                      expected_frames, wait_until)
 from program import clip, read_lines, read_summary, sprocket
 from recordings import (dump_images, has_huffman_tables, movie_packets, whole_jpeg,
                         without_exif, without_huffman_tables)
@@ -117,6 +117,8 @@ def test_a_replay_is_the_run_again(camera, tmp_path):
             control(camera, inject_v4l2_buf_flag_error=1)
             wait_until(lambda: count == sum(buffer.flags & FLAG_ERROR > 0 for buffer in run.buffers()))
         run.wait_for_frames(40)
+        wait_until(lambda: any(fate == "missing" for _, fate, _ in expected_frames(run.buffers())))
+        run.wait_for_frames(len(run.buffers()) + 2)  # The program has taken them, too.
         run.stop()
     live, sums = run.summary["sinks"]["checksum"], (tmp_path / "sums").read_text()
     fates = [(line["sequence"], line["fate"], line["captured_ns"]) for line in run.reports]

@@ -78,6 +78,25 @@ import Testing
     #expect(clock.note("x")?.hasPrefix("1 frame of x has") == true)
   }
 
+  /// Automatic exposure halves the rate in dim light.
+  @Test func aCameraThatIsSlowerThanPromisedIsTold() {
+    var clock = CameraClock()
+    func note(_ priority: String?) -> String? {
+      clock.rateNote("x", promised: FrameRate(frames: 30), priority: priority)
+    }
+    #expect(note(nil) == nil)
+    for number in 0..<300 as Range<Int64> {
+      _ = clock.stamp(
+        frame(now + number * 66_666_667, flags: monotonic), sequence: UInt64(number),
+        now: now + number * 66_666_667 + 1000)
+    }
+    #expect(
+      note("exposure_dynamic_framerate")
+        == "x gives 15 frames/s of 30: in dim light it exposes for "
+        + "longer; --control exposure_dynamic_framerate=0 keeps the rate")
+    #expect(note(nil)?.hasSuffix("set a shorter exposure") == true)
+  }
+
   /// USB cameras stamp the start of the exposure, so a frame can arrive after the next one was
   /// captured. The correct stamps after an invalid one must still be used.
   @Test func framesThatArriveAfterTheNextWasTakenKeepTheirStamps() {

@@ -72,6 +72,10 @@ package struct StampClock: Sendable {
     hull.reserveCapacity(Self.length + 1)
   }
 
+  /// From one frame to the next, lost ones counted, on average over the last 64 or so trusted stamps;
+  /// nanoseconds, 0 before there are some.
+  package var meanInterval: Int64 { Int64(interval) }
+
   /// How far the intervals of trusted stamps are from their mean, on average over the last 64 or so;
   /// nanoseconds.
   package var jitter: Int64 { Int64(deviation) }

@@ -15,6 +15,8 @@ struct CameraClock: Sendable {
 
   /// Frames whose stamp was not used as it was.
   var repaired: UInt64 { clock.repaired }
+  /// Mean frame interval, nanoseconds; 0 before it is known.
+  var interval: Int64 { clock.meanInterval }
   /// Mean distance of frame intervals from their mean, nanoseconds.
   var jitter: Int64 { clock.jitter }
 
@@ -44,6 +46,19 @@ struct CameraClock: Sendable {
     guard repaired > 0 else { return nil }
     let many = repaired == 1 ? "1 frame of \(title) has" : "\(repaired) frames of \(title) have"
     return "\(many) an estimated time, for the driver's own cannot be right"
+  }
+
+  /// What the user should know of a camera that gives fewer frames than it promised; `priority`: its
+  /// control, set, that lets it.
+  func rateNote(_ title: String, promised: FrameRate, priority: String?) -> String? {
+    let period = promised.frameNanoseconds
+    // Quarters less are cameras that expose for longer; less than that are their clocks.
+    guard period > 0, Double(interval) > 1.25 * Double(period) else { return nil }
+    let actual = (1e10 / Double(interval)).rounded() / 10
+    let remedy =
+      priority.map { ": in dim light it exposes for longer; --control \($0)=0 keeps the rate" }
+      ?? ": light the scene, or set a shorter exposure"
+    return "\(title) gives \(actual.settingText) frames/s of \(promised.text)" + remedy
   }
 
   private mutating func trusts(_ stamp: Int64, now: Int64) -> Bool {

@@ -41,4 +41,10 @@ extension CameraSource {
       if error.code == .gone { throw error }
     }
   }
+
+  /// What the user should know of a camera that is slower than it promised.
+  var rateNote: String? {
+    let control = controls.writable.first { $0.id == V4L2Control.exposurePriority }
+    return clock.rateNote(title, promised: format?.rate ?? .unknown, priority: control?.name)
+  }
 }

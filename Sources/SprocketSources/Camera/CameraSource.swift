@@ -255,13 +255,15 @@ public final class CameraSource: Source {
       ("borrowed", borrowed), ("copied", copied), ("read_errors", readErrors),
       ("refused_controls", controls.refusedWrites), ("repeated_sequences", sequence.repeated),
       ("replaced_timestamps", clock.repaired), ("jitter_us", UInt64(clock.jitter / 1000)),
+      ("interval_us", UInt64(max(0, clock.interval) / 1000)),
       ("frames_without_signal", signal.frames),
       ("restarts", restarts), ("unplugs", unplugs), ("unplugged_ms", UInt64(away / 1_000_000)),
     ] + damage.counts
   }
 
   public var notes: [String] {
-    firstNotes + [clock.note(title), signal.note(title), absenceNote].compactMap { $0 }
+    firstNotes
+      + [clock.note(title), signal.note(title), absenceNote, rateNote].compactMap { $0 }
   }
 
   public func close() {
