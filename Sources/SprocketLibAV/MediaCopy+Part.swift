@@ -28,7 +28,11 @@ extension MediaCopy {
       let pictures = contents.tracks.compactMap { track in
         track.newest.map { $0.clampedSum(track.usual) }
       }
-      guard shown < max(end, pictures.max() ?? end) else { return false }
+      // What comes behind a packet that is left out is left out, too: no hole.
+      if track.isOver || shown >= max(end, pictures.max() ?? end) {
+        contents.tracks[place].isOver = true
+        return false
+      }
     }
     let length = unsafe nanoseconds(
       max(0, packet.pointee.duration), of: stream(of: packet).pointee.time_base)

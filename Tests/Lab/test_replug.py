@@ -63,6 +63,19 @@ def test_a_recording_goes_on_when_the_camera_is_back(camera, tmp_path):
     assert frames_in(tmp_path / "movie.mov") == run.summary["sinks"]["movie"]["delivered"]
 
 
+def test_frames_that_a_stage_looks_back_at_are_given_back(camera, tmp_path):
+    """The stabilizer keeps the last frames to the epoch's end: they lie in the memory of the old opening."""
+    with Run(tmp_path, camera, *SMALL, "--stage", "stabilize", "--movie", tmp_path / "movie.mov") as run:
+        run.wait_for_frames(12)
+        control(camera, disconnect=1)
+        wait_until(lambda: len(run.streams()) > 1, 60)
+        run.wait_for_frames(12)
+        run.stop()
+    counts = run.summary["source"]["counts"]
+    assert counts["unplugs"] == 1 and counts["borrowed"] > 0
+    assert frames_in(tmp_path / "movie.mov") == run.summary["sinks"]["movie"]["delivered"] > 12
+
+
 def test_what_was_set_is_set_again(camera, tmp_path):
     """A camera forgets it without power. vivid does not, so it is made to."""
     with Run(tmp_path, camera, *SMALL, "--on-unplug", "60s", "--control", "contrast=77") as run:
@@ -121,6 +134,7 @@ def test_an_interrupt_ends_the_wait(camera, tmp_path):
         finally:
             bind("bind")
     assert frames_in(tmp_path / "m.mov") == run.summary["sinks"]["movie"]["delivered"] >= 5
+    assert run.summary["source"]["counts"]["unplugged_ms"] > 0
 
 
 def feed(device, seconds):
@@ -137,13 +151,16 @@ def test_a_loopback_whose_program_ends_is_waited_for(tmp_path):
         run.wait_for_frames(5)
         first.kill()
         first.wait()
+        # After the timeout the device is closed, and looked at four times a second.
+        wait_until(lambda: not files_of(run.process.pid)[0], 60)
         second = feed(LOOPBACK, 60)
         try:
-            done = len(run.buffers())
-            wait_until(lambda: len(run.streams()) > 1 or len(run.buffers()) > done + 5, 60)
+            wait_until(lambda: len(run.streams()) > 1, 60)
+            run.wait_for_frames(5)
             run.stop()
         finally:
             second.kill()
             second.wait()
+    assert run.summary["source"]["counts"]["unplugs"] >= 1
     movies = sorted(tmp_path.glob("m*.mov"))
     assert sum(map(frames_in, movies)) == run.summary["sinks"]["movie"]["delivered"]

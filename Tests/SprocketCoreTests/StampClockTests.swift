@@ -137,6 +137,23 @@ import Testing
     #expect(errors[10...].allSatisfy { $0 < 1_500_000 })
   }
 
+  /// Repaired times that were late by a long transfer hold up the right stamps behind them: no time goes
+  /// back, and what was held up is marked.
+  @Test func whatIsHeldUpIsMarked() {
+    var clock = StampClock()
+    var (last, held) = (Int64.min, 0)
+    for number in 0..<40 as Range<UInt64> {
+      let truth = Self.start + Int64(Double(number) * Self.period)
+      let (time, isRepaired) = clock.time(
+        of: StampClock.Stamp(number < 5 ? 0 : truth, isMonotonic: true), sequence: number,
+        arrival: truth + 150_000_000)
+      #expect(time >= last && (isRepaired || time == truth))
+      if isRepaired { held += 1 }
+      last = time
+    }
+    #expect((6...10).contains(held) && clock.repaired == UInt64(held))
+  }
+
   /// A program that was stopped for a minute takes what the driver had kept: its stamps are right.
   @Test func framesThatWaitedKeepTheirStamps() {
     var simulation = Simulation()

@@ -53,9 +53,13 @@ import Testing
     try write("exposure_time_absolute", 100)
     try write("gain", 30)
     try write("focus_absolute", 250, isRefused: true)
+    // Asked for while the camera is away.
+    let index = try #require(before.port.controls.firstIndex { $0.name == "focus_absolute" })
+    _ = before.port.write(UInt16(index), 20)
     var (again, writes) = before.again([Self.focus, Self.exposure, Self.gain])
-    #expect(writes.map(\.1) == [5, 100, 30] && again.refusedWrites == 1)
-    #expect(writes.map(\.0) == [Self.focus, Self.exposure, Self.gain])
+    #expect(writes.map(\.1) == [100, 30, 20] && again.refusedWrites == 1)
+    #expect(writes.map(\.0) == [Self.exposure, Self.gain, Self.focus])
+    #expect(again.ready.events.count == 5)
     (again, writes) = again.again([Self.gain])
     #expect(writes.map(\.1) == [30] && again.written.count == 3)
   }

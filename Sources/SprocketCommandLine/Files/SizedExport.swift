@@ -90,14 +90,19 @@ struct SizedExport {
       let made = Double(FileCalls.byteCount(at: job.output) ?? 0)
       let off = made / Double(size) - 1
       if off <= 0, -off <= Self.tolerance { return }
-      let next = Double(rate) * aim / max(1, made - otherBytes)
+      // Each turn a little lower: what is too large is of no use.
+      let lower = aim - Double(size) * 0.01 * Double(turn)
+      let next = Double(rate) * lower / max(1, made - otherBytes)
       let isLast = turn == Self.turns - 1 || next < Double(Self.least) && rate == Self.least
       if isLast {
-        guard off > Self.tolerance else { return }
+        guard off > 0 else { return }
+        let isLeast = rate == Self.least
         throw RunError(
           .failed,
-          "\(job.output) has \(Int(made)) bytes, the least that it can have; choose a smaller --scale"
-        )
+          "\(job.output) has \(Int(made)) bytes, "
+            + (isLeast
+              ? "the least that it can have" : "more than was asked for, after \(Self.turns) tries")
+            + "; choose a smaller --scale")
       }
       rate = max(Self.least, Int(min(next, 1e9)))
     }

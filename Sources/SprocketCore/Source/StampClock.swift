@@ -82,9 +82,9 @@ package struct StampClock: Sendable {
 
   /// The stream begins anew: its numbers do, and its stamps may be another clock's.
   package mutating func restart() {
-    let (repaired, last) = (repaired, last)
-    self = StampClock()
-    (self.repaired, self.last) = (repaired, last)
+    frames.removeAll(keepingCapacity: true)
+    offsets.removeAll(keepingCapacity: true)
+    (next, nextOffset, strays, foreign, lastTrusted) = (0, 0, 0, nil, .min)
   }
 
   /// When the frame with that number, which arrived at `now`, was captured, and whether that is repaired.
@@ -99,8 +99,11 @@ package struct StampClock: Sendable {
       lastTrusted = min(stamp.nanoseconds, now)
       foreign = nil
       add(Frame(sequence: sequence, arrival: now, captured: stamp.nanoseconds))
+      // A repaired time before it may have been late: times do not go back.
+      let isHeldUp = last > stamp.nanoseconds
+      if isHeldUp { repaired += 1 }
       last = max(lastTrusted, last)
-      return (max(stamp.nanoseconds, last), false)
+      return (max(stamp.nanoseconds, last), isHeldUp)
     }
     repaired += 1
     learnTransfer()

@@ -72,8 +72,15 @@ struct CameraControls {
     changes.reserveCapacity(Self.capacity)
   }
 
-  /// The same camera's after it was plugged in again. Tells what has to be written again.
-  func again(_ controls: [V4L2Control]) -> (CameraControls, [(V4L2Control, Int64)]) {
+  /// The same camera's after it was plugged in again. Tells what has to be written again: what was written
+  /// before, and what was asked for meanwhile.
+  mutating func again(_ controls: [V4L2Control]) -> (CameraControls, [(V4L2Control, Int64)]) {
+    while let write = port.take() {
+      let name = port.controls[Int(write.control)].name
+      written.removeAll { $0.name == name }
+      written.append((name, Int64(nearest: write.value)))
+    }
+    for change in changes { if let event = change.event { ready.add(event) } }
     var again = CameraControls(controls)
     again.refusedWrites = refusedWrites
     again.written = written

@@ -90,6 +90,7 @@ extension CameraSource {
 
   /// Writes what was written before. What the camera does not take any more is left as it is.
   private func writeAgain(_ before: CameraControls) {
+    var before = before
     let writes: [(V4L2Control, Int64)]
     (controls, writes) = before.again(device!.controls())
     for (control, value) in writes { _ = try? device!.set(control, to: value) }
@@ -100,9 +101,11 @@ extension CameraSource {
     let largest = (0..<loans.count).reduce(0) { most, index in
       max(most, unsafe device!.memory(index).count)
     }
-    return SourceDescription(
+    let found = SourceDescription(
       name: title, format: format, isLive: true, clock: .monotonic,
       capacity: format.pixelFormat.isEncoded ? largest : packed, controls: controls.port)
+    described = found
+    return found
   }
 
   /// Sets format and size; a driver that makes another of them is refused.

@@ -14,15 +14,18 @@ struct CameraAbsence {
   /// On CLOCK_MONOTONIC.
   let since: Int64
   var nextLook: Int64
-  /// Why it could not be opened at the last look.
+  /// Why it could not be opened at the last look; `nil` where it was not there.
   var problem: String?
+  /// Places of the other cameras at that time: a twin that has the name meanwhile is another camera.
+  let others: Set<String>
+  /// The epoch was ended to get lent frames back.
+  var hasEnded = false
 }
 
 extension CameraSource {
   /// The camera is gone: lets go of the device. Frames that are lent stay readable.
   func leave() {
     let now = monotonicNow()
-    let since = isStreaming ? lastArrival : now
     device?.stop()
     // There is none from before: it is opened anew only when all of that is given back.
     if loans.hasLent { retired = device.take() }
@@ -30,19 +33,27 @@ extension CameraSource {
     device = nil
     opening += 1
     loans = CameraLoans(count: 0, mayLend: false)
-    isStreaming = false
-    isGone = false
+    (isStreaming, isStalled) = (false, false)
     unplugs += 1
-    absence = CameraAbsence(since: since, nextLook: now + CameraAbsence.interval)
+    let places = DeviceTree.system.identities(in: "video4linux").values.map(\.place)
+    absence = CameraAbsence(
+      since: lastFrame ?? now, nextLook: now + CameraAbsence.interval,
+      others: Set(places).subtracting([identity?.place ?? ""]))
   }
 
   /// Looks for the camera when it is time.
   func look(within timeout: Int64) throws(RunError) -> Arrival {
     guard var absence else { return .nothing }
     guard interruption.wait(until: absence.nextLook, timeout: timeout) else { return .nothing }
+    // A driver may wait for the last frame of the old opening before it makes the camera anew. Stages that
+    // look back keep frames to the epoch's end.
+    if retired != nil, !absence.hasEnded, let described {
+      self.absence?.hasEnded = true
+      return .epoch(described, .replug)
+    }
     do throws(RunError) {
-      // A driver may wait for the last frame of the old opening before it makes the camera anew.
-      if retired == nil, let description = try reopen() {
+      absence.problem = nil
+      if retired == nil, let description = try reopen(absence.others) {
         let lost = monotonicNow() - absence.since
         away += lost
         self.absence = nil
@@ -65,8 +76,8 @@ extension CameraSource {
   }
 
   /// Opens the camera again, in the mode that it had if it still has that; `nil` while it is not there.
-  private func reopen() throws(RunError) -> SourceDescription? {
-    guard let node = nodeNow() else { return nil }
+  private func reopen(_ others: Set<String>) throws(RunError) -> SourceDescription? {
+    guard let node = nodeNow(others) else { return nil }
     device = nil
     try asking { () throws(V4L2Error) in
       device = try V4L2Device(path: node, converts: settings.conversion)
@@ -86,13 +97,14 @@ extension CameraSource {
     }
   }
 
-  /// Where the camera is now; `nil` where it is not.
-  private func nodeNow() -> String? {
+  /// Where the camera is now; `nil` where it is not: in the port that it had, or in another one by its name.
+  private func nodeNow(_ others: Set<String>) -> String? {
     guard let identity else { return path }
     let all = DeviceTree.system.identities(in: "video4linux")
-    // With a twin plugged in beside it, it is known by its port alone.
     let found =
-      all.first { $0.value.name == identity.name } ?? all.first { $0.value.place == identity.place }
+      all.first { $0.value.place == identity.place }
+      ?? all.first { $0.value.name == identity.name && !others.contains($0.value.place) }
+    if let found { self.identity = found.value }
     return found.map { "/dev/\($0.key)" }
   }
 
@@ -100,6 +112,7 @@ extension CameraSource {
     guard unplugs > 0 else { return nil }
     let often = unplugs == 1 ? "once" : "\(unplugs) times"
     let seconds = (Double(away / 10_000_000) / 100).settingText
-    return "\(title) was unplugged \(often), for \(seconds) s in all; each time an epoch began"
+    return
+      "\(title) was unplugged \(often), for \(seconds) s in all; its numbers began anew when it was back"
   }
 }

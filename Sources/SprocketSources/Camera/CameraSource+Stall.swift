@@ -16,7 +16,10 @@ extension CameraSource {
       if loans.mayLend, waited > (restartsInStall + 1) * (patience / 3) { try restart() }
       return
     }
-    guard settings.replug == .zero else { return leave() }
+    // A camera that opens and gives nothing is not waited for longer than one that is not there.
+    if settings.replug > .zero, now - (lastFrame ?? now) <= settings.replug.nanosecondCount {
+      return leave()
+    }
     let seconds = Double(waited / 100_000_000) / 10
     failure = RunError(
       .failed,

@@ -64,6 +64,8 @@ public final class CameraSource: Source {
   var isStreaming = false
   /// On CLOCK_MONOTONIC: when the last frame came or streaming began.
   var lastArrival: Int64 = 0
+  /// When the last frame came; `nil` before the first.
+  var lastFrame: Int64?
   var isStalled = false
   /// Times that the stream was started again since then.
   var restartsInStall: Int64 = 0
@@ -82,6 +84,8 @@ public final class CameraSource: Source {
   var unplugs: UInt64 = 0
   /// Nanoseconds without the camera.
   var away: Int64 = 0
+  /// What the source was last said to be.
+  var described: SourceDescription?
   /// The last request failed because the device is gone.
   var isGone = false
   var failure: RunError?
@@ -122,6 +126,7 @@ public final class CameraSource: Source {
     if let failure { throw failure }
     if interruption.isSet { return .end }
     if let held { return .frame(held.arrived) }
+    isGone = false
     do throws(RunError) {
       if absence != nil { return try look(within: timeout) }
       if !isStreaming { try begin() }
@@ -142,7 +147,7 @@ public final class CameraSource: Source {
   /// Starts the stream. What was written to controls before shows from the first frame on; what of it is
   /// refused ends the run, for it was asked for.
   private func begin() throws(RunError) {
-    try takeFirstWrites()
+    if unplugs == 0 { try takeFirstWrites() } else { takeWrites() }
     readWatched()
     try asking { () throws(V4L2Error) in try startStream() }
     isStreaming = true
@@ -192,11 +197,11 @@ public final class CameraSource: Source {
     } catch {
       guard error.code != .gone else { throw error }
       // The driver lost this one, or its queue has stopped: then it is started again.
-      readErrors += 1
-      let now = monotonicNow()
-      if ready.contains(.failure), isStreaming, now - lastRestart > Self.restartInterval {
+      if ready.contains(.failure), isStreaming {
+        guard monotonicNow() - lastRestart > Self.restartInterval else { return nil }
         try restart()
       }
+      readErrors += 1
       return nil
     }
   }
@@ -208,6 +213,7 @@ public final class CameraSource: Source {
       isStalled = false
     }
     lastArrival = now
+    lastFrame = now
     restartsInStall = 0
     let number = sequence.extend(frame.sequence)
     let (captured, point) = clock.stamp(frame, sequence: number, now: now)
@@ -271,6 +277,7 @@ public final class CameraSource: Source {
     if isStreaming { device?.stop() }
     if loans.hasLent { device?.leaveMemoryMapped() }
     device = nil
+    if let absence { away += monotonicNow() - absence.since }
     if retiredLoans.hasLent { retired?.leaveMemoryMapped() }
     retired = nil
   }

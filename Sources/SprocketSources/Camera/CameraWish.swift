@@ -93,7 +93,8 @@ struct CameraWish {
 }
 
 extension CameraRates {
-  /// Those of a camera that nothing holds open at the moment; none where it does not tell.
+  /// Those of a camera, by an opening of its own, for a closure cannot borrow a device; none where it does
+  /// not tell.
   fileprivate init(of node: CameraNode, _ fourCC: String, _ size: CameraSize) {
     do throws(V4L2Error) {
       let device = try V4L2Device(path: node.path)

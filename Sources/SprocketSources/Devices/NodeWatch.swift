@@ -25,13 +25,7 @@ struct NodeWatch: ~Copyable {
   /// The corresponding C functions are `inotify_init1` and `inotify_add_watch`.
   init(folder: String = "/dev") throws(RunError) {
     self.folder = folder
-    descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
-    guard descriptor >= 0, Self.watch(folder, descriptor) else {
-      let reason = Self.reason(errno)
-      if descriptor >= 0 { close(descriptor) }
-      throw RunError(
-        .failed, "\(folder) cannot be watched (\(reason)); close other programs that watch")
-    }
+    descriptor = try Self.watch(folder)
     // A machine without sound has no such folder until a card comes.
     _ = Self.watch(folder + "/snd", descriptor)
     nodes = list()
@@ -39,8 +33,13 @@ struct NodeWatch: ~Copyable {
 
   deinit { close(descriptor) }
 
-  private static func reason(_ error: Int32) -> String {
-    unsafe strerror(error).map { unsafe String(cString: $0) } ?? "no error"
+  private static func watch(_ folder: String) throws(RunError) -> Int32 {
+    let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
+    if descriptor >= 0, watch(folder, descriptor) { return descriptor }
+    let reason = unsafe strerror(errno).map { unsafe String(cString: $0) } ?? "no error"
+    if descriptor >= 0 { close(descriptor) }
+    throw RunError(
+      .failed, "\(folder) cannot be watched (\(reason)); close other programs that watch")
   }
 
   private static func watch(_ path: String, _ descriptor: Int32) -> Bool {
