@@ -9,19 +9,17 @@ extension DeviceChange {
   ///       if case .camera(let camera) = change.device { print(change.event, camera.card) }
   ///     }
   ///
-  /// It ends when its reader leaves the loop or is cancelled, within 0.1 s. Changes wait for the reader
-  /// without a bound. Throws where the system lets nobody watch more, or has no thread left.
+  /// It ends within 0.1 s after its reader leaves the loop or is cancelled. Unread changes are kept
+  /// without a limit. Throws if the system's limit of inotify instances or of threads is reached.
   ///
-  /// Cost: one thread that sleeps; each new device is opened and asked, some ten milliseconds.
+  /// Cost: one sleeping thread; opens and queries each new device, about ten milliseconds each.
   public static func stream() throws(RunError) -> AsyncStream<DeviceChange> {
     let watch = try DeviceWatch()
     let (stream, continuation) = AsyncStream.makeStream(of: DeviceChange.self)
     let isLeft = Locked(false)
     continuation.onTermination = { _ in isLeft.withLock { $0 = true } }
     _ = try BackgroundWork<Void>("devices") {
-      while !isLeft.withLock({ $0 }) {
-        for change in watch.next(timeout: 100_000_000) { continuation.yield(change) }
-      }
+      watch.follow(while: { !isLeft.withLock { $0 } }) { continuation.yield($0) }
     }
     return stream
   }

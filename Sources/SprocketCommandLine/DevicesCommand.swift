@@ -40,13 +40,12 @@ struct DevicesCommand: ParsableCommand {
     let isOver = Locked(false)
     let json = json
     let work = try BackgroundWork("devices") {
-      while !isOver.withLock({ $0 }), Console.output.failure == 0 {
-        for change in watch.next(timeout: 100_000_000) {
-          if json {
-            Console.output.say(json: try jsonText(ChangeLine(change), isOneLine: true))
-          } else {
-            Console.output.say(line(change))
-          }
+      try watch.follow(while: { !isOver.withLock { $0 } && Console.output.failure == 0 }) {
+        change in
+        if json {
+          Console.output.say(json: try jsonText(ChangeLine(change), isOneLine: true))
+        } else {
+          Console.output.say(line(change))
         }
       }
     }

@@ -1,12 +1,13 @@
 internal import CSprocketLibAV
 
-// Which packets belong to a part of a file.
+// Selection of the packets of a part of a file.
 
 extension MediaCopy {
   /// Whether a packet belongs to a copy that begins at `start` and ends before `end` (nanoseconds).
   ///
-  /// Pictures that are shown later may be needed for those before `end`. They are copied with all that are
-  /// shown before them, so that the copy has no gap and may end some pictures late; sound goes on as long.
+  /// Pictures before `end` may refer to later ones. These are copied with all pictures that are shown
+  /// before them, so that the copy has no gap and may end a few pictures late. Sound continues to the
+  /// same time.
   mutating func belongs(
     _ packet: UnsafeMutablePointer<AVPacket>, from start: Int64, until end: Int64
   ) -> Bool {
@@ -28,7 +29,7 @@ extension MediaCopy {
       let pictures = contents.tracks.compactMap { track in
         track.newest.map { $0.clampedSum(track.usual) }
       }
-      // What comes behind a packet that is left out is left out, too: no hole.
+      // Later packets are left out as well, so that the sound has no gap.
       if track.isOver || shown >= max(end, pictures.max() ?? end) {
         contents.tracks[place].isOver = true
         return false

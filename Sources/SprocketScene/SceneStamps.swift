@@ -1,30 +1,30 @@
 public import SprocketCore
 
-/// How the scene's driver stamps frames.
+/// Timestamps of the scene's simulated driver.
 public enum SceneStamps: String, Sendable, CaseIterable, SettingValue {
-  /// With the start of the exposure.
+  /// The start of the exposure.
   case good
-  /// The same, off by up to `jitter` either way.
+  /// The same with an error of up to `jitter` in both directions.
   case jittered
-  /// With 0, on a clock that is said to be the monotonic one; or not at all.
+  /// 0, declared as monotonic; or 0 without a clock.
   case zero, absent
-  /// On a clock of 32 bits of microseconds that has just begun anew; on CLOCK_REALTIME.
+  /// A 32-bit microsecond counter that has wrapped; CLOCK_REALTIME.
   case wrapped, realtime
 }
 
-/// The times that the scene's frames get: those of its driver, repaired as a camera's are.
+/// Simulates the driver's stamps and corrects them in the same way as a camera's.
 struct SceneStamper {
   private let faults: SceneFaults
   private var clock = StampClock()
 
   init(_ faults: SceneFaults) { self.faults = faults }
 
-  /// Whether frames need it: without faults their times are the truth.
+  /// Whether the simulated stamps differ from the true times.
   var isNeeded: Bool { faults.settings.stamps != .good }
   var repaired: UInt64 { clock.repaired }
 
-  /// When a frame of the scene was captured that arrived at `now`; both in nanoseconds since the start, and
-  /// `start` that of the start on the clock of the run.
+  /// Capture time of a frame that arrived at `now`. Both are nanoseconds since the start; `start` is the
+  /// start on the run's clock.
   mutating func time(
     of capture: SceneCapture, arrival now: Int64, start: Int64
   ) -> (nanoseconds: Int64, isRepaired: Bool) {
@@ -52,8 +52,8 @@ struct SceneStamper {
     }
   }
 
-  /// Nanoseconds of 32 bits of microseconds.
+  /// Range of a 32-bit microsecond counter in nanoseconds.
   private static let wrap: Int64 = 4_294_967_296_000
-  /// Nanoseconds from 1970 until a machine started, in 2026.
+  /// Offset of CLOCK_REALTIME from CLOCK_MONOTONIC, in nanoseconds; a value of 2026.
   private static let epoch: Int64 = 1_790_000_000_000_000_000
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SprocketCore
@@ -15,21 +16,9 @@ import Testing
     case zero, wrapped, realtime, still, backwards, ownClock
   }
 
-  /// Vigna's splitmix64: the same numbers in each run.
-  private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var z = state
-      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-      return z ^ (z >> 31)
-    }
-  }
-
   private struct Simulation {
     var clock = StampClock()
-    var random = SplitMix(state: 1)
+    var random = TestRandom(seed: 1)
     var sequence: UInt64 = 7
     var errors: [Int64] = []
     var repaired: [Bool] = []

@@ -1,23 +1,25 @@
-/// Makes capture times of a driver's stamps, and repairs those that cannot be right. Pure: the caller gives
-/// the time of arrival.
+/// Converts a driver's timestamps to capture times and replaces invalid ones by estimates. Does no I/O:
+/// the caller passes the time of arrival.
 ///
-/// - A stamp on CLOCK_MONOTONIC is trusted if it is later than the one before, less than a second after its
-///   arrival, and either less than two seconds before it or where the line through the trusted stamps
-///   before has that frame.
-/// - A stamp of another clock that runs (CLOCK_REALTIME, a camera's own, one that has wrapped) is moved by
-///   its distance to arrivals: the least of the last frames, less the transfer's duration.
-/// - A frame without a stamp, or with one that stands still or goes back, gets its time by its sequence
-///   number: from the line through the trusted stamps of the last frames, or else from the line below their
-///   arrivals, for a transfer may be delayed and comes never early.
+/// - A stamp on CLOCK_MONOTONIC is trusted if it is later than the previous one, at most one second
+/// later than its arrival, and either less than two seconds older than its arrival or close to the time
+/// that the fit of earlier trusted stamps predicts.
+/// - A stamp of another running clock (CLOCK_REALTIME, the camera's own clock, a wrapped counter) is
+/// corrected by a constant offset: the least difference between arrival and stamp over the last frames,
+/// less the transfer time.
+/// - A missing, repeated or decreasing stamp is replaced by an estimate from the sequence number: a line
+/// fitted to recent trusted stamps, or else the line below the recent arrivals. Transfers can be delayed
+/// but never arrive early.
 ///
-/// The transfer's duration is the least that trusted stamps have shown; without any it is taken for 0, so
-/// that times are late by it. Times never go back but after a stamp that lay in the future.
+/// The transfer time is the least difference between arrival and trusted stamp. Without trusted stamps
+/// it is taken as 0, so that estimates are late by the true transfer time. Times never decrease, except
+/// after a stamp in the future.
 package struct StampClock: Sendable {
-  /// What a driver says of a frame's time.
+  /// A driver's timestamp of a frame.
   package struct Stamp: Sendable {
     /// 0 where it says nothing.
     package var nanoseconds: Int64
-    /// Whether it is on CLOCK_MONOTONIC, as far as the driver can be believed.
+    /// Whether the driver says that it is on CLOCK_MONOTONIC.
     package var isMonotonic: Bool
 
     package init(_ nanoseconds: Int64, isMonotonic: Bool) {
@@ -28,42 +30,42 @@ package struct StampClock: Sendable {
   private struct Frame {
     var sequence: UInt64
     var arrival: Int64
-    /// When it was captured, if its stamp was trusted.
+    /// Capture time if the stamp was trusted.
     var captured: Int64?
   }
 
-  /// Frames that lines are drawn through. Larger: less jitter is left, and a change of rate is followed
+  /// Number of frames that a fit uses. A larger value averages more jitter and follows a change of rate
   /// later.
   private static let length = 256
-  /// Frames from which on a line is known well enough. Smaller: earlier repairs, with more jitter.
+  /// Least number of frames for a fit. A smaller value makes earlier estimates with more jitter.
   private static let enough = 8
-  /// Nanoseconds from capture to arrival at most, where no line says otherwise. Longer: the stamps of
-  /// clocks that began lately are believed.
+  /// Longest accepted time from capture to arrival, in nanoseconds, if no fit confirms the stamp. A
+  /// larger value accepts stamps of clocks that started recently.
   package static let longest: Int64 = 2_000_000_000
-  /// Nanoseconds by which a stamp may lie in the future: drivers that count their frames run ahead of the
-  /// clock. Larger: stamps of other clocks are believed.
+  /// How far a stamp may be later than its arrival, in nanoseconds: drivers that count frames run ahead
+  /// of the clock. A larger value accepts stamps of other clocks.
   package static let future: Int64 = 1_000_000_000
 
   private var frames: [Frame] = []
   private var next = 0
-  /// Of the last frames with a stamp of a running foreign clock: arrival less stamp.
+  /// Arrival minus stamp of the last frames whose stamps are of a running foreign clock.
   private var offsets: [Int64] = []
   private var nextOffset = 0
-  /// The last frame's own stamp, where it was not trusted.
+  /// The last frame's stamp if it was not trusted.
   private var foreign: (stamp: Int64, sequence: UInt64, arrival: Int64)?
   private var lastTrusted = Int64.min
   private var last = Int64.min
-  /// Frames whose stamp was not used as it was.
+  /// Number of frames whose stamp was replaced.
   package private(set) var repaired: UInt64 = 0
-  /// Mean of a frame's interval, and of its distance from that mean, nanoseconds, of trusted stamps; 0
-  /// before.
+  /// Mean interval of frames with trusted stamps, and mean deviation from it, in nanoseconds. 0 until
+  /// they are known.
   private var interval = 0.0
   private var deviation = 0.0
-  /// Nanoseconds from capture to arrival, the least that the last trusted stamps have shown; 0 before.
+  /// Transfer time from capture to arrival in nanoseconds. 0 until trusted stamps show it.
   private var transfer: Int64 = 0
-  /// Corners of the lower hull of arrivals; kept for its memory.
+  /// Corners of the lower hull of arrivals. Kept so that no frame allocates.
   private var hull: [(x: Double, y: Double)] = []
-  /// Frames in a row that came later than their line said.
+  /// Number of consecutive frames that came later than predicted.
   private var strays = 0
 
   package init() {
@@ -72,34 +74,33 @@ package struct StampClock: Sendable {
     hull.reserveCapacity(Self.length + 1)
   }
 
-  /// From one frame to the next, lost ones counted, on average over the last 64 or so trusted stamps;
-  /// nanoseconds, 0 before there are some.
+  /// Mean frame interval over the last 64 trusted stamps or so, in nanoseconds; lost frames are counted.
+  /// 0 until it is known.
   package var meanInterval: Int64 { Int64(interval) }
 
-  /// How far the intervals of trusted stamps are from their mean, on average over the last 64 or so;
-  /// nanoseconds.
+  /// Mean deviation of intervals from their mean over the last 64 trusted stamps or so, in nanoseconds.
   package var jitter: Int64 { Int64(deviation) }
 
-  /// The stream begins anew: its numbers do, and its stamps may be another clock's.
+  /// Starts a new stream: sequence numbers start again, and the clock may be another one.
   package mutating func restart() {
     frames.removeAll(keepingCapacity: true)
     offsets.removeAll(keepingCapacity: true)
     (next, nextOffset, strays, foreign, lastTrusted) = (0, 0, 0, nil, .min)
   }
 
-  /// When the frame with that number, which arrived at `now`, was captured, and whether that is repaired.
-  /// Numbers rise.
+  /// Capture time of the frame with that sequence number, which arrived at `now`, and whether it is an
+  /// estimate. Sequence numbers increase.
   package mutating func time(
     of stamp: Stamp, sequence: UInt64, arrival now: Int64
   ) -> (nanoseconds: Int64, isRepaired: Bool) {
     if let newest, sequence <= newest.sequence { restart() }
     if isTrusted(stamp, sequence, now) {
       noteInterval(stamp.nanoseconds, sequence)
-      // Not later than now, or after a stamp in the future the right ones would be rejected as earlier.
+      // Limited to `now`. Otherwise correct stamps after one in the future would be rejected.
       lastTrusted = min(stamp.nanoseconds, now)
       foreign = nil
       add(Frame(sequence: sequence, arrival: now, captured: stamp.nanoseconds))
-      // A repaired time before it may have been late: times do not go back.
+      // An earlier estimate may have been too late, and times must not decrease.
       let isHeldUp = last > stamp.nanoseconds
       if isHeldUp { repaired += 1 }
       last = max(lastTrusted, last)
@@ -121,12 +122,10 @@ package struct StampClock: Sendable {
       return false
     }
     if now.clampedSum(-Self.longest) <= time { return true }
-    // A program that was stopped takes frames long after they came.
+    // A suspended program takes frames long after their arrival.
     guard let line = trustedLine(at: sequence) else { return false }
     return abs(line - Double(time)) < max(interval / 2, 20e6)
   }
-
-  // MARK: Lines
 
   private var newest: Frame? {
     frames.isEmpty ? nil : frames[(next + frames.count - 1) % frames.count]
@@ -142,7 +141,7 @@ package struct StampClock: Sendable {
     }
   }
 
-  /// When a frame without a stamp was captured.
+  /// Estimated capture time from the sequence number.
   private mutating func estimate(_ sequence: UInt64, _ now: Int64) -> Int64 {
     let plain = now.clampedSum(-transfer)
     guard let line = trustedLine(at: sequence) ?? arrivalLine(at: sequence, now) else {
@@ -150,7 +149,7 @@ package struct StampClock: Sendable {
     }
     let late = Double(plain) - line
     strays = late > Self.stray ? strays + 1 : 0
-    // All of them late, or one that is early or far too late: the rate is another now.
+    // Several late frames, or one early or very late frame, mean that the rate has changed.
     if strays > Self.mostStrays || late < -Self.stray || late > 1e9 {
       frames.removeAll(keepingCapacity: true)
       (next, strays) = (0, 0)
@@ -159,14 +158,15 @@ package struct StampClock: Sendable {
     return Int64(line)
   }
 
-  /// Nanoseconds by which a frame is not where its line has it. Smaller: a transfer that is delayed counts.
+  /// Deviation from the prediction, in nanoseconds, that counts as late or early. A smaller value counts
+  /// delayed transfers.
   private static let stray = 20e6
-  /// Frames in a row that may be late. Larger: a change of rate is followed later; smaller: a busy system
-  /// is taken for one.
+  /// Number of consecutive late frames that is not a change of rate. A larger value detects a change of
+  /// rate later; a smaller one reacts to a busy system.
   private static let mostStrays = 4
 
-  /// Where the line through the trusted stamps has a frame; `nil` where it is further from them than they
-  /// reach.
+  /// Time that the fit of trusted stamps predicts. `nil` if the frame is farther from the last trusted
+  /// stamp than those stamps span.
   private func trustedLine(at sequence: UInt64) -> Double? {
     let trusted = frames.lazy.filter { $0.captured != nil }.map(\.sequence)
     guard let newest, let first = trusted.min(), let last = trusted.max(),
@@ -175,7 +175,7 @@ package struct StampClock: Sendable {
     return middle + slope * Double(sequence - newest.sequence)
   }
 
-  /// Learns how long transfers take at least, where enough trusted stamps tell.
+  /// Updates the transfer time if there are enough trusted stamps.
   private mutating func learnTransfer() {
     var (least, count) = (Int64.max, 0)
     for frame in frames {
@@ -185,8 +185,8 @@ package struct StampClock: Sendable {
     if count >= 4 * Self.enough || count > 0 && transfer == 0 { transfer = least }
   }
 
-  /// Where the line that lies below all arrivals, and as close to them as can be, has a frame: the edge of
-  /// their lower hull at their middle.
+  /// Time on the line below all arrivals that is closest to them: the edge of their lower hull at their
+  /// mean sequence number.
   ///
   /// Source: Moon, Skelly, Towsley, "Estimation and Removal of Clock Skew from Network Delay Measurements",
   /// INFOCOM 1999.
@@ -222,7 +222,7 @@ package struct StampClock: Sendable {
       * (Double(sequence - first.sequence) - a.x)
   }
 
-  /// The straight line of least squares: nanoseconds per number, and its time at the newest frame.
+  /// Least-squares line: nanoseconds per sequence number, and the time at the newest frame.
   private func fit(_ time: (Frame) -> Int64?) -> (slope: Double, newest: Double)? {
     guard let newest else { return nil }
     let base = newest.arrival
@@ -242,8 +242,8 @@ package struct StampClock: Sendable {
 
   // MARK: Foreign clocks
 
-  /// When a frame was captured whose stamp is of a clock that runs; `nil` where it does not, or is not
-  /// known to. `line` is when the frame was captured by its number.
+  /// Capture time from a stamp of a foreign clock. `nil` if that clock does not run steadily or has just
+  /// started. `line` is the estimate from the sequence number.
   private mutating func running(
     _ stamp: Stamp, _ sequence: UInt64, _ now: Int64, from line: Int64
   ) -> Int64? {
@@ -268,7 +268,7 @@ package struct StampClock: Sendable {
     return stamp.nanoseconds.clampedSum(offset).clampedSum(-transfer)
   }
 
-  /// The clock begins, or has jumped: what is known of the frame's time tells its distance.
+  /// Starts a new offset from the estimate: the foreign clock has started or jumped.
   private mutating func begin(_ stamp: Stamp, _ line: Int64) {
     offsets.removeAll(keepingCapacity: true)
     nextOffset = 0
@@ -283,8 +283,6 @@ package struct StampClock: Sendable {
       nextOffset = (nextOffset + 1) % Self.length
     }
   }
-
-  // MARK: Jitter
 
   private mutating func noteInterval(_ time: Int64, _ sequence: UInt64) {
     guard let newest, let before = newest.captured, sequence > newest.sequence else { return }

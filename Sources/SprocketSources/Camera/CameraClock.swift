@@ -4,8 +4,8 @@ internal import SprocketV4L2
 /// Converts a driver's timestamps to capture times, by ``StampClock``. Pure: the caller gives the time of
 /// arrival.
 ///
-/// A stamp of an unnamed clock, or one copied from the program that feeds the device (v4l2loopback), counts
-/// as monotonic if the stream's first stamp lies within a second of its arrival: no other clock does.
+/// A stamp of an unnamed clock, or one copied from the feeding program (v4l2loopback), counts as
+/// monotonic if the stream's first stamp is within one second of its arrival. No other clock is.
 struct CameraClock: Sendable {
   private static let second: Int64 = 1_000_000_000
 
@@ -13,14 +13,14 @@ struct CameraClock: Sendable {
   private var trustsUnnamed: Bool?
   private var clock = StampClock()
 
-  /// Frames whose stamp was not used as it was.
+  /// Number of frames whose stamp was replaced.
   var repaired: UInt64 { clock.repaired }
   /// Mean frame interval, nanoseconds; 0 before it is known.
   var interval: Int64 { clock.meanInterval }
   /// Mean distance of frame intervals from their mean, nanoseconds.
   var jitter: Int64 { clock.jitter }
 
-  /// When a frame that was dequeued at `now` was captured.
+  /// Capture time of a frame that was dequeued at `now`.
   mutating func stamp(
     _ frame: V4L2Frame, sequence: UInt64, now: Int64
   ) -> (captured: Timestamp, point: CapturePoint) {
@@ -35,24 +35,24 @@ struct CameraClock: Sendable {
     return (Timestamp(nanoseconds: time, clock: .monotonic), point)
   }
 
-  /// The stream begins anew: its stamps may be those of another clock.
+  /// Starts a new stream, whose clock may be another one.
   mutating func restart() {
     trustsUnnamed = nil
     clock.restart()
   }
 
-  /// What the user should know at the end.
+  /// Note about replaced stamps, for the end of the run.
   func note(_ title: String) -> String? {
     guard repaired > 0 else { return nil }
     let many = repaired == 1 ? "1 frame of \(title) has" : "\(repaired) frames of \(title) have"
     return "\(many) an estimated time, for the driver's own cannot be right"
   }
 
-  /// What the user should know of a camera that gives fewer frames than it promised; `priority`: its
-  /// control, set, that lets it.
+  /// Note about a camera that delivers fewer frames than promised. `priority` is the control that allows
+  /// it.
   func rateNote(_ title: String, promised: FrameRate, priority: String?) -> String? {
     let period = promised.frameNanoseconds
-    // Quarters less are cameras that expose for longer; less than that are their clocks.
+    // Longer exposures make intervals at least a quarter longer; smaller differences are clock errors.
     guard period > 0, Double(interval) > 1.25 * Double(period) else { return nil }
     let actual = (1e10 / Double(interval)).rounded() / 10
     let remedy =

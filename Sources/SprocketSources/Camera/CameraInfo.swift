@@ -9,11 +9,12 @@ public struct CameraInfo: Sendable {
   public let card: String
   public let driver: String
   public let bus: String
-  /// The name that it keeps; `nil` where the kernel lists no such device.
+  /// Its persistent name; `nil` if the kernel does not list the device.
   public let identity: DeviceIdentity?
   /// Where it looks: what its driver says, else ``DeviceIdentity/position``.
   public let position: DevicePosition?
-  /// Who has it open, as in `cheese (process 2156)`, as far as this user may see.
+  /// Processes that have it open, such as `cheese (process 2156)`. Processes of other users are listed
+  /// only with sufficient rights.
   public let holders: [String]
   /// Why it could not be asked; `nil` where all is well.
   public let problem: String?
@@ -30,7 +31,7 @@ public struct CameraInfo: Sendable {
   /// The camera with that node; `nil` where there is none.
   init?(at path: String) {
     guard let node = V4L2Node.at(path) else { return nil }
-    let camera = CameraNode(node, DeviceTree.system.identities(in: "video4linux"))
+    let camera = CameraNode(node, DeviceTree.videoNodes())
     guard camera.mayBeCamera else { return nil }
     self.init(camera)
   }

@@ -16,7 +16,7 @@ struct CameraNode: Sendable {
 
   /// The cameras of this machine by number.
   static func all() -> [CameraNode] {
-    let identities = DeviceTree.system.identities(in: "video4linux")
+    let identities = DeviceTree.videoNodes()
     return V4L2Node.all().map { CameraNode($0, identities) }.filter(\.mayBeCamera)
   }
 
@@ -54,7 +54,7 @@ struct CameraNode: Sendable {
   static func named(_ name: String) throws(RunError) -> CameraNode {
     let path = name.contains("/") ? name : name.hasPrefix("video") ? "/dev/\(name)" : nil
     if let node = path.flatMap({ V4L2Node.at($0) }) {
-      return CameraNode(node, DeviceTree.system.identities(in: "video4linux"))
+      return CameraNode(node, DeviceTree.videoNodes())
     }
     if let wish = try CameraWish(name) { return try wish.find(among: all()) }
     return try find(name, among: all())

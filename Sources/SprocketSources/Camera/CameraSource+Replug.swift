@@ -1,33 +1,34 @@
 internal import SprocketCore
 internal import SprocketV4L2
 
-/// A camera that is unplugged, or whose driver or feeding program went away.
+/// State while the camera is missing: unplugged, its driver removed, or its feeding program ended.
 ///
-/// It is looked for four times a second by its identity, whatever its node is then. When it is back it is
-/// opened anew in the same mode, and controls that were written are written again: a camera forgets them
-/// without power. An epoch begins, and its first frame has the event `.replugged` with the time that was
-/// lost. After the setting `replug` the run fails. It can be interrupted at any time.
+/// The source searches for it by identity four times a second. When it is back, the source opens it in
+/// the same mode and writes the controls again, since a camera loses them without power. A new epoch
+/// begins; its first frame has the event `.replugged` with the lost time. After the setting `replug` the
+/// run fails. The search can be interrupted at any time.
 struct CameraAbsence {
-  /// Nanoseconds between two looks. Larger: less work, and it is found later.
+  /// Time between two searches, in nanoseconds. A larger value costs less and finds the camera later.
   static let interval: Int64 = 250_000_000
 
   /// On CLOCK_MONOTONIC.
   let since: Int64
   var nextLook: Int64
-  /// Why it could not be opened at the last look; `nil` where it was not there.
+  /// Error of the last attempt to open it; `nil` if no node was found.
   var problem: String?
-  /// Places of the other cameras at that time: a twin that has the name meanwhile is another camera.
+  /// Places of the other cameras when it disappeared. A twin among them that gets the same name is not
+  /// this camera.
   let others: Set<String>
-  /// The epoch was ended to get lent frames back.
+  /// Whether the epoch was ended so that lent frames are returned.
   var hasEnded = false
 }
 
 extension CameraSource {
-  /// The camera is gone: lets go of the device. Frames that are lent stay readable.
+  /// Closes the missing device. Lent frames stay readable.
   func leave() {
     let now = monotonicNow()
     device?.stop()
-    // There is none from before: it is opened anew only when all of that is given back.
+    // `retired` is empty here, because the device is only reopened when it is.
     if loans.hasLent { retired = device.take() }
     retiredLoans = loans
     device = nil
@@ -35,18 +36,18 @@ extension CameraSource {
     loans = CameraLoans(count: 0, mayLend: false)
     (isStreaming, isStalled) = (false, false)
     unplugs += 1
-    let places = DeviceTree.system.identities(in: "video4linux").values.map(\.place)
+    let places = DeviceTree.videoNodes().values.map(\.place)
     absence = CameraAbsence(
       since: lastFrame ?? now, nextLook: now + CameraAbsence.interval,
       others: Set(places).subtracting([identity?.place ?? ""]))
   }
 
-  /// Looks for the camera when it is time.
+  /// Searches for the camera if a search is due.
   func look(within timeout: Int64) throws(RunError) -> Arrival {
     guard var absence else { return .nothing }
     guard interruption.wait(until: absence.nextLook, timeout: timeout) else { return .nothing }
-    // A driver may wait for the last frame of the old opening before it makes the camera anew. Stages that
-    // look back keep frames to the epoch's end.
+    // Some drivers need the old file closed first, so all lent frames must be returned. Stages with
+    // history keep frames until the epoch ends.
     if retired != nil, !absence.hasEnded, let described {
       self.absence?.hasEnded = true
       return .epoch(described, .replug)
@@ -62,7 +63,7 @@ extension CameraSource {
       }
     } catch {
       if error.code == .interrupted { throw error }
-      // It may be about to come: its rights, or the program that feeds it.
+      // Its rights or its feeding program may still be missing.
       absence.problem = error.description
     }
     let now = monotonicNow()
@@ -75,7 +76,7 @@ extension CameraSource {
         + (absence.problem.map { " (\($0))" } ?? "") + ": plug it in and start again")
   }
 
-  /// Opens the camera again, in the mode that it had if it still has that; `nil` while it is not there.
+  /// Reopens the camera, in the same mode if it is still offered. `nil` if no node was found.
   private func reopen(_ others: Set<String>) throws(RunError) -> SourceDescription? {
     guard let node = nodeNow(others) else { return nil }
     device = nil
@@ -97,10 +98,10 @@ extension CameraSource {
     }
   }
 
-  /// Where the camera is now; `nil` where it is not: in the port that it had, or in another one by its name.
+  /// Present node of the camera: in the same port, or by name in another one. `nil` if there is none.
   private func nodeNow(_ others: Set<String>) -> String? {
     guard let identity else { return path }
-    let all = DeviceTree.system.identities(in: "video4linux")
+    let all = DeviceTree.videoNodes()
     let found =
       all.first { $0.value.place == identity.place }
       ?? all.first { $0.value.name == identity.name && !others.contains($0.value.place) }

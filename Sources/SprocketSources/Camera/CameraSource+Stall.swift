@@ -1,22 +1,22 @@
 internal import SprocketCore
 internal import SprocketV4L2
 
-// Streams that stand still.
+// Stalled streams.
 
 extension CameraSource {
-  /// After each third of the patience for a frame the stream is started again; when it is over, the run
-  /// fails or the camera counts as unplugged.
+  /// Restarts the stream after each third of the timeout without a frame. After the whole timeout, the
+  /// run fails or the camera counts as unplugged.
   func checkPatience(_ now: Int64) throws(V4L2Error) {
     let waited = now - lastArrival
     let period = format?.rate.frameNanoseconds ?? 0
     if firstNumber != nil, waited > max(4 * period, 500_000_000) { isStalled = true }
     let patience = max(settings.timeout.nanosecondCount, 4 * period)
     guard waited > patience else {
-      // A restart does not wake the program that feeds a loopback.
+      // A restart has no effect on the program that feeds a loopback.
       if loans.mayLend, waited > (restartsInStall + 1) * (patience / 3) { try restart() }
       return
     }
-    // A camera that opens and gives nothing is not waited for longer than one that is not there.
+    // The limit also holds for a camera that can be opened but delivers no frame.
     if settings.replug > .zero, now - (lastFrame ?? now) <= settings.replug.nanosecondCount {
       return leave()
     }
@@ -27,11 +27,11 @@ extension CameraSource {
         + "feeds it")
   }
 
-  /// Nanoseconds from one restart of a queue that has stopped to the next. Shorter: a driver whose queue
-  /// stops at once again keeps a core busy.
+  /// Least time between two restarts of a stopped queue, in nanoseconds. With a smaller value, a driver
+  /// whose queue stops repeatedly keeps a core busy.
   static let restartInterval: Int64 = 250_000_000
 
-  /// Stops the stream and starts it again. A device that refuses is asked again later.
+  /// Restarts the stream. If the device refuses, the next restart tries again.
   func restart() throws(V4L2Error) {
     restartsInStall += 1
     restarts += 1
@@ -45,7 +45,7 @@ extension CameraSource {
     }
   }
 
-  /// What the user should know of a camera that is slower than it promised.
+  /// Note about a camera that delivers fewer frames than it promised.
   var rateNote: String? {
     let control = controls.writable.first { $0.id == V4L2Control.exposurePriority }
     return clock.rateNote(title, promised: format?.rate ?? .unknown, priority: control?.name)

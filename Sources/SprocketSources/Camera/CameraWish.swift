@@ -1,10 +1,10 @@
 internal import SprocketCore
 internal import SprocketV4L2
 
-/// What a camera should be like, where the user does not name one: `?size=1920x1080,position=front`.
+/// Required properties of a camera, instead of a name: `?size=1920x1080,position=front`.
 ///
-/// The first camera that fits is taken. Format, size and rate of the wish are asked for where nothing else
-/// asks for them.
+/// The first matching camera is used. Its format, size and rate are requested unless options request
+/// others.
 struct CameraWish {
   private(set) var request = FormatRequest()
   private(set) var position: DevicePosition?
@@ -26,7 +26,7 @@ struct CameraWish {
     }
   }
 
-  /// False for a part that says nothing.
+  /// False if the key or the value is invalid.
   private mutating func take(_ key: String, _ value: String) -> Bool {
     switch key {
     case "size":
@@ -48,7 +48,7 @@ struct CameraWish {
     return true
   }
 
-  /// What is asked for, with the wish's where `asked` leaves a choice.
+  /// The request, completed by the wish.
   func completing(_ asked: FormatRequest) -> FormatRequest {
     FormatRequest(
       format: asked.format ?? request.format, size: asked.size ?? request.size,
@@ -93,8 +93,8 @@ struct CameraWish {
 }
 
 extension CameraRates {
-  /// Those of a camera, by an opening of its own, for a closure cannot borrow a device; none where it does
-  /// not tell.
+  /// Rates of a camera, read through a file of its own, since a closure cannot borrow the device. Empty
+  /// if the driver does not report them.
   fileprivate init(of node: CameraNode, _ fourCC: String, _ size: CameraSize) {
     do throws(V4L2Error) {
       let device = try V4L2Device(path: node.path)

@@ -1,25 +1,25 @@
-/// Names of a device that outlast reboots and the order in which devices are found. Pure but for the files
-/// that it reads.
+/// Persistent names of a device. They do not depend on the order in which devices are found. Computed
+/// from sysfs alone.
 ///
-/// - A USB device is `usb:VENDOR:PRODUCT:SERIAL#FUNCTION`: it keeps that name in whatever port. One without a
-///   serial number, or with a serial number that two connected devices of its model have, is
-///   `usb:VENDOR:PRODUCT@PORT#FUNCTION`: it keeps that name as long as it stays in its port.
-/// - `PORT` is the controller's address and the ports from there on, as in `0000:00:14.0-1.4`; with `ss-`
-///   before the ports where a controller's SuperSpeed half counts them, which has numbers of its own.
-/// - `FUNCTION` is the number of the interface, which tells a colour camera from the infrared one beside
-///   it; behind a point, unless it is 0, the node's number in it, as of metadata.
-/// - All other devices are `BUS:ADDRESS:NAME#INDEX`, as in `platform:fe801000.csi:unicam-image#0`: the
-///   driver's name of the node tells several streams of one card apart, and the index nodes of one name.
-/// - What belongs to no hardware, as loopbacks, is `virtual:NODE`.
+/// - A USB device with a serial number is `usb:VENDOR:PRODUCT:SERIAL#FUNCTION`, in any port. Without
+/// one, or if two connected devices have the same name, it is `usb:VENDOR:PRODUCT@PORT#FUNCTION`, in
+/// this port only.
+/// - `PORT` is the controller's address and the port numbers behind it, as in `0000:00:14.0-1.4`. Ports
+/// of the controller's SuperSpeed root hub have numbers of their own, which follow `ss-`.
+/// - `FUNCTION` is the interface number: colour and infrared camera of one device differ in it. If the
+/// node's index in that interface is not 0, it follows after a point (metadata nodes).
+/// - Any other device is `BUS:ADDRESS:NAME#INDEX`, as in `platform:fe801000.csi:unicam-image#0`. Nodes
+/// of one card differ in the driver's name of the node, or in the index.
+/// - A device without hardware, such as a loopback, is `virtual:NODE`.
 ///
-/// In serial numbers and names all but ASCII letters, digits, `.` and `-` is written as `_`.
+/// In serial numbers and names, characters other than ASCII letters, digits, `.` and `-` become `_`.
 public struct DeviceIdentity: Sendable, Hashable {
-  /// The name to keep.
+  /// The persistent name.
   public let name: String
-  /// The name by the port: of USB devices with a serial number another than `name`.
+  /// The name by port. It differs from `name` for USB devices with a serial number.
   public let place: String
-  /// What is plugged in or built in as one piece: cameras and microphones of one unit have the same; `nil`
-  /// for what belongs to no hardware.
+  /// The physical device. Cameras and microphones of one device have the same value; `nil` without
+  /// hardware.
   public let unit: String?
   public let position: DevicePosition?
 
@@ -31,16 +31,19 @@ public struct DeviceIdentity: Sendable, Hashable {
 
 /// Where a camera looks.
 public enum DevicePosition: String, Sendable, Hashable, CaseIterable {
-  /// At who uses the machine.
+  /// Towards the user of the machine.
   case front
-  /// Away from who uses the machine.
+  /// Away from the user of the machine.
   case back
-  /// Not built in: it can be anywhere.
+  /// Not built in, so its direction is unknown.
   case external
 }
 
 extension DeviceTree {
-  /// The identities of all devices of a class, by their names in it, as `video0`.
+  /// Identities of all video nodes of this machine, by node name.
+  static func videoNodes() -> [String: DeviceIdentity] { system.identities(in: "video4linux") }
+
+  /// Identities of all devices of a class, by node name, such as `video0`.
   ///
   /// Cost: reads some twenty small files for each device; opens none.
   func identities(in deviceClass: String) -> [String: DeviceIdentity] {
@@ -57,7 +60,7 @@ extension DeviceTree {
   }
 }
 
-/// What the tree tells of one device.
+/// Properties of one device that the tree has.
 private struct Facts {
   struct USB {
     let path: String
@@ -151,14 +154,14 @@ extension Facts.USB {
     return Int(name.dropFirst(3)) != nil
   }
 
-  /// `nil` for a serial number that tells nothing: none, or one character again and again.
+  /// `nil` for an unusable serial number: missing, or one character repeated.
   private static func usable(_ serial: String?) -> String? {
     guard let serial, Set(serial.utf8).count > 1 else { return nil }
     return written(serial)
   }
 }
 
-/// The text as identities have it.
+/// The text with characters that identities allow.
 private func written(_ text: String) -> String {
   String(
     decoding: text.utf8.map { byte in

@@ -2,8 +2,8 @@ internal import Glibc
 
 /// The kernel's list of devices, as files under a root folder: `/sys`, or a copy of a part of it.
 ///
-/// A device is named by its folder below the root, as in `/devices/pci0000:00/0000:00:14.0/usb1/1-5`. Each
-/// call reads files; what is not there, or may not be read, is `nil` or empty.
+/// A device is named by its folder below the root, as in `/devices/pci0000:00/0000:00:14.0/usb1/1-5`.
+/// Calls read files. The result is `nil` or empty for files that are missing or cannot be read.
 struct DeviceTree: Sendable {
   let root: String
 

@@ -4,11 +4,11 @@ internal import SprocketV4L2
 /// A camera or a microphone that came or went.
 public struct DeviceChange: Sendable {
   public enum Event: String, Sendable {
-    /// It was there before anybody watched.
+    /// It was present when the watch began.
     case present
-    /// It was plugged in, or its driver made it, or this user may use it now.
+    /// It appeared, or the user's rights on it were granted.
     case added
-    /// It was unplugged, or its driver took it away, or this user may not use it any more.
+    /// It disappeared, or the user's rights on it were removed.
     case removed
   }
 
@@ -18,26 +18,26 @@ public struct DeviceChange: Sendable {
   }
 
   public let event: Event
-  /// Of one that was removed, what was known of it.
+  /// For a removed device, its last known properties.
   public let device: Device
 }
 
-/// Tells of cameras and microphones that come and go. One thread uses it.
+/// Reports cameras and microphones that appear and disappear. Used by one thread.
 ///
-/// A device is told of some 0.2 s after its nodes have come, when the system has given their rights. One
-/// that is removed and comes again in that time is told of as both.
+/// A device is reported about 0.2 s after its nodes appear, when their rights have been set. A device
+/// that is replugged within that time is reported as removed and as added.
 public final class DeviceWatch {
   private var watch: NodeWatch
   private var known: [String: DeviceChange.Device] = [:]
   private var isFirst = true
 
-  /// Throws where the system lets nobody watch more.
+  /// Throws if the system's limit of inotify instances is reached.
   public init() throws(RunError) { watch = try NodeWatch() }
 
-  /// What changed since the last call; empty after `timeout` nanoseconds without a change. The first call
-  /// returns at once with all that is there.
+  /// Changes since the last call. Empty if `timeout` nanoseconds pass without a change. The first call
+  /// returns the present devices at once.
   ///
-  /// Cost: each new device is opened and asked, some ten milliseconds; known ones are left alone.
+  /// Cost: opens and queries each new device, about ten milliseconds each.
   public func next(timeout: Int64) -> [DeviceChange] {
     if isFirst {
       isFirst = false
@@ -49,6 +49,15 @@ public final class DeviceWatch {
       known.removeValue(forKey: name).map { DeviceChange(event: .removed, device: $0) }
     }
     return removed + new.sorted(by: Self.precedes).compactMap { add($0, as: .added) }
+  }
+
+  /// Calls `body` with each change while `isWanted` is true; checks that ten times a second.
+  public func follow(
+    while isWanted: () -> Bool, _ body: (DeviceChange) throws -> Void
+  ) rethrows {
+    while isWanted() {
+      for change in next(timeout: 100_000_000) { try body(change) }
+    }
   }
 
   /// `video2` before `video10`.

@@ -3,19 +3,19 @@ internal import SprocketCore
 
 /// Watches the nodes of cameras and microphones in a folder: `/dev`.
 ///
-/// After a change it waits until nothing has changed for a while: a device's nodes come one after another,
-/// and their rights after them. Changes of rights are changes, too.
+/// After a change it waits until the nodes are unchanged for a while, since a device's nodes appear one
+/// by one and get their rights later. A change of rights counts as a change.
 struct NodeWatch: ~Copyable {
-  /// A node as far as it can be told without opening it. A device that was plugged in again has another.
+  /// Properties of a node that can be read without opening it. A replugged device has a new inode.
   struct Node: Hashable {
     var inode: UInt64
     var isPermitted: Bool
   }
 
-  /// Nanoseconds without a change after which nodes are looked at. Longer: later, and fewer half-made
-  /// devices. udev gives rights within some 50 ms.
+  /// Time without a change before nodes are listed, in nanoseconds. A larger value reports later; a
+  /// smaller one may list incomplete devices. udev sets rights within about 50 ms.
   static let quiet: Int64 = 200_000_000
-  /// Nanoseconds after which they are looked at even if changes go on.
+  /// Longest time before nodes are listed while changes continue, in nanoseconds.
   static let patience: Int64 = 1_000_000_000
 
   let folder: String
@@ -26,7 +26,7 @@ struct NodeWatch: ~Copyable {
   init(folder: String = "/dev") throws(RunError) {
     self.folder = folder
     descriptor = try Self.watch(folder)
-    // A machine without sound has no such folder until a card comes.
+    // The folder does not exist before the first sound card.
     _ = Self.watch(folder + "/snd", descriptor)
     nodes = list()
   }
@@ -47,7 +47,8 @@ struct NodeWatch: ~Copyable {
     return unsafe inotify_add_watch(descriptor, path, UInt32(mask)) >= 0
   }
 
-  /// True once nodes have changed and are quiet again; false after `timeout` nanoseconds without a change.
+  /// True when nodes have changed and are unchanged again. False after `timeout` nanoseconds without a
+  /// change.
   ///
   /// The corresponding C functions are `poll` and `read`.
   mutating func wait(timeout: Int64) -> Bool {
@@ -58,7 +59,7 @@ struct NodeWatch: ~Copyable {
     return true
   }
 
-  /// Whether a camera's or a microphone's node changes within so many nanoseconds.
+  /// Whether a node of a camera or microphone changes within the time, in nanoseconds.
   private func hears(within timeout: Int64) -> Bool {
     let end = monotonicNow() + timeout
     while true {
@@ -72,7 +73,7 @@ struct NodeWatch: ~Copyable {
     }
   }
 
-  /// Takes what has happened; whether some of it is about a camera or a microphone.
+  /// Reads pending events. True if one is about a camera or a microphone.
   private func readsRelevant() -> Bool {
     var isRelevant = false
     var bytes = [UInt8](repeating: 0, count: 4096)
@@ -110,8 +111,8 @@ struct NodeWatch: ~Copyable {
 
   static func isMicrophone(_ name: String) -> Bool { name.hasPrefix("pcmC") && name.hasSuffix("c") }
 
-  /// Names below the folder that are new, or are another device's, or may be opened now and might not
-  /// before, and those that are gone or may not be opened any more. One can be both.
+  /// Names of nodes that appeared or became accessible, and of those that disappeared or became
+  /// inaccessible. A replugged device is in both.
   mutating func changes() -> (gone: [String], new: [String]) {
     let found = list()
     let gone = nodes.filter { found[$0.key] != $0.value }.keys.sorted()
