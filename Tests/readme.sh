@@ -58,5 +58,5 @@ compile_documents() {
 
 cd "$copy"
 run_commands .
-compile_documents README.md docs/library.md docs/stages.md docs/cameras.md
+compile_documents README.md docs/library.md docs/stages.md docs/cameras.md docs/several.md
 for example in Examples/*/README.md; do run_commands "${example%/README.md}"; done

@@ -77,10 +77,10 @@ class Dump(Sequence[DumpFrame]):
         dump.table["focus.score"]          # of all frames
 
     Needs one more package: `pip install mcap`. Records are read when the dump is opened,
-    bytes when they are asked for.
+    bytes when they are asked for. Of a dump of several sources `stream` chooses one: `Dump(path, "front")`.
     """
 
-    def __init__(self, path: Union[str, "os.PathLike[str]"]) -> None:
+    def __init__(self, path: Union[str, "os.PathLike[str]"], stream: Optional[str] = None) -> None:
         try:
             from mcap.exceptions import McapError
             from mcap.reader import make_reader
@@ -88,6 +88,7 @@ class Dump(Sequence[DumpFrame]):
             raise Error("reading dumps needs one more package: pip install mcap") from None
         self.path = os.fspath(path)
         self._file = opened(self.path)
+        self.stream = stream
         # By epoch.
         self.sessions: Dict[int, Dict[str, Any]] = {}
         # What became of all frames for each sink; `None` where the run did not end.
@@ -96,15 +97,17 @@ class Dump(Sequence[DumpFrame]):
         sources: Dict[int, Dict[str, Any]] = {}
         try:
             self._reader = make_reader(self._file, validate_crcs=True)
-            records = self._reader.iter_messages(topics=list(_RECORDS), log_time_order=False)
-            for _, channel, message in records:
+            self._prefix = self._chosen(stream)
+            topics = {self._prefix + name: name for name in _RECORDS}
+            for _, channel, message in self._reader.iter_messages(topics=list(topics), log_time_order=False):
                 record = json.loads(message.data)
-                if channel.topic == "session":
+                topic = topics[channel.topic]
+                if topic == "session":
                     self.sessions[record["epoch"]] = record
-                elif channel.topic == "ledger":
+                elif topic == "ledger":
                     self.ledger = record
                 else:
-                    (fates if channel.topic == "fate" else sources)[record["number"]] = record
+                    (fates if topic == "fate" else sources)[record["number"]] = record
         except (McapError, ValueError, KeyError, TypeError) as error:
             self._file.close()
             raise Error(f"{self.path} cannot be read as a dump ({error}); if it was cut off, copy what is "
@@ -117,6 +120,19 @@ class Dump(Sequence[DumpFrame]):
         self._times = [frame.captured_ns or 0 for frame in self._arrived]
         self._first = arrived[0].captured_ns if arrived else None
         self.table = Table(frame.fate_record for frame in self._frames)
+
+    def _chosen(self, stream: Optional[str]) -> str:
+        """What stands before the topics of the source. Raises `Error` where it must be chosen."""
+        summary = self._reader.get_summary()
+        topics = [channel.topic for channel in summary.channels.values()] if summary else []
+        names = sorted(topic[:-len("/session")] for topic in topics if topic.endswith("/session"))
+        if stream is None and len(names) < 2:
+            return f"{names[0]}/" if names else ""
+        if stream in names:
+            return f"{stream}/"
+        known = f"it has {', '.join(names)}" if names else "it is of one source, without a name"
+        wanted = "choose one of its sources" if stream is None else f"it has no source {stream!r}"
+        raise Error(f"{self.path}: {wanted}; {known}")
 
     def close(self) -> None:
         """What was read stays; bytes cannot be asked for any more."""
@@ -165,6 +181,8 @@ class Dump(Sequence[DumpFrame]):
              **options: Any) -> Iterator[Tuple[DumpFrame, Frame]]:
         """Plays the dump as `sprocket.run` does, and yields each frame that has a picture with what the dump
         has of it."""
+        if self._prefix:
+            options["source_set"] = [*options.get("source_set", []), f"stream={self._prefix[:-1]}"]
         with run(f"replay:{self.path}", stages=stages, tensor=tensor, image=image, **options) as frames:
             known = {(frame.captured_ns, frame.sequence): frame for frame in self._arrived}
             for frame in frames:
@@ -189,7 +207,8 @@ class Dump(Sequence[DumpFrame]):
         low = source["sequence"] & 0xFFFFFFFF
         if self._file.closed:
             raise Error(f"{self.path} was closed; open it again to read bytes")
-        images = self._reader.iter_messages(topics=["image"], starting_at=time, ending_before=time + 1)
+        images = self._reader.iter_messages(topics=[f"{self._prefix}image"], starting_at=time,
+                                            ending_before=time + 1)
         for schema, _, message in images:
             if message.sequence == low:
                 is_raw = schema is not None and schema.name == "foxglove.RawImage"

@@ -79,7 +79,8 @@ struct Completer {
     case "--microphone": return named(microphones, typed)
     case "--audio-stage": return named(audioStages, typed)
     case "--source-set":
-      let source = value(of: "--source", in: before) ?? RunCommand.usualSource
+      let source =
+        value(of: "--source", in: before).map { SourceLabel($0).source } ?? RunCommand.usualSource
       let settings = registry.source(named: source)?.settings ?? []
       let free = settings.filter { setting in !before.contains { $0.hasPrefix("\(setting.name)=") }
       }

@@ -90,9 +90,10 @@ final class Console: Sendable {
   /// Adds a line of JSON unchanged.
   func say(json line: String) { add(Line(text: line)) }
 
-  /// Adds a line of progress. On a terminal the next line replaces it; in the queue the next line
-  /// of progress does.
-  func show(progress: String) { add(Line(text: printable(progress), kind: .progress)) }
+  /// Adds lines of progress. On a terminal the next ones replace them; in the queue, too.
+  func show(progress: [String]) {
+    add(Line(text: progress.map { printable($0) }.joined(separator: "\n"), kind: .progress))
+  }
 
   /// Changes a terminal to its second screen, without cursor and without wrapping lines. What it showed
   /// before comes back with `endScreen`.
@@ -152,7 +153,8 @@ final class Console: Sendable {
   // MARK: The thread
 
   private func writeAll() {
-    var isProgressShown = false
+    // Lines of progress on the terminal.
+    var shown = 0
     while true {
       bell.wait()
       let (line, isOver) = state.withLock { state -> (Line?, Bool) in
@@ -162,8 +164,10 @@ final class Console: Sendable {
         return (line, false)
       }
       if let line {
-        let clears = isTerminal && (isProgressShown || line.isProgress) ? "\r\u{1B}[K" : ""
-        isProgressShown = line.isProgress
+        // From the first of them to the end of the screen.
+        let up = shown > 1 ? "\u{1B}[\(shown - 1)A" : ""
+        let clears = isTerminal && (shown > 0 || line.isProgress) ? "\r\(up)\u{1B}[J" : ""
+        shown = line.isProgress ? line.text.utf8.count { $0 == UInt8(ascii: "\n") } + 1 : 0
         let endsLine = line.endsLine && !(isTerminal && line.isProgress)
         write(clears + line.text + (endsLine ? "\n" : ""))
       }

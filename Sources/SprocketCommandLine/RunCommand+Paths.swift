@@ -2,34 +2,61 @@ internal import Glibc
 internal import Sprocket
 
 extension RunCommand {
-  /// Throws if two options name the same file, or one names the partial file of the other: one
-  /// option would destroy what the other writes or reads.
-  func checkPaths(_ sinks: [SinkChoice]) throws(RunError) {
-    if let sourcePath { try Self.refuseDevice(asSource: sourcePath) }
+  /// Throws if two options, or those of two sources, name the same file, or one names the partial file of the
+  /// other: one would destroy what the other writes or reads. Throws where several write to standard output,
+  /// or it is closed.
+  static func checkFiles(
+    _ parts: [RunPart], _ sinks: [[SinkChoice]], isClosed: Bool
+  ) throws(RunError) {
+    var files: [(part: Int, option: String, path: String)] = []
+    for (index, (part, sinks)) in zip(parts, sinks).enumerated() {
+      let command = part.command
+      if let path = command.sourcePath { try refuseDevice(asSource: path) }
+      // Sources may read the same file, and write one summary, trace and dump.
+      files += command.paths(sinks).filter { option, path in
+        !files.contains {
+          $0.part != index && $0.option == option && $0.path == path
+            && (!isWritten(option) || sharedFiles.contains(option))
+        }
+      }.map { (index, $0.option, $0.path) }
+    }
+    let pipes = sinks.joined().filter { $0.kind.name == PipeSink.kind.name }
+    try checkStandardOutput(
+      pipes.map { "\($0.option) \($0.argument)" }
+        + files.filter { isWritten($0.option) && isStandardOutput($0.path) }
+        .map { "\($0.option) \($0.path)" }, isClosed: isClosed)
+    try checkPaths(files.map { ($0.option, $0.path) }, sinks)
+  }
+
+  /// Options whose file is of all sources, where each names the same.
+  private static let sharedFiles = ["--summary", "--trace", "--dump", "--pairs"]
+
+  private static func checkPaths(
+    _ files: [(option: String, path: String)], _ sinks: [[SinkChoice]]
+  ) throws(RunError) {
     var options: [String: (index: Int, option: String, path: String)] = [:]
-    for (index, (option, path)) in paths(sinks).enumerated() where !Self.isStandardOutput(path) {
-      guard let file = Self.resolved(file: path) else { continue }
+    for (index, (option, path)) in files.enumerated() where !isStandardOutput(path) {
+      guard let file = resolved(file: path) else { continue }
       let partial = !isWritten(option) ? nil : OutputFile.partialPath(of: file)
       for (name, isPartial) in [(file, false)] + (partial.map { [($0, true)] } ?? []) {
-        let other = options.updateValue((index, option, path), forKey: Self.identity(name))
-        guard let other, other.index != index else { continue }
+        let other = options.updateValue((index, option, path), forKey: identity(name))
+        guard let other, other.index != index, isWritten(other.option) || isWritten(option) else {
+          continue
+        }
         throw RunError(
           .usage,
-          other.path == path || (!isPartial && Self.isSame(other.path, path))
+          other.path == path || (!isPartial && isSame(other.path, path))
             ? "\(other.option) and \(option) name the same file, \(path); give each its own"
             : "\(other.option) \(other.path) and \(option) \(path): one of them is the name of the "
               + "partial file that the other writes first; choose another name")
       }
-      try checkFolders(option, path, file, sinks)
+      for sinks in sinks { try checkFolders(option, path, file, sinks) }
     }
   }
 
-  /// Throws where several options would write to standard output, or it is closed.
-  func checkStandardOutput(_ sinks: [SinkChoice], isClosed: Bool) throws(RunError) {
-    let named = paths(sinks).filter { isWritten($0.option) && Self.isStandardOutput($0.path) }
-    let pipes = sinks.filter { $0.kind.name == PipeSink.kind.name }
-    let writers =
-      pipes.map { "\($0.option) \($0.argument)" } + named.map { "\($0.option) \($0.path)" }
+  private static func checkStandardOutput(
+    _ writers: [String], isClosed: Bool
+  ) throws(RunError) {
     if writers.count > 1 {
       throw RunError(
         .usage,
@@ -49,7 +76,8 @@ extension RunCommand {
   /// that this process has open.
   func removeEmptyFiles(_ registry: Registry) {
     let sinks = (try? sinkChoices(registry)) ?? []
-    for (option, path) in paths(sinks) where isWritten(option) && !Self.isStandardOutput(path) {
+    for (option, path) in paths(sinks) where Self.isWritten(option) && !Self.isStandardOutput(path)
+    {
       guard let partial = Self.resolved(file: path).map({ OutputFile.partialPath(of: $0) }) else {
         continue
       }
@@ -77,15 +105,15 @@ extension RunCommand {
   }
 
   /// Throws if a file's name is one that --stills or --movie may choose for its own files.
-  private func checkFolders(
+  private static func checkFolders(
     _ option: String, _ path: String, _ file: String, _ sinks: [SinkChoice]
   ) throws(RunError) {
     func argument(of kind: SinkKind) -> String? {
       sinks.first { $0.kind.name == kind.name }?.argument
     }
-    let (folder, name) = Self.parts(file)
+    let (folder, name) = parts(file)
     if let stills = argument(of: StillSink.kind), StillSink.isStill(name),
-      Self.identity(stills) == Self.identity(folder)
+      identity(stills) == identity(folder)
     {
       throw RunError(
         .usage,
@@ -93,9 +121,9 @@ extension RunCommand {
           + "choose another folder")
     }
     if let movie = argument(of: MovieSink.kind), movie != path,
-      let target = Self.resolved(file: movie),
+      let target = resolved(file: movie),
       MovieSink.mayContinue(target, in: name),
-      Self.identity(folder) == Self.identity(Self.parts(target).folder)
+      identity(folder) == identity(parts(target).folder)
     {
       throw RunError(
         .usage,
@@ -105,11 +133,11 @@ extension RunCommand {
   }
 
   /// Whether the run writes the file of that option. The others are inputs.
-  private func isWritten(_ option: String) -> Bool {
+  private static func isWritten(_ option: String) -> Bool {
     option != "--source" && option != "--microphone"
   }
 
-  private var sourcePath: String? { source.flatMap(Self.path(ofSource:)) }
+  private var sourcePath: String? { source.first.flatMap(Self.path(ofSource:)) }
 
   /// Input files of `--microphone`, without the file of `--source`.
   private var soundPaths: [String] {
@@ -139,7 +167,9 @@ extension RunCommand {
     ]
     let heard = soundPaths.map { ("--microphone", Optional($0)) }
     let written =
-      sinks.map { ($0.option, $0.path) } + [("--summary", summary), ("--trace", trace)]
+      sinks.map { ($0.option, $0.path) } + [
+        ("--summary", summary), ("--trace", trace), ("--pairs", pairing.path),
+      ]
       + sound.paths
     return (named + heard + written).compactMap { option, path in path.map { (option, $0) } }
   }

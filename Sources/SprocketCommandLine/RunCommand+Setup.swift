@@ -4,44 +4,19 @@ internal import Sprocket
 
 // From the request to a run that is ready: on a thread of its own, since opening may take long.
 
-/// A run that is ready to start, and what is needed at its end.
-final class PreparedRun {
-  let engine: Engine
-  let digest: ChecksumSink?
-  let desk: RequestDesk
-  let controlSocket: ControlSocket?
-  let trigger: TriggeredRecording?
-  var summaryFile: SummaryFile?
-  var traceFile: TraceFile?
-
-  init(
-    _ desk: RequestDesk, digest: ChecksumSink?, controlSocket: ControlSocket?,
-    trigger: TriggeredRecording?,
-    summaryFile: consuming SummaryFile, traceFile: consuming TraceFile?
-  ) {
-    engine = desk.engine
-    self.digest = digest
-    self.desk = desk
-    self.controlSocket = controlSocket
-    self.trigger = trigger
-    self.summaryFile = consume summaryFile
-    self.traceFile = consume traceFile
-  }
-}
-
 /// Unchecked: `interrupt` alone is called, which any thread may do.
 private struct Interruptible: @unchecked Sendable {
   let source: any Source
 }
 
-/// Interrupts a source that is being opened, or will be.
+/// Interrupts sources that are being opened, or will be.
 private final class Interrupter: Sendable {
-  private let state = Locked<(source: Interruptible?, isInterrupted: Bool)>((nil, false))
+  private let state = Locked<(sources: [Interruptible], isInterrupted: Bool)>(([], false))
 
   func watch(_ source: any Source) {
     let found = Interruptible(source: source)
     let isInterrupted = state.withLock { state in
-      state.source = found
+      state.sources.append(found)
       return state.isInterrupted
     }
     if isInterrupted { source.interrupt() }
@@ -50,9 +25,9 @@ private final class Interrupter: Sendable {
   func interrupt() {
     let found = state.withLock { state in
       state.isInterrupted = true
-      return state.source
+      return state.sources
     }
-    found?.source.interrupt()
+    for found in found { found.source.interrupt() }
   }
 }
 
@@ -63,10 +38,11 @@ extension RunCommand {
   /// is left behind.
   func open(
     _ registry: Registry, _ invocation: Invocation, _ voice: Voice, _ signals: inout StopSignals
-  ) throws -> PreparedRun {
+  ) throws -> PreparedRuns {
     let interrupter = Interrupter()
+    let parts = try parts()
     let work = try BackgroundWork("open") {
-      try prepare(registry, invocation, voice, interrupter)
+      try prepare(parts, registry, invocation, voice, interrupter)
     }
     var isStopped = false
     do {
@@ -81,7 +57,9 @@ extension RunCommand {
     } catch is Abandoned {
       tellError(
         "stopped, though what was being opened does not answer; look at what it waits for")
-      let removal = try? BackgroundWork("clean") { removeEmptyFiles(registry) }
+      let removal = try? BackgroundWork("clean") {
+        for part in parts { part.command.removeEmptyFiles(registry) }
+      }
       _ = removal?.wait(for: .seconds(1))
       leaveAtOnce(1)
     } catch  where !isStopped {
@@ -91,33 +69,71 @@ extension RunCommand {
   }
 
   private func prepare(
-    _ registry: Registry, _ invocation: Invocation, _ voice: Voice, _ interrupter: Interrupter
-  ) throws -> PreparedRun {
-    let choices = try sinkChoices(registry)
-    try checkStandardOutput(choices, isClosed: invocation.isOutputClosed)
-    try checkPaths(choices)
-    let source = try makeSource(registry)
-    interrupter.watch(source)
+    _ parts: [RunPart], _ registry: Registry, _ invocation: Invocation, _ voice: Voice,
+    _ interrupter: Interrupter
+  ) throws -> PreparedRuns {
+    var choices: [[SinkChoice]] = []
+    for part in parts { choices.append(try part.command.sinkChoices(registry)) }
+    try Self.checkFiles(parts, choices, isClosed: invocation.isOutputClosed)
+    var sources: [any Source] = []
+    for part in parts {
+      let source = try part.naming(among: parts) { () throws(RunError) in
+        try part.command.makeSource(registry)
+      }
+      interrupter.watch(source)
+      sources.append(source)
+    }
+    try Self.checkDevices(parts, sources)
+    let shared = Shared(
+      dump: sharedDump(parts.count),
+      pairing: try pairing.pairing(parts.map(\.label), overwrite: overwrite))
+    let summaryFile = try SummaryFile(path: summary, overwrite: overwrite)
+    let traceFile = try TraceFile(path: trace, overwrite: overwrite)
+    var runs: [PreparedRun] = []
+    for (index, part) in parts.enumerated() {
+      let voice = voice.labelled(parts.count > 1 ? part.label : nil)
+      let (choices, source) = (choices[index], sources[index])
+      runs.append(
+        try part.naming(among: parts) { () throws(RunError) in
+          try part.command.prepare(index, of: parts, choices, source, shared, registry, voice)
+        })
+    }
+    return PreparedRuns(runs, shared.pairing, summaryFile: summaryFile, traceFile: traceFile)
+  }
+
+  /// What the sources of a run share.
+  private struct Shared {
+    let dump: DumpOutput?
+    let pairing: FramePairing?
+  }
+
+  /// One source's run.
+  private func prepare(
+    _ index: Int, of parts: [RunPart], _ choices: [SinkChoice], _ source: any Source,
+    _ shared: Shared, _ registry: Registry, _ voice: Voice
+  ) throws(RunError) -> PreparedRun {
     if source is EmptySource { try checkSoundAlone(choices) }
-    let chain = try controllers.appended(
-      to: stage.map { try registry.choice($0) }, needsFocus: recording.stillsSharpest != nil,
-      registry)
+    let chain = try chain(registry)
     let audio = try sound.engines(
       registry, beside: source,
       isRecorded: choices.contains {
         [MovieSink.kind.name, DumpSink.kind.name].contains($0.kind.name)
       },
       held: heldSound, overwrite: overwrite, sync: recording.sync)
+    let requests = outputRequests(audio)
     var sinks: [any Sink] = []
-    for choice in choices { sinks.append(try choice.make(outputRequests(audio))) }
+    for choice in choices {
+      if choice.option == "--dump", let dump = shared.dump {
+        sinks.append(
+          DumpSink(
+            sharing: dump, source: parts[index].label, index: index,
+            sound: try requests.other.makeTaps(DumpSink.kind.name), sync: recording.sync))
+      } else {
+        sinks.append(try choice.make(requests))
+      }
+    }
     let trigger = try addTrigger(to: &sinks, voice)
-
-    let summaryFile = try SummaryFile(path: summary, overwrite: overwrite)
-    let traceFile = try TraceFile(path: trace, overwrite: overwrite)
-    let options = RunOptions(
-      workers: workers ?? processorCount(), wait: wait, frameLimit: frames,
-      durationLimit: duration, verifies: verify, memoryLimit: memory,
-      traceLimit: trace == nil ? nil : TraceFile.limit)
+    if let pairing = shared.pairing { sinks.append(pairing.sink(index)) }
     if let empty = source as? EmptySource {
       guard !audio.isEmpty else {
         throw RunError(
@@ -126,23 +142,55 @@ extension RunCommand {
       empty.isOver = { audio.allSatisfy(\.isOver) }
     }
     let engine = try Engine(
-      source: source, stages: chain, sinks: sinks, audio: audio, options: options)
+      source: source, stages: chain, sinks: sinks, audio: audio, options: options(parts.count))
     try setControls(engine, voice)
-    let digest = sinks.lazy.compactMap { $0 as? ChecksumSink }.first
     let desk = RequestDesk(
       engine,
       RunParts(
-        registry, outputs: outputRequests(audio), source: try sourceText(registry),
+        registry, outputs: requests, source: try sourceText(registry),
         paths: paths(choices).filter { !$0.option.hasPrefix("--source") }.map(\.path)))
     if recording.recordsAtOnce { _ = try desk.record() }
     trigger?.connect(desk)
     if let script = asking.script { try RequestScript.ask(script, desk) }
-    let socket = try asking.controlSocket.map { path throws(RunError) in
-      try ControlSocket(path: path, desk)
-    }
     return PreparedRun(
-      desk, digest: digest, controlSocket: socket, trigger: trigger, summaryFile: summaryFile,
-      traceFile: traceFile)
+      label: parts.count > 1 ? parts[index].label : nil, self, desk,
+      digest: sinks.lazy.compactMap { $0 as? ChecksumSink }.first,
+      controlSocket: try asking.controlSocket.map { path throws(RunError) in
+        try ControlSocket(path: path, desk)
+      }, trigger: trigger, voice: voice)
+  }
+
+  private func chain(_ registry: Registry) throws(RunError) -> [StageChoice] {
+    var chain: [StageChoice] = []
+    for text in stage { chain.append(try registry.choice(text)) }
+    return try controllers.appended(
+      to: chain, needsFocus: recording.stillsSharpest != nil, registry)
+  }
+
+  /// Of one of so many sources.
+  private func options(_ sources: Int) -> RunOptions {
+    var options = RunOptions(
+      workers: workers ?? processorCount(), wait: wait, frameLimit: frames,
+      durationLimit: duration, verifies: verify, memoryLimit: memory,
+      traceLimit: trace == nil ? nil : TraceFile.limit)
+    options.memorySharers = sources
+    return options
+  }
+
+  /// Throws where two sources are the same device.
+  private static func checkDevices(
+    _ parts: [RunPart], _ sources: [any Source]
+  ) throws(RunError) {
+    guard parts.count > 1 else { return }
+    var known: [String: String] = [:]
+    for (part, source) in zip(parts, sources) {
+      guard let device = source.deviceIdentity else { continue }
+      guard let other = known.updateValue(part.label, forKey: device) else { continue }
+      throw RunError(
+        .usage,
+        "\(other) and \(part.label) are the same camera, \(device); name each, as `\(programName) devices` "
+          + "lists them", change: .source)
+    }
   }
 
   private func addTrigger(
@@ -209,59 +257,5 @@ extension RunCommand {
     var movie = other
     movie.isOnDemand = recording.isAsked || recording.recordsAtOnce
     return OutputRequests(movie: movie, other: other)
-  }
-
-  /// The default source.
-  static var usualSource: String { CameraSource.hasCamera ? "camera" : "scene" }
-
-  private func makeSource(_ registry: Registry) throws -> any Source {
-    try sourceText(registry).make(registry)
-  }
-
-  /// The source that the options ask for.
-  private func sourceText(_ registry: Registry) throws -> SourceText {
-    var values = try keyValues(sourceSet, option: "--source-set")
-    let name = source ?? Self.usualSource
-    // A scene that is asked for a number of frames has no reason to take its time.
-    if name == "scene", frames != nil, values["pace"] == nil { values["pace"] = "fast" }
-    if let from {
-      guard registry.source(named: name)?.settings.contains(where: { $0.name == "from" }) != false
-      else {
-        throw RunError(
-          .usage, "--from is for a recording: give it with --source file:PATH or replay:PATH")
-      }
-      guard values.updateValue(from.settingText, forKey: "from") == nil else {
-        throw RunError(.usage, "--from and --source-set from are the same; give one of them")
-      }
-    }
-    if name.split(separator: ":").first == "camera" {
-      let records = recording.movie ?? recording.stills ?? recording.dump ?? sound.sound
-      if let wait = onUnplug ?? (records == nil ? nil : CameraSettings.longestReplug),
-        values["replug"] == nil
-      {
-        values["replug"] = wait.settingText
-      }
-    } else if onUnplug != nil {
-      throw RunError(.usage, "--on-unplug is for a camera, and \(name) is none; leave it out")
-    }
-    let pixelFormat = try format.map { text throws(RunError) in try PixelFormat(option: text) }
-    let request = FormatRequest(
-      format: pixelFormat, size: size.map { ($0.width, $0.height) }, rate: rate)
-    return SourceText(name: name, values: values, request: request)
-  }
-
-  private func setControls(_ engine: Engine, _ voice: Voice) throws {
-    let values = try keyValues(control, option: "--control")
-    // As given: automatic exposure has to be off before exposure can be set.
-    let names = control.map { String($0.prefix { $0 != "=" }) }
-    for name in names {
-      do throws(RunError) {
-        if let note = try engine.write(control: name, values[name] ?? "") {
-          voice.tell(notice: note)
-        }
-      } catch {
-        throw RunError(error.code, "--control: \(error.description)", error.remedies)
-      }
-    }
   }
 }

@@ -14,32 +14,40 @@ struct RunCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Where frames come from; `\(programName) stages` lists every source.",
-      valueName: "camera[:NAME] | file:PATH | replay:PATH | scene | none"))
-  var source: String?
+      "Where frames come from; `\(programName) stages` lists every source. May be given several times: a "
+        + "label names each in options and in `{source}`, which stands for it in names of files.",
+      valueName: "[label=]camera[:NAME] | file:PATH | replay:PATH | scene | none"))
+  var source: [String] = []
 
   @Option(
     help: ArgumentHelp(
-      "A setting of the source; `\(programName) stages scene` lists them.", valueName: "key=value"))
+      "A setting of the source; `\(programName) stages scene` lists them.",
+      valueName: "[label.]key=value"))
   var sourceSet: [String] = []
 
-  @Option(help: ArgumentHelp("Pixel format of the source, as a fourcc.", valueName: "fourcc"))
-  var format: String?
-
   @Option(
-    parsing: .unconditional,
-    help: ArgumentHelp("Size of the source's frames in pixels: 1280x720.", valueName: "WxH"),
-    transform: FrameSize.parse)
-  var size: FrameSize?
-
-  @Option(
-    parsing: .unconditional,
     help: ArgumentHelp(
-      "Frames per second of the source: 30, 29.97, 30000/1001.", valueName: "fps"),
-    transform: FrameRate.parse)
-  var rate: FrameRate?
+      "Pixel format of the source, as a fourcc.", valueName: "[label=]fourcc"),
+    transform: Labelled.parser { $0 })
+  var format: [Labelled<String>] = []
 
-  @Option(help: ArgumentHelp("A control of the source, set at the start.", valueName: "name=value"))
+  @Option(
+    parsing: .unconditionalSingleValue,
+    help: ArgumentHelp(
+      "Size of the source's frames in pixels: 1280x720.", valueName: "[label=]WxH"),
+    transform: Labelled.parser(FrameSize.parse))
+  var size: [Labelled<FrameSize>] = []
+
+  @Option(
+    parsing: .unconditionalSingleValue,
+    help: ArgumentHelp(
+      "Frames per second of the source: 30, 29.97, 30000/1001.", valueName: "[label=]fps"),
+    transform: Labelled.parser(FrameRate.parse))
+  var rate: [Labelled<FrameRate>] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "A control of the source, set at the start.", valueName: "[label.]name=value"))
   var control: [String] = []
 
   @Option(
@@ -66,6 +74,9 @@ struct RunCommand: ParsableCommand {
 
   @OptionGroup(title: "Asking a run")
   var asking: AskingOptions
+
+  @OptionGroup(title: "Several sources")
+  var pairing: PairingOptions
 
   @Option(
     help: ArgumentHelp(
@@ -201,39 +212,29 @@ struct RunCommand: ParsableCommand {
     mustBeWhole: Bool = false
   ) throws -> Bool {
     let voice = Voice(isQuiet: quiet, isVerbose: verbose)
-    let run = try open(registry, invocation, voice, &signals)
-    let engine = run.engine
-    voice.tell(plan: engine.summary)
+    let group = try open(registry, invocation, voice, &signals)
+    for run in group.runs { run.voice.tell(plan: run.engine.summary) }
     let runner = Runner(
-      desk: run.desk, voice: voice, frameLimit: frames ?? knownFrames(engine),
-      usesKeys: recording.onDemand && !quiet, endsWithRecording: recording.recordsAtOnce,
-      folder: recording.movieFolder, mustBeWhole: mustBeWhole)
-    try run.controlSocket?.start()
-    defer { run.controlSocket?.finish() }
+      runs: group.runs, voice: voice, usesKeys: recording.onDemand && !quiet,
+      mustBeWhole: mustBeWhole)
+    for run in group.runs { try run.controlSocket?.start() }
+    defer { for run in group.runs { run.controlSocket?.finish() } }
     let stops = try runner.run(&signals)
-    let result = engine.summary
-    voice.tell(end: result, digest: run.digest?.runDigest)
+    let results = group.results
+    for (run, result) in zip(group.runs, results) {
+      run.voice.tell(end: result.summary, digest: result.digest)
+    }
+    for line in group.pairLines { voice.tell(line) }
     var others: [RunError] = []
-    if let trace, let missing = engine.trace?.missing, missing > 0 {
+    if let trace, case let missing = group.missingSlices, missing > 0 {
       voice.tell(
         notice:
           "\(trace) has the latest \(TraceFile.limit) steps of each thread; \(missing) earlier "
           + "ones are not in it")
     }
-    let digest = run.digest?.runDigest
     let files: [(what: String, path: String?, write: () throws -> Void)] = [
-      (
-        "summary", summary,
-        {
-          try run.summaryFile.take()?.write(
-            result, recordings: engine.recordingRecords, digest: digest, histograms: histograms)
-            ?? ()
-        }
-      ),
-      (
-        "trace", trace,
-        { if let trace = engine.trace { try run.traceFile.take()?.write(trace) ?? () } }
-      ),
+      ("summary", summary, { try group.writeSummary(results, histograms: histograms) }),
+      ("trace", trace, { try group.writeTrace() }),
     ]
     for file in files {
       guard let path = file.path else { continue }
@@ -243,11 +244,13 @@ struct RunCommand: ParsableCommand {
         others.append(error)
       }
     }
-    try judge(result, others + (run.trigger?.errors ?? []))
+    try judge(group, results, others)
     return stops > 0
   }
 
-  private func knownFrames(_ engine: Engine) -> UInt64? {
+  /// Frames that the run will have, where that is known: for the progress.
+  func knownFrames(_ engine: Engine) -> UInt64? {
+    if let frames { return frames }
     guard duration == nil || engine.description.frameCount == 0 else { return nil }
     return engine.description.frameCount.map { UInt64($0) }
   }
@@ -268,15 +271,26 @@ struct RunCommand: ParsableCommand {
   }
 
   /// Errors are told once; the first decides the exit code. An unbalanced ledger is one.
-  private func judge(_ result: RunSummary, _ others: [RunError]) throws {
-    for entry in result.ledger.unbalanced {
-      tellError(
-        "the ledger of \(entry.sink) does not add up: \(result.ledger.produced) produced,"
-          + " \(entry.counts.sum) accounted for; please report this")
+  private func judge(
+    _ group: PreparedRuns, _ results: [RunResult], _ others: [RunError]
+  ) throws {
+    var errors: [RunError] = []
+    var isBalanced = true
+    for (run, result) in zip(group.runs, results) {
+      for entry in result.summary.ledger.unbalanced {
+        isBalanced = false
+        tellError(
+          run.named(
+            "the ledger of \(entry.sink) does not add up: \(result.summary.ledger.produced) produced,"
+              + " \(entry.counts.sum) accounted for; please report this"))
+      }
+      errors += (result.summary.errors + (run.trigger?.errors ?? [])).map {
+        RunError($0.code, run.named($0.description), $0.remedies)
+      }
     }
-    let errors = result.errors + others
+    errors += others
     guard let first = errors.first else {
-      if !result.ledger.isBalanced { throw ExitCode(1) }
+      if !isBalanced { throw ExitCode(1) }
       return
     }
     for error in errors.dropFirst() { tellError(error.told) }

@@ -1,22 +1,15 @@
 internal import Sprocket
 
-/// Runs an engine to its end. Shows progress, stops the run at a signal, and makes requests for keys and user
-/// signals.
+/// Runs the engines of all sources to their ends. Shows progress, stops the runs at a signal, and makes
+/// requests for keys and user signals.
 struct Runner {
-  let desk: RequestDesk
+  let runs: [PreparedRun]
   let voice: Voice
-  let frameLimit: UInt64?
   /// Whether keys on the terminal are requests.
   var usesKeys = false
-  /// Whether the run ends with the recording that began at its first frame.
-  var endsWithRecording = false
-  /// The status line shows the free space of this folder's disk; `nil` for none.
-  var folder: String?
 
   /// Whether a run that is stopped is of no use: it replaces no older file then.
   var mustBeWhole = false
-
-  private var engine: Engine { desk.engine }
 
   /// Time between two checks of signals and progress.
   static let tick = Duration.milliseconds(50)
@@ -27,20 +20,26 @@ struct Runner {
   /// a limit, such as those on a file system that hangs while a movie sink begins another file.
   static let longestEnd = 360
 
+  /// What was told of a run so far.
+  private struct Told {
+    var notice: String?
+    var recordings = 0
+    /// The recording that began with the run has ended, and the run was stopped for that.
+    var hasEnded = false
+  }
+
   /// Returns the number of signals that came. `signals` must be blocked before the source is
   /// opened, so that no thread of a library receives them.
   func run(_ signals: inout StopSignals) throws(RunError) -> Int {
-    try engine.start()
+    for run in runs { try run.engine.start() }
     let keyboard = usesKeys ? Keyboard() : nil
     let manager = ServiceManager()
     manager?.tellReady()
     var ticks = 0
-    var notice: String?
     var stops = 0
     var ticksSinceSecondStop = 0
-    var toldRecordings = 0
-    var hasEnded = false
-    while !engine.wait(for: Self.tick) {
+    var told = runs.map { _ in Told() }
+    while waitForEnd() {
       while signals.take() { stop(&stops) }
       while let number = signals.takeUserSignal() { ask(number == 1 ? " " : "r", &stops) }
       while let key = keyboard?.take() { ask(key, &stops) }
@@ -50,72 +49,98 @@ struct Runner {
         leaveAtOnce(1)
       }
       ticks += 1
-      if notice == nil, let told = engine.notice {
-        notice = told
-        voice.tell(notice: told)
+      for (index, run) in runs.enumerated() { tellNews(of: run, &told[index]) }
+      let progress = runs.map(\.engine.progress)
+      if stops > 0 {
+        manager?.tellStopping()
+      } else {
+        manager?.showProgress(frames: progress.map(\.produced))
       }
-      tellRecordings(&toldRecordings)
-      if endsWithRecording, !hasEnded, toldRecordings > 0, desk.current == nil {
-        hasEnded = true
-        engine.stop()
-      }
-      if stops > 0 { manager?.tellStopping() } else { manager?.showProgress(engine.progress) }
       // A service manager has its own line of status.
       if voice.wantsProgress(ticks: ticks), manager == nil || Console.errors.isTerminal {
-        voice.tell(
-          progress: engine.progress, limit: frameLimit,
-          behind: levels + recordings(hasKeys: keyboard != nil)
-        )
+        Console.errors.show(progress: lines(progress, hasKeys: keyboard != nil))
       }
     }
     manager?.tellStopping()
-    tellRecordings(&toldRecordings)
+    for (index, run) in runs.enumerated() { tellRecordings(of: run, &told[index]) }
     return stops
+  }
+
+  /// Waits for a tick. False when all runs are over.
+  private func waitForEnd() -> Bool {
+    guard let waiting = runs.first(where: { !$0.engine.wait(for: .zero) }) else { return false }
+    return !waiting.engine.wait(for: Self.tick) || waitForEnd()
+  }
+
+  private func tellNews(of run: PreparedRun, _ told: inout Told) {
+    if told.notice == nil, let notice = run.engine.notice {
+      told.notice = notice
+      run.voice.tell(notice: notice)
+    }
+    tellRecordings(of: run, &told)
+    if run.endsWithRecording, !told.hasEnded, told.recordings > 0, run.desk.current == nil {
+      told.hasEnded = true
+      run.engine.stop()
+    }
+  }
+
+  private func lines(_ progress: [Progress], hasKeys: Bool) -> [String] {
+    zip(runs, progress).enumerated().map { index, pair in
+      let (run, progress) = pair
+      // Keys are those of all runs.
+      return run.voice.line(
+        progress: progress, limit: run.frameLimit,
+        behind: levels(of: run) + recordings(of: run, hasKeys: hasKeys && index == runs.count - 1))
+    }
   }
 
   private func stop(_ stops: inout Int) {
     if mustBeWhole { PartialFile.keepOlderFiles() }
-    engine.stop()
+    for run in runs { run.engine.stop() }
     stops += 1
     if stops == 1 { voice.tellStopping() }
   }
 
-  /// Makes the request of a key.
+  /// Makes the request of a key, to each run that takes it. Where none does, the first says why.
   private func ask(_ key: Character, _ stops: inout Int) {
-    do throws(RunError) {
-      switch key {
-      case " ": _ = try desk.photo()
-      case "r": try desk.startOrStop()
-      case "n": _ = try desk.next(desk.current)
-      case "q": stop(&stops)
-      default: break
+    if key == "q" { return stop(&stops) }
+    let asked = runs.filter { key == " " ? $0.desk.takesPhotos : $0.desk.recordsMovies }
+    for run in asked.isEmpty ? [runs[0]] : asked {
+      do throws(RunError) {
+        switch key {
+        case " ": _ = try run.desk.photo()
+        case "r": try run.desk.startOrStop()
+        case "n": _ = try run.desk.next(run.desk.current)
+        default: break
+        }
+      } catch {
+        run.voice.tell(refusal: error)
       }
-    } catch {
-      voice.tell(refusal: error)
     }
   }
 
-  private func tellRecordings(_ told: inout Int) {
-    let (count, records) = engine.endedRecordings(after: told)
-    told = count
+  private func tellRecordings(of run: PreparedRun, _ told: inout Told) {
+    let (count, records) = run.engine.endedRecordings(after: told.recordings)
+    told.recordings = count
     // Errors are reported at the run's end.
-    for record in records where record.reason != .error { voice.tell(recording: record) }
+    for record in records where record.reason != .error { run.voice.tell(recording: record) }
   }
 
   /// The part of the status line with the levels of sound.
-  private var levels: String {
-    engine.audio.map { " | \($0.summary.meter)" }.joined()
+  private func levels(of run: PreparedRun) -> String {
+    run.engine.audio.map { " | \($0.summary.meter)" }.joined()
   }
 
   /// The part of the status line with recordings, free space and keys.
-  private func recordings(hasKeys: Bool) -> String {
+  private func recordings(of run: PreparedRun, hasKeys: Bool) -> String {
+    let (engine, desk) = (run.engine, run.desk)
     guard desk.canAsk else { return "" }
     var parts: [String] = []
     for record in engine.recordingRecords where record.reason == nil {
       let size = fixed(Double(record.byteCount) / 1_048_576, 1)
       parts.append("recording \(record.path): \(record.counts[.delivered]) frames, \(size) MB")
     }
-    if let folder, let free = FileCalls.freeByteCount(at: folder) {
+    if let folder = run.folder, let free = FileCalls.freeByteCount(at: folder) {
       parts.append("\(fixed(Double(free) / 1_073_741_824, 1)) GB free")
     }
     if hasKeys {

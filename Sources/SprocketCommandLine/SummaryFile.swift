@@ -1,7 +1,8 @@
 internal import FoundationEssentials
 internal import Sprocket
 
-/// `--summary`: one JSON object per run. Keys only ever get more.
+/// `--summary`: one JSON object per run; of several sources, one with an object for each in `sources`. Keys
+/// only ever get more.
 struct SummaryFile: ~Copyable {
   private let file: OutputFile?
 
@@ -16,13 +17,26 @@ struct SummaryFile: ~Copyable {
 
   /// With `histograms`, the whole distributions of durations are included.
   consuming func write(
-    _ summary: RunSummary, recordings: [RecordingRecord], digest: String?, histograms: Bool
+    _ results: [RunResult], pairs: [PairStatistics], histograms: Bool
   ) throws(RunError) {
     guard let file else { return }
-    let document = SummaryDocument(
-      summary, recordings: recordings, digest: digest, hasHistograms: histograms)
+    let documents = results.map { result in
+      SummaryDocument(
+        result.summary, recordings: result.recordings, digest: result.digest,
+        hasHistograms: histograms)
+    }
+    let text: String?
+    if documents.count == 1 {
+      text = try? jsonText(documents[0])
+    } else {
+      let labels = results.map { $0.label ?? "" }
+      text = try? jsonText(
+        SummariesDocument(
+          sources: Dictionary(zip(labels, documents)) { $1 }, pairs: pairs.map { PairsDocument($0) }
+        ))
+    }
     // Numbers alone can be refused, and none of these is infinite.
-    guard let text = try? jsonText(document) else {
+    guard let text else {
       throw RunError(.failed, "the summary cannot be put into JSON; please report this")
     }
     do throws(RunError) {

@@ -18,39 +18,49 @@ struct TraceFile: ~Copyable {
     file = try OutputFile(path: path, purpose: "trace", overwrite: overwrite)
   }
 
-  consuming func write(_ trace: Trace) throws(RunError) {
+  /// Writes the traces of all sources; labels name them, where there are several.
+  consuming func write(_ traces: [(label: String?, trace: Trace)]) throws(RunError) {
     do throws(RunError) {
-      try write(all: trace)
+      try write(all: traces)
       try file.complete()
     } catch  where error.code == .readerGone {
       // The reader of standard output closed it, which is no error.
     }
   }
 
-  private mutating func write(all trace: Trace) throws(RunError) {
-    let threads = trace.threads
-    let stuck = threads.filter { $0.slices == nil }.map { Self.json($0.name) }
+  private mutating func write(all traces: [(label: String?, trace: Trace)]) throws(RunError) {
+    func name(_ thread: TraceThread, of label: String?) -> String {
+      Self.json((label.map { "\($0)/" } ?? "") + thread.name)
+    }
+    let stuck = traces.flatMap { label, trace in
+      trace.threads.filter { $0.slices == nil }.map { name($0, of: label) }
+    }
+    let missing = traces.reduce(0) { $0 + $1.trace.missing }
     try file.append(
       """
       {"displayTimeUnit": "ms",
       "otherData": {"program": \(Self.json("\(programName) \(sprocketVersion)")), \
-      "clock": "CLOCK_MONOTONIC", "kept_per_thread": \(trace.limit), \
-      "missing": \(trace.missing), "stuck_threads": [\(stuck.joined(separator: ", "))]},
+      "clock": "CLOCK_MONOTONIC", "kept_per_thread": \(traces.first?.trace.limit ?? 0), \
+      "missing": \(missing), "stuck_threads": [\(stuck.joined(separator: ", "))]},
       "traceEvents": [
       {"ph": "M", "pid": \(getpid()), "name": "process_name", \
       "args": {"name": \(Self.json(programName))}}
       """)
-    let steps = trace.steps.map(Self.json)
-    for (index, thread) in threads.enumerated() {
-      let place = "\"pid\": \(getpid()), \"tid\": \(index + 1)"
-      try file.append(
-        """
-        ,
-        {"ph": "M", \(place), "name": "thread_name", \
-        "args": {"name": \(Self.json(thread.name)), "missing": \(thread.missing)}},
-        {"ph": "M", \(place), "name": "thread_sort_index", "args": {"sort_index": \(index + 1)}}
-        """)
-      try write(thread.slices ?? [], place, steps)
+    var number = 0
+    for (label, trace) in traces {
+      let steps = trace.steps.map(Self.json)
+      for thread in trace.threads {
+        number += 1
+        let place = "\"pid\": \(getpid()), \"tid\": \(number)"
+        try file.append(
+          """
+          ,
+          {"ph": "M", \(place), "name": "thread_name", \
+          "args": {"name": \(name(thread, of: label)), "missing": \(thread.missing)}},
+          {"ph": "M", \(place), "name": "thread_sort_index", "args": {"sort_index": \(number)}}
+          """)
+        try write(thread.slices ?? [], place, steps)
+      }
     }
     try file.append("\n]}\n")
   }

@@ -7,12 +7,22 @@ struct Voice {
   let isVerbose: Bool
   private let log: Logger
 
-  init(isQuiet: Bool, isVerbose: Bool) {
+  /// Before each line: `front: `; empty in a run of one source.
+  private let prefix: String
+
+  init(isQuiet: Bool, isVerbose: Bool, label: String? = nil) {
     self.isQuiet = isQuiet
     self.isVerbose = isVerbose
-    var log = Logger(label: programName) { _ in LineHandler() }
+    let prefix = label.map { "\($0): " } ?? ""
+    self.prefix = prefix
+    var log = Logger(label: programName) { _ in LineHandler(prefix: prefix) }
     log.logLevel = isQuiet ? .error : isVerbose ? .debug : .info
     self.log = log
+  }
+
+  /// The same for the source with that label.
+  func labelled(_ label: String?) -> Voice {
+    Voice(isQuiet: isQuiet, isVerbose: isVerbose, label: label)
   }
 
   /// How lanes, ring and memory are laid out, as sums with a line per holder.
@@ -54,6 +64,8 @@ struct Voice {
     log.info("stopping; once more to stop at once")
   }
 
+  func tell(_ line: String) { log.info("\(line)") }
+
   func tell(notice: String) {
     log.warning("\(notice)")
   }
@@ -73,15 +85,12 @@ struct Voice {
 
   func tell(refusal: RunError) { log.warning("\(refusal.told)") }
 
-  /// `behind` is text at the line's end, such as the keys.
+  /// The status line. `behind` is text at its end, such as the keys.
   /// A `limit` of 0 is that of a run without pictures.
-  func tell(progress: Progress, limit: UInt64?, behind: String = "") {
+  func line(progress: Progress, limit: UInt64?, behind: String = "") -> String {
     let seconds = Double(progress.elapsed.nanosecondCount) / 1e9
-    guard limit != 0 else {
-      Console.errors.show(progress: "\(fixed(seconds, 1)) s" + behind)
-      return
-    }
-    var line = "\(progress.produced)"
+    guard limit != 0 else { return prefix + "\(fixed(seconds, 1)) s" + behind }
+    var line = "\(prefix)\(progress.produced)"
     if let limit { line += " of \(limit)" }
     line += " frames, \(fixed(seconds, 1)) s, "
     let rate = seconds > 0 ? Double(progress.produced) / seconds : 0
@@ -92,7 +101,7 @@ struct Voice {
     for fate in Fate.allCases where progress.lost[fate] > 0 {
       line += ", \(progress.lost[fate]) \(fate.name)"
     }
-    Console.errors.show(progress: line + behind)
+    return line + behind
   }
 
   /// The ledger, and what it took.
@@ -139,6 +148,9 @@ struct Voice {
 private struct LineHandler: LogHandler {
   var metadata: Logger.Metadata = [:]
   var logLevel = Logger.Level.info
+  let prefix: String
+
+  init(prefix: String) { self.prefix = prefix }
 
   subscript(metadataKey key: String) -> Logger.Metadata.Value? {
     get { metadata[key] }
@@ -146,8 +158,8 @@ private struct LineHandler: LogHandler {
   }
 
   func log(event: LogEvent) {
-    let prefix = event.level >= .warning ? "\(programName): " : ""
-    Console.errors.say("\(prefix)\(event.message)")
+    let program = event.level >= .warning ? "\(programName): " : ""
+    Console.errors.say("\(program)\(prefix)\(event.message)")
   }
 }
 

@@ -14,6 +14,8 @@ public struct SceneSettings: SourceSettings {
 
   public var seed: UInt64 = 1
   public var pace = SourcePace.real
+  public var genlock = false
+  public var phase = Duration.zero
   public var cached = 0
   public var startup = 0
   public var truth = ""
@@ -62,6 +64,11 @@ extension SceneSettings {
   private static let general: [Setting<SceneSettings>] = [
     Setting("seed", \.seed, "decides texture, shake, noise and faults"),
     Setting("pace", \.pace, "real: frames appear when due; fast: as fast as they are taken"),
+    Setting(
+      "genlock", \.genlock,
+      "frames are captured at whole multiples of their period on the monotonic clock, in all such scenes"
+    ),
+    Setting("phase", \.phase, "with genlock: by how much later"),
     Setting(
       "cached", \.cached, range: 0...10_000, unit: "frames",
       "drawn at the start and repeated; 0 draws each frame"),
@@ -188,6 +195,10 @@ extension SceneSettings {
     }
     guard rate.frames > 0, rate.seconds > 0, rate.framesPerSecond <= 10_000 else {
       throw RunError(.usage, "the scene needs a rate above 0 and up to 10000 frames per second")
+    }
+    guard phase <= .seconds(1), genlock || phase == .zero else {
+      throw RunError(
+        .usage, "phase is for genlock=true, and is 1s at most", change: .sourceSetting)
     }
     let most = Self.cacheLimit / worstBytes
     guard cached <= most else {

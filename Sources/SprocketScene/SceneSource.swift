@@ -28,8 +28,8 @@ public final class SceneSource: Source {
   private var timeline: SceneTimeline
   private var driver: SceneDriver
   private var stamper: SceneStamper
-  private let clock = SceneClock()
-  /// CLOCK_MONOTONIC at the start.
+  private let clock: SceneClock
+  /// CLOCK_MONOTONIC at the start; 0 before the first frame.
   private var start: Int64 = 0
   /// The newest frame that was told of.
   private var newest: UInt64?
@@ -51,6 +51,10 @@ public final class SceneSource: Source {
     try settings.check()
     self.settings = settings
     frames = SceneFrames(settings, interruption)
+    clock = SceneClock(
+      period: settings.genlock
+        ? 1_000_000_000 * Int64(settings.rate.seconds) / Int64(settings.rate.frames) : 0,
+      phase: settings.phase.nanosecondCount)
     let faults = SceneFaults(settings.faults, seed: settings.seed)
     stamper = SceneStamper(faults)
     timeline = SceneTimeline(faults, rate: settings.rate, startupFrames: settings.startup)
@@ -78,10 +82,7 @@ public final class SceneSource: Source {
       truthFile = try FileWriter(
         path: settings.truth, purpose: "the scene's truth", overwrite: true)
     }
-    let description = try describe(isAlternate: false)
-    // The clock starts after the texture is drawn; otherwise the first frames would be late.
-    start = clock.begin()
-    return description
+    return try describe(isAlternate: false)
   }
 
   private func describe(isAlternate: Bool) throws(RunError) -> SourceDescription {
@@ -109,6 +110,8 @@ public final class SceneSource: Source {
 
   private func look(_ timeout: Int64) throws(RunError) -> Arrival {
     if interruption.isSet { throw Self.interrupted }
+    // Not before all is ready: the first frames would be late.
+    if start == 0 { start = clock.begin() }
     // What is written before the first frame is how the camera starts.
     while let write = port?.take() { frames.write(write, from: newest.map { $0 + delay } ?? 0) }
     guard let step = isReal ? wait(timeout) : timeline.next() else { return .nothing }

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import subprocess
+import time
 
 import pytest
 
@@ -37,6 +38,14 @@ def running(command):
         process.kill()
         process.wait()
         process.stderr.close()
+
+
+def wait_for(condition, seconds=60):
+    """Returns when `condition` gives something true; fails after `seconds`."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come to pass"
+        time.sleep(0.02)
 
 
 def one_sentence(errors):

@@ -18,16 +18,9 @@ import time
 import pytest
 
 from program import (LIMIT, ROOT, SPROCKET, clip, fates, frame_count, one_sentence, preloaded, read_lines,
-                     read_summary, running, sprocket)
+                     read_summary, running, sprocket, wait_for)
 
 SCENE = ["--source", "scene", "--size", "320x240", "--rate", "60"]
-
-
-def wait_for(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not come to pass"
-        time.sleep(0.02)
 
 
 class Client:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sprocket as package
-from program import LIMIT, ROOT, SPROCKET, clip, sprocket
+from program import LIMIT, ROOT, SPROCKET, clip, sprocket, wait_for
 from shares import FAST
 from test_install import SWIFT, apart
 
@@ -23,13 +23,6 @@ def is_running(process):
         return "Z" not in pathlib.Path(f"/proc/{process}/stat").read_text().split()[2]
     except FileNotFoundError:
         return False
-
-
-def wait_for(condition):
-    end = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < end, "it did not come to pass"
-        time.sleep(0.01)
 
 
 def test_a_run_yields_every_frame_and_has_a_summary():

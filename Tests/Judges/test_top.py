@@ -16,16 +16,9 @@ import time
 
 import pytest
 
-from program import LIMIT, SPROCKET, one_sentence, running, sprocket
+from program import LIMIT, SPROCKET, one_sentence, running, sprocket, wait_for
 
 SCENE = ["--source", "scene", "--size", "320x240", "--rate", "60", "--quiet"]
-
-
-def wait_for(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not come to pass"
-        time.sleep(0.02)
 
 
 @pytest.fixture

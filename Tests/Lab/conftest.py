@@ -93,6 +93,15 @@ def wait_until(condition, seconds=30):
     raise AssertionError(f"waited {seconds} s in vain")
 
 
+def read_streams(witness):
+    """The buffers that a driver handed out, for each time that it began to stream."""
+    if not witness.exists():
+        return [[]]
+    return [[Buffer(*row[:4], (row[4] * 1_000_000 + row[5]) * 1000)
+             for row in ([int(word) for word in line.split()] for line in part.split("\n")[:-1])]
+            for part in witness.read_text().split("stream\n")[1:]] or [[]]
+
+
 class Run:
     """A run of the program with a camera for its source, and what it left."""
 
@@ -120,11 +129,7 @@ class Run:
 
     def streams(self):
         """The same for each time that it began to stream."""
-        if not self.witness.exists():
-            return [[]]
-        return [[Buffer(*row[:4], (row[4] * 1_000_000 + row[5]) * 1000)
-                 for row in ([int(word) for word in line.split()] for line in part.split("\n")[:-1])]
-                for part in self.witness.read_text().split("stream\n")[1:]] or [[]]
+        return read_streams(self.witness)
 
     def wait_for_frames(self, count):
         wait_until(lambda: len(self.buffers()) >= count or self.process.poll() is not None)

@@ -211,7 +211,9 @@ extension Rules {
       "Sources/SprocketCommandLine/Bench", ["BenchClip", "BenchCommand"],
       "written before they are shared"),
     Permission("Sources/SprocketLibAV", ["LentPool"], "who takes an element has it alone"),
-    Permission("Sources/SprocketSinks/Dump", ["DumpFile"], "touched under its lock alone"),
+    Permission(
+      "Sources/SprocketSinks/Dump", ["DumpFile", "DumpOutput"], "touched under its lock alone"),
+    Permission("Sources/SprocketSinks/Pairing", ["FramePairing"], "touched under its lock alone"),
     Permission(
       "Sources/SprocketRing", ["Table"], "owns its memory, never moves it, lends it immutably"),
     Permission(

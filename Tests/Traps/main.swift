@@ -18,6 +18,10 @@ func make(_ mistake: Mistake) throws {
   case .workers: _ = RunOptions(workers: 0)
   case .manyWorkers: _ = RunOptions(workers: 65)
   case .traceLimit: _ = RunOptions(traceLimit: 0)
+  case .dumpSources: _ = DumpOutput(path: "dump.mcap", sources: 0)
+  case .dumpSource:
+    _ = DumpSink(sharing: DumpOutput(path: "dump.mcap", sources: 2), source: "a", index: 255)
+  case .pairedSource: _ = try FramePairing(["a", "b"], within: .seconds(1)).sink(2)
   case .movieQuality: _ = MovieSink(path: "movie.mov", quality: 0)
   case .stillQuality: _ = StillSink(path: "stills", quality: 101)
   case .sharpest: _ = StillSink(path: "stills", sharpestOf: .seconds(1), isOnDemand: true)

@@ -11,7 +11,7 @@ final class ServiceManager {
   private let interval: Int64?
   private var isStopping = false
   private var lastSign: Int64 = 0
-  private var lastFrames: UInt64 = 0
+  private var lastFrames: [UInt64] = []
 
   /// `nil` if the program has no service manager.
   init?() {
@@ -43,14 +43,14 @@ final class ServiceManager {
     send("STOPPING=1\nSTATUS=stopping")
   }
 
-  /// Sends a message to the watchdog, but only while frames come: if the camera hangs, the program is to be
-  /// restarted.
-  func showProgress(_ progress: Progress) {
-    guard let interval, progress.produced != lastFrames else { return }
+  /// Sends a message to the watchdog, but only while frames of each source come: if a camera hangs, the
+  /// program is to be restarted. `frames` are those that each source has produced.
+  func showProgress(frames: [UInt64]) {
+    guard let interval, !zip(frames, lastFrames).contains(where: { $0 == $1 }) else { return }
     let now = monotonicNow()
     guard now - lastSign >= interval else { return }
-    (lastSign, lastFrames) = (now, progress.produced)
-    send("WATCHDOG=1\nSTATUS=\(progress.produced) frames")
+    (lastSign, lastFrames) = (now, frames)
+    send("WATCHDOG=1\nSTATUS=\(frames.reduce(0, +)) frames")
   }
 
   /// The corresponding C function is `sendto`. Ignores errors: the run goes on without the manager.

@@ -216,7 +216,7 @@ struct BenchCommand: ParsableCommand {
         cases[index].rounds.append(found)
         if Console.errors.isTerminal {
           Console.errors.show(
-            progress: "round \(round + 1) of \(rounds), case \(index + 1) of \(cases.count)")
+            progress: ["round \(round + 1) of \(rounds), case \(index + 1) of \(cases.count)"])
         }
       }
     }

@@ -4,6 +4,8 @@ internal import Sprocket
 struct FileEntry: Encodable, Sendable {
   struct Track: Encodable, Sendable {
     var kind: String
+    /// Name of the source in a dump of several; `nil` elsewhere.
+    var source: String?
     var codec: String
     var width: Int?
     var height: Int?
@@ -23,7 +25,7 @@ struct FileEntry: Encodable, Sendable {
     var missingSeconds: Double
 
     enum CodingKeys: String, CodingKey {
-      case kind, codec, width, height, orientation, rate, channels, count, bytes, gaps
+      case kind, source, codec, width, height, orientation, rate, channels, count, bytes, gaps
       case keyFrames = "key_frames"
       case startSeconds = "start_s"
       case durationSeconds = "duration_s"
@@ -142,30 +144,37 @@ struct FileEntry: Encodable, Sendable {
     (attachments, metadata) = (listing.attachments, listing.metadata)
     damage = listing.damage.map { [$0] } ?? []
     tracks = []
-    let source = ReplaySource(path: dump)
+    for name in listing.sources.isEmpty ? [""] : listing.sources { try addTracks(of: name) }
+  }
+
+  /// Adds what can be replayed of one source of a dump.
+  private mutating func addTracks(of stream: String) throws(RunError) {
+    var settings = ReplaySettings()
+    settings.stream = stream
+    let source = ReplaySource(path: file, settings)
     // Files of other programs may have no pictures.
     guard let found = try? source.open() else { return }
+    let name = stream.isEmpty ? nil : stream
     let rate = found.format.rate.framesPerSecond
     let count = UInt64(found.frameCount ?? 0)
-    tracks = [
+    tracks.append(
       Track(
-        kind: "video", codec: found.format.pixelFormat.settingText, width: found.format.width,
-        height: found.format.height, count: count, startSeconds: 0,
+        kind: "video", source: name, codec: found.format.pixelFormat.settingText,
+        width: found.format.width, height: found.format.height, count: count, startSeconds: 0,
         durationSeconds: rate > 0 ? Double(count) / rate : 0, framesPerSecond: rate, gaps: 0,
-        missingSeconds: 0)
-    ]
+        missingSeconds: 0))
     for sound in ReplayAudioSource.all(of: source) {
       let format = try sound.open().format
       tracks.append(
         Track(
-          kind: "audio", codec: format.number.settingText, rate: format.rate,
+          kind: "audio", source: name, codec: format.number.settingText, rate: format.rate,
           channels: format.channels, count: UInt64(sound.blockCount), startSeconds: 0,
           durationSeconds: Double(sound.sampleCount) / Double(max(1, format.rate)), gaps: 0,
           missingSeconds: 0))
       sound.close()
     }
     source.close()
-    damage = source.notes
+    damage += source.notes
   }
 
   /// What is done to a picture before it is shown.
@@ -196,7 +205,7 @@ struct FileEntry: Encodable, Sendable {
   var lines: [String] {
     var lines = ["\(file): \(container)"]
     for track in tracks {
-      var line = "  \(track.kind) \(track.codec)"
+      var line = "  \(track.source.map { "\($0): " } ?? "")\(track.kind) \(track.codec)"
       if let width = track.width, let height = track.height { line += " \(width)x\(height)" }
       if let orientation = track.orientation { line += Self.turn(orientation) }
       if let rate = track.rate, let channels = track.channels {

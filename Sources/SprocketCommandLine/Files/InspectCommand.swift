@@ -58,6 +58,7 @@ struct InspectCommand: ParsableCommand {
     let seconds = video.durationSeconds.isFinite ? min(max(video.durationSeconds, 0), 1e9) : 0
     let begin = Duration.nanoseconds(Int64(seconds * 1e8))
     var arguments = ["--source", (entry.topics == nil ? "file:" : "replay:") + entry.file]
+    if let name = video.source { arguments += ["--source-set", "stream=\(name)"] }
     arguments += ["--frames", "1", "--stills", thumbnail, "--quiet", "--microphone", "none"]
     if video.count > 10, begin > .zero { arguments += ["--from", begin.settingText] }
     let stages = ["rotate:upright=true", "resize:square=true,size=320x"]

@@ -81,13 +81,14 @@ struct RecoverCommand: ParsableCommand {
     if !quiet { FileEntry(file: out, contents).tell(copyOf: broken) }
   }
 
-  /// Whether Sprocket wrote the file.
+  /// Whether Sprocket wrote the file, from one source.
   private func isOwnDump(_ signals: inout StopSignals) throws -> Bool {
     let broken = broken
     let listing = try interruptible(&signals) { (isInterrupted) throws(RunError) in
       try MCAPListing.read(broken, isInterrupted: isInterrupted)
     }
-    return listing.topics.contains { $0.schema == "sprocket.session" && $0.messages > 0 }
+    // A replay plays one source; of several, the records are copied.
+    return listing.sources.count == 1
   }
 
   private func recoverRecords(to path: String, _ signals: inout StopSignals) throws {

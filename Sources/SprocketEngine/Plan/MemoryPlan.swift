@@ -72,11 +72,14 @@ struct MemoryLimit {
   /// memory.
   private static let quarters = 3
 
-  /// `asked` in bytes; by default a share of what is available now, which all epochs of a run keep to.
-  init(asked: Int?, system: SystemMemory = .now()) {
-    memory = asked ?? Self.share(system.available)
-    addressSpace = Self.share(system.addressSpace)
+  /// `asked` in bytes; by default a share of what is available now, which all epochs of a run keep to. So
+  /// many runs share it.
+  init(asked: Int?, sharers: Int = 1, system: SystemMemory = .now()) {
+    memory = asked ?? Self.share(system.available, sharers)
+    addressSpace = Self.share(system.addressSpace, sharers)
   }
 
-  private static func share(_ bytes: Int) -> Int { bytes == .max ? .max : bytes / 4 * quarters }
+  private static func share(_ bytes: Int, _ sharers: Int) -> Int {
+    bytes == .max ? .max : bytes / 4 * quarters / max(sharers, 1)
+  }
 }

@@ -110,7 +110,7 @@ public final class Engine: @unchecked Sendable {
     self.sinks = states
     sinkCount = Atomic(states.count)
     timers = StageTimers(stages: stages)
-    memoryLimit = MemoryLimit(asked: options.memoryLimit)
+    memoryLimit = MemoryLimit(asked: options.memoryLimit, sharers: options.memorySharers)
     let description = try source.open()
     do throws(RunError) {
       try Self.checkPace(of: audio, beside: description)

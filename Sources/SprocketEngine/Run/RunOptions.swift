@@ -18,6 +18,9 @@ public struct RunOptions: Sendable {
   /// Bytes that frames may take in memory; a run that needs more is refused. `nil`, the default, is three
   /// quarters of what the machine, its control groups and limits leave.
   public var memoryLimit: Int?
+  /// Runs of this process that share the memory of the machine: each may take its part of the default of
+  /// `memoryLimit`, and of the address space.
+  public var memorySharers = 1
   /// Slices kept per thread for `Engine.trace`: the latest ones, 1 or more, 32 bytes each. `nil`, the
   /// default, keeps none.
   public var traceLimit: Int?

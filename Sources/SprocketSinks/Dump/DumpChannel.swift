@@ -15,51 +15,75 @@ enum DumpChannel {
   /// Of the first microphone; those of the others follow.
   static let rawAudio: UInt16 = 10
 
-  /// A channel and what its messages are. Each channel has a schema of its own, with the same id.
+  /// A channel and what its messages are. `schema` is `nil` where an earlier channel has the same.
   struct Kind {
-    var schema: MCAPSchema
+    var schema: MCAPSchema?
     var channel: MCAPChannel
+
+    /// Numbers are those of a dump of one source.
+    init(
+      _ id: UInt16, schema: UInt16? = nil, topic: String, _ encoding: String, part: DumpPart,
+      define: (_ id: UInt16) -> MCAPSchema?
+    ) {
+      self.schema = define(part.base + (schema ?? id))
+      channel = MCAPChannel(
+        id: part.base + id, schema: part.base + (schema ?? id), topic: part.prefix + topic,
+        encoding: encoding)
+    }
   }
 
   /// Those of records, all JSON; `reports` come with fates.
-  static func records(_ reports: [ReportLayout]) -> [Kind] {
+  static func records(_ reports: [ReportLayout], _ part: DumpPart) -> [Kind] {
     [
-      record(session, "session", DumpSchemas.session), record(source, "source", DumpSchemas.source),
-      record(fate, "fate", DumpSchemas.fate(reports)), record(range, "range", DumpSchemas.range),
-      record(ledger, "ledger", DumpSchemas.ledger),
+      record(session, "session", DumpSchemas.session, part),
+      record(source, "source", DumpSchemas.source, part),
+      record(fate, "fate", DumpSchemas.fate(reports), part),
+      record(range, "range", DumpSchemas.range, part),
+      record(ledger, "ledger", DumpSchemas.ledger, part),
     ]
   }
 
-  private static func record(_ id: UInt16, _ topic: String, _ properties: JSONProperties) -> Kind {
-    Kind(
-      schema: MCAPSchema(
+  private static func record(
+    _ id: UInt16, _ topic: String, _ properties: JSONProperties, _ part: DumpPart
+  ) -> Kind {
+    Kind(id, topic: topic, "json", part: part) { id in
+      MCAPSchema(
         id: id, name: "sprocket.\(topic)", encoding: "jsonschema",
-        data: Array(properties.schema(title: "sprocket.\(topic)").utf8)),
-      channel: MCAPChannel(id: id, schema: id, topic: topic, encoding: "json"))
+        data: Array(properties.schema(title: "sprocket.\(topic)").utf8))
+    }
   }
+
+  /// Microphones of one source of a dump at most; their channels are the last ones of the source's.
+  static let mostMicrophones = Int(DumpPart.channels - rawAudio)
 
   /// Those of a run with sound, as many as it has microphones.
-  static func sound(_ microphones: Int) -> (schemas: [MCAPSchema], channels: [MCAPChannel]) {
+  static func sound(_ microphones: Int, _ part: DumpPart) -> [Kind] {
     let records = [
-      record(microphone, "microphone", DumpSchemas.microphone),
-      record(block, "block", DumpSchemas.block),
+      record(microphone, "microphone", DumpSchemas.microphone, part),
+      record(block, "block", DumpSchemas.block, part),
     ]
-    let audio = MCAPSchema(
-      id: rawAudio, name: "foxglove.RawAudio", encoding: "protobuf", data: FoxgloveSchemas.rawAudio)
-    let channels = (0..<microphones).map { index in
-      MCAPChannel(
-        id: rawAudio + UInt16(index), schema: rawAudio,
-        topic: index == 0 ? "audio" : "audio/\(index + 1)", encoding: "protobuf")
-    }
-    return (records.map(\.schema) + [audio], records.map(\.channel) + channels)
+    return records
+      + (0..<microphones).map { index in
+        Kind(
+          rawAudio + UInt16(index), schema: rawAudio,
+          topic: index == 0 ? "audio" : "audio/\(index + 1)", "protobuf", part: part
+        ) { id in
+          index > 0
+            ? nil
+            : MCAPSchema(
+              id: id, name: "foxglove.RawAudio", encoding: "protobuf",
+              data: FoxgloveSchemas.rawAudio)
+        }
+      }
   }
 
-  static func image(_ id: UInt16) -> Kind {
-    let name = id == compressedImage ? "CompressedImage" : "RawImage"
-    return Kind(
-      schema: MCAPSchema(
-        id: id, name: "foxglove.\(name)", encoding: "protobuf",
-        data: id == compressedImage ? FoxgloveSchemas.compressedImage : FoxgloveSchemas.rawImage),
-      channel: MCAPChannel(id: id, schema: id, topic: "image", encoding: "protobuf"))
+  static func image(_ id: UInt16, _ part: DumpPart) -> Kind {
+    let isCompressed = id == compressedImage
+    return Kind(id, topic: "image", "protobuf", part: part) { number in
+      MCAPSchema(
+        id: number, name: "foxglove.\(isCompressed ? "CompressedImage" : "RawImage")",
+        encoding: "protobuf",
+        data: isCompressed ? FoxgloveSchemas.compressedImage : FoxgloveSchemas.rawImage)
+    }
   }
 }

@@ -16,7 +16,8 @@ struct DumpContents: ~Copyable {
 
   var reports: [ReportLayout] = []
   var changedSettings: SettingsLookup = { _ in nil }
-  private var writer: MCAPWriter<PartialFile>?
+  private let output: DumpOutput
+  private let part: DumpPart
   private var images = MCAPChunk(capacity: chunkBytes)
   /// What sound came with the pictures.
   var sound = DumpedSound()
@@ -42,12 +43,7 @@ struct DumpContents: ~Copyable {
   private var pendingFrames: UInt64 = 0
   private var pendingFates: UInt64 = 0
 
-  var isOpen: Bool { writer != nil }
-  var isGone: Bool { mutating get { writer?.output.isGone ?? false } }
-  /// The disk did not take what the kernel had taken.
-  var isLost: Bool { mutating get { writer?.output.isLost ?? false } }
-
-  mutating func open(_ file: consuming PartialFile) { writer = MCAPWriter(output: file) }
+  init(_ output: DumpOutput, _ part: DumpPart) { (self.output, self.part) = (output, part) }
 
   /// Nothing in the file is to be off the disk for longer: a chunk lasts half as long.
   mutating func sync(every time: Duration) {
@@ -172,7 +168,7 @@ struct DumpContents: ~Copyable {
     try sound.appendStart(block, count: bytes.count, to: &text)
     text.append(bytes)
     let message = MCAPMessage(
-      channel: DumpChannel.rawAudio + UInt16(block.microphone),
+      channel: part.base + DumpChannel.rawAudio + UInt16(block.microphone),
       sequence: UInt32(truncatingIfNeeded: number), logTime: time)
     sound.blocks.add(message, gathering: unsafe Span(_unsafeElements: text.elements))
     sound.count(block)
@@ -180,9 +176,7 @@ struct DumpContents: ~Copyable {
 
   private mutating func tellMicrophones() throws(RunError) {
     guard let told = sound.takeUntold() else { return }
-    let kinds = DumpChannel.sound(told.count)
-    for schema in kinds.schemas { try writer?.add(schema) }
-    for channel in kinds.channels { try writer?.add(channel) }
+    try output.define(DumpChannel.sound(told.count, part))
     for (index, description) in told.enumerated() {
       text.removeAll()
       text.append(description.dumped(index).span)
@@ -195,7 +189,7 @@ struct DumpContents: ~Copyable {
   /// What the text holds becomes a message.
   private mutating func add(on channel: UInt16, sequence: UInt64, logTime: UInt64? = nil) {
     let message = MCAPMessage(
-      channel: channel, sequence: UInt32(truncatingIfNeeded: sequence),
+      channel: part.base + channel, sequence: UInt32(truncatingIfNeeded: sequence),
       logTime: logTime ?? self.logTime)
     records.add(message, gathering: unsafe Span(_unsafeElements: text.elements))
   }
@@ -206,11 +200,7 @@ struct DumpContents: ~Copyable {
     guard let session = session.take() else { return }
     if !hasBegun {
       hasBegun = true
-      try writer?.begin(library: "sprocket")
-      for kind in DumpChannel.records(reports) {
-        try writer?.add(kind.schema)
-        try writer?.add(kind.channel)
-      }
+      try output.define(DumpChannel.records(reports, part))
     }
     text.removeAll()
     text.append(session.text.span)
@@ -219,23 +209,21 @@ struct DumpContents: ~Copyable {
 
   private mutating func tellImage() throws(RunError) {
     guard let image, toldImages.insert(image.channel).inserted else { return }
-    let kind = DumpChannel.image(image.channel)
-    try writer?.add(kind.schema)
-    try writer?.add(kind.channel)
+    try output.define([DumpChannel.image(image.channel, part)])
   }
 
-  /// Writes both chunks.
+  /// Writes the chunks.
   mutating func flush() throws(RunError) {
     try endRange()
-    try writer?.write(&records)
+    try output.write(&records)
     durableFates += pendingFates
     pendingFates = 0
-    try writer?.write(&sound.blocks)
+    try output.write(&sound.blocks)
     sound.noteDurable()
-    try writer?.write(&images)
+    try output.write(&images, hasFrames: pendingFrames > 0)
     durableFrames += pendingFrames
     pendingFrames = 0
-    if isSynced { try writer?.output.syncWithName() } else { try writer?.output.beginSync() }
+    try output.sync(isAwaited: isSynced)
     chunkLogTime = nil
     chunkDequeued = nil
   }
@@ -247,20 +235,9 @@ struct DumpContents: ~Copyable {
     try flush()
   }
 
-  /// Ends the file where it broke: whole chunks stay, under the partial name. Says why, once for both
-  /// sinks.
+  /// Ends the file where it broke. Returns the error that all its sinks report.
   mutating func fail(_ error: RunError) -> RunError {
-    let isOfUse = durableFrames > 0
-    writer?.output.cut(to: Int64(writer?.offset ?? 0))
-    writer?.output.abandon(isOfUse: isOfUse)
-    var told = error
-    if isOfUse, !isGone, let partial = writer?.output.partialPath, error.code == .failed {
-      told = RunError(
-        .failed,
-        isLost
-          ? "\(error); \(partial) may lack what was recorded"
-          : "\(error); what was recorded before is in \(partial)")
-    }
+    let told = output.fail(error)
     failure = told
     return told
   }
@@ -271,15 +248,7 @@ struct DumpContents: ~Copyable {
     try text.append(ledger)
     add(on: DumpChannel.ledger, sequence: 0)
     try flush()
-    try writer?.end()
-    try writer?.output.complete()
+    try output.endPart()
     isClosed = true
-  }
-}
-
-extension PartialFile: MCAPOutput {
-  mutating func write(_ bytes: Span<UInt8>) throws(RunError) {
-    if isGone { throw .naming(name, partial: partialPath ?? name, ENOENT) }
-    try write(bytes, at: nil)
   }
 }

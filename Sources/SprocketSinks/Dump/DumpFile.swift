@@ -2,7 +2,7 @@ internal import SprocketCore
 internal import SprocketFiles
 internal import SprocketMCAP
 
-/// The file of a dump, which two sinks write, each on its thread.
+/// One source's part of a dump, which two sinks write, each on its thread.
 ///
 /// Frames' bytes and records of them lie in chunks of different kinds, so that a reader who wants to
 /// know what happened need not decompress pictures. Both are written together, records first: a file
@@ -11,24 +11,20 @@ internal import SprocketMCAP
 /// Unchecked: `contents` is touched under the lock alone. (It cannot be the mutex's own value, since
 /// what is put into it comes out of frames that belong to a thread.)
 final class DumpFile: @unchecked Sendable {
-  private let path: String
-  private let overwrite: Bool
+  let part: DumpPart
+  private let output: DumpOutput
   private let lock = Locked<Void>(())
-  private var contents = DumpContents()
+  private var contents: DumpContents
 
-  init(path: String, overwrite: Bool, sync: Duration?) {
-    self.path = path
+  init(_ output: DumpOutput, _ part: DumpPart, sync: Duration?) {
+    self.output = output
+    self.part = part
+    contents = DumpContents(output, part)
     if let sync { contents.sync(every: sync) }
-    self.overwrite = overwrite
   }
 
   /// Creates the file, once.
-  func open() throws(RunError) {
-    try lock.withLock { _ throws(RunError) in
-      guard !contents.isOpen else { return }
-      contents.open(try PartialFile(path: path, purpose: "a dump", overwrite: overwrite))
-    }
-  }
+  func open() throws(RunError) { try output.open() }
 
   /// Sets the session and the image format of the frames to come.
   func begin(_ session: DumpSession, _ image: DumpImage) {
@@ -111,9 +107,8 @@ final class DumpFile: @unchecked Sendable {
   /// Frames, and fates of delivered frames, that have reached the kernel; 0 if another program
   /// removed the file, or if an fsync failed.
   var durable: (frames: UInt64, fates: UInt64) {
-    lock.withLock { _ in
-      contents.isGone || contents.isLost ? (0, 0) : (contents.durableFrames, contents.durableFates)
-    }
+    output.isLost
+      ? (0, 0) : lock.withLock { _ in (contents.durableFrames, contents.durableFates) }
   }
 
   /// Throws if the file is complete: a sink that is late can add nothing to it.
@@ -122,7 +117,7 @@ final class DumpFile: @unchecked Sendable {
   ) throws(RunError) {
     try write { contents throws(RunError) in
       if !contents.isClosed { return try body(&contents) }
-      throw RunError(.failed, "\(path) was closed before its last frames came; run again")
+      throw RunError(.failed, "\(output.path) was closed before its last frames came; run again")
     }
   }
 

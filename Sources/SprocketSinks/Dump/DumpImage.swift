@@ -12,24 +12,27 @@ struct DumpImage {
   let format: FrameFormat
   /// Bytes of a whole unpadded frame; 0 for an encoded one.
   let byteCount: Int
+  /// Added to the channel's number.
+  private let base: UInt16
   /// The fields between the time and the bytes, and the tag of these.
   private let fields: [UInt8]
 
   /// The longest start of a message: the time, the fields and the length of the bytes.
   static let longestStart = 160
 
-  init(_ format: FrameFormat) {
+  init(_ format: FrameFormat, _ part: DumpPart) {
     self.format = format
+    base = part.base
     let pixels = format.pixelFormat
     isStored = pixels.isEncoded
     byteCount = pixels.byteCount(width: format.width, height: format.height)
     var message = ProtobufMessage()
     if pixels.isEncoded {
       message.add(3, "jpeg")
-      message.add(4, Self.frameID)
+      message.add(4, part.frameID)
       fields = message.bytes + ProtobufMessage.tag(2, .bytes)
     } else {
-      message.add(7, Self.frameID)
+      message.add(7, part.frameID)
       message.add(2, fixed: UInt32(format.width))
       message.add(3, fixed: UInt32(format.height))
       message.add(4, pixels.foxgloveEncoding)
@@ -39,9 +42,7 @@ struct DumpImage {
     }
   }
 
-  /// The frame of reference, which has the camera's own name nowhere else.
-  private static let frameID = "camera"
-
+  /// Among the source's channels.
   var channel: UInt16 { isStored ? DumpChannel.compressedImage : DumpChannel.rawImage }
 
   /// The room that a packed frame takes at worst.
@@ -62,7 +63,7 @@ struct DumpImage {
 
   func message(_ record: FrameRecord) -> MCAPMessage {
     MCAPMessage(
-      channel: channel, sequence: UInt32(truncatingIfNeeded: record.sequence),
+      channel: base + channel, sequence: UInt32(truncatingIfNeeded: record.sequence),
       logTime: record.captured.logTime)
   }
 

@@ -22,23 +22,48 @@ public final class DumpSink: Sink {
   public var companions: [any Sink] { [fates] }
   private let file: DumpFile
   private let sound: DumpSound
+  private let microphones: Int
   private var image: DumpImage?
 
   /// The file is created when the run is set up. An existing one is refused unless `overwrite` is set.
   /// `taps` are of the run's sound. With `sync` nothing that was recorded is off the disk for longer.
-  public init(
+  public convenience init(
     path: String, overwrite: Bool = false, sound taps: [any AudioTap] = [], sync: Duration? = nil
   ) {
-    file = DumpFile(path: path, overwrite: overwrite, sync: sync)
+    self.init(DumpOutput(path: path, overwrite: overwrite), .only, taps, sync: sync)
+  }
+
+  /// A dump in a file that the dumps of other sources share, with the topics `source/image`, `source/fate`
+  /// and so on. `index` is the source's number among them, from 0.
+  public convenience init(
+    sharing output: DumpOutput, source: String, index: Int, sound taps: [any AudioTap] = [],
+    sync: Duration? = nil
+  ) {
+    contract(
+      0..<DumpOutput.mostSources ~= index,
+      "is source \(index) of a dump; give 0 to \(DumpOutput.mostSources - 1)")
+    self.init(output, DumpPart(source, index: index), taps, sync: sync)
+  }
+
+  private init(
+    _ output: DumpOutput, _ part: DumpPart, _ taps: [any AudioTap], sync: Duration?
+  ) {
+    file = DumpFile(output, part, sync: sync)
     fates = DumpFateSink(file)
     sound = DumpSound(taps, file)
+    microphones = taps.count
   }
 
   public func configure(_ setup: inout SinkSetup) throws(RunError) {
     setup.tapsSource = true
     setup.backlog = setup.diskBacklog(of: setup.source.format)
     try setup.reads(.encoded)
-    let image = DumpImage(setup.source.format)
+    guard microphones <= DumpChannel.mostMicrophones else {
+      throw RunError(
+        .usage, "a dump has at most \(DumpChannel.mostMicrophones) microphones; leave some out",
+        change: .microphone)
+    }
+    let image = DumpImage(setup.source.format, file.part)
     if !image.isStored { setup.packs(capacity: image.packedCapacity) }
     self.image = image
     try file.open()

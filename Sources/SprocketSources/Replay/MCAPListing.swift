@@ -17,6 +17,12 @@ public struct MCAPListing: Sendable {
 
   /// In the order of their channels.
   public var topics: [Topic]
+  /// Names of the sources of a dump that Sprocket wrote, by which the setting `stream` of a replay chooses;
+  /// an empty name in a dump of one source. Only those that have begun.
+  public var sources: [String] {
+    topics.filter { $0.schema == "sprocket.session" && $0.messages > 0 }
+      .map { ReplayStreams.source(of: $0.name) }
+  }
   /// Names, in the order of the file.
   public var attachments: [String]
   public var metadata: [String]

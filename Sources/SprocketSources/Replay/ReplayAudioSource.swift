@@ -31,8 +31,10 @@ public final class ReplayAudioSource: AudioSource {
   /// The sources of sound of a dump that `pictures` also replays; both keep the same times. Empty if the dump
   /// has no sound.
   public static func all(of pictures: ReplaySource) -> [ReplayAudioSource] {
-    guard let reader = try? MCAPReader.open(pictures.path) else { return [] }
-    return (0..<reader.microphoneCount).map {
+    guard let reader = try? MCAPReader.open(pictures.path),
+      let topics = try? ReplayStreams(reader).topics(pictures.settings.stream, path: pictures.path)
+    else { return [] }
+    return (0..<reader.microphoneCount(topics)).map {
       ReplayAudioSource(pictures.path, $0 + 1, pictures.settings, pictures.zero)
     }
   }
@@ -51,14 +53,18 @@ public final class ReplayAudioSource: AudioSource {
   public func open() throws(RunError) -> AudioDescription {
     try settings.check(of: "the sound of a replay")
     do throws(MCAPError) {
-      var opened = try MCAPReader.open(path) { [interruption] in interruption.isSet }
-      let index = try ReplaySoundIndex(number - 1, &opened)
+      reader = try MCAPReader.open(path) { [interruption] in interruption.isSet }
+    } catch {
+      throw RunError(opening: error)
+    }
+    let topics = try ReplayStreams(reader!).topics(settings.stream, path: path)
+    do throws(MCAPError) {
+      let index = try ReplaySoundIndex(number - 1, &reader!, topics)
       (blocks, microphone) = (index.blocks, index.microphone)
       if blocks.isEmpty || microphone == nil {
-        throw MCAPError(.format, noSound(opened.microphoneCount))
+        throw MCAPError(.format, noSound(reader!.microphoneCount(topics)))
       }
-      if settings.from > .zero { try begin(&opened) }
-      reader = consume opened
+      if settings.from > .zero { try begin(&reader!, topics) }
     } catch {
       throw RunError(opening: error)
     }
@@ -83,8 +89,10 @@ public final class ReplayAudioSource: AudioSource {
   }
 
   /// Leaves out what is before the first picture that is played.
-  private func begin(_ reader: inout MCAPReader) throws(MCAPError) {
-    let pictures = try ReplayIndex(&reader)
+  private func begin(
+    _ reader: inout MCAPReader, _ topics: ReplayTopics
+  ) throws(MCAPError) {
+    let pictures = try ReplayIndex(&reader, topics)
     let first: Int64?
     if pictures.frames.isEmpty {
       first = blocks.first?.time.clampedSum(settings.from.nanosecondCount)

@@ -36,9 +36,9 @@ struct ReplayIndex {
 
   /// Of a file of some other program, which has no sessions, only finds out which channels have images:
   /// `takeForeign` reads one.
-  init(_ reader: inout MCAPReader) throws(MCAPError) {
+  init(_ reader: inout MCAPReader, _ topics: ReplayTopics) throws(MCAPError) {
     most = 100_000 + Int(clamping: reader.size / 8)
-    for (id, channel) in reader.channels {
+    for (id, channel) in reader.channels where topics.name(of: channel.topic) != nil {
       let schema = reader.schemas[channel.schema]?.name
       switch (schema, channel.encoding) {
       case ("sprocket.session", "json"): sessionChannels.insert(id)

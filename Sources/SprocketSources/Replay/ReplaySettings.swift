@@ -4,6 +4,8 @@ public import SprocketCore
 public struct ReplaySettings: SourceSettings {
   public var live = false
   public var from = Duration.zero
+  /// The source of a dump of several; empty where the dump is of one.
+  public var stream = ""
 
   public init() {}
 
@@ -16,6 +18,7 @@ public struct ReplaySettings: SourceSettings {
       Setting(
         "live", \.live,
         "true: frames come when they came, and stages decide anew which are late"),
+      Setting("stream", \.stream, "which source of a dump of several is played: its name"),
     ]
   }
 }

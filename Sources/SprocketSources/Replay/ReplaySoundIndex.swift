@@ -40,8 +40,10 @@ struct ReplaySoundIndex {
   private static let longestJump: Int64 = 86_400_000_000_000
 
   /// Throws where the file tells of more blocks than one of its size can have.
-  init(_ number: Int, _ reader: inout MCAPReader) throws(MCAPError) {
-    let (records, audio) = Self.channels(reader)
+  init(
+    _ number: Int, _ reader: inout MCAPReader, _ topics: ReplayTopics
+  ) throws(MCAPError) {
+    let (records, audio) = Self.channels(reader, topics)
     guard let audio = audio.first(where: { $0.microphone == number })?.channel else { return }
     let most = 100_000 + Int(clamping: reader.size / 8)
     let wanted = Set(records.keys)
@@ -75,17 +77,18 @@ struct ReplaySoundIndex {
 
   /// The channels of records, and whether they are of blocks; and those of samples.
   fileprivate static func channels(
-    _ reader: borrowing MCAPReader
+    _ reader: borrowing MCAPReader, _ topics: ReplayTopics
   ) -> (records: [UInt16: Bool], audio: [(microphone: Int, channel: UInt16)]) {
     var records: [UInt16: Bool] = [:]
     var audio: [(Int, UInt16)] = []
     for (id, channel) in reader.channels {
+      guard let topic = topics.name(of: channel.topic) else { continue }
       switch (reader.schemas[channel.schema]?.name, channel.encoding) {
       case ("sprocket.microphone", "json"): records[id] = false
       case ("sprocket.block", "json"): records[id] = true
       case ("foxglove.RawAudio", "protobuf"):
-        if channel.topic == "audio" { audio.append((0, id)) }
-        if channel.topic.hasPrefix("audio/"), let number = Int(channel.topic.dropFirst(6)) {
+        if topic == "audio" { audio.append((0, id)) }
+        if topic.hasPrefix("audio/"), let number = Int(topic.dropFirst(6)) {
           audio.append((number &- 1, id))
         }
       default: break
@@ -145,9 +148,9 @@ struct ReplaySoundIndex {
 }
 
 extension MCAPReader {
-  /// How many sources of sound the file has.
-  var microphoneCount: Int {
-    let (records, audio) = ReplaySoundIndex.channels(self)
+  /// How many sources of sound these topics have.
+  func microphoneCount(_ topics: ReplayTopics) -> Int {
+    let (records, audio) = ReplaySoundIndex.channels(self, topics)
     return records.isEmpty ? 0 : audio.count
   }
 }

@@ -6,7 +6,7 @@ internal import Synchronization
 
 extension ReplaySource {
   func nothingToPlay() -> RunError {
-    if reader?.microphoneCount ?? 0 > 0 {
+    if reader?.microphoneCount(topics) ?? 0 > 0 {
       return RunError(
         .usage,
         "\(path) has sound alone; play it with --source none --microphone replay:\(path)",

@@ -26,6 +26,8 @@ public final class ReplaySource: Source {
   var reader: MCAPReader?
   var index: ReplayIndex?
   var session: ReplaySession?
+  /// Those of the source that is played.
+  private(set) var topics = ReplayTopics.all
   /// The frame to be told next, and, in a range, how many of it have been told.
   private var place = 0
   private var told: UInt64 = 0
@@ -53,9 +55,13 @@ public final class ReplaySource: Source {
   public func open() throws(RunError) -> SourceDescription {
     try settings.check(of: "the source replay")
     do throws(MCAPError) {
-      var opened = try MCAPReader.open(path) { [interruption] in interruption.isSet }
-      index = try ReplayIndex(&opened)
-      reader = consume opened
+      reader = try MCAPReader.open(path) { [interruption] in interruption.isSet }
+    } catch {
+      throw RunError(opening: error)
+    }
+    topics = try ReplayStreams(reader!).topics(settings.stream, path: path)
+    do throws(MCAPError) {
+      index = try ReplayIndex(&reader!, topics)
     } catch {
       throw RunError(opening: error)
     }
@@ -266,33 +272,4 @@ public final class ReplaySource: Source {
   public var counts: [(name: String, value: UInt64)] { damage.counts }
 
   public func close() { reader = nil }
-
-  /// Of the first plane; 0 for an encoded frame.
-  private func rowBytes(_ format: FrameFormat) -> Int {
-    format.pixelFormat.plane(0, width: format.width, height: format.height).bytesPerRow
-  }
-
-  /// Copies the image without padding, as far as there is room; returns how many bytes.
-  private func copy(
-    _ image: ReplayImage, of data: Span<UInt8>, to target: inout MutableSpan<UInt8>
-  ) -> Int {
-    guard let session else { return 0 }
-    let row = rowBytes(session.format)
-    guard row > 0, image.step > row else {
-      let count = min(image.data.count, target.count)
-      var room = target._mutatingExtracting(0..<count)
-      copyRow(data.extracting(image.data).extracting(first: count), into: &room)
-      return count
-    }
-    var done = 0
-    var from = image.data.lowerBound
-    while done < target.count, from < image.data.upperBound {
-      let count = min(row, target.count - done, image.data.upperBound - from)
-      var room = target._mutatingExtracting(done..<done + count)
-      copyRow(data.extracting(from..<from + count), into: &room)
-      done += count
-      from += image.step
-    }
-    return done
-  }
 }

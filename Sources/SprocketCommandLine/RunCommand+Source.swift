@@ -1,0 +1,61 @@
+internal import Sprocket
+
+// The source that the options ask for, and its controls.
+extension RunCommand {
+  /// The default source.
+  static var usualSource: String { CameraSource.hasCamera ? "camera" : "scene" }
+
+  func makeSource(_ registry: Registry) throws(RunError) -> any Source {
+    try sourceText(registry).make(registry)
+  }
+
+  /// The source that the options ask for.
+  func sourceText(_ registry: Registry) throws(RunError) -> SourceText {
+    var values = try keyValues(sourceSet, option: "--source-set")
+    let name = source.first ?? Self.usualSource
+    // A scene that is asked for a number of frames has no reason to take its time.
+    if name == "scene", frames != nil, values["pace"] == nil { values["pace"] = "fast" }
+    if let from {
+      guard registry.source(named: name)?.settings.contains(where: { $0.name == "from" }) != false
+      else {
+        throw RunError(
+          .usage, "--from is for a recording: give it with --source file:PATH or replay:PATH")
+      }
+      guard values.updateValue(from.settingText, forKey: "from") == nil else {
+        throw RunError(.usage, "--from and --source-set from are the same; give one of them")
+      }
+    }
+    if name.split(separator: ":").first == "camera" {
+      let records = recording.movie ?? recording.stills ?? recording.dump ?? sound.sound
+      if let wait = onUnplug ?? (records == nil ? nil : CameraSettings.longestReplug),
+        values["replug"] == nil
+      {
+        values["replug"] = wait.settingText
+      }
+    } else if onUnplug != nil {
+      throw RunError(.usage, "--on-unplug is for a camera, and \(name) is none; leave it out")
+    }
+    let pixelFormat = try format.first.map { format throws(RunError) in
+      try PixelFormat(option: format.value)
+    }
+    let request = FormatRequest(
+      format: pixelFormat, size: size.first.map { ($0.value.width, $0.value.height) },
+      rate: rate.first?.value)
+    return SourceText(name: name, values: values, request: request)
+  }
+
+  func setControls(_ engine: Engine, _ voice: Voice) throws(RunError) {
+    let values = try keyValues(control, option: "--control")
+    // As given: automatic exposure has to be off before exposure can be set.
+    let names = control.map { String($0.prefix { $0 != "=" }) }
+    for name in names {
+      do throws(RunError) {
+        if let note = try engine.write(control: name, values[name] ?? "") {
+          voice.tell(notice: note)
+        }
+      } catch {
+        throw RunError(error.code, "--control: \(error.description)", error.remedies)
+      }
+    }
+  }
+}

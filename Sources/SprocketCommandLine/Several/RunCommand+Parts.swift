@@ -1,0 +1,132 @@
+internal import Sprocket
+
+/// The command of one source of a run.
+struct RunPart {
+  let label: String
+  let command: RunCommand
+
+  /// Does something for the source. Its label stands before errors, where there are several sources.
+  func naming<Result>(
+    among parts: [RunPart], _ body: () throws(RunError) -> Result
+  ) throws(RunError) -> Result {
+    do throws(RunError) {
+      return try body()
+    } catch {
+      if parts.count == 1 { throw error }
+      throw RunError(error.code, "\(label): \(error.description)", error.remedies)
+    }
+  }
+}
+
+// What of the options is each source's.
+extension RunCommand {
+  /// Stands for the label in names of files.
+  static let place = "{source}"
+
+  /// One command for each source, as if it ran alone.
+  func parts() throws(RunError) -> [RunPart] {
+    let sources = try SourceLabel.all(source.isEmpty ? [Self.usualSource] : source)
+    let labels = SourceLabels(labels: sources.map(\.label))
+    if sources.count > DumpOutput.mostSources {
+      throw RunError(.usage, "a run has at most \(DumpOutput.mostSources) sources", change: .source)
+    }
+    if sources.count > 1 {
+      try checkPlaces()
+    } else if pairing.tolerance != nil {
+      throw RunError(.usage, "--pair is for several sources; add a second --source")
+    }
+    var parts: [RunPart] = []
+    for source in sources {
+      var part = self
+      let label = source.label
+      part.source = [source.source]
+      part.format =
+        try labels.value(format, of: label, option: "--format").map { [Labelled($0)] } ?? []
+      part.size = try labels.value(size, of: label, option: "--size").map { [Labelled($0)] } ?? []
+      part.rate = try labels.value(rate, of: label, option: "--rate").map { [Labelled($0)] } ?? []
+      part.sourceSet = try labels.pairs(sourceSet, of: label, option: "--source-set")
+      part.control = try labels.pairs(control, of: label, option: "--control")
+      part.sound = sound.part(label, among: labels.labels, source: source.source)
+      part.fill(label)
+      if sources.count > 1 {
+        part.workers = workers ?? max(1, processorCount() / sources.count)
+        part.memory = memory.map { $0 / sources.count }
+      }
+      parts.append(RunPart(label: label, command: part))
+    }
+    return parts
+  }
+
+  /// The dump that all sources share; `nil` where each has its own, or there is none.
+  func sharedDump(_ sources: Int) -> DumpOutput? {
+    guard sources > 1, let path = recording.dump, !path.contains(Self.place) else { return nil }
+    return DumpOutput(path: path, overwrite: overwrite, sources: sources)
+  }
+
+  private mutating func fill(_ label: String) {
+    func filled(_ text: String) -> String { text.replacing(Self.place, with: label) }
+    recording.movie = recording.movie.map(filled)
+    recording.stills = recording.stills.map(filled)
+    recording.dump = recording.dump.map(filled)
+    reports = reports.map(filled)
+    checksums = checksums.map(filled)
+    asking.controlSocket = asking.controlSocket.map(filled)
+    asking.script = asking.script.map(filled)
+    sound.sound = sound.sound.map(filled)
+    sound.levels = sound.levels.map(filled)
+    share = share.map(filled)
+    sink = sink.map(filled)
+    stage = stage.map(filled)
+    sourceSet = sourceSet.map(filled)
+  }
+
+  /// Throws where the sources would write into the same file, or one file has a name for each source.
+  private func checkPlaces() throws(RunError) {
+    if let pipe {
+      throw RunError(
+        .usage,
+        "--pipe \(pipe) writes to standard output, and there are several sources; give --share "
+          + "\(Self.place) instead")
+    }
+    let own: [(option: String, text: String?)] =
+      [
+        ("--movie", recording.movie), ("--stills", recording.stills), ("--reports", reports),
+        ("--checksums", checksums), ("--control-socket", asking.controlSocket),
+      ] + share.map { ("--share", $0) } + sink.filter { $0.contains(":") }.map { ("--sink", $0) }
+    for case (let option, let text?) in own where !text.contains(Self.place) {
+      throw RunError(
+        .usage,
+        "\(option) \(text) is of several sources; put \(Self.place) into its name, which stands for each "
+          + "source's label")
+    }
+    for case (let option, let text?) in [("--summary", summary), ("--trace", trace)]
+    where text.contains(Self.place) {
+      throw RunError(
+        .usage, "\(option) is one file of all sources; leave \(Self.place) out of its name")
+    }
+  }
+}
+
+extension SoundOptions {
+  /// The sound of one source: microphones with its label (`LABEL=NAME`); those without one are of the first
+  /// source. `none` is for all.
+  func part(_ label: String, among labels: [String], source: String) -> SoundOptions {
+    guard labels.count > 1 || microphone.contains(where: { $0.hasPrefix("\(label)=") }) else {
+      return self
+    }
+    var part = self
+    part.microphone = microphone.compactMap { name in
+      let owner = labels.first { name.hasPrefix("\($0)=") }
+      guard let owner else { return label == labels[0] || name == "none" ? name : nil }
+      return owner == label ? String(name.dropFirst(label.count + 1)) : nil
+    }
+    // Files may have sound of their own.
+    let hasNone =
+      part.microphone.isEmpty && !["file", "replay"].contains(source.prefix { $0 != ":" })
+    guard hasNone, !microphone.isEmpty else { return part }
+    (part.sound, part.levels, part.audioStage) = (nil, nil, [])
+    (part.audioRate, part.audioChannels, part.audioSync) = (nil, nil, nil)
+    (part.audioCodec, part.audioBitrate) = (nil, nil)
+    return part
+  }
+}
