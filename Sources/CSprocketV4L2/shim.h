@@ -39,6 +39,7 @@ static const unsigned long SPROCKET_VIDIOC_DQEVENT = VIDIOC_DQEVENT;
 static const unsigned long SPROCKET_VIDIOC_REQBUFS = VIDIOC_REQBUFS;
 static const unsigned long SPROCKET_VIDIOC_QUERYBUF = VIDIOC_QUERYBUF;
 static const unsigned long SPROCKET_VIDIOC_QBUF = VIDIOC_QBUF;
+static const unsigned long SPROCKET_VIDIOC_EXPBUF = VIDIOC_EXPBUF;
 static const unsigned long SPROCKET_VIDIOC_DQBUF = VIDIOC_DQBUF;
 static const unsigned long SPROCKET_VIDIOC_STREAMON = VIDIOC_STREAMON;
 static const unsigned long SPROCKET_VIDIOC_STREAMOFF = VIDIOC_STREAMOFF;

@@ -26,6 +26,15 @@ extension FrameUnpacker {
       unsafe PixelConversion.split(
         from[1].source, first: target(isBlueFirst ? 1 : 2), second: target(isBlueFirst ? 2 : 1),
         width: (width + 1) / 2, height: (height + 1) / 2)
+    case .semiPlanar420Words(let depth):
+      unsafe PixelConversion.lowerWords(
+        from[0].source, bits: depth.rawValue, to: target(0), width: width, height: height)
+      unsafe PixelConversion.splitWords(
+        from[1].source, bits: depth.rawValue, first: target(1), second: target(2),
+        width: (width + 1) / 2, height: (height + 1) / 2)
+    case .packedGray(let samples):
+      unsafe PixelConversion.unpackGray(
+        from[0].source, samples, to: target(0), width: width, height: height)
     case .packed422(let order):
       unsafe PixelConversion.unpack(
         from[0].source, order, y: target(0), u: target(1), v: target(2), width: width,

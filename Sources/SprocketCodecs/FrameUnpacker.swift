@@ -8,6 +8,8 @@ internal import SprocketJPEG
 /// | MJPEG | its own planes, decoded | plane 0 of the image; else decoded alone |
 /// | planar YUV, grey | the source's memory (YV12: chroma exchanged) | the source's, if full range |
 /// | planar YUV and grey of 10 to 16 bits | the source's memory, 16-bit words | rounded to 8 bits |
+/// | P010, P012 | 4:2:0 of 10 and 12 bits | rounded to 8 bits |
+/// | grey, packed | words | rounded to 8 bits |
 /// | NV12, NV21 | 4:2:0 | plane 0 of the image, or the source's, if full range |
 /// | YUYV, UYVY | 4:2:2 | plane 0 of the image, if full range; else unpacked alone |
 /// | RGB | 4:4:4, JFIF | plane 0 of the image; else converted alone |
@@ -49,7 +51,7 @@ public final class FrameUnpacker: Unpacker {
     let hasLumaPlane =
       switch pixels.layout {
       case .planar, .semiPlanar420: true
-      case .jpeg, .packed422, .rgb, .bayer: false
+      case .jpeg, .semiPlanar420Words, .packedGray, .packed422, .rgb, .bayer: false
       }
     let isJPEG = pixels.isEncoded && format.image?.subsampling != nil
     return UnpackPlan(

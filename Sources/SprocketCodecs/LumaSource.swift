@@ -8,6 +8,9 @@ struct LumaSource {
   enum Layout {
     case bytes
     case words(LumaConversion.WordBits)
+    /// Words whose high bits are the sample.
+    case highWords(LumaConversion.WordBits)
+    case packedGray(BayerSamples)
     case packed(PackedOrder)
     case rgb(RGBOrder)
   }
@@ -23,6 +26,8 @@ struct LumaSource {
       switch format.layout {
       case .packed422(let order): .packed(order)
       case .rgb(let order): .rgb(order)
+      case .semiPlanar420Words(let depth): .highWords(depth == .ten ? .ten : .twelve)
+      case .packedGray(let samples): .packedGray(samples)
       case .planar(_, .ten, _): .words(.ten)
       case .planar(_, .twelve, _): .words(.twelve)
       case .planar(_, .sixteen, _): .words(.sixteen)
@@ -36,8 +41,20 @@ struct LumaSource {
     if case .bytes = layout { !isLimited } else { false }
   }
 
-  /// Full-range 8-bit luma of a rectangle. `column` is even.
-  func write(to target: PlaneStorage, column: Int, row: Int, width: Int, height: Int) {
+  /// Luma becomes words before it becomes bytes: it is written a tile at a time.
+  var needsWords: Bool {
+    switch layout {
+    case .highWords, .packedGray: true
+    case .bytes, .words, .packed, .rgb: false
+    }
+  }
+
+  /// Full-range 8-bit luma of a rectangle. `column` is a multiple of 4. `words` has room for a word per pixel
+  /// where they are needed.
+  func write(
+    to target: PlaneStorage, column: Int, row: Int, width: Int, height: Int,
+    words: UnsafeMutableBufferPointer<UInt8>
+  ) {
     func from(_ bytesPerPixel: Int, _ bytesPerRow: Int) -> PlaneBytes {
       unsafe plane.part(
         column: column * bytesPerPixel, row: row, bytesPerRow: bytesPerRow, rows: height
@@ -55,6 +72,23 @@ struct LumaSource {
     case .words(let bits):
       LumaConversion.wordsToEightBits(
         from(2, 2 * width), bits: bits, isLimited: isLimited, to: to, width: width, height: height)
+    case .highWords(let bits):
+      let room = unsafe MutablePlaneBytes(words, stride: 2 * width)
+      PixelConversion.lowerWords(
+        from(2, 2 * width), bits: bits.rawValue, to: room, width: width, height: height)
+      LumaConversion.wordsToEightBits(
+        PlaneBytes(room), bits: bits, isLimited: isLimited, to: to, width: width, height: height)
+    case .packedGray(let samples):
+      let room = unsafe MutablePlaneBytes(words, stride: 2 * width)
+      let source = unsafe plane.part(
+        column: samples.bytesPerRow(width: column), row: row,
+        bytesPerRow: samples.bytesPerRow(width: width), rows: height
+      ).source
+      PixelConversion.unpackGray(source, samples, to: room, width: width, height: height)
+      LumaConversion.wordsToEightBits(
+        PlaneBytes(room), bits: samples == .packedTen ? .ten : .twelve, isLimited: isLimited,
+        to: to,
+        width: width, height: height)
     case .packed(let order):
       PixelConversion.unpackLuma(
         from(2, (width + 1) / 2 * 4), order, y: to, width: width, height: height)

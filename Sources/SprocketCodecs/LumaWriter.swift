@@ -14,10 +14,18 @@ struct LumaWriter: ~Copyable {
   private static let rows = 8
 
   private let tile: UnsafeMutablePointer<UInt8>
+  /// A tile of words.
+  private let words: UnsafeMutableBufferPointer<UInt8>
 
-  init() { unsafe tile = .allocate(capacity: Self.columns * Self.rows) }
+  init() {
+    unsafe tile = .allocate(capacity: Self.columns * Self.rows)
+    unsafe words = .allocate(capacity: 2 * Self.columns * Self.rows)
+  }
 
-  deinit { unsafe tile.deallocate() }
+  deinit {
+    unsafe tile.deallocate()
+    unsafe words.deallocate()
+  }
 
   /// Fills `parts` of `version`; its full luma becomes the source's own plane where that will do.
   func write(
@@ -27,9 +35,16 @@ struct LumaWriter: ~Copyable {
     if source.isPlane {
       unsafe version.pointee.luma[0] = source.plane.part(
         column: 0, row: 0, bytesPerRow: width, rows: height)
+    } else if parts.contains(.luma(.full)), source.needsWords {
+      forEachTile(width: width, height: height) { column, row, columns, rows in
+        let target = unsafe version.pointee.luma[0].part(
+          column: column, row: row, bytesPerRow: columns, rows: rows)
+        unsafe source.write(
+          to: target, column: column, row: row, width: columns, height: rows, words: words)
+      }
     } else if parts.contains(.luma(.full)) {
       unsafe source.write(
-        to: version.pointee.luma[0], column: 0, row: 0, width: width, height: height)
+        to: version.pointee.luma[0], column: 0, row: 0, width: width, height: height, words: words)
     } else {
       return unsafe writeTiles(source, to: version, width: width, height: height, parts: parts)
     }
@@ -41,15 +56,24 @@ struct LumaWriter: ~Copyable {
     _ source: LumaSource, to version: UnsafeMutablePointer<VersionStorage>, width: Int,
     height: Int, parts: FrameParts
   ) {
+    forEachTile(width: width, height: height) { column, row, columns, rows in
+      let plane = unsafe PlaneStorage(
+        base: tile, stride: Self.columns, bytesPerRow: columns, rows: rows)
+      unsafe source.write(
+        to: plane, column: column, row: row, width: columns, height: rows, words: words)
+      unsafe scale(
+        plane, width: columns, height: rows, to: version, column: column, row: row, parts: parts)
+    }
+  }
+
+  private func forEachTile(
+    width: Int, height: Int,
+    _ body: (_ column: Int, _ row: Int, _ columns: Int, _ rows: Int) -> Void
+  ) {
     for row in stride(from: 0, to: height, by: Self.rows) {
       let rows = min(Self.rows, height - row)
       for column in stride(from: 0, to: width, by: Self.columns) {
-        let columns = min(Self.columns, width - column)
-        let plane = unsafe PlaneStorage(
-          base: tile, stride: Self.columns, bytesPerRow: columns, rows: rows)
-        unsafe source.write(to: plane, column: column, row: row, width: columns, height: rows)
-        unsafe scale(
-          plane, width: columns, height: rows, to: version, column: column, row: row, parts: parts)
+        body(column, row, min(Self.columns, width - column), rows)
       }
     }
   }

@@ -17,7 +17,7 @@ extension PixelFormat {
   public var isEncoded: Bool {
     switch layout {
     case .jpeg: true
-    case .planar, .semiPlanar420, .packed422, .rgb, .bayer: false
+    case .planar, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .rgb, .bayer: false
     }
   }
 
@@ -25,7 +25,7 @@ extension PixelFormat {
   public var isBayer: Bool {
     switch layout {
     case .bayer: true
-    case .jpeg, .planar, .semiPlanar420, .packed422, .rgb: false
+    case .jpeg, .planar, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .rgb: false
     }
   }
 
@@ -36,7 +36,7 @@ extension PixelFormat {
   public var subsampling: ChromaSubsampling? {
     switch layout {
     case .planar(let subsampling, _, _): subsampling
-    case .jpeg, .semiPlanar420, .packed422, .rgb, .bayer: nil
+    case .jpeg, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .rgb, .bayer: nil
     }
   }
 
@@ -47,15 +47,16 @@ extension PixelFormat {
   public var rgbOrder: RGBOrder? {
     switch layout {
     case .rgb(let order): order
-    case .jpeg, .planar, .semiPlanar420, .packed422, .bayer: nil
+    case .jpeg, .planar, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .bayer: nil
     }
   }
 
-  /// Significant bits of a sample; 8 for an encoded frame. In words they are the low ones.
+  /// Significant bits of a sample; 8 for an encoded frame. In words they are the low ones, but for P010 and P012.
   public var bitsPerSample: Int {
     switch layout {
     case .planar(_, let depth, _): depth.rawValue
-    case .bayer(_, let samples): samples.depth.rawValue
+    case .semiPlanar420Words(let depth): depth.rawValue
+    case .bayer(_, let samples), .packedGray(let samples): samples.depth.rawValue
     case .jpeg, .semiPlanar420, .packed422, .rgb: 8
     }
   }
@@ -65,7 +66,8 @@ extension PixelFormat {
     switch layout {
     case .planar(_, let depth, _): depth != .eight
     case .bayer(_, let samples): samples.areWords
-    case .jpeg, .semiPlanar420, .packed422, .rgb: false
+    case .semiPlanar420Words: true
+    case .jpeg, .semiPlanar420, .packedGray, .packed422, .rgb: false
     }
   }
 
@@ -83,6 +85,8 @@ extension PixelFormat {
     case .planar(_, _, .blueFirst): self
     case .planar(let subsampling, _, .redFirst): PixelFormat(subsampling)
     case .semiPlanar420: .i420
+    case .semiPlanar420Words(let depth): depth == .ten ? .yuv420p10 : .yuv420p12
+    case .packedGray(let samples): samples == .packedTen ? .y10 : .y12
     case .packed422: .yuv422p
     case .rgb: .yuv444p
     }
@@ -91,8 +95,8 @@ extension PixelFormat {
   public var planeCount: Int {
     switch layout {
     case .planar(let subsampling, _, _): subsampling.planeCount
-    case .semiPlanar420: 2
-    case .jpeg, .packed422, .rgb, .bayer: 1
+    case .semiPlanar420, .semiPlanar420Words: 2
+    case .jpeg, .packedGray, .packed422, .rgb, .bayer: 1
     }
   }
 
@@ -109,6 +113,9 @@ extension PixelFormat {
       )
     case .semiPlanar420:
       return index == 0 ? (width, height) : ((width + 1) / 2 * 2, (height + 1) / 2)
+    case .semiPlanar420Words:
+      return index == 0 ? (2 * width, height) : ((width + 1) / 2 * 4, (height + 1) / 2)
+    case .packedGray(let samples): return (samples.bytesPerRow(width: width), height)
     case .packed422: return ((width + 1) / 2 * 4, height)
     case .rgb(let order): return (width * order.bytesPerPixel, height)
     case .bayer(_, let samples): return (samples.bytesPerRow(width: width), height)

@@ -30,6 +30,11 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
   case yuv420p10, yuv422p10, yuv444p10
   case yuv420p12, yuv422p12, yuv444p12
   case yuv420p16, yuv422p16, yuv444p16
+  /// 4:2:0 with one plane of interleaved chroma, U V, of 10 and 12 bits: the high ones of 16-bit little-endian
+  /// words.
+  case p010, p012
+  /// Luma only, packed as MIPI CSI-2 has it: 10 bits, 4 pixels in 5 bytes; 12 bits, 2 pixels in 3 bytes.
+  case y10p, y12p
 
   /// V4L2's four-character code, or FFmpeg's name in capitals if V4L2 has none.
   public var fourcc: String {
@@ -86,6 +91,10 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
     case .yuv420p16: "YUV420P16"
     case .yuv422p16: "YUV422P16"
     case .yuv444p16: "YUV444P16"
+    case .p010: "P010"
+    case .p012: "P012"
+    case .y10p: "Y10P"
+    case .y12p: "Y12P"
     }
   }
 
@@ -170,6 +179,10 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
     case .yuv420p16: .planar(.yuv420, .sixteen, .blueFirst)
     case .yuv422p16: .planar(.yuv422, .sixteen, .blueFirst)
     case .yuv444p16: .planar(.yuv444, .sixteen, .blueFirst)
+    case .p010: .semiPlanar420Words(.ten)
+    case .p012: .semiPlanar420Words(.twelve)
+    case .y10p: .packedGray(.packedTen)
+    case .y12p: .packedGray(.packedTwelve)
     }
   }
 }

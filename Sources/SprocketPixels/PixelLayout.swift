@@ -10,6 +10,11 @@ public enum PixelLayout: Sendable, Hashable, BitwiseCopyable {
   case planar(ChromaSubsampling, SampleDepth, ChromaOrder)
   /// One plane of luma, and one of interleaved chroma, two samples for 2x2 pixels.
   case semiPlanar420(ChromaOrder)
+  /// The same with samples of more than 8 bits: 16-bit little-endian words whose high bits they are. U comes
+  /// before V.
+  case semiPlanar420Words(SampleDepth)
+  /// One plane of luma, its samples packed like those of a mosaic.
+  case packedGray(BayerSamples)
   /// One plane, four bytes per two pixels.
   case packed422(PackedOrder)
   /// One plane, three or four bytes per pixel.
@@ -18,7 +23,7 @@ public enum PixelLayout: Sendable, Hashable, BitwiseCopyable {
   case bayer(BayerOrder, BayerSamples)
 }
 
-/// Significant bits of a sample, in its low bits.
+/// Significant bits of a sample, in its low bits unless a layout says otherwise.
 public enum SampleDepth: Int, Sendable, CaseIterable, BitwiseCopyable {
   case eight = 8
   case ten = 10

@@ -54,7 +54,7 @@ package struct SceneFrameWriter {
   static func planeBytes(_ format: FrameFormat) -> Int {
     switch format.pixelFormat.layout {
     case .planar: 0
-    case .jpeg, .semiPlanar420, .packed422, .rgb, .bayer:
+    case .jpeg, .semiPlanar420, .semiPlanar420Words, .packedGray, .packed422, .rgb, .bayer:
       layout(format).byteCount(width: format.width, height: format.height)
     }
   }
@@ -69,7 +69,9 @@ package struct SceneFrameWriter {
     case .jpeg:
       let chroma = format.image?.subsampling ?? .yuv420
       return SceneLayout(width: width, height: height, chroma: chroma)
-    case .semiPlanar420: return SceneLayout(width: width, height: height, chroma: .yuv420)
+    // Those with words or packed luma are none of `rawFormats`.
+    case .semiPlanar420, .semiPlanar420Words, .packedGray:
+      return SceneLayout(width: width, height: height, chroma: .yuv420)
     case .packed422:
       // Rounded up to whole pairs of pixels.
       let pairs = (width + 1) & ~1
@@ -152,7 +154,7 @@ package struct SceneFrameWriter {
         PixelConversion.pack444(
           y: y, u: u, v: v, to: target(stride: order.bytesPerPixel * width), order, width: width,
           height: height)
-      case .planar, .jpeg, .bayer: break
+      case .planar, .semiPlanar420Words, .packedGray, .jpeg, .bayer: break
       }
     }
   }

@@ -8,11 +8,13 @@ internal import Glibc
 @safe
 struct V4L2Piece {
   let memory: UnsafeMutableRawBufferPointer
+  /// Of the same memory, for other devices; -1 unless it was exported.
+  var descriptor: Int32 = -1
 }
 
 /// A buffer in the driver's memory.
 struct V4L2Buffer {
-  let pieces: [V4L2Piece]
+  var pieces: [V4L2Piece]
 }
 
 /// A buffer that the driver filled.
@@ -127,6 +129,29 @@ extension V4L2Device {
     return (0..<pieceCount).map { piece in
       unsafe (Int(found.planes[piece].length), Int64(found.planes[piece].m.mem_offset))
     }
+  }
+
+  /// Makes a descriptor of each buffer's memory, by which other devices can use it (DMABUF). They are closed
+  /// with the device.
+  ///
+  /// The corresponding C function is `v4l2_ioctl` with `VIDIOC_EXPBUF`.
+  public mutating func exportBuffers() throws(V4L2Error) {
+    for index in buffers.indices {
+      for piece in buffers[index].pieces.indices {
+        var wanted = v4l2_exportbuffer()
+        wanted.type = bufferType
+        wanted.index = UInt32(index)
+        wanted.plane = UInt32(piece)
+        wanted.flags = UInt32(O_CLOEXEC | O_RDWR)
+        try demand(SPROCKET_VIDIOC_EXPBUF, &wanted, "VIDIOC_EXPBUF")
+        buffers[index].pieces[piece].descriptor = wanted.fd
+      }
+    }
+  }
+
+  /// The descriptor of a piece of a buffer's memory; -1 unless it was exported.
+  public func descriptor(_ index: Int, piece: Int) -> Int32 {
+    buffers[index].pieces[piece].descriptor
   }
 
   /// Gives a buffer to the driver, to be filled.

@@ -53,6 +53,7 @@ public struct V4L2Device: ~Copyable {
 
   /// The corresponding C functions are `v4l2_munmap` and `v4l2_close`.
   deinit {
+    for piece in buffers.flatMap(\.pieces) where piece.descriptor >= 0 { close(piece.descriptor) }
     if !isMemoryLeftMapped {
       for piece in buffers.flatMap(\.pieces) {
         unsafe v4l2_munmap(piece.memory.baseAddress, piece.memory.count)

@@ -19,6 +19,8 @@ from program import LIMIT, ROOT, SPROCKET, read_lines, read_summary  # noqa: E40
 # vivid, a webcam of 320x180 and up; another, whose planes lie apart; an HDMI grabber; v4l2loopback.
 CAMERA, PLANES, GRABBER, LOOPBACK, LOOPBACK_2 = (
     f"/dev/video{number}" for number in (0, 1, 2, 10, 11))
+# Nodes of the grabber that capture no video.
+OUTPUT, METADATA = "/dev/video3", "/dev/video4"
 SIZE = (320, 180)  # The smallest that vivid's webcam has.
 WITNESS = ROOT / ".build/lab/dequeued.so"
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from conftest import LOOPBACK, Run, assert_ledger_is_the_drivers, control
+from conftest import LOOPBACK, METADATA, OUTPUT, Run, assert_ledger_is_the_drivers, control
 from program import SPROCKET, one_sentence, sprocket
 
 
@@ -45,15 +45,34 @@ def test_a_device_that_somebody_else_uses(camera):
     sprocket("run", "--source", f"camera:{camera}", "--size", "320x180", "--frames", 3, "--quiet")
 
 
-def test_a_device_without_permission(camera):
+def as_another_user(*arguments, groups="--clear-groups"):
+    """The program's sentence to a user without rights, or in the groups that udev gives devices to."""
     # Reading files is allowed, so that the program may lie in a folder that is private.
-    command = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps",
-               "+dac_read_search", "--ambient-caps", "+dac_read_search", SPROCKET, "run", "--source",
-               f"camera:{camera}", "--frames", "3"]
+    command = ["setpriv", "--reuid", "65534", "--regid", "65534", groups, "--inh-caps",
+               "+dac_read_search", "--ambient-caps", "+dac_read_search", SPROCKET, "run", *arguments,
+               "--frames", "3"]
     result = subprocess.run(command, capture_output=True, timeout=60)
-    sentence = one_sentence(result.stderr.decode())
-    assert result.returncode in (1, 2)
+    assert result.returncode in (1, 2) and result.stdout == b""
+    return one_sentence(result.stderr.decode())
+
+
+def test_a_device_without_permission(camera):
+    sentence = as_another_user("--source", f"camera:{camera}")
     assert camera in sentence and "video" in sentence.replace(camera, "")  # The group to join.
+
+
+def test_another_user_is_told_what_to_do(camera):
+    """Busy, gone, of the wrong kind, without a format: as a member of the group `video`."""
+    def told(device):
+        return as_another_user("--source", f"camera:{device}", groups="--groups=video")
+    with held(camera):
+        assert "in use by another program" in told(camera)
+    assert "plug it in" in told("/dev/video99")
+    for kind in (OUTPUT, METADATA):
+        assert f"{kind} captures no video; `devices` lists what does" in told(kind)
+    assert "feeds" in told(LOOPBACK)
+    assert "320x180" in as_another_user("--source", f"camera:{camera}", "--size", "321x181",
+                                        groups="--groups=video")
 
 
 @pytest.mark.parametrize("arguments, says", [

@@ -82,4 +82,6 @@ final class BrightSink: Sink {
   var notes: [String] { ["\(count) bright frames"] }
 }
 
-sprocketMain(sources: builtinSources + [RampSource.kind], sinks: builtinSinks + [BrightSink.kind])
+sprocketMain(
+  sources: builtinSources + [RampSource.kind],
+  sinks: builtinSinks + [BrightSink.kind, ExportSink.kind])

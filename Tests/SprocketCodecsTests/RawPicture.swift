@@ -21,7 +21,8 @@ struct RawPicture {
           let byte = UInt8.random(in: 0...255, using: &random)
           // Of ten bits the upper byte holds two, of twelve four.
           let mask = UInt8(truncatingIfNeeded: (1 << (format.bitsPerSample - 8)) - 1)
-          return format.isDeep && column % 2 == 1 ? byte & mask : byte
+          let isInHighBits = if case .semiPlanar420Words = format.layout { true } else { false }
+          return format.isDeep && !isInHighBits && column % 2 == 1 ? byte & mask : byte
         }
       }
     }
@@ -48,8 +49,8 @@ struct RawPicture {
     case .rgb:
       let (r, g, b) = red(x, y)
       return (77 * r + 150 * g + 29 * b + 128) / 256
-    case .planar, .semiPlanar420, .bayer, .jpeg:
-      guard format.isDeep else { return Int(planes[0][y][x]) }
+    case .planar, .semiPlanar420, .semiPlanar420Words, .packedGray, .bayer, .jpeg:
+      guard format.bitsPerSample > 8 else { return Int(planes[0][y][x]) }
       let one = 1 << (format.bitsPerSample - 8)
       let (scale, most) = range == .limited ? (256, 256 * one) : (255, 256 * one - 1)
       return min((2 * scale * word(x, y) + most) / (2 * most), 255)
@@ -57,7 +58,25 @@ struct RawPicture {
   }
 
   private func word(_ x: Int, _ y: Int) -> Int {
-    Int(planes[0][y][2 * x]) + 256 * Int(planes[0][y][2 * x + 1])
+    let row = planes[0][y]
+    switch format.layout {
+    case .semiPlanar420Words(let depth): return Self.word(row, x) >> (16 - depth.rawValue)
+    case .packedGray(.packedTen):
+      let group = x / 4 * 5
+      return Int(row[group + x % 4]) * 4 + (Int(row[group + 4]) >> (2 * (x % 4))) % 4
+    case .packedGray:
+      let group = x / 2 * 3
+      return Int(row[group + x % 2]) * 16 + (Int(row[group + 2]) >> (4 * (x % 2))) % 16
+    case .planar, .semiPlanar420, .packed422, .rgb, .bayer, .jpeg: return Self.word(row, x)
+    }
+  }
+
+  private static func word(_ row: [UInt8], _ x: Int) -> Int {
+    Int(row[2 * x]) + 256 * Int(row[2 * x + 1])
+  }
+
+  private static func bytes(_ words: [Int]) -> [UInt8] {
+    words.flatMap { [UInt8($0 % 256), UInt8($0 / 256)] }
   }
 
   func luma(_ range: Color.Range) -> [[UInt8]] {
@@ -78,6 +97,19 @@ struct RawPicture {
       let first = planes[1].map { row in stride(from: 0, to: row.count, by: 2).map { row[$0] } }
       let second = planes[1].map { row in stride(from: 1, to: row.count, by: 2).map { row[$0] } }
       return order == .blueFirst ? [planes[0], first, second] : [planes[0], second, first]
+    case .semiPlanar420Words(let depth):
+      let luma = (0..<height).map { y in Self.bytes((0..<width).map { word($0, y) }) }
+      let chroma = (0..<2).map { offset in
+        planes[1].map { row in
+          Self.bytes(
+            stride(from: offset, to: row.count / 2, by: 2).map {
+              Self.word(row, $0) >> (16 - depth.rawValue)
+            })
+        }
+      }
+      return [luma] + chroma
+    case .packedGray:
+      return [(0..<height).map { y in Self.bytes((0..<width).map { word($0, y) }) }]
     case .packed422:
       func chroma(_ offset: Int) -> [[UInt8]] {
         planes[0].map { row in stride(from: offset, to: row.count, by: 4).map { row[$0] } }

@@ -25,6 +25,7 @@ extension Rules {
     Permission("Benchmarks/Sources/StageTime", ["LumaFrames"], "frames in memory, a clock"),
     Permission("Benchmarks/Sources/TensorTime", ["Pictures"], "frames in memory, a clock"),
     Permission("Plugins/Undistort", ["CalibrationFile"], "reads a file"),
+    Permission("Tests/Own", ["ExportSink"], "maps a frame's memory"),
     Permission("Sources/Sprocket", ["FrameCopy"], "copies rows into an array"),
     Permission(
       "Sources/SprocketALSA",
@@ -150,8 +151,8 @@ extension Rules {
     Permission(
       "Sources/SprocketYUV",
       [
-        "BoxMean", "LumaConversion", "PixelConversion+Color", "PixelConversion+Interleaved",
-        "PixelConversion+Packed",
+        "BoxMean", "LumaConversion", "PixelConversion+Color", "PixelConversion+Deep",
+        "PixelConversion+Interleaved", "PixelConversion+Packed",
         "PixelConversion+RGB", "PixelConversion+RGB444", "PixelConversion",
       ], "wraps libyuv"),
     Permission(

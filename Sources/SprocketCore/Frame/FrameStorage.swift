@@ -110,6 +110,8 @@ public struct FrameStorage {
   public var sourceCapacity = 0
   /// What the source lent and wants back, in its own words.
   public var lent: UnsafeMutableRawPointer?
+  /// Where that lies for other devices.
+  public var exported = ExportedPlanes()
   public var versions: UnsafeMutablePointer<VersionStorage>
   public var reports: UnsafeMutableRawPointer
   /// One area per packing sink, at the offsets that the engine gave them.

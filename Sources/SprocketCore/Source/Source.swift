@@ -160,6 +160,7 @@ public struct CaptureSlot: ~Copyable {
     contract(
       count <= room,
       "fills \(count) bytes of a slot that has \(room); say more in SourceDescription.capacity")
+    unsafe storage.pointee.exported = ExportedPlanes()
     guard count > 0, let memory = unsafe storage.pointee.sourceMemory else {
       unsafe storage.pointee.source = unsafe ImageStorage()
       unsafe storage.pointee.records[.source].byteCount = 0
@@ -171,10 +172,13 @@ public struct CaptureSlot: ~Copyable {
   }
 
   /// Lends the source's own memory: one plane of encoded bytes, or the planes of a picture.
-  /// `Source.reclaim` gets `handle` back when nobody reads it any more.
+  /// `Source.reclaim` gets `handle` back when nobody reads it any more. `exported` is where the memory lies for
+  /// other devices.
   public mutating func lend(
-    _ image: ImageStorage, byteCount: Int, handle: UnsafeMutableRawPointer
+    _ image: ImageStorage, byteCount: Int, handle: UnsafeMutableRawPointer,
+    exported: ExportedPlanes = ExportedPlanes()
   ) {
+    unsafe storage.pointee.exported = exported
     unsafe storage.pointee.source = unsafe image
     unsafe storage.pointee.records[.source].byteCount = byteCount
     unsafe storage.pointee.lent = unsafe handle

@@ -122,7 +122,9 @@ extension PixelFormat {
     case .bayer(let order, .eight): "bayer_\(order)8"
     // ROS alone has these (`sensor_msgs/image_encodings.hpp`).
     case .bayer(let order, .sixteen): "bayer_\(order)16"
-    case .jpeg, .planar, .semiPlanar420(.redFirst), .rgb(.bgrx), .rgb(.xrgb), .bayer: fourcc
+    case .jpeg, .planar, .semiPlanar420(.redFirst), .semiPlanar420Words, .packedGray, .rgb(.bgrx),
+      .rgb(.xrgb), .bayer:
+      fourcc
     }
   }
 }

@@ -4,6 +4,7 @@ public import SprocketCore
 public struct CameraSettings: SourceSettings {
   public var conversion = false
   public var fourcc = ""
+  public var export = false
   public var startup = 0
   public var buffers = 8
   public var timeout = Duration.seconds(10)
@@ -21,6 +22,9 @@ public struct CameraSettings: SourceSettings {
       Setting(
         "fourcc", \.fourcc,
         "V4L2's code of the format, where the camera has several of the same pixels"),
+      Setting(
+        "export", \.export,
+        "raw frames that are lent lie in memory that other devices can use, too (DMABUF)"),
       Setting(
         "startup", \.startup, range: 0...1_000_000, unit: "frames", "marked as not to be used"),
       Setting(

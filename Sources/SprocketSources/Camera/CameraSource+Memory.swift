@@ -30,6 +30,7 @@ extension CameraSource {
     guard let handle = unsafe UnsafeMutableRawPointer(bitPattern: opening << 8 | frame.index)
     else { preconditionFailure("openings are counted from 1") }
     var image = unsafe ImageStorage()
+    var exported = ExportedPlanes()
     for (index, place) in layout.planes.enumerated() {
       guard let start = unsafe bytes(of: frame, piece: place.piece).baseAddress else {
         preconditionFailure("a buffer that holds a frame has an address")
@@ -37,8 +38,14 @@ extension CameraSource {
       unsafe image.planes[index] = unsafe PlaneStorage(
         base: start + place.offset, stride: place.stride, bytesPerRow: place.bytesPerRow,
         rows: place.rows)
+      guard settings.export else { continue }
+      exported.append(
+        ExportedPlanes.Plane(
+          descriptor: device!.descriptor(frame.index, piece: place.piece),
+          offset: frame.range(place.piece).lowerBound + place.offset, bytesPerRow: place.stride))
     }
-    unsafe slot.lend(image, byteCount: packedCount(slot.format), handle: handle)
+    unsafe slot.lend(
+      image, byteCount: packedCount(slot.format), handle: handle, exported: exported)
     loans.didLend(frame.index)
     borrowed += 1
   }

@@ -160,6 +160,16 @@ extension CameraSource {
   /// Maps buffers, and notes how frames lie in them.
   private func makeBuffers(_ found: V4L2Format, _ pixels: PixelFormat) throws(RunError) {
     try asking { () throws(V4L2Error) in try device!.makeBuffers(settings.buffers) }
+    if settings.export, !pixels.isEncoded {
+      do throws(V4L2Error) {
+        try device!.exportBuffers()
+      } catch {
+        throw RunError(
+          .usage,
+          "\(title) does not export its buffers (\(error.reason)); leave `export=true` out",
+          change: .sourceSetting)
+      }
+    }
     let count = device?.bufferCount ?? 0
     let (width, height) = (found.size.width, found.size.height)
     let place =

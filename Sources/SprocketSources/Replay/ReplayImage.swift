@@ -67,8 +67,8 @@ struct ReplayImage {
     guard step == row || (pixels.planeCount == 1 && step > row) else { return nil }
     let isYUV =
       switch pixels.layout {
-      case .planar(.gray, _, _), .rgb, .bayer, .jpeg: false
-      case .planar, .semiPlanar420, .packed422: true
+      case .planar(.gray, _, _), .packedGray, .rgb, .bayer, .jpeg: false
+      case .planar, .semiPlanar420, .semiPlanar420Words, .packed422: true
       }
     return FrameFormat(
       pixelFormat: pixels, width: width, height: height,
