@@ -58,8 +58,8 @@ def test_pieces_of_memory_are_the_same_picture(camera, tmp_path, fourcc, bytes_p
 def test_every_format_that_is_known_is_the_drivers(camera, tmp_path, device):
     """All in `make long`; else some of those that have no test of their own."""
     control(PLANES, osd_text_mode=2)
-    entries = json.loads(sprocket("devices", device, "--json").stdout)
-    known = [entry["fourcc"] for entry in entries[0]["formats"] if entry["known"]]
+    entries = {entry.get("node"): entry for entry in json.loads(sprocket("devices", "--json").stdout)}
+    known = [entry["fourcc"] for entry in entries[device]["formats"] if entry["known"]]
     assert len(known) > 20
     others = [fourcc for fourcc in known if fourcc not in dict(FORMATS)]
     for fourcc in known if ALL else others[::8]:

@@ -67,7 +67,7 @@ def test_another_user_is_told_what_to_do(camera):
         return as_another_user("--source", f"camera:{device}", groups="--groups=video")
     with held(camera):
         assert "in use by another program" in told(camera)
-    assert "plug it in" in told("/dev/video99")
+    assert "there is no camera `/dev/video99`; there are: vivid" in told("/dev/video99")
     for kind in (OUTPUT, METADATA):
         assert f"{kind} captures no video; `devices` lists what does" in told(kind)
     assert "feeds" in told(LOOPBACK)

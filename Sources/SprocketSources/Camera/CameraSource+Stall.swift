@@ -45,6 +45,32 @@ extension CameraSource {
     }
   }
 
+  /// Starts the stream. A camera that has streamed before and refuses is tried again until the timeout: false
+  /// while it refuses.
+  func starts(within timeout: Int64) throws(RunError) -> Bool {
+    if refusedSince != nil,
+      !interruption.wait(until: lastRestart + Self.restartInterval, timeout: timeout)
+    {
+      return false
+    }
+    let now = monotonicNow()
+    do throws(RunError) {
+      try asking { () throws(V4L2Error) in try startStream() }
+      refusedSince = nil
+      return true
+    } catch {
+      let since = refusedSince ?? now
+      guard lastFrame != nil, !isGone, error.code != .interrupted,
+        now - since < settings.timeout.nanosecondCount
+      else { throw error }
+      (refusedSince, lastRestart) = (since, monotonicNow())
+      restarts += 1
+      device!.stop()
+      loans.didStop()
+      return false
+    }
+  }
+
   /// Note about a camera that delivers fewer frames than it promised.
   var rateNote: String? {
     let control = controls.writable.first { $0.id == V4L2Control.exposurePriority }

@@ -71,6 +71,8 @@ public final class CameraSource: Source {
   var restartsInStall: Int64 = 0
   var restarts: UInt64 = 0
   var lastRestart: Int64 = 0
+  /// Since when the camera refuses to stream; `nil` while it does not.
+  var refusedSince: Int64?
   /// What it is looked for by when it was unplugged.
   var identity: DeviceIdentity?
   var path = ""
@@ -129,7 +131,8 @@ public final class CameraSource: Source {
     isGone = false
     do throws(RunError) {
       if absence != nil { return try look(within: timeout) }
-      if !isStreaming { try begin() }
+      if !isStreaming { try begin(within: timeout) }
+      guard isStreaming else { return .nothing }
       takeWrites()
       giveBackIdle()
       return try asking { () throws(V4L2Error) in try wait(timeout) }
@@ -146,10 +149,10 @@ public final class CameraSource: Source {
 
   /// Starts the stream. What was written to controls before shows from the first frame on; what of it is
   /// refused ends the run, for it was asked for.
-  private func begin() throws(RunError) {
+  private func begin(within timeout: Int64) throws(RunError) {
     if unplugs == 0 { try takeFirstWrites() } else { takeWrites() }
     readWatched()
-    try asking { () throws(V4L2Error) in try startStream() }
+    guard try starts(within: timeout) else { return }
     isStreaming = true
     lastArrival = monotonicNow()
     restartsInStall = 0
