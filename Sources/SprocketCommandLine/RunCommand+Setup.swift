@@ -172,6 +172,7 @@ extension RunCommand {
       throw RunError(.usage, "--pipe-header is about --pipe; add --pipe rgb, for example")
     }
     for text in share { choices.append(try registry.share(text)) }
+    if let virtual { choices.append(try registry.virtual(virtual)) }
     for text in sink { choices.append(try registry.sink(text)) }
     let unfit = choices.first {
       $0.argument == "-" && [StillSink.kind.name, DumpSink.kind.name].contains($0.kind.name)
@@ -222,8 +223,15 @@ extension RunCommand {
   private func sourceText(_ registry: Registry) throws -> SourceText {
     var values = try keyValues(sourceSet, option: "--source-set")
     let name = source ?? Self.usualSource
-    // A scene that is asked for a number of frames has no reason to take its time.
-    if name == "scene", frames != nil, values["pace"] == nil { values["pace"] = "fast" }
+    // A scene that is asked for a number of frames has no reason to take its time; a camera has.
+    if virtual != nil || sink.contains(where: { $0.hasPrefix("\(VirtualSink.kind.name):") }) {
+      let settings = registry.source(named: name)?.settings ?? []
+      if values["pace"] == nil, settings.contains(where: { $0.name == "pace" }) {
+        values["pace"] = SourcePace.real.rawValue
+      }
+    } else if name == "scene", frames != nil, values["pace"] == nil {
+      values["pace"] = SourcePace.fast.rawValue
+    }
     if let from {
       guard registry.source(named: name)?.settings.contains(where: { $0.name == "from" }) != false
       else {
