@@ -2,6 +2,7 @@
 go."""
 import contextlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import sys
 import pytest
 
 from conftest import LOOPBACK, control, wait_until
-from program import SPROCKET, one_sentence, read_lines, read_summary, sprocket
+from program import SPROCKET, one_sentence, preloaded, read_lines, read_summary, sprocket
 
 WIDTH, HEIGHT, RATE = 320, 240, 15
 SIZES = {"YU12": WIDTH * HEIGHT * 3 // 2, "YUYV": WIDTH * HEIGHT * 2, "NV12": WIDTH * HEIGHT * 3 // 2,
@@ -228,9 +229,10 @@ def test_a_format_that_is_held_is_adapted_to_or_told_of(tmp_path):
             assert current_format() == "YUYV"
             data = by_ffmpeg(4, "YUYV")
             stop(process, tmp_path)
-        known = sprocket("run", *SCENE, "--frames", 24, "--format", "I420", "--pipe", "gray", "--quiet").stdout
+        known = sprocket("run", *SCENE, "--frames", 24, "--format", "I420", "--pipe", "y4m",
+                         "--quiet").stdout.split(b"FRAME\n")[1:]
         size = WIDTH * HEIGHT
-        lumas = {known[start:start + size] for start in range(0, len(known), size)}
+        lumas = {frame[:size] for frame in known}
         frames = [data[start:start + 2 * size] for start in range(0, len(data), 2 * size)]
         assert len(frames) == 4 and sum(frame[::2] in lumas for frame in frames) >= 3
         # Another size is not.
@@ -252,6 +254,23 @@ def test_a_crash_releases_the_device(tmp_path):
         process.wait()
     with camera(tmp_path, "--format", "YUYV"):
         assert current_format() == "YUYV"
+
+
+def test_no_frame_allocates_memory(tmp_path):
+    """As Tests/Judges/test_allocations.py has it: the difference of two runs is 300 frames."""
+    counter = preloaded("allocations.c", tmp_path)
+    counts = []
+    for frames in (100, 400):
+        path = tmp_path / f"counts-{frames}"
+        command = [SPROCKET, "run", *SCENE, "--format", "YUYV", "--source-set", "pace=fast", "--frames",
+                   frames, "--virtual", LOOPBACK, "--quiet"]
+        subprocess.run(list(map(str, command)), check=True, timeout=300,
+                       env={**os.environ, "LD_PRELOAD": str(counter), "ALLOCATIONS": str(path)})
+        lines = [line.rsplit(" ", 1) for line in path.read_text().splitlines()]
+        counts.append({name: int(count) for name, count in lines})
+    found = {name: (counts[1][name] - counts[0].get(name, 0)) / 300 for name in counts[1]}
+    print({name: count for name, count in found.items() if count})
+    assert all(abs(count) < 0.05 for count in found.values()), found
 
 
 def test_jpegs_are_passed_on(tmp_path):

@@ -157,42 +157,51 @@ public final class VirtualSink: Sink {
   private func open(
     _ format: FrameFormat, _ candidates: [PixelFormat], isFirst: Bool
   ) throws(RunError) {
-    var made: V4L2Format?
-    try asking(isFirst ? .usage : .failed) { () throws(V4L2Error) in
-      var device = try V4L2Device(output: path)
-      let offers = device.formats().map(\.fourCC)
-      for candidate in candidates where offers.contains(V4L2FourCC(candidate.fourcc)) {
-        let answer = try device.setFormat(V4L2Format(candidate, of: format))
-        made = answer
-        guard let found = VirtualFormats.accepted(answer, candidates, of: format) else { continue }
-        pixels = found
-        if format.rate.frames > 0, format.rate.seconds > 0 {
-          _ = try device.setInterval(
-            V4L2Interval(UInt32(format.rate.seconds), UInt32(format.rate.frames)))
-        }
-        try device.makeOutputBuffers(Self.bufferCount)
-        try device.start()
-        self.device = consume device
-        return
-      }
-      // A device that is held offers what it is set to.
-      if made == nil, offers.count == 1 { made = try device.format() }
-    }
-    guard let made, device != nil else {
-      let error = VirtualFormats.refusal(path, made, format)
-      throw isFirst ? error : RunError(.failed, error.description, error.remedies)
-    }
-    if isFirst, device?.isOpenTwice == true {
-      release()
+    let code: RunError.Code = isFirst ? .usage : .failed
+    var device = try asking(code) { () throws(V4L2Error) in try V4L2Device(output: path) }
+    guard !isFirst || !device.isOpenTwice else {
       throw RunError(
         .usage, "virtual: \(path) is the camera of this run; write to another device",
         change: .virtual, .source)
     }
-    packer = pixels.isEncoded ? nil : try FramePacker(pixels, of: format)
+    let (made, found) = try asking(code) { () throws(V4L2Error) in
+      try Self.set(&device, format, candidates)
+    }
+    guard let made, let found else {
+      let error = VirtualFormats.refusal(path, made, format)
+      throw RunError(code, error.description, error.remedies)
+    }
+    packer = found.isEncoded ? nil : try FramePacker(found, of: format)
+    pixels = found
     self.format = format
     note(made)
-    let node = device?.node
+    let node = device.node
     consumers.withLock { $0.node = node }
+    self.device = consume device
+  }
+
+  /// Sets format and rate, and begins to stream. `found` is `nil` where no candidate was accepted, and `made`
+  /// is what the device is set to then, if that is known.
+  private static func set(
+    _ device: inout V4L2Device, _ format: FrameFormat, _ candidates: [PixelFormat]
+  ) throws(V4L2Error) -> (made: V4L2Format?, found: PixelFormat?) {
+    let offers = device.formats().map(\.fourCC)
+    var made: V4L2Format?
+    for candidate in candidates where offers.contains(V4L2FourCC(candidate.fourcc)) {
+      let answer = try device.setFormat(V4L2Format(candidate, of: format))
+      made = answer
+      guard let found = VirtualFormats.accepted(answer, candidates, of: format) else { continue }
+      if format.rate.frames > 0, format.rate.seconds > 0 {
+        _ = try device.setInterval(
+          V4L2Interval(UInt32(format.rate.seconds), UInt32(format.rate.frames)))
+      }
+      try device.makeOutputBuffers(bufferCount)
+      try device.start()
+      return (answer, found)
+    }
+    // A device that is held offers what it is set to.
+    if made == nil, offers.count == 1 { made = try device.format() }
+    return (made, nil)
   }
 
   private func note(_ made: V4L2Format) {
