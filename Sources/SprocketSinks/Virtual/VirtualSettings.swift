@@ -3,7 +3,7 @@ public import SprocketCore
 /// What a user may choose of a virtual camera.
 public struct VirtualSettings: KindSettings {
   /// `nil`: the one that keeps the pictures' samples, where the device takes it.
-  public var format: PixelFormat?
+  public var format: VirtualFormat?
 
   public init() {}
 
@@ -15,6 +15,29 @@ public struct VirtualSettings: KindSettings {
       )
     ]
   }
+}
+
+/// A pixel format of virtual cameras.
+public enum VirtualFormat: String, SettingValue, CaseIterable {
+  case yuyv = "YUYV"
+  case uyvy = "UYVY"
+  case i420 = "YU12"
+  case yv12 = "YV12"
+  case nv12 = "NV12"
+  case rgb24 = "RGB3"
+  case bgr24 = "BGR3"
+  case grey = "GREY"
+  case mjpeg = "MJPG"
+
+  /// Also by the other names of `PixelFormat`.
+  public init?(settingText text: String) {
+    guard let pixels = PixelFormat(fourcc: text), let format = Self(rawValue: pixels.fourcc) else {
+      return nil
+    }
+    self = format
+  }
+
+  var pixels: PixelFormat? { PixelFormat(fourcc: rawValue) }
 }
 
 extension VirtualSink {

@@ -58,7 +58,7 @@ public final class VirtualSink: Sink {
     let passesJPEG =
       setup.isUntouched && source.pixelFormat == .mjpeg && !source.hasFieldImages
     var candidates = try VirtualFormats.candidates(
-      setup.format, passesJPEG: passesJPEG, settings.format)
+      setup.format, passesJPEG: passesJPEG, settings.format?.pixels)
     if device == nil {
       try open(setup.format, candidates, isFirst: true)
     } else {
