@@ -16,13 +16,14 @@ WIDTH, HEIGHT, RATE = 320, 240, 15
 SIZES = {"YU12": WIDTH * HEIGHT * 3 // 2, "YUYV": WIDTH * HEIGHT * 2, "NV12": WIDTH * HEIGHT * 3 // 2}
 GSTREAMER = {"YU12": "I420", "YUYV": "YUY2", "NV12": "NV12"}
 # Frames that repeat, so that what arrives can be found among what was sent.
-SCENE = ["--source", "scene", "--source-set", "cached=12", "--size", f"{WIDTH}x{HEIGHT}", "--rate", RATE]
+SCENE = ["--source", "scene", "--source-set", "cached=12", "--size", f"{WIDTH}x{HEIGHT}"]
 
 
 @contextlib.contextmanager
-def camera(folder, *arguments, settings=""):
+def camera(folder, *arguments, settings="", rate=RATE):
     """A run that feeds the device until it is stopped; its control socket and summary are in `folder`."""
-    command = [SPROCKET, "run", *map(str, [*SCENE, *arguments]), "--virtual", LOOPBACK + settings,
+    command = [SPROCKET, "run", *map(str, [*SCENE, *arguments]), "--rate", str(rate), "--virtual",
+               LOOPBACK + settings,
                "--summary", str(folder / "summary.json"), "--control-socket", str(folder / "run.socket"),
                "--overwrite", "--quiet"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -58,9 +59,10 @@ def seen_consumers(folder):
     return load["counts"]["consumers"]
 
 
-def sent(pixels):
+def sent(pixels, rate):
     """The frames of the scene as `pixels`, each once: the planes that `--pipe y4m` gives, rearranged."""
-    y4m = sprocket("run", *SCENE, "--frames", 24, "--format", pixels, "--pipe", "y4m", "--quiet").stdout
+    y4m = sprocket("run", *SCENE, "--rate", rate, "--frames", 24, "--format", pixels, "--pipe", "y4m",
+                   "--quiet").stdout
     return {rearranged(planes, pixels) for planes in y4m.split(b"FRAME\n")[1:]}
 
 
@@ -108,12 +110,12 @@ for _ in range({count}):
                           timeout=400).stdout
 
 
-def assert_sent(data, pixels, count, torn=1):
+def assert_sent(data, pixels, count, rate=RATE, torn=1):
     """A reader that is too slow may find a frame that is being overwritten: one at most."""
     size = SIZES[pixels]
     assert len(data) == count * size
     frames = [data[start:start + size] for start in range(0, len(data), size)]
-    known = sent(pixels)
+    known = sent(pixels, rate)
     assert len(known) > 6
     strange = [index for index, frame in enumerate(frames) if frame not in known]
     assert len(strange) <= torn, strange
@@ -128,8 +130,9 @@ def test_other_programs_see_what_was_sent(reader, tmp_path):
         summary = stop(process, tmp_path)
     assert_sent(data, "YU12", 10)
     sink = summary["sinks"]["virtual"]
-    assert sink["delivered"] == summary["produced"] == sink["counts"]["copies"]
-    assert sink["counts"]["consumers"] == 0
+    # An emulated machine may pause for longer than eight frames take.
+    assert sink["delivered"] + sink["overrun"] + sink["behind"] == summary["produced"]
+    assert sink["counts"] == {"copies": sink["delivered"], "consumers": 0}
     assert "YU12 320x240" in " ".join(summary["notes"])
 
 
@@ -143,7 +146,8 @@ def test_each_format_keeps_its_bytes(pixels, tmp_path):
 
 
 def test_consumers_come_and_go(tmp_path):
-    with camera(tmp_path, "--format", "I420") as process:
+    # At a rate at which even an emulated machine has time for each frame.
+    with camera(tmp_path, "--format", "I420", rate=5) as process:
         assert seen_consumers(tmp_path) == 0
         for _ in range(2):
             reader = subprocess.Popen(["v4l2-ctl", "-d", LOOPBACK, "--stream-mmap=4", "--stream-count=1000"],
@@ -160,9 +164,9 @@ def test_consumers_come_and_go(tmp_path):
         # A reader asked for fewer buffers than there are: what is sent is still what arrives.
         data = by_ffmpeg(6, "YU12")
         summary = stop(process, tmp_path)
-    assert_sent(data, "YU12", 6)
+    assert_sent(data, "YU12", 6, rate=5)
     sink = summary["sinks"]["virtual"]
-    assert sink["delivered"] == summary["produced"] > 100
+    assert sink["delivered"] == summary["produced"] > 50
     assert sink["counts"]["copies"] == sink["delivered"]
 
 
@@ -234,10 +238,8 @@ def test_a_format_that_is_held_is_adapted_to_or_told_of(tmp_path):
             assert current_format() == "YUYV"
             data = by_ffmpeg(4, "YUYV")
             stop(process, tmp_path)
-        known = sprocket("run", *SCENE, "--frames", 24, "--format", "I420", "--pipe", "y4m",
-                         "--quiet").stdout.split(b"FRAME\n")[1:]
         size = WIDTH * HEIGHT
-        lumas = {frame[:size] for frame in known}
+        lumas = {frame[:size] for frame in sent("YU12", RATE)}
         frames = [data[start:start + 2 * size] for start in range(0, len(data), 2 * size)]
         assert len(frames) == 4 and sum(frame[::2] in lumas for frame in frames) >= 3
         # Another size is not.
@@ -287,7 +289,7 @@ def test_jpegs_are_passed_on(tmp_path):
     images = [b"\xff\xd8\xff" + part for part in data.split(b"\xff\xd8\xff")[1:]]
     assert len(images) == 4
     folder = tmp_path / "stills"
-    sprocket("run", *SCENE, "--format", "MJPG", "--frames", 12, "--stills", folder, "--quiet")
+    sprocket("run", *SCENE, "--rate", RATE, "--format", "MJPG", "--frames", 12, "--stills", folder, "--quiet")
     known = [without_app(path.read_bytes()) for path in folder.iterdir()]
     assert sum(any(without_app(image).startswith(other[:2000]) for other in known) for image in images) >= 3
 
