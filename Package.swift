@@ -126,7 +126,7 @@ let package = Package(
       "SprocketSinks",
       [
         "SprocketCore", "SprocketCodecs", "SprocketFiles", "SprocketLibAV", "SprocketMCAP",
-        "SprocketPixels", "SprocketShare", "SprocketXXHash",
+        "SprocketPixels", "SprocketShare", "SprocketV4L2", "SprocketXXHash",
       ]),
     library(
       "Sprocket",
@@ -190,8 +190,8 @@ let package = Package(
     test(
       "SprocketSinksTests",
       [
-        "SprocketSinks", "SprocketCore", "SprocketFiles", "SprocketMCAP", "TestSupport",
-        "CSprocketAllocations",
+        "SprocketSinks", "SprocketCore", "SprocketFiles", "SprocketMCAP", "SprocketV4L2",
+        "TestSupport", "CSprocketAllocations",
       ]),
     // Makes each mistake that docs/traps.md lists: `make judge` builds it as a release.
     .executableTarget(

@@ -171,6 +171,13 @@ struct Registry: Sendable {
       values.merging(more) { first, _ in first })
   }
 
+  /// `DEVICE[,KEY=VALUE...]`, of a virtual camera.
+  func virtual(_ text: String) throws(RunError) -> SinkChoice {
+    let found = try argumentAndValues(
+      of: VirtualSink.kind, text[...], in: text, option: "--virtual")
+    return try sink(option: "--virtual", VirtualSink.kind.name, found.argument, found.values)
+  }
+
   /// The kind of `NAME[:ARGUMENT]`.
   func source(named text: String) -> SourceKind? {
     sources.first { $0.name == text.prefix { $0 != ":" } }

@@ -220,6 +220,7 @@ extension RunCommand {
       throw RunError(.usage, "--pipe-header is about --pipe; add --pipe rgb, for example")
     }
     for text in share { choices.append(try registry.share(text)) }
+    if let virtual { choices.append(try registry.virtual(virtual)) }
     for text in sink { choices.append(try registry.sink(text)) }
     let unfit = choices.first {
       $0.argument == "-" && [StillSink.kind.name, DumpSink.kind.name].contains($0.kind.name)

@@ -13,8 +13,15 @@ extension RunCommand {
   func sourceText(_ registry: Registry) throws(RunError) -> SourceText {
     var values = try keyValues(sourceSet, option: "--source-set")
     let name = source.first ?? Self.usualSource
-    // A scene that is asked for a number of frames has no reason to take its time.
-    if name == "scene", frames != nil, values["pace"] == nil { values["pace"] = "fast" }
+    // A scene that is asked for a number of frames has no reason to take its time; a camera has.
+    if virtual != nil || sink.contains(where: { $0.hasPrefix("\(VirtualSink.kind.name):") }) {
+      let settings = registry.source(named: name)?.settings ?? []
+      if values["pace"] == nil, settings.contains(where: { $0.name == "pace" }) {
+        values["pace"] = SourcePace.real.rawValue
+      }
+    } else if name == "scene", frames != nil, values["pace"] == nil {
+      values["pace"] = SourcePace.fast.rawValue
+    }
     if let from {
       guard registry.source(named: name)?.settings.contains(where: { $0.name == "from" }) != false
       else {

@@ -120,6 +120,12 @@ struct RunCommand: ParsableCommand {
       valueName: "name[:layout][,key=value...]"))
   var share: [String] = []
 
+  @Option(
+    help: ArgumentHelp(
+      "Is a camera for other programs, by a v4l2loopback device. The settings are those of the sink "
+        + "`virtual`.", valueName: "device[,key=value...]"), completion: .file())
+  var virtual: String?
+
   @Flag(help: "Makes a digest of every frame, and of the run.")
   var checksum = false
 

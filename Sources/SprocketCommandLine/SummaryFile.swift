@@ -112,7 +112,7 @@ struct SummaryDocument: Encodable {
       height = source.format.height
       framesPerSecond = source.format.rate.framesPerSecond
       live = source.isLive
-      self.counts = Dictionary(counts.map { ($0.name, $0.value) }) { $1 }
+      self.counts = counts.byName
     }
   }
 
@@ -189,9 +189,15 @@ struct SummaryDocument: Encodable {
   ) throws {
     for fate in Fate.allCases { try line.encode(sink.counts[fate], forKey: Key(fate.name)) }
     try line.encode(Durations(sink.latency, histogram: hasHistograms), forKey: Key("latency_us"))
+    guard !sink.others.isEmpty else { return }
+    try line.encode(sink.others.byName, forKey: Key("counts"))
   }
 
   private func seconds(_ duration: Duration) -> Double { Double(duration.nanosecondCount) / 1e9 }
+}
+
+extension [(name: String, value: UInt64)] {
+  var byName: [String: UInt64] { Dictionary(map { ($0.name, $0.value) }) { $1 } }
 }
 
 extension DurationSummary {

@@ -10,4 +10,5 @@ public let builtinSinks: [SinkKind] = [
   ReportSink.kind,
   ShareSink.kind,
   StillSink.kind,
+  VirtualSink.kind,
 ]

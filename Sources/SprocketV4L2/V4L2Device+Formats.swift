@@ -92,25 +92,35 @@ extension V4L2Device {
 
   /// Sets format and size, progressive, with the colour that the driver likes; returns what the driver
   /// made of it, which may be another.
-  ///
-  /// The corresponding C function is `v4l2_ioctl` with `VIDIOC_S_FMT`.
   public mutating func setFormat(_ fourCC: V4L2FourCC, _ size: V4L2Size) throws(V4L2Error)
     -> V4L2Format
   {
+    try setFormat(V4L2Format(fourCC: fourCC, size: size, bytesPerLine: 0, imageBytes: 0))
+  }
+
+  /// Sets format, size, field and colour, and leaves the rest to the driver; returns what the driver made
+  /// of it, which may be another. Of an output, the colour is that of the frames to be written.
+  ///
+  /// The corresponding C function is `v4l2_ioctl` with `VIDIOC_S_FMT`.
+  public mutating func setFormat(_ format: V4L2Format) throws(V4L2Error) -> V4L2Format {
     var wanted = unsafe v4l2_format()
     unsafe wanted.type = bufferType
-    let width = UInt32(clamping: size.width)
-    let height = UInt32(clamping: size.height)
-    if capabilities.isMultiplanar {
+    let width = UInt32(clamping: format.size.width)
+    let height = UInt32(clamping: format.size.height)
+    if isMultiplanar {
       unsafe wanted.fmt.pix_mp.width = width
       unsafe wanted.fmt.pix_mp.height = height
-      unsafe wanted.fmt.pix_mp.pixelformat = fourCC.rawValue
-      unsafe wanted.fmt.pix_mp.field = V4L2_FIELD_NONE.rawValue
+      unsafe wanted.fmt.pix_mp.pixelformat = format.fourCC.rawValue
+      unsafe wanted.fmt.pix_mp.field = format.field.number
     } else {
       unsafe wanted.fmt.pix.width = width
       unsafe wanted.fmt.pix.height = height
-      unsafe wanted.fmt.pix.pixelformat = fourCC.rawValue
-      unsafe wanted.fmt.pix.field = V4L2_FIELD_NONE.rawValue
+      unsafe wanted.fmt.pix.pixelformat = format.fourCC.rawValue
+      unsafe wanted.fmt.pix.field = format.field.number
+      unsafe wanted.fmt.pix.colorspace = format.colorspace
+      unsafe wanted.fmt.pix.xfer_func = format.transfer
+      unsafe wanted.fmt.pix.ycbcr_enc = format.encoding
+      unsafe wanted.fmt.pix.quantization = format.quantization
       // Without it drivers do not fill in the fields of colour.
       unsafe wanted.fmt.pix.priv = V4L2_PIX_FMT_PRIV_MAGIC
     }
@@ -121,7 +131,7 @@ extension V4L2Device {
   }
 
   private func described(_ found: v4l2_format) -> V4L2Format {
-    if capabilities.isMultiplanar {
+    if isMultiplanar {
       let pixels = unsafe found.fmt.pix_mp
       var format = V4L2Format(
         fourCC: V4L2FourCC(rawValue: pixels.pixelformat),
@@ -177,6 +187,8 @@ extension V4L2Device {
 
   /// Sets the frame interval; returns what the driver made of it, which may be another, or `nil` where
   /// it cannot be set.
+  ///
+  /// An output's fields lie where those of capturing do (`v4l2_outputparm`).
   ///
   /// The corresponding C function is `v4l2_ioctl` with `VIDIOC_S_PARM`.
   public mutating func setInterval(_ interval: V4L2Interval) throws(V4L2Error) -> V4L2Interval? {

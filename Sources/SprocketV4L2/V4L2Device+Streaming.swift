@@ -3,11 +3,13 @@ internal import Glibc
 
 // Buffers in the driver's memory, mapped: asking for them, filling, taking.
 
-/// A piece of a buffer's memory, mapped for reading. With some formats of the multi-planar interface each
+/// A piece of a buffer's memory, mapped. With some formats of the multi-planar interface each
 /// plane has one.
 @safe
 struct V4L2Piece {
   let memory: UnsafeMutableRawBufferPointer
+  /// Where the driver has it.
+  let offset: Int64
   /// Of the same memory, for other devices; -1 unless it was exported.
   var descriptor: Int32 = -1
 }
@@ -114,7 +116,8 @@ extension V4L2Device {
         throw error
       }
       pieces.append(
-        unsafe V4L2Piece(memory: UnsafeMutableRawBufferPointer(start: memory, count: length)))
+        unsafe V4L2Piece(
+          memory: UnsafeMutableRawBufferPointer(start: memory, count: length), offset: offset))
     }
     return V4L2Buffer(pieces: pieces)
   }
@@ -123,7 +126,7 @@ extension V4L2Device {
     let found = unsafe try withBuffer(index) { (buffer) throws(V4L2Error) in
       unsafe try demand(SPROCKET_VIDIOC_QUERYBUF, &buffer, "VIDIOC_QUERYBUF")
     }
-    guard capabilities.isMultiplanar else {
+    guard isMultiplanar else {
       return unsafe [(Int(found.buffer.length), Int64(found.buffer.m.offset))]
     }
     return (0..<pieceCount).map { piece in
@@ -177,21 +180,24 @@ extension V4L2Device {
     _ = request(SPROCKET_VIDIOC_STREAMOFF, &type)
   }
 
-  /// Waits for something to happen; nothing, when the time is over or a signal came.
+  /// Waits for something to happen; nothing, when the time is over or a signal came. Of an output, a frame
+  /// is ready when the driver has written one out.
   ///
   /// The corresponding C function is `poll`.
   public func wait(milliseconds: Int32) -> V4L2Readiness {
-    var entry = pollfd(fd: fd, events: Int16(POLLIN | POLLPRI), revents: 0)
+    let frame = direction == .output ? POLLOUT : POLLIN
+    var entry = pollfd(fd: fd, events: Int16(frame | POLLPRI), revents: 0)
     guard unsafe poll(&entry, 1, milliseconds) > 0 else { return [] }
     let found = Int32(entry.revents)
     var ready: V4L2Readiness = []
-    if found & POLLIN != 0 { ready.insert(.frame) }
+    if found & frame != 0 { ready.insert(.frame) }
     if found & POLLPRI != 0 { ready.insert(.event) }
     if found & (POLLERR | POLLHUP | POLLNVAL) != 0 { ready.insert(.failure) }
     return ready
   }
 
-  /// Takes a filled buffer from the driver; `nil` when none is filled.
+  /// Takes a filled buffer from the driver; of an output, one that it has written out. `nil` when there is
+  /// none.
   ///
   /// The corresponding C function is `v4l2_ioctl` with `VIDIOC_DQBUF`.
   public mutating func dequeue() throws(V4L2Error) -> V4L2Frame? {
@@ -210,7 +216,7 @@ extension V4L2Device {
     func place(_ piece: Int) -> (offset: Int, byteCount: Int) {
       guard piece < pieceCount else { return (0, 0) }
       let room = unsafe buffers[index].pieces[piece].memory.count
-      guard capabilities.isMultiplanar else { return unsafe (0, min(Int(buffer.bytesused), room)) }
+      guard isMultiplanar else { return unsafe (0, min(Int(buffer.bytesused), room)) }
       let plane = unsafe found.planes[piece]
       // A plane's bytes count its offset.
       let offset = min(Int(plane.data_offset), room)
@@ -234,7 +240,7 @@ extension V4L2Device {
   }
 
   /// Fills in a buffer's description with its planes behind it, as the device wants it.
-  private func withBuffer(
+  func withBuffer(
     _ index: UInt32, _ body: (inout v4l2_buffer) throws(V4L2Error) -> Void
   ) throws(V4L2Error) -> (buffer: v4l2_buffer, planes: InlineArray<3, v4l2_plane>) {
     var buffer = unsafe v4l2_buffer()
@@ -242,7 +248,7 @@ extension V4L2Device {
     unsafe buffer.type = bufferType
     unsafe buffer.memory = V4L2_MEMORY_MMAP.rawValue
     var planes = InlineArray<3, v4l2_plane>(repeating: v4l2_plane())
-    guard capabilities.isMultiplanar else {
+    guard isMultiplanar else {
       unsafe try body(&buffer)
       return unsafe (buffer, planes)
     }

@@ -13,6 +13,8 @@ public struct V4L2Device: ~Copyable {
   let fd: Int32
   /// The node.
   public let path: String
+  /// Whether frames are taken from it, or written to it.
+  public let direction: V4L2Direction
   public let capabilities: V4L2Capabilities
   /// libv4l2 converts formats.
   public let converts: Bool
@@ -21,23 +23,40 @@ public struct V4L2Device: ~Copyable {
   var pieceCount = 1
   /// Memory that outlives the device, because somebody may still read it.
   var isMemoryLeftMapped = false
+  /// Of an output: which buffers the driver has.
+  var outputs = V4L2Outputs()
 
-  /// Opens a device; `converts` lets libv4l2 emulate formats that it does not have.
+  /// Opens a device that captures; `converts` lets libv4l2 emulate formats that it does not have.
   ///
   /// The corresponding C functions are `open`, `v4l2_ioctl` with `VIDIOC_QUERYCAP` and `v4l2_fd_open`.
   public init(path: String, converts: Bool = false) throws(V4L2Error) {
-    (fd, capabilities) = try Self.open(path, converts: converts)
+    direction = .capture
+    (fd, capabilities) = try Self.open(path, converts: converts, .capture)
     self.path = path
     self.converts = converts
   }
 
-  private static func open(_ path: String, converts: Bool) throws(V4L2Error) -> (
-    Int32, V4L2Capabilities
-  ) {
+  /// Opens a device that frames are written to, such as v4l2loopback. Throws `.busy` while another program
+  /// writes to it: where the driver tells, and where that program opened it by this function.
+  ///
+  /// The corresponding C functions are `open`, `v4l2_ioctl` with `VIDIOC_QUERYCAP`, and `flock`.
+  public init(output path: String) throws(V4L2Error) {
+    direction = .output
+    (fd, capabilities) = try Self.open(path, converts: false, .output)
+    self.path = path
+    converts = false
+  }
+
+  private static func open(
+    _ path: String, converts: Bool, _ direction: V4L2Direction
+  ) throws(V4L2Error) -> (Int32, V4L2Capabilities) {
     let fd = unsafe Glibc.open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
-    guard fd >= 0 else { throw V4L2Error(operation: "open", errno: errno, path: path) }
+    guard fd >= 0 else {
+      throw V4L2Error(operation: "open", errno: errno, path: path, direction)
+    }
     do throws(V4L2Error) {
-      let capabilities = try V4L2Capabilities(fd: fd, path: path)
+      let capabilities = try V4L2Capabilities(fd: fd, path: path, direction)
+      if direction == .output { try claim(fd, path, capabilities) }
       if converts {
         sprocket_v4l2_be_quiet()
         guard v4l2_fd_open(fd, 0) == fd else {
@@ -78,7 +97,7 @@ public struct V4L2Device: ~Copyable {
 
   /// The error that errno stands for.
   func failure(_ operation: String) -> V4L2Error {
-    V4L2Error(operation: operation, errno: errno, path: path)
+    V4L2Error(operation: operation, errno: errno, path: path, direction)
   }
 
   static func request<Argument>(_ fd: Int32, _ request: UInt, _ argument: inout Argument) -> Bool {
@@ -93,9 +112,24 @@ public struct V4L2Device: ~Copyable {
 
   /// Single- or multi-planar: what buffers and formats are addressed by.
   var bufferType: UInt32 {
-    capabilities.isMultiplanar
-      ? V4L2_BUF_TYPE_VIDEO_CAPTURE_MPLANE.rawValue : V4L2_BUF_TYPE_VIDEO_CAPTURE.rawValue
+    switch direction {
+    case .output: V4L2_BUF_TYPE_VIDEO_OUTPUT.rawValue
+    case .capture:
+      isMultiplanar
+        ? V4L2_BUF_TYPE_VIDEO_CAPTURE_MPLANE.rawValue : V4L2_BUF_TYPE_VIDEO_CAPTURE.rawValue
+    }
   }
+
+  /// An output is written to by the single-planar interface alone.
+  var isMultiplanar: Bool { direction == .capture && capabilities.isMultiplanar }
+}
+
+/// Which way frames go.
+public enum V4L2Direction: Sendable {
+  /// From the device to this program.
+  case capture
+  /// From this program to the device.
+  case output
 }
 
 /// What a device says of itself.
@@ -107,12 +141,12 @@ public struct V4L2Capabilities: Hashable, Sendable {
   let flags: UInt32
 
   /// The corresponding C function is `v4l2_ioctl` with `VIDIOC_QUERYCAP`.
-  init(fd: Int32, path: String) throws(V4L2Error) {
+  init(fd: Int32, path: String, _ direction: V4L2Direction) throws(V4L2Error) {
     var found = v4l2_capability()
     guard V4L2Device.request(fd, SPROCKET_VIDIOC_QUERYCAP, &found) else {
       throw V4L2Error(
         errno == ENOTTY || errno == EINVAL ? .notACamera : .gone, operation: "VIDIOC_QUERYCAP",
-        errno: errno, path: path)
+        errno: errno, path: path, direction)
     }
     card = text(found.card)
     driver = text(found.driver)
@@ -126,6 +160,14 @@ public struct V4L2Capabilities: Hashable, Sendable {
     has(V4L2_CAP_STREAMING) && (has(V4L2_CAP_VIDEO_CAPTURE) || has(V4L2_CAP_VIDEO_CAPTURE_MPLANE))
       && !has(V4L2_CAP_VIDEO_M2M)
   }
+
+  /// Frames can be written to it, by streaming and by the single-planar interface.
+  public var isOutput: Bool {
+    has(V4L2_CAP_STREAMING) && has(V4L2_CAP_VIDEO_OUTPUT) && !has(V4L2_CAP_VIDEO_M2M)
+  }
+
+  /// What is written to it can be captured from it.
+  public var isLoopback: Bool { driver == "v4l2 loopback" }
 
   /// It is one end of a pipeline that somebody has to set up through its media controller, sensor and
   /// all, before frames come.

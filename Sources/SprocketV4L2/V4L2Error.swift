@@ -6,7 +6,7 @@ public struct V4L2Error: Error, Equatable, Sendable {
   public enum Code: Equatable, Sendable {
     case notFound
     case notPermitted
-    /// Not a video device, or one that captures nothing by streaming.
+    /// Not a video device, or one that captures nothing by streaming; as an output, one that takes nothing.
     case notACamera
     /// Gives frames only when its media controller's pipeline was set up.
     case needsPipeline
@@ -30,28 +30,36 @@ public struct V4L2Error: Error, Equatable, Sendable {
   public let errno: Int32
   /// The device node.
   public let path: String
+  /// Whether it was opened to capture, or to be written to.
+  public let direction: V4L2Direction
 
-  public init(_ code: Code, operation: String, errno: Int32 = 0, path: String) {
+  public init(
+    _ code: Code, operation: String, errno: Int32 = 0, path: String,
+    _ direction: V4L2Direction = .capture
+  ) {
     self.code = code
     self.operation = operation
     self.errno = errno
     self.path = path
+    self.direction = direction
   }
 
   /// The code is made of `errno`.
-  init(operation: String, errno: Int32, path: String) {
+  init(operation: String, errno: Int32, path: String, _ direction: V4L2Direction = .capture) {
     let code: Code =
       switch errno {
       case ENOENT: .notFound
       case EACCES, EPERM: .notPermitted
       case ENODEV, ENXIO: .gone
+      case ENOTDIR: .notFound
+      case EISDIR: .notACamera
       case EBUSY: .busy
       case EINVAL, ENOTTY, ERANGE: .refused
       case ENOSPC: .noBandwidth
       case ENOMEM: .outOfMemory
       default: .failed
       }
-    self.init(code, operation: operation, errno: errno, path: path)
+    self.init(code, operation: operation, errno: errno, path: path, direction)
   }
 
   /// The system's words for ``errno``.
@@ -65,7 +73,30 @@ public struct V4L2Error: Error, Equatable, Sendable {
 
 extension V4L2Error: CustomStringConvertible {
   /// A sentence that says what is wrong and what can be done.
-  public var description: String {
+  public var description: String { direction == .output ? ofOutput : ofCamera }
+
+  private var ofOutput: String {
+    switch code {
+    case .notFound: "there is no device \(path); \(Self.loading)"
+    case .notPermitted: ofCamera
+    case .notACamera, .needsPipeline:
+      "\(path) is no virtual camera: frames cannot be written to it; \(Self.loading)"
+    case .busy:
+      "another program writes to \(path), or too many have it open; close that, or use another device"
+    case .gone: "\(path) is gone: its driver was unloaded; \(Self.loading)"
+    case .refused:
+      "\(path) refuses \(operation) (\(reason)); close the programs that have it open and try again"
+    case .noBandwidth, .outOfMemory:
+      "there is not enough memory for \(path) (\(operation)); use a smaller size"
+    case .failed: "\(path) failed (\(reason), in \(operation)); load its driver anew"
+    }
+  }
+
+  private static let loading =
+    "load v4l2loopback with `sudo modprobe v4l2loopback exclusive_caps=1`, and give the device that it "
+    + "makes; `v4l2-ctl --list-devices` lists them"
+
+  private var ofCamera: String {
     switch code {
     case .notFound: "there is no device \(path); plug it in; `devices` lists what is there"
     case .notPermitted:

@@ -109,6 +109,18 @@ public enum V4L2Field: Hashable, Sendable {
   /// Both fields, one behind the other.
   case sequential
 
+  /// The number that the kernel's "Field Order" chapter gives it; of `single` and `sequential`, one of those.
+  var number: UInt32 {
+    switch self {
+    case .progressive: 1
+    case .interlaced: 4
+    case .interlacedTopFirst: 8
+    case .interlacedBottomFirst: 9
+    case .single: 7
+    case .sequential: 5
+    }
+  }
+
   /// From the number that the kernel's "Field Order" chapter gives it.
   init(_ number: UInt32) {
     self =

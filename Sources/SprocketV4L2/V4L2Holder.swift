@@ -11,18 +11,21 @@ public struct V4L2Holder: Hashable, Sendable {
   public static func all(of path: String) -> [V4L2Holder] {
     names(in: "/proc").compactMap { Int32($0) }.sorted().filter { $0 != getpid() }
       .compactMap { process in
-        let folder = "/proc/\(process)/fd"
-        guard names(in: folder).contains(where: { target("\(folder)/\($0)") == path }) else {
-          return nil
-        }
+        guard descriptors(of: path, "\(process)") > 0 else { return nil }
         let name = contents("/proc/\(process)/comm", upTo: 64) ?? []
         return V4L2Holder(
           process: process, name: String(decoding: name.prefix { $0 != 0x0A }, as: UTF8.self))
       }
   }
 
+  /// How often a process of `/proc` has it open.
+  static func descriptors(of path: String, _ process: String) -> Int {
+    let folder = "/proc/\(process)/fd"
+    return names(in: folder).count { target("\(folder)/\($0)") == path }
+  }
+
   /// The corresponding C function is `readlink`.
-  private static func target(_ link: String) -> String? {
+  static func target(_ link: String) -> String? {
     var bytes = [UInt8](repeating: 0, count: 256)
     let count = unsafe bytes.withUnsafeMutableBytes { buffer in
       let characters = unsafe buffer.bindMemory(to: CChar.self)

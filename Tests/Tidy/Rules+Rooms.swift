@@ -32,7 +32,7 @@ extension Rules {
     ],
     "SprocketSinks": [
       "SprocketCore", "SprocketCodecs", "SprocketFiles", "SprocketLibAV", "SprocketMCAP",
-      "SprocketPixels", "SprocketShare", "SprocketXXHash",
+      "SprocketPixels", "SprocketShare", "SprocketV4L2", "SprocketXXHash",
     ],
     "SprocketFiles": ["SprocketCore", "CSprocketSystem"],
     "SprocketShare": ["SprocketCore", "SprocketFiles", "CSprocketSystem"],

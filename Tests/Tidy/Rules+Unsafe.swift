@@ -36,7 +36,8 @@ extension Rules {
     Permission(
       "Sources/SprocketCodecs",
       [
-        "FrameUnpacker+Image", "FrameUnpacker+JPEG", "FrameUnpacker", "ImageView+Planes",
+        "FramePacker", "FrameUnpacker+Image", "FrameUnpacker+JPEG", "FrameUnpacker",
+        "ImageView+Planes",
         "JPEGCompleter", "JPEGPacker", "JPEGPicture", "JPEGWorker",
         "Still/ASCIIText", "Still/PNGPacker", "Still/StillRaster", "Still/StillThumbnail",
         "Still/WallClock",
@@ -143,8 +144,8 @@ extension Rules {
     Permission(
       "Sources/SprocketV4L2",
       [
-        "V4L2Device+Controls", "V4L2Device+Formats", "V4L2Device+Streaming", "V4L2Device",
-        "V4L2Error", "V4L2Holder", "V4L2Node",
+        "V4L2Device+Controls", "V4L2Device+Formats", "V4L2Device+Output", "V4L2Device+Streaming",
+        "V4L2Device", "V4L2Error", "V4L2Holder", "V4L2Node",
       ], "wraps libv4l2, /proc and /sys"),
     Permission("Sources/SprocketXXHash", ["XXH3"], "wraps libxxhash"),
     Permission("Sources/SprocketZstd", ["ZstdDecoder"], "wraps libzstd"),

@@ -224,7 +224,7 @@ private func mix(
   mix(y, u, v, hasChroma: hasChroma, channel, into: &target)
 }
 
-private func resample(
+func resample(
   _ row: Int, _ resampler: inout PlaneResampler, _ plane: borrowing Plane, isDeep: Bool,
   into numbers: inout [Float]
 ) {

@@ -27,9 +27,11 @@ struct StatusDocument: Codable {
     let name: String
     let work, wait: Double
     let frames, behind: UInt64
+    /// What the sink counted beside frames; `nil` where it counts nothing else.
+    let counts: [String: UInt64]?
 
     enum CodingKeys: String, CodingKey {
-      case name, frames, behind
+      case name, frames, behind, counts
       case work = "work_s"
       case wait = "wait_s"
     }
@@ -93,10 +95,11 @@ struct StatusDocument: Codable {
       Lane(workers: lane.workers, behind: lane.behind, steps: lane.steps.map { Step($0) })
     }
     sinks = Dictionary(summary.sinks.map { ($0.name, $0.counts.byName(always: .delivered)) }) { $1 }
+    let counts = Dictionary(summary.sinks.map { ($0.name, $0.others.byName) }) { $1 }
     sinkLoads = load.sinks.map { sink in
       SinkLoad(
         name: sink.name, work: sink.work.inSeconds, wait: sink.wait.inSeconds, frames: sink.frames,
-        behind: sink.behind)
+        behind: sink.behind, counts: counts[sink.name].flatMap { $0.isEmpty ? nil : $0 })
     }
     recording = engine.recordingRecords.filter { $0.reason == nil }.map { RecordingDocument($0) }
     sound = engine.audio.isEmpty ? nil : engine.audio.map { SoundState($0.summary) }

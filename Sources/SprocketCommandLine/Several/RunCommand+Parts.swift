@@ -75,6 +75,7 @@ extension RunCommand {
     sound.sound = sound.sound.map(filled)
     sound.levels = sound.levels.map(filled)
     share = share.map(filled)
+    virtual = virtual.map(filled)
     sink = sink.map(filled)
     stage = stage.map(filled)
     sourceSet = sourceSet.map(filled)
@@ -92,6 +93,7 @@ extension RunCommand {
       [
         ("--movie", recording.movie), ("--stills", recording.stills), ("--reports", reports),
         ("--checksums", checksums), ("--control-socket", asking.controlSocket),
+        ("--virtual", virtual),
       ] + share.map { ("--share", $0) } + sink.filter { $0.contains(":") }.map { ("--sink", $0) }
     for case (let option, let text?) in own where !text.contains(Self.place) {
       throw RunError(

@@ -43,5 +43,5 @@ public enum Remedy: String, Sendable {
   case audioCodec = "audio-codec"
   case codec
   /// The sinks that have an option of their own.
-  case movie, stills, dump, reports, checksum, checksums, pipe, share
+  case movie, stills, dump, reports, checksum, checksums, pipe, share, virtual
 }

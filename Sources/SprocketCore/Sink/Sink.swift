@@ -41,6 +41,9 @@ public protocol Sink: AnyObject {
   func seal(_ ledger: Ledger) throws(RunError)
   /// Sentences for the user about what was written, such as a renamed file; read after `finish`.
   var notes: [String] { get }
+  /// What the sink counted beside frames, for the summary and for who asks about the run: each with the name
+  /// that it has there, such as `copies`. Unlike the other calls it may come on any thread, at any time.
+  var counts: [(name: String, value: UInt64)] { get }
   /// Asks a waiting `write` to return soon, because the run ends without it. Unlike the other calls it may
   /// come on any thread, at any time, also if the run is never started.
   func interrupt()
@@ -63,6 +66,7 @@ extension Sink {
   public func finish() throws(RunError) {}
   public func seal(_ ledger: Ledger) throws(RunError) {}
   public var notes: [String] { [] }
+  public var counts: [(name: String, value: UInt64)] { [] }
   public var lasts: Bool { true }
   /// Does nothing: for a sink whose `write` never waits.
   public func interrupt() {}

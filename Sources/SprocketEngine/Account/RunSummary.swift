@@ -24,10 +24,13 @@ public struct RunSummary: Sendable {
     public var latency: DurationSummary
     /// See `Ledger.Entry.frames`.
     public var frames: Range<UInt64>?
+    /// What the sink counted beside frames, such as programs that read them.
+    public var others: [(name: String, value: UInt64)]
 
-    init(_ entry: Ledger.Entry, latency: DurationSummary) {
+    init(_ entry: Ledger.Entry, latency: DurationSummary, _ sink: any Sink) {
       (name, counts, frames) = (entry.sink, entry.counts, entry.frames)
       self.latency = latency
+      others = sink.counts
     }
   }
 

@@ -96,7 +96,8 @@ extension Engine {
     let latency = state.isStuck ? DurationSummary() : state.latency.summary
     left.add(
       .init(
-        Ledger.Entry(sink: state.sink.name, counts: counts, frames: sink.frames), latency: latency))
+        Ledger.Entry(sink: state.sink.name, counts: counts, frames: sink.frames), latency: latency,
+        state.sink))
     guard !state.isStuck else { return }
     for note in state.sink.notes { shared.note(note) }
     engineCPU += state.thread.cpuTime

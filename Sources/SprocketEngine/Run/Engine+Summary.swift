@@ -59,7 +59,9 @@ extension Engine {
       place.state.entry(counts, produced: produced)
     }
     summary.ledger = Ledger(produced: produced, entries: entries)
-    summary.sinks = entries.map { .init($0, latency: DurationSummary()) }
+    summary.sinks = zip(current.epoch.sinks, entries).map { place, entry in
+      .init(entry, latency: DurationSummary(), place.sink)
+    }
     let start = startTime.load(ordering: .relaxed)
     summary.elapsed = .nanoseconds(start == 0 ? 0 : monotonicNow() - start)
     summary.processCPUTime = .nanoseconds(processCPUTime() - startCPU)
@@ -86,7 +88,7 @@ extension Engine {
     whole.ledger = ledger
     whole.sourceCounts = gate.isAbandoned ? [] : gate.source.counts
     whole.sinks = zip(sinks, whole.ledger.entries).map { state, entry in
-      .init(entry, latency: state.isStuck ? DurationSummary() : state.latency.summary)
+      .init(entry, latency: state.isStuck ? DurationSummary() : state.latency.summary, state.sink)
     }
     whole.latency = mergedLatency.summary
     whole.elapsed = .nanoseconds(elapsed)
