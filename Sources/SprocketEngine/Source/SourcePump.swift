@@ -83,6 +83,8 @@ final class SourcePump: @unchecked Sendable {
   var lentCount = 0
   private(set) var isLimitReached = false
   private var events = EventQueue()
+  /// Of the epoch's source.
+  private var controls: ControlPort?
   let code = RunningCode(["source"])
   private var tracer: SourceTracer
 
@@ -141,6 +143,7 @@ final class SourcePump: @unchecked Sendable {
   /// Makes ready for an epoch: on the run's thread.
   func enter(_ epoch: Epoch) {
     producer = ProducerHand(epoch.ring)
+    controls = epoch.source.controls
     generation = epoch.generation
     // A change of sinks alone marks no discontinuity. But if the epoch before ended without a frame, its
     // first frame is still to come.
@@ -290,6 +293,7 @@ final class SourcePump: @unchecked Sendable {
       if event.kind == .settingsChanged {
         guard repeatChange(event) else { return false }
       } else {
+        controls?.note(event)
         shared.events.add(event.words)
       }
     }
