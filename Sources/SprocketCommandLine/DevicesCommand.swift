@@ -13,7 +13,9 @@ struct DevicesCommand: ParsableCommand {
       """)
 
   @Argument(
-    help: "One camera alone: its node, identity, or name, as after `--source camera:`; or a microphone's address.")
+    help:
+      "One camera alone: its node, identity, or name, as after `--source camera:`; or a microphone's address."
+  )
   var name: String?
 
   @Option(
@@ -49,7 +51,9 @@ struct DevicesCommand: ParsableCommand {
 
   func execute(_ signals: inout StopSignals) throws {
     let isCommand = !control.isEmpty || controls != nil || save != nil
-    if overwrite, save == nil { throw RunError(.usage, "--overwrite is for --save; add --save PATH") }
+    if overwrite, save == nil {
+      throw RunError(.usage, "--overwrite is for --save; add --save PATH")
+    }
     if watch {
       guard name == nil, !isCommand else {
         throw RunError(.usage, "--watch tells of all devices; leave out the name and controls")

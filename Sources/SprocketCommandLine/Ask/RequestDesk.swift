@@ -123,7 +123,9 @@ struct WrittenControls {
   /// What the controls have become, by their names; those that are not known are left out.
   var values: [String: Double] {
     var values: [String: Double] = [:]
-    for wish in wishes { values[port.controls[Int(wish.control)].name] = port.value(of: wish.control) }
+    for wish in wishes {
+      values[port.controls[Int(wish.control)].name] = port.value(of: wish.control)
+    }
     return values
   }
 }

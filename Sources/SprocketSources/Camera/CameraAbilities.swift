@@ -24,7 +24,9 @@ public struct CameraAbilities: Sendable, Hashable {
     let lights = mayHaveLights ? CameraLight.all(in: tree) : []
     func mode(_ value: Int64) -> Ability? {
       let found = controls.first { control in
-        guard control.id == V4L2Control.flashMode, case .menu(let items) = control.kind else { return false }
+        guard control.id == V4L2Control.flashMode, case .menu(let items) = control.kind else {
+          return false
+        }
         return items.contains { $0.index == value }
       }
       return found.map { .control($0.name) }

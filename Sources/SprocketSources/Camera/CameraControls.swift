@@ -45,6 +45,8 @@ struct CameraControls {
   private struct State {
     var value: Int64?
     var flags: UInt32
+    /// When it was so, on CLOCK_MONOTONIC in nanoseconds.
+    var time: Int64 = 0
 
     /// The value, if neither the hardware nor another control changes it.
     var known: Int64? { V4L2Control.staysAsWritten(flags) ? value : nil }
@@ -111,7 +113,7 @@ struct CameraControls {
 
   /// A value as it was read at the start.
   mutating func begin(_ control: V4L2Control, value: Int64?, flags: UInt32) {
-    note(control.id, value: value, flags: flags)
+    note(control.id, value: value, flags: flags, at: 0)
     set(control.id, value: value, flags: flags)
   }
 
@@ -126,13 +128,14 @@ struct CameraControls {
   func known(_ index: Int) -> Int64? { states[index].known }
   func flags(_ index: Int) -> UInt32 { states[index].flags }
 
-  /// Remembers what the driver said of a control. Returns its index.
-  @discardableResult
-  private mutating func note(_ id: UInt32, value: Int64?, flags: UInt32?) -> Int? {
-    guard let index = writable.firstIndex(where: { $0.id == id }) else { return nil }
+  /// Remembers what the driver said of a control; not if something later is known already.
+  private mutating func note(_ id: UInt32, value: Int64?, flags: UInt32?, at time: Int64) {
+    guard let index = writable.firstIndex(where: { $0.id == id }),
+      time >= states[index].time || time == 0
+    else { return }
     if let value { states[index].value = value }
     if let flags { states[index].flags = flags }
-    return index
+    states[index].time = time
   }
 
   /// A write was made at `time`; `result` is what the driver made of it, `nil` if it refused.
@@ -145,7 +148,7 @@ struct CameraControls {
       refusedWrites += 1
     }
     let id = writable[Int(write.control)].id
-    note(id, value: result, flags: flags)
+    note(id, value: result, flags: flags, at: time)
     let event = Event(
       kind: result == nil ? .controlRefused : .controlApplied, control: write.control,
       ticket: write.ticket, value: result.map { Double($0) } ?? write.value)
@@ -157,7 +160,8 @@ struct CameraControls {
   mutating func changed(_ change: V4L2ControlChange) {
     let index = writable.firstIndex { $0.id == change.id }
     let isNew = change.isValue && index.map { states[$0].value != change.value } ?? false
-    note(change.id, value: change.value, flags: change.flags)
+    note(
+      change.id, value: change.value, flags: change.flags, at: change.nanoseconds)
     let event = index.map {
       Event(kind: .controlChanged, control: UInt16($0), value: Double(change.value))
     }

@@ -155,7 +155,8 @@ extension RunError {
   static func priorityRemedy(_ node: String) -> String {
     let holders = V4L2Holder.all(of: node).map(\.text)
     let list = holders.isEmpty ? "" : ", one of " + holders.joined(separator: ", ")
-    return "another program\(list), has a higher priority and lets nobody else change controls or format; "
+    return
+      "another program\(list), has a higher priority and lets nobody else change controls or format; "
       + "end that"
   }
 }

@@ -58,7 +58,8 @@ public struct ControlProfile: Sendable, Hashable {
   /// Reads the text of a file.
   public init(text: String) throws(RunError) {
     self.init()
-    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
+    {
       let line = line.trimmed
       if line.hasPrefix("#") {
         let words = line.dropFirst().trimmed.split(separator: ":", maxSplits: 1).map(\.trimmed)
