@@ -143,6 +143,13 @@ private struct UVCDriver: ControlDriver {
     #expect(driver.values == Self.begin && driver.calls.count == 1)
   }
 
+  @Test func whatACameraForgotIsWrittenAgainOneByOne() {
+    var driver = UVCDriver(values: Self.begin)
+    var batch = batch([(Self.exposure, 20), (Self.balance, 5000), (Self.autoExposure, 1)])
+    batch.performEach(on: &driver)
+    #expect(driver.values[Self.exposure.id] == 20 && driver.values[Self.balance.id] == 4000)
+  }
+
   @Test func aProfileLeavesOutWhatAnAutomaticDecidesOver() throws {
     var driver = UVCDriver(values: Self.begin)
     var batch = batch([(Self.balance, 5000), (Self.autoExposure, 1), (Self.exposure, 20)])

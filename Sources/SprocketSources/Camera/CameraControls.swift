@@ -159,7 +159,11 @@ struct CameraControls {
   /// is told of unless it is the one that is known already.
   mutating func changed(_ change: V4L2ControlChange) {
     let index = writable.firstIndex { $0.id == change.id }
-    let isNew = change.isValue && index.map { states[$0].value != change.value } ?? false
+    let isNew =
+      change.isValue
+      && index.map {
+        states[$0].value != change.value && states[$0].time <= change.nanoseconds
+      } ?? false
     note(
       change.id, value: change.value, flags: change.flags, at: change.nanoseconds)
     let event = index.map {

@@ -60,8 +60,23 @@ extension CameraSource {
       let made = refusal == nil ? writing.batch.result(at: place) : nil
       let flags = device!.flags(of: controls.writable[Int(write.control)].id)
       controls.wrote(write, result: made, flags: flags, at: now)
+      if made != nil { readSubordinates(of: controls.writable[Int(write.control)], at: now) }
     }
     return refusal
+  }
+
+  /// Reads what an automatic control decides over, or does so no more: a driver does not tell a program of what
+  /// follows from its own writes.
+  private func readSubordinates(of control: V4L2Control, at now: Int64) {
+    let subordinates = control.subordinates
+    guard !subordinates.isEmpty else { return }
+    for other in controls.followed where subordinates.contains(other.id) && !other.isWriteOnly {
+      guard let value = try? device!.value(of: other) else { continue }
+      controls.changed(
+        V4L2ControlChange(
+          id: other.id, value: value, flags: device!.flags(of: other.id) ?? other.flags,
+          isValue: false, nanoseconds: now))
+    }
   }
 
   private func error(of refusal: ControlBatch.Refusal) -> RunError {

@@ -99,7 +99,9 @@ extension CameraSource {
     var before = before
     let writes: [(V4L2Control, Int64)]
     (controls, writes) = before.again(device!.controls())
-    for (control, value) in writes { _ = try? device!.set(control, to: value) }
+    writing.batch.removeAll()
+    for (control, value) in writes { writing.batch.add(control, value, before: nil) }
+    writing.batch.performEach(on: &device!)
   }
 
   func description(_ format: FrameFormat) -> SourceDescription {

@@ -101,6 +101,12 @@ struct ControlBatch {
     }
   }
 
+  /// Writes each in a call of its own, automatics that are switched off first. What is refused stays as it is.
+  mutating func performEach<Driver: ControlDriver & ~Copyable>(on driver: inout Driver) {
+    sort(mustSplit: true)
+    for write in writes { _ = try? driver.set(write.control, to: write.value) }
+  }
+
   /// Entries of a step.
   private func steps(_ step: Int) -> Range<Int> {
     let start = details.firstIndex { $0.step >= step } ?? details.count
