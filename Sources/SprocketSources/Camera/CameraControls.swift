@@ -111,15 +111,17 @@ struct CameraControls {
   /// The controls that frames tell of.
   var watched: [V4L2Control] { [exposure, gain, lens].compactMap { $0?.control } }
 
-  /// A value as it was read at the start.
-  mutating func begin(_ control: V4L2Control, value: Int64?, flags: UInt32) {
-    note(control.id, value: value, flags: flags, at: 0)
+  /// A value as it was read at the start, at `time`: what the driver tells of earlier changes is no news.
+  mutating func begin(_ control: V4L2Control, value: Int64?, flags: UInt32, at time: Int64 = 0) {
+    note(control.id, value: value, flags: flags, at: time)
     set(control.id, value: value, flags: flags)
   }
 
   /// A value of a profile was written before the first frame.
-  mutating func restored(_ control: V4L2Control, value: Int64, flags: UInt32) {
-    begin(control, value: value, flags: flags)
+  mutating func restored(
+    _ control: V4L2Control, value: Int64, flags: UInt32, at time: Int64
+  ) {
+    begin(control, value: value, flags: flags, at: time)
     written.removeAll { $0.name == control.name }
     written.append((control.name, value))
   }
@@ -130,8 +132,7 @@ struct CameraControls {
 
   /// Remembers what the driver said of a control; not if something later is known already.
   private mutating func note(_ id: UInt32, value: Int64?, flags: UInt32?, at time: Int64) {
-    guard let index = writable.firstIndex(where: { $0.id == id }),
-      time >= states[index].time || time == 0
+    guard let index = writable.firstIndex(where: { $0.id == id }), time >= states[index].time
     else { return }
     if let value { states[index].value = value }
     if let flags { states[index].flags = flags }

@@ -93,7 +93,8 @@ extension CameraSource {
     for control in controls.followed {
       let value = control.isWriteOnly ? nil : try? device!.value(of: control)
       controls.begin(
-        control, value: value, flags: device!.flags(of: control.id) ?? control.flags)
+        control, value: value, flags: device!.flags(of: control.id) ?? control.flags,
+        at: monotonicNow())
     }
   }
 

@@ -151,7 +151,8 @@ public final class CameraSource: Source {
   private func begin() throws(RunError) {
     readControls()
     if unplugs == 0 { try takeFirstWrites() } else { takeWrites() }
-    readControls()
+    // Others may follow from what was written.
+    if !controls.written.isEmpty { readControls() }
     try asking { () throws(V4L2Error) in try startStream() }
     isStreaming = true
     lastArrival = monotonicNow()

@@ -219,7 +219,9 @@ extension CameraSource {
     for (place, write) in plan.writes.enumerated() {
       guard let made = writing.batch.result(at: place) else { continue }
       let control = controls.writable[write.index]
-      controls.restored(control, value: made, flags: device!.flags(of: control.id) ?? control.flags)
+      controls.restored(
+        control, value: made, flags: device!.flags(of: control.id) ?? control.flags,
+        at: monotonicNow())
     }
   }
 }
