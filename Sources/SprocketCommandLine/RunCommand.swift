@@ -44,8 +44,8 @@ struct RunCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "A file of a camera's controls, set at the start, before --control; `\(programName) devices NAME --save` "
-        + "makes it.", valueName: "path"), completion: .file())
+      "A file of a camera's controls, set at the start, before --control; `\(programName) devices NAME "
+        + "--save` makes it.", valueName: "path"), completion: .file())
   var controls: String?
 
   @Option(

@@ -40,6 +40,8 @@ extension V4L2Control {
       (V4L2_CTRL_FLAG_VOLATILE, "volatile"), (V4L2_CTRL_FLAG_HAS_PAYLOAD, "has-payload"),
       (V4L2_CTRL_FLAG_EXECUTE_ON_WRITE, "execute-on-write"),
       (V4L2_CTRL_FLAG_MODIFY_LAYOUT, "modify-layout"),
+      // V4L2_CTRL_FLAG_DYNAMIC_ARRAY: of Linux 6.1, and not in older headers.
+      (0x800, "dynamic-array"),
     ]
     return known.filter { has(UInt32(bitPattern: $0.0)) }.map(\.1)
   }

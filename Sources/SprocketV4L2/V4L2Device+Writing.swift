@@ -18,8 +18,8 @@ public struct V4L2ControlWrite: Hashable, Sendable {
 /// Why a driver did not take several controls.
 public struct V4L2BatchError: Error, Equatable, Sendable {
   public var error: V4L2Error
-  /// The control that the driver stopped at; `nil` if it found out before it wrote any, and does not say which
-  /// it is.
+  /// The control that the driver stopped at; `nil` if it found out before it wrote any, and does not say
+  /// which it is.
   public var index: Int?
 
   public init(_ error: V4L2Error, index: Int? = nil) {

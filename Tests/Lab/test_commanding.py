@@ -40,14 +40,16 @@ def spelled(text):
 @pytest.mark.parametrize("device", [CAMERA, GRABBER])
 def test_every_control_is_as_v4l2_ctl_lists_it(device):
     theirs, found = listed(device), ours(device)
-    assert len(theirs) > 40 and found.keys() == theirs.keys()
+    assert len(theirs) > 40 and found.keys() ^ theirs.keys() == set()
     seen = set()
     for name, entry in theirs.items():
         mine, keys = found[name], entry["keys"]
         kind = "array" if "dims" in entry["keys"] else KINDS.get(entry["type"], "array")
         seen.add(kind)
         assert mine["kind"] == kind, name
-        assert mine["flags"] == entry["flags"], name
+        # This v4l2-ctl has no word for V4L2_CTRL_FLAG_DYNAMIC_ARRAY.
+        flags = ["dynamic-array" if flag == "0x00000800" else flag for flag in entry["flags"]]
+        assert mine["flags"] == flags, name
         assert {choice["value"]: choice["name"] for choice in mine.get("choices") or []} \
             == {value: spelled(text) for value, text in entry["choices"].items()}, name
         for theirs_key, key in (("min", "minimum"), ("max", "maximum"), ("step", "step"),
@@ -57,7 +59,10 @@ def test_every_control_is_as_v4l2_ctl_lists_it(device):
             if kind == "text" and theirs_key == "value":
                 assert keys["value"] == f"'{mine['text']}'", name
             elif key in mine and (kind != "text" or key != "default"):
-                assert mine[key] == int(keys[theirs_key], 0), (name, key)
+                theirs_value = int(keys[theirs_key], 0)
+                # v4l2-ctl shows the bits of a bitmask as a number with a sign, now and then.
+                assert mine[key] == (theirs_value % 2**32 if entry["type"] == "bitmask" else theirs_value), \
+                    (name, key)
             elif kind != "text":
                 assert key == "value" and "volatile" in entry["flags"] or "write-only" in entry["flags"], name
         if kind == "array" and "dims" in keys:
@@ -68,7 +73,7 @@ def test_every_control_is_as_v4l2_ctl_lists_it(device):
 def settable(device):
     """Values by v4l2-ctl that a profile has to restore."""
     return {name: entry["keys"]["value"] for name, entry in listed(device).items()
-            if "value" in entry["keys"] and entry["type"] in ("int", "int64", "bool", "menu", "intmenu", "bitmask")
+            if "value" in entry["keys"] and KINDS.get(entry["type"]) in ("number", "boolean", "menu")
             and "dims" not in entry["keys"]
             and not {"read-only", "volatile", "inactive", "write-only"} & set(entry["flags"])}
 
@@ -110,7 +115,8 @@ def test_a_run_begins_with_a_profile(camera, tmp_path):
     with Run(tmp_path, camera, "--format", "GREY", "--size", "320x180", "--frames", 5, "--null",
              "--controls", tmp_path / "profile", "--control", "brightness=34") as run:
         run.end()
-    assert [read_control(camera, name) for name in ("gain", "brightness", "gain_automatic")] == ["61", "34", "0"]
+    names = ("gain", "brightness", "gain_automatic")
+    assert [read_control(camera, name) for name in names] == ["61", "34", "0"]
 
 
 def test_controls_of_a_device_that_streams(camera, tmp_path):
@@ -131,7 +137,8 @@ def test_controls_of_a_device_that_streams(camera, tmp_path):
         assert asked.returncode == 1 and b"enable_capture_scaler" in asked.stdout + asked.stderr
         assert b"none of the 3 controls was changed" in asked.stdout + asked.stderr
         assert read_control(camera, "brightness") == "99" and read_control(camera, "contrast") == "128"
-        told = sprocket("devices", camera, "--control", "brightness=10", "--control", "enable_capture_scaler=0")
+        told = sprocket("devices", camera, "--control", "brightness=10", "--control",
+                        "enable_capture_scaler=0", check=False)
         assert told.returncode == 1 and b"enable_capture_scaler" in told.stderr
         assert read_control(camera, "brightness") == "99"
         answer = json.loads(ask(socket, "control", "brightness=12", "contrast=13").stdout)
@@ -157,16 +164,17 @@ def test_others_are_kept_out_and_keep_out(camera, tmp_path):
     with Run(tmp_path, camera, "--format", "GREY", "--size", "320x180", "--null", "--source-set",
              "priority=record") as run:
         run.wait_for_frames(3)
-        result = subprocess.run(["v4l2-ctl", "-d", camera, "-c", "brightness=5"], capture_output=True, timeout=60)
+        result = subprocess.run(["v4l2-ctl", "-d", camera, "-c", "brightness=5"], capture_output=True,
+                                timeout=60)
         assert b"busy" in result.stdout + result.stderr
         assert read_control(camera, "brightness") == "128"
-        told = sprocket("devices", camera, "--control", "brightness=5")
+        told = sprocket("devices", camera, "--control", "brightness=5", check=False)
         assert told.returncode == 1 and b"has a higher priority" in told.stderr
         run.stop()
     other = subprocess.Popen(["v4l2-ctl", "-d", camera, "--set-priority=3", "--sleep=600"])
     try:
         wait_until(lambda: "3" in tool("-d", camera, "--get-priority"))
-        told = sprocket("run", "--source", f"camera:{camera}", "--frames", "3", "--null")
+        told = sprocket("run", "--source", f"camera:{camera}", "--frames", "3", "--null", check=False)
         assert told.returncode == 1
         assert b"v4l2-ctl (process " in told.stderr and b"has a higher priority" in told.stderr
     finally:
@@ -188,14 +196,15 @@ def test_a_part_of_the_sensor(grabber, tmp_path):
         assert crop(grabber) == (64, 32, 640, 360)
         run.end()
     told = sprocket("run", "--source", f"camera:{grabber}", "--frames", "1", "--null", "--source-set",
-                    "sensorcrop=64/32/64000/360")
+                    "sensorcrop=64/32/64000/360", check=False)
     assert told.returncode == 2 and b"is not on the sensor" in told.stderr
-    with Run(tmp_path, grabber, "--size", size, "--frames", 1, "--null", "--source-set", "sensorcrop=all") as run:
+    with Run(tmp_path, grabber, "--size", size, "--frames", 1, "--null", "--source-set",
+             "sensorcrop=all") as run:
         run.end()
     assert crop(grabber) == whole
     # vivid's webcams cannot.
     told = sprocket("run", "--source", f"camera:{CAMERA}", "--frames", "1", "--null", "--source-set",
-                    "sensorcrop=all")
+                    "sensorcrop=all", check=False)
     assert told.returncode == 2 and b"cannot choose a part of its sensor" in told.stderr
 
 

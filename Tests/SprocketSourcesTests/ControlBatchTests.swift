@@ -6,8 +6,8 @@ import Testing
 
 @testable import SprocketSources
 
-/// A camera behind uvcvideo: it sends the controls of a call in the order of their numbers, and refuses what an
-/// automatic decides over.
+/// A camera behind uvcvideo: it sends the controls of a call in the order of their numbers, and refuses
+/// what an automatic decides over.
 private struct UVCDriver: ControlDriver {
   var values: [UInt32: Int64] = [:]
   /// Controls whose hardware fails, and controls that are held.

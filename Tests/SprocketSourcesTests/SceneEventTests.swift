@@ -24,7 +24,11 @@ import Testing
 
   /// Writes of a batch hold from one frame on, and the values are known from then on.
   @Test func aBatchHoldsFromOneFrameOn() throws {
-    let source = try SceneSource(scene { $0.format = .grey; $0.delay = 3 })
+    let source = try SceneSource(
+      scene {
+        $0.format = .grey
+        $0.delay = 3
+      })
     let port = try #require(try source.open().controls)
     defer { try? source.close() }
     try announceFrame(source)

@@ -178,7 +178,8 @@ struct RequestAnswerer: Sendable {
       throw RunError(
         .usage,
         "a request has the text `request`; frames, recording and at_frame are whole numbers, at_s is a "
-          + "number, and so is rate; settings, controls and source_settings are objects of values by name; stages, "
+          + "number, and so is rate; settings, controls and source_settings are objects of values by name; "
+          + "stages, "
           + "attach and detach are lists of texts; all others are texts")
     }
     guard let known = Request.known[request.request] else {

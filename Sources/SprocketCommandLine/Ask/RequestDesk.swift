@@ -68,8 +68,9 @@ final class RequestDesk: Sendable {
   /// Changes source, stages and sinks. Waits until the change holds.
   func reconfigure(_ texts: RunParts.Texts) throws(RunError) { try parts.change(engine, texts) }
 
-  /// Writes controls of the source as one batch, and those of microphones. Returns what the source made of its
-  /// own, and what a person should know. Throws if one is refused: then none of the source's was changed.
+  /// Writes controls of the source as one batch, and those of microphones. Returns what the source made of
+  /// its own, and what a person should know. Throws if one is refused: then none of the source's was
+  /// changed.
   func control(
     _ values: [(name: String, text: String)]
   ) throws(RunError) -> (values: [String: Double], note: String?) {
@@ -131,8 +132,9 @@ struct WrittenControls {
 }
 
 extension Engine {
-  /// Writes controls by their names, from the texts that a user gave: those of the source as one batch, and those
-  /// of each microphone that has them. Returns those of the source, and what the user should know of the others.
+  /// Writes controls by their names, from the texts that a user gave: those of the source as one batch, and
+  /// those of each microphone that has them. Returns those of the source, and what the user should know of
+  /// the others.
   func write(
     controls values: [(name: String, text: String)]
   ) throws(RunError) -> (written: WrittenControls?, note: String?) {

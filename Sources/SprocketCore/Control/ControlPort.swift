@@ -207,7 +207,8 @@ public final class ControlPort: Sendable {
   private func add(_ wanted: ControlValue, following: UInt16, to state: inout State) -> UInt64 {
     contract(
       wanted.control < controls.count,
-      "writes control \(wanted.control) of a source with \(controls.count); `control(_:)` finds one by its name"
+      "writes control \(wanted.control) of a source with \(controls.count); "
+        + "`control(_:)` finds one by its name"
     )
     let range = controls[Int(wanted.control)]
     state.ticket += 1
@@ -223,8 +224,8 @@ public final class ControlPort: Sendable {
     state.withLock { $0.waiting.isEmpty ? nil : $0.waiting.removeFirst() }
   }
 
-  /// Takes the oldest batch, in place of what `writes` holds; a single write is a batch of one. False if there
-  /// is none. For the source's thread. Allocates nothing if `writes` has room for `capacity` writes.
+  /// Takes the oldest batch, in place of what `writes` holds; a single write is a batch of one. False if
+  /// there is none. For the source's thread. Allocates nothing if `writes` has room for `capacity` writes.
   public func take(batch writes: inout [Write]) -> Bool {
     writes.removeAll(keepingCapacity: true)
     return state.withLock { state in

@@ -28,8 +28,8 @@ public struct NewsMark: Sendable {
 
 extension Engine {
   /// The news since `mark`, which moves on. Those about recordings are in order, and so are those about
-  /// settings and controls. The latest 2,048 and 4,096 are kept: a reader that comes later misses the ones before. May
-  /// be called from any thread, and delays no frame.
+  /// settings and controls. The latest 2,048 and 4,096 are kept: a reader that comes later misses the ones
+  /// before. May be called from any thread, and delays no frame.
   public func news(since mark: inout NewsMark) -> [RunNews] {
     recordings.news(since: &mark.recordings) + changes(since: &mark.events)
   }

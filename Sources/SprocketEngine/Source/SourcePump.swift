@@ -82,9 +82,9 @@ final class SourcePump: @unchecked Sendable {
   var lentSequences: [UInt64?] = []
   var lentCount = 0
   private(set) var isLimitReached = false
-  private var events = EventQueue()
+  var events = EventQueue()
   /// Of the epoch's source.
-  private var controls: ControlPort?
+  private(set) var controls: ControlPort?
   let code = RunningCode(["source"])
   private var tracer: SourceTracer
 
@@ -280,25 +280,5 @@ final class SourcePump: @unchecked Sendable {
     }
     if nextNumber >= limit { isLimitReached = true }
     return number
-  }
-
-  /// Adds the source's events up to frame `number` to the log. They belong to that frame, whatever its
-  /// fate. False if the source was abandoned during the call.
-  func takeEvents(of number: UInt64) -> Bool {
-    code.enter(0, frame: number)
-    guard source.takeEvents(into: &events) else { return false }
-    for index in events.events.indices {
-      var event = events.events[index]
-      event.number = number
-      if event.kind == .settingsChanged {
-        guard repeatChange(event) else { return false }
-      } else {
-        controls?.note(event)
-        shared.events.add(event.words)
-      }
-    }
-    if events.refused > 0 { shared.counters.droppedEvents.add(events.refused) }
-    events.removeAll()
-    return true
   }
 }

@@ -156,8 +156,8 @@ struct CameraControls {
     add(Change(time: time, control: id, value: result, flags: flags, event: event))
   }
 
-  /// The driver tells of a change that another program made, or the device itself. The event of a changed value
-  /// is told of unless it is the one that is known already.
+  /// The driver tells of a change that another program made, or the device itself. The event of a changed
+  /// value is told of unless it is the one that is known already.
   mutating func changed(_ change: V4L2ControlChange) {
     let index = writable.firstIndex { $0.id == change.id }
     let isNew =

@@ -21,8 +21,8 @@ extension CameraInfo {
     return CameraInfo(node)
   }
 
-  /// Writes controls as one batch, all or none: names, and values as ``ControlDescription/value(_:)`` takes them.
-  /// In any order: automatics that are switched off go first.
+  /// Writes controls as one batch, all or none: names, and values as ``ControlDescription/value(_:)`` takes
+  /// them. In any order: automatics that are switched off go first.
   ///
   /// Throws if there is no such control, if a value is not allowed, or if the driver refuses one; the error
   /// names it.
@@ -48,8 +48,8 @@ extension CameraInfo {
     return try perform(ControlProfile.Plan(writes: writes), known, &device, isProfile: false)
   }
 
-  /// Writes the controls of a profile as one batch, all or none. What this camera does not have, does not allow
-  /// or does not let be set at the moment is left out; `notes` says so.
+  /// Writes the controls of a profile as one batch, all or none. What this camera does not have, does not
+  /// allow or does not let be set at the moment is left out; `notes` says so.
   public func restore(_ profile: ControlProfile) throws(RunError) -> CameraControlChange {
     var device = try open()
     let known = device.controls()

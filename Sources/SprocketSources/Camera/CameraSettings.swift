@@ -58,8 +58,8 @@ public struct CameraSettings: SourceSettings {
   }
 }
 
-/// Whether other programs that have a device open may change its controls and format meanwhile: those with the
-/// highest priority may (`VIDIOC_S_PRIORITY`).
+/// Whether other programs that have a device open may change its controls and format meanwhile: those with
+/// the highest priority may (`VIDIOC_S_PRIORITY`).
 public enum DevicePriority: String, Sendable, CaseIterable, SettingValue {
   /// Others may, and may bar this program.
   case background

@@ -15,8 +15,8 @@ struct CameraWriting {
 }
 
 extension CameraSource {
-  /// Makes the writes that were asked for before the first frame: those of the profile, then the others. One that
-  /// is refused is an error, one of which the driver makes something else is noted.
+  /// Makes the writes that were asked for before the first frame: those of the profile, then the others.
+  /// One that is refused is an error, one of which the driver makes something else is noted.
   func takeFirstWrites() throws(RunError) {
     try restoreProfile()
     while controls.port.take(batch: &writing.taken) {
@@ -65,8 +65,8 @@ extension CameraSource {
     return refusal
   }
 
-  /// Reads what an automatic control decides over, or does so no more: a driver does not tell a program of what
-  /// follows from its own writes.
+  /// Reads what an automatic control decides over, or does so no more: a driver does not tell a program of
+  /// what follows from its own writes.
   private func readSubordinates(of control: V4L2Control, at now: Int64) {
     let subordinates = control.subordinates
     guard !subordinates.isEmpty else { return }

@@ -62,14 +62,15 @@ extension CameraSource {
     return V4L2Rectangle(x: area.x, y: area.y, width: area.width, height: area.height)
   }
 
-  /// Sets the part of the sensor, before the format: by the kernel's documentation the format follows from it.
+  /// Sets the part of the sensor, before the format: by the kernel's documentation the format follows from
+  /// it.
   func setCrop() throws(RunError) {
     guard let wanted = try wantedCrop() else { return }
     _ = try asking { () throws(V4L2Error) in try device!.setCrop(wanted) }
   }
 
-  /// Sets it again, if the format has changed it. A part that makes another format necessary is refused. What the
-  /// driver made of it is noted.
+  /// Sets it again, if the format has changed it. A part that makes another format necessary is refused.
+  /// What the driver made of it is noted.
   func keepCrop(_ format: V4L2Format) throws(RunError) {
     guard let wanted = try wantedCrop() else { return }
     var made = device!.crop(.active)

@@ -15,12 +15,12 @@ extension V4L2Device: ControlDriver {}
 
 /// Controls that are written as one, all or none.
 ///
-/// They are one call of the driver (`VIDIOC_S_EXT_CTRLS`), which checks all before it writes any. If the batch
-/// has an automatic control and others that it decides over, they are up to three calls: automatics that are
-/// switched off, then all others, then automatics that are switched on. uvcvideo sends the controls of one
-/// call to the camera in the order of their numbers in the unit, where white balance comes before its
-/// automatic, and a camera refuses what its automatic decides over. The driver is then first asked whether it
-/// would take all (`VIDIOC_TRY_EXT_CTRLS`).
+/// They are one call of the driver (`VIDIOC_S_EXT_CTRLS`), which checks all before it writes any. If the
+/// batch has an automatic control and others that it decides over, they are up to three calls: automatics
+/// that are switched off, then all others, then automatics that are switched on. uvcvideo sends the
+/// controls of one call to the camera in the order of their numbers in the unit, where white balance comes
+/// before its automatic, and a camera refuses what its automatic decides over. The driver is then first
+/// asked whether it would take all (`VIDIOC_TRY_EXT_CTRLS`).
 ///
 /// When a driver refuses after it wrote some, these are written back, the last call first.
 ///
@@ -74,8 +74,8 @@ struct ControlBatch {
     details.firstIndex { $0.place == place }.map { writes[$0].value }
   }
 
-  /// Writes them. With `leavingInactive`, controls that another one decides over, after automatics were switched
-  /// off, are left out.
+  /// Writes them. With `leavingInactive`, controls that another one decides over, after automatics were
+  /// switched off, are left out.
   mutating func perform<Driver: ControlDriver & ~Copyable>(
     on driver: inout Driver, leavingInactive: Bool = false
   ) throws(Refusal) {
@@ -101,7 +101,8 @@ struct ControlBatch {
     }
   }
 
-  /// Writes each in a call of its own, automatics that are switched off first. What is refused stays as it is.
+  /// Writes each in a call of its own, automatics that are switched off first. What is refused stays as it
+  /// is.
   mutating func performEach<Driver: ControlDriver & ~Copyable>(on driver: inout Driver) {
     sort(mustSplit: true)
     for write in writes { _ = try? driver.set(write.control, to: write.value) }
@@ -144,8 +145,8 @@ struct ControlBatch {
     }
   }
 
-  /// The control that a driver refused: the one that it names, else the one that it names when it is asked, else
-  /// the first that cannot be written now.
+  /// The control that a driver refused: the one that it names, else the one that it names when it is asked,
+  /// else the first that cannot be written now.
   private func refusal<Driver: ControlDriver & ~Copyable>(
     _ failed: V4L2BatchError, _ range: Range<Int>, _ driver: inout Driver, _ left: [Int]
   ) -> Refusal {
@@ -166,8 +167,8 @@ struct ControlBatch {
       flags: index.flatMap { driver.flags(of: writes[$0].control.id) } ?? 0, left: left)
   }
 
-  /// Writes the values from before for the first `count` entries, the last first, each in a call of its own so
-  /// that one that fails bars no other. Returns the places of those that could not be written back.
+  /// Writes the values from before for the first `count` entries, the last first, each in a call of its own
+  /// so that one that fails bars no other. Returns the places of those that could not be written back.
   private func undo<Driver: ControlDriver & ~Copyable>(
     _ count: Int, failed: Int?, _ driver: inout Driver
   ) -> [Int] {

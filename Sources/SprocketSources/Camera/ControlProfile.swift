@@ -1,9 +1,9 @@
 public import SprocketCore
 internal import SprocketV4L2
 
-/// The controls of a camera, as a file keeps them: a line `name=value` for each, as `v4l2-ctl --set-ctrl` takes
-/// them, in the driver's order. What follows `#` is for people, but for the lines that say of which camera they
-/// are:
+/// The controls of a camera, as a file keeps them: a line `name=value` for each, as `v4l2-ctl --set-ctrl`
+/// takes them, in the driver's order. What follows `#` is for people, but for the lines that say of which
+/// camera they are:
 ///
 ///     # sprocket controls
 ///     # camera: HD Pro Webcam C920
