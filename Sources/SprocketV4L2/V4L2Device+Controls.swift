@@ -13,7 +13,7 @@ extension V4L2Device {
     var last: UInt32 = 0
     _ = Self.enumerate { _ -> Void? in
       var found = v4l2_query_ext_ctrl()
-      found.id = last | UInt32(V4L2_CTRL_FLAG_NEXT_CTRL)
+      found.id = last | UInt32(V4L2_CTRL_FLAG_NEXT_CTRL) | UInt32(V4L2_CTRL_FLAG_NEXT_COMPOUND)
       guard request(SPROCKET_VIDIOC_QUERY_EXT_CTRL, &found), found.id > last else { return nil }
       last = found.id
       if found.type == V4L2_CTRL_TYPE_CTRL_CLASS.rawValue {

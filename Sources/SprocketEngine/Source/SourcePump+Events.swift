@@ -1,4 +1,5 @@
 internal import SprocketCore
+internal import SprocketRing
 
 // What the source says beside its frames.
 
