@@ -126,6 +126,12 @@ class Control:
         """Writes a control of the source, as `--control` does."""
         self.ask("control", name=name, value=value)
 
+    def controls(self, **values: Union[int, float, str]) -> Dict[str, float]:
+        """Writes several controls of the source, all or none: `controls(auto_exposure="manual_mode",
+        exposure_time_absolute=100)`. Returns what it made of them. If it refuses one, the error names it."""
+        made: Dict[str, float] = self.ask("control", controls=values).get("controls", {})
+        return made
+
     def reconfigure(self, *, stages: Optional[Sequence[str]] = None, attach: Optional[Sequence[str]] = None,
                     detach: Optional[Sequence[str]] = None, **keys: Any) -> None:
         """Changes the run itself, all or nothing; returns when the change holds. `keys`: `source`,

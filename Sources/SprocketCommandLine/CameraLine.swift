@@ -53,9 +53,13 @@ struct CameraLine: Encodable {
     let `default`, value: Int64?
     let choices: [Choice]?
     let readOnly, inactive: Bool
+    let flags: [String]
+    let text: String?
+    let dimensions: [Int]?
 
     enum CodingKeys: String, CodingKey {
       case name, group, kind, unit, minimum, maximum, step, `default`, value, choices, inactive
+      case flags, text, dimensions
       case readOnly = "read_only"
     }
   }
@@ -65,6 +69,26 @@ struct CameraLine: Encodable {
     let name: String
   }
 
+  struct Crop: Encodable {
+    let area, bounds: String
+  }
+
+  struct Capability: Encodable {
+    let supported: Bool
+    let control, light, reason: String?
+
+    init(_ ability: CameraAbilities.Ability) {
+      var (control, light, reason): (String?, String?, String?) = (nil, nil, nil)
+      switch ability {
+      case .control(let name): control = name
+      case .light(let folder): light = folder
+      case .missing(let sentence): reason = sentence
+      }
+      supported = reason == nil
+      (self.control, self.light, self.reason) = (control, light, reason)
+    }
+  }
+
   let kind = "camera"
   let node, name, driver, bus: String
   let identity, place, unit, position: String?
@@ -72,6 +96,8 @@ struct CameraLine: Encodable {
   let problem: String?
   let formats: [Format]
   let controls: [Control]
+  let capabilities: [String: Capability]?
+  let crop: Crop?
 
   init(_ camera: CameraInfo) {
     node = camera.path
@@ -90,6 +116,13 @@ struct CameraLine: Encodable {
         emulated: format.isEmulated, sizes: format.sizes.map(Size.init))
     }
     controls = camera.controls.map(Self.line)
+    capabilities = camera.abilities.map { abilities in
+      [
+        "torch": Capability(abilities.torch), "flash": Capability(abilities.flash),
+        "hdr": Capability(abilities.hdr),
+      ]
+    }
+    crop = camera.crop.map { Crop(area: $0.area.settingText, bounds: $0.bounds.settingText) }
   }
 
   private static func line(_ control: CameraControlInfo) -> Control {
@@ -100,6 +133,8 @@ struct CameraLine: Encodable {
     case .number: kind = "number"
     case .boolean: kind = "boolean"
     case .button: kind = "button"
+    case .text: kind = "text"
+    case .array: kind = "array"
     case .menu(let list):
       kind = "menu"
       choices = list.map { Choice(value: $0.value, name: $0.name) }
@@ -110,6 +145,7 @@ struct CameraLine: Encodable {
       step: Int64(nearest: description.step),
       default: description.defaultValue.map { Int64(nearest: $0) },
       value: control.value.map { Int64(nearest: $0) }, choices: choices,
-      readOnly: control.isReadOnly, inactive: control.isInactive)
+      readOnly: control.isReadOnly, inactive: control.isInactive, flags: control.flags,
+      text: control.text, dimensions: control.dimensions.isEmpty ? nil : control.dimensions)
   }
 }

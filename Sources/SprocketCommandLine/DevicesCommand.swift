@@ -6,7 +6,38 @@ struct DevicesCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "devices",
     abstract:
-      "Lists cameras and microphones: formats, sizes, rates, and controls with their ranges.")
+      "Lists cameras and microphones: formats, sizes, rates, and controls with their ranges.",
+    discussion: """
+      With a camera's name, sets, saves and restores its controls, also while a run or another program \
+      streams from it: --controls first, then --control, then --save.
+      """)
+
+  @Argument(
+    help:
+      "One camera alone: its node, identity, or name, as after `--source camera:`; or a microphone's address."
+  )
+  var name: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Sets a control. Several are set together: all, or none where one is refused. Any order will do.",
+      valueName: "name=value"))
+  var control: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Sets the controls that --save wrote, as far as this camera has them.", valueName: "path"),
+    completion: .file())
+  var controls: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Writes the controls as they are now, a line NAME=VALUE each. `-` is standard output.",
+      valueName: "path"), completion: .file())
+  var save: String?
+
+  @Flag(help: "With --save: replaces a file that exists.")
+  var overwrite = false
 
   @Flag(help: "Prints a JSON list instead; docs/cameras.md says what is in it.")
   var json = false
@@ -19,7 +50,23 @@ struct DevicesCommand: ParsableCommand {
   var watch = false
 
   func execute(_ signals: inout StopSignals) throws {
-    if watch { return try follow(&signals) }
+    let isCommand = !control.isEmpty || controls != nil || save != nil
+    if overwrite, save == nil {
+      throw RunError(.usage, "--overwrite is for --save; add --save PATH")
+    }
+    if watch {
+      guard name == nil, !isCommand else {
+        throw RunError(.usage, "--watch tells of all devices; leave out the name and controls")
+      }
+      return try follow(&signals)
+    }
+    if isCommand {
+      guard let name else {
+        throw RunError(
+          .usage, "whose controls? name the camera: `\(programName) devices NAME --control ...`")
+      }
+      return try command(name, &signals)
+    }
     let (cameras, microphones) = try devices(&signals)
     if json {
       try Console.output.say(
@@ -71,157 +118,66 @@ struct DevicesCommand: ParsableCommand {
     }
   }
 
-  /// Asks every device; one that does not answer is left alone at the first signal.
+  /// Asks the devices; one that does not answer is left alone at the first signal.
   private func devices(
     _ signals: inout StopSignals
   ) throws -> (cameras: [CameraInfo], microphones: [MicrophoneInfo]) {
+    let name = name
+    return try ask(&signals) {
+      guard let name else { return (CameraInfo.all(), MicrophoneInfo.all()) }
+      let microphones = MicrophoneInfo.all().filter { $0.address == name }
+      return microphones.isEmpty ? ([try CameraInfo.named(name)], []) : ([], microphones)
+    }
+  }
+
+  /// Sets and saves controls, and says what became of them.
+  private func command(_ name: String, _ signals: inout StopSignals) throws {
+    let pairs = try keyValues(control, option: "--control")
+    let wishes = control.map { pair in
+      let name = String(pair.prefix { $0 != "=" })
+      return (name: name, text: pairs[name] ?? "")
+    }
+    let profile = try controls.map { path throws(RunError) in try ControlProfile(path: path) }
+    // A bad path is told before controls are changed.
+    var file: OutputFile?
+    if let save { file = try OutputFile(path: save, purpose: "controls", overwrite: overwrite) }
+    let savesProfile = save != nil
+    let (changes, saved) = try ask(&signals) {
+      let camera = try CameraInfo.named(name)
+      var changes: [CameraControlChange] = []
+      if let profile { changes.append(try camera.restore(profile)) }
+      if !wishes.isEmpty { changes.append(try camera.write(wishes)) }
+      return (changes, savesProfile ? try camera.profile() : nil)
+    }
+    for note in changes.flatMap(\.notes) { tellError(note) }
+    let made = changes.flatMap(\.controls)
+    if json {
+      let values = made.map { ($0.description.name, Int64(nearest: $0.value)) }
+      try Console.output.say(encoding: Dictionary(values) { $1 })
+    } else if save != "-" {
+      for (description, value) in made {
+        Console.output.say("\(description.name)=\(description.text(of: value))")
+      }
+    }
+    if let saved { try file.take()?.write(saved.text) }
+  }
+
+  /// Does what asks devices on a thread of its own; at the first signal it is left alone.
+  private func ask<Value: Sendable>(
+    _ signals: inout StopSignals, _ body: @escaping @Sendable () throws -> Value
+  ) throws -> Value {
     let stopped = RunError(.failed, "stopped before every device had answered")
     var isStopped = false
     do {
-      let found = try BackgroundWork("devices") { (CameraInfo.all(), MicrophoneInfo.all()) }
-        .value(&signals) {
-          isStopped = true
-          return .zero
-        }
+      let found = try BackgroundWork("devices", body).value(&signals) {
+        isStopped = true
+        return .zero
+      }
       // The devices may answer just when the signal comes: it ends the program all the same.
       guard !isStopped else { throw stopped }
       return found
     } catch is Abandoned {
       throw stopped
     }
-  }
-
-  private func lines(_ camera: CameraInfo, _ microphones: [MicrophoneInfo]) -> [String] {
-    var lines = ["\(camera.card) (\(camera.path))"]
-    if let identity = camera.identity {
-      lines.append("  identity \(identity.name)")
-      if identity.place != identity.name { lines.append("  in this port \(identity.place)") }
-    }
-    if let position = camera.position { lines.append("  position \(position.rawValue)") }
-    let together = microphones.filter { $0.unit != nil && $0.unit == camera.identity?.unit }
-    if !together.isEmpty { lines += wrapped("  microphone ", together.map(\.address), indent: 4) }
-    if !camera.holders.isEmpty { lines += wrapped("  open in ", camera.holders, indent: 4) }
-    if let problem = camera.problem { return lines + ["  \(problem)"] }
-    lines.append("  driver \(camera.driver), bus \(camera.bus)")
-    if camera.formats.isEmpty { lines.append("  offers no format at the moment: nothing feeds it") }
-    for group in groups(camera.formats.filter { $0.pixelFormat != nil }) {
-      lines += self.lines(group)
-    }
-    let unknown = camera.formats.filter { $0.pixelFormat == nil }.map(\.fourCC)
-    if !unknown.isEmpty {
-      lines += wrapped(
-        "  ", ["unknown to Sprocket: \(unknown[0])"] + unknown.dropFirst(), indent: 4)
-    }
-    var heading = ""
-    for control in camera.controls {
-      if control.group != heading {
-        heading = control.group
-        lines.append("  \(heading)")
-      }
-      lines += self.lines(control)
-    }
-    return lines
-  }
-
-  /// Formats with the same sizes, together.
-  private func groups(_ formats: [CameraFormat]) -> [[CameraFormat]] {
-    var groups: [[CameraFormat]] = []
-    for format in formats {
-      if let index = groups.firstIndex(where: { $0[0].sizes == format.sizes }) {
-        groups[index].append(format)
-      } else {
-        groups.append([format])
-      }
-    }
-    return groups
-  }
-
-  private func lines(_ formats: [CameraFormat]) -> [String] {
-    let names = formats.map { $0.isEmulated ? "\($0.fourCC) (by libv4l2)" : $0.fourCC }
-    return wrapped("  ", names, indent: 4)
-      + formats[0].sizes.map { "    \(pad($0.text, 12))\($0.rates.text)" }
-  }
-
-  /// Words with commas between them behind `start`, on lines of at most 100 columns, all but the first
-  /// indented by `indent`.
-  private func wrapped(_ start: String, _ words: [String], indent: Int) -> [String] {
-    var lines: [String] = []
-    var line = ""
-    for (index, word) in words.enumerated() {
-      let piece = printable(index < words.count - 1 ? "\(word)," : word)
-      if line.isEmpty {
-        line = piece
-      } else if indent + line.count + 1 + piece.count <= 100 {
-        line += " \(piece)"
-      } else {
-        lines.append(line)
-        line = piece
-      }
-    }
-    lines.append(line)
-    let margin = String(repeating: " ", count: indent)
-    return [start + lines[0]] + lines.dropFirst().map { margin + $0 }
-  }
-
-  private func microphoneLines(_ microphones: [MicrophoneInfo]) -> [[String]] {
-    microphones.enumerated().map { index, microphone in
-      // A card's controls stand below its first device.
-      let isFirst = index == 0 || microphones[index - 1].id != microphone.id
-      return lines(microphone, controls: isFirst ? microphone.controls : [])
-    }
-  }
-
-  private func lines(_ microphone: MicrophoneInfo, controls: [MicrophoneControlInfo]) -> [String] {
-    let names = [microphone.card] + (microphone.device.isEmpty ? [] : [microphone.device])
-    var lines = ["\(names.joined(separator: ", ")) (\(microphone.address))"]
-    if !microphone.holders.isEmpty {
-      let count =
-        microphone.subdevices > 1 ? " \(microphone.holders.count) of \(microphone.subdevices)" : ""
-      lines += wrapped("  in use\(count): ", microphone.holders, indent: 4)
-    }
-    if let problem = microphone.problem {
-      lines.append("  \(problem)")
-    } else {
-      lines.append("  driver \(microphone.driver), \(microphone.place)")
-      lines += wrapped(
-        "  ", microphone.formats.map { "\($0.number.rawValue) (\($0.name))" }, indent: 4)
-      lines.append("  \(microphone.rateText)")
-      lines.append("  \(microphone.channelText)")
-    }
-    if !microphone.aliases.isEmpty {
-      lines.append("  with conversions, or shared:")
-      lines += wrapped("    ", microphone.aliases, indent: 4)
-    }
-    if !controls.isEmpty { lines.append("  Controls") }
-    return lines + controls.flatMap(self.lines)
-  }
-
-  private func lines(_ control: MicrophoneControlInfo) -> [String] {
-    var words = [control.description.allowed]
-    if let range = control.decibelRange {
-      words[0] += " (\(range.lowerBound.settingText) to \(range.upperBound.settingText) dB)"
-    }
-    if let value = control.value {
-      let decibels = control.decibels.map { " (\($0.settingText) dB)" } ?? ""
-      words.append("now \(control.description.text(of: value))\(decibels)")
-    }
-    return wrapped("    \(pad(control.description.name, 30))", words, indent: 34)
-  }
-
-  private func lines(_ control: CameraControlInfo) -> [String] {
-    let description = control.description
-    var words: [String]
-    switch description.kind {
-    case .button: words = ["does something when it is set"]
-    case .menu(let choices): words = choices.map { "\($0.name) (\($0.value.settingText))" }
-    case .number, .boolean: words = [description.allowed]
-    }
-    if let value = description.defaultValue {
-      words.append("default \(description.text(of: value))")
-    }
-    if let value = control.value { words.append("now \(description.text(of: value))") }
-    if control.isReadOnly { words.append("cannot be set") }
-    if control.isInactive { words.append("inactive") }
-    return wrapped("    \(pad(description.name, 30))", words, indent: 34)
   }
 }

@@ -42,6 +42,15 @@ extension RunCommand {
     } else if onUnplug != nil {
       throw RunError(.usage, "--on-unplug is for a camera, and \(name) is none; leave it out")
     }
+    if let controls {
+      guard name.split(separator: ":").first == "camera" else {
+        throw RunError(.usage, "--controls is for a camera, and \(name) is none; leave it out")
+      }
+      guard values.updateValue(controls, forKey: "controls") == nil else {
+        throw RunError(
+          .usage, "--controls and --source-set controls are the same; give one of them")
+      }
+    }
     let pixelFormat = try format.first.map { format throws(RunError) in
       try PixelFormat(option: format.value)
     }
@@ -53,16 +62,13 @@ extension RunCommand {
 
   func setControls(_ engine: Engine, _ voice: Voice) throws(RunError) {
     let values = try keyValues(control, option: "--control")
-    // As given: automatic exposure has to be off before exposure can be set.
     let names = control.map { String($0.prefix { $0 != "=" }) }
-    for name in names {
-      do throws(RunError) {
-        if let note = try engine.write(control: name, values[name] ?? "") {
-          voice.tell(notice: note)
-        }
-      } catch {
-        throw RunError(error.code, "--control: \(error.description)", error.remedies)
-      }
+    do throws(RunError) {
+      // As given: of two controls that are independent the later one is written later.
+      let wishes = names.map { (name: $0, text: values[$0] ?? "") }
+      if let note = try engine.write(controls: wishes).note { voice.tell(notice: note) }
+    } catch {
+      throw RunError(error.code, "--control: \(error.description)", error.remedies)
     }
   }
 }

@@ -52,6 +52,12 @@ struct RunCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
+      "A file of a camera's controls, set at the start, before --control; `\(programName) devices NAME "
+        + "--save` makes it.", valueName: "path"), completion: .file())
+  var controls: String?
+
+  @Option(
+    help: ArgumentHelp(
       "When the camera is unplugged: waits for it, stops, or waits for so long. Recordings wait, all else "
         + "stops, where it is not given.", valueName: "wait | stop | duration"),
     transform: Duration.parseUnplug)

@@ -60,6 +60,9 @@ public final class SceneSource: Source {
     timeline = SceneTimeline(faults, rate: settings.rate, startupFrames: settings.startup)
     driver = SceneDriver(timeline)
     port = settings.cached == 0 ? ControlPort(controls: Self.controls, tellsWhatShows: true) : nil
+    for (index, value) in [settings.exposure, settings.gain, settings.lens].enumerated() {
+      port?.report(value, of: UInt16(index))
+    }
   }
 
   /// For a microphone that hears this scene.
@@ -108,6 +111,15 @@ public final class SceneSource: Source {
     }
   }
 
+  /// Says what the controls have become with the frame that was made.
+  private func reportControls() {
+    guard let port else { return }
+    let new = frames.events
+    for index in new.events.indices where new.events[index].kind == .controlApplied {
+      port.report(new.events[index].value, of: new.events[index].control)
+    }
+  }
+
   private func look(_ timeout: Int64) throws(RunError) -> Arrival {
     if interruption.isSet { throw Self.interrupted }
     // Not before all is ready: the first frames would be late.
@@ -118,6 +130,7 @@ public final class SceneSource: Source {
     switch step {
     case .frame(let capture):
       frames.make(capture)
+      reportControls()
       // What was cut short is no frame.
       if interruption.isSet { throw Self.interrupted }
       return .frame(try announce(capture))

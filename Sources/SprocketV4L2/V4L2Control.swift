@@ -8,6 +8,10 @@ public struct V4L2Control: Hashable, Sendable {
     case bitmask
     /// Does something when it is written; has no value.
     case button
+    /// A text; minimum and maximum are lengths.
+    case text
+    /// Several values, or a structure.
+    case array
   }
 
   /// `V4L2_CID_*`.
@@ -25,6 +29,8 @@ public struct V4L2Control: Hashable, Sendable {
   public var flags: UInt32
   /// Its value has 64 bits, whatever its range (`V4L2_CTRL_TYPE_INTEGER64`).
   public var isWide: Bool
+  /// Elements of an array in each of its dimensions; empty for all other kinds.
+  public var dimensions: [Int] = []
 
   public init(
     id: UInt32, title: String, group: String = "", kind: Kind, minimum: Int64, maximum: Int64,
@@ -41,6 +47,9 @@ public struct V4L2Control: Hashable, Sendable {
     self.flags = flags
     self.isWide = isWide
   }
+
+  /// It holds one number, or is a button.
+  public var isNumber: Bool { kind != .text && kind != .array }
 
   /// The title as `v4l2-ctl` spells it on the command line: letters and digits in lower case, all else
   /// between them one underscore, as in `exposure_time_absolute`.
@@ -82,13 +91,18 @@ public struct V4L2ControlChange: Hashable, Sendable {
   public var value: Int64
   /// `V4L2_CTRL_FLAG_*`.
   public var flags: UInt32
+  /// The value changed, not the flags or the range alone.
+  public var isValue = true
   /// When, on CLOCK_MONOTONIC.
   public var nanoseconds: Int64
 
-  public init(id: UInt32, value: Int64, flags: UInt32, nanoseconds: Int64) {
+  public init(
+    id: UInt32, value: Int64, flags: UInt32, isValue: Bool = true, nanoseconds: Int64
+  ) {
     self.id = id
     self.value = value
     self.flags = flags
+    self.isValue = isValue
     self.nanoseconds = nanoseconds
   }
 }

@@ -136,7 +136,12 @@ def test_ask_is_a_client(tmp_path):
         stopped = sprocket("ask", path, "stop", answer["recording"])
         assert json.loads(stopped.stdout) == answer
         assert json.loads(sprocket("ask", path, "status").stdout)["status"]["protocol"] == 1
-        assert json.loads(sprocket("ask", path, "control", "gain=2").stdout)["ok"]
+        answer = json.loads(sprocket("ask", path, "control", "gain=2", "exposure=4000").stdout)
+        assert answer["ok"] and answer["controls"] == {"gain": 2, "exposure": 4000}
+        refused = sprocket("ask", path, "control", "gain=3", "exposure=-1", check=False)
+        assert refused.returncode == 1 and b"exposure=-1 is not allowed" in refused.stdout
+        controls = json.loads(sprocket("ask", path, "status").stdout)["status"]["controls"]
+        assert controls["gain"] == 2 and controls["exposure"] == 4000 and "lens" in controls
         refused = sprocket("ask", path, "photo", check=False)
         assert refused.returncode == 1 and not json.loads(refused.stdout)["ok"]
         assert sprocket("ask", path, "recrd", check=False).returncode == 1

@@ -269,6 +269,10 @@ def test_a_run_is_asked_and_what_it_refuses_is_told(tmp_path):
                 control.set("focus", window=0.3)
             with pytest.raises(package.Refused):
                 control.control("nothing", 3)
+            assert control.controls(gain=2, exposure=4000) == {"gain": 2, "exposure": 4000}
+            with pytest.raises(package.Refused, match="exposure=-1 is not allowed"):
+                control.controls(gain=3, exposure=-1)
+            assert control.status()["controls"]["gain"] == 2
             control.quit()
         for _ in frames:
             pass

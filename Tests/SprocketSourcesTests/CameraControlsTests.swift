@@ -126,13 +126,21 @@ import Testing
 
   /// UVC cameras answer EACCES while automatic exposure is on.
   @Test func aFirstWriteThatIsRefusedIsASentenceWithItsReason() {
-    func refusal(_ code: V4L2Error.Code, _ errno: Int32, flags: UInt32 = 0) -> RunError {
+    func refusal(
+      _ code: V4L2Error.Code, _ errno: Int32, flags: UInt32 = 0, count: Int = 1, place: Int? = 0,
+      left: [Int] = [], isPriority: Bool = false
+    ) -> RunError {
       let error = V4L2Error(
         code, operation: "VIDIOC_S_EXT_CTRLS", errno: errno, path: "/dev/video0")
+      let wishes = [(Self.exposure, 100.0), (Self.gain, 7.0)].prefix(count).map {
+        (control: ControlDescription($0.0), value: $0.1)
+      }
       return RunError(
-        error, refusing: 100, of: ControlDescription(Self.exposure), flags: flags, name: "cam")
+        ControlBatch.Refusal(place: place, error: error, flags: flags, left: left), of: wishes,
+        name: "cam", node: "/dev/video0", isPriority: isPriority)
     }
-    let taken = "another control, such as an automatic one, decides over it; set that before it"
+    let taken =
+      "another control, such as an automatic one, decides over it; set that before it, or together with it"
     let start = "cam refuses exposure_time_absolute=100"
     let denied = refusal(.notPermitted, EACCES)
     #expect(denied.description == "\(start) (Permission denied): \(taken)")
@@ -142,6 +150,18 @@ import Testing
       refusal(.failed, EIO).description
         == "\(start) (Input/output error): `devices` lists what it takes")
     #expect(refusal(.gone, ENODEV).description.contains("unplugged"))
+    let none = "; none of the 2 controls was changed"
+    #expect(
+      refusal(.refused, EINVAL, count: 2, place: 1).description.hasPrefix("cam refuses gain=7 ("))
+    #expect(refusal(.refused, EINVAL, count: 2).description.hasSuffix(none))
+    #expect(
+      refusal(.refused, EINVAL, count: 2, place: nil).description
+        .hasPrefix("cam refuses exposure_time_absolute=100, gain=7 ("))
+    #expect(
+      refusal(.failed, EIO, count: 2, left: [1]).description
+        .hasSuffix("; changed all the same: gain=7"))
+    #expect(refusal(.busy, EBUSY).description.contains("cannot be changed while frames come"))
+    #expect(refusal(.busy, EBUSY, isPriority: true).description.contains("has a higher priority"))
   }
 
   @Test func whatTheHardwareDecidesIsNotKnown() {
@@ -161,6 +181,28 @@ import Testing
     #expect(controls.inForce.exposureMicroseconds == 4000)
   }
 
+  /// A value that another program has written is told of with the first frame after it, and is known.
+  @Test func aChangeByAnotherProgramIsTold() {
+    var controls = controls()
+    func change(_ value: Int64, _ time: Int64, isValue: Bool = true, flags: UInt32 = 0) {
+      controls.changed(
+        V4L2ControlChange(
+          id: Self.gain.id, value: value, flags: flags, isValue: isValue, nanoseconds: time))
+    }
+    change(70, 10)
+    controls.advance(to: 10)
+    #expect(told(&controls).isEmpty)
+    controls.advance(to: 11)
+    #expect(told(&controls) == [Event(kind: .controlChanged, control: 1, value: 70)])
+    #expect(controls.port.value(of: 1) == 70 && controls.known(1) == 70)
+    // The same value, and a change of flags alone, are no news; what is inactive is not known.
+    change(70, 20)
+    change(70, 21, isValue: false, flags: Self.inactive)
+    controls.advance(to: 30)
+    #expect(told(&controls).isEmpty)
+    #expect(controls.port.value(of: 1) == nil && controls.known(1) == nil)
+  }
+
   /// Automatic gain was switched off, then gain was written; the driver tells of the first later.
   @Test func aChangeThatIsToldOfLateDoesNotUndoAWrite() throws {
     var controls = controls()
@@ -172,6 +214,7 @@ import Testing
     #expect(controls.inForce.gain == 0.25)
     controls.advance(to: 25)
     #expect(controls.inForce.gain == 2)
+    #expect(controls.known(Int(index)) == 128)
   }
 
   @Test func moreChangesThanThereIsRoomForAreAppliedEarly() {

@@ -22,6 +22,33 @@ import Testing
     #expect(events.events.isEmpty && events.refused == 0)
   }
 
+  /// Writes of a batch hold from one frame on, and the values are known from then on.
+  @Test func aBatchHoldsFromOneFrameOn() throws {
+    let source = try SceneSource(
+      scene {
+        $0.format = .grey
+        $0.delay = 3
+      })
+    let port = try #require(try source.open().controls)
+    defer { try? source.close() }
+    try announceFrame(source)
+    source.discard()
+    let before = port.value(of: 0)
+    #expect(before != nil && before != 5000)
+    let tickets = try #require(port.write([ControlValue(0, 5000), ControlValue(1, 3)]))
+    var found: [[UInt64]] = []
+    for _ in 0..<4 {
+      var events = EventQueue()
+      try announceFrame(source)
+      source.takeEvents(into: &events)
+      source.discard()
+      found.append(events.events.map(\.ticket))
+      #expect(port.value(of: 0) == (events.events.isEmpty && found.count < 3 ? before : 5000))
+    }
+    #expect(found == [[], [], Array(tickets), []])
+    #expect(port.value(of: 1) == 3)
+  }
+
   @Test func eventsThatTheQueueHasNoRoomForAreCounted() throws {
     let source = try SceneSource(scene { $0.format = .grey })
     let port = try #require(try source.open().controls)

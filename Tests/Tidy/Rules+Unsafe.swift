@@ -145,7 +145,7 @@ extension Rules {
       "Sources/SprocketV4L2",
       [
         "V4L2Device+Controls", "V4L2Device+Formats", "V4L2Device+Output", "V4L2Device+Streaming",
-        "V4L2Device", "V4L2Error", "V4L2Holder", "V4L2Node",
+        "V4L2Device+Writing", "V4L2Device", "V4L2Error", "V4L2Holder", "V4L2Node",
       ], "wraps libv4l2, /proc and /sys"),
     Permission("Sources/SprocketXXHash", ["XXH3"], "wraps libxxhash"),
     Permission("Sources/SprocketZstd", ["ZstdDecoder"], "wraps libzstd"),

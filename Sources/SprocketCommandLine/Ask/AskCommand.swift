@@ -7,7 +7,7 @@ struct AskCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "ask", abstract: "Asks a run with --control-socket, and prints its answer.",
     discussion: """
-      Requests: record [PATH], stop [N], next [PATH], photo [FRAMES], control NAME=VALUE, \
+      Requests: record [PATH], stop [N], next [PATH], photo [FRAMES], control NAME=VALUE..., \
       set STAGE:KEY=VALUE,..., reconfigure KEY=VALUE..., status, recordings, events, quit. N is a \
       recording's number; without it, the latest is meant. Events are printed until the run ends.
       Keys of reconfigure: source, source-set (KEY=VALUE), format, size, rate; stage, once for each of \
@@ -51,14 +51,14 @@ struct AskCommand: ParsableCommand {
     let request: String
     var path, name, value, stage: String?
     var recording, frames: UInt64?
-    var settings: [String: String]?
+    var settings, controls: [String: String]?
     var source, format, size: String?
     var rate: Double?
     var sourceSettings: [String: String]?
     var stages, attach, detach: [String]?
 
     enum CodingKeys: String, CodingKey {
-      case request, path, name, value, stage, recording, frames, settings
+      case request, path, name, value, stage, recording, frames, settings, controls
       case source, format, size, rate, stages, attach, detach
       case sourceSettings = "source_settings"
     }
@@ -68,6 +68,8 @@ struct AskCommand: ParsableCommand {
     var line = Line(request: request)
     if request == "reconfigure" {
       try addChange(to: &line, registry)
+    } else if request == "control" {
+      line.controls = try keyValues(arguments, option: "control")
     } else {
       guard arguments.count <= 1 else {
         throw RunError(
@@ -130,12 +132,6 @@ struct AskCommand: ParsableCommand {
     case ("record", let path?), ("next", let path?): line.path = absolutePath(path)
     case ("stop", let text?): line.recording = try number(text, "a recording's number")
     case ("photo", let text?): line.frames = try number(text, "a number of frames")
-    case ("control", let text?):
-      guard let equals = text.firstIndex(of: "=") else {
-        throw RunError(.usage, "write \(text) as NAME=VALUE")
-      }
-      line.name = String(text[..<equals])
-      line.value = String(text[text.index(after: equals)...])
     case ("set", let text?):
       guard let colon = text.firstIndex(of: ":") else {
         throw RunError(.usage, "write \(text) as STAGE:KEY=VALUE,...")

@@ -23,9 +23,9 @@ struct RequestAnswerer: Sendable {
     let frames: UInt64?
     let recording: UInt64?
     let name: String?
-    let value: String?
+    let value: SettingValue?
     let stage: String?
-    let settings: [String: SettingValue]?
+    let settings, controls: [String: SettingValue]?
     let source, format, size: String?
     let sourceSettings: [String: SettingValue]?
     let rate: Double?
@@ -34,7 +34,7 @@ struct RequestAnswerer: Sendable {
     let seconds: Double?
 
     enum CodingKeys: String, CodingKey {
-      case request, path, sink, frames, recording, name, value, stage, settings
+      case request, path, sink, frames, recording, name, value, stage, settings, controls
       case source, format, size, rate, stages, attach, detach
       case sourceSettings = "source_settings"
       case frame = "at_frame"
@@ -46,14 +46,14 @@ struct RequestAnswerer: Sendable {
       "record": ["path", "sink", "frames", "at_frame", "at_s"],
       "photo": ["frames", "at_frame", "at_s"], "stop": ["recording", "at_frame", "at_s"],
       "next": ["recording", "path", "at_frame", "at_s"],
-      "set": ["stage", "settings", "at_frame", "at_s"], "control": ["name", "value"],
+      "set": ["stage", "settings", "at_frame", "at_s"], "control": ["name", "value", "controls"],
       "reconfigure": [
         "source", "source_settings", "format", "size", "rate", "stages", "attach", "detach",
       ], "status": [], "recordings": [], "events": [], "quit": [],
     ]
 
     /// Whether the answer may take long.
-    var isSlow: Bool { request == "reconfigure" }
+    var isSlow: Bool { request == "reconfigure" || request == "control" }
 
     var change: RunParts.Texts {
       RunParts.Texts(
@@ -89,6 +89,9 @@ struct RequestAnswerer: Sendable {
     var frame: UInt64?
     var stage: String?
     var settings: [String: String]?
+    var control: String?
+    var value: Double?
+    var controls: [String: Double]?
   }
 
   /// What comes of a line of a client. An answer has a line's end.
@@ -150,6 +153,11 @@ struct RequestAnswerer: Sendable {
           ))
       case .reconfigured(let frame):
         text(Answer(ok: nil, event: "reconfigured", frame: frame))
+      case .control(let name, let value, let frame):
+        text(
+          Answer(
+            ok: nil, event: "control", frame: frame, control: name,
+            value: value.isFinite ? value : nil))
       }
     }
   }
@@ -170,7 +178,8 @@ struct RequestAnswerer: Sendable {
       throw RunError(
         .usage,
         "a request has the text `request`; frames, recording and at_frame are whole numbers, at_s is a "
-          + "number, and so is rate; settings and source_settings are objects of values by name; stages, "
+          + "number, and so is rate; settings, controls and source_settings are objects of values by name; "
+          + "stages, "
           + "attach and detach are lists of texts; all others are texts")
     }
     guard let known = Request.known[request.request] else {
@@ -203,10 +212,14 @@ struct RequestAnswerer: Sendable {
         recording: try desk.next(id, path: request.path, at: request.moment).number)
     case "stop": return Answer(recording: try desk.stop(id, at: request.moment).number)
     case "control":
-      guard let name = request.name, let value = request.value else {
-        throw RunError(.usage, "`control` has a name and a value")
+      var wishes = request.controls?.mapValues(\.text) ?? [:]
+      if let name = request.name, let value = request.value { wishes[name] = value.text }
+      guard !wishes.isEmpty, (request.name == nil) == (request.value == nil) else {
+        throw RunError(.usage, "`control` has a name and a value, or controls")
       }
-      return Answer(note: try desk.control(name, value))
+      let sorted = wishes.sorted { $0.key < $1.key }.map { (name: $0.key, text: $0.value) }
+      let made = try desk.control(sorted)
+      return Answer(note: made.note, controls: made.values.isEmpty ? nil : made.values)
     case "set":
       guard let stage = request.stage, let settings = request.settings else {
         throw RunError(.usage, "`set` has a stage and its settings")

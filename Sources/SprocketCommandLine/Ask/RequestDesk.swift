@@ -68,10 +68,24 @@ final class RequestDesk: Sendable {
   /// Changes source, stages and sinks. Waits until the change holds.
   func reconfigure(_ texts: RunParts.Texts) throws(RunError) { try parts.change(engine, texts) }
 
-  /// Writes a control of the source, or of the microphones that have it. Returns what a person should know.
-  func control(_ name: String, _ text: String) throws(RunError) -> String? {
-    try engine.write(control: name, text)
+  /// Writes controls of the source as one batch, and those of microphones. Returns what the source made of
+  /// its own, and what a person should know. Throws if one is refused: then none of the source's was
+  /// changed.
+  func control(
+    _ values: [(name: String, text: String)]
+  ) throws(RunError) -> (values: [String: Double], note: String?) {
+    let (written, note) = try engine.write(controls: values)
+    guard let written else { return ([:], note) }
+    guard try written.isAnswered(within: Self.patience) else {
+      let pending = "the source has not answered yet; the reports will say what it made of it"
+      return ([:], [note, pending].compactMap(\.self).joined(separator: "; "))
+    }
+    return (written.values, note)
   }
+
+  /// Longest wait for a source's answer to control writes, 1 s. Larger: slow sources are waited for, and a
+  /// client waits longer where none comes.
+  private static let patience = Duration.seconds(1)
 
   private func known(_ id: RecordingID?) throws(RunError) -> RecordingID {
     guard let id = id ?? current ?? latest.withLock({ $0 }) else {
@@ -81,42 +95,89 @@ final class RequestDesk: Sendable {
   }
 }
 
-extension Engine {
-  /// Writes a control by its name, from the text that a user gave: of the source, or of each microphone that
-  /// has it. Returns what they should know of it.
-  func write(control name: String, _ text: String) throws(RunError) -> String? {
-    let port = description.controls
-    if let port, let index = port.control(name) {
-      try port.write(index, name, text)
-      return nil
-    }
-    let microphones = audio.compactMap(\.description.controls)
-    let names = microphones.map { $0.controls.map(\.name) }
-    guard names.contains(where: { $0.contains(name) }) else {
-      let known = (port?.controls.map(\.name) ?? []) + names.joined()
-      guard !known.isEmpty else {
-        throw RunError(.usage, "\(description.name) has no controls")
+/// Controls of a source that were written together.
+struct WrittenControls {
+  let port: ControlPort
+  let wishes: [ControlValue]
+  let tickets: Range<UInt64>
+
+  /// Waits until the source has answered; throws if it refused. Returns false if it does not answer in time.
+  func isAnswered(within limit: Duration) throws(RunError) -> Bool {
+    let end = monotonicNow() + limit.nanosecondCount
+    while true {
+      let outcomes = tickets.map { port.outcome(of: $0) }
+      if !outcomes.contains(.pending) {
+        for (outcome, wish) in zip(outcomes, wishes) {
+          guard case .refused(let reason) = outcome else { continue }
+          let control = port.controls[Int(wish.control)]
+          throw RunError(
+            .failed,
+            reason ?? "the source refuses \(control.name)=\(control.text(of: wish.value))")
+        }
+        return true
       }
-      throw RunError(.usage, "there is no control `\(name)`; " + knownNames(known, near: name))
+      guard monotonicNow() < end else { return false }
+      sleep(until: monotonicNow() + 2_000_000)
     }
-    var notes: [String] = []
-    for (microphone, names) in zip(microphones, names) where names.contains(name) {
-      if let note = try microphone.set(name, to: text) { notes.append(note) }
+  }
+
+  /// What the controls have become, by their names; those that are not known are left out.
+  var values: [String: Double] {
+    var values: [String: Double] = [:]
+    for wish in wishes {
+      values[port.controls[Int(wish.control)].name] = port.value(of: wish.control)
     }
-    return notes.isEmpty ? nil : notes.joined(separator: "; ")
+    return values
   }
 }
 
-extension ControlPort {
-  fileprivate func write(_ index: UInt16, _ name: String, _ text: String) throws(RunError) {
-    let control = controls[Int(index)]
-    guard let value = control.value(text) else {
-      throw RunError(.usage, "\(name)=\(text) is not allowed: give \(control.allowed)")
+extension Engine {
+  /// Writes controls by their names, from the texts that a user gave: those of the source as one batch, and
+  /// those of each microphone that has them. Returns those of the source, and what the user should know of
+  /// the others.
+  func write(
+    controls values: [(name: String, text: String)]
+  ) throws(RunError) -> (written: WrittenControls?, note: String?) {
+    let port = description.controls
+    var wishes: [ControlValue] = []
+    var others: [(name: String, text: String)] = []
+    for (name, text) in values {
+      guard let port, let index = port.control(name) else {
+        try checkMicrophones(have: name)
+        others.append((name, text))
+        continue
+      }
+      let control = port.controls[Int(index)]
+      guard let value = control.value(text) else {
+        throw RunError(.usage, "\(name)=\(text) is not allowed: give \(control.allowed)")
+      }
+      wishes.append(ControlValue(index, value))
     }
-    guard write(index, value) != nil else {
-      throw RunError(
-        .usage, "at most \(ControlPort.capacity) controls can be given at once; ask again")
+    var written: WrittenControls?
+    if let port, !wishes.isEmpty {
+      guard let tickets = port.write(wishes) else {
+        throw RunError(
+          .usage, "at most \(ControlPort.capacity) controls can be given at once; ask again")
+      }
+      written = WrittenControls(port: port, wishes: wishes, tickets: tickets)
     }
+    var notes: [String] = []
+    for (name, text) in others {
+      for microphone in microphones where microphone.controls.contains(where: { $0.name == name }) {
+        if let note = try microphone.set(name, to: text) { notes.append(note) }
+      }
+    }
+    return (written, notes.isEmpty ? nil : notes.joined(separator: "; "))
+  }
+
+  private var microphones: [any AudioControls] { audio.compactMap(\.description.controls) }
+
+  private func checkMicrophones(have name: String) throws(RunError) {
+    let names = microphones.flatMap { $0.controls.map(\.name) }
+    guard !names.contains(name) else { return }
+    let known = (description.controls?.controls.map(\.name) ?? []) + names
+    guard !known.isEmpty else { throw RunError(.usage, "\(description.name) has no controls") }
+    throw RunError(.usage, "there is no control `\(name)`; " + knownNames(known, near: name))
   }
 }
 

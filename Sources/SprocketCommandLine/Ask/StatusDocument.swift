@@ -60,11 +60,13 @@ struct StatusDocument: Codable {
   let recording: [RecordingDocument]
   /// `nil` in a run without sound.
   let sound: [SoundState]?
+  /// Values of the source's controls; `nil` if it has none.
+  let controls: [String: Double]?
   let errors, notes: [String]
 
   enum CodingKeys: String, CodingKey {
     case `protocol`, version, program, name, pid, source, format, width, height, epochs, live
-    case produced, lost, ring, lanes, sinks, recording, sound, errors, notes
+    case produced, lost, ring, lanes, sinks, recording, sound, controls, errors, notes
     case elapsed = "elapsed_s"
     case rate = "frames_per_s"
     case sinkLoads = "sink_loads"
@@ -103,6 +105,12 @@ struct StatusDocument: Codable {
     }
     recording = engine.recordingRecords.filter { $0.reason == nil }.map { RecordingDocument($0) }
     sound = engine.audio.isEmpty ? nil : engine.audio.map { SoundState($0.summary) }
+    controls = summary.source.controls.map { port in
+      let values = port.controls.indices.map { ($0, port.value(of: UInt16($0))) }
+      return Dictionary(
+        values.compactMap { index, value in value.map { (port.controls[index].name, $0) } }
+      ) { first, _ in first }
+    }
     errors = summary.errors.map(\.told)
     notes = summary.notes
   }

@@ -9,6 +9,8 @@ public struct ControlDescription: Sendable, Hashable {
     case menu([ControlChoice])
     /// Does something when it is written, whatever the number.
     case button
+    /// A text, or several values: listed, and cannot be written.
+    case text, array
   }
 
   public var name: String
@@ -45,6 +47,7 @@ public struct ControlDescription: Sendable, Hashable {
       return choices.first { $0.value == number }?.value
         ?? choices.first { $0.name == text.lowercased() }?.value
     case .number, .button: break
+    case .text, .array: return nil
     }
     guard let value = Double(text), value >= minimum, value <= maximum else { return nil }
     guard step > 0 else { return value }
@@ -56,6 +59,8 @@ public struct ControlDescription: Sendable, Hashable {
     switch kind {
     case .boolean: return Bool.allowed
     case .button: return text(of: minimum)
+    case .text: return "a text of \(text(of: minimum)) to \(text(of: maximum)) bytes"
+    case .array: return "several values"
     case .menu(let choices):
       return choices.map { "\($0.name) (\($0.value.settingText))" }.joined(separator: ", ")
     case .number:
@@ -70,7 +75,7 @@ public struct ControlDescription: Sendable, Hashable {
     switch kind {
     case .boolean: (value != 0).settingText
     case .menu(let choices): choices.first { $0.value == value }?.name ?? value.settingText
-    case .number, .button:
+    case .number, .button, .text, .array:
       value == value.rounded() && value.magnitude <= 0x1p63
         ? "\(Int64(nearest: value))" : value.settingText
     }
@@ -96,11 +101,26 @@ public struct ControlChoice: Sendable, Hashable {
   }
 }
 
+/// A control and the value that it is to have.
+public struct ControlValue: Sendable, Hashable, BitwiseCopyable {
+  /// The control's index among the source's controls.
+  public var control: UInt16
+  public var value: Double
+
+  public init(_ control: UInt16, _ value: Double) {
+    self.control = control
+    self.value = value
+  }
+}
+
 /// Carries control writes to the source's thread, against the direction of frames.
 ///
 /// Any thread may write; the source takes what has gathered before each frame. The queue is
 /// bounded: a write that finds it full is refused at once (`nil`), nothing waits. A write completes
 /// with an `Event` that belongs to the first frame that shows it.
+///
+/// Writes of a batch stay together: all hold from the same frame on, and a source that can refuse one of
+/// them refuses all. A camera hands them to its driver in one call where it can.
 public final class ControlPort: Sendable {
   /// Writes that can be queued for the source. Larger: longer bursts of writes are accepted.
   public static let capacity = 64
@@ -109,12 +129,35 @@ public final class ControlPort: Sendable {
     public var ticket: UInt64
     public var control: UInt16
     public var value: Double
+    /// Writes of the same batch that follow this one in the queue.
+    public var following: UInt16 = 0
   }
 
-  struct Queue: Sendable {
+  struct State: Sendable {
     var ticket: UInt64 = 0
     var waiting: [Write] = []
+    /// By control; NaN where it is not known.
+    var values: [Double]
+    /// Answered tickets: each at the place `ticket % answerCount`.
+    var answers: [Answer]
+    /// Why batches were refused, the latest last.
+    var refusals: [Refusal] = []
   }
+
+  struct Answer: Sendable, BitwiseCopyable {
+    var ticket: UInt64 = 0
+    var isRefused = false
+  }
+
+  struct Refusal: Sendable {
+    var ticket: UInt64
+    var reason: String
+  }
+
+  /// Answered tickets that are remembered. Larger: a caller may ask later what became of a write.
+  static let answerCount = 4 * capacity
+  /// Reasons of refusals that are remembered. Larger: more threads may write and be refused at a time.
+  static let refusalCount = 8
 
   /// What may be written; the index is the control's number in writes and events.
   public let controls: [ControlDescription]
@@ -122,14 +165,16 @@ public final class ControlPort: Sendable {
   /// with the scene. False for a driver: it reports when it took the value, and the sensor shows it
   /// some frames later.
   public let tellsWhatShows: Bool
-  let queue: Locked<Queue>
+  let state: Locked<State>
 
   public init(controls: [ControlDescription], tellsWhatShows: Bool = false) {
     self.controls = controls
     self.tellsWhatShows = tellsWhatShows
-    var queue = Queue()
-    queue.waiting.reserveCapacity(Self.capacity)
-    self.queue = Locked(queue)
+    var state = State(
+      values: [Double](repeating: .nan, count: controls.count),
+      answers: [Answer](repeating: Answer(), count: Self.answerCount))
+    state.waiting.reserveCapacity(Self.capacity)
+    self.state = Locked(state)
   }
 
   /// The control of that name, if the source has it.
@@ -140,22 +185,107 @@ public final class ControlPort: Sendable {
   /// Asks for `value`, clamped to the control's range. Returns the ticket that the completing
   /// event carries, or `nil` when the queue is full.
   public func write(_ control: UInt16, _ value: Double) -> UInt64? {
-    contract(
-      control < controls.count,
-      "writes control \(control) of a source with \(controls.count); `control(_:)` finds one by its name"
-    )
-    let range = controls[Int(control)]
-    return queue.withLock { queue in
-      guard queue.waiting.count < Self.capacity else { return nil }
-      queue.ticket += 1
-      let clamped = min(max(value, range.minimum), range.maximum)
-      queue.waiting.append(Write(ticket: queue.ticket, control: control, value: clamped))
-      return queue.ticket
+    state.withLock { state in
+      guard state.waiting.count < Self.capacity else { return nil }
+      return add(ControlValue(control, value), following: 0, to: &state)
     }
+  }
+
+  /// Asks for several values as one batch, each clamped to its control's range. Returns their tickets, in the
+  /// order of `values`, or `nil` when the queue has no room for all of them; then none is written.
+  public func write(_ values: [ControlValue]) -> Range<UInt64>? {
+    state.withLock { state in
+      guard state.waiting.count + values.count <= Self.capacity else { return nil }
+      let first = state.ticket + 1
+      for (index, value) in values.enumerated() {
+        _ = add(value, following: UInt16(values.count - 1 - index), to: &state)
+      }
+      return first..<state.ticket + 1
+    }
+  }
+
+  private func add(_ wanted: ControlValue, following: UInt16, to state: inout State) -> UInt64 {
+    contract(
+      wanted.control < controls.count,
+      "writes control \(wanted.control) of a source with \(controls.count); "
+        + "`control(_:)` finds one by its name"
+    )
+    let range = controls[Int(wanted.control)]
+    state.ticket += 1
+    let clamped = min(max(wanted.value, range.minimum), range.maximum)
+    state.waiting.append(
+      Write(
+        ticket: state.ticket, control: wanted.control, value: clamped, following: following))
+    return state.ticket
   }
 
   /// The oldest write that has not been taken; for the source's thread.
   public func take() -> Write? {
-    queue.withLock { $0.waiting.isEmpty ? nil : $0.waiting.removeFirst() }
+    state.withLock { $0.waiting.isEmpty ? nil : $0.waiting.removeFirst() }
+  }
+
+  /// Takes the oldest batch, in place of what `writes` holds; a single write is a batch of one. False if
+  /// there is none. For the source's thread. Allocates nothing if `writes` has room for `capacity` writes.
+  public func take(batch writes: inout [Write]) -> Bool {
+    writes.removeAll(keepingCapacity: true)
+    return state.withLock { state in
+      guard let first = state.waiting.first else { return false }
+      let count = min(Int(first.following) + 1, state.waiting.count)
+      writes.append(contentsOf: state.waiting[..<count])
+      state.waiting.removeSubrange(..<count)
+      return true
+    }
+  }
+}
+
+// What is known of values and answers, for any thread.
+
+extension ControlPort {
+  /// Says which value a control has now; NaN if the hardware or another control decides over it, or if it is
+  /// not known. For the source's thread.
+  public func report(_ value: Double, of control: UInt16) {
+    guard control < controls.count else { return }
+    state.withLock { $0.values[Int(control)] = value }
+  }
+
+  /// The value that a control has now; `nil` if it is not known.
+  public func value(of control: UInt16) -> Double? {
+    guard control < controls.count else { return nil }
+    let value = state.withLock { $0.values[Int(control)] }
+    return value.isNaN ? nil : value
+  }
+
+  /// Says in a sentence why the write with that ticket is refused, before its event. For the source's thread.
+  public func explain(_ ticket: UInt64, refusedBecause reason: String) {
+    state.withLock { state in
+      if state.refusals.count == Self.refusalCount { state.refusals.removeFirst() }
+      state.refusals.append(Refusal(ticket: ticket, reason: reason))
+    }
+  }
+
+  /// Notes that an event has completed a write.
+  package func note(_ event: Event) {
+    guard event.kind == .controlApplied || event.kind == .controlRefused else { return }
+    state.withLock { state in
+      state.answers[Int(event.ticket % UInt64(Self.answerCount))] = Answer(
+        ticket: event.ticket, isRefused: event.kind == .controlRefused)
+    }
+  }
+
+  /// What became of a write.
+  package enum Outcome: Sendable, Hashable {
+    case pending, applied
+    /// With the source's sentence, if it gave one.
+    case refused(String?)
+  }
+
+  /// What became of the write with that ticket; `.pending` also for one that is not remembered any more.
+  package func outcome(of ticket: UInt64) -> Outcome {
+    state.withLock { state in
+      let answer = state.answers[Int(ticket % UInt64(Self.answerCount))]
+      guard answer.ticket == ticket else { return .pending }
+      guard answer.isRefused else { return .applied }
+      return .refused(state.refusals.last { $0.ticket == ticket }?.reason)
+    }
   }
 }

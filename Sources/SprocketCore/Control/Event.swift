@@ -18,6 +18,8 @@ public struct Event: Sendable, Hashable, BitwiseCopyable {
     /// Live settings of a stage changed. The event's frame is the first for which they hold.
     /// `SinkSetup.changedSettings` tells them by `ticket`.
     case settingsChanged
+    /// Another program, or the device itself, changed a control; `value` is what it has now.
+    case controlChanged
   }
 
   public var kind: Kind

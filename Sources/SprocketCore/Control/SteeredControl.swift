@@ -143,7 +143,7 @@ extension ControlDescription {
     switch kind {
     case .boolean: 0
     case .menu(let choices): choices.first { $0.name.hasPrefix("manual") }?.value
-    case .number, .button: nil
+    case .number, .button, .text, .array: nil
     }
   }
 }

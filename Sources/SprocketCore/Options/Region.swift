@@ -1,4 +1,4 @@
-// Regions and points of a picture, as settings.
+// Regions, rectangles and points of a picture, as settings.
 
 /// A rectangle in fractions of the picture, origin at the top left: spelled `x/y/width/height`.
 public struct Region: Sendable, Hashable, SettingValue {
@@ -38,6 +38,41 @@ public struct Region: Sendable, Hashable, SettingValue {
     }
     return (span(x, self.width, width), span(y, self.height, height))
   }
+}
+
+/// A rectangle in pixels, its corner at the top left: spelled `x/y/width/height`, or `all`.
+public struct PixelArea: Sendable, Hashable, SettingValue {
+  public var x: Int
+  public var y: Int
+  public var width: Int
+  public var height: Int
+
+  public init(x: Int, y: Int, width: Int, height: Int) {
+    (self.x, self.y, self.width, self.height) = (x, y, width, height)
+  }
+
+  /// The whole picture, whatever its size.
+  public static let whole = PixelArea(x: 0, y: 0, width: 0, height: 0)
+
+  /// Larger than any picture. Bounds sums of two of them.
+  private static let most = 1 << 24
+
+  public init?(settingText: String) {
+    guard settingText != "all" else {
+      self = .whole
+      return
+    }
+    let parts = settingText.split(separator: "/", omittingEmptySubsequences: false)
+      .map { Int($0) ?? -1 }
+    guard parts.count == 4, parts.allSatisfy({ (0...Self.most).contains($0) }), parts[2] > 0,
+      parts[3] > 0
+    else { return nil }
+    self.init(x: parts[0], y: parts[1], width: parts[2], height: parts[3])
+  }
+  public var settingText: String {
+    self == .whole ? "all" : "\(x)/\(y)/\(width)/\(height)"
+  }
+  public static var allowed: String { "x/y/width/height in whole pixels, or all" }
 }
 
 /// A point in fractions of the picture, 0/0 top left, 1/1 bottom right: spelled `x/y`.

@@ -12,6 +12,9 @@ public enum RunNews: Sendable {
   case settings(ChangedSettings, from: UInt64)
   /// Source, stages or sinks changed (`Engine.reconfigure`). The frame is the first after the change.
   case reconfigured(from: UInt64)
+  /// Another program, or the device itself, changed a control of the source. The frame is the first that was
+  /// captured after it.
+  case control(name: String, value: Double, from: UInt64)
 }
 
 /// A reader's place in the news of a run.
@@ -25,10 +28,10 @@ public struct NewsMark: Sendable {
 
 extension Engine {
   /// The news since `mark`, which moves on. Those about recordings are in order, and so are those about
-  /// settings. The latest 2,048 and 4,096 are kept: a reader that comes later misses the ones before. May
-  /// be called from any thread, and delays no frame.
+  /// settings and controls. The latest 2,048 and 4,096 are kept: a reader that comes later misses the ones
+  /// before. May be called from any thread, and delays no frame.
   public func news(since mark: inout NewsMark) -> [RunNews] {
-    recordings.news(since: &mark.recordings) + settingChanges(since: &mark.events)
+    recordings.news(since: &mark.recordings) + changes(since: &mark.events)
   }
 
   /// The place after all news so far.
@@ -40,18 +43,23 @@ extension Engine {
   }
 
   /// The log of events has readers on any thread, and its writer never waits for them.
-  private func settingChanges(since next: inout UInt64) -> [RunNews] {
+  private func changes(since next: inout UInt64) -> [RunNews] {
     let log = shared.events
     let end = log.end
+    let controls = description.controls?.controls ?? []
     var found: [RunNews] = []
     next = max(next, log.oldest)
     while next < end {
       defer { next += 1 }
       // `nil`: it was overwritten meanwhile.
-      guard let event = log.entry(next).map({ Event($0) }), event.kind == .settingsChanged,
-        let changed = shared.settings.changed(event.ticket)
-      else { continue }
-      found.append(.settings(changed, from: event.number))
+      guard let event = log.entry(next).map({ Event($0) }) else { continue }
+      if event.kind == .settingsChanged, let changed = shared.settings.changed(event.ticket) {
+        found.append(.settings(changed, from: event.number))
+      } else if event.kind == .controlChanged, controls.indices.contains(Int(event.control)) {
+        found.append(
+          .control(
+            name: controls[Int(event.control)].name, value: event.value, from: event.number))
+      }
     }
     return found
   }

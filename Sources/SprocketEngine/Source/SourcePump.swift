@@ -82,7 +82,9 @@ final class SourcePump: @unchecked Sendable {
   var lentSequences: [UInt64?] = []
   var lentCount = 0
   private(set) var isLimitReached = false
-  private var events = EventQueue()
+  var events = EventQueue()
+  /// Of the epoch's source.
+  private(set) var controls: ControlPort?
   let code = RunningCode(["source"])
   private var tracer: SourceTracer
 
@@ -141,6 +143,7 @@ final class SourcePump: @unchecked Sendable {
   /// Makes ready for an epoch: on the run's thread.
   func enter(_ epoch: Epoch) {
     producer = ProducerHand(epoch.ring)
+    controls = epoch.source.controls
     generation = epoch.generation
     // A change of sinks alone marks no discontinuity. But if the epoch before ended without a frame, its
     // first frame is still to come.
@@ -277,24 +280,5 @@ final class SourcePump: @unchecked Sendable {
     }
     if nextNumber >= limit { isLimitReached = true }
     return number
-  }
-
-  /// Adds the source's events up to frame `number` to the log. They belong to that frame, whatever its
-  /// fate. False if the source was abandoned during the call.
-  func takeEvents(of number: UInt64) -> Bool {
-    code.enter(0, frame: number)
-    guard source.takeEvents(into: &events) else { return false }
-    for index in events.events.indices {
-      var event = events.events[index]
-      event.number = number
-      if event.kind == .settingsChanged {
-        guard repeatChange(event) else { return false }
-      } else {
-        shared.events.add(event.words)
-      }
-    }
-    if events.refused > 0 { shared.counters.droppedEvents.add(events.refused) }
-    events.removeAll()
-    return true
   }
 }

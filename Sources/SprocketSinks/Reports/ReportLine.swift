@@ -247,6 +247,12 @@ extension TextTarget where Self: ~Copyable {
     switch event.kind {
     case .controlApplied: try append("{\"kind\":\"control_applied\"")
     case .controlRefused: try append("{\"kind\":\"control_refused\"")
+    case .controlChanged:
+      try append("{\"kind\":\"control_changed\",\"control\":")
+      try append(decimal: event.control)
+      try append(",\"value\":")
+      try append(event.value, digits: digits)
+      return try append(UInt8(ascii: "}"))
     case .replugged where event.value == 0: return try append("{\"kind\":\"replugged\"}")
     case .replugged, .stalled:
       if event.kind == .stalled {

@@ -20,7 +20,7 @@ struct CameraControls {
     /// `nil` where it was refused.
     let value: Int64?
     let flags: UInt32?
-    /// `nil` for changes that nobody asked for.
+    /// `nil` for changes of flags alone.
     let event: Event?
   }
 
@@ -41,8 +41,21 @@ struct CameraControls {
   /// Changes that no frame has shown so far; of more, the oldest show at once.
   static let capacity = EventQueue.capacity
 
+  /// What the driver last said of a control.
+  private struct State {
+    var value: Int64?
+    var flags: UInt32
+    /// When it was so, on CLOCK_MONOTONIC in nanoseconds.
+    var time: Int64 = 0
+
+    /// The value, if neither the hardware nor another control changes it.
+    var known: Int64? { V4L2Control.staysAsWritten(flags) ? value : nil }
+  }
+
   /// What may be written; the index is the port's.
   let writable: [V4L2Control]
+  /// As `writable`.
+  private var states: [State]
   let port: ControlPort
   private var exposure: Watched?
   private var gain: Watched?
@@ -58,7 +71,8 @@ struct CameraControls {
   private(set) var written: [(name: String, value: Int64)] = []
 
   init(_ controls: [V4L2Control]) {
-    writable = controls.filter { !$0.isReadOnly }
+    writable = controls.filter { !$0.isReadOnly && $0.isNumber }
+    states = writable.map { State(value: nil, flags: $0.flags) }
     port = ControlPort(controls: writable.map { ControlDescription($0) })
     func watched(_ role: ControlUnit.Role, _ ids: UInt32...) -> Watched? {
       ids.lazy.compactMap { id in controls.first { $0.id == id } }.first.map { control in
@@ -91,12 +105,38 @@ struct CameraControls {
     return (again, writes)
   }
 
+  /// The controls whose values are followed: those that can be written, and those that frames tell of.
+  var followed: [V4L2Control] { writable + watched.filter(\.isReadOnly) }
+
   /// The controls that frames tell of.
   var watched: [V4L2Control] { [exposure, gain, lens].compactMap { $0?.control } }
 
-  /// A value as it was read at the start.
-  mutating func begin(_ control: V4L2Control, value: Int64?, flags: UInt32) {
+  /// A value as it was read at the start, at `time`: what the driver tells of earlier changes is no news.
+  mutating func begin(_ control: V4L2Control, value: Int64?, flags: UInt32, at time: Int64 = 0) {
+    note(control.id, value: value, flags: flags, at: time)
     set(control.id, value: value, flags: flags)
+  }
+
+  /// A value of a profile was written before the first frame.
+  mutating func restored(
+    _ control: V4L2Control, value: Int64, flags: UInt32, at time: Int64
+  ) {
+    begin(control, value: value, flags: flags, at: time)
+    written.removeAll { $0.name == control.name }
+    written.append((control.name, value))
+  }
+
+  /// The value that a control has now, if neither the hardware nor another control changes it.
+  func known(_ index: Int) -> Int64? { states[index].known }
+  func flags(_ index: Int) -> UInt32 { states[index].flags }
+
+  /// Remembers what the driver said of a control; not if something later is known already.
+  private mutating func note(_ id: UInt32, value: Int64?, flags: UInt32?, at time: Int64) {
+    guard let index = writable.firstIndex(where: { $0.id == id }), time >= states[index].time
+    else { return }
+    if let value { states[index].value = value }
+    if let flags { states[index].flags = flags }
+    states[index].time = time
   }
 
   /// A write was made at `time`; `result` is what the driver made of it, `nil` if it refused.
@@ -108,21 +148,32 @@ struct CameraControls {
     } else {
       refusedWrites += 1
     }
+    let id = writable[Int(write.control)].id
+    note(id, value: result, flags: flags, at: time)
     let event = Event(
       kind: result == nil ? .controlRefused : .controlApplied, control: write.control,
       ticket: write.ticket, value: result.map { Double($0) } ?? write.value)
-    add(
-      Change(
-        time: time, control: writable[Int(write.control)].id, value: result, flags: flags,
-        event: event))
+    add(Change(time: time, control: id, value: result, flags: flags, event: event))
   }
 
-  /// The driver tells of a change.
+  /// The driver tells of a change that another program made, or the device itself. The event of a changed
+  /// value is told of unless it is the one that is known already.
   mutating func changed(_ change: V4L2ControlChange) {
+    let index = writable.firstIndex { $0.id == change.id }
+    let isNew =
+      change.isValue
+      && index.map {
+        states[$0].value != change.value && states[$0].time <= change.nanoseconds
+      } ?? false
+    note(
+      change.id, value: change.value, flags: change.flags, at: change.nanoseconds)
+    let event = index.map {
+      Event(kind: .controlChanged, control: UInt16($0), value: Double(change.value))
+    }
     add(
       Change(
         time: change.nanoseconds, control: change.id, value: change.value, flags: change.flags,
-        event: nil))
+        event: isNew ? event : nil))
   }
 
   /// In order of time: what the driver tells of may have happened before a write that is known already,
@@ -152,6 +203,9 @@ struct CameraControls {
     update(&exposure)
     update(&gain)
     update(&lens)
+    if let index = writable.firstIndex(where: { $0.id == id }) {
+      port.report(states[index].known.map { Double($0) } ?? .nan, of: UInt16(index))
+    }
     inForce.exposureMicroseconds = exposure?.known ?? .nan
     inForce.gain = gain?.known ?? .nan
     inForce.lensPosition = lens?.known ?? .nan
@@ -168,12 +222,15 @@ extension ControlDescription {
       case .menu(let items):
         .menu(
           items.map { ControlChoice(value: Double($0.index), name: V4L2Control.name(of: $0.text)) })
+      case .text: .text
+      case .array: .array
       }
     let isStepped = control.kind == .integer
     self.init(
       name: control.name, unit: control.id == V4L2Control.exposureAbsolute ? "100 us" : "",
       minimum: Double(control.minimum), maximum: Double(control.maximum), kind: kind,
       step: isStepped ? Double(control.step) : 1,
-      defaultValue: control.kind == .button ? nil : Double(control.defaultValue))
+      defaultValue: control.isNumber && control.kind != .button
+        ? Double(control.defaultValue) : nil)
   }
 }

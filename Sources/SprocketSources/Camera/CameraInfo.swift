@@ -20,6 +20,10 @@ public struct CameraInfo: Sendable {
   public let problem: String?
   public let formats: [CameraFormat]
   public let controls: [CameraControlInfo]
+  /// `nil` if it could not be asked.
+  public let abilities: CameraAbilities?
+  /// The part of the sensor that becomes the picture, and the largest; `nil` if it cannot be chosen.
+  public let crop: (area: PixelArea, bounds: PixelArea)?
 
   /// The cameras of this machine, in the order of their nodes; those that may not be opened, too.
   ///
@@ -36,7 +40,7 @@ public struct CameraInfo: Sendable {
     self.init(camera)
   }
 
-  private init(_ node: CameraNode) {
+  init(_ node: CameraNode) {
     path = node.path
     card = node.card
     driver = node.driver
@@ -51,11 +55,20 @@ public struct CameraInfo: Sendable {
       let known = device.controls()
       controls = known.map { CameraControlInfo($0, of: device) }
       position = DevicePosition(of: device, known) ?? position
+      let isApart = ["usb:", "virtual:"].contains { node.identity?.name.hasPrefix($0) == true }
+      abilities = CameraAbilities(known, mayHaveLights: !isApart)
+      if let area = device.crop(.active), let bounds = device.crop(.bounds) {
+        crop = (area.area, bounds.area)
+      } else {
+        crop = nil
+      }
       problem = nil
     } catch {
       problem = error.description
       formats = []
       controls = []
+      abilities = nil
+      crop = nil
     }
     self.position = position
   }
@@ -80,26 +93,6 @@ extension DevicePosition {
 extension V4L2Holder {
   /// As in `cheese (process 2156)`.
   var text: String { "\(name) (process \(process))" }
-}
-
-/// A control of a camera, with the value that it has at the moment.
-public struct CameraControlInfo: Sendable {
-  public let description: ControlDescription
-  /// The heading that the driver puts it under.
-  public let group: String
-  /// `nil` where it has none, as a button.
-  public let value: Double?
-  public let isReadOnly: Bool
-  /// Another control has taken over.
-  public let isInactive: Bool
-
-  init(_ control: V4L2Control, of device: borrowing V4L2Device) {
-    description = ControlDescription(control)
-    group = control.group
-    isReadOnly = control.isReadOnly
-    isInactive = control.isInactive
-    value = control.isWriteOnly ? nil : (try? device.value(of: control)).map { Double($0) }
-  }
 }
 
 extension CameraFormat {

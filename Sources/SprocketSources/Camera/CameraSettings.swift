@@ -9,6 +9,12 @@ public struct CameraSettings: SourceSettings {
   public var buffers = 8
   public var timeout = Duration.seconds(10)
   public var replug = Duration.zero
+  /// The file of a ``ControlProfile`` that is restored before the first frame; empty for none.
+  public var controls = ""
+  /// `nil` leaves it as it is: `interactive`.
+  public var priority: DevicePriority?
+  /// Part of the sensor that becomes the picture, in its pixels; `nil` leaves it as it is.
+  public var sensorcrop: PixelArea?
   /// The longest that `replug` can be.
   public static let longestReplug = Duration.seconds(86_400)
   var wanted = FormatRequest()
@@ -36,6 +42,17 @@ public struct CameraSettings: SourceSettings {
       Setting(
         "replug", \.replug, range: .zero...Self.longestReplug,
         "a camera that was unplugged is waited for so long"),
+      Setting(
+        "controls", \.controls,
+        "a file of controls, as `devices NAME --save` makes it, that are set at the start"),
+      Setting(
+        "priority", \.priority,
+        "whether other programs may change controls and format meanwhile: record bars them, background "
+          + "lets them bar this run"),
+      Setting(
+        "sensorcrop", \.sensorcrop,
+        "the part of the sensor, in its pixels, that becomes the picture; auto leaves it as it is, all is "
+          + "the whole sensor"),
     ]
   }
 
@@ -43,4 +60,15 @@ public struct CameraSettings: SourceSettings {
   public mutating func request(_ request: FormatRequest) throws(RunError) {
     wanted = request
   }
+}
+
+/// Whether other programs that have a device open may change its controls and format meanwhile: those with
+/// the highest priority may (`VIDIOC_S_PRIORITY`).
+public enum DevicePriority: String, Sendable, CaseIterable, SettingValue {
+  /// Others may, and may bar this program.
+  case background
+  /// All may: what a driver starts with.
+  case interactive
+  /// Only programs that ask for the same.
+  case record
 }

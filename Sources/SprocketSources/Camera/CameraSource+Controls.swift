@@ -3,26 +3,30 @@ internal import SprocketV4L2
 
 // Control writes on their way to the driver, and what it says of them.
 
+/// What a camera needs to write controls.
+struct CameraWriting {
+  /// The batch that is being written.
+  var taken: [ControlPort.Write] = []
+  var batch = ControlBatch()
+  /// Written before the first frame.
+  var profile: ControlProfile?
+
+  init() { taken.reserveCapacity(ControlPort.capacity) }
+}
+
 extension CameraSource {
-  /// Makes the writes that were asked for before the first frame. One that is refused is an error, one
-  /// of which the driver makes something else is noted.
+  /// Makes the writes that were asked for before the first frame: those of the profile, then the others.
+  /// One that is refused is an error, one of which the driver makes something else is noted.
   func takeFirstWrites() throws(RunError) {
-    while let write = controls.port.take() {
-      let control = controls.writable[Int(write.control)]
-      let wanted = controls.port.controls[Int(write.control)]
-      do throws(V4L2Error) {
-        let result = try device!.set(control, to: Int64(nearest: write.value))
-        let flags = device!.flags(of: control.id)
-        controls.wrote(write, result: result, flags: flags, at: monotonicNow())
-        if let note = wanted.note(
-          asked: write.value, made: Double(result), flags: flags ?? 0, by: title)
-        {
-          firstNotes.append(note)
-        }
-      } catch {
-        throw RunError(
-          error, refusing: write.value, of: wanted, flags: device!.flags(of: control.id) ?? 0,
-          name: title)
+    try restoreProfile()
+    while controls.port.take(batch: &writing.taken) {
+      if let refusal = writeTaken() { throw error(of: refusal) }
+      for (place, write) in writing.taken.enumerated() {
+        let wanted = controls.port.controls[Int(write.control)]
+        guard let made = writing.batch.result(at: place) else { continue }
+        let flags = controls.flags(Int(write.control))
+        let note = wanted.note(asked: write.value, made: Double(made), flags: flags, by: title)
+        if let note { firstNotes.append(note) }
       }
     }
   }
@@ -30,23 +34,67 @@ extension CameraSource {
   /// Makes the writes that have gathered. The driver's answer, or its refusal, rides on the first frame
   /// that can show it.
   func takeWrites() {
-    while let write = controls.port.take() {
-      let control = controls.writable[Int(write.control)]
-      var result: Int64?
-      do throws(V4L2Error) {
-        result = try device!.set(control, to: Int64(nearest: write.value))
-      } catch {}
-      controls.wrote(
-        write, result: result, flags: device!.flags(of: control.id), at: monotonicNow())
+    while controls.port.take(batch: &writing.taken) {
+      guard let refusal = writeTaken() else { continue }
+      let sentence = error(of: refusal).description
+      for write in writing.taken { controls.port.explain(write.ticket, refusedBecause: sentence) }
     }
   }
 
-  /// Reads what frames tell of, at the start.
-  func readWatched() {
-    for control in controls.watched {
+  /// Writes the batch that was taken; `nil` if the driver took it.
+  private func writeTaken() -> ControlBatch.Refusal? {
+    writing.batch.removeAll()
+    for write in writing.taken {
+      let index = Int(write.control)
+      writing.batch.add(
+        controls.writable[index], Int64(nearest: write.value), before: controls.known(index))
+    }
+    var refusal: ControlBatch.Refusal?
+    do throws(ControlBatch.Refusal) {
+      try writing.batch.perform(on: &device!)
+    } catch {
+      refusal = error
+    }
+    let now = monotonicNow()
+    for (place, write) in writing.taken.enumerated() {
+      let made = refusal == nil ? writing.batch.result(at: place) : nil
+      let flags = device!.flags(of: controls.writable[Int(write.control)].id)
+      controls.wrote(write, result: made, flags: flags, at: now)
+      if made != nil { readSubordinates(of: controls.writable[Int(write.control)], at: now) }
+    }
+    return refusal
+  }
+
+  /// Reads what an automatic control decides over, or does so no more: a driver does not tell a program of
+  /// what follows from its own writes.
+  private func readSubordinates(of control: V4L2Control, at now: Int64) {
+    let subordinates = control.subordinates
+    guard !subordinates.isEmpty else { return }
+    for other in controls.followed where subordinates.contains(other.id) && !other.isWriteOnly {
+      guard let value = try? device!.value(of: other) else { continue }
+      controls.changed(
+        V4L2ControlChange(
+          id: other.id, value: value, flags: device!.flags(of: other.id) ?? other.flags,
+          isValue: false, nanoseconds: now))
+    }
+  }
+
+  private func error(of refusal: ControlBatch.Refusal) -> RunError {
+    let wishes = writing.taken.map { write in
+      (control: controls.port.controls[Int(write.control)], value: write.value)
+    }
+    return RunError(
+      refusal, of: wishes, name: title, node: path,
+      isPriority: isOutranked(settings.priority, device?.priority()))
+  }
+
+  /// Reads what frames and others are told of controls.
+  func readControls() {
+    for control in controls.followed {
+      let value = control.isWriteOnly ? nil : try? device!.value(of: control)
       controls.begin(
-        control, value: try? device!.value(of: control),
-        flags: device!.flags(of: control.id) ?? control.flags)
+        control, value: value, flags: device!.flags(of: control.id) ?? control.flags,
+        at: monotonicNow())
     }
   }
 
@@ -74,23 +122,57 @@ extension ControlDescription {
   }
 }
 
+/// Whether another program has a higher priority for a device than this one.
+func isOutranked(_ own: DevicePriority?, _ highest: V4L2Priority?) -> Bool {
+  guard let highest else { return false }
+  return highest > own.map { V4L2Priority($0) } ?? .interactive
+}
+
 extension RunError {
-  /// A driver refuses a value that was asked for.
+  /// A driver refuses one of the controls that were asked for together. `isPriority`: another program has a
+  /// higher priority.
   init(
-    _ error: V4L2Error, refusing value: Double, of control: ControlDescription, flags: UInt32,
-    name: String
+    _ refusal: ControlBatch.Refusal,
+    of wishes: [(control: ControlDescription, value: Double)], name: String, node: String,
+    isPriority: Bool
   ) {
+    let error = refusal.error
     guard error.code != .gone else {
       self.init(error, name: name)
       return
     }
+    func text(_ place: Int) -> String {
+      wishes[place].control.name + "=" + wishes[place].control.text(of: wishes[place].value)
+    }
+    let refused = refusal.place.map(text) ?? wishes.indices.map(text).joined(separator: ", ")
     // UVC cameras answer a write to what an automatic control has taken over with EACCES.
-    let isTakenOver = V4L2Control.isInactive(flags) || error.code == .notPermitted
-    self.init(
-      .failed,
-      "\(name) refuses \(control.name)=\(control.text(of: value)) (\(error.reason)): "
-        + (isTakenOver
-          ? "another control, such as an automatic one, decides over it; set that before it"
-          : "`devices` lists what it takes"))
+    let isTakenOver = V4L2Control.isInactive(refusal.flags) || error.code == .notPermitted
+    let remedy: String
+    if error.code == .busy, isPriority {
+      remedy = Self.priorityRemedy(node)
+    } else if error.code == .busy {
+      remedy = "it cannot be changed while frames come, here or in another program"
+    } else if isTakenOver {
+      remedy =
+        "another control, such as an automatic one, decides over it; set that before it, or together with it"
+    } else {
+      remedy = "`devices` lists what it takes"
+    }
+    let rest =
+      wishes.count == 1
+      ? ""
+      : refusal.left.isEmpty
+        ? "; none of the \(wishes.count) controls was changed"
+        : "; changed all the same: " + refusal.left.sorted().map(text).joined(separator: ", ")
+    self.init(.failed, "\(name) refuses \(refused) (\(error.reason)): \(remedy)\(rest)")
+  }
+
+  /// What to do about another program's priority.
+  static func priorityRemedy(_ node: String) -> String {
+    let holders = V4L2Holder.all(of: node).map(\.text)
+    let list = holders.isEmpty ? "" : ", one of " + holders.joined(separator: ", ")
+    return
+      "another program\(list), has a higher priority and lets nobody else change controls or format; "
+      + "end that"
   }
 }

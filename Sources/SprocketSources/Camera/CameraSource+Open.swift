@@ -7,9 +7,10 @@ internal import SprocketV4L2
 extension CameraSource {
   public func open() throws(RunError) -> SourceDescription {
     try settings.check(of: "the source camera")
+    if !settings.controls.isEmpty { writing.profile = try ControlProfile(path: settings.controls) }
     wanted = try CameraWish(name)?.completing(settings.wanted) ?? settings.wanted
     let node = try CameraNode.named(name)
-    title = node.title
+    (title, card) = (node.title, node.card)
     (identity, path) = (node.identity, node.path)
     try asking { () throws(V4L2Error) in
       if let problem = node.problem { throw problem }
@@ -33,13 +34,14 @@ extension CameraSource {
       return try body()
     } catch {
       isGone = error.code == .gone
-      throw RunError(error, name: title)
+      throw told(error)
     }
   }
 
   /// Agrees on a format with the device that was opened, and makes its buffers. `before`: of a camera that
   /// was plugged in again, which is to have the same mode and the same controls.
   func prepare(before: CameraControls? = nil) throws(RunError) -> SourceDescription {
+    try takePriority()
     let all = CameraFormat.all(of: device!)
     let formats = settings.fourcc.isEmpty ? all : all.filter { $0.fourCC == settings.fourcc }
     guard !formats.isEmpty || all.isEmpty else {
@@ -53,11 +55,15 @@ extension CameraSource {
     }
     let mode = try before == nil ? negotiation.choose(wanted) : chooseAgain(negotiation)
     self.mode = mode
+    try setCrop()
     let found = try set(mode)
+    try keepCrop(found)
     let rate = try setRate(mode)
     try makeBuffers(found, mode.pixelFormat)
     if let before { writeAgain(before) } else { controls = CameraControls(device!.controls()) }
-    for control in controls.watched { _ = device!.subscribe(to: control.id) }
+    for control in controls.followed where control.kind != .button {
+      _ = device!.subscribe(to: control.id)
+    }
     _ = device!.subscribeToSource()
     let format = FrameFormat(
       pixelFormat: mode.pixelFormat, width: found.size.width, height: found.size.height,
@@ -93,7 +99,9 @@ extension CameraSource {
     var before = before
     let writes: [(V4L2Control, Int64)]
     (controls, writes) = before.again(device!.controls())
-    for (control, value) in writes { _ = try? device!.set(control, to: value) }
+    writing.batch.removeAll()
+    for (control, value) in writes { writing.batch.add(control, value, before: nil) }
+    writing.batch.performEach(on: &device!)
   }
 
   func description(_ format: FrameFormat) -> SourceDescription {

@@ -51,12 +51,14 @@ public final class CameraSource: Source {
   /// What is asked for, the wish's part with it.
   var wanted = FormatRequest()
   var title = ""
+  var card = ""
   var device: V4L2Device?
   var mode: CameraMode?
   var format: FrameFormat?
   var layout: CameraLayout?
   var loans = CameraLoans(count: 0, mayLend: false)
   var controls = CameraControls([])
+  var writing = CameraWriting()
   var held: Held?
   var sequence = CameraSequence()
   var clock = CameraClock()
@@ -150,8 +152,10 @@ public final class CameraSource: Source {
   /// Starts the stream. What was written to controls before shows from the first frame on; what of it is
   /// refused ends the run, for it was asked for.
   private func begin(within timeout: Int64) throws(RunError) {
+    readControls()
     if unplugs == 0 { try takeFirstWrites() } else { takeWrites() }
-    readWatched()
+    // Others may follow from what was written.
+    if !controls.written.isEmpty { readControls() }
     guard try starts(within: timeout) else { return }
     isStreaming = true
     lastArrival = monotonicNow()

@@ -245,6 +245,7 @@ extension Event.Kind {
     switch name {
     case "control_applied": self = .controlApplied
     case "control_refused": self = .controlRefused
+    case "control_changed": self = .controlChanged
     case "replugged": self = .replugged
     case "stalled": self = .stalled
     default: return nil

@@ -1,0 +1,160 @@
+import Glibc
+import SprocketCore
+import SprocketTestMemory
+import SprocketV4L2
+import Testing
+
+@testable import SprocketSources
+
+/// A camera behind uvcvideo: it sends the controls of a call in the order of their numbers, and refuses
+/// what an automatic decides over.
+private struct UVCDriver: ControlDriver {
+  var values: [UInt32: Int64] = [:]
+  /// Controls whose hardware fails, and controls that are held.
+  var failing: Set<UInt32> = []
+  var grabbed: Set<UInt32> = []
+  /// Names no control when it fails.
+  var isVague = false
+  var calls: [[UInt32]] = []
+
+  private func isInactive(_ id: UInt32) -> Bool {
+    ControlBatchTests.all.contains { master in
+      master.subordinates.contains(id) && !master.leavesToUser(values[master.id] ?? 0)
+    }
+  }
+
+  mutating func set(
+    _ writes: inout [V4L2ControlWrite], _ range: Range<Int>
+  ) throws(V4L2BatchError) {
+    calls.append(writes[range].map(\.control.id))
+    if writes[range].contains(where: { grabbed.contains($0.control.id) }) {
+      throw V4L2BatchError(V4L2Error(.busy, operation: "set", errno: EBUSY, path: "/dev/null"))
+    }
+    // White balance's automatic has the greater number in the unit.
+    for index in range.sorted(by: { Self.order(writes[$0]) < Self.order(writes[$1]) }) {
+      let id = writes[index].control.id
+      guard !isInactive(id), !failing.contains(id) else {
+        throw V4L2BatchError(
+          V4L2Error(.failed, operation: "set", errno: EIO, path: "/dev/null"),
+          index: isVague ? nil : index)
+      }
+      writes[index].value = min(writes[index].value, writes[index].control.maximum)
+      values[id] = writes[index].value
+    }
+  }
+
+  private static func order(_ write: V4L2ControlWrite) -> UInt32 {
+    write.control.id == ControlBatchTests.balance.id ? 0 : write.control.id
+  }
+
+  mutating func set(_ control: V4L2Control, to value: Int64) throws(V4L2Error) -> Int64 {
+    guard !isInactive(control.id) else {
+      throw V4L2Error(.notPermitted, operation: "set", errno: EACCES, path: "/dev/null")
+    }
+    values[control.id] = value
+    return value
+  }
+
+  func refusal(
+    of writes: [V4L2ControlWrite], _ range: Range<Int>
+  ) -> (index: Int, error: V4L2Error)? { nil }
+
+  func flags(of id: UInt32) -> UInt32? {
+    (isInactive(id) ? 0x10 : 0) | (grabbed.contains(id) ? 0x2 : 0)
+  }
+}
+
+@Suite struct ControlBatchTests {
+  private static func control(_ id: UInt32, _ title: String, _ most: Int64) -> V4L2Control {
+    V4L2Control(id: id, title: title, kind: .integer, minimum: 0, maximum: most)
+  }
+  // V4L2_CID_BRIGHTNESS, _AUTO_WHITE_BALANCE, _WHITE_BALANCE_TEMPERATURE, _EXPOSURE_AUTO, _EXPOSURE_ABSOLUTE.
+  fileprivate static let brightness = control(0x0098_0900, "Brightness", 255)
+  fileprivate static let autoBalance = control(0x0098_090C, "White Balance, Automatic", 1)
+  fileprivate static let balance = control(0x0098_091A, "White Balance Temperature", 9000)
+  fileprivate static let autoExposure = control(0x009A_0901, "Auto Exposure", 3)
+  fileprivate static let exposure = control(0x009A_0902, "Exposure Time, Absolute", 5000)
+  fileprivate static let all = [brightness, autoBalance, balance, autoExposure, exposure]
+
+  private static let begin: [UInt32: Int64] = [
+    brightness.id: 128, autoBalance.id: 1, balance.id: 4000, autoExposure.id: 3, exposure.id: 150,
+  ]
+
+  private func batch(
+    _ wishes: [(V4L2Control, Int64)], before: [UInt32: Int64] = begin
+  ) -> ControlBatch {
+    var batch = ControlBatch()
+    for (control, value) in wishes { batch.add(control, value, before: before[control.id]) }
+    return batch
+  }
+
+  @Test func independentControlsAreOneCall() throws {
+    var driver = UVCDriver(values: Self.begin)
+    var batch = batch([(Self.brightness, 300), (Self.autoBalance, 0)])
+    try batch.perform(on: &driver)
+    #expect(driver.calls == [[Self.brightness.id, Self.autoBalance.id]])
+    #expect(batch.result(at: 0) == 255 && batch.result(at: 1) == 0)
+  }
+
+  /// In any order: automatics are switched off first, and on last.
+  @Test func ordersOfDependentControlsDoNotMatter() throws {
+    var random = TestRandom(seed: 7)
+    var wishes: [(V4L2Control, Int64)] = [
+      (Self.balance, 5000), (Self.autoBalance, 0), (Self.exposure, 20), (Self.autoExposure, 1),
+      (Self.brightness, 9),
+    ]
+    for _ in 0..<50 {
+      wishes.shuffle(using: &random)
+      var driver = UVCDriver(values: Self.begin)
+      var batch = batch(wishes)
+      try batch.perform(on: &driver)
+      #expect(driver.calls.count == 2)
+      for (place, wish) in wishes.enumerated() {
+        #expect(driver.values[wish.0.id] == wish.1 && batch.result(at: place) == wish.1)
+      }
+    }
+    var driver = UVCDriver(values: [Self.autoExposure.id: 1, Self.autoBalance.id: 1])
+    var last = batch([(Self.autoExposure, 3), (Self.exposure, 77)])
+    try last.perform(on: &driver)
+    #expect(driver.calls == [[Self.exposure.id], [Self.autoExposure.id]])
+    #expect(driver.values[Self.exposure.id] == 77)
+  }
+
+  @Test(arguments: [false, true]) func aRefusedBatchIsUndone(isVague: Bool) throws {
+    var driver = UVCDriver(values: Self.begin, failing: [Self.exposure.id], isVague: isVague)
+    var batch = batch(
+      [
+        (Self.exposure, 20), (Self.brightness, 9), (Self.autoExposure, 1), (Self.balance, 5000),
+        (Self.autoBalance, 0),
+      ], before: Self.begin.filter { $0.key != Self.balance.id && $0.key != Self.exposure.id })
+    let refusal = try #require(throws: ControlBatch.Refusal.self) { try batch.perform(on: &driver) }
+    #expect(refusal.place == (isVague ? nil : 0) && refusal.error.code == .failed)
+    #expect(refusal.left.isEmpty)
+    for control in [Self.brightness, Self.autoBalance, Self.autoExposure, Self.exposure] {
+      #expect(driver.values[control.id] == Self.begin[control.id])
+    }
+  }
+
+  @Test func whatIsHeldIsNamedAndNothingIsWritten() throws {
+    var driver = UVCDriver(values: Self.begin, grabbed: [Self.brightness.id])
+    var batch = batch([(Self.autoBalance, 0), (Self.brightness, 9)])
+    let refusal = try #require(throws: ControlBatch.Refusal.self) { try batch.perform(on: &driver) }
+    #expect(refusal.place == 1 && refusal.flags == 0x2 && refusal.left.isEmpty)
+    #expect(driver.values == Self.begin && driver.calls.count == 1)
+  }
+
+  @Test func whatACameraForgotIsWrittenAgainOneByOne() {
+    var driver = UVCDriver(values: Self.begin)
+    var batch = batch([(Self.exposure, 20), (Self.balance, 5000), (Self.autoExposure, 1)])
+    batch.performEach(on: &driver)
+    #expect(driver.values[Self.exposure.id] == 20 && driver.values[Self.balance.id] == 4000)
+  }
+
+  @Test func aProfileLeavesOutWhatAnAutomaticDecidesOver() throws {
+    var driver = UVCDriver(values: Self.begin)
+    var batch = batch([(Self.balance, 5000), (Self.autoExposure, 1), (Self.exposure, 20)])
+    try batch.perform(on: &driver, leavingInactive: true)
+    #expect(batch.inactive == [Self.balance] && batch.result(at: 0) == nil)
+    #expect(driver.values[Self.exposure.id] == 20 && driver.values[Self.balance.id] == 4000)
+  }
+}
