@@ -32,7 +32,7 @@ public final class FramePacker: Packer {
       width.isMultiple(of: 2) && height.isMultiple(of: 2)
     case .packed422: width.isMultiple(of: 2)
     case .planar(.gray, .eight, _), .rgb(.rgb), .rgb(.bgr): true
-    case .jpeg, .planar, .rgb, .bayer: false
+    case .jpeg, .planar, .semiPlanar420Words, .packedGray, .rgb, .bayer: false
     }
   }
 
@@ -223,7 +223,8 @@ extension PixelFormat {
   fileprivate var chroma: ChromaSubsampling {
     switch layout {
     case .planar(let subsampling, _, _): subsampling
-    case .semiPlanar420: .yuv420
+    case .semiPlanar420, .semiPlanar420Words: .yuv420
+    case .packedGray: .gray
     case .packed422: .yuv422
     case .jpeg, .rgb, .bayer: .yuv444
     }
@@ -232,7 +233,8 @@ extension PixelFormat {
   fileprivate var isRedFirst: Bool {
     switch layout {
     case .planar(_, _, .redFirst), .semiPlanar420(.redFirst): true
-    case .planar, .semiPlanar420, .jpeg, .packed422, .rgb, .bayer: false
+    case .planar, .semiPlanar420, .semiPlanar420Words, .packedGray, .jpeg, .packed422, .rgb, .bayer:
+      false
     }
   }
 

@@ -79,6 +79,7 @@ extension RunCommand {
     sink = sink.map(filled)
     stage = stage.map(filled)
     sourceSet = sourceSet.map(filled)
+    controls = controls.map(filled)
   }
 
   /// Throws where the sources would write into the same file, or one file has a name for each source.
