@@ -53,9 +53,11 @@ struct CameraLine: Encodable {
     let `default`, value: Int64?
     let choices: [Choice]?
     let readOnly, inactive: Bool
+    let delay: Int?
 
     enum CodingKeys: String, CodingKey {
       case name, group, kind, unit, minimum, maximum, step, `default`, value, choices, inactive
+      case delay = "delay_frames"
       case readOnly = "read_only"
     }
   }
@@ -110,6 +112,6 @@ struct CameraLine: Encodable {
       step: Int64(nearest: description.step),
       default: description.defaultValue.map { Int64(nearest: $0) },
       value: control.value.map { Int64(nearest: $0) }, choices: choices,
-      readOnly: control.isReadOnly, inactive: control.isInactive)
+      readOnly: control.isReadOnly, inactive: control.isInactive, delay: control.delay)
   }
 }

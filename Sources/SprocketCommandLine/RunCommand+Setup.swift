@@ -111,6 +111,7 @@ extension RunCommand {
     var sinks: [any Sink] = []
     for choice in choices { sinks.append(try choice.make(outputRequests(audio))) }
     let trigger = try addTrigger(to: &sinks, voice)
+    let end = try controllers.bracketEnd(addedTo: &sinks)
 
     let summaryFile = try SummaryFile(path: summary, overwrite: overwrite)
     let traceFile = try TraceFile(path: trace, overwrite: overwrite)
@@ -127,6 +128,7 @@ extension RunCommand {
     }
     let engine = try Engine(
       source: source, stages: chain, sinks: sinks, audio: audio, options: options)
+    end.withLock { $0 = { [weak engine] in engine?.stop() } }
     try setControls(engine, voice)
     let digest = sinks.lazy.compactMap { $0 as? ChecksumSink }.first
     let desk = RequestDesk(
@@ -159,7 +161,7 @@ extension RunCommand {
 
   /// The sinks that are asked for, in the order of the help; the null sink where there is none.
   func sinkChoices(_ registry: Registry) throws(RunError) -> [SinkChoice] {
-    var choices = try recording.sinks(registry)
+    var choices = try recording.sinks(registry, stillCondition: controllers.stillCondition)
     if let reports { choices.append(try registry.sink(option: "--reports", "reports", reports)) }
     if let checksums {
       choices.append(try registry.sink(option: "--checksums", "checksum", checksums))

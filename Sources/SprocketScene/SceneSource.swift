@@ -11,6 +11,7 @@ internal import SprocketFiles
 ///
 /// Controls `exposure` (microseconds), `gain` and `lens` (0...1) take effect `delay` frames after
 /// the newest frame at the time of writing, and at once before the first. A cached scene has none.
+/// With `exposurelag` and the like it answers then, as a driver does, and the picture follows later.
 /// Frame records state the lens position that was requested. The actual position, after travel and backlash,
 /// is in the truth file only.
 ///
@@ -31,6 +32,8 @@ public final class SceneSource: Source {
   private let clock = SceneClock()
   /// CLOCK_MONOTONIC at the start.
   private var start: Int64 = 0
+  /// What the port was told of the controls.
+  private var told = ControlState()
   /// The newest frame that was told of.
   private var newest: UInt64?
   private let interruption = SourceInterrupt()
@@ -55,7 +58,24 @@ public final class SceneSource: Source {
     stamper = SceneStamper(faults)
     timeline = SceneTimeline(faults, rate: settings.rate, startupFrames: settings.startup)
     driver = SceneDriver(timeline)
-    port = settings.cached == 0 ? ControlPort(controls: Self.controls, tellsWhatShows: true) : nil
+    port = settings.cached == 0 ? Self.port(settings) : nil
+  }
+
+  private static func port(_ settings: SceneSettings) -> ControlPort {
+    let port = ControlPort(controls: controls, tellsWhatShows: settings.tellsWhatShows)
+    var state = ControlState()
+    state.exposureMicroseconds = Float(settings.exposure)
+    state.gain = Float(settings.gain)
+    state.lensPosition = Float(settings.lens)
+    tell(port, state)
+    return port
+  }
+
+  /// In the order of `controls`.
+  private static func tell(_ port: ControlPort, _ state: ControlState) {
+    port.has(Double(state.exposureMicroseconds), in: 0)
+    port.has(Double(state.gain), in: 1)
+    port.has(Double(state.lensPosition), in: 2)
   }
 
   /// For a microphone that hears this scene.
@@ -155,16 +175,16 @@ public final class SceneSource: Source {
   private func announce(_ capture: SceneCapture) throws(RunError) -> ArrivedFrame {
     guard let truth = frames.current else { preconditionFailure("The frame was just made.") }
     newest = capture.number
+    if let port, frames.inForce != told {
+      told = frames.inForce
+      Self.tell(port, told)
+    }
     record.add(capture, isCorrupt: frames.isCorrupt)
     try truthFile?.append(truth)
     if capture.faults.contains(.stall) {
       let wait = settings.faults.stallDuration.nanosecondCount
       frames.events.add(Event(kind: .stalled, value: Double(wait) * 1e-6))
     }
-    var inForce = ControlState()
-    inForce.exposureMicroseconds = Float(truth.moment.exposureMicroseconds)
-    inForce.gain = Float(truth.moment.gain)
-    inForce.lensPosition = Float(frames.lensTarget)
     let (time, isRepaired) =
       stamper.isNeeded ? stamp(capture) : (capture.stamped, false)
     let captured =
@@ -174,7 +194,7 @@ public final class SceneSource: Source {
     return ArrivedFrame(
       sequence: capture.sequence, captured: captured,
       capturePoint: isRepaired ? .estimated : .startOfExposure,
-      isCorrupt: frames.isCorrupt, isStartup: capture.isStartup, inForce: inForce)
+      isCorrupt: frames.isCorrupt, isStartup: capture.isStartup, inForce: frames.inForce)
   }
 
   /// When the driver, repaired, says that a frame was captured, nanoseconds since the start.

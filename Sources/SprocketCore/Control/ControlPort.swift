@@ -123,6 +123,7 @@ public final class ControlPort: Sendable {
   /// some frames later.
   public let tellsWhatShows: Bool
   let queue: Locked<Queue>
+  let memory: Locked<ControlMemory>
 
   public init(controls: [ControlDescription], tellsWhatShows: Bool = false) {
     self.controls = controls
@@ -130,6 +131,11 @@ public final class ControlPort: Sendable {
     var queue = Queue()
     queue.waiting.reserveCapacity(Self.capacity)
     self.queue = Locked(queue)
+    let delay = tellsWhatShows ? ControlDelayTime(frames: 0, .told) : nil
+    memory = Locked(
+      ControlMemory(
+        values: Array(repeating: nil, count: controls.count),
+        delays: Array(repeating: delay, count: controls.count)))
   }
 
   /// The control of that name, if the source has it.

@@ -102,6 +102,7 @@ struct CameraControls {
   /// A write was made at `time`; `result` is what the driver made of it, `nil` if it refused.
   mutating func wrote(_ write: ControlPort.Write, result: Int64?, flags: UInt32?, at time: Int64) {
     if let result {
+      port.has(Double(result), in: write.control)
       let name = port.controls[Int(write.control)].name
       written.removeAll { $0.name == name }
       written.append((name, result))
@@ -119,6 +120,9 @@ struct CameraControls {
 
   /// The driver tells of a change.
   mutating func changed(_ change: V4L2ControlChange) {
+    if let index = writable.firstIndex(where: { $0.id == change.id }) {
+      port.has(change.value.map { Double($0) }, in: UInt16(index))
+    }
     add(
       Change(
         time: change.nanoseconds, control: change.id, value: change.value, flags: change.flags,

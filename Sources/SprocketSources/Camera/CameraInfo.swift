@@ -49,7 +49,8 @@ public struct CameraInfo: Sendable {
       let device = try V4L2Device(path: node.path)
       formats = CameraFormat.all(of: device)
       let known = device.controls()
-      controls = known.map { CameraControlInfo($0, of: device) }
+      let delays = node.identity.flatMap { DelayFile(of: $0) }?.read() ?? [:]
+      controls = known.map { CameraControlInfo($0, of: device, delay: delays[$0.name]) }
       position = DevicePosition(of: device, known) ?? position
       problem = nil
     } catch {
@@ -92,8 +93,12 @@ public struct CameraControlInfo: Sendable {
   public let isReadOnly: Bool
   /// Another control has taken over.
   public let isInactive: Bool
+  /// Frames from the driver's answer until the picture shows a value, as an earlier run measured it; `nil` if
+  /// none did.
+  public let delay: Int?
 
-  init(_ control: V4L2Control, of device: borrowing V4L2Device) {
+  init(_ control: V4L2Control, of device: borrowing V4L2Device, delay: Int?) {
+    self.delay = delay
     description = ControlDescription(control)
     group = control.group
     isReadOnly = control.isReadOnly

@@ -8,6 +8,9 @@ public struct CameraSettings: SourceSettings {
   public var buffers = 8
   public var timeout = Duration.seconds(10)
   public var replug = Duration.zero
+  public var exposureDelay = PictureDelay.measured
+  public var gainDelay = PictureDelay.measured
+  public var lensDelay = PictureDelay.measured
   /// The longest that `replug` can be.
   public static let longestReplug = Duration.seconds(86_400)
   var wanted = FormatRequest()
@@ -32,6 +35,11 @@ public struct CameraSettings: SourceSettings {
       Setting(
         "replug", \.replug, range: .zero...Self.longestReplug,
         "a camera that was unplugged is waited for so long"),
+      Setting(
+        "exposuredelay", \.exposureDelay, unit: "frames",
+        "from the driver's answer until the picture shows an exposure; auto: as it was measured"),
+      Setting("gaindelay", \.gainDelay, unit: "frames", "the same of gain"),
+      Setting("lensdelay", \.lensDelay, unit: "frames", "the same of the lens"),
     ]
   }
 
@@ -39,4 +47,31 @@ public struct CameraSettings: SourceSettings {
   public mutating func request(_ request: FormatRequest) throws(RunError) {
     wanted = request
   }
+}
+
+/// Frames from a driver's answer until the picture shows a control's value.
+public enum PictureDelay: SettingValue, Hashable {
+  /// As this run, or an earlier one, measured it in the picture.
+  case measured
+  /// Never measured.
+  case frames(Int)
+
+  public init?(settingText text: String) {
+    if text == "auto" {
+      self = .measured
+    } else if let frames = Int(text), 0...DelayFile.longest ~= frames {
+      self = .frames(frames)
+    } else {
+      return nil
+    }
+  }
+
+  public var settingText: String {
+    switch self {
+    case .measured: "auto"
+    case .frames(let frames): "\(frames)"
+    }
+  }
+
+  public static var allowed: String { "auto, or 0 to \(DelayFile.longest)" }
 }

@@ -57,6 +57,7 @@ extension CameraSource {
     let rate = try setRate(mode)
     try makeBuffers(found, mode.pixelFormat)
     if let before { writeAgain(before) } else { controls = CameraControls(device!.controls()) }
+    knowDelays(before: before?.port)
     for control in controls.watched { _ = device!.subscribe(to: control.id) }
     _ = device!.subscribeToSource()
     let format = FrameFormat(

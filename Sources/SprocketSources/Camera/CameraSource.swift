@@ -149,6 +149,7 @@ public final class CameraSource: Source {
   private func begin() throws(RunError) {
     if unplugs == 0 { try takeFirstWrites() } else { takeWrites() }
     readWatched()
+    readValues()
     try asking { () throws(V4L2Error) in try startStream() }
     isStreaming = true
     lastArrival = monotonicNow()
@@ -274,6 +275,8 @@ public final class CameraSource: Source {
 
   public func close() {
     held = nil
+    writeAtEnd()
+    keepDelays()
     if isStreaming { device?.stop() }
     if loans.hasLent { device?.leaveMemoryMapped() }
     device = nil
