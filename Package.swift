@@ -186,7 +186,8 @@ let package = Package(
         "CSprocketAllocations",
       ]),
     .target(
-      name: "TestSupport", dependencies: ["SprocketCore", "SprocketTestMemory"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["SprocketCore", "SprocketTestMemory"],
+      path: "Tests/TestSupport",
       swiftSettings: settings),
     test(
       "SprocketSinksTests",

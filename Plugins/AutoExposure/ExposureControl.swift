@@ -100,7 +100,8 @@ struct ExposureControl: Sendable {
   /// `isTold`: the source reports with each frame the setting that its picture shows. `known`: the lags of
   /// exposure and gain, as far as they are known.
   init(
-    range: ClosedRange<Double>, curve: ToneCurve, isTold: Bool, known: [ControlDelayTime?] = [nil, nil]
+    range: ClosedRange<Double>, curve: ToneCurve, isTold: Bool,
+    known: [ControlDelayTime?] = [nil, nil]
   ) {
     self.range = range
     lag = PictureLag(isTold: isTold, known: known)

@@ -25,9 +25,10 @@ public struct Bracket: Stage {
   }
 
   public var steps = BracketSteps(.ev, [-2, 0, 2])
-  /// EV by which a step's picture may differ from what was asked: a quarter of a stop, as the steps of
-  /// photographers' brackets are a third at least. Smaller where steps are closer to each other.
-  public var tolerance = 0.25
+  /// EV by which a step's picture may differ from what was asked, 0.05 to 1. The picture tells the exposure to
+  /// 0.1 EV or so: with 0.2 a step is right to a third of a stop, the smallest step of cameras' own brackets.
+  /// Smaller where steps are closer to each other.
+  public var tolerance = 0.2
   /// From the first frame, 100 ms to an hour. 30 s: five steps at 5 frames/s take some 15 s.
   public var deadline = Duration.seconds(30)
 
@@ -97,7 +98,8 @@ public struct Bracket: Stage {
 
   public mutating func process(_ frame: inout FrameView) -> Verdict {
     for index in 0..<frame.eventCount { control?.take(frame.event(index)) }
-    let chosen = control?.next(look(at: frame))
+    let look = look(at: frame)
+    let chosen = control?.next(look)
     tell(&frame, chosen)
     return .keep
   }

@@ -51,7 +51,9 @@ extension BracketControl {
 
   var movedNames: String {
     let moved = plan?.moved ?? []
-    let names = (moved.isEmpty ? Array(controls.indices) : moved).map { controls[$0].description.name }
+    let names = (moved.isEmpty ? Array(controls.indices) : moved).map {
+      controls[$0].description.name
+    }
     return names.joined(separator: " and ")
   }
 

@@ -151,7 +151,8 @@ extension BracketControl {
       return nil
     }
     guard look.number >= showsFrom else { return nil }
-    let chosen = step.asked.isNaN ? settledStep(step, look) : meteredStep(step, look, plan.tolerance)
+    let chosen =
+      step.asked.isNaN ? settledStep(step, look) : meteredStep(step, look, plan.tolerance)
     guard let chosen else {
       if phase == .stepping, look.number >= showsFrom + patienceOfStep {
         tries += 1

@@ -42,16 +42,17 @@ public struct BracketSteps: SettingValue, Hashable {
     let list = String(text[text.index(after: equals)...])
     let units = name == "exposure" ? [("us", 1.0), ("ms", 1e3), ("s", 1e6)] : []
     guard !name.isEmpty, let values = Self.numbers(list, units) else { return nil }
-    switch name {
-    case "exposure": kind = .exposure
-    case "gain": kind = .gain
-    case "lens": kind = .lens
-    default: kind = .control(name)
+    let kinds: [String: Kind] = ["exposure": .exposure, "gain": .gain, "lens": .lens]
+    let kind = kinds[name] ?? .control(name)
+    let isAllowed = values.allSatisfy { value in
+      switch kind {
+      case .exposure, .gain: value > 0
+      case .lens: 0...1 ~= value
+      case .ev, .control: true
+      }
     }
-    self.values = values
-    let isLight = kind == .exposure || kind == .gain
-    guard values.allSatisfy({ !isLight || $0 > 0 }) else { return nil }
-    guard kind != .lens || values.allSatisfy({ 0...1 ~= $0 }) else { return nil }
+    guard isAllowed else { return nil }
+    self.init(kind, values)
   }
 
   /// Numbers between commas or slashes, each with a unit or without; the last one's holds for those without.

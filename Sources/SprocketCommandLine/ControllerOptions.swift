@@ -68,15 +68,13 @@ struct ControllerOptions: ParsableArguments {
     return chain
   }
 
-  /// Adds a sink that calls what is stored in the result when the bracket is over: it ends the run.
-  func bracketEnd(
-    addedTo sinks: inout [any Sink]
-  ) throws(RunError) -> Locked<(@Sendable () -> Void)?> {
-    let end = Locked<(@Sendable () -> Void)?>(nil)
+  /// Adds a sink that ends the run when the bracket is over, once it knows the engine.
+  func bracketEnd(addedTo sinks: inout [any Sink]) throws(RunError) -> BracketEnd {
+    let end = BracketEnd()
     if bracket != nil {
       sinks.append(
         try TriggerSink("bracket.over") { isOver, _ in
-          if isOver { end.withLock { $0 }?() }
+          if isOver { end.stop() }
         })
     }
     return end
@@ -116,6 +114,15 @@ struct ControllerOptions: ParsableArguments {
           + "--stage meter or --stage focus")
     }
   }
+}
+
+/// Ends a run when its bracket is over.
+final class BracketEnd: Sendable {
+  private let action = Locked<(@Sendable () -> Void)?>(nil)
+
+  func connect(_ engine: Engine) { action.withLock { $0 = { [weak engine] in engine?.stop() } } }
+
+  func stop() { action.withLock { $0 }?() }
 }
 
 /// One controller that was asked for.

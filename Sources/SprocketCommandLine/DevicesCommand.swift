@@ -222,7 +222,9 @@ struct DevicesCommand: ParsableCommand {
     if let value = control.value { words.append("now \(description.text(of: value))") }
     if control.isReadOnly { words.append("cannot be set") }
     if control.isInactive { words.append("inactive") }
-    if let delay = control.delay { words.append("shows \(delay) frames after its answer") }
+    if let delay = control.delay {
+      words.append("shown \(delay) \(delay == 1 ? "frame" : "frames") after the answer")
+    }
     return wrapped("    \(pad(description.name, 30))", words, indent: 34)
   }
 }

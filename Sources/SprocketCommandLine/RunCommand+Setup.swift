@@ -128,7 +128,7 @@ extension RunCommand {
     }
     let engine = try Engine(
       source: source, stages: chain, sinks: sinks, audio: audio, options: options)
-    end.withLock { $0 = { [weak engine] in engine?.stop() } }
+    end.connect(engine)
     try setControls(engine, voice)
     let digest = sinks.lazy.compactMap { $0 as? ChecksumSink }.first
     let desk = RequestDesk(

@@ -107,7 +107,9 @@ struct SummaryDocument: Encodable {
       let known = source.controls?.isSteered == true ? source.controls?.delays : nil
       delays = known.map { known in
         Dictionary(
-          known.map { ($0.control, Delay(frames: $0.delay.frames, origin: $0.delay.origin.rawValue)) },
+          known.map {
+            ($0.control, Delay(frames: $0.delay.frames, origin: $0.delay.origin.rawValue))
+          },
           uniquingKeysWith: { $1 })
       }
       self.counts = Dictionary(counts.map { ($0.name, $0.value) }) { $1 }

@@ -1,4 +1,4 @@
-internal import SprocketCore
+package import SprocketCore
 
 /// The state of the scene's camera: where it points and what its controls say, frame by frame. Pure.
 package struct SceneCamera: Sendable {

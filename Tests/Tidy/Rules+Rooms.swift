@@ -11,7 +11,8 @@ extension Rules {
     ],
     "SprocketStages": [
       "SprocketCore", "AutoExposure", "AutoFocus", "Bracket", "Crop", "Debayer", "ExposureMeter",
-      "FocusScore", "Gain", "LateFrameDrop", "MotionDetector", "Negate", "Resize", "Rotate", "Stabilizer",
+      "FocusScore", "Gain", "LateFrameDrop", "MotionDetector", "Negate", "Resize", "Rotate",
+      "Stabilizer",
       "Undistort",
     ],
     "Sprocket": [

@@ -93,7 +93,8 @@ import Testing
         _ = loop.step()
         if let found = loop.control.takeMeasuredLag() { measured.append(found.frames) }
       }
-      #expect(!measured.isEmpty && measured.allSatisfy { $0 == lag }, "seed \(seed), gamma \(gamma)")
+      #expect(
+        !measured.isEmpty && measured.allSatisfy { $0 == lag }, "seed \(seed), gamma \(gamma)")
       #expect(loop.control.state == .converged)
     }
   }
@@ -112,7 +113,8 @@ import Testing
       let shown = told(number - 3).exposure + told(number - 1).gain
       let seen = sensor.expose(shown - 0.5)
       let found = lag.setting(
-        of: UInt64(number), told: exposure + gain, gain: gain, LevelShares(seen.histogram), response)
+        of: UInt64(number), told: exposure + gain, gain: gain, LevelShares(seen.histogram), response
+      )
       if let lag = lag.takeMeasured() { measured[lag.part] = lag.frames }
       if number > 60 { #expect(abs(found - shown) < 1e-9) }
     }

@@ -144,9 +144,14 @@ struct SimulatedBracket {
       SteeredControl($0, on: camera.port)
     }
     control = BracketControl(
-      steps, controls, on: camera.port, transfer: camera.sensor.declared, tolerance: 0.25,
+      steps, controls, on: camera.port, transfer: camera.sensor.declared, tolerance: 0.2,
       deadline: deadline)
     self.camera = camera
+  }
+
+  /// Until the picture shows the last answers.
+  mutating func goOn() {
+    for _ in 0..<8 { _ = camera.next() }
   }
 
   /// Runs it to its end; false if it has none within twice its deadline.

@@ -216,7 +216,7 @@ struct ExifWriter {
       switch bracket.verified.word {
       case .picture: text.append("picture")
       case .answer: text.append("answer")
-      case .none, nil: text.append("none")
+      case BracketReport.Proof.none?, nil: text.append("none")
       }
       text.append("\"")
     }

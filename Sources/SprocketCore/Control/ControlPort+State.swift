@@ -78,13 +78,8 @@ extension ControlPort {
   /// order, unless they are replaced before. Replaces those of an earlier call; none, once they have been put
   /// back. So they are put back wherever the run ends, as long as the device is there.
   public func writeAtEnd(_ values: [(control: UInt16, value: Double)]) {
-    for (control, _) in values {
-      contract(
-        control < controls.count,
-        "puts back control \(control) of a source with \(controls.count); `control(_:)` finds one by its name"
-      )
-    }
-    memory.withLock { $0.atEnd = values }
+    let known = values.filter { $0.control < controls.count }
+    memory.withLock { $0.atEnd = known }
   }
 
   /// For the source, when it closes: takes the values that are to be written.

@@ -52,12 +52,6 @@ extension StillSink {
         change: .sink)
     }
     let when = settings.when.isEmpty ? nil : settings.when
-    if when != nil, every != nil || sharpest != nil || request.isOnDemand {
-      throw RunError(
-        .usage,
-        "stills: those of a condition are not taken together with every or sharpest, nor on demand; leave "
-          + "one out", change: .sink)
-    }
     return StillSink(
       path: path, every: every, sharpestOf: sharpest, quality: settings.quality,
       overwrite: request.overwrite,

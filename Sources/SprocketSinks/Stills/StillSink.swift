@@ -65,9 +65,6 @@ public final class StillSink: Recorder {
     contract(
       period == nil || interval == nil && !isOnDemand,
       "takes the sharpest frames, and every so many or on demand; ask for one of them")
-    contract(
-      condition == nil || period == nil && interval == nil && !isOnDemand,
-      "takes frames by a condition, and by time or on demand; ask for one of them")
     self.condition = condition
     contract(1...100 ~= quality, "asks for a JPEG quality of \(quality); it is 1 to 100")
     self.path = path
@@ -89,6 +86,12 @@ public final class StillSink: Recorder {
           + "it", change: .stage)
     }
     if let condition {
+      guard selector == nil || selector is ConditionSelector, !isOnDemand else {
+        throw RunError(
+          .usage,
+          "stills: those of a condition are not taken together with every or sharpest, nor on demand; leave "
+            + "one out", change: .sink)
+      }
       let parsed = try ReportCondition(parsing: condition)
       selector = ConditionSelector(try parsed.resolved(setup.reports))
     }
@@ -96,7 +99,8 @@ public final class StillSink: Recorder {
     let naming = try StillName(path: path, isSingle: isSingle).of(setup.source.name)
     if naming.hasStep, !setup.reports.contains(where: { $0.type == BracketReport.self }) {
       throw RunError(
-        .usage, "{bracket} in a still's name is the step of the stage bracket, which is not in the chain",
+        .usage,
+        "{bracket} in a still's name is the step of the stage bracket, which is not in the chain",
         change: .stage)
     }
     device = setup.source.name

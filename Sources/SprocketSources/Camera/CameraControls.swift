@@ -121,7 +121,7 @@ struct CameraControls {
   /// The driver tells of a change.
   mutating func changed(_ change: V4L2ControlChange) {
     if let index = writable.firstIndex(where: { $0.id == change.id }) {
-      port.has(change.value.map { Double($0) }, in: UInt16(index))
+      port.has(Double(change.value), in: UInt16(index))
     }
     add(
       Change(

@@ -50,6 +50,24 @@ extension CameraSource {
     }
   }
 
+  /// Reads the values of all controls, for a stage that steers: so it can put them back.
+  func readValues() {
+    guard controls.port.isSteered else { return }
+    for (index, control) in controls.writable.enumerated() where control.kind != .button {
+      guard let value = try? device!.value(of: control) else { continue }
+      controls.port.has(Double(value), in: UInt16(index))
+    }
+  }
+
+  /// Writes what a stage changed for a while and could not put back before the end.
+  func writeAtEnd() {
+    let writes = controls.port.takeWritesAtEnd()
+    guard device != nil else { return }
+    for (control, value) in writes {
+      _ = try? device!.set(controls.writable[Int(control)], to: Int64(nearest: value))
+    }
+  }
+
   /// What the driver tells of changed controls, and of what comes in.
   func takeEvents() {
     while let event = device!.nextEvent() {

@@ -25,7 +25,9 @@ struct DelayFile {
 
   private static var folder: String? {
     func variable(_ name: String) -> String? {
-      unsafe getenv(name).map { unsafe String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
+      unsafe getenv(name).map { unsafe String(cString: $0) }.flatMap {
+        $0.hasPrefix("/") ? $0 : nil
+      }
     }
     return variable("XDG_STATE_HOME") ?? variable("HOME").map { $0 + "/.local/state" }
   }
@@ -112,24 +114,6 @@ extension CameraSource {
         Dictionary(measured.map { ($0.control, $0.delay.frames) }, uniquingKeysWith: { $1 }))
     } catch {
       firstNotes.append("the measured delays of \(title) are not kept: \(error.description)")
-    }
-  }
-
-  /// Reads the values of all controls, for a stage that steers: so it can put them back.
-  func readValues() {
-    guard controls.port.isSteered else { return }
-    for (index, control) in controls.writable.enumerated() where control.kind != .button {
-      guard let value = try? device!.value(of: control) else { continue }
-      controls.port.has(Double(value), in: UInt16(index))
-    }
-  }
-
-  /// Writes what a stage changed for a while and could not put back before the end.
-  func writeAtEnd() {
-    let writes = controls.port.takeWritesAtEnd()
-    guard device != nil else { return }
-    for (control, value) in writes {
-      _ = try? device!.set(controls.writable[Int(control)], to: Int64(nearest: value))
     }
   }
 }
