@@ -19,6 +19,9 @@ public struct Bracket: Stage {
         "tolerance", \.tolerance, range: 0.05...1, unit: "EV",
         "by which a step's picture may differ from what was asked"),
       Setting(
+        "speed", \.speed, range: 0...1000, unit: "1/s",
+        "of the lens, in ways from end to end; 0: it is there at once"),
+      Setting(
         "deadline", \.deadline, range: .milliseconds(100)...Duration.seconds(3600),
         "from the first frame; a bracket that has not come out by then has failed"),
     ]
@@ -29,6 +32,8 @@ public struct Bracket: Stage {
   /// 0.1 EV or so: with 0.2 a step is right to a third of a stop, the smallest step of cameras' own brackets.
   /// Smaller where steps are closer to each other.
   public var tolerance = 0.2
+  /// Of the lens: ways from end to end per second, 0 to 1000; 0: it is there at once.
+  public var speed = 0.0
   /// From the first frame, 100 ms to an hour. 30 s: five steps at 5 frames/s take some 15 s.
   public var deadline = Duration.seconds(30)
 
@@ -69,6 +74,7 @@ public struct Bracket: Stage {
       steps, try controls(on: port), on: port, transfer: setup.format.color.transfer,
       longest: rate > 0 ? 1e6 / rate : .infinity, tolerance: tolerance,
       deadline: Double(deadline.nanosecondCount) / 1e9)
+    control?.speed = speed
     return setup.format
   }
 

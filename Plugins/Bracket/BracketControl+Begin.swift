@@ -8,9 +8,9 @@ extension BracketControl {
     switch look.exposure {
     case .underway: return
     case .follows:
-      reason = "autoexposure goes on changing the exposure; give it mode=auto, which ends"
+      reason = "autoexposure has not ended; in mode=auto it does when the exposure is right"
       return
-    case .ended, nil: break
+    case .ended, nil: reason = nil
     }
     begin(.looking, at: look.number)
   }

@@ -105,7 +105,7 @@ extension BracketControl {
     _ index: Int, _ change: Double, _ look: Look, isUnanswered: Bool
   ) {
     let name = controls[index].description.name
-    let asked = "\(name)=\(controls[index].asked?.settingText ?? "")"
+    let asked = controls[index].text(of: controls[index].asked ?? base[index])
     if steps.isOfLight {
       reason = disobedience(asked, change, look)
       probeSign = -probeSign
@@ -135,6 +135,9 @@ extension BracketControl {
       return
     }
     phase = .stepping
+    (departure, restingFrames) = (nil, 0)
+    let way = abs(plan.steps[taken].values[0] - (current[0] ?? base[0]))
+    travel = controls[0].role == .lens && speed > 0 ? way / speed : 0
     showsFrom = max(showsFrom, look.number + 1)
     _ = write(plan.steps[taken].values, at: look.number)
   }
@@ -151,10 +154,12 @@ extension BracketControl {
       return nil
     }
     guard look.number >= showsFrom else { return nil }
+    departure = departure ?? look.seconds
     let chosen =
       step.asked.isNaN ? settledStep(step, look) : meteredStep(step, look, plan.tolerance)
     guard let chosen else {
-      if phase == .stepping, look.number >= showsFrom + patienceOfStep {
+      let isLate = look.seconds - (departure ?? look.seconds) > travel
+      if phase == .stepping, isLate, look.number >= showsFrom + patienceOfStep {
         tries += 1
         // What was measured may be wrong.
         if steps.isOfLight, tries.isMultiple(of: 2) { probeAgain() }
@@ -177,7 +182,7 @@ extension BracketControl {
     let made = zip(applied, base).reduce(0) { $0 + log2(($1.0 ?? $1.1) / $1.1) }
     guard abs(made - step.asked) <= tolerance else {
       let text = zip(controls, applied).map { control, value in
-        "\(control.description.name)=\(value?.settingText ?? "")"
+        control.text(of: value ?? control.range.lowerBound)
       }
       fail(
         "the source made \(text.joined(separator: " and ")) of \(BracketPlan.signed(step.asked)), "
@@ -205,7 +210,7 @@ extension BracketControl {
 
   private func assignments(_ step: BracketPlan.Step) -> String {
     let moved = plan?.moved ?? []
-    return moved.map { "\(controls[$0].description.name)=\(step.values[$0].settingText)" }
+    return moved.map { controls[$0].text(of: step.values[$0]) }
       .joined(separator: " and ")
   }
 
@@ -228,15 +233,26 @@ extension BracketControl {
     found(Int(look.number - answered[index]), of: index, true)
   }
 
+  /// Whether a lens has had the time for its way, and its focus score no longer changes. Other controls do not
+  /// travel.
+  private mutating func isAtRest(_ look: Look) -> Bool {
+    guard controls[0].role == .lens else { return true }
+    guard look.seconds - (departure ?? look.seconds) >= travel else {
+      return false
+    }
+    restingFrames = noise.isSteady(look.score, lastScore) ? restingFrames + 1 : 0
+    return restingFrames >= Self.restFrames
+  }
+
   /// A step of a lens or another control: the source's answer decides, and a picture that is steady.
   private mutating func settledStep(_ step: BracketPlan.Step, _ look: Look) -> Chosen? {
     guard let made = applied[0], abs(made - step.value) <= 1e-6 + 0.01 * abs(step.value) else {
       fail(
-        "the source made \(controls[0].description.name)=\(applied[0]?.settingText ?? "") of "
-          + step.value.settingText)
+        "the source made \(controls[0].text(of: applied[0] ?? base[0])) of "
+          + controls[0].text(of: step.value))
       return nil
     }
-    guard noise.isSteady(look.score, lastScore) else {
+    guard isAtRest(look) else {
       reason = "the lens does not come to rest at \(step.value.settingText)"
       return nil
     }

@@ -75,6 +75,9 @@ struct BracketControl: Sendable {
   /// Frames after the one that should show a step in which it is looked for. Larger: a delay that was measured
   /// too short is found out more often.
   static let slack: UInt64 = 4
+  /// Frames whose focus score must be steady after a lens has moved. Larger: a lens that creeps is surer to be
+  /// at rest.
+  static let restFrames = 3
   /// Frames to wait for the answer to a write: as `ExposureControl.patience`. Larger: a lost write is noticed
   /// later.
   static let patience: UInt64 = 24
@@ -90,6 +93,14 @@ struct BracketControl: Sendable {
   var controls: [SteeredControl]
   var law: ToneLaw
   var plan: BracketPlan?
+
+  /// Of a lens: ways from end to end per second; 0: it is there at once.
+  var speed = 0.0
+  /// When the picture shows that the lens moves, and for how long it does, in seconds.
+  var departure: Double?
+  var travel = 0.0
+  /// Frames since then whose score was as the one before.
+  var restingFrames = 0
 
   var phase = Phase.waiting
   /// Why it failed, as a sentence.

@@ -59,7 +59,7 @@ struct BracketPlan: Sendable {
       abs(nearest - value) <= 0.1 * max(abs(value), 1)
     else {
       throw StageError(
-        "cannot set \(control.description.name) to \(value.settingText): the source takes "
+        "the source cannot set \(control.description.name) to \(value.settingText): it takes "
           + "\(control.range.lowerBound.settingText) to \(control.range.upperBound.settingText)")
     }
     var values = base
@@ -93,9 +93,9 @@ struct BracketPlan: Sendable {
     }
     let missing = log2(wanted / values.reduce(1, *))
     guard abs(missing) <= tolerance else {
-      let ends = zip(controls, values).map { "\($0.description.name) at \($1.settingText)" }
+      let ends = zip(controls, values).map { $0.text(of: $1) }
       throw StageError(
-        "cannot expose by \(signed(ev)): \(ends.joined(separator: " and ")) is "
+        "the source cannot expose by \(signed(ev)): \(ends.joined(separator: " and ")) is "
           + "\(signed(-missing)) from that; choose smaller steps, or begin at another exposure")
     }
     return Step(values: values, asked: ev, value: .nan)

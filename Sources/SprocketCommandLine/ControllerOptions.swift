@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Sprocket
+internal import SprocketStages
 
 /// The controllers of `sprocket run`, which drive the source by what the chain measures.
 struct ControllerOptions: ParsableArguments {
@@ -66,6 +67,18 @@ struct ControllerOptions: ParsableArguments {
       chain.append(try controller.choice(registry))
     }
     return chain
+  }
+
+  /// An error if a bracket came out, and not all of its stills were written.
+  func missingStills(_ summary: RunSummary) -> RunError? {
+    guard let steps = bracket.flatMap({ BracketSteps(settingText: $0) }), summary.errors.isEmpty,
+      let stills = summary.ledger.entries.first(where: { $0.sink == StillSink.kind.name }),
+      stills.counts[.delivered] < steps.values.count
+    else { return nil }
+    return RunError(
+      .failed,
+      "\(stills.counts[.delivered]) of the bracket's \(steps.values.count) stills were written; choose a "
+        + "smaller size, or a faster disk")
   }
 
   /// Adds a sink that ends the run when the bracket is over, once it knows the engine.

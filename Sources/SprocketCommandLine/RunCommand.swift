@@ -213,7 +213,7 @@ struct RunCommand: ParsableCommand {
     let stops = try runner.run(&signals)
     let result = engine.summary
     voice.tell(end: result, digest: run.digest?.runDigest)
-    var others: [RunError] = []
+    var others = [controllers.missingStills(result)].compactMap(\.self)
     if let trace, let missing = engine.trace?.missing, missing > 0 {
       voice.tell(
         notice:

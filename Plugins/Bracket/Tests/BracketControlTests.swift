@@ -126,7 +126,7 @@ import Testing
     bracket = SimulatedBracket(camera, BracketSteps(.gain, [2, 90]))
     _ = bracket.run()
     #expect(
-      bracket.control.phase == .over && bracket.control.failure?.contains("takes 1 to 16") == true)
+      bracket.control.phase == .over && bracket.control.failure?.contains("it takes 1 to 16") == true)
   }
 
   /// A delay that an earlier run kept and that is no longer right is measured anew.

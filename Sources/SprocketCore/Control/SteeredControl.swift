@@ -79,6 +79,11 @@ public struct SteeredControl: Sendable {
     }
   }
 
+  /// As a person would write it, in the source's own numbers: `gain=50`.
+  public func text(of value: Double) -> String {
+    "\(description.name)=\(description.text(of: unit.number(of: value)))"
+  }
+
   /// See `ControlUnit`.
   public func nearest(to value: Double) -> Double { unit.nearest(to: value) }
   public func nearest(notAbove value: Double) -> Double { unit.nearest(notAbove: value) }
