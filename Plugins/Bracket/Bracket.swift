@@ -2,8 +2,8 @@ public import SprocketCore
 
 /// Takes one frame for each of several exposures, gains, lens positions or values of another control.
 ///
-/// What it decides, and when, is `BracketControl`'s; this reads the reports, hands on the answers, and says in
-/// its report which frame is which step's. A bracket that does not come out is an error of the run.
+/// What it decides, and when, is `BracketControl`'s; this reads the reports, hands on the answers, and says
+/// in its report which frame is which step's. A bracket that does not come out is an error of the run.
 public struct Bracket: Stage {
   public static let plugin = Plugin(
     "bracket", "takes a frame for each of several exposures, gains or lens positions", Bracket.self)
@@ -28,9 +28,9 @@ public struct Bracket: Stage {
   }
 
   public var steps = BracketSteps(.ev, [-2, 0, 2])
-  /// EV by which a step's picture may differ from what was asked, 0.05 to 1. The picture tells the exposure to
-  /// 0.1 EV or so: with 0.2 a step is right to a third of a stop, the smallest step of cameras' own brackets.
-  /// Smaller where steps are closer to each other.
+  /// EV by which a step's picture may differ from what was asked, 0.05 to 1. The picture tells the exposure
+  /// to 0.1 EV or so: with 0.2 a step is right to a third of a stop, the smallest step of cameras' own
+  /// brackets. Smaller where steps are closer to each other.
   public var tolerance = 0.2
   /// Of the lens: ways from end to end per second, 0 to 1000; 0: it is there at once.
   public var speed = 0.0

@@ -233,8 +233,8 @@ extension BracketControl {
     found(Int(look.number - answered[index]), of: index, true)
   }
 
-  /// Whether a lens has had the time for its way, and its focus score no longer changes. Other controls do not
-  /// travel.
+  /// Whether a lens has had the time for its way, and its focus score no longer changes. Other controls do
+  /// not travel.
   private mutating func isAtRest(_ look: Look) -> Bool {
     guard controls[0].role == .lens else { return true }
     guard look.seconds - (departure ?? look.seconds) >= travel else {

@@ -11,8 +11,8 @@ import SprocketCore
 /// else the picture is waited for anew and the step is tried again, until the deadline. At the end the
 /// controls are put back.
 ///
-/// Constants without another source were found by trial on the simulated sensor of the tests (gammas of 1.8 to
-/// 2.6, delays of 1 to 4 frames, noise, lost frames).
+/// Constants without another source were found by trial on the simulated sensor of the tests (gammas of 1.8
+/// to 2.6, delays of 1 to 4 frames, noise, lost frames).
 struct BracketControl: Sendable {
   /// What a frame shows, and what it is said to be taken with.
   struct Look: Sendable {
@@ -67,16 +67,16 @@ struct BracketControl: Sendable {
   static let steady = 0.02
   /// Frames that must be steady. Larger: surer, and slower.
   static let steadyFrames = 4
-  /// Frames after which an unsteady picture will do: a scene that moves. Larger: a scene that moves delays the
-  /// bracket longer; automatic exposure of a camera has longer to settle.
+  /// Frames after which an unsteady picture will do: a scene that moves. Larger: a scene that moves delays
+  /// the bracket longer; automatic exposure of a camera has longer to settle.
   static let mostSettling: UInt64 = 45
   /// Size of a probe in EV. Larger: the curve is measured better, and more is clipped.
   static let probe = 1.0
-  /// Frames after the one that should show a step in which it is looked for. Larger: a delay that was measured
-  /// too short is found out more often.
+  /// Frames after the one that should show a step in which it is looked for. Larger: a delay that was
+  /// measured too short is found out more often.
   static let slack: UInt64 = 4
-  /// Frames whose focus score must be steady after a lens has moved. Larger: a lens that creeps is surer to be
-  /// at rest.
+  /// Frames whose focus score must be steady after a lens has moved. Larger: a lens that creeps is surer to
+  /// be at rest.
   static let restFrames = 3
   /// Frames to wait for the answer to a write: as `ExposureControl.patience`. Larger: a lost write is noticed
   /// later.

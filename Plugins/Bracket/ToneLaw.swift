@@ -7,8 +7,8 @@ import SprocketCore
 /// for one EV of the luminance that is declared, right where the declaration is. What a picture shows is what
 /// the law says that comes nearer to what is expected.
 struct ToneLaw: Sendable {
-  /// EV per doubling of the signal that a camera may have: gammas of 1.8 to 2.6, and room for errors. Wider: a
-  /// control that does half of what is asked is more easily taken for another curve.
+  /// EV per doubling of the signal that a camera may have: gammas of 1.8 to 2.6, and room for errors. Wider:
+  /// a control that does half of what is asked is more easily taken for another curve.
   static let gammas = 1.5...3.1
   /// EV per EV of declared luminance that a camera may have, also where its gamma is not in `gammas`.
   static let slopes = 0.85...1.18

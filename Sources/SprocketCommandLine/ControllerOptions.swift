@@ -19,8 +19,8 @@ struct ControllerOptions: ParsableArguments {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "Takes a frame for each step, by EV from the exposure that there is or by values of a control, and ends: "
-        + "-2,0,2EV, exposure=5,20ms, gain=1,4, lens=0,0.5,1. --stills then has these frames alone.",
+      "Takes a frame for each step, by EV from the exposure that there is or by a control's values, and "
+        + "ends: -2,0,2EV, exposure=5,20ms, gain=1,4, lens=0,0.5,1. --stills then has these frames alone.",
       valueName: "steps"))
   var bracket: String?
 

@@ -1,5 +1,5 @@
-"""A bracket's stills are the right frames: by exiftool, by the scene's own truth, and by their pixels. Where the
-camera does not obey, the program says so and ends with an error."""
+"""A bracket's stills are the right frames: by exiftool, by the scene's own truth, and by their pixels. Where
+the camera does not obey, the program says so and ends with an error."""
 import json
 import math
 import re

@@ -1,5 +1,5 @@
-"""Brackets and measured delays with a real driver. vivid's brightness changes its picture from the next frame on;
-its gain does not change the picture at all: a camera that does not obey."""
+"""Brackets and measured delays with a real driver. vivid's brightness changes its picture at once or a frame
+later; its gain does not change the picture at all: a camera that does not obey."""
 import json
 import os
 

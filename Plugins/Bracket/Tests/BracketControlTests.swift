@@ -10,8 +10,8 @@ import Testing
   ]
   static let five = BracketSteps(.ev, [-2, -1, 0, 1, 2])
   static let halves = BracketSteps(.ev, [-1.5, -0.5, 0, 0.5, 1.5])
-  /// EV by which a step may be off: the tolerance of 0.2, and 0.1 by which the picture tells less. A third of a
-  /// stop is the smallest step of a camera's own brackets.
+  /// EV by which a step may be off: the tolerance of 0.2, and 0.1 by which the picture tells less. A third of
+  /// a stop is the smallest step of a camera's own brackets.
   static let right = 0.3
 
   /// A camera that a seed decides.
@@ -35,8 +35,8 @@ import Testing
     return camera
   }
 
-  /// The claim of the issue: five steps are right on 1,000 of 1,000 seeded runs, or say that they are not. Three
-  /// in four cameras obey; the others do it in all the ways that a driver can.
+  /// The claim of the issue: five steps are right on 1,000 of 1,000 seeded runs, or say that they are not.
+  /// Three in four cameras obey; the others do it in all the ways that a driver can.
   @Test func fiveStepsAreRightOrSayThatTheyAreNot() {
     var came = 0
     for seed in 1...1000 as ClosedRange<UInt64> {

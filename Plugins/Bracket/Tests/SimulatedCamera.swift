@@ -4,8 +4,8 @@ import TestSupport
 
 @testable import Bracket
 
-/// A camera before a scene that stands still: controls with delays, a sensor with noise, and habits of drivers
-/// that do not do as they say.
+/// A camera before a scene that stands still: controls with delays, a sensor with noise, and habits of
+/// drivers that do not do as they say.
 struct SimulatedCamera {
   enum Habit: CaseIterable {
     case obeys

@@ -33,13 +33,15 @@ struct ControlMemory: Sendable {
 }
 
 extension ControlPort {
-  /// For the source: whether a stage steers it, so that the values of all controls are to be read at the start.
+  /// For the source: whether a stage steers it, so that the values of all controls are to be read at the
+  /// start.
   public var isSteered: Bool { memory.withLock { $0.isSteered } }
 
   /// A stage steers the source.
   func willBeSteered() { memory.withLock { $0.isSteered = true } }
 
-  /// The value that the source last read or applied, where a stage steers it, in the control's own numbers; `nil` if it is not known.
+  /// The value that the source last read or applied, where a stage steers it, in the control's own numbers;
+  /// `nil` if it is not known.
   public func value(of control: UInt16) -> Double? {
     memory.withLock { $0.values[Int(control)] }
   }

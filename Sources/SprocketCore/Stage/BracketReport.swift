@@ -32,8 +32,8 @@ public struct BracketReport: FrameReport {
   public var step: UInt32 = 0
   /// Number of steps.
   public var steps: UInt32 = 0
-  /// Of a chosen frame, in EV: by how much more it was to be exposed than before the bracket. NaN for a step of
-  /// another control.
+  /// Of a chosen frame, in EV: by how much more it was to be exposed than before the bracket. NaN for a step
+  /// of another control.
   public var asked = Double.nan
   /// The same as the picture shows it; NaN where that is not known.
   public var measured = Double.nan

@@ -52,11 +52,11 @@ public final class StillSink: Recorder {
   private let isSingle: Bool
   public private(set) var notes: [String] = []
 
-  /// Takes the first frame at or after each multiple of `interval` since the first frame; without one,
-  /// every frame. With `sharpestOf` it takes the sharpest frame of each such interval instead, which needs
-  /// the stage `focus` in the chain; with `when` the frames for which a condition on the stages' reports holds
-  /// (see `TriggerSink`). `quality` is 1 to 100, for frames that are encoded. `mosaic` is for
-  /// DNG. `isSingle`: there will be one frame, so that a name without a place for its number will do.
+  /// Takes the first frame at or after each multiple of `interval` since the first frame; without one, every
+  /// frame. With `sharpestOf` it takes the sharpest frame of each such interval instead, which needs the
+  /// stage `focus` in the chain; with `when` the frames for which a condition on the stages' reports holds
+  /// (see `TriggerSink`). `quality` is 1 to 100, for frames that are encoded. `mosaic` is for DNG.
+  /// `isSingle`: there will be one frame, so that a name without a place for its number will do.
   public init(
     path: String, every interval: Duration? = nil, sharpestOf period: Duration? = nil,
     quality: Int = 90, overwrite: Bool = false, isOnDemand: Bool = false, hasThumbnail: Bool = true,

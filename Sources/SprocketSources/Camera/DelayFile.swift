@@ -2,8 +2,8 @@ internal import Glibc
 internal import SprocketCore
 internal import SprocketFiles
 
-/// Keeps what a run measured of a camera: each control's delay in frames, from the answer to a write until the
-/// picture shows it. One small file for each device, in `$XDG_STATE_HOME/sprocket/delays`, by default
+/// Keeps what a run measured of a camera: each control's delay in frames, from the answer to a write until
+/// the picture shows it. One small file for each device, in `$XDG_STATE_HOME/sprocket/delays`, by default
 /// `~/.local/state/sprocket/delays`; its name is the device's identity.
 ///
 /// Lines are `CONTROL FRAMES`, behind a line that says what the file is. A file that has anything else is
