@@ -44,6 +44,8 @@ public final class StillSink: Recorder {
   }
   private var content: Content?
   private var device = ""
+  /// Names have the number of a bracket's step.
+  private var hasStep = false
   private var completer = JPEGCompleter()
   private var folder: StillFolder?
   private var keptFrames: UInt64 = 0
@@ -97,7 +99,8 @@ public final class StillSink: Recorder {
     }
     setup.backlog = setup.diskBacklog(of: setup.format)
     let naming = try StillName(path: path, isSingle: isSingle).of(setup.source.name)
-    if naming.hasStep, !setup.reports.contains(where: { $0.type == BracketReport.self }) {
+    hasStep = naming.hasStep
+    if hasStep, !setup.reports.contains(where: { $0.type == BracketReport.self }) {
       throw RunError(
         .usage,
         "{bracket} in a still's name is the step of the stage bracket, which is not in the chain",
@@ -158,7 +161,8 @@ public final class StillSink: Recorder {
   }
 
   public func write(_ frame: borrowing PackedFrame) throws(RunError) {
-    let mark = StillMark(frame.record, step: frame.view.report(BracketReport.self)?.step ?? 0)
+    let bracket = hasStep ? frame.view.report(BracketReport.self) : nil
+    let mark = StillMark(frame.record, step: bracket?.step ?? 0)
     guard case .own = content else {
       return try write(frame.packed, Span(), Span(), frame.record, mark)
     }
