@@ -1,3 +1,4 @@
+import Glibc
 import SprocketCore
 import TestSupport
 import Testing
@@ -116,6 +117,25 @@ import Testing
     #expect(bracket.taken.map { ($0.truth * 100).rounded() } == [100, 200])
   }
 
+  /// Automatic gain had doubled the gain. Taken over, the camera falls back to the gain of before; the bracket's
+  /// base is the picture that there was, and automatic gain is on again at the end.
+  @Test(arguments: [0.25, 2, 5.0]) func automaticGainIsTakenOverAndGivenBack(_ gain: Double) {
+    let sensor = SimulatedSensor(.gamma(2.2), .srgb, spread: 0.8)
+    var camera = SimulatedCamera(
+      sensor, lags: [2, 1], isTold: false, start: [4000, 2], seed: 13, automaticGain: 2 * gain)
+    camera.light = -log2(gain)
+    let before = camera.truth
+    var bracket = SimulatedBracket(camera, BracketSteps(.ev, [-1, 0, 1]))
+    _ = bracket.run()
+    #expect(bracket.control.failure == nil && bracket.taken.count == 3)
+    for (chosen, truth, _) in bracket.taken {
+      #expect(abs(truth - before - chosen.asked) <= Self.right, "\(chosen.asked): \(truth)")
+    }
+    bracket.goOn()
+    #expect(bracket.camera.told == [4000, 2, 1])
+    #expect(abs(bracket.camera.truth - before) < 1e-6)
+  }
+
   @Test func whatTheSourceCannotHaveIsSaidAtOnce() {
     let sensor = SimulatedSensor(.srgb, .srgb, spread: 0.8)
     let camera = SimulatedCamera(sensor, lags: [0, 0], isTold: true, start: [8000, 1], seed: 7)
@@ -126,7 +146,8 @@ import Testing
     bracket = SimulatedBracket(camera, BracketSteps(.gain, [2, 90]))
     _ = bracket.run()
     #expect(
-      bracket.control.phase == .over && bracket.control.failure?.contains("it takes 1 to 16") == true)
+      bracket.control.phase == .over
+        && bracket.control.failure?.contains("it takes 1 to 16") == true)
   }
 
   /// A delay that an earlier run kept and that is no longer right is measured anew.

@@ -34,6 +34,8 @@ struct SimulatedCamera {
   var loss = 0.0
   var light = 0.0
   private var random: TestRandom
+  /// The gain that the camera chooses while its automatic gain, the third control, is on; `nil` without one.
+  private let automaticGain: Double?
   private(set) var number: UInt64 = 0
   private let first: [Double]
   /// What the source says is in force, and what is.
@@ -43,18 +45,29 @@ struct SimulatedCamera {
   private var changes: [(frame: UInt64, control: Int, value: Double)] = []
   private var events: [Event] = []
 
-  init(_ sensor: SimulatedSensor, lags: [UInt64], isTold: Bool, start: [Double], seed: UInt64) {
+  init(
+    _ sensor: SimulatedSensor, lags: [UInt64], isTold: Bool, start: [Double], seed: UInt64,
+    automaticGain: Double? = nil
+  ) {
+    self.automaticGain = automaticGain
     self.sensor = sensor
-    self.lags = lags
+    self.lags = lags + [1]
     random = TestRandom(seed: seed)
     first = start
     (told, shown) = (start, start)
-    port = ControlPort(
-      controls: [
-        ControlDescription(name: "exposure", unit: "us", minimum: 50, maximum: 33_000, step: 1),
-        ControlDescription(name: "gain", unit: "", minimum: 1, maximum: 16, step: 0.01),
-      ], tellsWhatShows: isTold)
-    for (index, value) in start.enumerated() { port.has(value, in: UInt16(index)) }
+    var controls = [
+      ControlDescription(name: "exposure", unit: "us", minimum: 50, maximum: 33_000, step: 1),
+      ControlDescription(name: "gain", unit: "", minimum: 1, maximum: 16, step: 0.01),
+    ]
+    if let automaticGain {
+      controls.append(
+        ControlDescription(
+          name: "autogain", unit: "", minimum: 0, maximum: 1, kind: .boolean, step: 1))
+      told.append(1)
+      shown[1] = automaticGain
+    }
+    port = ControlPort(controls: controls, tellsWhatShows: isTold)
+    for (index, value) in told.enumerated() { port.has(value, in: UInt16(index)) }
   }
 
   /// EV of the frame that was made last, from that at the start.
@@ -64,6 +77,7 @@ struct SimulatedCamera {
 
   /// What the driver answers, and what the sensor does; `nil` for a refusal.
   private func made(_ value: Double, _ control: Int) -> (answer: Double, real: Double)? {
+    guard control < 2 else { return (value, value) }
     let ev = log2(value / first[control])
     switch habit {
     case .obeys: return (value, value)
@@ -100,7 +114,13 @@ struct SimulatedCamera {
       }
     }
     answers.removeAll { $0.frame <= number }
-    for change in changes where change.frame <= number { shown[change.control] = change.value }
+    for change in changes where change.frame <= number {
+      if change.control == 2 {
+        shown[1] = change.value == 0 ? told[1] : automaticGain ?? told[1]
+      } else {
+        shown[change.control] = change.value
+      }
+    }
     changes.removeAll { $0.frame <= number }
     defer { number += 1 }
     if unit() < loss { return nil }
@@ -125,7 +145,7 @@ struct SimulatedCamera {
     }
     var inForce = ControlState()
     inForce.exposureMicroseconds = Float(told[0])
-    inForce.gain = Float(told[1])
+    inForce.gain = told.count > 2 && told[2] == 1 ? .nan : Float(told[1])
     return BracketControl.Look(
       number: number, seconds: Double(number) / 30, inForce: inForce,
       levels: LevelShares(seen.histogram), mean: sum / count, clipped: seen.clipped)
