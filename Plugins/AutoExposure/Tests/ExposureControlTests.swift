@@ -108,7 +108,7 @@ import Testing
     let response = ToneResponse(ToneCurve(.srgb))
     var lag = PictureLag(isTold: false)
     func told(_ number: Int) -> (exposure: Double, gain: Double) {
-      (number < 20 ? 0 : 1, number < 50 ? 0 : -1)
+      (number < 20 ? 0 : number < 75 ? 1 : 0.5, number < 50 ? 0 : -1)
     }
     var measured: [PictureLag.Part: Int] = [:]
     for number in 0..<100 {
