@@ -18,6 +18,7 @@ let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
 let stages = [
   "AutoExposure",
   "AutoFocus",
+  "Bracket",
   "Crop",
   "Debayer",
   "ExposureMeter",
@@ -119,8 +120,8 @@ let package = Package(
     library(
       "SprocketSources",
       [
-        "SprocketALSA", "SprocketCore", "SprocketCodecs", "SprocketLibAV", "SprocketMCAP",
-        "SprocketPixels", "SprocketScene", "SprocketV4L2",
+        "SprocketALSA", "SprocketCore", "SprocketCodecs", "SprocketFiles", "SprocketLibAV",
+        "SprocketMCAP", "SprocketPixels", "SprocketScene", "SprocketV4L2",
       ]),
     library(
       "SprocketSinks",
@@ -185,7 +186,8 @@ let package = Package(
         "CSprocketAllocations",
       ]),
     .target(
-      name: "TestSupport", dependencies: ["SprocketTestMemory"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["SprocketCore", "SprocketTestMemory"],
+      path: "Tests/TestSupport",
       swiftSettings: settings),
     test(
       "SprocketSinksTests",

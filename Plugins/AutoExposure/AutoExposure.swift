@@ -104,7 +104,8 @@ public struct AutoExposure: Stage {
       exposure: controls.exposure, gain: controls.gain, line: program, flicker: flicker,
       longest: Self.longest(rate: slowest > 0 ? slowest : format.rate.framesPerSecond))
     control = ExposureControl(
-      range: line.range, curve: ToneCurve(format.color.transfer), isTold: port.tellsWhatShows)
+      range: line.range, curve: ToneCurve(format.color.transfer), isTold: port.tellsWhatShows,
+      known: controls.lags)
     control.bias = bias
     control.speed = speed
     if mode == .custom { kept = line.point(exposure: exposure, gain: gain) }
@@ -173,7 +174,8 @@ public struct AutoExposure: Stage {
     guard let setting = controls.setting(of: frame.record) else { return begin(at: number) }
     let reading = ExposureControl.Reading(
       number: number, offset: found.offset, clipped: found.clipped, histogram: found.histogram,
-      setting: setting)
+      setting: setting.whole, gain: setting.gain)
+    defer { if let lag = control.takeMeasuredLag() { controls.measured(lag) } }
     if let wanted = control.next(reading) {
       let point = line.point(for: wanted)
       if point == controls.asked {

@@ -22,6 +22,8 @@ struct ExposureControl: Sendable {
     var histogram: LevelCounts
     /// The setting in force, as the source says.
     var setting: Double
+    /// How much of that is gain, in EV.
+    var gain = 0.0
   }
 
   enum State: Sendable, Hashable {
@@ -59,9 +61,9 @@ struct ExposureControl: Sendable {
   /// Smallest change while it is unknown whether the picture answers, in EV: what `PictureLag` can see,
   /// and 0.1 for a driver that rounds. Larger: an answer is surer to be seen, small errors are overshot.
   static let probe = PictureLag.watched + 0.1
-  /// Frames between two changes while the picture's lag is unknown: how long `PictureLag` watches, and 4
+  /// Frames between two changes while the picture's lag is unknown: how long a change is watched, and 4
   /// for the longest delay of a source. Larger: the lag is surer, the start slower.
-  static let framesApart = PictureLag.patience + 4
+  static let framesApart = DelayWatch.patience + 4
   /// Sign changes of the error on the way to a setting from which the measured lag is doubted. Larger: a
   /// wrong lag swings longer, noise is mistaken for it less often.
   static let mostTurns = 6
@@ -95,10 +97,14 @@ struct ExposureControl: Sendable {
   private var reference: (levels: LevelShares, step: Double)?
   private var restingOffset = 0.0
 
-  /// `isTold`: the source reports with each frame the setting that its picture shows.
-  init(range: ClosedRange<Double>, curve: ToneCurve, isTold: Bool) {
+  /// `isTold`: the source reports with each frame the setting that its picture shows. `known`: the lags of
+  /// exposure and gain, as far as they are known.
+  init(
+    range: ClosedRange<Double>, curve: ToneCurve, isTold: Bool,
+    known: [ControlDelayTime?] = [nil, nil]
+  ) {
     self.range = range
-    lag = PictureLag(isTold: isTold)
+    lag = PictureLag(isTold: isTold, known: known)
     response = ToneResponse(curve)
   }
 
@@ -106,7 +112,8 @@ struct ExposureControl: Sendable {
   /// `alreadyAtNearest`.
   mutating func next(_ reading: Reading) -> Double? {
     let levels = LevelShares(reading.histogram)
-    let shown = lag.setting(of: reading.number, told: reading.setting, levels, response)
+    let shown = lag.setting(
+      of: reading.number, told: reading.setting, gain: reading.gain, levels, response)
     if lag.isWaiting { return nil }
     response.learn(levels, setting: shown)
     let step = step(reading, levels)
@@ -147,6 +154,9 @@ struct ExposureControl: Sendable {
     let size = max(min(abs(error), most), smallest)
     return min(max(current + (error < 0 ? -size : size), range.lowerBound), range.upperBound)
   }
+
+  /// The lag of a part that was measured since the last call.
+  mutating func takeMeasuredLag() -> (part: PictureLag.Part, frames: Int)? { lag.takeMeasured() }
 
   /// With a wrong lag the loop would swing for ever: after many turns the lag is measured again.
   private mutating func countTurns() {

@@ -56,10 +56,22 @@ struct ExposureControls: Sendable {
     return nil
   }
 
-  /// log2 of exposure times gain of a frame: from its record, else from the values that the source applied
-  /// last; `nil` if neither is known.
-  func setting(of record: FrameRecord) -> Double? {
+  /// By how much the picture follows an answer of exposure and of gain, as far as the source knows.
+  var lags: [ControlDelayTime?] { [exposure, gain].map { $0?.pictureDelay } }
+
+  /// Lets the source know a lag that was measured.
+  func measured(_ lag: (part: PictureLag.Part, frames: Int)) {
+    switch lag.part {
+    case .exposure: exposure?.measured(pictureDelay: lag.frames)
+    case .gain: gain?.measured(pictureDelay: lag.frames)
+    }
+  }
+
+  /// log2 of exposure times gain of a frame, and of its gain: from its record, else from the values that the
+  /// source applied last; `nil` if neither is known.
+  func setting(of record: FrameRecord) -> (whole: Double, gain: Double)? {
     var product = 1.0
+    var gainPart = 0.0
     if let exposure {
       let known = Double(record.inForce.exposureMicroseconds)
       guard let time = known > 0 ? known : exposure.applied, time > 0 else { return nil }
@@ -69,7 +81,8 @@ struct ExposureControls: Sendable {
       let known = Double(record.inForce.gain)
       guard let factor = known > 0 ? known : gain.applied, factor > 0 else { return nil }
       product *= factor
+      gainPart = log2(factor)
     }
-    return log2(product)
+    return (log2(product), gainPart)
   }
 }

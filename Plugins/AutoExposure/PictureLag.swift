@@ -1,44 +1,54 @@
 import SprocketCore
 
-/// Measures the lag: the frames between a setting being reported in force and the picture showing it. Pure.
+/// Tells which setting a frame shows, and measures the lag for that: the frames between a setting being
+/// reported in force and the picture showing it. Pure.
 ///
 /// The scene source reports the setting that the picture shows. A V4L2 driver reports when it accepted a
-/// value; the picture shows it one to four frames later, and the driver does not report that. So the first
-/// change is watched until the picture responds. Until then the setting that a frame shows is unknown, and no
-/// other change should be requested.
+/// value; the picture shows it one to four frames later, and the driver does not report that. So a change is
+/// watched (`DelayWatch`) until the picture responds. Until the first response the setting that a frame shows
+/// is unknown, and no other change should be requested.
 ///
-/// The constants were found by trial on the simulated sensor of the tests.
+/// Exposure and gain have a lag each. A change of both is attributed to the one that makes up most of it.
 struct PictureLag: Sendable {
+  /// A part of the setting.
+  enum Part: Int, Sendable, CaseIterable {
+    case exposure, gain
+  }
+
   /// Smallest change that is watched, in EV. Larger: noise is mistaken for an answer less often, the lag
   /// is learned later.
   static let watched = 0.3
-  /// Part of a change that the picture must show to have answered it, 0 to 1. Larger: dark or clipped
-  /// scenes count as unanswered more often.
-  static let answer = 0.4
-  /// Part of a change that marks the first frame of its answer, 0 to 1. Larger: the lag may be found a
-  /// frame too long; smaller: noise may end it too early.
-  static let sign = 0.15
-  /// Frames to wait for an answer: twice the longest lag of common sensors. Larger: a picture that does
-  /// not answer is noticed later.
-  static let patience: UInt64 = 8
-  /// Settings that are kept, one per frame: more than `patience` and any lag that it allows.
+  /// Fraction of a change that one part makes up, so that the lag found is that part's. Larger: mixed changes
+  /// are less often taken for one of them.
+  static let ownShare = 0.8
+  /// Settings that are kept, one per frame: more than `DelayWatch.patience` and any lag that it allows.
   static let memory = 16
 
   private struct Told: Sendable {
     var number: UInt64
-    var setting: Double
+    /// EV by part.
+    var exposure: Double
+    var gain: Double
+
+    var setting: Double { exposure + gain }
+
+    subscript(part: Part) -> Double { part == .exposure ? exposure : gain }
   }
 
   private struct Watch: Sendable {
-    var told: Told
+    var delay: DelayWatch
     var change: Double
+    /// The part that makes up most of the change; `nil` if both do.
+    var part: Part?
     var before: LevelShares
-    /// The first frame that showed something of the change.
-    var first: UInt64?
   }
 
-  /// In frames.
-  private(set) var lag: UInt64 = 0
+  /// In frames, by part; `nil` before it is known.
+  private var lags: [UInt64?]
+  /// By part: the lag is a setting, and no measurement replaces it.
+  private let isGiven: [Bool]
+  /// A lag that was measured since `takeMeasured`.
+  private var measured: (part: Part, frames: Int)?
   /// True if the lag is known: the picture has responded to a change, or the source reports the setting that
   /// is shown.
   private(set) var isKnown: Bool
@@ -50,67 +60,92 @@ struct PictureLag: Sendable {
   private var history: [Told] = []
   private var levels: LevelShares?
 
-  init(isTold: Bool) {
+  /// `known`: lags of exposure and gain, as the source knows them.
+  init(isTold: Bool, known: [ControlDelayTime?] = [nil, nil]) {
     self.isTold = isTold
-    isKnown = isTold
+    lags = known.map { $0.map { UInt64(clamping: $0.frames) } }
+    isGiven = known.map { $0?.origin == .given }
+    isKnown = isTold || known.contains { $0 != nil }
     history.reserveCapacity(Self.memory)
   }
+
+  /// The longer of the lags that are known, in frames.
+  var lag: UInt64 { lags.reduce(0) { max($0, $1 ?? 0) } }
 
   /// Whether a change is in force and the picture should have answered to it by now.
   private(set) var isWaiting = false
 
-  /// Takes in a frame and the setting that the source reports in force for it; returns the setting that
-  /// its picture shows, as far as is known.
+  /// Takes in a frame and the setting that the source reports in force for it, and how much of that is gain,
+  /// in EV; returns the setting that its picture shows, as far as is known.
   mutating func setting(
-    of number: UInt64, told setting: Double, _ levels: LevelShares, _ response: ToneResponse
+    of number: UInt64, told setting: Double, gain: Double, _ levels: LevelShares,
+    _ response: ToneResponse
   ) -> Double {
     if isTold { return setting }
+    let told = Told(number: number, exposure: setting - gain, gain: gain)
     if let last = history.last, watch == nil, abs(setting - last.setting) >= Self.watched,
       unanswered > 0 || isQuiet(before: number), let before = self.levels
     {
       watch = Watch(
-        told: Told(number: number, setting: setting), change: setting - last.setting,
-        before: before)
+        delay: DelayWatch(from: number, lastFrame: last.number), change: setting - last.setting,
+        part: part(of: told, since: last), before: before)
     }
     if history.count == Self.memory { history.removeFirst() }
-    history.append(Told(number: number, setting: setting))
+    history.append(told)
     self.levels = levels
     isWaiting = false
     if let watch { look(watch, at: number, levels, response) }
-    let shown = history.last { $0.number + lag <= number }
-    return shown?.setting ?? history[0].setting
+    return shown(.exposure, at: number) + shown(.gain, at: number)
+  }
+
+  private func shown(_ part: Part, at number: UInt64) -> Double {
+    // A part that was never changed by itself is taken to be as late as the other.
+    let lag = lags[part.rawValue] ?? lag
+    return (history.last { $0.number + lag <= number } ?? history[0])[part]
+  }
+
+  private func part(of told: Told, since last: Told) -> Part? {
+    let changes = Part.allCases.map { abs(told[$0] - last[$0]) }
+    let whole = changes[0] + changes[1]
+    return Part.allCases.first { changes[$0.rawValue] >= Self.ownShare * whole }
   }
 
   /// Whether an answer could not be one to an earlier change.
   private func isQuiet(before number: UInt64) -> Bool {
     zip(history, history.dropFirst()).allSatisfy { before, after in
-      after.number + Self.patience < number || abs(after.setting - before.setting) < 0.01
+      after.number + DelayWatch.patience < number || abs(after.setting - before.setting) < 0.01
     }
   }
 
   private mutating func look(
     _ watch: Watch, at number: UInt64, _ levels: LevelShares, _ response: ToneResponse
   ) {
-    let waited = number - watch.told.number
-    guard let difference = response.difference(of: levels, from: watch.before) else {
-      // The two pictures cannot be compared: too dark, too noisy, or different scenes.
-      if waited >= Self.patience { self.watch = nil }
-      return
-    }
-    let share = difference / watch.change
-    // In the dark an answer may seem smaller than it is; the first sign of it is when it came.
-    if share >= Self.sign, watch.first == nil { self.watch?.first = waited }
-    if share >= Self.answer {
-      lag = watch.first ?? waited
+    let share = response.difference(of: levels, from: watch.before).map { $0 / watch.change }
+    var watch = watch
+    let result = watch.delay.see(share: share, at: number)
+    self.watch = watch
+    switch result {
+    case .waiting: isWaiting = share != nil && number - watch.delay.start >= lag
+    case .incomparable: self.watch = nil
+    case .unanswered:
+      unanswered += 1
+      self.watch = nil
+    case .shown(let frames, let isCertain):
+      for part in Part.allCases where !isGiven[part.rawValue] {
+        let isFirst = watch.part == nil && lags[part.rawValue] == nil
+        if watch.part == part || isFirst { lags[part.rawValue] = UInt64(frames) }
+      }
+      if let part = watch.part, isCertain { measured = (part, frames) }
       isKnown = true
       unanswered = 0
       self.watch = nil
-    } else if waited >= Self.patience {
-      unanswered += 1
-      self.watch = nil
-    } else {
-      isWaiting = waited >= lag
     }
+  }
+
+  /// The lag that was measured since the last call, of one part.
+  mutating func takeMeasured() -> (part: Part, frames: Int)? {
+    defer { measured = nil }
+    return measured
   }
 
   /// The picture changed by itself, so it may respond to changes again.

@@ -56,10 +56,12 @@ struct CameraLine: Encodable {
     let flags: [String]
     let text: String?
     let dimensions: [Int]?
+    let delay: Int?
 
     enum CodingKeys: String, CodingKey {
       case name, group, kind, unit, minimum, maximum, step, `default`, value, choices, inactive
       case flags, text, dimensions
+      case delay = "delay_frames"
       case readOnly = "read_only"
     }
   }
@@ -146,6 +148,7 @@ struct CameraLine: Encodable {
       default: description.defaultValue.map { Int64(nearest: $0) },
       value: control.value.map { Int64(nearest: $0) }, choices: choices,
       readOnly: control.isReadOnly, inactive: control.isInactive, flags: control.flags,
-      text: control.text, dimensions: control.dimensions.isEmpty ? nil : control.dimensions)
+      text: control.text, dimensions: control.dimensions.isEmpty ? nil : control.dimensions,
+      delay: control.delay)
   }
 }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Sprocket
+internal import SprocketStages
 
 /// The controllers of `sprocket run`, which drive the source by what the chain measures.
 struct ControllerOptions: ParsableArguments {
@@ -16,10 +17,21 @@ struct ControllerOptions: ParsableArguments {
   var autoFocus: String?
 
   @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "Takes a frame for each step, by EV from the exposure that there is or by a control's values, and "
+        + "ends: -2,0,2EV, exposure=5,20ms, gain=1,4, lens=0,0.5,1. --stills then has these frames alone.",
+      valueName: "steps"))
+  var bracket: String?
+
+  @Option(
     help: ArgumentHelp(
       "Where `meter` and `focus` look, in fractions of the picture from its top left.",
       valueName: "x/y"))
   var point: String?
+
+  /// Which stills are taken, as a condition; `nil` where the bracket does not choose.
+  var stillCondition: String? { bracket == nil ? nil : "bracket.step > 0" }
 
   /// The chain that was asked for by name, with the controllers and what they read behind it. With
   /// `needsFocus`, another option reads the stage `focus`, too.
@@ -27,9 +39,18 @@ struct ControllerOptions: ParsableArguments {
     to chain: [StageChoice], needsFocus: Bool, _ registry: Registry
   ) throws(RunError) -> [StageChoice] {
     var chain = chain
+    if bracket != nil, autoExposure == "continuous" {
+      throw RunError(
+        .usage,
+        "--bracket and --auto-exposure continuous would both change the exposure: give --auto-exposure auto, "
+          + "which ends when the exposure is right")
+    }
     let asked = [
       Controller("--auto-exposure", autoExposure, name: "autoexposure", reads: "meter"),
       Controller("--auto-focus", autoFocus, name: "autofocus", reads: "focus"),
+      Controller(
+        "--bracket", bracket, name: "bracket", setting: "steps",
+        reads: bracket?.hasPrefix("lens=") == true ? "focus" : "meter"),
     ].compactMap(\.self)
     for controller in asked where !chain.contains(where: { $0.plugin.name == controller.reads }) {
       chain.append(StageChoice(try registry.stage(controller.reads)))
@@ -46,6 +67,30 @@ struct ControllerOptions: ParsableArguments {
       chain.append(try controller.choice(registry))
     }
     return chain
+  }
+
+  /// An error if a bracket came out, and not all of its stills were written.
+  func missingStills(_ summary: RunSummary) -> RunError? {
+    guard let steps = bracket.flatMap({ BracketSteps(settingText: $0) }), summary.errors.isEmpty,
+      let stills = summary.ledger.entries.first(where: { $0.sink == StillSink.kind.name }),
+      stills.counts[.delivered] < steps.values.count
+    else { return nil }
+    return RunError(
+      .failed,
+      "\(stills.counts[.delivered]) of the bracket's \(steps.values.count) stills were written; choose a "
+        + "smaller size, or a faster disk")
+  }
+
+  /// Adds a sink that ends the run when the bracket is over, once it knows the engine.
+  func bracketEnd(addedTo sinks: inout [any Sink]) throws(RunError) -> BracketEnd {
+    let end = BracketEnd()
+    if bracket != nil {
+      sinks.append(
+        try TriggerSink("bracket.over") { isOver, _ in
+          if isOver { end.stop() }
+        })
+    }
+    return end
   }
 
   /// The share of the picture's sides that `focus` looks at around a point.
@@ -84,28 +129,40 @@ struct ControllerOptions: ParsableArguments {
   }
 }
 
+/// Ends a run when its bracket is over.
+final class BracketEnd: Sendable {
+  private let action = Locked<(@Sendable () -> Void)?>(nil)
+
+  func connect(_ engine: Engine) { action.withLock { $0 = { [weak engine] in engine?.stop() } } }
+
+  func stop() { action.withLock { $0 }?() }
+}
+
 /// One controller that was asked for.
 private struct Controller {
   let option: String
-  let mode: String
+  let value: String
   let name: String
+  /// The stage's setting that has the option's value.
+  let setting: String
   let reads: String
 
-  init?(_ option: String, _ mode: String?, name: String, reads: String) {
-    guard let mode else { return nil }
+  init?(_ option: String, _ value: String?, name: String, setting: String = "mode", reads: String) {
+    guard let value else { return nil }
     self.option = option
-    self.mode = mode
+    self.value = value
     self.name = name
+    self.setting = setting
     self.reads = reads
   }
 
   func choice(_ registry: Registry) throws(RunError) -> StageChoice {
     let plugin = try registry.stage(name)
     do throws(SettingError) {
-      for stage in plugin.stages { _ = try stage.make(["mode": mode]) }
+      for stage in plugin.stages { _ = try stage.make([setting: value]) }
     } catch {
-      throw RunError(.usage, "\(option) \(mode) is not allowed: give \(error.allowed)")
+      throw RunError(.usage, "\(option) \(value) is not allowed: give \(error.allowed)")
     }
-    return StageChoice(plugin, values: ["mode": mode])
+    return StageChoice(plugin, values: [setting: value])
   }
 }

@@ -137,6 +137,9 @@ extension DevicesCommand {
     if let text = control.text { words.append("now \"\(text)\"") }
     if control.isReadOnly { words.append("cannot be set") }
     if control.isInactive { words.append("inactive") }
+    if let delay = control.delay {
+      words.append("shown \(delay) \(delay == 1 ? "frame" : "frames") after the answer")
+    }
     return wrapped("    \(pad(description.name, 30))", words, indent: 34)
   }
 }

@@ -239,8 +239,10 @@ struct RecordingOptions: ParsableArguments {
     }
   }
 
-  /// In the order of the options.
-  func sinks(_ registry: Registry) throws(RunError) -> [SinkChoice] {
+  /// In the order of the options. `stillCondition` chooses the stills, where it is given.
+  func sinks(
+    _ registry: Registry, stillCondition: String? = nil
+  ) throws(RunError) -> [SinkChoice] {
     var sinks: [SinkChoice] = []
     let quality = quality?.settingText
     if let movie {
@@ -255,7 +257,7 @@ struct RecordingOptions: ParsableArguments {
           option: "--stills", "stills", stills,
           [
             "every": every?.settingText, "sharpest": stillsSharpest?.settingText,
-            "quality": quality,
+            "quality": quality, "when": stillCondition,
           ]))
     }
     if let dump { sinks.append(try registry.sink(option: "--dump", "dump", dump)) }

@@ -134,6 +134,7 @@ extension RunCommand {
     }
     let trigger = try addTrigger(to: &sinks, voice)
     if let pairing = shared.pairing { sinks.append(pairing.sink(index)) }
+    let end = try controllers.bracketEnd(addedTo: &sinks)
     if let empty = source as? EmptySource {
       guard !audio.isEmpty else {
         throw RunError(
@@ -143,6 +144,7 @@ extension RunCommand {
     }
     let engine = try Engine(
       source: source, stages: chain, sinks: sinks, audio: audio, options: options(parts.count))
+    end.connect(engine)
     try setControls(engine, voice)
     let desk = RequestDesk(
       engine,
@@ -207,7 +209,7 @@ extension RunCommand {
 
   /// The sinks that are asked for, in the order of the help; the null sink where there is none.
   func sinkChoices(_ registry: Registry) throws(RunError) -> [SinkChoice] {
-    var choices = try recording.sinks(registry)
+    var choices = try recording.sinks(registry, stillCondition: controllers.stillCondition)
     if let reports { choices.append(try registry.sink(option: "--reports", "reports", reports)) }
     if let checksums {
       choices.append(try registry.sink(option: "--checksums", "checksum", checksums))

@@ -237,7 +237,7 @@ struct RunCommand: ParsableCommand {
       run.voice.tell(end: result.summary, digest: result.digest)
     }
     for line in group.pairLines { voice.tell(line) }
-    var others: [RunError] = []
+    var others = results.compactMap { controllers.missingStills($0.summary) }
     if let trace, case let missing = group.missingSlices, missing > 0 {
       voice.tell(
         notice:

@@ -98,12 +98,18 @@ struct SummaryDocument: Encodable {
     enum CodingKeys: String, CodingKey {
       case name, format, width, height, live, counts
       case framesPerSecond = "frames_per_second"
+      case delays = "control_delays"
+    }
+    struct Delay: Encodable {
+      let frames: Int
+      let origin: String
     }
     let name, format: String
     let width, height: Int
     let framesPerSecond: Double
     let live: Bool
     let counts: [String: UInt64]
+    let delays: [String: Delay]?
 
     init(_ source: SourceDescription, _ counts: [(name: String, value: UInt64)]) {
       name = source.name
@@ -113,6 +119,14 @@ struct SummaryDocument: Encodable {
       framesPerSecond = source.format.rate.framesPerSecond
       live = source.isLive
       self.counts = counts.byName
+      let known = source.controls?.isSteered == true ? source.controls?.delays : nil
+      delays = known.map { known in
+        Dictionary(
+          known.map {
+            ($0.control, Delay(frames: $0.delay.frames, origin: $0.delay.origin.rawValue))
+          },
+          uniquingKeysWith: { $1 })
+      }
     }
   }
 

@@ -1,4 +1,4 @@
-internal import SprocketCore
+package import SprocketCore
 
 /// The state of the scene's camera: where it points and what its controls say, frame by frame. Pure.
 package struct SceneCamera: Sendable {
@@ -12,8 +12,13 @@ package struct SceneCamera: Sendable {
   private var drive: SceneLensDrive
   /// When the drive was last asked where it is, in seconds from the start.
   private var lastSeconds: Double?
+  /// Writes on their way to their answer, and, by control, from there to the picture.
   private var delay: ControlDelay
+  private var showing: [ControlDelay]
+  private let lags: [UInt64]
   private var state: SceneMoment
+  /// What frames are said to be taken with: of the writes that were answered.
+  package private(set) var told: ControlState
   /// Frames after which everything repeats, and nanoseconds per frame; 0 where nothing does.
   private let cycle: UInt64
   private let period: Double
@@ -24,6 +29,12 @@ package struct SceneCamera: Sendable {
     lens = settings.lensModel
     drive = settings.lensDrive
     delay = ControlDelay()
+    lags = [settings.exposureLag, settings.gainLag, settings.lensLag].map { UInt64($0) }
+    showing = lags.map { _ in ControlDelay() }
+    told = ControlState()
+    told.exposureMicroseconds = Float(settings.exposure)
+    told.gain = Float(settings.gain)
+    told.lensPosition = Float(settings.lens)
     cycle = UInt64(settings.cached)
     period = 1 / settings.rate.framesPerSecond
     state = SceneMoment()
@@ -32,24 +43,40 @@ package struct SceneCamera: Sendable {
     state.lensPosition = settings.lens
   }
 
-  /// Where the lens was told to be, as a camera's own control says.
-  package var lensTarget: Double { drive.target }
-
-  /// Takes a control write that is in force from frame `number` on. False when too many wait.
+  /// Takes a control write that is answered at frame `number`, and in force so many frames later as the
+  /// settings say; from the first frame on at once. False when too many wait.
   package mutating func write(_ change: ControlDelay.Change, from number: UInt64) -> Bool {
-    delay.write(change, from: number)
+    guard lags.indices.contains(change.control), delay.write(change, from: number) else {
+      return false
+    }
+    let lag = number == 0 ? 0 : lags[change.control]
+    return showing[change.control].write(change, from: number + lag)
   }
 
-  /// The next change that is in force from frame `number` on, put into force.
+  /// The next change that is answered at frame `number`. Call it until it returns `nil`: then all that is in
+  /// force at that frame is.
   package mutating func apply(at number: UInt64) -> ControlDelay.Change? {
-    guard let change = delay.take(at: number) else { return nil }
+    guard let change = delay.take(at: number) else {
+      for control in Control.allCases { show(control, at: number) }
+      return nil
+    }
     switch Control(rawValue: change.control) {
-    case .exposure: state.exposureMicroseconds = change.value
-    case .gain: state.gain = change.value
-    case .lens: drive.target = change.value
+    case .exposure: told.exposureMicroseconds = Float(change.value)
+    case .gain: told.gain = Float(change.value)
+    case .lens: told.lensPosition = Float(change.value)
     case nil: break
     }
     return change
+  }
+
+  private mutating func show(_ control: Control, at number: UInt64) {
+    while let change = showing[control.rawValue].take(at: number) {
+      switch control {
+      case .exposure: state.exposureMicroseconds = change.value
+      case .gain: state.gain = change.value
+      case .lens: drive.target = change.value
+      }
+    }
   }
 
   /// The true state of a frame. Must be called in order, because the lens moves from frame to frame. A cached

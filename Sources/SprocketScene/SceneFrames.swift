@@ -47,7 +47,8 @@ final class SceneFrames {
     return (selected.format, selected.capacity)
   }
 
-  var lensTarget: Double { camera.lensTarget }
+  /// What the frame that was made last is said to be taken with.
+  var inForce: ControlState { camera.told }
 
   /// Takes a control write that is in force from frame `number` on.
   func write(_ write: ControlPort.Write, from number: UInt64) {

@@ -36,6 +36,9 @@ public struct SceneSettings: SourceSettings {
   public var gain = 1.0
   public var lens = 0.5
   public var delay = 2
+  public var exposureLag = 0
+  public var gainLag = 0
+  public var lensLag = 0
   public var focus = 0.5
   public var focusStep = 0.0
   public var focusAt = 0.0
@@ -99,6 +102,11 @@ extension SceneSettings {
     Setting("gain", \.gain, range: gains, "at the start; 1 is the sensor's base"),
     Setting("lens", \.lens, range: 0...1, "position at the start, 0 nearest to 1 furthest"),
     Setting("delay", \.delay, range: 0...16, unit: "frames", "until a control write shows"),
+    Setting(
+      "exposurelag", \.exposureLag, range: 0...16, unit: "frames",
+      "by which the picture follows the answer to a write, as behind a driver; 0: not at all"),
+    Setting("gainlag", \.gainLag, range: 0...16, unit: "frames", "the same of gain"),
+    Setting("lenslag", \.lensLag, range: 0...16, unit: "frames", "the same of the lens"),
     Setting("focus", \.focus, range: 0...1, "lens position at which the scene is sharp"),
     Setting("focusstep", \.focusStep, range: -1...1, "by which that position changes"),
     Setting("focusat", \.focusAt, range: 0...1e6, unit: "s", "when it does"),
@@ -248,6 +256,9 @@ extension SceneSettings {
     motion.zoom = zoom
     return motion
   }
+
+  /// Whether the answer to a write comes with the first frame that shows it.
+  var tellsWhatShows: Bool { exposureLag == 0 && gainLag == 0 && lensLag == 0 }
 
   var lensModel: SceneLens {
     var model = SceneLens()

@@ -11,6 +11,7 @@ internal import SprocketFiles
 ///
 /// Controls `exposure` (microseconds), `gain` and `lens` (0...1) take effect `delay` frames after
 /// the newest frame at the time of writing, and at once before the first. A cached scene has none.
+/// With `exposurelag` and the like it answers then, as a driver does, and the picture follows later.
 /// Frame records state the lens position that was requested. The actual position, after travel and backlash,
 /// is in the truth file only.
 ///
@@ -59,7 +60,9 @@ public final class SceneSource: Source {
     stamper = SceneStamper(faults)
     timeline = SceneTimeline(faults, rate: settings.rate, startupFrames: settings.startup)
     driver = SceneDriver(timeline)
-    port = settings.cached == 0 ? ControlPort(controls: Self.controls, tellsWhatShows: true) : nil
+    port =
+      settings.cached == 0
+      ? ControlPort(controls: Self.controls, tellsWhatShows: settings.tellsWhatShows) : nil
     for (index, value) in [settings.exposure, settings.gain, settings.lens].enumerated() {
       port?.report(value, of: UInt16(index))
     }
@@ -177,10 +180,6 @@ public final class SceneSource: Source {
       let wait = settings.faults.stallDuration.nanosecondCount
       frames.events.add(Event(kind: .stalled, value: Double(wait) * 1e-6))
     }
-    var inForce = ControlState()
-    inForce.exposureMicroseconds = Float(truth.moment.exposureMicroseconds)
-    inForce.gain = Float(truth.moment.gain)
-    inForce.lensPosition = Float(frames.lensTarget)
     let (time, isRepaired) =
       stamper.isNeeded ? stamp(capture) : (capture.stamped, false)
     let captured =
@@ -190,7 +189,7 @@ public final class SceneSource: Source {
     return ArrivedFrame(
       sequence: capture.sequence, captured: captured,
       capturePoint: isRepaired ? .estimated : .startOfExposure,
-      isCorrupt: frames.isCorrupt, isStartup: capture.isStartup, inForce: inForce)
+      isCorrupt: frames.isCorrupt, isStartup: capture.isStartup, inForce: frames.inForce)
   }
 
   /// When the driver, repaired, says that a frame was captured, nanoseconds since the start.

@@ -2,6 +2,7 @@
 
 @_exported public import AutoExposure
 @_exported public import AutoFocus
+@_exported public import Bracket
 @_exported public import Crop
 @_exported public import Debayer
 @_exported public import ExposureMeter
@@ -20,6 +21,7 @@ public import SprocketCore
 public let builtinStages: [Plugin] = [
   AutoExposure.plugin,
   AutoFocus.plugin,
+  Bracket.plugin,
   Crop.plugin,
   Debayer.plugin,
   ExposureMeter.plugin,

@@ -46,6 +46,7 @@ public struct TIFFTag: RawRepresentable, Hashable, Sendable {
   public static let offsetTimeOriginal = TIFFTag(36881)
   public static let offsetTimeDigitized = TIFFTag(36882)
   public static let componentsConfiguration = TIFFTag(37121)
+  public static let exposureBiasValue = TIFFTag(37380)
   public static let userComment = TIFFTag(37510)
   public static let subSecTime = TIFFTag(37520)
   public static let subSecTimeOriginal = TIFFTag(37521)
@@ -54,6 +55,7 @@ public struct TIFFTag: RawRepresentable, Hashable, Sendable {
   public static let colorSpace = TIFFTag(40961)
   public static let pixelXDimension = TIFFTag(40962)
   public static let pixelYDimension = TIFFTag(40963)
+  public static let exposureMode = TIFFTag(41986)
 
   // DNG.
   public static let dngVersion = TIFFTag(50706)

@@ -92,6 +92,14 @@ public struct TIFFWriter: Sendable {
     }
   }
 
+  /// A number as a signed fraction with the denominator 10,000. Allocates nothing.
+  public mutating func add(_ tag: TIFFTag, _ number: Double) {
+    guard let place = field(tag, .signedRational, 1) else { return }
+    let scaled = min(max((number * 10_000).rounded(), -2_147_483_648), 2_147_483_647)
+    put(UInt32(bitPattern: Int32(scaled)), bytes: 4, at: place)
+    put(10_000, bytes: 4, at: place + 4)
+  }
+
   public mutating func add(_ tag: TIFFTag, shorts: [UInt16]) {
     guard let place = field(tag, .short, shorts.count) else { return }
     for index in shorts.indices { put(UInt32(shorts[index]), bytes: 2, at: place + 2 * index) }

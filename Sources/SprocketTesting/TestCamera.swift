@@ -86,6 +86,7 @@ public final class TestCamera: Source {
     self.delay = delay
     values = controls.map { $0.defaultValue ?? $0.minimum }
     port = controls.isEmpty ? nil : ControlPort(controls: controls, tellsWhatShows: true)
+    for (index, value) in values.enumerated() { port?.report(value, of: UInt16(index)) }
   }
 
   public func open() throws(RunError) -> SourceDescription {
@@ -161,6 +162,7 @@ public final class TestCamera: Source {
     }
     for due in taken where due.shows <= frames {
       values[Int(due.write.control)] = due.value
+      port?.report(due.value, of: due.write.control)
       events.add(
         Event(
           kind: .controlApplied, control: due.write.control, ticket: due.write.ticket,

@@ -71,4 +71,32 @@ import Testing
     let arrival = try source.next(timeout: 0)
     guard case .frame = arrival else { throw RunError(.failed, "\(arrival) is no frame") }
   }
+
+  /// With a lag the scene answers as a driver does: the picture follows later, untold, by control.
+  @Test func withALagThePictureFollowsTheAnswer() throws {
+    let settings = scene {
+      $0.format = .grey
+      $0.noise = 0
+      ($0.panX, $0.shake, $0.roll) = (0, 0, 0)
+      ($0.delay, $0.exposureLag, $0.gainLag) = (1, 3, 2)
+    }
+    let source = try SceneSource(settings)
+    let port = try #require(try source.open().controls)
+    try source.close()
+    #expect(!port.tellsWhatShows && port.value(of: 1) == 1 && port.delay(of: 0) == nil)
+    for (control, lag) in [(0, 3), (1, 2)] as [(UInt16, Int)] {
+      var written: ControlPort?
+      let (taken, _) = try frames(settings, count: 20) { source, number in
+        guard number == 5, let port = try? source.open().controls else { return }
+        written = port
+        _ = port.write(control, control == 0 ? 20_000 : 2)
+      }
+      let answer = try #require(taken.firstIndex { !$0.events.isEmpty })
+      let shows = try #require(taken.firstIndex { $0.bytes != taken[0].bytes })
+      #expect(shows == answer + lag)
+      let said = taken.firstIndex { $0.inForce != taken[0].inForce }
+      #expect(said == answer)
+      #expect(written?.value(of: control) == (control == 0 ? 20_000 : 2))
+    }
+  }
 }

@@ -10,8 +10,9 @@ extension Rules {
       "FoundationEssentials",
     ],
     "SprocketStages": [
-      "SprocketCore", "AutoExposure", "AutoFocus", "Crop", "Debayer", "ExposureMeter", "FocusScore",
-      "Gain", "LateFrameDrop", "MotionDetector", "Negate", "Resize", "Rotate", "Stabilizer",
+      "SprocketCore", "AutoExposure", "AutoFocus", "Bracket", "Crop", "Debayer", "ExposureMeter",
+      "FocusScore", "Gain", "LateFrameDrop", "MotionDetector", "Negate", "Resize", "Rotate",
+      "Stabilizer",
       "Undistort",
     ],
     "Sprocket": [
@@ -24,8 +25,8 @@ extension Rules {
     ],
     "SprocketEngine": ["SprocketCore", "SprocketRing", "CSprocketSystem", "Histogram"],
     "SprocketSources": [
-      "SprocketALSA", "SprocketCore", "SprocketCodecs", "SprocketLibAV", "SprocketMCAP",
-      "SprocketPixels", "SprocketScene", "SprocketV4L2",
+      "SprocketALSA", "SprocketCore", "SprocketCodecs", "SprocketFiles", "SprocketLibAV",
+      "SprocketMCAP", "SprocketPixels", "SprocketScene", "SprocketV4L2",
     ],
     "SprocketScene": [
       "SprocketCore", "SprocketCodecs", "SprocketFiles", "SprocketPixels", "SprocketYUV",

@@ -133,7 +133,8 @@ extension Rules {
       "wraps openat and readdir"),
     Permission(
       "Sources/SprocketSources/Camera",
-      ["CameraSource+Memory", "CameraSource+Open", "CameraSource"], "lends the driver's memory"),
+      ["CameraSource+Memory", "CameraSource+Open", "CameraSource", "DelayFile"],
+      "lends the driver's memory; reads a file"),
     Permission(
       "Sources/SprocketSources/File",
       ["FileFormat", "FileSource", "PictureNotes+File", "PictureSource"],

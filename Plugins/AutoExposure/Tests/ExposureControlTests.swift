@@ -1,4 +1,5 @@
 import SprocketCore
+import TestSupport
 import Testing
 
 @testable import AutoExposure
@@ -72,6 +73,55 @@ import Testing
       #expect(course.frames <= 8 + 1 + lag, "\(step) EV")
       #expect(course.overshoot <= 0.3, "\(step) EV")
     }
+  }
+
+  /// The claim of the issue: attribution that is learned equals the true delay, of 1 to 4 frames, for gammas
+  /// of 1.8 to 2.6, with noise.
+  @Test func whatIsLearnedIsTheTrueDelay() {
+    var learned = 0
+    for seed in 1...500 as ClosedRange<UInt64> {
+      var random = TestRandom(seed: seed)
+      let gamma = Double.random(in: 1.8...2.6, using: &random)
+      let declared: Color.Transfer = Bool.random(using: &random) ? .srgb : .unspecified
+      let sensor = SimulatedSensor(
+        .gamma(gamma), declared, spread: Double.random(in: 0.3...1, using: &random), seed: seed)
+      let lag = Int.random(in: 1...4, using: &random)
+      var loop = SimulatedLoop(
+        sensor, delay: Int.random(in: 1...3, using: &random), lag: lag,
+        setting: (Bool.random(using: &random) ? 1 : -1) * Double.random(in: 1...3, using: &random))
+      var measured: [Int] = []
+      for _ in 0..<80 {
+        _ = loop.step()
+        if let found = loop.control.takeMeasuredLag() { measured.append(found.frames) }
+      }
+      #expect(measured.allSatisfy { $0 == lag }, "seed \(seed), gamma \(gamma)")
+      learned += measured.isEmpty ? 0 : 1
+      #expect(loop.control.state == .converged)
+    }
+    // Some begin so far off that their pictures cannot be compared until little is left to do.
+    #expect(learned >= 490)
+  }
+
+  /// Exposure and gain have a lag each: what a frame shows is the sum of what both were.
+  @Test func exposureAndGainHaveALagEach() {
+    var sensor = SimulatedSensor(.gamma(2.2), .srgb, spread: 0.8)
+    let response = ToneResponse(ToneCurve(.srgb))
+    var lag = PictureLag(isTold: false)
+    func told(_ number: Int) -> (exposure: Double, gain: Double) {
+      (number < 20 ? 0 : number < 75 ? 1 : 0.5, number < 50 ? 0 : -1)
+    }
+    var measured: [PictureLag.Part: Int] = [:]
+    for number in 0..<100 {
+      let (exposure, gain) = told(number)
+      let shown = told(number - 3).exposure + told(number - 1).gain
+      let seen = sensor.expose(shown - 0.5)
+      let found = lag.setting(
+        of: UInt64(number), told: exposure + gain, gain: gain, LevelShares(seen.histogram), response
+      )
+      if let lag = lag.takeMeasured() { measured[lag.part] = lag.frames }
+      if number > 60 { #expect(abs(found - shown) < 1e-9) }
+    }
+    #expect(measured == [.exposure: 3, .gain: 1])
   }
 
   @Test func biasIsWhatTheMeterIsLedTo() {

@@ -1,5 +1,6 @@
 import Glibc
 import SprocketTesting
+import TestSupport
 import Testing
 
 @testable import AutoExposure

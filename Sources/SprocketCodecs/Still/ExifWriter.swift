@@ -30,7 +30,7 @@ struct ExifWriter {
   static let room = 2048
 
   private let facts: StillFacts
-  private var text = ASCIIText(capacity: 512)
+  private var text = ASCIIText(capacity: 1024)
   /// `nil` where only a file's own time line is known: then no time is written, and runs over the same file
   /// make the same stills.
   private var captured: CalendarTime?
@@ -118,7 +118,8 @@ struct ExifWriter {
     _ frame: borrowing FrameView, _ tiff: inout TIFFWriter, linkedAt link: Int, _ kind: StillFormat
   ) {
     let state = frame.record.inForce
-    tiff.beginDirectory(room: 20, linkedAt: link)
+    let bracket = frame.report(BracketReport.self).flatMap { $0.step > 0 ? $0 : nil }
+    tiff.beginDirectory(room: 22, linkedAt: link)
     if state.exposureMicroseconds > 0, state.exposureMicroseconds < 4e9 {
       tiff.add(
         .exposureTime, UInt32(state.exposureMicroseconds.rounded()), over: 1_000_000)
@@ -134,7 +135,10 @@ struct ExifWriter {
       text.append(facts.isGrey ? "\u{1}\u{0}\u{0}\u{0}" : "\u{1}\u{2}\u{3}\u{0}")
       tiff.add(.componentsConfiguration, bytes: text.bytes.span)
     }
-    writeComment(frame)
+    if let bracket, bracket.asked.isFinite {
+      tiff.add(.exposureBiasValue, bracket.asked)
+    }
+    writeComment(frame, bracket)
     tiff.add(.userComment, bytes: text.bytes.span)
     addSubSeconds(&tiff)
     addVersion(.flashpixVersion, "0100", &tiff)
@@ -144,6 +148,8 @@ struct ExifWriter {
       tiff.add(.pixelXDimension, long: UInt32(facts.width))
       tiff.add(.pixelYDimension, long: UInt32(facts.height))
     }
+    // 2 is a bracket.
+    if bracket?.asked.isFinite == true { tiff.add(.exposureMode, short: 2) }
     tiff.endDirectory()
   }
 
@@ -178,7 +184,7 @@ struct ExifWriter {
   }
 
   /// What EXIF has no field for, as JSON.
-  private mutating func writeComment(_ frame: borrowing FrameView) {
+  private mutating func writeComment(_ frame: borrowing FrameView, _ bracket: BracketReport?) {
     let record = frame.record
     text.removeAll()
     // EXIF's name of the characters, 8 bytes.
@@ -198,6 +204,22 @@ struct ExifWriter {
       add(",\"metered_offset_ev\":", exposure.offset)
     }
     if let focus = frame.report(FocusReport.self) { add(",\"focus_score\":", focus.score) }
+    if let bracket {
+      text.append(",\"bracket_step\":")
+      text.append(UInt64(bracket.step))
+      text.append(",\"bracket_steps\":")
+      text.append(UInt64(bracket.steps))
+      add(",\"bracket_ev\":", bracket.asked)
+      add(",\"bracket_measured_ev\":", bracket.measured)
+      add(",\"bracket_value\":", bracket.value)
+      text.append(",\"bracket_verified\":\"")
+      switch bracket.verified.word {
+      case .picture: text.append("picture")
+      case .answer: text.append("answer")
+      case BracketReport.Proof.none?, nil: text.append("none")
+      }
+      text.append("\"")
+    }
     text.append("}")
   }
 

@@ -166,6 +166,7 @@ public final class ControlPort: Sendable {
   /// some frames later.
   public let tellsWhatShows: Bool
   let state: Locked<State>
+  let memory: Locked<ControlMemory>
 
   public init(controls: [ControlDescription], tellsWhatShows: Bool = false) {
     self.controls = controls
@@ -175,6 +176,8 @@ public final class ControlPort: Sendable {
       answers: [Answer](repeating: Answer(), count: Self.answerCount))
     state.waiting.reserveCapacity(Self.capacity)
     self.state = Locked(state)
+    let delay = tellsWhatShows ? ControlDelayTime(frames: 0, .told) : nil
+    memory = Locked(ControlMemory(delays: Array(repeating: delay, count: controls.count)))
   }
 
   /// The control of that name, if the source has it.

@@ -8,6 +8,8 @@ public struct ControlUnit: Sendable {
     case gain
     /// Focus position: 0 is nearest, 1 is furthest.
     case lens
+    /// The control's own numbers, of any control.
+    case number
   }
 
   /// value = (number - `zero`) * `scale`.
@@ -44,6 +46,7 @@ public struct ControlUnit: Sendable {
       guard span > 0 else { return nil }
       (zero, scale) =
         control.name == "lens" ? (control.minimum, 1 / span) : (control.maximum, -1 / span)
+    case .number: (zero, scale) = (0, 1)
     }
     self.control = control
     range = Self.range(of: control, role, zero: zero, scale: scale)
@@ -56,7 +59,7 @@ public struct ControlUnit: Sendable {
     func value(_ number: Double) -> Double { (number - zero) * scale }
     let (one, other) = (value(control.minimum), value(control.maximum))
     let (least, most) = (min(one, other), max(one, other))
-    guard role != .lens, least <= 0 else { return least...most }
+    guard role == .exposure || role == .gain, least <= 0 else { return least...most }
     let step = control.step > 0 ? control.step : control.maximum / 1024
     guard step > 0 else { return nil }
     let steps = ((zero - control.minimum) / step + 1).rounded(.down)

@@ -43,9 +43,22 @@ public struct SteeredControl: Sendable {
   /// The control in that role; `nil` if the source has none that can be changed and has a known unit (see
   /// `ControlUnit`).
   public init?(_ role: Role, on port: ControlPort) {
-    guard let found = Self.names(of: role).lazy.compactMap({ port.control($0) }).first else {
-      return nil
-    }
+    guard let found = Self.control(in: role, on: port) else { return nil }
+    self.init(role, found, port)
+  }
+
+  /// The control in that role, whether or not it can be changed; `nil` if the source has none.
+  public static func control(in role: Role, on port: ControlPort) -> UInt16? {
+    names(of: role).lazy.compactMap { port.control($0) }.first
+  }
+
+  /// The control of that name, in its own numbers; `nil` if the source has none that can be changed.
+  public init?(named name: String, on port: ControlPort) {
+    guard let found = port.control(name) else { return nil }
+    self.init(.number, found, port)
+  }
+
+  private init?(_ role: Role, _ found: UInt16, _ port: ControlPort) {
     let description = port.controls[Int(found)]
     guard let unit = ControlUnit(role, of: description), let range = unit.range else { return nil }
     self.role = role
@@ -62,7 +75,13 @@ public struct SteeredControl: Sendable {
     case .exposure: ["exposure_time_absolute", "exposure_absolute", "exposure"]
     case .gain: ["gain", "analogue_gain"]
     case .lens: ["focus_absolute", "lens"]
+    case .number: []
     }
+  }
+
+  /// As a person would write it, in the source's own numbers: `gain=50`.
+  public func text(of value: Double) -> String {
+    "\(description.name)=\(description.text(of: unit.number(of: value)))"
   }
 
   /// See `ControlUnit`.
@@ -109,6 +128,27 @@ public struct SteeredControl: Sendable {
 }
 
 extension SteeredControl {
+  /// The value now, as the source last said, in the role's unit; `nil` if it is not known.
+  public var value: Double? { port.value(of: index).map { unit.value(of: $0) } }
+
+  /// Frames from an answer until the picture shows the value; `nil` if that is not known.
+  public var pictureDelay: ControlDelayTime? { port.delay(of: index) }
+
+  /// The delay was measured in the picture: it is kept for the next run of this device.
+  public func measured(pictureDelay frames: Int) { port.measured(delay: frames, of: index) }
+
+  /// What a write changes, as it is now, in the source's own numbers; `nil` if it is not known.
+  public var valueNow: (control: UInt16, value: Double)? {
+    port.value(of: index).map { (index, $0) }
+  }
+
+  /// What `takeOver` changes, as it is now, in the source's own numbers; unknown values are left out.
+  public var automaticsNow: [(control: UInt16, value: Double)] {
+    Self.automatics(over: role).compactMap { port.control($0) }.compactMap { control in
+      port.value(of: control).map { (control, $0) }
+    }
+  }
+
   /// Switches off the camera's automatic controls over this control. Returns the writes, such as
   /// `auto_exposure=manual_mode`; they stay in force after the run. `answer` reports a refusal.
   public mutating func takeOver(at number: UInt64) -> [String] {
@@ -133,6 +173,7 @@ extension SteeredControl {
       ]
     case .gain: ["gain_automatic", "autogain"]
     case .lens: ["focus_automatic_continuous", "focus_auto"]
+    case .number: []
     }
   }
 }

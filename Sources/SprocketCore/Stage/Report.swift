@@ -79,6 +79,16 @@ public struct ReportWord<Words: ReportWords>: BitwiseCopyable, Equatable, Sendab
     }
     self.place = place
   }
+
+  /// The word; `nil` for bits that are none.
+  package var word: Words? {
+    var rest = place
+    for known in Words.allCases {
+      if rest == 0 { return known }
+      rest -= 1
+    }
+    return nil
+  }
 }
 
 /// How a field's bits are read.

@@ -24,11 +24,15 @@ public protocol Stage: SendableMetatype {
   mutating func finish()
   /// What a user should know of how the run went, each a sentence.
   var notes: [String] { get }
+  /// What the stage was asked to do and could not, each a sentence: errors of the run, which went on all the
+  /// same. Read after `finish`.
+  var failures: [String] { get }
 }
 
 extension Stage {
   public static var settings: [Setting<Self>] { [] }
   public var notes: [String] { [] }
+  public var failures: [String] { [] }
   public mutating func retune() {}
   public mutating func finish() {}
 }
@@ -220,6 +224,7 @@ public struct StageSetup: ~Copyable {
           + "scene without cached=N")
     }
     isSteering = true
+    controls.willBeSteered()
     return controls
   }
 

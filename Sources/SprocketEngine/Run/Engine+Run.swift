@@ -177,6 +177,7 @@ extension Engine {
           // Workers of one stage may return equal notes.
           let new = instance.stage.notes.filter { !stageNotes.contains($0) }
           stageNotes += new.prefix(Self.keptNotes - stageNotes.count)
+          for failure in instance.stage.failures { shared.fail(RunError(.failed, failure)) }
         }
       }
     }

@@ -110,18 +110,17 @@ final class StillFolder {
   /// Writes a still, in three pieces, under its partial name; names it and those before it when it is time.
   /// The corresponding C functions are `openat` and `write`.
   func write(
-    _ first: Span<UInt8>, _ second: Span<UInt8>, _ third: Span<UInt8>, _ record: FrameRecord
+    _ first: Span<UInt8>, _ second: Span<UInt8>, _ third: Span<UInt8>, _ mark: StillMark
   ) throws(RunError) {
-    let time = record.captured.nanoseconds
+    let time = mark.captured
     if let first = waiting.first,
       waiting.count == Self.most || time &- first.mark.captured >= Self.longest
     {
       try nameAll()
     }
-    let mark = StillMark(record)
     setNames(mark)
     if naming.isPattern, !overwrite, isThere { throw fail(refusal) }
-    let file = openPartial(record.number)
+    let file = openPartial(mark.number)
     guard file >= 0 else {
       throw fail(
         isGone || file == -ENOENT
@@ -205,8 +204,8 @@ final class StillFolder {
   }
 
   /// The path of a still.
-  func path(of record: FrameRecord) -> String {
-    setNames(StillMark(record))
+  func path(of mark: StillMark) -> String {
+    setNames(mark)
     return current
   }
 

@@ -11,10 +11,11 @@ struct StillName: Sendable {
     case number
     case time
     case source
+    case bracket
   }
 
   private static let places: [(String, Part)] = [
-    ("{n}", .number), ("{time}", .time), ("{name}", .source),
+    ("{n}", .number), ("{time}", .time), ("{name}", .source), ("{bracket}", .bracket),
   ]
 
   let folder: String
@@ -58,12 +59,15 @@ struct StillName: Sendable {
     guard
       isSingle
         || parts.contains(where: {
-          if case .number = $0 { true } else if case .time = $0 { true } else { false }
+          switch $0 {
+          case .number, .time, .bracket: true
+          case .text, .source: false
+          }
         })
     else {
       throw RunError(
         .usage,
-        "stills cannot all be named \(name): add {n}, the frame's number, or {time}, such as "
+        "stills cannot all be named \(name): add {n}, the frame's number, {time}, or {bracket}, such as "
           + "still-{n}\(name[point...])")
     }
     (folder, self.format, isPattern) = (parent, format, true)
@@ -104,6 +108,9 @@ struct StillName: Sendable {
     return name
   }
 
+  /// Whether names have the number of a bracket's step.
+  var hasStep: Bool { parts.contains { if case .bracket = $0 { true } else { false } } }
+
   /// Bytes that the longest name takes.
   var mostBytes: Int {
     parts.reduce(ending.count + Self.partial.count) { sum, part in
@@ -112,6 +119,7 @@ struct StillName: Sendable {
       case .number: sum + 20
       case .time: sum + 24
       case .source: sum + 100
+      case .bracket: sum + 10
       }
     }
   }
@@ -125,6 +133,7 @@ struct StillName: Sendable {
       case .number: text.append(still.number, digits: Self.digits)
       case .time: text.append(still)
       case .source: break
+      case .bracket: text.append(UInt64(still.step))
       }
     }
     if isPartial { text.append(Self.partial) }
@@ -140,8 +149,11 @@ struct StillMark: Sendable {
   let captured: Int64
   /// The same since 1970; `nil` where that is not known.
   let wall: Int64?
+  /// Number of the bracket's step, from 1; 0 for all other frames.
+  let step: UInt32
 
-  init(_ record: FrameRecord) {
+  init(_ record: FrameRecord, step: UInt32 = 0) {
+    self.step = step
     (number, captured) = (record.number, record.captured.nanoseconds)
     wall = WallClock.shared.time(of: record.captured)
   }

@@ -7,6 +7,8 @@ public struct StillSettings: KindSettings {
   public var every = Duration.zero
   /// Zero for none.
   public var sharpest = Duration.zero
+  /// Empty for none.
+  public var when = ""
   public var quality = 90
   public var thumbnail = true
   /// For DNG; named as the settings of the stage `debayer`.
@@ -22,6 +24,9 @@ public struct StillSettings: KindSettings {
       Setting(
         "sharpest", \.sharpest,
         "one per so much time, the sharpest frame, by the stage focus; 0s: none"),
+      Setting(
+        "when", \.when,
+        "of frames for which a condition on the stages' reports holds, such as motion.score > 0.2"),
       Setting("quality", \.quality, range: 1...100, "of JPEG that is encoded"),
       Setting("thumbnail", \.thumbnail, "a small picture within a JPEG's EXIF"),
       Setting("red", \.red, range: 0.1...8, "white balance of a DNG: what red is multiplied by"),
@@ -46,11 +51,12 @@ extension StillSink {
         "stills: the sharpest are not taken together with every, nor on demand; leave one out",
         change: .sink)
     }
+    let when = settings.when.isEmpty ? nil : settings.when
     return StillSink(
       path: path, every: every, sharpestOf: sharpest, quality: settings.quality,
       overwrite: request.overwrite,
       isOnDemand: request.isOnDemand, hasThumbnail: settings.thumbnail,
       mosaic: MosaicLevels(red: settings.red, blue: settings.blue, black: settings.black),
-      isSingle: request.frameLimit == 1 && !request.isOnDemand)
+      isSingle: request.frameLimit == 1 && !request.isOnDemand, when: when)
   }
 }

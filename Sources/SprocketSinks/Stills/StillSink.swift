@@ -27,7 +27,9 @@ public final class StillSink: Recorder {
   private let quality: Int
   private let overwrite: Bool
   public let isOnDemand: Bool
-  private let selector: (any FrameSelector)?
+  private var selector: (any FrameSelector)?
+  /// `nil` unless frames are chosen by a condition.
+  private let condition: String?
   /// `nil` unless the sharpest frame of each period is wanted.
   private let sharpest: SharpestSelector?
   private var kept = KeptStill()
@@ -42,6 +44,8 @@ public final class StillSink: Recorder {
   }
   private var content: Content?
   private var device = ""
+  /// Names have the number of a bracket's step.
+  private var hasStep = false
   private var completer = JPEGCompleter()
   private var folder: StillFolder?
   private var keptFrames: UInt64 = 0
@@ -50,18 +54,20 @@ public final class StillSink: Recorder {
   private let isSingle: Bool
   public private(set) var notes: [String] = []
 
-  /// Takes the first frame at or after each multiple of `interval` since the first frame; without one,
-  /// every frame. With `sharpestOf` it takes the sharpest frame of each such interval instead, which needs
-  /// the stage `focus` in the chain. `quality` is 1 to 100, for frames that are encoded. `mosaic` is for
-  /// DNG. `isSingle`: there will be one frame, so that a name without a place for its number will do.
+  /// Takes the first frame at or after each multiple of `interval` since the first frame; without one, every
+  /// frame. With `sharpestOf` it takes the sharpest frame of each such interval instead, which needs the
+  /// stage `focus` in the chain; with `when` the frames for which a condition on the stages' reports holds
+  /// (see `TriggerSink`). `quality` is 1 to 100, for frames that are encoded. `mosaic` is for DNG.
+  /// `isSingle`: there will be one frame, so that a name without a place for its number will do.
   public init(
     path: String, every interval: Duration? = nil, sharpestOf period: Duration? = nil,
     quality: Int = 90, overwrite: Bool = false, isOnDemand: Bool = false, hasThumbnail: Bool = true,
-    mosaic: MosaicLevels = MosaicLevels(), isSingle: Bool = false
+    mosaic: MosaicLevels = MosaicLevels(), isSingle: Bool = false, when condition: String? = nil
   ) {
     contract(
       period == nil || interval == nil && !isOnDemand,
       "takes the sharpest frames, and every so many or on demand; ask for one of them")
+    self.condition = condition
     contract(1...100 ~= quality, "asks for a JPEG quality of \(quality); it is 1 to 100")
     self.path = path
     self.quality = quality
@@ -81,8 +87,25 @@ public final class StillSink: Recorder {
         "the sharpest stills are chosen by the report of the stage focus, which is not in the chain; add "
           + "it", change: .stage)
     }
+    if let condition {
+      guard selector == nil || selector is ConditionSelector, !isOnDemand else {
+        throw RunError(
+          .usage,
+          "stills: those of a condition are not taken together with every or sharpest, nor on demand; leave "
+            + "one out", change: .sink)
+      }
+      let parsed = try ReportCondition(parsing: condition)
+      selector = ConditionSelector(try parsed.resolved(setup.reports))
+    }
     setup.backlog = setup.diskBacklog(of: setup.format)
     let naming = try StillName(path: path, isSingle: isSingle).of(setup.source.name)
+    hasStep = naming.hasStep
+    if hasStep, !setup.reports.contains(where: { $0.type == BracketReport.self }) {
+      throw RunError(
+        .usage,
+        "{bracket} in a still's name is the step of the stage bracket, which is not in the chain",
+        change: .stage)
+    }
     device = setup.source.name
     if naming.format == .jpeg {
       try configureJPEG(&setup)
@@ -138,9 +161,10 @@ public final class StillSink: Recorder {
   }
 
   public func write(_ frame: borrowing PackedFrame) throws(RunError) {
-    let record = frame.record
+    let bracket = hasStep ? frame.view.report(BracketReport.self) : nil
+    let mark = StillMark(frame.record, step: bracket?.step ?? 0)
     guard case .own = content else {
-      return try write(frame.packed, Span(), Span(), record)
+      return try write(frame.packed, Span(), Span(), frame.record, mark)
     }
     // What was packed begins the file in place of the first two bytes, and of EXIF that the camera wrote.
     try completer.complete(frame.view.encoded) { image throws(RunError) in
@@ -148,16 +172,17 @@ public final class StillSink: Recorder {
       let cut = CameraStill.exif(in: image) ?? start..<start
       try write(
         frame.packed, image.extracting(start..<cut.lowerBound),
-        image.extracting(cut.upperBound..<image.count), record)
+        image.extracting(cut.upperBound..<image.count), frame.record, mark)
     }
   }
 
   private func write(
-    _ first: Span<UInt8>, _ second: Span<UInt8>, _ third: Span<UInt8>, _ record: FrameRecord
+    _ first: Span<UInt8>, _ second: Span<UInt8>, _ third: Span<UInt8>, _ record: FrameRecord,
+    _ mark: StillMark
   ) throws(RunError) {
     if let sharpest { return try keep(first, second, third, record, sharpest.starts) }
-    if batch?.byteCount == 0, let folder { batch?.path = folder.path(of: record) }
-    try folder?.write(first, second, third, record)
+    if batch?.byteCount == 0, let folder { batch?.path = folder.path(of: mark) }
+    try folder?.write(first, second, third, mark)
     batch?.byteCount += UInt64(first.count + second.count + third.count)
   }
 
@@ -177,7 +202,7 @@ public final class StillSink: Recorder {
   private func writeKept() throws(RunError) {
     guard let record = kept.take() else { return }
     let bytes = kept.bytes
-    try folder?.write(bytes.span.extracting(0..<kept.count), Span(), Span(), record)
+    try folder?.write(bytes.span.extracting(0..<kept.count), Span(), Span(), StillMark(record))
   }
 
   /// Of the whole run. On demand the engine asks each recording instead.

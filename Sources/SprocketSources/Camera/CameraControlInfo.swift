@@ -17,8 +17,12 @@ public struct CameraControlInfo: Sendable {
   public let text: String?
   /// Elements of an array in each of its dimensions; empty for all other kinds.
   public let dimensions: [Int]
+  /// Frames from the driver's answer until the picture shows a value, as an earlier run measured it; `nil` if
+  /// none did.
+  public let delay: Int?
 
-  init(_ control: V4L2Control, of device: borrowing V4L2Device) {
+  init(_ control: V4L2Control, of device: borrowing V4L2Device, delay: Int?) {
+    self.delay = delay
     description = ControlDescription(control)
     group = control.group
     isReadOnly = control.isReadOnly

@@ -53,7 +53,8 @@ public struct CameraInfo: Sendable {
       let device = try V4L2Device(path: node.path)
       formats = CameraFormat.all(of: device)
       let known = device.controls()
-      controls = known.map { CameraControlInfo($0, of: device) }
+      let delays = node.identity.flatMap { DelayFile(of: $0) }?.read() ?? [:]
+      controls = known.map { CameraControlInfo($0, of: device, delay: delays[$0.name]) }
       position = DevicePosition(of: device, known) ?? position
       let isApart = ["usb:", "virtual:"].contains { node.identity?.name.hasPrefix($0) == true }
       abilities = CameraAbilities(known, mayHaveLights: !isApart)

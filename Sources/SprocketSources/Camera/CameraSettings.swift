@@ -15,6 +15,9 @@ public struct CameraSettings: SourceSettings {
   public var priority: DevicePriority?
   /// Part of the sensor that becomes the picture, in its pixels; `nil` leaves it as it is.
   public var sensorcrop: PixelArea?
+  public var exposureDelay = PictureDelay.measured
+  public var gainDelay = PictureDelay.measured
+  public var lensDelay = PictureDelay.measured
   /// The longest that `replug` can be.
   public static let longestReplug = Duration.seconds(86_400)
   var wanted = FormatRequest()
@@ -53,6 +56,11 @@ public struct CameraSettings: SourceSettings {
         "sensorcrop", \.sensorcrop,
         "the part of the sensor, in its pixels, that becomes the picture; auto leaves it as it is, all is "
           + "the whole sensor"),
+      Setting(
+        "exposuredelay", \.exposureDelay, unit: "frames",
+        "from the driver's answer until the picture shows an exposure; auto: as it was measured"),
+      Setting("gaindelay", \.gainDelay, unit: "frames", "the same of gain"),
+      Setting("lensdelay", \.lensDelay, unit: "frames", "the same of the lens"),
     ]
   }
 
@@ -71,4 +79,31 @@ public enum DevicePriority: String, Sendable, CaseIterable, SettingValue {
   case interactive
   /// Only programs that ask for the same.
   case record
+}
+
+/// Frames from a driver's answer until the picture shows a control's value.
+public enum PictureDelay: SettingValue, Hashable {
+  /// As this run, or an earlier one, measured it in the picture.
+  case measured
+  /// Never measured.
+  case frames(Int)
+
+  public init?(settingText text: String) {
+    if text == "auto" {
+      self = .measured
+    } else if let frames = Int(text), 0...DelayFile.longest ~= frames {
+      self = .frames(frames)
+    } else {
+      return nil
+    }
+  }
+
+  public var settingText: String {
+    switch self {
+    case .measured: "auto"
+    case .frames(let frames): "\(frames)"
+    }
+  }
+
+  public static var allowed: String { "auto, or 0 to \(DelayFile.longest)" }
 }

@@ -98,6 +98,15 @@ extension CameraSource {
     }
   }
 
+  /// Writes what a stage changed for a while and could not put back before the end.
+  func writeAtEnd() {
+    let writes = controls.port.takeWritesAtEnd()
+    guard device != nil else { return }
+    for (control, value) in writes {
+      _ = try? device!.set(controls.writable[Int(control)], to: Int64(nearest: value))
+    }
+  }
+
   /// What the driver tells of changed controls, and of what comes in.
   func takeEvents() {
     while let event = device!.nextEvent() {

@@ -61,6 +61,7 @@ extension CameraSource {
     let rate = try setRate(mode)
     try makeBuffers(found, mode.pixelFormat)
     if let before { writeAgain(before) } else { controls = CameraControls(device!.controls()) }
+    knowDelays(before: before?.port)
     for control in controls.followed where control.kind != .button {
       _ = device!.subscribe(to: control.id)
     }

@@ -281,6 +281,8 @@ public final class CameraSource: Source {
 
   public func close() {
     held = nil
+    writeAtEnd()
+    keepDelays()
     if isStreaming { device?.stop() }
     if loans.hasLent { device?.leaveMemoryMapped() }
     device = nil

@@ -1,8 +1,7 @@
 import Glibc
-import SprocketCore
 
 /// The tone curve that a frame declares, and what its meter would read after another exposure. Pure.
-struct ToneCurve: Sendable {
+package struct ToneCurve: Sendable {
   /// Steps of the table per doubling of the signal. Larger: more exact, more memory.
   private static let steps = 32.0
   /// log2 of the least signal in the table: half a level of 255, as the meter counts level 0.
@@ -14,7 +13,7 @@ struct ToneCurve: Sendable {
   private let luminances: [Double]
   private let table: [Double]
 
-  init(_ transfer: Color.Transfer) {
+  package init(_ transfer: Color.Transfer) {
     signals = (0..<256).map { log2(max(Double($0), 0.5) / 255) }
     luminances = signals.map { log2(transfer.luminance(ofSignal: exp2($0))) }
     let count = Int((-Self.darkest * Self.steps).rounded(.up)) + 1
@@ -24,7 +23,7 @@ struct ToneCurve: Sendable {
   }
 
   /// log2 of the luminance of a signal, of which log2 is given.
-  func luminance(ofSignal signal: Double) -> Double {
+  package func luminance(ofSignal signal: Double) -> Double {
     let place = (min(max(signal, Self.darkest), 0) - Self.darkest) * Self.steps
     let index = min(Int(place), table.count - 2)
     return table[index] + (table[index + 1] - table[index]) * (place - Double(index))
@@ -32,12 +31,12 @@ struct ToneCurve: Sendable {
 
   /// Change of the mean log2 luminance, in EV, when every signal is doubled `doublings` times. Above full
   /// scale it is clipped; pixels that are clipped already count as full scale exactly.
-  func change(of histogram: LevelCounts, doublings: Double) -> Double {
+  package func change(of histogram: LevelCounts, doublings: Double) -> Double {
     mean(histogram) { level in luminance(ofSignal: signals[level] + doublings) - luminances[level] }
   }
 
   /// The same when every luminance is doubled `doublings` times.
-  func change(of histogram: LevelCounts, luminanceDoublings doublings: Double) -> Double {
+  package func change(of histogram: LevelCounts, luminanceDoublings doublings: Double) -> Double {
     mean(histogram) { level in
       min(luminances[level] + doublings, 0) - luminances[level]
     }

@@ -1,5 +1,3 @@
-public import SprocketCore
-
 /// What the controller made of a frame.
 public struct AutoExposureReport: FrameReport {
   public enum State: String, ReportWords {

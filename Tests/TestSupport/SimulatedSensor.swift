@@ -1,15 +1,13 @@
-import Glibc
-import SprocketCore
-
-@testable import AutoExposure
+internal import Glibc
+public import SprocketCore
 
 /// How a camera turns light into signal.
-enum CameraCurve: Sendable, Hashable {
+public enum CameraCurve: Sendable, Hashable {
   case srgb, bt709
   case gamma(Double)
 
   /// Signal 0...1 of light 0...1.
-  func signal(_ light: Double) -> Double {
+  public func signal(_ light: Double) -> Double {
     switch self {
     case .srgb: light <= 0.0031308 ? 12.92 * light : 1.055 * pow(light, 1 / 2.4) - 0.055
     case .bt709: light < 0.018 ? 4.5 * light : 1.099 * pow(light, 0.45) - 0.099
@@ -22,17 +20,19 @@ enum CameraCurve: Sendable, Hashable {
 /// and a meter that takes the mean of log2 luminance, as the frame declares it.
 ///
 /// Noise is drawn for each reflectance and for a quarter of its pixels: 4,000 stand for a picture.
-struct SimulatedSensor {
-  let camera: CameraCurve
-  let declared: Color.Transfer
+public struct SimulatedSensor: Sendable {
+  public let camera: CameraCurve
+  public let declared: Color.Transfer
   /// In EV, of one standard deviation.
-  let spread: Double
+  public let spread: Double
   private var state: UInt64
   private let logLuminances: [Double]
   private let signals: [Double]
   private static let steps = 4096.0
 
-  init(_ camera: CameraCurve, _ declared: Color.Transfer, spread: Double, seed: UInt64 = 1) {
+  public init(
+    _ camera: CameraCurve, _ declared: Color.Transfer, spread: Double, seed: UInt64 = 1
+  ) {
     self.camera = camera
     self.declared = declared
     self.spread = spread
@@ -49,7 +49,9 @@ struct SimulatedSensor {
   }
 
   /// What is seen of light and setting of `ev` in all, 0 being the right exposure of 18 %.
-  mutating func expose(_ ev: Double) -> (offset: Double, clipped: Double, histogram: LevelCounts) {
+  public mutating func expose(
+    _ ev: Double
+  ) -> (offset: Double, clipped: Double, histogram: LevelCounts) {
     var histogram = LevelCounts(repeating: 0)
     for place in -20...20 {
       let deviations = Double(place) / 8
@@ -75,7 +77,7 @@ struct SimulatedSensor {
   }
 
   /// The setting that brings the offset to `target`, without noise's say: mean of many.
-  func ideal(offset target: Double) -> Double {
+  public func ideal(offset target: Double) -> Double {
     var (low, high) = (-3.0, 3.0)
     var probe = self
     for _ in 0..<14 {
@@ -84,57 +86,5 @@ struct SimulatedSensor {
       if mean < target { low = middle } else { high = middle }
     }
     return (low + high) / 2
-  }
-}
-
-/// A camera with a control delay, and the loop that steers it.
-struct SimulatedLoop {
-  var sensor: SimulatedSensor
-  var control: ExposureControl
-  /// Frames from a write to the frame of which the source says that it is in force.
-  let delay: Int
-  /// Frames from there until it is.
-  let lag: Int
-  var light = 0.0
-  private(set) var frame = 0
-  private(set) var writes = 0
-  /// What the source says is in force, and what is.
-  private(set) var told: Double
-  private(set) var setting: Double
-  private var coming: [(frame: Int, setting: Double)] = []
-  private var showing: [(frame: Int, setting: Double)] = []
-
-  init(_ sensor: SimulatedSensor, delay: Int, lag: Int = 0, setting: Double = 0) {
-    self.sensor = sensor
-    self.delay = delay
-    self.lag = lag
-    told = setting
-    self.setting = setting
-    control = ExposureControl(
-      range: -14...14, curve: ToneCurve(sensor.declared), isTold: lag == 0)
-  }
-
-  /// One frame; returns its setting and light in EV.
-  mutating func step() -> Double {
-    while let first = coming.first, first.frame <= frame {
-      told = first.setting
-      coming.removeFirst()
-    }
-    while let first = showing.first, first.frame <= frame {
-      setting = first.setting
-      showing.removeFirst()
-    }
-    let seen = sensor.expose(light + setting)
-    let reading = ExposureControl.Reading(
-      number: UInt64(frame), offset: seen.offset, clipped: seen.clipped,
-      histogram: seen.histogram, setting: told)
-    if let wanted = control.next(reading) {
-      control.didAsk(wanted, at: UInt64(frame))
-      coming.append((frame + delay, wanted))
-      showing.append((frame + delay + lag, wanted))
-      writes += 1
-    }
-    frame += 1
-    return light + setting
   }
 }

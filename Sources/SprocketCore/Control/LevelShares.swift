@@ -1,8 +1,7 @@
 import Glibc
-import SprocketCore
 
 /// Quantiles of a picture's luma levels, used to compare two pictures of one scene. Pure.
-struct LevelShares: Sendable {
+package struct LevelShares: Sendable {
   /// Shares of pixels at which the level is sampled. Denser at the end that is clipped first: dark or bright.
   static let shares: InlineArray<12, Double> = [
     0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97,
@@ -14,7 +13,7 @@ struct LevelShares: Sendable {
   /// log2 of the signal at each share; NaN where the level is not in `sound`.
   private var signals = InlineArray<12, Double>(repeating: .nan)
 
-  init(_ histogram: LevelCounts) {
+  package init(_ histogram: LevelCounts) {
     var total = 0.0
     for level in 0..<256 { total += Double(histogram[level]) }
     var below = 0.0
@@ -31,9 +30,14 @@ struct LevelShares: Sendable {
     }
   }
 
+  /// Shares whose levels are sound: 0 to 12. Fewer than two: the picture is nearly all clipped, or all dark.
+  package var soundCount: Int {
+    Self.shares.indices.reduce(0) { $0 + (signals[$1].isNaN ? 0 : 1) }
+  }
+
   /// How much brighter this picture is, as a mean over the shares: in doublings of the signal and in EV of
   /// the luminance; `nil` where fewer than two shares are sound in both, or they disagree.
-  func differences(from other: LevelShares, _ curve: ToneCurve) -> (
+  package func differences(from other: LevelShares, _ curve: ToneCurve) -> (
     signals: Double, luminances: Double
   )? {
     var count = 0

@@ -1,0 +1,69 @@
+/// Measures a control's delay from the picture: the frames from the answer to a write until a picture shows
+/// the new value. Pure: time is the frames' running numbers.
+///
+/// A driver answers when it has taken a value, and that answer belongs to the first frame captured
+/// afterwards. Most sensors show the value one to four frames later, and no driver says when. So one change
+/// is watched, frame by frame, until the picture shows it.
+///
+///     var watch = DelayWatch(from: answer.number, lastFrame: before)
+///     switch watch.see(share: seen / change, at: record.number) { ... }
+///
+/// The constants were found by trial on the simulated sensor of the tests (gammas of 1.8 to 2.6, delays of 1
+/// to 4 frames, noise, lost frames).
+public struct DelayWatch: Sendable {
+  /// Part of a change that the picture must show to have answered it, 0 to 1. Larger: dark or clipped
+  /// scenes count as unanswered more often.
+  public static let answer = 0.4
+  /// Part of a change that marks the first frame of its answer, 0 to 1. Larger: the delay may be found a
+  /// frame too long; smaller: noise may end it too early.
+  public static let sign = 0.15
+  /// Frames to wait for an answer: twice the longest delay of common sensors. Larger: a picture that does
+  /// not answer is noticed later.
+  public static let patience: UInt64 = 8
+
+  public enum Result: Sendable, Hashable {
+    case waiting
+    /// The picture shows the change since `frames` frames after the answer's frame. `isCertain` is false if
+    /// frames were lost around the answer or the change: then the delay may be shorter or longer than that
+    /// by as many frames.
+    case shown(frames: Int, isCertain: Bool)
+    /// The pictures could be compared, and did not change.
+    case unanswered
+    /// The pictures could not be compared: they are too dark, clipped, or of different scenes.
+    case incomparable
+  }
+
+  /// The frame of the answer.
+  public let start: UInt64
+  private var last: UInt64
+  private var isCertain: Bool
+  /// The first frame that showed something of the change.
+  private var first: (number: UInt64, isCertain: Bool)?
+
+  /// `start` is the frame of the answer to the write, `lastFrame` the one that was seen before it.
+  public init(from start: UInt64, lastFrame: UInt64) {
+    self.start = start
+    last = max(lastFrame, start &- 1)
+    isCertain = lastFrame &+ 1 >= start
+  }
+
+  /// Takes the part of the change that a frame shows, 0 for none and 1 for all; `nil` if it cannot be
+  /// compared with the frame before the change.
+  public mutating func see(share: Double?, at number: UInt64) -> Result {
+    guard number >= start else { return .waiting }
+    let follows = number == last &+ 1
+    last = number
+    let waited = number - start
+    guard let share else { return waited >= Self.patience ? .incomparable : .waiting }
+    // In the dark an answer may seem smaller than it is; the first sign of it is when it came.
+    if share >= Self.sign, first == nil { first = (number, follows) }
+    if share >= Self.answer {
+      let first = first ?? (number, follows)
+      return .shown(
+        frames: Int(clamping: first.number - start), isCertain: isCertain && first.isCertain)
+    }
+    // A single frame of noise was no sign.
+    if share < Self.sign { first = nil }
+    return waited >= Self.patience ? .unanswered : .waiting
+  }
+}

@@ -1,0 +1,88 @@
+"""Brackets and measured delays with a real driver. vivid's brightness changes its picture at once or a frame
+later; its gain does not change the picture at all: a camera that does not obey."""
+import json
+import os
+
+from conftest import Run, control, read_control
+from program import one_sentence, sprocket
+
+SMALL = ["--format", "GREY", "--size", "320x180"]
+
+
+def numbered(run):
+    return [{"number": number, **line} for number, line in enumerate(run.reports)]
+
+
+def chosen(run):
+    return [line for line in numbered(run) if line.get("bracket", {}).get("step")]
+
+
+def test_steps_of_brightness_are_the_first_frames_that_show_them(camera, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    control(camera, brightness=128)
+    with Run(tmp_path, camera, *SMALL, "--bracket", "brightness=200,150,128") as run:
+        run.end()
+    picked = chosen(run)
+    assert [line["bracket"]["value"] for line in picked] == [200, 150, 128]
+    assert all(line["bracket"]["verified"] == "answer" for line in picked)
+    means = {line["number"]: line["meter"]["mean"] for line in numbered(run) if "meter" in line}
+    # Each is as bright as its value says, and the frame before it was not.
+    bright, middle, usual = (means[line["number"]] for line in picked)
+    assert bright > middle + 5 and middle > usual + 5
+    for line in picked:
+        assert abs(means[line["number"]] - means[line["number"] - 1]) > 5
+    assert read_control(camera, "brightness") == "128"
+    assert run.reports[-1]["bracket"]["state"] == "complete"
+    # The delay that was measured is that of the driver: the frame of the answer, or the one after it.
+    delay = run.summary["source"]["control_delays"]["brightness"]
+    answers = [line["number"] for line in numbered(run) for event in line.get("events", [])
+               if event["kind"] == "control_applied"]
+    assert delay["origin"] == "measured" and delay["frames"] in (0, 1)
+    assert all(line["number"] - max(a for a in answers if a <= line["number"]) == delay["frames"]
+               for line in picked)
+    # It is kept, and shown.
+    listed = json.loads(sprocket("devices", "--json").stdout)
+    mine = next(line for line in listed if line.get("node") == camera)
+    kept = {line["name"]: line.get("delay_frames") for line in mine["controls"]}
+    assert kept["brightness"] == delay["frames"] and kept["contrast"] is None
+    assert "after the answer" in sprocket("devices").stdout.decode()
+    with Run(tmp_path, camera, *SMALL, "--bracket", "brightness=200,150") as run:
+        run.end()
+    again = run.summary["source"]["control_delays"]["brightness"]
+    assert again["frames"] == delay["frames"] and again["origin"] == "kept"
+
+
+def test_a_camera_that_does_not_obey_is_named_and_put_back(camera, tmp_path):
+    control(camera, brightness=128, gain_automatic=0)
+    control(camera, gain=100)
+    control(camera, gain_automatic=1)
+    with Run(tmp_path, camera, *SMALL, "--stage", "meter", "--bracket", "-1,0,1EV", "--stills",
+             tmp_path / "shots") as run:
+        run.process.wait(60)
+        errors = run.process.stderr.read().decode()
+    assert run.process.returncode != 0
+    assert "the camera did not obey gain=" in one_sentence(errors)
+    # Automatic gain is on again.
+    assert read_control(camera, "gain_automatic") == "1"
+    assert not list((tmp_path / "shots").iterdir()) if (tmp_path / "shots").exists() else True
+
+
+def test_ctrl_c_puts_the_values_back(camera, tmp_path):
+    control(camera, brightness=128)
+    many = ",".join(str(value) for value in [60, 200] * 45)
+    with Run(tmp_path, camera, *SMALL, "--bracket", f"brightness={many}") as run:
+        run.wait_for_frames(60)
+        run.process.send_signal(2)
+        run.process.wait(60)
+        errors = run.process.stderr.read().decode()
+    assert run.process.returncode != 0 and "of 90 steps" in errors
+    assert read_control(camera, "brightness") == "128"
+
+
+def test_a_delay_can_be_given(camera, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    with Run(tmp_path, camera, *SMALL, "--frames", 60, "--null", "--source-set", "gaindelay=3", "--stage",
+             "meter", "--stage", "autoexposure") as run:
+        run.end()
+    assert run.summary["source"]["control_delays"]["gain"] == {"frames": 3, "origin": "given"}
+    assert not os.path.exists(tmp_path / "state")
