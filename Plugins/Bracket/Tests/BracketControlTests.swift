@@ -117,8 +117,8 @@ import Testing
     #expect(bracket.taken.map { ($0.truth * 100).rounded() } == [100, 200])
   }
 
-  /// Automatic gain had doubled the gain. Taken over, the camera falls back to the gain of before; the bracket's
-  /// base is the picture that there was, and automatic gain is on again at the end.
+  /// Automatic gain had changed the gain. Taken over, the camera falls back to the gain of before; the
+  /// bracket's base is the picture that there was, and automatic gain is on again at the end.
   @Test(arguments: [0.25, 2, 5.0]) func automaticGainIsTakenOverAndGivenBack(_ gain: Double) {
     let sensor = SimulatedSensor(.gamma(2.2), .srgb, spread: 0.8)
     var camera = SimulatedCamera(
