@@ -135,6 +135,21 @@ private struct UVCDriver: ControlDriver {
     }
   }
 
+  /// An automatic that was switched on is switched off again before what it decides over is written back.
+  @Test func whatIsUndoneIsUndoneFromTheEnd() throws {
+    // V4L2_CID_FOCUS_AUTO and _FOCUS_ABSOLUTE.
+    let autoFocus = Self.control(0x009A_090C, "Focus, Automatic Continuous", 1)
+    let focus = Self.control(0x009A_090A, "Focus, Absolute", 250)
+    let before: [UInt32: Int64] = [
+      Self.autoExposure.id: 1, Self.exposure.id: 150, autoFocus.id: 0, focus.id: 30,
+    ]
+    var driver = UVCDriver(values: before, failing: [autoFocus.id])
+    var batch = batch(
+      [(autoFocus, 1), (Self.autoExposure, 3), (Self.exposure, 20), (focus, 40)], before: before)
+    let refusal = try #require(throws: ControlBatch.Refusal.self) { try batch.perform(on: &driver) }
+    #expect(refusal.place == 0 && refusal.left.isEmpty && driver.values == before)
+  }
+
   @Test func whatIsHeldIsNamedAndNothingIsWritten() throws {
     var driver = UVCDriver(values: Self.begin, grabbed: [Self.brightness.id])
     var batch = batch([(Self.autoBalance, 0), (Self.brightness, 9)])
