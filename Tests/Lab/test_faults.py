@@ -114,7 +114,8 @@ def test_a_grabber_without_a_signal_says_so_at_the_start(grabber, tmp_path):
 def test_another_resolution_at_the_input_is_taken(grabber, tmp_path):
     """The timings are set while no buffer is there; no frame is lost without being told of."""
     def timings(what):
-        return re.findall(r"(?:width|height|Pixelclock): *([0-9]+)", tool("-d", grabber, f"--{what}-dv-timings"))
+        text = tool("-d", grabber, f"--{what}-dv-timings")
+        return re.findall(r"(?:width|height|Pixelclock): *([0-9]+)", text)
     with Run(tmp_path, grabber, "--format", "GREY", "--size", "320x180", "--stage", "stabilize", "--movie",
              tmp_path / "m.mov") as run:
         run.wait_for_frames(10)
