@@ -5,6 +5,7 @@
 #include <linux/videodev2.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 // v4l2_ioctl is variadic.
 static inline int sprocket_v4l2_ioctl(int fd, unsigned long request, void *argument) {
@@ -48,3 +49,19 @@ static const unsigned long SPROCKET_VIDIOC_EXPBUF = VIDIOC_EXPBUF;
 static const unsigned long SPROCKET_VIDIOC_DQBUF = VIDIOC_DQBUF;
 static const unsigned long SPROCKET_VIDIOC_STREAMON = VIDIOC_STREAMON;
 static const unsigned long SPROCKET_VIDIOC_STREAMOFF = VIDIOC_STREAMOFF;
+
+// Whether an input receives other DV timings than those that are set; with `adopts` they are set. In C, for
+// these structures are packed.
+static inline int sprocket_v4l2_other_timings(int fd, int adopts) {
+  struct v4l2_dv_timings received, current;
+  memset(&received, 0, sizeof received);
+  memset(&current, 0, sizeof current);
+  if (v4l2_ioctl(fd, VIDIOC_QUERY_DV_TIMINGS, &received) != 0) return 0;
+  if (v4l2_ioctl(fd, VIDIOC_G_DV_TIMINGS, &current) != 0) return 0;
+  if (received.bt.width == current.bt.width && received.bt.height == current.bt.height
+      && received.bt.interlaced == current.bt.interlaced
+      && received.bt.pixelclock == current.bt.pixelclock)
+    return 0;
+  if (adopts && v4l2_ioctl(fd, VIDIOC_S_DV_TIMINGS, &received) != 0) return 0;
+  return 1;
+}

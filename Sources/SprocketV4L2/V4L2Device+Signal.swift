@@ -32,3 +32,21 @@ extension V4L2Device {
     return request(SPROCKET_VIDIOC_SUBSCRIBE_EVENT, &wanted)
   }
 }
+
+// DV timings: the resolution and rate of what comes in at an HDMI input.
+
+extension V4L2Device {
+  /// Whether the input receives other timings than those that the device is set to; false where it has none,
+  /// or no signal.
+  ///
+  /// Cost: of a grabber behind a slow bus up to a second.
+  ///
+  /// The corresponding C function is `v4l2_ioctl` with `VIDIOC_QUERY_DV_TIMINGS` and `VIDIOC_G_DV_TIMINGS`.
+  public func hasOtherTimings() -> Bool { sprocket_v4l2_other_timings(fd, 0) == 1 }
+
+  /// Sets the device to the timings that the input receives, if they are others. A driver takes no others while
+  /// somebody has buffers of it.
+  ///
+  /// The corresponding C function is `v4l2_ioctl` with `VIDIOC_S_DV_TIMINGS`.
+  public mutating func adoptTimings() { _ = sprocket_v4l2_other_timings(fd, 1) }
+}

@@ -1,8 +1,10 @@
 """Faults in mid-stream, made by the driver: buffers that it refuses, frames that it loses, clocks that
 wrap, signals that go away."""
+import re
+
 import pytest
 
-from conftest import (PLANES, Run, assert_epochs_are_the_drivers, assert_ledger_is_the_drivers, control,
+from conftest import (PLANES, Run, assert_epochs_are_the_drivers, assert_ledger_is_the_drivers, control, tool,
                       wait_until)
 from program import one_sentence
 
@@ -107,3 +109,28 @@ def test_a_grabber_without_a_signal_says_so_at_the_start(grabber, tmp_path):
              "--checksum") as run:
         run.end()
     assert run.summary["sinks"]["checksum"]["corrupt"] == 5
+
+
+def test_another_resolution_at_the_input_is_taken(grabber, tmp_path):
+    """The timings are set while no buffer is there; no frame is lost without being told of."""
+    def timings(what):
+        text = tool("-d", grabber, f"--{what}-dv-timings")
+        return re.findall(r"(?:width|height|Pixelclock): *([0-9]+)", text)
+    with Run(tmp_path, grabber, "--format", "GREY", "--size", "320x180", "--stage", "stabilize", "--movie",
+             tmp_path / "m.mov") as run:
+        run.wait_for_frames(10)
+        before = timings("get")
+        for number in (0, 5):
+            control(grabber, dv_timings=number)
+            control(grabber, dv_timings_signal_mode=4)  # The selected ones are received.
+            if timings("query") != before:
+                break
+        wait_until(lambda: len(run.streams()) > 1, 60)
+        run.wait_for_frames(10)
+        run.stop()
+    assert timings("get") == timings("query") != before
+    counts = run.summary["source"]["counts"]
+    assert counts["source_changes"] >= 1 and counts["unplugs"] == 0
+    assert any("resolution at the input" in note for note in run.summary["notes"])
+    assert_epochs_are_the_drivers(run)
+    assert not list(tmp_path.glob("*partial*"))

@@ -112,7 +112,9 @@ extension CameraSource {
     while let event = device!.nextEvent() {
       switch event {
       case .control(let change): controls.changed(change)
-      case .source: signal.changed()
+      case .source:
+        signal.changed()
+        isInputChanged = true
       }
     }
   }

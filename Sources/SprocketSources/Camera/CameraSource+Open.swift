@@ -42,6 +42,7 @@ extension CameraSource {
   /// was plugged in again, which is to have the same mode and the same controls.
   func prepare(before: CameraControls? = nil) throws(RunError) -> SourceDescription {
     try takePriority()
+    device!.adoptTimings()
     let all = CameraFormat.all(of: device!)
     let formats = settings.fourcc.isEmpty ? all : all.filter { $0.fourCC == settings.fourcc }
     guard !formats.isEmpty || all.isEmpty else {

@@ -11,9 +11,18 @@ struct CameraAbsence {
   /// Time between two searches, in nanoseconds. A larger value costs less and finds the camera later.
   static let interval: Int64 = 250_000_000
 
+  enum Reason {
+    case unplugged
+    /// The input receives another resolution.
+    case sourceChange
+
+    var epoch: EpochReason { self == .unplugged ? .replug : .formatChange }
+  }
+
   /// On CLOCK_MONOTONIC.
   let since: Int64
   var nextLook: Int64
+  let reason: Reason
   /// Error of the last attempt to open it; `nil` if no node was found.
   var problem: String?
   /// Places of the other cameras when it disappeared. A twin among them that gets the same name is not
@@ -24,8 +33,9 @@ struct CameraAbsence {
 }
 
 extension CameraSource {
-  /// Closes the missing device. Lent frames stay readable.
-  func leave() {
+  /// Closes the missing device, or one whose input receives another resolution: that cannot be set while
+  /// buffers are there. Lent frames stay readable.
+  func leave(for reason: CameraAbsence.Reason = .unplugged) {
     let now = monotonicNow()
     device?.stop()
     // `retired` is empty here, because the device is only reopened when it is.
@@ -35,10 +45,11 @@ extension CameraSource {
     opening += 1
     loans = CameraLoans(count: 0, mayLend: false)
     (isStreaming, isStalled) = (false, false)
-    unplugs += 1
+    if reason == .unplugged { unplugs += 1 } else { sourceChanges += 1 }
     let places = DeviceTree.videoNodes().values.map(\.place)
     absence = CameraAbsence(
-      since: lastFrame ?? now, nextLook: now + CameraAbsence.interval,
+      since: lastFrame ?? now,
+      nextLook: reason == .unplugged ? now + CameraAbsence.interval : now, reason: reason,
       others: Set(places).subtracting([identity?.place ?? ""]))
   }
 
@@ -50,16 +61,18 @@ extension CameraSource {
     // history keep frames until the epoch ends.
     if retired != nil, !absence.hasEnded, let described {
       self.absence?.hasEnded = true
-      return .epoch(described, .replug)
+      return .epoch(described, absence.reason.epoch)
     }
     do throws(RunError) {
       absence.problem = nil
       if retired == nil, let description = try reopen(absence.others) {
         let lost = monotonicNow() - absence.since
-        away += lost
         self.absence = nil
-        controls.ready.add(Event(kind: .replugged, value: Double(lost) * 1e-6))
-        return .epoch(description, .replug)
+        if absence.reason == .unplugged {
+          away += lost
+          controls.ready.add(Event(kind: .replugged, value: Double(lost) * 1e-6))
+        }
+        return .epoch(description, absence.reason.epoch)
       }
     } catch {
       if error.code == .interrupted { throw error }
@@ -69,7 +82,14 @@ extension CameraSource {
     let now = monotonicNow()
     absence.nextLook = now + CameraAbsence.interval
     self.absence = absence
-    guard now - absence.since > settings.replug.nanosecondCount else { return .nothing }
+    let patience = absence.reason == .unplugged ? settings.replug : settings.timeout
+    guard now - absence.since > patience.nanosecondCount else { return .nothing }
+    guard absence.reason == .unplugged else {
+      throw RunError(
+        .failed,
+        "\(title) receives another resolution, and has not been set to it within \(patience.settingText)"
+          + (absence.problem.map { " (\($0))" } ?? "") + ": start again")
+    }
     throw RunError(
       .failed,
       "\(title) was unplugged and has not come back within \(settings.replug.settingText)"

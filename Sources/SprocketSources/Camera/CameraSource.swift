@@ -86,6 +86,10 @@ public final class CameraSource: Source {
   /// How often it was opened; tells the buffers of one opening from those of the next.
   var opening = 1
   var unplugs: UInt64 = 0
+  /// Times that the input received another resolution.
+  var sourceChanges: UInt64 = 0
+  /// The driver told of a change at the input that has not been looked at.
+  var isInputChanged = false
   /// Nanoseconds without the camera.
   var away: Int64 = 0
   /// What the source was last said to be.
@@ -96,11 +100,11 @@ public final class CameraSource: Source {
   /// What was found out before the first frame.
   var firstNotes: [String] = []
   var signal = CameraSignal()
-  private var damage = EncodedDamage()
+  var damage = EncodedDamage()
   let interruption = SourceInterrupt()
   var borrowed: UInt64 = 0
   var copied: UInt64 = 0
-  private var readErrors: UInt64 = 0
+  var readErrors: UInt64 = 0
 
   /// Opens nothing yet.
   public init(name: String, _ settings: CameraSettings = CameraSettings()) {
@@ -135,6 +139,13 @@ public final class CameraSource: Source {
       if absence != nil { return try look(within: timeout) }
       if !isStreaming { try begin(within: timeout) }
       guard isStreaming else { return .nothing }
+      if isInputChanged {
+        isInputChanged = false
+        if device!.hasOtherTimings() {
+          leave(for: .sourceChange)
+          return .nothing
+        }
+      }
       takeWrites()
       giveBackIdle()
       return try asking { () throws(V4L2Error) in try wait(timeout) }
@@ -153,7 +164,7 @@ public final class CameraSource: Source {
   /// refused ends the run, for it was asked for.
   private func begin(within timeout: Int64) throws(RunError) {
     readControls()
-    if unplugs == 0 { try takeFirstWrites() } else { takeWrites() }
+    if opening == 1 { try takeFirstWrites() } else { takeWrites() }
     // Others may follow from what was written.
     if !controls.written.isEmpty { readControls() }
     guard try starts(within: timeout) else { return }
@@ -263,22 +274,6 @@ public final class CameraSource: Source {
     return (false, header.described(format))
   }
 
-  public var counts: [(name: String, value: UInt64)] {
-    [
-      ("borrowed", borrowed), ("copied", copied), ("read_errors", readErrors),
-      ("refused_controls", controls.refusedWrites), ("repeated_sequences", sequence.repeated),
-      ("replaced_timestamps", clock.repaired), ("jitter_us", UInt64(clock.jitter / 1000)),
-      ("interval_us", UInt64(max(0, clock.interval) / 1000)),
-      ("frames_without_signal", signal.frames),
-      ("restarts", restarts), ("unplugs", unplugs), ("unplugged_ms", UInt64(away / 1_000_000)),
-    ] + damage.counts
-  }
-
-  public var notes: [String] {
-    firstNotes
-      + [clock.note(title), signal.note(title), absenceNote, rateNote].compactMap { $0 }
-  }
-
   public func close() {
     held = nil
     writeAtEnd()
@@ -286,7 +281,7 @@ public final class CameraSource: Source {
     if isStreaming { device?.stop() }
     if loans.hasLent { device?.leaveMemoryMapped() }
     device = nil
-    if let absence { away += monotonicNow() - absence.since }
+    if let absence, absence.reason == .unplugged { away += monotonicNow() - absence.since }
     if retiredLoans.hasLent { retired?.leaveMemoryMapped() }
     retired = nil
   }
