@@ -266,46 +266,4 @@ struct RunCommand: ParsableCommand {
     guard duration == nil || engine.description.frameCount == 0 else { return nil }
     return engine.description.frameCount.map { UInt64($0) }
   }
-
-  /// Writes a file on another thread, and checks for signals meanwhile: a pipe or a network disk may
-  /// block.
-  private func write(
-    _ what: String, to path: String, _ write: @escaping () throws -> Void, isHurried: Bool,
-    _ signals: inout StopSignals
-  ) throws {
-    let limit = Duration.seconds(2)
-    guard let work = try? BackgroundWork(what, write) else { return try write() }
-    do {
-      try work.value(&signals, limit: isHurried ? limit : nil) { limit }
-    } catch is Abandoned {
-      throw RunError(.failed, "stopped before the \(what) was written to \(path)")
-    }
-  }
-
-  /// Errors are told once; the first decides the exit code. An unbalanced ledger is one.
-  private func judge(
-    _ group: PreparedRuns, _ results: [RunResult], _ others: [RunError]
-  ) throws {
-    var errors: [RunError] = []
-    var isBalanced = true
-    for (run, result) in zip(group.runs, results) {
-      for entry in result.summary.ledger.unbalanced {
-        isBalanced = false
-        tellError(
-          run.named(
-            "the ledger of \(entry.sink) does not add up: \(result.summary.ledger.produced) produced,"
-              + " \(entry.counts.sum) accounted for; please report this"))
-      }
-      errors += (result.summary.errors + (run.trigger?.errors ?? [])).map {
-        RunError($0.code, run.named($0.description), $0.remedies)
-      }
-    }
-    errors += others
-    guard let first = errors.first else {
-      if !isBalanced { throw ExitCode(1) }
-      return
-    }
-    for error in errors.dropFirst() { tellError(error.told) }
-    throw RunError(.failed, first.description, first.remedies)
-  }
 }

@@ -51,7 +51,8 @@ extension PixelFormat {
     }
   }
 
-  /// Significant bits of a sample; 8 for an encoded frame. In words they are the low ones, but for P010 and P012.
+  /// Significant bits of a sample; 8 for an encoded frame. In words they are the low ones, but for P010 and
+  /// P012.
   public var bitsPerSample: Int {
     switch layout {
     case .planar(_, let depth, _): depth.rawValue

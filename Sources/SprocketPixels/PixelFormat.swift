@@ -30,8 +30,8 @@ public enum PixelFormat: UInt8, Sendable, Hashable, CaseIterable, BitwiseCopyabl
   case yuv420p10, yuv422p10, yuv444p10
   case yuv420p12, yuv422p12, yuv444p12
   case yuv420p16, yuv422p16, yuv444p16
-  /// 4:2:0 with one plane of interleaved chroma, U V, of 10 and 12 bits: the high ones of 16-bit little-endian
-  /// words.
+  /// 4:2:0 with one plane of interleaved chroma, U V, of 10 and 12 bits: the high ones of 16-bit
+  /// little-endian words.
   case p010, p012
   /// Luma only, packed as MIPI CSI-2 has it: 10 bits, 4 pixels in 5 bytes; 12 bits, 2 pixels in 3 bytes.
   case y10p, y12p

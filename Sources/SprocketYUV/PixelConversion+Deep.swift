@@ -1,10 +1,11 @@
 public import SprocketPixels
 
-// Samples of more than 8 bits that do not lie in the low bits of words. Results do: 16-bit little-endian words.
-// Rows may begin at any address, which the library's own functions do not allow.
+// Samples of more than 8 bits that do not lie in the low bits of words. Results do: 16-bit little-endian
+// words. Rows may begin at any address, which the library's own functions do not allow.
 
 extension PixelConversion {
-  /// Words whose high bits are the sample, as in P010, to words whose low bits are. Rows are `2 * width` bytes.
+  /// Words whose high bits are the sample, as in P010, to words whose low bits are. Rows are `2 * width`
+  /// bytes.
   public static func lowerWords(
     _ source: PlaneBytes, bits: Int, to target: MutablePlaneBytes, width: Int, height: Int
   ) {

@@ -6,8 +6,8 @@ mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
 
-# vivid: two webcams, the second with its planes in memory of their own, and an HDMI grabber, which has an output
-# and metadata, too.
+# vivid: two webcams, the second with its planes in memory of their own, and an HDMI grabber, which has an
+# output and metadata, too.
 vivid='n_devs=3 node_types=0x1,0x1,0x20101 num_inputs=1,1,1 input_types=0,0,3 multiplanar=1,2,1'
 loopback='devices=2 video_nr=10,11 card_label=Loopback,Rig exclusive_caps=0,0 max_buffers=8'
 while read -r driver; do

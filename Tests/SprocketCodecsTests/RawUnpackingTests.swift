@@ -77,7 +77,7 @@ private let combinations: [FrameParts] = [
         format, parts: .pixels, unpacker.prepare(format: format, parts: .pixels))
       slot.deliver(RawPicture(pixels, width: 8, height: 4).planes, padding: 0)
       #expect(!slot.unpack(with: unpacker), "\(pixels)")
-      slot.deliver(RawPicture(pixels, width: 6, height: 6).planes, padding: 9)
+      slot.deliver(RawPicture(pixels, width: 4, height: 6).planes, padding: 9)
       #expect(!slot.unpack(with: unpacker), "\(pixels)")
     }
   }

@@ -54,9 +54,9 @@ extension FrameView {
     return unsafe Plane(plane, borrowing: self)
   }
 
-  /// Where the planes of `sourcePlane` lie in memory that other devices can use; none where the source exports
-  /// no memory, or the frame was copied. The memory has this frame until the view ends: then the source may
-  /// overwrite it.
+  /// Where the planes of `sourcePlane` lie in memory that other devices can use; none where the source
+  /// exports no memory, or the frame was copied. The memory has this frame until the view ends: then the
+  /// source may overwrite it.
   public var exportedPlanes: ExportedPlanes {
     guard parts.contains(.encoded) else { undeclared("encoded") }
     return unsafe storage.pointee.exported
