@@ -12,6 +12,9 @@ enum RepeatedOptions {
     return sentence(arguments, options: options(of: arguments.first ?? ""))
   }
 
+  /// Options that may be given once for each source.
+  private static let labelled = ["--format", "--size", "--rate"]
+
   /// Walks over `arguments`; `options` are those that take a value, and whether they may be given again.
   static func sentence(_ arguments: [String], options: [String: Bool]) -> String? {
     var values: [String: String] = [:]
@@ -22,7 +25,12 @@ enum RepeatedOptions {
       let value =
         name.count < argument.count
         ? String(argument.dropFirst(name.count + 1)) : rest.popFirst() ?? ""
-      guard let first = values.updateValue(value, forKey: name), !mayRepeat else { continue }
+      // A label before the value names the source that it is for.
+      let isLabelled = labelled.contains(name)
+      let label = isLabelled && value.contains("=") ? value.prefix { $0 != "=" } : ""
+      guard let first = values.updateValue(value, forKey: "\(name) \(label)"),
+        isLabelled || !mayRepeat
+      else { continue }
       return "\(name) is given twice, as \(first) and as \(value); give it once"
     }
     return nil

@@ -116,7 +116,7 @@ def test_another_resolution_at_the_input_is_taken(grabber, tmp_path):
     def timings(what):
         text = tool("-d", grabber, f"--{what}-dv-timings")
         return re.findall(r"(?:width|height|Pixelclock): *([0-9]+)", text)
-    with Run(tmp_path, grabber, "--format", "GREY", "--size", "320x180", "--stage", "stabilize", "--movie",
+    with Run(tmp_path, grabber, "--format", "GREY", "--size", "320x180", "--movie",
              tmp_path / "m.mov") as run:
         run.wait_for_frames(10)
         before = timings("get")

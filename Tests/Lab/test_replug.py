@@ -90,7 +90,16 @@ def test_what_was_set_is_set_again(camera, tmp_path):
 
 def test_a_driver_that_goes_and_comes_is_waited_for(camera, tmp_path):
     """The node goes, too, and comes again; the planes of the second camera lie in memory of their own."""
-    watch = subprocess.Popen([SPROCKET, "devices", "--watch", "--json"], stdout=subprocess.PIPE, text=True)
+    with open(tmp_path / "watch", "w") as log:
+        watch = subprocess.Popen([SPROCKET, "devices", "--watch", "--json"], stdout=log)
+
+    def lines():
+        return [json.loads(line) for line in (tmp_path / "watch").read_text().splitlines()]
+
+    def told():
+        return [line["event"] for line in lines()
+                if line["device"].get("identity", "").startswith("platform:vivid.0:vivid-001-vid-cap")]
+    wait_until(lambda: told() == ["present"], 60)
     with Run(tmp_path, PLANES, "--size", "320x180", "--format", "NV12", "--movie", tmp_path / "m.mov") as run:
         run.wait_for_frames(5)
         bind("unbind")
@@ -102,13 +111,10 @@ def test_a_driver_that_goes_and_comes_is_waited_for(camera, tmp_path):
         run.wait_for_frames(5)
         run.stop()
     assert_epochs_are_the_drivers(run)
+    wait_until(lambda: told() == ["present", "removed", "added"], 60)
     watch.terminate()
-    lines = [json.loads(line) for line in watch.communicate(timeout=60)[0].splitlines()]
-    assert watch.returncode == 0
-    told = [line["event"] for line in lines
-            if line["device"].get("identity", "").startswith("platform:vivid.0:vivid-001-vid-cap")]
-    assert told == ["present", "removed", "added"]
-    nodes = {line["device"].get("node") for line in lines if line["event"] == "present"}
+    assert watch.wait(60) == 0
+    nodes = {line["device"].get("node") for line in lines() if line["event"] == "present"}
     assert {CAMERA, PLANES, LOOPBACK} <= nodes
 
 

@@ -69,7 +69,7 @@ struct SourceLabels {
     _ values: [Labelled<Value>], of label: String, option: String
   ) throws(RunError) -> Value? {
     for (index, entry) in values.enumerated() {
-      if let given = entry.label { try check(given, option: option) }
+      if let given = entry.label { try check(given, option) }
       guard values[..<index].contains(where: { $0.label == entry.label }) else { continue }
       throw RunError(.usage, "\(option) is given twice; give it once for each source")
     }
@@ -86,14 +86,14 @@ struct SourceLabels {
         all.append(pair)
         continue
       }
-      try check(String(key[..<point]), option: option)
+      try check(String(key[..<point]), "\(option) \(pair)")
       if key[..<point] == label { own.append(String(pair[pair.index(after: point)...])) }
     }
     let keys = own.map { $0.prefix { $0 != "=" } }
     return all.filter { !keys.contains($0.prefix { $0 != "=" }) } + own
   }
 
-  private func check(_ label: String, option: String) throws(RunError) {
+  private func check(_ label: String, _ option: String) throws(RunError) {
     guard !labels.contains(label) else { return }
     throw RunError(
       .usage,

@@ -1,4 +1,4 @@
-public import SprocketCore
+internal import SprocketCore
 
 // What a camera counted, and what the user should know at the end.
 
