@@ -193,6 +193,8 @@ long: test-packages release threads-program addresses-program .build/venv/instal
 	$(MAKE) --no-print-directory soak
 	$(MAKE) --no-print-directory fuzz SECONDS=600
 	SPROCKET_STRESS=10 $(PYTEST) Tests/Judges/test_kills.py
+	SPROCKET_REPLUGS=50 SPROCKET_ERRORS_FOR=600 SPROCKET_FORMATS=all $(MAKE) --no-print-directory lab \
+	  SECONDS=5400
 
 # A fresh copy of what is tracked, and the program built in it.
 copy: packages
@@ -216,7 +218,7 @@ fuzz: test-packages $(program)
 # minutes. LAB passes on what pytest takes: make lab LAB='-k unplug'.
 lab: lab-packages $(program) $(if $(filter release,$(program)),traps) .build/venv/installed \
   .build/lab/dequeued.so
-	SPROCKET=$(SPROCKET) Tests/Lab/lab --limit 1800 .build/venv/bin/python -u -m pytest -v \
+	SPROCKET=$(SPROCKET) Tests/Lab/lab --limit $(or $(SECONDS),1800) .build/venv/bin/python -u -m pytest -v \
 	  --no-header --tb=short -p no:cacheprovider --durations=5 Tests/Lab $(LAB)
 
 # The lab's kernel, so that it is there when the lab begins.
