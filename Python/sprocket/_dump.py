@@ -111,7 +111,7 @@ class Dump(Sequence[DumpFrame]):
         except (McapError, ValueError, KeyError, TypeError) as error:
             self._file.close()
             raise Error(f"{self.path} cannot be read as a dump ({error}); if it was cut off, copy what is "
-                        f"whole: sprocket run --source replay:{self.path} --dump whole.mcap") from None
+                        f"whole: sprocket recover {self.path} whole.mcap") from None
         self._frames = [DumpFrame(self, fates[number], sources.get(number)) for number in sorted(fates)]
         self._numbers = [frame.number for frame in self._frames]
         arrived = [frame for frame in self._frames if frame.captured_ns is not None]
@@ -132,6 +132,7 @@ class Dump(Sequence[DumpFrame]):
             return f"{stream}/"
         known = f"it has {', '.join(names)}" if names else "it is of one source, without a name"
         wanted = "choose one of its sources" if stream is None else f"it has no source {stream!r}"
+        self._file.close()
         raise Error(f"{self.path}: {wanted}; {known}")
 
     def close(self) -> None:

@@ -46,7 +46,9 @@ extension RunCommand {
         throw RunError(
           .usage,
           other.path == path || (!isPartial && isSame(other.path, path))
-            ? "\(other.option) and \(option) name the same file, \(path); give each its own"
+            ? (other.option == option
+              ? "\(option) \(path) is of several sources; put \(Self.place) into its name"
+              : "\(other.option) and \(option) name the same file, \(path); give each its own")
             : "\(other.option) \(other.path) and \(option) \(path): one of them is the name of the "
               + "partial file that the other writes first; choose another name")
       }

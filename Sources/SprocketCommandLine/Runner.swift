@@ -26,6 +26,8 @@ struct Runner {
     var recordings = 0
     /// The recording that began with the run has ended, and the run was stopped for that.
     var hasEnded = false
+    /// That it is over, while others go on.
+    var end = false
   }
 
   /// Returns the number of signals that came. `signals` must be blocked before the source is
@@ -54,7 +56,10 @@ struct Runner {
       if stops > 0 {
         manager?.tellStopping()
       } else {
-        manager?.showProgress(frames: progress.map(\.produced))
+        manager?.showProgress(
+          frames: zip(runs, progress).map { run, progress in
+            run.isOver || run.frameLimit == 0 ? nil : progress.produced
+          })
       }
       // A service manager has its own line of status.
       if voice.wantsProgress(ticks: ticks), manager == nil || Console.errors.isTerminal {
@@ -78,6 +83,11 @@ struct Runner {
       run.voice.tell(notice: notice)
     }
     tellRecordings(of: run, &told)
+    if !told.end, run.isOver, runs.count > 1 {
+      told.end = true
+      let error = run.engine.summary.errors.first.map { ": \($0.description)" } ?? ""
+      run.voice.tell(notice: "ended, and the other sources go on\(error)")
+    }
     if run.endsWithRecording, !told.hasEnded, told.recordings > 0, run.desk.current == nil {
       told.hasEnded = true
       run.engine.stop()
@@ -90,7 +100,8 @@ struct Runner {
       // Keys are those of all runs.
       return run.voice.line(
         progress: progress, limit: run.frameLimit,
-        behind: levels(of: run) + recordings(of: run, hasKeys: hasKeys && index == runs.count - 1))
+        behind: (run.isOver ? " | ended" : "") + levels(of: run)
+          + recordings(of: run, hasKeys: hasKeys && index == runs.count - 1))
     }
   }
 
@@ -105,12 +116,16 @@ struct Runner {
   private func ask(_ key: Character, _ stops: inout Int) {
     if key == "q" { return stop(&stops) }
     let asked = runs.filter { key == " " ? $0.desk.takesPhotos : $0.desk.recordsMovies }
+    // All begin together, and end together.
+    let isRecording = asked.contains { $0.desk.current != nil }
     for run in asked.isEmpty ? [runs[0]] : asked {
+      let current = run.desk.current
       do throws(RunError) {
         switch key {
         case " ": _ = try run.desk.photo()
-        case "r": try run.desk.startOrStop()
-        case "n": _ = try run.desk.next(run.desk.current)
+        case "r" where !isRecording: _ = try run.desk.record()
+        case "r" where current != nil: _ = try run.desk.stop(current)
+        case "n" where current != nil || !isRecording: _ = try run.desk.next(current)
         default: break
         }
       } catch {

@@ -53,8 +53,7 @@ public final class SceneSource: Source {
     self.settings = settings
     frames = SceneFrames(settings, interruption)
     clock = SceneClock(
-      period: settings.genlock
-        ? 1_000_000_000 * Int64(settings.rate.seconds) / Int64(settings.rate.frames) : 0,
+      genlock: settings.genlock ? settings.rate : nil,
       phase: settings.phase.nanosecondCount)
     let faults = SceneFaults(settings.faults, seed: settings.seed)
     stamper = SceneStamper(faults)

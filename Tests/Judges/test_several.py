@@ -1,9 +1,11 @@
 """Several sources in one run: files, labels, one dump, pairs, and what it costs."""
 import json
+import os
 import re
 import shutil
 import signal
 import subprocess
+import time
 
 import pytest
 from mcap.reader import make_reader
@@ -82,7 +84,9 @@ def test_a_source_of_a_dump_is_played_as_one_that_was_dumped_alone(tmp_path):
         assert result.returncode == 2 and words in one_sentence(result.errors)
     result = sprocket("run", "--source", f"replay:{alone}", "--source-set", "stream=up", check=False)
     assert result.returncode == 2 and "leave" in one_sentence(result.errors)
-    # Inspected and recovered.
+    # Exported, inspected and recovered.
+    sprocket("export", shared, tmp_path / "right.mp4", "--stream", "right", "--quiet")
+    assert frame_count(tmp_path / "right.mp4") == 20
     entry = json.loads(sprocket("inspect", shared, "--json").stdout)[0]
     assert [(track["source"], track["count"]) for track in entry["tracks"]] == [("left", 20), ("right", 20)]
     cut = tmp_path / "cut.mcap"
@@ -132,7 +136,36 @@ def test_frames_are_paired_by_their_times(phase, tmp_path):
     assert pairs["alone"][0] == near.count(False)
 
 
+def test_a_source_that_is_ahead_waits_for_its_partner(tmp_path):
+    """Frames that wait, where no source is live: of 1,200 each has its partner."""
+    result = sprocket("run", *sources("a=scene", "b=scene"), "--size", "a=64x48", "--size", "b=320x240",
+                      "--source-set", "a.cached=2", "--frames", 1200, "--pair", "5ms", "--quiet", "--summary",
+                      "-")
+    pairs, = json.loads(result.stdout)["pairs"]
+    assert (pairs["pairs"], pairs["alone"]) == (1200, [0, 0])
+
+
+def test_a_reader_of_pairs_that_hangs_does_not_hold_the_run(tmp_path):
+    os.mkfifo(tmp_path / "pairs")
+    with open(os.open(tmp_path / "pairs", os.O_RDWR), "rb"):
+        with running([SPROCKET, "run", *sources("a=scene", "b=scene"), "--size", "64x48", "--rate", "1000",
+                      "--source-set", "cached=2", "--pair", "5ms", "--pairs", tmp_path / "pairs",
+                      "--summary", tmp_path / "s.json", "--quiet"]) as process:
+            time.sleep(2)
+            for _ in range(2):
+                process.send_signal(signal.SIGINT)
+                time.sleep(0.3)
+            process.wait(40)
+    assert ledgers(tmp_path / "s.json")["pairs"]
+
+
 WRONG = [
+    ([*sources("scene", "replay:d.mcap"), "--source-set", "scene.pace=real", "--pair", "5ms"],
+     "different clocks"),
+    ([*sources("scene", "b=scene"), "--stills", "shots/{source}-{n}.jpg"], "put {source} into its name"),
+    ([*sources("scene", "b=scene"), "--pairs", "{source}.jsonl", "--pair", "5ms"], "one file of all sources"),
+    ([*sources("scene", "b=scene"), "--microphone", "c=scene"], "no source called c"),
+    ([*sources("scene", "b=scene"), "--size", "=64x48"], "label before the value is empty"),
     (sources("a=scene", "a=scene"), "two sources are called a"),
     ([*sources("scene", "scene"), "--movie", "m.mov"], "put {source} into its name"),
     ([*sources("scene", "scene"), "--reports", "-"], "put {source} into its name"),
@@ -153,9 +186,12 @@ WRONG = [
 @pytest.mark.parametrize("arguments, words", WRONG, ids=[" ".join(wrong[0][2:]) for wrong in WRONG])
 def test_what_cannot_be_is_refused(arguments, words, tmp_path):
     (tmp_path / "a.mov").write_bytes(b"kept")
+    if "replay:d.mcap" in arguments:
+        sprocket("run", "--source", "scene", *SMALL, "--frames", 3, "--dump", tmp_path / "d.mcap")
+    before = sorted(path.name for path in tmp_path.iterdir())
     result = sprocket("run", *arguments, "--frames", 3, check=False, cwd=tmp_path)
     assert result.returncode in (1, 2) and words in one_sentence(result.errors)
-    assert [path.name for path in tmp_path.iterdir()] == ["a.mov"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
     assert (tmp_path / "a.mov").read_bytes() == b"kept"
 
 

@@ -12,7 +12,7 @@ enum Mistake: String, CaseIterable, SettingValue {
   // Of a source.
   case fill, take, cameraTake, sceneReclaim, replayReclaim
   // Of the program that sets up a run.
-  case dumpSources, dumpSource, pairedSource
+  case dumpSources, dumpSource, fourthPlane, pairedSource
   case field, size, planeSize, workers, manyWorkers, traceLimit, movieQuality, stillQuality,
     sharpest,
     preRoll, preRollSlack, preRollBytes, movieBegin, stillsBegin,

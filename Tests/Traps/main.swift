@@ -20,7 +20,10 @@ func make(_ mistake: Mistake) throws {
   case .traceLimit: _ = RunOptions(traceLimit: 0)
   case .dumpSources: _ = DumpOutput(path: "dump.mcap", sources: 0)
   case .dumpSource:
-    _ = DumpSink(sharing: DumpOutput(path: "dump.mcap", sources: 2), source: "a", index: 255)
+    _ = DumpSink(sharing: DumpOutput(path: "dump.mcap", sources: 2), source: "a", index: 2)
+  case .fourthPlane:
+    var planes = ExportedPlanes()
+    for _ in 0..<4 { planes.append(.init(descriptor: 0, offset: 0, bytesPerRow: 1)) }
   case .pairedSource: _ = try FramePairing(["a", "b"], within: .seconds(1)).sink(2)
   case .movieQuality: _ = MovieSink(path: "movie.mov", quality: 0)
   case .stillQuality: _ = StillSink(path: "stills", quality: 101)

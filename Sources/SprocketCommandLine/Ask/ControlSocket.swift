@@ -46,6 +46,9 @@ final class ControlSocket: Sendable {
     answerer = RequestAnswerer(desk, socket: path)
   }
 
+  /// Of a run that was not started.
+  deinit { socket.removeName() }
+
   /// Starts the thread that answers, and lets `top` find the socket.
   func start() throws(RunError) {
     let started = try BackgroundWork("control") { self.serve() }

@@ -60,11 +60,6 @@ final class RequestDesk: Sendable {
     try engine.ask([.stop(try known(id))], at: moment)[0]
   }
 
-  /// Starts a recording, or ends the one that goes on.
-  func startOrStop() throws(RunError) {
-    if let current { _ = try stop(current) } else { _ = try record() }
-  }
-
   /// Changes source, stages and sinks. Waits until the change holds.
   func reconfigure(_ texts: RunParts.Texts) throws(RunError) { try parts.change(engine, texts) }
 

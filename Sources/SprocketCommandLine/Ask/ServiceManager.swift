@@ -11,7 +11,7 @@ final class ServiceManager {
   private let interval: Int64?
   private var isStopping = false
   private var lastSign: Int64 = 0
-  private var lastFrames: [UInt64] = []
+  private var lastFrames: [UInt64?] = []
 
   /// `nil` if the program has no service manager.
   init?() {
@@ -44,13 +44,16 @@ final class ServiceManager {
   }
 
   /// Sends a message to the watchdog, but only while frames of each source come: if a camera hangs, the
-  /// program is to be restarted. `frames` are those that each source has produced.
-  func showProgress(frames: [UInt64]) {
-    guard let interval, !zip(frames, lastFrames).contains(where: { $0 == $1 }) else { return }
+  /// program is to be restarted. `frames` are those that each source has produced; `nil` for one that is over,
+  /// or has no pictures.
+  func showProgress(frames: [UInt64?]) {
+    guard let interval, frames.contains(where: { $0 != nil }),
+      !zip(frames, lastFrames).contains(where: { $0 != nil && $0 == $1 })
+    else { return }
     let now = monotonicNow()
     guard now - lastSign >= interval else { return }
     (lastSign, lastFrames) = (now, frames)
-    send("WATCHDOG=1\nSTATUS=\(frames.reduce(0, +)) frames")
+    send("WATCHDOG=1\nSTATUS=\(frames.reduce(0) { $0 + ($1 ?? 0) }) frames")
   }
 
   /// The corresponding C function is `sendto`. Ignores errors: the run goes on without the manager.

@@ -80,6 +80,11 @@ struct ExportCommand: ParsableCommand {
     transform: byteCount)
   var targetSize: Int?
 
+  @Option(
+    help: ArgumentHelp(
+      "Of a dump of several sources, the one that is exported.", valueName: "name"))
+  var stream: String?
+
   @Flag(help: "Copies without encoding; begins with the key frame at or before --from.")
   var copy = false
 
@@ -161,7 +166,7 @@ struct ExportCommand: ParsableCommand {
     let options = [
       ("--from", from?.settingText), ("--to", to?.settingText), ("--rotate", rotate),
       ("--crop", crop), ("--aspect", aspect), ("--scale", scale), ("--audio", audio),
-      ("--rate", rate?.settingText),
+      ("--rate", rate?.settingText), ("--stream", stream),
       (
         "--target-size",
         targetSize.map { $0 < 1 << 29 ? "\(Double($0) / 1024)K" : "\(Double($0) / 1_048_576)M" }
@@ -187,6 +192,7 @@ struct ExportCommand: ParsableCommand {
     guard let option = copy ? "--copy" : audio != nil ? "--audio" : pictures else {
       var microphone = "\(job.isDump ? "replay" : "file"):\(job.input)"
       if let from { microphone += ",from=\(from.settingText)" }
+      if let stream, job.isDump { microphone += ",stream=\(stream)" }
       var all = ["--source", "none", "--microphone", microphone, "--sound=\(job.output)"]
       all += length.map { ["--duration", $0.settingText] } ?? []
       if overwrite { all.append("--overwrite") }
@@ -203,6 +209,7 @@ struct ExportCommand: ParsableCommand {
   /// The same for `run`.
   func arguments(_ job: Job) throws(RunError) -> [String] {
     var all = ["--source", job.isDump ? "replay:\(job.input)" : "file:\(job.input)"]
+    if let stream, job.isDump { all += ["--source-set", "stream=\(stream)"] }
     let codec = codec ?? "h264"
     let constant = rate.map { codec.adding(setting: "rate=\($0.settingText)") }
     let isPictures = job.isPictures

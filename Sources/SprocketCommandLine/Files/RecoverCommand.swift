@@ -88,7 +88,7 @@ struct RecoverCommand: ParsableCommand {
       try MCAPListing.read(broken, isInterrupted: isInterrupted)
     }
     // A replay plays one source; of several, the records are copied.
-    return listing.sources.count == 1
+    return listing.sources == [""]
   }
 
   private func recoverRecords(to path: String, _ signals: inout StopSignals) throws {

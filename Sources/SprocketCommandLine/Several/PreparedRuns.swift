@@ -33,6 +33,8 @@ final class PreparedRun {
     folder = command.recording.movieFolder
   }
 
+  var isOver: Bool { engine.wait(for: .zero) }
+
   /// A sentence with the source's label before it.
   func named(_ sentence: String) -> String { label.map { "\($0): \(sentence)" } ?? sentence }
 }

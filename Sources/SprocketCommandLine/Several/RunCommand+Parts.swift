@@ -36,6 +36,7 @@ extension RunCommand {
       throw RunError(.usage, "--pair is for several sources; add a second --source")
     }
     var parts: [RunPart] = []
+    let kinds = sources.map { $0.source.prefix { $0 != ":" } }
     for source in sources {
       var part = self
       let label = source.label
@@ -46,8 +47,14 @@ extension RunCommand {
       part.rate = try labels.value(rate, of: label, option: "--rate").map { [Labelled($0)] } ?? []
       part.sourceSet = try labels.pairs(sourceSet, of: label, option: "--source-set")
       part.control = try labels.pairs(control, of: label, option: "--control")
-      part.sound = sound.part(label, among: labels.labels, source: source.source)
+      part.sound = try sound.part(label, among: labels.labels, source: source.source)
       part.fill(label)
+      // Where they fit one of the sources, they are for those that they fit.
+      let kind = source.source.prefix { $0 != ":" }
+      if kinds.contains("camera"), kind != "camera" {
+        (part.onUnplug, part.controls) = (nil, nil)
+      }
+      if kinds.contains(where: Self.hasTimes), !Self.hasTimes(kind) { part.from = nil }
       if sources.count > 1 {
         part.workers = workers ?? max(1, processorCount() / sources.count)
         part.memory = memory.map { $0 / sources.count }
@@ -56,6 +63,9 @@ extension RunCommand {
     }
     return parts
   }
+
+  /// Whether sources of that kind have times to begin at.
+  private static func hasTimes(_ kind: Substring) -> Bool { ["file", "replay"].contains(kind) }
 
   /// The dump that all sources share; `nil` where each has its own, or there is none.
   func sharedDump(_ sources: Int) -> DumpOutput? {
@@ -96,13 +106,20 @@ extension RunCommand {
         ("--checksums", checksums), ("--control-socket", asking.controlSocket),
         ("--virtual", virtual),
       ] + share.map { ("--share", $0) } + sink.filter { $0.contains(":") }.map { ("--sink", $0) }
-    for case (let option, let text?) in own where !text.contains(Self.place) {
+    // Two runs cannot share a folder of stills.
+    let folder = recording.stills.flatMap { path in
+      let folders = ["a", "b"].map { StillSink.folder(of: path.replacing(Self.place, with: $0)) }
+      return folders[0] == folders[1] ? ("--stills", Optional(folders[0])) : nil
+    }
+    for case (let option, let text?) in own + [folder].compactMap(\.self)
+    where !text.contains(Self.place) {
       throw RunError(
         .usage,
         "\(option) \(text) is of several sources; put \(Self.place) into its name, which stands for each "
           + "source's label")
     }
-    for case (let option, let text?) in [("--summary", summary), ("--trace", trace)]
+    let shared = [("--summary", summary), ("--trace", trace), ("--pairs", pairing.path)]
+    for case (let option, let text?) in shared
     where text.contains(Self.place) {
       throw RunError(
         .usage, "\(option) is one file of all sources; leave \(Self.place) out of its name")
@@ -113,13 +130,20 @@ extension RunCommand {
 extension SoundOptions {
   /// The sound of one source: microphones with its label (`LABEL=NAME`); those without one are of the first
   /// source. `none` is for all.
-  func part(_ label: String, among labels: [String], source: String) -> SoundOptions {
+  func part(
+    _ label: String, among labels: [String], source: String
+  ) throws(RunError) -> SoundOptions {
     guard labels.count > 1 || microphone.contains(where: { $0.hasPrefix("\(label)=") }) else {
       return self
     }
+    for name in microphone {
+      if let owner = SourceLabel.label(of: name) {
+        try SourceLabels(labels: labels).check(owner, "--microphone \(name)")
+      }
+    }
     var part = self
     part.microphone = microphone.compactMap { name in
-      let owner = labels.first { name.hasPrefix("\($0)=") }
+      let owner = SourceLabel.label(of: name)
       guard let owner else { return label == labels[0] || name == "none" ? name : nil }
       return owner == label ? String(name.dropFirst(label.count + 1)) : nil
     }

@@ -9,10 +9,18 @@ struct SourceLabel {
   private let isGiven: Bool
 
   init(_ text: String) {
-    let equals = text.firstIndex(of: "=") ?? text.startIndex
-    isGiven = equals > text.startIndex && Self.isLabel(text[..<equals])
-    source = isGiven ? String(text[text.index(after: equals)...]) : text
-    label = String(isGiven ? text[..<equals] : source.prefix { $0 != ":" })
+    let given = Self.label(of: text)
+    isGiven = given != nil
+    source = given.map { String(text.dropFirst($0.count + 1)) } ?? text
+    label = given ?? String(source.prefix { $0 != ":" })
+  }
+
+  /// What stands before `=`, where that can be a label.
+  static func label(of text: String) -> String? {
+    guard let equals = text.firstIndex(of: "="), equals > text.startIndex,
+      isLabel(text[..<equals])
+    else { return nil }
+    return String(text[..<equals])
   }
 
   /// All sources, each with a label of its own: the kind, with a number from the second of a kind on, where
@@ -93,8 +101,12 @@ struct SourceLabels {
     return all.filter { !keys.contains($0.prefix { $0 != "=" }) } + own
   }
 
-  private func check(_ label: String, _ option: String) throws(RunError) {
+  func check(_ label: String, _ option: String) throws(RunError) {
     guard !labels.contains(label) else { return }
+    guard !label.isEmpty else {
+      throw RunError(
+        .usage, "\(option): the label before the value is empty; write it, or leave it out")
+    }
     throw RunError(
       .usage,
       "\(option): there is no source called \(label); " + knownNames(labels, near: label)

@@ -24,6 +24,7 @@ public struct ExportedPlanes: Sendable, BitwiseCopyable {
 
   /// Adds a plane; a frame has three at most.
   public mutating func append(_ plane: Plane) {
+    contract(count < 3, "exports a fourth plane; a frame has three at most")
     planes[count] = plane
     count += 1
   }

@@ -2,6 +2,7 @@ internal import Glibc
 internal import SprocketCore
 internal import SprocketFiles
 internal import SprocketMCAP
+internal import Synchronization
 
 /// The MCAP file of a dump. The dumps of several sources may share one: each writes chunks of its own, on
 /// topics below its name.
@@ -22,6 +23,8 @@ public final class DumpOutput: @unchecked Sendable {
   /// Sources that have not ended.
   private var parts: Int
   private var failure: RunError?
+  private let wasLost = Atomic<Bool>(false)
+  let sources: Int
 
   /// `sources` is the number of sources that write into the file, 1 to ``mostSources``. An existing file is
   /// refused unless `overwrite` is set.
@@ -29,7 +32,7 @@ public final class DumpOutput: @unchecked Sendable {
     contract(
       1...Self.mostSources ~= sources,
       "shares a dump among \(sources) sources; give 1 to \(Self.mostSources)")
-    (self.path, self.overwrite, parts) = (path, overwrite, sources)
+    (self.path, self.overwrite, self.sources, parts) = (path, overwrite, sources, sources)
   }
 
   /// Sources of one dump at most: numbers of channels have 16 bits, and each source has
@@ -88,6 +91,7 @@ public final class DumpOutput: @unchecked Sendable {
     try lock.withLock { _ throws(RunError) in
       if let failure { throw failure }
       guard writer != nil else { return }
+      defer { noteLoss() }
       do throws(RunError) {
         try body(&writer!)
       } catch {
@@ -96,12 +100,13 @@ public final class DumpOutput: @unchecked Sendable {
     }
   }
 
-  /// Another program removed the file, or the disk did not take what the kernel had taken.
-  var isLost: Bool {
-    lock.withLock { _ in
-      let isGone = writer?.output.isGone ?? false
-      return isGone || (writer?.output.isLost ?? false)
-    }
+  /// Another program removed the file, or the disk did not take what the kernel had taken; as it was after the
+  /// last write. Does not wait for a write that is under way.
+  var isLost: Bool { wasLost.load(ordering: .acquiring) }
+
+  private func noteLoss() {
+    let isGone = writer?.output.isGone ?? false
+    wasLost.store(isGone || (writer?.output.isLost ?? false), ordering: .releasing)
   }
 
   /// Ends the file where it broke: whole chunks stay, under the partial name. Returns the error that each

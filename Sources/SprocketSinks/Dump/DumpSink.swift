@@ -40,8 +40,8 @@ public final class DumpSink: Sink {
     sync: Duration? = nil
   ) {
     contract(
-      0..<DumpOutput.mostSources ~= index,
-      "is source \(index) of a dump; give 0 to \(DumpOutput.mostSources - 1)")
+      0..<output.sources ~= index,
+      "is source \(index) of a dump that \(output.sources) sources share; count from 0")
     self.init(output, DumpPart(source, index: index), taps, sync: sync)
   }
 

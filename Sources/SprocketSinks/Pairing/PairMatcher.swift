@@ -31,6 +31,11 @@ struct PairMatcher {
   /// No frame of that source follows.
   mutating func end(side: Int) { waiting[side].isOver = true }
 
+  /// Whether half of the frames that may wait for the other source do, and that one is not over.
+  func isAhead(side: Int) -> Bool {
+    waiting[side].count > Self.capacity / 2 && !waiting[1 - side].isOver
+  }
+
   /// What is known by now, one at a time.
   mutating func next() -> Outcome? {
     guard let first = waiting[0].first, let second = waiting[1].first else {

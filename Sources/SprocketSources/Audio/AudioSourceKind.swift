@@ -85,6 +85,8 @@ public struct ReplaySoundSettings: KindSettings {
   public var live = false
   public var from = Duration.zero
   public var number = 1
+  /// The source of a dump of several; empty where the dump is of one.
+  public var stream = ""
 
   public init() {}
 
@@ -92,6 +94,7 @@ public struct ReplaySoundSettings: KindSettings {
     [
       Setting(
         "number", \.number, range: 1...64, "which of the dump's sources of sound, in their order"),
+      Setting("stream", \.stream, "which source of a dump of several is heard: its name"),
       Setting("from", \.from, "begins at this time from the dump's first picture, or else sound"),
       Setting("live", \.live, "true: blocks come when they came"),
     ]
@@ -105,6 +108,7 @@ extension ReplayAudioSource {
   ) { (path, settings, _) throws(RunError) in
     var replay = ReplaySettings()
     (replay.live, replay.from) = (settings.live, settings.from)
+    replay.stream = settings.stream
     return ReplayAudioSource(path: path, microphone: settings.number, replay)
   }
 }
