@@ -169,8 +169,8 @@ final class Console: Sendable {
         let clears = isTerminal && (shown > 0 || line.isProgress) ? "\r\(up)\u{1B}[J" : ""
         shown = line.isProgress ? line.text.utf8.count { $0 == UInt8(ascii: "\n") } + 1 : 0
         let endsLine = line.endsLine && !(isTerminal && line.isProgress)
-        // What does not fit into a line of the terminal is left out: a line that goes on in the next one could
-        // not be replaced.
+        // What does not fit into a line of the terminal is left out: a line that goes on in the next one
+        // could not be replaced.
         let (cut, wrap) =
           isTerminal && line.isProgress ? ("\u{1B}[?7l", "\u{1B}[?7h") : ("", "")
         write(clears + cut + line.text + wrap + (endsLine ? "\n" : ""))

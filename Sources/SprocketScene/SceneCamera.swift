@@ -57,7 +57,7 @@ package struct SceneCamera: Sendable {
   /// force at that frame is.
   package mutating func apply(at number: UInt64) -> ControlDelay.Change? {
     guard let change = delay.take(at: number) else {
-      for control in Control.allCases { show(control, at: number) }
+      for control in showing.indices { show(control, at: number) }
       return nil
     }
     switch Control(rawValue: change.control) {
@@ -69,12 +69,13 @@ package struct SceneCamera: Sendable {
     return change
   }
 
-  private mutating func show(_ control: Control, at number: UInt64) {
-    while let change = showing[control.rawValue].take(at: number) {
-      switch control {
+  private mutating func show(_ control: Int, at number: UInt64) {
+    while let change = showing[control].take(at: number) {
+      switch Control(rawValue: control) {
       case .exposure: state.exposureMicroseconds = change.value
       case .gain: state.gain = change.value
       case .lens: drive.target = change.value
+      case nil: break
       }
     }
   }

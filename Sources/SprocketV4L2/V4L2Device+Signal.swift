@@ -44,8 +44,8 @@ extension V4L2Device {
   /// The corresponding C function is `v4l2_ioctl` with `VIDIOC_QUERY_DV_TIMINGS` and `VIDIOC_G_DV_TIMINGS`.
   public func hasOtherTimings() -> Bool { sprocket_v4l2_other_timings(fd, 0) == 1 }
 
-  /// Sets the device to the timings that the input receives, if they are others. A driver takes no others while
-  /// somebody has buffers of it.
+  /// Sets the device to the timings that the input receives, if they are others. A driver takes no others
+  /// while somebody has buffers of it.
   ///
   /// The corresponding C function is `v4l2_ioctl` with `VIDIOC_S_DV_TIMINGS`.
   public mutating func adoptTimings() { _ = sprocket_v4l2_other_timings(fd, 1) }

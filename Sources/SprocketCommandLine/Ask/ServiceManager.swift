@@ -44,8 +44,8 @@ final class ServiceManager {
   }
 
   /// Sends a message to the watchdog, but only while frames of each source come: if a camera hangs, the
-  /// program is to be restarted. `frames` are those that each source has produced; `nil` for one that is over,
-  /// or has no pictures.
+  /// program is to be restarted. `frames` are those that each source has produced; `nil` for one that is
+  /// over, or has no pictures.
   func showProgress(frames: [UInt64?]) {
     guard let interval, frames.contains(where: { $0 != nil }),
       !zip(frames, lastFrames).contains(where: { $0 != nil && $0 == $1 })

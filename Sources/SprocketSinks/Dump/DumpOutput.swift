@@ -100,8 +100,8 @@ public final class DumpOutput: @unchecked Sendable {
     }
   }
 
-  /// Another program removed the file, or the disk did not take what the kernel had taken; as it was after the
-  /// last write. Does not wait for a write that is under way.
+  /// Another program removed the file, or the disk did not take what the kernel had taken; as it was after
+  /// the last write. Does not wait for a write that is under way.
   var isLost: Bool { wasLost.load(ordering: .acquiring) }
 
   private func noteLoss() {

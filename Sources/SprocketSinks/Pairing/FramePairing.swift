@@ -20,8 +20,8 @@ internal import Synchronization
 ///
 /// Where no source is live, one that is ahead by many frames waits for the others.
 ///
-/// Unchecked: what is paired is touched under `lock` alone, the file under `fileLock`. Neither can be the lock's
-/// value, since they cannot be copied. `lock` is never held while the file is written.
+/// Unchecked: what is paired is touched under `lock` alone, the file under `fileLock`. Neither can be the
+/// lock's value, since they cannot be copied. `lock` is never held while the file is written.
 public final class FramePairing: @unchecked Sendable {
   private struct Pairing {
     var matcher: PairMatcher
@@ -45,9 +45,9 @@ public final class FramePairing: @unchecked Sendable {
   let hasFile: Bool
   private let sources: [String]
 
-  /// `sources` are two or more names. `tolerance` is above 0; a larger one pairs frames that are farther apart.
-  /// Throws for other values, and where the file cannot be made; one that exists is refused unless `overwrite`
-  /// is set.
+  /// `sources` are two or more names. `tolerance` is above 0; a larger one pairs frames that are farther
+  /// apart. Throws for other values, and where the file cannot be made; one that exists is refused unless
+  /// `overwrite` is set.
   public init(
     _ sources: [String], within tolerance: Duration, path: String? = nil, overwrite: Bool = false
   ) throws(RunError) {
@@ -89,8 +89,8 @@ public final class FramePairing: @unchecked Sendable {
     guard let known, known.0 != clock else { return }
     throw RunError(
       .usage,
-      "the times of \(known.1) and \(sources[source]) are on different clocks, \(known.0) and \(clock): their "
-        + "frames cannot be paired; leave --pair out")
+      "the times of \(known.1) and \(sources[source]) are on different clocks, \(known.0) and "
+        + "\(clock): their frames cannot be paired; leave --pair out")
   }
 
   func add(_ number: UInt64, time: Int64, source: Int) throws(RunError) {
@@ -207,8 +207,8 @@ private final class PairSink: Sink {
   private var hasFinished = false
   private let isInterrupted = Atomic<Bool>(false)
 
-  /// Longest time that a source waits for the others, nanoseconds. Larger: a slower one is waited for; a source
-  /// that hangs stops the others for so long.
+  /// Longest time that a source waits for the others, nanoseconds. Larger: a slower one is waited for; a
+  /// source that hangs stops the others for so long.
   private static let patience: Int64 = 10_000_000_000
   /// Nanoseconds between two looks at the others. Larger: fewer wake-ups, more waiting.
   private static let tick: Int64 = 1_000_000
