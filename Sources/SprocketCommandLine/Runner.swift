@@ -52,18 +52,18 @@ struct Runner {
       }
       ticks += 1
       for (index, run) in runs.enumerated() { tellNews(of: run, &told[index]) }
-      let progress = runs.map(\.engine.progress)
       if stops > 0 {
         manager?.tellStopping()
       } else {
+        // Evaluated where there is a manager.
         manager?.showProgress(
-          frames: zip(runs, progress).map { run, progress in
-            run.isOver || run.frameLimit == 0 ? nil : progress.produced
+          frames: runs.map { run in
+            run.isOver || run.frameLimit == 0 ? nil : run.engine.progress.produced
           })
       }
       // A service manager has its own line of status.
       if voice.wantsProgress(ticks: ticks), manager == nil || Console.errors.isTerminal {
-        Console.errors.show(progress: lines(progress, hasKeys: keyboard != nil))
+        Console.errors.show(progress: lines(hasKeys: keyboard != nil))
       }
     }
     manager?.tellStopping()
@@ -94,12 +94,11 @@ struct Runner {
     }
   }
 
-  private func lines(_ progress: [Progress], hasKeys: Bool) -> [String] {
-    zip(runs, progress).enumerated().map { index, pair in
-      let (run, progress) = pair
+  private func lines(hasKeys: Bool) -> [String] {
+    runs.enumerated().map { index, run in
       // Keys are those of all runs.
-      return run.voice.line(
-        progress: progress, limit: run.frameLimit,
+      run.voice.line(
+        progress: run.engine.progress, limit: run.frameLimit,
         behind: (run.isOver ? " | ended" : "") + levels(of: run)
           + recordings(of: run, hasKeys: hasKeys && index == runs.count - 1))
     }
