@@ -246,7 +246,7 @@ def test_a_dump_has_pictures_bytes_and_reports_by_number_and_time(tmp_path):
     with pytest.raises(package.Error, match="closed"):
         delivered[0].data
     (tmp_path / "cut.mcap").write_bytes(path.read_bytes()[:-3000])
-    with pytest.raises(package.Error, match="--source replay:"):
+    with pytest.raises(package.Error, match="sprocket recover"):
         package.Dump(tmp_path / "cut.mcap")
 
 

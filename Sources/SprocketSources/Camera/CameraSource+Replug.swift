@@ -44,7 +44,7 @@ extension CameraSource {
     device = nil
     opening += 1
     loans = CameraLoans(count: 0, mayLend: false)
-    (isStreaming, isStalled) = (false, false)
+    (isStreaming, isStalled, hasNewNumbers) = (false, false, false)
     if reason == .unplugged { unplugs += 1 } else { sourceChanges += 1 }
     let places = DeviceTree.videoNodes().values.map(\.place)
     absence = CameraAbsence(

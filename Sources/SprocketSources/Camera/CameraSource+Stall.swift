@@ -38,6 +38,9 @@ extension CameraSource {
     lastRestart = monotonicNow()
     device!.stop()
     loans.didStop()
+    // The driver's numbers begin anew: what they would say of the time between is not true.
+    sequence.restart()
+    hasNewNumbers = lastFrame != nil
     do throws(V4L2Error) {
       try startStream()
     } catch {

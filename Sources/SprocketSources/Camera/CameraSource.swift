@@ -73,6 +73,8 @@ public final class CameraSource: Source {
   var restartsInStall: Int64 = 0
   var restarts: UInt64 = 0
   var lastRestart: Int64 = 0
+  /// The stream was started again since the last frame.
+  var hasNewNumbers = false
   /// Since when the camera refuses to stream; `nil` while it does not.
   var refusedSince: Int64?
   /// What it is looked for by when it was unplugged.
@@ -250,7 +252,12 @@ public final class CameraSource: Source {
     held = Held(frame: frame, arrived: arrived)
     if !arrived.isCorrupt, let found, found.image != nil, found != format {
       format = found
+      hasNewNumbers = false
       return .epoch(description(found), .formatChange)
+    }
+    if hasNewNumbers, let described {
+      hasNewNumbers = false
+      return .epoch(described, .replug)
     }
     return .frame(arrived)
   }
