@@ -19,7 +19,7 @@ extension V4L2Device {
       if found.type == V4L2_CTRL_TYPE_CTRL_CLASS.rawValue {
         group = text(found.name)
       } else if found.flags & UInt32(V4L2_CTRL_FLAG_DISABLED) == 0,
-        let kind = kind(of: found), found.minimum <= found.maximum || kind == .array
+        found.minimum <= found.maximum || isArray(found), let kind = kind(of: found)
       {
         controls.append(control(found, kind, group))
       }
@@ -43,8 +43,15 @@ extension V4L2Device {
     return control
   }
 
+  /// Arrays and structures have no range.
+  private func isArray(_ found: v4l2_query_ext_ctrl) -> Bool {
+    found.nr_of_dims > 0
+      || found.flags & UInt32(V4L2_CTRL_FLAG_HAS_PAYLOAD) != 0
+        && found.type != V4L2_CTRL_TYPE_STRING.rawValue
+  }
+
   private func kind(of found: v4l2_query_ext_ctrl) -> V4L2Control.Kind? {
-    if found.nr_of_dims > 0 { return .array }
+    if isArray(found) { return .array }
     return switch v4l2_ctrl_type(found.type) {
     case V4L2_CTRL_TYPE_STRING: .text
     case V4L2_CTRL_TYPE_INTEGER, V4L2_CTRL_TYPE_INTEGER64: .integer
@@ -53,13 +60,15 @@ extension V4L2Device {
     case V4L2_CTRL_TYPE_INTEGER_MENU: .menu(items(of: found, areNumbers: true))
     case V4L2_CTRL_TYPE_BITMASK: .bitmask
     case V4L2_CTRL_TYPE_BUTTON: .button
-    default: found.flags & UInt32(V4L2_CTRL_FLAG_HAS_PAYLOAD) != 0 ? .array : nil
+    default: nil
     }
   }
 
   private func items(of found: v4l2_query_ext_ctrl, areNumbers: Bool) -> [V4L2MenuItem] {
-    guard found.minimum >= 0, found.maximum < Int64(UInt32.max) else { return [] }
-    // A menu of hundreds is one of a broken driver.
+    guard found.minimum >= 0, found.minimum <= found.maximum,
+      found.maximum < Int64(UInt32.max)
+    else { return [] }
+    // Only a broken driver has a menu of hundreds.
     let last = min(found.maximum, found.minimum + 255)
     return (found.minimum...last).compactMap { index in
       var item = v4l2_querymenu()

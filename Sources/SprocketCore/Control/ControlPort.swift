@@ -186,18 +186,21 @@ public final class ControlPort: Sendable {
   }
 
   /// Asks for `value`, clamped to the control's range. Returns the ticket that the completing
-  /// event carries, or `nil` when the queue is full.
+  /// event carries, or `nil` when the queue is full, or the value is no number.
   public func write(_ control: UInt16, _ value: Double) -> UInt64? {
-    state.withLock { state in
+    guard !value.isNaN else { return nil }
+    return state.withLock { state in
       guard state.waiting.count < Self.capacity else { return nil }
       return add(ControlValue(control, value), following: 0, to: &state)
     }
   }
 
   /// Asks for several values as one batch, each clamped to its control's range. Returns their tickets, in the
-  /// order of `values`, or `nil` when the queue has no room for all of them; then none is written.
+  /// order of `values`, or `nil` when the queue has no room for all of them, or one is no number; then none is
+  /// written.
   public func write(_ values: [ControlValue]) -> Range<UInt64>? {
-    state.withLock { state in
+    guard !values.contains(where: \.value.isNaN) else { return nil }
+    return state.withLock { state in
       guard state.waiting.count + values.count <= Self.capacity else { return nil }
       let first = state.ticket + 1
       for (index, value) in values.enumerated() {

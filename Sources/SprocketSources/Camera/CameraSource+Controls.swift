@@ -34,6 +34,8 @@ extension CameraSource {
   /// Makes the writes that have gathered. The driver's answer, or its refusal, rides on the first frame
   /// that can show it.
   func takeWrites() {
+    // What others have changed since is what a refused batch goes back to.
+    takeEvents()
     while controls.port.take(batch: &writing.taken) {
       guard let refusal = writeTaken() else { continue }
       let sentence = error(of: refusal).description
@@ -62,7 +64,18 @@ extension CameraSource {
       controls.wrote(write, result: made, flags: flags, at: now)
       if made != nil { readSubordinates(of: controls.writable[Int(write.control)], at: now) }
     }
+    if refusal != nil, writing.taken.count > 1 { readTaken(at: now) }
     return refusal
+  }
+
+  /// Reads the controls of a batch that was refused: the driver may have written some of them.
+  private func readTaken(at now: Int64) {
+    for write in writing.taken {
+      let control = controls.writable[Int(write.control)]
+      guard control.kind != .button, let value = try? device!.value(of: control) else { continue }
+      controls.begin(
+        control, value: value, flags: device!.flags(of: control.id) ?? control.flags, at: now)
+    }
   }
 
   /// Reads what an automatic control decides over, or does so no more: a driver does not tell a program of

@@ -64,7 +64,7 @@ extension CameraSource {
     } catch {
       let since = refusedSince ?? now
       guard lastFrame != nil, !isGone, error.code != .interrupted,
-        now - since < settings.timeout.nanosecondCount
+        now - since < max(settings.timeout, settings.replug).nanosecondCount
       else { throw error }
       (refusedSince, lastRestart) = (since, monotonicNow())
       restarts += 1

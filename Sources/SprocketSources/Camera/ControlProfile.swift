@@ -38,10 +38,14 @@ public struct ControlProfile: Sendable, Hashable {
 
   /// Most bytes of a file, 1 MB. A camera has some hundred controls at most.
   private static let longest = 1 << 20
+  /// Most controls of a file. Larger: files of more controls are read, and take longer.
+  private static let most = 10_000
+  /// Most characters of a line that an error quotes.
+  private static let quoted = 60
 
   /// Reads a file.
   public init(path: String) throws(RunError) {
-    guard let bytes = fileBytes(path, atMost: Self.longest),
+    guard let bytes = fileBytes(path, atMost: Self.longest + 1), bytes.count <= Self.longest,
       let text = String(validating: bytes, as: UTF8.self)
     else {
       throw RunError(
@@ -53,13 +57,21 @@ public struct ControlProfile: Sendable, Hashable {
     } catch {
       throw RunError(error.code, "\(path), \(error.description)")
     }
+    guard !entries.isEmpty else {
+      throw RunError(
+        .usage, "\(path) holds no control; give a file as `devices NAME --save` makes it")
+    }
   }
 
   /// Reads the text of a file.
   public init(text: String) throws(RunError) {
     self.init()
-    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
-    {
+    // By name.
+    var places: [String: Int] = [:]
+    // Some editors put a mark of the byte order before the text.
+    let text = text.hasPrefix("\u{FEFF}") ? text.dropFirst() : text[...]
+    let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+    for (index, line) in lines.enumerated() {
       let line = line.trimmed
       if line.hasPrefix("#") {
         let words = line.dropFirst().trimmed.split(separator: ":", maxSplits: 1).map(\.trimmed)
@@ -70,11 +82,19 @@ public struct ControlProfile: Sendable, Hashable {
       let parts = line.prefix { $0 != "#" }.split(separator: "=", maxSplits: 1).map(\.trimmed)
       if parts.isEmpty || parts == [""] { continue }
       guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
-        throw RunError(.usage, "line \(index + 1): write `\(line)` as NAME=VALUE")
+        throw RunError(
+          .usage, "line \(index + 1): write `\(line.prefix(Self.quoted))` as NAME=VALUE")
       }
-      entries.removeAll { $0.name == parts[0] }
+      if let place = places.updateValue(entries.count, forKey: parts[0]) {
+        entries[place].value = ""
+      }
       entries.append(Entry(parts[0], parts[1]))
+      guard entries.count <= Self.most else {
+        throw RunError(.usage, "line \(index + 1): a profile has at most \(Self.most) controls")
+      }
     }
+    // Of a name that is there twice, the last counts.
+    entries.removeAll { $0.value.isEmpty }
   }
 
   /// The text of a file.
