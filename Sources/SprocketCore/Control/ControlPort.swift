@@ -196,8 +196,8 @@ public final class ControlPort: Sendable {
   }
 
   /// Asks for several values as one batch, each clamped to its control's range. Returns their tickets, in the
-  /// order of `values`, or `nil` when the queue has no room for all of them, or one is no number; then none is
-  /// written.
+  /// order of `values`, or `nil` when the queue has no room for all of them, or one is no number; then none
+  /// is written.
   public func write(_ values: [ControlValue]) -> Range<UInt64>? {
     guard !values.contains(where: \.value.isNaN) else { return nil }
     return state.withLock { state in
