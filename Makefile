@@ -218,7 +218,7 @@ fuzz: test-packages $(program)
 # minutes. LAB passes on what pytest takes: make lab LAB='-k unplug'.
 lab: lab-packages $(program) $(if $(filter release,$(program)),traps) .build/venv/installed \
   .build/lab/dequeued.so
-	SPROCKET=$(SPROCKET) Tests/Lab/lab --limit $(or $(SECONDS),1800) .build/venv/bin/python -u -m pytest -v \
+	SPROCKET=$(SPROCKET) Tests/Lab/lab --limit $(or $(SECONDS),2700) .build/venv/bin/python -u -m pytest -v \
 	  --no-header --tb=short -p no:cacheprovider --durations=5 Tests/Lab $(LAB)
 
 # The lab's kernel, so that it is there when the lab begins.

@@ -88,10 +88,12 @@ def by_ffmpeg(count, pixels):
 
 
 def by_gstreamer(count, pixels):
-    return subprocess.run(
+    result = subprocess.run(
         ["gst-launch-1.0", "-q", "v4l2src", f"device={LOOPBACK}", f"num-buffers={count}", "!",
          f"video/x-raw,format={GSTREAMER[pixels]},width={WIDTH},height={HEIGHT}", "!", "fdsink", "fd=1"],
-        capture_output=True, check=True, timeout=200).stdout
+        capture_output=True, timeout=200)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
 
 
 def by_opencv(count, pixels):
