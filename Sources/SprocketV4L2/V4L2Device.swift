@@ -47,9 +47,19 @@ public struct V4L2Device: ~Copyable {
     converts = false
   }
 
+  /// The kernel's number of video devices (`VIDEO_MAJOR`, Documentation/admin-guide/devices.txt).
+  private static let videoMajor: dev_t = 81
+
   private static func open(
     _ path: String, converts: Bool, _ direction: V4L2Direction
   ) throws(V4L2Error) -> (Int32, V4L2Capabilities) {
+    // No other device is opened: some act when they are, as watchdogs do.
+    var status = stat()
+    if unsafe stat(path, &status) == 0,
+      status.st_mode & S_IFMT != S_IFCHR || (status.st_rdev >> 8) & 0xFFF != videoMajor
+    {
+      throw V4L2Error(.notACamera, operation: "stat", path: path, direction)
+    }
     let fd = unsafe Glibc.open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
     guard fd >= 0 else {
       throw V4L2Error(operation: "open", errno: errno, path: path, direction)

@@ -83,9 +83,10 @@ public struct ControlDescription: Sendable, Hashable {
 }
 
 extension Int64 {
-  /// The nearest whole number, within what 64 bits hold; `value` is a number.
+  /// The nearest whole number, within what 64 bits hold; 0 for what is no number.
   package init(nearest value: Double) {
-    self = value >= 0x1p63 ? .max : value <= -0x1p63 ? .min : Int64(value.rounded())
+    self =
+      value.isNaN ? 0 : value >= 0x1p63 ? .max : value <= -0x1p63 ? .min : Int64(value.rounded())
   }
 }
 
@@ -267,6 +268,12 @@ extension ControlPort {
       if state.refusals.count == Self.refusalCount { state.refusals.removeFirst() }
       state.refusals.append(Refusal(ticket: ticket, reason: reason))
     }
+  }
+
+  /// Goes on with the tickets of the port before it: events of its writes may still come.
+  package func goOn(after other: ControlPort) {
+    let ticket = other.state.withLock(\.ticket)
+    state.withLock { $0.ticket = max($0.ticket, ticket) }
   }
 
   /// Notes that an event has completed a write.

@@ -96,6 +96,7 @@ struct CameraControls {
     }
     for change in changes { if let event = change.event { ready.add(event) } }
     var again = CameraControls(controls)
+    again.port.goOn(after: port)
     again.refusedWrites = refusedWrites
     again.written = written
     again.ready = ready

@@ -55,7 +55,7 @@ public struct CameraSettings: SourceSettings {
       Setting(
         "sensorcrop", \.sensorcrop,
         "the part of the sensor, in its pixels, that becomes the picture; auto leaves it as it is, all is "
-          + "the whole sensor"),
+          + "the driver's default part"),
       Setting(
         "exposuredelay", \.exposureDelay, unit: "frames",
         "from the driver's answer until the picture shows an exposure; auto: as it was measured"),

@@ -64,7 +64,7 @@ extension CameraSource {
       controls.wrote(write, result: made, flags: flags, at: now)
       if made != nil { readSubordinates(of: controls.writable[Int(write.control)], at: now) }
     }
-    if refusal != nil, writing.taken.count > 1 { readTaken(at: now) }
+    if refusal != nil { readTaken(at: now) }
     return refusal
   }
 
@@ -73,8 +73,11 @@ extension CameraSource {
     for write in writing.taken {
       let control = controls.writable[Int(write.control)]
       guard control.kind != .button, let value = try? device!.value(of: control) else { continue }
-      controls.begin(
-        control, value: value, flags: device!.flags(of: control.id) ?? control.flags, at: now)
+      controls.changed(
+        V4L2ControlChange(
+          id: control.id, value: value, flags: device!.flags(of: control.id) ?? control.flags,
+          isValue: false, nanoseconds: now))
+      readSubordinates(of: control, at: now)
     }
   }
 
