@@ -199,8 +199,9 @@ def test_times_are_those_of_capture(tmp_path):
     words = (said.stdout + said.stderr).replace(",", " ").split()
     times = {round(float(words[place + 1]) * 1e6) for place, word in enumerate(words) if word == "ts:"}
     captured = {line["captured_ns"] // 1000 for line in read_lines(tmp_path / "reports.jsonl")}
-    # v4l2loopback 0.12 gives a frame another time when a reader asks for buffers.
-    assert len(times) >= 6 and len(times - captured) <= 1
+    # v4l2loopback 0.12 gives the frames in its buffers the moment at which a reader asks for buffers.
+    others = times - captured
+    assert len(times & captured) >= 5 and (not others or max(others) - min(others) < 1000)
 
 
 def test_what_cannot_be_written_to_is_refused(tmp_path):
