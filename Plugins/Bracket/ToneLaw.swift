@@ -12,7 +12,8 @@ struct ToneLaw: Sendable {
   static let gammas = 1.5...3.1
   /// EV per EV of declared luminance that a camera may have, also where its gamma is not in `gammas`.
   static let slopes = 0.85...1.18
-  /// EV per doubling of the signal before a change was measured: in the middle of what cameras have.
+  /// Assumed gamma, EV per doubling of the signal, until a change is measured. 2.2 is the middle of the range
+  /// of cameras.
   static let usualGamma = 2.2
 
   private let curve: ToneCurve

@@ -8,7 +8,7 @@ struct LumaSource {
   enum Layout {
     case bytes
     case words(LumaConversion.WordBits)
-    /// Words whose high bits are the sample.
+    /// Samples in the high bits of words.
     case highWords(LumaConversion.WordBits)
     case packedGray(BayerSamples)
     case packed(PackedOrder)

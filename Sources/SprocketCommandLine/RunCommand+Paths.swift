@@ -28,7 +28,7 @@ extension RunCommand {
     try checkPaths(files.map { ($0.option, $0.path) }, sinks)
   }
 
-  /// Options whose file is of all sources, where each names the same.
+  /// Options whose file all sources of a run share.
   private static let sharedFiles = ["--summary", "--trace", "--dump", "--pairs"]
 
   private static func checkPaths(

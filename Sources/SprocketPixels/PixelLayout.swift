@@ -10,7 +10,7 @@ public enum PixelLayout: Sendable, Hashable, BitwiseCopyable {
   case planar(ChromaSubsampling, SampleDepth, ChromaOrder)
   /// One plane of luma, and one of interleaved chroma, two samples for 2x2 pixels.
   case semiPlanar420(ChromaOrder)
-  /// The same with samples of more than 8 bits: 16-bit little-endian words whose high bits they are. U comes
+  /// The same with samples of more than 8 bits, in the high bits of 16-bit little-endian words. U comes
   /// before V.
   case semiPlanar420Words(SampleDepth)
   /// One plane of luma, its samples packed like those of a mosaic.

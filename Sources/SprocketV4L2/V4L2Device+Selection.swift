@@ -12,7 +12,7 @@ public struct V4L2Rectangle: Hashable, Sendable {
   }
 }
 
-/// Which part of what the sensor or the input delivers becomes the picture ("Selection API" in the kernel's
+/// The part of the sensor or of the input signal that becomes the picture ("Selection API" in the kernel's
 /// documentation).
 public enum V4L2CropTarget: Sendable {
   /// What is set.

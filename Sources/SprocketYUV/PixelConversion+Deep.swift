@@ -4,8 +4,7 @@ public import SprocketPixels
 // words. Rows may begin at any address, which the library's own functions do not allow.
 
 extension PixelConversion {
-  /// Words whose high bits are the sample, as in P010, to words whose low bits are. Rows are `2 * width`
-  /// bytes.
+  /// Moves samples from the high bits of words, as in P010, to the low bits. Rows are `2 * width` bytes.
   public static func lowerWords(
     _ source: PlaneBytes, bits: Int, to target: MutablePlaneBytes, width: Int, height: Int
   ) {
@@ -47,9 +46,9 @@ extension PixelConversion {
       let bytes = unsafe from + row * source.stride
       let words = unsafe UnsafeMutableRawPointer(to + row * target.stride)
       if samples == .packedTen {
-        unsafe unpackTen(bytes, words, width)
+        unsafe unpackRow(bytes, words, width, pixels: 4, lowBits: 2)
       } else {
-        unsafe unpackTwelve(bytes, words, width)
+        unsafe unpackRow(bytes, words, width, pixels: 2, lowBits: 4)
       }
     }
   }
@@ -81,24 +80,18 @@ private func splitRow(
   }
 }
 
-private func unpackTen(
-  _ bytes: UnsafePointer<UInt8>, _ words: UnsafeMutableRawPointer, _ count: Int
+/// Unpacks groups of `pixels`: a byte with the upper bits of each, then one with the `lowBits` of all.
+@inline(__always)
+private func unpackRow(
+  _ bytes: UnsafePointer<UInt8>, _ words: UnsafeMutableRawPointer, _ count: Int, pixels: Int,
+  lowBits: UInt16
 ) {
   for index in 0..<count {
-    let group = unsafe bytes + 5 &* (index / 4)
-    let place = index % 4
-    let low = unsafe UInt16(group[4]) &>> UInt16(2 &* place) & 3
-    unsafe store(UInt16(group[place]) &<< 2 | low, words, index)
-  }
-}
-
-private func unpackTwelve(
-  _ bytes: UnsafePointer<UInt8>, _ words: UnsafeMutableRawPointer, _ count: Int
-) {
-  for index in 0..<count {
-    let group = unsafe bytes + 3 &* (index / 2)
-    let place = index % 2
-    let low = unsafe UInt16(group[2]) &>> UInt16(4 &* place) & 15
-    unsafe store(UInt16(group[place]) &<< 4 | low, words, index)
+    let group = unsafe bytes + (pixels &+ 1) &* (index / pixels)
+    let place = index % pixels
+    let low =
+      unsafe UInt16(group[pixels]) &>> (lowBits &* UInt16(truncatingIfNeeded: place))
+      & (1 &<< lowBits &- 1)
+    unsafe store(UInt16(group[place]) &<< lowBits | low, words, index)
   }
 }

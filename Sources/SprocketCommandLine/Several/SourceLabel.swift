@@ -68,7 +68,7 @@ struct Labelled<Value: Sendable>: Sendable {
   }
 }
 
-/// The labels of a run, and what of an option is each source's.
+/// The labels of a run. Selects the values of an option that apply to a source.
 struct SourceLabels {
   let labels: [String]
 

@@ -30,7 +30,7 @@ package struct LevelShares: Sendable {
     }
   }
 
-  /// Shares whose levels are sound: 0 to 12. Fewer than two: the picture is nearly all clipped, or all dark.
+  /// Number of shares with a usable level, 0 to 12. Below two, nearly the whole picture is clipped or dark.
   package var soundCount: Int {
     Self.shares.indices.reduce(0) { $0 + (signals[$1].isNaN ? 0 : 1) }
   }

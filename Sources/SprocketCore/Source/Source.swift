@@ -172,8 +172,8 @@ public struct CaptureSlot: ~Copyable {
   }
 
   /// Lends the source's own memory: one plane of encoded bytes, or the planes of a picture.
-  /// `Source.reclaim` gets `handle` back when nobody reads it any more. `exported` is where the memory lies
-  /// for other devices.
+  /// The engine passes `handle` to `Source.reclaim` after the last reader. `exported` gives other devices
+  /// access to the memory (DMABUF).
   public mutating func lend(
     _ image: ImageStorage, byteCount: Int, handle: UnsafeMutableRawPointer,
     exported: ExportedPlanes = ExportedPlanes()

@@ -16,7 +16,7 @@ struct CameraWriting {
 
 extension CameraSource {
   /// Makes the writes that were asked for before the first frame: those of the profile, then the others.
-  /// One that is refused is an error, one of which the driver makes something else is noted.
+  /// A refused write is an error. If the driver sets another value, the user gets a note.
   func takeFirstWrites() throws(RunError) {
     try restoreProfile()
     while controls.port.take(batch: &writing.taken) {
@@ -34,7 +34,7 @@ extension CameraSource {
   /// Makes the writes that have gathered. The driver's answer, or its refusal, rides on the first frame
   /// that can show it.
   func takeWrites() {
-    // What others have changed since is what a refused batch goes back to.
+    // A refused batch restores the latest values, also those that other programs set.
     takeEvents()
     while controls.port.take(batch: &writing.taken) {
       guard let refusal = writeTaken() else { continue }
@@ -104,7 +104,7 @@ extension CameraSource {
       isPriority: isOutranked(settings.priority, device?.priority()))
   }
 
-  /// Reads what frames and others are told of controls.
+  /// Reads the values of all controls.
   func readControls() {
     for control in controls.followed {
       let value = control.isWriteOnly ? nil : try? device!.value(of: control)

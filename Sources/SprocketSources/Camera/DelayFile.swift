@@ -9,7 +9,7 @@ internal import SprocketFiles
 /// Lines are `CONTROL FRAMES`, behind a line that says what the file is. A file that has anything else is
 /// ignored, and replaced by the next measurement.
 struct DelayFile {
-  /// Most frames that are believed. Larger: slower cameras are kept, too.
+  /// Longest accepted delay, in frames. Larger: delays of slower cameras are stored, too.
   static let longest = 60
   private static let title = "sprocket delays 1"
   /// Most bytes that are read. Larger: more controls; a name has 32 characters at most.
