@@ -10,8 +10,8 @@ import Testing
   }
 
   @Test func deepPlanesAreTwiceAsWideInBytes() {
-    for format in PixelFormat.allCases where format.isDeep && !format.isBayer {
-      #expect(format.isPlanar && format.imageFormat == format)
+    for format in PixelFormat.allCases where format.isDeep && format.isPlanar {
+      #expect(format.imageFormat == format)
       #expect(format.planeCount == format.reduced.planeCount)
       for plane in 0..<format.planeCount {
         let (deep, flat) = (
@@ -19,6 +19,13 @@ import Testing
         )
         #expect(deep.bytesPerRow == 2 * flat.bytesPerRow && deep.rows == flat.rows)
       }
+    }
+  }
+
+  @Test func imagesKeepTheBitsOfTheirSource() {
+    for format in PixelFormat.allCases {
+      guard let image = format.imageFormat else { continue }
+      #expect(image.isPlanar && image.bitsPerSample == format.bitsPerSample, "\(format)")
     }
   }
 

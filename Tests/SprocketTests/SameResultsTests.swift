@@ -12,7 +12,7 @@ extension Plugin {
     return (format.isBayer ? debayers : []) + others + plugins.filter(\.isController)
   }
 
-  private var isController: Bool { name.hasPrefix("auto") }
+  private var isController: Bool { name.hasPrefix("auto") || name == "bracket" }
 }
 
 @Suite struct SameResultsTests {
