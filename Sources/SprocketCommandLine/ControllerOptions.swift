@@ -86,7 +86,7 @@ struct ControllerOptions: ParsableArguments {
     let end = BracketEnd()
     if bracket != nil {
       sinks.append(
-        try TriggerSink("bracket.over") { isOver, _ in
+        try TriggerSink("bracket.over", name: "bracket") { isOver, _ in
           if isOver { end.stop() }
         })
     }

@@ -54,6 +54,10 @@ struct DevicesCommand: ParsableCommand {
     if overwrite, save == nil {
       throw RunError(.usage, "--overwrite is for --save; add --save PATH")
     }
+    if json, save == "-" {
+      throw RunError(
+        .usage, "--json and --save - both write to standard output; save the controls to a file")
+    }
     if watch {
       guard name == nil, !isCommand else {
         throw RunError(.usage, "--watch tells of all devices; leave out the name and controls")

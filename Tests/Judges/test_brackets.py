@@ -159,3 +159,11 @@ def test_stills_of_any_condition(tmp_path):
     wanted = [number for number, mean in enumerate(means) if mean > limit]
     assert [int(path.stem.split("-")[1]) for path in sorted(shots.iterdir())] == wanted
     assert 0 < len(wanted) < 60
+
+
+def test_a_bracket_ends_a_run_that_also_records_by_a_condition(tmp_path):
+    _, lines, _, summary = run(
+        tmp_path, "-1,0,1EV", "--stills", f"{tmp_path}/{{bracket}}.jpg", "--movie", tmp_path / "m-{n}.mov",
+        "--record-when", "meter.mean >= 0", "--keep", "100ms", exposure=3000)
+    assert len(list(tmp_path.glob("*.jpg"))) == 3 and len(lines) < 500
+    assert summary["sinks"]["movie"]["delivered"] > 0

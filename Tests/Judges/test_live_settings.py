@@ -154,6 +154,13 @@ def test_a_wrong_change_is_refused_in_one_sentence(keys, sentence, tmp_path):
         finish(client, process)
 
 
+def test_a_control_that_is_given_twice_in_one_request_is_refused(tmp_path):
+    with asked_run(tmp_path, scene=SMALL) as (client, process):
+        answer = client.ask("control", name="gain", value=2, controls={"gain": 3})
+        assert not answer["ok"] and "gives gain twice" in answer["error"], answer
+        finish(client, process)
+
+
 @pytest.mark.parametrize("argument, sentence", [
     ("meter", "write meter as STAGE:KEY=VALUE"), ("meter:mode", "mode"), ("meter:", "no setting")])
 def test_a_wrong_argument_is_refused_in_one_sentence(argument, sentence, tmp_path):

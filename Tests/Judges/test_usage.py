@@ -54,6 +54,7 @@ WRONG = [
     (["run", "--workers", "0"], "'--workers <n>': give a whole number, 1 to 64"),
     (["run", "--from", "1s"], "--source file:PATH or replay:PATH"),
     (["run", "--dump", "-"], "./-"),
+    (["devices", "--json", "--save", "-"], "--json and --save - both"),
     (["run", "--reports", "-", "--summary", "-"], "--reports - and --summary - both"),
     (["run", "--checksums", "/dev/stdout", "--pipe", "gray"], "--pipe gray and --checksums"),
     (["run", "--rate", "30", "--rate", "60"], "--rate is given twice, as 30 and as 60"),

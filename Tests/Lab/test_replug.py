@@ -3,6 +3,7 @@ import contextlib
 import json
 import os
 import pathlib
+import signal
 import subprocess
 
 import pytest
@@ -170,3 +171,22 @@ def test_a_loopback_whose_program_ends_is_waited_for(tmp_path):
     assert run.summary["source"]["counts"]["unplugs"] >= 1
     movies = sorted(tmp_path.glob("m*.mov"))
     assert sum(map(frames_in, movies)) == run.summary["sinks"]["movie"]["delivered"]
+
+
+def test_a_camera_that_opens_and_gives_nothing_is_not_waited_for_any_longer(tmp_path):
+    """The program that feeds it stops: the device stays as it is, and has no new frame."""
+    feeder = feed(LOOPBACK, 300)
+    try:
+        wait_until(lambda: "YU12" in subprocess.run(
+            ["v4l2-ctl", "-d", LOOPBACK, "--list-formats"], capture_output=True, text=True).stdout)
+        with Run(tmp_path, LOOPBACK, "--source-set", "timeout=1s", "--on-unplug", "5s", "--movie",
+                 tmp_path / "m.mov") as run:
+            run.wait_for_frames(5)
+            feeder.send_signal(signal.SIGSTOP)
+            sentence = one_sentence(run.end(status=1, seconds=90))
+    finally:
+        feeder.kill()
+        feeder.wait()
+    assert LOOPBACK in sentence and "no frame" in sentence
+    movies = sorted(tmp_path.glob("m*.mov"))
+    assert sum(map(frames_in, movies)) == run.summary["sinks"]["movie"]["delivered"] >= 5

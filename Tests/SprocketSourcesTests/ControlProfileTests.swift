@@ -54,6 +54,52 @@ import Testing
     #expect(loose.entries == [ControlProfile.Entry("gain", "4")] && loose.camera == nil)
   }
 
+  /// As other editors write it: a mark of the byte order, lines that end in CR LF.
+  @Test func filesOfOtherEditorsAreRead() throws {
+    let read = try ControlProfile(text: "\u{FEFF}# camera: Cam\r\ngain=3\r\nhue=4\r\n")
+    #expect(read.camera == "Cam")
+    #expect(read.entries == [ControlProfile.Entry("gain", "3"), ControlProfile.Entry("hue", "4")])
+  }
+
+  @Test func whatIsNoProfileIsRefusedWithItsReason() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "profiles-\(getpid())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let path = folder.appending(path: "profile").path()
+    func refusal(_ path: String) -> String? {
+      do throws(RunError) {
+        _ = try ControlProfile(path: path)
+        return nil
+      } catch {
+        return error.description
+      }
+    }
+    #expect(refusal(path)?.contains("cannot be read") == true)
+    for (bytes, reason) in [
+      (Data("a=1\n".utf8) + Data(repeating: 0x20, count: 1 << 20), "larger than 1 MB"),
+      (Data([0x61, 0x3D, 0xFF]), "no text in UTF-8"), (Data(), "holds no control"),
+      (Data(String(repeating: "a=1\n", count: 3).utf8), nil),
+      (Data((0...10_000).map { "a\($0)=1\n" }.joined().utf8), "at most 10000 controls"),
+    ] {
+      try bytes.write(to: URL(filePath: path))
+      let found = refusal(path)
+      #expect(reason.map { found?.contains($0) == true } ?? (found == nil), "\(reason ?? "")")
+    }
+    for path in ["/dev/null", folder.path()] {
+      #expect(refusal(path)?.contains("is no file") == true)
+    }
+  }
+
+  /// 10,000 names that a camera does not have are one short note.
+  @Test func notesAreShort() throws {
+    let text = (0..<10_000).map { "a\($0)=1\n" }.joined() + "brightness=999\n"
+    let plan = try ControlProfile(text: String(text.dropFirst(5))).plan(
+      for: Self.controls, of: "Cam", named: "Cam"
+    ) { _ in 0 }
+    #expect(plan.notes.count == 2 && plan.notes.allSatisfy { $0.utf8.count < 200 })
+    #expect(plan.notes.last?.hasSuffix(" and 9987 more") == true)
+  }
+
   @Test(arguments: ["gain", "=3", "gain=", "gain 3", "gain=#3"]) func aLineThatIsNoneIsNamed(
     line: String
   ) {

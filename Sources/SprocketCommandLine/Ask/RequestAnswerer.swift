@@ -213,7 +213,13 @@ struct RequestAnswerer: Sendable {
     case "stop": return Answer(recording: try desk.stop(id, at: request.moment).number)
     case "control":
       var wishes = request.controls?.mapValues(\.text) ?? [:]
-      if let name = request.name, let value = request.value { wishes[name] = value.text }
+      if let name = request.name, let value = request.value {
+        guard wishes[name] == nil else {
+          throw RunError(
+            .usage, "`control` gives \(name) twice, in name and in controls; give it once")
+        }
+        wishes[name] = value.text
+      }
       guard !wishes.isEmpty, (request.name == nil) == (request.value == nil) else {
         throw RunError(.usage, "`control` has a name and a value, or controls")
       }

@@ -9,16 +9,19 @@ public import SprocketCore
 /// is false. `body` is called on the sink's thread, for each frame at the chain's end, and should return
 /// soon. Costs some tens of nanoseconds per comparison; reads no pixels.
 public final class TriggerSink: Sink {
-  public let name = "trigger"
+  public let name: String
   private let condition: ReportCondition
   private var resolved: ReportCondition?
   private let body: (Bool, FrameRecord) -> Void
 
-  /// Throws if the text is not a condition. Its fields are looked for when the run is set up.
+  /// Throws if the text is not a condition. Its fields are looked for when the run is set up. `name` is the
+  /// sink's in the summary; each of a run's needs one of its own.
   public init(
-    _ condition: String, _ body: @escaping (_ holds: Bool, _ record: FrameRecord) -> Void
+    _ condition: String, name: String = "trigger",
+    _ body: @escaping (_ holds: Bool, _ record: FrameRecord) -> Void
   ) throws(RunError) {
     self.condition = try ReportCondition(parsing: condition)
+    self.name = name
     self.body = body
   }
 

@@ -71,7 +71,8 @@ public final class VirtualSink: Sink {
     let (width, height) = (setup.format.width, setup.format.height)
     setup.ownBytes =
       FramePacker.workingBytes(setup.format)
-      + Self.bufferCount * PixelFormat.yuyv.byteCount(width: width, height: height)
+      + Self.bufferCount
+      * ([.yuyv] + candidates).reduce(0) { max($0, $1.byteCount(width: width, height: height)) }
   }
 
   public func write(_ frame: borrowing PackedFrame) throws(RunError) {
@@ -115,7 +116,10 @@ public final class VirtualSink: Sink {
           "virtual: \(path) has taken no frame for 2 s; load its driver anew, or use another device"
         )
       }
-      _ = device?.wait(milliseconds: Self.tick)
+      // A device that reports a failure is ready at once, again and again.
+      if device?.wait(milliseconds: Self.tick).contains(.failure) == true {
+        sleep(until: monotonicNow() + Int64(Self.tick) * 1_000_000)
+      }
     }
   }
 
@@ -208,14 +212,19 @@ public final class VirtualSink: Sink {
     guard let format else { return }
     let wanted = V4L2Format(pixels, of: format)
     if !pixels.isEncoded, made.quantization != 0, made.quantization != wanted.quantization {
-      messages.append(
+      say(
         "virtual: \(path) is set to \(made.quantization == 1 ? "full" : "limited") range, and pictures have "
           + "\(wanted.quantization == 1 ? "full" : "limited"): programs may show another contrast")
     }
     if format.presentation.orientation != .upright {
-      messages.append(
+      say(
         "virtual: pictures are turned, which a camera has no word for; add --stage rotate")
     }
+  }
+
+  /// Once for all epochs.
+  private func say(_ message: String) {
+    if !messages.contains(message) { messages.append(message) }
   }
 
   /// Makes of a device's error one of the run.

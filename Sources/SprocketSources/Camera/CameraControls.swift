@@ -86,13 +86,27 @@ struct CameraControls {
     changes.reserveCapacity(Self.capacity)
   }
 
-  /// The same camera's after it was plugged in again. Tells what has to be written again: what was written
-  /// before, and what was asked for meanwhile.
-  mutating func again(_ controls: [V4L2Control]) -> (CameraControls, [(V4L2Control, Int64)]) {
-    while let write = port.take() {
-      let name = port.controls[Int(write.control)].name
-      written.removeAll { $0.name == name }
-      written.append((name, Int64(nearest: write.value)))
+  /// A write that was asked for while the camera was unplugged.
+  struct LateWrite {
+    let ticket: UInt64
+    let name: String
+    let value: Double
+  }
+
+  /// The same camera's after it was plugged in again, and what has to be written again: what was written
+  /// before, and what was asked for meanwhile (`late`), which `answer` has to complete.
+  mutating func again(
+    _ controls: [V4L2Control]
+  ) -> (controls: CameraControls, writes: [(V4L2Control, Int64)], late: [LateWrite]) {
+    var late: [LateWrite] = []
+    var batch: [ControlPort.Write] = []
+    while port.take(batch: &batch) {
+      for write in batch {
+        let name = port.controls[Int(write.control)].name
+        late.append(LateWrite(ticket: write.ticket, name: name, value: write.value))
+        written.removeAll { $0.name == name }
+        written.append((name, Int64(nearest: write.value)))
+      }
     }
     for change in changes { if let event = change.event { ready.add(event) } }
     var again = CameraControls(controls)
@@ -103,7 +117,29 @@ struct CameraControls {
     let writes = written.compactMap { name, value in
       again.writable.first { $0.name == name && $0.kind != .button }.map { ($0, value) }
     }
-    return (again, writes)
+    return (again, writes, late)
+  }
+
+  /// Completes writes that were asked for while the camera was unplugged. `made` is what the driver made of
+  /// a control, `nil` if it refused it, or was not asked.
+  mutating func answer(_ late: [LateWrite], by title: String, made: (V4L2Control) -> Int64?) {
+    for write in late {
+      let index = writable.firstIndex { $0.name == write.name }
+      let value = index.flatMap { made(writable[$0]) }
+      if value == nil {
+        refusedWrites += 1
+        port.explain(
+          write.ticket,
+          refusedBecause: index == nil
+            ? "\(title) has come back without \(write.name)"
+            : "\(title) did not take \(write.name) when it came back; write it again")
+      }
+      ready.add(
+        Event(
+          kind: value == nil ? .controlRefused : .controlApplied,
+          control: UInt16(index ?? 0), ticket: write.ticket,
+          value: value.map { Double($0) } ?? write.value))
+    }
   }
 
   /// The controls whose values are followed: those that can be written, and those that frames tell of.

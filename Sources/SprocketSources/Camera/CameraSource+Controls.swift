@@ -190,7 +190,8 @@ extension RunError {
       ? ""
       : refusal.left.isEmpty
         ? "; none of the \(wishes.count) controls was changed"
-        : "; changed all the same: " + refusal.left.sorted().map(text).joined(separator: ", ")
+        : "; may have changed all the same: "
+          + refusal.left.sorted().map(text).joined(separator: ", ")
     self.init(.failed, "\(name) refuses \(refused) (\(error.reason)): \(remedy)\(rest)")
   }
 

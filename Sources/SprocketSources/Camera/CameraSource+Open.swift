@@ -99,11 +99,14 @@ extension CameraSource {
   /// Writes what was written before. What the camera does not take any more is left as it is.
   private func writeAgain(_ before: CameraControls) {
     var before = before
-    let writes: [(V4L2Control, Int64)]
-    (controls, writes) = before.again(device!.controls())
+    let again = before.again(device!.controls())
+    controls = again.controls
     writing.batch.removeAll()
-    for (control, value) in writes { writing.batch.add(control, value, before: nil) }
+    for (control, value) in again.writes { writing.batch.add(control, value, before: nil) }
     writing.batch.performEach(on: &device!)
+    controls.answer(again.late, by: title) { control in
+      again.writes.firstIndex { $0.0.id == control.id }.flatMap { writing.batch.result(at: $0) }
+    }
   }
 
   func description(_ format: FrameFormat) -> SourceDescription {

@@ -48,14 +48,15 @@ extension CameraSource {
     }
   }
 
+  /// Waits until a camera that has refused to start may be tried again: false if that is later.
+  func mayStart(within timeout: Int64) -> Bool {
+    refusedSince == nil
+      || interruption.wait(until: lastRestart + Self.restartInterval, timeout: timeout)
+  }
+
   /// Starts the stream. A camera that has streamed before and refuses is tried again until the timeout: false
   /// while it refuses.
-  func starts(within timeout: Int64) throws(RunError) -> Bool {
-    if refusedSince != nil,
-      !interruption.wait(until: lastRestart + Self.restartInterval, timeout: timeout)
-    {
-      return false
-    }
+  func starts() throws(RunError) -> Bool {
     let now = monotonicNow()
     do throws(RunError) {
       try asking { () throws(V4L2Error) in try startStream() }

@@ -165,11 +165,12 @@ public final class CameraSource: Source {
   /// Starts the stream. What was written to controls before shows from the first frame on; what of it is
   /// refused ends the run, for it was asked for.
   private func begin(within timeout: Int64) throws(RunError) {
+    guard mayStart(within: timeout) else { return }
     readControls()
     if opening == 1 { try takeFirstWrites() } else { takeWrites() }
     // Others may follow from what was written.
     if !controls.written.isEmpty { readControls() }
-    guard try starts(within: timeout) else { return }
+    guard try starts() else { return }
     isStreaming = true
     lastArrival = monotonicNow()
     restartsInStall = 0

@@ -33,7 +33,7 @@ struct ControlBatch {
     let error: V4L2Error
     /// The control's flags, or 0.
     let flags: UInt32
-    /// Places of controls that were written, and could not be written back.
+    /// Places of controls that may have been written, and could not be written back.
     let left: [Int]
   }
 
@@ -42,6 +42,7 @@ struct ControlBatch {
     /// The value from before; `nil` if it is not known, or was not the user's.
     var before: Int64?
     var step = 1
+    var isRefused = false
   }
 
   private var writes: [V4L2ControlWrite] = []
@@ -69,9 +70,10 @@ struct ControlBatch {
     writes.append(V4L2ControlWrite(control, value))
   }
 
-  /// What the driver made of the control that was added at that place; `nil` if it was left out.
+  /// What the driver made of the control that was added at that place; `nil` if it was left out, or was
+  /// refused by `performEach`.
   func result(at place: Int) -> Int64? {
-    details.firstIndex { $0.place == place }.map { writes[$0].value }
+    details.firstIndex { $0.place == place && !$0.isRefused }.map { writes[$0].value }
   }
 
   /// Writes them. With `leavingInactive`, controls that another one decides over, after automatics were
@@ -102,10 +104,16 @@ struct ControlBatch {
   }
 
   /// Writes each in a call of its own, automatics that are switched off first. What is refused stays as it
-  /// is.
+  /// is, and has no result.
   mutating func performEach<Driver: ControlDriver & ~Copyable>(on driver: inout Driver) {
     sort(mustSplit: true)
-    for write in writes { _ = try? driver.set(write.control, to: write.value) }
+    for index in writes.indices {
+      guard let made = try? driver.set(writes[index].control, to: writes[index].value) else {
+        details[index].isRefused = true
+        continue
+      }
+      writes[index].value = made
+    }
   }
 
   /// Entries of a step.

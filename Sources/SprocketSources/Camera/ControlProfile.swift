@@ -45,12 +45,19 @@ public struct ControlProfile: Sendable, Hashable {
 
   /// Reads a file.
   public init(path: String) throws(RunError) {
-    guard let bytes = fileBytes(path, atMost: Self.longest + 1), bytes.count <= Self.longest,
-      let text = String(validating: bytes, as: UTF8.self)
-    else {
-      throw RunError(
-        .usage,
-        "\(path) cannot be read; give a file of controls, as `devices NAME --save` makes it")
+    func refusal(_ reason: String) -> RunError {
+      RunError(
+        .usage, "\(path) \(reason); give a file of controls, as `devices NAME --save` makes it")
+    }
+    guard fileKind(path) == .file || fileKind(path) == .none else {
+      throw refusal("is no file")
+    }
+    guard let bytes = fileBytes(path, atMost: Self.longest + 1) else {
+      throw refusal("cannot be read")
+    }
+    guard bytes.count <= Self.longest else { throw refusal("is larger than 1 MB") }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw refusal("is no text in UTF-8")
     }
     do throws(RunError) {
       try self.init(text: text)
@@ -134,7 +141,7 @@ extension ControlProfile {
     value: (V4L2Control) -> Int64?
   ) {
     self.init(camera: camera, identity: identity)
-    for control in controls where control.isKeepable {
+    for control in controls where control.isKeepable && !control.name.isEmpty {
       guard V4L2Control.staysAsWritten(control.flags), let value = value(control) else { continue }
       let text = ControlDescription(control).text(of: Double(value))
       let isNamed = if case .menu = control.kind { text != "\(value)" } else { false }
@@ -162,6 +169,7 @@ extension ControlProfile {
     var missing: [String] = []
     var fixed: [String] = []
     var held: [String] = []
+    var wrong: [String] = []
     for entry in entries {
       guard let index = controls.firstIndex(where: { $0.name == entry.name }) else {
         missing.append(entry.name)
@@ -173,8 +181,9 @@ extension ControlProfile {
         continue
       }
       guard let value = description.value(entry.value) else {
-        plan.notes.append(
-          "\(entry.name)=\(entry.value) is left out: \(title) takes \(description.allowed)")
+        wrong.append(
+          "\(entry.name)=\(entry.value.prefix(Self.quoted)) is left out: \(title) takes "
+            + description.allowed)
         continue
       }
       guard !V4L2Control.isGrabbed(flags(index)) else {
@@ -183,19 +192,31 @@ extension ControlProfile {
       }
       plan.writes.append((index, Int64(nearest: value)))
     }
+    plan.notes += wrong.prefix(Self.listed)
+    if wrong.count > Self.listed {
+      plan.notes.append("\(wrong.count - Self.listed) more values are left out")
+    }
     if !missing.isEmpty {
-      plan.notes.append("\(title) has no " + missing.joined(separator: ", "))
+      plan.notes.append("\(title) has no " + Self.list(missing))
     }
     if !fixed.isEmpty {
       plan.notes.append(
-        "left out, because they cannot be set: " + fixed.joined(separator: ", "))
+        "left out, because they cannot be set: " + Self.list(fixed))
     }
     if !held.isEmpty {
       plan.notes.append(
         "left out, because they cannot be changed while frames come: "
-          + held.joined(separator: ", "))
+          + Self.list(held))
     }
     return plan
+  }
+
+  /// Most names or sentences of a kind. Larger: longer notes of a file that fits the camera badly.
+  private static let listed = 12
+
+  private static func list(_ names: [String]) -> String {
+    let shown = names.prefix(listed).map { String($0.prefix(quoted)) }.joined(separator: ", ")
+    return names.count > listed ? "\(shown) and \(names.count - listed) more" : shown
   }
 
   /// The sentence about controls that were left out because another one decides over them.
@@ -203,7 +224,7 @@ extension ControlProfile {
     inactive.isEmpty
       ? nil
       : "left out, because an automatic control decides over them: "
-        + inactive.map(\.name).joined(separator: ", ")
+        + list(inactive.map(\.name))
   }
 }
 

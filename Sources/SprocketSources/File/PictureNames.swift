@@ -33,13 +33,13 @@ struct PictureNames: Equatable {
           change: .source)
       }
       self.init(inOrder: found)
-    } else if kind == .other {
+    } else if kind.holdsBytes {
       guard Self.isPicture(text) else { return nil }
       self.init(inOrder: [text])
     } else if let pattern = NumberPattern(text) {
       try self.init(pattern, text)
     } else if text.contains(where: { "*?[".contains($0) }) {
-      let found = namesMatching(text).filter { fileKind($0) == .other }
+      let found = namesMatching(text).filter { fileKind($0).holdsBytes }
       guard !found.isEmpty else {
         throw RunError(
           .usage, "no file matches \(text); check the spelling, and quote it for the shell",
@@ -57,7 +57,7 @@ struct PictureNames: Equatable {
 
   private init(_ pattern: NumberPattern, _ text: String) throws(RunError) {
     let found = namesMatching(escaped(pattern.before) + "*" + escaped(pattern.after))
-      .filter { fileKind($0) == .other }
+      .filter { fileKind($0).holdsBytes }
       .compactMap { path in pattern.number(of: path).map { (path, $0) } }
       .sorted { $0.1 < $1.1 }
     guard let first = found.first?.1 else {
@@ -69,7 +69,7 @@ struct PictureNames: Equatable {
   }
 
   private static func isPicture(_ path: String) -> Bool {
-    guard let dot = path.lastIndex(of: "."), fileKind(path) == .other else { return false }
+    guard let dot = path.lastIndex(of: "."), fileKind(path).holdsBytes else { return false }
     return endings.contains(path[path.index(after: dot)...].lowercased())
   }
 }
@@ -111,7 +111,7 @@ struct NumberPattern: Equatable {
 extension FileSource {
   /// Paths of the files in a folder, sorted by name, without hidden files.
   package static func files(in folder: String) -> [String] {
-    inOrder(namesMatching(escaped(folder) + "/*").filter { fileKind($0) == .other })
+    inOrder(namesMatching(escaped(folder) + "/*").filter { fileKind($0).holdsBytes })
   }
 }
 
@@ -145,13 +145,23 @@ private func digits(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
   text.prefix { zero...0x39 ~= $0 }
 }
 
-private enum FileKind { case none, folder, other }
+enum FileKind {
+  case none, folder, file
+  /// A pipe or a device.
+  case other
+
+  var holdsBytes: Bool { self == .file || self == .other }
+}
 
 /// The corresponding C function is `stat`.
-private func fileKind(_ path: String) -> FileKind {
+func fileKind(_ path: String) -> FileKind {
   var status = stat()
   guard unsafe stat(path, &status) == 0 else { return .none }
-  return status.st_mode & S_IFMT == S_IFDIR ? .folder : .other
+  switch status.st_mode & S_IFMT {
+  case S_IFDIR: return .folder
+  case S_IFREG: return .file
+  default: return .other
+  }
 }
 
 /// Files that match; hidden ones only where the pattern has the dot.
