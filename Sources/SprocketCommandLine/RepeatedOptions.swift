@@ -26,7 +26,7 @@ enum RepeatedOptions {
         name.count < argument.count
         ? String(argument.dropFirst(name.count + 1)) : rest.popFirst() ?? ""
       // A label before the value names the source that it is for.
-      let isLabelled = labelled.contains(name)
+      let isLabelled = arguments.first == "run" && labelled.contains(name)
       let label = isLabelled && value.contains("=") ? value.prefix { $0 != "=" } : ""
       guard let first = values.updateValue(value, forKey: "\(name) \(label)"),
         isLabelled || !mayRepeat

@@ -16,8 +16,8 @@ extension CameraSource {
       if loans.mayLend, waited > (restartsInStall + 1) * (patience / 3) { try restart() }
       return
     }
-    // The limit also holds for a camera that can be opened but delivers no frame.
-    if settings.replug > .zero, now - (lastFrame ?? now) <= settings.replug.nanosecondCount {
+    // The limit also holds for a camera that can be opened but delivers no new frame.
+    if settings.replug > .zero, now - (lastNewFrame ?? now) <= settings.replug.nanosecondCount {
       return leave()
     }
     let seconds = Double(waited / 100_000_000) / 10

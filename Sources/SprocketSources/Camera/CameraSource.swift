@@ -68,6 +68,9 @@ public final class CameraSource: Source {
   var lastArrival: Int64 = 0
   /// When the last frame came; `nil` before the first.
   var lastFrame: Int64?
+  /// When the last frame came, not counting the first one of a reopened camera: some devices give an old
+  /// frame to whoever opens them. `nil` before the first.
+  var lastNewFrame: Int64?
   var isStalled = false
   /// Times that the stream was started again since then.
   var restartsInStall: Int64 = 0
@@ -235,6 +238,7 @@ public final class CameraSource: Source {
     }
     lastArrival = now
     lastFrame = now
+    if firstNumber != nil || opening == 1 { lastNewFrame = now }
     restartsInStall = 0
     let number = sequence.extend(frame.sequence)
     let (captured, point) = clock.stamp(frame, sequence: number, now: now)
