@@ -21,6 +21,7 @@ enum Mistake: String, CaseIterable, SettingValue {
   // Of sound.
   case audioFormat, audioBlock, audioTap, audioRead, emptyReclaim
   case copies, secondLoop, pushEncoded, pushRoom, pushBytes
+  case pushSoundRoom, pushSoundBytes
   // Mistakes in tests.
   case testEncoded, testPlanes, testPlaneBytes, testEarlier, testLater, testFormat, testLuma,
     testReport

@@ -9,6 +9,8 @@ if CommandLine.arguments.count == 2, let mistake = Mistake(rawValue: CommandLine
   for mistake in Mistake.allCases { print(mistake.rawValue) }
 }
 
+func stereo() -> AudioFormat { AudioFormat(number: .s16, rate: 48_000, channels: 2) }
+
 func make(_ mistake: Mistake) throws {
   switch mistake {
   case .field: _ = Plugin("probe", "makes mistakes", FieldProbe.self)
@@ -43,6 +45,9 @@ func make(_ mistake: Mistake) throws {
   case .pushEncoded: _ = PushSource(format: format(.mjpeg))
   case .pushRoom: _ = PushSource(format: format(.grey), room: 0)
   case .pushBytes: _ = PushSource(format: format(.grey)).push([UInt8](repeating: 0, count: 9).span)
+  case .pushSoundRoom: _ = PushAudioSource(format: stereo(), room: .milliseconds(1))
+  case .pushSoundBytes:
+    _ = PushAudioSource(format: stereo()).push([UInt8](repeating: 0, count: 9).span)
   case .testEncoded, .testPlanes, .testPlaneBytes, .testEarlier, .testLater, .testFormat, .testLuma,
     .testReport, .testDamaged, .testPadding, .testDelay, .testMissing, .testWorkers:
     try makeInTest(mistake)
