@@ -11,8 +11,8 @@ internal import SprocketEngine
 ///     while let samples = synthesize(), source.push(samples.span) == .taken {}
 ///     source.finish()
 ///
-/// Its pictures are those of a ``PushSource`` with the same `isLive` and clock. A movie waits for the sound of a
-/// picture's time, so push both in turn, or from two threads. All functions may be called from any thread.
+/// Its pictures are those of a ``PushSource`` with the same `isLive` and clock. A movie waits for the sound of
+/// a picture's time, so push both in turn, or from two threads. All functions may be called from any thread.
 public final class PushAudioSource: AudioSource, Sendable {
   private struct Piece {
     /// Samples that wait.
@@ -56,8 +56,8 @@ public final class PushAudioSource: AudioSource, Sendable {
   ///   - name: what the summary calls it.
   ///   - isLive: sound does not wait for the run: samples that find no room are `missing`. Else `push` waits,
   ///     and none is lost.
-  ///   - clock: of the times; as the pictures' one. By default the monotonic one where it is live, else that of
-  ///     a recording.
+  ///   - clock: of the times; as the pictures' one. By default the monotonic one where it is live, else that
+  ///     of a recording.
   ///   - room: how much sound may wait for the run, 100 ms or more.
   public init(
     _ name: String = "program", format: AudioFormat, isLive: Bool = false,
@@ -78,10 +78,10 @@ public final class PushAudioSource: AudioSource, Sendable {
   ///   - samples: whole samples of all channels, at most as many as there is room for.
   ///   - heard: when the first of them was heard, nanoseconds on the source's clock; by default behind the
   ///     samples before, at first 0, or now where the clock is the monotonic one. Where it is more than 5 ms
-  ///     later than that, the samples between are missing; where it is earlier, or more than an hour later, a new segment
-  ///     begins.
-  ///   - limit: how long to wait for room. By default not at all where the source is live, else until there is
-  ///     room or the run is over.
+  ///     later than that, the samples between are missing; where it is earlier, or more than an hour later, a
+  ///     new segment begins.
+  ///   - limit: how long to wait for room. By default not at all where the source is live, else until there
+  ///     is room or the run is over.
   public func push(
     _ samples: Span<UInt8>, heard: Int64? = nil, waiting limit: Duration? = nil
   ) -> PushSource.Pushed {
