@@ -58,6 +58,7 @@ let package = Package(
     .executable(name: "sprocket", targets: ["SprocketCommand"]),
     .library(name: "Sprocket", targets: ["Sprocket"]),
     .library(name: "SprocketStages", targets: ["SprocketStages"]),
+    .library(name: "SprocketCapture", targets: ["SprocketCapture"]),
     .library(name: "SprocketCore", targets: ["SprocketCore"]),
     .library(name: "SprocketCommandLine", targets: ["SprocketCommandLine"]),
     // For the tests of those who write stages, sources and sinks.
@@ -137,6 +138,7 @@ let package = Package(
       ]),
     library(
       "SprocketStages", stages.map { .byName(name: $0) } + ["SprocketCore"]),
+    library("SprocketCapture", ["Sprocket", "SprocketStages"]),
     // Counts allocations for `bench`.
     .target(name: "CSprocketCalls"),
     library(
@@ -160,6 +162,7 @@ let package = Package(
     test(
       "SprocketTests",
       ["Sprocket", "SprocketTesting", "SprocketStages", "AutoFocus", "TestSupport"]),
+    test("SprocketCaptureTests", ["SprocketCapture", "SprocketTestMemory"]),
     test("SprocketCommandLineTests", ["SprocketCommandLine", "SprocketTestMemory"]),
     test("SprocketEngineTests", ["SprocketEngine", "SprocketCore"]),
     test("SprocketJPEGTests", ["SprocketJPEG", "SprocketPixels", "TestSupport"]),

@@ -16,7 +16,7 @@ public struct FrameCopy: Sendable {
     /// Blue, green, red and 255, a byte each: what `--pipe bgr` makes of the picture.
     case bgra
 
-    var parts: FrameParts {
+    package var parts: FrameParts {
       switch self {
       case .image, .nv12, .bgra: .image
       case .luma(let scale): .luma(scale)

@@ -19,6 +19,7 @@ extension Rules {
       "SprocketEngine", "SprocketSources", "SprocketScene", "SprocketSinks", "SprocketFiles",
       "SprocketCodecs", "SprocketCore",
     ],
+    "SprocketCapture": ["Sprocket", "SprocketStages"],
     "SprocketTestMemory": ["SprocketCore"],
     "SprocketTesting": [
       "Sprocket", "SprocketCodecs", "SprocketCore", "SprocketTestMemory", "CSprocketAllocations",

@@ -28,6 +28,9 @@ extension Rules {
     Permission("Tests/Own", ["ExportSink"], "maps a frame's memory"),
     Permission("Sources/Sprocket", ["FrameCopy"], "copies rows into an array"),
     Permission(
+      "Sources/SprocketCapture/Session", ["CaptureExecutor", "CaptureSession"],
+      "names an actor's executor"),
+    Permission(
       "Sources/SprocketALSA",
       [
         "ALSACapture+Parameters", "ALSACapture", "ALSACard", "ALSAError", "ALSAMixer", "ALSAName",

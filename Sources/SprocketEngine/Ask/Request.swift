@@ -20,4 +20,7 @@ public enum Moment: Sendable, Hashable {
   case frame(UInt64)
   /// The first frame captured so long after the run's first.
   case time(Duration)
+  /// The first frame captured at or after that time; the next frame that arrives if the source's clock is
+  /// another one.
+  case captured(Timestamp)
 }

@@ -42,6 +42,12 @@ extension Engine {
     return mark
   }
 
+  /// Whether `news` has something new. Cheaper than asking for it: for a reader that looks at each frame.
+  public func hasNews(since mark: NewsMark) -> Bool {
+    shared.events.end != mark.events
+      || recordings.state.withLock(\.newsCount) != mark.recordings
+  }
+
   /// The log of events has readers on any thread, and its writer never waits for them.
   private func changes(since next: inout UInt64) -> [RunNews] {
     let log = shared.events

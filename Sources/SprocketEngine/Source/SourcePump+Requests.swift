@@ -86,6 +86,9 @@ extension SourcePump {
       guard let frame, !frame.isOverrun, let start = firstFrame(frame) else { return nil }
       let time = frame.captured.nanoseconds(since: start)
       return time.map { $0 >= wanted.nanosecondCount } ?? false ? number : nil
+    case .captured(let wanted):
+      guard let frame, !frame.isOverrun else { return nil }
+      return frame.captured.nanoseconds(since: wanted).map { $0 >= 0 } ?? true ? number : nil
     }
   }
 

@@ -1,0 +1,137 @@
+internal import Sprocket
+
+/// A camera or a microphone. There is one object for each, so that all who ask for a device share it.
+///
+/// It is found by its identity, which it keeps in whatever port (docs/cameras.md).
+public final class CaptureDevice: Sendable {
+  public enum MediaType: Sendable, Hashable { case video, audio }
+
+  public enum Position: Sendable, Hashable {
+    /// Towards the user.
+    case front
+    case back
+    /// Not built in, or not known.
+    case unspecified
+  }
+
+  public enum DeviceType: Sendable, Hashable, CaseIterable {
+    /// Part of this machine, by its position.
+    case builtInCamera
+    case externalCamera
+    case microphone
+    /// The built-in synthetic camera.
+    case scene
+  }
+
+  enum Kind: Sendable {
+    case camera(CameraInfo)
+    case microphone(MicrophoneInfo)
+    case scene(SceneDevice)
+    /// For tests: a source of the program's own.
+    case other(formats: [DeviceFormat], @Sendable (FormatChoice) throws(RunError) -> any Source)
+  }
+
+  /// What changes while a program runs.
+  struct State: Sendable {
+    var kind: Kind
+    /// Values by the control's name that hold whenever a session starts it.
+    var wanted: [String: Double] = [:]
+    /// The run that it is the camera of.
+    var run: SessionRun?
+  }
+
+  /// A persistent name (`DeviceIdentity`), or the node of a device that the kernel does not list.
+  public let uniqueID: String
+  public let localizedName: String
+  public let mediaType: MediaType
+  public let deviceType: DeviceType
+  public let position: Position
+  let state: Locked<State>
+
+  init(
+    uniqueID: String, name: String, _ media: MediaType, _ type: DeviceType,
+    position: Position = .unspecified, _ kind: Kind
+  ) {
+    self.uniqueID = uniqueID
+    localizedName = name
+    mediaType = media
+    deviceType = type
+    self.position = position
+    state = Locked(State(kind: kind))
+  }
+
+  var kind: Kind { state.withLock(\.kind) }
+
+  /// What a camera offers; empty for microphones, and where it may not be asked.
+  public var formats: [DeviceFormat] {
+    switch kind {
+    case .camera(let info):
+      info.formats.flatMap { format in
+        format.sizes.map { DeviceFormat($0, format.isEmulated ? nil : format.pixelFormat) }
+      }
+    case .scene(let scene): scene.formats
+    case .microphone: []
+    case .other(let formats, _): formats
+    }
+  }
+
+  /// Whether this user may open it, and if not, why and what to do.
+  public var authorization: Authorization {
+    let problem: String? =
+      switch kind {
+      case .camera(let info): info.problem
+      case .microphone(let info): info.problem
+      case .scene, .other: nil
+      }
+    return problem.map { .denied($0) } ?? .authorized
+  }
+
+  /// Whether a session could have it with that preset: a question without an effect.
+  public func supports(_ preset: SessionPreset) -> Answer {
+    do throws(CaptureError) {
+      _ = try PresetSolver(device: localizedName, formats: formats).solve(preset)
+      return .yes
+    } catch {
+      return .no(error)
+    }
+  }
+
+  /// Whether it is there. Asks the system: some ten milliseconds.
+  public var isConnected: Bool {
+    switch kind {
+    case .camera(let info):
+      CameraInfo.all().contains { $0.identity == info.identity && $0.path == info.path }
+        || info.identity != nil && CameraInfo.all().contains { $0.identity == info.identity }
+    case .microphone(let info):
+      MicrophoneInfo.all().contains { $0.address == info.address }
+    case .scene, .other: true
+    }
+  }
+
+  /// A source that gives frames of that format, not opened.
+  func makeSource(_ choice: FormatChoice) throws(RunError) -> any Source {
+    switch kind {
+    case .camera(let info):
+      var settings = CameraSettings()
+      settings.replug = CameraSettings.longestReplug
+      try settings.request(choice.request)
+      return CameraSource(name: info.identity?.name ?? info.path, settings)
+    case .scene(let scene): return try scene.makeSource(choice, wanted: wanted)
+    case .other(_, let make): return try make(choice)
+    case .microphone:
+      throw RunError(.usage, "\(localizedName) is a microphone and gives no pictures")
+    }
+  }
+
+  /// Values that hold whenever a session starts it.
+  var wanted: [String: Double] { state.withLock(\.wanted) }
+}
+
+/// Whether a device may be used: on Linux whoever may open its node may.
+public enum Authorization: Sendable, Hashable {
+  case authorized
+  /// With a sentence that says what to do.
+  case denied(String)
+  /// There is no such device to be asked.
+  case notDetermined
+}

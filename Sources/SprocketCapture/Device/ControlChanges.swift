@@ -1,0 +1,123 @@
+public import Sprocket
+
+/// What became of settings that were written to a camera.
+public struct ControlChange: Sendable {
+  /// The first frame that shows all of them: its running number, and when it was captured. `nil` while the
+  /// camera belongs to no running session.
+  public let firstFrame: FrameMark?
+  /// What the camera made of them, by the control's name.
+  public let values: [String: Double]
+}
+
+/// Batches of controls that wait for their answers and for the frame that shows them.
+struct ControlChanges: Sendable {
+  typealias Answer = Result<ControlChange, CaptureError>
+
+  struct Wait: Sendable {
+    let number: Int
+    /// The batch's tickets, and what each is for.
+    let tickets: Range<UInt64>
+    let names: [String]
+    /// Frames from a driver's answer to the picture.
+    let delays: [Int]
+    var answered = 0
+    var values: [String: Double] = [:]
+    var refused: String?
+    /// Number of the first frame that shows all that was answered.
+    var shown: UInt64 = 0
+    let answer: CheckedContinuation<Answer, Never>
+  }
+
+  private var waits: [Wait] = []
+  private var count = 0
+
+  var isEmpty: Bool { waits.isEmpty }
+
+  /// Returns the wait's number.
+  mutating func add(
+    _ tickets: Range<UInt64>, _ names: [String], _ delays: [Int],
+    _ answer: CheckedContinuation<Answer, Never>
+  ) -> Int {
+    count += 1
+    waits.append(
+      Wait(number: count, tickets: tickets, names: names, delays: delays, answer: answer))
+    return count
+  }
+
+  /// Takes the device's answer to a write.
+  mutating func take(_ event: Event, refusal: (UInt64) -> String?) {
+    guard event.kind == .controlApplied || event.kind == .controlRefused,
+      let index = waits.firstIndex(where: { $0.tickets.contains(event.ticket) })
+    else { return }
+    let place = Int(event.ticket - waits[index].tickets.lowerBound)
+    waits[index].answered += 1
+    if event.kind == .controlRefused {
+      let name = waits[index].names[place]
+      waits[index].refused = refusal(event.ticket) ?? "the camera refused \(name)"
+    } else {
+      waits[index].values[waits[index].names[place]] = event.value
+      let shown = event.number + UInt64(waits[index].delays[place])
+      waits[index].shown = max(waits[index].shown, shown)
+    }
+  }
+
+  /// Takes those that are complete with the frame that was seen.
+  mutating func takeDone(at frame: FrameMark) -> [(CheckedContinuation<Answer, Never>, Answer)] {
+    var done: [(CheckedContinuation<Answer, Never>, Answer)] = []
+    waits.removeAll { wait in
+      guard wait.answered >= wait.tickets.count else { return false }
+      if let refused = wait.refused {
+        done.append((wait.answer, .failure(CaptureError(.controlUnsupported, refused))))
+        return true
+      }
+      guard frame.number >= wait.shown else { return false }
+      done.append(
+        (wait.answer, .success(ControlChange(firstFrame: frame, values: wait.values))))
+      return true
+    }
+    return done
+  }
+
+  /// Gives up a wait. `nil` if it is over.
+  mutating func remove(_ number: Int) -> CheckedContinuation<Answer, Never>? {
+    guard let index = waits.firstIndex(where: { $0.number == number }) else { return nil }
+    return waits.remove(at: index).answer
+  }
+
+  /// Gives up all.
+  func cancel() {
+    for wait in waits {
+      wait.answer.resume(
+        returning: .failure(
+          CaptureError(.cancelled, "the session stopped before the camera showed the settings")))
+    }
+  }
+}
+
+extension SessionRun {
+  /// An event of a frame, or of a lost one.
+  func take(_ event: Event) {
+    state.withLock { state in
+      guard !state.changes.isEmpty, let engine = state.engine else { return }
+      let port = engine.description.controls
+      state.changes.take(event) { ticket in
+        if case .refused(let reason) = port?.outcome(of: ticket) { reason } else { nil }
+      }
+    }
+  }
+
+  /// A frame has passed, with its events.
+  func didSee(_ frame: FrameMark) {
+    let done = state.withLock { $0.changes.isEmpty ? [] : $0.changes.takeDone(at: frame) }
+    for (reader, answer) in done { reader.resume(returning: answer) }
+  }
+
+  /// Writes what was set for the camera, which begins with its own values.
+  func writeWanted(of camera: CaptureDevice) {
+    guard case .camera = camera.kind, let port = engine?.description.controls else { return }
+    let values = camera.wanted.compactMap { name, value in
+      port.control(name).map { ControlValue($0, value) }
+    }
+    if !values.isEmpty { _ = port.write(values) }
+  }
+}

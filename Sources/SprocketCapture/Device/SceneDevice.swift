@@ -1,0 +1,58 @@
+public import Sprocket
+
+/// The built-in synthetic camera as a device: which sizes it has, where it looks, what it shows.
+public struct SceneDevice: Sendable {
+  /// The scene itself; size, rate and format come from the session.
+  public var settings: SceneSettings
+  public var sizes: [CameraSize]
+  public var rates: CameraRates
+
+  /// - Parameter sizes: what it offers.
+  public init(
+    _ settings: SceneSettings = SceneSettings(), sizes: [CameraSize],
+    rates: CameraRates = .range(FrameRate(frames: 1), FrameRate(frames: 60))
+  ) {
+    (self.settings, self.sizes, self.rates) = (settings, sizes, rates)
+  }
+
+  var formats: [DeviceFormat] { sizes.map { DeviceFormat($0, settings.format, rates: rates) } }
+
+  func makeSource(
+    _ choice: FormatChoice, wanted: [String: Double]
+  ) throws(RunError) -> any Source {
+    var settings = settings
+    settings.width = choice.size.width
+    settings.height = choice.size.height
+    settings.rate = choice.rate ?? settings.rate
+    settings.format = choice.pixelFormat ?? settings.format
+    settings.exposure = wanted["exposure"] ?? settings.exposure
+    settings.gain = wanted["gain"] ?? settings.gain
+    settings.lens = wanted["lens"] ?? settings.lens
+    return try SceneSource(settings)
+  }
+}
+
+extension CaptureDevice {
+  /// A scene as a device of its own: for programs without a camera, and for tests.
+  public convenience init(
+    scene: SceneDevice, name: String = "scene", position: Position = .unspecified
+  ) {
+    self.init(
+      uniqueID: "scene:\(name)", name: name, .video, .scene, position: position, .scene(scene))
+  }
+
+  /// Two scenes that every machine has: one looks back and has up to 1920x1080, one looks at the user and has
+  /// up to 1280x720.
+  public static let scenes: [CaptureDevice] = {
+    let small = [CameraSize(320, 240), CameraSize(640, 480), CameraSize(1280, 720)]
+    var selfie = SceneSettings()
+    selfie.seed = 2
+    return [
+      CaptureDevice(
+        scene: SceneDevice(sizes: small + [CameraSize(1920, 1080)]), name: "back scene",
+        position: .back),
+      CaptureDevice(
+        scene: SceneDevice(selfie, sizes: small), name: "front scene", position: .front),
+    ]
+  }()
+}

@@ -1,0 +1,81 @@
+internal import Sprocket
+internal import Synchronization
+
+/// Where a session's frames, photographs or movies go. The outputs of this module conform to it.
+public protocol CaptureOutput: AnyObject, Sendable {
+  /// What a session knows of it.
+  var core: OutputCore { get }
+}
+
+/// An output that takes pictures: it has a link for `.video`.
+public protocol TakesVideo: CaptureOutput {}
+
+/// An output that takes sound: it has a link for `.audio`.
+public protocol TakesAudio: CaptureOutput {}
+
+/// What a session knows of an output.
+public final class OutputCore: Sendable {
+  struct State {
+    /// The session that has it, or that is adding it.
+    var session: ObjectIdentifier?
+    /// Number of the latest addition.
+    var addition = 0
+    var membership = LinkState.removed
+    /// The run that it is attached to, and the names of its sinks there.
+    var run: SessionRun?
+    var sinks: [String] = []
+    var link = LinkSettings()
+    /// Called when it was removed from its session.
+    var onRemove: (@Sendable () -> Void)?
+  }
+
+  /// What outputs are called in a run.
+  let name: String
+  let state = Locked(State())
+
+  private static let count = Atomic<Int>(0)
+
+  /// `kind` is the beginning of its name.
+  init(_ kind: String) {
+    let number = Self.count.wrappingAdd(1, ordering: .relaxed).newValue
+    name = "\(kind)-\(number)"
+  }
+
+  var run: SessionRun? { state.withLock(\.run) }
+  var link: LinkSettings { state.withLock(\.link) }
+
+  /// The run that takes requests. Throws if there is none.
+  func requireRun(_ what: String) throws(CaptureError) -> SessionRun {
+    guard let run else {
+      throw CaptureError(
+        .notRunning, "\(what) is part of no running session; add it, and start the session")
+    }
+    return run
+  }
+}
+
+/// What sinks of an output are made for.
+struct OutputSetup {
+  let device: CaptureDevice
+  let choice: FormatChoice
+  let run: SessionRun
+}
+
+/// What a session needs of its outputs.
+protocol SessionOutput: CaptureOutput {
+  var takes: Set<CaptureDevice.MediaType> { get }
+  /// Pixels that the source has to deliver; `nil` for any.
+  var neededPixels: @Sendable (PixelFormat) -> Bool { get }
+  /// New sinks for a run.
+  func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink]
+  /// News of a recording of one of its sinks, in order, on a thread of the run's: it must not wait.
+  func take(_ news: RunNews)
+  /// It belongs to no run any more: what is under way has ended, and was told of.
+  func didLeave()
+}
+
+extension SessionOutput {
+  var neededPixels: @Sendable (PixelFormat) -> Bool { { _ in true } }
+  func take(_ news: RunNews) {}
+  func didLeave() {}
+}

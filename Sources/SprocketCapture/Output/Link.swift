@@ -1,0 +1,127 @@
+public import Sprocket
+
+/// Whether what was added to a session belongs to it.
+public enum LinkState: Sendable, Hashable {
+  /// The configuration that adds it has not ended.
+  case pending
+  case active
+  /// It was removed, or the configuration that added it was refused.
+  case removed
+}
+
+struct LinkSettings: Sendable, Hashable {
+  var isEnabled = true
+  var orientation = Orientation.upright
+}
+
+/// An output in a session. Only it has links: before an output is added there is none to be set.
+public struct Added<Output: CaptureOutput>: Sendable {
+  public let output: Output
+  let addition: Int
+
+  public var state: LinkState { output.core.state(of: addition) }
+}
+
+/// Which link of an output is meant.
+public struct VideoMedia: Sendable {
+  public static var video: VideoMedia { VideoMedia() }
+}
+
+/// Which link of an output is meant.
+public struct AudioMedia: Sendable {
+  public static var audio: AudioMedia { AudioMedia() }
+}
+
+extension Added where Output: TakesVideo {
+  public func link(for media: VideoMedia) -> VideoLink {
+    VideoLink(core: output.core, addition: addition)
+  }
+}
+
+extension Added where Output: TakesAudio {
+  public func link(for media: AudioMedia) -> AudioLink {
+    AudioLink(core: output.core, addition: addition)
+  }
+}
+
+/// The way of the pictures from a session's camera to one output.
+public struct VideoLink: Sendable {
+  let core: OutputCore
+  let addition: Int
+
+  public var state: LinkState { core.state(of: addition) }
+  /// False: no frame reaches the output.
+  public var isEnabled: Bool { core.link.isEnabled }
+  /// What has to be done to a picture before it stands upright. Samples stay as they are: a movie gets a
+  /// display matrix when its recording begins, a photograph gets EXIF's tag.
+  public var orientation: Orientation { core.link.orientation }
+
+  /// Throws if the output was removed, or its adding was refused.
+  public func setEnabled(_ isEnabled: Bool) throws(CaptureError) {
+    try core.setLink(addition) { $0.isEnabled = isEnabled }
+  }
+
+  public func setOrientation(_ orientation: Orientation) throws(CaptureError) {
+    try core.setLink(addition) { $0.orientation = orientation }
+  }
+
+  /// Exchanges left and right, after the turn that is set.
+  public func setMirrored(_ isMirrored: Bool) throws(CaptureError) {
+    try core.setLink(addition) { link in
+      if link.orientation.isMirrored != isMirrored {
+        link.orientation = link.orientation.mirrorImage
+      }
+    }
+  }
+
+  public var isMirrored: Bool { core.link.orientation.isMirrored }
+}
+
+/// The way of the sound from a session's microphone to one output.
+public struct AudioLink: Sendable {
+  let core: OutputCore
+  let addition: Int
+
+  public var state: LinkState { core.state(of: addition) }
+}
+
+extension Orientation {
+  var isMirrored: Bool {
+    switch self {
+    case .upright, .halfTurn, .quarterTurn, .threeQuarterTurn: false
+    case .mirrored, .flipped, .transposed, .transversed: true
+    }
+  }
+
+  /// The same with left and right exchanged afterwards.
+  var mirrorImage: Orientation {
+    switch self {
+    case .upright: .mirrored
+    case .mirrored: .upright
+    case .halfTurn: .flipped
+    case .flipped: .halfTurn
+    case .quarterTurn: .transposed
+    case .transposed: .quarterTurn
+    case .threeQuarterTurn: .transversed
+    case .transversed: .threeQuarterTurn
+    }
+  }
+}
+
+extension OutputCore {
+  func state(of addition: Int) -> LinkState {
+    state.withLock { $0.addition == addition ? $0.membership : .removed }
+  }
+
+  func setLink(_ addition: Int, _ change: (inout LinkSettings) -> Void) throws(CaptureError) {
+    let isThere = state.withLock { state in
+      guard state.addition == addition, state.membership != .removed else { return false }
+      change(&state.link)
+      return true
+    }
+    guard isThere else {
+      throw CaptureError(
+        .outputRefused, "\(name) is not part of the session any more, so its link cannot be set")
+    }
+  }
+}

@@ -1,0 +1,158 @@
+internal import Sprocket
+
+// The session's engine: one for each time that it runs.
+extension CaptureSession {
+  /// Time for threads to finish what is under way when the run ends or changes its shape. Larger: a slower
+  /// disk loses nothing, and a callback that blocks delays `stop` for longer.
+  private static let drainLimit = Duration.seconds(5)
+
+  func beginChange() async -> SessionShape {
+    await takeTurn()
+    return shape
+  }
+
+  /// Ends a change of which nothing holds.
+  func abandon(_ added: [any CaptureOutput], because error: CaptureError) {
+    for output in added where !shape.has(output) { output.core.didRemove() }
+    runtimeErrorCast.send(error)
+    endTurn()
+  }
+
+  func commit(_ draft: SessionDraft) throws(CaptureError) {
+    do throws(CaptureError) {
+      if let refusal = CaptureError(all: draft.refusals) { throw refusal }
+      let choice = try draft.shape.solve()
+      if let run { try change(run, to: draft.shape, choice) }
+    } catch {
+      abandon(draft.added, because: error)
+      throw error
+    }
+    for output in shape.outputs where !draft.shape.has(output) { output.core.didRemove() }
+    for output in draft.shape.outputs { output.core.didAdd() }
+    shape = draft.shape
+    endTurn()
+  }
+
+  // MARK: Beginning
+
+  /// Makes an engine of the session's shape and starts it.
+  func begin() throws(CaptureError) {
+    guard let camera = shape.camera, let choice = try shape.solve() else {
+      throw CaptureError(.noInput, "the session has no camera; add a DeviceInput")
+    }
+    let run = SessionRun(device: camera, choice: choice, interruptions: interruptionCast)
+    let setup = OutputSetup(device: camera, choice: choice, run: run)
+    var sinks: [any Sink] = [SessionWatch(run)]
+    var made: [(any SessionOutput, [any Sink])] = []
+    for output in shape.workers {
+      let new = try output.makeSinks(setup)
+      made.append((output, new))
+      sinks += new
+    }
+    do throws(RunError) {
+      let engine = try Engine(
+        source: camera.makeSource(choice), stages: shape.stages, sinks: sinks,
+        options: RunOptions(drainLimit: Self.drainLimit))
+      run.begin(engine) { [weak self] run in
+        Task { [weak self] in
+          if let self { await self.didEnd(run) } else { run.close() }
+        }
+      }
+      run.writeWanted(of: camera)
+      for (output, sinks) in made { run.attach(output, sinks) }
+      try engine.start()
+    } catch {
+      run.close()
+      throw CaptureError(error)
+    }
+    camera.state.withLock { $0.run = run }
+    self.run = run
+    setRunning(true)
+  }
+
+  // MARK: Changing
+
+  /// Brings a run in line with a new shape, or leaves it as it is and throws.
+  private func change(
+    _ run: SessionRun, to new: SessionShape, _ choice: FormatChoice?
+  ) throws(CaptureError) {
+    guard let engine = run.engine else {
+      throw CaptureError(.failed, "the session's run has just ended; configure it again")
+    }
+    guard let camera = new.camera, let choice else {
+      throw CaptureError(.noInput, "a running session needs a camera; stop it first")
+    }
+    var change = Reconfiguration()
+    var attached: [(any SessionOutput, [any Sink])] = []
+    let detached = shape.workers.filter { !new.has($0) }
+    change.detached = detached.flatMap { $0.core.state.withLock(\.sinks) }
+    let setup = OutputSetup(device: camera, choice: choice, run: run)
+    for output in new.workers where !shape.has(output) {
+      let sinks = try output.makeSinks(setup)
+      attached.append((output, sinks))
+      change.attached += sinks
+    }
+    let isSameStages = new.stages.elementsEqual(shape.stages) { $0.isSame(as: $1) }
+    if !isSameStages { change.stages = new.stages }
+    let isSameSource = camera === run.device && choice == run.choice
+    do throws(RunError) {
+      if !isSameSource { change.source = try camera.makeSource(choice) }
+      guard change.source != nil || !isSameStages || !attached.isEmpty || !detached.isEmpty else {
+        return
+      }
+      try engine.reconfigure(change)
+    } catch {
+      throw CaptureError(error)
+    }
+    for output in detached { run.detach(output) }
+    for (output, sinks) in attached { run.attach(output, sinks) }
+    guard !isSameSource else { return }
+    let old = run.device
+    run.setSource(camera, choice)
+    if old !== camera { old.state.withLock { $0.run = nil } }
+    run.writeWanted(of: camera)
+    camera.state.withLock { $0.run = run }
+  }
+
+  // MARK: Ending
+
+  /// A run has ended by itself: its camera is gone, or an error ended it.
+  private func didEnd(_ ended: SessionRun) {
+    guard let run, run === ended else { return }
+    let errors = finish(run)
+    let first =
+      errors.first
+      ?? CaptureError(.failed, "the run of the session ended; start it again")
+    runtimeErrorCast.send(first)
+    for error in errors.dropFirst() { runtimeErrorCast.send(error) }
+  }
+
+  /// Waits for a run's end, and lets go of it. Returns its errors.
+  @discardableResult
+  func finish(_ run: SessionRun) -> [CaptureError] {
+    guard let engine = run.engine else { return [] }
+    if !engine.wait(for: Self.drainLimit + .seconds(5)) {
+      engine.stop()
+      _ = engine.wait(for: .seconds(10))
+    }
+    let summary = engine.summary
+    self.run = nil
+    setRunning(false)
+    run.close()
+    self.summary = summary
+    return summary.errors.map { CaptureError($0) }
+  }
+}
+
+extension OutputCore {
+  func didAdd() { state.withLock { $0.membership = .active } }
+
+  func didRemove() {
+    let end = state.withLock { state in
+      (state.membership, state.session) = (.removed, nil)
+      state.addition += 1
+      return state.onRemove
+    }
+    end?()
+  }
+}

@@ -1,0 +1,36 @@
+extension CaptureSession {
+  /// Goes over to another camera, in place of the one that the session has. Outputs stay; the first frame of
+  /// the new camera is marked as a discontinuity. If the new one does not offer the preset, or cannot be
+  /// opened, the session goes on with the old one, its preset and its formats.
+  @discardableResult
+  public nonisolated(nonsending) func switchCamera(
+    to device: CaptureDevice
+  ) async throws(CaptureError) -> DeviceInput {
+    let input = try DeviceInput(device)
+    guard device.mediaType == .video else {
+      throw CaptureError(.inputRefused, "\(device.localizedName) is no camera")
+    }
+    try await configure { c in
+      for old in c.inputs where old.device.mediaType == .video { c.remove(old) }
+      c.add(input)
+    }
+    return input
+  }
+
+  /// Whether `switchCamera` has another camera to go to: one of this machine, or a scene if the session has
+  /// one now.
+  public var canSwitchCamera: Bool { inactiveCamera != nil }
+
+  /// A camera that the session does not have; `nil` where there is none.
+  public var inactiveCamera: CaptureDevice? {
+    guard let now = shape.camera else { return nil }
+    let isScene = now.deviceType == .scene
+    let known = CaptureDevice.DiscoverySession(
+      types: isScene ? [.scene] : [.builtInCamera, .externalCamera], media: .video
+    ).devices
+    return known.first { $0 !== now && $0.position != now.position } ?? known.first { $0 !== now }
+  }
+
+  /// The camera that the session has.
+  public var activeCamera: CaptureDevice? { shape.camera }
+}

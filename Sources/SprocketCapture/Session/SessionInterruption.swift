@@ -1,0 +1,13 @@
+/// A time in which a running session gets no frames, and which it waits out by itself.
+public enum SessionInterruption: Sendable, Hashable {
+  public enum Reason: Sendable, Hashable {
+    /// The camera was unplugged. The session goes on when it is back.
+    case deviceDisconnected
+    /// The camera is there and gives no frames.
+    case noFrames
+  }
+
+  case began(Reason)
+  /// Frames flow again, so long after the last one.
+  case ended(after: Duration)
+}

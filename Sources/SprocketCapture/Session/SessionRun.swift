@@ -1,0 +1,154 @@
+internal import Sprocket
+
+/// One run of a session's engine, and what is to be told of it. Its threads use it, and the session.
+final class SessionRun: Sendable {
+  struct State {
+    /// `nil` before the start, and after the end.
+    var engine: Engine?
+    var onEnd: (@Sendable (SessionRun) -> Void)?
+    var device: CaptureDevice
+    var choice: FormatChoice
+    var outputs: [any SessionOutput] = []
+    var mark = NewsMark()
+    /// When the last frame came, on the monotonic clock.
+    var lastArrival: Int64
+    var hasFrames = false
+    var isInterrupted = false
+    var latest: FrameMark?
+    var changes = ControlChanges()
+  }
+
+  let state: Locked<State>
+  private let interruptions: Broadcast<SessionInterruption>
+
+  init(
+    device: CaptureDevice, choice: FormatChoice, interruptions: Broadcast<SessionInterruption>
+  ) {
+    self.interruptions = interruptions
+    state = Locked(State(device: device, choice: choice, lastArrival: monotonicNow()))
+  }
+
+  var engine: Engine? { state.withLock(\.engine) }
+  var device: CaptureDevice { state.withLock(\.device) }
+  var choice: FormatChoice { state.withLock(\.choice) }
+
+  func begin(_ engine: Engine, _ onEnd: @escaping @Sendable (SessionRun) -> Void) {
+    state.withLock { ($0.engine, $0.onEnd) = (engine, onEnd) }
+  }
+
+  func setSource(_ device: CaptureDevice, _ choice: FormatChoice) {
+    state.withLock { ($0.device, $0.choice) = (device, choice) }
+  }
+
+  func attach(_ output: any SessionOutput, _ sinks: [any Sink]) {
+    state.withLock { $0.outputs.append(output) }
+    let names = sinks.map(\.name)
+    output.core.state.withLock { ($0.run, $0.sinks) = (self, names) }
+  }
+
+  func detach(_ output: any SessionOutput) {
+    deliverNews()
+    state.withLock { state in state.outputs.removeAll { $0 === output } }
+    output.core.state.withLock { ($0.run, $0.sinks) = (nil, []) }
+    output.didLeave()
+  }
+
+  /// Lets go of the engine: nothing more is told.
+  func close() {
+    deliverNews()
+    let (outputs, device, changes) = state.withLock { state in
+      defer {
+        (state.engine, state.onEnd, state.outputs) = (nil, nil, [])
+        state.changes = ControlChanges()
+      }
+      return (state.outputs, state.device, state.changes)
+    }
+    changes.cancel()
+    device.state.withLock { if $0.run === self { $0.run = nil } }
+    for output in outputs {
+      output.core.state.withLock { ($0.run, $0.sinks) = (nil, []) }
+      output.didLeave()
+    }
+  }
+
+  // MARK: News
+
+  /// Hands on what happened to recordings, in order.
+  func deliverNews() {
+    let (news, outputs) = state.withLock { state -> ([RunNews], [any SessionOutput]) in
+      guard let engine = state.engine, engine.hasNews(since: state.mark) else { return ([], []) }
+      return (engine.news(since: &state.mark), state.outputs)
+    }
+    for item in news { for output in outputs { output.take(item) } }
+  }
+
+  // MARK: Frames
+
+  /// Time without a frame after which a session counts as interrupted; before the first frame, which a camera
+  /// may take two seconds for, it is longer. Larger: short pauses are not told of.
+  private static let patience: Int64 = 1_000_000_000
+  private static let firstPatience: Int64 = 5_000_000_000
+
+  /// A frame came.
+  func note(_ record: FrameRecord) {
+    let now = monotonicNow()
+    let pause = state.withLock { state -> Int64? in
+      defer {
+        state.lastArrival = now
+        state.hasFrames = true
+        state.isInterrupted = false
+        state.latest = FrameMark(record)
+      }
+      return state.isInterrupted ? now - state.lastArrival : nil
+    }
+    if let pause { interruptions.send(.ended(after: .nanoseconds(pause))) }
+  }
+
+  /// No frame came.
+  func noteIdle() {
+    let now = monotonicNow()
+    let device = state.withLock { state -> CaptureDevice? in
+      let patience = state.hasFrames ? Self.patience : Self.firstPatience
+      guard !state.isInterrupted, now - state.lastArrival > patience else { return nil }
+      state.isInterrupted = true
+      return state.device
+    }
+    guard let device else { return }
+    interruptions.send(.began(device.isConnected ? .noFrames : .deviceDisconnected))
+  }
+
+  func noteEnd() {
+    let end = state.withLock(\.onEnd)
+    end?(self)
+  }
+}
+
+/// A sink that reads no pixels: it sees that frames come, and hands on what is told beside them.
+final class SessionWatch: Sink {
+  let name = "session"
+  private let run: SessionRun
+
+  init(_ run: SessionRun) { self.run = run }
+
+  func configure(_ setup: inout SinkSetup) throws(RunError) { setup.backlog = 1 }
+
+  func write(_ frame: borrowing PackedFrame) throws(RunError) {
+    run.note(frame.record)
+    for index in 0..<frame.view.eventCount {
+      run.take(frame.view.event(index))
+    }
+    run.didSee(FrameMark(frame.record))
+    run.deliverNews()
+  }
+
+  func account(_ lost: LostFrame) throws(RunError) {
+    for event in lost.events { run.take(event) }
+  }
+
+  func idle() throws(RunError) {
+    run.noteIdle()
+    run.deliverNews()
+  }
+
+  func finish() throws(RunError) { run.noteEnd() }
+}

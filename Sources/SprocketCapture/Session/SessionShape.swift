@@ -1,0 +1,112 @@
+internal import Sprocket
+
+/// What a session consists of: a value, so that going back is keeping the old one.
+struct SessionShape: Sendable {
+  var inputs: [DeviceInput] = []
+  var outputs: [any CaptureOutput] = []
+  var preset = SessionPreset.high
+  /// Formats that were set, by the device's identity.
+  var formats: [String: FormatChoice] = [:]
+  /// A rate that was set; `nil` for the preset's.
+  var rate: FrameRate?
+  var stages: [StageChoice] = []
+
+  var camera: CaptureDevice? { inputs.first { $0.device.mediaType == .video }?.device }
+  var microphone: CaptureDevice? { inputs.first { $0.device.mediaType == .audio }?.device }
+
+  var workers: [any SessionOutput] { outputs.compactMap { $0 as? any SessionOutput } }
+
+  func has(_ output: any CaptureOutput) -> Bool { outputs.contains { $0 === output } }
+
+  /// The format that the preset stands for with the present camera and outputs; `nil` without a camera.
+  func solve() throws(CaptureError) -> FormatChoice? {
+    try solve(preset)
+  }
+
+  func solve(_ preset: SessionPreset) throws(CaptureError) -> FormatChoice? {
+    guard let camera else { return nil }
+    var formats = camera.formats
+    for output in workers {
+      let isTaken = output.neededPixels
+      formats.removeAll { $0.pixelFormat.map { !isTaken($0) } ?? false }
+    }
+    guard !formats.isEmpty else {
+      throw CaptureError(
+        .formatUnsupported,
+        "\(camera.localizedName) offers no pixels that all outputs can take; leave out raw photographs"
+      )
+    }
+    let isAny = formats.count == camera.formats.count
+    var choice: FormatChoice
+    if preset == .inputPriority, let known = self.formats[camera.uniqueID] {
+      choice = known
+    } else {
+      choice = try PresetSolver(device: camera.localizedName, formats: formats).solve(preset)
+      if !isAny { choice.pixelFormat = formats.first { $0.offers(choice.size) }?.pixelFormat }
+    }
+    if let rate { choice.rate = try checked(rate, choice, of: camera) }
+    return choice
+  }
+
+  private func checked(
+    _ rate: FrameRate, _ choice: FormatChoice, of camera: CaptureDevice
+  ) throws(CaptureError) -> FrameRate {
+    let formats = camera.formats.filter { $0.offers(choice.size) }
+    guard formats.contains(where: { $0.offers(rate) }) else {
+      let known = Set(formats.map(\.rates.text)).sorted().joined(separator: " or ")
+      throw CaptureError(
+        .valueOutOfRange,
+        "\(camera.localizedName) has \(choice.size.text) at \(known), not at \(rate.settingText)")
+    }
+    return rate
+  }
+
+  // MARK: Questions
+
+  func mayAdd(_ input: DeviceInput) -> Answer {
+    if inputs.contains(where: { $0 === input || $0.device === input.device }) {
+      return .no(
+        CaptureError(
+          .inputRefused, "\(input.device.localizedName) is an input of the session already"))
+    }
+    let kind = input.device.mediaType
+    if let other = inputs.first(where: { $0.device.mediaType == kind }) {
+      let what = kind == .video ? "camera" : "microphone"
+      return .no(
+        CaptureError(
+          .inputRefused,
+          "the session has the \(what) \(other.device.localizedName); remove it first, or switchCamera"
+        ))
+    }
+    return .yes
+  }
+
+  func mayAdd(_ output: any CaptureOutput, to session: ObjectIdentifier) -> Answer {
+    guard output is any SessionOutput else {
+      return .no(CaptureError(.outputRefused, "only outputs of SprocketCapture can be added"))
+    }
+    if has(output) {
+      return .no(CaptureError(.outputRefused, "\(output.core.name) is in the session already"))
+    }
+    let owner = output.core.state.withLock(\.session)
+    if let owner, owner != session {
+      return .no(CaptureError(.outputRefused, "\(output.core.name) belongs to another session"))
+    }
+    return .yes
+  }
+
+  func maySet(_ preset: SessionPreset) -> Answer {
+    do throws(CaptureError) {
+      _ = try solve(preset)
+      return .yes
+    } catch {
+      return .no(error)
+    }
+  }
+}
+
+extension StageChoice {
+  func isSame(as other: StageChoice) -> Bool {
+    plugin.name == other.plugin.name && values == other.values
+  }
+}

@@ -1,0 +1,3 @@
+// AVFoundation's capture API over the engine: docs/capture.md.
+
+@_exported public import Sprocket

@@ -1,0 +1,82 @@
+import Sprocket
+import SprocketCapture
+import Testing
+
+/// Small scenes as cameras, quick to draw, with different largest sizes.
+enum Cameras {
+  static let small = CameraSize(64, 48)
+  static let middle = CameraSize(96, 72)
+  /// The back camera alone has it.
+  static let large = CameraSize(128, 96)
+
+  static func back(_ change: (inout SceneSettings) -> Void = { _ in }) -> CaptureDevice {
+    var settings = SceneSettings()
+    settings.noise = 0
+    change(&settings)
+    return CaptureDevice(
+      scene: SceneDevice(
+        settings, sizes: [small, middle, large]),
+      name: "back", position: .back)
+  }
+
+  static func front(_ change: (inout SceneSettings) -> Void = { _ in }) -> CaptureDevice {
+    var settings = SceneSettings()
+    settings.noise = 0
+    settings.seed = 2
+    change(&settings)
+    return CaptureDevice(
+      scene: SceneDevice(settings, sizes: [small, middle]),
+      name: "front", position: .front)
+  }
+}
+
+/// Numbers of frames, from any thread.
+final class Seen: Sendable {
+  struct State: Sendable {
+    var numbers: [UInt64] = []
+    var sizes: [CameraSize] = []
+    var discontinuities: [UInt64] = []
+    var drops: [DroppedFrame] = []
+  }
+
+  private let state = Locked(State())
+
+  var now: State { state.withLock { $0 } }
+
+  func add(_ record: FrameRecord, _ format: FrameFormat) {
+    state.withLock { state in
+      state.numbers.append(record.number)
+      state.sizes.append(CameraSize(format.width, format.height))
+      if record.isDiscontinuity { state.discontinuities.append(record.number) }
+    }
+  }
+
+  func add(_ drop: DroppedFrame) { state.withLock { $0.drops.append(drop) } }
+
+  /// Waits until so many frames have come; false after some seconds.
+  func wait(for count: Int) async -> Bool {
+    await until { self.now.numbers.count >= count }
+  }
+}
+
+/// Waits until it holds; false after some seconds.
+func until(_ holds: @Sendable () async -> Bool) async -> Bool {
+  for _ in 0..<1000 {
+    if await holds() { return true }
+    try? await Task.sleep(for: .milliseconds(10))
+  }
+  return false
+}
+
+/// An output that notes its frames. `delay` keeps its callback busy.
+func watching(
+  _ seen: Seen, reading parts: FrameParts = .luma(.eighth), discardsLateFrames: Bool = true,
+  delay: Int64 = 0
+) -> VideoDataOutput {
+  VideoDataOutput(
+    reading: parts, discardsLateFrames: discardsLateFrames, onDrop: { seen.add($0) },
+    onFrame: { frame in
+      seen.add(frame.record, frame.format)
+      if delay > 0 { sleep(until: monotonicNow() + delay) }
+    })
+}

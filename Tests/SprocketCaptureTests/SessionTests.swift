@@ -1,0 +1,233 @@
+import Sprocket
+import SprocketCapture
+import Testing
+
+@Suite("CaptureSession", .serialized) struct SessionTests {
+  @Test("frames flow from an input to an output until stop") func flows() async throws {
+    let session = try CaptureSession()
+    let seen = Seen()
+    let output = watching(seen)
+    let added = try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(Cameras.back()))
+      return c.add(output)
+    }
+    #expect(added.state == .active)
+    #expect(!session.isRunning)
+    try await session.start()
+    #expect(session.isRunning)
+    #expect(await session.activeFormat?.width == 128)
+    #expect(await seen.wait(for: 5))
+    await session.stop()
+    #expect(!session.isRunning)
+    let summary = try #require(await session.summary)
+    #expect(summary.isOver)
+    #expect(summary.ledger.isBalanced)
+    #expect(summary.errors.isEmpty)
+    let count = seen.now.numbers.count
+    try await Task.sleep(for: .milliseconds(100))
+    #expect(seen.now.numbers.count == count)
+    // It can be started again.
+    try await session.start()
+    #expect(await seen.wait(for: count + 3))
+    await session.stop()
+  }
+
+  @Test("outputs come and go while it runs, and no frame of the others is lost")
+  func outputsComeAndGo() async throws {
+    let session = try CaptureSession()
+    let (first, second) = (Seen(), Seen())
+    let output = watching(second)
+    try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(Cameras.back()))
+      c.add(watching(first, reading: [], discardsLateFrames: false))
+    }
+    try await session.start()
+    #expect(await first.wait(for: 3))
+    let added = try await session.configure { c in c.add(output) }
+    #expect(await second.wait(for: 3))
+    try await session.configure { c in c.remove(output) }
+    #expect(added.state == .removed)
+    #expect(throws: CaptureError.self) { try added.link(for: .video).setEnabled(false) }
+    let count = second.now.numbers.count
+    let before = first.now.numbers.count
+    #expect(await first.wait(for: before + 3))
+    #expect(second.now.numbers.count == count)
+    await session.stop()
+    let numbers = first.now.numbers
+    let summary = try #require(await session.summary)
+    #expect(
+      numbers == Array(0..<UInt64(numbers.count)) || summary.ledger.entries[1].counts[.missing] > 0)
+    #expect(first.now.discontinuities == [0])
+    #expect(summary.ledger.isBalanced)
+  }
+
+  @Test("a configuration holds as a whole or not at all, and all refusals are told together")
+  func allOrNothing() async throws {
+    let session = try CaptureSession()
+    let (back, front) = (try DeviceInput(Cameras.back()), try DeviceInput(Cameras.front()))
+    let output = watching(Seen())
+    var added: Added<VideoDataOutput>?
+    do throws(CaptureError) {
+      try await session.configure { c in
+        c.add(back)
+        added = c.add(output)
+        c.add(front)
+        c.add(output)
+      }
+      Issue.record("it was not refused")
+    } catch {
+      #expect(error.refusals.map(\.code) == [.inputRefused, .outputRefused])
+    }
+    #expect(added?.state == .removed)
+    #expect(await session.inputs.isEmpty)
+    #expect(await session.outputs.isEmpty)
+    // The output is free for another session.
+    let other = try CaptureSession()
+    #expect(await other.canAdd(output).isYes)
+  }
+
+  @Test("nested configurations hold at the outermost end") func nests() async throws {
+    let session = try CaptureSession()
+    func addCamera(_ c: inout CaptureSession.Configuration) throws(CaptureError) {
+      try c.configure { c throws(CaptureError) in
+        c.add(try DeviceInput(Cameras.back()))
+        c.preset = .low
+      }
+    }
+    try await session.configure { c throws(CaptureError) in
+      try addCamera(&c)
+      #expect(c.inputs.count == 1)
+      c.preset = .size(Cameras.small)
+    }
+    #expect(await session.preset == .size(Cameras.small))
+    await #expect(throws: CaptureError.self) {
+      try await session.configure { c throws(CaptureError) in
+        c.preset = .low
+        throw CaptureError(.cancelled, "the body gave up")
+      }
+    }
+    #expect(await session.preset == .size(Cameras.small))
+  }
+
+  @Test("a preset that the camera does not offer is refused, and the nearest is named")
+  func presets() async throws {
+    let session = try CaptureSession()
+    let front = Cameras.front()
+    try await session.configure { c throws(CaptureError) in c.add(try DeviceInput(front)) }
+    let answer = await session.canSet(.hd1920x1080)
+    #expect(answer.reason?.code == .presetUnsupported)
+    #expect(answer.reason?.alternative == .size(Cameras.middle))
+    #expect(await session.canSet(.low).isYes)
+    let error = await #expect(throws: CaptureError.self) {
+      try await session.configure { c in c.preset = .size(Cameras.large) }
+    }
+    #expect(
+      error?.description == "front does not offer 128x96; the nearest that it offers is 96x72")
+    #expect(await session.preset == .high)
+  }
+
+  @Test("a camera that cannot have the preset leaves the session as it was") func switching()
+    async throws
+  {
+    let session = try CaptureSession()
+    let seen = Seen()
+    let (back, front) = (Cameras.back(), Cameras.front())
+    try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(back))
+      c.add(watching(seen))
+      c.preset = .size(Cameras.large)
+    }
+    try await session.start()
+    #expect(await seen.wait(for: 2))
+    let error = await #expect(throws: CaptureError.self) {
+      try await session.switchCamera(to: front)
+    }
+    #expect(error?.alternative == .size(Cameras.middle))
+    #expect(await session.inputs.map(\.device.localizedName) == ["back"])
+    let count = seen.now.numbers.count
+    #expect(await seen.wait(for: count + 3))
+    #expect(seen.now.discontinuities.count == 1)
+    try await session.configure { c in c.preset = .high }
+    _ = try await session.switchCamera(to: front)
+    #expect(await until { seen.now.sizes.last == Cameras.middle })
+    #expect(seen.now.discontinuities.count == 2)
+    await session.stop()
+    #expect(await session.summary?.ledger.isBalanced == true)
+  }
+
+  @Test("start without an input is an error, also in the stream of errors") func noInput()
+    async throws
+  {
+    let session = try CaptureSession()
+    var errors = session.runtimeErrors.makeAsyncIterator()
+    await #expect(throws: CaptureError.self) { try await session.start() }
+    #expect(await errors.next()?.code == .noInput)
+    await session.stop()
+  }
+
+  @Test("what comes while the callback is busy is dropped, and told of once") func lateFrames()
+    async throws
+  {
+    let session = try CaptureSession()
+    let seen = Seen()
+    try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(Cameras.back()))
+      c.preset = .low
+      c.frameRate = FrameRate(frames: 60)
+      c.add(watching(seen, reading: [], delay: 60_000_000))
+    }
+    try await session.start()
+    #expect(await seen.wait(for: 8))
+    await session.stop()
+    let all = (seen.now.numbers + seen.now.drops.map(\.number)).sorted()
+    #expect(all == Array(0..<UInt64(all.count)))
+    #expect(seen.now.drops.contains { $0.reason == .late })
+  }
+
+  @Test("copies are read by for await until the output is removed") func copies() async throws {
+    let session = try CaptureSession()
+    let (output, frames) = VideoDataOutput.copies(of: .luma(.half))
+    try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(Cameras.back()))
+      c.preset = .low
+      c.add(output)
+    }
+    try await session.start()
+    var count = 0
+    for await frame in frames {
+      #expect(frame.bytes.count == 64 * 48)
+      count += 1
+      if count == 4 { try await session.configure { c in c.remove(output) } }
+    }
+    #expect(count >= 4)
+    await session.stop()
+  }
+
+  @Test("a session is interrupted while its camera is gone, and goes on by itself") func unplugged()
+    async throws
+  {
+    let session = try CaptureSession()
+    let seen = Seen()
+    let camera = Cameras.back { settings in
+      settings.faults.unplug = 0.08
+      settings.faults.unplugDuration = .milliseconds(1500)
+      settings.seed = 3
+    }
+    try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(camera))
+      c.preset = .low
+      c.add(watching(seen))
+    }
+    var interruptions = session.interruptions.makeAsyncIterator()
+    try await session.start()
+    #expect(await interruptions.next() == .began(.noFrames))
+    guard case .ended(let time) = await interruptions.next() else {
+      Issue.record("it did not end")
+      return
+    }
+    #expect(time >= .seconds(1))
+    #expect(session.isRunning)
+    #expect(await until { seen.now.discontinuities.count >= 2 })
+    await session.stop()
+  }
+}
