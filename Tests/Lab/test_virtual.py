@@ -133,8 +133,9 @@ def test_other_programs_see_what_was_sent(reader, tmp_path):
         summary = stop(process, tmp_path)
     assert_sent(data, "YU12", 10)
     sink = summary["sinks"]["virtual"]
-    # An emulated machine may pause for longer than eight frames take.
-    assert sink["delivered"] + sink["overrun"] + sink["behind"] == summary["produced"]
+    # An emulated machine may pause for longer than eight frames take, or than the scene makes up for.
+    lost = sink["overrun"] + sink["behind"] + sink["missing"]
+    assert sink["delivered"] + lost == summary["produced"]
     assert sink["counts"] == {"copies": sink["delivered"], "consumers": 0}
     assert "YU12 320x240" in " ".join(summary["notes"])
 
