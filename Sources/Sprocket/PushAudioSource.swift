@@ -39,7 +39,7 @@ public final class PushAudioSource: AudioSource, Sendable {
 
   private let name: String
   private let format: AudioFormat
-  private let isLive: Bool
+  package let isLive: Bool
   private let clock: Timestamp.Clock
   private let state: Locked<State>
   private let changes = FutexWord()
@@ -154,6 +154,14 @@ public final class PushAudioSource: AudioSource, Sendable {
       place = place + 1 == state.bytes.count ? 0 : place + 1
     }
     state.count += samples.count
+  }
+
+  /// Whether a tenth of a second of sound would be taken now.
+  public var hasRoom: Bool {
+    state.withLock { state in
+      state.count + format.rate / Self.blocksPerSecond * format.sampleBytes <= state.bytes.count
+        && !state.isClosed && !state.isFinished
+    }
   }
 
   /// The sound ends when the run has taken what was pushed.

@@ -39,7 +39,7 @@ public final class PushSource: Source, Sendable {
 
   private let name: String
   private let format: FrameFormat
-  private let isLive: Bool
+  package let isLive: Bool
   private let frameBytes: Int
   private let state: Locked<State>
   /// Counts what happened, so that each side can wait for the other.
@@ -80,17 +80,33 @@ public final class PushSource: Source, Sendable {
     contract(
       bytes.count == frameBytes,
       "pushes \(bytes.count) bytes as a frame of \(frameBytes); push whole frames without padding")
+    return push(captured: captured, waiting: limit) { copy(bytes, into: $0) }
+  }
+
+  /// Has `fill` write a frame where it will be taken from: one copy less. `fill` is called once, if there is
+  /// room; no other call of this source returns meanwhile. Parameters are those of `push(_:)`.
+  public func push(
+    captured: Int64? = nil, waiting limit: Duration? = nil,
+    filling fill: (consuming MutableSpan<UInt8>) -> Void
+  ) -> Pushed {
     let end = limit.map { deadline(in: $0.nanosecondCount) } ?? (isLive ? 0 : .max)
     while true {
       let seen = changes.value
-      let pushed = tryToPush(bytes, captured: captured, isLast: monotonicNow() >= end)
+      let pushed = tryToPush(fill, captured: captured, isLast: monotonicNow() >= end)
       if let pushed { return pushed }
       _ = changes.wait(while: seen, until: end)
     }
   }
 
+  /// Whether a frame would be taken now.
+  public var hasRoom: Bool {
+    state.withLock { !$0.free.isEmpty && !$0.isClosed && !$0.isFinished }
+  }
+
   /// `nil` where there may be room later.
-  private func tryToPush(_ bytes: Span<UInt8>, captured: Int64?, isLast: Bool) -> Pushed? {
+  private func tryToPush(
+    _ fill: (consuming MutableSpan<UInt8>) -> Void, captured: Int64?, isLast: Bool
+  ) -> Pushed? {
     let pushed: Pushed? = state.withLock { state in
       if state.isClosed || state.isFinished { return .over }
       guard let place = state.free.popLast() else {
@@ -98,7 +114,7 @@ public final class PushSource: Source, Sendable {
         if isLive { state.sequence += 1 }
         return .full
       }
-      copy(bytes, into: state.bytes[place].mutableSpan)
+      fill(state.bytes[place].mutableSpan)
       let time = captured ?? usualTime(of: state.sequence)
       state.waiting.append((place, state.sequence, time))
       state.sequence += 1
@@ -116,7 +132,7 @@ public final class PushSource: Source, Sendable {
 
   private func signal() { changes.advance() }
 
-  private var clock: Timestamp.Clock { isLive || format.rate.frames <= 0 ? .monotonic : .media }
+  package var clock: Timestamp.Clock { isLive || format.rate.frames <= 0 ? .monotonic : .media }
 
   private func usualTime(of sequence: UInt64) -> Int64 {
     guard clock == .media else { return monotonicNow() }
