@@ -132,8 +132,8 @@ extension Rules {
     Permission(
       "Sources/SprocketSinks/Dump", ["DumpContents", "DumpPacker"], "hands on text in memory"),
     Permission(
-      "Sources/SprocketSinks/Stills", ["StillFolder", "StillFolder+Looks"],
-      "wraps openat and readdir"),
+      "Sources/SprocketSinks/Stills", ["PhotoSink", "StillFolder", "StillFolder+Looks"],
+      "copies bytes into an array; wraps openat and readdir"),
     Permission(
       "Sources/SprocketSources/Camera",
       ["CameraSource+Memory", "CameraSource+Open", "CameraSource", "DelayFile"],
