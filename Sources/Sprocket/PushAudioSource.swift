@@ -12,7 +12,8 @@ internal import SprocketEngine
 ///     source.finish()
 ///
 /// Its pictures are those of a ``PushSource`` with the same `isLive` and clock. A movie waits for the sound
-/// of a picture's time, so push both in turn, or from two threads. All functions may be called from any thread.
+/// of a picture's time, so push both in turn, or from two threads. All functions may be called from any
+/// thread.
 public final class PushAudioSource: AudioSource, Sendable {
   private struct Piece {
     /// Samples that wait.

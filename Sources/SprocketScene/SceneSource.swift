@@ -71,7 +71,7 @@ public final class SceneSource: Source {
   public var time: SceneTime { SceneTime(clock, pace: settings.pace) }
 
   /// In the order of `SceneCamera.Control`.
-  private static let controls = [
+  package static let controls = [
     ControlDescription(
       name: "exposure", unit: "us", minimum: SceneSettings.exposures.lowerBound,
       maximum: SceneSettings.exposures.upperBound),

@@ -80,3 +80,20 @@ func watching(
       if delay > 0 { sleep(until: monotonicNow() + delay) }
     })
 }
+
+/// A value that many tasks change.
+final class Shared<Value: Sendable>: Sendable {
+  private let state: Locked<Value>
+
+  init(_ value: Value) { state = Locked(value) }
+
+  var value: Value { state.withLock { $0 } }
+
+  func change(_ body: (inout Value) -> Void) {
+    state.withLock { value in
+      var copy = value
+      body(&copy)
+      value = copy
+    }
+  }
+}

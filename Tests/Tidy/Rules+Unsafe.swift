@@ -30,6 +30,7 @@ extension Rules {
     Permission(
       "Sources/SprocketCapture/Session", ["CaptureExecutor", "CaptureSession"],
       "names an actor's executor"),
+    Permission("Sources/SprocketCapture/Writer", ["AssetWriter"], "deletes a file"),
     Permission(
       "Sources/SprocketALSA",
       [
@@ -132,8 +133,8 @@ extension Rules {
     Permission(
       "Sources/SprocketSinks/Dump", ["DumpContents", "DumpPacker"], "hands on text in memory"),
     Permission(
-      "Sources/SprocketSinks/Stills", ["StillFolder", "StillFolder+Looks"],
-      "wraps openat and readdir"),
+      "Sources/SprocketSinks/Stills", ["PhotoSink", "StillFolder", "StillFolder+Looks"],
+      "copies bytes into an array; wraps openat and readdir"),
     Permission(
       "Sources/SprocketSources/Camera",
       ["CameraSource+Memory", "CameraSource+Open", "CameraSource", "DelayFile"],

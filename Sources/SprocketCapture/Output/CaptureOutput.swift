@@ -25,6 +25,8 @@ public final class OutputCore: Sendable {
     var run: SessionRun?
     var sinks: [String] = []
     var link = LinkSettings()
+    /// Who makes files of the link's orientation; `nil` for outputs that make none.
+    var turn: OrientationSetting?
     /// Called when it was removed from its session.
     var onRemove: (@Sendable () -> Void)?
   }

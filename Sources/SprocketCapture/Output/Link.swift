@@ -117,6 +117,7 @@ extension OutputCore {
     let isThere = state.withLock { state in
       guard state.addition == addition, state.membership != .removed else { return false }
       change(&state.link)
+      state.turn?.value = state.link.orientation
       return true
     }
     guard isThere else {

@@ -26,6 +26,10 @@ public struct CaptureError: Error, Sendable, CustomStringConvertible {
     case busy
     /// A file cannot be written.
     case fileRefused
+    /// A limit of time, size or free space was reached.
+    case limitReached
+    /// The session changed in a way that ended it.
+    case sessionChanged
     /// It took too long.
     case timedOut
     /// It was given up, because the session stopped or changed.

@@ -1,7 +1,8 @@
-internal import Foundation
+internal import Glibc
 internal import Sprocket
 
-/// Writes a movie from frames and sound that the program hands over: AVAssetWriter, over an engine of its own.
+/// Writes a movie from frames and sound that the program hands over: AVAssetWriter, over an engine of its
+/// own.
 ///
 ///     let writer = AssetWriter(path: "clip.mp4")
 ///     let video = AssetWriter.VideoInput(format)
@@ -163,6 +164,8 @@ public final class AssetWriter: Sendable {
   }
 
   /// Writes no more, and deletes the file. Does nothing to one that is complete.
+  ///
+  /// The corresponding C function is `unlink`.
   public func cancelWriting() async {
     let engine: Engine? = core.withLock { core in
       switch core.state {
@@ -177,7 +180,7 @@ public final class AssetWriter: Sendable {
     guard let engine else { return }
     engine.stop()
     _ = await Self.isOver(engine)
-    try? FileManager.default.removeItem(atPath: path)
+    _ = unsafe unlink(path)
   }
 
   private static func isOver(_ engine: Engine) async -> Bool {

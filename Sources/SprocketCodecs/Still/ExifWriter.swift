@@ -236,17 +236,21 @@ struct StillFacts: Sendable {
   let device: [UInt8]
   let width: Int
   let height: Int
-  let orientation: Orientation
+  /// What has it, in place of the format.
+  private let turn: OrientationSetting?
+  private let formatOrientation: Orientation
+  var orientation: Orientation { turn?.value ?? formatOrientation }
   let isGrey: Bool
   let isSRGB: Bool
 
-  init(device: String, _ format: FrameFormat) {
+  init(device: String, _ format: FrameFormat, turn: OrientationSetting? = nil) {
+    self.turn = turn
     // EXIF's texts are ASCII; 255 characters hold any device's name.
     self.device = device.unicodeScalars.prefix(255).map {
       32..<127 ~= $0.value ? UInt8($0.value) : UInt8(ascii: "?")
     }
     (width, height) = (format.width, format.height)
-    orientation = format.presentation.orientation
+    formatOrientation = format.presentation.orientation
     isGrey = format.image?.isGrey ?? false
     let color = format.color
     isSRGB = color.transfer == .srgb || format.pixelFormat.isEncoded

@@ -14,10 +14,11 @@ public final class JPEGStillPacker: Packer {
   private var exif: ExifWriter
   private var tiff = TIFFWriter(capacity: 65_535 - 2 - 6)
 
-  /// `needs` are those of frames that are encoded; `nil` for a camera's own JPEGs.
+  /// `needs` are those of frames that are encoded; `nil` for a camera's own JPEGs. With `turn` each file gets
+  /// the orientation that it has then.
   public init(
     _ needs: JPEGPacker.Requirements?, quality: Int, device: String, _ format: FrameFormat,
-    hasThumbnail: Bool
+    hasThumbnail: Bool, turn: OrientationSetting? = nil
   ) throws(RunError) {
     packer = if let needs { try JPEGPacker(needs, quality: quality) } else { nil }
     let subsampling = needs?.subsampling ?? format.image?.subsampling
@@ -26,7 +27,7 @@ public final class JPEGStillPacker: Packer {
       ? subsampling.flatMap {
         StillThumbnail(width: format.width, height: format.height, $0)
       } : nil
-    exif = ExifWriter(StillFacts(device: device, format))
+    exif = ExifWriter(StillFacts(device: device, format, turn: turn))
   }
 
   public func pack(_ frame: borrowing FrameView, into bytes: inout MutableSpan<UInt8>) -> Int? {

@@ -17,21 +17,22 @@ public struct StillPlan: Sendable {
   /// Bytes that each packer allocates.
   public let packerBytes: Int
 
-  /// `format` is that of the chain's end. Throws where such files cannot hold such frames.
+  /// `format` is that of the chain's end. Throws where such files cannot hold such frames. `turn` is as for a
+  /// ``JPEGStillPacker``.
   public init(
     _ kind: StillFormat, _ format: FrameFormat, of source: SourceDescription, isUntouched: Bool,
-    mosaic levels: MosaicLevels
+    mosaic levels: MosaicLevels, turn: OrientationSetting? = nil
   ) throws(RunError) {
     if kind == .dng {
       let mosaic = try MosaicStill(source.format, levels)
       content = .dng(mosaic)
-      facts = StillFacts(device: source.name, source.format)
+      facts = StillFacts(device: source.name, source.format, turn: turn)
       (parts, capacity) = (.encoded, DNGPacker.capacity(mosaic))
       packerBytes = 17 * mosaic.previewBytes + capacity - mosaic.byteCount
       return
     }
     let raster = try StillRaster(format, source: source.format, isUntouched: isUntouched)
-    facts = StillFacts(device: source.name, format)
+    facts = StillFacts(device: source.name, format, turn: turn)
     parts = raster.parts
     if kind == .png {
       content = .png(raster)

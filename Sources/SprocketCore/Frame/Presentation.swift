@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// How pictures are to be shown: what a recording keeps beside their samples. Stages and unpacking
 /// leave the samples as the sensor has them, whatever stands here.
 public struct Presentation: Sendable, Hashable, BitwiseCopyable {
@@ -70,4 +72,17 @@ public enum FieldOrder: UInt8, Sendable, CaseIterable, BitwiseCopyable {
   case bottomFirst
 
   public var isInterlaced: Bool { self == .topFirst || self == .bottomFirst }
+}
+
+/// An orientation that may change while a run goes on: recordings and stills that are given one take it in
+/// place of the pictures' own, each as it begins.
+public final class OrientationSetting: Sendable {
+  private let number: Atomic<UInt8>
+
+  public init(_ value: Orientation = .upright) { number = Atomic(value.rawValue) }
+
+  public var value: Orientation {
+    get { Orientation(rawValue: number.load(ordering: .relaxed)) ?? .upright }
+    set { number.store(newValue.rawValue, ordering: .relaxed) }
+  }
 }

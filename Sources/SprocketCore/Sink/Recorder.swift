@@ -105,6 +105,9 @@ public struct RecordingLimits: Sendable, Hashable {
   /// its index.
   public var fileDuration: Duration?
   public var fileBytes: UInt64?
+  /// The recording ends where pictures follow that its file cannot hold. If false, the default, it goes on in
+  /// its next file.
+  public var endsAtDiscontinuity = false
 
   public init() {}
 }

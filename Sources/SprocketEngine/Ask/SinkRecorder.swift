@@ -133,7 +133,8 @@ final class SinkRecorder: @unchecked Sendable {
   func beginEpoch(at number: UInt64, isContinuous: Bool) {
     if !isContinuous { dropHistory() }
     while let suspension, !jobs.isEmpty { endWithError(suspension, at: number) }
-    guard !jobs.isEmpty, !recorder.fitsFile, !split(.discontinuity, at: number) else { return }
+    guard !jobs.isEmpty, !recorder.fitsFile else { return }
+    if !limits.endsAtDiscontinuity, split(.discontinuity, at: number) { return }
     end(0, .discontinuity, at: number)
   }
 

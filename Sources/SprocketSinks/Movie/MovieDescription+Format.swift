@@ -24,6 +24,7 @@ extension MovieSink {
   func description(_ format: FrameFormat, isEncoded: Bool) -> MovieDescription {
     var format = format
     if let constantRate { format.rate = constantRate }
+    if let turn { format.presentation.orientation = turn.value }
     // JPEG is full range; the camera's own bytes are what they are.
     return MovieDescription(
       format, isGray: !isEncoded && (needs?.isGray ?? (format.image == .grey)),

@@ -28,8 +28,12 @@ internal import SprocketLibAV
 /// number; without it the files are `movie.mov`, `movie-2.mov` and so on. Numbers of files that exist are
 /// skipped.
 public final class MovieSink: Recorder {
-  public let name = "movie"
+  public let name: String
   let path: String
+  /// Recordings are asked for with paths of their own: this one has nothing but the ending.
+  private let hasOwnPaths: Bool
+  /// What has the orientation, in place of the format.
+  let turn: OrientationSetting?
   private let quality: Int
   let codec: MovieCodec
   let constantRate: FrameRate?
@@ -68,14 +72,19 @@ public final class MovieSink: Recorder {
   /// 100, for frames that are encoded. `limits` and `preRoll` are for recordings on demand. Each tap of
   /// `sound` becomes a track. With `constantRate` the movie has that rate: pictures are repeated or left out
   /// (`ConstantRate`), and a note tells how many. Cost: one copy of each picture. With `sync` nothing that
-  /// was recorded is off the disk for longer.
+  /// was recorded is off the disk for longer. With `turn` each file has the orientation that it has when the
+  /// file begins. `hasOwnPaths`: each recording is asked for with a path, so that none is made of `path`.
   public init(
-    path: String, quality: Int = 90, codec: MovieCodec = MovieCodec(),
+    _ name: String = "movie", path: String, hasOwnPaths: Bool = false,
+    turn: OrientationSetting? = nil, quality: Int = 90, codec: MovieCodec = MovieCodec(),
     constantRate: FrameRate? = nil, overwrite: Bool = false, isOnDemand: Bool = false,
     limits: RecordingLimits = RecordingLimits(), preRoll: PreRoll? = nil,
     sound: [any AudioTap] = [], soundSettings: RecordedSound = RecordedSound(),
     hasReports: Bool = false, sync: Duration? = nil
   ) {
+    self.name = name
+    self.hasOwnPaths = hasOwnPaths
+    self.turn = turn
     self.sync = sync
     reports = hasReports ? MovieReports() : nil
     self.sound = MovieSound(sound, soundSettings)
@@ -117,7 +126,7 @@ public final class MovieSink: Recorder {
       recording.beginEpoch()
     } else if !isOnDemand {
       try begin(container)
-    } else if isFirst {
+    } else if isFirst, !hasOwnPaths {
       // A name that cannot be used is an error before the run.
       try checkName(container)
     }

@@ -36,14 +36,7 @@ public final class StillSink: Recorder {
   public private(set) var replacedCount: UInt64 = 0
   private let hasThumbnail: Bool
   private let mosaic: MosaicLevels
-  private enum Content {
-    /// The camera's own bytes.
-    case own(FrameFormat)
-    case encoded(JPEGPacker.Requirements, FrameFormat)
-    case plan(StillPlan)
-  }
-  private var content: Content?
-  private var device = ""
+  private var content: StillContent?
   /// Names have the number of a bracket's step.
   private var hasStep = false
   private var completer = JPEGCompleter()
@@ -106,35 +99,8 @@ public final class StillSink: Recorder {
         "{bracket} in a still's name is the step of the stage bracket, which is not in the chain",
         change: .stage)
     }
-    device = setup.source.name
-    if naming.format == .jpeg {
-      try configureJPEG(&setup)
-    } else {
-      let plan = try StillPlan(
-        naming.format, setup.format, of: setup.source, isUntouched: setup.isUntouched,
-        mosaic: mosaic)
-      try setup.reads(plan.parts)
-      setup.packs(capacity: plan.capacity, packerBytes: plan.packerBytes)
-      content = .plan(plan)
-    }
+    content = try StillContent(naming.format, of: name, mosaic: mosaic, &setup, note)
     if folder == nil { folder = try StillFolder(naming, overwrite: overwrite) }
-  }
-
-  private func configureJPEG(_ setup: inout SinkSetup) throws(RunError) {
-    // A file of two images, a field each, is half a picture to every viewer.
-    let needs = try setup.readsJPEGs(
-      name, passesOn: !setup.source.format.hasFieldImages, note)
-    let head = JPEGStillPacker.headRoom
-    setup.packs(
-      capacity: head + (needs?.capacity ?? 0), packerBytes: 8 * head + (needs?.packerBytes ?? 0))
-    if let needs {
-      content = .encoded(needs, setup.format)
-    } else {
-      content = .own(setup.format)
-    }
-    if let matrix = setup.format.color.matrixUnknownToJPEG, needs?.isGray == false {
-      note("stills: colours are \(matrix)'s; viewers take BT.601's for granted")
-    }
   }
 
   /// The folder that stills of a path go into.
@@ -148,31 +114,14 @@ public final class StillSink: Recorder {
   public func makeSelector() -> (any FrameSelector)? { selector }
 
   public func makePacker() throws(RunError) -> (any Packer)? {
-    switch content {
-    case nil: return nil
-    case .own(let format):
-      return try JPEGStillPacker(
-        nil, quality: quality, device: device, format, hasThumbnail: hasThumbnail)
-    case .encoded(let needs, let format):
-      return try JPEGStillPacker(
-        needs, quality: quality, device: device, format, hasThumbnail: hasThumbnail)
-    case .plan(let plan): return try plan.makePacker()
-    }
+    try content?.makePacker(quality: quality, hasThumbnail: hasThumbnail)
   }
 
   public func write(_ frame: borrowing PackedFrame) throws(RunError) {
     let bracket = hasStep ? frame.view.report(BracketReport.self) : nil
     let mark = StillMark(frame.record, step: bracket?.step ?? 0)
-    guard case .own = content else {
-      return try write(frame.packed, Span(), Span(), frame.record, mark)
-    }
-    // What was packed begins the file in place of the first two bytes, and of EXIF that the camera wrote.
-    try completer.complete(frame.view.encoded) { image throws(RunError) in
-      let start = min(2, image.count)
-      let cut = CameraStill.exif(in: image) ?? start..<start
-      try write(
-        frame.packed, image.extracting(start..<cut.lowerBound),
-        image.extracting(cut.upperBound..<image.count), frame.record, mark)
+    try content?.withPieces(of: frame, &completer) { first, second, third throws(RunError) in
+      try write(first, second, third, frame.record, mark)
     }
   }
 

@@ -1,0 +1,201 @@
+internal import Sprocket
+
+/// Which controls of a camera do what a mode asks for. Pure: of the controls' descriptions alone.
+struct DeviceControls {
+  typealias Values = [(name: String, value: Double)]
+
+  let device: String
+  let controls: [ControlDescription]
+
+  func find(_ names: String...) -> ControlDescription? {
+    names.lazy.compactMap { name in controls.first { $0.name == name } }.first
+  }
+
+  private func missing(_ what: String, _ remedy: String = "") -> CaptureError {
+    CaptureError(
+      .controlUnsupported,
+      "\(device) has no control for \(what)"
+        + (remedy.isEmpty ? "" : "; \(remedy)"))
+  }
+
+  // MARK: Focus
+
+  private var lens: ControlDescription? { find("focus_absolute", "lens") }
+  private var autoFocus: ControlDescription? { find("focus_automatic_continuous", "focus_auto") }
+
+  func values(for mode: FocusMode) throws(CaptureError) -> Values {
+    let off = autoFocus.map { [(name: $0.name, value: 0.0)] } ?? []
+    switch mode {
+    case .locked(nil):
+      guard lens != nil || autoFocus != nil else { throw missing("focus") }
+      return off
+    case .locked(let position?):
+      guard let lens, let unit = ControlUnit(.lens, of: lens) else {
+        throw missing("the lens's position")
+      }
+      guard 0...1 ~= position else {
+        throw CaptureError(
+          .valueOutOfRange, "a lens's position is 0, nearest, to 1, furthest, not \(position)")
+      }
+      return off + [(lens.name, unit.number(of: position))]
+    case .continuous:
+      guard let autoFocus else {
+        throw missing("automatic focus", "add the stages focus and autofocus to the session")
+      }
+      return [(autoFocus.name, 1)]
+    case .autoOnce:
+      guard let start = find("auto_focus_start") else {
+        throw missing("focusing once", "take .continuous, then .locked()")
+      }
+      return off + [(start.name, start.maximum)]
+    }
+  }
+
+  // MARK: Exposure
+
+  var exposure: ControlDescription? {
+    find("exposure_time_absolute", "exposure_absolute", "exposure")
+  }
+  var gain: ControlDescription? { find("gain", "analogue_gain") }
+  private var autoExposure: ControlDescription? { find("auto_exposure", "exposure_auto") }
+  private var autoGain: ControlDescription? { find("gain_automatic", "autogain") }
+
+  /// What switches automatic exposure off.
+  private func manualExposure() throws(CaptureError) -> Values {
+    guard let autoExposure else { return [] }
+    guard let manual = choice("manual", of: autoExposure) else {
+      throw CaptureError(
+        .controlUnsupported,
+        "\(device) always exposes by itself: \(autoExposure.name) has no manual mode")
+    }
+    return [(autoExposure.name, manual)]
+  }
+
+  private func choice(_ beginning: String, of control: ControlDescription) -> Double? {
+    guard case .menu(let choices) = control.kind else { return nil }
+    return choices.first { $0.name.hasPrefix(beginning) }?.value
+  }
+
+  func values(for mode: ExposureMode) throws(CaptureError) -> Values {
+    switch mode {
+    case .continuous:
+      guard let autoExposure else {
+        throw missing(
+          "automatic exposure", "add the stages meter and autoexposure to the session")
+      }
+      let wanted = choice("aperture", of: autoExposure) ?? choice("auto", of: autoExposure)
+      guard let wanted else { throw missing("automatic exposure") }
+      return [(autoExposure.name, wanted)] + (autoGain.map { [($0.name, 1)] } ?? [])
+    case .locked:
+      guard exposure != nil || autoExposure != nil else { throw missing("exposure") }
+      return try manualExposure()
+    case .custom(let duration, let factor):
+      var values = try manualExposure()
+      if let duration {
+        let wanted = Double(duration.nanosecondCount) / 1000
+        values.append(try value(wanted, .exposure, exposure, "the exposure time", "microseconds"))
+      }
+      if let factor {
+        if let autoGain { values.append((autoGain.name, 0)) }
+        values.append(try value(factor, .gain, gain, "gain", "times the base gain"))
+      }
+      return values
+    }
+  }
+
+  /// A value in a role's unit as the control has it. Throws if the control cannot have it.
+  func value(
+    _ wanted: Double, _ role: ControlUnit.Role, _ control: ControlDescription?, _ what: String,
+    _ unit: String
+  ) throws(CaptureError) -> (name: String, value: Double) {
+    guard let control, let known = ControlUnit(role, of: control), let range = known.range else {
+      throw missing(what)
+    }
+    guard wanted >= range.lowerBound * 0.999, wanted <= range.upperBound * 1.001 else {
+      throw CaptureError(
+        .valueOutOfRange,
+        "\(what) of \(device) is \(range.lowerBound.settingText) to \(range.upperBound.settingText) "
+          + "\(unit), not \(wanted.settingText)")
+    }
+    return (control.name, known.number(of: wanted))
+  }
+
+  // MARK: The rest
+
+  func values(for mode: WhiteBalanceMode) throws(CaptureError) -> Values {
+    let auto = find("white_balance_automatic", "white_balance_temperature_auto")
+    let off = auto.map { [(name: $0.name, value: 0.0)] } ?? []
+    switch mode {
+    case .continuous:
+      guard let auto else { throw missing("automatic white balance") }
+      return [(auto.name, 1)]
+    case .autoOnce:
+      guard let start = find("do_white_balance") else {
+        throw missing("balancing white once", "take .continuous, then .locked()")
+      }
+      return off + [(start.name, start.maximum)]
+    case .locked(nil):
+      guard auto != nil || find("white_balance_temperature") != nil else {
+        throw missing("white balance")
+      }
+      return off
+    case .locked(let kelvins?):
+      let control = find("white_balance_temperature")
+      return off + [try value(kelvins, .number, control, "the colour temperature", "K")]
+    }
+  }
+
+  /// 1 is the whole picture.
+  func values(forZoom factor: Double) throws(CaptureError) -> Values {
+    guard let zoom = find("zoom_absolute"), zoom.maximum > zoom.minimum else {
+      throw missing("zoom", "add the stage crop to the session")
+    }
+    let base = max(zoom.minimum, 1)
+    guard factor >= 1, factor * base <= zoom.maximum else {
+      throw CaptureError(
+        .valueOutOfRange,
+        "the zoom of \(device) is 1 to \((zoom.maximum / base).settingText), not \(factor.settingText)"
+      )
+    }
+    return [(zoom.name, (factor * base).rounded())]
+  }
+
+  func values(for mode: TorchMode) throws(CaptureError) -> Values {
+    guard let led = find("led_mode"), let torch = choice("torch", of: led) else {
+      throw missing("a torch")
+    }
+    switch mode {
+    case .off: return [(led.name, led.minimum)]
+    case .on(nil): return [(led.name, torch)]
+    case .on(let level?):
+      guard let light = find("intensity_torch_mode") else { throw missing("the torch's level") }
+      guard 0...1 ~= level else {
+        throw CaptureError(.valueOutOfRange, "a torch's level is 0 to 1, not \(level)")
+      }
+      let value = light.minimum + level * (light.maximum - light.minimum)
+      return [(light.name, value.rounded()), (led.name, torch)]
+    }
+  }
+
+  func values(forHDR isOn: Bool) throws(CaptureError) -> Values {
+    guard let control = find("wide_dynamic_range", "hdr_sensor_mode") else {
+      throw missing("pictures of a wide range of light")
+    }
+    return [(control.name, isOn ? control.maximum : control.minimum)]
+  }
+
+  /// A control by its own name, in its own numbers.
+  func value(_ value: Double, of name: String) throws(CaptureError) -> Values {
+    guard let control = find(name) else {
+      throw CaptureError(
+        .controlUnsupported,
+        "\(device) has no control `\(name)`; "
+          + knownNames(controls.map(\.name), near: name, "it has"))
+    }
+    guard value >= control.minimum, value <= control.maximum else {
+      throw CaptureError(
+        .valueOutOfRange, "\(name)=\(value.settingText) is not allowed: give \(control.allowed)")
+    }
+    return [(name, value)]
+  }
+}

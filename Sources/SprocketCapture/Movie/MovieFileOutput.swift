@@ -1,0 +1,178 @@
+public import Sprocket
+
+/// Records movies on request, while a session runs.
+///
+///     let recording = try movies.startRecording(to: "clip.mov")
+///     ...
+///     recording.stop()
+///     print(await recording.finished().duration)
+///
+/// The ending of the path says what kind of file it is: `.mov`, `.mp4` or `.mkv`. It is made of fragments of
+/// a second at most, under a partial name, until it is complete; an existing file is never replaced. While
+/// nothing is recorded the output costs nothing, unless it has a pre-roll.
+public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
+  private struct State {
+    /// The engine's recording, which goes on from file to file.
+    var id: RecordingID?
+    /// Files that were asked for and have not begun, and those that have not ended.
+    var toStart: [Recording] = []
+    var toEnd: [Recording] = []
+    /// `stop` was asked for.
+    var isStopping = false
+  }
+
+  public let core = OutputCore("movie")
+  let takes: Set<CaptureDevice.MediaType> = [.video, .audio]
+  private let codec: MovieCodec
+  private let quality: Int
+  private let limits: RecordingLimits
+  private let preRoll: PreRoll?
+  private let turn = OrientationSetting()
+  private let state = Locked(State())
+
+  /// - Parameters:
+  ///   - codec: by default Motion-JPEG: the camera's own pictures, where it gives these.
+  ///   - quality: 1 to 100, of JPEGs that are encoded.
+  ///   - limits: `duration`, `bytes` and `freeBytes` end a recording, with an error that says that the file
+  ///     can be used.
+  ///   - preRoll: a recording begins that much before it was asked for.
+  public init(
+    codec: MovieCodec = MovieCodec(), quality: Int = 90,
+    limits: RecordingLimits = RecordingLimits(), preRoll: PreRoll? = nil
+  ) {
+    self.codec = codec
+    self.quality = quality
+    var limits = limits
+    limits.endsAtDiscontinuity = true
+    self.limits = limits
+    self.preRoll = preRoll
+    core.state.withLock { [turn] in $0.turn = turn }
+  }
+
+  public var isRecording: Bool { state.withLock { !$0.toEnd.isEmpty && !$0.isStopping } }
+
+  func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink] {
+    [
+      MovieSink(
+        core.name, path: Self.container, hasOwnPaths: true, turn: turn, quality: quality,
+        codec: codec, isOnDemand: true, limits: limits, preRoll: preRoll)
+    ]
+  }
+
+  /// Says which container an encoder's pictures are for.
+  private static let container = "movie.mov"
+
+  // MARK: Recording
+
+  /// Begins a recording with the next frame. While one is under way it goes on in the new file instead: no
+  /// frame between the two is lost, and none is in both.
+  ///
+  /// Throws if the output is part of no running session, if its link is disabled, and if no such file can be
+  /// made, for example because it exists.
+  public func startRecording(to path: String) throws(CaptureError) -> Recording {
+    let run = try core.requireRun("the movie output")
+    guard let engine = run.engine else { throw Self.isOver }
+    guard core.link.isEnabled else {
+      throw CaptureError(.settingsRefused, "the link of the movie output is disabled; enable it")
+    }
+    let recording = Recording(path: path) { [weak self] in self?.stop($0) }
+    let error: CaptureError? = state.withLock { state in
+      do throws(RunError) {
+        if let id = state.id, !state.isStopping, engine.isUnderWay(id) {
+          try engine.ask([.next(id, path: path)])
+        } else {
+          let name = core.name
+          state.id = try engine.ask([.record(sink: name, path: path)])[0]
+        }
+        state.isStopping = false
+        state.toStart.append(recording)
+        state.toEnd.append(recording)
+        return nil
+      } catch {
+        return CaptureError(error, .fileRefused)
+      }
+    }
+    if let error { throw error }
+    return recording
+  }
+
+  /// Records until somebody calls `stopRecording`, a limit is reached, or the session ends it, and calls
+  /// `delegate` where the caller is. Returns after its last callback. What cannot begin is told to the
+  /// delegate, too.
+  public nonisolated(nonsending) func record(
+    to path: String, delegate: some RecordingDelegate
+  ) async {
+    let recording: Recording
+    do throws(CaptureError) {
+      recording = try startRecording(to: path)
+    } catch {
+      return delegate.fileOutput(self, didFinishRecording: RecordingResult(path: path, error))
+    }
+    for await event in recording.events {
+      switch event {
+      case .didStart(let path): delegate.fileOutput(self, didStartRecordingTo: path)
+      case .didFinish(let result): delegate.fileOutput(self, didFinishRecording: result)
+      }
+    }
+    if recording.result == nil {
+      // The task was cancelled: the recording is over for who asked for it.
+      recording.stop()
+      delegate.fileOutput(self, didFinishRecording: await recording.finished())
+    }
+  }
+
+  /// Asks the recording to end with the frames so far. Does nothing if none is under way.
+  public func stopRecording() {
+    let engine = core.run?.engine
+    state.withLock { state in
+      guard let id = state.id, !state.isStopping else { return }
+      state.isStopping = true
+      // It may have ended by itself.
+      _ = try? engine?.ask([.stop(id)])
+    }
+  }
+
+  /// Stops a recording if it is the newest file: earlier ones have ended.
+  private func stop(_ recording: Recording) {
+    if state.withLock({ $0.toEnd.last === recording }) { stopRecording() }
+  }
+
+  private static let isOver = CaptureError(.notRunning, "the session has stopped; start it again")
+
+  // MARK: What comes
+
+  func take(_ news: RunNews) {
+    switch news {
+    case .started(let record) where record.sink == core.name:
+      let recording = state.withLock { state in
+        Self.place(of: record, in: state.toStart).map { state.toStart.remove(at: $0) }
+      }
+      recording?.didStart(record.path)
+    case .ended(let record) where record.sink == core.name:
+      let recording = state.withLock { state -> Recording? in
+        guard let place = Self.place(of: record, in: state.toEnd) else { return nil }
+        let ended = state.toEnd.remove(at: place)
+        state.toStart.removeAll { $0 === ended }
+        if state.toEnd.isEmpty { (state.id, state.isStopping) = (nil, false) }
+        return ended
+      }
+      recording?.didFinish(RecordingResult(record))
+    default: break
+    }
+  }
+
+  /// The one of that path; the first where a path has a number in it.
+  private static func place(of record: RecordingRecord, in files: [Recording]) -> Int? {
+    files.firstIndex { $0.path == record.path } ?? files.indices.first
+  }
+
+  func didLeave() {
+    let left = state.withLock { state in
+      defer { state = State() }
+      return state.toEnd
+    }
+    for recording in left {
+      recording.didFinish(RecordingResult(path: recording.path, Self.isOver))
+    }
+  }
+}

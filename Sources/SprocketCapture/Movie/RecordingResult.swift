@@ -1,0 +1,78 @@
+public import Sprocket
+
+/// What became of a recording.
+public struct RecordingResult: Sendable {
+  public let path: String
+  /// `nil` where it ended as asked, by `stop`, by the next file or by the session's stop. A limit that was
+  /// reached is an error, too, of a file that can be used.
+  public let error: CaptureError?
+  /// Whether there is a file that can be played, wholly or up to its last durable frame.
+  public let isUsable: Bool
+  /// Why it ended; `nil` where it did not begin.
+  public let reason: RecordingEnd?
+  /// From the first frame to the last.
+  public let duration: Duration
+  /// Frames in the file, and those of its time that are not, by fate.
+  public let counts: FateCounts
+  public let byteCount: UInt64
+  public let firstFrame: FrameMark?
+  public let lastFrame: FrameMark?
+
+  init(_ record: RecordingRecord) {
+    path = record.path
+    isUsable = record.isUsable
+    reason = record.reason
+    duration = .nanoseconds(record.nanoseconds)
+    counts = record.counts
+    byteCount = record.byteCount
+    (firstFrame, lastFrame) = (record.firstFrame, record.lastFrame)
+    error = CaptureError(record)
+  }
+
+  /// Of a recording that did not begin.
+  init(path: String, _ error: CaptureError) {
+    (self.path, self.error) = (path, error)
+    (isUsable, reason, duration, counts, byteCount) = (false, nil, .zero, FateCounts(), 0)
+    (firstFrame, lastFrame) = (nil, nil)
+  }
+}
+
+extension CaptureError {
+  /// Why a recording ended, if that is an error.
+  fileprivate init?(_ record: RecordingRecord) {
+    let isEmpty = record.counts[.delivered] == 0
+    let code: Code
+    switch record.reason {
+    case .asked, .split, .end, nil:
+      guard isEmpty || record.error != nil else { return nil }
+      code = .failed
+    case .duration, .size, .disk: code = .limitReached
+    case .discontinuity, .detached: code = .sessionChanged
+    case .device: code = .deviceNotFound
+    case .error: code = .failed
+    case .refused: code = .busy
+    }
+    let why =
+      record.error ?? (isEmpty ? "no frame came" : record.reason?.sentence ?? "it has ended")
+    self.init(code, "the recording \(record.path) has ended: \(why)")
+  }
+}
+
+/// What happens to a recording.
+public enum RecordingEvent: Sendable {
+  /// Its file has its first frame. Does not come if nothing could be written.
+  case didStart(path: String)
+  /// Once, and last.
+  case didFinish(RecordingResult)
+}
+
+/// Hears of a recording, on the actor that asked for it. One function is required.
+public protocol RecordingDelegate: AnyObject {
+  func fileOutput(_ output: MovieFileOutput, didStartRecordingTo path: String)
+  /// Called exactly once for each recording that was asked for, also if nothing was written.
+  func fileOutput(_ output: MovieFileOutput, didFinishRecording result: RecordingResult)
+}
+
+extension RecordingDelegate {
+  public func fileOutput(_ output: MovieFileOutput, didStartRecordingTo path: String) {}
+}

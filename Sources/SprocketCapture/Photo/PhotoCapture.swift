@@ -1,0 +1,104 @@
+internal import Sprocket
+
+/// A capture that is under way: its events, for one reader.
+public struct PhotoCapture: AsyncSequence, Sendable {
+  public typealias Element = PhotoEvent
+  public typealias Failure = Never
+
+  public let resolved: ResolvedPhotoSettings
+  let events: AsyncStream<PhotoEvent>
+
+  public func makeAsyncIterator() -> AsyncStream<PhotoEvent>.AsyncIterator {
+    events.makeAsyncIterator()
+  }
+}
+
+/// What is left to come of a capture. Sees to it that every expected event comes once, and the last one last.
+struct PhotoProgress: Sendable {
+  struct Place: Sendable, Hashable {
+    let format: PhotoFormat
+    let step: Int
+  }
+
+  let resolved: ResolvedPhotoSettings
+  private let bracket: [BracketStep]
+  private let reader: AsyncStream<PhotoEvent>.Continuation
+  /// Photographs that have not come.
+  private var missing: [Place]
+  /// Recordings that were asked for, and whose photographs they are.
+  private(set) var recordings: [RecordingID: Place] = [:]
+  private var hasCaptured = false
+  private var firstError: CaptureError?
+  private(set) var isOver = false
+
+  init(
+    _ resolved: ResolvedPhotoSettings, bracket: [BracketStep],
+    _ reader: AsyncStream<PhotoEvent>.Continuation
+  ) {
+    (self.resolved, self.bracket, self.reader) = (resolved, bracket, reader)
+    missing = (0..<max(1, bracket.count)).flatMap { step in
+      resolved.formats.map { Place(format: $0, step: step) }
+    }
+    reader.yield(.willBegin(resolved))
+    reader.yield(.willCapture(resolved))
+  }
+
+  mutating func expect(_ recording: RecordingID, _ place: Place) { recordings[recording] = place }
+
+  /// A photograph has come.
+  mutating func take(_ file: PhotoFile, step: Int) {
+    let place = Place(format: PhotoFormat(file.format), step: step)
+    guard let index = missing.firstIndex(of: place) else { return }
+    missing.remove(at: index)
+    noteCaptured(at: file.record.captured)
+    deliver(place, nil, file)
+    finishIfDone()
+  }
+
+  /// A recording has ended: what it did not bring does not come.
+  mutating func end(_ record: RecordingRecord) {
+    guard let place = recordings.removeValue(forKey: record.id) else { return }
+    if missing.contains(place) {
+      let reason = record.error ?? record.reason?.sentence ?? "it was not taken"
+      fail(place, CaptureError(.failed, "there is no photograph: \(reason)"))
+    }
+    finishIfDone()
+  }
+
+  /// Nothing more comes.
+  mutating func fail(_ error: CaptureError, from step: Int = 0) {
+    for place in missing where place.step >= step { fail(place, error) }
+    finishIfDone()
+  }
+
+  private mutating func fail(_ place: Place, _ error: CaptureError) {
+    missing.removeAll { $0 == place }
+    firstError = firstError ?? error
+    noteCaptured(at: nil)
+    deliver(place, error, nil)
+  }
+
+  private mutating func noteCaptured(at time: Timestamp?) {
+    if hasCaptured { return }
+    hasCaptured = true
+    reader.yield(.didCapture(resolved, at: time))
+  }
+
+  private func deliver(_ place: Place, _ error: CaptureError?, _ file: PhotoFile?) {
+    let count = place.step * resolved.formats.count
+    let number = count + (resolved.formats.firstIndex(of: place.format) ?? 0) + 1
+    reader.yield(
+      .photo(
+        CapturedPhoto(
+          resolved: resolved, format: place.format, photoCount: number,
+          bracketStep: bracket.indices.contains(place.step) ? bracket[place.step] : nil,
+          error: error, fileData: file?.bytes ?? [], record: file?.record)))
+  }
+
+  private mutating func finishIfDone() {
+    guard missing.isEmpty, !isOver else { return }
+    isOver = true
+    reader.yield(.didFinish(resolved, firstError))
+    reader.finish()
+  }
+}

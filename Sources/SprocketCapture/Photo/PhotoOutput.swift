@@ -1,0 +1,234 @@
+public import Sprocket
+
+/// Photographs on request, while a session runs.
+///
+///     let photo = try await photos.photo()
+///     try photo.write(to: "first.jpg")
+///
+/// A photograph is the first frame that was exposed after the asking. It is made of the stream that the
+/// session runs, at its size; nothing is packed while none is asked for. Captures may overlap.
+public final class PhotoOutput: TakesVideo, SessionOutput {
+  public let core = OutputCore("photo")
+  let takes: Set<CaptureDevice.MediaType> = [.video]
+  /// What captures may ask for.
+  public let formats: [PhotoFormat]
+  private let quality: Int
+  private let hasThumbnails: Bool
+  private let mosaic: MosaicLevels
+  private let turn = OrientationSetting()
+  private let captures = Locked<[Int64: PhotoProgress]>([:])
+
+  /// - Parameters:
+  ///   - formats: each that captures may ask for has room in every frame's memory. With `.dng` the session
+  ///     needs a camera that gives a Bayer sensor's mosaic.
+  ///   - quality: 1 to 100, of JPEGs that are encoded. A camera's own JPEGs are taken as they are.
+  ///   - mosaic: levels and white balance for `.dng`.
+  public init(
+    formats: [PhotoFormat] = [.jpeg], quality: Int = 90, hasThumbnails: Bool = true,
+    mosaic: MosaicLevels = MosaicLevels()
+  ) {
+    self.formats = formats
+    self.quality = quality
+    self.hasThumbnails = hasThumbnails
+    self.mosaic = mosaic
+    core.state.withLock { [turn] in $0.turn = turn }
+  }
+
+  /// Larger brackets take longer, and keep other captures waiting.
+  public static let maxBracketedCapturePhotoCount = 16
+
+  var neededPixels: @Sendable (PixelFormat) -> Bool {
+    let needsMosaic = formats.contains(.dng)
+    return { !needsMosaic || $0.isBayer }
+  }
+
+  func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink] {
+    formats.map { format in
+      PhotoSink(
+        sinkName(format), format: format.still, quality: quality, hasThumbnail: hasThumbnails,
+        mosaic: mosaic, turn: turn
+      ) { [weak self] file in self?.take(file) }
+    }
+  }
+
+  private func sinkName(_ format: PhotoFormat) -> String { "\(core.name)-\(format.still.name)" }
+
+  // MARK: Capturing
+
+  /// Takes photographs. Returns at once; the sequence tells of everything that happens, and may be ignored.
+  ///
+  /// Throws if the output is part of no running session, if its link is disabled, if a format was not
+  /// declared, if the bracket cannot be made, if there is no flash, and if 64 requests wait.
+  public func capture(_ settings: consuming PhotoSettings) throws(CaptureError) -> PhotoCapture {
+    let run = try core.requireRun("the photo output")
+    let bracket = settings.bracket
+    let resolved = try resolve(settings, run)
+    let (events, reader) = AsyncStream.makeStream(of: PhotoEvent.self)
+    let id = resolved.uniqueID
+    let needed = bracket.isEmpty
+    let error: CaptureError? = captures.withLock { captures in
+      captures[id] = PhotoProgress(resolved, bracket: bracket, reader)
+      guard needed else { return nil }
+      let error = Self.ask(self, run, step: 0, &captures[id])
+      if error != nil { captures[id] = nil }
+      return error
+    }
+    if let error { throw error }
+    if !needed {
+      Task { await self.makeBracket(resolved, bracket, run) }
+    }
+    return PhotoCapture(resolved: resolved, events: events)
+  }
+
+  /// Takes photographs, and calls `delegate` where the caller is. Returns after its last callback.
+  public nonisolated(nonsending) func capture(
+    _ settings: consuming PhotoSettings, delegate: some PhotoCaptureDelegate
+  ) async throws(CaptureError) {
+    for await event in try capture(settings) {
+      switch event {
+      case .willBegin(let resolved): delegate.photoOutput(self, willBeginCaptureFor: resolved)
+      case .willCapture(let resolved): delegate.photoOutput(self, willCapturePhotoFor: resolved)
+      case .didCapture(let resolved, _): delegate.photoOutput(self, didCapturePhotoFor: resolved)
+      case .photo(let photo): delegate.photoOutput(self, didFinishProcessing: photo)
+      case .didFinish(let resolved, let error):
+        delegate.photoOutput(self, didFinishCaptureFor: resolved, error: error)
+      }
+    }
+  }
+
+  /// Takes one photograph, and waits for it: the first of those that the settings ask for.
+  public func photo(
+    _ settings: consuming PhotoSettings = PhotoSettings()
+  ) async throws(CaptureError) -> CapturedPhoto {
+    var first: CapturedPhoto?
+    for await case .photo(let photo) in try capture(settings) { first = first ?? photo }
+    guard let first else {
+      throw CaptureError(.cancelled, "the task was cancelled before the photograph was taken")
+    }
+    if let error = first.error { throw error }
+    return first
+  }
+
+  private func resolve(
+    _ settings: borrowing PhotoSettings, _ run: SessionRun
+  ) throws(CaptureError) -> ResolvedPhotoSettings {
+    guard core.link.isEnabled else {
+      throw CaptureError(.settingsRefused, "the link of the photo output is disabled; enable it")
+    }
+    guard !settings.formats.isEmpty, Set(settings.formats).count == settings.formats.count else {
+      throw CaptureError(.settingsRefused, "a capture asks for one format or more, each once")
+    }
+    for format in settings.formats where !formats.contains(format) {
+      throw CaptureError(
+        .settingsRefused,
+        "this photo output was not made for \(format); name it in PhotoOutput(formats:)")
+    }
+    guard settings.bracket.count <= Self.maxBracketedCapturePhotoCount else {
+      throw CaptureError(
+        .settingsRefused,
+        "a bracket has at most \(Self.maxBracketedCapturePhotoCount) steps, not \(settings.bracket.count)"
+      )
+    }
+    if let error = run.refusal(of: settings.bracket) { throw error }
+    if settings.flashMode == .on { throw run.device.noFlash }
+    let format = run.engine?.description.format
+    return ResolvedPhotoSettings(
+      uniqueID: settings.uniqueID, size: CameraSize(format?.width ?? 0, format?.height ?? 0),
+      formats: settings.formats,
+      expectedPhotoCount: settings.formats.count * max(1, settings.bracket.count),
+      bracketCount: settings.bracket.count, isFlashEnabled: false)
+  }
+
+  /// Asks for a photograph of each format. Under the lock, so that none comes before it is expected.
+  private static func ask(
+    _ output: PhotoOutput, _ run: SessionRun, step: Int, _ progress: inout PhotoProgress?
+  ) -> CaptureError? {
+    guard let resolved = progress?.resolved, let engine = run.engine else {
+      return CaptureError(.cancelled, "the session has stopped")
+    }
+    let key = "\(resolved.uniqueID)/\(step)"
+    let requests = resolved.formats.map {
+      Request.record(sink: output.sinkName($0), path: key, frames: 1)
+    }
+    do throws(RunError) {
+      let now = Timestamp(nanoseconds: monotonicNow(), clock: .monotonic)
+      let ids = try engine.ask(requests, at: .captured(now))
+      for (id, format) in zip(ids, resolved.formats) {
+        progress?.expect(id, PhotoProgress.Place(format: format, step: step))
+      }
+      return nil
+    } catch {
+      return CaptureError(error, .busy)
+    }
+  }
+
+  // MARK: A bracket
+
+  /// Writes the exposure of each step, waits for the frame that shows it, and takes the next one. Then puts
+  /// back what was there before.
+  private func makeBracket(
+    _ resolved: ResolvedPhotoSettings, _ bracket: [BracketStep], _ run: SessionRun
+  ) async {
+    let id = resolved.uniqueID
+    let before = run.exposureNow
+    for (step, wanted) in bracket.enumerated() {
+      var error: CaptureError?
+      do throws(CaptureError) {
+        _ = try await run.write(run.values(for: wanted, from: before))
+        error = captures.withLock { Self.ask(self, run, step: step, &$0[id]) }
+      } catch let refusal {
+        error = refusal
+      }
+      if let error {
+        update(id) { $0.fail(error, from: step) }
+        break
+      }
+      guard await isTaken(id, step) else { break }
+    }
+    _ = try? await run.write(before)
+  }
+
+  /// Waits until the photographs of a step have come; false if the capture is over before.
+  private func isTaken(_ id: Int64, _ step: Int) async -> Bool {
+    while true {
+      let progress = captures.withLock { $0[id] }
+      guard let progress, !progress.isOver else { return false }
+      if !progress.recordings.values.contains(where: { $0.step == step }) { return true }
+      try? await Task.sleep(for: .milliseconds(5))
+    }
+  }
+
+  // MARK: What comes
+
+  private func take(_ file: PhotoFile) {
+    let parts = file.key.split(separator: "/")
+    guard parts.count == 2, let id = Int64(parts[0]), let step = Int(parts[1]) else { return }
+    update(id) { $0.take(file, step: step) }
+  }
+
+  func take(_ news: RunNews) {
+    guard case .ended(let record) = news else { return }
+    let id = captures.withLock { captures in
+      captures.first { $0.value.recordings[record.id] != nil }?.key
+    }
+    if let id { update(id) { $0.end(record) } }
+  }
+
+  func didLeave() {
+    let ids = captures.withLock { Array($0.keys) }
+    let error = CaptureError(.cancelled, "the session stopped before the photograph was taken")
+    for id in ids { update(id) { $0.fail(error) } }
+  }
+
+  private func update(_ id: Int64, _ change: (inout PhotoProgress) -> Void) {
+    captures.withLock { captures in
+      guard var progress = captures[id] else { return }
+      change(&progress)
+      captures[id] = progress.isOver ? nil : progress
+    }
+  }
+}
+
+extension StillFormat {
+  fileprivate var name: String { "\(self)" }
+}

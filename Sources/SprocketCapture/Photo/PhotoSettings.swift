@@ -1,0 +1,156 @@
+public import Sprocket
+internal import Synchronization
+
+/// The file format of a photograph.
+public enum PhotoFormat: Sendable, Hashable, CaseIterable {
+  case jpeg, png, tiff
+  /// The Bayer mosaic of the sensor, unprocessed.
+  case dng
+
+  public var isRaw: Bool { self == .dng }
+
+  var still: StillFormat {
+    switch self {
+    case .jpeg: .jpeg
+    case .png: .png
+    case .tiff: .tiff
+    case .dng: .dng
+    }
+  }
+
+  init(_ still: StillFormat) {
+    switch still {
+    case .jpeg: self = .jpeg
+    case .png: self = .png
+    case .tiff: self = .tiff
+    case .dng: self = .dng
+    }
+  }
+}
+
+/// One exposure of a bracket.
+public enum BracketStep: Sendable, Hashable {
+  /// So many stops more light than the camera's present exposure, by a longer or shorter one. -10 to 10.
+  case bias(Double)
+  /// A time, and a gain if it is to change.
+  case exposure(Duration, gain: Double? = nil)
+}
+
+/// How one capture is to be made. Consumed by `PhotoOutput.capture`: the same settings cannot be used twice.
+public struct PhotoSettings: ~Copyable, Sendable {
+  public enum FlashMode: Sendable, Hashable { case off, on, auto }
+
+  /// The same in no other settings of this process.
+  public let uniqueID: Int64
+  /// Each gives a photograph of its own. What the output was not made for is refused.
+  public var formats: [PhotoFormat]
+  /// One photograph for each step and format. Empty for a single exposure.
+  public var bracket: [BracketStep] = []
+  public var flashMode = FlashMode.off
+
+  private static let count = Atomic<Int64>(0)
+
+  public init(_ formats: PhotoFormat...) {
+    self.formats = formats.isEmpty ? [.jpeg] : formats
+    uniqueID = Self.count.wrappingAdd(1, ordering: .relaxed).newValue
+  }
+
+  /// The same settings for another capture, with an identity of their own.
+  public borrowing func copy() -> PhotoSettings {
+    var copy = PhotoSettings()
+    copy.formats = formats
+    copy.bracket = bracket
+    copy.flashMode = flashMode
+    return copy
+  }
+}
+
+/// What settings came to: known before the first callback.
+public struct ResolvedPhotoSettings: Sendable, Hashable {
+  public let uniqueID: Int64
+  /// In pixels.
+  public let size: CameraSize
+  public let formats: [PhotoFormat]
+  /// How many photographs there will be: formats times steps of the bracket.
+  public let expectedPhotoCount: Int
+  public let bracketCount: Int
+  public let isFlashEnabled: Bool
+}
+
+/// A photograph, or why there is none.
+public struct CapturedPhoto: Sendable {
+  public let resolved: ResolvedPhotoSettings
+  public let format: PhotoFormat
+  /// From 1 to `expectedPhotoCount`.
+  public let photoCount: Int
+  /// The step of the bracket; `nil` without one.
+  public let bracketStep: BracketStep?
+  /// `nil` where all went well.
+  public let error: CaptureError?
+  /// The file; empty if there is an error.
+  public let fileData: [UInt8]
+  /// The frame's number, time and the camera's settings; `nil` if there is an error.
+  public let record: FrameRecord?
+
+  /// A small JPEG of a JPEG, from its EXIF; `nil` where there is none.
+  public var thumbnail: [UInt8]? {
+    guard format == .jpeg, let exif = CameraStill.exif(in: fileData.span) else { return nil }
+    let segment = Array(fileData[exif])
+    let start = segment.indices.dropLast(2).first {
+      segment[$0] == 0xFF && segment[$0 + 1] == 0xD8 && segment[$0 + 2] == 0xFF
+    }
+    return start.map { Array(segment[$0...]) }
+  }
+
+  /// Writes the file, under its name when it is complete. Throws if there is no photograph, if the file
+  /// exists and `overwrite` is false, and if the disk fails.
+  public func write(to path: String, overwrite: Bool = false) throws(CaptureError) {
+    if let error { throw error }
+    do throws(RunError) {
+      var file = try FileWriter(path: path, purpose: "a photograph", overwrite: overwrite)
+      try file.append(fileData)
+      try file.complete()
+    } catch {
+      throw CaptureError(error, .fileRefused)
+    }
+  }
+}
+
+/// What happens to a capture: `willBegin` first, `didFinish` last, all others in any order between them.
+public enum PhotoEvent: Sendable {
+  case willBegin(ResolvedPhotoSettings)
+  case willCapture(ResolvedPhotoSettings)
+  /// With the time at which the frame was captured.
+  case didCapture(ResolvedPhotoSettings, at: Timestamp?)
+  /// Once for each expected photograph, also for one that failed.
+  case photo(CapturedPhoto)
+  /// Nothing comes after it.
+  case didFinish(ResolvedPhotoSettings, CaptureError?)
+}
+
+/// Hears of a capture, on the actor that asked for it. One function is required.
+public protocol PhotoCaptureDelegate: AnyObject {
+  func photoOutput(_ output: PhotoOutput, willBeginCaptureFor resolved: ResolvedPhotoSettings)
+  func photoOutput(_ output: PhotoOutput, willCapturePhotoFor resolved: ResolvedPhotoSettings)
+  func photoOutput(_ output: PhotoOutput, didCapturePhotoFor resolved: ResolvedPhotoSettings)
+  func photoOutput(_ output: PhotoOutput, didFinishProcessing photo: CapturedPhoto)
+  func photoOutput(
+    _ output: PhotoOutput, didFinishCaptureFor resolved: ResolvedPhotoSettings,
+    error: CaptureError?)
+}
+
+extension PhotoCaptureDelegate {
+  public func photoOutput(
+    _ output: PhotoOutput, willBeginCaptureFor resolved: ResolvedPhotoSettings
+  ) {}
+  public func photoOutput(
+    _ output: PhotoOutput, willCapturePhotoFor resolved: ResolvedPhotoSettings
+  ) {}
+  public func photoOutput(
+    _ output: PhotoOutput, didCapturePhotoFor resolved: ResolvedPhotoSettings
+  ) {}
+  public func photoOutput(
+    _ output: PhotoOutput, didFinishCaptureFor resolved: ResolvedPhotoSettings,
+    error: CaptureError?
+  ) {}
+}

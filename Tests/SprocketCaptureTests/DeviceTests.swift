@@ -1,0 +1,69 @@
+import Sprocket
+import SprocketCapture
+import Testing
+
+@Suite("CaptureDevice", .serialized) struct DeviceTests {
+  @Test("scenes are found by type and position, with different largest sizes") func discovery() {
+    let found = CaptureDevice.DiscoverySession(types: [.scene]).devices
+    #expect(found.map(\.position) == [.back, .front])
+    #expect(found[0].supports(.hd1920x1080).isYes)
+    #expect(found[1].supports(.hd1920x1080).reason?.alternative == .hd1280x720)
+    let front = CaptureDevice.DiscoverySession(types: [.scene], media: .video, position: .front)
+    #expect(front.devices.count == 1)
+    #expect(front.devices[0] === found[1])
+    #expect(found[0].authorization == .authorized)
+    #expect(CaptureDevice.device(uniqueID: found[0].uniqueID) === found[0])
+    #expect(CaptureDevice.devices(for: .video).allSatisfy { $0.deviceType != .scene })
+  }
+
+  @Test("settings hold together, and the answer is the first frame that shows them")
+  func batch() async throws {
+    let seen = Locked<[(number: UInt64, exposure: Float, gain: Float)]>([])
+    let camera = Cameras.back()
+    let output = VideoDataOutput(reading: []) { frame in
+      let record = frame.record
+      seen.withLock {
+        $0.append((record.number, record.inForce.exposureMicroseconds, record.inForce.gain))
+      }
+    }
+    let session = try await running(output, camera: camera)
+    let change = try await camera.withConfiguration { c in
+      c.setExposure(.custom(duration: .milliseconds(5), gain: 4))
+      c.setFocus(.locked(lensPosition: 0.25))
+    }
+    let first = try #require(change.firstFrame)
+    #expect(change.values == ["exposure": 5000, "gain": 4, "lens": 0.25])
+    #expect(await until { seen.withLock { $0.last?.number ?? 0 } > first.number + 2 })
+    for frame in seen.withLock({ $0 }) {
+      #expect((frame.exposure == 5000) == (frame.number >= first.number))
+      #expect((frame.gain == 4) == (frame.number >= first.number))
+    }
+    #expect(camera.lensPosition == 0.25)
+    await session.stop()
+    // They hold when the camera is started again.
+    #expect(camera.exposureDuration == .milliseconds(5))
+    seen.withLock { $0 = [] }
+    try await session.start()
+    #expect(await until { seen.withLock { !$0.isEmpty } })
+    #expect(seen.withLock { $0[0].gain } == 4)
+    await session.stop()
+  }
+
+  @Test("what the camera does not have is refused with the reason, and nothing is written")
+  func refusals() async throws {
+    let camera = Cameras.back()
+    let answer = camera.supports(WhiteBalanceMode.continuous)
+    #expect(answer.reason?.description == "back has no control for automatic white balance")
+    #expect(camera.supports(FocusMode.locked(lensPosition: 0.5)).isYes)
+    #expect(!camera.hasTorch)
+    let error = await #expect(throws: CaptureError.self) {
+      try await camera.withConfiguration { c in
+        c.setExposure(.custom(gain: 2))
+        c.setWhiteBalance(.autoOnce)
+        c.setExposure(.custom(duration: .seconds(100)))
+      }
+    }
+    #expect(error?.refusals.map(\.code) == [.controlUnsupported, .valueOutOfRange])
+    #expect(camera.gain == nil)
+  }
+}

@@ -1,0 +1,224 @@
+import Sprocket
+import SprocketCapture
+import Testing
+
+/// A session of a scene and an output, running.
+func running(
+  _ output: some CaptureOutput, camera: CaptureDevice = Cameras.back(),
+  preset: SessionPreset = .size(Cameras.middle)
+) async throws -> CaptureSession {
+  let session = try CaptureSession()
+  try await session.configure { c throws(CaptureError) in
+    c.add(try DeviceInput(camera))
+    c.preset = preset
+    c.add(output)
+  }
+  try await session.start()
+  return session
+}
+
+/// Notes the callbacks of captures by their names.
+private actor Notes: PhotoCaptureDelegate {
+  var names: [String] = []
+  var photos: [CapturedPhoto] = []
+
+  nonisolated func photoOutput(
+    _ output: PhotoOutput, willBeginCaptureFor resolved: ResolvedPhotoSettings
+  ) { assumeIsolated { $0.names.append("willBegin") } }
+
+  nonisolated func photoOutput(
+    _ output: PhotoOutput, willCapturePhotoFor resolved: ResolvedPhotoSettings
+  ) { assumeIsolated { $0.names.append("willCapture") } }
+
+  nonisolated func photoOutput(
+    _ output: PhotoOutput, didCapturePhotoFor resolved: ResolvedPhotoSettings
+  ) { assumeIsolated { $0.names.append("didCapture") } }
+
+  nonisolated func photoOutput(_ output: PhotoOutput, didFinishProcessing photo: CapturedPhoto) {
+    assumeIsolated { notes in
+      notes.names.append("photo")
+      notes.photos.append(photo)
+    }
+  }
+
+  nonisolated func photoOutput(
+    _ output: PhotoOutput, didFinishCaptureFor resolved: ResolvedPhotoSettings,
+    error: CaptureError?
+  ) { assumeIsolated { $0.names.append("didFinish") } }
+
+  func capture(_ output: PhotoOutput, _ settings: consuming PhotoSettings)
+    async throws(CaptureError)
+  {
+    try await output.capture(settings, delegate: self)
+  }
+}
+
+@Suite("PhotoOutput", .serialized) struct PhotoTests {
+  @Test("a photograph is a file, of the first frame exposed after the asking") func photo()
+    async throws
+  {
+    let photos = PhotoOutput()
+    let session = try await running(photos)
+    for _ in 0..<5 {
+      let asked = monotonicNow()
+      let photo = try await photos.photo()
+      let record = try #require(photo.record)
+      #expect(record.captured.nanoseconds >= asked)
+      #expect(photo.fileData.starts(with: [0xFF, 0xD8, 0xFF, 0xE1]))
+      #expect(photo.resolved.size == Cameras.middle)
+      #expect(photo.thumbnail?.starts(with: [0xFF, 0xD8]) == true)
+    }
+    await session.stop()
+    #expect(await session.summary?.ledger.isBalanced == true)
+  }
+
+  @Test("callbacks come in order, each once, willBegin first and didFinish last") func callbacks()
+    async throws
+  {
+    let photos = PhotoOutput(formats: [.jpeg, .png])
+    let session = try await running(photos)
+    let notes = Notes()
+    try await notes.capture(photos, PhotoSettings(.jpeg, .png))
+    let names = await notes.names
+    #expect(names.first == "willBegin")
+    #expect(names.last == "didFinish")
+    #expect(
+      names.sorted() == ["didCapture", "didFinish", "photo", "photo", "willBegin", "willCapture"])
+    let formats = await notes.photos.map(\.format)
+    #expect(Set(formats) == [.jpeg, .png])
+    // Both are of one frame.
+    #expect(Set(await notes.photos.map(\.record?.number)).count == 1)
+    await session.stop()
+  }
+
+  @Test("what an output was not made for is refused at the call") func refusals() async throws {
+    let photos = PhotoOutput()
+    #expect(throws: CaptureError.self) { try photos.capture(PhotoSettings()) }
+    let session = try await running(photos)
+    func code(_ settings: consuming PhotoSettings) -> CaptureError.Code? {
+      do throws(CaptureError) {
+        _ = try photos.capture(settings)
+        return nil
+      } catch {
+        return error.code
+      }
+    }
+    #expect(code(PhotoSettings(.dng)) == .settingsRefused)
+    #expect(code(PhotoSettings(.jpeg, .jpeg)) == .settingsRefused)
+    var flash = PhotoSettings()
+    flash.flashMode = .on
+    #expect(code(flash) == .controlUnsupported)
+    var bracket = PhotoSettings()
+    bracket.bracket = [.exposure(.seconds(30))]
+    #expect(code(bracket) == .valueOutOfRange)
+    await session.stop()
+    // A Bayer sensor's mosaic is nothing that this scene has.
+    let raw = PhotoOutput(formats: [.jpeg, .dng])
+    let error = await #expect(throws: CaptureError.self) { _ = try await running(raw) }
+    #expect(error?.code == .formatUnsupported)
+  }
+
+  @Test("copies of settings have identities of their own") func identities() {
+    let first = PhotoSettings(.jpeg)
+    let second = first.copy()
+    let (one, other) = (first.uniqueID, second.uniqueID)
+    #expect(one != other)
+  }
+
+  @Test("a mosaic becomes a DNG and a JPEG of the same frame") func raw() async throws {
+    let photos = PhotoOutput(formats: [.jpeg, .dng])
+    let camera = Cameras.back { $0.format = .bayerRGGB }
+    let session = try CaptureSession()
+    try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(camera))
+      c.stages = [.debayer()]
+      c.add(photos)
+    }
+    try await session.start()
+    var found: [CapturedPhoto] = []
+    for await case .photo(let photo) in try photos.capture(PhotoSettings(.jpeg, .dng)) {
+      found.append(photo)
+    }
+    #expect(found.map(\.error?.description) == [nil, nil])
+    let dng = try #require(found.first { $0.format == .dng })
+    #expect(dng.fileData.starts(with: [0x49, 0x49, 0x2A, 0x00]))
+    #expect(Set(found.map(\.record?.number)).count == 1)
+    await session.stop()
+  }
+
+  @Test("a bracket gives a photograph for each exposure, and puts back what was there")
+  func bracket() async throws {
+    let photos = PhotoOutput()
+    let camera = Cameras.back()
+    let session = try await running(photos, camera: camera)
+    var settings = PhotoSettings()
+    settings.bracket = [.bias(-2), .bias(0), .exposure(.milliseconds(20), gain: 2)]
+    var found: [CapturedPhoto] = []
+    for await case .photo(let photo) in try photos.capture(settings) { found.append(photo) }
+    #expect(found.map(\.error?.description) == [nil, nil, nil])
+    #expect(found.map { $0.record?.inForce.exposureMicroseconds ?? 0 } == [2500, 10_000, 20_000])
+    #expect(found.last?.record?.inForce.gain == 2)
+    #expect(found.map(\.photoCount) == [1, 2, 3])
+    #expect(await until { camera.exposureDuration == .milliseconds(10) && camera.gain == 1 })
+    await session.stop()
+  }
+
+  @Test("orientation is EXIF's tag, and the samples stay") func orientation() async throws {
+    let photos = PhotoOutput()
+    let session = try CaptureSession()
+    let added = try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(Cameras.back()))
+      return c.add(photos)
+    }
+    try await session.start()
+    let link = added.link(for: .video)
+    try link.setOrientation(.quarterTurn)
+    try link.setMirrored(true)
+    #expect(link.orientation == .transposed)
+    let photo = try await photos.photo()
+    #expect(PictureFile.orientation(of: photo.fileData.span) == .transposed)
+    #expect(photo.resolved.size == Cameras.large)
+    try link.setEnabled(false)
+    await #expect(throws: CaptureError.self) { try await photos.photo() }
+    await session.stop()
+  }
+
+  @Test("overlapping captures across stops each get every event once") func storm() async throws {
+    let photos = PhotoOutput(formats: [.jpeg, .tiff])
+    let session = try await running(photos, preset: .size(Cameras.small))
+    let wholes = Shared<[Int64: Bool]>([:])
+    await withTaskGroup { group in
+      for number in 0..<200 {
+        group.addTask {
+          try? await Task.sleep(for: .milliseconds(number * 5))
+          let settings = number % 3 == 0 ? PhotoSettings(.jpeg, .tiff) : PhotoSettings(.jpeg)
+          guard let capture = try? photos.capture(settings) else { return }
+          let id = capture.resolved.uniqueID
+          var (isFirst, photos, last, count) = (false, 0, 0, 0)
+          for await event in capture {
+            switch event {
+            case .willBegin: isFirst = count == 0
+            case .photo: photos += 1
+            case .didFinish: last = count
+            default: break
+            }
+            count += 1
+          }
+          let isWhole =
+            isFirst && photos == capture.resolved.expectedPhotoCount && last == count - 1
+          wholes.change { $0[id] = isWhole }
+        }
+      }
+      group.addTask {
+        for _ in 0..<3 {
+          try? await Task.sleep(for: .milliseconds(250))
+          await session.stop()
+          try? await session.start()
+        }
+      }
+    }
+    await session.stop()
+    #expect(wholes.value.count > 50)
+    #expect(wholes.value.values.allSatisfy { $0 })
+  }
+}
