@@ -15,7 +15,8 @@ BARS = {"ean13": ("EANX", "590123412345"), "ean8": ("EANX", "9638507"), "upca": 
         "upce": ("UPCE", "0425261"), "code128": ("CODE128", "Sprocket-128"), "code39": ("CODE39", "FRAME39"),
         "code93": ("CODE93", "Frame93"), "i25": ("C25INTER", "12345670"), "codabar": ("CODABAR", "A40156B"),
         "databar": ("DBAR_OMN", "0950110153001"), "databar_expanded": ("DBAR_EXP", "[01]09501101530003")}
-PAYLOADS = [b"Sprocket", b"a\0b\xff\0c", "Grüße, 世界".encode(), bytes(7 * i % 256 for i in range(2900))]
+PAYLOADS = [b"Sprocket", b'"\\/\t\x1f\x7f', b"a\0b\xff\0c", "Grüße, 世界".encode(),
+            bytes(7 * i % 256 for i in range(2900))]
 
 
 def qr(payload, folder, level="L"):
