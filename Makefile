@@ -117,7 +117,7 @@ unit: .build/venv/installed
 # is imported that Package.swift does not declare.
 comma := ,
 empty :=
-ADDRESS_TESTS := $(patsubst %,Sprocket%Tests,JPEG LibAV LZ4 MCAP TIFF Codecs Sources Sinks)
+ADDRESS_TESTS := $(patsubst %,Sprocket%Tests,JPEG LibAV LZ4 MCAP TIFF ZBar Codecs Sources Sinks)
 THREAD_TESTS := TidyTests $(patsubst Plugins/%,%Tests,$(wildcard Plugins/*)) \
   $(filter-out $(ADDRESS_TESTS),$(notdir $(wildcard Tests/Sprocket*Tests)))
 THREADS := $(OPTIMIZED) -Xswiftc -enable-testing --sanitize=thread --scratch-path .build/thread
