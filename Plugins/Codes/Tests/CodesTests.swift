@@ -163,6 +163,61 @@ private let word = CodeModules(rows: CodeVectors.word)
   }
 }
 
+@Suite struct CodesReportTests {
+  @Test func textIsCutBetweenTwoCharacters() {
+    var report = CodesReport()
+    let filling = [UInt8](repeating: 0x2E, count: CodesReport.payloadCapacity - 4)
+    report.add(FoundCode(), payload: filling.span)
+    report.add(FoundCode(), payload: Array("aüü".utf8).span)
+    report.add(FoundCode(), payload: Array("ü".utf8).span)
+    report.add(FoundCode(), payload: [0x80, 0x80, 0x80].span)
+    let codes = report.found
+    #expect(codes.map(\.isCut) == [false, true, true, true])
+    #expect(codes.map(\.byteCount) == [UInt32(filling.count), 5, 2, 3])
+    #expect(report.text(of: codes[1]) == "aü")
+    #expect(report.payload(of: codes[2]).isEmpty)
+    #expect(report.payload(of: codes[3]) == [0x80])
+  }
+
+  @Test func codesBeyondTheCapacityAreCounted() {
+    var report = CodesReport()
+    for index in 0..<20 { report.add(FoundCode(), payload: [UInt8(index)].span) }
+    #expect(report.count == 16 && report.omitted == 4)
+    #expect(report.found.map { report.payload(of: $0) } == (0..<16).map { [UInt8($0)] })
+  }
+}
+
+@Suite struct DamagedCodesTests {
+  @Test func damagedCodesAndNoiseStopNothing() throws {
+    var random = TestRandom(seed: 18)
+    let codes =
+      [word, CodeModules(rows: CodeVectors.zeros), CodeModules(rows: CodeVectors.words)]
+      + CodeVectors.bars.map { CodeModules(bars: $0.modules, height: 30) }
+    var all = Codes()
+    all.types = CodeTypes(Set(CodeType.allCases))
+    var stage = try StageUnderTest(all, for: CodePicture(width: 200, height: 160).frame())
+    for number in 0..<120 {
+      var picture = CodePicture(width: 200, height: 160)
+      for _ in 0..<random.next() % 3 {
+        let place = CodePicture.Place(
+          x: Double(random.next() % 200), y: Double(random.next() % 160),
+          module: 1 + Double(random.next() % 40) / 10, degrees: Double(random.next() % 360))
+        picture.draw(codes[Int(random.next() % UInt64(codes.count))], place)
+      }
+      for _ in 0..<random.next() % 8 {
+        let (left, top) = (Int(random.next() % 200), Int(random.next() % 160))
+        let mask = UInt8(truncatingIfNeeded: random.next())
+        for y in top..<min(160, top + 20) {
+          for x in left..<min(200, left + 30) { picture.luma[y * 200 + x] ^= mask }
+        }
+      }
+      picture.addNoise(Int(random.next() % 60), seed: random.next())
+      let report = stage.report(on: picture.frame(at: Int64(number)))
+      #expect(report.found.allSatisfy { report.payload(of: $0).count <= $0.byteCount })
+    }
+  }
+}
+
 @Suite struct CadenceTests {
   private func frames(_ milliseconds: [Int64]) -> [TestFrame] {
     let picture = CodePicture(width: 64, height: 48)
