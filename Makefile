@@ -23,10 +23,10 @@ SHELL := /bin/bash
 PACKAGES := pkg-config libturbojpeg0-dev libyuv-dev libxxhash-dev \
   liblz4-dev libdeflate-dev libzstd-dev \
   libasound2-dev libv4l-dev libavformat-dev libavcodec-dev libavutil-dev libswscale-dev \
-  libswresample-dev
+  libswresample-dev libzbar-dev
 INSTALL_PACKAGES := $(PACKAGES) python3
 TEST_PACKAGES := $(INSTALL_PACKAGES) ffmpeg git python3-venv gstreamer1.0-tools gstreamer1.0-plugins-good \
-  man-db mandoc zsh fish qemu-user valgrind libimage-exiftool-perl chromium
+  man-db mandoc zsh fish qemu-user valgrind libimage-exiftool-perl chromium qrencode zint zbar-tools
 LAB_PACKAGES := $(TEST_PACKAGES) gcc libc6-dev linux-libc-dev v4l-utils alsa-utils cpio util-linux mount \
   e2fsprogs qemu-system-x86
 BENCH_PACKAGES := $(TEST_PACKAGES) g++ util-linux lz4 \
@@ -117,7 +117,7 @@ unit: .build/venv/installed
 # is imported that Package.swift does not declare.
 comma := ,
 empty :=
-ADDRESS_TESTS := $(patsubst %,Sprocket%Tests,JPEG LibAV LZ4 MCAP TIFF Codecs Sources Sinks)
+ADDRESS_TESTS := $(patsubst %,Sprocket%Tests,JPEG LibAV LZ4 MCAP TIFF ZBar Codecs Sources Sinks)
 THREAD_TESTS := TidyTests $(patsubst Plugins/%,%Tests,$(wildcard Plugins/*)) \
   $(filter-out $(ADDRESS_TESTS),$(notdir $(wildcard Tests/Sprocket*Tests)))
 THREADS := $(OPTIMIZED) -Xswiftc -enable-testing --sanitize=thread --scratch-path .build/thread

@@ -19,6 +19,7 @@ let stages = [
   "AutoExposure",
   "AutoFocus",
   "Bracket",
+  "Codes",
   "Crop",
   "Debayer",
   "ExposureMeter",
@@ -32,6 +33,10 @@ let stages = [
   "Stabilizer",
   "Undistort",
 ]
+
+/// Wrappers of libraries that a stage needs, by its folder. A library comes with programs that have the stage
+/// (`SprocketStages`), and with nothing else.
+let stageLibraries: [String: [Target.Dependency]] = ["Codes": ["SprocketZBar"]]
 
 /// Test targets that are built: all, unless this names some. A package has one bundle of tests, so what
 /// runs few of them under a sanitizer would build all. Only `make` sets it.
@@ -78,6 +83,7 @@ let package = Package(
     .systemLibrary(name: "CSprocketDeflate", pkgConfig: "libdeflate"),
     .systemLibrary(name: "CSprocketJPEG", pkgConfig: "libturbojpeg"),
     .systemLibrary(name: "CSprocketYUV"),
+    .systemLibrary(name: "CSprocketZBar", pkgConfig: "zbar"),
     .systemLibrary(name: "CSprocketZstd", pkgConfig: "libzstd"),
     .systemLibrary(name: "CSprocketLibAV", pkgConfig: "libavformat"),
     .systemLibrary(name: "CSprocketLZ4", pkgConfig: "liblz4"),
@@ -97,6 +103,7 @@ let package = Package(
     library("SprocketLZ4", ["CSprocketLZ4"]),
     library("SprocketV4L2", ["CSprocketV4L2"]),
     library("SprocketXXHash", ["CSprocketXXHash"]),
+    library("SprocketZBar", ["CSprocketZBar"]),
     library("SprocketZstd", ["CSprocketZstd"]),
 
     // File formats; they know nothing of frames either.
@@ -170,6 +177,7 @@ let package = Package(
     test("SprocketALSATests", ["SprocketALSA"]),
     test("SprocketV4L2Tests", ["SprocketV4L2"]),
     test("SprocketYUVTests", ["SprocketPixels", "SprocketYUV", "TestSupport"]),
+    test("SprocketZBarTests", ["SprocketZBar", "SprocketTestMemory", "CSprocketAllocations"]),
     test("SprocketTIFFTests", ["SprocketTIFF"]),
     test("SprocketDeflateTests", ["SprocketDeflate", "TestSupport"]),
     test("SprocketLZ4Tests", ["SprocketLZ4", "TestSupport"]),
@@ -224,7 +232,8 @@ let package = Package(
   ]
     + stages.map { name in
       .target(
-        name: name, dependencies: ["SprocketCore"], path: "Plugins/\(name)",
+        name: name, dependencies: ["SprocketCore"] + (stageLibraries[name] ?? []),
+        path: "Plugins/\(name)",
         exclude: ["README.md", "Tests"], swiftSettings: settings)
     }
     + stages.map { name in

@@ -262,12 +262,23 @@ class Batch(Pixels):
         reports = [frame.reports for frame in self.frames]
         return Known("report of stage", {layout.plugin: Known(f"field of {layout.plugin}", {
             "reported": np.array([layout.plugin in report for report in reports]),
-            **{field.name: np.array([
+            **{field.name: _array(field, [
                 report[layout.plugin][field.name] if layout.plugin in report else _nothing(field)
                 for report in reports]) for field in layout.fields}}) for layout in self.layout.reports})
 
 
+def _array(field: Any, values: List[Any]) -> npt.NDArray[Any]:
+    if field.items is None:
+        return np.array(values)
+    lists = np.empty(len(values), object)
+    for index, value in enumerate(values):
+        lists[index] = value
+    return lists
+
+
 def _nothing(field: Any) -> Any:
+    if field.items is not None:
+        return []
     if field.words is not None:
         return ""
     nothing = np.full(field.count, np.nan if field.dtype.kind == "f" else 0, field.dtype)

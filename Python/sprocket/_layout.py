@@ -18,6 +18,7 @@ FATES = ("delivered", "missing", "corrupt", "startup", "overrun", "late", "rejec
 # NumPy has no bfloat16: its bits are the upper half of a float32's.
 _TYPES = {"u8": "<u1", "f16": "<f2", "f32": "<f4", "bf16": "<u2"}
 _FIELD_TYPES = ("f8", "f4", "i8", "u4", "u1")
+_TEXTS = ("text", "binary")
 # Most slots, and most bytes of memory, that are believed. Larger: a share that lies can reserve more
 # addresses.
 _MOST_SLOTS = 1024
@@ -31,9 +32,23 @@ class Field:
     name: str
     unit: str
     offset: int
+    kind: str
     dtype: npt.DTypeLike
     count: int
     words: Optional[Tuple[str, ...]]
+    items: Optional[Items] = None
+    """Of a list; `count` is then the most items."""
+
+
+@dataclass(frozen=True)
+class Items:
+    """How the items of a list lie in a report."""
+
+    stride: int
+    count_at: int
+    texts_at: int
+    texts_bytes: int
+    fields: Tuple[Field, ...]
 
 
 @dataclass(frozen=True)
@@ -45,16 +60,38 @@ class ReportLayout:
     fields: Tuple[Field, ...]
 
     def value(self, header: bytes) -> Dict[str, Any]:
-        """Values by the field's name: numbers, words, or arrays where a field has several numbers."""
-        values: Dict[str, Any] = {}
-        for field in self.fields:
-            numbers = np.frombuffer(header, field.dtype, field.count, self.offset + field.offset)
-            if field.words is not None:
-                index = int(numbers[0])
-                values[field.name] = field.words[index] if index < len(field.words) else ""
-            else:
-                values[field.name] = numbers[0].item() if field.count == 1 else numbers
-        return Known(f"field of {self.plugin}", values)
+        """Values by the field's name: numbers, words, arrays where a field has several numbers, and lists of
+        such where it has several items. Of an item's text, `None` or a string, and `None` or bytes."""
+        return Known(f"field of {self.plugin}",
+                     {field.name: _value(header, field, self.offset, self.offset) for field in self.fields})
+
+
+def _value(header: bytes, field: Field, at: int, report: int, items: Optional[Items] = None) -> Any:
+    """The value of a field of what begins at `at`, which is the report at `report` or an item of it."""
+    place = at + field.offset
+    if field.items is not None:
+        count = min(int.from_bytes(header[report + field.items.count_at:][:4], "little"), field.count)
+        return [{part.name: _value(header, part, place + index * field.items.stride, report, field.items)
+                 for part in field.items.fields} for index in range(count)]
+    numbers = np.frombuffer(header, field.dtype, field.count, place)
+    if field.kind in _TEXTS:
+        return _text(header, field, int(numbers[0]["start"]), int(numbers[0]["count"]), report, items)
+    if field.words is not None:
+        index = int(numbers[0])
+        return field.words[index] if index < len(field.words) else ""
+    return numbers[0].item() if field.count == 1 else numbers
+
+
+def _text(header: bytes, field: Field, start: int, count: int, report: int, items: Optional[Items]) -> Any:
+    if items is None:
+        return None
+    texts = header[report + items.texts_at:report + items.texts_at + items.texts_bytes]
+    found = texts[start:start + count]
+    try:
+        text = found.decode()
+        return text if field.kind == "text" else None
+    except UnicodeDecodeError:
+        return None if field.kind == "text" else found
 
 
 @dataclass(frozen=True)
@@ -154,16 +191,32 @@ def _parsed(keys: Mapping[str, Any]) -> Layout:
 
 def _report(keys: Mapping[str, Any], stride: int) -> ReportLayout:
     offset = _whole(keys["offset"], HEADER_BYTES, stride, "offset")
-    fields = []
-    for field in keys["fields"]:
-        _check(field["type"] in _FIELD_TYPES, "type of a field")
-        dtype = np.dtype("<" + field["type"])
-        count = _whole(field["count"], 1, stride, "count")
-        place = _whole(field["offset"], 0, stride, "offset")
-        _check(offset + place + count * dtype.itemsize <= stride, "a report lies beyond its frame")
-        words = None if field["words"] is None else tuple(str(word) for word in field["words"])
-        fields.append(Field(str(field["name"]), str(field["unit"]), place, dtype, count, words))
-    return ReportLayout(str(keys["plugin"]), offset, tuple(fields))
+    fields = tuple(_field(field, stride - offset) for field in keys["fields"])
+    return ReportLayout(str(keys["plugin"]), offset, fields)
+
+
+def _field(keys: Mapping[str, Any], room: int, is_item: bool = False) -> Field:
+    """`room` is how many bytes there are from what has the field on."""
+    kind, items = str(keys["type"]), None
+    place = _whole(keys["offset"], 0, room, "offset")
+    if kind == "list":
+        _check(not is_item, "a list within a list")
+        count = _whole(keys["count"], 1, room, "count")
+        step = _whole(keys["stride"], 1, room, "stride")
+        _check(place + count * step <= room, "a list lies beyond its frame")
+        items = Items(
+            step, _whole(keys["count_at"], 0, room - 4, "count_at"),
+            _whole(keys["texts_at"], 0, room, "texts_at"),
+            _whole(keys["texts_bytes"], 0, room, "texts_bytes"),
+            tuple(_field(field, step, is_item=True) for field in keys["fields"]))
+        _check(items.texts_at + items.texts_bytes <= room, "texts lie beyond their frame")
+        return Field(str(keys["name"]), str(keys["unit"]), place, kind, np.dtype("<u1"), count, None, items)
+    _check(kind in _FIELD_TYPES or is_item and kind in _TEXTS, "type of a field")
+    dtype = np.dtype([("start", "<u4"), ("count", "<u4")] if kind in _TEXTS else "<" + kind)
+    count = _whole(keys["count"], 1, room, "count")
+    _check(place + count * dtype.itemsize <= room, "a report lies beyond its frame")
+    words = None if keys["words"] is None else tuple(str(word) for word in keys["words"])
+    return Field(str(keys["name"]), str(keys["unit"]), place, kind, dtype, count, words)
 
 
 def _region(values: Sequence[Any]) -> Tuple[float, float, float, float]:

@@ -103,8 +103,9 @@ def _column(name: str, values: Dict[int, Any], count: int) -> npt.NDArray[Any]:
 
 
 def _grid(present: Dict[int, List[Any]], count: int) -> npt.NDArray[Any]:
+    """Rows of numbers as one array; lists of items, or of different lengths, as they are."""
     lengths = {len(value) for value in present.values()}
-    if len(lengths) != 1:
+    if len(lengths) != 1 or any(isinstance(item, dict) for value in present.values() for item in value):
         column = np.full(count, None, object)
         for row, value in present.items():
             column[row] = value

@@ -84,6 +84,11 @@ extension FieldKind {
     case .levelCounts: "256 whole numbers"
     case .gridValues: "4x4 numbers, row by row"
     case .matrixValues: "3x3 numbers, row by row"
+    case .cornerValues: "x and y of four points"
+    case .text: "text"
+    case .binary: "bytes"
+    case .list(let list):
+      "up to \(list.capacity), each with " + list.fields.map(\.name).joined(separator: ", ")
     case .word(let words): words.joined(separator: ", ")
     }
   }

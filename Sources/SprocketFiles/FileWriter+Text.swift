@@ -62,6 +62,39 @@ extension TextTarget where Self: ~Copyable {
     }
   }
 
+  /// Appends UTF-8 as it stands between the quotes of a JSON string (RFC 8259, section 7).
+  package mutating func append(escaped text: Span<UInt8>) throws(RunError) {
+    for index in text.indices {
+      let byte = text[index]
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+        try append(UInt8(ascii: "\\"))
+        try append(byte)
+      case 0..<0x20:
+        try append("\\u00")
+        try append(hexadecimalDigit(byte >> 4))
+        try append(hexadecimalDigit(byte & 15))
+      default: try append(byte)
+      }
+    }
+  }
+
+  /// Appends bytes in base64 (RFC 4648, section 4).
+  package mutating func append(base64 bytes: Span<UInt8>) throws(RunError) {
+    var index = 0
+    while index < bytes.count {
+      let left = bytes.count - index
+      let second = left > 1 ? UInt32(bytes[index + 1]) : 0
+      let third = left > 2 ? UInt32(bytes[index + 2]) : 0
+      let group = UInt32(bytes[index]) << 16 | second << 8 | third
+      for digit in 0..<4 {
+        let value = UInt8(truncatingIfNeeded: group >> UInt32(18 - 6 * digit)) & 63
+        try append(digit > left ? UInt8(ascii: "=") : base64Digit(value))
+      }
+      index += 3
+    }
+  }
+
   private static func digits(_ number: UInt64) -> Int {
     var count = 1
     var rest = number
@@ -76,6 +109,17 @@ extension TextTarget where Self: ~Copyable {
 /// The character of a number below 16.
 package func hexadecimalDigit(_ value: UInt8) -> UInt8 {
   value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+}
+
+/// The character of a number below 64 in base64.
+private func base64Digit(_ value: UInt8) -> UInt8 {
+  switch value {
+  case 0..<26: UInt8(ascii: "A") + value
+  case 26..<52: UInt8(ascii: "a") + value - 26
+  case 52..<62: UInt8(ascii: "0") + value - 52
+  case 62: UInt8(ascii: "+")
+  default: UInt8(ascii: "/")
+  }
 }
 
 /// `text` as a JSON string with its quotes (RFC 8259, section 7).

@@ -3,6 +3,7 @@
 @_exported public import AutoExposure
 @_exported public import AutoFocus
 @_exported public import Bracket
+@_exported public import Codes
 @_exported public import Crop
 @_exported public import Debayer
 @_exported public import ExposureMeter
@@ -22,6 +23,7 @@ public let builtinStages: [Plugin] = [
   AutoExposure.plugin,
   AutoFocus.plugin,
   Bracket.plugin,
+  Codes.plugin,
   Crop.plugin,
   Debayer.plugin,
   ExposureMeter.plugin,

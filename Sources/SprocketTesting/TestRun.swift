@@ -177,9 +177,7 @@ private final class CollectingSink: Sink {
     for layout in layouts {
       guard let report = report(layout.type, view) else { continue }
       reports.append(report)
-      for field in layout.fields {
-        for index in 0..<field.kind.count { numbers.append(number(field, layout, index, view)) }
-      }
+      for field in layout.fields { add(field, layout, view, to: &numbers) }
     }
     var events: [Event] = []
     for index in 0..<view.eventCount { events.append(view.event(index)) }
@@ -192,6 +190,30 @@ private final class CollectingSink: Sink {
   private func report<Report: FrameReport>(
     _ type: Report.Type, _ view: borrowing FrameView
   ) -> (any FrameReport)? { view.report(type) }
+
+  private func add(
+    _ field: ReportFieldDescription, _ layout: ReportLayout, _ view: borrowing FrameView,
+    to numbers: inout [UInt64]
+  ) {
+    guard case .list(let list) = field.kind else {
+      for index in 0..<field.kind.count { numbers.append(number(field, layout, index, view)) }
+      return
+    }
+    let count = view.itemCount(list, of: layout)
+    numbers.append(UInt64(count))
+    for index in 0..<count {
+      for part in list.fields {
+        let part = part.moved(by: field.offset + index * list.stride)
+        add(part, layout, view, to: &numbers)
+        guard part.kind == .text, let text = view.value(part, of: layout, as: ReportText.self)
+        else {
+          continue
+        }
+        let bytes = view.bytes(text, in: list, of: layout)
+        for byte in bytes.indices { numbers.append(UInt64(bytes[byte])) }
+      }
+    }
+  }
 
   private func number(
     _ field: ReportFieldDescription, _ layout: ReportLayout, _ index: Int,

@@ -16,7 +16,7 @@ from program import preloaded
 FEW, MANY = 300, 1300  # The difference of two runs is 1,000 frames: no start-up in it.
 # Libraries that are neither ours nor Swift's run-time, and may allocate a constant number of times.
 FOREIGN = ("libturbojpeg", "libav", "libswscale", "libswresample", "libx264", "libdav1d", "libyuv",
-           "libc.so", "libstdc++")
+           "libc.so", "libstdc++", "libzbar")
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +67,7 @@ CHAINS = {
     "autofocus": ["--stage", "meter", "--auto-focus", "continuous"],
     "autoexposure": ["--auto-exposure", "continuous", "--source-set", "lightstep=2", "--source-set",
                      "lightat=1"],
+    "codes": ["--stage", "codes:interval=0s,types=all"],
     "negate": ["--stage", "negate"],
     "debayer": ["--format", "GRBG", "--stage", "debayer"],
     "debayer, all bits": ["--format", "pRCC", "--stage", "debayer:depth=source", "--stage", "meter"],
@@ -116,6 +117,18 @@ def test_no_file_allocates_per_frame(name, counter, tmp_path):
         check=True, timeout=LIMIT)
     judge(per_frame(counter, tmp_path,
                     ["run", "--source", f"file:{path}", *CHAINS["all"], "--checksum"]))
+
+
+def test_codes_in_view_are_allocated_by_their_library_alone(counter, tmp_path):
+    code, path = tmp_path / "code.png", tmp_path / "clip.avi"
+    subprocess.run(["qrencode", "-s", "4", "-o", str(code), "allocations"], check=True, timeout=LIMIT)
+    subprocess.run(["ffmpeg", "-v", "error", "-loop", "1", "-i", str(code), "-vf", "pad=160:120:-1:-1:white",
+                    "-frames:v", "1400", "-c:v", "mjpeg", "-pix_fmt", "yuvj420p", str(path)],
+                   check=True, timeout=LIMIT)
+    found = per_frame(counter, tmp_path, ["run", "--source", f"file:{path}", "--stage", "codes:interval=0s",
+                                          "--reports", tmp_path / "r.jsonl"])
+    assert '"text":"allocations"' in (tmp_path / "r.jsonl").read_text()
+    judge(found)
 
 
 @pytest.mark.alone

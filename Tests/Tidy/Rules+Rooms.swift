@@ -10,7 +10,8 @@ extension Rules {
       "FoundationEssentials",
     ],
     "SprocketStages": [
-      "SprocketCore", "AutoExposure", "AutoFocus", "Bracket", "Crop", "Debayer", "ExposureMeter",
+      "SprocketCore", "AutoExposure", "AutoFocus", "Bracket", "Codes", "Crop", "Debayer",
+      "ExposureMeter",
       "FocusScore", "Gain", "LateFrameDrop", "MotionDetector", "Negate", "Resize", "Rotate",
       "Stabilizer",
       "Undistort",
@@ -52,12 +53,16 @@ extension Rules {
     "SprocketLibAV": ["SprocketPixels", "CSprocketLibAV"],
     "SprocketV4L2": ["CSprocketV4L2"],
     "SprocketXXHash": ["CSprocketXXHash"],
+    "SprocketZBar": ["CSprocketZBar"],
     "SprocketZstd": ["CSprocketZstd"],
     // For mathematics, as in plug-ins; and for clocks, limits, and the message of `contractBroken`.
     "SprocketCore": ["SprocketPixels", "Glibc"],
     "SprocketPixels": [],
     "SprocketRing": [],
   ]
+
+  /// Wrappers of libraries that a plug-in may import beside `SprocketCore`.
+  static let pluginMayImport: [String: Set<String>] = ["Codes": ["SprocketZBar"]]
 
   /// The parts of the system: what no row of the table forbids.
   static let system: Set<String> = ["Glibc", "Synchronization"]
@@ -68,7 +73,8 @@ extension Rules {
     tree.files.filter(\.isSwift).flatMap { file -> [Finding] in
       guard let module = file.module else { return [] }
       let isPlugin = file.path.hasPrefix("Plugins/")
-      guard let row = isPlugin ? ["SprocketCore"] : mayImport[module] else {
+      let plugin = pluginMayImport[module, default: []].union(["SprocketCore"])
+      guard let row = isPlugin ? plugin : mayImport[module] else {
         return [Finding(file, "\(module) has no row in Tests/Tidy's table of imports; add one")]
       }
       let allowed =

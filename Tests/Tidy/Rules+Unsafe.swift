@@ -153,6 +153,7 @@ extension Rules {
         "V4L2Device+Writing", "V4L2Device", "V4L2Error", "V4L2Holder", "V4L2Node",
       ], "wraps libv4l2, /proc and /sys"),
     Permission("Sources/SprocketXXHash", ["XXH3"], "wraps libxxhash"),
+    Permission("Sources/SprocketZBar", ["ZBarScanner"], "wraps libzbar"),
     Permission("Sources/SprocketZstd", ["ZstdDecoder"], "wraps libzstd"),
     Permission(
       "Sources/SprocketYUV",

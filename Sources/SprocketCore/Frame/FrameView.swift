@@ -139,6 +139,22 @@ extension FrameView {
   }
 }
 
+extension FrameView {
+  /// The bytes of a text of a list's item; none if the stage made no report on this frame.
+  @_lifetime(borrow self)
+  package func bytes(
+    _ text: ReportText, in list: ReportListKind, of layout: ReportLayout
+  ) -> Span<UInt8> {
+    let isReported = unsafe storage.pointee.records[lane].reported & layout.slot.bit != 0
+    let range = text.range(within: isReported ? list.textsCapacity : 0)
+    let offset = layout.slot.offset + list.textsOffset + range.lowerBound
+    let start = unsafe UnsafeRawPointer(storage.pointee.reports) + offset
+    let span = unsafe Span<UInt8>(
+      _unsafeStart: start.assumingMemoryBound(to: UInt8.self), count: range.count)
+    return unsafe _overrideLifetime(span, borrowing: self)
+  }
+}
+
 @usableFromInline @inline(never)
 func wrongValue(_ field: ReportFieldDescription, index: Int, size: Int) -> Never {
   contractBroken(

@@ -21,6 +21,9 @@ public typealias GridValues = InlineArray<16, Double>
 /// A matrix of 3x3 numbers, row by row, for homogeneous coordinates.
 public typealias MatrixValues = InlineArray<9, Double>
 
+/// Four points, each x then y: where a thing lies in a picture.
+public typealias CornerValues = InlineArray<8, Double>
+
 /// The name, unit and place of one number, or row of numbers, of a report.
 public struct ReportField<Report: FrameReport>: Sendable {
   public let description: ReportFieldDescription
@@ -56,6 +59,9 @@ public struct ReportField<Report: FrameReport>: Sendable {
   }
   public init(_ name: String, unit: String = "", _ path: KeyPath<Report, MatrixValues>) {
     self.init(name, unit: unit, path, .matrixValues)
+  }
+  public init(_ name: String, unit: String = "", _ path: KeyPath<Report, CornerValues>) {
+    self.init(name, unit: unit, path, .cornerValues)
   }
   public init<Words: ReportWords>(_ name: String, _ path: KeyPath<Report, ReportWord<Words>>) {
     self.init(name, unit: "", path, .word(Words.allCases.map(\.rawValue)))
@@ -100,25 +106,36 @@ public enum FieldKind: Sendable, Hashable {
   case gridValues
   /// 9 `Double`: a JSON array.
   case matrixValues
+  /// 8 `Double`: a JSON array.
+  case cornerValues
   /// One of these, by its place: a `UInt8` in memory, a JSON string.
   case word([String])
+  /// A `ReportText` of an item of a list: a JSON string; `null` if the bytes are not UTF-8.
+  case text
+  /// The same in base64; `null` if the bytes are UTF-8.
+  case binary
+  /// Up to so many items: a JSON array of objects.
+  case list(ReportListKind)
 }
 
 extension FieldKind {
-  /// How many numbers a field has.
+  /// How many numbers a field has; of a list, the most items.
   @usableFromInline package var count: Int {
     switch self {
-    case .double, .float, .int64, .uint32, .bool, .word: 1
+    case .double, .float, .int64, .uint32, .bool, .word, .text, .binary: 1
     case .levelCounts: 256
     case .gridValues: 16
     case .matrixValues: 9
+    case .cornerValues: 8
+    case .list(let list): list.capacity
     }
   }
 
-  /// Bytes of each of them.
+  /// Bytes of each of them; of a list, of an item.
   @usableFromInline package var size: Int {
     switch self {
-    case .double, .int64, .gridValues, .matrixValues: 8
+    case .double, .int64, .gridValues, .matrixValues, .cornerValues, .text, .binary: 8
+    case .list(let list): list.stride
     case .float, .uint32, .levelCounts: 4
     case .bool, .word: 1
     }
@@ -165,7 +182,7 @@ public struct ReportLayout: Sendable {
 
   /// Bytes from the report's start to the end of its last field.
   package var byteCount: Int {
-    fields.reduce(0) { max($0, $1.offset + $1.kind.count * $1.kind.size) }
+    fields.reduce(0) { max($0, $1.end) }
   }
 
   /// `type` is the report whose fields these are.

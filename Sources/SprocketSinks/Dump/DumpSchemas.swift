@@ -92,23 +92,31 @@ enum DumpSchemas {
     }
     return names.map { name in
       var keys = JSONProperties()
-      for field in reports.filter({ $0.plugin == name }).flatMap(\.fields) {
-        switch field.kind {
-        case .double, .float: keys.add(field.name, "number|null", field.unit, isRequired: false)
-        case .int64, .uint32: keys.add(field.name, "integer", field.unit, isRequired: false)
-        case .bool: keys.add(field.name, "boolean", field.unit, isRequired: false)
-        case .levelCounts:
-          keys.add(
-            field.name, schema: JSONProperties.array(of: #"{"type":"integer"}"#, field.unit),
-            isRequired: false)
-        case .gridValues, .matrixValues:
-          let number = #"{"type":["number","null"]}"#
-          keys.add(
-            field.name, schema: JSONProperties.array(of: number, field.unit), isRequired: false)
-        case .word(let words): keys.add(field.name, of: words, field.unit, isRequired: false)
-        }
-      }
+      for field in reports.filter({ $0.plugin == name }).flatMap(\.fields) { add(field, &keys) }
       return (name, keys.schema())
+    }
+  }
+
+  private static func add(_ field: ReportFieldDescription, _ keys: inout JSONProperties) {
+    switch field.kind {
+    case .double, .float: keys.add(field.name, "number|null", field.unit, isRequired: false)
+    case .int64, .uint32: keys.add(field.name, "integer", field.unit, isRequired: false)
+    case .bool: keys.add(field.name, "boolean", field.unit, isRequired: false)
+    case .text, .binary: keys.add(field.name, "string|null", field.unit, isRequired: false)
+    case .levelCounts:
+      keys.add(
+        field.name, schema: JSONProperties.array(of: #"{"type":"integer"}"#, field.unit),
+        isRequired: false)
+    case .gridValues, .matrixValues, .cornerValues:
+      let number = #"{"type":["number","null"]}"#
+      keys.add(
+        field.name, schema: JSONProperties.array(of: number, field.unit), isRequired: false)
+    case .word(let words): keys.add(field.name, of: words, field.unit, isRequired: false)
+    case .list(let list):
+      var item = JSONProperties()
+      for field in list.fields { add(field, &item) }
+      keys.add(
+        field.name, schema: JSONProperties.array(of: item.schema(), field.unit), isRequired: false)
     }
   }
 

@@ -104,17 +104,26 @@ struct ShareLayout {
   }
 
   private func report(_ index: Int) -> String {
-    let fields = reports[index].fields.map { field in
-      var words = "null"
-      if case .word(let names) = field.kind {
-        words = "[" + names.map(quoted).joined(separator: ",") + "]"
-      }
-      return
-        #"{"name":\#(quoted(field.name)),"unit":\#(quoted(field.unit)),"offset":\#(field.offset),"#
-        + #""type":"\#(field.kind.typeName)","count":\#(field.kind.count),"words":\#(words)}"#
-    }
+    let fields = reports[index].fields.map(field)
     return #"{"plugin":\#(quoted(reports[index].plugin)),"offset":\#(reportOffsets[index]),"#
       + #""fields":["# + fields.joined(separator: ",") + "]}"
+  }
+
+  private func field(_ field: ReportFieldDescription) -> String {
+    var words = "null"
+    if case .word(let names) = field.kind {
+      words = "[" + names.map(quoted).joined(separator: ",") + "]"
+    }
+    var list = ""
+    if case .list(let kind) = field.kind {
+      list =
+        #","stride":\#(kind.stride),"count_at":\#(kind.countOffset),"texts_at":\#(kind.textsOffset),"#
+        + #""texts_bytes":\#(kind.textsCapacity),"#
+        + #""fields":[\#(kind.fields.map(self.field).joined(separator: ","))]"#
+    }
+    return
+      #"{"name":\#(quoted(field.name)),"unit":\#(quoted(field.unit)),"offset":\#(field.offset),"#
+      + #""type":"\#(field.kind.typeName)","count":\#(field.kind.count),"words":\#(words)\#(list)}"#
   }
 
   private func quoted(_ text: String) -> String {
@@ -123,14 +132,17 @@ struct ShareLayout {
 }
 
 extension FieldKind {
-  /// As NumPy names it.
+  /// As NumPy names it; what NumPy has no name for has its own.
   fileprivate var typeName: String {
     switch self {
-    case .double, .gridValues, .matrixValues: "f8"
+    case .double, .gridValues, .matrixValues, .cornerValues: "f8"
     case .float: "f4"
     case .int64: "i8"
     case .uint32, .levelCounts: "u4"
     case .bool, .word: "u1"
+    case .text: "text"
+    case .binary: "binary"
+    case .list: "list"
     }
   }
 }

@@ -22,12 +22,17 @@ struct ReportLine {
     var layout: ReportLayout
     /// As JSON strings, where the field is one of them.
     var words: [[UInt8]] = []
+    /// The fields of an item, where the field is a list.
+    var items: [Field] = []
 
     init(_ description: ReportFieldDescription, of layout: ReportLayout) {
       key = jsonString(description.name) + [UInt8(ascii: ":")]
       self.description = description
       self.layout = layout
       if case .word(let words) = description.kind { self.words = words.map(jsonString) }
+      if case .list(let list) = description.kind {
+        items = list.fields.map { Field($0, of: layout) }
+      }
     }
   }
 
@@ -165,10 +170,11 @@ extension TextTarget where Self: ~Copyable {
     if index == count - 1 { try append(UInt8(ascii: "]")) }
   }
 
-  private mutating func append(
-    _ line: ReportLine.Field, in frame: borrowing FrameView
+  /// Appends a value; that of a list's item is `offset` bytes further on.
+  mutating func append(
+    _ line: ReportLine.Field, at offset: Int = 0, in frame: borrowing FrameView
   ) throws(RunError) {
-    let field = line.description
+    let field = line.description.moved(by: offset)
     let layout = line.layout
     switch field.kind {
     case .double:
@@ -190,6 +196,10 @@ extension TextTarget where Self: ~Copyable {
       try append(UInt8(ascii: "]"))
     case .gridValues: try append(field, of: layout, count: 16, in: frame)
     case .matrixValues: try append(field, of: layout, count: 9, in: frame)
+    case .cornerValues: try append(field, of: layout, count: 8, in: frame)
+    case .list(let list): try append(line.items, of: list, at: field.offset, in: frame)
+    // `append(_:of:at:in:)` writes them.
+    case .text, .binary: try append("null")
     case .word:
       let place = Int(frame.value(field, of: layout, as: UInt8.self) ?? 0)
       try append(line.words[place])

@@ -180,8 +180,11 @@ extension ReportCondition.Operand {
         .usage,
         "\(stage) reports no `\(name)`; " + knownNames(layout.fields.map(\.name), near: name))
     }
-    guard field.kind.count == 1 else {
-      throw RunError(.usage, "\(text) is a row of numbers; a condition compares single ones")
+    guard field.kind.isNumberOrWord else {
+      throw RunError(
+        .usage,
+        "\(text) is \(field.kind.isList ? "a list" : "a row of numbers"); a condition compares "
+          + "single numbers")
     }
     return .read(layout, field)
   }
@@ -232,7 +235,7 @@ extension ReportCondition.Operand {
         case .uint32: frame.value(field, of: layout, as: UInt32.self).map { Double($0) }
         case .bool: frame.value(field, of: layout, as: Bool.self).map { $0 ? 1 : 0 }
         case .word: frame.value(field, of: layout, as: UInt8.self).map { Double($0) }
-        case .levelCounts, .gridValues, .matrixValues: nil
+        case .levelCounts, .gridValues, .matrixValues, .cornerValues, .list, .text, .binary: nil
         }
       return value ?? .nan
     }
