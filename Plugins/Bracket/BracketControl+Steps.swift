@@ -197,7 +197,7 @@ extension BracketControl {
         step: taken, asked: step.asked, measured: seen, value: .nan, proof: .picture)
     }
     let isAtEnd = step.asked > 0 ? look.clipped > 0.5 : (look.mean ?? 255) < 20
-    guard seen == nil, levels.soundCount < 2 || reference.soundCount < 2, isAtEnd else {
+    guard seen == nil, levels.commonCount(with: reference) < 2, isAtEnd else {
       reason = disobedience(assignments(step), step.asked, look)
       return nil
     }
@@ -210,7 +210,7 @@ extension BracketControl {
 
   private func assignments(_ step: BracketPlan.Step) -> String {
     let moved = plan?.moved ?? []
-    return moved.map { controls[$0].text(of: step.values[$0]) }
+    return moved.map { controls[$0].shortText(of: step.values[$0]) }
       .joined(separator: " and ")
   }
 
@@ -221,8 +221,10 @@ extension BracketControl {
     }
     let shows =
       seen.map { "the picture shows \(BracketPlan.signed($0))" }
-      ?? "the picture cannot be compared with the one before"
-    return "the camera did not obey \(asked): asked for \(BracketPlan.signed(change)), \(shows)"
+      ?? "the picture cannot be compared with the one before, for nearly all of one is too dark or bright"
+    return
+      "the camera does not show \(asked), which is \(BracketPlan.signed(change)): \(shows); take "
+      + "smaller steps, or steady light"
   }
 
   /// A step that shows later than it should: the delay was measured too short.

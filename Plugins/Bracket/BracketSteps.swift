@@ -56,13 +56,16 @@ public struct BracketSteps: SettingValue, Hashable {
   }
 
   /// Numbers between commas or slashes, each with a unit or without; the last one's holds for those without.
+  /// Where there are units, the last number has one.
   private static func numbers(_ text: String, _ units: [(String, Double)]) -> [Double]? {
     let words = text.lowercased().split(
       omittingEmptySubsequences: false, whereSeparator: { $0 == "," || $0 == "/" })
     func unit(of word: Substring) -> (String, Double)? {
       units.first { word.hasSuffix($0.0) }
     }
-    let usual = words.last.flatMap { unit(of: $0)?.1 } ?? 1
+    guard let usual = units.isEmpty ? 1 : words.last.flatMap({ unit(of: $0)?.1 }) else {
+      return nil
+    }
     var values: [Double] = []
     for word in words {
       let unit = unit(of: word)

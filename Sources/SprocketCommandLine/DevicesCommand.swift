@@ -149,6 +149,8 @@ struct DevicesCommand: ParsableCommand {
     let (changes, saved) = try ask(&signals) {
       let camera = try CameraInfo.named(name)
       var changes: [CameraControlChange] = []
+      // A misspelt name is an error before the profile is written.
+      if !wishes.isEmpty { try camera.check(wishes) }
       if let profile { changes.append(try camera.restore(profile)) }
       if !wishes.isEmpty { changes.append(try camera.write(wishes)) }
       return (changes, savesProfile ? try camera.profile() : nil)

@@ -167,3 +167,8 @@ def test_a_bracket_ends_a_run_that_also_records_by_a_condition(tmp_path):
         "--record-when", "meter.mean >= 0", "--keep", "100ms", exposure=3000)
     assert len(list(tmp_path.glob("*.jpg"))) == 3 and len(lines) < 500
     assert summary["sinks"]["movie"]["delivered"] > 0
+
+
+def test_a_picture_that_is_too_bright_to_compare_is_taken_and_told(tmp_path):
+    _, lines, _, _ = run(tmp_path, "0,6EV")
+    assert [line["bracket"]["verified"] for line in chosen(lines)] == ["picture", "none"]

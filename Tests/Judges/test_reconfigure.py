@@ -147,6 +147,17 @@ def test_other_clients_are_answered_meanwhile(tmp_path):
         finish(client, process)
 
 
+@pytest.mark.parametrize("given, expected", [({}, (4000, 3)), ({"gain": "2"}, (10_000, 2))])
+def test_the_scenes_controls_keep_their_values_in_another_size(given, expected, tmp_path):
+    with asked_run(tmp_path) as (client, process):
+        assert client.ask("control", controls={"exposure": 4000, "gain": 3})["ok"]
+        assert client.ask("reconfigure", size="96x64", source_settings=given)["ok"]
+        client.wait(10)
+        values = client.ask("status")["status"]["controls"]
+        finish(client, process)
+    assert (values["exposure"], values["gain"]) == expected
+
+
 def test_the_command_ask_changes_a_run(tmp_path):
     with asked_run(tmp_path) as (client, process):
         client.wait(5)

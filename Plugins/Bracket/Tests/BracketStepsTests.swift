@@ -26,7 +26,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "", "EV", "-2,0,2", "1,,2EV", "nanEV", "infEV", "21EV", "exposure=0us", "exposure=", "=1",
+    "", "EV", "-2,0,2", "1,,2EV", "nanEV", "infEV", "21EV", "exposure=0us",
+    "exposure=5,20", "exposure=", "=1",
     "gain=-1",
     "lens=2", "lens=0.5EV", "gain=1us", "1 2EV",
   ])

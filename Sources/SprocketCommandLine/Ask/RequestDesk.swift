@@ -75,7 +75,8 @@ final class RequestDesk: Sendable {
       let pending = "the source has not answered yet; the reports will say what it made of it"
       return ([:], [note, pending].compactMap(\.self).joined(separator: "; "))
     }
-    return (written.values, note)
+    let notes = [note, written.note].compactMap(\.self)
+    return (written.values, notes.isEmpty ? nil : notes.joined(separator: "; "))
   }
 
   /// Longest wait for a source's answer to control writes, 1 s. Larger: slow sources are waited for, and a
@@ -114,6 +115,21 @@ struct WrittenControls {
       guard monotonicNow() < end else { return false }
       sleep(until: monotonicNow() + 2_000_000)
     }
+  }
+
+  /// About controls that the source keeps, and that do not hold at the moment.
+  var note: String? {
+    let inactive = wishes.filter { wish in
+      let kind = port.controls[Int(wish.control)].kind
+      return kind != .button && port.value(of: wish.control) == nil
+    }
+    guard !inactive.isEmpty else { return nil }
+    let names = inactive.map { wish in
+      let control = port.controls[Int(wish.control)]
+      return "\(control.name)=\(control.text(of: wish.value))"
+    }
+    return "the source keeps \(names.joined(separator: ", ")), but another control, such as an "
+      + "automatic one, decides over it at the moment; switch that off together with it"
   }
 
   /// What the controls have become, by their names; those that are not known are left out.

@@ -45,6 +45,10 @@ final class RunParts: Sendable {
     var change = Reconfiguration()
     let source = try source(texts)
     change.source = try source?.make(registry)
+    // Another source, and settings that are given, have values of their own.
+    let names = engine.description.controls?.controls.map(\.name) ?? []
+    change.keepsControls =
+      texts.source == nil && !names.contains { texts.sourceSettings?[$0] != nil }
     if let stages = texts.stages {
       var choices: [StageChoice] = []
       for text in stages { choices.append(try registry.choice(text)) }

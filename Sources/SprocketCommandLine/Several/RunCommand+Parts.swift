@@ -109,9 +109,15 @@ extension RunCommand {
     // Two runs cannot share a folder of stills.
     let folder = recording.stills.flatMap { path in
       let folders = ["a", "b"].map { StillSink.folder(of: path.replacing(Self.place, with: $0)) }
-      return folders[0] == folders[1] ? ("--stills", Optional(folders[0])) : nil
+      return folders[0] == folders[1] && path.contains(Self.place) ? folders[0] : nil
     }
-    for case (let option, let text?) in own + [folder].compactMap(\.self)
+    if let folder {
+      throw RunError(
+        .usage,
+        "--stills \(folder): each of several sources needs a folder of its own; put \(Self.place) into the "
+          + "folder's name, as in shots/\(Self.place)/{n}.jpg")
+    }
+    for case (let option, let text?) in own
     where !text.contains(Self.place) {
       throw RunError(
         .usage,

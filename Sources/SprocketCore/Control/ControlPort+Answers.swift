@@ -23,6 +23,18 @@ extension ControlPort {
     }
   }
 
+  /// Writes the values that another port's controls of the same names have. Nothing if the source is a device,
+  /// which keeps them by itself.
+  package func takeOver(from other: ControlPort) {
+    guard tellsWhatShows else { return }
+    for index in other.controls.indices {
+      guard let value = other.value(of: UInt16(index)),
+        let control = control(other.controls[index].name), self.value(of: control) != value
+      else { continue }
+      _ = write(control, value)
+    }
+  }
+
   /// Goes on with the tickets of the port before it: events of its writes may still come.
   package func goOn(after other: ControlPort) {
     let ticket = other.state.withLock(\.ticket)

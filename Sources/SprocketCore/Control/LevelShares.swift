@@ -35,6 +35,11 @@ package struct LevelShares: Sendable {
     Self.shares.indices.reduce(0) { $0 + (signals[$1].isNaN ? 0 : 1) }
   }
 
+  /// Number of shares with a usable level in both pictures. Below two, they cannot be compared.
+  package func commonCount(with other: LevelShares) -> Int {
+    Self.shares.indices.reduce(0) { $0 + ((signals[$1] - other.signals[$1]).isNaN ? 0 : 1) }
+  }
+
   /// How much brighter this picture is, as a mean over the shares: in doublings of the signal and in EV of
   /// the luminance; `nil` where fewer than two shares are sound in both, or they disagree.
   package func differences(from other: LevelShares, _ curve: ToneCurve) -> (

@@ -84,6 +84,13 @@ public struct SteeredControl: Sendable {
     "\(description.name)=\(description.text(of: unit.number(of: value)))"
   }
 
+  /// The same, rounded to a thousandth, with the unit.
+  package func shortText(of value: Double) -> String {
+    let number = unit.number(of: value)
+    let rounded = number.magnitude < 1e12 ? (number * 1000).rounded() / 1000 : number
+    return "\(description.name)=\(description.text(of: rounded))\(description.unit)"
+  }
+
   /// See `ControlUnit`.
   public func nearest(to value: Double) -> Double { unit.nearest(to: value) }
   public func nearest(notAbove value: Double) -> Double { unit.nearest(notAbove: value) }

@@ -33,6 +33,8 @@ final class ShapeChange: @unchecked Sendable {
     case outdated
   }
 
+  /// Whether the new source begins with the values of the old one's controls.
+  var keepsControls = false
   /// The epoch that the change was prepared for.
   let base: Epoch
   var source: NewSource?

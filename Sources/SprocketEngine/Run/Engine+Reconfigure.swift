@@ -109,6 +109,9 @@ extension Engine {
 
   private func commit(_ change: ShapeChange, _ next: Epoch, _ pump: SourcePump) {
     if let chain = change.chain { replaceStages(chain, pump) }
+    if change.keepsControls, let old = epoch.source.controls {
+      next.source.controls?.takeOver(from: old)
+    }
     let number = pump.nextNumber
     let decided = shared.counters.decidedSoFar
     for place in change.attached {

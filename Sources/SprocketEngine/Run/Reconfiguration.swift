@@ -13,6 +13,9 @@ public struct Reconfiguration {
   public var attached: [any Sink] = []
   /// Names of sinks to remove.
   public var detached: [String] = []
+  /// `source` is the present one in another format, and begins with the values that its controls have now. A
+  /// device keeps them by itself.
+  public var keepsControls = false
 
   public init() {}
 }
@@ -84,6 +87,7 @@ extension Engine {
     change.detached = try detached(wanted.detached, now.epoch)
     if let new = wanted.source {
       change.oldSource = now.gate.source
+      change.keepsControls = wanted.keepsControls
       if source == nil { source = try prepare(new, beside: now.gate.source) }
       change.source = source
     }

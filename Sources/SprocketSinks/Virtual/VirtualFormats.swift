@@ -65,7 +65,8 @@ enum VirtualFormats {
       .usage,
       "virtual: \(path) is set to \(made.fourCC.text) \(size) and cannot be set anew while programs have it "
         + "open, or its control keep_format is on; pictures are \(pictures): close those programs"
-        + (isSame ? ", or use another device" : ", or add --stage resize:size=\(size)"),
+        + (isSame
+          ? ", or use another device" : ", or add --stage resize:size=\(size),mode=letterbox"),
       change: .virtual, .stage)
   }
 }

@@ -31,6 +31,19 @@ extension CameraInfo {
   ) throws(RunError) -> CameraControlChange {
     var device = try open()
     let known = device.controls().filter { $0.isNumber && !$0.isReadOnly }
+    let writes = try writes(values, known)
+    return try perform(ControlProfile.Plan(writes: writes), known, &device, isProfile: false)
+  }
+
+  /// Checks names and values as `write` does, and writes nothing.
+  public func check(_ values: [(name: String, text: String)]) throws(RunError) {
+    let device = try open()
+    _ = try writes(values, device.controls().filter { $0.isNumber && !$0.isReadOnly })
+  }
+
+  private func writes(
+    _ values: [(name: String, text: String)], _ known: [V4L2Control]
+  ) throws(RunError) -> [(index: Int, value: Int64)] {
     var writes: [(index: Int, value: Int64)] = []
     for (name, text) in values {
       guard let index = known.firstIndex(where: { $0.name == name }) else {
@@ -45,7 +58,7 @@ extension CameraInfo {
       }
       writes.append((index, Int64(nearest: value)))
     }
-    return try perform(ControlProfile.Plan(writes: writes), known, &device, isProfile: false)
+    return writes
   }
 
   /// Writes the controls of a profile as one batch, all or none. What this camera does not have, does not
