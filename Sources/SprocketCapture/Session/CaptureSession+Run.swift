@@ -58,6 +58,7 @@ extension CaptureSession {
           if let self { await self.didEnd(run) } else { run.close() }
         }
       }
+      run.setStages(shape.stages)
       run.writeWanted(of: camera)
       for (output, sinks) in made { run.attach(output, sinks) }
       try engine.start()
@@ -104,6 +105,7 @@ extension CaptureSession {
     } catch {
       throw CaptureError(error)
     }
+    run.setStages(new.stages)
     for output in detached { run.detach(output) }
     for (output, sinks) in attached { run.attach(output, sinks) }
     guard !isSameSource else { return }

@@ -16,6 +16,9 @@ final class SessionRun: Sendable {
     var isInterrupted = false
     var latest: FrameMark?
     var changes = ControlChanges()
+    /// Names of the plug-ins in the chain.
+    var stages: Set<String> = []
+    var settling: [SettleWait] = []
   }
 
   let state: Locked<State>
@@ -40,6 +43,12 @@ final class SessionRun: Sendable {
     state.withLock { ($0.device, $0.choice) = (device, choice) }
   }
 
+  func setStages(_ stages: [StageChoice]) {
+    state.withLock { $0.stages = Set(stages.map(\.plugin.name)) }
+  }
+
+  var stages: Set<String> { state.withLock(\.stages) }
+
   func attach(_ output: any SessionOutput, _ sinks: [any Sink]) {
     state.withLock { $0.outputs.append(output) }
     let names = sinks.map(\.name)
@@ -56,14 +65,16 @@ final class SessionRun: Sendable {
   /// Lets go of the engine: nothing more is told.
   func close() {
     deliverNews()
-    let (outputs, device, changes) = state.withLock { state in
+    let old = state.withLock { state in
       defer {
         (state.engine, state.onEnd, state.outputs) = (nil, nil, [])
-        state.changes = ControlChanges()
+        (state.changes, state.settling) = (ControlChanges(), [])
       }
-      return (state.outputs, state.device, state.changes)
+      return state
     }
-    changes.cancel()
+    let (outputs, device) = (old.outputs, old.device)
+    old.changes.cancel()
+    for wait in old.settling { wait.reader.resume(returning: .failure(SettleWait.isOver)) }
     device.state.withLock { if $0.run === self { $0.run = nil } }
     for output in outputs {
       output.core.state.withLock { ($0.run, $0.sinks) = (nil, []) }
@@ -127,10 +138,14 @@ final class SessionRun: Sendable {
 final class SessionWatch: Sink {
   let name = "session"
   private let run: SessionRun
+  private var loops: [LoopReport] = []
 
   init(_ run: SessionRun) { self.run = run }
 
-  func configure(_ setup: inout SinkSetup) throws(RunError) { setup.backlog = 1 }
+  func configure(_ setup: inout SinkSetup) throws(RunError) {
+    setup.backlog = 1
+    loops = setup.reports.compactMap { LoopReport($0) }
+  }
 
   func write(_ frame: borrowing PackedFrame) throws(RunError) {
     run.note(frame.record)
@@ -138,6 +153,12 @@ final class SessionWatch: Sink {
       run.take(frame.view.event(index))
     }
     run.didSee(FrameMark(frame.record))
+    if run.hasSettling {
+      for report in loops {
+        guard let word = report.state(of: frame) else { continue }
+        run.settle(report.loop, word, at: FrameMark(frame.record))
+      }
+    }
     run.deliverNews()
   }
 
