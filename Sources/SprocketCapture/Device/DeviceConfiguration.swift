@@ -64,8 +64,9 @@ extension CaptureDevice {
   /// starts the camera later.
   ///
   /// In a running session it returns when a frame has come that shows all of them, and says which; it waits
-  /// for that at most 3 s. Settings of a loop of the session's take time: `settle` waits for it. Throws if the camera has no such control, or cannot have such a value, and if the
-  /// driver refuses.
+  /// for that at most 3 s. Settings of a loop of the session's take time: `settle` waits for it.
+  ///
+  /// Throws if the camera has no such control, or cannot have such a value, and if the driver refuses.
   @discardableResult
   public nonisolated(nonsending) func withConfiguration(
     _ body: (inout Configuration) throws(CaptureError) -> Void

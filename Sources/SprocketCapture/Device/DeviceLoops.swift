@@ -76,9 +76,10 @@ extension CaptureDevice {
     case focus = "autofocus"
   }
 
-  /// Waits until a loop has done its work, for `limit` at most, and returns the frame that shows it. Throws if
-  /// it does not come to an end in time, if the picture does not answer, and if the session has no such loop.
-  /// Nothing is left behind, whichever way it ends.
+  /// Waits until a loop has done its work, for `limit` at most, and returns the frame that shows it.
+  ///
+  /// Throws if it does not come to an end in time, if the picture does not answer, and if the session has no
+  /// such loop. Nothing is left behind, whichever way it ends.
   @discardableResult
   public func settle(
     _ loop: Loop, within limit: Duration = .seconds(5)
