@@ -116,7 +116,7 @@ extension CaptureDevice {
       switch kind {
       case .camera(let info): info.controls.filter { !$0.isReadOnly }.map(\.description)
       case .scene: SceneSource.controls
-      case .microphone, .other: []
+      case .microphone, .sceneMicrophone, .other: []
       }
     return DeviceControls(device: localizedName, controls: known)
   }

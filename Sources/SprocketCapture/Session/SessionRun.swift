@@ -19,6 +19,7 @@ final class SessionRun: Sendable {
     /// Names of the plug-ins in the chain.
     var stages: Set<String> = []
     var settling: [SettleWait] = []
+    var audio: AudioEngine?
   }
 
   let state: Locked<State>
@@ -43,11 +44,13 @@ final class SessionRun: Sendable {
     state.withLock { ($0.device, $0.choice) = (device, choice) }
   }
 
-  func setStages(_ stages: [StageChoice]) {
-    state.withLock { $0.stages = Set(stages.map(\.plugin.name)) }
-  }
+  func setStages(_ names: Set<String>) { state.withLock { $0.stages = names } }
 
   var stages: Set<String> { state.withLock(\.stages) }
+
+  func setAudio(_ audio: AudioEngine?) { state.withLock { $0.audio = audio } }
+
+  var audio: AudioEngine? { state.withLock(\.audio) }
 
   func attach(_ output: any SessionOutput, _ sinks: [any Sink]) {
     state.withLock { $0.outputs.append(output) }
@@ -67,7 +70,7 @@ final class SessionRun: Sendable {
     deliverNews()
     let old = state.withLock { state in
       defer {
-        (state.engine, state.onEnd, state.outputs) = (nil, nil, [])
+        (state.engine, state.audio, state.onEnd, state.outputs) = (nil, nil, nil, [])
         (state.changes, state.settling) = (ControlChanges(), [])
       }
       return state
