@@ -162,7 +162,7 @@ let package = Package(
     test(
       "SprocketTests",
       ["Sprocket", "SprocketTesting", "SprocketStages", "AutoFocus", "TestSupport"]),
-    test("SprocketCaptureTests", ["SprocketCapture"]),
+    test("SprocketCaptureTests", ["SprocketCapture", "SprocketTestMemory"]),
     test("SprocketCommandLineTests", ["SprocketCommandLine", "SprocketTestMemory"]),
     test("SprocketEngineTests", ["SprocketEngine", "SprocketCore"]),
     test("SprocketJPEGTests", ["SprocketJPEG", "SprocketPixels", "TestSupport"]),

@@ -147,3 +147,56 @@ private struct MovieFacts {
     audioStreams = text.split(separator: "\n").count { $0 == "audio" }
   }
 }
+
+@Suite("Live photos", .serialized) struct LivePhotoTests {
+  @Test("a live photo has the time before it, and says where the photograph is") func live()
+    async throws
+  {
+    let folder = try TestFolder()
+    let photos = PhotoOutput(
+      liveMovies: .init(before: .milliseconds(400), after: .milliseconds(400)))
+    let session = try await running(photos)
+    try await Task.sleep(for: .milliseconds(800))
+    var settings = PhotoSettings(.jpeg)
+    settings.livePhotoMoviePath = folder.file("live.mov")
+    var names: [String] = []
+    var movie: LivePhotoMovie?
+    var still: CapturedPhoto?
+    for await event in try photos.capture(settings) {
+      switch event {
+      case .willBegin: names.append("begin")
+      case .photo(let photo):
+        names.append("photo")
+        still = photo
+      case .didRecordLiveMovie: names.append("recorded")
+      case .liveMovie(let found):
+        names.append("movie")
+        movie = found
+      case .didFinish: names.append("finish")
+      case .willCapture, .didCapture: break
+      }
+    }
+    #expect(names == ["begin", "photo", "recorded", "movie", "finish"])
+    let found = try #require(movie)
+    let time = try #require(still?.record?.captured)
+    #expect(found.error == nil)
+    #expect(found.recording.isUsable)
+    #expect(found.photoDisplayTime > .milliseconds(200))
+    #expect(found.photoDisplayTime < found.duration)
+    let first = try #require(found.recording.firstFrame?.captured)
+    #expect(time.nanoseconds(since: first) == found.photoDisplayTime.nanosecondCount)
+    // Without `liveMovies` it is refused at the call.
+    await session.stop()
+    let plain = PhotoOutput()
+    let other = try await running(plain)
+    var again = PhotoSettings()
+    again.livePhotoMoviePath = folder.file("b.mov")
+    do throws(CaptureError) {
+      _ = try plain.capture(again)
+      Issue.record("it was taken")
+    } catch {
+      #expect(error.code == .settingsRefused)
+    }
+    await other.stop()
+  }
+}

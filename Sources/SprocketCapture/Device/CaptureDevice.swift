@@ -101,8 +101,9 @@ public final class CaptureDevice: Sendable {
   public var isConnected: Bool {
     switch kind {
     case .camera(let info):
-      CameraInfo.all().contains { $0.identity == info.identity && $0.path == info.path }
-        || info.identity != nil && CameraInfo.all().contains { $0.identity == info.identity }
+      CameraInfo.all().contains {
+        info.identity == nil ? $0.path == info.path : $0.identity == info.identity
+      }
     case .microphone(let info):
       MicrophoneInfo.all().contains { $0.address == info.address }
     case .scene, .sceneMicrophone, .other: true

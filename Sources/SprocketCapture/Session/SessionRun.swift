@@ -41,7 +41,11 @@ final class SessionRun: Sendable {
   }
 
   func setSource(_ device: CaptureDevice, _ choice: FormatChoice) {
-    state.withLock { ($0.device, $0.choice) = (device, choice) }
+    state.withLock { state in
+      (state.device, state.choice) = (device, choice)
+      // It takes its time until its first frame.
+      (state.hasFrames, state.lastArrival) = (false, monotonicNow())
+    }
   }
 
   func setStages(_ names: Set<String>) { state.withLock { $0.stages = names } }
