@@ -68,13 +68,15 @@ release: packages
 	swift build $(RELEASE) --product sprocket
 
 # Programs of the judges and the lab: makes the mistakes that docs/traps.md lists; has a source and a sink of
-# its own; writes and reads files with sound; runs storms with sound; reads a microphone.
+# its own; writes and reads files with sound; runs storms with sound; reads a microphone. And the library
+# that mistakes with it are compiled against.
 traps: release
 	swift build $(RELEASE) --product SprocketTraps
 	swift build $(RELEASE) --product SprocketOwn
 	swift build $(RELEASE) --product SprocketSound
 	swift build $(RELEASE) --product SprocketSoundStorm
 	swift build $(RELEASE) --product SprocketMicrophone
+	swift build $(RELEASE) --target SprocketCapture
 
 # Two steps at a time, since most builds and judges keep one core busy; then what needs the machine to
 # itself. The longest come first. Tests/step tells how long each took.

@@ -169,7 +169,7 @@ let package = Package(
     test(
       "SprocketTests",
       ["Sprocket", "SprocketTesting", "SprocketStages", "AutoFocus", "TestSupport"]),
-    test("SprocketCaptureTests", ["SprocketCapture", "TestSupport"]),
+    test("SprocketCaptureTests", ["SprocketCapture", "SprocketTestMemory", "TestSupport"]),
     test("SprocketCommandLineTests", ["SprocketCommandLine", "SprocketTestMemory"]),
     test("SprocketEngineTests", ["SprocketEngine", "SprocketCore"]),
     test("SprocketJPEGTests", ["SprocketJPEG", "SprocketPixels", "TestSupport"]),

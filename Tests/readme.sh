@@ -44,7 +44,8 @@ compile_documents() {
   local package=Examples/Documents
   mkdir -p "$package/Sources"
   sed 's/.*"SprocketStages".*/&\n        .product(name: "SprocketCommandLine", package: "sprocket"),\n'\
-'        .product(name: "SprocketTesting", package: "sprocket"),/' \
+'        .product(name: "SprocketTesting", package: "sprocket"),\n'\
+'        .product(name: "SprocketCapture", package: "sprocket"),/' \
     Examples/Program/Package.swift >"$package/Package.swift"
   awk '
     /^import / && inside { if (!seen[$0]++) imports = imports $0 "\n"; next }
@@ -58,5 +59,5 @@ compile_documents() {
 
 cd "$copy"
 run_commands .
-compile_documents README.md docs/library.md docs/stages.md docs/cameras.md docs/several.md
+compile_documents README.md docs/library.md docs/stages.md docs/cameras.md docs/several.md docs/capture.md
 for example in Examples/*/README.md; do run_commands "${example%/README.md}"; done

@@ -67,3 +67,43 @@ import Testing
     #expect(camera.gain == nil)
   }
 }
+
+@Suite("The session's own loops", .serialized) struct LoopTests {
+  @Test("a point is metered, the exposure settles, and stays") func exposeThenLock() async throws {
+    let camera = Cameras.back { settings in
+      settings.exposure = 500
+      settings.gain = 1
+    }
+    let session = try CaptureSession()
+    try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(camera))
+      c.stages = [.meter(), .autoExposure { $0.mode = .locked }]
+    }
+    #expect(!camera.supports(ExposureMode.autoOnce(at: .center)).isYes)
+    try await session.start()
+    #expect(camera.supports(ExposureMode.autoOnce(at: .center)).isYes)
+    #expect(!camera.supports(FocusMode.autoOnce(at: .center)).isYes)
+    #expect(await until { camera.exposureDuration == .microseconds(500) })
+    try await camera.exposeThenLock(at: Point(x: 0.3, y: 0.6), within: .seconds(20))
+    let exposure = try #require(camera.exposureDuration)
+    #expect(exposure > .milliseconds(1))
+    try await Task.sleep(for: .milliseconds(200))
+    #expect(camera.exposureDuration == exposure)
+    await session.stop()
+  }
+
+  @Test("waiting for a loop that does not settle ends in time") func timesOut() async throws {
+    let camera = Cameras.back { $0.exposure = 500 }
+    let session = try CaptureSession()
+    try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(camera))
+      c.stages = [.meter(), .autoExposure { $0.speed = 0.01 }]
+    }
+    try await session.start()
+    let error = await #expect(throws: CaptureError.self) {
+      try await camera.settle(.exposure, within: .milliseconds(100))
+    }
+    #expect(error?.code == .timedOut)
+    await session.stop()
+  }
+}

@@ -27,6 +27,7 @@ public final class CaptureDevice: Sendable {
     case camera(CameraInfo)
     case microphone(MicrophoneInfo)
     case scene(SceneDevice)
+    case sceneMicrophone(SceneMicrophoneSettings)
     /// For tests: a source of the program's own.
     case other(formats: [DeviceFormat], @Sendable (FormatChoice) throws(RunError) -> any Source)
   }
@@ -70,7 +71,7 @@ public final class CaptureDevice: Sendable {
         format.sizes.map { DeviceFormat($0, format.isEmulated ? nil : format.pixelFormat) }
       }
     case .scene(let scene): scene.formats
-    case .microphone: []
+    case .microphone, .sceneMicrophone: []
     case .other(let formats, _): formats
     }
   }
@@ -81,7 +82,7 @@ public final class CaptureDevice: Sendable {
       switch kind {
       case .camera(let info): info.problem
       case .microphone(let info): info.problem
-      case .scene, .other: nil
+      case .scene, .sceneMicrophone, .other: nil
       }
     return problem.map { .denied($0) } ?? .authorized
   }
@@ -100,11 +101,12 @@ public final class CaptureDevice: Sendable {
   public var isConnected: Bool {
     switch kind {
     case .camera(let info):
-      CameraInfo.all().contains { $0.identity == info.identity && $0.path == info.path }
-        || info.identity != nil && CameraInfo.all().contains { $0.identity == info.identity }
+      CameraInfo.all().contains {
+        info.identity == nil ? $0.path == info.path : $0.identity == info.identity
+      }
     case .microphone(let info):
       MicrophoneInfo.all().contains { $0.address == info.address }
-    case .scene, .other: true
+    case .scene, .sceneMicrophone, .other: true
     }
   }
 
@@ -118,7 +120,7 @@ public final class CaptureDevice: Sendable {
       return CameraSource(name: info.identity?.name ?? info.path, settings)
     case .scene(let scene): return try scene.makeSource(choice, wanted: wanted)
     case .other(_, let make): return try make(choice)
-    case .microphone:
+    case .microphone, .sceneMicrophone:
       throw RunError(.usage, "\(localizedName) is a microphone and gives no pictures")
     }
   }

@@ -7,15 +7,19 @@ extension CaptureDevice {
     private let controls: DeviceControls
     /// By name; a later value replaces an earlier one.
     private(set) var values: DeviceControls.Values = []
+    /// Settings of the session's own loops.
+    private(set) var loops: [LoopSetting] = []
     private(set) var refusals: [CaptureError] = []
 
     init(_ controls: DeviceControls) { self.controls = controls }
 
     public mutating func setFocus(_ mode: FocusMode) {
+      if let loop = controls.loop(for: mode) { return loops.append(contentsOf: loop) }
       add { c throws(CaptureError) in try c.values(for: mode) }
     }
 
     public mutating func setExposure(_ mode: ExposureMode) {
+      if let loop = controls.loop(for: mode) { return loops.append(contentsOf: loop) }
       add { c throws(CaptureError) in try c.values(for: mode) }
     }
 
@@ -60,8 +64,9 @@ extension CaptureDevice {
   /// starts the camera later.
   ///
   /// In a running session it returns when a frame has come that shows all of them, and says which; it waits
-  /// for that at most 3 s. Throws if the camera has no such control, or cannot have such a value, and if the
-  /// driver refuses.
+  /// for that at most 3 s. Settings of a loop of the session's take time: `settle` waits for it.
+  ///
+  /// Throws if the camera has no such control, or cannot have such a value, and if the driver refuses.
   @discardableResult
   public nonisolated(nonsending) func withConfiguration(
     _ body: (inout Configuration) throws(CaptureError) -> Void
@@ -73,6 +78,7 @@ extension CaptureDevice {
     let change: ControlChange
     if let run = state.withLock(\.run) {
       change = try await run.write(values)
+      try run.set(configuration.loops)
     } else {
       change = try write(values)
     }
@@ -102,13 +108,15 @@ extension CaptureDevice {
 
   var controls: DeviceControls {
     if let port = state.withLock(\.run)?.engine?.description.controls {
-      return DeviceControls(device: localizedName, controls: port.controls)
+      return DeviceControls(
+        device: localizedName, controls: port.controls,
+        stages: state.withLock(\.run)?.stages ?? [])
     }
     let known: [ControlDescription] =
       switch kind {
       case .camera(let info): info.controls.filter { !$0.isReadOnly }.map(\.description)
       case .scene: SceneSource.controls
-      case .microphone, .other: []
+      case .microphone, .sceneMicrophone, .other: []
       }
     return DeviceControls(device: localizedName, controls: known)
   }
@@ -123,11 +131,15 @@ extension CaptureDevice {
   }
 
   public func supports(_ mode: FocusMode) -> Answer {
-    answer { c throws(CaptureError) in _ = try c.values(for: mode) }
+    answer { c throws(CaptureError) in
+      if c.loop(for: mode) == nil { _ = try c.values(for: mode) }
+    }
   }
 
   public func supports(_ mode: ExposureMode) -> Answer {
-    answer { c throws(CaptureError) in _ = try c.values(for: mode) }
+    answer { c throws(CaptureError) in
+      if c.loop(for: mode) == nil { _ = try c.values(for: mode) }
+    }
   }
 
   public func supports(_ mode: WhiteBalanceMode) -> Answer {

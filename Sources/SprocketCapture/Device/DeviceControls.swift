@@ -6,6 +6,8 @@ struct DeviceControls {
 
   let device: String
   let controls: [ControlDescription]
+  /// Names of the plug-ins that the session's pictures pass: a loop among them decides over its control.
+  var stages: Set<String> = []
 
   func find(_ names: String...) -> ControlDescription? {
     names.lazy.compactMap { name in controls.first { $0.name == name } }.first
@@ -17,6 +19,9 @@ struct DeviceControls {
       "\(device) has no control for \(what)"
         + (remedy.isEmpty ? "" : "; \(remedy)"))
   }
+
+  private static let focusStages = "add the stages focus and autofocus to the session"
+  private static let exposureStages = "add the stages meter and autoexposure to the session"
 
   // MARK: Focus
 
@@ -38,12 +43,12 @@ struct DeviceControls {
           .valueOutOfRange, "a lens's position is 0, nearest, to 1, furthest, not \(position)")
       }
       return off + [(lens.name, unit.number(of: position))]
-    case .continuous:
-      guard let autoFocus else {
-        throw missing("automatic focus", "add the stages focus and autofocus to the session")
-      }
+    case .continuous(let point):
+      guard let autoFocus else { throw missing("automatic focus", Self.focusStages) }
+      guard point == nil else { throw missing("a point to focus on", Self.focusStages) }
       return [(autoFocus.name, 1)]
-    case .autoOnce:
+    case .autoOnce(let point):
+      guard point == nil else { throw missing("a point to focus on", Self.focusStages) }
       guard let start = find("auto_focus_start") else {
         throw missing("focusing once", "take .continuous, then .locked()")
       }
@@ -78,11 +83,10 @@ struct DeviceControls {
 
   func values(for mode: ExposureMode) throws(CaptureError) -> Values {
     switch mode {
-    case .continuous:
-      guard let autoExposure else {
-        throw missing(
-          "automatic exposure", "add the stages meter and autoexposure to the session")
-      }
+    case .autoOnce: throw missing("exposing once", Self.exposureStages)
+    case .continuous(let point):
+      guard let autoExposure else { throw missing("automatic exposure", Self.exposureStages) }
+      guard point == nil else { throw missing("a point to expose for", Self.exposureStages) }
       let wanted = choice("aperture", of: autoExposure) ?? choice("auto", of: autoExposure)
       guard let wanted else { throw missing("automatic exposure") }
       return [(autoExposure.name, wanted)] + (autoGain.map { [($0.name, 1)] } ?? [])

@@ -1,17 +1,23 @@
-/// Where the camera focuses.
+public import Sprocket
+
+/// Where the camera focuses. A point of interest is part of the mode: 0/0 is top left, 1/1 bottom right. It
+/// needs the session's stages `focus` and `autofocus`, which then decide in place of the camera.
 public enum FocusMode: Sendable, Hashable {
   /// Stays as it is, or goes to a position: 0 is nearest, 1 furthest.
   case locked(lensPosition: Double? = nil)
   /// Searches once, then stays.
-  case autoOnce
-  case continuous
+  case autoOnce(at: Point? = nil)
+  case continuous(at: Point? = nil)
 }
 
-/// What decides over the exposure.
+/// What decides over the exposure. A point of interest is part of the mode. It needs the session's stages
+/// `meter` and `autoexposure`, which then decide in place of the camera.
 public enum ExposureMode: Sendable, Hashable {
   /// Stays as it is.
   case locked
-  case continuous
+  /// Until it is right, then stays.
+  case autoOnce(at: Point? = nil)
+  case continuous(at: Point? = nil)
   /// What is `nil` stays as it is. A gain of 1 is the sensor's base: the lowest ISO number.
   case custom(duration: Duration? = nil, gain: Double? = nil)
 }

@@ -27,6 +27,7 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
   private let quality: Int
   private let limits: RecordingLimits
   private let preRoll: PreRoll?
+  private let sound: RecordedSound
   private let turn = OrientationSetting()
   private let state = Locked(State())
 
@@ -36,10 +37,13 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
   ///   - limits: `duration`, `bytes` and `freeBytes` end a recording, with an error that says that the file
   ///     can be used.
   ///   - preRoll: a recording begins that much before it was asked for.
+  ///   - sound: how the session's microphone is recorded.
   public init(
     codec: MovieCodec = MovieCodec(), quality: Int = 90,
-    limits: RecordingLimits = RecordingLimits(), preRoll: PreRoll? = nil
+    limits: RecordingLimits = RecordingLimits(), preRoll: PreRoll? = nil,
+    sound: RecordedSound = RecordedSound()
   ) {
+    self.sound = sound
     self.codec = codec
     self.quality = quality
     var limits = limits
@@ -55,7 +59,8 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
     [
       MovieSink(
         core.name, path: Self.container, hasOwnPaths: true, turn: turn, quality: quality,
-        codec: codec, isOnDemand: true, limits: limits, preRoll: preRoll)
+        codec: codec, isOnDemand: true, limits: limits, preRoll: preRoll,
+        sound: try setup.taps(for: core), soundSettings: sound)
     ]
   }
 

@@ -61,6 +61,18 @@ struct OutputSetup {
   let device: CaptureDevice
   let choice: FormatChoice
   let run: SessionRun
+  /// Names of the plug-ins in the chain.
+  let stages: Set<String>
+  /// The session's microphone; `nil` if it has none.
+  let audio: AudioEngine?
+
+  /// A tap of the microphone for an output, while its sound is wanted.
+  func taps(for core: OutputCore) throws(CaptureError) -> [any AudioTap] {
+    guard let audio else { return [] }
+    do throws(RunError) { return [try audio.makeTap(for: core.name)] } catch {
+      throw CaptureError(error)
+    }
+  }
 }
 
 /// What a session needs of its outputs.

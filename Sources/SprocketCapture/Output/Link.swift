@@ -83,6 +83,16 @@ public struct AudioLink: Sendable {
   let addition: Int
 
   public var state: LinkState { core.state(of: addition) }
+
+  /// What a meter shows now, per channel in dBFS: a peak that falls by 20 dB in a second, and the RMS of
+  /// 0.3 s. Empty while the session has no running microphone.
+  public var levels: [(peak: Double, rms: Double)] {
+    guard let audio = core.run?.audio else { return [] }
+    let levels = audio.summary.levels
+    return (0..<audio.description.format.channels).map {
+      (levels.peakDecibels($0), levels.rmsDecibels($0))
+    }
+  }
 }
 
 extension Orientation {

@@ -75,7 +75,7 @@ public final class VideoDataOutput: TakesVideo, SessionOutput {
 }
 
 /// Calls back with each frame while the link is enabled.
-private final class VideoDataSink: Sink {
+final class VideoDataSink: Sink {
   let name: String
   private let core: OutputCore
   private let parts: FrameParts

@@ -27,6 +27,9 @@ struct PhotoProgress: Sendable {
   private var missing: [Place]
   /// Recordings that were asked for, and whose photographs they are.
   private(set) var recordings: [RecordingID: Place] = [:]
+  /// The movie of a live photo, until it is complete.
+  private(set) var live: RecordingID?
+  private var stillTime: Timestamp?
   private var hasCaptured = false
   private var firstError: CaptureError?
   private(set) var isOver = false
@@ -45,11 +48,18 @@ struct PhotoProgress: Sendable {
 
   mutating func expect(_ recording: RecordingID, _ place: Place) { recordings[recording] = place }
 
+  mutating func expect(live recording: RecordingID) { live = recording }
+
+  func expects(_ recording: RecordingID) -> Bool {
+    live == recording || recordings[recording] != nil
+  }
+
   /// A photograph has come.
   mutating func take(_ file: PhotoFile, step: Int) {
     let place = Place(format: PhotoFormat(file.format), step: step)
     guard let index = missing.firstIndex(of: place) else { return }
     missing.remove(at: index)
+    stillTime = file.record.captured
     noteCaptured(at: file.record.captured)
     deliver(place, nil, file)
     finishIfDone()
@@ -57,6 +67,10 @@ struct PhotoProgress: Sendable {
 
   /// A recording has ended: what it did not bring does not come.
   mutating func end(_ record: RecordingRecord) {
+    if record.id == live {
+      endLive(RecordingResult(record))
+      return finishIfDone()
+    }
     guard let place = recordings.removeValue(forKey: record.id) else { return }
     if missing.contains(place) {
       let reason = record.error ?? record.reason?.sentence ?? "it was not taken"
@@ -65,9 +79,22 @@ struct PhotoProgress: Sendable {
     finishIfDone()
   }
 
+  private mutating func endLive(_ result: RecordingResult) {
+    live = nil
+    let first = result.firstFrame?.captured
+    let time = first.flatMap { stillTime?.nanoseconds(since: $0) } ?? 0
+    firstError = firstError ?? result.error
+    reader.yield(.didRecordLiveMovie(resolved, path: result.path))
+    reader.yield(
+      .liveMovie(
+        LivePhotoMovie(
+          resolved: resolved, recording: result, photoDisplayTime: .nanoseconds(max(0, time)))))
+  }
+
   /// Nothing more comes.
   mutating func fail(_ error: CaptureError, from step: Int = 0) {
     for place in missing where place.step >= step { fail(place, error) }
+    if live != nil { endLive(RecordingResult(path: resolved.livePhotoMoviePath ?? "", error)) }
     finishIfDone()
   }
 
@@ -96,7 +123,7 @@ struct PhotoProgress: Sendable {
   }
 
   private mutating func finishIfDone() {
-    guard missing.isEmpty, !isOver else { return }
+    guard missing.isEmpty, live == nil, !isOver else { return }
     isOver = true
     reader.yield(.didFinish(resolved, firstError))
     reader.finish()

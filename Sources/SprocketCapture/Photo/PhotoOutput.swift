@@ -15,6 +15,7 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
   private let quality: Int
   private let hasThumbnails: Bool
   private let mosaic: MosaicLevels
+  private let liveMovies: LiveMovies?
   private let turn = OrientationSetting()
   private let captures = Locked<[Int64: PhotoProgress]>([:])
 
@@ -23,15 +24,28 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
   ///     needs a camera that gives a Bayer sensor's mosaic.
   ///   - quality: 1 to 100, of JPEGs that are encoded. A camera's own JPEGs are taken as they are.
   ///   - mosaic: levels and white balance for `.dng`.
+  ///   - liveMovies: for live photos. Every frame is then packed, so that a movie has the time before it.
   public init(
     formats: [PhotoFormat] = [.jpeg], quality: Int = 90, hasThumbnails: Bool = true,
-    mosaic: MosaicLevels = MosaicLevels()
+    mosaic: MosaicLevels = MosaicLevels(), liveMovies: LiveMovies? = nil
   ) {
+    self.liveMovies = liveMovies
     self.formats = formats
     self.quality = quality
     self.hasThumbnails = hasThumbnails
     self.mosaic = mosaic
     core.state.withLock { [turn] in $0.turn = turn }
+  }
+
+  /// How live photos are made.
+  public struct LiveMovies: Sendable, Hashable {
+    /// What a movie has before the photograph, and after it.
+    public var before: Duration
+    public var after: Duration
+
+    public init(before: Duration = .milliseconds(1500), after: Duration = .milliseconds(1500)) {
+      (self.before, self.after) = (before, after)
+    }
   }
 
   /// Larger brackets take longer, and keep other captures waiting.
@@ -43,13 +57,25 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
   }
 
   func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink] {
-    formats.map { format in
+    var sinks: [any Sink] = formats.map { format in
       PhotoSink(
         sinkName(format), format: format.still, quality: quality, hasThumbnail: hasThumbnails,
         mosaic: mosaic, turn: turn
       ) { [weak self] file in self?.take(file) }
     }
+    if let liveMovies {
+      var limits = RecordingLimits()
+      limits.endsAtDiscontinuity = true
+      sinks.append(
+        MovieSink(
+          liveName, path: "live.mov", hasOwnPaths: true, turn: turn, quality: quality,
+          isOnDemand: true, limits: limits, preRoll: PreRoll(liveMovies.before),
+          sound: try setup.taps(for: core)))
+    }
+    return sinks
   }
+
+  private var liveName: String { "\(core.name)-live" }
 
   private func sinkName(_ format: PhotoFormat) -> String { "\(core.name)-\(format.still.name)" }
 
@@ -90,6 +116,9 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
       case .willCapture(let resolved): delegate.photoOutput(self, willCapturePhotoFor: resolved)
       case .didCapture(let resolved, _): delegate.photoOutput(self, didCapturePhotoFor: resolved)
       case .photo(let photo): delegate.photoOutput(self, didFinishProcessing: photo)
+      case .didRecordLiveMovie(let resolved, let path):
+        delegate.photoOutput(self, didFinishRecordingLiveMovieTo: path, for: resolved)
+      case .liveMovie(let movie): delegate.photoOutput(self, didFinishProcessing: movie)
       case .didFinish(let resolved, let error):
         delegate.photoOutput(self, didFinishCaptureFor: resolved, error: error)
       }
@@ -131,12 +160,18 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
     }
     if let error = run.refusal(of: settings.bracket) { throw error }
     if settings.flashMode == .on { throw run.device.noFlash }
+    if settings.livePhotoMoviePath != nil, liveMovies == nil || !settings.bracket.isEmpty {
+      throw CaptureError(
+        .settingsRefused,
+        "a live photo needs PhotoOutput(liveMovies:), and is taken without a bracket")
+    }
     let format = run.engine?.description.format
     return ResolvedPhotoSettings(
       uniqueID: settings.uniqueID, size: CameraSize(format?.width ?? 0, format?.height ?? 0),
       formats: settings.formats,
       expectedPhotoCount: settings.formats.count * max(1, settings.bracket.count),
-      bracketCount: settings.bracket.count, isFlashEnabled: false)
+      bracketCount: settings.bracket.count, isFlashEnabled: false,
+      livePhotoMoviePath: settings.livePhotoMoviePath)
   }
 
   /// Asks for a photograph of each format. Under the lock, so that none comes before it is expected.
@@ -147,14 +182,24 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
       return CaptureError(.cancelled, "the session has stopped")
     }
     let key = "\(resolved.uniqueID)/\(step)"
-    let requests = resolved.formats.map {
+    var requests = resolved.formats.map {
       Request.record(sink: output.sinkName($0), path: key, frames: 1)
+    }
+    if let path = resolved.livePhotoMoviePath {
+      requests.append(.record(sink: output.liveName, path: path))
     }
     do throws(RunError) {
       let now = Timestamp(nanoseconds: monotonicNow(), clock: .monotonic)
       let ids = try engine.ask(requests, at: .captured(now))
       for (id, format) in zip(ids, resolved.formats) {
         progress?.expect(id, PhotoProgress.Place(format: format, step: step))
+      }
+      if ids.count > resolved.formats.count, let after = output.liveMovies?.after {
+        progress?.expect(live: ids[ids.count - 1])
+        let end = now.nanoseconds.addingReportingOverflow(after.nanosecondCount).partialValue
+        try engine.ask(
+          [.stop(ids[ids.count - 1])],
+          at: .captured(Timestamp(nanoseconds: end, clock: .monotonic)))
       }
       return nil
     } catch {
@@ -209,7 +254,7 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
   func take(_ news: RunNews) {
     guard case .ended(let record) = news else { return }
     let id = captures.withLock { captures in
-      captures.first { $0.value.recordings[record.id] != nil }?.key
+      captures.first { $0.value.expects(record.id) }?.key
     }
     if let id { update(id) { $0.end(record) } }
   }

@@ -47,6 +47,9 @@ public struct PhotoSettings: ~Copyable, Sendable {
   /// One photograph for each step and format. Empty for a single exposure.
   public var bracket: [BracketStep] = []
   public var flashMode = FlashMode.off
+  /// Path of a short movie around the photograph, with the moments before it; `nil` for none. For outputs
+  /// that were made with `liveMovies`.
+  public var livePhotoMoviePath: String?
 
   private static let count = Atomic<Int64>(0)
 
@@ -61,6 +64,7 @@ public struct PhotoSettings: ~Copyable, Sendable {
     copy.formats = formats
     copy.bracket = bracket
     copy.flashMode = flashMode
+    copy.livePhotoMoviePath = livePhotoMoviePath
     return copy
   }
 }
@@ -75,6 +79,7 @@ public struct ResolvedPhotoSettings: Sendable, Hashable {
   public let expectedPhotoCount: Int
   public let bracketCount: Int
   public let isFlashEnabled: Bool
+  public let livePhotoMoviePath: String?
 }
 
 /// A photograph, or why there is none.
@@ -114,43 +119,4 @@ public struct CapturedPhoto: Sendable {
       throw CaptureError(error, .fileRefused)
     }
   }
-}
-
-/// What happens to a capture: `willBegin` first, `didFinish` last, all others in any order between them.
-public enum PhotoEvent: Sendable {
-  case willBegin(ResolvedPhotoSettings)
-  case willCapture(ResolvedPhotoSettings)
-  /// With the time at which the frame was captured.
-  case didCapture(ResolvedPhotoSettings, at: Timestamp?)
-  /// Once for each expected photograph, also for one that failed.
-  case photo(CapturedPhoto)
-  /// Nothing comes after it.
-  case didFinish(ResolvedPhotoSettings, CaptureError?)
-}
-
-/// Hears of a capture, on the actor that asked for it. One function is required.
-public protocol PhotoCaptureDelegate: AnyObject {
-  func photoOutput(_ output: PhotoOutput, willBeginCaptureFor resolved: ResolvedPhotoSettings)
-  func photoOutput(_ output: PhotoOutput, willCapturePhotoFor resolved: ResolvedPhotoSettings)
-  func photoOutput(_ output: PhotoOutput, didCapturePhotoFor resolved: ResolvedPhotoSettings)
-  func photoOutput(_ output: PhotoOutput, didFinishProcessing photo: CapturedPhoto)
-  func photoOutput(
-    _ output: PhotoOutput, didFinishCaptureFor resolved: ResolvedPhotoSettings,
-    error: CaptureError?)
-}
-
-extension PhotoCaptureDelegate {
-  public func photoOutput(
-    _ output: PhotoOutput, willBeginCaptureFor resolved: ResolvedPhotoSettings
-  ) {}
-  public func photoOutput(
-    _ output: PhotoOutput, willCapturePhotoFor resolved: ResolvedPhotoSettings
-  ) {}
-  public func photoOutput(
-    _ output: PhotoOutput, didCapturePhotoFor resolved: ResolvedPhotoSettings
-  ) {}
-  public func photoOutput(
-    _ output: PhotoOutput, didFinishCaptureFor resolved: ResolvedPhotoSettings,
-    error: CaptureError?
-  ) {}
 }

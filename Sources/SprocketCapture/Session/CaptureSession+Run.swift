@@ -35,24 +35,34 @@ extension CaptureSession {
 
   // MARK: Beginning
 
-  /// Makes an engine of the session's shape and starts it.
-  func begin() throws(CaptureError) {
+  /// Makes an engine of a shape and starts it.
+  func begin(_ shape: SessionShape) throws(CaptureError) {
     guard let camera = shape.camera, let choice = try shape.solve() else {
       throw CaptureError(.noInput, "the session has no camera; add a DeviceInput")
     }
     let run = SessionRun(device: camera, choice: choice, interruptions: interruptionCast)
-    let setup = OutputSetup(device: camera, choice: choice, run: run)
-    var sinks: [any Sink] = [SessionWatch(run)]
-    var made: [(any SessionOutput, [any Sink])] = []
-    for output in shape.workers {
-      let new = try output.makeSinks(setup)
-      made.append((output, new))
-      sinks += new
-    }
+    run.setStages(shape.stageNames)
     do throws(RunError) {
+      let sounds = shape.outputs.compactMap { ($0 as? AudioDataOutput)?.makeAudioSink() }
+      let audio = try shape.microphone?.makeAudio(sounds)
+      run.setAudio(audio)
+      let setup = OutputSetup(
+        device: camera, choice: choice, run: run, stages: shape.stageNames, audio: audio)
+      var sinks: [any Sink] = [SessionWatch(run)]
+      var made: [(any SessionOutput, [any Sink])] = []
+      for output in shape.workers {
+        let new: [any Sink]
+        do throws(CaptureError) {
+          new = try output.makeSinks(setup)
+        } catch {
+          throw RunError(.usage, error.description)
+        }
+        made.append((output, new))
+        sinks += new
+      }
       let engine = try Engine(
         source: camera.makeSource(choice), stages: shape.stages, sinks: sinks,
-        options: RunOptions(drainLimit: Self.drainLimit))
+        audio: audio.map { [$0] } ?? [], options: RunOptions(drainLimit: Self.drainLimit))
       run.begin(engine) { [weak self] run in
         Task { [weak self] in
           if let self { await self.didEnd(run) } else { run.close() }
@@ -82,11 +92,13 @@ extension CaptureSession {
     guard let camera = new.camera, let choice else {
       throw CaptureError(.noInput, "a running session needs a camera; stop it first")
     }
+    guard new.soundParts == shape.soundParts else { return try restart(run, as: new) }
     var change = Reconfiguration()
     var attached: [(any SessionOutput, [any Sink])] = []
     let detached = shape.workers.filter { !new.has($0) }
     change.detached = detached.flatMap { $0.core.state.withLock(\.sinks) }
-    let setup = OutputSetup(device: camera, choice: choice, run: run)
+    let setup = OutputSetup(
+      device: camera, choice: choice, run: run, stages: new.stageNames, audio: run.audio)
     for output in new.workers where !shape.has(output) {
       let sinks = try output.makeSinks(setup)
       attached.append((output, sinks))
@@ -104,6 +116,7 @@ extension CaptureSession {
     } catch {
       throw CaptureError(error)
     }
+    run.setStages(new.stageNames)
     for output in detached { run.detach(output) }
     for (output, sinks) in attached { run.attach(output, sinks) }
     guard !isSameSource else { return }
@@ -112,6 +125,23 @@ extension CaptureSession {
     if old !== camera { old.state.withLock { $0.run = nil } }
     run.writeWanted(of: camera)
     camera.state.withLock { $0.run = run }
+  }
+
+  /// Ends the run and begins another: for another microphone, or another reader of its sound. Goes back to
+  /// the old shape if that fails.
+  private func restart(_ run: SessionRun, as new: SessionShape) throws(CaptureError) {
+    run.engine?.stop()
+    finish(run)
+    do throws(CaptureError) {
+      try begin(new)
+    } catch {
+      do throws(CaptureError) {
+        try begin(shape)
+      } catch let again {
+        runtimeErrorCast.send(again)
+      }
+      throw error
+    }
   }
 
   // MARK: Ending

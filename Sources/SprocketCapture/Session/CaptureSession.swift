@@ -76,7 +76,7 @@ public actor CaptureSession {
     defer { endTurn() }
     guard run == nil else { return }
     do throws(CaptureError) {
-      try begin()
+      try begin(shape)
     } catch {
       runtimeErrorCast.send(error)
       throw error

@@ -64,6 +64,8 @@ extension CaptureSession {
         state.addition += 1
         state.membership = .pending
         state.session = session
+        state.link = LinkSettings()
+        state.turn?.value = .upright
         return state.addition
       }
       shape.outputs.append(output)

@@ -16,6 +16,10 @@ final class SessionRun: Sendable {
     var isInterrupted = false
     var latest: FrameMark?
     var changes = ControlChanges()
+    /// Names of the plug-ins in the chain.
+    var stages: Set<String> = []
+    var settling: [SettleWait] = []
+    var audio: AudioEngine?
   }
 
   let state: Locked<State>
@@ -37,8 +41,20 @@ final class SessionRun: Sendable {
   }
 
   func setSource(_ device: CaptureDevice, _ choice: FormatChoice) {
-    state.withLock { ($0.device, $0.choice) = (device, choice) }
+    state.withLock { state in
+      (state.device, state.choice) = (device, choice)
+      // It takes its time until its first frame.
+      (state.hasFrames, state.lastArrival) = (false, monotonicNow())
+    }
   }
+
+  func setStages(_ names: Set<String>) { state.withLock { $0.stages = names } }
+
+  var stages: Set<String> { state.withLock(\.stages) }
+
+  func setAudio(_ audio: AudioEngine?) { state.withLock { $0.audio = audio } }
+
+  var audio: AudioEngine? { state.withLock(\.audio) }
 
   func attach(_ output: any SessionOutput, _ sinks: [any Sink]) {
     state.withLock { $0.outputs.append(output) }
@@ -56,14 +72,16 @@ final class SessionRun: Sendable {
   /// Lets go of the engine: nothing more is told.
   func close() {
     deliverNews()
-    let (outputs, device, changes) = state.withLock { state in
+    let old = state.withLock { state in
       defer {
-        (state.engine, state.onEnd, state.outputs) = (nil, nil, [])
-        state.changes = ControlChanges()
+        (state.engine, state.audio, state.onEnd, state.outputs) = (nil, nil, nil, [])
+        (state.changes, state.settling) = (ControlChanges(), [])
       }
-      return (state.outputs, state.device, state.changes)
+      return state
     }
-    changes.cancel()
+    let (outputs, device) = (old.outputs, old.device)
+    old.changes.cancel()
+    for wait in old.settling { wait.reader.resume(returning: .failure(SettleWait.isOver)) }
     device.state.withLock { if $0.run === self { $0.run = nil } }
     for output in outputs {
       output.core.state.withLock { ($0.run, $0.sinks) = (nil, []) }
@@ -127,10 +145,14 @@ final class SessionRun: Sendable {
 final class SessionWatch: Sink {
   let name = "session"
   private let run: SessionRun
+  private var loops: [LoopReport] = []
 
   init(_ run: SessionRun) { self.run = run }
 
-  func configure(_ setup: inout SinkSetup) throws(RunError) { setup.backlog = 1 }
+  func configure(_ setup: inout SinkSetup) throws(RunError) {
+    setup.backlog = 1
+    loops = setup.reports.compactMap { LoopReport($0) }
+  }
 
   func write(_ frame: borrowing PackedFrame) throws(RunError) {
     run.note(frame.record)
@@ -138,6 +160,12 @@ final class SessionWatch: Sink {
       run.take(frame.view.event(index))
     }
     run.didSee(FrameMark(frame.record))
+    if run.hasSettling {
+      for report in loops {
+        guard let word = report.state(of: frame) else { continue }
+        run.settle(report.loop, word, at: FrameMark(frame.record))
+      }
+    }
     run.deliverNews()
   }
 

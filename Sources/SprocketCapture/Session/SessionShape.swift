@@ -16,6 +16,15 @@ struct SessionShape: Sendable {
 
   var workers: [any SessionOutput] { outputs.compactMap { $0 as? any SessionOutput } }
 
+  /// What cannot change while the session runs: its microphone, and who reads its blocks.
+  var soundParts: [ObjectIdentifier] {
+    let readers = microphone == nil ? [] : outputs.filter { $0 is AudioDataOutput }
+    return [microphone].compactMap { $0.map { ObjectIdentifier($0) } }
+      + readers.map { ObjectIdentifier($0) }
+  }
+
+  var stageNames: Set<String> { Set(stages.map(\.plugin.name)) }
+
   func has(_ output: any CaptureOutput) -> Bool { outputs.contains { $0 === output } }
 
   /// The format that the preset stands for with the present camera and outputs; `nil` without a camera.

@@ -1,0 +1,94 @@
+public import Sprocket
+
+/// A block of sound, lent for a call.
+public struct SoundBlock: Sendable {
+  public let record: AudioRecord
+  public let format: AudioFormat
+  /// When its first sample was heard, on the clock of the pictures; `nil` in the first second of a device,
+  /// whose clock is being measured.
+  public let time: Timestamp?
+  /// Samples that were lost just before it.
+  public let missing: UInt64
+
+  /// Peak and RMS per channel in dBFS.
+  public var levels: [(peak: Double, rms: Double)] {
+    (0..<format.channels).map {
+      (record.levels.peakDecibels($0), record.levels.rmsDecibels($0))
+    }
+  }
+}
+
+/// Gives a program each block of sound, on a thread of its own. Sound is never discarded to catch up: a
+/// callback that is too slow for seconds loses the oldest, and is told how many samples by `missing`.
+public final class AudioDataOutput: TakesAudio, SessionOutput {
+  public typealias Handler = @Sendable (SoundBlock, Span<UInt8>) -> Void
+
+  public let core = OutputCore("audio-data")
+  let takes: Set<CaptureDevice.MediaType> = [.audio]
+  private let onBlock: Handler
+
+  /// The span has the block's samples as `SoundBlock.format` says, channels interleaved.
+  public init(onBlock: @escaping Handler) { self.onBlock = onBlock }
+
+  func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink] { [] }
+
+  func makeAudioSink() -> any AudioSink { SoundDataSink(core, onBlock) }
+}
+
+private final class SoundDataSink: AudioSink {
+  let name: String
+  private let core: OutputCore
+  private let onBlock: AudioDataOutput.Handler
+  private var format: AudioFormat?
+
+  init(_ core: OutputCore, _ onBlock: @escaping AudioDataOutput.Handler) {
+    name = core.name
+    (self.core, self.onBlock) = (core, onBlock)
+  }
+
+  func configure(_ sound: AudioDescription) throws(RunError) { format = sound.format }
+
+  func run(_ tap: any AudioTap) throws(RunError) {
+    guard let format else { return }
+    var (end, missing): (UInt64, UInt64) = (0, 0)
+    while true {
+      switch tap.next(timeout: 1_000_000_000) {
+      case .nothing: continue
+      case .end: return
+      case .block:
+        let record = tap.withBlock { record, _ in record }
+        let line = tap.line(ofSegment: record.line.segment) ?? record.line
+        let lost = record.first - end
+        let time = Timestamp(nanoseconds: line.time(of: record.first), clock: .monotonic)
+        let block = SoundBlock(
+          record: record, format: format, time: line.isPlaced ? time : nil, missing: lost)
+        if core.link.isEnabled { tap.withBlock { _, bytes in onBlock(block, bytes) } }
+        tap.release()
+        tap.count(record.missing - missing, as: .missing)
+        tap.count(lost - (record.missing - missing), as: .behind)
+        tap.count(UInt64(record.count), as: .delivered)
+        (end, missing) = (record.end, record.missing)
+      }
+    }
+  }
+}
+
+extension CaptureDevice {
+  /// The microphone of a scene as a device of its own: for programs without one, and for tests.
+  public convenience init(sceneMicrophone settings: SceneMicrophoneSettings, name: String = "scene")
+  {
+    self.init(
+      uniqueID: "scene-microphone:\(name)", name: name, .audio, .scene, .sceneMicrophone(settings))
+  }
+
+  /// Opens a microphone. The engine reads it when it is started.
+  func makeAudio(_ sinks: [any AudioSink]) throws(RunError) -> AudioEngine {
+    switch kind {
+    case .microphone(let info):
+      try AudioEngine(MicrophoneSource(name: info.address), sinks: sinks)
+    case .sceneMicrophone(let settings): try AudioEngine(SceneMicrophone(settings), sinks: sinks)
+    case .camera, .scene, .other:
+      throw RunError(.usage, "\(localizedName) is no microphone")
+    }
+  }
+}

@@ -1,0 +1,200 @@
+public import Sprocket
+
+/// A live setting of a stage.
+struct LoopSetting: Sendable {
+  let stage: String
+  let values: [String: String]
+}
+
+// The session's own loops: stages that steer the camera by what they measure. They decide where they are in
+// the chain; the camera's automatics do where they are not.
+extension DeviceControls {
+  /// What the loop is set to; `nil` where there is none.
+  func loop(for mode: FocusMode) -> [LoopSetting]? {
+    guard stages.contains("autofocus") else { return nil }
+    switch mode {
+    case .locked(nil): return [LoopSetting(stage: "autofocus", values: ["mode": "locked"])]
+    case .locked(let position?):
+      return [
+        LoopSetting(
+          stage: "autofocus", values: ["mode": "custom", "position": position.settingText])
+      ]
+    case .autoOnce(let point): return at(point, "focus", [:], "autofocus", "auto")
+    case .continuous(let point): return at(point, "focus", [:], "autofocus", "continuous")
+    }
+  }
+
+  func loop(for mode: ExposureMode) -> [LoopSetting]? {
+    guard stages.contains("autoexposure") else { return nil }
+    switch mode {
+    case .locked: return [LoopSetting(stage: "autoexposure", values: ["mode": "locked"])]
+    case .autoOnce(let point):
+      return at(point, "meter", ["mode": "spot"], "autoexposure", "auto")
+    case .continuous(let point):
+      return at(point, "meter", ["mode": "spot"], "autoexposure", "continuous")
+    case .custom(let duration, let gain):
+      var values = ["mode": "custom"]
+      if let duration {
+        values["exposure"] = (Double(duration.nanosecondCount) / 1000).settingText
+      }
+      if let gain { values["gain"] = gain.settingText }
+      return [LoopSetting(stage: "autoexposure", values: values)]
+    }
+  }
+
+  /// The point first, then the mode.
+  private func at(
+    _ point: Point?, _ meter: String, _ values: [String: String], _ loop: String, _ mode: String
+  ) -> [LoopSetting] {
+    var settings: [LoopSetting] = []
+    if let point {
+      var values = values
+      values["point"] = point.settingText
+      settings.append(LoopSetting(stage: meter, values: values))
+    }
+    return settings + [LoopSetting(stage: loop, values: ["mode": mode])]
+  }
+}
+
+/// Somebody waits for a loop.
+struct SettleWait: Sendable {
+  typealias Result = Swift.Result<FrameMark, CaptureError>
+
+  let number: Int
+  let loop: CaptureDevice.Loop
+  /// Frames before this one do not know of what was set.
+  let from: UInt64
+  let reader: CheckedContinuation<Result, Never>
+
+  static let isOver = CaptureError(.cancelled, "the session stopped before the camera had settled")
+}
+
+extension CaptureDevice {
+  /// A loop of the session's that steers the camera.
+  public enum Loop: String, Sendable, Hashable {
+    case exposure = "autoexposure"
+    case focus = "autofocus"
+  }
+
+  /// Waits until a loop has done its work, for `limit` at most, and returns the frame that shows it.
+  ///
+  /// Throws if it does not come to an end in time, if the picture does not answer, and if the session has no
+  /// such loop. Nothing is left behind, whichever way it ends.
+  @discardableResult
+  public func settle(
+    _ loop: Loop, within limit: Duration = .seconds(5)
+  ) async throws(CaptureError) -> FrameMark {
+    guard let run = state.withLock(\.run), run.stages.contains(loop.rawValue) else {
+      throw CaptureError(
+        .controlUnsupported,
+        "\(localizedName) has no running loop \(loop.rawValue); add that stage to the session")
+    }
+    return try await run.settle(loop, within: limit)
+  }
+
+  /// Exposes for a point until it is right, then leaves the exposure as it is.
+  public func exposeThenLock(
+    at point: Point = .center, within limit: Duration = .seconds(5)
+  ) async throws(CaptureError) {
+    try await withConfiguration { c in c.setExposure(.autoOnce(at: point)) }
+    try await settle(.exposure, within: limit)
+  }
+}
+
+extension SessionRun {
+  func set(_ loops: [LoopSetting]) throws(CaptureError) {
+    guard !loops.isEmpty, let engine else { return }
+    do throws(RunError) {
+      for loop in loops { try engine.set(loop.stage, loop.values) }
+    } catch {
+      throw CaptureError(error, .valueOutOfRange)
+    }
+  }
+
+  /// Frames that a loop may take to begin with what was set. Larger: `settle` takes longer.
+  private static let beginning: UInt64 = 2
+
+  func settle(
+    _ loop: CaptureDevice.Loop, within limit: Duration
+  ) async throws(CaptureError) -> FrameMark {
+    let answer = await withCheckedContinuation { reader in
+      let number = state.withLock { state -> Int? in
+        guard state.engine != nil else { return nil }
+        let number = (state.settling.last?.number ?? 0) + 1
+        let from = (state.latest?.number ?? 0) + Self.beginning
+        state.settling.append(
+          SettleWait(number: number, loop: loop, from: from, reader: reader))
+        return number
+      }
+      guard let number else { return reader.resume(returning: .failure(SettleWait.isOver)) }
+      Task {
+        try? await Task.sleep(for: limit)
+        self.giveUp(settling: number, reader)
+      }
+    }
+    return try answer.get()
+  }
+
+  private func giveUp(settling number: Int, _ reader: CheckedContinuation<SettleWait.Result, Never>)
+  {
+    let isWaiting = state.withLock { state in
+      let index = state.settling.firstIndex { $0.number == number }
+      if let index { state.settling.remove(at: index) }
+      return index != nil
+    }
+    guard isWaiting else { return }
+    reader.resume(
+      returning: .failure(CaptureError(.timedOut, "the camera has not settled in time")))
+  }
+
+  var hasSettling: Bool { state.withLock { !$0.settling.isEmpty } }
+
+  /// A loop's report of a frame has that state.
+  func settle(_ loop: CaptureDevice.Loop, _ word: String, at mark: FrameMark) {
+    guard let isWell = loop.outcome(word) else { return }
+    let done = state.withLock { state in
+      let isDone = { (wait: SettleWait) in wait.loop == loop && mark.number >= wait.from }
+      defer { state.settling.removeAll(where: isDone) }
+      return state.settling.filter(isDone)
+    }
+    for wait in done {
+      wait.reader.resume(
+        returning: isWell
+          ? .success(mark)
+          : .failure(CaptureError(.failed, "the picture does not answer to what is set")))
+    }
+  }
+}
+
+extension CaptureDevice.Loop {
+  /// Whether it has come to an end in that state, and well; `nil` while it is on its way.
+  fileprivate func outcome(_ state: String) -> Bool? {
+    switch state {
+    case "converged", "limited", "locked", "custom", "focused", "resting": true
+    case "unanswered", "refused", "lost", "failed": false
+    default: nil
+    }
+  }
+}
+
+/// Where the state of a loop is in a frame's reports.
+struct LoopReport {
+  let loop: CaptureDevice.Loop
+  private let layout: ReportLayout
+  private let field: ReportFieldDescription
+  private let words: [String]
+
+  /// `nil` for a report of another stage.
+  init?(_ layout: ReportLayout) {
+    guard let loop = CaptureDevice.Loop(rawValue: layout.plugin),
+      let field = layout.fields.first(where: { $0.name == "state" }),
+      case .word(let words) = field.kind
+    else { return nil }
+    (self.loop, self.layout, self.field, self.words) = (loop, layout, field, words)
+  }
+
+  func state(of frame: borrowing PackedFrame) -> String? {
+    let place = frame.value(field, of: layout, as: UInt8.self).map { Int($0) }
+    return place.flatMap { words.indices.contains($0) ? words[$0] : nil }
+  }
+}

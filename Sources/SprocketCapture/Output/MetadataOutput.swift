@@ -1,0 +1,76 @@
+public import Sprocket
+
+/// What a stage said of a frame, with the frame's time.
+public struct MetadataObject: Sendable {
+  /// The name of the stage's plug-in, such as `motion`.
+  public let type: String
+  /// Running number of the frame.
+  public let number: UInt64
+  public let time: Timestamp
+  /// The report, of the type that the stage declares: `object.report as? MotionDetection`.
+  public let report: any FrameReport
+}
+
+/// Delivers the reports of the session's stages as timed objects, on a thread of its own. Points in reports
+/// are in the coordinates that the stage says; `FrameView.sensorPoint` has the way back to the sensor.
+///
+///     let metadata = MetadataOutput(types: ["motion"]) { objects in print(objects.count) }
+public final class MetadataOutput: TakesVideo, SessionOutput {
+  public typealias Handler = @Sendable ([MetadataObject]) -> Void
+
+  public let core = OutputCore("metadata")
+  let takes: Set<CaptureDevice.MediaType> = [.video]
+  /// Names of plug-ins; `nil` for all.
+  public let types: Set<String>?
+  private let onObjects: Handler
+
+  /// `onObjects` is called once for each frame that has such reports. Costs some allocations for each.
+  public init(types: Set<String>? = nil, onObjects: @escaping Handler) {
+    (self.types, self.onObjects) = (types, onObjects)
+  }
+
+  func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink] {
+    let known = setup.stages
+    if let types, let missing = types.sorted().first(where: { !known.contains($0) }) {
+      throw CaptureError(
+        .settingsRefused,
+        "no stage of the session makes objects of the type \(missing); add it to the session's stages"
+      )
+    }
+    return [MetadataSink(core, types, onObjects)]
+  }
+}
+
+private final class MetadataSink: Sink {
+  let name: String
+  private let core: OutputCore
+  private let types: Set<String>?
+  private let onObjects: MetadataOutput.Handler
+  private var layouts: [ReportLayout] = []
+
+  init(_ core: OutputCore, _ types: Set<String>?, _ onObjects: @escaping MetadataOutput.Handler) {
+    name = core.name
+    (self.core, self.types, self.onObjects) = (core, types, onObjects)
+  }
+
+  func configure(_ setup: inout SinkSetup) throws(RunError) {
+    layouts = setup.reports.filter { types?.contains($0.plugin) ?? true }
+  }
+
+  func write(_ frame: borrowing PackedFrame) throws(RunError) {
+    guard core.link.isEnabled, !layouts.isEmpty else { return }
+    var objects: [MetadataObject] = []
+    let record = frame.record
+    for layout in layouts {
+      guard let report = Self.report(layout.type, of: frame.view) else { continue }
+      objects.append(
+        MetadataObject(
+          type: layout.plugin, number: record.number, time: record.captured, report: report))
+    }
+    if !objects.isEmpty { onObjects(objects) }
+  }
+
+  private static func report<Report: FrameReport>(
+    _ type: Report.Type, of frame: borrowing FrameView
+  ) -> Report? { frame.report(type) }
+}

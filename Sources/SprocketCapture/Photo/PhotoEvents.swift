@@ -1,0 +1,65 @@
+public import Sprocket
+
+/// What happens to a capture: `willBegin` first, `didFinish` last, all others in any order between them.
+public enum PhotoEvent: Sendable {
+  case willBegin(ResolvedPhotoSettings)
+  case willCapture(ResolvedPhotoSettings)
+  /// With the time at which the frame was captured.
+  case didCapture(ResolvedPhotoSettings, at: Timestamp?)
+  /// Once for each expected photograph, also for one that failed.
+  case photo(CapturedPhoto)
+  /// The movie of a live photo has its last frame; its file is not complete.
+  case didRecordLiveMovie(ResolvedPhotoSettings, path: String)
+  case liveMovie(LivePhotoMovie)
+  /// Nothing comes after it.
+  case didFinish(ResolvedPhotoSettings, CaptureError?)
+}
+
+/// Hears of a capture, on the actor that asked for it. One function is required.
+public protocol PhotoCaptureDelegate: AnyObject {
+  func photoOutput(_ output: PhotoOutput, willBeginCaptureFor resolved: ResolvedPhotoSettings)
+  func photoOutput(_ output: PhotoOutput, willCapturePhotoFor resolved: ResolvedPhotoSettings)
+  func photoOutput(_ output: PhotoOutput, didCapturePhotoFor resolved: ResolvedPhotoSettings)
+  func photoOutput(_ output: PhotoOutput, didFinishProcessing photo: CapturedPhoto)
+  func photoOutput(
+    _ output: PhotoOutput, didFinishRecordingLiveMovieTo path: String,
+    for resolved: ResolvedPhotoSettings)
+  func photoOutput(_ output: PhotoOutput, didFinishProcessing movie: LivePhotoMovie)
+  func photoOutput(
+    _ output: PhotoOutput, didFinishCaptureFor resolved: ResolvedPhotoSettings,
+    error: CaptureError?)
+}
+
+extension PhotoCaptureDelegate {
+  public func photoOutput(
+    _ output: PhotoOutput, willBeginCaptureFor resolved: ResolvedPhotoSettings
+  ) {}
+  public func photoOutput(
+    _ output: PhotoOutput, willCapturePhotoFor resolved: ResolvedPhotoSettings
+  ) {}
+  public func photoOutput(
+    _ output: PhotoOutput, didCapturePhotoFor resolved: ResolvedPhotoSettings
+  ) {}
+  public func photoOutput(
+    _ output: PhotoOutput, didFinishCaptureFor resolved: ResolvedPhotoSettings,
+    error: CaptureError?
+  ) {}
+  public func photoOutput(
+    _ output: PhotoOutput, didFinishRecordingLiveMovieTo path: String,
+    for resolved: ResolvedPhotoSettings
+  ) {}
+  public func photoOutput(_ output: PhotoOutput, didFinishProcessing movie: LivePhotoMovie) {}
+}
+
+/// The movie of a live photo.
+public struct LivePhotoMovie: Sendable {
+  public let resolved: ResolvedPhotoSettings
+  public let recording: RecordingResult
+  /// Where in the movie the photograph is, from its first frame.
+  public let photoDisplayTime: Duration
+
+  public var path: String { recording.path }
+  public var duration: Duration { recording.duration }
+  /// `nil` where all went well.
+  public var error: CaptureError? { recording.error }
+}

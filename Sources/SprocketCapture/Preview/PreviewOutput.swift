@@ -1,0 +1,143 @@
+public import Sprocket
+
+/// How a picture fills a view.
+public enum VideoGravity: Sendable, Hashable {
+  /// The whole picture, with bars where the view has another shape.
+  case aspectFit
+  /// The whole view, with parts of the picture cut off.
+  case aspectFill
+  /// The whole picture in the whole view, stretched.
+  case resize
+}
+
+/// Where a picture lies in a view, and which point of one is which of the other. Pure.
+///
+/// Points of the device are fractions of the sensor's picture, 0/0 top left and 1/1 bottom right. Points of
+/// the view are in its own units, from its top left.
+public struct PreviewGeometry: Sendable, Hashable {
+  public var viewWidth: Double
+  public var viewHeight: Double
+  /// Of the picture as the device gives it.
+  public var pictureWidth: Double
+  public var pictureHeight: Double
+  public var gravity: VideoGravity
+  /// What is done to the picture before it is shown.
+  public var orientation: Orientation
+
+  public init(
+    view: (width: Double, height: Double), picture: (width: Double, height: Double),
+    gravity: VideoGravity = .aspectFit, orientation: Orientation = .upright
+  ) {
+    (viewWidth, viewHeight) = view
+    (pictureWidth, pictureHeight) = picture
+    (self.gravity, self.orientation) = (gravity, orientation)
+  }
+
+  private var isOnItsSide: Bool { orientation.rawValue >= Orientation.transposed.rawValue }
+
+  /// Where the picture lies, as shown; it reaches beyond the view with `.aspectFill`.
+  public var pictureRect: (x: Double, y: Double, width: Double, height: Double) {
+    let width = isOnItsSide ? pictureHeight : pictureWidth
+    let height = isOnItsSide ? pictureWidth : pictureHeight
+    guard gravity != .resize, width > 0, height > 0 else { return (0, 0, viewWidth, viewHeight) }
+    let (across, down) = (viewWidth / width, viewHeight / height)
+    let scale = gravity == .aspectFit ? min(across, down) : max(across, down)
+    return (
+      (viewWidth - width * scale) / 2, (viewHeight - height * scale) / 2, width * scale,
+      height * scale
+    )
+  }
+
+  /// The device's point that is shown at a point of the view; `nil` beside the picture.
+  public func devicePoint(x: Double, y: Double) -> Point? {
+    let rect = pictureRect
+    guard rect.width > 0, rect.height > 0 else { return nil }
+    let (u, v) = ((x - rect.x) / rect.width, (y - rect.y) / rect.height)
+    guard 0...1 ~= u, 0...1 ~= v else { return nil }
+    switch orientation {
+    case .upright: return Point(x: u, y: v)
+    case .mirrored: return Point(x: 1 - u, y: v)
+    case .halfTurn: return Point(x: 1 - u, y: 1 - v)
+    case .flipped: return Point(x: u, y: 1 - v)
+    case .transposed: return Point(x: v, y: u)
+    case .quarterTurn: return Point(x: v, y: 1 - u)
+    case .transversed: return Point(x: 1 - v, y: 1 - u)
+    case .threeQuarterTurn: return Point(x: 1 - v, y: u)
+    }
+  }
+
+  /// Where a device's point is shown in the view.
+  public func viewPoint(_ point: Point) -> (x: Double, y: Double) {
+    let (x, y) = (point.x, point.y)
+    let (u, v): (Double, Double) =
+      switch orientation {
+      case .upright: (x, y)
+      case .mirrored: (1 - x, y)
+      case .halfTurn: (1 - x, 1 - y)
+      case .flipped: (x, 1 - y)
+      case .transposed: (y, x)
+      case .quarterTurn: (1 - y, x)
+      case .transversed: (1 - y, 1 - x)
+      case .threeQuarterTurn: (y, 1 - x)
+      }
+    let rect = pictureRect
+    return (rect.x + u * rect.width, rect.y + v * rect.height)
+  }
+}
+
+/// The newest frame for a view, whenever the view asks. Nobody waits for it.
+public final class PreviewOutput: TakesVideo, SessionOutput {
+  private struct State {
+    var newest: FrameCopy?
+    var geometry: PreviewGeometry
+  }
+
+  public let core = OutputCore("preview")
+  let takes: Set<CaptureDevice.MediaType> = [.video]
+  private let content: FrameCopy.Content
+  private let state: Locked<State>
+
+  /// `content` is what the view draws; it is copied for each frame.
+  public init(
+    _ content: FrameCopy.Content = .nv12, view: (width: Double, height: Double) = (0, 0),
+    gravity: VideoGravity = .aspectFit
+  ) {
+    self.content = content
+    state = Locked(
+      State(geometry: PreviewGeometry(view: view, picture: (0, 0), gravity: gravity)))
+  }
+
+  /// The newest frame; `nil` before the first.
+  public var newestFrame: FrameCopy? { state.withLock(\.newest) }
+
+  /// The view's size and gravity. The picture's size and orientation are the session's, and set by it.
+  public var geometry: PreviewGeometry {
+    get {
+      var geometry = state.withLock(\.geometry)
+      geometry.orientation = core.link.orientation
+      return geometry
+    }
+    set { state.withLock { $0.geometry = newValue } }
+  }
+
+  /// The device's point that is shown at a point of the view; `nil` beside the picture.
+  public func devicePoint(x: Double, y: Double) -> Point? { geometry.devicePoint(x: x, y: y) }
+
+  func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink] {
+    let sink = VideoDataSink(core, content.parts, content, takesLatest: true)
+    sink.onFrame = { [weak self] frame in self?.show(frame) }
+    return [sink]
+  }
+
+  private func show(_ frame: borrowing PackedFrame) {
+    let copy = FrameCopy(
+      frame.view, content, packed: content == .bgra ? frame.packed : Span())
+    state.withLock { state in
+      state.newest = copy
+      state.geometry.pictureWidth = Double(copy.format.width)
+      state.geometry.pictureHeight = Double(copy.format.height)
+    }
+  }
+
+  func didLeave() { state.withLock { $0.newest = nil } }
+}

@@ -1,0 +1,202 @@
+import Foundation
+import Sprocket
+import SprocketCapture
+import Testing
+
+@Suite("Other outputs", .serialized) struct OutputTests {
+  @Test("sound is in the movie, and its blocks reach a data output in order") func sound()
+    async throws
+  {
+    let folder = try TestFolder()
+    let blocks = Shared<[(first: UInt64, count: Int, missing: UInt64)]>([])
+    let bytes = Shared(0)
+    let movies = MovieFileOutput()
+    let session = try CaptureSession()
+    var settings = SceneMicrophoneSettings()
+    settings.channels = 2
+    let microphone = CaptureDevice(sceneMicrophone: settings)
+    try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(Cameras.back()))
+      c.add(try DeviceInput(microphone))
+      c.add(movies)
+      c.add(
+        AudioDataOutput { block, span in
+          let count = span.count
+          blocks.change { $0.append((block.record.first, block.record.count, block.missing)) }
+          bytes.change { $0 += count }
+        })
+    }
+    try await session.start()
+    let recording = try movies.startRecording(to: folder.file("a.mov"))
+    try await Task.sleep(for: .milliseconds(1500))
+    recording.stop()
+    let result = await recording.finished()
+    #expect(result.error == nil)
+    await session.stop()
+    let all = blocks.value
+    #expect(all.count > 20)
+    for (one, next) in zip(all, all.dropFirst()) {
+      #expect(next.first == one.first + UInt64(one.count) + next.missing)
+    }
+    let format = try #require(await session.summary?.audio.first)
+    #expect(format.ledger.isBalanced)
+    let info = try MovieFacts(folder.file("a.mov"))
+    #expect(info.audioStreams == 1)
+  }
+
+  @Test("a microphone that is added while it runs begins a new run, and leaves it running")
+  func addedMicrophone() async throws {
+    let seen = Seen()
+    let session = try await running(watching(seen))
+    #expect(await seen.wait(for: 2))
+    let input = try DeviceInput(CaptureDevice(sceneMicrophone: SceneMicrophoneSettings()))
+    try await session.configure { c in c.add(input) }
+    #expect(session.isRunning)
+    let count = seen.now.numbers.count
+    #expect(await seen.wait(for: count + 3))
+    #expect(seen.now.discontinuities.count == 2)
+    await session.stop()
+  }
+
+  @Test("reports of stages are timed objects, filtered by type") func metadata() async throws {
+    let session = try CaptureSession()
+    let types = Shared<Set<String>>([])
+    let output = MetadataOutput(types: ["meter"]) { objects in
+      for object in objects where object.report is ExposureReport {
+        types.change { $0.insert(object.type) }
+      }
+    }
+    try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(Cameras.back()))
+      c.add(output)
+    }
+    let error = await #expect(throws: CaptureError.self) { try await session.start() }
+    #expect(error?.description.contains("meter") == true)
+    try await session.configure { c in c.stages = [.meter(), .focus()] }
+    try await session.start()
+    #expect(await until { types.value == ["meter"] })
+    await session.stop()
+  }
+
+  @Test("a preview has the newest frame, and its points are the device's") func preview()
+    async throws
+  {
+    let preview = PreviewOutput(view: (width: 200, height: 200), gravity: .aspectFill)
+    let session = try await running(preview)
+    #expect(await until { preview.newestFrame != nil })
+    #expect(preview.geometry.pictureWidth == 96)
+    let middle = try #require(preview.devicePoint(x: 100, y: 100))
+    #expect(abs(middle.x - 0.5) < 1e-9 && abs(middle.y - 0.5) < 1e-9)
+    await session.stop()
+  }
+
+  @Test("points go to the device and back, whatever gravity and orientation") func points() throws {
+    for gravity in [VideoGravity.aspectFit, .aspectFill, .resize] {
+      for orientation in Orientation.allCases {
+        let geometry = PreviewGeometry(
+          view: (375, 667), picture: (1920, 1080), gravity: gravity, orientation: orientation)
+        for point in [Point(x: 0.5, y: 0.5), Point(x: 0.45, y: 0.6)] {
+          let shown = geometry.viewPoint(point)
+          let back = try #require(geometry.devicePoint(x: shown.x, y: shown.y))
+          #expect(abs(back.x - point.x) < 1e-9)
+          #expect(abs(back.y - point.y) < 1e-9)
+        }
+      }
+    }
+    // The formula that an article writes by hand for a telephone that is held upright: (y/h, 1 - x/w).
+    let upright = PreviewGeometry(
+      view: (300, 400), picture: (640, 480), gravity: .resize, orientation: .quarterTurn)
+    #expect(upright.devicePoint(x: 75, y: 100) == Point(x: 0.25, y: 0.75))
+    // Beside the picture there is no point.
+    let bars = PreviewGeometry(view: (100, 100), picture: (200, 100))
+    #expect(bars.devicePoint(x: 50, y: 10) == nil)
+  }
+
+  @Test("a photograph and a recording in one call each") func short() async throws {
+    let folder = try TestFolder()
+    let camera = Camera(Cameras.back())
+    let photo = try await camera.photo(to: folder.file("a.png"))
+    #expect(photo.resolved.size == Cameras.large)
+    let result = try await camera.record(
+      to: folder.file("a.mov"), quality: .low, maximumDuration: .milliseconds(300))
+    #expect(result.isUsable)
+    #expect(folder.names == ["a.mov", "a.png"])
+    let error = await #expect(throws: CaptureError.self) {
+      try await camera.photo(to: folder.file("a.png"))
+    }
+    #expect(error?.code == .fileRefused)
+    await #expect(throws: CaptureError.self) { try await camera.photo(to: folder.file("a.gif")) }
+  }
+}
+
+/// What ffprobe says of a movie.
+private struct MovieFacts {
+  let audioStreams: Int
+
+  init(_ path: String) throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = [
+      "ffprobe", "-v", "error", "-show_entries", "stream=codec_type", "-of", "csv=p=0", path,
+    ]
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    try process.run()
+    let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    audioStreams = text.split(separator: "\n").count { $0 == "audio" }
+  }
+}
+
+@Suite("Live photos", .serialized) struct LivePhotoTests {
+  @Test("a live photo has the time before it, and says where the photograph is") func live()
+    async throws
+  {
+    let folder = try TestFolder()
+    let photos = PhotoOutput(
+      liveMovies: .init(before: .milliseconds(400), after: .milliseconds(400)))
+    let session = try await running(photos)
+    try await Task.sleep(for: .milliseconds(800))
+    var settings = PhotoSettings(.jpeg)
+    settings.livePhotoMoviePath = folder.file("live.mov")
+    var names: [String] = []
+    var movie: LivePhotoMovie?
+    var still: CapturedPhoto?
+    for await event in try photos.capture(settings) {
+      switch event {
+      case .willBegin: names.append("begin")
+      case .photo(let photo):
+        names.append("photo")
+        still = photo
+      case .didRecordLiveMovie: names.append("recorded")
+      case .liveMovie(let found):
+        names.append("movie")
+        movie = found
+      case .didFinish: names.append("finish")
+      case .willCapture, .didCapture: break
+      }
+    }
+    #expect(names == ["begin", "photo", "recorded", "movie", "finish"])
+    let found = try #require(movie)
+    let time = try #require(still?.record?.captured)
+    #expect(found.error == nil)
+    #expect(found.recording.isUsable)
+    #expect(found.photoDisplayTime > .milliseconds(200))
+    #expect(found.photoDisplayTime < found.duration)
+    let first = try #require(found.recording.firstFrame?.captured)
+    #expect(time.nanoseconds(since: first) == found.photoDisplayTime.nanosecondCount)
+    // Without `liveMovies` it is refused at the call.
+    await session.stop()
+    let plain = PhotoOutput()
+    let other = try await running(plain)
+    var again = PhotoSettings()
+    again.livePhotoMoviePath = folder.file("b.mov")
+    do throws(CaptureError) {
+      _ = try plain.capture(again)
+      Issue.record("it was taken")
+    } catch {
+      #expect(error.code == .settingsRefused)
+    }
+    await other.stop()
+  }
+}
