@@ -162,7 +162,8 @@ def test_a_reader_of_pairs_that_hangs_does_not_hold_the_run(tmp_path):
 WRONG = [
     ([*sources("scene", "replay:d.mcap"), "--source-set", "scene.pace=real", "--pair", "5ms"],
      "different clocks"),
-    ([*sources("scene", "b=scene"), "--stills", "shots/{source}-{n}.jpg"], "put {source} into its name"),
+    ([*sources("scene", "b=scene"), "--stills", "shots/{source}-{n}.jpg"],
+     "put {source} into the folder's name"),
     ([*sources("scene", "b=scene"), "--pairs", "{source}.jsonl", "--pair", "5ms"], "one file of all sources"),
     ([*sources("scene", "b=scene"), "--microphone", "c=scene"], "no source called c"),
     ([*sources("scene", "b=scene"), "--size", "=64x48"], "label before the value is empty"),
