@@ -28,7 +28,7 @@ public final class CaptureDevice: Sendable {
     case microphone(MicrophoneInfo)
     case scene(SceneDevice)
     case sceneMicrophone(SceneMicrophoneSettings)
-    /// For tests: a source of the program's own.
+    /// A source of the program's own.
     case other(formats: [DeviceFormat], @Sendable (FormatChoice) throws(RunError) -> any Source)
   }
 
@@ -126,7 +126,7 @@ public final class CaptureDevice: Sendable {
   }
 
   /// Values that hold whenever a session starts it.
-  var wanted: [String: Double] { state.withLock(\.wanted) }
+  var wanted: [String: Double] { state.withLock { $0.wanted.mapValues { $0 } } }
 }
 
 /// Whether a device may be used: on Linux whoever may open its node may.

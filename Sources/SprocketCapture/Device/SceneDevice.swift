@@ -33,6 +33,18 @@ public struct SceneDevice: Sendable {
 }
 
 extension CaptureDevice {
+  /// A source of the program's own as a camera: a replay, for example, or a grabber with an interface that
+  /// Sprocket does not know. `makeSource` is called each time that a session starts it, or gives it another
+  /// format, and returns a source that was not opened.
+  public convenience init(
+    name: String, position: Position = .unspecified, formats: [DeviceFormat],
+    makeSource: @escaping @Sendable (FormatChoice) throws(RunError) -> any Source
+  ) {
+    self.init(
+      uniqueID: "program:\(name)", name: name, .video, .externalCamera, position: position,
+      .other(formats: formats, makeSource))
+  }
+
   /// A scene as a device of its own: for programs without a camera, and for tests.
   public convenience init(
     scene: SceneDevice, name: String = "scene", position: Position = .unspecified

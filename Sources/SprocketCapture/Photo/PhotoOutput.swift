@@ -236,9 +236,12 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
   /// Waits until the photographs of a step have come; false if the capture is over before.
   private func isTaken(_ id: Int64, _ step: Int) async -> Bool {
     while true {
-      let progress = captures.withLock { $0[id] }
-      guard let progress, !progress.isOver else { return false }
-      if !progress.recordings.values.contains(where: { $0.step == step }) { return true }
+      let isDone = captures.withLock { captures -> Bool? in
+        guard let progress = captures[id], !progress.isOver else { return nil }
+        return !progress.recordings.values.contains { $0.step == step }
+      }
+      guard let isDone else { return false }
+      if isDone { return true }
       try? await Task.sleep(for: .milliseconds(5))
     }
   }

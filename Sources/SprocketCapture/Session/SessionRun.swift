@@ -8,6 +8,7 @@ final class SessionRun: Sendable {
     var onEnd: (@Sendable (SessionRun) -> Void)?
     var device: CaptureDevice
     var choice: FormatChoice
+    /// Replaced as a whole: others read their copy without the lock.
     var outputs: [any SessionOutput] = []
     var mark = NewsMark()
     /// When the last frame came, on the monotonic clock.
@@ -57,14 +58,14 @@ final class SessionRun: Sendable {
   var audio: AudioEngine? { state.withLock(\.audio) }
 
   func attach(_ output: any SessionOutput, _ sinks: [any Sink]) {
-    state.withLock { $0.outputs.append(output) }
+    state.withLock { $0.outputs = $0.outputs + [output] }
     let names = sinks.map(\.name)
     output.core.state.withLock { ($0.run, $0.sinks) = (self, names) }
   }
 
   func detach(_ output: any SessionOutput) {
     deliverNews()
-    state.withLock { state in state.outputs.removeAll { $0 === output } }
+    state.withLock { state in state.outputs = state.outputs.filter { $0 !== output } }
     output.core.state.withLock { ($0.run, $0.sinks) = (nil, []) }
     output.didLeave()
   }

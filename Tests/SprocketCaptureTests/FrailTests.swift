@@ -1,0 +1,133 @@
+import Sprocket
+import SprocketCapture
+import Testing
+
+/// A scene that cannot be opened, or fails after some frames.
+private final class FrailSource: Source {
+  private let scene: SceneSource
+  private let failsAfter: Int?
+  private var count = 0
+
+  init(_ choice: FormatChoice, failsAfter: Int?) throws(RunError) {
+    var settings = SceneSettings()
+    (settings.width, settings.height) = (choice.size.width, choice.size.height)
+    scene = try SceneSource(settings)
+    self.failsAfter = failsAfter
+  }
+
+  func open() throws(RunError) -> SourceDescription {
+    guard failsAfter != nil else {
+      throw RunError(.failed, "the camera is in use by another program")
+    }
+    return try scene.open()
+  }
+
+  func next(timeout: Int64) throws(RunError) -> Arrival {
+    if count >= failsAfter ?? 0 { throw RunError(.failed, "the camera has failed") }
+    let arrival = try scene.next(timeout: timeout)
+    if case .frame = arrival { count += 1 }
+    return arrival
+  }
+
+  func takeEvents(into events: inout EventQueue) { scene.takeEvents(into: &events) }
+  func take(into slot: inout CaptureSlot) { scene.take(into: &slot) }
+  func discard() { scene.discard() }
+  func reclaim(_ lent: UnsafeMutableRawPointer) {}
+  func interrupt() { scene.interrupt() }
+  func close() throws(RunError) { try scene.close() }
+}
+
+private func frail(failsAfter: Int?) -> CaptureDevice {
+  CaptureDevice(
+    name: "frail",
+    formats: [DeviceFormat(Cameras.middle, .mjpeg, rates: .these([FrameRate(frames: 30)]))]
+  ) { choice throws(RunError) in try FrailSource(choice, failsAfter: failsAfter) }
+}
+
+@Suite("Cameras that fail", .serialized) struct FrailTests {
+  @Test(
+    "a camera that cannot be opened leaves the session with the old one, its preset and outputs")
+  func rollback() async throws {
+    let seen = Seen()
+    let session = try await running(watching(seen))
+    #expect(await seen.wait(for: 2))
+    let output = watching(Seen())
+    let broken = frail(failsAfter: nil)
+    let error = await #expect(throws: CaptureError.self) {
+      try await session.configure { c throws(CaptureError) in
+        for input in c.inputs { c.remove(input) }
+        c.add(try DeviceInput(broken))
+        c.preset = .high
+        c.add(output)
+      }
+    }
+    #expect(error?.description == "the camera is in use by another program")
+    #expect(await session.inputs.map(\.device.localizedName) == ["back"])
+    #expect(await session.preset == .size(Cameras.middle))
+    #expect(await session.outputs.count == 1)
+    #expect(session.isRunning)
+    let count = seen.now.numbers.count
+    #expect(await seen.wait(for: count + 3))
+    // A start that fails can be tried again with another camera.
+    await session.stop()
+    try await session.switchCamera(to: broken)
+    await #expect(throws: CaptureError.self) { try await session.start() }
+    #expect(!session.isRunning)
+    try await session.switchCamera(to: Cameras.front())
+    try await session.start()
+    #expect(session.isRunning)
+    await session.stop()
+  }
+
+  @Test("a camera that fails ends the run with an error in the stream, and recordings are kept")
+  func runtimeError() async throws {
+    let folder = try TestFolder()
+    let movies = MovieFileOutput()
+    let session = try CaptureSession()
+    try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(frail(failsAfter: 20)))
+      c.add(movies)
+    }
+    var errors = session.runtimeErrors.makeAsyncIterator()
+    try await session.start()
+    let recording = try movies.startRecording(to: folder.file("a.mov"))
+    #expect(await errors.next()?.description == "the camera has failed")
+    let result = await recording.finished()
+    #expect(result.error?.code == .deviceNotFound)
+    #expect(result.isUsable)
+    #expect(await until { !session.isRunning })
+    // It can be started again.
+    try await session.start()
+    #expect(session.isRunning)
+    await session.stop()
+  }
+
+  @Test("a callback may ask for the end, and a released session ends by itself") func callback()
+    async throws
+  {
+    let seen = Seen()
+    weak var released: CaptureSession?
+    do {
+      let session = try CaptureSession()
+      released = session
+      let camera = try DeviceInput(Cameras.back())
+      try await session.configure { c in
+        c.add(camera)
+        c.add(
+          VideoDataOutput(reading: []) { [weak session] frame in
+            seen.add(frame.record, frame.format)
+            if frame.record.number == 4 { Task { [session] in await session?.stop() } }
+          })
+      }
+      try await session.start()
+      #expect(await until { !session.isRunning })
+      try await session.start()
+      #expect(session.isRunning)
+    }
+    try await Task.sleep(for: .milliseconds(500))
+    #expect(released == nil)
+    let count = seen.now.numbers.count
+    try await Task.sleep(for: .milliseconds(300))
+    #expect(seen.now.numbers.count == count)
+  }
+}
