@@ -145,7 +145,7 @@ _OPTIONS = ("stage",)
 def _check_names(options: Mapping[str, Any]) -> None:
     """Refuses a misspelled parameter, which the program would take for an option."""
     for name in options:
-        # 0.8: one letter in ten may be wrong, and two in longer names. Lower: options are taken for misspelled.
+        # 0.8 lets one letter of five be wrong. Lower: options are taken for misspelled parameters.
         near = difflib.get_close_matches(name, _PARAMETERS, 1, 0.8)
         if near and name not in _OPTIONS:
             raise Error(f"run has no parameter `{name}`; did you mean `{near[0]}`?")

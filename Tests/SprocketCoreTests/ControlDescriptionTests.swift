@@ -13,9 +13,10 @@ import Testing
     #expect(any.advice(insteadOf: "9") == "give 10 to 100 (us)")
     let whole = ControlDescription(name: "gain", unit: "", minimum: 0, maximum: 255, step: 1)
     #expect(whole.advice(insteadOf: "300") == "give 0 to 255")
-    #expect(["12.5", "abc"].map { whole.advice(insteadOf: $0) }.allSatisfy {
-      $0 == "give a whole number from 0 to 255"
-    })
+    #expect(
+      ["12.5", "abc"].map { whole.advice(insteadOf: $0) }.allSatisfy {
+        $0 == "give a whole number from 0 to 255"
+      })
   }
 
   @Test func wideRangesAreWrittenOut() {

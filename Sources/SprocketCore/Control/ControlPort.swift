@@ -70,8 +70,8 @@ public struct ControlDescription: Sendable, Hashable {
     }
   }
 
-  /// What to do instead of `text`, which ``value(_:)`` does not take: `give 0 to 255`; where `text` has a part
-  /// of 1, or is no number, `give a whole number from 0 to 255`.
+  /// What to do instead of `text`, which ``value(_:)`` does not take: `give 0 to 255`; where `text` is no
+  /// whole number and the control takes these alone, `give a whole number from 0 to 255`.
   package func advice(insteadOf text: String) -> String {
     guard kind == .number, step == 1, minimum == minimum.rounded() else { return "give \(allowed)" }
     if let value = Double(text), value == value.rounded() { return "give \(allowed)" }

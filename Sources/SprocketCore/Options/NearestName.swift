@@ -1,5 +1,5 @@
-/// The end of a sentence that refuses a name: which it may have been meant to be, and all there are. A list of
-/// more than 12 is left out where a near name is known.
+/// The end of a sentence that refuses a name: which it may have been meant to be, and all there are. A list
+/// of more than 12 is left out where a near name is known.
 ///
 /// ```swift
 /// "there is no stage `metr`; " + knownNames(["focus", "meter"], near: "metr")

@@ -77,7 +77,9 @@ struct CameraNegotiation {
     let found = known.filter { $0.pixelFormat == asked }
     guard !found.isEmpty else {
       throw RunError(
-        .usage, "\(name) does not offer \(asked.settingText); it offers \(knownList(known.map(\.fourCC), atMost: Self.listed))")
+        .usage,
+        "\(name) does not offer \(asked.settingText); it offers "
+          + knownList(known.map(\.fourCC), atMost: Self.listed))
     }
     return found
   }
@@ -163,7 +165,8 @@ struct CameraNegotiation {
     let sizes = distinct(formats.flatMap { $0.sizes.map(\.text) })
     return RunError(
       .usage,
-      "\(name) does not offer \(asked)\(format); it offers \(knownList(sizes, atMost: Self.listed))")
+      "\(name) does not offer \(asked)\(format); it offers \(knownList(sizes, atMost: Self.listed))"
+    )
   }
 
   /// What the rates do not have, and which there are at the size and in the format that were asked for.

@@ -74,7 +74,8 @@ struct CameraWish {
     var groups: [(card: String, paths: [String], rest: String)] = []
     for (node, text) in refusals {
       let rest = text.hasPrefix(node.title) ? String(text.dropFirst(node.title.count)) : nil
-      if let rest, let index = groups.firstIndex(where: { $0.card == node.card && $0.rest == rest }) {
+      if let rest, let index = groups.firstIndex(where: { $0.card == node.card && $0.rest == rest })
+      {
         groups[index].paths.append(node.path)
       } else if let rest {
         groups.append((node.card, [node.path], rest))
