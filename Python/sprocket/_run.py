@@ -1,6 +1,7 @@
 """Starts the program, and yields its frames."""
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import socket
@@ -136,7 +137,22 @@ def run(source: Source = "camera", *, stages: Sequence[str] = (), tensor: Option
     return Run[Batch](arguments, f"{pixels},batch={batch}", every=every, batches=True, timeout=timeout)
 
 
+# Parameters of `run` that the program has no option for, and the options that look like one of them.
+_PARAMETERS = ("source", "stages", "tensor", "image", "batch", "every", "timeout")
+_OPTIONS = ("stage",)
+
+
+def _check_names(options: Mapping[str, Any]) -> None:
+    """Refuses a misspelled parameter, which the program would take for an option."""
+    for name in options:
+        # 0.8 lets one letter of five be wrong. Lower: options are taken for misspelled parameters.
+        near = difflib.get_close_matches(name, _PARAMETERS, 1, 0.8)
+        if near and name not in _OPTIONS:
+            raise Error(f"run has no parameter `{name}`; did you mean `{near[0]}`?")
+
+
 def run_arguments(source: Source, stages: Sequence[str], options: Mapping[str, Any]) -> List[str]:
+    _check_names(options)
     arguments = ["--source", source_text(source)]
     for stage in [stages] if isinstance(stages, str) else stages:
         arguments += ["--stage", stage]

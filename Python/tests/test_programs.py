@@ -60,6 +60,17 @@ def test_one_stage_is_a_list_of_one():
     assert run_arguments("scene", "focus", {}) == ["--source", "scene", "--stage", "focus"]
 
 
+@pytest.mark.parametrize("given, meant", [("imagee", "image"), ("tensr", "tensor"), ("stags", "stages")])
+def test_a_misspelled_parameter_is_named(given, meant):
+    with pytest.raises(sprocket.Error, match=f"no parameter `{given}`; did you mean `{meant}`"):
+        run_arguments("scene", [], {given: 1})
+
+
+def test_options_of_the_program_are_no_misspelled_parameters():
+    options = {"stage": "focus", "size": "64x48", "movie": "a.mov", "source_set": "x=1", "rate": 30}
+    assert len(run_arguments("scene", [], options)) == 2 + 2 * len(options)
+
+
 def test_a_function_that_other_processes_cannot_find_is_told():
     with pytest.raises(sprocket.Error, match="`def` it at the top of a module"):
         sprocket.batch(["a.mov"], lambda frames: 0)

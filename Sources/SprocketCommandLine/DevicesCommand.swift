@@ -67,7 +67,8 @@ struct DevicesCommand: ParsableCommand {
     if isCommand {
       guard let name else {
         throw RunError(
-          .usage, "whose controls? name the camera: `\(programName) devices NAME --control ...`")
+          .usage,
+          "whose controls? name the camera: `\(programName) devices NAME \(givenOption) ...`")
       }
       return try command(name, &signals)
     }
@@ -79,9 +80,12 @@ struct DevicesCommand: ParsableCommand {
       return
     }
     let noCamera = "there is no camera; `\(programName) run` takes the built-in scene"
+    // What is missing is told where all devices are listed.
+    let (missingCamera, missingMicrophone) =
+      name == nil ? ([[noCamera]], [["there is no microphone"]]) : ([], [])
     let listed =
-      (cameras.isEmpty ? [[noCamera]] : cameras.map { lines($0, microphones) })
-      + (microphones.isEmpty ? [["there is no microphone"]] : microphoneLines(microphones))
+      (cameras.isEmpty ? missingCamera : cameras.map { lines($0, microphones) })
+      + (microphones.isEmpty ? missingMicrophone : microphoneLines(microphones))
     for line in listed.joined(separator: [""]) { Console.output.say(line) }
   }
 
@@ -130,8 +134,40 @@ struct DevicesCommand: ParsableCommand {
     return try ask(&signals) {
       guard let name else { return (CameraInfo.all(), MicrophoneInfo.all()) }
       let microphones = MicrophoneInfo.all().filter { $0.address == name }
-      return microphones.isEmpty ? ([try CameraInfo.named(name)], []) : ([], microphones)
+      return microphones.isEmpty ? ([try Self.camera(name)], []) : ([], microphones)
     }
+  }
+
+  /// The first of the options that need a camera's name.
+  private var givenOption: String {
+    !control.isEmpty ? "--control" : controls != nil ? "--controls" : "--save"
+  }
+
+  /// The camera of that name. Where there is none, the error names microphones.
+  private static func camera(_ name: String) throws(RunError) -> CameraInfo {
+    do throws(RunError) {
+      return try CameraInfo.named(name)
+    } catch {
+      let isMissing = error.description.hasPrefix("there is no camera")
+      let microphones = isMissing ? MicrophoneInfo.all() : []
+      // The options of `run` that may help are none of this command.
+      throw RunError(error.code, error.description + hint(name, microphones))
+    }
+  }
+
+  /// What to write instead, if `name` may be a microphone's. Pure.
+  static func hint(_ name: String, _ microphones: [MicrophoneInfo]) -> String {
+    guard !microphones.isEmpty else { return "" }
+    let lower = name.lowercased()
+    let near = microphones.filter { microphone in
+      [microphone.card, microphone.id, microphone.device].contains {
+        $0.lowercased().contains(lower)
+      }
+    }
+    return near.isEmpty
+      ? "; microphones: " + microphones.map(\.address).joined(separator: ", ")
+      : "; a microphone is named by its address: "
+        + near.map(\.address).joined(separator: ", ")
   }
 
   /// Sets and saves controls, and says what became of them.
@@ -147,7 +183,14 @@ struct DevicesCommand: ParsableCommand {
     if let save { file = try OutputFile(path: save, purpose: "controls", overwrite: overwrite) }
     let savesProfile = save != nil
     let (changes, saved) = try ask(&signals) {
-      let camera = try CameraInfo.named(name)
+      if MicrophoneInfo.all().contains(where: { $0.address == name }) {
+        throw RunError(
+          .usage,
+          "\(name) is a microphone, and --control, --controls and --save are for cameras; "
+            + "a run sets its controls: `\(programName) run --microphone \(name) --control NAME=VALUE`"
+        )
+      }
+      let camera = try Self.camera(name)
       var changes: [CameraControlChange] = []
       // A misspelt name is an error before the profile is written.
       if !wishes.isEmpty { try camera.check(wishes) }

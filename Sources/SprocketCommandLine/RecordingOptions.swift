@@ -24,8 +24,9 @@ struct RecordingOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Writes a JPEG file per frame into a folder, which is made; or names the files, with {n}, {time} and "
-        + "{name}, and says by the ending what they are: shots/{time}-{n}.jpg, .png, .tif, .dng.",
+      "Writes a JPEG file per frame into a folder, which is made; or names the files, with {n}, {time}, "
+        + "{name} and {bracket}, and says by the ending what they are: shots/{time}-{n}.jpg, "
+        + ".png, .tif, .dng.",
       valueName: "folder | pattern"),
     completion: .directory)
   var stills: String?

@@ -189,15 +189,9 @@ struct Registry: Sendable {
   {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     guard let kind = source(named: text) else {
-      let near = nearestName(to: String(parts[0]), among: sources.map(\.name))
-      let looksLikeFile = parts.count == 1 && text.contains(".") && !text.hasPrefix("/dev/")
-      throw RunError(
-        .usage,
-        "there is no source `\(parts[0])`; "
-          + (looksLikeFile ? "for a file write file:\(text), or replay:\(text) for a dump; " : "")
-          + (near.map { "did you mean `\($0)`? " } ?? "")
-          + "there are: \(sources.map(\.usage).joined(separator: ", "))")
+      throw RunError(.usage, SourceHints.unknown(text, among: sources))
     }
+    if let sentence = SourceHints.otherKind(text) { throw RunError(.usage, sentence) }
     return try kind.make(
       argument: parts.count == 2 ? String(parts[1]) : "", values: values, request: request)
   }

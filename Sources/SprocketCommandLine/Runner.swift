@@ -20,14 +20,18 @@ struct Runner {
   /// a limit, such as those on a file system that hangs while a movie sink begins another file.
   static let longestEnd = 360
 
+  /// Ticks by which a source ends before the others until that is told (1 s). Larger: sources whose ends lie
+  /// farther apart, as those of a bracket, count as ending together.
+  private static let earlyEnd = 20
+
   /// What was told of a run so far.
   private struct Told {
     var notice: String?
     var recordings = 0
     /// The recording that began with the run has ended, and the run was stopped for that.
     var hasEnded = false
-    /// That it is over, while others go on.
-    var end = false
+    /// Ticks since it is over, while others go on.
+    var ticksSinceEnd = 0
   }
 
   /// Returns the number of signals that came. `signals` must be blocked before the source is
@@ -83,10 +87,14 @@ struct Runner {
       run.voice.tell(notice: notice)
     }
     tellRecordings(of: run, &told)
-    if !told.end, run.isOver, runs.count > 1 {
-      told.end = true
-      let error = run.engine.summary.errors.first.map { ": \($0.description)" } ?? ""
-      run.voice.tell(notice: "ended, and the other sources go on\(error)")
+    if run.isOver, runs.count > 1 {
+      told.ticksSinceEnd += 1
+      let error = run.engine.summary.errors.first.map { ": \($0.description)" }
+      if told.ticksSinceEnd == (error == nil ? Self.earlyEnd : 1),
+        error != nil || !run.hasReachedLimit
+      {
+        run.voice.tell(notice: "ended, and the other sources go on\(error ?? "")")
+      }
     }
     if run.endsWithRecording, !told.hasEnded, told.recordings > 0, run.desk.current == nil {
       told.hasEnded = true

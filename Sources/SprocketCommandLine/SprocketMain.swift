@@ -63,6 +63,7 @@ private func execute(
     switch try SprocketCommand.parseAsRoot() {
     case let run as RunCommand:
       try refuseRepetitions()
+      try run.checkNamedPlaces()
       try run.execute(registry, invocation, &signals)
     case let bench as BenchCommand:
       try refuseRepetitions()
@@ -97,9 +98,13 @@ private func execute(
     let sentence = OptionHints.improved(
       lines.joined(separator: " "), command: arguments.first)
     // An argument without an option is most often the name of a file.
-    let isStray = sentence.hasPrefix("Unexpected argument")
-    throw RunError(
-      .usage, sentence + (isStray ? "; a file to read is named so: --source file:PATH" : ""))
+    let isStray = sentence.hasPrefix("Unexpected argument") || sentence.contains(" unexpected arg")
+    let control = arguments.dropFirst(2).first { $0.contains("=") && !$0.hasPrefix("-") }
+    let hint =
+      arguments.first == DevicesCommand.configuration.commandName
+      ? control.map { "; write --control \($0)" } ?? ""
+      : "; a file to read is named so: --source file:PATH"
+    throw RunError(.usage, sentence + (isStray ? hint : ""))
   }
 }
 

@@ -645,8 +645,9 @@ def test_a_script_asks_at_its_frames(tmp_path):
 
 
 @pytest.mark.parametrize("line, sentence", [
-    ('{"request":"record"}', "line 2: a script has record"),
-    ('{"request":"quit"}', "line 2: a script has record"),
+    ('{"request":"record"}', "line 2: `record` has no moment; a script has record"),
+    ('{"request":"quit"}', "line 2: a script cannot have `quit`; it has record"),
+    ('{"request":"control","name":"gain","value":2}', "line 2: a script cannot have `control`"),
     ('{"request":"stop","at_frame":5}', "line 2: no recording is under way"),
     ("x", "line 2: a request is a JSON object"),
 ])

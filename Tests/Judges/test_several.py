@@ -78,7 +78,8 @@ def test_a_source_of_a_dump_is_played_as_one_that_was_dumped_alone(tmp_path):
     assert digest("--source", f"replay:{shared}", "--source-set", "stream=right") == \
         digest("--source", f"replay:{alone}") != \
         digest("--source", f"replay:{shared}", "--source-set", "stream=left")
-    for stream, words in (("", "sources left, right"), ("up", "such as stream=left")):
+    for stream, words in (("", "sources left, right"), ("rihgt", "no stream `rihgt`; "),
+                          ("rihgt", "such as stream=right")):
         result = sprocket("run", "--source", f"replay:{shared}", "--source-set", f"stream={stream}",
                           check=False)
         assert result.returncode == 2 and words in one_sentence(result.errors)
@@ -93,6 +94,18 @@ def test_a_source_of_a_dump_is_played_as_one_that_was_dumped_alone(tmp_path):
     cut.write_bytes(shared.read_bytes()[:-1000])
     sprocket("recover", cut, tmp_path / "whole.mcap")
     assert topics(tmp_path / "whole.mcap")["left/image"] == 20
+
+
+def test_inspect_counts_the_frames_that_a_dump_has(tmp_path):
+    dump = tmp_path / "all.mcap"
+    sprocket("run", *sources("left=scene", "right=scene"), *SMALL, "--frames", 60, "--source-set",
+             "pace=fast", "--source-set", "left.drop=0.2", "--dump", dump, "--summary", tmp_path / "s.json")
+    lost = ledgers(tmp_path / "s.json")["sources"]["left"]["sinks"]["dump"]["missing"]
+    left, right = json.loads(sprocket("inspect", dump, "--json").stdout)[0]["tracks"]
+    assert lost > 3 and (left["count"], left["missing"]) == (topics(dump)["left/image"], lost)
+    assert 0 < left["gaps"] <= lost and (right["missing"], right["gaps"]) == (0, 0)
+    assert f"left: video I420 320x240, {60 - lost} frames, {lost} missing, " in \
+        sprocket("inspect", dump).stdout.decode()
 
 
 def test_python_reads_a_source_of_a_dump(tmp_path):
@@ -159,6 +172,20 @@ def test_a_reader_of_pairs_that_hangs_does_not_hold_the_run(tmp_path):
     assert ledgers(tmp_path / "s.json")["pairs"]
 
 
+@pytest.mark.parametrize("phase, tolerance, words", [
+    ("left.phase=2ms", "5ms", r"right 2\.\d{3} ms earlier \(median; "),
+    ("right.phase=2ms", "5ms", r"right [12]\.\d{3} ms later \(median; "),
+    ("right.phase=12ms", "5ms", r" 0 pairs, the nearest frames are 1[12]\.\d{3} ms apart; without a partner"),
+])
+def test_the_line_about_pairs_says_which_came_first(phase, tolerance, words):
+    scene = [option for option in SMALL if option != "--quiet"]
+    said = sprocket("run", *sources("left=scene", "right=scene"), *scene, "--duration", "1s", "--source-set",
+                    "genlock=true", "--source-set", phase, "--pair", tolerance).errors
+    assert re.search(words, said), said
+    # The end that both share is no news.
+    assert "go on" not in said
+
+
 WRONG = [
     ([*sources("scene", "replay:d.mcap"), "--source-set", "scene.pace=real", "--pair", "5ms"],
      "different clocks"),
@@ -206,6 +233,8 @@ def test_one_that_ends_leaves_the_others_at_work(tmp_path):
     produced = {label: found["produced"] for label, found in ledgers(tmp_path / "s.json")["sources"].items()}
     assert produced["short"] == 8 and produced["long"] > 30
     assert topics(tmp_path / "all.mcap")["short/image"] == 8
+    said = sprocket("run", *sources(f"short=file:{clip}", "long=scene"), "--duration", "3s").errors
+    assert "short: ended, and the other sources go on" in said
 
 
 def test_a_full_disk_ends_all_that_share_the_dump(tmp_path):

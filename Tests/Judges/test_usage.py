@@ -90,6 +90,24 @@ WRONG = [
     (["run", "--durration", "1s"], "Did you mean '--duration'?"),
     (["rnu"], "did you mean `run`?"),
     (["stages", "scen"], "did you mean `scene`?"),
+    (["run", "--source", "/dev/video0"], "for a camera write camera:/dev/video0"),
+    (["run", "--source", "camera=/dev/video0"], "for a camera write camera:/dev/video0"),
+    (["run", "--source", "video2"], "for a camera write camera:/dev/video2"),
+    (["run", "--source", "0"], "for a camera write camera:/dev/video0"),
+    (["run", "--source", "scene,genlock=true"], "--source scene --source-set genlock=true"),
+    (["run", "--source", "file:dump.mcap"], "use replay:dump.mcap"),
+    (["run", "--movie", "x-{sourec}.mov"], "no place {sourec}; did you mean `{source}`? there are: "
+                                           "{source}, {n}"),
+    (["run", "--dump", "{n}.mcap"], "no place {n}; there are: {source}"),
+    (["run", "--null", "--script", "nofile"], "--script nofile: it does not exist"),
+    (["devices", "cam", "--controls", "nofile"], "nofile does not exist"),
+    (["devices", "--save", "x.controls"], "devices NAME --save ..."),
+    (["devices", "--controls", "x.controls"], "devices NAME --controls ..."),
+    (["devices", "/dev/video0", "brightness=12"], "; write --control brightness=12"),
+    (["ask", "S", "set", "meter", "mode=spot"], "write meter mode=spot as meter:mode=spot"),
+    (["ask", "S", "control"], "ask S control NAME=VALUE"),
+    (["ask", "S", "set"], "ask S set STAGE:KEY=VALUE"),
+    (["ask", "/etc/passwd", "status"], "/etc/passwd is a plain file and no socket"),
 ]
 
 
@@ -102,6 +120,19 @@ def test_a_wrong_request_is_one_sentence_and_exit_2(arguments, says, tmp_path):
     assert result.returncode == 2, result.errors
     assert says in one_sentence(result.errors)
     assert result.stdout == b""
+
+
+def test_a_letter_is_not_near_another(tmp_path):
+    result = sprocket("run", "--source", "l=scene", "--control", "x.gain=3", check=False, cwd=tmp_path)
+    assert result.returncode == 2 and "there are: l, named so" in one_sentence(result.errors)
+    assert "did you mean" not in result.errors
+
+
+def test_a_movie_is_no_dump(tmp_path):
+    (tmp_path / "movie.mov").write_bytes(b"\0" * 4096)
+    result = sprocket("run", "--source", "replay:movie.mov", check=False, cwd=tmp_path)
+    assert result.returncode == 2
+    assert "a movie or picture is played by the source file" in one_sentence(result.errors)
 
 
 @pytest.mark.parametrize("content", [b"", b"just words\n" * 50, b"\x00" * 4096],

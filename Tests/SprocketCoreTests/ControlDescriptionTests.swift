@@ -10,6 +10,13 @@ import Testing
     let stepped = ControlDescription(name: "focus", unit: "", minimum: 1, maximum: 11, step: 5)
     #expect(stepped.value("6") == 6 && stepped.value("7") == nil)
     #expect(stepped.allowed == "1 to 11 in steps of 5")
+    #expect(any.advice(insteadOf: "9") == "give 10 to 100 (us)")
+    let whole = ControlDescription(name: "gain", unit: "", minimum: 0, maximum: 255, step: 1)
+    #expect(whole.advice(insteadOf: "300") == "give 0 to 255")
+    #expect(
+      ["12.5", "abc"].map { whole.advice(insteadOf: $0) }.allSatisfy {
+        $0 == "give a whole number from 0 to 255"
+      })
   }
 
   @Test func wideRangesAreWrittenOut() {

@@ -35,6 +35,10 @@ import Testing
   @Test func aSentenceEndsWithAllThereAre() {
     #expect(
       knownNames(["a1", "meter"], near: "metr") == "did you mean `meter`? there are: a1, meter")
+    let many = (1...12).map { "a\($0)" } + ["meter"]
+    #expect(knownNames(many, near: "metr") == "did you mean `meter`?")
+    #expect(knownNames(many, near: "other") == "there are: " + many.joined(separator: ", "))
+    #expect(knownList(many, atMost: 2) == "a1, a2 and 11 more")
     #expect(knownNames(["meter"], near: "x9y", "it has") == "it has: meter")
     #expect(knownNames([], near: "x") == "there are: none")
   }

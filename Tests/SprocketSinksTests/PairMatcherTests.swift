@@ -26,6 +26,17 @@ struct PairMatcherTests {
     return found
   }
 
+  @Test("how far apart the nearest frames are that are no pair")
+  func leastMiss() {
+    var matcher = PairMatcher(tolerance: 5)
+    #expect(matcher.leastMiss == .max)
+    for (side, time) in [(0, 0), (1, 12), (0, 20), (1, 32), (0, 40)] as [(Int, Int64)] {
+      matcher.add(Item(number: 0, time: time), side: side)
+      while matcher.next() != nil {}
+    }
+    #expect(matcher.leastMiss == 8)
+  }
+
   private func pairs(_ outcomes: [PairMatcher.Outcome]) -> [[Int64]] {
     outcomes.compactMap { outcome in
       if case .pair(let first, let second) = outcome { return [first.time, second.time] }

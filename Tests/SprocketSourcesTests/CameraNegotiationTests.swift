@@ -87,7 +87,7 @@ import Testing
     #expect(error?.code == .usage)
     #expect(
       error?.description
-        == "cam does not offer 800x600; it offers YUYV at 640x480, 1280x720, 1920x1080")
+        == "cam does not offer 800x600 in YUYV; it offers 640x480, 1280x720, 1920x1080")
   }
 
   @Test func otherFormatsAndRatesAreRefusedToo() {
@@ -101,8 +101,33 @@ import Testing
     }
     #expect(
       rate?.description
-        == "cam does not offer 60 frames/s there; it offers MJPG 1280x720 at 30 frames/s; "
-        + "YUYV 1280x720 at 10 frames/s")
+        == "cam does not offer 60 frames/s at 1280x720; it offers 30 frames/s in MJPG; "
+        + "10 frames/s in YUYV")
+  }
+
+  @Test("a camera of many formats and sizes is refused in a short sentence")
+  func refusalsAreShort() {
+    let sizes = (1...20).map { Self.sizes(160 * $0, 90 * $0, 60)[0] }
+    let known = ["YUYV", "UYVY", "MJPG", "NV12", "RGB3", "GREY"].map { Self.format($0, sizes) }
+    let rate = #expect(throws: RunError.self) {
+      try choose(known, FormatRequest(rate: FrameRate(frames: 55)))
+    }
+    #expect(rate?.description == "cam does not offer 55 frames/s; it offers 60 frames/s")
+    let size = #expect(throws: RunError.self) { try choose(known, FormatRequest(size: (1, 1))) }
+    #expect(
+      size?.description.hasPrefix("cam does not offer 1x1; it offers 160x90, 320x180, ") == true)
+    #expect(size?.description.hasSuffix("1920x1080 and 8 more") == true)
+  }
+
+  @Test("cameras of one name that are refused for one reason share a sentence")
+  func refusalsOfEqualCameras() {
+    let nodes = ["/dev/video0", "/dev/video2"].map { CameraNode(path: $0, card: "vivid") }
+    let other = CameraNode(path: "/dev/video4", card: "cam")
+    let refusals =
+      nodes.map { ($0, "\($0.title) does not offer 1x1") } + [(other, "cam is busy")]
+    #expect(
+      CameraWish.joined(refusals)
+        == "vivid (/dev/video0, /dev/video2) does not offer 1x1; cam is busy")
   }
 
   @Test func nothingAndTheUnknownAreTold() {

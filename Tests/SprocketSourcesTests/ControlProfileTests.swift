@@ -74,7 +74,7 @@ import Testing
         return error.description
       }
     }
-    #expect(refusal(path)?.contains("cannot be read") == true)
+    #expect(refusal(path)?.contains("does not exist; give a file of controls") == true)
     for (bytes, reason) in [
       (Data("a=1\n".utf8) + Data(repeating: 0x20, count: 1 << 20), "larger than 1 MB"),
       (Data([0x61, 0x3D, 0xFF]), "no text in UTF-8"), (Data(), "holds no control"),
@@ -113,6 +113,7 @@ import Testing
         # camera: Other
         brightness=300
         power_line_frequency=50_hz
+        zoom=2
         zoom=1
         fixed=1
         reset=1
@@ -126,7 +127,8 @@ import Testing
     #expect(
       plan.notes == [
         "the controls are those of Other; Cam (/dev/video0) takes what fits",
-        "brightness=300 is left out: Cam (/dev/video0) takes 0 to 255",
+        "brightness=300 is left out for Cam (/dev/video0): give 0 to 255",
+        "given more than once, the last counts: zoom",
         "Cam (/dev/video0) has no zoom",
         "left out, because they cannot be set: fixed, reset",
         "left out, because they cannot be changed while frames come: grabbed",

@@ -69,8 +69,20 @@ struct AskCommand: ParsableCommand {
     if request == "reconfigure" {
       try addChange(to: &line, registry)
     } else if request == "control" {
+      guard !arguments.isEmpty else { throw missing("NAME=VALUE") }
       line.controls = try keyValues(arguments, option: "control")
     } else {
+      if request == "set" {
+        guard let argument else { throw missing("STAGE:KEY=VALUE,...") }
+        if arguments.count > 1 || !argument.contains(":") {
+          let pairs = arguments.dropFirst().joined(separator: ",")
+          let colon = argument.contains(":") ? "," : ":"
+          throw RunError(
+            .usage,
+            "write \(arguments.joined(separator: " ")) as "
+              + (pairs.isEmpty ? "STAGE:KEY=VALUE,..." : "\(argument)\(colon)\(pairs)"))
+        }
+      }
       guard arguments.count <= 1 else {
         throw RunError(
           .usage, "`\(request)` takes one argument at most; leave \(arguments[1]) out")
@@ -81,6 +93,12 @@ struct AskCommand: ParsableCommand {
       throw RunError(.usage, "the request cannot be put into JSON; write it in UTF-8")
     }
     return String(decoding: text, as: UTF8.self) + "\n"
+  }
+
+  private func missing(_ arguments: String) -> RunError {
+    RunError(
+      .usage,
+      "`\(request)` needs to know what: `\(programName) ask \(socket) \(request) \(arguments)`")
   }
 
   /// What is to change, as `KEY=VALUE` each. Relative paths are those of this process.

@@ -125,10 +125,16 @@ struct RequestAnswerer: Sendable {
   /// Makes a request of a script, before the run.
   func askAhead(_ line: [UInt8]) throws(RunError) {
     let request = try parse(line)
-    guard Request.known[request.request]?.contains("at_frame") == true, try request.moment != .now
-    else {
+    let known = "record, photo, stop, next and set"
+    guard Request.known[request.request]?.contains("at_frame") == true else {
       throw RunError(
-        .usage, "a script has record, photo, stop, next and set, each with at_frame or at_s")
+        .usage,
+        "a script cannot have `\(request.request)`; it has \(known), each with at_frame or at_s")
+    }
+    guard try request.moment != .now else {
+      throw RunError(
+        .usage,
+        "`\(request.request)` has no moment; a script has \(known), each with at_frame or at_s")
     }
     _ = try answer(request)
   }

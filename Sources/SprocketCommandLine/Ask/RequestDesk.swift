@@ -160,7 +160,8 @@ extension Engine {
       }
       let control = port.controls[Int(index)]
       guard let value = control.value(text) else {
-        throw RunError(.usage, "\(name)=\(text) is not allowed: give \(control.allowed)")
+        throw RunError(
+          .usage, "\(name)=\(text) is not allowed: \(control.advice(insteadOf: text))")
       }
       wishes.append(ControlValue(index, value))
     }

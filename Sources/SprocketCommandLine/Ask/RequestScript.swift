@@ -7,8 +7,9 @@ enum RequestScript {
   static func ask(_ path: String, _ desk: RequestDesk) throws(RunError) {
     let answerer = RequestAnswerer(desk)
     guard let bytes = fileBytes(path, atMost: longest) else {
+      let reason = PartialFile.isThere(path) ? "it cannot be read" : "it does not exist"
       throw RunError(
-        .usage, "--script \(path): it cannot be read; give a file of requests, at most 1 MB")
+        .usage, "--script \(path): \(reason); give a file of requests, at most 1 MB")
     }
     let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     for (index, line) in lines.enumerated() {

@@ -39,7 +39,11 @@ final class RunConnection {
   deinit { if descriptor >= 0 { close(descriptor) } }
 
   private static func failure(_ path: String, _ code: Int32) -> RunError {
-    RunError(
+    if code == ECONNREFUSED, PartialFile.isFile(path) {
+      return RunError(
+        .usage, "\(path) is a plain file and no socket; give the path of a run's --control-socket")
+    }
+    return RunError(
       .failed,
       code == ENOENT || code == ECONNREFUSED
         ? "no run listens on \(path); start one with --control-socket \(path)"

@@ -16,6 +16,8 @@ struct FileEntry: Encodable, Sendable {
     var channels: Int?
     /// Pictures, or packets of sound.
     var count: UInt64
+    /// Of a dump: frames that it tells of without their pictures; `count` is without them.
+    var missing: UInt64?
     var keyFrames: UInt64?
     var bytes: UInt64?
     var startSeconds: Double
@@ -25,7 +27,8 @@ struct FileEntry: Encodable, Sendable {
     var missingSeconds: Double
 
     enum CodingKeys: String, CodingKey {
-      case kind, source, codec, width, height, orientation, rate, channels, count, bytes, gaps
+      case kind, source, codec, width, height, orientation, rate, channels, count, missing, bytes,
+        gaps
       case keyFrames = "key_frames"
       case startSeconds = "start_s"
       case durationSeconds = "duration_s"
@@ -156,13 +159,17 @@ struct FileEntry: Encodable, Sendable {
     guard let found = try? source.open() else { return }
     let name = stream.isEmpty ? nil : stream
     let rate = found.format.rate.framesPerSecond
-    let count = UInt64(found.frameCount ?? 0)
+    let (missing, gaps) = source.missing
+    let whole = UInt64(found.frameCount ?? 0)
+    let count = whole - min(missing, whole)
+    let seconds = { (frames: UInt64) in rate > 0 ? Double(frames) / rate : 0 }
     tracks.append(
       Track(
         kind: "video", source: name, codec: found.format.pixelFormat.settingText,
-        width: found.format.width, height: found.format.height, count: count, startSeconds: 0,
-        durationSeconds: rate > 0 ? Double(count) / rate : 0, framesPerSecond: rate, gaps: 0,
-        missingSeconds: 0))
+        width: found.format.width, height: found.format.height, count: count, missing: missing,
+        startSeconds: 0,
+        durationSeconds: seconds(whole), framesPerSecond: rate, gaps: gaps,
+        missingSeconds: seconds(missing)))
     for sound in ReplayAudioSource.all(of: source) {
       let format = try sound.open().format
       tracks.append(
@@ -213,6 +220,7 @@ struct FileEntry: Encodable, Sendable {
       }
       if track.count > 0, !isPicture {
         line += ", \(track.count) \(track.kind == "video" ? "frames" : "packets")"
+        if let missing = track.missing, missing > 0 { line += ", \(missing) missing" }
         if let keys = track.keyFrames, keys < track.count { line += " (\(keys) key)" }
         line += ", \(fixed(track.durationSeconds, 3)) s"
       }

@@ -14,6 +14,8 @@ final class PreparedRun {
   let frameLimit: UInt64?
   /// Whether the run ends with the recording that began at its first frame.
   let endsWithRecording: Bool
+  /// What the options set for all sources.
+  private let limits: (frames: UInt64?, duration: Duration?)
   /// The status line shows the free space of this folder's disk; `nil` for none.
   let folder: String?
 
@@ -29,11 +31,19 @@ final class PreparedRun {
     self.trigger = trigger
     self.voice = voice
     frameLimit = command.knownFrames(desk.engine)
+    limits = (command.frames, command.duration)
     endsWithRecording = command.recording.recordsAtOnce
     folder = command.recording.movieFolder
   }
 
   var isOver: Bool { engine.wait(for: .zero) }
+
+  /// Whether it came to the end that `--frames` or `--duration` sets for all sources.
+  var hasReachedLimit: Bool {
+    let summary = engine.summary
+    return limits.frames.map { summary.ledger.produced >= $0 } ?? false
+      || limits.duration.map { summary.producing >= $0 - .seconds(1) } ?? false
+  }
 
   /// A sentence with the source's label before it.
   func named(_ sentence: String) -> String { label.map { "\($0): \(sentence)" } ?? sentence }
@@ -92,11 +102,18 @@ final class PreparedRuns {
       var line = "\(names[0]) and \(names[1]): \(pairs.pairs) pairs"
       if pairs.pairs > 0 {
         line +=
-          ", \(names[1]) \(fixed(pairs.quantile(0.5) / 1000, 3)) ms later (median; "
-          + "\(fixed(pairs.least / 1000, 3)) to \(fixed(pairs.most / 1000, 3)))"
+          ", \(names[1]) \(Self.offset(pairs.quantile(0.5))) (median; "
+          + "\(Self.offset(pairs.least)) to \(Self.offset(pairs.most)))"
+      } else if let nearest = pairs.nearest {
+        line += ", the nearest frames are \(fixed(nearest / 1000, 3)) ms apart"
       }
       return line
         + "; without a partner: \(pairs.alone[0]) of \(names[0]), \(pairs.alone[1]) of \(names[1])"
     }
+  }
+  /// As in `0.035 ms earlier`.
+  private static func offset(_ microseconds: Double) -> String {
+    let text = fixed(abs(microseconds) / 1000, 3)
+    return "\(text) ms \(microseconds < 0 ? "earlier" : "later")"
   }
 }

@@ -73,6 +73,22 @@ extension RunCommand {
     return DumpOutput(path: path, overwrite: overwrite, sources: sources)
   }
 
+  /// Throws where the name of a movie or dump has a place that nothing is put into, such as `{sourec}`.
+  func checkNamedPlaces() throws(RunError) {
+    let files = [
+      ("--movie", recording.movie, [Self.place, MovieSink.place]),
+      ("--dump", recording.dump, [Self.place]),
+    ]
+    for case (let option, let path?, let known) in files {
+      for found in path.matches(of: /\{[A-Za-z_]+\}/) where !known.contains(String(found.output)) {
+        throw RunError(
+          .usage,
+          "\(option) \(path): a name has no place \(found.output); "
+            + knownNames(known, near: String(found.output)))
+      }
+    }
+  }
+
   private mutating func fill(_ label: String) {
     func filled(_ text: String) -> String { text.replacing(Self.place, with: label) }
     recording.movie = recording.movie.map(filled)

@@ -70,6 +70,14 @@ public struct ControlDescription: Sendable, Hashable {
     }
   }
 
+  /// What to do instead of `text`, which ``value(_:)`` does not take: `give 0 to 255`; where `text` is no
+  /// whole number and the control takes these alone, `give a whole number from 0 to 255`.
+  package func advice(insteadOf text: String) -> String {
+    guard kind == .number, step == 1, minimum == minimum.rounded() else { return "give \(allowed)" }
+    if let value = Double(text), value == value.rounded() { return "give \(allowed)" }
+    return "give a whole number from \(allowed)"
+  }
+
   /// A value as a person would give it. Whole numbers are written out, as far as 64 bits go.
   public func text(of value: Double) -> String {
     switch kind {

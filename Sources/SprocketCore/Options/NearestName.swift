@@ -1,4 +1,5 @@
-/// The end of a sentence that refuses a name: which it may have been meant to be, and all there are.
+/// The end of a sentence that refuses a name: which it may have been meant to be, and all there are. A list
+/// of more than 12 is left out where a near name is known.
 ///
 /// ```swift
 /// "there is no stage `metr`; " + knownNames(["focus", "meter"], near: "metr")
@@ -7,8 +8,19 @@
 public func knownNames(
   _ known: [String], near name: String, _ verb: String = "there are"
 ) -> String {
-  let question = nearestName(to: name, among: known).map { "did you mean `\($0)`? " } ?? ""
+  let near = nearestName(to: name, among: known)
+  if let near, known.count > longestKnownList { return "did you mean `\(near)`?" }
+  let question = near.map { "did you mean `\($0)`? " } ?? ""
   return "\(question)\(verb): \(known.isEmpty ? "none" : known.joined(separator: ", "))"
+}
+
+/// Most names that are listed beside a near one. Larger: longer sentences.
+private let longestKnownList = 12
+
+/// Names with commas between; of more than `limit`, the first ones and how many more there are.
+package func knownList(_ names: [String], atMost limit: Int) -> String {
+  guard names.count > limit else { return names.joined(separator: ", ") }
+  return names.prefix(limit).joined(separator: ", ") + " and \(names.count - limit) more"
 }
 
 /// The one of `known` that `name` was most likely meant to be: the one that it begins, or else one that
@@ -22,7 +34,8 @@ public func nearestName(to name: String, among known: [String]) -> String? {
   let limit = max(1, given.count / 3)
   return known.filter { $0.count <= 64 }
     .map { (name: $0, distance: editDistance(given, Array($0.lowercased()))) }
-    .filter { $0.distance <= limit }
+    // One letter is not near another.
+    .filter { $0.distance <= limit && $0.distance < max(given.count, $0.name.count) }
     .min { $0.distance < $1.distance }?.name
 }
 

@@ -137,6 +137,8 @@ public final class FramePairing: @unchecked Sendable {
         append(index, first, second, offset: offset)
       case .alone(let side, let item):
         pairings[index].statistics.alone[side] += 1
+        let miss = pairings[index].matcher.leastMiss
+        if miss < .max { pairings[index].statistics.nearest = Double(miss) / 1000 }
         append(index, side == 0 ? item : nil, side == 1 ? item : nil, offset: nil)
       }
     }

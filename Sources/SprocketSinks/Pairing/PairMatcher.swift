@@ -21,6 +21,9 @@ struct PairMatcher {
 
   /// Nanoseconds.
   private let tolerance: Int64
+  /// The least time between frames of both sources that were too far apart, nanoseconds; the largest number
+  /// without such.
+  private(set) var leastMiss = Int64.max
   private var waiting = [Waiting(), Waiting()]
 
   init(tolerance: Int64) { self.tolerance = tolerance }
@@ -47,7 +50,10 @@ struct PairMatcher {
     let distance = first.distance(to: second)
     let early = first.time <= second.time ? 0 : 1
     let late = early == 0 ? second : first
-    guard distance <= tolerance else { return .alone(side: early, waiting[early].removeFirst()) }
+    guard distance <= tolerance else {
+      leastMiss = min(leastMiss, distance)
+      return .alone(side: early, waiting[early].removeFirst())
+    }
     if let following = waiting[early].second {
       if following.distance(to: late) < distance {
         return .alone(side: early, waiting[early].removeFirst())

@@ -5,6 +5,9 @@ public struct PairStatistics: Sendable {
   public internal(set) var pairs: UInt64 = 0
   /// Frames of each source without a partner.
   public internal(set) var alone: [UInt64] = [0, 0]
+  /// The least time between frames of both sources that were too far apart to be a pair, microseconds; `nil`
+  /// where there are none.
+  public internal(set) var nearest: Double?
   /// Time of the second source's frame less that of the first's, microseconds; 0 without pairs.
   public private(set) var least = 0.0
   public private(set) var most = 0.0

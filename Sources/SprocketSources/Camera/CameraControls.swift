@@ -52,6 +52,8 @@ struct CameraControls {
     var known: Int64? { V4L2Control.staysAsWritten(flags) ? value : nil }
   }
 
+  /// All that the camera has.
+  let all: [V4L2Control]
   /// What may be written; the index is the port's.
   let writable: [V4L2Control]
   /// As `writable`.
@@ -71,6 +73,7 @@ struct CameraControls {
   private(set) var written: [(name: String, value: Int64)] = []
 
   init(_ controls: [V4L2Control]) {
+    all = controls
     writable = controls.filter { !$0.isReadOnly && $0.isNumber }
     states = writable.map { State(value: nil, flags: $0.flags) }
     port = ControlPort(controls: writable.map { ControlDescription($0) })

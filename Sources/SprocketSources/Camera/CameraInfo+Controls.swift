@@ -54,7 +54,8 @@ extension CameraInfo {
       }
       let description = ControlDescription(known[index])
       guard let value = description.value(text) else {
-        throw RunError(.usage, "\(name)=\(text) is not allowed: give \(description.allowed)")
+        throw RunError(
+          .usage, "\(name)=\(text) is not allowed: \(description.advice(insteadOf: text))")
       }
       writes.append((index, Int64(nearest: value)))
     }

@@ -77,22 +77,11 @@ struct CameraNegotiation {
     let found = known.filter { $0.pixelFormat == asked }
     guard !found.isEmpty else {
       throw RunError(
-        .usage, "\(name) does not offer \(asked.settingText); it offers \(list(known))")
+        .usage,
+        "\(name) does not offer \(asked.settingText); it offers "
+          + knownList(known.map(\.fourCC), atMost: Self.listed))
     }
     return found
-  }
-
-  /// Names that have the same value, together, each with commas between; in the order of their first.
-  private func grouped(_ names: [String], by values: [String]) -> [(names: String, value: String)] {
-    var groups: [(names: String, value: String)] = []
-    for (name, value) in zip(names, values) {
-      if let index = groups.firstIndex(where: { $0.value == value }) {
-        groups[index].names += ", \(name)"
-      } else {
-        groups.append((name, value))
-      }
-    }
-    return groups
   }
 
   private func list(_ formats: [CameraFormat]) -> String {
@@ -169,20 +158,49 @@ struct CameraNegotiation {
     abs(rate.framesPerSecond - wanted) <= wanted * tolerance
   }
 
+  /// What the sizes do not have, and which there are: of the format that was asked for, else of all.
   private func refusal(ofSize request: FormatRequest, among formats: [CameraFormat]) -> RunError {
     let asked = request.size.map { "\($0.width)x\($0.height)" } ?? "any size"
-    let sizes = formats.map { $0.sizes.map(\.text).joined(separator: ", ") }
-    let offered = grouped(formats.map(\.fourCC), by: sizes).map { "\($0) at \($1)" }
-    return RunError(
-      .usage, "\(name) does not offer \(asked); it offers \(offered.joined(separator: "; "))")
-  }
-
-  private func refusal(ofRate request: FormatRequest, among candidates: [Candidate]) -> RunError {
-    let modes = candidates.map { "\($0.format.fourCC) \($0.size.text)" }
-    let offered = grouped(modes, by: candidates.map(\.rates.text)).map { "\($0) at \($1)" }
+    let format = request.format.map { " in \($0.settingText)" } ?? ""
+    let sizes = distinct(formats.flatMap { $0.sizes.map(\.text) })
     return RunError(
       .usage,
-      "\(name) does not offer \(request.rate?.text ?? "any") frames/s there; it offers "
-        + offered.joined(separator: "; "))
+      "\(name) does not offer \(asked)\(format); it offers \(knownList(sizes, atMost: Self.listed))"
+    )
+  }
+
+  /// What the rates do not have, and which there are at the size and in the format that were asked for.
+  private func refusal(ofRate request: FormatRequest, among candidates: [Candidate]) -> RunError {
+    let format = request.format.map { " in \($0.settingText)" } ?? ""
+    let size = request.size.map { " at \($0.width)x\($0.height)" } ?? ""
+    let rates = distinct(candidates.map(\.rates.text))
+    let offered = rates.map { text in
+      let those = candidates.filter { $0.rates.text == text }
+      // Where all have the same rates, it does not matter which they are.
+      if rates.count == 1 { return text }
+      if request.size == nil {
+        let sizes = distinct(those.map(\.size.text))
+        return "\(text) at \(knownList(sizes, atMost: Self.listedPerRate))"
+      }
+      let formats = distinct(those.map(\.format.fourCC))
+      return "\(text) in \(knownList(formats, atMost: Self.listedPerRate))"
+    }
+    let more = offered.count - Self.listedPerRate
+    return RunError(
+      .usage,
+      "\(name) does not offer \(request.rate?.text ?? "any") frames/s\(size)\(format); it offers "
+        + offered.prefix(Self.listedPerRate).joined(separator: "; ")
+        + (more > 0 ? "; and other rates in \(more) more modes" : ""))
+  }
+
+  /// Most sizes that an error lists. Larger: longer sentences.
+  private static let listed = 12
+  /// Most rates that an error lists, and most sizes or formats for each. Larger: longer sentences.
+  private static let listedPerRate = 6
+
+  /// Each once, in the order of the first.
+  private func distinct(_ names: [String]) -> [String] {
+    var known: Set<String> = []
+    return names.filter { known.insert($0).inserted }
   }
 }

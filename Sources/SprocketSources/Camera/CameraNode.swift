@@ -50,6 +50,11 @@ struct CameraNode: Sendable {
   /// As in `vivid (/dev/video0)`.
   var title: String { "\(card) (\(path))" }
 
+  /// As in `vivid (/dev/video0, platform:vivid.0)`, where it has an identity.
+  private var fullTitle: String {
+    identity.map { "\(card) (\(path), \($0.name))" } ?? title
+  }
+
   /// The one that the user means: by node, by a link to one, by identity, by name, or by a wish.
   static func named(_ name: String) throws(RunError) -> CameraNode {
     let path = name.contains("/") ? name : name.hasPrefix("video") ? "/dev/\(name)" : nil
@@ -80,7 +85,8 @@ struct CameraNode: Sendable {
     guard near.count == 1 else {
       throw RunError(
         .usage,
-        "`\(name)` fits several cameras: \(near.map(\.title).joined(separator: ", ")); name the node"
+        "`\(name)` fits several cameras; name one by its node or its identity: "
+          + near.map(\.fullTitle).joined(separator: ", ")
       )
     }
     return found

@@ -60,12 +60,32 @@ struct CameraWish {
   /// Cost: opens cameras until one fits.
   func find(among nodes: [CameraNode]) throws(RunError) -> CameraNode {
     guard !nodes.isEmpty else { return try CameraNode.find("", among: nodes) }
-    var refusals: [String] = []
+    var refusals: [(node: CameraNode, text: String)] = []
     for node in nodes {
-      if let refusal = refusal(of: node) { refusals.append(refusal) } else { return node }
+      if let refusal = refusal(of: node) { refusals.append((node, refusal)) } else { return node }
     }
     throw RunError(
-      .usage, "no camera fits `\(text)`: \(refusals.joined(separator: "; "))", change: .source)
+      .usage, "no camera fits `\(text)`: \(Self.joined(refusals))", change: .source)
+  }
+
+  /// The sentences, with those that say the same of cameras of one name as one: `vivid (/dev/video0,
+  /// /dev/video2) does not offer 1x1; it offers 320x180`. Pure.
+  static func joined(_ refusals: [(node: CameraNode, text: String)]) -> String {
+    var groups: [(card: String, paths: [String], rest: String)] = []
+    for (node, text) in refusals {
+      let rest = text.hasPrefix(node.title) ? String(text.dropFirst(node.title.count)) : nil
+      if let rest, let index = groups.firstIndex(where: { $0.card == node.card && $0.rest == rest })
+      {
+        groups[index].paths.append(node.path)
+      } else if let rest {
+        groups.append((node.card, [node.path], rest))
+      } else {
+        groups.append(("", [], text))
+      }
+    }
+    return groups.map { card, paths, rest in
+      paths.isEmpty ? rest : "\(card) (\(paths.joined(separator: ", ")))\(rest)"
+    }.joined(separator: "; ")
   }
 
   /// Why a camera does not fit.

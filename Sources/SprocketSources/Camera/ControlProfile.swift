@@ -1,4 +1,5 @@
 public import SprocketCore
+internal import SprocketFiles
 internal import SprocketV4L2
 
 /// The controls of a camera, as a file keeps them: a line `name=value` for each, as `v4l2-ctl --set-ctrl`
@@ -29,6 +30,8 @@ public struct ControlProfile: Sendable, Hashable {
   public var camera: String?
   public var identity: String?
   public var entries: [Entry]
+  /// Names that the file gives more than once; the last value counts.
+  public private(set) var repeated: [String] = []
 
   public init(camera: String? = nil, identity: String? = nil, entries: [Entry] = []) {
     self.camera = camera
@@ -49,8 +52,10 @@ public struct ControlProfile: Sendable, Hashable {
       RunError(
         .usage, "\(path) \(reason); give a file of controls, as `devices NAME --save` makes it")
     }
-    guard fileKind(path) == .file || fileKind(path) == .none else {
-      throw refusal("is no file")
+    switch fileKind(path) {
+    case .file: break
+    case .none: throw refusal(PartialFile.isThere(path) ? "cannot be read" : "does not exist")
+    default: throw refusal("is no file")
     }
     guard let bytes = fileBytes(path, atMost: Self.longest + 1) else {
       throw refusal("cannot be read")
@@ -94,6 +99,7 @@ public struct ControlProfile: Sendable, Hashable {
       }
       if let place = places.updateValue(entries.count, forKey: parts[0]) {
         entries[place].value = ""
+        if !repeated.contains(parts[0]) { repeated.append(parts[0]) }
       }
       entries.append(Entry(parts[0], parts[1]))
       guard entries.count <= Self.most else {
@@ -166,6 +172,9 @@ extension ControlProfile {
     if let made = self.camera, made != camera {
       plan.notes.append("the controls are those of \(made); \(title) takes what fits")
     }
+    if !repeated.isEmpty {
+      plan.notes.append("given more than once, the last counts: " + Self.list(repeated))
+    }
     var missing: [String] = []
     var fixed: [String] = []
     var held: [String] = []
@@ -182,8 +191,8 @@ extension ControlProfile {
       }
       guard let value = description.value(entry.value) else {
         wrong.append(
-          "\(entry.name)=\(entry.value.prefix(Self.quoted)) is left out: \(title) takes "
-            + description.allowed)
+          "\(entry.name)=\(entry.value.prefix(Self.quoted)) is left out for \(title): "
+            + description.advice(insteadOf: entry.value))
         continue
       }
       guard !V4L2Control.isGrabbed(flags(index)) else {
@@ -239,7 +248,12 @@ extension CameraSource {
   /// Writes the profile of the settings, in one batch, before the first frame.
   func restoreProfile() throws(RunError) {
     guard let profile = writing.profile else { return }
-    let plan = profile.plan(for: controls.writable, of: card, named: title) { controls.flags($0) }
+    // What cannot be written is told of as such, as `CameraInfo.restore` does.
+    let places = controls.all.map { known in controls.writable.firstIndex { $0.id == known.id } }
+    var plan = profile.plan(for: controls.all, of: card, named: title) { place in
+      places[place].map { controls.flags($0) } ?? controls.all[place].flags
+    }
+    plan.writes = plan.writes.compactMap { write in places[write.index].map { ($0, write.value) } }
     firstNotes += plan.notes
     writing.batch.removeAll()
     for write in plan.writes {

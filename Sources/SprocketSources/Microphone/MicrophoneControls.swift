@@ -54,7 +54,8 @@ struct MicrophoneMixer: AudioControls {
     let description = ControlDescription(control)
     guard let value = description.value(text) else {
       throw RunError(
-        .usage, "\(name)=\(text) is not allowed: give \(description.allowed)", change: .microphone)
+        .usage, "\(name)=\(text) is not allowed: \(description.advice(insteadOf: text))",
+        change: .microphone)
     }
     let made = try ofCard { () throws(ALSAError) in
       var mixer = try ALSAMixer(card)

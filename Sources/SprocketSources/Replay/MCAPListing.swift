@@ -49,7 +49,10 @@ public struct MCAPListing: Sendable {
     if let place = contents.damagedAt {
       listing.damage = "bytes from \(place) on of \(contents.size) are invalid"
     } else if !contents.isComplete {
-      listing.damage = "cut off: \(contents.wholeSize) of \(contents.size) bytes are whole records"
+      listing.damage =
+        contents.wholeSize == contents.size
+        ? "cut off behind a whole record: its end and index are missing"
+        : "cut off: \(contents.wholeSize) of \(contents.size) bytes are whole records"
     }
     return listing
   }

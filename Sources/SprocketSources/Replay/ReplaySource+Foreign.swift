@@ -45,6 +45,7 @@ extension ReplaySource {
 extension RunError {
   /// Why a file cannot be opened.
   init(opening error: MCAPError) {
-    self.init(error.code == .interrupted ? .interrupted : .usage, error.description)
+    let hint = error.code == .format ? "; a movie or picture is played by the source file" : ""
+    self.init(error.code == .interrupted ? .interrupted : .usage, error.description + hint)
   }
 }

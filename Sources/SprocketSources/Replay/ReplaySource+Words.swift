@@ -56,6 +56,18 @@ extension ReplaySource {
     return notes.isEmpty ? nil : notes.joined(separator: "; ")
   }
 
+  /// Frames without bytes in the dump, and how many times one or several follow each other. Known after
+  /// ``open()``.
+  public var missing: (frames: UInt64, gaps: UInt64) {
+    var (count, gaps, isGap) = (UInt64(0), UInt64(0), false)
+    for frame in index?.frames ?? [] {
+      if frame.skipped > 0, !isGap { gaps += 1 }
+      isGap = frame.skipped > 0
+      count = count.addingReportingOverflow(frame.skipped).partialValue
+    }
+    return (count, gaps)
+  }
+
   public var notes: [String] {
     let places = damaged.withLock { $0 }
     guard let first = places.first else { return [] }

@@ -32,8 +32,9 @@ struct ReplayStreams {
       .usage,
       names.allSatisfy(\.isEmpty)
         ? "\(path) is of one source, whose stream has no name; leave `stream=\(stream)` out"
-        : "\(path) is of the sources \(names.joined(separator: ", ")); choose one of them, such as "
-          + "stream=\(names[0])", change: .sourceSetting)
+        : (stream.isEmpty ? "" : "there is no stream `\(stream)`; ")
+          + "\(path) is of the sources \(names.joined(separator: ", ")); choose one of them, such as "
+          + "stream=\(nearestName(to: stream, among: names) ?? names[0])", change: .sourceSetting)
   }
 }
 
