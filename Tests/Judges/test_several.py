@@ -104,7 +104,7 @@ def test_inspect_counts_the_frames_that_a_dump_has(tmp_path):
     left, right = json.loads(sprocket("inspect", dump, "--json").stdout)[0]["tracks"]
     assert lost > 3 and (left["count"], left["missing"]) == (topics(dump)["left/image"], lost)
     assert 0 < left["gaps"] <= lost and (right["missing"], right["gaps"]) == (0, 0)
-    assert f"left: video I420 320x240, {60 - lost} frames, {lost} missing, " in \
+    assert f"left: video MJPG 320x240, {60 - lost} frames, {lost} missing, " in \
         sprocket("inspect", dump).stdout.decode()
 
 

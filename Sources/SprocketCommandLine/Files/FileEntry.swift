@@ -16,7 +16,7 @@ struct FileEntry: Encodable, Sendable {
     var channels: Int?
     /// Pictures, or packets of sound.
     var count: UInt64
-    /// Of a dump: frames that it tells of without their pictures; `count` is without them.
+    /// Of a dump: frames between the first and the last that it does not have; `count` is without them.
     var missing: UInt64?
     var keyFrames: UInt64?
     var bytes: UInt64?

@@ -56,14 +56,17 @@ extension ReplaySource {
     return notes.isEmpty ? nil : notes.joined(separator: "; ")
   }
 
-  /// Frames without bytes in the dump, and how many times one or several follow each other. Known after
-  /// ``open()``.
+  /// Frames that the dump does not have, and how many gaps they make: those that it tells of without their
+  /// bytes, and jumps of the number. Known after ``open()``.
   public var missing: (frames: UInt64, gaps: UInt64) {
-    var (count, gaps, isGap) = (UInt64(0), UInt64(0), false)
+    var (count, gaps, isOpen) = (UInt64(0), UInt64(0), false)
+    var next = index?.frames.first?.number ?? 0
     for frame in index?.frames ?? [] {
-      if frame.skipped > 0, !isGap { gaps += 1 }
-      isGap = frame.skipped > 0
-      count = count.addingReportingOverflow(frame.skipped).partialValue
+      let lost = (frame.number > next ? frame.number - next : 0) &+ frame.skipped
+      if lost > 0, !isOpen { gaps += 1 }
+      isOpen = frame.skipped > 0
+      count &+= lost
+      next = frame.number &+ max(frame.skipped, 1)
     }
     return (count, gaps)
   }
