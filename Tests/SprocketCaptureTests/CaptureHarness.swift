@@ -1,3 +1,4 @@
+import Foundation
 import Sprocket
 import SprocketCapture
 import Testing
@@ -103,4 +104,17 @@ final class Shared<Value: Sendable>: Sendable {
       value = copy
     }
   }
+}
+
+/// What ffprobe says of a file: a line for each stream.
+func ffprobe(_ path: String, _ entries: String) throws -> [String] {
+  let process = Process()
+  process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+  process.arguments = ["ffprobe", "-v", "error", "-show_entries", entries, "-of", "csv=p=0", path]
+  let pipe = Pipe()
+  process.standardOutput = pipe
+  try process.run()
+  let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+  process.waitUntilExit()
+  return text.split(separator: "\n").map { String($0) }
 }

@@ -49,6 +49,29 @@ import Testing
     await session.stop()
   }
 
+  @Test("a setting is followed frame by frame, and following ends by itself") func observation()
+    async throws
+  {
+    let camera = Cameras.back()
+    let session = try await running(watching(Seen()), camera: camera)
+    let task = Task {
+      var gains: [Float] = []
+      for await gain in camera.values(of: \.gain) {
+        gains.append(gain)
+        if gains.count == 3 { break }
+      }
+      return gains
+    }
+    try await Task.sleep(for: .milliseconds(200))
+    try await camera.withConfiguration { c in c.setExposure(.custom(gain: 2)) }
+    try await camera.withConfiguration { c in c.setExposure(.custom(gain: 3)) }
+    #expect(await task.value == [1, 2, 3])
+    let endless = Task { for await _ in camera.values(of: \.lensPosition) {} }
+    endless.cancel()
+    await endless.value
+    await session.stop()
+  }
+
   @Test("what the camera does not have is refused with the reason, and nothing is written")
   func refusals() async throws {
     let camera = Cameras.back()

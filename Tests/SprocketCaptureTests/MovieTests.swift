@@ -147,6 +147,31 @@ final class TestFolder: Sendable {
     #expect(throws: CaptureError.self) { try movies.startRecording(to: folder.file("c.mov")) }
   }
 
+  @Test("a link's orientation is the display matrix of the recordings that begin after it was set")
+  func orientation() async throws {
+    let folder = try TestFolder()
+    let movies = MovieFileOutput()
+    let session = try CaptureSession()
+    let added = try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(Cameras.back()))
+      return c.add(movies)
+    }
+    try await session.start()
+    for (name, orientation) in [("a.mov", Orientation.upright), ("b.mov", .quarterTurn)] {
+      try added.link(for: .video).setOrientation(orientation)
+      let recording = try movies.startRecording(to: folder.file(name))
+      try await Task.sleep(for: .milliseconds(250))
+      recording.stop()
+      #expect(await recording.finished().isUsable)
+    }
+    await session.stop()
+    #expect(try ffprobe(folder.file("a.mov"), "stream_side_data=rotation").isEmpty)
+    // ffprobe counts against the clock.
+    #expect(try ffprobe(folder.file("b.mov"), "stream_side_data=rotation") == ["-90"])
+    let sizes = try ffprobe(folder.file("b.mov"), "stream=width,height")
+    #expect(sizes.first?.hasPrefix("128,96") == true)
+  }
+
   @Test("each of many requests is told of exactly once") func storm() async throws {
     let folder = try TestFolder()
     let movies = MovieFileOutput()

@@ -58,7 +58,12 @@ private actor Notes: PhotoCaptureDelegate {
     async throws
   {
     let photos = PhotoOutput()
-    let session = try await running(photos)
+    // Frames come later than they were exposed: the next one to arrive is too old.
+    let camera = Cameras.back { settings in
+      settings.faults.late = 1
+      settings.faults.lateDuration = .milliseconds(60)
+    }
+    let session = try await running(photos, camera: camera)
     for _ in 0..<5 {
       let asked = monotonicNow()
       let photo = try await photos.photo()

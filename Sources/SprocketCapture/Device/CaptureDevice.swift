@@ -48,6 +48,7 @@ public final class CaptureDevice: Sendable {
   public let deviceType: DeviceType
   public let position: Position
   let state: Locked<State>
+  let observers = DeviceObservers()
 
   init(
     uniqueID: String, name: String, _ media: MediaType, _ type: DeviceType,

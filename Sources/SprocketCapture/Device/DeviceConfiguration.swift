@@ -82,8 +82,10 @@ extension CaptureDevice {
     } else {
       change = try write(values)
     }
+    // What a button did is done.
+    let kept = values.filter { controls.find($0.name)?.kind != .button }
     state.withLock { state in
-      for (name, value) in values { state.wanted[name] = value }
+      for (name, value) in kept { state.wanted[name] = value }
     }
     return change
   }

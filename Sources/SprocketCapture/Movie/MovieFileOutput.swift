@@ -35,7 +35,7 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
   ///   - codec: by default Motion-JPEG: the camera's own pictures, where it gives these.
   ///   - quality: 1 to 100, of JPEGs that are encoded.
   ///   - limits: `duration`, `bytes` and `freeBytes` end a recording, with an error that says that the file
-  ///     can be used.
+  ///     can be used. Files that follow each other without a gap count together.
   ///   - preRoll: a recording begins that much before it was asked for.
   ///   - sound: how the session's microphone is recorded.
   public init(
@@ -48,6 +48,8 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
     self.quality = quality
     var limits = limits
     limits.endsAtDiscontinuity = true
+    // Only `startRecording` begins another file.
+    (limits.fileDuration, limits.fileBytes) = (nil, nil)
     self.limits = limits
     self.preRoll = preRoll
     core.state.withLock { [turn] in $0.turn = turn }

@@ -50,7 +50,7 @@ public struct VideoLink: Sendable {
   let addition: Int
 
   public var state: LinkState { core.state(of: addition) }
-  /// False: no frame reaches the output.
+  /// False: no frame reaches the output; photographs and recordings that are asked for are refused.
   public var isEnabled: Bool { core.link.isEnabled }
   /// What has to be done to a picture before it stands upright. Samples stay as they are: a movie gets a
   /// display matrix when its recording begins, a photograph gets EXIF's tag.

@@ -147,7 +147,7 @@ extension CaptureSession {
   // MARK: Ending
 
   /// A run has ended by itself: its camera is gone, or an error ended it.
-  private func didEnd(_ ended: SessionRun) {
+  func didEnd(_ ended: SessionRun) {
     guard let run, run === ended else { return }
     let errors = finish(run)
     let first =

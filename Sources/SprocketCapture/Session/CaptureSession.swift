@@ -74,6 +74,8 @@ public actor CaptureSession {
   public func start() async throws(CaptureError) {
     await takeTurn()
     defer { endTurn() }
+    // A run that has ended by itself may not have been let go.
+    if let run, run.engine?.wait(for: .zero) ?? true { didEnd(run) }
     guard run == nil else { return }
     do throws(CaptureError) {
       try begin(shape)

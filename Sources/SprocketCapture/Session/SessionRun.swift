@@ -111,15 +111,16 @@ final class SessionRun: Sendable {
   /// A frame came.
   func note(_ record: FrameRecord) {
     let now = monotonicNow()
-    let pause = state.withLock { state -> Int64? in
+    let (pause, device) = state.withLock { state -> (Int64?, CaptureDevice) in
       defer {
         state.lastArrival = now
         state.hasFrames = true
         state.isInterrupted = false
         state.latest = FrameMark(record)
       }
-      return state.isInterrupted ? now - state.lastArrival : nil
+      return (state.isInterrupted ? now - state.lastArrival : nil, state.device)
     }
+    device.observers.tell(record.inForce)
     if let pause { interruptions.send(.ended(after: .nanoseconds(pause))) }
   }
 
@@ -172,6 +173,7 @@ final class SessionWatch: Sink {
 
   func account(_ lost: LostFrame) throws(RunError) {
     for event in lost.events { run.take(event) }
+    run.deliverNews()
   }
 
   func idle() throws(RunError) {
