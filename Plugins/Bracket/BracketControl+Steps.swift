@@ -219,12 +219,12 @@ extension BracketControl {
     if let levels = look.levels, let reference {
       seen = law.change(levels, from: reference, near: change)
     }
-    let shows =
-      seen.map { "the picture shows \(BracketPlan.signed($0))" }
-      ?? "the picture cannot be compared with the one before, for nearly all of one is too dark or bright"
-    return
-      "the camera does not show \(asked), which is \(BracketPlan.signed(change)): \(shows); take "
-      + "smaller steps, or steady light"
+    let wanted = BracketPlan.signed(change)
+    return seen.map {
+      "the camera did not obey \(asked): asked for \(wanted), the picture shows \(BracketPlan.signed($0))"
+    }
+      ?? "the picture of \(asked), which is \(wanted), cannot be compared with the one before, for nearly "
+      + "all of one is too dark or bright; take smaller steps, or change the light"
   }
 
   /// A step that shows later than it should: the delay was measured too short.
