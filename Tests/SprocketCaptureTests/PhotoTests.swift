@@ -188,14 +188,16 @@ private actor Notes: PhotoCaptureDelegate {
     await session.stop()
   }
 
-  @Test("overlapping captures across stops each get every event once") func storm() async throws {
+  @Test("1,000 overlapping captures across stops each get every event once") func storm()
+    async throws
+  {
     let photos = PhotoOutput(formats: [.jpeg, .tiff])
     let session = try await running(photos, preset: .size(Cameras.small))
     let wholes = Shared<[Int64: Bool]>([:])
     await withTaskGroup { group in
-      for number in 0..<200 {
+      for number in 0..<1000 {
         group.addTask {
-          try? await Task.sleep(for: .milliseconds(number * 5))
+          try? await Task.sleep(for: .milliseconds(number * 2))
           let settings = number % 3 == 0 ? PhotoSettings(.jpeg, .tiff) : PhotoSettings(.jpeg)
           guard let capture = try? photos.capture(settings) else { return }
           let id = capture.resolved.uniqueID
@@ -215,15 +217,15 @@ private actor Notes: PhotoCaptureDelegate {
         }
       }
       group.addTask {
-        for _ in 0..<3 {
-          try? await Task.sleep(for: .milliseconds(250))
+        for _ in 0..<6 {
+          try? await Task.sleep(for: .milliseconds(300))
           await session.stop()
           try? await session.start()
         }
       }
     }
     await session.stop()
-    #expect(wholes.value.count > 50)
+    #expect(wholes.value.count > 100)
     #expect(wholes.value.values.allSatisfy { $0 })
   }
 }

@@ -112,6 +112,7 @@ extension CaptureSession {
       guard change.source != nil || !isSameStages || !attached.isEmpty || !detached.isEmpty else {
         return
       }
+      defer { run.noteChange() }
       try engine.reconfigure(change)
     } catch {
       throw CaptureError(error)

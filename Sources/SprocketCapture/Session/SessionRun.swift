@@ -124,6 +124,9 @@ final class SessionRun: Sendable {
     if let pause { interruptions.send(.ended(after: .nanoseconds(pause))) }
   }
 
+  /// Frames have waited while the run changed its shape.
+  func noteChange() { state.withLock { $0.lastArrival = monotonicNow() } }
+
   /// No frame came.
   func noteIdle() {
     let now = monotonicNow()
