@@ -2,31 +2,29 @@ import Sprocket
 import SprocketCapture
 import Testing
 
-/// A scene that cannot be opened, or fails after some frames.
+/// A scene that cannot be opened, or fails when it is told to.
 private final class FrailSource: Source {
   private let scene: SceneSource
-  private let failsAfter: Int?
-  private var count = 0
+  /// `nil`: it cannot be opened.
+  private let isBroken: Locked<Bool>?
 
-  init(_ choice: FormatChoice, failsAfter: Int?) throws(RunError) {
+  init(_ choice: FormatChoice, _ isBroken: Locked<Bool>?) throws(RunError) {
     var settings = SceneSettings()
     (settings.width, settings.height) = (choice.size.width, choice.size.height)
     scene = try SceneSource(settings)
-    self.failsAfter = failsAfter
+    self.isBroken = isBroken
   }
 
   func open() throws(RunError) -> SourceDescription {
-    guard failsAfter != nil else {
+    guard isBroken != nil else {
       throw RunError(.failed, "the camera is in use by another program")
     }
     return try scene.open()
   }
 
   func next(timeout: Int64) throws(RunError) -> Arrival {
-    if count >= failsAfter ?? 0 { throw RunError(.failed, "the camera has failed") }
-    let arrival = try scene.next(timeout: timeout)
-    if case .frame = arrival { count += 1 }
-    return arrival
+    if isBroken?.withLock({ $0 }) == true { throw RunError(.failed, "the camera has failed") }
+    return try scene.next(timeout: timeout)
   }
 
   func takeEvents(into events: inout EventQueue) { scene.takeEvents(into: &events) }
@@ -37,11 +35,11 @@ private final class FrailSource: Source {
   func close() throws(RunError) { try scene.close() }
 }
 
-private func frail(failsAfter: Int?) -> CaptureDevice {
+private func frail(_ isBroken: Locked<Bool>?) -> CaptureDevice {
   CaptureDevice(
     name: "frail",
     formats: [DeviceFormat(Cameras.middle, .mjpeg, rates: .these([FrameRate(frames: 30)]))]
-  ) { choice throws(RunError) in try FrailSource(choice, failsAfter: failsAfter) }
+  ) { choice throws(RunError) in try FrailSource(choice, isBroken) }
 }
 
 @Suite("Cameras that fail", .serialized) struct FrailTests {
@@ -52,7 +50,7 @@ private func frail(failsAfter: Int?) -> CaptureDevice {
     let session = try await running(watching(seen))
     #expect(await seen.wait(for: 2))
     let output = watching(Seen())
-    let broken = frail(failsAfter: nil)
+    let broken = frail(nil)
     let error = await #expect(throws: CaptureError.self) {
       try await session.configure { c throws(CaptureError) in
         for input in c.inputs { c.remove(input) }
@@ -83,20 +81,26 @@ private func frail(failsAfter: Int?) -> CaptureDevice {
   func runtimeError() async throws {
     let folder = try TestFolder()
     let movies = MovieFileOutput()
+    let seen = Seen()
+    let isBroken = Locked(false)
     let session = try CaptureSession()
     try await session.configure { c throws(CaptureError) in
-      c.add(try DeviceInput(frail(failsAfter: 20)))
+      c.add(try DeviceInput(frail(isBroken)))
       c.add(movies)
+      c.add(watching(seen))
     }
     var errors = session.runtimeErrors.makeAsyncIterator()
     try await session.start()
     let recording = try movies.startRecording(to: folder.file("a.mov"))
+    #expect(await seen.wait(for: seen.now.numbers.count + 10))
+    isBroken.withLock { $0 = true }
     #expect(await errors.next()?.description == "the camera has failed")
     let result = await recording.finished()
     #expect(result.error?.code == .deviceNotFound)
     #expect(result.isUsable)
     #expect(await until { !session.isRunning })
     // It can be started again.
+    isBroken.withLock { $0 = false }
     try await session.start()
     #expect(session.isRunning)
     await session.stop()

@@ -23,8 +23,8 @@ extension ControlPort {
     }
   }
 
-  /// Writes the values that another port's controls of the same names have. Nothing if the source is a device,
-  /// which keeps them by itself.
+  /// Writes the values that controls of the same names have in another port. Nothing if the source is a
+  /// device, which keeps them by itself.
   package func takeOver(from other: ControlPort) {
     guard tellsWhatShows else { return }
     for index in other.controls.indices {
