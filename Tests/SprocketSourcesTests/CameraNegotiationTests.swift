@@ -107,8 +107,11 @@ import Testing
 
   @Test("a camera of many formats and sizes is refused in a short sentence")
   func refusalsAreShort() {
-    let sizes = (1...20).map { Self.sizes(160 * $0, 90 * $0, 60)[0] }
-    let known = ["YUYV", "UYVY", "MJPG", "NV12", "RGB3", "GREY"].map { Self.format($0, sizes) }
+    let known = ["YUYV", "UYVY", "MJPG", "NV12", "RGB3", "GREY"].map { name in
+      var format = Self.format(name)
+      format.sizes = (1...20).map { Self.sizes(160 * $0, 90 * $0, 60) }
+      return format
+    }
     let rate = #expect(throws: RunError.self) {
       try choose(known, FormatRequest(rate: FrameRate(frames: 55)))
     }

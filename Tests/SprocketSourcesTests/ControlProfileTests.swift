@@ -127,8 +127,8 @@ import Testing
     #expect(
       plan.notes == [
         "the controls are those of Other; Cam (/dev/video0) takes what fits",
-        "brightness=300 is left out for Cam (/dev/video0): give 0 to 255",
         "given more than once, the last counts: zoom",
+        "brightness=300 is left out for Cam (/dev/video0): give 0 to 255",
         "Cam (/dev/video0) has no zoom",
         "left out, because they cannot be set: fixed, reset",
         "left out, because they cannot be changed while frames come: grabbed",
