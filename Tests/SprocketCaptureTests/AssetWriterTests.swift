@@ -34,7 +34,8 @@ import Testing
     let streams = try ffprobe(asset.path, "stream=codec_name,width,height,sample_rate")
     #expect(streams.first == "h264,32,24" && streams.last == "aac,8000")
     let packets = try ffprobe(asset.path, "packet=stream_index,pts_time").compactMap { line in
-      line.hasPrefix("0,") ? Double(line.dropFirst(2)) : nil
+      let parts = line.split(separator: ",")
+      return parts.first == "0" ? Double(parts[1]) : nil
     }.sorted()
     #expect(packets.count == 50)
     #expect(abs((packets.last ?? 0) - (packets.first ?? 0) - 49 * 0.04) < 0.002)
