@@ -62,7 +62,9 @@ def test_a_camera_that_does_not_obey_is_named_and_put_back(camera, tmp_path):
         errors = run.process.stderr.read().decode()
     assert run.process.returncode != 0
     sentence = one_sentence(errors)
-    assert "did not obey gain=" in sentence or "the picture of gain=" in sentence
+    # vivid's automatic gain is the second of the minute or so, from which a step may lie out of reach.
+    assert any(words in sentence for words in (
+        "did not obey gain=", "the picture of gain=", "cannot expose by"))
     # Automatic gain is on again.
     assert read_control(camera, "gain_automatic") == "1"
     assert not list((tmp_path / "shots").iterdir()) if (tmp_path / "shots").exists() else True
