@@ -2,28 +2,33 @@ import Sprocket
 import SprocketCapture
 import Testing
 
+/// Whether a camera fails from now on.
+private final class Fault: Sendable {
+  let isThere = Locked(false)
+}
+
 /// A scene that cannot be opened, or fails when it is told to.
 private final class FrailSource: Source {
   private let scene: SceneSource
   /// `nil`: it cannot be opened.
-  private let isBroken: Locked<Bool>?
+  private let fault: Fault?
 
-  init(_ choice: FormatChoice, _ isBroken: Locked<Bool>?) throws(RunError) {
+  init(_ choice: FormatChoice, _ fault: Fault?) throws(RunError) {
     var settings = SceneSettings()
     (settings.width, settings.height) = (choice.size.width, choice.size.height)
     scene = try SceneSource(settings)
-    self.isBroken = isBroken
+    self.fault = fault
   }
 
   func open() throws(RunError) -> SourceDescription {
-    guard isBroken != nil else {
+    guard fault != nil else {
       throw RunError(.failed, "the camera is in use by another program")
     }
     return try scene.open()
   }
 
   func next(timeout: Int64) throws(RunError) -> Arrival {
-    if isBroken?.withLock({ $0 }) == true { throw RunError(.failed, "the camera has failed") }
+    if fault?.isThere.withLock({ $0 }) == true { throw RunError(.failed, "the camera has failed") }
     return try scene.next(timeout: timeout)
   }
 
@@ -35,11 +40,11 @@ private final class FrailSource: Source {
   func close() throws(RunError) { try scene.close() }
 }
 
-private func frail(_ isBroken: Locked<Bool>?) -> CaptureDevice {
+private func frail(_ fault: Fault?) -> CaptureDevice {
   CaptureDevice(
     name: "frail",
     formats: [DeviceFormat(Cameras.middle, .mjpeg, rates: .these([FrameRate(frames: 30)]))]
-  ) { choice throws(RunError) in try FrailSource(choice, isBroken) }
+  ) { choice throws(RunError) in try FrailSource(choice, fault) }
 }
 
 @Suite("Cameras that fail", .serialized) struct FrailTests {
@@ -82,10 +87,10 @@ private func frail(_ isBroken: Locked<Bool>?) -> CaptureDevice {
     let folder = try TestFolder()
     let movies = MovieFileOutput()
     let seen = Seen()
-    let isBroken = Locked(false)
+    let fault = Fault()
     let session = try CaptureSession()
     try await session.configure { c throws(CaptureError) in
-      c.add(try DeviceInput(frail(isBroken)))
+      c.add(try DeviceInput(frail(fault)))
       c.add(movies)
       c.add(watching(seen))
     }
@@ -93,14 +98,14 @@ private func frail(_ isBroken: Locked<Bool>?) -> CaptureDevice {
     try await session.start()
     let recording = try movies.startRecording(to: folder.file("a.mov"))
     #expect(await seen.wait(for: seen.now.numbers.count + 10))
-    isBroken.withLock { $0 = true }
+    fault.isThere.withLock { $0 = true }
     #expect(await errors.next()?.description == "the camera has failed")
     let result = await recording.finished()
     #expect(result.error?.code == .deviceNotFound)
     #expect(result.isUsable)
     #expect(await until { !session.isRunning })
     // It can be started again.
-    isBroken.withLock { $0 = false }
+    fault.isThere.withLock { $0 = false }
     try await session.start()
     #expect(session.isRunning)
     await session.stop()
