@@ -230,7 +230,7 @@ def test_nothing_to_show_is_one_sentence(tmp_path):
     (["/nowhere/control"], 1, "no run listens on /nowhere/control"),
     ([""], 2, "no path of a socket"), (["x" * 200], 2, "no path of a socket"),
     (["--frob"], 2, "Unknown option '--frob'"), (["--once=1"], 2, "--once"),
-    (["/etc/passwd"], 1, "/etc/passwd"),
+    (["/etc/passwd"], 2, "/etc/passwd"),
 ])
 def test_what_cannot_be_shown_is_refused_in_one_sentence(arguments, code, sentence):
     refused = sprocket("top", *arguments, check=False)
