@@ -53,10 +53,9 @@ extension AssetWriter {
           "a picture of \(format.pixelFormat.fourcc) \(format.width)x\(format.height) has \(expected) "
             + "bytes, not \(bytes.count); append whole pictures without padding")
       }
-      return try append(at: time, limit) { room in
-        var room = room
-        for index in bytes.indices { room[index] = bytes[index] }
-      }
+      guard let source = try ready(for: time) else { return .early }
+      return try outcome(
+        source.push(bytes, captured: time, waiting: source.isLive ? .zero : limit))
     }
 
     /// Appends a copy, at the time of its capture.
@@ -76,7 +75,7 @@ extension AssetWriter {
       try check(frame.image.format, frame.format.width, frame.format.height)
       let time = frame.record.captured.nanoseconds
       guard let source = try ready(for: time) else { return .early }
-      let pushed = source.push(captured: time, waiting: isLive ? .zero : limit) { room in
+      let pushed = source.push(captured: time, waiting: source.isLive ? .zero : limit) { room in
         var room = room
         var place = 0
         for plane in 0..<frame.image.format.planeCount {
@@ -95,8 +94,6 @@ extension AssetWriter {
 
     // MARK: The writer's side
 
-    private var isLive: Bool { state.withLock(\.source)?.isLive ?? false }
-
     func claim() -> Bool {
       state.withLock { state in
         defer { state.isTaken = true }
@@ -111,14 +108,6 @@ extension AssetWriter {
     }
 
     func begin(at time: Int64) { state.withLock { $0.start = time } }
-
-    private func append(
-      at time: Int64, _ limit: Duration, _ fill: (consuming MutableSpan<UInt8>) -> Void
-    ) throws(CaptureError) -> Appended {
-      guard let source = try ready(for: time) else { return .early }
-      return try outcome(
-        source.push(captured: time, waiting: source.isLive ? .zero : limit, filling: fill))
-    }
 
     /// `nil` for what is before the session's start.
     private func ready(for time: Int64) throws(CaptureError) -> PushSource? {
@@ -180,7 +169,8 @@ extension AssetWriter {
       }
       let (source, start) = state.withLock { ($0.source, $0.start) }
       guard let source, let start else { throw notWriting }
-      guard let time else { return try outcome(source.push(samples, waiting: limit)) }
+      let patience = source.isLive ? .zero : limit
+      guard let time else { return try outcome(source.push(samples, waiting: patience)) }
       // What lies before the start is cut off.
       let early = start > time ? start.clampedSum(-time) : 0
       let cut = Int((Double(early) * Double(format.rate) / 1e9).rounded(.up))
@@ -189,7 +179,7 @@ extension AssetWriter {
       return try outcome(
         source.push(
           samples.extracting(droppingFirst: cut * size), heard: heard,
-          waiting: source.isLive ? .zero : limit))
+          waiting: patience))
     }
 
     /// No more sound comes.
