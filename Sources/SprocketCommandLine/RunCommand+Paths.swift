@@ -28,7 +28,7 @@ extension RunCommand {
     try checkPaths(files.map { ($0.option, $0.path) }, sinks)
   }
 
-  /// Options whose file all sources of a run share.
+  /// Each of these options names one file for all sources of a run.
   private static let sharedFiles = ["--summary", "--trace", "--dump", "--pairs"]
 
   private static func checkPaths(

@@ -1,6 +1,6 @@
 public import Sprocket
 
-/// Those who follow a camera's settings.
+/// The open streams of a camera's settings.
 final class DeviceObservers: Sendable {
   private struct State {
     var next = 0

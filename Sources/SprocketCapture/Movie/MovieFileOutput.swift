@@ -122,7 +122,7 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
       }
     }
     if recording.result == nil {
-      // The task was cancelled: the recording is over for who asked for it.
+      // The task was cancelled, so its caller waits no longer for the recording's end.
       recording.stop()
       delegate.fileOutput(self, didFinishRecording: await recording.finished())
     }

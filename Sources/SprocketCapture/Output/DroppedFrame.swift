@@ -11,7 +11,7 @@ public struct DroppedFrame: Sendable, Hashable {
     case missing
     /// It was damaged.
     case corrupt
-    /// A stage dropped it because of what it shows.
+    /// A stage dropped it for its content: no motion, for example.
     case rejected
     /// It was under way when the session changed or stopped.
     case discontinuity

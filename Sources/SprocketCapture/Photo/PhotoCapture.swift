@@ -25,7 +25,7 @@ struct PhotoProgress: Sendable {
   private let reader: AsyncStream<PhotoEvent>.Continuation
   /// Photographs that have not come.
   private var missing: [Place]
-  /// Recordings that were asked for, and whose photographs they are.
+  /// Recordings that the capture asked for, with the photograph that each makes.
   private(set) var recordings: [RecordingID: Place] = [:]
   /// The movie of a live photo, until it is complete.
   private(set) var live: RecordingID?

@@ -99,7 +99,7 @@ public actor CaptureSession {
   /// nothing was refused; else the session is as before, and the refusals are thrown together.
   ///
   /// While the session runs, outputs come and go without a gap for the others; another camera, format or
-  /// stage begins a new epoch, whose first frame is marked (`FrameRecord.isDiscontinuity`).
+  /// stage begins a new epoch. The first frame of it has the mark `FrameRecord.isDiscontinuity`.
   ///
   /// `body` runs where the caller is, so that it can use what belongs to the caller.
   public nonisolated(nonsending) func configure<Result>(

@@ -12,7 +12,7 @@ public enum Fate: UInt8, Sendable, CaseIterable, BitwiseCopyable {
   case overrun = 4
   /// Dropped by a stage because it came too late to be of use.
   case late = 5
-  /// Dropped by a stage because of what it shows.
+  /// Dropped by a stage for the frame's content: no motion, for example.
   case rejected = 6
   /// Overwritten before this sink took it.
   case behind = 7

@@ -35,7 +35,7 @@ public struct ReportListKind: Sendable, Hashable {
 }
 
 extension ReportField {
-  /// A list of items, whose type says its fields as a report does. `count` is the number of items in use.
+  /// A list of items. The items' type has fields, as a report has. `count` is the number of items in use.
   /// `texts` has the bytes of their `ReportText` fields.
   public init<let capacity: Int, let textBytes: Int, Item: FrameReport>(
     _ name: String, _ path: KeyPath<Report, InlineArray<capacity, Item>>,
