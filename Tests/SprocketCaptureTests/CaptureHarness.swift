@@ -68,8 +68,8 @@ final class Seen: Sendable {
 }
 
 /// Waits until it holds; false after some seconds.
-func until(_ holds: @Sendable () async -> Bool) async -> Bool {
-  for _ in 0..<1000 {
+func until(seconds: Int = 10, _ holds: @Sendable () async -> Bool) async -> Bool {
+  for _ in 0..<seconds * 100 {
     if await holds() { return true }
     try? await Task.sleep(for: .milliseconds(10))
   }

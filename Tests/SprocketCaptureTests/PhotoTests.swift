@@ -193,39 +193,56 @@ private actor Notes: PhotoCaptureDelegate {
   {
     let photos = PhotoOutput(formats: [.jpeg, .tiff])
     let session = try await running(photos, preset: .size(Cameras.small))
+    let asked = Shared(0)
     let wholes = Shared<[Int64: Bool]>([:])
     await withTaskGroup { group in
-      for number in 0..<1000 {
+      for asker in 0..<40 {
         group.addTask {
-          try? await Task.sleep(for: .milliseconds(number * 2))
-          let settings = number % 3 == 0 ? PhotoSettings(.jpeg, .tiff) : PhotoSettings(.jpeg)
-          guard let capture = try? photos.capture(settings) else { return }
-          let id = capture.resolved.uniqueID
-          var (isFirst, photos, last, count) = (false, 0, 0, 0)
-          for await event in capture {
-            switch event {
-            case .willBegin: isFirst = count == 0
-            case .photo: photos += 1
-            case .didFinish: last = count
-            default: break
-            }
-            count += 1
+          for number in 0..<25 {
+            let formats: [PhotoFormat] = (asker + number) % 3 == 0 ? [.jpeg, .tiff] : [.jpeg]
+            guard let capture = await accepted(photos, formats) else { return }
+            asked.change { $0 += 1 }
+            let isWhole = await isWhole(capture)
+            wholes.change { $0[capture.resolved.uniqueID] = isWhole }
           }
-          let isWhole =
-            isFirst && photos == capture.resolved.expectedPhotoCount && last == count - 1
-          wholes.change { $0[id] = isWhole }
         }
       }
       group.addTask {
-        for _ in 0..<6 {
-          try? await Task.sleep(for: .milliseconds(300))
+        for stop in 1...6 {
+          guard await until(seconds: 100, { asked.value >= stop * 150 }) else { return }
           await session.stop()
           try? await session.start()
         }
       }
     }
     await session.stop()
-    #expect(wholes.value.count > 100)
+    #expect(wholes.value.count == 1000)
     #expect(wholes.value.values.allSatisfy { $0 })
+  }
+
+  /// Asks until the session takes it: it refuses while it stands, and while 64 wait.
+  private func accepted(_ photos: PhotoOutput, _ formats: [PhotoFormat]) async -> PhotoCapture? {
+    for _ in 0..<10_000 {
+      var settings = PhotoSettings()
+      settings.formats = formats
+      if let capture = try? photos.capture(settings) { return capture }
+      try? await Task.sleep(for: .milliseconds(10))
+    }
+    return nil
+  }
+
+  /// True if the first event is willBegin, the last didFinish, and each photograph comes once between.
+  private func isWhole(_ capture: PhotoCapture) async -> Bool {
+    var (isFirst, photos, last, count) = (false, 0, 0, 0)
+    for await event in capture {
+      switch event {
+      case .willBegin: isFirst = count == 0
+      case .photo: photos += 1
+      case .didFinish: last = count
+      default: break
+      }
+      count += 1
+    }
+    return isFirst && photos == capture.resolved.expectedPhotoCount && last == count - 1
   }
 }
