@@ -33,7 +33,7 @@ import SprocketCapture
     links = try await session.configure { c throws(CaptureError) in
       c.add(try DeviceInput(device))
       c.add(try DeviceInput(arguments.microphone))
-      c.preset = .photo
+      c.preset = .medium
       return [
         c.add(photos).link(for: .video), c.add(movies).link(for: .video),
         c.add(preview).link(for: .video),
@@ -46,8 +46,10 @@ import SprocketCapture
     say("orientation: a quarter turn for photo, movie and preview")
   }
 
-  /// The first frame that was exposed after the asking, with the settings in its EXIF.
+  /// With all pixels of the camera: the first frame that was exposed after the asking. Its EXIF has the
+  /// settings, which hold with another preset, too.
   func takePhoto() async throws {
+    try await session.configure { c in c.preset = .photo }
     let photo = try await photos.photo()
     try photo.write(to: arguments.path("manual.jpg"))
     let size = photo.resolved.size
