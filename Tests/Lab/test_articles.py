@@ -1,5 +1,5 @@
-"""The programs of Examples/Articles with two cameras of different largest sizes: vivid's webcam, which has up to
-3840x2160, looks back, and v4l2loopback, which has the size that is fed to it, looks at the user."""
+"""The programs of Examples/Articles with two cameras of different largest sizes: vivid's webcam, which has up
+to 3840x2160, looks back, and v4l2loopback, which has the size that is fed to it, looks at the user."""
 import contextlib
 import json
 import subprocess
@@ -31,7 +31,7 @@ def fed(device):
 def camera_of(device):
     """The identity and the name of a camera, as `sprocket devices` lists them."""
     found = json.loads(sprocket("devices", device, "--json").stdout)[0]
-    return found["identity"], found["card"]
+    return found["identity"], found["name"]
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_photo_capture_has_callbacks_and_a_live_photo(take):
     for name in ("single.jpeg", "single.png", "live.jpeg"):
         assert found.size(name) == (640, 480), name
     # Its exposure cannot be set, so that there is no bracket.
-    assert found.said("bracket").startswith(("no, ", "capture "))
+    assert found.all_said("bracket")[-1].startswith("no, ")
     assert found.movie("live.mov").audio
     # vivid gives mosaics, too.
     assert found.size("raw.dng") == found.size("raw.jpeg") == (640, 480)
