@@ -29,7 +29,6 @@ extension CameraManager {
   }
 
   private var camera: CaptureDevice? { camera(at: cameraDevice) }
-
   func requireCamera(_ side: CameraDevice) throws(CaptureError) -> CaptureDevice {
     if let found = camera(at: side) { return found }
     throw fail(.deviceNotFound, "there is no \(side) camera; plug one in")
@@ -42,8 +41,6 @@ extension CameraManager {
     let camera = try requireCamera(cameraDevice)
     try await showing { () throws(CaptureError) in try await camera.withConfiguration(body) }
   }
-
-  // MARK: What the session has
 
   public func setCameraDevice(_ side: CameraDevice) async throws(CaptureError) {
     let camera = try requireCamera(side)
@@ -71,6 +68,7 @@ extension CameraManager {
   }
 
   public func setCameraOutputMode(_ mode: CameraOutputMode) async throws(CaptureError) {
+    guard mode != cameraOutputMode else { return }
     try await change { c throws(CaptureError) in try putOutputs(of: mode, into: &c) }
     cameraOutputMode = mode
     applyOrientation()
@@ -88,10 +86,7 @@ extension CameraManager {
     addedMovies?.link(for: .video).activeStabilization ?? .off
   }
 
-  // MARK: Flash
-
   public var hasFlash: Bool { cameras.contains(where: \.hasFlash) }
-
   public func hasFlash(for side: CameraDevice) -> Bool { camera(at: side)?.hasFlash ?? false }
 
   /// For photographs it is the flash of the next one, which refuses what the camera does not have. For movies
@@ -109,8 +104,6 @@ extension CameraManager {
     try await setFlashMode(flashMode == .off ? .on : flashMode == .on ? .auto : .off)
     return flashMode
   }
-
-  // MARK: Focus and exposure
 
   /// Tap to focus: a point of the view.
   public func focus(atX x: Double, y: Double) async throws(CaptureError) {
@@ -154,11 +147,8 @@ extension CameraManager {
     try await changeExposureMode(.custom(duration: duration))
   }
 
-  // MARK: Zoom
-
   /// Of the camera's own zoom, else 4: with more the stage `crop` would show single pixels.
   public var maxZoomScale: Double { camera?.zoomRange?.upperBound ?? 4 }
-
   public var zoomScale: Double { camera?.zoomFactor ?? cropZoom }
 
   /// Zooms by a factor between 1 and `maxZoomScale`: by the camera where it can, else by stages. Pictures keep
@@ -180,14 +170,13 @@ extension CameraManager {
   ) -> [StageChoice] {
     var stages: [StageChoice] = []
     if camera.exposureDurationRange != nil { stages += [.meter(), .autoExposure()] }
-    if camera.supports(FocusMode.locked(lensPosition: 0.5)).isYes { stages += [.focus(), .autoFocus()] }
+    let canFocus = camera.supports(FocusMode.locked(lensPosition: 0.5)).isYes
+    if canFocus { stages += [.focus(), .autoFocus()] }
     if zoom > 1, let format {
       let (side, start) = (1 / zoom, (1 - 1 / zoom) / 2)
+      let size = TargetSize(width: format.width, height: format.height)
       stages.append(.crop { $0.region = Region(x: start, y: start, width: side, height: side) })
-      stages.append(
-        .resize {
-          ($0.size, $0.mode) = (TargetSize(width: format.width, height: format.height), .stretch)
-        })
+      stages.append(.resize { ($0.size, $0.mode) = (size, .stretch) })
     }
     return codes == nil ? stages : stages + [Self.search]
   }

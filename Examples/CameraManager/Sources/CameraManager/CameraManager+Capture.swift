@@ -1,23 +1,15 @@
 internal import Foundation
 public import SprocketCapture
 
-public enum CaptureContent: Sendable {
-  case imageData([UInt8])
-  /// A picture that was written to a file, too.
-  case asset([UInt8], path: String)
-
+public struct CaptureContent: Sendable {
   /// The bytes of a JPEG.
-  public var asData: [UInt8] {
-    switch self { case .imageData(let data), .asset(let data, _): data }
-  }
+  public let asData: [UInt8]
+  /// Where the picture was written to; `nil` if it was not.
+  public let path: String?
 }
 
-public enum CaptureResult: Sendable {
-  case success(content: CaptureContent)
-  case failure(CaptureError)
-}
-
-public typealias QRCodeDetectionHandler = @MainActor (Result<String, CaptureError>) -> Void
+public typealias CaptureResult = Result<CaptureContent, CaptureError>
+public typealias QRCodeDetectionHandler = @MainActor (String) -> Void
 
 // Pictures, movies and codes.
 extension CameraManager {
@@ -27,10 +19,9 @@ extension CameraManager {
   /// Takes a picture, and writes it to `writeFilesToFolder` if that is set.
   public func capturePicture() async throws(CaptureError) -> CaptureContent {
     let photo = try await capture()
-    guard let folder = writeFilesToFolder else { return .imageData(photo.fileData) }
-    let path = Self.path(in: folder, "picture", "jpg")
-    try await showing { () throws(CaptureError) in try photo.write(to: path) }
-    return .asset(photo.fileData, path: path)
+    let path = writeFilesToFolder.map { Self.path(in: $0, "picture", "jpg") }
+    if let path { try await showing { () throws(CaptureError) in try photo.write(to: path) } }
+    return CaptureContent(asData: photo.fileData, path: path)
   }
 
   /// Takes a picture without writing it.
@@ -41,26 +32,18 @@ extension CameraManager {
   public func capturePictureWithCompletion(
     _ imageCompletion: @escaping @MainActor (CaptureResult) -> Void
   ) {
-    Task {
-      do throws(CaptureError) { imageCompletion(.success(content: try await capturePicture())) } catch {
-        imageCompletion(.failure(error))
-      }
-    }
+    answer(imageCompletion, capturePicture)
   }
 
   public func capturePictureDataWithCompletion(
-    _ imageCompletion: @escaping @MainActor (CaptureResult) -> Void
+    _ imageCompletion: @escaping @MainActor (Result<[UInt8], CaptureError>) -> Void
   ) {
-    Task {
-      do throws(CaptureError) {
-        imageCompletion(.success(content: .imageData(try await capturePictureData())))
-      } catch { imageCompletion(.failure(error)) }
-    }
+    answer(imageCompletion, capturePictureData)
   }
 
   private func capture() async throws(CaptureError) -> CapturedPhoto {
     guard cameraOutputMode == .stillImage else {
-      throw fail(.settingsRefused, "the mode is \(cameraOutputMode); set stillImage to take pictures")
+      throw fail(.settingsRefused, "the mode is \(cameraOutputMode); set stillImage first")
     }
     return try await showing { [photos, flashMode] () throws(CaptureError) in
       try await within(Self.limit, "the picture") { () throws(CaptureError) in
@@ -71,16 +54,25 @@ extension CameraManager {
     }
   }
 
+  private func answer<Value: Sendable>(
+    _ completion: @escaping @MainActor (Result<Value, CaptureError>) -> Void,
+    _ call: @escaping @MainActor () async throws(CaptureError) -> Value
+  ) {
+    Task {
+      do throws(CaptureError) { completion(.success(try await call())) } catch {
+        completion(.failure(error))
+      }
+    }
+  }
+
   private static func path(in folder: String, _ kind: String, _ ending: String) -> String {
     "\(folder)/\(kind)-\(UUID().uuidString.prefix(8)).\(ending)"
   }
 
-  // MARK: Movies
-
   /// Begins a movie with the next frame.
   public func startRecordingVideo() throws(CaptureError) {
     guard cameraOutputMode != .stillImage else {
-      throw fail(.settingsRefused, "the mode is stillImage; set videoOnly or videoWithMic to record")
+      throw fail(.settingsRefused, "the mode is stillImage; set videoOnly or videoWithMic first")
     }
     if let recording, recording.result == nil {
       throw fail(.busy, "a movie is being recorded; call stopVideoRecording first")
@@ -91,8 +83,7 @@ extension CameraManager {
     } catch { throw fail(error.code, error.description) }
   }
 
-  /// Ends the movie, and returns when its file is complete. Throws if no movie was begun, and if there is no
-  /// file that can be used.
+  /// Returns when the file is complete. Throws if there is none that can be used.
   @discardableResult
   public func stopVideoRecording() async throws(CaptureError) -> RecordingResult {
     guard let recording else {
@@ -112,55 +103,36 @@ extension CameraManager {
   }
 
   public func stopVideoRecording(
-    _ completion: (@MainActor (_ path: String?, _ error: CaptureError?) -> Void)?
+    _ completion: @escaping @MainActor (Result<RecordingResult, CaptureError>) -> Void
   ) {
-    Task {
-      do throws(CaptureError) {
-        let result = try await stopVideoRecording()
-        completion?(result.path, result.error)
-      } catch { completion?(nil, error) }
-    }
+    answer(completion, stopVideoRecording)
   }
 
   public var recordedDuration: Duration { movies.recordedDuration }
   public var recordedFileSize: UInt64 { movies.recordedFileSize }
 
-  // MARK: Codes
-
   /// Looks for QR, EAN-8 and EAN-13 codes, and calls the handler for each that is seen, as often as it is
   /// seen: up to ten times a second.
-  public func startQRCodeDetection(_ handler: @escaping QRCodeDetectionHandler) async throws(CaptureError) {
+  public func startQRCodeDetection(
+    _ handler: @escaping QRCodeDetectionHandler
+  ) async throws(CaptureError) {
     let session = try requireSession()
     guard codes == nil else {
       throw fail(.busy, "codes are being looked for; call stopQRCodeDetection first")
     }
-    let (texts, sender) = AsyncStream.makeStream(
-      of: Result<String, CaptureError>.self, bufferingPolicy: .bufferingNewest(64))
-    let output = MetadataOutput(types: [Codes.plugin.name]) { objects in
-      for case let report as CodesReport in objects.map(\.report) {
-        for code in report.found {
-          let text = report.text(of: code).map { Result<String, CaptureError>.success($0) }
-          sender.yield(text ?? .failure(CaptureError(.failed, "the code's bytes are no text in UTF-8")))
-        }
+    let output = MetadataOutput(types: [Codes.plugin.name]) { [weak self] objects in
+      let reports = objects.compactMap { $0.report as? CodesReport }
+      let texts = reports.flatMap { report in report.found.compactMap { report.text(of: $0) } }
+      Task { @MainActor in
+        guard self?.codes != nil else { return }
+        for text in texts { handler(text) }
       }
     }
-    // The output's closure has the sender: the stream ends when the output is released.
+    try await session.configure { c in
+      c.stages.append(Self.search)
+      c.add(output)
+    }
     codes = output
-    do throws(CaptureError) {
-      try await session.configure { c in
-        c.stages.append(Self.search)
-        c.add(output)
-      }
-    } catch {
-      codes = nil
-      throw error
-    }
-    Task { [weak self, weak output] in
-      for await text in texts {
-        guard let output, self?.codes === output else { return }
-        handler(text)
-      }
-    }
   }
 
   public func stopQRCodeDetection() async throws(CaptureError) {

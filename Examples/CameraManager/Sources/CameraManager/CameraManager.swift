@@ -19,8 +19,8 @@ public enum CameraState: Sendable, Hashable {
 ///     let preview = try await manager.addPreviewLayerToView(width: 640, height: 480)
 ///     let picture = try await manager.capturePicture()
 ///
-/// What can fail is set by a function `setX`, which throws the session's error; its property then keeps its
-/// value. Each of these functions is one configuration of the session.
+/// What can fail is set by a function `setX`: one configuration of the session, which throws its error. The
+/// property then keeps its value.
 @MainActor public final class CameraManager {
   public private(set) var captureSession: CaptureSession?
   /// The newest frame for a view, and the view's geometry. `nil` before the set-up.
@@ -60,16 +60,12 @@ public enum CameraState: Sendable, Hashable {
   var cropZoom = 1.0
   private var errors: Task<Void, Never>?
 
-  /// - Parameters:
-  ///   - cameras: `nil` for those of the machine.
-  ///   - microphone: of movies; `nil` for the machine's.
+  /// `nil`: those of the machine.
   public init(cameras: [CaptureDevice]? = nil, microphone: CaptureDevice? = nil) {
     hasOwnCameras = cameras != nil
     self.cameras = cameras ?? CaptureDevice.devices(for: .video)
     self.microphone = microphone ?? CaptureDevice.default(for: .audio)
   }
-
-  // MARK: Session
 
   /// Makes and starts a session with a preview for a view of that size. A second call changes the size.
   @discardableResult
@@ -86,10 +82,14 @@ public enum CameraState: Sendable, Hashable {
     return previewOutput
   }
 
-  private func setUp(_ preview: PreviewOutput, _ mode: CameraOutputMode) async throws(CaptureError) {
+  private func setUp(
+    _ preview: PreviewOutput, _ mode: CameraOutputMode
+  ) async throws(CaptureError) {
     if !hasOwnCameras { cameras = CaptureDevice.devices(for: .video) }
     let session = try CaptureSession()
-    followErrors(of: session)
+    let stream = session.runtimeErrors
+    errors?.cancel()
+    errors = Task { [weak self] in for await error in stream { self?.show(error) } }
     let camera = try requireCamera(cameraDevice)
     // An output belongs to one session only.
     (photos, movies) = (PhotoOutput(), MovieFileOutput())
@@ -140,19 +140,16 @@ public enum CameraState: Sendable, Hashable {
   func putOutputs(
     of mode: CameraOutputMode, into c: inout CaptureSession.Configuration
   ) throws(CaptureError) {
-    let isStill = mode == .stillImage
-    let (hasPhotos, hasMovies) = (c.outputs.contains { $0 === photos }, c.outputs.contains { $0 === movies })
-    if isStill, hasMovies { c.remove(movies) }
-    if !isStill, hasPhotos { c.remove(photos) }
-    if isStill, !hasPhotos { addedPhotos = c.add(photos) }
-    if !isStill, !hasMovies {
-      let added = c.add(movies)
-      c.setPreferredStabilization(videoStabilisationMode, of: added)
-      addedMovies = added
+    for output in c.outputs where output === photos || output === movies { c.remove(output) }
+    for input in c.inputs where input.device.mediaType == .audio { c.remove(input) }
+    if mode == .stillImage {
+      addedPhotos = c.add(photos)
+      return
     }
-    let input = c.inputs.first { $0.device.mediaType == .audio }
-    if let input, mode != .videoWithMic { c.remove(input) }
-    guard input == nil, mode == .videoWithMic else { return }
+    let added = c.add(movies)
+    c.setPreferredStabilization(videoStabilisationMode, of: added)
+    addedMovies = added
+    guard mode == .videoWithMic else { return }
     guard let microphone else {
       throw CaptureError(.deviceNotFound, "there is no microphone; plug one in, or take videoOnly")
     }
@@ -161,22 +158,12 @@ public enum CameraState: Sendable, Hashable {
 
   func applyOrientation() {
     let isMirrored = shouldFlipFrontCameraImage && cameraDevice == .front
-    let links = [
-      addedPreview?.link(for: .video), addedPhotos?.link(for: .video), addedMovies?.link(for: .video),
-    ]
-    for link in links.compactMap(\.self) where link.state == .active {
+    let ours = (addedPreview?.link(for: .video), addedPhotos?.link(for: .video))
+    for case let link? in [ours.0, ours.1, addedMovies?.link(for: .video)] {
       // Only a link of an output that has left the session refuses it.
       try? link.setOrientation(imageOrientation)
       try? link.setMirrored(isMirrored)
     }
-  }
-
-  // MARK: Errors
-
-  private func followErrors(of session: CaptureSession) {
-    errors?.cancel()
-    let stream = session.runtimeErrors
-    errors = Task { [weak self] in for await error in stream { self?.show(error) } }
   }
 
   private func show(_ error: CaptureError) {
