@@ -11,10 +11,7 @@ public struct ControlChange: Sendable {
 
 /// Batches of controls that wait for their answers and for the frame that shows them.
 struct ControlChanges: Sendable {
-  typealias Answer = Result<ControlChange, CaptureError>
-
   struct Wait: Sendable {
-    let number: Int
     /// The batch's tickets, and what each is for.
     let tickets: Range<UInt64>
     let names: [String]
@@ -25,23 +22,17 @@ struct ControlChanges: Sendable {
     var refused: String?
     /// Number of the first frame that shows all that was answered.
     var shown: UInt64 = 0
-    let answer: CheckedContinuation<Answer, Never>
+    let reply: Reply<ControlChange>
   }
 
   private var waits: [Wait] = []
-  private var count = 0
 
   var isEmpty: Bool { waits.isEmpty }
 
-  /// Returns the wait's number.
   mutating func add(
-    _ tickets: Range<UInt64>, _ names: [String], _ delays: [Int],
-    _ answer: CheckedContinuation<Answer, Never>
-  ) -> Int {
-    count += 1
-    waits.append(
-      Wait(number: count, tickets: tickets, names: names, delays: delays, answer: answer))
-    return count
+    _ tickets: Range<UInt64>, _ names: [String], _ delays: [Int], _ reply: Reply<ControlChange>
+  ) {
+    waits.append(Wait(tickets: tickets, names: names, delays: delays, reply: reply))
   }
 
   /// Takes the device's answer to a write.
@@ -62,33 +53,32 @@ struct ControlChanges: Sendable {
   }
 
   /// Takes those that are complete with the frame that was seen.
-  mutating func takeDone(at frame: FrameMark) -> [(CheckedContinuation<Answer, Never>, Answer)] {
-    var done: [(CheckedContinuation<Answer, Never>, Answer)] = []
+  mutating func takeDone(
+    at frame: FrameMark
+  ) -> [(Reply<ControlChange>, Reply<ControlChange>.Answer)] {
+    var done: [(Reply<ControlChange>, Reply<ControlChange>.Answer)] = []
     waits.removeAll { wait in
       guard wait.answered >= wait.tickets.count else { return false }
       if let refused = wait.refused {
-        done.append((wait.answer, .failure(CaptureError(.controlUnsupported, refused))))
+        done.append((wait.reply, .failure(CaptureError(.controlUnsupported, refused))))
         return true
       }
       guard frame.number >= wait.shown else { return false }
       done.append(
-        (wait.answer, .success(ControlChange(firstFrame: frame, values: wait.values))))
+        (wait.reply, .success(ControlChange(firstFrame: frame, values: wait.values))))
       return true
     }
     return done
   }
 
-  /// Gives up a wait. `nil` if it is over.
-  mutating func remove(_ number: Int) -> CheckedContinuation<Answer, Never>? {
-    guard let index = waits.firstIndex(where: { $0.number == number }) else { return nil }
-    return waits.remove(at: index).answer
-  }
+  /// Its caller waits no more.
+  mutating func remove(_ reply: Reply<ControlChange>) { waits.removeAll { $0.reply === reply } }
 
   /// Gives up all.
   func cancel() {
     for wait in waits {
-      wait.answer.resume(
-        returning: .failure(
+      wait.reply.answer(
+        .failure(
           CaptureError(.cancelled, "the session stopped before the camera showed the settings")))
     }
   }
@@ -109,7 +99,7 @@ extension SessionRun {
   /// A frame has passed, with its events.
   func didSee(_ frame: FrameMark) {
     let done = state.withLock { $0.changes.isEmpty ? [] : $0.changes.takeDone(at: frame) }
-    for (reader, answer) in done { reader.resume(returning: answer) }
+    for (reply, answer) in done { reply.answer(answer) }
   }
 
   /// Writes what was set for the camera, which begins with its own values.

@@ -56,15 +56,12 @@ extension DeviceControls {
   }
 }
 
-/// Somebody waits for a loop.
+/// A wait for the end of a loop's work.
 struct SettleWait: Sendable {
-  typealias Result = Swift.Result<FrameMark, CaptureError>
-
-  let number: Int
   let loop: CaptureDevice.Loop
   /// Frames before this one do not know of what was set.
   let from: UInt64
-  let reader: CheckedContinuation<Result, Never>
+  let reply: Reply<FrameMark>
 
   static let isOver = CaptureError(.cancelled, "the session stopped before the camera had settled")
 }
@@ -102,26 +99,40 @@ extension CaptureDevice {
 }
 
 extension SessionRun {
-  func set(_ loops: [LoopSetting]) throws(CaptureError) {
-    guard !loops.isEmpty, let engine else { return }
+  /// Throws if a loop cannot have a setting. Changes nothing.
+  func check(_ loops: [LoopSetting]) throws(CaptureError) {
+    guard let engine else { return }
     do throws(RunError) {
-      for loop in loops { try engine.set(loop.stage, loop.values) }
+      for loop in loops { try engine.check(loop.stage, loop.values) }
     } catch {
       throw CaptureError(error, .valueOutOfRange)
     }
-    state.withLock { state in
-      for setting in loops {
-        guard let loop = CaptureDevice.Loop(rawValue: setting.stage),
-          let mode = setting.values["mode"]
-        else { continue }
-        state.loopModes[loop]?.mode = mode
+  }
+
+  /// Sets loops, which were checked. They also hold for later runs of the camera.
+  func set(_ loops: [LoopSetting]) throws(CaptureError) {
+    guard !loops.isEmpty, let engine else { return }
+    for setting in loops {
+      let loop = CaptureDevice.Loop(rawValue: setting.stage)
+      if let loop { state.withLock { $0.loopChanges[loop, default: 0] += 1 } }
+      do throws(RunError) {
+        try engine.set(setting.stage, setting.values)
+      } catch {
+        if let loop { state.withLock { $0.loopChanges[loop, default: 1] -= 1 } }
+        throw CaptureError(error, .busy)
+      }
+      device.state.withLock { device in
+        device.loops[setting.stage, default: [:]].merge(setting.values) { _, new in new }
+      }
+      if let loop, let mode = setting.values["mode"] {
+        state.withLock { $0.loopModes[loop] = mode }
       }
     }
   }
 
   /// `nil` where the chain has no such loop.
   func mode(of loop: CaptureDevice.Loop) -> String? {
-    state.withLock { $0.loopModes[loop]?.mode }
+    state.withLock { $0.loopModes[loop] }
   }
 
   /// Frames that a loop may take to begin with what was set. Larger: `settle` takes longer.
@@ -130,34 +141,15 @@ extension SessionRun {
   func settle(
     _ loop: CaptureDevice.Loop, within limit: Duration
   ) async throws(CaptureError) -> FrameMark {
-    let answer = await withCheckedContinuation { reader in
-      let number = state.withLock { state -> Int? in
-        guard state.engine != nil else { return nil }
-        let number = (state.settling.last?.number ?? 0) + 1
-        let from = (state.latest?.number ?? 0) + Self.beginning
-        state.settling.append(
-          SettleWait(number: number, loop: loop, from: from, reader: reader))
-        return number
-      }
-      guard let number else { return reader.resume(returning: .failure(SettleWait.isOver)) }
-      Task {
-        try? await Task.sleep(for: limit)
-        self.giveUp(settling: number, reader)
-      }
+    let reply = Reply<FrameMark>()
+    try state.withLock { (state) throws(CaptureError) in
+      guard state.engine != nil else { throw SettleWait.isOver }
+      let from = (state.latest?.number ?? 0) + Self.beginning
+      state.settling.append(SettleWait(loop: loop, from: from, reply: reply))
     }
-    return try answer.get()
-  }
-
-  private func giveUp(settling number: Int, _ reader: CheckedContinuation<SettleWait.Result, Never>)
-  {
-    let isWaiting = state.withLock { state in
-      let index = state.settling.firstIndex { $0.number == number }
-      if let index { state.settling.remove(at: index) }
-      return index != nil
-    }
-    guard isWaiting else { return }
-    reader.resume(
-      returning: .failure(CaptureError(.timedOut, "the camera has not settled in time")))
+    defer { state.withLock { $0.settling.removeAll { $0.reply === reply } } }
+    return try await reply.value(
+      within: limit, orThrow: CaptureError(.timedOut, "the camera has not settled in time"))
   }
 
   var hasSettling: Bool { state.withLock { !$0.settling.isEmpty } }
@@ -165,16 +157,43 @@ extension SessionRun {
   /// A loop's report of a frame has that state.
   func settle(_ loop: CaptureDevice.Loop, _ word: String, at mark: FrameMark) {
     guard let isWell = loop.outcome(word) else { return }
-    let done = state.withLock { state in
-      let isDone = { (wait: SettleWait) in wait.loop == loop && mark.number >= wait.from }
+    let done = state.withLock { state -> [SettleWait] in
+      // The engine says from which frame on a loop has what was set; a chain may hold earlier ones.
+      guard state.loopChanges[loop, default: 0] == 0 else { return [] }
+      let start = state.loopStarts[loop].map { $0 + Self.beginning } ?? 0
+      let isDone = { (wait: SettleWait) in
+        wait.loop == loop && mark.number >= max(wait.from, start)
+      }
       defer { state.settling.removeAll(where: isDone) }
       return state.settling.filter(isDone)
     }
     for wait in done {
-      wait.reader.resume(
-        returning: isWell
+      wait.reply.answer(
+        isWell
           ? .success(mark)
           : .failure(CaptureError(.failed, "the picture does not answer to what is set")))
+    }
+  }
+}
+
+extension SessionShape {
+  /// The stages with what was set of the camera's loops while they ran.
+  var liveStages: [StageChoice] {
+    guard let loops = camera?.state.withLock(\.loops), !loops.isEmpty else { return stages }
+    return stages.map { stage in
+      var stage = stage
+      stage.values.merge(loops[stage.plugin.name] ?? [:]) { _, live in live }
+      return stage
+    }
+  }
+
+  /// Forgets what was set of loops whose stages are configured anew.
+  func forgetLoops(since old: SessionShape) {
+    let changed = stages.filter { new in
+      old.stages.contains { $0.plugin.name == new.plugin.name && !$0.isSame(as: new) }
+    }
+    camera?.state.withLock { device in
+      for stage in changed { device.loops[stage.plugin.name] = nil }
     }
   }
 }

@@ -9,57 +9,58 @@ extension SessionRun {
   /// Writes a batch, and waits for the frame that shows it.
   func write(_ values: DeviceControls.Values) async throws(CaptureError) -> ControlChange {
     guard !values.isEmpty else { return ControlChange(firstFrame: nil, values: [:]) }
-    let answer = await withCheckedContinuation { reader in
-      let result = state.withLock { state -> Result<Int, CaptureError> in
-        guard let port = state.engine?.description.controls else {
-          return .failure(CaptureError(.notRunning, "the session has no camera that can be set"))
-        }
-        let writes = values.compactMap { name, value in
-          port.control(name).map { ControlValue($0, value) }
-        }
-        guard writes.count == values.count, let tickets = port.write(writes) else {
-          return .failure(
-            CaptureError(.busy, "too many settings wait for the camera; set them again"))
-        }
-        let delays = writes.map { port.delay(of: $0.control)?.frames ?? 0 }
-        return .success(state.changes.add(tickets, values.map(\.name), delays, reader))
+    let reply = Reply<ControlChange>()
+    try state.withLock { (state) throws(CaptureError) in
+      guard let port = state.engine?.description.controls else {
+        throw CaptureError(.notRunning, "the session has no camera that can be set")
       }
-      switch result {
-      case .failure(let error): reader.resume(returning: .failure(error))
-      case .success(let number):
-        Task {
-          try? await Task.sleep(for: Self.patience)
-          self.giveUp(number)
-        }
+      let writes = values.compactMap { name, value in
+        port.control(name).map { ControlValue($0, value) }
       }
+      guard writes.count == values.count, let tickets = port.write(writes) else {
+        throw CaptureError(.busy, "too many settings wait for the camera; set them again")
+      }
+      let delays = writes.map { port.delay(of: $0.control)?.frames ?? 0 }
+      state.changes.add(tickets, values.map(\.name), delays, reply)
     }
-    return try answer.get()
-  }
-
-  private func giveUp(_ number: Int) {
-    let reader = state.withLock { $0.changes.remove(number) }
-    reader?.resume(
-      returning: .failure(
-        CaptureError(.timedOut, "no frame has shown the camera's new settings in time")))
+    defer { state.withLock { $0.changes.remove(reply) } }
+    return try await reply.value(
+      within: Self.patience,
+      orThrow: CaptureError(.timedOut, "no frame has shown the camera's new settings in time"))
   }
 
   // MARK: Brackets
 
   private var controls: DeviceControls { device.controls }
 
-  /// What decides over the exposure now, to be put back.
-  var exposureNow: DeviceControls.Values {
+  private func now(_ names: [String]) -> DeviceControls.Values {
     guard let port = engine?.description.controls else { return [] }
-    let names = [
-      "auto_exposure", "exposure_auto", controls.exposure?.name, controls.gain?.name,
-    ].compactMap { $0 }
     return names.compactMap { name in
       port.control(name).flatMap { port.value(of: $0) }.map { (name, $0) }
     }
   }
 
-  /// What a step of a bracket writes, where `before` was in force.
-  func values(
+  /// What each step writes, and what has to be written afterwards: the present values of the same controls,
+  /// automatics last. Throws if the bracket cannot be made.
+  func plan(
+    _ bracket: [BracketStep]
+  ) throws(CaptureError) -> (steps: [DeviceControls.Values], before: DeviceControls.Values) {
+    if let mode = mode(of: .exposure), ["continuous", "auto"].contains(mode) {
+      throw CaptureError(
+        .busy,
+        "the session's loop autoexposure sets the exposure; lock it for a bracket by setExposure(.locked)"
+      )
+    }
+    let exposure = now([controls.exposure?.name].compactMap { $0 })
+    let steps = try bracket.map { (step) throws(CaptureError) in
+      try values(for: step, from: exposure)
+    }
+    var names: [String] = []
+    for value in steps.joined() where !names.contains(value.name) { names.append(value.name) }
+    return (steps, now(names.reversed()))
+  }
+
+  private func values(
     for step: BracketStep, from before: DeviceControls.Values
   ) throws(CaptureError) -> DeviceControls.Values {
     switch step {
@@ -82,16 +83,22 @@ extension SessionRun {
     }
   }
 
-  /// Why a bracket cannot be made; `nil` if it can.
-  func refusal(of bracket: [BracketStep]) -> CaptureError? {
-    let before = exposureNow
-    for step in bracket {
-      do throws(CaptureError) {
-        _ = try values(for: step, from: before)
-      } catch {
-        return error
-      }
+  /// Has the source write values when it closes, wherever the run ends; none takes that back.
+  func writeAtEnd(_ values: DeviceControls.Values) {
+    guard let port = engine?.description.controls else { return }
+    port.writeAtEnd(values.compactMap { name, value in port.control(name).map { ($0, value) } })
+  }
+
+  /// Whether a frame was taken as a step asked for; true where the frame does not tell it.
+  func shows(_ frame: FrameRecord, _ values: [String: Double]) -> Bool {
+    func isNear(_ role: ControlUnit.Role, _ control: ControlDescription?, _ found: Float) -> Bool {
+      guard let control, let value = values[control.name],
+        let unit = ControlUnit(role, of: control),
+        found.isFinite
+      else { return true }
+      return abs(Double(found) - unit.value(of: value)) <= 0.02 * unit.value(of: value)
     }
-    return nil
+    return isNear(.exposure, controls.exposure, frame.inForce.exposureMicroseconds)
+      && isNear(.gain, controls.gain, frame.inForce.gain)
   }
 }

@@ -16,13 +16,11 @@ extension RecordingResult {
         source: FileSource(path: path),
         sinks: [ClosureSink("verify", reading: .luma(.eighth)) { _ in }])
       try engine.start()
-      // A second of silence after each call keeps the waiting task from blocking others for long.
-      while !engine.wait(for: .zero) {
+      while await !engine.hasEnded(within: .milliseconds(100)) {
         guard !Task.isCancelled else {
           engine.stop()
           throw RunError(.failed, "verifying \(path) was cancelled")
         }
-        try? await Task.sleep(for: .milliseconds(20))
       }
       summary = engine.summary
     } catch {

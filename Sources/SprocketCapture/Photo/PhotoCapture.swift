@@ -33,12 +33,17 @@ struct PhotoProgress: Sendable {
   private var hasCaptured = false
   private var firstError: CaptureError?
   private(set) var isOver = false
+  /// What each step of a bracket set, with the run that says whether a frame shows it.
+  private var wanted: [Int: (run: SessionRun, values: [String: Double])] = [:]
+  /// A bracket has not put back what was there before.
+  private var isHeld: Bool
 
   init(
     _ resolved: ResolvedPhotoSettings, bracket: [BracketStep],
     _ reader: AsyncStream<PhotoEvent>.Continuation
   ) {
     (self.resolved, self.bracket, self.reader) = (resolved, bracket, reader)
+    isHeld = !bracket.isEmpty
     missing = (0..<max(1, bracket.count)).flatMap { step in
       resolved.formats.map { Place(format: $0, step: step) }
     }
@@ -49,6 +54,18 @@ struct PhotoProgress: Sendable {
   mutating func expect(_ recording: RecordingID, _ place: Place) { recordings[recording] = place }
 
   mutating func expect(live recording: RecordingID) { live = recording }
+
+  mutating func expect(step: Int, _ run: SessionRun, _ values: [String: Double]) {
+    wanted[step] = (run, values)
+  }
+
+  var hasFailed: Bool { firstError != nil && missing.isEmpty || isOver }
+
+  /// The bracket has put back what was there before.
+  mutating func release() {
+    isHeld = false
+    finishIfDone()
+  }
 
   func expects(_ recording: RecordingID) -> Bool {
     live == recording || recordings[recording] != nil
@@ -61,7 +78,16 @@ struct PhotoProgress: Sendable {
     missing.remove(at: index)
     stillTime = file.record.captured
     noteCaptured(at: file.record.captured)
-    deliver(place, nil, file)
+    let isRight = wanted[step].map { $0.run.shows(file.record, $0.values) } ?? true
+    let error =
+      isRight
+      ? nil
+      : CaptureError(
+        .failed,
+        "the photograph does not have the exposure of its step: another "
+          + "program, or a loop, has changed it")
+    firstError = firstError ?? error
+    deliver(place, error, file)
     finishIfDone()
   }
 
@@ -123,7 +149,7 @@ struct PhotoProgress: Sendable {
   }
 
   private mutating func finishIfDone() {
-    guard missing.isEmpty, live == nil, !isOver else { return }
+    guard missing.isEmpty, live == nil, !isHeld, !isOver else { return }
     isOver = true
     reader.yield(.didFinish(resolved, firstError))
     reader.finish()

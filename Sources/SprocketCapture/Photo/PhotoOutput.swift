@@ -48,6 +48,23 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
     }
   }
 
+  /// How long each exposure of a capture may take: a camera that was unplugged gives none. Larger: a capture
+  /// waits longer for it. A live photo also has the time of its movie.
+  private static let limit = Duration.seconds(30)
+
+  private func giveUp(_ id: Int64, _ run: SessionRun) {
+    let asked = captures.withLock { captures -> [RecordingID] in
+      guard let progress = captures[id] else { return [] }
+      return Array(progress.recordings.keys) + [progress.live].compactMap { $0 }
+    }
+    for recording in asked { _ = try? run.engine?.ask([.stop(recording)]) }
+    let error = CaptureError(.timedOut, "no frame has come for the photograph in time")
+    update(id) { progress in
+      progress.fail(error)
+      progress.release()
+    }
+  }
+
   /// Larger brackets take longer, and keep other captures waiting.
   public static let maxBracketedCapturePhotoCount = 16
 
@@ -91,16 +108,24 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
     let resolved = try resolve(settings, run)
     let (events, reader) = AsyncStream.makeStream(of: PhotoEvent.self)
     let id = resolved.uniqueID
-    let needed = bracket.isEmpty
     let error: CaptureError? = captures.withLock { captures in
+      if resolved.livePhotoMoviePath != nil, captures.values.contains(where: { $0.live != nil }) {
+        return CaptureError(.busy, "another live photo is under way; ask again when it has ended")
+      }
       captures[id] = PhotoProgress(resolved, bracket: bracket, reader)
-      guard needed else { return nil }
+      guard bracket.isEmpty else { return nil }
       let error = Self.ask(self, run, step: 0, &captures[id])
       if error != nil { captures[id] = nil }
       return error
     }
     if let error { throw error }
-    if !needed {
+    let limit = Self.limit * max(1, bracket.count)
+    let timer = Task { [weak self] in
+      do { try await Task.sleep(for: limit) } catch { return }
+      self?.giveUp(id, run)
+    }
+    reader.onTermination = { _ in timer.cancel() }
+    if !bracket.isEmpty {
       Task { await self.makeBracket(resolved, bracket, run) }
     }
     return PhotoCapture(resolved: resolved, events: events)
@@ -158,7 +183,7 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
         "a bracket has at most \(Self.maxBracketedCapturePhotoCount) steps, not \(settings.bracket.count)"
       )
     }
-    if let error = run.refusal(of: settings.bracket) { throw error }
+    if !settings.bracket.isEmpty { _ = try run.plan(settings.bracket) }
     if settings.flashMode == .on { throw run.device.noFlash }
     if settings.livePhotoMoviePath != nil, liveMovies == nil || !settings.bracket.isEmpty {
       throw CaptureError(
@@ -196,48 +221,60 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
       }
       if ids.count > resolved.formats.count, let after = output.liveMovies?.after {
         progress?.expect(live: ids[ids.count - 1])
-        let end = now.nanoseconds.addingReportingOverflow(after.nanosecondCount).partialValue
-        try engine.ask(
-          [.stop(ids[ids.count - 1])],
-          at: .captured(Timestamp(nanoseconds: end, clock: .monotonic)))
+        let (live, end) = (ids[ids.count - 1], deadline(in: after.nanosecondCount))
+        do throws(RunError) {
+          try engine.ask(
+            [.stop(live)], at: .captured(Timestamp(nanoseconds: end, clock: .monotonic)))
+        } catch {
+          try engine.ask([.stop(live)])
+        }
       }
       return nil
     } catch {
-      return CaptureError(error, .busy)
+      return CaptureError(error, .fileRefused)
     }
   }
 
   // MARK: A bracket
 
   /// Writes the exposure of each step, waits for the frame that shows it, and takes the next one. Then puts
-  /// back what was there before.
+  /// back what was there before, and lets the capture end. Brackets of a run take turns.
   private func makeBracket(
     _ resolved: ResolvedPhotoSettings, _ bracket: [BracketStep], _ run: SessionRun
   ) async {
     let id = resolved.uniqueID
-    let before = run.exposureNow
-    for (step, wanted) in bracket.enumerated() {
-      var error: CaptureError?
-      do throws(CaptureError) {
-        _ = try await run.write(run.values(for: wanted, from: before))
-        error = captures.withLock { Self.ask(self, run, step: step, &$0[id]) }
-      } catch let refusal {
-        error = refusal
+    await run.brackets.take()
+    defer { run.brackets.end() }
+    do throws(CaptureError) {
+      // Another bracket may have been under way when this one was asked for.
+      let plan = try run.plan(bracket)
+      run.writeAtEnd(plan.before)
+      for (step, wanted) in plan.steps.enumerated() {
+        do throws(CaptureError) {
+          let change = try await run.write(wanted)
+          update(id) { $0.expect(step: step, run, change.values) }
+          if let error = captures.withLock({ Self.ask(self, run, step: step, &$0[id]) }) {
+            throw error
+          }
+        } catch {
+          update(id) { $0.fail(error, from: step) }
+          break
+        }
+        guard await isTaken(id, step) else { break }
       }
-      if let error {
-        update(id) { $0.fail(error, from: step) }
-        break
-      }
-      guard await isTaken(id, step) else { break }
+      _ = try await run.write(plan.before)
+      run.writeAtEnd([])
+    } catch {
+      update(id) { $0.fail(error) }
     }
-    _ = try? await run.write(before)
+    update(id) { $0.release() }
   }
 
-  /// Waits until the photographs of a step have come; false if the capture is over before.
+  /// Waits until the photographs of a step have come; false if the capture fails before.
   private func isTaken(_ id: Int64, _ step: Int) async -> Bool {
     while true {
       let isDone = captures.withLock { captures -> Bool? in
-        guard let progress = captures[id], !progress.isOver else { return nil }
+        guard let progress = captures[id], !progress.hasFailed else { return nil }
         return !progress.recordings.values.contains { $0.step == step }
       }
       guard let isDone else { return false }
@@ -265,7 +302,12 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
   func didLeave() {
     let ids = captures.withLock { Array($0.keys) }
     let error = CaptureError(.cancelled, "the session stopped before the photograph was taken")
-    for id in ids { update(id) { $0.fail(error) } }
+    for id in ids {
+      update(id) { progress in
+        progress.fail(error)
+        progress.release()
+      }
+    }
   }
 
   private func update(_ id: Int64, _ change: (inout PhotoProgress) -> Void) {

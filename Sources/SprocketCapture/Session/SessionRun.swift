@@ -6,7 +6,8 @@ struct SessionSound: Sendable {
   let device: CaptureDevice
 }
 
-/// One run of a session's engine, and what is to be told of it. Its threads use it, and the session.
+/// One run of a session's engine, and its news for the session's streams and outputs. The engine's threads use
+/// it, and the session's.
 final class SessionRun: Sendable {
   struct State {
     /// `nil` before the start, and after the end.
@@ -16,7 +17,8 @@ final class SessionRun: Sendable {
     var choice: FormatChoice
     /// Replaced as a whole: others read their copy without the lock.
     var outputs: [any SessionOutput] = []
-    var mark = NewsMark()
+    /// Outputs that were removed, with their sinks, until their recordings have ended.
+    var leaving: [LeavingOutput] = []
     /// When the last frame came, on the monotonic clock.
     var lastArrival: Int64
     var hasFrames = false
@@ -26,13 +28,20 @@ final class SessionRun: Sendable {
     /// Names of the plug-ins in the chain.
     var stages: Set<String> = []
     var stabilization: String?
-    /// The mode of each of the chain's loops: as its stage was configured, and as it was set since.
-    var loopModes: [CaptureDevice.Loop: (stage: StageChoice, mode: String)] = [:]
+    /// The mode of each of the chain's loops.
+    var loopModes: [CaptureDevice.Loop: String] = [:]
+    /// Changes of a loop that no frame has yet, and the first frame that has the latest one.
+    var loopChanges: [CaptureDevice.Loop: Int] = [:]
+    var loopStarts: [CaptureDevice.Loop: UInt64] = [:]
     var settling: [SettleWait] = []
     var sound: SessionSound?
   }
 
   let state: Locked<State>
+  /// A reader's place in the news: held while they are delivered, so that they come in order.
+  let delivery = Locked(NewsMark())
+  /// One bracket at a time sets the camera.
+  let brackets = Turns()
   private let interruptions: Broadcast<SessionInterruption>
 
   init(
@@ -51,24 +60,23 @@ final class SessionRun: Sendable {
   }
 
   func setSource(_ device: CaptureDevice, _ choice: FormatChoice) {
-    state.withLock { state in
+    endInterruption { state in
       (state.device, state.choice) = (device, choice)
       // It takes its time until its first frame.
-      (state.hasFrames, state.lastArrival) = (false, monotonicNow())
+      state.hasFrames = false
     }
   }
 
-  func setStages(_ shape: SessionShape) {
+  /// `stages`: as the engine has them.
+  func setStages(_ stages: [StageChoice]) {
     state.withLock { state in
-      state.stages = shape.stageNames
-      state.stabilization = shape.stages.first { $0.plugin.name == "stabilize" }
+      state.stages = Set(stages.map(\.plugin.name))
+      state.stabilization = stages.first { $0.plugin.name == "stabilize" }
         .map { $0.values["mode"] ?? "auto" }
-      let before = state.loopModes
-      state.loopModes = [:]
-      for stage in shape.stages {
+      (state.loopModes, state.loopChanges, state.loopStarts) = ([:], [:], [:])
+      for stage in stages {
         guard let loop = CaptureDevice.Loop(rawValue: stage.plugin.name) else { continue }
-        let known = before[loop].flatMap { $0.stage.isSame(as: stage) ? $0.mode : nil }
-        state.loopModes[loop] = (stage, known ?? stage.values["mode"] ?? "continuous")
+        state.loopModes[loop] = stage.values["mode"] ?? "continuous"
       }
     }
   }
@@ -82,50 +90,6 @@ final class SessionRun: Sendable {
   /// The mode of the stage `stabilize`, as it was configured; `nil` where the chain has none.
   var stabilization: String? { state.withLock(\.stabilization) }
 
-  func attach(_ output: any SessionOutput, _ sinks: [any Sink]) {
-    state.withLock { $0.outputs = $0.outputs + [output] }
-    let names = sinks.map(\.name)
-    output.core.state.withLock { ($0.run, $0.sinks) = (self, names) }
-  }
-
-  func detach(_ output: any SessionOutput) {
-    deliverNews()
-    state.withLock { state in state.outputs = state.outputs.filter { $0 !== output } }
-    output.core.state.withLock { ($0.run, $0.sinks) = (nil, []) }
-    output.didLeave()
-  }
-
-  /// Lets go of the engine: nothing more is told.
-  func close() {
-    deliverNews()
-    let old = state.withLock { state in
-      defer {
-        (state.engine, state.sound, state.onEnd, state.outputs) = (nil, nil, nil, [])
-        (state.changes, state.settling) = (ControlChanges(), [])
-      }
-      return state
-    }
-    let (outputs, device) = (old.outputs, old.device)
-    old.changes.cancel()
-    for wait in old.settling { wait.reader.resume(returning: .failure(SettleWait.isOver)) }
-    device.state.withLock { if $0.run === self { $0.run = nil } }
-    for output in outputs {
-      output.core.state.withLock { ($0.run, $0.sinks) = (nil, []) }
-      output.didLeave()
-    }
-  }
-
-  // MARK: News
-
-  /// Hands on what happened to recordings, in order.
-  func deliverNews() {
-    let (news, outputs) = state.withLock { state -> ([RunNews], [any SessionOutput]) in
-      guard let engine = state.engine, engine.hasNews(since: state.mark) else { return ([], []) }
-      return (engine.news(since: &state.mark), state.outputs)
-    }
-    for item in news { for output in outputs { output.take(item) } }
-  }
-
   // MARK: Frames
 
   /// Time without a frame after which a session counts as interrupted; before the first frame, which a camera
@@ -135,22 +99,33 @@ final class SessionRun: Sendable {
 
   /// A frame came.
   func note(_ record: FrameRecord) {
-    let now = monotonicNow()
-    let (pause, device) = state.withLock { state -> (Int64?, CaptureDevice) in
-      defer {
-        state.lastArrival = now
-        state.hasFrames = true
-        state.isInterrupted = false
-        state.latest = FrameMark(record)
-      }
-      return (state.isInterrupted ? now - state.lastArrival : nil, state.device)
+    let device = state.withLock { state in
+      state.latest = FrameMark(record)
+      return state.device
     }
     device.observers.tell(record.inForce)
+    noteArrival()
+  }
+
+  /// A frame came, which the watch may not get: the camera is at work.
+  func noteArrival() { endInterruption { $0.hasFrames = true } }
+
+  /// Counts from now on.
+  private func endInterruption(_ change: (inout State) -> Void) {
+    let now = monotonicNow()
+    let pause = state.withLock { state -> Int64? in
+      defer { (state.lastArrival, state.isInterrupted) = (now, false) }
+      change(&state)
+      return state.isInterrupted ? now - state.lastArrival : nil
+    }
     if let pause { interruptions.send(.ended(after: .nanoseconds(pause))) }
   }
 
   /// Frames have waited while the run changed its shape.
-  func noteChange() { state.withLock { $0.lastArrival = monotonicNow() } }
+  func noteChange() { state.withLock { if !$0.isInterrupted { $0.lastArrival = monotonicNow() } } }
+
+  /// The run is over, and so is an interruption.
+  func noteClosed() { endInterruption { _ in } }
 
   /// No frame came.
   func noteIdle() {
@@ -190,17 +165,27 @@ final class SessionWatch: Sink {
       run.take(frame.view.event(index))
     }
     run.didSee(FrameMark(frame.record))
+    // Before the loops' reports: it tells from which frame on they have what was set.
+    run.deliverNews()
     if run.hasSettling {
       for report in loops {
         guard let word = report.state(of: frame) else { continue }
         run.settle(report.loop, word, at: FrameMark(frame.record))
       }
     }
-    run.deliverNews()
   }
 
   func account(_ lost: LostFrame) throws(RunError) {
+    if lost.fate != .missing { run.noteArrival() }
     for event in lost.events { run.take(event) }
+    run.deliverNews()
+  }
+
+  /// A stage rejected it: the camera is at work all the same.
+  func account(_ lost: LostFrame, frame: borrowing FrameView) throws(RunError) {
+    run.note(frame.record)
+    for event in lost.events { run.take(event) }
+    run.didSee(FrameMark(frame.record))
     run.deliverNews()
   }
 

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import Sprocket
 
 /// Writes a movie from frames and sound that the program hands over: AVAssetWriter, over an engine of its
@@ -62,6 +61,7 @@ public final class AssetWriter: Sendable {
     var videos: [VideoInput] = []
     var audios: [AudioInput] = []
     var engine: Engine?
+    var movie: MovieSink?
   }
 
   public let path: String
@@ -71,9 +71,9 @@ public final class AssetWriter: Sendable {
   private let overwrite: Bool
   private let core = Locked(Core())
 
-  /// Longest time that completing a file may take, in seconds. Larger: a slower encoder or disk is waited
-  /// for; a stuck one is told of later.
-  private static let patience = 600
+  /// Longest time that completing a file may take. Larger: a slower encoder or disk is waited for; a stuck
+  /// one is reported later.
+  private static let patience = Duration.seconds(600)
 
   /// Makes no file yet. One that exists is refused by `startWriting`, unless `overwrite` is set.
   public init(path: String, expectsMediaDataInRealTime: Bool = false, overwrite: Bool = false) {
@@ -114,13 +114,13 @@ public final class AssetWriter: Sendable {
       guard let video = core.videos.first else {
         throw CaptureError(.noInput, "\(path) has no video input; add one first")
       }
-      let engine = try makeEngine(video, core.audios)
+      let (engine, movie) = try makeEngine(video, core.audios)
       do throws(RunError) {
         try engine.start()
       } catch {
         throw CaptureError(error)
       }
-      core.engine = engine
+      (core.engine, core.movie) = (engine, movie)
       core.state = .started
     }
   }
@@ -150,7 +150,7 @@ public final class AssetWriter: Sendable {
       for input in core.audios { input.markAsFinished() }
       return engine
     }
-    guard await Self.isOver(engine) else {
+    guard await engine.hasEnded(within: Self.patience) else {
       engine.stop()
       throw fail(CaptureError(.timedOut, "\(path) was not completed within 10 minutes"))
     }
@@ -163,32 +163,30 @@ public final class AssetWriter: Sendable {
       notes: summary.notes)
   }
 
-  /// Writes no more, and deletes the file. Does nothing to one that is complete.
-  ///
-  /// The corresponding C function is `unlink`.
+  /// Writes no more, and makes no file: one that was there before is kept. Does nothing to one that is complete.
   public func cancelWriting() async {
-    let engine: Engine? = core.withLock { core in
+    guard let engine = cancel() else { return }
+    _ = await engine.hasEnded(within: Self.patience)
+  }
+
+  /// The engine that ends; `nil` if there is nothing to be cancelled.
+  private func cancel() -> Engine? {
+    core.withLock { core in
       switch core.state {
       case .preparing, .started, .writing: break
       case .finishing, .completed, .failed, .cancelled: return nil
       }
       core.state = .cancelled
+      core.movie?.giveUp()
       for input in core.videos { input.markAsFinished() }
       for input in core.audios { input.markAsFinished() }
+      core.engine?.stop()
       return core.engine
     }
-    guard let engine else { return }
-    engine.stop()
-    _ = await Self.isOver(engine)
-    _ = unsafe unlink(path)
   }
 
-  private static func isOver(_ engine: Engine) async -> Bool {
-    for _ in 0..<patience * 100 where !engine.wait(for: .zero) {
-      do { try await Task.sleep(for: .milliseconds(10)) } catch { await Task.yield() }
-    }
-    return engine.wait(for: .zero)
-  }
+  /// A writer that is released without being finished makes no file.
+  deinit { _ = cancel() }
 
   private func fail(_ error: CaptureError) -> CaptureError {
     core.withLock { $0.state = .failed(error) }
@@ -210,7 +208,7 @@ public final class AssetWriter: Sendable {
 
   private func makeEngine(
     _ video: VideoInput, _ audios: [AudioInput]
-  ) throws(CaptureError) -> Engine {
+  ) throws(CaptureError) -> (Engine, MovieSink) {
     let codec = try video.settings.movieCodec(video.format.rate)
     let stages = try video.settings.stages()
     let recorded = try audios.map { (input) throws(CaptureError) in
@@ -230,7 +228,9 @@ public final class AssetWriter: Sendable {
         path: path, quality: video.settings.quality, codec: codec, overwrite: overwrite,
         sound: try sounds.map { (sound) throws(RunError) in try sound.makeTap(for: "movie") },
         soundSettings: recorded.first ?? RecordedSound())
-      return try Engine(source: pictures, stages: stages, sinks: [movie], audio: sounds)
+      return (
+        try Engine(source: pictures, stages: stages, sinks: [movie], audio: sounds), movie
+      )
     } catch {
       throw CaptureError(error, .settingsRefused)
     }

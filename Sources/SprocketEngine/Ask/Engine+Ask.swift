@@ -36,6 +36,11 @@ extension Engine {
     }
   }
 
+  /// Throws where `set` would refuse a change because of what it says. Changes nothing.
+  public func check(_ stage: String, _ values: [String: String]) throws(RunError) {
+    try shared.settings.check(ChangedSettings(stage: stage, values: values))
+  }
+
   /// Whether a recording was asked for, has not ended, and was not asked to end.
   public func isUnderWay(_ recording: RecordingID) -> Bool { recordings.isUnderWay(recording) }
 

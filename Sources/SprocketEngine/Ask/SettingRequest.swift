@@ -70,6 +70,19 @@ final class SettingJournal: Sendable {
     return try result.get()
   }
 
+  /// Throws if a setting is unknown or not live, or a value is not allowed.
+  func check(_ changed: ChangedSettings) throws(RunError) {
+    let error: RunError? = state.withLock { state in
+      do throws(RunError) {
+        _ = try state.stages.parse(changed)
+        return nil
+      } catch {
+        return error
+      }
+    }
+    if let error { throw error }
+  }
+
   /// The request, parsed for the chain that runs now. If it does not fit this chain any more, `nil`, and a
   /// note says so.
   func fitted(_ request: SettingRequest, note: (String) -> Void) -> SettingRequest? {

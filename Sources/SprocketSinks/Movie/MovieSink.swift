@@ -2,6 +2,7 @@ internal import SprocketCodecs
 public import SprocketCore
 internal import SprocketFiles
 internal import SprocketLibAV
+internal import Synchronization
 
 /// `--movie`: MOV, MP4 or MKV, by the ending of the file's name.
 ///
@@ -62,6 +63,7 @@ public final class MovieSink: Recorder {
   var leftOutFrames: UInt64 = 0
   /// Frames that were lost because this sink was too slow.
   private(set) var framesBehind: UInt64 = 0
+  private let isGivenUp = Atomic<Bool>(false)
   /// The error of the first file that could not be completed when the next one began.
   private var failure: RunError?
   /// Paths of the files that this run has made on demand. A mutex, since any thread may call `prepare`.
@@ -257,6 +259,9 @@ public final class MovieSink: Recorder {
   }
 
   /// What is in the file at its end counts; what is not is lost, and said.
+  /// Makes no file of the pictures so far: it is removed when the run ends. From any thread.
+  package func giveUp() { isGivenUp.store(true, ordering: .releasing) }
+
   private func close() throws(RunError) {
     guard let recording else { return }
     if recording.isEmpty { note("movie: no frame came, so there is no \(recording.path)") }
@@ -265,6 +270,7 @@ public final class MovieSink: Recorder {
       count(recording)
       self.recording = nil
     }
+    guard !isGivenUp.load(ordering: .acquiring) else { return recording.abandon() }
     try writeReports()
     try recording.endSound(before: nil)
     try recording.finish()
