@@ -67,7 +67,7 @@ final class SoundDataSink: AudioSink {
         let time = Timestamp(nanoseconds: line.time(of: record.first), clock: .monotonic)
         let block = SoundBlock(
           record: record, format: format, time: line.isPlaced ? time : nil, missing: lost)
-        if core.link.isEnabled { tap.withBlock { _, bytes in onBlock(block, bytes) } }
+        if core.link.isSoundEnabled { tap.withBlock { _, bytes in onBlock(block, bytes) } }
         tap.release()
         tap.count(record.missing - missing, as: .missing)
         tap.count(lost - (record.missing - missing), as: .behind)

@@ -18,6 +18,20 @@ public struct AudioLink: Sendable {
     }
   }
 
+  /// False: no block of sound reaches the output. Of outputs that give sound to the program.
+  public var isEnabled: Bool { core.link.isSoundEnabled }
+
+  /// Throws if the output was removed, or its adding was refused, and for movies: a movie has the sound of the
+  /// session's microphone.
+  public func setEnabled(_ isEnabled: Bool) throws(CaptureError) {
+    guard core.state.withLock({ $0.turn == nil }) else {
+      throw CaptureError(
+        .settingsRefused,
+        "a movie's sound cannot be switched off; set its volume, or remove the microphone")
+    }
+    try core.setLink(addition) { $0.isSoundEnabled = isEnabled }
+  }
+
   /// Factors that `setVolume` takes: up to 63, which is 36 dB.
   public static let volumes = 0.0...63.0
 

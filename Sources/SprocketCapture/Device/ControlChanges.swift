@@ -104,8 +104,13 @@ extension SessionRun {
 
   /// Writes what was set for the camera, which begins with its own values.
   func writeWanted(of camera: CaptureDevice) {
-    guard case .camera = camera.kind, let port = engine?.description.controls else { return }
-    let values = camera.wanted.compactMap { name, value in
+    // A scene begins with them.
+    if case .scene = camera.kind { return }
+    guard let port = engine?.description.controls else { return }
+    // Automatics first: they decide whether the others can be written.
+    let automatic = DeviceControls.automatics
+    let sorted = camera.wanted.sorted { automatic.contains($0.key) && !automatic.contains($1.key) }
+    let values = sorted.compactMap { name, value in
       port.control(name).map { ControlValue($0, value) }
     }
     if !values.isEmpty { _ = port.write(values) }

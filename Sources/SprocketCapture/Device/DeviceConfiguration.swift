@@ -77,6 +77,7 @@ extension CaptureDevice {
     let values = configuration.values
     let change: ControlChange
     if let run = state.withLock(\.run) {
+      try run.check(configuration.loops)
       change = try await run.write(values)
       try run.set(configuration.loops)
     } else {
@@ -84,7 +85,9 @@ extension CaptureDevice {
     }
     // What a button did is done.
     let kept = values.filter { controls.find($0.name)?.kind != .button }
+    let replaced = controls.decided(by: values)
     state.withLock { state in
+      for name in replaced { state.wanted[name] = nil }
       for (name, value) in kept { state.wanted[name] = value }
     }
     return change
@@ -134,13 +137,21 @@ extension CaptureDevice {
 
   public func supports(_ mode: FocusMode) -> Answer {
     answer { c throws(CaptureError) in
-      if c.loop(for: mode) == nil { _ = try c.values(for: mode) }
+      guard let loop = c.loop(for: mode) else {
+        _ = try c.values(for: mode)
+        return
+      }
+      try state.withLock(\.run)?.check(loop)
     }
   }
 
   public func supports(_ mode: ExposureMode) -> Answer {
     answer { c throws(CaptureError) in
-      if c.loop(for: mode) == nil { _ = try c.values(for: mode) }
+      guard let loop = c.loop(for: mode) else {
+        _ = try c.values(for: mode)
+        return
+      }
+      try state.withLock(\.run)?.check(loop)
     }
   }
 

@@ -124,6 +124,28 @@ struct DeviceControls {
     return (control.name, known.number(of: wanted))
   }
 
+  /// Names of controls that decide over others.
+  static let automatics: Set<String> = [
+    "focus_automatic_continuous", "focus_auto", "auto_exposure", "exposure_auto", "gain_automatic",
+    "autogain", "white_balance_automatic", "white_balance_temperature_auto",
+  ]
+
+  /// Names of the controls that automatics decide over once `values` are set.
+  func decided(by values: Values) -> [String] {
+    var names: [String?] = []
+    for (name, value) in values {
+      switch name {
+      case autoFocus?.name where value != 0: names.append(lens?.name)
+      case autoGain?.name where value != 0: names.append(gain?.name)
+      case autoWhiteBalance?.name where value != 0: names.append("white_balance_temperature")
+      case autoExposure?.name where autoExposure.flatMap({ choice("manual", of: $0) }) != value:
+        names += [exposure?.name, gain?.name]
+      default: break
+      }
+    }
+    return names.compactMap { $0 }.filter { name in !values.contains { $0.name == name } }
+  }
+
   // MARK: The rest
 
   var autoWhiteBalance: ControlDescription? {

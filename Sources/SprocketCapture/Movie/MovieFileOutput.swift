@@ -142,10 +142,14 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
   public func stopRecording() {
     let engine = core.run?.engine
     state.withLock { state in
-      guard let id = state.id, !state.isStopping else { return }
-      state.isStopping = true
-      // It may have ended by itself.
-      _ = try? engine?.ask([.stop(id)])
+      guard let id = state.id, !state.isStopping, let engine else { return }
+      do throws(RunError) {
+        try engine.ask([.stop(id)])
+        state.isStopping = true
+      } catch {
+        // It has ended by itself, or the engine is full of requests: then it can be asked again.
+        state.isStopping = !engine.isUnderWay(id)
+      }
     }
   }
 

@@ -80,6 +80,8 @@ protocol SessionOutput: CaptureOutput {
   var takes: Set<CaptureDevice.MediaType> { get }
   /// Pixels that the source has to deliver; `nil` for any.
   var neededPixels: @Sendable (PixelFormat) -> Bool { get }
+  /// Throws if it needs a stage that is not among these.
+  func check(stages: Set<String>) throws(CaptureError)
   /// New sinks for a run.
   func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink]
   /// News of a recording of one of its sinks, in order, on a thread of the run's: it must not wait.
@@ -90,6 +92,7 @@ protocol SessionOutput: CaptureOutput {
 
 extension SessionOutput {
   var neededPixels: @Sendable (PixelFormat) -> Bool { { _ in true } }
+  func check(stages: Set<String>) throws(CaptureError) {}
   func take(_ news: RunNews) {}
   func didLeave() {}
 }

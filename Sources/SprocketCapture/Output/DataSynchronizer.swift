@@ -9,8 +9,8 @@ internal import SprocketEngine
 ///     }
 ///
 /// A picture waits for its sound, for `limit` at most. Every block of sound comes once, in order, with the
-/// first picture that is not earlier than the block's first sample. Of the sound of dropped pictures comes
-/// with the next one. Costs an allocation and a copy for each block of sound.
+/// first picture that is not earlier than the block's first sample; that of dropped pictures comes with the
+/// next one. Costs an allocation and a copy for each block of sound.
 public final class DataSynchronizer: TakesVideo, TakesAudio, ReadsSound {
   /// What belongs to a picture.
   public struct Data: Sendable {
@@ -54,8 +54,10 @@ public final class DataSynchronizer: TakesVideo, TakesAudio, ReadsSound {
     (self.onDrop, self.onData) = (onDrop, onData)
   }
 
+  func check(stages: Set<String>) throws(CaptureError) { try ReportReader.check(types, stages) }
+
   func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink] {
-    try ReportReader.check(types, setup)
+    try check(stages: setup.stages)
     queue.begin(hasSound: setup.audio != nil)
     let sink = VideoDataSink(core, parts, nil, takesLatest: true, types: types)
     sink.onDrop = onDrop
@@ -76,7 +78,7 @@ public final class DataSynchronizer: TakesVideo, TakesAudio, ReadsSound {
 /// Blocks of sound that wait for their picture.
 private final class SoundQueue: Sendable {
   private struct State {
-    var blocks: [DataSynchronizer.Sound] = []
+    var blocks: [(sound: DataSynchronizer.Sound, start: Int64)] = []
     /// Time up to which the sound has come, on the monotonic clock.
     var end = Int64.min
     /// The session has a microphone, which has not failed to deliver in time since its last block.
@@ -98,10 +100,13 @@ private final class SoundQueue: Sendable {
     var copied = [UInt8](repeating: 0, count: bytes.count)
     for index in bytes.indices { copied[index] = bytes[index] }
     let piece = DataSynchronizer.Sound(block: block, bytes: copied)
+    // Before the microphone's clock is measured, the time of reading is the best that is known.
+    let length = Double(block.record.count) / Double(block.format.rate) * 1e9
+    let start = block.time?.nanoseconds ?? block.record.read - Int64(nearest: length)
     state.withLock { state in
       if state.blocks.count >= Self.most { state.blocks.removeFirst() }
-      state.blocks.append(piece)
-      state.end = block.record.line.time(of: block.record.end)
+      state.blocks.append((piece, start))
+      state.end = start + Int64(nearest: length)
       state.isExpected = true
     }
     changes.advance()
@@ -124,10 +129,8 @@ private final class SoundQueue: Sendable {
     }
     return state.withLock { state in
       let count =
-        state.blocks.firstIndex {
-          $0.block.record.line.time(of: $0.block.record.first) > time.nanoseconds
-        } ?? state.blocks.count
-      let sound = Array(state.blocks.prefix(count))
+        state.blocks.firstIndex { $0.start > time.nanoseconds } ?? state.blocks.count
+      let sound = state.blocks.prefix(count).map(\.sound)
       state.blocks.removeFirst(count)
       return (sound, state.end >= time.nanoseconds)
     }

@@ -11,6 +11,7 @@ public enum LinkState: Sendable, Hashable {
 
 struct LinkSettings: Sendable, Hashable {
   var isEnabled = true
+  var isSoundEnabled = true
   var orientation = Orientation.upright
 }
 

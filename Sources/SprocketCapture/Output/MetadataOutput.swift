@@ -29,8 +29,10 @@ public final class MetadataOutput: TakesVideo, SessionOutput {
     (self.types, self.onObjects) = (types, onObjects)
   }
 
+  func check(stages: Set<String>) throws(CaptureError) { try ReportReader.check(types, stages) }
+
   func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink] {
-    try ReportReader.check(types, setup)
+    try check(stages: setup.stages)
     return [MetadataSink(core, types, onObjects)]
   }
 }
@@ -85,8 +87,7 @@ struct ReportReader {
   ) -> Report? { frame.report(type) }
 
   /// Throws if no stage makes one of the types.
-  static func check(_ types: Set<String>?, _ setup: OutputSetup) throws(CaptureError) {
-    let known = setup.stages
+  static func check(_ types: Set<String>?, _ known: Set<String>) throws(CaptureError) {
     guard let missing = types?.sorted().first(where: { !known.contains($0) }) else { return }
     throw CaptureError(
       .settingsRefused,

@@ -19,11 +19,16 @@ extension CaptureSession {
   }
 
   func commit(_ draft: SessionDraft) throws(CaptureError) {
+    endIfOver()
+    let camera = draft.shape.camera
+    let loops = camera?.state.withLock(\.loops)
     do throws(CaptureError) {
       if let refusal = CaptureError(all: draft.refusals) { throw refusal }
       let choice = try draft.shape.solve()
+      draft.shape.forgetLoops(since: shape)
       if let run { try change(run, to: draft.shape, choice) }
     } catch {
+      if let loops { camera?.state.withLock { $0.loops = loops } }
       abandon(draft.added, because: error)
       throw error
     }
@@ -40,8 +45,15 @@ extension CaptureSession {
     guard let camera = shape.camera, let choice = try shape.solve() else {
       throw CaptureError(.noInput, "the session has no camera; add a DeviceInput")
     }
+    guard camera.state.withLock(\.run) == nil else {
+      throw CaptureError(
+        .busy, "another session runs \(camera.localizedName); stop it first, or take another camera"
+      )
+    }
     let run = SessionRun(device: camera, choice: choice, interruptions: interruptionCast)
-    run.setStages(shape)
+    let stages = shape.liveStages
+    run.setStages(stages)
+    var refusal: CaptureError?
     do throws(RunError) {
       let sounds = shape.outputs.compactMap { ($0 as? any ReadsSound)?.makeAudioSink() }
       let sound = try shape.microphone.map { (device) throws(RunError) in
@@ -58,17 +70,21 @@ extension CaptureSession {
         do throws(CaptureError) {
           new = try output.makeSinks(setup)
         } catch {
+          refusal = error
           throw RunError(.usage, error.description)
         }
         made.append((output, new))
         sinks += new
       }
       let engine = try Engine(
-        source: camera.makeSource(choice), stages: shape.stages, sinks: sinks,
+        source: camera.makeSource(choice), stages: stages, sinks: sinks,
         audio: audio.map { [$0] } ?? [], options: RunOptions(drainLimit: Self.drainLimit))
       run.begin(engine) { [weak self] run in
         Task { [weak self] in
-          if let self { await self.didEnd(run) } else { run.close() }
+          if let self { return await self.didEnd(run) }
+          // The session was released: its files are completed all the same.
+          _ = await run.engine?.hasEnded(within: Self.drainLimit * 3)
+          run.close()
         }
       }
       run.writeWanted(of: camera)
@@ -76,7 +92,7 @@ extension CaptureSession {
       try engine.start()
     } catch {
       run.close()
-      throw CaptureError(error)
+      throw refusal ?? CaptureError(error)
     }
     camera.state.withLock { $0.run = run }
     self.run = run
@@ -108,7 +124,11 @@ extension CaptureSession {
       change.attached += sinks
     }
     let isSameStages = new.stages.elementsEqual(shape.stages) { $0.isSame(as: $1) }
-    if !isSameStages { change.stages = new.stages }
+    let stages = new.liveStages
+    if !isSameStages {
+      for output in new.workers { try output.check(stages: new.stageNames) }
+      change.stages = stages
+    }
     let isSameSource = camera === run.device && choice == run.choice
     do throws(RunError) {
       if !isSameSource { change.source = try camera.makeSource(choice) }
@@ -120,7 +140,7 @@ extension CaptureSession {
     } catch {
       throw CaptureError(error)
     }
-    run.setStages(new)
+    if !isSameStages { run.setStages(stages) }
     for output in detached { run.detach(output) }
     for (output, sinks) in attached { run.attach(output, sinks) }
     guard !isSameSource else { return }
@@ -149,6 +169,11 @@ extension CaptureSession {
   }
 
   // MARK: Ending
+
+  /// Lets go of a run that has ended by itself, and was not let go yet.
+  func endIfOver() {
+    if let run, run.engine?.wait(for: .zero) ?? true { didEnd(run) }
+  }
 
   /// A run has ended by itself: its camera is gone, or an error ended it.
   func didEnd(_ ended: SessionRun) {
@@ -183,9 +208,11 @@ extension OutputCore {
 
   func didRemove() {
     let end = state.withLock { state in
+      // One that was never part of a session can still be added.
+      let wasActive = state.membership == .active
       (state.membership, state.session) = (.removed, nil)
       state.addition += 1
-      return state.onRemove
+      return wasActive ? state.onRemove : nil
     }
     end?()
   }

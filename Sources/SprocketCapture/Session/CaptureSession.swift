@@ -36,6 +36,7 @@ public actor CaptureSession {
 
   deinit {
     run?.engine?.stop()
+    for output in shape.outputs { output.core.didRemove() }
   }
 
   /// Whether frames are, or should be, flowing: a snapshot, from any thread.
@@ -86,8 +87,7 @@ public actor CaptureSession {
   public func start() async throws(CaptureError) {
     await takeTurn()
     defer { endTurn() }
-    // A run that has ended by itself may not have been let go.
-    if let run, run.engine?.wait(for: .zero) ?? true { didEnd(run) }
+    endIfOver()
     guard run == nil else { return }
     do throws(CaptureError) {
       try begin(shape)

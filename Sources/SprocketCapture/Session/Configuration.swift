@@ -10,9 +10,12 @@ extension CaptureSession {
     /// Outputs that were added, with the number of their addition.
     var added: [(output: any CaptureOutput, addition: Int)] = []
     private let session: ObjectIdentifier
+    /// Outputs that the session has now.
+    private let present: [any CaptureOutput]
 
     init(_ shape: SessionShape, of session: ObjectIdentifier) {
       (self.shape, self.session) = (shape, session)
+      present = shape.outputs
     }
 
     /// A part of the same change: it holds when the outermost `configure` ends.
@@ -58,6 +61,11 @@ extension CaptureSession {
       if let reason = canAdd(output).reason {
         refuse(reason)
         return Added(output: output, addition: -1)
+      }
+      if present.contains(where: { $0 === output }) {
+        // It was removed in this body, so it stays, with its links.
+        shape.outputs.append(output)
+        return Added(output: output, addition: output.core.state.withLock(\.addition))
       }
       let session = session
       let addition = output.core.state.withLock { state in

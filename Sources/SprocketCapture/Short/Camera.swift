@@ -56,18 +56,27 @@ public struct Camera: Sendable {
     return photo
   }
 
-  /// Records for that long, or until the task is cancelled. Returns what was recorded; throws if nothing
-  /// usable was.
+  /// Records for that long, or until the task is cancelled, with the sound of the first microphone that may be
+  /// opened, unless another one or `nil` is given. Returns what was recorded; throws if nothing usable was. It
+  /// also ends where the camera gives no frames, 30 s later than it should.
   public func record(
-    to path: String, quality: Quality = .high, maximumDuration: Duration
+    to path: String, quality: Quality = .high, maximumDuration: Duration,
+    microphone: CaptureDevice? = .default(for: .audio)
   ) async throws(CaptureError) -> RecordingResult {
     var limits = RecordingLimits()
     limits.duration = maximumDuration
     let output = MovieFileOutput(limits: limits)
-    let session = try await start(quality.preset, output)
+    let session = try await start(quality.preset, output, microphone)
     let result: RecordingResult
     do throws(CaptureError) {
       let recording = try output.startRecording(to: path)
+      let timer = Task {
+        try await Task.sleep(for: maximumDuration + .seconds(30))
+        recording.stop()
+        // A camera without frames ends nothing.
+        await session.stop()
+      }
+      defer { timer.cancel() }
       result = await withTaskCancellationHandler {
         await recording.finished()
       } onCancel: {
@@ -83,12 +92,14 @@ public struct Camera: Sendable {
   }
 
   private func start(
-    _ preset: SessionPreset, _ output: some CaptureOutput
+    _ preset: SessionPreset, _ output: some CaptureOutput, _ microphone: CaptureDevice? = nil
   ) async throws(CaptureError) -> CaptureSession {
     let session = try CaptureSession()
-    let input = try DeviceInput(device)
+    let inputs = try [device, microphone].compactMap { $0 }.map { (device) throws(CaptureError) in
+      try DeviceInput(device)
+    }
     try await session.configure { c in
-      c.add(input)
+      for input in inputs { c.add(input) }
       c.preset = preset
       c.add(output)
     }

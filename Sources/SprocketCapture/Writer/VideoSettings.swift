@@ -72,7 +72,7 @@ public struct VideoSettings: Sendable {
           .settingsRefused,
           "maxKeyFrameInterval counts frames, 1 or more, and needs expectedFrameRate; set it")
       }
-      made.keyFrames = .nanoseconds(Int64(Double(interval) * 1e9 / rate.framesPerSecond))
+      made.keyFrames = .nanoseconds(Int64(nearest: Double(interval) * 1e9 / rate.framesPerSecond))
     }
     return made
   }
