@@ -9,6 +9,7 @@
 #   make soak    record live for ten minutes, and judge that nothing is lost and memory is flat
 #   make plot    draw a run's reports: make plot REPORTS=demo/reports.jsonl OUT=demo/reports.png
 #                FIELDS=meter.mean,focus draws these; PROGRAM, which wrote them, knows their units
+#   make docs    SprocketCapture's documentation with tutorials, as pages in .build/documentation
 #   make install put the program, which then needs no Swift, its manual page and completions under
 #                PREFIX=/usr/local; `make uninstall` takes them away
 #   make wheel   make dist/sprocket-*.whl, which `pip install` installs: Python's package and the program
@@ -53,7 +54,7 @@ endif
 SWIFT_FILES := Package.swift Sources Plugins Tests \
   $(wildcard Benchmarks/Package.swift Benchmarks/Sources Examples)
 
-.PHONY: run test fuzz long lab bench soak plot full-prefix install uninstall wheel format clean release copy
+.PHONY: run test fuzz long lab bench soak plot docs full-prefix install uninstall wheel format clean release copy
 .PHONY: packages install-packages test-packages lab-packages bench-packages plot-packages
 .PHONY: judge-files venv lint unit threads threads-program addresses addresses-program readme storms
 .PHONY: sound-storms traps judge judge-most judge-motion judge-alone python lab-kernel
@@ -68,15 +69,15 @@ release: packages
 	swift build $(RELEASE) --product sprocket
 
 # Programs of the judges and the lab: makes the mistakes that docs/traps.md lists; has a source and a sink of
-# its own; writes and reads files with sound; runs storms with sound; reads a microphone. And the library
-# that mistakes with it are compiled against.
+# its own; writes and reads files with sound; runs storms with sound; reads a microphone; runs a capture
+# session, whose library the judges compile against.
 traps: release
 	swift build $(RELEASE) --product SprocketTraps
 	swift build $(RELEASE) --product SprocketOwn
 	swift build $(RELEASE) --product SprocketSound
 	swift build $(RELEASE) --product SprocketSoundStorm
 	swift build $(RELEASE) --product SprocketMicrophone
-	swift build $(RELEASE) --target SprocketCapture
+	swift build $(RELEASE) --product SprocketSessionCost
 
 # Two steps at a time, since most builds and judges keep one core busy; then what needs the machine to
 # itself. The longest come first. Tests/step tells how long each took.
@@ -252,6 +253,13 @@ COMPLETIONS := share/bash-completion/completions/sprocket share/zsh/site-functio
 INSTALLED := bin/sprocket $(PROGRAM_FILE) $(MANUAL) $(COMPLETIONS)
 STAGE := .build/install
 TARGET = $(DESTDIR)$(PREFIX)
+
+# The plug-in builds the library once more, to read its symbols. Look at the pages by
+# `python3 -m http.server --directory .build/documentation`, under /documentation/sprocketcapture.
+docs: packages
+	mkdir -p .build/documentation
+	SPROCKET_DOCS=1 swift package --scratch-path .build/docs --allow-writing-to-directory .build/documentation \
+	  generate-documentation --target SprocketCapture --warnings-as-errors --output-path .build/documentation
 
 full-prefix:
 	@[[ "$(PREFIX)" = /* ]] || { echo "give PREFIX as a full path: PREFIX=$(CURDIR)/$(PREFIX)" >&2; exit 1; }

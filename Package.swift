@@ -42,6 +42,11 @@ let stageLibraries: [String: [Target.Dependency]] = ["Codes": ["SprocketZBar"]]
 /// runs few of them under a sanitizer would build all. Only `make` sets it.
 let chosenTests = Context.environment["SPROCKET_TESTS"]?.split(separator: ",").map(String.init)
 
+/// What `make docs` needs, and nothing else does.
+let documentation: [Package.Dependency] =
+  Context.environment["SPROCKET_DOCS"] == nil
+  ? [] : [.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0")]
+
 let argumentParser = Target.Dependency.product(
   name: "ArgumentParser", package: "swift-argument-parser")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -76,7 +81,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
-  ],
+  ] + documentation,
   targets: [
     // System libraries: a module map and a shim, no Swift.
     .systemLibrary(name: "CSprocketALSA", pkgConfig: "alsa"),
@@ -227,6 +232,10 @@ let package = Package(
     .executableTarget(
       name: "SprocketMicrophone", dependencies: ["Sprocket", "CSprocketAllocations"],
       path: "Tests/Microphone", swiftSettings: settings),
+    // A capture session beside the bare engine, for `make judge` and `make bench`.
+    .executableTarget(
+      name: "SprocketSessionCost", dependencies: ["Sprocket", "SprocketCapture", "SprocketEngine"],
+      path: "Tests/SessionCost", swiftSettings: settings),
     // Style as a test.
     .testTarget(name: "TidyTests", path: "Tests/Tidy", swiftSettings: settings),
   ]

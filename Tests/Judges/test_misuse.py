@@ -3,14 +3,18 @@ its second line. `-emit-sil` and not `-typecheck`: the latter misses ownership, 
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
+import tempfile
 
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "Tests" / "Misuse").glob("*.swift"))
 MARK = "// error: "
+CAPTURE = ROOT / "docs" / "capture.md"
+NUMBER = re.compile(r"\bBug (\d+):")
 BUILDS = ("release", "debug", "readme/.build/examples/release", "readme/.build/release", "thread/release")
 SHIMS = ".build/checkouts/swift-numerics/Sources/_NumericsShims/include/module.modulemap"
 
@@ -25,13 +29,27 @@ def modules():
     pytest.skip("SprocketCapture is not built; run: swift build --target SprocketCapture")
 
 
-def compile(source):
-    maps = [*ROOT.glob("Sources/CSprocket*/module.modulemap"), *ROOT.glob(SHIMS)]
+def compile(source, *more):
+    """The compiler's answer to a file; `more` options come last. Its output goes to a folder of its own: on an
+    error the driver removes the output, which as root may be /dev/null."""
+    maps = [*ROOT.glob("Sources/CSprocket*/module.modulemap"), *ROOT.glob(SHIMS),
+            *modules().parent.glob("CSprocket*.build/module.modulemap")]
     options = [word for path in maps for word in ("-Xcc", f"-fmodule-map-file={path}")]
-    command = [
-        shutil.which("swiftc"), "-emit-sil", "-o", "/dev/null", "-swift-version", "6", "-parse-as-library",
-        "-enable-upcoming-feature", "ExistentialAny", "-I", str(modules()), *options, str(source)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+    with tempfile.TemporaryDirectory() as folder:
+        command = [
+            shutil.which("swiftc"), "-emit-sil", "-o", f"{folder}/out.sil", "-swift-version", "6",
+            "-parse-as-library", "-enable-upcoming-feature", "ExistentialAny", "-I", str(modules()), *options,
+            str(source), *more]
+        return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+def test_ten_mistakes():
+    """docs/capture.md lists ten mistakes; each has a test of the kind that the list says."""
+    listed = dict(re.findall(r"^\| (\d+) \|.*\| (does not compile|fails at run time)", CAPTURE.read_text(), re.M))
+    kinds = {number: "does not compile" for path in SOURCES for number in NUMBER.findall(path.read_text())}
+    for path in ROOT.glob("Tests/SprocketCaptureTests/*.swift"):
+        kinds |= {number: "fails at run time" for number in NUMBER.findall(path.read_text())}
+    assert listed == kinds and set(listed) == {str(number) for number in range(1, 11)}
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)

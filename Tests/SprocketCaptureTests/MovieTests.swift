@@ -49,6 +49,37 @@ final class TestFolder: Sendable {
     await session.stop()
   }
 
+  @Test("a recording is verified, and moved into a folder") func library() async throws {
+    let (folder, shelf) = (try TestFolder(), try TestFolder())
+    let movies = MovieFileOutput()
+    let session = try await running(movies)
+    #expect(movies.recordedDuration == .zero && movies.recordedFileSize == 0)
+    let recording = try movies.startRecording(to: folder.file("a.mov"))
+    #expect(
+      await until {
+        movies.recordedDuration > .milliseconds(200) && movies.recordedFileSize > 1000
+      })
+    recording.stop()
+    let result = await recording.finished()
+    await session.stop()
+    #expect(movies.recordedDuration == .zero)
+    try await result.verify()
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: result.path))
+    try Data("kept".utf8).write(to: URL(fileURLWithPath: shelf.file("a.mov")))
+    let taken = #expect(throws: CaptureError.self) { try result.move(toFolder: shelf.path) }
+    #expect(taken?.description.contains("it exists") == true)
+    #expect(folder.names == ["a.mov"])
+    #expect(
+      try result.move(toFolder: shelf.path, overwrite: true) == shelf.file("a.mov"))
+    #expect(folder.names.isEmpty)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: shelf.file("a.mov"))) == bytes)
+    let gone = #expect(throws: CaptureError.self) { try result.move(toFolder: shelf.path) }
+    #expect(gone?.description.contains("no such file") == true)
+    // Some frames are missing in a file that was cut.
+    try bytes.prefix(bytes.count / 2).write(to: URL(fileURLWithPath: result.path))
+    await #expect(throws: CaptureError.self) { try await result.verify() }
+  }
+
   @Test("a recording that cannot begin is told of once, and nothing is written") func refused()
     async throws
   {

@@ -86,6 +86,61 @@ import Testing
     #expect(await other.canAdd(output).isYes)
   }
 
+  @Test("starting and stopping are told of") func running() async throws {
+    let session = try CaptureSession()
+    let changes = session.runningChanges
+    try await session.configure { c throws(CaptureError) in c.add(try DeviceInput(Cameras.back())) }
+    try await session.start()
+    try await session.start()
+    #expect(await !session.isInterrupted)
+    await session.stop()
+    await session.stop()
+    try await session.start()
+    await session.stop()
+    var told: [Bool] = []
+    for await isRunning in changes {
+      told.append(isRunning)
+      if told.count == 4 { break }
+    }
+    #expect(told == [true, false, true, false])
+  }
+
+  @Test("a link's preference steadies the pictures of the session") func stabilization()
+    async throws
+  {
+    let (seen, movies) = (Seen(), MovieFileOutput())
+    let session = try CaptureSession()
+    let added = try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(Cameras.back()))
+      c.preset = .size(Cameras.large)
+      c.add(watching(seen))
+      return c.add(movies)
+    }
+    let link = added.link(for: .video)
+    try await session.start()
+    #expect(link.activeStabilization == .off)
+    try await session.configure { c in c.setPreferredStabilization(.auto, of: added) }
+    #expect(link.activeStabilization == .standard)
+    #expect(await session.preferredStabilization(of: added) == .auto)
+    let count = seen.now.numbers.count
+    #expect(await seen.wait(for: count + 5))
+    #expect(await session.summary?.stages.map(\.name) == ["stabilize"])
+    try await session.configure { c in c.setPreferredStabilization(.off, of: added) }
+    #expect(link.activeStabilization == .off)
+    await session.stop()
+  }
+
+  @Test("samples that a program gets stay as they are, and a turn of their link is refused")
+  func turnOfSamples() async throws {
+    let session = try CaptureSession()
+    let added = try await session.configure { c in c.add(watching(Seen())) }
+    let error = #expect(throws: CaptureError.self) {
+      try added.link(for: .video).setOrientation(.quarterTurn)
+    }
+    #expect(error?.description.contains("stage rotate") == true)
+    #expect(throws: CaptureError.self) { try added.link(for: .video).setMirrored(true) }
+  }
+
   @Test("nested configurations hold at the outermost end") func nests() async throws {
     let session = try CaptureSession()
     func addCamera(_ c: inout CaptureSession.Configuration) throws(CaptureError) {
@@ -126,7 +181,8 @@ import Testing
     #expect(await session.preset == .high)
   }
 
-  @Test("a camera that cannot have the preset leaves the session as it was") func switching()
+  @Test("Bug 9: a camera that cannot have the preset leaves input, preset and format as they were")
+  func switching()
     async throws
   {
     let session = try CaptureSession()

@@ -206,7 +206,7 @@ extension Rules {
         "Ask/RecordingJob", "Ask/RecordingList", "Ask/SinkRecorder",
         "Threads/BackgroundWork", "Plan/ChainStage", "Run/ChangePort", "Run/Engine",
         "Run/Engine+Leaving", "Run/Epoch", "Plan/FrameMemory",
-        "Audio/AudioEngine", "Audio/AudioMemory", "Audio/AudioSinkWorker",
+        "Audio/AudioChain", "Audio/AudioEngine", "Audio/AudioMemory", "Audio/AudioSinkWorker",
         "Lane/LaneWorker",
         "Sink/SinkState", "Sink/SinkWorker", "Source/SourceGate",
         "Source/SourcePump", "Threads/Threads", "Account/Trace",

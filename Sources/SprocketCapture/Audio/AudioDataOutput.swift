@@ -20,7 +20,7 @@ public struct SoundBlock: Sendable {
 
 /// Gives a program each block of sound, on a thread of its own. Sound is never discarded to catch up: a
 /// callback that is too slow for seconds loses the oldest, and is told how many samples by `missing`.
-public final class AudioDataOutput: TakesAudio, SessionOutput {
+public final class AudioDataOutput: TakesAudio, ReadsSound {
   public typealias Handler = @Sendable (SoundBlock, Span<UInt8>) -> Void
 
   public let core = OutputCore("audio-data")
@@ -35,7 +35,12 @@ public final class AudioDataOutput: TakesAudio, SessionOutput {
   func makeAudioSink() -> any AudioSink { SoundDataSink(core, onBlock) }
 }
 
-private final class SoundDataSink: AudioSink {
+/// An output that gets each block of sound.
+protocol ReadsSound: SessionOutput {
+  func makeAudioSink() -> any AudioSink
+}
+
+final class SoundDataSink: AudioSink {
   let name: String
   private let core: OutputCore
   private let onBlock: AudioDataOutput.Handler
@@ -82,11 +87,20 @@ extension CaptureDevice {
   }
 
   /// Opens a microphone. The engine reads it when it is started.
-  func makeAudio(_ sinks: [any AudioSink]) throws(RunError) -> AudioEngine {
-    switch kind {
+  func makeAudio(
+    _ sinks: [any AudioSink], _ stages: [AudioChoice]
+  ) throws(RunError) -> AudioEngine {
+    var stages = stages
+    if let volume = state.withLock(\.volume),
+      let gain = stages.firstIndex(where: { $0.plugin.name == "gain" })
+    {
+      stages[gain].values["db"] = volumeDecibels(volume).settingText
+    }
+    return switch kind {
     case .microphone(let info):
-      try AudioEngine(MicrophoneSource(name: info.address), sinks: sinks)
-    case .sceneMicrophone(let settings): try AudioEngine(SceneMicrophone(settings), sinks: sinks)
+      try AudioEngine(MicrophoneSource(name: info.address), stages: stages, sinks: sinks)
+    case .sceneMicrophone(let settings):
+      try AudioEngine(SceneMicrophone(settings), stages: stages, sinks: sinks)
     case .camera, .scene, .other:
       throw RunError(.usage, "\(localizedName) is no microphone")
     }

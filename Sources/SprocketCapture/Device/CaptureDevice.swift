@@ -37,6 +37,8 @@ public final class CaptureDevice: Sendable {
     var kind: Kind
     /// Values by the control's name that hold whenever a session starts it.
     var wanted: [String: Double] = [:]
+    /// Of a microphone: what its sound is multiplied by, where a session has the stage `gain`.
+    var volume: Double?
     /// The run that it is the camera of.
     var run: SessionRun?
   }

@@ -168,33 +168,4 @@ extension CaptureDevice {
     CaptureError(
       .controlUnsupported, "\(localizedName) has no flash that a session fires; take .off or .auto")
   }
-
-  // MARK: What it is set to
-
-  /// The present value of a control, by its name and in its own numbers; `nil` if it is not known.
-  public func value(of control: String) -> Double? {
-    if let port = state.withLock(\.run)?.engine?.description.controls {
-      return port.control(control).flatMap { port.value(of: $0) }
-    }
-    if let wanted = wanted[control] { return wanted }
-    guard case .camera(let info) = kind else { return nil }
-    return info.controls.first { $0.description.name == control }?.value
-  }
-
-  public var exposureDuration: Duration? {
-    value(.exposure, controls.exposure).map { .nanoseconds(Int64(nearest: $0 * 1000)) }
-  }
-
-  /// 1 is the sensor's base.
-  public var gain: Double? { value(.gain, controls.gain) }
-
-  /// 0 is nearest, 1 furthest.
-  public var lensPosition: Double? {
-    value(.lens, controls.find("focus_absolute", "lens"))
-  }
-
-  private func value(_ role: ControlUnit.Role, _ control: ControlDescription?) -> Double? {
-    guard let control, let unit = ControlUnit(role, of: control) else { return nil }
-    return value(of: control.name).map { unit.value(of: $0) }
-  }
 }

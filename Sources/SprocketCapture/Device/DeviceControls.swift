@@ -25,8 +25,8 @@ struct DeviceControls {
 
   // MARK: Focus
 
-  private var lens: ControlDescription? { find("focus_absolute", "lens") }
-  private var autoFocus: ControlDescription? { find("focus_automatic_continuous", "focus_auto") }
+  var lens: ControlDescription? { find("focus_absolute", "lens") }
+  var autoFocus: ControlDescription? { find("focus_automatic_continuous", "focus_auto") }
 
   func values(for mode: FocusMode) throws(CaptureError) -> Values {
     let off = autoFocus.map { [(name: $0.name, value: 0.0)] } ?? []
@@ -62,7 +62,7 @@ struct DeviceControls {
     find("exposure_time_absolute", "exposure_absolute", "exposure")
   }
   var gain: ControlDescription? { find("gain", "analogue_gain") }
-  private var autoExposure: ControlDescription? { find("auto_exposure", "exposure_auto") }
+  var autoExposure: ControlDescription? { find("auto_exposure", "exposure_auto") }
   private var autoGain: ControlDescription? { find("gain_automatic", "autogain") }
 
   /// What switches automatic exposure off.
@@ -76,7 +76,7 @@ struct DeviceControls {
     return [(autoExposure.name, manual)]
   }
 
-  private func choice(_ beginning: String, of control: ControlDescription) -> Double? {
+  func choice(_ beginning: String, of control: ControlDescription) -> Double? {
     guard case .menu(let choices) = control.kind else { return nil }
     return choices.first { $0.name.hasPrefix(beginning) }?.value
   }
@@ -126,8 +126,12 @@ struct DeviceControls {
 
   // MARK: The rest
 
+  var autoWhiteBalance: ControlDescription? {
+    find("white_balance_automatic", "white_balance_temperature_auto")
+  }
+
   func values(for mode: WhiteBalanceMode) throws(CaptureError) -> Values {
-    let auto = find("white_balance_automatic", "white_balance_temperature_auto")
+    let auto = autoWhiteBalance
     let off = auto.map { [(name: $0.name, value: 0.0)] } ?? []
     switch mode {
     case .continuous:
@@ -149,19 +153,22 @@ struct DeviceControls {
     }
   }
 
+  /// The control of the zoom, and its number that shows the whole picture.
+  var zoom: (name: String, base: Double, maximum: Double)? {
+    guard let zoom = find("zoom_absolute"), zoom.maximum > zoom.minimum else { return nil }
+    return (zoom.name, max(zoom.minimum, 1), zoom.maximum)
+  }
+
   /// 1 is the whole picture.
   func values(forZoom factor: Double) throws(CaptureError) -> Values {
-    guard let zoom = find("zoom_absolute"), zoom.maximum > zoom.minimum else {
-      throw missing("zoom", "add the stage crop to the session")
-    }
-    let base = max(zoom.minimum, 1)
-    guard factor >= 1, factor * base <= zoom.maximum else {
+    guard let zoom else { throw missing("zoom", "add the stage crop to the session") }
+    guard factor >= 1, factor * zoom.base <= zoom.maximum else {
       throw CaptureError(
         .valueOutOfRange,
-        "the zoom of \(device) is 1 to \((zoom.maximum / base).settingText), not \(factor.settingText)"
-      )
+        "the zoom of \(device) is 1 to \((zoom.maximum / zoom.base).settingText), "
+          + "not \(factor.settingText)")
     }
-    return [(zoom.name, (factor * base).rounded())]
+    return [(zoom.name, (factor * zoom.base).rounded())]
   }
 
   func values(for mode: TorchMode) throws(CaptureError) -> Values {

@@ -109,6 +109,19 @@ extension SessionRun {
     } catch {
       throw CaptureError(error, .valueOutOfRange)
     }
+    state.withLock { state in
+      for setting in loops {
+        guard let loop = CaptureDevice.Loop(rawValue: setting.stage),
+          let mode = setting.values["mode"]
+        else { continue }
+        state.loopModes[loop]?.mode = mode
+      }
+    }
+  }
+
+  /// `nil` where the chain has no such loop.
+  func mode(of loop: CaptureDevice.Loop) -> String? {
+    state.withLock { $0.loopModes[loop]?.mode }
   }
 
   /// Frames that a loop may take to begin with what was set. Larger: `settle` takes longer.

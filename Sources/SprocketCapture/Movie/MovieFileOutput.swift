@@ -3,7 +3,7 @@ public import Sprocket
 /// Records movies on request, while a session runs.
 ///
 ///     let recording = try movies.startRecording(to: "clip.mov")
-///     ...
+///     try await Task.sleep(for: .seconds(5))
 ///     recording.stop()
 ///     print(await recording.finished().duration)
 ///
@@ -56,6 +56,16 @@ public final class MovieFileOutput: TakesVideo, TakesAudio, SessionOutput {
   }
 
   public var isRecording: Bool { state.withLock { !$0.toEnd.isEmpty && !$0.isStopping } }
+
+  /// Of the file under way: from its first frame to the last that was written. 0 where there is none.
+  public var recordedDuration: Duration { .nanoseconds(underWay?.nanoseconds ?? 0) }
+
+  /// Bytes of the file under way. 0 where there is none.
+  public var recordedFileSize: UInt64 { underWay?.byteCount ?? 0 }
+
+  private var underWay: RecordingRecord? {
+    core.run?.engine?.recordingRecords.last { $0.sink == core.name && $0.reason == nil }
+  }
 
   func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink] {
     [

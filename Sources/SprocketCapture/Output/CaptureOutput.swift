@@ -25,7 +25,7 @@ public final class OutputCore: Sendable {
     var run: SessionRun?
     var sinks: [String] = []
     var link = LinkSettings()
-    /// Who makes files of the link's orientation; `nil` for outputs that make none.
+    /// The orientation for files and views; `nil` for outputs that have no use for it.
     var turn: OrientationSetting?
     /// Called when it was removed from its session.
     var onRemove: (@Sendable () -> Void)?

@@ -61,12 +61,15 @@ public struct VideoLink: Sendable {
     try core.setLink(addition) { $0.isEnabled = isEnabled }
   }
 
+  /// Throws also for outputs that give samples to the program: these stay as they are.
   public func setOrientation(_ orientation: Orientation) throws(CaptureError) {
+    try core.requireTurn()
     try core.setLink(addition) { $0.orientation = orientation }
   }
 
-  /// Exchanges left and right, after the turn that is set.
+  /// Exchanges left and right, after the turn that is set. Throws as `setOrientation` does.
   public func setMirrored(_ isMirrored: Bool) throws(CaptureError) {
+    try core.requireTurn()
     try core.setLink(addition) { link in
       if link.orientation.isMirrored != isMirrored {
         link.orientation = link.orientation.mirrorImage
@@ -75,24 +78,6 @@ public struct VideoLink: Sendable {
   }
 
   public var isMirrored: Bool { core.link.orientation.isMirrored }
-}
-
-/// The way of the sound from a session's microphone to one output.
-public struct AudioLink: Sendable {
-  let core: OutputCore
-  let addition: Int
-
-  public var state: LinkState { core.state(of: addition) }
-
-  /// What a meter shows now, per channel in dBFS: a peak that falls by 20 dB in a second, and the RMS of
-  /// 0.3 s. Empty while the session has no running microphone.
-  public var levels: [(peak: Double, rms: Double)] {
-    guard let audio = core.run?.audio else { return [] }
-    let levels = audio.summary.levels
-    return (0..<audio.description.format.channels).map {
-      (levels.peakDecibels($0), levels.rmsDecibels($0))
-    }
-  }
 }
 
 extension Orientation {
@@ -119,6 +104,14 @@ extension Orientation {
 }
 
 extension OutputCore {
+  func requireTurn() throws(CaptureError) {
+    guard state.withLock({ $0.turn == nil }) else { return }
+    throw CaptureError(
+      .settingsRefused,
+      "the samples of \(name) stay as the camera gives them; add the stage rotate to the session's stages"
+    )
+  }
+
   func state(of addition: Int) -> LinkState {
     state.withLock { $0.addition == addition ? $0.membership : .removed }
   }

@@ -30,13 +30,7 @@ public final class MetadataOutput: TakesVideo, SessionOutput {
   }
 
   func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink] {
-    let known = setup.stages
-    if let types, let missing = types.sorted().first(where: { !known.contains($0) }) {
-      throw CaptureError(
-        .settingsRefused,
-        "no stage of the session makes objects of the type \(missing); add it to the session's stages"
-      )
-    }
+    try ReportReader.check(types, setup)
     return [MetadataSink(core, types, onObjects)]
   }
 }
@@ -44,21 +38,37 @@ public final class MetadataOutput: TakesVideo, SessionOutput {
 private final class MetadataSink: Sink {
   let name: String
   private let core: OutputCore
-  private let types: Set<String>?
   private let onObjects: MetadataOutput.Handler
-  private var layouts: [ReportLayout] = []
+  private var reader: ReportReader
 
   init(_ core: OutputCore, _ types: Set<String>?, _ onObjects: @escaping MetadataOutput.Handler) {
     name = core.name
-    (self.core, self.types, self.onObjects) = (core, types, onObjects)
+    (self.core, self.onObjects) = (core, onObjects)
+    reader = ReportReader(types: types)
   }
 
-  func configure(_ setup: inout SinkSetup) throws(RunError) {
+  func configure(_ setup: inout SinkSetup) throws(RunError) { reader.configure(setup) }
+
+  func write(_ frame: borrowing PackedFrame) throws(RunError) {
+    guard core.link.isEnabled else { return }
+    let objects = reader.objects(of: frame)
+    if !objects.isEmpty { onObjects(objects) }
+  }
+}
+
+/// The reports of a frame as objects.
+struct ReportReader {
+  /// Names of plug-ins; `nil` for all.
+  let types: Set<String>?
+  private var layouts: [ReportLayout] = []
+
+  init(types: Set<String>?) { self.types = types }
+
+  mutating func configure(_ setup: borrowing SinkSetup) {
     layouts = setup.reports.filter { types?.contains($0.plugin) ?? true }
   }
 
-  func write(_ frame: borrowing PackedFrame) throws(RunError) {
-    guard core.link.isEnabled, !layouts.isEmpty else { return }
+  func objects(of frame: borrowing PackedFrame) -> [MetadataObject] {
     var objects: [MetadataObject] = []
     let record = frame.record
     for layout in layouts {
@@ -67,10 +77,20 @@ private final class MetadataSink: Sink {
         MetadataObject(
           type: layout.plugin, number: record.number, time: record.captured, report: report))
     }
-    if !objects.isEmpty { onObjects(objects) }
+    return objects
   }
 
   private static func report<Report: FrameReport>(
     _ type: Report.Type, of frame: borrowing FrameView
   ) -> Report? { frame.report(type) }
+
+  /// Throws if no stage makes one of the types.
+  static func check(_ types: Set<String>?, _ setup: OutputSetup) throws(CaptureError) {
+    let known = setup.stages
+    guard let missing = types?.sorted().first(where: { !known.contains($0) }) else { return }
+    throw CaptureError(
+      .settingsRefused,
+      "no stage of the session makes objects of the type \(missing); add it to the session's stages"
+    )
+  }
 }

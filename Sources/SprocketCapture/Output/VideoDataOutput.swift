@@ -20,7 +20,7 @@ public final class VideoDataOutput: TakesVideo, SessionOutput {
   private let content: FrameCopy.Content?
   private let discardsLateFrames: Bool
   private let onDrop: DropHandler?
-  private let onFrame: @Sendable (borrowing PackedFrame) -> Void
+  private let onFrame: VideoDataSink.Handler
 
   /// - Parameters:
   ///   - parts: what the callback reads of the pixels; reading anything else stops the program.
@@ -33,7 +33,7 @@ public final class VideoDataOutput: TakesVideo, SessionOutput {
     content = nil
     self.discardsLateFrames = discardsLateFrames
     self.onDrop = onDrop
-    self.onFrame = { onFrame($0.view) }
+    self.onFrame = { frame, _ in onFrame(frame.view) }
   }
 
   /// An output whose frames are read as copies by `for await`, in any task. The newest is kept for a reader
@@ -57,7 +57,7 @@ public final class VideoDataOutput: TakesVideo, SessionOutput {
     self.content = content
     discardsLateFrames = true
     self.onDrop = onDrop
-    onFrame = { frame in
+    onFrame = { frame, _ in
       let copy = FrameCopy(frame.view, content, packed: content == .bgra ? frame.packed : Span())
       if case .dropped(let old) = reader.yield(copy) {
         onDrop?(DroppedFrame(number: old.record.number, reason: .late))
@@ -82,19 +82,25 @@ final class VideoDataSink: Sink {
   private let content: FrameCopy.Content?
   private let takesLatest: Bool
   private var plan: TensorPlan?
+  private var reader: ReportReader
   var onDrop: VideoDataOutput.DropHandler?
-  var onFrame: (@Sendable (borrowing PackedFrame) -> Void)?
+  /// With the reports of the types that were asked for.
+  typealias Handler = @Sendable (borrowing PackedFrame, [MetadataObject]) -> Void
+  var onFrame: Handler?
 
   init(
-    _ core: OutputCore, _ parts: FrameParts, _ content: FrameCopy.Content?, takesLatest: Bool
+    _ core: OutputCore, _ parts: FrameParts, _ content: FrameCopy.Content?, takesLatest: Bool,
+    types: Set<String>? = []
   ) {
     name = core.name
+    reader = ReportReader(types: types)
     (self.core, self.parts, self.content, self.takesLatest) = (core, parts, content, takesLatest)
   }
 
   func configure(_ setup: inout SinkSetup) throws(RunError) {
     try setup.reads(parts)
     setup.takesLatest = takesLatest
+    reader.configure(setup)
     guard content == .bgra else { return }
     var settings = TensorSettings()
     settings.layout = .bgr
@@ -108,7 +114,7 @@ final class VideoDataSink: Sink {
 
   func write(_ frame: borrowing PackedFrame) throws(RunError) {
     guard core.link.isEnabled else { return }
-    onFrame?(frame)
+    onFrame?(frame, reader.objects(of: frame))
   }
 
   func account(_ lost: LostFrame) throws(RunError) {

@@ -105,6 +105,8 @@ public final class PreviewOutput: TakesVideo, SessionOutput {
     self.content = content
     state = Locked(
       State(geometry: PreviewGeometry(view: view, picture: (0, 0), gravity: gravity)))
+    // Points are converted by the link's orientation.
+    core.state.withLock { $0.turn = OrientationSetting() }
   }
 
   /// The newest frame; `nil` before the first.
@@ -125,7 +127,7 @@ public final class PreviewOutput: TakesVideo, SessionOutput {
 
   func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink] {
     let sink = VideoDataSink(core, content.parts, content, takesLatest: true)
-    sink.onFrame = { [weak self] frame in self?.show(frame) }
+    sink.onFrame = { [weak self] frame, _ in self?.show(frame) }
     return [sink]
   }
 

@@ -41,11 +41,14 @@ extension CaptureSession {
       throw CaptureError(.noInput, "the session has no camera; add a DeviceInput")
     }
     let run = SessionRun(device: camera, choice: choice, interruptions: interruptionCast)
-    run.setStages(shape.stageNames)
+    run.setStages(shape)
     do throws(RunError) {
-      let sounds = shape.outputs.compactMap { ($0 as? AudioDataOutput)?.makeAudioSink() }
-      let audio = try shape.microphone?.makeAudio(sounds)
-      run.setAudio(audio)
+      let sounds = shape.outputs.compactMap { ($0 as? any ReadsSound)?.makeAudioSink() }
+      let sound = try shape.microphone.map { (device) throws(RunError) in
+        SessionSound(engine: try device.makeAudio(sounds, shape.soundStages), device: device)
+      }
+      let audio = sound?.engine
+      run.setSound(sound)
       let setup = OutputSetup(
         device: camera, choice: choice, run: run, stages: shape.stageNames, audio: audio)
       var sinks: [any Sink] = [SessionWatch(run)]
@@ -98,7 +101,7 @@ extension CaptureSession {
     let detached = shape.workers.filter { !new.has($0) }
     change.detached = detached.flatMap { $0.core.state.withLock(\.sinks) }
     let setup = OutputSetup(
-      device: camera, choice: choice, run: run, stages: new.stageNames, audio: run.audio)
+      device: camera, choice: choice, run: run, stages: new.stageNames, audio: run.sound?.engine)
     for output in new.workers where !shape.has(output) {
       let sinks = try output.makeSinks(setup)
       attached.append((output, sinks))
@@ -117,7 +120,7 @@ extension CaptureSession {
     } catch {
       throw CaptureError(error)
     }
-    run.setStages(new.stageNames)
+    run.setStages(new)
     for output in detached { run.detach(output) }
     for (output, sinks) in attached { run.attach(output, sinks) }
     guard !isSameSource else { return }

@@ -18,6 +18,7 @@ public actor CaptureSession {
   private nonisolated let executor: CaptureExecutor
   nonisolated let runtimeErrorCast = Broadcast<CaptureError>()
   nonisolated let interruptionCast = Broadcast<SessionInterruption>()
+  nonisolated let runningCast = Broadcast<Bool>()
   private nonisolated let isRunningNow = Atomic<Bool>(false)
   var shape = SessionShape()
   var run: SessionRun?
@@ -40,7 +41,18 @@ public actor CaptureSession {
   /// Whether frames are, or should be, flowing: a snapshot, from any thread.
   public nonisolated var isRunning: Bool { isRunningNow.load(ordering: .acquiring) }
 
-  func setRunning(_ isRunning: Bool) { isRunningNow.store(isRunning, ordering: .releasing) }
+  func setRunning(_ isRunning: Bool) {
+    guard isRunningNow.exchange(isRunning, ordering: .acquiringAndReleasing) != isRunning else {
+      return
+    }
+    runningCast.send(isRunning)
+  }
+
+  /// True at each start, false at each end, whatever ended it. From now on.
+  public nonisolated var runningChanges: AsyncStream<Bool> { runningCast.stream() }
+
+  /// Whether the session runs and waits for frames, as `interruptions` tells.
+  public var isInterrupted: Bool { run?.state.withLock(\.isInterrupted) ?? false }
 
   /// Errors that ended a run, and those that `configure`, `start` and `switchCamera` threw: also where a
   /// caller ignored them. From now on.

@@ -79,6 +79,7 @@ extension CaptureSession {
           CaptureError(.outputRefused, "\(output.core.name) is no output of the session"))
       }
       shape.outputs.remove(at: index)
+      shape.stabilization[ObjectIdentifier(output)] = nil
     }
 
     // MARK: Formats
@@ -117,8 +118,22 @@ extension CaptureSession {
 
     /// What pictures pass on their way to all outputs.
     public var stages: [StageChoice] {
-      get { shape.stages }
-      set { shape.stages = newValue }
+      get { shape.chosenStages }
+      set { shape.chosenStages = newValue }
+    }
+
+    /// What the microphone's sound passes on its way to all outputs.
+    public var soundStages: [AudioChoice] {
+      get { shape.soundStages }
+      set { shape.soundStages = newValue }
+    }
+
+    /// Asks for steadied pictures at an output. One chain serves all outputs of a session, so all of them get
+    /// these; the last addition of an output that asks for more decides. `.off`, the default, takes it back.
+    public mutating func setPreferredStabilization<Output: TakesVideo>(
+      _ mode: StabilizationMode, of added: Added<Output>
+    ) {
+      shape.stabilization[ObjectIdentifier(added.output)] = mode
     }
 
     private mutating func refuse(_ reason: CaptureError) { refusals.append(reason) }

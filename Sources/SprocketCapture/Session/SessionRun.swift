@@ -1,5 +1,11 @@
 internal import Sprocket
 
+/// The microphone of a run.
+struct SessionSound: Sendable {
+  let engine: AudioEngine
+  let device: CaptureDevice
+}
+
 /// One run of a session's engine, and what is to be told of it. Its threads use it, and the session.
 final class SessionRun: Sendable {
   struct State {
@@ -19,8 +25,11 @@ final class SessionRun: Sendable {
     var changes = ControlChanges()
     /// Names of the plug-ins in the chain.
     var stages: Set<String> = []
+    var stabilization: String?
+    /// The mode of each of the chain's loops: as its stage was configured, and as it was set since.
+    var loopModes: [CaptureDevice.Loop: (stage: StageChoice, mode: String)] = [:]
     var settling: [SettleWait] = []
-    var audio: AudioEngine?
+    var sound: SessionSound?
   }
 
   let state: Locked<State>
@@ -49,13 +58,29 @@ final class SessionRun: Sendable {
     }
   }
 
-  func setStages(_ names: Set<String>) { state.withLock { $0.stages = names } }
+  func setStages(_ shape: SessionShape) {
+    state.withLock { state in
+      state.stages = shape.stageNames
+      state.stabilization = shape.stages.first { $0.plugin.name == "stabilize" }
+        .map { $0.values["mode"] ?? "auto" }
+      let before = state.loopModes
+      state.loopModes = [:]
+      for stage in shape.stages {
+        guard let loop = CaptureDevice.Loop(rawValue: stage.plugin.name) else { continue }
+        let known = before[loop].flatMap { $0.stage.isSame(as: stage) ? $0.mode : nil }
+        state.loopModes[loop] = (stage, known ?? stage.values["mode"] ?? "continuous")
+      }
+    }
+  }
 
   var stages: Set<String> { state.withLock(\.stages) }
 
-  func setAudio(_ audio: AudioEngine?) { state.withLock { $0.audio = audio } }
+  func setSound(_ sound: SessionSound?) { state.withLock { $0.sound = sound } }
 
-  var audio: AudioEngine? { state.withLock(\.audio) }
+  var sound: SessionSound? { state.withLock(\.sound) }
+
+  /// The mode of the stage `stabilize`, as it was configured; `nil` where the chain has none.
+  var stabilization: String? { state.withLock(\.stabilization) }
 
   func attach(_ output: any SessionOutput, _ sinks: [any Sink]) {
     state.withLock { $0.outputs = $0.outputs + [output] }
@@ -75,7 +100,7 @@ final class SessionRun: Sendable {
     deliverNews()
     let old = state.withLock { state in
       defer {
-        (state.engine, state.audio, state.onEnd, state.outputs) = (nil, nil, nil, [])
+        (state.engine, state.sound, state.onEnd, state.outputs) = (nil, nil, nil, [])
         (state.changes, state.settling) = (ControlChanges(), [])
       }
       return state

@@ -9,7 +9,19 @@ struct SessionShape: Sendable {
   var formats: [String: FormatChoice] = [:]
   /// A rate that was set; `nil` for the preset's.
   var rate: FrameRate?
-  var stages: [StageChoice] = []
+  /// As they were configured.
+  var chosenStages: [StageChoice] = []
+  /// What was preferred for outputs' links.
+  var stabilization: [ObjectIdentifier: StabilizationMode] = [:]
+  var soundStages: [AudioChoice] = []
+
+  /// What pictures pass: a link that prefers steadied pictures adds the stage for it.
+  var stages: [StageChoice] {
+    guard let mode = stabilizationMode,
+      !chosenStages.contains(where: { $0.plugin.name == "stabilize" })
+    else { return chosenStages }
+    return chosenStages + [.stabilize { $0.mode = mode }]
+  }
 
   var camera: CaptureDevice? { inputs.first { $0.device.mediaType == .video }?.device }
   var microphone: CaptureDevice? { inputs.first { $0.device.mediaType == .audio }?.device }
@@ -17,10 +29,10 @@ struct SessionShape: Sendable {
   var workers: [any SessionOutput] { outputs.compactMap { $0 as? any SessionOutput } }
 
   /// What cannot change while the session runs: its microphone, and who reads its blocks.
-  var soundParts: [ObjectIdentifier] {
-    let readers = microphone == nil ? [] : outputs.filter { $0 is AudioDataOutput }
-    return [microphone].compactMap { $0.map { ObjectIdentifier($0) } }
-      + readers.map { ObjectIdentifier($0) }
+  var soundParts: [AnyHashable] {
+    guard let microphone else { return [] }
+    let readers = outputs.filter { $0 is any ReadsSound }.map { ObjectIdentifier($0) }
+    return [ObjectIdentifier(microphone), readers] + soundStages.map { [$0.plugin.name: $0.values] }
   }
 
   var stageNames: Set<String> { Set(stages.map(\.plugin.name)) }

@@ -20,7 +20,7 @@ public final class AudioEngine: @unchecked Sendable {
   public let held: Duration
   let shared: AudioShared
   private let source: any AudioSource
-  private var stages: [any AudioStage] = []
+  private let chain: AudioChain
   private let thread: JobThread
   /// Those that were made before the start.
   private var taps: [AudioRingTap] = []
@@ -30,7 +30,6 @@ public final class AudioEngine: @unchecked Sendable {
   private var clock: AudioClock
   /// Of the latest segment that is over.
   private var placed: AudioLine?
-  private var numbers: [Float]
   private var next: UInt64 = 0
   private var missing: UInt64 = 0
   private var block: UInt64 = 0
@@ -46,31 +45,24 @@ public final class AudioEngine: @unchecked Sendable {
     _ source: any AudioSource, stages choices: [AudioChoice] = [], sinks: [any AudioSink] = [],
     held: Duration = .seconds(4)
   ) throws(RunError) {
-    var stages: [any AudioStage] = []
-    for choice in choices { stages.append(try choice.make()) }
+    let stages = try choices.map { (choice) throws(RunError) in try choice.make() }
     thread = try JobThread("sound")
     let description = try source.open()
     let format = description.format
     let setup = AudioStageSetup(
       rate: format.rate, channels: format.channels, blockSamples: description.blockSamples,
       isLive: description.isLive)
-    for index in stages.indices {
-      do throws(StageError) {
-        try stages[index].configure(setup)
-      } catch {
-        try? source.close()
-        throw RunError(
-          .usage, "\(choices[index].plugin.name): \(error.description)", error.remedies)
-      }
+    do throws(RunError) {
+      chain = try AudioChain(choices, stages, setup)
+    } catch {
+      try? source.close()
+      throw error
     }
     self.source = source
-    self.stages = stages
     self.description = description
     self.held = held
     clock = AudioClock(format)
     shared = AudioShared(format)
-    numbers = Array(
-      repeating: 0, count: stages.isEmpty ? 0 : description.blockSamples * format.channels)
     for sink in sinks {
       try sink.configure(description)
       let tap = AudioRingTap(
@@ -158,6 +150,13 @@ public final class AudioEngine: @unchecked Sendable {
   /// Whether the source has ended, and all sinks have finished.
   public var isOver: Bool { wait(for: .zero) }
 
+  /// Changes settings of a stage while the sound goes on, from the next block on. What the stage has gathered
+  /// is gone: it begins anew. Throws if there is no such stage or setting, and if the value is not allowed.
+  /// From any thread; allocates there, and not on the source's.
+  public func set(_ stage: String, _ values: [String: String]) throws(RunError) {
+    try chain.set(stage, values)
+  }
+
   // MARK: The thread
 
   private func run(_ ring: Ring, _ memory: AudioMemory, _ spares: [AudioSpare]) {
@@ -195,11 +194,8 @@ public final class AudioEngine: @unchecked Sendable {
       if error.code != .interrupted { shared.fail(error) }
     }
     do throws(RunError) { try source.close() } catch { shared.fail(error) }
-    for index in stages.indices { stages[index].finish() }
-    shared.notes.withLock { notes in
-      notes += source.notes
-      for stage in stages { notes += stage.notes }
-    }
+    let notes = source.notes + chain.finish()
+    shared.notes.withLock { $0 += notes }
     shared.state.set(AudioShared.ended)
     producer.end()
   }
@@ -251,8 +247,9 @@ public final class AudioEngine: @unchecked Sendable {
     record.read = read
     record.timing = arrived.timing
     let format = description.format
-    let bytes = count * format.sampleBytes
-    if !stages.isEmpty, count > 0 { process(record, slot, bytes, memory) }
+    if !chain.isEmpty, count > 0 {
+      chain.process(record, slot, format, memory, shared.clipped)
+    }
     record.levels = memory.levels(slot, count: count, format)
     memory.set(record, slot: slot)
     next &+= UInt64(count)
@@ -278,20 +275,5 @@ public final class AudioEngine: @unchecked Sendable {
     shared.note(clock.line)
     if clock.line.isPlaced { placed = clock.line }
     clock.begin(segment: clock.line.segment &+ 1, first: next)
-  }
-
-  private func process(_ record: AudioRecord, _ slot: Int, _ byteCount: Int, _ memory: AudioMemory)
-  {
-    let format = description.format
-    var all = numbers.mutableSpan
-    var samples = all._mutatingExtracting(first: record.count * format.channels)
-    memory.read(slot, count: byteCount) { decode($0, format.number, into: &samples) }
-    for index in stages.indices {
-      stages[index].process(&samples, record)
-    }
-    let clipped = memory.fill(slot, count: byteCount) { bytes in
-      encode(samples.span, format.number, into: &bytes)
-    }
-    if clipped > 0 { shared.clipped.wrappingAdd(UInt64(clipped), ordering: .relaxed) }
   }
 }

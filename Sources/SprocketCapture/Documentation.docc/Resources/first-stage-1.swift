@@ -1,0 +1,19 @@
+import SprocketCore
+
+public struct Darkness: Stage {
+  public static let plugin = Plugin("darkness", "how much of the picture is dark", Darkness.self)
+  public static let order = Order.any
+  public static let settings: [Setting<Self>] = [
+    Setting("below", \.below, range: 1...255, unit: "levels", "luma below it is dark")
+  ]
+
+  public var below = 32
+
+  public init() {}
+
+  public mutating func configure(_ setup: inout StageSetup) throws(StageError) -> FrameFormat {
+    setup.format
+  }
+
+  public mutating func process(_ frame: inout FrameView) -> Verdict { .keep }
+}

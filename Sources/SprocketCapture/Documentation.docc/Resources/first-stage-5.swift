@@ -1,0 +1,6 @@
+import Darkness
+import SprocketCommandLine
+
+@main struct Program {
+  static func main() { sprocketMain(stages: builtinStages + [Darkness.plugin]) }
+}

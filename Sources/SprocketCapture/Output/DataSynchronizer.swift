@@ -1,0 +1,135 @@
+public import Sprocket
+internal import SprocketEngine
+
+/// Gives a program each picture with the sound up to its time and with the reports of its stages: a video
+/// data output, an audio data output and a metadata output in one, paired by time.
+///
+///     let together = DataSynchronizer(reading: .luma(.eighth)) { frame, data in
+///       print(frame.record.number, data.sound.count, data.objects.count)
+///     }
+///
+/// A picture waits for its sound, for `limit` at most. Every block of sound comes once, in order, with the
+/// first picture that is not earlier than the block's first sample. Of the sound of dropped pictures comes
+/// with the next one. Costs an allocation and a copy for each block of sound.
+public final class DataSynchronizer: TakesVideo, TakesAudio, ReadsSound {
+  /// What belongs to a picture.
+  public struct Data: Sendable {
+    /// Blocks of sound that began since the picture before, and no later than this one.
+    public let sound: [Sound]
+    /// False where the sound did not come in time, or the session has no microphone.
+    public let isSoundComplete: Bool
+    /// What the stages reported of the picture.
+    public let objects: [MetadataObject]
+  }
+
+  /// A block of sound and its samples, as `block.format` says, channels interleaved.
+  public struct Sound: Sendable {
+    public let block: SoundBlock
+    public let bytes: [UInt8]
+  }
+
+  public typealias Handler = @Sendable (borrowing FrameView, Data) -> Void
+
+  public let core = OutputCore("together")
+  let takes: Set<CaptureDevice.MediaType> = [.video, .audio]
+  private let parts: FrameParts
+  private let types: Set<String>?
+  private let limit: Duration
+  private let onDrop: VideoDataOutput.DropHandler?
+  private let onData: Handler
+  private let queue = SoundQueue()
+
+  /// - Parameters:
+  ///   - parts: what the callback reads of the pixels; reading anything else stops the program.
+  ///   - types: names of the stages whose reports are delivered; `nil` for all.
+  ///   - limit: how long a picture waits for its sound. Larger: more pictures are late and dropped where the
+  ///     sound is late. A microphone's block takes 10 ms or more.
+  ///   - onDrop: on the same thread, once for each picture that is dropped.
+  public init(
+    reading parts: FrameParts = .image, types: Set<String>? = nil,
+    waiting limit: Duration = .milliseconds(200), onDrop: VideoDataOutput.DropHandler? = nil,
+    onData: @escaping Handler
+  ) {
+    (self.parts, self.types, self.limit) = (parts, types, limit)
+    (self.onDrop, self.onData) = (onDrop, onData)
+  }
+
+  func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink] {
+    try ReportReader.check(types, setup)
+    queue.begin(hasSound: setup.audio != nil)
+    let sink = VideoDataSink(core, parts, nil, takesLatest: true, types: types)
+    sink.onDrop = onDrop
+    sink.onFrame = { [queue, limit, onData] frame, objects in
+      let (sound, isComplete) = queue.take(until: frame.record.captured, waiting: limit)
+      onData(frame.view, Data(sound: sound, isSoundComplete: isComplete, objects: objects))
+    }
+    return [sink]
+  }
+
+  func makeAudioSink() -> any AudioSink {
+    SoundDataSink(core) { [queue] block, bytes in queue.add(block, bytes) }
+  }
+
+  func didLeave() { queue.begin(hasSound: false) }
+}
+
+/// Blocks of sound that wait for their picture.
+private final class SoundQueue: Sendable {
+  private struct State {
+    var blocks: [DataSynchronizer.Sound] = []
+    /// Time up to which the sound has come, on the monotonic clock.
+    var end = Int64.min
+    /// The session has a microphone, which has not failed to deliver in time since its last block.
+    var isExpected = false
+  }
+
+  /// Blocks that are kept while no picture comes. Larger: more memory. 10 s of a usual microphone.
+  private static let most = 1000
+
+  private let state = Locked(State())
+  private let changes = FutexWord()
+
+  func begin(hasSound: Bool) {
+    state.withLock { $0 = State(isExpected: hasSound) }
+    changes.advance()
+  }
+
+  func add(_ block: SoundBlock, _ bytes: Span<UInt8>) {
+    var copied = [UInt8](repeating: 0, count: bytes.count)
+    for index in bytes.indices { copied[index] = bytes[index] }
+    let piece = DataSynchronizer.Sound(block: block, bytes: copied)
+    state.withLock { state in
+      if state.blocks.count >= Self.most { state.blocks.removeFirst() }
+      state.blocks.append(piece)
+      state.end = block.record.line.time(of: block.record.end)
+      state.isExpected = true
+    }
+    changes.advance()
+  }
+
+  /// The blocks that began by `time`. Waits until the sound has come that far; once it has not, it waits no
+  /// more before the next block.
+  func take(
+    until time: Timestamp, waiting limit: Duration
+  ) -> (sound: [DataSynchronizer.Sound], isComplete: Bool) {
+    let end = monotonicNow() + limit.nanosecondCount
+    while true {
+      let seen = changes.value
+      let (isExpected, isThere) = state.withLock { ($0.isExpected, $0.end >= time.nanoseconds) }
+      if isThere || !isExpected { break }
+      guard changes.wait(while: seen, until: end) else {
+        state.withLock { $0.isExpected = false }
+        break
+      }
+    }
+    return state.withLock { state in
+      let count =
+        state.blocks.firstIndex {
+          $0.block.record.line.time(of: $0.block.record.first) > time.nanoseconds
+        } ?? state.blocks.count
+      let sound = Array(state.blocks.prefix(count))
+      state.blocks.removeFirst(count)
+      return (sound, state.end >= time.nanoseconds)
+    }
+  }
+}

@@ -1,0 +1,163 @@
+// A capture session beside the bare engine, for Tests/Judges/test_session_cost.py and Benchmarks/sessions.py:
+//
+//   frames engine|session PIXELS COUNT   so many frames as fast as they come; prints how many were seen
+//   latency engine|session SECONDS       microseconds from a frame's time to the callback, one per line
+//   start engine|session COUNT           milliseconds from starting to the first frame, one per line
+//   photos COUNT                         from the asking to the photograph's frame, in frame times, one per line
+
+import Glibc
+import Sprocket
+import SprocketCapture
+import SprocketEngine
+
+/// Counts frames, and wakes one waiter at a number of them.
+final class FrameCount: Sendable {
+  private struct State: Sendable {
+    var count = 0
+    var values: [Int64] = []
+  }
+
+  private let state = Locked(State())
+  private let changes = FutexWord()
+
+  var count: Int { state.withLock(\.count) }
+  var values: [Int64] { state.withLock(\.values) }
+
+  func add(_ value: Int64? = nil) {
+    state.withLock { state in
+      state.count += 1
+      if let value { state.values.append(value) }
+    }
+    changes.advance()
+  }
+
+  /// Waits for `count` frames, a minute at most for each further one.
+  func wait(for count: Int) {
+    while true {
+      let seen = changes.value
+      guard self.count < count else { return }
+      guard changes.wait(while: seen, until: monotonicNow() + 60_000_000_000) else {
+        fail("no frame for a minute")
+      }
+    }
+  }
+}
+
+func fail(_ message: String) -> Never {
+  print("session-cost: \(message)")
+  exit(1)
+}
+
+func settings(_ format: PixelFormat, isFast: Bool) -> SceneSettings {
+  var settings = SceneSettings()
+  (settings.format, settings.width, settings.height) = (format, 640, 480)
+  settings.cached = 8
+  settings.pace = isFast ? .fast : .real
+  return settings
+}
+
+/// Runs `body` for each frame until `end` returns: by the engine alone, or by a session's data output.
+func run(
+  _ kind: String, _ scene: SceneSettings, _ body: @escaping @Sendable (borrowing FrameView) -> Void,
+  until end: @Sendable () async throws -> Void
+) async throws {
+  if kind == "engine" {
+    let sink = ClosureSink(reading: .luma(.full)) { body($0) }
+    let engine = try Engine(source: SceneSource(scene), sinks: [sink])
+    try engine.start()
+    try await end()
+    engine.stop()
+    guard engine.wait(for: .seconds(10)) else { fail("the engine does not end") }
+    return
+  }
+  let size = CameraSize(scene.width, scene.height)
+  let camera = CaptureDevice(scene: SceneDevice(scene, sizes: [size]))
+  let output = VideoDataOutput(reading: .luma(.full), discardsLateFrames: false, onFrame: body)
+  let session = try CaptureSession()
+  try await session.configure { c throws(CaptureError) in
+    c.add(try DeviceInput(camera))
+    c.preset = .size(size)
+    c.add(output)
+  }
+  try await session.start()
+  try await end()
+  await session.stop()
+}
+
+func frames(_ kind: String, _ format: PixelFormat, _ wanted: Int) async throws {
+  let seen = FrameCount()
+  try await run(kind, settings(format, isFast: true)) { _ in
+    seen.add()
+  } until: {
+    seen.wait(for: wanted)
+  }
+  print(seen.count)
+}
+
+func latency(_ kind: String, _ seconds: Int) async throws {
+  let seen = FrameCount()
+  try await run(kind, settings(.mjpeg, isFast: false)) { frame in
+    seen.add(monotonicNow() - frame.record.captured.nanoseconds)
+  } until: {
+    try await Task.sleep(for: .seconds(seconds))
+  }
+  for value in seen.values { print(Double(value) / 1000) }
+}
+
+func starts(_ kind: String, _ count: Int) async throws {
+  for _ in 0..<count {
+    let (seen, begin) = (FrameCount(), monotonicNow())
+    try await run(kind, settings(.mjpeg, isFast: false)) { _ in
+      seen.add(monotonicNow() - begin)
+    } until: {
+      seen.wait(for: 1)
+    }
+    print(Double(seen.values[0]) / 1e6)
+  }
+}
+
+func photos(_ count: Int) async throws {
+  let scene = settings(.mjpeg, isFast: false)
+  let size = CameraSize(scene.width, scene.height)
+  let photos = PhotoOutput()
+  let session = try CaptureSession()
+  let camera = CaptureDevice(scene: SceneDevice(scene, sizes: [size]))
+  try await session.configure { c throws(CaptureError) in
+    c.add(try DeviceInput(camera))
+    c.preset = .size(size)
+    c.add(photos)
+  }
+  try await session.start()
+  let frameTime = 1e9 * Double(scene.rate.seconds) / Double(scene.rate.frames)
+  for number in 0..<count {
+    // At another moment of the frame each time.
+    try await Task.sleep(for: .microseconds(number * 7919 % 33_000))
+    let asked = monotonicNow()
+    let photo = try await photos.photo()
+    guard let record = photo.record else { fail("a photograph without its frame") }
+    print(Double(record.captured.nanoseconds - asked) / frameTime)
+  }
+  await session.stop()
+}
+
+@main struct SessionCost {
+  static func main() async {
+    let words = CommandLine.arguments.dropFirst()
+    guard let count = words.last.flatMap({ Int($0) }), let work = words.first, count > 0 else {
+      fail("say what to measure, of which kind, and how often: frames session mjpeg 200")
+    }
+    let kind = words.dropFirst().first ?? ""
+    do {
+      switch (work, words.count) {
+      case ("frames", 4):
+        try await frames(kind, words.dropFirst(2).first == "nv12" ? .nv12 : .mjpeg, count)
+      case ("latency", 3): try await latency(kind, count)
+      case ("start", 3): try await starts(kind, count)
+      case ("photos", 2): try await photos(count)
+      default: fail("knows frames, latency, start and photos, not \(work)")
+      }
+    } catch {
+      fail("\(error)")
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import Sprocket
+import SprocketCapture
+import Testing
+
+@Suite("Sound and pictures together", .serialized) struct SoundTests {
+  private static func microphone(_ name: String) -> CaptureDevice {
+    CaptureDevice(sceneMicrophone: SceneMicrophoneSettings(), name: name)
+  }
+
+  @Test("a picture has the sound up to its time, each block once, and its reports")
+  func synchronizer() async throws {
+    struct Pair: Sendable {
+      let time: Int64
+      let isComplete: Bool
+      let blocks: [(first: UInt64, end: UInt64, time: Int64, bytes: Int)]
+      let types: [String]
+    }
+    let pairs = Shared<[Pair]>([])
+    let together = DataSynchronizer(reading: .luma(.eighth), types: ["meter"]) { frame, data in
+      let blocks = data.sound.map { sound in
+        let record = sound.block.record
+        return (
+          record.first, record.end, record.line.time(of: record.first), sound.bytes.count
+        )
+      }
+      let pair = Pair(
+        time: frame.record.captured.nanoseconds, isComplete: data.isSoundComplete, blocks: blocks,
+        types: data.objects.map(\.type))
+      pairs.change { $0.append(pair) }
+    }
+    let session = try CaptureSession()
+    let microphone = Self.microphone("paired")
+    try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(Cameras.back()))
+      c.add(try DeviceInput(microphone))
+      c.preset = .size(Cameras.small)
+      c.stages = [.meter(), .focus()]
+      c.add(together)
+    }
+    try await session.start()
+    #expect(await until { pairs.value.count >= 20 })
+    await session.stop()
+    let all = pairs.value
+    #expect(all.allSatisfy { $0.types == ["meter"] })
+    #expect(all.dropFirst(2).filter(\.isComplete).count >= all.count / 2)
+    for (pair, next) in zip(all, all.dropFirst()) {
+      // A line that is measured again moves times by less than a millisecond.
+      #expect(pair.blocks.allSatisfy { $0.time <= pair.time + 1_000_000 })
+      if pair.isComplete { #expect(next.blocks.allSatisfy { $0.time > pair.time - 1_000_000 }) }
+    }
+    let blocks = all.flatMap(\.blocks)
+    #expect(blocks.count > 20)
+    #expect(blocks.allSatisfy { $0.bytes > 0 })
+    for (block, next) in zip(blocks, blocks.dropFirst()) { #expect(block.end == next.first) }
+  }
+
+  @Test("without a microphone pictures do not wait for sound") func silence() async throws {
+    let count = Shared(0)
+    let together = DataSynchronizer(reading: []) { _, data in
+      if data.sound.isEmpty, !data.isSoundComplete { count.change { $0 += 1 } }
+    }
+    let session = try await running(together)
+    #expect(await until { count.value >= 10 })
+    await session.stop()
+  }
+
+  @Test("the volume is set while sound flows, and holds at the next start") func volume()
+    async throws
+  {
+    let loudest = Shared(Int16(0))
+    let output = AudioDataOutput { block, bytes in
+      var peak: Int16 = 0
+      for index in stride(from: 0, to: bytes.count - 1, by: 2) {
+        let sample = Int16(truncatingIfNeeded: Int(bytes[index]) | Int(bytes[index + 1]) << 8)
+        peak = max(peak, sample)
+      }
+      let found = peak
+      loudest.change { $0 = found }
+    }
+    let session = try CaptureSession()
+    let microphone = Self.microphone("volume")
+    let added = try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(Cameras.back()))
+      c.add(try DeviceInput(microphone))
+      c.preset = .size(Cameras.small)
+      return c.add(output)
+    }
+    let link = added.link(for: .audio)
+    #expect(throws: CaptureError.self) { try link.setVolume(0) }
+    try await session.start()
+    #expect(await until { loudest.value > 100 })
+    let missing = #expect(throws: CaptureError.self) { try link.setVolume(0) }
+    #expect(missing?.description.contains("add .gain()") == true)
+    try await session.configure { c in c.soundStages = [.gain()] }
+    #expect(throws: CaptureError.self) { try link.setVolume(-1) }
+    #expect(await until { loudest.value > 100 })
+    try link.setVolume(0)
+    #expect(await until { loudest.value == 0 })
+    await session.stop()
+    loudest.change { $0 = 1 }
+    try await session.start()
+    #expect(await until { loudest.value == 0 })
+    try link.setVolume(1)
+    #expect(await until { loudest.value > 100 })
+    await session.stop()
+  }
+}
