@@ -3,8 +3,7 @@ public import SprocketCapture
 
 // Cameras, and what they are set to.
 extension CameraManager {
-  /// Nobody is asked, for rights are the system's: whether the camera may be used, and the microphone where the
-  /// mode records sound.
+  /// Whether the camera may be used, and the microphone in the mode videoWithMic. Nobody is asked.
   public func askUserForCameraPermission() async -> Bool {
     let hasSound = cameraOutputMode != .videoWithMic || microphone?.authorization == .authorized
     return currentCameraStatus() == .ready && hasSound
@@ -13,7 +12,6 @@ extension CameraManager {
   public func askUserForCameraPermission(_ completion: @escaping @MainActor (Bool) -> Void) {
     Task { completion(await askUserForCameraPermission()) }
   }
-
   public func currentCameraStatus() -> CameraState {
     guard let camera else { return .noDeviceFound }
     if case .denied(let why) = camera.authorization { return .accessDenied(why) }
@@ -21,7 +19,6 @@ extension CameraManager {
   }
 
   public var hasFrontCamera: Bool { cameras.contains { $0.position == .front } }
-
   /// A camera whose position is not known, such as a webcam on a cable, counts as one at the back.
   private func camera(at side: CameraDevice) -> CaptureDevice? {
     if side == .front { return cameras.first { $0.position == .front } }
@@ -34,7 +31,6 @@ extension CameraManager {
     throw fail(.deviceNotFound, "there is no \(side) camera; plug one in")
   }
 
-  /// Sets the camera's own controls as one batch.
   private func control(
     _ body: (inout CaptureDevice.Configuration) -> Void
   ) async throws(CaptureError) {
@@ -53,7 +49,6 @@ extension CameraManager {
     applyOrientation()
   }
 
-  /// Whether the camera offers the preset, and if not, why. `nil` before the set-up.
   public func canSetPreset(_ preset: SessionPreset) async -> Answer? {
     await captureSession?.canSet(preset)
   }
@@ -98,7 +93,6 @@ extension CameraManager {
     flashMode = mode
   }
 
-  /// Sets the next one of off, on and auto.
   @discardableResult
   public func changeFlashMode() async throws(CaptureError) -> CameraFlashMode {
     try await setFlashMode(flashMode == .off ? .on : flashMode == .on ? .auto : .off)
@@ -139,9 +133,7 @@ extension CameraManager {
   /// Sets an exposure between the camera's shortest and longest: 0 to 1, by the fourth power, so that most of a
   /// slider's way is for short ones.
   public func changeExposureDuration(value: Double) async throws(CaptureError) {
-    guard let range = try requireCamera(cameraDevice).exposureDurationRange else {
-      throw fail(.controlUnsupported, "the camera has no exposure that can be set")
-    }
+    let range = try requireCamera(cameraDevice).exposureDurationRange ?? .zero ... .zero
     let length = range.upperBound - range.lowerBound
     let duration = range.lowerBound + length * pow(min(max(value, 0), 1), 4)
     try await changeExposureMode(.custom(duration: duration))
@@ -150,7 +142,6 @@ extension CameraManager {
   /// Of the camera's own zoom, else 4: with more the stage `crop` would show single pixels.
   public var maxZoomScale: Double { camera?.zoomRange?.upperBound ?? 4 }
   public var zoomScale: Double { camera?.zoomFactor ?? cropZoom }
-
   /// Zooms by a factor between 1 and `maxZoomScale`: by the camera where it can, else by stages. Pictures keep
   /// their size.
   public func zoom(_ scale: Double) async throws(CaptureError) {
@@ -180,6 +171,5 @@ extension CameraManager {
     }
     return codes == nil ? stages : stages + [Self.search]
   }
-
   static let search = StageChoice.codes { $0.types = CodeTypes([.qr, .ean8, .ean13]) }
 }

@@ -2,9 +2,8 @@ internal import Foundation
 public import SprocketCapture
 
 public struct CaptureContent: Sendable {
-  /// The bytes of a JPEG.
-  public let asData: [UInt8]
-  /// Where the picture was written to; `nil` if it was not.
+  public let photo: CapturedPhoto
+  /// `nil` if it was not written.
   public let path: String?
 }
 
@@ -18,30 +17,23 @@ extension CameraManager {
 
   /// Takes a picture, and writes it to `writeFilesToFolder` if that is set.
   public func capturePicture() async throws(CaptureError) -> CaptureContent {
-    let photo = try await capture()
-    let path = writeFilesToFolder.map { Self.path(in: $0, "picture", "jpg") }
-    if let path { try await showing { () throws(CaptureError) in try photo.write(to: path) } }
-    return CaptureContent(asData: photo.fileData, path: path)
-  }
-
-  /// Takes a picture without writing it.
-  public func capturePictureData() async throws(CaptureError) -> [UInt8] {
-    try await capture().fileData
+    let photo = try await capturePictureData()
+    guard let folder = writeFilesToFolder else { return CaptureContent(photo: photo, path: nil) }
+    let path = Self.path(in: folder, "picture", "jpg")
+    try await showing { () throws(CaptureError) in try photo.write(to: path) }
+    return CaptureContent(photo: photo, path: path)
   }
 
   public func capturePictureWithCompletion(
     _ imageCompletion: @escaping @MainActor (CaptureResult) -> Void
-  ) {
-    answer(imageCompletion, capturePicture)
-  }
+  ) { answer(imageCompletion, capturePicture) }
 
   public func capturePictureDataWithCompletion(
-    _ imageCompletion: @escaping @MainActor (Result<[UInt8], CaptureError>) -> Void
-  ) {
-    answer(imageCompletion, capturePictureData)
-  }
+    _ imageCompletion: @escaping @MainActor (Result<CapturedPhoto, CaptureError>) -> Void
+  ) { answer(imageCompletion, capturePictureData) }
 
-  private func capture() async throws(CaptureError) -> CapturedPhoto {
+  /// Takes a picture without writing it.
+  public func capturePictureData() async throws(CaptureError) -> CapturedPhoto {
     guard cameraOutputMode == .stillImage else {
       throw fail(.settingsRefused, "the mode is \(cameraOutputMode); set stillImage first")
     }
@@ -65,8 +57,8 @@ extension CameraManager {
     }
   }
 
-  private static func path(in folder: String, _ kind: String, _ ending: String) -> String {
-    "\(folder)/\(kind)-\(UUID().uuidString.prefix(8)).\(ending)"
+  private static func path(in folder: String?, _ kind: String, _ ending: String) -> String {
+    "\(folder ?? "/tmp")/\(kind)-\(UUID().uuidString.prefix(8)).\(ending)"
   }
 
   /// Begins a movie with the next frame.
@@ -77,10 +69,10 @@ extension CameraManager {
     if let recording, recording.result == nil {
       throw fail(.busy, "a movie is being recorded; call stopVideoRecording first")
     }
-    do throws(CaptureError) {
-      let path = Self.path(in: writeFilesToFolder ?? "/tmp", "movie", "mov")
-      recording = try movies.startRecording(to: path)
-    } catch { throw fail(error.code, error.description) }
+    let path = Self.path(in: writeFilesToFolder, "movie", "mov")
+    do throws(CaptureError) { recording = try movies.startRecording(to: path) } catch {
+      throw show(error)
+    }
   }
 
   /// Returns when the file is complete. Throws if there is none that can be used.
@@ -92,21 +84,19 @@ extension CameraManager {
     recording.stop()
     let result = try await showing { () throws(CaptureError) in
       try await within(Self.limit, "the end of the movie") { () throws(CaptureError) in
+        for await _ in recording.events {}
         if let result = recording.result { return result }
-        for await case .didFinish(let result) in recording.events { return result }
         throw CaptureError(.cancelled, "the task was cancelled before the movie was complete")
       }
     }
     self.recording = nil
-    if !result.isUsable, let error = result.error { throw fail(error.code, error.description) }
+    if !result.isUsable, let error = result.error { throw show(error) }
     return result
   }
 
   public func stopVideoRecording(
     _ completion: @escaping @MainActor (Result<RecordingResult, CaptureError>) -> Void
-  ) {
-    answer(completion, stopVideoRecording)
-  }
+  ) { answer(completion, stopVideoRecording) }
 
   public var recordedDuration: Duration { movies.recordedDuration }
   public var recordedFileSize: UInt64 { movies.recordedFileSize }
@@ -116,7 +106,7 @@ extension CameraManager {
   public func startQRCodeDetection(
     _ handler: @escaping QRCodeDetectionHandler
   ) async throws(CaptureError) {
-    let session = try requireSession()
+    try requireSession()
     guard codes == nil else {
       throw fail(.busy, "codes are being looked for; call stopQRCodeDetection first")
     }
@@ -128,7 +118,7 @@ extension CameraManager {
         for text in texts { handler(text) }
       }
     }
-    try await session.configure { c in
+    try await change { c in
       c.stages.append(Self.search)
       c.add(output)
     }

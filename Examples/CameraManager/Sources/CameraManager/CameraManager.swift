@@ -1,9 +1,7 @@
 public import SprocketCapture
 
-public enum CameraDevice: Sendable, Hashable { case front, back }
-
 public typealias CameraFlashMode = PhotoSettings.FlashMode
-
+public enum CameraDevice: Sendable, Hashable { case front, back }
 public enum CameraOutputMode: Sendable, Hashable { case stillImage, videoWithMic, videoOnly }
 
 public enum CameraState: Sendable, Hashable {
@@ -14,10 +12,6 @@ public enum CameraState: Sendable, Hashable {
 }
 
 /// The public interface of the library CameraManager for iOS, over a capture session.
-///
-///     let manager = CameraManager()
-///     let preview = try await manager.addPreviewLayerToView(width: 640, height: 480)
-///     let picture = try await manager.capturePicture()
 ///
 /// What can fail is set by a function `setX`: one configuration of the session, which throws its error. The
 /// property then keeps its value.
@@ -45,14 +39,13 @@ public enum CameraState: Sendable, Hashable {
     print("\($0): \($1)")
   }
 
-  var cameras: [CaptureDevice]
+  private let given: [CaptureDevice]?
+  private(set) var cameras: [CaptureDevice]
   let microphone: CaptureDevice?
-  private let hasOwnCameras: Bool
   private(set) var photos = PhotoOutput()
   private(set) var movies = MovieFileOutput()
-  // The places of the outputs in the session, for their links.
-  private var addedPreview: Added<PreviewOutput>?
-  private var addedPhotos: Added<PhotoOutput>?
+  private var previewLink: VideoLink?
+  private var photoLink: VideoLink?
   var addedMovies: Added<MovieFileOutput>?
   var codes: MetadataOutput?
   var recording: Recording?
@@ -62,8 +55,7 @@ public enum CameraState: Sendable, Hashable {
 
   /// `nil`: those of the machine.
   public init(cameras: [CaptureDevice]? = nil, microphone: CaptureDevice? = nil) {
-    hasOwnCameras = cameras != nil
-    self.cameras = cameras ?? CaptureDevice.devices(for: .video)
+    (given, self.cameras) = (cameras, cameras ?? CaptureDevice.devices(for: .video))
     self.microphone = microphone ?? CaptureDevice.default(for: .audio)
   }
 
@@ -72,20 +64,13 @@ public enum CameraState: Sendable, Hashable {
   public func addPreviewLayerToView(
     width: Double, height: Double, newCameraOutputMode: CameraOutputMode? = nil
   ) async throws(CaptureError) -> PreviewOutput {
-    guard let previewOutput, captureSession != nil else {
-      let preview = PreviewOutput(view: (width, height), gravity: .aspectFill)
-      try await setUp(preview, newCameraOutputMode ?? cameraOutputMode)
-      return preview
+    let mode = newCameraOutputMode ?? cameraOutputMode
+    if let previewOutput, captureSession != nil {
+      (previewOutput.geometry.viewWidth, previewOutput.geometry.viewHeight) = (width, height)
+      try await setCameraOutputMode(mode)
+      return previewOutput
     }
-    (previewOutput.geometry.viewWidth, previewOutput.geometry.viewHeight) = (width, height)
-    if let mode = newCameraOutputMode { try await setCameraOutputMode(mode) }
-    return previewOutput
-  }
-
-  private func setUp(
-    _ preview: PreviewOutput, _ mode: CameraOutputMode
-  ) async throws(CaptureError) {
-    if !hasOwnCameras { cameras = CaptureDevice.devices(for: .video) }
+    cameras = given ?? CaptureDevice.devices(for: .video)
     let session = try CaptureSession()
     let stream = session.runtimeErrors
     errors?.cancel()
@@ -93,7 +78,8 @@ public enum CameraState: Sendable, Hashable {
     let camera = try requireCamera(cameraDevice)
     // An output belongs to one session only.
     (photos, movies) = (PhotoOutput(), MovieFileOutput())
-    addedPreview = try await session.configure { c throws(CaptureError) in
+    let preview = PreviewOutput(view: (width, height), gravity: .aspectFill)
+    let added = try await session.configure { c throws(CaptureError) in
       c.add(try DeviceInput(camera))
       c.preset = cameraOutputQuality
       c.stages = stages(for: camera)
@@ -102,12 +88,13 @@ public enum CameraState: Sendable, Hashable {
     }
     try await session.start()
     (captureSession, previewOutput, cameraOutputMode) = (session, preview, mode)
+    previewLink = added.link(for: .video)
     applyOrientation()
+    return preview
   }
 
   /// Stops the session; a recording is completed. All that was set stays.
   public func stopCaptureSession() async { await captureSession?.stop() }
-
   /// Starts the session again, or makes a new one after `stopAndRemoveCaptureSession`.
   public func resumeCaptureSession() async throws(CaptureError) {
     if let captureSession { return try await captureSession.start() }
@@ -125,66 +112,58 @@ public enum CameraState: Sendable, Hashable {
   }
 
   public var cameraIsReady: Bool { captureSession?.isRunning ?? false }
-
   /// One change of the session. Before the set-up there is nothing to change.
   func change(
     _ body: (inout CaptureSession.Configuration) throws(CaptureError) -> Void
   ) async throws(CaptureError) { try await captureSession?.configure(body) }
 
+  @discardableResult
   func requireSession() throws(CaptureError) -> CaptureSession {
     if let captureSession { return captureSession }
     throw fail(.notRunning, "there is no capture session; call addPreviewLayerToView first")
   }
 
-  /// Puts the outputs of a mode in place of those of another one.
   func putOutputs(
     of mode: CameraOutputMode, into c: inout CaptureSession.Configuration
   ) throws(CaptureError) {
     for output in c.outputs where output === photos || output === movies { c.remove(output) }
     for input in c.inputs where input.device.mediaType == .audio { c.remove(input) }
-    if mode == .stillImage {
-      addedPhotos = c.add(photos)
+    guard mode != .stillImage else {
+      photoLink = c.add(photos).link(for: .video)
       return
     }
     let added = c.add(movies)
     c.setPreferredStabilization(videoStabilisationMode, of: added)
     addedMovies = added
-    guard mode == .videoWithMic else { return }
-    guard let microphone else {
+    if mode == .videoWithMic, let microphone { c.add(try DeviceInput(microphone)) }
+    if mode == .videoWithMic, microphone == nil {
       throw CaptureError(.deviceNotFound, "there is no microphone; plug one in, or take videoOnly")
     }
-    c.add(try DeviceInput(microphone))
   }
 
   func applyOrientation() {
     let isMirrored = shouldFlipFrontCameraImage && cameraDevice == .front
-    let ours = (addedPreview?.link(for: .video), addedPhotos?.link(for: .video))
-    for case let link? in [ours.0, ours.1, addedMovies?.link(for: .video)] {
+    for case let link? in [previewLink, photoLink, addedMovies?.link(for: .video)] {
       // Only a link of an output that has left the session refuses it.
       try? link.setOrientation(imageOrientation)
       try? link.setMirrored(isMirrored)
     }
   }
 
-  private func show(_ error: CaptureError) {
+  @discardableResult
+  func show(_ error: CaptureError) -> CaptureError {
     if showErrorsToUsers { showErrorBlock("Camera", error.description) }
-  }
-
-  /// Makes an error that the session does not know, and shows it.
-  func fail(_ code: CaptureError.Code, _ sentence: String) -> CaptureError {
-    let error = CaptureError(code, sentence)
-    show(error)
     return error
   }
 
-  /// Runs a call whose errors the session does not know, and shows them.
+  func fail(_ code: CaptureError.Code, _ sentence: String) -> CaptureError {
+    show(CaptureError(code, sentence))
+  }
+
   @discardableResult
   func showing<Value>(
     _ call: () async throws(CaptureError) -> Value
   ) async throws(CaptureError) -> Value {
-    do throws(CaptureError) { return try await call() } catch {
-      show(error)
-      throw error
-    }
+    do throws(CaptureError) { return try await call() } catch { throw show(error) }
   }
 }
