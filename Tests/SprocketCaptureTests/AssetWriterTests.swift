@@ -115,6 +115,38 @@ import Testing
     #expect(throws: RunError.self) { try source.open() }
   }
 
+  /// An older file of that name is kept until a new one is complete.
+  @Test func cancellingKeepsTheOlderFile() async throws {
+    let scratch = try Scratch()
+    let path = try scratch.write("clip.mp4", Array("mine".utf8))
+    for count in [0, 10] {
+      let writer = AssetWriter(path: path, overwrite: true)
+      let video = AssetWriter.VideoInput(Self.format)
+      try writer.add(video)
+      try writer.startWriting()
+      try writer.startSession(at: 0)
+      for index in 0..<count { try video.append(picture.span, at: Int64(index) * 40_000_000) }
+      // Also where the task that cancels it is cancelled itself.
+      let task = Task { await writer.cancelWriting() }
+      task.cancel()
+      await task.value
+      #expect(try scratch.text("clip.mp4") == "mine")
+    }
+  }
+
+  @Test func aCancelledTaskFinishesItsFileAllTheSame() async throws {
+    let scratch = try Scratch()
+    let writer = AssetWriter(path: scratch.path("clip.mp4"))
+    let video = AssetWriter.VideoInput(Self.format)
+    try writer.add(video)
+    try writer.startWriting()
+    try writer.startSession(at: 0)
+    for index in 0..<10 { try video.append(picture.span, at: Int64(index) * 40_000_000) }
+    let task = Task { try await writer.finishWriting() }
+    task.cancel()
+    #expect(try await task.value.frames == 10)
+  }
+
   /// Live, an input without room says so, and nothing waits.
   @Test func aFrameWithoutRoomIsDroppedAndCountedInRealTime() async throws {
     let scratch = try Scratch()
