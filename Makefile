@@ -80,12 +80,14 @@ traps: release
 	swift build $(RELEASE) --product SprocketSessionCost
 
 # Two steps at a time, since most builds and judges keep one core busy; then what needs the machine to
-# itself. The longest come first. Tests/step tells how long each took.
-STEPS := venv copy lint threads judge-motion judge-files judge-most python $(MORE_STEPS) addresses storms \
-  readme
+# itself. Others use what the first ones make. The longest come first. Tests/step tells how long each took.
+FIRST_STEPS := copy venv lint $(filter lab-kernel,$(MORE_STEPS))
+STEPS := $(filter-out lab-kernel,$(MORE_STEPS)) threads addresses judge-most judge-files judge-motion readme \
+  storms python
 test: test-packages
 	rm -rf .build/steps
 	[ -f Package.resolved ] || swift package resolve
+	$(MAKE) --no-print-directory --jobs=2 program=copy $(FIRST_STEPS:%=step-%) || { Tests/step --failures; exit 1; }
 	$(MAKE) --no-print-directory --jobs=2 program=copy $(STEPS:%=step-%) || { Tests/step --failures; exit 1; }
 	$(MAKE) --no-print-directory program=copy step-judge-alone || { Tests/step --failures; exit 1; }
 	Tests/step --table
@@ -94,13 +96,7 @@ test: test-packages
 step-%:
 	@Tests/step $* $(MAKE) --no-print-directory $(if $(filter-out copy,$*),--assume-old=copy) $*
 
-step-addresses: step-venv
-step-judge-motion step-judge-files step-judge-most: step-venv step-copy
-step-python: step-venv
-step-storms: step-venv step-copy step-threads
-step-readme: step-copy
-step-lab: step-venv step-copy step-lab-kernel
-step-fuzz: step-copy
+step-storms: step-threads
 
 venv: .build/venv/installed
 
@@ -114,15 +110,15 @@ unit: .build/venv/installed
 	swift build --build-tests $(CHECK)
 	PATH="$(CURDIR)/.build/venv/bin:$$PATH" swift test --skip-build
 
-# Those that read and write bytes from outside, with AddressSanitizer; all others with ThreadSanitizer.
-# Both in release builds: unoptimised code takes several times as long, and hides values that end too
-# early. Each has a place of its own, and builds only the tests that it runs, and what these need. Nothing
-# is imported that Package.swift does not declare.
+# Those of threads with ThreadSanitizer, which makes loops over pixels ten times as slow; all others with
+# AddressSanitizer. Both in release builds: unoptimised code takes several times as long, and hides values
+# that end too early. Each has a place of its own, and builds only the tests that it runs, and what these
+# need. Nothing is imported that Package.swift does not declare.
 comma := ,
 empty :=
-ADDRESS_TESTS := $(patsubst %,Sprocket%Tests,JPEG LibAV LZ4 MCAP TIFF ZBar Codecs Sources Sinks)
-THREAD_TESTS := TidyTests $(patsubst Plugins/%,%Tests,$(wildcard Plugins/*)) \
-  $(filter-out $(ADDRESS_TESTS),$(notdir $(wildcard Tests/Sprocket*Tests)))
+THREAD_TESTS := SprocketRingTests SprocketEngineTests SprocketTests SprocketCaptureTests
+ADDRESS_TESTS := TidyTests $(patsubst Plugins/%,%Tests,$(wildcard Plugins/*)) \
+  $(filter-out $(THREAD_TESTS),$(notdir $(wildcard Tests/Sprocket*Tests)))
 THREADS := $(OPTIMIZED) -Xswiftc -enable-testing --sanitize=thread --scratch-path .build/thread
 ADDRESSES := $(OPTIMIZED) -Xswiftc -enable-testing --sanitize=address --scratch-path .build/address
 threads threads-program: export SPROCKET_TESTS = $(subst $(empty) $(empty),$(comma),$(THREAD_TESTS))

@@ -124,7 +124,8 @@ import Testing
     #expect(await session.preferredStabilization(of: added) == .auto)
     let count = seen.now.numbers.count
     #expect(await seen.wait(for: count + 5))
-    #expect(await session.summary?.stages.map(\.name) == ["stabilize"])
+    let names = await session.summary?.stages.map(\.name) ?? []
+    #expect(names.contains { $0.hasPrefix("stabilize") }, "\(names)")
     try await session.configure { c in c.setPreferredStabilization(.off, of: added) }
     #expect(link.activeStabilization == .off)
     await session.stop()

@@ -53,8 +53,12 @@ private struct Rejecting: Stage {
   func delayed() async throws {
     let camera = Cameras.back { $0.exposure = 500 }
     let session = try await session(
-      camera, [.stabilize { $0.mode = .cinematic }, .meter(), .autoExposure { $0.mode = .locked }])
-    try await camera.exposeThenLock(within: .seconds(30))
+      camera,
+      [
+        .stabilize { ($0.mode, $0.lookahead) = (.cinematic, 5) }, .meter(),
+        .autoExposure { $0.mode = .locked },
+      ])
+    try await camera.exposeThenLock(within: .seconds(90))
     let found = try #require(camera.exposureDuration)
     #expect(found > .milliseconds(1))
     try await Task.sleep(for: .milliseconds(1500))
