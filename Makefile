@@ -56,7 +56,7 @@ SWIFT_FILES := Package.swift Sources Plugins Tests \
 
 .PHONY: run test fuzz long lab bench soak plot docs full-prefix install uninstall wheel format clean release copy
 .PHONY: packages install-packages test-packages lab-packages bench-packages plot-packages
-.PHONY: judge-files venv lint unit threads threads-program addresses addresses-program readme storms
+.PHONY: examples judge-files venv lint unit threads threads-program addresses addresses-program readme storms
 .PHONY: sound-storms traps judge judge-most judge-motion judge-alone python lab-kernel
 
 run: release
@@ -78,6 +78,11 @@ traps: release
 	swift build $(RELEASE) --product SprocketSoundStorm
 	swift build $(RELEASE) --product SprocketMicrophone
 	swift build $(RELEASE) --product SprocketSessionCost
+
+# The programs of Examples that the judges and the lab run. They share what Sprocket's own build has made.
+examples: release
+	swift build $(RELEASE) --package-path Examples/Articles --scratch-path .build
+	swift build $(RELEASE) --package-path Examples/CameraManager --scratch-path .build
 
 # Two steps at a time, since most builds and judges keep one core busy; then what needs the machine to
 # itself. Others use what the first ones make. The longest come first. Tests/step tells how long each took.
@@ -158,10 +163,10 @@ FILE_JUDGES := $(wildcard $(patsubst %,Tests/Judges/test_%.py,codecs disk* dump 
 judge-files: $(program) $(if $(filter release,$(program)),traps) .build/venv/installed
 	$(PYTEST) -m 'not alone' $(FILE_JUDGES)
 
-judge-most: $(program) $(if $(filter release,$(program)),traps) .build/venv/installed
+judge-most: $(program) $(if $(filter release,$(program)),traps examples) .build/venv/installed
 	$(PYTEST) -m 'not alone' $(patsubst %,--ignore=%,$(MOTION_JUDGES) $(FILE_JUDGES)) Tests/Judges
 
-judge-alone: $(program) .build/venv/installed
+judge-alone: $(program) $(if $(filter release,$(program)),examples) .build/venv/installed
 	$(PYTEST) -m alone Tests/Judges
 
 # Python's package against a writer that is written in its tests, and its types.
@@ -198,7 +203,7 @@ long: test-packages release threads-program addresses-program .build/venv/instal
 # A fresh copy of what is tracked, and the program built in it.
 copy: packages
 	Tests/readme.sh copy
-	$(MAKE) --no-print-directory --directory .build/readme release traps
+	$(MAKE) --no-print-directory --directory .build/readme release traps examples
 
 # Every command of the README and of its example, in that copy.
 readme: copy
@@ -215,7 +220,7 @@ fuzz: test-packages $(program)
 
 # The real binary and the kernel's own drivers; the machine takes 10 s to start, the tests a few
 # minutes. LAB passes on what pytest takes: make lab LAB='-k unplug'.
-lab: lab-packages $(program) $(if $(filter release,$(program)),traps) .build/venv/installed \
+lab: lab-packages $(program) $(if $(filter release,$(program)),traps examples) .build/venv/installed \
   .build/lab/dequeued.so
 	SPROCKET=$(SPROCKET) Tests/Lab/lab --limit $(or $(SECONDS),2700) .build/venv/bin/python -u -m pytest -v \
 	  --no-header --tb=short -p no:cacheprovider --durations=5 Tests/Lab $(LAB)

@@ -10,20 +10,17 @@ import subprocess
 
 import pytest
 
-from program import LIMIT, ROOT
+from program import LIMIT, SPROCKET
 
-BUILDS = (".build/readme/.build/examples/release", ".build/articles/release")
 NAMES = ("manual-camera", "photo-capture", "quick-camera", "session-camera", "three-ways")
 
 
 def programs():
     """The folder of the built programs."""
-    given = os.environ.get("SPROCKET_ARTICLES")
-    for folder in [pathlib.Path(given)] if given else [ROOT / build for build in BUILDS]:
-        if all((folder / name).exists() for name in NAMES):
-            return folder
-    pytest.skip("Examples/Articles is not built; run: swift build -c release --package-path "
-                "Examples/Articles --scratch-path .build/articles")
+    folder = pathlib.Path(SPROCKET).parent
+    if all((folder / name).exists() for name in NAMES):
+        return folder
+    pytest.skip("Examples/Articles is not built; run: make examples")
 
 
 def ask(name, *arguments):

@@ -180,7 +180,8 @@ def test_a_raw_photograph_is_the_mosaic_of_the_jpegs_frame(taken):
     with rawpy.imread(str(found.folder / "raw.dng")) as raw:
         assert raw.raw_image.shape == (480, 640) and raw.num_colors == 3
         assert [raw.color_desc[place] for place in raw.raw_pattern.flat] == list(b"RGBG"[:2] + b"GB")
-        assert 255 < raw.raw_image.max() <= raw.white_level == 4095
+        # The scene's mosaic is not linear; LibRaw sees it through the table that makes it so.
+        assert 255 < raw.raw_image.max() <= raw.white_level == 65535
         developed = cv2.cvtColor(raw.postprocess(half_size=True), cv2.COLOR_RGB2GRAY)
     processed = cv2.imread(str(found.folder / "raw.jpeg"), cv2.IMREAD_GRAYSCALE)
     assert processed.shape == (480, 640)
@@ -216,7 +217,7 @@ def test_a_thumbnail_is_the_movies_first_frame(taken, tmp_path):
     movie = found.movie("session.mov")
     assert movie.size == (640, 480) and movie.audio
     assert movie.seconds == pytest.approx(number(found.said("movie"), "ms") / 1000, abs=0.15)
-    assert "no, " in found.said("movie again") and "exists" in found.said("movie again")
+    assert "no, " in found.said("movie again") and "give another name" in found.said("movie again")
     first = tmp_path / "first.png"
     subprocess.run(["ffmpeg", "-v", "error", "-i", found.folder / "session.mov", "-frames:v", "1", "-vf",
                     "scale=160:120:flags=area", first], check=True, timeout=60)

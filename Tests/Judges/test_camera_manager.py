@@ -7,20 +7,17 @@ import subprocess
 
 import pytest
 
-from program import LIMIT, ROOT
+from program import LIMIT, ROOT, SPROCKET
 
 EXAMPLE = ROOT / "Examples" / "CameraManager"
 SOURCES = sorted((EXAMPLE / "Sources" / "CameraManager").glob("*.swift"))
-BUILDS = (".build/readme/.build/examples/release", ".build/articles/release")
 
 
 def program():
-    given = os.environ.get("SPROCKET_MANAGER")
-    found = [pathlib.Path(given)] if given else [ROOT / build / "camera-manager" for build in BUILDS]
-    for path in found:
-        if path.exists():
-            return path
-    pytest.skip("camera-manager is not built; run: make readme, or set SPROCKET_MANAGER")
+    path = pathlib.Path(SPROCKET).parent / "camera-manager"
+    if path.exists():
+        return path
+    pytest.skip("camera-manager is not built; run: make examples")
 
 
 def test_it_has_at_most_500_lines():

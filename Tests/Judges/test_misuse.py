@@ -15,7 +15,7 @@ SOURCES = sorted((ROOT / "Tests" / "Misuse").glob("*.swift"))
 MARK = "// error: "
 CAPTURE = ROOT / "docs" / "capture.md"
 NUMBER = re.compile(r"\bBug (\d+):")
-BUILDS = ("release", "debug", "readme/.build/examples/release", "readme/.build/release", "thread/release")
+BUILDS = ("release", "debug", "readme/.build/release", "thread/release")
 SHIMS = ".build/checkouts/swift-numerics/Sources/_NumericsShims/include/module.modulemap"
 
 

@@ -16,7 +16,8 @@ private struct Rejecting: Stage {
 
 @Suite("Waits, and what is left behind", .serialized) struct WaitTests {
   private func session(
-    _ camera: CaptureDevice, _ stages: [StageChoice], _ output: some CaptureOutput = MovieFileOutput()
+    _ camera: CaptureDevice, _ stages: [StageChoice],
+    _ output: some CaptureOutput = MovieFileOutput()
   ) async throws -> CaptureSession {
     let session = try CaptureSession()
     try await session.configure { c throws(CaptureError) in
