@@ -34,7 +34,7 @@ def allocated(*arguments):
 
 def for_each_frame(measure, kind, pixels):
     """The cost of further frames: what begins and ends a run does not count."""
-    counts = ("40", "140") if pixels == "mjpeg" else ("500", "3500")
+    counts = ("40", "140") if pixels == "mjpeg" else ("200", "1700")
     (few, before), (many, after) = (measure(kind, pixels, count) for count in counts)
     return (after - before) / (many - few)
 
