@@ -27,7 +27,8 @@ PACKAGES := pkg-config libturbojpeg0-dev libyuv-dev libxxhash-dev \
   libswresample-dev libzbar-dev
 INSTALL_PACKAGES := $(PACKAGES) python3
 TEST_PACKAGES := $(INSTALL_PACKAGES) ffmpeg git python3-venv gstreamer1.0-tools gstreamer1.0-plugins-good \
-  man-db mandoc zsh fish qemu-user valgrind libimage-exiftool-perl chromium qrencode zint zbar-tools
+  man-db mandoc zsh fish qemu-user valgrind libimage-exiftool-perl chromium qrencode zint zbar-tools \
+  libsdl2-dev
 LAB_PACKAGES := $(TEST_PACKAGES) gcc libc6-dev linux-libc-dev v4l-utils alsa-utils cpio util-linux mount \
   e2fsprogs qemu-system-x86
 BENCH_PACKAGES := $(TEST_PACKAGES) g++ util-linux lz4 \
@@ -83,6 +84,7 @@ traps: release
 examples: release
 	swift build $(RELEASE) --package-path Examples/Articles --scratch-path .build
 	swift build $(RELEASE) --package-path Examples/CameraManager --scratch-path .build
+	swift build $(RELEASE) --package-path Examples/Window --scratch-path .build
 
 # Two steps at a time, since most builds and judges keep one core busy; then what needs the machine to
 # itself. Others use what the first ones make. The longest come first. Tests/step tells how long each took.
