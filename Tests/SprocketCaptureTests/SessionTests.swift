@@ -86,6 +86,24 @@ import Testing
     #expect(await other.canAdd(output).isYes)
   }
 
+  @Test("a camera is switched to with the preset that the error names") func switchWithPreset()
+    async throws
+  {
+    let session = try CaptureSession()
+    try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(Cameras.back()))
+      c.preset = .size(Cameras.large)
+    }
+    let front = Cameras.front()
+    let error = await #expect(throws: CaptureError.self) {
+      try await session.switchCamera(to: front)
+    }
+    let preset = try #require(error?.alternative)
+    try await session.switchCamera(to: front, preset: preset)
+    #expect(await session.preset == preset)
+    #expect(await session.activeCamera === front)
+  }
+
   @Test("starting and stopping are told of") func running() async throws {
     let session = try CaptureSession()
     let changes = session.runningChanges

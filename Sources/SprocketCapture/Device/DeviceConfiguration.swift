@@ -175,6 +175,11 @@ extension CaptureDevice {
   /// No session fires a flash: V4L2's flash controls are set by `Configuration.set`.
   public var hasFlash: Bool { false }
 
+  /// Whether a photograph may be asked for with it.
+  public func supports(_ mode: PhotoSettings.FlashMode) -> Answer {
+    mode == .on ? .no(noFlash) : .yes
+  }
+
   var noFlash: CaptureError {
     CaptureError(
       .controlUnsupported, "\(localizedName) has no flash that a session fires; take .off or .auto")

@@ -1,10 +1,11 @@
 extension CaptureSession {
   /// Goes over to another camera, in place of the one that the session has. Outputs stay; the first frame of
   /// the new camera is marked as a discontinuity. If the new one does not offer the preset, or cannot be
-  /// opened, the session goes on with the old one, its preset and its formats.
+  /// opened, the session goes on with the old one, its preset and its formats. `preset` is set with it, such as
+  /// the error's `alternative`; `nil` leaves the session's.
   @discardableResult
   public nonisolated(nonsending) func switchCamera(
-    to device: CaptureDevice
+    to device: CaptureDevice, preset: SessionPreset? = nil
   ) async throws(CaptureError) -> DeviceInput {
     let input = try DeviceInput(device)
     guard device.mediaType == .video else {
@@ -13,6 +14,7 @@ extension CaptureSession {
     try await configure { c in
       for old in c.inputs where old.device.mediaType == .video { c.remove(old) }
       c.add(input)
+      if let preset { c.preset = preset }
     }
     return input
   }
