@@ -55,9 +55,9 @@ endif
 SWIFT_FILES := Package.swift Sources Plugins Tests \
   $(wildcard Benchmarks/Package.swift Benchmarks/Sources Examples)
 
-.PHONY: run test fuzz long lab bench soak plot docs full-prefix install uninstall wheel format clean release copy
+.PHONY: run test fuzz long lab bench soak plot docs install uninstall wheel format clean release copy
 .PHONY: packages install-packages test-packages lab-packages bench-packages plot-packages
-.PHONY: examples judge-files venv lint unit threads threads-program addresses addresses-program readme storms
+.PHONY: full-prefix examples judge-files venv lint unit threads threads-program addresses addresses-program readme storms
 .PHONY: sound-storms traps judge judge-most judge-motion judge-alone python lab-kernel
 
 run: release
@@ -94,7 +94,8 @@ STEPS := $(filter-out lab-kernel,$(MORE_STEPS)) threads addresses judge-most jud
 test: test-packages
 	rm -rf .build/steps
 	[ -f Package.resolved ] || swift package resolve
-	$(MAKE) --no-print-directory --jobs=2 program=copy $(FIRST_STEPS:%=step-%) || { Tests/step --failures; exit 1; }
+	$(MAKE) --no-print-directory --jobs=2 program=copy $(FIRST_STEPS:%=step-%) \
+	  || { Tests/step --failures; exit 1; }
 	$(MAKE) --no-print-directory --jobs=2 program=copy $(STEPS:%=step-%) || { Tests/step --failures; exit 1; }
 	$(MAKE) --no-print-directory program=copy step-judge-alone || { Tests/step --failures; exit 1; }
 	Tests/step --table

@@ -45,7 +45,8 @@ def made(tmp_path_factory):
     codes.mkdir()
     for text in ("Sprocket", "Grüße"):
         picture = codes / f"{text}-0.png"
-        subprocess.run(["qrencode", "-8", "-s", "8", "-v", "2", "-o", picture, text], check=True, timeout=LIMIT)
+        command = ["qrencode", "-8", "-s", "8", "-v", "2", "-o", picture, text]
+        subprocess.run(command, check=True, timeout=LIMIT)
         for number in range(1, 10):
             (codes / f"{text}-{number}.png").write_bytes(picture.read_bytes())
     probe = ["ffprobe", "-v", "error", "-show_entries", "stream=width,height", "-of", "csv=p=0:s=x", picture]

@@ -30,8 +30,8 @@ def modules():
 
 
 def compile(source, *more):
-    """The compiler's answer to a file; `more` options come last. Its output goes to a folder of its own: on an
-    error the driver removes the output, which as root may be /dev/null."""
+    """The compiler's answer to a file; `more` options come last. Its output goes to a folder of its own: on
+    an error the driver removes the output, which as root may be /dev/null."""
     maps = [*ROOT.glob("Sources/CSprocket*/module.modulemap"), *ROOT.glob(SHIMS),
             *modules().parent.glob("CSprocket*.build/module.modulemap")]
     options = [word for path in maps for word in ("-Xcc", f"-fmodule-map-file={path}")]
@@ -45,7 +45,8 @@ def compile(source, *more):
 
 def test_ten_mistakes():
     """docs/capture.md lists ten mistakes; each has a test of the kind that the list says."""
-    listed = dict(re.findall(r"^\| (\d+) \|.*\| (does not compile|fails at run time)", CAPTURE.read_text(), re.M))
+    row = r"^\| (\d+) \|.*\| (does not compile|fails at run time)"
+    listed = dict(re.findall(row, CAPTURE.read_text(), re.M))
     kinds = {number: "does not compile" for path in SOURCES for number in NUMBER.findall(path.read_text())}
     for path in ROOT.glob("Tests/SprocketCaptureTests/*.swift"):
         kinds |= {number: "fails at run time" for number in NUMBER.findall(path.read_text())}

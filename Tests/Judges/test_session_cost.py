@@ -1,4 +1,4 @@
-"""What a capture session costs beside the bare engine: counted instructions and allocations for each frame."""
+"""What a capture session costs beside the bare engine: counted instructions and allocations of a frame."""
 
 import pathlib
 import re
@@ -48,7 +48,7 @@ def test_instructions_of_a_camera_of_jpegs(tmp_path):
 
 
 def test_instructions_where_nothing_is_decoded(tmp_path):
-    """The session's own sink, which sees each frame go by: 0.005 ms. A frame of 640x480 is only copied here."""
+    """The session's own sink, which sees each frame go by: 0.005 ms. A frame is only copied here."""
     def measure(*options):
         return counted(tmp_path, "frames", *options)
     engine, session = (for_each_frame(measure, kind, "nv12") for kind in ("engine", "session"))

@@ -16,7 +16,8 @@ def test_it_shows_the_camera_and_exposes_where_it_is_clicked(tmp_path):
         pytest.skip("window is not built; run: make examples")
     result = subprocess.run(
         [PROGRAM, "--seconds", "3", "--click", "160,180", "--save", "shown.bmp"], cwd=tmp_path,
-        env={**os.environ, "SDL_VIDEODRIVER": "dummy"}, capture_output=True, text=True, timeout=LIMIT, check=True)
+        env={**os.environ, "SDL_VIDEODRIVER": "dummy"}, capture_output=True, text=True, timeout=LIMIT,
+        check=True)
     said = result.stdout.splitlines()
     assert said[0].startswith("showing ")
     # 640x480 in a view of 640x360 has 80 pixels at each side.

@@ -3,7 +3,7 @@
 //   frames engine|session PIXELS COUNT   so many frames as fast as they come; prints how many were seen
 //   latency engine|session SECONDS       microseconds from a frame's time to the callback, one per line
 //   start engine|session COUNT           milliseconds from starting to the first frame, one per line
-//   photos COUNT                         from the asking to the photograph's frame, in frame times, one per line
+//   photos COUNT                         frame times from asking to the photograph's frame, one per line
 
 import Glibc
 import Sprocket

@@ -21,8 +21,8 @@ public struct AudioLink: Sendable {
   /// False: no block of sound reaches the output. Of outputs that give sound to the program.
   public var isEnabled: Bool { core.link.isSoundEnabled }
 
-  /// Throws if the output was removed, or its adding was refused, and for movies: a movie has the sound of the
-  /// session's microphone.
+  /// Throws if the output was removed, or its adding was refused, and for movies: a movie has the sound of
+  /// the session's microphone.
   public func setEnabled(_ isEnabled: Bool) throws(CaptureError) {
     guard core.state.withLock({ $0.turn == nil }) else {
       throw CaptureError(
@@ -36,8 +36,8 @@ public struct AudioLink: Sendable {
   public static let volumes = 0.0...63.0
 
   /// Makes the microphone's sound louder or softer from now on, for all outputs: 1 leaves it as it is, 0 is
-  /// silence. It needs the stage `gain` among the session's sound stages, and also holds when a session starts
-  /// the microphone later.
+  /// silence. It needs the stage `gain` among the session's sound stages, and also holds when a session
+  /// starts the microphone later.
   ///
   /// Throws if no session runs the microphone, if there is no such stage, and for other factors.
   public func setVolume(_ factor: Double) throws(CaptureError) {

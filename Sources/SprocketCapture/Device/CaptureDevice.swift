@@ -37,7 +37,8 @@ public final class CaptureDevice: Sendable {
     var kind: Kind
     /// Values by the control's name that hold whenever a session starts it.
     var wanted: [String: Double] = [:]
-    /// What was set of the session's loops, by stage: it holds whenever a session with these stages starts it.
+    /// What was set of the session's loops, by stage: it holds whenever a session with these stages starts
+    /// it.
     var loops: [String: [String: String]] = [:]
     /// Of a microphone: what its sound is multiplied by, where a session has the stage `gain`.
     var volume: Double?

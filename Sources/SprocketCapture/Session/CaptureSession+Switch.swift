@@ -1,8 +1,8 @@
 extension CaptureSession {
   /// Goes over to another camera, in place of the one that the session has. Outputs stay; the first frame of
   /// the new camera is marked as a discontinuity. If the new one does not offer the preset, or cannot be
-  /// opened, the session goes on with the old one, its preset and its formats. `preset` is set with it, such as
-  /// the error's `alternative`; `nil` leaves the session's.
+  /// opened, the session goes on with the old one, its preset and its formats. `preset` is set with it, such
+  /// as the error's `alternative`; `nil` leaves the session's.
   @discardableResult
   public nonisolated(nonsending) func switchCamera(
     to device: CaptureDevice, preset: SessionPreset? = nil

@@ -16,7 +16,8 @@ extension SessionRun {
     output.core.state.withLock { ($0.run, $0.sinks) = (self, names) }
   }
 
-  /// Its sinks have left, or leave with the next frame. It gets the news of its files until these are complete.
+  /// Its sinks have left, or leave with the next frame. It gets the news of its files until these are
+  /// complete.
   func detach(_ output: any SessionOutput) {
     let sinks = output.core.state.withLock { core in
       defer { (core.run, core.sinks) = (nil, []) }

@@ -6,8 +6,8 @@ struct SessionSound: Sendable {
   let device: CaptureDevice
 }
 
-/// One run of a session's engine, and its news for the session's streams and outputs. The engine's threads use
-/// it, and the session's.
+/// One run of a session's engine, and its news for the session's streams and outputs. The engine's threads
+/// use it, and the session's.
 final class SessionRun: Sendable {
   struct State {
     /// `nil` before the start, and after the end.

@@ -56,9 +56,9 @@ public struct Camera: Sendable {
     return photo
   }
 
-  /// Records for that long, or until the task is cancelled, with the sound of the first microphone that may be
-  /// opened, unless another one or `nil` is given. Returns what was recorded; throws if nothing usable was. It
-  /// also ends where the camera gives no frames, 30 s later than it should.
+  /// Records for that long, or until the task is cancelled, with the sound of the first microphone that may
+  /// be opened, unless another one or `nil` is given. Returns what was recorded; throws if nothing usable
+  /// was. It also ends where the camera gives no frames, 30 s later than it should.
   public func record(
     to path: String, quality: Quality = .high, maximumDuration: Duration,
     microphone: CaptureDevice? = .default(for: .audio)

@@ -163,7 +163,8 @@ public final class AssetWriter: Sendable {
       notes: summary.notes)
   }
 
-  /// Writes no more, and makes no file: one that was there before is kept. Does nothing to one that is complete.
+  /// Writes no more, and makes no file: one that was there before is kept. Does nothing to one that is
+  /// complete.
   public func cancelWriting() async {
     guard let engine = cancel() else { return }
     _ = await engine.hasEnded(within: Self.patience)

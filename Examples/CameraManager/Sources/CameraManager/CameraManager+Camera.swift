@@ -130,8 +130,8 @@ extension CameraManager {
     try await control { $0.setExposure(mode) }
   }
 
-  /// Sets an exposure between the camera's shortest and longest: 0 to 1, by the fourth power, so that most of a
-  /// slider's way is for short ones.
+  /// Sets an exposure between the camera's shortest and longest: 0 to 1, by the fourth power, so that most of
+  /// a slider's way is for short ones.
   public func changeExposureDuration(value: Double) async throws(CaptureError) {
     let range = try requireCamera(cameraDevice).exposureDurationRange ?? .zero ... .zero
     let length = range.upperBound - range.lowerBound
@@ -142,8 +142,8 @@ extension CameraManager {
   /// Of the camera's own zoom, else 4: with more the stage `crop` would show single pixels.
   public var maxZoomScale: Double { camera?.zoomRange?.upperBound ?? 4 }
   public var zoomScale: Double { camera?.zoomFactor ?? cropZoom }
-  /// Zooms by a factor between 1 and `maxZoomScale`: by the camera where it can, else by stages. Pictures keep
-  /// their size.
+  /// Zooms by a factor between 1 and `maxZoomScale`: by the camera where it can, else by stages. Pictures
+  /// keep their size.
   public func zoom(_ scale: Double) async throws(CaptureError) {
     let camera = try requireCamera(cameraDevice)
     let factor = min(max(scale, 1), maxZoomScale)

@@ -13,8 +13,8 @@ func camera(showing folder: String, _ size: CameraSize) -> CaptureDevice {
   }
 }
 
-/// `camera-manager [--camera] [OUT [FOLDER WIDTHxHEIGHT]]`: with pictures, with the machine's cameras, or with
-/// the synthetic scenes.
+/// `camera-manager [--camera] [OUT [FOLDER WIDTHxHEIGHT]]`: with pictures, with the machine's cameras, or
+/// with the synthetic scenes.
 @MainActor func run(_ arguments: [String]) async throws {
   let isReal = arguments.contains("--camera")
   let paths = arguments.filter { $0 != "--camera" }

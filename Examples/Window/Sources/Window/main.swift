@@ -1,12 +1,14 @@
 import Foundation
 import SprocketCapture
 
-// A window with the camera's picture. A click exposes for that place, and focuses there where the camera's lens
-// can be moved; space takes a photograph, r begins and ends a recording, s switches the camera, q ends it.
+// A window with the camera's picture. A click exposes for that place, and focuses there where the camera's
+// lens can be moved; space takes a photograph, r begins and ends a recording, s switches the camera, q ends
+// it.
 //
 //   window [--seconds N] [--click X,Y] [--save PICTURE.bmp]
 //
-// Without a camera it shows the scene. The options are for tests: a click after a second, the picture at the end.
+// Without a camera it shows the scene. The options are for tests: a click after a second, the picture at the
+// end.
 
 @MainActor final class Viewer {
   private let session: CaptureSession
