@@ -57,8 +57,8 @@ SWIFT_FILES := Package.swift Sources Plugins Tests \
 
 .PHONY: run test fuzz long lab bench soak plot docs install uninstall wheel format clean release copy
 .PHONY: packages install-packages test-packages lab-packages bench-packages plot-packages
-.PHONY: full-prefix examples judge-files venv lint unit threads threads-program addresses addresses-program readme storms
-.PHONY: sound-storms traps judge judge-most judge-motion judge-alone python lab-kernel
+.PHONY: judge-files venv lint unit threads threads-program addresses addresses-program readme storms
+.PHONY: full-prefix examples sound-storms traps judge judge-most judge-motion judge-alone python lab-kernel
 
 run: release
 	mkdir -p demo

@@ -58,6 +58,8 @@ extension Rules {
         || path.hasPrefix("Benchmarks/Results/") || path.hasPrefix("Tests/Judges/")
         || path.hasPrefix("Tests/Fuzz/Corpus/")
         || path.hasPrefix("Python/sprocket/") || path.hasPrefix("Python/tests/")
+        // DocC finds what lies in a catalogue.
+        || path.contains(".docc/")
         || path.hasPrefix("Tests/Lab/test_") || path == "Tests/Lab/conftest.py"
       {
         return false

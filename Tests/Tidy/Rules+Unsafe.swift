@@ -30,7 +30,6 @@ extension Rules {
     Permission(
       "Sources/SprocketCapture/Session", ["CaptureExecutor", "CaptureSession"],
       "names an actor's executor"),
-    Permission("Sources/SprocketCapture/Writer", ["AssetWriter"], "deletes a file"),
     Permission(
       "Sources/SprocketALSA",
       [
@@ -88,7 +87,7 @@ extension Rules {
     Permission(
       "Sources/SprocketFiles",
       [
-        "FileAccess", "FileCalls", "FileWriter+Text", "FileWriter", "PartialFile",
+        "FileAccess", "FileCalls", "FileMove", "FileWriter+Text", "FileWriter", "PartialFile",
         "PartialFile+Names", "RunError+System", "TextTarget",
       ],
       "wraps open, write and errno; memory that grows"),

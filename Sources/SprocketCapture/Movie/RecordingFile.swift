@@ -1,5 +1,4 @@
 internal import Sprocket
-internal import SprocketFiles
 
 // What is done with a recording's file when it is complete.
 extension RecordingResult {

@@ -1,5 +1,4 @@
 public import Sprocket
-internal import SprocketEngine
 
 /// Gives a program each picture with the sound up to its time and with the reports of its stages: a video
 /// data output, an audio data output and a metadata output in one, paired by time.
