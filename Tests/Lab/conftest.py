@@ -36,6 +36,28 @@ FLAG_ERROR = 0x40  # V4L2_BUF_FLAG_ERROR, linux/videodev2.h.
 ARRIVED = {"delivered", "overrun", "behind", "unselected"}
 
 
+# Tests that take an emulated machine many seconds each. `.ci/run` leaves them out (`-m "not long"`), and all
+# but each sixth case of tests that try many formats; `make lab` has all.
+LONG = {
+    "test_a_format_that_is_held_is_adapted_to_or_told_of", "test_a_frame_is_there_before_the_next_one",
+    "test_a_reconfigured_size_follows", "test_another_device",
+    "test_another_format_of_the_device_and_one_that_it_does_not_have", "test_consumers_come_and_go",
+    "test_errors_at_random_where_planes_lie_apart", "test_no_frame_allocates_memory",
+    "test_what_cannot_be_written_to_is_refused", "test_what_was_synced_is_there_after_a_power_cut"}
+MANY = {"test_a_file_has_bit_for_bit_what_arecord_has", "test_what_was_played_is_read_bit_for_bit"}
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: takes the lab long")
+
+
+def pytest_collection_modifyitems(items):
+    many = [item for item in items if item.originalname in MANY]
+    for item in [item for item in items if item.originalname in LONG] + [
+            item for number, item in enumerate(many) if number % 6]:
+        item.add_marker("long")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def inside_the_lab():
     if "SPROCKET_LAB" not in os.environ:
