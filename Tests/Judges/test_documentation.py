@@ -3,12 +3,13 @@ the blocks in comments."""
 
 import json
 import pathlib
+import platform
 import re
 import subprocess
 
 import pytest
 
-from test_misuse import ROOT, compile
+from test_misuse import ROOT, compile, module_maps, modules
 
 CAPTURE = ROOT / "Sources" / "SprocketCapture"
 RESOURCES = CAPTURE / "Documentation.docc" / "Resources"
@@ -80,3 +81,22 @@ def test_comments(tmp_path):
         + "".join(GIVEN.format(number=index, code=code) for index, (_, code) in enumerate(found)))
     result = compile(source)
     assert result.returncode == 0, result.stderr
+
+
+def test_pages(tmp_path):
+    """What `make docs` does, of modules that are there: no warning, and the tutorials among the pages."""
+    command = [
+        "swift", "symbolgraph-extract", "-module-name", "SprocketCapture", "-target",
+        f"{platform.machine()}-unknown-linux-gnu", "-I", str(modules()), *module_maps(), "-minimum-access-level", "public",
+        "-output-dir", str(tmp_path)]
+    subprocess.run(command, check=True, capture_output=True, timeout=300)
+    result = subprocess.run(
+        ["docc", "convert", RESOURCES.parent, "--additional-symbol-graph-dir", tmp_path, "--output-path",
+         tmp_path / "pages", "--fallback-display-name", "SprocketCapture",
+         "--fallback-bundle-identifier", "sprocket"],
+        capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stderr
+    assert "warning:" not in result.stdout + result.stderr, result.stdout + result.stderr
+    pages = tmp_path / "pages" / "data"
+    assert (pages / "documentation" / "sprocketcapture" / "capturesession.json").exists()
+    assert len(list((pages / "tutorials").rglob("*.json"))) >= 4

@@ -29,16 +29,20 @@ def modules():
     pytest.skip("SprocketCapture is not built; run: swift build --target SprocketCapture")
 
 
+def module_maps():
+    """Options that name the modules of C libraries."""
+    maps = [*ROOT.glob("Sources/CSprocket*/module.modulemap"), *ROOT.glob(SHIMS),
+            *modules().parent.glob("CSprocket*.build/module.modulemap")]
+    return [word for path in maps for word in ("-Xcc", f"-fmodule-map-file={path}")]
+
+
 def compile(source, *more):
     """The compiler's answer to a file; `more` options come last. Its output goes to a folder of its own: on
     an error the driver removes the output, which as root may be /dev/null."""
-    maps = [*ROOT.glob("Sources/CSprocket*/module.modulemap"), *ROOT.glob(SHIMS),
-            *modules().parent.glob("CSprocket*.build/module.modulemap")]
-    options = [word for path in maps for word in ("-Xcc", f"-fmodule-map-file={path}")]
     with tempfile.TemporaryDirectory() as folder:
         command = [
             shutil.which("swiftc"), "-emit-sil", "-o", f"{folder}/out.sil", "-swift-version", "6",
-            "-parse-as-library", "-enable-upcoming-feature", "ExistentialAny", "-I", str(modules()), *options,
+            "-parse-as-library", "-enable-upcoming-feature", "ExistentialAny", "-I", str(modules()), *module_maps(),
             str(source), *more]
         return subprocess.run(command, capture_output=True, text=True, timeout=300)
 

@@ -7,7 +7,10 @@ public struct SceneDevice: Sendable {
   public var sizes: [CameraSize]
   public var rates: CameraRates
 
-  /// - Parameter sizes: what it offers.
+  /// - Parameters:
+  ///   - settings: what it shows, and how it fails.
+  ///   - sizes: what it offers, each at all rates.
+  ///   - rates: 1 to 60 frames/s unless others are given.
   public init(
     _ settings: SceneSettings = SceneSettings(), sizes: [CameraSize],
     rates: CameraRates = .range(FrameRate(frames: 1), FrameRate(frames: 60))

@@ -44,6 +44,7 @@ public final class DataSynchronizer: TakesVideo, TakesAudio, ReadsSound {
   ///   - limit: how long a picture waits for its sound. Larger: more pictures are late and dropped where the
   ///     sound is late. A microphone's block takes 10 ms or more.
   ///   - onDrop: on the same thread, once for each picture that is dropped.
+  ///   - onData: called with each picture, which is lent for the call, and what belongs to it.
   public init(
     reading parts: FrameParts = .image, types: Set<String>? = nil,
     waiting limit: Duration = .milliseconds(200), onDrop: VideoDataOutput.DropHandler? = nil,

@@ -24,7 +24,9 @@ public final class VideoDataOutput: TakesVideo, SessionOutput {
 
   /// - Parameters:
   ///   - parts: what the callback reads of the pixels; reading anything else stops the program.
+  ///   - discardsLateFrames: whether a frame that comes while the callback is busy is dropped at once.
   ///   - onDrop: on the same thread, once for each frame that is dropped.
+  ///   - onFrame: called with each frame, which is lent for the call.
   public init(
     reading parts: FrameParts = .image, discardsLateFrames: Bool = true,
     onDrop: DropHandler? = nil, onFrame: @escaping FrameHandler

@@ -23,6 +23,7 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
   ///   - formats: each that captures may ask for has room in every frame's memory. With `.dng` the session
   ///     needs a camera that gives a Bayer sensor's mosaic.
   ///   - quality: 1 to 100, of JPEGs that are encoded. A camera's own JPEGs are taken as they are.
+  ///   - hasThumbnails: whether JPEGs have a thumbnail in their EXIF.
   ///   - mosaic: levels and white balance for `.dng`.
   ///   - liveMovies: for live photos. Every frame is then packed, so that a movie has the time before it.
   public init(
