@@ -41,7 +41,8 @@ ARRIVED = {"delivered", "overrun", "behind", "unselected"}
 LONG = {
     "test_a_format_that_is_held_is_adapted_to_or_told_of", "test_a_frame_is_there_before_the_next_one",
     "test_a_reconfigured_size_follows", "test_another_device",
-    "test_another_format_of_the_device_and_one_that_it_does_not_have", "test_consumers_come_and_go",
+    "test_another_format_of_the_device_and_one_that_it_does_not_have", "test_articles",
+    "test_consumers_come_and_go",
     "test_errors_at_random_where_planes_lie_apart", "test_no_frame_allocates_memory",
     "test_what_cannot_be_written_to_is_refused", "test_what_was_synced_is_there_after_a_power_cut"}
 MANY = {"test_a_file_has_bit_for_bit_what_arecord_has", "test_what_was_played_is_read_bit_for_bit"}
@@ -53,7 +54,7 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(items):
     many = [item for item in items if item.originalname in MANY]
-    for item in [item for item in items if item.originalname in LONG] + [
+    for item in [item for item in items if item.originalname in LONG or item.path.stem in LONG] + [
             item for number, item in enumerate(many) if number % 6]:
         item.add_marker("long")
 

@@ -122,6 +122,7 @@ public final class CaptureDevice: Sendable {
     case .camera(let info):
       var settings = CameraSettings()
       settings.replug = CameraSettings.longestReplug
+      settings.isRateWish = choice.isRateWish
       try settings.request(choice.request)
       return CameraSource(name: info.identity?.name ?? info.path, settings)
     case .scene(let scene): return try scene.makeSource(choice, wanted: wanted)

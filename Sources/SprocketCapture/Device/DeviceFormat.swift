@@ -72,6 +72,8 @@ public struct FormatChoice: Sendable, Hashable, CustomStringConvertible {
   public var rate: FrameRate?
   /// `nil`: the best that the device has of that size.
   public var pixelFormat: PixelFormat?
+  /// The rate comes of a preset: a device that cannot be set to it has its own.
+  var isRateWish = false
 
   public init(_ size: CameraSize, rate: FrameRate? = nil, pixelFormat: PixelFormat? = nil) {
     (self.size, self.rate, self.pixelFormat) = (size, rate, pixelFormat)

@@ -63,6 +63,7 @@ struct SessionShape: Sendable {
       choice = known
     } else {
       choice = try PresetSolver(device: camera.localizedName, formats: formats).solve(preset)
+      choice.isRateWish = rate == nil
       if !isAny { choice.pixelFormat = formats.first { $0.offers(choice.size) }?.pixelFormat }
     }
     if let rate { choice.rate = try checked(rate, choice, of: camera) }

@@ -20,6 +20,9 @@ public struct CameraSettings: SourceSettings {
   public var lensDelay = PictureDelay.measured
   /// The longest that `replug` can be.
   public static let longestReplug = Duration.seconds(86_400)
+  /// A rate that was asked for is taken where the driver can set it: others, such as v4l2loopback, have the
+  /// rate of whatever feeds them.
+  package var isRateWish = false
   var wanted = FormatRequest()
 
   public init() {}

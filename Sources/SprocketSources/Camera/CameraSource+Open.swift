@@ -149,7 +149,8 @@ extension CameraSource {
     return found
   }
 
-  /// Sets the rate; returns the one that the driver made of it. One that was asked for is held to.
+  /// Sets the rate; returns the one that the driver made of it. One that was asked for is held to, unless it
+  /// is a wish.
   private func setRate(_ mode: CameraMode) throws(RunError) -> FrameRate {
     guard let rate = mode.rate else {
       return device!.interval().flatMap { FrameRate($0) } ?? .unknown
@@ -158,6 +159,7 @@ extension CameraSource {
       try device!.setInterval(V4L2Interval(UInt32(rate.seconds), UInt32(rate.frames)))
     }
     let found = made.flatMap { FrameRate($0) }
+    if settings.isRateWish { return found ?? .unknown }
     if let asked = wanted.rate,
       found.map({ !CameraNegotiation.isSame($0, asked.framesPerSecond) }) ?? true
     {
