@@ -49,7 +49,8 @@ struct SessionShape: Sendable {
     var formats = camera.formats
     for output in workers {
       let isTaken = output.neededPixels
-      formats.removeAll { $0.pixelFormat.map { !isTaken($0) } ?? false }
+      // What is not named is decoded or converted to a picture.
+      formats.removeAll { !isTaken($0.pixelFormat ?? .i420) }
     }
     guard !formats.isEmpty else {
       throw CaptureError(
