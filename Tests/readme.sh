@@ -29,15 +29,14 @@ run_commands() {
   fi
 }
 
-# Examples are packages of their own, each of which would build Sprocket anew. Here they are built with the
-# flags and in the folder of Sprocket's own build, so that they share it. Exported to the shells that run the
-# commands.
+# Examples are packages of their own, each of which would build Sprocket anew. Here they share what they
+# build, with the flags that `make examples` has. Exported to the shells that run the commands.
 swift() {
   local flags=(-c release --static-swift-stdlib)
   [ -z "$CPU" ] || flags+=(-Xswiftc -target-cpu -Xswiftc "$CPU")
   case "$PWD $1" in
     */Examples/*\ build | */Examples/*\ run | */Examples/*\ test)
-      SWIFTPM_BUILD_DIR="${PWD%/Examples/*}/.build" command swift "$1" "${flags[@]}" "${@:2}" ;;
+      SWIFTPM_BUILD_DIR="${PWD%/Examples/*}/.build/examples" command swift "$1" "${flags[@]}" "${@:2}" ;;
     *) command swift "$@" ;;
   esac
 }

@@ -4,27 +4,15 @@ other programs find in their files.
 The standard library alone, and pytest: the lab has this too.
 """
 import json
-import os
-import pathlib
 import subprocess
 
-import pytest
-
-from program import LIMIT, SPROCKET
+from program import LIMIT, example
 
 NAMES = ("manual-camera", "photo-capture", "quick-camera", "session-camera", "three-ways")
 
 
-def programs():
-    """The folder of the built programs."""
-    folder = pathlib.Path(SPROCKET).parent
-    if all((folder / name).exists() for name in NAMES):
-        return folder
-    pytest.skip("Examples/Articles is not built; run: make examples")
-
-
 def ask(name, *arguments):
-    return subprocess.run([programs() / name, *map(str, arguments)], capture_output=True, text=True,
+    return subprocess.run([example(name), *map(str, arguments)], capture_output=True, text=True,
                           timeout=LIMIT)
 
 

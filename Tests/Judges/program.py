@@ -102,3 +102,13 @@ def clip(name):
     if not path.exists():
         pytest.skip(f"{path} is not there: set SPROCKET_TEST_DATA")
     return path
+
+
+def example(name):
+    """A program of Examples: beside Sprocket's, or where `make examples` builds it. Skips where it is not."""
+    program = pathlib.Path(SPROCKET)
+    builds = [folder / "examples" / "release" for folder in program.parents if folder.name == ".build"]
+    for folder in [program.parent, *builds[:1]]:
+        if (folder / name).exists():
+            return folder / name
+    pytest.skip(f"{name} is not built; run: make examples")

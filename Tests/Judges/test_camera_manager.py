@@ -1,23 +1,14 @@
 """Examples/CameraManager: its size, its table of methods, and the files that its program makes."""
 import json
-import os
-import pathlib
 import re
 import subprocess
 
 import pytest
 
-from program import LIMIT, ROOT, SPROCKET
+from program import LIMIT, ROOT, example
 
 EXAMPLE = ROOT / "Examples" / "CameraManager"
 SOURCES = sorted((EXAMPLE / "Sources" / "CameraManager").glob("*.swift"))
-
-
-def program():
-    path = pathlib.Path(SPROCKET).parent / "camera-manager"
-    if path.exists():
-        return path
-    pytest.skip("camera-manager is not built; run: make examples")
 
 
 def test_it_has_at_most_500_lines():
@@ -51,7 +42,7 @@ def made(tmp_path_factory):
             (codes / f"{text}-{number}.png").write_bytes(picture.read_bytes())
     probe = ["ffprobe", "-v", "error", "-show_entries", "stream=width,height", "-of", "csv=p=0:s=x", picture]
     size = subprocess.run(probe, check=True, timeout=LIMIT, capture_output=True, text=True).stdout.strip()
-    result = subprocess.run([program(), folder, codes, size], timeout=LIMIT, capture_output=True, text=True)
+    result = subprocess.run([example("camera-manager"), folder, codes, size], timeout=LIMIT, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout, folder
 

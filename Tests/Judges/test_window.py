@@ -1,21 +1,16 @@
 """Examples/Window: what its window shows, and where a click leads. SDL draws into memory."""
 import os
-import pathlib
 import subprocess
 
 import cv2
 import pytest
 
-from program import LIMIT, SPROCKET
-
-PROGRAM = pathlib.Path(SPROCKET).parent / "window"
+from program import LIMIT, example
 
 
 def test_it_shows_the_camera_and_exposes_where_it_is_clicked(tmp_path):
-    if not PROGRAM.exists():
-        pytest.skip("window is not built; run: make examples")
     result = subprocess.run(
-        [PROGRAM, "--seconds", "3", "--click", "160,180", "--save", "shown.bmp"], cwd=tmp_path,
+        [example("window"), "--seconds", "3", "--click", "160,180", "--save", "shown.bmp"], cwd=tmp_path,
         env={**os.environ, "SDL_VIDEODRIVER": "dummy"}, capture_output=True, text=True, timeout=LIMIT,
         check=True)
     said = result.stdout.splitlines()
