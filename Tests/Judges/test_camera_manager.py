@@ -42,7 +42,8 @@ def made(tmp_path_factory):
             (codes / f"{text}-{number}.png").write_bytes(picture.read_bytes())
     probe = ["ffprobe", "-v", "error", "-show_entries", "stream=width,height", "-of", "csv=p=0:s=x", picture]
     size = subprocess.run(probe, check=True, timeout=LIMIT, capture_output=True, text=True).stdout.strip()
-    result = subprocess.run([example("camera-manager"), folder, codes, size], timeout=LIMIT, capture_output=True, text=True)
+    result = subprocess.run(
+        [example("camera-manager"), folder, codes, size], timeout=LIMIT, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout, folder
 

@@ -87,8 +87,8 @@ def test_pages(tmp_path):
     """What `make docs` does, of modules that are there: no warning, and the tutorials among the pages."""
     command = [
         "swift", "symbolgraph-extract", "-module-name", "SprocketCapture", "-target",
-        f"{platform.machine()}-unknown-linux-gnu", "-I", str(modules()), *module_maps(), "-minimum-access-level", "public",
-        "-output-dir", str(tmp_path)]
+        f"{platform.machine()}-unknown-linux-gnu", "-I", str(modules()), *module_maps(),
+        "-minimum-access-level", "public", "-output-dir", str(tmp_path)]
     subprocess.run(command, check=True, capture_output=True, timeout=300)
     result = subprocess.run(
         ["docc", "convert", RESOURCES.parent, "--additional-symbol-graph-dir", tmp_path, "--output-path",

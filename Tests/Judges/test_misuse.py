@@ -42,8 +42,8 @@ def compile(source, *more):
     with tempfile.TemporaryDirectory() as folder:
         command = [
             shutil.which("swiftc"), "-emit-sil", "-o", f"{folder}/out.sil", "-swift-version", "6",
-            "-parse-as-library", "-enable-upcoming-feature", "ExistentialAny", "-I", str(modules()), *module_maps(),
-            str(source), *more]
+            "-parse-as-library", "-enable-upcoming-feature", "ExistentialAny", "-I", str(modules()),
+            *module_maps(), str(source), *more]
         return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
