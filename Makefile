@@ -82,7 +82,7 @@ traps: release
 
 # The programs of Examples that the judges and the lab run. Examples share a folder for what they build, but
 # not Sprocket's own: SwiftPM would not see there that Sprocket has changed.
-EXAMPLE = swift build $(RELEASE) --scratch-path .build/examples --package-path
+EXAMPLE = swift build $(OPTIMIZED) --scratch-path .build/examples --package-path
 examples: packages
 	$(EXAMPLE) Examples/Articles
 	$(EXAMPLE) Examples/CameraManager

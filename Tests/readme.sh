@@ -32,7 +32,7 @@ run_commands() {
 # Examples are packages of their own, each of which would build Sprocket anew. Here they share what they
 # build, with the flags that `make examples` has. Exported to the shells that run the commands.
 swift() {
-  local flags=(-c release --static-swift-stdlib)
+  local flags=(-c release)
   [ -z "$CPU" ] || flags+=(-Xswiftc -target-cpu -Xswiftc "$CPU")
   case "$PWD $1" in
     */Examples/*\ build | */Examples/*\ run | */Examples/*\ test)
