@@ -177,7 +177,7 @@ extension SessionRun {
 }
 
 extension SessionShape {
-  /// The stages with what was set of the camera's loops while they ran.
+  /// The stages, with the saved settings of the camera's loops.
   var liveStages: [StageChoice] {
     guard let loops = camera?.state.withLock(\.loops), !loops.isEmpty else { return stages }
     return stages.map { stage in
@@ -187,7 +187,7 @@ extension SessionShape {
     }
   }
 
-  /// Forgets what was set of loops whose stages are configured anew.
+  /// Removes the saved settings of a loop if its stage has a new configuration.
   func forgetLoops(since old: SessionShape) {
     let changed = stages.filter { new in
       old.stages.contains { $0.plugin.name == new.plugin.name && !$0.isSame(as: new) }

@@ -66,7 +66,7 @@ public enum RecordingEvent: Sendable {
   case didFinish(RecordingResult)
 }
 
-/// Hears of a recording, on the actor that asked for it. One function is required.
+/// Receives the events of a recording, on the actor that started it. One function is required.
 public protocol RecordingDelegate: AnyObject {
   func fileOutput(_ output: MovieFileOutput, didStartRecordingTo path: String)
   /// Called exactly once for each recording that was asked for, also if nothing was written.

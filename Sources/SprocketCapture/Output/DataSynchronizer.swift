@@ -40,7 +40,7 @@ public final class DataSynchronizer: TakesVideo, TakesAudio, ReadsSound {
 
   /// - Parameters:
   ///   - parts: what the callback reads of the pixels; reading anything else stops the program.
-  ///   - types: names of the stages whose reports are delivered; `nil` for all.
+  ///   - types: names of stages. Their reports are delivered; `nil` delivers the reports of all stages.
   ///   - limit: how long a picture waits for its sound. Larger: more pictures are late and dropped where the
   ///     sound is late. A microphone's block takes 10 ms or more.
   ///   - onDrop: on the same thread, once for each picture that is dropped.

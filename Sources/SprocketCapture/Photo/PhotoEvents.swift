@@ -15,7 +15,7 @@ public enum PhotoEvent: Sendable {
   case didFinish(ResolvedPhotoSettings, CaptureError?)
 }
 
-/// Hears of a capture, on the actor that asked for it. One function is required.
+/// Receives the events of a capture, on the actor that started it. One function is required.
 public protocol PhotoCaptureDelegate: AnyObject {
   func photoOutput(_ output: PhotoOutput, willBeginCaptureFor resolved: ResolvedPhotoSettings)
   func photoOutput(_ output: PhotoOutput, willCapturePhotoFor resolved: ResolvedPhotoSettings)

@@ -22,8 +22,7 @@ public actor CaptureSession {
   private nonisolated let isRunningNow = Atomic<Bool>(false)
   var shape = SessionShape()
   var run: SessionRun?
-  private var isTurnTaken = false
-  private var waiting: [CheckedContinuation<Void, Never>] = []
+  private let turns = Turns()
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
     unsafe executor.asUnownedSerialExecutor()
@@ -69,15 +68,11 @@ public actor CaptureSession {
 
   /// Waits until no other change is under way. First come, first served.
   func takeTurn() async {
-    if !isTurnTaken {
-      isTurnTaken = true
-      return
-    }
-    await withCheckedContinuation { waiting.append($0) }
+    await turns.take()
   }
 
   func endTurn() {
-    if waiting.isEmpty { isTurnTaken = false } else { waiting.removeFirst().resume() }
+    turns.end()
   }
 
   // MARK: Start and stop

@@ -1,7 +1,7 @@
 internal import Sprocket
 
-/// An answer that is waited for: the first one holds. Its wait ends at a limit, and when its task is
-/// cancelled; nothing is left behind then.
+/// One answer for one caller that waits. The first answer counts. The wait also ends at its limit, and when
+/// the task is cancelled.
 final class Reply<Value: Sendable>: Sendable {
   typealias Answer = Result<Value, CaptureError>
 

@@ -36,7 +36,8 @@ extension Engine {
     }
   }
 
-  /// Throws where `set` would refuse a change because of what it says. Changes nothing.
+  /// Checks the names and values of a change of live settings, and throws the error that `set` would throw
+  /// for them. Changes nothing.
   public func check(_ stage: String, _ values: [String: String]) throws(RunError) {
     try shared.settings.check(ChangedSettings(stage: stage, values: values))
   }

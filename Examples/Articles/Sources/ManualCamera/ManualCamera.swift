@@ -137,7 +137,7 @@ import SprocketCapture
   }
 }
 
-/// Hears of a recording on the main actor.
+/// Prints the events of a recording. Its functions run on the main actor.
 @MainActor final class MovieDelegate: @MainActor RecordingDelegate {
   private(set) var result: RecordingResult?
 

@@ -69,8 +69,8 @@ import SprocketCapture
 
   // MARK: Focus and exposure
 
-  /// Few cameras have points of interest: stages of the session focus and expose for any whose lens and
-  /// exposure can be set.
+  /// Adds stages that control focus and exposure at a point. Few cameras have their own points of interest.
+  /// The stages need a lens and an exposure that can be set.
   func addLoops() async throws {
     for stages in [[StageChoice.focus(), .autoFocus()], [.meter(), .autoExposure()]] {
       let names = stages.map(\.plugin.name).joined(separator: " and ")

@@ -3,7 +3,7 @@ public import SprocketCapture
 
 // Cameras, and what they are set to.
 extension CameraManager {
-  /// Whether the camera may be used, and the microphone in the mode videoWithMic. Nobody is asked.
+  /// Checks the permission to open the camera, and in the mode videoWithMic the microphone. Shows no dialog.
   public func askUserForCameraPermission() async -> Bool {
     let hasSound = cameraOutputMode != .videoWithMic || microphone?.authorization == .authorized
     return currentCameraStatus() == .ready && hasSound
@@ -19,7 +19,7 @@ extension CameraManager {
   }
 
   public var hasFrontCamera: Bool { cameras.contains { $0.position == .front } }
-  /// A camera whose position is not known, such as a webcam on a cable, counts as one at the back.
+  /// The driver of a USB webcam does not report a position. Such a camera counts as a back camera.
   private func camera(at side: CameraDevice) -> CaptureDevice? {
     if side == .front { return cameras.first { $0.position == .front } }
     return cameras.first { $0.position == .back } ?? cameras.first { $0.position == .unspecified }
