@@ -154,8 +154,7 @@ extension CaptureSession {
   /// Ends the run and begins another: for another microphone, or another reader of its sound. Goes back to
   /// the old shape if that fails.
   private func restart(_ run: SessionRun, as new: SessionShape) throws(CaptureError) {
-    run.engine?.stop()
-    finish(run)
+    end(run)
     do throws(CaptureError) {
       try begin(new)
     } catch {
@@ -169,6 +168,14 @@ extension CaptureSession {
   }
 
   // MARK: Ending
+
+  /// Stops a run. Nothing holds the session afterwards, so that its outputs are free as soon as its owner
+  /// releases it.
+  func end(_ run: SessionRun) {
+    run.ignoreEnd()
+    run.engine?.stop()
+    finish(run)
+  }
 
   /// Lets go of a run that has ended by itself, and was not let go yet.
   func endIfOver() {

@@ -96,8 +96,7 @@ public actor CaptureSession {
   /// most some 20 seconds later, whatever a callback does.
   public func stop() {
     guard let run else { return }
-    run.engine?.stop()
-    finish(run)
+    end(run)
   }
 
   // MARK: Configure

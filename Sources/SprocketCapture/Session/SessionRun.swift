@@ -59,6 +59,9 @@ final class SessionRun: Sendable {
     state.withLock { ($0.engine, $0.onEnd) = (engine, onEnd) }
   }
 
+  /// The session stops the run itself, and waits for its end.
+  func ignoreEnd() { state.withLock { $0.onEnd = nil } }
+
   func setSource(_ device: CaptureDevice, _ choice: FormatChoice) {
     endInterruption { state in
       (state.device, state.choice) = (device, choice)
