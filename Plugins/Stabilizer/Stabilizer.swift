@@ -27,7 +27,7 @@ public enum Stabilizer {
 
   /// What is done when `preferred` is asked for (`activeVideoStabilizationMode`): never `auto`, and
   /// `off` where the picture is too small to be followed.
-  static func active(_ preferred: Mode, _ format: FrameFormat, isLive: Bool) -> Mode {
+  public static func active(_ preferred: Mode, _ format: FrameFormat, isLive: Bool) -> Mode {
     let (shorter, longer) = (min(format.width, format.height), max(format.width, format.height))
     let divisor = MotionEstimator.scales(longerSide: longer)[0].divisor
     guard shorter >= leastSize * divisor else { return .off }

@@ -59,12 +59,7 @@ public final class FrameCopies: Sink, AsyncSequence, Sendable {
   public func configure(_ setup: inout SinkSetup) throws(RunError) {
     try setup.reads(content.parts)
     setup.takesLatest = keeping == .newest
-    guard content == .bgra else { return }
-    var settings = TensorSettings()
-    settings.layout = .bgr
-    settings.isExact = true
-    let plan = try TensorPlan(settings, for: setup.format)
-    setup.packs(capacity: plan.byteCount, packerBytes: TensorPacker.workingBytes(plan))
+    let plan = try content.plan(&setup)
     state.withLock { $0.plan = plan }
   }
 
@@ -172,5 +167,18 @@ public final class FrameCopies: Sink, AsyncSequence, Sendable {
       return state.reader.take()
     }
     reader?.resume(returning: nil)
+  }
+}
+
+extension FrameCopy.Content {
+  /// Declares what the frame's packer makes for a copy; `nil` where it makes nothing.
+  package func plan(_ setup: inout SinkSetup) throws(RunError) -> TensorPlan? {
+    guard self == .bgra else { return nil }
+    var settings = TensorSettings()
+    settings.layout = .bgr
+    settings.isExact = true
+    let plan = try TensorPlan(settings, for: setup.format)
+    setup.packs(capacity: plan.byteCount, packerBytes: TensorPacker.workingBytes(plan))
+    return plan
   }
 }

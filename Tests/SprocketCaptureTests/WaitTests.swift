@@ -3,7 +3,7 @@ import SprocketCapture
 import Testing
 
 /// Drops each frame for what is in it.
-private struct Rejecting: Stage {
+struct Rejecting: Stage {
   static let plugin = Plugin("rejecting", "drops each frame", Rejecting.self)
   static let order = Order.any
 

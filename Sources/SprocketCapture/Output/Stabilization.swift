@@ -23,15 +23,16 @@ extension SessionShape {
 }
 
 extension VideoLink {
-  /// How the pictures of the running session are steadied: never `.auto`. Pictures of less than 64 pixels a
-  /// side are left alone.
+  /// How the pictures of the running session are steadied: never `.auto`. Pictures that are too small to be
+  /// steadied are left alone: `.off`.
   public var activeStabilization: StabilizationMode {
-    guard let run = core.run, let word = run.stabilization else { return .off }
-    switch word {
-    case "standard": return .standard
-    case "cinematic": return .cinematic
-    case "off": return .off
-    default: return run.engine?.description.isLive ?? true ? .standard : .cinematic
+    guard let run = core.run, let word = run.stabilization,
+      let mode = Stabilizer.Mode(rawValue: word), let description = run.engine?.description
+    else { return .off }
+    switch Stabilizer.active(mode, description.format, isLive: description.isLive) {
+    case .off: return .off
+    case .cinematic: return .cinematic
+    case .standard, .auto: return .standard
     }
   }
 }

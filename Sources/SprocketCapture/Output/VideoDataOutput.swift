@@ -103,13 +103,7 @@ final class VideoDataSink: Sink {
     try setup.reads(parts)
     setup.takesLatest = takesLatest
     reader.configure(setup)
-    guard content == .bgra else { return }
-    var settings = TensorSettings()
-    settings.layout = .bgr
-    settings.isExact = true
-    let plan = try TensorPlan(settings, for: setup.format)
-    setup.packs(capacity: plan.byteCount, packerBytes: TensorPacker.workingBytes(plan))
-    self.plan = plan
+    plan = try content?.plan(&setup)
   }
 
   func makePacker() throws(RunError) -> (any Packer)? { plan.map { TensorPacker($0) } }

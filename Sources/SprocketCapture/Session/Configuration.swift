@@ -105,7 +105,8 @@ extension CaptureSession {
       }
     }
 
-    /// Sets the format of a camera, and the preset to `.inputPriority`.
+    /// Sets the format of a camera with its rate, and the preset to `.inputPriority`. A `frameRate` that is set
+    /// later replaces the format's.
     public mutating func setFormat(_ format: FormatChoice, of device: CaptureDevice) {
       let known = device.formats.filter { $0.offers(format.size) }
       guard
@@ -116,6 +117,7 @@ extension CaptureSession {
       }
       shape.formats[device.uniqueID] = format
       shape.preset = .inputPriority
+      shape.rate = format.rate
     }
 
     /// Frames per second; `nil` for what the preset has.

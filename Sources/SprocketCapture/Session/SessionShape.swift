@@ -62,6 +62,11 @@ struct SessionShape: Sendable {
     var choice: FormatChoice
     if preset == .inputPriority, let known = self.formats[camera.uniqueID] {
       choice = known
+      if let pixels = known.pixelFormat, !formats.contains(where: { $0.pixelFormat == pixels }) {
+        throw CaptureError(
+          .formatUnsupported,
+          "an output cannot take \(pixels.settingText) of \(camera.localizedName); set another format")
+      }
     } else {
       choice = try PresetSolver(device: camera.localizedName, formats: formats).solve(preset)
       choice.isRateWish = rate == nil

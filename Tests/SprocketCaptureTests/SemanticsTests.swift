@@ -1,0 +1,352 @@
+import Foundation
+import Sprocket
+import SprocketCapture
+import Testing
+
+/// What AVFoundation's documentation promises of captures and recordings (docs/avfoundation.md).
+@Suite("AVFoundation's semantics", .serialized) struct SemanticsTests {
+  private func code(
+    _ photos: PhotoOutput, _ change: (inout PhotoSettings) -> Void
+  ) -> CaptureError.Code? {
+    var settings = PhotoSettings()
+    change(&settings)
+    do throws(CaptureError) {
+      _ = try photos.capture(settings)
+      return nil
+    } catch {
+      return error.code
+    }
+  }
+
+  @Test("a bracket of several formats has a photograph for each step and format")
+  func bracketTimesFormats() async throws {
+    let photos = PhotoOutput(formats: [.jpeg, .png])
+    let session = try await running(photos)
+    var settings = PhotoSettings(.png, .jpeg)
+    settings.bracket = [.bias(-1), .bias(0), .bias(1)]
+    let capture = try photos.capture(settings)
+    #expect(capture.resolved.expectedPhotoCount == 6)
+    #expect(capture.resolved.bracketCount == 3)
+    var found: [CapturedPhoto] = []
+    for await case .photo(let photo) in capture { found.append(photo) }
+    #expect(found.map(\.photoCount) == [1, 2, 3, 4, 5, 6])
+    #expect(found.map(\.error?.description) == [nil, nil, nil, nil, nil, nil])
+    for (step, microseconds) in [Float(5000), 10_000, 20_000].enumerated() {
+      let both = found[2 * step..<2 * step + 2]
+      #expect(Set(both.map(\.format)) == [.jpeg, .png])
+      #expect(Set(both.map(\.record?.number)).count == 1)
+      #expect(both.allSatisfy { $0.record?.inForce.exposureMicroseconds == microseconds })
+    }
+    await session.stop()
+  }
+
+  @Test("a capture that cannot be made is refused at the call") func refusals() async throws {
+    let folder = try TestFolder()
+    try Data("kept".utf8).write(to: URL(fileURLWithPath: folder.file("live.mov")))
+    let photos = PhotoOutput(liveMovies: .init())
+    let session = try await running(photos)
+    #expect(code(photos) { $0.formats = [] } == .settingsRefused)
+    #expect(
+      code(photos) { $0.bracket = Array(repeating: .bias(0), count: 17) } == .settingsRefused)
+    #expect(code(photos) { $0.bracket = [.bias(10.5)] } == .valueOutOfRange)
+    #expect(code(photos) { $0.bracket = [.bias(.nan)] } == .valueOutOfRange)
+    #expect(
+      code(photos) { $0.bracket = [.exposure(.milliseconds(5), gain: 1e6)] } == .valueOutOfRange)
+    #expect(code(photos) { $0.livePhotoMoviePath = folder.file("live.mov") } == .fileRefused)
+    #expect(try String(contentsOfFile: folder.file("live.mov"), encoding: .utf8) == "kept")
+    await session.stop()
+  }
+
+  @Test("a live photo is taken while a movie is recorded") func liveAndMovie() async throws {
+    let folder = try TestFolder()
+    let photos = PhotoOutput(
+      liveMovies: .init(before: .milliseconds(400), after: .milliseconds(800)))
+    let movies = MovieFileOutput()
+    let session = try await running(photos)
+    _ = try await session.configure { c in c.add(movies) }
+    let recording = try movies.startRecording(to: folder.file("long.mov"))
+    try await Task.sleep(for: .milliseconds(500))
+    var settings = PhotoSettings()
+    settings.livePhotoMoviePath = folder.file("live.mov")
+    var live: LivePhotoMovie?
+    for await case .liveMovie(let movie) in try photos.capture(settings) { live = movie }
+    recording.stop()
+    #expect(live?.error == nil)
+    #expect(live?.recording.isUsable == true)
+    #expect(await recording.finished().error == nil)
+    await session.stop()
+    #expect(folder.names == ["live.mov", "long.mov"])
+  }
+
+  @Test("a slow output loses its own frames alone, and each is told of once") func starvation()
+    async throws
+  {
+    let (fast, slow) = (Seen(), Seen())
+    let session = try await running(watching(fast))
+    // Its callback waits for what others get.
+    let blocked = VideoDataOutput(
+      reading: .luma(.eighth), onDrop: { slow.add($0) },
+      onFrame: { frame in
+        let end = monotonicNow() + 5_000_000_000
+        let count = fast.now.numbers.count + 8
+        while slow.now.numbers.isEmpty, fast.now.numbers.count < count, monotonicNow() < end {
+          sleep(until: monotonicNow() + 1_000_000)
+        }
+        slow.add(frame.record, frame.format)
+      })
+    _ = try await session.configure { c in c.add(blocked) }
+    #expect(await slow.wait(for: 5))
+    await session.stop()
+    let drops = slow.now.drops
+    #expect(drops.count { $0.reason == .late } >= 4)
+    let all = slow.now.numbers + drops.map(\.number)
+    #expect(Set(all).count == all.count)
+    let first = try #require(slow.now.numbers.first)
+    let between = fast.now.numbers.filter { ($0 > first) && ($0 <= first + 8) }
+    #expect(between.count + fast.now.drops.count { (first...first + 8).contains($0.number) } >= 7)
+  }
+
+  @Test("frames wait for a callback that asks for all of them") func lateFramesWait() async throws {
+    let (seen, other) = (Seen(), Seen())
+    let session = try await running(watching(other))
+    let output = VideoDataOutput(
+      reading: .luma(.eighth), discardsLateFrames: false, onDrop: { seen.add($0) },
+      onFrame: { frame in
+        let end = monotonicNow() + 5_000_000_000
+        let count = other.now.numbers.count + 2
+        while seen.now.numbers.isEmpty, other.now.numbers.count < count, monotonicNow() < end {
+          sleep(until: monotonicNow() + 1_000_000)
+        }
+        seen.add(frame.record, frame.format)
+      })
+    _ = try await session.configure { c in c.add(output) }
+    #expect(await seen.wait(for: 6))
+    await session.stop()
+    let first = try #require(seen.now.numbers.first)
+    // The two that came meanwhile, unless the camera itself missed them.
+    let lost = seen.now.drops.filter { $0.number <= first + 2 }
+    #expect(seen.now.numbers.count { $0 <= first + 2 } + lost.count == 3)
+    #expect(!lost.contains { $0.reason == .late })
+  }
+
+  @Test("each frame is delivered or dropped for a reason") func reasons() async throws {
+    let seen = Seen()
+    let camera = Cameras.back { settings in
+      settings.faults.drop = 0.15
+      settings.faults.corrupt = 0.15
+    }
+    let session = try await running(
+      watching(seen), camera: camera, preset: .size(Cameras.small))
+    #expect(
+      await until {
+        let reasons = Set(seen.now.drops.map(\.reason))
+        return reasons.isSuperset(of: [.missing, .corrupt]) && seen.now.numbers.count > 5
+      })
+    try await session.configure { c in c.stages = [StageChoice(Rejecting.plugin)] }
+    #expect(await until { seen.now.drops.contains { $0.reason == .rejected } })
+    await session.stop()
+    let all = (seen.now.numbers + seen.now.drops.map(\.number)).sorted()
+    #expect(Set(all).count == all.count)
+    let span = try #require(all.last) - (try #require(all.first)) + 1
+    #expect(all.count == Int(span))
+  }
+
+  @Test("a limit of size or of free space ends a recording with an error") func sizes()
+    async throws
+  {
+    let folder = try TestFolder()
+    var limits = RecordingLimits()
+    limits.bytes = 60_000
+    let small = MovieFileOutput(limits: limits)
+    let session = try await running(small)
+    let result = await (try small.startRecording(to: folder.file("a.mov"))).finished()
+    #expect(result.error?.code == .limitReached)
+    #expect(result.reason == .size)
+    #expect(result.isUsable && result.byteCount <= 60_000)
+    let room = try folder.room()
+    var scarce = RecordingLimits()
+    scarce.freeBytes = room * 2
+    let movies = MovieFileOutput(limits: scarce)
+    _ = try await session.configure { c in c.add(movies) }
+    let other = await (try movies.startRecording(to: folder.file("b.mov"))).finished()
+    #expect(other.error?.code == .limitReached)
+    #expect(other.reason == .disk)
+    await session.stop()
+  }
+
+  @Test("another orientation holds from the next file on") func matrices() async throws {
+    let folder = try TestFolder()
+    let movies = MovieFileOutput()
+    let session = try CaptureSession()
+    let added = try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(Cameras.back()))
+      return c.add(movies)
+    }
+    try await session.start()
+    let first = try movies.startRecording(to: folder.file("a.mov"))
+    try await Task.sleep(for: .milliseconds(250))
+    try added.link(for: .video).setOrientation(.quarterTurn)
+    try await Task.sleep(for: .milliseconds(250))
+    let second = try movies.startRecording(to: folder.file("b.mov"))
+    try await Task.sleep(for: .milliseconds(250))
+    second.stop()
+    #expect(await first.finished().isUsable)
+    #expect(await second.finished().isUsable)
+    await session.stop()
+    #expect(try ffprobe(folder.file("a.mov"), "stream_side_data=rotation").isEmpty)
+    #expect(try ffprobe(folder.file("b.mov"), "stream_side_data=rotation") == ["-90"])
+  }
+
+  @Test("changes of settings are completed in their order") @MainActor func order() async throws {
+    let camera = Cameras.back()
+    let session = try await running(VideoDataOutput { _ in }, camera: camera)
+    var completed: [(Int, UInt64)] = []
+    var tasks: [Task<Void, any Error>] = []
+    for number in 0..<6 {
+      tasks.append(
+        Task { @MainActor in
+          let change = try await camera.withConfiguration { c in
+            c.set("gain", 1 + Double(number) / 10)
+          }
+          completed.append((number, try #require(change.firstFrame?.number)))
+        })
+    }
+    for task in tasks { try await task.value }
+    #expect(completed.map(\.0) == Array(0..<6))
+    #expect(completed.map(\.1) == completed.map(\.1).sorted())
+    #expect(camera.gain == 1.5)
+    await session.stop()
+  }
+
+  @Test("points and positions beyond the picture are refused") func ranges() async throws {
+    let camera = Cameras.back()
+    let session = try CaptureSession()
+    try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(camera))
+      c.add(VideoDataOutput { _ in })
+      c.stages = [.meter(), .autoExposure()]
+    }
+    try await session.start()
+    for point in [Point(x: -0.1, y: 0.5), Point(x: 0.5, y: 1.1), Point(x: .nan, y: 0)] {
+      #expect(!camera.supports(ExposureMode.continuous(at: point)).isYes)
+      await #expect(throws: CaptureError.self) {
+        try await camera.withConfiguration { c in c.setExposure(.continuous(at: point)) }
+      }
+    }
+    #expect(camera.supports(ExposureMode.continuous(at: Point(x: 1, y: 0))).isYes)
+    await session.stop()
+    for position in [-0.1, 1.1, .nan] {
+      #expect(!camera.supports(FocusMode.locked(lensPosition: position)).isYes)
+    }
+    #expect(camera.supports(FocusMode.locked(lensPosition: 1)).isYes)
+  }
+
+  @Test("levels are told for each channel") func levels() async throws {
+    let session = try CaptureSession()
+    var settings = SceneMicrophoneSettings()
+    settings.channels = 2
+    let microphone = CaptureDevice(sceneMicrophone: settings)
+    let added = try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(Cameras.back()))
+      c.add(try DeviceInput(microphone))
+      return c.add(AudioDataOutput { _, _ in })
+    }
+    let link = added.link(for: .audio)
+    #expect(link.levels.isEmpty)
+    try await session.start()
+    #expect(await until { link.levels.count == 2 && link.levels.allSatisfy { $0.peak > -90 } })
+    #expect(link.levels.allSatisfy { $0.rms <= $0.peak && $0.peak <= 0 })
+    await session.stop()
+    #expect(link.levels.isEmpty)
+  }
+}
+
+@Suite("Formats of a session", .serialized) struct FormatTests {
+  /// A camera whose small pictures are a sensor's mosaic, and whose large ones are not.
+  private func mixed() -> CaptureDevice {
+    let rates = CameraRates.range(FrameRate(frames: 5), FrameRate(frames: 60))
+    let formats = [
+      DeviceFormat(Cameras.small, .bayerRGGB, rates: rates),
+      DeviceFormat(Cameras.large, .nv12, rates: rates),
+    ]
+    return CaptureDevice(name: "mixed", formats: formats) { choice throws(RunError) in
+      var settings = SceneSettings()
+      (settings.width, settings.height) = (choice.size.width, choice.size.height)
+      settings.rate = choice.rate ?? settings.rate
+      settings.format = choice.size == Cameras.small ? .bayerRGGB : .nv12
+      return try SceneSource(settings)
+    }
+  }
+
+  @Test("a preset is judged with the outputs of the session") func outputs() async throws {
+    let session = try CaptureSession()
+    try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(mixed()))
+      #expect(c.canSet(.size(Cameras.large)).isYes)
+      c.add(PhotoOutput(formats: [.dng]))
+      #expect(!c.canSet(.size(Cameras.large)).isYes)
+      c.preset = .size(Cameras.small)
+    }
+    #expect(!(await session.canSet(.size(Cameras.large)).isYes))
+    try await session.start()
+    #expect(await session.activeFormat?.pixelFormat == .bayerRGGB)
+    // Neither does it take a format that the output cannot.
+    await #expect(throws: CaptureError.self) {
+      try await session.configure { c in
+        guard let camera = c.inputs.first?.device else { return }
+        c.setFormat(FormatChoice(Cameras.large, pixelFormat: .nv12), of: camera)
+      }
+    }
+    #expect(await session.activeFormat?.width == Cameras.small.width)
+    await session.stop()
+  }
+
+  @Test("a format is set with its rate; a preset takes both back") func inputPriority()
+    async throws
+  {
+    let camera = mixed()
+    let session = try CaptureSession()
+    try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(camera))
+      c.add(VideoDataOutput { _ in })
+      c.frameRate = FrameRate(frames: 10)
+      c.setFormat(FormatChoice(Cameras.large, rate: FrameRate(frames: 25)), of: camera)
+    }
+    #expect(await session.preset == .inputPriority)
+    try await session.start()
+    #expect(await session.activeFormat?.rate == FrameRate(frames: 25))
+    try await session.configure { c in
+      c.setFormat(FormatChoice(Cameras.large, rate: FrameRate(frames: 25)), of: camera)
+      c.frameRate = FrameRate(frames: 50)
+    }
+    #expect(await session.activeFormat?.rate == FrameRate(frames: 50))
+    let error = await #expect(throws: CaptureError.self) {
+      try await session.configure { c in
+        c.setFormat(FormatChoice(Cameras.large, rate: FrameRate(frames: 400)), of: camera)
+      }
+    }
+    #expect(error?.code == .valueOutOfRange)
+    #expect(await session.activeFormat?.rate == FrameRate(frames: 50))
+    try await session.configure { c in c.preset = .low }
+    #expect(await session.activeFormat?.width == Cameras.large.width)
+    #expect(await session.activeFormat?.rate != FrameRate(frames: 50))
+    await session.stop()
+  }
+
+  @Test("small pictures are not steadied, whatever a link prefers") func small() async throws {
+    let session = try CaptureSession()
+    let added = try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(Cameras.back()))
+      c.preset = .size(Cameras.small)
+      let added = c.add(VideoDataOutput { _ in })
+      c.setPreferredStabilization(.standard, of: added)
+      return added
+    }
+    try await session.start()
+    #expect(await session.preferredStabilization(of: added) == .standard)
+    #expect(added.link(for: .video).activeStabilization == .off)
+    try await session.configure { c in c.preset = .size(Cameras.large) }
+    #expect(added.link(for: .video).activeStabilization == .standard)
+    await session.stop()
+  }
+}
