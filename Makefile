@@ -58,7 +58,8 @@ SWIFT_FILES := Package.swift Sources Plugins Tests \
 .PHONY: run test fuzz long lab bench soak plot docs install uninstall wheel format clean release copy
 .PHONY: packages install-packages test-packages lab-packages bench-packages plot-packages
 .PHONY: judge-files venv lint unit threads threads-program addresses addresses-program readme storms
-.PHONY: full-prefix examples sound-storms traps judge judge-most judge-motion judge-alone python lab-kernel
+.PHONY: full-prefix examples sound-storms capture-storms traps judge judge-most judge-motion judge-alone
+.PHONY: python lab-kernel
 
 run: release
 	mkdir -p demo
@@ -193,12 +194,25 @@ sound-storms: STORM_ADDRESSES = SPROCKET_ADDRESS=$(CURDIR)/.build/address/releas
 sound-storms: traps threads-program addresses-program .build/venv/installed
 	$(SOUND_STORMS) $(or $(SEEDS),1-2000)
 
+# Calls of a capture session from many tasks at once; a tenth of them under ThreadSanitizer.
+CAPTURE_STORMS = $(or $(COUNT),2000)
+capture-storms: export SPROCKET_TESTS = SprocketCaptureTests
+capture-storms: test-packages
+	swift build $(ADDRESSES) $(CHECK) --product sprocketPackageTests
+	swift build $(THREADS) $(CHECK) --product sprocketPackageTests
+	SPROCKET_CAPTURE_STORMS=$(CAPTURE_STORMS) LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.supp \
+	  swift test --skip-build $(ADDRESSES) --filter StormTests
+	SPROCKET_CAPTURE_STORMS=$$(($(CAPTURE_STORMS) / 10)) \
+	  TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/races.supp swift test --skip-build $(THREADS) \
+	  --filter StormTests
+
 # What takes too long for every change. Storms that were good are not run again by the next one, until
 # the program or the storms change.
 long: STORM_ADDRESSES = SPROCKET_ADDRESS=$(CURDIR)/.build/address/release/sprocket
 long: test-packages release threads-program addresses-program .build/venv/installed
 	$(STORMS) 1-10000 --state .build/storms.jsonl
 	$(MAKE) --no-print-directory sound-storms
+	$(MAKE) --no-print-directory capture-storms
 	$(MAKE) --no-print-directory soak
 	$(MAKE) --no-print-directory fuzz SECONDS=600
 	SPROCKET_STRESS=10 $(PYTEST) Tests/Judges/test_kills.py

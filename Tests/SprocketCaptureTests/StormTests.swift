@@ -9,16 +9,26 @@ import Testing
   /// `SPROCKET_CAPTURE_STORMS` runs more.
   private static let count =
     ProcessInfo.processInfo.environment["SPROCKET_CAPTURE_STORMS"].flatMap { Int($0) } ?? 12
+  /// Storms at once: they mostly wait.
+  private static let atOnce = 3
 
   @Test("all is told of once, and ends", .timeLimit(.minutes(60))) func storms() async throws {
-    for seed in 0..<Self.count { try await Storm(seed: UInt64(seed)).run() }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for seed in 0..<Self.count {
+        if seed >= Self.atOnce { try await group.next() }
+        group.addTask { try await Storm(seed: UInt64(seed)).run() }
+      }
+      try await group.waitForAll()
+    }
   }
 }
 
 private final class Storm: Sendable {
   private let seed: UInt64
   private let session: CaptureSession
-  private let photos = PhotoOutput(formats: [.jpeg, .tiff])
+  private let photos = PhotoOutput(
+    formats: [.jpeg, .tiff],
+    liveMovies: .init(before: .milliseconds(50), after: .milliseconds(100)))
   private let movies = MovieFileOutput()
   private let seen = Seen()
   private let data: VideoDataOutput
@@ -28,6 +38,7 @@ private final class Storm: Sendable {
   private let promised = Shared(0)
   private let kept = Shared(0)
   private let unbalanced = Shared<[String]>([])
+  private let results = Shared<[RecordingResult]>([])
 
   init(seed: UInt64) throws {
     self.seed = seed
@@ -60,7 +71,7 @@ private final class Storm: Sendable {
           var step = 0
           while monotonicNow() < end {
             step += 1
-            await self.act(Int.random(in: 0..<12, using: &random), "\(task)-\(step)")
+            await self.act(Int.random(in: 0..<18, using: &random), "\(task)-\(step)")
             try? await Task.sleep(for: .milliseconds(Int.random(in: 0..<20, using: &random)))
           }
         }
@@ -72,6 +83,12 @@ private final class Storm: Sendable {
     #expect(isKept, "seed \(seed): \(kept.value) of \(promised.value)")
     #expect(unbalanced.value.isEmpty, "seed \(seed)")
     #expect(!folder.names.contains { $0.contains("partial") }, "seed \(seed): \(folder.names)")
+    let files = Set(folder.names.map { folder.file($0) })
+    for result in results.value {
+      #expect(
+        files.contains(result.path) == result.isUsable, "seed \(seed): \(result.path)")
+    }
+    if let whole = results.value.last(where: { $0.isUsable }) { try await whole.verify() }
   }
 
   private func stop() async {
@@ -97,9 +114,9 @@ private final class Storm: Sendable {
       if name.hasSuffix("3") {
         try? await session.configure { c in c.remove(photos) }
       } else {
-        await take()
+        take()
       }
-    case 8: await take()
+    case 8: take()
     case 9:
       promised.change { $0 += 1 }
       guard let recording = try? movies.startRecording(to: folder.file("\(name).mov")) else {
@@ -107,25 +124,49 @@ private final class Storm: Sendable {
         return
       }
       Task {
-        _ = await recording.finished()
+        let result = await recording.finished()
+        results.change { $0.append(result) }
         kept.change { $0 += 1 }
       }
-    case 10: movies.stopRecording()
-    default: _ = try? await session.switchCamera(to: cameras[Int(name.utf8.last ?? 0) & 1])
+    case 10, 11: movies.stopRecording()
+    case 12: _ = try? await session.switchCamera(to: cameras[Int(name.utf8.last ?? 0) & 1])
+    case 13: try? await session.configure { c in c.remove(movies) }
+    case 14: take { $0.bracket = [.bias(-1), .exposure(.milliseconds(4))] }
+    case 15: take { $0.livePhotoMoviePath = self.folder.file("live-\(name).mov") }
+    case 16:
+      let camera = cameras[Int(name.utf8.last ?? 0) & 1]
+      _ = try? await camera.withConfiguration { c in
+        c.set("gain", 1 + Double(name.utf8.count) / 10)
+      }
+    default:
+      try? await session.configure { c in c.stages = c.stages.isEmpty ? [.meter()] : [] }
     }
   }
 
-  private func take() async {
-    guard let capture = try? photos.capture(PhotoSettings(.jpeg, .tiff)) else { return }
+  private func take(_ change: (inout PhotoSettings) -> Void = { _ in }) {
+    var settings = PhotoSettings(.jpeg, .tiff)
+    change(&settings)
+    guard let capture = try? photos.capture(settings) else { return }
     promised.change { $0 += 1 }
+    let resolved = capture.resolved
     Task {
-      var (count, isWhole, last) = (0, true, false)
+      var (photos, movies, ends, isFirst, isWhole) = (0, 0, 0, true, true)
       for await event in capture {
-        isWhole = isWhole && !last
-        if case .photo = event { count += 1 }
-        if case .didFinish = event { last = true }
+        isWhole = isWhole && ends == 0
+        switch event {
+        case .willBegin: isWhole = isWhole && isFirst
+        case .photo: photos += 1
+        case .liveMovie: movies += 1
+        case .didFinish: ends += 1
+        default: break
+        }
+        isFirst = false
       }
-      if isWhole, last, count == 2 { kept.change { $0 += 1 } }
+      if isWhole, ends == 1, photos == resolved.expectedPhotoCount,
+        movies == (resolved.livePhotoMoviePath == nil ? 0 : 1)
+      {
+        kept.change { $0 += 1 }
+      }
     }
   }
 }

@@ -65,7 +65,8 @@ struct SessionShape: Sendable {
       if let pixels = known.pixelFormat, !formats.contains(where: { $0.pixelFormat == pixels }) {
         throw CaptureError(
           .formatUnsupported,
-          "an output cannot take \(pixels.settingText) of \(camera.localizedName); set another format")
+          "an output cannot take \(pixels.settingText) of \(camera.localizedName); set another format"
+        )
       }
     } else {
       choice = try PresetSolver(device: camera.localizedName, formats: formats).solve(preset)
