@@ -1,4 +1,4 @@
-// A capture session beside the bare engine, for Tests/Judges/test_session_cost.py and Benchmarks/sessions.py:
+// A capture session beside the bare engine, for Tests/Judges/test_session_cost.py:
 //
 //   frames engine|session PIXELS COUNT   so many frames as fast as they come; prints how many were seen
 //   latency engine|session SECONDS       microseconds from a frame's time to the callback, one per line
