@@ -25,6 +25,7 @@ struct PhotoProgress: Sendable {
   private let reader: AsyncStream<PhotoEvent>.Continuation
   /// Photographs that have not come.
   private var missing: [Place]
+  private var delivered = 0
   /// Recordings that the capture asked for, with the photograph that each makes.
   private(set) var recordings: [RecordingID: Place] = [:]
   /// The movie of a live photo, until it is complete.
@@ -137,13 +138,12 @@ struct PhotoProgress: Sendable {
     reader.yield(.didCapture(resolved, at: time))
   }
 
-  private func deliver(_ place: Place, _ error: CaptureError?, _ file: PhotoFile?) {
-    let count = place.step * resolved.formats.count
-    let number = count + (resolved.formats.firstIndex(of: place.format) ?? 0) + 1
+  private mutating func deliver(_ place: Place, _ error: CaptureError?, _ file: PhotoFile?) {
+    delivered += 1
     reader.yield(
       .photo(
         CapturedPhoto(
-          resolved: resolved, format: place.format, photoCount: number,
+          resolved: resolved, format: place.format, photoCount: delivered,
           bracketStep: bracket.indices.contains(place.step) ? bracket[place.step] : nil,
           error: error, fileData: file?.bytes ?? [], record: file?.record)))
   }

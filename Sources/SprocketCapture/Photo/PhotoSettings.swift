@@ -86,7 +86,7 @@ public struct ResolvedPhotoSettings: Sendable, Hashable {
 public struct CapturedPhoto: Sendable {
   public let resolved: ResolvedPhotoSettings
   public let format: PhotoFormat
-  /// From 1 to `expectedPhotoCount`.
+  /// From 1 to `expectedPhotoCount`, in the order in which they come.
   public let photoCount: Int
   /// The step of the bracket; `nil` without one.
   public let bracketStep: BracketStep?
