@@ -6,8 +6,11 @@ extension SessionRun {
   /// Time for a batch of controls to show. Larger: slower cameras are waited for.
   private static let patience = Duration.seconds(3)
 
-  /// Writes a batch, and waits for the frame that shows it.
-  func write(_ values: DeviceControls.Values) async throws(CaptureError) -> ControlChange {
+  /// Writes a batch, and waits for the frame that shows it. Begins where the caller is, so that its calls
+  /// are written in their order.
+  nonisolated(nonsending) func write(
+    _ values: DeviceControls.Values
+  ) async throws(CaptureError) -> ControlChange {
     guard !values.isEmpty else { return ControlChange(firstFrame: nil, values: [:]) }
     let reply = Reply<ControlChange>()
     try state.withLock { (state) throws(CaptureError) in

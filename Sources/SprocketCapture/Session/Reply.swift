@@ -23,8 +23,9 @@ final class Reply<Value: Sendable>: Sendable {
   }
 
   /// For one caller. Throws `late` at the limit.
-  func value(within limit: Duration, orThrow late: CaptureError) async throws(CaptureError) -> Value
-  {
+  nonisolated(nonsending) func value(
+    within limit: Duration, orThrow late: CaptureError
+  ) async throws(CaptureError) -> Value {
     let timer = Task {
       do { try await Task.sleep(for: limit) } catch { return }
       self.answer(.failure(late))
