@@ -105,8 +105,8 @@ extension CaptureSession {
       }
     }
 
-    /// Sets the format of a camera with its rate, and the preset to `.inputPriority`. A `frameRate` that is set
-    /// later replaces the format's.
+    /// Sets the format of a camera with its rate, and the preset to `.inputPriority`. A `frameRate` that is
+    /// set later replaces the format's.
     public mutating func setFormat(_ format: FormatChoice, of device: CaptureDevice) {
       let known = device.formats.filter { $0.offers(format.size) }
       guard
