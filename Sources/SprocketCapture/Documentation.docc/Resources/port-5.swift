@@ -11,7 +11,10 @@ import SprocketCapture
   }
 
   func setUp() async throws {
-    guard let device = CaptureDevice.default(for: .video, position: .front) else { return }
+    // A webcam on a cable has no position; a machine without a camera has scenes.
+    let device =
+      CaptureDevice.default(for: .video, position: .front) ?? .default(for: .video)
+      ?? CaptureDevice.scenes[1]
     try await session.configure { c throws(CaptureError) in
       c.preset = .vga640x480
       c.add(try DeviceInput(device))
@@ -33,8 +36,10 @@ import SprocketCapture
     do {
       try await session.switchCamera(to: other)
     } catch {
-      // The session goes on with the camera that it had.
-      print(error, error.alternative ?? .high)
+      // The session goes on with the camera that it had, unless there is a preset that the other one offers.
+      print(error)
+      guard let preset = error.alternative else { return }
+      _ = try? await session.switchCamera(to: other, preset: preset)
     }
   }
 
