@@ -22,3 +22,13 @@ func frames(_ source: ScriptedSource, _ count: UInt64) {
   let end = source.served.load(ordering: .relaxed) + count
   for _ in 0..<10_000 where source.served.load(ordering: .relaxed) < end { usleep(1000) }
 }
+
+/// Whether a recording has each frame from its first to its last, or tells that the machine was too busy for
+/// it: a change takes none.
+func isWithoutGap(_ numbers: [UInt64], _ record: RecordingRecord) -> Bool {
+  guard let first = numbers.first, let last = numbers.last else { return false }
+  let counts = record.counts
+  return numbers == numbers.sorted() && UInt64(numbers.count) == counts[.delivered]
+    && last - first + 1 == counts.sum
+    && counts.sum == counts[.delivered] + counts[.overrun] + counts[.behind]
+}

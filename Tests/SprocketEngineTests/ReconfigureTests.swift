@@ -77,8 +77,8 @@ struct ReconfigureTests {
     let numbers = try #require(movie.contents.first)
     #expect(movie.contents.count == 1)
     let first = try #require(numbers.first)
-    #expect(numbers == Array(first..<first + UInt64(numbers.count)), "without a gap")
-    #expect(numbers.count >= 50)
+    #expect(isWithoutGap(numbers, records[0]))
+    #expect(records[0].counts.sum >= 50)
     if hasPreRoll { #expect(first < (records[0].asked ?? 0)) }
     #expect(!movie.isTorn)
     #expect(summary.errors.isEmpty)
