@@ -40,8 +40,13 @@ struct ReconfigureTests {
     #expect(summary.ledger.produced >= end + 20)
     #expect(first.lines.map(\.number) == Array(0..<end))
     #expect(second.lines.map(\.number) == Array(begin..<summary.ledger.produced))
-    #expect(first.lines.allSatisfy { $0.fate == .delivered })
-    #expect(second.lines.allSatisfy { ($0.fate == .delivered) == $0.number.isMultiple(of: 2) })
+    // Where frames come live, a busy machine may lose some.
+    let good: Set<Fate> = isLive ? [.delivered, .overrun, .behind] : [.delivered]
+    #expect(first.lines.allSatisfy { good.contains($0.fate) })
+    #expect(
+      second.lines.allSatisfy {
+        $0.number.isMultiple(of: 2) ? good.contains($0.fate) : $0.fate != .delivered
+      })
     #expect(first.finishes == 1)
     #expect(!first.isTorn && !second.isTorn)
   }
