@@ -171,7 +171,8 @@ public final class FrameCopies: Sink, AsyncSequence, Sendable {
 }
 
 extension FrameCopy.Content {
-  /// Declares what the frame's packer makes for a copy; `nil` where it makes nothing.
+  /// Reserves memory for the BGRA bytes that a packer makes of each frame. `nil` for other contents, which
+  /// need no packer.
   package func plan(_ setup: inout SinkSetup) throws(RunError) -> TensorPlan? {
     guard self == .bgra else { return nil }
     var settings = TensorSettings()

@@ -15,11 +15,13 @@ final class TestFolder: Sendable {
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
   func file(_ name: String) -> String { "\(path)/\(name)" }
+
   /// Free bytes of its disk.
   func room() throws -> UInt64 {
     let values = try FileManager.default.attributesOfFileSystem(forPath: path)
     return try #require((values[.systemFreeSize] as? NSNumber)?.uint64Value)
   }
+
   var names: [String] {
     ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
   }

@@ -78,23 +78,29 @@ import Testing
     #expect(folder.names == ["live.mov", "long.mov"])
   }
 
+  /// An output whose first callback blocks until another output has had `count` more frames.
+  private func blocking(
+    _ seen: Seen, for count: Int, of other: Seen, discardsLateFrames: Bool
+  ) -> VideoDataOutput {
+    VideoDataOutput(
+      reading: .luma(.eighth), discardsLateFrames: discardsLateFrames, onDrop: { seen.add($0) },
+      onFrame: { frame in
+        let end = monotonicNow() + 5_000_000_000
+        let wanted = other.now.numbers.count + count
+        while seen.now.numbers.isEmpty, other.now.numbers.count < wanted, monotonicNow() < end {
+          sleep(until: monotonicNow() + 1_000_000)
+        }
+        seen.add(frame.record, frame.format)
+      })
+  }
+
   @Test("a slow output loses its own frames alone, and each is told of once") func starvation()
     async throws
   {
     let (fast, slow) = (Seen(), Seen())
     let session = try await running(watching(fast))
-    // Its callback waits for what others get.
-    let blocked = VideoDataOutput(
-      reading: .luma(.eighth), onDrop: { slow.add($0) },
-      onFrame: { frame in
-        let end = monotonicNow() + 5_000_000_000
-        let count = fast.now.numbers.count + 8
-        while slow.now.numbers.isEmpty, fast.now.numbers.count < count, monotonicNow() < end {
-          sleep(until: monotonicNow() + 1_000_000)
-        }
-        slow.add(frame.record, frame.format)
-      })
-    _ = try await session.configure { c in c.add(blocked) }
+    let output = blocking(slow, for: 8, of: fast, discardsLateFrames: true)
+    _ = try await session.configure { c in c.add(output) }
     #expect(await slow.wait(for: 5))
     await session.stop()
     let drops = slow.now.drops
@@ -109,16 +115,7 @@ import Testing
   @Test("frames wait for a callback that asks for all of them") func lateFramesWait() async throws {
     let (seen, other) = (Seen(), Seen())
     let session = try await running(watching(other))
-    let output = VideoDataOutput(
-      reading: .luma(.eighth), discardsLateFrames: false, onDrop: { seen.add($0) },
-      onFrame: { frame in
-        let end = monotonicNow() + 5_000_000_000
-        let count = other.now.numbers.count + 2
-        while seen.now.numbers.isEmpty, other.now.numbers.count < count, monotonicNow() < end {
-          sleep(until: monotonicNow() + 1_000_000)
-        }
-        seen.add(frame.record, frame.format)
-      })
+    let output = blocking(seen, for: 2, of: other, discardsLateFrames: false)
     _ = try await session.configure { c in c.add(output) }
     #expect(await seen.wait(for: 6))
     await session.stop()
@@ -263,7 +260,7 @@ import Testing
 }
 
 @Suite("Formats of a session", .serialized) struct FormatTests {
-  /// A camera whose small pictures are a sensor's mosaic, and whose large ones are not.
+  /// Offers a Bayer mosaic at the small size, and NV12 at the large size.
   private func mixed() -> CaptureDevice {
     let rates = CameraRates.range(FrameRate(frames: 5), FrameRate(frames: 60))
     let formats = [

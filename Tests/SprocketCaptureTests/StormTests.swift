@@ -9,7 +9,7 @@ import Testing
   /// `SPROCKET_CAPTURE_STORMS` runs more.
   private static let count =
     ProcessInfo.processInfo.environment["SPROCKET_CAPTURE_STORMS"].flatMap { Int($0) } ?? 12
-  /// Storms at once: they mostly wait.
+  /// Number of storms that run at the same time. Larger: more load, less time.
   private static let atOnce = 3
 
   @Test("all is told of once, and ends", .timeLimit(.minutes(60))) func storms() async throws {

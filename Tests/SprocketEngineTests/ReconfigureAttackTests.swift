@@ -211,7 +211,7 @@ struct ReconfigureAttackTests {
 
   /// Frames that are kept for a pre-roll outlast a change of other sinks.
   @Test func a19APreRollReachesBackBeyondAChange() throws {
-    let source = endless()
+    let source = endless(apart: 10_000_000)
     let movie = MemoryRecorder()
     movie.preRoll = PreRoll(.seconds(60), bytes: 1 << 20)
     let engine = try started(source, [], [movie])
@@ -222,8 +222,7 @@ struct ReconfigureAttackTests {
     frames(source, 10)
     end(engine)
     let numbers = try #require(movie.contents.first)
-    #expect(numbers.first == 0)
-    #expect(isWithoutGap(numbers, try #require(engine.recordingRecords.first)))
+    #expect(numbers == Array(0..<UInt64(numbers.count)))
   }
 
   /// A change of settings that waits for its frame is for the stage of that name, wherever it is by then.

@@ -6,8 +6,8 @@ extension SessionRun {
   /// Time for a batch of controls to show. Larger: slower cameras are waited for.
   private static let patience = Duration.seconds(3)
 
-  /// Writes a batch, and waits for the frame that shows it. Begins where the caller is, so that its calls
-  /// are written in their order.
+  /// Writes a batch, and waits for the frame that shows it. It writes before it suspends the caller, so that
+  /// an actor's batches are written in the order of its calls.
   nonisolated(nonsending) func write(
     _ values: DeviceControls.Values
   ) async throws(CaptureError) -> ControlChange {

@@ -169,8 +169,8 @@ extension CaptureSession {
 
   // MARK: Ending
 
-  /// Stops a run. Nothing holds the session afterwards, so that its outputs are free as soon as its owner
-  /// releases it.
+  /// Stops a run and waits for its end. No task refers to the session afterwards: its outputs can be added to
+  /// another session as soon as this one is released.
   func end(_ run: SessionRun) {
     run.ignoreEnd()
     run.engine?.stop()

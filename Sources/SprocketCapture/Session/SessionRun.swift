@@ -59,7 +59,7 @@ final class SessionRun: Sendable {
     state.withLock { ($0.engine, $0.onEnd) = (engine, onEnd) }
   }
 
-  /// The session stops the run itself, and waits for its end.
+  /// Removes the callback for the run's end: the session stops the run itself, and waits for it.
   func ignoreEnd() { state.withLock { $0.onEnd = nil } }
 
   func setSource(_ device: CaptureDevice, _ choice: FormatChoice) {
