@@ -120,15 +120,26 @@ def test_a_replay_is_the_run_again(camera, tmp_path):
         wait_until(lambda: any(fate == "missing" for _, fate, _ in expected_frames(run.buffers())))
         run.wait_for_frames(len(run.buffers()) + 2)  # The program has taken them, too.
         run.stop()
-    live, sums = run.summary["sinks"]["checksum"], (tmp_path / "sums").read_text()
-    fates = [(line["sequence"], line["fate"], line["captured_ns"]) for line in run.reports]
+    summary, sums = run.summary, dict(line.split() for line in (tmp_path / "sums").read_text().splitlines())
+    live, dumped = summary["sinks"]["checksum"], summary["sinks"]["dump"]
+    fates = {line["sequence"]: (line["fate"], line["captured_ns"]) for line in run.reports}
     assert live["missing"] > 0 and live["corrupt"] == 2
     for workers in (1, 2, 4):
         sprocket("run", "--source", f"replay:{dump}", "--workers", workers, "--stage", "meter", "--stage",
                  "negate", "--reports", tmp_path / "again.jsonl", "--summary", tmp_path / "again.json",
                  "--checksums", tmp_path / "again", "--overwrite", "--quiet")
-        again = read_lines(tmp_path / "again.jsonl")
-        assert [(line["sequence"], line["fate"], line["captured_ns"]) for line in again] == fates
-        assert (tmp_path / "again").read_text() == sums
+        again = {line["sequence"]: (line["fate"], line["captured_ns"])
+                 for line in read_lines(tmp_path / "again.jsonl")}
+        assert again.keys() == fates.keys()
+        # A busy machine may lose a frame on its way into the dump, which says how many: it has no picture of
+        # that one.
+        lost = {number for number in fates if fates[number][0] == "delivered" != again[number][0]}
+        assert len(lost) <= dumped["behind"], (lost, dumped)
+        assert {number: fates[number] for number in fates.keys() - lost} \
+            == {number: again[number] for number in fates.keys() - lost}
+        sums_again = dict(line.split() for line in (tmp_path / "again").read_text().splitlines())
+        assert {number: sum for number, sum in sums.items() if int(number) not in lost}.items() \
+            <= sums_again.items()
+        assert len(sums_again) <= len(sums) - len(lost) + live["behind"]
         ledger = read_summary(tmp_path / "again.json")["sinks"]["checksum"]
-        assert ledger["digest"] == live["digest"]
+        assert lost or live["behind"] or ledger["digest"] == live["digest"]

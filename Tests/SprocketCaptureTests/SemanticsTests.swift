@@ -182,7 +182,7 @@ import Testing
     }
     try await session.start()
     let first = try movies.startRecording(to: folder.file("a.mov"))
-    try await Task.sleep(for: .milliseconds(250))
+    #expect(await until { movies.recordedDuration > .zero })
     try added.link(for: .video).setOrientation(.quarterTurn)
     try await Task.sleep(for: .milliseconds(250))
     let second = try movies.startRecording(to: folder.file("b.mov"))

@@ -12,16 +12,10 @@ public struct ControlChange: Sendable {
 /// Batches of controls that wait for their answers and for the frame that shows them.
 struct ControlChanges: Sendable {
   struct Wait: Sendable {
-    /// The batch's tickets, and what each is for.
-    let tickets: Range<UInt64>
+    var batch: ShownBatch
+    /// Of the batch's controls, in its order.
     let names: [String]
-    /// Frames from a driver's answer to the picture.
-    let delays: [Int]
-    var answered = 0
-    var values: [String: Double] = [:]
-    var refused: String?
-    /// Number of the first frame that shows all that was answered.
-    var shown: UInt64 = 0
+    var refusal: String?
     let reply: Reply<ControlChange>
   }
 
@@ -29,26 +23,18 @@ struct ControlChanges: Sendable {
 
   var isEmpty: Bool { waits.isEmpty }
 
-  mutating func add(
-    _ tickets: Range<UInt64>, _ names: [String], _ delays: [Int], _ reply: Reply<ControlChange>
-  ) {
-    waits.append(Wait(tickets: tickets, names: names, delays: delays, reply: reply))
+  mutating func add(_ batch: ShownBatch, _ names: [String], _ reply: Reply<ControlChange>) {
+    waits.append(Wait(batch: batch, names: names, reply: reply))
   }
 
   /// Takes the device's answer to a write.
   mutating func take(_ event: Event, refusal: (UInt64) -> String?) {
-    guard event.kind == .controlApplied || event.kind == .controlRefused,
-      let index = waits.firstIndex(where: { $0.tickets.contains(event.ticket) })
-    else { return }
-    let place = Int(event.ticket - waits[index].tickets.lowerBound)
-    waits[index].answered += 1
-    if event.kind == .controlRefused {
-      let name = waits[index].names[place]
-      waits[index].refused = refusal(event.ticket) ?? "the camera refused \(name)"
-    } else {
-      waits[index].values[waits[index].names[place]] = event.value
-      let shown = event.number + UInt64(waits[index].delays[place])
-      waits[index].shown = max(waits[index].shown, shown)
+    for index in waits.indices where waits[index].batch.take(event) {
+      guard let refused = waits[index].batch.refused else { return }
+      waits[index].refusal =
+        refusal(refused)
+        ?? "the camera refused one of \(waits[index].names.joined(separator: ", "))"
+      return
     }
   }
 
@@ -58,14 +44,14 @@ struct ControlChanges: Sendable {
   ) -> [(Reply<ControlChange>, Reply<ControlChange>.Answer)] {
     var done: [(Reply<ControlChange>, Reply<ControlChange>.Answer)] = []
     waits.removeAll { wait in
-      guard wait.answered >= wait.tickets.count else { return false }
-      if let refused = wait.refused {
-        done.append((wait.reply, .failure(CaptureError(.controlUnsupported, refused))))
+      if wait.batch.isAnswered, let refusal = wait.refusal {
+        done.append((wait.reply, .failure(CaptureError(.controlUnsupported, refusal))))
         return true
       }
-      guard frame.number >= wait.shown else { return false }
-      done.append(
-        (wait.reply, .success(ControlChange(firstFrame: frame, values: wait.values))))
+      guard wait.batch.isShown(at: frame.number) else { return false }
+      let values = zip(wait.names, wait.batch.values).map { ($0, $1.value) }
+      let made = Dictionary(values) { $1 }
+      done.append((wait.reply, .success(ControlChange(firstFrame: frame, values: made))))
       return true
     }
     return done

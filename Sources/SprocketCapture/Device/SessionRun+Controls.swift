@@ -20,11 +20,12 @@ extension SessionRun {
       let writes = values.compactMap { name, value in
         port.control(name).map { ControlValue($0, value) }
       }
-      guard writes.count == values.count, let tickets = port.write(writes) else {
+      guard writes.count == values.count,
+        let batch = ShownBatch(writes, to: port, unknownDelay: 0)
+      else {
         throw CaptureError(.busy, "too many settings wait for the camera; set them again")
       }
-      let delays = writes.map { port.delay(of: $0.control)?.frames ?? 0 }
-      state.changes.add(tickets, values.map(\.name), delays, reply)
+      state.changes.add(batch, values.map(\.name), reply)
     }
     defer { state.withLock { $0.changes.remove(reply) } }
     return try await reply.value(
@@ -36,10 +37,14 @@ extension SessionRun {
 
   private var controls: DeviceControls { device.controls }
 
+  /// The values of controls, as they are while no bracket changes them.
   private func now(_ names: [String]) -> DeviceControls.Values {
+    let (engine, brackets) = state.withLock { ($0.engine, $0.brackets) }
     guard let port = engine?.description.controls else { return [] }
     return names.compactMap { name in
-      port.control(name).flatMap { port.value(of: $0) }.map { (name, $0) }
+      let kept = brackets.lazy.compactMap { bracket in bracket.before.first { $0.name == name } }
+        .first
+      return (kept?.value ?? port.control(name).flatMap { port.value(of: $0) }).map { (name, $0) }
     }
   }
 
@@ -86,18 +91,27 @@ extension SessionRun {
     }
   }
 
-  /// Has the source write values when it closes, wherever the run ends; none takes that back.
-  func writeAtEnd(_ values: DeviceControls.Values) {
-    guard let port = engine?.description.controls else { return }
-    port.writeAtEnd(values.compactMap { name, value in port.control(name).map { ($0, value) } })
+  /// Keeps a bracket until its camera is as before.
+  func add(_ bracket: RunningBracket) { state.withLock { $0.brackets.append(bracket) } }
+
+  /// Tells the outputs of brackets that are over.
+  func endBrackets() {
+    let over = state.withLock { state -> [RunningBracket] in
+      guard !state.brackets.isEmpty else { return [] }
+      defer { state.brackets.removeAll(where: \.sequence.isOver) }
+      return state.brackets.filter(\.sequence.isOver)
+    }
+    for bracket in over { bracket.output.update(bracket.id) { $0.release() } }
   }
 
-  /// Whether a frame was taken as a step asked for; true where the frame does not tell it.
-  func shows(_ frame: FrameRecord, _ values: [String: Double]) -> Bool {
+  /// Whether a frame was taken as a step asked for, and the camera made of it; true where the frame does not
+  /// tell it.
+  func shows(_ frame: FrameRecord, _ values: [ControlValue]) -> Bool {
+    let port = engine?.description.controls
     func isNear(_ role: ControlUnit.Role, _ control: ControlDescription?, _ found: Float) -> Bool {
-      guard let control, let value = values[control.name],
-        let unit = ControlUnit(role, of: control),
-        found.isFinite
+      guard let control, let index = port?.control(control.name),
+        let value = values.last(where: { $0.control == index })?.value,
+        let unit = ControlUnit(role, of: control), found.isFinite
       else { return true }
       return abs(Double(found) - unit.value(of: value)) <= 0.02 * unit.value(of: value)
     }

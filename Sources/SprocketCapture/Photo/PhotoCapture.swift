@@ -34,8 +34,8 @@ struct PhotoProgress: Sendable {
   private var hasCaptured = false
   private var firstError: CaptureError?
   private(set) var isOver = false
-  /// What each step of a bracket set, with the run that says whether a frame shows it.
-  private var wanted: [Int: (run: SessionRun, values: [String: Double])] = [:]
+  /// The bracket, with the run that says whether a frame shows a step.
+  private var sequence: (made: RecordingSequence, run: SessionRun)?
   /// A bracket has not put back what was there before.
   private var isHeld: Bool
 
@@ -56,11 +56,9 @@ struct PhotoProgress: Sendable {
 
   mutating func expect(live recording: RecordingID) { live = recording }
 
-  mutating func expect(step: Int, _ run: SessionRun, _ values: [String: Double]) {
-    wanted[step] = (run, values)
+  mutating func expect(_ sequence: RecordingSequence, _ run: SessionRun) {
+    self.sequence = (sequence, run)
   }
-
-  var hasFailed: Bool { firstError != nil && missing.isEmpty || isOver }
 
   /// The bracket has put back what was there before.
   mutating func release() {
@@ -79,7 +77,8 @@ struct PhotoProgress: Sendable {
     missing.remove(at: index)
     stillTime = file.record.captured
     noteCaptured(at: file.record.captured)
-    let isRight = wanted[step].map { $0.run.shows(file.record, $0.values) } ?? true
+    let values = sequence?.made.controls(ofStep: step)
+    let isRight = values.flatMap { sequence?.run.shows(file.record, $0) } ?? true
     let error =
       isRight
       ? nil
@@ -100,7 +99,8 @@ struct PhotoProgress: Sendable {
     }
     guard let place = recordings.removeValue(forKey: record.id) else { return }
     if missing.contains(place) {
-      let reason = record.error ?? record.reason?.sentence ?? "it was not taken"
+      let failure: String? = if case .failed(let why) = sequence?.made.end { why } else { nil }
+      let reason = failure ?? record.error ?? record.reason?.sentence ?? "it was not taken"
       fail(place, CaptureError(.failed, "there is no photograph: \(reason)"))
     }
     finishIfDone()
@@ -119,8 +119,8 @@ struct PhotoProgress: Sendable {
   }
 
   /// Nothing more comes.
-  mutating func fail(_ error: CaptureError, from step: Int = 0) {
-    for place in missing where place.step >= step { fail(place, error) }
+  mutating func fail(_ error: CaptureError) {
+    for place in missing { fail(place, error) }
     if live != nil { endLive(RecordingResult(path: resolved.livePhotoMoviePath ?? "", error)) }
     finishIfDone()
   }

@@ -1,50 +1,53 @@
 internal import Sprocket
 
-// Several exposures for one capture.
+/// A bracket that a run makes.
+struct RunningBracket: Sendable {
+  let sequence: RecordingSequence
+  /// What it puts back.
+  let before: DeviceControls.Values
+  let output: PhotoOutput
+  /// Of the capture.
+  let id: Int64
+}
+
+// Several exposures for one capture: a sequence of the engine's.
 extension PhotoOutput {
-  /// Writes the exposure of each step, waits for the frame that shows it, and takes the next one. Then puts
-  /// back what was there before, and lets the capture end. Brackets of a run take turns.
-  func makeBracket(
-    _ resolved: ResolvedPhotoSettings, _ bracket: [BracketStep], _ run: SessionRun
-  ) async {
-    let id = resolved.uniqueID
-    await run.brackets.take()
-    defer { run.brackets.end() }
-    do throws(CaptureError) {
-      // Another bracket may have been under way when this one was asked for.
-      let plan = try run.plan(bracket)
-      run.writeAtEnd(plan.before)
-      for (step, wanted) in plan.steps.enumerated() {
-        do throws(CaptureError) {
-          let change = try await run.write(wanted)
-          update(id) { $0.expect(step: step, run, change.values) }
-          if let error = captures.withLock({ Self.ask(self, run, step: step, &$0[id]) }) {
-            throw error
-          }
-        } catch {
-          update(id) { $0.fail(error, from: step) }
-          break
-        }
-        guard await isTaken(id, step) else { break }
-      }
-      _ = try await run.write(plan.before)
-      run.writeAtEnd([])
-    } catch {
-      update(id) { $0.fail(error) }
+  /// Asks for the photographs of a bracket. Under the lock, so that none comes before it is expected.
+  static func ask(
+    _ output: PhotoOutput, _ run: SessionRun, _ bracket: [BracketStep],
+    _ progress: inout PhotoProgress?
+  ) -> CaptureError? {
+    guard let resolved = progress?.resolved, let engine = run.engine else {
+      return CaptureError(.cancelled, "the session has stopped")
     }
-    update(id) { $0.release() }
+    do throws(CaptureError) {
+      let plan = try run.plan(bracket)
+      let steps = plan.steps.enumerated().map { step, values in
+        RecordingStep(named(values), output.requests(resolved, step: step))
+      }
+      let sequence: RecordingSequence
+      do throws(RunError) {
+        sequence = try engine.ask(
+          steps, restoring: named(plan.before), within: limit * bracket.count)
+      } catch {
+        throw CaptureError(error, .fileRefused)
+      }
+      for (step, ids) in sequence.recordings.enumerated() {
+        for (id, format) in zip(ids, resolved.formats) {
+          progress?.expect(id, PhotoProgress.Place(format: format, step: step))
+        }
+      }
+      progress?.expect(sequence, run)
+      run.add(
+        RunningBracket(
+          sequence: sequence, before: plan.before, output: output, id: resolved.uniqueID))
+      return nil
+    } catch {
+      return error
+    }
   }
 
-  /// Waits until the photographs of a step have come; false if the capture fails before.
-  private func isTaken(_ id: Int64, _ step: Int) async -> Bool {
-    while true {
-      let isDone = captures.withLock { captures -> Bool? in
-        guard let progress = captures[id], !progress.hasFailed else { return nil }
-        return !progress.recordings.values.contains { $0.step == step }
-      }
-      guard let isDone else { return false }
-      if isDone { return true }
-      try? await Task.sleep(for: .milliseconds(5))
-    }
+  private static func named(_ values: DeviceControls.Values) -> [RecordingStep.NamedValue] {
+    values.map { RecordingStep.NamedValue($0.name, $0.value) }
   }
 }

@@ -51,7 +51,7 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
 
   /// How long each exposure of a capture may take: a camera that was unplugged gives none. Larger: a capture
   /// waits longer for it. A live photo also has the time of its movie.
-  private static let limit = Duration.seconds(30)
+  static let limit = Duration.seconds(30)
 
   private func giveUp(_ id: Int64, _ run: SessionRun) {
     let asked = captures.withLock { captures -> [RecordingID] in
@@ -114,8 +114,9 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
         return CaptureError(.busy, "another live photo is under way; ask again when it has ended")
       }
       captures[id] = PhotoProgress(resolved, bracket: bracket, reader)
-      guard bracket.isEmpty else { return nil }
-      let error = Self.ask(self, run, step: 0, &captures[id])
+      let error =
+        bracket.isEmpty
+        ? Self.ask(self, run, &captures[id]) : Self.ask(self, run, bracket, &captures[id])
       if error != nil { captures[id] = nil }
       return error
     }
@@ -126,9 +127,6 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
       self?.giveUp(id, run)
     }
     reader.onTermination = { _ in timer.cancel() }
-    if !bracket.isEmpty {
-      Task { await self.makeBracket(resolved, bracket, run) }
-    }
     return PhotoCapture(resolved: resolved, events: events)
   }
 
@@ -200,17 +198,21 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
       livePhotoMoviePath: settings.livePhotoMoviePath)
   }
 
+  /// Requests for a photograph of each format.
+  func requests(_ resolved: ResolvedPhotoSettings, step: Int) -> [Request] {
+    resolved.formats.map {
+      .record(sink: sinkName($0), path: "\(resolved.uniqueID)/\(step)", frames: 1)
+    }
+  }
+
   /// Asks for a photograph of each format. Under the lock, so that none comes before it is expected.
-  static func ask(
-    _ output: PhotoOutput, _ run: SessionRun, step: Int, _ progress: inout PhotoProgress?
+  private static func ask(
+    _ output: PhotoOutput, _ run: SessionRun, _ progress: inout PhotoProgress?
   ) -> CaptureError? {
     guard let resolved = progress?.resolved, let engine = run.engine else {
       return CaptureError(.cancelled, "the session has stopped")
     }
-    let key = "\(resolved.uniqueID)/\(step)"
-    var requests = resolved.formats.map {
-      Request.record(sink: output.sinkName($0), path: key, frames: 1)
-    }
+    var requests = output.requests(resolved, step: 0)
     if let path = resolved.livePhotoMoviePath {
       requests.append(.record(sink: output.liveName, path: path))
     }
@@ -218,7 +220,7 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
       let now = Timestamp(nanoseconds: monotonicNow(), clock: .monotonic)
       let ids = try engine.ask(requests, at: .captured(now))
       for (id, format) in zip(ids, resolved.formats) {
-        progress?.expect(id, PhotoProgress.Place(format: format, step: step))
+        progress?.expect(id, PhotoProgress.Place(format: format, step: 0))
       }
       if ids.count > resolved.formats.count, let after = output.liveMovies?.after {
         progress?.expect(live: ids[ids.count - 1])

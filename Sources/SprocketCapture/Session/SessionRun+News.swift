@@ -38,7 +38,7 @@ extension SessionRun {
       defer {
         (state.engine, state.sound, state.onEnd) = (nil, nil, nil)
         (state.outputs, state.leaving) = ([], [])
-        (state.changes, state.settling) = (ControlChanges(), [])
+        (state.changes, state.settling, state.brackets) = (ControlChanges(), [], [])
       }
       return state
     }
@@ -64,6 +64,8 @@ extension SessionRun {
           for left in now.leaving { left.output.take(item) }
         }
       }
+      // After the ends of their recordings.
+      endBrackets()
       guard !now.leaving.isEmpty else { return }
       let busy = Set(engine.recordingRecords.filter { $0.reason == nil }.map(\.sink))
       for left in now.leaving where busy.isDisjoint(with: left.sinks) {

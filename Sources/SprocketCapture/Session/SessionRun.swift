@@ -34,14 +34,14 @@ final class SessionRun: Sendable {
     var loopChanges: [CaptureDevice.Loop: Int] = [:]
     var loopStarts: [CaptureDevice.Loop: UInt64] = [:]
     var settling: [SettleWait] = []
+    /// Under way, or waiting for their turn, in the order asked.
+    var brackets: [RunningBracket] = []
     var sound: SessionSound?
   }
 
   let state: Locked<State>
   /// A reader's place in the news: held while they are delivered, so that they come in order.
   let delivery = Locked(NewsMark())
-  /// One bracket at a time sets the camera.
-  let brackets = Turns()
   private let interruptions: Broadcast<SessionInterruption>
 
   init(

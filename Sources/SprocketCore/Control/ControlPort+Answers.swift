@@ -23,12 +23,14 @@ extension ControlPort {
     }
   }
 
-  /// Writes the values that controls of the same names have in another port. Nothing if the source is a
-  /// device, which keeps them by itself.
+  /// Writes the values that controls of the same names have in another port, or are to have when its source
+  /// closes. Nothing if the source is a device, which keeps them by itself.
   package func takeOver(from other: ControlPort) {
     guard tellsWhatShows else { return }
+    let atEnd = other.memory.withLock(\.atEnd)
     for index in other.controls.indices {
-      guard let value = other.value(of: UInt16(index)),
+      let last = atEnd.last { $0.control == index }?.value
+      guard let value = last ?? other.value(of: UInt16(index)),
         let control = control(other.controls[index].name), self.value(of: control) != value
       else { continue }
       _ = write(control, value)

@@ -17,6 +17,56 @@ extension Engine {
     try recordings.ask(requests, at: moment)
   }
 
+  /// Makes recordings one after the other, each with controls of the source of its own: a bracket of
+  /// exposures, for example.
+  ///
+  /// A step's controls are written as one batch. Its recordings begin together, at the first frame that
+  /// shows the controls: the control's delay after the frame of the source's answer, or 8 frames where the
+  /// delay is not known (`ControlPort.delay`). The next step follows when they have ended. At the end, and
+  /// also if a step fails, `restored` is written; if the run ends before, the source writes it when it
+  /// closes. Sequences that are asked while one is under way follow it. The first step begins at a frame
+  /// that is captured after the call.
+  ///
+  /// `limit` is the time for the whole sequence from its first write on. Throws as `ask` does, and if the
+  /// source has no control of a name. All files are made before it returns, and each counts to the 64 that
+  /// may wait: so many recordings a sequence has at most. May be called from any thread; waits for no frame.
+  public func ask(
+    _ steps: [RecordingStep], restoring restored: [RecordingStep.NamedValue] = [],
+    within limit: Duration
+  ) throws(RunError) -> RecordingSequence {
+    let port = description.controls
+    func found(_ values: [RecordingStep.NamedValue]) throws(RunError) -> [ControlValue] {
+      try values.map { (value) throws(RunError) in
+        guard let control = port?.control(value.name) else {
+          let names = port?.controls.map(\.name) ?? []
+          throw RunError(
+            .usage,
+            "the source has no control `\(value.name)`; "
+              + knownNames(names, near: value.name, "it has"))
+        }
+        return ControlValue(control, value.value)
+      }
+    }
+    let controls = try steps.map { (step) throws(RunError) in try found(step.controls) }
+    let before = try found(restored)
+    for step in steps where step.requests.count > RequestPort.mostTogether {
+      throw RunError(.usage, "a step has at most \(RequestPort.mostTogether) recordings")
+    }
+    let isCounted = steps.allSatisfy { step in
+      step.requests.allSatisfy { if case .record(_, _, .some) = $0 { true } else { false } }
+    }
+    guard isCounted else {
+      throw RunError(.usage, "a step has recordings with a count of frames, and no other request")
+    }
+    let now = Timestamp(nanoseconds: monotonicNow(), clock: .monotonic)
+    return try recordings.ask(steps.map(\.requests), at: .captured(now)) { ids, changes in
+      RecordingSequence(
+        ids,
+        SequencePlan(
+          port: port, controls: controls, changes: changes, restored: before, limit: limit))
+    }
+  }
+
   /// Changes live settings of a stage while the run goes on, all from the same frame on. Other settings of
   /// the stage stay as they are. `stages` of the command line, and `Setting.live`, tell which are live.
   ///

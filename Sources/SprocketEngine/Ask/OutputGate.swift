@@ -52,6 +52,9 @@ struct OutputGate: Hashable {
     case .end(let id):
       if !end(id) { cancelled.insert(id) }
       return stamp(.end, id)
+    case .cancel(let id):
+      _ = end(id)
+      return stamp(.end, id)
     case .ended(let id):
       guard end(id), !isOpen else { return nil }
       return stamp(.change)

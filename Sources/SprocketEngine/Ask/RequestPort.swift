@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Carries requests from any thread to the source's thread.
 ///
-/// Keeps of the contract of requests (A1 to A20, as the tests are named):
+/// Keeps of the contract of requests (A1 to A21, as the tests are named):
 /// - A1: there is one port per run, bounded, drained in the order asked. Any thread may ask. Requests that
 ///   are asked together are stamped at one frame.
 /// - A5: at the run's end the port closes, and refuses what comes later.
@@ -18,6 +18,8 @@ final class RequestPort: Sendable {
     case begin(RecordingID, frames: UInt64?)
     case next(RecordingID)
     case end(RecordingID)
+    /// Ends a recording of a sequence, or one that will not begin.
+    case cancel(RecordingID)
     /// The sink reports that a recording has ended by itself.
     case ended(RecordingID)
   }
@@ -30,6 +32,7 @@ final class RequestPort: Sendable {
   struct Entry: Sendable {
     var steps: [Step] = []
     var settings: SettingRequest?
+    var sequence: RecordingSequence?
     let moment: Moment
   }
 

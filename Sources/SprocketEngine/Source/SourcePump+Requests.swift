@@ -45,6 +45,12 @@ extension SourcePump {
     }
   }
 
+  /// The same where the source has no frame now.
+  func stampIdle() {
+    stampRequests(at: nextNumber)
+    advanceSequences(at: nextNumber)
+  }
+
   /// Applies the entries that hold from `number` on, and keeps the others in order.
   private func applyDue(_ number: UInt64, from first: UInt64, _ frame: ArrivedFrame?) {
     let firstDue = requests.entries.firstIndex {
@@ -97,7 +103,10 @@ extension SourcePump {
       requests.lastNumber = number
       change(request, at: number)
     }
+    if let sequence = entry.sequence { begin(sequence) }
     for step in entry.steps {
+      if case .ended(let id) = step.change { noteEnded(id) }
+      if case .end(let id) = step.change { noteEnded(id) }
       guard let index = gates.firstIndex(where: { $0.sink == step.sink }) else { continue }
       if let stamped = gates[index].gate.apply(step.change) {
         stamp(stamped, gate: index, at: number)
@@ -119,12 +128,13 @@ extension SourcePump {
         gate: OutputGate(isAlwaysOpen: state.recorder?.preRoll != nil))
     }
     requests.entries.removeAll { !concernsGate($0) }
+    for index in sequences.indices { sequences[index].checkSinks(gates) }
     shared.port.waiting.store(requests.entries.count, ordering: .relaxed)
   }
 
   /// False for requests to sinks that were detached meanwhile.
   private func concernsGate(_ entry: RequestPort.Entry) -> Bool {
-    entry.settings != nil
+    entry.settings != nil || entry.sequence != nil
       || entry.steps.contains { step in gates.contains { $0.sink == step.sink } }
   }
 
@@ -136,7 +146,7 @@ extension SourcePump {
     }
   }
 
-  private func stamp(_ step: Stamp.Step, gate index: Int, at number: UInt64) {
+  func stamp(_ step: Stamp.Step, gate index: Int, at number: UInt64) {
     requests.lastNumber = number
     let position = producer?.producer.position ?? 0
     gates[index].output.stamps.add(

@@ -65,6 +65,8 @@ final class SourcePump: @unchecked Sendable {
   /// Gates of the on-demand sinks.
   var gates: [GatedOutput] = []
   var requests = PendingRequests()
+  /// Sequences of recordings, in the order asked. The first is under way.
+  var sequences: [RunningSequence] = []
   /// The live settings of the next frame; `nil` for those of the run's start.
   var settings: LiveSettings?
   /// The settings that each slot refers to.
@@ -110,6 +112,7 @@ final class SourcePump: @unchecked Sendable {
     hasEnded = false
     firstCaptured = first
     setLimits(isLive: isLive)
+    for index in sequences.indices { sequences[index].move(to: nil) }
     beginEpoch()
   }
 
@@ -144,6 +147,7 @@ final class SourcePump: @unchecked Sendable {
   func enter(_ epoch: Epoch) {
     producer = ProducerHand(epoch.ring)
     controls = epoch.source.controls
+    for index in sequences.indices { sequences[index].move(to: controls) }
     generation = epoch.generation
     // A change of sinks alone marks no discontinuity. But if the epoch before ended without a frame, its
     // first frame is still to come.
@@ -186,7 +190,7 @@ final class SourcePump: @unchecked Sendable {
       guard reclaimPassed(epoch), let arrival = try heldOrNext() else { return nil }
       switch arrival {
       case .nothing:
-        stampRequests(at: nextNumber)
+        stampIdle()
         continue
       case .end:
         // An interrupted source also returns `.end`; then the source has not reached its own end.

@@ -1,0 +1,141 @@
+internal import SprocketCore
+internal import Synchronization
+
+/// A sequence of recordings that the source's thread has taken from the port.
+struct RunningSequence {
+  let sequence: RecordingSequence
+  var course: SequenceCourse
+  /// Whose controls are restored; `nil` where nothing is.
+  var port: ControlPort?
+  /// On the monotonic clock; `nil` before its turn.
+  var deadline: Int64?
+
+  init(_ sequence: RecordingSequence) {
+    self.sequence = sequence
+    port = sequence.plan.port
+    course = SequenceCourse(
+      controls: sequence.plan.controls, recordings: sequence.recordings,
+      restored: sequence.plan.restored)
+  }
+
+  /// A sequence needs all of its sinks.
+  mutating func checkSinks(_ gates: [GatedOutput]) {
+    let isWhole = sequence.plan.changes.joined().allSatisfy { step in
+      gates.contains { $0.sink == step.sink }
+    }
+    if !isWhole { fail("a sink of the sequence was detached from the run") }
+  }
+
+  mutating func fail(_ sentence: String) {
+    course.fail(sentence)
+    noteFailure()
+  }
+
+  /// Makes a failure known, before the recordings end.
+  func noteFailure() {
+    guard let failure = course.failure else { return }
+    sequence.state.withLock { $0.end = $0.end ?? .failed(failure) }
+  }
+
+  /// The source was opened anew, with that port, or replaced by another one (`nil`).
+  mutating func move(to new: ControlPort?) {
+    guard let old = port, old !== new else { return }
+    fail("the source began anew before all steps were recorded; ask again")
+    course.move(from: old, to: new)
+    port = new
+  }
+}
+
+/// Sequences of recordings.
+///
+/// Keeps of the contract of requests:
+/// - A21: see `SequenceCourse`. A sequence that is not over after its time fails.
+extension SourcePump {
+  func begin(_ sequence: RecordingSequence) {
+    var new = RunningSequence(sequence)
+    new.checkSinks(gates)
+    if new.port !== controls { new.move(to: nil) }
+    sequences.append(new)
+  }
+
+  /// Does what is due for the sequences before frame `number`, whose events were taken. Where none runs it
+  /// costs a load.
+  func advanceSequences(at number: UInt64) {
+    while !sequences.isEmpty, gates.allSatisfy(\.output.hasRoom) {
+      checkTime()
+      guard let action = sequences[0].course.next(at: number) else { return }
+      switch action {
+      case .write(let values):
+        guard let batch = write(values) else { return }
+        sequences[0].course.wrote(batch)
+      case .begin(let step, let made):
+        sequences[0].sequence.state.withLock { $0.made.append(made) }
+        for change in sequences[0].sequence.plan.changes[step] { begin(change, at: number) }
+      case .cancel(let ids):
+        for change in sequences[0].sequence.plan.changes.joined() {
+          cancel(change, ids, at: number)
+        }
+      case .finish(let end):
+        sequences[0].port?.writeAtEnd([])
+        sequences[0].sequence.state.withLock { ($0.end, $0.isOver) = ($0.end ?? end, true) }
+        sequences.removeFirst()
+      }
+    }
+  }
+
+  /// Time for the source to answer to the values that are restored. Larger: a slower driver is waited for.
+  private static let restoring: Int64 = 1_000_000_000
+
+  private func checkTime() {
+    let now = monotonicNow()
+    let limit = sequences[0].sequence.plan.limit.nanosecondCount
+    let end = sequences[0].deadline ?? now.clampedSum(limit)
+    if sequences[0].deadline == nil {
+      let plan = sequences[0].sequence.plan
+      sequences[0].port?.writeAtEnd(plan.restored.map { ($0.control, $0.value) })
+    }
+    sequences[0].deadline = end
+    guard now > end else { return }
+    sequences[0].fail("not all steps were recorded within \(sequences[0].sequence.plan.limit)")
+    sequences[0].course.isHurried = now > end.clampedSum(Self.restoring)
+  }
+
+  /// Writes values; `nil` if the port has no room for them now.
+  private func write(_ values: [ControlValue]) -> ShownBatch? {
+    guard !values.isEmpty, let port = sequences[0].port else { return ShownBatch() }
+    return ShownBatch(values, to: port, unknownDelay: Int(DelayWatch.patience))
+  }
+
+  private func begin(_ step: RequestPort.Step, at number: UInt64) {
+    guard case .begin(let id, _) = step.change,
+      let index = gates.firstIndex(where: { $0.sink == step.sink })
+    else { return }
+    let stamped = gates[index].gate.apply(step.change)
+    if let stamped { stamp(stamped, gate: index, at: number) }
+    // It was stopped before it began.
+    if stamped?.kind != .begin { sequences[0].course.ended(id) }
+  }
+
+  private func cancel(_ step: RequestPort.Step, _ ids: Set<RecordingID>, at number: UInt64) {
+    guard case .begin(let id, _) = step.change, ids.contains(id),
+      let index = gates.firstIndex(where: { $0.sink == step.sink })
+    else { return }
+    if let stamped = gates[index].gate.apply(.cancel(id)) {
+      stamp(stamped, gate: index, at: number)
+    }
+  }
+
+  /// A recording has ended, or was asked to.
+  func noteEnded(_ id: RecordingID) {
+    if !sequences.isEmpty { sequences[0].course.ended(id) }
+  }
+
+  /// An event of the source, which may answer a write of the sequence under way.
+  func noteAnswer(_ event: Event) {
+    guard !sequences.isEmpty else { return }
+    sequences[0].course.take(event) { ticket in
+      if case .refused(let reason) = controls?.outcome(of: ticket) { reason } else { nil }
+    }
+    sequences[0].noteFailure()
+  }
+}

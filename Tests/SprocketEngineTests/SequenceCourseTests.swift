@@ -1,0 +1,113 @@
+import SprocketCore
+import Testing
+
+@testable import SprocketEngine
+
+/// What a sequence does, for any order of answers, refusals, ends, failures and replugs.
+@Suite struct SequenceCourseTests {
+  @Test(arguments: 0..<400) func a21EachRecordingBeginsOnceOrIsCancelled(_ seed: Int) throws {
+    var model = SequenceModel(seed: UInt64(seed))
+    for number in UInt64(0)..<400 where model.end == nil {
+      model.happen(at: number)
+      while model.end == nil, let action = model.course.next(at: number) {
+        try model.carryOut(action, at: number)
+      }
+    }
+    let all = Set(model.recordings.joined())
+    #expect(model.end != nil)
+    #expect(model.ended.union(model.cancelled) == all)
+    #expect(model.ended.isDisjoint(with: model.cancelled))
+    #expect((model.end == .complete) == (model.begun == all && model.course.failure == nil))
+    #expect(model.written.isEmpty || model.written.last == SequenceModel.restored)
+  }
+}
+
+/// A source, its recordings, and what must hold of each action.
+private struct SequenceModel {
+  static let restored = 99.0
+
+  private var random: TestRandom
+  private let port = ControlPort(controls: [
+    ControlDescription(name: "exposure", unit: "us", minimum: 0, maximum: 100)
+  ])
+  let recordings: [[RecordingID]]
+  var course: SequenceCourse
+  private(set) var written: [Double] = []
+  private(set) var begun: Set<RecordingID> = []
+  private(set) var ended: Set<RecordingID> = []
+  private(set) var cancelled: Set<RecordingID> = []
+  private(set) var end: RecordingSequence.End?
+  /// Events that the source has not told yet.
+  private var events: [Event] = []
+  /// The first frame that shows the latest write; `nil` before its answer.
+  private var shows: UInt64?
+  private var hasFailed = false
+
+  init(seed: UInt64) {
+    var random = TestRandom(seed: seed)
+    var next: UInt64 = 1
+    recordings = (0..<random.below(4)).map { _ in
+      (0..<random.below(3)).map { _ in
+        defer { next += 1 }
+        return RecordingID(next)
+      }
+    }
+    self.random = random
+    course = SequenceCourse(
+      controls: recordings.indices.map { [ControlValue(0, Double($0 + 1))] },
+      recordings: recordings, restored: [ControlValue(0, Self.restored)])
+  }
+
+  /// A failure counts until the controls are restored.
+  private mutating func noteFailure() { hasFailed = hasFailed || written.last != Self.restored }
+
+  /// What happens before a frame.
+  mutating func happen(at number: UInt64) {
+    if !events.isEmpty, random.chance(60) {
+      var event = events.removeFirst()
+      event.number = number
+      if random.chance(8) {
+        event.kind = .controlRefused
+        noteFailure()
+      } else {
+        shows = number + 2
+      }
+      course.take(event) { _ in "no" }
+    }
+    for id in begun.subtracting(cancelled).subtracting(ended) where random.chance(50) {
+      ended.insert(id)
+      course.ended(id)
+    }
+    if random.chance(3) {
+      course.fail("something")
+      if random.chance(30) { course.move(from: port, to: port) }
+      noteFailure()
+    }
+  }
+
+  mutating func carryOut(_ action: SequenceCourse.Action, at number: UInt64) throws {
+    switch action {
+    case .write(let values):
+      #expect(begun.subtracting(cancelled).isSubset(of: ended), "it writes while it records")
+      let batch = try #require(ShownBatch(values, to: port, unknownDelay: 2))
+      written += values.map(\.value)
+      while let write = port.take() {
+        events.append(
+          Event(
+            kind: .controlApplied, control: write.control, ticket: write.ticket,
+            value: write.value))
+      }
+      shows = values.isEmpty ? 0 : nil
+      course.wrote(batch)
+    case .begin(let step, let made):
+      #expect(number >= (try #require(shows, "the source has not answered")))
+      #expect(written.last == Double(step + 1) && made.map(\.value) == [Double(step + 1)])
+      #expect(!hasFailed && begun.isDisjoint(with: recordings[step]))
+      begun.formUnion(recordings[step])
+    case .cancel(let ids):
+      #expect(hasFailed && ids.isDisjoint(with: cancelled) && ids.isDisjoint(with: ended))
+      cancelled.formUnion(ids)
+    case .finish(let how): end = how
+    }
+  }
+}

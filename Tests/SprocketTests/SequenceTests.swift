@@ -1,0 +1,171 @@
+import Sprocket
+import SprocketTesting
+import Testing
+
+/// Recordings one after the other, each with controls of its own (A21 of the contract of requests).
+@Suite struct SequenceTests {
+  private typealias Value = RecordingStep.NamedValue
+
+  private static let exposure = ControlDescription(
+    name: "exposure", unit: "us", minimum: 1000, maximum: 40_000, defaultValue: 10_000)
+
+  /// Its pictures tell the exposure, and it refuses values from 30 ms on. It is unplugged at the step
+  /// `replug`.
+  private func camera(delay: Int = 2, replug: Int? = nil, frames: Int = 200) -> TestCamera {
+    let answer = { (_: Int, value: Double) -> Double? in value < 30_000 ? value : nil }
+    return TestCamera(controls: [Self.exposure], delay: delay, answer: answer) { number, values in
+      guard number < frames else { return nil }
+      if number == replug { return .replug(withControls: false) }
+      var frame = TestFrame(
+        width: 16, height: 16, luma: [UInt8](repeating: UInt8(values[0] / 1000), count: 256))
+      frame.record.inForce.exposureMicroseconds = Float(values[0])
+      return .picture(frame)
+    }
+  }
+
+  private struct Result {
+    /// Exposures of the photographs, by the recordings' paths.
+    var exposures: [String: Float] = [:]
+    /// The exposures of all frames.
+    var all: [Float] = []
+    var sequences: [RecordingSequence] = []
+    var records: [RecordingRecord] = []
+  }
+
+  /// Asks for sequences of photographs, restoring 10 ms, and runs to the source's end.
+  private func run(_ source: some Source, _ steps: [[Double]], sinks: [String] = ["photo"]) throws
+    -> Result
+  {
+    let photos = Locked<[String: Float]>([:])
+    let all = ExposureList()
+    let made = sinks.map { sink in
+      PhotoSink(sink) { file in
+        photos.withLock { $0["\(sink)/\(file.key)"] = file.record.inForce.exposureMicroseconds }
+      }
+    }
+    let engine = try Engine(source: source, sinks: made + [all], options: RunOptions(workers: 1))
+    var result = Result()
+    for (place, values) in steps.enumerated() {
+      let asked = values.map { value in
+        RecordingStep(
+          [Value("exposure", value)],
+          sinks.map { .record(sink: $0, path: "\(place)-\(value)", frames: 1) })
+      }
+      result.sequences.append(
+        try engine.ask(asked, restoring: [Value("exposure", 10_000)], within: .seconds(30)))
+    }
+    try engine.start()
+    #expect(engine.wait(for: .seconds(60)))
+    #expect(engine.summary.ledger.isBalanced)
+    result.exposures = photos.withLock { $0 }
+    result.all = all.exposures.withLock { $0 }
+    result.records = engine.recordingRecords
+    return result
+  }
+
+  @Test(arguments: 1...4) func eachStepShowsItsValuesAndTheSourceIsAsBefore(_ delay: Int) throws {
+    let result = try run(
+      camera(delay: delay), [[2000, 4000, 8000], [25_000]], sinks: ["photo", "other"])
+    for sink in ["photo", "other"] {
+      for (place, value) in [(0, 2000.0), (0, 4000), (0, 8000), (1, 25_000)] {
+        #expect(result.exposures["\(sink)/\(place)-\(value)"] == Float(value))
+      }
+    }
+    #expect(result.sequences.map(\.end) == [.complete, .complete])
+    #expect(result.sequences.map(\.isOver) == result.sequences.map { _ in true })
+    #expect(result.sequences[0].controls(ofStep: 1)?.map(\.value) == [4000])
+    // Each value in turn, and what was before between the two.
+    var turns: [Float] = []
+    for exposure in result.all where exposure != turns.last { turns.append(exposure) }
+    #expect(turns == [10_000, 2000, 4000, 8000, 10_000, 25_000, 10_000])
+  }
+
+  @Test func aRefusedStepEndsTheSequenceAndRestores() throws {
+    let result = try run(camera(), [[2000, 35_000, 4000], [3000]])
+    #expect(result.exposures == ["photo/0-2000.0": 2000, "photo/1-3000.0": 3000])
+    #expect(
+      result.sequences.map(\.end)
+        == [.failed("the source has refused a control of step 2"), .complete])
+    #expect(result.records.count == 4)
+    #expect(result.records.allSatisfy { $0.reason == .asked })
+    #expect(result.all.last == 10_000)
+  }
+
+  @Test func aSourceThatBeginsAnewEndsTheSequence() throws {
+    let result = try run(camera(replug: 4), [[2000, 4000, 8000]])
+    #expect(
+      result.sequences.map(\.end)
+        == [.failed("the source began anew before all steps were recorded; ask again")])
+    #expect(result.sequences.map(\.isOver) == result.sequences.map { _ in true })
+    #expect(result.records.count == 3)
+  }
+
+  @Test(arguments: 0..<24) func aRunThatEndsFirstHasARecordOfEachRecording(_ frames: Int) throws {
+    let result = try run(camera(frames: frames + 1), [[2000, 4000, 8000], [3000]])
+    #expect(result.records.count == 4)
+    let taken = result.records.filter { $0.counts[.delivered] == 1 }.count
+    #expect(taken == result.exposures.count)
+    for (path, exposure) in result.exposures {
+      #expect(path.hasSuffix("-\(Double(exposure))"))
+    }
+  }
+
+  @Test func withoutControlsTheRecordingsFollowEachOther() throws {
+    let photos = Locked<[UInt64]>([])
+    let sink = PhotoSink("photo") { file in photos.withLock { $0.append(file.record.number) } }
+    let engine = try Engine(
+      source: TestCamera((0..<20).map { _ in Self.grey }), sinks: [sink], options: RunOptions())
+    let step = RecordingStep([], [.record(sink: "photo", path: "a", frames: 2)])
+    let sequence = try engine.ask([step, step], within: .seconds(30))
+    try engine.start()
+    #expect(engine.wait(for: .seconds(60)))
+    #expect(sequence.end == .complete)
+    #expect(photos.withLock { $0.count } == 4)
+  }
+
+  private static let grey = TestFrame(
+    width: 16, height: 16, luma: [UInt8](repeating: 90, count: 256))
+
+  @Test func whatCannotBeDoneIsRefusedAtTheCall() throws {
+    let engine = try Engine(
+      source: camera(), sinks: [PhotoSink("photo") { _ in }], options: RunOptions())
+    func refusal(_ steps: [RecordingStep], _ restored: [Value] = []) -> String? {
+      do {
+        _ = try engine.ask(steps, restoring: restored, within: .seconds(1))
+        return nil
+      } catch {
+        return "\(error)"
+      }
+    }
+    let photo = Request.record(sink: "photo", frames: 1)
+    #expect(
+      refusal([RecordingStep([Value("expsure", 1)], [photo])])
+        == "the source has no control `expsure`; did you mean `exposure`? it has: exposure")
+    #expect(
+      refusal([RecordingStep([], [photo])], [Value("gain", 1)])
+        == "the source has no control `gain`; it has: exposure")
+    #expect(
+      refusal([RecordingStep([], [.record(sink: "photo")])])
+        == "a step has recordings with a count of frames, and no other request")
+    #expect(refusal([RecordingStep([], Array(repeating: photo, count: 17))]) != nil)
+    let many = Array(repeating: RecordingStep([], [photo]), count: 65)
+    #expect(refusal(many)?.hasPrefix("64 files are still being completed") == true)
+    // Nothing is left of what was refused.
+    #expect(engine.recordingRecords.isEmpty)
+    #expect(refusal(Array(many.prefix(64))) == nil)
+    engine.stop()
+  }
+}
+
+/// The exposures of all frames.
+private final class ExposureList: Sink {
+  let name = "exposures"
+  let exposures = Locked<[Float]>([])
+
+  func configure(_ setup: inout SinkSetup) throws(RunError) {}
+
+  func write(_ frame: borrowing PackedFrame) throws(RunError) {
+    let exposure = frame.record.inForce.exposureMicroseconds
+    exposures.withLock { $0.append(exposure) }
+  }
+}
