@@ -89,6 +89,26 @@ import Testing
     await session.stop()
   }
 
+  @Test("points of a preview of a cropped picture are the device's") func croppedPreview()
+    async throws
+  {
+    let preview = PreviewOutput(view: (width: 40, height: 20), gravity: .resize)
+    let session = try CaptureSession()
+    try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(Cameras.back()))
+      c.preset = .size(Cameras.middle)
+      c.stages = [.crop { $0.pixels = PixelArea(x: 16, y: 12, width: 40, height: 20) }]
+      c.add(preview)
+    }
+    try await session.start()
+    #expect(await until { preview.newestFrame != nil })
+    let corner = try #require(preview.devicePoint(x: 0, y: 0))
+    #expect(abs(corner.x - 16.0 / 96) < 1e-9 && abs(corner.y - 12.0 / 72) < 1e-9)
+    let point = try #require(preview.devicePoint(x: 30, y: 10))
+    #expect(abs(point.x - 46.0 / 96) < 1e-9 && abs(point.y - 22.0 / 72) < 1e-9)
+    await session.stop()
+  }
+
   @Test("points go to the device and back, whatever gravity and orientation") func points() throws {
     for gravity in [VideoGravity.aspectFit, .aspectFill, .resize] {
       for orientation in Orientation.allCases {

@@ -195,6 +195,25 @@ import Testing
     #expect(try ffprobe(folder.file("b.mov"), "stream_side_data=rotation") == ["-90"])
   }
 
+  @Test("resolved settings tell the size of the photograph, not of the camera's picture")
+  func resolvedSizes() async throws {
+    let photos = PhotoOutput()
+    let session = try CaptureSession()
+    try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(Cameras.back()))
+      c.preset = .size(Cameras.middle)
+      c.stages = [.resize { $0.size = TargetSize(width: 32, height: 24) }]
+      c.add(photos)
+    }
+    try await session.start()
+    let photo = try await photos.photo()
+    #expect(photo.resolved.size == CameraSize(32, 24))
+    let folder = try TestFolder()
+    try photo.write(to: folder.file("small.jpg"))
+    #expect(try ffprobe(folder.file("small.jpg"), "stream=width,height") == ["32,24"])
+    await session.stop()
+  }
+
   @Test("changes of settings are completed in their order") @MainActor func order() async throws {
     let camera = Cameras.back()
     let session = try await running(VideoDataOutput { _ in }, camera: camera)

@@ -116,6 +116,15 @@ public final class CaptureDevice: Sendable {
     }
   }
 
+  /// Why it gives no frames. Asks the system: some ten milliseconds.
+  var reasonForNoFrames: SessionInterruption.Reason {
+    guard isConnected else { return .deviceDisconnected }
+    guard case .camera(let info) = kind, !CameraInfo.holders(of: info.path).isEmpty else {
+      return .noFrames
+    }
+    return .deviceInUse
+  }
+
   /// A source that gives frames of that format, not opened.
   func makeSource(_ choice: FormatChoice) throws(RunError) -> any Source {
     switch kind {

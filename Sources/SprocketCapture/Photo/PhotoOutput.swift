@@ -18,6 +18,8 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
   private let liveMovies: LiveMovies?
   private let turn = OrientationSetting()
   let captures = Locked<[Int64: PhotoProgress]>([:])
+  /// Of the run's photographs.
+  private let sizes = Locked<[PhotoFormat: CameraSize]>([:])
 
   /// - Parameters:
   ///   - formats: each that captures may ask for has room in every frame's memory. With `.dng` the session
@@ -78,8 +80,10 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
     var sinks: [any Sink] = formats.map { format in
       PhotoSink(
         sinkName(format), format: format.still, quality: quality, hasThumbnail: hasThumbnails,
-        mosaic: mosaic, turn: turn
-      ) { [weak self] file in self?.take(file) }
+        mosaic: mosaic, turn: turn,
+        onSize: { [weak self] width, height in
+          self?.sizes.withLock { $0[format] = CameraSize(width, height) }
+        }, onPhoto: { [weak self] file in self?.take(file) })
     }
     if let liveMovies {
       var limits = RecordingLimits()
@@ -189,9 +193,9 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
         .settingsRefused,
         "a live photo needs PhotoOutput(liveMovies:), and is taken without a bracket")
     }
-    let format = run.engine?.description.format
+    let size = sizes.withLock { [format = settings.formats[0]] in $0[format] }
     return ResolvedPhotoSettings(
-      uniqueID: settings.uniqueID, size: CameraSize(format?.width ?? 0, format?.height ?? 0),
+      uniqueID: settings.uniqueID, size: size ?? CameraSize(0, 0),
       formats: settings.formats,
       expectedPhotoCount: settings.formats.count * max(1, settings.bracket.count),
       bracketCount: settings.bracket.count, isFlashEnabled: false,

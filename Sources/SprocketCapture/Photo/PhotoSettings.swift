@@ -72,7 +72,7 @@ public struct PhotoSettings: ~Copyable, Sendable {
 /// What settings came to: known before the first callback.
 public struct ResolvedPhotoSettings: Sendable, Hashable {
   public let uniqueID: Int64
-  /// In pixels.
+  /// In pixels, of the first format's photographs.
   public let size: CameraSize
   public let formats: [PhotoFormat]
   /// How many photographs there will be: formats times steps of the bracket.

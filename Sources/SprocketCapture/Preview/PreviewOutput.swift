@@ -122,8 +122,19 @@ public final class PreviewOutput: TakesVideo, SessionOutput {
     set { state.withLock { $0.geometry = newValue } }
   }
 
-  /// The device's point that is shown at a point of the view; `nil` beside the picture.
-  public func devicePoint(x: Double, y: Double) -> Point? { geometry.devicePoint(x: x, y: y) }
+  /// The device's point that is shown at a point of the view; `nil` beside the picture. Of the newest frame:
+  /// stages that crop, turn or steady the picture are counted in.
+  public func devicePoint(x: Double, y: Double) -> Point? {
+    guard let shown = geometry.devicePoint(x: x, y: y), let frame = newestFrame,
+      let sensor = core.run?.engine?.description.format
+    else { return geometry.devicePoint(x: x, y: y) }
+    // Whole numbers are the middles of pixels.
+    let (across, down) = frame.sensorPoint(
+      shown.x * Double(frame.format.width) - 0.5, shown.y * Double(frame.format.height) - 0.5)
+    return Point(
+      x: min(max((across + 0.5) / Double(sensor.width), 0), 1),
+      y: min(max((down + 0.5) / Double(sensor.height), 0), 1))
+  }
 
   func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink] {
     let sink = VideoDataSink(core, content.parts, content, takesLatest: true)

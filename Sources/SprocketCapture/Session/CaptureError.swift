@@ -7,6 +7,8 @@ public struct CaptureError: Error, Sendable, CustomStringConvertible {
     case notAuthorized
     /// There is no such device, or it was unplugged.
     case deviceNotFound
+    /// Another program has the device.
+    case deviceInUse
     /// The session has an input for that kind of media already, or the input itself.
     case inputRefused
     case outputRefused
@@ -51,9 +53,16 @@ public struct CaptureError: Error, Sendable, CustomStringConvertible {
     refusals = []
   }
 
-  /// The engine's error, with the sentence that it has there.
+  /// The engine's error, with the sentence that it has there. `code` is for those that are no device's.
   init(_ error: RunError, _ code: Code = .failed) {
-    self.init(code, error.description)
+    let device: Code? =
+      switch error.device {
+      case .notFound: .deviceNotFound
+      case .notPermitted: .notAuthorized
+      case .inUse: .deviceInUse
+      case nil: nil
+      }
+    self.init(device ?? code, error.description)
   }
 
   /// The first of several refusals. `nil` if there is none.

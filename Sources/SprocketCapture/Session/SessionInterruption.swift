@@ -3,6 +3,9 @@ public enum SessionInterruption: Sendable, Hashable {
   public enum Reason: Sendable, Hashable {
     /// The camera was unplugged. The session goes on when it is back.
     case deviceDisconnected
+    /// Another program took the camera while it was unplugged, or stalled. The session goes on when that
+    /// program closes it.
+    case deviceInUse
     /// The camera is there and gives no frames.
     case noFrames
   }

@@ -140,7 +140,7 @@ final class SessionRun: Sendable {
       return state.device
     }
     guard let device else { return }
-    interruptions.send(.began(device.isConnected ? .noFrames : .deviceDisconnected))
+    interruptions.send(.began(device.reasonForNoFrames))
   }
 
   func noteEnd() {

@@ -16,17 +16,27 @@ public struct RunError: Error, Sendable, CustomStringConvertible {
   public let description: String
   /// What to change, for those who write down a run as options.
   public let remedies: [Remedy]
+  /// Why a device could not be opened, if that is the error.
+  public let device: DeviceRefusal?
 
   public init(_ code: Code, _ description: String, change remedies: Remedy...) {
     self.init(code, description, remedies)
   }
 
   /// `remedies` are those of the error that this one tells of.
-  public init(_ code: Code, _ description: String, _ remedies: [Remedy]) {
+  public init(
+    _ code: Code, _ description: String, _ remedies: [Remedy], device: DeviceRefusal? = nil
+  ) {
+    self.device = device
     self.code = code
     self.description = description
     self.remedies = remedies
   }
+}
+
+/// Why a device cannot be opened.
+public enum DeviceRefusal: Sendable, Hashable {
+  case notFound, notPermitted, inUse
 }
 
 /// A part of a request; the command line has an option of the same name.

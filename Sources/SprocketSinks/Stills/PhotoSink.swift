@@ -25,6 +25,7 @@ public final class PhotoSink: Recorder {
   private let hasThumbnail: Bool
   private let mosaic: MosaicLevels
   private let turn: OrientationSetting?
+  private let onSize: @Sendable (_ width: Int, _ height: Int) -> Void
   private let onPhoto: @Sendable (PhotoFile) -> Void
   private var content: StillContent?
   private var size = (width: 0, height: 0)
@@ -36,10 +37,12 @@ public final class PhotoSink: Recorder {
   /// Always true: each photograph is a file of its own.
   public var fitsFile: Bool { true }
 
-  /// `quality` is 1 to 100, for JPEGs that are encoded; `onPhoto` is called on the sink's thread.
+  /// `quality` is 1 to 100, for JPEGs that are encoded. `onSize` is called before a run's first photograph,
+  /// and when their size changes; `onPhoto` on the sink's thread.
   public init(
     _ name: String, format: StillFormat = .jpeg, quality: Int = 90, hasThumbnail: Bool = true,
     mosaic: MosaicLevels = MosaicLevels(), turn: OrientationSetting? = nil,
+    onSize: @escaping @Sendable (_ width: Int, _ height: Int) -> Void = { _, _ in },
     onPhoto: @escaping @Sendable (PhotoFile) -> Void
   ) {
     contract(1...100 ~= quality, "asks for a JPEG quality of \(quality); it is 1 to 100")
@@ -49,7 +52,7 @@ public final class PhotoSink: Recorder {
     self.hasThumbnail = hasThumbnail
     self.mosaic = mosaic
     self.turn = turn
-    self.onPhoto = onPhoto
+    (self.onSize, self.onPhoto) = (onSize, onPhoto)
   }
 
   public func configure(_ setup: inout SinkSetup) throws(RunError) {
@@ -58,6 +61,7 @@ public final class PhotoSink: Recorder {
     }
     let shown = format == .dng ? setup.source.format : setup.format
     size = (shown.width, shown.height)
+    onSize(shown.width, shown.height)
   }
 
   public func makePacker() throws(RunError) -> (any Packer)? {

@@ -71,7 +71,7 @@ struct CameraNode: Sendable {
     guard !nodes.isEmpty else {
       throw RunError(
         .usage, "there is no camera; plug one in, or take the source scene or file:PATH",
-        change: .source)
+        [.source], device: .notFound)
     }
     if name.isEmpty { return nodes.first { $0.problem == nil && !$0.isIdle } ?? nodes[0] }
     let list = nodes.map(\.title).joined(separator: ", ")
@@ -80,7 +80,8 @@ struct CameraNode: Sendable {
     let exact = same.isEmpty ? nodes.filter { $0.card == name } : same
     let near = exact.isEmpty ? nodes.filter { $0.card.lowercased().contains(lower) } : exact
     guard let found = near.first else {
-      throw RunError(.usage, "there is no camera `\(name)`; there are: \(list)")
+      throw RunError(
+        .usage, "there is no camera `\(name)`; there are: \(list)", [], device: .notFound)
     }
     guard near.count == 1 else {
       throw RunError(
@@ -122,11 +123,16 @@ extension RunError {
       default: .failed
       }
     let holders = error.code == .busy ? V4L2Holder.all(of: error.path) : []
-    guard !holders.isEmpty else {
-      self.init(code, error.description)
-      return
-    }
     let list = holders.map(\.text).joined(separator: ", ")
-    self.init(code, "\(name) is in use by \(list); close that")
+    let refusal: DeviceRefusal? =
+      switch error.code {
+      case .notFound: .notFound
+      case .notPermitted: .notPermitted
+      case .busy: .inUse
+      default: nil
+      }
+    self.init(
+      code, holders.isEmpty ? error.description : "\(name) is in use by \(list); close that",
+      [], device: refusal)
   }
 }

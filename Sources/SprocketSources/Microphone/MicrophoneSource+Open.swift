@@ -130,8 +130,10 @@ extension RunError {
   init(_ error: ALSAError, title: String) {
     let named = ALSAError(error.code, operation: error.operation, errno: error.errno, name: title)
     switch error.code {
-    case .notFound, .notPermitted, .refused:
-      self.init(.usage, named.description, change: .microphone)
+    case .notFound: self.init(.usage, named.description, [.microphone], device: .notFound)
+    case .notPermitted: self.init(.usage, named.description, [.microphone], device: .notPermitted)
+    case .refused: self.init(.usage, named.description, change: .microphone)
+    case .busy: self.init(.failed, named.description, [], device: .inUse)
     default: self.init(.failed, named.description)
     }
   }
@@ -142,17 +144,18 @@ extension RunError {
     switch error.code {
     case .busy where !holders.isEmpty:
       let list = holders.map { "\($0.name) (process \($0.process))" }.joined(separator: ", ")
-      self.init(.failed, "\(title) is in use by \(list); close that", change: .microphone)
+      self.init(
+        .failed, "\(title) is in use by \(list); close that", [.microphone], device: .inUse)
     case .notFound, .refused:
       if let denied = known.denied {
-        self.init(denied.code, denied.description, denied.remedies)
+        self.init(denied.code, denied.description, denied.remedies, device: denied.device)
         return
       }
       let list = known.list
       let offer = list.isEmpty ? "plug one in, or record without sound" : "there are: \(list)"
       self.init(
         .usage, "there is no microphone `\(asked.isEmpty ? title : asked)`; \(offer)",
-        change: .microphone)
+        [.microphone], device: .notFound)
     default: self.init(error, title: title)
     }
   }
