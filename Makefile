@@ -57,7 +57,7 @@ SWIFT_FILES := Package.swift Sources Plugins Tests \
 
 .PHONY: run test fuzz long lab bench soak plot docs install uninstall wheel format clean release copy
 .PHONY: packages install-packages test-packages lab-packages bench-packages plot-packages
-.PHONY: judge-files venv lint unit threads threads-program addresses addresses-program readme storms
+.PHONY: judge-files venv lint unit threads threads-program addresses addresses-program readme storms storms-plain
 .PHONY: full-prefix examples sound-storms capture-storms traps judge judge-most judge-motion judge-alone
 .PHONY: python lab-kernel
 
@@ -73,27 +73,22 @@ release: packages
 # Programs of the judges and the lab: makes the mistakes that docs/traps.md lists; has a source and a sink of
 # its own; writes and reads files with sound; runs storms with sound; reads a microphone; runs a capture
 # session, whose library the judges compile against.
-traps: release
-	swift build $(RELEASE) --product SprocketTraps
-	swift build $(RELEASE) --product SprocketOwn
-	swift build $(RELEASE) --product SprocketSound
-	swift build $(RELEASE) --product SprocketSoundStorm
-	swift build $(RELEASE) --product SprocketMicrophone
-	swift build $(RELEASE) --product SprocketSessionCost
+traps: packages
+	swift build $(RELEASE)
 
-# The programs of Examples that the judges and the lab run. Examples share a folder for what they build, but
-# not Sprocket's own: SwiftPM would not see there that Sprocket has changed.
-EXAMPLE = swift build $(OPTIMIZED) --scratch-path .build/examples --package-path
-examples: packages
-	$(EXAMPLE) Examples/Articles
-	$(EXAMPLE) Examples/CameraManager
-	$(EXAMPLE) Examples/Window
+# The programs of Examples that the judges and the lab run, by what `traps` has built. SwiftPM keeps its plan
+# of a build in release.yaml, and does not see there that another package's turn has come.
+examples: traps
+	for example in Articles CameraManager Window; do \
+	  rm -f .build/release.yaml; \
+	  swift build $(RELEASE) --scratch-path .build --package-path Examples/$$example || exit; \
+	done; rm -f .build/release.yaml
 
 # Two steps at a time, since most builds and judges keep one core busy; then what needs the machine to
 # itself. Others use what the first ones make. The longest come first. Tests/step tells how long each took.
 FIRST_STEPS := copy venv lint $(filter lab-kernel,$(MORE_STEPS))
-STEPS := $(filter-out lab-kernel,$(MORE_STEPS)) threads addresses judge-most judge-files judge-motion readme \
-  storms python
+STEPS := $(filter-out lab-kernel,$(MORE_STEPS)) addresses judge-most judge-files threads judge-motion readme \
+  storms-plain python
 test: test-packages
 	rm -rf .build/steps
 	[ -f Package.resolved ] || swift package resolve
@@ -107,8 +102,6 @@ test: test-packages
 step-%:
 	@Tests/step $* $(MAKE) --no-print-directory $(if $(filter-out copy,$*),--assume-old=copy) $*
 
-step-storms: step-threads
-
 venv: .build/venv/installed
 
 lint:
@@ -121,13 +114,14 @@ unit: .build/venv/installed
 	swift build --build-tests $(CHECK)
 	PATH="$(CURDIR)/.build/venv/bin:$$PATH" swift test --skip-build
 
-# Those of threads with ThreadSanitizer, which makes loops over pixels ten times as slow; all others with
-# AddressSanitizer. Both in release builds: unoptimised code takes several times as long, and hides values
+# Those of the ring and of the engine, where the threads are, with ThreadSanitizer, which makes loops over
+# pixels ten times as slow; all others with AddressSanitizer. `make long` has more of them with
+# ThreadSanitizer (MORE_THREADS), which needs all of Sprocket built once more. Both in release builds: unoptimised code takes several times as long, and hides values
 # that end too early. Each has a place of its own, and builds only the tests that it runs, and what these
 # need. Nothing is imported that Package.swift does not declare.
 comma := ,
 empty :=
-THREAD_TESTS := SprocketRingTests SprocketEngineTests SprocketTests SprocketCaptureTests
+THREAD_TESTS := SprocketRingTests SprocketEngineTests $(MORE_THREADS)
 ADDRESS_TESTS := TidyTests $(patsubst Plugins/%,%Tests,$(wildcard Plugins/*)) \
   $(filter-out $(THREAD_TESTS),$(notdir $(wildcard Tests/Sprocket*Tests)))
 THREADS := $(OPTIMIZED) -Xswiftc -enable-testing --sanitize=thread --scratch-path .build/thread
@@ -182,10 +176,13 @@ python: .build/venv/installed
 
 # Random chains, sinks, faults, limits, descriptors and signals; a tenth of them under
 # ThreadSanitizer. SEEDS=17 for one.
-STORMS = SPROCKET=$(SPROCKET) SPROCKET_THREAD=$(CURDIR)/.build/thread/release/sprocket \
-  $(STORM_ADDRESSES) .build/venv/bin/python Tests/Judges/storms.py
+STORMS = SPROCKET=$(SPROCKET) $(STORM_THREADS) $(STORM_ADDRESSES) .build/venv/bin/python Tests/Judges/storms.py
 SOUND_STORMS = $(subst storms.py,sound_storms.py,$(STORMS))
-storms: $(program) $(if $(filter release,$(program)),traps) threads-program .build/venv/installed
+storms: threads-program storms-plain
+storms sound-storms long: STORM_THREADS = SPROCKET_THREAD=$(CURDIR)/.build/thread/release/sprocket
+
+# Without a sanitizer: `make test` has these.
+storms-plain: $(program) $(if $(filter release,$(program)),traps) .build/venv/installed
 	$(STORMS) $(or $(SEEDS),1-200)
 	$(SOUND_STORMS) $(or $(SEEDS),1-60)
 
@@ -211,6 +208,7 @@ capture-storms: test-packages
 long: STORM_ADDRESSES = SPROCKET_ADDRESS=$(CURDIR)/.build/address/release/sprocket
 long: test-packages release threads-program addresses-program .build/venv/installed
 	$(STORMS) 1-10000 --state .build/storms.jsonl
+	$(MAKE) --no-print-directory threads MORE_THREADS='SprocketTests SprocketCaptureTests'
 	$(MAKE) --no-print-directory sound-storms
 	$(MAKE) --no-print-directory capture-storms
 	$(MAKE) --no-print-directory soak
@@ -222,7 +220,7 @@ long: test-packages release threads-program addresses-program .build/venv/instal
 # A fresh copy of what is tracked, and the program built in it.
 copy: packages
 	Tests/readme.sh copy
-	$(MAKE) --no-print-directory --directory .build/readme release traps examples
+	$(MAKE) --no-print-directory --directory .build/readme examples
 
 # Every command of the README and of its example, in that copy.
 readme: copy

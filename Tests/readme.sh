@@ -17,11 +17,11 @@ if [ "$1" = copy ]; then
 fi
 
 # run_commands FOLDER: those of the folder's README. `make test` is what runs this, and `make bench` and
-# `make long` want a machine to themselves.
+# `make long` want a machine to themselves. `swift test` cannot take what `make traps` has built.
 run_commands() {
   local commands
   commands=$(awk '/^```sh$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$1/README.md" \
-    | grep -vE '^make (test|bench|long)\b')
+    | grep -vE '^make (test|bench|long)\b|^swift test\b')
   [ -n "$commands" ] || { echo "$1/README.md:1: holds no \`\`\`sh block to be run" >&2; exit 1; }
   if ! (cd "$1" && bash -euo pipefail -x -c "$commands"); then
     echo "$1/README.md: one of its commands failed, see above" >&2
@@ -29,16 +29,23 @@ run_commands() {
   fi
 }
 
-# Examples are packages of their own, each of which would build Sprocket anew. Here they share what they
-# build, with the flags that `make examples` has. Exported to the shells that run the commands.
+# Examples are packages of their own, each of which would build Sprocket anew. Here they take what `make
+# examples` has built, with its flags, which `swift run` does not know. Exported to the shells that run the
+# commands: `swift build -c release` and `swift run -c release NAME ...`.
 swift() {
-  local flags=(-c release)
+  local flags=(-c release --static-swift-stdlib) build="${PWD%/Examples/*}/.build"
   [ -z "$CPU" ] || flags+=(-Xswiftc -target-cpu -Xswiftc "$CPU")
-  case "$PWD $1" in
-    */Examples/*\ build | */Examples/*\ run | */Examples/*\ test)
-      SWIFTPM_BUILD_DIR="${PWD%/Examples/*}/.build/examples" command swift "$1" "${flags[@]}" "${@:2}" ;;
-    *) command swift "$@" ;;
+  case "$PWD $*" in
+    */Examples/*" build -c release" | */Examples/*" run -c release "*) ;;
+    *)
+      command swift "$@"
+      return ;;
   esac
+  # See `make examples`.
+  rm -f "$build/release.yaml"
+  SWIFTPM_BUILD_DIR=$build command swift build "${flags[@]}" || return
+  rm -f "$build/release.yaml"
+  [ "$1" = build ] || "$build/release/$4" "${@:5}"
 }
 export -f swift
 export CPU="${CPU-}"

@@ -36,16 +36,22 @@ FLAG_ERROR = 0x40  # V4L2_BUF_FLAG_ERROR, linux/videodev2.h.
 ARRIVED = {"delivered", "overrun", "behind", "unselected"}
 
 
-# Tests that take an emulated machine many seconds each. `.ci/run` leaves them out (`-m "not long"`), and all
-# but each sixth case of tests that try many formats; `make lab` has all.
+# Tests that take an emulated machine 15 s or more each. `.ci/run` leaves them out (`-m "not long"`), and of
+# tests with several cases all but each twelfth; `make lab` has all.
 LONG = {
-    "test_a_format_that_is_held_is_adapted_to_or_told_of", "test_a_frame_is_there_before_the_next_one",
-    "test_a_reconfigured_size_follows", "test_another_device",
-    "test_another_format_of_the_device_and_one_that_it_does_not_have", "test_articles",
-    "test_consumers_come_and_go",
-    "test_errors_at_random_where_planes_lie_apart", "test_no_frame_allocates_memory",
-    "test_what_cannot_be_written_to_is_refused", "test_what_was_synced_is_there_after_a_power_cut"}
-MANY = {"test_a_file_has_bit_for_bit_what_arecord_has", "test_what_was_played_is_read_bit_for_bit"}
+    "test_a_camera_that_opens_and_gives_nothing_is_not_waited_for_any_longer",
+    "test_a_crash_releases_the_device", "test_a_format_that_is_held_is_adapted_to_or_told_of",
+    "test_a_frame_is_there_before_the_next_one", "test_a_loopback_whose_program_ends_is_waited_for",
+    "test_a_part_of_the_sensor", "test_a_profile_gives_back_all_values",
+    "test_a_reconfigured_size_follows", "test_a_recording_goes_on_while_its_microphone_is_unplugged",
+    "test_another_device", "test_another_format_of_the_device_and_one_that_it_does_not_have",
+    "test_articles", "test_consumers_come_and_go", "test_controls_of_a_device_that_streams",
+    "test_errors_at_random_where_planes_lie_apart", "test_five_sources_have_exact_ledgers",
+    "test_frames_that_a_stage_looks_back_at_are_given_back", "test_jpegs_are_passed_on",
+    "test_no_frame_allocates_memory", "test_others_are_kept_out_and_keep_out", "test_rig",
+    "test_sinks_come_and_go_and_the_drivers_count_goes_on", "test_the_mixer_is_read_and_written",
+    "test_times_go_on_where_the_drivers_clock_wraps", "test_what_cannot_be_written_to_is_refused",
+    "test_what_was_synced_is_there_after_a_power_cut"}
 
 
 def pytest_configure(config):
@@ -53,10 +59,12 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    many = [item for item in items if item.originalname in MANY]
-    for item in [item for item in items if item.originalname in LONG or item.path.stem in LONG] + [
-            item for number, item in enumerate(many) if number % 6]:
-        item.add_marker("long")
+    cases = collections.Counter()
+    for item in items:
+        number, name = cases[item.originalname], item.originalname
+        cases[name] += 1
+        if name in LONG or item.path.stem in LONG or number % 12:
+            item.add_marker("long")
 
 
 @pytest.fixture(scope="session", autouse=True)
