@@ -100,7 +100,7 @@ test: test-packages
 
 # The copy is made once, by the step of its own: others run in it.
 step-%:
-	@Tests/step $* $(MAKE) --no-print-directory $(if $(filter-out copy,$*),--assume-old=copy) $*
+	@Tests/step $* $(MAKE) --no-print-directory SHORT='and not long' $(if $(filter-out copy,$*),--assume-old=copy) $*
 
 venv: .build/venv/installed
 
@@ -156,15 +156,15 @@ judge: judge-motion judge-files judge-most judge-alone
 PYTEST = SPROCKET=$(SPROCKET) .build/venv/bin/python -m pytest -q -p no:cacheprovider --durations=5
 MOTION_JUDGES := Tests/Judges/test_motion.py Tests/Judges/test_stabilizer.py
 judge-motion: $(program) .build/venv/installed
-	$(PYTEST) $(MOTION_JUDGES)
+	$(PYTEST) -m 'not alone $(SHORT)' $(MOTION_JUDGES)
 
 FILE_JUDGES := $(wildcard $(patsubst %,Tests/Judges/test_%.py,codecs disk* dump files kills movie* \
   picture_files power sound* still*))
 judge-files: $(program) $(if $(filter release,$(program)),traps) .build/venv/installed
-	$(PYTEST) -m 'not alone' $(FILE_JUDGES)
+	$(PYTEST) -m 'not alone $(SHORT)' $(FILE_JUDGES)
 
 judge-most: $(program) $(if $(filter release,$(program)),traps examples) .build/venv/installed
-	$(PYTEST) -m 'not alone' $(patsubst %,--ignore=%,$(MOTION_JUDGES) $(FILE_JUDGES)) Tests/Judges
+	$(PYTEST) -m 'not alone $(SHORT)' $(patsubst %,--ignore=%,$(MOTION_JUDGES) $(FILE_JUDGES)) Tests/Judges
 
 judge-alone: $(program) $(if $(filter release,$(program)),examples) .build/venv/installed
 	$(PYTEST) -m alone Tests/Judges
@@ -213,6 +213,7 @@ long: test-packages release threads-program addresses-program .build/venv/instal
 	$(MAKE) --no-print-directory capture-storms
 	$(MAKE) --no-print-directory soak
 	$(MAKE) --no-print-directory fuzz SECONDS=600
+	$(MAKE) --no-print-directory judge
 	SPROCKET_STRESS=10 $(PYTEST) Tests/Judges/test_kills.py
 	SPROCKET_REPLUGS=50 SPROCKET_ERRORS_FOR=600 SPROCKET_FORMATS=all $(MAKE) --no-print-directory lab \
 	  SECONDS=5400

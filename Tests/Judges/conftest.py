@@ -1,4 +1,5 @@
 """What the judges share beside the program: other programs' view of a clip."""
+import collections
 import json
 import os
 import subprocess
@@ -13,7 +14,24 @@ sys.path.insert(0, str(ROOT / "Python"))
 os.environ["SPROCKET"] = SPROCKET
 
 
+# Tests whose cases take long: `make test` has each so-manieth of them, from the first on, and `make judge` and
+# `make long` have all.
+EACH = {
+    "test_a_broken_file_gets_the_name_that_it_was_to_have": 4, "test_a_dump_is_read_to_its_last_chunk": 2,
+    "test_a_movie_is_decoded_to_its_last_fragment": 3, "test_a_movie_is_what_others_read": 3,
+    "test_a_movie_loses_a_second_at_most": 3, "test_a_part_is_exact": 2,
+    "test_a_rate_is_made_constant": 6, "test_channels_stay_where_they_are": 3,
+    "test_decodes_what_ffmpeg_does": 3, "test_encoded_pixels_are_the_pictures": 3,
+    "test_no_clip_gets_worse": 6,
+    "test_pictures_and_sound_play_to_the_last_fragment_in_step": 2,
+    "test_real_frames_lie_on_each_other_as_well_as_by_opencv": 3,
+    "test_recording_takes_few_instructions": 2, "test_sound_and_pictures_are_what_was_written": 3,
+    "test_what_a_crash_left_is_recovered": 4, "test_what_a_kill_leaves_is_in_step": 6,
+    "test_whichever_call_fails_that_output_fails_alone_and_its_ledger_is_true": 5}
+
+
 def pytest_configure(config):
+    config.addinivalue_line("markers", "long: takes long, beside others of its kind")
     config.addinivalue_line("markers", "alone: runs live, and says little on a machine with other work")
 
 
@@ -26,6 +44,11 @@ def pytest_collection_modifyitems(items):
         together = parameters.get(getattr(item.module, "TOGETHER", None), item.nodeid)
         return places.setdefault((item.module, together), len(places))
 
+    cases = collections.Counter()
+    for item in items:
+        if cases[item.originalname] % EACH.get(item.originalname, 1):
+            item.add_marker("long")
+        cases[item.originalname] += 1
     modules = {item.module: number for number, item in reversed(list(enumerate(items)))}
     items.sort(key=lambda item: (modules[item.module], place(item)))
 
