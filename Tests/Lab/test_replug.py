@@ -10,7 +10,7 @@ import pytest
 
 from conftest import (CAMERA, LOOPBACK, PLANES, Run, assert_epochs_are_the_drivers, control, read_control,
                       wait_until)
-from program import SPROCKET, one_sentence
+from program import SPROCKET, one_sentence, sprocket
 
 SMALL = ["--size", "320x180", "--format", "GREY"]
 # How often the camera is unplugged in one recording; 50 in `make long`.
@@ -117,6 +117,27 @@ def test_a_driver_that_goes_and_comes_is_waited_for(camera, tmp_path):
     assert watch.wait(60) == 0
     nodes = {line["device"].get("node") for line in lines() if line["event"] == "present"}
     assert {CAMERA, PLANES, LOOPBACK} <= nodes
+
+
+def test_a_capture_session_tells_of_an_unplugged_camera_and_goes_on(camera, tmp_path):
+    identity = json.loads(sprocket("devices", PLANES, "--json").stdout)[0]["identity"]
+    program = pathlib.Path(SPROCKET).with_name("SprocketSessionCost")
+    session = subprocess.Popen(
+        ["timeout", "120", program, "interruptions", identity, tmp_path / "movie.mov"],
+        stdout=subprocess.PIPE, text=True)
+    try:
+        assert session.stdout.readline() == "running\n"
+        bind("unbind")
+        try:
+            assert session.stdout.readline() == "began deviceDisconnected\n"
+        finally:
+            bind("bind")
+        assert session.stdout.readline() == "ended true\n"
+        assert session.stdout.read() == "usable true later true balanced true\n"
+        assert session.wait(60) == 0
+    finally:
+        session.kill()
+    assert frames_in(tmp_path / "movie.mov") > 0
 
 
 @pytest.mark.parametrize("patience", ["stop", "1s"])

@@ -4,6 +4,11 @@
 //   latency engine|session SECONDS       microseconds from a frame's time to the callback, one per line
 //   start engine|session COUNT           milliseconds from starting to the first frame, one per line
 //   photos COUNT                         frame times from asking to the photograph's frame, one per line
+//
+// And for the lab, which unplugs the camera meanwhile:
+//
+//   interruptions IDENTITY MOVIE         records until an interruption has ended and a second has passed; prints
+//                                        its events, one per line, and what became of the movie
 
 import Glibc
 import Sprocket
@@ -140,6 +145,39 @@ func photos(_ count: Int) async throws {
   await session.stop()
 }
 
+func interruptions(_ identity: String, _ path: String) async throws {
+  guard let camera = CaptureDevice.device(uniqueID: identity) else { fail("no camera \(identity)") }
+  let (movies, photos) = (MovieFileOutput(), PhotoOutput())
+  let session = try CaptureSession()
+  try await session.configure { c throws(CaptureError) in
+    c.add(try DeviceInput(camera))
+    c.preset = .size(CameraSize(320, 180))
+    c.add(movies)
+    c.add(photos)
+  }
+  let told = session.interruptions
+  try await session.start()
+  let recording = try movies.startRecording(to: path)
+  let before = try await photos.photo()
+  print("running")
+  fflush(nil)
+  for await event in told {
+    switch event {
+    case .began(let reason): print("began \(reason)")
+    case .ended(let pause): print("ended \(pause >= .seconds(1))")
+    }
+    fflush(nil)
+    if case .ended = event { break }
+  }
+  let after = try await photos.photo()
+  recording.stop()
+  let result = await recording.finished()
+  await session.stop()
+  let isLater = (after.record?.number ?? 0) > (before.record?.number ?? 0)
+  print("usable \(result.isUsable) later \(isLater) balanced", terminator: " ")
+  print(await session.summary?.ledger.isBalanced ?? false)
+}
+
 @main struct SessionCost {
   static func main() async {
     let words = CommandLine.arguments.dropFirst()
@@ -149,12 +187,13 @@ func photos(_ count: Int) async throws {
     let kind = words.dropFirst().first ?? ""
     do {
       switch (work, words.count) {
+      case ("interruptions", 3): try await interruptions(words[1], words[2])
       case ("frames", 4):
         try await frames(kind, words.dropFirst(2).first == "nv12" ? .nv12 : .mjpeg, count)
       case ("latency", 3): try await latency(kind, count)
       case ("start", 3): try await starts(kind, count)
       case ("photos", 2): try await photos(count)
-      default: fail("knows frames, latency, start and photos, not \(work)")
+      default: fail("knows frames, latency, start, photos and interruptions, not \(work)")
       }
     } catch {
       fail("\(error)")
