@@ -57,7 +57,8 @@ SWIFT_FILES := Package.swift Sources Plugins Tests \
 
 .PHONY: run test fuzz long lab bench soak plot docs install uninstall wheel format clean release copy
 .PHONY: packages install-packages test-packages lab-packages bench-packages plot-packages
-.PHONY: judge-files venv lint unit threads threads-program addresses addresses-program readme storms storms-plain
+.PHONY: judge-files venv lint unit threads threads-program addresses addresses-program readme
+.PHONY: storms storms-plain
 .PHONY: full-prefix examples sound-storms capture-storms traps judge judge-most judge-motion judge-alone
 .PHONY: python lab-kernel
 
@@ -100,7 +101,8 @@ test: test-packages
 
 # The copy is made once, by the step of its own: others run in it.
 step-%:
-	@Tests/step $* $(MAKE) --no-print-directory SHORT='and not long' $(if $(filter-out copy,$*),--assume-old=copy) $*
+	@Tests/step $* $(MAKE) --no-print-directory SHORT='and not long' \
+	  $(if $(filter-out copy,$*),--assume-old=copy) $*
 
 venv: .build/venv/installed
 
@@ -116,9 +118,10 @@ unit: .build/venv/installed
 
 # Those of the ring and of the engine, where the threads are, with ThreadSanitizer, which makes loops over
 # pixels ten times as slow; all others with AddressSanitizer. `make long` has more of them with
-# ThreadSanitizer (MORE_THREADS), which needs all of Sprocket built once more. Both in release builds: unoptimised code takes several times as long, and hides values
-# that end too early. Each has a place of its own, and builds only the tests that it runs, and what these
-# need. Nothing is imported that Package.swift does not declare.
+# ThreadSanitizer (MORE_THREADS), which needs all of Sprocket built once more. Both in release builds:
+# unoptimised code takes several times as long, and hides values that end too early. Each has a place of its
+# own, and builds only the tests that it runs, and what these need. Nothing is imported that Package.swift
+# does not declare.
 comma := ,
 empty :=
 THREAD_TESTS := SprocketRingTests SprocketEngineTests $(MORE_THREADS)
@@ -176,7 +179,8 @@ python: .build/venv/installed
 
 # Random chains, sinks, faults, limits, descriptors and signals; a tenth of them under
 # ThreadSanitizer. SEEDS=17 for one.
-STORMS = SPROCKET=$(SPROCKET) $(STORM_THREADS) $(STORM_ADDRESSES) .build/venv/bin/python Tests/Judges/storms.py
+STORMS = SPROCKET=$(SPROCKET) $(STORM_THREADS) $(STORM_ADDRESSES) \
+  .build/venv/bin/python Tests/Judges/storms.py
 SOUND_STORMS = $(subst storms.py,sound_storms.py,$(STORMS))
 storms: threads-program storms-plain
 storms sound-storms long: STORM_THREADS = SPROCKET_THREAD=$(CURDIR)/.build/thread/release/sprocket

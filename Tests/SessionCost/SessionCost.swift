@@ -7,8 +7,8 @@
 //
 // And for the lab, which unplugs the camera meanwhile:
 //
-//   interruptions IDENTITY MOVIE         records until an interruption has ended and a second has passed; prints
-//                                        its events, one per line, and what became of the movie
+//   interruptions IDENTITY MOVIE         records until an interruption has ended; prints its events, one per
+//                                        line, and what became of the movie
 
 import Glibc
 import Sprocket

@@ -136,8 +136,12 @@ private func frail(_ fault: Fault?) -> CaptureDevice {
     // The callback's task may hold it for a while.
     for _ in 0..<200 where released != nil { try await Task.sleep(for: .milliseconds(50)) }
     #expect(released == nil)
-    let count = seen.now.numbers.count
-    try await Task.sleep(for: .milliseconds(300))
-    #expect(seen.now.numbers.count == count)
+    // Its run ends, after frames that are under way.
+    let hasEnded = await until {
+      let count = seen.now.numbers.count
+      try? await Task.sleep(for: .milliseconds(300))
+      return seen.now.numbers.count == count
+    }
+    #expect(hasEnded)
   }
 }
