@@ -58,8 +58,18 @@ func library(_ name: String, _ dependencies: [Target.Dependency] = [], extra: [S
   .target(name: name, dependencies: dependencies, swiftSettings: settings + extra)
 }
 
+/// Tests that do little of the work themselves: to optimise them takes longer than they take as they are.
+let unoptimizedTests = [
+  "SprocketCaptureTests", "SprocketCommandLineTests", "SprocketMCAPTests", "SprocketSinksTests",
+  "SprocketSourcesTests", "SprocketTests",
+]
+
 func test(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+  let optimization: [SwiftSetting] =
+    unoptimizedTests.contains(name)
+    ? [.unsafeFlags(["-Onone"], .when(configuration: .release))] : []
+  return .testTarget(
+    name: name, dependencies: dependencies, swiftSettings: settings + optimization)
 }
 
 let package = Package(
