@@ -119,10 +119,7 @@ public final class CaptureDevice: Sendable {
   /// Why it gives no frames. Asks the system: some ten milliseconds.
   var reasonForNoFrames: SessionInterruption.Reason {
     guard isConnected else { return .deviceDisconnected }
-    guard case .camera(let info) = kind, !CameraInfo.holders(of: info.path).isEmpty else {
-      return .noFrames
-    }
-    return .deviceInUse
+    return holders.isEmpty ? .noFrames : .deviceInUse
   }
 
   /// A source that gives frames of that format, not opened.
