@@ -248,7 +248,14 @@ struct RecordingOptions: ParsableArguments {
     let quality = quality?.settingText
     if let movie {
       var values = try codecValues
-      values["quality"] = quality
+      let isEncodedByQuality = values["codec"] ?? "mjpeg" == "mjpeg"
+      if let codec = values["codec"], !isEncodedByQuality, quality != nil, stills == nil {
+        throw RunError(
+          .usage,
+          "--quality is for mjpeg and stills; \(codec) has crf, lower is better: --codec \(codec):crf=20"
+        )
+      }
+      if isEncodedByQuality { values["quality"] = quality }
       if movieReports { values["reports"] = true.settingText }
       sinks.append(try registry.sink(option: "--movie", "movie", movie, values))
     }

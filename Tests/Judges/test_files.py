@@ -597,7 +597,8 @@ def test_a_folder_of_movies_is_a_batch(tmp_path, ordinary):
              "--quiet")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.mp4", "b.mp4"]
     listed = json.loads(sprocket("inspect", "--json", tmp_path / "in").stdout)
-    assert [entry["file"] for entry in listed] == [str(tmp_path / "in" / name) for name in ("a.mp4", "b.mov")]
+    assert [entry["file"] for entry in listed] == [
+        str(tmp_path / "in" / name) for name in ("a.mp4", "b.mov", "c.partial.mp4")]
 
 
 @pytest.mark.parametrize("size, most", [("200kB", 200_000), ("200K", 204_800), ("0.2MB", 200_000)])

@@ -180,14 +180,20 @@ func interruptions(_ identity: String, _ path: String) async throws {
 
 @main struct SessionCost {
   static func main() async {
-    let words = CommandLine.arguments.dropFirst()
+    let words = Array(CommandLine.arguments.dropFirst())
+    if words.count == 3, words[0] == "interruptions" {
+      do {
+        return try await interruptions(words[1], words[2])
+      } catch {
+        fail("\(error)")
+      }
+    }
     guard let count = words.last.flatMap({ Int($0) }), let work = words.first, count > 0 else {
       fail("say what to measure, of which kind, and how often: frames session mjpeg 200")
     }
     let kind = words.dropFirst().first ?? ""
     do {
       switch (work, words.count) {
-      case ("interruptions", 3): try await interruptions(words[1], words[2])
       case ("frames", 4):
         try await frames(kind, words.dropFirst(2).first == "nv12" ? .nv12 : .mjpeg, count)
       case ("latency", 3): try await latency(kind, count)

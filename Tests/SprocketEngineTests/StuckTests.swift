@@ -56,7 +56,8 @@ struct Picky: Stage {
     #expect(sink.finishes == 1)
     #expect(
       summary.errors.map(\.description) == [
-        "the thread `stuck` did not come to an end; look at what it waits for"
+        "the thread `stuck` did not come to an end in time; look at what it waits for: a disk, a device, "
+          + "or an encoder that needs a faster preset"
       ])
     let threads = try #require(engine.trace).threads
     #expect(threads.filter { $0.slices == nil }.map(\.name) == ["stuck"])

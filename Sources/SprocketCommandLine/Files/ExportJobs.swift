@@ -82,14 +82,16 @@ extension ExportCommand {
 
 /// The files of a folder that Sprocket can read.
 enum MediaFolder {
-  /// Paths of the movies, dumps and files of sound in a folder, sorted by name, and of its pictures if
-  /// `alsoPictures` is set. Partial files (`NAME.partial.EXT`) are left out.
-  static func files(in folder: String, alsoPictures: Bool = false) -> [String] {
+  /// Paths of the movies, dumps and files of sound in a folder, sorted by name. With `isAll` also of its
+  /// pictures, and of partial files (`NAME.partial.EXT`).
+  static func files(in folder: String, isAll: Bool = false) -> [String] {
     let path = folder.hasSuffix("/") && folder.count > 1 ? String(folder.dropLast()) : folder
     return FileSource.files(in: path).filter { file in
       let lower = file.lowercased()
-      return endings.contains { lower.hasSuffix($0) && !lower.hasSuffix(".partial" + $0) }
-        || alsoPictures && (FileSource.namesPictures(file) || lower.hasSuffix(".dng"))
+      return endings.contains {
+        lower.hasSuffix($0) && (isAll || !lower.hasSuffix(".partial" + $0))
+      }
+        || isAll && (FileSource.namesPictures(file) || lower.hasSuffix(".dng"))
     }
   }
 

@@ -76,7 +76,7 @@ struct InspectCommand: ParsableCommand {
           paths.append(file)
           continue
         }
-        let found = MediaFolder.files(in: file, alsoPictures: true)
+        let found = MediaFolder.files(in: file, isAll: true)
         guard !found.isEmpty else {
           throw RunError(.usage, "\(file) is a folder without movies, pictures, sound or dumps")
         }

@@ -102,7 +102,8 @@ struct SizedExport {
           "\(job.output) has \(Int(made)) bytes, "
             + (isLeast
               ? "the least that it can have" : "more than was asked for, after \(Self.turns) tries")
-            + "; choose a smaller --scale")
+            + "; choose a smaller --scale"
+            + (otherBytes > Double(size) / 4 ? ", or --audio none" : ""))
       }
       rate = max(Self.least, Int(min(next, 1e9)))
     }

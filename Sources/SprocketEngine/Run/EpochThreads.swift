@@ -133,7 +133,9 @@ final class EpochThreads {
     for name in stuck {
       shared.fail(
         RunError(
-          .failed, "the thread `\(name)` did not come to an end; look at what it waits for"))
+          .failed,
+          "the thread `\(name)` did not come to an end in time; look at what it waits for: a disk, a device, "
+            + "or an encoder that needs a faster preset"))
     }
     return stuck.isEmpty
   }
