@@ -77,13 +77,13 @@ release: packages
 traps: packages
 	swift build $(RELEASE)
 
-# The programs of Examples that the judges and the lab run, by what `traps` has built. SwiftPM keeps its plan
-# of a build in release.yaml, and does not see there that another package's turn has come.
+# Builds the programs of Examples that the judges and the lab run, with the modules that `traps` has built.
+# SwiftPM keeps its build plan in release.yaml, and would use the plan of the package that was built last.
 examples: traps
-	for example in Articles CameraManager Window; do \
+	trap 'rm -f .build/release.yaml' EXIT; for example in Articles CameraManager Window; do \
 	  rm -f .build/release.yaml; \
-	  swift build $(RELEASE) --scratch-path .build --package-path Examples/$$example || exit; \
-	done; rm -f .build/release.yaml
+	  swift build $(RELEASE) --scratch-path .build --package-path Examples/$$example; \
+	done
 
 # Two steps at a time, since most builds and judges keep one core busy; then what needs the machine to
 # itself. Others use what the first ones make. The longest come first. Tests/step tells how long each took.
@@ -116,7 +116,8 @@ unit: .build/venv/installed
 	swift build --build-tests $(CHECK)
 	PATH="$(CURDIR)/.build/venv/bin:$$PATH" swift test --skip-build
 
-# Those of the ring and of the engine, where the threads are, with ThreadSanitizer, which makes loops over
+# The tests of the ring and of the engine, where the threads are, run with ThreadSanitizer, which makes loops
+# over
 # pixels ten times as slow; all others with AddressSanitizer. `make long` has more of them with
 # ThreadSanitizer (MORE_THREADS), which needs all of Sprocket built once more. Both in release builds:
 # unoptimised code takes several times as long, and hides values that end too early. Each has a place of its
@@ -218,6 +219,7 @@ long: test-packages release threads-program addresses-program .build/venv/instal
 	$(MAKE) --no-print-directory soak
 	$(MAKE) --no-print-directory fuzz SECONDS=600
 	$(MAKE) --no-print-directory judge
+	cd Examples/Brightest && swift test -c release --disable-testable-imports
 	SPROCKET_STRESS=10 $(PYTEST) Tests/Judges/test_kills.py
 	SPROCKET_REPLUGS=50 SPROCKET_ERRORS_FOR=600 SPROCKET_FORMATS=all $(MAKE) --no-print-directory lab \
 	  SECONDS=5400

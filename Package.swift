@@ -58,7 +58,8 @@ func library(_ name: String, _ dependencies: [Target.Dependency] = [], extra: [S
   .target(name: name, dependencies: dependencies, swiftSettings: settings + extra)
 }
 
-/// Tests that do little of the work themselves: to optimise them takes longer than they take as they are.
+/// Tests that are compiled without optimisation, because optimising them takes longer than it saves when they
+/// run: the time of these tests goes into the code that they call.
 let unoptimizedTests = [
   "SprocketCaptureTests", "SprocketCommandLineTests", "SprocketMCAPTests", "SprocketSinksTests",
   "SprocketSourcesTests", "SprocketTests",

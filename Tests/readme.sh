@@ -17,7 +17,8 @@ if [ "$1" = copy ]; then
 fi
 
 # run_commands FOLDER: those of the folder's README. `make test` is what runs this, and `make bench` and
-# `make long` want a machine to themselves. `swift test` cannot take what `make traps` has built.
+# `make long` want a machine to themselves. `make long` runs `swift test`, too, which
+# would build all of Sprocket again.
 run_commands() {
   local commands
   commands=$(awk '/^```sh$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$1/README.md" \
@@ -43,7 +44,7 @@ swift() {
   esac
   # See `make examples`.
   rm -f "$build/release.yaml"
-  SWIFTPM_BUILD_DIR=$build command swift build "${flags[@]}" || return
+  SWIFTPM_BUILD_DIR=$build command swift build "${flags[@]}" || { rm -f "$build/release.yaml"; return 1; }
   rm -f "$build/release.yaml"
   [ "$1" = build ] || "$build/release/$4" "${@:5}"
 }

@@ -14,12 +14,12 @@ sys.path.insert(0, str(ROOT / "Python"))
 os.environ["SPROCKET"] = SPROCKET
 
 
-# `make judge` and `make long` have these, `make test` has not: each has a sibling that is quicker.
+# `make test` leaves these out, because a quicker test looks at the same code. `make judge` runs all.
 LONG = {
     "test_a_disk_that_cannot_keep_up_refuses_and_keeps_what_was_before",
     "test_exposure_and_noise_move_the_peak_by_a_step_at_most", "test_instructions_where_nothing_is_decoded",
     "test_sources_together_take_what_they_take_apart"}
-# Of tests whose cases take long, `make test` has each so-manieth case, from the first on.
+# Of these tests `make test` runs each nth case only, from the first on: all cases would take too long.
 EACH = {
     "test_a_scene_that_does_not_fit_is_told_in_a_sentence": 3,
     "test_a_step_of_four_stops_is_over_soon_and_not_overshot": 3,

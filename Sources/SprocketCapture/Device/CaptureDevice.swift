@@ -116,7 +116,7 @@ public final class CaptureDevice: Sendable {
     }
   }
 
-  /// Why it gives no frames. Asks the system: some ten milliseconds.
+  /// The reason of an interruption in which the device gives no frames. Costs some ten milliseconds.
   var reasonForNoFrames: SessionInterruption.Reason {
     guard isConnected else { return .deviceDisconnected }
     return holders.isEmpty ? .noFrames : .deviceInUse

@@ -13,7 +13,7 @@ public struct ControlChange: Sendable {
 struct ControlChanges: Sendable {
   struct Wait: Sendable {
     var batch: ShownBatch
-    /// Of the batch's controls, in its order.
+    /// The controls' names, in the order of the batch.
     let names: [String]
     var refusal: String?
     let reply: Reply<ControlChange>

@@ -37,7 +37,7 @@ extension SessionRun {
 
   private var controls: DeviceControls { device.controls }
 
-  /// The values of controls, as they are while no bracket changes them.
+  /// The values of controls; of those that a bracket changes, the values that it restores.
   private func now(_ names: [String]) -> DeviceControls.Values {
     let (engine, brackets) = state.withLock { ($0.engine, $0.brackets) }
     guard let port = engine?.description.controls else { return [] }
@@ -91,10 +91,10 @@ extension SessionRun {
     }
   }
 
-  /// Keeps a bracket until its camera is as before.
+  /// Keeps a bracket until it has restored the camera's controls.
   func add(_ bracket: RunningBracket) { state.withLock { $0.brackets.append(bracket) } }
 
-  /// Tells the outputs of brackets that are over.
+  /// Ends the captures of brackets that have restored the controls.
   func endBrackets() {
     let over = state.withLock { state -> [RunningBracket] in
       guard !state.brackets.isEmpty else { return [] }
@@ -104,8 +104,8 @@ extension SessionRun {
     for bracket in over { bracket.output.update(bracket.id) { $0.release() } }
   }
 
-  /// Whether a frame was taken as a step asked for, and the camera made of it; true where the frame does not
-  /// tell it.
+  /// Whether a frame has the exposure and gain that the camera has set for a step. True if the frame's record
+  /// does not tell them.
   func shows(_ frame: FrameRecord, _ values: [ControlValue]) -> Bool {
     let port = engine?.description.controls
     func isNear(_ role: ControlUnit.Role, _ control: ControlDescription?, _ found: Float) -> Bool {

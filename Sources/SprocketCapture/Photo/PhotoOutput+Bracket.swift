@@ -3,14 +3,14 @@ internal import Sprocket
 /// A bracket that a run makes.
 struct RunningBracket: Sendable {
   let sequence: RecordingSequence
-  /// What it puts back.
+  /// The values that it restores.
   let before: DeviceControls.Values
   let output: PhotoOutput
-  /// Of the capture.
+  /// The unique ID of the capture.
   let id: Int64
 }
 
-// Several exposures for one capture: a sequence of the engine's.
+// Brackets: a capture of several exposures is one `RecordingSequence`.
 extension PhotoOutput {
   /// Asks for the photographs of a bracket. Under the lock, so that none comes before it is expected.
   static func ask(

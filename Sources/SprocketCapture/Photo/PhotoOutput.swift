@@ -18,7 +18,7 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
   private let liveMovies: LiveMovies?
   private let turn = OrientationSetting()
   let captures = Locked<[Int64: PhotoProgress]>([:])
-  /// Of the run's photographs.
+  /// The size of the run's photographs, by format.
   private let sizes = Locked<[PhotoFormat: CameraSize]>([:])
 
   /// - Parameters:

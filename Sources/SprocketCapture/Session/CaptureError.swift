@@ -53,7 +53,7 @@ public struct CaptureError: Error, Sendable, CustomStringConvertible {
     refusals = []
   }
 
-  /// The engine's error, with the sentence that it has there. `code` is for those that are no device's.
+  /// Takes the engine's error and its sentence. `code` is used if the error does not concern a device.
   init(_ error: RunError, _ code: Code = .failed) {
     let device: Code? =
       switch error.device {

@@ -34,7 +34,7 @@ final class SessionRun: Sendable {
     var loopChanges: [CaptureDevice.Loop: Int] = [:]
     var loopStarts: [CaptureDevice.Loop: UInt64] = [:]
     var settling: [SettleWait] = []
-    /// Under way, or waiting for their turn, in the order asked.
+    /// Brackets that are under way or wait for their turn, in the order of the calls.
     var brackets: [RunningBracket] = []
     var sound: SessionSound?
   }

@@ -1,19 +1,18 @@
-/// A batch of writes that waits for the source's answers, and for the first frame that shows all of them. A
-/// plain value, which is fed with events.
+/// Finds the first frame that shows a batch of control writes. It needs each event of the source.
 package struct ShownBatch: Sendable, Hashable {
   private let tickets: Range<UInt64>
-  /// Frames from an answer to the picture, in the order of the batch.
+  /// For each write, the number of frames from the source's answer to the frame that shows the value.
   private let delays: [UInt64]
   private var answered = 0
-  /// Number of the first frame that shows all that was answered.
+  /// Number of the first frame that shows all writes that the source has answered.
   private var shown: UInt64 = 0
   /// What the source made of each write, in the order of the batch.
   package private(set) var values: [ControlValue]
   /// The ticket of the latest write that was refused.
   package private(set) var refused: UInt64?
 
-  /// Writes a batch; `nil` if the port takes none now. `unknownDelay` is the number of frames to wait for a
-  /// control whose delay is not known. Larger: safer with slow cameras, and later.
+  /// Writes a batch to the port; `nil` if the port's queue is full. `unknownDelay` is used as the delay of a
+  /// control whose delay is not known, in frames. A larger value suits slower cameras, and takes longer.
   package init?(_ values: [ControlValue], to port: ControlPort, unknownDelay: Int) {
     guard let tickets = port.write(values) else { return nil }
     self.tickets = tickets
@@ -21,7 +20,7 @@ package struct ShownBatch: Sendable, Hashable {
     delays = values.map { UInt64(port.delay(of: $0.control)?.frames ?? unknownDelay) }
   }
 
-  /// No writes: shown by every frame.
+  /// An empty batch, which every frame shows.
   package init() { (tickets, delays, values) = (0..<0, [], []) }
 
   /// Takes an event of the source. False if it does not answer this batch.
@@ -43,6 +42,6 @@ package struct ShownBatch: Sendable, Hashable {
 
   package var isAnswered: Bool { answered >= tickets.count }
 
-  /// Whether that frame, and all later ones, show the batch. Of no use if a write was refused.
+  /// Whether frame `number` shows the batch. Has no meaning if the source refused a write.
   package func isShown(at number: UInt64) -> Bool { isAnswered && number >= shown }
 }

@@ -1,9 +1,9 @@
 public import SprocketCore
 
-/// One of the recordings of a sequence: what the source's controls have to be, and what is recorded then.
+/// One step of a sequence: values for the source's controls, and the recordings that begin with them.
 public struct RecordingStep: Sendable, Hashable {
-  /// By the control's name, in the control's own numbers. Written as one batch, in this order: automatics
-  /// that decide over another control come first.
+  /// Values in the controls' own units. The engine writes them as one batch, in this order. A control that
+  /// switches another one to manual has to come before it.
   public var controls: [NamedValue]
   /// Requests of the kind `record` with a count of frames, 1 to 16.
   public var requests: [Request]
@@ -55,8 +55,8 @@ public final class RecordingSequence: Sendable {
   /// How it ended; `nil` before, and if the run has ended first. It may be known before `isOver`.
   public var end: End? { state.withLock(\.end) }
 
-  /// Whether nothing more is recorded or written. A run that ends first leaves it false; its source then
-  /// writes the values to be restored when it closes.
+  /// Whether the sequence has ended and its controls are restored. It stays false if the run ends first: then
+  /// the source restores the controls when it closes.
   public var isOver: Bool { state.withLock(\.isOver) }
 
   /// What the source made of a step's controls, in their order; `nil` if the step was not reached.
@@ -65,9 +65,9 @@ public final class RecordingSequence: Sendable {
   }
 }
 
-/// What a sequence does, in the numbers of the run's sinks and of the source's controls.
+/// The writes and recordings of a sequence. Sinks and controls are named by their numbers in the run.
 struct SequencePlan: Sendable {
-  /// Whose controls are written; `nil` for a sequence that writes none.
+  /// Takes the writes of the steps. `nil` if the source has no controls.
   let port: ControlPort?
   let controls: [[ControlValue]]
   let changes: [[RequestPort.Step]]

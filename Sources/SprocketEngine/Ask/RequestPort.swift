@@ -18,7 +18,7 @@ final class RequestPort: Sendable {
     case begin(RecordingID, frames: UInt64?)
     case next(RecordingID)
     case end(RecordingID)
-    /// Ends a recording of a sequence, or one that will not begin.
+    /// Ends a recording of a sequence; if it has not begun, it will not begin.
     case cancel(RecordingID)
     /// The sink reports that a recording has ended by itself.
     case ended(RecordingID)

@@ -1,21 +1,22 @@
 internal import SprocketCore
 
-/// Decides what is to be done next for a `RecordingSequence`. The source's thread alone uses it.
+/// The state machine of a `RecordingSequence`: returns the next action at each frame. Only the source's
+/// thread uses it.
 ///
 /// Keeps of the contract of requests:
 /// - A21: a step's recordings begin at the first frame that shows the step's controls, and the next step's
 ///   controls are written when these recordings have ended. After a failure no further recording begins, and
-///   what was begun ends. Then the controls are restored. Sequences of a run do not overlap.
+///   the recordings that have begun are ended. Then the controls are restored. Sequences do not overlap.
 ///
-/// A plain value, so that a test can try each order of events.
+/// It is a plain value, so that tests can run it with events in any order.
 struct SequenceCourse {
   enum Action {
-    /// To be answered by `wrote`.
+    /// Write these values, then call `wrote`.
     case write([ControlValue])
-    /// Begin the recordings of that step, for which the source has made these values. Those that cannot begin
-    /// are to be reported by `ended`.
+    /// Begin the recordings of a step. The values are those that the source has set for it. Call `ended` for
+    /// a recording that cannot begin.
     case begin(Int, [ControlValue])
-    /// End these recordings, or see that they do not begin.
+    /// End these recordings; those that have not begun must not begin.
     case cancel(Set<RecordingID>)
     case finish(RecordingSequence.End)
   }
@@ -33,12 +34,12 @@ struct SequenceCourse {
   private var toRestore: [ControlValue]
   private var step = 0
   private var phase = Phase.writing
-  /// Whether controls may be other than before.
+  /// Whether a step has written controls, so that they have to be restored.
   private var hasWritten = false
   /// Recordings of the step that have begun and not ended; after a failure, those that are to be cancelled.
   private var open: Set<RecordingID> = []
   private(set) var failure: String?
-  /// Whether the source's answer to the values that are restored is not waited for.
+  /// Whether the sequence ends without the source's answers to the restored values.
   var isHurried = false
 
   init(controls: [[ControlValue]], recordings: [[RecordingID]], restored: [ControlValue]) {
@@ -47,8 +48,7 @@ struct SequenceCourse {
     toRestore = restored
   }
 
-  /// What to do before frame `number`; `nil` if that has to wait for a later one. Ask again after each
-  /// action.
+  /// Returns the action that is due at frame `number`; `nil` if none is. Call it again after each action.
   mutating func next(at number: UInt64) -> Action? {
     switch phase {
     case .writing:
@@ -84,7 +84,7 @@ struct SequenceCourse {
     }
   }
 
-  /// The values of an action `write` were written.
+  /// The caller has carried out an action `write`.
   mutating func wrote(_ batch: ShownBatch) {
     if case .restoring = phase {
       phase = .restored(batch)
@@ -118,13 +118,13 @@ struct SequenceCourse {
       open = step < recordings.count ? Set(recordings[step]) : []
       phase = .cancelling
     case .recording: phase = .cancelling
-    // All was recorded, or it has failed before.
+    // All recordings have ended, or an earlier failure is being handled.
     case .cancelling, .restoring, .restored, .over: return
     }
     failure = sentence
   }
 
-  /// The source was opened anew: values are restored by controls of the same names.
+  /// The source was opened again, with another port. Values are restored to the controls of the same names.
   mutating func move(from old: ControlPort, to new: ControlPort?) {
     toRestore = toRestore.compactMap { value in
       new?.control(old.controls[Int(value.control)].name).map { ControlValue($0, value.value) }

@@ -4,8 +4,8 @@ internal import SprocketRing
 // What the source says beside its frames.
 
 extension SourcePump {
-  /// Adds the source's events up to frame `number` to the log, and does what sequences wait for them to do.
-  /// They belong to that frame, whatever its fate. False if the source was abandoned during the call.
+  /// Adds the source's events up to frame `number` to the log, then advances the sequences. They
+  /// belong to that frame, whatever its fate. False if the source was abandoned during the call.
   func takeEvents(of number: UInt64) -> Bool {
     code.enter(0, frame: number)
     guard source.takeEvents(into: &events) else { return false }

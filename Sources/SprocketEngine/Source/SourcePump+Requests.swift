@@ -45,7 +45,7 @@ extension SourcePump {
     }
   }
 
-  /// The same where the source has no frame now.
+  /// Stamps requests and advances sequences when the source has returned without a frame.
   func stampIdle() {
     stampRequests(at: nextNumber)
     advanceSequences(at: nextNumber)

@@ -5,9 +5,9 @@ internal import Synchronization
 struct RunningSequence {
   let sequence: RecordingSequence
   var course: SequenceCourse
-  /// Whose controls are restored; `nil` where nothing is.
+  /// The port of the controls that are restored; `nil` if none are, because the source was replaced.
   var port: ControlPort?
-  /// On the monotonic clock; `nil` before its turn.
+  /// When the sequence fails, in nanoseconds on the monotonic clock; `nil` before its first write.
   var deadline: Int64?
 
   init(_ sequence: RecordingSequence) {
@@ -18,7 +18,7 @@ struct RunningSequence {
       restored: sequence.plan.restored)
   }
 
-  /// A sequence needs all of its sinks.
+  /// Fails the sequence if one of its sinks was detached.
   mutating func checkSinks(_ gates: [GatedOutput]) {
     let isWhole = sequence.plan.changes.joined().allSatisfy { step in
       gates.contains { $0.sink == step.sink }
@@ -31,13 +31,13 @@ struct RunningSequence {
     noteFailure()
   }
 
-  /// Makes a failure known, before the recordings end.
+  /// Stores a failure where callers can read it, before the news tell that its recordings have ended.
   func noteFailure() {
     guard let failure = course.failure else { return }
     sequence.state.withLock { $0.end = $0.end ?? .failed(failure) }
   }
 
-  /// The source was opened anew, with that port, or replaced by another one (`nil`).
+  /// Fails the sequence: the source was opened again, with the port `new`, or was replaced (`nil`).
   mutating func move(to new: ControlPort?) {
     guard let old = port, old !== new else { return }
     fail("the source began anew before all steps were recorded; ask again")
@@ -58,8 +58,8 @@ extension SourcePump {
     sequences.append(new)
   }
 
-  /// Does what is due for the sequences before frame `number`, whose events were taken. Where none runs it
-  /// costs a load.
+  /// Carries out the actions of the sequences that are due at frame `number`. The frame's events have to be
+  /// taken first. Costs one load if there is no sequence.
   func advanceSequences(at number: UInt64) {
     while !sequences.isEmpty, gates.allSatisfy(\.output.hasRoom) {
       checkTime()
@@ -83,7 +83,8 @@ extension SourcePump {
     }
   }
 
-  /// Time for the source to answer to the values that are restored. Larger: a slower driver is waited for.
+  /// Nanoseconds after the deadline in which the source may answer to the restored values. Larger: slower
+  /// drivers are waited for.
   private static let restoring: Int64 = 1_000_000_000
 
   private func checkTime() {
@@ -112,7 +113,7 @@ extension SourcePump {
     else { return }
     let stamped = gates[index].gate.apply(step.change)
     if let stamped { stamp(stamped, gate: index, at: number) }
-    // It was stopped before it began.
+    // A request has stopped the recording before it began.
     if stamped?.kind != .begin { sequences[0].course.ended(id) }
   }
 
@@ -125,7 +126,7 @@ extension SourcePump {
     }
   }
 
-  /// A recording has ended, or was asked to.
+  /// A recording has ended, or a request ends it.
   func noteEnded(_ id: RecordingID) {
     if !sequences.isEmpty { sequences[0].course.ended(id) }
   }
