@@ -55,22 +55,25 @@ let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistog
 func library(_ name: String, _ dependencies: [Target.Dependency] = [], extra: [SwiftSetting] = [])
   -> Target
 {
-  .target(name: name, dependencies: dependencies, swiftSettings: settings + extra)
+  .target(
+    name: name, dependencies: dependencies, swiftSettings: settings + extra + optimization(name))
 }
 
-/// Tests that are compiled without optimisation, because optimising them takes longer than it saves when they
-/// run: the time of these tests goes into the code that they call.
-let unoptimizedTests = [
-  "SprocketCaptureTests", "SprocketCommandLineTests", "SprocketMCAPTests", "SprocketSinksTests",
-  "SprocketSourcesTests", "SprocketTests",
+/// What tests under a sanitizer have without optimisation, because it takes longer to optimise than it saves
+/// when tests run: these loop over neither pixels nor samples.
+let unoptimized = [
+  "SprocketCapture", "SprocketCaptureTests", "SprocketCommandLine", "SprocketCommandLineTests",
+  "SprocketMCAPTests", "SprocketSourcesTests", "SprocketTests",
 ]
 
-func test(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  let optimization: [SwiftSetting] =
-    unoptimizedTests.contains(name)
+func optimization(_ name: String) -> [SwiftSetting] {
+  chosenTests != nil && unoptimized.contains(name)
     ? [.unsafeFlags(["-Onone"], .when(configuration: .release))] : []
-  return .testTarget(
-    name: name, dependencies: dependencies, swiftSettings: settings + optimization)
+}
+
+func test(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(
+    name: name, dependencies: dependencies, swiftSettings: settings + optimization(name))
 }
 
 let package = Package(
