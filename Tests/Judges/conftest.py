@@ -17,7 +17,7 @@ os.environ["SPROCKET"] = SPROCKET
 # `make test` leaves these out, because a quicker test looks at the same code. `make judge` runs all.
 LONG = {
     "test_a_disk_that_cannot_keep_up_refuses_and_keeps_what_was_before",
-    "test_exposure_and_noise_move_the_peak_by_a_step_at_most", "test_instructions_where_nothing_is_decoded",
+    "test_exposure_and_noise_move_the_peak_by_a_step_at_most", "test_instructions_of_a_camera_of_jpegs",
     "test_sources_together_take_what_they_take_apart"}
 # Of these tests `make test` runs each nth case only, from the first on: all cases would take too long.
 EACH = {
