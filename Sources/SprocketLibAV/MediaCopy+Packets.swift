@@ -23,6 +23,9 @@ extension MediaContents.Track {
     )
     guard isVideo else { return }
     orientation = unsafe MediaDisplay(stream).orientation
+    pixelFormat = unsafe av_get_pix_fmt_name(AVPixelFormat(parameters.format)).map {
+      unsafe String(cString: $0)
+    }
     // The rate that all times are multiples of, unless it is far from the mean.
     let mean = unsafe av_q2d(stream.pointee.avg_frame_rate)
     let base = unsafe av_q2d(stream.pointee.r_frame_rate)

@@ -16,6 +16,9 @@ public struct MediaContents: Sendable {
     public var codec: String
     /// In pixels; 0 for sound.
     public var (width, height): (Int, Int)
+    /// How the pixels of decoded pictures lie, by FFmpeg's name, such as `yuv420p10le`; `nil` for sound, and
+    /// where nothing says it.
+    public var pixelFormat: String?
     /// Of pictures, what makes them upright, as EXIF numbers it; `nil` for turns by other angles.
     public var orientation: Int? = 1
     /// Of sound, in Hz, and its channels; 0 for pictures.

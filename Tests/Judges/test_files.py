@@ -242,6 +242,10 @@ def test_inspect_counts_as_ffprobe(tmp_path, movie):
     assert (video["codec"], video["count"], video["width"], video["height"]) == ("mjpeg", 240, 320, 240)
     assert video["duration_s"] == pytest.approx(8, abs=0.001) and video["gaps"] == 0
     assert (audio["codec"], audio["rate"], audio["channels"]) == ("pcm_s16le", 48000, 2)
+    told = subprocess.run(
+        ["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "stream=pix_fmt", "-of",
+         "csv=p=0", movie], capture_output=True, text=True, check=True, timeout=LIMIT).stdout
+    assert video["pixel_format"] == told.strip()
     assert entry["damage"] == []
     out = tmp_path / "gaps.mov"
     sprocket("run", "--source", "scene", "--size", "160x120", "--frames", 200, "--source-set", "drop=0.05",

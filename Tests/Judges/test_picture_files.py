@@ -223,7 +223,9 @@ def test_inspect_says_what_exiftool_says(tmp_path, ending):
     tags, = json.loads(subprocess.run(
         ["exiftool", "-j", "-n", tmp_path / f"a.{ending}"], capture_output=True, check=True,
         timeout=LIMIT).stdout)
-    picture = entry["picture"]
+    picture, (track,) = entry["picture"], entry["tracks"]
+    assert track["pixel_format"].startswith({"jpg": "yuvj", "png": "rgb24", "tif": "rgb24"}[ending])
+    assert track["duration_s"] == 0 and "frames_per_second" not in track
     assert (entry["tracks"][0]["width"], entry["tracks"][0]["height"]) == (1280, 720)
     assert picture["exposure_s"] == pytest.approx(tags["ExposureTime"]) and picture["iso"] == tags["ISO"]
     assert picture["model"] == tags["Model"] and picture["orientation"] == tags["Orientation"]

@@ -3,6 +3,7 @@
 They run inside the lab's machine (`make lab`), where Python starts slowly: they import little.
 """
 import collections
+import contextlib
 import os
 import pathlib
 import signal
@@ -237,3 +238,15 @@ def assert_epochs_are_the_drivers(run):
             == [(number, fate) for number, fate, _ in expected], epoch
         # A frame that came just when the device went may have been dequeued and not announced.
         assert len(expected_frames(stream)) - len(lines) <= (0 if place + 1 < len(streams) else 3), epoch
+
+
+@contextlib.contextmanager
+def held(device):
+    """Another program streams from the device."""
+    command = ["v4l2-ctl", "-d", device, "--stream-mmap=4", "--stream-count=0"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as holder:
+        try:
+            assert holder.stderr.read(1) == b"<", "v4l2-ctl does not stream"
+            yield holder.pid
+        finally:
+            holder.kill()

@@ -1,11 +1,10 @@
 """What a person runs into with a camera, each answered with one sentence that says what to do."""
-import contextlib
 import subprocess
 import time
 
 import pytest
 
-from conftest import LOOPBACK, METADATA, OUTPUT, Run, assert_ledger_is_the_drivers, control
+from conftest import LOOPBACK, METADATA, OUTPUT, Run, assert_ledger_is_the_drivers, control, held
 from program import SPROCKET, one_sentence, sprocket
 
 
@@ -23,18 +22,6 @@ def test_a_device_that_is_not_there(name):
     sentence = refused("--source", f"camera:{name}")
     assert name in sentence
     assert "`devices`" in sentence or "vivid" in sentence
-
-
-@contextlib.contextmanager
-def held(device):
-    """Another program streams from the device."""
-    command = ["v4l2-ctl", "-d", device, "--stream-mmap=4", "--stream-count=0"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as holder:
-        try:
-            assert holder.stderr.read(1) == b"<", "v4l2-ctl does not stream"
-            yield holder.pid
-        finally:
-            holder.kill()
 
 
 def test_a_device_that_somebody_else_uses(camera):

@@ -8,8 +8,8 @@ import subprocess
 
 import pytest
 
-from conftest import (CAMERA, LOOPBACK, PLANES, Run, assert_epochs_are_the_drivers, control, read_control,
-                      wait_until)
+from conftest import (CAMERA, LOOPBACK, PLANES, Run, assert_epochs_are_the_drivers, control, held,
+                      read_control, wait_until)
 from program import SPROCKET, one_sentence, sprocket
 
 SMALL = ["--size", "320x180", "--format", "GREY"]
@@ -119,25 +119,53 @@ def test_a_driver_that_goes_and_comes_is_waited_for(camera, tmp_path):
     assert {CAMERA, PLANES, LOOPBACK} <= nodes
 
 
-def test_a_capture_session_tells_of_an_unplugged_camera_and_goes_on(camera, tmp_path):
-    identity = json.loads(sprocket("devices", PLANES, "--json").stdout)[0]["identity"]
+def listed(device):
+    return json.loads(sprocket("devices", device, "--json").stdout)[0]
+
+
+@contextlib.contextmanager
+def capture_session(movie):
+    """A program with a capture session, which records into `movie` until an interruption has ended."""
     program = pathlib.Path(SPROCKET).with_name("SprocketSessionCost")
     session = subprocess.Popen(
-        ["timeout", "120", program, "interruptions", identity, tmp_path / "movie.mov"],
+        ["timeout", "120", program, "interruptions", listed(PLANES)["identity"], movie],
         stdout=subprocess.PIPE, text=True)
     try:
         assert session.stdout.readline() == "running\n"
-        bind("unbind")
-        try:
-            assert session.stdout.readline() == "began deviceDisconnected\n"
-        finally:
-            bind("bind")
+        yield session
         assert session.stdout.readline() == "ended true\n"
         assert session.stdout.read() == "usable true later true balanced true\n"
         assert session.wait(60) == 0
     finally:
         session.kill()
-    assert frames_in(tmp_path / "movie.mov") > 0
+    assert frames_in(movie) > 0
+
+
+def test_a_capture_session_tells_of_an_unplugged_camera_and_goes_on(camera, tmp_path):
+    with capture_session(tmp_path / "movie.mov") as session:
+        bind("unbind")
+        try:
+            assert session.stdout.readline() == "began deviceDisconnected\n"
+        finally:
+            bind("bind")
+
+
+def test_a_capture_session_tells_that_another_program_took_the_camera_and_goes_on(camera, tmp_path):
+    """The session's program is stopped meanwhile, so that the other one is first."""
+    try:
+        with capture_session(tmp_path / "movie.mov") as session:
+            identity = listed(PLANES)["identity"]
+            program = int(pathlib.Path(f"/proc/{session.pid}/task/{session.pid}/children").read_text())
+            os.kill(program, signal.SIGSTOP)
+            bind("unbind")
+            bind("bind")
+            # The session has the old node open, so the new one has another number.
+            with held(listed(identity)["node"]):
+                os.kill(program, signal.SIGCONT)
+                assert session.stdout.readline() == "began deviceInUse\n"
+    finally:
+        bind("unbind")
+        bind("bind")
 
 
 @pytest.mark.parametrize("patience", ["stop", "1s"])

@@ -106,13 +106,17 @@ public final class CaptureDevice: Sendable {
   /// Whether it is there. Asks the system: some ten milliseconds.
   public var isConnected: Bool {
     switch kind {
-    case .camera(let info):
-      CameraInfo.all().contains {
-        info.identity == nil ? $0.path == info.path : $0.identity == info.identity
-      }
+    case .camera(let info): Self.listed(info) != nil
     case .microphone(let info):
       MicrophoneInfo.all().contains { $0.address == info.address }
     case .scene, .sceneMicrophone, .other: true
+    }
+  }
+
+  /// The camera as the system lists it now: it may have another node than before.
+  static func listed(_ info: CameraInfo) -> CameraInfo? {
+    CameraInfo.all().first {
+      info.identity == nil ? $0.path == info.path : $0.identity == info.identity
     }
   }
 

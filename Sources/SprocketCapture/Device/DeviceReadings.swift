@@ -135,10 +135,10 @@ extension CaptureDevice {
     }
   }
 
-  /// Programs that have it open, this one among them while a session runs: their names and numbers. Asks the
+  /// Other programs that have the camera open: their names and numbers. Empty for other devices. Asks the
   /// system: some ten milliseconds.
   public var holders: [String] {
     guard case .camera(let info) = kind else { return [] }
-    return CameraInfo.holders(of: info.path)
+    return Self.listed(info)?.holders ?? []
   }
 }

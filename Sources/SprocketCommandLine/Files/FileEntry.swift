@@ -9,6 +9,8 @@ struct FileEntry: Encodable, Sendable {
     var codec: String
     var width: Int?
     var height: Int?
+    /// How pixels lie when they are decoded, by FFmpeg's name, which says how many bits they have.
+    var pixelFormat: String?
     /// Of pictures that are shown turned or mirrored, what makes them upright, as EXIF numbers it; 0 for
     /// other angles.
     var orientation: Int?
@@ -29,6 +31,7 @@ struct FileEntry: Encodable, Sendable {
     enum CodingKeys: String, CodingKey {
       case kind, source, codec, width, height, orientation, rate, channels, count, missing, bytes,
         gaps
+      case pixelFormat = "pixel_format"
       case keyFrames = "key_frames"
       case startSeconds = "start_s"
       case durationSeconds = "duration_s"
@@ -116,7 +119,8 @@ struct FileEntry: Encodable, Sendable {
   init(file: String, _ contents: MovieContents) {
     self.file = file
     // libavformat's demuxers of pictures are called png_pipe, jpeg_pipe and so on.
-    isPicture = contents.container.hasSuffix("_pipe")
+    let isPicture = contents.container.hasSuffix("_pipe")
+    self.isPicture = isPicture
     container = isPicture ? String(contents.container.dropLast(5)) : contents.container
     damage = contents.damage.map { [$0] } ?? []
     tracks = contents.tracks.map { track in
@@ -124,12 +128,13 @@ struct FileEntry: Encodable, Sendable {
       let rate = track.duration > 0 ? Double(track.packets) / track.duration : 0
       return Track(
         kind: track.kind, codec: track.codec, width: isVideo ? track.width : nil,
-        height: isVideo ? track.height : nil,
+        height: isVideo ? track.height : nil, pixelFormat: track.pixelFormat,
         orientation: isVideo && track.orientation != 1 ? track.orientation : nil,
         rate: isSound ? track.rate : nil,
         channels: isSound ? track.channels : nil, count: track.packets,
         keyFrames: isVideo ? track.keys : nil, bytes: track.bytes, startSeconds: track.start,
-        durationSeconds: track.duration, framesPerSecond: isVideo ? rate : nil, gaps: track.gaps,
+        durationSeconds: isPicture ? 0 : track.duration,
+        framesPerSecond: isVideo && !isPicture ? rate : nil, gaps: track.gaps,
         missingSeconds: track.missing)
     }
   }
@@ -214,6 +219,7 @@ struct FileEntry: Encodable, Sendable {
     for track in tracks {
       var line = "  \(track.source.map { "\($0): " } ?? "")\(track.kind) \(track.codec)"
       if let width = track.width, let height = track.height { line += " \(width)x\(height)" }
+      if let format = track.pixelFormat { line += " \(format)" }
       if let orientation = track.orientation { line += Self.turn(orientation) }
       if let rate = track.rate, let channels = track.channels {
         line += " \(rate) Hz, \(channels) channel\(channels == 1 ? "" : "s")"
@@ -224,10 +230,10 @@ struct FileEntry: Encodable, Sendable {
         if let keys = track.keyFrames, keys < track.count { line += " (\(keys) key)" }
         line += ", \(fixed(track.durationSeconds, 3)) s"
       }
-      if let rate = track.framesPerSecond, rate > 0, !isPicture {
+      if let rate = track.framesPerSecond, rate > 0 {
         line += ", \(fixed(rate, 2)) frames/s"
       }
-      if let bytes = track.bytes, track.durationSeconds > 0, !isPicture {
+      if let bytes = track.bytes, track.durationSeconds > 0 {
         line += ", \(fixed(Double(bytes) * 8 / track.durationSeconds / 1e6, 2)) Mbit/s"
       }
       if abs(track.startSeconds) > 0.0005 {

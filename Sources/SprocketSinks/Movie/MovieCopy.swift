@@ -11,6 +11,9 @@ public struct MovieContents: Sendable {
     /// In pixels; 0 for sound.
     public var width = 0
     public var height = 0
+    /// How the pixels of decoded pictures lie, by FFmpeg's name, such as `yuv420p10le`; `nil` for sound, and
+    /// where nothing says it.
+    public var pixelFormat: String?
     /// Of pictures, what makes them upright, as EXIF numbers it: 1 is upright, 0 a turn by another angle.
     public var orientation = 1
     /// Of sound, in Hz, and its channels; 0 for pictures.
@@ -113,9 +116,9 @@ extension MovieContents {
       let start = Double(track.start ?? 0) / 1e9
       return Track(
         kind: track.kind.rawValue, codec: track.codec, width: track.width,
-        height: track.height, orientation: track.orientation ?? 0, rate: track.rate,
-        channels: track.channels, packets: track.packets,
-        keys: track.keys, bytes: track.bytes, start: start,
+        height: track.height, pixelFormat: track.pixelFormat, orientation: track.orientation ?? 0,
+        rate: track.rate, channels: track.channels, packets: track.packets, keys: track.keys,
+        bytes: track.bytes, start: start,
         duration: max(0, Double(track.end ?? 0) / 1e9 - start), gaps: track.gaps,
         missing: Double(track.missing) / 1e9)
     }

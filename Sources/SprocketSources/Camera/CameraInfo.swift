@@ -32,11 +32,6 @@ public struct CameraInfo: Sendable {
     CameraNode.all().map { CameraInfo($0) }
   }
 
-  /// Processes that have a node open now, as `holders` has them.
-  public static func holders(of path: String) -> [String] {
-    V4L2Holder.all(of: path).map(\.text)
-  }
-
   /// The camera with that node; `nil` where there is none.
   init?(at path: String) {
     guard let node = V4L2Node.at(path) else { return nil }
@@ -51,7 +46,7 @@ public struct CameraInfo: Sendable {
     driver = node.driver
     bus = node.bus
     identity = node.identity
-    holders = Self.holders(of: node.path)
+    holders = V4L2Holder.all(of: node.path).map(\.text)
     var position = node.identity?.position
     do throws(V4L2Error) {
       if let problem = node.problem { throw problem }
