@@ -203,6 +203,17 @@ public final class SceneSource: Source {
     stamper.isNeeded ? [("replaced_timestamps", stamper.repaired)] : []
   }
 
+  /// Tells of a scene that is too slow; a busy machine loses single frames of any scene.
+  public var notes: [String] {
+    let (lost, all) = (driver.lost, driver.lost + record.told)
+    guard isReal, lost * 10 >= all, lost > 0 else { return [] }
+    return [
+      "the scene lost \(lost) of \(all) frames, because it is not drawn as fast as "
+        + "\(settings.rate.settingText) frames/s; give a smaller --size, a lower --rate, or "
+        + "--source-set cached=30, which draws 30 frames at the start and repeats them"
+    ]
+  }
+
   public func takeEvents(into events: inout EventQueue) { events.take(from: &frames.events) }
 
   public func take(into slot: inout CaptureSlot) {

@@ -61,6 +61,13 @@ def test_a_scene_that_does_not_fit_is_told_in_a_sentence(scene, least, step):
     assert {0, 1} == set(statuses) and statuses == sorted(statuses, reverse=True), statuses
 
 
+def test_a_scene_that_is_drawn_too_slowly_says_what_helps(tmp_path):
+    sprocket("run", "--source", "scene", "--size", "3840x2160", "--rate", "240", "--duration", "1s",
+             "--quiet", "--summary", tmp_path / "s.json")
+    note, = read_summary(tmp_path / "s.json")["notes"]
+    assert "not drawn as fast as 240 frames/s" in note and "cached=30" in note
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="no limit of threads holds for one user alone")
 def test_too_few_threads_are_told_in_a_sentence():
     # A user whose id no other process has.
