@@ -18,6 +18,9 @@ public struct V4L2Holder: Hashable, Sendable {
       }
   }
 
+  /// Whether this process has the device open.
+  public static func isOpenHere(_ path: String) -> Bool { descriptors(of: path, "self") > 0 }
+
   /// How often a process of `/proc` has it open.
   static func descriptors(of path: String, _ process: String) -> Int {
     let folder = "/proc/\(process)/fd"

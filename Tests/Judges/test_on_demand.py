@@ -608,7 +608,7 @@ def test_a_disk_that_cannot_keep_up_refuses_and_keeps_what_was_before(tmp_path, 
             while answer["ok"]:
                 client.wait(1)
                 answer = client.ask("next")
-            assert "64 files are still being completed" in answer["error"]
+            assert "80 files are still being completed" in answer["error"]
             client.ask("stop")
             finish(client, process)
             assert process.returncode == 0

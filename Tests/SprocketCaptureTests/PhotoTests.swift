@@ -180,6 +180,12 @@ private actor Notes: PhotoCaptureDelegate {
     try link.setOrientation(.quarterTurn)
     try link.setMirrored(true)
     #expect(link.orientation == .transposed)
+    // Each keeps the other.
+    try link.setOrientation(.upright)
+    #expect(link.orientation == .mirrored && link.isMirrored)
+    try link.setMirrored(false)
+    try link.setOrientation(.transposed)
+    #expect(link.orientation == .transposed && link.isMirrored)
     let photo = try await photos.photo()
     #expect(PictureFile.orientation(of: photo.fileData.span) == .transposed)
     #expect(photo.resolved.size == Cameras.large)

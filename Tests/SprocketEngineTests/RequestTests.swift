@@ -254,7 +254,7 @@ struct RequestTests {
     }
     let result = try run(asker, steps, sinks: [sink])
     #expect(!asker.errors.isEmpty)
-    #expect(asker.errors.first?.description.contains("64 files are still being completed") == true)
+    #expect(asker.errors.first?.description.contains("80 files are still being completed") == true)
     #expect(sink.contents.flatMap(\.self) == Array(0..<100))
     #expect(sink.files.withLock { $0.allSatisfy { $0.isFinished || $0.isAbandoned } })
     #expect(result.records.allSatisfy { $0.error == nil })

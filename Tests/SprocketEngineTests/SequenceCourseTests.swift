@@ -17,7 +17,9 @@ import Testing
     #expect(model.end != nil)
     #expect(model.ended.union(model.cancelled) == all)
     #expect(model.ended.isDisjoint(with: model.cancelled))
-    #expect((model.end == .complete) == (model.begun == all && model.course.failure == nil))
+    let isWhole = model.begun == all && model.course.failure == nil
+    #expect((model.end == .complete) == (isWhole && model.course.unrestored == nil))
+    #expect((model.course.unrestored != nil) == model.wasRestoringRefused)
     #expect(model.written.isEmpty || model.written.last == SequenceModel.restored)
   }
 }
@@ -37,11 +39,15 @@ private struct SequenceModel {
   private(set) var ended: Set<RecordingID> = []
   private(set) var cancelled: Set<RecordingID> = []
   private(set) var end: RecordingSequence.End?
+  /// Whether the source has refused, or not taken, the values that were restored last.
+  private(set) var wasRestoringRefused = false
   /// Events that the source has not told yet.
   private var events: [Event] = []
   /// The first frame that shows the latest write; `nil` before its answer.
   private var shows: UInt64?
   private var hasFailed = false
+  /// The ticket of the values that are restored.
+  private var restoring: UInt64?
 
   init(seed: UInt64) {
     var random = TestRandom(seed: seed)
@@ -69,6 +75,7 @@ private struct SequenceModel {
       if random.chance(8) {
         event.kind = .controlRefused
         noteFailure()
+        if event.ticket == restoring { wasRestoringRefused = true }
       } else {
         shows = number + 2
       }
@@ -88,10 +95,20 @@ private struct SequenceModel {
   mutating func carryOut(_ action: SequenceCourse.Action, at number: UInt64) throws {
     switch action {
     case .write(let values):
+      let isRestoring = values.last?.value == Self.restored
+      if isRestoring, hasFailed, random.chance(10) {
+        course.isHurried = true
+        course.skipRestoring()
+        written.append(Self.restored)
+        wasRestoringRefused = true
+        return
+      }
       #expect(begun.subtracting(cancelled).isSubset(of: ended), "it writes while it records")
       let batch = try #require(ShownBatch(values, to: port, unknownDelay: 2))
       written += values.map(\.value)
+      if isRestoring { wasRestoringRefused = false }
       while let write = port.take() {
+        if isRestoring { restoring = write.ticket }
         events.append(
           Event(
             kind: .controlApplied, control: write.control, ticket: write.ticket,

@@ -32,10 +32,11 @@ import Testing
     var records: [RecordingRecord] = []
   }
 
-  /// Asks for sequences of photographs, restoring 10 ms, and runs to the source's end.
-  private func run(_ source: some Source, _ steps: [[Double]], sinks: [String] = ["photo"]) throws
-    -> Result
-  {
+  /// Asks for sequences of photographs, and runs to the source's end. `stopped` is stopped before that.
+  private func run(
+    _ source: some Source, _ steps: [[Double]], sinks: [String] = ["photo"],
+    restoring restored: Double = 10_000, stopped: Int? = nil
+  ) throws -> Result {
     let photos = Locked<[String: Float]>([:])
     let all = ExposureList()
     let made = sinks.map { sink in
@@ -52,7 +53,8 @@ import Testing
           sinks.map { .record(sink: $0, path: "\(place)-\(value)", frames: 1) })
       }
       result.sequences.append(
-        try engine.ask(asked, restoring: [Value("exposure", 10_000)], within: .seconds(30)))
+        try engine.ask(asked, restoring: [Value("exposure", restored)], within: .seconds(30)))
+      if place == stopped { result.sequences[place].stop() }
     }
     try engine.start()
     #expect(engine.wait(for: .seconds(60)))
@@ -89,6 +91,22 @@ import Testing
     #expect(result.records.count == 4)
     #expect(result.records.allSatisfy { $0.reason == .asked })
     #expect(result.all.last == 10_000)
+  }
+
+  @Test func whatIsNotRestoredIsTold() throws {
+    let result = try run(camera(), [[2000], [3000]], restoring: 35_000)
+    #expect(result.exposures.count == 2)
+    let end = RecordingSequence.End.failed(
+      "the controls are not restored: the source has refused a control")
+    #expect(result.sequences.map(\.end) == [end, end])
+  }
+
+  @Test func aStoppedSequenceWritesNothing() throws {
+    let result = try run(camera(), [[2000, 4000], [3000]], stopped: 0)
+    #expect(result.exposures == ["photo/1-3000.0": 3000])
+    #expect(result.sequences.map(\.end) == [.failed("it was stopped"), .complete])
+    #expect(!result.all.contains(2000))
+    #expect(result.records.count == 3)
   }
 
   @Test func aSourceThatBeginsAnewEndsTheSequence() throws {
@@ -128,7 +146,11 @@ import Testing
 
   @Test func whatCannotBeDoneIsRefusedAtTheCall() throws {
     let engine = try Engine(
-      source: camera(), sinks: [PhotoSink("photo") { _ in }], options: RunOptions())
+      source: camera(),
+      sinks: [
+        PhotoSink("photo") { _ in },
+        MovieSink("live", path: "live.mov", isOnDemand: true, preRoll: PreRoll(.seconds(1))),
+      ], options: RunOptions())
     func refusal(_ steps: [RecordingStep], _ restored: [Value] = []) -> String? {
       do {
         _ = try engine.ask(steps, restoring: restored, within: .seconds(1))
@@ -148,8 +170,15 @@ import Testing
       refusal([RecordingStep([], [.record(sink: "photo")])])
         == "a step has recordings with a count of frames, and no other request")
     #expect(refusal([RecordingStep([], Array(repeating: photo, count: 17))]) != nil)
+    #expect(refusal([]) == "a sequence has steps of 1 to 16 recordings")
+    #expect(
+      refusal([RecordingStep([Value("exposure", .nan)], [photo])])
+        == "the value of `exposure` is no finite number")
+    #expect(
+      refusal([RecordingStep([], [.record(sink: "live", frames: 1)])])?
+        .hasPrefix("live keeps pictures from before a recording") == true)
     let many = Array(repeating: RecordingStep([], [photo]), count: 65)
-    #expect(refusal(many)?.hasPrefix("64 files are still being completed") == true)
+    #expect(refusal(many)?.hasPrefix("a sequence takes files up to 64") == true)
     // Nothing is left of what was refused.
     #expect(engine.recordingRecords.isEmpty)
     #expect(refusal(Array(many.prefix(64))) == nil)

@@ -123,7 +123,9 @@ public final class CaptureDevice: Sendable {
   /// The reason of an interruption in which the device gives no frames. Costs some ten milliseconds.
   var reasonForNoFrames: SessionInterruption.Reason {
     guard isConnected else { return .deviceDisconnected }
-    return holders.isEmpty ? .noFrames : .deviceInUse
+    guard case .camera(let info) = kind, let camera = Self.listed(info) else { return .noFrames }
+    // Others may have the node of a camera open that is this program's.
+    return camera.holders.isEmpty || camera.isOpenHere ? .noFrames : .deviceInUse
   }
 
   /// A source that gives frames of that format, not opened.

@@ -13,7 +13,7 @@ public enum SessionPreset: Sendable, Hashable, CustomStringConvertible {
   case low
   /// Exactly that size.
   case size(CameraSize)
-  /// The format that was set for the camera (`SessionConfiguration.setFormat`).
+  /// The format that was set for the camera (`CaptureSession.Configuration.setFormat`).
   case inputPriority
 
   public static let qvga320x240 = size(CameraSize(320, 240))

@@ -97,9 +97,14 @@ extension SessionRun {
   /// Ends the captures of brackets that have restored the controls.
   func endBrackets() {
     let over = state.withLock { state -> [RunningBracket] in
-      guard !state.brackets.isEmpty else { return [] }
-      defer { state.brackets.removeAll(where: \.sequence.isOver) }
-      return state.brackets.filter(\.sequence.isOver)
+      var over: [RunningBracket] = []
+      // Each is asked once: the source's thread may end it meanwhile.
+      state.brackets.removeAll { bracket in
+        let isOver = bracket.sequence.isOver
+        if isOver { over.append(bracket) }
+        return isOver
+      }
+      return over
     }
     for bracket in over { bracket.output.update(bracket.id) { $0.release() } }
   }

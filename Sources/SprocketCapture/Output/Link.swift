@@ -12,7 +12,12 @@ public enum LinkState: Sendable, Hashable {
 struct LinkSettings: Sendable, Hashable {
   var isEnabled = true
   var isSoundEnabled = true
-  var orientation = Orientation.upright
+  /// Not mirrored.
+  var turn = Orientation.upright
+  /// Whether left and right are exchanged after the turn.
+  var isMirrored = false
+
+  var orientation: Orientation { isMirrored ? turn.mirrorImage : turn }
 }
 
 /// An output in a session. Only it has links: before an output is added there is none to be set.
@@ -62,23 +67,23 @@ public struct VideoLink: Sendable {
     try core.setLink(addition) { $0.isEnabled = isEnabled }
   }
 
-  /// Throws also for outputs that give samples to the program: these stay as they are.
+  /// Sets the turn. What `setMirrored` has set stays; a mirrored orientation is its turn, mirrored. Throws
+  /// also for outputs that give samples to the program: these stay as they are.
   public func setOrientation(_ orientation: Orientation) throws(CaptureError) {
     try core.requireTurn()
-    try core.setLink(addition) { $0.orientation = orientation }
+    try core.setLink(addition) { link in
+      link.turn = orientation.isMirrored ? orientation.mirrorImage : orientation
+      link.isMirrored = link.isMirrored || orientation.isMirrored
+    }
   }
 
   /// Exchanges left and right, after the turn that is set. Throws as `setOrientation` does.
   public func setMirrored(_ isMirrored: Bool) throws(CaptureError) {
     try core.requireTurn()
-    try core.setLink(addition) { link in
-      if link.orientation.isMirrored != isMirrored {
-        link.orientation = link.orientation.mirrorImage
-      }
-    }
+    try core.setLink(addition) { $0.isMirrored = isMirrored }
   }
 
-  public var isMirrored: Bool { core.link.orientation.isMirrored }
+  public var isMirrored: Bool { core.link.isMirrored }
 }
 
 extension Orientation {

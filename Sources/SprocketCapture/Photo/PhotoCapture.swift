@@ -56,6 +56,9 @@ struct PhotoProgress: Sendable {
 
   mutating func expect(live recording: RecordingID) { live = recording }
 
+  /// Stops the bracket; the engine then restores the camera's controls.
+  func stopSequence() { sequence?.made.stop() }
+
   mutating func expect(_ sequence: RecordingSequence, _ run: SessionRun) {
     self.sequence = (sequence, run)
   }
@@ -63,6 +66,9 @@ struct PhotoProgress: Sendable {
   /// The bracket has put back what was there before.
   mutating func release() {
     isHeld = false
+    if case .failed(let why) = sequence?.made.end {
+      firstError = firstError ?? CaptureError(.failed, "the bracket: \(why)")
+    }
     finishIfDone()
   }
 

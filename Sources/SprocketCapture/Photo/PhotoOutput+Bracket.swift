@@ -3,8 +3,8 @@ internal import Sprocket
 /// A bracket that a run makes.
 struct RunningBracket: Sendable {
   let sequence: RecordingSequence
-  /// The values that it restores.
-  let before: DeviceControls.Values
+  /// The values that it restores; none if the session has another camera since.
+  var before: DeviceControls.Values
   let output: PhotoOutput
   /// The unique ID of the capture.
   let id: Int64

@@ -58,6 +58,7 @@ public final class PhotoOutput: TakesVideo, SessionOutput {
   private func giveUp(_ id: Int64, _ run: SessionRun) {
     let asked = captures.withLock { captures -> [RecordingID] in
       guard let progress = captures[id] else { return [] }
+      progress.stopSequence()
       return Array(progress.recordings.keys) + [progress.live].compactMap { $0 }
     }
     for recording in asked { _ = try? run.engine?.ask([.stop(recording)]) }

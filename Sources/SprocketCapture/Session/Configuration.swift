@@ -120,7 +120,8 @@ extension CaptureSession {
       shape.rate = format.rate
     }
 
-    /// Frames per second; `nil` for what the preset has.
+    /// Frames per second; `nil` for what the preset has. With a rate that the camera does not offer for the
+    /// size the configuration is refused with the code `valueOutOfRange` (`DeviceFormat.offers`).
     public var frameRate: FrameRate? {
       get { shape.rate }
       set { shape.rate = newValue }

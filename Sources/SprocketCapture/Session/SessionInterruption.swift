@@ -1,7 +1,7 @@
 /// A time in which a running session gets no frames, and which it waits out by itself.
 public enum SessionInterruption: Sendable, Hashable {
   public enum Reason: Sendable, Hashable {
-    /// The camera was unplugged. The session goes on when it is back.
+    /// The camera was unplugged. The session goes on when it is back, and no other program has it.
     case deviceDisconnected
     /// Another program took the camera while it was unplugged, or stalled. The session goes on when that
     /// program closes it.
@@ -10,6 +10,7 @@ public enum SessionInterruption: Sendable, Hashable {
     case noFrames
   }
 
+  /// With the reason when it began.
   case began(Reason)
   /// Frames flow again, so long after the last one.
   case ended(after: Duration)

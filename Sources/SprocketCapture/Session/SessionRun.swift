@@ -64,6 +64,9 @@ final class SessionRun: Sendable {
 
   func setSource(_ device: CaptureDevice, _ choice: FormatChoice) {
     endInterruption { state in
+      if state.device !== device {
+        for index in state.brackets.indices { state.brackets[index].before = [] }
+      }
       (state.device, state.choice) = (device, choice)
       // It takes its time until its first frame.
       state.hasFrames = false

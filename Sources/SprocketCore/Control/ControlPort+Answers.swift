@@ -37,10 +37,15 @@ extension ControlPort {
     }
   }
 
-  /// Goes on with the tickets of the port before it: events of its writes may still come.
+  /// Goes on with the tickets of the port before it: events of its writes may still come. Takes over what is
+  /// to be written when the source closes.
   package func goOn(after other: ControlPort) {
     let ticket = other.state.withLock(\.ticket)
     state.withLock { $0.ticket = max($0.ticket, ticket) }
+    writeAtEnd(
+      other.takeWritesAtEnd().compactMap { index, value in
+        control(other.controls[Int(index)].name).map { ($0, value) }
+      })
   }
 
   /// Notes that an event has completed a write.

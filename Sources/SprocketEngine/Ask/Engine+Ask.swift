@@ -5,7 +5,7 @@ extension Engine {
   /// same frame on, or none does. Returns the recording of each request.
   ///
   /// Makes files before it returns, so it throws if a file's name cannot be used. It also throws if no
-  /// on-demand sink has that name, if the recording has ended (with the reason), if 64 files wait for a
+  /// on-demand sink has that name, if the recording has ended (with the reason), if 80 files wait for a
   /// slow disk, and if the run is over. May be called from any thread. Waits for no frame.
   ///
   ///     let take = try engine.ask([.record(sink: "movie")])[0]
@@ -27,16 +27,23 @@ extension Engine {
   /// closes. Sequences that are asked while one is under way follow it. The first step begins at a frame
   /// that is captured after the call.
   ///
-  /// `limit` is the time for the whole sequence from its first write on. Throws as `ask` does, and if the
-  /// source has no control of a name. All files are made before it returns, and each counts to the 64 that
-  /// may wait: so many recordings a sequence has at most. May be called from any thread; waits for no frame.
+  /// `limit` is the time for the whole sequence from its first write on. Throws as `ask` does, if the source
+  /// has no control of a name, if a value is no number, and if a sink has a pre-roll: its pictures from before
+  /// a recording have other settings. All files are made before it returns, 64 at most, with those that are
+  /// still being completed. May be called from any thread; waits for no frame.
   public func ask(
     _ steps: [RecordingStep], restoring restored: [RecordingStep.NamedValue] = [],
     within limit: Duration
   ) throws(RunError) -> RecordingSequence {
     let port = description.controls
     func found(_ values: [RecordingStep.NamedValue]) throws(RunError) -> [ControlValue] {
-      try values.map { (value) throws(RunError) in
+      guard values.count <= ControlPort.capacity else {
+        throw RunError(.usage, "at most \(ControlPort.capacity) controls can be written together")
+      }
+      return try values.map { (value) throws(RunError) in
+        guard value.value.isFinite else {
+          throw RunError(.usage, "the value of `\(value.name)` is no finite number")
+        }
         guard let control = port?.control(value.name) else {
           let names = port?.controls.map(\.name) ?? []
           throw RunError(
@@ -49,8 +56,10 @@ extension Engine {
     }
     let controls = try steps.map { (step) throws(RunError) in try found(step.controls) }
     let before = try found(restored)
-    for step in steps where step.requests.count > RequestPort.mostTogether {
-      throw RunError(.usage, "a step has at most \(RequestPort.mostTogether) recordings")
+    guard
+      !steps.isEmpty, steps.allSatisfy({ 1...RequestPort.mostTogether ~= $0.requests.count })
+    else {
+      throw RunError(.usage, "a sequence has steps of 1 to \(RequestPort.mostTogether) recordings")
     }
     let isCounted = steps.allSatisfy { step in
       step.requests.allSatisfy { if case .record(_, _, .some) = $0 { true } else { false } }

@@ -27,7 +27,10 @@ extension RecordingList {
     var jobs: [Job?] = []
     var made: RecordingSequence?
     do throws(RunError) {
-      for request in steps.joined() { jobs.append(try prepare(request, isAlone: false)) }
+      for request in steps.joined() {
+        try requireNoHistory(request)
+        jobs.append(try prepare(request, isAlone: false, isStep: true))
+      }
       _ = try add(Array(steps.joined()), jobs, moment) { ids, changes in
         var first = 0
         let ranges = steps.map { step in
@@ -51,8 +54,21 @@ extension RecordingList {
     giveBack(jobs.count { $0 != nil })
   }
 
+  /// A step has no pictures from before its controls.
+  private func requireNoHistory(_ request: Request) throws(RunError) {
+    guard case .record(let name, _, _) = request else { return }
+    let index = try sink(named: name)
+    guard state.withLock({ $0.outputs[index]?.recorder.recorder.preRoll }) != nil else { return }
+    throw RunError(
+      .usage,
+      "\(name) keeps pictures from before a recording, which have other settings than its step; "
+        + "give a sink without a pre-roll")
+  }
+
   /// Takes a place and makes a file. Returns `nil` for a request that needs no file.
-  private func prepare(_ request: Request, isAlone: Bool) throws(RunError) -> Job? {
+  private func prepare(
+    _ request: Request, isAlone: Bool, isStep: Bool = false
+  ) throws(RunError) -> Job? {
     switch request {
     case .record(let name, let path, let frames):
       guard 1...Self.mostFrames ~= frames ?? 1 else {
@@ -62,7 +78,7 @@ extension RecordingList {
       // Checked before a file is made: a file takes a number.
       let busy = state.withLock { isAlone ? $0.busy(sink, counts: frames != nil) : nil }
       if let busy { throw busy }
-      return try prepare(nil, sink: sink, path: path, frames: frames)
+      return try prepare(nil, sink: sink, path: path, frames: frames, isStep: isStep)
     case .next(let id, let path):
       let sink = try sink(recording: id)
       return try prepare(id, sink: sink, path: path, frames: nil)

@@ -14,7 +14,10 @@ final class RecordingList: Sendable {
 
   /// Files that are asked for and not yet complete. Larger: a slower disk refuses fewer requests, at the
   /// cost of as many open files.
-  static let capacity = 64
+  static let capacity = 80
+  /// Of these, the most that a sequence may take up to: its files have places from the call on, and the rest is
+  /// for the recordings of others. Larger: longer sequences.
+  static let sequenceCapacity = 64
   /// Records of complete files that are kept. Larger: later questions are answered, at some 400 bytes each.
   static let kept = 1024
   /// Frames that a recording may count, so that sums of some recordings fit into 64 bits.
@@ -90,12 +93,13 @@ final class RecordingList: Sendable {
   /// Takes a place; returns `nil` if there is none. With an `id`, the file is a further one of that
   /// recording: without a `path` of its own it has the recording's path and the next number.
   private func takePlace(
-    _ id: RecordingID?, sink: Int, path: String?
+    _ id: RecordingID?, sink: Int, path: String?, isStep: Bool
   ) throws(RunError) -> Place? {
     let isThere = state.withLock { $0.outputs[sink] != nil }
     guard isThere else { throw Self.isDetached("the sink") }
     return state.withLock { state in
-      guard var output = state.outputs[sink], state.unfinished < Self.capacity else { return nil }
+      let most = isStep ? Self.sequenceCapacity : Self.capacity
+      guard var output = state.outputs[sink], state.unfinished < most else { return nil }
       state.unfinished += 1
       if id == nil { state.nextID += 1 }
       let given = id ?? RecordingID(state.nextID - 1)
@@ -119,21 +123,26 @@ final class RecordingList: Sendable {
 
   /// Makes the file of a recording: a further one if the recording has an `id` already.
   func prepare(
-    _ id: RecordingID?, sink: Int, path: String?, frames: UInt64?
+    _ id: RecordingID?, sink: Int, path: String?, frames: UInt64?, isStep: Bool = false
   ) throws(RunError) -> Job {
-    guard let file = try makeFile(id, sink: sink, path: path, frames: frames) else {
+    guard let file = try makeFile(id, sink: sink, path: path, frames: frames, isStep: isStep)
+    else {
       throw RunError(
         .failed,
-        "\(Self.capacity) files are still being completed; ask again when the disk has caught up")
+        isStep
+          ? "a sequence takes files up to \(Self.sequenceCapacity), with those that are still being "
+            + "completed; ask for fewer, or again when these are complete"
+          : "\(Self.capacity) files are still being completed; ask again when the disk has caught up"
+      )
     }
     return file
   }
 
   /// `nil` if there is no place.
   func makeFile(
-    _ id: RecordingID?, sink: Int, path: String?, frames: UInt64?
+    _ id: RecordingID?, sink: Int, path: String?, frames: UInt64?, isStep: Bool = false
   ) throws(RunError) -> Job? {
-    guard let place = try takePlace(id, sink: sink, path: path) else { return nil }
+    guard let place = try takePlace(id, sink: sink, path: path, isStep: isStep) else { return nil }
     do throws(RunError) {
       let file = try place.output.recorder.recorder.prepare(
         RecordingOrder(path: place.path, index: place.index, isMadeUp: place.index > 1))

@@ -5,7 +5,7 @@ public struct RecordingStep: Sendable, Hashable {
   /// Values in the controls' own units. The engine writes them as one batch, in this order. A control that
   /// switches another one to manual has to come before it.
   public var controls: [NamedValue]
-  /// Requests of the kind `record` with a count of frames, 1 to 16.
+  /// Requests of the kind `record` with a count of frames: 1 to 16 requests.
   public var requests: [Request]
 
   public init(_ controls: [NamedValue], _ requests: [Request]) {
@@ -32,7 +32,7 @@ public final class RecordingSequence: Sendable {
   public enum End: Sendable, Hashable {
     /// All recordings have ended, and the controls are as before.
     case complete
-    /// Recordings that had not ended until then end without a frame. The sentence says why.
+    /// Recordings that had not begun are cancelled, or the controls are not as before. The sentence says why.
     case failed(String)
   }
 
@@ -40,6 +40,7 @@ public final class RecordingSequence: Sendable {
     var made: [[ControlValue]] = []
     var end: End?
     var isOver = false
+    var isStopped = false
   }
 
   /// The recordings of each step.
@@ -55,7 +56,10 @@ public final class RecordingSequence: Sendable {
   /// How it ended; `nil` before, and if the run has ended first. It may be known before `isOver`.
   public var end: End? { state.withLock(\.end) }
 
-  /// Whether the sequence has ended and its controls are restored. It stays false if the run ends first: then
+  /// Stops the sequence: no further recording begins, and the controls are restored.
+  public func stop() { state.withLock { $0.isStopped = true } }
+
+  /// Whether the sequence has ended and its controls are restored, as far as the source does it. It stays false if the run ends first: then
   /// the source restores the controls when it closes.
   public var isOver: Bool { state.withLock(\.isOver) }
 

@@ -39,6 +39,8 @@ struct SequenceCourse {
   /// Recordings of the step that have begun and not ended; after a failure, those that are to be cancelled.
   private var open: Set<RecordingID> = []
   private(set) var failure: String?
+  /// Why the controls are not as before. `nil` if they are, and before the end.
+  private(set) var unrestored: String?
   /// Whether the sequence ends without the source's answers to the restored values.
   var isHurried = false
 
@@ -79,7 +81,10 @@ struct SequenceCourse {
     case .restored(let batch):
       guard batch.isAnswered || isHurried else { return nil }
       phase = .over
-      return .finish(failure.map { .failed($0) } ?? .complete)
+      if !batch.isAnswered { unrestored = unrestored ?? "the source does not answer" }
+      let reasons = [failure, unrestored.map { "the controls are not restored: \($0)" }]
+        .compactMap(\.self)
+      return .finish(reasons.isEmpty ? .complete : .failed(reasons.joined(separator: "; ")))
     case .over: return nil
     }
   }
@@ -87,10 +92,16 @@ struct SequenceCourse {
   /// The caller has carried out an action `write`.
   mutating func wrote(_ batch: ShownBatch) {
     if case .restoring = phase {
-      phase = .restored(batch)
+      (phase, unrestored) = (.restored(batch), nil)
     } else {
       (phase, hasWritten) = (.showing(batch), true)
     }
+  }
+
+  /// The source has no room for an action `write`, and there is no time to wait for it.
+  mutating func skipRestoring() {
+    guard case .restoring = phase else { return }
+    (unrestored, phase) = ("too many writes wait for the source", .restored(ShownBatch()))
   }
 
   /// Takes an event of the source. `reason` tells why it refused the write of a ticket.
@@ -105,6 +116,9 @@ struct SequenceCourse {
     case .restored(var batch):
       batch.take(event)
       phase = .restored(batch)
+      if let refused = batch.refused {
+        unrestored = reason(refused) ?? "the source has refused a control"
+      }
     default: break
     }
   }
@@ -117,7 +131,9 @@ struct SequenceCourse {
     case .writing, .showing:
       open = step < recordings.count ? Set(recordings[step]) : []
       phase = .cancelling
-    case .recording: phase = .cancelling
+    case .recording:
+      if open.isEmpty, step + 1 == recordings.count { return }
+      phase = .cancelling
     // All recordings have ended, or an earlier failure is being handled.
     case .cancelling, .restoring, .restored, .over: return
     }

@@ -37,6 +37,12 @@ struct RunningSequence {
     sequence.state.withLock { $0.end = $0.end ?? .failed(failure) }
   }
 
+  /// Lets the source write these values when it closes; none if they are restored.
+  func restoreAtEnd(_ values: [ControlValue]) {
+    guard !sequence.plan.restored.isEmpty else { return }
+    port?.writeAtEnd(values.map { ($0.control, $0.value) })
+  }
+
   /// Fails the sequence: the source was opened again, with the port `new`, or was replaced (`nil`).
   mutating func move(to new: ControlPort?) {
     guard let old = port, old !== new else { return }
@@ -66,8 +72,13 @@ extension SourcePump {
       guard let action = sequences[0].course.next(at: number) else { return }
       switch action {
       case .write(let values):
-        guard let batch = write(values) else { return }
-        sequences[0].course.wrote(batch)
+        if let batch = write(values) {
+          sequences[0].course.wrote(batch)
+        } else if sequences[0].course.isHurried {
+          sequences[0].course.skipRestoring()
+        } else {
+          return
+        }
       case .begin(let step, let made):
         sequences[0].sequence.state.withLock { $0.made.append(made) }
         for change in sequences[0].sequence.plan.changes[step] { begin(change, at: number) }
@@ -76,8 +87,8 @@ extension SourcePump {
           cancel(change, ids, at: number)
         }
       case .finish(let end):
-        sequences[0].port?.writeAtEnd([])
-        sequences[0].sequence.state.withLock { ($0.end, $0.isOver) = ($0.end ?? end, true) }
+        if sequences[0].course.unrestored == nil { sequences[0].restoreAtEnd([]) }
+        sequences[0].sequence.state.withLock { ($0.end, $0.isOver) = (end, true) }
         sequences.removeFirst()
       }
     }
@@ -92,12 +103,17 @@ extension SourcePump {
     let limit = sequences[0].sequence.plan.limit.nanosecondCount
     let end = sequences[0].deadline ?? now.clampedSum(limit)
     if sequences[0].deadline == nil {
-      let plan = sequences[0].sequence.plan
-      sequences[0].port?.writeAtEnd(plan.restored.map { ($0.control, $0.value) })
+      sequences[0].restoreAtEnd(sequences[0].sequence.plan.restored)
     }
     sequences[0].deadline = end
+    let isFailed = sequences[0].course.failure != nil
+    if !isFailed, sequences[0].sequence.state.withLock(\.isStopped) {
+      sequences[0].fail("it was stopped")
+    }
     guard now > end else { return }
-    sequences[0].fail("not all steps were recorded within \(sequences[0].sequence.plan.limit)")
+    if !isFailed {
+      sequences[0].fail("not all steps were recorded within \(sequences[0].sequence.plan.limit)")
+    }
     sequences[0].course.isHurried = now > end.clampedSum(Self.restoring)
   }
 

@@ -28,6 +28,12 @@ public struct MovieCodec: Sendable, Hashable {
 
   public init() {}
 
+  /// H.264 and HEVC, with the encoders' usual settings.
+  public static let h264 = MovieCodec(named: "h264")
+  public static let hevc = MovieCodec(named: "hevc")
+
+  private init(named name: String) { self.name = name }
+
   /// Whether pictures are stored as JPEG.
   public var isJPEG: Bool { name == "mjpeg" }
 

@@ -16,6 +16,8 @@ public struct CameraInfo: Sendable {
   /// Processes that have it open, such as `cheese (process 2156)`. Processes of other users are listed
   /// only with sufficient rights.
   public let holders: [String]
+  /// Whether this program has it open.
+  public let isOpenHere: Bool
   /// Why it could not be asked; `nil` where all is well.
   public let problem: String?
   public let formats: [CameraFormat]
@@ -47,6 +49,7 @@ public struct CameraInfo: Sendable {
     bus = node.bus
     identity = node.identity
     holders = V4L2Holder.all(of: node.path).map(\.text)
+    isOpenHere = V4L2Holder.isOpenHere(node.path)
     var position = node.identity?.position
     do throws(V4L2Error) {
       if let problem = node.problem { throw problem }
