@@ -108,6 +108,7 @@ public actor CaptureSession {
   /// stage begins a new epoch. The first frame of it has the mark `FrameRecord.isDiscontinuity`.
   ///
   /// `body` runs where the caller is, so that it can use what belongs to the caller.
+  @discardableResult
   public nonisolated(nonsending) func configure<Result>(
     _ body: (inout Configuration) throws(CaptureError) -> Result
   ) async throws(CaptureError) -> Result {

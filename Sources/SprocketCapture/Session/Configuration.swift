@@ -19,6 +19,7 @@ extension CaptureSession {
     }
 
     /// A part of the same change: it holds when the outermost `configure` ends.
+    @discardableResult
     public mutating func configure<Result>(
       _ body: (inout Configuration) throws(CaptureError) -> Result
     ) throws(CaptureError) -> Result {
