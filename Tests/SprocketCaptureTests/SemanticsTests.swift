@@ -63,7 +63,7 @@ import Testing
       liveMovies: .init(before: .milliseconds(400), after: .milliseconds(800)))
     let movies = MovieFileOutput()
     let session = try await running(photos)
-    _ = try await session.configure { c in c.add(movies) }
+    try await session.configure { c in c.add(movies) }
     let recording = try movies.startRecording(to: folder.file("long.mov"))
     try await Task.sleep(for: .milliseconds(500))
     var settings = PhotoSettings()
@@ -100,7 +100,7 @@ import Testing
     let (fast, slow) = (Seen(), Seen())
     let session = try await running(watching(fast))
     let output = blocking(slow, for: 8, of: fast, discardsLateFrames: true)
-    _ = try await session.configure { c in c.add(output) }
+    try await session.configure { c in c.add(output) }
     #expect(await slow.wait(for: 5))
     await session.stop()
     let drops = slow.now.drops
@@ -116,7 +116,7 @@ import Testing
     let (seen, other) = (Seen(), Seen())
     let session = try await running(watching(other))
     let output = blocking(seen, for: 2, of: other, discardsLateFrames: false)
-    _ = try await session.configure { c in c.add(output) }
+    try await session.configure { c in c.add(output) }
     #expect(await seen.wait(for: 6))
     await session.stop()
     let first = try #require(seen.now.numbers.first)
@@ -165,7 +165,7 @@ import Testing
     var scarce = RecordingLimits()
     scarce.freeBytes = room * 2
     let movies = MovieFileOutput(limits: scarce)
-    _ = try await session.configure { c in c.add(movies) }
+    try await session.configure { c in c.add(movies) }
     let other = await (try movies.startRecording(to: folder.file("b.mov"))).finished()
     #expect(other.error?.code == .limitReached)
     #expect(other.reason == .disk)

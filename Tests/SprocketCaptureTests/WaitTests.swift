@@ -138,7 +138,7 @@ struct Rejecting: Stage {
       let result = await first.finished()
       #expect(result.isUsable && result.reason == .detached)
       try await result.verify()
-      _ = try await session.configure { c in c.add(movies) }
+      try await session.configure { c in c.add(movies) }
       let second = try movies.startRecording(to: folder.file("b.mov"))
       try await Task.sleep(for: .milliseconds(400))
       second.stop()
