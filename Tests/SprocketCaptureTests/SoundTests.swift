@@ -54,6 +54,66 @@ import Testing
     for (block, next) in zip(blocks, blocks.dropFirst()) { #expect(block.end == next.first) }
   }
 
+  @Test("all data outputs are sequences, too, and a slow reader of pairs loses no sound")
+  func sequences() async throws {
+    let drops = Shared(0)
+    let (together, pairs) = DataSynchronizer.copies(
+      of: .luma(.half), types: ["meter"], onDrop: { _ in drops.change { $0 += 1 } })
+    let (sound, blocks) = AudioDataOutput.copies()
+    let (metadata, lists) = MetadataOutput.objects(types: ["meter"])
+    let session = try CaptureSession()
+    let microphone = Self.microphone("sequences")
+    try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(Cameras.back()))
+      c.add(try DeviceInput(microphone))
+      c.preset = .size(Cameras.small)
+      c.stages = [.meter()]
+      c.add(together)
+      c.add(sound)
+      c.add(metadata)
+    }
+    try await session.start()
+    var all: [DataSynchronizer.Pair] = []
+    for await pair in pairs {
+      all.append(pair)
+      if all.count == 10 { break }
+      try await Task.sleep(for: .milliseconds(100))
+    }
+    #expect(drops.value > 0)
+    #expect(all.allSatisfy { $0.data.objects.map(\.type) == ["meter"] })
+    #expect(all.allSatisfy { $0.frame.bytes.count == $0.frame.width * $0.frame.height })
+    Self.expectWhole(all.flatMap(\.data.sound))
+    var heard: [SoundCopy] = []
+    for await block in blocks {
+      heard.append(block)
+      if heard.count == 30 { break }
+    }
+    Self.expectWhole(heard)
+    for await list in lists {
+      #expect(list.map(\.type) == ["meter"])
+      break
+    }
+    await session.stop()
+    try await session.configure { c in
+      c.remove(together)
+      c.remove(sound)
+      c.remove(metadata)
+    }
+    // Each ends.
+    for await _ in pairs {}
+    for await _ in blocks {}
+    for await _ in lists {}
+  }
+
+  /// Nothing is missing between blocks.
+  private static func expectWhole(_ blocks: [SoundCopy]) {
+    #expect(blocks.count > 20)
+    #expect(blocks.allSatisfy { !$0.bytes.isEmpty })
+    for (block, next) in zip(blocks, blocks.dropFirst()) {
+      #expect(block.block.record.end == next.block.record.first)
+    }
+  }
+
   @Test("without a microphone pictures do not wait for sound") func silence() async throws {
     let count = Shared(0)
     let together = DataSynchronizer(reading: []) { _, data in

@@ -18,6 +18,18 @@ public struct SoundBlock: Sendable {
   }
 }
 
+/// A copy of a block of sound: its samples, as `block.format` says, channels interleaved.
+public struct SoundCopy: Sendable {
+  public let block: SoundBlock
+  public let bytes: [UInt8]
+
+  init(_ block: SoundBlock, _ span: Span<UInt8>) {
+    var bytes = [UInt8](repeating: 0, count: span.count)
+    for index in span.indices { bytes[index] = span[index] }
+    (self.block, self.bytes) = (block, bytes)
+  }
+}
+
 /// Gives a program each block of sound, on a thread of its own. Sound is never discarded to catch up: a
 /// callback that is too slow for seconds loses the oldest, and is told how many samples by `missing`.
 public final class AudioDataOutput: TakesAudio, ReadsSound {
@@ -29,6 +41,20 @@ public final class AudioDataOutput: TakesAudio, ReadsSound {
 
   /// The span has the block's samples as `SoundBlock.format` says, channels interleaved.
   public init(onBlock: @escaping Handler) { self.onBlock = onBlock }
+
+  /// An output whose blocks are read as copies by `for await`, in any task. 1,000 wait for a slow reader, 10 s
+  /// of a usual microphone; then the oldest are lost, and `block.record.first` of the next one is further on.
+  /// The sequence ends when the output is removed from its session. Costs an allocation and a copy for each
+  /// block.
+  ///
+  ///     let (output, blocks) = AudioDataOutput.copies()
+  public static func copies() -> (output: AudioDataOutput, blocks: AsyncStream<SoundCopy>) {
+    let (stream, reader) = AsyncStream.makeStream(
+      of: SoundCopy.self, bufferingPolicy: .bufferingNewest(1000))
+    let output = AudioDataOutput { block, bytes in reader.yield(SoundCopy(block, bytes)) }
+    output.core.state.withLock { $0.onRemove = { reader.finish() } }
+    return (output, stream)
+  }
 
   func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink] { [] }
 

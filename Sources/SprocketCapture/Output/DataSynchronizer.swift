@@ -14,17 +14,17 @@ public final class DataSynchronizer: TakesVideo, TakesAudio, ReadsSound {
   /// What belongs to a picture.
   public struct Data: Sendable {
     /// Blocks of sound that began since the picture before, and no later than this one.
-    public let sound: [Sound]
+    public let sound: [SoundCopy]
     /// False where the sound did not come in time, or the session has no microphone.
     public let isSoundComplete: Bool
     /// What the stages reported of the picture.
     public let objects: [MetadataObject]
   }
 
-  /// A block of sound and its samples, as `block.format` says, channels interleaved.
-  public struct Sound: Sendable {
-    public let block: SoundBlock
-    public let bytes: [UInt8]
+  /// A copy of a picture, and what belongs to it.
+  public struct Pair: Sendable {
+    public let frame: FrameCopy
+    public let data: Data
   }
 
   public typealias Handler = @Sendable (borrowing FrameView, Data) -> Void
@@ -35,7 +35,9 @@ public final class DataSynchronizer: TakesVideo, TakesAudio, ReadsSound {
   private let types: Set<String>?
   private let limit: Duration
   private let onDrop: VideoDataOutput.DropHandler?
-  private let onData: Handler
+  private let onData: @Sendable (borrowing PackedFrame, Data) -> Void
+  /// What is copied; `nil` for a callback that reads by itself.
+  private let content: FrameCopy.Content?
   private let queue = SoundQueue()
 
   /// - Parameters:
@@ -51,7 +53,44 @@ public final class DataSynchronizer: TakesVideo, TakesAudio, ReadsSound {
     onData: @escaping Handler
   ) {
     (self.parts, self.types, self.limit) = (parts, types, limit)
-    (self.onDrop, self.onData) = (onDrop, onData)
+    (self.onDrop, content) = (onDrop, nil)
+    self.onData = { frame, data in onData(frame.view, data) }
+  }
+
+  /// An output whose pictures and their data are read as copies by `for await`, in any task. One waits for a
+  /// reader that has not asked yet; pictures that come meanwhile are told of as `late`, and their sound comes
+  /// with the next one. The sequence ends when the output is removed from its session. Costs an allocation
+  /// and a copy for each picture and each block of sound.
+  ///
+  ///     let (output, pairs) = DataSynchronizer.copies(of: .nv12)
+  public static func copies(
+    of content: FrameCopy.Content = .image, types: Set<String>? = nil,
+    waiting limit: Duration = .milliseconds(200), onDrop: VideoDataOutput.DropHandler? = nil
+  ) -> (output: DataSynchronizer, pairs: AsyncStream<Pair>) {
+    let (stream, reader) = AsyncStream.makeStream(
+      of: Pair.self, bufferingPolicy: .bufferingOldest(1))
+    return (DataSynchronizer(content, types, limit, reader, onDrop), stream)
+  }
+
+  private init(
+    _ content: FrameCopy.Content, _ types: Set<String>?, _ limit: Duration,
+    _ reader: AsyncStream<Pair>.Continuation, _ onDrop: VideoDataOutput.DropHandler?
+  ) {
+    (parts, self.types, self.limit) = (content.parts, types, limit)
+    (self.onDrop, self.content) = (onDrop, content)
+    // Sound of pictures that the reader did not take.
+    let kept = Locked<[SoundCopy]>([])
+    onData = { frame, data in
+      let sound = kept.withLock { $0 + data.sound }.suffix(SoundQueue.most)
+      let pair = Pair(
+        frame: FrameCopy(frame, content),
+        data: Data(
+          sound: Array(sound), isSoundComplete: data.isSoundComplete, objects: data.objects))
+      guard case .dropped = reader.yield(pair) else { return kept.withLock { $0 = [] } }
+      kept.withLock { $0 = Array(sound) }
+      onDrop?(DroppedFrame(number: frame.record.number, reason: .late))
+    }
+    core.state.withLock { $0.onRemove = { reader.finish() } }
   }
 
   func check(stages: Set<String>) throws(CaptureError) { try ReportReader.check(types, stages) }
@@ -59,11 +98,11 @@ public final class DataSynchronizer: TakesVideo, TakesAudio, ReadsSound {
   func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink] {
     try check(stages: setup.stages)
     queue.begin(hasSound: setup.audio != nil)
-    let sink = VideoDataSink(core, parts, nil, takesLatest: true, types: types)
+    let sink = VideoDataSink(core, parts, content, takesLatest: true, types: types)
     sink.onDrop = onDrop
     sink.onFrame = { [queue, limit, onData] frame, objects in
       let (sound, isComplete) = queue.take(until: frame.record.captured, waiting: limit)
-      onData(frame.view, Data(sound: sound, isSoundComplete: isComplete, objects: objects))
+      onData(frame, Data(sound: sound, isSoundComplete: isComplete, objects: objects))
     }
     return [sink]
   }
@@ -78,7 +117,7 @@ public final class DataSynchronizer: TakesVideo, TakesAudio, ReadsSound {
 /// Blocks of sound that wait for their picture.
 private final class SoundQueue: Sendable {
   private struct State {
-    var blocks: [(sound: DataSynchronizer.Sound, start: Int64)] = []
+    var blocks: [(sound: SoundCopy, start: Int64)] = []
     /// Time up to which the sound has come, on the monotonic clock.
     var end = Int64.min
     /// The session has a microphone, which has not failed to deliver in time since its last block.
@@ -86,7 +125,7 @@ private final class SoundQueue: Sendable {
   }
 
   /// Blocks that are kept while no picture comes. Larger: more memory. 10 s of a usual microphone.
-  private static let most = 1000
+  static let most = 1000
 
   private let state = Locked(State())
   private let changes = FutexWord()
@@ -97,9 +136,7 @@ private final class SoundQueue: Sendable {
   }
 
   func add(_ block: SoundBlock, _ bytes: Span<UInt8>) {
-    var copied = [UInt8](repeating: 0, count: bytes.count)
-    for index in bytes.indices { copied[index] = bytes[index] }
-    let piece = DataSynchronizer.Sound(block: block, bytes: copied)
+    let piece = SoundCopy(block, bytes)
     // Before the microphone's clock is measured, the time of reading is the best that is known.
     let length = Double(block.record.count) / Double(block.format.rate) * 1e9
     let start = block.time?.nanoseconds ?? block.record.read - Int64(nearest: length)
@@ -116,7 +153,7 @@ private final class SoundQueue: Sendable {
   /// more before the next block.
   func take(
     until time: Timestamp, waiting limit: Duration
-  ) -> (sound: [DataSynchronizer.Sound], isComplete: Bool) {
+  ) -> (sound: [SoundCopy], isComplete: Bool) {
     let end = monotonicNow() + limit.nanosecondCount
     while true {
       let seen = changes.value

@@ -29,6 +29,21 @@ public final class MetadataOutput: TakesVideo, SessionOutput {
     (self.types, self.onObjects) = (types, onObjects)
   }
 
+  /// An output whose objects are read by `for await`, in any task: a list for each frame that has such
+  /// reports. 64 lists wait for a slow reader; then the oldest are lost. The sequence ends when the output is
+  /// removed from its session.
+  ///
+  ///     let (output, lists) = MetadataOutput.objects(types: ["motion"])
+  public static func objects(
+    types: Set<String>? = nil
+  ) -> (output: MetadataOutput, lists: AsyncStream<[MetadataObject]>) {
+    let (stream, reader) = AsyncStream.makeStream(
+      of: [MetadataObject].self, bufferingPolicy: .bufferingNewest(64))
+    let output = MetadataOutput(types: types) { reader.yield($0) }
+    output.core.state.withLock { $0.onRemove = { reader.finish() } }
+    return (output, stream)
+  }
+
   func check(stages: Set<String>) throws(CaptureError) { try ReportReader.check(types, stages) }
 
   func makeSinks(_ setup: OutputSetup) throws(CaptureError) -> [any Sink] {

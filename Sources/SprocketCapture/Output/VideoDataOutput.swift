@@ -60,7 +60,7 @@ public final class VideoDataOutput: TakesVideo, SessionOutput {
     discardsLateFrames = true
     self.onDrop = onDrop
     onFrame = { frame, _ in
-      let copy = FrameCopy(frame.view, content, packed: content == .bgra ? frame.packed : Span())
+      let copy = FrameCopy(frame, content)
       if case .dropped(let old) = reader.yield(copy) {
         onDrop?(DroppedFrame(number: old.record.number, reason: .late))
       }
@@ -116,5 +116,11 @@ final class VideoDataSink: Sink {
   func account(_ lost: LostFrame) throws(RunError) {
     guard let onDrop, core.link.isEnabled, let dropped = DroppedFrame(lost) else { return }
     onDrop(dropped)
+  }
+}
+
+extension FrameCopy {
+  init(_ frame: borrowing PackedFrame, _ content: Content) {
+    self.init(frame.view, content, packed: content == .bgra ? frame.packed : Span())
   }
 }
