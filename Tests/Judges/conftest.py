@@ -19,8 +19,8 @@ LONG = {
     "test_a_disk_that_cannot_keep_up_refuses_and_keeps_what_was_before",
     "test_exposure_and_noise_move_the_peak_by_a_step_at_most", "test_instructions_of_a_camera_of_jpegs",
     "test_sources_together_take_what_they_take_apart"}
-# Of these tests `make test` runs each nth case only, from the first on, and each third of others with 12 cases
-# or more: all cases would take too long.
+# Of these tests `make test` runs each nth case only, from the first on, and each third of others with 12
+# cases or more: all cases would take too long.
 EACH = {
     "test_a_scene_that_does_not_fit_is_told_in_a_sentence": 3,
     "test_a_step_of_four_stops_is_over_soon_and_not_overshot": 3,

@@ -28,9 +28,9 @@ extension Engine {
   /// that is captured after the call.
   ///
   /// `limit` is the time for the whole sequence from its first write on. Throws as `ask` does, if the source
-  /// has no control of a name, if a value is no number, and if a sink has a pre-roll: its pictures from before
-  /// a recording have other settings. All files are made before it returns, 64 at most, with those that are
-  /// still being completed. May be called from any thread; waits for no frame.
+  /// has no control of a name, if a value is no number, and if a sink has a pre-roll: its pictures from
+  /// before a recording have other settings. All files are made before it returns, 64 at most, with those
+  /// that are still being completed. May be called from any thread; waits for no frame.
   public func ask(
     _ steps: [RecordingStep], restoring restored: [RecordingStep.NamedValue] = [],
     within limit: Duration

@@ -15,8 +15,8 @@ final class RecordingList: Sendable {
   /// Files that are asked for and not yet complete. Larger: a slower disk refuses fewer requests, at the
   /// cost of as many open files.
   static let capacity = 80
-  /// Of these, the most that a sequence may take up to: its files have places from the call on, and the rest is
-  /// for the recordings of others. Larger: longer sequences.
+  /// Number of files up to which a sequence may be asked. Its files have places from the call on; the rest is
+  /// for other recordings. Larger: longer sequences.
   static let sequenceCapacity = 64
   /// Records of complete files that are kept. Larger: later questions are answered, at some 400 bytes each.
   static let kept = 1024

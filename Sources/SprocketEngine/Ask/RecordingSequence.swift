@@ -59,8 +59,8 @@ public final class RecordingSequence: Sendable {
   /// Stops the sequence: no further recording begins, and the controls are restored.
   public func stop() { state.withLock { $0.isStopped = true } }
 
-  /// Whether the sequence has ended and its controls are restored, as far as the source does it. It stays false if the run ends first: then
-  /// the source restores the controls when it closes.
+  /// Whether the sequence has ended and its controls are restored, as far as the source does it. It stays
+  /// false if the run ends first: then the source restores the controls when it closes.
   public var isOver: Bool { state.withLock(\.isOver) }
 
   /// What the source made of a step's controls, in their order; `nil` if the step was not reached.
