@@ -18,8 +18,15 @@ public struct V4L2Holder: Hashable, Sendable {
       }
   }
 
-  /// Whether this process has the device open.
-  public static func isOpenHere(_ path: String) -> Bool { descriptors(of: path, "self") > 0 }
+  /// Whether this process keeps the device open, for 0.3 s. A source that waits for a device opens it four
+  /// times a second, for a moment.
+  public static func isKeptHere(_ path: String) -> Bool {
+    for _ in 0..<15 {
+      guard descriptors(of: path, "self") > 0 else { return false }
+      usleep(20_000)
+    }
+    return true
+  }
 
   /// How often a process of `/proc` has it open.
   static func descriptors(of path: String, _ process: String) -> Int {

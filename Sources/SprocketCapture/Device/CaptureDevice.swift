@@ -125,7 +125,7 @@ public final class CaptureDevice: Sendable {
     guard isConnected else { return .deviceDisconnected }
     guard case .camera(let info) = kind, let camera = Self.listed(info) else { return .noFrames }
     // Others may have the node of a camera open that is this program's.
-    return camera.holders.isEmpty || camera.isOpenHere ? .noFrames : .deviceInUse
+    return camera.holders.isEmpty || camera.isKeptHere ? .noFrames : .deviceInUse
   }
 
   /// A source that gives frames of that format, not opened.

@@ -16,8 +16,6 @@ public struct CameraInfo: Sendable {
   /// Processes that have it open, such as `cheese (process 2156)`. Processes of other users are listed
   /// only with sufficient rights.
   public let holders: [String]
-  /// Whether this program has it open.
-  public let isOpenHere: Bool
   /// Why it could not be asked; `nil` where all is well.
   public let problem: String?
   public let formats: [CameraFormat]
@@ -34,6 +32,10 @@ public struct CameraInfo: Sendable {
     CameraNode.all().map { CameraInfo($0) }
   }
 
+  /// Whether this program keeps it open now; false where a source only tries whether it can be had. Takes up to
+  /// 0.3 s.
+  public var isKeptHere: Bool { V4L2Holder.isKeptHere(path) }
+
   /// The camera with that node; `nil` where there is none.
   init?(at path: String) {
     guard let node = V4L2Node.at(path) else { return nil }
@@ -49,7 +51,6 @@ public struct CameraInfo: Sendable {
     bus = node.bus
     identity = node.identity
     holders = V4L2Holder.all(of: node.path).map(\.text)
-    isOpenHere = V4L2Holder.isOpenHere(node.path)
     var position = node.identity?.position
     do throws(V4L2Error) {
       if let problem = node.problem { throw problem }
