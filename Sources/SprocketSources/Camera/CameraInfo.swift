@@ -32,8 +32,8 @@ public struct CameraInfo: Sendable {
     CameraNode.all().map { CameraInfo($0) }
   }
 
-  /// Whether this program keeps it open now; false where a source only tries whether it can be had. Takes up to
-  /// 0.3 s.
+  /// Whether this program keeps it open now; false where a source only tries whether it can be had. Takes up
+  /// to 0.3 s.
   public var isKeptHere: Bool { V4L2Holder.isKeptHere(path) }
 
   /// The camera with that node; `nil` where there is none.
