@@ -41,10 +41,13 @@ ARRIVED = {"delivered", "overrun", "behind", "unselected"}
 # tests with several cases all but each twelfth; `make lab` has all.
 LONG = {
     "test_a_camera_that_opens_and_gives_nothing_is_not_waited_for_any_longer",
+    "test_a_capture_session_tells_that_another_program_took_the_camera_and_goes_on",
     "test_a_crash_releases_the_device", "test_a_format_that_is_held_is_adapted_to_or_told_of",
     "test_a_frame_is_there_before_the_next_one", "test_a_loopback_whose_program_ends_is_waited_for",
     "test_a_part_of_the_sensor", "test_a_profile_gives_back_all_values",
-    "test_a_reconfigured_size_follows", "test_a_recording_goes_on_while_its_microphone_is_unplugged",
+    "test_a_reconfigured_size_follows", "test_a_recording_has_the_clips_own_pictures",
+    "test_a_replay_is_the_run_again", "test_a_recording_goes_on_while_its_microphone_is_unplugged",
+    "test_another_user_is_told_what_to_do", "test_devices_leaves_a_microphone_alone_that_is_in_use",
     "test_another_device", "test_another_format_of_the_device_and_one_that_it_does_not_have",
     "test_articles", "test_consumers_come_and_go", "test_controls_of_a_device_that_streams",
     "test_errors_at_random_where_planes_lie_apart", "test_five_sources_have_exact_ledgers",
