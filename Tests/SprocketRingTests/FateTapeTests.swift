@@ -106,8 +106,11 @@ private final class TapeRun: Sendable {
   func read() -> [UInt64] {
     var dice = Dice(seed: 4)
     var previous: UInt64 = 0
-    while tape.next < count {
+    // Once more when all has advanced: on a busy machine each earlier look may find a change under way.
+    var isLast = false
+    while !isLast {
       let next = tape.next
+      isLast = next == count
       let number = next - min(next, dice.next() % (Self.depth + 8))
       if let value = tape.value(of: number), value != 0, value != self.value(for: number) {
         faults.add(1, ordering: .relaxed)
