@@ -116,9 +116,8 @@ unit: .build/venv/installed
 	swift build --build-tests $(CHECK)
 	PATH="$(CURDIR)/.build/venv/bin:$$PATH" swift test --skip-build
 
-# The tests of the ring and of the engine, where the threads are, run with ThreadSanitizer, which makes loops
-# over
-# pixels ten times as slow; all others with AddressSanitizer. `make long` has more of them with
+# The tests of the ring and of the engine, where the threads are, run with ThreadSanitizer, which makes
+# loops over pixels ten times as slow; all others with AddressSanitizer. `make long` has more of them with
 # ThreadSanitizer (MORE_THREADS), which needs all of Sprocket built once more. Both in release builds:
 # unoptimised code takes several times as long, and hides values that end too early. Each has a place of its
 # own, and builds only the tests that it runs, and what these need. Nothing is imported that Package.swift

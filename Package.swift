@@ -59,8 +59,8 @@ func library(_ name: String, _ dependencies: [Target.Dependency] = [], extra: [S
     name: name, dependencies: dependencies, swiftSettings: settings + extra + optimization(name))
 }
 
-/// What tests under a sanitizer have without optimisation, because it takes longer to optimise than it saves
-/// when tests run: these loop over neither pixels nor samples.
+/// Targets that are compiled without optimisation for tests under a sanitizer. They loop over neither pixels
+/// nor samples, so optimising them takes more time than it saves when the tests run.
 let unoptimized = [
   "SprocketCapture", "SprocketCaptureTests", "SprocketCommandLine", "SprocketCommandLineTests",
   "SprocketMCAPTests", "SprocketSourcesTests", "SprocketTests",

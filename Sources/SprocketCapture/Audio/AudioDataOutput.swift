@@ -42,10 +42,10 @@ public final class AudioDataOutput: TakesAudio, ReadsSound {
   /// The span has the block's samples as `SoundBlock.format` says, channels interleaved.
   public init(onBlock: @escaping Handler) { self.onBlock = onBlock }
 
-  /// An output whose blocks are read as copies by `for await`, in any task. 1,000 wait for a slow reader, 10
-  /// s of a usual microphone; then the oldest are lost, and `block.record.first` of the next one is further
-  /// on. The sequence ends when the output is removed from its session. Costs an allocation and a copy for
-  /// each block.
+  /// Makes an output and a sequence of copies of its blocks, to be read by `for await` in any task. If the
+  /// reader is slow, up to 1,000 blocks wait: 10 s of a usual microphone. Then the oldest blocks are dropped,
+  /// and `block.record.first` of the next block shows how many samples are missing. The sequence ends when
+  /// the output is removed from its session. Costs an allocation and a copy for each block.
   ///
   ///     let (output, blocks) = AudioDataOutput.copies()
   public static func copies() -> (output: AudioDataOutput, blocks: AsyncStream<SoundCopy>) {

@@ -122,9 +122,11 @@ public final class CaptureDevice: Sendable {
 
   /// The reason of an interruption in which the device gives no frames. Costs some ten milliseconds.
   var reasonForNoFrames: SessionInterruption.Reason {
-    guard isConnected else { return .deviceDisconnected }
-    guard case .camera(let info) = kind, let camera = Self.listed(info) else { return .noFrames }
-    // Others may have the node of a camera open that is this program's.
+    guard case .camera(let info) = kind else {
+      return isConnected ? .noFrames : .deviceDisconnected
+    }
+    guard let camera = Self.listed(info) else { return .deviceDisconnected }
+    // Several programs can have a camera's node open; only one of them gets its frames.
     return camera.holders.isEmpty || camera.isKeptHere ? .noFrames : .deviceInUse
   }
 

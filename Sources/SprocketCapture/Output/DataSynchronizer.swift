@@ -57,10 +57,10 @@ public final class DataSynchronizer: TakesVideo, TakesAudio, ReadsSound {
     self.onData = { frame, data in onData(frame.view, data) }
   }
 
-  /// An output whose pictures and their data are read as copies by `for await`, in any task. One waits for a
-  /// reader that has not asked yet; pictures that come meanwhile are told of as `late`, and their sound comes
-  /// with the next one. The sequence ends when the output is removed from its session. Costs an allocation
-  /// and a copy for each picture and each block of sound.
+  /// Makes an output and a sequence of its pairs, to be read by `for await` in any task. A pair has copies of
+  /// the picture and of its sound. If the reader is slow, one pair waits; pictures that come meanwhile are
+  /// dropped as `late`, and the next pair has their sound. The sequence ends when the output is removed from
+  /// its session. Costs an allocation and a copy for each picture and each block of sound.
   ///
   ///     let (output, pairs) = DataSynchronizer.copies(of: .nv12)
   public static func copies(
@@ -78,7 +78,7 @@ public final class DataSynchronizer: TakesVideo, TakesAudio, ReadsSound {
   ) {
     (parts, self.types, self.limit) = (content.parts, types, limit)
     (self.onDrop, self.content) = (onDrop, content)
-    // Sound of pictures that the reader did not take.
+    // The sound of dropped pictures, for the next pair.
     let kept = Locked<[SoundCopy]>([])
     onData = { frame, data in
       let sound = kept.withLock { $0 + data.sound }.suffix(SoundQueue.most)

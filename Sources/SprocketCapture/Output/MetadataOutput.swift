@@ -29,9 +29,9 @@ public final class MetadataOutput: TakesVideo, SessionOutput {
     (self.types, self.onObjects) = (types, onObjects)
   }
 
-  /// An output whose objects are read by `for await`, in any task: a list for each frame that has such
-  /// reports. 64 lists wait for a slow reader; then the oldest are lost. The sequence ends when the output is
-  /// removed from its session.
+  /// Makes an output and a sequence of its objects, to be read by `for await` in any task. The sequence has
+  /// one list for each frame that has reports of these types. If the reader is slow, up to 64 lists wait;
+  /// then the oldest lists are dropped. The sequence ends when the output is removed from its session.
   ///
   ///     let (output, lists) = MetadataOutput.objects(types: ["motion"])
   public static func objects(

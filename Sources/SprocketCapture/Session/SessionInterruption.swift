@@ -10,7 +10,7 @@ public enum SessionInterruption: Sendable, Hashable {
     case noFrames
   }
 
-  /// With the reason when it began.
+  /// The interruption has begun. The reason is the one at that time; it is not updated later.
   case began(Reason)
   /// Frames flow again, so long after the last one.
   case ended(after: Duration)

@@ -11,8 +11,8 @@ package struct ShownBatch: Sendable, Hashable {
   /// The ticket of the latest write that was refused.
   package private(set) var refused: UInt64?
 
-  /// Writes a batch to the port; `nil` if the port's queue is full. `unknownDelay` is used as the delay of a
-  /// control whose delay is not known, in frames. A larger value suits slower cameras, and takes longer.
+  /// Writes a batch to the port; `nil` if the port's queue is full. `unknownDelay` replaces a delay that is
+  /// not known, in frames. A larger value is right for slower cameras, and makes each batch wait longer.
   package init?(_ values: [ControlValue], to port: ControlPort, unknownDelay: Int) {
     guard let tickets = port.write(values) else { return nil }
     self.tickets = tickets
