@@ -127,11 +127,13 @@ def assert_sent(data, pixels, count, rate=RATE, torn=1):
 
 @pytest.mark.parametrize("reader", [by_ffmpeg, by_gstreamer, by_opencv])
 def test_other_programs_see_what_was_sent(reader, tmp_path):
-    with camera(tmp_path, "--format", "I420") as process:
+    # v4l2loopback gives a reader that is late by more than its four buffers one that the reader still has, and
+    # GStreamer ends then. At a low rate an emulated machine is not so late.
+    with camera(tmp_path, "--format", "I420", rate=5) as process:
         assert current_format() == "YU12"
         data = reader(10, "YU12")
         summary = stop(process, tmp_path)
-    assert_sent(data, "YU12", 10)
+    assert_sent(data, "YU12", 10, rate=5)
     sink = summary["sinks"]["virtual"]
     # An emulated machine may pause for longer than eight frames take, or than the scene makes up for.
     lost = sink["overrun"] + sink["behind"] + sink["missing"]

@@ -85,8 +85,7 @@ private final class Storm: Sendable {
     #expect(!folder.names.contains { $0.contains("partial") }, "seed \(seed): \(folder.names)")
     let files = Set(folder.names.map { folder.file($0) })
     for result in results.value {
-      #expect(
-        files.contains(result.path) == result.isUsable, "seed \(seed): \(result.path)")
+      #expect(files.contains(result.path) == result.isUsable, "seed \(seed): \(result)")
     }
     if let whole = results.value.last(where: { $0.isUsable }) { try await whole.verify() }
   }

@@ -84,6 +84,39 @@ struct ReconfigureTests {
     #expect(summary.errors.isEmpty)
   }
 
+  /// From the asking for a file until its record is told, its sink has files that are not complete: also
+  /// while the file goes from the sink's thread to the finisher, and if it never begins.
+  @Test func a20ASinkHasFilesUntilTheirRecordsAreTold() throws {
+    let source = endless()
+    let movie = MemoryRecorder()
+    movie.finishDelay = 30_000
+    let seen = Mutex<[Set<String>]>([])
+    var told = 0
+    try run(
+      source, sinks: [RecordingSink(), movie],
+      during: { engine in
+        frames(source, 5)
+        #expect(engine.busySinks == [])
+        _ = try? engine.ask([.record(sink: "movie")])
+        _ = try? engine.ask([.record(sink: "movie")], at: .frame(1_000_000))
+        for file in movie.files.withLock({ $0 }) {
+          file.counting = { [weak engine] in
+            seen.withLock { $0.append(engine?.busySinks ?? []) }
+          }
+        }
+        frames(source, 20)
+        #expect(engine.busySinks == ["movie"])
+        try? engine.reconfigure(change { $0.detached = ["movie"] })
+        for _ in 0..<10_000 where !engine.busySinks.isEmpty { usleep(1000) }
+        var mark = NewsMark()
+        told = engine.news(since: &mark).count { if case .ended = $0 { true } else { false } }
+        engine.stop()
+      })
+    #expect(told == 2)
+    #expect(seen.withLock(\.count) >= 4)
+    #expect(seen.withLock { $0.allSatisfy { $0 == ["movie"] } })
+  }
+
   /// An on-demand sink that is attached can be asked; one that is detached ends its recording and refuses.
   @Test func a20OnDemandSinksComeAndGo() throws {
     let source = endless()

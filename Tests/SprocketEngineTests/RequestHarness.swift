@@ -15,11 +15,16 @@ final class MemoryFile: RecordingFile, @unchecked Sendable {
   var isFinished = false
   var isAbandoned = false
   var finishing: () throws(RunError) -> Void = {}
+  /// Called when the engine asks how many frames are safe.
+  var counting: () -> Void = {}
 
   init(_ path: String) { self.path = path }
 
   var byteCount: UInt64 { UInt64(numbers.count) * 100 }
-  var durableCount: UInt64 { isFinished ? .max : 0 }
+  var durableCount: UInt64 {
+    counting()
+    return isFinished ? .max : 0
+  }
   var freeByteCount: UInt64? { 1 << 30 }
 
   func finish() throws(RunError) {

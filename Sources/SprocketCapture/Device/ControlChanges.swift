@@ -9,13 +9,19 @@ public struct ControlChange: Sendable {
   public let values: [String: Double]
 }
 
-/// Batches of controls that wait for their answers and for the frame that shows them.
+/// Batches of controls that wait for their answers and for the frame that shows them. Their callers go on in
+/// the order in which the batches were written: each when its batch is complete and the caller before has
+/// gone on.
 struct ControlChanges: Sendable {
   struct Wait: Sendable {
     var batch: ShownBatch
     /// The controls' names, in the order of the batch.
     let names: [String]
     var refusal: String?
+    /// Once the batch is complete.
+    var answer: Reply<ControlChange>.Answer?
+    /// Whether its caller has the answer, and may not have gone on yet.
+    var isTold = false
     let reply: Reply<ControlChange>
   }
 
@@ -38,35 +44,45 @@ struct ControlChanges: Sendable {
     }
   }
 
-  /// Takes those that are complete with the frame that was seen.
-  mutating func takeDone(
-    at frame: FrameMark
-  ) -> [(Reply<ControlChange>, Reply<ControlChange>.Answer)] {
-    var done: [(Reply<ControlChange>, Reply<ControlChange>.Answer)] = []
-    waits.removeAll { wait in
-      if wait.batch.isAnswered, let refusal = wait.refusal {
-        done.append((wait.reply, .failure(CaptureError(.controlUnsupported, refusal))))
-        return true
-      }
-      guard wait.batch.isShown(at: frame.number) else { return false }
-      let values = zip(wait.names, wait.batch.values).map { ($0, $1.value) }
-      let made = Dictionary(values) { $1 }
-      done.append((wait.reply, .success(ControlChange(firstFrame: frame, values: made))))
-      return true
+  /// Notes which ones are complete with the frame that was seen.
+  mutating func see(_ frame: FrameMark) {
+    for index in waits.indices where waits[index].answer == nil {
+      waits[index].answer = waits[index].answer(at: frame)
     }
-    return done
   }
 
-  /// Its caller waits no more.
-  mutating func remove(_ reply: Reply<ControlChange>) { waits.removeAll { $0.reply === reply } }
-
-  /// Gives up all.
-  func cancel() {
-    for wait in waits {
-      wait.reply.answer(
-        .failure(
-          CaptureError(.cancelled, "the session stopped before the camera showed the settings")))
+  /// Gives up those that are not complete.
+  mutating func cancel() {
+    for index in waits.indices where waits[index].answer == nil {
+      waits[index].answer = .failure(
+        CaptureError(.cancelled, "the session stopped before the camera showed the settings"))
     }
+  }
+
+  typealias Next = (reply: Reply<ControlChange>, answer: Reply<ControlChange>.Answer)
+
+  /// The next caller to be told; `nil` if there is none, or if the one before has not gone on.
+  mutating func takeNext() -> Next? {
+    guard let first = waits.first, !first.isTold, let answer = first.answer else { return nil }
+    waits[0].isTold = true
+    return (first.reply, answer)
+  }
+
+  /// Its caller goes on. Returns the answer, if there is one.
+  mutating func remove(_ reply: Reply<ControlChange>) -> Reply<ControlChange>.Answer? {
+    waits.firstIndex { $0.reply === reply }.flatMap { waits.remove(at: $0).answer }
+  }
+}
+
+extension ControlChanges.Wait {
+  /// `nil` while the camera has not answered, or does not show what it answered.
+  fileprivate func answer(at frame: FrameMark) -> Reply<ControlChange>.Answer? {
+    if batch.isAnswered, let refusal {
+      return .failure(CaptureError(.controlUnsupported, refusal))
+    }
+    guard batch.isShown(at: frame.number) else { return nil }
+    let values = zip(names, batch.values).map { ($0, $1.value) }
+    return .success(ControlChange(firstFrame: frame, values: Dictionary(values) { $1 }))
   }
 }
 
@@ -84,8 +100,17 @@ extension SessionRun {
 
   /// A frame has passed, with its events.
   func didSee(_ frame: FrameMark) {
-    let done = state.withLock { $0.changes.isEmpty ? [] : $0.changes.takeDone(at: frame) }
-    for (reply, answer) in done { reply.answer(answer) }
+    updateChanges { $0.see(frame) }
+  }
+
+  /// Changes the batches that wait, and tells the next caller.
+  func updateChanges(_ body: (inout ControlChanges) -> Void) {
+    let next = state.withLock { state -> ControlChanges.Next? in
+      guard !state.changes.isEmpty else { return nil }
+      body(&state.changes)
+      return state.changes.takeNext()
+    }
+    if let next { next.reply.answer(next.answer) }
   }
 
   /// Writes what was set for the camera, which begins with its own values.

@@ -7,7 +7,7 @@ extension SessionRun {
   private static let patience = Duration.seconds(3)
 
   /// Writes a batch, and waits for the frame that shows it. It writes before it suspends the caller, so that
-  /// an actor's batches are written in the order of its calls.
+  /// an actor's batches are written in the order of its calls, and its callers go on in that order.
   nonisolated(nonsending) func write(
     _ values: DeviceControls.Values
   ) async throws(CaptureError) -> ControlChange {
@@ -27,10 +27,12 @@ extension SessionRun {
       }
       state.changes.add(batch, values.map(\.name), reply)
     }
-    defer { state.withLock { $0.changes.remove(reply) } }
-    return try await reply.value(
+    let told = await reply.answer(
       within: Self.patience,
-      orThrow: CaptureError(.timedOut, "no frame has shown the camera's new settings in time"))
+      or: CaptureError(.timedOut, "no frame has shown the camera's new settings in time"))
+    var known: Reply<ControlChange>.Answer?
+    updateChanges { known = $0.remove(reply) }
+    return try (known ?? told).get()
   }
 
   // MARK: Brackets

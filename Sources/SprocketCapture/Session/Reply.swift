@@ -26,12 +26,19 @@ final class Reply<Value: Sendable>: Sendable {
   nonisolated(nonsending) func value(
     within limit: Duration, orThrow late: CaptureError
   ) async throws(CaptureError) -> Value {
+    try await answer(within: limit, or: late).get()
+  }
+
+  /// For one caller: the answer, or `late` at the limit. Callers on one actor do not go on in the order of
+  /// their answers: Swift resumes each on a thread of the global executor, which hands it to its actor.
+  nonisolated(nonsending) func answer(within limit: Duration, or late: CaptureError) async -> Answer
+  {
     let timer = Task {
       do { try await Task.sleep(for: limit) } catch { return }
       self.answer(.failure(late))
     }
     defer { timer.cancel() }
-    let answer = await withTaskCancellationHandler {
+    return await withTaskCancellationHandler {
       await withCheckedContinuation { reader in
         let known = state.withLock { state in
           if state.answer == nil { state.reader = reader }
@@ -42,7 +49,6 @@ final class Reply<Value: Sendable>: Sendable {
     } onCancel: {
       self.answer(.failure(CaptureError(.cancelled, "the task was cancelled while it waited")))
     }
-    return try answer.get()
   }
 }
 

@@ -38,11 +38,11 @@ extension SessionRun {
       defer {
         (state.engine, state.sound, state.onEnd) = (nil, nil, nil)
         (state.outputs, state.leaving) = ([], [])
-        (state.changes, state.settling, state.brackets) = (ControlChanges(), [], [])
+        (state.settling, state.brackets) = ([], [])
       }
       return state
     }
-    old.changes.cancel()
+    updateChanges { $0.cancel() }
     for wait in old.settling { wait.reply.answer(.failure(SettleWait.isOver)) }
     old.device.state.withLock { if $0.run === self { $0.run = nil } }
     for output in old.outputs {
@@ -57,6 +57,8 @@ extension SessionRun {
     delivery.withLock { mark in
       let now = state.withLock { (engine: $0.engine, outputs: $0.outputs, leaving: $0.leaving) }
       guard let engine = now.engine else { return }
+      // Before the news are read: these tell the ends of all files of the other sinks.
+      let busy = now.leaving.isEmpty ? [] : engine.busySinks
       if engine.hasNews(since: mark) {
         for item in engine.news(since: &mark) {
           if case .settings(let changed, let first) = item { didSet(changed, from: first) }
@@ -66,8 +68,6 @@ extension SessionRun {
       }
       // After the ends of their recordings.
       endBrackets()
-      guard !now.leaving.isEmpty else { return }
-      let busy = Set(engine.recordingRecords.filter { $0.reason == nil }.map(\.sink))
       for left in now.leaving where busy.isDisjoint(with: left.sinks) {
         state.withLock { state in
           state.leaving = state.leaving.filter { $0.output !== left.output }

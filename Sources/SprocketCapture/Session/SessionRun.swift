@@ -105,12 +105,12 @@ final class SessionRun: Sendable {
 
   /// A frame came.
   func note(_ record: FrameRecord) {
-    let device = state.withLock { state in
-      state.latest = FrameMark(record)
-      return state.device
+    var device: CaptureDevice?
+    endInterruption { state in
+      (state.latest, state.hasFrames) = (FrameMark(record), true)
+      device = state.device
     }
-    device.observers.tell(record.inForce)
-    noteArrival()
+    device?.observers.tell(record.inForce)
   }
 
   /// A frame came, which the watch may not get: the camera is at work.

@@ -119,6 +119,10 @@ extension Engine {
   /// Names of the sinks that can be asked to record.
   public var onDemandSinks: [String] { recordings.outputNames }
 
+  /// Names of the sinks that have files that are not complete, asked for or under way. Once a sink is not
+  /// among them, `news` has told the ends of all its files.
+  package var busySinks: Set<String> { recordings.busySinks }
+
   /// Records of the latest 1,024 files that have ended, the oldest first, then of those under way.
   public var recordingRecords: [RecordingRecord] { recordings.records }
 }

@@ -50,8 +50,10 @@ extension RecordingList {
   }
 
   private func abandon(_ jobs: [Job?]) {
-    for job in jobs { job?.file.abandon() }
-    giveBack(jobs.count { $0 != nil })
+    for case let job? in jobs {
+      job.file.abandon()
+      state.withLock { $0.giveBack(job.owner) }
+    }
   }
 
   /// A step has no pictures from before its controls.

@@ -68,7 +68,7 @@ extension RecordingList {
       guard !job.isAnswered else { return }
       job.isAnswered = true
       state.completing.removeAll { $0 === job }
-      state.unfinished -= 1
+      state.giveBack(job.owner)
       state.lost[sink, default: 0] += lost
       state.add(record)
     }
@@ -121,10 +121,10 @@ extension RecordingList {
 
   /// Whether a sink has files that are not complete.
   func isBusy(sink: Int) -> Bool {
-    state.withLock { state in
-      state.current[sink] != nil || state.completing.contains { $0.sink == sink }
-    }
+    state.withLock { $0.places.keys.contains { $0.sink == sink } }
   }
+
+  var busySinks: Set<String> { state.withLock { Set($0.places.keys.map(\.name)) } }
 
   func lost(sink: Int) -> UInt64 { state.withLock { $0.lost[sink] ?? 0 } }
 
@@ -140,7 +140,18 @@ extension RecordingList {
   }
 }
 
+extension RecordingJob {
+  var owner: RecordingList.Owner { RecordingList.Owner(sink: sink, name: record.sink) }
+}
+
 extension RecordingList.State {
+  /// Gives the place of a file back.
+  mutating func giveBack(_ owner: RecordingList.Owner) {
+    let left = places[owner, default: 0] - 1
+    precondition(left >= 0, "a place of \(owner.name) was given back twice")
+    places[owner] = left > 0 ? left : nil
+  }
+
   fileprivate mutating func addReason(_ id: RecordingID, _ reason: RecordingEnd) {
     if reasons.count == RecordingList.kept { reasons.removeFirst() }
     reasons.append((id, reason))

@@ -47,11 +47,18 @@ final class RecordingList: Sendable {
     let recorder: any Recorder
   }
 
+  /// A sink, also one that was detached: its number in the run, and its name.
+  struct Owner: Hashable {
+    let sink: Int
+    let name: String
+  }
+
   struct State {
     /// By the sink's number in the run.
     var outputs: [Int: Output] = [:]
     var nextID: UInt64 = 1
-    var unfinished = 0
+    /// Number of files that were asked for and are not complete, by sink.
+    var places: [Owner: Int] = [:]
     /// Files that have not begun yet, in the order asked.
     var waiting: [Job] = []
     /// Records of files under way, by sink.
@@ -99,8 +106,9 @@ final class RecordingList: Sendable {
     guard isThere else { throw Self.isDetached("the sink") }
     return state.withLock { state in
       let most = isStep ? Self.sequenceCapacity : Self.capacity
-      guard var output = state.outputs[sink], state.unfinished < most else { return nil }
-      state.unfinished += 1
+      let taken = state.places.values.reduce(0, +)
+      guard var output = state.outputs[sink], taken < most else { return nil }
+      state.places[Owner(sink: sink, name: output.name), default: 0] += 1
       if id == nil { state.nextID += 1 }
       let given = id ?? RecordingID(state.nextID - 1)
       defer { state.outputs[sink] = output }
@@ -149,7 +157,7 @@ final class RecordingList: Sendable {
       return Job(
         file, id: place.id, sink: (sink, place.output.name), frames: frames, isPart: id != nil)
     } catch {
-      giveBack(1)
+      state.withLock { $0.giveBack(Owner(sink: sink, name: place.output.name)) }
       throw error
     }
   }
@@ -186,9 +194,5 @@ final class RecordingList: Sendable {
     let isKnown = id.number > 0 && id.number < state.nextID
     return RunError(
       .usage, isKnown ? "recording \(id) has ended long ago" : "there is no recording \(id)")
-  }
-
-  func giveBack(_ places: Int) {
-    if places > 0 { state.withLock { $0.unfinished -= places } }
   }
 }
