@@ -197,6 +197,12 @@ final class Console: Sendable {
     return unsafe poll(&request, 1, milliseconds) == 1
   }
 
+  /// Whether the reader of a pipe has closed it: nothing need be written to find out.
+  var isAbandoned: Bool {
+    var request = pollfd(fd: descriptor, events: 0, revents: 0)
+    return unsafe poll(&request, 1, 0) == 1 && request.revents & Int16(POLLERR | POLLHUP) != 0
+  }
+
   private func write(_ text: String) {
     guard failure == 0 else { return }
     var text = text

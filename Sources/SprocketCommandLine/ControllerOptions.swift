@@ -133,7 +133,7 @@ struct ControllerOptions: ParsableArguments {
 final class BracketEnd: Sendable {
   private let action = Locked<(@Sendable () -> Void)?>(nil)
 
-  func connect(_ engine: Engine) { action.withLock { $0 = { [weak engine] in engine?.stop() } } }
+  func connect(_ engine: Engine) { action.withLock { $0 = { [weak engine] in engine?.end() } } }
 
   func stop() { action.withLock { $0 }?() }
 }

@@ -95,7 +95,9 @@ struct DevicesCommand: ParsableCommand {
     let isOver = Locked(false)
     let json = json
     let work = try BackgroundWork("devices") {
-      try watch.follow(while: { !isOver.withLock { $0 } && Console.output.failure == 0 }) {
+      try watch.follow(while: {
+        !isOver.withLock { $0 } && Console.output.failure == 0 && !Console.output.isAbandoned
+      }) {
         change in
         if json {
           Console.output.say(json: try jsonText(ChangeLine(change), isOneLine: true))

@@ -98,7 +98,7 @@ struct Runner {
     }
     if run.endsWithRecording, !told.hasEnded, told.recordings > 0, run.desk.current == nil {
       told.hasEnded = true
-      run.engine.stop()
+      run.engine.end()
     }
   }
 

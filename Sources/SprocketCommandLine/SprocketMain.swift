@@ -153,7 +153,9 @@ struct Invocation {
 /// Waits until all that was asked for is on standard output.
 private func finishOutput(_ signals: inout StopSignals) throws(RunError) {
   while !Console.output.finish(within: Runner.tick) {
-    if signals.take() { throw RunError(.failed, "stopped: nobody reads standard output") }
+    if signals.take() {
+      throw RunError(.failed, "stopped before all was written to standard output")
+    }
   }
   switch Console.output.failure {
   // EPIPE: the reader closed standard output, which is no error.

@@ -107,7 +107,8 @@ extension V4L2Error: CustomStringConvertible {
       "\(path) belongs to a pipeline of a media controller, which Sprocket does not set up; let "
         + "libcamera do that and feed a v4l2loopback device"
     case .busy: "\(path) is in use by another program; close that"
-    case .gone: "\(path) is gone: it was unplugged, or its driver stopped"
+    case .gone:
+      "\(path) is gone: it was unplugged, or its driver stopped; plug it in and start again"
     case .refused: "\(path) refuses \(operation) (\(reason)); its driver cannot do that"
     case .noBandwidth:
       "the bus of \(path) has no bandwidth left (\(operation)); ask for a smaller size or a lower "

@@ -222,6 +222,19 @@ def test_a_dump_is_exported(tmp_path):
     assert "90 frames" in said and "audio s16 48000 Hz, 2 channels" in said
 
 
+def test_a_dump_spans_the_time_that_its_movie_spans(tmp_path):
+    """Also where the camera was away, which no frame's number tells."""
+    dump, movie = tmp_path / "a.mcap", tmp_path / "a.mov"
+    sprocket("run", "--source", "scene", "--size", "160x120", "--frames", 90, "--source-set", "unplug=0.05",
+             "--source-set", "unplugfor=1s", "--dump", dump, "--movie", movie, "--quiet")
+    entries = json.loads(sprocket("inspect", "--json", dump, movie).stdout)
+    ours, theirs = (entry["tracks"][0] for entry in entries)
+    assert theirs["gaps"] > 0 and theirs["missing_s"] > 0.9
+    assert ours["gaps"] == theirs["gaps"] and ours["count"] == theirs["count"]
+    assert ours["missing_s"] == pytest.approx(theirs["missing_s"], abs=0.01)
+    assert ours["duration_s"] == pytest.approx(theirs["duration_s"], abs=0.05)
+
+
 def test_real_clips_are_exported(tmp_path):
     clips = [path for path in sorted(DATA.glob("generic/*.*")) if path.suffix != ".md"]
     if not clips:

@@ -191,6 +191,7 @@ def test_an_interrupt_ends_the_wait(camera, tmp_path):
             bind("bind")
     assert frames_in(tmp_path / "m.mov") == run.summary["sinks"]["movie"]["delivered"] >= 5
     assert run.summary["source"]["counts"]["unplugged_ms"] > 0
+    assert any("it is not back" in note for note in run.summary["notes"])
 
 
 def feed(device, seconds):

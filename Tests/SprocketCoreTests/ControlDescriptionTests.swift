@@ -27,6 +27,20 @@ import Testing
     #expect(wide.text(of: 0.25) == "0.25")
   }
 
+  /// Values are Doubles, which are not each whole number of 64 bits: none is changed silently.
+  @Test func wholeNumbersThatADoubleIsNotAreRefused() {
+    let wide = ControlDescription(
+      name: "wide", unit: "", minimum: Double(Int64.min), maximum: Double(Int64.max), step: 1)
+    #expect(wide.value("9007199254740992") == 0x1p53 && wide.value("9007199254740993") == nil)
+    #expect(
+      wide.advice(insteadOf: "9007199254740993")
+        == "give 9007199254740992, the nearest of 53 significant bits")
+    // The limits, as profiles write them; and one more than these.
+    #expect(wide.value("9223372036854775807") == 0x1p63)
+    #expect(wide.value("-9223372036854775808") == -0x1p63)
+    #expect(wide.value("9223372036854775808") == nil && wide.value("-9223372036854775809") == nil)
+  }
+
   @Test func aRangeThatIsNoneTakesNothing() {
     let none = ControlDescription(name: "none", unit: "", minimum: 3, maximum: -3)
     #expect(none.value("0") == nil)

@@ -112,6 +112,24 @@ struct Unstarted: Stage {
     #expect(source.closes.load(ordering: .relaxed) == 1)
   }
 
+  /// A bracket that is over says so with each further frame.
+  @Test func anEndThatIsAskedForAgainLosesNoFrame() throws {
+    let source = endless()
+    let sink = RecordingSink()
+    sink.delay = { _ in 20_000_000 }
+    let summary = try run(
+      source, sinks: [sink],
+      during: { engine in
+        frames(source, 20)
+        for _ in 0..<3 {
+          engine.end()
+          usleep(1000)
+        }
+      })
+    #expect(summary.ledger.entries[0].counts[.flushed] == 0 && summary.errors.isEmpty)
+    #expect(summary.ledger.entries[0].counts[.delivered] > 0)
+  }
+
   @Test func aSourceIsAskedToReturnWhenTheTimeIsOver() throws {
     let source = FrailSource(.next, isLive: true, heeds: true)
     // Time enough for its first frames on a busy machine.

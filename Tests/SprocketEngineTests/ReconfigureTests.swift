@@ -92,7 +92,7 @@ struct ReconfigureTests {
     movie.finishDelay = 30_000
     let seen = Mutex<[Set<String>]>([])
     var told = 0
-    try run(
+    let summary = try run(
       source, sinks: [RecordingSink(), movie],
       during: { engine in
         frames(source, 5)
@@ -112,7 +112,7 @@ struct ReconfigureTests {
         told = engine.news(since: &mark).count { if case .ended = $0 { true } else { false } }
         engine.stop()
       })
-    #expect(told == 2)
+    #expect(told == 2 && summary.errors.isEmpty)
     #expect(seen.withLock(\.count) >= 4)
     #expect(seen.withLock { $0.allSatisfy { $0 == ["movie"] } })
   }

@@ -221,6 +221,8 @@ import Testing
     let missing = #expect(throws: RunError.self) { try wish.find(among: [node(0, "a")]) }
     #expect(missing?.description.hasPrefix("no camera fits `?size=640x480") == true)
     #expect(missing?.description.contains("/dev/video0") == true)
+    let twice = #expect(throws: RunError.self) { try CameraWish("?rate=5,size=640x480,rate=15") }
+    #expect(twice?.description.contains("rate is given twice") == true)
   }
 
   @Test(arguments: [

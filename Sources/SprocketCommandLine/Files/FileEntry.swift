@@ -164,17 +164,16 @@ struct FileEntry: Encodable, Sendable {
     guard let found = try? source.open() else { return }
     let name = stream.isEmpty ? nil : stream
     let rate = found.format.rate.framesPerSecond
-    let (missing, gaps) = source.missing
+    let extent = source.extent(interval: rate > 0 ? Int64(nearest: 1e9 / rate) : 0)
     let whole = UInt64(found.frameCount ?? 0)
-    let count = whole - min(missing, whole)
-    let seconds = { (frames: UInt64) in rate > 0 ? Double(frames) / rate : 0 }
+    let count = whole - min(extent.missingFrames, whole)
     tracks.append(
       Track(
         kind: "video", source: name, codec: found.format.pixelFormat.settingText,
-        width: found.format.width, height: found.format.height, count: count, missing: missing,
-        startSeconds: 0,
-        durationSeconds: seconds(whole), framesPerSecond: rate, gaps: gaps,
-        missingSeconds: seconds(missing)))
+        width: found.format.width, height: found.format.height, count: count,
+        missing: extent.missingFrames, startSeconds: 0,
+        durationSeconds: Double(extent.nanoseconds) / 1e9, framesPerSecond: rate,
+        gaps: extent.gaps, missingSeconds: Double(extent.missing) / 1e9))
     for sound in ReplayAudioSource.all(of: source) {
       let format = try sound.open().format
       tracks.append(
@@ -242,7 +241,8 @@ struct FileEntry: Encodable, Sendable {
       lines.append(line)
       if track.gaps > 0 {
         lines.append(
-          "    \(track.gaps) gaps, in which \(fixed(track.missingSeconds, 3)) s are missing")
+          "    \(track.gaps) gap\(track.gaps == 1 ? "" : "s"), in which \(fixed(track.missingSeconds, 3)) s are missing"
+        )
       }
     }
     lines += picture?.lines ?? []

@@ -51,6 +51,8 @@ public struct ControlDescription: Sendable, Hashable {
     }
     guard let value = Double(text), value >= minimum, value <= maximum else { return nil }
     guard step > 0 else { return value }
+    // Beyond 53 bits a Double is not each whole number.
+    guard value.magnitude < 0x1p53 || Int64(text) == Int64(nearest: value) else { return nil }
     return (value - minimum).remainder(dividingBy: step) == 0 ? value : nil
   }
 
@@ -74,7 +76,12 @@ public struct ControlDescription: Sendable, Hashable {
   /// whole number and the control takes these alone, `give a whole number from 0 to 255`.
   package func advice(insteadOf text: String) -> String {
     guard kind == .number, step == 1, minimum == minimum.rounded() else { return "give \(allowed)" }
-    if let value = Double(text), value == value.rounded() { return "give \(allowed)" }
+    if let value = Double(text), value == value.rounded() {
+      guard value.magnitude >= 0x1p53, value >= minimum, value <= maximum else {
+        return "give \(allowed)"
+      }
+      return "give \(self.text(of: value)), the nearest of 53 significant bits"
+    }
     return "give a whole number from \(allowed)"
   }
 

@@ -17,7 +17,15 @@ extension CameraSource {
 
   public var notes: [String] {
     firstNotes
-      + [clock.note(title), signal.note(title), absenceNote, sourceNote, rateNote].compactMap { $0 }
+      + [clock.note(title), signal.note(title), absenceNote, restartNote, sourceNote, rateNote]
+      .compactMap { $0 }
+  }
+
+  private var restartNote: String? {
+    guard restarts > 0 else { return nil }
+    let often = restarts == 1 ? "once" : "\(restarts) times"
+    return
+      "\(title) gave no frame, and its stream was started again \(often); an epoch began each time"
   }
 
   private var sourceNote: String? {

@@ -133,7 +133,8 @@ extension CameraSource {
     guard unplugs > 0 else { return nil }
     let often = unplugs == 1 ? "once" : "\(unplugs) times"
     let seconds = (Double(away / 10_000_000) / 100).settingText
-    return
-      "\(title) was unplugged \(often), for \(seconds) s in all; its numbers began anew when it was back"
+    let note = "\(title) was unplugged \(often), for \(seconds) s in all"
+    return absence?.reason == .unplugged
+      ? note + "; it is not back" : note + "; its numbers began anew when it was back"
   }
 }

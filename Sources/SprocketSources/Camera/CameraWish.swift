@@ -14,12 +14,19 @@ struct CameraWish {
   init?(_ name: String) throws(RunError) {
     guard name.hasPrefix("?") else { return nil }
     text = name
+    var keys: [Substring] = []
     for part in name.dropFirst().split(separator: ",", omittingEmptySubsequences: false) {
       let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard !keys.contains(pair[0]) else {
+        throw RunError(
+          .usage, "`\(name)`: \(pair[0]) is given twice; give it once", change: .source)
+      }
+      keys.append(pair[0])
       guard pair.count == 2, take(String(pair[0]), String(pair[1])) else {
         throw RunError(
           .usage,
-          "`\(name)`: a wish has the form ?size=1920x1080,rate=30,format=MJPG,position=front; each "
+          "`\(name)`: `\(part)` cannot be wished for; "
+            + "a wish has the form ?size=1920x1080,rate=30,format=MJPG,position=front; each "
             + "part may be left out; position is "
             + DevicePosition.allCases.map(\.rawValue).joined(separator: ", "), change: .source)
       }

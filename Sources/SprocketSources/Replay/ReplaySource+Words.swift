@@ -4,6 +4,18 @@ internal import Synchronization
 
 // Messages of a replay about its file.
 
+/// What a dump spans, and what is missing of it.
+public struct ReplayExtent: Sendable {
+  /// From the first frame to the end of the last.
+  public var nanoseconds: Int64 = 0
+  /// Frames that the dump tells of without their bytes, and jumps of the number.
+  public var missingFrames: UInt64 = 0
+  /// Places with such frames, and those where the source was away.
+  public var gaps: UInt64 = 0
+  /// The time between the frames around them, in nanoseconds.
+  public var missing: Int64 = 0
+}
+
 extension ReplaySource {
   func nothingToPlay() -> RunError {
     if reader?.microphoneCount(topics) ?? 0 > 0 {
@@ -56,19 +68,38 @@ extension ReplaySource {
     return notes.isEmpty ? nil : notes.joined(separator: "; ")
   }
 
-  /// Frames that the dump does not have, and how many gaps they make: those that it tells of without their
-  /// bytes, and jumps of the number. Known after ``open()``.
-  public var missing: (frames: UInt64, gaps: UInt64) {
-    var (count, gaps, isOpen) = (UInt64(0), UInt64(0), false)
+  /// The time that the dump spans, and what is missing of it. A frame lasts for `interval` nanoseconds. Known
+  /// after ``open()``.
+  public func extent(interval: Int64) -> ReplayExtent {
+    var extent = ReplayExtent()
+    var first: ReplayFrame?
+    var last: ReplayFrame?
+    var isOpen = false
     var next = index?.frames.first?.number ?? 0
     for frame in index?.frames ?? [] {
       let lost = (frame.number > next ? frame.number - next : 0) &+ frame.skipped
-      if lost > 0, !isOpen { gaps += 1 }
-      isOpen = frame.skipped > 0
-      count &+= lost
+      extent.missingFrames &+= lost
       next = frame.number &+ max(frame.skipped, 1)
+      if lost > 0, !isOpen { extent.gaps += 1 }
+      isOpen = isOpen || lost > 0
+      // A range of frames without bytes has no time.
+      guard frame.skipped == 0 else { continue }
+      if let last {
+        if !isOpen, frame.epoch != last.epoch { (extent.gaps, isOpen) = (extent.gaps + 1, true) }
+        let pause = frame.captured.subtractingReportingOverflow(last.captured.clampedSum(interval))
+        if isOpen, !pause.overflow, pause.partialValue > 0 {
+          extent.missing = extent.missing.clampedSum(pause.partialValue)
+        }
+      }
+      isOpen = false
+      first = first ?? frame
+      last = frame
     }
-    return (count, gaps)
+    if let first, let last {
+      let span = last.captured.subtractingReportingOverflow(first.captured)
+      extent.nanoseconds = span.overflow ? 0 : max(0, span.partialValue).clampedSum(interval)
+    }
+    return extent
   }
 
   public var notes: [String] {
