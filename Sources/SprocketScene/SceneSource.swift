@@ -208,7 +208,7 @@ public final class SceneSource: Source {
     let (lost, all) = (driver.lost, driver.lost + record.told)
     guard isReal, lost * 10 >= all, lost > 0 else { return [] }
     return [
-      "\(record.told) of the scene's \(all) frames came, because it is not drawn as fast as "
+      "only \(record.told) of the scene's \(all) frames came: it is not drawn as fast as "
         + "\(settings.rate.settingText) frames/s; give a smaller --size, a lower --rate, or "
         + "--source-set cached=30, which draws 30 frames at the start and repeats them"
     ]

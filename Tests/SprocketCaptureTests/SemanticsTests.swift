@@ -235,6 +235,33 @@ import Testing
     await session.stop()
   }
 
+  @Test("a change is cancelled by a switch, and neither delays nor answers those of the new camera")
+  @MainActor func changesOfAnotherCamera() async throws {
+    let (back, front) = (Cameras.back { $0.gainLag = 4 }, Cameras.front())
+    let session = try CaptureSession()
+    try await session.configure { c throws(CaptureError) in
+      c.add(try DeviceInput(back))
+      c.preset = .size(Cameras.middle)
+      c.frameRate = FrameRate(frames: 2)
+      c.add(VideoDataOutput { _ in })
+    }
+    try await session.start()
+    var isWritten = false
+    let first = Task { @MainActor in
+      try await back.withConfiguration { c in
+        c.set("gain", 1.5)
+        isWritten = true
+      }
+    }
+    while !isWritten { await Task.yield() }
+    try await session.switchCamera(to: front)
+    let change = try await front.withConfiguration { c in c.set("gain", 1.2) }
+    #expect(change.values == ["gain": 1.2] && change.firstFrame != nil)
+    let error = await #expect(throws: CaptureError.self) { try await first.value }
+    #expect(error?.code == .cancelled)
+    await session.stop()
+  }
+
   @Test("points and positions beyond the picture are refused") func ranges() async throws {
     let camera = Cameras.back()
     let session = try CaptureSession()

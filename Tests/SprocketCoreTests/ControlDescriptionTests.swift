@@ -27,7 +27,7 @@ import Testing
     #expect(wide.text(of: 0.25) == "0.25")
   }
 
-  /// Values are Doubles, which are not each whole number of 64 bits: none is changed silently.
+  /// A Double cannot hold every 64-bit integer: such a value is refused, not rounded.
   @Test func wholeNumbersThatADoubleIsNotAreRefused() {
     let wide = ControlDescription(
       name: "wide", unit: "", minimum: Double(Int64.min), maximum: Double(Int64.max), step: 1)
@@ -35,6 +35,7 @@ import Testing
     #expect(
       wide.advice(insteadOf: "9007199254740993")
         == "give 9007199254740992, the nearest of 53 significant bits")
+    #expect(wide.value("9007199254740992.0") == 0x1p53 && wide.value("1e18") == 1e18)
     // The limits, as profiles write them; and one more than these.
     #expect(wide.value("9223372036854775807") == 0x1p63)
     #expect(wide.value("-9223372036854775808") == -0x1p63)

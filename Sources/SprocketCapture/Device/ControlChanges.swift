@@ -9,9 +9,9 @@ public struct ControlChange: Sendable {
   public let values: [String: Double]
 }
 
-/// Batches of controls that wait for their answers and for the frame that shows them. Their callers go on in
-/// the order in which the batches were written: each when its batch is complete and the caller before has
-/// gone on.
+/// Batches of controls that wait for their answers and for the frame that shows them. The calls of one actor
+/// return in the order in which the batches were written: each when its batch is complete and the call before
+/// has returned.
 struct ControlChanges: Sendable {
   struct Wait: Sendable {
     var batch: ShownBatch
@@ -20,22 +20,26 @@ struct ControlChanges: Sendable {
     var refusal: String?
     /// Once the batch is complete.
     var answer: Reply<ControlChange>.Answer?
-    /// Whether its caller has the answer, and may not have gone on yet.
+    /// Whether the answer was given to `reply`; `remove` is called when the call goes on.
     var isTold = false
     let reply: Reply<ControlChange>
+    /// The port that the batch was written to: tickets of another camera's port are other writes.
+    let port: ControlPort
+    /// The actor of the call; `nil` where it runs on none.
+    let caller: ObjectIdentifier?
   }
 
   private var waits: [Wait] = []
 
   var isEmpty: Bool { waits.isEmpty }
 
-  mutating func add(_ batch: ShownBatch, _ names: [String], _ reply: Reply<ControlChange>) {
-    waits.append(Wait(batch: batch, names: names, reply: reply))
-  }
+  mutating func add(_ wait: Wait) { waits.append(wait) }
 
   /// Takes the device's answer to a write.
-  mutating func take(_ event: Event, refusal: (UInt64) -> String?) {
-    for index in waits.indices where waits[index].batch.take(event) {
+  mutating func take(_ event: Event, of port: ControlPort?, refusal: (UInt64) -> String?) {
+    for index in waits.indices {
+      let isOpen = waits[index].answer == nil && waits[index].port === port
+      guard isOpen, waits[index].batch.take(event) else { continue }
       guard let refused = waits[index].batch.refused else { return }
       waits[index].refusal =
         refusal(refused)
@@ -51,24 +55,30 @@ struct ControlChanges: Sendable {
     }
   }
 
-  /// Gives up those that are not complete.
-  mutating func cancel() {
-    for index in waits.indices where waits[index].answer == nil {
+  /// Gives up those that are not complete and were written to another port.
+  mutating func cancel(allBut port: ControlPort?, because reason: String) {
+    for index in waits.indices where waits[index].answer == nil && waits[index].port !== port {
       waits[index].answer = .failure(
-        CaptureError(.cancelled, "the session stopped before the camera showed the settings"))
+        CaptureError(.cancelled, "\(reason) before the camera showed the settings"))
     }
   }
 
   typealias Next = (reply: Reply<ControlChange>, answer: Reply<ControlChange>.Answer)
 
-  /// The next caller to be told; `nil` if there is none, or if the one before has not gone on.
-  mutating func takeNext() -> Next? {
-    guard let first = waits.first, !first.isTold, let answer = first.answer else { return nil }
-    waits[0].isTold = true
-    return (first.reply, answer)
+  /// The calls that can return now: of each actor the first, if its batch is complete.
+  mutating func takeNext() -> [Next] {
+    var next: [Next] = []
+    for index in waits.indices where !waits[index].isTold {
+      let wait = waits[index]
+      let isBehind = wait.caller != nil && waits[..<index].contains { $0.caller == wait.caller }
+      guard !isBehind, let answer = wait.answer else { continue }
+      waits[index].isTold = true
+      next.append((wait.reply, answer))
+    }
+    return next
   }
 
-  /// Its caller goes on. Returns the answer, if there is one.
+  /// The call goes on. Returns the answer, if there is one.
   mutating func remove(_ reply: Reply<ControlChange>) -> Reply<ControlChange>.Answer? {
     waits.firstIndex { $0.reply === reply }.flatMap { waits.remove(at: $0).answer }
   }
@@ -92,7 +102,7 @@ extension SessionRun {
     state.withLock { state in
       guard !state.changes.isEmpty, let engine = state.engine else { return }
       let port = engine.description.controls
-      state.changes.take(event) { ticket in
+      state.changes.take(event, of: port) { ticket in
         if case .refused(let reason) = port?.outcome(of: ticket) { reason } else { nil }
       }
     }
@@ -103,14 +113,14 @@ extension SessionRun {
     updateChanges { $0.see(frame) }
   }
 
-  /// Changes the batches that wait, and tells the next caller.
+  /// Changes the batches that wait, and answers the calls that can return.
   func updateChanges(_ body: (inout ControlChanges) -> Void) {
-    let next = state.withLock { state -> ControlChanges.Next? in
-      guard !state.changes.isEmpty else { return nil }
+    let next = state.withLock { state -> [ControlChanges.Next] in
+      guard !state.changes.isEmpty else { return [] }
       body(&state.changes)
       return state.changes.takeNext()
     }
-    if let next { next.reply.answer(next.answer) }
+    for (reply, answer) in next { reply.answer(answer) }
   }
 
   /// Writes what was set for the camera, which begins with its own values.

@@ -7,12 +7,14 @@ extension SessionRun {
   private static let patience = Duration.seconds(3)
 
   /// Writes a batch, and waits for the frame that shows it. It writes before it suspends the caller, so that
-  /// an actor's batches are written in the order of its calls, and its callers go on in that order.
+  /// an actor's batches are written in the order of its calls. These return in that order, unless one is
+  /// cancelled or its time is over.
   nonisolated(nonsending) func write(
     _ values: DeviceControls.Values
   ) async throws(CaptureError) -> ControlChange {
     guard !values.isEmpty else { return ControlChange(firstFrame: nil, values: [:]) }
     let reply = Reply<ControlChange>()
+    let caller = #isolation.map { ObjectIdentifier($0) }
     try state.withLock { (state) throws(CaptureError) in
       guard let port = state.engine?.description.controls else {
         throw CaptureError(.notRunning, "the session has no camera that can be set")
@@ -25,7 +27,9 @@ extension SessionRun {
       else {
         throw CaptureError(.busy, "too many settings wait for the camera; set them again")
       }
-      state.changes.add(batch, values.map(\.name), reply)
+      state.changes.add(
+        .init(
+          batch: batch, names: values.map(\.name), reply: reply, port: port, caller: caller))
     }
     let told = await reply.answer(
       within: Self.patience,

@@ -1,9 +1,13 @@
 internal import Sprocket
 
 /// An output that was removed from a run while a file of it may be under way.
-struct LeavingOutput: Sendable {
+final class LeavingOutput: Sendable {
   let output: any SessionOutput
   let sinks: [String]
+
+  init(_ output: any SessionOutput, _ sinks: [String]) {
+    (self.output, self.sinks) = (output, sinks)
+  }
 }
 
 extension SessionRun {
@@ -25,7 +29,7 @@ extension SessionRun {
     }
     state.withLock { state in
       state.outputs = state.outputs.filter { $0 !== output }
-      state.leaving = state.leaving + [LeavingOutput(output: output, sinks: sinks)]
+      state.leaving = state.leaving + [LeavingOutput(output, sinks)]
     }
     deliverNews()
   }
@@ -42,7 +46,7 @@ extension SessionRun {
       }
       return state
     }
-    updateChanges { $0.cancel() }
+    updateChanges { $0.cancel(allBut: nil, because: "the session stopped") }
     for wait in old.settling { wait.reply.answer(.failure(SettleWait.isOver)) }
     old.device.state.withLock { if $0.run === self { $0.run = nil } }
     for output in old.outputs {
@@ -55,24 +59,29 @@ extension SessionRun {
   /// Hands on what happened to recordings and settings, in order. Outputs must not call the run from there.
   func deliverNews() {
     delivery.withLock { mark in
-      let now = state.withLock { (engine: $0.engine, outputs: $0.outputs, leaving: $0.leaving) }
-      guard let engine = now.engine else { return }
-      // Before the news are read: these tell the ends of all files of the other sinks.
-      let busy = now.leaving.isEmpty ? [] : engine.busySinks
+      let before = state.withLock { (engine: $0.engine, leaving: $0.leaving) }
+      guard let engine = before.engine else { return }
+      // Read before the news: of a sink that is not busy now, these have the ends of all files.
+      let busy = before.leaving.isEmpty ? [] : engine.busySinks
       if engine.hasNews(since: mark) {
-        for item in engine.news(since: &mark) {
+        let news = engine.news(since: &mark)
+        // Read after the news: an output is among them before it can ask for a file.
+        let now = state.withLock { $0.outputs + $0.leaving.map(\.output) }
+        for item in news {
           if case .settings(let changed, let first) = item { didSet(changed, from: first) }
-          for output in now.outputs { output.take(item) }
-          for left in now.leaving { left.output.take(item) }
+          for output in now { output.take(item) }
         }
       }
       // After the ends of their recordings.
       endBrackets()
-      for left in now.leaving where busy.isDisjoint(with: left.sinks) {
-        state.withLock { state in
-          state.leaving = state.leaving.filter { $0.output !== left.output }
+      for left in before.leaving where busy.isDisjoint(with: left.sinks) {
+        // It may have been added again meanwhile.
+        let isLeft = state.withLock { state in
+          let others = state.leaving.filter { $0 !== left }
+          defer { state.leaving = others }
+          return others.count < state.leaving.count
         }
-        left.output.didLeave()
+        if isLeft { left.output.didLeave() }
       }
     }
   }

@@ -71,6 +71,8 @@ final class SessionRun: Sendable {
       // It takes its time until its first frame.
       state.hasFrames = false
     }
+    let port = engine?.description.controls
+    updateChanges { $0.cancel(allBut: port, because: "the session changed its camera or format") }
   }
 
   /// `stages`: as the engine has them.

@@ -51,8 +51,11 @@ public struct ControlDescription: Sendable, Hashable {
     }
     guard let value = Double(text), value >= minimum, value <= maximum else { return nil }
     guard step > 0 else { return value }
-    // Beyond 53 bits a Double is not each whole number.
-    guard value.magnitude < 0x1p53 || Int64(text) == Int64(nearest: value) else { return nil }
+    // A Double cannot hold each whole number of more than 53 bits.
+    let isWhole = text.allSatisfy { $0.isNumber || $0 == "-" || $0 == "+" }
+    guard !isWhole || value.magnitude < 0x1p53 || Int64(text) == Int64(nearest: value) else {
+      return nil
+    }
     return (value - minimum).remainder(dividingBy: step) == 0 ? value : nil
   }
 

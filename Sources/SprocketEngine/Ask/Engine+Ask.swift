@@ -120,7 +120,7 @@ extension Engine {
   public var onDemandSinks: [String] { recordings.outputNames }
 
   /// Names of the sinks that have files that are not complete, asked for or under way. Once a sink is not
-  /// among them, `news` has told the ends of all its files.
+  /// among them, `news` has the ends of all its files. A sink whose thread does not end stays among them.
   package var busySinks: Set<String> { recordings.busySinks }
 
   /// Records of the latest 1,024 files that have ended, the oldest first, then of those under way.

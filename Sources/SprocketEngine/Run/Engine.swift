@@ -158,8 +158,8 @@ public final class Engine: @unchecked Sendable {
     for engine in audio { engine.stop() }
   }
 
-  /// Ends the run as the end of its source does: all frames so far are worked off. No call of it counts as a
-  /// call of `stop`, so a second one loses nothing.
+  /// Ends the run as the end of its source does: all frames so far are processed. May be called repeatedly:
+  /// only a second `stop` flushes frames.
   package func end() { shared.raiseStop(to: 1) }
 
   /// Waits for the end, for `limit` at most. True when the run is over; false for one that was not started.

@@ -24,8 +24,7 @@ extension CameraSource {
   private var restartNote: String? {
     guard restarts > 0 else { return nil }
     let often = restarts == 1 ? "once" : "\(restarts) times"
-    return
-      "\(title) gave no frame, and its stream was started again \(often); an epoch began each time"
+    return "\(title) stalled or refused to stream, and was started again \(often)"
   }
 
   private var sourceNote: String? {

@@ -6,13 +6,13 @@ internal import Synchronization
 
 /// What a dump spans, and what is missing of it.
 public struct ReplayExtent: Sendable {
-  /// From the first frame to the end of the last.
+  /// From the first frame to the latest end of one.
   public var nanoseconds: Int64 = 0
   /// Frames that the dump tells of without their bytes, and jumps of the number.
   public var missingFrames: UInt64 = 0
-  /// Places with such frames, and those where the source was away.
+  /// Places between two frames with such frames, or where the source was away.
   public var gaps: UInt64 = 0
-  /// The time between the frames around them, in nanoseconds.
+  /// The time that is missing there, in nanoseconds.
   public var missing: Int64 = 0
 }
 
@@ -72,32 +72,33 @@ extension ReplaySource {
   /// after ``open()``.
   public func extent(interval: Int64) -> ReplayExtent {
     var extent = ReplayExtent()
-    var first: ReplayFrame?
-    var last: ReplayFrame?
-    var isOpen = false
-    var next = index?.frames.first?.number ?? 0
+    var (lost, next, epoch) = (UInt64(0), index?.frames.first?.number ?? 0, UInt32(0))
+    var begin: Int64?
+    // The latest end of a frame so far: times may go back.
+    var end = Int64.min
     for frame in index?.frames ?? [] {
-      let lost = (frame.number > next ? frame.number - next : 0) &+ frame.skipped
-      extent.missingFrames &+= lost
+      lost &+= (frame.number > next ? frame.number - next : 0) &+ frame.skipped
       next = frame.number &+ max(frame.skipped, 1)
-      if lost > 0, !isOpen { extent.gaps += 1 }
-      isOpen = isOpen || lost > 0
       // A range of frames without bytes has no time.
       guard frame.skipped == 0 else { continue }
-      if let last {
-        if !isOpen, frame.epoch != last.epoch { (extent.gaps, isOpen) = (extent.gaps + 1, true) }
-        let pause = frame.captured.subtractingReportingOverflow(last.captured.clampedSum(interval))
-        if isOpen, !pause.overflow, pause.partialValue > 0 {
-          extent.missing = extent.missing.clampedSum(pause.partialValue)
+      if begin == nil {
+        begin = frame.captured
+      } else {
+        let difference = frame.captured.subtractingReportingOverflow(end)
+        let pause = difference.overflow ? 0 : max(0, difference.partialValue)
+        if lost > 0 || (frame.epoch != epoch && pause > interval / 2) {
+          extent.gaps += 1
+          extent.missing = extent.missing.clampedSum(pause)
         }
       }
-      isOpen = false
-      first = first ?? frame
-      last = frame
+      extent.missingFrames &+= lost
+      (lost, epoch) = (0, frame.epoch)
+      end = max(end, frame.captured.clampedSum(interval))
     }
-    if let first, let last {
-      let span = last.captured.subtractingReportingOverflow(first.captured)
-      extent.nanoseconds = span.overflow ? 0 : max(0, span.partialValue).clampedSum(interval)
+    extent.missingFrames &+= lost
+    if let begin {
+      let span = end.subtractingReportingOverflow(begin)
+      extent.nanoseconds = span.overflow ? 0 : span.partialValue
     }
     return extent
   }
