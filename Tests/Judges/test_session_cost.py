@@ -43,10 +43,10 @@ def test_instructions_of_a_camera_of_jpegs(tmp_path):
 
 def test_instructions_where_nothing_is_decoded(tmp_path):
     """The session's own sink, which sees each frame go by, takes 4,000 instructions. A frame is only copied
-    here, which takes 57,000."""
+    here, which takes 57,000. Many frames: what ends a run takes more where a machine was busy."""
     def measure(*options):
         return counted(tmp_path, "frames", *options)
-    engine, session = (for_each_frame(measure, kind, "nv12", ("100", "500")) for kind in KINDS)
+    engine, session = (for_each_frame(measure, kind, "nv12", ("100", "4100")) for kind in KINDS)
     print(f"{engine:.0f} instructions for each frame, {session:.0f} in a session: {session / engine:.4f}")
     assert session <= engine + 6_000
 
