@@ -23,8 +23,9 @@ struct ControlChanges: Sendable {
     /// Whether the answer was given to `reply`; `remove` is called when the call goes on.
     var isTold = false
     let reply: Reply<ControlChange>
-    /// The port that the batch was written to: tickets of another camera's port are other writes.
-    let port: ControlPort
+    /// Which of the run's sources the batch was written to, counted from 0: tickets of another one are other
+    /// writes.
+    let source: Int
     /// The actor of the call; `nil` where it runs on none.
     let caller: ObjectIdentifier?
   }
@@ -36,9 +37,9 @@ struct ControlChanges: Sendable {
   mutating func add(_ wait: Wait) { waits.append(wait) }
 
   /// Takes the device's answer to a write.
-  mutating func take(_ event: Event, of port: ControlPort?, refusal: (UInt64) -> String?) {
+  mutating func take(_ event: Event, of source: Int, refusal: (UInt64) -> String?) {
     for index in waits.indices {
-      let isOpen = waits[index].answer == nil && waits[index].port === port
+      let isOpen = waits[index].answer == nil && waits[index].source == source
       guard isOpen, waits[index].batch.take(event) else { continue }
       guard let refused = waits[index].batch.refused else { return }
       waits[index].refusal =
@@ -55,9 +56,9 @@ struct ControlChanges: Sendable {
     }
   }
 
-  /// Gives up those that are not complete and were written to another port.
-  mutating func cancel(allBut port: ControlPort?, because reason: String) {
-    for index in waits.indices where waits[index].answer == nil && waits[index].port !== port {
+  /// Gives up those that are not complete.
+  mutating func cancel(because reason: String) {
+    for index in waits.indices where waits[index].answer == nil {
       waits[index].answer = .failure(
         CaptureError(.cancelled, "\(reason) before the camera showed the settings"))
     }
@@ -102,7 +103,7 @@ extension SessionRun {
     state.withLock { state in
       guard !state.changes.isEmpty, let engine = state.engine else { return }
       let port = engine.description.controls
-      state.changes.take(event, of: port) { ticket in
+      state.changes.take(event, of: state.sources) { ticket in
         if case .refused(let reason) = port?.outcome(of: ticket) { reason } else { nil }
       }
     }

@@ -29,7 +29,8 @@ extension SessionRun {
       }
       state.changes.add(
         .init(
-          batch: batch, names: values.map(\.name), reply: reply, port: port, caller: caller))
+          batch: batch, names: values.map(\.name), reply: reply, source: state.sources,
+          caller: caller))
     }
     let told = await reply.answer(
       within: Self.patience,

@@ -46,7 +46,7 @@ extension SessionRun {
       }
       return state
     }
-    updateChanges { $0.cancel(allBut: nil, because: "the session stopped") }
+    updateChanges { $0.cancel(because: "the session stopped") }
     for wait in old.settling { wait.reply.answer(.failure(SettleWait.isOver)) }
     old.device.state.withLock { if $0.run === self { $0.run = nil } }
     for output in old.outputs {

@@ -25,6 +25,8 @@ final class SessionRun: Sendable {
     var isInterrupted = false
     var latest: FrameMark?
     var changes = ControlChanges()
+    /// Number of times that the run got another source.
+    var sources = 0
     /// Names of the plug-ins in the chain.
     var stages: Set<String> = []
     var stabilization: String?
@@ -68,11 +70,11 @@ final class SessionRun: Sendable {
         for index in state.brackets.indices { state.brackets[index].before = [] }
       }
       (state.device, state.choice) = (device, choice)
+      state.sources += 1
       // It takes its time until its first frame.
       state.hasFrames = false
     }
-    let port = engine?.description.controls
-    updateChanges { $0.cancel(allBut: port, because: "the session changed its camera or format") }
+    updateChanges { $0.cancel(because: "the session changed its camera or format") }
   }
 
   /// `stages`: as the engine has them.
