@@ -65,8 +65,8 @@ extension CaptureDevice {
   ///
   /// In a running session it returns when a frame has come that shows all of them, and says which; it waits
   /// for that at most 3 s. Calls of one actor return in their order. Settings of a loop of the session's take
-  /// time: `settle` waits for it. Throws `.cancelled` if the session takes another camera or format meanwhile,
-  /// or stops.
+  /// time: `settle` waits for it. Throws `.cancelled` if the session stops, or takes another camera or format
+  /// meanwhile.
   ///
   /// Throws if the camera has no such control, or cannot have such a value, and if the driver refuses.
   @discardableResult

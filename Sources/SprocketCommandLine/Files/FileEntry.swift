@@ -240,9 +240,9 @@ struct FileEntry: Encodable, Sendable {
       }
       lines.append(line)
       if track.gaps > 0 {
+        let gaps = track.gaps == 1 ? "gap" : "gaps"
         lines.append(
-          "    \(track.gaps) gap\(track.gaps == 1 ? "" : "s"), in which \(fixed(track.missingSeconds, 3)) s are missing"
-        )
+          "    \(track.gaps) \(gaps), in which \(fixed(track.missingSeconds, 3)) s are missing")
       }
     }
     lines += picture?.lines ?? []
