@@ -197,7 +197,7 @@ final class Console: Sendable {
     return unsafe poll(&request, 1, milliseconds) == 1
   }
 
-  /// Whether the reader of a pipe has closed it: nothing need be written to find out.
+  /// Whether the reader has closed its end of the pipe. Finds out without writing.
   var isAbandoned: Bool {
     var request = pollfd(fd: descriptor, events: 0, revents: 0)
     return unsafe poll(&request, 1, 0) == 1 && request.revents & Int16(POLLERR | POLLHUP) != 0

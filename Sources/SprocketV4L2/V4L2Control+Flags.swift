@@ -11,6 +11,8 @@ extension V4L2Control {
   public static func isReadOnly(_ flags: UInt32) -> Bool {
     flags & UInt32(V4L2_CTRL_FLAG_READ_ONLY) != 0
   }
+  /// A program can write it: it is a number, and not read-only.
+  public var isSettable: Bool { isNumber && !isReadOnly }
   /// Another program or the stream holds it; it cannot be written meanwhile.
   public static func isGrabbed(_ flags: UInt32) -> Bool {
     flags & UInt32(V4L2_CTRL_FLAG_GRABBED) != 0

@@ -223,7 +223,7 @@ def test_a_dump_is_exported(tmp_path):
 
 
 def test_a_dump_spans_the_time_that_its_movie_spans(tmp_path):
-    """Also where the camera was away, which no frame's number tells."""
+    """Also where the camera was away: the frame numbers do not show that time."""
     dump, movie = tmp_path / "a.mcap", tmp_path / "a.mov"
     sprocket("run", "--source", "scene", "--size", "160x120", "--frames", 90, "--source-set", "unplug=0.05",
              "--source-set", "unplugfor=1s", "--dump", dump, "--movie", movie, "--quiet")

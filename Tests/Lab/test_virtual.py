@@ -127,8 +127,8 @@ def assert_sent(data, pixels, count, rate=RATE, torn=1):
 
 @pytest.mark.parametrize("reader", [by_ffmpeg, by_gstreamer, by_opencv])
 def test_other_programs_see_what_was_sent(reader, tmp_path):
-    # v4l2loopback gives a reader that is late by more than its four buffers one that the reader still has,
-    # and GStreamer ends then. At a low rate an emulated machine is not so late.
+    # If a reader falls behind by more than its four buffers, v4l2loopback returns a buffer that the reader
+    # still holds, and GStreamer stops. At a low rate an emulated machine does not fall behind so far.
     with camera(tmp_path, "--format", "I420", rate=5) as process:
         assert current_format() == "YU12"
         data = reader(10, "YU12")

@@ -112,7 +112,7 @@ struct Unstarted: Stage {
     #expect(source.closes.load(ordering: .relaxed) == 1)
   }
 
-  /// A bracket that is over says so with each further frame.
+  /// A bracket that is over asks for the run's end at each later frame.
   @Test func anEndThatIsAskedForAgainLosesNoFrame() throws {
     let source = endless()
     let sink = RecordingSink()

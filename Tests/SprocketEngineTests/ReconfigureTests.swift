@@ -84,8 +84,8 @@ struct ReconfigureTests {
     #expect(summary.errors.isEmpty)
   }
 
-  /// From the asking for a file until its record is told, its sink has files that are not complete: also
-  /// while the file goes from the sink's thread to the finisher, and if it never begins.
+  /// A sink is busy from the request for a file until the news contain the file's record: also while the file
+  /// passes from the sink's thread to the finisher, and if the file never begins.
   @Test func a20ASinkHasFilesUntilTheirRecordsAreTold() throws {
     let source = endless()
     let movie = MemoryRecorder()

@@ -169,7 +169,7 @@ struct RequestTests {
   func a12ARecordingOfNFramesGetsNWhateverIsLost(isLive: Bool) throws {
     let (asker, sink) = (Asker(), MemoryRecorder())
     var steps: [ScriptedSource.Step] = []
-    // After the last request there are frames for a busy machine, which loses many of them.
+    // A busy machine loses many frames, so many more follow the last request.
     for number in UInt64(0)..<1000 {
       if number < 400, number % 20 == 4 {
         steps.append(.call { asker.ask(.record(sink: "movie", frames: 4)) })

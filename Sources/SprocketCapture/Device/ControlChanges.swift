@@ -20,11 +20,11 @@ struct ControlChanges: Sendable {
     var refusal: String?
     /// Once the batch is complete.
     var answer: Reply<ControlChange>.Answer?
-    /// Whether the answer was given to `reply`; `remove` is called when the call goes on.
+    /// Whether `reply` has the answer. The wait is removed when the call returns.
     var isTold = false
     let reply: Reply<ControlChange>
-    /// Which of the run's sources the batch was written to, counted from 0: tickets of another one are other
-    /// writes.
+    /// Number of the source that the batch was written to, from 0. Another source may use the same tickets
+    /// for other writes.
     let source: Int
     /// The actor of the call; `nil` where it runs on none.
     let caller: ObjectIdentifier?
@@ -49,7 +49,7 @@ struct ControlChanges: Sendable {
     }
   }
 
-  /// Notes which ones are complete with the frame that was seen.
+  /// Stores the answers of the batches that are complete at this frame.
   mutating func see(_ frame: FrameMark) {
     for index in waits.indices where waits[index].answer == nil {
       waits[index].answer = waits[index].answer(at: frame)
@@ -66,7 +66,8 @@ struct ControlChanges: Sendable {
 
   typealias Next = (reply: Reply<ControlChange>, answer: Reply<ControlChange>.Answer)
 
-  /// The calls that can return now: of each actor the first, if its batch is complete.
+  /// Takes the calls that can return now: the first call of each actor, and all calls without an actor, if
+  /// their batches are complete.
   mutating func takeNext() -> [Next] {
     var next: [Next] = []
     for index in waits.indices where !waits[index].isTold {
@@ -79,7 +80,7 @@ struct ControlChanges: Sendable {
     return next
   }
 
-  /// The call goes on. Returns the answer, if there is one.
+  /// Removes the batch of a call that returns. Returns its answer, `nil` if there is none.
   mutating func remove(_ reply: Reply<ControlChange>) -> Reply<ControlChange>.Answer? {
     waits.firstIndex { $0.reply === reply }.flatMap { waits.remove(at: $0).answer }
   }

@@ -61,11 +61,11 @@ extension SessionRun {
     delivery.withLock { mark in
       let before = state.withLock { (engine: $0.engine, leaving: $0.leaving) }
       guard let engine = before.engine else { return }
-      // Read before the news: of a sink that is not busy now, these have the ends of all files.
+      // Read before the news: if a sink is not busy now, the news contain the end of each of its files.
       let busy = before.leaving.isEmpty ? [] : engine.busySinks
       if engine.hasNews(since: mark) {
         let news = engine.news(since: &mark)
-        // Read after the news: an output is among them before it can ask for a file.
+        // Read after the news, so that every output that requested one of these files is included.
         let now = state.withLock { $0.outputs + $0.leaving.map(\.output) }
         for item in news {
           if case .settings(let changed, let first) = item { didSet(changed, from: first) }
@@ -75,7 +75,7 @@ extension SessionRun {
       // After the ends of their recordings.
       endBrackets()
       for left in before.leaving where busy.isDisjoint(with: left.sinks) {
-        // It may have been added again meanwhile.
+        // If the output was added again in the meantime, it stays.
         let isLeft = state.withLock { state in
           let others = state.leaving.filter { $0 !== left }
           defer { state.leaving = others }

@@ -25,7 +25,7 @@ final class SessionRun: Sendable {
     var isInterrupted = false
     var latest: FrameMark?
     var changes = ControlChanges()
-    /// Number of times that the run got another source.
+    /// Number of changes of the source in this run.
     var sources = 0
     /// Names of the plug-ins in the chain.
     var stages: Set<String> = []

@@ -119,8 +119,9 @@ extension Engine {
   /// Names of the sinks that can be asked to record.
   public var onDemandSinks: [String] { recordings.outputNames }
 
-  /// Names of the sinks that have files that are not complete, asked for or under way. Once a sink is not
-  /// among them, `news` has the ends of all its files. A sink whose thread does not end stays among them.
+  /// Names of the sinks with incomplete files: requested, being written, or being completed. When a sink's
+  /// name is not in the set, `news` contains the end of each of its files. The name of a sink whose thread
+  /// hangs is never removed.
   package var busySinks: Set<String> { recordings.busySinks }
 
   /// Records of the latest 1,024 files that have ended, the oldest first, then of those under way.

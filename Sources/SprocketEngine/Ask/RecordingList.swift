@@ -47,7 +47,7 @@ final class RecordingList: Sendable {
     let recorder: any Recorder
   }
 
-  /// A sink, also one that was detached: its number in the run, and its name.
+  /// Identifies a sink, attached or detached, by its number in the run and its name.
   struct Owner: Hashable {
     let sink: Int
     let name: String

@@ -74,7 +74,7 @@ struct CameraControls {
 
   init(_ controls: [V4L2Control]) {
     all = controls
-    writable = controls.filter { !$0.isReadOnly && $0.isNumber }
+    writable = controls.filter(\.isSettable)
     states = writable.map { State(value: nil, flags: $0.flags) }
     port = ControlPort(controls: writable.map { ControlDescription($0) })
     func watched(_ role: ControlUnit.Role, _ ids: UInt32...) -> Watched? {

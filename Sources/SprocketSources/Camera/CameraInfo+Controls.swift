@@ -30,35 +30,33 @@ extension CameraInfo {
     _ values: [(name: String, text: String)]
   ) throws(RunError) -> CameraControlChange {
     var device = try open()
-    let all = device.controls()
-    let known = all.filter { $0.isNumber && !$0.isReadOnly }
-    let writes = try writes(values, known, of: all)
+    let known = device.controls()
+    let writes = try writes(values, known)
     return try perform(ControlProfile.Plan(writes: writes), known, &device, isProfile: false)
   }
 
   /// Checks names and values as `write` does, and writes nothing.
   public func check(_ values: [(name: String, text: String)]) throws(RunError) {
     let device = try open()
-    let all = device.controls()
-    _ = try writes(values, all.filter { $0.isNumber && !$0.isReadOnly }, of: all)
+    _ = try writes(values, device.controls())
   }
 
   private func writes(
-    _ values: [(name: String, text: String)], _ known: [V4L2Control], of all: [V4L2Control]
+    _ values: [(name: String, text: String)], _ known: [V4L2Control]
   ) throws(RunError) -> [(index: Int, value: Int64)] {
     var writes: [(index: Int, value: Int64)] = []
     for (name, text) in values {
       guard let index = known.firstIndex(where: { $0.name == name }) else {
-        if let fixed = all.first(where: { $0.name == name }) {
-          throw RunError(
-            .usage,
-            "`\(name)` of \(title) "
-              + (fixed.isReadOnly ? "is read-only" : "is no number") + "; leave it out")
-        }
         throw RunError(
           .usage,
           "\(title) has no control `\(name)` that can be set; "
-            + knownNames(known.map(\.name), near: name, "it has"))
+            + knownNames(known.filter(\.isSettable).map(\.name), near: name, "it has"))
+      }
+      guard known[index].isSettable else {
+        throw RunError(
+          .usage,
+          "`\(name)` of \(title) is \(known[index].isReadOnly ? "read-only" : "no number"); "
+            + "leave it out")
       }
       let description = ControlDescription(known[index])
       guard let value = description.value(text) else {

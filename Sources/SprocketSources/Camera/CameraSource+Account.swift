@@ -21,15 +21,16 @@ extension CameraSource {
       .compactMap { $0 }
   }
 
+  func often(_ count: UInt64) -> String { count == 1 ? "once" : "\(count) times" }
+
   private var restartNote: String? {
     guard restarts > 0 else { return nil }
-    let often = restarts == 1 ? "once" : "\(restarts) times"
-    return "\(title) stalled or refused to stream, and was started again \(often)"
+    return "\(title) stalled or refused to stream, and was started again \(often(restarts))"
   }
 
   private var sourceNote: String? {
     guard sourceChanges > 0 else { return nil }
-    let often = sourceChanges == 1 ? "once" : "\(sourceChanges) times"
-    return "the resolution at the input of \(title) changed \(often); an epoch began each time"
+    return
+      "the resolution at the input of \(title) changed \(often(sourceChanges)); an epoch began each time"
   }
 }

@@ -131,9 +131,8 @@ extension CameraSource {
 
   var absenceNote: String? {
     guard unplugs > 0 else { return nil }
-    let often = unplugs == 1 ? "once" : "\(unplugs) times"
     let seconds = (Double(away / 10_000_000) / 100).settingText
-    let note = "\(title) was unplugged \(often), for \(seconds) s in all"
+    let note = "\(title) was unplugged \(often(unplugs)), for \(seconds) s in all"
     return absence?.reason == .unplugged
       ? note + "; it is not back" : note + "; its numbers began anew when it was back"
   }

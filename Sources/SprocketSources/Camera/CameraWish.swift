@@ -25,8 +25,7 @@ struct CameraWish {
       guard pair.count == 2, take(String(pair[0]), String(pair[1])) else {
         throw RunError(
           .usage,
-          "`\(name)`: " + (part.isEmpty ? "a part is empty" : "`\(part)` cannot be wished for")
-            + "; "
+          "`\(name)`: \(part.isEmpty ? "a part is empty" : "`\(part)` cannot be wished for"); "
             + "a wish has the form ?size=1920x1080,rate=30,format=MJPG,position=front; each "
             + "part may be left out; position is "
             + DevicePosition.allCases.map(\.rawValue).joined(separator: ", "), change: .source)

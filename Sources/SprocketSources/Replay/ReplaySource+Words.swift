@@ -4,15 +4,16 @@ internal import Synchronization
 
 // Messages of a replay about its file.
 
-/// What a dump spans, and what is missing of it.
+/// The time between the first and the last frame of a dump, and its gaps.
 public struct ReplayExtent: Sendable {
-  /// From the first frame to the latest end of one.
+  /// From the start of the first frame to the end of the frame that ends last.
   public var nanoseconds: Int64 = 0
-  /// Frames that the dump tells of without their bytes, and jumps of the number.
+  /// Number of frames whose bytes are not in the dump: frames that it only lists, and frame numbers that it
+  /// skips.
   public var missingFrames: UInt64 = 0
-  /// Places between two frames with such frames, or where the source was away.
+  /// Number of gaps between two frames: frames are missing there, or the source was away.
   public var gaps: UInt64 = 0
-  /// The time that is missing there, in nanoseconds.
+  /// Sum of the lengths of these gaps, in nanoseconds.
   public var missing: Int64 = 0
 }
 
@@ -68,13 +69,12 @@ extension ReplaySource {
     return notes.isEmpty ? nil : notes.joined(separator: "; ")
   }
 
-  /// The time that the dump spans, and what is missing of it. A frame lasts for `interval` nanoseconds. Known
-  /// after ``open()``.
+  /// Measures the dump's time and gaps. A frame lasts for `interval` nanoseconds. Call it after ``open()``.
   public func extent(interval: Int64) -> ReplayExtent {
     var extent = ReplayExtent()
     var (lost, next, epoch) = (UInt64(0), index?.frames.first?.number ?? 0, UInt32(0))
     var begin: Int64?
-    // The latest end of a frame so far: times may go back.
+    // Kept as the maximum, because capture times may go back.
     var end = Int64.min
     for frame in index?.frames ?? [] {
       lost &+= (frame.number > next ? frame.number - next : 0) &+ frame.skipped
