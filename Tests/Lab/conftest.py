@@ -188,6 +188,11 @@ class Run:
         return read_lines(self.folder / "reports.jsonl")
 
     @property
+    def delivered(self):
+        """Reports of the frames that reached the chain's end: a run may well end with one that did not."""
+        return [line for line in self.reports if line["fate"] == "delivered"]
+
+    @property
     def summary(self):
         return read_summary(self.folder / "summary.json")
 
