@@ -145,6 +145,10 @@ public final class Ring: Sendable {
     for cursor in 0..<cursors.count { signal(cursor) }
   }
 
+  /// Wakes the thread that waits for a parked tap, because of something outside the ring; the tap stays
+  /// parked. From any thread.
+  public func wakeThread(ofTap tap: RingPlan.TapIndex) { signal(cursor(ofTap: tap.place)) }
+
   func cursor(ofTap tap: Int) -> Int { 1 + plan.lanes.count + tap }
 
   func passed(cursor: Int) -> UInt64 { cursors[cursor].passed.load(ordering: .acquiring) }

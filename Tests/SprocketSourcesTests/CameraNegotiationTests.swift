@@ -131,6 +131,9 @@ import Testing
     #expect(
       CameraWish.joined(refusals)
         == "vivid (/dev/video0, /dev/video2) does not offer 1x1; cam is busy")
+    let barred = nodes.map { ($0, "you may not use \($0.path): join the group") }
+    #expect(
+      CameraWish.joined(barred) == "you may not use /dev/video0, /dev/video2: join the group")
   }
 
   @Test func nothingAndTheUnknownAreTold() {

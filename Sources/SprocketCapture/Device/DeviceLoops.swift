@@ -143,9 +143,10 @@ extension SessionRun {
   ) async throws(CaptureError) -> FrameMark {
     let reply = Reply<FrameMark>()
     try state.withLock { (state) throws(CaptureError) in
-      guard state.engine != nil else { throw SettleWait.isOver }
-      let from = (state.latest?.number ?? 0) + Self.beginning
+      guard let engine = state.engine else { throw SettleWait.isOver }
+      let from = engine.producedCount + Self.beginning
       state.settling.append(SettleWait(loop: loop, from: from, reply: reply))
+      state.needFrames()
     }
     defer { state.withLock { $0.settling.removeAll { $0.reply === reply } } }
     return try await reply.value(

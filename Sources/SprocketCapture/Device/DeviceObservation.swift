@@ -17,6 +17,8 @@ final class DeviceObservers: Sendable {
     }
   }
 
+  var isEmpty: Bool { state.withLock(\.observers.isEmpty) }
+
   func remove(_ number: Int) { state.withLock { _ = $0.observers.removeValue(forKey: number) } }
 
   /// Costs a lock where nobody follows.
@@ -47,6 +49,7 @@ extension CaptureDevice {
       let value = inForce[keyPath: path]
       if last.isNew(value) { reader.yield(value) }
     }
+    state.withLock(\.run)?.needFrames()
     let observers = observers
     reader.onTermination = { _ in observers.remove(number) }
     return stream

@@ -19,6 +19,8 @@ extension SessionRun {
       guard let port = state.engine?.description.controls else {
         throw CaptureError(.notRunning, "the session has no camera that can be set")
       }
+      // Before the write, so that the watch gets the frame that shows it.
+      state.needFrames()
       let writes = values.compactMap { name, value in
         port.control(name).map { ControlValue($0, value) }
       }
@@ -99,7 +101,12 @@ extension SessionRun {
   }
 
   /// Keeps a bracket until it has restored the camera's controls.
-  func add(_ bracket: RunningBracket) { state.withLock { $0.brackets.append(bracket) } }
+  func add(_ bracket: RunningBracket) {
+    state.withLock { state in
+      state.brackets.append(bracket)
+      state.needFrames()
+    }
+  }
 
   /// Ends the captures of brackets that have restored the controls.
   func endBrackets() {

@@ -19,11 +19,12 @@ final class SessionRun: Sendable {
     var outputs: [any SessionOutput] = []
     /// Outputs that were removed, with their sinks, until their recordings have ended.
     var leaving: [LeavingOutput] = []
-    /// When the last frame came, on the monotonic clock.
+    /// When the last frame came, on the monotonic clock; while the watch rests, when it noticed that.
     var lastArrival: Int64
+    /// `Engine.producedCount`, as the watch saw it last.
+    var produced: UInt64 = 0
     var hasFrames = false
     var isInterrupted = false
-    var latest: FrameMark?
     var changes = ControlChanges()
     /// Number of changes of the source in this run.
     var sources = 0
@@ -73,6 +74,8 @@ final class SessionRun: Sendable {
       state.sources += 1
       // It takes its time until its first frame.
       state.hasFrames = false
+      // Readers of this camera's settings may wait for it.
+      state.needFrames()
     }
     updateChanges { $0.cancel(because: "the session changed its camera or format") }
   }
@@ -109,12 +112,8 @@ final class SessionRun: Sendable {
 
   /// A frame came.
   func note(_ record: FrameRecord) {
-    var device: CaptureDevice?
-    endInterruption { state in
-      (state.latest, state.hasFrames) = (FrameMark(record), true)
-      device = state.device
-    }
-    device?.observers.tell(record.inForce)
+    noteArrival()
+    device.observers.tell(record.inForce)
   }
 
   /// A frame came, which the watch may not get: the camera is at work.
@@ -137,13 +136,21 @@ final class SessionRun: Sendable {
   /// The run is over, and so is an interruption.
   func noteClosed() { endInterruption { _ in } }
 
-  /// No frame came.
+  /// The watch has got no frame for a while.
   func noteIdle() {
+    let hasNew = state.withLock { state -> Bool in
+      let produced = state.engine?.producedCount ?? state.produced
+      defer { state.produced = produced }
+      return produced != state.produced
+    }
+    if hasNew { return noteArrival() }
     let now = monotonicNow()
     let device = state.withLock { state -> CaptureDevice? in
       let patience = state.hasFrames ? Self.patience : Self.firstPatience
       guard !state.isInterrupted, now - state.lastArrival > patience else { return nil }
       state.isInterrupted = true
+      // The first frame that comes ends the interruption.
+      state.needFrames()
       return state.device
     }
     guard let device else { return }
@@ -156,16 +163,39 @@ final class SessionRun: Sendable {
   }
 }
 
+extension SessionRun {
+  /// Whether nobody waits for what a frame shows.
+  var needsNoFrame: Bool {
+    let (needs, device) = state.withLock { ($0.needsFrames, $0.device) }
+    return !needs && device.observers.isEmpty
+  }
+
+  func needFrames() { state.withLock { $0.needFrames() } }
+}
+
+extension SessionRun.State {
+  var needsFrames: Bool {
+    isInterrupted || !changes.isEmpty || !settling.isEmpty || !brackets.isEmpty
+  }
+
+  /// The watch gets frames, from the next one on, until it needs none. It must need them when the lock is
+  /// released.
+  func needFrames() { engine?.wake(SessionWatch.name) }
+}
+
 /// A sink that reads no pixels: it sees that frames come, and hands on what is told beside them.
-final class SessionWatch: Sink {
-  let name = "session"
+final class SessionWatch: RestingSink {
+  static let name = "session"
+  var name: String { Self.name }
   private let run: SessionRun
+  private var isLive = true
   private var loops: [LoopReport] = []
 
   init(_ run: SessionRun) { self.run = run }
 
   func configure(_ setup: inout SinkSetup) throws(RunError) {
     setup.backlog = 1
+    isLive = setup.source.isLive
     loops = setup.reports.compactMap { LoopReport($0) }
   }
 
@@ -199,8 +229,13 @@ final class SessionWatch: Sink {
     run.deliverNews()
   }
 
+  var needsNoFrame: Bool { run.needsNoFrame }
+  /// Larger: fewer wake-ups, and an interruption is noticed later.
+  let longestRest = Duration.milliseconds(200)
+
   func idle() throws(RunError) {
-    run.noteIdle()
+    // Offline, frames wait for slow sinks.
+    if isLive { run.noteIdle() }
     run.deliverNews()
   }
 

@@ -54,6 +54,8 @@ final class RecordingList: Sendable {
   }
 
   struct State {
+    /// Tells that there are news.
+    let bell: NewsBell
     /// By the sink's number in the run.
     var outputs: [Int: Output] = [:]
     var nextID: UInt64 = 1
@@ -79,10 +81,13 @@ final class RecordingList: Sendable {
     var isClosed = false
   }
 
-  let state = Locked(State())
+  let state: Locked<State>
   let port: RequestPort
 
-  init(_ port: RequestPort) { self.port = port }
+  init(_ port: RequestPort, _ bell: NewsBell) {
+    self.port = port
+    state = Locked(State(bell: bell))
+  }
 
   /// Names of the sinks that can be asked.
   var outputNames: [String] { state.withLock { $0.outputs.values.map(\.name).sorted() } }

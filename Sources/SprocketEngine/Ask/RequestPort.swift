@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Carries requests from any thread to the source's thread.
 ///
-/// Keeps of the contract of requests (A1 to A21, as the tests are named):
+/// Keeps of the contract of requests (A1 to A22, as the tests are named):
 /// - A1: there is one port per run, bounded, drained in the order asked. Any thread may ask. Requests that
 ///   are asked together are stamped at one frame.
 /// - A5: at the run's end the port closes, and refuses what comes later.
@@ -33,6 +33,8 @@ final class RequestPort: Sendable {
     var steps: [Step] = []
     var settings: SettingRequest?
     var sequence: RecordingSequence?
+    /// Number of a sink whose rest ends.
+    var woken: Int?
     let moment: Moment
   }
 

@@ -89,5 +89,6 @@ extension RecordingList.State {
     if news.count == Self.keptNews { news.removeFirst() }
     news.append(new)
     newsCount += 1
+    bell.ring()
   }
 }

@@ -161,11 +161,11 @@ extension Engine {
       let backlog = sinks.longestBacklog
       lines.append(("backlog of sinks", isLive ? backlog : min(backlog, offlineBacklog)))
     }
-    let taps = sinks.map { state in
-      let latest = state.setup?.takesLatest ?? false
+    let taps = sinks.map { sink in
+      let latest = sink.setup?.takesLatest ?? false
       return RingPlan.Tap(
-        upstream: .record(state.tap), gates: !isLive && !latest, latest: latest,
-        parks: state.isOnDemand)
+        upstream: .record(sink.tap), gates: !isLive && !latest, latest: latest,
+        parks: sink.state.parks)
     }
     let depth = lines.reduce(0) { $0 + $1.frames }
     var ring = RingPlan(depth: depth, lanes: lanes, taps: taps)

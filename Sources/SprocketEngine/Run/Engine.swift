@@ -98,7 +98,7 @@ public final class Engine: @unchecked Sendable {
     let shared = RunShared(sinks: sinks, options: options)
     self.shared = shared
     shared.settings.setChain(stages)
-    let recordings = RecordingList(shared.port)
+    let recordings = RecordingList(shared.port, shared.bell)
     self.recordings = recordings
     var states: [SinkState] = []
     for (index, sink) in sinks.enumerated() {

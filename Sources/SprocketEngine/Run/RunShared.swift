@@ -7,6 +7,7 @@ final class RunShared: Sendable {
   let tape = FateTape()
   let events = EventLog()
   let port = RequestPort()
+  let bell = NewsBell()
   let changes = ChangePort()
   let settings = SettingJournal()
   let counters = LiveCounters()

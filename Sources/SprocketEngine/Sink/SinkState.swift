@@ -16,6 +16,10 @@ final class SinkState: @unchecked Sendable {
   /// `nil` unless it gets only the frames that are asked for.
   let recorder: (any Recorder)?
   let stamped: StampedOutput?
+  /// `nil` if it needs each frame.
+  let resting: (any RestingSink)?
+  /// Whether it rests, or has rested and got no frame since.
+  var hasRested = false
   /// Of an on-demand sink; set before the run.
   var recordings: SinkRecorder?
   var counts = FateCounts()
@@ -33,6 +37,8 @@ final class SinkState: @unchecked Sendable {
   var lossAfterFailure: Fate?
   var hasFailed: Bool { lossAfterFailure != nil }
   var isOnDemand: Bool { recorder != nil }
+  /// Whether no frame wakes its thread at times.
+  var parks: Bool { isOnDemand || resting != nil }
   /// Whether the sink buffers frames, so that frames it has taken may still be lost. `durableCount` is the
   /// number that cannot be lost.
   let buffers: Bool
@@ -54,6 +60,7 @@ final class SinkState: @unchecked Sendable {
     let recorder = (sink as? any Recorder).flatMap { $0.isOnDemand ? $0 : nil }
     self.recorder = recorder
     stamped = recorder == nil ? nil : StampedOutput()
+    resting = sink as? any RestingSink
     buffers = sink.durableCount != .max || recorder != nil
     thread = try JobThread(sink.name)
   }

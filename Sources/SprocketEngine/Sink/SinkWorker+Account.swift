@@ -60,6 +60,7 @@ extension SinkWorker {
   /// The fate of a frame that this sink did not see in time.
   private func absentFate(_ number: UInt64) -> Fate {
     if let fate = state.lossAfterFailure { return fate }
+    if state.hasRested { return .unselected }
     if let recordings = state.recordings {
       if number < recordings.flushedEnd { return .flushed }
       if !recordings.isAdmitting { return .unselected }
@@ -91,7 +92,7 @@ extension SinkWorker {
   }
 
   private func loseNext(_ count: UInt64, _ fate: Fate) {
-    if state.isOnDemand, state.recordings?.keepsNothing ?? false {
+    if state.hasRested || state.isOnDemand && state.recordings?.keepsNothing ?? false {
       // An idle sink may have missed a great many: they are counted in one step.
       state.counts[fate] += count
       state.nextNumber += count
@@ -144,7 +145,7 @@ extension SinkWorker {
   /// Whether the sink is told of a frame that it does not get; counts the frame for the recording under
   /// way.
   private func isTold(_ lost: LostFrame) -> Bool {
-    guard let recordings = state.recordings else { return !state.hasFailed }
+    guard let recordings = state.recordings else { return !state.hasFailed && !state.hasRested }
     return recordings.noteLost(lost)
   }
 }

@@ -47,7 +47,7 @@ final class SinkWorker: @unchecked Sendable {
     trace?.thread.begin()
     defer { trace?.thread.end() }
     code.during {
-      var reader = epoch.ring.makeReader(tap: RingPlan.TapIndex(place.index))
+      var reader = epoch.ring.makeReader(tap: tapIndex)
       var waiter = Waiter(wait)
       state.recordings?.beginEpoch(at: state.nextNumber, isContinuous: epoch.isContinuous)
       loop: while true {
@@ -67,14 +67,17 @@ final class SinkWorker: @unchecked Sendable {
             // later change ends the wait.
             if epoch.isAbandoned.load(ordering: .acquiring) { break loop }
             waiter.parkIdle(ticket)
+          } else if rest(&reader, &waiter) {
+            break
           } else if !waiter.spinsOn() {
             waiter.park(reader.prepareToWait())
-            idle()
+            idle(always: false)
           }
         case .end:
           break loop
         }
       }
+      epoch.shared.bell.remove(state.id)
       account(upTo: epoch.endNumber.load(ordering: .acquiring))
       state.gauge.show(state.counts)
       state.recordings?.endEpoch()
@@ -90,9 +93,11 @@ final class SinkWorker: @unchecked Sendable {
     }
   }
 
-  /// A live sink may have other work while no frame comes.
-  private func idle() {
-    guard epoch.source.isLive, state.lossAfterFailure == nil else { return }
+  var tapIndex: RingPlan.TapIndex { RingPlan.TapIndex(place.index) }
+
+  /// A sink may have other work while no frame comes: live, or `always`.
+  func idle(always: Bool) {
+    guard always || epoch.source.isLive, state.lossAfterFailure == nil else { return }
     do throws(RunError) { try state.sink.idle() } catch { fail(error) }
   }
 
@@ -100,6 +105,7 @@ final class SinkWorker: @unchecked Sendable {
     let record = unsafe slot.pointee.records[place.tap]
     state.recordings?.upcoming = record
     account(upTo: record.number)
+    endRest(at: record.number)
     state.nextNumber = record.number + 1
     let packed = unsafe slot.pointee.packedCounts[place.index]
     if !record.isAlive, !place.tapsSource {

@@ -104,6 +104,7 @@ extension SourcePump {
       change(request, at: number)
     }
     if let sequence = entry.sequence { begin(sequence) }
+    if let sink = entry.woken { wake(sink) }
     for step in entry.steps {
       if case .ended(let id) = step.change { noteEnded(id) }
       if case .end(let id) = step.change { noteEnded(id) }
@@ -127,6 +128,10 @@ extension SourcePump {
         sink: state.id, place: place.index, output: stamped,
         gate: OutputGate(isAlwaysOpen: state.recorder?.preRoll != nil))
     }
+    resting = Dictionary(
+      uniqueKeysWithValues: epoch.sinks.filter { $0.state.resting != nil }.map {
+        ($0.state.id, $0.index)
+      })
     requests.entries.removeAll { !concernsGate($0) }
     for index in sequences.indices { sequences[index].checkSinks(gates) }
     shared.port.waiting.store(requests.entries.count, ordering: .relaxed)
@@ -134,7 +139,7 @@ extension SourcePump {
 
   /// False for requests to sinks that were detached meanwhile.
   private func concernsGate(_ entry: RequestPort.Entry) -> Bool {
-    entry.settings != nil || entry.sequence != nil
+    entry.settings != nil || entry.sequence != nil || entry.woken != nil
       || entry.steps.contains { step in gates.contains { $0.sink == step.sink } }
   }
 

@@ -57,7 +57,8 @@ struct Waiter {
     park(ticket, bound: min(max(end - monotonicNow(), 0), Self.boundNanoseconds))
   }
 
-  private mutating func park(_ ticket: WaitTicket?, bound: Int64) {
+  /// Waits like `park`, for `bound` nanoseconds at most.
+  mutating func park(_ ticket: WaitTicket?, bound: Int64) {
     guard let ticket else { return }
     unsafe futexWait(ticket.event.address, ticket.value, nanoseconds: bound)
     spun = 0

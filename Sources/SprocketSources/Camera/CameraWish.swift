@@ -3,7 +3,7 @@ internal import SprocketV4L2
 
 /// Required properties of a camera, instead of a name: `?size=1920x1080,position=front`.
 ///
-/// The first matching camera is used. Its format, size and rate are requested unless options request
+/// The first matching camera that is free is used. Its format, size and rate are requested unless options request
 /// others.
 struct CameraWish {
   private(set) var request = FormatRequest()
@@ -62,36 +62,45 @@ struct CameraWish {
       rate: asked.rate ?? request.rate)
   }
 
-  /// The first camera that fits.
+  /// The first camera that fits and that no other program has open; if there is none, the first that fits.
   ///
-  /// Cost: opens cameras until one fits.
+  /// Cost: opens cameras until one is found, and looks at the open files of all processes for each that fits.
   func find(among nodes: [CameraNode]) throws(RunError) -> CameraNode {
     guard !nodes.isEmpty else { return try CameraNode.find("", among: nodes) }
     var refusals: [(node: CameraNode, text: String)] = []
+    var held: CameraNode?
     for node in nodes {
-      if let refusal = refusal(of: node) { refusals.append((node, refusal)) } else { return node }
+      if let refusal = refusal(of: node) {
+        refusals.append((node, refusal))
+      } else if V4L2Holder.all(of: node.path).isEmpty {
+        return node
+      } else {
+        held = held ?? node
+      }
     }
+    if let held { return held }
     throw RunError(
       .usage, "no camera fits `\(text)`: \(Self.joined(refusals))", change: .source)
   }
 
-  /// The sentences, with those that say the same of cameras of one name as one: `vivid (/dev/video0,
+  /// The sentences, with those that say the same of several cameras as one: `vivid (/dev/video0,
   /// /dev/video2) does not offer 1x1; it offers 320x180`. Pure.
   static func joined(_ refusals: [(node: CameraNode, text: String)]) -> String {
-    var groups: [(card: String, paths: [String], rest: String)] = []
+    /// What stands for the camera in a sentence.
+    let place = "\0"
+    var groups: [(card: String?, paths: [String], text: String)] = []
     for (node, text) in refusals {
-      let rest = text.hasPrefix(node.title) ? String(text.dropFirst(node.title.count)) : nil
-      if let rest, let index = groups.firstIndex(where: { $0.card == node.card && $0.rest == rest })
-      {
+      let card = text.contains(node.title) ? node.card : nil
+      let pattern = text.replacing(card == nil ? node.path : node.title, with: place)
+      if let index = groups.firstIndex(where: { $0.card == card && $0.text == pattern }) {
         groups[index].paths.append(node.path)
-      } else if let rest {
-        groups.append((node.card, [node.path], rest))
       } else {
-        groups.append(("", [], text))
+        groups.append((card, [node.path], pattern))
       }
     }
-    return groups.map { card, paths, rest in
-      paths.isEmpty ? rest : "\(card) (\(paths.joined(separator: ", ")))\(rest)"
+    return groups.map { card, paths, text in
+      let list = paths.joined(separator: ", ")
+      return text.replacing(place, with: card.map { "\($0) (\(list))" } ?? list)
     }.joined(separator: "; ")
   }
 

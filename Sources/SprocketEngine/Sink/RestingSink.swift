@@ -1,0 +1,94 @@
+package import SprocketCore
+internal import SprocketRing
+internal import Synchronization
+
+/// A sink that needs frames at times only. While it rests, no frame wakes its thread, and the frames that pass
+/// are `unselected` for it. Their events are not told.
+///
+/// The engine calls `idle` while the sink rests, live and offline: when a recording begins or ends, and
+/// otherwise after `longestRest`. `Engine.wake` ends the rest.
+///
+/// Keeps of the contract of requests:
+/// - A22: a sink that is woken gets the frame at which a request that is asked next would hold, with its
+///   events.
+package protocol RestingSink: Sink {
+  /// Asked on the sink's thread when there is no frame to take. Any state that makes it false must be set
+  /// before `Engine.wake` is called.
+  var needsNoFrame: Bool { get }
+  /// Longest time between two calls of `idle` while the sink rests.
+  var longestRest: Duration { get }
+}
+
+/// Wakes sinks that rest because there is news of recordings.
+final class NewsBell: Sendable {
+  private struct Sleeper {
+    let ring: Ring
+    let tap: RingPlan.TapIndex
+  }
+
+  /// By the sink's number in the run.
+  private let sleepers = Locked<[Int: Sleeper]>([:])
+
+  /// The sink rests at this tap until `remove`.
+  func add(_ sink: Int, _ ring: Ring, _ tap: RingPlan.TapIndex) {
+    sleepers.withLock { $0[sink] = Sleeper(ring: ring, tap: tap) }
+  }
+
+  func remove(_ sink: Int) { sleepers.withLock { $0[sink] = nil } }
+
+  func ring() {
+    sleepers.withLock { sleepers in
+      for sleeper in sleepers.values { sleeper.ring.wakeThread(ofTap: sleeper.tap) }
+    }
+  }
+}
+
+extension SinkWorker {
+  /// Rests until there is news, an end, or somebody needs frames; with a bound. Called when there is no frame
+  /// to take. Returns false if the sink does not rest.
+  func rest(_ reader: inout Reader, _ waiter: inout Waiter) -> Bool {
+    guard let resting = state.resting, state.lossAfterFailure == nil else { return false }
+    // Read before the sink is asked: a later call of `wake` prevents the parking.
+    let asked = reader.askCount
+    guard reader.isParked || resting.needsNoFrame && reader.park(since: asked) else { return false }
+    if !state.hasRested { epoch.shared.bell.add(state.id, epoch.ring, tapIndex) }
+    state.hasRested = true
+    let ticket = reader.prepareToWait()
+    // The sink looks for news after the ticket was taken: the bell ends the wait for news that come later.
+    idle(always: true)
+    if !epoch.isAbandoned.load(ordering: .acquiring) {
+      waiter.park(ticket, bound: resting.longestRest.nanosecondCount)
+    }
+    return true
+  }
+
+  /// The sink gets frames from `number` on.
+  func endRest(at number: UInt64) {
+    guard state.hasRested else { return }
+    state.hasRested = false
+    epoch.shared.bell.remove(state.id)
+    state.events.skip(epoch.shared.events, below: number)
+  }
+}
+
+extension SourcePump {
+  /// Lets a sink that rests have frames from the next position on.
+  func wake(_ sink: Int) {
+    guard let place = resting[sink] else { return }
+    producer?.producer.wake(tap: RingPlan.TapIndex(place))
+  }
+}
+
+extension Engine {
+  /// Lets a sink that rests have the frames that follow. A request that is asked after this call holds at the
+  /// first of them, or at a later one. Does nothing if no such sink is attached. May be called from any
+  /// thread; waits for no frame.
+  package func wake(_ sink: String) {
+    let place = current.epoch.sinks.first { $0.sink.name == sink && $0.state.resting != nil }
+    guard let place else { return }
+    _ = shared.port.add(RequestPort.Entry(woken: place.state.id, moment: .now), isOwn: true)
+  }
+
+  /// Number of frames that were produced so far.
+  package var producedCount: UInt64 { shared.counters.produced.now }
+}

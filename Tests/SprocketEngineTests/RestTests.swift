@@ -1,0 +1,151 @@
+import Glibc
+import SprocketCore
+import SprocketEngine
+import Synchronization
+import Testing
+
+/// A sink that rests until it is told otherwise.
+///
+/// Unchecked: the engine uses it on one thread, and tests look after the run.
+private final class Rester: RestingSink, @unchecked Sendable {
+  let name = "rester"
+  let longestRest: Duration
+  let needsFrames = Atomic<Bool>(false)
+  let idles = Atomic<Int>(0)
+  let ends = Atomic<Int>(0)
+  let count = Atomic<Int>(0)
+  var numbers: [UInt64] = []
+  var lost: [UInt64] = []
+  var tickets: [UInt64] = []
+  var engine: Engine?
+  private var mark = NewsMark()
+
+  init(longestRest: Duration = .seconds(3600)) { self.longestRest = longestRest }
+
+  func configure(_ setup: inout SinkSetup) {}
+
+  var needsNoFrame: Bool { !needsFrames.load(ordering: .acquiring) }
+
+  func write(_ frame: borrowing PackedFrame) {
+    numbers.append(frame.record.number)
+    for index in 0..<frame.view.eventCount { tickets.append(frame.view.event(index).ticket) }
+    count.wrappingAdd(1, ordering: .releasing)
+  }
+
+  func account(_ lost: LostFrame) { self.lost.append(lost.number) }
+
+  func idle() {
+    for case .ended in engine?.news(since: &mark) ?? [] {
+      ends.wrappingAdd(1, ordering: .releasing)
+    }
+    idles.wrappingAdd(1, ordering: .releasing)
+  }
+
+  /// Gets the frames that follow.
+  func wake() {
+    needsFrames.store(true, ordering: .releasing)
+    engine?.wake(name)
+  }
+
+  /// Needs no frame after `count` frames, and rests when this returns.
+  func rest(after count: Int) {
+    wait { self.count.load(ordering: .acquiring) == count }
+    let idles = idles.load(ordering: .acquiring)
+    needsFrames.store(false, ordering: .releasing)
+    wait { self.idles.load(ordering: .acquiring) > idles }
+  }
+}
+
+/// Waits until `condition` holds; a failure after a minute.
+private func wait(_ condition: () -> Bool) {
+  let end = monotonicNow() + 60_000_000_000
+  while !condition(), monotonicNow() < end { usleep(200) }
+  #expect(condition())
+}
+
+/// Of the contract of requests: A22, sinks that rest.
+@Suite struct RestTests {
+  /// The script begins when the sink rests.
+  private func run(
+    _ sink: Rester, _ steps: [ScriptedSource.Step], beside others: [any Sink] = [],
+    isLive: Bool = false, happens: @escaping (ArrivedFrame, inout EventQueue) -> Void = { _, _ in }
+  ) throws -> FateCounts {
+    let begin = ScriptedSource.Step.call { wait { sink.idles.load(ordering: .acquiring) > 0 } }
+    let source = ScriptedSource([begin] + steps, isLive: isLive)
+    source.happens = happens
+    let summary = try SprocketEngineTests.run(
+      source, [], sinks: [sink] + others, before: { sink.engine = $0 },
+      after: { _ in sink.engine = nil })
+    let counts = summary.ledger.entries.first { $0.sink == sink.name }?.counts
+    return try #require(counts)
+  }
+
+  @Test func a22ASinkThatIsWokenGetsTheNextFrameWithItsEvents() throws {
+    let sink = Rester()
+    let counts = try run(
+      sink, .frames(0..<100) + [.call { sink.wake() }] + .frames(100..<200)
+    ) { frame, events in events.add(Event(kind: .controlApplied, ticket: frame.sequence)) }
+    #expect(sink.numbers == Array(100..<200))
+    #expect(sink.tickets == Array(100..<200))
+    #expect(sink.lost == [])
+    #expect(counts[.unselected] == 100)
+    #expect(counts[.delivered] == 100)
+  }
+
+  @Test func a22WhatRestsIsWokenByNoFrame() throws {
+    let sink = Rester()
+    let steps = (0..<100).flatMap { number -> [ScriptedSource.Step] in
+      [.pause(nanoseconds: 2_000_000), .frame(sequence: UInt64(number))]
+    }
+    let counts = try run(sink, steps, isLive: true)
+    // When it begins to rest, and at the end.
+    #expect(sink.idles.load(ordering: .relaxed) < 10)
+    #expect(counts[.unselected] == 100)
+  }
+
+  @Test func a22ASinkRestsAgainWhenItNeedsNothing() throws {
+    let sink = Rester()
+    var steps: [ScriptedSource.Step] = []
+    for turn in 0..<10 {
+      let first = UInt64(turn) * 100
+      steps += .frames(first..<first + 50) + [.call { sink.wake() }]
+      steps += .frames(first + 50..<first + 100) + [.call { sink.rest(after: (turn + 1) * 50) }]
+    }
+    let counts = try run(sink, steps)
+    #expect(sink.numbers == (0..<1000).filter { $0 % 100 >= 50 })
+    #expect(counts[.unselected] == 500)
+  }
+
+  @Test func a22NewsWakeASinkThatRests() throws {
+    let (sink, movie) = (Rester(), MemoryRecorder())
+    var steps: [ScriptedSource.Step] = []
+    for take in 1...20 {
+      let first = UInt64(take) * 10
+      steps += [.call { _ = try? sink.engine?.ask([.record(sink: "movie", frames: 5)]) }]
+      steps += .frames(first..<first + 10)
+      steps += [.call { wait { sink.ends.load(ordering: .acquiring) == take } }]
+    }
+    let counts = try run(sink, steps, beside: [movie])
+    #expect(movie.contents.count == 20)
+    #expect(sink.numbers == [])
+    #expect(counts[.unselected] == 200)
+  }
+
+  @Test func a22ASinkRestsOverAChangeOfFormat() throws {
+    let sink = Rester()
+    let counts = try run(
+      sink,
+      .frames(0..<50) + [.epoch(width: 16)] + .frames(50..<100) + [.call { sink.wake() }]
+        + .frames(100..<150))
+    #expect(sink.numbers.suffix(50) == Array(100..<150))
+    #expect(counts[.unselected] + counts[.delivered] == 150)
+    #expect(sink.lost == [])
+  }
+
+  @Test func aSinkThatRestsIsTimed() throws {
+    let sink = Rester(longestRest: .milliseconds(1))
+    _ = try run(
+      sink, [.call { wait { sink.idles.load(ordering: .acquiring) > 10 } }] + .frames(0..<5))
+    #expect(sink.numbers == [])
+  }
+}
