@@ -3,8 +3,8 @@ internal import SprocketV4L2
 
 /// Required properties of a camera, instead of a name: `?size=1920x1080,position=front`.
 ///
-/// The first matching camera that is free is used. Its format, size and rate are requested unless options request
-/// others.
+/// The first matching camera that is free is used. Its format, size and rate are requested unless options
+/// request others.
 struct CameraWish {
   private(set) var request = FormatRequest()
   private(set) var position: DevicePosition?
