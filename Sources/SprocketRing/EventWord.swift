@@ -29,7 +29,7 @@ extension Ring {
     return WaitTicket(event: EventWord(ring: self, cursor: cursor), value: value)
   }
 
-  /// Tells those who wait for a cursor that it, or the end, has moved.
+  /// Wakes those who wait for a cursor, because it or the end has moved, or for another reason.
   func signal(_ cursor: Int) {
     let before = cursors[cursor].event.wrappingAdd(2, ordering: .acquiringAndReleasing).oldValue
     guard before & 1 != 0 else { return }

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from conftest import LOOPBACK, METADATA, OUTPUT, PLANES, Run, assert_ledger_is_the_drivers, control, held
-from program import SPROCKET, one_sentence, read_summary, sprocket
+from conftest import LOOPBACK, METADATA, OUTPUT, Run, assert_ledger_is_the_drivers, control, held
+from program import SPROCKET, one_sentence, sprocket
 
 
 def refused(*arguments, status=2):
@@ -30,16 +30,6 @@ def test_a_device_that_somebody_else_uses(camera):
     assert camera in sentence and ("busy" in sentence or "in use" in sentence)
     assert "v4l2-ctl" in sentence or str(pid) in sentence
     sprocket("run", "--source", f"camera:{camera}", "--size", "320x180", "--frames", 3, "--quiet")
-
-
-def test_a_wish_takes_a_camera_that_is_free(camera, tmp_path):
-    def taken():
-        sprocket("run", "--source", "camera:?size=320x180", "--frames", 3, "--quiet", "--null",
-                 "--summary", tmp_path / "summary.json", "--overwrite")
-        return read_summary(tmp_path / "summary.json")["source"]["name"]
-    assert camera in taken()
-    with held(camera):
-        assert PLANES in taken()
 
 
 def as_another_user(*arguments, groups="--clear-groups"):

@@ -12,6 +12,8 @@ private final class Rester: RestingSink, @unchecked Sendable {
   let longestRest: Duration
   let needsFrames = Atomic<Bool>(false)
   let idles = Atomic<Int>(0)
+  /// Calls of `rest` that were told of frames.
+  let looks = Atomic<Int>(0)
   let ends = Atomic<Int>(0)
   let count = Atomic<Int>(0)
   var numbers: [UInt64] = []
@@ -34,7 +36,8 @@ private final class Rester: RestingSink, @unchecked Sendable {
 
   func account(_ lost: LostFrame) { self.lost.append(lost.number) }
 
-  func idle() {
+  func rest(hasFrames: Bool) {
+    if hasFrames { looks.wrappingAdd(1, ordering: .releasing) }
     for case .ended in engine?.news(since: &mark) ?? [] {
       ends.wrappingAdd(1, ordering: .releasing)
     }
@@ -56,6 +59,16 @@ private final class Rester: RestingSink, @unchecked Sendable {
   }
 }
 
+/// Takes 2 ms for each frame.
+private struct Slow: PlainStage {
+  static let order = Order.any
+  mutating func process(_ frame: inout FrameView) -> Verdict {
+    usleep(2_000)
+    return .keep
+  }
+  static let plugin = Plugin("slow", "takes its time", Slow.self)
+}
+
 /// Waits until `condition` holds; a failure after a minute.
 private func wait(_ condition: () -> Bool) {
   let end = monotonicNow() + 60_000_000_000
@@ -67,14 +80,15 @@ private func wait(_ condition: () -> Bool) {
 @Suite struct RestTests {
   /// The script begins when the sink rests.
   private func run(
-    _ sink: Rester, _ steps: [ScriptedSource.Step], beside others: [any Sink] = [],
-    isLive: Bool = false, happens: @escaping (ArrivedFrame, inout EventQueue) -> Void = { _, _ in }
+    _ sink: Rester, _ steps: [ScriptedSource.Step], _ stages: [Plugin] = [],
+    beside others: [any Sink] = [], isLive: Bool = false,
+    happens: @escaping (ArrivedFrame, inout EventQueue) -> Void = { _, _ in }
   ) throws -> FateCounts {
     let begin = ScriptedSource.Step.call { wait { sink.idles.load(ordering: .acquiring) > 0 } }
     let source = ScriptedSource([begin] + steps, isLive: isLive)
     source.happens = happens
     let summary = try SprocketEngineTests.run(
-      source, [], sinks: [sink] + others, before: { sink.engine = $0 },
+      source, stages, sinks: [sink] + others, before: { sink.engine = $0 },
       after: { _ in sink.engine = nil })
     let counts = summary.ledger.entries.first { $0.sink == sink.name }?.counts
     return try #require(counts)
@@ -121,14 +135,31 @@ private func wait(_ condition: () -> Bool) {
     var steps: [ScriptedSource.Step] = []
     for take in 1...20 {
       let first = UInt64(take) * 10
+      // It rests over epochs, too.
+      if take % 3 == 0 { steps += [.epoch(width: 8 * (1 + take % 2))] }
       steps += [.call { _ = try? sink.engine?.ask([.record(sink: "movie", frames: 5)]) }]
       steps += .frames(first..<first + 10)
       steps += [.call { wait { sink.ends.load(ordering: .acquiring) == take } }]
     }
     let counts = try run(sink, steps, beside: [movie])
     #expect(movie.contents.count == 20)
-    #expect(sink.numbers == [])
-    #expect(counts[.unselected] == 200)
+    #expect(counts[.unselected] + counts[.delivered] == 200)
+    #expect(sink.lost == [])
+  }
+
+  /// Frames come faster than the chain takes them, so that the first ones after the call are lost.
+  @Test func a22ASinkGetsTheEventsOfFramesThatItMisses() throws {
+    let sink = Rester()
+    let pause = ScriptedSource.Step.pause(nanoseconds: 100_000_000)
+    let counts = try run(
+      sink,
+      .frames(0..<100) + [.call { sink.wake() }] + .frames(100..<400) + [pause]
+        + .frames(400..<410), [Slow.plugin], isLive: true
+    ) { frame, events in events.add(Event(kind: .controlApplied, ticket: frame.sequence)) }
+    #expect(counts[.overrun] > 0)
+    let last = try #require(sink.tickets.last)
+    #expect(last >= 400)
+    #expect(sink.tickets == Array(100...last))
   }
 
   @Test func a22ASinkRestsOverAChangeOfFormat() throws {
@@ -144,8 +175,10 @@ private func wait(_ condition: () -> Bool) {
 
   @Test func aSinkThatRestsIsTimed() throws {
     let sink = Rester(longestRest: .milliseconds(1))
-    _ = try run(
-      sink, [.call { wait { sink.idles.load(ordering: .acquiring) > 10 } }] + .frames(0..<5))
+    let later = ScriptedSource.Step.call { wait { sink.idles.load(ordering: .acquiring) > 10 } }
+    let seen = ScriptedSource.Step.call { wait { sink.looks.load(ordering: .acquiring) == 1 } }
+    _ = try run(sink, [later, .frame(sequence: 0), seen])
     #expect(sink.numbers == [])
+    #expect(sink.looks.load(ordering: .relaxed) == 1)
   }
 }

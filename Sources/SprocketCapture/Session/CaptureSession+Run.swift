@@ -94,7 +94,7 @@ extension CaptureSession {
       run.close()
       throw refusal ?? CaptureError(error)
     }
-    camera.state.withLock { $0.run = run }
+    run.belongs(to: camera)
     self.run = run
     setRunning(true)
   }
@@ -135,7 +135,8 @@ extension CaptureSession {
       guard change.source != nil || !isSameStages || !attached.isEmpty || !detached.isEmpty else {
         return
       }
-      defer { run.noteChange() }
+      run.beginChange()
+      defer { run.endChange() }
       try engine.reconfigure(change)
     } catch {
       throw CaptureError(error)
@@ -148,7 +149,7 @@ extension CaptureSession {
     run.setSource(camera, choice)
     if old !== camera { old.state.withLock { $0.run = nil } }
     run.writeWanted(of: camera)
-    camera.state.withLock { $0.run = run }
+    run.belongs(to: camera)
   }
 
   /// Ends the run and begins another: for another microphone, or another reader of its sound. Goes back to
@@ -173,6 +174,7 @@ extension CaptureSession {
   /// another session as soon as this one is released.
   func end(_ run: SessionRun) {
     run.ignoreEnd()
+    run.beginChange()
     run.engine?.stop()
     finish(run)
   }

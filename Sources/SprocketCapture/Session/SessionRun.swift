@@ -21,8 +21,8 @@ final class SessionRun: Sendable {
     var leaving: [LeavingOutput] = []
     /// When the last frame came, on the monotonic clock; while the watch rests, when it noticed that.
     var lastArrival: Int64
-    /// `Engine.producedCount`, as the watch saw it last.
-    var produced: UInt64 = 0
+    /// The run changes its shape, or ends: frames wait, which is no interruption.
+    var isChanging = false
     var hasFrames = false
     var isInterrupted = false
     var changes = ControlChanges()
@@ -74,8 +74,6 @@ final class SessionRun: Sendable {
       state.sources += 1
       // It takes its time until its first frame.
       state.hasFrames = false
-      // Readers of this camera's settings may wait for it.
-      state.needFrames()
     }
     updateChanges { $0.cancel(because: "the session changed its camera or format") }
   }
@@ -106,7 +104,8 @@ final class SessionRun: Sendable {
   // MARK: Frames
 
   /// Time without a frame after which a session counts as interrupted; before the first frame, which a camera
-  /// may take two seconds for, it is longer. Larger: short pauses are not told of.
+  /// may take two seconds for, it is longer. A watch that rests notices it up to 0.4 s later. Larger: short
+  /// pauses are not told of.
   private static let patience: Int64 = 1_000_000_000
   private static let firstPatience: Int64 = 5_000_000_000
 
@@ -130,24 +129,27 @@ final class SessionRun: Sendable {
     if let pause { interruptions.send(.ended(after: .nanoseconds(pause))) }
   }
 
-  /// Frames have waited while the run changed its shape.
-  func noteChange() { state.withLock { if !$0.isInterrupted { $0.lastArrival = monotonicNow() } } }
+  /// The run is about to change its shape, or to end.
+  func beginChange() { state.withLock { $0.isChanging = true } }
+
+  func endChange() {
+    state.withLock { state in
+      state.isChanging = false
+      if !state.isInterrupted { state.lastArrival = monotonicNow() }
+    }
+  }
 
   /// The run is over, and so is an interruption.
   func noteClosed() { endInterruption { _ in } }
 
-  /// The watch has got no frame for a while.
+  /// No frame came.
   func noteIdle() {
-    let hasNew = state.withLock { state -> Bool in
-      let produced = state.engine?.producedCount ?? state.produced
-      defer { state.produced = produced }
-      return produced != state.produced
-    }
-    if hasNew { return noteArrival() }
     let now = monotonicNow()
     let device = state.withLock { state -> CaptureDevice? in
       let patience = state.hasFrames ? Self.patience : Self.firstPatience
-      guard !state.isInterrupted, now - state.lastArrival > patience else { return nil }
+      guard !state.isChanging, !state.isInterrupted, now - state.lastArrival > patience else {
+        return nil
+      }
       state.isInterrupted = true
       // The first frame that comes ends the interruption.
       state.needFrames()
@@ -171,6 +173,13 @@ extension SessionRun {
   }
 
   func needFrames() { state.withLock { $0.needFrames() } }
+
+  /// Calls for the camera reach this run from now on.
+  func belongs(to camera: CaptureDevice) {
+    camera.state.withLock { $0.run = self }
+    // For readers of its settings who came before.
+    needFrames()
+  }
 }
 
 extension SessionRun.State {
@@ -178,8 +187,7 @@ extension SessionRun.State {
     isInterrupted || !changes.isEmpty || !settling.isEmpty || !brackets.isEmpty
   }
 
-  /// The watch gets frames, from the next one on, until it needs none. It must need them when the lock is
-  /// released.
+  /// The watch gets frames from the next one on, until it needs none.
   func needFrames() { engine?.wake(SessionWatch.name) }
 }
 
@@ -233,9 +241,14 @@ final class SessionWatch: RestingSink {
   /// Larger: fewer wake-ups, and an interruption is noticed later.
   let longestRest = Duration.milliseconds(200)
 
-  func idle() throws(RunError) {
+  func rest(hasFrames: Bool) throws(RunError) {
     // Offline, frames wait for slow sinks.
-    if isLive { run.noteIdle() }
+    if hasFrames { run.noteArrival() } else if isLive { run.noteIdle() }
+    run.deliverNews()
+  }
+
+  func idle() throws(RunError) {
+    run.noteIdle()
     run.deliverNews()
   }
 

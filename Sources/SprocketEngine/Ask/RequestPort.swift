@@ -50,7 +50,8 @@ final class RequestPort: Sendable {
   let waiting = Atomic<Int>(0)
 
   /// Adds an entry. Returns false if the port is full, or closed. With `isOwn` the port is never full: a
-  /// sink's thread adds one entry per recording, and must not fail.
+  /// sink's thread adds one entry per recording, and must not fail. The same holds for what wakes a sink; one
+  /// entry for each sink waits at most.
   func add(_ entry: Entry, isOwn: Bool = false) -> Bool {
     state.withLock { state in
       let used = state.entries.count + waiting.load(ordering: .relaxed)

@@ -41,6 +41,13 @@ struct EventReader {
     return missed
   }
 
+  /// Skips to the entry `first`, or, if the log has none of that number yet, the entries of frames below
+  /// `number`.
+  mutating func skip(_ log: EventLog, to first: UInt64, below number: UInt64) {
+    guard first <= log.end else { return skip(log, below: number) }
+    next = max(next, first, log.oldest)
+  }
+
   /// Skips the entries of frames below `number`.
   mutating func skip(_ log: EventLog, below number: UInt64) {
     next = max(next, log.oldest)

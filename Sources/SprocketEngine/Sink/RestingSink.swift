@@ -3,20 +3,53 @@ internal import SprocketRing
 internal import Synchronization
 
 /// A sink that needs frames at times only. While it rests, no frame wakes its thread, and the frames that pass
-/// are `unselected` for it. Their events are not told.
-///
-/// The engine calls `idle` while the sink rests, live and offline: when a recording begins or ends, and
-/// otherwise after `longestRest`. `Engine.wake` ends the rest.
+/// are `unselected` for it. `Engine.wake` ends the rest.
 ///
 /// Keeps of the contract of requests:
-/// - A22: a sink that is woken gets the frame at which a request that is asked next would hold, with its
-///   events.
+/// - A22: a sink that is woken gets the frame at which a request that is asked next would hold. With the first
+///   frame that it takes it gets the events since the call of `wake`.
 package protocol RestingSink: Sink {
   /// Asked on the sink's thread when there is no frame to take. Any state that makes it false must be set
-  /// before `Engine.wake` is called.
+  /// before `Engine.wake` is called, or under a lock that this property takes.
   var needsNoFrame: Bool { get }
-  /// Longest time between two calls of `idle` while the sink rests.
+  /// Longest time between two calls of `rest`.
   var longestRest: Duration { get }
+  /// Called instead of `idle` while the sink rests, live and offline: when the rest begins, when a recording
+  /// begins or ends, and otherwise after `longestRest`. `hasFrames`: frames have passed since the last call,
+  /// or since the last frame that the sink took.
+  func rest(hasFrames: Bool) throws(RunError)
+}
+
+/// The rest of a sink.
+///
+/// Unchecked: the sink's thread alone uses `isOn`.
+final class SinkRest: @unchecked Sendable {
+  let sink: any RestingSink
+  /// The sink rests, or has rested and took no frame since: what it does not get is `unselected`.
+  var isOn = false
+  /// Place in the log of events at the first call of `wake` since the sink took a frame; the largest number
+  /// if there was none.
+  private let mark = Atomic<UInt64>(.max)
+  /// A call of `wake` waits for the source's thread.
+  private let isAsked = Atomic<Bool>(false)
+
+  init(_ sink: any RestingSink) { self.sink = sink }
+
+  /// Notes a call of `wake`. Returns whether the source's thread has to be asked.
+  func ask(_ log: EventLog) -> Bool {
+    _ = mark.compareExchange(expected: .max, desired: log.end, ordering: .acquiringAndReleasing)
+    return !isAsked.exchange(true, ordering: .acquiringAndReleasing)
+  }
+
+  /// The source's thread wakes the sink now; a later call asks again.
+  func willWake() { isAsked.store(false, ordering: .releasing) }
+
+  /// The sink takes a frame. Returns the place in the log from which on it gets events, if it has rested.
+  func end() -> UInt64? {
+    let first = mark.exchange(.max, ordering: .acquiringAndReleasing)
+    defer { isOn = false }
+    return isOn ? first : nil
+  }
 }
 
 /// Wakes sinks that rest because there is news of recordings.
@@ -47,27 +80,31 @@ extension SinkWorker {
   /// Rests until there is news, an end, or somebody needs frames; with a bound. Called when there is no frame
   /// to take. Returns false if the sink does not rest.
   func rest(_ reader: inout Reader, _ waiter: inout Waiter) -> Bool {
-    guard let resting = state.resting, state.lossAfterFailure == nil else { return false }
-    // Read before the sink is asked: a later call of `wake` prevents the parking.
-    let asked = reader.askCount
-    guard reader.isParked || resting.needsNoFrame && reader.park(since: asked) else { return false }
-    if !state.hasRested { epoch.shared.bell.add(state.id, epoch.ring, tapIndex) }
-    state.hasRested = true
+    guard let rest = state.rest, state.lossAfterFailure == nil else { return false }
+    if !reader.isParked {
+      // Read before the sink is asked: a later call of `wake` prevents the parking.
+      let asked = reader.askCount
+      guard rest.sink.needsNoFrame, reader.park(since: asked) else { return false }
+      epoch.shared.bell.add(state.id, epoch.ring, tapIndex)
+      rest.isOn = true
+      passed = reader.nextPosition
+    }
     let ticket = reader.prepareToWait()
     // The sink looks for news after the ticket was taken: the bell ends the wait for news that come later.
-    idle(always: true)
+    let before = passed
+    passed = reader.upstreamLimit
+    do throws(RunError) { try rest.sink.rest(hasFrames: passed != before) } catch { fail(error) }
     if !epoch.isAbandoned.load(ordering: .acquiring) {
-      waiter.park(ticket, bound: resting.longestRest.nanosecondCount)
+      waiter.park(ticket, bound: rest.sink.longestRest.nanosecondCount)
     }
     return true
   }
 
-  /// The sink gets frames from `number` on.
+  /// The sink takes frame `number`.
   func endRest(at number: UInt64) {
-    guard state.hasRested else { return }
-    state.hasRested = false
+    guard let rest = state.rest, let first = rest.end() else { return }
     epoch.shared.bell.remove(state.id)
-    state.events.skip(epoch.shared.events, below: number)
+    state.events.skip(epoch.shared.events, to: first, below: number)
   }
 }
 
@@ -75,7 +112,8 @@ extension SourcePump {
   /// Lets a sink that rests have frames from the next position on.
   func wake(_ sink: Int) {
     guard let place = resting[sink] else { return }
-    producer?.producer.wake(tap: RingPlan.TapIndex(place))
+    place.state.rest?.willWake()
+    producer?.producer.wake(tap: RingPlan.TapIndex(place.index))
   }
 }
 
@@ -84,9 +122,9 @@ extension Engine {
   /// first of them, or at a later one. Does nothing if no such sink is attached. May be called from any
   /// thread; waits for no frame.
   package func wake(_ sink: String) {
-    let place = current.epoch.sinks.first { $0.sink.name == sink && $0.state.resting != nil }
-    guard let place else { return }
-    _ = shared.port.add(RequestPort.Entry(woken: place.state.id, moment: .now), isOwn: true)
+    let place = current.epoch.sinks.first { $0.sink.name == sink }
+    guard let state = place?.state, let rest = state.rest, rest.ask(shared.events) else { return }
+    _ = shared.port.add(RequestPort.Entry(woken: state.id, moment: .now), isOwn: true)
   }
 
   /// Number of frames that were produced so far.

@@ -17,9 +17,7 @@ final class SinkState: @unchecked Sendable {
   let recorder: (any Recorder)?
   let stamped: StampedOutput?
   /// `nil` if it needs each frame.
-  let resting: (any RestingSink)?
-  /// Whether it rests, or has rested and got no frame since.
-  var hasRested = false
+  let rest: SinkRest?
   /// Of an on-demand sink; set before the run.
   var recordings: SinkRecorder?
   var counts = FateCounts()
@@ -35,10 +33,11 @@ final class SinkState: @unchecked Sendable {
   let gauge = SinkGauge()
   /// Fate of frames after the sink has failed; `nil` while it works.
   var lossAfterFailure: Fate?
+  var hasRested: Bool { rest?.isOn ?? false }
   var hasFailed: Bool { lossAfterFailure != nil }
   var isOnDemand: Bool { recorder != nil }
   /// Whether no frame wakes its thread at times.
-  var parks: Bool { isOnDemand || resting != nil }
+  var parks: Bool { isOnDemand || rest != nil }
   /// Whether the sink buffers frames, so that frames it has taken may still be lost. `durableCount` is the
   /// number that cannot be lost.
   let buffers: Bool
@@ -60,7 +59,7 @@ final class SinkState: @unchecked Sendable {
     let recorder = (sink as? any Recorder).flatMap { $0.isOnDemand ? $0 : nil }
     self.recorder = recorder
     stamped = recorder == nil ? nil : StampedOutput()
-    resting = sink as? any RestingSink
+    rest = (sink as? any RestingSink).map { SinkRest($0) }
     buffers = sink.durableCount != .max || recorder != nil
     thread = try JobThread(sink.name)
   }

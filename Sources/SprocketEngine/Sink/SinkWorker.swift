@@ -31,6 +31,8 @@ final class SinkWorker: @unchecked Sendable {
   private let wait: WaitStrategy
   let drainLimit: Int64
   private let code: RunningCode
+  /// While the sink rests: how many positions of the epoch had passed its upstream.
+  var passed: UInt64 = 0
   private let trace: (thread: TraceThread, step: UInt16)?
 
   init(epoch: Epoch, place: SinkPlace, options: RunOptions) {
@@ -71,7 +73,7 @@ final class SinkWorker: @unchecked Sendable {
             break
           } else if !waiter.spinsOn() {
             waiter.park(reader.prepareToWait())
-            idle(always: false)
+            idle()
           }
         case .end:
           break loop
@@ -95,9 +97,9 @@ final class SinkWorker: @unchecked Sendable {
 
   var tapIndex: RingPlan.TapIndex { RingPlan.TapIndex(place.index) }
 
-  /// A sink may have other work while no frame comes: live, or `always`.
-  func idle(always: Bool) {
-    guard always || epoch.source.isLive, state.lossAfterFailure == nil else { return }
+  /// A live sink may have other work while no frame comes.
+  private func idle() {
+    guard epoch.source.isLive, state.lossAfterFailure == nil else { return }
     do throws(RunError) { try state.sink.idle() } catch { fail(error) }
   }
 

@@ -64,7 +64,9 @@ extension SourcePump {
     for entry in requests.entries[firstDue...] {
       // If one entry has to wait for room, all later ones wait, too: this keeps their order.
       hasRoom = hasRoom && gates.allSatisfy(\.output.hasRoom)
-      if let due = due(entry, number: number, from: first, frame), hasRoom {
+      // To wake a sink takes no room.
+      let fits = hasRoom || entry.woken != nil
+      if let due = due(entry, number: number, from: first, frame), fits {
         apply(entry, at: due)
       } else {
         kept.append(entry)
@@ -129,9 +131,7 @@ extension SourcePump {
         gate: OutputGate(isAlwaysOpen: state.recorder?.preRoll != nil))
     }
     resting = Dictionary(
-      uniqueKeysWithValues: epoch.sinks.filter { $0.state.resting != nil }.map {
-        ($0.state.id, $0.index)
-      })
+      uniqueKeysWithValues: epoch.sinks.filter { $0.state.rest != nil }.map { ($0.state.id, $0) })
     requests.entries.removeAll { !concernsGate($0) }
     for index in sequences.indices { sequences[index].checkSinks(gates) }
     shared.port.waiting.store(requests.entries.count, ordering: .relaxed)

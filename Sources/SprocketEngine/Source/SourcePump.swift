@@ -64,8 +64,8 @@ final class SourcePump: @unchecked Sendable {
   private(set) var nextNumber: UInt64 = 0
   /// Gates of the on-demand sinks.
   var gates: [GatedOutput] = []
-  /// Places of the sinks that may rest, by the sink's number in the run.
-  var resting: [Int: Int] = [:]
+  /// The sinks that may rest, by the sink's number in the run.
+  var resting: [Int: SinkPlace] = [:]
   var requests = PendingRequests()
   /// Sequences of recordings, in the order asked. The first is under way.
   var sequences: [RunningSequence] = []

@@ -3,8 +3,8 @@ internal import SprocketV4L2
 
 /// Required properties of a camera, instead of a name: `?size=1920x1080,position=front`.
 ///
-/// The first matching camera that is free is used. Its format, size and rate are requested unless options
-/// request others.
+/// The first matching camera is used, also where another program has it: so that a wish always means the same
+/// camera. Its format, size and rate are requested unless options request others.
 struct CameraWish {
   private(set) var request = FormatRequest()
   private(set) var position: DevicePosition?
@@ -62,23 +62,15 @@ struct CameraWish {
       rate: asked.rate ?? request.rate)
   }
 
-  /// The first camera that fits and that no other program has open; if there is none, the first that fits.
+  /// The first camera that fits.
   ///
-  /// Cost: opens cameras until one is found, and looks at the open files of all processes for each that fits.
+  /// Cost: opens cameras until one fits.
   func find(among nodes: [CameraNode]) throws(RunError) -> CameraNode {
     guard !nodes.isEmpty else { return try CameraNode.find("", among: nodes) }
     var refusals: [(node: CameraNode, text: String)] = []
-    var held: CameraNode?
     for node in nodes {
-      if let refusal = refusal(of: node) {
-        refusals.append((node, refusal))
-      } else if V4L2Holder.all(of: node.path).isEmpty {
-        return node
-      } else {
-        held = held ?? node
-      }
+      if let refusal = refusal(of: node) { refusals.append((node, refusal)) } else { return node }
     }
-    if let held { return held }
     throw RunError(
       .usage, "no camera fits `\(text)`: \(Self.joined(refusals))", change: .source)
   }
