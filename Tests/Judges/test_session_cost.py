@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import statistics
 import subprocess
 
 import pytest
@@ -42,11 +43,13 @@ def test_instructions_of_a_camera_of_jpegs(tmp_path):
 
 
 def test_instructions_where_nothing_is_decoded(tmp_path):
-    """Copying a frame takes 60,000 instructions. Many frames are counted, because the cost of a run's end
-    depends on how busy the machine was."""
+    """Copying a frame takes 57,000 instructions. Many frames are counted, and the median of three runs is
+    taken, because the cost of a run's start and end depends on how busy the machine was."""
     def measure(*options):
         return counted(tmp_path, "frames", *options)
-    engine, session = (for_each_frame(measure, kind, "nv12", ("100", "4100")) for kind in KINDS)
+    engine, session = (
+        statistics.median(for_each_frame(measure, kind, "nv12", ("100", "6100")) for _ in range(3))
+        for kind in KINDS)
     print(f"{engine:.0f} instructions for each frame, {session:.0f} in a session: {session / engine:.4f}")
     assert session <= 1.02 * engine
 

@@ -56,7 +56,8 @@ func fail(_ message: String) -> Never {
 func settings(_ format: PixelFormat, isFast: Bool) -> SceneSettings {
   var settings = SceneSettings()
   (settings.format, settings.width, settings.height) = (format, 640, 480)
-  settings.cached = 8
+  // Drawing takes as long as 20 MJPEG frames each.
+  settings.cached = 2
   settings.pace = isFast ? .fast : .real
   return settings
 }
