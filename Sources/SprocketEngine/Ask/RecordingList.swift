@@ -54,7 +54,7 @@ final class RecordingList: Sendable {
   }
 
   struct State {
-    /// Tells that there are news.
+    /// Tells that there is news.
     let bell: NewsBell
     /// By the sink's number in the run.
     var outputs: [Int: Output] = [:]
