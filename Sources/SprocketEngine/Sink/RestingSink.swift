@@ -2,12 +2,12 @@ package import SprocketCore
 internal import SprocketRing
 internal import Synchronization
 
-/// A sink that needs frames at times only. While it rests, no frame wakes its thread, and the frames that pass
-/// are `unselected` for it. `Engine.wake` ends the rest.
+/// A sink that needs frames at times only. While it rests, no frame wakes its thread, and the frames that
+/// pass are `unselected` for it. `Engine.wake` ends the rest.
 ///
 /// Keeps of the contract of requests:
-/// - A22: a sink that is woken gets the frame at which a request that is asked next would hold. With the first
-///   frame that it takes it gets the events since the call of `wake`.
+/// - A22: a sink that is woken gets the frame at which a request that is asked next would hold. With the
+///   first frame that it takes it gets the events since the call of `wake`.
 package protocol RestingSink: Sink {
   /// Asked on the sink's thread when there is no frame to take. Any state that makes it false must be set
   /// before `Engine.wake` is called, or under a lock that this property takes.
