@@ -168,6 +168,22 @@ private actor Notes: PhotoCaptureDelegate {
     await session.stop()
   }
 
+  @Test("a step of a bracket leaves what it does not name as it was before the bracket")
+  func bracketStepsAreIndependent() async throws {
+    let photos = PhotoOutput()
+    let session = try await running(photos, camera: Cameras.back())
+    var settings = PhotoSettings()
+    settings.bracket = [
+      .exposure(.milliseconds(5), gain: 4), .bias(0), .exposure(.milliseconds(20)),
+    ]
+    var found: [CapturedPhoto] = []
+    for await case .photo(let photo) in try photos.capture(settings) { found.append(photo) }
+    #expect(found.map(\.error?.description) == [nil, nil, nil])
+    #expect(found.map { $0.record?.inForce.exposureMicroseconds ?? 0 } == [5000, 10_000, 20_000])
+    #expect(found.map { $0.record?.inForce.gain ?? 0 } == [4, 1, 1])
+    await session.stop()
+  }
+
   @Test("orientation is EXIF's tag, and the samples stay") func orientation() async throws {
     let photos = PhotoOutput()
     let session = try CaptureSession()

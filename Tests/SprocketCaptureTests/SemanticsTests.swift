@@ -218,6 +218,7 @@ import Testing
     let camera = Cameras.back()
     let session = try await running(VideoDataOutput { _ in }, camera: camera)
     var completed: [(Int, UInt64)] = []
+    var overtaken: [Bool] = []
     var tasks: [Task<Void, any Error>] = []
     for number in 0..<6 {
       tasks.append(
@@ -226,11 +227,15 @@ import Testing
             c.set("gain", 1 + Double(number) / 10)
           }
           completed.append((number, try #require(change.firstFrame?.number)))
+          overtaken.append(change.isOvertaken)
         })
     }
     for task in tasks { try await task.value }
     #expect(completed.map(\.0) == Array(0..<6))
     #expect(completed.map(\.1) == completed.map(\.1).sorted())
+    // Of those that came with one frame, it shows the last.
+    let frames = completed.map(\.1)
+    #expect(overtaken == frames.indices.map { frames[($0 + 1)...].contains(frames[$0]) })
     #expect(camera.gain == 1.5)
     await session.stop()
   }

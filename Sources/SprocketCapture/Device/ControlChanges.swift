@@ -2,9 +2,11 @@ public import Sprocket
 
 /// What became of settings that were written to a camera.
 public struct ControlChange: Sendable {
-  /// The first frame that shows all of them: its running number, and when it was captured. `nil` while the
-  /// camera belongs to no running session.
+  /// The first frame after all of them were applied: its running number, and when it was captured. It shows
+  /// them, unless `isOvertaken`. `nil` while the camera belongs to no running session.
   public let firstFrame: FrameMark?
+  /// A later call had already changed one of the values at that frame, so that no frame shows all of them.
+  public let isOvertaken: Bool
   /// What the camera made of them, by the control's name.
   public let values: [String: Double]
 }
@@ -52,7 +54,9 @@ struct ControlChanges: Sendable {
   /// Stores the answers of the batches that are complete at this frame.
   mutating func see(_ frame: FrameMark) {
     for index in waits.indices where waits[index].answer == nil {
-      waits[index].answer = waits[index].answer(at: frame)
+      let wait = waits[index]
+      let isOvertaken = waits[(index + 1)...].contains { $0.replaces(wait, at: frame) }
+      waits[index].answer = wait.answer(at: frame, isOvertaken: isOvertaken)
     }
   }
 
@@ -88,13 +92,26 @@ struct ControlChanges: Sendable {
 
 extension ControlChanges.Wait {
   /// `nil` while the camera has not answered, or does not show what it answered.
-  fileprivate func answer(at frame: FrameMark) -> Reply<ControlChange>.Answer? {
+  fileprivate func answer(at frame: FrameMark, isOvertaken: Bool) -> Reply<ControlChange>.Answer? {
     if batch.isAnswered, let refusal {
       return .failure(CaptureError(.controlUnsupported, refusal))
     }
     guard batch.isShown(at: frame.number) else { return nil }
-    let values = zip(names, batch.values).map { ($0, $1.value) }
-    return .success(ControlChange(firstFrame: frame, values: Dictionary(values) { $1 }))
+    return .success(
+      ControlChange(firstFrame: frame, isOvertaken: isOvertaken, values: values))
+  }
+
+  private var values: [String: Double] {
+    Dictionary(zip(names, batch.values).map { ($0, $1.value) }) { $1 }
+  }
+
+  /// Whether this later batch has replaced a value of `other` at the frame.
+  fileprivate func replaces(_ other: Self, at frame: FrameMark) -> Bool {
+    guard source == other.source, refusal == nil, batch.isShown(at: frame.number) else {
+      return false
+    }
+    let mine = values
+    return other.values.contains { name, value in mine[name].map { $0 != value } ?? false }
   }
 }
 

@@ -12,7 +12,9 @@ extension SessionRun {
   nonisolated(nonsending) func write(
     _ values: DeviceControls.Values
   ) async throws(CaptureError) -> ControlChange {
-    guard !values.isEmpty else { return ControlChange(firstFrame: nil, values: [:]) }
+    guard !values.isEmpty else {
+      return ControlChange(firstFrame: nil, isOvertaken: false, values: [:])
+    }
     let reply = Reply<ControlChange>()
     let caller = #isolation.map { ObjectIdentifier($0) }
     try state.withLock { (state) throws(CaptureError) in
@@ -74,7 +76,16 @@ extension SessionRun {
     }
     var names: [String] = []
     for value in steps.joined() where !names.contains(value.name) { names.append(value.name) }
-    return (steps, now(names.reversed()))
+    let before = now(names.reversed())
+    // A step leaves the controls of other steps as they were before the bracket. Those that an automatic
+    // decides over are not the step's to write.
+    let decided = controls.decided(by: before)
+    let kept = before.filter { !decided.contains($0.name) }
+    return (
+      steps.map { step in
+        kept.filter { value in !step.contains { $0.name == value.name } } + step
+      }, before
+    )
   }
 
   private func values(

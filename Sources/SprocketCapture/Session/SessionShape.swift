@@ -115,7 +115,9 @@ struct SessionShape: Sendable {
       return .no(CaptureError(.outputRefused, "only outputs of SprocketCapture can be added"))
     }
     if has(output) {
-      return .no(CaptureError(.outputRefused, "\(output.core.name) is in the session already"))
+      return .no(
+        CaptureError(
+          .outputRefused, "\(output.core.name) is in the session already; add it once"))
     }
     let owner = output.core.state.withLock(\.session)
     if let owner, owner != session {
