@@ -227,7 +227,7 @@ extension Rules {
       "Tests/SprocketEngineTests",
       [
         "AudioEngineTests", "EngineHarness", "EventTests", "FrailSource", "NeighbourTests",
-        "RequestHarness",
+        "RequestHarness", "RestTests",
         "TapTests",
       ],
       "used on one thread at a time"),

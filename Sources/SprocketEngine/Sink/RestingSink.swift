@@ -20,22 +20,15 @@ package protocol RestingSink: Sink {
   func rest(hasFrames: Bool) throws(RunError)
 }
 
-/// The rest of a sink.
-///
-/// Unchecked: the sink's thread alone uses `isOn`.
-final class SinkRest: @unchecked Sendable {
-  let sink: any RestingSink
-  /// The sink rests, or has rested and took no frame since: what it does not get is `unselected`.
-  var isOn = false
-  /// Place in the log of events at the first call of `wake` since the sink took a frame; the largest number
-  /// if there was none.
+/// Calls of `Engine.wake` for a sink.
+final class WakeCalls: Sendable {
+  /// Place in the log of events at the first call since the sink took a frame; the largest number if there
+  /// was none.
   private let mark = Atomic<UInt64>(.max)
-  /// A call of `wake` waits for the source's thread.
+  /// A call waits for the source's thread.
   private let isAsked = Atomic<Bool>(false)
 
-  init(_ sink: any RestingSink) { self.sink = sink }
-
-  /// Notes a call of `wake`. Returns whether the source's thread has to be asked.
+  /// Notes a call. Returns whether the source's thread has to be asked.
   func ask(_ log: EventLog) -> Bool {
     _ = mark.compareExchange(expected: .max, desired: log.end, ordering: .acquiringAndReleasing)
     return !isAsked.exchange(true, ordering: .acquiringAndReleasing)
@@ -44,12 +37,8 @@ final class SinkRest: @unchecked Sendable {
   /// The source's thread wakes the sink now; a later call asks again.
   func willWake() { isAsked.store(false, ordering: .releasing) }
 
-  /// The sink takes a frame. Returns the place in the log from which on it gets events, if it has rested.
-  func end() -> UInt64? {
-    let first = mark.exchange(.max, ordering: .acquiringAndReleasing)
-    defer { isOn = false }
-    return isOn ? first : nil
-  }
+  /// The sink takes a frame. Returns the mark.
+  func end() -> UInt64 { mark.exchange(.max, ordering: .acquiringAndReleasing) }
 }
 
 /// Wakes sinks that rest because there is news of recordings.
@@ -80,29 +69,32 @@ extension SinkWorker {
   /// Rests until there is news, an end, or somebody needs frames; with a bound. Called when there is no frame
   /// to take. Returns false if the sink does not rest.
   func rest(_ reader: inout Reader, _ waiter: inout Waiter) -> Bool {
-    guard let rest = state.rest, state.lossAfterFailure == nil else { return false }
+    guard let sink = state.resting, state.lossAfterFailure == nil else { return false }
     if !reader.isParked {
       // Read before the sink is asked: a later call of `wake` prevents the parking.
       let asked = reader.askCount
-      guard rest.sink.needsNoFrame, reader.park(since: asked) else { return false }
+      guard sink.needsNoFrame, reader.park(since: asked) else { return false }
       epoch.shared.bell.add(state.id, epoch.ring, tapIndex)
-      rest.isOn = true
+      state.hasRested = true
       passed = reader.nextPosition
     }
     let ticket = reader.prepareToWait()
     // The sink looks for news after the ticket was taken: the bell ends the wait for news that come later.
     let before = passed
     passed = reader.upstreamLimit
-    do throws(RunError) { try rest.sink.rest(hasFrames: passed != before) } catch { fail(error) }
+    do throws(RunError) { try sink.rest(hasFrames: passed != before) } catch { fail(error) }
     if !epoch.isAbandoned.load(ordering: .acquiring) {
-      waiter.park(ticket, bound: rest.sink.longestRest.nanosecondCount)
+      waiter.park(ticket, bound: sink.longestRest.nanosecondCount)
     }
     return true
   }
 
   /// The sink takes frame `number`.
   func endRest(at number: UInt64) {
-    guard let rest = state.rest, let first = rest.end() else { return }
+    guard state.resting != nil else { return }
+    let first = state.wakes.end()
+    guard state.hasRested else { return }
+    state.hasRested = false
     epoch.shared.bell.remove(state.id)
     state.events.skip(epoch.shared.events, to: first, below: number)
   }
@@ -112,7 +104,7 @@ extension SourcePump {
   /// Lets a sink that rests have frames from the next position on.
   func wake(_ sink: Int) {
     guard let place = resting[sink] else { return }
-    place.state.rest?.willWake()
+    place.state.wakes.willWake()
     producer?.producer.wake(tap: RingPlan.TapIndex(place.index))
   }
 }
@@ -122,8 +114,8 @@ extension Engine {
   /// first of them, or at a later one. Does nothing if no such sink is attached. May be called from any
   /// thread; waits for no frame.
   package func wake(_ sink: String) {
-    let place = current.epoch.sinks.first { $0.sink.name == sink }
-    guard let state = place?.state, let rest = state.rest, rest.ask(shared.events) else { return }
+    let place = current.epoch.sinks.first { $0.sink.name == sink && $0.state.resting != nil }
+    guard let state = place?.state, state.wakes.ask(shared.events) else { return }
     _ = shared.port.add(RequestPort.Entry(woken: state.id, moment: .now), isOwn: true)
   }
 

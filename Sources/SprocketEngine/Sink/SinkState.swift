@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// A sink and its state in a run.
 ///
-/// Unchecked: `sink`, `counts`, `latency`, `events` and `hasFailed` are used by the sink's thread while it
-/// has a job, and by the engine before and after.
+/// Unchecked: `sink`, `counts`, `latency`, `events`, `hasRested` and `hasFailed` are used by the sink's
+/// thread while it has a job, and by the engine before and after.
 final class SinkState: @unchecked Sendable {
   /// Its number in the run, which no other sink gets.
   let id: Int
@@ -17,7 +17,10 @@ final class SinkState: @unchecked Sendable {
   let recorder: (any Recorder)?
   let stamped: StampedOutput?
   /// `nil` if it needs each frame.
-  let rest: SinkRest?
+  let resting: (any RestingSink)?
+  let wakes = WakeCalls()
+  /// It rests, or has rested and took no frame since: what it does not get is `unselected`.
+  var hasRested = false
   /// Of an on-demand sink; set before the run.
   var recordings: SinkRecorder?
   var counts = FateCounts()
@@ -33,11 +36,10 @@ final class SinkState: @unchecked Sendable {
   let gauge = SinkGauge()
   /// Fate of frames after the sink has failed; `nil` while it works.
   var lossAfterFailure: Fate?
-  var hasRested: Bool { rest?.isOn ?? false }
   var hasFailed: Bool { lossAfterFailure != nil }
   var isOnDemand: Bool { recorder != nil }
   /// Whether no frame wakes its thread at times.
-  var parks: Bool { isOnDemand || rest != nil }
+  var parks: Bool { isOnDemand || resting != nil }
   /// Whether the sink buffers frames, so that frames it has taken may still be lost. `durableCount` is the
   /// number that cannot be lost.
   let buffers: Bool
@@ -59,7 +61,7 @@ final class SinkState: @unchecked Sendable {
     let recorder = (sink as? any Recorder).flatMap { $0.isOnDemand ? $0 : nil }
     self.recorder = recorder
     stamped = recorder == nil ? nil : StampedOutput()
-    rest = (sink as? any RestingSink).map { SinkRest($0) }
+    resting = sink as? any RestingSink
     buffers = sink.durableCount != .max || recorder != nil
     thread = try JobThread(sink.name)
   }

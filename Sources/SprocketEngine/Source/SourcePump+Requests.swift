@@ -131,7 +131,8 @@ extension SourcePump {
         gate: OutputGate(isAlwaysOpen: state.recorder?.preRoll != nil))
     }
     resting = Dictionary(
-      uniqueKeysWithValues: epoch.sinks.filter { $0.state.rest != nil }.map { ($0.state.id, $0) })
+      uniqueKeysWithValues: epoch.sinks.filter { $0.state.resting != nil }.map { ($0.state.id, $0) }
+    )
     requests.entries.removeAll { !concernsGate($0) }
     for index in sequences.indices { sequences[index].checkSinks(gates) }
     shared.port.waiting.store(requests.entries.count, ordering: .relaxed)
