@@ -71,11 +71,13 @@ final class StepGauges: Sendable {
 
   /// The sum of a step over all threads.
   func step(_ name: String) -> RunLoad.Step {
-    var load = RunLoad.Step(name: name)
-    for line in lines.withLock({ $0 }) {
-      for (step, gauge) in zip(line.steps, line.gauges) where step == name { gauge.add(to: &load) }
+    lines.withLock { lines in
+      var load = RunLoad.Step(name: name)
+      for line in lines {
+        for (step, gauge) in zip(line.steps, line.gauges) where step == name { gauge.add(to: &load) }
+      }
+      return load
     }
-    return load
   }
 }
 
