@@ -74,7 +74,9 @@ final class StepGauges: Sendable {
     lines.withLock { lines in
       var load = RunLoad.Step(name: name)
       for line in lines {
-        for (step, gauge) in zip(line.steps, line.gauges) where step == name { gauge.add(to: &load) }
+        for (step, gauge) in zip(line.steps, line.gauges) where step == name {
+          gauge.add(to: &load)
+        }
       }
       return load
     }
