@@ -43,15 +43,17 @@ def test_instructions_of_a_camera_of_jpegs(tmp_path):
 
 
 def test_instructions_where_nothing_is_decoded(tmp_path):
-    """Copying a frame takes 57,000 instructions. Many frames are counted, and the median of three runs is
-    taken, because the cost of a run's start and end depends on how busy the machine was."""
+    """Copying a frame takes 57,000 instructions, and a session about 1,000 more (1.7 %). Many frames are
+    counted, and the median of three runs is taken, because the cost of a run's start and end depends on how
+    busy the machine was. A slow machine takes fewer frames for each look of the session's watch, which
+    comes five times a second: hence room for 2,000."""
     def measure(*options):
         return counted(tmp_path, "frames", *options)
     engine, session = (
         statistics.median(for_each_frame(measure, kind, "nv12", ("100", "6100")) for _ in range(3))
         for kind in KINDS)
     print(f"{engine:.0f} instructions for each frame, {session:.0f} in a session: {session / engine:.4f}")
-    assert session <= 1.02 * engine
+    assert session <= engine + 2_000
 
 
 def test_allocations(tmp_path):

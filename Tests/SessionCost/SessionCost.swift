@@ -19,6 +19,8 @@ import SprocketEngine
 final class FrameCount: Sendable {
   private struct State: Sendable {
     var count = 0
+    /// The waiter is woken at this count, and not at each frame.
+    var wanted = Int.max
     var values: [Int64] = []
   }
 
@@ -29,21 +31,23 @@ final class FrameCount: Sendable {
   var values: [Int64] { state.withLock(\.values) }
 
   func add(_ value: Int64? = nil) {
-    state.withLock { state in
+    let isWanted = state.withLock { state in
       state.count += 1
       if let value { state.values.append(value) }
+      return state.count >= state.wanted
     }
-    changes.advance()
+    if isWanted { changes.advance() }
   }
 
-  /// Waits for `count` frames, a minute at most for each further one.
+  /// Waits for `count` frames, five minutes at most.
   func wait(for count: Int) {
-    while true {
-      let seen = changes.value
-      guard self.count < count else { return }
-      guard changes.wait(while: seen, until: monotonicNow() + 60_000_000_000) else {
-        fail("no frame for a minute")
-      }
+    let seen = changes.value
+    let isThere = state.withLock { state in
+      state.wanted = count
+      return state.count >= count
+    }
+    guard isThere || changes.wait(while: seen, until: monotonicNow() + 300_000_000_000) else {
+      fail("\(count) frames have not come in five minutes")
     }
   }
 }
