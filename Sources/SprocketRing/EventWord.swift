@@ -29,7 +29,8 @@ extension Ring {
     return WaitTicket(event: EventWord(ring: self, cursor: cursor), value: value)
   }
 
-  /// Wakes those who wait for a cursor, because it or the end has moved, or for another reason.
+  /// Wakes the threads that wait for a cursor. Called when the cursor or the end has moved, and by
+  /// `wakeThread`.
   func signal(_ cursor: Int) {
     let before = cursors[cursor].event.wrappingAdd(2, ordering: .acquiringAndReleasing).oldValue
     guard before & 1 != 0 else { return }

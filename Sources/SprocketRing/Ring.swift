@@ -96,8 +96,8 @@ public final class Ring: Sendable {
 
   /// Makes a ring, and traps if the plan cannot work.
   ///
-  /// `wake` is called, on the thread that moved a cursor or called `wakeThread`, when somebody may be parked
-  /// on that event word's address: it has to wake all of them (futex).
+  /// The ring calls `wake` when threads may be parked on that event word's address. `wake` has to wake all of
+  /// them (futex). It runs on the thread that moved the cursor, or that called `wakeThread`.
   public init(_ plan: RingPlan, wake: @escaping @Sendable (EventWord) -> Void) {
     plan.validate()
     var capacity = 1

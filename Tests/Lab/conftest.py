@@ -189,7 +189,7 @@ class Run:
 
     @property
     def delivered(self):
-        """Reports of the frames that reached the chain's end: a run may well end with one that did not."""
+        """Reports of delivered frames. The last frame of a run may be another one, such as a lost one."""
         return [line for line in self.reports if line["fate"] == "delivered"]
 
     @property

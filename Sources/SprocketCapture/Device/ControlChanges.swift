@@ -5,10 +5,10 @@ public struct ControlChange: Sendable {
   /// The first frame after all of them were applied: its running number, and when it was captured. It shows
   /// them, unless `isOvertaken`. `nil` while the camera belongs to no running session.
   public let firstFrame: FrameMark?
-  /// A later call had already changed one of the values at that frame, so that no frame shows all of them.
-  public let isOvertaken: Bool
   /// What the camera made of them, by the control's name.
   public let values: [String: Double]
+  /// Whether a later call had changed one of the values by `firstFrame`. Then no frame shows all of them.
+  public internal(set) var isOvertaken = false
 }
 
 /// Batches of controls that wait for their answers and for the frame that shows them. The calls of one actor
@@ -55,8 +55,8 @@ struct ControlChanges: Sendable {
   mutating func see(_ frame: FrameMark) {
     for index in waits.indices where waits[index].answer == nil {
       let wait = waits[index]
-      let isOvertaken = waits[(index + 1)...].contains { $0.replaces(wait, at: frame) }
-      waits[index].answer = wait.answer(at: frame, isOvertaken: isOvertaken)
+      waits[index].answer = wait.answer(
+        at: frame, isOvertaken: waits[(index + 1)...].contains { $0.replaces(wait, at: frame) })
     }
   }
 
@@ -92,13 +92,15 @@ struct ControlChanges: Sendable {
 
 extension ControlChanges.Wait {
   /// `nil` while the camera has not answered, or does not show what it answered.
-  fileprivate func answer(at frame: FrameMark, isOvertaken: Bool) -> Reply<ControlChange>.Answer? {
+  fileprivate func answer(
+    at frame: FrameMark, isOvertaken: @autoclosure () -> Bool
+  ) -> Reply<ControlChange>.Answer? {
     if batch.isAnswered, let refusal {
       return .failure(CaptureError(.controlUnsupported, refusal))
     }
     guard batch.isShown(at: frame.number) else { return nil }
     return .success(
-      ControlChange(firstFrame: frame, isOvertaken: isOvertaken, values: values))
+      ControlChange(firstFrame: frame, values: values, isOvertaken: isOvertaken()))
   }
 
   private var values: [String: Double] {

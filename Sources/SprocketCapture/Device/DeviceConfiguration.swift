@@ -99,13 +99,13 @@ extension CaptureDevice {
   private func write(_ values: DeviceControls.Values) throws(CaptureError) -> ControlChange {
     let made = Dictionary(values.map { ($0.name, $0.value) }) { _, last in last }
     guard case .camera(let info) = kind, !values.isEmpty else {
-      return ControlChange(firstFrame: nil, isOvertaken: false, values: made)
+      return ControlChange(firstFrame: nil, values: made)
     }
     do throws(RunError) {
       let change = try info.write(values.map { ($0.name, $0.value.settingText) })
       let pairs = change.controls.map { ($0.description.name, $0.value) }
       return ControlChange(
-        firstFrame: nil, isOvertaken: false, values: Dictionary(pairs) { _, last in last })
+        firstFrame: nil, values: Dictionary(pairs) { _, last in last })
     } catch {
       throw CaptureError(error, .controlUnsupported)
     }

@@ -144,7 +144,7 @@ extension SessionRun {
     let reply = Reply<FrameMark>()
     try state.withLock { (state) throws(CaptureError) in
       guard let engine = state.engine else { throw SettleWait.isOver }
-      let from = engine.producedCount + Self.beginning
+      let from = engine.progress.produced + Self.beginning
       state.settling.append(SettleWait(loop: loop, from: from, reply: reply))
       state.needFrames()
     }

@@ -12,9 +12,7 @@ extension SessionRun {
   nonisolated(nonsending) func write(
     _ values: DeviceControls.Values
   ) async throws(CaptureError) -> ControlChange {
-    guard !values.isEmpty else {
-      return ControlChange(firstFrame: nil, isOvertaken: false, values: [:])
-    }
+    guard !values.isEmpty else { return ControlChange(firstFrame: nil, values: [:]) }
     let reply = Reply<ControlChange>()
     let caller = #isolation.map { ObjectIdentifier($0) }
     try state.withLock { (state) throws(CaptureError) in

@@ -12,6 +12,6 @@ public enum SessionInterruption: Sendable, Hashable {
 
   /// The interruption has begun. The reason is the one at that time; it is not updated later.
   case began(Reason)
-  /// Frames flow again, so long after the last one, with an error of 0.2 s.
+  /// Frames flow again. `after` is the time without frames, exact to 0.2 s.
   case ended(after: Duration)
 }

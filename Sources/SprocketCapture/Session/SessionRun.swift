@@ -19,9 +19,9 @@ final class SessionRun: Sendable {
     var outputs: [any SessionOutput] = []
     /// Outputs that were removed, with their sinks, until their recordings have ended.
     var leaving: [LeavingOutput] = []
-    /// When the last frame came, on the monotonic clock; while the watch rests, when it noticed that.
+    /// When the last frame came, on the monotonic clock. While the watch rests: when it noticed the frame.
     var lastArrival: Int64
-    /// The run changes its shape, or ends: frames wait, which is no interruption.
+    /// The run changes its shape, or ends. A pause without frames is then no interruption.
     var isChanging = false
     var hasFrames = false
     var isInterrupted = false
@@ -166,7 +166,8 @@ final class SessionRun: Sendable {
 }
 
 extension SessionRun {
-  /// Whether nobody waits for what a frame shows.
+  /// Whether the watch can rest: no change of controls, loop or bracket is under way, nobody reads the
+  /// camera's settings, and the session is not interrupted.
   var needsNoFrame: Bool {
     let (needs, device) = state.withLock { ($0.needsFrames, $0.device) }
     return !needs && device.observers.isEmpty
@@ -177,7 +178,7 @@ extension SessionRun {
   /// Calls for the camera reach this run from now on.
   func belongs(to camera: CaptureDevice) {
     camera.state.withLock { $0.run = self }
-    // For readers of its settings who came before.
+    // Streams of its settings (`values(of:)`) may have been opened before.
     needFrames()
   }
 }

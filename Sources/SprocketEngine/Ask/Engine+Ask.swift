@@ -119,9 +119,8 @@ extension Engine {
   /// Names of the sinks that can be asked to record.
   public var onDemandSinks: [String] { recordings.outputNames }
 
-  /// Names of the sinks with incomplete files: requested, being written, or being completed. When a sink's
-  /// name is not in the set, `news` contains the end of each of its files. The name of a sink whose thread
-  /// hangs is never removed.
+  /// Names of the sinks that have incomplete files: requested, being written, or being completed. A name is
+  /// removed after `news` has the end of the sink's last file. It stays if the sink's thread hangs.
   package var busySinks: Set<String> { recordings.busySinks }
 
   /// Records of the latest 1,024 files that have ended, the oldest first, then of those under way.

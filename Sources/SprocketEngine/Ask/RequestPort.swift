@@ -33,7 +33,7 @@ final class RequestPort: Sendable {
     var steps: [Step] = []
     var settings: SettingRequest?
     var sequence: RecordingSequence?
-    /// Number of a sink whose rest ends.
+    /// Number of the sink to wake.
     var woken: Int?
     let moment: Moment
   }
@@ -50,8 +50,8 @@ final class RequestPort: Sendable {
   let waiting = Atomic<Int>(0)
 
   /// Adds an entry. Returns false if the port is full, or closed. With `isOwn` the port is never full: a
-  /// sink's thread adds one entry per recording, and must not fail. The same holds for what wakes a sink; one
-  /// entry for each sink waits at most.
+  /// sink's thread adds one entry per recording, and must not fail. Entries that wake a
+  /// sink use it, too: the port has at most one for each sink.
   func add(_ entry: Entry, isOwn: Bool = false) -> Bool {
     state.withLock { state in
       let used = state.entries.count + waiting.load(ordering: .relaxed)

@@ -41,8 +41,8 @@ struct EventReader {
     return missed
   }
 
-  /// Skips to the entry `first`, or, if the log has none of that number yet, the entries of frames below
-  /// `number`.
+  /// Skips to the entry `first`. If `first` is larger than the log's end, skips the entries of frames below
+  /// `number` instead.
   mutating func skip(_ log: EventLog, to first: UInt64, below number: UInt64) {
     guard first <= log.end else { return skip(log, below: number) }
     next = max(next, first, log.oldest)

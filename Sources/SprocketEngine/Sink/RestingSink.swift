@@ -2,15 +2,15 @@ package import SprocketCore
 internal import SprocketRing
 internal import Synchronization
 
-/// A sink that needs frames at times only. While it rests, no frame wakes its thread, and the frames that
-/// pass are `unselected` for it. `Engine.wake` ends the rest.
+/// A sink that needs frames only at times. While it rests, frames do not wake its thread, and are
+/// `unselected` for it. `Engine.wake` ends the rest.
 ///
 /// Keeps of the contract of requests:
-/// - A22: a sink that is woken gets the frame at which a request that is asked next would hold. With the
-///   first frame that it takes it gets the events since the call of `wake`.
+/// - A22: after `wake` the sink gets frames, beginning at the latest with the frame from which on the next
+///   request holds. With the first frame that it takes it gets all events since the call of `wake`.
 package protocol RestingSink: Sink {
-  /// Asked on the sink's thread when there is no frame to take. Any state that makes it false must be set
-  /// before `Engine.wake` is called, or under a lock that this property takes.
+  /// Whether the sink can rest. Read on the sink's thread when there is no frame to take. Set the state that
+  /// it reads before the call of `Engine.wake`, or under a lock that this property takes.
   var needsNoFrame: Bool { get }
   /// Longest time between two calls of `rest`.
   var longestRest: Duration { get }
@@ -25,7 +25,7 @@ final class WakeCalls: Sendable {
   /// Place in the log of events at the first call since the sink took a frame; the largest number if there
   /// was none.
   private let mark = Atomic<UInt64>(.max)
-  /// A call waits for the source's thread.
+  /// The source's thread has not taken the request of the latest call yet.
   private let isAsked = Atomic<Bool>(false)
 
   /// Notes a call. Returns whether the source's thread has to be asked.
@@ -41,40 +41,40 @@ final class WakeCalls: Sendable {
   func end() -> UInt64 { mark.exchange(.max, ordering: .acquiringAndReleasing) }
 }
 
-/// Wakes sinks that rest because there is news of recordings.
+/// Wakes the threads of sinks that rest, so that they read news of recordings.
 final class NewsBell: Sendable {
-  private struct Sleeper {
+  private struct Place {
     let ring: Ring
     let tap: RingPlan.TapIndex
   }
 
   /// By the sink's number in the run.
-  private let sleepers = Locked<[Int: Sleeper]>([:])
+  private let places = Locked<[Int: Place]>([:])
 
-  /// The sink rests at this tap until `remove`.
+  /// Begins to wake the thread of a sink, which reads this tap until `remove`.
   func add(_ sink: Int, _ ring: Ring, _ tap: RingPlan.TapIndex) {
-    sleepers.withLock { $0[sink] = Sleeper(ring: ring, tap: tap) }
+    places.withLock { $0[sink] = Place(ring: ring, tap: tap) }
   }
 
-  func remove(_ sink: Int) { sleepers.withLock { $0[sink] = nil } }
+  func remove(_ sink: Int) { places.withLock { $0[sink] = nil } }
 
   func ring() {
-    sleepers.withLock { sleepers in
-      for sleeper in sleepers.values { sleeper.ring.wakeThread(ofTap: sleeper.tap) }
+    places.withLock { places in
+      for place in places.values { place.ring.wakeThread(ofTap: place.tap) }
     }
   }
 }
 
 extension SinkWorker {
-  /// Rests until there is news, an end, or somebody needs frames; with a bound. Called when there is no frame
-  /// to take. Returns false if the sink does not rest.
+  /// Parks the sink's thread while the sink needs no frame. News, a call of `Engine.wake` and the epoch's
+  /// end wake the thread; it waits for `longestRest` at most. Called when there is no frame to take. Returns
+  /// false if the sink needs frames.
   func rest(_ reader: inout Reader, _ waiter: inout Waiter) -> Bool {
     guard let sink = state.resting, state.lossAfterFailure == nil else { return false }
     if !reader.isParked {
       // Read before the sink is asked: a later call of `wake` prevents the parking.
       let asked = reader.askCount
       guard sink.needsNoFrame, reader.park(since: asked) else { return false }
-      epoch.shared.bell.add(state.id, epoch.ring, tapIndex)
       state.hasRested = true
       passed = reader.nextPosition
     }
@@ -95,7 +95,6 @@ extension SinkWorker {
     let first = state.wakes.end()
     guard state.hasRested else { return }
     state.hasRested = false
-    epoch.shared.bell.remove(state.id)
     state.events.skip(epoch.shared.events, to: first, below: number)
   }
 }
@@ -118,7 +117,4 @@ extension Engine {
     guard let state = place?.state, state.wakes.ask(shared.events) else { return }
     _ = shared.port.add(RequestPort.Entry(woken: state.id, moment: .now), isOwn: true)
   }
-
-  /// Number of frames that were produced so far.
-  package var producedCount: UInt64 { shared.counters.produced.now }
 }

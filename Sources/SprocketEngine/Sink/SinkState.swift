@@ -19,7 +19,8 @@ final class SinkState: @unchecked Sendable {
   /// `nil` if it needs each frame.
   let resting: (any RestingSink)?
   let wakes = WakeCalls()
-  /// It rests, or has rested and took no frame since: what it does not get is `unselected`.
+  /// True from the begin of a rest to the next frame that the sink takes. Frames that it does not get
+  /// meanwhile are `unselected`.
   var hasRested = false
   /// Of an on-demand sink; set before the run.
   var recordings: SinkRecorder?
@@ -38,7 +39,7 @@ final class SinkState: @unchecked Sendable {
   var lossAfterFailure: Fate?
   var hasFailed: Bool { lossAfterFailure != nil }
   var isOnDemand: Bool { recorder != nil }
-  /// Whether no frame wakes its thread at times.
+  /// Whether its tap of the ring may park.
   var parks: Bool { isOnDemand || resting != nil }
   /// Whether the sink buffers frames, so that frames it has taken may still be lost. `durableCount` is the
   /// number that cannot be lost.

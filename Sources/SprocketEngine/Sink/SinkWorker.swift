@@ -31,7 +31,7 @@ final class SinkWorker: @unchecked Sendable {
   private let wait: WaitStrategy
   let drainLimit: Int64
   private let code: RunningCode
-  /// While the sink rests: how many positions of the epoch had passed its upstream.
+  /// Number of positions of the epoch that had passed the chain when a resting sink was last told.
   var passed: UInt64 = 0
   private let trace: (thread: TraceThread, step: UInt16)?
 
@@ -51,6 +51,7 @@ final class SinkWorker: @unchecked Sendable {
     code.during {
       var reader = epoch.ring.makeReader(tap: tapIndex)
       var waiter = Waiter(wait)
+      if state.resting != nil { epoch.shared.bell.add(state.id, epoch.ring, tapIndex) }
       state.recordings?.beginEpoch(at: state.nextNumber, isContinuous: epoch.isContinuous)
       loop: while true {
         switch reader.next() {

@@ -8,8 +8,8 @@ internal import Synchronization
 public struct ReplayExtent: Sendable {
   /// From the start of the first frame to the end of the frame that ends last.
   public var nanoseconds: Int64 = 0
-  /// Number of frames whose bytes are not in the dump: frames that it only lists, and frame numbers that it
-  /// skips.
+  /// Number of frames without a picture in the dump. The dump lists such a frame without bytes, or has no
+  /// entry for its number.
   public var missingFrames: UInt64 = 0
   /// Number of gaps between two frames: frames are missing there, or the source was away.
   public var gaps: UInt64 = 0
