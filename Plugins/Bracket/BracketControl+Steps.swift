@@ -118,6 +118,7 @@ extension BracketControl {
       "bracket: the picture does not show a change of \(name), so each step's frame is the "
         + "\(DelayWatch.patience)th after the source's answer")
     delays[index] = DelayWatch.patience
+    isBlind = true
     endProbe(look)
   }
 
@@ -139,7 +140,9 @@ extension BracketControl {
     let way = abs(plan.steps[taken].values[0] - (current[0] ?? base[0]))
     travel = controls[0].role == .lens && speed > 0 ? way / speed : 0
     showsFrom = max(showsFrom, look.number + 1)
-    _ = write(plan.steps[taken].values, at: look.number)
+    let values = plan.steps[taken].values
+    beforeStep = zip(current, values).contains { $0 != $1 } ? look : nil
+    _ = write(values, at: look.number)
   }
 
   /// Whether this frame is the step's.
@@ -246,6 +249,20 @@ extension BracketControl {
     return restingFrames >= Self.restFrames
   }
 
+  /// Whether the picture of a control of its own numbers has changed since the step was written: some drivers
+  /// take now more and now fewer frames than were measured. After `slack` frames the answer has to do: a
+  /// small step is not seen.
+  private mutating func isSeen(_ look: Look) -> Bool {
+    let origin = controls[0].pictureDelay?.origin
+    guard controls[0].role == .number, !isBlind, origin != .given, origin != .told,
+      let beforeStep
+    else { return true }
+    guard noise.isChange(look.mean, since: beforeStep.mean, look.score, since: beforeStep.score)
+    else { return look.number >= showsFrom + Self.slack }
+    noteLate(look)
+    return true
+  }
+
   /// A step of a lens or another control: the source's answer decides, and a picture that is steady.
   private mutating func settledStep(_ step: BracketPlan.Step, _ look: Look) -> Chosen? {
     guard let made = applied[0], abs(made - step.value) <= 1e-6 + 0.01 * abs(step.value) else {
@@ -258,6 +275,7 @@ extension BracketControl {
       reason = "the lens does not come to rest at \(step.value.settingText)"
       return nil
     }
+    guard isSeen(look) else { return nil }
     return Chosen(
       step: taken, asked: .nan, measured: .nan, value: step.value, proof: .answer)
   }

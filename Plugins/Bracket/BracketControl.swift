@@ -8,8 +8,9 @@ import SprocketCore
 /// change of its own (a probe) after how many frames the picture shows a write and by which curve. Then it
 /// writes the values of each step. A step's frame is the first that shows them: the frame of the source's
 /// answer and the control's delay. It counts if its picture differs from that of before as the step asks;
-/// else the picture is waited for anew and the step is tried again, until the deadline. At the end the
-/// controls are put back.
+/// else the picture is waited for anew and the step is tried again, until the deadline. Of a control that is
+/// neither exposure, gain nor lens, the picture need only differ from the one before the step. At the end
+/// the controls are put back.
 ///
 /// Constants without another source were found by trial on the simulated sensor of the tests (gammas of 1.8
 /// to 2.6, delays of 1 to 4 frames, noise, lost frames).
@@ -151,6 +152,10 @@ struct BracketControl: Sendable {
   var isProbeShown = false
   /// Failed tries of the step that is next.
   var tries = 0
+  /// Of the frame at which a step was written; `nil` if the step changed no value.
+  var beforeStep: Look?
+  /// The picture did not show the probe of a control that is not of light.
+  var isBlind = false
   let transfer: Color.Transfer
 
   /// `controls`: exposure and gain as far as the source has them, or the one control that is stepped.

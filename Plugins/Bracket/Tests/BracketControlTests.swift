@@ -171,6 +171,23 @@ import Testing
     }
   }
 
+  /// A driver whose picture follows its answer at once, or a frame later: the delay of an earlier run, or of
+  /// this one's probe, is right for some steps only.
+  @Test(arguments: [nil, 0, 1] as [Int?]) func aDelayThatVariesGivesNoWrongFrame(_ kept: Int?) {
+    let gains = [4.0, 2, 1, 8, 8, 1.5]
+    for seed in 1...100 as ClosedRange<UInt64> {
+      let sensor = SimulatedSensor(.srgb, .srgb, spread: 0.8, seed: seed)
+      var camera = SimulatedCamera(
+        sensor, lags: [0, 0], isTold: false, start: [4000, 1], seed: seed)
+      camera.jitter = 1
+      if let kept { camera.port.knows(ControlDelayTime(frames: kept, .kept), of: 1) }
+      var bracket = SimulatedBracket(camera, BracketSteps(.control("gain"), gains))
+      _ = bracket.run()
+      #expect(bracket.control.phase == .over && bracket.control.failure == nil, "seed \(seed)")
+      #expect(bracket.taken.map { (exp2($0.truth) * 100).rounded() / 100 } == gains, "seed \(seed)")
+    }
+  }
+
   /// The source came back without the controls' old values; the bracket says so, and puts them back.
   @Test func aSourceThatBeginsAnewEndsTheBracket() {
     let sensor = SimulatedSensor(.srgb, .srgb, spread: 0.8)

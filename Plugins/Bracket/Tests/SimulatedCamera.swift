@@ -30,6 +30,8 @@ struct SimulatedCamera {
   /// Frames from a write to its answer, and from there until the picture shows it, by control.
   var answerDelay: UInt64 = 1
   var lags: [UInt64]
+  /// Frames by which the second of these may be longer, at random for each write.
+  var jitter: UInt64 = 0
   /// Probability of a frame to be lost.
   var loss = 0.0
   var light = 0.0
@@ -98,7 +100,7 @@ struct SimulatedCamera {
       let made = made(write.value, Int(write.control))
       answers.append((number + answerDelay - 1, write, made?.answer))
       if let real = made?.real {
-        let lag = lags[Int(write.control)]
+        let lag = lags[Int(write.control)] + (jitter > 0 ? random.next() % (jitter + 1) : 0)
         changes.append((number + answerDelay - 1 + lag, Int(write.control), real))
       }
     }
@@ -160,8 +162,11 @@ struct SimulatedBracket {
   var camera: SimulatedCamera
 
   init(_ camera: SimulatedCamera, _ steps: BracketSteps, deadline: Double = 20) {
-    let controls = [ControlUnit.Role.exposure, .gain].compactMap {
+    var controls = [ControlUnit.Role.exposure, .gain].compactMap {
       SteeredControl($0, on: camera.port)
+    }
+    if case .control(let name) = steps.kind {
+      controls = [SteeredControl(named: name, on: camera.port)].compactMap(\.self)
     }
     control = BracketControl(
       steps, controls, on: camera.port, transfer: camera.sensor.declared, tolerance: 0.2,
