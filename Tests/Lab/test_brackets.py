@@ -8,6 +8,8 @@ from conftest import Run, control, read_control
 from program import one_sentence, sprocket
 
 SMALL = ["--format", "GREY", "--size", "320x180"]
+# Frames from the answer to the picture: vivid takes none or one, and a machine that pauses adds one.
+MOST = 2
 
 
 def numbered(run):
@@ -27,33 +29,33 @@ def test_steps_of_brightness_are_among_the_first_frames_that_show_them(camera, t
     assert [line["bracket"]["value"] for line in picked] == [200, 150, 128]
     assert all(line["bracket"]["verified"] == "answer" for line in picked)
     means = {line["number"]: line["meter"]["mean"] for line in numbered(run) if "meter" in line}
-    # Each is as bright as its value says, and the first or second frame that is.
+    # Each is as bright as its value says, and one of the first frames that are.
     bright, middle, usual = (means[line["number"]] for line in picked)
     assert bright > middle + 5 and middle > usual + 5
     for line in picked:
         earlier = [mean for number, mean in means.items() if number < line["number"]]
-        assert max(abs(means[line["number"]] - mean) for mean in earlier[-2:]) > 5
+        assert max(abs(means[line["number"]] - mean) for mean in earlier[-1 - MOST:]) > 5
     assert read_control(camera, "brightness") == "128"
     assert run.delivered[-1]["bracket"]["state"] == "complete"
-    # The delay that was measured is that of the driver: the frame of the answer, or the one after it. A
-    # step's frame is no further away: frames that were lost do not count.
+    # The delay that was measured is that of the driver, and a step's frame is no further away from the answer:
+    # frames that were lost do not count.
     delay = run.summary["source"]["control_delays"]["brightness"]
     answers = [line["number"] for line in numbered(run) for event in line.get("events", [])
                if event["kind"] == "control_applied"]
-    assert delay["origin"] == "measured" and delay["frames"] in (0, 1)
+    assert delay["origin"] == "measured" and delay["frames"] <= MOST
     for line in picked:
         answer = max(number for number in answers if number <= line["number"])
-        assert sum(answer <= number < line["number"] for number in means) in (0, 1)
+        assert sum(answer <= number < line["number"] for number in means) <= MOST
     # It is kept, and shown.
     listed = json.loads(sprocket("devices", "--json").stdout)
     mine = next(line for line in listed if line.get("node") == camera)
     kept = {line["name"]: line.get("delay_frames") for line in mine["controls"]}
     assert kept["brightness"] == delay["frames"] and kept["contrast"] is None
     assert "after the answer" in sprocket("devices").stdout.decode()
-    with Run(tmp_path, camera, *SMALL, "--bracket", "brightness=200,150") as run:
+    with Run(tmp_path, camera, *SMALL, "--frames", 5, "--null") as run:
         run.end()
-    again = run.summary["source"]["control_delays"]["brightness"]
-    assert again["frames"] == delay["frames"] and again["origin"] == "kept"
+    assert run.summary["source"]["control_delays"]["brightness"] == {
+        "frames": delay["frames"], "origin": "kept"}
 
 
 def test_a_camera_that_does_not_obey_is_named_and_put_back(camera, tmp_path):
