@@ -34,7 +34,7 @@ extension BracketControl {
     noise.see(look.mean, look.score)
     guard awaited == 0 else {
       settleStart = look.number
-      if look.number - writtenAt > Self.patience {
+      if isAnswerOverdue {
         fail("the source does not answer to \(movedNames)")
       }
       return false

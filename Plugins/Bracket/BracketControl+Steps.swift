@@ -41,7 +41,7 @@ extension BracketControl {
   /// Watches for the picture's answer.
   mutating func probe(_ index: Int, _ look: Look) {
     guard awaited == 0, let value = applied[index] else {
-      if look.number - writtenAt > Self.patience {
+      if isAnswerOverdue {
         fail("the source does not answer to \(controls[index].description.name)")
       }
       return
@@ -151,7 +151,7 @@ extension BracketControl {
     let step = plan.steps[taken]
     // What found no room in the port's queue.
     guard write(step.values, at: look.number), awaited == 0 else {
-      if look.number - writtenAt > Self.patience {
+      if isAnswerOverdue {
         fail("the source does not answer to \(movedNames)")
       }
       return nil

@@ -81,7 +81,7 @@ struct BracketControl: Sendable {
   static let restFrames = 3
   /// Frames to wait for the answer to a write: as `ExposureControl.patience`. Larger: a lost write is noticed
   /// later.
-  static let patience: UInt64 = 24
+  static let patience = 24
   /// Probes that are repeated because frames were lost around them. Larger: the delay is surer.
   static let mostProbes = 6
 
@@ -116,7 +116,6 @@ struct BracketControl: Sendable {
   /// Values before the bracket, in the controls' own numbers, in the order in which they are put back.
   var before: [(control: UInt16, value: Double)] = []
   private var restoring: [UInt64] = []
-  private var restoreStart: UInt64 = 0
 
   /// Of each control, in its role's unit: before the bracket, asked for last, applied last.
   var base: [Double] = []
@@ -128,6 +127,9 @@ struct BracketControl: Sendable {
   /// Writes without an answer, and the frame of the latest.
   var awaited = 0
   var writtenAt: UInt64 = 0
+  /// Frames that came since then. Lost ones do not count: a machine that pauses may not have written yet.
+  private var framesSinceWrite = 0
+  var isAnswerOverdue: Bool { framesSinceWrite > Self.patience }
   /// The first frame that shows what was written, as far as the answers are known.
   var showsFrom: UInt64 = 0
 
@@ -208,6 +210,7 @@ struct BracketControl: Sendable {
   /// Takes what a frame shows; returns the step that it is the frame of.
   mutating func next(_ look: Look) -> Chosen? {
     defer { last = look }
+    framesSinceWrite += 1
     if start == nil { start = look.seconds }
     if let start, look.seconds - start > deadline, phase != .restoring, phase != .over {
       let why = reason.map { ": \($0)" } ?? ""
@@ -240,7 +243,7 @@ struct BracketControl: Sendable {
     before = names.compactMap { name, value in other.control(name).map { ($0, value) } }
     port = other
     port.writeAtEnd(before)
-    (restoring, restoreStart) = ([], 0)
+    restoring = []
   }
 
   // MARK: Writes
@@ -251,7 +254,7 @@ struct BracketControl: Sendable {
       guard controls[index].write(values[index], at: number) else { return false }
       current[index] = controls[index].asked
       awaited += 1
-      writtenAt = number
+      (writtenAt, framesSinceWrite) = (number, 0)
     }
     return true
   }
@@ -260,13 +263,13 @@ struct BracketControl: Sendable {
 
   private mutating func restore(_ look: Look) {
     while let (control, value) = before.first {
-      restoreStart = look.number
       guard let ticket = port.write(control, value) else { return }
+      framesSinceWrite = 0
       restoring.append(ticket)
       before.removeFirst()
     }
     // Answers come with the next frame at the earliest.
-    guard restoring.isEmpty || look.number - restoreStart > Self.patience else { return }
+    guard restoring.isEmpty || isAnswerOverdue else { return }
     // Put back, or what the source does not answer to: it tries once more when it closes.
     if restoring.isEmpty { port.writeAtEnd([]) }
     phase = .over

@@ -37,8 +37,8 @@ def test_steps_of_brightness_are_among_the_first_frames_that_show_them(camera, t
         assert max(abs(means[line["number"]] - mean) for mean in earlier[-1 - MOST:]) > 5
     assert read_control(camera, "brightness") == "128"
     assert run.delivered[-1]["bracket"]["state"] == "complete"
-    # The delay that was measured is that of the driver, and a step's frame is no further away from the answer:
-    # frames that were lost do not count.
+    # The delay that was measured is that of the driver, and a step's frame is no further away from the
+    # answer: frames that were lost do not count.
     delay = run.summary["source"]["control_delays"]["brightness"]
     answers = [line["number"] for line in numbered(run) for event in line.get("events", [])
                if event["kind"] == "control_applied"]
@@ -52,7 +52,8 @@ def test_steps_of_brightness_are_among_the_first_frames_that_show_them(camera, t
     kept = {line["name"]: line.get("delay_frames") for line in mine["controls"]}
     assert kept["brightness"] == delay["frames"] and kept["contrast"] is None
     assert "after the answer" in sprocket("devices").stdout.decode()
-    with Run(tmp_path, camera, *SMALL, "--frames", 5, "--null") as run:
+    with Run(tmp_path, camera, *SMALL, "--frames", 5, "--null", "--stage", "meter", "--stage",
+             "autoexposure") as run:
         run.end()
     assert run.summary["source"]["control_delays"]["brightness"] == {
         "frames": delay["frames"], "origin": "kept"}

@@ -188,6 +188,18 @@ import Testing
     }
   }
 
+  /// A machine that pauses for a second after a step was written: the answer comes later than the next frame.
+  @Test func aPauseIsNoLostAnswer() {
+    let sensor = SimulatedSensor(.srgb, .srgb, spread: 0.8)
+    var camera = SimulatedCamera(sensor, lags: [1, 1], isTold: false, start: [8000, 1], seed: 15)
+    camera.answerDelay = 2
+    var bracket = SimulatedBracket(camera, Self.five)
+    bracket.pause = 30
+    _ = bracket.run()
+    #expect(bracket.control.failure == nil && bracket.taken.map(\.chosen.step) == [0, 1, 2, 3, 4])
+    for (chosen, truth, _) in bracket.taken { #expect(abs(truth - chosen.asked) <= Self.right) }
+  }
+
   /// The source came back without the controls' old values; the bracket says so, and puts them back.
   @Test func aSourceThatBeginsAnewEndsTheBracket() {
     let sensor = SimulatedSensor(.srgb, .srgb, spread: 0.8)

@@ -129,6 +129,9 @@ struct SimulatedCamera {
     return (look(), takeEvents())
   }
 
+  /// Loses frames; what was written meanwhile has not reached the driver.
+  mutating func pause(for frames: UInt64) { number += frames }
+
   private mutating func takeEvents() -> [Event] {
     defer { events = [] }
     return events.map { event in
@@ -160,6 +163,8 @@ struct SimulatedBracket {
   var taken: [(chosen: BracketControl.Chosen, truth: Double, first: Bool)] = []
   var control: BracketControl
   var camera: SimulatedCamera
+  /// Frames that are lost after a step was written.
+  var pause: UInt64 = 0
 
   init(_ camera: SimulatedCamera, _ steps: BracketSteps, deadline: Double = 20) {
     var controls = [ControlUnit.Role.exposure, .gain].compactMap {
@@ -189,6 +194,7 @@ struct SimulatedBracket {
       if let chosen { taken.append((chosen, camera.truth, abs(before - camera.truth) > 0.01)) }
       before = camera.truth
       if control.phase == .over { return true }
+      if control.phase == .stepping, control.writtenAt == look.number { camera.pause(for: pause) }
     }
     return false
   }
