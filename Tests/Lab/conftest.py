@@ -119,7 +119,7 @@ def captured(device, fourcc, folder, count):
     return [data[start:start + size] for start in range(0, len(data), size)]
 
 
-def wait_until(condition, seconds=30):
+def wait_until(condition, seconds=60):
     """What `condition` gives, once that is true; a failure after `seconds`."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -39,7 +39,7 @@ def run_of_errors(device, folder, seed, *arguments):
         control(device, percentage_of_dropped_buffers=0)
         streams = len(run.streams())
         wait_until(lambda: len(run.streams()) > streams or len(run.buffers()) > 20
-                   or run.process.poll() is not None, 60)
+                   or run.process.poll() is not None)
         run.stop()
     assert_epochs_are_the_drivers(run)
     counts = run.summary["source"]["counts"]

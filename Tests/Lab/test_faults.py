@@ -126,7 +126,7 @@ def test_another_resolution_at_the_input_is_taken(grabber, tmp_path):
             control(grabber, dv_timings_signal_mode=4)  # The selected ones are received.
             if timings("query") != before:
                 break
-        wait_until(lambda: len(run.streams()) > 1, 60)
+        wait_until(lambda: len(run.streams()) > 1)
         run.wait_for_frames(10)
         run.stop()
     assert timings("get") == timings("query") != before

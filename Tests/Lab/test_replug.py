@@ -48,7 +48,7 @@ def test_a_recording_goes_on_when_the_camera_is_back(camera, tmp_path):
         for time in range(TIMES):
             began = len(run.streams())
             control(camera, disconnect=1)
-            wait_until(lambda: len(run.streams()) > began, 60)
+            wait_until(lambda: len(run.streams()) > began)
             run.wait_for_frames(8)
         assert files_of(run.process.pid) == before
         run.stop()
@@ -69,7 +69,7 @@ def test_frames_that_a_stage_looks_back_at_are_given_back(camera, tmp_path):
     with Run(tmp_path, camera, *SMALL, "--stage", "stabilize", "--movie", tmp_path / "movie.mov") as run:
         run.wait_for_frames(12)
         control(camera, disconnect=1)
-        wait_until(lambda: len(run.streams()) > 1, 60)
+        wait_until(lambda: len(run.streams()) > 1)
         run.wait_for_frames(12)
         run.stop()
     counts = run.summary["source"]["counts"]
@@ -83,7 +83,7 @@ def test_what_was_set_is_set_again(camera, tmp_path):
         run.wait_for_frames(5)
         control(camera, contrast=11)
         control(camera, disconnect=1)
-        wait_until(lambda: len(run.streams()) > 1, 60)
+        wait_until(lambda: len(run.streams()) > 1)
         run.wait_for_frames(5)
         assert read_control(camera, "contrast") == "77"
         run.stop()
@@ -100,19 +100,19 @@ def test_a_driver_that_goes_and_comes_is_waited_for(camera, tmp_path):
     def told():
         return [line["event"] for line in lines()
                 if line["device"].get("identity", "").startswith("platform:vivid.0:vivid-001-vid-cap")]
-    wait_until(lambda: told() == ["present"], 60)
+    wait_until(lambda: told() == ["present"])
     with Run(tmp_path, PLANES, "--size", "320x180", "--format", "NV12", "--movie", tmp_path / "m.mov") as run:
         run.wait_for_frames(5)
         bind("unbind")
         try:
-            wait_until(lambda: not os.path.exists(PLANES), 60)
+            wait_until(lambda: not os.path.exists(PLANES))
         finally:
             bind("bind")
-        wait_until(lambda: len(run.streams()) > 1, 60)
+        wait_until(lambda: len(run.streams()) > 1)
         run.wait_for_frames(5)
         run.stop()
     assert_epochs_are_the_drivers(run)
-    wait_until(lambda: told() == ["present", "removed", "added"], 60)
+    wait_until(lambda: told() == ["present", "removed", "added"])
     watch.terminate()
     assert watch.wait(60) == 0
     nodes = {line["device"].get("node") for line in lines() if line["event"] == "present"}
@@ -185,7 +185,7 @@ def test_an_interrupt_ends_the_wait(camera, tmp_path):
         run.wait_for_frames(5)
         bind("unbind")
         try:
-            wait_until(lambda: not files_of(run.process.pid)[0], 60)
+            wait_until(lambda: not files_of(run.process.pid)[0])
             run.stop()
         finally:
             bind("bind")
@@ -209,10 +209,10 @@ def test_a_loopback_whose_program_ends_is_waited_for(tmp_path):
         first.kill()
         first.wait()
         # After the timeout the device is closed, and looked at four times a second.
-        wait_until(lambda: not files_of(run.process.pid)[0], 60)
+        wait_until(lambda: not files_of(run.process.pid)[0])
         second = feed(LOOPBACK, 60)
         try:
-            wait_until(lambda: len(run.streams()) > 1, 60)
+            wait_until(lambda: len(run.streams()) > 1)
             run.wait_for_frames(5)
             run.stop()
         finally:

@@ -162,7 +162,7 @@ def test_consumers_come_and_go(tmp_path):
             second = subprocess.Popen(
                 ["ffmpeg", "-v", "error", "-f", "v4l2", "-i", LOOPBACK, "-f", "null", "-"],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            wait_until(lambda: seen_consumers(tmp_path) >= 2, 60)
+            wait_until(lambda: seen_consumers(tmp_path) >= 2)
             for program in (reader, second):
                 program.kill()
                 program.wait()
