@@ -34,9 +34,7 @@ extension BracketControl {
     noise.see(look.mean, look.score)
     guard awaited == 0 else {
       settleStart = look.number
-      if isAnswerOverdue {
-        fail("the source does not answer to \(movedNames)")
-      }
+      failIfOverdue()
       return false
     }
     guard look.number >= showsFrom else { return false }

@@ -41,9 +41,7 @@ extension BracketControl {
   /// Watches for the picture's answer.
   mutating func probe(_ index: Int, _ look: Look) {
     guard awaited == 0, let value = applied[index] else {
-      if isAnswerOverdue {
-        fail("the source does not answer to \(controls[index].description.name)")
-      }
+      failIfOverdue(index)
       return
     }
     let change = steps.isOfLight ? log2(value / base[index]) : 1
@@ -75,10 +73,15 @@ extension BracketControl {
   }
 
   private mutating func found(_ frames: Int, of index: Int, _ isCertain: Bool) {
-    let origin = controls[index].pictureDelay?.origin
-    guard origin != .given, origin != .told else { return }
+    guard isMeasured(index) else { return }
     delays[index] = UInt64(frames)
     if isCertain { controls[index].measured(pictureDelay: frames) }
+  }
+
+  /// Whether the delay of a control comes from its picture, and not from the user or the source.
+  private func isMeasured(_ index: Int) -> Bool {
+    let origin = controls[index].pictureDelay?.origin
+    return origin != .given && origin != .told
   }
 
   private mutating func learn(_ index: Int, _ change: Double, _ look: Look) {
@@ -151,9 +154,7 @@ extension BracketControl {
     let step = plan.steps[taken]
     // What found no room in the port's queue.
     guard write(step.values, at: look.number), awaited == 0 else {
-      if isAnswerOverdue {
-        fail("the source does not answer to \(movedNames)")
-      }
+      failIfOverdue()
       return nil
     }
     guard look.number >= showsFrom else { return nil }
@@ -249,14 +250,11 @@ extension BracketControl {
     return restingFrames >= Self.restFrames
   }
 
-  /// Whether the picture of a control of its own numbers has changed since the step was written: some drivers
-  /// take now more and now fewer frames than were measured. After `slack` frames the answer has to do: a
-  /// small step is not seen.
+  /// Whether the picture has changed since the step was written, or `slack` frames have passed: a small step
+  /// may not be visible. For controls with their own numbers, such as brightness: the delay of some drivers
+  /// varies, so the measured one may be too short.
   private mutating func isSeen(_ look: Look) -> Bool {
-    let origin = controls[0].pictureDelay?.origin
-    guard controls[0].role == .number, !isBlind, origin != .given, origin != .told,
-      let beforeStep
-    else { return true }
+    guard controls[0].role == .number, !isBlind, isMeasured(0), let beforeStep else { return true }
     guard noise.isChange(look.mean, since: beforeStep.mean, look.score, since: beforeStep.score)
     else { return look.number >= showsFrom + Self.slack }
     noteLate(look)

@@ -127,9 +127,10 @@ struct BracketControl: Sendable {
   /// Writes without an answer, and the frame of the latest.
   var awaited = 0
   var writtenAt: UInt64 = 0
-  /// Frames that came since then. Lost ones do not count: a machine that pauses may not have written yet.
+  /// Frames that arrived since the latest write. Lost frames do not count: after a pause of the machine, the
+  /// source may not have made the write yet.
   private var framesSinceWrite = 0
-  var isAnswerOverdue: Bool { framesSinceWrite > Self.patience }
+  private var isAnswerOverdue: Bool { framesSinceWrite > Self.patience }
   /// The first frame that shows what was written, as far as the answers are known.
   var showsFrom: UInt64 = 0
 
@@ -154,9 +155,9 @@ struct BracketControl: Sendable {
   var isProbeShown = false
   /// Failed tries of the step that is next.
   var tries = 0
-  /// Of the frame at which a step was written; `nil` if the step changed no value.
+  /// The frame at which the step was written; `nil` if the step changed no value.
   var beforeStep: Look?
-  /// The picture did not show the probe of a control that is not of light.
+  /// Whether a probe of brightness or the like did not change the picture. Then steps cannot be seen either.
   var isBlind = false
   let transfer: Color.Transfer
 
@@ -228,6 +229,14 @@ struct BracketControl: Sendable {
     case .over: break
     }
     return nil
+  }
+
+  /// Ends the bracket if the source has not answered to the latest write for `patience` frames. The reason
+  /// names the control `index`, or all controls that the steps move.
+  mutating func failIfOverdue(_ index: Int? = nil) {
+    guard isAnswerOverdue else { return }
+    let names = index.map { controls[$0].description.name } ?? movedNames
+    fail("the source does not answer to \(names)")
   }
 
   /// Ends the bracket with a reason; the controls are put back first.

@@ -1,6 +1,6 @@
-"""Brackets and measured delays with a real driver. vivid's brightness changes its picture at once or a frame
-later: it computes a frame's time from the frame rate, and draws the frame some time before or after. Its gain
-does not change the picture at all: a camera that does not obey."""
+"""Brackets and measured delays with a real driver. The delay of vivid's brightness is 0 or 1 frame: vivid
+computes a frame's time from the frame rate, and draws the frame some time before or after that. Its gain does
+not change the picture at all: a camera that does not obey."""
 import json
 import os
 
@@ -8,7 +8,7 @@ from conftest import Run, control, read_control
 from program import one_sentence, sprocket
 
 SMALL = ["--format", "GREY", "--size", "320x180"]
-# Frames from the answer to the picture: vivid takes none or one, and a machine that pauses adds one.
+# Most frames from the answer to the picture: 0 or 1 is vivid's delay, and a machine that pauses adds one.
 MOST = 2
 
 
@@ -29,7 +29,7 @@ def test_steps_of_brightness_are_among_the_first_frames_that_show_them(camera, t
     assert [line["bracket"]["value"] for line in picked] == [200, 150, 128]
     assert all(line["bracket"]["verified"] == "answer" for line in picked)
     means = {line["number"]: line["meter"]["mean"] for line in numbered(run) if "meter" in line}
-    # Each is as bright as its value says, and one of the first frames that are.
+    # Each frame has the brightness of its step, and is one of the first frames that have it.
     bright, middle, usual = (means[line["number"]] for line in picked)
     assert bright > middle + 5 and middle > usual + 5
     for line in picked:
@@ -37,8 +37,8 @@ def test_steps_of_brightness_are_among_the_first_frames_that_show_them(camera, t
         assert max(abs(means[line["number"]] - mean) for mean in earlier[-1 - MOST:]) > 5
     assert read_control(camera, "brightness") == "128"
     assert run.delivered[-1]["bracket"]["state"] == "complete"
-    # The delay that was measured is that of the driver, and a step's frame is no further away from the
-    # answer: frames that were lost do not count.
+    # The measured delay is the driver's, and each step's frame comes that soon after the answer. Lost frames
+    # do not count.
     delay = run.summary["source"]["control_delays"]["brightness"]
     answers = [line["number"] for line in numbered(run) for event in line.get("events", [])
                if event["kind"] == "control_applied"]

@@ -171,8 +171,8 @@ import Testing
     }
   }
 
-  /// A driver whose picture follows its answer at once, or a frame later: the delay of an earlier run, or of
-  /// this one's probe, is right for some steps only.
+  /// The driver's delay is 0 or 1 frame, at random for each write. So the delay that was kept or measured is
+  /// wrong for some steps. The chosen frames must show their steps all the same.
   @Test(arguments: [nil, 0, 1] as [Int?]) func aDelayThatVariesGivesNoWrongFrame(_ kept: Int?) {
     let gains = [4.0, 2, 1, 8, 8, 1.5]
     for seed in 1...100 as ClosedRange<UInt64> {
@@ -188,7 +188,7 @@ import Testing
     }
   }
 
-  /// A machine that pauses for a second after a step was written: the answer comes later than the next frame.
+  /// The machine pauses for a second after each step was written. The next frame comes before the answer.
   @Test func aPauseIsNoLostAnswer() {
     let sensor = SimulatedSensor(.srgb, .srgb, spread: 0.8)
     var camera = SimulatedCamera(sensor, lags: [1, 1], isTold: false, start: [8000, 1], seed: 15)

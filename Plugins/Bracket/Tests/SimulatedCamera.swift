@@ -30,7 +30,7 @@ struct SimulatedCamera {
   /// Frames from a write to its answer, and from there until the picture shows it, by control.
   var answerDelay: UInt64 = 1
   var lags: [UInt64]
-  /// Frames by which the second of these may be longer, at random for each write.
+  /// Most frames that are added to a control's lag, at random for each write.
   var jitter: UInt64 = 0
   /// Probability of a frame to be lost.
   var loss = 0.0
@@ -129,7 +129,7 @@ struct SimulatedCamera {
     return (look(), takeEvents())
   }
 
-  /// Loses frames; what was written meanwhile has not reached the driver.
+  /// Loses frames, as a machine does that pauses. The driver gets pending writes after them.
   mutating func pause(for frames: UInt64) { number += frames }
 
   private mutating func takeEvents() -> [Event] {

@@ -166,8 +166,8 @@ final class SessionRun: Sendable {
 }
 
 extension SessionRun {
-  /// Whether the watch can rest: no change of controls, loop or bracket is under way, nobody reads the
-  /// camera's settings, and the session is not interrupted.
+  /// Whether the watch can rest. It needs frames during a change of controls, a wait for a loop, a bracket
+  /// and an interruption, and while the program reads the camera's settings (`values(of:)`).
   var needsNoFrame: Bool {
     let (needs, device) = state.withLock { ($0.needsFrames, $0.device) }
     return !needs && device.observers.isEmpty

@@ -50,8 +50,8 @@ final class RequestPort: Sendable {
   let waiting = Atomic<Int>(0)
 
   /// Adds an entry. Returns false if the port is full, or closed. With `isOwn` the port is never full: a
-  /// sink's thread adds one entry per recording, and must not fail. Entries that wake a
-  /// sink use it, too: the port has at most one for each sink.
+  /// sink's thread adds one entry per recording, and must not fail. Entries that wake a sink use it, too: the
+  /// port has at most one for each sink.
   func add(_ entry: Entry, isOwn: Bool = false) -> Bool {
     state.withLock { state in
       let used = state.entries.count + waiting.load(ordering: .relaxed)

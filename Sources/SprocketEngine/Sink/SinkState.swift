@@ -19,7 +19,7 @@ final class SinkState: @unchecked Sendable {
   /// `nil` if it needs each frame.
   let resting: (any RestingSink)?
   let wakes = WakeCalls()
-  /// True from the begin of a rest to the next frame that the sink takes. Frames that it does not get
+  /// True from the beginning of a rest to the next frame that the sink takes. Frames that it does not get
   /// meanwhile are `unselected`.
   var hasRested = false
   /// Of an on-demand sink; set before the run.
