@@ -38,7 +38,15 @@ PLOT_PACKAGES := python3-venv
 # The processor that release builds are for; empty for the baseline of the architecture. AVX2 makes
 # pixel loops three to four times as fast.
 CPU ?= $(shell grep -qw avx2 /proc/cpuinfo && test "$$(uname -m)" = x86_64 && echo haswell)
-OPTIMIZED := -c release $(if $(CPU),-Xswiftc -target-cpu -Xswiftc $(CPU))
+# Chooses the modules that are compiled without optimisation.
+export SWIFT_EXEC := $(CURDIR)/Tools/swiftc
+# A cache of C modules holds the path of the tree: each path has its own, so that a tree that was moved or copied
+# with its .build builds.
+MODULES := $(CURDIR)/.build/modules-$(firstword $(shell echo $(CURDIR) | cksum))
+# Tests see what is internal, so that they are built with the program and not once more. Debug information
+# takes a tenth of the time.
+OPTIMIZED := -c release $(if $(CPU),-Xswiftc -target-cpu -Xswiftc $(CPU)) -Xswiftc -enable-testing \
+  -Xswiftc -gnone -Xswiftc -module-cache-path -Xswiftc $(MODULES)
 # Swift's libraries become part of the program, so that what is tested is what can be installed.
 RELEASE := $(OPTIMIZED) --static-swift-stdlib
 
@@ -55,9 +63,9 @@ endif
 SWIFT_FILES := Package.swift Sources Plugins Tests \
   $(wildcard Benchmarks/Package.swift Benchmarks/Sources Examples)
 
-.PHONY: run test fuzz long lab bench soak plot docs install uninstall wheel format clean release copy
-.PHONY: packages install-packages test-packages lab-packages bench-packages plot-packages
-.PHONY: judge-files venv lint unit threads threads-program addresses addresses-program readme
+.PHONY: run test test-all fuzz long lab bench soak plot docs install uninstall wheel format clean release copy
+.PHONY: packages install-packages test-packages lab-packages bench-packages plot-packages example-packages
+.PHONY: judge-files venv lint unit plain threads threads-program addresses addresses-program readme flags
 .PHONY: storms storms-plain
 .PHONY: full-prefix examples sound-storms capture-storms traps judge judge-most judge-motion judge-alone
 .PHONY: python lab-kernel
@@ -79,70 +87,90 @@ traps: packages
 
 # Builds the programs of Examples that the judges and the lab run, with the modules that `traps` has built.
 # SwiftPM keeps its build plan in release.yaml, and would use the plan of the package that was built last.
-examples: traps
+EXAMPLE_PACKAGES := $(PACKAGES) libsdl2-dev
+examples: traps example-packages
 	trap 'rm -f .build/release.yaml' EXIT; for example in Articles CameraManager Window; do \
 	  rm -f .build/release.yaml; \
 	  swift build $(RELEASE) --scratch-path .build --package-path Examples/$$example; \
 	done
 
-# Two steps at a time, since most builds and judges keep one core busy; then what needs the machine to
-# itself. Others use what the first ones make. The longest come first. Tests/step tells how long each took.
-FIRST_STEPS := copy venv lint $(filter lab-kernel,$(MORE_STEPS))
-STEPS := $(filter-out lab-kernel,$(MORE_STEPS)) addresses judge-most judge-files threads judge-motion readme \
-  storms-plain python
-test: test-packages
-	rm -rf .build/steps
+# What everyone runs: all tests of units, the fuzzer's kept inputs, the README's commands, and of judges and lab
+# a core and a third of the rest, which the commit chooses (Tests/selection.py). `make test-all` has all of
+# them; begun again, it leaves out what has passed with the same files. Three steps at a time, since builds keep
+# two cores busy, and some judges wait; then what needs the machine to itself. Tests/step tells how long each
+# took. Each begins when what it needs is there: the copy's programs, Python's packages, the lab's kernel.
+test: STEPS_FOR := chosen
+test-all: STEPS_FOR := all
+test test-all: packages
 	[ -f Package.resolved ] || swift package resolve
-	$(MAKE) --no-print-directory --jobs=2 program=copy $(FIRST_STEPS:%=step-%) \
+	Tests/step --begin $(STEPS_FOR)
+	$(MAKE) --no-print-directory --jobs=3 program=copy STEPS_FOR=$(STEPS_FOR) step-judge-alone \
 	  || { Tests/step --failures; exit 1; }
-	$(MAKE) --no-print-directory --jobs=2 program=copy $(STEPS:%=step-%) || { Tests/step --failures; exit 1; }
-	$(MAKE) --no-print-directory program=copy step-judge-alone || { Tests/step --failures; exit 1; }
 	Tests/step --table
 
 # The copy is made once, by the step of its own: others run in it.
-step-%:
-	@Tests/step $* $(MAKE) --no-print-directory SHORT='and not long' \
-	  $(if $(filter-out copy,$*),--assume-old=copy) $*
+STEPS := copy plain addresses threads all-packages venv lint lab-kernel lab judge-motion judge-files judge-most \
+  judge-alone readme storms-plain python $(if $(filter all,$(STEPS_FOR)),brightest storms)
+.PHONY: $(STEPS:%=step-%)
+$(STEPS:%=step-%): step-%:
+	@Tests/step $* $(MAKE) --no-print-directory --assume-old=packages $(if $(filter-out copy,$*),--assume-old=copy) \
+	  $(if $(filter-out all-packages,$*),$(AT_HAND)) $*
+AT_HAND := --assume-old=test-packages --assume-old=lab-packages
+ifneq ($(STEPS_FOR),all)
+export CHOICE := --choose
+endif
+step-venv step-lab-kernel step-lint: step-all-packages
+step-plain: step-copy step-venv
+step-addresses step-threads: step-copy step-venv
+step-judge-motion step-judge-files step-judge-most step-storms-plain step-python: step-copy step-venv
+step-lab: step-venv step-lab-kernel step-copy
+step-readme: step-plain
+step-judge-alone: $(filter-out step-judge-alone,$(STEPS:%=step-%))
+
+all-packages: lab-packages
 
 venv: .build/venv/installed
 
 lint:
 	swift format lint --strict --recursive $(SWIFT_FILES)
 
-# Every test, in a debug build that is soon built again: for those who work on it. `make test` runs each
-# test once, under the sanitizer that looks at it.
+# Every test, in the build of the program: for those who work on it. FILTER chooses: make unit FILTER=Ring.
 CHECK := --explicit-target-dependency-import-check error
+RUN_TESTS = PATH="$(CURDIR)/.build/venv/bin:$$PATH" swift test --skip-build $(if $(FILTER),--filter '$(FILTER)')
 unit: .build/venv/installed
-	swift build --build-tests $(CHECK)
-	PATH="$(CURDIR)/.build/venv/bin:$$PATH" swift test --skip-build
+	swift build $(RELEASE) $(CHECK) --product sprocketPackageTests
+	$(RUN_TESTS) $(RELEASE)
 
-# The tests of the ring and of the engine, where the threads are, run with ThreadSanitizer, which makes
-# loops over pixels ten times as slow; all others with AddressSanitizer. `make long` has more of them with
-# ThreadSanitizer (MORE_THREADS), which needs all of Sprocket built once more. Both in release builds:
-# unoptimised code takes several times as long, and hides values that end too early. Each has a place of its
-# own, and builds only the tests that it runs, and what these need. Nothing is imported that Package.swift
-# does not declare.
+# `make test` runs each test once. Under AddressSanitizer: what holds `unsafe`, wraps a C library or parses bytes,
+# and the fuzzer's kept inputs. Under ThreadSanitizer: the ring, the engine with its sound, and what a capture
+# session waits for. All others, `plain`, in the copy and its build. Each builds only the tests that it runs,
+# and what these need. Release builds, since unoptimised code hides values that end too early. Nothing is
+# imported that Package.swift does not declare.
 comma := ,
 empty :=
-THREAD_TESTS := SprocketRingTests SprocketEngineTests $(MORE_THREADS)
-ADDRESS_TESTS := TidyTests $(patsubst Plugins/%,%Tests,$(wildcard Plugins/*)) \
-  $(filter-out $(THREAD_TESTS),$(notdir $(wildcard Tests/Sprocket*Tests)))
-THREADS := $(OPTIMIZED) -Xswiftc -enable-testing --sanitize=thread --scratch-path .build/thread
-ADDRESSES := $(OPTIMIZED) -Xswiftc -enable-testing --sanitize=address --scratch-path .build/address
-threads threads-program: export SPROCKET_TESTS = $(subst $(empty) $(empty),$(comma),$(THREAD_TESTS))
-addresses addresses-program: \
-  export SPROCKET_TESTS = $(subst $(empty) $(empty),$(comma),$(ADDRESS_TESTS))
+names = $(subst $(empty) $(empty),$(comma),$(strip $(1)))
+THREAD_TESTS := SprocketRingTests SprocketEngineTests SprocketCaptureTests $(MORE_THREADS)
+ADDRESS_TESTS := FuzzTests $(patsubst %,Sprocket%Tests,ALSA Codecs Core Deflate JPEG LibAV LZ4 MCAP Sinks \
+  Sources TIFF V4L2 YUV ZBar)
+PLAIN_TESTS := TidyTests $(patsubst Plugins/%,%Tests,$(wildcard Plugins/*)) $(filter-out \
+  $(THREAD_TESTS) $(ADDRESS_TESTS),$(notdir $(wildcard Tests/Sprocket*Tests)))
+THREADS := $(OPTIMIZED) --sanitize=thread --scratch-path .build/thread
+ADDRESSES := $(OPTIMIZED) --sanitize=address --scratch-path .build/address
+threads threads-program: export SPROCKET_TESTS = $(call names,$(THREAD_TESTS))
+addresses addresses-program: export SPROCKET_TESTS = $(call names,$(ADDRESS_TESTS))
+threads addresses: export TSAN_OPTIONS = suppressions=$(CURDIR)/Tests/races.supp:print_suppressions=0
+threads addresses: export LSAN_OPTIONS = suppressions=$(CURDIR)/Tests/leaks.supp:print_suppressions=0
 
-threads:
+plain: copy .build/venv/installed
+	SPROCKET_TESTS=$(call names,$(PLAIN_TESTS)) $(MAKE) --no-print-directory --directory .build/readme unit
+
+threads: .build/venv/installed
 	swift build $(THREADS) $(CHECK) --product sprocketPackageTests
-	TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/races.supp:print_suppressions=0 \
-	  swift test --skip-build $(THREADS)
+	$(RUN_TESTS) $(THREADS)
 
 addresses: .build/venv/installed
 	swift build $(ADDRESSES) $(CHECK) --product sprocketPackageTests
-	PATH="$(CURDIR)/.build/venv/bin:$$PATH" \
-	  LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.supp:print_suppressions=0 \
-	  swift test --skip-build $(ADDRESSES)
+	$(RUN_TESTS) $(ADDRESSES)
 
 threads-program:
 	swift build $(THREADS) $(CHECK) --product sprocket
@@ -223,14 +251,19 @@ long: test-packages release threads-program addresses-program .build/venv/instal
 	SPROCKET_REPLUGS=50 SPROCKET_ERRORS_FOR=600 SPROCKET_FORMATS=all $(MAKE) --no-print-directory lab \
 	  SECONDS=5400
 
-# A fresh copy of what is tracked, and the program built in it.
+# A fresh copy of what is tracked, and the program built in it. It has the Python packages of this tree.
 copy: packages
 	Tests/readme.sh copy
+	ln -sfnT ../../venv .build/readme/.build/venv
 	$(MAKE) --no-print-directory --directory .build/readme examples
 
 # Every command of the README and of its example, in that copy.
-readme: copy
+readme: copy .build/venv/installed
 	env --unset=MAKEFLAGS CPU=$(CPU) Tests/readme.sh run
+
+# For Tests/readme.sh: what `make` builds with.
+flags:
+	@echo $(RELEASE)
 
 # libFuzzer and AddressSanitizer; the compiler has to be told to count what inputs reach. Optimised,
 # because debug builds read a tenth as many inputs; tests see what is internal.
@@ -355,6 +388,8 @@ test-packages:
 	$(call install,$(TEST_PACKAGES))
 lab-packages:
 	$(call install,$(LAB_PACKAGES))
+example-packages:
+	$(call install,$(EXAMPLE_PACKAGES))
 bench-packages:
 	$(call install,$(BENCH_PACKAGES))
 plot-packages:

@@ -55,25 +55,11 @@ let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistog
 func library(_ name: String, _ dependencies: [Target.Dependency] = [], extra: [SwiftSetting] = [])
   -> Target
 {
-  .target(
-    name: name, dependencies: dependencies, swiftSettings: settings + extra + optimization(name))
-}
-
-/// Targets that are compiled without optimisation for tests under a sanitizer. They loop over neither pixels
-/// nor samples, so optimising them takes more time than it saves when the tests run.
-let unoptimized = [
-  "SprocketCapture", "SprocketCaptureTests", "SprocketCommandLine", "SprocketCommandLineTests",
-  "SprocketMCAPTests", "SprocketSourcesTests", "SprocketTests",
-]
-
-func optimization(_ name: String) -> [SwiftSetting] {
-  chosenTests != nil && unoptimized.contains(name)
-    ? [.unsafeFlags(["-Onone"], .when(configuration: .release))] : []
+  .target(name: name, dependencies: dependencies, swiftSettings: settings + extra)
 }
 
 func test(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(
-    name: name, dependencies: dependencies, swiftSettings: settings + optimization(name))
+  .testTarget(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
 let package = Package(
@@ -271,14 +257,56 @@ if let chosenTests {
   package.targets.removeAll { $0.isTest && !chosenTests.contains($0.name) }
 }
 
-// The program that `make fuzz` runs: its `main` is libFuzzer's, so that it cannot be built with the rest.
+let fuzzed: [Target.Dependency] = [
+  "SprocketSources", "SprocketCodecs", "SprocketCore", "SprocketJPEG", "SprocketLibAV", "SprocketLZ4",
+  "SprocketMCAP", "SprocketPixels", "SprocketTIFF", "SprocketZstd",
+]
 if Context.environment["SPROCKET_FUZZ"] != nil {
+  // The program that `make fuzz` runs: its `main` is libFuzzer's, so that it cannot be built with the rest.
   package.targets.append(
     .executableTarget(
-      name: "SprocketFuzz",
-      dependencies: [
-        "SprocketSources", "SprocketCodecs", "SprocketCore", "SprocketJPEG", "SprocketLibAV",
-        "SprocketLZ4", "SprocketMCAP", "SprocketPixels", "SprocketTIFF", "SprocketZstd",
-      ],
-      path: "Tests/Fuzz/Sources", swiftSettings: settings))
+      name: "SprocketFuzz", dependencies: fuzzed, path: "Tests/Fuzz", sources: ["Program", "Targets"],
+      swiftSettings: settings))
+} else if chosenTests?.contains("FuzzTests") != false {
+  package.targets.append(
+    .testTarget(
+      name: "FuzzTests", dependencies: fuzzed, path: "Tests/Fuzz", sources: ["Targets", "Tests"],
+      swiftSettings: settings))
 }
+
+/// SwiftPM compiles a module again when one that its target names has changed. A module also depends on the
+/// layout of structures in modules that it sees only through others, so that each target has to name all
+/// modules beneath it: here they are added. A product has them for the packages that depend on it.
+/// Which module may import which is the matter of Tests/Tidy/Rules+Rooms.swift.
+func addDependencies(to package: Package) {
+  var named: [String: [String]] = [:]
+  for target in package.targets {
+    named[target.name] = target.dependencies.compactMap { dependency in
+      switch dependency {
+      case .byNameItem(let name, _), .targetItem(let name, _): name
+      default: nil
+      }
+    }
+  }
+  /// Adds `name`, and all beneath it, to `found`.
+  func collect(_ name: String, into found: inout Set<String>) {
+    guard let below = named[name], found.insert(name).inserted else { return }
+    for next in below { collect(next, into: &found) }
+  }
+  for target in package.targets {
+    var found: Set<String> = [target.name]
+    for name in named[target.name, default: []] { collect(name, into: &found) }
+    found.subtract([target.name] + named[target.name, default: []])
+    target.dependencies += found.sorted().map { .byName(name: $0) }
+  }
+  let modules = Set(package.targets.filter { $0.type == .regular }.map(\.name))
+  package.products = package.products.map { product in
+    guard let library = product as? Product.Library else { return product }
+    var found: Set<String> = []
+    for name in library.targets { collect(name, into: &found) }
+    // Libraries of the system cannot be added to a product of Swift modules.
+    found.formIntersection(modules)
+    return .library(name: library.name, targets: found.union(library.targets).sorted())
+  }
+}
+addDependencies(to: package)

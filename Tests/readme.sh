@@ -34,8 +34,8 @@ run_commands() {
 # examples` has built, with its flags, which `swift run` does not know. Exported to the shells that run the
 # commands: `swift build -c release` and `swift run -c release NAME ...`.
 swift() {
-  local flags=(-c release --static-swift-stdlib) build="${PWD%/Examples/*}/.build"
-  [ -z "$CPU" ] || flags+=(-Xswiftc -target-cpu -Xswiftc "$CPU")
+  local flags build="${PWD%/Examples/*}/.build"
+  read -ra flags <<<"$RELEASE"
   case "$PWD $*" in
     */Examples/*" build -c release" | */Examples/*" run -c release "*) ;;
     *)
@@ -49,7 +49,6 @@ swift() {
   [ "$1" = build ] || "$build/release/$4" "${@:5}"
 }
 export -f swift
-export CPU="${CPU-}"
 
 # compile_documents FILE...: every ```swift block, as the body of a function in a package like the example's.
 compile_documents() {
@@ -70,6 +69,9 @@ compile_documents() {
 }
 
 cd "$copy"
+RELEASE=$(make --silent flags)
+SWIFT_EXEC=$PWD/Tools/swiftc
+export RELEASE SWIFT_EXEC
 run_commands .
 compile_documents README.md docs/library.md docs/stages.md docs/cameras.md docs/several.md docs/capture.md
 for example in Examples/*/README.md; do run_commands "${example%/README.md}"; done

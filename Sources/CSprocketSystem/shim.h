@@ -29,6 +29,24 @@ static inline void sprocket_futex_wake(const void *word) {
   syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 0x7fffffff, (void *)0, (void *)0, 0);
 }
 
+// Whether the module that imports this is compiled for AVX2; a macro that the compiler defines for C alone.
+static inline int sprocket_is_built_for_avx2(void) {
+#ifdef __AVX2__
+  return 1;
+#else
+  return 0;
+#endif
+}
+
+// Whether this processor has AVX2; a compiler builtin, which Swift does not import.
+static inline int sprocket_has_avx2(void) {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx2") != 0;
+#else
+  return 0;
+#endif
+}
+
 // Tells the core that it is in a waiting loop; a compiler builtin, which Swift does not import.
 static inline void sprocket_pause(void) {
 #if defined(__x86_64__)

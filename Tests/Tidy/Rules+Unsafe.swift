@@ -144,7 +144,7 @@ extension Rules {
       "lends libavformat's and libavcodec's memory"),
     Permission(
       "Sources/SprocketSources/Devices", ["DeviceTree", "NodeWatch"], "reads folders, and inotify"),
-    Permission("Sources/SprocketSources/Replay", ["JSONScanner"], "makes text of bytes"),
+    Permission("Sources/SprocketMCAP/Messages", ["JSONScanner"], "makes text of bytes"),
     Permission(
       "Sources/SprocketV4L2",
       [
@@ -161,8 +161,9 @@ extension Rules {
         "PixelConversion+Interleaved", "PixelConversion+Packed",
         "PixelConversion+RGB", "PixelConversion+RGB444", "PixelConversion",
       ], "wraps libyuv"),
+    Permission("Tests/Fuzz/Program", ["Entry"], "libFuzzer's input"),
     Permission(
-      "Tests/Fuzz/Sources", ["Entry", "InputFile", "JPEGTargets", "SourceTargets"],
+      "Tests/Fuzz/Targets", ["InputFile", "JPEGTargets", "SourceTargets"],
       "inputs, planes and a slot in memory"),
     Permission("Tests/SprocketCodecsTests", ["JPEGUnpackingTests"], "pictures in memory"),
     Permission("Tests/Microphone", ["main"], "interrupts a source from another thread"),

@@ -34,7 +34,7 @@ struct PublishedSummary: Sendable {
         .init(what: $0.what, bytesPerSlot: $0.bytes, isReserve: $0.isReserve)
       },
       lookahead: epoch.plan.totalLookahead, latency: DurationSummary(),
-      warnings: [epoch.source.note].compactMap(\.self)
+      warnings: [buildWarning, epoch.source.note].compactMap(\.self)
         + epoch.plan.warnings(epoch.stages, isLive: epoch.source.isLive),
       droppedEvents: 0, errors: [], notes: [])
   }

@@ -1,5 +1,6 @@
 internal import SprocketCodecs
 internal import SprocketCore
+internal import SprocketMCAP
 
 /// The fields of a `foxglove.CompressedImage` or `foxglove.RawImage` in Protocol Buffers; the message may
 /// be foreign or damaged.

@@ -1,4 +1,5 @@
 internal import SprocketCore
+internal import SprocketMCAP
 
 // The record that comes before the frames of an epoch.
 

@@ -1,7 +1,7 @@
 /// Walks over the fields of a message in Protocol Buffers (protobuf.dev, "Encoding"), which may be foreign or
 /// damaged. Each call is given the same bytes.
-struct ProtobufFields {
-  enum Value {
+package struct ProtobufFields {
+  package enum Value {
     case fixed32(UInt32)
     /// Of the message's bytes.
     case bytes(Range<Int>)
@@ -9,11 +9,13 @@ struct ProtobufFields {
   }
 
   /// All fields so far make sense.
-  private(set) var isWhole = true
+  package private(set) var isWhole = true
   private var position = 0
 
+  package init() {}
+
   /// The next field; `nil` at the end, or where the bytes make no sense.
-  mutating func next(_ bytes: Span<UInt8>) -> (number: UInt64, value: Value)? {
+  package mutating func next(_ bytes: Span<UInt8>) -> (number: UInt64, value: Value)? {
     guard isWhole, position < bytes.count else { return nil }
     guard let tag = varint(bytes), let value = value(tag & 7, bytes), position <= bytes.count
     else {

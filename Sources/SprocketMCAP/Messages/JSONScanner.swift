@@ -1,8 +1,12 @@
 /// Walks over one JSON text (RFC 8259), which may be foreign or damaged, without building a tree of it.
 ///
 /// Each call is given the same bytes. Whatever is not as asked for throws; nothing traps.
-struct JSONScanner {
-  struct Failure: Error {}
+package struct JSONScanner {
+  package struct Failure: Error {
+    package init() {}
+  }
+
+  package init() {}
 
   private var position = 0
   private var depth = 0
@@ -13,14 +17,14 @@ struct JSONScanner {
   // MARK: Objects and arrays
 
   /// Takes `{` or `[`.
-  mutating func begin(_ bracket: StaticString, _ bytes: Span<UInt8>) throws(Failure) {
+  package mutating func begin(_ bracket: StaticString, _ bytes: Span<UInt8>) throws(Failure) {
     try take(bracket, bytes)
     depth += 1
     if depth > Self.deepest { throw Failure() }
   }
 
   /// The next key of an object, without its quotes; `nil` at the object's end, which is taken.
-  mutating func nextKey(_ bytes: Span<UInt8>) throws(Failure) -> Range<Int>? {
+  package mutating func nextKey(_ bytes: Span<UInt8>) throws(Failure) -> Range<Int>? {
     guard try continues(before: UInt8(ascii: "}"), bytes) else { return nil }
     let key = try takeString(bytes)
     try take(":", bytes)
@@ -28,7 +32,7 @@ struct JSONScanner {
   }
 
   /// True before an element of an array; false at the array's end, which is taken.
-  mutating func nextElement(_ bytes: Span<UInt8>) throws(Failure) -> Bool {
+  package mutating func nextElement(_ bytes: Span<UInt8>) throws(Failure) -> Bool {
     try continues(before: UInt8(ascii: "]"), bytes)
   }
 
@@ -52,29 +56,32 @@ struct JSONScanner {
   // MARK: Values
 
   /// A whole number, exactly; `nil` for null.
-  mutating func integer<Number: FixedWidthInteger>(
+  package mutating func integer<Number: FixedWidthInteger>(
     _ type: Number.Type, _ bytes: Span<UInt8>
   ) throws(Failure) -> Number? {
     if try takeNull(bytes) { return nil }
-    guard let number = Number(text(try takeNumber(bytes), bytes)) else { throw Failure() }
+    // Of one type here, since a generic function is not specialised for another module.
+    guard let whole = Int128(text(try takeNumber(bytes), bytes)),
+      let number = Number(exactly: whole)
+    else { throw Failure() }
     return number
   }
 
   /// A number; `nil` for null.
-  mutating func number(_ bytes: Span<UInt8>) throws(Failure) -> Double? {
+  package mutating func number(_ bytes: Span<UInt8>) throws(Failure) -> Double? {
     if try takeNull(bytes) { return nil }
     guard let number = Double(text(try takeNumber(bytes), bytes)) else { throw Failure() }
     return number
   }
 
   /// Text; `nil` for null. What is escaped stays as it is.
-  mutating func string(_ bytes: Span<UInt8>) throws(Failure) -> String? {
+  package mutating func string(_ bytes: Span<UInt8>) throws(Failure) -> String? {
     if try takeNull(bytes) { return nil }
     return text(try takeString(bytes), bytes)
   }
 
   /// Any value, unseen.
-  mutating func skip(_ bytes: Span<UInt8>) throws(Failure) {
+  package mutating func skip(_ bytes: Span<UInt8>) throws(Failure) {
     switch try peek(bytes) {
     case UInt8(ascii: "{"):
       try begin("{", bytes)
@@ -147,7 +154,7 @@ struct JSONScanner {
   }
 
   /// The text of a key, or of a number.
-  func text(_ range: Range<Int>, _ bytes: Span<UInt8>) -> String {
+  package func text(_ range: Range<Int>, _ bytes: Span<UInt8>) -> String {
     // Up to 15 bytes lie in the string itself: nothing is allocated.
     unsafe String(unsafeUninitializedCapacity: range.count) { target in
       for index in range { unsafe target[index - range.lowerBound] = bytes[index] }
@@ -158,7 +165,7 @@ struct JSONScanner {
 
 extension Span<UInt8> {
   /// Whether `word` begins at `position`.
-  func has(_ word: StaticString, at position: Int) -> Bool {
+  package func has(_ word: StaticString, at position: Int) -> Bool {
     let length = word.utf8CodeUnitCount
     guard position >= 0, position <= count - length else { return false }
     for index in 0..<length where unsafe self[position + index] != word.utf8Start[index] {
@@ -168,7 +175,7 @@ extension Span<UInt8> {
   }
 
   /// Whether the bytes of `range` are `word`.
-  func equals(_ word: StaticString, _ range: Range<Int>) -> Bool {
+  package func equals(_ word: StaticString, _ range: Range<Int>) -> Bool {
     range.count == word.utf8CodeUnitCount && has(word, at: range.lowerBound)
   }
 }

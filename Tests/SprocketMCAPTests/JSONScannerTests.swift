@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import SprocketSources
+@testable import SprocketMCAP
 
 @Suite struct JSONScannerTests {
   /// Whether one value fills the text.
