@@ -13,9 +13,13 @@ import time
 
 import pytest
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "Judges"))
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path += [str(TESTS / "Judges"), str(TESTS)]
 
 from program import LIMIT, ROOT, SPROCKET, read_lines, read_summary  # noqa: E402
+
+# Which tests run.
+pytest_plugins = ["selection"]
 
 # vivid, a webcam of 320x180 and up; another, whose planes lie apart; an HDMI grabber; v4l2loopback.
 CAMERA, PLANES, GRABBER, LOOPBACK, LOOPBACK_2 = (
@@ -35,40 +39,6 @@ Buffer = collections.namedtuple("Buffer", "sequence flags used index time")
 FLAG_ERROR = 0x40  # V4L2_BUF_FLAG_ERROR, linux/videodev2.h.
 # A frame that arrived whole may still be lost on the way, on a busy machine: that is not the driver's.
 ARRIVED = {"delivered", "overrun", "behind", "unselected"}
-
-
-# Tests that take an emulated machine 15 s or more each. `.ci/run` leaves them out (`-m "not long"`), and of
-# tests with several cases all but each twelfth; `make lab` has all.
-LONG = {
-    "test_a_camera_that_opens_and_gives_nothing_is_not_waited_for_any_longer",
-    "test_a_capture_session_tells_that_another_program_took_the_camera_and_goes_on",
-    "test_a_crash_releases_the_device", "test_a_format_that_is_held_is_adapted_to_or_told_of",
-    "test_a_frame_is_there_before_the_next_one", "test_a_loopback_whose_program_ends_is_waited_for",
-    "test_a_part_of_the_sensor", "test_a_profile_gives_back_all_values",
-    "test_a_reconfigured_size_follows", "test_a_recording_has_the_clips_own_pictures",
-    "test_a_replay_is_the_run_again", "test_a_recording_goes_on_while_its_microphone_is_unplugged",
-    "test_another_user_is_told_what_to_do", "test_devices_leaves_a_microphone_alone_that_is_in_use",
-    "test_another_device", "test_another_format_of_the_device_and_one_that_it_does_not_have",
-    "test_articles", "test_consumers_come_and_go", "test_controls_of_a_device_that_streams",
-    "test_errors_at_random_where_planes_lie_apart", "test_five_sources_have_exact_ledgers",
-    "test_frames_that_a_stage_looks_back_at_are_given_back", "test_jpegs_are_passed_on",
-    "test_no_frame_allocates_memory", "test_others_are_kept_out_and_keep_out", "test_rig",
-    "test_sinks_come_and_go_and_the_drivers_count_goes_on", "test_the_mixer_is_read_and_written",
-    "test_times_go_on_where_the_drivers_clock_wraps", "test_what_cannot_be_written_to_is_refused",
-    "test_what_was_synced_is_there_after_a_power_cut"}
-
-
-def pytest_configure(config):
-    config.addinivalue_line("markers", "long: takes the lab long")
-
-
-def pytest_collection_modifyitems(items):
-    cases = collections.Counter()
-    for item in items:
-        number, name = cases[item.originalname], item.originalname
-        cases[name] += 1
-        if name in LONG or item.path.stem in LONG or number % 12:
-            item.add_marker("long")
 
 
 @pytest.fixture(scope="session", autouse=True)
