@@ -158,8 +158,8 @@ def print_rest(items, always):
         test = f"{file_of(item)}::{name_of(item)}", share_of(item)
         totals[test] += 1
         rest[test] += item not in always
-    print(f"{sum(rest.values()):,} of {len(items):,} tests are not in the core, and are not known to have found a\n"
-          f"defect: a test that finds one is put into {CORE.name}. Their cases, and how often they run:")
+    print(f"{sum(rest.values()):,} of {len(items):,} tests are not in the core. None is known to have found "
+          f"a defect:\na test that finds one is put into {CORE.name}. Their cases, and how often they run:")
     for (test, share), count in rest.items():
         if count:
             print(f"  {count:4} of {totals[test, share]:<4} 1 time in {share:<3} {test}")

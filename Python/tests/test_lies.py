@@ -7,7 +7,7 @@ import struct
 import pytest
 
 import sprocket
-from writer import Writer
+from writer import LIMIT, Writer
 
 HUGE = [0, -1, 1 << 31, 1 << 40, 1 << 63, 10**30, 1.5, True, None, "8", []]
 
@@ -26,11 +26,11 @@ def refused(writer):
                                  "frame_stride",
                                  "payload_at", "payload_bytes", "batch", "shape"])
 def test_a_layout_with_a_number_that_cannot_be_is_refused(key, value):
-    keys = Writer(timeout=5).keys()
+    keys = Writer(timeout=LIMIT).keys()
     if key == "shape":
         value = [1, 3, value, 6]
     keys[key] = value
-    writer = Writer(timeout=5).send_layout(packet=json.dumps(keys).encode())
+    writer = Writer(timeout=LIMIT).send_layout(packet=json.dumps(keys).encode())
     text = refused(writer)
     assert "layout cannot be used" in text or key == "memory_bytes" and "smaller than its layout" in text
 
@@ -41,7 +41,7 @@ def test_a_layout_with_a_number_that_cannot_be_is_refused(key, value):
 def test_a_layout_whose_parts_overlap_or_end_too_late_is_refused(key, change):
     keys = Writer().keys(shape=(1, 3, 4, 299))  # Fills four pages but for some bytes.
     keys[key] += change
-    assert "layout cannot be used" in refused(Writer(timeout=5).send_layout(packet=json.dumps(keys).encode()))
+    assert "layout cannot be used" in refused(Writer(timeout=LIMIT).send_layout(packet=json.dumps(keys).encode()))
 
 
 @pytest.mark.parametrize("changes", [
@@ -56,42 +56,42 @@ def test_a_layout_whose_parts_overlap_or_end_too_late_is_refused(key, change):
     {"reports": [{"plugin": "a", "offset": 0, "fields": []}]}, {"decoded_at": 0}, {"rate": "fast"}], ids=str)
 def test_a_layout_that_contradicts_itself_is_refused(changes):
     packet = json.dumps({**Writer().keys(), **changes}).encode()
-    assert "layout cannot be used" in refused(Writer(timeout=5).send_layout(packet=packet))
+    assert "layout cannot be used" in refused(Writer(timeout=LIMIT).send_layout(packet=packet))
 
 
 @pytest.mark.parametrize("packet", [b"{", b"{}", b"[" * 50000, b"{" + b"9" * 30000, b'{"version": 1}',
                                     b"x" * 32 + b"y",
                                     b"{" + b"\xff" * 100, b'{"a":' * 5000])
 def test_what_is_no_layout_is_refused(packet):
-    refused(Writer(timeout=5).send_layout(packet=packet))
+    refused(Writer(timeout=LIMIT).send_layout(packet=packet))
 
 
 def test_the_reason_of_a_refusal_is_told():
-    writer = Writer(timeout=5)
+    writer = Writer(timeout=LIMIT)
     writer.socket.send(b'{"error": "64 programs read this share already; close one of them"}')
     assert refused(writer) == "64 programs read this share already; close one of them"
 
 
 def test_memory_that_could_shrink_is_refused():
     for seals in (0, 0x4):
-        assert "not sealed" in refused(Writer(timeout=5).send_layout(seals=seals))
+        assert "not sealed" in refused(Writer(timeout=LIMIT).send_layout(seals=seals))
 
 
 def test_memory_that_is_smaller_than_told_is_refused():
     for size in (0, 4095, 4096, 36863):
-        assert "smaller" in refused(Writer(timeout=5).send_layout(size=size))
+        assert "smaller" in refused(Writer(timeout=LIMIT).send_layout(size=size))
 
 
 def test_memory_that_does_not_begin_as_such_is_refused():
-    assert "does not begin" in refused(Writer(timeout=5).send_layout(magic=b"SPRKSHM2"))
+    assert "does not begin" in refused(Writer(timeout=LIMIT).send_layout(magic=b"SPRKSHM2"))
 
 
 def test_a_layout_without_memory_is_refused():
-    assert "without its memory" in refused(Writer(timeout=5).send_layout(with_memory=False))
+    assert "without its memory" in refused(Writer(timeout=LIMIT).send_layout(with_memory=False))
 
 
 def test_frames_whose_header_is_none_are_refused():
-    writer = Writer(timeout=5).send_layout()
+    writer = Writer(timeout=LIMIT).send_layout()
     writer.fill(magic=b"SPRKFRM9")
     writer.notice()
     assert "header" in refused(writer)
@@ -101,34 +101,34 @@ def test_frames_whose_header_is_none_are_refused():
     {"slot": 8}, {"slot": 2**32 - 1}, {"frames": 0}, {"frames": 2}, {"frames": 2**32 - 1}, {"ticket": 0},
     {"shared": 0}], ids=str)
 def test_a_notice_of_what_is_not_there_is_refused(notice):
-    writer = Writer(timeout=5).send_layout()
+    writer = Writer(timeout=LIMIT).send_layout()
     writer.fill()
     writer.notice(**notice)
     assert "a notice" in refused(writer)
 
 
 def test_notices_that_go_back_are_refused():
-    writer = Writer(timeout=5, every=True).send_layout().share(2)
+    writer = Writer(timeout=LIMIT, every=True).send_layout().share(2)
     writer.notice(ticket=1)
     assert [next(writer.stream).number for _ in range(2)] == [0, 1]
     assert "goes back" in refused(writer)
 
 
 def test_a_notice_before_the_layout_is_refused():
-    writer = Writer(timeout=5)
+    writer = Writer(timeout=LIMIT)
     writer.socket.send(struct.pack("<IIQQQ", 0, 1, 1, 1, 0))
     assert "before the layout" in refused(writer)
 
 
 def test_every_reader_tells_a_writer_that_does_not_keep_its_memory():
-    writer = Writer(timeout=5, every=True).send_layout().share()
+    writer = Writer(timeout=LIMIT, every=True).send_layout().share()
     for _ in range(8):
         writer.fill()
     assert "before it was acknowledged" in refused(writer)
 
 
 def test_a_writer_that_does_not_read_acknowledgements_is_told():
-    writer = Writer(timeout=5, every=True).send_layout()
+    writer = Writer(timeout=LIMIT, every=True).send_layout()
     writer.socket.setblocking(False)
     with pytest.raises(sprocket.ShareRefused, match="does not read acknowledgements"):
         for _ in range(100_000):

@@ -5,7 +5,7 @@ import struct
 import pytest
 
 import sprocket
-from writer import Writer
+from writer import LIMIT, Writer
 
 FIELDS = [{"name": "name", "unit": "", "offset": 0, "type": "text", "count": 1, "words": None},
           {"name": "bytes", "unit": "", "offset": 0, "type": "binary", "count": 1, "words": None},
@@ -52,14 +52,14 @@ def test_numbers_that_lie_reach_no_further_than_the_list():
     {"offset": -4}, {"fields": [LIST]}, {"fields": [{**FIELDS[2], "count": 3}]}, {"fields": 3},
     {"fields": [{**FIELDS[0], "offset": 12}]}], ids=str)
 def test_a_list_that_lies_beyond_its_frame_is_refused(changes):
-    writer = Writer(timeout=5)
+    writer = Writer(timeout=LIMIT)
     packet = json.dumps({**writer.keys(), "reports": [report(**changes)]}).encode()
     with pytest.raises(sprocket.ShareRefused, match="layout cannot be used"):
         next(writer.send_layout(packet=packet).stream)
 
 
 def test_a_text_outside_of_a_list_is_refused():
-    writer = Writer(timeout=5)
+    writer = Writer(timeout=LIMIT)
     packet = json.dumps({**writer.keys(), "reports": [
         {"plugin": "finder", "offset": 384, "fields": [FIELDS[0]]}]}).encode()
     with pytest.raises(sprocket.ShareRefused, match="layout cannot be used"):

@@ -11,6 +11,8 @@ import numpy as np
 
 import sprocket
 
+# Seconds for what comes at once, however slow the machine is.
+LIMIT = 600
 PAGE = 4096
 SEALS = 0x1 | 0x2 | 0x4  # F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW
 ADD_SEALS = 1033

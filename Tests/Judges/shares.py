@@ -6,10 +6,9 @@ import pathlib
 import signal
 import subprocess
 import tempfile
-import time
 
 import sprocket
-from program import LIMIT, SPROCKET
+from program import LIMIT, SPROCKET, wait_for
 
 FAST = ["--source", "scene", "--size", "320x240"]
 
@@ -25,13 +24,10 @@ class Shared:
              self.summary_path, "--overwrite", "--quiet"], stderr=subprocess.PIPE)
 
     def connect(self, **options):
-        return sprocket.connect(self.name, **{"wait": 20, "timeout": 60, **options})
+        return sprocket.connect(self.name, **{"wait": LIMIT, "timeout": LIMIT, **options})
 
     def wait_for_socket(self):
-        end = time.monotonic() + 20
-        while not os.path.exists(self.name):
-            assert time.monotonic() < end and self.process.poll() is None
-            time.sleep(0.01)
+        wait_for(lambda: os.path.exists(self.name), self.process, pause=0.01)
 
     def end(self):
         """Lets it come to its end; the summary of the run."""

@@ -7,6 +7,7 @@ import pytest
 import rawpy
 
 from articles import NAMES, Taken, ask, assert_callbacks_come_in_order, callbacks
+from program import LIMIT
 from recordings import movie_packets, time_base, without_exif
 
 pytestmark = pytest.mark.alone
@@ -220,7 +221,7 @@ def test_a_thumbnail_is_the_movies_first_frame(taken, tmp_path):
     assert "no, " in found.said("movie again") and "give another name" in found.said("movie again")
     first = tmp_path / "first.png"
     subprocess.run(["ffmpeg", "-v", "error", "-i", found.folder / "session.mov", "-frames:v", "1", "-vf",
-                    "scale=160:120:flags=area", first], check=True, timeout=60)
+                    "scale=160:120:flags=area", first], check=True, timeout=LIMIT)
     expected = cv2.imread(str(first), cv2.IMREAD_GRAYSCALE).astype(int)
     thumbnail = cv2.imread(str(found.folder / "session-thumbnail.jpg"), cv2.IMREAD_GRAYSCALE)
     assert thumbnail.shape == (120, 160)

@@ -202,7 +202,8 @@ def test_a_signal_leaves_what_is_finished(frames, tmp_path):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         # After the unmeasured first round it prints an estimate of the total time.
         told = process.stderr.readline() if frames == 5_000 else ""
-        time.sleep(2)
+        # A tenth of the rounds, by that estimate; or some time within the first round, which takes minutes.
+        time.sleep(int(re.search(r"some (\d+) s", told)[1]) / 10 if told else 2)
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=LIMIT)
     if frames == 5_000:

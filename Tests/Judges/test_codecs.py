@@ -12,7 +12,8 @@ import time
 import numpy as np
 import pytest
 
-from program import DATA, LIMIT, SPROCKET, one_sentence, read_lines, read_summary, running, sprocket
+from program import (DATA, LIMIT, SPROCKET, one_sentence, read_lines, read_summary, running, sprocket,
+                     wait_for_bytes)
 from test_sound import assert_balanced, beeps, brightness, offsets, samples
 
 FRAMES, RATE, SIZE = 75, 30, (320, 180)
@@ -220,10 +221,8 @@ def test_a_killed_recording_plays_to_its_last_fragment(tmp_path):
         with running([SPROCKET, "run", "--source", "scene", "--size", "320x180", "--movie", movie, "--codec",
                       "h264", "--microphone", "scene", "--quiet"]) as process:
             partial = tmp_path / f"a.partial.{ending}"
-            end = time.monotonic() + 60
-            while (not partial.exists() or partial.stat().st_size < 60_000) and time.monotonic() < end:
-                time.sleep(0.05)
-            time.sleep(1)
+            wait_for_bytes(partial, process, 60_000)
+            time.sleep(1)  # Into the next fragment.
             process.kill()
             process.wait()
         frames = int(streams(partial)["video"]["nb_read_frames"])

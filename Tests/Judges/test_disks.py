@@ -9,7 +9,7 @@ import time
 import pytest
 
 from containers import complete_pieces
-from program import LIMIT, SPROCKET, fates, one_sentence, read_summary, running
+from program import LIMIT, SPROCKET, fates, one_sentence, read_summary, running, wait_for
 from recordings import decode, dump_images, image_schemas, movie_packets, stream_messages
 
 # Each sink in a folder of its own, by its key in the summary.
@@ -121,16 +121,16 @@ def has_bytes(folder):
 @pytest.mark.parametrize("victim", VICTIMS)
 def test_a_folder_that_goes_away_fails_that_sink_alone(victim, tmp_path):
     with running(command(tmp_path, "--source-set", "pace=real")) as process:
-        end = time.monotonic() + 60
-        while not has_bytes(tmp_path / victim):
-            assert process.poll() is None and time.monotonic() < end
-            time.sleep(0.02)
-        while (tmp_path / victim).exists():
-            assert time.monotonic() < end
+        wait_for(lambda: has_bytes(tmp_path / victim), process)
+
+        def is_removed():
             shutil.rmtree(tmp_path / victim, ignore_errors=True)  # Something may be added meanwhile.
-        time.sleep(0.5)
+            return not (tmp_path / victim).exists()
+
+        wait_for(is_removed)
+        time.sleep(0.5)  # Frames come while it is away; at its end the run looks once more.
         process.send_signal(signal.SIGINT)
-        errors = process.communicate(timeout=60)[1].decode()
+        errors = process.communicate(timeout=LIMIT)[1].decode()
     assert process.returncode == 1, errors
     assert str(tmp_path / victim) in one_sentence(errors)
     assert not (tmp_path / victim).exists()

@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+from program import LIMIT
 from test_misuse import ROOT, compile, module_maps, modules
 
 CAPTURE = ROOT / "Sources" / "SprocketCapture"
@@ -48,7 +49,7 @@ def test_tutorial(path, darkness, tmp_path):
     if path.name.endswith("Package.swift"):
         (tmp_path / "Package.swift").write_text(path.read_text())
         result = subprocess.run(
-            ["swift", "package", "dump-package"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+            ["swift", "package", "dump-package"], cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT)
         assert result.returncode == 0, result.stderr
         assert json.loads(result.stdout)["dependencies"], "the program depends on Sprocket"
         return
@@ -89,12 +90,12 @@ def test_pages(tmp_path):
         "swift", "symbolgraph-extract", "-module-name", "SprocketCapture", "-target",
         f"{platform.machine()}-unknown-linux-gnu", "-I", str(modules()), *module_maps(),
         "-minimum-access-level", "public", "-output-dir", str(tmp_path)]
-    subprocess.run(command, check=True, capture_output=True, timeout=300)
+    subprocess.run(command, check=True, capture_output=True, timeout=LIMIT)
     result = subprocess.run(
         ["docc", "convert", RESOURCES.parent, "--additional-symbol-graph-dir", tmp_path, "--output-path",
          tmp_path / "pages", "--fallback-display-name", "SprocketCapture",
          "--fallback-bundle-identifier", "sprocket"],
-        capture_output=True, text=True, timeout=300)
+        capture_output=True, text=True, timeout=LIMIT)
     assert result.returncode == 0, result.stderr
     assert "warning:" not in result.stdout + result.stderr, result.stdout + result.stderr
     pages = tmp_path / "pages" / "data"

@@ -13,7 +13,7 @@ import pytest
 from mcap.reader import make_reader
 from mcap.writer import CompressionType, Writer
 
-from program import DATA, LIMIT, SPROCKET, one_sentence, running, sprocket
+from program import DATA, LIMIT, SPROCKET, one_sentence, running, sprocket, wait_for, wait_for_bytes
 from test_codecs import assert_decodes, probe, streams, times
 from test_sound import beeps, offsets, samples
 
@@ -135,9 +135,7 @@ def test_a_batch_stops(tmp_path, movie):
     (tmp_path / "out").mkdir()
     command = [SPROCKET, "export", *names, tmp_path / "out", "--codec", "h264:preset=veryslow"]
     with running(command) as program:
-        deadline = time.monotonic() + LIMIT
-        while not list((tmp_path / "out").iterdir()) and time.monotonic() < deadline:
-            time.sleep(0.05)
+        wait_for(lambda: list((tmp_path / "out").iterdir()), program)
         program.send_signal(signal.SIGINT)
         _, errors = program.communicate(timeout=LIMIT)
     assert program.returncode == 1 and b"stopped" in errors
@@ -311,10 +309,8 @@ def test_what_a_crash_left_is_recovered(tmp_path, ending):
             "--movie", tmp_path / f"a{turn}.{ending}", "--codec", "h264", "--audio-codec", "aac"]
         with running([SPROCKET, "run", "--source", "scene", "--size", "320x180", "--source-set", "flash=4",
                       "--microphone", "scene", "--quiet", *where]) as process:
-            end = time.monotonic() + 60
-            while (not broken.exists() or broken.stat().st_size < 50_000) and time.monotonic() < end:
-                time.sleep(0.02)
-            time.sleep(1 + 1.5 * draw.random())
+            wait_for_bytes(broken, process, 50_000)
+            time.sleep(1 + 1.5 * draw.random())  # Anywhere in a fragment.
             process.send_signal(signal.SIGKILL)
             process.wait()
         sprocket("recover", broken, out, "--quiet")
@@ -694,9 +690,7 @@ def test_an_export_that_is_stopped_replaces_nothing(tmp_path, movie):
         [SPROCKET, "export", movie, old, "--overwrite", "--codec", "h264:preset=slower", "--scale", "960x"],
         stderr=subprocess.PIPE)
     partial = tmp_path / "old.partial.mp4"
-    while not partial.exists():
-        time.sleep(0.02)
-    time.sleep(0.5)
+    wait_for(partial.exists, process)
     process.send_signal(signal.SIGINT)
     errors = process.communicate(timeout=LIMIT)[1].decode()
     assert process.returncode == 1 and "old.mp4 is as it was" in errors
@@ -759,14 +753,12 @@ def test_what_is_still_recorded_is_not_given_its_name(tmp_path):
     broken = tmp_path / "a.partial.mov"
     with running([SPROCKET, "run", "--source", "scene", "--size", "160x120", "--movie", tmp_path / "a.mov",
                   "--quiet"]) as process:
-        end = time.monotonic() + 60
-        while (not broken.exists() or broken.stat().st_size < 20_000) and time.monotonic() < end:
-            time.sleep(0.02)
+        wait_for_bytes(broken, process, 20_000)
         for options in ([], ["--overwrite"]):
             refused("recover", broken, tmp_path / "a.mov", *options, says="still being written", cwd=tmp_path)
         sprocket("recover", broken, tmp_path / "b.mov", "--quiet")  # A look at it is allowed.
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=60) == 0
+        assert process.wait(LIMIT) == 0
     assert (tmp_path / "a.mov").exists() and not broken.exists()
 
 
@@ -808,12 +800,10 @@ def test_what_is_stopped_is_not_called_whole(tmp_path, movie, kind):
         command = ["export", movie, out, "--target-size", "1M", "--codec", "h264:preset=placebo", "--scale",
                    "1280x"]
     with running([SPROCKET, *command]) as process:
-        end = time.monotonic() + 60
-        while kind == "wav" and not list(tmp_path.glob("big.recovered*")) and time.monotonic() < end:
-            time.sleep(0.01)
-        if kind == "size":
+        if kind == "wav":
+            wait_for(lambda: list(tmp_path.glob("big.recovered*")), process, pause=0.01)
+        else:
             assert b"pass 1" in process.stderr.readline()
-            time.sleep(0.3)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=LIMIT)
     assert process.returncode == 1 and b"stopped" in said

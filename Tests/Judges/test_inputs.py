@@ -2,14 +2,11 @@
 import os
 import signal
 import subprocess
-import time
 
 import pytest
 
 import stuck
-from program import SPROCKET, one_sentence, read_summary, sprocket
-
-PATIENCE = 60
+from program import LIMIT, SPROCKET, one_sentence, read_summary, sprocket, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -50,13 +47,14 @@ def test_any_rate_that_is_taken_runs_to_its_end(tmp_path, rate):
 
 
 def test_a_scene_whose_next_frame_is_due_in_68_years_can_be_stopped():
-    command = [SPROCKET, "run", "--source", "scene", "--size", "64x48", "--rate", "1/2147483647", "--null",
-               "--quiet"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE)
+    command = [SPROCKET, "run", "--source", "scene", "--size", "64x48", "--rate", "1/2147483647", "--pipe",
+               "gray", "--quiet"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
-        time.sleep(2)
+        # The first frame has come; the program waits for the next one.
+        assert len(process.stdout.read(64 * 48)) == 64 * 48
         process.send_signal(signal.SIGINT)
-        assert process.wait(PATIENCE) == 0
+        assert process.wait(LIMIT) == 0
     finally:
         process.kill()
         process.wait()
@@ -70,10 +68,7 @@ def test_a_read_that_sleeps_is_one_that_nothing_ends(movie, sleeper, tmp_path, a
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL,
                                env=stuck.environment(sleeper, movie, after, witness))
     try:
-        end = time.monotonic() + PATIENCE
-        while not witness.exists():
-            assert process.poll() is None and time.monotonic() < end
-            time.sleep(0.05)
+        wait_for(witness.exists, process)
         assert os.path.exists(f"/proc/{process.pid}")
     finally:
         process.kill()

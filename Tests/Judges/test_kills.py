@@ -10,15 +10,13 @@ import numpy as np
 import pytest
 
 from containers import chunk_messages, complete_pieces
-from program import SPROCKET, running
+from program import SPROCKET, running, wait_for_bytes
 from recordings import decode, ffprobe, image_schemas, movie_packets, stream_messages
 
 KILLS = int(20 * float(os.environ.get("SPROCKET_STRESS", "1")))
 SEED = 20
 # How many are under way at once.
 BATCH = 4
-# Seconds until the files have to have begun.
-PATIENCE = 60
 
 
 def partial(path):
@@ -35,13 +33,10 @@ def kill_somewhere(folder, number):
     command = [SPROCKET, "run", "--source", "scene", "--source-set", "pace=real", "--size", "320x240",
                "--rate", "60", "--movie", movie, "--dump", dump, "--quiet"]
     with running(command) as process:
-        end = time.monotonic() + PATIENCE
-        while not all(partial(path).exists() and partial(path).stat().st_size > 0
-                      for path in (movie, dump)):
-            assert process.poll() is None, process.stderr.read().decode()
-            assert time.monotonic() < end, "nothing was recorded"
-            time.sleep(0.01)
-        time.sleep(draw.uniform(0, 5))
+        for path in (movie, dump):
+            wait_for_bytes(partial(path), process)
+        # Fragments and chunks are a second long.
+        time.sleep(draw.uniform(0, 3))
         process.kill()
         process.wait()
     assert not movie.exists() and not dump.exists()

@@ -5,11 +5,10 @@ import os
 import pathlib
 import resource
 import subprocess
-import time
 
 import pytest
 
-from program import LIMIT, SPROCKET, one_sentence, read_summary, sprocket
+from program import LIMIT, SPROCKET, one_sentence, read_summary, sprocket, wait_for
 from recordings import decode, movie_packets
 
 SCENE = ["run", "--source", "scene", "--size", "320x240", "--rate", "60", "--quiet"]
@@ -143,9 +142,7 @@ def test_no_memory_is_in_huge_pages():
     """libx264 asks for them, and the kernel fills what is left of them minutes later: memory would grow."""
     with subprocess.Popen([SPROCKET, *SCENE, "--duration", "30s", "--null"]) as run:
         status = pathlib.Path(f"/proc/{run.pid}/status")
-        while "THP_enabled:\t0" not in status.read_text():
-            assert run.poll() is None, "it ended before it refused huge pages"
-            time.sleep(0.02)
+        wait_for(lambda: "THP_enabled:\t0" in status.read_text(), run)
         run.terminate()
 
 

@@ -10,6 +10,8 @@ import tempfile
 
 import pytest
 
+from program import LIMIT
+
 ROOT = pathlib.Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "Tests" / "Misuse").glob("*.swift"))
 MARK = "// error: "
@@ -44,7 +46,7 @@ def compile(source, *more):
             shutil.which("swiftc"), "-emit-sil", "-o", f"{folder}/out.sil", "-swift-version", "6",
             "-parse-as-library", "-enable-upcoming-feature", "ExistentialAny", "-I", str(modules()),
             *module_maps(), str(source), *more]
-        return subprocess.run(command, capture_output=True, text=True, timeout=300)
+        return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
 
 
 def test_ten_mistakes():

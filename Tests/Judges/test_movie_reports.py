@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from program import LIMIT, SPROCKET, running, sprocket
+from program import LIMIT, SPROCKET, running, sprocket, wait_for_bytes
 from test_codecs import assert_decodes, streams
 
 SCENE = ["--source", "scene", "--size", "160x120", "--rate", "30", "--source-set", "cached=8", "--quiet"]
@@ -78,10 +78,8 @@ def test_a_crash_leaves_them(tmp_path, ending, codec):
     scene = ["25" if word == "30" else word for word in SCENE]
     with running([SPROCKET, "run", *scene, "--movie", tmp_path / f"a.{ending}", "--codec", codec,
                   "--movie-reports"]) as process:
-        end = time.monotonic() + 60
-        while (not broken.exists() or broken.stat().st_size < 20_000) and time.monotonic() < end:
-            time.sleep(0.02)
-        time.sleep(2.5)
+        wait_for_bytes(broken, process, 20_000)
+        time.sleep(2.5)  # Two fragments more.
         process.send_signal(signal.SIGKILL)
         process.wait()
     sprocket("recover", broken, out, "--quiet")

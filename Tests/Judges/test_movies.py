@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from conftest import LIMIT, SPROCKET, clip, read_lines, sprocket
-from program import frame_count
+from program import frame_count, wait_for, wait_for_bytes
 
 CONTAINERS = ["mov", "mp4", "mkv"]
 TICKS = {"mov": 90000, "mp4": 90000, "mkv": 1000}
@@ -499,10 +499,7 @@ def test_what_is_killed_is_read_to_its_last_fragment(container, tmp_path):
     movie, partial = tmp_path / f"m.{container}", tmp_path / f"m.partial.{container}"
     command = [SPROCKET, "run", "--size", "160x120", "--rate", "60", "--quiet", "--movie", str(movie)]
     with subprocess.Popen(command) as process:
-        limit = time.monotonic() + 60
-        while time.monotonic() < limit and (
-                not partial.exists() or partial.stat().st_size < 700_000):
-            time.sleep(0.05)
+        wait_for_bytes(partial, process, 700_000)
         process.send_signal(signal.SIGKILL)
     assert os.listdir(tmp_path) == [partial.name]
     assert frame_count(partial) >= 60
@@ -542,14 +539,12 @@ def test_a_removed_folder_is_said(tmp_path):
     command = [SPROCKET, "run", "--size", "64x48", "--rate", "60", "--quiet", "--checksum", "--movie",
                str(folder / "m.mov"), "--summary", str(summary)]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
-        limit = time.monotonic() + 60
-        while time.monotonic() < limit and not (folder / "m.partial.mov").exists():
-            time.sleep(0.05)
+        wait_for((folder / "m.partial.mov").exists, process)
         shutil.rmtree(folder)
-        time.sleep(2.5)
+        time.sleep(2.5)  # Longer than a fragment: the sink looks for its file meanwhile.
         process.send_signal(signal.SIGINT)
         errors = process.stderr.read().decode()
-        assert process.wait(30) == 1
+        assert process.wait(LIMIT) == 1
     assert len(errors.splitlines()) == 1 and "removed during the run" in errors
     sinks = json.loads(summary.read_text())["sinks"]
     assert sinks["movie"]["delivered"] == 0 and sinks["movie"]["failed"] > 0

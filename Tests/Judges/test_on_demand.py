@@ -28,7 +28,7 @@ class Client:
 
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(30)
+        self.socket.settimeout(LIMIT)
         self.socket.connect(str(path))
         self.lines = self.socket.makefile("r")
 
@@ -192,9 +192,9 @@ def test_a_client_that_stalls_floods_or_vanishes_harms_nobody(tmp_path):
         with contextlib.suppress(ConnectionError):
             endless.socket.sendall(b"x" * 200_000)
         Client(path).close()
-        began = time.monotonic()
         assert client.ask("record", frames=5)["ok"]
-        assert time.monotonic() - began < 5
+        # The answer did not wait until those that stall were disconnected.
+        assert not select.select([other.socket for other in silent], [], [], 0)[0]
         client.wait(20)
         finish(client, process)
     assert read_summary(tmp_path / "summary.json")["recordings"][0]["frames"]["delivered"] == 5
@@ -208,8 +208,7 @@ def test_the_socket_withstands_random_bytes(tmp_path):
              '"stages"', '"attach"', '"meter"', '{"request":"reconfigure","stages":[',
              '{"request":"reconfigure","attach":["null"', '{"request":"set","stage":"meter","settings":{']
     with asked_run(tmp_path) as (client, process):
-        end = time.monotonic() + float(os.environ.get("SPROCKET_FUZZ_SECONDS", "4"))
-        while time.monotonic() < end:
+        for _ in range(int(os.environ.get("SPROCKET_FUZZ_CLIENTS", "300"))):
             other = Client(tmp_path / "control")
             with contextlib.suppress(ConnectionError):
                 for _ in range(20):
@@ -234,7 +233,7 @@ def test_no_other_user_can_connect():
         assert b"PermissionError" in result.stderr
         # Even where the mode lets others in, who they are is asked.
         path.chmod(0o666)
-        code += "; s = socket.socket(socket.AF_UNIX); s.settimeout(20)"
+        code += f"; s = socket.socket(socket.AF_UNIX); s.settimeout({LIMIT})"
         code += f"; s.connect({str(path)!r}); print(s.recv(1) == b'')"
         result = subprocess.run(
             ["python3", "-c", code], user=65534, group=65534, capture_output=True, timeout=LIMIT)
@@ -314,9 +313,9 @@ def test_keys_take_photographs_and_record(tmp_path):
         os.execv(SPROCKET, list(map(str, command)))
     shown = b""
 
-    def until(condition, seconds=60):
+    def until(condition):
         nonlocal shown
-        end = time.monotonic() + seconds
+        end = time.monotonic() + LIMIT
         while not condition():
             assert time.monotonic() < end, shown.decode(errors="replace")
             if select.select([terminal], [], [], 0.05)[0]:
@@ -430,7 +429,7 @@ def test_options_that_do_not_fit_are_refused(arguments, sentence):
 def test_a_service_manager_is_told(tmp_path):
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     listener.bind(str(tmp_path / "notify"))
-    listener.settimeout(60)
+    listener.settimeout(LIMIT)
     environment = {**os.environ, "NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "400000"}
     process = subprocess.Popen([SPROCKET, "run", *SCENE, "--null", "--quiet"], env=environment)
     try:
@@ -541,7 +540,7 @@ def test_the_command_of_the_unit_records_what_moves(tmp_path):
     command = command.replace("%S/sprocket", str(tmp_path)).replace("%t/sprocket", str(tmp_path))
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     listener.bind(str(tmp_path / "notify"))
-    listener.settimeout(60)
+    listener.settimeout(LIMIT)
     command = command.replace("--source camera", "")
     moving = [*SCENE, "--source-set", "object=0.4", "--quiet"]
     with subprocess.Popen([SPROCKET, *shlex.split(command), *moving],

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from program import LIMIT, SPROCKET, one_sentence, preloaded, sprocket
+from program import LIMIT, SPROCKET, one_sentence, preloaded, sprocket, wait_for_bytes
 from recordings import stream_messages
 from test_codecs import probe
 
@@ -34,10 +34,7 @@ def cut(folder, library, options, seconds):
         env={**os.environ, "LD_PRELOAD": str(library), "DISK": str(disk)})
     try:
         lines = folder / "reports.partial.jsonl"
-        end = time.monotonic() + LIMIT
-        while not lines.exists() or not lines.stat().st_size:
-            assert process.poll() is None and time.monotonic() < end
-            time.sleep(0.02)
+        wait_for_bytes(lines, process)
         time.sleep(seconds)
     finally:
         process.kill()

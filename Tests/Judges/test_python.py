@@ -100,10 +100,10 @@ def test_who_keeps_a_frame_for_long_is_disconnected_only_where_frames_wait(pace)
 
 
 def test_a_step_waits_for_the_end_of_a_run_no_longer_than_it_is_told(monkeypatch):
-    frames = package.run("scene", frames=3, image="rgb", timeout=20, **SCENE)
+    frames = package.run("scene", frames=3, image="rgb", timeout=LIMIT, **SCENE)
     assert [next(frames).number for _ in range(3)] == [0, 1, 2]
     # Its files are incomplete for as long as this program does not end.
-    process, frames._child._process = frames._child._process, subprocess.Popen(["sleep", "100"])
+    process, frames._child._process = frames._child._process, subprocess.Popen(["sleep", str(LIMIT)])
     frames.timeout = 0.2
     try:
         for _ in range(2):
@@ -121,7 +121,7 @@ def test_a_run_that_is_stopped_by_sigterm_ends_its_readers_loops(tmp_path):
     path = str(tmp_path / "cam")
     writer = subprocess.Popen([SPROCKET, "run", "--source", "scene", "--source-set", "pace=real", "--share",
                                path, "--quiet"])
-    with package.connect(path, wait=10) as others:
+    with package.connect(path, wait=LIMIT) as others:
         next(others)
         writer.terminate()
         assert all(frame.number > 0 for frame in others) and writer.wait(LIMIT) == 0
@@ -187,7 +187,7 @@ def lingers_behind_the_first(frames):
     if sum(1 for _ in frames) > 30:
         folder = pathlib.Path(os.environ["SPROCKET_TEST_FOLDER"])
         (folder / str(os.getpid())).touch()
-        time.sleep(30)
+        time.sleep(LIMIT)
         (folder / "finished").touch()
 
 

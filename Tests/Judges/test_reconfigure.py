@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from program import SPROCKET, fates, frame_count, read_lines, read_summary, running, sprocket
+from program import LIMIT, SPROCKET, fates, frame_count, read_lines, read_summary, running, sprocket
 from test_on_demand import SCENE, Client, asked_run, finish, wait_for
 
 
@@ -184,7 +184,7 @@ def test_a_file_follows_a_scene(tmp_path):
     with asked_run(tmp_path, "--checksum") as (client, process):
         client.wait(5)
         assert client.ask("reconfigure", source=f"file:{tmp_path}/clip.mov")["ok"]
-        assert process.wait(60) == 0
+        assert process.wait(LIMIT) == 0
     summary = read_summary(tmp_path / "summary.json")
     assert summary["epochs"] == 2 and summary["errors"] == []
     assert summary["source"]["live"] is False

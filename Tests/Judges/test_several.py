@@ -11,7 +11,7 @@ import pytest
 from mcap.reader import make_reader
 
 from program import (LIMIT, SPROCKET, fates, frame_count, one_sentence, read_lines, read_summary, running,
-                     sprocket, wait_for)
+                     send_and_wait, sprocket, wait_for, wait_until_full)
 
 SMALL = ["--size", "320x240", "--source-set", "cached=30", "--quiet", "--overwrite"]
 FIVE = [f"{label}=scene" for label in ("a", "b", "c", "d", "e")]
@@ -160,15 +160,14 @@ def test_a_source_that_is_ahead_waits_for_its_partner(tmp_path):
 
 def test_a_reader_of_pairs_that_hangs_does_not_hold_the_run(tmp_path):
     os.mkfifo(tmp_path / "pairs")
-    with open(os.open(tmp_path / "pairs", os.O_RDWR), "rb"):
+    with open(os.open(tmp_path / "pairs", os.O_RDWR), "rb") as pipe:
         with running([SPROCKET, "run", *sources("a=scene", "b=scene"), "--size", "64x48", "--rate", "1000",
                       "--source-set", "cached=2", "--pair", "5ms", "--pairs", tmp_path / "pairs",
                       "--summary", tmp_path / "s.json", "--quiet"]) as process:
-            time.sleep(2)
+            wait_until_full(pipe)
             for _ in range(2):
-                process.send_signal(signal.SIGINT)
-                time.sleep(0.3)
-            process.wait(40)
+                send_and_wait(process, signal.SIGINT)
+            process.wait(LIMIT)
     assert ledgers(tmp_path / "s.json")["pairs"]
 
 

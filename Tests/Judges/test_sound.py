@@ -10,7 +10,8 @@ import time
 import numpy as np
 import pytest
 
-from program import LIMIT, SPROCKET, one_sentence, read_lines, read_summary, running, sprocket
+from program import (LIMIT, SPROCKET, one_sentence, read_lines, read_summary, running, sprocket, wait_for,
+                     wait_for_bytes)
 
 RATE = 30
 SCENE = ["--source", "scene", "--size", "160x120", "--rate", RATE, "--source-set", "pace=fast",
@@ -217,12 +218,12 @@ def test_files_that_follow_each_other_are_corrected_as_one(tmp_path, card, rate)
 def test_a_dump_does_not_hold_up_a_movie(tmp_path, rate):
     begin = time.monotonic()
     sprocket("run", "--source", "scene", "--source-set", "pace=fast", "--size", "64x48", "--rate", rate,
-             "--duration", "40s", "--microphone", "scene", "--movie", tmp_path / "a.mov", "--dump",
+             "--duration", "120s", "--microphone", "scene", "--movie", tmp_path / "a.mov", "--dump",
              tmp_path / "a.mcap", "--quiet", "--summary", tmp_path / "summary.json")
-    # A second was lost at each picture.
-    assert time.monotonic() - begin < 8
+    # A second was lost at each picture, of which there are 30 at the least.
+    assert time.monotonic() - begin < 0.8 * 120 * float(rate)
     sinks = read_summary(tmp_path / "summary.json")["sound"][0]["sinks"]
-    assert sinks["movie"]["delivered"] == sinks["dump"]["delivered"] == 40 * 48000
+    assert sinks["movie"]["delivered"] == sinks["dump"]["delivered"] == 120 * 48000
 
 
 @pytest.mark.alone
@@ -265,7 +266,7 @@ def test_a_film_that_was_dumped_is_replayed_live(tmp_path):
     begin = time.monotonic()
     sprocket("run", "--source", f"replay:{tmp_path}/a.mcap", "--source-set", "live=true", "--movie",
              tmp_path / "a.mov", "--quiet")
-    assert 1.5 < time.monotonic() - begin < 30
+    assert time.monotonic() - begin > 1.5
     assert np.abs(offsets(tmp_path / "a.mov")).max() <= 0.008
 
 
@@ -273,8 +274,12 @@ def test_a_run_says_how_its_sound_goes(tmp_path):
     command = [SPROCKET, "run", "--source", "scene", "--size", "64x48", "--movie", tmp_path / "a.mov",
                "--quiet", "--microphone", "scene:gap=1,gapfor=50ms", "--control-socket", tmp_path / "s"]
     with running(command) as process:
-        time.sleep(3)
-        sound, = json.loads(sprocket("ask", tmp_path / "s", "status").stdout)["status"]["sound"]
+        def status():
+            return json.loads(sprocket("ask", tmp_path / "s", "status").stdout)["status"]["sound"][0]
+
+        wait_for((tmp_path / "s").exists, process)
+        wait_for(lambda: status()["produced"] > 48000 and status()["gaps"], process)
+        sound = status()
         top = sprocket("top", "--once", tmp_path / "s").stdout.decode()
         process.terminate()
         process.wait(LIMIT)
@@ -317,9 +322,10 @@ def test_a_recording_that_is_killed_plays_in_step(tmp_path, ending):
     command = [SPROCKET, "run", *[word if word != "pace=fast" else "pace=real" for word in SCENE],
                "--microphone", "scene:begins=1.5", "--movie", path, "--quiet"]
     with running(command) as process:
-        time.sleep(6.3)
+        partial = tmp_path / f"a.partial.{ending}"
+        wait_for_bytes(partial, process)
+        time.sleep(5.3)
         process.kill()
-    partial = tmp_path / f"a.partial.{ending}"
     found = offsets(partial)
     assert len(found) >= 2 and np.ptp(found) < 0.001 and np.abs(found).max() < 1 / RATE + 0.001
     pictures = len(brightness(partial)) / RATE

@@ -14,7 +14,7 @@ from mcap.reader import NonSeekingReader, make_reader
 from mcap.stream_reader import StreamReader
 from mcap_protobuf.decoder import DecoderFactory
 
-from program import LIMIT, SPROCKET, one_sentence, read_summary, running, sprocket
+from program import LIMIT, SPROCKET, one_sentence, read_summary, running, sprocket, wait_for_bytes
 from test_on_demand import Client, finish, wait_for
 from test_sound import assert_balanced, beeps, brightness, flashes, samples
 
@@ -189,11 +189,9 @@ def test_a_dump_that_was_killed_replays_up_to_its_last_chunk(tmp_path):
         [SPROCKET, "run", *map(str, SCENE), "--microphone", "scene", "--dump", tmp_path / "k.mcap",
          "--quiet"])
     partial = tmp_path / "k.partial.mcap"
-    end = time.monotonic() + LIMIT
-    while time.monotonic() < end and not (partial.exists() and partial.stat().st_size > 800_000):
-        time.sleep(0.05)
+    wait_for_bytes(partial, process, 800_000)
     process.send_signal(signal.SIGKILL)
-    process.wait(timeout=LIMIT)
+    process.wait(LIMIT)
     replay(tmp_path, partial)
     found = timed_offsets(tmp_path / "b.mov")
     # A picture that is missing may be the first of a flash, which lasts three.

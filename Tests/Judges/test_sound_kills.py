@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from containers import complete_pieces
-from program import LIMIT, SPROCKET, running
+from program import LIMIT, SPROCKET, running, wait_for_bytes
 from recordings import decode
 from test_sound import beeps, brightness, samples
 
@@ -41,10 +41,7 @@ def kill_somewhere(folder, number):
                "--source-set", f"seed={number}", "--microphone",
                f"scene:begins=1.5,gap=0.3,gapfor=300ms,seed={number}", "--movie", movie, "--quiet"]
     with running(command) as process:
-        end = time.monotonic() + LIMIT
-        while not (partial.exists() and partial.stat().st_size > 0):
-            assert process.poll() is None and time.monotonic() < end, "nothing was recorded"
-            time.sleep(0.01)
+        wait_for_bytes(partial, process)
         begun = time.monotonic()
         time.sleep(draw.uniform(1, LONGEST))
         lasted = time.monotonic() - begun

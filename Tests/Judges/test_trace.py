@@ -165,7 +165,7 @@ def test_a_reader_that_has_read_enough_is_no_error(tmp_path):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout.read(10) == b'{"displayT'
         process.stdout.close()
-        assert process.wait(timeout=LIMIT) == 0, process.stderr.read()
+        assert process.wait(LIMIT) == 0, process.stderr.read()
 
 
 def percentile(histogram, share):

@@ -11,7 +11,8 @@ import time
 
 import pytest
 
-from program import LIMIT, SPROCKET, clip, one_sentence, read_lines, running, sprocket
+from program import (LIMIT, SPROCKET, clip, one_sentence, read_lines, running, send_and_wait, signals,
+                     sprocket, wait_for, wait_for_lines, wait_until_full)
 
 SCENE = ["--source", "scene"]
 
@@ -339,12 +340,12 @@ def test_a_pipe_may_wait_for_its_reader(tmp_path):
     with running([SPROCKET, "run", *SCENE, "--size", "64x48", "--frames", "3", "--reports", pipe,
                   "--quiet"]) as process:
         assert len(read_lines(pipe)) == 3
-        assert process.wait(60) == 0
+        assert process.wait(LIMIT) == 0
 
 
 def test_a_name_that_is_no_text_is_refused(tmp_path):
     result = subprocess.run([os.fsencode(SPROCKET), b"run", b"--frames", b"3", b"--reports", b"r\xff"],
-                            capture_output=True, cwd=tmp_path, timeout=60)
+                            capture_output=True, cwd=tmp_path, timeout=LIMIT)
     assert result.returncode == 2
     assert "UTF-8" in one_sentence(result.stderr.decode())
     assert os.listdir(tmp_path) == []
@@ -389,7 +390,7 @@ def test_a_reader_that_goes_away_ends_the_run_cleanly(tmp_path):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.read(500_000)
         process.stdout.close()
-        assert process.wait(20) == 0
+        assert process.wait(LIMIT) == 0
         assert process.stderr.read() == b""
     ledger = json.loads(summary.read_text())
     assert sum(v for v in ledger["sinks"]["pipe"].values() if isinstance(v, int)) \
@@ -403,7 +404,7 @@ def test_what_a_reader_that_goes_away_has_not_read_is_flushed(tmp_path):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.readline()
         process.stdout.close()
-        assert process.wait(20) == 0
+        assert process.wait(LIMIT) == 0
         assert process.stderr.read() == b""
     ledger = json.loads(summary.read_text())
     told = ledger["sinks"]["reports"]
@@ -419,13 +420,9 @@ def test_a_signal_ends_a_live_run_cleanly(number, tmp_path):
                "--reports", str(reports), "--summary", str(summary)]
     partial = tmp_path / "reports.partial.jsonl"
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        # A machine that is busy may take seconds to begin.
-        limit = time.monotonic() + 20
-        while not (partial.exists() and partial.stat().st_size) and time.monotonic() < limit:
-            time.sleep(0.05)
-        time.sleep(1)
+        wait_for_lines(partial, process, 21)
         process.send_signal(number)
-        assert process.wait(20) == 0
+        assert process.wait(LIMIT) == 0
         errors = process.stderr.read().decode()
     ledger = json.loads(summary.read_text())
     assert ledger["produced"] > 20
@@ -439,11 +436,10 @@ def test_a_second_signal_ends_it_at_once():
     command = [SPROCKET, "run", *SCENE, "--pipe", "y4m", "--quiet"]
     with subprocess.Popen(command, stdout=writer, stderr=subprocess.PIPE) as process:
         os.close(writer)
-        time.sleep(2)
+        wait_until_full(reader)
+        send_and_wait(process, signal.SIGINT)
         process.send_signal(signal.SIGINT)
-        time.sleep(0.5)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(20) in (0, 1)
+        assert process.wait(LIMIT) in (0, 1)
     os.close(reader)
 
 
@@ -505,12 +501,14 @@ def test_late_frames_are_dropped_live_and_accounted_for(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_does_not_reach_the_threads_of_libraries(number, tmp_path):
     path, summary = clip("stabilization/max-heromode.mp4"), tmp_path / "summary.json"
+    reports = tmp_path / "reports.jsonl"
     command = [SPROCKET, "run", "--source", f"file:{path}", "--source-set", "pace=real", "--summary",
-               str(summary), "--quiet"]
+               str(summary), "--reports", str(reports), "--quiet"]
     with subprocess.Popen(command) as process:
-        time.sleep(2)
+        # Meanwhile libavcodec's threads are at work.
+        wait_for_lines(tmp_path / "reports.partial.jsonl", process, 21)
         process.send_signal(number)
-        assert process.wait(20) == 0
+        assert process.wait(LIMIT) == 0
     assert json.loads(summary.read_text())["produced"] > 20
 
 
@@ -521,7 +519,7 @@ def test_a_reader_that_pauses_loses_nothing_offline():
         first = process.stdout.read(1_500_000)
         time.sleep(13)
         rest = process.stdout.read()
-        assert process.wait(20) == 0
+        assert process.wait(LIMIT) == 0
     assert len(first) + len(rest) == 12 * 640 * 480
 
 
@@ -536,13 +534,7 @@ def test_what_only_a_buffer_had_is_not_delivered(tmp_path):
 
 def looks_at_signals(process):
     """Waits until the program has blocked its signals, which it does before anything else."""
-    limit = time.monotonic() + 20
-    while time.monotonic() < limit:
-        with open(f"/proc/{process.pid}/status") as file:
-            blocked = int(next(line.split()[1] for line in file if line.startswith("SigBlk")), 16)
-        if blocked >> (signal.SIGINT - 1) & 1:
-            return
-    pytest.fail("signals were never blocked")
+    wait_for(lambda: signal.SIGINT in signals(process, "SigBlk"), process, pause=0)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -553,10 +545,15 @@ def test_a_signal_at_the_very_start_ends_with_a_word(number, after):
         time.sleep(after)
         process.send_signal(number)
         said = process.stderr.read().decode()
-        code = process.wait(20)
+        code = process.wait(LIMIT)
     # It may have begun by then.
     assert code == (1 if "before the run began" in said else 0), said
     assert "stopp" in said
+
+
+def resident_bytes(process):
+    with open(f"/proc/{process.pid}/status") as file:
+        return next((int(line.split()[1]) * 1024 for line in file if line.startswith("VmRSS")), 0)
 
 
 def test_opening_that_takes_long_is_stopped(tmp_path):
@@ -564,12 +561,12 @@ def test_opening_that_takes_long_is_stopped(tmp_path):
                "--summary", "s", "--movie", "m.mov"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, cwd=tmp_path) as process:
         looks_at_signals(process)
-        time.sleep(0.3)
+        # It draws the pictures that it keeps, of which there are hundreds of megabytes.
+        wait_for(lambda: resident_bytes(process) > 100_000_000, process)
         for _ in range(2):
-            process.send_signal(signal.SIGINT)
-            time.sleep(0.5)
+            send_and_wait(process, signal.SIGINT)
         said = process.stderr.read().decode()
-        assert process.wait(20) == 1
+        assert process.wait(LIMIT) == 1
     assert "stopped" in said.splitlines()[-1]
     assert os.listdir(tmp_path) == []
 
@@ -583,9 +580,8 @@ def test_a_hangup_that_is_ignored_stays_ignored(tmp_path):
     with subprocess.Popen(command, preexec_fn=ignore) as process:
         looks_at_signals(process)
         for _ in range(5):
-            process.send_signal(signal.SIGHUP)
-            time.sleep(0.1)
-        assert process.wait(60) == 0
+            send_and_wait(process, signal.SIGHUP)
+        assert process.wait(LIMIT) == 0
     assert json.loads(summary.read_text())["produced"] == 60
 
 
@@ -618,44 +614,47 @@ def stopped_terminal():
 
 
 @pytest.mark.parametrize("blocked", [full_pipe, stopped_terminal])
-@pytest.mark.parametrize("signals", [0, 1])
-def test_a_blocked_standard_error_holds_nothing_up(blocked, signals, tmp_path):
+@pytest.mark.parametrize("is_asked", [0, 1])
+def test_a_blocked_standard_error_holds_nothing_up(blocked, is_asked, tmp_path):
     summary = tmp_path / "s"
     command = [SPROCKET, "run", *SCENE, "--size", "64x48", "--summary", str(summary), "--verbose",
-               *([] if signals else ["--frames", "300"])]
+               *(["--reports", str(tmp_path / "r.jsonl")] if is_asked else ["--frames", "300"])]
     with blocked() as (writer, _), subprocess.Popen(command, stderr=writer) as process:
-        if signals:
-            time.sleep(3)
+        if is_asked:
+            # Two seconds, long enough for several lines of progress.
+            wait_for_lines(tmp_path / "r.partial.jsonl", process, 60)
             process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 0
+        assert process.wait(LIMIT) == 0
     assert json.loads(summary.read_text())["produced"] > 0
 
 
-def test_two_signals_end_a_run_whose_summary_nobody_takes():
-    command = [SPROCKET, "run", *SCENE, "--size", "64x48", "--summary", "-"]
+def test_two_signals_end_a_run_whose_summary_nobody_takes(tmp_path):
+    command = [SPROCKET, "run", *SCENE, "--size", "64x48", "--summary", "-", "--reports",
+               str(tmp_path / "r.jsonl")]
     with full_pipe() as (writer, _), \
             subprocess.Popen(command, stdout=writer, stderr=subprocess.PIPE) as process:
-        looks_at_signals(process)
-        time.sleep(1)
+        wait_for_lines(tmp_path / "r.partial.jsonl", process, 1)
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 1
+        assert process.wait(LIMIT) == 1
         assert "before the summary was written" in process.stderr.read().decode()
 
 
 def test_what_was_said_while_standard_error_was_blocked_comes_later():
     command = [SPROCKET, "run", *SCENE, "--size", "64x48", "--frames", "30", "--checksum"]
-    with full_pipe() as (writer, reader), subprocess.Popen(command, stderr=writer) as process:
-        time.sleep(1)
-        said = b""
-        os.set_blocking(reader, False)
-        limit = time.monotonic() + 20
-        while process.poll() is None and time.monotonic() < limit:
-            with contextlib.suppress(BlockingIOError):
-                said += os.read(reader, 65536)
-            time.sleep(0.01)
+    said = b""
+
+    def read():
+        nonlocal said
         with contextlib.suppress(BlockingIOError):
             said += os.read(reader, 65536)
+        return process.poll() is not None
+
+    with full_pipe() as (writer, reader), subprocess.Popen(command, stderr=writer) as process:
+        time.sleep(1)  # It has something to say meanwhile, or not yet: both are right.
+        os.set_blocking(reader, False)
+        wait_for(read, pause=0.01)
+        read()
         assert process.returncode == 0
     lines = said.lstrip(b"x").decode().splitlines()
     assert lines[0].startswith("scene: ") and lines[-1].startswith("checksum ")
@@ -665,13 +664,13 @@ def test_a_reader_of_a_list_may_stop_or_stall():
     with subprocess.Popen([SPROCKET, "stages"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.read(1)
         process.stdout.close()
-        assert process.wait(20) == 0 and process.stderr.read() == b""
+        assert process.wait(LIMIT) == 0 and process.stderr.read() == b""
     for arguments in ["stages"], ["run", "--help"], ["devices"]:
         with full_pipe() as (writer, _), \
                 subprocess.Popen([SPROCKET, *arguments], stdout=writer, stderr=subprocess.PIPE) as process:
             looks_at_signals(process)
             process.send_signal(signal.SIGINT)
-            assert process.wait(20) == 1
+            assert process.wait(LIMIT) == 1
             assert "stopped" in one_sentence(process.stderr.read().decode())
     with open("/dev/full", "w") as full:
         result = subprocess.run([SPROCKET, "stages"], stdout=full, stderr=subprocess.PIPE, timeout=LIMIT)

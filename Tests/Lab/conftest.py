@@ -9,14 +9,13 @@ import pathlib
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path += [str(TESTS / "Judges"), str(TESTS)]
 
-from program import LIMIT, ROOT, SPROCKET, read_lines, read_summary  # noqa: E402
+from program import LIMIT, ROOT, SPROCKET, read_lines, read_summary, wait_for  # noqa: E402
 
 # Which tests run.
 pytest_plugins = ["selection"]
@@ -65,7 +64,7 @@ def grabber():
 
 def tool(*arguments):
     """Runs v4l2-ctl and returns what it says."""
-    result = subprocess.run(["v4l2-ctl", *map(str, arguments)], capture_output=True, timeout=60)
+    result = subprocess.run(["v4l2-ctl", *map(str, arguments)], capture_output=True, timeout=LIMIT)
     assert result.returncode == 0, (arguments, result.stdout, result.stderr)
     return result.stdout.decode()
 
@@ -89,15 +88,9 @@ def captured(device, fourcc, folder, count):
     return [data[start:start + size] for start in range(0, len(data), size)]
 
 
-def wait_until(condition, seconds=60):
-    """What `condition` gives, once that is true; a failure after `seconds`."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.05)
-    raise AssertionError(f"waited {seconds} s in vain")
+def wait_until(condition, process=None):
+    """What `condition` gives, once that is true. Fails where `process` has ended before."""
+    return wait_for(condition, process, pause=0.05)
 
 
 def read_streams(witness):
@@ -142,16 +135,16 @@ class Run:
         wait_until(lambda: len(self.buffers()) >= count or self.process.poll() is not None)
         assert self.process.poll() is None, self.process.stderr.read()
 
-    def end(self, status=0, seconds=LIMIT):
+    def end(self, status=0):
         """Waits until the program ends; returns its errors."""
-        _, errors = self.process.communicate(timeout=seconds)
+        _, errors = self.process.communicate(timeout=LIMIT)
         assert self.process.returncode == status, errors.decode()
         return errors.decode()
 
     def stop(self):
         """As Ctrl-C does it."""
         self.process.send_signal(signal.SIGINT)
-        return self.end(seconds=60)
+        return self.end()
 
     @property
     def reports(self):

@@ -79,7 +79,7 @@ def test_a_buffer_that_is_refused_at_the_start_is_tried_again(camera, tmp_path):
 def test_a_start_that_fails_is_one_sentence(camera, tmp_path, fault):
     control(camera, **{f"inject_vidioc_{fault}_error": 1})
     with Run(tmp_path, camera, *SMALL, "--frames", 5) as run:
-        errors = run.end(status=1, seconds=60)
+        errors = run.end(status=1)
     assert len(errors.strip().splitlines()) == 1, errors
     assert camera in errors
     # The fault was for once; the next run is as ever.

@@ -4,7 +4,7 @@ not change the picture at all: a camera that does not obey."""
 import json
 import os
 
-from conftest import Run, control, read_control
+from conftest import LIMIT, Run, control, read_control
 from program import one_sentence, sprocket
 
 SMALL = ["--format", "GREY", "--size", "320x180"]
@@ -65,7 +65,7 @@ def test_a_camera_that_does_not_obey_is_named_and_put_back(camera, tmp_path):
     control(camera, gain_automatic=1)
     with Run(tmp_path, camera, *SMALL, "--stage", "meter", "--bracket", "-1,0,1EV", "--stills",
              tmp_path / "shots") as run:
-        run.process.wait(60)
+        run.process.wait(LIMIT)
         errors = run.process.stderr.read().decode()
     assert run.process.returncode != 0
     sentence = one_sentence(errors)
@@ -83,7 +83,7 @@ def test_ctrl_c_puts_the_values_back(camera, tmp_path):
     with Run(tmp_path, camera, *SMALL, "--bracket", f"brightness={many}") as run:
         run.wait_for_frames(60)
         run.process.send_signal(2)
-        run.process.wait(60)
+        run.process.wait(LIMIT)
         errors = run.process.stderr.read().decode()
     assert run.process.returncode != 0 and "of 90 steps" in errors
     assert read_control(camera, "brightness") == "128"

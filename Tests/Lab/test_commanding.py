@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from conftest import CAMERA, GRABBER, PLANES, Run, control, read_control, tool, wait_until
+from conftest import CAMERA, GRABBER, LIMIT, PLANES, Run, control, read_control, tool, wait_until
 from program import SPROCKET, sprocket
 
 # v4l2-ctl's types by ours.
@@ -155,7 +155,7 @@ def test_controls_of_a_device_that_streams(camera, tmp_path):
         assert answer["controls"] == {"brightness": 12, "contrast": 13}
         assert read_control(camera, "brightness") == "12" and read_control(camera, "contrast") == "13"
         run.stop()
-    news = [json.loads(line) for line in watcher.communicate(timeout=60)[0].splitlines()]
+    news = [json.loads(line) for line in watcher.communicate(timeout=LIMIT)[0].splitlines()]
     news = {(line["control"], line["value"]): line["frame"] for line in news if line["event"] == "control"}
     assert ("brightness", 99) in news and ("gain", 55) in news
     frame = run.reports[news["brightness", 99]]
@@ -187,7 +187,7 @@ def test_a_batch_is_one_call_of_the_driver(camera):
 
 
 def ask(socket, *arguments):
-    return subprocess.run([SPROCKET, "ask", socket, *arguments], capture_output=True, timeout=60)
+    return subprocess.run([SPROCKET, "ask", socket, *arguments], capture_output=True, timeout=LIMIT)
 
 
 def state(socket):
@@ -199,7 +199,7 @@ def test_others_are_kept_out_and_keep_out(camera, tmp_path):
              "priority=record") as run:
         run.wait_for_frames(3)
         result = subprocess.run(["v4l2-ctl", "-d", camera, "-c", "brightness=5"], capture_output=True,
-                                timeout=60)
+                                timeout=LIMIT)
         assert b"busy" in result.stdout + result.stderr
         assert read_control(camera, "brightness") == "128"
         told = sprocket("devices", camera, "--control", "brightness=5", check=False)

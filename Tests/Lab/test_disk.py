@@ -17,7 +17,7 @@ SECONDS = 9
 
 def mounted(image, folder):
     folder.mkdir(exist_ok=True)
-    subprocess.run(["mount", "-o", "loop", image, folder], check=True, timeout=60)
+    subprocess.run(["mount", "-o", "loop", image, folder], check=True, timeout=LIMIT)
 
 
 @pytest.mark.parametrize("options, most", [(["--sync", "1s"], 1.0), ([], None)], ids=["synced", "default"])
@@ -26,21 +26,21 @@ def test_what_was_synced_is_there_after_a_power_cut(tmp_path, options, most):
     image, snapshot, before, after = (tmp_path / name for name in ("image", "snapshot", "before", "after"))
     with image.open("wb") as file:
         file.truncate(32 << 20)
-    subprocess.run(["mkfs.ext4", "-q", image], check=True, timeout=120)
+    subprocess.run(["mkfs.ext4", "-q", image], check=True, timeout=LIMIT)
     mounted(image, before)
     process = subprocess.Popen(
         [SPROCKET, "run", *SCENE, "--movie", before / "a.mov", "--reports", tmp_path / "r.jsonl", *options],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         lines = tmp_path / "r.partial.jsonl"
-        wait_until(lambda: lines.exists() and lines.stat().st_size, LIMIT)
+        wait_until(lambda: lines.exists() and lines.stat().st_size)
         time.sleep(SECONDS)
         process.send_signal(signal.SIGSTOP)
         shutil.copyfile(image, snapshot)
     finally:
         process.kill()
         process.wait()
-        subprocess.run(["umount", before], check=True, timeout=60)
+        subprocess.run(["umount", before], check=True, timeout=LIMIT)
     newest = json.loads(lines.read_text().splitlines()[-2])["captured_ns"]
     mounted(snapshot, after)
     try:
@@ -49,7 +49,7 @@ def test_what_was_synced_is_there_after_a_power_cut(tmp_path, options, most):
             ["ffprobe", "-v", "error", "-show_entries", "format_tags:packet=pts_time,duration_time", "-of",
              "json", left], capture_output=True, timeout=LIMIT).stdout or "{}") if left.exists() else {}
     finally:
-        subprocess.run(["umount", after], check=True, timeout=60)
+        subprocess.run(["umount", after], check=True, timeout=LIMIT)
     packets = found.get("packets", [])
     if packets:
         tags = found["format"]["tags"]

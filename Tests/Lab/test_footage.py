@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from conftest import (FLAG_ERROR, LOOPBACK, Run, assert_ledger_is_the_drivers, control,
+from conftest import (FLAG_ERROR, LIMIT, LOOPBACK, Run, assert_ledger_is_the_drivers, control,
                       expected_frames, wait_until)
 from program import clip, read_lines, read_summary, sprocket
 from recordings import (dump_images, has_huffman_tables, movie_packets, whole_jpeg,
@@ -19,13 +19,13 @@ def pictures(path, folder):
     """The JPEGs of a clip, as ffmpeg hands them on."""
     folder.mkdir()
     subprocess.run(["ffmpeg", "-v", "error", "-i", path, "-map", "0:v:0", "-c", "copy", "-f", "image2",
-                    folder / "%05d.jpg"], check=True, timeout=120)
+                    folder / "%05d.jpg"], check=True, timeout=LIMIT)
     return [file.read_bytes() for file in sorted(folder.iterdir())]
 
 
 def is_fed():
     """Whether the loopback device has a format: somebody writes into it."""
-    said = subprocess.run(["v4l2-ctl", "-d", LOOPBACK, "-V"], capture_output=True, timeout=60).stdout
+    said = subprocess.run(["v4l2-ctl", "-d", LOOPBACK, "-V"], capture_output=True, timeout=LIMIT).stdout
     return b"MJPG" in said
 
 

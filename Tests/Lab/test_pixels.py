@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from conftest import CAMERA, PLANES, SIZE, Run, captured, control
+from conftest import CAMERA, LIMIT, PLANES, SIZE, Run, captured, control
 from program import SPROCKET, sprocket
 from recordings import dump_images
 
@@ -76,7 +76,7 @@ def test_exported_memory_holds_the_frames(camera, tmp_path, device, fourcc):
     result = subprocess.run(
         [program, "run", "--source", f"camera:{device}", "--source-set", f"fourcc={fourcc}", "--source-set",
          "export=true", "--size", "320x180", "--frames", "12", "--sink", "exported"], capture_output=True,
-        text=True, timeout=120)
+        text=True, timeout=LIMIT)
     assert result.returncode == 0, result.stderr
     equal, unlike, none = map(int, re.search(
         r"exported: (\d+) equal, (\d+) unlike, (\d+) not exported", result.stderr).groups())

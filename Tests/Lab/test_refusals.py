@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from conftest import LOOPBACK, METADATA, OUTPUT, Run, assert_ledger_is_the_drivers, control, held
+from conftest import LIMIT, LOOPBACK, METADATA, OUTPUT, Run, assert_ledger_is_the_drivers, control, held
 from program import SPROCKET, one_sentence, sprocket
 
 
@@ -38,7 +38,7 @@ def as_another_user(*arguments, groups="--clear-groups"):
     command = ["setpriv", "--reuid", "65534", "--regid", "65534", groups, "--inh-caps",
                "+dac_read_search", "--ambient-caps", "+dac_read_search", SPROCKET, "run", *arguments,
                "--frames", "3"]
-    result = subprocess.run(command, capture_output=True, timeout=60)
+    result = subprocess.run(command, capture_output=True, timeout=LIMIT)
     assert result.returncode in (1, 2) and result.stdout == b""
     return one_sentence(result.stderr.decode())
 
@@ -82,7 +82,7 @@ def test_unplugged_while_it_runs_and_there_again_for_the_next(camera, tmp_path):
     with run:
         run.wait_for_frames(20)
         control(camera, disconnect=1)  # vivid plugs itself in when nobody has it open any more.
-        errors = run.end(status=1, seconds=60)
+        errors = run.end(status=1)
     assert camera in one_sentence(errors)
     assert_ledger_is_the_drivers(run)
     assert run.summary["produced"] >= 20

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import (CAMERA, LOOPBACK, PLANES, Run, assert_epochs_are_the_drivers, control, held,
+from conftest import (CAMERA, LIMIT, LOOPBACK, PLANES, Run, assert_epochs_are_the_drivers, control, held,
                       read_control, wait_until)
 from program import SPROCKET, one_sentence, sprocket
 
@@ -34,7 +34,7 @@ def files_of(process):
 def frames_in(path):
     found = subprocess.run(
         ["ffprobe", "-v", "error", "-count_packets", "-select_streams", "v", "-show_entries",
-         "stream=nb_read_packets", "-of", "csv=p=0", path], capture_output=True, text=True, timeout=120)
+         "stream=nb_read_packets", "-of", "csv=p=0", path], capture_output=True, text=True, timeout=LIMIT)
     assert found.returncode == 0 and not found.stderr, (path, found.stderr)
     return int(found.stdout)
 
@@ -114,7 +114,7 @@ def test_a_driver_that_goes_and_comes_is_waited_for(camera, tmp_path):
     assert_epochs_are_the_drivers(run)
     wait_until(lambda: told() == ["present", "removed", "added"])
     watch.terminate()
-    assert watch.wait(60) == 0
+    assert watch.wait(LIMIT) == 0
     nodes = {line["device"].get("node") for line in lines() if line["event"] == "present"}
     assert {CAMERA, PLANES, LOOPBACK} <= nodes
 
@@ -135,7 +135,7 @@ def capture_session(movie):
         yield session
         assert session.stdout.readline() == "ended true\n"
         assert session.stdout.read() == "usable true later true balanced true\n"
-        assert session.wait(60) == 0
+        assert session.wait(LIMIT) == 0
     finally:
         session.kill()
     assert frames_in(movie) > 0
@@ -174,7 +174,7 @@ def test_it_is_not_waited_for_longer_than_asked(camera, tmp_path, patience):
         run.wait_for_frames(5)
         bind("unbind")
         try:
-            sentence = one_sentence(run.end(status=1, seconds=60))
+            sentence = one_sentence(run.end(status=1))
         finally:
             bind("bind")
     assert camera in sentence and "unplugged" in sentence
@@ -233,7 +233,7 @@ def test_a_camera_that_opens_and_gives_nothing_is_not_waited_for_any_longer(tmp_
                  tmp_path / "m.mov") as run:
             run.wait_for_frames(5)
             feeder.send_signal(signal.SIGSTOP)
-            sentence = one_sentence(run.end(status=1, seconds=90))
+            sentence = one_sentence(run.end(status=1))
     finally:
         feeder.kill()
         feeder.wait()

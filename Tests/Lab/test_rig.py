@@ -14,7 +14,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from conftest import LOOPBACK, LOOPBACK_2, wait_until
+from conftest import LIMIT, LOOPBACK, LOOPBACK_2, wait_until
 from program import SPROCKET, read_summary
 
 SECONDS = int(os.environ.get("SPROCKET_RIG", "15"))
@@ -40,7 +40,7 @@ pcm.rig {
 def rig(tmp_path_factory):
     program = tmp_path_factory.mktemp("rig") / "rig"
     subprocess.run(["cc", "-O2", "-Wall", "-Werror", "-o", program, pathlib.Path(__file__).with_name("rig.c"),
-                    "-lasound", "-lm", "-lpthread"], check=True, timeout=120)
+                    "-lasound", "-lm", "-lpthread"], check=True, timeout=LIMIT)
     return program
 
 
@@ -52,7 +52,7 @@ def shifted(ppm):
             for number in (0, 1):
                 subprocess.run(["amixer", "-q", "-c", "Loopback", "cset", "iface=PCM,name='PCM Rate Shift "
                                 f"100000',device={device},subdevice={number}", str(value)],
-                               check=True, timeout=60)
+                               check=True, timeout=LIMIT)
     # A larger number is a slower clock.
     shift(100_000 - ppm // 10)
     try:
@@ -98,16 +98,16 @@ def recorded(movie, lost):
     pictures were lost on the way, which a busy machine does, pictures are at their times in the file."""
     raw = subprocess.run(["ffmpeg", "-v", "error", "-i", movie, "-map", "0:v", "-fps_mode", "passthrough",
                           "-f", "rawvideo", "-pix_fmt", "gray", "-"], capture_output=True, check=True,
-                         timeout=600).stdout
+                         timeout=LIMIT).stdout
     light = np.frombuffer(raw, "u1").reshape(-1, 64 * 48).mean(axis=1)
     raw = subprocess.run(["ffmpeg", "-v", "error", "-i", movie, "-map", "0:a", "-f", "f32le", "-"],
-                         capture_output=True, check=True, timeout=600).stdout
+                         capture_output=True, check=True, timeout=LIMIT).stdout
     sound = np.frombuffer(raw, "<f4").reshape(-1, 2)[:, 0]
     times = np.arange(len(light)) / PICTURES
     if lost:
         said = subprocess.run(["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries",
                                "packet=pts_time", "-of", "csv=p=0", movie], capture_output=True, check=True,
-                              timeout=600).stdout.decode()
+                              timeout=LIMIT).stdout.decode()
         times = np.array([float(line.strip(",")) for line in said.split()])
     return distances(times[begins(light > 100)], beeps(sound) / RATE)
 
@@ -146,7 +146,7 @@ def test_rig(rig, seconds, ppm, tmp_path):
             subprocess.run([SPROCKET, "run", "--source", f"camera:{CAMERAS[0]}", "--microphone",
                             MICROPHONES[0], "--duration", f"{seconds}s", "--movie", movie, "--summary",
                             summary, "--quiet"],
-                           check=True, timeout=seconds + 120)
+                           check=True, timeout=seconds + LIMIT)
             witness.wait(120)
             assert witness.returncode == 0, witness.stderr.read()
     counts = read_summary(summary)["sinks"]["movie"]

@@ -4,8 +4,8 @@ import os
 import signal
 import subprocess
 
-from conftest import CAMERA, LOOPBACK, PLANES, WITNESS, assert_ledger_is_the_drivers, control, read_streams, \
-    wait_until
+from conftest import (CAMERA, LIMIT, LOOPBACK, PLANES, WITNESS, assert_ledger_is_the_drivers, control,
+                      read_streams, wait_until)
 from program import SPROCKET, fates, one_sentence, read_lines, sprocket
 from test_replug import feed
 
@@ -46,9 +46,9 @@ def test_five_sources_have_exact_ledgers(camera, tmp_path):
     try:
         def has_frames(device):
             return len(read_streams(tmp_path / f"dequeued.{os.path.basename(device)}")[-1]) >= 25
-        wait_until(lambda: process.poll() is not None or all(map(has_frames, CAMERAS.values())), 120)
+        wait_until(lambda: process.poll() is not None or all(map(has_frames, CAMERAS.values())))
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=90)
+        _, errors = process.communicate(timeout=LIMIT)
     finally:
         process.kill()
         feeder.kill()

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from conftest import LOOPBACK, control, wait_until
+from conftest import LIMIT, LOOPBACK, control, wait_until
 from program import SPROCKET, one_sentence, preloaded, read_lines, read_summary, sprocket
 from recordings import whole_jpeg, without_exif
 
@@ -40,13 +40,13 @@ def camera(folder, *arguments, settings="", rate=RATE):
 def current_format():
     """The format that readers see; none while nobody feeds the device."""
     said = subprocess.run(["v4l2-ctl", "-d", LOOPBACK, "--list-formats"], capture_output=True, text=True,
-                          timeout=60).stdout
+                          timeout=LIMIT).stdout
     return next((word for word in ("YU12", "YUYV", "NV12", "RGB3", "MJPG") if f"'{word}'" in said), None)
 
 
 def stop(process, folder):
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=90)
+    _, errors = process.communicate(timeout=LIMIT)
     assert process.returncode == 0, errors.decode()
     return read_summary(folder / "summary.json")
 
@@ -84,14 +84,14 @@ def rearranged(planes, pixels):
 def by_ffmpeg(count, pixels):
     return subprocess.run(
         ["ffmpeg", "-v", "error", "-f", "v4l2", "-i", LOOPBACK, "-frames:v", str(count), "-c", "copy", "-f",
-         "rawvideo", "-"], capture_output=True, check=True, timeout=200).stdout
+         "rawvideo", "-"], capture_output=True, check=True, timeout=LIMIT).stdout
 
 
 def by_gstreamer(count, pixels):
     result = subprocess.run(
         ["gst-launch-1.0", "-q", "v4l2src", f"device={LOOPBACK}", f"num-buffers={count}", "!",
          f"video/x-raw,format={GSTREAMER[pixels]},width={WIDTH},height={HEIGHT}", "!", "fdsink", "fd=1"],
-        capture_output=True, timeout=200)
+        capture_output=True, timeout=LIMIT)
     assert result.returncode == 0, result.stderr
     return result.stdout
 
@@ -110,7 +110,7 @@ for _ in range({count}):
     sys.stdout.buffer.write(frame.tobytes())
 """
     return subprocess.run([sys.executable, "-c", script], capture_output=True, check=True,
-                          timeout=400).stdout
+                          timeout=LIMIT).stdout
 
 
 def assert_sent(data, pixels, count, rate=RATE, torn=1):
@@ -182,7 +182,7 @@ def test_a_frame_is_there_before_the_next_one(tmp_path):
     with camera(tmp_path, "--format", "I420", "--duration", "40s", rate=rate) as process:
         reader = subprocess.Popen(["v4l2-ctl", "-d", LOOPBACK, "--stream-mmap=4", "--stream-count=400"],
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        _, errors = process.communicate(timeout=200)
+        _, errors = process.communicate(timeout=LIMIT)
         assert process.returncode == 0, errors.decode()
         reader.kill()
         reader.wait()
@@ -197,7 +197,7 @@ def test_times_are_those_of_capture(tmp_path):
     with camera(tmp_path, "--format", "I420", "--reports", tmp_path / "reports.jsonl") as process:
         said = subprocess.run(
             ["v4l2-ctl", "-d", LOOPBACK, "--stream-mmap=4", "--stream-count=8", "--verbose"],
-            capture_output=True, text=True, timeout=120)
+            capture_output=True, text=True, timeout=LIMIT)
         stop(process, tmp_path)
     words = (said.stdout + said.stderr).replace(",", " ").split()
     times = {round(float(words[place + 1]) * 1e6) for place, word in enumerate(words) if word == "ts:"}
@@ -281,7 +281,7 @@ def test_no_frame_allocates_memory(tmp_path):
         path = tmp_path / f"counts-{frames}"
         command = [SPROCKET, "run", *SCENE, "--format", "YUYV", "--source-set", "pace=fast", "--frames",
                    frames, "--virtual", LOOPBACK, "--quiet"]
-        subprocess.run(list(map(str, command)), check=True, timeout=300,
+        subprocess.run(list(map(str, command)), check=True, timeout=LIMIT,
                        env={**os.environ, "LD_PRELOAD": str(counter), "ALLOCATIONS": str(path)})
         lines = [line.rsplit(" ", 1) for line in path.read_text().splitlines()]
         counts.append({name: int(count) for name, count in lines})
@@ -315,7 +315,7 @@ def test_a_reconfigured_size_follows(tmp_path):
         try:
             wait_until(lambda: seen_consumers(tmp_path) == 1)
             sprocket("ask", tmp_path / "run.socket", "reconfigure", "size=320x240")
-            _, errors = process.communicate(timeout=90)
+            _, errors = process.communicate(timeout=LIMIT)
         finally:
             reader.kill()
             reader.wait()
