@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from conftest import DATA, LIMIT, SPROCKET, clip, read_lines, sprocket
+from remembered import answer
 
 JUDGE = DATA.parent / "tools/stab_eval.py"
 
@@ -28,30 +29,46 @@ def judge():
 
 
 @functools.lru_cache(maxsize=1)
-def judged_input(name):
-    """A clip's frames as the judge sees them, and what it says of them; of several videos, of the largest, as
-    ffmpeg chooses."""
+def frames(name):
+    """A clip's frames as the judge sees them; of several videos, those of the largest, as ffmpeg chooses."""
     source = str(clip(name))
     streams = subprocess.run(["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries",
                               "stream=index", "-of", "csv=p=0", source], check=True, timeout=LIMIT,
                              stdout=subprocess.PIPE).stdout.split()
     if len(streams) == 1:
-        return judge().measure(source, None, 0)
+        return judge().frames(source)
     with tempfile.TemporaryDirectory() as folder:
         copy = os.path.join(folder, "input.mkv")
         subprocess.run(["ffmpeg", "-v", "error", "-i", source, "-an", "-fps_mode", "passthrough",
                         "-c:v", "ffv1", copy], check=True, timeout=LIMIT)
-        return judge().measure(copy, None, 0)
+        return judge().frames(copy)
 
 
-def judged(name, output, crop):
-    return judge().measure(str(output), judged_input(name)[0], crop)[1]
+def judged_input(name):
+    """What the judge says of a clip."""
+    return answer(f"input {name}", [clip(name)], [judge(), frames],
+                  lambda: judge().measure(frames(name), None, 0)[1])
 
 
-def bare_crop(name, crop, folder):
+def judged(name, run):
+    """What the judge says of a clip that was stabilized."""
+    return answer(f"stabilized {name} {run.mode} {run.crop}", [clip(name), run.output], [judge(), frames],
+                  lambda: judge().measure(str(run.output), frames(name), run.crop)[1])
+
+
+def bare_crop(name, crop):
     """What the judge says of the clip through the crop alone, by OpenCV: what it sees of jitter where less is
     to be seen of the picture."""
-    capture, output, writer = cv2.VideoCapture(str(clip(name))), folder / "bare.avi", None
+    def ask():
+        with tempfile.TemporaryDirectory() as folder:
+            output = os.path.join(folder, "bare.avi")
+            write_cropped(str(clip(name)), crop, output)
+            return judge().measure(output, frames(name), crop)[1]
+    return answer(f"bare crop {name} {crop}", [clip(name)], [judge(), frames, write_cropped], ask)
+
+
+def write_cropped(source, crop, output):
+    capture, writer = cv2.VideoCapture(source), None
     while True:
         found, frame = capture.read()
         if not found:
@@ -59,27 +76,27 @@ def bare_crop(name, crop, folder):
         height, width = frame.shape[:2]
         matrix = cv2.getRotationMatrix2D(((width - 1) / 2, (height - 1) / 2), 0, 1 / (1 - 2 * crop))
         if writer is None:
-            writer = cv2.VideoWriter(str(output), cv2.VideoWriter_fourcc(*"FFV1"), 30, (width, height))
+            writer = cv2.VideoWriter(output, cv2.VideoWriter_fourcc(*"FFV1"), 30, (width, height))
         writer.write(cv2.warpAffine(frame, matrix, (width, height), flags=cv2.INTER_LANCZOS4,
                                     borderMode=cv2.BORDER_REPLICATE))
     writer.release()
-    return judged(name, output, crop)
 
 
 class Stabilized:
-    """A clip, or the scene, stabilized without loss into a file, and the reports."""
+    """A clip, or the scene, stabilized, and the reports; for a judge its pictures are kept as they are."""
 
-    def __init__(self, source, folder, mode, crop, *others):
-        self.crop = crop
-        self.output = folder / f"{mode}-{crop:.4f}.mkv"
+    def __init__(self, source, folder, mode, crop, *others, for_judge=False):
+        self.mode, self.crop = mode, crop
+        self.output = folder / f"{mode}-{crop:.4f}.y4m"
         reports, summary = folder / "reports.jsonl", folder / "summary.json"
-        command = [SPROCKET, "run", "--source", source, "--stage", f"stabilize:mode={mode},crop={crop}",
-                   "--reports", reports, "--summary", summary, "--pipe", "y4m", "--quiet", "--overwrite"]
-        run = subprocess.Popen([*map(str, command), *map(str, others)], stdout=subprocess.PIPE)
-        subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", "-", "-c:v", "ffv1", str(self.output)],
-                       stdin=run.stdout, check=True, timeout=LIMIT)
-        run.stdout.close()
-        assert run.wait(LIMIT) == 0
+        command = ["run", "--source", source, "--stage", f"stabilize:mode={mode},crop={crop}", "--reports",
+                   reports, "--summary", summary, "--quiet", "--overwrite", *others]
+        if for_judge:
+            with open(self.output, "wb") as output:
+                subprocess.run([SPROCKET, *map(str, command), "--pipe", "y4m"], stdout=output, check=True,
+                               timeout=LIMIT)
+        else:
+            sprocket(*command, "--null")
         source = json.loads(summary.read_text())["source"]
         self.size = source["width"], source["height"]
         self.lines = [line for line in read_lines(reports) if "stabilize" in line]
@@ -109,11 +126,18 @@ class Stabilized:
         assert np.allclose(scales, 1 / (1 - 2 * self.crop), rtol=1e-9, atol=0)
 
 
-def vid_stab(name, folder):
-    """vid.stab's two passes at their defaults, without loss."""
-    transforms, output = folder / "transforms.trf", folder / "vidstab.mkv"
+def vid_stab(name):
+    """What the judge says of vid.stab's two passes at their defaults."""
+    def ask():
+        with tempfile.TemporaryDirectory() as folder:
+            output = os.path.join(folder, "vidstab.mkv")
+            run_vid_stab(str(clip(name)), os.path.join(folder, "transforms.trf"), output)
+            return judge().measure(output, frames(name), 0.05)[1]
+    return answer(f"vid.stab {name}", [clip(name)], [judge(), frames, run_vid_stab], ask)
+
+
+def run_vid_stab(source, transforms, output):
     for filters, out in ((f"vidstabdetect=result={transforms}", ["-f", "null", "-"]),
-                         (f"vidstabtransform=input={transforms}", ["-c:v", "ffv1", str(output)])):
-        subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", str(clip(name)), "-an", "-vf", filters, *out],
+                         (f"vidstabtransform=input={transforms}", ["-c:v", "ffv1", output])):
+        subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", source, "-an", "-vf", filters, *out],
                        check=True, timeout=LIMIT)
-    return output
