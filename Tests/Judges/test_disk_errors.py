@@ -10,13 +10,13 @@ import subprocess
 
 import pytest
 
-from program import SPROCKET, fates, one_sentence, preloaded, read_summary
+from program import LIMIT, SPROCKET, fates, one_sentence, preloaded, read_summary
 from recordings import image_schemas, movie_packets, stream_messages
 
 # With 1 some calls of each kind fail, with more each call does, in every way.
 IS_LONG = float(os.environ.get("SPROCKET_STRESS", "1")) > 1
-# Seconds that a run may take: it takes a fraction of one. Runs that are under way at once.
-LIMIT, BATCH = 120, 4
+# Runs that are under way at once.
+BATCH = 4
 FRAMES = 40
 # What the run writes: the option, and the name in a folder of its own.
 OUTPUTS = {

@@ -163,26 +163,33 @@ def expected_pictures(stamps, rate, tick):
     return shown, doubled, left_out
 
 
-@pytest.mark.parametrize("ending, codec", [("mp4", "h264:crf=0,preset=ultrafast"), ("mov", "mjpeg"),
-                                           ("mkv", "ffv1"), ("mp4", "hevc:preset=ultrafast,crf=4")])
-@pytest.mark.parametrize("rate", ["30", "10", "30000/1001", "75"])
-def test_a_rate_is_made_constant(tmp_path, movie, ending, codec, rate):
-    """A movie with gaps and bursts, against the rule in NumPy."""
-    source, out = tmp_path / "in.mkv", tmp_path / f"out.{ending}"
+@pytest.fixture(scope="module")
+def uneven(tmp_path_factory, movie):
+    """Four seconds of a movie with gaps and bursts: the file, the times of its pictures, and their luma."""
+    source = tmp_path_factory.mktemp("uneven") / "in.mkv"
     keep = "not(between(n,40,52))*not(eq(mod(n,7),3))"
     subprocess.run(["ffmpeg", "-v", "error", "-i", movie, "-an", "-vf", f"select='{keep}'", "-t", "4",
                     "-fps_mode", "vfr", "-c:v", "ffv1", "-pix_fmt", "yuv420p", source], check=True,
                    timeout=LIMIT)
+    return source, times(source), planes(source).astype(int)
+
+
+@pytest.mark.parametrize("ending, codec", [("mp4", "h264:crf=0,preset=ultrafast"), ("mov", "mjpeg"),
+                                           ("mkv", "ffv1"), ("mp4", "hevc:preset=ultrafast,crf=4")])
+@pytest.mark.parametrize("rate", ["30", "10", "30000/1001", "75"])
+def test_a_rate_is_made_constant(tmp_path, uneven, ending, codec, rate):
+    """A movie with gaps and bursts, against the rule in NumPy."""
+    source, stamps, theirs = uneven
+    out = tmp_path / f"out.{ending}"
     said = sprocket("export", source, out, "--rate", rate, "--codec", codec, "--overwrite")
     numerator, _, denominator = rate.partition("/")
     rate = int(numerator) / int(denominator or 1)
-    stamps = times(source)
     tick = 1e-3 if ending == "mkv" else 1 / 90_000
     shown, doubled, left_out = expected_pictures(stamps - stamps[0], rate, tick)
     assert doubled > 0 and (rate > 20 or left_out > 0)
     assert f"{doubled} frames are doubled and {left_out} left out" in said.errors
     assert np.abs(times(out) - np.arange(len(shown)) / rate).max() < 1.1 * tick
-    theirs, ours = planes(source).astype(int), planes(out).astype(int)
+    ours = planes(out).astype(int)
     assert len(ours) == len(shown)
     bound = 0 if codec.startswith(("h264", "ffv1")) else 4
     for picture, frame in enumerate(shown):

@@ -142,10 +142,11 @@ def check_grid(source, frames, is_srgb, tmp_path):
 
 @pytest.fixture(scope="module")
 def reel(tmp_path_factory):
-    """A picture of every photograph and clip, in RGB, one behind the other."""
+    """Pictures of every fourth photograph and clip, in RGB, one behind the other: of all kinds, since they lie
+    in the order of folders and names, and each is judged by itself."""
     path = tmp_path_factory.mktemp("reel") / "reel.rgb"
     with open(path, "wb") as out:
-        for one in clips():
+        for one in clips()[::4]:
             out.write(ffmpeg("-i", one, "-map", "0:v:0", "-frames:v", 1, "-vf", f"scale={WIDTH}:{HEIGHT}",
                              "-f", "rawvideo", "-pix_fmt", "rgb24", "-"))
     return path

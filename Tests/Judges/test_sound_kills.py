@@ -25,7 +25,7 @@ LONGEST = 6 + STALL
 RATE = 30
 SEED = 15
 # How many are under way at once.
-BATCH = 5
+BATCH = 10
 
 
 def kill_somewhere(folder, number):
