@@ -27,10 +27,8 @@ import time
 
 import numpy as np
 
-from program import ROOT, SPROCKET, preloaded
+from program import LIMIT, ROOT, SPROCKET, preloaded
 
-# Seconds that a storm may take: the longest takes 4, a tenth of that on a free machine.
-LIMIT = 240
 PROGRAM = "SprocketSoundStorm"
 BITS = {"s24": 24, "s32": 32}
 FILES = ("movie", "sound")

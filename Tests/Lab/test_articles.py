@@ -42,6 +42,7 @@ def take(camera, tmp_path):
         yield lambda name: Taken(name, tmp_path / "files", *cameras)
 
 
+@pytest.mark.costly
 def test_manual_camera_tells_what_vivid_lacks(take):
     found = take("manual-camera")
     assert found.said("preset 1920x1080") == "yes"
@@ -53,6 +54,7 @@ def test_manual_camera_tells_what_vivid_lacks(take):
     assert found.said("refused") in found.all_said("runtime error")
 
 
+@pytest.mark.costly
 def test_quick_camera_finds_the_front_cameras_lack_of_1080p(take):
     front = camera_of(LOOPBACK)[1]
     found = take("quick-camera")
@@ -67,6 +69,7 @@ def test_quick_camera_finds_the_front_cameras_lack_of_1080p(take):
         assert found.size(name) == size and found.tags(name)["Orientation"] == 6, name
 
 
+@pytest.mark.costly
 def test_photo_capture_has_callbacks_and_a_live_photo(take):
     found = take("photo-capture")
     assert_callbacks_come_in_order(found)
@@ -79,6 +82,7 @@ def test_photo_capture_has_callbacks_and_a_live_photo(take):
     assert found.size("raw.dng") == found.size("raw.jpeg") == (640, 480)
 
 
+@pytest.mark.costly
 def test_session_camera_goes_over_to_the_other_and_back(take):
     found = take("session-camera")
     assert found.all_said("switched") == [camera_of(LOOPBACK)[1], camera_of(CAMERA)[1]]
@@ -89,6 +93,7 @@ def test_session_camera_goes_over_to_the_other_and_back(take):
     assert max(found.size("session-thumbnail.jpg")) == 160
 
 
+@pytest.mark.costly
 def test_three_ways_record_both_cameras(take):
     found = take("three-ways")
     assert found.movie("call-back.mov").size == (640, 480)

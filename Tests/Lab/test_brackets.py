@@ -4,6 +4,8 @@ not change the picture at all: a camera that does not obey."""
 import json
 import os
 
+import pytest
+
 from conftest import LIMIT, Run, control, read_control
 from program import one_sentence, sprocket
 
@@ -20,6 +22,7 @@ def chosen(run):
     return [line for line in numbered(run) if line.get("bracket", {}).get("step")]
 
 
+@pytest.mark.costly
 def test_steps_of_brightness_are_among_the_first_frames_that_show_them(camera, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     control(camera, brightness=128)
@@ -47,11 +50,10 @@ def test_steps_of_brightness_are_among_the_first_frames_that_show_them(camera, t
         answer = max(number for number in answers if number <= line["number"])
         assert sum(answer <= number < line["number"] for number in means) <= MOST
     # It is kept, and shown.
-    listed = json.loads(sprocket("devices", "--json").stdout)
-    mine = next(line for line in listed if line.get("node") == camera)
+    mine, = json.loads(sprocket("devices", camera, "--json").stdout)
     kept = {line["name"]: line.get("delay_frames") for line in mine["controls"]}
     assert kept["brightness"] == delay["frames"] and kept["contrast"] is None
-    assert "after the answer" in sprocket("devices").stdout.decode()
+    assert "after the answer" in sprocket("devices", camera).stdout.decode()
     with Run(tmp_path, camera, *SMALL, "--frames", 5, "--null", "--stage", "meter", "--stage",
              "autoexposure") as run:
         run.end()
@@ -59,6 +61,7 @@ def test_steps_of_brightness_are_among_the_first_frames_that_show_them(camera, t
         "frames": delay["frames"], "origin": "kept"}
 
 
+@pytest.mark.costly
 def test_a_camera_that_does_not_obey_is_named_and_put_back(camera, tmp_path):
     control(camera, brightness=128, gain_automatic=0)
     control(camera, gain=100)

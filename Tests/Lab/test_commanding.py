@@ -81,6 +81,7 @@ def settable(device):
             and not {"read-only", "volatile", "inactive", "write-only"} & set(entry["flags"])}
 
 
+@pytest.mark.costly
 def test_a_profile_gives_back_all_values(camera, tmp_path):
     control(camera, gain_automatic=0)
     control(camera, gain=37, brightness=11, contrast=222, saturation=3, hue=-9, menu=3, bitmask=5,
@@ -127,6 +128,7 @@ def test_a_run_begins_with_a_profile(camera, tmp_path):
     assert [read_control(camera, name) for name in names] == ["61", "34", "0"]
 
 
+@pytest.mark.costly
 def test_controls_of_a_device_that_streams(camera, tmp_path):
     """One batch, in any order; the run is told of what another program changes."""
     socket = tmp_path / "socket"
@@ -167,6 +169,7 @@ def test_controls_of_a_device_that_streams(camera, tmp_path):
     assert len(refused) == 3
 
 
+@pytest.mark.costly
 def test_a_batch_is_one_call_of_the_driver(camera):
     """By the kernel's own log of calls; of an automatic control and what it decides over there are two."""
     debug = pathlib.Path("/sys/class/video4linux/video0/dev_debug")
@@ -194,6 +197,7 @@ def state(socket):
     return json.loads(ask(socket, "status").stdout)["status"]["controls"]
 
 
+@pytest.mark.costly
 def test_others_are_kept_out_and_keep_out(camera, tmp_path):
     with Run(tmp_path, camera, "--format", "GREY", "--size", "320x180", "--null", "--source-set",
              "priority=record") as run:
@@ -221,6 +225,7 @@ def crop(device):
     return tuple(int(re.search(rf"{key} (\d+)", text)[1]) for key in ("Left", "Top", "Width", "Height"))
 
 
+@pytest.mark.costly
 def test_a_part_of_the_sensor(grabber, tmp_path):
     whole = crop(grabber)
     size = f"{whole[2]}x{whole[3]}"

@@ -5,6 +5,8 @@ import fcntl
 import os
 import struct
 
+import pytest
+
 from conftest import Run, control, read_control
 from program import one_sentence, sprocket
 
@@ -67,6 +69,7 @@ def test_a_loop_writes_in_the_range_and_rests_where_nothing_answers(camera, tmp_
     assert len(gains) < 30, gains
 
 
+@pytest.mark.costly
 def test_a_write_that_is_refused_ends_the_loop_and_not_the_run(camera, tmp_path):
     # From the top: three steps down leave room for more, as vivid's own, wandering gain may not.
     control(camera, brightness=RIGHT, gain_automatic=0)

@@ -2,10 +2,13 @@
 import json
 import re
 
+import pytest
+
 from conftest import CAMERA, GRABBER, LOOPBACK, LOOPBACK_2, PLANES, Run, read_control, tool
 from program import sprocket
 
 
+@pytest.mark.costly
 def test_a_control_is_written_and_the_frames_say_so(camera, tmp_path):
     with Run(tmp_path, camera, "--format", "GREY", "--size", "320x180", "--frames", 30, "--checksums",
              tmp_path / "sums", "--control", "brightness=200", "--control", "contrast=10") as run:

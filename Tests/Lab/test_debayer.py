@@ -12,6 +12,7 @@ def digests(path):
     return dict(line.split() for line in path.read_text().splitlines())
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("fourcc", FORMATS)
 def test_debayer_sees_what_another_program_captures(camera, tmp_path, fourcc):
     expected = captured(camera, fourcc, tmp_path, 2)[1]

@@ -20,6 +20,7 @@ def mounted(image, folder):
     subprocess.run(["mount", "-o", "loop", image, folder], check=True, timeout=LIMIT)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("options, most", [(["--sync", "1s"], 1.0), ([], None)], ids=["synced", "default"])
 def test_what_was_synced_is_there_after_a_power_cut(tmp_path, options, most):
     """The disk is a file: a copy of it, at one moment, has what the kernel had handed to the disk by then."""

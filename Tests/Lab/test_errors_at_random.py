@@ -3,10 +3,12 @@ import os
 import random
 import time
 
+import pytest
+
 from conftest import PLANES, Run, assert_epochs_are_the_drivers, control, wait_until
 from program import sprocket
 
-SECONDS = float(os.environ.get("SPROCKET_ERRORS_FOR", 20))  # Ten minutes in `make long`.
+SECONDS = float(os.environ.get("SPROCKET_ERRORS_FOR", 10))  # Ten minutes in `make long`.
 SEED = int(os.environ.get("SPROCKET_SEED", 1))
 
 # Faults that are over at once, and those that last.
@@ -54,10 +56,12 @@ def run_of_errors(device, folder, seed, *arguments):
     control(device, percentage_of_dropped_buffers=0)
 
 
+@pytest.mark.costly
 def test_errors_at_random(camera, tmp_path):
     run_of_errors(camera, tmp_path, SEED, "--format", "GREY", "--rate", "60")
 
 
+@pytest.mark.costly
 def test_errors_at_random_where_planes_lie_apart(camera, tmp_path):
     control(PLANES, osd_text_mode=2, percentage_of_dropped_buffers=0)
     run_of_errors(PLANES, tmp_path, SEED + 1, "--source-set", "fourcc=NM12")

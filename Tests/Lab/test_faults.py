@@ -11,6 +11,7 @@ from program import one_sentence
 SMALL = ["--format", "GREY", "--size", "320x180", "--rate", "60"]
 
 
+@pytest.mark.costly
 def test_buffers_that_are_refused_in_mid_stream_are_tried_again(camera, tmp_path):
     with Run(tmp_path, camera, *SMALL, "--checksum") as run:
         for _ in range(12):  # More often than there are buffers: none may be lost for good.
@@ -54,6 +55,7 @@ def test_frames_that_were_lost_for_a_while_are_missing(camera, tmp_path):
     assert fates.count("missing") > 0
 
 
+@pytest.mark.costly
 def test_times_go_on_where_the_drivers_clock_wraps(camera, tmp_path):
     """vivid's clock then starts 16 s before 2^63 ns and wraps to negative times: all are replaced, and no
     epoch begins."""
@@ -72,6 +74,7 @@ def test_times_go_on_where_the_drivers_clock_wraps(camera, tmp_path):
     assert any("estimated time" in note for note in run.summary["notes"])
 
 
+@pytest.mark.costly
 def test_planes_that_lie_apart_may_be_unplugged_too(tmp_path):
     control(PLANES, osd_text_mode=2)
     with Run(tmp_path, PLANES, "--size", "320x180", "--format", "NV12", "--checksum", "--dump",
@@ -112,6 +115,7 @@ def test_a_grabber_without_a_signal_says_so_at_the_start(grabber, tmp_path):
     assert {line["fate"] for line in run.reports} - {"missing"} == {"corrupt"}
 
 
+@pytest.mark.costly
 def test_another_resolution_at_the_input_is_taken(grabber, tmp_path):
     """The timings are set while no buffer is there; no frame is lost without being told of."""
     def timings(what):

@@ -52,6 +52,7 @@ def played(request):
         player.wait()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("played", ["mjpeg/100_0306.AVI", "mjpeg/test.mjpeg"], indirect=True)
 def test_a_recording_has_the_clips_own_pictures(played, tmp_path):
     movie, dump = tmp_path / "movie.mov", tmp_path / "dump.mcap"
@@ -86,6 +87,7 @@ def test_a_recording_has_the_clips_own_pictures(played, tmp_path):
         assert shown == [complete[(first + step) % len(complete)] for step in range(FRAMES)]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("played", ["mjpeg/100_0306.AVI"], indirect=True)
 def test_a_camera_that_falls_silent_is_waited_for_and_can_be_stopped(played, tmp_path, request):
     player, dump = request.node.player, tmp_path / "dump.mcap"
@@ -107,6 +109,7 @@ def test_a_camera_that_falls_silent_is_waited_for_and_can_be_stopped(played, tmp
     assert max(stall["wait_us"] for stall in stalls) > 1e6
 
 
+@pytest.mark.costly
 def test_a_replay_is_the_run_again(camera, tmp_path):
     dump = tmp_path / "dump.mcap"
     control(camera, percentage_of_dropped_buffers=10, osd_text_mode=0)  # The picture counts frames.

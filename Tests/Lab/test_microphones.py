@@ -18,7 +18,7 @@ import time
 
 import pytest
 
-from conftest import wait_until
+from conftest import LIMIT, wait_until
 from program import SPROCKET, sprocket
 
 READER = pathlib.Path(SPROCKET).parent / "SprocketMicrophone"
@@ -26,7 +26,6 @@ PLAYER, MICROPHONE = "hw:CARD=Loopback,DEV=0,SUBDEV={}", "hw:CARD=Loopback,DEV=1
 BYTES = {"S16_LE": 2, "S24_LE": 4, "S24_3LE": 3, "S32_LE": 4, "FLOAT_LE": 4}
 NUMBERS = {"S16_LE": "s16", "S24_LE": "s24", "S24_3LE": "s24", "S32_LE": "s32", "FLOAT_LE": "f32"}
 ENDLESS = 1 << 40
-LIMIT = 60  # Seconds that a program may take.
 
 Block = collections.namedtuple("Block", "first count missing restarted ahead time read allocations")
 
@@ -133,6 +132,7 @@ def playing_again_and_again(path, *sound):
 
 
 # All of them: test_sound_runs.py.
+@pytest.mark.costly
 @pytest.mark.parametrize("format, rate, channels", PAIRS[::7], ids=str)
 def test_what_was_played_is_read_bit_for_bit(format, rate, channels, tmp_path):
     path, data = made_up(tmp_path, format, channels, rate // 16)
@@ -346,6 +346,7 @@ def faults(tmp_path_factory):
     return library
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("fault, says", [("ESTRPIPE", "was asleep"), ("EPIPE", "was stopped by its driver"),
                                          ("STOP", "was stopped by its driver")])
 def test_a_device_that_stops_is_started_again(fault, says, faults, tmp_path):
@@ -434,6 +435,7 @@ def test_devices_lists_what_arecord_lists():
     assert "plughw:CARD=Loopback,DEV=1" in found["hw:CARD=Loopback,DEV=1"]["aliases"]
 
 
+@pytest.mark.costly
 def test_devices_leaves_a_microphone_alone_that_is_in_use():
     with contextlib.ExitStack() as stack:
         pids = [stack.enter_context(held(number)) for number in range(8)]
@@ -449,6 +451,7 @@ def mixer(name):
     return re.search(r"^  : values=(.*)$", text, re.M)[1].split(",")
 
 
+@pytest.mark.costly
 def test_the_mixer_is_read_and_written(tmp_path):
     controls = {entry["name"]: entry for entry in microphones()["hw:CARD=Dummy,DEV=0"]["controls"]}
     for name in ("mic_volume", "mic_switch", "line_volume", "cd_switch"):

@@ -44,6 +44,7 @@ def test_planes_in_memory_of_their_own_are_the_same_picture(camera, tmp_path):
     assert all(image.message.data == expected for image in dumped(PLANES, "NV12", tmp_path))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("fourcc, bytes_per_pixel", [
     ("NM12", 1.5), ("NM21", 1.5), ("YM12", 1.5), ("YM21", 1.5), ("YM16", 2), ("YM24", 3)])
 def test_pieces_of_memory_are_the_same_picture(camera, tmp_path, fourcc, bytes_per_pixel):
@@ -54,6 +55,7 @@ def test_pieces_of_memory_are_the_same_picture(camera, tmp_path, fourcc, bytes_p
     assert all(image.message.data == expected for image in images)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("device", [CAMERA, PLANES], ids=["one-plane", "planes"])
 def test_every_format_that_is_known_is_the_drivers(camera, tmp_path, device):
     """All in `make long`; else some of those that have no test of their own."""
@@ -83,6 +85,7 @@ def test_exported_memory_holds_the_frames(camera, tmp_path, device, fourcc):
     assert equal > 5 and unlike == 0
 
 
+@pytest.mark.costly
 def test_what_the_driver_converts_is_not_touched_again(camera, tmp_path):
     """A control of the device changes its picture, and both see the same one."""
     control(CAMERA, brightness=200)

@@ -1,6 +1,8 @@
 """A camera whose run changes while it goes on: other sinks, another format, another device."""
 import json
 
+import pytest
+
 from conftest import GRABBER, PLANES, Run, assert_ledger_is_the_drivers, wait_until
 from program import sprocket
 from test_refusals import held
@@ -29,6 +31,7 @@ def wait_for_more_frames(folder, count):
     wait_until(lambda: produced() >= end)
 
 
+@pytest.mark.costly
 def test_sinks_come_and_go_and_the_drivers_count_goes_on(camera, tmp_path):
     with begin(tmp_path, camera) as run:
         for index in range(4):
@@ -44,6 +47,7 @@ def test_sinks_come_and_go_and_the_drivers_count_goes_on(camera, tmp_path):
     assert [line["name"] for line in summary["detached"]] == ["dump", "dump-fates"] * 4
 
 
+@pytest.mark.costly
 def test_another_format_of_the_device_and_one_that_it_does_not_have(camera, tmp_path):
     with begin(tmp_path, camera) as run:
         wait_for_more_frames(tmp_path, 10)
@@ -66,6 +70,7 @@ def test_another_format_of_the_device_and_one_that_it_does_not_have(camera, tmp_
         assert fates.count("delivered") >= 5, ends
 
 
+@pytest.mark.costly
 def test_a_device_that_somebody_else_uses_is_refused_and_the_run_goes_on(camera, tmp_path):
     with begin(tmp_path, camera) as run:
         run.wait_for_frames(10)
@@ -78,6 +83,7 @@ def test_a_device_that_somebody_else_uses_is_refused_and_the_run_goes_on(camera,
     assert run.summary["epochs"] == 1 and run.summary["errors"] == []
 
 
+@pytest.mark.costly
 def test_another_device(camera, grabber, tmp_path):
     with begin(tmp_path, camera) as run:
         wait_for_more_frames(tmp_path, 10)

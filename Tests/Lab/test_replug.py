@@ -64,6 +64,7 @@ def test_a_recording_goes_on_when_the_camera_is_back(camera, tmp_path):
     assert frames_in(tmp_path / "movie.mov") == run.summary["sinks"]["movie"]["delivered"]
 
 
+@pytest.mark.costly
 def test_frames_that_a_stage_looks_back_at_are_given_back(camera, tmp_path):
     """The stabilizer keeps the last frames to the epoch's end: they lie in the memory of the old opening."""
     with Run(tmp_path, camera, *SMALL, "--stage", "stabilize", "--movie", tmp_path / "movie.mov") as run:
@@ -150,6 +151,7 @@ def test_a_capture_session_tells_of_an_unplugged_camera_and_goes_on(camera, tmp_
             bind("bind")
 
 
+@pytest.mark.costly
 def test_a_capture_session_tells_that_another_program_took_the_camera_and_goes_on(camera, tmp_path):
     """The session's program is stopped meanwhile, so that the other one is first."""
     try:
@@ -200,6 +202,7 @@ def feed(device, seconds):
          str(seconds), "-pix_fmt", "yuv420p", "-f", "v4l2", device])
 
 
+@pytest.mark.costly
 def test_a_loopback_whose_program_ends_is_waited_for(tmp_path):
     first = feed(LOOPBACK, 60)
     wait_until(lambda: "YU12" in subprocess.run(
@@ -223,6 +226,7 @@ def test_a_loopback_whose_program_ends_is_waited_for(tmp_path):
     assert sum(map(frames_in, movies)) == run.summary["sinks"]["movie"]["delivered"]
 
 
+@pytest.mark.costly
 def test_a_camera_that_opens_and_gives_nothing_is_not_waited_for_any_longer(tmp_path):
     """The program that feeds it stops: the device stays as it is, and has no new frame."""
     feeder = feed(LOOPBACK, 300)

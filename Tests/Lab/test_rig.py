@@ -135,6 +135,7 @@ def change(found):
 CASES = [(SECONDS, 0)] + ([(300, 200), (300, -200)] if SECONDS >= 300 else [])
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("seconds, ppm", CASES, ids=str)
 def test_rig(rig, seconds, ppm, tmp_path):
     seconds = min(seconds, 60) if ppm == 0 else seconds

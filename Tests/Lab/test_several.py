@@ -4,6 +4,8 @@ import os
 import signal
 import subprocess
 
+import pytest
+
 from conftest import (CAMERA, LIMIT, LOOPBACK, PLANES, WITNESS, assert_ledger_is_the_drivers, control,
                       read_streams, wait_until)
 from program import SPROCKET, fates, one_sentence, read_lines, sprocket
@@ -25,6 +27,7 @@ class Part:
         return read_streams(self.folder / f"dequeued.{os.path.basename(self.device)}")[-1]
 
 
+@pytest.mark.costly
 def test_five_sources_have_exact_ledgers(camera, tmp_path):
     """Two cameras of vivid, which lose and damage frames, a loopback, and two scenes."""
     feeder = feed(LOOPBACK, 120)

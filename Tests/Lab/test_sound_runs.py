@@ -22,6 +22,7 @@ def stop(process):
     assert process.returncode == 0, errors
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("format, rate, channels", PAIRS, ids=str)
 def test_a_file_has_bit_for_bit_what_arecord_has(format, rate, channels, tmp_path):
     path, data = made_up(tmp_path, format, channels, rate // 16)
@@ -61,6 +62,7 @@ def length(path, stream):
     return len(raw) / 2 / 48000
 
 
+@pytest.mark.costly
 def test_a_recording_goes_on_while_its_microphone_is_unplugged(tmp_path):
     movie, said = tmp_path / "m.mov", tmp_path / "levels.partial.jsonl"
     with started("--source", "scene", "--size", "64x48", "--rate", 10, "--microphone",

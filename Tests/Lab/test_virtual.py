@@ -151,6 +151,7 @@ def test_each_format_keeps_its_bytes(pixels, tmp_path):
     assert_sent(data, pixels, 8)
 
 
+@pytest.mark.costly
 def test_consumers_come_and_go(tmp_path):
     # At a rate at which even an emulated machine has time for each frame.
     with camera(tmp_path, "--format", "I420", rate=5) as process:
@@ -176,6 +177,7 @@ def test_consumers_come_and_go(tmp_path):
     assert sink["counts"]["copies"] == sink["delivered"]
 
 
+@pytest.mark.costly
 def test_a_frame_is_there_before_the_next_one(tmp_path):
     # The emulated machine stands still for a tenth of a second when a program starts.
     rate = 5
@@ -207,6 +209,7 @@ def test_times_are_those_of_capture(tmp_path):
     assert len(times & captured) >= 5 and (not others or max(others) - min(others) < 1000)
 
 
+@pytest.mark.costly
 def test_what_cannot_be_written_to_is_refused(tmp_path):
     """vivid's camera is no output; a device that Sprocket writes to is busy."""
     refused = sprocket("run", *SCENE, "--frames", 5, "--virtual", "/dev/video0", check=False)
@@ -237,6 +240,7 @@ def test_the_camera_of_a_run_is_not_its_virtual_camera():
         feed.wait()
 
 
+@pytest.mark.costly
 def test_a_format_that_is_held_is_adapted_to_or_told_of(tmp_path):
     """keep_format holds what the device was set to last."""
     with camera(tmp_path, "--format", "YUYV") as process:
@@ -265,6 +269,7 @@ def test_a_format_that_is_held_is_adapted_to_or_told_of(tmp_path):
         control(LOOPBACK, keep_format=0)
 
 
+@pytest.mark.costly
 def test_a_crash_releases_the_device(tmp_path):
     with camera(tmp_path, "--format", "I420") as process:
         process.kill()
@@ -273,6 +278,7 @@ def test_a_crash_releases_the_device(tmp_path):
         assert current_format() == "YUYV"
 
 
+@pytest.mark.costly
 def test_no_frame_allocates_memory(tmp_path):
     """As Tests/Judges/test_allocations.py has it: the difference of two runs is 1,000 frames."""
     counter = preloaded("allocations.c", tmp_path)
@@ -290,6 +296,7 @@ def test_no_frame_allocates_memory(tmp_path):
     assert abs(found["sprocket"]) < 0.05
 
 
+@pytest.mark.costly
 def test_jpegs_are_passed_on(tmp_path):
     """A chain that changes nothing hands on the camera's own JPEGs, if it is asked to."""
     with camera(tmp_path, "--format", "MJPG", settings=",format=mjpg") as process:
@@ -304,6 +311,7 @@ def test_jpegs_are_passed_on(tmp_path):
     assert sum(whole_jpeg(image) in known for image in images) >= 3
 
 
+@pytest.mark.costly
 def test_a_reconfigured_size_follows(tmp_path):
     """Without readers the device is set anew; while one holds the format the sink ends with a sentence."""
     with camera(tmp_path, "--format", "I420") as process:
