@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from program import LIMIT, SPROCKET, one_sentence, preloaded, sprocket, wait_for_bytes
+from program import LIMIT, SPROCKET, one_sentence, preloaded, sprocket, wait_for_lines
 from recordings import stream_messages
 from test_codecs import probe
 
@@ -22,9 +22,9 @@ def library(tmp_path_factory):
     return preloaded("power_cut.c", tmp_path_factory.mktemp("power"))
 
 
-def cut(folder, library, options, seconds):
-    """Runs live for so long, and then the power fails: the folder `after` has what the disk had. Returns when
-    the newest frame was captured that a sink had taken, nanoseconds."""
+def cut(folder, library, options, seconds, frames=1):
+    """Runs live until so many frames were taken, and so long after that the power fails: the folder `after`
+    has what the disk had. Returns when the newest frame was captured that a sink had taken, nanoseconds."""
     run, disk, after = (folder / name for name in ("run", "disk", "after"))
     for path in (run, disk, after):
         path.mkdir(parents=True)
@@ -34,7 +34,7 @@ def cut(folder, library, options, seconds):
         env={**os.environ, "LD_PRELOAD": str(library), "DISK": str(disk)})
     try:
         lines = folder / "reports.partial.jsonl"
-        wait_for_bytes(lines, process)
+        wait_for_lines(lines, process, frames)
         time.sleep(seconds)
     finally:
         process.kill()
@@ -81,7 +81,7 @@ def test_a_movie_loses_a_second_at_most(tmp_path, library, name, options):
 def test_a_picture_does_not_wait_for_the_next(tmp_path, library):
     """One each 2.5 s; the newest is at least 1.2 s old when the power fails."""
     cut(tmp_path, library, ["--movie", "a.mov", "--dump", "a.mcap", "--sync", f"{SYNC}s", "--rate", "0.4"],
-        3.9)
+        1.2, frames=2)
     shown = (tmp_path / "reports.partial.jsonl").read_text().count("\n")
     found = probe(tmp_path / "after/a.partial.mov", "-select_streams", "v", "-show_entries",
                   "packet=pts_time")
