@@ -142,7 +142,7 @@ def check_grid(source, frames, is_srgb, tmp_path):
 
 @pytest.fixture(scope="module")
 def reel(tmp_path_factory):
-    """Pictures of every fourth photograph and clip, in RGB, one behind the other: of all kinds, since they lie
+    """Pictures of every fourth photograph and clip, in RGB, one behind the other: of all kinds, for they lie
     in the order of folders and names, and each is judged by itself."""
     path = tmp_path_factory.mktemp("reel") / "reel.rgb"
     with open(path, "wb") as out:

@@ -41,6 +41,7 @@ def states(run):
     return [line["autoexposure"]["state"] for line in run.reports if "autoexposure" in line]
 
 
+@pytest.mark.costly
 def test_a_given_gain_is_written_once_and_the_automatic_one_is_off(camera, tmp_path):
     with Run(tmp_path, camera, *SMALL, "--frames", 20, "--null", "--stage", "meter", "--stage",
              "autoexposure:mode=custom,gain=0.5") as run:

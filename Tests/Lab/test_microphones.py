@@ -471,6 +471,7 @@ def test_the_mixer_is_read_and_written(tmp_path):
     assert now["mic_volume"]["decibels"] == -30
 
 
+@pytest.mark.costly
 def test_devices_can_be_read_by_people():
     text = sprocket("devices").stdout.decode()
     for word in ("hw:CARD=Loopback,DEV=1", "s24 (S24_3LE)", "48000", "1 to 32 channels", "mic_volume",

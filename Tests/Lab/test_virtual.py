@@ -125,6 +125,7 @@ def assert_sent(data, pixels, count, rate=RATE, torn=1):
     assert len(set(frames)) > 2  # Not one picture all the time.
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("reader", [by_ffmpeg, by_gstreamer, by_opencv])
 def test_other_programs_see_what_was_sent(reader, tmp_path):
     # If a reader falls behind by more than its four buffers, v4l2loopback returns a buffer that the reader
