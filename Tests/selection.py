@@ -111,20 +111,21 @@ def is_chosen(word, key, share):
     return int.from_bytes(hashlib.sha256(f"{word} {key}".encode()).digest()[:8]) % share == 0
 
 
-# The first to look, before -k and -m leave out tests, so that what is first of a test is so in each run.
-@pytest.hookimpl(tryfirst=True)
+# The first to look and the last to choose: a test's first case is so in each run, and what -k and -m leave out
+# does not count.
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     core = Core()
     if not any("::" in argument for argument in config.args):
         stale = list(core.stale(items))
         if stale:
             raise pytest.UsageError(f"{CORE.name} names what does not exist: " + ", ".join(stale))
-    firsts, seen = set(), set()
+    firsts = {}
     for item in items:
-        if (file_of(item), name_of(item)) not in seen:
-            seen.add((file_of(item), name_of(item)))
-            firsts.add(item)
-    always = {item for item in items if core.has(item, item in firsts)}
+        firsts.setdefault((file_of(item), name_of(item)), item)
+    always = {item for item in items if core.has(item, item is firsts[file_of(item), name_of(item)])}
+    yield
+    always &= set(items)
     if config.option.choose_list:
         print_rest(items, always)
         items.clear()
