@@ -111,7 +111,7 @@ def is_chosen(word, key, share):
     return int.from_bytes(hashlib.sha256(f"{word} {key}".encode()).digest()[:8]) % share == 0
 
 
-# The first to look and the last to choose: a test's first case is so in each run, and what -k and -m leave out
+# The first to look and the last to choose: a first case is so in each run, and what -k and -m leave out
 # does not count.
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config, items):
