@@ -88,9 +88,9 @@ let package = Package(
     .systemLibrary(name: "CSprocketDeflate", pkgConfig: "libdeflate"),
     .systemLibrary(name: "CSprocketJPEG", pkgConfig: "libturbojpeg"),
     .systemLibrary(name: "CSprocketYUV"),
-    .systemLibrary(name: "CSprocketZBar", pkgConfig: "zbar"),
+    .systemLibrary(name: "CSprocketZBar"),
     .systemLibrary(name: "CSprocketZstd", pkgConfig: "libzstd"),
-    .systemLibrary(name: "CSprocketLibAV", pkgConfig: "libavformat"),
+    .systemLibrary(name: "CSprocketLibAV"),
     .systemLibrary(name: "CSprocketLZ4", pkgConfig: "liblz4"),
     .systemLibrary(name: "CSprocketSystem"),
     .systemLibrary(name: "CSprocketV4L2", pkgConfig: "libv4l2"),
@@ -99,16 +99,19 @@ let package = Package(
     // How pixels lie in memory: what wrappers of libraries share with the rest.
     library("SprocketPixels"),
 
+    // Loads libraries that are not linked: those without `link` in their module maps, libav and zbar.
+    library("SprocketLibraries"),
+
     // One thin wrapper each; they know nothing of frames.
     library("SprocketALSA", ["CSprocketALSA"]),
     library("SprocketDeflate", ["CSprocketDeflate"]),
     library("SprocketJPEG", ["SprocketPixels", "CSprocketJPEG"]),
     library("SprocketYUV", ["SprocketPixels", "CSprocketYUV"]),
-    library("SprocketLibAV", ["SprocketPixels", "CSprocketLibAV"]),
+    library("SprocketLibAV", ["SprocketLibraries", "SprocketPixels", "CSprocketLibAV"]),
     library("SprocketLZ4", ["CSprocketLZ4"]),
     library("SprocketV4L2", ["CSprocketV4L2"]),
     library("SprocketXXHash", ["CSprocketXXHash"]),
-    library("SprocketZBar", ["CSprocketZBar"]),
+    library("SprocketZBar", ["SprocketLibraries", "CSprocketZBar"]),
     library("SprocketZstd", ["CSprocketZstd"]),
 
     // File formats; they know nothing of frames either.
@@ -180,6 +183,7 @@ let package = Package(
     test("SprocketJPEGTests", ["SprocketJPEG", "SprocketPixels", "TestSupport"]),
     test("SprocketLibAVTests", ["SprocketLibAV", "SprocketPixels", "TestSupport"]),
     test("SprocketALSATests", ["SprocketALSA"]),
+    test("SprocketLibrariesTests", ["SprocketLibraries"]),
     test("SprocketV4L2Tests", ["SprocketV4L2"]),
     test("SprocketYUVTests", ["SprocketPixels", "SprocketYUV", "TestSupport"]),
     test("SprocketZBarTests", ["SprocketZBar", "SprocketTestMemory", "CSprocketAllocations"]),

@@ -180,6 +180,12 @@ public struct AudioResamplerError: Error, Equatable, Sendable {
   /// The C function that failed, or the option that was refused.
   public let operation: String
   public let status: Int32
+  /// libswresample or another of its libraries is not installed here: a sentence says which.
+  public let missing: String?
+
+  init(operation: String, status: Int32, missing: String? = nil) {
+    (self.operation, self.status, self.missing) = (operation, status, missing)
+  }
 }
 
 /// S24 as S32: three bytes each, and four.

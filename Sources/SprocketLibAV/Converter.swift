@@ -9,7 +9,7 @@ struct Converter: ~Copyable {
   /// The context that colour was last set for, and its range.
   private var prepared: (context: OpaquePointer?, isFull: Bool) = (nil, false)
 
-  deinit { unsafe sws_freeContext(context) }
+  deinit { unsafe libav.sws_freeContext(context) }
 
   /// Converts `source` into `target`, which gets memory of its own if it has none that fits; returns
   /// whether it could.
@@ -28,27 +28,27 @@ struct Converter: ~Copyable {
       unsafe target.pointee.width == width && target.pointee.height == height
       && target.pointee.format == to.rawValue && target.pointee.data.0 != nil
     if !hasMemory {
-      unsafe av_frame_unref(target)
+      unsafe libav.av_frame_unref(target)
       unsafe target.pointee.width = width
       unsafe target.pointee.height = height
       unsafe target.pointee.format = to.rawValue
-      guard unsafe av_frame_get_buffer(target, 0) >= 0 else { return false }
+      guard unsafe libav.av_frame_get_buffer(target, 0) >= 0 else { return false }
     }
-    if isKnown { return unsafe av_frame_copy(target, source) >= 0 }
+    if isKnown { return unsafe libav.av_frame_copy(target, source) >= 0 }
 
-    unsafe context = unsafe sws_getCachedContext(
+    unsafe context = unsafe libav.sws_getCachedContext(
       context, width, height, from, width, height, to, SPROCKET_SWS_EXACT, nil, nil, nil)
     guard unsafe context != nil else { return false }
     let isFull = unsafe Self.isFull(source)
     if unsafe prepared.context != context || prepared.isFull != isFull {
-      let matrix = unsafe sws_getCoefficients(SWS_CS_ITU601)
+      let matrix = unsafe libav.sws_getCoefficients(SWS_CS_ITU601)
       let range: Int32 = isFull ? 1 : 0
       // 0, 1 << 16, 1 << 16: neutral brightness, contrast and saturation.
-      _ = unsafe sws_setColorspaceDetails(
+      _ = unsafe libav.sws_setColorspaceDetails(
         context, matrix, range, matrix, range, 0, 1 << 16, 1 << 16)
       unsafe prepared = (context, isFull)
     }
-    return unsafe sprocket_sws_scale(context, source, target) == height
+    return unsafe sprocket_sws_scale(libav.sws_scale, context, source, target) == height
   }
 
   /// Whether a frame's rows go downwards in memory; in some AVI files they do not.
@@ -65,7 +65,7 @@ struct Converter: ~Copyable {
 
   /// Whether a format of the library is made of red, green and blue, or of a palette of them.
   static func isRGB(_ format: AVPixelFormat) -> Bool {
-    guard let flags = unsafe av_pix_fmt_desc_get(format)?.pointee.flags else { return false }
+    guard let flags = unsafe libav.av_pix_fmt_desc_get(format)?.pointee.flags else { return false }
     return flags & UInt64(AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL) != 0
   }
 }

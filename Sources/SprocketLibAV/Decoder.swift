@@ -14,24 +14,26 @@ struct Decoder: ~Copyable {
   init(
     _ stream: UnsafeMutablePointer<AVStream>, threadCount: Int, path: String
   ) throws(MediaError) {
-    guard let codec = unsafe avcodec_find_decoder(stream.pointee.codecpar.pointee.codec_id) else {
+    guard let codec = unsafe libav.avcodec_find_decoder(stream.pointee.codecpar.pointee.codec_id)
+    else {
       throw MediaError(
         code: .unsupportedCodec, operation: "avcodec_find_decoder", status: 0, path: path)
     }
     guard
-      let context = unsafe Owned(avcodec_alloc_context3(codec), free: avcodec_free_context)
+      let context = unsafe Owned(
+        libav.avcodec_alloc_context3(codec), free: libav.avcodec_free_context)
     else {
       throw MediaError(
         code: .outOfMemory, operation: "avcodec_alloc_context3", status: 0, path: path)
     }
     let opened = unsafe context.pointer
-    var status = unsafe avcodec_parameters_to_context(opened, stream.pointee.codecpar)
+    var status = unsafe libav.avcodec_parameters_to_context(opened, stream.pointee.codecpar)
     if status >= 0 {
       unsafe opened.pointee.thread_count = Int32(threadCount)
       unsafe opened.pointee.thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE
       unsafe opened.pointee.max_pixels = MediaLimits.pixels
       unsafe opened.pointee.pkt_timebase = unsafe stream.pointee.time_base
-      status = unsafe avcodec_open2(opened, codec, nil)
+      status = unsafe libav.avcodec_open2(opened, codec, nil)
     }
     guard status >= 0 else {
       throw MediaError(
@@ -50,7 +52,7 @@ struct Decoder: ~Copyable {
     // What comes out of a damaged packet is marked on its way through the decoder.
     let isCorrupt = unsafe (packet?.pointee.flags ?? 0) & AV_PKT_FLAG_CORRUPT != 0
     unsafe context.pointer.pointee.reordered_opaque = isCorrupt ? 1 : 0
-    let status = unsafe avcodec_send_packet(context.pointer, packet)
+    let status = unsafe libav.avcodec_send_packet(context.pointer, packet)
     if status == -ENOMEM {
       throw MediaError(
         code: .outOfMemory, operation: "avcodec_send_packet", status: status, path: path)
@@ -64,13 +66,13 @@ struct Decoder: ~Copyable {
   /// Forgets what it was handed: what comes next is from another place of the file.
   ///
   /// The corresponding C function is `avcodec_flush_buffers`.
-  mutating func flush() { unsafe avcodec_flush_buffers(context.pointer) }
+  mutating func flush() { unsafe libav.avcodec_flush_buffers(context.pointer) }
 
   /// Takes the next frame.
   ///
   /// The corresponding C function is `avcodec_receive_frame`.
   mutating func receive(into frame: UnsafeMutablePointer<AVFrame>) -> Output {
-    switch unsafe avcodec_receive_frame(context.pointer, frame) {
+    switch unsafe libav.avcodec_receive_frame(context.pointer, frame) {
     case 0: .frame
     case SPROCKET_AVERROR_EAGAIN: .needsInput
     case SPROCKET_AVERROR_EOF: .end

@@ -21,7 +21,8 @@ struct Demuxer: ~Copyable {
     isInterrupted: @escaping @Sendable () -> Bool = { false }
   ) throws(MediaError) {
     let file = try OpenedMedia(
-      path, media == .video ? .pictures : .sound, isInterrupted: isInterrupted)
+      path, media == .video ? .pictures : .sound, limit: MediaLimits.allocation,
+      isInterrupted: isInterrupted)
     let opened = unsafe file.context
     let (index, missing) = unsafe Self.choose(media, in: opened)
     guard index >= 0, let stream = unsafe opened.pointee.streams[index] else {
@@ -42,7 +43,7 @@ struct Demuxer: ~Copyable {
   ) -> (index: Int, missing: MediaError.Code) {
     switch media {
     case .video:
-      let index = unsafe Int(av_find_best_stream(opened, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0))
+      let index = unsafe Int(libav.av_find_best_stream(opened, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0))
       let isCover =
         unsafe index >= 0
         && opened.pointee.streams[index]!.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0
@@ -53,7 +54,7 @@ struct Demuxer: ~Copyable {
         return (known.contains(asked) ? asked : -1, .noSoundThere(asked, known: known))
       }
       return unsafe (
-        Int(av_find_best_stream(opened, AVMEDIA_TYPE_AUDIO, -1, -1, nil, 0)), .noSound
+        Int(libav.av_find_best_stream(opened, AVMEDIA_TYPE_AUDIO, -1, -1, nil, 0)), .noSound
       )
     }
   }
@@ -81,7 +82,7 @@ struct Demuxer: ~Copyable {
   mutating func read(into packet: UnsafeMutablePointer<AVPacket>) throws(MediaError) -> Bool {
     while unsafe try media.read(into: packet) {
       if unsafe packet.pointee.stream_index == stream.pointee.index { return true }
-      unsafe av_packet_unref(packet)
+      unsafe libav.av_packet_unref(packet)
     }
     return false
   }
@@ -90,9 +91,10 @@ struct Demuxer: ~Copyable {
   ///
   /// The corresponding C function is `av_seek_frame`.
   mutating func seek(toNanoseconds time: Int64) -> Bool {
-    let ticks = unsafe av_rescale_q(
-      time, AVRational(num: 1, den: 1_000_000_000), stream.pointee.time_base)
-    return unsafe av_seek_frame(context, stream.pointee.index, ticks, AVSEEK_FLAG_BACKWARD) >= 0
+    let ticks = unsafe rescaled(
+      time, AVRational(num: 1, den: 1_000_000_000), to: stream.pointee.time_base)
+    return unsafe libav.av_seek_frame(context, stream.pointee.index, ticks, AVSEEK_FLAG_BACKWARD)
+      >= 0
   }
 
   /// The numbers of the streams that are sound.

@@ -26,7 +26,7 @@ final class EncoderConverter {
     let common = isTen ? AV_PIX_FMT_YUV420P10LE : AV_PIX_FMT_YUV420P
     guard let formats = unsafe codec.pointee.pix_fmts else { return common }
     let wanted = settings.keepsSamples ? input.libraryFormat ?? common : common
-    return unsafe avcodec_find_best_pix_fmt_of_list(formats, wanted, 0, nil)
+    return unsafe libav.avcodec_find_best_pix_fmt_of_list(formats, wanted, 0, nil)
   }
 
   init(
@@ -49,8 +49,8 @@ final class EncoderConverter {
     }
     let (w, h) = (Int32(width), Int32(height))
     unsafe converted = unsafe try Self.frame(output, width: width, height: height, encoder)
-    guard let source = unsafe Owned(av_frame_alloc(), free: av_frame_free),
-      let context = unsafe sws_getContext(
+    guard let source = unsafe Owned(libav.av_frame_alloc(), free: libav.av_frame_free),
+      let context = unsafe libav.sws_getContext(
         w, h, format, w, h, output, SPROCKET_SWS_EXACT, nil, nil, nil)
     else { throw .refused(encoder: encoder, operation: "sws_getContext", status: 0) }
     unsafe (source.pointer.pointee.width, source.pointer.pointee.height) = (w, h)
@@ -58,8 +58,8 @@ final class EncoderConverter {
     unsafe self.source = unsafe consume source
     unsafe self.context = unsafe context
     // Full range on both sides converts nothing but the layout, whatever the range is. Greys become luma.
-    let matrix = unsafe sws_getCoefficients(SWS_CS_ITU601)
-    _ = unsafe sws_setColorspaceDetails(context, matrix, 1, matrix, 1, 0, 1 << 16, 1 << 16)
+    let matrix = unsafe libav.sws_getCoefficients(SWS_CS_ITU601)
+    _ = unsafe libav.sws_setColorspaceDetails(context, matrix, 1, matrix, 1, 0, 1 << 16, 1 << 16)
   }
 
   /// A frame with memory.
@@ -68,20 +68,20 @@ final class EncoderConverter {
   static func frame(
     _ format: AVPixelFormat, width: Int, height: Int, _ encoder: String
   ) throws(EncoderError) -> Owned<AVFrame> {
-    guard let owner = unsafe Owned(av_frame_alloc(), free: av_frame_free) else {
+    guard let owner = unsafe Owned(libav.av_frame_alloc(), free: libav.av_frame_free) else {
       throw .refused(encoder: encoder, operation: "av_frame_alloc", status: 0)
     }
     let frame = unsafe owner.pointer
     unsafe (frame.pointee.width, frame.pointee.height) = (Int32(width), Int32(height))
     unsafe frame.pointee.format = format.rawValue
-    let status = unsafe av_frame_get_buffer(frame, 0)
+    let status = unsafe libav.av_frame_get_buffer(frame, 0)
     guard status >= 0 else {
       throw .refused(encoder: encoder, operation: "av_frame_get_buffer", status: status)
     }
     return unsafe owner
   }
 
-  deinit { unsafe sws_freeContext(context) }
+  deinit { unsafe libav.sws_freeContext(context) }
 
   /// Makes `frame` point to planes that the encoder takes. Returns the bytes of its first one.
   ///
@@ -107,7 +107,7 @@ final class EncoderConverter {
     }
     guard let from = unsafe source?.pointer, let to = unsafe converted?.pointer else { return 0 }
     unsafe point(from, luma, blue, red)
-    _ = unsafe sprocket_sws_scale(context, from, to)
+    _ = unsafe sprocket_sws_scale(libav.sws_scale, context, from, to)
     unsafe (frame.pointee.data, frame.pointee.linesize) = (to.pointee.data, to.pointee.linesize)
     return unsafe Int(to.pointee.linesize.0) * height
   }

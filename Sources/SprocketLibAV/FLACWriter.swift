@@ -60,11 +60,11 @@ public struct FLACWriter: ~Copyable {
 
   /// The corresponding C function is `av_write_frame`.
   private func write(_ packet: UnsafeMutablePointer<AVPacket>) throws(MuxerError) {
-    try check(unsafe av_write_frame(handle.context, packet), "av_write_frame")
+    try check(unsafe libav.av_write_frame(handle.context, packet), "av_write_frame")
   }
 
   private mutating func handOn() throws(MuxerError) {
-    unsafe avio_flush(handle.context.pointee.pb)
+    unsafe libav.avio_flush(handle.context.pointee.pb)
     _ = bridge.flush()
     try check(0, "avio_flush")
     durableSamples = encoder.encoded
@@ -76,7 +76,7 @@ public struct FLACWriter: ~Copyable {
   /// The corresponding C function is `av_write_trailer`.
   public mutating func finish() throws(MuxerError) {
     unsafe try encoder.finish { packet, _ throws(MuxerError) in unsafe try write(packet) }
-    try check(unsafe av_write_trailer(handle.context), "av_write_trailer")
+    try check(unsafe libav.av_write_trailer(handle.context), "av_write_trailer")
     try handOn()
   }
 

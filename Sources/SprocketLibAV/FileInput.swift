@@ -18,6 +18,10 @@ struct FileInput: ~Copyable {
   /// The corresponding C function is `avio_alloc_context`.
   init(_ path: String, isInterrupted: @escaping @Sendable () -> Bool) throws(MediaError) {
     let bridge = try InputBridge(path, isInterrupted: isInterrupted)
+    if let missing = LibAV.missing {
+      throw MediaError(
+        code: .library(missing), operation: "dlopen", status: 0, path: bridge.path)
+    }
     guard let handle = unsafe bridge.makeContext() else {
       throw MediaError(code: .outOfMemory, operation: "avio_alloc_context", status: 0, path: path)
     }
@@ -32,8 +36,8 @@ struct FileInput: ~Copyable {
   deinit {
     var handle: UnsafeMutablePointer<AVIOContext>? = unsafe handle
     // The library may have put another buffer in place of the first.
-    unsafe av_freep(&self.handle.pointee.buffer)
-    unsafe avio_context_free(&handle)
+    unsafe libav.av_freep(&self.handle.pointee.buffer)
+    unsafe libav.avio_context_free(&handle)
   }
 
   /// Bytes of the file, when it was opened; of a pipe, those that came.
@@ -49,9 +53,9 @@ struct FileInput: ~Copyable {
 
   /// Whether the file begins like a QuickTime or MP4 movie: with an atom of one of the known kinds.
   mutating func looksLikeMovie() -> Bool {
-    _ = unsafe avio_skip(handle, 4)
-    let kind = unsafe avio_rl32(handle)
-    _ = unsafe avio_seek(handle, 0, SEEK_SET)
+    _ = unsafe libav.avio_skip(handle, 4)
+    let kind = unsafe libav.avio_rl32(handle)
+    _ = unsafe libav.avio_seek(handle, 0, SEEK_SET)
     return ["ftyp", "mdat", "wide", "free", "skip", "pnot"].contains { name in
       name.utf8.reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) } == kind
     }
@@ -62,7 +66,7 @@ struct FileInput: ~Copyable {
   ///
   /// The corresponding C function is `avformat_alloc_context`.
   func makeContext() -> UnsafeMutablePointer<AVFormatContext>? {
-    guard let context = unsafe avformat_alloc_context() else { return nil }
+    guard let context = unsafe libav.avformat_alloc_context() else { return nil }
     unsafe context.pointee.pb = unsafe handle
     unsafe context.pointee.interrupt_callback.callback = { opaque in
       guard let opaque = unsafe opaque else { return 0 }
@@ -73,7 +77,7 @@ struct FileInput: ~Copyable {
     // For files that name others: external tracks, playlists within.
     unsafe context.pointee.io_open = { _, _, _, _, _ in -EACCES }
     // And for what would pass by `io_open`: there is no protocol of that name.
-    unsafe context.pointee.protocol_whitelist = unsafe av_strdup("none")
+    unsafe context.pointee.protocol_whitelist = unsafe libav.av_strdup("none")
     return unsafe context
   }
 }
@@ -201,8 +205,8 @@ private final class InputBridge {
 
   /// The corresponding C function is `avio_alloc_context`.
   func makeContext() -> UnsafeMutablePointer<AVIOContext>? {
-    guard let buffer = unsafe av_malloc(Self.bufferSize) else { return nil }
-    let context = unsafe avio_alloc_context(
+    guard let buffer = unsafe libav.av_malloc(Self.bufferSize) else { return nil }
+    let context = unsafe libav.avio_alloc_context(
       buffer.assumingMemoryBound(to: UInt8.self), Int32(Self.bufferSize), 0, opaque,
       { opaque, data, count in
         guard let opaque = unsafe opaque, let data = unsafe data else { return -EINVAL }
@@ -216,7 +220,7 @@ private final class InputBridge {
           let bridge = unsafe Unmanaged<InputBridge>.fromOpaque(opaque).takeUnretainedValue()
           return bridge.seek(offset, whence)
         })
-    if unsafe context == nil { unsafe av_free(buffer) }
+    if unsafe context == nil { unsafe libav.av_free(buffer) }
     return unsafe context
   }
 }

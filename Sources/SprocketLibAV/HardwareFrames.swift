@@ -31,13 +31,15 @@ final class HardwareFrames {
     uploaded = isDeep ? AV_PIX_FMT_P010LE : AV_PIX_FMT_NV12
     let type = unsafe config.pointee.device_type
     var opened: UnsafeMutablePointer<AVBufferRef>?
-    var status = unsafe av_hwdevice_ctx_create(&opened, type, nil, nil, 0)
-    guard status >= 0, let device = unsafe Owned(opened, free: av_buffer_unref) else {
-      let kind = unsafe String(cString: av_hwdevice_get_type_name(type))
+    var status = unsafe libav.av_hwdevice_ctx_create(&opened, type, nil, nil, 0)
+    guard status >= 0, let device = unsafe Owned(opened, free: libav.av_buffer_unref) else {
+      let kind = unsafe String(cString: libav.av_hwdevice_get_type_name(type)!)
       throw .noDevice(encoder: encoder, kind: kind, status: status)
     }
-    guard let pool = unsafe Owned(av_hwframe_ctx_alloc(device.pointer), free: av_buffer_unref),
-      let frame = unsafe Owned(av_frame_alloc(), free: av_frame_free)
+    guard
+      let pool = unsafe Owned(
+        libav.av_hwframe_ctx_alloc(device.pointer), free: libav.av_buffer_unref),
+      let frame = unsafe Owned(libav.av_frame_alloc(), free: libav.av_frame_free)
     else { throw .refused(encoder: encoder, operation: "av_hwframe_ctx_alloc", status: 0) }
     let frames = unsafe UnsafeMutableRawPointer(pool.pointer.pointee.data)
       .assumingMemoryBound(to: AVHWFramesContext.self)
@@ -45,7 +47,7 @@ final class HardwareFrames {
     unsafe frames.pointee.sw_format = uploaded
     unsafe (frames.pointee.width, frames.pointee.height) = (Int32(width), Int32(height))
     unsafe frames.pointee.initial_pool_size = Self.pictures
-    status = unsafe av_hwframe_ctx_init(pool.pointer)
+    status = unsafe libav.av_hwframe_ctx_init(pool.pointer)
     guard status >= 0 else {
       throw .refused(encoder: encoder, operation: "av_hwframe_ctx_init", status: status)
     }
@@ -58,7 +60,7 @@ final class HardwareFrames {
   private static func config(of codec: UnsafePointer<AVCodec>) -> UnsafePointer<AVCodecHWConfig>? {
     var formats = unsafe codec.pointee.pix_fmts
     while let next = unsafe formats, unsafe next.pointee != AV_PIX_FMT_NONE {
-      let description = unsafe av_pix_fmt_desc_get(next.pointee)
+      let description = unsafe libav.av_pix_fmt_desc_get(next.pointee)
       let isDevice =
         unsafe description.map { unsafe $0.pointee.flags & UInt64(AV_PIX_FMT_FLAG_HWACCEL) != 0 }
         ?? false
@@ -66,7 +68,7 @@ final class HardwareFrames {
       unsafe formats = unsafe next + 1
     }
     var index: Int32 = 0
-    while let config = unsafe avcodec_get_hw_config(codec, index) {
+    while let config = unsafe libav.avcodec_get_hw_config(codec, index) {
       if unsafe config.pointee.methods & Int32(AV_CODEC_HW_CONFIG_METHOD_HW_FRAMES_CTX) != 0 {
         return unsafe config
       }
@@ -78,7 +80,7 @@ final class HardwareFrames {
   /// Tells the encoder where its pictures are; before it is opened.
   func prepare(_ context: UnsafeMutablePointer<AVCodecContext>) throws(EncoderError) {
     unsafe context.pointee.pix_fmt = format
-    unsafe context.pointee.hw_frames_ctx = unsafe av_buffer_ref(pool.pointer)
+    unsafe context.pointee.hw_frames_ctx = unsafe libav.av_buffer_ref(pool.pointer)
     guard unsafe context.pointee.hw_frames_ctx != nil else {
       throw .refused(encoder: encoder, operation: "av_buffer_ref", status: 0)
     }
@@ -92,10 +94,10 @@ final class HardwareFrames {
     _ body: (UnsafeMutablePointer<AVFrame>) throws(EncoderError) -> Void
   ) throws(EncoderError) {
     let frame = unsafe frame.pointer
-    defer { unsafe av_frame_unref(frame) }
-    var status = unsafe av_hwframe_get_buffer(pool.pointer, frame, 0)
-    if status >= 0 { status = unsafe av_hwframe_transfer_data(frame, source, 0) }
-    if status >= 0 { status = unsafe av_frame_copy_props(frame, source) }
+    defer { unsafe libav.av_frame_unref(frame) }
+    var status = unsafe libav.av_hwframe_get_buffer(pool.pointer, frame, 0)
+    if status >= 0 { status = unsafe libav.av_hwframe_transfer_data(frame, source, 0) }
+    if status >= 0 { status = unsafe libav.av_frame_copy_props(frame, source) }
     guard status >= 0 else {
       throw .refused(encoder: encoder, operation: "av_hwframe_transfer_data", status: status)
     }

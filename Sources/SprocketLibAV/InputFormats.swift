@@ -63,7 +63,7 @@ enum InputFormats {
     // pictures, and look for more files by their names.
     for name in [input.path, ""] {
       var found: UnsafePointer<AVInputFormat>?
-      let status = unsafe av_probe_input_buffer2(input.handle, &found, name, nil, 0, 0)
+      let status = unsafe libav.av_probe_input_buffer2(input.handle, &found, name, nil, 0, 0)
       try input.checkInterruption()
       guard status >= 0, let format = unsafe found else {
         throw failure(isMovie ? input.isStream ? .needsSeeking : .unfinished : refused, status)

@@ -71,8 +71,8 @@ final class LentPool: Sendable {
       _ = unsafe Unmanaged.passRetained(self)
       return unsafe LentShell(found)
     }
-    guard let frame = unsafe Owned(av_frame_alloc(), free: av_frame_free),
-      let packet = unsafe Owned(av_packet_alloc(), free: av_packet_free)
+    guard let frame = unsafe Owned(libav.av_frame_alloc(), free: libav.av_frame_free),
+      let packet = unsafe Owned(libav.av_packet_alloc(), free: libav.av_packet_free)
     else { return nil }
     let shell = UnsafeMutablePointer<Shell>.allocate(capacity: 1)
     unsafe shell.initialize(
@@ -82,8 +82,8 @@ final class LentPool: Sendable {
 
   /// Empties a shell and puts it back into its pool. From any thread.
   static func giveBack(_ shell: UnsafeMutablePointer<Shell>) {
-    unsafe av_packet_unref(shell.pointee.packet.pointer)
-    if unsafe !shell.pointee.ownsMemory { unsafe av_frame_unref(shell.pointee.frame.pointer) }
+    unsafe libav.av_packet_unref(shell.pointee.packet.pointer)
+    if unsafe !shell.pointee.ownsMemory { unsafe libav.av_frame_unref(shell.pointee.frame.pointer) }
     let pool = unsafe shell.pointee.pool
     unsafe pool._withUnsafeGuaranteedRef { pool in
       pool.idle.withLock { list in

@@ -16,14 +16,14 @@ extension MediaContents.Track {
     index = unsafe Int(stream.pointee.index)
     codec =
       self.kind == .reports
-      ? "json" : unsafe String(cString: avcodec_get_name(parameters.codec_id))
+      ? "json" : unsafe String(cString: libav.avcodec_get_name(parameters.codec_id)!)
     (width, height) = unsafe (Int(parameters.width), Int(parameters.height))
     (rate, channels) = unsafe (
       Int(parameters.sample_rate), Int(parameters.ch_layout.nb_channels)
     )
     guard isVideo else { return }
     orientation = unsafe MediaDisplay(stream).orientation
-    pixelFormat = unsafe av_get_pix_fmt_name(AVPixelFormat(parameters.format)).map {
+    pixelFormat = unsafe libav.av_get_pix_fmt_name(AVPixelFormat(parameters.format)).map {
       unsafe String(cString: $0)
     }
     // The rate that all times are multiples of, unless it is far from the mean.
@@ -133,14 +133,14 @@ extension MediaCopy {
   }
 
   private func seek(to time: Int64) -> Bool {
-    unsafe av_seek_frame(media.context, -1, time / 1000, AVSEEK_FLAG_BACKWARD) >= 0
+    unsafe libav.av_seek_frame(media.context, -1, time / 1000, AVSEEK_FLAG_BACKWARD) >= 0
   }
 
   /// The time of the last key frame at or before `time`, from where the file is set.
   private mutating func lastKey(upTo time: Int64) -> Int64? {
     var found: Int64?
     while (try? unsafe media.read(into: packet.pointer)) == true {
-      defer { unsafe av_packet_unref(packet.pointer) }
+      defer { unsafe libav.av_packet_unref(packet.pointer) }
       let number = unsafe Int(packet.pointer.pointee.stream_index)
       guard contents.tracks.contains(where: { $0.index == number && $0.isVideo }),
         let times = unsafe times(of: packet.pointer)
@@ -168,9 +168,10 @@ extension MediaCopy {
     else { return false }
     let parameters = unsafe stream(of: packet).pointee.codecpar.pointee
     let sample = unsafe Int(
-      av_get_exact_bits_per_sample(parameters.codec_id) / 8 * parameters.ch_layout.nb_channels)
+      libav.av_get_exact_bits_per_sample(parameters.codec_id) / 8 * parameters.ch_layout.nb_channels
+    )
     guard sample > 0 else { return true }
-    unsafe av_shrink_packet(packet, packet.pointee.size / Int32(sample) * Int32(sample))
+    unsafe libav.av_shrink_packet(packet, packet.pointee.size / Int32(sample) * Int32(sample))
     return unsafe packet.pointee.size == 0
   }
 
@@ -193,7 +194,7 @@ extension MediaCopy {
         throw .unheld(codec: track.codec)
       }
       let to = unsafe try handle.addStream()
-      var status = unsafe avcodec_parameters_copy(to.pointee.codecpar, from.pointee.codecpar)
+      var status = unsafe libav.avcodec_parameters_copy(to.pointee.codecpar, from.pointee.codecpar)
       unsafe to.pointee.codecpar.pointee.codec_tag =
         container.isQuickTime && from.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_HEVC
         ? MovieContainer.hevcTag : 0
@@ -202,13 +203,14 @@ extension MediaCopy {
       unsafe to.pointee.sample_aspect_ratio = unsafe from.pointee.sample_aspect_ratio
       unsafe to.pointee.disposition = unsafe from.pointee.disposition
       if status >= 0 {
-        status = unsafe av_dict_copy(&to.pointee.metadata, from.pointee.metadata, 0)
+        status = unsafe libav.av_dict_copy(&to.pointee.metadata, from.pointee.metadata, 0)
       }
       var size = 0
       if status >= 0,
-        let matrix = unsafe av_stream_get_side_data(from, AV_PKT_DATA_DISPLAYMATRIX, &size)
+        let matrix = unsafe libav.av_stream_get_side_data(from, AV_PKT_DATA_DISPLAYMATRIX, &size)
       {
-        guard let copy = unsafe av_stream_new_side_data(to, AV_PKT_DATA_DISPLAYMATRIX, size) else {
+        guard let copy = unsafe libav.av_stream_new_side_data(to, AV_PKT_DATA_DISPLAYMATRIX, size)
+        else {
           throw .refused(operation: "av_stream_new_side_data", status: 0)
         }
         unsafe copy.update(from: matrix, count: size)
@@ -219,7 +221,8 @@ extension MediaCopy {
       numbers[track.index] = unsafe Int(to.pointee.index)
     }
     guard
-      unsafe av_dict_copy(&handle.context.pointee.metadata, media.context.pointee.metadata, 0) >= 0
+      unsafe libav.av_dict_copy(&handle.context.pointee.metadata, media.context.pointee.metadata, 0)
+        >= 0
     else { throw .refused(operation: "av_dict_copy", status: 0) }
     return numbers
   }
@@ -235,7 +238,7 @@ extension MediaCopy {
     }
     let base = unsafe from.pointee.time_base
     let length = max(
-      1, av_rescale_q(track.usual, AVRational(num: 1, den: 1_000_000_000), base))
+      1, rescaled(track.usual, AVRational(num: 1, den: 1_000_000_000), to: base))
     let (first, count) = undecoded[index] ?? (shown, 0)
     undecoded[index] = (first, count + 1)
     return min(shown, first + (count - delay) * length)
@@ -250,25 +253,25 @@ extension MediaCopy {
   ) throws(MuxerError) {
     guard let to = unsafe handle.context.pointee.streams[number] else { return }
     let from = unsafe stream(of: packet)
-    let shift = unsafe av_rescale_q(
-      start, AVRational(num: 1, den: 1_000_000_000), from.pointee.time_base)
+    let shift = unsafe rescaled(
+      start, AVRational(num: 1, den: 1_000_000_000), to: from.pointee.time_base)
     let kind = unsafe to.pointee.codecpar.pointee.codec_id
     if kind == AV_CODEC_ID_BIN_DATA { unsafe try TextTrack.endLine(packet) }
     // Fragments do not store the duration of the last sample, and readers drop a sample of duration 0.
     if kind == AV_CODEC_ID_BIN_DATA, unsafe packet.pointee.duration <= 0 {
       let usual = contents.tracks.lazy.map(\.usual).first { $0 > 0 } ?? 1_000_000
       unsafe packet.pointee.duration = unsafe max(
-        1, av_rescale_q(usual, AVRational(num: 1, den: 1_000_000_000), from.pointee.time_base))
+        1, rescaled(usual, AVRational(num: 1, den: 1_000_000_000), to: from.pointee.time_base))
     }
     let none = SPROCKET_AV_NOPTS_VALUE
     if unsafe packet.pointee.pts == none { unsafe packet.pointee.pts = unsafe packet.pointee.dts }
     if unsafe packet.pointee.dts == none { unsafe packet.pointee.dts = decodeTime(of: packet) }
     unsafe packet.pointee.pts &-= shift
     unsafe packet.pointee.dts &-= shift
-    unsafe av_packet_rescale_ts(packet, from.pointee.time_base, to.pointee.time_base)
+    unsafe libav.av_packet_rescale_ts(packet, from.pointee.time_base, to.pointee.time_base)
     unsafe packet.pointee.stream_index = Int32(number)
     unsafe packet.pointee.pos = -1
-    let status = unsafe av_interleaved_write_frame(handle.context, packet)
+    let status = unsafe libav.av_interleaved_write_frame(handle.context, packet)
     guard status >= 0 else {
       throw .refused(operation: "av_interleaved_write_frame", status: status)
     }

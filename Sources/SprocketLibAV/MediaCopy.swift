@@ -73,9 +73,8 @@ public struct MediaCopy: ~Copyable {
   public init(
     _ path: String, isInterrupted: @escaping @Sendable () -> Bool = { false }
   ) throws(MediaError) {
-    av_log_set_level(AV_LOG_QUIET)
     let media = try OpenedMedia(path, .any, isInterrupted: isInterrupted)
-    guard let packet = unsafe Owned(av_packet_alloc(), free: av_packet_free) else {
+    guard let packet = unsafe Owned(libav.av_packet_alloc(), free: libav.av_packet_free) else {
       throw media.failure(.outOfMemory, "av_packet_alloc", 0)
     }
     let context = unsafe media.context
@@ -99,7 +98,7 @@ public struct MediaCopy: ~Copyable {
     do throws(MediaError) {
       while unsafe try media.read(into: packet.pointer) {
         unsafe note(packet.pointer)
-        unsafe av_packet_unref(packet.pointer)
+        unsafe libav.av_packet_unref(packet.pointer)
       }
     } catch {
       contents.failure = error
@@ -140,7 +139,7 @@ public struct MediaCopy: ~Copyable {
         contents.failure = error
         break
       }
-      defer { unsafe av_packet_unref(packet.pointer) }
+      defer { unsafe libav.av_packet_unref(packet.pointer) }
       // The pictures that an edit list shows need the hidden key frame before them.
       if from == 0, unsafe isHiddenKey(packet.pointer), !contents.reachesStart,
         let times = unsafe times(of: packet.pointer)
@@ -163,8 +162,8 @@ public struct MediaCopy: ~Copyable {
     }
     for place in contents.tracks.indices { contents.tracks[place].finish() }
     guard bridge.gatherAll() else { throw .output }
-    let status = unsafe av_write_trailer(handle.context)
-    unsafe avio_flush(handle.context.pointee.pb)
+    let status = unsafe libav.av_write_trailer(handle.context)
+    unsafe libav.avio_flush(handle.context.pointee.pb)
     if container.isQuickTime {
       bridge.changeGathered { MovieIndex.describe(text: TextTrack.type, in: $0) }
     }

@@ -19,14 +19,14 @@ public struct MediaDisplay: Equatable, Sendable {
   /// The corresponding C functions are `av_stream_get_side_data` and `av_guess_sample_aspect_ratio`.
   init(_ stream: UnsafeMutablePointer<AVStream>) {
     var size = 0
-    let data = unsafe av_stream_get_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size)
+    let data = unsafe libav.av_stream_get_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size)
     orientation = 1
     if let data = unsafe data, size >= 9 * 4 {
       let matrix = unsafe Span(
         _unsafeStart: UnsafeRawPointer(data).assumingMemoryBound(to: Int32.self), count: 9)
       orientation = DisplayMatrix.orientation(matrix)
     }
-    pixelAspect = unsafe MediaRational(aspect: av_guess_sample_aspect_ratio(nil, stream, nil))
+    pixelAspect = unsafe MediaRational(aspect: libav.av_guess_sample_aspect_ratio(nil, stream, nil))
     fieldOrder = unsafe FieldOrder(stream.pointee.codecpar.pointee.field_order)
   }
 
@@ -55,7 +55,7 @@ public struct MediaDisplay: Equatable, Sendable {
     let matrix = unsafe DisplayMatrix.matrix(
       orientation, width: Int(min(width, 1e9)), height: Int(parameters.pointee.height))
     guard
-      let data = unsafe av_stream_new_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, 9 * 4)
+      let data = unsafe libav.av_stream_new_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, 9 * 4)
     else { return false }
     for (index, value) in matrix.enumerated() {
       unsafe UnsafeMutableRawPointer(data).storeBytes(

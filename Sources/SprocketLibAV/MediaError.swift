@@ -40,6 +40,8 @@ public struct MediaError: Error, Equatable, Sendable {
     /// It tells of more frames than it has bytes.
     case tooManyFrames
     case outOfMemory
+    /// libavformat or another of its libraries is not installed here; a sentence says which.
+    case library(String)
     /// Somebody asked to stop; nothing is wrong.
     case interrupted
   }
@@ -55,14 +57,15 @@ public struct MediaError: Error, Equatable, Sendable {
   public var reason: String { libraryText(status) }
 }
 
-/// The library's words for a status.
+/// The library's words for a status. They need the library; a file whose `open` fails is reported without.
 ///
 /// The corresponding C function is `av_strerror`.
 func libraryText(_ status: Int32) -> String {
+  guard LibAV.missing == nil else { return unsafe String(cString: strerror(abs(status))) }
   var text = [CChar](repeating: 0, count: Int(AV_ERROR_MAX_STRING_SIZE))
   let count = text.count
   _ = unsafe text.withUnsafeMutableBufferPointer { buffer in
-    unsafe av_strerror(status, buffer.baseAddress, count)
+    unsafe libav.av_strerror(status, buffer.baseAddress, count)
   }
   return String(
     decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -122,6 +125,7 @@ extension MediaError: CustomStringConvertible {
         + "disk is failing."
     case .tooManyFrames:
       "\(path) goes on after more frames than a file of its size can have: it is damaged; copy it anew."
+    case .library(let missing): "\(path) cannot be opened: \(missing)."
     case .interrupted: "Reading \(path) was ended before its time."
     case .outOfMemory:
       "There is not enough memory to read \(path); close other programs, or raise the limit (ulimit -v)."

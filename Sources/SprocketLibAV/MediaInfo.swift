@@ -40,7 +40,7 @@ public struct MediaInfo: Sendable {
     let stream = unsafe demuxer.stream.pointee
     let parameters = unsafe stream.codecpar.pointee
     streamIndex = unsafe Int(stream.index)
-    codecName = unsafe String(cString: avcodec_get_name(parameters.codec_id))
+    codecName = unsafe String(cString: libav.avcodec_get_name(parameters.codec_id)!)
     isMJPEG = unsafe parameters.codec_id == AV_CODEC_ID_MJPEG
     width = unsafe Int(parameters.width)
     height = unsafe Int(parameters.height)

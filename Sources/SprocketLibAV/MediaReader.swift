@@ -41,8 +41,6 @@ public struct MediaReader: ~Copyable {
   public init(
     path: String, threadCount: Int = 0, isInterrupted: @escaping @Sendable () -> Bool = { false }
   ) throws(MediaError) {
-    av_log_set_level(AV_LOG_QUIET)
-    av_max_alloc(MediaLimits.allocation)
     let demuxer = try Demuxer(path, isInterrupted: isInterrupted)
     let info = MediaInfo(demuxer)
     guard Int64(info.width) * Int64(info.height) <= MediaLimits.pixels else {
@@ -148,7 +146,7 @@ public struct MediaReader: ~Copyable {
     let packet = unsafe scratch.packet
     let bytes = unsafe UnsafeBufferPointer(
       start: unsafe packet.pointee.data, count: Int(packet.pointee.size))
-    defer { unsafe av_packet_unref(scratch.packet) }
+    defer { unsafe libav.av_packet_unref(scratch.packet) }
     if unsafe isRefused(Span(_unsafeElements: bytes)) { return false }
     return unsafe try decoder!.send(scratch.packet, path: path)
   }
@@ -175,15 +173,15 @@ public struct MediaReader: ~Copyable {
       chromaSite: source.pointee.chroma_location, format: original)
     if let format = PixelFormat(original), unsafe Converter.isUpright(source) {
       if unsafe shell.pointer.pointee.ownsMemory {
-        unsafe av_frame_unref(shell.frame)
+        unsafe libav.av_frame_unref(shell.frame)
         unsafe shell.pointer.pointee.ownsMemory = false
       }
-      unsafe av_frame_move_ref(shell.frame, source)
+      unsafe libav.av_frame_move_ref(shell.frame, source)
       return .frame(DecodedFrame(shell, DecodedContent(format: format, color: color)))
     }
     unsafe shell.pointer.pointee.ownsMemory = true
     let isConverted = unsafe converter.convert(source, into: shell.frame)
-    unsafe av_frame_unref(source)
+    unsafe libav.av_frame_unref(source)
     guard isConverted,
       let format = unsafe PixelFormat(AVPixelFormat(shell.frame.pointee.format))
     else { return .corrupt }

@@ -17,10 +17,23 @@ public struct MediaRational: Equatable, Sendable {
 }
 
 /// `count` ticks of `base` seconds in nanoseconds, rounded to the nearest, without overflow on the way.
-///
-/// The corresponding C function is `av_rescale_q`.
 func nanoseconds(_ count: Int64, of base: AVRational) -> Int64 {
-  av_rescale_q(count, base, AVRational(num: 1, den: 1_000_000_000))
+  rescaled(count, base, to: AVRational(num: 1, den: 1_000_000_000))
+}
+
+/// `count` ticks of `base` seconds in ticks of `target` seconds, rounded to the nearest.
+func rescaled(_ count: Int64, _ base: AVRational, to target: AVRational) -> Int64 {
+  rescaled(count, Int64(base.num) * Int64(target.den), Int64(target.num) * Int64(base.den))
+}
+
+/// `count * factor / divisor`, rounded to the nearest, and halves away from 0: as `av_rescale` has it, but
+/// clocks use it where the library is not loaded. `Int64.min`, which means no time, where the result does
+/// not fit or there is none.
+func rescaled(_ count: Int64, _ factor: Int64, _ divisor: Int64) -> Int64 {
+  guard factor >= 0, divisor > 0 else { return .min }
+  let product = Int128(max(count, -.max)) * Int128(factor)
+  let half = Int128(divisor / 2)
+  return Int64(exactly: (product + (product < 0 ? -half : half)) / Int128(divisor)) ?? .min
 }
 
 extension Int64 {

@@ -18,10 +18,8 @@ public struct MovieClock: Sendable {
   public init(rate: Int32) { self.rate = rate }
 
   /// `count` nanoseconds in ticks, to the nearest.
-  ///
-  /// The corresponding C function is `av_rescale`.
   func ticks(_ nanoseconds: Int64) -> Int64 {
-    av_rescale(nanoseconds, Int64(rate), 1_000_000_000)
+    rescaled(nanoseconds, Int64(rate), 1_000_000_000)
   }
 
   /// The tick of the next frame, captured at `time` nanoseconds.
@@ -41,7 +39,7 @@ public struct MovieClock: Sendable {
   /// frame; if it goes on, so does the movie.
   public mutating func resume(at time: Int64, gap: Int64) {
     guard let start = origin, ticks(time.clampedDifference(start)) <= last else { return }
-    let end = av_rescale(last, 1_000_000_000, Int64(rate))
+    let end = rescaled(last, 1_000_000_000, Int64(rate))
     origin = time.clampedDifference(end).clampedDifference(gap)
   }
 }

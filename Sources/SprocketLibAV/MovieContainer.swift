@@ -58,9 +58,13 @@ extension MovieContainer {
     holds(unsafe encoder.context.pointer.pointee.codec_id)
   }
 
+  /// True without the library, or the encoder: whoever needs them is told.
+  ///
   /// The corresponding C function is `avformat_query_codec`.
   public func holds(_ codec: SoundCodec) -> Bool {
-    guard let found = unsafe avcodec_find_encoder_by_name(codec.encoderName) else { return true }
+    guard LibAV.missing == nil,
+      let found = unsafe libav.avcodec_find_encoder_by_name(codec.encoderName)
+    else { return true }
     return holds(unsafe found.pointee.id)
   }
 
@@ -69,8 +73,8 @@ extension MovieContainer {
     if self == .mov, [AV_CODEC_ID_AV1, AV_CODEC_ID_OPUS, AV_CODEC_ID_FLAC].contains(codec) {
       return false
     }
-    guard let format = unsafe av_guess_format(muxerName, nil, nil) else { return false }
-    return unsafe avformat_query_codec(format, codec, FF_COMPLIANCE_EXPERIMENTAL) == 1
+    guard let format = unsafe libav.av_guess_format(muxerName, nil, nil) else { return false }
+    return unsafe libav.avformat_query_codec(format, codec, FF_COMPLIANCE_EXPERIMENTAL) == 1
   }
 }
 

@@ -16,7 +16,7 @@ extension Muxer {
       } catch {
         throw .encoder(error)
       }
-      defer { unsafe av_packet_unref(packet) }
+      defer { unsafe libav.av_packet_unref(packet) }
       let shown = unsafe packet.pointee.pts
       var tick = unsafe packet.pointee.dts
       if tick == SPROCKET_AV_NOPTS_VALUE {
@@ -55,7 +55,7 @@ extension Muxer {
     let size = unsafe Int(packet.pointee.size)
     pendingBytes += size
     byteCount += UInt64(size)
-    try check(unsafe av_write_frame(handle.context, packet), "av_write_frame")
+    try check(unsafe libav.av_write_frame(handle.context, packet), "av_write_frame")
   }
 
   /// Adds a packet that begins with the sample `first`. Ends the fragment if it has no room in it.

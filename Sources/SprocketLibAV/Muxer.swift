@@ -82,7 +82,6 @@ public struct Muxer: ~Copyable {
     precondition(picture != nil || !sound.isEmpty, "a movie has pictures or sound")
     precondition(
       container.holdsPCM || sound.allSatisfy { $0.encoder != nil }, "an MP4 has no PCM")
-    av_log_set_level(AV_LOG_QUIET)
     let bridge = MuxerBridge(output)
     let handle = try MuxerHandle(container.muxerName, bridge)
     try handle.begin(
@@ -192,7 +191,7 @@ public struct Muxer: ~Copyable {
       unsafe packet.pointee.dts = tick
       unsafe packet.pointee.duration = duration
       unsafe packet.pointee.flags = AV_PKT_FLAG_KEY
-      return unsafe av_write_frame(handle.context, packet)
+      return unsafe libav.av_write_frame(handle.context, packet)
     }
     unsafe packet.pointee.data = nil
     try check(status, "av_write_frame")
@@ -207,7 +206,7 @@ public struct Muxer: ~Copyable {
     pendingBytes = 0
     fragmentStart = nil
     if encoder != nil, container.isQuickTime { bridge.keepNext() }
-    let status = unsafe av_write_frame(handle.context, nil)
+    let status = unsafe libav.av_write_frame(handle.context, nil)
     try handOn(min(status, 0), "av_write_frame")
     try noteSizes()
     noteChunks()
@@ -265,7 +264,7 @@ public struct Muxer: ~Copyable {
     if container.isQuickTime {
       try finishQuickTime(nominalTicks)
     } else {
-      let status = unsafe av_write_trailer(handle.context)
+      let status = unsafe libav.av_write_trailer(handle.context)
       try handOn(status, "av_write_trailer")
       for track in sounds.indices { sounds[track].durable = sounds[track].samples }
     }
@@ -273,7 +272,7 @@ public struct Muxer: ~Copyable {
 
   /// Hands on what the library has written so far.
   private func handOn(_ status: Int32, _ operation: String) throws(MuxerError) {
-    unsafe avio_flush(handle.context.pointee.pb)
+    unsafe libav.avio_flush(handle.context.pointee.pb)
     _ = bridge.flush()
     try check(status, operation)
   }

@@ -2,6 +2,8 @@
 public enum MuxerError: Error, Equatable, Sendable {
   /// The output could not: it knows why.
   case output
+  /// libavformat or another of its libraries is not installed here; a sentence says which.
+  case library(String)
   /// libavformat would not.
   case refused(operation: String, status: Int32)
   /// Such a file does not hold what this codec makes.

@@ -9,16 +9,17 @@ struct MuxerHandle: ~Copyable {
 
   /// `name` is the library's for a kind of file.
   init(_ name: String, _ bridge: MuxerBridge) throws(MuxerError) {
+    if let missing = LibAV.missing { throw .library(missing) }
     var context: UnsafeMutablePointer<AVFormatContext>?
-    let status = unsafe avformat_alloc_output_context2(&context, nil, name, nil)
+    let status = unsafe libav.avformat_alloc_output_context2(&context, nil, name, nil)
     guard status >= 0, let opened = unsafe context else {
       throw .refused(operation: "avformat_alloc_output_context2", status: status)
     }
     unsafe opened.pointee.pb = bridge.makeContext()
-    guard let packet = unsafe Owned(av_packet_alloc(), free: av_packet_free),
+    guard let packet = unsafe Owned(libav.av_packet_alloc(), free: libav.av_packet_free),
       unsafe opened.pointee.pb != nil
     else {
-      unsafe avformat_free_context(opened)
+      unsafe libav.avformat_free_context(opened)
       throw .refused(operation: "av_packet_alloc", status: 0)
     }
     unsafe self.context = unsafe opened
@@ -27,9 +28,9 @@ struct MuxerHandle: ~Copyable {
 
   deinit {
     var io = unsafe context.pointee.pb
-    if let io = unsafe io { unsafe av_freep(&io.pointee.buffer) }
-    unsafe avformat_free_context(context)
-    unsafe avio_context_free(&io)
+    if let io = unsafe io { unsafe libav.av_freep(&io.pointee.buffer) }
+    unsafe libav.avformat_free_context(context)
+    unsafe libav.avio_context_free(&io)
   }
 
   /// Writes the header: a stream of JPEG images, or of what `encoder` makes, one for each track of sound, and
@@ -62,21 +63,21 @@ struct MuxerHandle: ~Copyable {
     _ tags: [(name: String, value: String)], _ wishes: [(String, String)]
   ) throws(MuxerError) {
     for tag in tags {
-      unsafe av_dict_set(&context.pointee.metadata, tag.name, tag.value, 0)
+      _ = unsafe libav.av_dict_set(&context.pointee.metadata, tag.name, tag.value, 0)
     }
     var options: OpaquePointer?
-    for (name, value) in wishes { unsafe av_dict_set(&options, name, value, 0) }
-    let status = unsafe avformat_write_header(context, &options)
-    let unknown = unsafe av_dict_count(options)
-    unsafe av_dict_free(&options)
-    unsafe avio_flush(context.pointee.pb)
+    for (name, value) in wishes { _ = unsafe libav.av_dict_set(&options, name, value, 0) }
+    let status = unsafe libav.avformat_write_header(context, &options)
+    let unknown = unsafe libav.av_dict_count(options)
+    unsafe libav.av_dict_free(&options)
+    unsafe libav.avio_flush(context.pointee.pb)
     guard status >= 0, unknown == 0 else {
       throw .refused(operation: "avformat_write_header", status: status)
     }
   }
 
   func addStream() throws(MuxerError) -> UnsafeMutablePointer<AVStream> {
-    guard let stream = unsafe avformat_new_stream(context, nil) else {
+    guard let stream = unsafe libav.avformat_new_stream(context, nil) else {
       throw .refused(operation: "avformat_new_stream", status: 0)
     }
     return unsafe stream

@@ -129,8 +129,8 @@ final class MuxerBridge {
   func makeContext() -> UnsafeMutablePointer<AVIOContext>? {
     // For single bytes and numbers; with `direct` all else goes past it.
     let size = 4096
-    guard let buffer = unsafe av_malloc(size) else { return nil }
-    let context = unsafe avio_alloc_context(
+    guard let buffer = unsafe libav.av_malloc(size) else { return nil }
+    let context = unsafe libav.avio_alloc_context(
       buffer.assumingMemoryBound(to: UInt8.self), Int32(size), 1,
       Unmanaged.passUnretained(self).toOpaque(), nil,
       { opaque, data, count in
@@ -145,7 +145,7 @@ final class MuxerBridge {
         return bridge.seek(offset, whence)
       })
     guard let context = unsafe context else {
-      unsafe av_free(buffer)
+      unsafe libav.av_free(buffer)
       return nil
     }
     unsafe context.pointee.direct = 1

@@ -20,11 +20,13 @@ struct OpenedMedia: ~Copyable {
   /// Throws when somebody asked to stop.
   func checkInterruption() throws(MediaError) { try input.checkInterruption() }
 
-  /// Opens a file. Nothing but that file is opened, whatever it says.
+  /// Opens a file. Nothing but that file is opened, whatever it says. From then on the library allocates at
+  /// most `limit` bytes in one piece, if that is given.
   ///
-  /// The corresponding C functions are `avformat_open_input` and `avformat_find_stream_info`.
+  /// The corresponding C functions are `av_max_alloc`, `avformat_open_input` and `avformat_find_stream_info`.
   init(
-    _ path: String, _ taken: InputFormats.Taken, isInterrupted: @escaping @Sendable () -> Bool
+    _ path: String, _ taken: InputFormats.Taken, limit: Int? = nil,
+    isInterrupted: @escaping @Sendable () -> Bool
   ) throws(MediaError) {
     func failure(_ code: MediaError.Code, _ operation: String, _ status: Int32) -> MediaError {
       MediaError(
@@ -32,14 +34,15 @@ struct OpenedMedia: ~Copyable {
         path: path)
     }
     var input = try FileInput(path, isInterrupted: isInterrupted)
+    if let limit { libav.av_max_alloc(limit) }
     let isMovie = input.looksLikeMovie()
     let format = unsafe try InputFormats.find(&input, isMovie: isMovie, taken)
     var context = unsafe input.makeContext()
     guard unsafe context != nil else { throw failure(.outOfMemory, "avformat_alloc_context", 0) }
     // This frees the context if it fails.
-    var status = unsafe avformat_open_input(&context, path, format, nil)
+    var status = unsafe libav.avformat_open_input(&context, path, format, nil)
     guard status >= 0,
-      let owner = unsafe Owned(context, free: avformat_close_input)
+      let owner = unsafe Owned(context, free: libav.avformat_close_input)
     else {
       throw failure(
         isMovie ? input.isStream ? .needsSeeking : .unfinished : .notMedia, "avformat_open_input",
@@ -65,10 +68,10 @@ struct OpenedMedia: ~Copyable {
     let count = unsafe Int(opened.pointee.nb_streams)
     var options = unsafe [OpaquePointer?](repeating: nil, count: count)
     for index in unsafe options.indices {
-      unsafe av_dict_set_int(&options[index], "max_pixels", MediaLimits.pixels, 0)
+      _ = unsafe libav.av_dict_set_int(&options[index], "max_pixels", MediaLimits.pixels, 0)
     }
-    let status = unsafe avformat_find_stream_info(opened, &options)
-    for index in unsafe options.indices { unsafe av_dict_free(&options[index]) }
+    let status = unsafe libav.avformat_find_stream_info(opened, &options)
+    for index in unsafe options.indices { unsafe libav.av_dict_free(&options[index]) }
     return status
   }
 
@@ -78,7 +81,7 @@ struct OpenedMedia: ~Copyable {
   mutating func read(into packet: UnsafeMutablePointer<AVPacket>) throws(MediaError) -> Bool {
     while true {
       try checkInterruption()
-      let status = unsafe av_read_frame(context, packet)
+      let status = unsafe libav.av_read_frame(context, packet)
       if status == SPROCKET_AVERROR_EOF {
         // The end, or a disk that fails: the library says so in the file's own handle alone.
         let failed = unsafe context.pointee.pb?.pointee.error ?? 0

@@ -85,7 +85,7 @@ extension PixelFormat {
   /// The corresponding C function is `avcodec_find_best_pix_fmt_of_list`.
   static func nearest(_ format: AVPixelFormat) -> AVPixelFormat {
     let best = unsafe targets.withUnsafeBufferPointer { list in
-      unsafe avcodec_find_best_pix_fmt_of_list(list.baseAddress, format, 0, nil)
+      unsafe libav.avcodec_find_best_pix_fmt_of_list(list.baseAddress, format, 0, nil)
     }
     return best == AV_PIX_FMT_NONE ? AV_PIX_FMT_YUV420P : best
   }

@@ -7,12 +7,14 @@ final class ResamplerHandle {
 
   /// The corresponding C functions are `swr_alloc_set_opts2`, `swr_set_matrix` and `swr_init`.
   init(_ from: AudioResampler.Shape, to: AudioResampler.Shape) throws(AudioResamplerError) {
+    if let missing = LibAV.missing {
+      throw AudioResamplerError(operation: "dlopen", status: 0, missing: missing)
+    }
     var made: OpaquePointer?
     var (input, output) = unsafe (AVChannelLayout(), AVChannelLayout())
-    unsafe av_channel_layout_default(&input, Int32(from.channels))
-    unsafe av_channel_layout_default(&output, Int32(to.channels))
-    av_log_set_level(AV_LOG_QUIET)
-    let status = unsafe swr_alloc_set_opts2(
+    unsafe libav.av_channel_layout_default(&input, Int32(from.channels))
+    unsafe libav.av_channel_layout_default(&output, Int32(to.channels))
+    let status = unsafe libav.swr_alloc_set_opts2(
       &made, &output, to.number.format, Int32(to.rate), &input, from.number.format,
       Int32(from.rate), 0,
       nil)
@@ -22,22 +24,22 @@ final class ResamplerHandle {
     unsafe context = unsafe opened
     let object = unsafe UnsafeMutableRawPointer(opened)
     for (name, value) in Self.options {
-      try check(unsafe av_opt_set_int(object, name, value, 0), name)
+      try check(unsafe libav.av_opt_set_int(object, name, value, 0), name)
     }
     try check(
-      unsafe av_opt_set_sample_fmt(object, "internal_sample_fmt", AV_SAMPLE_FMT_FLTP, 0),
+      unsafe libav.av_opt_set_sample_fmt(object, "internal_sample_fmt", AV_SAMPLE_FMT_FLTP, 0),
       "internal_sample_fmt")
     if from.channels != to.channels {
       let matrix = Self.matrix(from.channels, to.channels)
       try check(
-        unsafe swr_set_matrix(context, matrix, Int32(from.channels)), "swr_set_matrix")
+        unsafe libav.swr_set_matrix(context, matrix, Int32(from.channels)), "swr_set_matrix")
     }
-    try check(unsafe swr_init(context), "swr_init")
+    try check(unsafe libav.swr_init(context), "swr_init")
   }
 
   deinit {
     var context: OpaquePointer? = unsafe context
-    unsafe swr_free(&context)
+    unsafe libav.swr_free(&context)
   }
 
   private static let options: [(String, Int64)] = [
@@ -65,14 +67,14 @@ final class ResamplerHandle {
   ///
   /// The corresponding C function is `swr_get_delay`.
   func delay(rate: Int, fine: Int64) -> Int64 {
-    unsafe swr_get_delay(context, Int64(rate) * fine)
+    unsafe libav.swr_get_delay(context, Int64(rate) * fine)
   }
 
   /// Of `distance` outputs, `change` are more than the rates say.
   ///
   /// The corresponding C function is `swr_set_compensation`.
   func compensate(_ change: Int32, distance: Int32) throws(AudioResamplerError) {
-    try check(unsafe swr_set_compensation(context, change, distance), "swr_set_compensation")
+    try check(unsafe libav.swr_set_compensation(context, change, distance), "swr_set_compensation")
   }
 
   /// Feeds the first `count` samples of `input`, and gives up to `most` outputs.
@@ -86,7 +88,7 @@ final class ResamplerHandle {
         var to = target.baseAddress
         // Without an address the library would end the stream.
         var from = unsafe source.baseAddress ?? UnsafePointer(to)
-        return unsafe swr_convert(context, &to, Int32(most), &from, Int32(count))
+        return unsafe libav.swr_convert(context, &to, Int32(most), &from, Int32(count))
       }
     }
     try check(status, "swr_convert")

@@ -61,16 +61,14 @@ struct SoundClock {
   }
 
   /// Samples in that time; a number of whole blocks where the file's times cannot tell the difference.
-  ///
-  /// The corresponding C function is `av_rescale`.
   private func missingSamples(_ time: Int64) -> Int64 {
-    let samples = av_rescale(time, Int64(rate), 1_000_000_000)
+    let samples = rescaled(time, Int64(rate), 1_000_000_000)
     guard lastCount > 0 else { return samples }
     let whole = (samples + lastCount / 2) / lastCount * lastCount
     return whole > 0 && abs(nanoseconds(samples - whole)) <= tick ? whole : samples
   }
 
   private func nanoseconds(_ samples: Int64) -> Int64 {
-    av_rescale(samples, 1_000_000_000, Int64(rate))
+    rescaled(samples, 1_000_000_000, Int64(rate))
   }
 }

@@ -76,6 +76,17 @@ public final class SoundEncoder {
   /// Samples that were written.
   private var written: UInt64 = 0
 
+  /// Files say how much of the first packet is to be left out; of ours nothing is.
+  private static func clearDelay(
+    _ context: UnsafeMutablePointer<AVCodecContext>, _ codec: SoundCodec
+  ) {
+    unsafe context.pointee.initial_padding = 0
+    guard codec == .opus, unsafe context.pointee.extradata_size >= 12,
+      let header = unsafe context.pointee.extradata
+    else { return }
+    unsafe (header[10], header[11]) = (0, 0)
+  }
+
   /// FLAC's header says a rate in Hz up to 65535, or in tens of them.
   public static func holds(rate: Int) -> Bool {
     rate <= 65_535 || rate % 10 == 0 && rate <= 655_350
@@ -87,12 +98,16 @@ public final class SoundEncoder {
   public init(
     _ codec: SoundCodec, _ format: PCMFormat, bitRate: Int? = nil
   ) throws(EncoderError) {
-    av_log_set_level(AV_LOG_QUIET)
+    if let missing = LibAV.missing { throw .library(missing) }
     let name = codec.encoderName
-    guard let found = unsafe avcodec_find_encoder_by_name(name) else { throw .missing([name]) }
-    guard let owner = unsafe Owned(avcodec_alloc_context3(found), free: avcodec_free_context),
-      let block = unsafe Owned(av_frame_alloc(), free: av_frame_free),
-      let packet = unsafe Owned(av_packet_alloc(), free: av_packet_free)
+    guard let found = unsafe libav.avcodec_find_encoder_by_name(name) else {
+      throw .missing([name])
+    }
+    guard
+      let owner = unsafe Owned(
+        libav.avcodec_alloc_context3(found), free: libav.avcodec_free_context),
+      let block = unsafe Owned(libav.av_frame_alloc(), free: libav.av_frame_free),
+      let packet = unsafe Owned(libav.av_packet_alloc(), free: libav.av_packet_free)
     else { throw .refused(encoder: name, operation: "avcodec_alloc_context3", status: 0) }
     let context = unsafe owner.pointer
     unsafe context.pointee.sample_rate = Int32(format.rate)
@@ -103,12 +118,12 @@ public final class SoundEncoder {
       unsafe context.pointee.bits_per_raw_sample = Int32(min(24, format.number.bytes * 8))
       unsafe PCMFormat.fill(&context.pointee.ch_layout, channels: format.channels)
     } else {
-      unsafe av_channel_layout_default(&context.pointee.ch_layout, Int32(format.channels))
+      unsafe libav.av_channel_layout_default(&context.pointee.ch_layout, Int32(format.channels))
     }
     if let rate = bitRate ?? codec.usualBitRate.map({ $0 * format.channels }) {
       unsafe context.pointee.bit_rate = Int64(rate)
     }
-    var status = unsafe avcodec_open2(context, found, nil)
+    var status = unsafe libav.avcodec_open2(context, found, nil)
     guard status >= 0 else {
       throw .refused(encoder: name, operation: "avcodec_open2", status: status)
     }
@@ -120,8 +135,9 @@ public final class SoundEncoder {
     unsafe frame.pointee.nb_samples = Int32(packetSamples)
     unsafe frame.pointee.format = unsafe context.pointee.sample_fmt.rawValue
     unsafe frame.pointee.sample_rate = Int32(format.rate)
-    status = unsafe av_channel_layout_copy(&frame.pointee.ch_layout, &context.pointee.ch_layout)
-    if status >= 0 { status = unsafe av_frame_get_buffer(frame, 0) }
+    status = unsafe libav.av_channel_layout_copy(
+      &frame.pointee.ch_layout, &context.pointee.ch_layout)
+    if status >= 0 { status = unsafe libav.av_frame_get_buffer(frame, 0) }
     guard status >= 0 else {
       throw .refused(encoder: name, operation: "av_frame_get_buffer", status: status)
     }
@@ -129,15 +145,9 @@ public final class SoundEncoder {
     unsafe self.block = unsafe block
     unsafe self.packet = unsafe packet
     unsafe self.context = unsafe owner
-    // Files say how much of the first packet is to be left out; of ours nothing is.
-    unsafe context.pointee.initial_padding = 0
-    if codec == .opus, unsafe context.pointee.extradata_size >= 12,
-      let header = unsafe context.pointee.extradata
-    {
-      unsafe (header[10], header[11]) = (0, 0)
-    }
+    unsafe Self.clearDelay(context, codec)
     if lead > 0 {
-      unsafe av_samples_set_silence(
+      _ = unsafe libav.av_samples_set_silence(
         frame.pointee.extended_data, 0, Int32(lead), Int32(format.channels),
         context.pointee.sample_fmt)
       filled = lead
@@ -191,7 +201,7 @@ public final class SoundEncoder {
     unsafe try send(frame, take)
     // The encoder may have kept the memory.
     unsafe frame.pointee.nb_samples = Int32(packetSamples)
-    let status = unsafe av_frame_make_writable(frame)
+    let status = unsafe libav.av_frame_make_writable(frame)
     guard status >= 0 else {
       throw .refused(operation: "av_frame_make_writable", status: status)
     }
@@ -206,15 +216,15 @@ public final class SoundEncoder {
     _ take: (UnsafeMutablePointer<AVPacket>, Int64) throws(MuxerError) -> Void
   ) throws(MuxerError) {
     let packet = unsafe packet.pointer
-    var status = unsafe avcodec_send_frame(context.pointer, frame)
+    var status = unsafe libav.avcodec_send_frame(context.pointer, frame)
     guard status >= 0 else { throw .refused(operation: "avcodec_send_frame", status: status) }
     while true {
-      status = unsafe avcodec_receive_packet(context.pointer, packet)
+      status = unsafe libav.avcodec_receive_packet(context.pointer, packet)
       if status == SPROCKET_AVERROR_EAGAIN || status == SPROCKET_AVERROR_EOF { return }
       guard status >= 0 else {
         throw .refused(operation: "avcodec_receive_packet", status: status)
       }
-      defer { unsafe av_packet_unref(packet) }
+      defer { unsafe libav.av_packet_unref(packet) }
       if leftOut > 0 {
         leftOut -= 1
         continue
@@ -233,7 +243,7 @@ public final class SoundEncoder {
   private func fill(_ samples: Span<UInt8>) {
     let frame = unsafe block.pointer
     let type = unsafe AVSampleFormat(frame.pointee.format)
-    let isPlanar = av_sample_fmt_is_planar(type) != 0
+    let isPlanar = libav.av_sample_fmt_is_planar(type) != 0
     let count = samples.count / format.number.bytes
     for index in 0..<count {
       let plane = isPlanar ? index % format.channels : 0

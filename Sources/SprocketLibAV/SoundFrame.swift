@@ -11,8 +11,8 @@ struct SoundConversion: Equatable {
   /// says nothing of its samples.
   init?(_ frame: UnsafeMutablePointer<AVFrame>, bits: Int) {
     let given = unsafe AVSampleFormat(frame.pointee.format)
-    source = av_get_packed_sample_fmt(given)
-    isPlanar = av_sample_fmt_is_planar(given) != 0
+    source = libav.av_get_packed_sample_fmt(given)
+    isPlanar = libav.av_sample_fmt_is_planar(given) != 0
     let number: PCMFormat.Number
     switch source {
     case AV_SAMPLE_FMT_U8, AV_SAMPLE_FMT_S16: number = .s16
@@ -37,7 +37,7 @@ struct SoundConversion: Equatable {
     precondition(bytes.count >= range.count * format.sampleBytes, "give room for the samples")
     unsafe bytes.withUnsafeMutableBytes { target in
       guard let start = target.baseAddress, !range.isEmpty else { return }
-      let size = Int(av_get_bytes_per_sample(source))
+      let size = Int(libav.av_get_bytes_per_sample(source))
       let planes = isPlanar ? format.channels : 1
       let step = isPlanar ? 1 : format.channels
       for plane in 0..<planes {

@@ -61,12 +61,10 @@ public struct SoundReader: ~Copyable {
   public init(
     path: String, stream: Int? = nil, isInterrupted: @escaping @Sendable () -> Bool = { false }
   ) throws(MediaError) {
-    av_log_set_level(AV_LOG_QUIET)
-    av_max_alloc(MediaLimits.allocation)
     var demuxer = try Demuxer(path, .sound(stream: stream), isInterrupted: isInterrupted)
     var decoder = unsafe try Self.makeDecoder(demuxer.stream, path)
-    guard let packet = unsafe Owned(av_packet_alloc(), free: av_packet_free),
-      let frame = unsafe Owned(av_frame_alloc(), free: av_frame_free)
+    guard let packet = unsafe Owned(libav.av_packet_alloc(), free: libav.av_packet_free),
+      let frame = unsafe Owned(libav.av_frame_alloc(), free: libav.av_frame_free)
     else {
       throw MediaError(code: .outOfMemory, operation: "av_frame_alloc", status: 0, path: path)
     }
@@ -82,7 +80,7 @@ public struct SoundReader: ~Copyable {
     let stream = unsafe demuxer.stream.pointee
     info = SoundInfo(
       streamIndex: unsafe Int(stream.index), streams: demuxer.soundStreams,
-      codecName: unsafe String(cString: avcodec_get_name(stream.codecpar.pointee.codec_id)),
+      codecName: unsafe String(cString: libav.avcodec_get_name(stream.codecpar.pointee.codec_id)!),
       format: conversion.format, durationNanoseconds: demuxer.durationNanoseconds)
     clock = SoundClock(
       rate: Int32(conversion.format.rate), tick: unsafe nanoseconds(1, of: stream.time_base))
@@ -193,7 +191,7 @@ public struct SoundReader: ~Copyable {
         do throws(MediaError) {
           hasPacket = unsafe try demuxer.read(into: packet)
         } catch { failure = error }
-        defer { unsafe av_packet_unref(packet) }
+        defer { unsafe libav.av_packet_unref(packet) }
         if unsafe try !decoder.send(hasPacket ? packet : nil, path: demuxer.path) { damaged += 1 }
       }
     }

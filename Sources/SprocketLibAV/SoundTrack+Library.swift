@@ -15,15 +15,16 @@ extension SoundTrack {
     while text.utf8.count > Self.nameBytes { text.removeLast() }
     guard !text.isEmpty else { return }
     // MKV writes `title`; QuickTime has a name in its handler, and MP4's readers know no other.
-    unsafe av_dict_set(&stream.pointee.metadata, "title", text, 0)
-    unsafe av_dict_set(&stream.pointee.metadata, "handler_name", text, 0)
+    _ = unsafe libav.av_dict_set(&stream.pointee.metadata, "title", text, 0)
+    _ = unsafe libav.av_dict_set(&stream.pointee.metadata, "handler_name", text, 0)
   }
 }
 
 extension SoundEncoder {
   /// The corresponding C function is `avcodec_parameters_from_context`.
   func fill(_ stream: UnsafeMutablePointer<AVStream>) throws(MuxerError) {
-    let status = unsafe avcodec_parameters_from_context(stream.pointee.codecpar, context.pointer)
+    let status = unsafe libav.avcodec_parameters_from_context(
+      stream.pointee.codecpar, context.pointer)
     guard status >= 0 else {
       throw .refused(operation: "avcodec_parameters_from_context", status: status)
     }
@@ -52,7 +53,7 @@ extension PCMFormat {
   /// The corresponding C function is `av_channel_layout_default`.
   static func fill(_ layout: inout AVChannelLayout, channels: Int) {
     if channels <= 2 {
-      unsafe av_channel_layout_default(&layout, Int32(channels))
+      unsafe libav.av_channel_layout_default(&layout, Int32(channels))
     } else {
       unsafe layout.order = AV_CHANNEL_ORDER_UNSPEC
       unsafe layout.nb_channels = Int32(channels)

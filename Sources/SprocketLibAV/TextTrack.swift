@@ -23,7 +23,7 @@ public struct TextTrack: Sendable {
     let kind = unsafe stream.pointee.codecpar.pointee.codec_type
     guard kind == AVMEDIA_TYPE_DATA || kind == AVMEDIA_TYPE_SUBTITLE else { return false }
     for key in ["title", "handler_name"] {
-      if let entry = unsafe av_dict_get(stream.pointee.metadata, key, nil, 0),
+      if let entry = unsafe libav.av_dict_get(stream.pointee.metadata, key, nil, 0),
         unsafe String(cString: entry.pointee.value) == name
       {
         return true
@@ -45,8 +45,8 @@ public struct TextTrack: Sendable {
     }
     unsafe stream.pointee.time_base = AVRational(num: 1, den: container.ticksPerSecond)
     // MKV writes `title`; QuickTime has a name in its handler.
-    unsafe av_dict_set(&stream.pointee.metadata, "title", name, 0)
-    unsafe av_dict_set(&stream.pointee.metadata, "handler_name", name, 0)
+    _ = unsafe libav.av_dict_set(&stream.pointee.metadata, "title", name, 0)
+    _ = unsafe libav.av_dict_set(&stream.pointee.metadata, "handler_name", name, 0)
   }
 
   /// Adds the end of the last line, which an MKV has not.
@@ -55,7 +55,7 @@ public struct TextTrack: Sendable {
   static func endLine(_ packet: UnsafeMutablePointer<AVPacket>) throws(MuxerError) {
     let count = unsafe Int(packet.pointee.size)
     guard count > 0, unsafe packet.pointee.data[count - 1] != UInt8(ascii: "\n") else { return }
-    let status = unsafe av_grow_packet(packet, 1)
+    let status = unsafe libav.av_grow_packet(packet, 1)
     guard status >= 0 else { throw .refused(operation: "av_grow_packet", status: status) }
     unsafe packet.pointee.data[count] = UInt8(ascii: "\n")
   }

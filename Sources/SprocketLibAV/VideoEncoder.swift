@@ -37,10 +37,11 @@ public final class VideoEncoder {
     _ description: MovieDescription, _ input: PixelFormat, _ settings: VideoEncoderSettings,
     ticksPerSecond: Int32
   ) throws(EncoderError) {
-    av_log_set_level(AV_LOG_QUIET)
+    if let missing = LibAV.missing { throw .library(missing) }
     let names = VideoEncoderSettings.encoderNames(settings.codec)
     guard
-      let codec = unsafe names.lazy.compactMap({ unsafe avcodec_find_encoder_by_name($0) }).first,
+      let codec = unsafe names.lazy.compactMap({ unsafe libav.avcodec_find_encoder_by_name($0) })
+        .first,
       unsafe codec.pointee.type == AVMEDIA_TYPE_VIDEO
     else { throw .missing(names) }
     let name = unsafe String(cString: codec.pointee.name)
@@ -49,9 +50,10 @@ public final class VideoEncoder {
       settings.preset ?? VideoEncoderSettings.usualPreset(name, isLive: settings.isLive)
     (width, height) = (description.width & ~1, description.height & ~1)
     guard width > 0, height > 0,
-      let context = unsafe Owned(avcodec_alloc_context3(codec), free: avcodec_free_context),
-      let frame = unsafe Owned(av_frame_alloc(), free: av_frame_free),
-      let packet = unsafe Owned(av_packet_alloc(), free: av_packet_free)
+      let context = unsafe Owned(
+        libav.avcodec_alloc_context3(codec), free: libav.avcodec_free_context),
+      let frame = unsafe Owned(libav.av_frame_alloc(), free: libav.av_frame_free),
+      let packet = unsafe Owned(libav.av_packet_alloc(), free: libav.av_packet_free)
     else { throw .refused(encoder: name, operation: "avcodec_alloc_context3", status: 0) }
     hardware = unsafe try HardwareFrames(
       codec, isDeep: input.isDeep && !name.hasPrefix("h264"), width: width, height: height)
@@ -64,7 +66,7 @@ public final class VideoEncoder {
     unsafe try hardware?.prepare(context.pointer)
     unsafe context.pointer.pointee.time_base = AVRational(num: 1, den: ticksPerSecond)
     unsafe try settings.fill(context.pointer, name, description)
-    let status = unsafe avcodec_open2(context.pointer, codec, nil)
+    let status = unsafe libav.avcodec_open2(context.pointer, codec, nil)
     guard status >= 0 else {
       throw .refused(encoder: name, operation: "avcodec_open2", status: status)
     }
@@ -81,11 +83,11 @@ public final class VideoEncoder {
       unsafe frame.pointer.pointee.width = Int32(width)
       unsafe frame.pointer.pointee.height = Int32(height)
       unsafe frame.pointer.pointee.format = unsafe context.pointer.pointee.pix_fmt.rawValue
-      guard unsafe av_frame_get_buffer(frame.pointer, 0) >= 0 else { return }
-      _ = unsafe avcodec_send_frame(context.pointer, frame.pointer)
+      guard unsafe libav.av_frame_get_buffer(frame.pointer, 0) >= 0 else { return }
+      _ = unsafe libav.avcodec_send_frame(context.pointer, frame.pointer)
     }
-    _ = unsafe avcodec_send_frame(context.pointer, nil)
-    while unsafe avcodec_receive_packet(context.pointer, packet.pointer) >= 0 {}
+    _ = unsafe libav.avcodec_send_frame(context.pointer, nil)
+    while unsafe libav.avcodec_receive_packet(context.pointer, packet.pointer) >= 0 {}
   }
 
   /// The next pictures have the format `input`, a planar one, and the same size and range as those before.
@@ -121,9 +123,9 @@ public final class VideoEncoder {
     let size = unsafe converter.fill(frame, luma, blue, red)
     if copies, let data = unsafe frame.pointee.data.0 {
       // Without a buffer libavcodec would copy the picture, and so would the encoder after it.
-      unsafe frame.pointee.buf.0 = unsafe av_buffer_create(data, size, { _, _ in }, nil, 0)
+      unsafe frame.pointee.buf.0 = unsafe libav.av_buffer_create(data, size, { _, _ in }, nil, 0)
     }
-    defer { unsafe av_frame_unref(frame) }
+    defer { unsafe libav.av_frame_unref(frame) }
     unsafe try send(frame, tick, gap)
   }
 
@@ -135,15 +137,15 @@ public final class VideoEncoder {
   ) throws(EncoderError) {
     let frame = unsafe frame.pointer
     _ = unsafe converter.fill(frame, luma, blue, red)
-    defer { unsafe av_frame_unref(frame) }
+    defer { unsafe libav.av_frame_unref(frame) }
     if unsafe held == nil {
       unsafe held = unsafe try EncoderConverter.frame(
         AVPixelFormat(frame.pointee.format), width: width, height: height, name)
     }
     guard let held = unsafe held?.pointer else { return }
     // An encoder may still read the picture that was held before.
-    var status = unsafe av_frame_make_writable(held)
-    if status >= 0 { status = unsafe av_frame_copy(held, frame) }
+    var status = unsafe libav.av_frame_make_writable(held)
+    if status >= 0 { status = unsafe libav.av_frame_copy(held, frame) }
     guard status >= 0 else {
       throw .refused(encoder: name, operation: "av_frame_copy", status: status)
     }
@@ -171,7 +173,7 @@ public final class VideoEncoder {
   }
 
   private func push(_ frame: UnsafeMutablePointer<AVFrame>) throws(EncoderError) {
-    let status = unsafe avcodec_send_frame(context.pointer, frame)
+    let status = unsafe libav.avcodec_send_frame(context.pointer, frame)
     guard status >= 0 else {
       throw .refused(encoder: name, operation: "avcodec_send_frame", status: status)
     }
@@ -180,7 +182,7 @@ public final class VideoEncoder {
 
   /// No picture follows: what waits can be received.
   public func end() throws(EncoderError) {
-    let status = unsafe avcodec_send_frame(context.pointer, nil)
+    let status = unsafe libav.avcodec_send_frame(context.pointer, nil)
     guard status >= 0 || status == SPROCKET_AVERROR_EOF else {
       throw .refused(encoder: name, operation: "avcodec_send_frame", status: status)
     }
@@ -191,7 +193,7 @@ public final class VideoEncoder {
   ///
   /// The corresponding C function is `avcodec_receive_packet`.
   func receive() throws(EncoderError) -> Bool {
-    let status = unsafe avcodec_receive_packet(context.pointer, packet.pointer)
+    let status = unsafe libav.avcodec_receive_packet(context.pointer, packet.pointer)
     if status == SPROCKET_AVERROR_EAGAIN || status == SPROCKET_AVERROR_EOF { return false }
     guard status >= 0 else {
       throw .refused(encoder: name, operation: "avcodec_receive_packet", status: status)
@@ -204,7 +206,7 @@ public final class VideoEncoder {
     _ stream: UnsafeMutablePointer<AVStream>, _ container: MovieContainer
   ) throws(MuxerError) {
     let parameters = unsafe stream.pointee.codecpar!
-    let status = unsafe avcodec_parameters_from_context(parameters, context.pointer)
+    let status = unsafe libav.avcodec_parameters_from_context(parameters, context.pointer)
     guard status >= 0 else {
       throw .refused(operation: "avcodec_parameters_from_context", status: status)
     }
@@ -263,7 +265,7 @@ extension VideoEncoderSettings {
     _ context: UnsafeMutablePointer<AVCodecContext>, _ encoder: String, _ name: String,
     _ value: String
   ) throws(EncoderError) {
-    guard unsafe av_opt_set(context, name, value, AV_OPT_SEARCH_CHILDREN) >= 0 else {
+    guard unsafe libav.av_opt_set(context, name, value, AV_OPT_SEARCH_CHILDREN) >= 0 else {
       throw .setting(encoder: encoder, name: name, value: value, allowed: "")
     }
   }

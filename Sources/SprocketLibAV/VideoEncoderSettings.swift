@@ -107,6 +107,8 @@ public struct VideoEncoderSettings: Hashable, Sendable {
 
 /// Why pictures or sound cannot be encoded.
 public enum EncoderError: Error, Equatable, Sendable {
+  /// libavcodec or another of its libraries is not installed here; a sentence says which.
+  case library(String)
   /// This libavcodec has none of these encoders.
   case missing([String])
   /// The encoder has no setting of that name, or not that value; `allowed` are those that it has, where they
@@ -122,6 +124,7 @@ extension EncoderError: CustomStringConvertible {
   /// What is wrong, without what to do.
   public var description: String {
     switch self {
+    case .library(let missing): missing
     case .missing(let names):
       "libavcodec of this machine has no encoder \(names.joined(separator: " or "))"
     case .setting(let encoder, let name, let value, let allowed):

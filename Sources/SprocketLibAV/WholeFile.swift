@@ -24,7 +24,7 @@ public struct WholeFileReader: ~Copyable {
     guard let shell = pool.lend() else {
       throw MediaError(code: .outOfMemory, operation: "av_packet_alloc", status: 0, path: path)
     }
-    let status = unsafe av_get_packet(input.handle, shell.packet, Int32(input.byteCount))
+    let status = unsafe libav.av_get_packet(input.handle, shell.packet, Int32(input.byteCount))
     try input.checkInterruption()
     guard status >= 0 else {
       throw MediaError(

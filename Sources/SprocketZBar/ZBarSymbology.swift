@@ -44,12 +44,15 @@ public enum ZBarSymbology: Sendable, Hashable, CaseIterable {
 /// Why there is no scanner.
 public enum ZBarError: Error, Sendable, Hashable, CustomStringConvertible {
   case noMemory
+  /// The library is not installed, or another one; a sentence says what is missing.
+  case library(String)
   /// The library was built without this kind.
   case unsupported(ZBarSymbology)
 
   public var description: String {
     switch self {
     case .noMemory: "there is no memory for a scanner of codes; free some"
+    case .library(let missing): missing
     case .unsupported(let kind): "this machine's libzbar does not read \(kind); leave that type out"
     }
   }

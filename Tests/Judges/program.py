@@ -109,6 +109,27 @@ def preloaded(source, folder):
     return path
 
 
+def apart(script, *arguments):
+    """Runs a shell's script where it may mount over what the machine has."""
+    user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    command = ["unshare", *user, "--mount", "sh", "-euc", script, "sh", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
+
+
+# A script for `apart`: replaces the folder of libraries, $1, by one with links to all of them but those whose
+# names begin with one of the words of $4, and runs the program, $3, with the arguments after that. $2 is an
+# empty folder to work in.
+HIDE = """
+libraries=$(readlink -f "$1"); folder=$2; program=$3; names=$4; shift 4
+mkdir "$folder/real" "$folder/links"
+mount --bind "$libraries" "$folder/real"
+cp --recursive --symbolic-link "$folder/real/." "$folder/links"
+for name in $names; do rm "$folder/links/$name"*; done
+mount --bind "$folder/links" "$libraries"
+exec "$program" "$@"
+"""
+
+
 def frame_count(path):
     """Frames of a movie, as ffprobe decodes them."""
     text = subprocess.run(

@@ -115,6 +115,17 @@ struct RuleTests {
     #expect(found(Rules.eachLibraryHasOneWrapper, two).count == 1)
   }
 
+  @Test func functionThatNobodyCalls() {
+    let texts = [
+      "Sources/CSprocketTune/shim.h":
+        "  FUNCTION(tune, tune_open) \\\n  FUNCTION(tune, tune_play)\n",
+      "Sources/SprocketTune/A.swift": "// tune_play\nlet a = tune.tune_open()\n",
+    ]
+    let findings = found(Rules.listedFunctionsAreCalled, texts)
+    #expect(findings.count == 1)
+    #expect(findings.first?.contains("shim.h:2: tune_play") == true)
+  }
+
   @Test func forgottenStage() {
     var texts = [
       "Package.swift": "let stages = [\n  \"Blur\",\n]\n",

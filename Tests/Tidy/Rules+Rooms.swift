@@ -50,10 +50,11 @@ extension Rules {
     "SprocketJPEG": ["SprocketPixels", "CSprocketJPEG"],
     "SprocketYUV": ["SprocketPixels", "CSprocketYUV"],
     "SprocketLZ4": ["CSprocketLZ4"],
-    "SprocketLibAV": ["SprocketPixels", "CSprocketLibAV"],
+    "SprocketLibAV": ["SprocketLibraries", "SprocketPixels", "CSprocketLibAV"],
+    "SprocketLibraries": [],
     "SprocketV4L2": ["CSprocketV4L2"],
     "SprocketXXHash": ["CSprocketXXHash"],
-    "SprocketZBar": ["CSprocketZBar"],
+    "SprocketZBar": ["SprocketLibraries", "CSprocketZBar"],
     "SprocketZstd": ["CSprocketZstd"],
     // For mathematics, as in plug-ins; and for clocks, limits, and the message of `contractBroken`.
     "SprocketCore": ["SprocketPixels", "Glibc"],
@@ -109,6 +110,28 @@ extension Rules {
           "Sources/\(library)/module.modulemap",
           "\(library) is imported by \(modules.sorted().joined(separator: " and ")); one wraps it")
       }
+  }
+}
+
+// Libraries that are not linked: their wrappers load them by a list of functions.
+extension Rules {
+  /// A function that is called and not listed is an error of the linker.
+  static let listedFunctionsAreCalled: Rule = { tree in
+    tree.files.filter { $0.path.hasSuffix("/shim.h") }.flatMap { shim -> [Finding] in
+      let listed = shim.lines.enumerated().compactMap { index, line in
+        line.contains("  FUNCTION(")
+          ? (index, String(line.split { " (,)\\".contains($0) }[2])) : nil
+      }
+      guard !listed.isEmpty, let library = shim.module else { return [] }
+      let folder = "Sources/\(library.dropFirst())/"
+      let called = Set(
+        tree.files.filter { $0.isSwift && $0.path.hasPrefix(folder) }.flatMap(\.code)
+          .flatMap { $0.split { !$0.isLetter && !$0.isNumber && $0 != "_" } }.map(String.init))
+      return listed.filter { !called.contains($0.1) }.map { line, name in
+        Finding(
+          shim, line: line, "\(name) is listed, and nothing in \(folder) calls it; leave it out")
+      }
+    }
   }
 }
 

@@ -108,7 +108,8 @@ extension Rules {
         "FLACWriter", "HardwareFrames", "TextTrack",
         "ResamplerHandle",
         "FileInput",
-        "InputFormats", "LentMedia", "LentPool", "MediaCopy", "MediaCopy+Packets", "MediaCopy+Part",
+        "InputFormats", "LentMedia", "LentPool", "LibAV", "MediaCopy", "MediaCopy+Packets",
+        "MediaCopy+Part",
         "MediaDisplay", "MediaError", "MediaInfo",
         "MediaReader", "WholeFile",
         "MovieContainer", "Muxer", "Muxer+Encoded", "MuxerHandle", "MuxerOutput", "OpenedMedia",
@@ -117,6 +118,7 @@ extension Rules {
         "SoundBlocks", "SoundEncoder", "SoundFrame", "SoundReader", "SoundTrack+Library",
         "VideoEncoder",
       ], "wraps libavformat and libavcodec"),
+    Permission("Sources/SprocketLibraries", ["LoadedLibraries"], "loads libraries: dlopen"),
     Permission(
       "Sources/SprocketMCAP",
       [
@@ -152,7 +154,7 @@ extension Rules {
         "V4L2Device+Writing", "V4L2Device", "V4L2Error", "V4L2Holder", "V4L2Node",
       ], "wraps libv4l2, /proc and /sys"),
     Permission("Sources/SprocketXXHash", ["XXH3"], "wraps libxxhash"),
-    Permission("Sources/SprocketZBar", ["ZBarScanner"], "wraps libzbar"),
+    Permission("Sources/SprocketZBar", ["ZBar", "ZBarScanner"], "wraps libzbar"),
     Permission("Sources/SprocketZstd", ["ZstdDecoder"], "wraps libzstd"),
     Permission(
       "Sources/SprocketYUV",
@@ -171,6 +173,7 @@ extension Rules {
       "Tests/SprocketEngineTests", ["EngineHarness", "RequestStormTests", "RequestTests"],
       "sources and sinks that look at slots; the environment"),
     Permission("Tests/SprocketJPEGTests", ["Images", "JPEGDecoderTests"], "pictures in memory"),
+    Permission("Tests/SprocketLibrariesTests", ["LoadedLibrariesTests"], "a table of functions"),
     Permission("Tests/SprocketLibAVTests", ["Decoded", "MediaReaderTests"], "pictures in memory"),
     Permission(
       "Tests/SprocketRingTests", ["RingStressTests", "Support", "WaitingTests"],

@@ -26,6 +26,7 @@ struct TidyTests {
     Claim("sendability is checked", Rules.sendabilityIsChecked),
     Claim("rooms import only their neighbours", Rules.roomsImportOnlyTheirNeighbours),
     Claim("each library has one wrapper", Rules.eachLibraryHasOneWrapper),
+    Claim("listed functions are called", Rules.listedFunctionsAreCalled),
     Claim("every stage is listed", Rules.everyStageIsListed),
     Claim("lists are alphabetical", Rules.listsAreAlphabetical),
     Claim("every file is mentioned", Rules.everyFileIsMentioned),

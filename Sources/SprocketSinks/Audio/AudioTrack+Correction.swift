@@ -128,7 +128,10 @@ extension RunError {
   static func resampling(
     _ error: AudioResamplerError, from source: AudioFormat, to format: AudioFormat
   ) -> RunError {
-    RunError(
+    if let missing = error.missing {
+      return RunError(.failed, "the sound cannot be recorded: \(missing)")
+    }
+    return RunError(
       .failed,
       "libswresample cannot make sound of \(format.rate) Hz and \(format.channels) channels from such of "
         + "\(source.rate) Hz and \(source.channels) (\(error.operation): \(error.status)); choose "

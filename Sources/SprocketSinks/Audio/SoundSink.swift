@@ -28,6 +28,7 @@ public final class SoundSink: AudioSink {
   }
 
   public func configure(_ sound: AudioDescription) throws(RunError) {
+    try RunError.checkLibAV(for: file.path)
     try file.check(settings.format(of: sound.format))
   }
 

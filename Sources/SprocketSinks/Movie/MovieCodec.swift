@@ -149,6 +149,7 @@ final class MovieEncoding {
     } catch {
       let remedy =
         switch error {
+        case .library: "or choose a machine that has it"
         case .missing:
           Self.codec(like: settings.codec).map { "did you mean \($0)?" }
             ?? "install Debian's libavcodec-extra, or choose mjpeg"

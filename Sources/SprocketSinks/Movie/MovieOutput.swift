@@ -83,6 +83,7 @@ final class MovieOutput: MuxerOutput {
         .failed,
         "writing to \(file.name) failed: \(operation) of libavformat says \(status); try "
           + "another kind of file")
+    case .library(let missing): RunError(.failed, "\(file.name) cannot be written: \(missing)")
     case .unheld(let codec):
       RunError(
         .usage, "\(file.name) cannot hold \(codec); choose another ending, such as .mkv")
@@ -111,6 +112,14 @@ final class MovieOutput: MuxerOutput {
   func failGone() -> RunError {
     file.abandon(isOfUse: true)
     return .naming(file.name, partial: file.partialPath ?? file.name, ENOENT)
+  }
+}
+
+extension RunError {
+  /// Loads libavformat and the libraries beside it. Throws where one is missing: before anything is recorded.
+  static func checkLibAV(for path: String) throws(RunError) {
+    guard let missing = LibAV.missing else { return }
+    throw RunError(.failed, "\(path) cannot be written: \(missing)")
   }
 }
 

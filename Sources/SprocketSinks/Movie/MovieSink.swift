@@ -103,6 +103,8 @@ public final class MovieSink: Recorder {
 
   public func configure(_ setup: inout SinkSetup) throws(RunError) {
     let container = try Self.container(path)
+    // Loaded before the first frame, since it takes 50 ms, and before memory is planned.
+    try RunError.checkLibAV(for: path)
     let (new, newEncoding) = try declare(&setup, container)
     // An encoder takes longer for a picture than threads to wake up.
     setup.backlog =

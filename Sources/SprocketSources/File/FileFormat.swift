@@ -110,7 +110,7 @@ extension RunError {
     let code: Code =
       switch error.code {
       case .interrupted: .interrupted
-      case .outOfMemory: .failed
+      case .outOfMemory, .library: .failed
       default: .usage
       }
     self.init(code, error.description)

@@ -138,7 +138,7 @@ public final class PictureSource: Source {
     } catch {
       switch error.code {
       case .interrupted: return
-      case .outOfMemory: throw RunError(.failed, error.description)
+      case .outOfMemory, .library: throw RunError(.failed, error.description)
       default: note(error.description)
       }
     }
