@@ -59,7 +59,8 @@ func library(_ name: String, _ dependencies: [Target.Dependency] = [], extra: [S
 }
 
 func test(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+  .testTarget(
+    name: name, dependencies: dependencies + ["TestExpectations"], swiftSettings: settings)
 }
 
 let package = Package(
@@ -240,8 +241,12 @@ let package = Package(
     .executableTarget(
       name: "SprocketSessionCost", dependencies: ["Sprocket", "SprocketCapture", "SprocketEngine"],
       path: "Tests/SessionCost", swiftSettings: settings),
+    // `#expect` as functions, for all tests.
+    .target(name: "TestExpectations", path: "Tests/Expect", swiftSettings: settings),
     // Style as a test.
-    .testTarget(name: "TidyTests", path: "Tests/Tidy", swiftSettings: settings),
+    .testTarget(
+      name: "TidyTests", dependencies: ["TestExpectations"], path: "Tests/Tidy",
+      swiftSettings: settings),
   ]
     + stages.map { name in
       .target(
@@ -252,7 +257,9 @@ let package = Package(
     + stages.map { name in
       .testTarget(
         name: "\(name)Tests",
-        dependencies: [.byName(name: name), "SprocketCore", "SprocketTesting", "TestSupport"],
+        dependencies: [
+          .byName(name: name), "SprocketCore", "SprocketTesting", "TestSupport", "TestExpectations",
+        ],
         path: "Plugins/\(name)/Tests", swiftSettings: settings)
     }
 )

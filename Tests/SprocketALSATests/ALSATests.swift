@@ -1,3 +1,4 @@
+import TestExpectations
 import Testing
 
 @testable import SprocketALSA
@@ -17,18 +18,18 @@ import Testing
 
   @Test func cardsAreReadFromTheKernelsList() {
     let cards = ALSACard.parse(Self.cards)
-    #expect(cards.map(\.index) == [0, 1, 10])
-    #expect(cards.map(\.id) == ["PCH", "C920", "Loopback"])
-    #expect(cards.map(\.driver) == ["HDA-Intel", "USB-Audio", "Loopback"])
-    #expect(cards.map(\.name) == ["HDA Intel PCH", "HD Pro - Webcam [C920]", "Loopback"])
-    #expect(cards[1].longName == "HD Pro Webcam C920 at usb-0000:00:14.0-1, high speed")
+    expectEqual(cards.map(\.index), [0, 1, 10])
+    expectEqual(cards.map(\.id), ["PCH", "C920", "Loopback"])
+    expectEqual(cards.map(\.driver), ["HDA-Intel", "USB-Audio", "Loopback"])
+    expectEqual(cards.map(\.name), ["HDA Intel PCH", "HD Pro - Webcam [C920]", "Loopback"])
+    expectEqual(cards[1].longName, "HD Pro Webcam C920 at usb-0000:00:14.0-1, high speed")
   }
 
   @Test(arguments: [
     "", "--- no soundcards ---\n", "\n\n", "[", " 0 [", " 0 [a]: b", "x [a]: b - c\n",
   ])
   func listsWithoutCardsHaveNone(_ text: String) {
-    #expect(ALSACard.parse(text).isEmpty)
+    expectEmpty(ALSACard.parse(text))
   }
 
   /// A subdevice's status as the kernel writes it (sound/core/pcm.c).
@@ -40,26 +41,26 @@ import Testing
       avail_max   : 960
 
       """
-    #expect(value(of: "owner_pid", in: status) == 2156)
-    #expect(value(of: "owner_pid", in: "closed\n") == nil)
-    #expect(value(of: "owner", in: status) == nil)
-    #expect(value(of: "Tgid", in: "Name:\ta: b\nTgid:\t17\n") == 17)
+    expectEqual(value(of: "owner_pid", in: status), 2156)
+    expectNil(value(of: "owner_pid", in: "closed\n"))
+    expectNil(value(of: "owner", in: status))
+    expectEqual(value(of: "Tgid", in: "Name:\ta: b\nTgid:\t17\n"), 17)
   }
 
   @Test func aDeviceIsBusyWhenAllItsPartsAre() {
     let card = ALSACard(index: 0, id: "USB", driver: "", name: "Mic", longName: "")
     var device = ALSADevice(card: card, number: 1, name: "", subdevices: 2)
-    #expect(device.address == "hw:CARD=USB,DEV=1")
+    expectEqual(device.address, "hw:CARD=USB,DEV=1")
     device.holders = [ALSAHolder(process: 1, name: "a")]
-    #expect(!device.isBusy)
+    expectFalse(device.isBusy)
     device.holders.append(ALSAHolder(process: 2, name: "b"))
-    #expect(device.isBusy)
+    expectTrue(device.isBusy)
   }
 
   @Test func namesTellTheirCard() {
-    #expect(ALSAName(name: "hw:CARD=Loopback,DEV=1", text: "").card == "Loopback")
-    #expect(ALSAName(name: "default:CARD=PCH", text: "").card == "PCH")
-    #expect(ALSAName(name: "pulse", text: "").card == nil)
+    expectEqual(ALSAName(name: "hw:CARD=Loopback,DEV=1", text: "").card, "Loopback")
+    expectEqual(ALSAName(name: "default:CARD=PCH", text: "").card, "PCH")
+    expectNil(ALSAName(name: "pulse", text: "").card)
   }
 
   /// ALSA answers ENODEV to a card that it does not find, EINVAL to a name that it cannot read.
@@ -69,47 +70,47 @@ import Testing
   ])
   func missingDevicesAreToldFromNamesThatCannotBe(_ name: String, _ code: ALSAError.Code) {
     let error = #expect(throws: ALSAError.self) { _ = try ALSACapture(name: name) }
-    #expect(error?.code == code)
-    #expect(error?.description.contains(name) == true)
+    expectEqual(error?.code, code)
+    expectEqual(error?.description.contains(name), true)
   }
 
   @Test func anUnpluggedDeviceIsGoneAndAMissingOneWasNeverThere() {
-    #expect(ALSAError(operation: "", result: -19, name: "", isOpening: true).code == .notFound)
-    #expect(ALSAError(operation: "", result: -19, name: "").code == .gone)
-    #expect(ALSAError(operation: "", result: -32, name: "").code == .stopped)
-    #expect(ALSAError(operation: "", result: -86, name: "").code == .suspended)
+    expectEqual(ALSAError(operation: "", result: -19, name: "", isOpening: true).code, .notFound)
+    expectEqual(ALSAError(operation: "", result: -19, name: "").code, .gone)
+    expectEqual(ALSAError(operation: "", result: -32, name: "").code, .stopped)
+    expectEqual(ALSAError(operation: "", result: -86, name: "").code, .suspended)
   }
 
   /// ALSA's `null` is there without any device: it takes everything.
   @Test func whatIsChosenIsSet() throws {
     var device = try ALSACapture(name: "null")
-    #expect(device.formats == ALSAFormat.allCases)
-    #expect(device.rates.usual == ALSARates.all)
-    #expect(device.channelCounts == Array(1...64))
-    #expect(device.cardNumber() == nil)
+    expectEqual(device.formats, ALSAFormat.allCases)
+    expectEqual(device.rates.usual, ALSARates.all)
+    expectEqual(device.channelCounts, Array(1...64))
+    expectNil(device.cardNumber())
     let chosen =
       (device.choose(format: .s24), device.choose(channels: 3), device.choose(rate: 44_100))
     #expect(chosen == (true, true, true))
     // What is left is what was chosen.
-    #expect(device.formats == [.s24])
-    #expect(device.channelCounts == [3])
-    #expect(device.rates == ALSARates(usual: [44_100], range: 44_100...44_100))
+    expectEqual(device.formats, [.s24])
+    expectEqual(device.channelCounts, [3])
+    expectEqual(device.rates, ALSARates(usual: [44_100], range: 44_100...44_100))
     let again = device.choose(rate: 48_000)
-    #expect(!again)
+    expectFalse(again)
     let setup = try device.configure(.s24, periodSamples: 441, bufferSamples: 4410)
-    #expect(
-      setup
-        == ALSASetup(
-          format: .s24, rate: 44_100, channels: 3, periodSamples: 441, bufferSamples: 4410,
-          isMonotonic: false))
+    expectEqual(
+      setup,
+      ALSASetup(
+        format: .s24, rate: 44_100, channels: 3, periodSamples: 441, bufferSamples: 4410,
+        isMonotonic: false))
     try device.start()
     var bytes = [UInt8](repeating: 0, count: 3 * 4 * 441)
     var span = bytes.mutableSpan
     let count = try device.read(441, into: &span)
-    #expect(count == 441)
+    expectEqual(count, 441)
     device.stop()
     // It was stopped, and does not run.
     let error = #expect(throws: ALSAError.self) { try device.status() }
-    #expect(error?.code == .stopped)
+    expectEqual(error?.code, .stopped)
   }
 }

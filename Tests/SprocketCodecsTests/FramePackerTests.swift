@@ -2,6 +2,7 @@ import CSprocketAllocations
 import SprocketCore
 import SprocketPixels
 import SprocketTestMemory
+import TestExpectations
 import Testing
 
 @testable import SprocketCodecs
@@ -56,10 +57,10 @@ import Testing
           counted = sprocket_allocation_count() - before
           return count
         }
-        #expect(count == packer.byteCount)
+        expectEqual(count, packer.byteCount)
       }
-      #expect(counted == 0, "\(target) of \(image) allocates")
-      #expect(bytes.suffix(5) == [0xEE, 0xEE, 0xEE, 0xEE, 0xEE])
+      expectEqual(counted, 0, "\(target) of \(image) allocates")
+      expectEqual(bytes.suffix(5), [0xEE, 0xEE, 0xEE, 0xEE, 0xEE])
       return Array(bytes.prefix(packer.byteCount))
     }
   }
@@ -67,11 +68,11 @@ import Testing
   @Test func planesOfTheSameChromaKeepEachByte() throws {
     let half = Picture(.i420)
     let (y, u, v) = (half.planes[0], half.planes[1], half.planes[2])
-    #expect(try half.packed(.i420) == y + u + v)
-    #expect(try half.packed(.yv12) == y + v + u)
-    #expect(try half.packed(.nv12) == y + zip(u, v).flatMap { [$0, $1] })
-    #expect(try half.packed(.nv21) == y + zip(u, v).flatMap { [$1, $0] })
-    #expect(try half.packed(.grey) == y)
+    try expectEqual(half.packed(.i420), y + u + v)
+    try expectEqual(half.packed(.yv12), y + v + u)
+    try expectEqual(half.packed(.nv12), y + zip(u, v).flatMap { [$0, $1] })
+    try expectEqual(half.packed(.nv21), y + zip(u, v).flatMap { [$1, $0] })
+    try expectEqual(half.packed(.grey), y)
     let pairs = Picture(.yuv422p)
     var (lumaFirst, chromaFirst): ([UInt8], [UInt8]) = ([], [])
     for pair in 0..<24 {
@@ -79,16 +80,16 @@ import Testing
       lumaFirst += [one, pairs.planes[1][pair], two, pairs.planes[2][pair]]
       chromaFirst += [pairs.planes[1][pair], one, pairs.planes[2][pair], two]
     }
-    #expect(try pairs.packed(.yuyv) == lumaFirst)
-    #expect(try pairs.packed(.uyvy) == chromaFirst)
+    try expectEqual(pairs.packed(.yuyv), lumaFirst)
+    try expectEqual(pairs.packed(.uyvy), chromaFirst)
   }
 
   @Test func aGreyPictureHasNeutralChroma() throws {
     let grey = Picture(.grey)
-    #expect(try grey.packed(.i420) == grey.planes[0] + [UInt8](repeating: 128, count: 24))
-    #expect(try grey.packed(.nv12) == grey.planes[0] + [UInt8](repeating: 128, count: 24))
-    #expect(try grey.packed(.yuyv) == grey.planes[0].flatMap { [$0, 128] })
-    #expect(try grey.packed(.uyvy) == grey.planes[0].flatMap { [128, $0] })
+    try expectEqual(grey.packed(.i420), grey.planes[0] + [UInt8](repeating: 128, count: 24))
+    try expectEqual(grey.packed(.nv12), grey.planes[0] + [UInt8](repeating: 128, count: 24))
+    try expectEqual(grey.packed(.yuyv), grey.planes[0].flatMap { [$0, 128] })
+    try expectEqual(grey.packed(.uyvy), grey.planes[0].flatMap { [128, $0] })
   }
 
   /// Chroma in the middle of its pixels: each new sample is the mean of those that it covers.
@@ -100,11 +101,11 @@ import Testing
     for y in 0..<6 {
       for x in 0..<4 {
         let at = 16 * y + 4 * x
-        #expect(Double(found[at + luma]) == picture.sample(0, 2 * x, y))
-        #expect(Double(found[at + luma + 2]) == picture.sample(0, 2 * x + 1, y))
+        expectEqual(Double(found[at + luma]), picture.sample(0, 2 * x, y))
+        expectEqual(Double(found[at + luma + 2]), picture.sample(0, 2 * x + 1, y))
         for (place, plane) in [(first, 1), (second, 2)] {
           let mean = (picture.sample(plane, 2 * x, y) + picture.sample(plane, 2 * x + 1, y)) / 2
-          #expect(abs(Double(found[at + place]) - mean) <= 0.51)
+          expectAtMost(abs(Double(found[at + place]) - mean), 0.51)
         }
       }
     }
@@ -114,7 +115,7 @@ import Testing
   func rowsOfChromaAreReduced(target: PixelFormat) throws {
     let picture = Picture(.yuv422p)
     let found = try picture.packed(target)
-    #expect(Array(found.prefix(48)) == picture.planes[0])
+    expectEqual(Array(found.prefix(48)), picture.planes[0])
     for plane in 1...2 {
       for y in 0..<3 {
         for x in 0..<4 {
@@ -125,7 +126,7 @@ import Testing
             case .yv12: 48 + 12 * (2 - plane) + 4 * y + x
             default: 48 + 8 * y + 2 * x + plane - 1
             }
-          #expect(abs(Double(found[at]) - mean) <= 0.51)
+          expectAtMost(abs(Double(found[at]) - mean), 0.51)
         }
       }
     }
@@ -148,7 +149,7 @@ import Testing
         for x in 0..<width {
           let level = (picture.sample(plane, x, y) - middle * one) * gain + middle
           let expected = min(max(level, 0), 255)
-          #expect(abs(Double(found[start + y * width + x]) - expected) <= 0.51)
+          expectAtMost(abs(Double(found[start + y * width + x]) - expected), 0.51)
         }
       }
     }
@@ -157,9 +158,9 @@ import Testing
   @Test func colourIsThatOfATensor() throws {
     let picture = Picture(.yuv422p, Color(range: .limited, matrix: .bt709))
     let (rgb, bgr) = (try picture.packed(.rgb24), try picture.packed(.bgr24))
-    #expect(rgb.count == 3 * 48)
+    expectEqual(rgb.count, 3 * 48)
     for pixel in 0..<48 {
-      #expect(Array(rgb[3 * pixel..<3 * pixel + 3]) == bgr[3 * pixel..<3 * pixel + 3].reversed())
+      expectEqual(Array(rgb[3 * pixel..<3 * pixel + 3]), bgr[3 * pixel..<3 * pixel + 3].reversed())
     }
     // Where chroma is neutral, all channels are luma of full range.
     let grey = Picture(.grey, Color(range: .limited))
@@ -169,22 +170,22 @@ import Testing
     let found = try grey.packed(.rgb24).enumerated().filter { $0.offset % 3 == 1 }.map {
       Int($0.element)
     }
-    #expect(zip(found, expected).allSatisfy { abs($0 - $1) <= 1 })
+    expectTrue(zip(found, expected).allSatisfy { abs($0 - $1) <= 1 })
   }
 
   @Test func whatCannotBeMadeIsSaid() {
-    #expect(FramePacker.canMake(.rgb24, width: 321, height: 241))
-    #expect(FramePacker.canMake(.yuyv, width: 320, height: 241))
-    #expect(!FramePacker.canMake(.yuyv, width: 321, height: 240))
-    #expect(!FramePacker.canMake(.nv12, width: 320, height: 241))
-    #expect(!FramePacker.canMake(.mjpeg, width: 320, height: 240))
-    #expect(!FramePacker.canMake(.yuv444p, width: 320, height: 240))
+    expectTrue(FramePacker.canMake(.rgb24, width: 321, height: 241))
+    expectTrue(FramePacker.canMake(.yuyv, width: 320, height: 241))
+    expectFalse(FramePacker.canMake(.yuyv, width: 321, height: 240))
+    expectFalse(FramePacker.canMake(.nv12, width: 320, height: 241))
+    expectFalse(FramePacker.canMake(.mjpeg, width: 320, height: 240))
+    expectFalse(FramePacker.canMake(.yuv444p, width: 320, height: 240))
     let error = #expect(throws: RunError.self) {
       try FramePacker(
         .yuyv,
         of: FrameFormat(
           pixelFormat: .grey, width: 321, height: 240, color: .jpeg, rate: .unknown))
     }
-    #expect(error?.description.contains("even size") == true)
+    expectEqual(error?.description.contains("even size"), true)
   }
 }

@@ -3,6 +3,7 @@ import SprocketCodecs
 import SprocketCore
 import SprocketJPEG
 import SprocketPixels
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -38,14 +39,14 @@ import Testing
       let frame = try #require(bytes.span.withChecked { $0 })
       let whole = try #require(unpack(bytes, format(frame), .pixels))
       let luma = whole.lumaRows(.full)
-      #expect(luma == whole.imageRows(0))
-      #expect(try #require(unpack(bytes, format(frame), .luma(.full))).lumaRows(.full) == luma)
+      expectEqual(luma, whole.imageRows(0))
+      try expectEqual(#require(unpack(bytes, format(frame), .luma(.full))).lumaRows(.full), luma)
       for scale in [LumaScale.half, .quarter, .eighth] {
         let expected = boxMean(luma, by: scale.divisor)
-        #expect(whole.lumaRows(scale) == expected)
+        expectEqual(whole.lumaRows(scale), expected)
         let alone = try #require(unpack(bytes, format(frame), .luma(scale)))
         let isEighth = scale == .eighth && width % 8 == 0 && height % 8 == 0
-        #expect(isEighth || alone.lumaRows(scale) == expected, "\(width)x\(height) \(scale)")
+        expectTrue(isEighth || alone.lumaRows(scale) == expected, "\(width)x\(height) \(scale)")
       }
     }
   }
@@ -89,13 +90,13 @@ import Testing
       .image, .luma(.full), .luma(.half), .luma(.eighth), .pixels,
     ]
     for parts in combinations {
-      #expect(unpack(bytes, given(.yuv422p, 32, 16), parts) != nil)
-      #expect(unpack(bytes, given(.yuv422p, 32, 24), parts) == nil)
-      #expect(unpack(bytes, given(.yuv422p, 40, 16), parts) == nil)
-      #expect(unpack(bytes, given(.i420, 32, 16), parts) == nil)
-      #expect(unpack(bytes, given(.grey, 32, 16), parts) == nil)
-      #expect(unpack([], given(.yuv422p, 32, 16), parts) == nil)
-      #expect(unpack([0xFF], given(.yuv422p, 32, 16), parts) == nil)
+      expectNotNil(unpack(bytes, given(.yuv422p, 32, 16), parts))
+      expectNil(unpack(bytes, given(.yuv422p, 32, 24), parts))
+      expectNil(unpack(bytes, given(.yuv422p, 40, 16), parts))
+      expectNil(unpack(bytes, given(.i420, 32, 16), parts))
+      expectNil(unpack(bytes, given(.grey, 32, 16), parts))
+      expectNil(unpack([], given(.yuv422p, 32, 16), parts))
+      expectNil(unpack([0xFF], given(.yuv422p, 32, 16), parts))
     }
   }
 
@@ -112,7 +113,7 @@ import Testing
           "extractplanes=y", "-f", "rawvideo", "-",
         ])
       // Two decoders' transforms differ by rounding.
-      #expect(largestDifference(slot.lumaRows(.full), rows(gray, frame.width)) <= 2, "\(file)")
+      expectAtMost(largestDifference(slot.lumaRows(.full), rows(gray, frame.width)), 2, "\(file)")
     }
   }
 
@@ -131,13 +132,13 @@ import Testing
       worst = max(worst, largestDifference(whole.lumaRows(.eighth), alone.lumaRows(.eighth)))
     }
     print("luma at 1/8 alone: at most \(worst) from the box mean")
-    #expect(worst <= 1)
+    expectAtMost(worst, 1)
   }
 
   @Test(.enabled(if: TestData.isPresent, Comment(rawValue: TestData.absent)))
   func corruptFilesAreDamagedHoweverTheyAreUnpacked() throws {
     let files = TestData.files(in: "mjpeg/corrupt_dev")
-    #expect(!files.isEmpty)
+    expectFalse(files.isEmpty)
     for file in files {
       let bytes = try TestData.bytes(file)
       guard let frame = bytes.span.withChecked({ $0 }), frame.image != nil else {
@@ -148,7 +149,7 @@ import Testing
         unpack(bytes, format(frame), parts) != nil
       }
       print("\(file): \(outcomes)")
-      #expect(outcomes == [false, false, false, false], "\(file)")
+      expectEqual(outcomes, [false, false, false, false], "\(file)")
     }
   }
 
@@ -169,7 +170,7 @@ import Testing
         _ = unpack(bytes, format(frame), parts)
       }
     }
-    #expect(unpack(Array(intact.prefix(intact.count / 2)), format(frame), .image) == nil)
+    expectNil(unpack(Array(intact.prefix(intact.count / 2)), format(frame), .image))
   }
 }
 

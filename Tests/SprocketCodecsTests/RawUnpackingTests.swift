@@ -1,5 +1,6 @@
 import SprocketCodecs
 import SprocketCore
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -37,16 +38,16 @@ private let combinations: [FrameParts] = [
     slot.addMemory(format, parts: parts, unpacker.prepare(format: format, parts: parts))
     slot.deliver(picture.planes, padding: 3)
     let name = "\(format.pixelFormat.fourcc) \(format.width)x\(format.height) \(parts)"
-    #expect(slot.unpack(with: unpacker), "\(name)")
+    expectTrue(slot.unpack(with: unpacker), "\(name)")
     if parts.contains(.image) {
       for (plane, rows) in picture.image.enumerated() {
-        #expect(slot.imageRows(plane) == rows, "plane \(plane) of \(name)")
+        expectEqual(slot.imageRows(plane), rows, "plane \(plane) of \(name)")
       }
     }
     let luma = picture.luma(format.color.range)
     for scale in LumaScale.allCases where parts.contains(.luma(scale)) {
       let expected = scale == .full ? luma : boxMean(luma, by: scale.divisor)
-      #expect(slot.lumaRows(scale) == expected, "\(scale) of \(name)")
+      expectEqual(slot.lumaRows(scale), expected, "\(scale) of \(name)")
     }
   }
 
@@ -56,13 +57,14 @@ private let combinations: [FrameParts] = [
         pixelFormat: pixels, width: 9, height: 7, color: .video, rate: .unknown)
       let unpacker = FrameUnpacker()
       let plan = unpacker.prepare(format: format, parts: .image)
-      #expect(plan.borrowsImage && !plan.borrowsLuma)
+      expectTrue(plan.borrowsImage)
+      expectFalse(plan.borrowsLuma)
       let slot = TestSlot()
       slot.deliver(RawPicture(pixels, width: 9, height: 7).planes, padding: 1)
-      #expect(slot.unpack(with: unpacker))
+      expectTrue(slot.unpack(with: unpacker))
       for plane in 0..<pixels.planeCount {
         let origin = pixels == .yv12 ? [0, 2, 1][plane] : plane
-        #expect(slot.isSourceMemory(imagePlane: plane, of: origin), "\(pixels) \(plane)")
+        expectTrue(slot.isSourceMemory(imagePlane: plane, of: origin), "\(pixels) \(plane)")
       }
     }
   }
@@ -76,9 +78,9 @@ private let combinations: [FrameParts] = [
       slot.addMemory(
         format, parts: .pixels, unpacker.prepare(format: format, parts: .pixels))
       slot.deliver(RawPicture(pixels, width: 8, height: 4).planes, padding: 0)
-      #expect(!slot.unpack(with: unpacker), "\(pixels)")
+      expectFalse(slot.unpack(with: unpacker), "\(pixels)")
       slot.deliver(RawPicture(pixels, width: 4, height: 6).planes, padding: 9)
-      #expect(!slot.unpack(with: unpacker), "\(pixels)")
+      expectFalse(slot.unpack(with: unpacker), "\(pixels)")
     }
   }
 
@@ -87,10 +89,11 @@ private let combinations: [FrameParts] = [
       pixelFormat: .bayerRGGB, width: 8, height: 6, color: .jpeg, rate: .unknown)
     let unpacker = FrameUnpacker()
     let plan = unpacker.prepare(format: format, parts: .encoded)
-    #expect(!plan.borrowsImage && !plan.borrowsLuma)
+    expectFalse(plan.borrowsImage)
+    expectFalse(plan.borrowsLuma)
     let slot = TestSlot()
     slot.deliver(RawPicture(.bayerRGGB, width: 8, height: 6).planes, padding: 0)
-    #expect(slot.unpack(with: unpacker))
+    expectTrue(slot.unpack(with: unpacker))
   }
 
   @Test(arguments: [
@@ -116,7 +119,7 @@ private let combinations: [FrameParts] = [
           let luma = picture.luma(range)
           for scale in LumaScale.allCases where wanted.contains(.luma(scale)) {
             let expected = scale == .full ? luma : boxMean(luma, by: scale.divisor)
-            #expect(slot.lumaRows(scale, version: 1) == expected, "\(pixels) \(scale)")
+            expectEqual(slot.lumaRows(scale, version: 1), expected, "\(pixels) \(scale)")
           }
         }
       }

@@ -2,6 +2,7 @@ import CSprocketAllocations
 import SprocketCore
 import SprocketPixels
 import SprocketTestMemory
+import TestExpectations
 import Testing
 
 @testable import SprocketCodecs
@@ -20,7 +21,7 @@ func aTensorIsWhatItsDefinitionSays(_ seed: Int) throws {
         for x in 0..<trial.plan.width {
           let expected = twin.number(entry, channel, x, y)
           let number = found[trial.index(entry, channel, x, y)]
-          #expect(abs(number - expected) <= trial.tolerance, "\(trial) at \(x), \(y)")
+          expectAtMost(abs(number - expected), trial.tolerance, "\(trial) at \(x), \(y)")
           guard abs(number - expected) <= trial.tolerance else { return }
         }
       }
@@ -32,7 +33,7 @@ func aTensorIsWhatItsDefinitionSays(_ seed: Int) throws {
   var random = TestRandom(seed: 3)
   for _ in 0..<8 {
     let trial = try TensorTrial(&random)
-    #expect(trial.allocations == 0, "\(trial)")
+    expectEqual(trial.allocations, 0, "\(trial)")
   }
 }
 
@@ -44,7 +45,7 @@ func aTensorIsWhatItsDefinitionSays(_ seed: Int) throws {
   settings.size = TensorSize(width: 60, height: 45)
   settings.filter = .area
   let plan = try TensorPlan(settings, for: format)
-  #expect(plan.scale == .eighth)
+  expectEqual(plan.scale, .eighth)
   let packer = TensorPacker(plan)
   for scale in LumaScale.allCases {
     // Luma that rises along the rows, as reduced pictures have it, too.
@@ -60,11 +61,11 @@ func aTensorIsWhatItsDefinitionSays(_ seed: Int) throws {
       var target = bytes.mutableSpan
       return packer.pack(view, into: &target)
     }
-    #expect(count == plan.byteCount)
+    expectEqual(count, plan.byteCount)
     let found = TensorTrial.numbers(bytes, .f32)
     for x in 1..<59 {
       let expected = (Double(x) + 0.5) / 60
-      #expect(abs(found[x] - expected) < 0.006, "1/\(scale.divisor), column \(x)")
+      expectLess(abs(found[x] - expected), 0.006, "1/\(scale.divisor), column \(x)")
     }
   }
 }

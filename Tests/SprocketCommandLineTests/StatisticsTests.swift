@@ -1,4 +1,5 @@
 import SprocketTestMemory
+import TestExpectations
 import Testing
 
 @testable import SprocketCommandLine
@@ -22,16 +23,16 @@ extension TestRandom {
 @Suite struct StatisticsTests {
   @Test func theMedianAndTheSpreadLeaveOutliersOut() {
     let rounds = Rounds([10, 11, 9, 10, 1000])
-    #expect(rounds.median == 10)
-    #expect(rounds.spread == 0.1)
-    #expect(Rounds([4]).median == 4 && Rounds([4]).spread == 0)
-    #expect(Rounds([1, 2, 3, 4]).median == 2.5)
+    expectEqual(rounds.median, 10)
+    expectEqual(rounds.spread, 0.1)
+    expectTrue(Rounds([4]).median == 4 && Rounds([4]).spread == 0)
+    expectEqual(Rounds([1, 2, 3, 4]).median, 2.5)
   }
 
   @Test func theErrorIsThatOfTheMedian() {
     // Distances from 3: 2, 1, 0, 1, 96; their median is 1.
-    #expect(abs(Rounds([1, 2, 3, 4, 99]).error - 1.2533 * 1.4826 / 3 / 5.0.squareRoot()) < 1e-12)
-    #expect(Rounds([7, 7, 7]).error == 0 && Rounds([]).error == 0)
+    expectLess(abs(Rounds([1, 2, 3, 4, 99]).error - 1.2533 * 1.4826 / 3 / 5.0.squareRoot()), 1e-12)
+    expectTrue(Rounds([7, 7, 7]).error == 0 && Rounds([]).error == 0)
   }
 
   @Test func tenPercentMoreAreTold() {
@@ -42,7 +43,7 @@ extension TestRandom {
       if Comparison(before, after).verdict != .more { missed += 1 }
       if Comparison(after, before).verdict != .less { missed += 1 }
     }
-    #expect(missed <= 20)
+    expectAtMost(missed, 20)
   }
 
   @Test(arguments: [0.015, 0.05, 0.1], [0, 0.01, -0.01])
@@ -53,13 +54,13 @@ extension TestRandom {
       let after = noise.rounds(10, around: 500 * (1 + drift), noise: deviation)
       return Comparison(before, after).verdict != .same
     }
-    #expect(told <= 10)
+    expectAtMost(told, 10)
   }
 
   @Test func whatIsWithinItsOwnSpreadIsNotTold() {
     let wide = Rounds((0..<10).map { 100 + 10 * Double($0) })
     let higher = Rounds((0..<10).map { 115 + 10 * Double($0) })
-    #expect(Comparison(wide, higher).verdict == .same)
+    expectEqual(Comparison(wide, higher).verdict, .same)
   }
 
   /// In 4 rounds of 10 another program makes every frame slower by up to a half. This shifts the medians.
@@ -74,41 +75,40 @@ extension TestRandom {
     }
     for _ in 0..<1000 {
       let (before, again, after) = (session(500), session(500), session(550))
-      #expect(Comparison(least: before, again, resolution: 0.064).verdict == .same)
-      #expect(Comparison(least: before, after, resolution: 0.064).verdict == .more)
-      #expect(Comparison(least: after, before, resolution: 0.064).verdict == .less)
+      expectEqual(Comparison(least: before, again, resolution: 0.064).verdict, .same)
+      expectEqual(Comparison(least: before, after, resolution: 0.064).verdict, .more)
+      expectEqual(Comparison(least: after, before, resolution: 0.064).verdict, .less)
     }
   }
 
   @Test func manyRoundsHaveNoAdvantage() {
     let few = Rounds((0..<10).map { 105 + Double($0 % 3) })
     let many = Rounds(few.rounds + [Double](repeating: 80, count: 90))
-    #expect(Comparison(least: many, few, resolution: 0.064).verdict == .same)
-    #expect(Comparison(least: few, many, resolution: 0.064).verdict == .same)
+    expectEqual(Comparison(least: many, few, resolution: 0.064).verdict, .same)
+    expectEqual(Comparison(least: few, many, resolution: 0.064).verdict, .same)
   }
 
   /// As parts of the slower value, a spread of 150 % would hide any speed-up.
   @Test func aLargeSpeedUpIsToldWhateverTheSpread() {
     let slow = Rounds((0..<10).map { 1000 * (1 + 0.75 * Double($0)) })
     let fast = Rounds(slow.rounds.map { $0 / 100 })
-    #expect(Comparison(least: slow, fast, resolution: 0.064).verdict == .less)
-    #expect(Comparison(least: fast, slow, resolution: 0.064).verdict == .more)
-    #expect(
-      Comparison(least: slow, Rounds(slow.rounds.map { $0 / 2 }), resolution: 0.064).verdict
-        == .same)
+    expectEqual(Comparison(least: slow, fast, resolution: 0.064).verdict, .less)
+    expectEqual(Comparison(least: fast, slow, resolution: 0.064).verdict, .more)
+    expectEqual(
+      Comparison(least: slow, Rounds(slow.rounds.map { $0 / 2 }), resolution: 0.064).verdict, .same)
   }
 
   @Test func aDifferenceBelowTheResolutionIsNotTold() {
     let (short, long) = (
       Rounds([Double](repeating: 0.128, count: 10)), Rounds([Double](repeating: 0.192, count: 10))
     )
-    #expect(Comparison(least: short, long, resolution: 0.064).verdict == .same)
-    #expect(Comparison(least: short, long, resolution: 0.001).verdict == .more)
+    expectEqual(Comparison(least: short, long, resolution: 0.064).verdict, .same)
+    expectEqual(Comparison(least: short, long, resolution: 0.001).verdict, .more)
   }
 
   @Test func twoRoundsTellNothing() {
     let comparison = Comparison(Rounds([1, 1]), Rounds([9, 9]))
-    #expect(comparison.verdict == .tooFewRounds)
-    #expect(Comparison(Rounds([]), Rounds([])).verdict == .tooFewRounds)
+    expectEqual(comparison.verdict, .tooFewRounds)
+    expectEqual(Comparison(Rounds([]), Rounds([])).verdict, .tooFewRounds)
   }
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestExpectations
 import Testing
 
 @testable import SprocketCommandLine
@@ -47,24 +48,29 @@ import Testing
 
   @Test func ratesAreThoseOfTheTimeBetweenTwoAnswers() throws {
     let run = RunFigures(socket: "s", from: try status(), to: try later())
-    #expect(run.interval == 2 && run.rate == 30)
+    expectEqual(run.interval, 2)
+    expectEqual(run.rate, 30)
     let lane = try #require(run.lanes.first)
     // 60 frames: 0.6 s of unpacking, 0.12 s of metering, 0.12 s of waiting.
-    #expect(near(lane.steps[0].work, 10) && near(lane.steps[1].work, 2))
-    #expect(near(lane.work, 12) && near(lane.wait, 2))
+    expectTrue(near(lane.steps[0].work, 10) && near(lane.steps[1].work, 2))
+    expectTrue(near(lane.work, 12))
+    expectTrue(near(lane.wait, 2))
     // Of two workers for two seconds.
-    #expect(near(lane.steps[0].busy, 0.15) && near(lane.busy, 0.18))
-    #expect(lane.frames == 350 && lane.behind == 1)
-    #expect(lane.steps[0].cpu == nil)
-    #expect(near(run.sinks[0].work, 2) && near(run.sinks[0].wait, 1))
-    #expect(near(run.sinks[0].busy, 0.05))
+    expectTrue(near(lane.steps[0].busy, 0.15))
+    expectTrue(near(lane.busy, 0.18))
+    expectEqual(lane.frames, 350)
+    expectEqual(lane.behind, 1)
+    expectNil(lane.steps[0].cpu)
+    expectTrue(near(run.sinks[0].work, 2) && near(run.sinks[0].wait, 1))
+    expectTrue(near(run.sinks[0].busy, 0.05))
   }
 
   @Test func withoutAnEarlierAnswerRatesAreThoseOfTheRun() throws {
     for earlier in [nil, try status(["pid": "1"]), try status(["elapsed_s": "11"])] {
       let run = RunFigures(socket: "s", from: earlier, to: try status())
-      #expect(run.interval == 10 && run.rate == 30)
-      #expect(near(run.lanes[0].steps[0].work, 10) && near(run.lanes[0].steps[0].cpu, 1))
+      expectEqual(run.interval, 10)
+      expectEqual(run.rate, 30)
+      expectTrue(near(run.lanes[0].steps[0].work, 10) && near(run.lanes[0].steps[0].cpu, 1))
     }
   }
 
@@ -74,7 +80,7 @@ import Testing
       + #""frames":350,"cpu_s":0,"cpu_frames":0,"late":0,"rejected":0,"corrupt":0}]}]"#
     let run = RunFigures(
       socket: "s", from: try status(), to: try status(["elapsed_s": "12", "lanes": own]))
-    #expect(near(run.lanes[0].steps[0].work, 2))
+    expectTrue(near(run.lanes[0].steps[0].work, 2))
   }
 
   @Test func nothingHasNoMeanAndCountsThatShrinkAreNoRate() throws {
@@ -83,26 +89,24 @@ import Testing
       "sink_loads": #"[{"name":"movie","work_s":0.1,"wait_s":0,"frames":100,"behind":0}]"#,
     ])
     let run = RunFigures(socket: "s", from: try status(), to: less)
-    #expect(run.rate == 0 && run.lanes[0].work == nil && run.lanes[0].busy == 0)
-    #expect(run.sinks[0].work == nil && run.sinks[0].busy == 0)
+    expectTrue(run.rate == 0 && run.lanes[0].work == nil && run.lanes[0].busy == 0)
+    expectTrue(run.sinks[0].work == nil && run.sinks[0].busy == 0)
     let table = TopTable.lines(run)
-    #expect(table.contains { $0.contains("sink movie") && $0.contains(" - ") })
+    expectTrue(table.contains { $0.contains("sink movie") && $0.contains(" - ") })
   }
 
   @Test func theTableHasALinePerLaneStepAndSink() throws {
     let lines = TopTable.lines(RunFigures(socket: "s", from: try status(), to: try later()))
     func words(_ index: Int) -> [Substring] { lines[index].split(separator: " ") }
-    #expect(
-      lines[0]
-        == "PID 4711  front  scene 1280x720 MJPG  30.00/s  ring 3/12, 4 free  lost 2 (missing 2)"
-    )
-    #expect(words(1) == ["LANE", "WORK", "WAIT", "BUSY", "BEHIND", "FRAMES", "LOST"])
-    #expect(
-      words(2).joined(separator: " ") == "unpack+meter (2) 12.00 ms 2.00 ms 18 % 1 350 6")
-    #expect(words(3).joined(separator: " ") == "unpack 10.00 ms 15 % 350 3")
-    #expect(words(4).joined(separator: " ") == "meter 2.00 ms 3 % 350 3")
-    #expect(words(5).joined(separator: " ") == "sink movie 2.00 ms 1.00 ms 5 % 0 330 3")
-    #expect(lines.count == 6 && Set(lines[1...].map(\.count)).count == 1)
+    expectEqual(
+      lines[0],
+      "PID 4711  front  scene 1280x720 MJPG  30.00/s  ring 3/12, 4 free  lost 2 (missing 2)")
+    expectEqual(words(1), ["LANE", "WORK", "WAIT", "BUSY", "BEHIND", "FRAMES", "LOST"])
+    expectEqual(words(2).joined(separator: " "), "unpack+meter (2) 12.00 ms 2.00 ms 18 % 1 350 6")
+    expectEqual(words(3).joined(separator: " "), "unpack 10.00 ms 15 % 350 3")
+    expectEqual(words(4).joined(separator: " "), "meter 2.00 ms 3 % 350 3")
+    expectEqual(words(5).joined(separator: " "), "sink movie 2.00 ms 1.00 ms 5 % 0 330 3")
+    expectTrue(lines.count == 6 && Set(lines[1...].map(\.count)).count == 1)
   }
 
   @Test func aRecordingShowsItsFileTimeAndSize() throws {
@@ -111,7 +115,7 @@ import Testing
       + #""bytes":35756442,"frames":{"delivered":5}}]"#
     let head = TopTable.lines(
       RunFigures(socket: "s", from: nil, to: try status(["recording": file])))[0]
-    #expect(head.hasSuffix("  recording take-2.mov 01:12 34.1 MB"))
+    expectTrue(head.hasSuffix("  recording take-2.mov 01:12 34.1 MB"))
   }
 
   @Test func linesAreCutAndHaveNoControlCharacters() throws {
@@ -120,22 +124,23 @@ import Testing
       to: try status(["name": #""a\u001b[31mb\nc""#, "source": #""x\u009by""#]))
     let head = TopTable.cut(TopTable.lines(bad)[0], to: 40)
     #expect(head == #"PID 4711  a\u{1B}[31mb\nc  x\u{9B}y 1280x"#.prefix(40))
-    #expect(TopTable.cut("abc", to: 2) == "ab" && TopTable.cut("abc", to: 80) == "abc")
+    expectEqual(TopTable.cut("abc", to: 2), "ab")
+    expectEqual(TopTable.cut("abc", to: 80), "abc")
   }
 
   @Test func numbersAndTimesAreWrittenForPeople() {
-    #expect(
-      [0, 999, 1000, 1_234_567].map { TopTable.grouped($0) } == ["0", "999", "1,000", "1,234,567"])
-    #expect(
-      [0, 59.9, 61, 3600, -1].map { TopTable.clock($0) }
-        == ["00:00", "00:59", "01:01", "1:00:00", "00:00"])
+    expectEqual(
+      [0, 999, 1000, 1_234_567].map { TopTable.grouped($0) }, ["0", "999", "1,000", "1,234,567"])
+    expectEqual(
+      [0, 59.9, 61, 3600, -1].map { TopTable.clock($0) },
+      ["00:00", "00:59", "01:01", "1:00:00", "00:00"])
   }
 
   @Test func entriesAreInTheSessionsFolderAndElseInThatForTemporaryFiles() {
-    #expect(
-      RunFolder.places(session: "/run/user/7", user: 7)
-        == ["/run/user/7/sprocket-runs", "/tmp/sprocket-7"])
-    #expect(RunFolder.places(session: nil, user: 7) == ["/tmp/sprocket-7"])
-    #expect(RunFolder.places(session: "relative", user: 7) == ["/tmp/sprocket-7"])
+    expectEqual(
+      RunFolder.places(session: "/run/user/7", user: 7),
+      ["/run/user/7/sprocket-runs", "/tmp/sprocket-7"])
+    expectEqual(RunFolder.places(session: nil, user: 7), ["/tmp/sprocket-7"])
+    expectEqual(RunFolder.places(session: "relative", user: 7), ["/tmp/sprocket-7"])
   }
 }

@@ -1,4 +1,5 @@
 import CSprocketAllocations
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -39,10 +40,11 @@ import Testing
           feed(&clock, from: &card)
           guard clock.line.isMeasured else { continue }
           // The prior pulls the rate of a perfect device, too: 20 us of noise are assumed.
-          #expect(abs(error(clock, card, at: card.made)) < 40e-6)
+          expectLess(abs(error(clock, card, at: card.made)), 40e-6)
         }
-        #expect(clock.line.isMeasured && abs(clock.line.rate / card.trueRate - 1) < 0.1e-6)
-        #expect(abs(error(clock, card, at: card.made)) < 2e-6)
+        expectTrue(clock.line.isMeasured)
+        expectLess(abs(clock.line.rate / card.trueRate - 1), 0.1e-6)
+        expectLess(abs(error(clock, card, at: card.made)), 2e-6)
       }
     }
   }
@@ -63,16 +65,19 @@ import Testing
         if clock.line.isMeasured { worstRate = max(worstRate, rateError) }
         if card.made > 70 * 48_000 { lateRate = max(lateRate, rateError) }
       }
-      #expect(placed == 48_000 && measured == 480_000)
+      expectEqual(placed, 48_000)
+      expectEqual(measured, 480_000)
       // One median of 50 observations is within 0.4 ms RMS, and a rate of ten seconds within 40 ppm RMS.
-      #expect(worst < 3e-3 && worstRate < 170 && lateRate < 12, "seed \(seed)")
+      expectLess(worst, 3e-3, "seed \(seed)")
+      expectLess(worstRate, 170, "seed \(seed)")
+      expectLess(lateRate, 12, "seed \(seed)")
     }
   }
 
   @Test func holdsForEarlierSamples() {
     var (clock, card) = (clock(), card(0, seed: 3))
     while !clock.line.isPlaced { feed(&clock, from: &card) }
-    #expect(abs(error(clock, card, at: 0)) < 2e-3)
+    expectLess(abs(error(clock, card, at: 0)), 2e-3)
   }
 
   @Test(arguments: off) func keepsTheRateOverAGap(off: Double) {
@@ -84,16 +89,19 @@ import Testing
       card.start += 20_000_000
       let first = card.made
       clock.begin(segment: 1, first: first)
-      #expect(!clock.line.isPlaced && clock.line.segment == 1 && clock.line.first == first)
+      expectFalse(clock.line.isPlaced)
+      expectEqual(clock.line.segment, 1)
+      expectEqual(clock.line.first, first)
       while !clock.line.isPlaced { feed(&clock, from: &card) }
-      #expect(card.made == first + 48_000 && clock.line.isMeasured)
+      expectEqual(card.made, first + 48_000)
+      expectTrue(clock.line.isMeasured)
       var worst = 0.0
       for _ in 0..<1000 {
         feed(&clock, from: &card)
         worst = max(worst, abs(error(clock, card, at: card.made)))
-        #expect(abs(clock.line.rate / card.trueRate - 1) < 20e-6)
+        expectLess(abs(clock.line.rate / card.trueRate - 1), 20e-6)
       }
-      #expect(worst < 2e-3)
+      expectLess(worst, 2e-3)
     }
   }
 
@@ -105,7 +113,7 @@ import Testing
       // One in five is late by up to 60 ms.
       let late = number % 5 == 0 ? Int64(number % 61) * 1_000_000 : 0
       clock.observe(sample: card.made, time: status.time + late)
-      if clock.line.isPlaced { #expect(abs(error(clock, card, at: card.made)) < 0.4e-3) }
+      if clock.line.isPlaced { expectLess(abs(error(clock, card, at: card.made)), 0.4e-3) }
     }
   }
 
@@ -113,23 +121,26 @@ import Testing
     for count in [1, 3, 60, 99] {
       var (clock, card) = (clock(), card(0, seed: 9, jitter: 0.3e-3))
       for _ in 0..<count { feed(&clock, from: &card) }
-      #expect(!clock.line.isPlaced)
+      expectFalse(clock.line.isPlaced)
       clock.settle()
-      #expect(clock.line.isPlaced && abs(error(clock, card, at: 0)) < 9e-3)
+      expectTrue(clock.line.isPlaced)
+      expectLess(abs(error(clock, card, at: 0)), 9e-3)
     }
     var clock = clock()
     clock.settle()
-    #expect(!clock.line.isPlaced)
+    expectFalse(clock.line.isPlaced)
   }
 
   @Test func believesExactTimes() {
     var clock = clock()
     clock.observe(.exact(7_000_000_000), first: 1000, count: 480, read: 1)
-    #expect(clock.line.isPlaced && clock.line.time(of: 1480) == 7_010_000_000)
+    expectTrue(clock.line.isPlaced)
+    expectEqual(clock.line.time(of: 1480), 7_010_000_000)
     clock.begin(segment: 1, first: 9000)
-    #expect(!clock.line.isPlaced)
+    expectFalse(clock.line.isPlaced)
     clock.observe(.exact(9_000_000_000), first: 9000, count: 480, read: 1)
-    #expect(clock.line.time(of: 9000) == 9_000_000_000 && clock.line.rate == 48_000)
+    expectEqual(clock.line.time(of: 9000), 9_000_000_000)
+    expectEqual(clock.line.rate, 48_000)
   }
 
   @Test func takesTheTimeOfTheReadWhereADeviceGivesNone() {
@@ -138,7 +149,7 @@ import Testing
       let status = card.next()
       clock.observe(.unknown, first: status.first, count: status.count, read: status.time)
     }
-    #expect(abs(error(clock, card, at: card.made)) < 2e-3)
+    expectLess(abs(error(clock, card, at: card.made)), 2e-3)
   }
 
   @Test func takesAnyNumbers() {
@@ -165,7 +176,7 @@ import Testing
       number += 1
     }
     let counted = sprocket_allocation_count() - before
-    #expect(counted == 0)
+    expectEqual(counted, 0)
   }
 }
 
@@ -175,7 +186,7 @@ import Testing
     for count in 1...300 {
       var numbers = (0..<count).map { _ in Double(Int.random(in: -50...50, using: &random)) }
       let sorted = numbers.sorted()
-      #expect(numbers.median(of: count) == (sorted[(count - 1) / 2] + sorted[count / 2]) / 2)
+      expectEqual(numbers.median(of: count), (sorted[(count - 1) / 2] + sorted[count / 2]) / 2)
     }
   }
 
@@ -185,14 +196,16 @@ import Testing
     // The first five points are replaced.
     for index in -5..<10 { line.add(x: Double(index), y: 3 - 0.25 * Double(index), deviation: 0) }
     let found = line.solve(slope: 0, deviation: 1e6)
-    #expect(abs(found.value - 0.75) < 1e-9 && abs(found.slope + 0.25) < 1e-9)
+    expectLess(abs(found.value - 0.75), 1e-9)
+    expectLess(abs(found.slope + 0.25), 1e-9)
   }
 
   @Test func keepsToThePriorWithOnePoint() {
     var line = RobustLine(capacity: 10)
     line.add(x: 5, y: 2, deviation: 1e-3)
     let found = line.solve(slope: 1e-4, deviation: 1e-4)
-    #expect(found.value == 2 && found.slope == 1e-4)
+    expectEqual(found.value, 2)
+    expectEqual(found.slope, 1e-4)
   }
 
   @Test func passesOverAnOutlier() {
@@ -202,6 +215,7 @@ import Testing
       line.add(x: Double(index), y: index == 90 ? 10 : noise, deviation: 1e-3)
     }
     let found = line.solve(slope: 0, deviation: 1)
-    #expect(abs(found.value) < 1e-3 && abs(found.slope) < 2e-5)
+    expectLess(abs(found.value), 1e-3)
+    expectLess(abs(found.slope), 2e-5)
   }
 }

@@ -1,23 +1,27 @@
 import SprocketCore
+import TestExpectations
 import Testing
 
 @Suite struct FormatTests {
   @Test func aspectsAreInLowestTerms() {
-    #expect(PixelAspect(64, 54) == PixelAspect(32, 27))
-    #expect(PixelAspect(4, 4) == .square && !PixelAspect.square.isOblong)
-    #expect(PixelAspect(0, 3) == .unknown && PixelAspect(3, -1) == .unknown)
-    #expect(PixelAspect(.max, 1).width == .max)
+    expectEqual(PixelAspect(64, 54), PixelAspect(32, 27))
+    expectEqual(PixelAspect(4, 4), .square)
+    expectFalse(PixelAspect.square.isOblong)
+    expectEqual(PixelAspect(0, 3), .unknown)
+    expectEqual(PixelAspect(3, -1), .unknown)
+    expectEqual(PixelAspect(.max, 1).width, .max)
   }
 
   @Test func deepPlanesAreTwiceAsWideInBytes() {
     for format in PixelFormat.allCases where format.isDeep && format.isPlanar {
-      #expect(format.imageFormat == format)
-      #expect(format.planeCount == format.reduced.planeCount)
+      expectEqual(format.imageFormat, format)
+      expectEqual(format.planeCount, format.reduced.planeCount)
       for plane in 0..<format.planeCount {
         let (deep, flat) = (
           format.plane(plane, width: 7, height: 5), format.reduced.plane(plane, width: 7, height: 5)
         )
-        #expect(deep.bytesPerRow == 2 * flat.bytesPerRow && deep.rows == flat.rows)
+        expectEqual(deep.bytesPerRow, 2 * flat.bytesPerRow)
+        expectEqual(deep.rows, flat.rows)
       }
     }
   }
@@ -25,15 +29,16 @@ import Testing
   @Test func imagesKeepTheBitsOfTheirSource() {
     for format in PixelFormat.allCases {
       guard let image = format.imageFormat else { continue }
-      #expect(image.isPlanar && image.bitsPerSample == format.bitsPerSample, "\(format)")
+      expectTrue(image.isPlanar, "\(format)")
+      expectEqual(image.bitsPerSample, format.bitsPerSample, "\(format)")
     }
   }
 
   @Test(arguments: PixelFormat.allCases) func everyFormatIsFoundByItsName(format: PixelFormat) {
-    #expect(PixelFormat(fourcc: format.fourcc) == format)
+    expectEqual(PixelFormat(fourcc: format.fourcc), format)
     let lowercase = format.fourcc.lowercased()
     let isUnique = PixelFormat.allCases.filter { $0.fourcc.lowercased() == lowercase }.count == 1
-    #expect(PixelFormat(fourcc: lowercase) == (isUnique ? format : nil))
+    expectEqual(PixelFormat(fourcc: lowercase), (isUnique ? format : nil))
   }
 
   /// `V4L2_PIX_FMT_SRGGB8` to `V4L2_PIX_FMT_SBGGR12P` of linux/videodev2.h.
@@ -47,15 +52,17 @@ import Testing
     for (depth, codes) in codes {
       for (order, code) in zip(["RGGB", "GRBG", "GBRG", "BGGR"], codes) {
         let format = PixelFormat(fourcc: "S\(order)\(depth)")
-        #expect(format?.fourcc == code && PixelFormat(fourcc: code) == format)
+        expectEqual(format?.fourcc, code)
+        expectEqual(PixelFormat(fourcc: code), format)
         if case .bayer(let layout, _)? = format?.layout {
-          #expect("\(layout)" == order.lowercased())
+          expectEqual("\(layout)", order.lowercased())
         }
         if let format { found.insert(format) }
       }
     }
-    #expect(found == Set(PixelFormat.allCases.filter(\.isBayer)) && found.count == 24)
-    for name in ["PGAA", "pgaa", "PGCC", "pgcc"] { #expect(PixelFormat(fourcc: name) == nil) }
+    expectEqual(found, Set(PixelFormat.allCases.filter(\.isBayer)))
+    expectEqual(found.count, 24)
+    for name in ["PGAA", "pgaa", "PGCC", "pgcc"] { expectNil(PixelFormat(fourcc: name)) }
   }
 
   /// The last group of packed pixels is whole.
@@ -65,8 +72,10 @@ import Testing
   ])
   func mosaicsHaveOnePlane(format: PixelFormat, bits: Int, bytesPerRow: Int) {
     #expect(format.plane(0, width: 7, height: 5) == (bytesPerRow, 5))
-    #expect(format.planeCount == 1 && format.bitsPerSample == bits)
-    #expect(format.imageFormat == nil && !format.isPlanar)
-    #expect(format.isDeep == (bytesPerRow == 14))
+    expectEqual(format.planeCount, 1)
+    expectEqual(format.bitsPerSample, bits)
+    expectNil(format.imageFormat)
+    expectFalse(format.isPlanar)
+    expectEqual(format.isDeep, (bytesPerRow == 14))
   }
 }

@@ -1,4 +1,5 @@
 import SprocketCore
+import TestExpectations
 import Testing
 
 @Suite struct GeometryTests {
@@ -8,22 +9,22 @@ import Testing
 
   @Test func theFirstPixelOfAHalfSizedPictureLiesBetweenTwo() {
     let map = Projection(pixelsAcross: 2, down: 4)
-    #expect(near(map.apply(0, 0), 0.5, 1.5))
-    #expect(near(map.apply(-0.5, -0.5), -0.5, -0.5))
+    expectTrue(near(map.apply(0, 0), 0.5, 1.5))
+    expectTrue(near(map.apply(-0.5, -0.5), -0.5, -0.5))
   }
 
   @Test func aProductTakesTheRightFactorFirst() {
     let product = Projection(scaleX: 2, scaleY: 3) * Projection(shiftX: 1, shiftY: 10)
-    #expect(near(product.apply(5, 5), 12, 45))
+    expectTrue(near(product.apply(5, 5), 12, 45))
   }
 
   @Test func theInverseLeadsBack() throws {
     let map = Projection([1.1, 0.2, 30, -0.1, 0.9, -4, 0.001, -0.002, 1])
     let back = try #require(map.inverse)
     let there = map.apply(12, 34)
-    #expect(near(back.apply(there.x, there.y), 12, 34))
-    #expect(Projection(scaleX: 0).inverse == nil)
-    #expect(Projection(scaleX: .nan).inverse == nil)
+    expectTrue(near(back.apply(there.x, there.y), 12, 34))
+    expectNil(Projection(scaleX: 0).inverse)
+    expectNil(Projection(scaleX: .nan).inverse)
   }
 
   /// Worked out by hand: x = 0.5, y = 0.25 on the plane, r2 = 0.3125.
@@ -35,8 +36,8 @@ import Testing
     let radial = 1 + 0.1 * 0.3125
     let x = 0.5 * radial + 2 * 0.01 * 0.125 + 0.02 * (0.3125 + 0.5)
     let y = 0.25 * radial + 0.01 * (0.3125 + 0.125) + 2 * 0.02 * 0.125
-    #expect(near(lens.distort(60, 70), 100 * x + 10, 200 * y + 20))
-    #expect(near(lens.distort(10, 20), 10, 20))
+    expectTrue(near(lens.distort(60, 70), 100 * x + 10, 200 * y + 20))
+    expectTrue(near(lens.distort(10, 20), 10, 20))
   }
 
   /// tan(45 degrees) is 1, so theta is pi / 4.
@@ -46,8 +47,8 @@ import Testing
     distortion.k1 = 0.1
     let lens = Lens(model: .fisheye, camera: camera, undistorted: camera, distortion: distortion)
     let theta = Double.pi / 4
-    #expect(near(lens.distort(100, 0), 100 * theta * (1 + 0.1 * theta * theta), 0))
-    #expect(near(lens.distort(0, 0), 0, 0))
+    expectTrue(near(lens.distort(100, 0), 100 * theta * (1 + 0.1 * theta * theta), 0))
+    expectTrue(near(lens.distort(0, 0), 0, 0))
   }
 
   @Test func aMapGoesThroughTheLensBetweenItsMatrices() {
@@ -58,7 +59,7 @@ import Testing
     let map = SensorMap().followed(by: Projection(scaleX: 10)).followedByLens()
       .followed(by: Projection(shiftX: 1))
     // 1 + 1 is 2; 2 (1 + 4) is 10; 10 times 10.
-    #expect(near(map.sensorPoint(1, 0, through: lens), 100, 0))
+    expectTrue(near(map.sensorPoint(1, 0, through: lens), 100, 0))
   }
 
   @Test(arguments: [

@@ -1,4 +1,5 @@
 import SprocketCore
+import TestExpectations
 import Testing
 
 @Suite struct PrintableTests {
@@ -11,8 +12,8 @@ import Testing
     ("\r\n", "\\r\\n"),
   ])
   func whatCommandsATerminalIsShownByItsNumber(given: String, shown: String) {
-    #expect(printable(given) == shown)
-    #expect(printable(shown) == shown)
+    expectEqual(printable(given), shown)
+    expectEqual(printable(shown), shown)
   }
 }
 
@@ -24,23 +25,23 @@ import Testing
     ("late", "latedrop"), ("neg", "negate"), ("autofocsu", "autofocus"),
   ])
   func aMisspelledNameIsFound(given: String, meant: String) {
-    #expect(nearestName(to: given, among: Self.stages) == meant)
+    expectEqual(nearestName(to: given, among: Self.stages), meant)
   }
 
   @Test(arguments: ["", "a", "auto", "vignette", String(repeating: "meter", count: 100_000)])
   func whatIsLikeNoneOrSeveralIsNot(given: String) {
-    #expect(nearestName(to: given, among: Self.stages) == nil)
+    expectNil(nearestName(to: given, among: Self.stages))
   }
 
   @Test func aSentenceEndsWithAllThereAre() {
-    #expect(
-      knownNames(["a1", "meter"], near: "metr") == "did you mean `meter`? there are: a1, meter")
+    expectEqual(
+      knownNames(["a1", "meter"], near: "metr"), "did you mean `meter`? there are: a1, meter")
     let many = (1...12).map { "a\($0)" } + ["meter"]
-    #expect(knownNames(many, near: "metr") == "did you mean `meter`?")
-    #expect(knownNames(many, near: "other") == "there are: " + many.joined(separator: ", "))
-    #expect(knownList(many, atMost: 2) == "a1, a2 and 11 more")
-    #expect(knownNames(["meter"], near: "x9y", "it has") == "it has: meter")
-    #expect(knownNames([], near: "x") == "there are: none")
+    expectEqual(knownNames(many, near: "metr"), "did you mean `meter`?")
+    expectEqual(knownNames(many, near: "other"), "there are: " + many.joined(separator: ", "))
+    expectEqual(knownList(many, atMost: 2), "a1, a2 and 11 more")
+    expectEqual(knownNames(["meter"], near: "x9y", "it has"), "it has: meter")
+    expectEqual(knownNames([], near: "x"), "there are: none")
   }
 }
 
@@ -51,11 +52,11 @@ import Testing
       ("7ns", 7), ("5m", 300_000_000_000), ("1h", 3_600_000_000_000), ("0s", 0),
     ] as [(String, Int64)])
   func oneSyntax(text: String, nanoseconds: Int64) {
-    #expect(Duration(settingText: text) == .nanoseconds(nanoseconds))
+    expectEqual(Duration(settingText: text), .nanoseconds(nanoseconds))
   }
 
   @Test(arguments: ["", "10", "0", "s", "3sec", "-1s", "1 s", "nans", "infs", "1e30h"])
   func withoutItsUnitNothingIsADuration(text: String) {
-    #expect(Duration(settingText: text) == nil)
+    expectNil(Duration(settingText: text))
   }
 }

@@ -1,4 +1,5 @@
 import SprocketCore
+import TestExpectations
 import Testing
 
 @Suite struct PluginTests {
@@ -31,11 +32,11 @@ import Testing
   }
 
   @Test func aSettingMeansTheSameToAllStagesOfAPlugin() {
-    #expect(ambiguousSetting(Usual.self) == nil)
-    #expect(ambiguousSetting(OtherText.self) == nil)
-    #expect(ambiguousSetting(OtherRange.self) == "level")
-    #expect(ambiguousSetting(OtherDefault.self) == "level")
-    #expect(ambiguousSetting(OtherUnit.self) == "level")
+    expectNil(ambiguousSetting(Usual.self))
+    expectNil(ambiguousSetting(OtherText.self))
+    expectEqual(ambiguousSetting(OtherRange.self), "level")
+    expectEqual(ambiguousSetting(OtherDefault.self), "level")
+    expectEqual(ambiguousSetting(OtherUnit.self), "level")
   }
 }
 

@@ -1,4 +1,5 @@
 import SprocketCore
+import TestExpectations
 import Testing
 
 @Suite struct SourceKindTests {
@@ -25,29 +26,33 @@ import Testing
   }
 
   @Test func argumentAndSettingsReachTheSource() {
-    #expect(refusal("a:b")?.description == "a:b 2")
-    #expect(refusal("a", ["startup": "7"])?.description == "a 7")
-    #expect(Self.kind.settings.map(\.name) == ["startup"])
-    #expect(Self.kind.settings.map(\.defaultText) == ["2"])
+    expectEqual(refusal("a:b")?.description, "a:b 2")
+    expectEqual(refusal("a", ["startup": "7"])?.description, "a 7")
+    expectEqual(Self.kind.settings.map(\.name), ["startup"])
+    expectEqual(Self.kind.settings.map(\.defaultText), ["2"])
   }
 
   @Test func anArgumentMayBeOptional() throws {
     let kind = SourceKind("tape", "", argument: "PATH", isArgumentOptional: true, Choices.self) {
       (argument, _) throws(RunError) in throw RunError(.failed, "<\(argument)>")
     }
-    #expect(kind.usage == "tape[:PATH]" && Self.kind.usage == "tape:PATH")
+    expectEqual(kind.usage, "tape[:PATH]")
+    expectEqual(Self.kind.usage, "tape:PATH")
     let bare = #expect(throws: RunError.self) { _ = try kind.make() }
-    #expect(bare?.description == "<>")
+    expectEqual(bare?.description, "<>")
     let named = #expect(throws: RunError.self) { _ = try kind.make(argument: "a") }
-    #expect(named?.description == "<a>")
+    expectEqual(named?.description, "<a>")
   }
 
   @Test func whatDoesNotFitIsRefusedBeforeTheSourceIsMade() {
     let missing = refusal("")
-    #expect(missing?.code == .usage && missing?.description.contains("tape:PATH") == true)
+    expectEqual(missing?.code, .usage)
+    expectEqual(missing?.description.contains("tape:PATH"), true)
     let unknown = refusal("a", ["start": "7"])
-    #expect(unknown?.code == .usage && unknown?.description.contains("it has: startup") == true)
+    expectEqual(unknown?.code, .usage)
+    expectEqual(unknown?.description.contains("it has: startup"), true)
     let outside = refusal("a", ["startup": "11"])
-    #expect(outside?.code == .usage && outside?.description.contains("0 to 10") == true)
+    expectEqual(outside?.code, .usage)
+    expectEqual(outside?.description.contains("0 to 10"), true)
   }
 }

@@ -1,3 +1,4 @@
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -65,8 +66,10 @@ import Testing
   @Test func goodStampsAreTakenAsTheyAre() {
     var simulation = Simulation()
     simulation.run(300, losing: true) { StampClock.Stamp($0, isMonotonic: true) }
-    #expect(simulation.errors.allSatisfy { $0 == 0 } && !simulation.repaired.contains(true))
-    #expect(simulation.clock.repaired == 0 && simulation.clock.jitter < 1000)
+    expectTrue(simulation.errors.allSatisfy { $0 == 0 })
+    expectFalse(simulation.repaired.contains(true))
+    expectEqual(simulation.clock.repaired, 0)
+    expectLess(simulation.clock.jitter, 1000)
   }
 
   /// After 300 good ones, 600 with a fault, then good ones again: within 1 ms at p99, and trusted at once.
@@ -76,11 +79,12 @@ import Testing
     simulation.run(300, losing: losing) { StampClock.Stamp($0, isMonotonic: true) }
     simulation.run(600, losing: losing) { Self.stamp(fault, $0) }
     simulation.run(50, losing: losing) { StampClock.Stamp($0, isMonotonic: true) }
-    #expect(simulation.percentile(0.99, of: 300..<900) < 1_000_000)
-    #expect(simulation.percentile(1, of: 300..<900) < 3_000_000)
-    #expect(simulation.repaired[300..<900].allSatisfy { $0 })
-    #expect(simulation.repaired[900...].allSatisfy { !$0 } && simulation.clock.repaired == 600)
-    #expect(simulation.errors[900...].allSatisfy { $0 == 0 })
+    expectLess(simulation.percentile(0.99, of: 300..<900), 1_000_000)
+    expectLess(simulation.percentile(1, of: 300..<900), 3_000_000)
+    expectTrue(simulation.repaired[300..<900].allSatisfy { $0 })
+    expectTrue(simulation.repaired[900...].allSatisfy { !$0 })
+    expectEqual(simulation.clock.repaired, 600)
+    expectTrue(simulation.errors[900...].allSatisfy { $0 == 0 })
   }
 
   /// Without a good stamp the transfer is not known: times are late by it, and by no more than 1 ms beside
@@ -90,8 +94,8 @@ import Testing
     var simulation = Simulation()
     simulation.run(1000) { Self.stamp(fault, $0) }
     let late = simulation.errors[50...].map { $0 - Self.transfer }
-    #expect(late.allSatisfy { abs($0) < 1_500_000 })
-    #expect(late.map(abs).sorted()[940] < 1_000_000)
+    expectTrue(late.allSatisfy { abs($0) < 1_500_000 })
+    expectLess(late.map(abs).sorted()[940], 1_000_000)
   }
 
   /// Stamps that are right but for 5 ms are taken as they are, and the jitter is told. What fails among
@@ -103,11 +107,11 @@ import Testing
       simulation.run(5) { _ in StampClock.Stamp(0, isMonotonic: true) }
     }
     // Of the difference of two uniform numbers in -5...5 the mean is 10 / 3.
-    #expect((2_000_000...5_000_000).contains(simulation.clock.jitter))
+    expectTrue((2_000_000...5_000_000).contains(simulation.clock.jitter))
     let faults = (2..<20).flatMap { ($0 * 105 + 100)..<($0 * 105 + 105) }.map {
       simulation.errors[$0]
     }
-    #expect(faults.sorted()[faults.count * 9 / 10] < 1_000_000)
+    expectLess(faults.sorted()[faults.count * 9 / 10], 1_000_000)
   }
 
   @Test func aChangeOfRateIsFollowed() {
@@ -123,7 +127,7 @@ import Testing
         arrival: truth + Self.transfer)
       errors.append(abs(time - truth - Self.transfer))
     }
-    #expect(errors[10...].allSatisfy { $0 < 1_500_000 })
+    expectTrue(errors[10...].allSatisfy { $0 < 1_500_000 })
   }
 
   /// Repaired times that were late by a long transfer hold up the right stamps behind them: no time goes
@@ -136,11 +140,13 @@ import Testing
       let (time, isRepaired) = clock.time(
         of: StampClock.Stamp(number < 5 ? 0 : truth, isMonotonic: true), sequence: number,
         arrival: truth + 150_000_000)
-      #expect(time >= last && (isRepaired || time == truth))
+      expectAtLeast(time, last)
+      expectTrue((isRepaired || time == truth))
       if isRepaired { held += 1 }
       last = time
     }
-    #expect((6...10).contains(held) && clock.repaired == UInt64(held))
+    expectTrue((6...10).contains(held))
+    expectEqual(clock.repaired, UInt64(held))
   }
 
   /// A program that was stopped for a minute takes what the driver had kept: its stamps are right.
@@ -173,7 +179,7 @@ import Testing
       let (time, _) = clock.time(
         of: StampClock.Stamp(stamp, isMonotonic: sequence != 1), sequence: sequence,
         arrival: Self.start + Int64(sequence % 7))
-      #expect(time <= Self.start + 7)
+      expectAtMost(time, Self.start + 7)
     }
   }
 }

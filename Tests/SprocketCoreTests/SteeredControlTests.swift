@@ -1,4 +1,5 @@
 import SprocketCore
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -46,24 +47,25 @@ private final class Steered {
   @Test func exposureIsInMicroseconds() throws {
     let port = ControlPort(controls: Self.camera)
     let exposure = try Steered(.exposure, on: port)
-    #expect(exposure.range == 300...204_700)
-    #expect(exposure.nearest(to: 1_049) == 1_000)
-    #expect(exposure.nearest(to: 10) == 300)
-    #expect(exposure.nearest(notAbove: 1_099) == 1_000)
-    #expect(exposure.nearest(notAbove: 1_100) == 1_100)
-    #expect(exposure.write(1_060, at: 5))
-    #expect(exposure.asked == 1_100)
+    expectEqual(exposure.range, 300...204_700)
+    expectEqual(exposure.nearest(to: 1_049), 1_000)
+    expectEqual(exposure.nearest(to: 10), 300)
+    expectEqual(exposure.nearest(notAbove: 1_099), 1_000)
+    expectEqual(exposure.nearest(notAbove: 1_100), 1_100)
+    expectTrue(exposure.write(1_060, at: 5))
+    expectEqual(exposure.asked, 1_100)
     let write = try #require(port.take())
-    #expect(write.control == 2 && write.value == 11)
+    expectEqual(write.control, 2)
+    expectEqual(write.value, 11)
     var scene = ControlPort(controls: [
       ControlDescription(name: "exposure", unit: "us", minimum: 10, maximum: 1e6)
     ])
-    #expect(SteeredControl(.exposure, on: scene)?.nearest(to: 10.25) == 10.25)
+    expectEqual(SteeredControl(.exposure, on: scene)?.nearest(to: 10.25), 10.25)
     // Lines of an unknown length.
     scene = ControlPort(controls: [
       ControlDescription(name: "exposure", unit: "", minimum: 10, maximum: 1e6)
     ])
-    #expect(SteeredControl(.exposure, on: scene) == nil)
+    expectNil(SteeredControl(.exposure, on: scene))
   }
 
   @Test func gainIsAFactorOfTheDefaultAndAboveZero() throws {
@@ -73,14 +75,14 @@ private final class Steered {
       return try #require(SteeredControl(.gain, on: ControlPort(controls: [control])))
     }
     let usual = try gain(0, 255, 64)
-    #expect(usual.range == 1.0 / 64...255.0 / 64)
-    #expect(usual.nearest(to: 2.005) == 2)
-    #expect(try gain(1, 64, nil).range == 1...64)
+    expectEqual(usual.range, 1.0 / 64...255.0 / 64)
+    expectEqual(usual.nearest(to: 2.005), 2)
+    try expectEqual(gain(1, 64, nil).range, 1...64)
     // Without a default that says something, 1 to 16.
     let unknown = try gain(0, 150, 0)
-    #expect(unknown.range.lowerBound == 1)
-    #expect(abs(unknown.range.upperBound - 16) < 1e-9)
-    #expect(abs(unknown.nearest(to: 8.53) - 8.5) < 1e-9)
+    expectEqual(unknown.range.lowerBound, 1)
+    expectLess(abs(unknown.range.upperBound - 16), 1e-9)
+    expectLess(abs(unknown.nearest(to: 8.53) - 8.5), 1e-9)
   }
 
   /// Value to number and back: the number has the supported value nearest to the requested one.
@@ -103,15 +105,16 @@ private final class Steered {
       guard let unit = ControlUnit(role, of: control), let range = unit.range else { continue }
       let value = Double.random(in: range, using: &numbers)
       let number = unit.number(of: value)
-      #expect((control.minimum...control.maximum).contains(number.rounded()), "\(seed)")
+      expectTrue((control.minimum...control.maximum).contains(number.rounded()), "\(seed)")
       let back = unit.value(of: number)
       let least = range.lowerBound - 1e-9 * abs(range.lowerBound)
-      #expect(back >= least && back <= range.upperBound * (1 + 1e-9), "\(seed): \(control)")
-      #expect(abs(unit.number(of: back) - number) <= 1e-6 * max(abs(number), 1), "\(seed)")
+      expectAtLeast(back, least, "\(seed): \(control)")
+      expectAtMost(back, range.upperBound * (1 + 1e-9), "\(seed): \(control)")
+      expectAtMost(abs(unit.number(of: back) - number), 1e-6 * max(abs(number), 1), "\(seed)")
       for other in [number - max(step, 1), number + max(step, 1)] {
         guard other >= control.minimum, other <= control.maximum else { continue }
         let distance = abs(unit.value(of: other) - value)
-        #expect(abs(back - value) <= distance * (1 + 1e-9), "\(seed): \(control)")
+        expectAtMost(abs(back - value), distance * (1 + 1e-9), "\(seed): \(control)")
       }
     }
   }
@@ -120,64 +123,69 @@ private final class Steered {
   func aControlWithNothingAboveZeroIsNone(least: Double, most: Double, step: Double, base: Double) {
     let control = ControlDescription(
       name: "gain", unit: "", minimum: least, maximum: most, step: step, defaultValue: base)
-    #expect(SteeredControl(.gain, on: ControlPort(controls: [control])) == nil)
+    expectNil(SteeredControl(.gain, on: ControlPort(controls: [control])))
   }
 
   @Test func theLensIsNearAtZero() throws {
     let port = ControlPort(controls: Self.camera)
     let lens = try Steered(.lens, on: port)
-    #expect(lens.range == 0...1)
-    #expect(lens.write(0, at: 0) && port.take()?.value == 250)
-    #expect(lens.write(1, at: 0) && port.take()?.value == 0)
-    #expect(lens.write(0.911, at: 0) && port.take()?.value == 20)
-    #expect(lens.asked == 0.92)
+    expectEqual(lens.range, 0...1)
+    expectTrue(lens.write(0, at: 0))
+    expectEqual(port.take()?.value, 250)
+    expectTrue(lens.write(1, at: 0))
+    expectEqual(port.take()?.value, 0)
+    expectTrue(lens.write(0.911, at: 0))
+    expectEqual(port.take()?.value, 20)
+    expectEqual(lens.asked, 0.92)
   }
 
   @Test func answersAreTakenByTicketAndTellTheDelay() throws {
     let port = ControlPort(controls: Self.camera)
     let gain = try Steered(.gain, on: port)
-    #expect(gain.write(2, at: 10) && gain.write(3, at: 11))
+    expectTrue(gain.write(2, at: 10))
+    expectTrue(gain.write(3, at: 11))
     let tickets = [port.take(), port.take()].compactMap { $0?.ticket }
     func event(_ kind: Event.Kind, _ ticket: UInt64, _ value: Double, at number: UInt64) -> Event {
       Event(kind: kind, control: 3, ticket: ticket, value: value, number: number)
     }
-    #expect(gain.answer(event(.controlApplied, 99, 0, at: 12)) == nil)
-    #expect(gain.answer(Event(kind: .stalled, number: 12)) == nil)
+    expectNil(gain.answer(event(.controlApplied, 99, 0, at: 12)))
+    expectNil(gain.answer(Event(kind: .stalled, number: 12)))
     // A ticket of the same number, from before the write: that was another port's.
-    #expect(gain.answer(event(.controlApplied, tickets[0], 120, at: 9)) == nil)
+    expectNil(gain.answer(event(.controlApplied, tickets[0], 120, at: 9)))
     let first = gain.answer(event(.controlApplied, tickets[0], 120, at: 13))
-    #expect(first == .applied(value: 1.875, delay: 3))
-    #expect(gain.applied == 1.875 && gain.delay == 3)
-    #expect(gain.answer(event(.controlApplied, tickets[0], 120, at: 13)) == nil)
+    expectEqual(first, .applied(value: 1.875, delay: 3))
+    expectEqual(gain.applied, 1.875)
+    expectEqual(gain.delay, 3)
+    expectNil(gain.answer(event(.controlApplied, tickets[0], 120, at: 13)))
     let second = gain.answer(event(.controlRefused, tickets[1], 192, at: 14))
-    #expect(second == .refused("gain=192"))
-    #expect(gain.delay == 3)
+    expectEqual(second, .refused("gain=192"))
+    expectEqual(gain.delay, 3)
   }
 
   @Test func aFullPortAsksForNothing() throws {
     let port = ControlPort(controls: Self.camera)
     let gain = try Steered(.gain, on: port)
-    for _ in 0..<ControlPort.capacity { #expect(gain.write(1, at: 0)) }
-    #expect(!gain.write(2, at: 1))
-    #expect(gain.asked == 1)
+    for _ in 0..<ControlPort.capacity { expectTrue(gain.write(1, at: 0)) }
+    expectFalse(gain.write(2, at: 1))
+    expectEqual(gain.asked, 1)
   }
 
   @Test func whatTheCameraDecidesItselfIsSwitchedOff() throws {
     let port = ControlPort(controls: Self.camera)
     let exposure = try Steered(.exposure, on: port)
-    #expect(
-      exposure.takeOver()
-        == ["auto_exposure=manual_mode", "exposure_dynamic_framerate=false"])
+    expectEqual(
+      exposure.takeOver(), ["auto_exposure=manual_mode", "exposure_dynamic_framerate=false"])
     let writes = [port.take(), port.take()].compactMap(\.self)
-    #expect(writes.map(\.control) == [0, 1] && writes.map(\.value) == [1, 0])
+    expectTrue(writes.map(\.control) == [0, 1] && writes.map(\.value) == [1, 0])
     // That it was done is no news of the exposure; that it was not, is.
     let done = Event(kind: .controlApplied, control: 0, ticket: writes[0].ticket, value: 1)
-    #expect(exposure.answer(done) == nil && exposure.applied == nil)
+    expectNil(exposure.answer(done))
+    expectNil(exposure.applied)
     let refused = Event(kind: .controlRefused, control: 1, ticket: writes[1].ticket, value: 0)
-    #expect(exposure.answer(refused) == .refused("exposure_dynamic_framerate=false"))
+    expectEqual(exposure.answer(refused), .refused("exposure_dynamic_framerate=false"))
     let lens = try Steered(.lens, on: port)
-    #expect(lens.takeOver() == ["focus_automatic_continuous=false"])
+    expectEqual(lens.takeOver(), ["focus_automatic_continuous=false"])
     let gain = try Steered(.gain, on: port)
-    #expect(gain.takeOver().isEmpty)
+    expectEmpty(gain.takeOver())
   }
 }

@@ -1,4 +1,5 @@
 import SprocketDeflate
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -11,9 +12,9 @@ import Testing
 
   @Test func isTheOneThatZipHas() {
     // The check value of CRC-32/ISO-HDLC in every catalogue.
-    #expect(Self.checksum(Array("123456789".utf8)).value == 0xCBF4_3926)
-    #expect(CRC32().value == 0)
-    #expect(Self.checksum([]) == CRC32())
+    expectEqual(Self.checksum(Array("123456789".utf8)).value, 0xCBF4_3926)
+    expectEqual(CRC32().value, 0)
+    expectEqual(Self.checksum([]), CRC32())
   }
 
   @Test(arguments: [0, 1, 7, 64, 1000, 65_537]) func piecesJoin(split: Int) {
@@ -21,7 +22,7 @@ import Testing
       let bytes = TestPattern.random.bytes(count)
       var joined = Self.checksum(Array(bytes[..<split]))
       joined.append(Self.checksum(Array(bytes[split...])))
-      #expect(joined == Self.checksum(bytes))
+      expectEqual(joined, Self.checksum(bytes))
     }
   }
 
@@ -34,6 +35,7 @@ import Testing
       joined.append(Self.checksum(piece))
       updated.update(piece.span)
     }
-    #expect(joined == Self.checksum(bytes) && updated == joined)
+    expectEqual(joined, Self.checksum(bytes))
+    expectEqual(updated, joined)
   }
 }

@@ -1,5 +1,6 @@
 import SprocketJPEG
 import SprocketPixels
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -28,11 +29,10 @@ import Testing
 
   @Test func aSizeThatTheBytesCannotHaveIsRefused() throws {
     let jpeg = try TestImage.smooth(.yuv420, width: 64, height: 48).encoded(quality: 80)
-    #expect(fault(jpeg) == nil)
-    #expect(
-      fault(try resized(jpeg, 65500, 65500)) == .imageTooLarge(width: 65500, height: 65500))
-    #expect(fault(try resized(jpeg, 16384, 16384)) == .missingData)
-    #expect(fault(try resized(jpeg, 4096, 2160)) == .missingData)
+    expectNil(fault(jpeg))
+    expectEqual(fault(try resized(jpeg, 65500, 65500)), .imageTooLarge(width: 65500, height: 65500))
+    expectEqual(fault(try resized(jpeg, 16384, 16384)), .missingData)
+    expectEqual(fault(try resized(jpeg, 4096, 2160)), .missingData)
   }
 
   @Test func thePlainestImageHasEnough() throws {
@@ -41,7 +41,7 @@ import Testing
       for (width, height) in [(8, 8), (1, 1), (17, 33), (640, 480), (1921, 1081)] {
         let image = TestImage(subsampling, width: width, height: height)
         let jpeg = try image.encoded(quality: 1)
-        #expect(fault(jpeg) == nil, "\(subsampling) \(width)x\(height)")
+        expectNil(fault(jpeg), "\(subsampling) \(width)x\(height)")
       }
     }
   }
@@ -61,11 +61,11 @@ import Testing
 
   @Test func moreThan500ScansAreRefused() throws {
     var decoder = try JPEGDecoder()
-    #expect(fault(progressive(scans: 1)) == nil)
+    expectNil(fault(progressive(scans: 1)))
     let grey = try decodeLuma(progressive(scans: 1), width: 64, height: 48, with: &decoder)
-    #expect(grey == [UInt8](repeating: 128, count: 64 * 48))
-    #expect(fault(progressive(scans: 499)) == nil)
-    #expect(fault(progressive(scans: 500)) == .tooManyScans)
+    expectEqual(grey, [UInt8](repeating: 128, count: 64 * 48))
+    expectNil(fault(progressive(scans: 499)))
+    expectEqual(fault(progressive(scans: 500)), .tooManyScans)
     // Nor does the decoder go through them: it gives up, and does not merely find them odd.
     #expect(throws: JPEGError.undecodable) {
       _ = try decodeLuma(progressive(scans: 60_000), width: 64, height: 48, with: &decoder)

@@ -1,5 +1,6 @@
 import SprocketJPEG
 import SprocketPixels
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -10,7 +11,9 @@ import Testing
     let jpeg = try TestData.bytes("mjpeg/mjpeg.jpg")
     var decoder = try JPEGDecoder()
     let header = try decoder.header(jpeg.span)
-    #expect(header.width == 960 && header.height == 720 && header.subsampling == .yuv422)
+    expectEqual(header.width, 960)
+    expectEqual(header.height, 720)
+    expectEqual(header.subsampling, .yuv422)
     var image = TestImage(.yuv422, width: 960, height: 720, padding: 5)
     try image.decode(jpeg, with: &decoder)
     // FFmpeg's own transform is not libjpeg's: samples may differ by a level or so.
@@ -25,11 +28,11 @@ import Testing
       let (columns, rows) = (plane == 0 ? 960 : 480, 720)
       let (worst, total) = difference(
         image.planes[plane], stride: image.strides[plane], expected, offset: offset, columns, rows)
-      #expect(worst <= 3)
-      #expect(Double(total) / Double(columns * rows) < 0.5)
+      expectAtMost(worst, 3)
+      expectLess(Double(total) / Double(columns * rows), 0.5)
       offset += columns * rows
     }
-    #expect(try decodeLuma(jpeg, width: 960, height: 720, with: &decoder) == image.luma)
+    try expectEqual(decodeLuma(jpeg, width: 960, height: 720, with: &decoder), image.luma)
   }
 
   @Test(
@@ -68,9 +71,9 @@ import Testing
     }
     let mean = total / Double(640 / side * (480 / side))
     print("luma at 1/\(side): worst \(worst), mean \(mean) levels from the box mean")
-    if scale == .full { #expect(worst == 0) }
-    if scale == .eighth { #expect(worst <= 1.5) }
-    #expect(mean < 1)
+    if scale == .full { expectEqual(worst, 0) }
+    if scale == .eighth { expectAtMost(worst, 1.5) }
+    expectLess(mean, 1)
   }
 
   @Test(arguments: ChromaSubsampling.allCases, [(64, 48), (37, 29), (16, 1), (1, 1), (130, 7)])
@@ -80,10 +83,11 @@ import Testing
     let source = TestImage.smooth(subsampling, width: size.0, height: size.1, padding: 11)
     let jpeg = try source.encoded(quality: 100)
     let structure = try JPEGStructure(jpeg.span)
-    #expect(structure.width == size.0 && structure.height == size.1)
-    #expect(structure.subsampling == subsampling)
-    #expect(structure.byteCount == jpeg.count)
-    #expect(structure.hasHuffmanTables)
+    expectEqual(structure.width, size.0)
+    expectEqual(structure.height, size.1)
+    expectEqual(structure.subsampling, subsampling)
+    expectEqual(structure.byteCount, jpeg.count)
+    expectTrue(structure.hasHuffmanTables)
 
     var decoder = try JPEGDecoder()
     var image = TestImage(subsampling, width: size.0, height: size.1, padding: 3)
@@ -94,10 +98,10 @@ import Testing
         for column in 0..<columns {
           let was = Int(source.planes[plane][row * source.strides[plane] + column])
           let now = Int(image.planes[plane][row * image.strides[plane] + column])
-          #expect(abs(was - now) <= 3)
+          expectAtMost(abs(was - now), 3)
         }
         for column in columns..<image.strides[plane] {
-          #expect(image.planes[plane][row * image.strides[plane] + column] == 0xEE)
+          expectEqual(image.planes[plane][row * image.strides[plane] + column], 0xEE)
         }
       }
     }
@@ -106,7 +110,7 @@ import Testing
         jpeg, width: size.0, height: size.1, scale: scale, padding: 2, with: &decoder)
       let columns = scale.scaled(size.0)
       for row in 0..<scale.scaled(size.1) {
-        #expect(luma[row * (columns + 2) + columns] == 0xEE)
+        expectEqual(luma[row * (columns + 2) + columns], 0xEE)
       }
     }
   }
@@ -141,8 +145,8 @@ import Testing
   @Test func refusesABufferThatMightBeTooSmall() throws {
     let needed = try #require(
       JPEGEncoder.maximumSize(width: 64, height: 48, subsampling: .yuv420))
-    #expect(needed >= 64 * 48 * 3 / 2)
-    #expect(JPEGEncoder.maximumSize(width: 65501, height: 1, subsampling: .gray) == nil)
+    expectAtLeast(needed, 64 * 48 * 3 / 2)
+    expectNil(JPEGEncoder.maximumSize(width: 65501, height: 1, subsampling: .gray))
     let samples = TestBuffer(repeating: 128, count: 64 * 48)
     defer { withExtendedLifetime(samples) {} }
     var output = [UInt8](repeating: 0, count: needed - 1)

@@ -1,5 +1,6 @@
 import SprocketJPEG
 import SprocketPixels
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -8,18 +9,28 @@ import Testing
   func readsWhatCamerasSend() throws {
     // Sizes, subsampling and tables as the data's notes and ffprobe say; offsets from a hex dump.
     let double = try parse(try TestData.bytes("mjpeg/mjpeg.jpg"))
-    #expect(double.width == 960 && double.height == 720 && double.subsampling == .yuv422)
-    #expect(!double.hasHuffmanTables && double.restartInterval == 10 && !double.isProgressive)
-    #expect(double.scanHeaderOffset == 0xCE && double.scanOffset == 0xDC)
-    #expect(double.byteCount == 122_041)
+    expectEqual(double.width, 960)
+    expectEqual(double.height, 720)
+    expectEqual(double.subsampling, .yuv422)
+    expectFalse(double.hasHuffmanTables)
+    expectEqual(double.restartInterval, 10)
+    expectFalse(double.isProgressive)
+    expectEqual(double.scanHeaderOffset, 0xCE)
+    expectEqual(double.scanOffset, 0xDC)
+    expectEqual(double.byteCount, 122_041)
 
     let bare = try parse(try TestData.bytes("mjpeg/test.mjpeg"))
-    #expect(bare.width == 640 && bare.height == 480 && bare.subsampling == .yuv422)
-    #expect(!bare.hasHuffmanTables && bare.restartInterval > 0)
+    expectEqual(bare.width, 640)
+    expectEqual(bare.height, 480)
+    expectEqual(bare.subsampling, .yuv422)
+    expectFalse(bare.hasHuffmanTables)
+    expectGreater(bare.restartInterval, 0)
 
     let filled = try parse(try TestData.bytes("mjpeg/multiple-0xff-before-eoi.jpg"))
-    #expect(filled.width == 640 && filled.height == 480 && filled.subsampling == .yuv422)
-    #expect(filled.byteCount == 14_208)
+    expectEqual(filled.width, 640)
+    expectEqual(filled.height, 480)
+    expectEqual(filled.subsampling, .yuv422)
+    expectEqual(filled.byteCount, 14_208)
   }
 
   @Test(.enabled(if: TestData.isPresent, Comment(rawValue: TestData.absent)))
@@ -32,28 +43,28 @@ import Testing
           "-v", "quiet", "-show_entries", "stream=width,height", "-of", "csv=p=0",
           TestData.path(name),
         ])
-      #expect(
-        String(decoding: printed, as: UTF8.self) == "\(structure.width),\(structure.height)\n")
+      expectEqual(
+        String(decoding: printed, as: UTF8.self), "\(structure.width),\(structure.height)\n")
     }
   }
 
   @Test(arguments: [[], [0], [0, 0, 0, 0], [0xFF, 0xFF], [1, 2, 3]] as [[UInt8]])
   func allowsPaddingAfterTheEnd(padding: [UInt8]) throws {
     let jpeg = try TestImage.smooth(.yuv420, width: 40, height: 24).encoded(quality: 80)
-    #expect(try parse((jpeg + padding)).byteCount == jpeg.count)
+    try expectEqual(parse((jpeg + padding)).byteCount, jpeg.count)
   }
 
   @Test func allowsFillBytesBeforeTheEnd() throws {
     let jpeg = try TestImage.smooth(.gray, width: 40, height: 24).encoded(quality: 80)
     let filled = Array(jpeg.dropLast(2)) + [0xFF, 0xFF, 0xFF, 0xD9]
-    #expect(try parse(filled).byteCount == filled.count)
+    try expectEqual(parse(filled).byteCount, filled.count)
   }
 
   @Test func everyShorterImageIsRejected() throws {
     let jpeg = try TestImage.smooth(.yuv422, width: 48, height: 16).encoded(quality: 75)
     for count in 0..<jpeg.count {
       let fault = #expect(throws: JPEGError.self) { try parse(Array(jpeg[..<count])) }
-      #expect(fault == (count < 2 ? .noStartOfImage : .truncated))
+      expectEqual(fault, (count < 2 ? .noStartOfImage : .truncated))
     }
   }
 
@@ -72,46 +83,46 @@ import Testing
       (0..<structure.scanOffset).first { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xC0 })
     let tables = try #require(
       (0..<structure.scanOffset).first { jpeg[$0] == 0xFF && jpeg[$0 + 1] == 0xDB })
-    #expect(fault { $0[0] = 0 } == .noStartOfImage)
-    #expect(fault { $0[2] = 0 } == .noMarker(offset: 2))
-    #expect(
+    expectEqual(fault { $0[0] = 0 }, .noStartOfImage)
+    expectEqual(fault { $0[2] = 0 }, .noMarker(offset: 2))
+    expectEqual(
       fault {
         $0[4] = 0
         $0[5] = 1
-      } == .brokenSegment(marker: 0xE0, offset: 2))
-    #expect(
+      }, .brokenSegment(marker: 0xE0, offset: 2))
+    expectEqual(
       fault {
         $0[4] = 0xFF
         $0[5] = 0xFF
-      } == .truncated)
-    #expect(
+      }, .truncated)
+    expectEqual(
       fault {
         $0[frame + 5] = 0
         $0[frame + 6] = 0
-      } == .emptyImage)
-    #expect(fault { $0[frame + 4] = 12 } == .unsupportedProcess(marker: 0xC0))
-    #expect(fault { $0[frame + 1] = 0xC9 } == .unsupportedProcess(marker: 0xC9))
-    #expect(fault { $0[frame + 1] = 0xFE } == .noFrameHeader)
-    #expect(fault { $0[frame + 9] = 9 } == .brokenSegment(marker: 0xC0, offset: frame))
-    #expect(fault { $0[frame + 11] = 0 } == .brokenSegment(marker: 0xC0, offset: frame))
-    #expect(
+      }, .emptyImage)
+    expectEqual(fault { $0[frame + 4] = 12 }, .unsupportedProcess(marker: 0xC0))
+    expectEqual(fault { $0[frame + 1] = 0xC9 }, .unsupportedProcess(marker: 0xC9))
+    expectEqual(fault { $0[frame + 1] = 0xFE }, .noFrameHeader)
+    expectEqual(fault { $0[frame + 9] = 9 }, .brokenSegment(marker: 0xC0, offset: frame))
+    expectEqual(fault { $0[frame + 11] = 0 }, .brokenSegment(marker: 0xC0, offset: frame))
+    expectEqual(
       fault {
         for at in 0..<structure.scanOffset where $0[at] == 0xFF && $0[at + 1] == 0xDB {
           $0[at + 1] = 0xFE
         }
-      } == .noQuantizationTable)
-    #expect(fault { $0[tables + 1] = 0x01 } == .strayMarker(marker: 0x01, offset: tables))
-    #expect(
-      fault { $0.replaceSubrange(structure.scanHeaderOffset..., with: [0xFF, 0xD9]) } == .noScan)
-    #expect(
-      fault { $0.insert(contentsOf: [0xFF, 0xD3], at: structure.scanOffset + 4) }
-        == .restartMarkers(offset: structure.scanOffset + 4))
-    #expect(
-      fault { $0.insert(contentsOf: [0xFF, 0xD8], at: structure.scanOffset + 4) }
-        == .strayMarker(marker: 0xD8, offset: structure.scanOffset + 4))
-    #expect(
-      fault { $0.insert(contentsOf: jpeg[frame..<frame + 19], at: frame) }
-        == .twoFrameHeaders(offset: frame + 19))
+      }, .noQuantizationTable)
+    expectEqual(fault { $0[tables + 1] = 0x01 }, .strayMarker(marker: 0x01, offset: tables))
+    expectEqual(
+      fault { $0.replaceSubrange(structure.scanHeaderOffset..., with: [0xFF, 0xD9]) }, .noScan)
+    expectEqual(
+      fault { $0.insert(contentsOf: [0xFF, 0xD3], at: structure.scanOffset + 4) },
+      .restartMarkers(offset: structure.scanOffset + 4))
+    expectEqual(
+      fault { $0.insert(contentsOf: [0xFF, 0xD8], at: structure.scanOffset + 4) },
+      .strayMarker(marker: 0xD8, offset: structure.scanOffset + 4))
+    expectEqual(
+      fault { $0.insert(contentsOf: jpeg[frame..<frame + 19], at: frame) },
+      .twoFrameHeaders(offset: frame + 19))
   }
 
   @Test(.enabled(if: TestData.isPresent, Comment(rawValue: TestData.absent)))
@@ -130,7 +141,7 @@ import Testing
   @Test(.enabled(if: TestData.isPresent, Comment(rawValue: TestData.absent)))
   func everyDamagedFileIsRejectedByStructureOrDecoder() throws {
     let files = TestData.files(in: "mjpeg/corrupt_dev")
-    #expect(files.count >= 11)
+    expectAtLeast(files.count, 11)
     var decoder = try JPEGDecoder()
     for file in files {
       let jpeg = try TestData.bytes(file)
@@ -170,18 +181,18 @@ import Testing
   func completesAFrameWithTheStandardTables() throws {
     let jpeg = try TestData.bytes("mjpeg/test.mjpeg")
     let structure = try parse(jpeg)
-    #expect(JPEGHuffmanTables.standardSegment.count == 420)
+    expectEqual(JPEGHuffmanTables.standardSegment.count, 420)
     var output = [UInt8](repeating: 0, count: jpeg.count + 420)
     var span = output.mutableSpan
     let count = try JPEGHuffmanTables.complete(jpeg.span, structure: structure, into: &span)
-    #expect(count == structure.byteCount + 420)
+    expectEqual(count, structure.byteCount + 420)
     let completed = Array(output[..<count])
     let again = try parse(completed)
-    #expect(again.hasHuffmanTables)
+    expectTrue(again.hasHuffmanTables)
     var decoder = try JPEGDecoder()
-    #expect(
-      try decodeLuma(completed, width: 640, height: 480, with: &decoder)
-        == decodeLuma(jpeg, width: 640, height: 480, with: &decoder))
+    try expectEqual(
+      decodeLuma(completed, width: 640, height: 480, with: &decoder),
+      decodeLuma(jpeg, width: 640, height: 480, with: &decoder))
 
     var small = [UInt8](repeating: 0, count: count - 1)
     var smallSpan = small.mutableSpan
@@ -190,9 +201,9 @@ import Testing
     }
     var same = [UInt8](repeating: 0, count: count)
     var sameSpan = same.mutableSpan
-    #expect(
-      try JPEGHuffmanTables.complete(completed.span, structure: again, into: &sameSpan) == count)
-    #expect(same == completed)
+    try expectEqual(
+      JPEGHuffmanTables.complete(completed.span, structure: again, into: &sameSpan), count)
+    expectEqual(same, completed)
   }
 
   @Test func theHeaderAloneSaysTheSame() throws {
@@ -201,9 +212,12 @@ import Testing
     // Nothing behind the first scan's header is looked at.
     for count in [whole.scanOffset, jpeg.count] {
       let header = try JPEGStructure(headerOf: jpeg.span.extracting(..<count))
-      #expect(header.byteCount == count)
-      #expect(header.hasHuffmanTables && header.scanHeaderOffset == whole.scanHeaderOffset)
-      #expect(header.width == 50 && header.height == 30 && header.subsampling == .yuv422)
+      expectEqual(header.byteCount, count)
+      expectTrue(header.hasHuffmanTables)
+      expectEqual(header.scanHeaderOffset, whole.scanHeaderOffset)
+      expectEqual(header.width, 50)
+      expectEqual(header.height, 30)
+      expectEqual(header.subsampling, .yuv422)
     }
     #expect(throws: JPEGError.self) {
       try JPEGStructure(headerOf: jpeg.span.extracting(..<(whole.scanOffset - 1)))
@@ -219,6 +233,6 @@ import Testing
       let length = Int(jpeg[at + 2]) << 8 | Int(jpeg[at + 3])
       tables += jpeg[(at + 4)..<(at + 2 + length)]
     }
-    #expect(tables == Array(JPEGHuffmanTables.standardSegment.dropFirst(4)))
+    expectEqual(tables, Array(JPEGHuffmanTables.standardSegment.dropFirst(4)))
   }
 }

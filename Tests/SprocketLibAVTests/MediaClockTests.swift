@@ -1,3 +1,4 @@
+import TestExpectations
 import Testing
 
 @testable import SprocketLibAV
@@ -6,10 +7,10 @@ import Testing
   @Test func makesTimesFromTheFrameRateWithoutDrift() {
     var clock = MediaClock(rate: MediaRational(30000, 1001))
     let made = (0..<30001).map { _ in clock.time(given: nil) }
-    #expect(made[0].nanoseconds == 0 && made[0].isMade)
+    expectTrue(made[0].nanoseconds == 0 && made[0].isMade)
     // 1001 / 30000 s, and 1001 s exactly.
-    #expect(made[1].nanoseconds == 33_366_667)
-    #expect(made[30000].nanoseconds == 1_001_000_000_000)
+    expectEqual(made[1].nanoseconds, 33_366_667)
+    expectEqual(made[30000].nanoseconds, 1_001_000_000_000)
   }
 
   @Test func goesOnFromTheLastTimeGiven() {
@@ -40,6 +41,6 @@ import Testing
   @Test func withoutARateItTakes25() {
     var clock = MediaClock(rate: nil)
     _ = clock.time(given: nil)
-    #expect(clock.time(given: nil).nanoseconds == 40_000_000)
+    expectEqual(clock.time(given: nil).nanoseconds, 40_000_000)
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import SprocketLibAV
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -16,13 +17,13 @@ import Testing
 
   @Test func namesWhatCannotBeOpened() throws {
     let clips = try Scratch()
-    #expect(error(clips.path("nowhere.mov"))?.code == .notFound)
-    #expect(error(clips.url.path)?.code == .isDirectory)
-    #expect(error(try clips.write("empty.avi", []))?.code == .emptyFile)
-    #expect(error(try clips.write("text.mov", Array("hello, world".utf8)))?.code == .notMedia)
+    expectEqual(error(clips.path("nowhere.mov"))?.code, .notFound)
+    expectEqual(error(clips.url.path)?.code, .isDirectory)
+    expectEqual(error(try clips.write("empty.avi", []))?.code, .emptyFile)
+    expectEqual(error(try clips.write("text.mov", Array("hello, world".utf8)))?.code, .notMedia)
     let noise = TestPattern.random.bytes(5000)
     // This noise looks like sound to libavformat.
-    #expect(error(try clips.write("noise", noise))?.code == .noVideo)
+    expectEqual(error(try clips.write("noise", noise))?.code, .noVideo)
   }
 
   @Test func namesAFileThatMayNotBeRead() throws {
@@ -31,7 +32,7 @@ import Testing
     let clips = try Scratch()
     let path = try clips.write("secret.mov", [1, 2, 3])
     try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: path)
-    #expect(error(path)?.code == .notPermitted)
+    expectEqual(error(path)?.code, .notPermitted)
   }
 
   @Test func namesAFileWithoutVideo() throws {
@@ -39,7 +40,7 @@ import Testing
     _ = try Tool.run(
       "ffmpeg",
       ["-v", "quiet", "-f", "lavfi", "-i", "sine=duration=0.2", clips.path("sound.wav")])
-    #expect(error(clips.path("sound.wav"))?.code == .noVideo)
+    expectEqual(error(clips.path("sound.wav"))?.code, .noVideo)
   }
 
   @Test func namesARecordingThatWasCutOff() throws {
@@ -48,13 +49,14 @@ import Testing
     let bytes = try Scratch.bytes(whole)
     let cut = try clips.write("cut.mov", Array(bytes[..<(bytes.count / 2)]))
     let found = error(cut)
-    #expect(found?.code == .unfinished)
-    #expect(found?.path == cut && found?.operation == "avformat_open_input")
+    expectEqual(found?.code, .unfinished)
+    expectEqual(found?.path, cut)
+    expectEqual(found?.operation, "avformat_open_input")
   }
 
   @Test func opensNothingButFiles() {
-    #expect(error("http://localhost:1/x.mov")?.code == .notFound)
-    #expect(error("http://localhost:1/x.mov")?.description.contains("network") == true)
-    #expect(error("concat:a.avi|b.avi")?.code == .notFound)
+    expectEqual(error("http://localhost:1/x.mov")?.code, .notFound)
+    expectEqual(error("http://localhost:1/x.mov")?.description.contains("network"), true)
+    expectEqual(error("concat:a.avi|b.avi")?.code, .notFound)
   }
 }

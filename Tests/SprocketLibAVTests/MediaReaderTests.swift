@@ -1,6 +1,7 @@
 import Foundation
 import SprocketLibAV
 import SprocketPixels
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -40,14 +41,18 @@ import Testing
       (layout.file.hasSuffix("y4m") ? ["-strict", "-1"] : ["-c:v", "rawvideo"])
         + ["-pix_fmt", layout.ffmpeg])
     let info = try MediaReader(path: path).info
-    #expect(info.pixelFormat == layout.format && !info.isMJPEG && !info.isConverted)
-    #expect(info.frameRate == MediaRational(12, 1))
-    #expect("\(info.width)x\(info.height)" == layout.size)
+    expectEqual(info.pixelFormat, layout.format)
+    expectFalse(info.isMJPEG)
+    expectFalse(info.isConverted)
+    expectEqual(info.frameRate, MediaRational(12, 1))
+    expectEqual("\(info.width)x\(info.height)", layout.size)
     let decoded = try Decoded(path)
-    #expect(decoded.formats == [layout.format])
-    #expect(decoded.frames.count == 8)
-    #expect(try Array(decoded.frames.joined()) == decodeWithFFmpeg(path, layout.ffmpeg))
-    #expect(decoded.corruptFrames == 0 && decoded.corruptUnits == 0 && decoded.failure == nil)
+    expectEqual(decoded.formats, [layout.format])
+    expectEqual(decoded.frames.count, 8)
+    try expectEqual(Array(decoded.frames.joined()), decodeWithFFmpeg(path, layout.ffmpeg))
+    expectEqual(decoded.corruptFrames, 0)
+    expectEqual(decoded.corruptUnits, 0)
+    expectNil(decoded.failure)
   }
 
   @Test(arguments: [
@@ -62,13 +67,15 @@ import Testing
     let clips = try Scratch()
     let path = try clips.make("a.nut", ["-c:v", "rawvideo", "-pix_fmt", from])
     let info = try MediaReader(path: path).info
-    #expect(info.isConverted && info.pixelFormat == to)
+    expectTrue(info.isConverted)
+    expectEqual(info.pixelFormat, to)
     let decoded = try Decoded(path)
-    #expect(decoded.formats == [to] && decoded.frames.count == 8)
+    expectEqual(decoded.formats, [to])
+    expectEqual(decoded.frames.count, 8)
     let expected = try decodeWithFFmpeg(path, ffmpeg)
     let found = Array(decoded.frames.joined())
-    #expect(found.count == expected.count)
-    #expect((zip(found, expected).map { abs(Int($0) - Int($1)) }.max() ?? 255) <= 1)
+    expectEqual(found.count, expected.count)
+    expectAtMost((zip(found, expected).map { abs(Int($0) - Int($1)) }.max() ?? 255), 1)
   }
 
   @Test(arguments: ["rgb565le", "gbrp", "pal8", "rgba"])
@@ -82,39 +89,43 @@ import Testing
         "-c:v", "rawvideo", "-pix_fmt", from, clips.path("a.nut"),
       ])
     let decoded = try Decoded(clips.path("a.nut"))
-    #expect(decoded.formats == [.yuv444p])
+    expectEqual(decoded.formats, [.yuv444p])
     let color = try #require(decoded.colors.first)
-    #expect(color.range == .full && color.matrix == .bt601)
+    expectEqual(color.range, .full)
+    expectEqual(color.matrix, .bt601)
     let frame = try #require(decoded.frames.first)
     // libswscale makes 250 of the white of 16-bit pixels, and dithers palettes.
-    #expect(frame[10] >= 250 && frame[63] <= 1)
-    #expect((127...129).contains(frame[64 * 16 + 10]))
+    expectTrue(frame[10] >= 250 && frame[63] <= 1)
+    expectTrue((127...129).contains(frame[64 * 16 + 10]))
   }
 
   @Test(arguments: [0, 1, 4]) func decodesPredictedFramesInOrder(threadCount: Int) throws {
     let clips = try Scratch()
     let path = try clips.make("a.mp4", size: "96x64", frames: 40, ["-c:v", "libx264", "-bf", "3"])
     let decoded = try Decoded(path, threadCount: threadCount)
-    #expect(decoded.frames.count == 40)
-    #expect(try Array(decoded.frames.joined()) == decodeWithFFmpeg(path, "yuv420p"))
+    expectEqual(decoded.frames.count, 40)
+    try expectEqual(Array(decoded.frames.joined()), decodeWithFFmpeg(path, "yuv420p"))
     let ticks = try Tool.probe(path, "frame=best_effort_timestamp").compactMap { Int64($0) }
     let base = try MediaReader(path: path).info.timeBase
-    #expect(
-      decoded.times
-        == ticks.map { tick in
-          Int64(
-            (Double(tick) * Double(base.numerator) * 1e9 / Double(base.denominator)).rounded())
-        })
+    expectEqual(
+      decoded.times,
+      ticks.map { tick in
+        Int64(
+          (Double(tick) * Double(base.numerator) * 1e9 / Double(base.denominator)).rounded())
+      })
   }
 
   @Test func motionJPEGComesAsTheFilesOwnBytes() throws {
     let clips = try Scratch()
     let path = try clips.make("a.avi", frames: 10, ["-c:v", "mjpeg", "-pix_fmt", "yuvj422p"])
     var reader = try MediaReader(path: path)
-    #expect(reader.info.isMJPEG && reader.info.codecName == "mjpeg")
-    #expect(reader.info.width == 53 && reader.info.height == 37)
-    #expect(reader.info.color.range == .full && reader.info.pixelFormat == .yuv422p)
-    #expect(reader.info.frameCount == 10)
+    expectTrue(reader.info.isMJPEG)
+    expectEqual(reader.info.codecName, "mjpeg")
+    expectEqual(reader.info.width, 53)
+    expectEqual(reader.info.height, 37)
+    expectEqual(reader.info.color.range, .full)
+    expectEqual(reader.info.pixelFormat, .yuv422p)
+    expectEqual(reader.info.frameCount, 10)
     // The image2pipe muxer writes packets as they are.
     let expected = try Tool.run(
       "ffmpeg", ["-v", "quiet", "-i", path, "-c:v", "copy", "-f", "image2pipe", "-"])
@@ -123,10 +134,11 @@ import Testing
     while let packet = try reader.nextPacket() {
       unsafe found.append(contentsOf: packet.bytes)
       times.append(packet.timeNanoseconds)
-      #expect(packet.isKeyframe && !packet.isCorrupt)
+      expectTrue(packet.isKeyframe)
+      expectFalse(packet.isCorrupt)
     }
-    #expect(found == expected)
-    #expect(times == (0..<10).map { Int64((Double($0) * 1e9 / 12).rounded()) })
+    expectEqual(found, expected)
+    expectEqual(times, (0..<10).map { Int64((Double($0) * 1e9 / 12).rounded()) })
     #expect(try reader.nextPacket() == nil)
   }
 
@@ -139,11 +151,14 @@ import Testing
         "-color_trc", "iec61966-2-1", "-color_primaries", "bt2020",
       ])
     let color = try #require(try Decoded(path).colors.first)
-    #expect(color.range == .limited && color.matrix == .bt709)
-    #expect(color.transfer == .srgb && color.primaries == .bt2020)
-    #expect(try MediaReader(path: path).info.color == color)
+    expectEqual(color.range, .limited)
+    expectEqual(color.matrix, .bt709)
+    expectEqual(color.transfer, .srgb)
+    expectEqual(color.primaries, .bt2020)
+    try expectEqual(MediaReader(path: path).info.color, color)
     let bare = try MediaReader(path: try clips.make("b.y4m", [])).info.color
-    #expect(bare.matrix == .unspecified && bare.transfer == .unspecified)
+    expectEqual(bare.matrix, .unspecified)
+    expectEqual(bare.transfer, .unspecified)
   }
 
   @Test func whatIsLentOutlivesTheReaderOnAnotherThread() async throws {
@@ -164,10 +179,10 @@ import Testing
         }
       }
     }
-    #expect(kept.count == 20)
+    expectEqual(kept.count, 20)
     for (index, one) in kept.enumerated() {
       let plane = unsafe UnsafePointer<UInt8>(bitPattern: one.plane)
-      #expect(unsafe plane?.pointee == expected[index * size])
+      unsafe expectEqual(plane?.pointee, expected[index * size])
     }
     let pointers = kept.map(\.pointer)
     await Task.detached {
@@ -194,10 +209,10 @@ import Testing
       print(
         "damaged: \(decoded.frames.count) frames, \(decoded.corruptFrames) of them corrupt, "
           + "\(decoded.corruptUnits) lost, \(String(describing: decoded.failure))")
-      #expect(decoded.corruptFrames + decoded.corruptUnits > 0)
-      #expect(decoded.frames.count > 30)
+      expectGreater(decoded.corruptFrames + decoded.corruptUnits, 0)
+      expectGreater(decoded.frames.count, 30)
       // The end of the file was not damaged: its last frames come.
-      #expect(try #require(decoded.times.last) > 4_500_000_000)
+      try expectGreater(#require(decoded.times.last), 4_500_000_000)
     }
   }
 
@@ -213,7 +228,7 @@ import Testing
       print(
         "\(name): \(decoded.frames.count) of 30, corrupt \(decoded.corruptFrames) and "
           + "\(decoded.corruptUnits), \(String(describing: decoded.failure))")
-      #expect((12...19).contains(decoded.frames.count - decoded.corruptFrames))
+      expectTrue((12...19).contains(decoded.frames.count - decoded.corruptFrames))
     }
   }
 
@@ -229,13 +244,14 @@ import Testing
     let decoded = try Decoded(path, keepsPixels: false)
     let info = try MediaReader(path: path).info
     let lines = try Tool.probe(path, "frame=best_effort_timestamp", "\(info.streamIndex)")
-    #expect(decoded.times.count == lines.count)
-    #expect(decoded.corruptFrames == 0 && decoded.corruptUnits == 0)
+    expectEqual(decoded.times.count, lines.count)
+    expectEqual(decoded.corruptFrames, 0)
+    expectEqual(decoded.corruptUnits, 0)
     let base = info.timeBase
     for (time, line) in zip(decoded.times, lines) {
       guard let tick = Int64(line) else { continue }
       let exact = Double(tick) * Double(base.numerator) * 1e9 / Double(base.denominator)
-      #expect(abs(Double(time) - exact) <= 1)
+      expectAtMost(abs(Double(time) - exact), 1)
     }
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import SprocketLibAV
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -42,7 +43,7 @@ final class MemoryOutput: MuxerOutput {
     }
     starts.append(bytes.count)
     images = zip(starts, starts.dropFirst()).map { Array(bytes[$0..<$1]) }
-    #expect(images.count == 40)
+    expectEqual(images.count, 40)
   }
 
   static let description = MovieDescription(
@@ -72,9 +73,9 @@ final class MemoryOutput: MuxerOutput {
   func everyFrameIsThereAtItsTime(container: MovieContainer) throws {
     let output = MemoryOutput()
     let gap = Int64(container.ticksPerSecond) / 12
-    #expect(try write(container, gap: gap, to: output) == 40)
+    try expectEqual(write(container, gap: gap, to: output), 40)
     let expected = images.enumerated().map { "\(Int64($0) * gap),\($1.count)" }
-    #expect(try packets(output.bytes, container) == expected)
+    try expectEqual(packets(output.bytes, container), expected)
   }
 
   /// Cut off after any step, the file has all frames up to one of its fragments; in the last steps, in
@@ -86,13 +87,13 @@ final class MemoryOutput: MuxerOutput {
     _ = try write(container, gap: Int64(container.ticksPerSecond) / 12, to: output)
     // The first step has no more than what an MKV begins with.
     let counts = try output.steps.dropFirst().map { try packets($0, container).count }
-    #expect(counts.sorted() == counts)
-    #expect(counts.last == 40)
+    expectEqual(counts.sorted(), counts)
+    expectEqual(counts.last, 40)
     if container != .mkv {
       // A second is 12 frames; each fragment is its index and its frames.
-      #expect(Set(counts).isSuperset(of: [12, 24, 36, 40]))
-      #expect(counts.suffix(3) == [40, 40, 40])
-      #expect(output.syncs == 1)
+      expectTrue(Set(counts).isSuperset(of: [12, 24, 36, 40]))
+      expectEqual(counts.suffix(3), [40, 40, 40])
+      expectEqual(output.syncs, 1)
     }
   }
 
@@ -106,7 +107,7 @@ final class MemoryOutput: MuxerOutput {
     // Before the index, which is the last but one step, and the 16 bytes of the last.
     output.capacity = whole.steps[whole.steps.count - 3].count
     #expect(throws: MuxerError.output) { try write(container, gap: gap, to: output) }
-    #expect(try packets(output.bytes, container).count == 40)
+    try expectEqual(packets(output.bytes, container).count, 40)
   }
 
   @Test(arguments: MovieContainer.allCases)
@@ -123,12 +124,12 @@ final class MemoryOutput: MuxerOutput {
         failure = error
       }
     }
-    #expect(failure == .output)
+    expectEqual(failure, .output)
     let (frames, end) = (muxer.durableFrames, muxer.durableEnd)
     // The first frame that is a second or more from where its fragment begins is in the next.
     let fragment = (UInt64(container.ticksPerSecond) + UInt64(gap) - 1) / UInt64(gap)
-    #expect(frames == 2 * fragment)
-    #expect(try packets(Array(output.bytes[..<Int(end)]), container).count == Int(frames))
+    expectEqual(frames, 2 * fragment)
+    try expectEqual(packets(Array(output.bytes[..<Int(end)]), container).count, Int(frames))
   }
 
   /// Longer than 32 bits of ticks: 13.3 hours.
@@ -137,8 +138,8 @@ final class MemoryOutput: MuxerOutput {
     let gap: Int64 = 3_600 * 90000
     _ = try write(container, gap: gap, to: output)
     let path = try clips.write("long.\(container.rawValue)", output.bytes)
-    #expect(try Tool.probe(path, "stream=duration") == ["144000.000000"])
-    #expect(try Tool.probe(path, "packet=pts").last == "\(39 * gap)")
+    try expectEqual(Tool.probe(path, "stream=duration"), ["144000.000000"])
+    try expectEqual(Tool.probe(path, "packet=pts").last, "\(39 * gap)")
   }
 
   @Test(arguments: MovieContainer.allCases) func keepsTags(container: MovieContainer) throws {
@@ -146,6 +147,6 @@ final class MemoryOutput: MuxerOutput {
     _ = try write(container, gap: 100, to: output)
     let path = try clips.write("tags.\(container.rawValue)", output.bytes)
     let name = container == .mkv ? "CAPTURED_NS" : "captured_ns"
-    #expect(try Tool.probe(path, "format_tags=\(name)") == ["123"])
+    try expectEqual(Tool.probe(path, "format_tags=\(name)"), ["123"])
   }
 }

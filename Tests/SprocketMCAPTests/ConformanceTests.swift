@@ -1,4 +1,5 @@
 import SprocketMCAP
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -7,16 +8,16 @@ import Testing
 @Suite(.enabled(if: !ConformanceCase.names.isEmpty, "\(TestData.absent)"))
 struct ConformanceTests {
   @Test func theSuiteIsWhole() {
-    #expect(Set(ConformanceCase.names) == Set(ConformanceCase.digests.keys))
+    expectEqual(Set(ConformanceCase.names), Set(ConformanceCase.digests.keys))
   }
 
   @Test(arguments: ConformanceCase.names) func writesTheFileOfTheSuite(_ name: String) throws {
     let expected = try #require(ConformanceCase.digests[name])
     let bytes = try ConformanceCase(name).written()
-    #expect(bytes.count == expected.size)
+    expectEqual(bytes.count, expected.size)
     let file = try TestFile(bytes, ending: "mcap")
     let printed = String(decoding: try Tool.run("sha256sum", [file.path]), as: UTF8.self)
-    #expect(printed.hasPrefix(expected.digest + " "))
+    expectTrue(printed.hasPrefix(expected.digest + " "))
   }
 
   @Test(arguments: ConformanceCase.names) func readsItFromFrontToBack(_ name: String) throws {
@@ -30,8 +31,9 @@ struct ConformanceTests {
       found.append(record)
     }
     let (isComplete, position, size) = (reader.isComplete, reader.position, reader.size)
-    #expect(isComplete && position == size)
-    #expect(found == expected.records)
+    expectTrue(isComplete)
+    expectEqual(position, size)
+    expectEqual(found, expected.records)
   }
 
   @Test(arguments: ConformanceCase.names) func readsItByItsSummary(_ name: String) throws {
@@ -39,7 +41,7 @@ struct ConformanceTests {
     let file = try TestFile(try expected.written(), ending: "mcap")
     var reader = try MCAPRecordReader.open(file.path)
     let summary = try #require(try reader.summary())
-    #expect(summary == Array(expected.parts.summary))
+    expectEqual(summary, Array(expected.parts.summary))
     var found: [MCAPRecord] = []
     for record in summary {
       switch record {
@@ -50,7 +52,7 @@ struct ConformanceTests {
             Issue.record("no message index at \(offset)")
             continue
           }
-          #expect(messages.channel == channel && messages.entries.map(\.logTime) == [2])
+          expectTrue(messages.channel == channel && messages.entries.map(\.logTime) == [2])
         }
       case .attachmentIndex(let index): found.append(try reader.record(at: index.offset))
       case .metadataIndex(let index): found.append(try reader.record(at: index.offset))
@@ -59,7 +61,7 @@ struct ConformanceTests {
     }
     // Without the index, it is not found so.
     let listed = expected.parts.data.filter { expected.indexes($0) }
-    #expect(found == Array(listed))
+    expectEqual(found, Array(listed))
   }
 
   /// What `sprocket inspect` and replays use: it needs no summary.
@@ -85,8 +87,9 @@ struct ConformanceTests {
     for index in reader.attachments { found.append(try reader.record(at: index.offset)) }
     for index in reader.metadata { found.append(try reader.record(at: index.offset)) }
     let (header, isComplete) = (reader.header, reader.isComplete)
-    #expect(header.map { .header($0) } == expected.records.first && isComplete)
-    #expect(found == Array(expected.parts.data.dropFirst().dropLast()))
+    expectEqual(header.map { .header($0) }, expected.records.first)
+    expectTrue(isComplete)
+    expectEqual(found, Array(expected.parts.data.dropFirst().dropLast()))
   }
 }
 

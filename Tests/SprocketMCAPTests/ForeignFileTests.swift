@@ -1,5 +1,6 @@
 import Foundation
 import SprocketMCAP
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -72,33 +73,37 @@ import Testing
       counts[record.opcode, default: 0] += 1
       switch record {
       case .header(let header):
-        #expect(header == MCAPHeader(profile: "profile", library: "library"))
+        expectEqual(header, MCAPHeader(profile: "profile", library: "library"))
       case .attachment(let attachment): attachments.append(attachment)
       case .metadata(let found): metadata.append(found)
       case .message(let message, let data):
         let (index, isFirst) = (messages / 2, messages % 2 == 0)
-        #expect(message.logTime == UInt64(isFirst ? 1000 + index : 5000 - index))
-        #expect(message.publishTime == UInt64(900 + index) && message.sequence == UInt32(index))
-        #expect(
-          data
-            == (isFirst
-              ? Array("{\"n\":\(index)}".utf8)
-              : [UInt8](repeating: UInt8(index % 251), count: 50)))
+        expectEqual(message.logTime, UInt64(isFirst ? 1000 + index : 5000 - index))
+        expectEqual(message.publishTime, UInt64(900 + index))
+        expectEqual(message.sequence, UInt32(index))
+        expectEqual(
+          data,
+          (isFirst
+            ? Array("{\"n\":\(index)}".utf8)
+            : [UInt8](repeating: UInt8(index % 251), count: 50)))
         messages += 1
       default: break
       }
     }
     let isComplete = reader.isComplete
-    #expect(isComplete && messages == 400)
-    #expect(
-      attachments == [
+    expectTrue(isComplete)
+    expectEqual(messages, 400)
+    expectEqual(
+      attachments,
+      [
         MCAPAttachment(
           logTime: 6, createTime: 5, name: "one.txt", mediaType: "text/plain",
           data: Array(String(repeating: "abc", count: 1000).utf8)),
         MCAPAttachment(logTime: 8, createTime: 7, name: "", mediaType: "", data: []),
       ])
-    #expect(
-      metadata == [
+    expectEqual(
+      metadata,
+      [
         MCAPMetadata(name: "first", metadata: ["x": "y", "z": "ä"]),
         MCAPMetadata(name: "second", metadata: [:]),
       ])
@@ -109,7 +114,7 @@ import Testing
     var reader = try MCAPRecordReader.open(file.path)
     let summary = try #require(try reader.summary())
     guard kind.hasSummary else {
-      #expect(summary.count == 1)
+      expectEqual(summary.count, 1)
       return
     }
     var messages = 0
@@ -122,30 +127,33 @@ import Testing
           Issue.record("no attachment")
           continue
         }
-        #expect(found.name == index.name && found.data.count == Int(index.dataSize))
+        expectEqual(found.name, index.name)
+        expectEqual(found.data.count, Int(index.dataSize))
       case .statistics(let statistics):
-        #expect(statistics.messageCount == 400 && statistics.attachmentCount == 2)
+        expectEqual(statistics.messageCount, 400)
+        expectEqual(statistics.attachmentCount, 2)
       default: break
       }
     }
-    #expect(messages == (kind.isChunked ? 400 : 0))
+    expectEqual(messages, (kind.isChunked ? 400 : 0))
   }
 
   @Test(arguments: kinds) func itsContentsAreTold(_ kind: Kind) throws {
     let file = try make(kind)
     for verify in [false, true] {
       let contents = try MCAPContents.read(file.path, verify: verify)
-      #expect(contents.isComplete && contents.damagedAt == nil)
-      #expect(contents.header == MCAPHeader(profile: "profile", library: "library"))
-      #expect(contents.channels.map(\.channel.topic) == ["/a", "/b"])
-      #expect(contents.channels.map(\.messageCount) == [200, 200])
-      #expect(contents.channels.map(\.startTime) == [1000, 4801])
-      #expect(contents.channels.map(\.endTime) == [1199, 5000])
-      #expect(contents.channels[0].schema?.name == "Type" && contents.channels[1].schema == nil)
-      #expect(contents.channels[0].channel.metadata == ["key": "value", "other": ""])
-      #expect(contents.attachments.map(\.name) == ["one.txt", ""])
-      #expect(contents.attachments.map(\.dataSize) == [3000, 0])
-      #expect(contents.metadata.map(\.name) == ["first", "second"])
+      expectTrue(contents.isComplete)
+      expectNil(contents.damagedAt)
+      expectEqual(contents.header, MCAPHeader(profile: "profile", library: "library"))
+      expectEqual(contents.channels.map(\.channel.topic), ["/a", "/b"])
+      expectEqual(contents.channels.map(\.messageCount), [200, 200])
+      expectEqual(contents.channels.map(\.startTime), [1000, 4801])
+      expectEqual(contents.channels.map(\.endTime), [1199, 5000])
+      expectTrue(contents.channels[0].schema?.name == "Type" && contents.channels[1].schema == nil)
+      expectEqual(contents.channels[0].channel.metadata, ["key": "value", "other": ""])
+      expectEqual(contents.attachments.map(\.name), ["one.txt", ""])
+      expectEqual(contents.attachments.map(\.dataSize), [3000, 0])
+      expectEqual(contents.metadata.map(\.name), ["first", "second"])
     }
   }
 
@@ -159,11 +167,14 @@ import Testing
       var messages = 0
       while let record = try reader.next() { if case .message = record { messages += 1 } }
       let (isComplete, position) = (reader.isComplete, reader.position)
-      #expect(!isComplete && position <= UInt64(cut))
-      #expect(try reader.summary() == nil)
+      expectFalse(isComplete)
+      expectAtMost(position, UInt64(cut))
+      try expectNil(reader.summary())
       let contents = try MCAPContents.read(file.path, verify: true)
-      #expect(!contents.isComplete && contents.damagedAt == nil && contents.wholeSize == position)
-      #expect(contents.channels.reduce(0) { $0 + $1.messageCount } == UInt64(messages))
+      expectFalse(contents.isComplete)
+      expectNil(contents.damagedAt)
+      expectEqual(contents.wholeSize, position)
+      expectEqual(contents.channels.reduce(0) { $0 + $1.messageCount }, UInt64(messages))
     }
   }
 
@@ -181,7 +192,7 @@ import Testing
         let isComplete = reader.isComplete
         if !isComplete { throw MCAPError(.damaged, "\(file.path) was cut off") }
       }
-      #expect(error?.description.contains(file.path) == true)
+      expectEqual(error?.description.contains(file.path), true)
     }
   }
 
@@ -200,9 +211,9 @@ import Testing
     var reader = try MCAPRecordReader.open(file.path)
     var found: [MCAPRecord] = []
     while let record = try reader.next() { found.append(record) }
-    #expect(found == records)
+    expectEqual(found, records)
     let contents = try MCAPContents.read(file.path)
-    #expect(contents.isComplete && contents.channels.map(\.messageCount) == [1])
+    expectTrue(contents.isComplete && contents.channels.map(\.messageCount) == [1])
   }
 
   /// If one message index of a chunk is invalid, the reader reads the whole chunk: no message is missing.
@@ -218,7 +229,7 @@ import Testing
     bytes[second + 11] = 0xF0
     let file = try TestFile(bytes, ending: "mcap")
     let contents = try MCAPContents.read(file.path)
-    #expect(contents.channels.map(\.messageCount) == [10, 2, 2])
+    expectEqual(contents.channels.map(\.messageCount), [10, 2, 2])
   }
 
   /// Lengths that are not true take neither memory nor time.
@@ -235,9 +246,9 @@ import Testing
           do {
             while try reader.next() != nil {}
             let isComplete = reader.isComplete
-            #expect(!isComplete)
+            expectFalse(isComplete)
           } catch {
-            #expect(error.description.contains("byte 30") || error.description.contains("chunk"))
+            expectTrue(error.description.contains("byte 30") || error.description.contains("chunk"))
           }
           _ = try MCAPContents.read(file.path, verify: true)
         }

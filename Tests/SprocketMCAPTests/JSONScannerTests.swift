@@ -1,3 +1,4 @@
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -20,35 +21,35 @@ import Testing
   @Test(arguments: [
     "", "1", "-1.5e9", "true, false , null", #""a\"b\\""#, "{}", #"{"a":{"b":[[],{}]},"c":1}"#,
     "\n\t[ 1 , 2 ]\r",
-  ]) func whatIsJSONIsRead(text: String) { #expect(isRead(text)) }
+  ]) func whatIsJSONIsRead(text: String) { expectTrue(isRead(text)) }
 
   @Test(arguments: [
     "{", "}", "[", #""abc"#, #""abc\"#, "{1:2}", #"{"a"}"#, #"{"a":}"#, "1,", #"{"a":1,}"#, "nul",
     "tru", "x", #"{"a" 1}"#,
-  ]) func whatIsNotIsRefused(text: String) { #expect(!isRead(text)) }
+  ]) func whatIsNotIsRefused(text: String) { expectFalse(isRead(text)) }
 
   @Test func depthIsLimited() {
-    #expect(isRead(String(repeating: "[", count: 30) + String(repeating: "]", count: 30)))
-    #expect(!isRead(String(repeating: "[", count: 40) + String(repeating: "]", count: 40)))
-    #expect(!isRead(String(repeating: "[", count: 1_000_000)))
+    expectTrue(isRead(String(repeating: "[", count: 30) + String(repeating: "]", count: 30)))
+    expectFalse(isRead(String(repeating: "[", count: 40) + String(repeating: "]", count: 40)))
+    expectFalse(isRead(String(repeating: "[", count: 1_000_000)))
   }
 
   @Test func numbersAreExact() throws {
     let bytes = Array("[18446744073709551615,-9223372036854775808,0.1,null,1.5,300]".utf8)
     var json = JSONScanner()
     try json.begin("[", bytes.span)
-    func next() throws { #expect(try json.nextElement(bytes.span)) }
+    func next() throws { try expectTrue(json.nextElement(bytes.span)) }
     try next()
-    #expect(try json.integer(UInt64.self, bytes.span) == .max)
+    try expectEqual(json.integer(UInt64.self, bytes.span), .max)
     try next()
-    #expect(try json.integer(Int64.self, bytes.span) == .min)
+    try expectEqual(json.integer(Int64.self, bytes.span), .min)
     try next()
-    #expect(try json.number(bytes.span) == 0.1)
+    try expectEqual(json.number(bytes.span), 0.1)
     try next()
-    #expect(try json.number(bytes.span) == nil)
+    try expectNil(json.number(bytes.span))
     try next()
     #expect(throws: JSONScanner.Failure.self) { try json.integer(Int.self, bytes.span) }
-    #expect(try json.nextElement(bytes.span))
+    try expectTrue(json.nextElement(bytes.span))
     #expect(throws: JSONScanner.Failure.self) { try json.integer(UInt8.self, bytes.span) }
   }
 }

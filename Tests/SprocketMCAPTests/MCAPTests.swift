@@ -1,4 +1,5 @@
 import SprocketMCAP
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -6,10 +7,10 @@ import Testing
   @Test func whatIsWrittenIsRead() throws {
     let recording = try TestRecording()
     let found = try read(recording.bytes)
-    #expect(found.isComplete)
-    #expect(found.messages.map(\.logTime) == recording.messages.map(\.logTime))
+    expectTrue(found.isComplete)
+    expectEqual(found.messages.map(\.logTime), recording.messages.map(\.logTime))
     let isSame = found.messages == recording.messages
-    #expect(isSame)
+    expectTrue(isSame)
   }
 
   @Test func messagesAreFoundByTheIndex() throws {
@@ -17,21 +18,22 @@ import Testing
     let file = try TestFile(recording.bytes, ending: "mcap")
     var reader = try MCAPReader.open(file.path)
     let (topics, schema) = (Set(reader.channels.values.map(\.topic)), reader.schemas[1])
-    #expect(topics == ["small", "large", "stored"] && schema?.data == Array("{}".utf8))
+    expectEqual(topics, ["small", "large", "stored"])
+    expectEqual(schema?.data, Array("{}".utf8))
     var found: [SeenMessage] = []
     for chunk in reader.chunks.indices {
       let mayHold = reader.chunks[chunk].mayHold([9])
-      #expect(!mayHold)
+      expectFalse(mayHold)
       var places: [MCAPMessagePlace] = []
       try reader.places(of: [3], in: chunk, to: &places)
       try reader.load(chunk)
       for place in places {
         let isThere = reader.withMessage(at: place) { found.append(SeenMessage($0, $1)) }
-        #expect(isThere)
+        expectTrue(isThere)
       }
     }
     let isSame = found == recording.messages.filter { $0.channel == 3 }
-    #expect(isSame)
+    expectTrue(isSame)
   }
 
   @Test func aFileThatIsCutOffIsReadToItsLastWholeChunk() throws {
@@ -43,14 +45,14 @@ import Testing
       let expected = whole == 0 ? 0 : recording.counts[whole - 1]
       guard let found = try? read(Array(recording.bytes[..<cut])) else {
         // Not even the magic bytes.
-        #expect(cut < 8)
+        expectLess(cut, 8)
         continue
       }
       // A chunk is whole before its index is.
-      #expect(found.messages.count == expected || found.messages.count == expected + 7)
-      #expect(found.messages == Array(recording.messages[..<found.messages.count]))
+      expectTrue(found.messages.count == expected || found.messages.count == expected + 7)
+      expectEqual(found.messages, Array(recording.messages[..<found.messages.count]))
     }
-    #expect(try !read(Array(recording.bytes.dropLast(40))).isComplete)
+    try expectFalse(read(Array(recording.bytes.dropLast(40))).isComplete)
   }
 
   @Test func aFailedWriteLeavesWholeRecords() throws {
@@ -62,13 +64,14 @@ import Testing
     chunk.add(MCAPMessage(channel: 1, sequence: 0, logTime: 9), gathering: data.span)
     try writer.write(&chunk)
     let isEmptied = chunk.isEmpty
-    #expect(isEmptied)
+    expectTrue(isEmptied)
     let offset = writer.offset
     writer.output.limit = Int(offset) + 100
     chunk.add(MCAPMessage(channel: 1, sequence: 1, logTime: 10), gathering: data.span)
     #expect(throws: MemoryFile.Full.self) { try writer.write(&chunk) }
     let (end, written) = (writer.offset, writer.output.bytes.count)
-    #expect(end == offset && written == Int(offset))
+    expectEqual(end, offset)
+    expectEqual(written, Int(offset))
   }
 
   @Test func damageNeverTraps() throws {
@@ -99,14 +102,14 @@ import Testing
     // In bytes that are stored, where LZ4 itself would not notice.
     damaged[recording.ends[6] - 1000] ^= 1
     let found = try read(damaged)
-    #expect(found.messages.count == recording.counts[0])
+    expectEqual(found.messages.count, recording.counts[0])
   }
 
   @Test func whatIsNoFileOfTheKindIsSaidSo() throws {
     let text = try TestFile(Array("no MCAP file at all".utf8))
     for path in [text.path, "/nonexistent/a.mcap", "/tmp", "/dev/null"] {
       let error = #expect(throws: MCAPError.self) { _ = try MCAPReader.open(path) }
-      #expect(error?.description.contains(path) == true)
+      expectEqual(error?.description.contains(path), true)
     }
   }
 
@@ -134,7 +137,7 @@ import Testing
     }
     let summary = "28 1 3 4 5 27000005 [(1, 20), (2, 4), (3, 4)]\n"
     let isSame = printed == lines.joined() + summary
-    #expect(isSame)
+    expectTrue(isSame)
   }
 }
 

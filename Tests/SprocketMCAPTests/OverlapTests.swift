@@ -1,3 +1,4 @@
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -13,11 +14,11 @@ import Testing
       for chunk in reader.chunks.indices {
         try reader.load(chunk)
         let loaded = reader.loaded
-        #expect(loaded == chunk)
+        expectEqual(loaded, chunk)
       }
     }
     let count = reader.loadCount
-    #expect(count == 40)
+    expectEqual(count, 40)
     // What is kept is what was read.
     var found: [SeenMessage] = []
     for chunk in reader.chunks.indices {
@@ -25,6 +26,6 @@ import Testing
       reader.forEachMessage(on: Set(reader.channels.keys)) { found.append(SeenMessage($0, $1)) }
     }
     let isSame = found == recording.messages
-    #expect(isSame)
+    expectTrue(isSame)
   }
 }

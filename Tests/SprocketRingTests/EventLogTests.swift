@@ -3,6 +3,7 @@
 
 import SprocketRing
 import Synchronization
+import TestExpectations
 import Testing
 
 @Suite struct EventLogTests {
@@ -17,12 +18,13 @@ import Testing
 
   @Test func l1TheOldestEntryGivesWayToTheNewest() {
     let log = EventLog(depth: 4)
-    #expect(log.end == 0 && log.oldest == 0 && log.entry(0) == nil)
+    expectTrue(log.end == 0 && log.oldest == 0 && log.entry(0) == nil)
     for number in 0..<6 as Range<UInt64> { log.add(Self.entry(number)) }
-    #expect(log.end == 6 && log.oldest == 2)
-    #expect(log.entry(1) == nil && log.entry(6) == nil)
+    expectEqual(log.end, 6)
+    expectEqual(log.oldest, 2)
+    expectTrue(log.entry(1) == nil && log.entry(6) == nil)
     for number in 2..<6 as Range<UInt64> {
-      #expect(log.entry(number).map { Self.isWhole($0, number) } == true)
+      expectEqual(log.entry(number).map { Self.isWhole($0, number) }, true)
     }
   }
 
@@ -52,8 +54,8 @@ import Testing
       }, reads, reads,
     ]
     let results = runThreads(bodies)
-    #expect(results[1][0] > 0 && results[2][0] > 0)
-    #expect(results[1][1] == 0 && results[2][1] == 0)
+    expectTrue(results[1][0] > 0 && results[2][0] > 0)
+    expectTrue(results[1][1] == 0 && results[2][1] == 0)
   }
 
   /// What the ring and the tape do: a word is stored with release after the entry, and loaded with acquire.
@@ -82,7 +84,7 @@ import Testing
         return late
       },
     ]
-    #expect(runThreads(bodies)[1] == 0)
+    expectEqual(runThreads(bodies)[1], 0)
   }
 
   @Test func l4APlaceOfItsOwnGetsEachEntryOnceAndInOrder() {
@@ -109,6 +111,6 @@ import Testing
         return read
       },
     ]
-    #expect(runThreads(bodies)[1] == Array(0..<count))
+    expectEqual(runThreads(bodies)[1], Array(0..<count))
   }
 }

@@ -2,51 +2,52 @@
 
 import SprocketRing
 import Synchronization
+import TestExpectations
 import Testing
 
 @Suite struct FateTapeTests {
   @Test func r10HoldsOneValuePerNumber() {
     let tape = FateTape(depth: 4)
-    #expect(tape.depth == 4)
-    #expect(tape.value(of: 0) == nil)
+    expectEqual(tape.depth, 4)
+    expectNil(tape.value(of: 0))
     tape.advance(to: 3)
-    #expect(tape.next == 3)
-    #expect(tape.value(of: 0) == 0)
-    #expect(tape.set(1, to: 7))
-    #expect(tape.value(of: 1) == 7)
-    #expect(tape.value(of: 2) == 0)
-    #expect(tape.value(of: 3) == nil)
-    #expect(!tape.set(3, to: 1))
+    expectEqual(tape.next, 3)
+    expectEqual(tape.value(of: 0), 0)
+    expectTrue(tape.set(1, to: 7))
+    expectEqual(tape.value(of: 1), 7)
+    expectEqual(tape.value(of: 2), 0)
+    expectNil(tape.value(of: 3))
+    expectFalse(tape.set(3, to: 1))
   }
 
   @Test func r10CountsWhatFallsOffByValue() {
     let tape = FateTape(depth: 4)
     for number in 0..<4 as Range<UInt64> {
       tape.advance(to: number + 1)
-      #expect(tape.set(number, to: number == 2 ? 0 : 5))
+      expectTrue(tape.set(number, to: number == 2 ? 0 : 5))
     }
-    #expect(tape.snapshotFallen()?.end == 0)
+    expectEqual(tape.snapshotFallen()?.end, 0)
     tape.advance(to: 7)
     // 0, 1 and 2 have fallen off: two fives and a zero.
     let fallen = tape.snapshotFallen()
-    #expect(fallen?.end == 3)
-    #expect(fallen?.totals[0] == 1)
-    #expect(fallen?.totals[5] == 2)
-    #expect(tape.value(of: 2) == nil)
-    #expect(tape.value(of: 3) == 5)
-    #expect(tape.value(of: 4) == 0)
+    expectEqual(fallen?.end, 3)
+    expectEqual(fallen?.totals[0], 1)
+    expectEqual(fallen?.totals[5], 2)
+    expectNil(tape.value(of: 2))
+    expectEqual(tape.value(of: 3), 5)
+    expectEqual(tape.value(of: 4), 0)
   }
 
   @Test func r10SaysThatASetCameTooLate() {
     let tape = FateTape(depth: 4)
     tape.advance(to: 4)
     tape.advance(to: 5)
-    #expect(!tape.set(0, to: 3))
-    #expect(tape.value(of: 4) == 0)
-    #expect(tape.set(1, to: 3))
+    expectFalse(tape.set(0, to: 3))
+    expectEqual(tape.value(of: 4), 0)
+    expectTrue(tape.set(1, to: 3))
     tape.advance(to: 9)
-    #expect(tape.snapshotFallen()?.totals[3] == 1)
-    #expect(tape.snapshotFallen()?.totals[0] == 4)
+    expectEqual(tape.snapshotFallen()?.totals[3], 1)
+    expectEqual(tape.snapshotFallen()?.totals[0], 4)
   }
 
   /// A source that advances by random steps, two threads that set at the very edge of the tape, one
@@ -57,10 +58,10 @@ import Testing
       { run.advance() }, { run.set(0) }, { run.set(1) }, { run.read() },
     ]
     let counts = runThreads(bodies)
-    #expect(run.faults.load(ordering: .relaxed) == 0)
-    #expect(run.snapshots.load(ordering: .relaxed) > 0)
-    #expect(run.found() == zip(counts[1], counts[2]).map(+))
-    #expect(counts[1].reduce(0, +) > 0 && counts[2].reduce(0, +) > 0)
+    expectEqual(run.faults.load(ordering: .relaxed), 0)
+    expectGreater(run.snapshots.load(ordering: .relaxed), 0)
+    expectEqual(run.found(), zip(counts[1], counts[2]).map(+))
+    expectTrue(counts[1].reduce(0, +) > 0 && counts[2].reduce(0, +) > 0)
   }
 }
 
@@ -106,11 +107,11 @@ private final class TapeRun: Sendable {
   func read() -> [UInt64] {
     var dice = Dice(seed: 4)
     var previous: UInt64 = 0
-    // Once more when all has advanced: on a busy machine each earlier look may find a change under way.
-    var isLast = false
-    while !isLast {
+    // Until one look has found all advanced and no change under way: on a busy machine each earlier look may
+    // find one, and so may the first after the last advance.
+    var isDone = false
+    while !isDone {
       let next = tape.next
-      isLast = next == count
       let number = next - min(next, dice.next() % (Self.depth + 8))
       if let value = tape.value(of: number), value != 0, value != self.value(for: number) {
         faults.add(1, ordering: .relaxed)
@@ -120,6 +121,7 @@ private final class TapeRun: Sendable {
       let sum = fallen.totals.indices.reduce(0) { $0 + fallen.totals[$1] }
       if sum != fallen.end || fallen.end < previous { faults.add(1, ordering: .relaxed) }
       previous = fallen.end
+      isDone = next == count
     }
     return []
   }

@@ -2,6 +2,7 @@
 // hold back the source.
 
 import SprocketRing
+import TestExpectations
 import Testing
 
 @Suite(.serialized) struct ParkingTests {
@@ -16,9 +17,9 @@ import Testing
       producer.publish()
     }
     expect(&reader, .wait)
-    #expect(ring.passed(tap: 0) == .max)
+    expectEqual(ring.passed(tap: 0), .max)
     producer.wake(tap: 0)
-    #expect(ring.passed(tap: 0) == 5)
+    expectEqual(ring.passed(tap: 0), 5)
     expect(&reader, .wait)
     // It gates again: two fit, a third does not.
     for _ in 0..<2 {
@@ -26,11 +27,11 @@ import Testing
       producer.publish()
     }
     let third = producer.claim()
-    #expect(third == nil)
+    expectNil(third)
     expect(&reader, .frame(sequence: 5, slot: ring.slot(at: 5)))
     reader.release()
     let later = producer.claim()
-    #expect(later?.sequence == 7)
+    expectEqual(later?.sequence, 7)
   }
 
   @Test func aTapThatWasAskedDoesNotPark() {
@@ -41,7 +42,7 @@ import Testing
     let count = reader.askCount
     producer.wake(tap: 0)
     let parks = reader.park(since: count)
-    #expect(!parks)
+    expectFalse(parks)
     expectParks(&reader)
   }
 
@@ -80,8 +81,8 @@ import Testing
     for asking in [3, 40, 1000] as [UInt64] {
       let count = stressed(asking < 1000 ? 20_000 : 50_000)
       let outcome = Traffic.run(plan, count: count, patience: 0, asking: asking)
-      #expect(outcome.faults == Faults())
-      #expect(outcome.idle.indices.allSatisfy { (outcome.idle[$0] > 0) == plan.taps[$0].parks })
+      expectEqual(outcome.faults, Faults())
+      expectTrue(outcome.idle.indices.allSatisfy { (outcome.idle[$0] > 0) == plan.taps[$0].parks })
     }
   }
 
@@ -96,17 +97,17 @@ import Testing
     for round in 0..<Int(stressed(1_000)) {
       let outcome = Traffic.run(
         plan, count: UInt64(round % 30), dawdling: 2, patience: 2, asking: 2)
-      #expect(outcome.faults == Faults())
+      expectEqual(outcome.faults, Faults())
     }
   }
 
   private func expectParks(_ reader: inout Reader) {
     let parks = reader.park(since: reader.askCount)
-    #expect(parks)
+    expectTrue(parks)
   }
 
   private func expect(_ reader: inout Reader, _ expected: Reader.Step) {
     let step = reader.next()
-    #expect(step == expected)
+    expectEqual(step, expected)
   }
 }

@@ -5,6 +5,7 @@ import CSprocketSystem
 import Glibc
 import SprocketRing
 import Synchronization
+import TestExpectations
 import Testing
 
 @Suite(.serialized) struct RingStressTests {
@@ -57,8 +58,8 @@ import Testing
       taps: [.init(upstream: .lane(1), gates: true), .init(upstream: .source, gates: true)])
     let count = stressed(100_000)
     let outcome = Traffic.run(plan, count: count)
-    #expect(outcome.faults == Faults())
-    #expect(outcome.taken == [count, count])
+    expectEqual(outcome.faults, Faults())
+    expectEqual(outcome.taken, [count, count])
   }
 
   /// The source runs free: only the pins keep it from what the taps are reading.
@@ -68,9 +69,9 @@ import Testing
     for depth in [1, 2, 16] {
       let plan = RingPlan(depth: depth, lanes: [], taps: .init(repeating: tap, count: taps))
       let outcome = Traffic.run(plan, count: stressed(150_000))
-      #expect(outcome.faults == Faults())
-      #expect(outcome.lapped.allSatisfy { $0 > 0 })
-      #expect(outcome.taken.allSatisfy { $0 > 0 })
+      expectEqual(outcome.faults, Faults())
+      expectTrue(outcome.lapped.allSatisfy { $0 > 0 })
+      expectTrue(outcome.taken.allSatisfy { $0 > 0 })
     }
   }
 
@@ -86,16 +87,16 @@ import Testing
       ])
     let count = stressed(100_000)
     let outcome = Traffic.run(plan, count: count)
-    #expect(outcome.faults == Faults())
-    #expect(outcome.taken[3] == count)
-    #expect(outcome.skipped[1] > 0)
+    expectEqual(outcome.faults, Faults())
+    expectEqual(outcome.taken[3], count)
+    expectGreater(outcome.skipped[1], 0)
   }
 
   @Test(arguments: [[1], [2]])
   func r7WakesWhoeverParkedWithOnePositionOnly(workers: [Int]) {
     let plan = RingPlan(depth: 1, lanes: chain(of: workers))
     let outcome = expectBalance(plan, 20_000, dawdling: 2, patience: 0)
-    #expect(outcome.parks > 0)
+    expectGreater(outcome.parks, 0)
   }
 
   @Test func r7WakesASourceThatTwoLanesHoldUp() {
@@ -113,7 +114,7 @@ import Testing
       taps: [.init(upstream: .lane(1), gates: true), .init(upstream: .lane(1), gates: false)])
     for round in 0..<Int(stressed(1_000)) {
       let outcome = Traffic.run(plan, count: UInt64(round % 30), dawdling: 2, patience: 2)
-      #expect(outcome.faults == Faults())
+      expectEqual(outcome.faults, Faults())
     }
   }
 
@@ -148,7 +149,7 @@ import Testing
         },
       ]
       // Nobody reads the tap: sooner or later all are parked.
-      #expect(runThreads(bodies).allSatisfy { $0 })
+      expectTrue(runThreads(bodies).allSatisfy { $0 })
     }
   }
 
@@ -166,7 +167,7 @@ import Testing
   ) -> Outcome {
     let outcome = Traffic.run(
       plan, count: stressed(count), dawdling: dawdling, patience: patience)
-    #expect(outcome.faults == Faults(), sourceLocation: sourceLocation)
+    expectEqual(outcome.faults, Faults(), sourceLocation: sourceLocation)
     return outcome
   }
 }

@@ -2,6 +2,7 @@
 // names begin with the rule of the design that they hold the ring to.
 
 import SprocketRing
+import TestExpectations
 import Testing
 
 /// Claims and publishes until `count` have been published in all; nil if there was no room.
@@ -25,16 +26,16 @@ private func pass(_ worker: inout Worker) -> UInt64? {
     let ring = makeRing(depth: 2, lanes: [.init(upstream: .source)])
     var producer = ring.makeProducer()
     var worker = ring.makeWorker(lane: 0)
-    #expect(worker.next() == .wait)
+    expectEqual(worker.next(), .wait)
     for sequence in 0..<10 as Range<UInt64> {
       let claim = producer.claim()
-      #expect(claim?.sequence == sequence)
-      #expect(claim?.slot == Int(sequence % 2))
-      #expect(worker.next() == .wait)
+      expectEqual(claim?.sequence, sequence)
+      expectEqual(claim?.slot, Int(sequence % 2))
+      expectEqual(worker.next(), .wait)
       producer.publish()
-      #expect(worker.next() == .frame(sequence: sequence, slot: Int(sequence % 2)))
+      expectEqual(worker.next(), .frame(sequence: sequence, slot: Int(sequence % 2)))
       worker.finish()
-      #expect(ring.passed(.lane(0)) == sequence + 1)
+      expectEqual(ring.passed(.lane(0)), sequence + 1)
     }
   }
 
@@ -44,36 +45,36 @@ private func pass(_ worker: inout Worker) -> UInt64? {
     var first = ring.makeWorker(lane: 0)
     var second = ring.makeWorker(lane: 0)
     var third = ring.makeWorker(lane: 0)
-    #expect(publish(&producer, upTo: 4))
-    #expect(first.next() == .frame(sequence: 0, slot: 0))
-    #expect(second.next() == .frame(sequence: 1, slot: 1))
-    #expect(third.next() == .frame(sequence: 2, slot: 2))
+    expectTrue(publish(&producer, upTo: 4))
+    expectEqual(first.next(), .frame(sequence: 0, slot: 0))
+    expectEqual(second.next(), .frame(sequence: 1, slot: 1))
+    expectEqual(third.next(), .frame(sequence: 2, slot: 2))
     third.finish()
-    #expect(ring.passed(.lane(0)) == 0)
+    expectEqual(ring.passed(.lane(0)), 0)
     first.finish()
-    #expect(ring.passed(.lane(0)) == 1)
-    #expect(first.next() == .frame(sequence: 3, slot: 3))
+    expectEqual(ring.passed(.lane(0)), 1)
+    expectEqual(first.next(), .frame(sequence: 3, slot: 3))
     first.finish()
-    #expect(ring.passed(.lane(0)) == 1)
+    expectEqual(ring.passed(.lane(0)), 1)
     second.finish()
-    #expect(ring.passed(.lane(0)) == 4)
+    expectEqual(ring.passed(.lane(0)), 4)
   }
 
   @Test func r2TakesASequenceOnceItsLookaheadHasPassedOrTheEpochHasEnded() {
     let ring = makeRing(depth: 4, lanes: [.init(upstream: .source, lookahead: 2)])
     var producer = ring.makeProducer()
     var worker = ring.makeWorker(lane: 0)
-    #expect(publish(&producer, upTo: 2))
-    #expect(worker.next() == .wait)
-    #expect(publish(&producer, upTo: 3))
-    #expect(worker.next() == .frame(sequence: 0, slot: 0))
-    #expect(ring.slot(at: 2) == 2)
+    expectTrue(publish(&producer, upTo: 2))
+    expectEqual(worker.next(), .wait)
+    expectTrue(publish(&producer, upTo: 3))
+    expectEqual(worker.next(), .frame(sequence: 0, slot: 0))
+    expectEqual(ring.slot(at: 2), 2)
     worker.finish()
-    #expect(worker.next() == .wait)
+    expectEqual(worker.next(), .wait)
     producer.end()
-    #expect(pass(&worker) == 1)
-    #expect(pass(&worker) == 2)
-    #expect(worker.next() == .end)
+    expectEqual(pass(&worker), 1)
+    expectEqual(pass(&worker), 2)
+    expectEqual(worker.next(), .end)
   }
 
   @Test func r2AddsUpTheLookaheadOfLanesThatFollowEachOther() {
@@ -85,13 +86,13 @@ private func pass(_ worker: inout Worker) -> UInt64? {
     var producer = ring.makeProducer()
     var first = ring.makeWorker(lane: 0)
     var second = ring.makeWorker(lane: 1)
-    #expect(publish(&producer, upTo: 3))
-    #expect(pass(&first) == 0)
-    #expect(first.next() == .wait)
-    #expect(second.next() == .wait)
-    #expect(publish(&producer, upTo: 4))
-    #expect(pass(&first) == 1)
-    #expect(pass(&second) == 0)
+    expectTrue(publish(&producer, upTo: 3))
+    expectEqual(pass(&first), 0)
+    expectEqual(first.next(), .wait)
+    expectEqual(second.next(), .wait)
+    expectTrue(publish(&producer, upTo: 4))
+    expectEqual(pass(&first), 1)
+    expectEqual(pass(&second), 0)
   }
 
   @Test func r3ReusesAPositionOnceEveryLaneHasPassedItByItsHistory() {
@@ -102,16 +103,16 @@ private func pass(_ worker: inout Worker) -> UInt64? {
     var producer = ring.makeProducer()
     var long = ring.makeWorker(lane: 0)
     var short = ring.makeWorker(lane: 1)
-    #expect(!publish(&producer, upTo: 5))
-    #expect(ring.passed(.source) == 4)
-    for sequence in 0..<3 as Range<UInt64> { #expect(pass(&short) == sequence) }
-    #expect(producer.claim() == nil)
-    for sequence in 0..<2 as Range<UInt64> { #expect(pass(&long) == sequence) }
-    #expect(producer.claim() == nil)
-    #expect(pass(&long) == 2)
-    #expect(producer.claim()?.sequence == 4)
+    expectFalse(publish(&producer, upTo: 5))
+    expectEqual(ring.passed(.source), 4)
+    for sequence in 0..<3 as Range<UInt64> { expectEqual(pass(&short), sequence) }
+    expectNil(producer.claim())
+    for sequence in 0..<2 as Range<UInt64> { expectEqual(pass(&long), sequence) }
+    expectNil(producer.claim())
+    expectEqual(pass(&long), 2)
+    expectEqual(producer.claim()?.sequence, 4)
     producer.publish()
-    #expect(producer.claim() == nil)
+    expectNil(producer.claim())
   }
 
   @Test func r3GivesTheSamePositionUntilItIsPublished() {
@@ -119,21 +120,22 @@ private func pass(_ worker: inout Worker) -> UInt64? {
     var producer = ring.makeProducer()
     let first = producer.claim()
     let again = producer.claim()
-    #expect(first?.sequence == 0 && again?.sequence == 0)
-    #expect(first?.slot == again?.slot)
-    #expect(ring.passed(.source) == 0)
+    expectEqual(first?.sequence, 0)
+    expectEqual(again?.sequence, 0)
+    expectEqual(first?.slot, again?.slot)
+    expectEqual(ring.passed(.source), 0)
   }
 
   @Test func r3WaitsForAGatingTap() {
     let ring = makeRing(depth: 2, lanes: [], taps: [.init(upstream: .source, gates: true)])
     var producer = ring.makeProducer()
     var reader = ring.makeReader(tap: 0)
-    #expect(!publish(&producer, upTo: 3))
-    #expect(reader.next() == .frame(sequence: 0, slot: 0))
-    #expect(producer.claim() == nil)
+    expectFalse(publish(&producer, upTo: 3))
+    expectEqual(reader.next(), .frame(sequence: 0, slot: 0))
+    expectNil(producer.claim())
     reader.release()
-    #expect(producer.claim()?.slot == 0)
-    #expect(reader.next() == .frame(sequence: 1, slot: 1))
+    expectEqual(producer.claim()?.slot, 0)
+    expectEqual(reader.next(), .frame(sequence: 1, slot: 1))
   }
 
   @Test func r4KeepsTheDeclaredHistoryOfTheFrameInHand() {
@@ -146,9 +148,9 @@ private func pass(_ worker: inout Worker) -> UInt64? {
         Issue.record("Sequence \(sequence) was to be next")
         return
       }
-      #expect(ring.slot(at: sequence) == slot)
+      expectEqual(ring.slot(at: sequence), slot)
       for earlier in sequence - min(2, sequence)..<sequence {
-        #expect(ring.slot(at: earlier) == Int(earlier % 4))
+        expectEqual(ring.slot(at: earlier), Int(earlier % 4))
       }
       worker.finish()
     }
@@ -167,10 +169,10 @@ private func pass(_ worker: inout Worker) -> UInt64? {
         .init(upstream: .lane(3), gates: false), .init(upstream: .lane(3), gates: true),
         .init(upstream: .source, gates: false, latest: true),
       ])
-    #expect(plan.minimumDepth == 9)
-    #expect(plan.spareCount == 2)
-    #expect(plan.slotCount == 11)
-    #expect(makeRing(plan).slotCount == 11)
+    expectEqual(plan.minimumDepth, 9)
+    expectEqual(plan.spareCount, 2)
+    expectEqual(plan.slotCount, 11)
+    expectEqual(makeRing(plan).slotCount, 11)
   }
 
   @Test func r6NeverGetsStuckAtTheLeastDepth() {
@@ -188,7 +190,7 @@ private func pass(_ worker: inout Worker) -> UInt64? {
       while pass(&first) != nil {}
       while pass(&second) != nil { passed += 1 }
     }
-    #expect(passed >= 100)
+    expectAtLeast(passed, 100)
   }
 
   @Test func r8DrainsToTheEndAndSaysSo() {
@@ -201,30 +203,30 @@ private func pass(_ worker: inout Worker) -> UInt64? {
     var other = ring.makeWorker(lane: 1)
     var gating = ring.makeReader(tap: 0)
     var pinning = ring.makeReader(tap: 1)
-    #expect(publish(&producer, upTo: 2))
+    expectTrue(publish(&producer, upTo: 2))
     // Claimed, but not published: it lapses.
-    #expect(producer.claim() != nil)
+    expectNotNil(producer.claim())
     producer.end()
-    #expect(second.next() == .wait)
-    #expect(gating.next() == .wait)
-    #expect(pass(&first) == 0)
-    #expect(pass(&first) == 1)
-    #expect(first.next() == .end)
-    #expect(second.next() == .frame(sequence: 0, slot: 0))
-    #expect(pass(&other) == 1)
-    #expect(other.next() == .end)
-    #expect(gating.next() == .wait)
+    expectEqual(second.next(), .wait)
+    expectEqual(gating.next(), .wait)
+    expectEqual(pass(&first), 0)
+    expectEqual(pass(&first), 1)
+    expectEqual(first.next(), .end)
+    expectEqual(second.next(), .frame(sequence: 0, slot: 0))
+    expectEqual(pass(&other), 1)
+    expectEqual(other.next(), .end)
+    expectEqual(gating.next(), .wait)
     second.finish()
     for sequence in 0..<2 as Range<UInt64> {
-      #expect(gating.next() == .frame(sequence: sequence, slot: Int(sequence)))
+      expectEqual(gating.next(), .frame(sequence: sequence, slot: Int(sequence)))
       gating.release()
-      #expect(pinning.next() == .frame(sequence: sequence, slot: Int(sequence)))
+      expectEqual(pinning.next(), .frame(sequence: sequence, slot: Int(sequence)))
       pinning.release()
     }
-    #expect(gating.next() == .end)
-    #expect(pinning.next() == .end)
-    #expect(first.prepareToWait() == nil)
-    #expect(gating.prepareToWait() == nil)
+    expectEqual(gating.next(), .end)
+    expectEqual(pinning.next(), .end)
+    expectNil(first.prepareToWait())
+    expectNil(gating.prepareToWait())
   }
 
   @Test func r8EndsARingThatNeverHeldAFrame() {
@@ -235,8 +237,8 @@ private func pass(_ worker: inout Worker) -> UInt64? {
     var worker = ring.makeWorker(lane: 0)
     var reader = ring.makeReader(tap: 0)
     producer.end()
-    #expect(worker.next() == .end)
-    #expect(reader.next() == .end)
+    expectEqual(worker.next(), .end)
+    expectEqual(reader.next(), .end)
   }
 
   @Test func r9BeginsEveryEpochWithoutHistoryAndEndsItWithoutLookahead() {
@@ -248,12 +250,12 @@ private func pass(_ worker: inout Worker) -> UInt64? {
       let ring = makeRing(plan)
       var producer = ring.makeProducer()
       var worker = ring.makeWorker(lane: 0)
-      #expect(publish(&producer, upTo: 4))
+      expectTrue(publish(&producer, upTo: 4))
       producer.end()
-      for sequence in 0..<4 as Range<UInt64> { #expect(pass(&worker) == sequence) }
-      #expect(worker.next() == .end)
-      #expect(ring.passed(.source) == 4)
-      #expect(ring.passed(.lane(0)) == 4)
+      for sequence in 0..<4 as Range<UInt64> { expectEqual(pass(&worker), sequence) }
+      expectEqual(worker.next(), .end)
+      expectEqual(ring.passed(.source), 4)
+      expectEqual(ring.passed(.lane(0)), 4)
     }
   }
 
@@ -269,15 +271,15 @@ private func pass(_ worker: inout Worker) -> UInt64? {
     var before = ring.makeWorker(lane: 0)
     var steering = ring.makeWorker(lane: 1)
     for sequence in 0..<5 as Range<UInt64> {
-      #expect(publish(&producer, upTo: sequence + 1))
-      #expect(producer.claim() == nil)
-      #expect(pass(&before) == sequence)
-      #expect(producer.claim() == nil)
-      #expect(producer.prepareToWait() != nil)
-      #expect(pass(&steering) == sequence)
+      expectTrue(publish(&producer, upTo: sequence + 1))
+      expectNil(producer.claim())
+      expectEqual(pass(&before), sequence)
+      expectNil(producer.claim())
+      expectNotNil(producer.prepareToWait())
+      expectEqual(pass(&steering), sequence)
     }
     var behind = ring.makeWorker(lane: 2)
-    #expect(pass(&behind) == 0)
+    expectEqual(pass(&behind), 0)
   }
 
   /// Look-ahead of 2 before the lane and of 1 in it: it takes a sequence when three more are there,
@@ -292,15 +294,15 @@ private func pass(_ worker: inout Worker) -> UInt64? {
     var before = ring.makeWorker(lane: 0)
     var steering = ring.makeWorker(lane: 1)
     for sequence in 0..<5 as Range<UInt64> {
-      #expect(publish(&producer, upTo: sequence + 4))
-      #expect(producer.claim() == nil)
+      expectTrue(publish(&producer, upTo: sequence + 4))
+      expectNil(producer.claim())
       while pass(&before) != nil {}
-      #expect(pass(&steering) == sequence)
-      #expect(steering.next() == .wait)
+      expectEqual(pass(&steering), sequence)
+      expectEqual(steering.next(), .wait)
     }
     producer.end()
     while pass(&before) != nil {}
-    #expect([pass(&steering), pass(&steering), pass(&steering)] == [5, 6, 7])
-    #expect(steering.next() == .end)
+    expectEqual([pass(&steering), pass(&steering), pass(&steering)], [5, 6, 7])
+    expectEqual(steering.next(), .end)
   }
 }

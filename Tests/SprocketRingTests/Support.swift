@@ -4,6 +4,7 @@ import CSprocketSystem
 import Glibc
 import SprocketRing
 import Synchronization
+import TestExpectations
 
 /// How much longer than by default the stress tests are to run; SPROCKET_STRESS, may be below 1.
 let stress = unsafe getenv("SPROCKET_STRESS").flatMap { unsafe Double(String(cString: $0)) } ?? 1
@@ -57,7 +58,7 @@ private final class ThreadWork: @unchecked Sendable {
 /// Spins, then parks as the engine does, and notices when a wake-up was lost: the wait runs into its
 /// bound, and yet there is something to do.
 struct Parker {
-  static let boundNanoseconds: Int64 = 2_000_000_000
+  static let boundNanoseconds = longestWaitNanoseconds
   /// How often to ask again before parking.
   let patience: Int
   private var asked = 0

@@ -1,4 +1,5 @@
 import Foundation
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -44,14 +45,16 @@ import Testing
     let found = heard.judge(gap: Int(2 * gap - 2)...Int(2 * gap + 9))
     print("\(off) ppm, \(seconds) s: \(found)")
     #expect(found.count > 2 * seconds - 20)
-    #expect(found.error < 8e-3 && found.pitch < 0.4 && found.latePitch < 0.1)
-    #expect(found.slew < 20)
-    #expect((track.correction?.isCorrecting == true) == (off != 0))
+    expectLess(found.error, 8e-3)
+    expectLess(found.pitch, 0.4)
+    expectLess(found.latePitch, 0.1)
+    expectLess(found.slew, 20)
+    expectEqual((track.correction?.isCorrecting == true), (off != 0))
     let counts = track.counts
-    #expect(tap.counts[.missing] == UInt64(3 * rate))
-    #expect(abs(Int(counts.silence) - 3 * rate) < rate / 100)
-    #expect(Int64(counts.samples) == Int64(counts.delivered + counts.silence) + counts.corrected)
-    #expect(tap.counts[.delivered] == counts.delivered)
+    expectEqual(tap.counts[.missing], UInt64(3 * rate))
+    expectLess(abs(Int(counts.silence) - 3 * rate), rate / 100)
+    expectEqual(Int64(counts.samples), Int64(counts.delivered + counts.silence) + counts.corrected)
+    expectEqual(tap.counts[.delivered], counts.delivered)
   }
 
   /// A device that is off, and sound that is already late or early: the loop alone, every half second.
@@ -60,13 +63,14 @@ import Testing
     var (error, amount) = (first, 0.0)
     for _ in 0..<2400 {
       let next = AudioCorrection.next(after: amount, rateExcess: rateExcess, error: error)
-      #expect(abs(next - amount) < 10.01e-6)
-      #expect(abs(next) < abs(rateExcess) + 30.01e-6)
+      expectLess(abs(next - amount), 10.01e-6)
+      expectLess(abs(next), abs(rateExcess) + 30.01e-6)
       amount = next
       // What is consumed beyond what the device makes was heard later.
       error += (amount - rateExcess) / 2
     }
-    #expect(abs(error) < 10e-6 && abs(amount - rateExcess) < 1e-6)
+    expectLess(abs(error), 10e-6)
+    expectLess(abs(amount - rateExcess), 1e-6)
   }
 
   @Test(arguments: [(997.0, -85.0), (10_000, -70)], [200.0, -200])
@@ -98,7 +102,8 @@ import Testing
       if let seam, abs(begin + 2400 - seam) < 4800 { atSeam = max(atSeam, residual) }
     }
     print("\(sine.frequency) Hz, \(off) ppm: \(worst) dBFS, at the seam \(atSeam)")
-    #expect(seam != nil && worst < sine.most)
+    expectNotNil(seam)
+    expectLess(worst, sine.most)
   }
 
   /// RMS of what a sine of any amplitude, phase and frequency near `omega` (radians per sample) leaves,

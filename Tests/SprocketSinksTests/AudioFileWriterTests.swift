@@ -1,5 +1,6 @@
 import Foundation
 import SprocketCore
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -48,7 +49,7 @@ import Testing
       try look(writer)
     }
     try writer.finish()
-    #expect(writer.durableCount == UInt64(bytes.count / format.sampleBytes))
+    expectEqual(writer.durableCount, UInt64(bytes.count / format.sampleBytes))
   }
 
   static let formats = [
@@ -67,11 +68,11 @@ import Testing
     // An odd number of samples, and more than a second.
     let bytes = Self.ramp(format, samples: format.rate * 5 / 4 + 1)
     try write(path, format, bytes)
-    #expect(try decoded(path, format) == (container == .flac ? Self.rounded(format, bytes) : bytes))
+    try expectEqual(
+      decoded(path, format), (container == .flac ? Self.rounded(format, bytes) : bytes))
     let (rate, channels) = (format.rate, format.channels)
-    #expect(
-      try Tool.probe(path, "stream=sample_rate,channels", "a:0") == ["\(rate),\(channels)"])
-    #expect(!FileManager.default.fileExists(atPath: files.path("sound.partial.\(container)")))
+    try expectEqual(Tool.probe(path, "stream=sample_rate,channels", "a:0"), ["\(rate),\(channels)"])
+    expectFalse(FileManager.default.fileExists(atPath: files.path("sound.partial.\(container)")))
   }
 
   /// The nearest samples of 24 bits, which a FLAC has of samples of 32. The ramp's floats have no more.
@@ -91,8 +92,8 @@ import Testing
     let format = Self.formats[0]
     try write(path, format, Self.ramp(format, samples: 48_000))
     let tags = try Tool.probe(path, "format_tags").joined(separator: ",")
-    #expect(tags.contains("Desk"))
-    #expect(container == .wav ? tags.contains("captured_ns=5") : tags.contains("monotonic"))
+    expectTrue(tags.contains("Desk"))
+    expectTrue(container == .wav ? tags.contains("captured_ns=5") : tags.contains("monotonic"))
   }
 
   /// What a killed process leaves: the file as it is, under its partial name.
@@ -110,11 +111,11 @@ import Testing
       try FileManager.default.copyItem(
         atPath: files.path("cut.partial.\(container.rawValue)"), toPath: left)
       let found = try decoded(left, format)
-      #expect(found == Array(bytes[..<found.count]))
-      #expect(found.count >= Int(writer.durableCount) * format.sampleBytes)
-      #expect(found.count >= (looks * 480 - 48_000 - 4608) * format.sampleBytes)
+      expectEqual(found, Array(bytes[..<found.count]))
+      expectAtLeast(found.count, Int(writer.durableCount) * format.sampleBytes)
+      expectAtLeast(found.count, (looks * 480 - 48_000 - 4608) * format.sampleBytes)
     }
-    #expect(looks > 200)
+    expectGreater(looks, 200)
   }
 
   @Test func fourGigabytesAreAnRF64() throws {
@@ -124,14 +125,14 @@ import Testing
       header.tell(dataBytes: size)
       let bytes = header.bytes
       let isLong = UInt64(bytes.count) - 8 + size > UInt64(UInt32.max)
-      #expect(String(decoding: bytes[..<4], as: UTF8.self) == (isLong ? "RF64" : "RIFF"))
+      expectEqual(String(decoding: bytes[..<4], as: UTF8.self), (isLong ? "RF64" : "RIFF"))
       let path = try files.write("long.wav", bytes)
       let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
       // A hole, which takes no room on the disk.
       try file.truncate(atOffset: UInt64(bytes.count) + size)
       try file.close()
       let ticks = try Tool.probe(path, "stream=duration_ts", "a:0")
-      #expect(ticks == ["\(size / 4)"])
+      expectEqual(ticks, ["\(size / 4)"])
     }
   }
 
@@ -147,9 +148,9 @@ import Testing
     }
     let float = AudioFormat(number: .f32, rate: 48_000, channels: 1)
     let odd = AudioFormat(number: .s16, rate: 96_001, channels: 1)
-    #expect(try refusal("a.mp3", float)?.hasSuffix("give one of .wav, .flac, .mov, .mkv") == true)
-    #expect(try refusal("flac", float)?.contains("the ending says") == true)
-    #expect(try refusal("a.flac", odd)?.contains("does not have the rate 96001 Hz") == true)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: files.path("")).isEmpty)
+    try expectEqual(refusal("a.mp3", float)?.hasSuffix("give one of .wav, .flac, .mov, .mkv"), true)
+    try expectEqual(refusal("flac", float)?.contains("the ending says"), true)
+    try expectEqual(refusal("a.flac", odd)?.contains("does not have the rate 96001 Hz"), true)
+    try expectEmpty(FileManager.default.contentsOfDirectory(atPath: files.path("")))
   }
 }

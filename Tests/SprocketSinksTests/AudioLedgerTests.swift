@@ -1,3 +1,4 @@
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -18,33 +19,33 @@ import Testing
       var run = AudioRunOfFiles(seed: seed)
       try run.record()
       let (tap, files) = (run.tap, run.files)
-      #expect(tap.counts.sum == tap.produced, "seed \(seed): \(tap.counts)")
+      expectEqual(tap.counts.sum, tap.produced, "seed \(seed): \(tap.counts)")
       let delivered = files.reduce(0) { $0 + $1.track.counts.delivered }
-      #expect(tap.counts[.delivered] == delivered, "seed \(seed)")
+      expectEqual(tap.counts[.delivered], delivered, "seed \(seed)")
       for file in files { check(file, seed) }
       // In order, and none twice.
       let copied = files.filter { !$0.track.isConverted }.flatMap { $0.numbers.filter { $0 != 0 } }
-      #expect(zip(copied, copied.dropFirst()).allSatisfy { $0 < $1 }, "seed \(seed)")
+      expectTrue(zip(copied, copied.dropFirst()).allSatisfy { $0 < $1 }, "seed \(seed)")
       gaps += tap.counts[.missing] > 0 ? 1 : 0
       lapses += tap.counts[.behind] > 0 ? 1 : 0
       joins += zip(files, files.dropFirst()).contains { $0.end == $1.start } ? 1 : 0
       corrected += files.contains { $0.track.correction?.isCorrecting ?? false } ? 1 : 0
     }
     // All of it happened.
-    #expect(min(gaps, lapses, joins, corrected) > Self.seeds / 20)
+    expectGreater(min(gaps, lapses, joins, corrected), Self.seeds / 20)
   }
 
   private func check(_ file: TrackFile, _ seed: UInt64) {
     let (counts, rate) = (file.track.counts, Double(file.track.format.rate))
     let length = Double((file.end ?? 0) - file.start) / 1e9
-    #expect(counts.samples == UInt64((length * rate).rounded()), "seed \(seed)")
+    expectEqual(counts.samples, UInt64((length * rate).rounded()), "seed \(seed)")
     let whole = Double(counts.delivered + counts.silence) * rate / 8000
-    #expect(Int64(counts.samples) == Int64(whole.rounded()) + counts.corrected, "seed \(seed)")
-    #expect(abs(counts.corrected) <= 8 + Int64(whole * 0.001), "seed \(seed)")
+    expectEqual(Int64(counts.samples), Int64(whole.rounded()) + counts.corrected, "seed \(seed)")
+    expectAtMost(abs(counts.corrected), 8 + Int64(whole * 0.001), "seed \(seed)")
     if !file.track.isConverted {
-      #expect(counts.corrected == 0)
+      expectEqual(counts.corrected, 0)
       let heard = file.numbers.filter { $0 != 0 }
-      #expect(UInt64(heard.count) == counts.delivered, "seed \(seed)")
+      expectEqual(UInt64(heard.count), counts.delivered, "seed \(seed)")
     }
   }
 }

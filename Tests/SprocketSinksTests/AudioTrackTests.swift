@@ -1,5 +1,6 @@
 import CSprocketAllocations
 import Foundation
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -45,8 +46,10 @@ let second: Int64 = 1_000_000_000
         try file.take(upTo: card.start + tenth * second / 10)
       }
       let counts = file.track.counts
-      #expect(counts.delivered == counts.samples && counts.silence == 0 && counts.corrected == 0)
-      #expect(file.track.correction?.isOn != true)
+      expectEqual(counts.delivered, counts.samples)
+      expectEqual(counts.silence, 0)
+      expectEqual(counts.corrected, 0)
+      expectUnequal(file.track.correction?.isOn, true)
       // The first one is as far from 2 s as the clock was then: 2 ms.
       let first = UInt64(16_000 - 40)
       var all: [UInt8] = []
@@ -61,7 +64,7 @@ let second: Int64 = 1_000_000_000
       let offset = (0..<80).first { offset in
         all[(offset * format.sampleBytes)...].starts(with: file.bytes)
       }
-      #expect(offset != nil, "\(number)")
+      expectNotNil(offset, "\(number)")
     }
   }
 
@@ -74,8 +77,8 @@ let second: Int64 = 1_000_000_000
       try file.finish(at: start + 2 * second + 62_501 + off)
       // A sample lasts 125 us.
       let first = 8000 + (off > 62_500 ? 1 : off < -62_500 ? -1 : 0)
-      #expect(file.numbers == (first..<first + 8001).map { UInt32($0 + 1) }, "\(off)")
-      #expect(tap.counts[.unselected] == UInt64(first) && tap.counts[.delivered] == 8001)
+      expectEqual(file.numbers, (first..<first + 8001).map { UInt32($0 + 1) }, "\(off)")
+      expectTrue(tap.counts[.unselected] == UInt64(first) && tap.counts[.delivered] == 8001)
     }
   }
 
@@ -91,8 +94,10 @@ let second: Int64 = 1_000_000_000
     }
     tap.run(until: start + 6 * second)
     try file.finish(at: start + 5 * second)
-    #expect(file.numbers == [UInt32](repeating: 0, count: 12_000) + (1...28_000).map { UInt32($0) })
-    #expect(file.track.counts.silence == 12_000 && file.track.counts.delivered == 28_000)
+    expectEqual(
+      file.numbers, [UInt32](repeating: 0, count: 12_000) + (1...28_000).map { UInt32($0) })
+    expectEqual(file.track.counts.silence, 12_000)
+    expectEqual(file.track.counts.delivered, 28_000)
   }
 
   @Test func aGapIsSilentForAsLongAsItLasted() throws {
@@ -108,8 +113,8 @@ let second: Int64 = 1_000_000_000
       try file.finish(at: start + 199 * second / 10)
       let wanted = (0..<159_200).map { (24_000..<24_000 + count).contains($0) ? 0 : UInt32($0 + 1) }
       // The last second, of a segment that is not placed yet, is not there for the longest gap.
-      #expect(file.numbers.prefix(100_000) == wanted.prefix(100_000))
-      #expect(tap.counts[.missing] == UInt64(count))
+      expectEqual(file.numbers.prefix(100_000), wanted.prefix(100_000))
+      expectEqual(tap.counts[.missing], UInt64(count))
     }
   }
 
@@ -124,9 +129,10 @@ let second: Int64 = 1_000_000_000
     }
     try file.finish(at: start + 5 * second)
     let lost = tap.counts[.behind]
-    #expect(lost == UInt64(tap.lapped * 80) && lost > 0)
-    #expect(file.track.counts.silence == lost)
-    #expect(
+    expectEqual(lost, UInt64(tap.lapped * 80))
+    expectGreater(lost, 0)
+    expectEqual(file.track.counts.silence, lost)
+    expectTrue(
       file.numbers.enumerated().allSatisfy { $0.element == 0 || $0.element == $0.offset + 1 })
   }
 
@@ -136,12 +142,13 @@ let second: Int64 = 1_000_000_000
     let file = try TrackFile(AudioReader(tap), start: start + second)
     tap.run(until: start + 3 * second)
     for time in 3...8 as ClosedRange<Int64> { try file.take(upTo: start + time * second) }
-    #expect(file.track.counts.samples == 5 * 8000 && file.track.counts.silence == 3 * 8000)
+    expectEqual(file.track.counts.samples, 5 * 8000)
+    expectEqual(file.track.counts.silence, 3 * 8000)
     // All comes late: what is beyond the silence is heard.
     tap.run(until: start + 9 * second)
     try file.finish(at: start + 9 * second)
-    #expect(file.numbers[40_000...].elementsEqual((48_000..<72_000).map { UInt32($0 + 1) }))
-    #expect(tap.counts[.unselected] == 4 * 8000)
+    expectTrue(file.numbers[40_000...].elementsEqual((48_000..<72_000).map { UInt32($0 + 1) }))
+    expectEqual(tap.counts[.unselected], 4 * 8000)
   }
 
   @Test func aMicrophoneThatIsGoneIsSilentAtOnce() throws {
@@ -151,7 +158,7 @@ let second: Int64 = 1_000_000_000
     tap.run(until: start + 3 * second)
     tap.end()
     try file.take(upTo: start + 4 * second)
-    #expect(file.numbers.count == 32_000 && file.numbers[24_000...].allSatisfy { $0 == 0 })
+    expectTrue(file.numbers.count == 32_000 && file.numbers[24_000...].allSatisfy { $0 == 0 })
   }
 
   @Test func aRunOfLessThanASecondIsPlaced() throws {
@@ -160,10 +167,10 @@ let second: Int64 = 1_000_000_000
     let file = try TrackFile(AudioReader(tap), start: start + second / 10)
     tap.run(until: start + second / 2)
     try file.take(upTo: start + second / 2)
-    #expect(file.track.counts.samples == 0)
+    expectEqual(file.track.counts.samples, 0)
     tap.end()
     try file.finish(at: start + second / 2)
-    #expect(file.numbers == (800..<4000).map { UInt32($0 + 1) })
+    expectEqual(file.numbers, (800..<4000).map { UInt32($0 + 1) })
   }
 
   @Test func filesThatMeetShareABlock() throws {
@@ -181,12 +188,12 @@ let second: Int64 = 1_000_000_000
         let end = start + number * 1_000_300_000
         let file = try TrackFile(reader, start: begin)
         try file.finish(at: end)
-        #expect(file.numbers.count == Int((Double(end - begin) * 8e-6).rounded()))
+        expectEqual(file.numbers.count, Int((Double(end - begin) * 8e-6).rounded()))
         all += file.numbers
         begin = end
       }
-      #expect(zip(all, all.dropFirst()).allSatisfy { $1 == $0 + 1 })
-      #expect(tap.counts[.delivered] == UInt64(all.count))
+      expectTrue(zip(all, all.dropFirst()).allSatisfy { $1 == $0 + 1 })
+      expectEqual(tap.counts[.delivered], UInt64(all.count))
     }
   }
 
@@ -197,12 +204,12 @@ let second: Int64 = 1_000_000_000
     try TrackFile(reader, start: start + second).finish(at: start + 2 * second)
     let file = try TrackFile(reader, start: start + 5 * second)
     try file.finish(at: start + 6 * second)
-    #expect(file.numbers == (40_000..<48_000).map { UInt32($0 + 1) })
-    #expect(tap.counts[.unselected] == 8000 + 24_000 && tap.counts[.delivered] == 16_000)
+    expectEqual(file.numbers, (40_000..<48_000).map { UInt32($0 + 1) })
+    expectTrue(tap.counts[.unselected] == 8000 + 24_000 && tap.counts[.delivered] == 16_000)
     reader.skip(before: start + 7 * second)
-    #expect(tap.counts[.unselected] == 40_000)
+    expectEqual(tap.counts[.unselected], 40_000)
     reader.skip()
-    #expect(tap.counts.sum == tap.produced)
+    expectEqual(tap.counts.sum, tap.produced)
   }
 
   @Test func convertedFilesThatMeetGoOnAsOneDoes() throws {
@@ -226,10 +233,10 @@ let second: Int64 = 1_000_000_000
       let last = try TrackFile(reader, start: start + 2 * second, settings(.exact, rate: newRate))
       try last.finish(at: start + 4 * second)
       let parts = (first.numbers + last.numbers).map { Float(bitPattern: $0) }
-      #expect(parts.count == 4 * newRate)
+      expectEqual(parts.count, 4 * newRate)
       let off = zip(whole.numbers, parts).map { abs(Float(bitPattern: $0) - $1) }
-      #expect(off.max()! < 1e-5, "\(rate)")
-      #expect(two.counts[.delivered] == UInt64(4 * rate))
+      expectLess(off.max()!, 1e-5, "\(rate)")
+      expectEqual(two.counts[.delivered], UInt64(4 * rate))
     }
   }
 
@@ -240,9 +247,8 @@ let second: Int64 = 1_000_000_000
       as [(AudioSync, Int?)]
     {
       for number in AudioFormat.Number.allCases {
-        #expect(
-          try allocations(number, settings(sync, rate: rate)) == 0, "\(number) \(sync) \(rate ?? 0)"
-        )
+        try expectEqual(
+          allocations(number, settings(sync, rate: rate)), 0, "\(number) \(sync) \(rate ?? 0)")
       }
     }
   }
@@ -269,7 +275,8 @@ let second: Int64 = 1_000_000_000
       time += second / 30
     }
     let counted = sprocket_allocation_count() - before
-    #expect(taken > 0 && (settings.sync == .exact || track.correction?.isCorrecting == true))
+    expectGreater(taken, 0)
+    expectTrue((settings.sync == .exact || track.correction?.isCorrecting == true))
     return UInt64(counted)
   }
 }

@@ -1,5 +1,6 @@
 import SprocketCore
 import SprocketSinks
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -15,8 +16,8 @@ import Testing
     let sink = ChecksumSink(path: scratch.path("sums"))
     var setup = SinkSetup.test(format)
     try sink.configure(&setup)
-    #expect(setup.packedCapacity == 16)
-    #expect(setup.parts == (format.image == nil ? .encoded : .image))
+    expectEqual(setup.packedCapacity, 16)
+    expectEqual(setup.parts, (format.image == nil ? .encoded : .image))
     let packers = [sink.makePacker(), sink.makePacker()]
     for (index, bytes) in frames.enumerated() {
       let frame = SinkFrame(format, bytes, padding: padding)
@@ -41,12 +42,12 @@ import Testing
       print(run.hexdigest())
       """
     let expected = String(decoding: try Tool.run("python3", ["-c", program]), as: UTF8.self)
-    #expect(found.lines + found.run + "\n" == expected)
+    expectEqual(found.lines + found.run + "\n", expected)
   }
 
   @Test func knownDigestOfNothing() throws {
     // `xxhsum -H2 /dev/null`, and the value in xxHash's own sanity test.
-    #expect(ChecksumSink().runDigest == "99aa06d3014798d86001c324468d497f")
+    expectEqual(ChecksumSink().runDigest, "99aa06d3014798d86001c324468d497f")
   }
 
   @Test func takesTheSourcesBytesWhereThereIsNoPicture() throws {
@@ -55,7 +56,8 @@ import Testing
     let bytes = Array(UInt8(0)..<27)
     let first = try digests(bayer, [bytes])
     let second = try digests(Self.format, [bytes])
-    #expect(first.lines == second.lines && first.run == second.run)
+    expectEqual(first.lines, second.lines)
+    expectEqual(first.run, second.run)
   }
 
   @Test func seesOneByteAndTheOrder() throws {
@@ -64,6 +66,6 @@ import Testing
     let swapped = try digests(Self.format, [TestPattern.zeros.bytes(27), bytes])
     bytes[26] ^= 1
     let changed = try digests(Self.format, [bytes, TestPattern.zeros.bytes(27)])
-    #expect(Set([first.run, swapped.run, changed.run]).count == 3)
+    expectEqual(Set([first.run, swapped.run, changed.run]).count, 3)
   }
 }

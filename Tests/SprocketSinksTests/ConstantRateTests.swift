@@ -1,4 +1,5 @@
 import SprocketCore
+import TestExpectations
 import Testing
 
 @testable import SprocketSinks
@@ -13,16 +14,17 @@ import Testing
       let place = rate.place(tick)
       places.append(try #require(place))
     }
-    #expect(places.map(\.picture) == [0, nil, 1, 4, nil])
-    #expect(places.map(\.repeats.count) == [0, 0, 0, 2, 0])
-    #expect(rate.repeated == 2 && rate.leftOut == 2)
+    expectEqual(places.map(\.picture), [0, nil, 1, 4, nil])
+    expectEqual(places.map(\.repeats.count), [0, 0, 0, 2, 0])
+    expectEqual(rate.repeated, 2)
+    expectEqual(rate.leftOut, 2)
     var kept: [UInt64] = []
     for pictures: UInt64 in [0, 1, 2, 4, 5] { kept.append(rate.frames(in: pictures)) }
-    #expect(kept == [0, 2, 3, 3, 5])
+    expectEqual(kept, [0, 2, 3, 3, 5])
     // Its picture is kept already: so is the frame.
     _ = rate.place(440)
     let all = rate.frames(in: 5)
-    #expect(all == 6)
+    expectEqual(all, 6)
   }
 
   /// In the middle between two pictures the earlier one is taken, also where ticks are rounded.
@@ -32,14 +34,14 @@ import Testing
     for frame in 0..<600 {
       let tick = Int64((Double(frame) / 60 * Double(ticks)).rounded())
       let place = rate.place(tick)
-      #expect(place?.picture == (frame % 2 == 0 ? Int64(frame / 2) : nil))
+      expectEqual(place?.picture, (frame % 2 == 0 ? Int64(frame / 2) : nil))
     }
-    #expect(rate.repeated == 0)
+    expectEqual(rate.repeated, 0)
   }
 
   @Test func endlessGapsAreNotFilled() {
     var rate = ConstantRate(FrameRate(frames: 30), ticksPerSecond: 90_000)
     let places = [rate.place(0), rate.place(90_000 * 3599), rate.place(.max)]
-    #expect(places.map { $0 == nil } == [false, false, true])
+    expectEqual(places.map { $0 == nil }, [false, false, true])
   }
 }

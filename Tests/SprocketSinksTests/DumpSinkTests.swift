@@ -1,5 +1,6 @@
 import SprocketCore
 import SprocketMCAP
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -24,11 +25,13 @@ import Testing
   func configure(_ format: FrameFormat, isLive: Bool = false) throws -> (any Packer)? {
     var setup = SinkSetup.test(format, isLive: isLive)
     try sink.configure(&setup)
-    #expect(setup.tapsSource && setup.parts == .encoded && setup.backlog == 15)
-    #expect(setup.packedCapacity > 0 || format.pixelFormat.isEncoded)
+    expectTrue(setup.tapsSource)
+    expectEqual(setup.parts, .encoded)
+    expectEqual(setup.backlog, 15)
+    expectTrue(setup.packedCapacity > 0 || format.pixelFormat.isEncoded)
     var fates = SinkSetup.test(format, isLive: isLive)
     try sink.fates.configure(&fates)
-    #expect(!fates.tapsSource && fates.parts == [])
+    expectTrue(!fates.tapsSource && fates.parts == [])
     return sink.makePacker()
   }
 
@@ -73,24 +76,24 @@ import Testing
     try frame(Self.raw, bytes, padding: padding).write(to: sink, packer: packer)
     try finish()
     let images = try messages("image")
-    #expect(images.count == 1)
-    #expect(images[0].message.logTime == 1_700_000_000_123_456_789)
-    #expect(images[0].message.sequence == 1)
+    expectEqual(images.count, 1)
+    expectEqual(images[0].message.logTime, 1_700_000_000_123_456_789)
+    expectEqual(images[0].message.sequence, 1)
     // By hand: 1: {1: 1700000000, 2: 123456789}, 7: "camera", 2: 5, 3: 3, 4: "YU12", 5: 5, 6: bytes.
     let start: [UInt8] =
       [0x0A, 11, 0x08, 0x80, 0xE2, 0xCF, 0xAA, 0x06, 0x10, 0x95, 0x9A, 0xEF, 0x3A, 0x3A, 6]
       + Array("camera".utf8) + [0x15, 5, 0, 0, 0, 0x1D, 3, 0, 0, 0, 0x22, 4] + Array("YU12".utf8)
       + [0x2D, 5, 0, 0, 0, 0x32, 27]
-    #expect(images[0].data == start + bytes)
+    expectEqual(images[0].data, start + bytes)
   }
 
   @Test func storesJPEGsAsTheyAre() throws {
-    #expect(try configure(Self.jpeg) == nil)
+    try expectNil(configure(Self.jpeg))
     let bytes = TestPattern.random.bytes(300_000)
     try frame(Self.jpeg, bytes).write(to: sink)
     try finish()
     let isSame = try messages("image").map { Array($0.data.suffix(300_000)) } == [bytes]
-    #expect(isSame)
+    expectTrue(isSame)
   }
 
   @Test func tellsOfEachFrameWhatTheSourceSaid() throws {
@@ -108,8 +111,9 @@ import Testing
     try cut.write(to: sink, packer: packer)
     try finish()
     let head = #"{"number":7,"sequence":4294967297,"epoch":0,"captured_ns":"#
-    #expect(
-      try texts("source") == [
+    try expectEqual(
+      texts("source"),
+      [
         head + #"1700000000123456789,"clock":"monotonic","point":"start_of_exposure","#
           + #""dequeued_ns":1700000000200000000,"bytes":27,"driver_flags":8257,"#
           + #""exposure_us":0.100000001,"events":[{"kind":"control_applied","control":2,"#
@@ -118,11 +122,11 @@ import Testing
           + #""bytes":20,"driver_flags":0,"fate":"corrupt"}"#,
       ])
     let images = try messages("image")
-    #expect(images.map(\.message.logTime) == [1_700_000_000_123_456_789, 0])
-    #expect(images[1].data.suffix(21) == [20] + Array(0..<20))
+    expectEqual(images.map(\.message.logTime), [1_700_000_000_123_456_789, 0])
+    expectEqual(images[1].data.suffix(21), [20] + Array(0..<20))
     // -1 ns: the second before 0, and 999,999,999 ns.
     let negative: [UInt8] = [0x08] + [UInt8](repeating: 0xFF, count: 9) + [1, 0x10, 0xFF, 0x93]
-    #expect(images[1].data.dropFirst(2).starts(with: negative))
+    expectTrue(images[1].data.dropFirst(2).starts(with: negative))
   }
 
   @Test func lossesInARowBecomeOneRange() throws {
@@ -138,8 +142,9 @@ import Testing
     try frame(Self.raw, Array(0..<27)).write(to: sink, packer: packer)
     try lose(8, .flushed)
     try finish()
-    #expect(
-      try texts("range") == [
+    try expectEqual(
+      texts("range"),
+      [
         #"{"fate":"overrun","epoch":1,"first_number":0,"first_sequence":10,"frames":3}"#,
         #"{"fate":"overrun","epoch":1,"first_number":4,"first_sequence":14,"frames":1}"#,
         #"{"fate":"behind","epoch":1,"first_number":5,"first_sequence":15,"frames":1}"#,
@@ -157,14 +162,15 @@ import Testing
     }
     try finish()
     let told = #""events":[{"kind":"control_refused","control":1,"ticket":7,"value":0}]"#
-    #expect(
-      try texts("range") == [
+    try expectEqual(
+      texts("range"),
+      [
         #"{"fate":"overrun","epoch":1,"first_number":0,"first_sequence":0,"frames":2}"#,
         #"{"fate":"overrun","epoch":1,"first_number":2,"first_sequence":2,"frames":1,\#(told)}"#,
         #"{"fate":"overrun","epoch":1,"first_number":3,"first_sequence":3,"frames":2}"#,
       ])
     let fates = try texts("fate")
-    #expect(fates.map { $0.contains("control_refused") } == [false, false, true, false, false])
+    expectEqual(fates.map { $0.contains("control_refused") }, [false, false, true, false, false])
   }
 
   @Test func fatesAndLedgerAreThere() throws {
@@ -173,15 +179,17 @@ import Testing
     try frame.write(to: sink, packer: packer)
     try frame.write(to: sink.fates)
     try sink.fates.account(LostFrame(number: 8, sequence: 3, epoch: 0, fate: .missing))
-    #expect(sink.durableCount == 0 && sink.fates.durableCount == 0)
+    expectEqual(sink.durableCount, 0)
+    expectEqual(sink.fates.durableCount, 0)
     try finish()
-    #expect(sink.durableCount == 1 && sink.fates.durableCount == 1)
+    expectEqual(sink.durableCount, 1)
+    expectEqual(sink.fates.durableCount, 1)
     let fates = try texts("fate")
-    #expect(
+    expectTrue(
       fates.count == 2 && fates[0].hasSuffix(#""fate":"delivered","latency_us":null,"number":7}"#))
-    #expect(fates[1].hasPrefix(#"{"sequence":3,"epoch":0,"captured_ns":null,"#))
-    #expect(try texts("ledger")[0].hasPrefix(#"{"produced":2,"sinks":{"dump":{"delivered":0,"#))
-    #expect(try texts("session").count == 1)
+    expectTrue(fates[1].hasPrefix(#"{"sequence":3,"epoch":0,"captured_ns":null,"#))
+    try expectTrue(texts("ledger")[0].hasPrefix(#"{"produced":2,"sinks":{"dump":{"delivered":0,"#))
+    try expectEqual(texts("session").count, 1)
   }
 
   @Test func noOtherClockHasATimeOfDay() throws {
@@ -189,21 +197,21 @@ import Testing
     try sink.configure(&setup)
     try frame(Self.jpeg, [1, 2, 3]).write(to: sink)
     try finish()
-    #expect(try texts("session")[0].contains(#""clock":"media","wall_offset_ns":null,"#))
+    try expectTrue(texts("session")[0].contains(#""clock":"media","wall_offset_ns":null,"#))
   }
 
   @Test func hasItsNameWhenItIsSealed() throws {
     let packer = try configure(Self.raw)
     try frame(Self.raw, Array(0..<27)).write(to: sink, packer: packer)
     try sink.finish()
-    #expect(try scratch.bytes("a.partial.mcap").count > 100)
+    try expectGreater(scratch.bytes("a.partial.mcap").count, 100)
     #expect(throws: (any Error).self) { try scratch.bytes("a.mcap") }
     try finish()
-    #expect(try !scratch.bytes("a.mcap").isEmpty)
+    try expectFalse(scratch.bytes("a.mcap").isEmpty)
     let other = DumpSink(path: scratch.path("a.mcap"))
     var setup = SinkSetup.test(Self.raw)
     let error = #expect(throws: RunError.self) { try other.configure(&setup) }
-    #expect(error?.code == .usage && error?.remedies == [.overwrite])
+    expectTrue(error?.code == .usage && error?.remedies == [.overwrite])
   }
 
   @Test func nothingComesBehindItsEnd() throws {
@@ -215,7 +223,8 @@ import Testing
     #expect(throws: RunError.self) { try sink.fates.account(late) }
     try sink.fates.finish()
     let isSame = try scratch.bytes("a.mcap") == whole
-    #expect(isSame && sink.durableCount == 1)
+    expectTrue(isSame)
+    expectEqual(sink.durableCount, 1)
   }
 
   @Test func leavesNothingWhereTheRunDoesNotBegin() throws {
@@ -236,10 +245,12 @@ import Testing
     let frame = frame(Self.raw, Array(0..<27))
     // The first record begins the file.
     let error = #expect(throws: RunError.self) { try frame.write(to: sink, packer: packer) }
-    #expect(error?.code == .failed && error?.description.contains("full") == true)
+    expectEqual(error?.code, .failed)
+    expectEqual(error?.description.contains("full"), true)
     let other = #expect(throws: RunError.self) { try frame.write(to: sink.fates) }
-    #expect(other?.description == error?.description)
-    #expect(sink.durableCount == 0 && sink.fates.durableCount == 0)
+    expectEqual(other?.description, error?.description)
+    expectEqual(sink.durableCount, 0)
+    expectEqual(sink.fates.durableCount, 0)
     #expect(throws: RunError.self) { try sink.seal(Ledger(produced: 1, entries: [])) }
   }
 }

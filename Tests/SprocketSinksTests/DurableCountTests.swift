@@ -1,6 +1,7 @@
 import Foundation
 import SprocketCore
 import SprocketSinks
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -35,39 +36,39 @@ import Testing
 
   @Test func aFullDiskKeepsNothing() throws {
     for sink in Self.sinks("/dev/full") {
-      #expect(try Self.fill(sink, count: 10_000) > 0)
+      try expectGreater(Self.fill(sink, count: 10_000), 0)
       try? sink.finish()
-      #expect(sink.durableCount == 0)
+      expectEqual(sink.durableCount, 0)
     }
   }
 
   @Test func whatWaitsInTheBufferDoesNotCount() throws {
     for sink in Self.sinks(scratch.path("lines")) {
-      #expect(sink.durableCount == 0)
-      #expect(try Self.fill(sink, count: 10) == 10)
-      #expect(sink.durableCount == 0)
+      expectEqual(sink.durableCount, 0)
+      try expectEqual(Self.fill(sink, count: 10), 10)
+      expectEqual(sink.durableCount, 0)
       try sink.finish()
-      #expect(sink.durableCount == 10)
+      expectEqual(sink.durableCount, 10)
     }
   }
 
   @Test func countsWhatFullBuffersTook() throws {
     let sink = ChecksumSink(path: scratch.path("sums"))
-    #expect(try Self.fill(sink, count: 3000) == 3000)
+    try expectEqual(Self.fill(sink, count: 3000), 3000)
     // Each line is `0 `, 32 digits and a line feed; one buffer of 65,536 bytes is out.
-    #expect(sink.durableCount == 65_536 / 35)
+    expectEqual(sink.durableCount, 65_536 / 35)
   }
 
   @Test func aLiveReportCountsAtOnce() throws {
     let sink = ReportSink(path: scratch.path("r.jsonl"))
-    #expect(try Self.fill(sink, count: 3, isLive: true) == 3)
-    #expect(sink.durableCount == 3)
+    try expectEqual(Self.fill(sink, count: 3, isLive: true), 3)
+    expectEqual(sink.durableCount, 3)
   }
 
   @Test func whatBuffersNothingVouchesForAll() {
-    #expect(NullSink().durableCount == .max)
-    #expect(ChecksumSink().durableCount == .max)
-    #expect(PipeSink(.gray, descriptor: 1).durableCount == .max)
+    expectEqual(NullSink().durableCount, .max)
+    expectEqual(ChecksumSink().durableCount, .max)
+    expectEqual(PipeSink(.gray, descriptor: 1).durableCount, .max)
   }
 
   @Test func aLimitedFileHoldsWhatIsVouchedFor() async {

@@ -1,6 +1,7 @@
 import Foundation
 import SprocketCore
 import SprocketFiles
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -65,9 +66,9 @@ import Testing
       try write("victim", "precious")
       try write("empty", "")
       try link("m.partial.mov", to: target)
-      #expect(obstacle(overwrite: overwrite) == sentence("a symbolic link"))
-      #expect(try scratch.text("victim") == "precious" && scratch.text("empty") == "")
-      #expect(!FileManager.default.fileExists(atPath: scratch.path("nothing")))
+      expectEqual(obstacle(overwrite: overwrite), sentence("a symbolic link"))
+      try expectTrue(scratch.text("victim") == "precious" && scratch.text("empty") == "")
+      expectFalse(FileManager.default.fileExists(atPath: scratch.path("nothing")))
       try FileManager.default.removeItem(atPath: scratch.path("m.partial.mov"))
     }
   }
@@ -77,8 +78,8 @@ import Testing
       try write("victim", text)
       try FileManager.default.linkItem(
         atPath: scratch.path("victim"), toPath: scratch.path("m.partial.mov"))
-      #expect(obstacle(overwrite: overwrite) == sentence("a hard link to another file"))
-      #expect(try scratch.text("victim") == text)
+      expectEqual(obstacle(overwrite: overwrite), sentence("a hard link to another file"))
+      try expectEqual(scratch.text("victim"), text)
       try FileManager.default.removeItem(atPath: scratch.path("m.partial.mov"))
     }
   }
@@ -86,18 +87,18 @@ import Testing
   @Test func aFolderAndAPipeAreCalledWhatTheyAre() throws {
     try FileManager.default.createDirectory(
       atPath: scratch.path("m.partial.mov"), withIntermediateDirectories: false)
-    #expect(obstacle(overwrite: true) == sentence("a folder"))
+    expectEqual(obstacle(overwrite: true), sentence("a folder"))
     try FileManager.default.removeItem(atPath: scratch.path("m.partial.mov"))
     _ = try Tool.run("mkfifo", [scratch.path("m.partial.mov")])
-    #expect(obstacle(overwrite: true) == sentence("a device or pipe"))
+    expectEqual(obstacle(overwrite: true), sentence("a device or pipe"))
   }
 
   @Test(.enabled(if: getuid() == 0, "only root can give a file to another user"))
   func anotherUsersFileIsNotWrittenInto() throws {
     try write("m.partial.mov", "theirs")
     try setOwner("m.partial.mov", 12_345, 12_345)
-    #expect(obstacle(overwrite: true) == sentence("another user's file"))
-    #expect(try scratch.text("m.partial.mov") == "theirs")
+    expectEqual(obstacle(overwrite: true), sentence("another user's file"))
+    try expectEqual(scratch.text("m.partial.mov"), "theirs")
     // Unless it is that user's file which is replaced.
     try write("m.mov", "old")
     try setOwner("m.mov", 12_345, 54_321)
@@ -105,8 +106,8 @@ import Testing
     try file.write("new".utf8Span.span)
     try file.complete()
     let attributes = try FileManager.default.attributesOfItem(atPath: scratch.path("m.mov"))
-    #expect(attributes[.ownerAccountID] as? Int == 12_345)
-    #expect(attributes[.groupOwnerAccountID] as? Int == 54_321)
+    expectEqual(attributes[.ownerAccountID] as? Int, 12_345)
+    expectEqual(attributes[.groupOwnerAccountID] as? Int, 54_321)
   }
 
   @Test func aLinkThatTakesThePartialNameMeanwhileIsNotGivenTheFinalOne() throws {
@@ -116,7 +117,7 @@ import Testing
       atPath: scratch.path("m.partial.mov"), toPath: scratch.path("elsewhere"))
     try link("m.partial.mov", to: "elsewhere")
     #expect(throws: RunError.self) { try file.complete() }
-    #expect(!FileManager.default.fileExists(atPath: scratch.path("m.mov")))
+    expectFalse(FileManager.default.fileExists(atPath: scratch.path("m.mov")))
   }
 
   @Test func aNameThatIsMadeUpReplacesALinkAndTheUsersFollowsIt() throws {
@@ -126,8 +127,8 @@ import Testing
       var file = try open("m-2.mov", overwrite: true, isMadeUp: isMadeUp)
       try file.write("new".utf8Span.span)
       try file.complete()
-      #expect(try scratch.text("m-2.mov") == "new")
-      #expect(try scratch.text("victim") == (isMadeUp ? "precious" : "new"))
+      try expectEqual(scratch.text("m-2.mov"), "new")
+      try expectEqual(scratch.text("victim"), (isMadeUp ? "precious" : "new"))
       try FileManager.default.removeItem(atPath: scratch.path("m-2.mov"))
     }
   }
@@ -143,11 +144,11 @@ import Testing
       }
       var file = try open("m.mov", overwrite: true)
       // What is left over is as it was until it is written.
-      if !hasLeftOver { #expect(try self.mode("m.partial.mov") == mode) }
+      if !hasLeftOver { try expectEqual(self.mode("m.partial.mov"), mode) }
       try file.write("new".utf8Span.span)
-      #expect(try self.mode("m.partial.mov") == mode)
+      try expectEqual(self.mode("m.partial.mov"), mode)
       try file.complete()
-      #expect(try self.mode("m.mov") == mode)
+      try expectEqual(self.mode("m.mov"), mode)
     }
   }
 
@@ -167,12 +168,12 @@ import Testing
     for number: UInt64 in 0..<3 {
       try StillSinkTests.frame(number, Double(number) / 60, byte: 7).write(to: sink)
     }
-    #expect(try mode("s/still-00000000.jpg") == 0o600)
+    try expectEqual(mode("s/still-00000000.jpg"), 0o600)
     try sink.finish()
-    #expect(try scratch.text("victim") == "precious")
+    try expectEqual(scratch.text("victim"), "precious")
     for number in 0..<3 {
-      #expect(
-        try scratch.bytes("s/still-0000000\(number).jpg") == [UInt8](repeating: 7, count: 98))
+      try expectEqual(
+        scratch.bytes("s/still-0000000\(number).jpg"), [UInt8](repeating: 7, count: 98))
     }
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import SprocketCore
 import SprocketSinks
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -48,9 +49,10 @@ import Testing
     var setup = SinkSetup.test(Self.mjpeg, isUntouched: true)
     let sink = MovieSink(path: scratch.path("m.mov"))
     try sink.configure(&setup)
-    #expect(setup.parts == .encoded && setup.packedCapacity == 0)
-    #expect(try sink.makePacker() == nil && sink.makeSelector() == nil)
-    #expect(setup.backlog == 5)
+    expectEqual(setup.parts, .encoded)
+    expectEqual(setup.packedCapacity, 0)
+    try expectTrue(sink.makePacker() == nil && sink.makeSelector() == nil)
+    expectEqual(setup.backlog, 5)
     try sink.finish()
   }
 
@@ -58,8 +60,9 @@ import Testing
     var setup = SinkSetup.test(Self.mjpeg, isUntouched: false)
     let sink = MovieSink(path: scratch.path("m.mov"))
     try sink.configure(&setup)
-    #expect(setup.parts == .image && setup.packedCapacity > 64 * 48)
-    #expect(try sink.makePacker() != nil)
+    expectEqual(setup.parts, .image)
+    expectGreater(setup.packedCapacity, 64 * 48)
+    try expectNotNil(sink.makePacker())
     try sink.finish()
   }
 
@@ -68,7 +71,7 @@ import Testing
     var setup = SinkSetup.test(Self.format(.i420, rate: FrameRate(frames: rate)), isLive: true)
     let sink = MovieSink(path: scratch.path("m.mov"))
     try sink.configure(&setup)
-    #expect(setup.backlog == backlog)
+    expectEqual(setup.backlog, backlog)
     try sink.finish()
   }
 
@@ -76,8 +79,8 @@ import Testing
     var setup = SinkSetup.test(Self.format(.y16))
     let sink = MovieSink(path: scratch.path("m.mov"))
     try sink.configure(&setup)
-    #expect(setup.parts.contains(.luma(.full)))
-    #expect(sink.notes.contains { $0.contains("reduced to 8 bits") })
+    expectTrue(setup.parts.contains(.luma(.full)))
+    expectTrue(sink.notes.contains { $0.contains("reduced to 8 bits") })
     try sink.finish()
   }
 
@@ -86,13 +89,13 @@ import Testing
     let sink = MovieSink(path: scratch.path("m.mov"))
     try sink.configure(&setup)
     for index in 0..<10 { try frame(Double(index) / 10).write(to: sink) }
-    #expect(sink.durableCount == 0)
+    expectEqual(sink.durableCount, 0)
     // A second after the first, a fragment is whole.
     try frame(1).write(to: sink)
-    #expect(sink.durableCount == 10)
+    expectEqual(sink.durableCount, 10)
     try sink.finish()
-    #expect(sink.durableCount == 11)
-    #expect(try packetTimes("m.mov").count == 11)
+    expectEqual(sink.durableCount, 11)
+    try expectEqual(packetTimes("m.mov").count, 11)
   }
 
   @Test func anEpochOfTheSameFormatGoesOnInTheSameFile() throws {
@@ -108,8 +111,8 @@ import Testing
     for seconds in [0, 0.1] { try frame(seconds).write(to: sink) }
     try sink.finish()
     let expected = ["0.000000", "0.100000", "1.100000", "1.200000", "1.300000", "1.400000"]
-    #expect(try packetTimes("m.mov") == expected)
-    #expect(sink.notes == [])
+    try expectEqual(packetTimes("m.mov"), expected)
+    expectEqual(sink.notes, [])
   }
 
   @Test func anotherFormatGoesOnInANameThatIsFree() throws {
@@ -121,12 +124,12 @@ import Testing
     setup = SinkSetup.test(Self.format(.mjpeg, image: .i420, width: 32, height: 24))
     try sink.configure(&setup)
     for seconds in [6, 6.1] { try frame(seconds).write(to: sink) }
-    #expect(try packetTimes("m.mov").count == 1)
+    try expectEqual(packetTimes("m.mov").count, 1)
     try sink.finish()
-    #expect(try packetTimes("m-3.mov") == ["0.000000", "0.100000"])
-    #expect(try scratch.text("m-2.mov") == "mine")
-    #expect(sink.durableCount == 3)
-    #expect(sink.notes.contains { $0.contains("goes on in \(scratch.path("m-3.mov"))") })
+    try expectEqual(packetTimes("m-3.mov"), ["0.000000", "0.100000"])
+    try expectEqual(scratch.text("m-2.mov"), "mine")
+    expectEqual(sink.durableCount, 3)
+    expectTrue(sink.notes.contains { $0.contains("goes on in \(scratch.path("m-3.mov"))") })
   }
 
   /// A run may announce a format and go back to the one before: no file is begun without a frame.
@@ -144,9 +147,9 @@ import Testing
     }
     try frame(5.1).write(to: sink)
     try sink.finish()
-    #expect(try packetTimes("m.mov") == ["0.000000", "0.100000"])
-    #expect(!FileManager.default.fileExists(atPath: scratch.path("m-2.mov")))
-    #expect(sink.notes == [])
+    try expectEqual(packetTimes("m.mov"), ["0.000000", "0.100000"])
+    expectFalse(FileManager.default.fileExists(atPath: scratch.path("m-2.mov")))
+    expectEqual(sink.notes, [])
   }
 
   @Test func encodesWhatThePackerIsGiven() throws {
@@ -171,6 +174,7 @@ import Testing
       place < 3072 ? (Int(value) - 16) * 255 / 219 : 108
     }
     let differences = zip(decoded, full + full).map { abs(Int($0) - $1) }
-    #expect(decoded.count == 2 * bytes.count && differences.max() ?? 0 <= 2)
+    expectEqual(decoded.count, 2 * bytes.count)
+    expectAtMost(differences.max() ?? 0, 2)
   }
 }

@@ -1,4 +1,5 @@
 import SprocketTestMemory
+import TestExpectations
 import Testing
 
 @testable import SprocketSinks
@@ -29,12 +30,12 @@ struct PairMatcherTests {
   @Test("how far apart the nearest frames are that are no pair")
   func leastMiss() {
     var matcher = PairMatcher(tolerance: 5)
-    #expect(matcher.leastMiss == .max)
+    expectEqual(matcher.leastMiss, .max)
     for (side, time) in [(0, 0), (1, 12), (0, 20), (1, 32), (0, 40)] as [(Int, Int64)] {
       matcher.add(Item(number: 0, time: time), side: side)
       while matcher.next() != nil {}
     }
-    #expect(matcher.leastMiss == 8)
+    expectEqual(matcher.leastMiss, 8)
   }
 
   private func pairs(_ outcomes: [PairMatcher.Outcome]) -> [[Int64]] {
@@ -80,7 +81,7 @@ struct PairMatcherTests {
       var order = series[0].map { _ in 0 } + series[1].map { _ in 1 }
       order.shuffle(using: &random)
       let found = outcomes(series, tolerance: tolerance, order: order)
-      #expect(pairs(found) == expected(series, tolerance: tolerance))
+      expectEqual(pairs(found), expected(series, tolerance: tolerance))
       // Each frame has one outcome.
       var counts = [0, 0]
       for outcome in found {
@@ -89,7 +90,7 @@ struct PairMatcherTests {
         case .alone(let side, _): counts[side] += 1
         }
       }
-      #expect(counts == series.map(\.count))
+      expectEqual(counts, series.map(\.count))
     }
   }
 
@@ -102,19 +103,23 @@ struct PairMatcherTests {
       matcher.add(Item(number: UInt64(index), time: time), side: 0)
       while matcher.next() != nil { alone += 1 }
     }
-    #expect(alone == count - PairMatcher.capacity + 1)
+    expectEqual(alone, count - PairMatcher.capacity + 1)
   }
 
   @Test func extremeTimesAreFarApart() {
     let found = outcomes([[.min], [.max]], tolerance: .max - 1, order: [0, 1])
-    #expect(pairs(found).isEmpty && found.count == 2)
+    expectEmpty(pairs(found))
+    expectEqual(found.count, 2)
   }
 
   @Test func quantilesAreThoseOfTheOffsets() {
     var statistics = PairStatistics(["a", "b"], tolerance: 5_000_000)
     for offset in 0..<1000 { statistics.addPair(nanoseconds: Int64(offset) * 1000) }
-    #expect(statistics.pairs == 1000 && statistics.least == 0 && statistics.most == 999)
-    #expect(abs(statistics.quantile(0.5) - 499) < 2.5 && abs(statistics.quantile(0.99) - 989) < 2.5)
-    #expect(abs(statistics.mean - 499.5) < 0.001)
+    expectEqual(statistics.pairs, 1000)
+    expectEqual(statistics.least, 0)
+    expectEqual(statistics.most, 999)
+    expectLess(abs(statistics.quantile(0.5) - 499), 2.5)
+    expectLess(abs(statistics.quantile(0.99) - 989), 2.5)
+    expectLess(abs(statistics.mean - 499.5), 0.001)
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import SprocketCore
 import SprocketFiles
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -49,19 +50,19 @@ import Testing
     ("a.b/sums", "a.b/sums.partial"), (".hidden", ".hidden.partial"), ("x.y.z", "x.y.partial.z"),
     ("end.", "end.partial."),
   ]) func thePartialNameKeepsTheEnding(name: String, partial: String) {
-    #expect(PartialFile.partialName(of: name) == partial)
+    expectEqual(PartialFile.partialName(of: name), partial)
   }
 
   @Test func hasItsNameWhenItIsComplete() throws {
     var file = try open("m.mov")
-    #expect(try names == ["m.partial.mov"])
+    try expectEqual(names, ["m.partial.mov"])
     try file.write("world".utf8Span.span, at: 6)
     try file.write("hello ".utf8Span.span)
-    #expect(try names == ["m.partial.mov"])
-    #expect(try scratch.text("m.partial.mov") == "hello world")
+    try expectEqual(names, ["m.partial.mov"])
+    try expectEqual(scratch.text("m.partial.mov"), "hello world")
     try file.complete()
-    #expect(try names == ["m.mov"])
-    #expect(try scratch.text("m.mov") == "hello world")
+    try expectEqual(names, ["m.mov"])
+    try expectEqual(scratch.text("m.mov"), "hello world")
   }
 
   @Test func whatIsReplacedStaysUntilThen() throws {
@@ -70,11 +71,11 @@ import Testing
       [.posixPermissions: 0o600], ofItemAtPath: scratch.path("m.mov"))
     var file = try open("m.mov", overwrite: true)
     try file.write("new".utf8Span.span)
-    #expect(try scratch.text("m.mov") == "old")
+    try expectEqual(scratch.text("m.mov"), "old")
     try file.complete()
-    #expect(try names == ["m.mov"] && scratch.text("m.mov") == "new")
+    try expectTrue(names == ["m.mov"] && scratch.text("m.mov") == "new")
     let mode = try FileManager.default.attributesOfItem(atPath: scratch.path("m.mov"))
-    #expect(mode[.posixPermissions] as? Int == 0o600)
+    expectEqual(mode[.posixPermissions] as? Int, 0o600)
   }
 
   @Test func aLinkGoesOnToStandForTheFile() throws {
@@ -84,45 +85,45 @@ import Testing
     var file = try open("m.mov", overwrite: true)
     try file.write("new".utf8Span.span)
     try file.complete()
-    #expect(try names == ["m.mov", "real.mov"] && scratch.text("real.mov") == "new")
+    try expectTrue(names == ["m.mov", "real.mov"] && scratch.text("real.mov") == "new")
   }
 
   @Test func whatAnEarlierRunLeftIsNotDestroyedUnasked() throws {
     try write("m.partial.mov", "precious")
     let error = failure("m.mov")
-    #expect(error?.code == .usage)
-    #expect(
-      error?.description
-        == "cannot write movie to \(scratch.path("m.mov")): a run that did not end "
+    expectEqual(error?.code, .usage)
+    expectEqual(
+      error?.description,
+      "cannot write movie to \(scratch.path("m.mov")): a run that did not end "
         + "left \(scratch.path("m.partial.mov")); make a whole file of it "
         + "(sprocket recover \(scratch.path("m.partial.mov")) NAME), move it away to keep it, "
         + "or let it be overwritten")
     // A start that fails later does not destroy it either.
-    #expect(failure("m.mov", overwrite: true) == nil)
-    #expect(try scratch.text("m.partial.mov") == "precious")
+    expectNil(failure("m.mov", overwrite: true))
+    try expectEqual(scratch.text("m.partial.mov"), "precious")
     var file = try open("m.mov", overwrite: true)
     try file.write("new".utf8Span.span)
     try file.complete()
-    #expect(try names == ["m.mov"] && scratch.text("m.mov") == "new")
+    try expectTrue(names == ["m.mov"] && scratch.text("m.mov") == "new")
   }
 
   @Test func anEmptyLeftOverIsTakenOver() throws {
     try write("m.partial.mov", "")
     var file = try open("m.mov")
     try file.complete()
-    #expect(try names == ["m.mov"])
+    try expectEqual(names, ["m.mov"])
   }
 
   @Test func whatAnotherRunIsWritingIsRefused() throws {
     var file = try open("m.mov")
     for overwrite in [false, true] {
       let error = failure("m.mov", overwrite: overwrite)
-      #expect(error?.code == .usage)
-      #expect(error?.description.contains("another run is writing it") == true)
+      expectEqual(error?.code, .usage)
+      expectEqual(error?.description.contains("another run is writing it"), true)
     }
     try file.write("one".utf8Span.span)
     try file.complete()
-    #expect(try scratch.text("m.mov") == "one")
+    try expectEqual(scratch.text("m.mov"), "one")
   }
 
   @Test func whatAppearedMeanwhileIsKept() throws {
@@ -130,10 +131,10 @@ import Testing
     try file.write("new".utf8Span.span)
     try write("m.mov", "theirs")
     let error = failure(completing: &file)
-    #expect(error?.code == .failed)
-    #expect(error?.description.contains("is kept; the new file is") == true)
-    #expect(try scratch.text("m.mov") == "theirs")
-    #expect(try scratch.text("m.partial.mov") == "new")
+    expectEqual(error?.code, .failed)
+    expectEqual(error?.description.contains("is kept; the new file is"), true)
+    try expectEqual(scratch.text("m.mov"), "theirs")
+    try expectEqual(scratch.text("m.partial.mov"), "new")
   }
 
   @Test func aRemovedFolderIsToldAtTheEnd() throws {
@@ -142,10 +143,11 @@ import Testing
     let wasGone = file.isGone
     try FileManager.default.removeItem(at: scratch.url)
     let isGone = file.isGone
-    #expect(!wasGone && isGone)
+    expectFalse(wasGone)
+    expectTrue(isGone)
     let error = failure(completing: &file)
-    #expect(error?.code == .failed)
-    #expect(error?.description.hasSuffix("was removed during the run; run again") == true)
+    expectEqual(error?.code, .failed)
+    expectEqual(error?.description.hasSuffix("was removed during the run; run again"), true)
   }
 
   @Test func whatNobodyCompletesKeepsItsPartialName() throws {
@@ -153,7 +155,7 @@ import Testing
       var file = try open("m.mov")
       try file.write("half".utf8Span.span)
     }
-    #expect(try names == ["m.partial.mov"])
+    try expectEqual(names, ["m.partial.mov"])
   }
 
   @Test func aFileThatIsMovedIsToldWhereItIs() throws {
@@ -165,9 +167,10 @@ import Testing
       // Another's file of that name is not given the final one.
       if theirs { try write("m.partial.mov", "theirs") }
       let error = failure(completing: &file)
-      #expect(error?.description.contains("was moved during the run; the file is \(moved)") == true)
-      #expect(try String(contentsOfFile: moved, encoding: .utf8) == "new")
-      #expect(try !names.contains("m.mov"))
+      expectEqual(
+        error?.description.contains("was moved during the run; the file is \(moved)"), true)
+      try expectEqual(String(contentsOfFile: moved, encoding: .utf8), "new")
+      try expectFalse(names.contains("m.mov"))
     }
   }
 

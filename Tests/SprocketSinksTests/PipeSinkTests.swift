@@ -1,6 +1,7 @@
 import Foundation
 import SprocketCore
 import SprocketSinks
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -39,9 +40,9 @@ import Testing
     let frames = [Array(UInt8(0)..<17), Array(UInt8(100)..<117)]
     let header = "YUV4MPEG2 W3 H3 F30000:1001 Ip A0:0 C420jpeg XCOLORRANGE=FULL\n"
     let mark = Array("FRAME\n".utf8)
-    #expect(
-      try output(.y4m, format, frames, padding: padding)
-        == Array(header.utf8) + mark + frames[0] + mark + frames[1])
+    try expectEqual(
+      output(.y4m, format, frames, padding: padding),
+      Array(header.utf8) + mark + frames[0] + mark + frames[1])
   }
 
   @Test(arguments: [
@@ -69,11 +70,11 @@ import Testing
         "stream=width,height,pix_fmt,color_range,r_frame_rate", "-of", "csv=p=0",
         scratch.path("out"),
       ])
-    #expect(String(decoding: stream, as: UTF8.self) == "37,21,\(name),tv,30000/1001\n")
+    expectEqual(String(decoding: stream, as: UTF8.self), "37,21,\(name),tv,30000/1001\n")
     let raw = try Tool.run(
       "ffmpeg",
       ["-v", "error", "-f", "yuv4mpegpipe", "-i", scratch.path("out"), "-f", "rawvideo", "-"])
-    #expect(raw == bytes[0] + bytes[1])
+    expectEqual(raw, bytes[0] + bytes[1])
   }
 
   @Test(arguments: [
@@ -90,7 +91,7 @@ import Testing
         "-v", "error", "-f", "yuv4mpegpipe", "-show_entries",
         "stream=sample_aspect_ratio,field_order", "-of", "csv=p=0", scratch.path("out"),
       ])
-    #expect(String(decoding: found, as: UTF8.self) == "59:54,\(name)\n")
+    expectEqual(String(decoding: found, as: UTF8.self), "59:54,\(name)\n")
   }
 
   @Test(arguments: PipeSink.Layout.allCases) func aTurnThatIsLostIsTold(
@@ -101,7 +102,7 @@ import Testing
     format.presentation.orientation = .quarterTurn
     var setup = SinkSetup.test(format)
     try sink.configure(&setup)
-    #expect(sink.notes.contains { $0.contains("pictures are turned") })
+    expectTrue(sink.notes.contains { $0.contains("pictures are turned") })
   }
 
   @Test(arguments: [(Color.ChromaSite.center, "center"), (.left, "left")])
@@ -115,7 +116,7 @@ import Testing
         "-v", "error", "-f", "yuv4mpegpipe", "-show_entries", "stream=chroma_location", "-of",
         "csv=p=0", scratch.path("out"),
       ])
-    #expect(String(decoding: found, as: UTF8.self) == location + "\n")
+    expectEqual(String(decoding: found, as: UTF8.self), location + "\n")
   }
 
   @Test func ffprobeSeesFullRange() throws {
@@ -126,14 +127,13 @@ import Testing
         "-v", "error", "-f", "yuv4mpegpipe", "-show_entries", "stream=color_range", "-of",
         "csv=p=0", scratch.path("out"),
       ])
-    #expect(range == Array("pc\n".utf8))
+    expectEqual(range, Array("pc\n".utf8))
   }
 
   @Test(arguments: [0, 3]) func grayIsLumaAndNothingElse(padding: Int) throws {
     let format = Self.format(.i420, 4, 2)
     let frames = [Array(UInt8(0)..<12), Array(UInt8(50)..<62)]
-    #expect(
-      try output(.gray, format, frames, padding: padding) == Array(0..<8) + Array(50..<58))
+    try expectEqual(output(.gray, format, frames, padding: padding), Array(0..<8) + Array(50..<58))
   }
 
   @Test func writesLargePlanesWhole() throws {
@@ -143,15 +143,15 @@ import Testing
     let isWhole = try [0, 64].allSatisfy {
       try output(.gray, format, [bytes], padding: $0) == bytes
     }
-    #expect(isWhole)
+    expectTrue(isWhole)
   }
 
   @Test func refusesWhatY4MCannotName() throws {
     let sink = PipeSink(.y4m, descriptor: TestPipe().descriptor)
     var setup = SinkSetup.test(Self.format(.yuv440p, 4, 4))
     let error = #expect(throws: RunError.self) { try sink.configure(&setup) }
-    #expect(error?.code == .usage)
-    #expect(error?.remedies.contains(.pipe) == true)
+    expectEqual(error?.code, .usage)
+    expectEqual(error?.remedies.contains(.pipe), true)
   }
 
   @Test func refusesBayer() throws {
@@ -159,18 +159,18 @@ import Testing
       let sink = PipeSink(layout, descriptor: TestPipe().descriptor)
       var setup = SinkSetup.test(Self.format(.bayerRGGB, 4, 4))
       let error = #expect(throws: RunError.self) { try sink.configure(&setup) }
-      #expect(error?.code == .usage)
-      #expect(error?.remedies.contains(.format) == true)
+      expectEqual(error?.code, .usage)
+      expectEqual(error?.remedies.contains(.format), true)
     }
   }
 
   @Test func declaresWhatItReads() throws {
     var setup = SinkSetup.test(Self.format(.i420, 4, 4))
     try PipeSink(.y4m, descriptor: TestPipe().descriptor).configure(&setup)
-    #expect(setup.parts == .image)
+    expectEqual(setup.parts, .image)
     setup = SinkSetup.test(Self.format(.i420, 4, 4))
     try PipeSink(.gray, descriptor: TestPipe().descriptor).configure(&setup)
-    #expect(setup.parts == .luma(.full))
+    expectEqual(setup.parts, .luma(.full))
   }
 
   @Test func aReaderThatGoesAwayIsSaidSo() throws {
@@ -182,7 +182,7 @@ import Testing
     try pipe.closeReader()
     let frame = SinkFrame(format, TestPattern.zeros.bytes(65536))
     let error = #expect(throws: RunError.self) { try frame.write(to: sink) }
-    #expect(error?.code == .readerGone)
+    expectEqual(error?.code, .readerGone)
     try sink.finish()
   }
 
@@ -194,14 +194,14 @@ import Testing
     try sink.configure(&setup)
     setup = SinkSetup.test(Self.format(.i420, 8, 4))
     let error = #expect(throws: RunError.self) { try sink.configure(&setup) }
-    #expect(error?.code == .failed)
-    #expect(error?.description.contains("from 4x4 YU12 (full range) to 8x4 YU12") == true)
+    expectEqual(error?.code, .failed)
+    expectEqual(error?.description.contains("from 4x4 YU12 (full range) to 8x4 YU12"), true)
   }
 
   @Test func writesOnThroughASlowReaderOfANonBlockingPipe() throws {
     let pipe = TestPipe()
     let descriptor = pipe.descriptor
-    #expect(fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0)
+    expectEqual(fcntl(descriptor, F_SETFL, O_NONBLOCK), 0)
     let format = Self.format(.grey, 1000, 1000)
     let bytes = TestPattern.random.bytes(1_000_000)
     let reading = pipe.pipe.fileHandleForReading
@@ -212,7 +212,7 @@ import Testing
     try SinkFrame(format, bytes).write(to: sink)
     try pipe.pipe.fileHandleForWriting.close()
     let isWhole = reader.result() == bytes
-    #expect(isWhole)
+    expectTrue(isWhole)
   }
 }
 

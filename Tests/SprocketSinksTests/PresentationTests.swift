@@ -1,6 +1,7 @@
 import Foundation
 import SprocketCore
 import SprocketSinks
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -80,34 +81,36 @@ import Testing
     ], ["mov", "mp4"])
   func moviesKeepHowPicturesAreTurned(turn: (Orientation, String), ending: String) throws {
     let notes = try record("m.\(ending)", Presentation(orientation: turn.0))
-    #expect(notes.isEmpty)
+    expectEmpty(notes)
     let found = try corner("m.\(ending)")
-    #expect(found.corner == turn.1)
+    expectEqual(found.corner, turn.1)
   }
 
   @Test func aQuarterTurnIsUprightWithItsCornerAtTheOrigin() throws {
     _ = try record("m.mov", Presentation(orientation: .quarterTurn))
-    #expect(try probe("m.mov", "stream_side_data=rotation") == "-90")
+    try expectEqual(probe("m.mov", "stream_side_data=rotation"), "-90")
     let matrix = try probe("m.mov", "stream_side_data=displaymatrix")
     // The height in 16.16 bits: what QuickTime shifts by.
-    #expect(matrix.contains("\(48 << 16)"))
+    expectTrue(matrix.contains("\(48 << 16)"))
   }
 
   @Test func mkvSaysThatItCannotTurnPictures() throws {
     let notes = try record("m.mkv", Presentation(orientation: .quarterTurn))
-    #expect(notes.contains { $0.contains("shown as they lie") })
+    expectTrue(notes.contains { $0.contains("shown as they lie") })
   }
 
   @Test(arguments: ["mov", "mp4", "mkv"]) func moviesKeepAspectAndFields(ending: String) throws {
     for (order, name) in [(FieldOrder.topFirst, "tt"), (.bottomFirst, "bb")] {
       let presentation = Presentation(pixelAspect: PixelAspect(16, 11), fieldOrder: order)
-      #expect(try record("\(name).\(ending)", presentation).isEmpty)
+      try expectEmpty(record("\(name).\(ending)", presentation))
       let found = try probe("\(name).\(ending)", "stream=sample_aspect_ratio,field_order")
-      #expect(found == "16:11 \(name)")
+      expectEqual(found, "16:11 \(name)")
     }
-    #expect(try record("plain.\(ending)", Presentation()).isEmpty)
+    try expectEmpty(record("plain.\(ending)", Presentation()))
     let plain = try probe("plain.\(ending)", "stream=sample_aspect_ratio,field_order")
-    #expect(!plain.contains("tt") && !plain.contains("bb") && !plain.contains("16:11"))
+    expectFalse(plain.contains("tt"))
+    expectFalse(plain.contains("bb"))
+    expectFalse(plain.contains("16:11"))
   }
 
   @Test func anotherPresentationBeginsAnotherMovie() throws {
@@ -116,7 +119,7 @@ import Testing
       try write(to: sink, format(presentation))
     }
     try sink.finish()
-    #expect(sink.notes.contains { $0.contains("goes on in") })
+    expectTrue(sink.notes.contains { $0.contains("goes on in") })
   }
 
   @Test(arguments: [
@@ -146,13 +149,13 @@ import Testing
     let frame = SinkFrame(format, bytes, padding: 6, packedCapacity: setup.packedCapacity)
     try frame.write(to: sink, packer: packer)
     try sink.finish()
-    #expect(sink.notes.count { $0.contains("reduced to 8 bits") } == 1)
+    expectEqual(sink.notes.count { $0.contains("reduced to 8 bits") }, 1)
     let decoded = try Tool.run(
       "ffmpeg",
       [
         "-v", "error", "-i", scratch.path("m.mov"), "-pix_fmt", name, "-f", "rawvideo", "-",
       ])
     try #require(decoded.count == wanted.count)
-    #expect(zip(decoded, wanted).allSatisfy { abs(Int($0) - Int($1)) <= 3 })
+    expectTrue(zip(decoded, wanted).allSatisfy { abs(Int($0) - Int($1)) <= 3 })
   }
 }

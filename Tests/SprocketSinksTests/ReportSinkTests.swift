@@ -2,6 +2,7 @@ import CSprocketAllocations
 import Foundation
 import SprocketCore
 import SprocketSinks
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -61,7 +62,7 @@ extension ReportLayout {
     let sink = ReportSink(path: scratch.path("r.jsonl"))
     var setup = SinkSetup.test(Self.format, reports: reports, stages: stages)
     try sink.configure(&setup)
-    #expect(setup.parts.isEmpty)
+    expectTrue(setup.parts.isEmpty)
     return sink
   }
 
@@ -80,7 +81,7 @@ extension ReportLayout {
       #"{"sequence":7,"epoch":2,"captured_ns":1000000,"clock":"monotonic","fate":"delivered","#
       + #""latency_us":2234.567,"meter":{"mean":117.25,"ratio":0.5,"count":-12,"#
       + #""level":4294967295,"sharp":true}}"# + "\n"
-    #expect(try scratch.text("r.jsonl") == expected)
+    try expectEqual(scratch.text("r.jsonl"), expected)
   }
 
   @Test func writesLostFramesWithWhatIsKnown() throws {
@@ -95,7 +96,7 @@ extension ReportLayout {
       + #""latency_us":null}"# + "\n"
       + #"{"sequence":6,"epoch":0,"captured_ns":40,"clock":"media","fate":"late","#
       + #""latency_us":null,"stage":"latedrop"}"# + "\n"
-    #expect(try scratch.text("r.jsonl") == expected)
+    try expectEqual(scratch.text("r.jsonl"), expected)
   }
 
   @Test func keepsTheReportsAndEventsOfARejectedFrame() throws {
@@ -108,8 +109,8 @@ extension ReportLayout {
     try frame.account(lost, to: sink)
     try sink.finish()
     let text = try scratch.text("r.jsonl")
-    #expect(text.contains(#""stage":"meter","meter":{"mean":1,"#))
-    #expect(text.hasSuffix(#","events":[{"kind":"replugged"}]}"# + "\n"))
+    expectTrue(text.contains(#""stage":"meter","meter":{"mean":1,"#))
+    expectTrue(text.hasSuffix(#","events":[{"kind":"replugged"}]}"# + "\n"))
   }
 
   @Test func tellsTheEventsOfAFrameThatNeverCame() throws {
@@ -118,8 +119,8 @@ extension ReportLayout {
     lost.events = [Event(kind: .replugged, value: 1), Event(kind: .stalled, value: 2)]
     try sink.account(lost)
     try sink.finish()
-    #expect(
-      try scratch.text("r.jsonl").hasSuffix(
+    try expectTrue(
+      scratch.text("r.jsonl").hasSuffix(
         #","events":[{"kind":"replugged","wait_us":1000},{"kind":"stalled","wait_us":2000}]}"#
           + "\n"))
   }
@@ -132,7 +133,7 @@ extension ReportLayout {
     frame.record.processed = 9_000_042
     try frame.write(to: sink)
     try sink.finish()
-    #expect(try scratch.text("r.jsonl").contains(#""latency_us":0.042"#))
+    try expectTrue(scratch.text("r.jsonl").contains(#""latency_us":0.042"#))
   }
 
   @Test func pythonReadsEveryLineAndEveryKind() throws {
@@ -167,9 +168,9 @@ extension ReportLayout {
       print(",".join(line))
       """
     let keys = try Tool.run("python3", ["-c", program, scratch.path("r.jsonl")])
-    #expect(
-      String(decoding: keys, as: UTF8.self)
-        == "sequence,epoch,captured_ns,clock,fate,latency_us,exposure_us,gain,lens,meter,"
+    expectEqual(
+      String(decoding: keys, as: UTF8.self),
+      "sequence,epoch,captured_ns,clock,fate,latency_us,exposure_us,gain,lens,meter,"
         + "fo\"cus,weather,events\n")
   }
 
@@ -178,9 +179,9 @@ extension ReportLayout {
     var setup = SinkSetup.test(Self.format, isLive: true)
     try sink.configure(&setup)
     try SinkFrame(Self.format).write(to: sink)
-    #expect(try scratch.text("live.partial.jsonl").hasSuffix("}\n"))
+    try expectTrue(scratch.text("live.partial.jsonl").hasSuffix("}\n"))
     try sink.finish()
-    #expect(try scratch.text("live.jsonl").hasSuffix("}\n"))
+    try expectTrue(scratch.text("live.jsonl").hasSuffix("}\n"))
   }
 
   @Test func goesOnInTheSameFileAfterAnEpoch() throws {
@@ -193,7 +194,7 @@ extension ReportLayout {
     try frame.write(to: sink)
     try sink.finish()
     let lines = try scratch.text("r.jsonl").split(separator: "\n")
-    #expect(lines.count == 2 && lines[1].contains(#""fo\"cus":{"#))
+    expectTrue(lines.count == 2 && lines[1].contains(#""fo\"cus":{"#))
   }
 
   @Test func losesNoLineOfManyBuffers() throws {
@@ -206,7 +207,7 @@ extension ReportLayout {
     try sink.finish()
     let lines = try scratch.text("r.jsonl").split(separator: "\n")
     try #require(lines.count == 3000)
-    #expect(
+    expectTrue(
       lines.enumerated().allSatisfy { index, line in
         line == #"{"sequence":\#(index),"epoch":0,"captured_ns":null,"clock":null,"#
           + #""fate":"overrun","latency_us":null}"#
@@ -230,7 +231,7 @@ extension ReportLayout {
       try frame.account(lost, to: sink)
     }
     let after = sprocket_allocation_count()
-    #expect(after - before == 0)
+    expectEqual(after - before, 0)
     try sink.finish()
   }
 }

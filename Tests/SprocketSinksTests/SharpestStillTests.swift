@@ -1,5 +1,6 @@
 import Foundation
 import SprocketCore
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -59,7 +60,7 @@ import Testing
         if !selector.starts.take(upTo: record.number), !found.isEmpty { found.removeLast() }
         found.append(record.number)
       }
-      #expect(found == sharpest(frames), "seed \(seed)")
+      expectEqual(found, sharpest(frames), "seed \(seed)")
     }
   }
 
@@ -91,17 +92,20 @@ import Testing
     try show(sink, 0, 0, score: 1)
     try show(sink, 1, 0.3, score: 5)
     try show(sink, 2, 0.6, score: 3)
-    #expect(sink.replacedCount == 1 && sink.durableCount == 0)
-    #expect(try names == [])
+    expectEqual(sink.replacedCount, 1)
+    expectEqual(sink.durableCount, 0)
+    try expectEqual(names, [])
     try show(sink, 3, 1.0, score: 2)
-    #expect(try names == ["still-00000001.jpg"])
-    #expect(sink.replacedCount == 1 && sink.durableCount == 1)
+    try expectEqual(names, ["still-00000001.jpg"])
+    expectEqual(sink.replacedCount, 1)
+    expectEqual(sink.durableCount, 1)
     try show(sink, 7, 1.9, score: 4)
     try sink.finish()
-    #expect(sink.replacedCount == 2 && sink.durableCount == 2)
-    #expect(try names == ["still-00000001.jpg", "still-00000007.jpg"])
+    expectEqual(sink.replacedCount, 2)
+    expectEqual(sink.durableCount, 2)
+    try expectEqual(names, ["still-00000001.jpg", "still-00000007.jpg"])
     let bytes = try Data(contentsOf: URL(fileURLWithPath: scratch.path("s/still-00000007.jpg")))
-    #expect(Array(bytes) == [UInt8](repeating: 7, count: 98))
+    expectEqual(Array(bytes), [UInt8](repeating: 7, count: 98))
   }
 
   @Test func aStillThatCannotBeWrittenEndsTheStills() throws {
@@ -109,15 +113,16 @@ import Testing
     try show(sink, 0, 0, score: 1)
     try FileManager.default.removeItem(atPath: scratch.path("s"))
     #expect(throws: RunError.self) { try show(sink, 1, 1, score: 1) }
-    #expect(sink.durableCount == 0 && sink.replacedCount == 0)
+    expectEqual(sink.durableCount, 0)
+    expectEqual(sink.replacedCount, 0)
     try sink.finish()
-    #expect(sink.durableCount == 0)
+    expectEqual(sink.durableCount, 0)
   }
 
   @Test func withoutTheStageFocusItIsRefused() {
     let sink = StillSink(path: scratch.path("s"), sharpestOf: .seconds(1))
     var setup = SinkSetup.test(StillSinkTests.format)
     let error = #expect(throws: RunError.self) { try sink.configure(&setup) }
-    #expect(error?.description.contains("the stage focus, which is not in the chain") == true)
+    expectEqual(error?.description.contains("the stage focus, which is not in the chain"), true)
   }
 }

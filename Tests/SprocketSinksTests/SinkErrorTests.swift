@@ -2,6 +2,7 @@ import CSprocketAllocations
 import Foundation
 import SprocketCore
 import SprocketSinks
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -28,39 +29,40 @@ import Testing
   @Test func namesAMissingDirectory() {
     let path = scratch.path("no/such/r.jsonl")
     let error = failure(path)
-    #expect(error?.code == .usage)
-    #expect(
-      error?.description == "cannot write reports to \(path): the directory "
+    expectEqual(error?.code, .usage)
+    expectEqual(
+      error?.description,
+      "cannot write reports to \(path): the directory "
         + "\(scratch.path("no/such")) does not exist; make it")
   }
 
   @Test func refusesADirectory() {
     for overwrite in [false, true] {
       let error = failure(scratch.url.path, overwrite: overwrite)
-      #expect(error?.code == .usage)
-      #expect(error?.description.hasSuffix("it is a directory; give the name of a file") == true)
+      expectEqual(error?.code, .usage)
+      expectEqual(error?.description.hasSuffix("it is a directory; give the name of a file"), true)
     }
   }
 
   @Test func refusesAFileInsideAFile() throws {
     try Data().write(to: scratch.url.appendingPathComponent("file"))
     let error = failure(scratch.path("file/r.jsonl"))
-    #expect(error?.code == .usage)
-    #expect(error?.description.contains("\(scratch.path("file")) is not a directory") == true)
+    expectEqual(error?.code, .usage)
+    expectEqual(error?.description.contains("\(scratch.path("file")) is not a directory"), true)
   }
 
   @Test func refusesAnEmptyPath() {
-    #expect(failure("")?.description.contains("give the name of a file") == true)
+    expectEqual(failure("")?.description.contains("give the name of a file"), true)
   }
 
   @Test func refusesAnExistingFileUnlessToldToReplaceIt() throws {
     try Data("old".utf8).write(to: scratch.url.appendingPathComponent("r.jsonl"))
     let error = failure(scratch.path("r.jsonl"))
-    #expect(error?.code == .usage)
-    #expect(error?.remedies == [.overwrite])
-    #expect(try scratch.text("r.jsonl") == "old")
-    #expect(failure(scratch.path("r.jsonl"), overwrite: true) == nil)
-    #expect(try scratch.text("r.jsonl") == "")
+    expectEqual(error?.code, .usage)
+    expectEqual(error?.remedies, [.overwrite])
+    try expectEqual(scratch.text("r.jsonl"), "old")
+    expectNil(failure(scratch.path("r.jsonl"), overwrite: true))
+    try expectEqual(scratch.text("r.jsonl"), "")
   }
 
   @Test func aRunThatDoesNotBeginLeavesFilesAsTheyWere() throws {
@@ -71,17 +73,17 @@ import Testing
       try sink?.configure(&setup)
       sink = nil
     }
-    #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.url.path) == ["old"])
-    #expect(try scratch.text("old") == "old")
+    try expectEqual(FileManager.default.contentsOfDirectory(atPath: scratch.url.path), ["old"])
+    try expectEqual(scratch.text("old"), "old")
   }
 
   @Test(arguments: ["/proc/self/r.jsonl", "/sys/r.jsonl"])
   func refusesWhereTheKernelMakesNoFiles(path: String) {
     // Not even for root; by which errno is the kernel's and the container's choice.
     let error = failure(path)
-    #expect(error?.code == .usage)
-    #expect(error?.description.hasPrefix("cannot write reports to \(path): ") == true)
-    #expect(error?.description.hasSuffix("choose another place") == true)
+    expectEqual(error?.code, .usage)
+    expectEqual(error?.description.hasPrefix("cannot write reports to \(path): "), true)
+    expectEqual(error?.description.hasSuffix("choose another place"), true)
   }
 
   @Test(.enabled(if: getuid() != 0, "root may write anywhere"))
@@ -89,8 +91,8 @@ import Testing
     try FileManager.default.setAttributes(
       [.posixPermissions: 0o500], ofItemAtPath: scratch.url.path)
     let error = failure(scratch.path("r.jsonl"))
-    #expect(error?.code == .usage)
-    #expect(error?.description.contains("it is not writable for you") == true)
+    expectEqual(error?.code, .usage)
+    expectEqual(error?.description.contains("it is not writable for you"), true)
   }
 
   @Test func tellsOfAFullDiskOnce() throws {
@@ -101,10 +103,10 @@ import Testing
       let error = #expect(throws: RunError.self) {
         for _ in 0..<1000 { try SinkFrame(Self.format).write(to: sink) }
       }
-      #expect(error?.code == .failed)
-      #expect(
-        error?.description
-          == "writing to /dev/full failed: the disk is full; free some space and run again")
+      expectEqual(error?.code, .failed)
+      expectEqual(
+        error?.description,
+        "writing to /dev/full failed: the disk is full; free some space and run again")
       try sink.finish()
     }
   }
@@ -115,7 +117,7 @@ import Testing
     try sink.configure(&setup)
     try SinkFrame(Self.format).write(to: sink)
     let error = #expect(throws: RunError.self) { try sink.finish() }
-    #expect(error?.code == .failed)
+    expectEqual(error?.code, .failed)
   }
 
   @Test func checksumsAndPipesTellOfAFullDiskToo() throws {
@@ -131,7 +133,7 @@ import Testing
     setup = SinkSetup.test(Self.format)
     try pipe.configure(&setup)
     let error = #expect(throws: RunError.self) { try frame.write(to: pipe) }
-    #expect(error?.code == .failed)
+    expectEqual(error?.code, .failed)
     try pipe.finish()
   }
 
@@ -142,18 +144,18 @@ import Testing
     try sink.configure(&setup)
     let frame = SinkFrame(Self.format, TestPattern.ramp.bytes(8))
     let error = #expect(throws: RunError.self) { try frame.write(to: sink) }
-    #expect(error?.code == .usage)
+    expectEqual(error?.code, .usage)
   }
 
   @Test func nullTakesAllAndReadsNothing() throws {
     let sink = NullSink()
     var setup = SinkSetup.test(Self.format)
     try sink.configure(&setup)
-    #expect(try setup.parts.isEmpty && sink.makePacker() == nil)
+    try expectTrue(setup.parts.isEmpty && sink.makePacker() == nil)
     let frame = SinkFrame(Self.format)
     for _ in 0..<3 { try frame.write(to: sink) }
     try sink.finish()
-    #expect(sink.frameCount == 3)
+    expectEqual(sink.frameCount, 3)
   }
 }
 
@@ -162,8 +164,8 @@ import Testing
   @Test func countsAtAll() {
     let before = sprocket_allocation_count()
     let array = TestPattern.zeros.bytes(100)
-    #expect(array.count == 100)
-    #expect(sprocket_allocation_count() > before)
+    expectEqual(array.count, 100)
+    expectGreater(sprocket_allocation_count(), before)
   }
 
   @Test(arguments: [0, 16]) func checksumsAndPipesAllocateNothing(padding: Int) throws {
@@ -183,7 +185,7 @@ import Testing
       try frame.write(to: checksums, packer: packer)
       try frame.write(to: pipe)
     }
-    #expect(sprocket_allocation_count() - before == 0)
+    expectEqual(sprocket_allocation_count() - before, 0)
     try checksums.finish()
   }
 }

@@ -1,5 +1,6 @@
 import SprocketCodecs
 import SprocketCore
+import TestExpectations
 import Testing
 
 @testable import SprocketSinks
@@ -15,23 +16,23 @@ import Testing
     record.captured = Timestamp(nanoseconds: Int64(seconds * 1e9), clock: .media)
     var text = ASCIIText(capacity: naming.mostBytes)
     naming.write(StillMark(record), isPartial: isPartial, into: &text)
-    #expect(text.bytes.count <= naming.mostBytes)
+    expectAtMost(text.bytes.count, naming.mostBytes)
     return String(decoding: text.bytes, as: UTF8.self)
   }
 
   @Test func aFolderHasItsOldNames() throws {
-    #expect(try name("shots") == "still-00000007.jpg")
-    #expect(try name("shots", isPartial: true) == "still-00000007.partial.jpg")
-    #expect(try StillName(path: "a/b").folder == "a/b")
-    #expect(try !StillName(path: "a/b").isPattern)
+    try expectEqual(name("shots"), "still-00000007.jpg")
+    try expectEqual(name("shots", isPartial: true), "still-00000007.partial.jpg")
+    try expectEqual(StillName(path: "a/b").folder, "a/b")
+    try expectFalse(StillName(path: "a/b").isPattern)
   }
 
   @Test func placesAreFilledIn() throws {
-    #expect(try name("a/x-{n}.png") == "x-00000007.png")
-    #expect(try name("{time}_{n}.dng", seconds: 3723.5) == "010203-500_00000007.dng")
-    #expect(try name("{name} {n}.TIF", source: "/dev/C270: HD") == "C270--HD 00000007.TIF")
-    #expect(try name("{n}.jpeg", number: .max) == "18446744073709551615.jpeg")
-    #expect(try name("{n}.jpg", isPartial: true) == "00000007.partial.jpg")
+    try expectEqual(name("a/x-{n}.png"), "x-00000007.png")
+    try expectEqual(name("{time}_{n}.dng", seconds: 3723.5), "010203-500_00000007.dng")
+    try expectEqual(name("{name} {n}.TIF", source: "/dev/C270: HD"), "C270--HD 00000007.TIF")
+    try expectEqual(name("{n}.jpeg", number: .max), "18446744073709551615.jpeg")
+    try expectEqual(name("{n}.jpg", isPartial: true), "00000007.partial.jpg")
   }
 
   @Test(arguments: [
@@ -40,7 +41,9 @@ import Testing
   ])
   func theEndingSaysWhatTheyAre(path: String, folder: String, format: StillFormat) throws {
     let naming = try StillName(path: path)
-    #expect(naming.folder == folder && naming.format == format && naming.isPattern)
+    expectEqual(naming.folder, folder)
+    expectEqual(naming.format, format)
+    expectTrue(naming.isPattern)
   }
 
   @Test(arguments: [

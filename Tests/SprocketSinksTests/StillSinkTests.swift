@@ -1,5 +1,6 @@
 import Foundation
 import SprocketCore
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -44,10 +45,11 @@ import Testing
     let picked = times.map { selector.selects(at: $0) }
     // Multiples since the first: at 70, 170, 270, (370 has none of its own), 470, 570.
     let expected = [true, false, false, true, false, true, true, false, false, true]
-    #expect(picked == expected)
+    expectEqual(picked, expected)
     // A clock that begins anew.
-    #expect(selector.selects(at: 5) && !selector.selects(at: 99_000_000))
-    #expect(selector.selects(at: 100_000_005))
+    expectTrue(selector.selects(at: 5))
+    expectFalse(selector.selects(at: 99_000_000))
+    expectTrue(selector.selects(at: 100_000_005))
   }
 
   @Test func theEdgesOfTimeAreNoTrap() throws {
@@ -55,7 +57,7 @@ import Testing
     // From the first time to the last are 2^64 - 1 ns, 18446744073 whole seconds and a part.
     let times: [Int64] = [.min, .max, .max, .min, 0]
     let picked = times.map { selector.selects(at: $0) }
-    #expect(picked == [true, true, false, true, true])
+    expectEqual(picked, [true, true, false, true, true])
     let sink = try begun()
     for (number, time) in times.enumerated() {
       let frame = Self.frame(UInt64(number), 0)
@@ -63,7 +65,7 @@ import Testing
       try frame.write(to: sink)
     }
     try sink.finish()
-    #expect(sink.durableCount == 5)
+    expectEqual(sink.durableCount, 5)
   }
 
   @Test func aBacklogHasACeiling() throws {
@@ -73,11 +75,12 @@ import Testing
           pixelFormat: .mjpeg, image: .i420, width: width, height: height, color: .jpeg,
           rate: FrameRate(frames: rate)))
     }
-    #expect(backlog(64, 48, 0) == 4 && backlog(64, 48, 30) == 15)
-    #expect(backlog(64, 48, .max) == 60)
+    expectEqual(backlog(64, 48, 0), 4)
+    expectEqual(backlog(64, 48, 30), 15)
+    expectEqual(backlog(64, 48, .max), 60)
     // 3110400 bytes each: 41 are 128 MB.
-    #expect(backlog(1920, 1080, 240) == 41)
-    #expect(backlog(16384, 16384, 240) == 4)
+    expectEqual(backlog(1920, 1080, 240), 41)
+    expectEqual(backlog(16384, 16384, 240), 4)
   }
 
   @Test func whatIsNoFolderIsCalledWhatItIs() throws {
@@ -85,7 +88,8 @@ import Testing
       let sink = StillSink(path: path)
       var setup = SinkSetup.test(Self.format)
       let error = #expect(throws: RunError.self) { try sink.configure(&setup) }
-      #expect(error?.code == .usage && error?.description.contains(says) == true)
+      expectEqual(error?.code, .usage)
+      expectEqual(error?.description.contains(says), true)
     }
   }
 
@@ -94,8 +98,8 @@ import Testing
     for number: UInt64 in [0, 30, 60] {
       try Self.frame(number, Double(number) / 30).write(to: sink)
     }
-    #expect(try names == ["still-00000000.jpg", "still-00000030.jpg", "still-00000060.jpg"])
-    #expect(sink.durableCount == 3)
+    try expectEqual(names, ["still-00000000.jpg", "still-00000030.jpg", "still-00000060.jpg"])
+    expectEqual(sink.durableCount, 3)
     try sink.finish()
   }
 
@@ -103,24 +107,24 @@ import Testing
     let sink = try begun()
     for number: UInt64 in 0..<18 { try Self.frame(number, Double(number) / 60).write(to: sink) }
     // The first by itself, then sixteen, and one waits.
-    #expect(sink.durableCount == 17)
-    #expect(try names.last == "still-00000017.partial.jpg" && names.count == 18)
+    expectEqual(sink.durableCount, 17)
+    try expectTrue(names.last == "still-00000017.partial.jpg" && names.count == 18)
     try sink.finish()
-    #expect(sink.durableCount == 18)
-    #expect(try names.allSatisfy { !$0.contains("partial") } && names.count == 18)
+    expectEqual(sink.durableCount, 18)
+    try expectTrue(names.allSatisfy { !$0.contains("partial") } && names.count == 18)
   }
 
   @Test func longNumbersAreWhole() throws {
     let sink = try begun()
     try Self.frame(.max, 0).write(to: sink)
     try sink.finish()
-    #expect(try names == ["still-18446744073709551615.jpg"])
+    try expectEqual(names, ["still-18446744073709551615.jpg"])
   }
 
   @Test func aFolderThatIsInUseIsRefused() throws {
     let first = try begun()
     let error = #expect(throws: RunError.self) { try begun(overwrite: true) }
-    #expect(error?.description.contains("another run is writing it") == true)
+    expectEqual(error?.description.contains("another run is writing it"), true)
     try first.finish()
   }
 
@@ -130,23 +134,23 @@ import Testing
     let left = scratch.url.appendingPathComponent("s/still-00000007.partial.jpg")
     try Data("half".utf8).write(to: left)
     let error = #expect(throws: RunError.self) { try begun() }
-    #expect(error?.code == .usage)
+    expectEqual(error?.code, .usage)
     let sink = try begun(overwrite: true)
     try Self.frame(7, 0, byte: 9).write(to: sink)
     try sink.finish()
-    #expect(try names == ["still-00000007.jpg"])
-    #expect(try scratch.bytes("s/still-00000007.jpg") == [UInt8](repeating: 9, count: 98))
+    try expectEqual(names, ["still-00000007.jpg"])
+    try expectEqual(scratch.bytes("s/still-00000007.jpg"), [UInt8](repeating: 9, count: 98))
   }
 
   @Test func aRemovedFolderKeepsNothing() throws {
     let sink = try begun()
     try Self.frame(0, 0).write(to: sink)
-    #expect(sink.durableCount == 1)
+    expectEqual(sink.durableCount, 1)
     try FileManager.default.removeItem(atPath: scratch.path("s"))
     let error = #expect(throws: RunError.self) { try Self.frame(1, 1).write(to: sink) }
-    #expect(error?.code == .failed)
-    #expect(error?.description.contains("removed during the run") == true)
-    #expect(sink.durableCount == 0)
+    expectEqual(error?.code, .failed)
+    expectEqual(error?.description.contains("removed during the run"), true)
+    expectEqual(sink.durableCount, 0)
     try sink.finish()
   }
 }

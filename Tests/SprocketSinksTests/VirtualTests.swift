@@ -1,5 +1,6 @@
 import SprocketCore
 import SprocketV4L2
+import TestExpectations
 import Testing
 
 @testable import SprocketSinks
@@ -25,26 +26,26 @@ import Testing
   ) throws {
     let found = try VirtualFormats.candidates(
       Self.format(image, width, height), passesJPEG: true, nil)
-    #expect(found.first == expected)
+    expectEqual(found.first, expected)
     // What nobody else made is handed on where a device takes nothing else.
-    #expect(found.last == .mjpeg)
-    #expect(found.contains(.bgr24))
+    expectEqual(found.last, .mjpeg)
+    expectTrue(found.contains(.bgr24))
   }
 
   @Test func aFormatThatIsAskedForIsTheOnlyOne() throws {
     let format = Self.format(.i420)
-    #expect(try VirtualFormats.candidates(format, passesJPEG: true, .nv12) == [.nv12])
-    #expect(try VirtualFormats.candidates(format, passesJPEG: true, .mjpeg) == [.mjpeg])
-    #expect(try VirtualFormats.candidates(format, passesJPEG: false, .grey) == [.grey])
+    try expectEqual(VirtualFormats.candidates(format, passesJPEG: true, .nv12), [.nv12])
+    try expectEqual(VirtualFormats.candidates(format, passesJPEG: true, .mjpeg), [.mjpeg])
+    try expectEqual(VirtualFormats.candidates(format, passesJPEG: false, .grey), [.grey])
     let stages = #expect(throws: RunError.self) {
       try VirtualFormats.candidates(format, passesJPEG: false, .mjpeg)
     }
-    #expect(stages?.description.contains("leave out stages") == true)
+    expectEqual(stages?.description.contains("leave out stages"), true)
     let odd = #expect(throws: RunError.self) {
       try VirtualFormats.candidates(Self.format(.i420, 321, 240), passesJPEG: false, .nv12)
     }
-    #expect(odd?.description.contains("NV12 cannot be made of pictures of 321x240") == true)
-    #expect(odd?.description.contains("BGR3") == true)
+    expectEqual(odd?.description.contains("NV12 cannot be made of pictures of 321x240"), true)
+    expectEqual(odd?.description.contains("BGR3"), true)
   }
 
   @Test func aMosaicIsRefusedWithTheStageToAdd() {
@@ -53,7 +54,7 @@ import Testing
     let error = #expect(throws: RunError.self) {
       try VirtualFormats.candidates(format, passesJPEG: false, nil)
     }
-    #expect(error?.description.contains("debayer") == true)
+    expectEqual(error?.description.contains("debayer"), true)
   }
 
   private static func made(
@@ -70,25 +71,25 @@ import Testing
     func accepted(_ made: V4L2Format) -> PixelFormat? {
       VirtualFormats.accepted(made, all, of: format)
     }
-    #expect(accepted(Self.made("YUYV", line: 640, bytes: 153_600)) == .yuyv)
-    #expect(accepted(Self.made("YU12", line: 320, bytes: 118_784)) == .i420)
-    #expect(accepted(Self.made("MJPG", line: 0, bytes: 307_200)) == .mjpeg)
+    expectEqual(accepted(Self.made("YUYV", line: 640, bytes: 153_600)), .yuyv)
+    expectEqual(accepted(Self.made("YU12", line: 320, bytes: 118_784)), .i420)
+    expectEqual(accepted(Self.made("MJPG", line: 0, bytes: 307_200)), .mjpeg)
     // Rows with padding, too little room, another size, another format.
-    #expect(accepted(Self.made("YUYV", line: 768, bytes: 184_320)) == nil)
-    #expect(accepted(Self.made("YUYV", line: 640, bytes: 153_599)) == nil)
-    #expect(accepted(Self.made("YUYV", 640, 480, line: 1280, bytes: 614_400)) == nil)
-    #expect(accepted(Self.made("H264", line: 0, bytes: 614_400)) == nil)
+    expectNil(accepted(Self.made("YUYV", line: 768, bytes: 184_320)))
+    expectNil(accepted(Self.made("YUYV", line: 640, bytes: 153_599)))
+    expectNil(accepted(Self.made("YUYV", 640, 480, line: 1280, bytes: 614_400)))
+    expectNil(accepted(Self.made("H264", line: 0, bytes: 614_400)))
   }
 
   @Test func aDeviceThatIsHeldSaysHowToGoOn() {
     let held = Self.made("YUYV", 640, 480, line: 1280, bytes: 614_400)
     let error = VirtualFormats.refusal("/dev/video9", held, Self.format(.i420))
-    #expect(error.description.contains("set to YUYV 640x480"))
-    #expect(error.description.contains("pictures are 320x240"))
-    #expect(error.description.contains("--stage resize:size=640x480"))
+    expectTrue(error.description.contains("set to YUYV 640x480"))
+    expectTrue(error.description.contains("pictures are 320x240"))
+    expectTrue(error.description.contains("--stage resize:size=640x480"))
     let other = Self.made("H264", line: 0, bytes: 614_400)
-    #expect(
-      !VirtualFormats.refusal("/dev/video9", other, Self.format(.i420)).description.contains(
+    expectFalse(
+      VirtualFormats.refusal("/dev/video9", other, Self.format(.i420)).description.contains(
         "resize"))
   }
 
@@ -98,15 +99,15 @@ import Testing
       let made = V4L2Format(pixels, of: Self.format(.i420, 320, 240, color))
       return [made.colorspace, made.encoding, made.quantization, made.transfer]
     }
-    #expect(numbers(.yuyv, .jpeg) == [8, 1, 1, 2])
-    #expect(numbers(.yuyv, .video) == [8, 1, 2, 0])
-    #expect(
-      numbers(.i420, Color(range: .limited, matrix: .bt709, transfer: .bt709)) == [3, 2, 2, 1])
-    #expect(
-      numbers(.nv12, Color(range: .limited, matrix: .bt2020, transfer: .pq)) == [10, 6, 2, 7])
+    expectEqual(numbers(.yuyv, .jpeg), [8, 1, 1, 2])
+    expectEqual(numbers(.yuyv, .video), [8, 1, 2, 0])
+    expectEqual(
+      numbers(.i420, Color(range: .limited, matrix: .bt709, transfer: .bt709)), [3, 2, 2, 1])
+    expectEqual(
+      numbers(.nv12, Color(range: .limited, matrix: .bt2020, transfer: .pq)), [10, 6, 2, 7])
     // RGB is made with full range.
-    #expect(numbers(.rgb24, .video) == [8, 0, 1, 0])
-    #expect(numbers(.mjpeg, .jpeg) == [7, 1, 1, 2])
+    expectEqual(numbers(.rgb24, .video), [8, 0, 1, 0])
+    expectEqual(numbers(.mjpeg, .jpeg), [7, 1, 1, 2])
   }
 
   @Test(arguments: [
@@ -117,8 +118,8 @@ import Testing
     let sink = VirtualSink(path: path)
     var setup = SinkSetup.test(Self.format(.i420), isLive: true)
     let error = #expect(throws: RunError.self) { try sink.configure(&setup) }
-    #expect(error?.code == .usage)
-    #expect(error?.description.contains(words) == true)
-    #expect(error?.description.contains("modprobe v4l2loopback") == true)
+    expectEqual(error?.code, .usage)
+    expectEqual(error?.description.contains(words), true)
+    expectEqual(error?.description.contains("modprobe v4l2loopback"), true)
   }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import SprocketCore
 import SprocketV4L2
+import TestExpectations
 import Testing
 
 @testable import SprocketSources
@@ -29,14 +30,15 @@ import Testing
 
   @Test func unitsAreMicrosecondsAFactorAndAFraction() {
     let state = controls().inForce
-    #expect(state.exposureMicroseconds == 25_000)
-    #expect(state.gain == 1)
+    expectEqual(state.exposureMicroseconds, 25_000)
+    expectEqual(state.gain, 1)
     // Positive values are closer, so the smallest is the furthest.
-    #expect(state.lensPosition == 1)
+    expectEqual(state.lensPosition, 1)
     var changed = controls()
     changed.begin(Self.focus, value: 250, flags: 0)
     changed.begin(Self.gain, value: 96, flags: 0)
-    #expect(changed.inForce.lensPosition == 0 && changed.inForce.gain == 1.5)
+    expectEqual(changed.inForce.lensPosition, 0)
+    expectEqual(changed.inForce.gain, 1.5)
   }
 
   /// In the order of the last writes; what the camera has no more is left out, what was refused too.
@@ -57,12 +59,15 @@ import Testing
     let index = try #require(before.port.controls.firstIndex { $0.name == "focus_absolute" })
     _ = before.port.write(UInt16(index), 20)
     var (again, writes, late) = before.again([Self.focus, Self.exposure, Self.gain])
-    #expect(writes.map(\.1) == [100, 30, 20] && again.refusedWrites == 1)
-    #expect(writes.map(\.0) == [Self.exposure, Self.gain, Self.focus])
-    #expect(again.ready.events.count == 5)
-    #expect(late.map(\.name) == ["focus_absolute"])
+    expectEqual(writes.map(\.1), [100, 30, 20])
+    expectEqual(again.refusedWrites, 1)
+    expectEqual(writes.map(\.0), [Self.exposure, Self.gain, Self.focus])
+    expectEqual(again.ready.events.count, 5)
+    expectEqual(late.map(\.name), ["focus_absolute"])
     (again, writes, late) = again.again([Self.gain])
-    #expect(writes.map(\.1) == [30] && again.written.count == 3 && late.isEmpty)
+    expectEqual(writes.map(\.1), [30])
+    expectEqual(again.written.count, 3)
+    expectEmpty(late)
   }
 
   /// Each has its event on the first frame, whether the camera took it, refused it, or has it no more.
@@ -80,15 +85,16 @@ import Testing
     func outcome(_ name: String) -> ControlPort.Outcome {
       again.port.outcome(of: tickets[name]!)
     }
-    #expect(outcome("gain") == .applied)
-    #expect(outcome("focus_absolute") == .refused("cam has come back without focus_absolute"))
+    expectEqual(outcome("gain"), .applied)
+    expectEqual(outcome("focus_absolute"), .refused("cam has come back without focus_absolute"))
     guard case .refused(let reason?) = outcome("exposure_time_absolute") else {
       Issue.record("not refused")
       return
     }
-    #expect(reason.contains("write it again") && again.refusedWrites == 2)
+    expectTrue(reason.contains("write it again"))
+    expectEqual(again.refusedWrites, 2)
     let gain = try #require(again.port.control("gain"))
-    #expect(
+    expectTrue(
       again.ready.events.contains(
         Event(kind: .controlApplied, control: gain, ticket: tickets["gain"]!, value: 31)))
   }
@@ -102,12 +108,12 @@ import Testing
     var controls = CameraControls([gain])
     var steered = try #require(SteeredControl(.gain, on: controls.port))
     let isOnItsWay = steered.write(2.5, at: 0)
-    #expect(isOnItsWay)
+    expectTrue(isOnItsWay)
     let write = try #require(controls.port.take())
     controls.wrote(write, result: Int64(write.value), flags: 0, at: 1)
     controls.advance(to: 2)
-    #expect(controls.inForce.gain == steered.asked.map { Float($0) })
-    #expect(abs(controls.inForce.gain - 2.5) < 0.04)
+    expectEqual(controls.inForce.gain, steered.asked.map { Float($0) })
+    expectLess(abs(controls.inForce.gain - 2.5), 0.04)
   }
 
   @Test func aWriteHoldsForFramesAfterIt() throws {
@@ -117,15 +123,16 @@ import Testing
     let write = try #require(controls.port.take())
     controls.wrote(write, result: 104, flags: 0, at: 5000)
     controls.advance(to: 5000)
-    #expect(controls.inForce.exposureMicroseconds == 25_000)
-    #expect(told(&controls).isEmpty)
+    expectEqual(controls.inForce.exposureMicroseconds, 25_000)
+    expectEmpty(told(&controls))
     controls.advance(to: 5001)
-    #expect(controls.inForce.exposureMicroseconds == 10_400)
-    #expect(
-      told(&controls) == [
+    expectEqual(controls.inForce.exposureMicroseconds, 10_400)
+    expectEqual(
+      told(&controls),
+      [
         Event(kind: .controlApplied, control: index, ticket: ticket, value: 104)
       ])
-    #expect(told(&controls).isEmpty)
+    expectEmpty(told(&controls))
   }
 
   @Test func aRefusalChangesNothingAndIsTold() throws {
@@ -134,23 +141,24 @@ import Testing
     let ticket = try #require(controls.port.write(index, 9))
     controls.wrote(try #require(controls.port.take()), result: nil, flags: nil, at: 1)
     controls.advance(to: 2)
-    #expect(controls.inForce.gain == 1)
-    #expect(controls.refusedWrites == 1)
-    #expect(
-      told(&controls) == [
+    expectEqual(controls.inForce.gain, 1)
+    expectEqual(controls.refusedWrites, 1)
+    expectEqual(
+      told(&controls),
+      [
         Event(kind: .controlRefused, control: index, ticket: ticket, value: 9)
       ])
   }
 
   @Test func whatADriverMakesOfAFirstWriteIsNoted() {
     let gain = ControlDescription(Self.gain)
-    #expect(gain.note(asked: 9, made: 9, flags: 0, by: "cam") == nil)
-    #expect(gain.note(asked: 9, made: 8, flags: 0, by: "cam") == "cam made gain=8 of 9")
+    expectNil(gain.note(asked: 9, made: 9, flags: 0, by: "cam"))
+    expectEqual(gain.note(asked: 9, made: 8, flags: 0, by: "cam"), "cam made gain=8 of 9")
     let inactive = gain.note(asked: 9, made: 9, flags: Self.inactive, by: "cam")
-    #expect(inactive?.contains("another control decides") == true)
+    expectEqual(inactive?.contains("another control decides"), true)
     let button = ControlDescription(
       V4L2Control(id: 1, title: "Reset", kind: .button, minimum: 0, maximum: 0))
-    #expect(button.note(asked: 0, made: 1, flags: Self.inactive, by: "cam") == nil)
+    expectNil(button.note(asked: 0, made: 1, flags: Self.inactive, by: "cam"))
   }
 
   /// UVC cameras answer EACCES while automatic exposure is on.
@@ -172,25 +180,26 @@ import Testing
       "another control, such as an automatic one, decides over it; set that before it, or together with it"
     let start = "cam refuses exposure_time_absolute=100"
     let denied = refusal(.notPermitted, EACCES)
-    #expect(denied.description == "\(start) (Permission denied): \(taken)")
-    #expect(denied.code == .failed)
-    #expect(refusal(.failed, EIO, flags: Self.inactive).description.hasSuffix(taken))
-    #expect(
-      refusal(.failed, EIO).description
-        == "\(start) (Input/output error): `devices` lists what it takes")
-    #expect(refusal(.gone, ENODEV).description.contains("unplugged"))
+    expectEqual(denied.description, "\(start) (Permission denied): \(taken)")
+    expectEqual(denied.code, .failed)
+    expectTrue(refusal(.failed, EIO, flags: Self.inactive).description.hasSuffix(taken))
+    expectEqual(
+      refusal(.failed, EIO).description,
+      "\(start) (Input/output error): `devices` lists what it takes")
+    expectTrue(refusal(.gone, ENODEV).description.contains("unplugged"))
     let none = "; none of the 2 controls was changed"
-    #expect(
+    expectTrue(
       refusal(.refused, EINVAL, count: 2, place: 1).description.hasPrefix("cam refuses gain=7 ("))
-    #expect(refusal(.refused, EINVAL, count: 2).description.hasSuffix(none))
-    #expect(
+    expectTrue(refusal(.refused, EINVAL, count: 2).description.hasSuffix(none))
+    expectTrue(
       refusal(.refused, EINVAL, count: 2, place: nil).description
         .hasPrefix("cam refuses exposure_time_absolute=100, gain=7 ("))
-    #expect(
+    expectTrue(
       refusal(.failed, EIO, count: 2, left: [1]).description
         .hasSuffix("; may have changed all the same: gain=7"))
-    #expect(refusal(.busy, EBUSY).description.contains("cannot be changed while frames come"))
-    #expect(refusal(.busy, EBUSY, isPriority: true).description.contains("has a higher priority"))
+    expectTrue(refusal(.busy, EBUSY).description.contains("cannot be changed while frames come"))
+    expectTrue(
+      refusal(.busy, EBUSY, isPriority: true).description.contains("has a higher priority"))
   }
 
   @Test func whatTheHardwareDecidesIsNotKnown() {
@@ -201,13 +210,14 @@ import Testing
       V4L2ControlChange(id: Self.gain.id, value: 70, flags: Self.volatile, nanoseconds: 10))
     controls.changed(V4L2ControlChange(id: Self.focus.id, value: 125, flags: 0, nanoseconds: 20))
     controls.advance(to: 15)
-    #expect(controls.inForce.exposureMicroseconds.isNaN && controls.inForce.gain.isNaN)
-    #expect(controls.inForce.lensPosition == 1)
+    expectTrue(controls.inForce.exposureMicroseconds.isNaN)
+    expectTrue(controls.inForce.gain.isNaN)
+    expectEqual(controls.inForce.lensPosition, 1)
     controls.advance(to: 25)
-    #expect(controls.inForce.lensPosition == 0.5)
+    expectEqual(controls.inForce.lensPosition, 0.5)
     controls.changed(V4L2ControlChange(id: Self.exposure.id, value: 40, flags: 0, nanoseconds: 30))
     controls.advance(to: 31)
-    #expect(controls.inForce.exposureMicroseconds == 4000)
+    expectEqual(controls.inForce.exposureMicroseconds, 4000)
   }
 
   /// A value that another program has written is told of with the first frame after it, and is known.
@@ -220,16 +230,18 @@ import Testing
     }
     change(70, 10)
     controls.advance(to: 10)
-    #expect(told(&controls).isEmpty)
+    expectEmpty(told(&controls))
     controls.advance(to: 11)
-    #expect(told(&controls) == [Event(kind: .controlChanged, control: 1, value: 70)])
-    #expect(controls.port.value(of: 1) == 70 && controls.known(1) == 70)
+    expectEqual(told(&controls), [Event(kind: .controlChanged, control: 1, value: 70)])
+    expectEqual(controls.port.value(of: 1), 70)
+    expectEqual(controls.known(1), 70)
     // The same value, and a change of flags alone, are no news; what is inactive is not known.
     change(70, 20)
     change(70, 21, isValue: false, flags: Self.inactive)
     controls.advance(to: 30)
-    #expect(told(&controls).isEmpty)
-    #expect(controls.port.value(of: 1) == nil && controls.known(1) == nil)
+    expectEmpty(told(&controls))
+    expectNil(controls.port.value(of: 1))
+    expectNil(controls.known(1))
   }
 
   /// Automatic gain was switched off, then gain was written; the driver tells of the first later.
@@ -240,10 +252,10 @@ import Testing
     controls.wrote(try #require(controls.port.take()), result: 128, flags: 0, at: 20)
     controls.changed(V4L2ControlChange(id: Self.gain.id, value: 16, flags: 0, nanoseconds: 10))
     controls.advance(to: 15)
-    #expect(controls.inForce.gain == 0.25)
+    expectEqual(controls.inForce.gain, 0.25)
     controls.advance(to: 25)
-    #expect(controls.inForce.gain == 2)
-    #expect(controls.known(Int(index)) == 128)
+    expectEqual(controls.inForce.gain, 2)
+    expectEqual(controls.known(Int(index)), 128)
   }
 
   @Test func moreChangesThanThereIsRoomForAreAppliedEarly() {
@@ -252,7 +264,7 @@ import Testing
       controls.changed(
         V4L2ControlChange(id: Self.exposure.id, value: value, flags: 0, nanoseconds: 1000 + value))
     }
-    #expect(controls.inForce.exposureMicroseconds == 100)
+    expectEqual(controls.inForce.exposureMicroseconds, 100)
   }
 
   @Test func eventsBeyondTheRoomAreCounted() {
@@ -260,15 +272,16 @@ import Testing
     for _ in 0..<EventQueue.capacity + 3 { controls.ready.add(Event(kind: .stalled)) }
     var events = EventQueue()
     events.take(from: &controls.ready)
-    #expect(events.events.count == EventQueue.capacity && events.refused == 3)
+    expectEqual(events.events.count, EventQueue.capacity)
+    expectEqual(events.refused, 3)
   }
 
   @Test func readOnlyControlsAreNotOffered() {
     var fixed = Self.gain
     fixed.flags = Self.readOnly
     let controls = CameraControls([fixed, Self.focus])
-    #expect(controls.port.controls.map(\.name) == ["focus_absolute"])
-    #expect(controls.watched == [fixed, Self.focus])
+    expectEqual(controls.port.controls.map(\.name), ["focus_absolute"])
+    expectEqual(controls.watched, [fixed, Self.focus])
   }
 
   @Test func menusAndBooleansAreDescribed() {
@@ -279,18 +292,20 @@ import Testing
           V4L2MenuItem(index: 1, text: "Manual Mode"),
           V4L2MenuItem(index: 3, text: "Aperture Priority Mode"),
         ]), minimum: 0, maximum: 3, defaultValue: 3))
-    #expect(menu.value("manual_mode") == 1)
-    #expect(menu.value("3") == 3)
-    #expect(menu.value("2") == nil)
-    #expect(menu.allowed == "manual_mode (1), aperture_priority_mode (3)")
+    expectEqual(menu.value("manual_mode"), 1)
+    expectEqual(menu.value("3"), 3)
+    expectNil(menu.value("2"))
+    expectEqual(menu.allowed, "manual_mode (1), aperture_priority_mode (3)")
     let focus = ControlDescription(Self.focus)
-    #expect(focus.value("15") == 15 && focus.value("12") == nil && focus.value("255") == nil)
+    expectEqual(focus.value("15"), 15)
+    expectNil(focus.value("12"))
+    expectNil(focus.value("255"))
   }
 
   @Test func numbersBeyond64BitsSaturate() {
-    #expect(Int64(nearest: Double(Int64.max)) == .max)
-    #expect(Int64(nearest: -1e300) == .min)
-    #expect(Int64(nearest: 2.6) == 3)
+    expectEqual(Int64(nearest: Double(Int64.max)), .max)
+    expectEqual(Int64(nearest: -1e300), .min)
+    expectEqual(Int64(nearest: 2.6), 3)
   }
 }
 

@@ -1,5 +1,6 @@
 import SprocketCore
 import SprocketV4L2
+import TestExpectations
 import Testing
 
 @testable import SprocketSources
@@ -24,10 +25,10 @@ import Testing
   ])
   func fieldsComeInTheStandardsOrder(field: V4L2Field, height: Int, order: FieldOrder) {
     let presentation = Presentation(field, height: height, aspect: (59, 54))
-    #expect(presentation.fieldOrder == order)
-    #expect(presentation.pixelAspect == PixelAspect(59, 54))
-    #expect(Presentation(field, height: height, aspect: nil).pixelAspect == .unknown)
-    #expect(Presentation(field, height: height, aspect: (.max, 1)).pixelAspect == .unknown)
+    expectEqual(presentation.fieldOrder, order)
+    expectEqual(presentation.pixelAspect, PixelAspect(59, 54))
+    expectEqual(Presentation(field, height: height, aspect: nil).pixelAspect, .unknown)
+    expectEqual(Presentation(field, height: height, aspect: (.max, 1)).pixelAspect, .unknown)
   }
 
   /// `V4L2_MAP_XFER_FUNC_DEFAULT` and `V4L2_MAP_YCBCR_ENC_DEFAULT`, for each colour space.
@@ -40,63 +41,65 @@ import Testing
   func coloursHaveV4L2sDefaults(
     _ colorspace: UInt32, _ matrix: Color.Matrix, _ transfer: Color.Transfer
   ) {
-    #expect(
-      color(.yuyv, colorspace: colorspace)
-        == Color(range: .limited, matrix: matrix, transfer: transfer, chromaSite: .left))
+    expectEqual(
+      color(.yuyv, colorspace: colorspace),
+      Color(range: .limited, matrix: matrix, transfer: transfer, chromaSite: .left))
   }
 
   @Test func whatTheDriverSaysGoesBeforeDefaults() {
-    #expect(
-      color(.nv12, colorspace: 8, transfer: 7, encoding: 6, quantization: 1)
-        == Color(range: .full, matrix: .bt2020, transfer: .pq, chromaSite: .left))
-    #expect(color(.nv12, colorspace: 8, encoding: 2).matrix == .bt709)
-    #expect(color(.grey, colorspace: 8, quantization: 2).range == .limited)
+    expectEqual(
+      color(.nv12, colorspace: 8, transfer: 7, encoding: 6, quantization: 1),
+      Color(range: .full, matrix: .bt2020, transfer: .pq, chromaSite: .left))
+    expectEqual(color(.nv12, colorspace: 8, encoding: 2).matrix, .bt709)
+    expectEqual(color(.grey, colorspace: 8, quantization: 2).range, .limited)
   }
 
   /// `V4L2_MAP_QUANTIZATION_DEFAULT`: full for RGB and the colour space of JPEG, else limited.
   @Test func rangesHaveV4L2sDefaults() {
-    #expect(color(.yuyv, colorspace: 7).range == .full)
-    #expect(
-      color(.rgb24, colorspace: 8)
-        == Color(range: .full, matrix: .bt601, transfer: .srgb, chromaSite: .left))
-    #expect(color(.grey, colorspace: 8).range == .full)
-    #expect(color(.bayerRGGB, colorspace: 11).range == .full)
-    #expect(color(.mjpeg, colorspace: 3, quantization: 2).range == .full)
+    expectEqual(color(.yuyv, colorspace: 7).range, .full)
+    expectEqual(
+      color(.rgb24, colorspace: 8),
+      Color(range: .full, matrix: .bt601, transfer: .srgb, chromaSite: .left))
+    expectEqual(color(.grey, colorspace: 8).range, .full)
+    expectEqual(color(.bayerRGGB, colorspace: 11).range, .full)
+    expectEqual(color(.mjpeg, colorspace: 3, quantization: 2).range, .full)
   }
 
   @Test func everyFormatIsFoundByItsCode() {
     for format in PixelFormat.allCases where format.fourcc.utf8.count == 4 {
-      #expect(PixelFormat(V4L2FourCC(format.fourcc)) == format)
+      expectEqual(PixelFormat(V4L2FourCC(format.fourcc)), format)
     }
     // Not the beginning of `YUV420P10`, which V4L2 has no code for.
-    #expect(PixelFormat(V4L2FourCC("YUV4")) == nil)
-    #expect(PixelFormat(V4L2FourCC("XR24")) == .bgr32)
-    #expect(PixelFormat(V4L2FourCC("JPEG")) == .mjpeg)
-    #expect(PixelFormat(V4L2FourCC("H264")) == nil)
+    expectNil(PixelFormat(V4L2FourCC("YUV4")))
+    expectEqual(PixelFormat(V4L2FourCC("XR24")), .bgr32)
+    expectEqual(PixelFormat(V4L2FourCC("JPEG")), .mjpeg)
+    expectNil(PixelFormat(V4L2FourCC("H264")))
   }
 
   /// The kernel's "Image Formats": planes follow each other, chroma has a fraction of luma's stride.
   @Test func planesLieWhereTheDriverPutsThem() {
     let nv12 = CameraLayout(.nv12, width: 6, height: 4, bytesPerLine: 16)
-    #expect(
-      nv12.planes == [
+    expectEqual(
+      nv12.planes,
+      [
         .init(offset: 0, stride: 16, bytesPerRow: 6, rows: 4),
         .init(offset: 64, stride: 16, bytesPerRow: 6, rows: 2),
       ])
-    #expect(nv12.byteCounts == [64 + 16 + 6])
+    expectEqual(nv12.byteCounts, [64 + 16 + 6])
     let i420 = CameraLayout(.i420, width: 6, height: 4, bytesPerLine: 16)
-    #expect(i420.planes.map(\.offset) == [0, 64, 80])
-    #expect(i420.planes.map(\.stride) == [16, 8, 8])
+    expectEqual(i420.planes.map(\.offset), [0, 64, 80])
+    expectEqual(i420.planes.map(\.stride), [16, 8, 8])
     let yuyv = CameraLayout(.yuyv, width: 6, height: 4, bytesPerLine: 0)
-    #expect(yuyv.planes == [.init(offset: 0, stride: 12, bytesPerRow: 12, rows: 4)])
-    #expect(yuyv.byteCounts == [PixelFormat.yuyv.byteCount(width: 6, height: 4)])
+    expectEqual(yuyv.planes, [.init(offset: 0, stride: 12, bytesPerRow: 12, rows: 4)])
+    expectEqual(yuyv.byteCounts, [PixelFormat.yuyv.byteCount(width: 6, height: 4)])
     let apart = CameraLayout(.i420, width: 6, height: 4, bytesPerLine: [16, 0, 8])
-    #expect(
-      apart.planes == [
+    expectEqual(
+      apart.planes,
+      [
         .init(piece: 0, stride: 16, bytesPerRow: 6, rows: 4),
         .init(piece: 1, stride: 3, bytesPerRow: 3, rows: 2),
         .init(piece: 2, stride: 8, bytesPerRow: 3, rows: 2),
       ])
-    #expect(apart.byteCounts == [54, 6, 11])
+    expectEqual(apart.byteCounts, [54, 6, 11])
   }
 }

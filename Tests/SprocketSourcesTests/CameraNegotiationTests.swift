@@ -1,4 +1,5 @@
 import SprocketCore
+import TestExpectations
 import Testing
 
 @testable import SprocketSources
@@ -42,33 +43,33 @@ import Testing
   }
 
   @Test func unaskedIsTheLargestFullHDAtSpeed() throws {
-    #expect(try choose() == mode("MJPG", 1920, 1080, 30))
+    try expectEqual(choose(), mode("MJPG", 1920, 1080, 30))
   }
 
   @Test func exactPixelsGoBeforeCompressedOnes() throws {
     var request = FormatRequest()
     request.size = (640, 480)
-    #expect(try choose(Self.webcam, request) == mode("YUYV", 640, 480, 30))
+    try expectEqual(choose(Self.webcam, request), mode("YUYV", 640, 480, 30))
   }
 
   @Test func whatWasAskedForIsGiven() throws {
     let request = FormatRequest(
       format: .yuyv, size: (1920, 1080), rate: FrameRate(frames: 5))
-    #expect(try choose(Self.webcam, request) == mode("YUYV", 1920, 1080, 5))
+    try expectEqual(choose(Self.webcam, request), mode("YUYV", 1920, 1080, 5))
     var slow = FormatRequest()
     slow.rate = FrameRate(frames: 15)
     // At 15 frames/s nothing reaches 24, so what comes closest to it is the fastest that has 15.
-    #expect(try choose(Self.webcam, slow).rate == FrameRate(frames: 15))
+    try expectEqual(choose(Self.webcam, slow).rate, FrameRate(frames: 15))
   }
 
   @Test func slowCamerasGiveTheirFastestThenLargest() throws {
     let slow = [Self.format("YUYV", Self.sizes(640, 480, 10), Self.sizes(1280, 720, 10, 5))]
-    #expect(try choose(slow) == mode("YUYV", 1280, 720, 10))
+    try expectEqual(choose(slow), mode("YUYV", 1280, 720, 10))
   }
 
   @Test func beyondFullHDTheSmallestIsTaken() throws {
     let large = [Self.format("GREY", Self.sizes(4096, 3072, 30), Self.sizes(2592, 1944, 30))]
-    #expect(try choose(large) == mode("GREY", 2592, 1944, 30))
+    try expectEqual(choose(large), mode("GREY", 2592, 1944, 30))
   }
 
   @Test func emulatedFormatsComeLastUnlessAskedFor() throws {
@@ -76,32 +77,32 @@ import Testing
       Self.format("YU12", isEmulated: true, Self.sizes(640, 480, 30)),
       Self.format("MJPG", Self.sizes(640, 480, 30)),
     ]
-    #expect(try choose(both).fourCC == "MJPG")
-    #expect(try choose(both, FormatRequest(format: .i420)).fourCC == "YU12")
+    try expectEqual(choose(both).fourCC, "MJPG")
+    try expectEqual(choose(both, FormatRequest(format: .i420)).fourCC, "YU12")
   }
 
   @Test func otherSizesAreRefusedWithThoseThatThereAre() {
     let error = #expect(throws: RunError.self) {
       try choose(Self.webcam, FormatRequest(format: .yuyv, size: (800, 600)))
     }
-    #expect(error?.code == .usage)
-    #expect(
-      error?.description
-        == "cam does not offer 800x600 in YUYV; it offers 640x480, 1280x720, 1920x1080")
+    expectEqual(error?.code, .usage)
+    expectEqual(
+      error?.description,
+      "cam does not offer 800x600 in YUYV; it offers 640x480, 1280x720, 1920x1080")
   }
 
   @Test func otherFormatsAndRatesAreRefusedToo() {
     let format = #expect(throws: RunError.self) {
       try choose(Self.webcam, FormatRequest(format: .nv12))
     }
-    #expect(format?.description == "cam does not offer NV12; it offers MJPG, YUYV")
+    expectEqual(format?.description, "cam does not offer NV12; it offers MJPG, YUYV")
     let rate = #expect(throws: RunError.self) {
       try choose(
         Self.webcam, FormatRequest(size: (1280, 720), rate: FrameRate(frames: 60)))
     }
-    #expect(
-      rate?.description
-        == "cam does not offer 60 frames/s at 1280x720; it offers 30 frames/s in MJPG; "
+    expectEqual(
+      rate?.description,
+      "cam does not offer 60 frames/s at 1280x720; it offers 30 frames/s in MJPG; "
         + "10 frames/s in YUYV")
   }
 
@@ -115,11 +116,11 @@ import Testing
     let rate = #expect(throws: RunError.self) {
       try choose(known, FormatRequest(rate: FrameRate(frames: 55)))
     }
-    #expect(rate?.description == "cam does not offer 55 frames/s; it offers 60 frames/s")
+    expectEqual(rate?.description, "cam does not offer 55 frames/s; it offers 60 frames/s")
     let size = #expect(throws: RunError.self) { try choose(known, FormatRequest(size: (1, 1))) }
-    #expect(
-      size?.description.hasPrefix("cam does not offer 1x1; it offers 160x90, 320x180, ") == true)
-    #expect(size?.description.hasSuffix("1920x1080 and 8 more") == true)
+    expectEqual(
+      size?.description.hasPrefix("cam does not offer 1x1; it offers 160x90, 320x180, "), true)
+    expectEqual(size?.description.hasSuffix("1920x1080 and 8 more"), true)
   }
 
   @Test("cameras of one name that are refused for one reason share a sentence")
@@ -128,33 +129,33 @@ import Testing
     let other = CameraNode(path: "/dev/video4", card: "cam")
     let refusals =
       nodes.map { ($0, "\($0.title) does not offer 1x1") } + [(other, "cam is busy")]
-    #expect(
-      CameraWish.joined(refusals)
-        == "vivid (/dev/video0, /dev/video2) does not offer 1x1; cam is busy")
+    expectEqual(
+      CameraWish.joined(refusals),
+      "vivid (/dev/video0, /dev/video2) does not offer 1x1; cam is busy")
     let barred = nodes.map { ($0, "you may not use \($0.path): join the group") }
-    #expect(
-      CameraWish.joined(barred) == "you may not use /dev/video0, /dev/video2: join the group")
+    expectEqual(
+      CameraWish.joined(barred), "you may not use /dev/video0, /dev/video2: join the group")
   }
 
   @Test func nothingAndTheUnknownAreTold() {
     let none = #expect(throws: RunError.self) { try choose([]) }
-    #expect(none?.description.contains("nobody feeds") == true)
+    expectEqual(none?.description.contains("nobody feeds"), true)
     let unknown = #expect(throws: RunError.self) {
       try choose([Self.format("H264", Self.sizes(640, 480, 30))])
     }
-    #expect(unknown?.description.contains("conversion=on") == true)
+    expectEqual(unknown?.description.contains("conversion=on"), true)
   }
 
   /// USB cameras count intervals in 100 ns: 333333 is 30 frames/s, 333667 is 29.97.
   @Test func ratesNeedNotBeExactButAreNotConfused() throws {
     let usb = FrameRate(frames: 10_000_000, seconds: 333_333)
-    #expect(CameraNegotiation.isSame(usb, 30))
-    #expect(!CameraNegotiation.isSame(FrameRate(frames: 30_000, seconds: 1001), 30))
+    expectTrue(CameraNegotiation.isSame(usb, 30))
+    expectFalse(CameraNegotiation.isSame(FrameRate(frames: 30_000, seconds: 1001), 30))
     var sizes = Self.sizes(640, 480)
     sizes.rates = .these([usb])
     let camera = [Self.format("YUYV", sizes)]
     let request = FormatRequest(rate: FrameRate(frames: 30))
-    #expect(try choose(camera, request).rate == usb)
+    try expectEqual(choose(camera, request).rate, usb)
   }
 
   /// 1310 is 16 and 161 steps of 8 and 6 more: not on a step, and the largest all the same.
@@ -164,7 +165,7 @@ import Testing
       rates: .these([FrameRate(frames: 30)]))
     let camera = [Self.format("GREY", range)]
     let asked = FormatRequest(size: (1310, 1001))
-    #expect(try choose(camera, asked) == mode("GREY", 1310, 1001, 30))
+    try expectEqual(choose(camera, asked), mode("GREY", 1310, 1001, 30))
     #expect(throws: RunError.self) {
       try choose(camera, FormatRequest(size: (1309, 1001)))
     }
@@ -174,8 +175,8 @@ import Testing
     var sizes = Self.sizes(640, 480)
     sizes.isTold = false
     let camera = [Self.format("GREY", sizes)]
-    #expect(try choose(camera).size == CameraSize(640, 480))
-    #expect(try choose(camera, FormatRequest(size: (800, 600))).size == CameraSize(800, 600))
+    try expectEqual(choose(camera).size, CameraSize(640, 480))
+    try expectEqual(choose(camera, FormatRequest(size: (800, 600))).size, CameraSize(800, 600))
   }
 
   @Test func rangesOfSizesTakeEveryStep() throws {
@@ -186,12 +187,12 @@ import Testing
     let atSize: (String, CameraSize) -> CameraRates = { _, _ in
       .range(FrameRate(frames: 1), FrameRate(frames: 120))
     }
-    #expect(try choose(camera, rates: atSize) == mode("NV12", 1920, 1080, 30))
+    try expectEqual(choose(camera, rates: atSize), mode("NV12", 1920, 1080, 30))
     let asked = FormatRequest(size: (808, 602), rate: FrameRate(frames: 100))
-    #expect(try choose(camera, asked, rates: atSize) == mode("NV12", 808, 602, 100))
+    try expectEqual(choose(camera, asked, rates: atSize), mode("NV12", 808, 602, 100))
     let error = #expect(throws: RunError.self) {
       try choose(camera, FormatRequest(size: (801, 600)), rates: atSize)
     }
-    #expect(error?.description.contains("16x16 to 4096x2160 in steps of 8x2") == true)
+    expectEqual(error?.description.contains("16x16 to 4096x2160 in steps of 8x2"), true)
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import SprocketCore
 import SprocketV4L2
+import TestExpectations
 import Testing
 
 @testable import SprocketSources
@@ -11,23 +12,23 @@ import Testing
     var sequence = CameraSequence()
     let given: [UInt32] = [0xFFFF_FFFE, 0xFFFF_FFFF, 0, 1, 5]
     let base: UInt64 = 0xFFFF_FFFE
-    #expect(given.map { sequence.extend($0) } == [base, base + 1, base + 2, base + 3, base + 7])
-    #expect(sequence.repeated == 0)
+    expectEqual(given.map { sequence.extend($0) }, [base, base + 1, base + 2, base + 3, base + 7])
+    expectEqual(sequence.repeated, 0)
   }
 
   @Test func aDriverThatAlwaysSaysZeroIsCounted() {
     var sequence = CameraSequence()
-    #expect((0..<4).map { _ in sequence.extend(0) } == [0, 1, 2, 3])
-    #expect(sequence.repeated == 3)
+    expectEqual((0..<4).map { _ in sequence.extend(0) }, [0, 1, 2, 3])
+    expectEqual(sequence.repeated, 3)
   }
 
   @Test func aJumpBackStaysOne() {
     var sequence = CameraSequence()
-    #expect([1000, 1001, 3].map { sequence.extend($0) } == [1000, 1001, 3])
+    expectEqual([1000, 1001, 3].map { sequence.extend($0) }, [1000, 1001, 3])
     // A number before the first one does not exist: it counts as a jump far forward, which also
     // ends an epoch.
     var early = CameraSequence()
-    #expect([2, 0xFFFF_FF00].map { early.extend($0) } == [2, 0xFFFF_FF00])
+    expectEqual([2, 0xFFFF_FF00].map { early.extend($0) }, [2, 0xFFFF_FF00])
   }
 
   private func frame(_ nanoseconds: Int64, flags: UInt32) -> V4L2Frame {
@@ -44,21 +45,21 @@ import Testing
   @Test func monotonicStampsAreTakenWithTheirPoint() {
     var clock = CameraClock()
     let end = clock.stamp(frame(now - 1000, flags: monotonic), sequence: 0, now: now)
-    #expect(end.captured == Timestamp(nanoseconds: now - 1000, clock: .monotonic))
-    #expect(end.point == .endOfFrame)
+    expectEqual(end.captured, Timestamp(nanoseconds: now - 1000, clock: .monotonic))
+    expectEqual(end.point, .endOfFrame)
     let flags = monotonic | startOfExposure
     let start = clock.stamp(frame(now - 999, flags: flags), sequence: 1, now: now)
-    #expect(start.point == .startOfExposure)
-    #expect(clock.repaired == 0)
+    expectEqual(start.point, .startOfExposure)
+    expectEqual(clock.repaired, 0)
   }
 
   @Test(arguments: [Int64.min, Int64.max, 0])
   func stampsThatCannotBeAreReplaced(_ stamp: Int64) {
     var clock = CameraClock()
     let found = clock.stamp(frame(stamp, flags: monotonic), sequence: 0, now: now)
-    #expect(found.captured.nanoseconds == now)
-    #expect(found.point == .estimated)
-    #expect(clock.repaired == 1)
+    expectEqual(found.captured.nanoseconds, now)
+    expectEqual(found.point, .estimated)
+    expectEqual(clock.repaired, 1)
   }
 
   @Test func timesGoOnWhereADriversClockWraps() {
@@ -73,9 +74,9 @@ import Testing
       )
       .captured.nanoseconds - now
     }
-    #expect(found == [-10, 90, 95, 290])
-    #expect(clock.repaired == 1)
-    #expect(clock.note("x")?.hasPrefix("1 frame of x has") == true)
+    expectEqual(found, [-10, 90, 95, 290])
+    expectEqual(clock.repaired, 1)
+    expectEqual(clock.note("x")?.hasPrefix("1 frame of x has"), true)
   }
 
   /// Automatic exposure halves the rate in dim light.
@@ -84,17 +85,17 @@ import Testing
     func note(_ priority: String?) -> String? {
       clock.rateNote("x", promised: FrameRate(frames: 30), priority: priority)
     }
-    #expect(note(nil) == nil)
+    expectNil(note(nil))
     for number in 0..<300 as Range<Int64> {
       _ = clock.stamp(
         frame(now + number * 66_666_667, flags: monotonic), sequence: UInt64(number),
         now: now + number * 66_666_667 + 1000)
     }
-    #expect(
-      note("exposure_dynamic_framerate")
-        == "x gives 15 frames/s of 30: in dim light it exposes for "
+    expectEqual(
+      note("exposure_dynamic_framerate"),
+      "x gives 15 frames/s of 30: in dim light it exposes for "
         + "longer; --control exposure_dynamic_framerate=0 keeps the rate")
-    #expect(note(nil)?.hasSuffix("set a shorter exposure") == true)
+    expectEqual(note(nil)?.hasSuffix("set a shorter exposure"), true)
   }
 
   /// USB cameras stamp the start of the exposure, so a frame can arrive after the next one was
@@ -108,71 +109,79 @@ import Testing
       )
       return found.captured.nanoseconds - now
     }
-    #expect(found == [0, 33, 66, 99, 132, 165])
-    #expect(clock.repaired == 1)
+    expectEqual(found, [0, 33, 66, 99, 132, 165])
+    expectEqual(clock.repaired, 1)
   }
 
   @Test func picturesWithoutASignalAreCondemned() {
     var signal = CameraSignal()
-    #expect(signal.isDue(now))
+    expectTrue(signal.isDue(now))
     signal.found(true, at: now)
-    #expect(!signal.condemns() && !signal.isDue(now + 1) && signal.note("x") == nil)
+    expectFalse(signal.condemns())
+    expectFalse(signal.isDue(now + 1))
+    expectNil(signal.note("x"))
     // After the driver reports a change, it is asked at once.
     signal.changed()
-    #expect(signal.isDue(now + 1))
+    expectTrue(signal.isDue(now + 1))
     signal.found(false, at: now + 1)
-    #expect(signal.condemns() && signal.condemns())
-    #expect(signal.isDue(now + 1 + CameraSignal.interval))
+    expectTrue(signal.condemns())
+    expectTrue(signal.condemns())
+    expectTrue(signal.isDue(now + 1 + CameraSignal.interval))
     // If the driver does not tell, a signal is assumed.
     signal.found(nil, at: now + 2)
-    #expect(!signal.condemns() && signal.frames == 2)
-    #expect(signal.note("x")?.hasPrefix("2 frames of x are corrupt") == true)
+    expectFalse(signal.condemns())
+    expectEqual(signal.frames, 2)
+    expectEqual(signal.note("x")?.hasPrefix("2 frames of x are corrupt"), true)
   }
 
   @Test(arguments: [UInt32(0), 0x4000])
   func clocksWithoutANameAreJudgedOnce(_ flags: UInt32) {
     // First stamp within a second of arrival: the clock counts as monotonic from then on.
     var near = CameraClock()
-    #expect(
-      near.stamp(frame(now - 900_000_000, flags: flags), sequence: 0, now: now).captured.nanoseconds
-        == now - 900_000_000)
-    #expect(
-      near.stamp(frame(now - 20_000_000, flags: flags), sequence: 1, now: now).captured.nanoseconds
-        == now - 20_000_000)
-    #expect(near.stamp(frame(now, flags: flags), sequence: 2, now: now).point == .unknown)
+    expectEqual(
+      near.stamp(frame(now - 900_000_000, flags: flags), sequence: 0, now: now).captured
+        .nanoseconds, now - 900_000_000)
+    expectEqual(
+      near.stamp(frame(now - 20_000_000, flags: flags), sequence: 1, now: now).captured.nanoseconds,
+      now - 20_000_000)
+    expectEqual(near.stamp(frame(now, flags: flags), sequence: 2, now: now).point, .unknown)
     // First stamp far from arrival: another clock, even if a later stamp is near by chance.
     var far = CameraClock()
     _ = far.stamp(frame(now + 1_700_000_000_000, flags: flags), sequence: 0, now: now)
     let chance = far.stamp(frame(now - 7, flags: flags), sequence: 1, now: now)
-    #expect(chance.captured.nanoseconds == now)
-    #expect(far.repaired == 2)
+    expectEqual(chance.captured.nanoseconds, now)
+    expectEqual(far.repaired, 2)
   }
 
   @Test func threeBuffersStayWithTheDriver() {
     var loans = CameraLoans(count: 5, mayLend: true)
     for index in 0..<5 { loans.didQueue(index) }
     loans.didDequeue(0)
-    #expect(loans.canLend)
+    expectTrue(loans.canLend)
     loans.didLend(0)
     loans.didDequeue(1)
-    #expect(loans.queuedCount == 3 && loans.canLend)
+    expectEqual(loans.queuedCount, 3)
+    expectTrue(loans.canLend)
     loans.didLend(1)
     loans.didDequeue(2)
-    #expect(loans.queuedCount == 2 && !loans.canLend)
-    #expect(loans.idle == 0b00100)
+    expectEqual(loans.queuedCount, 2)
+    expectFalse(loans.canLend)
+    expectEqual(loans.idle, 0b00100)
     loans.didReturn(0)
     loans.didQueue(0)
-    #expect(loans.queuedCount == 3 && loans.canLend && loans.hasLent)
+    expectEqual(loans.queuedCount, 3)
+    expectTrue(loans.canLend)
+    expectTrue(loans.hasLent)
   }
 
   @Test func aDriverThatOverwritesIsNeverBorrowedFrom() {
     var loans = CameraLoans(count: 32, mayLend: false)
     for index in 0..<32 { loans.didQueue(index) }
     loans.didDequeue(31)
-    #expect(!loans.canLend)
-    #expect(loans.idle == 1 << 31)
+    expectFalse(loans.canLend)
+    expectEqual(loans.idle, 1 << 31)
     loans.didStop()
-    #expect(loans.idle == 0xFFFF_FFFF)
+    expectEqual(loans.idle, 0xFFFF_FFFF)
   }
 
   private func node(_ number: Int, _ card: String, problem: V4L2Error? = nil, isIdle: Bool = false)
@@ -184,14 +193,14 @@ import Testing
   @Test func camerasAreFoundByName() throws {
     let nodes = [node(0, "HD Webcam"), node(2, "HD Webcam C270"), node(4, "Capture Stick")]
     func path(_ name: String) throws -> String { try CameraNode.find(name, among: nodes).path }
-    #expect(try path("HD Webcam") == "/dev/video0")
-    #expect(try path("stick") == "/dev/video4")
-    #expect(try path("") == "/dev/video0")
+    try expectEqual(path("HD Webcam"), "/dev/video0")
+    try expectEqual(path("stick"), "/dev/video4")
+    try expectEqual(path(""), "/dev/video0")
     let several = #expect(throws: RunError.self) { try path("webcam") }
-    #expect(several?.description.contains("HD Webcam C270 (/dev/video2)") == true)
+    expectEqual(several?.description.contains("HD Webcam C270 (/dev/video2)"), true)
     let none = #expect(throws: RunError.self) { try path("nikon") }
-    #expect(none?.description.contains("Capture Stick (/dev/video4)") == true)
-    #expect(none?.code == .usage)
+    expectEqual(none?.description.contains("Capture Stick (/dev/video4)"), true)
+    expectEqual(none?.code, .usage)
   }
 
   @Test func camerasAreFoundByIdentity() throws {
@@ -203,26 +212,29 @@ import Testing
     nodes[1].identity = identity("usb:1:2:S#0", "usb:1:2@a-2#0")
     nodes[2].identity = identity("usb:1:2:S#2", "usb:1:2@a-2#2")
     func path(_ name: String) throws -> String { try CameraNode.find(name, among: nodes).path }
-    #expect(try path("usb:1:2@a-1") == "/dev/video0")
-    #expect(try path("usb:1:2:S#2") == "/dev/video4")
-    #expect(try path("usb:1:2@a-2#0") == "/dev/video2")
+    try expectEqual(path("usb:1:2@a-1"), "/dev/video0")
+    try expectEqual(path("usb:1:2:S#2"), "/dev/video4")
+    try expectEqual(path("usb:1:2@a-2#0"), "/dev/video2")
     let both = #expect(throws: RunError.self) { try path("usb:1:2:S") }
-    #expect(both?.description.contains("/dev/video2") == true)
+    expectEqual(both?.description.contains("/dev/video2"), true)
     #expect(throws: RunError.self) { try path("usb:1:2") }
   }
 
   @Test func aWishCompletesWhatIsAsked() throws {
-    #expect(try CameraWish("size=640x480") == nil)
+    try expectNil(CameraWish("size=640x480"))
     let wish = try #require(try CameraWish("?size=640x480,rate=15,format=MJPG,position=back"))
     let all = wish.completing(FormatRequest())
-    #expect(all.size?.width == 640 && all.size?.height == 480 && all.format == .mjpeg)
-    #expect(all.rate?.framesPerSecond == 15 && wish.position == .back)
-    #expect(wish.completing(FormatRequest(size: (320, 240))).size?.width == 320)
+    expectEqual(all.size?.width, 640)
+    expectEqual(all.size?.height, 480)
+    expectEqual(all.format, .mjpeg)
+    expectEqual(all.rate?.framesPerSecond, 15)
+    expectEqual(wish.position, .back)
+    expectEqual(wish.completing(FormatRequest(size: (320, 240))).size?.width, 320)
     let missing = #expect(throws: RunError.self) { try wish.find(among: [node(0, "a")]) }
-    #expect(missing?.description.hasPrefix("no camera fits `?size=640x480") == true)
-    #expect(missing?.description.contains("/dev/video0") == true)
+    expectEqual(missing?.description.hasPrefix("no camera fits `?size=640x480"), true)
+    expectEqual(missing?.description.contains("/dev/video0"), true)
     let twice = #expect(throws: RunError.self) { try CameraWish("?rate=5,size=640x480,rate=15") }
-    #expect(twice?.description.contains("rate is given twice") == true)
+    expectEqual(twice?.description.contains("rate is given twice"), true)
   }
 
   @Test(arguments: [
@@ -230,7 +242,8 @@ import Testing
   ])
   func wishesThatSayNothingAreRefused(_ text: String) {
     let error = #expect(throws: RunError.self) { try CameraWish(text) }
-    #expect(error?.code == .usage && error?.description.contains("?size=1920x1080") == true)
+    expectEqual(error?.code, .usage)
+    expectEqual(error?.description.contains("?size=1920x1080"), true)
   }
 
   /// A link is followed: if its target is no camera, the error names the target.
@@ -240,8 +253,8 @@ import Testing
     defer { try? FileManager.default.removeItem(atPath: link) }
     for (name, node) in [(link, "/dev/null"), ("/dev/../dev/null", "/dev/null"), ("/tmp", "/tmp")] {
       let error = #expect(throws: RunError.self) { _ = try CameraSource(name: name).open() }
-      #expect(error?.code == .usage)
-      #expect(error?.description.hasPrefix("\(node) captures no video") == true)
+      expectEqual(error?.code, .usage)
+      expectEqual(error?.description.hasPrefix("\(node) captures no video"), true)
     }
   }
 
@@ -252,17 +265,20 @@ import Testing
       node(0, "a", problem: V4L2Error(code, operation: "open", path: "/dev/video0"))
     }
     let none: [V4L2Error.Code] = [.notFound, .notACamera, .needsPipeline]
-    #expect(none.allSatisfy { !barred($0).mayBeCamera && !barred($0).isWorthTaking })
-    #expect(barred(.notPermitted).mayBeCamera && barred(.notPermitted).isWorthTaking)
-    #expect(barred(.gone).mayBeCamera && !barred(.gone).isWorthTaking)
-    #expect(node(0, "a").isWorthTaking && !node(0, "a", isIdle: true).isWorthTaking)
+    expectTrue(none.allSatisfy { !barred($0).mayBeCamera && !barred($0).isWorthTaking })
+    expectTrue(barred(.notPermitted).mayBeCamera)
+    expectTrue(barred(.notPermitted).isWorthTaking)
+    expectTrue(barred(.gone).mayBeCamera)
+    expectFalse(barred(.gone).isWorthTaking)
+    expectTrue(node(0, "a").isWorthTaking)
+    expectFalse(node(0, "a", isIdle: true).isWorthTaking)
   }
 
   @Test func theFirstCameraIsOneThatGivesSomething() throws {
     let barred = V4L2Error(.notPermitted, operation: "open", path: "/dev/video0")
     let nodes = [node(0, "a", problem: barred), node(1, "b", isIdle: true), node(2, "c")]
-    #expect(try CameraNode.find("", among: nodes).path == "/dev/video2")
-    #expect(try CameraNode.find("", among: Array(nodes.prefix(2))).path == "/dev/video0")
+    try expectEqual(CameraNode.find("", among: nodes).path, "/dev/video2")
+    try expectEqual(CameraNode.find("", among: Array(nodes.prefix(2))).path, "/dev/video0")
     #expect(throws: RunError.self) { try CameraNode.find("", among: []) }
   }
 }

@@ -2,6 +2,7 @@ import Glibc
 import SprocketCore
 import SprocketTestMemory
 import SprocketV4L2
+import TestExpectations
 import Testing
 
 @testable import SprocketSources
@@ -92,8 +93,9 @@ private struct UVCDriver: ControlDriver {
     var driver = UVCDriver(values: Self.begin)
     var batch = batch([(Self.brightness, 300), (Self.autoBalance, 0)])
     try batch.perform(on: &driver)
-    #expect(driver.calls == [[Self.brightness.id, Self.autoBalance.id]])
-    #expect(batch.result(at: 0) == 255 && batch.result(at: 1) == 0)
+    expectEqual(driver.calls, [[Self.brightness.id, Self.autoBalance.id]])
+    expectEqual(batch.result(at: 0), 255)
+    expectEqual(batch.result(at: 1), 0)
   }
 
   /// In any order: automatics are switched off first, and on last.
@@ -108,16 +110,17 @@ private struct UVCDriver: ControlDriver {
       var driver = UVCDriver(values: Self.begin)
       var batch = batch(wishes)
       try batch.perform(on: &driver)
-      #expect(driver.calls.count == 2)
+      expectEqual(driver.calls.count, 2)
       for (place, wish) in wishes.enumerated() {
-        #expect(driver.values[wish.0.id] == wish.1 && batch.result(at: place) == wish.1)
+        expectEqual(driver.values[wish.0.id], wish.1)
+        expectEqual(batch.result(at: place), wish.1)
       }
     }
     var driver = UVCDriver(values: [Self.autoExposure.id: 1, Self.autoBalance.id: 1])
     var last = batch([(Self.autoExposure, 3), (Self.exposure, 77)])
     try last.perform(on: &driver)
-    #expect(driver.calls == [[Self.exposure.id], [Self.autoExposure.id]])
-    #expect(driver.values[Self.exposure.id] == 77)
+    expectEqual(driver.calls, [[Self.exposure.id], [Self.autoExposure.id]])
+    expectEqual(driver.values[Self.exposure.id], 77)
   }
 
   @Test(arguments: [false, true]) func aRefusedBatchIsUndone(isVague: Bool) throws {
@@ -128,10 +131,11 @@ private struct UVCDriver: ControlDriver {
         (Self.autoBalance, 0),
       ], before: Self.begin.filter { $0.key != Self.balance.id && $0.key != Self.exposure.id })
     let refusal = try #require(throws: ControlBatch.Refusal.self) { try batch.perform(on: &driver) }
-    #expect(refusal.place == (isVague ? nil : 0) && refusal.error.code == .failed)
-    #expect(refusal.left.isEmpty)
+    expectEqual(refusal.place, (isVague ? nil : 0))
+    expectEqual(refusal.error.code, .failed)
+    expectEmpty(refusal.left)
     for control in [Self.brightness, Self.autoBalance, Self.autoExposure, Self.exposure] {
-      #expect(driver.values[control.id] == Self.begin[control.id])
+      expectEqual(driver.values[control.id], Self.begin[control.id])
     }
   }
 
@@ -147,29 +151,35 @@ private struct UVCDriver: ControlDriver {
     var batch = batch(
       [(autoFocus, 1), (Self.autoExposure, 3), (Self.exposure, 20), (focus, 40)], before: before)
     let refusal = try #require(throws: ControlBatch.Refusal.self) { try batch.perform(on: &driver) }
-    #expect(refusal.place == 0 && refusal.left.isEmpty && driver.values == before)
+    expectEqual(refusal.place, 0)
+    expectEmpty(refusal.left)
+    expectEqual(driver.values, before)
   }
 
   @Test func whatIsHeldIsNamedAndNothingIsWritten() throws {
     var driver = UVCDriver(values: Self.begin, grabbed: [Self.brightness.id])
     var batch = batch([(Self.autoBalance, 0), (Self.brightness, 9)])
     let refusal = try #require(throws: ControlBatch.Refusal.self) { try batch.perform(on: &driver) }
-    #expect(refusal.place == 1 && refusal.flags == 0x2 && refusal.left.isEmpty)
-    #expect(driver.values == Self.begin && driver.calls.count == 1)
+    expectEqual(refusal.place, 1)
+    expectEqual(refusal.flags, 0x2)
+    expectEmpty(refusal.left)
+    expectEqual(driver.values, Self.begin)
+    expectEqual(driver.calls.count, 1)
   }
 
   @Test func whatACameraForgotIsWrittenAgainOneByOne() {
     var driver = UVCDriver(values: Self.begin)
     var batch = batch([(Self.exposure, 20), (Self.balance, 5000), (Self.autoExposure, 1)])
     batch.performEach(on: &driver)
-    #expect(driver.values[Self.exposure.id] == 20 && driver.values[Self.balance.id] == 4000)
+    expectTrue(driver.values[Self.exposure.id] == 20 && driver.values[Self.balance.id] == 4000)
   }
 
   @Test func aProfileLeavesOutWhatAnAutomaticDecidesOver() throws {
     var driver = UVCDriver(values: Self.begin)
     var batch = batch([(Self.balance, 5000), (Self.autoExposure, 1), (Self.exposure, 20)])
     try batch.perform(on: &driver, leavingInactive: true)
-    #expect(batch.inactive == [Self.balance] && batch.result(at: 0) == nil)
-    #expect(driver.values[Self.exposure.id] == 20 && driver.values[Self.balance.id] == 4000)
+    expectEqual(batch.inactive, [Self.balance])
+    expectNil(batch.result(at: 0))
+    expectTrue(driver.values[Self.exposure.id] == 20 && driver.values[Self.balance.id] == 4000)
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import SprocketCore
 import SprocketV4L2
+import TestExpectations
 import Testing
 
 @testable import SprocketSources
@@ -29,16 +30,17 @@ import Testing
     let profile = ControlProfile(camera: "Cam", identity: "usb:1:2@3#0", Self.controls) {
       $0 == Self.menu ? 1 : 7
     }
-    #expect(
-      profile.text == """
-        # sprocket controls
-        # camera: Cam
-        # identity: usb:1:2@3#0
-        brightness=7
-        power_line_frequency=1  # 50_hz
-        grabbed=7
+    expectEqual(
+      profile.text,
+      """
+      # sprocket controls
+      # camera: Cam
+      # identity: usb:1:2@3#0
+      brightness=7
+      power_line_frequency=1  # 50_hz
+      grabbed=7
 
-        """)
+      """)
   }
 
   @Test func aFileIsReadAsItWasWritten() throws {
@@ -47,18 +49,21 @@ import Testing
     ]
     let profile = ControlProfile(camera: "A: b\nc", identity: nil, entries: entries)
     let read = try ControlProfile(text: profile.text)
-    #expect(read.camera == "A: b c" && read.identity == nil)
-    #expect(read.entries.map(\.name) == ["brightness", "menu"])
-    #expect(read.entries.map(\.value) == ["-7", "1"])
+    expectEqual(read.camera, "A: b c")
+    expectNil(read.identity)
+    expectEqual(read.entries.map(\.name), ["brightness", "menu"])
+    expectEqual(read.entries.map(\.value), ["-7", "1"])
     let loose = try ControlProfile(text: "  gain = 3 # x\r\n\n#\n# a\ngain=4")
-    #expect(loose.entries == [ControlProfile.Entry("gain", "4")] && loose.camera == nil)
+    expectEqual(loose.entries, [ControlProfile.Entry("gain", "4")])
+    expectNil(loose.camera)
   }
 
   /// As other editors write it: a mark of the byte order, lines that end in CR LF.
   @Test func filesOfOtherEditorsAreRead() throws {
     let read = try ControlProfile(text: "\u{FEFF}# camera: Cam\r\ngain=3\r\nhue=4\r\n")
-    #expect(read.camera == "Cam")
-    #expect(read.entries == [ControlProfile.Entry("gain", "3"), ControlProfile.Entry("hue", "4")])
+    expectEqual(read.camera, "Cam")
+    expectEqual(
+      read.entries, [ControlProfile.Entry("gain", "3"), ControlProfile.Entry("hue", "4")])
   }
 
   @Test func whatIsNoProfileIsRefusedWithItsReason() throws {
@@ -74,7 +79,7 @@ import Testing
         return error.description
       }
     }
-    #expect(refusal(path)?.contains("does not exist; give a file of controls") == true)
+    expectEqual(refusal(path)?.contains("does not exist; give a file of controls"), true)
     for (bytes, reason) in [
       (Data("a=1\n".utf8) + Data(repeating: 0x20, count: 1 << 20), "larger than 1 MB"),
       (Data([0x61, 0x3D, 0xFF]), "no text in UTF-8"), (Data(), "holds no control"),
@@ -83,10 +88,10 @@ import Testing
     ] {
       try bytes.write(to: URL(filePath: path))
       let found = refusal(path)
-      #expect(reason.map { found?.contains($0) == true } ?? (found == nil), "\(reason ?? "")")
+      expectTrue(reason.map { found?.contains($0) == true } ?? (found == nil), "\(reason ?? "")")
     }
     for path in ["/dev/null", folder.path()] {
-      #expect(refusal(path)?.contains("is no file") == true)
+      expectEqual(refusal(path)?.contains("is no file"), true)
     }
   }
 
@@ -96,15 +101,17 @@ import Testing
     let plan = try ControlProfile(text: String(text.dropFirst(5))).plan(
       for: Self.controls, of: "Cam", named: "Cam"
     ) { _ in 0 }
-    #expect(plan.notes.count == 2 && plan.notes.allSatisfy { $0.utf8.count < 200 })
-    #expect(plan.notes.last?.hasSuffix(" and 9987 more") == true)
+    expectEqual(plan.notes.count, 2)
+    expectTrue(plan.notes.allSatisfy { $0.utf8.count < 200 })
+    expectEqual(plan.notes.last?.hasSuffix(" and 9987 more"), true)
   }
 
   @Test(arguments: ["gain", "=3", "gain=", "gain 3", "gain=#3"]) func aLineThatIsNoneIsNamed(
     line: String
   ) {
     let error = #expect(throws: RunError.self) { try ControlProfile(text: "a=1\n\(line)") }
-    #expect(error?.code == .usage && error?.description.hasPrefix("line 2: ") == true)
+    expectEqual(error?.code, .usage)
+    expectEqual(error?.description.hasPrefix("line 2: "), true)
   }
 
   @Test func aCameraTakesWhatFitsAndSaysWhatDoesNot() throws {
@@ -123,9 +130,10 @@ import Testing
     let plan = profile.plan(for: Self.controls, of: "Cam", named: "Cam (/dev/video0)") {
       Self.controls[$0].flags
     }
-    #expect(plan.writes.map(\.index) == [1, 4] && plan.writes.map(\.value) == [1, 3])
-    #expect(
-      plan.notes == [
+    expectTrue(plan.writes.map(\.index) == [1, 4] && plan.writes.map(\.value) == [1, 3])
+    expectEqual(
+      plan.notes,
+      [
         "the controls are those of Other; Cam (/dev/video0) takes what fits",
         "given more than once, the last counts: zoom",
         "brightness=300 is left out for Cam (/dev/video0): give 0 to 255",
@@ -134,7 +142,7 @@ import Testing
         "left out, because they cannot be changed while frames come: grabbed",
       ])
     let same = ControlProfile(camera: "Cam", entries: [ControlProfile.Entry("brightness", "3")])
-    #expect(same.plan(for: Self.controls, of: "Cam", named: "Cam") { _ in 0 }.notes.isEmpty)
+    expectEmpty(same.plan(for: Self.controls, of: "Cam", named: "Cam") { _ in 0 }.notes)
   }
 
   /// The numbers are those of linux/v4l2-controls.h.
@@ -150,9 +158,10 @@ import Testing
       if case .missing(let reason) = ability { reason } else { nil }
     }
     let none = abilities([])
-    #expect(reason(none.torch)?.hasSuffix("this machine has no such LED") == true)
-    #expect(reason(none.hdr)?.contains("wide_dynamic_range") == true)
-    #expect(reason(abilities([], mayHaveLights: false).flash) == "the driver has no flash controls")
+    expectEqual(reason(none.torch)?.hasSuffix("this machine has no such LED"), true)
+    expectEqual(reason(none.hdr)?.contains("wide_dynamic_range"), true)
+    expectEqual(
+      reason(abilities([], mayHaveLights: false).flash), "the driver has no flash controls")
 
     try files.createDirectory(
       at: root.appending(path: "class/leds"), withIntermediateDirectories: true)
@@ -165,11 +174,11 @@ import Testing
         withDestinationPath: "../../devices/platform/leds/\(name)")
     }
     let lit = abilities([])
-    #expect(lit.flash == .light("\(root.path())/class/leds/led0"))
-    #expect(
+    expectEqual(lit.flash, .light("\(root.path())/class/leds/led0"))
+    expectTrue(
       lit.torch == .light("\(root.path())/class/leds/led0")
         || lit.torch == .light("\(root.path())/class/leds/white:torch"))
-    #expect(reason(abilities([], mayHaveLights: false).torch) != nil)
+    expectNotNil(reason(abilities([], mayHaveLights: false).torch))
 
     let mode = V4L2Control(
       id: 0x009C_0901, title: "LED Mode",
@@ -182,8 +191,9 @@ import Testing
     let sensor = V4L2Control(
       id: 0x009A_0924, title: "HDR Sensor Mode", kind: .menu([]), minimum: 0, maximum: 1)
     let all = abilities([mode, strobe, range])
-    #expect(all.torch == .control("led_mode") && all.flash == .control("strobe"))
-    #expect(all.hdr == .control("wide_dynamic_range"))
-    #expect(abilities([sensor]).hdr == .control("hdr_sensor_mode"))
+    expectEqual(all.torch, .control("led_mode"))
+    expectEqual(all.flash, .control("strobe"))
+    expectEqual(all.hdr, .control("wide_dynamic_range"))
+    expectEqual(abilities([sensor]).hdr, .control("hdr_sensor_mode"))
   }
 }

@@ -1,4 +1,5 @@
 import SprocketCore
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -11,13 +12,12 @@ import Testing
   @Test func whatIsMeasuredIsKeptByDeviceAndControl() throws {
     let scratch = try Scratch()
     let file = try #require(DelayFile(of: identity, state: scratch.path("state")))
-    #expect(file.read().isEmpty)
+    expectEmpty(file.read())
     try file.add(["gain": 1, "exposure_time_absolute": 3])
     try file.add(["gain": 2])
-    #expect(file.read() == ["gain": 2, "exposure_time_absolute": 3])
+    expectEqual(file.read(), ["gain": 2, "exposure_time_absolute": 3])
     let name = "state/sprocket/delays/usb:046d:0825:AB12#0"
-    #expect(
-      try scratch.text(name) == "sprocket delays 1\nexposure_time_absolute 3\ngain 2\n")
+    try expectEqual(scratch.text(name), "sprocket delays 1\nexposure_time_absolute 3\ngain 2\n")
   }
 
   @Test(arguments: [
@@ -26,7 +26,7 @@ import Testing
     "sprocket delays 1\ngain 1 2\n", "sprocket delays 2\ngain 1\n", "sprocket delays 1\n\ngain 1\n",
   ])
   func aDamagedFileIsIgnored(_ text: String) {
-    #expect(DelayFile.parsed(text).isEmpty)
+    expectEmpty(DelayFile.parsed(text))
   }
 
   @Test func aFileThatIsTooLongIsIgnoredAndReplaced() throws {
@@ -34,15 +34,16 @@ import Testing
     let file = try #require(DelayFile(of: identity, state: scratch.path("state")))
     let many = Dictionary(uniqueKeysWithValues: (0..<1000).map { ("control_\($0)", 1) })
     try file.add(many)
-    #expect(file.read().isEmpty)
+    expectEmpty(file.read())
     try file.add(["gain": 4])
-    #expect(file.read() == ["gain": 4])
+    expectEqual(file.read(), ["gain": 4])
   }
 
   @Test func aDelayCanBeGiven() throws {
-    #expect(PictureDelay(settingText: "auto") == .measured)
-    #expect(PictureDelay(settingText: "3") == .frames(3))
-    #expect(PictureDelay(settingText: "-1") == nil && PictureDelay(settingText: "61") == nil)
-    #expect(PictureDelay.frames(3).settingText == "3")
+    expectEqual(PictureDelay(settingText: "auto"), .measured)
+    expectEqual(PictureDelay(settingText: "3"), .frames(3))
+    expectNil(PictureDelay(settingText: "-1"))
+    expectNil(PictureDelay(settingText: "61"))
+    expectEqual(PictureDelay.frames(3).settingText, "3")
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -93,41 +94,44 @@ import Testing
     ),
   ])
   func everyKindOfDeviceHasItsName(_ listing: String, _ names: [String: String]) throws {
-    #expect(try Listing(listing).names == names)
+    try expectEqual(Listing(listing).names, names)
   }
 
   /// A colour and an infrared camera on two interfaces of one device. `/dev/v4l/by-id` has one name for both.
   @Test func colourAndInfraredAreTwo() throws {
     let listing = try Listing("rgb-and-ir")
-    #expect(listing.names["video0"] == "usb:13d3:56d5:200901010001#0")
-    #expect(listing.names["video2"] == "usb:13d3:56d5:200901010001#2")
-    #expect(listing.names["video3"] == "usb:13d3:56d5:200901010001#2.1")
-    #expect(Set(listing.cameras.values.map(\.unit)).count == 1)
+    expectEqual(listing.names["video0"], "usb:13d3:56d5:200901010001#0")
+    expectEqual(listing.names["video2"], "usb:13d3:56d5:200901010001#2")
+    expectEqual(listing.names["video3"], "usb:13d3:56d5:200901010001#2.1")
+    expectEqual(Set(listing.cameras.values.map(\.unit)).count, 1)
   }
 
   /// Two cameras of a model with the same serial number: `/dev/v4l/by-id` names one of them only.
   @Test func equalCamerasAreToldApartByTheirPorts() throws {
     let listing = try Listing("twins-same-serial")
-    #expect(
-      listing.names == [
+    expectEqual(
+      listing.names,
+      [
         "video0": "usb:046d:0825@xhci-hcd.1-1#0", "video1": "usb:046d:0825@xhci-hcd.1-1#0.1",
         "video2": "usb:046d:0825@xhci-hcd.0-1#0", "video3": "usb:046d:0825@xhci-hcd.0-1#0.1",
       ])
-    #expect(Set(listing.cameras.values.map(\.unit)).count == 2)
+    expectEqual(Set(listing.cameras.values.map(\.unit)).count, 2)
   }
 
   /// Port 4 of the controller's SuperSpeed half is another one than port 4 of its other half.
   @Test func superSpeedPortsHaveNumbersOfTheirOwn() throws {
     let names = try Listing("superspeed").names
-    #expect(names["video2"] == "usb:8086:0b3a@0000:00:14.0-ss-4#0")
-    #expect(names["video7"] == "usb:8086:0b3a@0000:00:14.0-ss-4#3.1")
-    #expect(names.count == 8 && Set(names.values).count == 8)
+    expectEqual(names["video2"], "usb:8086:0b3a@0000:00:14.0-ss-4#0")
+    expectEqual(names["video7"], "usb:8086:0b3a@0000:00:14.0-ss-4#3.1")
+    expectEqual(names.count, 8)
+    expectEqual(Set(names.values).count, 8)
   }
 
   @Test func streamsOfOneUnitHaveDifferentNames() throws {
     let names = try Listing("platform-csi").names
-    #expect(names["video0"] == "platform:fe801000.csi:unicam-image#0")
-    #expect(names.count > 8 && Set(names.values).count == names.count)
+    expectEqual(names["video0"], "platform:fe801000.csi:unicam-image#0")
+    expectGreater(names.count, 8)
+    expectEqual(Set(names.values).count, names.count)
   }
 
   /// A microphone in the same case: on another interface, or on another function of a PCI card.
@@ -135,38 +139,38 @@ import Testing
   func cameraAndMicrophoneOfAUnitBelongTogether(_ name: String) throws {
     let listing = try Listing(name)
     let sound = listing.tree.identities(in: "sound").filter { $0.key.hasPrefix("card") }
-    #expect(sound.count == 1)
+    expectEqual(sound.count, 1)
     let unit = sound.first?.value.unit
-    #expect(unit != nil && Set(listing.cameras.values.map(\.unit)) == [unit])
+    expectTrue(unit != nil && Set(listing.cameras.values.map(\.unit)) == [unit])
   }
 
   @Test func microphonesOfOtherUnitsDoNotBelongTo() throws {
     let listing = try Listing("uvc-serial-sound", "grabber-with-sound")
     let sound = listing.tree.identities(in: "sound")
-    #expect(sound["card1"]?.unit == listing.cameras["video0"]?.unit)
-    #expect(sound["card2"]?.unit == listing.cameras["video2"]?.unit)
-    #expect(sound["card1"]?.unit != sound["card2"]?.unit)
+    expectEqual(sound["card1"]?.unit, listing.cameras["video0"]?.unit)
+    expectEqual(sound["card2"]?.unit, listing.cameras["video2"]?.unit)
+    expectUnequal(sound["card1"]?.unit, sound["card2"]?.unit)
   }
 
   @Test func whereACameraLooks() throws {
     func positions(_ name: String) throws -> [String: DevicePosition] {
       try Listing(name).cameras.compactMapValues(\.position)
     }
-    #expect(try positions("uvc-no-serial") == ["video0": .external])
-    #expect(try positions("built-in") == ["video0": .front, "video2": .back])
-    #expect(try positions("loopback").isEmpty)
+    try expectEqual(positions("uvc-no-serial"), ["video0": .external])
+    try expectEqual(positions("built-in"), ["video0": .front, "video2": .back])
+    try expectEmpty(positions("loopback"))
   }
 
   /// A serial number of zeros tells nothing.
   @Test func whatIsNoSerialNumberIsNotTakenForOne() throws {
     let built = try Listing("built-in").cameras["video2"]
-    #expect(built?.name == "usb:5986:2114@0000:00:14.0-7#0")
-    #expect(built?.answers(to: "usb:5986:2114@0000:00:14.0-7") == true)
-    #expect(built?.answers(to: "usb:5986:2114@0000:00:14.0-7#") == false)
-    #expect(built?.answers(to: "usb:5986:2114") == false)
+    expectEqual(built?.name, "usb:5986:2114@0000:00:14.0-7#0")
+    expectEqual(built?.answers(to: "usb:5986:2114@0000:00:14.0-7"), true)
+    expectEqual(built?.answers(to: "usb:5986:2114@0000:00:14.0-7#"), false)
+    expectEqual(built?.answers(to: "usb:5986:2114"), false)
   }
 
   @Test func anEmptyTreeHasNoDevices() {
-    #expect(DeviceTree(root: "/nowhere").identities(in: "video4linux").isEmpty)
+    expectEmpty(DeviceTree(root: "/nowhere").identities(in: "video4linux"))
   }
 }

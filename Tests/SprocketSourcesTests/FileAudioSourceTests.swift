@@ -1,5 +1,6 @@
 import SprocketCore
 import SprocketSources
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -55,10 +56,11 @@ import Testing
     let played = try Played(FileAudioSource(path: path))
     let bytes = try Tool.run(
       "ffmpeg", ["-v", "error", "-i", path, "-f", "f32le", "-c:a", "pcm_f32le", "-"])
-    #expect(played.bytes == bytes)
-    #expect(played.description.format == AudioFormat(number: .f32, rate: 48_000, channels: 1))
-    #expect(!played.description.isLive && played.description.clock == .media)
-    #expect(played.description.setup == "aac, stream 1")
+    expectEqual(played.bytes, bytes)
+    expectEqual(played.description.format, AudioFormat(number: .f32, rate: 48_000, channels: 1))
+    expectFalse(played.description.isLive)
+    expectEqual(played.description.clock, .media)
+    expectEqual(played.description.setup, "aac, stream 1")
   }
 
   /// Sound that begins later or earlier than the pictures does so on the same clock.
@@ -76,7 +78,7 @@ import Testing
     let apart = try #require(played.blocks.first).time - frame.captured.nanoseconds
     // AVI has sound from the start, with silence before.
     let expected = name == "a.avi" ? 0 : Int64(offset * 1e9)
-    #expect(abs(apart - expected) < 1_000_000)
+    expectLess(abs(apart - expected), 1_000_000)
   }
 
   @Test(arguments: ["a.mov", "a.mkv"], [0, 0.5])
@@ -89,9 +91,9 @@ import Testing
     let played = try Played(sound)
     // What is not there by then begins later.
     let first = try #require(played.blocks.first)
-    #expect(abs(first.time - max(300_000_000, Int64(offset * 1e9))) < 1_000_000)
-    #expect(first.missing == 0)
-    #expect(abs(played.samples - (offset == 0 ? 57_600 : 72_000)) <= 48)
+    expectLess(abs(first.time - max(300_000_000, Int64(offset * 1e9))), 1_000_000)
+    expectEqual(first.missing, 0)
+    expectAtMost(abs(played.samples - (offset == 0 ? 57_600 : 72_000)), 48)
   }
 
   @Test func atRealPacePicturesAndSoundAreDueByOneClock() async throws {
@@ -102,19 +104,20 @@ import Testing
     let sound = FileAudioSource(of: pictures)
     // Sound is read to its end, and then a picture whose time is long over.
     let played = try Played(sound)
-    #expect(played.description.isLive && played.description.clock == .monotonic)
+    expectTrue(played.description.isLive)
+    expectEqual(played.description.clock, .monotonic)
     let first = try #require(played.blocks.first).time
     let last = try #require(played.blocks.last)
     // The last sample comes when it was heard.
-    #expect(monotonicNow() >= last.time + Int64(last.count) * 1_000_000_000 / 48_000)
-    #expect(last.time - first == Int64(played.samples - last.count) * 1_000_000_000 / 48_000)
+    expectAtLeast(monotonicNow(), last.time + Int64(last.count) * 1_000_000_000 / 48_000)
+    expectEqual(last.time - first, Int64(played.samples - last.count) * 1_000_000_000 / 48_000)
     _ = try pictures.open()
     guard case .frame(let frame) = try pictures.next(timeout: 0) else {
       Issue.record("there is no picture")
       return
     }
     pictures.close()
-    #expect(frame.captured.nanoseconds == first)
+    expectEqual(frame.captured.nanoseconds, first)
   }
 
   @Test func whoTakesTheSoundIsNotToldThatItIsLeftOut() throws {
@@ -123,7 +126,7 @@ import Testing
       let pictures = FileSource(path: path)
       if takesSound { _ = FileAudioSource(of: pictures) }
       _ = try pictures.open()
-      #expect(pictures.notes.isEmpty == takesSound)
+      expectEqual(pictures.notes.isEmpty, takesSound)
       pictures.close()
     }
   }
@@ -142,6 +145,6 @@ import Testing
     let unopened = FileAudioSource(path: path)
     unopened.interrupt()
     let error = #expect(throws: RunError.self) { try unopened.open() }
-    #expect(error?.code == .interrupted)
+    expectEqual(error?.code, .interrupted)
   }
 }

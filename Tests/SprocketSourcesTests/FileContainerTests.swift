@@ -1,6 +1,7 @@
 import Foundation
 import SprocketCore
 import SprocketSources
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -21,9 +22,10 @@ import Testing
   /// Refuses in one sentence that has this word in it.
   private func expectRefusal(_ path: String, _ word: String) throws {
     let error = try #require(refusal(path), "\(path) is opened")
-    #expect(error.code == .usage)
-    #expect(error.description.contains(path) && !error.description.contains("\n"))
-    #expect(error.description.contains(word), "\(error)")
+    expectEqual(error.code, .usage)
+    expectTrue(error.description.contains(path))
+    expectFalse(error.description.contains("\n"))
+    expectTrue(error.description.contains(word), "\(error)")
   }
 
   @Test func whatNamesOtherFilesIsRefusedByName() throws {
@@ -67,7 +69,7 @@ import Testing
     movie[place + 11] = 0
     let error = refusal(try clips.write("outside.mov", movie))
     // It may play what lies in the file itself, but nothing else.
-    if let error { #expect(!error.description.contains("\n")) }
+    if let error { expectFalse(error.description.contains("\n")) }
   }
 
   @Test func attachmentsAreNoVideo() throws {
@@ -75,7 +77,7 @@ import Testing
     let list = try clips.write("notes.txt", Array("#EXTM3U\nhttp://localhost:1/x\n".utf8))
     let path = try clips.make(
       "film.mkv", ["-c:v", "mjpeg", "-attach", list, "-metadata:s:t", "mimetype=text/plain"])
-    #expect(try Played(path).frames.count == 10)
+    try expectEqual(Played(path).frames.count, 10)
   }
 
   @Test func pipesAndDevicesAreRefusedAtOnce() throws {
@@ -103,7 +105,7 @@ import Testing
       }
       let path = try clips.write("bomb.jpg", bomb)
       // What is not refused is damaged, and says so.
-      if refusal(path) == nil { #expect(try Played(path).corrupt == [0]) }
+      if refusal(path) == nil { try expectEqual(Played(path).corrupt, [0]) }
     }
     // The size of a QuickTime track, behind what says that it is Motion-JPEG.
     var movie = try Scratch.bytes(try clips.make("a.mov", ["-c:v", "mjpeg"]))
@@ -112,12 +114,12 @@ import Testing
     for place in 0..<4 { movie[entry + 28 + place] = 0xFF }
     let path = try clips.write("bomb.mov", movie)
     if let error = refusal(path) {
-      #expect(error.description.contains("65535x65535"))
+      expectTrue(error.description.contains("65535x65535"))
     } else {
-      #expect(try Played(path).description.format.width < 65535)
+      try expectLess(Played(path).description.format.width, 65535)
     }
     let header = Array("YUV4MPEG2 W65500 H65500 F25:1 C420\nFRAME\n".utf8)
-    #expect(refusal(try clips.write("bomb.y4m", header)) != nil)
+    expectNotNil(refusal(try clips.write("bomb.y4m", header)))
   }
 
   @Test func anInterruptedFileIsLeft() throws {
@@ -128,7 +130,7 @@ import Testing
     do {
       _ = try early.open()
       Issue.record("it opens")
-    } catch { #expect(error.code == .interrupted) }
+    } catch { expectEqual(error.code, .interrupted) }
     let source = FileSource(path: path)
     _ = try source.open()
     guard case .frame = try source.next(timeout: 0) else {

@@ -1,6 +1,7 @@
 import Foundation
 import SprocketCore
 import SprocketSources
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -17,8 +18,9 @@ import Testing
       "ffmpeg",
       ["-v", "quiet", "-i", lying, "-c", "copy", "-metadata:s:v", "rotate=\(degrees)", path])
     let played = try Played(path)
-    #expect(played.description.format.presentation.orientation == orientation)
-    #expect(played.epochs.isEmpty && played.description.format.width == 64)
+    expectEqual(played.description.format.presentation.orientation, orientation)
+    expectEmpty(played.epochs)
+    expectEqual(played.description.format.width, 64)
   }
 
   @Test(arguments: ["mjpeg", "mpeg4", "ffv1"]) func pixelAspectIsRead(codec: String) throws {
@@ -26,26 +28,26 @@ import Testing
     let path = try clips.make(
       "wide.mkv", frames: 2, ["-vf", "setsar=32/27", "-c:v", codec, "-strict", "-1"])
     let format = try Played(path).description.format
-    #expect(format.presentation.pixelAspect == PixelAspect(32, 27))
+    expectEqual(format.presentation.pixelAspect, PixelAspect(32, 27))
   }
 
   @Test(arguments: [("tt", "tff", FieldOrder.topFirst), ("bb", "bff", .bottomFirst)])
   func fieldOrderIsRead(name: String, field: String, order: FieldOrder) throws {
     let clips = try Scratch()
     let jpeg = try clips.make("a.mov", frames: 2, ["-c:v", "mjpeg", "-field_order", name])
-    #expect(try Played(jpeg).description.format.presentation.fieldOrder == order)
+    try expectEqual(Played(jpeg).description.format.presentation.fieldOrder, order)
     let mpeg2 = try clips.make(
       "b.ts", frames: 6,
       ["-vf", "setfield=\(field)", "-c:v", "mpeg2video", "-flags", "+ildct+ilme"])
     let played = try Played(mpeg2)
-    #expect(played.description.format.presentation.fieldOrder == order)
-    #expect(played.epochs.isEmpty)
+    expectEqual(played.description.format.presentation.fieldOrder, order)
+    expectEmpty(played.epochs)
   }
 
   @Test func aFilmThatIsProgressiveIsNotInterlaced() throws {
     let clips = try Scratch()
     let path = try clips.make("a.mp4", frames: 3, ["-c:v", "mpeg4"])
-    #expect(try !Played(path).description.format.presentation.fieldOrder.isInterlaced)
+    try expectFalse(Played(path).description.format.presentation.fieldOrder.isInterlaced)
   }
 
   @Test func anAngleThatIsNoQuarterIsTold() throws {
@@ -64,8 +66,8 @@ import Testing
     let source = FileSource(path: try clips.write("tilted.mov", bytes))
     let description = try source.open()
     source.close()
-    #expect(description.format.presentation.orientation == .upright)
-    #expect(source.notes.contains { $0.contains("no quarter of a turn") })
+    expectEqual(description.format.presentation.orientation, .upright)
+    expectTrue(source.notes.contains { $0.contains("no quarter of a turn") })
   }
 }
 
@@ -114,16 +116,19 @@ import Testing
       bytes.append(slot.sourceRows(0)[0])
       lumas += try #require(unpackedLuma(slot, format)).flatMap { $0 }
     }
-    #expect(played.description.format.height == size.1 && played.description.format.hasFieldImages)
-    #expect(played.description.format.presentation.fieldOrder == .bottomFirst)
-    #expect(bytes == packets && played.corrupt.isEmpty && played.epochs.isEmpty)
+    expectEqual(played.description.format.height, size.1)
+    expectTrue(played.description.format.hasFieldImages)
+    expectEqual(played.description.format.presentation.fieldOrder, .bottomFirst)
+    expectEqual(bytes, packets)
+    expectEmpty(played.corrupt)
+    expectEmpty(played.epochs)
     let decoded = try Tool.run(
       "ffmpeg",
       ["-v", "error", "-i", path, "-vf", "extractplanes=y", "-f", "rawvideo", "-"])
     try #require(lumas.count == decoded.count)
     let worst = zip(lumas, decoded).reduce(0) { max($0, abs(Int($1.0) - Int($1.1))) }
     // Two decoders, whose transforms round differently.
-    #expect(worst <= 2)
+    expectAtMost(worst, 2)
   }
 
   /// What is expected follows from exchanging lines of what FFmpeg would show.
@@ -138,9 +143,9 @@ import Testing
       }
       return (played.description.format.presentation.fieldOrder, rows)
     }
-    #expect(formats.map(\.0) == [.topFirst, .bottomFirst])
+    expectEqual(formats.map(\.0), [.topFirst, .bottomFirst])
     let exchanged = stride(from: 0, to: 48, by: 2).flatMap { [$0 + 1, $0] }
-    #expect(formats[1].1 == exchanged.map { formats[0].1[$0] })
+    expectEqual(formats[1].1, exchanged.map { formats[0].1[$0] })
   }
 
   @Test func aFrameThatLacksAFieldIsDamaged() throws {
@@ -148,7 +153,9 @@ import Testing
     var packets = try (0..<3).map { try fields($0) }
     packets[1] = Array(packets[1].prefix(packets[1].count / 2))
     let played = try Played(clip(clips, packets))
-    #expect(played.corrupt == [1] && played.epochs.isEmpty && played.frames.count == 3)
+    expectEqual(played.corrupt, [1])
+    expectEmpty(played.epochs)
+    expectEqual(played.frames.count, 3)
   }
 }
 

@@ -1,6 +1,7 @@
 import Foundation
 import SprocketCore
 import SprocketSources
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -28,8 +29,9 @@ import Testing
     ]
     for path in paths {
       let error = try #require(refusal(path), "\(path)")
-      #expect(error.code == .usage)
-      #expect(error.description.contains(path) && !error.description.contains("\n"))
+      expectEqual(error.code, .usage)
+      expectTrue(error.description.contains(path))
+      expectFalse(error.description.contains("\n"))
     }
   }
 
@@ -46,15 +48,16 @@ import Testing
     bytes[starts[7] - 20] = 0xFF
     bytes[starts[7] - 19] = 0xC4
     let played = try Played(try clips.write("damaged.avi", bytes))
-    #expect(played.frames.count == 10)
-    #expect(played.corrupt == [4, 6])
-    #expect(played.frames.allSatisfy { $0.byteCount > 0 })
-    #expect(played.epochs.isEmpty)
+    expectEqual(played.frames.count, 10)
+    expectEqual(played.corrupt, [4, 6])
+    expectTrue(played.frames.allSatisfy { $0.byteCount > 0 })
+    expectEmpty(played.epochs)
 
     bytes[starts[0]] = 0
     let first = try Played(try clips.write("first.avi", bytes))
-    #expect(first.corrupt == [0, 4, 6] && first.frames.count == 10)
-    #expect(first.description.format.width == 64)
+    expectEqual(first.corrupt, [0, 4, 6])
+    expectEqual(first.frames.count, 10)
+    expectEqual(first.description.format.width, 64)
   }
 
   @Test func anotherSizeOfJPEGBeginsAnEpoch() throws {
@@ -67,11 +70,11 @@ import Testing
     ]
     let path = try clips.write("all.mjpeg", try parts.flatMap { try Scratch.bytes($0) })
     let played = try Played(path)
-    #expect(played.frames.count == 9 && played.epochs == [3, 5] && played.corrupt.isEmpty)
-    #expect(played.frames.map(\.format.width) == [64, 64, 64, 96, 96, 96, 96, 96, 96])
-    #expect(played.frames[4].format.image == .i420)
-    #expect(played.frames[5].format.image == .yuv422p)
-    #expect(played.frames.map(\.announced.sequence) == (0..<9).map { UInt64($0) })
+    expectTrue(played.frames.count == 9 && played.epochs == [3, 5] && played.corrupt.isEmpty)
+    expectEqual(played.frames.map(\.format.width), [64, 64, 64, 96, 96, 96, 96, 96, 96])
+    expectEqual(played.frames[4].format.image, .i420)
+    expectEqual(played.frames[5].format.image, .yuv422p)
+    expectEqual(played.frames.map(\.announced.sequence), (0..<9).map { UInt64($0) })
   }
 
   @Test func anotherSizeOfDecodedVideoBeginsAnEpoch() throws {
@@ -83,9 +86,9 @@ import Testing
     ]
     let path = try clips.write("all.h264", try parts.flatMap { try Scratch.bytes($0) })
     let played = try Played(path)
-    #expect(played.frames.count == 7 && played.epochs == [3])
-    #expect(played.frames.map(\.format.width) == [64, 64, 64, 96, 96, 96, 96])
-    #expect(try Tool.probe(path, "frame=width") == played.frames.map { "\($0.format.width)" })
+    expectTrue(played.frames.count == 7 && played.epochs == [3])
+    expectEqual(played.frames.map(\.format.width), [64, 64, 64, 96, 96, 96, 96])
+    try expectEqual(Tool.probe(path, "frame=width"), played.frames.map { "\($0.format.width)" })
   }
 
   @Test func aFileThatIsCutOffPlaysAsFarAsItGoes() throws {
@@ -95,9 +98,9 @@ import Testing
       for part in [0.3, 0.55, 0.8] {
         let bytes = Array(whole[..<Int(Double(whole.count) * part)])
         let played = try Played(try clips.write("cut.avi", bytes))
-        #expect((1..<40).contains(played.frames.count), "\(arguments) \(part)")
+        expectTrue((1..<40).contains(played.frames.count), "\(arguments) \(part)")
         // What is cut in two is the last, if anything is.
-        #expect(played.corrupt.allSatisfy { $0 >= played.frames.count - 2 })
+        expectTrue(played.corrupt.allSatisfy { $0 >= played.frames.count - 2 })
       }
     }
   }
@@ -118,9 +121,9 @@ import Testing
       guard let played = try? Played(try clips.write("damaged.mkv", bytes)) else { continue }
       damaged += played.corrupt.count
       let sequences = played.frames.map(\.announced.sequence)
-      #expect(sequences == (0..<UInt64(sequences.count)).map { $0 })
+      expectEqual(sequences, (0..<UInt64(sequences.count)).map { $0 })
     }
-    #expect(damaged > 0)
+    expectGreater(damaged, 0)
   }
 
   @Test func jpegOfRGBIsDecodedByLibavcodec() throws {
@@ -134,9 +137,10 @@ import Testing
     let path = try clips.write("rgb.mjpeg", whole[..<2] + adobe + whole[(4 + length)...])
     var luma: [[UInt8]]?
     let played = try Played(path) { _, format, slot in luma = unpackedLuma(slot, format) }
-    #expect(played.frames.count == 1 && played.corrupt.isEmpty)
-    #expect(played.description.format.pixelFormat != .mjpeg)
-    #expect(played.description.format.color.range == .full)
-    #expect(luma?.count == 48)
+    expectEqual(played.frames.count, 1)
+    expectEmpty(played.corrupt)
+    expectUnequal(played.description.format.pixelFormat, .mjpeg)
+    expectEqual(played.description.format.color.range, .full)
+    expectEqual(luma?.count, 48)
   }
 }

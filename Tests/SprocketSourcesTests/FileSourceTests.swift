@@ -1,6 +1,7 @@
 import Foundation
 import SprocketCore
 import SprocketSources
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -22,17 +23,18 @@ import Testing
       .split(separator: "/").compactMap { Int64($0) }
     let ticks = try Tool.probe(path, "frame=best_effort_timestamp", stream).compactMap { Int64($0) }
     let count = try Tool.probe(path, "stream=nb_read_frames", stream, ["-count_frames"])
-    #expect(["\(played.frames.count)"] == count)
-    #expect(played.frames.count == ticks.count)
+    expectEqual(["\(played.frames.count)"], count)
+    expectEqual(played.frames.count, ticks.count)
     let worst = zip(played.times, ticks).reduce(0) { worst, pair in
       // The exact time is tick * base[0] / base[1] seconds.
       max(worst, abs(pair.0 * base[1] - pair.1 * base[0] * 1_000_000_000))
     }
-    #expect(worst <= base[1])
-    #expect(played.corrupt.isEmpty && played.epochs.isEmpty)
+    expectAtMost(worst, base[1])
+    expectEmpty(played.corrupt)
+    expectEmpty(played.epochs)
     let sequences = played.frames.map(\.announced.sequence)
-    #expect(sequences == (0..<UInt64(sequences.count)).map { $0 })
-    #expect(played.frames.allSatisfy { $0.announced.captured.clock == .media })
+    expectEqual(sequences, (0..<UInt64(sequences.count)).map { $0 })
+    expectTrue(played.frames.allSatisfy { $0.announced.captured.clock == .media })
   }
 
   /// Of several films in a file, the one that FFmpeg plays: the largest.
@@ -66,7 +68,7 @@ import Testing
     try #require(found.count == expected.count)
     let worst = zip(found, expected).reduce(0) { max($0, abs(Int($1.0) - Int($1.1))) }
     // Of JPEG there are two decoders, whose transforms round differently.
-    #expect(worst <= (format.pixelFormat == .mjpeg ? 2 : 0))
+    expectAtMost(worst, (format.pixelFormat == .mjpeg ? 2 : 0))
   }
 
   private func gray(_ rgb: [UInt8]) -> [UInt8] {
@@ -101,11 +103,12 @@ import Testing
         planes += slot.sourceRows(plane).flatMap { $0 }
       }
     }
-    #expect(played.description.format.pixelFormat == layout)
-    #expect(played.description.format.width == 62 && played.description.format.height == 46)
+    expectEqual(played.description.format.pixelFormat, layout)
+    expectEqual(played.description.format.width, 62)
+    expectEqual(played.description.format.height, 46)
     let expected = try Tool.run(
       "ffmpeg", ["-v", "quiet", "-i", path, "-pix_fmt", pixels, "-f", "rawvideo", "-"])
-    #expect(planes == expected)
+    expectEqual(planes, expected)
   }
 
   @Test func motionJPEGIsLentByteForByte() throws {
@@ -115,11 +118,16 @@ import Testing
     let played = try Played(path) { _, _, slot in bytes += slot.sourceRows(0)[0] }
     let copied = try Tool.run(
       "ffmpeg", ["-v", "quiet", "-i", path, "-c", "copy", "-f", "mjpeg", "-"])
-    #expect(bytes == copied && !bytes.isEmpty)
+    expectEqual(bytes, copied)
+    expectFalse(bytes.isEmpty)
     let format = played.description.format
-    #expect(format.pixelFormat == .mjpeg && format.image == .yuv422p && format.color == .jpeg)
-    #expect(format.rate == FrameRate(frames: 25) && played.description.capacity == 0)
-    #expect(!played.description.isLive && played.description.frameCount == 10)
+    expectEqual(format.pixelFormat, .mjpeg)
+    expectEqual(format.image, .yuv422p)
+    expectEqual(format.color, .jpeg)
+    expectEqual(format.rate, FrameRate(frames: 25))
+    expectEqual(played.description.capacity, 0)
+    expectFalse(played.description.isLive)
+    expectEqual(played.description.frameCount, 10)
   }
 
   @Test func theFirstFramesAreMarked() throws {
@@ -128,7 +136,7 @@ import Testing
     var settings = FileSettings()
     settings.startup = 3
     let marks = try Played(path, settings).frames.map(\.announced.isStartup)
-    #expect(marks == (0..<10).map { $0 < 3 })
+    expectEqual(marks, (0..<10).map { $0 < 3 })
   }
 
   @Test func aDiscardedFrameKeepsItsNumber() throws {
@@ -141,7 +149,7 @@ import Testing
       sequences.append(frame.sequence)
       source.discard()
     }
-    #expect(sequences == (0..<10).map { UInt64($0) })
+    expectEqual(sequences, (0..<10).map { UInt64($0) })
   }
 
   @Test func colourIsTheFiles() throws {
@@ -150,13 +158,12 @@ import Testing
       "-c:v", "mpeg4", "-color_range", "tv", "-colorspace", "bt709", "-color_trc", "bt709",
     ]
     let color = try Played(try clips.make("a.mkv", tagged), limit: 1).frames[0].format.color
-    #expect(
-      color == Color(range: .limited, matrix: .bt709, transfer: .bt709, chromaSite: .left))
+    expectEqual(color, Color(range: .limited, matrix: .bt709, transfer: .bt709, chromaSite: .left))
     let full = ["-c:v", "ffv1", "-pix_fmt", "yuv420p", "-color_range", "pc"]
     let other = try Played(try clips.make("b.mkv", full), limit: 1).frames[0].format.color
-    #expect(other.range == .full)
+    expectEqual(other.range, .full)
     let plain = try Played(
       try clips.make("c.nut", ["-c:v", "rawvideo", "-pix_fmt", "gray"]), limit: 1)
-    #expect(plain.frames[0].format.color.range == .full)
+    expectEqual(plain.frames[0].format.color.range, .full)
   }
 }

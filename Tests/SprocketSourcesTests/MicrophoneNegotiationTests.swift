@@ -1,5 +1,6 @@
 import SprocketALSA
 import SprocketCore
+import TestExpectations
 import Testing
 
 @testable import SprocketSources
@@ -75,44 +76,45 @@ struct Offered: MicrophoneOffer {
 
   @Test func unaskedIsStereoAt48kHzAsPlainAsItIsOffered() throws {
     let all = Offered(ALSAFormat.allCases, Array(1...8), ALSARates.all)
-    #expect(try choose(all) == mode(.s16, 48_000, 2))
-    #expect(try choose(Self.interface) == mode(.s24Packed, 48_000, 2))
+    try expectEqual(choose(all), mode(.s16, 48_000, 2))
+    try expectEqual(choose(Self.interface), mode(.s24Packed, 48_000, 2))
   }
 
   @Test func theNearestRateFromBelowIsTaken() throws {
-    #expect(try choose(Self.webcam) == mode(.s16, 32_000, 1))
-    #expect(try choose(Offered([.s16], [1], [88_200, 96_000])).rate == 88_200)
+    try expectEqual(choose(Self.webcam), mode(.s16, 32_000, 1))
+    try expectEqual(choose(Offered([.s16], [1], [88_200, 96_000])).rate, 88_200)
     // Rates that are not usual.
-    #expect(try choose(Offered([.s16], [1], [9000, 10_000])).rate == 10_000)
+    try expectEqual(choose(Offered([.s16], [1], [9000, 10_000])).rate, 10_000)
   }
 
   @Test func whatIsAskedForNarrowsDownTheRest() throws {
-    #expect(try choose(Self.webcam) { $0.format = .s24 } == mode(.s24, 16_000, 2))
-    #expect(try choose(Self.webcam) { $0.channels = 2 } == mode(.s24, 16_000, 2))
-    #expect(try choose(Self.webcam) { $0.rate = 8000 } == mode(.s24, 8000, 2))
+    try expectEqual(choose(Self.webcam) { $0.format = .s24 }, mode(.s24, 16_000, 2))
+    try expectEqual(choose(Self.webcam) { $0.channels = 2 }, mode(.s24, 16_000, 2))
+    try expectEqual(choose(Self.webcam) { $0.rate = 8000 }, mode(.s24, 8000, 2))
   }
 
   @Test func channelsArePickedInTheOrderGiven() throws {
     let found = try choose(Self.interface) { $0.pick = ChannelChoice([3, 0])! }
-    #expect(found == mode(.s24Packed, 48_000, 4, [3, 0]))
-    #expect(found.audioFormat == AudioFormat(number: .s24, rate: 48_000, channels: 2))
+    expectEqual(found, mode(.s24Packed, 48_000, 4, [3, 0]))
+    expectEqual(found.audioFormat, AudioFormat(number: .s24, rate: 48_000, channels: 2))
     let eight = try choose(Self.interface) {
       $0.pick = ChannelChoice([3, 0])!
       $0.channels = 8
     }
-    #expect(eight == mode(.s24Packed, 48_000, 8, [3, 0]))
+    expectEqual(eight, mode(.s24Packed, 48_000, 8, [3, 0]))
   }
 
   /// Two channels are there at low rates only.
   @Test func aPickGoesBeforeTheRate() throws {
-    #expect(try choose(Self.webcam) { $0.pick = ChannelChoice([1])! } == mode(.s24, 16_000, 2, [1]))
+    try expectEqual(
+      choose(Self.webcam) { $0.pick = ChannelChoice([1])! }, mode(.s24, 16_000, 2, [1]))
   }
 
   @Test func aDeviceWithManyChannelsNeedsAPick() throws {
     let large = Offered([.s32], [18], [48_000])
     let error = #expect(throws: RunError.self) { try choose(large) }
-    #expect(error?.description.contains("pick=0/1") == true)
-    #expect(try choose(large) { $0.pick = ChannelChoice([17])! } == mode(.s32, 48_000, 18, [17]))
+    expectEqual(error?.description.contains("pick=0/1"), true)
+    try expectEqual(choose(large) { $0.pick = ChannelChoice([17])! }, mode(.s32, 48_000, 18, [17]))
   }
 
   @Test(
@@ -134,30 +136,30 @@ struct Offered: MicrophoneOffer {
         settings.pick = ChannelChoice(settingText: pick)!
       }
     }
-    for words in says { #expect(error?.description.contains(words) == true) }
-    #expect(error?.code == .usage && error?.remedies == [.microphone])
+    for words in says { expectEqual(error?.description.contains(words), true) }
+    expectTrue(error?.code == .usage && error?.remedies == [.microphone])
   }
 
   @Test func aDeviceWithoutKnownFormatsIsRefused() {
     let error = #expect(throws: RunError.self) { try choose(Offered([], [], [])) }
-    #expect(error?.description.contains("mic") == true)
+    expectEqual(error?.description.contains("mic"), true)
   }
 
   @Test func countsAreSaidAsRanges() {
-    #expect(MicrophoneNegotiation.text(channels: [1]) == "1 channel")
-    #expect(
-      MicrophoneNegotiation.text(channels: [1, 2, 3, 8, 10, 11]) == "1 to 3, 8, 10 to 11 channels")
-    #expect(MicrophoneNegotiation.text(channels: []) == "no channels")
+    expectEqual(MicrophoneNegotiation.text(channels: [1]), "1 channel")
+    expectEqual(
+      MicrophoneNegotiation.text(channels: [1, 2, 3, 8, 10, 11]), "1 to 3, 8, 10 to 11 channels")
+    expectEqual(MicrophoneNegotiation.text(channels: []), "no channels")
   }
 }
 
 @Suite struct MicrophoneSettingTests {
   @Test func choicesAreSpelledWithSlashes() {
-    #expect(ChannelChoice(settingText: "0/3")?.channels == [0, 3])
-    #expect(ChannelChoice(settingText: "all") == .all)
-    #expect(ChannelChoice([7, 0])?.settingText == "7/0")
+    expectEqual(ChannelChoice(settingText: "0/3")?.channels, [0, 3])
+    expectEqual(ChannelChoice(settingText: "all"), .all)
+    expectEqual(ChannelChoice([7, 0])?.settingText, "7/0")
     for text in ["", "a", "0/", "0/0", "-1", "0/1/2/3/4/5/6/7/8", "0,1"] {
-      #expect(ChannelChoice(settingText: text) == nil, "\(text)")
+      expectNil(ChannelChoice(settingText: text), "\(text)")
     }
   }
 
@@ -171,15 +173,18 @@ struct Offered: MicrophoneOffer {
     let setting = try #require(MicrophoneSettings.settings.first { $0.name == key })
     try setting.apply(value, to: &settings)
     let error = #expect(throws: RunError.self) { try settings.checkRanges() }
-    #expect(error?.description.contains("\(key)=\(value)") == true)
+    expectEqual(error?.description.contains("\(key)=\(value)"), true)
   }
 
   @Test func theBufferHoldsAtLeastTwoPeriods() {
     var settings = MicrophoneSettings()
-    #expect(settings.periodSamples(48_000) == 960 && settings.bufferSamples(48_000) == 48_000)
+    expectEqual(settings.periodSamples(48_000), 960)
+    expectEqual(settings.bufferSamples(48_000), 48_000)
     settings.aim = .latency
-    #expect(settings.periodSamples(48_000) == 240 && settings.bufferSamples(48_000) == 2880)
+    expectEqual(settings.periodSamples(48_000), 240)
+    expectEqual(settings.bufferSamples(48_000), 2880)
     settings.period = .milliseconds(100)
-    #expect(settings.periodSamples(44_100) == 4410 && settings.bufferSamples(44_100) == 8820)
+    expectEqual(settings.periodSamples(44_100), 4410)
+    expectEqual(settings.bufferSamples(44_100), 8820)
   }
 }

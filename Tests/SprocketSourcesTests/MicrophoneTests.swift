@@ -1,5 +1,6 @@
 import SprocketALSA
 import SprocketCore
+import TestExpectations
 import Testing
 
 @testable import SprocketSources
@@ -9,27 +10,29 @@ import Testing
 
   @Test func aWakeUpIsSpreadOverItsBlocks() {
     var tally = MicrophoneTally(rate: 48_000, buffer: 48_000, period: 960)
-    #expect(tally.waiting == 0)
-    #expect(tally.wokeUp(available: 2500, at: 7 * Self.second) == 0)
-    #expect(tally.waiting == 2500)
+    expectEqual(tally.waiting, 0)
+    expectEqual(tally.wokeUp(available: 2500, at: 7 * Self.second), 0)
+    expectEqual(tally.waiting, 2500)
     tally.took(1920)
     // The second block of the same wake-up: the device was 580 samples ahead at the same time.
-    #expect(tally.waiting == 580 && tally.time == 7 * Self.second)
+    expectEqual(tally.waiting, 580)
+    expectEqual(tally.time, 7 * Self.second)
     tally.took(580)
-    #expect(tally.waiting == 0)
+    expectEqual(tally.waiting, 0)
   }
 
   @Test func anOverrunLeavesRoomForTheDevice() {
     let tally = MicrophoneTally(rate: 48_000, buffer: 4800, period: 480)
-    #expect(tally.excess(available: 4800) == 0)
+    expectEqual(tally.excess(available: 4800), 0)
     // 100 were overwritten, and two periods more are passed over.
-    #expect(tally.excess(available: 4900) == 100 + 960)
-    #expect(tally.isTight(available: 3841) && !tally.isTight(available: 3840))
-    #expect(tally.wereOverwritten(960, available: 3841))
-    #expect(!tally.wereOverwritten(960, available: 3840))
+    expectEqual(tally.excess(available: 4900), 100 + 960)
+    expectTrue(tally.isTight(available: 3841))
+    expectFalse(tally.isTight(available: 3840))
+    expectTrue(tally.wereOverwritten(960, available: 3841))
+    expectFalse(tally.wereOverwritten(960, available: 3840))
     // A buffer of two periods keeps half.
-    #expect(
-      MicrophoneTally(rate: 48_000, buffer: 960, period: 480).excess(available: 961) == 1 + 480)
+    expectEqual(
+      MicrophoneTally(rate: 48_000, buffer: 960, period: 480).excess(available: 961), 1 + 480)
   }
 
   /// 48,000 samples a second; the device was stopped for 1.5 s after sample 960, of which 480 were read.
@@ -39,13 +42,13 @@ import Testing
     tally.took(480)
     // Sample 480 was heard at 10 s - 10 ms.
     tally.restart()
-    #expect(tally.waiting == 0)
+    expectEqual(tally.waiting, 0)
     // The new start's first sample was heard 10 ms before 11.5 s.
     let missing = tally.wokeUp(available: 480, at: 10 * Self.second + 1_500_000_000)
-    #expect(missing == 72_000)
+    expectEqual(missing, 72_000)
     // Only the first wake-up after a start tells of losses.
     tally.took(480)
-    #expect(tally.wokeUp(available: 480, at: 20 * Self.second) == 0)
+    expectEqual(tally.wokeUp(available: 480, at: 20 * Self.second), 0)
   }
 
   @Test func lossesAreNeverNegativeAndAddUpOverSeveralStops() {
@@ -55,20 +58,21 @@ import Testing
     tally.restart()
     // A second stop before any sample came.
     tally.restart()
-    #expect(tally.wokeUp(available: 10, at: Self.second + 60_000_000) == 50)
+    expectEqual(tally.wokeUp(available: 10, at: Self.second + 60_000_000), 50)
     tally.took(10)
     tally.restart()
-    #expect(tally.wokeUp(available: 100, at: Self.second + 61_000_000) == 0)
+    expectEqual(tally.wokeUp(available: 100, at: Self.second + 61_000_000), 0)
   }
 
   @Test func timesThatCannotBeRightAreReplacedAndLatencyIsTakenOff() {
     var times = MicrophoneTimes(isMonotonic: true, latencyMilliseconds: 2.5)
-    #expect(times.time(99 * Self.second, now: 99 * Self.second + 1) == 99 * Self.second - 2_500_000)
-    #expect(times.time(0, now: 99 * Self.second) == 99 * Self.second - 2_500_000)
-    #expect(times.replaced == 1)
+    expectEqual(
+      times.time(99 * Self.second, now: 99 * Self.second + 1), 99 * Self.second - 2_500_000)
+    expectEqual(times.time(0, now: 99 * Self.second), 99 * Self.second - 2_500_000)
+    expectEqual(times.replaced, 1)
     var other = MicrophoneTimes(isMonotonic: false, latencyMilliseconds: 0)
-    #expect(other.time(98 * Self.second, now: 99 * Self.second) == 99 * Self.second)
-    #expect(other.replaced == 0)
+    expectEqual(other.time(98 * Self.second, now: 99 * Self.second), 99 * Self.second)
+    expectEqual(other.replaced, 0)
   }
 }
 
@@ -103,8 +107,8 @@ import Testing
         var bytes = [UInt8](repeating: 0xAA, count: 37 * size + 5)
         var span = bytes.mutableSpan
         packer.pack(37, words.span, into: &span)
-        #expect(Array(bytes[..<(37 * size)]) == slow(mode, words, 37))
-        #expect(bytes[(37 * size)...].allSatisfy { $0 == 0xAA })
+        expectEqual(Array(bytes[..<(37 * size)]), slow(mode, words, 37))
+        expectTrue(bytes[(37 * size)...].allSatisfy { $0 == 0xAA })
       }
     }
   }
@@ -116,7 +120,7 @@ import Testing
     var bytes = [UInt8](repeating: 0, count: 6)
     var span = bytes.mutableSpan
     SamplePacker(mode, blockSamples: 2).pack(2, words.span, into: &span)
-    #expect(bytes == [0x56, 0x34, 0x12, 0xFF, 0xFF, 0xFF])
+    expectEqual(bytes, [0x56, 0x34, 0x12, 0xFF, 0xFF, 0xFF])
   }
 }
 
@@ -150,42 +154,41 @@ import Testing
     ("scarlett", "hw:CARD=USB,DEV=0"), ("USB", "hw:CARD=USB,DEV=0"), ("mine", "mine"),
   ])
   func namesFindTheirDevice(_ name: String, _ address: String) throws {
-    #expect(try Self.known.resolve(name) == address)
+    try expectEqual(Self.known.resolve(name), address)
   }
 
   @Test func namesThatFitSeveralCardsAreRefused() {
     let error = #expect(throws: RunError.self) { try Self.known.resolve("usb audio") }
-    #expect(error?.description.contains("hw:CARD=C920,DEV=0") == true)
-    #expect(error?.description.contains("hw:CARD=USB,DEV=0") == true)
+    expectEqual(error?.description.contains("hw:CARD=C920,DEV=0"), true)
+    expectEqual(error?.description.contains("hw:CARD=USB,DEV=0"), true)
   }
 
   @Test func withoutANameTheFirstThatIsFreeIsTaken() throws {
     var devices = Self.known.devices
     for index in 0..<2 { devices[index].holders = [ALSAHolder(process: 7, name: "arecord")] }
-    #expect(
-      try MicrophoneName(devices: devices, names: []).resolve("") == "hw:CARD=C920,DEV=0")
+    try expectEqual(MicrophoneName(devices: devices, names: []).resolve(""), "hw:CARD=C920,DEV=0")
     for index in 2..<4 { devices[index].holders = [ALSAHolder(process: 7, name: "arecord")] }
-    #expect(try MicrophoneName(devices: devices, names: []).resolve("") == "default")
+    try expectEqual(MicrophoneName(devices: devices, names: []).resolve(""), "default")
     let error = #expect(throws: RunError.self) {
       try MicrophoneName(devices: [], names: []).resolve("")
     }
-    #expect(error?.remedies == [.microphone])
+    expectEqual(error?.remedies, [.microphone])
   }
 
   @Test func aCardThatMayNotBeUsedIsNotSaidToBeMissing() {
     let barred = ALSACard(index: 0, id: "PCH", driver: "", name: "HDA Intel", longName: "")
     let known = MicrophoneName(devices: [], names: [], barred: barred)
     let error = #expect(throws: RunError.self) { try known.resolve("") }
-    #expect(error?.description.contains("group audio") == true)
-    #expect(error?.description.contains("HDA Intel") == true)
+    expectEqual(error?.description.contains("group audio"), true)
+    expectEqual(error?.description.contains("HDA Intel"), true)
   }
 
   @Test func addressesTellTheirDevice() {
-    #expect(Self.known.device(of: "hw:1,0")?.card.id == "C920")
-    #expect(Self.known.device(of: "plughw:CARD=PCH,DEV=2")?.name == "ALC295 Alt Analog")
-    #expect(Self.known.device(of: "dsnoop:USB")?.card.id == "USB")
-    #expect(Self.known.device(of: "hw:CARD=PCH,DEV=1") == nil)
-    #expect(Self.known.device(of: "default") == nil)
+    expectEqual(Self.known.device(of: "hw:1,0")?.card.id, "C920")
+    expectEqual(Self.known.device(of: "plughw:CARD=PCH,DEV=2")?.name, "ALC295 Alt Analog")
+    expectEqual(Self.known.device(of: "dsnoop:USB")?.card.id, "USB")
+    expectNil(Self.known.device(of: "hw:CARD=PCH,DEV=1"))
+    expectNil(Self.known.device(of: "default"))
   }
 
   /// A number may be another card's when a microphone is plugged in again; the short name is not.
@@ -194,12 +197,12 @@ import Testing
     ("hw:C920", "hw:C920"), ("hw:DEV=0,CARD=1", "hw:DEV=0,CARD=C920"),
   ])
   func numbersBecomeShortNames(_ name: String, _ stable: String) {
-    #expect(MicrophoneAddress(name)?.name(card: "C920") == stable)
+    expectEqual(MicrophoneAddress(name)?.name(card: "C920"), stable)
   }
 
   @Test(arguments: ["default", "plug:'hw:0'", "{ type hw }", "hw:", "hw:0,x", "hw:DEV=1"])
   func otherNamesAreNoAddresses(_ name: String) {
-    #expect(MicrophoneAddress(name) == nil)
+    expectNil(MicrophoneAddress(name))
   }
 }
 
@@ -207,8 +210,8 @@ import Testing
   @Test func aMicrophoneThatIsNotThereIsRefusedInOneSentence() {
     let source = MicrophoneSource(name: "hw:CARD=NoSuchCard")
     let error = #expect(throws: RunError.self) { try source.open() }
-    #expect(error?.code == .usage && error?.remedies == [.microphone])
-    #expect(error?.description.contains("NoSuchCard") == true)
+    expectTrue(error?.code == .usage && error?.remedies == [.microphone])
+    expectEqual(error?.description.contains("NoSuchCard"), true)
   }
 
   /// ALSA's `null` is there without any device, and does not tell the monotonic clock.
@@ -219,13 +222,14 @@ import Testing
     let source = MicrophoneSource(name: "null", settings)
     let description = try source.open()
     defer { source.close() }
-    #expect(description.format == AudioFormat(number: .s24, rate: 48_000, channels: 2))
-    #expect(description.blockSamples == 1920 && description.isLive)
-    #expect(
-      description.setup
-        == "S24_3LE, 48000 Hz, channels 0, 3 of 8, period 960 samples (20 ms), "
+    expectEqual(description.format, AudioFormat(number: .s24, rate: 48_000, channels: 2))
+    expectEqual(description.blockSamples, 1920)
+    expectTrue(description.isLive)
+    expectEqual(
+      description.setup,
+      "S24_3LE, 48000 Hz, channels 0, 3 of 8, period 960 samples (20 ms), "
         + "buffer 48000 samples (1000 ms), own times")
-    #expect(description.note?.contains("monotonic") == true)
+    expectEqual(description.note?.contains("monotonic"), true)
   }
 
   @Test func anInterruptEndsReading() throws {
@@ -245,11 +249,12 @@ import Testing
 
   @Test func lossesAreToldInSentences() {
     var losses = MicrophoneLosses()
-    #expect(losses.notes("mic", replacedTimes: 0).isEmpty)
+    expectEmpty(losses.notes("mic", replacedTimes: 0))
     (losses.overwritten, losses.overruns) = (4800, 1)
     (losses.estimated, losses.unplugs, losses.stops) = (96_000, 1, 2)
-    #expect(
-      losses.notes("mic", replacedTimes: 3) == [
+    expectEqual(
+      losses.notes("mic", replacedTimes: 3),
+      [
         "mic lost 4800 samples in 1 overrun: nobody read for longer than its buffer lasts; ask for a "
           + "longer buffer, or run less beside it",
         "mic was unplugged and was stopped by its driver 2 times: about 96000 samples missing, "
@@ -270,10 +275,10 @@ import Testing
   func namesSayWhatItIs(_ element: String, _ index: Int, _ isSwitch: Bool, _ name: String) {
     let control = ALSAMixerControl(
       element: element, index: index, kind: isSwitch ? .isOn : .volume(0...63))
-    #expect(control.settingName == name)
+    expectEqual(control.settingName, name)
     let description = ControlDescription(control)
-    #expect(description.allowed == (isSwitch ? "true or false" : "0 to 63"))
-    #expect(description.value("on") == (isSwitch ? 1 : nil))
-    #expect(description.value("64") == nil)
+    expectEqual(description.allowed, (isSwitch ? "true or false" : "0 to 63"))
+    expectEqual(description.value("on"), (isSwitch ? 1 : nil))
+    expectNil(description.value("64"))
   }
 }

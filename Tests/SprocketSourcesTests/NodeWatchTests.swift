@@ -1,4 +1,5 @@
 import Foundation
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -16,7 +17,7 @@ import Testing
   }
 
   private func wait(_ watch: inout NodeWatch) throws {
-    let hasHeard = watch.wait(timeout: 10 * Self.second)
+    let hasHeard = watch.wait(timeout: longestWaitNanoseconds)
     try #require(hasHeard)
   }
 
@@ -27,15 +28,15 @@ import Testing
   @Test func whatComesAndGoesIsTold() throws {
     var watch = try NodeWatch(folder: scratch.url.path)
     let first = watch.nodes
-    #expect(Array(first.keys) == ["video0"])
+    expectEqual(Array(first.keys), ["video0"])
     _ = try scratch.write("video2", [0])
     try wait(&watch)
     var changes = watch.changes()
-    #expect(changes.gone == [] && changes.new == ["video2"])
+    expectTrue(changes.gone == [] && changes.new == ["video2"])
     try remove("video0")
     try wait(&watch)
     changes = watch.changes()
-    #expect(changes.gone == ["video0"] && changes.new == [])
+    expectTrue(changes.gone == ["video0"] && changes.new == [])
   }
 
   /// Within the time in which nodes come to rest: another device.
@@ -47,7 +48,7 @@ import Testing
     _ = try scratch.write("video0", [0])
     try wait(&watch)
     let changes = watch.changes()
-    #expect(changes.gone == ["video0"] && changes.new == ["video0"])
+    expectTrue(changes.gone == ["video0"] && changes.new == ["video0"])
   }
 
   /// The folder of sound devices comes with the first card.
@@ -61,7 +62,7 @@ import Testing
     _ = try scratch.write("snd/pcmC0D0c", [0])
     try wait(&watch)
     let changes = watch.changes()
-    #expect(changes.new == ["snd/pcmC0D0c"])
+    expectEqual(changes.new, ["snd/pcmC0D0c"])
   }
 
   @Test func whatIsNoCameraIsNotHeard() throws {
@@ -70,7 +71,7 @@ import Testing
       _ = try scratch.write(name == "pcmC0D0c" ? "other" : name, [0])
     }
     let hasHeard = watch.wait(timeout: Self.second / 2)
-    #expect(!hasHeard)
+    expectFalse(hasHeard)
     let changes = watch.changes()
     #expect(changes == ([], []))
   }

@@ -1,5 +1,6 @@
 import SprocketCore
 import SprocketMCAP
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -31,15 +32,15 @@ import Testing
     let source = ReplaySource(path: file.path)
     let description = try source.open()
     defer { source.close() }
-    #expect(try #require(description.frameCount) < 2_000_000)
-    #expect(description.note?.contains("left out") == true)
+    try expectLess(#require(description.frameCount), 2_000_000)
+    expectEqual(description.note?.contains("left out"), true)
     var frames = 0
     while case .frame = try source.next(timeout: 0), frames < 1_000_000 {
       source.discard()
       frames += 1
     }
     // 100,000 and an eighth of the file's bytes.
-    #expect((100_000..<200_000).contains(frames))
+    expectTrue((100_000..<200_000).contains(frames))
   }
 
   @Test func jumpsLoseNoMoreThanTheFileCanKnow() throws {
@@ -51,11 +52,12 @@ import Testing
       }
       return try dump.file()
     }
-    #expect(refusal(try dump(step: 1000)) == nil)
+    expectNil(refusal(try dump(step: 1000)))
     // A jump that is longer begins an epoch, and nothing is lost.
-    #expect(refusal(try dump(step: 40_000)) == nil)
+    expectNil(refusal(try dump(step: 40_000)))
     let error = try #require(refusal(try dump(step: 32_768)))
-    #expect(error.code == .usage && error.description.contains("than a file of its size"))
+    expectEqual(error.code, .usage)
+    expectTrue(error.description.contains("than a file of its size"))
   }
 
   @Test func eventsOfAFrameAreThoseThatItHasRoomFor() throws {
@@ -68,7 +70,7 @@ import Testing
     dump.frame(
       1, time: 1, bytes: ReplayOddityTests.picture, more: #","events":[{"kind":"replugged"}]"#)
     let replayed = try Replayed(dump.file())
-    #expect(replayed.frames.map(\.events.count) == [EventQueue.capacity, 1])
+    expectEqual(replayed.frames.map(\.events.count), [EventQueue.capacity, 1])
   }
 
   @Test func aReplayEndsWhenItIsInterrupted() throws {
@@ -81,7 +83,7 @@ import Testing
     do {
       _ = try early.open()
       Issue.record("it opens")
-    } catch { #expect(error.code == .interrupted) }
+    } catch { expectEqual(error.code, .interrupted) }
     let source = ReplaySource(path: file.path)
     _ = try source.open()
     guard case .frame = try source.next(timeout: 0) else {

@@ -1,6 +1,7 @@
 import SprocketCore
 import SprocketMCAP
 import SprocketScene
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -18,8 +19,8 @@ import Testing
       dump.frame(number, time: time, bytes: [UInt8(number)] + Self.picture.dropFirst())
     }
     let replayed = try Replayed(dump.file())
-    #expect(replayed.frames.map(\.arrived.captured.nanoseconds) == [5, -10, -30, -20, 0, 7])
-    #expect(replayed.frames.map { $0.bytes.first } == [0, 1, 2, 3, 4, 5])
+    expectEqual(replayed.frames.map(\.arrived.captured.nanoseconds), [5, -10, -30, -20, 0, 7])
+    expectEqual(replayed.frames.map { $0.bytes.first }, [0, 1, 2, 3, 4, 5])
   }
 
   @Test func aRangeEndsWhereTheNextFrameBegins() throws {
@@ -34,12 +35,13 @@ import Testing
     dump.frame(4, time: 10, bytes: Self.picture)
     dump.add("range", range(5, 4_294_967_295))
     let replayed = try Replayed(dump.file())
-    #expect(replayed.frames.prefix(5).map(\.arrived.sequence) == [0, 1, 2, 3, 4])
-    #expect(replayed.frames.prefix(5).map(\.arrived.isOverrun) == [false, true, true, true, false])
+    expectEqual(replayed.frames.prefix(5).map(\.arrived.sequence), [0, 1, 2, 3, 4])
+    expectEqual(
+      replayed.frames.prefix(5).map(\.arrived.isOverrun), [false, true, true, true, false])
     // What a file of its size can know of, and no more; the note says how many are left out.
-    #expect((100_002...101_000).contains(replayed.frames.count))
-    #expect(replayed.description.frameCount == replayed.frames.count)
-    #expect(replayed.description.note?.contains("left out") == true)
+    expectTrue((100_002...101_000).contains(replayed.frames.count))
+    expectEqual(replayed.description.frameCount, replayed.frames.count)
+    expectEqual(replayed.description.note?.contains("left out"), true)
   }
 
   @Test func aRecordCannotClaimMoreThanItsChunkHolds() throws {
@@ -48,7 +50,7 @@ import Testing
     dump.frame(0, time: 0, bytes: Self.picture, claim: 4_611_686_018_427_387_904)
     dump.frame(1, time: 1, bytes: Self.picture, claim: 3)
     // A message of 8 bytes, in 2 of the image's fields and 31 of the record; two of them.
-    #expect(try Replayed(dump.file()).description.capacity == 2 * (31 + 2 + 8))
+    try expectEqual(Replayed(dump.file()).description.capacity, 2 * (31 + 2 + 8))
   }
 
   @Test func anImageThatItsRecordLeavesNoRoomForIsCorrupt() throws {
@@ -58,8 +60,8 @@ import Testing
     dump.record(0, time: 0, claim: 100)
     dump.image(time: 0, TestDump.longMessage(jpeg, field: 2))
     let replayed = try Replayed(dump.file())
-    #expect(replayed.frames.map(\.arrived.isCorrupt) == [true])
-    #expect(replayed.frames.map(\.bytes.count) == [100])
+    expectEqual(replayed.frames.map(\.arrived.isCorrupt), [true])
+    expectEqual(replayed.frames.map(\.bytes.count), [100])
   }
 
   @Test func aRateThatNoCameraHasIsUnknown() throws {
@@ -67,7 +69,7 @@ import Testing
       var dump = TestDump()
       dump.session(rate: rate)
       dump.frame(0, time: 0, bytes: Self.picture)
-      #expect(try (Replayed(dump.file()).description.format.rate != .unknown) == isKnown)
+      try expectEqual((Replayed(dump.file()).description.format.rate != .unknown), isKnown)
     }
   }
 
@@ -88,17 +90,19 @@ import Testing
 
   @Test func framesOfADamagedChunkAreCorruptAndTheRestIsPlayed() throws {
     let replayed = try Replayed(damaging(1))
-    #expect(replayed.frames.map(\.arrived.isCorrupt) == [true, true, false, false])
-    #expect(replayed.frames.map(\.bytes.count) == [0, 0, 8, 8])
-    #expect(replayed.description.note == nil && replayed.notes.count == 1)
-    #expect(replayed.notes.first?.contains("is damaged in the chunk at byte ") == true)
+    expectEqual(replayed.frames.map(\.arrived.isCorrupt), [true, true, false, false])
+    expectEqual(replayed.frames.map(\.bytes.count), [0, 0, 8, 8])
+    expectNil(replayed.description.note)
+    expectEqual(replayed.notes.count, 1)
+    expectEqual(replayed.notes.first?.contains("is damaged in the chunk at byte "), true)
   }
 
   @Test func damagedRecordsEndAReplayAndAreToldAsDamage() throws {
     let replayed = try Replayed(damaging(2))
-    #expect(replayed.frames.map(\.arrived.sequence) == [0, 1])
+    expectEqual(replayed.frames.map(\.arrived.sequence), [0, 1])
     let note = try #require(replayed.description.note)
-    #expect(note.contains("is damaged at byte ") && !note.contains("cut off"))
+    expectTrue(note.contains("is damaged at byte "))
+    expectFalse(note.contains("cut off"))
   }
 
   @Test func lateFramesAreSpokenOf() throws {
@@ -110,10 +114,11 @@ import Testing
     }
     let file = try dump.file()
     let note = try Replayed(file).description.note
-    #expect(note?.hasPrefix("2 frames of ") == true && note?.contains("latedrop") == true)
+    expectEqual(note?.hasPrefix("2 frames of "), true)
+    expectEqual(note?.contains("latedrop"), true)
     var settings = ReplaySettings()
     settings.live = true
-    #expect(try Replayed(file, settings).description.note == nil)
+    try expectNil(Replayed(file, settings).description.note)
   }
 
   @Test func theFirstChannelThatCanBePlayedIsPlayed() throws {
@@ -132,8 +137,8 @@ import Testing
       dump.image(time: time + 10, message("mono8"))
     }
     let replayed = try Replayed(dump.file())
-    #expect(replayed.frames.map(\.arrived.captured.nanoseconds) == [10, 11, 12])
-    #expect(replayed.frames.allSatisfy { $0.bytes == Self.picture })
+    expectEqual(replayed.frames.map(\.arrived.captured.nanoseconds), [10, 11, 12])
+    expectTrue(replayed.frames.allSatisfy { $0.bytes == Self.picture })
   }
 
   @Test func chunksThatOverlapArePlayedByTime() throws {
@@ -149,7 +154,7 @@ import Testing
       }
       dump.endChunk()
     }
-    #expect(try Replayed(dump.file()).frames.map { $0.bytes[0] } == Array(0..<60))
+    try expectEqual(Replayed(dump.file()).frames.map { $0.bytes[0] }, Array(0..<60))
   }
 
   /// Each number of each record becomes each extreme, in a file whose checksums are right.
@@ -180,7 +185,7 @@ import Testing
       place += 1
     }
     // Numbers of two sessions, two frames, an event's, a range's and a fate's.
-    #expect(count >= 30 * extremes.count)
+    expectAtLeast(count, 30 * extremes.count)
   }
 
   /// What an engine does with it, for a while.
@@ -194,9 +199,10 @@ import Testing
       var description = opened
       for _ in 0..<12 {
         let rate = description.format.rate
-        #expect(rate == .unknown || rate.framesPerSecond <= 10_000)
+        expectTrue(rate == .unknown || rate.framesPerSecond <= 10_000)
         // Address space for a picture of 65,535 x 65,535 is not asked for.
-        #expect(description.capacity >= 0 && description.capacity <= 65_535 * 65_535)
+        expectAtLeast(description.capacity, 0)
+        expectAtMost(description.capacity, 65_535 * 65_535)
         guard let arrival = try? source.next(timeout: 0) else { break }
         switch arrival {
         case .nothing: continue

@@ -1,4 +1,5 @@
 import SprocketCore
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -19,26 +20,31 @@ import Testing
         + #"{"kind":"stalled","wait_us":2500},{"kind":"of the future"}]"#)
     let replayed = try Replayed(dump.file())
     let format = replayed.description.format
-    #expect(format.pixelFormat == .grey && format.width == 4 && format.height == 2)
-    #expect(format.rate == FrameRate(frames: 30000, seconds: 1001))
-    #expect(format.color == Color(range: .full, matrix: .bt709, transfer: .linear))
-    #expect(!replayed.description.isLive && replayed.description.controls == nil)
-    #expect(replayed.description.frameCount == 2 && replayed.description.note == nil)
-    #expect(replayed.frames.map(\.arrived.sequence) == [40, 41])
-    #expect(
-      replayed.frames[0].arrived.captured
-        == Timestamp(nanoseconds: 1_700_000_000_123_456_789, clock: .recorded))
-    #expect(replayed.frames[0].arrived.capturePoint == .endOfFrame)
-    #expect(replayed.frames[0].arrived.inForce.exposureMicroseconds == 0.1)
-    #expect(replayed.frames[0].arrived.inForce.gain == 2)
-    #expect(replayed.frames[0].arrived.inForce.lensPosition.isNaN)
-    #expect(replayed.frames.map(\.bytes) == [Self.picture, Self.picture.reversed()])
-    #expect(
-      replayed.frames[1].events == [
+    expectEqual(format.pixelFormat, .grey)
+    expectEqual(format.width, 4)
+    expectEqual(format.height, 2)
+    expectEqual(format.rate, FrameRate(frames: 30000, seconds: 1001))
+    expectEqual(format.color, Color(range: .full, matrix: .bt709, transfer: .linear))
+    expectFalse(replayed.description.isLive)
+    expectNil(replayed.description.controls)
+    expectEqual(replayed.description.frameCount, 2)
+    expectNil(replayed.description.note)
+    expectEqual(replayed.frames.map(\.arrived.sequence), [40, 41])
+    expectEqual(
+      replayed.frames[0].arrived.captured,
+      Timestamp(nanoseconds: 1_700_000_000_123_456_789, clock: .recorded))
+    expectEqual(replayed.frames[0].arrived.capturePoint, .endOfFrame)
+    expectEqual(replayed.frames[0].arrived.inForce.exposureMicroseconds, 0.1)
+    expectEqual(replayed.frames[0].arrived.inForce.gain, 2)
+    expectTrue(replayed.frames[0].arrived.inForce.lensPosition.isNaN)
+    expectEqual(replayed.frames.map(\.bytes), [Self.picture, Self.picture.reversed()])
+    expectEqual(
+      replayed.frames[1].events,
+      [
         Event(kind: .controlApplied, control: 2, ticket: 9, value: 0.5),
         Event(kind: .stalled, value: 2.5),
       ])
-    #expect(replayed.frames.allSatisfy { !$0.arrived.isCorrupt && !$0.arrived.isStartup })
+    expectTrue(replayed.frames.allSatisfy { !$0.arrived.isCorrupt && !$0.arrived.isStartup })
   }
 
   @Test func findsDamageAgain() throws {
@@ -51,10 +57,10 @@ import Testing
     dump.frame(4, time: 40, bytes: Self.picture, more: #","fate":"corrupt""#)
     dump.frame(5, time: 50, bytes: Self.picture)
     let replayed = try Replayed(dump.file())
-    #expect(replayed.frames.map(\.arrived.isCorrupt) == [false, true, true, true, true, false])
-    #expect(
-      replayed.frames.map(\.arrived.isStartup) == [true] + [false, false, false, false, false])
-    #expect(replayed.frames.map(\.bytes.count) == [8, 7, 8, 0, 8, 8])
+    expectEqual(replayed.frames.map(\.arrived.isCorrupt), [false, true, true, true, true, false])
+    expectEqual(
+      replayed.frames.map(\.arrived.isStartup), [true] + [false, false, false, false, false])
+    expectEqual(replayed.frames.map(\.bytes.count), [8, 7, 8, 0, 8, 8])
   }
 
   @Test func lateAndLostFramesAreAsTheyWere() throws {
@@ -66,10 +72,10 @@ import Testing
     dump.add("fate", #"{"sequence":1,"fate":"late","number":1}"#)
     dump.add("fate", #"{"sequence":4,"fate":"rejected","number":4}"#)
     let replayed = try Replayed(dump.file())
-    #expect(replayed.frames.map(\.arrived.sequence) == [0, 1, 2, 3, 4, 9])
-    #expect(replayed.frames.map(\.arrived.isOverrun) == [false, false, true, true, false, false])
-    #expect(replayed.frames.map(\.arrived.wasLate) == [false, true, false, false, false, false])
-    #expect(replayed.description.frameCount == 10)
+    expectEqual(replayed.frames.map(\.arrived.sequence), [0, 1, 2, 3, 4, 9])
+    expectEqual(replayed.frames.map(\.arrived.isOverrun), [false, false, true, true, false, false])
+    expectEqual(replayed.frames.map(\.arrived.wasLate), [false, true, false, false, false, false])
+    expectEqual(replayed.description.frameCount, 10)
   }
 
   @Test func eventsOfFramesWithoutBytesAreToldWithTheFirstOfThem() throws {
@@ -82,8 +88,9 @@ import Testing
         + #""events":[{"kind":"stalled","wait_us":500}]}"#)
     dump.frame(3, time: 30, bytes: Self.picture, more: #","events":[{"kind":"replugged"}]"#)
     let replayed = try Replayed(dump.file())
-    #expect(
-      replayed.frames.map(\.events) == [
+    expectEqual(
+      replayed.frames.map(\.events),
+      [
         [], [Event(kind: .stalled, value: 0.5)], [], [Event(kind: .replugged)],
       ])
   }
@@ -100,10 +107,10 @@ import Testing
       2, sequence: 0, epoch: 2, time: 20, bytes: [5, 6, 7, 8],
       more: #","events":[{"kind":"replugged"}]"#)
     let replayed = try Replayed(dump.file())
-    #expect(replayed.epochs.map(\.before) == [1, 2])
-    #expect(replayed.epochs.map(\.format.width) == [2, 2])
-    #expect(replayed.epochs.map(\.reason) == [.formatChange, .replug])
-    #expect(replayed.frames.map(\.bytes.count) == [8, 4, 4])
+    expectEqual(replayed.epochs.map(\.before), [1, 2])
+    expectEqual(replayed.epochs.map(\.format.width), [2, 2])
+    expectEqual(replayed.epochs.map(\.reason), [.formatChange, .replug])
+    expectEqual(replayed.frames.map(\.bytes.count), [8, 4, 4])
   }
 
   @Test func aCopyInAnotherOrderIsTheSame() throws {
@@ -114,9 +121,9 @@ import Testing
     dump.frame(2, time: 20, bytes: [2] + Self.picture.dropFirst())
     dump.frame(1, time: 30, bytes: [1] + Self.picture.dropFirst())
     let replayed = try Replayed(dump.file())
-    #expect(replayed.frames.map(\.arrived.sequence) == [0, 1, 2])
-    #expect(replayed.frames.map { $0.bytes[0] } == [0, 1, 2])
-    #expect(replayed.frames.map(\.arrived.captured.nanoseconds) == [10, 30, 20])
+    expectEqual(replayed.frames.map(\.arrived.sequence), [0, 1, 2])
+    expectEqual(replayed.frames.map { $0.bytes[0] }, [0, 1, 2])
+    expectEqual(replayed.frames.map(\.arrived.captured.nanoseconds), [10, 30, 20])
   }
 
   @Test func aFileThatWasCutOffIsPlayedAsFarAsItIsWhole() throws {
@@ -126,15 +133,15 @@ import Testing
     dump.endChunk()
     for number in 3..<5 { dump.frame(number, time: number, bytes: Self.picture) }
     let file = try dump.file(isWhole: false)
-    #expect(try Replayed(file).frames.count == 5)
+    try expectEqual(Replayed(file).frames.count, 5)
     // The index of the last chunk, then the chunk itself, lose their ends.
     let bytes = try Scratch.bytes(file.path)
     for cut in [1, 30, 60] {
       try file.write(bytes.dropLast(cut))
       let replayed = try Replayed(file)
-      #expect(replayed.frames.count == (cut == 60 ? 3 : 5))
-      #expect(replayed.description.note?.contains("was cut off") == true)
-      #expect(replayed.description.note?.contains("last 2 frames") == (cut == 60))
+      expectEqual(replayed.frames.count, (cut == 60 ? 3 : 5))
+      expectEqual(replayed.description.note?.contains("was cut off"), true)
+      expectEqual(replayed.description.note?.contains("last 2 frames"), (cut == 60))
     }
   }
 
@@ -149,11 +156,12 @@ import Testing
     let before = monotonicNow()
     let replayed = try Replayed(dump.file(), settings)
     let times = replayed.frames.map(\.arrived.captured)
-    #expect(replayed.description.isLive && times.allSatisfy { $0.clock == .monotonic })
+    expectTrue(replayed.description.isLive)
+    expectTrue(times.allSatisfy { $0.clock == .monotonic })
     // Dequeued 1 µs after it was captured, now as then.
-    #expect(times[0].nanoseconds >= before - 1000 && monotonicNow() >= times[1].nanoseconds)
-    #expect(times[1].nanoseconds - times[0].nanoseconds == 30_000_000)
-    #expect(!replayed.frames[1].arrived.wasLate)
+    expectTrue(times[0].nanoseconds >= before - 1000 && monotonicNow() >= times[1].nanoseconds)
+    expectEqual(times[1].nanoseconds - times[0].nanoseconds, 30_000_000)
+    expectFalse(replayed.frames[1].arrived.wasLate)
   }
 
   @Test func otherProgramsImagesArePlayed() throws {
@@ -167,9 +175,12 @@ import Testing
     }
     let replayed = try Replayed(dump.file())
     let format = replayed.description.format
-    #expect(format.pixelFormat == .grey && format.width == 3 && format.height == 2)
-    #expect(replayed.frames.map(\.arrived.captured.nanoseconds) == [0, 1, 2])
-    #expect(replayed.frames.allSatisfy { $0.bytes == [1, 2, 3, 4, 5, 6] && !$0.arrived.isCorrupt })
+    expectEqual(format.pixelFormat, .grey)
+    expectEqual(format.width, 3)
+    expectEqual(format.height, 2)
+    expectEqual(replayed.frames.map(\.arrived.captured.nanoseconds), [0, 1, 2])
+    expectTrue(
+      replayed.frames.allSatisfy { $0.bytes == [1, 2, 3, 4, 5, 6] && !$0.arrived.isCorrupt })
   }
 
   @Test func whatCannotBePlayedIsSaidInOneSentence() throws {
@@ -181,7 +192,8 @@ import Testing
     ]
     for file in files {
       let error = #expect(throws: RunError.self) { _ = try Replayed(file) }
-      #expect(error?.code == .usage && error?.description.contains(file.path) == true)
+      expectEqual(error?.code, .usage)
+      expectEqual(error?.description.contains(file.path), true)
     }
   }
 

@@ -1,4 +1,5 @@
 import SprocketCore
+import TestExpectations
 import Testing
 
 @testable import SprocketScene
@@ -15,11 +16,13 @@ import Testing
     try announceFrame(source)
     source.takeEvents(into: &events)
     source.discard()
-    #expect(events.events.map(\.ticket) == Array(1...64) && events.refused == 0)
+    expectEqual(events.events.map(\.ticket), Array(1...64))
+    expectEqual(events.refused, 0)
     events.removeAll()
     try announceFrame(source)
     source.takeEvents(into: &events)
-    #expect(events.events.isEmpty && events.refused == 0)
+    expectEmpty(events.events)
+    expectEqual(events.refused, 0)
   }
 
   /// Writes of a batch hold from one frame on, and the values are known from then on.
@@ -34,7 +37,8 @@ import Testing
     try announceFrame(source)
     source.discard()
     let before = port.value(of: 0)
-    #expect(before != nil && before != 5000)
+    expectNotNil(before)
+    expectUnequal(before, 5000)
     let tickets = try #require(port.write([ControlValue(0, 5000), ControlValue(1, 3)]))
     var found: [[UInt64]] = []
     for _ in 0..<4 {
@@ -43,10 +47,10 @@ import Testing
       source.takeEvents(into: &events)
       source.discard()
       found.append(events.events.map(\.ticket))
-      #expect(port.value(of: 0) == (events.events.isEmpty && found.count < 3 ? before : 5000))
+      expectEqual(port.value(of: 0), (events.events.isEmpty && found.count < 3 ? before : 5000))
     }
-    #expect(found == [[], [], Array(tickets), []])
-    #expect(port.value(of: 1) == 3)
+    expectEqual(found, [[], [], Array(tickets), []])
+    expectEqual(port.value(of: 1), 3)
   }
 
   @Test func eventsThatTheQueueHasNoRoomForAreCounted() throws {
@@ -64,7 +68,8 @@ import Testing
     }
     var events = EventQueue()
     source.takeEvents(into: &events)
-    #expect(events.events.count == EventQueue.capacity && events.refused > 0)
+    expectEqual(events.events.count, EventQueue.capacity)
+    expectGreater(events.refused, 0)
   }
 
   private func announceFrame(_ source: SceneSource) throws {
@@ -83,7 +88,9 @@ import Testing
     let source = try SceneSource(settings)
     let port = try #require(try source.open().controls)
     try source.close()
-    #expect(!port.tellsWhatShows && port.value(of: 1) == 1 && port.delay(of: 0) == nil)
+    expectFalse(port.tellsWhatShows)
+    expectEqual(port.value(of: 1), 1)
+    expectNil(port.delay(of: 0))
     for (control, lag) in [(0, 3), (1, 2)] as [(UInt16, Int)] {
       var written: ControlPort?
       let (taken, _) = try frames(settings, count: 20) { source, number in
@@ -93,10 +100,10 @@ import Testing
       }
       let answer = try #require(taken.firstIndex { !$0.events.isEmpty })
       let shows = try #require(taken.firstIndex { $0.bytes != taken[0].bytes })
-      #expect(shows == answer + lag)
+      expectEqual(shows, answer + lag)
       let said = taken.firstIndex { $0.inForce != taken[0].inForce }
-      #expect(said == answer)
-      #expect(written?.value(of: control) == (control == 0 ? 20_000 : 2))
+      expectEqual(said, answer)
+      expectEqual(written?.value(of: control), (control == 0 ? 20_000 : 2))
     }
   }
 }

@@ -1,4 +1,5 @@
 import SprocketCore
+import TestExpectations
 import Testing
 
 @testable import SprocketScene
@@ -19,7 +20,7 @@ import Testing
 
   @Test func nothingGoesWrongUnasked() {
     let faults = SceneFaults(SceneFaults.Settings(), seed: 1)
-    for frame in 0..<10_000 as Range<UInt64> { #expect(faults.due(at: frame) == []) }
+    for frame in 0..<10_000 as Range<UInt64> { expectEqual(faults.due(at: frame), []) }
   }
 
   @Test func eachFaultComesAsOftenAsAskedFor() {
@@ -29,7 +30,7 @@ import Testing
       var count = 0
       for frame in 0..<frames where faults.due(at: UInt64(frame)).contains(fault) { count += 1 }
       // Four deviations of a binomial: 4 sqrt(40000 * 0.1 * 0.9) = 240.
-      #expect(abs(count - 4000) < 240, "\(name): \(count)")
+      expectLess(abs(count - 4000), 240, "\(name): \(count)")
     }
   }
 
@@ -39,7 +40,7 @@ import Testing
     only.late = 0.3
     let late = SceneFaults(only, seed: 3)
     for frame in (0..<1000 as Range<UInt64>).reversed() {
-      #expect(late.due(at: frame).contains(.late) == all.due(at: frame).contains(.late))
+      expectEqual(late.due(at: frame).contains(.late), all.due(at: frame).contains(.late))
     }
   }
 
@@ -50,7 +51,7 @@ import Testing
       both += 1
     }
     // 20000 * 0.04 = 800, and four deviations of 28.
-    #expect(abs(both - 800) < 112)
+    expectLess(abs(both - 800), 112)
   }
 
   @Test func everyBreakIsSeenByAStructureCheck() throws {
@@ -66,11 +67,11 @@ import Testing
       capture.number = number
       capture.faults = number % 3 == 0 ? .truncate : number % 3 == 1 ? .corrupt : []
       frames.make(capture)
-      #expect(frames.isCorrupt == capture.isDamaged, "frame \(number)")
+      expectEqual(frames.isCorrupt, capture.isDamaged, "frame \(number)")
       if frames.isCorrupt { seen += 1 }
       frames.drop()
     }
-    #expect(seen == 1000)
+    expectEqual(seen, 1000)
   }
 }
 
@@ -84,11 +85,11 @@ import Testing
         Issue.record("only frames come")
         return
       }
-      #expect(capture.sequence == number && capture.epoch == 0 && capture.faults == [])
-      #expect(capture.isStartup == (number < 2))
+      expectTrue(capture.sequence == number && capture.epoch == 0 && capture.faults == [])
+      expectEqual(capture.isStartup, (number < 2))
       // 30000 frames are 1001 seconds.
-      if number == 60_000 { #expect(capture.due == 2_002_000_000_000) }
-      if number == 1 { #expect(capture.due == 33_366_666) }
+      if number == 60_000 { expectEqual(capture.due, 2_002_000_000_000) }
+      if number == 1 { expectEqual(capture.due, 33_366_666) }
     }
   }
 
@@ -103,27 +104,29 @@ import Testing
     for _ in 0..<3000 {
       switch timeline.next() {
       case .replug, .formatChange:
-        #expect(!isFirst, "an epoch has at least one frame")
+        expectFalse(isFirst, "an epoch has at least one frame")
         isFirst = true
         epoch += 1
       case .frame(let capture):
-        #expect(capture.epoch == epoch)
+        expectEqual(capture.epoch, epoch)
         if isFirst {
-          #expect(capture.sequence == 0 && capture.lost == 0)
+          expectEqual(capture.sequence, 0)
+          expectEqual(capture.lost, 0)
         } else if let last {
-          #expect(capture.sequence == last.sequence + capture.lost + 1)
-          #expect(capture.faults.contains(.drop) == (capture.lost > 0))
+          expectEqual(capture.sequence, last.sequence + capture.lost + 1)
+          expectEqual(capture.faults.contains(.drop), (capture.lost > 0))
         }
         if let last {
-          #expect(capture.number == last.number + capture.lost + 1)
-          #expect(capture.due >= last.due && capture.due >= capture.taken)
-          #expect(capture.faults.contains(.backwards) == (capture.stamped < last.stamped))
+          expectEqual(capture.number, last.number + capture.lost + 1)
+          expectAtLeast(capture.due, last.due)
+          expectAtLeast(capture.due, capture.taken)
+          expectEqual(capture.faults.contains(.backwards), (capture.stamped < last.stamped))
         }
         last = capture
         isFirst = false
       }
     }
-    #expect(epoch > 100)
+    expectGreater(epoch, 100)
   }
 
   @Test func stallsAndUnpluggingTakeTheirTime() {
@@ -134,7 +137,7 @@ import Testing
       SceneFaults(settings, seed: 1), rate: FrameRate(frames: 10), startupFrames: 0)
     var dues: [Int64] = []
     for _ in 0..<3 { dues.append(timeline.next().due / 1_000_000) }
-    #expect(dues == [300, 700, 1100])
+    expectEqual(dues, [300, 700, 1100])
 
     settings = SceneFaults.Settings()
     settings.unplug = 1
@@ -144,7 +147,7 @@ import Testing
     dues = []
     for _ in 0..<5 { dues.append(timeline.next().due / 1_000_000) }
     // A frame, gone, a frame at the time of the second plus two seconds, gone, a frame.
-    #expect(dues == [0, 2100, 2100, 4200, 4200])
+    expectEqual(dues, [0, 2100, 2100, 4200, 4200])
   }
 }
 
@@ -182,25 +185,26 @@ private final class Delay {
 
   @Test func framesAppearWhenTheyAreDue() {
     let driver = Driver()
-    #expect(sequence(driver.poll(now: 0)) == 0)
-    #expect(driver.poll(now: 0) == .wait(until: 100_000_000))
-    #expect(driver.poll(now: 99_999_999) == .wait(until: 100_000_000))
-    #expect(sequence(driver.poll(now: 100_000_000)) == 1)
-    #expect(driver.lost == 0)
+    expectEqual(sequence(driver.poll(now: 0)), 0)
+    expectEqual(driver.poll(now: 0), .wait(until: 100_000_000))
+    expectEqual(driver.poll(now: 99_999_999), .wait(until: 100_000_000))
+    expectEqual(sequence(driver.poll(now: 100_000_000)), 1)
+    expectEqual(driver.lost, 0)
   }
 
   /// Four buffers hold 0 to 3; what comes while they are full is lost, so 10 follows 3.
   @Test func theNewestAreLostWhenNobodyTakesThem() {
     let driver = Driver()
     let late: Int64 = 950_000_000
-    #expect((0..<4).map { _ in sequence(driver.poll(now: late)) } == [0, 1, 2, 3])
-    #expect(driver.poll(now: late) == .wait(until: 1_000_000_000))
-    #expect(driver.lost == 6)
+    expectEqual((0..<4).map { _ in sequence(driver.poll(now: late)) }, [0, 1, 2, 3])
+    expectEqual(driver.poll(now: late), .wait(until: 1_000_000_000))
+    expectEqual(driver.lost, 6)
     guard case .ready(.frame(let capture)) = driver.poll(now: 1_000_000_000) else {
       Issue.record("frame 10 is due")
       return
     }
-    #expect(capture.sequence == 10 && capture.lost == 6)
+    expectEqual(capture.sequence, 10)
+    expectEqual(capture.lost, 6)
   }
 
   @Test func anEpochWaitsForTheFramesBeforeIt() {
@@ -209,9 +213,9 @@ private final class Delay {
       $0.unplugDuration = .milliseconds(100)
     }
     let late: Int64 = 10_000_000_000
-    #expect(sequence(driver.poll(now: late)) == 0)
-    #expect(driver.poll(now: late) == .ready(.replug(at: 200_000_000)))
-    #expect(sequence(driver.poll(now: late)) == 0)
+    expectEqual(sequence(driver.poll(now: late)), 0)
+    expectEqual(driver.poll(now: late), .ready(.replug(at: 200_000_000)))
+    expectEqual(sequence(driver.poll(now: late)), 0)
   }
 }
 
@@ -221,27 +225,27 @@ private final class Delay {
   @Test func aWriteShowsFromItsFrameOn() {
     let delay = Delay()
     let change = ControlDelay.Change(control: 1, value: 3, ticket: 7)
-    #expect(delay.write(change, from: 12))
-    for frame in 10..<12 as Range<UInt64> { #expect(delay.take(at: frame) == nil) }
-    #expect(delay.take(at: 12) == change)
-    #expect(delay.take(at: 100) == nil)
+    expectTrue(delay.write(change, from: 12))
+    for frame in 10..<12 as Range<UInt64> { expectNil(delay.take(at: frame)) }
+    expectEqual(delay.take(at: 12), change)
+    expectNil(delay.take(at: 100))
   }
 
   @Test func changesComeInTheOrderOfWriting() {
     let delay = Delay()
     for ticket in 1...5 as ClosedRange<UInt64> {
-      #expect(delay.write(Change(control: 0, value: 0, ticket: ticket), from: ticket))
+      expectTrue(delay.write(Change(control: 0, value: 0, ticket: ticket), from: ticket))
     }
-    #expect(delay.take(at: 2)?.ticket == 1)
-    #expect(delay.take(at: 2)?.ticket == 2)
-    #expect(delay.take(at: 2) == nil)
+    expectEqual(delay.take(at: 2)?.ticket, 1)
+    expectEqual(delay.take(at: 2)?.ticket, 2)
+    expectNil(delay.take(at: 2))
   }
 
   @Test func tooManyAreRefused() {
     let delay = Delay()
     for _ in 0..<ControlDelay.capacity {
-      #expect(delay.write(Change(control: 0, value: 0, ticket: 0), from: 0))
+      expectTrue(delay.write(Change(control: 0, value: 0, ticket: 0), from: 0))
     }
-    #expect(!delay.write(Change(control: 0, value: 0, ticket: 0), from: 0))
+    expectFalse(delay.write(Change(control: 0, value: 0, ticket: 0), from: 0))
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import SprocketCore
 import SprocketPixels
+import TestExpectations
 import Testing
 
 @testable import SprocketScene
@@ -58,7 +59,7 @@ private struct Twin {
     var bytes = [UInt8](
       repeating: 0xA5, count: format.byteCount(width: width, height: height))
     var span = bytes.mutableSpan
-    #expect(writer.write(Twin.moment, into: &span) == bytes.count)
+    expectEqual(writer.write(Twin.moment, into: &span), bytes.count)
     return bytes
   }
 
@@ -66,18 +67,18 @@ private struct Twin {
     let half = Twin(size.0, size.1, .yuv420)
     let wide = Twin(size.0, size.1, .yuv422)
     let full = Twin(size.0, size.1, .yuv444)
-    #expect(try written(.i420, size) == half.luma + half.u + half.v)
-    #expect(try written(.yv12, size) == half.luma + half.v + half.u)
-    #expect(try written(.yuv422p, size) == wide.luma + wide.u + wide.v)
-    #expect(try written(.yuv444p, size) == full.luma + full.u + full.v)
-    #expect(try written(.grey, size) == half.luma)
+    try expectEqual(written(.i420, size), half.luma + half.u + half.v)
+    try expectEqual(written(.yv12, size), half.luma + half.v + half.u)
+    try expectEqual(written(.yuv422p, size), wide.luma + wide.u + wide.v)
+    try expectEqual(written(.yuv444p, size), full.luma + full.u + full.v)
+    try expectEqual(written(.grey, size), half.luma)
   }
 
   @Test(arguments: sizes) func interleavedChroma(_ size: (Int, Int)) throws {
     let twin = Twin(size.0, size.1, .yuv420)
     let pairs = zip(twin.u, twin.v)
-    #expect(try written(.nv12, size) == twin.luma + pairs.flatMap { [$0, $1] })
-    #expect(try written(.nv21, size) == twin.luma + pairs.flatMap { [$1, $0] })
+    try expectEqual(written(.nv12, size), twin.luma + pairs.flatMap { [$0, $1] })
+    try expectEqual(written(.nv21, size), twin.luma + pairs.flatMap { [$1, $0] })
   }
 
   @Test(arguments: sizes) func packedPairs(_ size: (Int, Int)) throws {
@@ -92,18 +93,18 @@ private struct Twin {
         uyvy += [u, first, v, second]
       }
     }
-    #expect(try written(.yuyv, size) == yuyv)
-    #expect(try written(.uyvy, size) == uyvy)
+    try expectEqual(written(.yuyv, size), yuyv)
+    try expectEqual(written(.uyvy, size), uyvy)
   }
 
   @Test(arguments: sizes) func colors(_ size: (Int, Int)) throws {
     let twin = Twin(size.0, size.1, .yuv444)
     var pixels: [[UInt8]] = []
     for y in 0..<twin.height { for x in 0..<twin.width { pixels.append(twin.rgb(x, y)) } }
-    #expect(try written(.rgb24, size) == pixels.flatMap { $0 })
-    #expect(try written(.bgr24, size) == pixels.flatMap { [$0[2], $0[1], $0[0]] })
-    #expect(try written(.bgr32, size) == pixels.flatMap { [$0[2], $0[1], $0[0], 255] })
-    #expect(try written(.rgb32, size) == pixels.flatMap { [255, $0[0], $0[1], $0[2]] })
+    try expectEqual(written(.rgb24, size), pixels.flatMap { $0 })
+    try expectEqual(written(.bgr24, size), pixels.flatMap { [$0[2], $0[1], $0[0]] })
+    try expectEqual(written(.bgr32, size), pixels.flatMap { [$0[2], $0[1], $0[0], 255] })
+    try expectEqual(written(.rgb32, size), pixels.flatMap { [255, $0[0], $0[1], $0[2]] })
   }
 
   @Test(
@@ -121,7 +122,7 @@ private struct Twin {
         bytes.append(twin.rgb(x, y)[channel[filters[y % 2 * 2 + x % 2]] ?? 0])
       }
     }
-    #expect(try written(format.0, size) == bytes)
+    try expectEqual(written(format.0, size), bytes)
   }
 
   /// Colours of luma of 16 bits and chroma of 8, by ITU-T T.871, of which the lowest bits are cut off.
@@ -164,8 +165,8 @@ private struct Twin {
     }
     // Of a 16-bit level: half for rounding, half for two coefficients, each of which is off by up to half
     // of 1/65536, times 257 * 128. And half a level for what is cut off.
-    #expect(worst <= (bits == 16 ? 1 : 0.5 + 1 / Double(1 << (16 - bits))))
-    #expect(lowest == [0, 1, 2, 3])
+    expectAtMost(worst, (bits == 16 ? 1 : 0.5 + 1 / Double(1 << (16 - bits))))
+    expectEqual(lowest, [0, 1, 2, 3])
   }
 
   /// The upper 8 bits of a deep luma are the 8-bit luma, but for rounding; the lowest are in use.
@@ -177,18 +178,18 @@ private struct Twin {
     var lowest: Set<UInt8> = []
     for index in twin.luma.indices {
       let word = Double(bytes[2 * index]) + 256 * Double(bytes[2 * index + 1])
-      #expect(abs(word / top * 255 - Double(twin.luma[index])) < 0.76)
-      #expect(word <= top)
+      expectLess(abs(word / top * 255 - Double(twin.luma[index])), 0.76)
+      expectAtMost(word, top)
       lowest.insert(bytes[2 * index] & 3)
     }
-    #expect(lowest.count == 4)
+    expectEqual(lowest.count, 4)
   }
 
   /// 4:2:0, 4:2:2 and 4:4:4 are samplings of one picture.
   @Test func samplingsAgree() {
     let full = Twin(64, 48, .yuv444)
     for twin in [Twin(64, 48, .yuv420), Twin(64, 48, .yuv422)] {
-      #expect(twin.luma == full.luma)
+      expectEqual(twin.luma, full.luma)
       var difference = 0.0
       for row in 0..<twin.chromaRows {
         for column in 0..<twin.chromaWidth {
@@ -200,7 +201,7 @@ private struct Twin {
           difference += abs(Double(sum) / Double(2 * down) - Double(twin.u(column, row)))
         }
       }
-      #expect(difference / Double(twin.u.count) < 2.5)
+      expectLess(difference / Double(twin.u.count), 2.5)
     }
   }
 }

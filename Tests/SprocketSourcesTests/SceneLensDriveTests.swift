@@ -1,3 +1,4 @@
+import TestExpectations
 import Testing
 
 @testable import SprocketScene
@@ -22,26 +23,26 @@ private final class Drive {
 
   @Test func withoutSpeedOrBacklashItIsThereAtOnce() {
     let drive = Drive()
-    #expect(drive.move(to: 0.9, for: 1e-9) == 0.9)
-    #expect(drive.move(to: 0.1, for: 0) == 0.1)
+    expectEqual(drive.move(to: 0.9, for: 1e-9), 0.9)
+    expectEqual(drive.move(to: 0.1, for: 0), 0.1)
   }
 
   @Test func itTravelsAtItsSpeedAndStops() {
     let drive = Drive(speed: 0.5)
-    #expect(isNear(drive.move(to: 0.8, for: 0.2), 0.6))
-    #expect(isNear(drive.move(to: 0.8, for: 0.2), 0.7))
-    #expect(isNear(drive.move(to: 0.8, for: 10), 0.8))
-    #expect(isNear(drive.move(to: 0, for: 0.4), 0.6))
+    expectTrue(isNear(drive.move(to: 0.8, for: 0.2), 0.6))
+    expectTrue(isNear(drive.move(to: 0.8, for: 0.2), 0.7))
+    expectTrue(isNear(drive.move(to: 0.8, for: 10), 0.8))
+    expectTrue(isNear(drive.move(to: 0, for: 0.4), 0.6))
   }
 
   /// The play is 0.04, half of it on each side at the start: the lens stays until the drive has taken
   /// it up, and at a reversal until all of it is.
   @Test func backlashIsTakenUpBeforeTheLensMoves() {
     let drive = Drive(backlash: 0.04)
-    #expect(drive.move(to: 0.51, for: 1) == 0.5)
-    #expect(isNear(drive.move(to: 0.6, for: 1), 0.58))
-    #expect(isNear(drive.move(to: 0.57, for: 1), 0.58))
-    #expect(isNear(drive.move(to: 0.56, for: 1), 0.58))
-    #expect(isNear(drive.move(to: 0.5, for: 1), 0.52))
+    expectEqual(drive.move(to: 0.51, for: 1), 0.5)
+    expectTrue(isNear(drive.move(to: 0.6, for: 1), 0.58))
+    expectTrue(isNear(drive.move(to: 0.57, for: 1), 0.58))
+    expectTrue(isNear(drive.move(to: 0.56, for: 1), 0.58))
+    expectTrue(isNear(drive.move(to: 0.5, for: 1), 0.52))
   }
 }

@@ -1,4 +1,5 @@
 import SprocketCore
+import TestExpectations
 import Testing
 
 @testable import SprocketScene
@@ -20,8 +21,8 @@ import Testing
       }
       var error: RunError?
       do throws(RunError) { try settings.check() } catch let thrown { error = thrown }
-      #expect((error == nil) == isPossible)
-      #expect(error == nil || error?.description.contains("or less") == true)
+      expectEqual((error == nil), isPossible)
+      expectTrue(error == nil || error?.description.contains("or less") == true)
     }
   }
 
@@ -39,8 +40,8 @@ import Testing
         change(&settings)
         var error: RunError?
         do throws(RunError) { try settings.check() } catch let thrown { error = thrown }
-        #expect((error == nil) == isPossible, "\(name) \(cached)")
-        #expect(error == nil || error?.description.contains("\(name)=0.5") == true)
+        expectEqual((error == nil), isPossible, "\(name) \(cached)")
+        expectTrue(error == nil || error?.description.contains("\(name)=0.5") == true)
       }
     }
     var unused = SceneSettings()

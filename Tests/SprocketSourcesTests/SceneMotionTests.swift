@@ -1,3 +1,4 @@
+import TestExpectations
 import Testing
 
 @testable import SprocketScene
@@ -10,9 +11,9 @@ import Testing
     settings.panStart = 1
     settings.panEnd = 4
     let motion = SceneMotion(settings, seed: 1)
-    #expect(motion.sceneFromFrame(at: 0.5) == SceneSimilarity())
-    #expect(motion.sceneFromFrame(at: 2) == SceneSimilarity(dx: 200, dy: -10))
-    #expect(motion.sceneFromFrame(at: 9) == SceneSimilarity(dx: 600, dy: -30))
+    expectEqual(motion.sceneFromFrame(at: 0.5), SceneSimilarity())
+    expectEqual(motion.sceneFromFrame(at: 2), SceneSimilarity(dx: 200, dy: -10))
+    expectEqual(motion.sceneFromFrame(at: 9), SceneSimilarity(dx: 600, dy: -30))
   }
 
   @Test func shakeHasTheAskedForRMS() {
@@ -25,10 +26,10 @@ import Testing
     func rms(_ value: (SceneSimilarity) -> Double) -> Double {
       (poses.reduce(0) { $0 + value($1) * value($1) } / Double(poses.count)).squareRoot()
     }
-    #expect(abs(rms(\.dx) - 3) < 0.15)
-    #expect(abs(rms(\.dy) - 3) < 0.15)
-    #expect(abs(rms(\.rollDegrees) - 0.5) < 0.03)
-    #expect(abs(rms { $0.scale - 1 } - 0.01) < 0.0006)
+    expectLess(abs(rms(\.dx) - 3), 0.15)
+    expectLess(abs(rms(\.dy) - 3), 0.15)
+    expectLess(abs(rms(\.rollDegrees) - 0.5), 0.03)
+    expectLess(abs(rms { $0.scale - 1 } - 0.01), 0.0006)
   }
 
   /// Nothing above 12 Hz: over 1/1000 s a speed changes by less than acceleration's bound.
@@ -44,7 +45,7 @@ import Testing
       let bend =
         motion.sceneFromFrame(at: time + step).dx - 2 * motion.sceneFromFrame(at: time).dx
         + motion.sceneFromFrame(at: time - step).dx
-      #expect(abs(bend) / (step * step) < bound)
+      expectLess(abs(bend) / (step * step), bound)
     }
   }
 
@@ -52,8 +53,8 @@ import Testing
     var settings = SceneMotion.Settings()
     settings.shake = 1
     let first = SceneMotion(settings, seed: 5).sceneFromFrame(at: 1.25)
-    #expect(SceneMotion(settings, seed: 5).sceneFromFrame(at: 1.25) == first)
-    #expect(SceneMotion(settings, seed: 6).sceneFromFrame(at: 1.25) != first)
+    expectEqual(SceneMotion(settings, seed: 5).sceneFromFrame(at: 1.25), first)
+    expectUnequal(SceneMotion(settings, seed: 6).sceneFromFrame(at: 1.25), first)
   }
 
   @Test func lensesMixToTheWantedVariance() {
@@ -62,8 +63,8 @@ import Testing
       let near = SceneTexture.sigmas[mix.lower]
       let far = SceneTexture.sigmas[mix.lower + 1]
       let variance = near * near * (1 - mix.share) + far * far * mix.share
-      #expect(abs(variance - sigma * sigma) < 1e-9)
-      #expect((0...1).contains(mix.share))
+      expectLess(abs(variance - sigma * sigma), 1e-9)
+      expectTrue((0...1).contains(mix.share))
     }
   }
 }

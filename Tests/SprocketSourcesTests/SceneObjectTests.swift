@@ -1,4 +1,5 @@
 import SprocketPixels
+import TestExpectations
 import Testing
 
 @testable import SprocketScene
@@ -19,24 +20,25 @@ import Testing
     var changed = 0
     for place in plain.indices where plain[place] != covered[place] {
       changed += 1
-      #expect((40..<120).contains(place % 160) && (30..<90).contains(place / 160))
+      expectTrue((40..<120).contains(place % 160))
+      expectTrue((30..<90).contains(place / 160))
     }
-    #expect(changed > 80 * 60 * 9 / 10)
+    expectGreater(changed, 80 * 60 * 9 / 10)
   }
 
   @Test func whatItShowsMovesWithIt() {
     let (first, second) = (drawn(share: 0.25, way: 0), drawn(share: 0.25, way: 6))
     for y in 30..<90 {
-      for x in 40..<120 { #expect(second[y * 160 + x + 6] == first[y * 160 + x]) }
+      for x in 40..<120 { expectEqual(second[y * 160 + x + 6], first[y * 160 + x]) }
     }
   }
 
   /// The room is 80 pixels: 40 to the right edge, 80 back to the left, 40 to the middle.
   @Test func turnsAtTheEdges() {
-    #expect(drawn(share: 0.25, way: 160) == drawn(share: 0.25, way: 0))
-    #expect(drawn(share: 0.25, way: 50) == drawn(share: 0.25, way: 30))
-    #expect(drawn(share: 0.25, way: -10) == drawn(share: 0.25, way: 90))
-    #expect(drawn(share: 0.25, way: 40) != drawn(share: 0.25, way: 30))
+    expectEqual(drawn(share: 0.25, way: 160), drawn(share: 0.25, way: 0))
+    expectEqual(drawn(share: 0.25, way: 50), drawn(share: 0.25, way: 30))
+    expectEqual(drawn(share: 0.25, way: -10), drawn(share: 0.25, way: 90))
+    expectUnequal(drawn(share: 0.25, way: 40), drawn(share: 0.25, way: 30))
   }
 
   @Test(arguments: [ChromaSubsampling.yuv420, .yuv422, .yuv444])
@@ -53,11 +55,11 @@ import Testing
         let index = 160 * 120 + plane * columns * rows + place
         guard plain[index] != covered[index] else { continue }
         changed += 1
-        #expect((40 - blend..<120 + blend).contains(place % columns * across))
-        #expect((30..<90).contains(place / columns * down))
+        expectTrue((40 - blend..<120 + blend).contains(place % columns * across))
+        expectTrue((30..<90).contains(place / columns * down))
       }
     }
-    #expect(changed > columns * rows / 4)
+    expectGreater(changed, columns * rows / 4)
   }
 
   @Test func comesFromTheSettings() {
@@ -66,6 +68,7 @@ import Testing
     settings.objectSpeed = 50
     let camera = SceneCamera(settings)
     let moment = camera.moment(0, seconds: 2)
-    #expect(moment.object.share == 0.3 && moment.object.way == 100)
+    expectEqual(moment.object.share, 0.3)
+    expectEqual(moment.object.way, 100)
   }
 }

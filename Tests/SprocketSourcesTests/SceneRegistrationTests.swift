@@ -1,4 +1,5 @@
 import Foundation
+import TestExpectations
 import Testing
 
 @testable import SprocketScene
@@ -77,10 +78,10 @@ private func solve(_ equations: [[Double]]) -> [Double] {
     let moved = renderer.picture(moment { $0.sceneFromFrame = truth })
     let start = SceneSimilarity(dx: truth.dx.rounded(), dy: truth.dy.rounded())
     let found = register(fixed, moved, start: start)
-    #expect(abs(found.dx - truth.dx) < 0.01, "dx \(found.dx) for \(truth.dx)")
-    #expect(abs(found.dy - truth.dy) < 0.01, "dy \(found.dy) for \(truth.dy)")
-    #expect(abs(found.rollDegrees - truth.rollDegrees) < 0.01)
-    #expect(abs(found.scale - truth.scale) < 0.0003, "scale \(found.scale) for \(truth.scale)")
+    expectLess(abs(found.dx - truth.dx), 0.01, "dx \(found.dx) for \(truth.dx)")
+    expectLess(abs(found.dy - truth.dy), 0.01, "dy \(found.dy) for \(truth.dy)")
+    expectLess(abs(found.rollDegrees - truth.rollDegrees), 0.01)
+    expectLess(abs(found.scale - truth.scale), 0.0003, "scale \(found.scale) for \(truth.scale)")
   }
 
   @Test func aWholeShiftMovesEveryPixel() {
@@ -89,7 +90,7 @@ private func solve(_ equations: [[Double]]) -> [Double] {
     let moved = renderer.picture(moment { $0.sceneFromFrame = SceneSimilarity(dx: 5, dy: -3) })
     for y in 3..<64 {
       for x in 0..<91 {
-        #expect(moved[x, y] == fixed[x + 5, y - 3])
+        expectEqual(moved[x, y], fixed[x + 5, y - 3])
       }
     }
   }
@@ -99,17 +100,17 @@ private func solve(_ equations: [[Double]]) -> [Double] {
     var renderer = SceneRenderer(width: 96, height: 64, seed: 3, sensor: quietSensor())
     let around = Double(renderer.texture.width)
     let far = Double(7 * renderer.texture.width + 40)
-    #expect(
-      renderer.bytes(moment { $0.sceneFromFrame = SceneSimilarity(dx: around) })
-        == renderer.bytes(moment()))
-    #expect(
-      renderer.bytes(moment { $0.sceneFromFrame = SceneSimilarity(dx: far) })
-        == renderer.bytes(moment { $0.sceneFromFrame = SceneSimilarity(dx: 40) }))
+    expectEqual(
+      renderer.bytes(moment { $0.sceneFromFrame = SceneSimilarity(dx: around) }),
+      renderer.bytes(moment()))
+    expectEqual(
+      renderer.bytes(moment { $0.sceneFromFrame = SceneSimilarity(dx: far) }),
+      renderer.bytes(moment { $0.sceneFromFrame = SceneSimilarity(dx: 40) }))
   }
 
   /// Rows 0 1 2 are followed, both ways, by their mirror images.
   @Test func rowsBeyondTheEdgesAreMirrored() {
     let rows = (-7...9).map { mirrored($0, height: 3) }
-    #expect(rows == [0, 0, 1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0, 0, 1, 2, 2])
+    expectEqual(rows, [0, 0, 1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0, 0, 1, 2, 2])
   }
 }

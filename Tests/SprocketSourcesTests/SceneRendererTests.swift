@@ -1,4 +1,5 @@
 import SprocketPixels
+import TestExpectations
 import Testing
 
 @testable import SprocketScene
@@ -19,9 +20,9 @@ import Testing
     for frame in 0..<6 { frames.append(inARow.bytes(at(UInt64(frame)), chroma: .yuv420)) }
     for frame in [5, 2, 0] {
       var alone = SceneRenderer(width: 80, height: 60, seed: 9)
-      #expect(alone.bytes(at(UInt64(frame)), chroma: .yuv420) == frames[frame])
+      expectEqual(alone.bytes(at(UInt64(frame)), chroma: .yuv420), frames[frame])
     }
-    #expect(Set(frames).count == 6)
+    expectEqual(Set(frames).count, 6)
   }
 
   private var shaky: SceneMotion.Settings {
@@ -35,7 +36,7 @@ import Testing
     var first = SceneRenderer(width: 80, height: 60, seed: 1, sensor: quietSensor())
     var second = SceneRenderer(width: 80, height: 60, seed: 2, sensor: quietSensor())
     let pairs = zip(first.bytes(moment()), second.bytes(moment()))
-    #expect(pairs.filter { $0 != $1 }.count > 80 * 60 / 2)
+    expectGreater(pairs.filter { $0 != $1 }.count, 80 * 60 / 2)
   }
 
   @Test(arguments: [ChromaSubsampling.yuv420, .yuv422, .yuv444], [(33, 17), (48, 30), (16, 16)])
@@ -58,7 +59,7 @@ import Testing
     func compare(_ from: Int, _ stride: Int, _ to: Int, _ wideStride: Int, _ columns: Int) {
       for row in 0..<(from == tight.luma ? height : rows) {
         for column in 0..<columns {
-          #expect(memory[to + row * wideStride + column] == plain[from + row * stride + column])
+          expectEqual(memory[to + row * wideStride + column], plain[from + row * stride + column])
           touched[to + row * wideStride + column] = true
         }
       }
@@ -66,7 +67,7 @@ import Testing
     compare(tight.luma, tight.lumaStride, wide.luma, wide.lumaStride, width)
     compare(tight.u, tight.chromaStride, wide.u, wide.chromaStride, tight.chromaStride)
     compare(tight.v, tight.chromaStride, wide.v, wide.chromaStride, tight.chromaStride)
-    #expect(zip(memory, touched).allSatisfy { $1 || $0 == 0xA5 })
+    expectTrue(zip(memory, touched).allSatisfy { $1 || $0 == 0xA5 })
   }
 
   /// Blur by the lens: the further from focus, the less detail, on either side.
@@ -77,7 +78,7 @@ import Testing
       for step in 0...20 {
         let position = 0.5 + direction * Double(step) * 0.025
         let score = renderer.picture(moment { $0.lensPosition = position }).laplacianVariance
-        #expect(score < before, "at \(position)")
+        expectLess(score, before, "at \(position)")
         before = score
       }
     }
@@ -88,15 +89,15 @@ import Testing
     var renderer = SceneRenderer(width: 640, height: 360, seed: 1, sensor: quietSensor())
     let picture = renderer.picture(moment())
     let sorted = picture.luma.sorted()
-    #expect(sorted[sorted.count / 50] < 45)
-    #expect(sorted[sorted.count * 49 / 50] > 210)
-    #expect((90...150).contains(picture.mean))
+    expectLess(sorted[sorted.count / 50], 45)
+    expectGreater(sorted[sorted.count * 49 / 50], 210)
+    expectTrue((90...150).contains(picture.mean))
     for tile in 0..<16 {
       let (left, top) = (tile % 4 * 160, tile / 4 * 90)
       var rows: [Double] = []
       for y in top..<top + 90 { rows += picture.luma[y * 640 + left..<y * 640 + left + 160] }
       let part = Picture(width: 160, height: 90, luma: rows)
-      #expect(part.laplacianVariance > 4, "tile \(tile): \(part.laplacianVariance)")
+      expectGreater(part.laplacianVariance, 4, "tile \(tile): \(part.laplacianVariance)")
     }
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestExpectations
 import Testing
 
 @testable import SprocketScene
@@ -6,12 +7,12 @@ import Testing
 @Suite struct SceneSensorTests {
   /// IEC 61966-2-1: 0.5 linear is 187.5 of 255; 0.001 lies on the straight part.
   @Test func theCurveIsTheStandards() {
-    #expect(abs(SceneTransfer.srgb.encode(0.5) * 255 - 187.516) < 0.001)
-    #expect(abs(SceneTransfer.srgb.encode(0.001) - 0.01292) < 1e-9)
-    #expect(abs(SceneTransfer.gamma(2.2).encode(0.25) - 0.53252) < 1e-5)
+    expectLess(abs(SceneTransfer.srgb.encode(0.5) * 255 - 187.516), 0.001)
+    expectLess(abs(SceneTransfer.srgb.encode(0.001) - 0.01292), 1e-9)
+    expectLess(abs(SceneTransfer.gamma(2.2).encode(0.25) - 0.53252), 1e-5)
     for transfer in [SceneTransfer.srgb, .gamma(1.8), .gamma(2.6)] {
       for level in [0.0, 0.01, 0.2, 0.7, 1] {
-        #expect(abs(transfer.encode(transfer.decode(level)) - level) < 1e-6)
+        expectLess(abs(transfer.encode(transfer.decode(level)) - level), 1e-6)
       }
     }
   }
@@ -31,19 +32,19 @@ import Testing
     for (before, after) in zip(once.luma, twice.luma) where before > 60 && after < 250 {
       let ratio = transfer.decode(after / 255) / transfer.decode(before / 255)
       // Rounding to levels of half a unit each way.
-      #expect(abs(ratio - 2) < 0.09, "\(before) became \(after)")
+      expectLess(abs(ratio - 2), 0.09, "\(before) became \(after)")
       compared += 1
     }
-    #expect(compared > 1000)
-    #expect(gained.luma == twice.luma)
+    expectGreater(compared, 1000)
+    expectEqual(gained.luma, twice.luma)
   }
 
   @Test func whatIsTooBrightClips() {
     var renderer = SceneRenderer(width: 64, height: 48, seed: 7, sensor: quietSensor())
     let picture = renderer.picture(moment { $0.exposureMicroseconds = 1_000_000 })
-    #expect(picture.luma.filter { $0 == 255 }.count > 64 * 48 * 3 / 4)
+    expectGreater(picture.luma.filter { $0 == 255 }.count, 64 * 48 * 3 / 4)
     let black = renderer.picture(moment { $0.exposureMicroseconds = 10 })
-    #expect(black.luma.allSatisfy { $0 < 8 })
+    expectTrue(black.luma.allSatisfy { $0 < 8 })
   }
 
   /// The deviation over many frames is the model's, pushed through the curve's slope.
@@ -77,7 +78,7 @@ import Testing
         (sensor.transfer.encode(signal + 1e-5) - sensor.transfer.encode(signal - 1e-5)) / 2e-5
       predicted += pow(deviation * slope * 255, 2) + 1.0 / 12
     }
-    #expect(abs(measured / predicted - 1) < 0.05, "\(measured / predicted)")
+    expectLess(abs(measured / predicted - 1), 0.05, "\(measured / predicted)")
   }
 
   @Test func noiseDoesNotRepeatFromRowToRowOrFrameToFrame() {
@@ -87,15 +88,15 @@ import Testing
         starts.insert(SceneNoiseTile.start(seed: 1, frame: frame, plane: 0, row: row))
       }
     }
-    #expect(starts.count > 390)
+    expectGreater(starts.count, 390)
   }
 
   @Test func lightIsExposure() {
     var dim = SceneRenderer(
       width: 64, height: 48, seed: 7, sensor: quietSensor { $0.light = -1 })
     var usual = SceneRenderer(width: 64, height: 48, seed: 7, sensor: quietSensor())
-    #expect(
-      dim.bytes(moment { $0.exposureMicroseconds = 10_000 })
-        == usual.bytes(moment { $0.exposureMicroseconds = 5_000 }))
+    expectEqual(
+      dim.bytes(moment { $0.exposureMicroseconds = 10_000 }),
+      usual.bytes(moment { $0.exposureMicroseconds = 5_000 }))
   }
 }

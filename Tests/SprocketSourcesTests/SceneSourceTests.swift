@@ -4,6 +4,7 @@ import SprocketCore
 import SprocketFiles
 import SprocketJPEG
 import SprocketPixels
+import TestExpectations
 import Testing
 
 @testable import SprocketScene
@@ -24,9 +25,9 @@ import Testing
   func twoRunsAreTheSame(_ format: PixelFormat) throws {
     let first = try frames(troubled(5, format), count: 60)
     let second = try frames(troubled(5, format), count: 60)
-    #expect(first.taken == second.taken)
+    expectEqual(first.taken, second.taken)
     let other = try frames(troubled(6, format), count: 60)
-    #expect(first.taken.map(\.bytes) != other.taken.map(\.bytes))
+    expectUnequal(first.taken.map(\.bytes), other.taken.map(\.bytes))
   }
 
   /// What the scene says it did is what can be seen from outside.
@@ -35,22 +36,24 @@ import Testing
     let (taken, record) = try frames(troubled(seed, format), count: 150)
     var missing: UInt64 = 0
     for (before, after) in zip(taken, taken.dropFirst()) where before.epoch == after.epoch {
-      #expect(after.sequence > before.sequence)
+      expectGreater(after.sequence, before.sequence)
       missing += after.sequence - before.sequence - 1
     }
-    #expect(record.told == 150)
-    #expect(record.missing == missing && missing > 0)
-    #expect(record.corrupt == UInt64(taken.filter(\.isCorrupt).count) && record.corrupt > 0)
-    #expect(
-      record.startup == UInt64(taken.filter { $0.isStartup && !$0.isCorrupt }.count))
-    #expect(record.replugs + record.formatChanges == UInt64(taken.last?.epoch ?? 0))
+    expectEqual(record.told, 150)
+    expectEqual(record.missing, missing)
+    expectGreater(missing, 0)
+    expectEqual(record.corrupt, UInt64(taken.filter(\.isCorrupt).count))
+    expectGreater(record.corrupt, 0)
+    expectEqual(record.startup, UInt64(taken.filter { $0.isStartup && !$0.isCorrupt }.count))
+    expectEqual(record.replugs + record.formatChanges, UInt64(taken.last?.epoch ?? 0))
     let drops = record.faults[0]
-    #expect(drops > 0 && drops <= missing)
+    expectGreater(drops, 0)
+    expectAtMost(drops, missing)
   }
 
   @Test func intactJPEGsAreWholeAndDamagedOnesAreNot() throws {
     for frame in try frames(troubled(9, .mjpeg), count: 80).taken {
-      #expect(((try? JPEGStructure(frame.bytes.span)) == nil) == frame.isCorrupt)
+      expectEqual(((try? JPEGStructure(frame.bytes.span)) == nil), frame.isCorrupt)
     }
   }
 
@@ -64,15 +67,16 @@ import Testing
     }
     let frame = try #require(try frames(settings, count: 1).taken.first)
     let structure = try JPEGStructure(frame.bytes.span)
-    #expect(structure.width == size.0 && structure.height == size.1)
-    #expect(structure.subsampling == (subsampling == .half420 ? .yuv420 : .yuv422))
+    expectEqual(structure.width, size.0)
+    expectEqual(structure.height, size.1)
+    expectEqual(structure.subsampling, (subsampling == .half420 ? .yuv420 : .yuv422))
   }
 
   @Test func betterQualityTakesMoreBytes() throws {
     let counts = try [30, 60, 95].map { quality in
       try frames(scene { $0.quality = quality }, count: 1).taken[0].bytes.count
     }
-    #expect(counts[0] < counts[1] && counts[1] < counts[2])
+    expectTrue(counts[0] < counts[1] && counts[1] < counts[2])
   }
 
   @Test(arguments: [PixelFormat.mjpeg, .i420])
@@ -84,8 +88,8 @@ import Testing
         $0.cached = 4
       }, count: 10
     ).taken
-    for index in 0..<10 { #expect(cached[index].bytes == drawn[index % 4].bytes) }
-    #expect(cached.map(\.sequence) == Array(0..<10))
+    for index in 0..<10 { expectEqual(cached[index].bytes, drawn[index % 4].bytes) }
+    expectEqual(cached.map(\.sequence), Array(0..<10))
   }
 
   @Test(arguments: 0...4) func controlsTakeEffectAfterTheirDelay(_ delay: Int) throws {
@@ -114,12 +118,14 @@ import Testing
       sums.append(slot.bytes.reduce(0) { $0 + Int($1) })
       let applied = slot.events.filter { $0.kind == .controlApplied }
       let first = max(4 + delay, 5)
-      #expect(applied.count == (index == first ? 1 : 0))
-      if index == first { #expect(applied.first?.ticket == ticket && applied.first?.value == 2500) }
+      expectEqual(applied.count, (index == first ? 1 : 0))
+      if index == first {
+        expectTrue(applied.first?.ticket == ticket && applied.first?.value == 2500)
+      }
     }
     let change = max(4 + delay, 5)
-    for index in 0..<12 { #expect(shown[index] == (index < change ? 10_000 : 2_500)) }
-    for index in 1..<12 { #expect((sums[index] < sums[index - 1] * 3 / 4) == (index == change)) }
+    for index in 0..<12 { expectEqual(shown[index], (index < change ? 10_000 : 2_500)) }
+    for index in 1..<12 { expectEqual((sums[index] < sums[index - 1] * 3 / 4), (index == change)) }
   }
 
   @Test func controlsWrittenBeforeTheFirstFrameHoldFromIt() throws {
@@ -129,7 +135,7 @@ import Testing
         if let control = port.control(name) { _ = port.write(control, value) }
       }
     }
-    #expect(taken[0].inForce.gain == 2 && taken[0].inForce.lensPosition == 0.25)
+    expectTrue(taken[0].inForce.gain == 2 && taken[0].inForce.lensPosition == 0.25)
   }
 
   @Test func realPaceKeepsTheBeat() throws {
@@ -140,20 +146,21 @@ import Testing
     }
     let source = try SceneSource(settings)
     let description = try source.open()
-    #expect(description.isLive && description.clock == .monotonic)
+    expectTrue(description.isLive)
+    expectEqual(description.clock, .monotonic)
     let slot = SourceSlot(capacity: description.capacity)
     var times: [Int64] = []
     var sequences: [Int64] = []
     while times.count < 20 {
       guard case .frame(let frame) = try source.next(timeout: 5_000_000) else { continue }
-      #expect(monotonicNow() >= frame.captured.nanoseconds, "never before it is due")
+      expectAtLeast(monotonicNow(), frame.captured.nanoseconds, "never before it is due")
       times.append(frame.captured.nanoseconds)
       sequences.append(Int64(frame.sequence))
       slot.take(from: source, description.format)
     }
     for index in 1..<20 {
       let beats = sequences[index] - sequences[0]
-      #expect(times[index] - times[0] == beats * 10_000_000)
+      expectEqual(times[index] - times[0], beats * 10_000_000)
     }
   }
 
@@ -175,7 +182,7 @@ import Testing
       Issue.record("the second frame is due in a second")
       return
     }
-    #expect(monotonicNow() - start >= 20_000_000)
+    expectAtLeast(monotonicNow() - start, 20_000_000)
   }
 
   @Test(arguments: [
@@ -184,8 +191,8 @@ import Testing
   ])
   func impossibleSettingsAreRefusedWithASentence(_ settings: SceneSettings) {
     let error = #expect(throws: RunError.self) { try SceneSource(settings) }
-    #expect(error?.code == .usage)
-    #expect(error?.description.contains("the scene") == true)
+    expectEqual(error?.code, .usage)
+    expectEqual(error?.description.contains("the scene"), true)
   }
 
   @Test func theKindTakesSettingsByName() throws {
@@ -193,13 +200,16 @@ import Testing
       values: ["seed": "7", "drop": "0.25", "stallfor": "2s", "pace": "fast", "shake": "0"],
       request: FormatRequest(format: .nv12, size: (33, 21), rate: FrameRate(frames: 60)))
     let scene = try #require(source as? SceneSource)
-    #expect(scene.settings.seed == 7 && scene.settings.faults.drop == 0.25)
-    #expect(scene.settings.faults.stallDuration == .seconds(2))
+    expectEqual(scene.settings.seed, 7)
+    expectEqual(scene.settings.faults.drop, 0.25)
+    expectEqual(scene.settings.faults.stallDuration, .seconds(2))
     let description = try source.open()
-    #expect(description.format.width == 33 && description.format.pixelFormat == .nv12)
-    #expect(!description.isLive && description.format.rate.frames == 60)
+    expectEqual(description.format.width, 33)
+    expectEqual(description.format.pixelFormat, .nv12)
+    expectFalse(description.isLive)
+    expectEqual(description.format.rate.frames, 60)
     let names = SceneSettings.settings.map(\.name)
-    #expect(Set(names).count == names.count)
+    expectEqual(Set(names).count, names.count)
   }
 }
 
@@ -237,18 +247,18 @@ import Testing
         $0.faults.stall = 0.01
         $0.faults.stallDuration = .milliseconds(1)
       }
-      #expect(try allocations(settings, frames: 100) == 0, "\(format)")
+      try expectEqual(allocations(settings, frames: 100), 0, "\(format)")
     }
   }
 
   @Test func encodedFramesCostWhatTheLibraryTakes() throws {
     let hundred = try allocations(scene(), frames: 100)
-    #expect(hundred <= 100 * 8)
-    #expect(try allocations(scene(), frames: 200) == 2 * hundred)
-    #expect(try allocations(scene { $0.cached = 5 }, frames: 100) == 0)
+    expectAtMost(hundred, 100 * 8)
+    try expectEqual(allocations(scene(), frames: 200), 2 * hundred)
+    try expectEqual(allocations(scene { $0.cached = 5 }, frames: 100), 0)
     // The testing library itself takes memory for a backtrace of each error that is thrown.
     let damaged = try allocations(scene { $0.faults.corrupt = 0.2 }, frames: 100)
-    #expect((hundred...hundred + 50).contains(damaged))
+    expectTrue((hundred...hundred + 50).contains(damaged))
   }
 }
 
@@ -269,27 +279,27 @@ import Testing
     }
     let (taken, record) = try frames(settings, count: 100)
     let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
-    #expect(lines.count == 100 + Int(record.missing))
+    expectEqual(lines.count, 100 + Int(record.missing))
     let motion = SceneMotion(settings.motionSettings, seed: settings.seed)
     var told = 0
     for (index, line) in lines.enumerated() {
       let object = try #require(
         try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
-      #expect(object["sequence"] as? Int == index)
+      expectEqual(object["sequence"] as? Int, index)
       let faults = try #require(object["faults"] as? [String])
       if faults == ["lost"] { continue }
-      #expect(faults.contains("corrupt") == taken[told].isCorrupt)
+      expectEqual(faults.contains("corrupt"), taken[told].isCorrupt)
       let seconds = try #require(object["taken_ns"] as? Double) * 1e-9
       let pose = motion.sceneFromFrame(at: seconds)
       for (key, value) in [
         ("dx", pose.dx), ("dy", pose.dy), ("roll_degrees", pose.rollDegrees),
         ("scale", pose.scale), ("exposure_us", 10_000), ("gain", 1), ("lens", 0.5), ("blur_px", 0),
       ] {
-        #expect(abs((object[key] as? Double ?? .nan) - value) < 1e-9, "\(key)")
+        expectLess(abs((object[key] as? Double ?? .nan) - value), 1e-9, "\(key)")
       }
       told += 1
     }
-    #expect(told == 100)
+    expectEqual(told, 100)
   }
 
   /// 30 frames per second: the light is on from frame 15 to 29, what is sharp changes at frame 30, and
@@ -321,7 +331,7 @@ import Testing
     for index in 0..<40 {
       if index == 10 { _ = port.write(2, 0.7) }
       guard case .frame(let frame) = try source.next(timeout: 0) else { continue }
-      #expect(frame.inForce.lensPosition == (index < 10 ? 0.5 : 0.7))
+      expectEqual(frame.inForce.lensPosition, (index < 10 ? 0.5 : 0.7))
       slot.take(from: source, description.format)
       sums.append(slot.bytes.reduce(0) { $0 + Int($1) })
     }
@@ -330,25 +340,25 @@ import Testing
     for (index, line) in text.split(separator: "\n").enumerated() {
       let object = try #require(
         try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
-      #expect(object["light_ev"] as? Double == ((15..<30).contains(index) ? -1.5 : 0.5))
-      #expect(object["focus"] as? Double == (index < 30 ? 0.5 : 0.75))
+      expectEqual(object["light_ev"] as? Double, ((15..<30).contains(index) ? -1.5 : 0.5))
+      expectEqual(object["focus"] as? Double, (index < 30 ? 0.5 : 0.75))
       let moved = min(max(Double(index - 9), 0) * 0.02, 0.2)
       let lens = 0.5 + max(moved - 0.02, 0)
-      #expect(abs((object["lens"] as? Double ?? .nan) - lens) < 1e-9, "\(index)")
+      expectLess(abs((object["lens"] as? Double ?? .nan) - lens), 1e-9, "\(index)")
       let blur = abs(lens - (index < 30 ? 0.5 : 0.75)) * settings.defocus
-      #expect(abs((object["blur_px"] as? Double ?? .nan) - blur) < 1e-7, "\(index)")
+      expectLess(abs((object["blur_px"] as? Double ?? .nan) - blur), 1e-7, "\(index)")
     }
     for index in 1..<40 {
-      #expect((sums[index] * 4 < sums[index - 1] * 3) == (index == 15))
-      #expect((sums[index] * 3 > sums[index - 1] * 4) == (index == 30))
+      expectEqual((sums[index] * 4 < sums[index - 1] * 3), (index == 15))
+      expectEqual((sums[index] * 3 > sums[index - 1] * 4), (index == 30))
     }
   }
 
   @Test func aPathThatCannotBeWrittenIsRefused() throws {
     let source = try SceneSource(scene { $0.truth = "no/such/folder/truth.jsonl" })
     let error = #expect(throws: RunError.self) { try source.open() }
-    #expect(error?.code == .usage)
-    #expect(error?.description.contains("no/such/folder") == true)
+    expectEqual(error?.code, .usage)
+    expectEqual(error?.description.contains("no/such/folder"), true)
   }
 
   @Test func aFullDiskIsTold() throws {
@@ -368,8 +378,8 @@ import Testing
     var text = TextBuffer()
     try text.append(truth)
     let line = unsafe String(decoding: text.elements, as: UTF8.self)
-    #expect(line.contains("\"dx\":-1.4e-09,\"dy\":12.5,"))
-    #expect(line.contains("\"scale\":1.000000001,"))
-    #expect(line.hasSuffix("\"faults\":[\"drop\",\"late\"]}\n"))
+    expectTrue(line.contains("\"dx\":-1.4e-09,\"dy\":12.5,"))
+    expectTrue(line.contains("\"scale\":1.000000001,"))
+    expectTrue(line.hasSuffix("\"faults\":[\"drop\",\"late\"]}\n"))
   }
 }

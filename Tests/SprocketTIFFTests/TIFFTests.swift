@@ -1,4 +1,5 @@
 import SprocketTIFF
+import TestExpectations
 import Testing
 
 @Suite struct TIFFTests {
@@ -22,45 +23,46 @@ import Testing
       0x12, 0x01, 3, 0, 1, 0, 0, 0, 6, 0, 0, 0,
       0, 0, 0, 0,
     ]
-    #expect(Array(bytes[..<38]) == expected)
-    #expect(Array(bytes[62...]) == Array("Sensor".utf8) + [0])
+    expectEqual(Array(bytes[..<38]), expected)
+    expectEqual(Array(bytes[62...]), Array("Sensor".utf8) + [0])
   }
 
   @Test func textsOfUpToFourBytesLieInTheField() {
     let bytes = structure("abc", 1)
-    #expect(Array(bytes[18..<22]) == Array("abc".utf8) + [0])
+    expectEqual(Array(bytes[18..<22]), Array("abc".utf8) + [0])
   }
 
   @Test func leavesOutWhatDoesNotFit() {
     var tiff = TIFFWriter(capacity: 60)
     tiff.beginDirectory(room: 2, linkedAt: tiff.begin())
     tiff.add(.make, text: [UInt8](repeating: 65, count: 100).span)
-    #expect(tiff.isFull)
+    expectTrue(tiff.isFull)
     tiff.add(.orientation, short: 3)
     tiff.endDirectory()
     let header = TIFFHeader(Array(tiff.memory[..<tiff.count]).span)
-    #expect(header?.make == nil && header?.orientation == 3)
+    expectNil(header?.make)
+    expectEqual(header?.orientation, 3)
   }
 
   @Test(arguments: [1, 6, 8] as [UInt16])
   func readsBackWhatItWrote(orientation: UInt16) {
     let bytes = structure("Sensor", orientation)
     let header = TIFFHeader(bytes.span)
-    #expect(header?.orientation == UInt8(orientation))
-    #expect(header?.make.map { Array(bytes[$0]) } == Array("Sensor".utf8))
-    #expect(header?.model == nil)
+    expectEqual(header?.orientation, UInt8(orientation))
+    expectEqual(header?.make.map { Array(bytes[$0]) }, Array("Sensor".utf8))
+    expectNil(header?.model)
   }
 
   @Test func readsBigEndian() {
     let bytes: [UInt8] = [
       0x4D, 0x4D, 0, 42, 0, 0, 0, 8, 0, 1, 0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, 8, 0, 0, 0, 0, 0, 0,
     ]
-    #expect(TIFFHeader(bytes.span)?.orientation == 8)
+    expectEqual(TIFFHeader(bytes.span)?.orientation, 8)
   }
 
   @Test(arguments: [0, 9, 255] as [UInt16])
   func orientationsThatDoNotExistAreNotRead(orientation: UInt16) {
-    #expect(TIFFHeader(structure("Sensor", orientation).span)?.orientation == nil)
+    expectNil(TIFFHeader(structure("Sensor", orientation).span)?.orientation)
   }
 
   /// Each byte of a structure set to each of a few values, and each length: what is read lies in the bytes.
@@ -73,7 +75,7 @@ import Testing
         for count in [bytes.count, place] {
           let header = TIFFHeader(bytes.span.extracting(0..<count))
           for range in [header?.make, header?.model] {
-            if let range { #expect(range.upperBound <= count) }
+            if let range { expectAtMost(range.upperBound, count) }
           }
         }
       }

@@ -1,4 +1,5 @@
 import SprocketTesting
+import TestExpectations
 import Testing
 
 /// Writes the exposure at every fifth frame that it gets, eleven times in all, and notes each answer with
@@ -51,8 +52,8 @@ private struct Asker: Stage {
     _ corrupt: Double
   ) throws {
     let summary = try run(corrupt: corrupt)
-    #expect(summary.ledger.entries[0].counts[.corrupt] > 0 || corrupt == 0)
-    #expect(summary.droppedEvents == 0)
-    #expect(summary.notes == Array(repeating: "2", count: 11))
+    expectTrue(summary.ledger.entries[0].counts[.corrupt] > 0 || corrupt == 0)
+    expectEqual(summary.droppedEvents, 0)
+    expectEqual(summary.notes, Array(repeating: "2", count: 11))
   }
 }

@@ -1,5 +1,6 @@
 import Sprocket
 import SprocketStages
+import TestExpectations
 import Testing
 
 /// A scene whose controls refuse everything from some frame on, or are gone after a replug.
@@ -107,8 +108,9 @@ private struct Witness: Stage {
         StageChoice(Witness.plugin),
       ], sinks: [NullSink()], options: RunOptions(workers: workers, frameLimit: frames))
     try engine.start()
-    #expect(engine.wait(for: .seconds(60)))
-    #expect(engine.summary.errors.isEmpty && engine.summary.ledger.produced == frames)
+    expectTrue(engine.wait(for: longestWait))
+    expectEmpty(engine.summary.errors)
+    expectEqual(engine.summary.ledger.produced, frames)
     let notes = engine.summary.notes
     return (
       notes.filter { !$0.hasPrefix("= ") },
@@ -121,19 +123,19 @@ private struct Witness: Stage {
     var results: Set<[Float]> = []
     for workers in [1, 2, 4] {
       let (notes, exposures) = try run(SceneSource(settings()), workers: workers)
-      #expect(notes.isEmpty)
+      expectEmpty(notes)
       results.insert(exposures)
-      #expect(abs((exposures.last ?? 0) - 2400) < 300)
+      expectLess(abs((exposures.last ?? 0) - 2400), 300)
     }
-    #expect(results.count == 1)
+    expectEqual(results.count, 1)
   }
 
   @Test func lockedWritesNothingAndCustomWhatIsGiven() throws {
     let locked = try run(SceneSource(settings()), ["mode": "locked"])
-    #expect(Set(locked.exposures) == [10_000])
+    expectEqual(Set(locked.exposures), [10_000])
     let custom = try run(
       SceneSource(settings()), ["mode": "custom", "exposure": "4000", "gain": "2"])
-    #expect(custom.exposures.dropFirst(3).allSatisfy { $0 == 8000 })
+    expectTrue(custom.exposures.dropFirst(3).allSatisfy { $0 == 8000 })
   }
 
   /// The light changes back when it is done.
@@ -143,10 +145,10 @@ private struct Witness: Stage {
       $0.lightAt = 2
     }
     let auto = try run(SceneSource(changing), ["mode": "auto"])
-    #expect(abs(auto.exposures[59] - 2400) < 300)
-    #expect(Set(auto.exposures[59...]).count == 1)
+    expectLess(abs(auto.exposures[59] - 2400), 300)
+    expectEqual(Set(auto.exposures[59...]).count, 1)
     let continuous = try run(SceneSource(changing), ["mode": "continuous"])
-    #expect(abs((continuous.exposures.last ?? 0) - 9600) < 1200)
+    expectLess(abs((continuous.exposures.last ?? 0) - 9600), 1200)
   }
 
   @Test func aRefusalEndsTheLoopAndNotTheRun() throws {
@@ -156,16 +158,17 @@ private struct Witness: Stage {
           $0.lightStep = -2
           $0.lightAt = 2
         }, refusesFrom: 50))
-    #expect(notes.count == 1)
-    #expect(notes.first?.hasPrefix("autoexposure stopped: the source refused exposure=") == true)
-    #expect(abs((exposures.last ?? 0) - 2400) < 300)
+    expectEqual(notes.count, 1)
+    expectEqual(notes.first?.hasPrefix("autoexposure stopped: the source refused exposure="), true)
+    expectLess(abs((exposures.last ?? 0) - 2400), 300)
   }
 
   @Test func controlsThatAreGoneAfterAReplugEndTheLoopAndNotTheRun() throws {
     let (notes, _) = try run(
       TroubledScene(settings { $0.faults.unplug = 0.02 }, losesControls: true))
-    #expect(
-      notes == [
+    expectEqual(
+      notes,
+      [
         "autoexposure stopped: the source came back without exposure or gain; the exposure stays as "
           + "it is"
       ])
@@ -175,7 +178,7 @@ private struct Witness: Stage {
     let error = #expect(throws: RunError.self) {
       try run(SceneSource(settings { $0.cached = 3 }))
     }
-    #expect(error?.code == .usage)
-    #expect(error?.description.hasPrefix("autoexposure writes to the source's controls") == true)
+    expectEqual(error?.code, .usage)
+    expectEqual(error?.description.hasPrefix("autoexposure writes to the source's controls"), true)
   }
 }

@@ -1,5 +1,6 @@
 import SprocketStages
 import SprocketTesting
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -64,9 +65,9 @@ import Testing
     let looks = try looks()
     try #require(looks.count == 66)
     let peak = peak(looks)
-    #expect([-52, -50, -48].contains(heights[peak]))
+    expectTrue([-52, -50, -48].contains(heights[peak]))
     // Black pictures have nothing to be measured.
-    #expect(looks.suffix(2).allSatisfy { $0.score == nil })
+    expectTrue(looks.suffix(2).allSatisfy { $0.score == nil })
     let lens = LensRange(grid: 1 / 65)
     for start in looks.indices {
       var search = FocusSearch()
@@ -75,8 +76,9 @@ import Testing
         search.see(looks[Int((search.target * 65).rounded())].score)
       }
       let found = Int((search.target * 65).rounded())
-      #expect(search.phase == .found && abs(found - peak) <= 1, "\(start): \(found)")
-      #expect(search.looks.count <= 25, "\(start): \(search.looks.count) looks")
+      expectEqual(search.phase, .found, "\(start): \(found)")
+      expectAtMost(abs(found - peak), 1, "\(start): \(found)")
+      expectAtMost(search.looks.count, 25, "\(start): \(search.looks.count) looks")
     }
   }
 
@@ -85,26 +87,26 @@ import Testing
     let run = try TestRun(of: camera(lens: start), through: loop, frames: 100, pictures: false)
     let last = try #require(run.frames.last?.record).inForce.lensPosition
     let height = heights[Int((last * 65).rounded())]
-    #expect((-52 ... -46).contains(height), "from \(start): Z\(height)")
+    expectTrue((-52 ... -46).contains(height), "from \(start): Z\(height)")
   }
 
   @Test(arguments: [0, 5]) func aLensThatIsRefusedEndsTheLoopAndNotTheRun(patience: Int) throws {
     let run = try TestRun(
       of: camera(lens: 3, patience: patience), through: [.focus(), .autoFocus()], frames: 60,
       pictures: false)
-    #expect(run.notes == ["autofocus ended: the camera refuses to move the lens"])
+    expectEqual(run.notes, ["autofocus ended: the camera refuses to move the lens"])
   }
 
   @Test func aLensThatVanishesEndsTheLoopAndNotTheRun() throws {
     let run = try TestRun(
       of: camera(lens: 3, losesLensAt: 30), through: [.focus(), .autoFocus()], frames: 60,
       pictures: false)
-    #expect(
-      run.notes == ["autofocus ended: the camera has come back without a control of its lens"])
+    expectEqual(
+      run.notes, ["autofocus ended: the camera has come back without a control of its lens"])
     // From the start, it is an error that says what is missing.
     let error = #expect(throws: RunError.self) {
       try TestRun(of: TestCamera(pictures), through: [.focus(), .autoFocus()])
     }
-    #expect(error?.code == .usage)
+    expectEqual(error?.code, .usage)
   }
 }

@@ -1,6 +1,7 @@
 import Sprocket
 import SprocketStages
 import SprocketTesting
+import TestExpectations
 import Testing
 
 @Suite struct GeometryChainTests {
@@ -27,13 +28,14 @@ import Testing
         let (u, v) = (y, 104 - x)
         let steadied = back.apply((u + 0.5) * 2 - 0.5, (v + 0.5) * 2 - 0.5)
         let point = picture.sensorMap.sensorPoint(x, y, through: picture.format.lens)
-        #expect(abs(point.x - steadied.x - 20) < 1e-9)
-        #expect(abs(point.y - steadied.y - 10) < 1e-9)
+        expectLess(abs(point.x - steadied.x - 20), 1e-9)
+        expectLess(abs(point.y - steadied.y - 10), 1e-9)
         shifts.insert(point.x)
       }
     }
     // Else nothing was stabilized.
-    #expect(run.frames.count == 8 && shifts.count > 3 * 4)
+    expectEqual(run.frames.count, 8)
+    expectGreater(shifts.count, 3 * 4)
   }
 
   @Test func aStageThatMovesNoPixelsLeavesTheMapAsItIs() throws {
@@ -43,7 +45,8 @@ import Testing
       through: [.crop { $0.pixels = PixelArea(x: 8, y: 6, width: 8, height: 8) }, .negate()])
     let picture = try #require(run.frames.first?.picture)
     let point = picture.sensorMap.sensorPoint(1, 1, through: nil)
-    #expect(point.x == 9 && point.y == 7)
+    expectEqual(point.x, 9)
+    expectEqual(point.y, 7)
   }
 
   /// What a sink of a program keeps.
@@ -57,9 +60,11 @@ import Testing
     var count = 0
     for await copy in copies {
       let point = copy.sensorPoint(1, 1)
-      #expect(point.x == 9 && point.y == 7)
+      expectEqual(point.x, 9)
+      expectEqual(point.y, 7)
       count += 1
     }
-    #expect(engine.wait(for: .seconds(20)) && count == 1)
+    expectTrue(engine.wait(for: longestWait))
+    expectEqual(count, 1)
   }
 }

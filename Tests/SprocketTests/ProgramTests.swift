@@ -1,6 +1,7 @@
 import Glibc
 import SprocketStages
 import SprocketTesting
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -21,23 +22,23 @@ import Testing
     let engine = try Engine(
       source: source, stages: stages, sinks: sinks, options: RunOptions(frameLimit: frames))
     try engine.start()
-    #expect(engine.wait(for: .seconds(60)))
+    expectTrue(engine.wait(for: longestWait))
     return engine.summary
   }
 
   // MARK: Settings
 
   @Test func settingsByPropertyAreThoseOfTheCommandLine() {
-    #expect(StageChoice.meter().values.isEmpty)
+    expectEmpty(StageChoice.meter().values)
     let stabilize = StageChoice.stabilize {
       $0.mode = .standard
       $0.crop = 0.1
     }
-    #expect(stabilize.values == ["mode": "standard", "crop": "0.1"])
+    expectEqual(stabilize.values, ["mode": "standard", "crop": "0.1"])
     let drop = StageChoice.lateDrop { $0.budget = .milliseconds(40) }
-    #expect(drop.plugin.name == "latedrop" && drop.values == ["budget": "40ms"])
+    expectTrue(drop.plugin.name == "latedrop" && drop.values == ["budget": "40ms"])
     let focus = StageChoice.autoFocus { $0.backlash = 0.125 }
-    #expect(focus.values == ["backlash": "0.125"])
+    expectEqual(focus.values, ["backlash": "0.125"])
   }
 
   @Test(arguments: [0.3, .nan, -.infinity]) func valuesThatAreNotAllowedAreRefused(
@@ -47,12 +48,14 @@ import Testing
     let error = #expect(throws: RunError.self) {
       _ = try Engine(source: source, stages: [.stabilize { $0.crop = crop }], sinks: [NullSink()])
     }
-    #expect(error?.code == .usage && error?.description.contains("give 0 to 0.25") == true)
+    expectEqual(error?.code, .usage)
+    expectEqual(error?.description.contains("give 0 to 0.25"), true)
   }
 
   @Test func settingsOfASourceAreCheckedToo() throws {
     let error = #expect(throws: RunError.self) { _ = try scene { $0.shake = .infinity } }
-    #expect(error?.code == .usage && error?.description.contains("give 0 to 40") == true)
+    expectEqual(error?.code, .usage)
+    expectEqual(error?.description.contains("give 0 to 40"), true)
     #expect(throws: RunError.self) { _ = try scene { $0.quality = 1000 } }
     var settings = FileSettings()
     settings.startup = -1
@@ -67,24 +70,24 @@ import Testing
     let file = try TestFile(ending: "mcap")
     let dump = DumpSink(path: file.path, overwrite: true)
     let summary = try run(try scene(), [], [dump], frames: 5)
-    #expect(summary.ledger.entries.map(\.sink) == ["dump", "dump-fates"])
+    expectEqual(summary.ledger.entries.map(\.sink), ["dump", "dump-fates"])
     let again = try TestRun(of: ReplaySource(path: file.path))
-    #expect(again.frames.map(\.fate) == Array(repeating: .delivered, count: 5))
+    expectEqual(again.frames.map(\.fate), Array(repeating: .delivered, count: 5))
     let error = #expect(throws: RunError.self) {
       try run(try scene(), [], [NullSink(), NullSink()])
     }
-    #expect(error?.description.hasPrefix("two sinks are called null") == true)
+    expectEqual(error?.description.hasPrefix("two sinks are called null"), true)
   }
 
   @Test func aRunIsStartedOnce() throws {
     let engine = try Engine(
       source: try scene(), sinks: [NullSink()], options: RunOptions(frameLimit: 5))
-    #expect(!engine.wait(for: .milliseconds(1)))
+    expectFalse(engine.wait(for: .milliseconds(1)))
     try engine.start()
     #expect(throws: RunError.self) { try engine.start() }
-    #expect(engine.wait(for: .seconds(60)))
+    expectTrue(engine.wait(for: longestWait))
     #expect(throws: RunError.self) { try engine.start() }
-    #expect(engine.summary.ledger.produced == 5)
+    expectEqual(engine.summary.ledger.produced, 5)
   }
 
   @Test func aRunThatIsNeverStartedClosesItsSource() throws {
@@ -93,10 +96,10 @@ import Testing
     let source = PushSource(format: format)
     var engine: Engine? = try Engine(source: source, sinks: [NullSink()])
     let frame = [UInt8](repeating: 1, count: 32)
-    #expect(source.push(frame.span) == .taken)
-    #expect(engine?.summary.isOver == false)
+    expectEqual(source.push(frame.span), .taken)
+    expectEqual(engine?.summary.isOver, false)
     engine = nil
-    #expect(source.push(frame.span) == .over)
+    expectEqual(source.push(frame.span), .over)
   }
 
   /// Under ThreadSanitizer, too: nothing that is asked belongs to the run's threads.
@@ -112,10 +115,12 @@ import Testing
           var (epochs, produced): (Int, UInt64) = (0, 0)
           while true {
             let summary = engine.summary
-            #expect(summary.epochs >= epochs && summary.ledger.produced >= produced)
+            expectAtLeast(summary.epochs, epochs)
+            expectAtLeast(summary.ledger.produced, produced)
             (epochs, produced) = (summary.epochs, summary.ledger.produced)
-            for entry in summary.ledger.entries { #expect(entry.counts.sum <= produced) }
-            #expect(summary.stages.count == 2 && !engine.description.name.isEmpty)
+            for entry in summary.ledger.entries { expectAtMost(entry.counts.sum, produced) }
+            expectEqual(summary.stages.count, 2)
+            expectFalse(engine.description.name.isEmpty)
             if summary.isOver { return }
             _ = engine.progress
             try await Task.sleep(for: .milliseconds(1))
@@ -124,16 +129,19 @@ import Testing
       }
       try await group.waitForAll()
     }
-    #expect(engine.wait(for: .seconds(60)))
+    expectTrue(engine.wait(for: longestWait))
     let summary = engine.summary
-    #expect(summary.epochs > 5 && summary.ledger.isBalanced && summary.ledger.produced == 400)
-    #expect(summary.stages[0].duration.count > 0)
+    expectGreater(summary.epochs, 5)
+    expectTrue(summary.ledger.isBalanced)
+    expectEqual(summary.ledger.produced, 400)
+    expectGreater(summary.stages[0].duration.count, 0)
   }
 
   @Test func whatASourceCannotWriteIsAnError() throws {
     let summary = try run(try scene { $0.truth = "/dev/full" }, [], [NullSink()], frames: 5)
-    #expect(summary.ledger.produced == 5 && summary.errors.count == 1)
-    #expect(summary.errors.first?.description.contains("writing to /dev/full") == true)
+    expectEqual(summary.ledger.produced, 5)
+    expectEqual(summary.errors.count, 1)
+    expectEqual(summary.errors.first?.description.contains("writing to /dev/full"), true)
   }
 
   // MARK: Closures as sinks
@@ -147,14 +155,14 @@ import Testing
       let entry = (
         frame.record.number, frame.report(ExposureReport.self)?.logLuminance, sum / row.count
       )
-      #expect(frame.report(FocusReport.self) == nil)
+      expectNil(frame.report(FocusReport.self))
       seen.withLock { $0.append(entry) }
     }
     let summary = try run(try scene(), [.meter()], [sink], frames: 20)
-    #expect(summary.ledger.entries[0].counts[.delivered] == 20)
+    expectEqual(summary.ledger.entries[0].counts[.delivered], 20)
     let found = seen.withLock { $0 }
-    #expect(found.map(\.number) == Array(0..<20))
-    #expect(found.allSatisfy { $0.luminance?.isFinite == true && $0.mean > 0 })
+    expectEqual(found.map(\.number), Array(0..<20))
+    expectTrue(found.allSatisfy { $0.luminance?.isFinite == true && $0.mean > 0 })
   }
 
   @Test func anErrorOfAClosureEndsThatSinkAlone() throws {
@@ -163,10 +171,10 @@ import Testing
       if frame.record.number == 3 { throw Full() }
     }
     let summary = try run(try scene(), [], [failing, ChecksumSink()], frames: 10)
-    #expect(summary.ledger.entries[0].counts[.delivered] == 3)
-    #expect(summary.ledger.entries[1].counts[.delivered] == 10)
-    #expect(summary.errors.count == 1)
-    #expect(summary.errors[0].description.contains("the table is full"))
+    expectEqual(summary.ledger.entries[0].counts[.delivered], 3)
+    expectEqual(summary.ledger.entries[1].counts[.delivered], 10)
+    expectEqual(summary.errors.count, 1)
+    expectTrue(summary.errors[0].description.contains("the table is full"))
   }
 
   // MARK: Copies
@@ -178,13 +186,15 @@ import Testing
     try engine.start()
     var numbers: [UInt64] = []
     for await frame in copies {
-      #expect(frame.bytes.count == 64 * 48 && frame.pixels == .grey && frame.width == 64)
-      #expect(Set(frame.bytes).count > 10)
+      expectEqual(frame.bytes.count, 64 * 48)
+      expectEqual(frame.pixels, .grey)
+      expectEqual(frame.width, 64)
+      expectGreater(Set(frame.bytes).count, 10)
       numbers.append(frame.record.number)
     }
-    #expect(numbers == Array(0..<50))
-    #expect(engine.wait(for: .seconds(60)))
-    #expect(engine.summary.ledger.entries[0].counts[.delivered] == 50)
+    expectEqual(numbers, Array(0..<50))
+    expectTrue(engine.wait(for: longestWait))
+    expectEqual(engine.summary.ledger.entries[0].counts[.delivered], 50)
   }
 
   @Test func theNewestCopyHoldsUpNobody() async throws {
@@ -196,13 +206,13 @@ import Testing
     while !engine.summary.isOver { try await Task.sleep(for: .milliseconds(5)) }
     var numbers: [UInt64] = []
     for await frame in copies {
-      #expect(frame.bytes.prefix(2) == [0xFF, 0xD8])
+      expectEqual(frame.bytes.prefix(2), [0xFF, 0xD8])
       numbers.append(frame.record.number)
     }
-    #expect(numbers == [299])
+    expectEqual(numbers, [299])
     let summary = engine.summary
-    #expect(summary.ledger.isBalanced && summary.ledger.entries[1].counts[.delivered] == 300)
-    #expect(summary.notes.contains { $0.contains("replaced by newer ones") })
+    expectTrue(summary.ledger.isBalanced && summary.ledger.entries[1].counts[.delivered] == 300)
+    expectTrue(summary.notes.contains { $0.contains("replaced by newer ones") })
   }
 
   @Test func aReaderThatLeavesEndsItsSinkAlone() async throws {
@@ -213,9 +223,10 @@ import Testing
     for await frame in copies where frame.record.number == 4 { break }
     while !engine.summary.isOver { try await Task.sleep(for: .milliseconds(5)) }
     let summary = engine.summary
-    #expect(summary.errors.isEmpty && summary.ledger.isBalanced)
-    #expect(summary.ledger.entries[0].counts[.flushed] > 0)
-    #expect(summary.ledger.entries[1].counts[.delivered] == 60)
+    expectEmpty(summary.errors)
+    expectTrue(summary.ledger.isBalanced)
+    expectGreater(summary.ledger.entries[0].counts[.flushed], 0)
+    expectEqual(summary.ledger.entries[1].counts[.delivered], 60)
   }
 
   @Test func copiesThatNobodyReadsDoNotHoldUpTheEnd() async throws {
@@ -228,10 +239,11 @@ import Testing
     engine.stop()
     while !engine.summary.isOver { try await Task.sleep(for: .milliseconds(5)) }
     let summary = engine.summary
-    #expect(summary.errors.isEmpty && summary.ledger.isBalanced)
+    expectEmpty(summary.errors)
+    expectTrue(summary.ledger.isBalanced)
     var count: UInt64 = 0
     for await _ in copies { count += 1 }
-    #expect(count == summary.ledger.entries[0].counts[.delivered])
+    expectEqual(count, summary.ledger.entries[0].counts[.delivered])
   }
 
   @Test func copiesOfARunThatIsNeverStartedEnd() async throws {
@@ -242,9 +254,9 @@ import Testing
       for await _ in copies { count += 1 }
       return count
     }
-    #expect(engine?.summary.isOver == false)
+    expectEqual(engine?.summary.isOver, false)
     engine = nil
-    #expect(await reading.value == 0)
+    await expectEqual(reading.value, 0)
   }
 
   // MARK: Frames of the program's own
@@ -270,13 +282,14 @@ import Testing
     try engine.start()
     for value in 0..<200 {
       let frame = [UInt8](repeating: UInt8(value), count: 45)
-      #expect(source.push(frame.span) == .taken)
+      expectEqual(source.push(frame.span), .taken)
     }
     source.finish()
-    #expect(engine.wait(for: .seconds(60)))
-    #expect(times.withLock { $0 } == (0..<200).map { $0 * 40_000_000 })
-    #expect(sums.withLock { $0 } == (0..<200).map { $0 * 45 })
-    #expect(engine.summary.ledger.isBalanced && engine.summary.ledger.produced == 200)
+    expectTrue(engine.wait(for: longestWait))
+    expectEqual(times.withLock { $0 }, (0..<200).map { $0 * 40_000_000 })
+    expectEqual(sums.withLock { $0 }, (0..<200).map { $0 * 45 })
+    expectTrue(engine.summary.ledger.isBalanced)
+    expectEqual(engine.summary.ledger.produced, 200)
   }
 
   @Test func framesWithoutRoomAreMissingWhereTheSourceIsLive() throws {
@@ -284,13 +297,13 @@ import Testing
     let frame = [UInt8](repeating: 9, count: 45)
     let engine = try Engine(source: source, sinks: [NullSink()])
     let pushed = (0..<5).map { _ in source.push(frame.span) }
-    #expect(pushed == [.taken, .taken, .full, .full, .full])
+    expectEqual(pushed, [.taken, .taken, .full, .full, .full])
     try engine.start()
-    #expect(source.push(frame.span, waiting: .seconds(30)) == .taken)
+    expectEqual(source.push(frame.span, waiting: .seconds(30)), .taken)
     source.finish()
-    #expect(engine.wait(for: .seconds(60)))
+    expectTrue(engine.wait(for: longestWait))
     let counts = engine.summary.ledger.entries[0].counts
-    #expect(counts[.missing] == 3 && counts[.delivered] == 3)
+    expectTrue(counts[.missing] == 3 && counts[.delivered] == 3)
   }
 
   @Test func mosaicsOfAProgramBecomePictures() throws {
@@ -308,10 +321,10 @@ import Testing
     try engine.start()
     // Red 200, green 100, blue 50: 0.299 * 200 + 0.587 * 100 + 0.114 * 50 = 124.2.
     let mosaic: [UInt8] = [200, 100, 200, 100, 100, 50, 100, 50]
-    #expect(source.push(mosaic.span) == .taken)
+    expectEqual(source.push(mosaic.span), .taken)
     source.finish()
-    #expect(engine.wait(for: .seconds(60)))
-    #expect(found.withLock { $0 } == [UInt8](repeating: 124, count: 8))
+    expectTrue(engine.wait(for: longestWait))
+    expectEqual(found.withLock { $0 }, [UInt8](repeating: 124, count: 8))
   }
 
   @Test func whoeverPushesLearnsThatTheRunIsOver() throws {
@@ -320,12 +333,12 @@ import Testing
       source: source, sinks: [NullSink()], options: RunOptions(frameLimit: 3))
     try engine.start()
     let frame = [UInt8](repeating: 9, count: 45)
-    #expect(source.push(frame.span, waiting: .seconds(30)) == .taken)
+    expectEqual(source.push(frame.span, waiting: .seconds(30)), .taken)
     var pushed = PushSource.Pushed.taken
     for _ in 0..<100 where pushed != .over {
       pushed = source.push(frame.span, waiting: .seconds(30))
     }
-    #expect(pushed == .over)
-    #expect(engine.wait(for: .seconds(60)))
+    expectEqual(pushed, .over)
+    expectTrue(engine.wait(for: longestWait))
   }
 }

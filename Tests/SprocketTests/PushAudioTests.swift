@@ -1,5 +1,6 @@
 import Sprocket
 import SprocketEngine
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -17,7 +18,7 @@ import Testing
     try engine.start()
     var blocks: [(UInt64, Int64, [Int])] = []
     reading: while true {
-      switch tap.next(timeout: 20_000_000_000) {
+      switch tap.next(timeout: longestWaitNanoseconds) {
       case .nothing: Issue.record("no block")
       case .end: break reading
       case .block:
@@ -32,20 +33,21 @@ import Testing
       }
       break
     }
-    #expect(engine.wait(for: .seconds(20)))
+    expectTrue(engine.wait(for: longestWait))
     return blocks
   }
 
   @Test func whatWasPushedIsReadInOrder() throws {
     let source = PushAudioSource(format: Self.mono)
     for start in stride(from: 0, to: 8000, by: 500) {
-      #expect(source.push(samples(start..<start + 500).span) == .taken)
+      expectEqual(source.push(samples(start..<start + 500).span), .taken)
     }
     source.finish()
-    #expect(source.push(samples(0..<1).span) == .over)
+    expectEqual(source.push(samples(0..<1).span), .over)
     let found = try blocks(source)
-    #expect(found.flatMap(\.2) == Array(0..<8000) && found.count == 10)
-    #expect(found.map(\.1) == (0..<10).map { $0 * 100_000_000 })
+    expectEqual(found.flatMap(\.2), Array(0..<8000))
+    expectEqual(found.count, 10)
+    expectEqual(found.map(\.1), (0..<10).map { $0 * 100_000_000 })
   }
 
   /// Up to 5 ms are rounding; a later time is a gap, an earlier one a new segment.
@@ -54,28 +56,29 @@ import Testing
     let block = samples(0..<80).span
     // Each block is 10 ms.
     for milliseconds in [0, 12, 20, 130, 50, 50 + 3_600_011] as [Int64] {
-      #expect(source.push(block, heard: milliseconds * 1_000_000) == .taken)
+      expectEqual(source.push(block, heard: milliseconds * 1_000_000), .taken)
     }
     source.finish()
     let found = try blocks(source)
-    #expect(found.map(\.0) == [0, 1040, 1120, 1200])
-    #expect(found.map(\.1) == [0, 130_000_000, 50_000_000, 3_600_061_000_000])
-    #expect(found.map(\.2.count) == [240, 80, 80, 80])
+    expectEqual(found.map(\.0), [0, 1040, 1120, 1200])
+    expectEqual(found.map(\.1), [0, 130_000_000, 50_000_000, 3_600_061_000_000])
+    expectEqual(found.map(\.2.count), [240, 80, 80, 80])
   }
 
   @Test func whatFindsNoRoomIsMissingWhereTheSoundIsLive() throws {
     let source = PushAudioSource(
       format: Self.mono, isLive: true, room: .milliseconds(100))
     let block = samples(0..<400).span
-    #expect((0..<4).map { _ in source.push(block) } == [.taken, .taken, .full, .full])
+    expectEqual((0..<4).map { _ in source.push(block) }, [.taken, .taken, .full, .full])
     let engine = try AudioEngine(source)
     let tap = try engine.makeTap(for: "tap")
     try engine.start()
-    #expect(source.push(block, waiting: .seconds(20)) == .taken)
+    expectEqual(source.push(block, waiting: longestWait), .taken)
     source.finish()
-    #expect(engine.wait(for: .seconds(20)))
+    expectTrue(engine.wait(for: longestWait))
     _ = tap
-    #expect(engine.summary.missing == 800 && engine.summary.ledger.produced == 2000)
+    expectEqual(engine.summary.missing, 800)
+    expectEqual(engine.summary.ledger.produced, 2000)
   }
 
   /// With pictures, from one thread, in turn.
@@ -92,16 +95,18 @@ import Testing
     try engine.start()
     let (picture, piece) = ([UInt8](repeating: 7, count: 512), samples(0..<320))
     for _ in 0..<250 {
-      #expect(pictures.push(picture.span, waiting: .seconds(20)) == .taken)
-      #expect(source.push(piece.span, waiting: .seconds(20)) == .taken)
+      expectEqual(pictures.push(picture.span, waiting: longestWait), .taken)
+      expectEqual(source.push(piece.span, waiting: longestWait), .taken)
     }
     pictures.finish()
     source.finish()
-    #expect(engine.wait(for: .seconds(60)))
-    #expect(engine.summary.errors.isEmpty && engine.summary.ledger.isBalanced)
+    expectTrue(engine.wait(for: longestWait))
+    expectEmpty(engine.summary.errors)
+    expectTrue(engine.summary.ledger.isBalanced)
     let probe = FileAudioSource(path: path)
     let description = try probe.open()
-    #expect(description.format.rate == 8000 && description.format.channels == 1)
+    expectEqual(description.format.rate, 8000)
+    expectEqual(description.format.channels, 1)
     var bytes = [UInt8](repeating: 0, count: description.blockSamples * 2)
     var count = 0
     while true {
@@ -110,6 +115,6 @@ import Testing
       count += block.count
     }
     probe.close()
-    #expect(count == 80_000)
+    expectEqual(count, 80_000)
   }
 }

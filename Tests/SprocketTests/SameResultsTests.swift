@@ -1,5 +1,6 @@
 import Sprocket
 import SprocketStages
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -55,9 +56,9 @@ extension Plugin {
       },
       sinks: [sink], options: options)
     try engine.start()
-    #expect(engine.wait(for: .seconds(60)))
-    #expect(engine.summary.ledger.isBalanced)
-    #expect(engine.summary.ledger.produced == 150)
+    expectTrue(engine.wait(for: longestWait))
+    expectTrue(engine.summary.ledger.isBalanced)
+    expectEqual(engine.summary.ledger.produced, 150)
     return sink.runDigest
   }
 
@@ -65,10 +66,10 @@ extension Plugin {
   func areThereWhateverTheWorkersAndTheWaiting(format: PixelFormat) throws {
     let first = try digest(format, workers: 1, wait: .park)
     for workers in [2, 4, 8] {
-      #expect(try digest(format, workers: workers, wait: .park) == first, "\(workers) workers")
+      try expectEqual(digest(format, workers: workers, wait: .park), first, "\(workers) workers")
     }
     for wait in WaitStrategy.allCases where wait != .park {
-      #expect(try digest(format, workers: 4, wait: wait) == first, "\(wait)")
+      try expectEqual(digest(format, workers: 4, wait: wait), first, "\(wait)")
     }
   }
 }

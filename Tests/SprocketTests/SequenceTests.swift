@@ -1,5 +1,6 @@
 import Sprocket
 import SprocketTesting
+import TestExpectations
 import Testing
 
 /// Recordings one after the other, each with controls of its own (A21 of the contract of requests).
@@ -57,8 +58,8 @@ import Testing
       if place == stopped { result.sequences[place].stop() }
     }
     try engine.start()
-    #expect(engine.wait(for: .seconds(60)))
-    #expect(engine.summary.ledger.isBalanced)
+    expectTrue(engine.wait(for: longestWait))
+    expectTrue(engine.summary.ledger.isBalanced)
     result.exposures = photos.withLock { $0 }
     result.all = all.exposures.withLock { $0 }
     result.records = engine.recordingRecords
@@ -70,61 +71,61 @@ import Testing
       camera(delay: delay), [[2000, 4000, 8000], [25_000]], sinks: ["photo", "other"])
     for sink in ["photo", "other"] {
       for (place, value) in [(0, 2000.0), (0, 4000), (0, 8000), (1, 25_000)] {
-        #expect(result.exposures["\(sink)/\(place)-\(value)"] == Float(value))
+        expectEqual(result.exposures["\(sink)/\(place)-\(value)"], Float(value))
       }
     }
-    #expect(result.sequences.map(\.end) == [.complete, .complete])
-    #expect(result.sequences.map(\.isOver) == result.sequences.map { _ in true })
-    #expect(result.sequences[0].controls(ofStep: 1)?.map(\.value) == [4000])
+    expectEqual(result.sequences.map(\.end), [.complete, .complete])
+    expectEqual(result.sequences.map(\.isOver), result.sequences.map { _ in true })
+    expectEqual(result.sequences[0].controls(ofStep: 1)?.map(\.value), [4000])
     // Each value in turn, and what was before between the two.
     var turns: [Float] = []
     for exposure in result.all where exposure != turns.last { turns.append(exposure) }
-    #expect(turns == [10_000, 2000, 4000, 8000, 10_000, 25_000, 10_000])
+    expectEqual(turns, [10_000, 2000, 4000, 8000, 10_000, 25_000, 10_000])
   }
 
   @Test func aRefusedStepEndsTheSequenceAndRestores() throws {
     let result = try run(camera(), [[2000, 35_000, 4000], [3000]])
-    #expect(result.exposures == ["photo/0-2000.0": 2000, "photo/1-3000.0": 3000])
-    #expect(
-      result.sequences.map(\.end)
-        == [.failed("the source has refused a control of step 2"), .complete])
-    #expect(result.records.count == 4)
-    #expect(result.records.allSatisfy { $0.reason == .asked })
-    #expect(result.all.last == 10_000)
+    expectEqual(result.exposures, ["photo/0-2000.0": 2000, "photo/1-3000.0": 3000])
+    expectEqual(
+      result.sequences.map(\.end),
+      [.failed("the source has refused a control of step 2"), .complete])
+    expectEqual(result.records.count, 4)
+    expectTrue(result.records.allSatisfy { $0.reason == .asked })
+    expectEqual(result.all.last, 10_000)
   }
 
   @Test func whatIsNotRestoredIsTold() throws {
     let result = try run(camera(), [[2000], [3000]], restoring: 35_000)
-    #expect(result.exposures.count == 2)
+    expectEqual(result.exposures.count, 2)
     let end = RecordingSequence.End.failed(
       "the controls are not restored: the source has refused a control")
-    #expect(result.sequences.map(\.end) == [end, end])
+    expectEqual(result.sequences.map(\.end), [end, end])
   }
 
   @Test func aStoppedSequenceWritesNothing() throws {
     let result = try run(camera(), [[2000, 4000], [3000]], stopped: 0)
-    #expect(result.exposures == ["photo/1-3000.0": 3000])
-    #expect(result.sequences.map(\.end) == [.failed("it was stopped"), .complete])
-    #expect(!result.all.contains(2000))
-    #expect(result.records.count == 3)
+    expectEqual(result.exposures, ["photo/1-3000.0": 3000])
+    expectEqual(result.sequences.map(\.end), [.failed("it was stopped"), .complete])
+    expectFalse(result.all.contains(2000))
+    expectEqual(result.records.count, 3)
   }
 
   @Test func aSourceThatBeginsAnewEndsTheSequence() throws {
     let result = try run(camera(replug: 4), [[2000, 4000, 8000]])
-    #expect(
-      result.sequences.map(\.end)
-        == [.failed("the source began anew before all steps were recorded; ask again")])
-    #expect(result.sequences.map(\.isOver) == result.sequences.map { _ in true })
-    #expect(result.records.count == 3)
+    expectEqual(
+      result.sequences.map(\.end),
+      [.failed("the source began anew before all steps were recorded; ask again")])
+    expectEqual(result.sequences.map(\.isOver), result.sequences.map { _ in true })
+    expectEqual(result.records.count, 3)
   }
 
   @Test(arguments: 0..<24) func aRunThatEndsFirstHasARecordOfEachRecording(_ frames: Int) throws {
     let result = try run(camera(frames: frames + 1), [[2000, 4000, 8000], [3000]])
-    #expect(result.records.count == 4)
+    expectEqual(result.records.count, 4)
     let taken = result.records.filter { $0.counts[.delivered] == 1 }.count
-    #expect(taken == result.exposures.count)
+    expectEqual(taken, result.exposures.count)
     for (path, exposure) in result.exposures {
-      #expect(path.hasSuffix("-\(Double(exposure))"))
+      expectTrue(path.hasSuffix("-\(Double(exposure))"))
     }
   }
 
@@ -136,9 +137,9 @@ import Testing
     let step = RecordingStep([], [.record(sink: "photo", path: "a", frames: 2)])
     let sequence = try engine.ask([step, step], within: .seconds(30))
     try engine.start()
-    #expect(engine.wait(for: .seconds(60)))
-    #expect(sequence.end == .complete)
-    #expect(photos.withLock { $0.count } == 4)
+    expectTrue(engine.wait(for: longestWait))
+    expectEqual(sequence.end, .complete)
+    expectEqual(photos.withLock { $0.count }, 4)
   }
 
   private static let grey = TestFrame(
@@ -160,28 +161,28 @@ import Testing
       }
     }
     let photo = Request.record(sink: "photo", frames: 1)
-    #expect(
-      refusal([RecordingStep([Value("expsure", 1)], [photo])])
-        == "the source has no control `expsure`; did you mean `exposure`? it has: exposure")
-    #expect(
-      refusal([RecordingStep([], [photo])], [Value("gain", 1)])
-        == "the source has no control `gain`; it has: exposure")
-    #expect(
-      refusal([RecordingStep([], [.record(sink: "photo")])])
-        == "a step has recordings with a count of frames, and no other request")
-    #expect(refusal([RecordingStep([], Array(repeating: photo, count: 17))]) != nil)
-    #expect(refusal([]) == "a sequence has steps of 1 to 16 recordings")
-    #expect(
-      refusal([RecordingStep([Value("exposure", .nan)], [photo])])
-        == "the value of `exposure` is no finite number")
-    #expect(
+    expectEqual(
+      refusal([RecordingStep([Value("expsure", 1)], [photo])]),
+      "the source has no control `expsure`; did you mean `exposure`? it has: exposure")
+    expectEqual(
+      refusal([RecordingStep([], [photo])], [Value("gain", 1)]),
+      "the source has no control `gain`; it has: exposure")
+    expectEqual(
+      refusal([RecordingStep([], [.record(sink: "photo")])]),
+      "a step has recordings with a count of frames, and no other request")
+    expectNotNil(refusal([RecordingStep([], Array(repeating: photo, count: 17))]))
+    expectEqual(refusal([]), "a sequence has steps of 1 to 16 recordings")
+    expectEqual(
+      refusal([RecordingStep([Value("exposure", .nan)], [photo])]),
+      "the value of `exposure` is no finite number")
+    expectEqual(
       refusal([RecordingStep([], [.record(sink: "live", frames: 1)])])?
-        .hasPrefix("live keeps pictures from before a recording") == true)
+        .hasPrefix("live keeps pictures from before a recording"), true)
     let many = Array(repeating: RecordingStep([], [photo]), count: 65)
-    #expect(refusal(many)?.hasPrefix("a sequence takes files up to 64") == true)
+    expectEqual(refusal(many)?.hasPrefix("a sequence takes files up to 64"), true)
     // Nothing is left of what was refused.
-    #expect(engine.recordingRecords.isEmpty)
-    #expect(refusal(Array(many.prefix(64))) == nil)
+    expectEmpty(engine.recordingRecords)
+    expectNil(refusal(Array(many.prefix(64))))
     engine.stop()
   }
 }

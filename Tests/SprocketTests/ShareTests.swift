@@ -1,6 +1,7 @@
 import Glibc
 import SprocketTesting
 import Synchronization
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -103,28 +104,29 @@ import Testing
     // Those who wait for the first frame are there before it.
     usleep(20_000)
     try engine.start()
-    #expect(engine.wait(for: .seconds(60)))
+    expectTrue(engine.wait(for: longestWait))
     let accounts = try works.map { work in
-      #expect(work.wait(for: .seconds(60)))
+      expectTrue(work.wait(for: longestWait))
       return try #require(work.take()).get()
     }
     let delivered = engine.summary.ledger.entries[0].counts[.delivered]
     for account in accounts {
-      #expect(account.isBalanced && !account.isTorn)
-      #expect(account.saw == account.saw.sorted())
+      expectTrue(account.isBalanced)
+      expectFalse(account.isTorn)
+      expectEqual(account.saw, account.saw.sorted())
       if account.every, settings.take != .latest, !account.hasLeft, !account.lied,
         accounts.count == 1
       {
-        #expect(account.seen == delivered)
+        expectEqual(account.seen, delivered)
       }
     }
     if settings.take != .latest {
       let acknowledged = Set(accounts.flatMap(\.acknowledged))
       // What a reader says after it was disconnected is not heard.
       let isHeard = !accounts.contains { $0.isRefused || $0.lied }
-      #expect(isHeard ? delivered == acknowledged.count : delivered <= acknowledged.count)
+      expectTrue(isHeard ? delivered == acknowledged.count : delivered <= acknowledged.count)
     }
-    #expect(engine.summary.ledger.isBalanced)
-    #expect(!ShareReader.exists(path), "the name is removed")
+    expectTrue(engine.summary.ledger.isBalanced)
+    expectFalse(ShareReader.exists(path), "the name is removed")
   }
 }

@@ -1,4 +1,5 @@
 import Sprocket
+import TestExpectations
 import Testing
 
 /// Writes the exposure at every seventh frame, and notes which frame first showed it.
@@ -59,7 +60,7 @@ private struct Ahead: Stage {
       source: try SceneSource(settings), stages: stages.map { StageChoice($0) }, sinks: [sink],
       options: options)
     try engine.start()
-    #expect(engine.wait(for: .seconds(60)))
+    expectTrue(engine.wait(for: longestWait))
     return (engine.summary.notes, sink.runDigest)
   }
 
@@ -73,11 +74,11 @@ private struct Ahead: Stage {
       for wait in WaitStrategy.allCases {
         let options = RunOptions(workers: workers, wait: wait, frameLimit: 60)
         let (notes, digest) = try run(settings(delay: delay), [Nudge.plugin], options)
-        #expect(notes == shown, "\(workers) workers, \(wait)")
+        expectEqual(notes, shown, "\(workers) workers, \(wait)")
         digests.insert(digest)
       }
     }
-    #expect(digests.count == 1)
+    expectEqual(digests.count, 1)
   }
 
   /// The stage sees a frame when two more are there, so the source is two further at each write.
@@ -86,7 +87,7 @@ private struct Ahead: Stage {
     for workers in [1, 3] {
       let options = RunOptions(workers: workers, frameLimit: 60)
       let (notes, _) = try run(settings(delay: 3), [Ahead.plugin, Nudge.plugin], options)
-      #expect(notes == shown)
+      expectEqual(notes, shown)
     }
   }
 
@@ -96,7 +97,7 @@ private struct Ahead: Stage {
     let error = #expect(throws: RunError.self) {
       try run(cached, [Nudge.plugin], RunOptions(frameLimit: 1))
     }
-    #expect(error?.code == .usage)
-    #expect(error?.description.hasPrefix("nudge writes to the source's controls") == true)
+    expectEqual(error?.code, .usage)
+    expectEqual(error?.description.hasPrefix("nudge writes to the source's controls"), true)
   }
 }

@@ -1,4 +1,5 @@
 import SprocketTesting
+import TestExpectations
 import Testing
 
 /// Reports levels of the neighbouring frames, and received events.
@@ -130,15 +131,19 @@ private func level(_ level: UInt8, width: Int = 8) -> TestFrame {
   @Test func aStageSeesTheNeighboursThatItIsShown() throws {
     var stage = try StageUnderTest(Around(), for: level(1))
     let alone = stage.process(level(1))
-    #expect(alone.report?.before == -1 && alone.report?.after == -1)
+    expectEqual(alone.report?.before, -1)
+    expectEqual(alone.report?.after, -1)
     let between = stage.process(level(2), earlier: [level(1)], later: [level(3)])
-    #expect(between.report?.before == 1 && between.report?.after == 3)
+    expectEqual(between.report?.before, 1)
+    expectEqual(between.report?.after, 3)
     var told = level(2)
     told.events = [Event(kind: .stalled), Event(kind: .replugged)]
-    #expect(stage.process(told).report?.events == 2)
-    #expect(
+    expectEqual(stage.process(told).report?.events, 2)
+    expectTrue(
       between.earlier.map { $0.luma()[0] } == [1] && between.later.map { $0.luma()[0] } == [3])
-    #expect(between.luma() == level(2).planes[0] && between.seen == nil && between.picture == nil)
+    expectEqual(between.luma(), level(2).planes[0])
+    expectNil(between.seen)
+    expectNil(between.picture)
   }
 
   /// Neighbours have their own records, and `firstDifference` supplies as many as the stage declared.
@@ -148,7 +153,8 @@ private func level(_ level: UInt8, width: Int = 8) -> TestFrame {
     var frames = (0..<3).map { level(UInt8($0)) }
     for index in 0..<3 { frames[index].record.number = UInt64(40 + index) }
     let shown = stage.process(frames[1], earlier: [frames[0]], later: [frames[2]])
-    #expect(shown.report?.first == 40 && shown.report?.after == 42)
+    expectEqual(shown.report?.first, 40)
+    expectEqual(shown.report?.after, 42)
     var pictures: Set<[UInt8]> = []
     let difference = try StageUnderTest.firstDifference(of: numbers, formats: [.grey]) { shown in
       pictures.insert(shown.earlier[0].luma())
@@ -156,7 +162,8 @@ private func level(_ level: UInt8, width: Int = 8) -> TestFrame {
       return shown.earlier[0].luma() == shown.luma() && shown.luma().count > 99
         && Set(shown.luma()).count > 9 ? "the same picture" : nil
     }
-    #expect(difference == nil && pictures.count > 9)
+    expectNil(difference)
+    expectGreater(pictures.count, 9)
   }
 
   /// The unpacked pixels equal those of the engine's unpacker.
@@ -168,7 +175,7 @@ private func level(_ level: UInt8, width: Int = 8) -> TestFrame {
       let seen = try #require(stage.process(frame).seen)
       let run = try TestRun(of: TestCamera([frame]))
       let left = try #require(run.frames.first?.picture)
-      #expect(seen.difference(from: left.planes) == nil, "\(format)")
+      expectNil(seen.difference(from: left.planes), "\(format)")
     }
   }
 
@@ -179,8 +186,8 @@ private func level(_ level: UInt8, width: Int = 8) -> TestFrame {
       guard let picture = shown.picture, let seen = shown.seen else { return "no picture" }
       return picture.difference(from: seen.planes.map { $0.map { 255 - $0 } })
     }
-    #expect(difference?.contains("3x2, random: plane 0, row 0, byte 2: ") == true)
-    #expect(allocations > 0)
+    expectEqual(difference?.contains("3x2, random: plane 0, row 0, byte 2: "), true)
+    expectGreater(allocations, 0)
     // A stage that refuses every format must not count as equal.
     #expect(throws: StageError.self) {
       try StageUnderTest.firstDifference(of: Careless(), formats: [.y10]) { _ in nil }
@@ -188,7 +195,7 @@ private func level(_ level: UInt8, width: Int = 8) -> TestFrame {
     let wrong = try TestRun.firstDifference(through: [StageChoice(Forgetful.plugin)]) {
       TestCamera((0..<40).map { level($0) })
     }
-    #expect(wrong?.contains("the reports") == true)
+    expectEqual(wrong?.contains("the reports"), true)
   }
 
   // MARK: Whole runs
@@ -201,17 +208,18 @@ private func level(_ level: UInt8, width: Int = 8) -> TestFrame {
     ])
     let stage = StageChoice(Around.plugin, of: Around.self) { $0.reject = 7 }
     let run = try TestRun(of: camera, through: [stage])
-    #expect(
-      run.frames.map(\.fate) == [
+    expectEqual(
+      run.frames.map(\.fate),
+      [
         .startup, .delivered, .corrupt, .missing, .missing, .delivered, .rejected, .delivered,
       ])
-    #expect(run.frames.map(\.number) == Array(0..<8))
+    expectEqual(run.frames.map(\.number), Array(0..<8))
     let reports = run.reports(Around.Report.self)
-    #expect(reports.map(\.before) == [-1, -1, 7])
-    #expect(reports.map(\.events) == [0, 1, 0])
-    #expect(run.frames[5].events.first?.value == 40)
-    #expect(run.frames[5].picture?.planes == level(2).planes && run.frames[2].picture == nil)
-    #expect(run.summary.ledger.isBalanced)
+    expectEqual(reports.map(\.before), [-1, -1, 7])
+    expectEqual(reports.map(\.events), [0, 1, 0])
+    expectEqual(run.frames[5].events.first?.value, 40)
+    expectTrue(run.frames[5].picture?.planes == level(2).planes && run.frames[2].picture == nil)
+    expectTrue(run.summary.ledger.isBalanced)
   }
 
   /// The table in docs/stages.md.
@@ -221,12 +229,14 @@ private func level(_ level: UInt8, width: Int = 8) -> TestFrame {
       .picture(level(5)), .picture(level(6)), .replug(), .picture(level(7)), .picture(level(8)),
     ])
     let run = try TestRun(of: camera, through: [StageChoice(Numbers.plugin)], workers: workers)
-    #expect(
-      run.frames.map { $0.report(Numbers.Report.self)?.first } == [
+    expectEqual(
+      run.frames.map { $0.report(Numbers.Report.self)?.first },
+      [
         -1, 0, nil, 1, nil, 3, 5, -1, 7,
       ])
-    #expect(
-      run.frames.map { $0.report(Numbers.Report.self)?.second } == [
+    expectEqual(
+      run.frames.map { $0.report(Numbers.Report.self)?.second },
+      [
         -1, -1, nil, -1, nil, -1, 3, -1, -1,
       ])
   }
@@ -236,10 +246,10 @@ private func level(_ level: UInt8, width: Int = 8) -> TestFrame {
       .picture(level(1)), .picture(level(2, width: 16)), .replug(), .picture(level(3, width: 16)),
     ])
     let run = try TestRun(of: camera, through: [StageChoice(Around.plugin)])
-    #expect(run.frames.map { $0.record?.epoch } == [0, 1, 2])
-    #expect(run.frames.map { $0.picture?.format.width } == [8, 16, 16])
-    #expect(run.frames.map { $0.record?.isDiscontinuity } == [true, true, true])
-    #expect(run.reports(Around.Report.self).allSatisfy { $0.before == -1 })
+    expectEqual(run.frames.map { $0.record?.epoch }, [0, 1, 2])
+    expectEqual(run.frames.map { $0.picture?.format.width }, [8, 16, 16])
+    expectEqual(run.frames.map { $0.record?.isDiscontinuity }, [true, true, true])
+    expectTrue(run.reports(Around.Report.self).allSatisfy { $0.before == -1 })
   }
 
   /// A write on frame n shows at n + delay, in the picture and as an event.
@@ -253,9 +263,9 @@ private func level(_ level: UInt8, width: Int = 8) -> TestFrame {
     let run = try TestRun(of: camera, through: [StageChoice(Lamp.plugin)])
     let levels = run.frames.map { $0.picture?.planes[0][0] }
     let dark = [UInt8?](repeating: 0, count: 2 + delay)
-    #expect(levels == dark + [UInt8?](repeating: 100, count: 12 - dark.count))
-    #expect(run.frames[2 + delay].events.map(\.kind).contains(.controlApplied))
-    #expect(run.notes == ["refused 13", "applied 100"])
+    expectEqual(levels, dark + [UInt8?](repeating: 100, count: 12 - dark.count))
+    expectTrue(run.frames[2 + delay].events.map(\.kind).contains(.controlApplied))
+    expectEqual(run.notes, ["refused 13", "applied 100"])
   }
 
   @Test func aRunThatFailsThrows() throws {
@@ -265,7 +275,7 @@ private func level(_ level: UInt8, width: Int = 8) -> TestFrame {
     let error = #expect(throws: RunError.self) {
       try TestRun(of: endless, pictures: false, within: .milliseconds(50))
     }
-    #expect(error?.description.contains("give it more time") == true)
+    expectEqual(error?.description.contains("give it more time"), true)
   }
 }
 

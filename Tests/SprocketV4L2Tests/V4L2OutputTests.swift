@@ -1,3 +1,4 @@
+import TestExpectations
 import Testing
 
 @testable import SprocketV4L2
@@ -7,15 +8,15 @@ import Testing
   @Test func buffersAreUsedByTurns() {
     var outputs = V4L2Outputs(count: 3)
     for index in 0..<3 {
-      #expect(outputs.isNextFree)
-      #expect(outputs.next == index)
+      expectTrue(outputs.isNextFree)
+      expectEqual(outputs.next, index)
       outputs.noteQueued()
     }
-    #expect(outputs.next == 0)
+    expectEqual(outputs.next, 0)
     let isFree = outputs.isNextFree
-    #expect(!isFree)
+    expectFalse(isFree)
     outputs.noteReturned(0)
-    #expect(outputs.isNextFree)
+    expectTrue(outputs.isNextFree)
   }
 
   /// v4l2loopback gives back any: 0.12 the one just written, later versions the one written longest ago.
@@ -26,14 +27,14 @@ import Testing
     outputs.noteQueued()
     outputs.noteReturned(index)
     let isAnyQueued = outputs.isAnyQueued
-    #expect(!isAnyQueued)
-    #expect(outputs.next == 1)
+    expectFalse(isAnyQueued)
+    expectEqual(outputs.next, 1)
     for _ in 0..<3 { outputs.noteQueued() }
     outputs.noteReturned(0)
     // 1 was queued first.
     for _ in 0..<1 { outputs.noteQueued() }
-    #expect(outputs.next == 1)
-    #expect(outputs.isNextFree)
+    expectEqual(outputs.next, 1)
+    expectTrue(outputs.isNextFree)
   }
 
   @Test func fewerBuffersAreUsedWhenTheDriverHasFewer() {
@@ -42,18 +43,18 @@ import Testing
       outputs.noteQueued()
       outputs.noteReturned(0)
     }
-    #expect(outputs.next == 6)
+    expectEqual(outputs.next, 6)
     outputs.limit(to: 4)
-    #expect(outputs.next == 2)
-    #expect(outputs.usableCount == 4)
+    expectEqual(outputs.next, 2)
+    expectEqual(outputs.usableCount, 4)
     for _ in 0..<2 { outputs.noteQueued() }
-    #expect(outputs.next == 0)
+    expectEqual(outputs.next, 0)
     outputs.limit(to: 0)
     let isFree = outputs.isNextFree
-    #expect(!isFree)
+    expectFalse(isFree)
     outputs.noteQueued()
     outputs.noteReturned(0)
-    #expect(outputs.usableCount == 0)
+    expectEqual(outputs.usableCount, 0)
   }
 
   @Test func whatIsNoVirtualCameraIsToldWithWhatToDo() {
@@ -63,9 +64,9 @@ import Testing
       ("/dev/null/x", .notFound), ("/etc/passwd", .notACamera),
     ] {
       let error = #expect(throws: V4L2Error.self) { _ = try V4L2Device(output: path) }
-      #expect(error?.code == code)
-      #expect(error?.description.contains("sudo modprobe v4l2loopback exclusive_caps=1") == true)
-      #expect(error?.description.contains(path) == true)
+      expectEqual(error?.code, code)
+      expectEqual(error?.description.contains("sudo modprobe v4l2loopback exclusive_caps=1"), true)
+      expectEqual(error?.description.contains(path), true)
     }
   }
 }

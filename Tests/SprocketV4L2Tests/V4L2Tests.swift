@@ -1,4 +1,5 @@
 import Foundation
+import TestExpectations
 import Testing
 
 @testable import SprocketV4L2
@@ -7,16 +8,16 @@ import Testing
 @Suite struct V4L2Tests {
   /// `v4l2_fourcc('Y', 'U', 'Y', 'V')` of linux/videodev2.h is 0x56595559.
   @Test func fourccsAreLittleEndianText() {
-    #expect(V4L2FourCC("YUYV").rawValue == 0x5659_5559)
-    #expect(V4L2FourCC(rawValue: 0x5659_5559).text == "YUYV")
-    #expect(V4L2FourCC("Y10") == V4L2FourCC("Y10 "))
-    #expect(V4L2FourCC("Y10").text == "Y10")
+    expectEqual(V4L2FourCC("YUYV").rawValue, 0x5659_5559)
+    expectEqual(V4L2FourCC(rawValue: 0x5659_5559).text, "YUYV")
+    expectEqual(V4L2FourCC("Y10"), V4L2FourCC("Y10 "))
+    expectEqual(V4L2FourCC("Y10").text, "Y10")
   }
 
   /// `V4L2_PIX_FMT_Y16_BE` is `v4l2_fourcc_be('Y', '1', '6', ' ')`: bit 31 is set.
   @Test func bigEndianFourccsSaySo() {
-    #expect(V4L2FourCC(rawValue: 0xA036_3159).text == "Y16-BE")
-    #expect(V4L2FourCC(rawValue: 0x0001_3159).text == "Y1??")
+    expectEqual(V4L2FourCC(rawValue: 0xA036_3159).text, "Y16-BE")
+    expectEqual(V4L2FourCC(rawValue: 0x0001_3159).text, "Y1??")
   }
 
   /// Titles of uvcvideo and vivid, and what `v4l2-ctl --list-ctrls` of v4l-utils 1.22 calls them.
@@ -27,18 +28,19 @@ import Testing
     ("U8 2x3x4x5 Array", "u8_2x3x4x5_array"), ("", ""), (" - ", ""),
   ])
   func namesAreThoseOfV4L2Ctl(_ title: String, _ name: String) {
-    #expect(V4L2Control.name(of: title) == name)
+    expectEqual(V4L2Control.name(of: title), name)
   }
 
   /// 0x80000000 does not fit a signed 32-bit number, in which the kernel exchanges bitmasks.
   @Test func bitmasksHaveNoSign() {
     let mask = V4L2Control(
       id: 1, title: "Bitmask", kind: .bitmask, minimum: 0, maximum: 0x8000_2000)
-    #expect(mask.packed(0x8000_0000) == Int32.min)
-    #expect(mask.unpacked(Int32.min) == 0x8000_0000)
+    expectEqual(mask.packed(0x8000_0000), Int32.min)
+    expectEqual(mask.unpacked(Int32.min), 0x8000_0000)
     let number = V4L2Control(id: 1, title: "Number", kind: .integer, minimum: -1, maximum: 1)
-    #expect(number.packed(-1) == -1 && number.unpacked(-1) == -1)
-    #expect(number.packed(1 << 40) == .max)
+    expectEqual(number.packed(-1), -1)
+    expectEqual(number.unpacked(-1), -1)
+    expectEqual(number.packed(1 << 40), .max)
   }
 
   /// `V4L2_FIELD_ANY`, `_NONE`, `_TOP`, `_INTERLACED`, `_SEQ_TB`, `_ALTERNATE`, `_INTERLACED_TB`
@@ -48,15 +50,15 @@ import Testing
     (5, .sequential), (7, .single), (8, .interlacedTopFirst), (9, .interlacedBottomFirst),
   ])
   func fieldsAreToldApart(_ number: UInt32, _ field: V4L2Field) {
-    #expect(V4L2Field(number) == field)
+    expectEqual(V4L2Field(number), field)
   }
 
   @Test func aMissingDeviceIsToldFromOneThatIsNone() throws {
     let missing = #expect(throws: V4L2Error.self) { _ = try V4L2Device(path: "/dev/video4095") }
-    #expect(missing?.code == .notFound)
-    #expect(missing?.description.contains("/dev/video4095") == true)
+    expectEqual(missing?.code, .notFound)
+    expectEqual(missing?.description.contains("/dev/video4095"), true)
     let other = #expect(throws: V4L2Error.self) { _ = try V4L2Device(path: "/dev/null") }
-    #expect(other?.code == .notACamera)
+    expectEqual(other?.code, .notACamera)
   }
 
   @Test(arguments: [
@@ -65,13 +67,13 @@ import Testing
   ])
   func errorsSayWhatToDo(_ errno: Int32, _ code: V4L2Error.Code) {
     let error = V4L2Error(operation: "VIDIOC_STREAMON", errno: errno, path: "/dev/video7")
-    #expect(error.code == code)
-    #expect(error.description.contains("/dev/video7"))
+    expectEqual(error.code, code)
+    expectTrue(error.description.contains("/dev/video7"))
   }
 
   @Test func noPermissionNamesTheGroup() {
     let error = V4L2Error(operation: "open", errno: EACCES, path: "/dev/video0")
-    #expect(error.description.contains("sudo usermod -aG video $USER"))
+    expectTrue(error.description.contains("sudo usermod -aG video $USER"))
   }
 
   @Test func whoHoldsAFileIsFound() throws {
@@ -91,6 +93,6 @@ import Testing
       found = V4L2Holder.all(of: path).first { $0.process == child.processIdentifier }
       usleep(5000)
     }
-    #expect(found?.name == "sh")
+    expectEqual(found?.name, "sh")
   }
 }

@@ -1,4 +1,5 @@
 import SprocketYUV
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -11,9 +12,9 @@ import Testing
     let expected = TestPlane.expected(256, 1) { x, _ in
       Int(min(max((Double(x - 16) * 255 / 219).rounded(), 0), 255))
     }
-    #expect(target.rows == expected)
+    expectEqual(target.rows, expected)
     LumaConversion.limitedToFull(source.target, width: 256, height: 1)
-    #expect(source.rows == expected)
+    expectEqual(source.rows, expected)
   }
 
   @Test(arguments: sizes) func fullRangeKeepsToThePlane(size: (Int, Int)) {
@@ -22,7 +23,9 @@ import Testing
     let target = TestPlane(w, h, padding: 2)
     LumaConversion.limitedToFull(source.source, to: target.target, width: w, height: h)
     LumaConversion.limitedToFull(source.target, width: w, height: h)
-    #expect(source.rows == target.rows && source.isPaddingIntact && target.isPaddingIntact)
+    expectEqual(source.rows, target.rows)
+    expectTrue(source.isPaddingIntact)
+    expectTrue(target.isPaddingIntact)
   }
 
   @Test(arguments: LumaConversion.WordBits.allCases, [false, true])
@@ -30,8 +33,8 @@ import Testing
     let (source, target) = (words(0..<65536), TestPlane(65536, 1))
     LumaConversion.wordsToEightBits(
       source.source, bits: bits, isLimited: isLimited, to: target.target, width: 65536, height: 1)
-    #expect(
-      target.rows == TestPlane.expected(65536, 1) { v, _ in eight(v, bits, isLimited: isLimited) })
+    expectEqual(
+      target.rows, TestPlane.expected(65536, 1) { v, _ in eight(v, bits, isLimited: isLimited) })
   }
 
   @Test(arguments: LumaConversion.WordBits.allCases, sizes)
@@ -40,12 +43,12 @@ import Testing
     let (source, target) = (TestPlane(2 * w, h, .random, padding: 3), TestPlane(w, h))
     LumaConversion.wordsToEightBits(
       source.source, bits: bits, isLimited: false, to: target.target, width: w, height: h)
-    #expect(
-      target.rows
-        == TestPlane.expected(w, h) { x, y in
-          eight(source[2 * x, y] + 256 * source[2 * x + 1, y], bits, isLimited: false)
-        })
-    #expect(target.isPaddingIntact)
+    expectEqual(
+      target.rows,
+      TestPlane.expected(w, h) { x, y in
+        eight(source[2 * x, y] + 256 * source[2 * x + 1, y], bits, isLimited: false)
+      })
+    expectTrue(target.isPaddingIntact)
   }
 
   private func eight(_ word: Int, _ bits: LumaConversion.WordBits, isLimited: Bool) -> Int {
@@ -58,7 +61,7 @@ import Testing
     for (w, h) in sizes + [(1920, 9), (65, 65)] {
       let source = TestPlane(w, h, pattern)
       let (cw, ch) = (BoxMean.scaled(w, by: factor), BoxMean.scaled(h, by: factor))
-      #expect(cw == Int((Double(w) / Double(factor)).rounded(.up)))
+      expectEqual(cw, Int((Double(w) / Double(factor)).rounded(.up)))
       let target = TestPlane(cw, ch)
       BoxMean.scale(source.source, width: w, height: h, by: factor, to: target.target)
       #expect(
@@ -74,7 +77,7 @@ import Testing
             // Half a count is a whole number for all boxes but those of odd size.
             return (2 * sum + count) / (2 * count)
           }, "\(w)x\(h) by \(factor)")
-      #expect(target.isPaddingIntact)
+      expectTrue(target.isPaddingIntact)
     }
   }
 

@@ -1,5 +1,6 @@
 import SprocketPixels
 import SprocketYUV
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -10,7 +11,8 @@ import Testing
     let source = TestPlane(w, h, pattern, padding: 3)
     let target = TestPlane(w, h, padding: 8)
     PixelConversion.copy(source.source, to: target.target, bytesPerRow: w, rows: h)
-    #expect(target.rows == source.rows && target.isPaddingIntact)
+    expectEqual(target.rows, source.rows)
+    expectTrue(target.isPaddingIntact)
   }
 
   @Test func repeatsEdges() {
@@ -18,8 +20,8 @@ import Testing
     let before = plane.rows
     PixelConversion.repeatEdges(
       plane.target, width: 5, height: 3, paddedWidth: 8, paddedHeight: 6)
-    #expect(plane.rows == TestPlane.expected(8, 6) { x, y in before[min(y, 2)][min(x, 4)] })
-    #expect(plane.isPaddingIntact)
+    expectEqual(plane.rows, TestPlane.expected(8, 6) { x, y in before[min(y, 2)][min(x, 4)] })
+    expectTrue(plane.isPaddingIntact)
   }
 
   @Test(arguments: sizes, PackedOrder.allCases)
@@ -31,14 +33,17 @@ import Testing
     PixelConversion.unpack(
       source.source, order, y: y.target, u: u.target, v: v.target, width: w, height: h)
     let (luma, blue, red) = order == .yuyv ? (0, 1, 3) : (1, 0, 2)
-    #expect(y.rows == TestPlane.expected(w, h) { x, row in source[2 * x + luma, row] })
-    #expect(u.rows == TestPlane.expected(cw, h) { x, row in source[4 * x + blue, row] })
-    #expect(v.rows == TestPlane.expected(cw, h) { x, row in source[4 * x + red, row] })
-    #expect(y.isPaddingIntact && u.isPaddingIntact && v.isPaddingIntact)
+    expectEqual(y.rows, TestPlane.expected(w, h) { x, row in source[2 * x + luma, row] })
+    expectEqual(u.rows, TestPlane.expected(cw, h) { x, row in source[4 * x + blue, row] })
+    expectEqual(v.rows, TestPlane.expected(cw, h) { x, row in source[4 * x + red, row] })
+    expectTrue(y.isPaddingIntact)
+    expectTrue(u.isPaddingIntact)
+    expectTrue(v.isPaddingIntact)
 
     let alone = TestPlane(w, h)
     PixelConversion.unpackLuma(source.source, order, y: alone.target, width: w, height: h)
-    #expect(alone.rows == y.rows && alone.isPaddingIntact)
+    expectEqual(alone.rows, y.rows)
+    expectTrue(alone.isPaddingIntact)
   }
 
   @Test(arguments: sizes, PackedOrder.allCases)
@@ -54,12 +59,12 @@ import Testing
       y: y.source, u: u.source, v: v.source, to: target.target, order, width: w, height: h)
     for row in 0..<h {
       for x in 0..<w {
-        #expect(target[2 * x + luma, row] == y[x, row])
-        #expect(target[4 * (x / 2) + blue, row] == u[x / 2, row])
-        #expect(target[4 * (x / 2) + red, row] == v[x / 2, row])
+        expectEqual(target[2 * x + luma, row], y[x, row])
+        expectEqual(target[4 * (x / 2) + blue, row], u[x / 2, row])
+        expectEqual(target[4 * (x / 2) + red, row], v[x / 2, row])
       }
     }
-    #expect(target.isPaddingIntact)
+    expectTrue(target.isPaddingIntact)
   }
 
   @Test(arguments: sizes) func splitsAndMergesChroma(size: (Int, Int)) {
@@ -68,12 +73,14 @@ import Testing
     let (u, v) = (TestPlane(w, h), TestPlane(w, h))
     PixelConversion.split(
       source.source, first: u.target, second: v.target, width: w, height: h)
-    #expect(u.rows == TestPlane.expected(w, h) { x, row in source[2 * x, row] })
-    #expect(v.rows == TestPlane.expected(w, h) { x, row in source[2 * x + 1, row] })
-    #expect(u.isPaddingIntact && v.isPaddingIntact)
+    expectEqual(u.rows, TestPlane.expected(w, h) { x, row in source[2 * x, row] })
+    expectEqual(v.rows, TestPlane.expected(w, h) { x, row in source[2 * x + 1, row] })
+    expectTrue(u.isPaddingIntact)
+    expectTrue(v.isPaddingIntact)
     let again = TestPlane(2 * w, h)
     PixelConversion.merge(
       first: u.source, second: v.source, to: again.target, width: w, height: h)
-    #expect(again.rows == source.rows && again.isPaddingIntact)
+    expectEqual(again.rows, source.rows)
+    expectTrue(again.isPaddingIntact)
   }
 }

@@ -1,5 +1,6 @@
 import SprocketPixels
 import SprocketYUV
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -11,13 +12,13 @@ import Testing
       let source = TestPlane(order.bytesPerPixel * w, h, pattern)
       let y = TestPlane(w, h)
       PixelConversion.gray(source.source, order, y: y.target, width: w, height: h)
-      #expect(
-        y.rows
-          == TestPlane.expected(w, h) { x, row in
-            let (r, g, b) = pixel(source, order, x, row)
-            return (77 * r + 150 * g + 29 * b + 128) >> 8
-          })
-      #expect(y.isPaddingIntact)
+      expectEqual(
+        y.rows,
+        TestPlane.expected(w, h) { x, row in
+          let (r, g, b) = pixel(source, order, x, row)
+          return (77 * r + 150 * g + 29 * b + 128) >> 8
+        })
+      expectTrue(y.isPaddingIntact)
     }
   }
 
@@ -47,7 +48,7 @@ import Testing
       }
     }
     print("gray: at most \(worst) from BT.601")
-    #expect(worst < 0.83)
+    expectLess(worst, 0.83)
   }
 
   @Test(arguments: sizes, RGBOrder.allCases)
@@ -62,17 +63,19 @@ import Testing
       for row in 0..<h {
         for x in 0..<w {
           let (r, g, b) = pixel(source, order, x, row)
-          #expect(y[x, row] == (77 * r + 150 * g + 29 * b + 128) >> 8)
-          #expect(u[x, row] == (127 * b - 84 * g - 43 * r + 32896) >> 8)
-          #expect(v[x, row] == (127 * r - 107 * g - 20 * b + 32896) >> 8)
+          expectEqual(y[x, row], (77 * r + 150 * g + 29 * b + 128) >> 8)
+          expectEqual(u[x, row], (127 * b - 84 * g - 43 * r + 32896) >> 8)
+          expectEqual(v[x, row], (127 * r - 107 * g - 20 * b + 32896) >> 8)
           let (red, green, blue) = (Double(r), Double(g), Double(b))
           let exactU = 128 - 0.168736 * red - 0.331264 * green + 0.5 * blue
           let exactV = 128 + 0.5 * red - 0.418688 * green - 0.081312 * blue
           off = max(off, abs(Double(u[x, row]) - exactU), abs(Double(v[x, row]) - exactV))
         }
       }
-      #expect(off < 1.6, "off by \(off)")
-      #expect(y.isPaddingIntact && u.isPaddingIntact && v.isPaddingIntact)
+      expectLess(off, 1.6, "off by \(off)")
+      expectTrue(y.isPaddingIntact)
+      expectTrue(u.isPaddingIntact)
+      expectTrue(v.isPaddingIntact)
     }
   }
 
@@ -98,11 +101,11 @@ import Testing
             abs(clamp(luma - 0.344136 * blue - 0.714136 * red) - Double(g)),
             abs(clamp(luma + 1.772 * blue) - Double(b)))
           let unused = order == .bgrx ? 3 : order == .xrgb ? 0 : nil
-          if let unused { #expect(target[4 * x + unused, row] == 255) }
+          if let unused { expectEqual(target[4 * x + unused, row], 255) }
         }
       }
-      #expect(off < 0.501, "off by \(off)")
-      #expect(target.isPaddingIntact)
+      expectLess(off, 0.501, "off by \(off)")
+      expectTrue(target.isPaddingIntact)
     }
   }
 
@@ -114,8 +117,9 @@ import Testing
     let (y, u, v) = (TestPlane(256, 2), TestPlane(256, 2), TestPlane(256, 2))
     PixelConversion.planes444(
       source.source, order, y: y.target, u: u.target, v: v.target, width: 256, height: 2)
-    #expect(y.rows == TestPlane.expected(256, 2) { x, _ in x })
-    #expect(u.rows == TestPlane.expected(256, 2) { _, _ in 128 } && v.rows == u.rows)
+    expectEqual(y.rows, TestPlane.expected(256, 2) { x, _ in x })
+    expectEqual(u.rows, TestPlane.expected(256, 2) { _, _ in 128 })
+    expectEqual(v.rows, u.rows)
     let back = TestPlane(256 * order.bytesPerPixel, 2)
     PixelConversion.pack444(
       y: y.source, u: u.source, v: v.source, to: back.target, order, width: 256, height: 2)

@@ -1,5 +1,6 @@
 // Every rule finds what it is for: small trees made up for it, one with the fault, one without.
 
+import TestExpectations
 import Testing
 
 @Suite("Rules find what they are for")
@@ -12,59 +13,59 @@ struct RuleTests {
 
   @Test func longFile() {
     let lines = String(repeating: "// A line.\n", count: 301)
-    #expect(found(Rules.filesAreShort, ["Sources/A/B.swift": lines]).count == 1)
-    #expect(found(Rules.filesAreShort, ["Tests/A/B.swift": lines]).isEmpty)
+    expectEqual(found(Rules.filesAreShort, ["Sources/A/B.swift": lines]).count, 1)
+    expectEmpty(found(Rules.filesAreShort, ["Tests/A/B.swift": lines]))
     let fits = String(repeating: "// A line.\n", count: 300)
-    #expect(found(Rules.filesAreShort, ["Sources/A/B.swift": fits]).isEmpty)
+    expectEmpty(found(Rules.filesAreShort, ["Sources/A/B.swift": fits]))
   }
 
   @Test func longFunctionButNotLongType() {
     let function = "struct S {\n  func long() {\n\(body)  }\n}\n"
     let findings = found(Rules.functionsAreShort, ["A.swift": function])
-    #expect(findings.count == 1)
-    #expect(findings.first?.hasPrefix("A.swift:2: this block has 72 lines") == true)
+    expectEqual(findings.count, 1)
+    expectEqual(findings.first?.hasPrefix("A.swift:2: this block has 72 lines"), true)
     let type = "extension S: P {\n" + String(repeating: "  var a: Int { 1 }\n", count: 70) + "}\n"
-    #expect(found(Rules.functionsAreShort, ["A.swift": type]).isEmpty)
+    expectEmpty(found(Rules.functionsAreShort, ["A.swift": type]))
   }
 
   @Test func bracesInStringsAndCommentsDoNotCount() {
     let text = ##"let a = "{ \(f("{")) {" // {"## + "\n" + ##"let b = #"{ \#(g("}")) "{"#"## + "\n"
-    #expect(SwiftCode.functions(in: [SwiftCode.blanked(text)]).isEmpty)
+    expectEmpty(SwiftCode.functions(in: [SwiftCode.blanked(text)]))
     let code = SwiftCode.blanked(text)
-    #expect(!code.contains("{"))
-    #expect(code.contains("f("))
-    #expect(code.contains("g("))
-    #expect(code.count == text.count)
+    expectFalse(code.contains("{"))
+    expectTrue(code.contains("f("))
+    expectTrue(code.contains("g("))
+    expectEqual(code.count, text.count)
   }
 
   @Test func longLine() {
     let line = String(repeating: "x", count: 111) + "\n"
-    #expect(found(Rules.linesAreShort, ["a.py": line]).count == 1)
-    #expect(found(Rules.linesAreShort, ["a.md": line]).isEmpty)
+    expectEqual(found(Rules.linesAreShort, ["a.py": line]).count, 1)
+    expectEmpty(found(Rules.linesAreShort, ["a.md": line]))
   }
 
   @Test func untidyEnds() {
-    #expect(found(Rules.linesEndCleanly, ["a.md": "one \ntwo"]).count == 2)
-    #expect(found(Rules.linesEndCleanly, ["a.md": "one\ntwo\n"]).isEmpty)
+    expectEqual(found(Rules.linesEndCleanly, ["a.md": "one \ntwo"]).count, 2)
+    expectEmpty(found(Rules.linesEndCleanly, ["a.md": "one\ntwo\n"]))
   }
 
   @Test(arguments: Rules.bannedWords.filter { !$0.inCode }.map(\.word))
   func bannedWordAnywhere(_ word: String) {
-    #expect(!found(Rules.saysNoBannedWord, ["a.md": "It is \(word).\n"]).isEmpty)
+    expectFalse(found(Rules.saysNoBannedWord, ["a.md": "It is \(word).\n"]).isEmpty)
   }
 
   @Test func bannedWordInCodeOnly() {
-    #expect(found(Rules.saysNoBannedWord, ["A.swift": "let a = " + "try! b()\n"]).count == 1)
-    #expect(found(Rules.saysNoBannedWord, ["A.swift": "// Never " + "try! this\n"]).isEmpty)
+    expectEqual(found(Rules.saysNoBannedWord, ["A.swift": "let a = " + "try! b()\n"]).count, 1)
+    expectEmpty(found(Rules.saysNoBannedWord, ["A.swift": "// Never " + "try! this\n"]))
   }
 
   @Test(arguments: ["/" + "work/wt", "see `/" + "home/me`", "\"/" + "opt/x\""])
   func machinePath(_ path: String) {
-    #expect(found(Rules.namesNoMachine, ["a.md": path + "\n"]).count == 1)
+    expectEqual(found(Rules.namesNoMachine, ["a.md": path + "\n"]).count, 1)
   }
 
   @Test func relativePathIsNoMachinePath() {
-    #expect(found(Rules.namesNoMachine, ["a.md": "our/" + "work/wt and ./" + "home/x\n"]).isEmpty)
+    expectEmpty(found(Rules.namesNoMachine, ["a.md": "our/" + "work/wt and ./" + "home/x\n"]))
   }
 
   @Test func unlistedUnsafe() {
@@ -73,13 +74,13 @@ struct RuleTests {
       "Sources/A.swift": "unsafe\n", "B.swift": "unsafe\n", "C.swift": "// unsafe\n",
     ])
     let findings = Rules.permitted(list, "unsafe", in: tree) { $0.contains("unsafe") }
-    #expect(findings.map(\.path) == ["B.swift"])
+    expectEqual(findings.map(\.path), ["B.swift"])
   }
 
   @Test func permissionThatNobodyNeeds() {
     let list = [Permission("Sources", ["A"], "needed")]
     let findings = Rules.permitted(list, "unsafe", in: Tree([:])) { $0 == "unsafe" }
-    #expect(findings.map(\.path) == ["Sources/A.swift"])
+    expectEqual(findings.map(\.path), ["Sources/A.swift"])
   }
 
   @Test func uncheckedWithoutReason() {
@@ -89,30 +90,30 @@ struct RuleTests {
         ["A.swift": "/// A box.\n\(comment)final class A: " + "@unchecked Sendable {\n}\n"]
       ).filter { $0.hasPrefix("A.swift") }
     }
-    #expect(findings("").count == 2)
-    #expect(findings("/// Unchecked: one thread uses it.\n").count == 1)
+    expectEqual(findings("").count, 2)
+    expectEqual(findings("/// Unchecked: one thread uses it.\n").count, 1)
   }
 
   @Test func forbiddenImport() {
     let rule = Rules.roomsImportOnlyTheirNeighbours
-    #expect(found(rule, ["Sources/SprocketRing/A.swift": "import SprocketCore\n"]).count == 1)
-    #expect(found(rule, ["Sources/SprocketRing/A.swift": "import Glibc\n"]).count == 1)
-    #expect(found(rule, ["Sources/SprocketRing/A.swift": "import Synchronization\n"]).isEmpty)
-    #expect(found(rule, ["Plugins/Negate/A.swift": "import SprocketRing\n"]).count == 1)
-    #expect(found(rule, ["Plugins/Negate/A.swift": "public import SprocketCore\n"]).isEmpty)
-    #expect(found(rule, ["Sources/New/A.swift": "\n"]).count == 1)
+    expectEqual(found(rule, ["Sources/SprocketRing/A.swift": "import SprocketCore\n"]).count, 1)
+    expectEqual(found(rule, ["Sources/SprocketRing/A.swift": "import Glibc\n"]).count, 1)
+    expectEmpty(found(rule, ["Sources/SprocketRing/A.swift": "import Synchronization\n"]))
+    expectEqual(found(rule, ["Plugins/Negate/A.swift": "import SprocketRing\n"]).count, 1)
+    expectEmpty(found(rule, ["Plugins/Negate/A.swift": "public import SprocketCore\n"]))
+    expectEqual(found(rule, ["Sources/New/A.swift": "\n"]).count, 1)
   }
 
   @Test func importsAreRead() {
     let text = "@testable import A\npublic import struct B.C\n// import D\n  internal import E\n"
-    #expect(File(path: "A.swift", text: text).imports.map(\.module) == ["A", "B", "E"])
+    expectEqual(File(path: "A.swift", text: text).imports.map(\.module), ["A", "B", "E"])
   }
 
   @Test func secondWrapper() {
     let one = ["Sources/SprocketJPEG/A.swift": "import CSprocketJPEG\n"]
-    #expect(found(Rules.eachLibraryHasOneWrapper, one).isEmpty)
+    expectEmpty(found(Rules.eachLibraryHasOneWrapper, one))
     let two = one.merging(["Sources/SprocketSinks/A.swift": "import CSprocketJPEG\n"]) { $1 }
-    #expect(found(Rules.eachLibraryHasOneWrapper, two).count == 1)
+    expectEqual(found(Rules.eachLibraryHasOneWrapper, two).count, 1)
   }
 
   @Test func functionThatNobodyCalls() {
@@ -135,40 +136,40 @@ struct RuleTests {
       "Plugins/Blur/Blur.swift": "\n",
       "Plugins/Blur/Tests/BlurTests.swift": "\n",
     ]
-    #expect(found(Rules.everyStageIsListed, texts).isEmpty)
-    #expect(found(Rules.listsAreAlphabetical, texts).isEmpty)
+    expectEmpty(found(Rules.everyStageIsListed, texts))
+    expectEmpty(found(Rules.listsAreAlphabetical, texts))
     texts["Plugins/Sharpen/Sharpen.swift"] = "\n"
-    #expect(found(Rules.everyStageIsListed, texts).count == 4)
+    expectEqual(found(Rules.everyStageIsListed, texts).count, 4)
     texts["Package.swift"] = "let stages = [\n  \"Sharpen\",\n  \"Blur\",\n]\n"
-    #expect(found(Rules.listsAreAlphabetical, texts).count == 1)
+    expectEqual(found(Rules.listsAreAlphabetical, texts).count, 1)
   }
 
   @Test func forgottenFile() {
     let texts = ["docs/ring.svg": "<svg/>\n", "README.md": "![](docs/ring.svg)\n"]
-    #expect(found(Rules.everyFileIsMentioned, texts).isEmpty)
-    #expect(found(Rules.everyFileIsMentioned, texts.merging(["a.py": "\n"]) { $1 }).count == 1)
+    expectEmpty(found(Rules.everyFileIsMentioned, texts))
+    expectEqual(found(Rules.everyFileIsMentioned, texts.merging(["a.py": "\n"]) { $1 }).count, 1)
   }
 
   @Test func largeFile() {
     var tree = Tree([:])
     tree.others = ["clip.avi": 1 << 21]
-    #expect(Rules.filesAreSmall(tree).count == 1)
+    expectEqual(Rules.filesAreSmall(tree).count, 1)
   }
 
   @Test func untoldChanges() {
-    #expect(found(Rules.changesAreTold, ["CHANGELOG.md": "# Changes\n"]).count == 1)
-    #expect(found(Rules.changesAreTold, ["CHANGELOG.md": "## Unreleased\n"]).isEmpty)
-    #expect(found(Rules.changesAreTold, ["CHANGELOG.md": "## 0.1.0\n"]).isEmpty)
+    expectEqual(found(Rules.changesAreTold, ["CHANGELOG.md": "# Changes\n"]).count, 1)
+    expectEmpty(found(Rules.changesAreTold, ["CHANGELOG.md": "## Unreleased\n"]))
+    expectEmpty(found(Rules.changesAreTold, ["CHANGELOG.md": "## 0.1.0\n"]))
   }
 
   @Test func readmeWithoutCommands() {
-    #expect(found(Rules.readmeNamesTheTwoCommands, ["README.md": "make run\n"]).count == 1)
+    expectEqual(found(Rules.readmeNamesTheTwoCommands, ["README.md": "make run\n"]).count, 1)
   }
 
   @Test func deadLink() {
     let rule = Rules.linksLeadSomewhere
-    #expect(found(rule, ["docs/a.md": "[b](../b.md#x)\n", "b.md": "\n"]).isEmpty)
-    #expect(found(rule, ["docs/a.md": "[b](b.md)\n", "b.md": "\n"]).count == 1)
-    #expect(found(rule, ["a.md": "[b](https://example.org/b)\n"]).isEmpty)
+    expectEmpty(found(rule, ["docs/a.md": "[b](../b.md#x)\n", "b.md": "\n"]))
+    expectEqual(found(rule, ["docs/a.md": "[b](b.md)\n", "b.md": "\n"]).count, 1)
+    expectEmpty(found(rule, ["a.md": "[b](https://example.org/b)\n"]))
   }
 }

@@ -1,4 +1,5 @@
 import SprocketCore
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -43,9 +44,9 @@ import Testing
       for step in [4.0, -4] {
         let sensor = SimulatedSensor(camera, declared, spread: 0.9)
         let course = course(sensor, step: step, delay: delay)
-        #expect(course.frames <= 8 + delay, "\(declared), \(step) EV")
-        #expect(course.overshoot <= 0.3, "\(declared), \(step) EV")
-        #expect(course.writes <= 12)
+        expectAtMost(course.frames, 8 + delay, "\(declared), \(step) EV")
+        expectAtMost(course.overshoot, 0.3, "\(declared), \(step) EV")
+        expectAtMost(course.writes, 12)
       }
     }
   }
@@ -56,8 +57,8 @@ import Testing
     for declared in [Color.Transfer.srgb, .unspecified] {
       let course = course(
         SimulatedSensor(camera, declared, spread: 0), step: 4, delay: delay, from: -3)
-      #expect(course.frames <= 8 + delay, "\(declared)")
-      #expect(course.overshoot <= 0.3, "\(declared)")
+      expectAtMost(course.frames, 8 + delay, "\(declared)")
+      expectAtMost(course.overshoot, 0.3, "\(declared)")
     }
   }
 
@@ -67,11 +68,11 @@ import Testing
       let sensor = SimulatedSensor(.gamma(2.2), .srgb, spread: 0.9)
       var loop = SimulatedLoop(sensor, delay: 1, lag: lag, setting: 3)
       for _ in 0..<60 { _ = loop.step() }
-      #expect(loop.control.state == .converged)
-      #expect(loop.control.lag.lag == UInt64(lag))
+      expectEqual(loop.control.state, .converged)
+      expectEqual(loop.control.lag.lag, UInt64(lag))
       let course = course(sensor, step: step, delay: 1, lag: lag, from: 3)
-      #expect(course.frames <= 8 + 1 + lag, "\(step) EV")
-      #expect(course.overshoot <= 0.3, "\(step) EV")
+      expectAtMost(course.frames, 8 + 1 + lag, "\(step) EV")
+      expectAtMost(course.overshoot, 0.3, "\(step) EV")
     }
   }
 
@@ -94,12 +95,12 @@ import Testing
         _ = loop.step()
         if let found = loop.control.takeMeasuredLag() { measured.append(found.frames) }
       }
-      #expect(measured.allSatisfy { $0 == lag }, "seed \(seed), gamma \(gamma)")
+      expectTrue(measured.allSatisfy { $0 == lag }, "seed \(seed), gamma \(gamma)")
       learned += measured.isEmpty ? 0 : 1
-      #expect(loop.control.state == .converged)
+      expectEqual(loop.control.state, .converged)
     }
     // Some begin so far off that their pictures cannot be compared until little is left to do.
-    #expect(learned >= 490)
+    expectAtLeast(learned, 490)
   }
 
   /// Exposure and gain have a lag each: what a frame shows is the sum of what both were.
@@ -119,16 +120,16 @@ import Testing
         of: UInt64(number), told: exposure + gain, gain: gain, LevelShares(seen.histogram), response
       )
       if let lag = lag.takeMeasured() { measured[lag.part] = lag.frames }
-      if number > 60 { #expect(abs(found - shown) < 1e-9) }
+      if number > 60 { expectLess(abs(found - shown), 1e-9) }
     }
-    #expect(measured == [.exposure: 3, .gain: 1])
+    expectEqual(measured, [.exposure: 3, .gain: 1])
   }
 
   @Test func biasIsWhatTheMeterIsLedTo() {
     for bias in [-2.0, 1] {
       let sensor = SimulatedSensor(.srgb, .srgb, spread: 0.9)
       let course = course(sensor, step: 1, delay: 2, bias: bias)
-      #expect(course.frames <= 10)
+      expectAtMost(course.frames, 10)
     }
   }
 
@@ -137,7 +138,8 @@ import Testing
     for _ in 0..<60 { _ = loop.step() }
     let writes = loop.writes
     for _ in 0..<1000 { _ = loop.step() }
-    #expect(loop.control.state == .converged && loop.writes == writes)
+    expectEqual(loop.control.state, .converged)
+    expectEqual(loop.writes, writes)
   }
 
   /// A flash is one frame long: what is done about it is small, and undone.
@@ -153,8 +155,9 @@ import Testing
       _ = loop.step()
       most = max(most, abs(loop.setting - before))
     }
-    #expect(most <= 1)
-    #expect(abs(loop.setting - before) < 0.1 && loop.control.state == .converged)
+    expectAtMost(most, 1)
+    expectLess(abs(loop.setting - before), 0.1)
+    expectEqual(loop.control.state, .converged)
   }
 
   @Test func theEndOfTheRangeIsALimit() {
@@ -162,10 +165,12 @@ import Testing
     loop.control.range = -1...1
     loop.light = -3
     for _ in 0..<40 { _ = loop.step() }
-    #expect(loop.control.state == .limited && abs(loop.setting - 1) < 1e-9)
+    expectEqual(loop.control.state, .limited)
+    expectLess(abs(loop.setting - 1), 1e-9)
     loop.light = 0
     for _ in 0..<40 { _ = loop.step() }
-    #expect(loop.control.state == .converged && abs(loop.setting) < 0.1)
+    expectEqual(loop.control.state, .converged)
+    expectLess(abs(loop.setting), 0.1)
   }
 
   /// vivid's gain, say: it is taken, it is in force, and nothing comes of it.
@@ -186,13 +191,14 @@ import Testing
         control.didAsk(wanted, at: number)
       }
       if number == 149 {
-        #expect(control.state == .unanswered)
-        #expect(asked.count >= 3 && asked.count <= 12)
-        #expect(asked.allSatisfy { abs($0) < 10 }, "it does not go to the end of the range")
+        expectEqual(control.state, .unanswered)
+        expectAtLeast(asked.count, 3)
+        expectAtMost(asked.count, 12)
+        expectTrue(asked.allSatisfy { abs($0) < 10 }, "it does not go to the end of the range")
       }
-      if number == 160 { #expect(control.state == .adjusting) }
+      if number == 160 { expectEqual(control.state, .adjusting) }
     }
-    #expect(control.state == .unanswered)
+    expectEqual(control.state, .unanswered)
   }
 
   /// Light that fades steadily is followed: that the picture stays the same is the loop's own work.
@@ -205,8 +211,8 @@ import Testing
     for frame in 0..<200 {
       loop.light = -perFrame * Double(max(frame - 20, 0))
       let error = loop.step() - right
-      #expect(loop.control.state != .unanswered)
-      if frame > 50 { #expect(abs(error) < 0.15 + 8 * perFrame, "frame \(frame)") }
+      expectUnequal(loop.control.state, .unanswered)
+      if frame > 50 { expectLess(abs(error), 0.15 + 8 * perFrame, "frame \(frame)") }
     }
   }
 
@@ -222,8 +228,9 @@ import Testing
         let now = loop.step() - sensor.ideal(offset: 0)
         (least, most) = (min(least, now), max(most, now))
       }
-      #expect(most - least < abs(error) + 0.05, "\(spread) EV of spread")
-      #expect(loop.control.state == .converged && loop.writes <= 6)
+      expectLess(most - least, abs(error) + 0.05, "\(spread) EV of spread")
+      expectEqual(loop.control.state, .converged)
+      expectAtMost(loop.writes, 6)
     }
   }
 
@@ -242,6 +249,7 @@ import Testing
         control.alreadyAtNearest()
       }
     }
-    #expect(tries == 1 && control.state == .converged)
+    expectEqual(tries, 1)
+    expectEqual(control.state, .converged)
   }
 }

@@ -1,4 +1,5 @@
 import SprocketCore
+import TestExpectations
 import Testing
 
 @testable import AutoExposure
@@ -30,22 +31,22 @@ import Testing
 
   @Test func exposureComesBeforeGain() {
     let program = Self.program()
-    #expect(isNear(point(program, 5_000), 5_000, 1))
-    #expect(isNear(point(program, 40_000), 40_000, 1))
-    #expect(isNear(point(program, 100_000), 40_000, 2.5))
-    #expect(isNear(point(program, 1e9), 40_000, 16))
-    #expect(isNear(point(program, 1), 100, 1))
-    #expect(abs(program.range.lowerBound - 6.643856) < 1e-6)
-    #expect(abs(program.range.upperBound - 19.287712) < 1e-6)
+    expectTrue(isNear(point(program, 5_000), 5_000, 1))
+    expectTrue(isNear(point(program, 40_000), 40_000, 1))
+    expectTrue(isNear(point(program, 100_000), 40_000, 2.5))
+    expectTrue(isNear(point(program, 1e9), 40_000, 16))
+    expectTrue(isNear(point(program, 1), 100, 1))
+    expectLess(abs(program.range.lowerBound - 6.643856), 1e-6)
+    expectLess(abs(program.range.upperBound - 19.287712), 1e-6)
   }
 
   /// 1/60 s is 16,667 us; four times that is where exposure goes on.
   @Test func theBalancedLineKeepsToWhatAHandCanHold() {
     let program = Self.program(line: .balanced)
-    #expect(isNear(point(program, 10_000), 10_000, 1))
-    #expect(isNear(point(program, 50_000), 1e6 / 60, 3))
-    #expect(isNear(point(program, 100_000), 25_000, 4))
-    #expect(isNear(point(program, 320_000), 40_000, 8))
+    expectTrue(isNear(point(program, 10_000), 10_000, 1))
+    expectTrue(isNear(point(program, 50_000), 1e6 / 60, 3))
+    expectTrue(isNear(point(program, 100_000), 25_000, 4))
+    expectTrue(isNear(point(program, 320_000), 40_000, 8))
   }
 
   @Test(arguments: [(ExposureProgram.Flicker.hertz50, 10_000.0), (.hertz60, 1e6 / 120)])
@@ -53,27 +54,27 @@ import Testing
     _ flicker: ExposureProgram.Flicker, _ period: Double
   ) {
     let program = Self.program(flicker: flicker)
-    #expect(isNear(point(program, period * 0.6), period * 0.6, 1))
-    #expect(isNear(point(program, period * 1.5), period, 1.5))
-    #expect(isNear(point(program, period * 2.5), period * 2, 1.25))
+    expectTrue(isNear(point(program, period * 0.6), period * 0.6, 1))
+    expectTrue(isNear(point(program, period * 1.5), period, 1.5))
+    expectTrue(isNear(point(program, period * 2.5), period * 2, 1.25))
     // Without gain, the nearest.
     let alone = Self.program(gain: false, flicker: flicker)
-    #expect(point(alone, period * 2.7).exposure == period * 3)
+    expectEqual(point(alone, period * 2.7).exposure, period * 3)
   }
 
   @Test func whatComesInStepsIsMadeUpForByTheOther() {
     // Steps of 100 us: 1,050 us are 1,000 us and a gain of 1.05.
-    #expect(isNear(point(Self.program(step: 100), 1_050), 1_000, 1.05))
+    expectTrue(isNear(point(Self.program(step: 100), 1_050), 1_000, 1.05))
     // Gain in whole numbers: 100,000 us are 33,333 us and a gain of 3.
-    #expect(isNear(point(Self.program(gainStep: 1), 100_000), 100_000.0 / 3, 3))
+    expectTrue(isNear(point(Self.program(gainStep: 1), 100_000), 100_000.0 / 3, 3))
   }
 
   @Test func oneControlAloneServes() {
     let gain = Self.program(exposure: false)
-    #expect(gain.range == 0...4)
-    #expect(gain.point(for: 1.5).exposure == nil)
-    #expect(abs((gain.point(for: 1.5).gain ?? 0) - 2.8284271) < 1e-6)
+    expectEqual(gain.range, 0...4)
+    expectNil(gain.point(for: 1.5).exposure)
+    expectLess(abs((gain.point(for: 1.5).gain ?? 0) - 2.8284271), 1e-6)
     let exposure = Self.program(gain: false)
-    #expect(exposure.point(for: 30).exposure == 40_000)
+    expectEqual(exposure.point(for: 30).exposure, 40_000)
   }
 }

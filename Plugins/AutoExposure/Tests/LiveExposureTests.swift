@@ -1,5 +1,6 @@
 import Glibc
 import SprocketTesting
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -62,40 +63,40 @@ private struct SimulatedMeter: Stage {
 
   @Test func aLiveBiasIsReached() throws {
     let frames = try run([(50, ["bias": "-1"])])
-    #expect(abs(frames[49].setting) < 0.15)
-    #expect(abs(frames[99].setting + 1) < 0.15)
-    #expect(abs(frames[199].setting) < 0.15)
+    expectLess(abs(frames[49].setting), 0.15)
+    expectLess(abs(frames[99].setting + 1), 0.15)
+    expectLess(abs(frames[199].setting), 0.15)
   }
 
   /// The exposure that was asked for last stays, in other light, too, until `mode` is another.
   @Test func aLiveLockKeepsTheExposure() throws {
     let frames = try run([(60, ["mode": "locked"]), (140, ["mode": "continuous"])])
-    #expect(abs(frames[60].setting) < 0.15)
-    #expect(frames[60..<142].allSatisfy { $0.setting == frames[60].setting })
-    #expect(frames[60..<140].allSatisfy { $0.state == ReportWord(.locked) })
-    #expect(abs(frames[199].setting - 1) < 0.15)
+    expectLess(abs(frames[60].setting), 0.15)
+    expectTrue(frames[60..<142].allSatisfy { $0.setting == frames[60].setting })
+    expectTrue(frames[60..<140].allSatisfy { $0.state == ReportWord(.locked) })
+    expectLess(abs(frames[199].setting - 1), 0.15)
   }
 
   @Test func liveCustomExposureAndGainAreSet() throws {
     let given = ["mode": "custom", "exposure": "20000", "gain": "2"]
     let frames = try run([(60, given), (120, ["gain": "4"])])
-    #expect(abs(frames[70].setting - 2) < 1e-6 && frames[70].state == ReportWord(.custom))
-    #expect(frames[119].setting == frames[70].setting)
-    #expect(abs(frames[199].setting - 3) < 1e-6)
+    expectTrue(abs(frames[70].setting - 2) < 1e-6 && frames[70].state == ReportWord(.custom))
+    expectEqual(frames[119].setting, frames[70].setting)
+    expectLess(abs(frames[199].setting - 3), 1e-6)
   }
 
   /// Once right, `auto` is locked; asked again, it adjusts to the light that there is.
   @Test func liveAutoAdjustsOnce() throws {
     let frames = try run([(20, ["mode": "auto"]), (150, ["mode": "auto"])])
-    #expect(frames[99].state == ReportWord(.locked) && frames[149].state == ReportWord(.locked))
-    #expect(frames[99].setting == frames[149].setting)
-    #expect(abs(frames[199].setting - 1) < 0.15 && frames[199].state == ReportWord(.locked))
+    expectTrue(frames[99].state == ReportWord(.locked) && frames[149].state == ReportWord(.locked))
+    expectEqual(frames[99].setting, frames[149].setting)
+    expectTrue(abs(frames[199].setting - 1) < 0.15 && frames[199].state == ReportWord(.locked))
   }
 
   @Test func aLiveSpeedBoundsEachStep() throws {
     let frames = try run([(50, ["speed": "0.1"])])
     let steps = zip(frames[51...], frames[52...]).map { abs($1.setting - $0.setting) }
-    #expect(steps.allSatisfy { $0 <= 0.1 + 1e-3 })
-    #expect(frames[199].setting > 0.5)
+    expectTrue(steps.allSatisfy { $0 <= 0.1 + 1e-3 })
+    expectGreater(frames[199].setting, 0.5)
   }
 }

@@ -1,4 +1,5 @@
 import SprocketCore
+import TestExpectations
 import Testing
 
 @testable import AutoFocus
@@ -23,9 +24,9 @@ private let starts = [0.0, 0.13, 0.37, 0.5, 0.62, 0.9, 1]
         bench.delay = delay
         var focus = control()
         bench.run(&focus, frames: 400) { $0 == .focused }
-        #expect(focus.state == .focused)
-        #expect(abs(bench.position - truth) < 0.008, "\(truth) from \(start): \(bench.position)")
-        #expect(focus.search.looks.count <= FocusSearch.mostLooks)
+        expectEqual(focus.state, .focused)
+        expectLess(abs(bench.position - truth), 0.008, "\(truth) from \(start): \(bench.position)")
+        expectAtMost(focus.search.looks.count, FocusSearch.mostLooks)
       }
     }
   }
@@ -36,7 +37,7 @@ private let starts = [0.0, 0.13, 0.37, 0.5, 0.62, 0.9, 1]
       bench.speed = 0.7
       var focus = control(speed: 0.7)
       bench.run(&focus, frames: 600) { $0 == .focused }
-      #expect(abs(bench.position - 0.3) < 0.008, "from \(start): \(bench.position)")
+      expectLess(abs(bench.position - 0.3), 0.008, "from \(start): \(bench.position)")
     }
   }
 
@@ -49,8 +50,8 @@ private let starts = [0.0, 0.13, 0.37, 0.5, 0.62, 0.9, 1]
         bench.backlash = backlash
         var focus = control()
         bench.run(&focus, frames: 600) { $0 == .focused }
-        #expect(focus.state == .focused)
-        #expect(abs(bench.position - truth) < 0.008, "\(truth) from \(start): \(bench.position)")
+        expectEqual(focus.state, .focused)
+        expectLess(abs(bench.position - truth), 0.008, "\(truth) from \(start): \(bench.position)")
       }
     }
   }
@@ -65,7 +66,7 @@ private let starts = [0.0, 0.13, 0.37, 0.5, 0.62, 0.9, 1]
       bench.run(&focus, frames: 600) { $0 == .focused }
       let moves = bench.moves.dropFirst(coarse)
       let turns = zip(moves, moves.dropFirst()).filter { $1 < $0 }.count
-      #expect(turns == 1, "\(Array(moves))")
+      expectEqual(turns, 1, "\(Array(moves))")
     }
   }
 
@@ -80,7 +81,7 @@ private let starts = [0.0, 0.13, 0.37, 0.5, 0.62, 0.9, 1]
         worst[index] = max(worst[index], abs(bench.position - 0.4))
       }
     }
-    #expect(worst[1] < 0.012 && worst[1] < worst[0])
+    expectTrue(worst[1] < 0.012 && worst[1] < worst[0])
   }
 
   @Test func autoLocksAndContinuousStays() {
@@ -88,12 +89,12 @@ private let starts = [0.0, 0.13, 0.37, 0.5, 0.62, 0.9, 1]
       var bench = LensBench(at: 0.9, scene: peak(at: 0.3, width: 0.05))
       var focus = control(mode)
       bench.run(&focus, frames: 400)
-      #expect(focus.state == (mode == .auto ? .locked : .focused))
+      expectEqual(focus.state, (mode == .auto ? .locked : .focused))
       let moves = bench.moves.count
       bench.scene = peak(at: 0.7, width: 0.05)
       bench.run(&focus, frames: 400)
-      #expect((bench.moves.count == moves) == (mode == .auto))
-      #expect(abs(bench.position - (mode == .auto ? 0.3 : 0.7)) < 0.008)
+      expectEqual((bench.moves.count == moves), (mode == .auto))
+      expectLess(abs(bench.position - (mode == .auto ? 0.3 : 0.7)), 0.008)
     }
   }
 
@@ -101,10 +102,12 @@ private let starts = [0.0, 0.13, 0.37, 0.5, 0.62, 0.9, 1]
     var bench = LensBench(at: 0.9, scene: peak(at: 0.3, width: 0.05))
     var focus = control(.locked)
     bench.run(&focus, frames: 100)
-    #expect(bench.moves.isEmpty && focus.state == .locked)
+    expectEmpty(bench.moves)
+    expectEqual(focus.state, .locked)
     focus = control(.custom(0.25))
     bench.run(&focus, frames: 100)
-    #expect(bench.moves == [0.1875, 0.25] && focus.state == .locked)
+    expectEqual(bench.moves, [0.1875, 0.25])
+    expectEqual(focus.state, .locked)
   }
 
   /// Not for noise, nor for a pan's slow drift, nor for what passes by.
@@ -126,7 +129,8 @@ private let starts = [0.0, 0.13, 0.37, 0.5, 0.62, 0.9, 1]
     bench.run(&focus, frames: 9)
     bench.luma = 100
     bench.run(&focus, frames: 200)
-    #expect(bench.moves.count == moves && focus.state == .focused)
+    expectEqual(bench.moves.count, moves)
+    expectEqual(focus.state, .focused)
   }
 
   @Test func searchesAgainWhenTheSceneIsAnother() {
@@ -137,13 +141,13 @@ private let starts = [0.0, 0.13, 0.37, 0.5, 0.62, 0.9, 1]
     for truth in [0.6, 0.1, 0.95] {
       bench.scene = peak(at: truth, width: 0.05)
       bench.run(&focus, frames: 400)
-      #expect(focus.state == .focused)
-      #expect(abs(bench.position - truth) < 0.008)
+      expectEqual(focus.state, .focused)
+      expectLess(abs(bench.position - truth), 0.008)
     }
     let moves = bench.moves.count
     bench.luma = 20
     bench.run(&focus, frames: 10)
-    #expect(bench.moves.count == moves + 1)
+    expectEqual(bench.moves.count, moves + 1)
   }
 
   @Test func beginsAnewWhereTheSceneChangedDuringTheSearch() {
@@ -153,17 +157,17 @@ private let starts = [0.0, 0.13, 0.37, 0.5, 0.62, 0.9, 1]
       bench.run(&focus, frames: frame)
       bench.scene = peak(at: 0.8, width: 0.05)
       bench.run(&focus, frames: 400)
-      #expect(focus.state == .focused)
-      #expect(abs(bench.position - 0.8) < 0.008, "after \(frame): \(bench.position)")
+      expectEqual(focus.state, .focused)
+      expectLess(abs(bench.position - 0.8), 0.008, "after \(frame): \(bench.position)")
     }
   }
 
   @Test func littleContrastIsScored() {
     var report = FocusReport()
     (report.score, report.contrast) = (0.03, 0.004)
-    #expect(SceneLook(report, luma: nil).score == 0.03)
+    expectEqual(SceneLook(report, luma: nil).score, 0.03)
     report.contrast = 0
-    #expect(SceneLook(report, luma: nil).score == nil)
+    expectNil(SceneLook(report, luma: nil).score)
   }
 
   @Test func restsWithoutContrastAndWakesWithIt() {
@@ -172,14 +176,15 @@ private let starts = [0.0, 0.13, 0.37, 0.5, 0.62, 0.9, 1]
       bench.noise = 0.03
       var focus = control()
       bench.run(&focus, frames: 400)
-      #expect(focus.state == .resting)
-      #expect(bench.position == 0.7)
+      expectEqual(focus.state, .resting)
+      expectEqual(bench.position, 0.7)
       let moves = bench.moves.count
       bench.run(&focus, frames: 10_000)
-      #expect(bench.moves.count == moves)
+      expectEqual(bench.moves.count, moves)
       bench.scene = peak(at: 0.2, width: 0.05)
       bench.run(&focus, frames: 400)
-      #expect(focus.state == .focused && abs(bench.position - 0.2) < 0.008)
+      expectEqual(focus.state, .focused)
+      expectLess(abs(bench.position - 0.2), 0.008)
     }
   }
 
@@ -189,10 +194,10 @@ private let starts = [0.0, 0.13, 0.37, 0.5, 0.62, 0.9, 1]
     bench.delay = 1_000_000
     var focus = control()
     bench.run(&focus, frames: 120)
-    #expect(focus.state == .coarse)
+    expectEqual(focus.state, .coarse)
     bench.run(&focus, frames: 10)
-    #expect(focus.state == .failed)
+    expectEqual(focus.state, .failed)
     bench.run(&focus, frames: 100)
-    #expect(bench.moves == [0.9, 0.9])
+    expectEqual(bench.moves, [0.9, 0.9])
   }
 }

@@ -1,3 +1,4 @@
+import TestExpectations
 import Testing
 
 @testable import AutoFocus
@@ -20,9 +21,9 @@ private let starts = stride(from: 0.0, through: 1, by: 0.05).map { $0 }
     for truth in stride(from: 0.0, through: 1, by: 0.03) {
       for start in starts {
         let found = search(from: start, peak(at: truth, width: width))
-        #expect(found.phase == .found)
-        #expect(abs(found.target - truth) < 0.008, "\(truth) from \(start): \(found.target)")
-        #expect(found.looks.count <= FocusSearch.mostLooks)
+        expectEqual(found.phase, .found)
+        expectLess(abs(found.target - truth), 0.008, "\(truth) from \(start): \(found.target)")
+        expectAtMost(found.looks.count, FocusSearch.mostLooks)
       }
     }
   }
@@ -31,7 +32,7 @@ private let starts = stride(from: 0.0, through: 1, by: 0.05).map { $0 }
   @Test func isExactBetweenPositions() {
     for truth in [0.2, 0.311, 0.5, 0.707, 0.85] {
       let found = search(from: 0.5) { 100 * gaussian(($0 - truth) / 0.05) + 1e-9 }
-      #expect(abs(found.target - truth) < 1e-6)
+      expectLess(abs(found.target - truth), 1e-6)
     }
   }
 
@@ -41,9 +42,9 @@ private let starts = stride(from: 0.0, through: 1, by: 0.05).map { $0 }
     for truth in starts {
       for start in starts {
         let found = search(from: start, in: lens, peak(at: truth, width: 0.05))
-        #expect(found.looks.allSatisfy { lens.snapped($0.position) == $0.position })
-        #expect(abs(found.target - truth) <= 0.0101)
-        #expect(found.looks.count <= FocusSearch.mostLooks)
+        expectTrue(found.looks.allSatisfy { lens.snapped($0.position) == $0.position })
+        expectAtMost(abs(found.target - truth), 0.0101)
+        expectAtMost(found.looks.count, FocusSearch.mostLooks)
       }
     }
   }
@@ -51,13 +52,17 @@ private let starts = stride(from: 0.0, through: 1, by: 0.05).map { $0 }
   @Test func stepsAreCountedFromTheirEnd() {
     // 0 to 255 in steps of 50: 0, 50, ... 250.
     let near = LensRange(grid: 50.0 / 255)
-    #expect(near.snapped(0) == 0 && near.snapped(0.15) == 50.0 / 255)
-    #expect(near.snapped(1) == 250.0 / 255)
+    expectEqual(near.snapped(0), 0)
+    expectEqual(near.snapped(0.15), 50.0 / 255)
+    expectEqual(near.snapped(1), 250.0 / 255)
     let far = LensRange(grid: 50.0 / 255, countsFromFar: true)
-    #expect(far.snapped(1) == 1 && abs(far.snapped(0.75) - 205.0 / 255) < 1e-12)
-    #expect(abs(far.snapped(0) - 5.0 / 255) < 1e-12)
-    #expect(LensRange().snapped(0.123) == 0.123 && LensRange().snapped(7) == 1)
-    #expect(near.whole(0.01) == near.grid && near.whole(0.5) == 3 * near.grid)
+    expectEqual(far.snapped(1), 1)
+    expectLess(abs(far.snapped(0.75) - 205.0 / 255), 1e-12)
+    expectLess(abs(far.snapped(0) - 5.0 / 255), 1e-12)
+    expectEqual(LensRange().snapped(0.123), 0.123)
+    expectEqual(LensRange().snapped(7), 1)
+    expectEqual(near.whole(0.01), near.grid)
+    expectEqual(near.whole(0.5), 3 * near.grid)
   }
 
   /// Fewer positions than the search would look at: five, two, one.
@@ -65,8 +70,8 @@ private let starts = stride(from: 0.0, through: 1, by: 0.05).map { $0 }
     let lens = LensRange(grid: 1 / steps)
     for start in starts {
       let found = search(from: start, in: lens) { 1 / (0.1 + abs($0 - lens.grid)) }
-      #expect(found.looks.count <= 8)
-      #expect(steps < 1 ? found.phase == .nothing : abs(found.target - lens.grid) < 1e-9)
+      expectAtMost(found.looks.count, 8)
+      expectTrue(steps < 1 ? found.phase == .nothing : abs(found.target - lens.grid) < 1e-9)
     }
   }
 
@@ -76,7 +81,7 @@ private let starts = stride(from: 0.0, through: 1, by: 0.05).map { $0 }
       let scene = peak(at: truth, width: 0.06)
       for start in starts {
         let found = search(from: start) { scene($0) * (1 + 0.03 * noise.next()) }
-        #expect(abs(found.target - truth) < 0.025, "\(truth) from \(start): \(found.target)")
+        expectLess(abs(found.target - truth), 0.025, "\(truth) from \(start): \(found.target)")
       }
     }
   }
@@ -85,11 +90,11 @@ private let starts = stride(from: 0.0, through: 1, by: 0.05).map { $0 }
     var noise = SeededNoise()
     for start in starts {
       let even = search(from: start) { _ in 10 + 0.5 * noise.next() }
-      #expect(even.phase == .nothing)
-      #expect(even.target == start)
-      #expect(even.looks.count <= 18)
-      #expect(search(from: start) { _ in nil }.phase == .nothing)
-      #expect(search(from: start) { _ in 0 }.phase == .nothing)
+      expectEqual(even.phase, .nothing)
+      expectEqual(even.target, start)
+      expectAtMost(even.looks.count, 18)
+      expectEqual(search(from: start) { _ in nil }.phase, .nothing)
+      expectEqual(search(from: start) { _ in 0 }.phase, .nothing)
     }
   }
 
@@ -97,7 +102,7 @@ private let starts = stride(from: 0.0, through: 1, by: 0.05).map { $0 }
   @Test func passesOverTheDark() {
     for start in starts {
       let found = search(from: start) { $0 > 0.8 ? nil : peak(at: 0.6, width: 0.04)($0) }
-      #expect(abs(found.target - 0.6) < 0.005)
+      expectLess(abs(found.target - 0.6), 0.005)
     }
   }
 
@@ -105,8 +110,8 @@ private let starts = stride(from: 0.0, through: 1, by: 0.05).map { $0 }
   @Test func findsWhatHasContrastInFocusAlone() {
     for start in starts {
       let found = search(from: start) { abs($0 - 0.6) < 0.04 ? peak(at: 0.6, width: 0.1)($0) : nil }
-      #expect(found.phase == .found)
-      #expect(abs(found.target - 0.6) < 0.04, "from \(start): \(found.target)")
+      expectEqual(found.phase, .found)
+      expectLess(abs(found.target - 0.6), 0.04, "from \(start): \(found.target)")
     }
   }
 
@@ -116,7 +121,7 @@ private let starts = stride(from: 0.0, through: 1, by: 0.05).map { $0 }
     }
     for start in starts {
       let found = search(from: start, scene)
-      #expect(min(abs(found.target - 0.2), abs(found.target - 0.8)) < 0.01)
+      expectLess(min(abs(found.target - 0.2), abs(found.target - 0.8)), 0.01)
     }
   }
 
@@ -130,8 +135,8 @@ private let starts = stride(from: 0.0, through: 1, by: 0.05).map { $0 }
         if search.phase == .fine { fine.append(search.target) }
         search.see(peak(at: 0.43, width: 0.05)(search.target))
       }
-      #expect(fine.count >= 5)
-      #expect(fine == fine.sorted())
+      expectAtLeast(fine.count, 5)
+      expectEqual(fine, fine.sorted())
     }
   }
 }

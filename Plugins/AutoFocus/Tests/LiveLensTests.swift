@@ -1,4 +1,5 @@
 import SprocketTesting
+import TestExpectations
 import Testing
 
 @testable import AutoFocus
@@ -52,25 +53,25 @@ private struct SimulatedScore: Stage {
   /// The lens stays where it is while the scene becomes sharp elsewhere, until `mode` is another.
   @Test func aLiveLockKeepsTheLens() throws {
     let frames = try run([(90, ["mode": "locked"]), (200, ["mode": "continuous"])])
-    #expect(abs(frames[90].lens - 0.7) < 0.03)
-    #expect(frames[90..<202].allSatisfy { $0.lens == frames[90].lens })
-    #expect(frames[90..<200].allSatisfy { $0.state == ReportWord(.locked) })
-    #expect(abs(frames[299].lens - 0.2) < 0.03 && frames[299].state == ReportWord(.focused))
+    expectLess(abs(frames[90].lens - 0.7), 0.03)
+    expectTrue(frames[90..<202].allSatisfy { $0.lens == frames[90].lens })
+    expectTrue(frames[90..<200].allSatisfy { $0.state == ReportWord(.locked) })
+    expectTrue(abs(frames[299].lens - 0.2) < 0.03 && frames[299].state == ReportWord(.focused))
   }
 
   @Test func aLivePositionIsTaken() throws {
     let frames = try run([
       (50, ["mode": "custom", "position": "0.9"]), (150, ["position": "0.1"]),
     ])
-    #expect(abs(frames[140].lens - 0.9) < 1e-6 && frames[140].state == ReportWord(.locked))
-    #expect(abs(frames[299].lens - 0.1) < 1e-6 && frames[299].state == ReportWord(.locked))
+    expectTrue(abs(frames[140].lens - 0.9) < 1e-6 && frames[140].state == ReportWord(.locked))
+    expectTrue(abs(frames[299].lens - 0.1) < 1e-6 && frames[299].state == ReportWord(.locked))
   }
 
   /// Once sharp, `auto` is locked; asked again, it searches once more.
   @Test func liveAutoFocusesOnce() throws {
     let frames = try run([(30, ["mode": "auto"]), (200, ["mode": "auto"])])
-    #expect(frames[99].state == ReportWord(.locked) && frames[299].state == ReportWord(.locked))
-    #expect(frames[99].lens == frames[201].lens && abs(frames[99].lens - 0.7) < 0.03)
-    #expect(abs(frames[299].lens - 0.2) < 0.03)
+    expectTrue(frames[99].state == ReportWord(.locked) && frames[299].state == ReportWord(.locked))
+    expectTrue(frames[99].lens == frames[201].lens && abs(frames[99].lens - 0.7) < 0.03)
+    expectLess(abs(frames[299].lens - 0.2), 0.03)
   }
 }

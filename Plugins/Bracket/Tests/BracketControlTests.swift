@@ -1,5 +1,6 @@
 import Glibc
 import SprocketCore
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -47,31 +48,31 @@ import Testing
       var bracket = SimulatedBracket(camera(seed, habit), rounds ? Self.halves : Self.five)
       let hasEnded = bracket.run()
       let what = "seed \(seed), \(habit), \(bracket.camera.sensor.camera)"
-      #expect(hasEnded, "\(what)")
+      expectTrue(hasEnded, "\(what)")
       for (chosen, truth, _) in bracket.taken where chosen.proof == .picture {
-        #expect(abs(truth - chosen.asked) <= Self.right, "\(what): \(chosen) is \(truth) EV")
+        expectAtMost(abs(truth - chosen.asked), Self.right, "\(what): \(chosen) is \(truth) EV")
       }
       let isComplete = bracket.control.failure == nil
-      #expect(!isComplete || bracket.taken.map(\.chosen.step) == [0, 1, 2, 3, 4], "\(what)")
+      expectTrue(!isComplete || bracket.taken.map(\.chosen.step) == [0, 1, 2, 3, 4], "\(what)")
       if habit == .obeys {
-        #expect(isComplete, "\(what): \(bracket.control.failure ?? "")")
+        expectTrue(isComplete, "\(what): \(bracket.control.failure ?? "")")
         came += isComplete ? 1 : 0
       }
       if habit == .ignores || habit == .doesLess {
         let failure = bracket.control.failure ?? ""
-        #expect(
+        expectTrue(
           failure.contains("did not obey") || failure.contains("cannot be compared"), "\(what)")
       }
-      if rounds { #expect(!isComplete, "\(what)") }
+      if rounds { expectFalse(isComplete, "\(what)") }
       if habit == .refuses, let failure = bracket.control.failure {
-        #expect(failure.contains("refused exposure="), "\(what)")
+        expectTrue(failure.contains("refused exposure="), "\(what)")
       }
       bracket.goOn()
-      #expect(bracket.camera.told == bracket.camera.port.valuesNow, "\(what)")
-      #expect(abs(bracket.camera.truth) < 1e-6, "\(what): the controls are put back")
-      #expect(bracket.camera.port.takeWritesAtEnd().isEmpty, "\(what)")
+      expectEqual(bracket.camera.told, bracket.camera.port.valuesNow, "\(what)")
+      expectLess(abs(bracket.camera.truth), 1e-6, "\(what): the controls are put back")
+      expectEmpty(bracket.camera.port.takeWritesAtEnd(), "\(what)")
     }
-    #expect(came >= 780)
+    expectAtLeast(came, 780)
   }
 
   /// Where no frame is lost, a step's frame is the first that shows it.
@@ -83,10 +84,11 @@ import Testing
         sensor, lags: [lag, lag], isTold: false, start: [8000, 1], seed: seed)
       var bracket = SimulatedBracket(camera, Self.five)
       _ = bracket.run()
-      #expect(bracket.control.phase == .over && bracket.control.failure == nil)
+      expectEqual(bracket.control.phase, .over)
+      expectNil(bracket.control.failure)
       let areFirst = bracket.taken.allSatisfy { $0.first }
-      #expect(areFirst, "\(lag), \(curve)")
-      #expect(camera.port.delay(of: 0) == ControlDelayTime(frames: Int(lag), .measured))
+      expectTrue(areFirst, "\(lag), \(curve)")
+      expectEqual(camera.port.delay(of: 0), ControlDelayTime(frames: Int(lag), .measured))
     }
   }
 
@@ -96,14 +98,17 @@ import Testing
     camera.light = -1.5
     var bracket = SimulatedBracket(camera, BracketSteps(.ev, [-1, 0, 1, 2, 3]))
     _ = bracket.run()
-    #expect(bracket.control.phase == .over && bracket.control.failure == nil)
+    expectEqual(bracket.control.phase, .over)
+    expectNil(bracket.control.failure)
     let areFirst = bracket.taken.allSatisfy { $0.first }
-    #expect(bracket.taken.count == 5 && areFirst)
-    #expect(camera.port.delay(of: 0)?.frames == 3 && camera.port.delay(of: 1)?.frames == 1)
+    expectEqual(bracket.taken.count, 5)
+    expectTrue(areFirst)
+    expectEqual(camera.port.delay(of: 0)?.frames, 3)
+    expectEqual(camera.port.delay(of: 1)?.frames, 1)
     let plan = bracket.control.plan
     let times = plan?.steps.map { ($0.values[0] / 100).rounded() }
-    #expect(times == [80, 160, 320, 330, 330])
-    #expect(plan?.steps[1].values[1] == 1 && (plan?.steps[4].values[1] ?? 0) > 3.8)
+    expectEqual(times, [80, 160, 320, 330, 330])
+    expectTrue(plan?.steps[1].values[1] == 1 && (plan?.steps[4].values[1] ?? 0) > 3.8)
   }
 
   @Test func valuesAreTakenAsTheyAre() {
@@ -111,12 +116,14 @@ import Testing
     let camera = SimulatedCamera(sensor, lags: [2, 2], isTold: false, start: [8000, 1], seed: 5)
     var bracket = SimulatedBracket(camera, BracketSteps(.exposure, [4000, 16_000]))
     _ = bracket.run()
-    #expect(bracket.control.phase == .over && bracket.control.failure == nil)
-    #expect(bracket.taken.map { ($0.truth * 100).rounded() } == [-100, 100])
+    expectEqual(bracket.control.phase, .over)
+    expectNil(bracket.control.failure)
+    expectEqual(bracket.taken.map { ($0.truth * 100).rounded() }, [-100, 100])
     bracket = SimulatedBracket(camera, BracketSteps(.gain, [2, 4]))
     _ = bracket.run()
-    #expect(bracket.control.phase == .over && bracket.control.failure == nil)
-    #expect(bracket.taken.map { ($0.truth * 100).rounded() } == [100, 200])
+    expectEqual(bracket.control.phase, .over)
+    expectNil(bracket.control.failure)
+    expectEqual(bracket.taken.map { ($0.truth * 100).rounded() }, [100, 200])
   }
 
   /// Automatic gain had changed the gain. Taken over, the camera falls back to the gain of before; the
@@ -129,13 +136,14 @@ import Testing
     let before = camera.truth
     var bracket = SimulatedBracket(camera, BracketSteps(.ev, [-1, 0, 1]))
     _ = bracket.run()
-    #expect(bracket.control.failure == nil && bracket.taken.count == 3)
+    expectNil(bracket.control.failure)
+    expectEqual(bracket.taken.count, 3)
     for (chosen, truth, _) in bracket.taken {
-      #expect(abs(truth - before - chosen.asked) <= Self.right, "\(chosen.asked): \(truth)")
+      expectAtMost(abs(truth - before - chosen.asked), Self.right, "\(chosen.asked): \(truth)")
     }
     bracket.goOn()
-    #expect(bracket.camera.told == [4000, 2, 1])
-    #expect(abs(bracket.camera.truth - before) < 1e-6)
+    expectEqual(bracket.camera.told, [4000, 2, 1])
+    expectLess(abs(bracket.camera.truth - before), 1e-6)
   }
 
   @Test func whatTheSourceCannotHaveIsSaidAtOnce() {
@@ -143,13 +151,13 @@ import Testing
     let camera = SimulatedCamera(sensor, lags: [0, 0], isTold: true, start: [8000, 1], seed: 7)
     var bracket = SimulatedBracket(camera, BracketSteps(.ev, [0, 9]))
     _ = bracket.run()
-    #expect(bracket.control.phase == .over && bracket.taken.isEmpty)
-    #expect(bracket.control.failure?.contains("cannot expose by +9 EV") == true)
+    expectEqual(bracket.control.phase, .over)
+    expectEmpty(bracket.taken)
+    expectEqual(bracket.control.failure?.contains("cannot expose by +9 EV"), true)
     bracket = SimulatedBracket(camera, BracketSteps(.gain, [2, 90]))
     _ = bracket.run()
-    #expect(
-      bracket.control.phase == .over
-        && bracket.control.failure?.contains("it takes 1 to 16") == true)
+    expectEqual(bracket.control.phase, .over)
+    expectEqual(bracket.control.failure?.contains("it takes 1 to 16"), true)
   }
 
   /// A delay that an earlier run kept and that is no longer right is measured anew.
@@ -160,14 +168,14 @@ import Testing
       camera.port.knows(ControlDelayTime(frames: 5, origin), of: 0)
       var bracket = SimulatedBracket(camera, Self.five)
       _ = bracket.run()
-      #expect(bracket.control.phase == .over && bracket.control.failure == nil)
+      expectEqual(bracket.control.phase, .over)
+      expectNil(bracket.control.failure)
       let delay = camera.port.delay(of: 0)
-      #expect(
-        delay
-          == ControlDelayTime(frames: origin == .kept ? 3 : 5, origin == .kept ? .measured : .given)
-      )
+      expectEqual(
+        delay,
+        ControlDelayTime(frames: origin == .kept ? 3 : 5, origin == .kept ? .measured : .given))
       let areFirst = bracket.taken.allSatisfy { $0.first }
-      #expect(areFirst == (origin == .kept))
+      expectEqual(areFirst, (origin == .kept))
     }
   }
 
@@ -183,8 +191,10 @@ import Testing
       if let kept { camera.port.knows(ControlDelayTime(frames: kept, .kept), of: 1) }
       var bracket = SimulatedBracket(camera, BracketSteps(.control("gain"), gains))
       _ = bracket.run()
-      #expect(bracket.control.phase == .over && bracket.control.failure == nil, "seed \(seed)")
-      #expect(bracket.taken.map { (exp2($0.truth) * 100).rounded() / 100 } == gains, "seed \(seed)")
+      expectEqual(bracket.control.phase, .over, "seed \(seed)")
+      expectNil(bracket.control.failure, "seed \(seed)")
+      expectEqual(
+        bracket.taken.map { (exp2($0.truth) * 100).rounded() / 100 }, gains, "seed \(seed)")
     }
   }
 
@@ -196,8 +206,9 @@ import Testing
     var bracket = SimulatedBracket(camera, Self.five)
     bracket.pause = 30
     _ = bracket.run()
-    #expect(bracket.control.failure == nil && bracket.taken.map(\.chosen.step) == [0, 1, 2, 3, 4])
-    for (chosen, truth, _) in bracket.taken { #expect(abs(truth - chosen.asked) <= Self.right) }
+    expectTrue(
+      bracket.control.failure == nil && bracket.taken.map(\.chosen.step) == [0, 1, 2, 3, 4])
+    for (chosen, truth, _) in bracket.taken { expectAtMost(abs(truth - chosen.asked), Self.right) }
   }
 
   /// The source came back without the controls' old values; the bracket says so, and puts them back.
@@ -211,12 +222,12 @@ import Testing
       _ = bracket.control.next(look)
     }
     let hasBegun = bracket.control.begin(again: camera.port)
-    #expect(hasBegun)
+    expectTrue(hasBegun)
     _ = bracket.run()
-    #expect(
-      bracket.control.phase == .over && bracket.control.failure?.contains("began anew") == true)
+    expectEqual(bracket.control.phase, .over)
+    expectEqual(bracket.control.failure?.contains("began anew"), true)
     bracket.goOn()
-    #expect(abs(bracket.camera.truth) < 1e-6)
+    expectLess(abs(bracket.camera.truth), 1e-6)
   }
 }
 

@@ -1,4 +1,5 @@
 import SprocketTesting
+import TestExpectations
 import Testing
 
 @testable import Codes
@@ -47,10 +48,13 @@ private let word = CodeModules(rows: CodeVectors.word)
     let place = CodePicture.Place(x: 170.3, y: 110.8, module: 5.3, degrees: degrees)
     picture.draw(word, place)
     let report = try report(picture)
-    #expect(report.count == 1 && report.omitted == 0)
+    expectEqual(report.count, 1)
+    expectEqual(report.omitted, 0)
     let code = report.codes[0]
-    #expect(code.type == .qr && !code.isCut && report.text(of: code) == "Sprocket")
-    #expect(error(code, place, word) < 2, "\(report.found)")
+    expectEqual(code.type, .qr)
+    expectFalse(code.isCut)
+    expectEqual(report.text(of: code), "Sprocket")
+    expectLess(error(code, place, word), 2, "\(report.found)")
   }
 
   @Test(arguments: CodeVectors.bars, [0.0, 90, 180, 270])
@@ -64,8 +68,9 @@ private let word = CodeModules(rows: CodeVectors.word)
     let report = try report(picture) { $0.types = CodeTypes([vector.type]) }
     try #require(report.count == 1)
     let code = report.codes[0]
-    #expect(code.type == vector.type && report.text(of: code) == vector.text)
-    #expect(error(code, place, modules) < 2 + 2 * vector.type.endModules, "\(code)")
+    expectEqual(code.type, vector.type)
+    expectEqual(report.text(of: code), vector.text)
+    expectLess(error(code, place, modules), 2 + 2 * vector.type.endModules, "\(code)")
   }
 
   @Test(arguments: [-30.0, -12, 3, 20, 30, 60, 120, 155, 210])
@@ -77,22 +82,23 @@ private let word = CodeModules(rows: CodeVectors.word)
     let report = try report(picture) { $0.types = CodeTypes([.ean13]) }
     try #require(report.count == 1)
     let code = report.codes[0]
-    #expect(report.text(of: code) == CodeVectors.bars[0].text && code.quality > 10)
-    #expect(error(code, place, modules) < 2, "\(code)")
+    expectEqual(report.text(of: code), CodeVectors.bars[0].text)
+    expectGreater(code.quality, 10)
+    expectLess(error(code, place, modules), 2, "\(code)")
   }
 
   @Test func smallAndBlurredAndNoisyCodesAreRead() throws {
     var small = CodePicture(width: 160, height: 120)
     small.draw(word, .init(x: 80.4, y: 60.3, module: 2, degrees: 8))
-    #expect(try report(small).count == 1)
+    try expectEqual(report(small).count, 1)
     var blurred = CodePicture(width: 320, height: 240)
     blurred.draw(word, .init(x: 160, y: 120, module: 6, degrees: 15))
     blurred.blur(3)
-    #expect(try report(blurred).count == 1)
+    try expectEqual(report(blurred).count, 1)
     var noisy = CodePicture(width: 320, height: 240)
     noisy.draw(word, .init(x: 160, y: 120, module: 5, degrees: 15))
     noisy.addNoise(30, seed: 4)
-    #expect(try report(noisy).count == 1)
+    try expectEqual(report(noisy).count, 1)
   }
 
   @Test func payloadsAreBytesWhateverTheyAre() throws {
@@ -101,9 +107,9 @@ private let word = CodeModules(rows: CodeVectors.word)
     picture.draw(CodeModules(rows: CodeVectors.words), .init(x: 400, y: 120, module: 5))
     let report = try report(picture)
     let payloads = report.found.map { report.payload(of: $0) }
-    #expect(payloads.contains([0x61, 0, 0x62, 0xFF, 0]))
-    #expect(payloads.contains(Array("Grüße, 世界".utf8)))
-    #expect(report.found.compactMap { report.text(of: $0) } == ["Grüße, 世界"])
+    expectTrue(payloads.contains([0x61, 0, 0x62, 0xFF, 0]))
+    expectTrue(payloads.contains(Array("Grüße, 世界".utf8)))
+    expectEqual(report.found.compactMap { report.text(of: $0) }, ["Grüße, 世界"])
   }
 
   @Test func theLargestCodeIsReadWholeAndWhatHasNoRoomIsCut() throws {
@@ -115,10 +121,12 @@ private let word = CodeModules(rows: CodeVectors.word)
     let report = try report(picture)
     try #require(report.count == 2)
     let (first, second) = (report.codes[0], report.codes[1])
-    #expect(!first.isCut && report.payload(of: first) == payload)
-    #expect(second.isCut && second.byteCount == 2900)
+    expectFalse(first.isCut)
+    expectEqual(report.payload(of: first), payload)
+    expectTrue(second.isCut)
+    expectEqual(second.byteCount, 2900)
     let rest = CodesReport.payloadCapacity - 2900
-    #expect(report.payload(of: second) == Array(payload.prefix(rest)))
+    expectEqual(report.payload(of: second), Array(payload.prefix(rest)))
   }
 
   @Test func severalAreReportedUpToTheLimit() throws {
@@ -132,12 +140,13 @@ private let word = CodeModules(rows: CodeVectors.word)
       places.append(place)
     }
     let all = try report(picture)
-    #expect(all.count == 6)
+    expectEqual(all.count, 6)
     for place in places {
-      #expect(all.found.contains { error($0, place, word) < 2 })
+      expectTrue(all.found.contains { error($0, place, word) < 2 })
     }
     let few = try report(picture) { $0.limit = 4 }
-    #expect(few.count == 4 && few.omitted == 2)
+    expectEqual(few.count, 4)
+    expectEqual(few.omitted, 2)
   }
 
   @Test func onlyTheChosenTypesAreFound() throws {
@@ -145,10 +154,10 @@ private let word = CodeModules(rows: CodeVectors.word)
     picture.draw(word, .init(x: 120, y: 120, module: 5))
     picture.draw(
       CodeModules(bars: CodeVectors.bars[0].modules, height: 50), .init(x: 440, y: 120, module: 2))
-    #expect(try report(picture).count == 2)
-    #expect(try report(picture) { $0.types = CodeTypes([.qr]) }.found.map(\.type) == [.qr])
-    #expect(try report(picture) { $0.types = CodeTypes([.ean13]) }.found.map(\.type) == [.ean13])
-    #expect(try report(picture) { $0.types = CodeTypes([.upca, .code128]) }.count == 0)
+    try expectEqual(report(picture).count, 2)
+    try expectEqual(report(picture) { $0.types = CodeTypes([.qr]) }.found.map(\.type), [.qr])
+    try expectEqual(report(picture) { $0.types = CodeTypes([.ean13]) }.found.map(\.type), [.ean13])
+    try expectEqual(report(picture) { $0.types = CodeTypes([.upca, .code128]) }.count, 0)
   }
 
   @Test(arguments: Codes.Scale.allCases)
@@ -159,7 +168,7 @@ private let word = CodeModules(rows: CodeVectors.word)
     let report = try report(picture) { $0.scale = scale }
     try #require(report.count == 1)
     // The library's corners are whole pixels of the reduced picture.
-    #expect(error(report.codes[0], place, word) < 1.5 * Double(scale.luma.divisor) + 0.5)
+    expectLess(error(report.codes[0], place, word), 1.5 * Double(scale.luma.divisor) + 0.5)
   }
 }
 
@@ -172,18 +181,19 @@ private let word = CodeModules(rows: CodeVectors.word)
     report.add(FoundCode(), payload: Array("ü".utf8).span)
     report.add(FoundCode(), payload: [0x80, 0x80, 0x80].span)
     let codes = report.found
-    #expect(codes.map(\.isCut) == [false, true, true, true])
-    #expect(codes.map(\.byteCount) == [UInt32(filling.count), 5, 2, 3])
-    #expect(report.text(of: codes[1]) == "aü")
-    #expect(report.payload(of: codes[2]).isEmpty)
-    #expect(report.payload(of: codes[3]) == [0x80])
+    expectEqual(codes.map(\.isCut), [false, true, true, true])
+    expectEqual(codes.map(\.byteCount), [UInt32(filling.count), 5, 2, 3])
+    expectEqual(report.text(of: codes[1]), "aü")
+    expectEmpty(report.payload(of: codes[2]))
+    expectEqual(report.payload(of: codes[3]), [0x80])
   }
 
   @Test func codesBeyondTheCapacityAreCounted() {
     var report = CodesReport()
     for index in 0..<20 { report.add(FoundCode(), payload: [UInt8(index)].span) }
-    #expect(report.count == 16 && report.omitted == 4)
-    #expect(report.found.map { report.payload(of: $0) } == (0..<16).map { [UInt8($0)] })
+    expectEqual(report.count, 16)
+    expectEqual(report.omitted, 4)
+    expectEqual(report.found.map { report.payload(of: $0) }, (0..<16).map { [UInt8($0)] })
   }
 }
 
@@ -213,7 +223,7 @@ private let word = CodeModules(rows: CodeVectors.word)
       }
       picture.addNoise(Int(random.next() % 60), seed: random.next())
       let report = stage.report(on: picture.frame(at: Int64(number)))
-      #expect(report.found.allSatisfy { report.payload(of: $0).count <= $0.byteCount })
+      expectTrue(report.found.allSatisfy { report.payload(of: $0).count <= $0.byteCount })
     }
   }
 }
@@ -239,32 +249,33 @@ private let word = CodeModules(rows: CodeVectors.word)
   @Test func theFirstFrameOfEachIntervalIsLookedAt() throws {
     let times: [Int64] = [-40, -10, 30, 60, 99, 100, 133, 310, 420]
     let expected = [true, false, true, false, false, true, false, true, true]
-    #expect(try looked(.milliseconds(100), times) == expected)
-    #expect(try looked(.zero, times) == times.map { _ in true })
+    try expectEqual(looked(.milliseconds(100), times), expected)
+    try expectEqual(looked(.zero, times), times.map { _ in true })
   }
 
   @Test func nothingIsAllocatedWithoutACode() throws {
     let picture = CodePicture(width: 320, height: 240)
     var stage = try StageUnderTest(Codes(), for: picture.frame())
     _ = stage.process(picture.frame())
-    #expect(stage.process(picture.frame(at: 1)).allocations == 0)
+    expectEqual(stage.process(picture.frame(at: 1)).allocations, 0)
     let skipped = stage.process(picture.frame(at: 2), earlier: [picture.frame(at: 1)])
-    #expect(skipped.report == nil && skipped.allocations == 0)
+    expectNil(skipped.report)
+    expectEqual(skipped.allocations, 0)
   }
 }
 
 @Suite struct CodeTypesTests {
   @Test func listsAreParsedAndSpelled() {
-    #expect(CodeTypes(settingText: "ean13/qr")?.types == [.qr, .ean13])
-    #expect(CodeTypes([.ean13, .qr]).settingText == "qr/ean13")
-    #expect(CodeTypes(settingText: "all")?.types.count == CodeType.allCases.count)
-    #expect(CodeTypes(Set(CodeType.allCases)).settingText == "all")
+    expectEqual(CodeTypes(settingText: "ean13/qr")?.types, [.qr, .ean13])
+    expectEqual(CodeTypes([.ean13, .qr]).settingText, "qr/ean13")
+    expectEqual(CodeTypes(settingText: "all")?.types.count, CodeType.allCases.count)
+    expectEqual(CodeTypes(Set(CodeType.allCases)).settingText, "all")
     for bad in ["", "qr/", "/qr", "pdf417", "QR", "qr,ean8"] {
-      #expect(CodeTypes(settingText: bad) == nil, "\(bad)")
+      expectNil(CodeTypes(settingText: bad), "\(bad)")
     }
   }
 
   @Test func theTypesOfTheLibraryAndOursAreOne() {
-    for type in CodeType.allCases { #expect(CodeType(type.symbology) == type) }
+    for type in CodeType.allCases { expectEqual(CodeType(type.symbology), type) }
   }
 }

@@ -1,5 +1,6 @@
 import Crop
 import SprocketTesting
+import TestExpectations
 import Testing
 
 private func cropped(_ frame: TestFrame, _ crop: Crop) throws -> StageUnderTest<Crop>.Shown {
@@ -51,7 +52,7 @@ private func slowCrop(_ frame: TestFrame, x: Int, y: Int, width: Int, height: In
       return picture.difference(
         from: slowCrop(seen, x: x, y: y, width: width, height: height))
     }
-    #expect(difference == nil)
+    expectNil(difference)
   }
 
   @Test func keepsTheWholePictureByDefault() throws {
@@ -59,7 +60,7 @@ private func slowCrop(_ frame: TestFrame, x: Int, y: Int, width: Int, height: In
       guard let picture = shown.picture, let seen = shown.seen else { return "no picture" }
       return picture.difference(from: seen.planes)
     }
-    #expect(difference == nil)
+    expectNil(difference)
   }
 
   @Test func fractionsAreRoundedToPixels() throws {
@@ -67,7 +68,7 @@ private func slowCrop(_ frame: TestFrame, x: Int, y: Int, width: Int, height: In
     let shown = try cropped(
       frame, crop { $0.region = Region(x: 0.2, y: 0.5, width: 0.5, height: 0.25) })
     let picture = try #require(shown.picture)
-    #expect(picture.difference(from: slowCrop(frame, x: 2, y: 4, width: 5, height: 2)) == nil)
+    expectNil(picture.difference(from: slowCrop(frame, x: 2, y: 4, width: 5, height: 2)))
   }
 
   /// 16:9 of 64x64 is 64x36, with 14 rows above; of pixels twice as wide, 64x72 does not fit: 57x64.
@@ -76,11 +77,11 @@ private func slowCrop(_ frame: TestFrame, x: Int, y: Int, width: Int, height: In
     let asked = crop { $0.aspect = Aspect(16, 9) }
     let wide = try #require(cropped(frame, asked).picture)
     #expect((wide.format.width, wide.format.height) == (64, 36))
-    #expect(wide.difference(from: slowCrop(frame, x: 0, y: 14, width: 64, height: 36)) == nil)
+    expectNil(wide.difference(from: slowCrop(frame, x: 0, y: 14, width: 64, height: 36)))
     frame.format.presentation.pixelAspect = PixelAspect(2, 1)
     let oblong = try #require(cropped(frame, asked).picture)
     #expect((oblong.format.width, oblong.format.height) == (57, 64))
-    #expect(oblong.format.presentation == frame.format.presentation)
+    expectEqual(oblong.format.presentation, frame.format.presentation)
   }
 
   @Test func theCornerFallsOnWholeChromaAndOneField() throws {
@@ -88,13 +89,12 @@ private func slowCrop(_ frame: TestFrame, x: Int, y: Int, width: Int, height: In
     let asked = crop { $0.pixels = PixelArea(x: 7, y: 7, width: 5, height: 3) }
     var stage = try StageUnderTest(asked, for: frame)
     let shown = stage.process(frame)
-    #expect(
-      shown.picture?.difference(from: slowCrop(frame, x: 6, y: 6, width: 5, height: 3)) == nil)
-    #expect(stage.stage.notes.first?.contains("begins at 6/6") == true)
+    expectNil(shown.picture?.difference(from: slowCrop(frame, x: 6, y: 6, width: 5, height: 3)))
+    expectEqual(stage.stage.notes.first?.contains("begins at 6/6"), true)
     frame.format.presentation.fieldOrder = .topFirst
-    #expect(
-      try cropped(frame, asked).picture?.difference(
-        from: slowCrop(frame, x: 6, y: 4, width: 5, height: 3)) == nil)
+    try expectNil(
+      cropped(frame, asked).picture?.difference(
+        from: slowCrop(frame, x: 6, y: 4, width: 5, height: 3)))
   }
 
   @Test func saysWhereItsPointsLieInTheSensorsPicture() throws {
@@ -103,11 +103,12 @@ private func slowCrop(_ frame: TestFrame, x: Int, y: Int, width: Int, height: In
     let shown = try cropped(frame, crop { $0.pixels = PixelArea(x: 6, y: 4, width: 8, height: 8) })
     let map = try #require(shown.picture).sensorMap
     let point = map.sensorPoint(1, 2, through: nil)
-    #expect(point.x == 15 && point.y == 18)
+    expectEqual(point.x, 15)
+    expectEqual(point.y, 18)
     let report = try #require(shown.report)
     for index in 0..<9 {
-      #expect(report.undistortedFromPicture[index] == map.undistortedFromPicture.values[index])
-      #expect(report.sensorFromDistorted[index] == Projection.identity.values[index])
+      expectEqual(report.undistortedFromPicture[index], map.undistortedFromPicture.values[index])
+      expectEqual(report.sensorFromDistorted[index], Projection.identity.values[index])
     }
   }
 
@@ -134,22 +135,22 @@ private func slowCrop(_ frame: TestFrame, x: Int, y: Int, width: Int, height: In
     "", "1/2/3", "0/0/0/4", "-1/0/4/4", "0/0/4/99999999999", "a/b/c/d", "0/0/4/4/4",
   ])
   func pixelsAreFourWholeNumbers(_ text: String) {
-    #expect(PixelArea(settingText: text) == nil)
+    expectNil(PixelArea(settingText: text))
   }
 
   @Test(arguments: ["", "16", "16:0", "16:9:1", "1.5:1", "-1:1", "1000000:1"])
   func anAspectIsTwoWholeNumbers(_ text: String) {
-    #expect(Aspect(settingText: text) == nil)
+    expectNil(Aspect(settingText: text))
   }
 
   @Test func settingsAreSpelledAsTheyAreRead() {
-    for text in ["all", "1/2/3/4"] { #expect(PixelArea(settingText: text)?.settingText == text) }
-    for text in ["any", "16:9"] { #expect(Aspect(settingText: text)?.settingText == text) }
+    for text in ["all", "1/2/3/4"] { expectEqual(PixelArea(settingText: text)?.settingText, text) }
+    for text in ["any", "16:9"] { expectEqual(Aspect(settingText: text)?.settingText, text) }
   }
 
   @Test func workersDoNotChangeIt() throws {
     let pictures = (0..<20).map { TestFrame(.i420, width: 34, height: 18, .random, seed: $0 + 1) }
     let stage = StageChoice.crop { $0.aspect = Aspect(1, 1) }
-    #expect(try TestRun.firstDifference(through: [stage]) { TestCamera(pictures) } == nil)
+    try expectNil(TestRun.firstDifference(through: [stage]) { TestCamera(pictures) })
   }
 }

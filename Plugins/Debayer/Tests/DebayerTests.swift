@@ -1,4 +1,5 @@
 import SprocketTesting
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -90,9 +91,10 @@ extension TestFrame {
           let tolerance = Double(1 << bits) * 1e-6
           let difference = picture.difference(
             fromExact: twin.planes(frame), tolerance: tolerance)
-          #expect(difference == nil, "\(width)x\(height), \(pattern), \(depth)")
-          #expect(shown.allocations == 0 && shown.verdict == .keep)
-          #expect(picture.format.pixelFormat == tested.writtenFormat.image)
+          expectNil(difference, "\(width)x\(height), \(pattern), \(depth)")
+          expectEqual(shown.allocations, 0)
+          expectEqual(shown.verdict, .keep)
+          expectEqual(picture.format.pixelFormat, tested.writtenFormat.image)
         }
       }
     }
@@ -115,7 +117,7 @@ extension TestFrame {
       var tested = try StageUnderTest(stage, for: frame)
       let planes = try #require(tested.process(frame).picture).planes
       // JFIF: Y = 124.2, Cb = 128 + (50 - 124.2) / 1.772 = 86.1, Cr = 128 + (200 - 124.2) / 1.402 = 182.1.
-      #expect(planes.map(Set.init) == [[124], [86], [182]])
+      expectEqual(planes.map(Set.init), [[124], [86], [182]])
     }
   }
 
@@ -127,13 +129,14 @@ extension TestFrame {
     ] {
       let frame = TestFrame(format, width: 8, height: 8, color: linear, .random)
       let eight = try StageUnderTest(Debayer(), for: frame)
-      #expect(eight.writtenFormat.image == .yuv444p && eight.writing == .firstImage)
-      #expect(eight.writtenFormat.pixelFormat == format && eight.parts == .encoded)
-      #expect(
-        eight.writtenFormat.color == Color(range: .full, matrix: .bt601, transfer: .linear))
+      expectEqual(eight.writtenFormat.image, .yuv444p)
+      expectEqual(eight.writing, .firstImage)
+      expectEqual(eight.writtenFormat.pixelFormat, format)
+      expectEqual(eight.parts, .encoded)
+      expectEqual(eight.writtenFormat.color, Color(range: .full, matrix: .bt601, transfer: .linear))
       var stage = Debayer()
       stage.depth = .source
-      #expect(try StageUnderTest(stage, for: frame).writtenFormat.image == image)
+      try expectEqual(StageUnderTest(stage, for: frame).writtenFormat.image, image)
     }
   }
 
@@ -143,19 +146,16 @@ extension TestFrame {
     (stage.black, stage.red, stage.blue) = (64.0 / 1023, 1.9, 0.7)
     let twin = SlowDebayer(red: 1.9, blue: 0.7, black: 64.0 / 1023).planes(frame)
     var tested = try StageUnderTest(stage, for: frame)
-    #expect(
-      try #require(tested.process(frame).picture).difference(fromExact: twin, tolerance: 1e-3)
-        == nil)
+    try expectNil(
+      #require(tested.process(frame).picture).difference(fromExact: twin, tolerance: 1e-3))
     tested = try StageUnderTest(Debayer(), for: frame)
     let plain = SlowDebayer().planes(frame)
-    #expect(
-      try #require(tested.process(frame).picture).difference(fromExact: plain, tolerance: 1e-3)
-        == nil)
+    try expectNil(
+      #require(tested.process(frame).picture).difference(fromExact: plain, tolerance: 1e-3))
     let allocations = tested.change { ($0.black, $0.red, $0.blue) = (64.0 / 1023, 1.9, 0.7) }
-    #expect(allocations == 0)
-    #expect(
-      try #require(tested.process(frame).picture).difference(fromExact: twin, tolerance: 1e-3)
-        == nil)
+    expectEqual(allocations, 0)
+    try expectNil(
+      #require(tested.process(frame).picture).difference(fromExact: twin, tolerance: 1e-3))
   }
 
   /// Black is 0, and full scale white, wherever black lies.
@@ -168,7 +168,7 @@ extension TestFrame {
       stage.black = 256.0 / 4095
       var tested = try StageUnderTest(stage, for: frame)
       let planes = try #require(tested.process(frame).picture).planes
-      #expect(planes.map(Set.init) == [[luma], [128], [128]])
+      expectEqual(planes.map(Set.init), [[luma], [128], [128]])
     }
   }
 
@@ -176,15 +176,15 @@ extension TestFrame {
   func refusesWhatHasNotAllColours(width: Int, height: Int) {
     let frame = TestFrame(.bayerRGGB, width: width, height: height, .random)
     let error = #expect(throws: StageError.self) { try StageUnderTest(Debayer(), for: frame) }
-    #expect(error?.description.contains("2x2 pixels or more") == true)
-    #expect(error?.remedies == [.size])
+    expectEqual(error?.description.contains("2x2 pixels or more"), true)
+    expectEqual(error?.remedies, [.size])
   }
 
   @Test func refusesWhatIsNoMosaic() {
     for format in TestFrame.formats {
       let frame = TestFrame(format, width: 8, height: 8, .random)
       let error = #expect(throws: StageError.self) { try StageUnderTest(Debayer(), for: frame) }
-      #expect(error?.description.contains("leave it out") == true)
+      expectEqual(error?.description.contains("leave it out"), true)
     }
   }
 
@@ -192,10 +192,10 @@ extension TestFrame {
     let pictures = (0..<20).map {
       TestFrame(.bayerGBRG10P, width: 34, height: 18, .random, seed: $0 + 1)
     }
-    #expect(
-      try TestRun.firstDifference(
+    try expectNil(
+      TestRun.firstDifference(
         through: [.debayer { $0.depth = .source }, StageChoice(LumaSum.plugin)]
-      ) { TestCamera(pictures) } == nil)
+      ) { TestCamera(pictures) })
   }
 
   /// What a chain makes of a mosaic is what it makes of the picture: luma is derived behind the stage.
@@ -210,8 +210,8 @@ extension TestFrame {
         .picture(TestFrame(.yuv444p, width: 32, height: 24, planes: picture.planes))
       ]),
       through: [StageChoice(LumaSum.plugin)])
-    #expect(made.reports(LumaSum.Report.self) == shown.reports(LumaSum.Report.self))
-    #expect(made.frames[0].picture?.planes == picture.planes)
+    expectEqual(made.reports(LumaSum.Report.self), shown.reports(LumaSum.Report.self))
+    expectEqual(made.frames[0].picture?.planes, picture.planes)
   }
 
   @Test func otherStagesSayThatItIsMissing() {
@@ -219,7 +219,7 @@ extension TestFrame {
     let error = #expect(throws: RunError.self) {
       try TestRun(of: TestCamera([.picture(mosaic)]), through: [StageChoice(LumaSum.plugin)])
     }
-    #expect(error?.description.contains("put the stage debayer") == true)
-    #expect(error?.remedies == [.stage, .format])
+    expectEqual(error?.description.contains("put the stage debayer"), true)
+    expectEqual(error?.remedies, [.stage, .format])
   }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import SprocketTesting
+import TestExpectations
 import Testing
 
 @testable import ExposureMeter
@@ -26,11 +27,11 @@ private func sample(_ transfer: Color.Transfer) -> TestFrame {
 @Test func agreesWithNumPy() throws {
   // numpy: p.mean(), (p >= 254).sum(), (p <= 1).sum(), np.bincount(p.ravel()).
   let report = try report(sample(.srgb))
-  #expect(isClose(report.mean, 127.0705052878966))
-  #expect(report.clipped == 5.0 / 851)
-  #expect(report.crushed == 4.0 / 851)
+  expectTrue(isClose(report.mean, 127.0705052878966))
+  expectEqual(report.clipped, 5.0 / 851)
+  expectEqual(report.crushed, 4.0 / 851)
   let levels = [0, 1, 100, 254, 255]
-  #expect(levels.map { report.histogram[$0] } == [1, 3, 2, 2, 3])
+  expectEqual(levels.map { report.histogram[$0] }, [1, 3, 2, 2, 3])
 }
 
 @Test(arguments: [
@@ -40,7 +41,7 @@ private func sample(_ transfer: Color.Transfer) -> TestFrame {
   (.linear, -1.4082572148178318),
 ])
 func weighsTheCentreAsNumPyDoes(_ transfer: Color.Transfer, expected: Double) throws {
-  #expect(isClose(try report(sample(transfer)).logLuminance, expected))
+  expectTrue(isClose(try report(sample(transfer)).logLuminance, expected))
 }
 
 @Test(arguments: TestPattern.allCases)
@@ -52,29 +53,29 @@ func equalsItsSlowTwin(_ pattern: TestPattern) throws {
     let luma = pattern.bytes(width * height, seed: 11)
     let report = try report(TestFrame(width: width, height: height, luma: luma))
     for level in 0..<256 {
-      #expect(Int(report.histogram[level]) == luma.count { $0 == level })
+      expectEqual(Int(report.histogram[level]), luma.count { $0 == level })
     }
     let sum = luma.reduce(0) { $0 + Int($1) }
-    #expect(report.mean == Double(sum) / Double(luma.count))
+    expectEqual(report.mean, Double(sum) / Double(luma.count))
   }
 }
 
 @Test func aWhitePictureIsAtFullScaleAndAGreyOneBelow() throws {
   let white = try report(TestFrame(width: 8, height: 8, luma: .init(repeating: 255, count: 64)))
-  #expect(white.logLuminance == 0)
-  #expect(isClose(white.offset, -log2(0.18)))
-  #expect(white.clipped == 1)
-  #expect(white.crushed == 0)
+  expectEqual(white.logLuminance, 0)
+  expectTrue(isClose(white.offset, -log2(0.18)))
+  expectEqual(white.clipped, 1)
+  expectEqual(white.crushed, 0)
   // sRGB level 188 is 0.5029 of full light: log2 is -0.99.
   let grey = try report(TestFrame(width: 8, height: 8, luma: .init(repeating: 188, count: 64)))
-  #expect(abs(grey.logLuminance + 0.99) < 0.005)
+  expectLess(abs(grey.logLuminance + 0.99), 0.005)
 }
 
 @Test func blackIsFinite() throws {
   // Level 1/2 of sRGB: log2(0.5 / 255 / 12.92).
   let black = try report(TestFrame(width: 8, height: 8, luma: .init(repeating: 0, count: 64)))
-  #expect(isClose(black.logLuminance, log2(0.5 / 255 / 12.92)))
-  #expect(black.crushed == 1)
+  expectTrue(isClose(black.logLuminance, log2(0.5 / 255 / 12.92)))
+  expectEqual(black.crushed, 1)
 }
 
 @Test func theMiddleCarriesThreeQuarters() throws {
@@ -85,11 +86,11 @@ func equalsItsSlowTwin(_ pattern: TestPattern) throws {
   }
   let color = Color(range: .full, transfer: .linear)
   let report = try report(TestFrame(width: 8, height: 8, color: color, luma: luma))
-  #expect(isClose(report.logLuminance, 0.25 * log2(0.2)))
+  expectTrue(isClose(report.logLuminance, 0.25 * log2(0.2)))
 }
 
 @Test func readsFullLumaAndWritesNothing() throws {
   let stage = try StageUnderTest(ExposureMeter(), for: sample(.srgb))
-  #expect(stage.parts == .luma(.full))
-  #expect(stage.writing == nil)
+  expectEqual(stage.parts, .luma(.full))
+  expectNil(stage.writing)
 }

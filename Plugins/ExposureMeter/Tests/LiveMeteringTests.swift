@@ -1,4 +1,5 @@
 import SprocketTesting
+import TestExpectations
 import Testing
 
 @testable import ExposureMeter
@@ -23,8 +24,8 @@ func aChangedMeterMeasuresAsOneThatWasMadeSo(_ first: MeteringMode, _ second: Me
     (stage.mode, stage.point) = (after.mode, after.point)
     (stage.target, stage.highlightTarget) = (after.target, after.highlightTarget)
   }
-  #expect(allocations == 0)
+  expectEqual(allocations, 0)
   let (found, expected) = (changed.report(on: frame), made.report(on: frame))
-  #expect(found.logLuminance == expected.logLuminance)
-  #expect(found.offset == expected.offset)
+  expectEqual(found.logLuminance, expected.logLuminance)
+  expectEqual(found.offset, expected.offset)
 }

@@ -1,5 +1,6 @@
 import Glibc
 import SprocketTesting
+import TestExpectations
 import Testing
 
 @testable import ExposureMeter
@@ -25,8 +26,9 @@ func everyModeEqualsItsSlowTwin(_ mode: MeteringMode, _ pattern: TestPattern) th
     for point in [Point.center, Point(x: 0, y: 1), Point(x: 0.9, y: 0.3)] {
       let found = try report(
         TestFrame(width: width, height: height, luma: luma), mode, point: point)
-      #expect(isClose(found.logLuminance, twin.value(mode, point)), "\(width)x\(height) \(point)")
-      #expect(Int(found.samples) == luma.count)
+      expectTrue(
+        isClose(found.logLuminance, twin.value(mode, point)), "\(width)x\(height) \(point)")
+      expectEqual(Int(found.samples), luma.count)
     }
   }
 }
@@ -53,10 +55,10 @@ func theGridIsSampledAsTheSlowTwinDoes(_ mode: MeteringMode) throws {
   let point = Point(x: 0.2, y: 0.7)
   let found = try report(
     TestFrame(width: width, height: height, luma: luma), mode, point: point, samples: 1)
-  #expect(isClose(found.logLuminance, twin.value(mode, point)))
-  #expect(Int(found.samples) == twin.pixels.count)
+  expectTrue(isClose(found.logLuminance, twin.value(mode, point)))
+  expectEqual(Int(found.samples), twin.pixels.count)
   for level in 0..<256 {
-    #expect(Int(found.histogram[level]) == twin.pixels.count { $0.level == level })
+    expectEqual(Int(found.histogram[level]), twin.pixels.count { $0.level == level })
   }
 }
 
@@ -66,8 +68,8 @@ func shadowAndHighlightArePercentiles(_ pattern: TestPattern) throws {
     let luma = pattern.bytes(width * height, seed: 3)
     let twin = SlowMeter(luma: luma, width: width, height: height)
     let found = try report(TestFrame(width: width, height: height, luma: luma), .average)
-    #expect(isClose(found.shadow, twin.percentile(0.01)), "\(width)x\(height)")
-    #expect(isClose(found.highlight, twin.percentile(0.99)), "\(width)x\(height)")
+    expectTrue(isClose(found.shadow, twin.percentile(0.01)), "\(width)x\(height)")
+    expectTrue(isClose(found.highlight, twin.percentile(0.99)), "\(width)x\(height)")
   }
 }
 
@@ -80,36 +82,36 @@ func shadowAndHighlightArePercentiles(_ pattern: TestPattern) throws {
       let grid = SamplingGrid(samples: samples, width: width, height: height)
       let rows = grid.count(of: 0..<height)
       let wanted = samples == 0 ? width * height : min(samples, width * height)
-      #expect(rows * width >= wanted, "\(width)x\(height), \(samples)")
-      #expect(rows <= max(wanted / width + 2, SamplingGrid.fewestRows + 1))
-      #expect(rows >= min(height, SamplingGrid.fewestRows))
+      expectAtLeast(rows * width, wanted, "\(width)x\(height), \(samples)")
+      expectAtMost(rows, max(wanted / width + 2, SamplingGrid.fewestRows + 1))
+      expectAtLeast(rows, min(height, SamplingGrid.fewestRows))
     }
   }
   // 262,144 pixels are 136.5 rows of 1920.
-  #expect(SamplingGrid(samples: 262_144, width: 1920, height: 1080).count(of: 0..<1080) == 137)
+  expectEqual(SamplingGrid(samples: 262_144, width: 1920, height: 1080).count(of: 0..<1080), 137)
 }
 
 @Test func theGridMeetsOddAndEvenRows() {
   // 128 of 1024 rows would be one in 8.
   let grid = SamplingGrid(samples: 1, width: 1, height: 1024)
-  #expect(grid.count(of: 0..<1024) == 129)
+  expectEqual(grid.count(of: 0..<1024), 129)
   let rows = (0..<129).map { grid.row($0, of: 129, in: 0..<1024) }
-  #expect(Set(rows).count == 129)
-  #expect((0..<8).allSatisfy { phase in rows.contains { $0 % 8 == phase } })
+  expectEqual(Set(rows).count, 129)
+  expectTrue((0..<8).allSatisfy { phase in rows.contains { $0 % 8 == phase } })
   // A zone of 8K: 15 of 480 rows would be one in 32, and 16 one in 30.
   let large = SamplingGrid(samples: 1, width: 7680, height: 4320)
-  #expect(large.count(of: 480..<960) == 17)
+  expectEqual(large.count(of: 480..<960), 17)
 }
 
 @Test func zonesWeighFourInTheMiddleOneAtTheEdgesNothingInTheCorners() {
   let weights = MeteringPattern(.zones, around: .center, width: 90, height: 90).weights
-  #expect(weights.count == 81)
-  #expect(weights[40] == 1)
-  for edge in [4, 36, 44, 76] { #expect(weights[edge] == 0.25) }
-  for corner in [0, 8, 72, 80] { #expect(weights[corner] == 0) }
+  expectEqual(weights.count, 81)
+  expectEqual(weights[40], 1)
+  for edge in [4, 36, 44, 76] { expectEqual(weights[edge], 0.25) }
+  for corner in [0, 8, 72, 80] { expectEqual(weights[corner], 0) }
   // Half way to an edge; three quarters and a whole way, of which the distance is 5/4.
-  #expect(weights[38] == 0.625)
-  #expect(weights[1] == 0.0625)
+  expectEqual(weights[38], 0.625)
+  expectEqual(weights[1], 0.0625)
 }
 
 @Test func lightThatFallsEvenlyIsMeteredWithoutError() throws {
@@ -120,8 +122,8 @@ func shadowAndHighlightArePercentiles(_ pattern: TestPattern) throws {
     let frame = TestFrame(width: width, height: height, luma: luma)
     let all = try report(frame, mode)
     let some = try report(frame, mode, samples: 1)
-    #expect(some.samples < all.samples / 4)
-    #expect(abs(some.logLuminance - all.logLuminance) < 0.001, "\(mode)")
+    expectLess(some.samples, all.samples / 4)
+    expectLess(abs(some.logLuminance - all.logLuminance), 0.001, "\(mode)")
   }
 }
 
@@ -135,7 +137,7 @@ func shadowAndHighlightArePercentiles(_ pattern: TestPattern) throws {
           for x in band.parts.flatMap(\.columns) { times[y * width + x] += 1 }
         }
       }
-      #expect(times.allSatisfy { $0 == 1 }, "\(mode) \(width)x\(height)")
+      expectTrue(times.allSatisfy { $0 == 1 }, "\(mode) \(width)x\(height)")
     }
   }
 }
@@ -150,30 +152,30 @@ private func lamp(x: Int, y: Int) -> TestFrame {
 
 @Test func aSpotSeesItsPlaceAlone() throws {
   let frame = lamp(x: 22, y: 6)
-  #expect(try report(frame, .spot, point: Point(x: 24.5 / 32, y: 8.5 / 32)).logLuminance == 0)
+  try expectEqual(report(frame, .spot, point: Point(x: 24.5 / 32, y: 8.5 / 32)).logLuminance, 0)
   let elsewhere = try report(frame, .spot, point: Point(x: 0.2, y: 0.8))
-  #expect(isClose(elsewhere.logLuminance, log2(SlowMeter.light(51))))
+  expectTrue(isClose(elsewhere.logLuminance, log2(SlowMeter.light(51))))
   // What else is reported is the whole picture's.
-  #expect(elsewhere.clipped == 25.0 / 1024)
+  expectEqual(elsewhere.clipped, 25.0 / 1024)
 }
 
 @Test func highlightsComeFirstWhereTheyAreWeighted() throws {
   // 25 of 1024 pixels are more than 2 %: the brightest are all white, 1 of 0.8.
   let found = try report(lamp(x: 1, y: 1), .highlights)
-  #expect(found.logLuminance == 0)
-  #expect(isClose(found.offset, -log2(0.8)))
+  expectEqual(found.logLuminance, 0)
+  expectTrue(isClose(found.offset, -log2(0.8)))
 }
 
 @Test func aLampInTheMiddleWeighsMoreThanOneInACorner() throws {
   for mode in [MeteringMode.center, .zones] {
     let middle = try report(lamp(x: 14, y: 14), mode).logLuminance
     let corner = try report(lamp(x: 0, y: 0), mode).logLuminance
-    #expect(middle > corner, "\(mode)")
+    expectGreater(middle, corner, "\(mode)")
   }
   let average = try [lamp(x: 14, y: 14), lamp(x: 0, y: 0)].map {
     try report($0, .average).logLuminance
   }
-  #expect(average[0] == average[1])
+  expectEqual(average[0], average[1])
 }
 
 @Test(arguments: [
@@ -182,7 +184,7 @@ private func lamp(x: Int, y: Int) -> TestFrame {
   (1, -8, 0, 0.72), (-3, -3, -3, 0.18),
 ])
 func theKeyIsReinhards(_ mean: Double, _ least: Double, _ most: Double, _ key: Double) {
-  #expect(isClose(sceneKey(mean: mean, least: least, most: most), key))
+  expectTrue(isClose(sceneKey(mean: mean, least: least, most: most), key))
 }
 
 @Test func theTargetIsWhereGreyBelongs() throws {
@@ -191,7 +193,7 @@ func theKeyIsReinhards(_ mean: Double, _ least: Double, _ most: Double, _ key: D
     let luma = [UInt8](repeating: UInt8(level), count: 64)
     let color = Color(range: .full, transfer: transfer)
     let frame = TestFrame(width: 8, height: 8, color: color, luma: luma)
-    #expect(abs(try report(frame, .average).offset) < 0.1, "\(transfer)")
+    expectLess(abs(try report(frame, .average).offset), 0.1, "\(transfer)")
   }
 }
 
@@ -205,7 +207,7 @@ func theKeyIsReinhards(_ mean: Double, _ least: Double, _ most: Double, _ key: D
     let frame = TestFrame(width: 8, height: 8, color: color, luma: luma)
     for (mode, target) in [(MeteringMode.average, 0.18), (.highlights, 0.8)] {
       let offset = try report(frame, mode).offset
-      #expect(abs(offset + log2(target * white)) < 1e-4, "\(transfer) \(mode)")
+      expectLess(abs(offset + log2(target * white)), 1e-4, "\(transfer) \(mode)")
     }
   }
 }
@@ -223,6 +225,6 @@ func theKeyIsReinhards(_ mean: Double, _ least: Double, _ most: Double, _ key: D
   let first = stage.report(on: lamp(x: 14, y: 14))
   _ = stage.report(on: TestFrame(width: 32, height: 32, luma: .init(repeating: 0, count: 1024)))
   let again = stage.report(on: lamp(x: 14, y: 14))
-  #expect(again.logLuminance == first.logLuminance)
-  #expect(again.mean == first.mean)
+  expectEqual(again.logLuminance, first.logLuminance)
+  expectEqual(again.mean, first.mean)
 }

@@ -1,4 +1,5 @@
 import SprocketTesting
+import TestExpectations
 import Testing
 
 @testable import FocusScore
@@ -28,14 +29,14 @@ private func frame(_ width: Int, _ height: Int, _ level: (Int, Int) -> UInt8) ->
   // One pixel of 40 on black, 32x32, away from all edges: 30x30 responses.
   let frame = frame(32, 32) { x, y in x == 16 && y == 16 ? 40 : 0 }
   // Laplacians: -160 there and 40 at its four sides, sum 0, squares 25,600 + 4 * 1600 = 32,000.
-  #expect(try report(frame) { $0.measure = .laplacian }.score == 32_000.0 / 900)
+  try expectEqual(report(frame) { $0.measure = .laplacian }.score, 32_000.0 / 900)
   // Sobel: 40 at four corners and 80 at two sides, each way: 2 * (4 * 1600 + 2 * 6400) = 38,400.
-  #expect(try report(frame) { $0.measure = .tenengrad }.score == 38_400.0 / 900)
+  try expectEqual(report(frame) { $0.measure = .tenengrad }.score, 38_400.0 / 900)
   // The noise mask: 160 there, -80 at four sides, 40 at four corners: 36 * 1600 = 57,600.
   let found = try report(frame)
-  #expect(isClose(found.noise, (57_600.0 / 36 / 900).squareRoot()))
+  expectTrue(isClose(found.noise, (57_600.0 / 36 / 900).squareRoot()))
   // 32,000 / 20 = 57,600 / 36: a point is all noise.
-  #expect(found.score == 0)
+  expectEqual(found.score, 0)
 }
 
 @Test func anEdgeScoresAsCountedByHand() throws {
@@ -45,16 +46,16 @@ private func frame(_ width: Int, _ height: Int, _ level: (Int, Int) -> UInt8) ->
   let found = try report(frame(32, 32) { x, _ in x < 16 ? 0 : 100 })
   let detail = 2.0 * 10_000 / 30 / 20
   let semivariance = 0.6 * 10_000 / 4
-  #expect(isClose(found.score, detail / (50.0 * 50 / 64 + 64)))
-  #expect(found.noise == 0)
+  expectTrue(isClose(found.score, detail / (50.0 * 50 / 64 + 64)))
+  expectEqual(found.noise, 0)
   let deviation = (semivariance - 1).squareRoot()
-  #expect(isClose(found.contrast, deviation / (deviation + 50)))
+  expectTrue(isClose(found.contrast, deviation / (deviation + 50)))
 }
 
 @Test func aBowlOfConstantCurvatureHasNoVariance() throws {
   // (x - 16) (x - 15) / 2 has the second difference 1 everywhere: the mean is 1, the variance 0.
   let bowl = frame(32, 32) { x, _ in UInt8((x - 16) * (x - 15) / 2) }
-  #expect(try report(bowl) { $0.measure = .laplacian }.score == 0)
+  try expectEqual(report(bowl) { $0.measure = .laplacian }.score, 0)
 }
 
 @Test(arguments: TestPattern.allCases, FocusScore.Measure.allCases)
@@ -65,11 +66,11 @@ func equalsItsSlowTwin(_ pattern: TestPattern, _ measure: FocusScore.Measure) th
       $0.measure = measure
     }
     let slow = SlowFocus(luma: luma, width: width, columns: 0..<width, rows: 0..<height)
-    #expect(isClose(found.score, slow.score(measure, in: slow.whole)), "\(width)x\(height)")
-    #expect(isClose(found.noise, slow.noise(in: slow.whole)))
-    #expect(isClose(found.contrast, slow.contrast(in: slow.whole)))
+    expectTrue(isClose(found.score, slow.score(measure, in: slow.whole)), "\(width)x\(height)")
+    expectTrue(isClose(found.noise, slow.noise(in: slow.whole)))
+    expectTrue(isClose(found.contrast, slow.contrast(in: slow.whole)))
     for (index, cell) in slow.cells.enumerated() {
-      #expect(isClose(found.grid[index], slow.score(measure, in: cell)), "cell \(index)")
+      expectTrue(isClose(found.grid[index], slow.score(measure, in: cell)), "cell \(index)")
     }
   }
 }
@@ -79,17 +80,17 @@ func equalsItsSlowTwin(_ pattern: TestPattern, _ measure: FocusScore.Measure) th
   for count in [1023, 1024, 1025, 5000] {
     for value in [2040, -2040] as [Int16] {
       let values = [Int16](repeating: value, count: count)
-      #expect(energy(of: values.span) == UInt64(count) * 4_161_600)
-      #expect(sum(of: values.span) == Int64(count) * Int64(value))
+      expectEqual(energy(of: values.span), UInt64(count) * 4_161_600)
+      expectEqual(sum(of: values.span), Int64(count) * Int64(value))
     }
   }
   for count in [65_535, 65_536, 65_537, 200_000] {
     let (black, white) = (
       [UInt8](repeating: 0, count: count), [UInt8](repeating: 255, count: count)
     )
-    #expect(squaredDifferences(black.span, white.span) == UInt64(count) * 65_025)
-    #expect(squaredDifferences(white.span, black.span) == UInt64(count) * 65_025)
-    #expect(levelSum(of: white.span) == UInt64(count) * 255)
+    expectEqual(squaredDifferences(black.span, white.span), UInt64(count) * 65_025)
+    expectEqual(squaredDifferences(white.span, black.span), UInt64(count) * 65_025)
+    expectEqual(levelSum(of: white.span), UInt64(count) * 255)
   }
 }
 
@@ -103,8 +104,8 @@ func theSharpestPictureIsMeasured(_ measure: FocusScore.Measure) throws {
     }
     let found = try report(picture) { $0.measure = measure }
     let slow = SlowFocus(luma: picture.planes[0], width: 132, columns: 0..<132, rows: 0..<40)
-    #expect(isClose(found.score, slow.score(measure, in: slow.whole)))
-    #expect(isClose(found.noise, slow.noise(in: slow.whole)))
+    expectTrue(isClose(found.score, slow.score(measure, in: slow.whole)))
+    expectTrue(isClose(found.noise, slow.noise(in: slow.whole)))
   }
 }
 
@@ -122,7 +123,7 @@ func theSharpestPictureIsMeasured(_ measure: FocusScore.Measure) throws {
       $0.point = Point(x: 0.9, y: 0.5)
       $0.window = 0.5
     }
-    #expect(isClose(found.score, slow.score(.tenengrad, in: slow.whole)))
+    expectTrue(isClose(found.score, slow.score(.tenengrad, in: slow.whole)))
   }
 }
 
@@ -132,9 +133,10 @@ func theSharpestPictureIsMeasured(_ measure: FocusScore.Measure) throws {
   for index in bright.planes[0].indices { bright.planes[0][index] *= 2 }
   let (low, high) = (try report(dark), try report(bright))
   // The eight levels of the divisor are not scaled; detail alone would have a quarter.
-  #expect(low.score > 0.7 * high.score && low.score < high.score)
-  #expect(abs(low.contrast - high.contrast) < 0.01)
-  #expect(high.score > 0.01)
+  expectGreater(low.score, 0.7 * high.score)
+  expectLess(low.score, high.score)
+  expectLess(abs(low.contrast - high.contrast), 0.01)
+  expectGreater(high.score, 0.01)
 }
 
 @Test func noiseAloneHasNoScore() throws {
@@ -142,9 +144,9 @@ func theSharpestPictureIsMeasured(_ measure: FocusScore.Measure) throws {
   let luma = (0..<256 * 256).map { _ in UInt8.random(in: 111...145, using: &random) }
   let found = try report(TestFrame(width: 256, height: 256, luma: luma))
   // Uniform over 35 levels: variance (35^2 - 1) / 12 = 102.
-  #expect(abs(found.noise - 102.0.squareRoot()) < 0.2)
-  #expect(found.score < 0.01)
-  #expect(found.contrast < 0.02)
+  expectLess(abs(found.noise - 102.0.squareRoot()), 0.2)
+  expectLess(found.score, 0.01)
+  expectLess(found.contrast, 0.02)
 }
 
 @Test func widensAWindowThatIsTooSmall() throws {
@@ -155,7 +157,7 @@ func theSharpestPictureIsMeasured(_ measure: FocusScore.Measure) throws {
     $0.window = 0.1
   }
   let slow = SlowFocus(luma: luma, width: 40, columns: 24..<40, rows: 7..<23)
-  #expect(isClose(found.score, slow.score(.normalized, in: slow.whole)))
+  expectTrue(isClose(found.score, slow.score(.normalized, in: slow.whole)))
 }
 
 @Test func refusesAPictureThatIsTooSmall() {
@@ -169,6 +171,6 @@ func theSharpestPictureIsMeasured(_ measure: FocusScore.Measure) throws {
 @Test func readsFullLumaAndWritesNothing() throws {
   let frame = TestFrame(width: 32, height: 32, luma: [UInt8](repeating: 0, count: 32 * 32))
   let stage = try StageUnderTest(FocusScore(), for: frame)
-  #expect(stage.parts == .luma(.full))
-  #expect(stage.writing == nil)
+  expectEqual(stage.parts, .luma(.full))
+  expectNil(stage.writing)
 }

@@ -1,4 +1,5 @@
 import SprocketTesting
+import TestExpectations
 import Testing
 
 @testable import FocusScore
@@ -21,9 +22,9 @@ func aChangedScoreMeasuresAsOneThatWasMadeSo(_ measure: FocusScore.Measure, _ wi
   let allocations = changed.change { stage in
     (stage.measure, stage.window, stage.point) = (after.measure, after.window, after.point)
   }
-  #expect(allocations == 0)
+  expectEqual(allocations, 0)
   let (found, expected) = (changed.report(on: frame), made.report(on: frame))
-  #expect(found.score == expected.score)
-  #expect(found.contrast == expected.contrast)
-  for cell in 0..<16 { #expect(found.grid[cell] == expected.grid[cell]) }
+  expectEqual(found.score, expected.score)
+  expectEqual(found.contrast, expected.contrast)
+  for cell in 0..<16 { expectEqual(found.grid[cell], expected.grid[cell]) }
 }

@@ -1,5 +1,6 @@
 import LateFrameDrop
 import SprocketTesting
+import TestExpectations
 import Testing
 
 /// A frame captured `age` milliseconds ago.
@@ -16,53 +17,53 @@ private func verdict(_ stage: inout StageUnderTest<LateFrameDrop>, _ frame: Test
 
 @Test func dropsAsLateBeyondTheDefaultOfAHundredMilliseconds() throws {
   var stage = try StageUnderTest(LateFrameDrop(), for: frame(age: 0))
-  #expect(verdict(&stage, frame(age: 100)) == .keep)
-  #expect(verdict(&stage, frame(age: 101)) == .drop(.late))
+  expectEqual(verdict(&stage, frame(age: 100)), .keep)
+  expectEqual(verdict(&stage, frame(age: 101)), .drop(.late))
 }
 
 @Test func addsWhatRemains() throws {
   let remaining = Remaining()
   var stage = try StageUnderTest(LateFrameDrop(), for: frame(age: 0), remaining: remaining)
-  #expect(verdict(&stage, frame(age: 50)) == .keep)
+  expectEqual(verdict(&stage, frame(age: 50)), .keep)
   // 80 ms is read as at least that, and at most a quarter more.
   remaining.record(nanoseconds: 80_000_000)
-  #expect(verdict(&stage, frame(age: 50)) == .drop(.late))
-  #expect(verdict(&stage, frame(age: 0)) == .keep)
+  expectEqual(verdict(&stage, frame(age: 50)), .drop(.late))
+  expectEqual(verdict(&stage, frame(age: 0)), .keep)
 }
 
 @Test func doesNothingWhereFramesWait() throws {
   var stage = try StageUnderTest(LateFrameDrop(), for: frame(age: 0), isLive: false)
-  #expect(verdict(&stage, frame(age: 10_000)) == .keep)
-  #expect(stage.ageBudget == nil)
+  expectEqual(verdict(&stage, frame(age: 10_000)), .keep)
+  expectNil(stage.ageBudget)
 }
 
 @Test func doesNothingWhereTheClockIsNotMonotonic() throws {
   var stage = try StageUnderTest(LateFrameDrop(), for: frame(age: 0))
-  #expect(verdict(&stage, frame(age: 10_000, clock: .media)) == .keep)
+  expectEqual(verdict(&stage, frame(age: 10_000, clock: .media)), .keep)
 }
 
 @Test func takesItsBudgetFromTheUser() throws {
   let kind = try #require(LateFrameDrop.plugin.stages.first)
   let made = try #require(try kind.make(["budget": "250ms"]) as? LateFrameDrop)
   var stage = try StageUnderTest(made, for: frame(age: 0))
-  #expect(verdict(&stage, frame(age: 250)) == .keep)
-  #expect(verdict(&stage, frame(age: 251)) == .drop(.late))
-  #expect(stage.ageBudget == .milliseconds(250))
+  expectEqual(verdict(&stage, frame(age: 250)), .keep)
+  expectEqual(verdict(&stage, frame(age: 251)), .drop(.late))
+  expectEqual(stage.ageBudget, .milliseconds(250))
 }
 
 @Test func aLiveChangeOfTheBudgetHoldsAtOnce() throws {
   var stage = try StageUnderTest(LateFrameDrop(), for: frame(age: 0))
-  #expect(verdict(&stage, frame(age: 150)) == .drop(.late))
-  #expect(stage.change { $0.budget = .milliseconds(200) } == 0)
-  #expect(verdict(&stage, frame(age: 150)) == .keep)
-  #expect(stage.change { $0.budget = .milliseconds(20) } == 0)
-  #expect(verdict(&stage, frame(age: 21)) == .drop(.late))
-  #expect(verdict(&stage, frame(age: 20)) == .keep)
+  expectEqual(verdict(&stage, frame(age: 150)), .drop(.late))
+  expectEqual(stage.change { $0.budget = .milliseconds(200) }, 0)
+  expectEqual(verdict(&stage, frame(age: 150)), .keep)
+  expectEqual(stage.change { $0.budget = .milliseconds(20) }, 0)
+  expectEqual(verdict(&stage, frame(age: 21)), .drop(.late))
+  expectEqual(verdict(&stage, frame(age: 20)), .keep)
 }
 
 @Test func readsNoPixels() throws {
   let stage = try StageUnderTest(LateFrameDrop(), for: frame(age: 0))
-  #expect(stage.parts.isEmpty)
+  expectTrue(stage.parts.isEmpty)
 }
 
 /// Frames that pass take `duration`; returns how many of `count` passed.
@@ -79,16 +80,16 @@ private func run(
 @Test func recoversFromAStallWithinSixteenFrames() throws {
   let remaining = Remaining()
   var stage = try StageUnderTest(LateFrameDrop(), for: frame(age: 0), remaining: remaining)
-  #expect(run(&stage, remaining, count: 300, duration: 5_000_000) == 300)
+  expectEqual(run(&stage, remaining, count: 300, duration: 5_000_000), 300)
   // A disk that hangs: 50 frames in flight take half a second each.
   for _ in 0..<50 { remaining.record(nanoseconds: 500_000_000) }
-  #expect(run(&stage, remaining, count: 16, duration: 5_000_000) == 1)
-  #expect(run(&stage, remaining, count: 300, duration: 5_000_000) == 300)
+  expectEqual(run(&stage, remaining, count: 16, duration: 5_000_000), 1)
+  expectEqual(run(&stage, remaining, count: 300, duration: 5_000_000), 300)
 }
 
 @Test func keepsDroppingWhileTheChainIsTooSlow() throws {
   let remaining = Remaining()
   var stage = try StageUnderTest(LateFrameDrop(), for: frame(age: 0), remaining: remaining)
   // The first passes unmeasured, then one in 16.
-  #expect(run(&stage, remaining, count: 161, duration: 500_000_000) == 11)
+  expectEqual(run(&stage, remaining, count: 161, duration: 500_000_000), 11)
 }

@@ -1,4 +1,5 @@
 import SprocketTesting
+import TestExpectations
 import Testing
 
 @testable import MotionDetector
@@ -72,9 +73,13 @@ private func detector(
 @Test func nothingMovesInNoise() throws {
   var (stage, scene) = (try detector(), Scene())
   for report in reports(40, &stage, &scene) {
-    #expect(report.score == 0 && report.regions == 0 && report.light.magnitude <= 1)
-    #expect(!report.sceneChanged && !report.subjectAreaChanged && !report.isDark)
-    #expect(report.frozenSeconds == 0)
+    expectEqual(report.score, 0)
+    expectEqual(report.regions, 0)
+    expectAtMost(report.light.magnitude, 1)
+    expectFalse(report.sceneChanged)
+    expectFalse(report.subjectAreaChanged)
+    expectFalse(report.isDark)
+    expectEqual(report.frozenSeconds, 0)
   }
 }
 
@@ -86,13 +91,17 @@ private func detector(
   }
   for (number, report) in found.enumerated() {
     // 20x20 of 160x120 pixels are a share of 1/48. The position before adds to it.
-    #expect(report.score > 0.9 / 48 && report.score < 2.0 / 48)
-    #expect(report.regions >= 1 && report.regions <= 2)
+    expectGreater(report.score, 0.9 / 48)
+    expectLess(report.score, 2.0 / 48)
+    expectAtLeast(report.regions, 1)
+    expectAtMost(report.regions, 2)
     let left = Double(40 + 4 * number) / 160
-    #expect(report.x <= left && report.x + report.width >= left + 0.125)
-    #expect((report.y - 0.5).magnitude < 0.02 && (report.height - 20.0 / 120).magnitude < 0.03)
-    #expect(report.grid[8] + report.grid[9] + report.grid[10] + report.grid[11] > 0)
-    #expect(report.grid[0] == 0 && report.grid[15] == 0 && !report.sceneChanged)
+    expectAtMost(report.x, left)
+    expectAtLeast(report.x + report.width, left + 0.125)
+    expectLess((report.y - 0.5).magnitude, 0.02)
+    expectLess((report.height - 20.0 / 120).magnitude, 0.03)
+    expectGreater(report.grid[8] + report.grid[9] + report.grid[10] + report.grid[11], 0)
+    expectTrue(report.grid[0] == 0 && report.grid[15] == 0 && !report.sceneChanged)
   }
 }
 
@@ -100,32 +109,33 @@ private func detector(
   var (stage, scene) = (try detector(), Scene())
   _ = reports(40, &stage, &scene)
   let brighter = reports(20, &stage, &scene) { _, scene in scene.light = 1.25 }
-  #expect(brighter.allSatisfy { $0.score < 0.02 && !$0.sceneChanged })
-  #expect(brighter[0].light > 15 && brighter[0].light < 45)
+  expectTrue(brighter.allSatisfy { $0.score < 0.02 && !$0.sceneChanged })
+  expectTrue(brighter[0].light > 15 && brighter[0].light < 45)
 }
 
 @Test func aLampIsLearnedAtOnce() throws {
   var (stage, scene) = (try detector(), Scene())
   _ = reports(40, &stage, &scene)
   let lit = reports(20, &stage, &scene) { _, scene in scene.light = 1.8 }
-  #expect(lit[0].light > 25 && lit.allSatisfy { $0.score == 0 && !$0.sceneChanged })
-  #expect(lit.count { $0.subjectAreaChanged } == 1 && lit[19].light.magnitude < 2)
+  expectGreater(lit[0].light, 25)
+  expectTrue(lit.allSatisfy { $0.score == 0 && !$0.sceneChanged })
+  expectTrue(lit.count { $0.subjectAreaChanged } == 1 && lit[19].light.magnitude < 2)
 }
 
 @Test func rainIsNoMotion() throws {
   var (stage, scene) = (try detector(), Scene())
   scene.rain = 0.01
   let found = reports(60, &stage, &scene)
-  #expect(found.dropFirst(20).allSatisfy { $0.score < 0.002 })
+  expectTrue(found.dropFirst(20).allSatisfy { $0.score < 0.002 })
 }
 
 @Test func anotherSceneIsToldOnce() throws {
   var (stage, scene) = (try detector(), Scene())
   let found = reports(80, &stage, &scene) { number, scene in scene.other = number >= 40 }
-  #expect(found.indices.filter { found[$0].sceneChanged } == [40])
-  #expect(found.dropFirst(42).allSatisfy { $0.score == 0 })
+  expectEqual(found.indices.filter { found[$0].sceneChanged }, [40])
+  expectTrue(found.dropFirst(42).allSatisfy { $0.score == 0 })
   // 15 frames are half a second.
-  #expect(found.indices.filter { found[$0].subjectAreaChanged } == [55])
+  expectEqual(found.indices.filter { found[$0].subjectAreaChanged }, [55])
 }
 
 @Test func aPasserByIsNoChangeOfTheSubjectArea() throws {
@@ -133,8 +143,8 @@ private func detector(
   let found = reports(70, &stage, &scene) { number, scene in
     scene.box = (30..<40).contains(number) ? (40, 20, 80) : nil
   }
-  #expect(found.allSatisfy { !$0.subjectAreaChanged })
-  #expect(found[35].score > 0.3)
+  expectTrue(found.allSatisfy { !$0.subjectAreaChanged })
+  expectGreater(found[35].score, 0.3)
 }
 
 @Test func whatStopsBecomesBackgroundAfterThatTime() throws {
@@ -143,8 +153,8 @@ private func detector(
     scene.box = number >= 40 ? (40, 60, 20) : nil
   }
   // 30 frames are 1 s; the box appears in frame 40. Outliers of the noise delay it by some frames.
-  #expect(found[41..<69].allSatisfy { $0.score > 0.9 / 48 })
-  #expect(found[90...].allSatisfy { $0.score == 0 })
+  expectTrue(found[41..<69].allSatisfy { $0.score > 0.9 / 48 })
+  expectTrue(found[90...].allSatisfy { $0.score == 0 })
 }
 
 @Test func aPauseBeforeAThingAppearsIsNoTimeThatItStood() throws {
@@ -152,7 +162,7 @@ private func detector(
   _ = reports(40, &stage, &scene)
   scene.time += 60_000_000_000
   scene.box = (40, 60, 20)
-  #expect(reports(60, &stage, &scene).allSatisfy { $0.score > 0.9 / 48 })
+  expectTrue(reports(60, &stage, &scene).allSatisfy { $0.score > 0.9 / 48 })
 }
 
 @Test func timesThatStandStillOrGoBackAreTaken() throws {
@@ -160,7 +170,7 @@ private func detector(
   let found = reports(60, &stage, &scene) { number, scene in
     if number % 3 == 0 { scene.time -= 50_000_000 }
   }
-  #expect(found.allSatisfy { $0.score == 0 && !$0.sceneChanged && $0.frozenSeconds == 0 })
+  expectTrue(found.allSatisfy { $0.score == 0 && !$0.sceneChanged && $0.frozenSeconds == 0 })
 }
 
 @Test func onlyDifferencesAboveTheThresholdCount() throws {
@@ -171,7 +181,8 @@ private func detector(
   scene.box = (0, 60, 20)
   let strong = stage.report(on: scene.frame())
   // The box has level 220; the background has 40 at column 0, and at least 127 at column 140.
-  #expect(faint.score == 0 && strong.score > 0.5 / 48)
+  expectEqual(faint.score, 0)
+  expectGreater(strong.score, 0.5 / 48)
 }
 
 @Test func aFrozenPictureIsTimed() throws {
@@ -181,10 +192,10 @@ private func detector(
     var frame = still
     frame.record.captured = Timestamp(nanoseconds: Int64(number) * 100_000_000, clock: .monotonic)
     let report = stage.report(on: frame)
-    #expect((report.frozenSeconds - Double(number) / 10).magnitude < 1e-9)
+    expectLess((report.frozenSeconds - Double(number) / 10).magnitude, 1e-9)
   }
   let moving = stage.report(on: scene.frame())
-  #expect(moving.frozenSeconds == 0)
+  expectEqual(moving.frozenSeconds, 0)
 }
 
 /// A cover gives all samples one level, which no change of exposure does.
@@ -193,13 +204,14 @@ private func detector(
   _ = reports(40, &stage, &scene)
   scene.cover = level
   let covered = reports(30, &stage, &scene)
-  #expect(covered[0].sceneChanged && covered[0].score > 0.9 && covered[0].light == 0)
-  #expect(covered.allSatisfy { $0.isDark == (level < 24) })
-  #expect(covered.dropFirst(2).allSatisfy { $0.score == 0 })
-  #expect(covered.count { $0.subjectAreaChanged } == 1)
+  expectTrue(covered[0].sceneChanged && covered[0].score > 0.9 && covered[0].light == 0)
+  expectTrue(covered.allSatisfy { $0.isDark == (level < 24) })
+  expectTrue(covered.dropFirst(2).allSatisfy { $0.score == 0 })
+  expectEqual(covered.count { $0.subjectAreaChanged }, 1)
   scene.cover = nil
   let open = stage.report(on: scene.frame())
-  #expect(open.sceneChanged && !open.isDark)
+  expectTrue(open.sceneChanged)
+  expectFalse(open.isDark)
 }
 
 /// The square holds all samples of its band, and becomes brighter than brighter bands.
@@ -210,7 +222,9 @@ private func detector(
   _ = reports(40, &stage, &scene)
   scene.boxLevel = 250
   let report = stage.report(on: scene.frame())
-  #expect(report.score > 0.9 / 12 && report.score < 1.1 / 12 && report.light.magnitude <= 1)
+  expectGreater(report.score, 0.9 / 12)
+  expectLess(report.score, 1.1 / 12)
+  expectAtMost(report.light.magnitude, 1)
 }
 
 @Test func onlyTheRegionIsWatched() throws {
@@ -219,11 +233,12 @@ private func detector(
   _ = reports(40, &stage, &scene)
   scene.box = (20, 20, 20)
   let outside = stage.report(on: scene.frame())
-  #expect(outside.score == 0)
+  expectEqual(outside.score, 0)
   scene.box = (120, 80, 20)
   let report = stage.report(on: scene.frame())
-  #expect(report.score > 3.6 / 48 && (report.x - 0.75).magnitude < 0.02)
-  #expect((report.y - 2.0 / 3).magnitude < 0.03)
+  expectGreater(report.score, 3.6 / 48)
+  expectLess((report.x - 0.75).magnitude, 0.02)
+  expectLess((report.y - 2.0 / 3).magnitude, 0.03)
 }
 
 @Test func nothingIsAllocatedAfterTheFirstFrame() throws {
@@ -231,10 +246,10 @@ private func detector(
   _ = stage.process(scene.frame())
   scene.box = (40, 60, 20)
   let box = stage.process(scene.frame())
-  #expect(box.allocations == 0)
+  expectEqual(box.allocations, 0)
   scene.other = true
   let other = stage.process(scene.frame())
-  #expect(other.allocations == 0)
+  expectEqual(other.allocations, 0)
 }
 
 @Test func everySizeAndFormatIsTaken() throws {
@@ -255,14 +270,20 @@ private func detector(
         let shown = stage.process(frame(.full, 40))
         let report = try #require(shown.report)
         // A picture of one tone: a cover cannot be distinguished from a change of light.
-        #expect(report.light > 200 && report.score == 0, "\(format) \(width)x\(height)")
+        expectGreater(report.light, 200, "\(format) \(width)x\(height)")
+        expectEqual(report.score, 0, "\(format) \(width)x\(height)")
         for number in 41..<44 {
           let shown = stage.process(frame(.random, number))
           let report = try #require(shown.report)
-          #expect(shown.allocations == 0 && (0...1).contains(report.score))
-          #expect(report.x >= 0 && report.y >= 0 && report.width >= 0 && report.height >= 0)
-          #expect(report.x + report.width <= 1.000001 && report.y + report.height <= 1.000001)
-          for cell in 0..<16 { #expect((0...1).contains(report.grid[cell])) }
+          expectEqual(shown.allocations, 0)
+          expectTrue((0...1).contains(report.score))
+          expectAtLeast(report.x, 0)
+          expectAtLeast(report.y, 0)
+          expectAtLeast(report.width, 0)
+          expectAtLeast(report.height, 0)
+          expectAtMost(report.x + report.width, 1.000001)
+          expectAtMost(report.y + report.height, 1.000001)
+          for cell in 0..<16 { expectTrue((0...1).contains(report.grid[cell])) }
         }
       }
     }
@@ -287,14 +308,14 @@ private func detector(
           && differs.indices.filter { near(index, $0) && differs[$0] == 1 }.count
             >= min(3, differs.indices.count { near(index, $0) })
       }
-      #expect(area.changed.indices.filter { area.changed[$0] != 0 } == moving)
+      expectEqual(area.changed.indices.filter { area.changed[$0] != 0 }, moving)
       var regions: [Set<Int>] = []
       for index in moving {
         let touching = regions.filter { $0.contains { near($0, index) } }
         regions.removeAll { touching.contains($0) }
         regions.append(touching.reduce(into: [index]) { $0.formUnion($1) })
       }
-      #expect(Int(area.regions) == regions.count)
+      expectEqual(Int(area.regions), regions.count)
       let most = regions.map(\.count).max() ?? 0
       let boxes = regions.filter { $0.count == most }.map { region in
         let (columns, rows) = (region.map { $0 % width }, region.map { $0 / width })
@@ -305,8 +326,8 @@ private func detector(
         box.columns.lowerBound, box.columns.upperBound - 1, box.rows.lowerBound,
         box.rows.upperBound - 1,
       ]
-      #expect(boxes.isEmpty ? box.columns.isEmpty : boxes.contains(found))
-      #expect(area.share == Double(moving.count) / Double(width * height))
+      expectTrue(boxes.isEmpty ? box.columns.isEmpty : boxes.contains(found))
+      expectEqual(area.share, Double(moving.count) / Double(width * height))
     }
   }
 }

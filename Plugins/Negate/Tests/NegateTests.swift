@@ -1,18 +1,19 @@
 import Negate
 import SprocketTesting
+import TestExpectations
 import TestSupport
 import Testing
 
 private func negative(_ frame: TestFrame) throws -> [[UInt8]] {
   var stage = try StageUnderTest(Negate(), for: frame)
   let shown = stage.process(frame)
-  #expect(shown.verdict == .keep)
+  expectEqual(shown.verdict, .keep)
   return try #require(shown.picture).planes
 }
 
 @Test func isWhiteMinusEachSampleInEveryPlane() throws {
   let frame = TestFrame(.i420, width: 2, height: 2, planes: [[0, 16, 128, 255], [18], [52]])
-  #expect(try negative(frame) == [[255, 239, 127, 0], [237], [203]])
+  try expectEqual(negative(frame), [[255, 239, 127, 0], [237], [203]])
 }
 
 @Test func tenBitWordsStayWithinTenBits() throws {
@@ -20,7 +21,7 @@ private func negative(_ frame: TestFrame) throws -> [[UInt8]] {
   let words: [UInt8] = [0, 0, 1, 0, 0xFF, 3, 0, 2]
   let frame = TestFrame(.y10, width: 4, height: 1, planes: [words])
   // 1023, 1022, 0 and 511.
-  #expect(try negative(frame) == [[0xFF, 3, 0xFE, 3, 0, 0, 0xFF, 1]])
+  try expectEqual(negative(frame), [[0xFF, 3, 0xFE, 3, 0, 0, 0xFF, 1]])
 }
 
 @Test func equalsItsSlowTwinInEveryFormatAndSizeAndAllocatesNothing() throws {
@@ -30,7 +31,7 @@ private func negative(_ frame: TestFrame) throws -> [[UInt8]] {
     return picture.difference(
       from: seen.planes.map { slowNegative($0, picture.format.pixelFormat) })
   }
-  #expect(difference == nil)
+  expectNil(difference)
 }
 
 /// White minus each sample, one by one.
@@ -45,8 +46,7 @@ private func slowNegative(_ bytes: [UInt8], _ format: PixelFormat) -> [UInt8] {
 
 @Test func workersDoNotChangeIt() throws {
   let pictures = (0..<20).map { TestFrame(.i420, width: 34, height: 18, .random, seed: $0 + 1) }
-  #expect(
-    try TestRun.firstDifference(through: [.negate()]) { TestCamera(pictures) } == nil)
+  try expectNil(TestRun.firstDifference(through: [.negate()]) { TestCamera(pictures) })
 }
 
 @Test(
@@ -65,12 +65,12 @@ func equalsFFmpegsNegate(_ format: PixelFormat, name: String) throws {
         + ["-pix_fmt", name, "-f", "rawvideo", "-"])
   }
   var bytes = try frame("")[...]
-  #expect(bytes.count == count)
+  expectEqual(bytes.count, count)
   let planes = (0..<format.planeCount).map { index in
     let size = format.plane(index, width: 34, height: 17)
     defer { bytes = bytes.dropFirst(size.bytesPerRow * size.rows) }
     return [UInt8](bytes.prefix(size.bytesPerRow * size.rows))
   }
   let picture = TestFrame(format, width: 34, height: 17, planes: planes)
-  #expect(try negative(picture).flatMap { $0 } == frame(",negate"))
+  try expectEqual(negative(picture).flatMap { $0 }, frame(",negate"))
 }

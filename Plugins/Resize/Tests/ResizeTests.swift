@@ -1,4 +1,5 @@
 import SprocketTesting
+import TestExpectations
 import Testing
 
 @testable import Resize
@@ -40,7 +41,7 @@ private func resized(_ frame: TestFrame, _ resize: Resize) throws -> TestFrame {
       let found = picture.distance(from: exact)
       return found.most <= 0.51 ? nil : "mean \(found.mean), most \(found.most) levels"
     }
-    #expect(difference == nil)
+    expectNil(difference)
   }
 
   @Test(arguments: TestFrame.formats)
@@ -55,7 +56,7 @@ private func resized(_ frame: TestFrame, _ resize: Resize) throws -> TestFrame {
           }
           var tested = try StageUnderTest(stage, for: frame)
           let shown = tested.process(frame)
-          #expect(shown.picture?.planes == shown.seen?.planes)
+          expectEqual(shown.picture?.planes, shown.seen?.planes)
         }
       }
     }
@@ -87,7 +88,7 @@ private func resized(_ frame: TestFrame, _ resize: Resize) throws -> TestFrame {
       let levels = SlowResize.samples(picture.planes[plane], isDeep: true)
       for index in 2..<size.bytesPerRow / 2 - 2 {
         let pixel = (Double(index) + 0.5) * factor * Double(source) / Double(width)
-        #expect(abs(levels[index] - step * pixel) <= 1)
+        expectAtMost(abs(levels[index] - step * pixel), 1)
       }
     }
   }
@@ -120,16 +121,16 @@ private func resized(_ frame: TestFrame, _ resize: Resize) throws -> TestFrame {
       // 114 / 255 of 1023 is 457.3.
       let grey: Double = plane == 0 ? (format.isDeep ? 457 : 114) : (format.isDeep ? 512 : 128)
       let bars = Array(levels[..<(top * width)]) + Array(levels[(top * width + seen.count)...])
-      #expect(bars.allSatisfy { $0 == grey })
-      #expect(Array(levels[(top * width)..<(top * width + seen.count)]) == seen)
+      expectTrue(bars.allSatisfy { $0 == grey })
+      expectEqual(Array(levels[(top * width)..<(top * width + seen.count)]), seen)
     }
     var limited = frame
     limited.format.color = .video
     let other = try resized(
       limited, resize { ($0.size, $0.mode) = (TargetSize(width: 64, height: 64), .letterbox) })
     // 16 + 219 * 114 / 255 is 113.9.
-    #expect(
-      SlowResize.samples(other.planes[0], isDeep: format.isDeep)[0] == (format.isDeep ? 456 : 114))
+    expectEqual(
+      SlowResize.samples(other.planes[0], isDeep: format.isDeep)[0], (format.isDeep ? 456 : 114))
   }
 
   /// 64x36 covers 36x36 at its own scale, 14 columns cut off on either side.
@@ -140,9 +141,9 @@ private func resized(_ frame: TestFrame, _ resize: Resize) throws -> TestFrame {
     for plane in 0..<3 {
       let (old, new, x) = plane == 0 ? (64, 36, 14) : (32, 18, 7)
       for y in 0..<picture.planes[plane].count / new {
-        #expect(
-          Array(picture.planes[plane][y * new..<(y + 1) * new])
-            == Array(frame.planes[plane][y * old + x..<y * old + x + new]))
+        expectEqual(
+          Array(picture.planes[plane][y * new..<(y + 1) * new]),
+          Array(frame.planes[plane][y * old + x..<y * old + x + new]))
       }
     }
     #expect(picture.sensorMap.sensorPoint(0, 0, through: nil) == (14, 0))
@@ -161,8 +162,10 @@ private func resized(_ frame: TestFrame, _ resize: Resize) throws -> TestFrame {
       Double(picture.format.width) - 0.5, bottom, through: nil)
     // `fill` shows 57 of 101 columns, 22 cut off on either side.
     let (left, right) = mode == .fill ? (21.5, 78.5) : (-0.5, 100.5)
-    #expect(abs(first.x - left) < 1e-9 && abs(first.y + 0.5) < 1e-9)
-    #expect(abs(last.x - right) < 1e-9 && abs(last.y - 56.5) < 1e-9)
+    expectLess(abs(first.x - left), 1e-9)
+    expectLess(abs(first.y + 0.5), 1e-9)
+    expectLess(abs(last.x - right), 1e-9)
+    expectLess(abs(last.y - 56.5), 1e-9)
   }
 
   @Test func stretchTellsTheShapeOfPixels() throws {
@@ -175,20 +178,20 @@ private func resized(_ frame: TestFrame, _ resize: Resize) throws -> TestFrame {
       return try resized(frame, resize { ($0.size, $0.mode) = (size, mode) })
         .format.presentation.pixelAspect
     }
-    #expect(try aspect(.unknown, .stretch, width: 32, height: 18) == .unknown)
-    #expect(try aspect(.unknown, .stretch, width: 36, height: 36) == PixelAspect(16, 9))
-    #expect(try aspect(PixelAspect(4, 3), .stretch, width: 64, height: 27) == .square)
-    #expect(try aspect(PixelAspect(4, 3), .letterbox, width: 36, height: 36) == PixelAspect(4, 3))
+    try expectEqual(aspect(.unknown, .stretch, width: 32, height: 18), .unknown)
+    try expectEqual(aspect(.unknown, .stretch, width: 36, height: 36), PixelAspect(16, 9))
+    try expectEqual(aspect(PixelAspect(4, 3), .stretch, width: 64, height: 27), .square)
+    try expectEqual(aspect(PixelAspect(4, 3), .letterbox, width: 36, height: 36), PixelAspect(4, 3))
   }
 
   @Test func fieldsThatAreMixedAreNotCalledFields() throws {
     var frame = TestFrame(.i420, width: 64, height: 36, .ramp)
     frame.format.presentation.fieldOrder = .topFirst
     var stage = try StageUnderTest(resize { $0.size = TargetSize(width: 32) }, for: frame)
-    #expect(stage.process(frame).picture?.format.presentation.fieldOrder == .unknown)
-    #expect(stage.stage.notes.count == 1)
+    expectEqual(stage.process(frame).picture?.format.presentation.fieldOrder, .unknown)
+    expectEqual(stage.stage.notes.count, 1)
     let narrower = resize { ($0.size, $0.mode) = (TargetSize(width: 32, height: 36), .stretch) }
-    #expect(try resized(frame, narrower).format.presentation.fieldOrder == .topFirst)
+    try expectEqual(resized(frame, narrower).format.presentation.fieldOrder, .topFirst)
   }
 
   @Test func needsASize() {
@@ -201,17 +204,17 @@ private func resized(_ frame: TestFrame, _ resize: Resize) throws -> TestFrame {
 
   @Test(arguments: ["", "x", "0x0", "0x5", "-1x5", "5", "5x5x5", "1.5x2", "32769x1"])
   func aSizeHasOneSideOrTwo(_ text: String) {
-    #expect(TargetSize(settingText: text) == nil)
+    expectNil(TargetSize(settingText: text))
   }
 
   @Test(arguments: ["none", "640x480", "640x", "x480"])
   func aSizeIsSpelledAsItIsRead(_ text: String) {
-    #expect(TargetSize(settingText: text)?.settingText == text)
+    expectEqual(TargetSize(settingText: text)?.settingText, text)
   }
 
   @Test func workersDoNotChangeIt() throws {
     let pictures = (0..<20).map { TestFrame(.i420, width: 34, height: 18, .random, seed: $0 + 1) }
     let stage = StageChoice.resize { $0.size = TargetSize(width: 21) }
-    #expect(try TestRun.firstDifference(through: [stage]) { TestCamera(pictures) } == nil)
+    try expectNil(TestRun.firstDifference(through: [stage]) { TestCamera(pictures) })
   }
 }

@@ -1,5 +1,6 @@
 import Rotate
 import SprocketTesting
+import TestExpectations
 import Testing
 
 private func rotate(
@@ -46,7 +47,7 @@ private let square = TestFrame.formats.filter {
       let expected = seen.slowPlanes.map { slow($0, turn, mirror) }
       return picture.slowPlanes == expected ? nil : "another picture"
     }
-    #expect(difference == nil)
+    expectNil(difference)
   }
 
   @Test(arguments: [(PixelFormat.yuv422p, PixelFormat.yuv440p), (.yuv440p, .yuv422p)])
@@ -54,8 +55,8 @@ private let square = TestFrame.formats.filter {
     for (width, height) in TestFrame.sizes {
       let frame = TestFrame(old, width: width, height: height, .random)
       let picture = try rotated(frame, rotate(.quarter))
-      #expect(picture.format.image == new)
-      #expect(picture.slowPlanes == frame.slowPlanes.map(\.quarterTurned))
+      expectEqual(picture.format.image, new)
+      expectEqual(picture.slowPlanes, frame.slowPlanes.map(\.quarterTurned))
     }
   }
 
@@ -75,12 +76,12 @@ private let square = TestFrame.formats.filter {
     var frame = TestFrame(.i420, width: 18, height: 10, .random)
     frame.format.presentation.orientation = orientation
     let upright = try rotated(frame, rotate(upright: true))
-    #expect(upright.slowPlanes == frame.slowPlanes.map { $0.shown(orientation) })
-    #expect(upright.format.presentation.orientation == .upright)
+    expectEqual(upright.slowPlanes, frame.slowPlanes.map { $0.shown(orientation) })
+    expectEqual(upright.format.presentation.orientation, .upright)
     let turned = try rotated(frame, rotate(.quarter, .horizontal, upright: true))
-    #expect(
-      turned.slowPlanes == frame.slowPlanes.map { $0.shown(orientation).quarterTurned.mirrored })
-    #expect(turned.format.presentation.orientation == .upright)
+    expectEqual(
+      turned.slowPlanes, frame.slowPlanes.map { $0.shown(orientation).quarterTurned.mirrored })
+    expectEqual(turned.format.presentation.orientation, .upright)
   }
 
   @Test(arguments: Orientation.allCases, Rotate.Turn.allCases)
@@ -91,21 +92,21 @@ private let square = TestFrame.formats.filter {
       let picture = try rotated(frame, rotate(turn, mirror))
       let before = frame.slowPlanes[0].shown(orientation)
       let after = picture.slowPlanes[0].shown(picture.format.presentation.orientation)
-      #expect(after == slow(before, turn, mirror))
+      expectEqual(after, slow(before, turn, mirror))
     }
   }
 
   @Test func pixelsAndFieldsTurnWithThePicture() throws {
     var frame = TestFrame(.grey, width: 6, height: 4, .random)
     frame.format.presentation.pixelAspect = PixelAspect(16, 11)
-    #expect(
-      try rotated(frame, rotate(.quarter)).format.presentation.pixelAspect == PixelAspect(11, 16))
-    #expect(
-      try rotated(frame, rotate(.half)).format.presentation.pixelAspect == PixelAspect(16, 11))
+    try expectEqual(
+      rotated(frame, rotate(.quarter)).format.presentation.pixelAspect, PixelAspect(11, 16))
+    try expectEqual(
+      rotated(frame, rotate(.half)).format.presentation.pixelAspect, PixelAspect(16, 11))
     frame.format.presentation.fieldOrder = .topFirst
-    #expect(try rotated(frame, rotate(.half)).format.presentation.fieldOrder == .bottomFirst)
-    #expect(
-      try rotated(frame, rotate(.none, .horizontal)).format.presentation.fieldOrder == .topFirst)
+    try expectEqual(rotated(frame, rotate(.half)).format.presentation.fieldOrder, .bottomFirst)
+    try expectEqual(
+      rotated(frame, rotate(.none, .horizontal)).format.presentation.fieldOrder, .topFirst)
     #expect {
       try rotated(frame, rotate(.quarter))
     } throws: {
@@ -120,9 +121,9 @@ private let square = TestFrame.formats.filter {
     for y in 0..<picture.format.height {
       for x in 0..<picture.format.width {
         let point = picture.sensorMap.sensorPoint(Double(x), Double(y), through: nil)
-        #expect(
-          picture.planes[0][y * picture.format.width + x]
-            == frame.planes[0][Int(point.y) * 7 + Int(point.x)])
+        expectEqual(
+          picture.planes[0][y * picture.format.width + x],
+          frame.planes[0][Int(point.y) * 7 + Int(point.x)])
       }
     }
   }
@@ -130,6 +131,6 @@ private let square = TestFrame.formats.filter {
   @Test func workersDoNotChangeIt() throws {
     let pictures = (0..<20).map { TestFrame(.i420, width: 34, height: 18, .random, seed: $0 + 1) }
     let stage = StageChoice.rotate { $0.turn = .quarter }
-    #expect(try TestRun.firstDifference(through: [stage]) { TestCamera(pictures) } == nil)
+    try expectNil(TestRun.firstDifference(through: [stage]) { TestCamera(pictures) })
   }
 }

@@ -1,3 +1,4 @@
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -41,7 +42,8 @@ import Testing
         (least, most) = (min(least, ticks), max(most, ticks))
       }
     }
-    #expect(least >= 0.0025 && most <= 180, "\(least) to \(most) ticks")
+    expectAtLeast(least, 0.0025, "\(least) to \(most) ticks")
+    expectAtMost(most, 180, "\(least) to \(most) ticks")
   }
 
   /// Rounding and lateness are evened out, not added up.
@@ -50,7 +52,7 @@ import Testing
       for (seed, jitter) in [0.0, 1 / rate / 8, 1 / rate / 3].enumerated() {
         let times = Self.times(200, rate: rate, jitter: jitter, seed: UInt64(seed + 1))
         let (given, said) = (Self.spans(times).reduce(0, +), 30 * ((times.last ?? 0) - times[0]))
-        #expect(abs(given / said - 1) < 0.1, "\(rate), \(jitter): \(given) ticks of \(said)")
+        expectLess(abs(given / said - 1), 0.1, "\(rate), \(jitter): \(given) ticks of \(said)")
       }
     }
   }
@@ -59,7 +61,7 @@ import Testing
   @Test func evensOutLatenessAtHighRates() {
     let times = Self.times(480, rate: 240, jitter: 2e-3, seed: 9)
     let spans = Self.spans(times).dropFirst(60).map { $0 / 30 * 240 }
-    for span in spans { #expect(abs(span - 1) < 0.3, "\(span) frames") }
+    for span in spans { expectLess(abs(span - 1), 0.3, "\(span) frames") }
   }
 
   /// Where frames come so fast and late, the planner's numbers stay numbers, and its window in the picture.
@@ -73,8 +75,8 @@ import Testing
         camera.motions[index].seconds = times[index] - times[index - 1]
       }
       let planned = camera.planned(crop: 0.1, lookahead: lookahead)
-      #expect(planned.allSatisfy { $0.isFinite })
-      #expect(camera.leastReserve(planned) > -1e-9)
+      expectTrue(planned.allSatisfy { $0.isFinite })
+      expectGreater(camera.leastReserve(planned), -1e-9)
     }
   }
 }

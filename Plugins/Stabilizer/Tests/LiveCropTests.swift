@@ -1,4 +1,5 @@
 import SprocketTesting
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -24,17 +25,17 @@ func aLiveCropZoomsFromItsFrameOn(_ mode: Stabilizer.Mode, _ workers: Int) throw
       TestRun.Change(at: 10, "stabilize", ["crop": "0.2"]),
       TestRun.Change(at: 25, "stabilize", ["crop": "0.01"]),
     ], workers: workers, pictures: false)
-  #expect(run.frames.count == 40)
+  expectEqual(run.frames.count, 40)
   for frame in run.frames {
     let report = try #require(frame.report(StabilizeReport.self))
     let crop = frame.number < 10 ? 0.05 : frame.number < 25 ? 0.2 : 0.01
     let found = report.similarity(width: 128, height: 96)
     let zoom = found.scale * (1 - 2 * crop)
-    #expect(abs(zoom - 1) < 1e-6, "frame \(frame.number)")
+    expectLess(abs(zoom - 1), 1e-6, "frame \(frame.number)")
     for (x, y) in [(-63.5, -47.5), (63.5, -47.5), (-63.5, 47.5), (63.5, 47.5)] {
       let sensor = found.inverse.apply(x, y)
       let isInside = abs(sensor.x) < 63.5 + 1e-6 && abs(sensor.y) < 47.5 + 1e-6
-      #expect(isInside, "frame \(frame.number)")
+      expectTrue(isInside, "frame \(frame.number)")
     }
   }
 }
@@ -46,5 +47,5 @@ func aLiveCropZoomsFromItsFrameOn(_ mode: Stabilizer.Mode, _ workers: Int) throw
   off.mode = .off
   var stage = try StageUnderTest(off, for: picture)
   _ = stage.change { _ in }
-  #expect(stage.change { $0.crop = 0.2 } == 0)
+  expectEqual(stage.change { $0.crop = 0.2 }, 0)
 }

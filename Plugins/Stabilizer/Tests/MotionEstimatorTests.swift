@@ -1,4 +1,5 @@
 import SprocketCore
+import TestExpectations
 import Testing
 
 @testable import Stabilizer
@@ -39,16 +40,17 @@ func cornerDistance(_ first: Similarity, _ second: Similarity, width: Int, heigh
   ])
   func findsShiftRollAndScale(_ truth: Similarity) {
     let found = Self.estimate(Self.still, Self.moved(truth))
-    #expect(found.comparison == .tracked && found.confidence > 0.99)
-    #expect(Self.distance(found.fromEarlier, truth) < 0.06)
+    expectEqual(found.comparison, .tracked)
+    expectGreater(found.confidence, 0.99)
+    expectLess(Self.distance(found.fromEarlier, truth), 0.06)
   }
 
   /// A quarter of the picture in one frame: at 1280 pixels that would be 320.
   @Test func catchesAFastPan() {
     let truth = Similarity(shiftX: -60, shiftY: 12)
     let found = Self.estimate(Self.still, Self.moved(truth))
-    #expect(found.comparison == .tracked)
-    #expect(Self.distance(found.fromEarlier, truth) < 0.1)
+    expectEqual(found.comparison, .tracked)
+    expectLess(Self.distance(found.fromEarlier, truth), 0.1)
   }
 
   /// As fast, in a picture whose least luma is not small enough to be searched.
@@ -59,15 +61,17 @@ func cornerDistance(_ first: Similarity, _ second: Similarity, width: Int, heigh
     let found = estimator.motion(
       from: LumaPicture(Self.scene, width: width, height: height),
       to: LumaPicture(Self.scene, truth, width: width, height: height))
-    #expect(found.comparison == .tracked)
-    #expect(cornerDistance(found.fromEarlier, truth, width: width, height: height) < 0.1)
+    expectEqual(found.comparison, .tracked)
+    expectLess(cornerDistance(found.fromEarlier, truth, width: width, height: height), 0.1)
   }
 
   @Test func aRepeatedFrameHasNotMoved() {
     let found = Self.estimate(Self.still, Self.still)
-    #expect(found.comparison == .tracked && found.confidence > 0.99)
-    #expect(found.fromEarlier == .identity)
-    #expect(found.inliers == found.tracked && found.tracked > 100)
+    expectEqual(found.comparison, .tracked)
+    expectGreater(found.confidence, 0.99)
+    expectEqual(found.fromEarlier, .identity)
+    expectEqual(found.inliers, found.tracked)
+    expectGreater(found.tracked, 100)
   }
 
   @Test func exposureAndNoiseDoNotMatter() {
@@ -77,8 +81,8 @@ func cornerDistance(_ first: Similarity, _ second: Similarity, width: Int, heigh
     first.addNoise(deviation: 5, seed: 1)
     second.addNoise(deviation: 5, seed: 2)
     let found = Self.estimate(first, second)
-    #expect(found.comparison == .tracked)
-    #expect(Self.distance(found.fromEarlier, truth) < 0.25)
+    expectEqual(found.comparison, .tracked)
+    expectLess(Self.distance(found.fromEarlier, truth), 0.25)
   }
 
   /// A thing over two fifths of the picture, in its middle, that moves on its own.
@@ -90,8 +94,8 @@ func cornerDistance(_ first: Similarity, _ second: Similarity, width: Int, heigh
     let own = Similarity(shiftX: -3, shiftY: 2)
     second.cover(41..<193, 35..<149, with: LumaPicture(other, own, width: 240, height: 180))
     let found = Self.estimate(first, second)
-    #expect(Self.distance(found.fromEarlier, truth) < 0.1)
-    #expect(found.inliers < found.tracked)
+    expectLess(Self.distance(found.fromEarlier, truth), 0.1)
+    expectLess(found.inliers, found.tracked)
   }
 
   /// As large a thing that moves less than a pixel otherwise than all around it.
@@ -103,7 +107,7 @@ func cornerDistance(_ first: Similarity, _ second: Similarity, width: Int, heigh
     let own = Similarity(shiftX: 3.1, shiftY: 0.2)
     second.cover(47..<199, 33..<147, with: LumaPicture(other, own, width: 240, height: 180))
     let found = Self.estimate(first, second)
-    #expect(Self.distance(found.fromEarlier, truth) < 0.1)
+    expectLess(Self.distance(found.fromEarlier, truth), 0.1)
   }
 
   /// The same, before a camera on a stand.
@@ -116,14 +120,16 @@ func cornerDistance(_ first: Similarity, _ second: Similarity, width: Int, heigh
     first.addNoise(deviation: 2, seed: 1)
     second.addNoise(deviation: 2, seed: 2)
     let found = Self.estimate(first, second)
-    #expect(found.comparison == .tracked && found.fromEarlier == .identity)
+    expectEqual(found.comparison, .tracked)
+    expectEqual(found.fromEarlier, .identity)
   }
 
   @Test func anotherSceneIsACut() {
     let other = LumaPicture(NoiseScene(seed: 77), width: Self.width, height: Self.height)
     let found = Self.estimate(Self.still, other)
-    #expect(found.comparison == .cut)
-    #expect(found.fromEarlier == .identity && found.confidence == 0)
+    expectEqual(found.comparison, .cut)
+    expectEqual(found.fromEarlier, .identity)
+    expectEqual(found.confidence, 0)
   }
 
   @Test(arguments: [0.0, 2, 8])
@@ -134,8 +140,9 @@ func cornerDistance(_ first: Similarity, _ second: Similarity, width: Int, heigh
     first.addNoise(deviation: noise, seed: 1)
     second.addNoise(deviation: noise, seed: 2)
     let found = Self.estimate(first, second)
-    #expect(found.comparison == .blank)
-    #expect(found.fromEarlier == .identity && found.confidence == 0)
+    expectEqual(found.comparison, .blank)
+    expectEqual(found.fromEarlier, .identity)
+    expectEqual(found.confidence, 0)
   }
 
   @Test func remembersNothingFromPairToPair() {
@@ -144,7 +151,8 @@ func cornerDistance(_ first: Similarity, _ second: Similarity, width: Int, heigh
     _ = used.motion(from: Self.moved(Similarity(shiftX: 30)), to: Self.still)
     let again = used.motion(from: Self.still, to: Self.moved(truth))
     let fresh = Self.estimate(Self.still, Self.moved(truth))
-    #expect(again.fromEarlier == fresh.fromEarlier && again.inliers == fresh.inliers)
+    expectEqual(again.fromEarlier, fresh.fromEarlier)
+    expectEqual(again.inliers, fresh.inliers)
   }
 
   @Test(arguments: [(64, 64), (65, 97), (176, 144), (321, 243)])
@@ -154,19 +162,19 @@ func cornerDistance(_ first: Similarity, _ second: Similarity, width: Int, heigh
     let found = estimator.motion(
       from: LumaPicture(Self.scene, width: width, height: height),
       to: LumaPicture(Self.scene, truth, width: width, height: height))
-    #expect(found.comparison == .tracked)
+    expectEqual(found.comparison, .tracked)
     let off = cornerDistance(found.fromEarlier, truth, width: width, height: height)
-    #expect(off < 0.12)
+    expectLess(off, 0.12)
   }
 
   @Test func comparesAtSixToTwelveHundredPixels() {
     let scales = [(1920, 1080), (1280, 720), (1279, 960), (640, 480), (176, 144), (8192, 4096)]
       .map { MotionEstimator(width: $0.0, height: $0.1).scales }
-    #expect(scales[0] == [.half, .quarter, .eighth])
-    #expect(scales[1] == [.half, .quarter, .eighth])
-    #expect(scales[2] == [.full, .half, .quarter, .eighth])
-    #expect(scales[3] == [.full, .half, .quarter, .eighth])
-    #expect(scales[4] == [.full, .half, .quarter])
-    #expect(scales[5] == [.eighth])
+    expectEqual(scales[0], [.half, .quarter, .eighth])
+    expectEqual(scales[1], [.half, .quarter, .eighth])
+    expectEqual(scales[2], [.full, .half, .quarter, .eighth])
+    expectEqual(scales[3], [.full, .half, .quarter, .eighth])
+    expectEqual(scales[4], [.full, .half, .quarter])
+    expectEqual(scales[5], [.eighth])
   }
 }

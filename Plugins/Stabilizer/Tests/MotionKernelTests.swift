@@ -1,3 +1,4 @@
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -25,7 +26,7 @@ import Testing
         let sum = [(0, 0), (1, 0), (0, 1), (1, 1)].reduce(2) { sum, step in
           sum + Int(bytes[min(y + step.1, height - 1) * width + min(x + step.0, width - 1)])
         }
-        #expect(Int(result[place]) == sum / 4)
+        expectEqual(Int(result[place]), sum / 4)
       }
     }
   }
@@ -41,9 +42,9 @@ import Testing
         for column in 0..<3 {
           let corner = finder.corners[row * 3 + column]
           let best = slow.best(column: column, of: 3, row: row, of: 2)
-          #expect(abs(Double(corner.response) - best) <= 1e-3 * max(best, 1))
+          expectAtMost(abs(Double(corner.response) - best), 1e-3 * max(best, 1))
           let there = slow.response(corner.x, corner.y)
-          #expect(abs(there - best) <= 1e-3 * max(best, 1), "where it says it is")
+          expectAtMost(abs(there - best), 1e-3 * max(best, 1), "where it says it is")
         }
       }
     }
@@ -63,17 +64,19 @@ import Testing
     }
     var search = CoarseSearch(width: width, height: height)
     let match = search.match(first, second)
-    #expect(abs(match.x - 9) < 0.2 && abs(match.y + 4) < 0.2)
-    #expect(match.dissimilarity < 0.3)
-    #expect(search.match(first, first).dissimilarity == 0)
+    expectLess(abs(match.x - 9), 0.2)
+    expectLess(abs(match.y + 4), 0.2)
+    expectLess(match.dissimilarity, 0.3)
+    expectEqual(search.match(first, first).dissimilarity, 0)
     // Half the contrast, and brighter: it is as alike.
     var pale = second
     for place in pale.bytes.indices { pale.bytes[place] = pale.bytes[place] / 2 + 120 }
     let again = search.match(first, pale)
-    #expect(abs(again.x - 9) < 0.2 && abs(again.y + 4) < 0.2)
-    #expect(again.dissimilarity < 1.1 * match.dissimilarity)
+    expectLess(abs(again.x - 9), 0.2)
+    expectLess(abs(again.y + 4), 0.2)
+    expectLess(again.dissimilarity, 1.1 * match.dissimilarity)
     let other = Self.level(.random, width, height, seed: 99)
-    #expect(search.match(first, other).dissimilarity > 0.8)
+    expectGreater(search.match(first, other).dissimilarity, 0.8)
   }
 
   @Test(arguments: TestPattern.allCases)
@@ -82,7 +85,7 @@ import Testing
       let first = pattern.bytes(count, seed: 3).map { Int16($0 / 2) - 64 }
       let second = TestPattern.random.bytes(count, seed: 4).map { Int16($0 / 2) - 64 }
       let slow = zip(first, second).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) }
-      #expect(Int(difference(first.span, second.span)) == slow)
+      expectEqual(Int(difference(first.span, second.span)), slow)
     }
   }
 
@@ -94,11 +97,13 @@ import Testing
       moments.add(x, y, toX, toY, weight: 1 + abs(x) / 50)
     }
     let found = try #require(moments.solution)
-    #expect(abs(found.a - truth.a) < 1e-5 && abs(found.b - truth.b) < 1e-5)
-    #expect(abs(found.x - truth.x) < 1e-4 && abs(found.y - truth.y) < 1e-4)
+    expectLess(abs(found.a - truth.a), 1e-5)
+    expectLess(abs(found.b - truth.b), 1e-5)
+    expectLess(abs(found.x - truth.x), 1e-4)
+    expectLess(abs(found.y - truth.y), 1e-4)
     var single = Moments()
     single.add(1, 2, 3, 4, weight: 1)
-    #expect(single.solution == nil)
+    expectNil(single.solution)
   }
 
   /// A third of the points agree; the others are anywhere within 20 pixels.
@@ -117,9 +122,11 @@ import Testing
       points.append(x: x, y: y, toX: toX, toY: toY, weight: 1)
     }
     let result = SimilarityFit(reach: 1.8, radius: 367).fit(points, guess: PlainMotion())
-    #expect(abs(result.motion.x - 6) < 0.05 && abs(result.motion.y + 3) < 0.05)
-    #expect(abs(result.motion.a - 0.99) < 2e-4 && abs(result.motion.b - 0.02) < 2e-4)
-    #expect((50...56).contains(result.inliers))
+    expectLess(abs(result.motion.x - 6), 0.05)
+    expectLess(abs(result.motion.y + 3), 0.05)
+    expectLess(abs(result.motion.a - 0.99), 2e-4)
+    expectLess(abs(result.motion.b - 0.02), 2e-4)
+    expectTrue((50...56).contains(result.inliers))
   }
 }
 
@@ -136,7 +143,7 @@ extension MotionKernelTests {
         x: x, y: y, toX: x + (isHard ? 5.2 : 5), toY: y, weight: isHard ? 0.01 : 1)
     }
     let result = SimilarityFit(reach: 1.8, radius: 367).fit(points, guess: PlainMotion())
-    #expect(abs(result.motion.x - 5) < 0.01)
+    expectLess(abs(result.motion.x - 5), 0.01)
   }
 }
 

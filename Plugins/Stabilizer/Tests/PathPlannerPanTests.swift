@@ -1,4 +1,5 @@
 import SprocketCore
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -21,13 +22,13 @@ private let pans: [@Sendable (Double) -> Double] = [
       let raw = camera.rawX
       var farthest = 0.0
       for index in path.indices {
-        #expect(abs(raw[index] - path[index]) <= crop * 1280)
-        #expect(sign * path[index] < 606, "passed the end by \(sign * path[index] - 600)")
+        expectAtMost(abs(raw[index] - path[index]), crop * 1280)
+        expectLess(sign * path[index], 606, "passed the end by \(sign * path[index] - 600)")
         farthest = max(farthest, sign * path[index])
-        #expect(sign * path[index] > farthest - 3, "went back")
+        expectGreater(sign * path[index], farthest - 3, "went back")
       }
       let settled = path.lastIndex { abs($0 - sign * 600) > 6 } ?? 0
-      #expect(settled < 5 * 30 + 10, "arrived \(Double(settled) / 30 - 5) s late")
+      expectLess(settled, 5 * 30 + 10, "arrived \(Double(settled) / 30 - 5) s late")
     }
   }
 
@@ -51,9 +52,9 @@ private let pans: [@Sendable (Double) -> Double] = [
       let raw = camera.jitter(camera.motions.map { _ in Similarity.identity })
       let planned = camera.planned(crop: 0.05)
       let left = camera.jitter(planned)
-      #expect(left < 1.15 * raw, "\(left) of \(raw) in \(seconds) s")
+      expectLess(left, 1.15 * raw, "\(left) of \(raw) in \(seconds) s")
       let farthest = zip(camera.pathX(planned), camera.rawX).map { abs($0 - $1) }.max() ?? 0
-      #expect(farthest < (rate < 30 ? 40 : 16), "\(farthest) px away in \(seconds) s")
+      expectLess(farthest, (rate < 30 ? 40 : 16), "\(farthest) px away in \(seconds) s")
     }
   }
 
@@ -62,7 +63,7 @@ private let pans: [@Sendable (Double) -> Double] = [
     let shake = Shake([5, 5, 0.003], seed: 11)
     let camera = HandheldCamera(6) { shake($0) + [100 * $0, 0, 0] }
     let raw = camera.jitter(camera.motions.map { _ in Similarity.identity })
-    #expect(camera.jitter(camera.planned(crop: 0.05)) < 0.4 * raw)
-    #expect(camera.jitter(camera.planned(crop: 0.05, lookahead: 15)) < 0.15 * raw)
+    expectLess(camera.jitter(camera.planned(crop: 0.05)), 0.4 * raw)
+    expectLess(camera.jitter(camera.planned(crop: 0.05, lookahead: 15)), 0.15 * raw)
   }
 }

@@ -1,4 +1,5 @@
 import SprocketCore
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -26,8 +27,9 @@ private let sizes = [(1280, 720), (640, 480), (720, 1280), (600, 600), (2048, 25
           camera.motions[index].confidence = Double.random(in: 0...1, using: &random)
         }
         let planned = camera.planned(crop: crop, lookahead: lookahead)
-        #expect(camera.leastReserve(planned) > -1e-9, "\(width)x\(height) \(size) \(lookahead)")
-        for similarity in planned { #expect(abs(similarity.scale * (1 - 2 * crop) - 1) < 1e-9) }
+        expectGreater(
+          camera.leastReserve(planned), -1e-9, "\(width)x\(height) \(size) \(lookahead)")
+        for similarity in planned { expectLess(abs(similarity.scale * (1 - 2 * crop) - 1), 1e-9) }
       }
     }
   }
@@ -35,8 +37,10 @@ private let sizes = [(1280, 720), (640, 480), (720, 1280), (600, 600), (2048, 25
   @Test func doesNothingWithoutACrop() {
     let shake = Shake([9, 7, 0.01], seed: 3)
     for similarity in HandheldCamera(2, { shake($0) }).planned(crop: 0, lookahead: 5) {
-      #expect(abs(similarity.shiftX) < 1e-9 && abs(similarity.shiftY) < 1e-9)
-      #expect(abs(similarity.b) < 1e-9 && abs(similarity.a - 1) < 1e-9)
+      expectLess(abs(similarity.shiftX), 1e-9)
+      expectLess(abs(similarity.shiftY), 1e-9)
+      expectLess(abs(similarity.b), 1e-9)
+      expectLess(abs(similarity.a - 1), 1e-9)
     }
   }
 
@@ -53,7 +57,7 @@ private let sizes = [(1280, 720), (640, 480), (720, 1280), (600, 600), (2048, 25
         Pose(0.03 * noise(), 0.03 * noise(), 0.03 / 640 * noise()))
     }
     let planned = camera.planned(crop: 0.05, lookahead: lookahead)
-    #expect(camera.largestCorrection(planned, crop: 0.05) < 0.1)
+    expectLess(camera.largestCorrection(planned, crop: 0.05), 0.1)
   }
 
   /// After a shake the window is back in the middle, and stays there.
@@ -61,8 +65,8 @@ private let sizes = [(1280, 720), (640, 480), (720, 1280), (600, 600), (2048, 25
     let shake = Shake([12, 9, 0.005], seed: 7)
     let camera = HandheldCamera(12) { $0 < 5 ? shake($0) : shake(5) }
     let planned = camera.planned(crop: 0.1)
-    #expect(camera.largestCorrection(Array(planned[..<150]), crop: 0.1) > 10)
-    #expect(camera.largestCorrection(Array(planned[270...]), crop: 0.1) < 0.1)
+    expectGreater(camera.largestCorrection(Array(planned[..<150]), crop: 0.1), 10)
+    expectLess(camera.largestCorrection(Array(planned[270...]), crop: 0.1), 0.1)
   }
 
   @Test func takesShakeAway() {
@@ -73,8 +77,8 @@ private let sizes = [(1280, 720), (640, 480), (720, 1280), (600, 600), (2048, 25
         let raw = camera.jitter(camera.motions.map { _ in Similarity.identity })
         let standard = camera.jitter(camera.planned(crop: 0.05))
         let cinematic = camera.jitter(camera.planned(crop: 0.05, lookahead: 15))
-        #expect(standard < causal * raw, "\(seed) \(hertz): \(standard) of \(raw)")
-        #expect(cinematic < 0.6 * standard, "\(seed) \(hertz): \(cinematic) of \(standard)")
+        expectLess(standard, causal * raw, "\(seed) \(hertz): \(standard) of \(raw)")
+        expectLess(cinematic, 0.6 * standard, "\(seed) \(hertz): \(cinematic) of \(standard)")
       }
     }
   }
@@ -89,6 +93,6 @@ private let sizes = [(1280, 720), (640, 480), (720, 1280), (600, 600), (2048, 25
     }
     let raw = camera.jitter(camera.motions.map { _ in Similarity.identity })
     let left = camera.jitter(camera.planned(crop: 0.1, lookahead: 15))
-    #expect(left < 0.05 * raw, "\(left) of \(raw)")
+    expectLess(left, 0.05 * raw, "\(left) of \(raw)")
   }
 }

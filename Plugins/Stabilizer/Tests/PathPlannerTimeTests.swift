@@ -1,4 +1,5 @@
 import SprocketCore
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -19,7 +20,7 @@ import Testing
       squares += difference * difference
     }
     let apart = (squares / Double(slowPath.count - 30)).squareRoot()
-    #expect(apart < 1.5, "\(apart) pixels")
+    expectLess(apart, 1.5, "\(apart) pixels")
   }
 
   /// Every third frame is lost; what remains tells its time.
@@ -46,7 +47,7 @@ import Testing
       changes.append(velocity - steps[index - 1].x / (30 * kept[index].seconds))
     }
     let rms = (changes.reduce(0) { $0 + $1 * $1 } / Double(changes.count)).squareRoot()
-    #expect(rms < 0.4, "\(rms)")
+    expectLess(rms, 0.4, "\(rms)")
   }
 
   /// The picture of a repeated frame has not moved; the window moves on over it.
@@ -58,7 +59,7 @@ import Testing
     }
     for lookahead in [0, 15] {
       let steps = camera.steps(camera.planned(crop: 0.1, lookahead: lookahead))
-      for index in 90..<160 { #expect(abs(steps[index].x - 3) < 1, "\(steps[index].x)") }
+      for index in 90..<160 { expectLess(abs(steps[index].x - 3), 1, "\(steps[index].x)") }
     }
   }
 
@@ -77,7 +78,7 @@ import Testing
         }
       }
       let found = upset.jitter(upset.planned(crop: 0.1, lookahead: lookahead))
-      #expect(found < 1.3 * right, "\(since): \(found), with right times \(right)")
+      expectLess(found, 1.3 * right, "\(since): \(found), with right times \(right)")
     }
   }
 
@@ -90,19 +91,19 @@ import Testing
     // What the estimator may say of the cut is not to be used.
     camera.motions[120].fromEarlier = Similarity(shiftX: 200, roll: 0.2)
     let planned = camera.planned(crop: 0.1, lookahead: lookahead)
-    #expect(camera.largestCorrection([planned[0], planned[120]], crop: 0.1) < 1e-9)
+    expectLess(camera.largestCorrection([planned[0], planned[120]], crop: 0.1), 1e-9)
     // What follows does not show before.
     var other = camera
     for index in 121..<other.motions.count {
       other.motions[index] = HandheldCamera.motion([9, -9, 0.01])
     }
-    #expect(other.planned(crop: 0.1, lookahead: lookahead)[..<121] == planned[..<121])
+    expectEqual(other.planned(crop: 0.1, lookahead: lookahead)[..<121], planned[..<121])
     // Nothing of what was before is left.
     var later = camera
     later.motions = Array(camera.motions[120...])
     later.motions[0].comparison = .first
-    #expect(Array(planned[120...]) == later.planned(crop: 0.1, lookahead: lookahead))
-    for step in later.steps(Array(planned[120...])) { #expect((step * step).sum() < 12 * 12) }
+    expectEqual(Array(planned[120...]), later.planned(crop: 0.1, lookahead: lookahead))
+    for step in later.steps(Array(planned[120...])) { expectLess((step * step).sum(), 12 * 12) }
   }
 
   /// Half a second with nothing to hold on to, in the middle of a shaken pan.
@@ -121,15 +122,15 @@ import Testing
     let planned = camera.planned(crop: 0.1, lookahead: lookahead)
     for index in 118..<140 {
       let (from, to) = (planned[index - 1].inverse, planned[index].inverse)
-      #expect(abs(to.shiftX - from.shiftX) < 4 && abs(to.shiftY - from.shiftY) < 3)
-      #expect(abs(to.roll - from.roll) < 0.003)
+      expectLess(abs(to.shiftX - from.shiftX), 4)
+      expectLess(abs(to.shiftY - from.shiftY), 3)
+      expectLess(abs(to.roll - from.roll), 0.003)
     }
   }
 
   @Test func givesTheSamePathAgain() {
     let shake = Shake([20, 11, 0.01], seed: 29)
     let camera = HandheldCamera(4) { shake($0) }
-    #expect(
-      camera.planned(crop: 0.1, lookahead: 15) == camera.planned(crop: 0.1, lookahead: 15))
+    expectEqual(camera.planned(crop: 0.1, lookahead: 15), camera.planned(crop: 0.1, lookahead: 15))
   }
 }

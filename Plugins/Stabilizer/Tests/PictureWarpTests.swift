@@ -1,5 +1,6 @@
 import Glibc
 import SprocketTesting
+import TestExpectations
 import Testing
 
 @testable import Stabilizer
@@ -46,7 +47,7 @@ private func white(_ format: PixelFormat) -> Double {
     for (width, height) in sizes {
       for pattern in TestPattern.allCases {
         let frame = TestFrame(format, width: width, height: height, pattern)
-        #expect(warped(frame, .identity) == frame.planes)
+        expectEqual(warped(frame, .identity), frame.planes)
       }
     }
   }
@@ -63,7 +64,7 @@ private func white(_ format: PixelFormat) -> Double {
         for index in to.levels.indices {
           let (column, row) = (index % to.width, index / to.width)
           let expected = from[column + x / pixels.columns, row + y / pixels.rows]
-          #expect(to.levels[index] == expected, "at \(column), \(row) of plane \(plane)")
+          expectEqual(to.levels[index], expected, "at \(column), \(row) of plane \(plane)")
         }
       }
     }
@@ -74,7 +75,7 @@ private func white(_ format: PixelFormat) -> Double {
     for level in UInt8.min...UInt8.max {
       let frame = TestFrame(
         width: 37, height: 21, luma: [UInt8](repeating: level, count: 37 * 21))
-      #expect(warped(frame, randomSimilarity(&random)) == frame.planes)
+      expectEqual(warped(frame, randomSimilarity(&random)), frame.planes)
     }
   }
 
@@ -85,7 +86,7 @@ private func white(_ format: PixelFormat) -> Double {
       let word = [UInt8(level & 255), UInt8(level >> 8)]
       let plane = [[UInt8]](repeating: word, count: 37 * 21).flatMap { $0 }
       let frame = TestFrame(format, width: 37, height: 21, planes: [plane])
-      #expect(warped(frame, randomSimilarity(&random)) == frame.planes)
+      expectEqual(warped(frame, randomSimilarity(&random)), frame.planes)
     }
   }
 
@@ -112,8 +113,8 @@ private func white(_ format: PixelFormat) -> Double {
           squares += error * error
           count += 1
         }
-        #expect(worst <= (white == 255 ? 2.5 : 1.5), "\(width)x\(height), plane \(plane)")
-        #expect(squares / count < 0.2, "\(width)x\(height), plane \(plane)")
+        expectAtMost(worst, (white == 255 ? 2.5 : 1.5), "\(width)x\(height), plane \(plane)")
+        expectLess(squares / count, 0.2, "\(width)x\(height), plane \(plane)")
       }
     }
   }
@@ -132,7 +133,7 @@ private func white(_ format: PixelFormat) -> Double {
         .warpedAtOnce(geometry(frame, 0, similarity))
       let found = slow(warped(frame, similarity), 0, of: frame)
       let worst = zip(found.levels, expected.levels).map { abs($0 - $1) }.max() ?? 0
-      #expect(worst <= 2, "at \(degrees) degrees")
+      expectAtMost(worst, 2, "at \(degrees) degrees")
     }
   }
 
@@ -162,7 +163,7 @@ private func white(_ format: PixelFormat) -> Double {
           // The ramp ends at the picture's edge.
           guard abs(u) < 20, abs(v) < 14 else { continue }
           let expected = 2 * (u + 31.5) + v + 23.5
-          #expect(abs(found.levels[index] - expected) < 1.5, "\(format), plane \(plane)")
+          expectLess(abs(found.levels[index] - expected), 1.5, "\(format), plane \(plane)")
         }
       }
     }
@@ -172,11 +173,11 @@ private func white(_ format: PixelFormat) -> Double {
     let frame = TestFrame(.i420, width: 50, height: 40, .random)
     let corner = frame.planes.map { $0.first ?? 0 }
     let far = Similarity(shiftX: -1e6, shiftY: -1e6, roll: 0.7, scale: 0.9)
-    #expect(
-      warped(frame, far)
-        == frame.planes.indices.map { plane in
-          [UInt8](repeating: corner[plane], count: frame.planes[plane].count)
-        })
+    expectEqual(
+      warped(frame, far),
+      frame.planes.indices.map { plane in
+        [UInt8](repeating: corner[plane], count: frame.planes[plane].count)
+      })
     for scale in [0.05, 1, 4] {
       for degrees in [-50.0, 50] {
         _ = warped(frame, Similarity(roll: degrees * .pi / 180, scale: scale * 0.5))

@@ -1,4 +1,5 @@
 import SprocketCore
+import TestExpectations
 import Testing
 
 @testable import Stabilizer
@@ -7,12 +8,12 @@ import Testing
   @Test func areTheIdentityAndCounted() {
     var unusable = UnusableMatrices()
     let shift = Similarity(shiftX: 3)
-    #expect(unusable.checked(shift, isUsable: true) == shift)
-    #expect(unusable.notes("stabilize/plan").isEmpty)
-    #expect(unusable.checked(Similarity(shiftX: .nan), isUsable: false) == .identity)
-    #expect(unusable.notes("stabilize/plan")[0].contains("1 frame as"))
-    #expect(unusable.checked(Similarity(roll: .infinity), isUsable: false) == .identity)
-    #expect(unusable.notes("stabilize/plan")[0].contains("2 frames"))
+    expectEqual(unusable.checked(shift, isUsable: true), shift)
+    expectEmpty(unusable.notes("stabilize/plan"))
+    expectEqual(unusable.checked(Similarity(shiftX: .nan), isUsable: false), .identity)
+    expectTrue(unusable.notes("stabilize/plan")[0].contains("1 frame as"))
+    expectEqual(unusable.checked(Similarity(roll: .infinity), isUsable: false), .identity)
+    expectTrue(unusable.notes("stabilize/plan")[0].contains("2 frames"))
   }
 
   /// Motions that are no numbers, or that no camera makes: the planner goes on as if it had not seen them.
@@ -23,8 +24,8 @@ import Testing
       camera.motions[10].fromEarlier[keyPath: path] = value
       for lookahead in [0, 5] {
         let planned = camera.planned(crop: 0.1, lookahead: lookahead)
-        #expect(planned.allSatisfy { $0.isFinite }, "\(path) \(value)")
-        #expect(camera.leastReserve(planned) > -1e-9)
+        expectTrue(planned.allSatisfy { $0.isFinite }, "\(path) \(value)")
+        expectGreater(camera.leastReserve(planned), -1e-9)
       }
     }
   }
@@ -40,7 +41,7 @@ import Testing
         for corner in 0..<8 {
           func sign(_ bit: Int) -> Double { corner & bit == 0 ? -1e9 : 1e9 }
           let pose = window.clamped([sign(1), sign(2), sign(4)])
-          #expect(
+          expectTrue(
             warp.canWarp(window.stabilizedFromSensor(pose).inverse), "\(width)x\(height) \(format)")
         }
       }
@@ -50,19 +51,21 @@ import Testing
   @Test func refusesMatricesThatItCannotCompute() {
     for format in [PixelFormat.i420, .yuv411p, .yuv440p, .yuv444p, .grey, .y16] {
       let warp = PictureWarp(format, width: 48, height: 20)
-      #expect(warp.canWarp(.identity) && warp.canWarp(Similarity(shiftX: 9, roll: 0.5)))
+      expectTrue(warp.canWarp(.identity))
+      expectTrue(warp.canWarp(Similarity(shiftX: 9, roll: 0.5)))
       let values = [Double.nan, .infinity, -.infinity, 1e300, 1e9, -1e9]
       for value in values {
         for path in [\Similarity.a, \.b, \.shiftX, \.shiftY] {
           var similarity = Similarity.identity
           similarity[keyPath: path] = value
-          #expect(!warp.canWarp(similarity), "\(similarity)")
+          expectFalse(warp.canWarp(similarity), "\(similarity)")
         }
       }
       var flat = Similarity.identity
       flat.a = 0
-      #expect(!warp.canWarp(flat) && !warp.canWarp(flat.inverse))
-      #expect(!warp.canWarp(Similarity(roll: 1.4)))
+      expectFalse(warp.canWarp(flat))
+      expectFalse(warp.canWarp(flat.inverse))
+      expectFalse(warp.canWarp(Similarity(roll: 1.4)))
     }
   }
 }

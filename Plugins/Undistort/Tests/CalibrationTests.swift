@@ -1,4 +1,5 @@
 import SprocketTesting
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -20,37 +21,39 @@ private func sentence(_ text: String) -> String {
   func readsWhatOpenCVAndROSWrite(_ text: String) throws {
     let found = try calibration(text)
     #expect((found.width, found.height) == (320, 240))
-    #expect(
-      found.camera == Lens.Camera(focalX: 300, focalY: 310, centerX: 160.5, centerY: 119))
-    #expect(found.coefficients == [-0.3, 0.1, 0.001, -0.002, 0.02])
-    #expect(!found.isFisheye)
+    expectEqual(found.camera, Lens.Camera(focalX: 300, focalY: 310, centerX: 160.5, centerY: 119))
+    expectEqual(found.coefficients, [-0.3, 0.1, 0.001, -0.002, 0.02])
+    expectFalse(found.isFisheye)
   }
 
   @Test func placesCoefficientsAsOpenCVOrdersThem() throws {
     let text = CalibrationTexts.yaml((1...14).map { Double($0) / 1000 })
     let lens = try calibration(text).lens(.auto, alpha: -1, width: 320, height: 240)
     let d = lens.distortion
-    #expect([d.k1, d.k2, d.p1, d.p2, d.k3] == [0.001, 0.002, 0.003, 0.004, 0.005])
-    #expect([d.k4, d.k5, d.k6] == [0.006, 0.007, 0.008])
-    #expect([d.s1, d.s2, d.s3, d.s4, d.tauX, d.tauY] == [0.009, 0.01, 0.011, 0.012, 0.013, 0.014])
-    #expect(lens.model == .pinhole && lens.undistorted == lens.camera)
+    expectEqual([d.k1, d.k2, d.p1, d.p2, d.k3], [0.001, 0.002, 0.003, 0.004, 0.005])
+    expectEqual([d.k4, d.k5, d.k6], [0.006, 0.007, 0.008])
+    expectEqual(
+      [d.s1, d.s2, d.s3, d.s4, d.tauX, d.tauY], [0.009, 0.01, 0.011, 0.012, 0.013, 0.014])
+    expectEqual(lens.model, .pinhole)
+    expectEqual(lens.undistorted, lens.camera)
   }
 
   @Test(arguments: ["fisheye_model: 1\n", "distortion_model: equidistant\n"])
   func knowsAFisheyeByTheFile(_ line: String) throws {
     let text = CalibrationTexts.yaml(CalibrationTexts.fisheye, more: line)
     let lens = try calibration(text).lens(.auto, alpha: -1, width: 320, height: 240)
-    #expect(lens.model == .fisheye)
-    #expect([lens.distortion.k3, lens.distortion.k4] == [0.003, -0.001])
+    expectEqual(lens.model, .fisheye)
+    expectEqual([lens.distortion.k3, lens.distortion.k4], [0.003, -0.001])
     let asked = try calibration(text).lens(.pinhole, alpha: -1, width: 320, height: 240)
-    #expect(asked.model == .pinhole && asked.distortion.p1 == 0.003)
+    expectEqual(asked.model, .pinhole)
+    expectEqual(asked.distortion.p1, 0.003)
   }
 
   /// The middle of the first pixel is half a pixel from the edge, at any size.
   @Test func scalesWithThePicture() throws {
     let found = try calibration(CalibrationTexts.yaml())
     let lens = try found.lens(.auto, alpha: -1, width: 640, height: 480)
-    #expect(lens.camera == Lens.Camera(focalX: 600, focalY: 620, centerX: 321.5, centerY: 238.5))
+    expectEqual(lens.camera, Lens.Camera(focalX: 600, focalY: 620, centerX: 321.5, centerY: 238.5))
     // 107 is 320 / 3, rounded.
     #expect(throws: Never.self) { try found.lens(.auto, alpha: -1, width: 107, height: 80) }
   }
@@ -90,8 +93,9 @@ private func sentence(_ text: String) -> String {
   ])
   func saysInOneSentenceWhatIsWrong(_ text: String, _ beginning: String) {
     let found = sentence(text)
-    #expect(found.contains(beginning))
-    #expect(!found.contains("\n") && found.count < 200)
+    expectTrue(found.contains(beginning))
+    expectFalse(found.contains("\n"))
+    expectLess(found.count, 200)
   }
 
   /// Bytes are changed, removed and doubled, and parts of texts put together.
@@ -122,10 +126,10 @@ private func sentence(_ text: String) -> String {
           let lens = try found.lens(.auto, alpha: alpha, width: found.width, height: found.height)
           _ = lens.distort(0, 0)
         }
-      } catch { #expect(!error.description.isEmpty) }
+      } catch { expectFalse(error.description.isEmpty) }
     }
     // Else the mutations reach no further than the first key.
-    #expect(accepted > 100)
+    expectGreater(accepted, 100)
   }
 
   @Test func aPathThatIsNoFileIsASentence() throws {

@@ -1,5 +1,6 @@
 import Glibc
 import SprocketTesting
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -100,7 +101,7 @@ private func distance(_ picture: TestFrame, from seen: TestFrame, _ lens: Lens) 
         let found = distance(picture, from: seen, lens)
         return found <= 0.5 + range / 1024 ? nil : "\(found) levels"
       }
-      #expect(difference == nil)
+      expectNil(difference)
     }
   }
 
@@ -112,7 +113,7 @@ private func distance(_ picture: TestFrame, from seen: TestFrame, _ lens: Lens) 
       guard let picture = shown.picture, let seen = shown.seen else { return "no picture" }
       return picture.difference(from: seen.planes)
     }
-    #expect(difference == nil)
+    expectNil(difference)
   }
 
   @Test func reportsMatricesAndLens() throws {
@@ -123,16 +124,18 @@ private func distance(_ picture: TestFrame, from seen: TestFrame, _ lens: Lens) 
     let shown = stage.process(frame)
     let (report, picture) = (try #require(shown.report), try #require(shown.picture))
     let lens = try #require(picture.format.lens)
-    #expect(report.distortion == lens.distortion && report.model == ReportWord(.pinhole))
-    #expect(report.cameraMatrix[0] == 150 && report.cameraMatrix[4] == 155)
-    #expect(report.newCameraMatrix[2] == 80 && report.cameraMatrix[8] == 1)
-    #expect(report.sensorFromDistorted[0] == 4 && report.sensorFromDistorted[2] == 1.5)
-    #expect(report.undistortedFromPicture[0] == 1 && report.undistortedFromPicture[2] == 0)
+    expectEqual(report.distortion, lens.distortion)
+    expectEqual(report.model, ReportWord(.pinhole))
+    expectTrue(report.cameraMatrix[0] == 150 && report.cameraMatrix[4] == 155)
+    expectTrue(report.newCameraMatrix[2] == 80 && report.cameraMatrix[8] == 1)
+    expectTrue(report.sensorFromDistorted[0] == 4 && report.sensorFromDistorted[2] == 1.5)
+    expectTrue(report.undistortedFromPicture[0] == 1 && report.undistortedFromPicture[2] == 0)
     // The optical centre is not moved, but by the tangential terms, which are 0 there.
     let center = picture.sensorMap.sensorPoint(
       lens.camera.centerX, lens.camera.centerY, through: lens)
-    #expect(abs(center.x - (4 * 80 + 1.5)) < 1e-9 && abs(center.y - (4 * 59.25 + 1.5)) < 1e-9)
-    #expect(stage.stage.notes.isEmpty)
+    expectLess(abs(center.x - (4 * 80 + 1.5)), 1e-9)
+    expectLess(abs(center.y - (4 * 59.25 + 1.5)), 1e-9)
+    expectEmpty(stage.stage.notes)
   }
 
   @Test func saysThatACutPictureIsNotThatOfTheCalibration() throws {
@@ -141,7 +144,7 @@ private func distance(_ picture: TestFrame, from seen: TestFrame, _ lens: Lens) 
     frame.sensorMap = frame.sensorMap.followed(by: Projection(shiftX: 80, shiftY: 60))
     var stage = try StageUnderTest(bench.stage(), for: frame)
     _ = stage.process(frame)
-    #expect(stage.stage.notes.first?.contains("put undistort first") == true)
+    expectEqual(stage.stage.notes.first?.contains("put undistort first"), true)
   }
 
   /// A white picture stays white where no border is to be seen, and gets black corners where all of its
@@ -154,8 +157,8 @@ private func distance(_ picture: TestFrame, from seen: TestFrame, _ lens: Lens) 
       var stage = try StageUnderTest(bench.stage(alpha: alpha), for: frame)
       return try #require(stage.process(frame).picture).planes[0].count { $0 < 128 }
     }
-    #expect(try black(0) == 0)
-    #expect(try black(1) > 500)
+    try expectEqual(black(0), 0)
+    try expectGreater(black(1), 500)
   }
 
   @Test func refusesASecondLensAndAMissingFile() throws {
@@ -186,6 +189,6 @@ private func distance(_ picture: TestFrame, from seen: TestFrame, _ lens: Lens) 
     let bench = try Bench(CalibrationTexts.yaml())
     let pictures = (0..<20).map { TestFrame(.i420, width: 40, height: 30, .random, seed: $0 + 1) }
     let stage = StageChoice.undistort { $0.calibration = bench.path }
-    #expect(try TestRun.firstDifference(through: [stage]) { TestCamera(pictures) } == nil)
+    try expectNil(TestRun.firstDifference(through: [stage]) { TestCamera(pictures) })
   }
 }
