@@ -50,7 +50,6 @@ let documentation: [Package.Dependency] =
 let argumentParser = Target.Dependency.product(
   name: "ArgumentParser", package: "swift-argument-parser")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
-let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
 
 func library(_ name: String, _ dependencies: [Target.Dependency] = [], extra: [SwiftSetting] = [])
   -> Target
@@ -81,7 +80,6 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-    .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
   ] + documentation,
   targets: [
     // System libraries: a module map and a shim, no Swift.
@@ -122,7 +120,7 @@ let package = Package(
     // The engine's rooms.
     library("SprocketCore", ["SprocketPixels"], extra: lifetimes),
     library("SprocketRing"),
-    library("SprocketEngine", ["SprocketCore", "SprocketRing", "CSprocketSystem", histogram]),
+    library("SprocketEngine", ["SprocketCore", "SprocketRing", "CSprocketSystem"]),
     library("SprocketFiles", ["SprocketCore", "CSprocketSystem"]),
     library("SprocketShare", ["SprocketCore", "SprocketFiles", "CSprocketSystem"]),
     library(
@@ -180,7 +178,7 @@ let package = Package(
       ["Sprocket", "SprocketTesting", "SprocketStages", "AutoFocus", "TestSupport"]),
     test("SprocketCaptureTests", ["SprocketCapture", "SprocketTestMemory", "TestSupport"]),
     test("SprocketCommandLineTests", ["SprocketCommandLine", "SprocketTestMemory"]),
-    test("SprocketEngineTests", ["SprocketEngine", "SprocketCore"]),
+    test("SprocketEngineTests", ["SprocketEngine", "SprocketCore", "CSprocketAllocations"]),
     test("SprocketJPEGTests", ["SprocketJPEG", "SprocketPixels", "TestSupport"]),
     test("SprocketLibAVTests", ["SprocketLibAV", "SprocketPixels", "TestSupport"]),
     test("SprocketALSATests", ["SprocketALSA"]),

@@ -25,7 +25,7 @@ extension Rules {
     "SprocketTesting": [
       "Sprocket", "SprocketCodecs", "SprocketCore", "SprocketTestMemory", "CSprocketAllocations",
     ],
-    "SprocketEngine": ["SprocketCore", "SprocketRing", "CSprocketSystem", "Histogram"],
+    "SprocketEngine": ["SprocketCore", "SprocketRing", "CSprocketSystem"],
     "SprocketSources": [
       "SprocketALSA", "SprocketCore", "SprocketCodecs", "SprocketFiles", "SprocketLibAV",
       "SprocketMCAP", "SprocketPixels", "SprocketScene", "SprocketV4L2",

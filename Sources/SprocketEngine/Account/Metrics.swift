@@ -1,47 +1,6 @@
-internal import Histogram
 public import SprocketCore
 internal import SprocketRing
 internal import Synchronization
-
-/// Durations in nanoseconds, to 1 %, up to a minute. Recording allocates nothing.
-struct DurationHistogram {
-  /// Longest duration told apart, in nanoseconds. Larger: costs memory for classes that no frame reaches.
-  private static let longest: UInt64 = 60_000_000_000
-  private var histogram = Histogram<UInt64>(
-    lowestDiscernibleValue: 64, highestTrackableValue: longest, numberOfSignificantValueDigits: .two
-  )
-  private var longestSeen: Int64 = 0
-
-  mutating func record(_ nanoseconds: Int64) {
-    longestSeen = max(longestSeen, nanoseconds)
-    histogram.record(min(UInt64(max(nanoseconds, 0)), Self.longest))
-  }
-
-  mutating func add(_ other: DurationHistogram) {
-    histogram.add(other.histogram)
-    longestSeen = max(longestSeen, other.longestSeen)
-  }
-
-  var summary: DurationSummary {
-    func microseconds(_ percentile: Double) -> Double {
-      min(Double(histogram.valueAtPercentile(percentile)), Double(longestSeen)) / 1000
-    }
-    guard histogram.totalCount > 0 else { return DurationSummary() }
-    return DurationSummary(
-      count: histogram.totalCount, p50: microseconds(50), p90: microseconds(90),
-      p99: microseconds(99), max: Double(longestSeen) / 1000, mean: histogram.mean / 1000,
-      buckets: buckets)
-  }
-
-  /// Buckets that are not empty, the shortest durations first.
-  private var buckets: [DurationBucket] {
-    histogram.recordedValues().map { found in
-      let longest = Double(histogram.highestEquivalentForValue(found.value))
-      return DurationBucket(
-        longest: min(longest, Double(longestSeen)) / 1000, count: found.count)
-    }
-  }
-}
 
 /// CPU time of a step, measured in some of its frames: reading a thread's clock costs a system call
 /// (0.2 to 1 microsecond), too much for light steps in every frame.
