@@ -222,10 +222,11 @@ extension SceneSettings {
   /// A cached scene repeats its first frames: what begins after them would never be seen.
   private func checkThatCachedFramesShowAll() throws(RunError) {
     let last = Double(cached - 1) * (1 / rate.framesPerSecond)
-    let late = [
+    let starts: [(name: String, start: Double, size: Double)] = [
       ("lightat", lightAt, lightStep), ("focusat", focusAt, focusStep),
       ("panstart", panStart, abs(panX) + abs(panY)),
-    ].first { _, start, size in size != 0 && start > last }
+    ]
+    let late = starts.first { $0.size != 0 && $0.start > last }
     guard cached > 0, let (name, start, _) = late else { return }
     throw RunError(
       .usage,

@@ -110,15 +110,20 @@ struct ShakeModel {
       let rest = part * (Double(index) + 0.5)
       let (w, u) = (response(2, after: rest), response(3, after: rest))
       for column in 0..<4 {
-        result.noise[column] += w * (w[column] * shake) + u * (u[column] * intent)
+        let shaken: State = w * (w[column] * shake)
+        let intended: State = u * (u[column] * intent)
+        result.noise[column] += shaken + intended
       }
     }
     return result
   }
 
   private static func carry(_ state: State, _ step: borrowing Step) -> State {
-    step.columns[0] * state[0] + step.columns[1] * state[1] + step.columns[2] * state[2]
-      + step.columns[3] * state[3]
+    var carried: State = step.columns[0] * state[0]
+    carried += step.columns[1] * state[1]
+    carried += step.columns[2] * state[2]
+    carried += step.columns[3] * state[3]
+    return carried
   }
 
   /// Advances by some time.

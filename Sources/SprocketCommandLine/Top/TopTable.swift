@@ -12,8 +12,11 @@ struct TopTable {
 
   static func lines(_ run: RunFigures) -> [String] {
     let columns = row("LANE", ["WORK", "WAIT", "BUSY", "BEHIND", "FRAMES", "LOST"])
-    return [head(run), columns] + run.lanes.flatMap(lines) + run.sinks.map(line)
-      + (run.sound ?? []).map(line)
+    var lines = [head(run), columns]
+    for lane in run.lanes { lines += Self.lines(lane) }
+    for sink in run.sinks { lines.append(line(sink)) }
+    for sound in run.sound ?? [] { lines.append(line(sound)) }
+    return lines
   }
 
   /// For a run without an answer.

@@ -58,23 +58,24 @@ enum DumpChannel {
 
   /// Those of a run with sound, as many as it has microphones.
   static func sound(_ microphones: Int, _ part: DumpPart) -> [Kind] {
-    let records = [
+    var kinds = [
       record(microphone, "microphone", DumpSchemas.microphone, part),
       record(block, "block", DumpSchemas.block, part),
     ]
-    return records
-      + (0..<microphones).map { index in
-        Kind(
-          rawAudio + UInt16(index), schema: rawAudio,
-          topic: index == 0 ? "audio" : "audio/\(index + 1)", "protobuf", part: part
-        ) { id in
-          index > 0
-            ? nil
-            : MCAPSchema(
-              id: id, name: "foxglove.RawAudio", encoding: "protobuf",
-              data: FoxgloveSchemas.rawAudio)
-        }
-      }
+    for index in 0..<microphones { kinds.append(samples(of: index, part)) }
+    return kinds
+  }
+
+  /// The samples of one microphone. The first one brings the schema of all.
+  private static func samples(of microphone: Int, _ part: DumpPart) -> Kind {
+    let topic = microphone == 0 ? "audio" : "audio/\(microphone + 1)"
+    return Kind(
+      rawAudio + UInt16(microphone), schema: rawAudio, topic: topic, "protobuf", part: part
+    ) { id in
+      guard microphone == 0 else { return nil }
+      return MCAPSchema(
+        id: id, name: "foxglove.RawAudio", encoding: "protobuf", data: FoxgloveSchemas.rawAudio)
+    }
   }
 
   static func image(_ id: UInt16, _ part: DumpPart) -> Kind {

@@ -19,9 +19,12 @@ struct MicrophoneLosses: Sendable {
         "\(title) lost \(count(overwritten, "sample")) in \(count(overruns, "overrun")): nobody read for "
           + "longer than its buffer lasts; ask for a longer buffer, or run less beside it")
     }
-    let reasons = [
+    let interruptions: [(count: UInt64, what: String)] = [
       (unplugs, "was unplugged"), (sleeps, "was asleep"), (stops, "was stopped by its driver"),
-    ].filter { $0.0 > 0 }.map { $0.0 == 1 ? $0.1 : "\($0.1) \($0.0) times" }
+    ]
+    let reasons = interruptions.filter { $0.count > 0 }.map { count, what in
+      count == 1 ? what : "\(what) \(count) times"
+    }
     if !reasons.isEmpty {
       notes.append(
         "\(title) \(reasons.joined(separator: " and ")): about \(count(estimated, "sample")) missing, "
