@@ -1,5 +1,6 @@
 import Sprocket
 import SprocketCapture
+import TestExpectations
 import TestSupport
 import Testing
 
@@ -26,19 +27,21 @@ import Testing
     for index in 20..<75 {
       let time = Int64(index) * 40_000_000
       let expected: AssetWriter.Appended = index < 25 ? .early : .taken
-      #expect(try video.append(picture.span, at: time) == expected)
-      #expect(try audio.append(samples.span, at: time) == expected)
+      try expectEqual(video.append(picture.span, at: time), expected)
+      try expectEqual(audio.append(samples.span, at: time), expected)
     }
     let asset = try await writer.finishWriting()
-    #expect(asset.frames == 50 && asset.droppedFrames == 0)
+    expectEqual(asset.frames, 50)
+    expectEqual(asset.droppedFrames, 0)
     let streams = try ffprobe(asset.path, "stream=codec_name,width,height,sample_rate")
-    #expect(streams.first == "h264,32,24" && streams.last == "aac,8000")
+    expectEqual(streams.first, "h264,32,24")
+    expectEqual(streams.last, "aac,8000")
     let packets = try ffprobe(asset.path, "packet=stream_index,pts_time").compactMap { line in
       let parts = line.split(separator: ",")
       return parts.first == "0" ? Double(parts[1]) : nil
     }.sorted()
-    #expect(packets.count == 50)
-    #expect(abs((packets.last ?? 0) - (packets.first ?? 0) - 49 * 0.04) < 0.002)
+    expectEqual(packets.count, 50)
+    expectLess(abs((packets.last ?? 0) - (packets.first ?? 0) - 49 * 0.04), 0.002)
     guard case .completed = writer.state else {
       Issue.record("\(writer.state)")
       return
@@ -60,9 +63,9 @@ import Testing
     try video.append(picture.span, at: 0)
     let asset = try await writer.finishWriting()
     let sizes = try ffprobe(asset.path, "stream=width,height")
-    #expect(sizes.first?.hasPrefix("64,48") == true)
+    expectEqual(sizes.first?.hasPrefix("64,48"), true)
     // ffprobe counts against the clock.
-    #expect(try ffprobe(asset.path, "stream_side_data=rotation") == ["-90"])
+    try expectEqual(ffprobe(asset.path, "stream_side_data=rotation"), ["-90"])
   }
 
   @Test func movesOutOfTurnAreErrors() async throws {
@@ -98,7 +101,7 @@ import Testing
     let writer = AssetWriter(path: path)
     try writer.add(AssetWriter.VideoInput(Self.format))
     #expect(throws: CaptureError.self) { try writer.startWriting() }
-    #expect(try scratch.text("clip.mp4") == "mine")
+    try expectEqual(scratch.text("clip.mp4"), "mine")
   }
 
   @Test func cancellingDeletesTheFile() async throws {
@@ -130,7 +133,7 @@ import Testing
       let task = Task { await writer.cancelWriting() }
       task.cancel()
       await task.value
-      #expect(try scratch.text("clip.mp4") == "mine")
+      try expectEqual(scratch.text("clip.mp4"), "mine")
     }
   }
 
@@ -144,7 +147,7 @@ import Testing
     for index in 0..<10 { try video.append(picture.span, at: Int64(index) * 40_000_000) }
     let task = Task { try await writer.finishWriting() }
     task.cancel()
-    #expect(try await task.value.frames == 10)
+    try await expectEqual(task.value.frames, 10)
   }
 
   /// Live, an input without room says so, and nothing waits.
@@ -162,8 +165,9 @@ import Testing
       counts[try video.append(picture.span, at: Int64(index + 1) * 1_000_000), default: 0] += 1
     }
     let asset = try await writer.finishWriting()
-    #expect(counts[.early] == nil && asset.frames > 0)
-    #expect(asset.frames <= counts[.taken] ?? 0)
+    expectNil(counts[.early])
+    expectGreater(asset.frames, 0)
+    expectAtMost(asset.frames, counts[.taken] ?? 0)
   }
 
   @Test func settingsThatACodecHasNotAreRefused() throws {
@@ -173,6 +177,6 @@ import Testing
     let writer = AssetWriter(path: scratch.path("clip.mp4"))
     try writer.add(AssetWriter.VideoInput(Self.format, settings))
     let error = #expect(throws: CaptureError.self) { try writer.startWriting() }
-    #expect(error?.description == "JPEG has no profile; set quality, or choose another codec")
+    expectEqual(error?.description, "JPEG has no profile; set quality, or choose another codec")
   }
 }

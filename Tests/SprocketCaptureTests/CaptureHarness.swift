@@ -1,6 +1,7 @@
 import Foundation
 import Sprocket
 import SprocketCapture
+import TestExpectations
 import Testing
 
 /// Small scenes as cameras, quick to draw, with different largest sizes.
@@ -61,19 +62,19 @@ final class Seen: Sendable {
 
   func add(_ drop: DroppedFrame) { state.withLock { $0.drops.append(drop) } }
 
-  /// Waits until so many frames have come; false after some seconds.
+  /// Waits until so many frames have come; false if they do not.
   func wait(for count: Int) async -> Bool {
     await until { self.now.numbers.count >= count }
   }
 }
 
-/// Waits until it holds; false after some seconds.
-func until(seconds: Int = 10, _ holds: @Sendable () async -> Bool) async -> Bool {
-  for _ in 0..<seconds * 100 {
-    if await holds() { return true }
-    try? await Task.sleep(for: .milliseconds(10))
+extension Recording {
+  /// Waits until the file has its first frame, or has ended without one.
+  func began() async {
+    for await event in events {
+      if case .didStart = event { return }
+    }
   }
-  return false
 }
 
 /// An output that notes its frames. `delay` keeps its callback busy.

@@ -1,19 +1,20 @@
 import Sprocket
 import SprocketCapture
+import TestExpectations
 import Testing
 
 @Suite("CaptureDevice", .serialized) struct DeviceTests {
   @Test("scenes are found by type and position, with different largest sizes") func discovery() {
     let found = CaptureDevice.DiscoverySession(types: [.scene]).devices
-    #expect(found.map(\.position) == [.back, .front])
-    #expect(found[0].supports(.hd1920x1080).isYes)
-    #expect(found[1].supports(.hd1920x1080).reason?.alternative == .hd1280x720)
+    expectEqual(found.map(\.position), [.back, .front])
+    expectTrue(found[0].supports(.hd1920x1080).isYes)
+    expectEqual(found[1].supports(.hd1920x1080).reason?.alternative, .hd1280x720)
     let front = CaptureDevice.DiscoverySession(types: [.scene], media: .video, position: .front)
-    #expect(front.devices.count == 1)
-    #expect(front.devices[0] === found[1])
-    #expect(found[0].authorization == .authorized)
-    #expect(CaptureDevice.device(uniqueID: found[0].uniqueID) === found[0])
-    #expect(CaptureDevice.devices(for: .video).allSatisfy { $0.deviceType != .scene })
+    expectEqual(front.devices.count, 1)
+    expectTrue(front.devices[0] === found[1])
+    expectEqual(found[0].authorization, .authorized)
+    expectTrue(CaptureDevice.device(uniqueID: found[0].uniqueID) === found[0])
+    expectTrue(CaptureDevice.devices(for: .video).allSatisfy { $0.deviceType != .scene })
   }
 
   @Test("settings hold together, and the answer is the first frame that shows them")
@@ -32,43 +33,46 @@ import Testing
       c.setFocus(.locked(lensPosition: 0.25))
     }
     let first = try #require(change.firstFrame)
-    #expect(change.values == ["exposure": 5000, "gain": 4, "lens": 0.25])
-    #expect(await until { seen.withLock { $0.last?.number ?? 0 } > first.number + 2 })
+    expectEqual(change.values, ["exposure": 5000, "gain": 4, "lens": 0.25])
+    await expectTrue(until { seen.withLock { $0.last?.number ?? 0 } > first.number + 2 })
     for frame in seen.withLock({ $0 }) {
-      #expect((frame.exposure == 5000) == (frame.number >= first.number))
-      #expect((frame.gain == 4) == (frame.number >= first.number))
+      expectEqual((frame.exposure == 5000), (frame.number >= first.number))
+      expectEqual((frame.gain == 4), (frame.number >= first.number))
     }
-    #expect(camera.lensPosition == 0.25)
+    expectEqual(camera.lensPosition, 0.25)
     await session.stop()
     // They hold when the camera is started again.
-    #expect(camera.exposureDuration == .milliseconds(5))
+    expectEqual(camera.exposureDuration, .milliseconds(5))
     seen.withLock { $0 = [] }
     try await session.start()
-    #expect(await until { seen.withLock { !$0.isEmpty } })
-    #expect(seen.withLock { $0[0].gain } == 4)
+    await expectTrue(until { seen.withLock { !$0.isEmpty } })
+    expectEqual(seen.withLock { $0[0].gain }, 4)
     await session.stop()
   }
 
   @Test("modes and ranges can be read") func readings() async throws {
     let camera = Cameras.back()
-    #expect(camera.exposureMode == .custom())
-    #expect(camera.whiteBalanceMode == nil && camera.torchMode == nil && camera.zoomFactor == nil)
-    #expect(camera.whiteBalanceRange == nil && camera.zoomRange == nil)
+    expectEqual(camera.exposureMode, .custom())
+    expectNil(camera.whiteBalanceMode)
+    expectNil(camera.torchMode)
+    expectNil(camera.zoomFactor)
+    expectNil(camera.whiteBalanceRange)
+    expectNil(camera.zoomRange)
     let (times, gains) = (
       try #require(camera.exposureDurationRange), try #require(camera.gainRange)
     )
     for duration in [times.lowerBound, times.upperBound] {
-      #expect(camera.supports(ExposureMode.custom(duration: duration)).isYes)
+      expectTrue(camera.supports(ExposureMode.custom(duration: duration)).isYes)
     }
-    #expect(!camera.supports(ExposureMode.custom(duration: times.upperBound * 1.1)).isYes)
-    #expect(camera.supports(ExposureMode.custom(gain: gains.upperBound)).isYes)
-    #expect(!camera.supports(ExposureMode.custom(gain: gains.upperBound * 1.1)).isYes)
+    expectFalse(camera.supports(ExposureMode.custom(duration: times.upperBound * 1.1)).isYes)
+    expectTrue(camera.supports(ExposureMode.custom(gain: gains.upperBound)).isYes)
+    expectFalse(camera.supports(ExposureMode.custom(gain: gains.upperBound * 1.1)).isYes)
     try await camera.withConfiguration { c in
       c.setExposure(.custom(duration: .milliseconds(4), gain: 2))
       c.setFocus(.locked(lensPosition: 0.75))
     }
-    #expect(camera.exposureMode == .custom(duration: .milliseconds(4), gain: 2))
-    #expect(camera.focusMode == .locked(lensPosition: 0.75))
+    expectEqual(camera.exposureMode, .custom(duration: .milliseconds(4), gain: 2))
+    expectEqual(camera.focusMode, .locked(lensPosition: 0.75))
     let session = try CaptureSession()
     try await session.configure { c throws(CaptureError) in
       c.add(try DeviceInput(camera))
@@ -76,14 +80,14 @@ import Testing
       c.stages = [.meter(), .autoExposure { $0.mode = .locked }]
     }
     try await session.start()
-    #expect(camera.exposureMode == .locked)
+    expectEqual(camera.exposureMode, .locked)
     try await camera.withConfiguration { c in c.setExposure(.continuous(at: .center)) }
-    #expect(camera.exposureMode == .continuous())
+    expectEqual(camera.exposureMode, .continuous())
     // What was set holds where another stage comes, and not where the loop is configured anew.
     try await session.configure { c in c.stages.append(.focus()) }
-    #expect(camera.exposureMode == .continuous())
+    expectEqual(camera.exposureMode, .continuous())
     try await session.configure { c in c.stages[1] = .autoExposure { $0.mode = .auto } }
-    #expect(camera.exposureMode == .autoOnce())
+    expectEqual(camera.exposureMode, .autoOnce())
     await session.stop()
   }
 
@@ -92,18 +96,19 @@ import Testing
   {
     let camera = Cameras.back()
     let session = try await running(watching(Seen()), camera: camera)
+    let gains = Shared<[Float]>([])
     let task = Task {
-      var gains: [Float] = []
       for await gain in camera.values(of: \.gain) {
-        gains.append(gain)
-        if gains.count == 3 { break }
+        gains.change { $0.append(gain) }
+        if gains.value.count == 3 { break }
       }
-      return gains
     }
-    try await Task.sleep(for: .milliseconds(200))
+    await expectTrue(until { gains.value.count == 1 })
     try await camera.withConfiguration { c in c.setExposure(.custom(gain: 2)) }
+    await expectTrue(until { gains.value.count == 2 })
     try await camera.withConfiguration { c in c.setExposure(.custom(gain: 3)) }
-    #expect(await task.value == [1, 2, 3])
+    await task.value
+    expectEqual(gains.value, [1, 2, 3])
     let endless = Task { for await _ in camera.values(of: \.lensPosition) {} }
     endless.cancel()
     await endless.value
@@ -114,9 +119,9 @@ import Testing
   func refusals() async throws {
     let camera = Cameras.back()
     let answer = camera.supports(WhiteBalanceMode.continuous)
-    #expect(answer.reason?.description == "back has no control for automatic white balance")
-    #expect(camera.supports(FocusMode.locked(lensPosition: 0.5)).isYes)
-    #expect(!camera.hasTorch)
+    expectEqual(answer.reason?.description, "back has no control for automatic white balance")
+    expectTrue(camera.supports(FocusMode.locked(lensPosition: 0.5)).isYes)
+    expectFalse(camera.hasTorch)
     let error = await #expect(throws: CaptureError.self) {
       try await camera.withConfiguration { c in
         c.setExposure(.custom(gain: 2))
@@ -124,8 +129,8 @@ import Testing
         c.setExposure(.custom(duration: .seconds(100)))
       }
     }
-    #expect(error?.refusals.map(\.code) == [.controlUnsupported, .valueOutOfRange])
-    #expect(camera.gain == nil)
+    expectEqual(error?.refusals.map(\.code), [.controlUnsupported, .valueOutOfRange])
+    expectNil(camera.gain)
   }
 }
 
@@ -140,16 +145,16 @@ import Testing
       c.add(try DeviceInput(camera))
       c.stages = [.meter(), .autoExposure { $0.mode = .locked }]
     }
-    #expect(!camera.supports(ExposureMode.autoOnce(at: .center)).isYes)
+    expectFalse(camera.supports(ExposureMode.autoOnce(at: .center)).isYes)
     try await session.start()
-    #expect(camera.supports(ExposureMode.autoOnce(at: .center)).isYes)
-    #expect(!camera.supports(FocusMode.autoOnce(at: .center)).isYes)
-    #expect(await until { camera.exposureDuration == .microseconds(500) })
-    try await camera.exposeThenLock(at: Point(x: 0.3, y: 0.6), within: .seconds(20))
+    expectTrue(camera.supports(ExposureMode.autoOnce(at: .center)).isYes)
+    expectFalse(camera.supports(FocusMode.autoOnce(at: .center)).isYes)
+    await expectTrue(until { camera.exposureDuration == .microseconds(500) })
+    try await camera.exposeThenLock(at: Point(x: 0.3, y: 0.6), within: longestWait)
     let exposure = try #require(camera.exposureDuration)
-    #expect(exposure > .milliseconds(1))
+    expectGreater(exposure, .milliseconds(1))
     try await Task.sleep(for: .milliseconds(200))
-    #expect(camera.exposureDuration == exposure)
+    expectEqual(camera.exposureDuration, exposure)
     await session.stop()
   }
 
@@ -164,7 +169,7 @@ import Testing
     let error = await #expect(throws: CaptureError.self) {
       try await camera.settle(.exposure, within: .milliseconds(100))
     }
-    #expect(error?.code == .timedOut)
+    expectEqual(error?.code, .timedOut)
     await session.stop()
   }
 }

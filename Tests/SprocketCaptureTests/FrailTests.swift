@@ -1,5 +1,6 @@
 import Sprocket
 import SprocketCapture
+import TestExpectations
 import Testing
 
 /// Whether a camera fails from now on.
@@ -53,7 +54,7 @@ private func frail(_ fault: Fault?) -> CaptureDevice {
   func rollback() async throws {
     let seen = Seen()
     let session = try await running(watching(seen))
-    #expect(await seen.wait(for: 2))
+    await expectTrue(seen.wait(for: 2))
     let output = watching(Seen())
     let broken = frail(nil)
     let error = await #expect(throws: CaptureError.self) {
@@ -64,21 +65,21 @@ private func frail(_ fault: Fault?) -> CaptureDevice {
         c.add(output)
       }
     }
-    #expect(error?.description == "the camera is in use by another program")
-    #expect(await session.inputs.map(\.device.localizedName) == ["back"])
-    #expect(await session.preset == .size(Cameras.middle))
-    #expect(await session.outputs.count == 1)
-    #expect(session.isRunning)
+    expectEqual(error?.description, "the camera is in use by another program")
+    await expectEqual(session.inputs.map(\.device.localizedName), ["back"])
+    await expectEqual(session.preset, .size(Cameras.middle))
+    await expectEqual(session.outputs.count, 1)
+    expectTrue(session.isRunning)
     let count = seen.now.numbers.count
-    #expect(await seen.wait(for: count + 3))
+    await expectTrue(seen.wait(for: count + 3))
     // A start that fails can be tried again with another camera.
     await session.stop()
     try await session.switchCamera(to: broken)
     await #expect(throws: CaptureError.self) { try await session.start() }
-    #expect(!session.isRunning)
+    expectFalse(session.isRunning)
     try await session.switchCamera(to: Cameras.front())
     try await session.start()
-    #expect(session.isRunning)
+    expectTrue(session.isRunning)
     await session.stop()
   }
 
@@ -97,17 +98,17 @@ private func frail(_ fault: Fault?) -> CaptureDevice {
     var errors = session.runtimeErrors.makeAsyncIterator()
     try await session.start()
     let recording = try movies.startRecording(to: folder.file("a.mov"))
-    #expect(await seen.wait(for: seen.now.numbers.count + 10))
+    await expectTrue(seen.wait(for: seen.now.numbers.count + 10))
     fault.isThere.withLock { $0 = true }
-    #expect(await errors.next()?.description == "the camera has failed")
+    await expectEqual(errors.next()?.description, "the camera has failed")
     let result = await recording.finished()
-    #expect(result.error?.code == .deviceNotFound)
-    #expect(result.isUsable)
-    #expect(await until { !session.isRunning })
+    expectEqual(result.error?.code, .deviceNotFound)
+    expectTrue(result.isUsable)
+    await expectTrue(until { !session.isRunning })
     // It can be started again.
     fault.isThere.withLock { $0 = false }
     try await session.start()
-    #expect(session.isRunning)
+    expectTrue(session.isRunning)
     await session.stop()
   }
 
@@ -129,19 +130,18 @@ private func frail(_ fault: Fault?) -> CaptureDevice {
           })
       }
       try await session.start()
-      #expect(await until { !session.isRunning })
+      await expectTrue(until { !session.isRunning })
       try await session.start()
-      #expect(session.isRunning)
+      expectTrue(session.isRunning)
     }
     // The callback's task may hold it for a while.
-    for _ in 0..<200 where released != nil { try await Task.sleep(for: .milliseconds(50)) }
-    #expect(released == nil)
+    await expectTrue(until { released == nil })
     // Its run ends, after frames that are under way.
     let hasEnded = await until {
       let count = seen.now.numbers.count
       try? await Task.sleep(for: .milliseconds(300))
       return seen.now.numbers.count == count
     }
-    #expect(hasEnded)
+    expectTrue(hasEnded)
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Sprocket
 import SprocketCapture
+import TestExpectations
 import Testing
 
 /// A folder that is removed with it.
@@ -33,26 +34,26 @@ final class TestFolder: Sendable {
     let movies = MovieFileOutput()
     let session = try await running(movies)
     let recording = try movies.startRecording(to: folder.file("a.mov"))
-    #expect(movies.isRecording)
+    expectTrue(movies.isRecording)
     var events = recording.events.makeAsyncIterator()
     guard case .didStart(let path) = await events.next() else {
       Issue.record("it did not start")
       return
     }
-    #expect(path == folder.file("a.mov"))
-    #expect(await until { movies.recordedDuration > .milliseconds(200) })
+    expectEqual(path, folder.file("a.mov"))
+    await expectTrue(until { movies.recordedDuration > .milliseconds(200) })
     recording.stop()
     let result = await recording.finished()
-    #expect(result.error == nil)
-    #expect(result.isUsable)
-    #expect(result.counts[.delivered] >= 5)
-    #expect(!movies.isRecording)
-    #expect(folder.names == ["a.mov"])
+    expectNil(result.error)
+    expectTrue(result.isUsable)
+    expectAtLeast(result.counts[.delivered], 5)
+    expectFalse(movies.isRecording)
+    expectEqual(folder.names, ["a.mov"])
     guard case .didFinish = await events.next() else {
       Issue.record("the end was not told of")
       return
     }
-    #expect(await events.next() == nil)
+    await expectNil(events.next())
     await session.stop()
   }
 
@@ -60,28 +61,28 @@ final class TestFolder: Sendable {
     let (folder, shelf) = (try TestFolder(), try TestFolder())
     let movies = MovieFileOutput()
     let session = try await running(movies)
-    #expect(movies.recordedDuration == .zero && movies.recordedFileSize == 0)
+    expectEqual(movies.recordedDuration, .zero)
+    expectEqual(movies.recordedFileSize, 0)
     let recording = try movies.startRecording(to: folder.file("a.mov"))
-    #expect(
-      await until {
+    await expectTrue(
+      until {
         movies.recordedDuration > .milliseconds(200) && movies.recordedFileSize > 1000
       })
     recording.stop()
     let result = await recording.finished()
     await session.stop()
-    #expect(movies.recordedDuration == .zero)
+    expectEqual(movies.recordedDuration, .zero)
     try await result.verify()
     let bytes = try Data(contentsOf: URL(fileURLWithPath: result.path))
     try Data("kept".utf8).write(to: URL(fileURLWithPath: shelf.file("a.mov")))
     let taken = #expect(throws: CaptureError.self) { try result.move(toFolder: shelf.path) }
-    #expect(taken?.description.contains("it exists") == true)
-    #expect(folder.names == ["a.mov"])
-    #expect(
-      try result.move(toFolder: shelf.path, overwrite: true) == shelf.file("a.mov"))
-    #expect(folder.names.isEmpty)
-    #expect(try Data(contentsOf: URL(fileURLWithPath: shelf.file("a.mov"))) == bytes)
+    expectEqual(taken?.description.contains("it exists"), true)
+    expectEqual(folder.names, ["a.mov"])
+    try expectEqual(result.move(toFolder: shelf.path, overwrite: true), shelf.file("a.mov"))
+    expectEmpty(folder.names)
+    try expectEqual(Data(contentsOf: URL(fileURLWithPath: shelf.file("a.mov"))), bytes)
     let gone = #expect(throws: CaptureError.self) { try result.move(toFolder: shelf.path) }
-    #expect(gone?.description.contains("no such file") == true)
+    expectEqual(gone?.description.contains("no such file"), true)
     // Some frames are missing in a file that was cut.
     try bytes.prefix(bytes.count / 2).write(to: URL(fileURLWithPath: result.path))
     await #expect(throws: CaptureError.self) { try await result.verify() }
@@ -96,14 +97,14 @@ final class TestFolder: Sendable {
     try Data("kept".utf8).write(to: URL(fileURLWithPath: folder.file("a.mov")))
     let counter = Counter()
     await movies.record(to: folder.file("a.mov"), delegate: counter)
-    #expect(counter.results.map(\.error?.code) == [.fileRefused])
-    #expect(counter.starts.isEmpty)
-    #expect(FileManager.default.contents(atPath: folder.file("a.mov")) == Data("kept".utf8))
+    expectEqual(counter.results.map(\.error?.code), [.fileRefused])
+    expectEmpty(counter.starts)
+    expectEqual(FileManager.default.contents(atPath: folder.file("a.mov")), Data("kept".utf8))
     // A recording that is stopped before its first frame.
     let recording = try movies.startRecording(to: folder.file("b.mov"))
     recording.stop()
     let result = await recording.finished()
-    #expect(result.isUsable == (result.counts[.delivered] > 0))
+    expectEqual(result.isUsable, (result.counts[.delivered] > 0))
     await session.stop()
   }
 
@@ -129,21 +130,21 @@ final class TestFolder: Sendable {
     var recordings: [Recording] = []
     for name in ["a.mov", "b.mov", "c.mov"] {
       recordings.append(try movies.startRecording(to: folder.file(name)))
-      try await Task.sleep(for: .milliseconds(250))
+      await recordings.last?.began()
     }
     movies.stopRecording()
     var results: [RecordingResult] = []
     for recording in recordings { results.append(await recording.finished()) }
-    #expect(results.map(\.error?.description) == [nil, nil, nil])
+    expectEqual(results.map(\.error?.description), [nil, nil, nil])
     // Each frame from the first to the last is in one file, or lost and counted for one. Frames before the
     // first one and after the last one may be lost, too.
     let first = try #require(results.first?.firstFrame?.number)
     let last = try #require(results.last?.lastFrame?.number)
     let counted = results.map(\.counts.sum).reduce(0, +)
     let lost = counted - results.map { $0.counts[.delivered] }.reduce(0, +)
-    #expect(last - first + 1...last - first + 1 + lost ~= counted)
+    expectTrue(last - first + 1...last - first + 1 + lost ~= counted)
     for (one, next) in zip(results, results.dropFirst()) {
-      #expect(try #require(one.lastFrame?.number) < (try #require(next.firstFrame?.number)))
+      try expectLess(#require(one.lastFrame?.number), (try #require(next.firstFrame?.number)))
     }
     await session.stop()
   }
@@ -159,11 +160,11 @@ final class TestFolder: Sendable {
     let counter = Counter()
     await movies.record(to: folder.file("a.mp4"), delegate: counter)
     let result = try #require(counter.results.first)
-    #expect(counter.results.count == 1)
-    #expect(result.error?.code == .limitReached)
-    #expect(result.reason == .duration)
-    #expect(result.isUsable)
-    #expect(result.duration < .milliseconds(300))
+    expectEqual(counter.results.count, 1)
+    expectEqual(result.error?.code, .limitReached)
+    expectEqual(result.reason, .duration)
+    expectTrue(result.isUsable)
+    expectLess(result.duration, .milliseconds(300))
     await session.stop()
   }
 
@@ -174,19 +175,19 @@ final class TestFolder: Sendable {
     let movies = MovieFileOutput()
     let session = try await running(movies)
     let first = try movies.startRecording(to: folder.file("a.mov"))
-    try await Task.sleep(for: .milliseconds(200))
+    await first.began()
     try await session.configure { c in c.preset = .size(Cameras.small) }
     let ended = await first.finished()
-    #expect(ended.reason == .discontinuity)
-    #expect(ended.error?.code == .sessionChanged)
-    #expect(ended.isUsable)
+    expectEqual(ended.reason, .discontinuity)
+    expectEqual(ended.error?.code, .sessionChanged)
+    expectTrue(ended.isUsable)
     let second = try movies.startRecording(to: folder.file("b.mov"))
-    try await Task.sleep(for: .milliseconds(200))
+    await second.began()
     await session.stop()
     let last = await second.finished()
-    #expect(last.error == nil)
-    #expect(last.isUsable)
-    #expect(folder.names == ["a.mov", "b.mov"])
+    expectNil(last.error)
+    expectTrue(last.isUsable)
+    expectEqual(folder.names, ["a.mov", "b.mov"])
     #expect(throws: CaptureError.self) { try movies.startRecording(to: folder.file("c.mov")) }
   }
 
@@ -203,16 +204,16 @@ final class TestFolder: Sendable {
     for (name, orientation) in [("a.mov", Orientation.upright), ("b.mov", .quarterTurn)] {
       try added.link(for: .video).setOrientation(orientation)
       let recording = try movies.startRecording(to: folder.file(name))
-      try await Task.sleep(for: .milliseconds(250))
+      await recording.began()
       recording.stop()
-      #expect(await recording.finished().isUsable)
+      await expectTrue(recording.finished().isUsable)
     }
     await session.stop()
-    #expect(try ffprobe(folder.file("a.mov"), "stream_side_data=rotation").isEmpty)
+    try expectEmpty(ffprobe(folder.file("a.mov"), "stream_side_data=rotation"))
     // ffprobe counts against the clock.
-    #expect(try ffprobe(folder.file("b.mov"), "stream_side_data=rotation") == ["-90"])
+    try expectEqual(ffprobe(folder.file("b.mov"), "stream_side_data=rotation"), ["-90"])
     let sizes = try ffprobe(folder.file("b.mov"), "stream=width,height")
-    #expect(sizes.first?.hasPrefix("128,96") == true)
+    expectEqual(sizes.first?.hasPrefix("128,96"), true)
   }
 
   @Test("each of many requests is told of exactly once") func storm() async throws {
@@ -246,7 +247,7 @@ final class TestFolder: Sendable {
       }
     }
     await session.stop()
-    #expect(finishes.value == Array(repeating: 1, count: 60))
-    #expect(!folder.names.contains { $0.contains("partial") })
+    expectEqual(finishes.value, Array(repeating: 1, count: 60))
+    expectFalse(folder.names.contains { $0.contains("partial") })
   }
 }

@@ -1,5 +1,6 @@
 import Sprocket
 import SprocketCapture
+import TestExpectations
 import Testing
 
 @Suite("Other outputs", .serialized) struct OutputTests {
@@ -27,33 +28,34 @@ import Testing
     }
     try await session.start()
     let recording = try movies.startRecording(to: folder.file("a.mov"))
-    try await Task.sleep(for: .milliseconds(1500))
+    await expectTrue(until { blocks.value.count > 20 })
+    await expectTrue(until { movies.recordedDuration > .milliseconds(500) })
     recording.stop()
     let result = await recording.finished()
-    #expect(result.error == nil)
+    expectNil(result.error)
     await session.stop()
     let all = blocks.value
-    #expect(all.count > 20)
+    expectGreater(all.count, 20)
     for (one, next) in zip(all, all.dropFirst()) {
-      #expect(next.first == one.first + UInt64(one.count) + next.missing)
+      expectEqual(next.first, one.first + UInt64(one.count) + next.missing)
     }
     let format = try #require(await session.summary?.audio.first)
-    #expect(format.ledger.isBalanced)
+    expectTrue(format.ledger.isBalanced)
     let streams = try ffprobe(folder.file("a.mov"), "stream=codec_type")
-    #expect(streams.filter { $0.hasPrefix("audio") }.count == 1)
+    expectEqual(streams.filter { $0.hasPrefix("audio") }.count, 1)
   }
 
   @Test("a microphone that is added while it runs begins a new run, and leaves it running")
   func addedMicrophone() async throws {
     let seen = Seen()
     let session = try await running(watching(seen))
-    #expect(await seen.wait(for: 2))
+    await expectTrue(seen.wait(for: 2))
     let input = try DeviceInput(CaptureDevice(sceneMicrophone: SceneMicrophoneSettings()))
     try await session.configure { c in c.add(input) }
-    #expect(session.isRunning)
+    expectTrue(session.isRunning)
     let count = seen.now.numbers.count
-    #expect(await seen.wait(for: count + 3))
-    #expect(seen.now.discontinuities.count == 2)
+    await expectTrue(seen.wait(for: count + 3))
+    expectEqual(seen.now.discontinuities.count, 2)
     await session.stop()
   }
 
@@ -70,10 +72,10 @@ import Testing
       c.add(output)
     }
     let error = await #expect(throws: CaptureError.self) { try await session.start() }
-    #expect(error?.description.contains("meter") == true)
+    expectEqual(error?.description.contains("meter"), true)
     try await session.configure { c in c.stages = [.meter(), .focus()] }
     try await session.start()
-    #expect(await until { types.value == ["meter"] })
+    await expectTrue(until { types.value == ["meter"] })
     await session.stop()
   }
 
@@ -82,10 +84,11 @@ import Testing
   {
     let preview = PreviewOutput(view: (width: 200, height: 200), gravity: .aspectFill)
     let session = try await running(preview)
-    #expect(await until { preview.newestFrame != nil })
-    #expect(preview.geometry.pictureWidth == 96)
+    await expectTrue(until { preview.newestFrame != nil })
+    expectEqual(preview.geometry.pictureWidth, 96)
     let middle = try #require(preview.devicePoint(x: 100, y: 100))
-    #expect(abs(middle.x - 0.5) < 1e-9 && abs(middle.y - 0.5) < 1e-9)
+    expectLess(abs(middle.x - 0.5), 1e-9)
+    expectLess(abs(middle.y - 0.5), 1e-9)
     await session.stop()
   }
 
@@ -101,11 +104,13 @@ import Testing
       c.add(preview)
     }
     try await session.start()
-    #expect(await until { preview.newestFrame != nil })
+    await expectTrue(until { preview.newestFrame != nil })
     let corner = try #require(preview.devicePoint(x: 0, y: 0))
-    #expect(abs(corner.x - 16.0 / 96) < 1e-9 && abs(corner.y - 12.0 / 72) < 1e-9)
+    expectLess(abs(corner.x - 16.0 / 96), 1e-9)
+    expectLess(abs(corner.y - 12.0 / 72), 1e-9)
     let point = try #require(preview.devicePoint(x: 30, y: 10))
-    #expect(abs(point.x - 46.0 / 96) < 1e-9 && abs(point.y - 22.0 / 72) < 1e-9)
+    expectLess(abs(point.x - 46.0 / 96), 1e-9)
+    expectLess(abs(point.y - 22.0 / 72), 1e-9)
     await session.stop()
   }
 
@@ -117,33 +122,33 @@ import Testing
         for point in [Point(x: 0.5, y: 0.5), Point(x: 0.45, y: 0.6)] {
           let shown = geometry.viewPoint(point)
           let back = try #require(geometry.devicePoint(x: shown.x, y: shown.y))
-          #expect(abs(back.x - point.x) < 1e-9)
-          #expect(abs(back.y - point.y) < 1e-9)
+          expectLess(abs(back.x - point.x), 1e-9)
+          expectLess(abs(back.y - point.y), 1e-9)
         }
       }
     }
     // The formula that an article writes by hand for a telephone that is held upright: (y/h, 1 - x/w).
     let upright = PreviewGeometry(
       view: (300, 400), picture: (640, 480), gravity: .resize, orientation: .quarterTurn)
-    #expect(upright.devicePoint(x: 75, y: 100) == Point(x: 0.25, y: 0.75))
+    expectEqual(upright.devicePoint(x: 75, y: 100), Point(x: 0.25, y: 0.75))
     // Beside the picture there is no point.
     let bars = PreviewGeometry(view: (100, 100), picture: (200, 100))
-    #expect(bars.devicePoint(x: 50, y: 10) == nil)
+    expectNil(bars.devicePoint(x: 50, y: 10))
   }
 
   @Test("a photograph and a recording in one call each") func short() async throws {
     let folder = try TestFolder()
     let camera = Camera(Cameras.back())
     let photo = try await camera.photo(to: folder.file("a.png"))
-    #expect(photo.resolved.size == Cameras.large)
+    expectEqual(photo.resolved.size, Cameras.large)
     let result = try await camera.record(
       to: folder.file("a.mov"), quality: .low, maximumDuration: .milliseconds(300))
-    #expect(result.isUsable)
-    #expect(folder.names == ["a.mov", "a.png"])
+    expectTrue(result.isUsable)
+    expectEqual(folder.names, ["a.mov", "a.png"])
     let error = await #expect(throws: CaptureError.self) {
       try await camera.photo(to: folder.file("a.png"))
     }
-    #expect(error?.code == .fileRefused)
+    expectEqual(error?.code, .fileRefused)
     await #expect(throws: CaptureError.self) { try await camera.photo(to: folder.file("a.gif")) }
   }
 }
@@ -157,7 +162,10 @@ import Testing
       // A busy machine may have no frame for some hundred milliseconds.
       liveMovies: .init(before: .milliseconds(400), after: .seconds(2)))
     let session = try await running(photos)
-    try await Task.sleep(for: .milliseconds(800))
+    let seen = Seen()
+    try await session.configure { c in c.add(watching(seen)) }
+    // Time enough before the photograph.
+    await expectTrue(seen.wait(for: 25))
     var settings = PhotoSettings(.jpeg)
     settings.livePhotoMoviePath = folder.file("live.mov")
     var names: [String] = []
@@ -177,15 +185,15 @@ import Testing
       case .willCapture, .didCapture: break
       }
     }
-    #expect(names == ["begin", "photo", "recorded", "movie", "finish"])
+    expectEqual(names, ["begin", "photo", "recorded", "movie", "finish"])
     let found = try #require(movie)
     let time = try #require(still?.record?.captured)
-    #expect(found.error == nil)
-    #expect(found.recording.isUsable)
-    #expect(found.photoDisplayTime > .milliseconds(200))
-    #expect(found.photoDisplayTime < found.duration)
+    expectNil(found.error)
+    expectTrue(found.recording.isUsable)
+    expectGreater(found.photoDisplayTime, .milliseconds(200))
+    expectLess(found.photoDisplayTime, found.duration)
     let first = try #require(found.recording.firstFrame?.captured)
-    #expect(time.nanoseconds(since: first) == found.photoDisplayTime.nanosecondCount)
+    expectEqual(time.nanoseconds(since: first), found.photoDisplayTime.nanosecondCount)
     // Without `liveMovies` it is refused at the call.
     await session.stop()
     let plain = PhotoOutput()
@@ -196,7 +204,7 @@ import Testing
       _ = try plain.capture(again)
       Issue.record("it was taken")
     } catch {
-      #expect(error.code == .settingsRefused)
+      expectEqual(error.code, .settingsRefused)
     }
     await other.stop()
   }

@@ -1,5 +1,6 @@
 import Sprocket
 import SprocketCapture
+import TestExpectations
 import Testing
 
 /// The order and number of a capture's events, where many overlap and some fail.
@@ -36,7 +37,7 @@ import Testing
       }
       group.addTask {
         for turn in 1...8 {
-          guard await until(seconds: 100, { asked.value >= turn * 110 }) else { return }
+          guard await until({ asked.value >= turn * 110 }) else { return }
           if turn % 2 == 0 {
             await session.stop()
             try? await session.start()
@@ -49,13 +50,14 @@ import Testing
     }
     await session.stop()
     let all = Array(ends.value.values)
-    #expect(all.count == 1000)
-    for events in all { #expect(events.complaint == nil) }
+    expectEqual(all.count, 1000)
+    for events in all { expectNil(events.complaint) }
     // All kinds came, and some of each failed or could have.
-    #expect(all.contains { $0.error == nil } && all.contains { $0.error != nil })
-    #expect(all.contains { $0.resolved.bracketCount > 0 && $0.error == nil })
-    #expect(all.contains { $0.movie?.recording.isUsable == true })
-    #expect(await session.summary?.ledger.isBalanced == true)
+    expectTrue(all.contains { $0.error == nil })
+    expectTrue(all.contains { $0.error != nil })
+    expectTrue(all.contains { $0.resolved.bracketCount > 0 && $0.error == nil })
+    expectTrue(all.contains { $0.movie?.recording.isUsable == true })
+    await expectEqual(session.summary?.ledger.isBalanced, true)
   }
 
   /// Asks until the session takes it: it refuses while it stands, while 64 wait, and a second live photo.

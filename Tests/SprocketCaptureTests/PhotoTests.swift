@@ -1,5 +1,6 @@
 import Sprocket
 import SprocketCapture
+import TestExpectations
 import Testing
 
 /// A session of a scene and an output, running.
@@ -68,13 +69,13 @@ private actor Notes: PhotoCaptureDelegate {
       let asked = monotonicNow()
       let photo = try await photos.photo()
       let record = try #require(photo.record)
-      #expect(record.captured.nanoseconds >= asked)
-      #expect(photo.fileData.starts(with: [0xFF, 0xD8, 0xFF, 0xE1]))
-      #expect(photo.resolved.size == Cameras.middle)
-      #expect(photo.thumbnail?.starts(with: [0xFF, 0xD8]) == true)
+      expectAtLeast(record.captured.nanoseconds, asked)
+      expectTrue(photo.fileData.starts(with: [0xFF, 0xD8, 0xFF, 0xE1]))
+      expectEqual(photo.resolved.size, Cameras.middle)
+      expectEqual(photo.thumbnail?.starts(with: [0xFF, 0xD8]), true)
     }
     await session.stop()
-    #expect(await session.summary?.ledger.isBalanced == true)
+    await expectEqual(session.summary?.ledger.isBalanced, true)
   }
 
   @Test("callbacks come in order, each once, willBegin first and didFinish last") func callbacks()
@@ -85,14 +86,14 @@ private actor Notes: PhotoCaptureDelegate {
     let notes = Notes()
     try await notes.capture(photos, PhotoSettings(.jpeg, .png))
     let names = await notes.names
-    #expect(names.first == "willBegin")
-    #expect(names.last == "didFinish")
-    #expect(
-      names.sorted() == ["didCapture", "didFinish", "photo", "photo", "willBegin", "willCapture"])
+    expectEqual(names.first, "willBegin")
+    expectEqual(names.last, "didFinish")
+    expectEqual(
+      names.sorted(), ["didCapture", "didFinish", "photo", "photo", "willBegin", "willCapture"])
     let formats = await notes.photos.map(\.format)
-    #expect(Set(formats) == [.jpeg, .png])
+    expectEqual(Set(formats), [.jpeg, .png])
     // Both are of one frame.
-    #expect(Set(await notes.photos.map(\.record?.number)).count == 1)
+    expectEqual(Set(await notes.photos.map(\.record?.number)).count, 1)
     await session.stop()
   }
 
@@ -108,26 +109,26 @@ private actor Notes: PhotoCaptureDelegate {
         return error.code
       }
     }
-    #expect(code(PhotoSettings(.dng)) == .settingsRefused)
-    #expect(code(PhotoSettings(.jpeg, .jpeg)) == .settingsRefused)
+    expectEqual(code(PhotoSettings(.dng)), .settingsRefused)
+    expectEqual(code(PhotoSettings(.jpeg, .jpeg)), .settingsRefused)
     var flash = PhotoSettings()
     flash.flashMode = .on
-    #expect(code(flash) == .controlUnsupported)
+    expectEqual(code(flash), .controlUnsupported)
     var bracket = PhotoSettings()
     bracket.bracket = [.exposure(.seconds(30))]
-    #expect(code(bracket) == .valueOutOfRange)
+    expectEqual(code(bracket), .valueOutOfRange)
     await session.stop()
     // A Bayer sensor's mosaic is nothing that this scene has.
     let raw = PhotoOutput(formats: [.jpeg, .dng])
     let error = await #expect(throws: CaptureError.self) { _ = try await running(raw) }
-    #expect(error?.code == .formatUnsupported)
+    expectEqual(error?.code, .formatUnsupported)
   }
 
   @Test("copies of settings have identities of their own") func identities() {
     let first = PhotoSettings(.jpeg)
     let second = first.copy()
     let (one, other) = (first.uniqueID, second.uniqueID)
-    #expect(one != other)
+    expectUnequal(one, other)
   }
 
   @Test("a mosaic becomes a DNG and a JPEG of the same frame") func raw() async throws {
@@ -144,10 +145,10 @@ private actor Notes: PhotoCaptureDelegate {
     for await case .photo(let photo) in try photos.capture(PhotoSettings(.jpeg, .dng)) {
       found.append(photo)
     }
-    #expect(found.map(\.error?.description) == [nil, nil])
+    expectEqual(found.map(\.error?.description), [nil, nil])
     let dng = try #require(found.first { $0.format == .dng })
-    #expect(dng.fileData.starts(with: [0x49, 0x49, 0x2A, 0x00]))
-    #expect(Set(found.map(\.record?.number)).count == 1)
+    expectTrue(dng.fileData.starts(with: [0x49, 0x49, 0x2A, 0x00]))
+    expectEqual(Set(found.map(\.record?.number)).count, 1)
     await session.stop()
   }
 
@@ -160,11 +161,11 @@ private actor Notes: PhotoCaptureDelegate {
     settings.bracket = [.bias(-2), .bias(0), .exposure(.milliseconds(20), gain: 2)]
     var found: [CapturedPhoto] = []
     for await case .photo(let photo) in try photos.capture(settings) { found.append(photo) }
-    #expect(found.map(\.error?.description) == [nil, nil, nil])
-    #expect(found.map { $0.record?.inForce.exposureMicroseconds ?? 0 } == [2500, 10_000, 20_000])
-    #expect(found.last?.record?.inForce.gain == 2)
-    #expect(found.map(\.photoCount) == [1, 2, 3])
-    #expect(await until { camera.exposureDuration == .milliseconds(10) && camera.gain == 1 })
+    expectEqual(found.map(\.error?.description), [nil, nil, nil])
+    expectEqual(found.map { $0.record?.inForce.exposureMicroseconds ?? 0 }, [2500, 10_000, 20_000])
+    expectEqual(found.last?.record?.inForce.gain, 2)
+    expectEqual(found.map(\.photoCount), [1, 2, 3])
+    await expectTrue(until { camera.exposureDuration == .milliseconds(10) && camera.gain == 1 })
     await session.stop()
   }
 
@@ -178,9 +179,9 @@ private actor Notes: PhotoCaptureDelegate {
     ]
     var found: [CapturedPhoto] = []
     for await case .photo(let photo) in try photos.capture(settings) { found.append(photo) }
-    #expect(found.map(\.error?.description) == [nil, nil, nil])
-    #expect(found.map { $0.record?.inForce.exposureMicroseconds ?? 0 } == [5000, 10_000, 20_000])
-    #expect(found.map { $0.record?.inForce.gain ?? 0 } == [4, 1, 1])
+    expectEqual(found.map(\.error?.description), [nil, nil, nil])
+    expectEqual(found.map { $0.record?.inForce.exposureMicroseconds ?? 0 }, [5000, 10_000, 20_000])
+    expectEqual(found.map { $0.record?.inForce.gain ?? 0 }, [4, 1, 1])
     await session.stop()
   }
 
@@ -195,16 +196,18 @@ private actor Notes: PhotoCaptureDelegate {
     let link = added.link(for: .video)
     try link.setOrientation(.quarterTurn)
     try link.setMirrored(true)
-    #expect(link.orientation == .transposed)
+    expectEqual(link.orientation, .transposed)
     // Each keeps the other.
     try link.setOrientation(.upright)
-    #expect(link.orientation == .mirrored && link.isMirrored)
+    expectEqual(link.orientation, .mirrored)
+    expectTrue(link.isMirrored)
     try link.setMirrored(false)
     try link.setOrientation(.transposed)
-    #expect(link.orientation == .transposed && link.isMirrored)
+    expectEqual(link.orientation, .transposed)
+    expectTrue(link.isMirrored)
     let photo = try await photos.photo()
-    #expect(PictureFile.orientation(of: photo.fileData.span) == .transposed)
-    #expect(photo.resolved.size == Cameras.large)
+    expectEqual(PictureFile.orientation(of: photo.fileData.span), .transposed)
+    expectEqual(photo.resolved.size, Cameras.large)
     try link.setEnabled(false)
     await #expect(throws: CaptureError.self) { try await photos.photo() }
     await session.stop()

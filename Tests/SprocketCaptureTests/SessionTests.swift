@@ -1,5 +1,6 @@
 import Sprocket
 import SprocketCapture
+import TestExpectations
 import Testing
 
 @Suite("CaptureSession", .serialized) struct SessionTests {
@@ -11,24 +12,24 @@ import Testing
       c.add(try DeviceInput(Cameras.back()))
       return c.add(output)
     }
-    #expect(added.state == .active)
-    #expect(!session.isRunning)
+    expectEqual(added.state, .active)
+    expectFalse(session.isRunning)
     try await session.start()
-    #expect(session.isRunning)
-    #expect(await session.activeFormat?.width == 128)
-    #expect(await seen.wait(for: 5))
+    expectTrue(session.isRunning)
+    await expectEqual(session.activeFormat?.width, 128)
+    await expectTrue(seen.wait(for: 5))
     await session.stop()
-    #expect(!session.isRunning)
+    expectFalse(session.isRunning)
     let summary = try #require(await session.summary)
-    #expect(summary.isOver)
-    #expect(summary.ledger.isBalanced)
-    #expect(summary.errors.isEmpty)
+    expectTrue(summary.isOver)
+    expectTrue(summary.ledger.isBalanced)
+    expectEmpty(summary.errors)
     let count = seen.now.numbers.count
     try await Task.sleep(for: .milliseconds(100))
-    #expect(seen.now.numbers.count == count)
+    expectEqual(seen.now.numbers.count, count)
     // It can be started again.
     try await session.start()
-    #expect(await seen.wait(for: count + 3))
+    await expectTrue(seen.wait(for: count + 3))
     await session.stop()
   }
 
@@ -42,23 +43,23 @@ import Testing
       c.add(watching(first, reading: [], discardsLateFrames: false))
     }
     try await session.start()
-    #expect(await first.wait(for: 3))
+    await expectTrue(first.wait(for: 3))
     let added = try await session.configure { c in c.add(output) }
-    #expect(await second.wait(for: 3))
+    await expectTrue(second.wait(for: 3))
     try await session.configure { c in c.remove(output) }
-    #expect(added.state == .removed)
+    expectEqual(added.state, .removed)
     #expect(throws: CaptureError.self) { try added.link(for: .video).setEnabled(false) }
     let count = second.now.numbers.count
     let before = first.now.numbers.count
-    #expect(await first.wait(for: before + 3))
-    #expect(second.now.numbers.count == count)
+    await expectTrue(first.wait(for: before + 3))
+    expectEqual(second.now.numbers.count, count)
     await session.stop()
     let numbers = first.now.numbers
     let summary = try #require(await session.summary)
-    #expect(
+    expectTrue(
       numbers == Array(0..<UInt64(numbers.count)) || summary.ledger.entries[1].counts[.missing] > 0)
-    #expect(first.now.discontinuities == [0])
-    #expect(summary.ledger.isBalanced)
+    expectEqual(first.now.discontinuities, [0])
+    expectTrue(summary.ledger.isBalanced)
   }
 
   @Test("a configuration holds as a whole or not at all, and all refusals are told together")
@@ -76,14 +77,14 @@ import Testing
       }
       Issue.record("it was not refused")
     } catch {
-      #expect(error.refusals.map(\.code) == [.inputRefused, .outputRefused])
+      expectEqual(error.refusals.map(\.code), [.inputRefused, .outputRefused])
     }
-    #expect(added?.state == .removed)
-    #expect(await session.inputs.isEmpty)
-    #expect(await session.outputs.isEmpty)
+    expectEqual(added?.state, .removed)
+    await expectEmpty(session.inputs)
+    await expectEmpty(session.outputs)
     // The output is free for another session.
     let other = try CaptureSession()
-    #expect(await other.canAdd(output).isYes)
+    await expectTrue(other.canAdd(output).isYes)
   }
 
   @Test("a camera is switched to with the preset that the error names") func switchWithPreset()
@@ -100,8 +101,8 @@ import Testing
     }
     let preset = try #require(error?.alternative)
     try await session.switchCamera(to: front, preset: preset)
-    #expect(await session.preset == preset)
-    #expect(await session.activeCamera === front)
+    await expectEqual(session.preset, preset)
+    await expectTrue(session.activeCamera === front)
   }
 
   @Test("starting and stopping are told of") func running() async throws {
@@ -110,7 +111,7 @@ import Testing
     try await session.configure { c throws(CaptureError) in c.add(try DeviceInput(Cameras.back())) }
     try await session.start()
     try await session.start()
-    #expect(await !session.isInterrupted)
+    await expectFalse(session.isInterrupted)
     await session.stop()
     await session.stop()
     try await session.start()
@@ -120,7 +121,7 @@ import Testing
       told.append(isRunning)
       if told.count == 4 { break }
     }
-    #expect(told == [true, false, true, false])
+    expectEqual(told, [true, false, true, false])
   }
 
   @Test("a link's preference steadies the pictures of the session") func stabilization()
@@ -136,16 +137,16 @@ import Testing
     }
     let link = added.link(for: .video)
     try await session.start()
-    #expect(link.activeStabilization == .off)
+    expectEqual(link.activeStabilization, .off)
     try await session.configure { c in c.setPreferredStabilization(.auto, of: added) }
-    #expect(link.activeStabilization == .standard)
-    #expect(await session.preferredStabilization(of: added) == .auto)
+    expectEqual(link.activeStabilization, .standard)
+    await expectEqual(session.preferredStabilization(of: added), .auto)
     let count = seen.now.numbers.count
-    #expect(await seen.wait(for: count + 5))
+    await expectTrue(seen.wait(for: count + 5))
     let names = await session.summary?.stages.map(\.name) ?? []
-    #expect(names.contains { $0.hasPrefix("stabilize") }, "\(names)")
+    expectTrue(names.contains { $0.hasPrefix("stabilize") }, "\(names)")
     try await session.configure { c in c.setPreferredStabilization(.off, of: added) }
-    #expect(link.activeStabilization == .off)
+    expectEqual(link.activeStabilization, .off)
     await session.stop()
   }
 
@@ -156,7 +157,7 @@ import Testing
     let error = #expect(throws: CaptureError.self) {
       try added.link(for: .video).setOrientation(.quarterTurn)
     }
-    #expect(error?.description.contains("stage rotate") == true)
+    expectEqual(error?.description.contains("stage rotate"), true)
     #expect(throws: CaptureError.self) { try added.link(for: .video).setMirrored(true) }
   }
 
@@ -170,17 +171,17 @@ import Testing
     }
     try await session.configure { c throws(CaptureError) in
       try addCamera(&c)
-      #expect(c.inputs.count == 1)
+      expectEqual(c.inputs.count, 1)
       c.preset = .size(Cameras.small)
     }
-    #expect(await session.preset == .size(Cameras.small))
+    await expectEqual(session.preset, .size(Cameras.small))
     await #expect(throws: CaptureError.self) {
       try await session.configure { c throws(CaptureError) in
         c.preset = .low
         throw CaptureError(.cancelled, "the body gave up")
       }
     }
-    #expect(await session.preset == .size(Cameras.small))
+    await expectEqual(session.preset, .size(Cameras.small))
   }
 
   @Test("a preset that the camera does not offer is refused, and the nearest is named")
@@ -189,15 +190,15 @@ import Testing
     let front = Cameras.front()
     try await session.configure { c throws(CaptureError) in c.add(try DeviceInput(front)) }
     let answer = await session.canSet(.hd1920x1080)
-    #expect(answer.reason?.code == .presetUnsupported)
-    #expect(answer.reason?.alternative == .size(Cameras.middle))
-    #expect(await session.canSet(.low).isYes)
+    expectEqual(answer.reason?.code, .presetUnsupported)
+    expectEqual(answer.reason?.alternative, .size(Cameras.middle))
+    await expectTrue(session.canSet(.low).isYes)
     let error = await #expect(throws: CaptureError.self) {
       try await session.configure { c in c.preset = .size(Cameras.large) }
     }
-    #expect(
-      error?.description == "front does not offer 128x96; the nearest that it offers is 96x72")
-    #expect(await session.preset == .high)
+    expectEqual(
+      error?.description, "front does not offer 128x96; the nearest that it offers is 96x72")
+    await expectEqual(session.preset, .high)
   }
 
   @Test("Bug 9: a camera that cannot have the preset leaves input, preset and format as they were")
@@ -213,21 +214,21 @@ import Testing
       c.preset = .size(Cameras.large)
     }
     try await session.start()
-    #expect(await seen.wait(for: 2))
+    await expectTrue(seen.wait(for: 2))
     let error = await #expect(throws: CaptureError.self) {
       try await session.switchCamera(to: front)
     }
-    #expect(error?.alternative == .size(Cameras.middle))
-    #expect(await session.inputs.map(\.device.localizedName) == ["back"])
+    expectEqual(error?.alternative, .size(Cameras.middle))
+    await expectEqual(session.inputs.map(\.device.localizedName), ["back"])
     let count = seen.now.numbers.count
-    #expect(await seen.wait(for: count + 3))
-    #expect(seen.now.discontinuities.count == 1)
+    await expectTrue(seen.wait(for: count + 3))
+    expectEqual(seen.now.discontinuities.count, 1)
     try await session.configure { c in c.preset = .high }
     _ = try await session.switchCamera(to: front)
-    #expect(await until { seen.now.sizes.last == Cameras.middle })
-    #expect(seen.now.discontinuities.count == 2)
+    await expectTrue(until { seen.now.sizes.last == Cameras.middle })
+    expectEqual(seen.now.discontinuities.count, 2)
     await session.stop()
-    #expect(await session.summary?.ledger.isBalanced == true)
+    await expectEqual(session.summary?.ledger.isBalanced, true)
   }
 
   @Test("start without an input is an error, also in the stream of errors") func noInput()
@@ -236,7 +237,7 @@ import Testing
     let session = try CaptureSession()
     var errors = session.runtimeErrors.makeAsyncIterator()
     await #expect(throws: CaptureError.self) { try await session.start() }
-    #expect(await errors.next()?.code == .noInput)
+    await expectEqual(errors.next()?.code, .noInput)
     await session.stop()
   }
 
@@ -252,11 +253,11 @@ import Testing
       c.add(watching(seen, reading: [], delay: 60_000_000))
     }
     try await session.start()
-    #expect(await seen.wait(for: 8))
+    await expectTrue(seen.wait(for: 8))
     await session.stop()
     let all = (seen.now.numbers + seen.now.drops.map(\.number)).sorted()
-    #expect(all == Array(0..<UInt64(all.count)))
-    #expect(seen.now.drops.contains { $0.reason == .late })
+    expectEqual(all, Array(0..<UInt64(all.count)))
+    expectTrue(seen.now.drops.contains { $0.reason == .late })
   }
 
   @Test("copies are read by for await until the output is removed") func copies() async throws {
@@ -270,11 +271,11 @@ import Testing
     try await session.start()
     var count = 0
     for await frame in frames {
-      #expect(frame.bytes.count == 64 * 48)
+      expectEqual(frame.bytes.count, 64 * 48)
       count += 1
       if count == 4 { try await session.configure { c in c.remove(output) } }
     }
-    #expect(count >= 4)
+    expectAtLeast(count, 4)
     await session.stop()
   }
 
@@ -295,14 +296,14 @@ import Testing
     }
     var interruptions = session.interruptions.makeAsyncIterator()
     try await session.start()
-    #expect(await interruptions.next() == .began(.noFrames))
+    await expectEqual(interruptions.next(), .began(.noFrames))
     guard case .ended(let time) = await interruptions.next() else {
       Issue.record("it did not end")
       return
     }
-    #expect(time >= .seconds(1))
-    #expect(session.isRunning)
-    #expect(await until { seen.now.discontinuities.count >= 2 })
+    expectAtLeast(time, .seconds(1))
+    expectTrue(session.isRunning)
+    await expectTrue(until { seen.now.discontinuities.count >= 2 })
     await session.stop()
   }
 }

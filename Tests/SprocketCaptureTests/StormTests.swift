@@ -2,6 +2,7 @@ import Foundation
 import Sprocket
 import SprocketCapture
 import SprocketTestMemory
+import TestExpectations
 import Testing
 
 /// Calls from many tasks at once. Every promise is kept, every account is exact, and nothing hangs.
@@ -78,14 +79,14 @@ private final class Storm: Sendable {
       }
     }
     await stop()
-    #expect(!session.isRunning)
+    expectFalse(session.isRunning)
     let isKept = await until { self.promised.value == self.kept.value }
-    #expect(isKept, "seed \(seed): \(kept.value) of \(promised.value)")
-    #expect(unbalanced.value.isEmpty, "seed \(seed)")
-    #expect(!folder.names.contains { $0.contains("partial") }, "seed \(seed): \(folder.names)")
+    expectTrue(isKept, "seed \(seed): \(kept.value) of \(promised.value)")
+    expectEmpty(unbalanced.value, "seed \(seed)")
+    expectFalse(folder.names.contains { $0.contains("partial") }, "seed \(seed): \(folder.names)")
     let files = Set(folder.names.map { folder.file($0) })
     for result in results.value {
-      #expect(files.contains(result.path) == result.isUsable, "seed \(seed): \(result)")
+      expectEqual(files.contains(result.path), result.isUsable, "seed \(seed): \(result)")
     }
     if let whole = results.value.last(where: { $0.isUsable }) { try await whole.verify() }
   }

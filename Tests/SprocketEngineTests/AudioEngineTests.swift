@@ -1,6 +1,7 @@
 import SprocketCore
 import SprocketEngine
 import Synchronization
+import TestExpectations
 import Testing
 
 /// Sound that is a script: blocks whose numbers say which sample they are.
@@ -70,7 +71,7 @@ private func readAll(_ tap: any AudioTap, limit: Int = .max) -> (samples: [UInt3
   var samples: [UInt32] = []
   var (end, missing): (UInt64, UInt64) = (0, 0)
   for _ in 0..<limit {
-    switch tap.next(timeout: 2_000_000_000) {
+    switch tap.next(timeout: longestWaitNanoseconds) {
     case .nothing: return (samples, end)
     case .end: return (samples, end)
     case .block:
@@ -107,14 +108,17 @@ private func readAll(_ tap: any AudioTap, limit: Int = .max) -> (samples: [UInt3
         results.withLock { $0.append(samples) }
       }
     }
-    for thread in threads { #expect(thread.wait(for: .seconds(20))) }
+    for thread in threads { expectTrue(thread.wait(for: longestWait)) }
     let total = (0..<1000).reduce(0) { $0 + 400 + $1 % 80 }
-    #expect(results.withLock { $0 }.allSatisfy { $0 == (0..<UInt32(total)).map { $0 & 0xFFFF } })
-    #expect(engine.wait(for: .seconds(5)) && source.isClosed)
+    expectTrue(results.withLock { $0 }.allSatisfy { $0 == (0..<UInt32(total)).map { $0 & 0xFFFF } })
+    expectTrue(engine.wait(for: longestWait))
+    expectTrue(source.isClosed)
     let summary = engine.summary
-    #expect(summary.isOver && summary.ledger.isBalanced)
-    #expect(summary.ledger.entries.allSatisfy { $0.counts[.delivered] == UInt64(total) })
-    #expect(summary.notes == ["the script was read"] && summary.errors.isEmpty)
+    expectTrue(summary.isOver)
+    expectTrue(summary.ledger.isBalanced)
+    expectTrue(summary.ledger.entries.allSatisfy { $0.counts[.delivered] == UInt64(total) })
+    expectEqual(summary.notes, ["the script was read"])
+    expectEmpty(summary.errors)
   }
 
   @Test func whatIsMissingIsCountedAndBeginsASegment() throws {
@@ -123,13 +127,16 @@ private func readAll(_ tap: any AudioTap, limit: Int = .max) -> (samples: [UInt3
     let tap = try engine.makeTap(for: "tap")
     try engine.start()
     let (samples, end) = readAll(tap)
-    #expect(end == 2060 && samples.count == 1060)
-    #expect(tap.line(ofSegment: 1)?.first == 1480 && tap.line(ofSegment: 2) == nil)
-    #expect(abs((tap.line(ofSegment: 1)?.time(of: 2400) ?? 0) - 50_000_000) <= 1)
-    #expect(engine.wait(for: .seconds(5)))
+    expectEqual(end, 2060)
+    expectEqual(samples.count, 1060)
+    expectEqual(tap.line(ofSegment: 1)?.first, 1480)
+    expectNil(tap.line(ofSegment: 2))
+    expectAtMost(abs((tap.line(ofSegment: 1)?.time(of: 2400) ?? 0) - 50_000_000), 1)
+    expectTrue(engine.wait(for: longestWait))
     let summary = engine.summary
-    #expect(summary.missing == 1000 && summary.ledger.isBalanced)
-    #expect(summary.ledger.entries[0].counts[.missing] == 1000)
+    expectEqual(summary.missing, 1000)
+    expectTrue(summary.ledger.isBalanced)
+    expectEqual(summary.ledger.entries[0].counts[.missing], 1000)
   }
 
   @Test func aTapThatIsTooSlowLosesTheOldestAlone() throws {
@@ -139,14 +146,14 @@ private func readAll(_ tap: any AudioTap, limit: Int = .max) -> (samples: [UInt3
       held: .milliseconds(100))
     let (slow, _) = (try engine.makeTap(for: "slow"), try engine.makeTap(for: "idle"))
     try engine.start()
-    #expect(engine.wait(for: .seconds(5)))
+    expectTrue(engine.wait(for: longestWait))
     let (samples, end) = readAll(slow)
-    #expect(end == 96_000)
-    #expect(samples.count == 10 * 480)
+    expectEqual(end, 96_000)
+    expectEqual(samples.count, 10 * 480)
     let summary = engine.summary
-    #expect(summary.ledger.isBalanced)
-    #expect(summary.ledger.entries[0].counts[.behind] == UInt64(96_000 - samples.count))
-    #expect(summary.ledger.entries[1].counts[.flushed] == 96_000)
+    expectTrue(summary.ledger.isBalanced)
+    expectEqual(summary.ledger.entries[0].counts[.behind], UInt64(96_000 - samples.count))
+    expectEqual(summary.ledger.entries[1].counts[.flushed], 96_000)
   }
 
   @Test func aTapThatClosesHoldsNobodyUp() throws {
@@ -155,27 +162,29 @@ private func readAll(_ tap: any AudioTap, limit: Int = .max) -> (samples: [UInt3
     try engine.start()
     _ = readAll(one, limit: 3)
     one.close()
-    #expect(readAll(other).samples.count == (0..<100).reduce(0) { $0 + 400 + $1 % 80 })
+    expectEqual(readAll(other).samples.count, (0..<100).reduce(0) { $0 + 400 + $1 % 80 })
     if case .end = one.next(timeout: 0) {} else { Issue.record("a closed tap goes on") }
-    #expect(engine.wait(for: .seconds(5)) && engine.summary.ledger.isBalanced)
+    expectTrue(engine.wait(for: longestWait))
+    expectTrue(engine.summary.ledger.isBalanced)
   }
 
   @Test func aStopEndsSoundThatNobodyReads() throws {
     let engine = try AudioEngine(ScriptedSound(blocks(1000)))
     _ = try engine.makeTap(for: "tap")
     try engine.start()
-    #expect(!engine.wait(for: .milliseconds(50)))
+    expectFalse(engine.wait(for: .milliseconds(50)))
     engine.stop()
-    #expect(engine.wait(for: .seconds(5)) && engine.summary.ledger.isBalanced)
+    expectTrue(engine.wait(for: longestWait))
+    expectTrue(engine.summary.ledger.isBalanced)
   }
 
   @Test func anErrorOfTheSourceEndsTheSoundAndIsTold() throws {
     let engine = try AudioEngine(ScriptedSound([.block(count: 480), .fail]))
     let tap = try engine.makeTap(for: "tap")
     try engine.start()
-    #expect(readAll(tap).end == 480)
-    #expect(engine.wait(for: .seconds(5)))
-    #expect(engine.summary.errors.map(\.description) == ["the script fails"])
+    expectEqual(readAll(tap).end, 480)
+    expectTrue(engine.wait(for: longestWait))
+    expectEqual(engine.summary.errors.map(\.description), ["the script fails"])
   }
 
   @Test func tapsThatComeLaterBeginWithTheNextBlock() throws {
@@ -190,13 +199,13 @@ private func readAll(_ tap: any AudioTap, limit: Int = .max) -> (samples: [UInt3
     for _ in 0..<2 * AudioEngine.spareTaps {
       let tap = try engine.makeTap(for: "later")
       let before = tap.before
-      guard case .block = tap.next(timeout: 5_000_000_000) else {
+      guard case .block = tap.next(timeout: longestWaitNanoseconds) else {
         Issue.record("no block came")
         return
       }
       let record = tap.withBlock { record, _ in record }
-      #expect(record.first - before.produced == record.missing - before.missing)
-      #expect(record.missing - before.missing <= 7)
+      expectEqual(record.first - before.produced, record.missing - before.missing)
+      expectAtMost(record.missing - before.missing, 7)
       tap.count(record.missing - before.missing, as: .missing)
       tap.count(UInt64(record.count), as: .delivered)
       tap.close()
@@ -204,20 +213,21 @@ private func readAll(_ tap: any AudioTap, limit: Int = .max) -> (samples: [UInt3
     let taps = try (0..<AudioEngine.spareTaps).map { try engine.makeTap(for: "held\($0)") }
     #expect(throws: RunError.self) { try engine.makeTap(for: "more") }
     engine.stop()
-    #expect(engine.wait(for: .seconds(5)) && engine.summary.ledger.isBalanced)
+    expectTrue(engine.wait(for: longestWait))
+    expectTrue(engine.summary.ledger.isBalanced)
     let counts = engine.summary.ledger.entries[0].counts
-    #expect(counts[.delivered] == 480 || counts[.delivered] == 10)
-    #expect(counts[.unselected] > 0 && counts[.flushed] == 0)
-    #expect(taps.count == AudioEngine.spareTaps)
+    expectTrue(counts[.delivered] == 480 || counts[.delivered] == 10)
+    expectTrue(counts[.unselected] > 0 && counts[.flushed] == 0)
+    expectEqual(taps.count, AudioEngine.spareTaps)
   }
 
   @Test func noTapIsMadeWhenTheSoundIsOver() throws {
     let engine = try AudioEngine(ScriptedSound([]))
     try engine.start()
-    #expect(engine.wait(for: .seconds(5)))
+    expectTrue(engine.wait(for: longestWait))
     #expect(throws: RunError.self) { try engine.makeTap(for: "late") }
     #expect(throws: RunError.self) { try engine.start() }
-    #expect(engine.wait(for: .seconds(5)))
+    expectTrue(engine.wait(for: longestWait))
   }
 }
 
@@ -274,34 +284,34 @@ private func readAll(_ tap: any AudioTap, limit: Int = .max) -> (samples: [UInt3
     let tap = try engine.makeTap(for: "tap")
     try engine.start()
     var count = 0
-    while case .block = tap.next(timeout: 2_000_000_000) {
+    while case .block = tap.next(timeout: longestWaitNanoseconds) {
       tap.withBlock { record, _ in
         let most = number == .f32 ? Float.infinity : 1
         let expected = min(Float(0.5 * factor), most)
         for channel in 0..<2 {
-          #expect(abs(record.levels.peak[channel] - expected) < 1e-4)
-          #expect(abs(record.levels.meanSquare[channel] - expected * expected) < 1e-3)
+          expectLess(abs(record.levels.peak[channel] - expected), 1e-4)
+          expectLess(abs(record.levels.meanSquare[channel] - expected * expected), 1e-3)
         }
         count += record.count
       }
       tap.release()
     }
-    #expect(count == 800 && engine.wait(for: .seconds(5)))
+    expectEqual(count, 800)
+    expectTrue(engine.wait(for: longestWait))
     let summary = engine.summary
-    #expect(summary.clipped == (factor == 3 ? 1600 : 0))
-    #expect(summary.notes == (factor == 1 ? [] : ["was loud"]))
+    expectEqual(summary.clipped, (factor == 3 ? 1600 : 0))
+    expectEqual(summary.notes, (factor == 1 ? [] : ["was loud"]))
   }
 
   @Test func aSettingThatThereIsNotIsRefused() {
     let error = #expect(throws: RunError.self) {
       try AudioEngine(Square(.s16), stages: [AudioChoice(Louder.plugin, values: ["factr": "2"])])
     }
-    #expect(error?.description.contains("did you mean `factor`?") == true)
+    expectEqual(error?.description.contains("did you mean `factor`?"), true)
     let range = #expect(throws: RunError.self) {
       try AudioEngine(Square(.s16), stages: [AudioChoice(Louder.plugin, values: ["factor": "9"])])
     }
-    #expect(
-      range?.description == "the audio stage louder: factor=9 is not allowed: give 0 to 8")
+    expectEqual(range?.description, "the audio stage louder: factor=9 is not allowed: give 0 to 8")
   }
 }
 

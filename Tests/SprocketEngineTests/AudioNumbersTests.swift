@@ -1,4 +1,5 @@
 import SprocketCore
+import TestExpectations
 import Testing
 
 @testable import SprocketEngine
@@ -22,9 +23,9 @@ import Testing
     for channel in 0..<channels {
       let own = stride(from: channel, to: numbers.count, by: channels).map { Double(numbers[$0]) }
       let square = own.reduce(0) { $0 + $1 * $1 } / Double(count)
-      #expect(abs(Double(levels.peak[channel]) - (own.map(abs).max() ?? 0)) < 1e-4)
-      #expect(abs(Double(levels.meanSquare[channel]) - square) < 1e-4)
+      expectLess(abs(Double(levels.peak[channel]) - (own.map(abs).max() ?? 0)), 1e-4)
+      expectLess(abs(Double(levels.meanSquare[channel]) - square), 1e-4)
     }
-    #expect(levels.peak[channels] == 0)
+    expectEqual(levels.peak[channels], 0)
   }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import SprocketEngine
 import Synchronization
+import TestExpectations
 import Testing
 
 @Suite struct BackgroundWorkTests {
@@ -8,10 +9,10 @@ import Testing
 
   @Test func resultsAndErrorsComeBack() throws {
     let work = try BackgroundWork("answer") { 42 }
-    #expect(work.wait(for: .seconds(60)))
-    #expect(try work.take()?.get() == 42)
+    expectTrue(work.wait(for: longestWait))
+    try expectEqual(work.take()?.get(), 42)
     let failing = try BackgroundWork("fail") { () throws -> Int in throw Failure() }
-    #expect(failing.wait(for: .seconds(60)))
+    expectTrue(failing.wait(for: longestWait))
     #expect(throws: Failure.self) { try failing.take()?.get() }
   }
 
@@ -21,10 +22,10 @@ import Testing
     let work = try BackgroundWork("stuck") {
       while !gate.isOpen.load(ordering: .acquiring) { usleep(1000) }
     }
-    #expect(!work.wait(for: .milliseconds(20)))
-    #expect(work.take() == nil)
+    expectFalse(work.wait(for: .milliseconds(20)))
+    expectNil(work.take())
     gate.isOpen.store(true, ordering: .releasing)
-    #expect(work.wait(for: .seconds(60)))
-    #expect(work.take() != nil)
+    expectTrue(work.wait(for: longestWait))
+    expectNotNil(work.take())
   }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import SprocketCore
 import Synchronization
+import TestExpectations
 import Testing
 
 @testable import SprocketEngine
@@ -24,10 +25,10 @@ struct Unstarted: Stage {
     defer { allow() }
     let sinks = [RecordingSink("a"), RecordingSink("b", packs: true)]
     let summary = try run(ScriptedSource(frames: 20), [Unstarted.plugin], sinks: sinks)
-    #expect(sinks.map(\.finishes) == [1, 1])
-    #expect(summary.errors.count == 1)
-    #expect(summary.errors.first?.description.contains("`unstarted`") == true)
-    #expect(summary.errors.first?.description.contains("ulimit -u") == true)
+    expectEqual(sinks.map(\.finishes), [1, 1])
+    expectEqual(summary.errors.count, 1)
+    expectEqual(summary.errors.first?.description.contains("`unstarted`"), true)
+    expectEqual(summary.errors.first?.description.contains("ulimit -u"), true)
   }
 
   @Test func aLaneThatCannotStartAtAnEpochsChangeLeavesWhatWasRecordedComplete() throws {
@@ -38,10 +39,10 @@ struct Unstarted: Stage {
       + (0..<20).map { .frame(sequence: UInt64($0)) }
     let source = ScriptedSource(steps)
     let summary = try run(source, [Unstarted.plugin], sinks: sinks)
-    #expect(summary.ledger.entries.allSatisfy { $0.counts[.delivered] == 20 })
-    #expect(summary.ledger.produced == 20)
-    #expect(sinks.map(\.finishes) == [1, 1])
-    #expect(summary.errors.count == 1)
+    expectTrue(summary.ledger.entries.allSatisfy { $0.counts[.delivered] == 20 })
+    expectEqual(summary.ledger.produced, 20)
+    expectEqual(sinks.map(\.finishes), [1, 1])
+    expectEqual(summary.errors.count, 1)
   }
 
   @Test(arguments: ["run", "source", "only sink"])
@@ -55,8 +56,8 @@ struct Unstarted: Stage {
         GreyUnpacker()
       }
     }
-    #expect(error?.code == .failed)
-    #expect(error?.description.contains("`\(name)`") == true)
+    expectEqual(error?.code, .failed)
+    expectEqual(error?.description.contains("`\(name)`"), true)
   }
 }
 
@@ -83,20 +84,21 @@ struct Unstarted: Stage {
     source.waitUntilReached()
     engine.stop()
     engine.stop()
-    #expect(engine.wait(for: .seconds(60)))
+    expectTrue(engine.wait(for: longestWait))
     let summary = engine.summary
-    #expect(summary.ledger.isBalanced)
-    #expect(sink.finishes == 1)
-    #expect(
-      summary.errors.map(\.description) == [
+    expectTrue(summary.ledger.isBalanced)
+    expectEqual(sink.finishes, 1)
+    expectEqual(
+      summary.errors.map(\.description),
+      [
         "the source `frail` did not return from a call; look at what it waits for"
       ])
     // The frame that it was taking was announced and never came.
-    #expect(summary.ledger.entries[0].counts[.missing] == (call == .take ? 1 : 0))
+    expectEqual(summary.ledger.entries[0].counts[.missing], (call == .take ? 1 : 0))
     // It comes back when all is over, and calls nothing any more.
     source.isHeld.store(false, ordering: .releasing)
     usleep(100_000)
-    #expect(source.late.load(ordering: .relaxed) == 0)
+    expectEqual(source.late.load(ordering: .relaxed), 0)
   }
 
   @Test func aSourceIsAskedToReturnAtTheFirstStop() throws {
@@ -105,11 +107,11 @@ struct Unstarted: Stage {
     let engine = try start(source, [sink])
     source.waitUntilReached()
     engine.stop()
-    #expect(engine.wait(for: .seconds(60)))
+    expectTrue(engine.wait(for: longestWait))
     let summary = engine.summary
-    #expect(summary.errors.isEmpty)
-    #expect(summary.ledger.entries[0].counts[.delivered] == 10)
-    #expect(source.closes.load(ordering: .relaxed) == 1)
+    expectEmpty(summary.errors)
+    expectEqual(summary.ledger.entries[0].counts[.delivered], 10)
+    expectEqual(source.closes.load(ordering: .relaxed), 1)
   }
 
   /// A bracket that is over asks for the run's end at each later frame.
@@ -126,25 +128,27 @@ struct Unstarted: Stage {
           usleep(1000)
         }
       })
-    #expect(summary.ledger.entries[0].counts[.flushed] == 0 && summary.errors.isEmpty)
-    #expect(summary.ledger.entries[0].counts[.delivered] > 0)
+    expectEqual(summary.ledger.entries[0].counts[.flushed], 0)
+    expectEmpty(summary.errors)
+    expectGreater(summary.ledger.entries[0].counts[.delivered], 0)
   }
 
   @Test func aSourceIsAskedToReturnWhenTheTimeIsOver() throws {
     let source = FrailSource(.next, isLive: true, heeds: true)
     // Time enough for its first frames on a busy machine.
     let engine = try start(source, [RecordingSink()], duration: .seconds(2))
-    #expect(engine.wait(for: .seconds(60)))
-    #expect(engine.summary.errors.isEmpty)
+    expectTrue(engine.wait(for: longestWait))
+    expectEmpty(engine.summary.errors)
   }
 
   @Test func aLiveSourceThatSendsNoFrameFailedTheRun() throws {
     let source = FrailSource(.silent, after: 0, isLive: true)
     let engine = try start(source, [RecordingSink()], duration: .milliseconds(100))
-    #expect(engine.wait(for: .seconds(60)))
-    #expect(engine.summary.errors.count == 1)
-    #expect(
-      engine.summary.errors.map(\.description) == [
+    expectTrue(engine.wait(for: longestWait))
+    expectEqual(engine.summary.errors.count, 1)
+    expectEqual(
+      engine.summary.errors.map(\.description),
+      [
         "frail sent no frame; it may need longer to begin: give a longer duration"
       ])
   }
@@ -153,7 +157,7 @@ struct Unstarted: Stage {
     let engine = try start(FrailSource(.close, after: 0, isLive: true), [RecordingSink()])
     engine.stop()
     engine.stop()
-    #expect(engine.wait(for: .seconds(60)))
+    expectTrue(engine.wait(for: longestWait))
   }
 }
 
@@ -177,16 +181,16 @@ struct Unstarted: Stage {
   func aSinkThatIsAtItsEndEndsAloneWhileAnothersWorkLasts(code: RunError.Code) throws {
     let movie = RecordingSink("movie")
     let summary = try run(ScriptedSource(frames: 100), sinks: [gone(at: 10, code), movie])
-    #expect(summary.ledger.entries[0].counts[.delivered] == 10)
-    #expect(summary.ledger.entries[1].counts[.delivered] == 100)
-    #expect(summary.errors.isEmpty == (code == .readerGone))
-    #expect(summary.notes.contains("nobody reads") == (code == .readerGone))
+    expectEqual(summary.ledger.entries[0].counts[.delivered], 10)
+    expectEqual(summary.ledger.entries[1].counts[.delivered], 100)
+    expectEqual(summary.errors.isEmpty, (code == .readerGone))
+    expectEqual(summary.notes.contains("nobody reads"), (code == .readerGone))
   }
 
   @Test(arguments: [RunError.Code.readerGone, .failed])
   func theRunEndsWhenNothingOfItWouldRemain(code: RunError.Code) throws {
     let source = ScriptedSource([.frame(sequence: 0)], repeats: true)
     let summary = try run(source, sinks: [gone(at: 10, code), Passing()])
-    #expect(summary.ledger.entries[0].counts[.delivered] == 10)
+    expectEqual(summary.ledger.entries[0].counts[.delivered], 10)
   }
 }

@@ -2,6 +2,7 @@ import Glibc
 import SprocketCore
 import SprocketEngine
 import Synchronization
+import TestExpectations
 
 /// A source that does what a script says: small grey frames whose every byte is the frame's number.
 ///
@@ -12,6 +13,8 @@ final class ScriptedSource: Source, @unchecked Sendable {
     case epoch(width: Int)
     case pause(nanoseconds: Int64)
     case fail
+    /// Sends no frame while the closure says so.
+    case hold(@Sendable () -> Bool)
     /// Runs a closure before the step that follows.
     case call(@Sendable () -> Void)
   }
@@ -98,6 +101,15 @@ final class ScriptedSource: Source, @unchecked Sendable {
       }
       usleep(UInt32(nanoseconds / 1000))
       return .nothing
+    case .hold(let isHeld):
+      if isHeld() {
+        index -= 1
+        usleep(1000)
+        return .nothing
+      }
+      index += 1
+      defer { index -= 1 }
+      return try next(timeout: timeout)
     case .call(let body):
       body()
       index += 1
@@ -260,8 +272,8 @@ final class EveryNth: FrameSelector {
 /// Runs to the end, within a bound, and checks what must hold of every run.
 func run(
   _ source: ScriptedSource, _ stages: [Plugin] = [], sinks: [any Sink], workers: Int = 2,
-  wait: WaitStrategy = .park, frames: UInt64? = nil, drain: Duration = .seconds(5),
-  within limit: Duration = .seconds(60), before: (Engine) -> Void = { _ in },
+  wait: WaitStrategy = .park, frames: UInt64? = nil, drain: Duration = longestWait,
+  within limit: Duration = longestWait * 2, before: (Engine) -> Void = { _ in },
   during: (Engine) -> Void = { _ in }, after: (Engine) -> Void = { _ in }
 ) throws -> RunSummary {
   let options = RunOptions(workers: workers, wait: wait, frameLimit: frames, drainLimit: drain)

@@ -2,6 +2,7 @@ import Glibc
 import SprocketCore
 import SprocketEngine
 import Synchronization
+import TestExpectations
 import Testing
 
 @Suite struct LedgerTests {
@@ -10,12 +11,12 @@ import Testing
     let sink = RecordingSink(packs: true)
     let summary = try run(
       ScriptedSource(frames: 500, lends: lends), [Jitter.plugin], sinks: [sink], workers: workers)
-    #expect(sink.lines.map(\.number) == Array(0..<500))
-    #expect(sink.lines.allSatisfy { $0.byte == UInt8(truncatingIfNeeded: $0.number) })
-    #expect(!sink.isTorn)
-    #expect(sink.finishes == 1)
-    #expect(summary.ledger.produced == 500)
-    #expect(summary.ledger.entries[0].counts[.delivered] == 500)
+    expectEqual(sink.lines.map(\.number), Array(0..<500))
+    expectTrue(sink.lines.allSatisfy { $0.byte == UInt8(truncatingIfNeeded: $0.number) })
+    expectFalse(sink.isTorn)
+    expectEqual(sink.finishes, 1)
+    expectEqual(summary.ledger.produced, 500)
+    expectEqual(summary.ledger.entries[0].counts[.delivered], 500)
   }
 
   @Test func r10CountsGapsCorruptAndStartupFramesAsTheSourceSaidThem() throws {
@@ -25,25 +26,26 @@ import Testing
       .frame(sequence: 12, corrupt: true), .frame(sequence: 13),
     ])
     let summary = try run(source, sinks: [sink])
-    #expect(
-      sink.lines.map(\.fate) == [
+    expectEqual(
+      sink.lines.map(\.fate),
+      [
         .startup, .delivered, .missing, .missing, .delivered, .corrupt, .delivered,
       ])
-    #expect(sink.lines.map(\.sequence) == [7, 8, 9, 10, 11, 12, 13])
-    #expect(summary.ledger.produced == 7)
+    expectEqual(sink.lines.map(\.sequence), [7, 8, 9, 10, 11, 12, 13])
+    expectEqual(summary.ledger.produced, 7)
   }
 
   @Test func countsWhatStagesDropForEverySink() throws {
     let sinks = [RecordingSink("a"), RecordingSink("b")]
     let summary = try run(ScriptedSource(frames: 300), [RejectThirds.plugin], sinks: sinks)
     for entry in summary.ledger.entries {
-      #expect(entry.counts[.rejected] == 100)
-      #expect(entry.counts[.delivered] == 200)
+      expectEqual(entry.counts[.rejected], 100)
+      expectEqual(entry.counts[.delivered], 200)
     }
-    #expect(summary.stages[0].rejected == 100)
+    expectEqual(summary.stages[0].rejected, 100)
     // Offline no sink is lapped: each can read what was rejected.
     for sink in sinks {
-      #expect(sink.lines.allSatisfy { $0.droppedBy == ($0.fate == .rejected ? 0 : nil) })
+      expectTrue(sink.lines.allSatisfy { $0.droppedBy == ($0.fate == .rejected ? 0 : nil) })
     }
   }
 
@@ -52,9 +54,9 @@ import Testing
     let summary = try run(
       ScriptedSource(frames: 3_000, isLive: true), [Jitter.plugin], sinks: [sink], workers: 1)
     let counts = summary.ledger.entries[0].counts
-    #expect(counts[.overrun] > 0)
-    #expect(counts[.overrun] + counts[.delivered] + counts[.behind] == 3_000)
-    #expect(sink.lines.map(\.number) == Array(0..<3_000))
+    expectGreater(counts[.overrun], 0)
+    expectEqual(counts[.overrun] + counts[.delivered] + counts[.behind], 3_000)
+    expectEqual(sink.lines.map(\.number), Array(0..<3_000))
   }
 
   @Test func r5ASleepingSinkLosesTheOldestFramesItAloneAndSeesNoneTorn() throws {
@@ -71,11 +73,12 @@ import Testing
       return 0
     }
     let summary = try run(source, sinks: [slow, fast])
-    #expect(summary.ledger.entries[0].counts[.behind] > 0)
-    #expect(!slow.isTorn && !fast.isTorn)
-    #expect(slow.lines.map(\.number) == Array(0..<4_000))
+    expectGreater(summary.ledger.entries[0].counts[.behind], 0)
+    expectFalse(slow.isTorn)
+    expectFalse(fast.isTorn)
+    expectEqual(slow.lines.map(\.number), Array(0..<4_000))
     for line in slow.lines where line.fate == .delivered {
-      #expect(line.byte == UInt8(truncatingIfNeeded: line.number))
+      expectEqual(line.byte, UInt8(truncatingIfNeeded: line.number))
     }
   }
 
@@ -93,13 +96,13 @@ import Testing
       source, [RejectThirds.plugin], sinks: [sink, RecordingSink("awake")], frames: 400_000)
     let counts = summary.ledger.entries[0].counts
     let awake = summary.ledger.entries[1].counts
-    #expect(summary.ledger.produced == 400_000)
+    expectEqual(summary.ledger.produced, 400_000)
     // What source and chain decided is the same for both, whether it was seen or not.
-    #expect(counts[.corrupt] == awake[.corrupt])
-    #expect(counts[.overrun] == awake[.overrun])
-    #expect(counts[.rejected] == awake[.rejected])
-    #expect(counts[.rejected] > 0)
-    #expect(sink.lines.count == 400_000)
+    expectEqual(counts[.corrupt], awake[.corrupt])
+    expectEqual(counts[.overrun], awake[.overrun])
+    expectEqual(counts[.rejected], awake[.rejected])
+    expectGreater(counts[.rejected], 0)
+    expectEqual(sink.lines.count, 400_000)
   }
 
   @Test func r5TheNewestIsWhatALatestSinkTakes() throws {
@@ -108,9 +111,9 @@ import Testing
     sink.delay = { _ in 1_000_000 }
     let summary = try run(ScriptedSource(frames: 2_000), [Jitter.plugin], sinks: [sink])
     let counts = summary.ledger.entries[0].counts
-    #expect(counts[.skipped] > 0)
-    #expect(counts[.delivered] > 0)
-    #expect(counts[.skipped] + counts[.delivered] + counts[.behind] == 2_000)
+    expectGreater(counts[.skipped], 0)
+    expectGreater(counts[.delivered], 0)
+    expectEqual(counts[.skipped] + counts[.delivered] + counts[.behind], 2_000)
   }
 
   @Test func r5ASelectingSinkLeavesTheRestUnselectedAndUnpacked() throws {
@@ -118,9 +121,9 @@ import Testing
     sink.selectsEvery = 10
     let other = RecordingSink("other")
     let summary = try run(ScriptedSource(frames: 200), sinks: [sink, other])
-    #expect(summary.ledger.entries[0].counts[.unselected] == 180)
-    #expect(summary.ledger.entries[0].counts[.delivered] == 20)
-    #expect(summary.ledger.entries[1].counts[.delivered] == 200)
+    expectEqual(summary.ledger.entries[0].counts[.unselected], 180)
+    expectEqual(summary.ledger.entries[0].counts[.delivered], 20)
+    expectEqual(summary.ledger.entries[1].counts[.delivered], 200)
   }
 
   @Test func endsAfterTheAskedNumberOfProducedFramesGapsCounted() throws {
@@ -129,8 +132,8 @@ import Testing
       .frame(sequence: 0), .frame(sequence: 1), .frame(sequence: 9), .frame(sequence: 10),
     ])
     let summary = try run(source, sinks: [sink], frames: 5)
-    #expect(sink.lines.map(\.fate) == [.delivered, .delivered, .missing, .missing, .missing])
-    #expect(summary.ledger.produced == 5)
+    expectEqual(sink.lines.map(\.fate), [.delivered, .delivered, .missing, .missing, .missing])
+    expectEqual(summary.ledger.produced, 5)
   }
 }
 
@@ -140,17 +143,17 @@ import Testing
     broken.failsAt = 40
     let whole = RecordingSink("whole")
     let summary = try run(ScriptedSource(frames: 100), sinks: [broken, whole])
-    #expect(summary.ledger.entries[0].counts[.delivered] == 40)
-    #expect(summary.ledger.entries[0].counts[.failed] == 60)
-    #expect(summary.ledger.entries[1].counts[.delivered] == 100)
-    #expect(summary.errors.map(\.description) == ["the disk is full; free some space"])
+    expectEqual(summary.ledger.entries[0].counts[.delivered], 40)
+    expectEqual(summary.ledger.entries[0].counts[.failed], 60)
+    expectEqual(summary.ledger.entries[1].counts[.delivered], 100)
+    expectEqual(summary.errors.map(\.description), ["the disk is full; free some space"])
   }
 
   @Test func theRunEndsWhenNoSinkIsLeft() throws {
     let broken = RecordingSink()
     broken.failsAt = 10
     let summary = try run(ScriptedSource([.frame(sequence: 0)], repeats: true), sinks: [broken])
-    #expect(summary.ledger.entries[0].counts[.delivered] == 10)
+    expectEqual(summary.ledger.entries[0].counts[.delivered], 10)
   }
 
   @Test func aReaderThatGoesAwayEndsTheRunWithoutAnError() throws {
@@ -158,26 +161,26 @@ import Testing
     pipe.failsAt = 10
     pipe.failure = RunError(.readerGone, "nobody reads")
     let summary = try run(ScriptedSource([.frame(sequence: 0)], repeats: true), sinks: [pipe])
-    #expect(summary.errors.isEmpty)
-    #expect(summary.ledger.entries[0].counts[.delivered] == 10)
+    expectEmpty(summary.errors)
+    expectEqual(summary.ledger.entries[0].counts[.delivered], 10)
   }
 
   @Test func r10NothingIsVouchedForWhenASinkCannotFinish() throws {
     let sink = RecordingSink()
     sink.failsToFinish = true
     let summary = try run(ScriptedSource(frames: 50), sinks: [sink])
-    #expect(summary.ledger.entries[0].counts[.failed] == 50)
-    #expect(summary.ledger.entries[0].counts[.delivered] == 0)
-    #expect(summary.errors.count == 1)
+    expectEqual(summary.ledger.entries[0].counts[.failed], 50)
+    expectEqual(summary.ledger.entries[0].counts[.delivered], 0)
+    expectEqual(summary.errors.count, 1)
   }
 
   @Test func aSourceThatFailsEndsTheRunAndWhatItGaveIsDelivered() throws {
     let sink = RecordingSink()
     let source = ScriptedSource([.frame(sequence: 0), .frame(sequence: 1), .fail])
     let summary = try run(source, sinks: [sink])
-    #expect(summary.ledger.entries[0].counts[.delivered] == 2)
-    #expect(summary.errors.count == 1)
-    #expect(sink.finishes == 1)
+    expectEqual(summary.ledger.entries[0].counts[.delivered], 2)
+    expectEqual(summary.errors.count, 1)
+    expectEqual(sink.finishes, 1)
   }
 
   @Test func r8StopsAtAnyMomentWithEveryFrameAccountedFor() throws {
@@ -193,8 +196,8 @@ import Testing
         engine.stop()
         if round % 5 == 0 { engine.stop() }
       }
-      #expect(sink.lines.map(\.number) == Array(0..<summary.ledger.produced))
-      #expect(sink.finishes == 1)
+      expectEqual(sink.lines.map(\.number), Array(0..<summary.ledger.produced))
+      expectEqual(sink.finishes, 1)
     }
   }
 }
@@ -206,12 +209,12 @@ import Testing
       (0..<50).map { .frame(sequence: UInt64($0)) } + [.epoch(width: 24)]
       + (0..<50).map { .frame(sequence: UInt64($0)) }
     let summary = try run(ScriptedSource(steps), [Jitter.plugin, AddOne.plugin], sinks: [sink])
-    #expect(summary.epochs == 2)
-    #expect(summary.ledger.produced == 100)
-    #expect(sink.lines.map(\.sequence) == Array(0..<50) + Array(0..<50))
-    #expect(sink.lines.allSatisfy { $0.fate == .delivered && $0.byte == UInt8($0.sequence + 1) })
-    #expect(!sink.isTorn)
-    #expect(sink.finishes == 1)
+    expectEqual(summary.epochs, 2)
+    expectEqual(summary.ledger.produced, 100)
+    expectEqual(sink.lines.map(\.sequence), Array(0..<50) + Array(0..<50))
+    expectTrue(sink.lines.allSatisfy { $0.fate == .delivered && $0.byte == UInt8($0.sequence + 1) })
+    expectFalse(sink.isTorn)
+    expectEqual(sink.finishes, 1)
   }
 
   @Test func r9ASequenceThatJumpsBackOrTooFarBeginsAnEpoch() throws {
@@ -221,9 +224,9 @@ import Testing
       .frame(sequence: 1_000_000),
     ])
     let summary = try run(source, sinks: [sink])
-    #expect(summary.epochs == 3)
-    #expect(sink.lines.map(\.sequence) == [5, 6, 2, 3, 1_000_000])
-    #expect(summary.ledger.produced == 5)
+    expectEqual(summary.epochs, 3)
+    expectEqual(sink.lines.map(\.sequence), [5, 6, 2, 3, 1_000_000])
+    expectEqual(summary.ledger.produced, 5)
   }
 
   @Test func r9WhatArrivesLiveWhileAnEpochDrainsIsOverrun() throws {
@@ -240,10 +243,10 @@ import Testing
       return 0
     }
     let summary = try run(source, sinks: [sink])
-    #expect(summary.epochs == 2)
-    #expect(summary.ledger.produced == 105)
-    #expect(summary.ledger.entries[0].counts[.overrun] > 5)
-    #expect(sink.lines.map(\.sequence) == Array(10..<15) + Array(0..<100))
+    expectEqual(summary.epochs, 2)
+    expectEqual(summary.ledger.produced, 105)
+    expectGreater(summary.ledger.entries[0].counts[.overrun], 5)
+    expectEqual(sink.lines.map(\.sequence), Array(10..<15) + Array(0..<100))
   }
 
   @Test func r9ASinkThatCannotGoOnEndsAndTheOthersGoOn() throws {
@@ -254,9 +257,9 @@ import Testing
       (0..<20).map { .frame(sequence: UInt64($0)) } + [.epoch(width: 24)]
       + (0..<20).map { .frame(sequence: UInt64($0)) }
     let summary = try run(ScriptedSource(steps), sinks: [pipe, other])
-    #expect(summary.ledger.entries[0].counts[.delivered] == 20)
-    #expect(summary.ledger.entries[0].counts[.failed] == 20)
-    #expect(summary.ledger.entries[1].counts[.delivered] == 40)
-    #expect(summary.errors.count == 1)
+    expectEqual(summary.ledger.entries[0].counts[.delivered], 20)
+    expectEqual(summary.ledger.entries[0].counts[.failed], 20)
+    expectEqual(summary.ledger.entries[1].counts[.delivered], 40)
+    expectEqual(summary.errors.count, 1)
   }
 }

@@ -1,5 +1,6 @@
 import SprocketCore
 import SprocketEngine
+import TestExpectations
 import Testing
 
 /// Records the events that it receives: ticket and frame of the event, and the frame that it came with.
@@ -81,24 +82,25 @@ private final class ListeningSink: Sink, @unchecked Sendable {
       sinks: [record, tap])
     // Frame 49 is the last one that is neither damaged nor rejected, so all events were received with it or
     // before.
-    #expect(summary.notes.map(head) == all(50))
+    expectEqual(summary.notes.map(head), all(50))
     // e2: received with its own frame, or with the next one that arrives.
     let late = summary.notes.map { $0.split(separator: " ").compactMap { UInt64($0) } }
     for line in late {
       let next = (line[1]...).first { !damaged($0) && $0 % 3 != 2 }
-      #expect(line[2] == next)
+      expectEqual(line[2], next)
     }
     // Sinks are told with the frame's own number, whatever became of it.
     let own = all(50).map { "\($0) \($0.split(separator: " ")[1])" }
-    #expect(record.received == own && tap.received == own)
-    #expect(summary.droppedEvents == 0)
+    expectEqual(record.received, own)
+    expectEqual(tap.received, own)
+    expectEqual(summary.droppedEvents, 0)
   }
 
   @Test(arguments: [1, 4]) func e2AStageHearsNothingOfFramesThatComeLater(_ workers: Int) throws {
     let summary = try run(
       source(frames(500)), [Jitter.plugin, LookAround.plugin, Listener.plugin],
       sinks: [RecordingSink()], workers: workers)
-    #expect(summary.notes == all(500).map { "\($0) \($0.split(separator: " ")[1])" })
+    expectEqual(summary.notes, all(500).map { "\($0) \($0.split(separator: " ")[1])" })
   }
 
   @Test func e3AnEpochNeitherRepeatsNorLosesAnEvent() throws {
@@ -108,10 +110,10 @@ private final class ListeningSink: Sink, @unchecked Sendable {
       frames(10) { $0 >= 7 } + [.epoch(width: 16)] + frames(10) { $0 < 3 }
       + [.frame(sequence: 0)] + frames(5)
     let summary = try run(source(steps), [Listener.plugin], sinks: [sink])
-    #expect(summary.epochs > 2)
-    #expect(summary.notes.map(head) == all(26))
-    #expect(summary.notes.contains("14 7 13"))
-    #expect(sink.received.map(head) == all(26))
+    expectGreater(summary.epochs, 2)
+    expectEqual(summary.notes.map(head), all(26))
+    expectTrue(summary.notes.contains("14 7 13"))
+    expectEqual(sink.received.map(head), all(26))
   }
 
   @Test func e1FramesWithoutRoomLoseNothing() throws {
@@ -122,11 +124,12 @@ private final class ListeningSink: Sink, @unchecked Sendable {
     let count: UInt64 = 1500
     let summary = try run(
       source(frames(count), isLive: true), [Jitter.plugin, Listener.plugin], sinks: [sink, slow])
-    #expect(summary.droppedEvents == 0)
-    #expect(sink.received == all(count).map { "\($0) \($0.split(separator: " ")[1])" })
+    expectEqual(summary.droppedEvents, 0)
+    expectEqual(sink.received, all(count).map { "\($0) \($0.split(separator: " ")[1])" })
     // What belongs to frames after the last that the stage got is told by sinks alone.
     let received = summary.notes.map(head)
-    #expect(received == Array(all(count).prefix(received.count)) && received.count > 2)
+    expectEqual(received, Array(all(count).prefix(received.count)))
+    expectGreater(received.count, 2)
   }
 
   @Test func e4WhatWasWrittenOverIsCounted() throws {
@@ -137,10 +140,10 @@ private final class ListeningSink: Sink, @unchecked Sendable {
     // The stage sees none of the first 299 frames, which is 38,272 events, of which 4,096 are kept.
     let summary = try run(source, [OnlyAfter.plugin, Listener.plugin], sinks: [RecordingSink()])
     let kept = 4096
-    #expect(summary.notes.count == kept)
+    expectEqual(summary.notes.count, kept)
     let all = 300 * EventQueue.capacity
     // 300 had no room in the queue; sinks may miss some too.
-    #expect(summary.droppedEvents >= UInt64(300 + all - kept))
+    expectAtLeast(summary.droppedEvents, UInt64(300 + all - kept))
   }
 }
 

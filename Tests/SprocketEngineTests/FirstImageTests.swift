@@ -1,5 +1,6 @@
 import SprocketCore
 import SprocketEngine
+import TestExpectations
 import Testing
 
 /// Grey pictures that are a mosaic's samples, as they are.
@@ -40,14 +41,14 @@ private struct AsGrey: Stage {
     _ = try run(
       mosaics(frames: 1_000, lends: lends), [Jitter.plugin, AsGrey.plugin, AddOne.plugin],
       sinks: [sink], workers: workers)
-    #expect(!sink.isTorn)
-    #expect(sink.lines.map(\.byte) == (0..<1_000).map { UInt8(truncatingIfNeeded: $0 + 1) })
+    expectFalse(sink.isTorn)
+    expectEqual(sink.lines.map(\.byte), (0..<1_000).map { UInt8(truncatingIfNeeded: $0 + 1) })
   }
 
   @Test func nothingIsUnpackedForIt() throws {
     let summary = try run(
       mosaics(frames: 3, lends: true), [AsGrey.plugin], sinks: [RecordingSink()])
-    #expect(summary.lanes.flatMap(\.steps) == ["asgrey"])
+    expectEqual(summary.lanes.flatMap(\.steps), ["asgrey"])
   }
 
   @Test func aFrameOfWhichNothingArrivedIsCorrupt() throws {
@@ -55,7 +56,7 @@ private struct AsGrey: Stage {
     source.isEmpty = true
     let sink = RecordingSink()
     _ = try run(source, [AsGrey.plugin], sinks: [sink])
-    #expect(sink.lines.map(\.fate) == [.corrupt, .corrupt, .corrupt])
+    expectEqual(sink.lines.map(\.fate), [.corrupt, .corrupt, .corrupt])
   }
 
   @Test func refusesFramesThatHaveAPicture() {
@@ -65,7 +66,7 @@ private struct AsGrey: Stage {
         sinks: [RecordingSink()], options: RunOptions()
       ) { GreyUnpacker() }
     }
-    #expect(error?.description.contains("GREY frames have one") == true)
-    #expect(error?.remedies == [.stage])
+    expectEqual(error?.description.contains("GREY frames have one"), true)
+    expectEqual(error?.remedies, [.stage])
   }
 }

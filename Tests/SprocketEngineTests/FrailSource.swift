@@ -1,6 +1,7 @@
 import Glibc
 import SprocketCore
 import Synchronization
+import TestExpectations
 
 /// A source that stops in the middle of a call, until it is let go; or until it is asked to return.
 ///
@@ -84,8 +85,6 @@ final class FrailSource: Source, @unchecked Sendable {
     closes.wrappingAdd(1, ordering: .relaxed)
   }
 
-  /// Waits until the call sleeps, for half a minute at most.
-  func waitUntilReached() {
-    for _ in 0..<30_000 where !isReached.load(ordering: .acquiring) { usleep(1000) }
-  }
+  /// Waits until the call sleeps.
+  func waitUntilReached() { _ = waitUntil { isReached.load(ordering: .acquiring) } }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import SprocketCore
 import Synchronization
+import TestExpectations
 import Testing
 
 @testable import SprocketEngine
@@ -101,7 +102,7 @@ struct LiveSettingTests {
       asker, steps,
       [Jitter.plugin, AddValue.plugin, RejectThirds.plugin, AddValueInSequence.plugin],
       sinks: [sink], workers: workers)
-    #expect(sink.isTorn == false)
+    expectEqual(sink.isTorn, false)
     for (number, value) in added(sink) {
       // Running numbers count on where a new epoch begins; the gap keeps its numbers.
       let expected =
@@ -113,9 +114,9 @@ struct LiveSettingTests {
         case ..<150: 75
         default: 77
         }
-      #expect(value == expected, "frame \(number)")
+      expectEqual(value, expected, "frame \(number)")
     }
-    #expect(added(sink).count > 100)
+    expectGreater(added(sink).count, 100)
   }
 
   /// An instance that gets no frame for long needs only the latest values.
@@ -128,8 +129,8 @@ struct LiveSettingTests {
       steps.append(.frame(sequence: number))
     }
     _ = try run(asker, steps, [RejectThirds.plugin, AddValue.plugin], sinks: [sink], workers: 3)
-    #expect(added(sink).count == 200)
-    #expect(added(sink).allSatisfy { $0.value == Int($0.key % 100) })
+    expectEqual(added(sink).count, 200)
+    expectTrue(added(sink).allSatisfy { $0.value == Int($0.key % 100) })
   }
 
   /// Live, frames are lost where there is no room; what is seen still depends on the number alone.
@@ -148,7 +149,7 @@ struct LiveSettingTests {
       steps.append(.pause(nanoseconds: 20_000))
     }
     _ = try run(asker, steps, [AddValue.plugin], sinks: [sink], isLive: true, workers: 2)
-    #expect(added(sink).allSatisfy { $0.value == Int($0.key / 10) })
+    expectTrue(added(sink).allSatisfy { $0.value == Int($0.key / 10) })
   }
 
   /// Each change is told by one event, of the first frame for which it holds, with its texts.
@@ -162,8 +163,9 @@ struct LiveSettingTests {
           try? asker.engine?.set("addvalue", ["value": "2", "more": "3"], at: .frame(15))
         }
       ] + .frames(10..<30), [AddValue.plugin, Listener.plugin], sinks: [sink])
-    #expect(
-      sink.told == [
+    expectEqual(
+      sink.told,
+      [
         "10: addvalue more=nil value=1", "15: addvalue more=3 value=2",
       ])
   }
@@ -197,8 +199,9 @@ struct LiveSettingTests {
       after: { engine in
         do throws(RunError) { try engine.set("addvalue", ["value": "1"]) } catch { late = error }
       })
-    #expect(
-      sentences.withLock { $0 } == [
+    expectEqual(
+      sentences.withLock { $0 },
+      [
         "this run has no stage `addvalu`; did you mean `addvalue`? there are: addvalue, half",
         "the stage addvalue has no setting `valu`; did you mean `value`? what can be changed is: "
           + "value, more",
@@ -209,7 +212,7 @@ struct LiveSettingTests {
         "no setting of addvalue is given; give its name and its value",
         "`value` of half cannot be changed while the run goes on; what can be changed is: more",
       ])
-    #expect(late?.description == "the run has ended")
+    expectEqual(late?.description, "the run has ended")
   }
 
   /// Requests wait while no frame comes, and are refused when too many wait.
@@ -227,8 +230,8 @@ struct LiveSettingTests {
         }, .pause(nanoseconds: 1_000_000),
       ] + .frames(5..<10)
     _ = try run(asker, steps, [AddValue.plugin], sinks: [sink])
-    #expect(refusals.load(ordering: .relaxed) == 1000 - 256)
-    #expect(added(sink)[9] == 255 % 100)
+    expectEqual(refusals.load(ordering: .relaxed), 1000 - 256)
+    expectEqual(added(sink)[9], 255 % 100)
   }
 }
 

@@ -1,6 +1,7 @@
 import Glibc
 import SprocketCore
 import SprocketEngine
+import TestExpectations
 import Testing
 
 /// Compares each frame with those around it, and says how many were as they should be.
@@ -79,11 +80,11 @@ final class AroundSink: Sink, @unchecked Sendable {
     _ = try run(
       ScriptedSource(frames: 2_000, lends: lends), [LookAround.plugin, AddOne.plugin],
       sinks: [sink], workers: workers)
-    #expect(sink.seen.count == 2_000)
-    #expect(sink.seen.allSatisfy { $0.wrong == 0 })
+    expectEqual(sink.seen.count, 2_000)
+    expectTrue(sink.seen.allSatisfy { $0.wrong == 0 })
     for (index, line) in sink.seen.enumerated() {
-      #expect(line.earlier == UInt32(min(index, LookAround.history)))
-      #expect(line.later == UInt32(min(1_999 - index, LookAround.lookahead)))
+      expectEqual(line.earlier, UInt32(min(index, LookAround.history)))
+      expectEqual(line.later, UInt32(min(1_999 - index, LookAround.lookahead)))
     }
   }
 
@@ -92,18 +93,18 @@ final class AroundSink: Sink, @unchecked Sendable {
     let record = RecordingSink()
     _ = try run(
       ScriptedSource(frames: 500), [AddOne.plugin, LookAround.plugin], sinks: [sink, record])
-    #expect(sink.seen.allSatisfy { $0.wrong == 0 })
-    #expect(record.lines.allSatisfy { $0.byte == UInt8(truncatingIfNeeded: $0.number + 1) })
+    expectTrue(sink.seen.allSatisfy { $0.wrong == 0 })
+    expectTrue(record.lines.allSatisfy { $0.byte == UInt8(truncatingIfNeeded: $0.number + 1) })
   }
 
   @Test func r4DroppedAndCorruptFramesAreNotNeighbours() throws {
     let sink = AroundSink()
     _ = try run(
       ScriptedSource(frames: 300), [RejectThirds.plugin, LookAround.plugin], sinks: [sink])
-    #expect(sink.seen.count == 200)
-    #expect(sink.seen.allSatisfy { $0.wrong == 0 })
+    expectEqual(sink.seen.count, 200)
+    expectTrue(sink.seen.allSatisfy { $0.wrong == 0 })
     // Of the four before a frame, one or two were rejected.
-    #expect(sink.seen.dropFirst(6).allSatisfy { (2...3).contains($0.earlier) })
+    expectTrue(sink.seen.dropFirst(6).allSatisfy { (2...3).contains($0.earlier) })
   }
 
   @Test func r9NeighboursNeverCrossAnEpoch() throws {
@@ -112,9 +113,9 @@ final class AroundSink: Sink, @unchecked Sendable {
       (0..<10).map { .frame(sequence: UInt64($0)) } + [.epoch(width: 16)]
       + (0..<10).map { .frame(sequence: UInt64($0)) }
     _ = try run(ScriptedSource(steps), [LookAround.plugin], sinks: [sink])
-    #expect(sink.seen[10].earlier == 0)
-    #expect(sink.seen[9].later == 0)
-    #expect(sink.seen.allSatisfy { $0.wrong == 0 })
+    expectEqual(sink.seen[10].earlier, 0)
+    expectEqual(sink.seen[9].later, 0)
+    expectTrue(sink.seen.allSatisfy { $0.wrong == 0 })
   }
 }
 
@@ -124,18 +125,18 @@ final class AroundSink: Sink, @unchecked Sendable {
       ScriptedSource(frames: 10), [Jitter.plugin, LookAround.plugin, RejectThirds.plugin],
       sinks: [RecordingSink()], workers: 3)
     // Unpacking shares the lane of `jitter`; `around` looks around, so it begins a lane of its own.
-    #expect(summary.lanes.map(\.steps) == [["jitter", "unpack"], ["around"], ["thirds"]])
+    expectEqual(summary.lanes.map(\.steps), [["jitter", "unpack"], ["around"], ["thirds"]])
     let lines = Dictionary(uniqueKeysWithValues: summary.depth.map { ($0.holder, $0.frames) })
-    #expect(lines["source"] == 2)
-    #expect(lines["lane 1, history"] == LookAround.history)
-    #expect(lines["lane 1, look-ahead"] == LookAround.lookahead)
-    #expect(summary.lookahead == LookAround.lookahead)
-    #expect(summary.depth.reduce(0) { $0 + $1.frames } >= 2 + 3 + 3 + 7 + 1)
+    expectEqual(lines["source"], 2)
+    expectEqual(lines["lane 1, history"], LookAround.history)
+    expectEqual(lines["lane 1, look-ahead"], LookAround.lookahead)
+    expectEqual(summary.lookahead, LookAround.lookahead)
+    expectAtLeast(summary.depth.reduce(0) { $0 + $1.frames }, 2 + 3 + 3 + 7 + 1)
   }
 
   @Test func stagesBeforeTheFirstThatReadsPixelsComeBeforeUnpacking() throws {
     let summary = try run(
       ScriptedSource(frames: 10), [RejectThirds.plugin, AddOne.plugin], sinks: [RecordingSink()])
-    #expect(summary.lanes.map(\.steps) == [["thirds"], ["unpack", "addone"]])
+    expectEqual(summary.lanes.map(\.steps), [["thirds"], ["unpack", "addone"]])
   }
 }

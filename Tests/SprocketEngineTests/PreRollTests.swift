@@ -1,4 +1,5 @@
 import SprocketCore
+import TestExpectations
 import Testing
 
 @testable import SprocketEngine
@@ -20,8 +21,8 @@ struct PreRollTests {
       ] + .frames(50..<100) + [.call { asker.ask(.record(sink: "movie")) }] + .frames(100..<120)
         + [.call { asker.stop() }] + .frames(120..<130),
       sinks: [sink], tick: 1_000_000)
-    #expect(sink.contents.map(\.count) == [3, 30, 20 + 10])
-    #expect(!result.records.contains { $0.reason == .refused })
+    expectEqual(sink.contents.map(\.count), [3, 30, 20 + 10])
+    expectFalse(result.records.contains { $0.reason == .refused })
   }
 
   @Test func lostFramesDoNotGrowTheHistory() throws {
@@ -34,10 +35,10 @@ struct PreRollTests {
       dropped += history.addLost(
         LostFrame(number: number, sequence: number, epoch: 0, fate: .corrupt))
     }
-    #expect(dropped == 1)
+    expectEqual(dropped, 1)
     var count = 0
     while history.removeOldest() != nil { count += 1 }
-    #expect(count <= 1 << 16)
+    expectAtMost(count, 1 << 16)
   }
 
   /// A run whose source delivers nothing but damage.
@@ -50,7 +51,7 @@ struct PreRollTests {
       + [.call { asker.ask(.record(sink: "movie")) }] + .frames(60_005..<60_010)
     let result = try run(asker, steps, sinks: [sink], tick: 1_000_000)
     let record = try #require(result.records.first)
-    #expect(record.counts[.corrupt] <= 20)
+    expectAtMost(record.counts[.corrupt], 20)
   }
 
   @Test func theNoteOfAShortPreRollIsTrue() throws {
@@ -61,8 +62,8 @@ struct PreRollTests {
       asker,
       .frames(0..<100) + [.call { asker.ask(.record(sink: "movie")) }] + .frames(100..<110),
       sinks: [sink], tick: 1_000_000)
-    #expect(sink.contents.first?.first == 90)
-    #expect(!result.summary.notes.contains { $0.contains("shorter than asked") })
+    expectEqual(sink.contents.first?.first, 90)
+    expectFalse(result.summary.notes.contains { $0.contains("shorter than asked") })
   }
 
   /// Frames of all sizes, by chance: what is kept is what was added last, byte for byte.
@@ -80,7 +81,7 @@ struct PreRollTests {
         if random.chance(10) {
           _ = history.addLost(LostFrame(number: number, sequence: 0, epoch: 0, fate: .late))
         }
-        #expect(history.keptBytes <= bytes)
+        expectAtMost(history.keptBytes, bytes)
         if number % 500 == 499 {
           while let entry = history.removeOldest() {
             history.withBytes(of: entry) { kept in
@@ -105,7 +106,7 @@ struct PreRollTests {
         nanoseconds: Int64(n < 100 ? 3_600_000 + n : n) * 1_000_000, clock: .monotonic)
       _ = history.add(record, [UInt8](repeating: 1, count: 100).span)
     }
-    #expect(history.keptBytes / 100 < 30)
+    expectLess(history.keptBytes / 100, 30)
   }
 
   @Test func whatASlowPreRollMissesIsBehind() throws {
@@ -121,7 +122,7 @@ struct PreRollTests {
     steps += .frames(200..<202)
     let result = try run(asker, steps, sinks: [sink], isLive: true)
     let record = try #require(result.records.first)
-    #expect(record.counts[.unselected] == 0)
+    expectEqual(record.counts[.unselected], 0)
   }
 
   /// A slow disk must not hold up the frames that arrive for as long as the pre-roll takes.
@@ -133,7 +134,7 @@ struct PreRollTests {
       asker,
       .frames(0..<40) + [.call { asker.ask(.record(sink: "movie")) }] + .frames(40..<120)
         + [.call { asker.stop() }] + .frames(120..<130), sinks: [sink], tick: 1_000_000)
-    #expect(sink.contents == [Array(0..<120)])
-    #expect(sink.mostWritesInARow == 2)
+    expectEqual(sink.contents, [Array(0..<120)])
+    expectEqual(sink.mostWritesInARow, 2)
   }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import SprocketCore
 import Synchronization
+import TestExpectations
 import Testing
 
 @testable import SprocketEngine
@@ -12,7 +13,7 @@ import Testing
 struct ReconfigureAttackTests {
   private func started(
     _ source: any Source, _ stages: [Plugin] = [], _ sinks: [any Sink],
-    drain: Duration = .seconds(5)
+    drain: Duration = longestWait
   ) throws -> Engine {
     let engine = try Engine(
       source: source, stages: stages.map { StageChoice($0) }, sinks: sinks,
@@ -24,8 +25,8 @@ struct ReconfigureAttackTests {
 
   private func end(_ engine: Engine) {
     engine.stop()
-    #expect(engine.wait(for: .seconds(20)))
-    #expect(engine.summary.ledger.isBalanced, "\(engine.summary.ledger)")
+    expectTrue(engine.wait(for: longestWait))
+    expectTrue(engine.summary.ledger.isBalanced, "\(engine.summary.ledger)")
   }
 
   @Test func a20ADetachedSinkThatFailsDoesNotEndTheRun() throws {
@@ -35,21 +36,22 @@ struct ReconfigureAttackTests {
     let engine = try started(source, [], [RecordingSink("a"), failing])
     frames(source, 10)
     try engine.reconfigure(change { $0.detached = ["b"] })
-    #expect(!engine.wait(for: .milliseconds(300)))
+    frames(source, 100)
+    expectFalse(engine.summary.isOver)
     end(engine)
-    #expect(engine.summary.errors.map(\.description) == ["cannot be synced; use another disk"])
+    expectEqual(engine.summary.errors.map(\.description), ["cannot be synced; use another disk"])
   }
 
   @Test func a19TheFirstFrameIsADiscontinuityWhateverWasAttachedBefore() throws {
     Breaks.numbers.withLock { $0 = [] }
-    let source = ScriptedSource(
-      (0..<100).map { _ in .pause(nanoseconds: 5_000_000) } + .frames(0..<20), isLive: true)
+    let gate = Gate()
+    let source = ScriptedSource([.hold { !gate.isReached }] + .frames(0..<20), isLive: true)
     let engine = try started(source, [Breaks.plugin], [RecordingSink("a")])
-    usleep(20_000)
     try engine.reconfigure(change { $0.attached = [RecordingSink("b")] })
-    #expect(engine.summary.ledger.produced == 0)
-    #expect(engine.wait(for: .seconds(20)))
-    #expect(Breaks.numbers.withLock { $0 } == [0])
+    expectEqual(engine.summary.ledger.produced, 0)
+    gate.reach()
+    expectTrue(engine.wait(for: longestWait))
+    expectEqual(Breaks.numbers.withLock { $0 }, [0])
   }
 
   @Test func a20ARequestThatIsMadeDuringTheDetachmentIsRefused() throws {
@@ -62,13 +64,13 @@ struct ReconfigureAttackTests {
         return "accepted \(try engine.ask([.record(sink: "movie")]))"
       } catch { return error.description }
     }
-    while !movie.isPreparing.load(ordering: .acquiring) { usleep(1000) }
+    expectTrue(waitUntil { movie.isPreparing.load(ordering: .acquiring) })
     try engine.reconfigure(change { $0.detached = ["movie"] })
     movie.mayGoOn.store(true, ordering: .releasing)
-    #expect(work.wait(for: .seconds(5)))
-    #expect(try work.take()?.get() == "movie was detached from the run; attach it again")
+    expectTrue(work.wait(for: longestWait))
+    try expectEqual(work.take()?.get(), "movie was detached from the run; attach it again")
     end(engine)
-    #expect(engine.recordingRecords.isEmpty)
+    expectEmpty(engine.recordingRecords)
   }
 
   /// What source and chain decide later is not in the account of a sink that hangs since it was detached.
@@ -79,12 +81,12 @@ struct ReconfigureAttackTests {
     }
     let source = ScriptedSource(steps, isLive: true)
     let hanging = SlowFinish("b")
-    let engine = try started(source, [], [RecordingSink("a"), hanging], drain: .milliseconds(200))
+    let engine = try started(source, [], [RecordingSink("a"), hanging], drain: .milliseconds(500))
     frames(source, 20)
     try engine.reconfigure(change { $0.detached = ["b"] })
     frames(source, 100)
     end(engine)
-    #expect(engine.summary.detached.map(\.name) == ["b"])
+    expectEqual(engine.summary.detached.map(\.name), ["b"])
     hanging.goesOn.store(true, ordering: .releasing)
   }
 
@@ -95,16 +97,17 @@ struct ReconfigureAttackTests {
     done.durableCount = 1_000_000
     let hanging = SlowFinish("slow")
     let engine = try started(
-      source, [], [RecordingSink("a"), hanging, done], drain: .milliseconds(200))
+      source, [], [RecordingSink("a"), hanging, done], drain: .milliseconds(500))
     frames(source, 30)
     try engine.reconfigure(change { $0.detached = ["fast"] })
     try engine.reconfigure(change { $0.detached = ["slow"] })
     frames(source, 10)
     end(engine)
     let line = engine.summary.detached.first { $0.name == "fast" }
-    #expect(line?.counts[.failed] == 0)
-    #expect(
-      engine.summary.errors.map(\.description) == [
+    expectEqual(line?.counts[.failed], 0)
+    expectEqual(
+      engine.summary.errors.map(\.description),
+      [
         "the sink `slow` did not finish; look at what it waits for"
       ])
     hanging.goesOn.store(true, ordering: .releasing)
@@ -121,9 +124,9 @@ struct ReconfigureAttackTests {
     frames(source, 20)
     try engine.reconfigure(change { $0.detached = ["b", "movie"] })
     end(engine)
-    #expect(movie.files.withLock { $0[0].isFinished })
-    #expect(engine.recordingRecords.map(\.reason) == [.detached])
-    #expect(engine.recordingRecords[0].isUsable)
+    expectTrue(movie.files.withLock { $0[0].isFinished })
+    expectEqual(engine.recordingRecords.map(\.reason), [.detached])
+    expectTrue(engine.recordingRecords[0].isUsable)
   }
 
   /// An on-demand sink that refused the epoch gets no frame after a change that failed, either.
@@ -151,8 +154,8 @@ struct ReconfigureAttackTests {
     try engine.ask([.record(sink: "movie")])
     frames(source, 20)
     end(engine)
-    #expect(movie.contents.isEmpty)
-    #expect(engine.recordingRecords.map(\.error) == ["another width; stop there"])
+    expectEmpty(movie.contents)
+    expectEqual(engine.recordingRecords.map(\.error), ["another width; stop there"])
   }
 
   @Test func a18AllThatCanFailFailsBeforeTheCommit() throws {
@@ -163,11 +166,12 @@ struct ReconfigureAttackTests {
     do throws(RunError) {
       try engine.reconfigure(change { $0.attached = [NoPacker()] })
     } catch { told = error.description }
-    #expect(told == "no packer can be had; use another sink")
-    #expect(!engine.wait(for: .milliseconds(300)))
+    expectEqual(told, "no packer can be had; use another sink")
+    frames(source, 100)
+    expectFalse(engine.summary.isOver)
     end(engine)
-    #expect(engine.summary.errors.isEmpty)
-    #expect(engine.summary.sinks.map(\.name) == ["a"])
+    expectEmpty(engine.summary.errors)
+    expectEqual(engine.summary.sinks.map(\.name), ["a"])
   }
 
   @Test func a20RequestsToDetachedSinksLeaveRoomForOthers() throws {
@@ -181,39 +185,39 @@ struct ReconfigureAttackTests {
       frames(source, 5)
     }
     end(engine)
-    #expect(engine.recordingRecords.count == 300)
-    #expect(engine.recordingRecords.allSatisfy { $0.reason == .detached })
+    expectEqual(engine.recordingRecords.count, 300)
+    expectTrue(engine.recordingRecords.allSatisfy { $0.reason == .detached })
   }
 
   /// What was decided before a sink was attached is not in its account: while the run goes on, and where so
   /// many frames have passed an idle sink that the tape tells totals alone.
   @Test func a20AnAccountBeginsWithTheAttachment() throws {
-    let gate = Gate()
+    let (gate, hasChanged) = (Gate(), Gate())
     let first: [ScriptedSource.Step] = (0..<1000).map { .frame(sequence: $0 * 2) }
     let later: [ScriptedSource.Step] = (1000..<101_000).map { .frame(sequence: 1000 + $0) }
-    // Time for the change.
-    let pauses = [ScriptedSource.Step](repeating: .pause(nanoseconds: 5_000_000), count: 100)
     let source = ScriptedSource(
-      first + [.call { gate.reach() }] + pauses + later + [.frame(sequence: 102_100)])
+      first + [.call { gate.reach() }, .hold { !hasChanged.isReached }] + later
+        + [.frame(sequence: 102_100)])
     let movie = MemoryRecorder()
     let engine = try started(source, [], [RecordingSink("a")])
-    while !gate.isReached { usleep(1000) }
+    expectTrue(waitUntil { gate.isReached })
     try engine.reconfigure(change { $0.attached = [movie] })
+    hasChanged.reach()
     let live = engine.summary.sinks.first { $0.name == "movie" }
-    #expect(live?.counts[.missing] == 0)
-    #expect(engine.wait(for: .seconds(50)))
+    expectEqual(live?.counts[.missing], 0)
+    expectTrue(engine.wait(for: longestWait))
     let line = engine.summary.sinks.first { $0.name == "movie" }
-    #expect(line?.frames?.lowerBound == 1999)
+    expectEqual(line?.frames?.lowerBound, 1999)
     // Of the numbers from 1999 on, 1999 and those from 102,000 to 102,099 are missing.
-    #expect(line?.counts[.missing] == 101)
-    #expect(engine.summary.ledger.isBalanced)
+    expectEqual(line?.counts[.missing], 101)
+    expectTrue(engine.summary.ledger.isBalanced)
   }
 
   /// Frames that are kept for a pre-roll outlast a change of other sinks.
   @Test func a19APreRollReachesBackBeyondAChange() throws {
-    let source = endless(apart: 10_000_000)
+    let source = endless(isLive: false)
     let movie = MemoryRecorder()
-    movie.preRoll = PreRoll(.seconds(60), bytes: 1 << 20)
+    movie.preRoll = PreRoll(.seconds(600), bytes: 1 << 20)
     let engine = try started(source, [], [movie])
     frames(source, 20)
     try engine.reconfigure(change { $0.attached = [RecordingSink("a")] })
@@ -222,28 +226,32 @@ struct ReconfigureAttackTests {
     frames(source, 10)
     end(engine)
     let numbers = try #require(movie.contents.first)
-    #expect(numbers == Array(0..<UInt64(numbers.count)))
+    expectEqual(numbers, Array(0..<UInt64(numbers.count)))
   }
 
   /// A change of settings that waits for its frame is for the stage of that name, wherever it is by then.
   @Test func a15AChangeOfSettingsOutlastsAnotherChain() throws {
-    let source = endless()
+    let (isAsked, hasChanged) = (Gate(), Gate())
+    let source = ScriptedSource(
+      .frames(0..<5) + [.hold { !isAsked.isReached }] + .frames(5..<70)
+        + [.hold { !hasChanged.isReached }] + .frames(70..<100))
     let sink = RecordingSink("a")
     let engine = try started(source, [AddValue.plugin], [sink])
-    frames(source, 5)
+    expectTrue(waitUntil { engine.progress.produced == 5 })
     try engine.set("addvalue", ["value": "9"], at: .frame(60))
     try engine.set("addvalue", ["more": "1"], at: .frame(80))
     try engine.reconfigure(
       change { $0.stages = [StageChoice(Jitter.plugin), StageChoice(AddValue.plugin)] })
-    while engine.progress.produced < 70 { usleep(1000) }
+    isAsked.reach()
+    expectTrue(waitUntil { engine.progress.produced == 70 })
     try engine.reconfigure(change { $0.stages = [StageChoice(Jitter.plugin)] })
-    while engine.progress.produced < 100 { usleep(1000) }
-    end(engine)
+    hasChanged.reach()
+    expectTrue(engine.wait(for: longestWait))
     let added = sink.lines.map { Int($0.byte &- UInt8(truncatingIfNeeded: $0.sequence)) }
-    #expect(added[..<60].allSatisfy { $0 == 0 })
-    #expect(added[60..<70].allSatisfy { $0 == 9 })
-    #expect(added.last == 0)
-    #expect(
+    expectTrue(added[..<60].allSatisfy { $0 == 0 })
+    expectTrue(added[60..<70].allSatisfy { $0 == 9 })
+    expectEqual(added.last, 0)
+    expectTrue(
       engine.summary.notes.contains {
         $0.hasPrefix("a change of settings is left out: this run has no stage `addvalue`")
       })
@@ -261,9 +269,9 @@ struct ReconfigureAttackTests {
         })
     }
     end(engine)
-    #expect(engine.leaving.isEmpty)
-    #expect(engine.summary.detached.count == 256)
-    #expect(engine.summary.epochs == 1)
+    expectEmpty(engine.leaving)
+    expectEqual(engine.summary.detached.count, 256)
+    expectEqual(engine.summary.epochs, 1)
   }
 }
 

@@ -1,10 +1,9 @@
-import Glibc
 import SprocketCore
 import SprocketEngine
 import Synchronization
+import TestExpectations
 
-/// A source of frames without an end. `apart`: nanoseconds from one to the next. Larger: a test that asserts
-/// each live frame passes on a busier machine, and takes longer.
+/// A source of frames without an end. `apart`: nanoseconds from one to the next.
 func endless(
   _ width: Int = 8, isLive: Bool = true, lends: Bool = false, apart: Int64 = 1_000_000
 ) -> ScriptedSource {
@@ -20,8 +19,8 @@ func change(_ body: (inout Reconfiguration) -> Void) -> Reconfiguration {
   return change
 }
 
-/// Waits until the source has delivered `count` more frames, for 10 s at most.
+/// Waits until the source has delivered `count` more frames.
 func frames(_ source: ScriptedSource, _ count: UInt64) {
   let end = source.served.load(ordering: .relaxed) + count
-  for _ in 0..<10_000 where source.served.load(ordering: .relaxed) < end { usleep(1000) }
+  _ = waitUntil { source.served.load(ordering: .relaxed) >= end }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import SprocketCore
 import Synchronization
+import TestExpectations
 import Testing
 
 @testable import SprocketEngine
@@ -11,9 +12,10 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct ReconfigureTests {
   /// A sink that comes in the middle and one that goes: each account is about the frames between, no frame
-  /// is lost, none is a discontinuity, and the stage is not configured again.
+  /// is lost (a live source loses some on a busy machine), none is a discontinuity, and the stage is not
+  /// configured again.
   @Test(arguments: [true, false]) func a19ASinkComesAndGoes(isLive: Bool) throws {
-    let source = endless(isLive: isLive, lends: true, apart: 10_000_000)
+    let source = endless(isLive: isLive, lends: true)
     let (first, second) = (RecordingSink("first"), RecordingSink("second", packs: true))
     second.selectsEvery = 2
     ConfigureCount.count.withLock { $0 = 0 }
@@ -27,28 +29,34 @@ struct ReconfigureTests {
         frames(source, 20)
         engine.stop()
       })
-    #expect(summary.errors.isEmpty)
-    #expect(summary.epochs == 1)
-    #expect(ConfigureCount.count.withLock { $0 } == 2, "once per worker")
-    #expect(ConfigureCount.breaks.withLock { $0 } == [0])
+    expectEmpty(summary.errors)
+    expectEqual(summary.epochs, 1)
+    expectEqual(ConfigureCount.count.withLock { $0 }, 2, "once per worker")
+    expectEqual(ConfigureCount.breaks.withLock { $0 }, [0])
     let begin = try #require(summary.sinks.first?.frames?.lowerBound)
     let end = try #require(summary.detached.first?.frames?.upperBound)
-    #expect(summary.sinks.map(\.name) == ["second"])
-    #expect(summary.detached.map(\.name) == ["first"])
-    #expect(begin >= 20)
-    #expect(end >= begin + 20)
-    #expect(summary.ledger.produced >= end + 20)
-    #expect(first.lines.map(\.number) == Array(0..<end))
-    #expect(second.lines.map(\.number) == Array(begin..<summary.ledger.produced))
-    #expect(first.lines.allSatisfy { $0.fate == .delivered })
-    #expect(second.lines.allSatisfy { ($0.fate == .delivered) == $0.number.isMultiple(of: 2) })
-    #expect(first.finishes == 1)
-    #expect(!first.isTorn && !second.isTorn)
+    expectEqual(summary.sinks.map(\.name), ["second"])
+    expectEqual(summary.detached.map(\.name), ["first"])
+    expectAtLeast(begin, 20)
+    expectAtLeast(end, begin + 20)
+    expectAtLeast(summary.ledger.produced, end + 20)
+    expectEqual(first.lines.map(\.number), Array(0..<end))
+    expectEqual(second.lines.map(\.number), Array(begin..<summary.ledger.produced))
+    let busy: [Fate] = isLive ? [.overrun, .behind] : []
+    expectTrue(first.lines.filter { !busy.contains($0.fate) }.allSatisfy { $0.fate == .delivered })
+    expectTrue(
+      second.lines.filter { !busy.contains($0.fate) }.allSatisfy {
+        ($0.fate == .delivered) == $0.number.isMultiple(of: 2)
+      })
+    expectEqual(first.finishes, 1)
+    expectFalse(first.isTorn)
+    expectFalse(second.isTorn)
   }
 
   /// Recordings of a sink that stays go on through a change of other sinks, pre-roll included.
   @Test(arguments: [false, true]) func a19ARecordingGoesOn(hasPreRoll: Bool) throws {
-    let source = endless(apart: 10_000_000)
+    // Not live, so that a busy machine loses no frame either.
+    let source = endless(isLive: false, apart: 10_000_000)
     let movie = MemoryRecorder()
     if hasPreRoll { movie.preRoll = PreRoll(.milliseconds(150), bytes: 1 << 20) }
     var records: [RecordingRecord] = []
@@ -72,16 +80,16 @@ struct ReconfigureTests {
         frames(source, 3)
         engine.stop()
       }, after: { records = $0.recordingRecords })
-    #expect(records.count == 1)
-    #expect(records[0].reason == .asked)
+    expectEqual(records.count, 1)
+    expectEqual(records[0].reason, .asked)
     let numbers = try #require(movie.contents.first)
-    #expect(movie.contents.count == 1)
+    expectEqual(movie.contents.count, 1)
     let first = try #require(numbers.first)
-    #expect(numbers == Array(first..<first + UInt64(numbers.count)), "without a gap")
-    #expect(numbers.count >= 50)
-    if hasPreRoll { #expect(first < (records[0].asked ?? 0)) }
-    #expect(!movie.isTorn)
-    #expect(summary.errors.isEmpty)
+    expectEqual(numbers, Array(first..<first + UInt64(numbers.count)), "without a gap")
+    expectAtLeast(numbers.count, 50)
+    if hasPreRoll { expectLess(first, (records[0].asked ?? 0)) }
+    expectFalse(movie.isTorn)
+    expectEmpty(summary.errors)
   }
 
   /// A sink is busy from the request for a file until the news contain the file's record: also while the file
@@ -96,7 +104,7 @@ struct ReconfigureTests {
       source, sinks: [RecordingSink(), movie],
       during: { engine in
         frames(source, 5)
-        #expect(engine.busySinks == [])
+        expectEqual(engine.busySinks, [])
         _ = try? engine.ask([.record(sink: "movie")])
         _ = try? engine.ask([.record(sink: "movie")], at: .frame(1_000_000))
         for file in movie.files.withLock({ $0 }) {
@@ -105,17 +113,18 @@ struct ReconfigureTests {
           }
         }
         frames(source, 20)
-        #expect(engine.busySinks == ["movie"])
+        expectEqual(engine.busySinks, ["movie"])
         try? engine.reconfigure(change { $0.detached = ["movie"] })
-        for _ in 0..<10_000 where !engine.busySinks.isEmpty { usleep(1000) }
+        expectTrue(waitUntil { engine.busySinks.isEmpty })
         var mark = NewsMark()
         told = engine.news(since: &mark).count { if case .ended = $0 { true } else { false } }
         engine.stop()
       })
-    #expect(told == 2 && summary.errors.isEmpty)
+    expectEqual(told, 2)
+    expectEmpty(summary.errors)
     // At the end of the file that began, and when the finisher takes each.
-    #expect(seen.withLock(\.count) == 3)
-    #expect(seen.withLock { $0.allSatisfy { $0 == ["movie"] } })
+    expectEqual(seen.withLock(\.count), 3)
+    expectTrue(seen.withLock { $0.allSatisfy { $0 == ["movie"] } })
   }
 
   /// An on-demand sink that is attached can be asked; one that is detached ends its recording and refuses.
@@ -145,21 +154,20 @@ struct ReconfigureTests {
         frames(source, 10)
         engine.stop()
       }, after: { records = $0.recordingRecords })
-    #expect(
-      errors == ["this run has no on-demand sink; make one that waits for requests"])
-    #expect(Set(records.map(\.reason)) == [.detached, .asked])
-    #expect(records.count { $0.reason == .detached } == 2)
+    expectEqual(errors, ["this run has no on-demand sink; make one that waits for requests"])
+    expectEqual(Set(records.map(\.reason)), [.detached, .asked])
+    expectEqual(records.count { $0.reason == .detached }, 2)
     let file = try #require(movie.files.withLock { $0.first })
-    #expect(file.isFinished)
-    #expect(file.numbers.count >= 19)
-    #expect(summary.detached.map(\.name) == ["movie"])
-    #expect(summary.detached[0].counts[.delivered] == UInt64(file.numbers.count))
-    #expect(summary.errors.isEmpty)
+    expectTrue(file.isFinished)
+    expectAtLeast(file.numbers.count, 19)
+    expectEqual(summary.detached.map(\.name), ["movie"])
+    expectEqual(summary.detached[0].counts[.delivered], UInt64(file.numbers.count))
+    expectEmpty(summary.errors)
   }
 
   /// Other stages: an epoch begins, the device's count goes on, and no frame is lost.
   @Test func a18OtherStages() throws {
-    let source = endless(lends: true)
+    let source = endless(isLive: false, lends: true)
     let sink = RecordingSink()
     let summary = try run(
       source, sinks: [sink],
@@ -177,13 +185,13 @@ struct ReconfigureTests {
         #expect(throws: RunError.self) { try engine.set("addvalue", ["value": "7"]) }
         engine.stop()
       })
-    #expect(summary.epochs == 3)
-    #expect(summary.errors.isEmpty)
-    #expect(sink.lines.map(\.number) == Array(0..<summary.ledger.produced))
+    expectEqual(summary.epochs, 3)
+    expectEmpty(summary.errors)
+    expectEqual(sink.lines.map(\.number), Array(0..<summary.ledger.produced))
     let added = sink.lines.map { Int($0.byte &- UInt8(truncatingIfNeeded: $0.sequence)) }
     let changes = zip(added, added.dropFirst()).filter { $0 != $1 }
-    #expect(changes.map(\.1) == [5, 7, 0])
-    #expect(summary.stages.map(\.name) == ["addvalue"])
+    expectEqual(changes.map(\.1), [5, 7, 0])
+    expectEqual(summary.stages.map(\.name), ["addvalue"])
   }
 
   /// Another source, and back: numbers count on; the first one is closed, its frames have come home.
@@ -198,18 +206,19 @@ struct ReconfigureTests {
         #expect(throws: Never.self) { try engine.set("addvalue", ["value": "9"]) }
         frames(source, 10)
         #expect(throws: Never.self) { try engine.reconfigure(change { $0.source = second }) }
-        #expect(source.isClosed)
-        #expect(engine.description.format.width == 16)
+        expectTrue(source.isClosed)
+        expectEqual(engine.description.format.width, 16)
         frames(second, 30)
         engine.stop()
       })
-    #expect(second.isClosed)
-    #expect(summary.epochs == 2)
-    #expect(summary.errors.isEmpty)
-    #expect(summary.source.format.width == 16)
-    #expect(sink.lines.map(\.number) == Array(0..<summary.ledger.produced))
-    let late = sink.lines.suffix(20)
-    #expect(
+    expectTrue(second.isClosed)
+    expectEqual(summary.epochs, 2)
+    expectEmpty(summary.errors)
+    expectEqual(summary.source.format.width, 16)
+    expectEqual(sink.lines.map(\.number), Array(0..<summary.ledger.produced))
+    let late = sink.lines.suffix(20).filter { $0.fate == .delivered }
+    expectFalse(late.isEmpty)
+    expectTrue(
       late.allSatisfy { $0.byte == UInt8(truncatingIfNeeded: $0.sequence) &+ 9 }, "settings hold on"
     )
   }
@@ -221,8 +230,8 @@ struct ReconfigureTests {
     "unknown sink", "same name", "stage", "new sink", "kept sink", "source", "format", "memory",
     "unknown setting",
   ]) func a18WhatFailsChangesNothing(way: String) throws {
-    // Frames that are far apart are delivered on a busy machine, too.
-    let source = endless(lends: true, apart: 10_000_000)
+    // Not live, so that a busy machine loses no frame either.
+    let source = endless(isLive: false, lends: true)
     let sink = RecordingSink()
     let movie = MemoryRecorder()
     movie.refusesWidth = 24
@@ -240,18 +249,18 @@ struct ReconfigureTests {
         frames(source, 10)
         engine.stop()
       }, after: { records = $0.recordingRecords })
-    #expect(told.hasPrefix(Self.sentences[way] ?? "-"), "\(told)")
-    #expect(summary.errors.isEmpty)
-    #expect(summary.epochs == 1)
-    #expect(summary.sinks.map(\.name) == ["record", "movie"])
-    #expect(summary.detached.isEmpty)
-    #expect(sink.lines.map(\.number) == Array(0..<summary.ledger.produced))
-    #expect(
+    expectTrue(told.hasPrefix(Self.sentences[way] ?? "-"), "\(told)")
+    expectEmpty(summary.errors)
+    expectEqual(summary.epochs, 1)
+    expectEqual(summary.sinks.map(\.name), ["record", "movie"])
+    expectEmpty(summary.detached)
+    expectEqual(sink.lines.map(\.number), Array(0..<summary.ledger.produced))
+    expectTrue(
       sink.lines.allSatisfy {
         $0.fate == .delivered && $0.byte == UInt8(truncatingIfNeeded: $0.sequence) &+ 1
       })
-    #expect(records.count == 1)
-    #expect(movie.contents == [Array((records[0].begin ?? 0)..<summary.ledger.produced)])
+    expectEqual(records.count, 1)
+    expectEqual(movie.contents, [Array((records[0].begin ?? 0)..<summary.ledger.produced)])
   }
 
   private func failing(_ way: String, _ change: inout Reconfiguration) {
@@ -296,8 +305,9 @@ struct ReconfigureTests {
     }
     _ = try run(
       asker, .frames(0..<3) + [.call(ask)] + .frames(3..<6), sinks: [RecordingSink()])
-    #expect(
-      refusals.withLock { $0 } == [
+    expectEqual(
+      refusals.withLock { $0 },
+      [
         "the run's own threads cannot change it and wait for that; ask on another thread"
       ])
   }
@@ -315,12 +325,12 @@ struct ReconfigureTests {
       source, sinks: [RecordingSink()],
       before: {
         asker.engine = $0
-        #expect(refusal() == "the run has not begun; start it first")
+        expectEqual(refusal(), "the run has not begun; start it first")
       },
       during: {
         frames(source, 3)
         $0.stop()
-      }, after: { _ in #expect(refusal() == "the run has ended") })
+      }, after: { _ in expectEqual(refusal(), "the run has ended") })
   }
 
   /// A source that hangs in a call: the change is withdrawn, and the run goes on.
@@ -336,17 +346,17 @@ struct ReconfigureTests {
     var told = ""
     let sink = RecordingSink()
     _ = try run(
-      source, sinks: [sink], drain: .milliseconds(100),
+      source, sinks: [sink], drain: .milliseconds(500),
       during: { engine in
-        while !hasBegun.isSet { usleep(1000) }
+        expectTrue(waitUntil { hasBegun.isSet })
         do throws(RunError) {
           try engine.reconfigure(change { $0.detached = ["record"] })
         } catch { told = error.description }
         hangs.set(false)
       })
-    #expect(
-      told == "the source did not return from a call in time, so nothing was changed; ask again")
-    #expect(sink.lines.count == 6)
+    expectEqual(
+      told, "the source did not return from a call in time, so nothing was changed; ask again")
+    expectEqual(sink.lines.count, 6)
   }
 
   // MARK: One device
@@ -362,26 +372,27 @@ struct ReconfigureTests {
       source: first, stages: [], sinks: [sink], options: RunOptions(workers: 2)
     ) { GreyUnpacker() }
     try engine.start()
-    usleep(30_000)
+    expectTrue(waitUntil { engine.progress.produced >= 5 })
     var told = ""
     do throws(RunError) {
       try engine.reconfigure(change { $0.source = second })
     } catch { told = error.description }
-    usleep(30_000)
+    let before = engine.progress.produced
+    expectTrue(waitUntil { engine.progress.produced >= before + 5 })
     engine.stop()
-    #expect(engine.wait(for: .seconds(20)))
+    expectTrue(engine.wait(for: longestWait))
     let summary = engine.summary
-    #expect(told == (fails ? "that format is not offered; choose another" : ""))
-    #expect(
-      device.lines.withLock { $0 }
-        == (fails
-          ? ["open 8", "close 8", "open 0", "open 8", "close 8"]
-          : ["open 8", "close 8", "open 16", "close 16"]))
-    #expect(summary.errors.isEmpty)
-    #expect(summary.ledger.isBalanced)
-    #expect(summary.epochs == 2)
-    #expect(summary.source.format.width == (fails ? 8 : 16))
-    #expect(sink.lines.last.map { $0.number + 1 } == summary.ledger.produced)
+    expectEqual(told, (fails ? "that format is not offered; choose another" : ""))
+    expectEqual(
+      device.lines.withLock { $0 },
+      (fails
+        ? ["open 8", "close 8", "open 0", "open 8", "close 8"]
+        : ["open 8", "close 8", "open 16", "close 16"]))
+    expectEmpty(summary.errors)
+    expectTrue(summary.ledger.isBalanced)
+    expectEqual(summary.epochs, 2)
+    expectEqual(summary.source.format.width, (fails ? 8 : 16))
+    expectEqual(sink.lines.last.map { $0.number + 1 }, summary.ledger.produced)
   }
 }
 

@@ -1,5 +1,6 @@
 import SprocketCore
 import SprocketEngine
+import TestExpectations
 import Testing
 
 /// Keeps one frame at a time, and gives it up for each that follows, but for every fifth.
@@ -37,14 +38,14 @@ private final class FickleSink: Sink {
     let (sink, other) = (FickleSink(failsAt: failsAt), RecordingSink())
     let summary = try run(
       ScriptedSource((0..<100).map { .frame(sequence: $0) }), sinks: [sink, other])
-    #expect(summary.ledger.isBalanced)
+    expectTrue(summary.ledger.isBalanced)
     let counts = summary.ledger.entries[0].counts
     if failsAt == nil {
-      #expect(counts[.delivered] == 20 && counts[.unselected] == 80)
+      expectTrue(counts[.delivered] == 20 && counts[.unselected] == 80)
     } else {
       // Of the 50 before, 9 are on the disk and the kept one is lost; so is what comes later.
-      #expect(counts[.delivered] == 9 && counts[.unselected] == 40 && counts[.failed] == 51)
+      expectTrue(counts[.delivered] == 9 && counts[.unselected] == 40 && counts[.failed] == 51)
     }
-    #expect(summary.ledger.entries[1].counts[.delivered] == 100)
+    expectEqual(summary.ledger.entries[1].counts[.delivered], 100)
   }
 }

@@ -2,6 +2,7 @@ import Glibc
 import SprocketCore
 import SprocketEngine
 import Synchronization
+import TestExpectations
 
 /// A recording in memory.
 ///
@@ -57,6 +58,8 @@ final class MemoryRecorder: Recorder, @unchecked Sendable {
   var failsAtFinish = false
   var failsToAccount: UInt64?
   var finishDelay: UInt32 = 0
+  /// Called when a file is completed.
+  var finishing: () -> Void = {}
   var writeDelay: (UInt64) -> UInt32 = { _ in 0 }
   /// Microseconds that keeping a frame takes.
   var heldDelay: (UInt64) -> UInt32 = { _ in 0 }
@@ -90,8 +93,9 @@ final class MemoryRecorder: Recorder, @unchecked Sendable {
     if order.index == refusesIndex { throw RunError(.failed, "no file can be made; look") }
     prepared.wrappingAdd(1, ordering: .relaxed)
     let file = MemoryFile(order.path.map { "\($0)-\(order.index)" } ?? "\(name)-\(order.index)")
-    file.finishing = { [finishDelay] () throws(RunError) in
+    file.finishing = { [finishDelay, finishing] () throws(RunError) in
       if finishDelay > 0 { usleep(finishDelay) }
+      finishing()
     }
     files.withLock { $0.append(file) }
     return file
@@ -222,7 +226,7 @@ struct FourAhead: Stage {
 func run(
   _ asker: Asker, _ steps: [ScriptedSource.Step], _ stages: [Plugin] = [],
   sinks: [any Sink], isLive: Bool = false, tick: Int64? = nil, workers: Int = 2,
-  drain: Duration = .seconds(5), within limit: Duration = .seconds(60)
+  drain: Duration = longestWait, within limit: Duration = longestWait * 2
 ) throws -> (summary: RunSummary, records: [RecordingRecord]) {
   let source = ScriptedSource(steps, isLive: isLive)
   source.tick = tick

@@ -1,4 +1,5 @@
 import SprocketCore
+import TestExpectations
 import Testing
 
 @testable import SprocketEngine
@@ -9,8 +10,8 @@ struct RequestModelTests {
   @Test(arguments: RequestModel.scripts)
   func a2A3A5A7EveryInterleavingRecordsWhatWasAsked(_ script: [RequestModel.Request]) {
     let search = RequestModel.search(script)
-    #expect(search.violation == nil)
-    #expect(search.ends > 0)
+    expectNil(search.violation)
+    expectGreater(search.ends, 0)
   }
 
   /// Each rule closes a hole: without it the search finds a violation.
@@ -19,7 +20,7 @@ struct RequestModelTests {
     let found = RequestModel.scripts.contains {
       RequestModel.search($0, mistake: mistake).violation != nil
     }
-    #expect(found)
+    expectTrue(found)
   }
 }
 

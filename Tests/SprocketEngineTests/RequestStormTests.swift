@@ -2,6 +2,7 @@ import Glibc
 import SprocketCore
 import SprocketEngine
 import Synchronization
+import TestExpectations
 import Testing
 
 /// Seeded runs in which requests, faults and ends come at random. `SPROCKET_STORMS=201-5000` chooses the
@@ -18,7 +19,7 @@ struct RequestStormTests {
     for seed in Self.seeds {
       var storm = RequestStorm(seed: seed)
       let problems = try storm.run()
-      #expect(problems.isEmpty, "storm \(seed): \(problems.joined(separator: "; "))")
+      expectEmpty(problems, "storm \(seed): \(problems.joined(separator: "; "))")
     }
   }
 }
@@ -61,7 +62,7 @@ private struct RequestStorm {
     ) { GreyUnpacker() }
     try engine.start()
     askAtRandom(engine)
-    if !engine.wait(for: .seconds(30)) { return ["the run did not end"] }
+    if !engine.wait(for: longestWait) { return ["the run did not end"] }
     var found = unexpected
     found += extras.flatMap { problems(of: $0, engine.summary) }
     let isTorn = movie.isTorn && !isChanged && settings.stages.isEmpty

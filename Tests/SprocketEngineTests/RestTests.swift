@@ -2,6 +2,7 @@ import Glibc
 import SprocketCore
 import SprocketEngine
 import Synchronization
+import TestExpectations
 import Testing
 
 /// A sink that rests until it is told otherwise.
@@ -69,12 +70,8 @@ private struct Slow: PlainStage {
   static let plugin = Plugin("slow", "takes its time", Slow.self)
 }
 
-/// Waits until `condition` holds; a failure after a minute.
-private func wait(_ condition: () -> Bool) {
-  let end = monotonicNow() + 60_000_000_000
-  while !condition(), monotonicNow() < end { usleep(200) }
-  #expect(condition())
-}
+/// Waits until `condition` holds, and expects that it does.
+private func wait(_ condition: () -> Bool) { expectTrue(waitUntil(condition)) }
 
 /// Of the contract of requests: A22, sinks that rest.
 @Suite struct RestTests {
@@ -99,11 +96,11 @@ private func wait(_ condition: () -> Bool) {
     let counts = try run(
       sink, .frames(0..<100) + [.call { sink.wake() }] + .frames(100..<200)
     ) { frame, events in events.add(Event(kind: .controlApplied, ticket: frame.sequence)) }
-    #expect(sink.numbers == Array(100..<200))
-    #expect(sink.tickets == Array(100..<200))
-    #expect(sink.lost == [])
-    #expect(counts[.unselected] == 100)
-    #expect(counts[.delivered] == 100)
+    expectEqual(sink.numbers, Array(100..<200))
+    expectEqual(sink.tickets, Array(100..<200))
+    expectEqual(sink.lost, [])
+    expectEqual(counts[.unselected], 100)
+    expectEqual(counts[.delivered], 100)
   }
 
   @Test func a22WhatRestsIsWokenByNoFrame() throws {
@@ -113,8 +110,8 @@ private func wait(_ condition: () -> Bool) {
     }
     let counts = try run(sink, steps, isLive: true)
     // When it begins to rest, and at the end.
-    #expect(sink.idles.load(ordering: .relaxed) < 10)
-    #expect(counts[.unselected] == 100)
+    expectLess(sink.idles.load(ordering: .relaxed), 10)
+    expectEqual(counts[.unselected], 100)
   }
 
   @Test func a22ASinkRestsAgainWhenItNeedsNothing() throws {
@@ -126,8 +123,8 @@ private func wait(_ condition: () -> Bool) {
       steps += .frames(first + 50..<first + 100) + [.call { sink.rest(after: (turn + 1) * 50) }]
     }
     let counts = try run(sink, steps)
-    #expect(sink.numbers == (0..<1000).filter { $0 % 100 >= 50 })
-    #expect(counts[.unselected] == 500)
+    expectEqual(sink.numbers, (0..<1000).filter { $0 % 100 >= 50 })
+    expectEqual(counts[.unselected], 500)
   }
 
   @Test func a22NewsWakeASinkThatRests() throws {
@@ -142,9 +139,9 @@ private func wait(_ condition: () -> Bool) {
       steps += [.call { wait { sink.ends.load(ordering: .acquiring) == take } }]
     }
     let counts = try run(sink, steps, beside: [movie])
-    #expect(movie.contents.count == 20)
-    #expect(counts[.unselected] + counts[.delivered] == 200)
-    #expect(sink.lost == [])
+    expectEqual(movie.contents.count, 20)
+    expectEqual(counts[.unselected] + counts[.delivered], 200)
+    expectEqual(sink.lost, [])
   }
 
   /// Frames come faster than the chain takes them, so that the first ones after the call are lost.
@@ -156,10 +153,10 @@ private func wait(_ condition: () -> Bool) {
       .frames(0..<100) + [.call { sink.wake() }] + .frames(100..<400) + [pause]
         + .frames(400..<410), [Slow.plugin], isLive: true
     ) { frame, events in events.add(Event(kind: .controlApplied, ticket: frame.sequence)) }
-    #expect(counts[.overrun] > 0)
+    expectGreater(counts[.overrun], 0)
     let last = try #require(sink.tickets.last)
-    #expect(last >= 400)
-    #expect(sink.tickets == Array(100...last))
+    expectAtLeast(last, 400)
+    expectEqual(sink.tickets, Array(100...last))
   }
 
   @Test func a22ASinkRestsOverAChangeOfFormat() throws {
@@ -168,9 +165,9 @@ private func wait(_ condition: () -> Bool) {
       sink,
       .frames(0..<50) + [.epoch(width: 16)] + .frames(50..<100) + [.call { sink.wake() }]
         + .frames(100..<150))
-    #expect(sink.numbers.suffix(50) == Array(100..<150))
-    #expect(counts[.unselected] + counts[.delivered] == 150)
-    #expect(sink.lost == [])
+    expectEqual(sink.numbers.suffix(50), Array(100..<150))
+    expectEqual(counts[.unselected] + counts[.delivered], 150)
+    expectEqual(sink.lost, [])
   }
 
   @Test func aSinkThatRestsIsTimed() throws {
@@ -178,7 +175,7 @@ private func wait(_ condition: () -> Bool) {
     let later = ScriptedSource.Step.call { wait { sink.idles.load(ordering: .acquiring) > 10 } }
     let seen = ScriptedSource.Step.call { wait { sink.looks.load(ordering: .acquiring) == 1 } }
     _ = try run(sink, [later, .frame(sequence: 0), seen])
-    #expect(sink.numbers == [])
-    #expect(sink.looks.load(ordering: .relaxed) == 1)
+    expectEqual(sink.numbers, [])
+    expectEqual(sink.looks.load(ordering: .relaxed), 1)
   }
 }

@@ -1,4 +1,5 @@
 import SprocketCore
+import TestExpectations
 import Testing
 
 @testable import SprocketEngine
@@ -14,13 +15,13 @@ import Testing
       }
     }
     let all = Set(model.recordings.joined())
-    #expect(model.end != nil)
-    #expect(model.ended.union(model.cancelled) == all)
-    #expect(model.ended.isDisjoint(with: model.cancelled))
+    expectNotNil(model.end)
+    expectEqual(model.ended.union(model.cancelled), all)
+    expectTrue(model.ended.isDisjoint(with: model.cancelled))
     let isWhole = model.begun == all && model.course.failure == nil
-    #expect((model.end == .complete) == (isWhole && model.course.unrestored == nil))
-    #expect((model.course.unrestored != nil) == model.wasRestoringRefused)
-    #expect(model.written.isEmpty || model.written.last == SequenceModel.restored)
+    expectEqual((model.end == .complete), (isWhole && model.course.unrestored == nil))
+    expectEqual((model.course.unrestored != nil), model.wasRestoringRefused)
+    expectTrue(model.written.isEmpty || model.written.last == SequenceModel.restored)
   }
 }
 
@@ -103,7 +104,7 @@ private struct SequenceModel {
         wasRestoringRefused = true
         return
       }
-      #expect(begun.subtracting(cancelled).isSubset(of: ended), "it writes while it records")
+      expectTrue(begun.subtracting(cancelled).isSubset(of: ended), "it writes while it records")
       let batch = try #require(ShownBatch(values, to: port, unknownDelay: 2))
       written += values.map(\.value)
       if isRestoring { wasRestoringRefused = false }
@@ -117,12 +118,14 @@ private struct SequenceModel {
       shows = values.isEmpty ? 0 : nil
       course.wrote(batch)
     case .begin(let step, let made):
-      #expect(number >= (try #require(shows, "the source has not answered")))
-      #expect(written.last == Double(step + 1) && made.map(\.value) == [Double(step + 1)])
-      #expect(!hasFailed && begun.isDisjoint(with: recordings[step]))
+      expectAtLeast(number, (try #require(shows, "the source has not answered")))
+      expectTrue(written.last == Double(step + 1) && made.map(\.value) == [Double(step + 1)])
+      expectTrue(!hasFailed && begun.isDisjoint(with: recordings[step]))
       begun.formUnion(recordings[step])
     case .cancel(let ids):
-      #expect(hasFailed && ids.isDisjoint(with: cancelled) && ids.isDisjoint(with: ended))
+      expectTrue(hasFailed)
+      expectTrue(ids.isDisjoint(with: cancelled))
+      expectTrue(ids.isDisjoint(with: ended))
       cancelled.formUnion(ids)
     case .finish(let how): end = how
     }

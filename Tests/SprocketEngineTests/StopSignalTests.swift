@@ -1,5 +1,6 @@
 import Glibc
 import SprocketEngine
+import TestExpectations
 import Testing
 
 @Suite struct StopSignalTests {
@@ -17,7 +18,7 @@ import Testing
       pthread_kill(pthread_self(), number)
       pthread_kill(pthread_self(), SIGINT)
     }
-    #expect(isTaken)
+    expectTrue(isTaken)
   }
 
   @Test func aTerminalThatClosesIsOneRequest() {
@@ -32,6 +33,6 @@ import Testing
       }
       taken.append(signals.take())
     }
-    #expect(taken == [true, false, true, false])
+    expectEqual(taken, [true, false, true, false])
   }
 }

@@ -2,6 +2,7 @@ import Glibc
 import SprocketCore
 import SprocketEngine
 import Synchronization
+import TestExpectations
 import Testing
 
 /// Never comes back from one frame until it is let go.
@@ -43,26 +44,28 @@ struct Picky: Stage {
     let source = ScriptedSource([.frame(sequence: 0)], repeats: true)
     let engine = try Engine(
       source: source, stages: [StageChoice(Stuck.plugin)], sinks: [sink],
-      options: options(drain: .milliseconds(100))
+      options: options(drain: .milliseconds(500))
     ) { GreyUnpacker() }
     try engine.start()
-    for _ in 0..<20_000 where !Stuck.isReached.load(ordering: .relaxed) { usleep(1000) }
+    expectTrue(
+      waitUntil { Stuck.isReached.load(ordering: .relaxed) && engine.progress.delivered[0] == 20 })
     engine.stop()
-    #expect(engine.wait(for: .seconds(30)))
+    expectTrue(engine.wait(for: longestWait))
     let summary = engine.summary
-    #expect(summary.ledger.isBalanced)
-    #expect(summary.ledger.entries[0].counts[.delivered] == 20)
-    #expect(summary.ledger.entries[0].counts[.flushed] == summary.ledger.produced - 20)
-    #expect(sink.finishes == 1)
-    #expect(
-      summary.errors.map(\.description) == [
+    expectTrue(summary.ledger.isBalanced)
+    expectEqual(summary.ledger.entries[0].counts[.delivered], 20)
+    expectEqual(summary.ledger.entries[0].counts[.flushed], summary.ledger.produced - 20)
+    expectEqual(sink.finishes, 1)
+    expectEqual(
+      summary.errors.map(\.description),
+      [
         "the thread `stuck` did not come to an end in time; look at what it waits for: a disk, a device, "
           + "or an encoder that needs a faster preset"
       ])
     let threads = try #require(engine.trace).threads
-    #expect(threads.filter { $0.slices == nil }.map(\.name) == ["stuck"])
+    expectEqual(threads.filter { $0.slices == nil }.map(\.name), ["stuck"])
     Stuck.isHeld.store(false, ordering: .relaxed)
-    usleep(200_000)
+    expectTrue(waitUntil { threads.allSatisfy { $0.slices != nil } })
   }
 
   /// Frames in the buffers of a stuck sink do not count as delivered.
@@ -82,46 +85,51 @@ struct Picky: Stage {
     let other = RecordingSink("other")
     let engine = try Engine(
       source: ScriptedSource([.frame(sequence: 0)], isLive: true, repeats: true), stages: [],
-      sinks: [stuck, other], options: options(drain: .milliseconds(100))
+      sinks: [stuck, other], options: options(drain: .milliseconds(500))
     ) { GreyUnpacker() }
     try engine.start()
-    for _ in 0..<20_000 where !hold.isReached.load(ordering: .relaxed) { usleep(1000) }
+    expectTrue(waitUntil { hold.isReached.load(ordering: .relaxed) })
     engine.stop()
     engine.stop()
-    #expect(engine.wait(for: .seconds(30)))
+    expectTrue(engine.wait(for: longestWait))
     let summary = engine.summary
-    #expect(summary.ledger.isBalanced)
-    #expect(other.finishes == 1)
-    #expect(summary.errors.count == 1)
+    expectTrue(summary.ledger.isBalanced)
+    expectEqual(other.finishes, 1)
+    expectEqual(summary.errors.count, 1)
     let counts = summary.ledger.entries[0].counts
-    #expect(counts[durableCount == 0 ? .failed : .delivered] > 0)
-    #expect(counts[durableCount == 0 ? .delivered : .failed] == 0)
+    expectGreater(counts[durableCount == 0 ? .failed : .delivered], 0)
+    expectEqual(counts[durableCount == 0 ? .delivered : .failed], 0)
     hold.isHeld.store(false, ordering: .relaxed)
-    usleep(200_000)
+    let threads = try #require(engine.trace).threads
+    expectTrue(waitUntil { threads.allSatisfy { $0.slices != nil } })
   }
 
   @Test func r9ASlowSinkAtAnEpochsEndLosesItsOwnFramesAndTheRunGoesOn() throws {
     let slow = RecordingSink("slow")
-    slow.delay = { $0 == 3 ? 400_000_000 : 0 }
+    let hold = Hold()
+    slow.delay = { number in
+      while number == 3, hold.isHeld.load(ordering: .relaxed) { usleep(1000) }
+      return 0
+    }
     let steps: [ScriptedSource.Step] =
       (0..<6).flatMap { number -> [ScriptedSource.Step] in
         [.frame(sequence: UInt64(number)), .pause(nanoseconds: 2_000_000)]
-      } + [.epoch(width: 24)]
+      } + [.epoch(width: 24), .call { hold.isHeld.store(false, ordering: .relaxed) }]
       + (0..<50).flatMap { number -> [ScriptedSource.Step] in
         [.frame(sequence: UInt64(number)), .pause(nanoseconds: 2_000_000)]
       }
     let engine = try Engine(
       source: ScriptedSource(steps, isLive: true), stages: [], sinks: [slow],
-      options: options(drain: .milliseconds(50))
+      options: options(drain: .milliseconds(500))
     ) { GreyUnpacker() }
     try engine.start()
-    #expect(engine.wait(for: .seconds(30)))
+    expectTrue(engine.wait(for: longestWait))
     let summary = engine.summary
-    #expect(summary.ledger.isBalanced)
-    #expect(summary.ledger.produced == 56)
-    #expect(summary.epochs == 2)
-    #expect(summary.errors.isEmpty)
-    #expect(slow.finishes == 1)
+    expectTrue(summary.ledger.isBalanced)
+    expectEqual(summary.ledger.produced, 56)
+    expectEqual(summary.epochs, 2)
+    expectEmpty(summary.errors)
+    expectEqual(slow.finishes, 1)
   }
 
   @Test func sinksAreFinishedWhenTheNextEpochCannotBeMade() throws {
@@ -129,9 +137,9 @@ struct Picky: Stage {
     let steps: [ScriptedSource.Step] =
       (0..<20).map { .frame(sequence: UInt64($0)) } + [.epoch(width: 24), .frame(sequence: 0)]
     let summary = try run(ScriptedSource(steps), [Picky.plugin], sinks: [sink])
-    #expect(sink.finishes == 1)
-    #expect(summary.ledger.entries[0].counts[.delivered] == 20)
-    #expect(summary.errors.map(\.description) == ["picky wants a width of 8; give it that"])
+    expectEqual(sink.finishes, 1)
+    expectEqual(summary.ledger.entries[0].counts[.delivered], 20)
+    expectEqual(summary.errors.map(\.description), ["picky wants a width of 8; give it that"])
   }
 
   @Test func anEngineIsFreedWhenNobodyHoldsIt() throws {
@@ -139,14 +147,13 @@ struct Picky: Stage {
     do {
       let engine = try Engine(
         source: ScriptedSource(frames: 5), stages: [], sinks: [RecordingSink()],
-        options: options(drain: .seconds(5))
+        options: options(drain: longestWait)
       ) { GreyUnpacker() }
       freed = engine
       try engine.start()
-      #expect(engine.wait(for: .seconds(30)))
+      expectTrue(engine.wait(for: longestWait))
     }
-    for _ in 0..<1000 where freed != nil { usleep(1000) }
-    #expect(freed == nil)
+    expectTrue(waitUntil { freed == nil })
   }
 }
 

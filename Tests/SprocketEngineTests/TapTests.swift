@@ -2,6 +2,7 @@ import Glibc
 import SprocketCore
 import SprocketEngine
 import Synchronization
+import TestExpectations
 import Testing
 
 /// Taps the source: writes down every frame, and checks it against what its packer made of it.
@@ -81,16 +82,18 @@ struct TapTests {
     let end = RecordingSink()
     let source = ScriptedSource(Self.faults, lends: true)
     let summary = try run(source, [RejectThirds.plugin, AddOne.plugin], sinks: [tap, end])
-    #expect(summary.errors.isEmpty)
-    #expect(!tap.isTorn)
-    #expect(tap.lines.map(\.number) == Array(0..<10))
-    #expect(
-      tap.lines.map(\.fate) == [
+    expectEmpty(summary.errors)
+    expectFalse(tap.isTorn)
+    expectEqual(tap.lines.map(\.number), Array(0..<10))
+    expectEqual(
+      tap.lines.map(\.fate),
+      [
         .delivered, .delivered, .delivered, .missing, .missing, .delivered, .delivered, .delivered,
         .delivered, .delivered,
       ])
-    #expect(
-      end.lines.map(\.fate) == [
+    expectEqual(
+      end.lines.map(\.fate),
+      [
         .startup, .startup, .rejected, .missing, .missing, .rejected, .corrupt, .delivered,
         .rejected, .delivered,
       ])
@@ -118,12 +121,12 @@ struct TapTests {
     _ = try run(source, [Slow.plugin], sinks: [tap, end])
     let damaged: [Fate?] = [nil, .corrupt, .startup]
     for line in end.lines where line.number % 3 > 0 {
-      #expect(line.fate == damaged[Int(line.number % 3)])
+      expectEqual(line.fate, damaged[Int(line.number % 3)])
     }
     let lost = tap.lines.filter { $0.fate == .overrun }
-    #expect(Set(lost.map { $0.number % 3 }) == [0, 1, 2])
-    for line in lost { #expect(tap.sourceFates[line.number] == damaged[Int(line.number % 3)]) }
-    #expect(tap.lines.allSatisfy { [.delivered, .overrun, .behind].contains($0.fate) })
+    expectEqual(Set(lost.map { $0.number % 3 }), [0, 1, 2])
+    for line in lost { expectEqual(tap.sourceFates[line.number], damaged[Int(line.number % 3)]) }
+    expectTrue(tap.lines.allSatisfy { [.delivered, .overrun, .behind].contains($0.fate) })
   }
 
   /// Pauses long enough for every thread to have passed, and far fewer frames than the ring is deep.
@@ -139,7 +142,7 @@ struct TapTests {
     let source = ScriptedSource(Self.framesAndPauses(10), isLive: isLive, lends: true)
     source.endsWhenHome = 0
     _ = try run(source, [], sinks: [tap, RecordingSink()])
-    #expect(source.leastOutstanding == 0)
+    expectEqual(source.leastOutstanding, 0)
   }
 
   @Test func r4LentMemoryStaysWhileAStageMayLookBackAtIt() throws {
@@ -147,8 +150,8 @@ struct TapTests {
     source.endsWhenHome = 4
     let sink = RecordingSink()
     _ = try run(source, [FourBack.plugin], sinks: [sink, TapSink()])
-    #expect(source.leastOutstanding == 4)
-    #expect(sink.lines.count == 10)
+    expectEqual(source.leastOutstanding, 4)
+    expectEqual(sink.lines.count, 10)
   }
 
   @Test func r4ASlowSinkKeepsWhatItReads() throws {
@@ -156,30 +159,30 @@ struct TapTests {
     sink.delay = { $0 % 5 == 0 ? 3_000_000 : 0 }
     let source = ScriptedSource(frames: 2000, isLive: true, lends: true)
     let summary = try run(source, [], sinks: [sink, TapSink()])
-    #expect(!sink.isTorn)
-    #expect(sink.lines.count == 2000)
-    #expect(summary.ledger.isBalanced)
+    expectFalse(sink.isTorn)
+    expectEqual(sink.lines.count, 2000)
+    expectTrue(summary.ledger.isBalanced)
   }
 
   @Test func theLedgerIsStoredLast() throws {
     let tap = TapSink()
     let summary = try run(ScriptedSource(Self.faults), sinks: [tap, RecordingSink("other")])
-    #expect(tap.sealed == summary.ledger)
+    expectEqual(tap.sealed, summary.ledger)
   }
 
   @Test func aSinkThatCannotStoreTheLedgerVouchesForNothing() throws {
     let tap = TapSink()
     tap.failsToSeal = true
     let summary = try run(ScriptedSource(frames: 5), sinks: [tap, RecordingSink("other")])
-    #expect(summary.errors.map(\.description) == ["the disk is full; free some space"])
-    #expect(summary.sinks[0].counts[.failed] == 5)
-    #expect(summary.sinks[1].counts[.delivered] == 5)
+    expectEqual(summary.errors.map(\.description), ["the disk is full; free some space"])
+    expectEqual(summary.sinks[0].counts[.failed], 5)
+    expectEqual(summary.sinks[1].counts[.delivered], 5)
   }
 
   @Test func r6ABacklogIsALineOfTheSum() throws {
     let tap = TapSink()
     tap.backlog = 31
     let live = try run(ScriptedSource(frames: 3, isLive: true), sinks: [tap])
-    #expect(live.depth.contains { $0.holder == "backlog of sinks" && $0.frames == 31 })
+    expectTrue(live.depth.contains { $0.holder == "backlog of sinks" && $0.frames == 31 })
   }
 }
