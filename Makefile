@@ -65,9 +65,9 @@ SWIFT_FILES := Package.swift Sources Plugins Tests \
 
 .PHONY: run test test-all fuzz long lab bench soak plot docs install uninstall wheel format clean release copy
 .PHONY: packages install-packages test-packages lab-packages bench-packages plot-packages example-packages
-.PHONY: judge-files venv lint unit plain threads threads-program addresses addresses-program readme flags
+.PHONY: judge-files judge-waiting all-packages venv lint unit plain threads threads-program addresses addresses-program readme flags
 .PHONY: storms storms-plain
-.PHONY: full-prefix examples sound-storms capture-storms traps judge judge-most judge-motion judge-alone
+.PHONY: full-prefix examples sound-storms capture-storms traps judge judge-most judge-alone
 .PHONY: python lab-kernel
 
 run: release
@@ -94,38 +94,42 @@ examples: traps example-packages
 	  swift build $(RELEASE) --scratch-path .build --package-path Examples/$$example; \
 	done
 
-# What everyone runs: all tests of units, the fuzzer's kept inputs, the README's commands, and of judges and lab
-# a core and a third of the rest, which the commit chooses (Tests/selection.py). `make test-all` has all of
-# them; begun again, it leaves out what has passed with the same files. Three steps at a time, since builds keep
-# two cores busy, and some judges wait; then what needs the machine to itself. Tests/step tells how long each
-# took. Each begins when what it needs is there: the copy's programs, Python's packages, the lab's kernel.
+# `test` is what everyone runs: all unit tests, the fuzzer's kept inputs, the README's commands, and of judges and
+# lab a core and a third of the rest, which the commit chooses (Tests/selection.py). `test-all` has all of
+# these; begun again, it leaves out what has passed with the same files. A step begins when those are done that
+# make what it needs. Three run at a time: two keep the cores busy, and some judges wait. What needs the machine to
+# itself comes last. Tests/step tells how long each took.
+STEPS := copy all-packages addresses lint venv lab-kernel lab plain judge-most judge-files judge-waiting threads \
+  readme storms-plain python judge-alone
 test: STEPS_FOR := chosen
 test-all: STEPS_FOR := all
 test test-all: packages
 	[ -f Package.resolved ] || swift package resolve
 	Tests/step --begin $(STEPS_FOR)
-	$(MAKE) --no-print-directory --jobs=3 program=copy STEPS_FOR=$(STEPS_FOR) step-judge-alone \
+	$(MAKE) --no-print-directory --jobs=3 program=copy STEPS_FOR=$(STEPS_FOR) $(STEPS:%=step-%) \
 	  || { Tests/step --failures; exit 1; }
 	Tests/step --table
 
-# The copy is made once, by the step of its own: others run in it.
-STEPS := copy plain addresses threads all-packages venv lint lab-kernel lab judge-motion judge-files judge-most \
-  judge-alone readme storms-plain python $(if $(filter all,$(STEPS_FOR)),brightest storms)
 .PHONY: $(STEPS:%=step-%)
 $(STEPS:%=step-%): step-%:
-	@Tests/step $* $(MAKE) --no-print-directory --assume-old=packages $(if $(filter-out copy,$*),--assume-old=copy) \
-	  $(if $(filter-out all-packages,$*),$(AT_HAND)) $*
-AT_HAND := --assume-old=test-packages --assume-old=lab-packages
-ifneq ($(STEPS_FOR),all)
-export CHOICE := --choose
-endif
-step-venv step-lab-kernel step-lint: step-all-packages
-step-plain: step-copy step-venv
-step-addresses step-threads: step-copy step-venv
-step-judge-motion step-judge-files step-judge-most step-storms-plain step-python: step-copy step-venv
-step-lab: step-venv step-lab-kernel step-copy
+	@Tests/step $* $(MAKE) --no-print-directory $(AT_HAND) $*
+# What one step makes for all: others do not make it again.
+MADE_BY_STEPS := packages test-packages lab-packages example-packages .build/venv/installed lab-kernel copy
+AT_HAND = $(patsubst %,--assume-old=%,$(filter-out $(if $(filter all-packages,$*),%-packages) \
+  $(if $(filter venv,$*),.build/venv/installed) $*,$(MADE_BY_STEPS)))
+step-venv step-lab-kernel: step-all-packages
+step-plain step-judge-most step-judge-files step-judge-waiting step-storms-plain: step-copy step-venv
+step-threads step-addresses step-python: step-venv
+step-lab: step-venv step-lab-kernel
 step-readme: step-plain
 step-judge-alone: $(filter-out step-judge-alone,$(STEPS:%=step-%))
+
+# Which judges and tests of the lab run: all, unless a step chooses.
+PICK = $(if $(filter chosen,$(STEPS_FOR)),--choose) $(if $(filter all,$(STEPS_FOR)),--resume $(PASSED)/$@)
+PASSED := $(CURDIR)/.build/passed
+ifeq ($(STEPS_FOR),all)
+export SPROCKET_JUDGE_ANEW := 1
+endif
 
 all-packages: lab-packages
 
@@ -165,11 +169,11 @@ plain: copy .build/venv/installed
 	SPROCKET_TESTS=$(call names,$(PLAIN_TESTS)) $(MAKE) --no-print-directory --directory .build/readme unit
 
 threads: .build/venv/installed
-	swift build $(THREADS) $(CHECK) --product sprocketPackageTests
+	nice swift build $(THREADS) $(CHECK) --product sprocketPackageTests
 	$(RUN_TESTS) $(THREADS)
 
 addresses: .build/venv/installed
-	swift build $(ADDRESSES) $(CHECK) --product sprocketPackageTests
+	nice swift build $(ADDRESSES) $(CHECK) --product sprocketPackageTests
 	$(RUN_TESTS) $(ADDRESSES)
 
 threads-program:
@@ -180,25 +184,28 @@ addresses-program:
 	swift build $(ADDRESSES) $(CHECK) --product sprocket
 	swift build $(ADDRESSES) $(CHECK) --product SprocketSoundStorm
 
-# Results against NumPy, OpenCV, ffmpeg and xxhash; usage as a person would. In four parts: pictures
-# that move, files, most, and what runs live.
-judge: judge-motion judge-files judge-most judge-alone
+# Results against NumPy, OpenCV, ffmpeg and xxhash; usage as a person would. In four parts: files, what waits
+# more than it computes, what runs live and wants the machine to itself, and most.
+judge: judge-files judge-waiting judge-most judge-alone
 
 PYTEST = SPROCKET=$(SPROCKET) .build/venv/bin/python -m pytest -q -p no:cacheprovider --durations=5
-MOTION_JUDGES := Tests/Judges/test_motion.py Tests/Judges/test_stabilizer.py
-judge-motion: $(program) .build/venv/installed
-	$(PYTEST) -m 'not alone $(SHORT)' $(MOTION_JUDGES)
+judges = $(wildcard $(patsubst %,Tests/Judges/test_%.py,$(1)))
+FILE_JUDGES := $(call judges,browser codecs disk* dump files install movie* picture_files recording sound \
+  sound_files still*)
+WAITING_JUDGES := $(call judges,articles camera_manager inputs kills limits live_settings on_demand power python \
+  reconfigure request_storm several share sound_dumps sound_kills stamps storms top usage window)
+JUDGES_NEED = $(program) $(if $(filter release,$(program)),traps examples) .build/venv/installed
+judge-files: $(JUDGES_NEED)
+	$(PYTEST) -m 'not alone' $(PICK) $(FILE_JUDGES)
 
-FILE_JUDGES := $(wildcard $(patsubst %,Tests/Judges/test_%.py,codecs disk* dump files kills movie* \
-  picture_files power sound* still*))
-judge-files: $(program) $(if $(filter release,$(program)),traps) .build/venv/installed
-	$(PYTEST) -m 'not alone $(SHORT)' $(FILE_JUDGES)
+judge-waiting: $(JUDGES_NEED)
+	$(PYTEST) -m 'not alone' $(PICK) $(WAITING_JUDGES)
 
-judge-most: $(program) $(if $(filter release,$(program)),traps examples) .build/venv/installed
-	$(PYTEST) -m 'not alone $(SHORT)' $(patsubst %,--ignore=%,$(MOTION_JUDGES) $(FILE_JUDGES)) Tests/Judges
+judge-most: $(JUDGES_NEED)
+	$(PYTEST) -m 'not alone' $(PICK) $(patsubst %,--ignore=%,$(FILE_JUDGES) $(WAITING_JUDGES)) Tests/Judges
 
-judge-alone: $(program) $(if $(filter release,$(program)),examples) .build/venv/installed
-	$(PYTEST) -m alone Tests/Judges
+judge-alone: $(JUDGES_NEED)
+	$(PYTEST) -m alone $(PICK) Tests/Judges
 
 # Python's package against a writer that is written in its tests, and its types.
 python: .build/venv/installed
@@ -274,12 +281,16 @@ fuzz: test-packages $(program)
 	Tests/Fuzz/fuzz --sprocket $(SPROCKET) --program .build/fuzz/release/SprocketFuzz \
 	  --seconds $(or $(SECONDS),60) $(FUZZ)
 
-# The real binary and the kernel's own drivers; the machine takes 10 s to start, the tests a few
-# minutes. LAB passes on what pytest takes: make lab LAB='-k unplug'.
-lab: lab-packages $(program) $(if $(filter release,$(program)),traps examples) .build/venv/installed \
-  .build/lab/dequeued.so
-	SPROCKET=$(SPROCKET) Tests/Lab/lab --limit $(or $(SECONDS),2700) .build/venv/bin/python -u -m pytest -v \
-	  --no-header --tb=short -p no:cacheprovider --durations=5 Tests/Lab $(LAB)
+# The real binary and the kernel's own drivers. LAB passes on what pytest takes: make lab LAB='-k unplug'. As a step
+# the machine starts while the program is built.
+LAB_PASSED := .build/lab/out
+lab: lab-packages $(if $(STEPS_FOR),,$(JUDGES_NEED)) .build/lab/dequeued.so
+	mkdir -p $(LAB_PASSED)
+	SPROCKET=$(SPROCKET) Tests/Lab/lab --limit $(or $(SECONDS),$(if $(STEPS_FOR),7200,2700)) \
+	  $(if $(filter all,$(STEPS_FOR)),--out $(LAB_PASSED)) $(if $(STEPS_FOR),--after 'Tests/step --await copy') \
+	  .build/venv/bin/python -u -m pytest -v --no-header --tb=short -p no:cacheprovider --durations=5 Tests/Lab \
+	  $(PICK) $(LAB)
+lab: PASSED := /out
 
 # The lab's kernel, so that it is there when the lab begins.
 lab-kernel: lab-packages

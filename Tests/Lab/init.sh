@@ -19,6 +19,11 @@ while read -r driver; do
   insmod "/drivers/$driver" $settings || echo "lab: the driver $driver cannot be loaded"
 done </drivers/order
 
+mkdir -p /out
+mount -t 9p -o trans=virtio,version=9p2000.L,msize=1048576 out /out
+# With --after the machine starts before what it is to run is there. The host's files are cached: they are mounted
+# when they are complete.
+until [ -e /out/.lab-go ]; do sleep 0.2; done
 mount -t 9p -o trans=virtio,version=9p2000.L,msize=1048576,cache=loose host /host
 mount -t tmpfs -o size=90% layer /layer
 mkdir /layer/changes /layer/work
@@ -30,7 +35,7 @@ mount -t tmpfs shm /new/dev/shm
 mount -t proc proc /new/proc
 mount -t sysfs sys /new/sys
 mount -t tmpfs run /new/run
-mount -t 9p -o trans=virtio,version=9p2000.L,msize=1048576 out /new/out
+mount --bind /out /new/out
 ip link set lo up
 # As udev has it: who is of these groups may use cameras, and sound.
 chgrp "$(awk -F: '$1 == "video" { print $3 }' /new/etc/group)" /dev/video*
