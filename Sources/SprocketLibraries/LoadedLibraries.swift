@@ -64,11 +64,10 @@ public enum LoadedLibraries<Functions: Sendable>: Sendable {
   private static func open(
     _ libraries: [SharedLibrary]
   ) throws(LibraryError) -> [UnsafeMutableRawPointer] {
-    // Swift ends a process where an allocation fails: of a limited address space some is left. What is held
-    // meanwhile is nothing but addresses.
-    let held = unsafe mmap(nil, reserve, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-    guard unsafe held != MAP_FAILED else {
-      throw .unloadable(libraries[0], reason: "there is no address space left for it")
+    // Swift ends a process where an allocation fails: of a limited address space some is left, also where a
+    // library cannot be loaded. What is held meanwhile is nothing but addresses.
+    guard let held = unsafe hold(reserve) else {
+      throw .unloadable(libraries[0], reason: noSpace)
     }
     defer { unsafe munmap(held, reserve) }
     var handles = unsafe [UnsafeMutableRawPointer]()
@@ -89,11 +88,28 @@ public enum LoadedLibraries<Functions: Sendable>: Sendable {
     // A library that needs one of the absent ones cannot be loaded either.
     if !absent.isEmpty { throw .absent(absent) }
     if let failure { throw failure }
+    // What libraries do when they are loaded can fail unseen where there is no space.
+    guard let more = unsafe hold(margin) else {
+      throw .unloadable(libraries[libraries.count - 1], reason: noSpace)
+    }
+    unsafe munmap(more, margin)
     return unsafe handles
+  }
+
+  private static var noSpace: String { "there is too little address space" }
+
+  /// Address space without memory; `nil` if there is not so much.
+  ///
+  /// The corresponding C function is `mmap`.
+  private static func hold(_ byteCount: Int) -> UnsafeMutableRawPointer? {
+    let held = unsafe mmap(nil, byteCount, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+    return unsafe held == MAP_FAILED ? nil : held
   }
 
   /// Address space that is left to what is allocated later, in bytes: as SprocketCore leaves.
   private static var reserve: Int { 32 << 20 }
+  /// Address space beyond that, in bytes: more than what libraries allocate when they are loaded.
+  private static var margin: Int { 8 << 20 }
 
   private static func checkVersion(
     of library: SharedLibrary, _ handle: UnsafeMutableRawPointer
