@@ -38,8 +38,8 @@ PLOT_PACKAGES := python3-venv
 # The processor that release builds are for; empty for the baseline of the architecture. AVX2 makes
 # pixel loops three to four times as fast.
 CPU ?= $(shell grep -qw avx2 /proc/cpuinfo && test "$$(uname -m)" = x86_64 && echo haswell)
-# Chooses the modules that are compiled without optimisation.
-export SWIFT_EXEC := $(CURDIR)/Tools/swiftc
+# Chooses the modules that are compiled without optimisation; where there is no Swift, `swift` says so.
+export SWIFT_EXEC := $(shell command -v swiftc >/dev/null && Tools/toolchain .build/toolchain)
 # A cache of C modules holds the path of the tree: each path has its own, so that a tree that was moved or copied
 # with its .build builds.
 MODULES := $(CURDIR)/.build/modules-$(firstword $(shell echo $(CURDIR) | cksum))
@@ -143,7 +143,7 @@ CHECK := --explicit-target-dependency-import-check error
 RUN_TESTS = PATH="$(CURDIR)/.build/venv/bin:$$PATH" swift test --skip-build $(if $(FILTER),--filter '$(FILTER)')
 unit: .build/venv/installed
 	swift build $(RELEASE) $(CHECK) --product sprocketPackageTests
-	$(RUN_TESTS) $(RELEASE)
+	$(RUN_TESTS) $(OPTIMIZED)
 
 # `make test` runs each test once. Under AddressSanitizer: what holds `unsafe`, wraps a C library or parses bytes,
 # and the fuzzer's kept inputs. Under ThreadSanitizer: the ring, the engine with its sound, and what a capture

@@ -70,7 +70,7 @@ compile_documents() {
 
 cd "$copy"
 RELEASE=$(make --silent flags)
-SWIFT_EXEC=$PWD/Tools/swiftc
+SWIFT_EXEC=$(Tools/toolchain .build/toolchain)
 export RELEASE SWIFT_EXEC
 run_commands .
 compile_documents README.md docs/library.md docs/stages.md docs/cameras.md docs/several.md docs/capture.md
