@@ -261,6 +261,7 @@ long: test-packages release threads-program addresses-program .build/venv/instal
 # A fresh copy of what is tracked, and the program built in it. It has the Python packages of this tree.
 copy: packages
 	Tests/readme.sh copy
+	mkdir -p .build/readme/.build
 	ln -sfnT ../../venv .build/readme/.build/venv
 	$(MAKE) --no-print-directory --directory .build/readme examples
 
