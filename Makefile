@@ -106,7 +106,7 @@ test-all: STEPS_FOR := all
 test test-all: packages
 	[ -f Package.resolved ] || swift package resolve
 	Tests/step --begin $(STEPS_FOR)
-	$(MAKE) --no-print-directory --jobs=3 program=copy STEPS_FOR=$(STEPS_FOR) $(STEPS:%=step-%) \
+	$(MAKE) --no-print-directory --jobs=3 --keep-going program=copy STEPS_FOR=$(STEPS_FOR) $(STEPS:%=step-%) \
 	  || { Tests/step --failures; exit 1; }
 	Tests/step --table
 

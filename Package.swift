@@ -267,20 +267,20 @@ if let chosenTests {
 }
 
 let fuzzed: [Target.Dependency] = [
-  "SprocketSources", "SprocketCodecs", "SprocketCore", "SprocketJPEG", "SprocketLibAV", "SprocketLZ4",
-  "SprocketMCAP", "SprocketPixels", "SprocketTIFF", "SprocketZstd",
+  "SprocketSources", "SprocketCodecs", "SprocketCore", "SprocketJPEG", "SprocketLibAV",
+  "SprocketLZ4", "SprocketMCAP", "SprocketPixels", "SprocketTIFF", "SprocketZstd",
 ]
 if Context.environment["SPROCKET_FUZZ"] != nil {
   // The program that `make fuzz` runs: its `main` is libFuzzer's, so that it cannot be built with the rest.
   package.targets.append(
     .executableTarget(
-      name: "SprocketFuzz", dependencies: fuzzed, path: "Tests/Fuzz", sources: ["Program", "Targets"],
-      swiftSettings: settings))
+      name: "SprocketFuzz", dependencies: fuzzed, path: "Tests/Fuzz",
+      sources: ["Program", "Targets"], swiftSettings: settings))
 } else if chosenTests?.contains("FuzzTests") != false {
   package.targets.append(
     .testTarget(
-      name: "FuzzTests", dependencies: fuzzed, path: "Tests/Fuzz", sources: ["Targets", "Tests"],
-      swiftSettings: settings))
+      name: "FuzzTests", dependencies: fuzzed, path: "Tests/Fuzz",
+      sources: ["Targets", "Tests"], swiftSettings: settings))
 }
 
 /// SwiftPM compiles a module again when one that its target names has changed. A module also depends on the

@@ -5,6 +5,7 @@ internal import CSprocketSystem
 /// `swift build` compiles so unless it is told otherwise; `make` asks for AVX2 where it finds it.
 var buildWarning: String? {
   guard sprocket_is_built_for_avx2() == 0, sprocket_has_avx2() != 0 else { return nil }
-  return "built for processors without AVX2, which this one has: loops over pixels take three to four "
-    + "times as long as they could; build with `make`, or with `-Xswiftc -target-cpu -Xswiftc haswell`"
+  return "built for processors without AVX2, which this one has: loops over pixels take three to "
+    + "four times as long as they could; build with `make`, or with `-Xswiftc -target-cpu -Xswiftc "
+    + "haswell`"
 }

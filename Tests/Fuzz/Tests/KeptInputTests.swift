@@ -4,7 +4,8 @@ internal import Testing
 /// Every kept input of the fuzzer, fed to its target once: one for each past finding among them.
 /// `make fuzz` goes on from there with inputs of its own.
 @Suite(.serialized) struct KeptInputTests {
-  private static let corpus = #filePath.split(separator: "/").dropLast(2).reduce("") { "\($0)/\($1)" } + "/Corpus"
+  private static let corpus =
+    #filePath.split(separator: "/").dropLast(2).reduce("") { "\($0)/\($1)" } + "/Corpus"
 
   @Test(arguments: FuzzTarget.all.map(\.name))
   func aKeptInputFindsNothing(_ name: String) throws {
