@@ -32,9 +32,10 @@ struct SceneBlur {
         var target = line.mutableSpan
         addRow(source, weight: weights[abs(offset)], isSquared: isSquared, to: &target)
       }
-      for x in padded.indices {
-        padded[x] = line[((x - radius) % width + width) % width]
-      }
+      for x in 0..<width { padded[radius + x] = line[x] }
+      // The plane repeats, narrow ones several times.
+      for x in (0..<radius).reversed() { padded[x] = padded[x + width] }
+      for x in radius + width..<padded.count { padded[x] = padded[x - width] }
       for x in 0..<width { line[x] = 0 }
       for offset in 0...2 * radius {
         var target = line.mutableSpan

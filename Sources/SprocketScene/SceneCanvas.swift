@@ -63,9 +63,9 @@ struct SceneCanvas {
   }
 
   private static func quantized(_ color: SceneColor) -> SIMD4<UInt8> {
-    let scaled = color.clamped(lowerBound: SceneColor(), upperBound: SceneColor(repeating: 1)) * 255
-    let rounded = scaled + SceneColor(repeating: 0.5)
-    return SIMD4(UInt8(rounded.x), UInt8(rounded.y), UInt8(rounded.z), 0)
+    // By component: the vectors' own clamping is a call, which took a seventh of the time to start a run.
+    func quantized(_ value: Float) -> UInt8 { UInt8(min(max(value, 0), 1) * 255 + 0.5) }
+    return SIMD4(quantized(color.x), quantized(color.y), quantized(color.z), 0)
   }
 }
 
