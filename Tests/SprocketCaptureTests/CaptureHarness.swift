@@ -68,15 +68,6 @@ final class Seen: Sendable {
   }
 }
 
-extension Recording {
-  /// Waits until the file has its first frame, or has ended without one.
-  func began() async {
-    for await event in events {
-      if case .didStart = event { return }
-    }
-  }
-}
-
 /// An output that notes its frames. `delay` keeps its callback busy.
 func watching(
   _ seen: Seen, reading parts: FrameParts = .luma(.eighth), discardsLateFrames: Bool = true,
