@@ -165,7 +165,8 @@ import Testing
     // Where chroma is neutral, all channels are luma of full range.
     let grey = Picture(.grey, Color(range: .limited))
     let expected = grey.planes[0].map { level -> Int in
-      Int((min(max((Double(level) - 16) * 255 / 219, 0), 255)).rounded())
+      let full = (Double(level) - 16) * 255 / 219
+      return Int(min(max(full, 0), 255).rounded())
     }
     let found = try grey.packed(.rgb24).enumerated().filter { $0.offset % 3 == 1 }.map {
       Int($0.element)

@@ -288,7 +288,8 @@ struct TensorTwin {
     let angle = Double.pi * x
     var (term, sum) = (angle, angle)
     for index in 1..<40 {
-      term *= -angle * angle / Double(2 * index * (2 * index + 1))
+      let divisor = Double(2 * index * (2 * index + 1))
+      term *= -angle * angle / divisor
       sum += term
     }
     return sum / angle

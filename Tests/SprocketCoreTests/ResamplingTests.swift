@@ -61,8 +61,9 @@ private func slowWeights(
           let bytes = frame.planes[0].map(Double.init)
           let samples =
             format.isDeep
-            ? stride(from: 0, to: bytes.count, by: 2).map { bytes[$0] + 256 * bytes[$0 + 1] }
-            : bytes
+            ? (0..<bytes.count / 2).map { index -> Double in
+              bytes[2 * index] + 256 * bytes[2 * index + 1]
+            } : bytes
           let columns = ResamplingTable(
             filter, sourceCount: width, count: 11, first: place.first, step: place.step)
           let rows = ResamplingTable(

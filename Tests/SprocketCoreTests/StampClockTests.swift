@@ -108,8 +108,8 @@ import Testing
     }
     // Of the difference of two uniform numbers in -5...5 the mean is 10 / 3.
     expectTrue((2_000_000...5_000_000).contains(simulation.clock.jitter))
-    let faults = (2..<20).flatMap { ($0 * 105 + 100)..<($0 * 105 + 105) }.map {
-      simulation.errors[$0]
+    let faults = (2..<20).flatMap { round -> ArraySlice<Int64> in
+      simulation.errors[round * 105 + 100..<round * 105 + 105]
     }
     expectLess(faults.sorted()[faults.count * 9 / 10], 1_000_000)
   }

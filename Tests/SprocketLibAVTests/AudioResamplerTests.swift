@@ -24,10 +24,10 @@ import Testing
   }
 
   private func floats(_ bytes: [UInt8]) -> [Double] {
-    (0..<bytes.count / 4).map { index in
-      Double(
-        Float(
-          bitPattern: (0..<4).reduce(0) { $0 | UInt32(bytes[4 * index + $1]) << UInt32(8 * $1) }))
+    (0..<bytes.count / 4).map { index -> Double in
+      var pattern: UInt32 = 0
+      for byte in 0..<4 { pattern |= UInt32(bytes[4 * index + byte]) << UInt32(8 * byte) }
+      return Double(Float(bitPattern: pattern))
     }
   }
 

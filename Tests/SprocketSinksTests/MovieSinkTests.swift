@@ -159,7 +159,7 @@ import Testing
     try sink.configure(&setup)
     let packer = try #require(try sink.makePacker())
     // A ramp downwards in luma; chroma is even.
-    let bytes = (0..<4608).map { $0 < 3072 ? UInt8(40 + $0 / 64) : 110 }
+    let bytes = (0..<3072).map { UInt8(40 + $0 / 64) } + [UInt8](repeating: 110, count: 1536)
     for padding in [0, 9] {
       let frame = SinkFrame(
         format, bytes, padding: padding, packedCapacity: setup.packedCapacity)

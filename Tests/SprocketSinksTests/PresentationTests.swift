@@ -137,9 +137,10 @@ import Testing
     let packer = try #require(try sink.makePacker())
     let planes = (0..<3).map { pixels.plane($0, width: 33, height: 17) }
     // A ramp downwards, the same in all planes of one height.
-    let wanted = planes.flatMap { size in
-      (0..<size.rows).flatMap { row in
-        [UInt8](repeating: UInt8(40 + row * 160 / size.rows), count: size.bytesPerRow / 2)
+    let wanted = planes.flatMap { size -> [UInt8] in
+      (0..<size.rows).flatMap { row -> [UInt8] in
+        let level = UInt8(40 + row * 160 / size.rows)
+        return [UInt8](repeating: level, count: size.bytesPerRow / 2)
       }
     }
     let bytes = wanted.flatMap { sample -> [UInt8] in

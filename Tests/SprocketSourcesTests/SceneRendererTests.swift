@@ -95,7 +95,10 @@ import Testing
     for tile in 0..<16 {
       let (left, top) = (tile % 4 * 160, tile / 4 * 90)
       var rows: [Double] = []
-      for y in top..<top + 90 { rows += picture.luma[y * 640 + left..<y * 640 + left + 160] }
+      for y in top..<top + 90 {
+        let first = y * 640 + left
+        rows += picture.luma[first..<first + 160]
+      }
       let part = Picture(width: 160, height: 90, luma: rows)
       expectGreater(part.laplacianVariance, 4, "tile \(tile): \(part.laplacianVariance)")
     }

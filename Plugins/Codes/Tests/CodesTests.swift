@@ -114,7 +114,10 @@ private let word = CodeModules(rows: CodeVectors.word)
 
   @Test func theLargestCodeIsReadWholeAndWhatHasNoRoomIsCut() throws {
     let large = CodeModules(hexadecimal: CodeVectors.large, side: 177)
-    let payload = (0..<2900).map { UInt8((7 * $0 + $0 / 251) % 256) }
+    let payload = (0..<2900).map { index -> UInt8 in
+      let number = 7 * index + index / 251
+      return UInt8(number % 256)
+    }
     var picture = CodePicture(width: 1300, height: 620)
     picture.draw(large, .init(x: 310, y: 310, module: 3))
     picture.draw(large, .init(x: 950, y: 310, module: 3))

@@ -6,8 +6,9 @@ enum SlowResize {
   /// The samples of a plane.
   static func samples(_ bytes: [UInt8], isDeep: Bool) -> [Double] {
     guard isDeep else { return bytes.map(Double.init) }
-    return stride(from: 0, to: bytes.count, by: 2).map {
-      Double(bytes[$0]) + 256 * Double(bytes[$0 + 1])
+    return (0..<bytes.count / 2).map { index -> Double in
+      let (low, high) = (Double(bytes[2 * index]), Double(bytes[2 * index + 1]))
+      return low + 256 * high
     }
   }
 

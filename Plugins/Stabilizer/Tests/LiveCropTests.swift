@@ -14,8 +14,9 @@ func aLiveCropZoomsFromItsFrameOn(_ mode: Stabilizer.Mode, _ workers: Int) throw
   let pictures = (0..<40).map { _ in
     let x = Double.random(in: -6...6, using: &random)
     let y = Double.random(in: -4...4, using: &random)
-    let luma = (0..<128 * 96).map { index in
-      UInt8(min(max(scene.level(Double(index % 128) + x, Double(index / 128) + y), 0), 255))
+    let luma = (0..<128 * 96).map { index -> UInt8 in
+      let level = scene.level(Double(index % 128) + x, Double(index / 128) + y)
+      return UInt8(min(max(level, 0), 255))
     }
     return TestFrame(width: 128, height: 96, luma: luma)
   }

@@ -26,7 +26,9 @@ private func slow(_ planes: [[UInt8]], _ index: Int, of frame: TestFrame) -> Slo
   guard format.pixelFormat.isDeep else {
     return SlowPlane(width: size.bytesPerRow, height: size.rows, levels: bytes)
   }
-  let words = stride(from: 0, to: bytes.count, by: 2).map { bytes[$0] + 256 * bytes[$0 + 1] }
+  let words = (0..<bytes.count / 2).map { index -> Double in
+    bytes[2 * index] + 256 * bytes[2 * index + 1]
+  }
   return SlowPlane(width: size.bytesPerRow / 2, height: size.rows, levels: words)
 }
 

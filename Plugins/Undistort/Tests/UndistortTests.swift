@@ -37,7 +37,9 @@ private struct SlowPlane {
     (width, height) = (size.bytesPerRow / (pixels.isDeep ? 2 : 1), size.rows)
     samples =
       pixels.isDeep
-      ? stride(from: 0, to: bytes.count, by: 2).map { bytes[$0] + 256 * bytes[$0 + 1] } : bytes
+      ? (0..<bytes.count / 2).map { index -> Double in
+        bytes[2 * index] + 256 * bytes[2 * index + 1]
+      } : bytes
     let scale = Double(1 << (pixels.bitsPerSample - 8))
     black = plane > 0 ? 128 * scale : frame.format.color.range == .full ? 0 : 16 * scale
   }
