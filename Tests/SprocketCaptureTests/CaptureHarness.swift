@@ -68,6 +68,15 @@ final class Seen: Sendable {
   }
 }
 
+/// Waits until the recording has 100 ms: one that has begun may still lose its first frame.
+func filled(_ recording: Recording?, of movies: MovieFileOutput) async -> Bool {
+  guard let recording else { return false }
+  for await event in recording.events {
+    if case .didStart = event { break }
+  }
+  return await until { movies.recordedDuration > .milliseconds(100) }
+}
+
 /// An output that notes its frames. `delay` keeps its callback busy.
 func watching(
   _ seen: Seen, reading parts: FrameParts = .luma(.eighth), discardsLateFrames: Bool = true,

@@ -130,7 +130,7 @@ final class TestFolder: Sendable {
     var recordings: [Recording] = []
     for name in ["a.mov", "b.mov", "c.mov"] {
       recordings.append(try movies.startRecording(to: folder.file(name)))
-      await expectTrue(until { movies.recordedDuration > .milliseconds(100) })
+      await expectTrue(filled(recordings.last, of: movies))
     }
     movies.stopRecording()
     var results: [RecordingResult] = []
@@ -175,14 +175,14 @@ final class TestFolder: Sendable {
     let movies = MovieFileOutput()
     let session = try await running(movies)
     let first = try movies.startRecording(to: folder.file("a.mov"))
-    await expectTrue(until { movies.recordedDuration > .milliseconds(100) })
+    await expectTrue(filled(first, of: movies))
     try await session.configure { c in c.preset = .size(Cameras.small) }
     let ended = await first.finished()
     expectEqual(ended.reason, .discontinuity)
     expectEqual(ended.error?.code, .sessionChanged)
     expectTrue(ended.isUsable)
     let second = try movies.startRecording(to: folder.file("b.mov"))
-    await expectTrue(until { movies.recordedDuration > .milliseconds(100) })
+    await expectTrue(filled(second, of: movies))
     await session.stop()
     let last = await second.finished()
     expectNil(last.error)
@@ -204,7 +204,7 @@ final class TestFolder: Sendable {
     for (name, orientation) in [("a.mov", Orientation.upright), ("b.mov", .quarterTurn)] {
       try added.link(for: .video).setOrientation(orientation)
       let recording = try movies.startRecording(to: folder.file(name))
-      await expectTrue(until { movies.recordedDuration > .milliseconds(100) })
+      await expectTrue(filled(recording, of: movies))
       recording.stop()
       await expectTrue(recording.finished().isUsable)
     }

@@ -190,7 +190,7 @@ import Testing
     let sofar = movies.recordedDuration
     await expectTrue(until { movies.recordedDuration > sofar })
     let second = try movies.startRecording(to: folder.file("b.mov"))
-    await expectTrue(until { movies.recordedDuration > .milliseconds(100) })
+    await expectTrue(filled(second, of: movies))
     second.stop()
     await expectTrue(first.finished().isUsable)
     await expectTrue(second.finished().isUsable)

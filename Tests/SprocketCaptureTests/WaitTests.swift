@@ -133,7 +133,7 @@ struct Rejecting: Stage {
     do {
       let session = try await session(Cameras.back(), [], movies)
       let first = try movies.startRecording(to: folder.file("a.mov"))
-      await expectTrue(until { movies.recordedDuration > .milliseconds(100) })
+      await expectTrue(filled(first, of: movies))
       try await session.configure { c in c.remove(movies) }
       let result = await first.finished()
       expectTrue(result.isUsable)
@@ -141,7 +141,7 @@ struct Rejecting: Stage {
       try await result.verify()
       try await session.configure { c in c.add(movies) }
       let second = try movies.startRecording(to: folder.file("b.mov"))
-      await expectTrue(until { movies.recordedDuration > .milliseconds(100) })
+      await expectTrue(filled(second, of: movies))
       second.stop()
       await expectNil(second.finished().error)
       await session.stop()
@@ -151,7 +151,7 @@ struct Rejecting: Stage {
       // The first session is gone, and its outputs are free.
       let session = try await session(Cameras.back(), [], movies)
       released = try movies.startRecording(to: folder.file("c.mov"))
-      await expectTrue(until { movies.recordedDuration > .milliseconds(100) })
+      await expectTrue(filled(released, of: movies))
       _ = session.isRunning
     }
     let result = await released.finished()
