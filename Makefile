@@ -1,7 +1,9 @@
 # The commands of the project. Each installs what it needs.
 #
 #   make run     build, and record ten seconds of the first camera, or of the scene, into demo/
-#   make test    build and test everything
+#   make test    build and test: half an hour, the judges and the lab in part
+#   make test-all  the same, with all judges and all of the lab; goes on where it was ended
+#   make unit    build and run the Swift tests, FILTER=Ring some of them
 #   make fuzz    feed all that reads bytes from outside with any bytes, for SECONDS=60
 #   make long    hours of it: 10,000 storms, the soak, more kills; goes on where it was ended
 #   make lab     test with the kernel's own camera drivers, in a small virtual machine
@@ -247,7 +249,7 @@ capture-storms: test-packages
 long: STORM_ADDRESSES = SPROCKET_ADDRESS=$(CURDIR)/.build/address/release/sprocket
 long: test-packages release threads-program addresses-program .build/venv/installed
 	$(STORMS) 1-10000 --state .build/storms.jsonl
-	$(MAKE) --no-print-directory threads MORE_THREADS='SprocketTests SprocketCaptureTests'
+	$(MAKE) --no-print-directory threads MORE_THREADS=SprocketTests
 	$(MAKE) --no-print-directory sound-storms
 	$(MAKE) --no-print-directory capture-storms
 	$(MAKE) --no-print-directory soak
