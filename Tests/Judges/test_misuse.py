@@ -18,7 +18,6 @@ MARK = "// error: "
 CAPTURE = ROOT / "docs" / "capture.md"
 NUMBER = re.compile(r"\bBug (\d+):")
 BUILDS = ("release", "debug", "readme/.build/release", "thread/release")
-SHIMS = ".build/checkouts/swift-numerics/Sources/_NumericsShims/include/module.modulemap"
 
 
 def modules():
@@ -33,7 +32,7 @@ def modules():
 
 def module_maps():
     """Options that name the modules of C libraries."""
-    maps = [*ROOT.glob("Sources/CSprocket*/module.modulemap"), *ROOT.glob(SHIMS),
+    maps = [*ROOT.glob("Sources/CSprocket*/module.modulemap"),
             *modules().parent.glob("CSprocket*.build/module.modulemap")]
     return [word for path in maps for word in ("-Xcc", f"-fmodule-map-file={path}")]
 
