@@ -41,14 +41,18 @@ PLOT_PACKAGES := python3-venv
 # pixel loops three to four times as fast.
 CPU ?= $(shell grep -qw avx2 /proc/cpuinfo && test "$$(uname -m)" = x86_64 && echo haswell)
 # Chooses the modules that are compiled without optimisation; where there is no Swift, `swift` says so.
-export SWIFT_EXEC := $(shell command -v swiftc >/dev/null && Tools/toolchain .build/toolchain)
+ifneq ($(shell command -v swiftc),)
+export SWIFT_EXEC := $(shell Tools/toolchain .build/toolchain)
+$(if $(SWIFT_EXEC),,$(error .build/toolchain could not be made; see above))
+endif
 # A cache of C modules holds the path of the tree: each path has its own, so that a tree that was moved or copied
 # with its .build builds.
-MODULES := $(CURDIR)/.build/modules-$(firstword $(shell echo $(CURDIR) | cksum))
+MODULE_CACHE := -Xswiftc -module-cache-path \
+  -Xswiftc "$(CURDIR)/.build/modules-$(firstword $(shell echo "$(CURDIR)" | cksum))"
 # Tests see what is internal, so that they are built with the program and not once more. Debug information
 # takes a tenth of the time.
 OPTIMIZED := -c release $(if $(CPU),-Xswiftc -target-cpu -Xswiftc $(CPU)) -Xswiftc -enable-testing \
-  -Xswiftc -gnone -Xswiftc -module-cache-path -Xswiftc $(MODULES)
+  -Xswiftc -gnone $(MODULE_CACHE)
 # Swift's libraries become part of the program, so that what is tested is what can be installed.
 RELEASE := $(OPTIMIZED) --static-swift-stdlib
 
@@ -101,22 +105,25 @@ examples: traps example-packages
 # these; begun again, it leaves out what has passed with the same files. A step begins when those are done that
 # make what it needs. Three run at a time: two keep the cores busy, and some judges wait. What needs the machine to
 # itself comes last. Tests/step tells how long each took.
-STEPS := copy all-packages addresses lint venv lab-kernel lab plain judge-most judge-files judge-waiting threads \
+# The lab's machine is an x86_64 one.
+LAB_STEPS := $(if $(filter x86_64,$(shell uname -m)),lab-kernel lab)
+STEPS := copy all-packages addresses lint venv $(LAB_STEPS) plain judge-most judge-files judge-waiting threads \
   readme storms-plain python judge-alone
 test: STEPS_FOR := chosen
 test-all: STEPS_FOR := all
-test test-all: packages
+test test-all: packages example-packages
+	$(if $(LAB_STEPS),,@echo "The lab is left out: it emulates x86_64 alone.")
 	[ -f Package.resolved ] || swift package resolve
 	Tests/step --begin $(STEPS_FOR)
 	$(MAKE) --no-print-directory --jobs=3 --keep-going program=copy STEPS_FOR=$(STEPS_FOR) $(STEPS:%=step-%) \
-	  || { Tests/step --failures; exit 1; }
+	  || { Tests/step --failures $(STEPS); exit 1; }
 	Tests/step --table
 
 .PHONY: $(STEPS:%=step-%)
 $(STEPS:%=step-%): step-%:
 	@Tests/step $* $(MAKE) --no-print-directory $(AT_HAND) $*
 # What one step makes for all: others do not make it again.
-MADE_BY_STEPS := packages test-packages lab-packages example-packages .build/venv/installed lab-kernel copy
+MADE_BY_STEPS := packages test-packages lab-packages example-packages plot-packages .build/venv/installed lab-kernel copy
 AT_HAND = $(patsubst %,--assume-old=%,$(filter-out $(if $(filter all-packages,$*),%-packages) \
   $(if $(filter venv,$*),.build/venv/installed) $*,$(MADE_BY_STEPS)))
 step-venv step-lab-kernel: step-all-packages
@@ -143,15 +150,15 @@ lint:
 # Every test, in the build of the program: for those who work on it. FILTER chooses: make unit FILTER=Ring.
 CHECK := --explicit-target-dependency-import-check error
 RUN_TESTS = PATH="$(CURDIR)/.build/venv/bin:$$PATH" swift test --skip-build $(if $(FILTER),--filter '$(FILTER)')
-unit: .build/venv/installed
+unit: test-packages .build/venv/installed
 	swift build $(RELEASE) $(CHECK) --product sprocketPackageTests
 	$(RUN_TESTS) $(OPTIMIZED)
 
 # `make test` runs each test once. Under AddressSanitizer: what holds `unsafe`, wraps a C library or parses bytes,
 # and the fuzzer's kept inputs. Under ThreadSanitizer: the ring, the engine with its sound, and what a capture
 # session waits for. All others, `plain`, in the copy and its build. Each builds only the tests that it runs,
-# and what these need. Release builds, since unoptimised code hides values that end too early. Nothing is
-# imported that Package.swift does not declare.
+# and what these need. Release builds, in which a module that the sanitizer is to look at is optimised,
+# since unoptimised code hides values that end too early. Nothing is imported that does not lie beneath.
 comma := ,
 empty :=
 names = $(subst $(empty) $(empty),$(comma),$(strip $(1)))
@@ -170,19 +177,19 @@ threads addresses: export LSAN_OPTIONS = suppressions=$(CURDIR)/Tests/leaks.supp
 plain: copy .build/venv/installed
 	SPROCKET_TESTS=$(call names,$(PLAIN_TESTS)) $(MAKE) --no-print-directory --directory .build/readme unit
 
-threads: .build/venv/installed
+threads: test-packages .build/venv/installed
 	nice swift build $(THREADS) $(CHECK) --product sprocketPackageTests
 	$(RUN_TESTS) $(THREADS)
 
-addresses: .build/venv/installed
+addresses: test-packages .build/venv/installed
 	nice swift build $(ADDRESSES) $(CHECK) --product sprocketPackageTests
 	$(RUN_TESTS) $(ADDRESSES)
 
-threads-program:
+threads-program: packages
 	swift build $(THREADS) $(CHECK) --product sprocket
 	swift build $(THREADS) $(CHECK) --product SprocketSoundStorm
 
-addresses-program:
+addresses-program: packages
 	swift build $(ADDRESSES) $(CHECK) --product sprocket
 	swift build $(ADDRESSES) $(CHECK) --product SprocketSoundStorm
 
@@ -192,11 +199,11 @@ judge: judge-files judge-waiting judge-most judge-alone
 
 PYTEST = SPROCKET=$(SPROCKET) .build/venv/bin/python -m pytest -q -p no:cacheprovider --durations=5
 judges = $(wildcard $(patsubst %,Tests/Judges/test_%.py,$(1)))
-FILE_JUDGES := $(call judges,browser codecs disk* dump files install movie* picture_files recording sound \
+FILE_JUDGES := $(call judges,browser codecs disk* dump files movie* picture_files recording sound \
   sound_files still*)
-WAITING_JUDGES := $(call judges,articles camera_manager inputs kills limits live_settings on_demand power python \
-  reconfigure request_storm several share sound_dumps sound_kills stamps storms top usage window)
-JUDGES_NEED = $(program) $(if $(filter release,$(program)),traps examples) .build/venv/installed
+WAITING_JUDGES := $(call judges,articles camera_manager inputs install kills limits live_settings on_demand power \
+  python reconfigure request_storm several share sound_dumps sound_kills stamps storms top usage window)
+JUDGES_NEED = test-packages $(program) $(if $(filter release,$(program)),traps examples) .build/venv/installed
 judge-files: $(JUDGES_NEED)
 	$(PYTEST) -m 'not alone' $(PICK) $(FILE_JUDGES)
 
@@ -210,7 +217,7 @@ judge-alone: $(JUDGES_NEED)
 	$(PYTEST) -m alone $(PICK) Tests/Judges
 
 # Python's package against a writer that is written in its tests, and its types.
-python: .build/venv/installed
+python: test-packages .build/venv/installed
 	$(PYTEST) Python/tests
 	cd Python && ../.build/venv/bin/python -m mypy
 
@@ -223,7 +230,7 @@ storms: threads-program storms-plain
 storms sound-storms long: STORM_THREADS = SPROCKET_THREAD=$(CURDIR)/.build/thread/release/sprocket
 
 # Without a sanitizer: `make test` has these.
-storms-plain: $(program) $(if $(filter release,$(program)),traps) .build/venv/installed
+storms-plain: $(JUDGES_NEED)
 	$(STORMS) $(or $(SEEDS),1-200)
 	$(SOUND_STORMS) $(or $(SEEDS),1-60)
 
@@ -273,12 +280,12 @@ readme: copy .build/venv/installed
 
 # For Tests/readme.sh: what `make` builds with.
 flags:
-	@echo $(RELEASE)
+	@echo '$(RELEASE)'
 
 # libFuzzer and AddressSanitizer; the compiler has to be told to count what inputs reach. Optimised,
 # because debug builds read a tenth as many inputs; tests see what is internal.
 fuzz: test-packages $(program)
-	SPROCKET_FUZZ=1 swift build -c release -Xswiftc -enable-testing --sanitize=fuzzer \
+	SPROCKET_FUZZ=1 env --unset=SWIFT_EXEC swift build -c release -Xswiftc -enable-testing $(MODULE_CACHE) --sanitize=fuzzer \
 	  --sanitize=address -Xswiftc -sanitize-coverage=edge,trace-cmp,inline-8bit-counters,pc-table \
 	  --scratch-path .build/fuzz --product SprocketFuzz
 	Tests/Fuzz/fuzz --sprocket $(SPROCKET) --program .build/fuzz/release/SprocketFuzz \
@@ -370,7 +377,7 @@ clean:
 	.build/venv/bin/pip install --quiet --requirement Tests/requirements.txt
 	touch $@
 
-.build/venv/plot: Tools/requirements.txt
+.build/venv/plot: Tools/requirements.txt | plot-packages
 	python3 -m venv .build/venv
 	.build/venv/bin/pip install --quiet --requirement Tools/requirements.txt
 	touch $@

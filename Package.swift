@@ -279,7 +279,7 @@ if Context.environment["SPROCKET_FUZZ"] != nil {
 } else if chosenTests?.contains("FuzzTests") != false {
   package.targets.append(
     .testTarget(
-      name: "FuzzTests", dependencies: fuzzed, path: "Tests/Fuzz",
+      name: "FuzzTests", dependencies: fuzzed + ["TestExpectations"], path: "Tests/Fuzz",
       sources: ["Targets", "Tests"], swiftSettings: settings))
 }
 

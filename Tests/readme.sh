@@ -35,7 +35,7 @@ run_commands() {
 # commands: `swift build -c release` and `swift run -c release NAME ...`.
 swift() {
   local flags build="${PWD%/Examples/*}/.build"
-  read -ra flags <<<"$RELEASE"
+  eval "flags=($RELEASE)"
   case "$PWD $*" in
     */Examples/*" build -c release" | */Examples/*" run -c release "*) ;;
     *)

@@ -6,7 +6,7 @@ Without an option all do.
                marked `costly`, a twelfth. The choice depends on the commit alone, not on the order of tests.
                SPROCKET_CHOICE=1a2b3c4d repeats the choice of another commit.
 --choose-list  Prints the tests that --choose does not take at each commit, and runs none.
---resume FILE  Leaves out what has passed before with the same program and the same tests, and adds to FILE
+--resume FILE  Leaves out what has passed before with the same program and the same files, and adds to FILE
                what passes now: a run that was ended goes on.
 """
 import collections
@@ -188,48 +188,30 @@ def pytest_terminal_summary(terminalreporter, exitstatus, config):
 
 
 class Passed:
-    """What passed, and with which program and tests: lines of a test's name and a digest."""
+    """What passed, and with which program and files: lines of a test's name and a digest."""
 
     def __init__(self, path):
-        self.path = path
-        self.shared = digest_of_what_tests_share()
-        self.digests, self.open = {}, {}
-        self.before = set()
-        if path.exists():
-            # The last line of a run that was ended may be torn.
-            self.before = {tuple(line.split("\t")) for line in path.read_text().split("\n")[:-1]}
-
-    def digest(self, item):
-        if item.path not in self.digests:
-            content = hashlib.sha256(self.shared + item.path.read_bytes())
-            self.digests[item.path] = content.hexdigest()[:16]
-        return self.digests[item.path]
+        self.path, self.digest = path, digest_of_what_tests_see()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # The last line of a run that was ended may be torn.
+        self.before = set(path.read_text().split("\n")[:-1]) if path.exists() else set()
 
     def line(self, item):
-        return key_of(item), self.digest(item)
+        return f"{key_of(item)}\t{self.digest}"
 
     def add(self, line):
         with open(self.path, "a") as file:
-            file.write("\t".join(line) + "\n")
+            file.write(line + "\n")
 
 
-def digest_of_what_tests_share():
-    """The program, and all that tests may read, but for what the program is built of and tests' own files."""
+def digest_of_what_tests_see():
+    """The program, and every file of the tree: tests read each other's, and compile against its modules."""
+    digest = hashlib.sha256(subprocess.run([TESTS / "step", "--key"], capture_output=True, check=True).stdout)
     program = os.environ.get("SPROCKET", "")
-    digest = hashlib.sha256()
-    files = [program] if program and os.path.isfile(program) else []
-    for name in git("ls-files").splitlines():
-        path = pathlib.Path(name)
-        top, *inside = path.parts
-        own = top == "Tests" and (path.name.startswith("test_") or inside[0].startswith("Sprocket"))
-        if not own and top not in ("Sources", "Plugins", "Benchmarks"):
-            files.append(ROOT / path)
-    for path in files:
-        digest.update(str(path).encode() + b"\0")
-        if os.path.isfile(path):
-            with open(path, "rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.digest()
+    if os.path.isfile(program):
+        with open(program, "rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()[:16]
 
 
 def resume(config, items):

@@ -79,7 +79,9 @@ public enum LoadedLibraries<Functions: Sendable>: Sendable {
         continue
       }
       let reason = unsafe dlerror().map { unsafe String(cString: $0) } ?? "dlopen gives no reason"
-      if reason.hasPrefix("\(library.name): ") && reason.hasSuffix("No such file or directory") {
+      // In the language of the program's locale, as dlerror(3) has it.
+      let noSuchFile = unsafe strerror(ENOENT).map { unsafe String(cString: $0) } ?? ""
+      if reason.hasPrefix("\(library.name): ") && reason.hasSuffix(noSuchFile) {
         absent.append(library)
       } else {
         failure = failure ?? .unloadable(library, reason: reason)

@@ -1,5 +1,6 @@
 """What a build makes of an edit has to be what a clean build makes of it."""
 import json
+import os
 import shutil
 import subprocess
 
@@ -49,3 +50,46 @@ def test_a_header_or_a_flag_that_changes_compiles_all_again(tmp_path):
         with open(tmp_path / changed, "a") as file:
             file.write("\n")
         assert version() != before, changed
+
+
+MANIFEST = """// swift-tools-version: 6.2
+import PackageDescription
+let package = Package(
+  name: "layers",
+  products: [],
+  targets: [
+    .target(name: "Below"),
+    .target(name: "Between", dependencies: ["Below"]),
+    .executableTarget(name: "Top", dependencies: ["Between"]),
+  ])
+"""
+
+
+def test_a_structure_that_changes_two_modules_below_is_seen(tmp_path):
+    """SwiftPM itself, with what our manifest adds to a target's dependencies. Without it the program reads the
+    structure by its old layout."""
+    manifest = (ROOT / "Package.swift").read_text()
+    added = manifest[manifest.index("func addDependencies"):]
+    files = {
+        "Package.swift": MANIFEST + added,
+        "Sources/Below/Below.swift": "public struct Pair { public var a = 1, b = 2; @inline(never) public init() {} }",
+        "Sources/Between/Between.swift":
+            "public import Below\n@inline(never) public func pair() -> Pair { Pair() }",
+        "Sources/Top/main.swift": "import Between\nlet found = pair()\nprint(found.a, found.b)"}
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n")
+
+    def printed():
+        # As `swift build` compiles, whatever `make` has told.
+        environment = {name: value for name, value in os.environ.items() if name != "SWIFT_EXEC"}
+        built = subprocess.run(["swift", "build", "-c", "release"], cwd=tmp_path, capture_output=True, text=True,
+                               env=environment, timeout=LIMIT)
+        assert built.returncode == 0, built.stdout + built.stderr
+        return subprocess.run([tmp_path / ".build/release/Top"], capture_output=True, text=True, check=True,
+                              timeout=LIMIT).stdout.split()
+    assert printed() == ["1", "2"]
+    (tmp_path / "Sources/Below/Below.swift").write_text(
+        "public struct Pair { public var before = 7, a = 1, b = 2; @inline(never) public init() {} }\n")
+    assert printed() == ["1", "2"]

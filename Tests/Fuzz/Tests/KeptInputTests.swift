@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import TestExpectations
 internal import Testing
 
 /// Every kept input of the fuzzer, fed to its target once: one for each past finding among them.
@@ -11,7 +12,8 @@ internal import Testing
   func aKeptInputFindsNothing(_ name: String) throws {
     let target = try #require(FuzzTarget.all.first { $0.name == name })
     let folder = Self.corpus + "/" + name
-    guard FileManager.default.fileExists(atPath: folder) else { return }
+    // These have nothing but the seeds that `make fuzz` makes.
+    if ["exif", "sound"].contains(name) { return }
     for file in try FileManager.default.contentsOfDirectory(atPath: folder) {
       let data = try #require(FileManager.default.contents(atPath: folder + "/" + file))
       target.feed([UInt8](data))
@@ -20,7 +22,7 @@ internal import Testing
 
   @Test func eachFolderIsThatOfATarget() throws {
     let folders = try FileManager.default.contentsOfDirectory(atPath: Self.corpus)
-    #expect(Set(folders).subtracting(FuzzTarget.all.map(\.name)).isEmpty)
-    #expect(folders.count >= 10)
+    expectEqual(
+      Set(folders), Set(FuzzTarget.all.map(\.name)).subtracting(["exif", "sound"]))
   }
 }
