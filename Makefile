@@ -163,7 +163,7 @@ comma := ,
 empty :=
 names = $(subst $(empty) $(empty),$(comma),$(strip $(1)))
 THREAD_TESTS := SprocketRingTests SprocketEngineTests SprocketCaptureTests $(MORE_THREADS)
-ADDRESS_TESTS := FuzzTests $(patsubst %,Sprocket%Tests,ALSA Codecs Core Deflate JPEG LibAV LZ4 MCAP Sinks \
+ADDRESS_TESTS := FuzzTests $(patsubst %,Sprocket%Tests,ALSA Codecs Core Deflate JPEG LibAV LZ4 MCAP \
   Sources TIFF V4L2 YUV ZBar)
 PLAIN_TESTS := TidyTests $(patsubst Plugins/%,%Tests,$(wildcard Plugins/*)) $(filter-out \
   $(THREAD_TESTS) $(ADDRESS_TESTS),$(notdir $(wildcard Tests/Sprocket*Tests)))

@@ -93,6 +93,23 @@ def wait_until(condition, process=None):
     return wait_for(condition, process, pause=0.05)
 
 
+def wait_until_holds(path, data):
+    """Waits until a file that grows holds these bytes. What was looked at is not read again: an emulated machine
+    that is busy with that has no time for the sound."""
+    seen = 0
+
+    def holds():
+        nonlocal seen
+        if not path.exists():
+            return False
+        with open(path, "rb") as file:
+            file.seek(seen)
+            found = file.read()
+        seen += max(0, len(found) - len(data))
+        return data in found
+    wait_until(holds)
+
+
 def read_streams(witness):
     """The buffers that a driver handed out, for each time that it began to stream."""
     if not witness.exists():

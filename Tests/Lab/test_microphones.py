@@ -18,7 +18,7 @@ import time
 
 import pytest
 
-from conftest import LIMIT, wait_until
+from conftest import LIMIT, wait_until, wait_until_holds
 from program import SPROCKET, sprocket
 
 READER = pathlib.Path(SPROCKET).parent / "SprocketMicrophone"
@@ -142,11 +142,11 @@ def test_what_was_played_is_read_bit_for_bit(format, rate, channels, tmp_path):
     with playing_again_and_again(path, *sound):
         with Reader(MICROPHONE.format(0), tmp_path, f"format={NUMBERS[format]}", f"rate={rate}",
                     f"channels={channels}") as reader:
-            wait_until(lambda: kept in reader.heard)
+            wait_until_holds(reader.out, kept)
             reader.stop()
         with subprocess.Popen(["arecord", *options(*sound), "-D", MICROPHONE.format(0), witness]) as recorder:
             try:
-                wait_until(lambda: witness.exists() and data in witness.read_bytes())
+                wait_until_holds(witness, data)
             finally:
                 recorder.kill()
     assert reader.lines[0].startswith(f"{NUMBERS[format]} {rate} {channels} ")

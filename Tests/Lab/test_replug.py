@@ -129,7 +129,7 @@ def capture_session(movie):
     """A program with a capture session, which records into `movie` until an interruption has ended."""
     program = pathlib.Path(SPROCKET).with_name("SprocketSessionCost")
     session = subprocess.Popen(
-        ["timeout", "120", program, "interruptions", listed(PLANES)["identity"], movie],
+        ["timeout", str(LIMIT), program, "interruptions", listed(PLANES)["identity"], movie],
         stdout=subprocess.PIPE, text=True)
     try:
         assert session.stdout.readline() == "running\n"

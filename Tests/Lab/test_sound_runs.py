@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from conftest import wait_until
+from conftest import wait_until, wait_until_holds
 from program import SPROCKET, read_summary
 from test_microphones import (LIMIT, MICROPHONE, NUMBERS, PAIRS, cards, made_up, options,
                               playing_again_and_again, unplugged, without_fourth_byte)
@@ -34,13 +34,13 @@ def test_a_file_has_bit_for_bit_what_arecord_has(format, rate, channels, tmp_pat
         with started("--source", "none", "--microphone", name, "--audio-sync", "exact", "--sound",
                      tmp_path / "ours.wav", "--summary", tmp_path / "s.json") as process:
             try:
-                wait_until(lambda: ours.exists() and kept in ours.read_bytes())
+                wait_until_holds(ours, kept)
                 stop(process)
             finally:
                 process.kill()
         with subprocess.Popen(["arecord", *options(*sound), "-D", MICROPHONE.format(0), theirs]) as recorder:
             try:
-                wait_until(lambda: theirs.exists() and data in theirs.read_bytes())
+                wait_until_holds(theirs, data)
             finally:
                 recorder.kill()
     assert kept in (tmp_path / "ours.wav").read_bytes()

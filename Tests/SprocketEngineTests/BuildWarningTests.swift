@@ -5,8 +5,8 @@ import Testing
 
 @Suite struct BuildWarningTests {
   @Test func onlyAProgramThatUsesLessThanTheProcessorHasWarns() {
-    expectNil(buildWarning(isForAVX2: true, hasAVX2: true))
-    expectNil(buildWarning(isForAVX2: false, hasAVX2: false))
-    expectTrue(buildWarning(isForAVX2: false, hasAVX2: true)?.contains("-target-cpu") == true)
+    expectNil(missedAVX2(isForAVX2: true, hasAVX2: true))
+    expectNil(missedAVX2(isForAVX2: false, hasAVX2: false))
+    expectTrue(missedAVX2(isForAVX2: false, hasAVX2: true)?.contains("-target-cpu") == true)
   }
 }

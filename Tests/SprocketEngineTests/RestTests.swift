@@ -147,10 +147,17 @@ private func wait(_ condition: () -> Bool) { expectTrue(waitUntil(condition)) }
   /// Frames come faster than the chain takes them, so that the first ones after the call are lost.
   @Test func a22ASinkGetsTheEventsOfFramesThatItMisses() throws {
     let sink = Rester()
-    let pause = ScriptedSource.Step.pause(nanoseconds: 100_000_000)
+    // The first 100 frames came while it rested.
+    let hasCaughtUp = ScriptedSource.Step.call {
+      wait {
+        guard let progress = sink.engine?.progress else { return false }
+        let taken = UInt64(100 + sink.count.load(ordering: .acquiring))
+        return taken + progress.lost[.overrun] == progress.produced
+      }
+    }
     let counts = try run(
       sink,
-      .frames(0..<100) + [.call { sink.wake() }] + .frames(100..<400) + [pause]
+      .frames(0..<100) + [.call { sink.wake() }] + .frames(100..<400) + [hasCaughtUp]
         + .frames(400..<410), [Slow.plugin], isLive: true
     ) { frame, events in events.add(Event(kind: .controlApplied, ticket: frame.sequence)) }
     expectGreater(counts[.overrun], 0)

@@ -4,10 +4,10 @@ internal import CSprocketSystem
 /// pixels then take three to four times as long as they could.
 /// `swift build` compiles so unless it is told otherwise; `make` asks for AVX2 where it finds it.
 var buildWarning: String? {
-  buildWarning(isForAVX2: sprocket_is_built_for_avx2() != 0, hasAVX2: sprocket_has_avx2() != 0)
+  missedAVX2(isForAVX2: sprocket_is_built_for_avx2() != 0, hasAVX2: sprocket_has_avx2() != 0)
 }
 
-func buildWarning(isForAVX2: Bool, hasAVX2: Bool) -> String? {
+func missedAVX2(isForAVX2: Bool, hasAVX2: Bool) -> String? {
   guard !isForAVX2, hasAVX2 else { return nil }
   return "built for processors without AVX2, which this one has: loops over pixels take three to "
     + "four times as long as they could; build with `-Xswiftc -target-cpu -Xswiftc "
