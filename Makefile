@@ -45,8 +45,8 @@ ifneq ($(shell command -v swiftc),)
 export SWIFT_EXEC := $(shell Tools/toolchain .build/toolchain)
 $(if $(SWIFT_EXEC),,$(error .build/toolchain could not be made; see above))
 endif
-# A cache of C modules holds the path of the tree: each path has its own, so that a tree that was moved or copied
-# with its .build builds.
+# A cache of C modules holds the path of the tree: each path has its own, so that a tree that was moved or
+# copied with its .build builds.
 MODULE_CACHE := -Xswiftc -module-cache-path \
   -Xswiftc "$(CURDIR)/.build/modules-$(firstword $(shell echo "$(CURDIR)" | cksum))"
 # Tests see what is internal, so that they are built with the program and not once more. Debug information
@@ -71,7 +71,8 @@ SWIFT_FILES := Package.swift Sources Plugins Tests \
 
 .PHONY: run test test-all fuzz long lab bench soak plot docs install uninstall wheel format clean release copy
 .PHONY: packages install-packages test-packages lab-packages bench-packages plot-packages example-packages
-.PHONY: judge-files judge-waiting all-packages venv lint unit plain threads threads-program addresses addresses-program readme flags
+.PHONY: judge-files judge-waiting all-packages venv lint unit plain threads threads-program
+.PHONY: addresses addresses-program readme flags
 .PHONY: storms storms-plain
 .PHONY: full-prefix examples sound-storms capture-storms traps judge judge-most judge-alone
 .PHONY: python lab-kernel
@@ -100,15 +101,14 @@ examples: traps example-packages
 	  swift build $(RELEASE) --scratch-path .build --package-path Examples/$$example; \
 	done
 
-# `test` is what everyone runs: all unit tests, the fuzzer's kept inputs, the README's commands, and of judges and
-# lab a core and a third of the rest, which the commit chooses (Tests/selection.py). `test-all` has all of
-# these; begun again, it leaves out what has passed with the same files. A step begins when those are done that
-# make what it needs. Three run at a time: two keep the cores busy, and some judges wait. What needs the machine to
-# itself comes last. Tests/step tells how long each took.
-# The lab's machine is an x86_64 one.
+# `test` is what everyone runs: all unit tests, the fuzzer's kept inputs, the README's commands, and of judges
+# and lab a core and a third of the rest, which the commit chooses (Tests/selection.py). `test-all` has all of
+# these; begun again, it leaves out what has passed with the same files. A step begins when those are done
+# that make what it needs. Three run at a time: two keep the cores busy, and some judges wait. What needs the
+# machine to itself comes last. Tests/step tells how long each took. The lab's machine is an x86_64 one.
 LAB_STEPS := $(if $(filter x86_64,$(shell uname -m)),lab-kernel lab)
-STEPS := copy all-packages addresses lint venv $(LAB_STEPS) plain judge-most judge-files judge-waiting threads \
-  readme storms-plain python judge-alone
+STEPS := copy all-packages addresses lint venv $(LAB_STEPS) plain judge-most judge-files judge-waiting \
+  threads readme storms-plain python judge-alone
 test: STEPS_FOR := chosen
 test-all: STEPS_FOR := all
 test test-all: packages example-packages
@@ -123,7 +123,8 @@ test test-all: packages example-packages
 $(STEPS:%=step-%): step-%:
 	@Tests/step $* $(MAKE) --no-print-directory $(AT_HAND) $*
 # What one step makes for all: others do not make it again.
-MADE_BY_STEPS := packages test-packages lab-packages example-packages plot-packages .build/venv/installed lab-kernel copy
+MADE_BY_STEPS := packages test-packages lab-packages example-packages plot-packages \
+  .build/venv/installed lab-kernel copy
 AT_HAND = $(patsubst %,--assume-old=%,$(filter-out $(if $(filter all-packages,$*),%-packages) \
   $(if $(filter venv,$*),.build/venv/installed) $*,$(MADE_BY_STEPS)))
 step-venv step-lab-kernel: step-all-packages
@@ -149,16 +150,18 @@ lint:
 
 # Every test, in the build of the program: for those who work on it. FILTER chooses: make unit FILTER=Ring.
 CHECK := --explicit-target-dependency-import-check error
-RUN_TESTS = PATH="$(CURDIR)/.build/venv/bin:$$PATH" swift test --skip-build $(if $(FILTER),--filter '$(FILTER)')
+RUN_TESTS = PATH="$(CURDIR)/.build/venv/bin:$$PATH" swift test --skip-build \
+  $(if $(FILTER),--filter '$(FILTER)')
 unit: test-packages .build/venv/installed
 	swift build $(RELEASE) $(CHECK) --product sprocketPackageTests
 	$(RUN_TESTS) $(OPTIMIZED)
 
-# `make test` runs each test once. Under AddressSanitizer: what holds `unsafe`, wraps a C library or parses bytes,
-# and the fuzzer's kept inputs. Under ThreadSanitizer: the ring, the engine with its sound, and what a capture
-# session waits for. All others, `plain`, in the copy and its build. Each builds only the tests that it runs,
-# and what these need. Release builds, in which a module that the sanitizer is to look at is optimised,
-# since unoptimised code hides values that end too early. Nothing is imported that does not lie beneath.
+# `make test` runs each test once. Under AddressSanitizer: what holds `unsafe`, wraps a C library or parses
+# bytes, and the fuzzer's kept inputs. Under ThreadSanitizer: the ring, the engine with its sound, and what a
+# capture session waits for. All others, `plain`, in the copy and its build. Each builds only the tests that
+# it runs, and what these need. Release builds, in which a module that the sanitizer is to look at is
+# optimised, since unoptimised code hides values that end too early. Nothing is imported that does not lie
+# beneath.
 comma := ,
 empty :=
 names = $(subst $(empty) $(empty),$(comma),$(strip $(1)))
@@ -201,8 +204,9 @@ PYTEST = SPROCKET=$(SPROCKET) .build/venv/bin/python -m pytest -q -p no:cachepro
 judges = $(wildcard $(patsubst %,Tests/Judges/test_%.py,$(1)))
 FILE_JUDGES := $(call judges,browser codecs disk* dump files movie* picture_files recording sound \
   sound_files still*)
-WAITING_JUDGES := $(call judges,articles camera_manager inputs install kills limits live_settings on_demand power \
-  python reconfigure request_storm several share sound_dumps sound_kills stamps storms top usage window)
+WAITING_JUDGES := $(call judges,articles camera_manager inputs install kills limits live_settings \
+  on_demand power python reconfigure request_storm several share sound_dumps sound_kills stamps storms \
+  top usage window)
 JUDGES_NEED = test-packages $(program) $(if $(filter release,$(program)),traps examples) .build/venv/installed
 judge-files: $(JUDGES_NEED)
 	$(PYTEST) -m 'not alone' $(PICK) $(FILE_JUDGES)
@@ -285,14 +289,15 @@ flags:
 # libFuzzer and AddressSanitizer; the compiler has to be told to count what inputs reach. Optimised,
 # because debug builds read a tenth as many inputs; tests see what is internal.
 fuzz: test-packages $(program)
-	SPROCKET_FUZZ=1 env --unset=SWIFT_EXEC swift build -c release -Xswiftc -enable-testing $(MODULE_CACHE) --sanitize=fuzzer \
+	SPROCKET_FUZZ=1 env --unset=SWIFT_EXEC swift build -c release -Xswiftc -enable-testing $(MODULE_CACHE) \
+	  --sanitize=fuzzer \
 	  --sanitize=address -Xswiftc -sanitize-coverage=edge,trace-cmp,inline-8bit-counters,pc-table \
 	  --scratch-path .build/fuzz --product SprocketFuzz
 	Tests/Fuzz/fuzz --sprocket $(SPROCKET) --program .build/fuzz/release/SprocketFuzz \
 	  --seconds $(or $(SECONDS),60) $(FUZZ)
 
-# The real binary and the kernel's own drivers. LAB passes on what pytest takes: make lab LAB='-k unplug'. As a step
-# the machine starts while the program is built.
+# The real binary and the kernel's own drivers. LAB passes on what pytest takes: make lab LAB='-k unplug'. As
+# a step the machine starts while the program is built.
 LAB_PASSED := .build/lab/out
 lab: lab-packages $(if $(STEPS_FOR),,$(JUDGES_NEED)) .build/lab/dequeued.so
 	mkdir -p $(LAB_PASSED)

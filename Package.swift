@@ -62,6 +62,12 @@ func test(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     name: name, dependencies: dependencies + ["TestExpectations"], swiftSettings: settings)
 }
 
+func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(
+    name: "Sprocket\(name)", dependencies: dependencies, path: "Tests/\(name)",
+    swiftSettings: settings)
+}
+
 let package = Package(
   name: "sprocket",
   products: [
@@ -196,14 +202,7 @@ let package = Package(
         "SprocketCodecs", "SprocketCore", "SprocketJPEG", "SprocketPixels", "TestSupport",
         "CSprocketAllocations",
       ]),
-    test(
-      "SprocketSourcesTests",
-      [
-        "SprocketSources", "SprocketScene", "SprocketALSA", "SprocketCodecs", "SprocketCore",
-        "SprocketFiles", "SprocketJPEG", "SprocketMCAP", "SprocketPixels", "SprocketV4L2",
-        "TestSupport",
-        "CSprocketAllocations",
-      ]),
+    test("SprocketSourcesTests", ["SprocketSources", "TestSupport", "CSprocketAllocations"]),
     .target(
       name: "TestSupport", dependencies: ["SprocketCore", "SprocketTestMemory"],
       path: "Tests/TestSupport",
@@ -215,33 +214,17 @@ let package = Package(
         "TestSupport", "CSprocketAllocations",
       ]),
     // Makes each mistake that docs/traps.md lists: `make judge` builds it as a release.
-    .executableTarget(
-      name: "SprocketTraps", dependencies: ["Sprocket", "SprocketTesting"], path: "Tests/Traps",
-      swiftSettings: settings),
-    // A command line with a source and a sink of its own, for `make judge`, too.
-    .executableTarget(
-      name: "SprocketOwn", dependencies: ["Sprocket", "SprocketCommandLine"], path: "Tests/Own",
-      swiftSettings: settings),
+    program("Traps", ["Sprocket", "SprocketTesting"]),
+    // A command line with a source and a sink of its own.
+    program("Own", ["Sprocket", "SprocketCommandLine"]),
     // Writes and reads files with sound, for `make judge`, too.
-    .executableTarget(
-      name: "SprocketSound",
-      dependencies: ["SprocketCore", "SprocketLibAV", "SprocketSinks", "SprocketSources"],
-      path: "Tests/Sound", swiftSettings: settings),
+    program("Sound", ["SprocketCore", "SprocketLibAV", "SprocketSinks", "SprocketSources"]),
     // Runs with pictures and sound in which all goes wrong, for `make storms`.
-    .executableTarget(
-      name: "SprocketSoundStorm", dependencies: ["Sprocket", "SprocketStages"],
-      path: "Tests/SoundStorm", swiftSettings: settings),
+    program("SoundStorm", ["Sprocket", "SprocketStages"]),
     // Reads a microphone, for `make lab`.
-    .executableTarget(
-      name: "SprocketMicrophone", dependencies: ["Sprocket", "CSprocketAllocations"],
-      path: "Tests/Microphone", swiftSettings: settings),
+    program("Microphone", ["Sprocket", "CSprocketAllocations"]),
     // A capture session beside the bare engine, for `make judge` and `make bench`.
-    .executableTarget(
-      name: "SprocketSessionCost", dependencies: ["Sprocket", "SprocketCapture", "SprocketEngine"],
-      path: "Tests/SessionCost", swiftSettings: settings),
-    // `#expect` as functions, for all tests.
-    .target(name: "TestExpectations", path: "Tests/Expect", swiftSettings: settings),
-    // Style as a test.
+    program("SessionCost", ["Sprocket", "SprocketCapture", "SprocketEngine"]),
     .testTarget(
       name: "TidyTests", dependencies: ["TestExpectations"], path: "Tests/Tidy",
       swiftSettings: settings),
@@ -266,20 +249,16 @@ if let chosenTests {
   package.targets.removeAll { $0.isTest && !chosenTests.contains($0.name) }
 }
 
-let fuzzed: [Target.Dependency] = [
-  "SprocketSources", "SprocketCodecs", "SprocketCore", "SprocketJPEG", "SprocketLibAV",
-  "SprocketLZ4", "SprocketMCAP", "SprocketPixels", "SprocketTIFF", "SprocketZstd",
-]
 if Context.environment["SPROCKET_FUZZ"] != nil {
   // The program that `make fuzz` runs: its `main` is libFuzzer's, so that it cannot be built with the rest.
   package.targets.append(
     .executableTarget(
-      name: "SprocketFuzz", dependencies: fuzzed, path: "Tests/Fuzz",
+      name: "SprocketFuzz", dependencies: ["SprocketSources"], path: "Tests/Fuzz",
       sources: ["Program", "Targets"], swiftSettings: settings))
 } else if chosenTests?.contains("FuzzTests") != false {
   package.targets.append(
     .testTarget(
-      name: "FuzzTests", dependencies: fuzzed + ["TestExpectations"], path: "Tests/Fuzz",
+      name: "FuzzTests", dependencies: ["SprocketSources", "TestExpectations"], path: "Tests/Fuzz",
       sources: ["Targets", "Tests"], swiftSettings: settings))
 }
 

@@ -41,7 +41,8 @@ def test_a_layout_with_a_number_that_cannot_be_is_refused(key, value):
 def test_a_layout_whose_parts_overlap_or_end_too_late_is_refused(key, change):
     keys = Writer().keys(shape=(1, 3, 4, 299))  # Fills four pages but for some bytes.
     keys[key] += change
-    assert "layout cannot be used" in refused(Writer(timeout=LIMIT).send_layout(packet=json.dumps(keys).encode()))
+    writer = Writer(timeout=LIMIT)
+    assert "layout cannot be used" in refused(writer.send_layout(packet=json.dumps(keys).encode()))
 
 
 @pytest.mark.parametrize("changes", [

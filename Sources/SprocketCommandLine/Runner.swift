@@ -55,7 +55,12 @@ struct Runner {
         leaveAtOnce(1)
       }
       ticks += 1
-      for (index, run) in runs.enumerated() { tellNews(of: run, &told[index]) }
+      // Here and in `waitForEnd` loops count: an iterator allocates where it is not optimised.
+      var index = 0
+      while index < runs.count {
+        tellNews(of: runs[index], &told[index])
+        index += 1
+      }
       if stops > 0 {
         manager?.tellStopping()
       } else {
@@ -77,8 +82,14 @@ struct Runner {
 
   /// Waits for a tick. False when all runs are over.
   private func waitForEnd() -> Bool {
-    guard let waiting = runs.first(where: { !$0.engine.wait(for: .zero) }) else { return false }
-    return !waiting.engine.wait(for: Self.tick) || waitForEnd()
+    var index = 0
+    while index < runs.count {
+      if !runs[index].engine.wait(for: .zero), !runs[index].engine.wait(for: Self.tick) {
+        return true
+      }
+      index += 1
+    }
+    return false
   }
 
   private func tellNews(of run: PreparedRun, _ told: inout Told) {

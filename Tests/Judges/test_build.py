@@ -15,8 +15,8 @@ def described():
 
 
 def test_a_module_names_all_modules_beneath_it():
-    """SwiftPM compiles a module again when one that its target names has changed. Without the modules beneath those,
-    a structure that changed there keeps its old layout here, and the program crashes."""
+    """SwiftPM compiles a module again when one that its target names has changed. Without the modules beneath
+    those, a structure that changed there keeps its old layout here, and the program crashes."""
     package = described()
     below = {target["name"]: set(target.get("target_dependencies", [])) for target in package["targets"]}
     for name, named in below.items():
@@ -33,9 +33,10 @@ def test_a_module_names_all_modules_beneath_it():
 
 
 def test_a_header_or_a_flag_that_changes_compiles_all_again(tmp_path):
-    """SwiftPM compiles all again when the compiler's version is another text. Tools/swiftc adds to it what else
-    decides about all modules."""
-    for path in [ROOT / "Tools/swiftc", *ROOT.glob("Sources/C*/*.h"), *ROOT.glob("Sources/C*/module.modulemap")]:
+    """SwiftPM compiles all again when the compiler's version is another text. Tools/swiftc adds to it what
+    else decides about all modules."""
+    for path in [ROOT / "Tools/swiftc", *ROOT.glob("Sources/C*/*.h"),
+                 *ROOT.glob("Sources/C*/module.modulemap")]:
         copy = tmp_path / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, copy)
@@ -45,7 +46,8 @@ def test_a_header_or_a_flag_that_changes_compiles_all_again(tmp_path):
                               timeout=LIMIT).stdout
     first = version()
     assert first == version()
-    for changed in ("Tools/swiftc", "Sources/CSprocketLibAV/shim.h", "Sources/CSprocketZBar/module.modulemap"):
+    for changed in ("Tools/swiftc", "Sources/CSprocketLibAV/shim.h",
+                    "Sources/CSprocketZBar/module.modulemap"):
         before = version()
         with open(tmp_path / changed, "a") as file:
             file.write("\n")
@@ -66,13 +68,14 @@ let package = Package(
 
 
 def test_a_structure_that_changes_two_modules_below_is_seen(tmp_path):
-    """SwiftPM itself, with what our manifest adds to a target's dependencies. Without it the program reads the
-    structure by its old layout."""
+    """SwiftPM itself, with what our manifest adds to a target's dependencies. Without it the program reads
+    the structure by its old layout."""
     manifest = (ROOT / "Package.swift").read_text()
     added = manifest[manifest.index("func addDependencies"):]
     files = {
         "Package.swift": MANIFEST + added,
-        "Sources/Below/Below.swift": "public struct Pair { public var a = 1, b = 2; @inline(never) public init() {} }",
+        "Sources/Below/Below.swift":
+            "public struct Pair { public var a = 1, b = 2; @inline(never) public init() {} }",
         "Sources/Between/Between.swift":
             "public import Below\n@inline(never) public func pair() -> Pair { Pair() }",
         "Sources/Top/main.swift": "import Between\nlet found = pair()\nprint(found.a, found.b)"}
@@ -84,8 +87,8 @@ def test_a_structure_that_changes_two_modules_below_is_seen(tmp_path):
     def printed():
         # As `swift build` compiles, whatever `make` has told.
         environment = {name: value for name, value in os.environ.items() if name != "SWIFT_EXEC"}
-        built = subprocess.run(["swift", "build", "-c", "release"], cwd=tmp_path, capture_output=True, text=True,
-                               env=environment, timeout=LIMIT)
+        built = subprocess.run(["swift", "build", "-c", "release"], cwd=tmp_path, capture_output=True,
+                               text=True, env=environment, timeout=LIMIT)
         assert built.returncode == 0, built.stdout + built.stderr
         return subprocess.run([tmp_path / ".build/release/Top"], capture_output=True, text=True, check=True,
                               timeout=LIMIT).stdout.split()

@@ -15,7 +15,7 @@ FILES = ["bin/sprocket", "libexec/sprocket/sprocket", "share/bash-completion/com
 
 
 def make(target, prefix, *variables, code=0):
-    """Of the program under test: nothing is built again, also where the judges' own make goes on after errors."""
+    """Of the program under test: nothing is built again, also where the judges' own make has --keep-going."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     result = subprocess.run(
         ["make", "--silent", "--directory", ROOT, "--assume-old=release", f"SPROCKET={SPROCKET}", target,

@@ -94,8 +94,8 @@ def wait_until(condition, process=None):
 
 
 def wait_until_holds(path, data):
-    """Waits until a file that grows holds these bytes. What was looked at is not read again: an emulated machine
-    that is busy with that has no time for the sound."""
+    """Waits until a file that grows holds these bytes. What was looked at is not read again: an emulated
+    machine that is busy with that has no time for the sound."""
     seen = 0
 
     def holds():

@@ -21,8 +21,8 @@ done </drivers/order
 
 mkdir -p /out
 mount -t 9p -o trans=virtio,version=9p2000.L,msize=1048576 out /out
-# With --after the machine starts before what it is to run is there. The host's files are cached: they are mounted
-# when they are complete.
+# With --after the machine starts before what it is to run is there. The host's files are cached: they are
+# mounted when they are complete.
 until [ -e /out/.lab-go ]; do sleep 0.2; done
 mount -t 9p -o trans=virtio,version=9p2000.L,msize=1048576,cache=loose host /host
 mount -t tmpfs -o size=90% layer /layer
