@@ -151,8 +151,6 @@ def test_what_was_played_is_read_bit_for_bit(format, rate, channels, tmp_path):
                 recorder.kill()
     assert reader.lines[0].startswith(f"{NUMBERS[format]} {rate} {channels} ")
     assert f"{format}, {rate} Hz" in reader.lines[0] and "device's times" in reader.lines[0]
-    # A busy machine may be late, and then the driver overwrites: what is missing is told.
-    assert all(block.missing == 0 for block in reader.blocks) or reader.notes
 
 
 def without_fourth_byte(data):
