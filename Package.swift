@@ -215,7 +215,6 @@ let package = Package(
       ]),
     // Makes each mistake that docs/traps.md lists: `make judge` builds it as a release.
     program("Traps", ["Sprocket", "SprocketTesting"]),
-    // A command line with a source and a sink of its own.
     program("Own", ["Sprocket", "SprocketCommandLine"]),
     // Writes and reads files with sound, for `make judge`, too.
     program("Sound", ["SprocketCore", "SprocketLibAV", "SprocketSinks", "SprocketSources"]),
@@ -225,6 +224,7 @@ let package = Package(
     program("Microphone", ["Sprocket", "CSprocketAllocations"]),
     // A capture session beside the bare engine, for `make judge` and `make bench`.
     program("SessionCost", ["Sprocket", "SprocketCapture", "SprocketEngine"]),
+    .target(name: "TestExpectations", path: "Tests/Expect", swiftSettings: settings),
     .testTarget(
       name: "TidyTests", dependencies: ["TestExpectations"], path: "Tests/Tidy",
       swiftSettings: settings),
