@@ -129,7 +129,9 @@ AT_HAND = $(patsubst %,--assume-old=%,$(filter-out $(if $(filter all-packages,$*
   $(if $(filter venv,$*),.build/venv/installed) $*,$(MADE_BY_STEPS)))
 step-venv step-lab-kernel: step-all-packages
 step-plain step-judge-most step-judge-files step-judge-waiting step-storms-plain: step-copy step-venv
-step-threads step-addresses step-python: step-venv
+step-addresses step-python: step-venv
+# Others wait for these tests' end: the README's commands use the same build.
+step-threads: step-plain
 step-lab: step-venv step-lab-kernel
 step-readme: step-plain
 step-judge-alone: $(filter-out step-judge-alone,$(STEPS:%=step-%))
