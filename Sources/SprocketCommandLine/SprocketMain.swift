@@ -31,6 +31,9 @@ public func sprocketMain(
   shareHeapIfLimited()
   refuseHugePages()
   Console.errors.start()
+  // The parser looks at its options by `Mirror`, whose first use makes metadata by some twenty calls below each
+  // other. Here the stack is nearly empty: `ulimit -s 64` is enough.
+  _ = Mirror(reflecting: invocation)
   do {
     try checkArguments()
     let registry = try Registry(

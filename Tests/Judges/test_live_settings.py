@@ -103,6 +103,8 @@ def test_the_control_socket_sets_and_tells(tmp_path):
     with asked_run(tmp_path, "--stage", "meter", scene=SMALL) as (client, process):
         watcher = Client(tmp_path / "control")
         assert watcher.ask("events")["ok"]
+        # Before the first frame, the setting is in force from frame 0 on.
+        client.wait(1)
         answer = sprocket("ask", tmp_path / "control", "set", "meter:mode=spot,point=0.3/0.4")
         assert json.loads(answer.stdout) == {"ok": True}
         event = watcher.line()
