@@ -31,8 +31,8 @@ public func sprocketMain(
   shareHeapIfLimited()
   refuseHugePages()
   Console.errors.start()
-  // The parser looks at its options by `Mirror`, whose first use makes metadata by some twenty calls below each
-  // other. Here the stack is nearly empty: `ulimit -s 64` is enough.
+  // The parser looks at its options by `Mirror`, whose first use makes metadata by some fifty calls
+  // within each other. Here the stack is nearly empty, so that 64 KB (`ulimit -s 64`) are enough.
   _ = Mirror(reflecting: invocation)
   do {
     try checkArguments()
